@@ -24,6 +24,8 @@ mod history;
 mod interruptions;
 /// `list`.
 mod list;
+/// `run --live`: its keys, and what it leaves of the terminal.
+mod live;
 /// What needs root: loop and memory devices, file systems, failing devices.
 mod privileged;
 /// `report`: pages, charts and tables in files.

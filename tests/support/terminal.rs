@@ -3,8 +3,9 @@
 use super::runner::{Call, Ended};
 use super::wait_for;
 use rustix::fd::BorrowedFd;
+use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{Winsize, tcsetwinsize};
+use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
@@ -74,6 +75,22 @@ impl OnTerminal {
     /// Presses keys.
     pub fn press(&mut self, keys: &str) {
         self.keyboard.write_all(keys.as_bytes()).expect("the terminal is open");
+    }
+
+    /// Whether the terminal hands each key to the program at once, and shows none.
+    pub fn is_raw(&self) -> bool {
+        let modes = tcgetattr(&self.keyboard).expect("the pty is ours").local_modes;
+        !modes.intersects(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG)
+    }
+
+    /// Whether the program still runs.
+    pub fn is_alive(&mut self) -> bool {
+        self.child.try_wait().expect("the process is ours").is_none()
+    }
+
+    /// Sends it a signal.
+    pub fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).expect("it has not been waited for");
     }
 
     /// Waits for its end; standard output is all that the screen showed.

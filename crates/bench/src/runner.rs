@@ -11,6 +11,9 @@ use drivescope_model::event::Event;
 use drivescope_model::plan::PlannedTest;
 use drivescope_model::resume::ResumePoint;
 
+/// Why a test has no result, or a partial one, that its viewer skipped.
+const SKIPPED: &str = "on request; partial results";
+
 /// A plan in progress.
 pub struct Runner<'a> {
     session: Session<'a>,
@@ -111,6 +114,9 @@ impl<'a> Runner<'a> {
     ) {
         (result.status, result.reason) = match end {
             Ok(()) => (TestStatus::Done, None),
+            Err(BenchError::Interrupted) if self.session.is_skipped() => {
+                (TestStatus::Skipped, Some(SKIPPED.to_string()))
+            }
             Err(BenchError::Interrupted) => (TestStatus::Interrupted, None),
             Err(BenchError::Unsuitable(why)) => (TestStatus::Skipped, Some(why)),
             Err(error) => {

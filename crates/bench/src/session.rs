@@ -8,11 +8,13 @@ mod progress;
 mod remaining_time;
 mod restore_journal;
 mod storage;
+mod viewer;
 
 pub use checkpoint::SaveCheckpoint;
 pub use phase_counters::PhaseCounters;
 pub use progress::Progress;
 pub use restore_journal::RestoreJournal;
+pub use viewer::ViewerRequests;
 
 use crate::clock;
 use crate::error::BenchError;
@@ -33,7 +35,7 @@ use drivescope_model::plan::{Engine, Plan, PlannedTest, Restores, WriteLevel};
 use drivescope_model::target::TargetKind;
 use drivescope_model::units::Secs;
 use remaining_time::RemainingTime;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -64,6 +66,7 @@ pub struct Session<'a> {
     findings: Vec<Finding>,
     events: Sender<Event>,
     stop: Arc<AtomicBool>,
+    viewer: ViewerRequests,
     start_ns: u64,
     /// What is claimed and open.
     pub(crate) storage: Storage,
@@ -86,6 +89,8 @@ struct Platform<'a> {
 #[derive(Default)]
 struct CurrentTest {
     start_ns: u64,
+    /// Time in which it was paused.
+    paused_ns: Cell<u64>,
     expected_s: f64,
     /// How it writes, and where if that is put back.
     writes: Option<WriteLevel>,
@@ -119,6 +124,7 @@ impl<'a> Session<'a> {
             },
             events,
             stop,
+            viewer: ViewerRequests::default(),
             start_ns: simulated.as_ref().map_or_else(clock::now_ns, |drive| drive.now()),
             storage: Storage::new(simulated),
             test: CurrentTest::default(),
@@ -130,6 +136,7 @@ impl<'a> Session<'a> {
     /// Begins a planned test, which continues an `earlier` one if there is one.
     pub(crate) fn begin(&mut self, planned: &PlannedTest, earlier: Option<TestResult>) {
         self.emit(Event::TestStarted { test: planned.test, seconds: planned.cost.seconds });
+        self.viewer.begin();
         self.test = CurrentTest {
             start_ns: self.now_ns(),
             expected_s: planned.cost.seconds,
@@ -141,9 +148,9 @@ impl<'a> Session<'a> {
         self.checkpoints.begin(self.test.start_ns);
     }
 
-    /// Seconds since the test in progress began.
+    /// Seconds since the test in progress began, without those in which it was paused.
     pub(crate) fn test_elapsed_s(&self) -> f64 {
-        (self.now_ns() - self.test.start_ns) as f64 / 1e9
+        (self.now_ns() - self.test.start_ns - self.test.paused_ns.get()) as f64 / 1e9
     }
 
     /// The same with somebody who saves what a long test has found so far: see [`Session::checkpoint`].
@@ -221,13 +228,20 @@ impl<'a> Session<'a> {
         (self.now_ns() - self.start_ns) as f64 / 1e9
     }
 
-    /// Whether the run was asked to stop.
+    /// Whether the run was asked to stop, or the test in progress is to be skipped.
     pub fn stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
+        self.stop.load(Ordering::Relaxed) || self.viewer.skips()
     }
 
-    /// Ends the test if the run was asked to stop, or the target may not be written any more.
+    /// Whether the test in progress was skipped, and the run goes on.
+    pub(crate) fn is_skipped(&self) -> bool {
+        self.viewer.skips() && !self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Ends the test if the run was asked to stop, or the target may not be written any more. Between phases; here
+    /// a run pauses if its viewer wants that.
     pub fn check_stop(&self) -> Result<(), BenchError> {
+        self.wait_while_paused();
         self.check_claim()?;
         if self.stopped() { Err(BenchError::Interrupted) } else { Ok(()) }
     }

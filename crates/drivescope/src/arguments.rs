@@ -191,6 +191,9 @@ pub struct OutcomeArguments {
     /// Print only the result: no plan, no progress.
     #[arg(long, short)]
     pub quiet: bool,
+    /// Take the whole terminal: tables, graphs of the running phase, findings, and keys to pause, skip and stop.
+    #[arg(long, conflicts_with_all = ["quiet", "dry_run"])]
+    pub live: bool,
     /// Do not store the run.
     #[arg(long)]
     pub no_save: bool,

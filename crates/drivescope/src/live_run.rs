@@ -7,7 +7,7 @@ use drivescope_model::document::{Run, TestResult, TestStatus};
 use drivescope_model::options::TestKind;
 use drivescope_model::plan::WriteLevel;
 use drivescope_model::target::TargetKind;
-use drivescope_report::text;
+use drivescope_report::{Style, text};
 
 /// A run in progress.
 pub struct LiveRun {
@@ -66,11 +66,21 @@ impl LiveRun {
         &mut self.run.tests[at]
     }
 
+    /// The run as it is known so far.
+    pub fn run(&self) -> &Run {
+        &self.run
+    }
+
+    /// The progress of the test, and the tables.
+    pub fn tables(&self, progress: &str, style: Style) -> String {
+        text::live(&self.run, progress, style)
+    }
+
     /// What the view shows below or, without tables, instead of this line of progress.
     pub fn text(&self, progress: &str) -> String {
         match self.has_tables {
             // What ends a line here would count as one more to clear.
-            true => format!("\n{}", text::live(&self.run, progress, output::style()).trim_end()),
+            true => format!("\n{}", self.tables(progress, output::style()).trim_end()),
             false => progress.to_string(),
         }
     }

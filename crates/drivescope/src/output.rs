@@ -7,7 +7,7 @@ use serde::Serialize;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use terminal_size::{Width, terminal_size_of};
 
 /// Whether something could not be written to standard output.
@@ -19,9 +19,52 @@ static CLOSED: AtomicBool = AtomicBool::new(false);
 /// The progress bar on standard error, if there is one: what is written beside it would tear it.
 static BAR: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
+/// While a view has the whole screen: what is to be written after it, and how the screen is given back.
+static HELD: Mutex<Option<Held>> = Mutex::new(None);
+
+struct Held {
+    give_back: fn(),
+    texts: Vec<HeldText>,
+}
+
+enum HeldText {
+    Result(String),
+    Message(String),
+}
+
+/// Holds back everything until [`release`]: a view takes the whole screen, which `give_back` ends.
+pub fn hold(give_back: fn()) {
+    *held() = Some(Held { give_back, texts: Vec::new() });
+}
+
+/// Gives the screen back, if a view has it, and writes what was held back. Whoever ends the program calls this first.
+pub fn release() {
+    let Some(Held { give_back, texts }) = held().take() else { return };
+    give_back();
+    for text in texts {
+        match text {
+            HeldText::Result(text) => print(&text),
+            HeldText::Message(text) => show(&text),
+        }
+    }
+}
+
+/// Whether a view has the whole screen.
+pub fn is_held() -> bool {
+    held().is_some()
+}
+
+fn held() -> MutexGuard<'static, Option<Held>> {
+    HELD.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Writes to standard output. A closed pipe is ignored, so that the run itself still ends in order;
 /// anything else is said once and remembered for the exit code.
 pub fn print(text: &str) {
+    if let Some(held) = &mut *held() {
+        held.texts.push(HeldText::Result(text.to_string()));
+        return;
+    }
     let mut out = std::io::stdout().lock();
     let Err(error) = out.write_all(text.as_bytes()).and_then(|()| out.flush()) else { return };
     if error.kind() == ErrorKind::BrokenPipe {
@@ -96,6 +139,10 @@ pub fn note_under(message: &str, hang: usize) {
 
 /// Writes text to standard error that has its lines already. A progress bar makes room for it.
 pub fn show(text: &str) {
+    if let Some(held) = &mut *held() {
+        held.texts.push(HeldText::Message(text.to_string()));
+        return;
+    }
     let write = || {
         let _ = writeln!(std::io::stderr().lock(), "{text}");
     };

@@ -16,6 +16,7 @@ pub mod write_permission;
 
 use crate::arguments::{OutcomeArguments, ShowOptions};
 use crate::exit::{Code, Failure};
+use crate::live_view;
 use crate::output;
 use crate::signals::RunSignals;
 use drivescope_bench::error::BenchError;
@@ -57,7 +58,10 @@ pub fn carry_out(
     if let Some(permission) = &permission {
         runs.iter().try_for_each(|run| permission.check_plan(&run.plan))?;
     }
-    let OutcomeArguments { dry_run, quiet, no_save, show, store } = outcome;
+    let OutcomeArguments { dry_run, quiet, live, no_save, show, store } = outcome;
+    if live {
+        live_view::check_terminal()?;
+    }
     let (ShowOptions { json, verbose, table }, store) = (show, store.store.as_deref());
     if dry_run {
         return dry_run::dry_run(&runs, store, json, permission.as_ref());
@@ -79,7 +83,7 @@ pub fn carry_out(
     };
     signals.begin(STOPPING);
     let store_words = store_words(store);
-    let options = RunOptions { label, price, quiet, json, verbose, table, store_words };
+    let options = RunOptions { label, price, quiet, live, json, verbose, table, store_words };
     measure(runs, &options, opened, signals)
 }
 

@@ -144,5 +144,6 @@ fn end_at_once() -> ! {
     });
     // Whatever remains is removed by the next run.
     let _ = waiting.recv_timeout(REMOVAL);
+    output::release();
     signal_hook::low_level::exit(130)
 }

@@ -32,7 +32,7 @@ impl<'s> Progress<'s> {
         }
         let (ops, bytes) = self.control.progress();
         let test = &self.session.test;
-        let elapsed = (now - test.start_ns) as f64 / 1e9;
+        let elapsed = self.session.test_elapsed_s();
         let planned = || {
             let done = (elapsed / test.expected_s.max(elapsed * 1.01)).clamp(0.0, 1.0);
             let is_over = elapsed > test.expected_s * LATE;

@@ -7,15 +7,17 @@ use super::run_document::RunDocument;
 use super::save::SaveOutcome;
 use crate::exit::{Code, Failure, no_thread};
 use crate::live_run::LiveRun;
+use crate::live_view;
 use crate::output;
 use crate::progress;
 use crate::signals::RunSignals;
 use drivescope_bench::runner::Runner;
-use drivescope_bench::session::{HostFacts, Session};
+use drivescope_bench::session::{HostFacts, Session, ViewerRequests};
 use drivescope_bench::{calibrate, clock, offsets};
 use drivescope_drive::Target;
 use drivescope_machine::{Roots, host};
 use drivescope_model::document::{FORMAT, Run, TestStatus, Tool};
+use drivescope_model::event::Event;
 use drivescope_model::findings::{Finding, FindingId, Severity};
 use drivescope_model::host::{Calibration, Host};
 use drivescope_model::plan::Plan;
@@ -25,7 +27,8 @@ use drivescope_report::{clean, text, wrap};
 use drivescope_store::Store;
 use std::cell::RefCell;
 use std::sync::Arc;
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{Receiver, channel};
+use std::thread::JoinHandle;
 
 /// How the runs are labelled and shown.
 #[derive(Default)]
@@ -36,6 +39,8 @@ pub struct RunOptions {
     pub price: Option<Price>,
     /// Only the result.
     pub quiet: bool,
+    /// In a view that takes the whole terminal.
+    pub live: bool,
     /// As JSON.
     pub json: bool,
     /// With the tool's own cost and all rounds.
@@ -147,11 +152,8 @@ fn measure_one(
     }
     let (events, receiver) = channel();
     let run = begin(&plan, &target, options, machine);
-    let is_watched = !options.quiet && output::is_watched();
-    let has_tables = tables && output::terminal_columns().is_some();
-    let shown = is_watched.then(|| LiveRun::new(run.clone(), has_tables));
-    let listener = progress::listen(receiver, shown);
-    let listener = listener.map_err(|error| Failure::usage(no_thread(&error)))?;
+    let viewer = ViewerRequests::default();
+    let listener = listen(receiver, &run, options, &viewer)?;
     let journal = before_images::journal(&plan, &run.id, signals);
     let document = RefCell::new(RunDocument::new(run, store));
     let session = Session::new(
@@ -163,7 +165,7 @@ fn measure_one(
         Arc::clone(&signals.stop),
     );
     let save = |so_far| document.borrow_mut().checkpoint(so_far);
-    let mut session = session.with_checkpoints(Box::new(save));
+    let mut session = session.with_checkpoints(Box::new(save)).with_viewer(viewer);
     if let Some(claim) = claim {
         document.borrow_mut().gate(claim.record());
         session = session.with_claim(claim);
@@ -197,6 +199,27 @@ fn measure_one(
         conclude(&run, options, kept);
     }
     Ok(TargetOutcome { run, outcome, waits_for_restore })
+}
+
+/// Whoever shows the run: the view that was asked for, a line of progress, or nobody.
+fn listen(
+    events: Receiver<Event>,
+    run: &Run,
+    options: &RunOptions,
+    viewer: &ViewerRequests,
+) -> Result<JoinHandle<()>, Failure> {
+    if options.live {
+        let run = LiveRun::new(run.clone(), true);
+        let view = live_view::listen(events, run, viewer.clone());
+        return view.map_err(|error| {
+            let why = format!("cannot take the terminal: {error}; omit --live for plain progress");
+            Failure::usage(why)
+        });
+    }
+    let tables = !options.json && !options.table && output::terminal_columns().is_some();
+    let is_watched = !options.quiet && output::is_watched();
+    let shown = is_watched.then(|| LiveRun::new(run.clone(), tables));
+    progress::listen(events, shown).map_err(|error| Failure::usage(no_thread(&error)))
 }
 
 /// The first lines: what will happen to which drive.

@@ -93,9 +93,8 @@ fn find(
 /// Whether a test moved anything. One that was stopped while it looked at the device has changed nothing.
 fn has_begun(result: &TestResult) -> bool {
     match result.status {
-        TestStatus::Skipped => false,
         TestStatus::Done => true,
-        TestStatus::Interrupted | TestStatus::Failed => {
+        TestStatus::Skipped | TestStatus::Interrupted | TestStatus::Failed => {
             result.resume.is_some() || !result.phases.is_empty()
         }
     }
@@ -117,7 +116,8 @@ fn seed_to_read(store: Option<&str>, target: &Target, suite: &Suite, quiet: bool
     let found = newest(store, target, |run, result| {
         let verify = &run.plan.suite.verify;
         let wrote = verify.mode == VerifyMode::Full && verify.phase != VerifyPhase::Read;
-        result.test == TestKind::Verify && result.status != TestStatus::Skipped && wrote
+        let was_run = result.status != TestStatus::Skipped || has_begun(result);
+        result.test == TestKind::Verify && was_run && wrote
     });
     let (run, _) = found.ok().flatten()?;
     if !quiet {

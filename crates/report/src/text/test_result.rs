@@ -8,7 +8,8 @@ use drivescope_model::{TestResult, TestStatus};
 /// One test: what happened to it, its table, and how to read it.
 pub(crate) fn test_result(result: &TestResult, style: Style) -> String {
     let mut out = status(result, style);
-    if result.status == TestStatus::Skipped {
+    // One that was skipped while it ran has something to show.
+    if result.status == TestStatus::Skipped && result.metrics.is_empty() {
         return out;
     }
     let table = (workload(result.test).table)(result, style);

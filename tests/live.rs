@@ -1,0 +1,120 @@
+//! `run --live` on a real terminal: its keys, and how it leaves the terminal.
+
+use crate::support::scratch::names;
+use crate::support::terminal::{CTRL_C, OnTerminal};
+use crate::support::{Scratch, wait_for};
+use rustix::process::Signal;
+use std::time::Duration;
+
+/// Takes the screen, and gives it back.
+const SCREEN: [&str; 2] = ["\u{1b}[?1049h", "\u{1b}[?1049l"];
+const KEYS: &str = "p pause between phases";
+
+/// Two tests that never end by themselves.
+const ENDLESS: &[&str] = &[
+    "run",
+    "target",
+    "--live",
+    "--no-save",
+    "--test=transfer,latency",
+    "--cells=rnd4k_q1t1.read",
+    "--size=16M",
+    "--time=1h",
+];
+
+fn start(scratch: &Scratch, arguments: &[&str]) -> OnTerminal {
+    let call = scratch.call(arguments).env("NO_COLOR", "1").env("TERM", "xterm");
+    let terminal = OnTerminal::start_with(call, 80);
+    terminal.wait_for(SCREEN[0]);
+    terminal.wait_for(KEYS);
+    assert!(terminal.is_raw());
+    terminal
+}
+
+/// Waits for the end; the terminal is as it was, and nothing is drawn after the screen was given back.
+#[track_caller]
+fn end(scratch: &Scratch, terminal: OnTerminal, code: i32) -> String {
+    terminal.wait_for(SCREEN[1]);
+    wait_for("the terminal's own settings", || (!terminal.is_raw()).then_some(()));
+    let ended = terminal.end().code(code);
+    assert_eq!(names(scratch.target()), [""; 0]);
+    let (_, after) = ended.stdout.rsplit_once(SCREEN[1]).expect("it was waited for");
+    assert!(!after.contains(SCREEN[0]) && !after.contains(KEYS), "{ended}");
+    after.to_string()
+}
+
+#[test]
+fn a_key_skips_the_test_and_another_ends_the_run_and_both_keep_what_was_measured() {
+    let scratch = Scratch::new();
+    let mut terminal = start(&scratch, ENDLESS);
+    // The first phase is under way once its graph is there. Words are all that is drawn in one piece.
+    terminal.wait_for("round");
+    terminal.press("s");
+    terminal.wait_for("span100");
+    terminal.press("q");
+    let result = end(&scratch, terminal, 130);
+    assert!(result.contains("transfer  skipped: on request; partial results"), "{result}");
+    assert!(result.contains("latency  interrupted"), "{result}");
+    assert!(result.contains("rnd4k_q1t1  IOPS"), "what was measured is shown: {result}");
+    assert!(result.contains("interrupted: saving partial results"), "held back: {result}");
+}
+
+#[test]
+fn a_paused_run_waits_for_the_same_key() {
+    let scratch = Scratch::new();
+    let arguments = [
+        "run",
+        "target",
+        "--live",
+        "--no-save",
+        "--test=transfer",
+        "--cells=rnd4k_q1t1.read",
+        "--size=16M",
+        "--time=500ms",
+        "--rounds=3",
+    ];
+    let mut terminal = start(&scratch, &arguments);
+    terminal.press("p");
+    // The first letter stands there already.
+    terminal.wait_for("ausing");
+    // All of it takes two seconds. Too short a wait would only see less.
+    std::thread::sleep(Duration::from_secs(3));
+    assert!(terminal.is_alive());
+    terminal.press("p");
+    let result = end(&scratch, terminal, 0);
+    assert!(!result.contains("skipped") && !result.contains("interrupted"), "{result}");
+}
+
+#[test]
+fn signals_and_ctrl_c_leave_the_terminal_as_it_was() {
+    for is_key in [true, false] {
+        let scratch = Scratch::new();
+        let mut terminal = start(&scratch, ENDLESS);
+        match is_key {
+            true => terminal.press(CTRL_C),
+            false => terminal.signal(Signal::TERM),
+        }
+        end(&scratch, terminal, 130);
+    }
+}
+
+#[test]
+fn a_simulated_run_ends_with_its_result_on_the_usual_screen() {
+    let scratch = Scratch::new();
+    let call = ["run", "sim:wd40efrx", "--live", "--no-save", "--suite=first", "--seed=1"];
+    let terminal = start(&scratch, &call);
+    let result = end(&scratch, terminal, 0);
+    assert!(result.contains("A simulated SATA hard disk"), "{result}");
+}
+
+#[test]
+fn without_a_terminal_it_is_refused_before_anything_happens() {
+    let scratch = Scratch::new();
+    let message = scratch.drivescope(&["run", "target", "--live"]).refused(2);
+    assert!(message.contains("needs a terminal") && message.contains("omit --live"), "{message}");
+    for other in ["--quiet", "--dry-run"] {
+        let message = scratch.drivescope(&["run", "target", "--live", other]).refused(2);
+        assert!(message.contains(other), "{message}");
+    }
+    assert!(!scratch.store().exists());
+}
