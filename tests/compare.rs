@@ -119,3 +119,13 @@ fn in_turns_mistakes_are_told() {
     scratch.drivescope(&["compare", "--ab", "sim:wd10ears", "sim:absent"]).refused(2);
     scratch.drivescope(&["compare", "a", "b", "--max-time", "1s"]).refused(2);
 }
+
+#[test]
+fn a_model_beside_a_run_is_measured_on_the_spot_with_its_plan() {
+    let scratch = Scratch::new();
+    let slow = run(&scratch, "sim:wd10ears", LATENCY, "slow.json");
+    let shown = scratch.drivescope(&["compare", &slow, "sim:hds722020ala330"]).code(0).stdout;
+    assert!(shown.contains("better in") && !shown.contains("not the same"), "{shown}");
+    scratch.drivescope(&["compare", &slow, "sim:absent"]).refused(2);
+    scratch.drivescope(&["compare", "sim:wd10ears", "sim:wd20ears"]).refused(2);
+}

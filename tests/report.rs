@@ -59,3 +59,24 @@ fn what_is_there_is_only_replaced_when_asked_and_no_device_is_ever() {
     scratch.drivescope(&["report", &id, "-o", &file(&scratch, "run.doc")]).refused(2);
     scratch.drivescope(&["report", &id, "-o", &file(&scratch, "absent/run.html")]).refused(2);
 }
+
+#[test]
+fn several_runs_share_a_page_and_a_table() {
+    let scratch = Scratch::new();
+    for target in ["sim:wd40efrx", "sim:samsung-860evo-250"] {
+        let options = ["--test", "latency", "--time", "100ms", "--quiet"];
+        scratch.drivescope(&[&["run", target][..], &options].concat()).code(0);
+    }
+    let page = scratch.path("both.html").display().to_string();
+    scratch.drivescope(&["report", "wd40efrx", "860evo", "-o", &page]).code(0);
+    let text = std::fs::read_to_string(&page).expect("it was written");
+    for part in ["drivescope comparison", "Metrics", "WD40EFRX", "860 EVO", "<summary>"] {
+        assert!(text.contains(part), "{part}");
+    }
+    let table = scratch.path("both.csv").display().to_string();
+    scratch.drivescope(&["report", "wd40efrx", "860evo", "-o", &table]).code(0);
+    let table = std::fs::read_to_string(&table).expect("it was written");
+    assert_eq!(table.lines().filter(|line| line.starts_with("run,drive")).count(), 1);
+    let chart = scratch.path("both.svg").display().to_string();
+    scratch.drivescope(&["report", "wd40efrx", "860evo", "-o", &chart]).refused(2);
+}

@@ -1,14 +1,19 @@
-//! The figures of a run as CSV: RFC 4180, a line for each metric.
+//! The figures of runs as CSV: RFC 4180, a line for each metric.
 
 use drivescope_model::Run;
 
 const HEAD: &str = "run,drive,test,metric,value,low,high,unit,rounds,valid";
 
 /// Every metric of every test, with its interval and rounds (separated by blanks).
-pub fn metrics_csv(run: &Run) -> String {
+pub fn metrics_csv(runs: &[Run]) -> String {
+    let lines = runs.iter().map(lines).collect::<String>();
+    format!("{HEAD}\r\n{lines}")
+}
+
+fn lines(run: &Run) -> String {
     let drive =
         run.drive.as_ref().and_then(|drive| drive.model.as_deref()).unwrap_or(&run.target.path);
-    let mut out = format!("{HEAD}\r\n");
+    let mut out = String::new();
     for result in &run.tests {
         for metric in &result.metrics {
             let rounds: Vec<String> = metric.rounds.iter().map(f64::to_string).collect();

@@ -1,5 +1,6 @@
-//! The report of a run as one HTML page: no network, no script needed, the answer first.
+//! The report of a run, or of several side by side, as one HTML page: no network, no script needed, the answer first.
 
+mod comparison;
 mod document;
 mod figures;
 mod style;
@@ -12,9 +13,24 @@ use drivescope_model::findings::Severity;
 use drivescope_model::{Bytes, Finding, Run, Secs, TestResult, TestStatus};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
+pub use comparison::comparison_page;
+
 /// The page of a run. `question` says what a test asks, as `drivescope tests` prints it.
 pub fn page(run: &Run, question: impl Fn(&TestResult) -> String) -> String {
     let name = name_of(run);
+    let body = html! {
+        (head(run, &name))
+        (suits(run))
+        (findings(&run.findings))
+        @for result in &run.tests { (test(result, &question(result), &figure)) }
+        (document::method(run))
+        (document::download(run))
+    };
+    whole(&name, &body)
+}
+
+/// The page around it.
+fn whole(title: &str, body: &Markup) -> String {
     let markup = html! {
         (DOCTYPE)
         html lang="en" {
@@ -22,19 +38,10 @@ pub fn page(run: &Run, question: impl Fn(&TestResult) -> String) -> String {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
-                title { (name) " – drivescope" }
+                title { (title) " – drivescope" }
                 style { (PreEscaped(style::page_style())) }
             }
-            body {
-                main {
-                    (head(run, &name))
-                    (suits(run))
-                    (findings(&run.findings))
-                    @for result in &run.tests { (test(result, &question(result))) }
-                    (document::method(run))
-                    (document::download(run))
-                }
-            }
+            body { main { (body) } }
         }
     };
     markup.into_string()
@@ -129,14 +136,24 @@ fn card(finding: &Finding) -> Markup {
 }
 
 /// One test: its question, its pictures, its figures.
-fn test(result: &TestResult, question: &str) -> Markup {
+fn test(result: &TestResult, question: &str, draw: &impl Fn(&Chart) -> Markup) -> Markup {
     html! {
         section {
             h2 { (result.test) }
             p.small { (question) }
             @if let Some(reason) = &result.reason { p.warning { (reason) } }
-            div.charts { @for chart in charts(result) { (figure(&chart)) } }
+            div.charts { @for chart in charts(result) { (draw(&chart)) } }
             (figures::table(result))
+        }
+    }
+}
+
+/// One chart for all screens, where many runs share a page.
+fn wide_figure(chart: &Chart) -> Markup {
+    html! {
+        figure {
+            figcaption { strong { (chart.title) } br; (chart.caption) }
+            (PreEscaped(svg(chart, PictureSize::WIDE, Theme::Page)))
         }
     }
 }

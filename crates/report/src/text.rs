@@ -27,6 +27,7 @@ mod watch;
 
 pub use crate::workloads::phybs_table;
 pub use comparison::comparison;
+pub(crate) use comparison::sentences;
 pub use drive_list::drive_list;
 pub use findings::findings;
 pub use gate::gate;

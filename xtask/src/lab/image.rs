@@ -59,10 +59,13 @@ impl Guest {
         let [root, kernel, initrd, init] =
             ["root.img", "vmlinuz", "initrd", "init"].map(|name| self.file(name));
         share::write(&init, INIT)?;
+        // A plain view of the tree: while a hook runs, /proc and /sys are mounted in it.
         let hook = format!(
             "--customize-hook=set -e; mkdir \"$1/lab\"; install -m 755 {init} \"$1/sbin/lab-init\"; \
              cp \"$1\"/boot/vmlinuz-* {kernel}; cp \"$1\"/boot/initrd.img-* {initrd}; rm -f {root}; \
-             mkfs.ext4 -q -L lab-root -O ^has_journal -d \"$1\" {root} {ROOT_SIZE}",
+             mkdir \"$1.plain\"; mount --bind \"$1\" \"$1.plain\"; \
+             mkfs.ext4 -q -L lab-root -O ^has_journal -d \"$1.plain\" {root} {ROOT_SIZE}; \
+             umount \"$1.plain\"; rmdir \"$1.plain\"",
             init = quoted(&init)?,
             kernel = quoted(&kernel)?,
             initrd = quoted(&initrd)?,

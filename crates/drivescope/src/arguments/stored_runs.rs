@@ -9,7 +9,8 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 pub struct CompareArguments {
     /// Two or more runs; the others are held against the first. The first digits of an id, `last`, a label or a
-    /// drive (the newest run), or a JSON file (whatever contains a / or ends in .json).
+    /// drive (the newest run), a JSON file (whatever contains a / or ends in .json), or a simulated drive (sim:MODEL),
+    /// which is measured on the spot as the first run was.
     #[arg(value_name = "RUN", required = true)]
     pub runs: Vec<String>,
     /// Measure two targets in turns instead, or one with two settings, until the difference shows or the time is
@@ -68,8 +69,10 @@ pub struct InTurnsArguments {
 /// Arguments of `report`.
 #[derive(Debug, Args)]
 pub struct ReportArguments {
-    /// The first digits of a run's id, `last`, or a JSON file: whatever contains a / or ends in .json.
-    pub run: String,
+    /// Runs: the first digits of an id, `last`, a label or a drive (the newest run), or a JSON file (whatever contains
+    /// a / or ends in .json). Several are held against the first.
+    #[arg(value_name = "RUN", required = true)]
+    pub runs: Vec<String>,
     /// The file to write; its ending chooses what: .html, .md, .svg (one chart) or .csv (all figures).
     #[arg(long, short, value_name = "FILE")]
     pub output: PathBuf,

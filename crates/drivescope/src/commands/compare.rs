@@ -6,20 +6,34 @@ use crate::arguments::CompareArguments;
 use crate::exit::{Code, Failure};
 use crate::output;
 use crate::run_files::named_runs;
+use crate::run_steps::{Measurer, PlannedRun, targets};
 use crate::signals::RunSignals;
+use drivescope_bench::planner;
+use drivescope_model::Run;
+use drivescope_model::plan::{Engine, WriteLevel};
 use drivescope_report::text;
+use std::path::Path;
 
 /// Prints the comparison; refuses runs that were not made alike, unless told to compare them all the same.
 pub fn compare(arguments: &CompareArguments, signals: &RunSignals) -> Result<Code, Failure> {
     if arguments.ab {
         return in_turns::compare(arguments, signals);
     }
-    let runs = named_runs(&arguments.runs, arguments.store.store.as_deref())?;
+    let (models, names): (Vec<String>, Vec<String>) =
+        arguments.runs.iter().cloned().partition(|name| name.starts_with("sim:"));
+    let mut runs = named_runs(&names, arguments.store.store.as_deref())?;
+    if let Some(first) = runs.first().cloned() {
+        signals.begin("interrupted");
+        for model in &models {
+            runs.push(simulated_run(model, &first, signals)?);
+        }
+    }
     if runs.len() < 2 {
         return Err(Failure::usage("a comparison takes two runs; drivescope runs lists them"));
     }
     let comparison = drivescope_report::compare(&runs, arguments.band, arguments.all);
-    if !comparison.differences.is_empty() && !arguments.force {
+    // A model that was named beside a run is no other plan, though another machine: which is told, not refused.
+    if !comparison.differences.is_empty() && !arguments.force && models.is_empty() {
         let reasons = comparison.differences.join("; ");
         let message = format!(
             "these runs were not made alike ({reasons}); --force compares them all the same"
@@ -28,4 +42,18 @@ pub fn compare(arguments: &CompareArguments, signals: &RunSignals) -> Result<Cod
     }
     output::print_line(&text::comparison(&comparison, output::style()));
     Ok(Code::Ok)
+}
+
+/// A simulated drive measured on the spot, in virtual time, with the plan of another run.
+fn simulated_run(model: &str, like: &Run, signals: &RunSignals) -> Result<Run, Failure> {
+    let target = targets::find_one(Path::new(model))?;
+    let suite = like.plan.suite.clone();
+    let level = WriteLevel::Read;
+    let plan = planner::plan(suite, like.plan.seed, Engine::Sim, &target, false, level)?;
+    let planned = PlannedRun { plan, target, claim: None, resumed: None };
+    let (run, code) = Measurer::new(signals).measure_quietly(planned)?;
+    match code {
+        Code::Interrupted => Err(Failure { message: "interrupted".to_string(), code }),
+        _ => Ok(run),
+    }
 }

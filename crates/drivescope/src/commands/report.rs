@@ -1,4 +1,4 @@
-//! `report`: a run as a page, a chart or a table in a file.
+//! `report`: a run, or several side by side, as a page, a chart or a table in a file.
 
 use crate::arguments::ReportArguments;
 use crate::exit::{Code, Failure};
@@ -10,31 +10,31 @@ use drivescope_model::{Run, TestResult};
 use drivescope_report::chart::{Chart, PictureSize, Theme, svg};
 use drivescope_report::charts;
 use drivescope_report::csv::metrics_csv;
-use drivescope_report::page::page;
+use drivescope_report::page::{comparison_page, page};
 use drivescope_report::run_markdown::run_markdown;
 use std::path::Path;
+
+/// The difference that makes none in practice, as `compare` has it.
+const BAND: f64 = 0.03;
 
 /// Writes the file, and says so.
 pub fn report(arguments: &ReportArguments) -> Result<Code, Failure> {
     let path = arguments.output.as_path();
-    let named = std::slice::from_ref(&arguments.run);
-    let runs = named_runs(named, arguments.store.store.as_deref())?;
-    let [run] = runs.as_slice() else {
-        let how_many = runs.len();
-        return Err(Failure::usage(format!(
-            "a report is of one run; {} has {how_many}",
-            arguments.run
-        )));
-    };
+    let runs = named_runs(&arguments.runs, arguments.store.store.as_deref())?;
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
-    let text = match (ending, &arguments.chart) {
-        ("svg", wanted) => {
+    let text = match (ending, &arguments.chart, runs.as_slice()) {
+        ("svg", wanted, [run]) => {
             svg(&wanted_chart(run, wanted.as_deref())?, PictureSize::WIDE, Theme::System)
         }
-        (_, Some(_)) => return Err(Failure::usage("--chart is for .svg files")),
-        ("html", None) => page(run, question),
-        ("csv", None) => metrics_csv(run),
-        ("md", None) => run_markdown(run),
+        ("svg", ..) => return Err(Failure::usage("a chart is of one run; name one")),
+        (_, Some(_), _) => return Err(Failure::usage("--chart is for .svg files")),
+        ("html", None, [run]) => page(run, question),
+        ("html", None, runs) => {
+            let comparison = drivescope_report::compare(runs, BAND, false);
+            comparison_page(&comparison, runs, question)
+        }
+        ("csv", None, runs) => metrics_csv(runs),
+        ("md", None, runs) => runs.iter().map(run_markdown).collect::<Vec<_>>().join("\n"),
         _ => return Err(Failure::usage(unknown_ending(path))),
     };
     let file = DocumentFile::named(path, arguments.force)?;

@@ -22,7 +22,7 @@ pub fn show(arguments: &ShowArguments) -> Result<Code, Failure> {
         return Ok(Code::Ok);
     }
     if arguments.csv {
-        output::print(&metrics_csv(&run));
+        output::print(&metrics_csv(std::slice::from_ref(&run)));
         return Ok(Code::Ok);
     }
     if arguments.md {

@@ -47,6 +47,12 @@ pub fn find(
     Ok(targets)
 }
 
+/// The one target at this path, to be read.
+pub fn find_one(path: &Path) -> Result<Target, Failure> {
+    let mut found = find(&[path.to_path_buf()], None, &[])?;
+    Ok(found.pop().expect("one path is one target"))
+}
+
 /// Refuses two partitions of one disk: each claim takes the lock of the whole, so the call would be in its own
 /// way.
 fn check_lock(roots: &Roots, one: &Target, other: &Target) -> Result<(), Failure> {

@@ -22,16 +22,17 @@ pub fn comparison(comparison: &RunComparison, style: Style) -> String {
 
 /// A sentence or two for each run but the first.
 fn answer(comparison: &RunComparison, style: Style) -> String {
-    let mut out = String::new();
+    let lines = sentences(comparison).into_iter();
+    lines.map(|text| Paragraph::new().text(Role::Title, &text).lines(2, style)).collect()
+}
+
+/// What the comparison comes to: a sentence for each run but the first.
+pub(crate) fn sentences(comparison: &RunComparison) -> Vec<String> {
     if comparison.rows.is_empty() {
-        let text = "These runs have no valid metric in common.";
-        return Paragraph::new().text(Role::Title, text).lines(0, style);
+        return vec!["These runs have no valid metric in common.".to_string()];
     }
-    for (i, name) in comparison.names.iter().enumerate().skip(1) {
-        let text = sentence(comparison, i - 1, name);
-        out.push_str(&Paragraph::new().text(Role::Title, &text).lines(2, style));
-    }
-    out
+    let others = comparison.names.iter().enumerate().skip(1);
+    others.map(|(i, name)| sentence(comparison, i - 1, name)).collect()
 }
 
 /// `B against A: better in random reads, Q1 (1.46 times, 1.40 to 1.52); the same within 3 % in 4 others.`

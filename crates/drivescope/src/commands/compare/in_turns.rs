@@ -90,8 +90,7 @@ fn measure_pair(
 
 /// A fresh run of one round.
 fn plan(side: &Side, seed: u64) -> Result<PlannedRun, Failure> {
-    let found = targets::find(std::slice::from_ref(&side.path), None, &[])?;
-    let target = found.into_iter().next().expect("one path is one target");
+    let target = targets::find_one(&side.path)?;
     targets::check_is_on_a_drive(&target)?;
     let engine = targets::engine_for(&target, side.engine, true)?;
     let suite = side.suite.clone();

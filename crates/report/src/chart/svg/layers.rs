@@ -6,6 +6,7 @@ use super::moved_to;
 use super::theme::{class, mark_path};
 use crate::chart::plot::{Along, Beside, Course, Ink, Layer, Plot, PlotMark, Point, YAxis};
 use crate::chart::text_box::{PlacedTexts, TextBox, line_height, pushed_apart, text_width};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// Distance of a text from its point.
@@ -13,6 +14,9 @@ const GAP: f64 = 8.0;
 
 /// Distance of the places that a line takes, in pixels.
 const LINE_STEP: f64 = 6.0;
+
+/// Points nearer than this, in pixels, are one: a line is twice as wide.
+const APART_MIN: f64 = 1.0;
 
 /// Draws layers into a frame, and their texts at the end, so that nothing covers them.
 pub struct Pen<'a> {
@@ -112,20 +116,27 @@ impl<'a> Pen<'a> {
 
     fn path(&self, points: &[Point], course: Course, axis: YAxis) -> String {
         let mut path = String::new();
-        let mut is_drawing = false;
-        for point in points {
+        // The last point drawn of the line so far.
+        let mut drawn: Option<Point> = None;
+        for (i, point) in points.iter().enumerate() {
             if !(point.0.is_finite() && point.1.is_finite()) {
-                is_drawing = false;
+                drawn = None;
                 continue;
             }
-            let (x, y) = self.frame.at(*point, axis);
-            let (x, y) = (number(x), number(y));
-            let _ = match (is_drawing, course) {
+            let at = self.frame.at(*point, axis);
+            // Where the next one cannot be told from this one, it goes without; the end never does.
+            let is_last = points.get(i + 1).is_none_or(|next| !(next.0 + next.1).is_finite());
+            let is_near = |from: Point| (at.0 - from.0).hypot(at.1 - from.1) < APART_MIN;
+            if drawn.is_some_and(is_near) && !is_last {
+                continue;
+            }
+            let (x, y) = (number(at.0), number(at.1));
+            let _ = match (drawn.is_some(), course) {
                 (false, _) => write!(path, "M{x} {y}"),
                 (true, Course::Straight) => write!(path, "L{x} {y}"),
                 (true, Course::Steps) => write!(path, "H{x}V{y}"),
             };
-            is_drawing = true;
+            drawn = Some(at);
         }
         path
     }
@@ -147,8 +158,13 @@ impl<'a> Pen<'a> {
     /// One path of many points of no length, drawn with round ends.
     fn dots(&mut self, points: &[Point], ink: Ink, axis: YAxis) {
         let mut path = String::new();
+        let mut places = BTreeSet::new();
         for point in points.iter().filter(|point| point.0.is_finite() && point.1.is_finite()) {
             let (x, y) = self.frame.at(*point, axis);
+            // One on top of another is not seen.
+            if !places.insert(((x / APART_MIN) as i64, (y / APART_MIN) as i64)) {
+                continue;
+            }
             let _ = write!(path, "M{} {}h0", number(x), number(y));
         }
         let class = format!("line fine dots {}", class(ink));

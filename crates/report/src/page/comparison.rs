@@ -1,0 +1,209 @@
+//! Runs side by side: what they come to, a row for each metric with its ratio drawn, verdicts, then each run.
+
+use super::{document, findings, head, name_of, suits, test, whole, wide_figure};
+use crate::comparison::{ComparedMetric, MetricRatio, RunComparison};
+use crate::text::sentences;
+use crate::verdict::dots;
+use drivescope_model::number::rounded;
+use drivescope_model::{Run, TestResult};
+use drivescope_stats::ratio::RatioOutcome;
+use maud::{Markup, html};
+
+/// Size of a drawn ratio.
+const WIDTH: f64 = 180.0;
+const HEIGHT: f64 = 18.0;
+/// The axis reaches a factor of two at least: small differences shall look small.
+const REACH_MIN: f64 = 2.0;
+
+/// The page of several runs, the first being the one that the others are held against; `question` as for
+/// [`page`](super::page).
+pub fn comparison_page(
+    comparison: &RunComparison,
+    runs: &[Run],
+    question: impl Fn(&TestResult) -> String,
+) -> String {
+    let body = html! {
+        header {
+            p.small { "drivescope comparison · " (runs.len()) " runs" }
+            h1 { (comparison.names.join(", ")) }
+            @for sentence in sentences(comparison) { p.answer { (sentence) } }
+            @for difference in &comparison.differences { p.warning { "▲ not the same " (difference) } }
+        }
+        (metrics(comparison))
+        (verdicts(comparison, runs))
+        @for run in runs { (whole_run(run, &question)) }
+    };
+    whole(&comparison.names.join(", "), &body)
+}
+
+/// A row for each metric; ratios are drawn on one logarithmic axis.
+fn metrics(comparison: &RunComparison) -> Markup {
+    let reach = reach(comparison);
+    html! {
+        @if !comparison.rows.is_empty() {
+            section {
+                h2 { "Metrics" }
+                p.small {
+                    "Times: how many times as fast as " (comparison.names[0]) ", above 1 is better, for latencies too. \
+                     The line is the 95 % interval, which holds for all rows together; the axis is logarithmic, from 1/"
+                    (rounded(reach)) " to " (rounded(reach)) "."
+                }
+                div.scroll tabindex="0" role="region" aria-label="Metrics" {
+                    table {
+                        thead {
+                            tr {
+                                th scope="col" { "metric" }
+                                th scope="col" { "unit" }
+                                @for name in &comparison.names { th.number scope="col" { (name) } }
+                                @for _ in comparison.names.iter().skip(1) {
+                                    th.number scope="col" { "times" }
+                                    th scope="col" { "95 %" }
+                                }
+                            }
+                        }
+                        tbody { @for row in &comparison.rows { (metric(row, reach)) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn metric(row: &ComparedMetric, reach: f64) -> Markup {
+    html! {
+        tr {
+            th scope="row" { (row.what) }
+            td { (row.unit) }
+            @for value in &row.values { td.number { (rounded(*value)) } }
+            @for ratio in &row.against_first {
+                td.number { (sign(ratio)) " " (rounded(ratio.times)) }
+                td { (drawn(ratio, reach)) }
+            }
+        }
+    }
+}
+
+fn sign(ratio: &MetricRatio) -> &'static str {
+    match ratio.outcome {
+        RatioOutcome::Larger => "▲",
+        RatioOutcome::Smaller => "▼",
+        RatioOutcome::WithinBand => "=",
+        RatioOutcome::NotShown => "·",
+    }
+}
+
+/// How far the axis must reach to either side of 1 for every ratio.
+fn reach(comparison: &RunComparison) -> f64 {
+    let ratios = comparison.rows.iter().flat_map(|row| &row.against_first);
+    let farthest = ratios.map(|ratio| ratio.times.max(1.0 / ratio.times)).fold(REACH_MIN, f64::max);
+    // Whole powers of two: the same few axes everywhere.
+    farthest.log2().ceil().exp2()
+}
+
+/// The ratio as a mark on its interval, with both in words.
+fn drawn(ratio: &MetricRatio, reach: f64) -> Markup {
+    let x = |times: f64| {
+        let share = (times.ln() / reach.ln()).clamp(-1.0, 1.0);
+        format!("{:.1}", WIDTH / 2.0 + share * (WIDTH / 2.0 - 6.0))
+    };
+    let words = match ratio.interval {
+        Some((low, high)) => format!("{} to {}", rounded(low), rounded(high)),
+        None => "no interval".to_string(),
+    };
+    let (middle, mark) = (HEIGHT / 2.0, x(ratio.times));
+    html! {
+        svg width=(WIDTH) height=(HEIGHT) viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img" aria-label=(words) {
+            line x1=(x(1.0)) y1="1" x2=(x(1.0)) y2=(HEIGHT - 1.0) stroke="var(--grid)" {}
+            @if let Some((low, high)) = ratio.interval {
+                line x1=(x(low)) y1=(middle) x2=(x(high)) y2=(middle) stroke="currentColor" stroke-width="2.4" stroke-opacity="0.5" {}
+            }
+            circle cx=(mark) cy=(middle) r="4" fill="currentColor" {}
+        }
+        span.small { (words) }
+    }
+}
+
+/// Uses as rows, runs as columns.
+fn verdicts(comparison: &RunComparison, runs: &[Run]) -> Markup {
+    let points = |run: &Run, suits: &str| {
+        let verdict = run.verdict.iter().find(|verdict| verdict.suits == suits);
+        verdict.and_then(|verdict| verdict.points).map_or("not judged", dots)
+    };
+    html! {
+        @if runs.iter().any(|run| !run.verdict.is_empty()) {
+            section {
+                h2 { "What they suit" }
+                div.scroll tabindex="0" role="region" aria-label="What they suit" {
+                    table.verdicts {
+                        thead {
+                            tr {
+                                th scope="col" { "use" }
+                                @for name in &comparison.names { th scope="col" { (name) } }
+                            }
+                        }
+                        tbody {
+                            @for verdict in &runs[0].verdict {
+                                tr {
+                                    th scope="row" { (verdict.suits) }
+                                    @for run in runs { td.points { (points(run, &verdict.suits)) } }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Everything of one run, folded.
+fn whole_run(run: &Run, question: &impl Fn(&TestResult) -> String) -> Markup {
+    let name = name_of(run);
+    html! {
+        section {
+            details {
+                summary { (name) " · run " (run.id) }
+                (head(run, &name))
+                (suits(run))
+                (findings(&run.findings))
+                @for result in &run.tests { (test(result, &question(result), &wide_figure)) }
+                (document::method(run))
+                p.small { "The document: drivescope export " (run.id) }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare;
+    use crate::testing::hard_disk;
+
+    #[test]
+    fn ten_runs_stand_side_by_side_within_a_megabyte() {
+        let mut run = hard_disk();
+        run.verdict = crate::judge(&run);
+        let runs = vec![run; 10];
+        let comparison = compare(&runs, 0.03, false);
+        let page = comparison_page(&comparison, &runs, |_| "what?".to_string());
+        assert!(page.len() < 1_000_000, "{}", page.len());
+        for part in ["Metrics", "What they suit", "role=\"img\" aria-label=", "<summary>"] {
+            assert!(page.contains(part), "{part}");
+        }
+        assert!(!page.contains("<script"));
+    }
+
+    #[test]
+    fn the_axis_holds_every_ratio_and_is_symmetric() {
+        let mut fast = hard_disk();
+        for metric in fast.tests.iter_mut().flat_map(|test| &mut test.metrics) {
+            metric.value *= 5.0;
+            metric.rounds.iter_mut().for_each(|value| *value *= 5.0);
+        }
+        let comparison = compare(&[hard_disk(), fast], 0.03, false);
+        assert_eq!(reach(&comparison), 8.0);
+        let same = compare(&[hard_disk(), hard_disk()], 0.03, false);
+        assert_eq!(reach(&same), REACH_MIN);
+    }
+}
