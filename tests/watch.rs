@@ -41,6 +41,32 @@ fn a_simulated_disk_has_a_line_for_each_second_of_its_time_and_a_summary_that_ag
     assert!(!scratch.store().exists(), "nothing is stored");
 }
 
+/// `fault=stalls` is silent from 8.5 s to 10 s, from 18.5 s to 20 s, and so on.
+#[test]
+fn every_stall_is_named_with_its_time_and_length() {
+    let scratch = Scratch::new();
+    for (model, healthy_ms) in [("wd40efrx", 30.0), ("kioxia-bg4-128", 1.0)] {
+        let target = format!("sim:{model}?fault=stalls");
+        let lines = scratch.drivescope(&["watch", &target, "--time=45s", "--json"]).code(0);
+        let lines = lines.documents();
+        let (stalls, summary) = (of_kind(&lines, "stall"), &lines[lines.len() - 1]);
+        assert_eq!((stalls.len(), &summary["stalls"]), (4, &4.into()), "{model}: {summary}");
+        for (i, stall) in stalls.iter().enumerate() {
+            // What was sent just before waits until its end.
+            let (end_s, took_s) = (10.0 * (i + 1) as f64, number(&stall["lat_us"]) / 1e6);
+            let late_s = number(&stall["start_s"]) + took_s - end_s;
+            assert!((0.0..0.01).contains(&late_s), "{model}: {stall}");
+            let longer_ms = (took_s - 1.5) * 1e3;
+            assert!((0.0..healthy_ms).contains(&longer_ms), "{model}: {stall}");
+        }
+        let without: f64 = number(&summary["elapsed_s"]) - number(&summary["stalled_s"]);
+        assert!((38.0..39.1).contains(&without), "{model}: {summary}");
+    }
+    let text = scratch.drivescope(&["watch", "sim:wd40efrx?fault=stalls", "--time=11s"]).code(0);
+    assert!(text.stdout.contains("\n0:00:08   ! stall one read took 1.5"), "{text}");
+    assert!(text.stdout.contains(" · 1 stall, 1.5 s in all"), "{text}");
+}
+
 #[test]
 fn a_pipe_gets_plain_lines_of_eighty_columns() {
     let scratch = Scratch::new();

@@ -5,7 +5,9 @@ use super::is_privileged;
 use crate::support::json::{array, finding, findings, statuses, text};
 use crate::support::scratch::{names, own_folder};
 use crate::support::{Running, Scratch, TINY, wait_for};
+use serde_json::Value;
 use std::fs;
+use std::io::{BufRead, BufReader, pipe};
 
 /// Waits until the program has read `bytes` from a drive.
 fn wait_for_reads(running: &Running, bytes: u64) {
@@ -133,4 +135,38 @@ fn a_bad_place_at_the_end_is_no_refusal_of_direct_io() {
     let run = scratch.run(&device.node, &[TINY, &["--test=latency"], &options]).code(0).json();
     assert_eq!(run["target"]["io_mode"], "direct");
     assert!(!findings(&run).contains(&"F011"), "{:?}", findings(&run));
+}
+
+#[test]
+fn a_watched_device_whose_reads_fail_is_watched_on_and_each_failure_named() {
+    if !is_privileged() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let image = image_of_noise(&scratch, 64);
+    let Some(device) = Loop::attach(&image, &[]) else { return };
+    let (reader, writer) = pipe().unwrap();
+    let running = scratch.call(&["watch", &device.node, "--json"]).output_to(writer).start();
+    let mut lines = BufReader::new(reader).lines();
+    let mut next =
+        || lines.next().map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap());
+    let well = next().expect("a line of the first second");
+    assert_ne!(well["kind"], "error", "{well}");
+    take_away(&image);
+    let mut errors = 0;
+    while errors < 2 {
+        let line = next().expect("it goes on after a failed read");
+        if line["kind"] == "error" {
+            assert_eq!(line["errno"], rustix::io::Errno::IO.raw_os_error(), "{line}");
+            errors += 1;
+        }
+    }
+    running.signal(rustix::process::Signal::INT);
+    let mut last = Value::Null;
+    while let Some(line) = next() {
+        errors += u64::from(line["kind"] == "error");
+        last = line;
+    }
+    running.end().code(4);
+    assert_eq!((&last["kind"], &last["errors"]), (&"summary".into(), &errors.into()));
 }

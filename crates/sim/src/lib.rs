@@ -17,6 +17,7 @@ mod reservations;
 mod sequential;
 mod slab;
 pub mod ssd;
+pub mod stalls;
 #[cfg(test)]
 mod testing;
 

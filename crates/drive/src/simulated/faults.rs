@@ -2,9 +2,13 @@
 
 use drivescope_model::shortened::shortened;
 use drivescope_sim::library::{MediumKind, Model, Planted};
+use drivescope_sim::stalls::Stalls;
 
 /// When the drive of `gone` disappears.
 const GONE_AT_NS: u64 = 20_000_000_000;
+
+/// The drive of `stalls` is silent for 1.5 s before each tenth second.
+const STALLS: Stalls = Stalls { every: 10_000_000_000, len: 1_500_000_000 };
 
 /// What is planted between the drive and the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -19,7 +23,7 @@ pub struct PathFaults {
 type Plant = fn(&mut Planted, &mut PathFaults);
 
 /// Every fault by its name.
-const FAULTS: [(&str, Plant); 9] = [
+const FAULTS: [(&str, Plant); 10] = [
     ("flush-lies", |planted, _| planted.flush_lies = true),
     ("no-read-modify-write", |planted, _| planted.no_read_modify_write = true),
     ("first-come", |planted, _| planted.first_come = true),
@@ -27,6 +31,7 @@ const FAULTS: [(&str, Plant); 9] = [
     ("failing-region", |planted, _| planted.failing_region = true),
     ("throttled", |planted, _| planted.throttled = true),
     ("gone", |planted, _| planted.gone_at = Some(GONE_AT_NS)),
+    ("stalls", |planted, _| planted.stalls = Some(STALLS)),
     ("page-cache", |_, path| path.page_cache = true),
     ("slow-link", |_, path| path.slow_link = true),
 ];

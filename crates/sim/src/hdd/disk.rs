@@ -295,6 +295,7 @@ impl HardDisk {
     /// Answers a request; a drive that has disappeared by then says so instead.
     #[inline]
     pub(super) fn complete(&mut self, id: u64, at: Nanos, outcome: SimOutcome) {
+        let at = self.faults.stalls.map_or(at, |stalls| stalls.answered(at));
         let mut answer = SimCompletion { id, at, outcome };
         if let Some(gone_at) = self.faults.gone_at.filter(|&gone_at| at >= gone_at) {
             answer.at = gone_at.max(self.last_activity);

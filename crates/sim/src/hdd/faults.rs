@@ -1,6 +1,7 @@
 //! Faults that can be planted in a drive: bad spots, disappearance, and firmware that misbehaves.
 
 use crate::device::Nanos;
+use crate::stalls::Stalls;
 
 /// What is wrong with a drive; nothing by default.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -17,6 +18,8 @@ pub struct HddFaults {
     pub failing_region: Option<FailingRegion>,
     /// Moment at which the drive disappears from the bus.
     pub gone_at: Option<Nanos>,
+    /// When it answers nothing.
+    pub stalls: Option<Stalls>,
 }
 
 /// Bytes that need retries.

@@ -1,6 +1,7 @@
 //! The state a simulated drive begins in, and what is planted in it.
 
 use crate::device::Nanos;
+use crate::stalls::Stalls;
 use crate::{hdd, ssd};
 
 /// What is planted in a simulated drive, the same words for every kind.
@@ -18,6 +19,8 @@ pub struct Planted {
     pub failing_region: bool,
     /// The drive disappears after so much time.
     pub gone_at: Option<Nanos>,
+    /// The drive falls silent every now and then.
+    pub stalls: Option<Stalls>,
     /// The drive is throttled to a third (flash).
     pub throttled: bool,
 }
@@ -54,6 +57,7 @@ pub(super) fn hdd_faults(planted: &Planted, capacity: u64) -> hdd::HddFaults {
             retry_ms: 2_000.0,
         }),
         gone_at: planted.gone_at,
+        stalls: planted.stalls,
     }
 }
 
@@ -77,5 +81,6 @@ pub(super) fn ssd_faults(planted: &Planted, capacity: u64) -> ssd::SsdFaults {
         throttle_forced: planted.throttled.then_some(1.0 / 3.0),
         failing,
         gone_at: planted.gone_at,
+        stalls: planted.stalls,
     }
 }

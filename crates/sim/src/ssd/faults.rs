@@ -1,6 +1,7 @@
 //! Faults that can be planted in a simulated SSD.
 
 use crate::device::Nanos;
+use crate::stalls::Stalls;
 
 /// A range whose pages are hard to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +27,8 @@ pub struct SsdFaults {
     pub failing: Vec<RetryRegion>,
     /// The drive stops answering at this time.
     pub gone_at: Option<Nanos>,
+    /// When it answers nothing.
+    pub stalls: Option<Stalls>,
 }
 
 impl SsdFaults {

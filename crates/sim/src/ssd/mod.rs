@@ -224,6 +224,7 @@ impl Ssd {
     }
 
     fn complete(&mut self, id: u64, at: Nanos, outcome: SimOutcome) {
+        let at = self.faults.stalls.map_or(at, |stalls| stalls.answered(at));
         let (at, outcome) = match self.faults.gone_at {
             Some(gone) if at > gone => (gone.max(self.now), SimOutcome::Gone),
             _ => (at, outcome),
@@ -233,7 +234,8 @@ impl Ssd {
 
     /// Gives a read the turn at the port that ends at `at`; its data can begin to cross at `ready`.
     fn complete_in_turn(&mut self, request: &SimRequest, ready: Nanos, at: Nanos) {
-        if self.faults.gone_at.is_none() && self.turns.wait(request.len, ready, request.id) {
+        let is_punctual = self.faults.gone_at.is_none() && self.faults.stalls.is_none();
+        if is_punctual && self.turns.wait(request.len, ready, request.id) {
             self.answer(request.id, at, WHO_IS_READY);
         } else {
             self.complete(request.id, at, SimOutcome::Done);
