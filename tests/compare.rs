@@ -129,3 +129,37 @@ fn a_model_beside_a_run_is_measured_on_the_spot_with_its_plan() {
     scratch.drivescope(&["compare", &slow, "sim:absent"]).refused(2);
     scratch.drivescope(&["compare", "sim:wd10ears", "sim:wd20ears"]).refused(2);
 }
+
+#[test]
+fn a_result_of_fio_is_imported_and_compared_when_forced() {
+    let scratch = Scratch::new();
+    let job = |name: &str, iops: u32| {
+        format!(
+            r#"{{"jobname": "{name}", "groupid": 0, "job_runtime": 1000,
+                "job options": {{"rw": "randread", "bs": "4k", "iodepth": "1"}},
+                "read": {{"total_ios": 100, "bw_bytes": {}, "iops": {iops},
+                    "lat_ns": {{"mean": 12000000.0, "max": 30000000}}}}}}"#,
+            iops * 4096
+        )
+    };
+    let text = format!(
+        r#"{{"fio version": "fio-3.33", "timestamp_ms": 1795528240563,
+"global options": {{"direct": "1", "ioengine": "libaio", "filename": "/dev/sdx"}}, "jobs": [{}, {}]}}"#,
+        job("a", 60),
+        job("b", 62)
+    );
+    let of_fio = scratch.file("fio.json", text);
+    let options = ["--test", "transfer", "--cells", "rnd4k_q1t1.read", "--time", "1s"];
+    let ours = run(&scratch, "sim:samsung-860evo-250", &options, "ours.json");
+    let refused = scratch.drivescope(&["compare", &of_fio, &ours]).refused(3);
+    assert!(refused.contains("fio 3.33"), "{refused}");
+    let shown = scratch.drivescope(&["compare", &of_fio, &ours, "--force"]).code(0).stdout;
+    assert!(shown.contains("random reads, Q1") && shown.contains("! not the same program"));
+    for _ in 0..2 {
+        scratch.drivescope(&["import", &of_fio]).code(0);
+    }
+    let stored = scratch.drivescope(&["runs", "--json"]).code(0).json();
+    assert_eq!(stored.as_array().map(Vec::len), Some(1));
+    let stored = scratch.drivescope(&["show", "last"]).code(0).stdout;
+    assert!(stored.contains("fio 3.33") && stored.contains("rnd4k_q1t1"), "{stored}");
+}

@@ -80,7 +80,7 @@ pub enum Command {
     Report(ReportArguments),
     /// Print stored runs as JSON.
     Export(ExportArguments),
-    /// Import runs from JSON files (- is standard input).
+    /// Import runs from JSON files, or results of fio (- is standard input).
     Import(ImportArguments),
     /// Simulated drives: list, show, measure, mount, compare with published results.
     #[command(subcommand)]

@@ -6,6 +6,7 @@
 
 mod resume_sentence;
 
+use crate::fio;
 use drivescope_model::document::{FORMAT, Run};
 use drivescope_model::options::Suite;
 use jiff::Timestamp;
@@ -74,6 +75,9 @@ pub fn from_json(text: &str) -> Result<Vec<Run>, FormatError> {
 /// # Errors
 /// As [`from_json`]; a metric that no measurement gives.
 pub fn from_file(text: &str) -> Result<Vec<Run>, FormatError> {
+    if let Some(document) = fio::document(text) {
+        return Ok(vec![fio::run(&document)?]);
+    }
     let runs = from_json(text)?;
     for run in &runs {
         for metric in run.tests.iter().flat_map(|test| &test.metrics) {

@@ -16,6 +16,7 @@
 
 mod document;
 mod error;
+mod fio;
 mod location;
 mod sql;
 mod sqlite;

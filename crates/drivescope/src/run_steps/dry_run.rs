@@ -55,9 +55,9 @@ fn print_plans(
     for (run, opinion) in runs.iter().zip(opinions) {
         let style = output::style();
         let info = run.target.info();
-        let version = env!("CARGO_PKG_VERSION");
+        let program = concat!("drivescope ", env!("CARGO_PKG_VERSION"));
         let drive = run.target.drive();
-        output::print_line(&text::header(version, &run.plan, info, drive, style));
+        output::print_line(&text::header(program, &run.plan, info, drive, style));
         output::print_line(&text::plan(&run.plan, info, style));
         output::print_line(&format!("\n{}", text::dry_run(&run.plan, info, style)));
         if let Some(record) = opinion {

@@ -225,9 +225,9 @@ fn listen(
 /// The first lines: what will happen to which drive.
 fn announce(plan: &Plan, target: &Target) {
     let style = output::style();
-    let version = env!("CARGO_PKG_VERSION");
+    let program = concat!("drivescope ", env!("CARGO_PKG_VERSION"));
     let info = target.info();
-    output::print_line(&text::header(version, plan, info, target.drive(), style));
+    output::print_line(&text::header(program, plan, info, target.drive(), style));
     output::print_line(&text::plan(plan, info, style));
 }
 

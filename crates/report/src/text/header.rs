@@ -10,13 +10,13 @@ use drivescope_model::{Bytes, Plan};
 /// `drivescope 0.1.0 · quick · /mnt/data (ext4, sda1 of WD40EFRX-68N32N0, 4.00 TB, SATA 6.0 Gb/s)`,
 /// on one line where it fits, else with what is below the target on lines of its own.
 pub fn header(
-    version: &str,
+    program: &str,
     plan: &Plan,
     target: &TargetInfo,
     drive: Option<&Drive>,
     style: Style,
 ) -> String {
-    let program = format!("drivescope {}", shorten(&clean(version), 16));
+    let program = shorten(&clean(program), 27).into_owned();
     let suite = shorten(&clean(&plan.suite.name), 24).into_owned();
     let parts = below(target, drive);
     let head = format!("{program}{DOT}{suite}{DOT}");

@@ -7,7 +7,13 @@ use drivescope_model::{Run, Secs};
 
 /// A run from header to findings, as `drivescope show` prints it; `store` as for [`saved`].
 pub fn run_summary(run: &Run, store: &str, style: Style) -> String {
-    let mut head = header(&run.tool.version, &run.plan, &run.target, run.drive.as_ref(), style);
+    let mut head = header(
+        &format!("{} {}", run.tool.name, run.tool.version),
+        &run.plan,
+        &run.target,
+        run.drive.as_ref(),
+        style,
+    );
     head.push_str(&facts(run, style));
     sections([head, results(run, style), closing(run, store, style)])
 }

@@ -23,7 +23,7 @@ fn block_device() -> TargetInfo {
 #[test]
 fn headers_say_what_is_below_the_target() {
     let head = |target: &TargetInfo, drive: Option<_>| {
-        text::header("0.1.0", &plan(), target, drive.as_ref(), PLAIN)
+        text::header("drivescope 0.1.0", &plan(), target, drive.as_ref(), PLAIN)
     };
     let nfs = {
         let mut target = directory("/net/share", "nfs4", &[]);
@@ -71,7 +71,7 @@ fn an_array_is_shown_as_what_it_is_made_of() {
         ..drive("md0", DriveKind::Composite, 8_000_000_000_000)
     };
     let target = directory("/srv", "ext4", &["dm-0", "md0", "sda1", "sda", "sdb1", "sdb"]);
-    let head = text::header("0.1.0", &plan(), &target, Some(&md), PLAIN);
+    let head = text::header("drivescope 0.1.0", &plan(), &target, Some(&md), PLAIN);
     assert!(head.contains("ext4, dm-0 of md0, composed of sda1, sdb1, 8.00 TB, md"), "{head}");
 }
 
