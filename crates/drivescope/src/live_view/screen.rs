@@ -167,7 +167,10 @@ impl Screen {
             let mark = if is_running { "▸ " } else { "  " };
             Line::from_iter([Span::raw(mark), Span::styled(line.to_string(), look)])
         });
-        let lines: Vec<Line<'_>> = lines.collect();
+        let mut lines: Vec<Line<'_>> = lines.collect();
+        // The test in progress stands last; of a table that does not fit, its end is what fills.
+        let beyond = lines.len().saturating_sub(area.height.into());
+        lines.drain(1..(1 + beyond).min(lines.len()));
         frame.render_widget(Paragraph::new(lines), area);
     }
 

@@ -65,6 +65,22 @@ fn a_run_in_progress_at_120_columns() {
 }
 
 #[test]
+fn the_table_of_the_test_in_progress_is_seen_where_not_all_fit() {
+    let (run, results) = example();
+    let mut screen = Screen::new(run);
+    let label = results[1].phases[0].cell.clone();
+    for result in &results[..2] {
+        screen.hear(Event::TestStarted { test: result.test, seconds: 9.0 });
+        screen.hear(Event::TestFinished(Box::new(result.clone())));
+    }
+    screen.hear(Event::PhaseStarted { label, round: 1, rounds: 3 });
+    for rows in [16, 20, 24, 40] {
+        let shown = picture(&screen, 80, rows);
+        assert!(shown.lines().any(|line| line.starts_with("\"▸ ")), "{rows}: {shown}");
+    }
+}
+
+#[test]
 fn no_terminal_is_too_small() {
     let screen = in_progress();
     for (columns, rows) in [(1, 1), (20, 3), (40, 10), (500, 200)] {
