@@ -4,9 +4,9 @@
 //! does not know are ignored, and optional fields may be absent, because fields are added without a
 //! new format.
 
+mod fio;
 mod resume_sentence;
 
-use crate::fio;
 use drivescope_model::document::{FORMAT, Run};
 use drivescope_model::options::Suite;
 use jiff::Timestamp;

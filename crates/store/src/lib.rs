@@ -16,7 +16,6 @@
 
 mod document;
 mod error;
-mod fio;
 mod location;
 mod sql;
 mod sqlite;

@@ -1,10 +1,10 @@
 //! Results of fio (`--output-format=json`) as a run, so that what people have measured can be compared.
 //!
 //! A job becomes a cell of `transfer` where it means the same: direct, one block size, reads or writes only, closed
-//! loop. Other jobs are left out, and named in the result. Jobs of one name are its threads; jobs of other names with the
-//! same cell are its rounds.
+//! loop. Other jobs are left out, and named in the result. Jobs of one name are its threads; jobs of other names with
+//! the same cell are its rounds.
 
-use crate::document::FormatError;
+use super::FormatError;
 use drivescope_model::cell::{Cell, Mix, Order, Shape};
 use drivescope_model::document::{FORMAT, Metric, Run, TestResult, TestStatus, Tool};
 use drivescope_model::host::{Calibration, Host};
