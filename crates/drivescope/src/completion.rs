@@ -10,7 +10,7 @@ use clap_complete::env::{CompleteEnv, Shells};
 use drivescope_bench::suites;
 use drivescope_bench::workloads::WORKLOADS;
 use drivescope_drive::simulated::spec::{self, PREFIX};
-use drivescope_store::{Filter, Store, StoreLocation};
+use drivescope_store::{Filter, RunSummary, Store, StoreLocation};
 use std::ffi::OsStr;
 use std::io;
 
@@ -47,6 +47,13 @@ fn command() -> Command {
     let of_models = |arg: Arg| arg.add(ArgValueCandidates::new(models));
     let of_suites = |arg: Arg| arg.add(ArgValueCandidates::new(suite_names));
     let of_targets = |arg: Arg| arg.add(ArgValueCompleter::new(targets));
+    let of_drives = |arg: Arg| arg.add(ArgValueCandidates::new(stored_drives));
+    let of_stored = |stored: Command| {
+        stored
+            .mut_subcommand("rm", |rm| rm.mut_arg("runs", of_runs))
+            // What is changed goes behind the others: the text is to stay the second one.
+            .mut_subcommand("note", |note| note.mut_arg("run", of_runs).mut_arg("text", |arg| arg))
+    };
     let plan = |command: Command| {
         let of_tests = |arg: Arg| arg.add(ArgValueCandidates::new(tests));
         command.mut_arg("suite", of_suites).mut_arg("test", of_tests)
@@ -66,7 +73,9 @@ fn command() -> Command {
         .mut_subcommand("show", |show| show.mut_arg("run", of_runs))
         .mut_subcommand("rerun", |rerun| rerun.mut_arg("run", of_runs))
         .mut_subcommand("compare", |compare| compare.mut_arg("runs", of_runs_or_files))
-        .mut_subcommand("report", |report| report.mut_arg("run", of_runs_or_files))
+        .mut_subcommand("report", |report| report.mut_arg("runs", of_runs_or_files))
+        .mut_subcommand("history", |history| history.mut_arg("drive", of_drives))
+        .mut_subcommand("runs", of_stored)
         .mut_subcommand("export", |export| export.mut_arg("runs", of_runs))
         .mut_subcommand("suites", |suites| {
             suites.mut_subcommand("show", |show| show.mut_arg("suite", of_suites))
@@ -115,11 +124,27 @@ fn begins(candidate: &CompletionCandidate, current: &OsStr) -> bool {
 }
 
 /// The newest runs of the store that the environment names, or of the default one.
-fn runs() -> Vec<CompletionCandidate> {
+fn newest_runs() -> Vec<RunSummary> {
     let named = std::env::var("DRIVESCOPE_STORE").ok();
     let store = StoreLocation::parse(named.as_deref()).and_then(|at| Store::open_existing(&at));
     let newest = Filter { limit: Some(RUNS_MAX), ..Filter::default() };
-    let runs = store.and_then(|store| store.list(&newest)).unwrap_or_default();
+    store.and_then(|store| store.list(&newest)).unwrap_or_default()
+}
+
+/// The drives of these runs, by what tells them apart.
+fn stored_drives() -> Vec<CompletionCandidate> {
+    let mut found: Vec<CompletionCandidate> = Vec::new();
+    for run in newest_runs() {
+        let name = run.drive_serial.clone().unwrap_or_else(|| run.target.clone());
+        if found.iter().all(|known| known.get_value() != name.as_str()) {
+            found.push(candidate(name, run.drive().unwrap_or(&run.target)));
+        }
+    }
+    found
+}
+
+fn runs() -> Vec<CompletionCandidate> {
+    let runs = newest_runs();
     let mut found = Vec::new();
     if !runs.is_empty() {
         found.push(candidate("last", "the newest run"));
@@ -161,6 +186,7 @@ mod tests {
             (&["sim", "mount", "wd20ears", "sr"], "src/"),
             (&["suites", "show", "z"], "zcav"),
             (&["report", "sr"], "src/"),
+            (&["runs", "no"], "note"),
             (&["compare", "x.json", "sr"], "src/"),
             (&["suites", "sh"], "show"),
         ] {

@@ -176,7 +176,7 @@ pub struct RunsListArguments {
     /// List only runs with this label.
     #[arg(long)]
     pub label: Option<String>,
-    /// List at most N runs.
+    /// List at most N runs (default: 100; with --json all).
     #[arg(long, value_name = "N")]
     pub limit: Option<u32>,
     /// Print JSON instead of a table.

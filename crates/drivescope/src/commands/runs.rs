@@ -12,6 +12,9 @@ use drivescope_report::text::{self, RunRow};
 use drivescope_store::{Filter, RunSummary};
 use std::io::IsTerminal;
 
+/// Runs in a table that nobody asked to be longer.
+const SHOWN: u32 = 100;
+
 /// Lists runs, removes some, or notes something of one.
 pub fn runs(arguments: &RunsArguments) -> Result<Code, Failure> {
     match &arguments.command {
@@ -57,16 +60,22 @@ fn note(name: &str, text: &str, store: Option<&str>) -> Result<Code, Failure> {
 }
 
 fn list(arguments: &RunsListArguments) -> Result<Code, Failure> {
+    let is_filtered = arguments.drive.is_some() || arguments.label.is_some();
     let filter = Filter {
         drive: arguments.drive.clone(),
         label: arguments.label.clone(),
-        limit: arguments.limit,
+        // One more tells that there are more.
+        limit: arguments.limit.or((!arguments.json).then_some(SHOWN + 1)),
     };
     let store = open_existing(arguments.store.store.as_deref())?;
-    let summaries = store.list(&filter)?;
+    let mut summaries = store.list(&filter)?;
+    let has_more = arguments.limit.is_none() && !arguments.json && summaries.len() > SHOWN as usize;
+    if has_more {
+        summaries.truncate(SHOWN as usize);
+    }
     if arguments.json {
         output::print_document(&summaries);
-    } else if summaries.is_empty() && filter != Filter::default() {
+    } else if summaries.is_empty() && is_filtered {
         let words = store.words();
         output::print_line(&clean(&format!(
             "no stored run matches these filters; drivescope runs{words} lists all"
@@ -76,6 +85,9 @@ fn list(arguments: &RunsListArguments) -> Result<Code, Failure> {
     } else {
         let rows: Vec<RunRow> = summaries.iter().map(row).collect();
         output::print_line(&text::runs(&rows, output::style()));
+        if has_more {
+            output::note(&format!("the newest {SHOWN}; more with --limit N, all with --json"));
+        }
     }
     Ok(Code::Ok)
 }
