@@ -1,5 +1,5 @@
-//! A store of 100,000 runs of 2,000 drives: how long `runs`, `compare` and `history` wait for it. Minutes, and 1 GB of the
-//! folder for temporary files: `cargo bench -p drivescope-store`.
+//! A store of 100,000 runs of 2,000 drives: how long `runs`, `compare` and `history` wait for it. Minutes, and 1 GB of
+//! the folder for temporary files: `cargo bench -p drivescope-store`.
 
 #![expect(clippy::print_stdout, reason = "the table is the result")]
 
