@@ -80,3 +80,23 @@ fn several_runs_share_a_page_and_a_table() {
     let chart = scratch.path("both.svg").display().to_string();
     scratch.drivescope(&["report", "wd40efrx", "860evo", "-o", &chart]).refused(2);
 }
+
+#[test]
+fn an_anonymous_report_names_no_serial_number_machine_or_path() {
+    let scratch = Scratch::new();
+    let here = scratch.path("").display().to_string();
+    let tiny =
+        ["--quiet", "--label", "my-label", "--size", "16MiB", "--rounds", "1", "--time", "10ms"];
+    let cells = ["--test", "transfer", "--cells", "rnd4k_q1t1.read"];
+    scratch.drivescope(&[&["run", &here][..], &tiny, &cells].concat()).code(0);
+    let whole = scratch.drivescope(&["export", "last"]).code(0).stdout;
+    assert!(whole.contains(here.trim_end_matches('/')) && whole.contains("my-label"));
+    let bare = scratch.drivescope(&["export", "last", "--anonymize"]).code(0);
+    let host = bare.json()["host"]["name"].as_str().map(str::to_string);
+    assert_eq!(host.as_deref(), Some(""));
+    assert!(!bare.stdout.contains(here.trim_end_matches('/')) && !bare.stdout.contains("my-label"));
+    let page = scratch.path("bare.html").display().to_string();
+    scratch.drivescope(&["report", "last", "--anonymize", "-o", &page]).code(0);
+    let page = std::fs::read_to_string(&page).expect("it was written");
+    assert!(!page.contains(here.trim_end_matches('/')) && !page.contains("my-label"));
+}

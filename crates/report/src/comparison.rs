@@ -1,6 +1,7 @@
 //! Runs compared: the metrics that all of them have, each as a ratio to the first run.
 
 use crate::criteria::Criterion;
+use crate::side_by_side::{SideBySide, side_by_side};
 use crate::workloads::evidence;
 use drivescope_model::metrics::quantity_of;
 use drivescope_model::{Metric, Run, TestKind};
@@ -26,6 +27,8 @@ pub struct RunComparison {
     pub names: Vec<String>,
     /// What they can be compared in.
     pub rows: Vec<ComparedMetric>,
+    /// What else is known of both: prices, and what the drives suit.
+    pub besides: Vec<SideBySide>,
     /// In what the runs differ besides their drives: such figures may differ for these reasons.
     pub differences: Vec<String>,
     /// The share that makes no difference in practice.
@@ -89,6 +92,7 @@ pub fn compare(runs: &[Run], band: f64, every_metric: bool) -> RunComparison {
     RunComparison {
         names: names(runs),
         rows: rows.collect(),
+        besides: side_by_side(runs),
         differences: differences(runs),
         band,
         rounds_in_turns: None,

@@ -12,21 +12,25 @@ pub mod run_markdown;
 pub mod text;
 pub mod verdict;
 
+mod anonymize;
 mod answer;
 mod comparison;
 mod criteria;
 mod history;
 mod paired_comparison;
+mod side_by_side;
 mod terminal;
 #[cfg(test)]
 mod testing;
 mod use_cases;
 mod workloads;
 
+pub use anonymize::anonymized;
 pub use answer::answer;
 pub use comparison::{ComparedMetric, MetricRatio, RunComparison, compare};
 pub use history::{DriveHistory, HistoryRun, MetricChange, MetricHistory, history};
 pub use paired_comparison::{compare_pairs, is_decided};
+pub use side_by_side::SideBySide;
 pub use terminal::{COLUMNS_MAX, Style, WIDTH, clean, width, wrap};
 pub use verdict::judge;
 pub use workloads::charts;

@@ -29,6 +29,7 @@ pub fn compare_pairs(pairs: &[[Run; 2]], names: [String; 2], band: f64) -> RunCo
     RunComparison {
         names: names.into(),
         rows: keys.into_iter().filter_map(row).collect(),
+        besides: Vec::new(),
         differences: Vec::new(),
         band,
         rounds_in_turns: Some(pairs.len()),

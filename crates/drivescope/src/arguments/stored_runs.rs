@@ -76,6 +76,9 @@ pub struct ReportArguments {
     /// The file to write; its ending chooses what: .html, .md, .svg (one chart) or .csv (all figures).
     #[arg(long, short, value_name = "FILE")]
     pub output: PathBuf,
+    /// Without serial numbers, the machine's name, paths, labels and notes.
+    #[arg(long)]
+    pub anonymize: bool,
     /// The chart of an .svg file. Without it, a run that has several lists them.
     #[arg(long, value_name = "NAME")]
     pub chart: Option<String>,
@@ -112,6 +115,9 @@ pub struct ExportArguments {
     /// First digits of runs' ids, or `last` (default: all runs).
     #[arg(value_name = "RUN")]
     pub runs: Vec<String>,
+    /// Without serial numbers, the machine's name, paths, labels and notes.
+    #[arg(long)]
+    pub anonymize: bool,
     /// The store of runs.
     #[command(flatten)]
     pub store: StoreArguments,

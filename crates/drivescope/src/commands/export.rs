@@ -4,6 +4,7 @@ use crate::arguments::ExportArguments;
 use crate::exit::{Code, Failure};
 use crate::output;
 use crate::store_access::open_existing;
+use drivescope_report::anonymized;
 use drivescope_store::Filter;
 
 /// Writes runs as JSON, one document after the other. Errors: one cannot be had, and none is written.
@@ -16,7 +17,10 @@ pub fn export(arguments: &ExportArguments) -> Result<Code, Failure> {
             return Err(Failure::usage(store.no_runs()));
         }
     }
-    let runs = ids.iter().map(|id| store.get(id)).collect::<Result<Vec<_>, _>>()?;
+    let mut runs = ids.iter().map(|id| store.get(id)).collect::<Result<Vec<_>, _>>()?;
+    if arguments.anonymize {
+        runs = runs.iter().map(anonymized).collect();
+    }
     runs.iter().for_each(output::print_document);
     Ok(Code::Ok)
 }

@@ -8,10 +8,10 @@ use drivescope_bench::workloads::WORKLOADS;
 use drivescope_drive::document_file::DocumentFile;
 use drivescope_model::{Run, TestResult};
 use drivescope_report::chart::{Chart, PictureSize, Theme, svg};
-use drivescope_report::charts;
 use drivescope_report::csv::metrics_csv;
 use drivescope_report::page::{comparison_page, page};
 use drivescope_report::run_markdown::run_markdown;
+use drivescope_report::{anonymized, charts};
 use std::path::Path;
 
 /// The difference that makes none in practice, as `compare` has it.
@@ -20,7 +20,10 @@ const BAND: f64 = 0.03;
 /// Writes the file, and says so.
 pub fn report(arguments: &ReportArguments) -> Result<Code, Failure> {
     let path = arguments.output.as_path();
-    let runs = named_runs(&arguments.runs, arguments.store.store.as_deref())?;
+    let mut runs = named_runs(&arguments.runs, arguments.store.store.as_deref())?;
+    if arguments.anonymize {
+        runs = runs.iter().map(anonymized).collect();
+    }
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
     let text = match (ending, &arguments.chart, runs.as_slice()) {
         ("svg", wanted, [run]) => {

@@ -3,7 +3,6 @@
 use super::{document, findings, head, name_of, suits, test, whole, wide_figure};
 use crate::comparison::{ComparedMetric, MetricRatio, RunComparison};
 use crate::text::sentences;
-use crate::verdict::dots;
 use drivescope_model::number::rounded;
 use drivescope_model::{Run, TestResult};
 use drivescope_stats::ratio::RatioOutcome;
@@ -30,7 +29,7 @@ pub fn comparison_page(
             @for difference in &comparison.differences { p.warning { "▲ not the same " (difference) } }
         }
         (metrics(comparison))
-        (verdicts(comparison, runs))
+        (besides(comparison))
         @for run in runs { (whole_run(run, &question)) }
     };
     whole(&comparison.names.join(", "), &body)
@@ -123,29 +122,25 @@ fn drawn(ratio: &MetricRatio, reach: f64) -> Markup {
     }
 }
 
-/// Uses as rows, runs as columns.
-fn verdicts(comparison: &RunComparison, runs: &[Run]) -> Markup {
-    let points = |run: &Run, suits: &str| {
-        let verdict = run.verdict.iter().find(|verdict| verdict.suits == suits);
-        verdict.and_then(|verdict| verdict.points).map_or("not judged", dots)
-    };
+/// Prices and uses as rows, runs as columns.
+fn besides(comparison: &RunComparison) -> Markup {
     html! {
-        @if runs.iter().any(|run| !run.verdict.is_empty()) {
+        @if !comparison.besides.is_empty() {
             section {
                 h2 { "What they suit" }
                 div.scroll tabindex="0" role="region" aria-label="What they suit" {
                     table.verdicts {
                         thead {
                             tr {
-                                th scope="col" { "use" }
+                                td {}
                                 @for name in &comparison.names { th scope="col" { (name) } }
                             }
                         }
                         tbody {
-                            @for verdict in &runs[0].verdict {
+                            @for row in &comparison.besides {
                                 tr {
-                                    th scope="row" { (verdict.suits) }
-                                    @for run in runs { td.points { (points(run, &verdict.suits)) } }
+                                    th scope="row" { (row.what) }
+                                    @for value in &row.values { td { (value) } }
                                 }
                             }
                         }

@@ -16,6 +16,7 @@ pub fn comparison(comparison: &RunComparison, style: Style) -> String {
         answer(comparison, style),
         warnings(comparison, style),
         table(comparison, style),
+        besides(comparison, style),
         notes(comparison, style),
     ])
 }
@@ -121,6 +122,25 @@ fn table_of(comparison: &RunComparison, has_intervals: bool) -> TextTable {
         table.row(cells);
     }
     table
+}
+
+/// Prices and verdicts of each.
+fn besides(comparison: &RunComparison, style: Style) -> String {
+    if comparison.besides.is_empty() {
+        return String::new();
+    }
+    let mut layout = vec![Column::left().flexible(20)];
+    layout.extend(vec![Column::right().flexible(8); comparison.names.len()]);
+    let mut table = TextTable::new(0, layout);
+    let mut head = vec![TextCell::blank()];
+    head.extend(comparison.names.iter().map(|name| TextCell::title(shorten(name, NAME_MAX))));
+    table.row(head);
+    for row in &comparison.besides {
+        let mut cells = vec![TextCell::plain(&row.what)];
+        cells.extend(row.values.iter().map(TextCell::plain));
+        table.row(cells);
+    }
+    table.render(style)
 }
 
 /// Sign, ratio and interval.

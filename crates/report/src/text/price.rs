@@ -1,15 +1,9 @@
 //! What a run says of the price: how much of it each terabyte and each request costs.
 
-use crate::criteria::Criterion;
+use crate::side_by_side::{REQUESTS, per_reads, per_terabyte};
 use crate::terminal::{Paragraph, Role, Style};
-use crate::workloads::evidence;
 use drivescope_model::number::{rounded, whole};
 use drivescope_model::{Bytes, Run};
-
-/// Requests per second that a price is told of: what a hard disk does is a fraction of it.
-const REQUESTS: u64 = 1_000;
-/// Random reads, in a deep queue or one by one, whichever was measured and is the drive's.
-const READS: [Criterion; 2] = [Criterion::RandomReadsDeep, Criterion::RandomReadsQ1];
 
 /// `price  105 USD for 4.00 TB · 26.3 USD per TB · 525 USD per 1,000 random reads/s`; nothing without a price.
 pub fn price(run: &Run, style: Style) -> String {
@@ -21,15 +15,11 @@ pub fn price(run: &Run, style: Style) -> String {
         .lead(Role::Title, "price")
         .lead(Role::Plain, "  ")
         .item(Role::Plain, format!("{price}{whole_drive}"));
-    if let Some(bytes) = capacity {
-        let per_tb = of(price.amount / (bytes as f64 / 1e12));
-        paragraph = paragraph.item(Role::Plain, format!("{per_tb} per TB"));
+    if let Some(per_tb) = per_terabyte(run, price) {
+        paragraph = paragraph.item(Role::Plain, format!("{} per TB", of(per_tb)));
     }
-    let answers = READS.into_iter().flat_map(evidence);
-    let mut reads = answers.filter_map(|(_, answer)| run.metric(answer.key));
-    if let Some(reads) = reads.find(|metric| metric.valid && metric.value > 0.0) {
-        let per_read = of(price.amount / (reads.value / REQUESTS as f64));
-        let text = format!("{per_read} per {} random reads/s", whole(REQUESTS));
+    if let Some(per_reads) = per_reads(run, price) {
+        let text = format!("{} per {} random reads/s", of(per_reads), whole(REQUESTS));
         paragraph = paragraph.item(Role::Plain, &text);
     }
     paragraph.lines(7, style)
