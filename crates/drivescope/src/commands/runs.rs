@@ -60,7 +60,8 @@ fn note(name: &str, text: &str, store: Option<&str>) -> Result<Code, Failure> {
 }
 
 fn list(arguments: &RunsListArguments) -> Result<Code, Failure> {
-    let is_filtered = arguments.drive.is_some() || arguments.label.is_some();
+    let is_filtered =
+        arguments.drive.is_some() || arguments.label.is_some() || arguments.limit.is_some();
     let filter = Filter {
         drive: arguments.drive.clone(),
         label: arguments.label.clone(),
