@@ -50,6 +50,8 @@ mod simulated_truth;
 mod store;
 /// Messages on a terminal: lines that end between words.
 mod terminal;
+/// `trace`: traces converted and described.
+mod traces;
 /// `watch`: a line a second, failures, ends.
 mod watch;
 /// `fill` and `verify`.

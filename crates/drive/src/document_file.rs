@@ -3,7 +3,8 @@
 use crate::error::DriveError;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
-use std::io::Write;
+use std::fs::File;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// A file that a run makes and may write anew; whole at any time.
@@ -42,15 +43,29 @@ impl DocumentFile {
     ///
     /// Errors: the folder cannot be written, or is full; the old text is still there then.
     pub fn write(&self, text: &str) -> Result<(), DriveError> {
+        let io = |error| DriveError::from_io("write", &self.path, error);
+        self.write_with(io, |file| file.write_all(text.as_bytes()).map_err(io))
+    }
+
+    /// The same with contents that `fill` writes, which may be larger than memory. `refused` makes errors of the
+    /// folder those of the caller.
+    pub fn write_with<T, E>(
+        &self,
+        refused: impl Fn(io::Error) -> E,
+        fill: impl FnOnce(&mut File) -> Result<T, E>,
+    ) -> Result<T, E> {
         let mut name = self.path.as_os_str().to_owned();
         name.push(".part");
         let part = PathBuf::from(name);
-        let written =
-            make(&part, text.as_bytes(), self.mode).and_then(|()| Ok(replace(&self.path, &part)?));
-        written.map_err(|error| {
+        let written = make(&part, self.mode).map_err(&refused).and_then(|mut file| {
+            let filled = fill(&mut file)?;
+            file.sync_all().map_err(&refused)?;
+            replace(&self.path, &part).map_err(|errno| refused(errno.into()))?;
+            Ok(filled)
+        });
+        written.inspect_err(|_| {
             // It may not even be there.
             let _ = unlink(&part);
-            DriveError::from_io("write", &self.path, error)
         })
     }
 
@@ -63,13 +78,11 @@ impl DocumentFile {
     }
 }
 
-/// Makes a file that is not there yet, and sees it onto the disk.
+/// Makes a file that is not there yet.
 #[expect(clippy::disallowed_methods, reason = "a new file for the document of a run")]
-fn make(path: &Path, bytes: &[u8], mode: Mode) -> std::io::Result<()> {
+fn make(path: &Path, mode: Mode) -> io::Result<File> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let mut file = std::fs::File::from(rustix::fs::open(path, flags, mode)?);
-    file.write_all(bytes)?;
-    file.sync_all()
+    Ok(File::from(rustix::fs::open(path, flags, mode)?))
 }
 
 #[expect(

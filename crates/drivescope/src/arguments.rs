@@ -2,6 +2,7 @@
 
 mod raw_writes;
 mod stored_runs;
+mod trace;
 mod watch;
 
 pub use raw_writes::RawArguments;
@@ -10,6 +11,7 @@ pub use stored_runs::{
     ReportArguments, RerunArguments, RunsArguments, RunsCommand, RunsListArguments, ShowArguments,
 };
 
+pub use trace::{ConvertArguments, SourceArguments, TraceCommand, TraceInfoArguments};
 pub use watch::WatchArguments;
 
 use crate::exit::Code;
@@ -85,6 +87,9 @@ pub enum Command {
     /// Simulated drives: list, show, measure, mount, compare with published results.
     #[command(subcommand)]
     Sim(SimCommand),
+    /// Traces of applications: convert, describe.
+    #[command(subcommand)]
+    Trace(TraceCommand),
     /// List the tests, and what each may write.
     Tests(ListArguments),
     /// List the suites, or show one to start your own from.

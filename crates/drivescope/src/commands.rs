@@ -17,6 +17,7 @@ mod show;
 mod sim;
 mod suites;
 mod tests;
+mod trace;
 mod watch;
 
 use crate::arguments::Command;
@@ -39,6 +40,7 @@ pub fn run(command: Command, signals: &RunSignals) -> Result<Code, Failure> {
         Command::Export(arguments) => export::export(&arguments),
         Command::Import(arguments) => import::import(&arguments),
         Command::Sim(command) => sim::sim(command, signals),
+        Command::Trace(command) => trace::trace(command),
         Command::Tests(arguments) => tests::tests(&arguments),
         Command::Suites(arguments) => suites::suites(&arguments),
         Command::Schema => schema::schema(),

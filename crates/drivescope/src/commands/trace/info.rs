@@ -1,0 +1,22 @@
+//! `trace info`: what a trace holds.
+
+use super::source;
+use crate::arguments::TraceInfoArguments;
+use crate::exit::{Code, Failure};
+use crate::output;
+use drivescope_report::text;
+use drivescope_trace::summary::Summarizer;
+
+/// Reads the whole trace and prints its sums.
+pub fn info(arguments: &TraceInfoArguments) -> Result<Code, Failure> {
+    let trace = source::open(&arguments.file, &arguments.source)?;
+    let (header, name) = (trace.header().clone(), trace.name().to_string());
+    let mut sums = Summarizer::default();
+    let told = trace.read(&mut sums)?;
+    let summary = sums.finish(&header, &told);
+    match arguments.json {
+        true => output::print_document(&summary),
+        false => output::print(&text::trace_summary(&name, &summary, output::style())),
+    }
+    Ok(Code::Ok)
+}

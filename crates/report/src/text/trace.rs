@@ -1,0 +1,279 @@
+//! `trace info`: what a trace holds.
+
+use crate::terminal::{
+    Column, DOT, Paragraph, Role, Style, TextCell, TextTable, block_chart, sections,
+};
+use drivescope_model::number::{latency_us, one_decimal, rounded, whole};
+use drivescope_model::trace::{DirectionSummary, GapClass, ServiceSummary, TraceSummary};
+use drivescope_model::units::{Bytes, Secs};
+
+/// Processes that are named.
+const PROCESSES_MAX: usize = 8;
+
+/// Everything that a trace tells, in tables.
+pub fn trace_summary(name: &str, trace: &TraceSummary, style: Style) -> String {
+    sections([
+        head(name, trace, style),
+        directions(trace, style),
+        places(trace, style),
+        sizes(trace, style),
+        gaps(trace, style),
+        rates(trace, style),
+        processes(trace, style),
+        notes(trace, style),
+    ])
+}
+
+fn head(name: &str, trace: &TraceSummary, style: Style) -> String {
+    let mut paragraph = Paragraph::new()
+        .text(Role::Title, name)
+        .item(Role::Plain, format!("{} requests", whole(trace.requests)))
+        .item(Role::Plain, format!("over {}", time(trace.length_s)))
+        .item(Role::Dim, format!("from {}", trace.source));
+    if let Some(bytes) = trace.device_bytes {
+        paragraph = paragraph.item(Role::Dim, format!("on a drive of {}", Bytes(bytes)));
+    }
+    paragraph.lines(2, style)
+}
+
+fn directions(trace: &TraceSummary, style: Style) -> String {
+    let mut table = TextTable::new(0, Column::names_and_numbers(5));
+    let heads = ["bytes", "requests", "mean", "sequential"].map(TextCell::dim);
+    table.row([TextCell::title("mix")].into_iter().chain(heads).collect());
+    for (name, direction) in [("read", &trace.reads), ("write", &trace.writes)] {
+        table.row(direction_row(name, direction));
+    }
+    for (name, count) in [
+        ("durable write (FUA)", trace.fua_writes),
+        ("flush", trace.flushes),
+        ("discard", trace.discards),
+    ] {
+        if count > 0 {
+            let cells = [TextCell::plain(name), TextCell::blank(), TextCell::plain(whole(count))];
+            table.row(cells.to_vec());
+        }
+    }
+    table.render(style)
+}
+
+fn direction_row(name: &str, direction: &DirectionSummary) -> Vec<TextCell> {
+    let DirectionSummary { requests, bytes, sequential } = *direction;
+    if requests == 0 {
+        return vec![TextCell::plain(name), TextCell::plain("-"), TextCell::plain("0")];
+    }
+    vec![
+        TextCell::plain(name),
+        TextCell::plain(Bytes(bytes).to_string()),
+        TextCell::plain(whole(requests)),
+        TextCell::plain(Bytes(bytes / requests).to_string()),
+        TextCell::plain(percent(sequential as f64 / requests as f64)),
+    ]
+}
+
+/// Where the requests go, and what the drive of the recording did.
+fn places(trace: &TraceSummary, style: Style) -> String {
+    let touched = format!("touches {} regions of 1 MiB", whole(trace.touched_bytes >> 20));
+    let paragraph = Paragraph::new()
+        .item(Role::Plain, touched)
+        .item(Role::Plain, format!("up to byte {}", whole(trace.end_bytes)))
+        .item(Role::Plain, format!("replays on targets of {} or more", Bytes(trace.end_bytes)));
+    let mut out = paragraph.lines(2, style);
+    if let Some(service) = &trace.service {
+        out.push_str(&served(service, trace, style));
+    }
+    out
+}
+
+fn served(service: &ServiceSummary, trace: &TraceSummary, style: Style) -> String {
+    let bytes = (trace.reads.bytes + trace.writes.bytes) as f64;
+    let mut paragraph = Paragraph::new()
+        .item(Role::Plain, format!("its drive was busy for {}", time(service.busy_s)))
+        .item(Role::Plain, format!("depth {} in it", rounded(service.depth_mean)))
+        .item(Role::Plain, format!("at most {}", whole(service.depth_max)))
+        .item(Role::Plain, format!("latency {} on average", latency_us(service.lat_mean_us)))
+        .item(Role::Plain, format!("at most {}", latency_us(service.lat_max_us)));
+    if service.busy_s > 0.0 {
+        let rate = rounded(bytes / service.busy_s / 1e6);
+        paragraph = paragraph.item(Role::Plain, format!("{rate} MB/s while busy"));
+    }
+    paragraph.lines(2, style)
+}
+
+fn sizes(trace: &TraceSummary, style: Style) -> String {
+    if trace.sizes.is_empty() {
+        return String::new();
+    }
+    let all = (trace.reads.requests + trace.writes.requests).max(1) as f64;
+    let mut table = TextTable::new(0, Column::names_and_numbers(4));
+    let heads = ["reads", "writes", "share"].map(TextCell::dim);
+    table.row([TextCell::title("up to")].into_iter().chain(heads).collect());
+    for size in &trace.sizes {
+        let share = (size.reads + size.writes) as f64 / all;
+        let counts = [whole(size.reads), whole(size.writes), percent(share)];
+        let name = TextCell::plain(Bytes(size.up_to_bytes).binary());
+        table.row([name].into_iter().chain(counts.map(TextCell::plain)).collect());
+    }
+    table.render(style)
+}
+
+/// Think time: when nothing was in flight, or else the times between requests.
+fn gaps(trace: &TraceSummary, style: Style) -> String {
+    if trace.gaps.iter().all(|class| class.count == 0) {
+        return String::new();
+    }
+    let title = if trace.service.is_some() { "think time" } else { "gaps" };
+    let mut table = TextTable::new(0, Column::names_and_numbers(4));
+    let heads = ["times", "together", "share"].map(TextCell::dim);
+    table.row([TextCell::title(title)].into_iter().chain(heads).collect());
+    let ends = trace.gaps.iter().skip(1).map(|class| Some(class.from_s)).chain([None]);
+    for (class, end_s) in trace.gaps.iter().zip(ends).filter(|(class, _)| class.count > 0) {
+        table.row(gap_row(class, end_s, trace.length_s));
+    }
+    let note = match trace.service {
+        Some(_) => "nothing in flight",
+        None => "from one request to the next: the source has no completions",
+    };
+    let note = Paragraph::new().lead(Role::Dim, "  ").text(Role::Dim, note).lines(2, style);
+    table.render(style) + &note
+}
+
+fn gap_row(class: &GapClass, end_s: Option<f64>, length_s: f64) -> Vec<TextCell> {
+    let name = match end_s {
+        Some(end_s) if class.from_s == 0.0 => format!("below {}", time(end_s)),
+        Some(end_s) => format!("{} to {}", time(class.from_s), time(end_s)),
+        None => format!("{} and more", time(class.from_s)),
+    };
+    let share = class.total_s / length_s.max(f64::MIN_POSITIVE);
+    let numbers = [whole(class.count), time(class.total_s), percent(share)];
+    [TextCell::plain(name)].into_iter().chain(numbers.map(TextCell::plain)).collect()
+}
+
+fn rates(trace: &TraceSummary, style: Style) -> String {
+    let rate = |bytes: &u64| *bytes as f64 / trace.interval_s / 1e6;
+    let rates: Vec<f64> = trace.over_time.iter().map(rate).collect();
+    let end = time(trace.over_time.len() as f64 * trace.interval_s);
+    let chart = block_chart(&rates, ["0 s", &end], style);
+    if chart.is_empty() || rates.len() < 2 {
+        return String::new();
+    }
+    let mut title = String::new();
+    style.paint(&mut title, Role::Title, "MB/s asked for, over time");
+    format!("{title}\n{chart}")
+}
+
+fn processes(trace: &TraceSummary, style: Style) -> String {
+    if trace.processes.is_empty() {
+        return String::new();
+    }
+    let mut table = TextTable::new(0, Column::names_and_numbers(3));
+    let heads = ["bytes", "requests"].map(TextCell::dim);
+    table.row([TextCell::title("sent by")].into_iter().chain(heads).collect());
+    for process in trace.processes.iter().take(PROCESSES_MAX) {
+        let bytes = Bytes(process.bytes).to_string();
+        let cells = [process.name.clone(), bytes, whole(process.requests)];
+        table.row(cells.map(TextCell::plain).to_vec());
+    }
+    let others = trace.processes.len().saturating_sub(PROCESSES_MAX);
+    let mut out = table.render(style);
+    if others > 0 {
+        out.push_str(
+            &Paragraph::new().text(Role::Dim, format!("  and {others} more")).lines(2, style),
+        );
+    }
+    out
+}
+
+/// What keeps the trace from being the whole truth.
+fn notes(trace: &TraceSummary, style: Style) -> String {
+    let count = |count: u64, what: &str| (count > 0).then(|| format!("{} {what}", whole(count)));
+    let coarse = (trace.resolution_s >= 1e-3)
+        .then(|| format!("times in steps of {}", time(trace.resolution_s)));
+    let facts = [
+        coarse,
+        count(trace.skipped, "records of the source skipped: they are no requests"),
+        count(trace.reordered, "records were not in the order of their times"),
+        count(trace.failed, "requests had failed"),
+    ];
+    let text = facts.into_iter().flatten().collect::<Vec<_>>().join(DOT);
+    Paragraph::new().text(Role::Dim, text).lines_if_words(2, style)
+}
+
+/// A time of whatever length.
+fn time(seconds: f64) -> String {
+    if seconds < 60.0 { latency_us(seconds * 1e6) } else { Secs(seconds).to_string() }
+}
+
+fn percent(share: f64) -> String {
+    format!("{} %", one_decimal((share * 1000.0).round() / 10.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use drivescope_model::trace::{ProcessShare, SizeClass};
+
+    fn trace() -> TraceSummary {
+        TraceSummary {
+            source: "blkparse".to_string(),
+            resolution_s: 1e-9,
+            length_s: 12.5,
+            requests: 1_003,
+            reads: DirectionSummary { requests: 1_000, bytes: 4_096_000, sequential: 250 },
+            writes: DirectionSummary { requests: 2, bytes: 16_384, sequential: 0 },
+            flushes: 1,
+            end_bytes: 5_000_000_000,
+            touched_bytes: 9 << 20,
+            sizes: vec![
+                SizeClass { up_to_bytes: 4096, reads: 1_000, writes: 1 },
+                SizeClass { up_to_bytes: 16_384, reads: 0, writes: 1 },
+            ],
+            service: Some(ServiceSummary {
+                busy_s: 2.5,
+                depth_mean: 1.25,
+                depth_max: 7,
+                lat_mean_us: 2_500.0,
+                lat_max_us: 41_000.0,
+            }),
+            gaps: vec![
+                GapClass { from_s: 0.0, count: 900, total_s: 0.05 },
+                GapClass { from_s: 1.0, count: 3, total_s: 9.95 },
+            ],
+            over_time: vec![1_000_000, 0, 0, 3_112_384],
+            interval_s: 4.096,
+            processes: vec![ProcessShare { name: "cp\u{1b}".into(), requests: 3, bytes: 9 }],
+            skipped: 12,
+            ..TraceSummary::default()
+        }
+    }
+
+    #[test]
+    fn a_summary_shows_mix_places_think_time_and_doubts_within_its_columns() {
+        let text = trace_summary("day.trace", &trace(), Style::PLAIN);
+        for part in [
+            "1,003 requests",
+            "25 %",
+            "flush",
+            "touches 9 regions",
+            "busy for 2.50 s",
+            "think time",
+            "1.00 s and more",
+            "79.6 %",
+            "MB/s asked for",
+            "12 records of the source skipped",
+        ] {
+            assert!(text.contains(part), "{part} in\n{text}");
+        }
+        assert!(!text.contains('\u{1b}'));
+        for columns in [40, 60, 80, 120] {
+            let text = trace_summary("day.trace", &trace(), Style::PLAIN.within(columns));
+            assert!(text.lines().all(|line| crate::width(line) <= columns), "{columns}\n{text}");
+        }
+    }
+
+    #[test]
+    fn without_completions_it_says_so() {
+        let bare = TraceSummary { service: None, ..trace() };
+        let text = trace_summary("day.trace", &bare, Style::PLAIN);
+        assert!(text.contains("no completions") && !text.contains("busy"), "{text}");
+    }
+}

@@ -1,0 +1,59 @@
+//! One request of a trace.
+
+use crate::error::TraceError;
+
+/// What a traced request does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum TraceOp {
+    /// Reads.
+    Read,
+    /// Writes.
+    Write,
+    /// Makes what was written durable; has no length.
+    Flush,
+    /// Says that data are needed no more.
+    Discard,
+}
+
+/// One request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TraceEvent {
+    /// When it was sent, nanoseconds after the beginning of the trace.
+    pub at_ns: u64,
+    /// Where, in bytes.
+    pub offset: u64,
+    /// Bytes; 0 of a flush.
+    pub len: u32,
+    /// What it does.
+    pub op: TraceOp,
+    /// A write that had to be on the medium before it was done.
+    pub fua: bool,
+    /// How long it took when it was traced, if that is known.
+    pub latency_ns: Option<u64>,
+    /// Who sent it: an index into the names of the trace, from 1; 0 is not known.
+    pub process: u16,
+}
+
+impl TraceEvent {
+    /// The byte behind it.
+    pub fn end(&self) -> u64 {
+        self.offset + u64::from(self.len)
+    }
+
+    /// Whether it moves data: a read or a write.
+    pub fn moves_data(&self) -> bool {
+        matches!(self.op, TraceOp::Read | TraceOp::Write)
+    }
+}
+
+/// Who takes the requests of a trace, in the order of their times.
+pub trait EventSink {
+    /// Takes one.
+    fn event(&mut self, event: &TraceEvent) -> Result<(), TraceError>;
+}
+
+impl<F: FnMut(&TraceEvent) -> Result<(), TraceError>> EventSink for F {
+    fn event(&mut self, event: &TraceEvent) -> Result<(), TraceError> {
+        self(event)
+    }
+}

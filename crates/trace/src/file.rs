@@ -1,0 +1,111 @@
+//! The trace file: a header, blocks of requests, and totals at the end. docs/traces.md describes its bytes.
+
+mod reader;
+mod writer;
+
+pub use reader::{TraceReader, is_trace, read_totals};
+pub use writer::TraceWriter;
+
+use crate::event::{TraceEvent, TraceOp};
+use serde::{Deserialize, Serialize};
+
+/// How every trace file begins. The first byte is no text, and line ends that a transfer changes are seen.
+const MAGIC: [u8; 8] = *b"\x89DSTRC\r\n";
+/// What this program writes, and all that it reads.
+const VERSION: u32 = 1;
+/// Header and totals are short texts; the names of processes are most of them.
+const TEXT_BYTES_MAX: u32 = 8 << 20;
+
+/// What stands at the beginning of a trace file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TraceHeader {
+    /// The version of the format.
+    pub version: u32,
+    /// The unit of its times, nanoseconds.
+    pub tick_ns: u64,
+    /// What it was made from: `fio-iolog`, `blkparse`, `recorded`, …
+    pub source: String,
+    /// Steps in which the source told times, if they are coarser than its unit; nanoseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resolution_ns: Option<u64>,
+    /// Size of the device it was recorded on, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device_bytes: Option<u64>,
+}
+
+impl TraceHeader {
+    /// Of a trace from `source` with times in `tick_ns`.
+    pub fn new(source: &str, tick_ns: u64) -> Self {
+        let source = source.to_string();
+        Self { version: VERSION, tick_ns, source, resolution_ns: None, device_bytes: None }
+    }
+}
+
+/// What stands at the end of a trace file: everything that planning a replay needs.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TraceTotals {
+    /// Requests.
+    pub events: u64,
+    /// Those that read.
+    pub reads: u64,
+    /// Those that write.
+    pub writes: u64,
+    /// Flushes.
+    pub flushes: u64,
+    /// Discards.
+    pub discards: u64,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Bytes written.
+    pub written_bytes: u64,
+    /// When the last request was sent, nanoseconds.
+    pub end_ns: u64,
+    /// The byte behind the last one that is read or written.
+    pub end_bytes: u64,
+    /// Longest read or write.
+    pub longest_bytes: u32,
+    /// Whether every request that moves data tells how long it took.
+    pub has_latencies: bool,
+    /// Records of the source that are no requests, or incomplete.
+    #[serde(default)]
+    pub skipped: u64,
+    /// Records of the source that stood behind later ones.
+    #[serde(default)]
+    pub reordered: u64,
+    /// Requests of the source that had failed.
+    #[serde(default)]
+    pub failed: u64,
+    /// Names of the processes that sent requests; the first has index 1.
+    #[serde(default)]
+    pub processes: Vec<String>,
+}
+
+impl TraceTotals {
+    /// Adds a request to the sums. Of no requests all tell their time.
+    pub fn add(&mut self, event: &TraceEvent) {
+        let is_first = self.reads + self.writes == 0;
+        self.events += 1;
+        self.end_ns = self.end_ns.max(event.at_ns);
+        match event.op {
+            TraceOp::Read => {
+                self.reads += 1;
+                self.read_bytes += u64::from(event.len);
+            }
+            TraceOp::Write => {
+                self.writes += 1;
+                self.written_bytes += u64::from(event.len);
+            }
+            TraceOp::Flush => self.flushes += 1,
+            TraceOp::Discard => self.discards += 1,
+        }
+        if event.moves_data() {
+            self.end_bytes = self.end_bytes.max(event.end());
+            self.longest_bytes = self.longest_bytes.max(event.len);
+            let is_known = event.latency_ns.is_some();
+            self.has_latencies = is_known && (is_first || self.has_latencies);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

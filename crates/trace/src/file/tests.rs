@@ -1,0 +1,116 @@
+use super::*;
+use crate::error::TraceError;
+use crate::event::EventSink;
+use crate::testing::{event, events};
+use proptest::prelude::*;
+use std::io::Cursor;
+
+fn written(events: &[TraceEvent], tick_ns: u64) -> Vec<u8> {
+    let mut writer = TraceWriter::new(Vec::new(), &TraceHeader::new("test", tick_ns)).unwrap();
+    events.iter().for_each(|event| writer.event(event).unwrap());
+    let told = TraceTotals { processes: vec!["cp".to_string()], ..TraceTotals::default() };
+    writer.finish(told).unwrap().0
+}
+
+fn read(bytes: &[u8]) -> Result<(Vec<TraceEvent>, TraceTotals), TraceError> {
+    let mut reader = TraceReader::new(bytes)?;
+    let mut events = Vec::new();
+    while let Some(block) = reader.block()? {
+        events.extend(block);
+    }
+    Ok((events, reader.totals().cloned().expect("it was read to its end")))
+}
+
+#[test]
+fn more_than_a_block_comes_back_in_order() {
+    let many: Vec<TraceEvent> =
+        (0..150_000u64).map(|i| TraceEvent { at_ns: i, offset: i * 512, ..event() }).collect();
+    let bytes = written(&many, 1);
+    let (events, totals) = read(&bytes).unwrap();
+    assert_eq!(events, many);
+    assert_eq!((totals.events, totals.reads, totals.end_ns), (150_000, 150_000, 149_999));
+    assert_eq!(totals.end_bytes, 149_999 * 512 + 4096);
+    assert_eq!(totals.processes, ["cp"]);
+    let (header, again) = read_totals(Cursor::new(&bytes)).unwrap();
+    assert_eq!((header.source.as_str(), again), ("test", totals));
+}
+
+#[test]
+fn requests_out_of_order_are_not_written() {
+    let mut writer = TraceWriter::new(Vec::new(), &TraceHeader::new("test", 1)).unwrap();
+    writer.event(&TraceEvent { at_ns: 2, ..event() }).unwrap();
+    let refused = writer.event(&TraceEvent { at_ns: 1, ..event() }).unwrap_err();
+    assert!(refused.to_string().contains("order"), "{refused}");
+}
+
+#[test]
+fn a_file_of_a_newer_program_is_told_from_a_damaged_one() {
+    let mut bytes = written(&[event()], 1);
+    bytes[8] = 2;
+    assert!(matches!(read(&bytes), Err(TraceError::Version(2))));
+}
+
+#[test]
+fn a_lost_block_is_noticed() {
+    let many: Vec<TraceEvent> =
+        (0..70_000u64).map(|i| TraceEvent { at_ns: i, ..event() }).collect();
+    let (bytes, one) = (written(&many, 1), written(&[], 1));
+    let header = one.len() - {
+        let mut tail = Vec::new();
+        let told = TraceTotals { processes: vec!["cp".to_string()], ..TraceTotals::default() };
+        tail.extend(serde_json::to_vec(&told).unwrap());
+        tail.len() + 12
+    };
+    let length = u32::from_le_bytes(bytes[header + 4..header + 8].try_into().unwrap()) as usize;
+    let mut without = bytes[..header].to_vec();
+    without.extend_from_slice(&bytes[header + 12 + length..]);
+    assert!(matches!(
+        read(&without),
+        Err(TraceError::Damaged { reason: "it has lost requests", .. })
+    ));
+    let cut = read_totals(Cursor::new(&without)).unwrap_err();
+    assert!(cut.to_string().contains("lost requests"), "{cut}");
+}
+
+proptest! {
+    #[test]
+    fn traces_come_back_as_they_were(events in events(), tick_ns in prop_oneof![Just(1u64), Just(1000)]) {
+        let (back, totals) = read(&written(&events, tick_ns)).unwrap();
+        let mut sums = TraceTotals { processes: vec!["cp".to_string()], ..TraceTotals::default() };
+        events.iter().for_each(|event| sums.add(event));
+        prop_assert_eq!(totals, sums);
+        let rounded = |event: &TraceEvent| TraceEvent {
+            at_ns: event.at_ns / tick_ns * tick_ns,
+            latency_ns: event.latency_ns.map(|ns| ns / tick_ns * tick_ns),
+            ..*event
+        };
+        prop_assert_eq!(back, events.iter().map(rounded).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_file_that_was_cut_off_is_refused(events in events(), share in 0.0f64..1.0) {
+        let bytes = written(&events, 1);
+        let cut = &bytes[..(bytes.len() as f64 * share) as usize];
+        let is_truncated = matches!(read(cut), Err(TraceError::Truncated { .. }));
+        prop_assert!(is_truncated);
+        prop_assert!(read_totals(Cursor::new(cut)).is_err());
+    }
+
+    #[test]
+    fn a_file_with_a_wrong_byte_is_never_read_as_another(
+        events in events(), share in 0.0f64..1.0, flip in 1u8..=255
+    ) {
+        let mut bytes = written(&events, 1);
+        let at = (bytes.len() as f64 * share) as usize;
+        bytes[at] ^= flip;
+        prop_assert!(read(&bytes).is_err());
+    }
+
+    #[test]
+    fn foreign_bytes_are_refused(mut bytes in proptest::collection::vec(any::<u8>(), 0..2000)) {
+        prop_assert!(read(&bytes).is_err());
+        let mut begun = written(&[], 1)[..8].to_vec();
+        begun.append(&mut bytes);
+        prop_assert!(read(&begun).is_err());
+    }
+}

@@ -1,0 +1,162 @@
+//! Reads traces that other tools wrote, a line or record at a time: a trace may be larger than memory.
+
+mod blkparse;
+mod blktrace;
+mod completions;
+mod csv;
+mod fio_iolog;
+mod lines;
+mod order;
+mod parse;
+mod record;
+
+use crate::error::TraceError;
+use crate::event::EventSink;
+use crate::file::{TraceReader, TraceTotals, is_trace};
+use record::{Intake, Pipeline};
+use std::io::BufRead;
+
+/// The forms of traces that can be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SourceFormat {
+    /// drivescope's own.
+    Trace,
+    /// fio's iolog, versions 2 and 3.
+    FioIolog,
+    /// What blkparse prints.
+    Blkparse,
+    /// What blktrace records and `blkparse -d` merges.
+    Blktrace,
+    /// MSR Cambridge, 2007.
+    Msr,
+    /// SYSTOR '17.
+    Systor,
+    /// Alibaba Cloud, 2020.
+    Alibaba,
+    /// Tencent Cloud, 2018.
+    Tencent,
+    /// Storage Performance Council.
+    Spc,
+}
+
+impl SourceFormat {
+    /// Its name in headers and messages.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Trace => "trace",
+            Self::FioIolog => "fio-iolog",
+            Self::Blkparse => "blkparse",
+            Self::Blktrace => "blktrace",
+            Self::Msr => "msr-cambridge",
+            Self::Systor => "systor17",
+            Self::Alibaba => "alibaba",
+            Self::Tencent => "tencent",
+            Self::Spc => "spc",
+        }
+    }
+
+    /// The unit in which its times are kept, nanoseconds: none is lost.
+    pub const fn tick_ns(self) -> u64 {
+        match self {
+            Self::Trace | Self::Blkparse | Self::Blktrace | Self::Spc => 1,
+            Self::Msr => 100,
+            Self::FioIolog | Self::Systor | Self::Alibaba => 1_000,
+            Self::Tencent => 1_000_000_000,
+        }
+    }
+
+    /// Whether its times count from the start of the log; those of the others count from the first request.
+    const fn counts_from_start(self) -> bool {
+        matches!(self, Self::FioIolog)
+    }
+}
+
+/// Which of the events of a request says when it was sent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum BlockAction {
+    /// Issue to the drive (D): what the drive saw.
+    #[default]
+    Issue,
+    /// Queueing (Q): what programs asked for.
+    Queue,
+}
+
+/// What is taken from a source.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ImportOptions {
+    /// The one device of several whose requests are taken: its number or name in the source.
+    pub device: Option<String>,
+    /// Which events of block traces are taken.
+    pub action: BlockAction,
+}
+
+/// Which form a source that begins like this has. Errors: none that is known.
+pub fn detect(beginning: &[u8]) -> Result<SourceFormat, TraceError> {
+    if is_trace(beginning) {
+        return Ok(SourceFormat::Trace);
+    }
+    if blktrace::is_blktrace(beginning) {
+        return Ok(SourceFormat::Blktrace);
+    }
+    let unknown = |why: &str| Err(TraceError::Unknown(why.to_string()));
+    let text = match std::str::from_utf8(beginning) {
+        Ok(text) => text,
+        // The beginning may end within a letter.
+        Err(error) if error.error_len().is_none() => {
+            std::str::from_utf8(&beginning[..error.valid_up_to()]).unwrap_or_default()
+        }
+        Err(_) => return unknown("its bytes are no text"),
+    };
+    let Some(first) = text.lines().map(str::trim).find(|line| !line.is_empty()) else {
+        return unknown("it is empty");
+    };
+    if fio_iolog::is_header(first) {
+        return Ok(SourceFormat::FioIolog);
+    }
+    if let Some(format) = csv::format_of(first) {
+        return Ok(format);
+    }
+    if blkparse::is_event(first) {
+        return Ok(SourceFormat::Blkparse);
+    }
+    unknown("its first line is of none of them")
+}
+
+/// Hands the requests of a source to `sink`, in the order of their times. Returns what only the source knows: what
+/// was skipped, and who sent.
+pub fn import(
+    input: impl BufRead,
+    format: SourceFormat,
+    options: &ImportOptions,
+    sink: &mut dyn EventSink,
+) -> Result<TraceTotals, TraceError> {
+    if format == SourceFormat::Trace {
+        return copy(input, sink);
+    }
+    let mut intake = Intake::new(options, Pipeline::new(format.counts_from_start(), sink));
+    match format {
+        SourceFormat::Blktrace => blktrace::read(input, &mut intake)?,
+        SourceFormat::FioIolog => {
+            lines::read(input, &mut fio_iolog::IologParser::default(), &mut intake)?;
+        }
+        SourceFormat::Blkparse => {
+            lines::read(input, &mut blkparse::BlkparseParser, &mut intake)?;
+        }
+        _ => lines::read(input, &mut csv::CsvParser::new(format), &mut intake)?,
+    }
+    intake.finish()
+}
+
+fn copy(input: impl BufRead, sink: &mut dyn EventSink) -> Result<TraceTotals, TraceError> {
+    let mut reader = TraceReader::new(input)?;
+    while let Some(block) = reader.block()? {
+        for event in &block {
+            sink.event(event)?;
+        }
+    }
+    let totals = reader.totals().cloned().unwrap_or_default();
+    if totals.events == 0 { Err(TraceError::Empty) } else { Ok(totals) }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,126 @@
+//! What blkparse prints: device, processor, number, time, process, action, kind, then `sector + sectors [name]`.
+
+use super::BlockAction;
+use super::lines::{LineContent, LineParser};
+use super::parse::{check_end, length, number, scaled, seconds_ns};
+use super::record::{Intake, RecordKind, SourceRecord};
+use crate::event::{TraceEvent, TraceOp};
+
+/// Sectors of block traces, whatever the drive has.
+const SECTOR: u64 = 512;
+
+/// Reads the lines of blkparse.
+#[derive(Debug)]
+pub struct BlkparseParser;
+
+/// What the letters of a block event say of its request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BlockKind {
+    /// What it does.
+    pub op: TraceOp,
+    /// A flush goes before it.
+    pub flushes_before: bool,
+    /// It is on the medium when it is done.
+    pub fua: bool,
+}
+
+impl BlockKind {
+    /// From letters such as `R`, `WS`, `FWFSM`: an F before the operation is a flush, one behind it makes the write
+    /// durable. `None`: it moves nothing.
+    pub fn parse(letters: &str) -> Option<Self> {
+        let operation = letters.find(['R', 'W', 'D', 'N']);
+        let (before, behind) = letters.split_at(operation.unwrap_or(letters.len()));
+        let op = match behind.chars().next() {
+            Some('R') => TraceOp::Read,
+            Some('W') => TraceOp::Write,
+            Some('D') => TraceOp::Discard,
+            _ if before.contains('F') => TraceOp::Flush,
+            _ => return None,
+        };
+        let fua = op == TraceOp::Write && behind.contains('F');
+        Some(Self { op, flushes_before: before.contains('F'), fua })
+    }
+}
+
+/// Whether a line looks like an event.
+pub fn is_event(line: &str) -> bool {
+    let words: Vec<&str> = line.split_whitespace().take(7).collect();
+    let &[device, cpu, sequence, time, _, action, _] = words.as_slice() else { return false };
+    let is_number = |text: &str| text.parse::<u64>().is_ok();
+    let is_device = device.split_once(',').is_some_and(|(a, b)| is_number(a) && is_number(b));
+    is_device
+        && is_number(cpu)
+        && is_number(sequence)
+        && seconds_ns("", time).is_ok()
+        && action.len() <= 2
+}
+
+impl LineParser for BlkparseParser {
+    fn line(&mut self, line: &str, intake: &mut Intake<'_>) -> Result<LineContent, String> {
+        // The sums that stand behind the events.
+        if line.starts_with("CPU") || line.starts_with("Total (") {
+            return Ok(LineContent::End);
+        }
+        let mut words = line.split_whitespace();
+        let mut word = || words.next().ok_or("it ends before its action");
+        let (device, _cpu, _sequence) = (word()?, word()?, word()?);
+        let at_ns = seconds_ns("the time", word()?)?;
+        let (_pid, action, letters) = (word()?, word()?, word()?);
+        let is_start = match (action, intake.action) {
+            ("D", BlockAction::Issue) | ("Q", BlockAction::Queue) => true,
+            ("C", _) => false,
+            _ => return Ok(LineContent::Skipped),
+        };
+        let Some(kind) = BlockKind::parse(letters) else { return Ok(LineContent::Skipped) };
+        let (place, name) = bracketed(line).ok_or("it has no name in brackets")?;
+        let mut place = place.split_whitespace().skip(7);
+        let (offset, len) = match (place.next(), place.next(), place.next()) {
+            (Some(sector), Some("+"), Some(sectors)) => {
+                let len = length(scaled("the length", sectors, SECTOR)?)?;
+                (scaled("the sector", sector, SECTOR)?, len)
+            }
+            // Flushes have no length, and a place that says nothing.
+            (_, None, None) => (0, 0),
+            _ => return Err("its place is not sector + sectors".to_string()),
+        };
+        check_end(offset, len)?;
+        if !intake.takes(device)? {
+            return Ok(LineContent::Skipped);
+        }
+        let kind = if len == 0 { kind.without_data() } else { Some(kind) };
+        let Some(kind) = kind else { return Ok(LineContent::Skipped) };
+        if is_start {
+            let process = intake.process(name);
+            return Ok(LineContent::Record(kind.start(at_ns, offset, len, process)));
+        }
+        let failed = number("the error", name.trim_start_matches('-')).is_ok_and(|errno| errno > 0);
+        Ok(LineContent::Record(kind.completion(at_ns, offset, len, failed)))
+    }
+}
+
+impl BlockKind {
+    /// A request without a length is a flush or nothing.
+    pub fn without_data(self) -> Option<Self> {
+        let is_flush = self.op == TraceOp::Flush || self.flushes_before;
+        is_flush.then_some(Self { op: TraceOp::Flush, flushes_before: false, fua: false })
+    }
+
+    /// The record of its beginning.
+    pub fn start(self, at_ns: u64, offset: u64, len: u32, process: u16) -> SourceRecord {
+        let Self { op, flushes_before, fua } = self;
+        let event = TraceEvent { at_ns, offset, len, op, fua, latency_ns: None, process };
+        SourceRecord { event, kind: RecordKind::Start { flushes_before } }
+    }
+
+    /// The record of its end.
+    pub fn completion(self, at_ns: u64, offset: u64, len: u32, failed: bool) -> SourceRecord {
+        let SourceRecord { event, .. } = self.start(at_ns, offset, len, 0);
+        SourceRecord { event, kind: RecordKind::Completion { failed } }
+    }
+}
+
+/// What stands before the brackets, and in them. Names may have brackets.
+fn bracketed(line: &str) -> Option<(&str, &str)> {
+    let (place, name) = line.split_once('[')?;
+    Some((place, name.rsplit_once(']')?.0))
+}

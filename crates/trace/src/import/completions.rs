@@ -1,0 +1,115 @@
+//! Finds the completion of each request.
+
+use super::record::{RecordKind, SourceRecord};
+use crate::event::{TraceEvent, TraceOp};
+use std::collections::{HashMap, VecDeque};
+
+/// Requests that wait for their completion, and those behind them; more have lost it.
+const WAITING_MAX: usize = 1 << 16;
+
+/// Requests in the order in which they were sent, until their completion has come.
+#[derive(Debug, Default)]
+pub struct Matcher {
+    /// The first has this number.
+    first: u64,
+    waiting: VecDeque<Waiting>,
+    /// By kind and place: where those stand that have no completion yet.
+    open: HashMap<(TraceOp, u64), VecDeque<u64>>,
+    is_over: bool,
+    failed: u64,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    event: TraceEvent,
+    /// Where the part begins that has not completed.
+    rest: u64,
+    is_done: bool,
+}
+
+impl Matcher {
+    /// Takes a record.
+    pub fn take(&mut self, SourceRecord { event, kind }: SourceRecord) {
+        match kind {
+            RecordKind::Whole => self.add(event, true),
+            RecordKind::Start { flushes_before } => {
+                if flushes_before && event.op != TraceOp::Flush {
+                    let flush = TraceEvent {
+                        op: TraceOp::Flush,
+                        offset: 0,
+                        len: 0,
+                        fua: false,
+                        latency_ns: None,
+                        ..event
+                    };
+                    self.add(flush, true);
+                }
+                self.add(event, false);
+            }
+            RecordKind::Completion { failed } => {
+                self.failed += u64::from(failed);
+                self.complete(event);
+            }
+        }
+    }
+
+    fn add(&mut self, event: TraceEvent, is_done: bool) {
+        let number = self.first + self.waiting.len() as u64;
+        self.waiting.push_back(Waiting { event, rest: event.offset, is_done });
+        if !is_done {
+            self.open.entry((event.op, event.offset)).or_default().push_back(number);
+        }
+    }
+
+    /// Large requests may complete in parts, from their beginning on.
+    fn complete(&mut self, end: TraceEvent) {
+        let key = (end.op, end.offset);
+        let Some(numbers) = self.open.get_mut(&key) else { return };
+        // Those that were given up are gone.
+        let number =
+            std::iter::from_fn(|| numbers.pop_front()).find(|number| *number >= self.first);
+        if numbers.is_empty() {
+            self.open.remove(&key);
+        }
+        let Some(index) = number.map(|number| number - self.first) else { return };
+        let waiting = &mut self.waiting[index as usize];
+        waiting.rest = waiting.rest.saturating_add(end.len.into());
+        if end.len > 0 && waiting.rest < waiting.event.end() {
+            let key = (end.op, waiting.rest);
+            self.open.entry(key).or_default().push_back(self.first + index);
+            return;
+        }
+        waiting.event.latency_ns = Some(end.at_ns.saturating_sub(waiting.event.at_ns));
+        waiting.is_done = true;
+    }
+
+    /// The next request in order, if nothing more of it is to come.
+    pub fn next(&mut self) -> Option<TraceEvent> {
+        let first = self.waiting.front()?;
+        if !first.is_done && !self.is_over && self.waiting.len() <= WAITING_MAX {
+            return None;
+        }
+        let Waiting { event, rest, is_done } = self.waiting.pop_front()?;
+        let key = (event.op, rest);
+        if !is_done && let Some(numbers) = self.open.get_mut(&key) {
+            if numbers.front() == Some(&self.first) {
+                numbers.pop_front();
+            }
+            if numbers.is_empty() {
+                self.open.remove(&key);
+            }
+        }
+        self.first += 1;
+        Some(event)
+    }
+
+    /// Nothing more comes.
+    pub fn end(&mut self) {
+        self.is_over = true;
+    }
+
+    /// Requests that had failed.
+    pub fn failed(&self) -> u64 {
+        self.failed
+    }
+}
