@@ -134,7 +134,7 @@ findings! {
         cause "The drive became hot, or the host limited it. A full write cache has a finding of its own (F038)."
         remedy "Check the series and the temperature of the phase; cool the drive, pause longer, or use a longer --time to see the sustained rate."
     SystemDisk = "F015" "system-disk" Note
-        rule "the running system is on the same drive; on a virtual machine's disk F022 says so"
+        rule "the running system is on the same drive, which is a drive for itself; else F022 says so"
         cause "Background work of the system shares the drive and raises the highest latencies."
         remedy "To compare drives, measure ones that hold nothing else."
     PowerSave = "F016" "power-save" Warning

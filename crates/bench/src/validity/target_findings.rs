@@ -53,13 +53,10 @@ pub fn of_target(target: &Target, power_save: Option<String>) -> Vec<Finding> {
     {
         notice(FindingId::SharedDrive, format!("data passes through {name}"));
     }
-    if let Some(name) = target.loop_device() {
-        let what = match &target.stack().served_model {
-            Some(model) => format!("the simulated drive {model}, served in real time"),
-            None => "a file presented as a disk".to_string(),
-        };
-        notice(FindingId::VirtualDrive, format!("{name} is {what}"));
-    }
+    let of_loop = target.loop_device().map(|name| match &target.stack().served_model {
+        Some(model) => format!("{name} is the simulated drive {model}, served in real time"),
+        None => format!("{name} is a file presented as a disk"),
+    });
     for evidence in [target.array_at_work(), target.measured_by_others()].into_iter().flatten() {
         notice(FindingId::OtherIo, evidence);
     }
@@ -67,7 +64,13 @@ pub fn of_target(target: &Target, power_save: Option<String>) -> Vec<Finding> {
     if !networks.is_empty() {
         notice(FindingId::NetworkDrive, format!("data passes through {}", networks.join(", ")));
     }
-    of_drive(target.drive(), shared, &mut notice);
+    if let Some((id, evidence)) = no_drive_of_its_own(of_loop, target.drive(), shared) {
+        notice(id, evidence);
+    }
+    let zoned = target.drive().filter(|drive| drive.rotational_hint);
+    if let Some((drive, zoned)) = zoned.and_then(|drive| Some((drive, drive.zoned?))) {
+        notice(FindingId::Shingled, format!("{} reports {} zones", drive.name, zoned.name()));
+    }
     let disks = target.disks();
     disks.iter().for_each(|disk| of_disk(disk, disks.len() > 1, &info.stack, &mut notice));
     if let Some(limits) = limits::io_limits(&Roots::host(), &info.stack) {
@@ -92,28 +95,24 @@ fn system_disk(disks: &[String], stack: &[String], loop_device: Option<&str>) ->
     format!("{disks_text} {verb} the running system, and {what} is on it")
 }
 
-/// What kind of drive it is, and whether the system is on it: of a virtual machine's only disk, one thing to say.
-fn of_drive(
+/// That the target is no drive for itself: a virtual machine's disk, made of others, a file, or shared with the running
+/// system. Of all these only the most telling has a finding, which names the others: their remedy is one.
+fn no_drive_of_its_own(
+    of_loop: Option<String>,
     drive: Option<&Drive>,
     system: Option<String>,
-    notice: &mut impl FnMut(FindingId, String),
-) {
-    let what = match drive.map(|drive| drive.kind) {
-        Some(DriveKind::Virtual) => "a virtual machine's disk",
-        Some(DriveKind::Composite) => "made of other devices",
-        _ => "",
+) -> Option<(FindingId, String)> {
+    let of_drive = drive.and_then(|drive| match drive.kind {
+        DriveKind::Virtual => Some(format!("{} is a virtual machine's disk", drive.name)),
+        DriveKind::Composite => Some(format!("{} is made of other devices", drive.name)),
+        _ => None,
+    });
+    let id = match (&of_loop, &of_drive) {
+        (None, None) => FindingId::SystemDisk,
+        _ => FindingId::VirtualDrive,
     };
-    let name = drive.map_or("", |drive| &drive.name);
-    match system {
-        Some(system) if what.is_empty() => notice(FindingId::SystemDisk, system),
-        Some(system) => notice(FindingId::VirtualDrive, format!("{name} is {what}; {system}")),
-        None if what.is_empty() => {}
-        None => notice(FindingId::VirtualDrive, format!("{name} is {what}")),
-    }
-    let zoned = drive.filter(|drive| drive.rotational_hint).and_then(|drive| drive.zoned);
-    if let Some(zoned) = zoned {
-        notice(FindingId::Shingled, format!("{name} reports {} zones", zoned.name()));
-    }
+    let all: Vec<String> = [of_loop, of_drive, system].into_iter().flatten().collect();
+    (!all.is_empty()).then(|| (id, all.join("; ")))
 }
 
 /// What is known of one of the disks at the bottom, of which there may be several.
@@ -172,6 +171,47 @@ pub fn of_error(error: &BenchError, kind: TargetKind) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::run_target;
+
+    #[test]
+    fn what_is_no_drive_of_its_own_has_one_finding() {
+        let target = run_target("sim:wd40efrx");
+        let like = target.drive().unwrap();
+        let kind = |kind| Drive { name: "vda".to_string(), kind, ..like.clone() };
+        let (disk, guest) = (kind(DriveKind::Ssd), kind(DriveKind::Virtual));
+        let (array, file) = (kind(DriveKind::Composite), Some("loop7 is a file".to_string()));
+        let system = Some("vda holds the running system".to_string());
+        let (shared, is_virtual) = (FindingId::SystemDisk, FindingId::VirtualDrive);
+        for (of_loop, drive, system, expected) in [
+            (None, &disk, None, None),
+            (None, &disk, system.clone(), Some((shared, "vda holds the running system"))),
+            (None, &guest, None, Some((is_virtual, "vda is a virtual machine's disk"))),
+            (
+                None,
+                &guest,
+                system.clone(),
+                Some((is_virtual, "vda is a virtual machine's disk; vda holds the running system")),
+            ),
+            (
+                file.clone(),
+                &disk,
+                system.clone(),
+                Some((is_virtual, "loop7 is a file; vda holds the running system")),
+            ),
+            (
+                file,
+                &array,
+                system,
+                Some((
+                    is_virtual,
+                    "loop7 is a file; vda is made of other devices; vda holds the running system",
+                )),
+            ),
+        ] {
+            let found = no_drive_of_its_own(of_loop, Some(drive), system);
+            assert_eq!(found, expected.map(|(id, text)| (id, text.to_string())));
+        }
+    }
 
     #[test]
     fn the_drive_holds_the_system_and_not_what_is_made_of_its_files() {
