@@ -22,6 +22,7 @@ mod table;
 use engines::EnginesOptions;
 use fio::Memory;
 use huge_pages::HugePages;
+pub use ours::Drivescope;
 use processors::Processors;
 use ram_disk::RamDisk;
 use served::ServedDisk;
@@ -253,7 +254,8 @@ fn parse(args: &[String]) -> Option<CompareRequest> {
     Some(request)
 }
 
-fn build(root: &Path) -> Result<(), String> {
+/// Builds the release binary of the workspace at `root`.
+pub fn build(root: &Path) -> Result<(), String> {
     let status = Command::new("cargo")
         .args(["build", "--release", "--package", "drivescope"])
         .current_dir(root)

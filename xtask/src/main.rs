@@ -11,6 +11,7 @@ mod house_rules;
 mod lab;
 mod soak;
 mod source;
+mod suite_times;
 mod type_names;
 mod unused;
 mod workspace;
@@ -37,7 +38,9 @@ const USAGE: &str = "usage: cargo xtask NAME
                    drivescope chooses against the best of the peer's (engines), or the budgets of the
                    project that need no peer (budgets)
   lab [--long] [--only TEXT] [--keep] [--list]
-                   drives, volumes, exports, failures and power cuts in a guest with Debian's kernel";
+                   drives, volumes, exports, failures and power cuts in a guest with Debian's kernel
+  suites [--only TEXT]
+                   run every suite on every simulated drive: how long it computes, and what its plan said";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -52,6 +55,7 @@ fn main() -> ExitCode {
         ["example", input, output] => example::make(input, output),
         ["compare", ..] => compare::run(&args[1..]),
         ["lab", rest @ ..] => lab::run(rest),
+        ["suites", rest @ ..] => suite_times::run(rest),
         _ => Err(USAGE.to_string()),
     };
     match result {

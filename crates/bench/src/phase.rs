@@ -61,6 +61,12 @@ pub struct Load {
 }
 
 impl Load {
+    /// The part of its time after which an open loop of `rate` requests per second has sent all that it may.
+    fn open_share(&self, rate: f64) -> f64 {
+        let all = rate * (self.ramp.0 + self.time.0);
+        if self.ops_max as f64 >= all { 1.0 } else { self.ops_max as f64 / all }
+    }
+
     pub(crate) fn offsets(&self, thread: u32) -> Offsets {
         let seed = derive_seed(self.seed, "offsets", 0, thread);
         let share = f64::from(thread) / f64::from(self.shape.threads);
@@ -128,6 +134,7 @@ pub fn run(
         LoopMode::Closed => run_closed(device, load, dsync, control, watch)?,
         LoopMode::Open { arrivals, rate } => {
             let spec = QueueSpec { depth: IN_FLIGHT_MAX, ahead: 1, block_bytes, dsync };
+            let share = load.open_share(rate);
             let tasks = (0..load.shape.threads).map(|thread| OpenLoop {
                 schedule: Schedule::new(
                     arrivals,
@@ -136,8 +143,8 @@ pub fn run(
                 ),
                 block_bytes,
                 offsets: load.offsets(thread),
-                ramp_ns: load.ramp.nanos(),
-                time_ns: load.time.nanos(),
+                ramp_ns: (load.ramp.nanos() as f64 * share) as u64,
+                time_ns: (load.time.nanos() as f64 * share) as u64,
                 control,
             });
             device.run_loops(None, spec, tasks.collect(), watch)?

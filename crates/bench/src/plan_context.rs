@@ -29,16 +29,31 @@ pub struct PlanContext<'a> {
     pub drive: Option<&'a Drive>,
     /// Zones that writes to this block device have to keep to.
     pub zoned: Option<Zoned>,
+    /// Requests that a timed round of a simulated drive may have.
+    pub round_requests_max: Option<u64>,
 }
 
 /// Requests that one core computes in a second, drive, loop and recorder together: between those of a disk and of
 /// an SSD with many dies.
 const COMPUTED_PER_S: f64 = 1.2e6;
 
+/// How much faster than typical ones a drive may be expected to be.
+const FASTER_THAN_TYPICAL: f64 = 2.0;
+
 impl PlanContext<'_> {
     /// How long so many requests to a simulated drive are computed; 0 on others.
     pub(crate) fn computed_s(&self, requests: f64) -> f64 {
         if self.target.kind == TargetKind::Simulated { requests / COMPUTED_PER_S } else { 0.0 }
+    }
+
+    /// Plans a round of some requests, which may be shorter than its time: its share of them.
+    pub(crate) fn timed_round(&self, test: &mut PlannedTest, requests: f64) -> f64 {
+        let Some(most) = self.round_requests_max else { return 1.0 };
+        if requests * FASTER_THAN_TYPICAL <= most as f64 {
+            return 1.0;
+        }
+        test.round_requests = self.round_requests_max;
+        (most as f64 / requests).min(1.0)
     }
 
     /// A planned test that runs.
@@ -53,6 +68,7 @@ impl PlanContext<'_> {
             restores: None,
             cost: Cost::default(),
             at_most: None,
+            round_requests: None,
             skip: None,
             omitted: Vec::new(),
         }

@@ -19,6 +19,8 @@ const METADATA_SHARE: u64 = 64;
 /// Where the file system copies on write, a file takes so many times its size: the old extents stay as long
 /// as a part of one is in use, and what replaces them counts once more until it is committed.
 const COW_COPIES: u64 = 3;
+/// A round that is shortened keeps so many requests: ten beyond its 99.9th percentile.
+const ROUND_REQUESTS_MIN: u64 = 10_000;
 /// Laying out the test file is charged to the first test that needs it.
 const LAYOUT_SHARE_OF_RATE: f64 = 0.8;
 
@@ -78,6 +80,7 @@ pub fn draft(
         allowed,
         drive,
         zoned,
+        round_requests_max: round_requests_max(&suite, target),
     };
     let mut planned: Vec<PlannedTest> =
         suite.tests.iter().map(|&test| workloads::find(test).plan(&context)).collect();
@@ -92,6 +95,15 @@ pub fn draft(
     let own_folder = (info.kind == TargetKind::Directory)
         .then(|| format!("{}/.drivescope-…", info.path.trim_end_matches('/')));
     Ok(Plan { suite, seed, engine, tests: planned, own_folder, own_bytes })
+}
+
+/// Requests that each timed round may have, lest a run on a simulated drive take minutes to compute.
+fn round_requests_max(suite: &Suite, target: &Target) -> Option<u64> {
+    let phases = suite.tests.iter().map(|&test| workloads::find(test).timed_phases(suite));
+    let rounds = phases.sum::<usize>() as u64 * u64::from(suite.rounds);
+    let is_bounded = target.info().kind == TargetKind::Simulated && suite.simulated_requests > 0;
+    let share = suite.simulated_requests.checked_div(rounds).filter(|_| is_bounded)?;
+    Some(share.max(ROUND_REQUESTS_MIN))
 }
 
 /// How long it takes to write the test file, s.
@@ -132,7 +144,8 @@ pub fn check_any_runs(plan: &Plan, target: &Target) -> Result<(), BenchError> {
 mod tests {
     use super::*;
     use crate::suites;
-    use crate::testing::{plan_of, run_target};
+    use crate::testing::{plan_of, run_on, run_target, suite_of};
+    use drivescope_drive::simulated::spec::built_in;
     use drivescope_model::options::TestKind;
 
     #[test]
@@ -149,5 +162,54 @@ mod tests {
         assert!(seconds(&quick, 1) <= 10.0, "{}", seconds(&quick, 1));
         let has = |cell| quick.transfer.cells.contains(cell);
         assert!(first.transfer.cells.iter().all(has), "quick refines the cells of first");
+    }
+
+    /// A run on a simulated drive computes no longer, s; `cargo xtask suites` holds the plans against the clock.
+    const COMPUTED_MAX_S: f64 = 15.0;
+
+    #[test]
+    fn every_suite_is_computed_within_seconds_on_every_simulated_drive() {
+        let models = built_in().unwrap();
+        for name in suites::names(None) {
+            for model in &models {
+                let target = run_target(&format!("sim:{}", model.name));
+                let suite = suites::find(&name, None).unwrap();
+                let Ok(plan) = plan(suite, 1, Engine::Sim, &target, false, WriteLevel::Read) else {
+                    continue;
+                };
+                let computed_s = plan.cost().computed_s;
+                assert!(computed_s <= COMPUTED_MAX_S, "{name} on {}: {computed_s} s", model.name);
+            }
+        }
+    }
+
+    /// Requests of every round, and the most that one may have.
+    fn rounds_of(test: TestKind, simulated_requests: u64) -> (Vec<u64>, Option<u64>) {
+        let mut suite = Suite { simulated_requests, rounds: 3, ..suite_of(test) };
+        (suite.transfer.time.0, suite.latency.time.0) = (1.0, 2.0);
+        suite.transfer.cells = ["rnd4k_q32t16.read", "rnd4k_q1t1.sync", "rnd4k_q1t1.write"]
+            .map(|it| it.parse().unwrap())
+            .into();
+        let planned = plan_of(&run_target("sim:samsung-860evo-250"), suite.clone());
+        let result = run_on("sim:samsung-860evo-250", suite, 1, false);
+        (result.phases.iter().map(|phase| phase.ops).collect(), planned.round_requests)
+    }
+
+    #[test]
+    fn rounds_that_would_take_too_long_to_compute_end_after_their_share() {
+        for test in [TestKind::Transfer, TestKind::Latency] {
+            let (whole, bound) = rounds_of(test, 0);
+            assert!(bound.is_none() && whole.iter().all(|ops| *ops > 1_000), "{test}: {whole:?}");
+            let (shares, bound) = rounds_of(test, 1);
+            assert_eq!(bound, Some(ROUND_REQUESTS_MIN), "{test}");
+            for (share, whole) in shares.iter().zip(&whole) {
+                // A little of a share is its ramp, and that of an open loop comes by chance.
+                let most = (*whole).min(ROUND_REQUESTS_MIN);
+                let is_right = *share <= most + most / 20 && *share >= most - most / 5;
+                assert!(is_right, "{test}: {shares:?} of {whole:?}");
+            }
+            let (all, bound) = rounds_of(test, 1_000_000_000);
+            assert_eq!((all, bound), (whole, None), "{test}: nothing is shortened without need");
+        }
     }
 }

@@ -95,6 +95,8 @@ struct CurrentTest {
     /// How it writes, and where if that is put back.
     writes: Option<WriteLevel>,
     restores: Option<Restores>,
+    /// Requests after which a timed round ends.
+    round_requests: Option<u64>,
     /// The interrupted one that it continues.
     earlier: Option<TestResult>,
     remaining: RemainingTime,
@@ -142,6 +144,7 @@ impl<'a> Session<'a> {
             expected_s: planned.cost.seconds,
             writes: Some(planned.writes),
             restores: planned.restores.clone(),
+            round_requests: planned.round_requests,
             earlier,
             ..CurrentTest::default()
         };

@@ -31,6 +31,11 @@ pub trait Workload: Sync {
         Ok(())
     }
 
+    /// How many phases of a round last for a set time, however many requests a drive does in it.
+    fn timed_phases(&self, _suite: &Suite) -> usize {
+        0
+    }
+
     /// Whether its reads are answered without the medium where nothing was ever written.
     fn reads_existing_data(&self) -> bool {
         false

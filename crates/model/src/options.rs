@@ -100,6 +100,9 @@ pub struct Suite {
     /// Where that part begins: a number of bytes, or `end`; `null`: at the start. Positions in results
     /// count from there.
     pub offset: Option<PartStart>,
+    /// Requests that the timed rounds of a simulated drive compute together, about. Where they would be more, rounds
+    /// end after their share (10,000 at least). 0: all rounds take their time.
+    pub simulated_requests: u64,
     /// Options of `transfer`.
     pub transfer: TransferOptions,
     /// Options of `latency`.
@@ -130,6 +133,8 @@ impl Default for Suite {
             size: Bytes::gib(1),
             span: Bytes::default(),
             offset: None,
+            // Computed in some six seconds, on one core.
+            simulated_requests: 6_000_000,
             transfer: TransferOptions::default(),
             latency: LatencyOptions::default(),
             surface: SurfaceOptions::default(),

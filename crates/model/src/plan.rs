@@ -96,6 +96,9 @@ pub struct PlannedTest {
     /// Why the cost is an upper bound, if it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_most: Option<String>,
+    /// Requests after which its timed rounds end, if they would take too long to compute: on a simulated drive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round_requests: Option<u64>,
     /// Why it does not run here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skip: Option<String>,

@@ -292,8 +292,8 @@ fn host() -> Host {
 fn planned(test: TestKind, seconds: f64, read_bytes: u64, written_bytes: u64) -> PlannedTest {
     let writes = if written_bytes > 0 { WriteLevel::OwnFiles } else { WriteLevel::Read };
     let cost = Cost { seconds, read_bytes, written_bytes, computed_s: 0.0 };
-    let (restores, at_most, skip, omitted) = Default::default();
-    PlannedTest { test, writes, restores, cost, at_most, skip, omitted }
+    let (restores, at_most, round_requests, skip, omitted) = Default::default();
+    PlannedTest { test, writes, restores, cost, at_most, round_requests, skip, omitted }
 }
 
 pub fn plan() -> Plan {

@@ -5,6 +5,7 @@ use crate::calibrate;
 use crate::control::Control;
 use crate::engine_trial;
 use crate::error::BenchError;
+use crate::expected_speed::DEPTHS_MIN;
 use crate::io_device::{IoDevice, WorkerOutcome};
 use crate::offsets::derive_seed;
 use crate::phase::{self, Load, LoopMode};
@@ -29,6 +30,8 @@ impl Session<'_> {
 
     /// A closed loop on the data of this run; offsets follow from the plan's seed, cell and round.
     pub fn load(&self, shape: Shape, mix: Mix, span: Range<u64>, cell: &str, round: u32) -> Load {
+        let share = |most: u64| most / u64::from(shape.threads);
+        let least = u64::from(shape.depth) * DEPTHS_MIN;
         Load {
             shape,
             mix,
@@ -36,7 +39,7 @@ impl Session<'_> {
             span,
             ramp: Secs(0.0),
             time: Secs(0.0),
-            ops_max: u64::MAX,
+            ops_max: self.test.round_requests.map_or(u64::MAX, |most| share(most).max(least)),
             seed: derive_seed(self.plan.seed, cell, round, 0),
             data_seed: self.plan.seed,
             pass: 0,

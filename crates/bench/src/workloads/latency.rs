@@ -61,6 +61,10 @@ impl Workload for LatencyWorkload {
         Ok(())
     }
 
+    fn timed_phases(&self, suite: &Suite) -> usize {
+        suite.latency.spans_pct.len() + suite.latency.rates.len()
+    }
+
     fn reads_existing_data(&self) -> bool {
         true
     }
@@ -78,9 +82,12 @@ impl Workload for LatencyWorkload {
         }
         let mut test = context.planned(self.kind());
         let rounds = f64::from(context.suite.rounds);
-        let phases = (options.spans_pct.len() + options.rates.len()) as f64;
-        let busy = (options.time.0 + options.ramp.0) * rounds * phases;
-        let bytes = context.typical.rate(true, block, 1) * busy;
+        let phases = self.timed_phases(context.suite) as f64;
+        let rate = context.typical.rate(true, block, 1);
+        let busy = options.time.0 + options.ramp.0;
+        let share = context.timed_round(&mut test, rate * busy / block as f64);
+        let busy = busy * share * rounds * phases;
+        let bytes = rate * busy;
         test.cost = Cost {
             seconds: busy + context.suite.pause.0 * rounds * phases,
             read_bytes: bytes as u64,

@@ -15,6 +15,7 @@ fn planned_on(zoned: Option<Zoned>, suite: &Suite) -> PlannedTest {
     let drive = Drive { zoned, ..target.drive().unwrap().clone() };
     let info = TargetInfo { kind: TargetKind::Block, ..target.info().clone() };
     let context = PlanContext {
+        round_requests_max: None,
         suite,
         target: &info,
         typical: ExpectedSpeed::typical(Some(&drive)),

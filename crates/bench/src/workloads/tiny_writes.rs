@@ -40,9 +40,11 @@ use std::ops::Range;
 const CACHED_IOPS: f64 = 2e6;
 /// The same on a simulated host; how many of them are computed in the time of a request to the drive; and how many
 /// a round has at most: a gigabyte of the smallest says as much as ten.
-const SIMULATED_CACHED_IOPS: f64 = 0.5e6;
-const CACHED_GAIN: f64 = 5.0;
+const SIMULATED_CACHED_IOPS: f64 = 0.8e6;
+const CACHED_GAIN: f64 = 2.5;
 const SIMULATED_STREAM_MAX: u64 = 2_000_000;
+/// All rounds of a stream together have about so many, so that ten are computed in the time of two.
+const SIMULATED_STREAMS_MAX: u64 = 3_000_000;
 /// The unit in which the drive itself does a tiny write: a page of the file system.
 const DRIVE_BLOCK: u32 = 4096;
 /// Longest work of a program on one request.
@@ -111,7 +113,8 @@ impl Workload for TinyWritesWorkload {
             seconds: (phases * options.time.0 + flush.min(60.0)) * rounds,
             read_bytes: (3.0 * stream) as u64,
             written_bytes: round_bytes(context).saturating_mul(context.suite.rounds.into()),
-            computed_s: context.computed_s(computed_requests(options) * rounds),
+            computed_s: context
+                .computed_s(computed_requests(options, context.suite.rounds) * rounds),
         };
         test
     }
@@ -141,13 +144,19 @@ impl Workload for TinyWritesWorkload {
     }
 }
 
+/// Requests that a stream through the page cache of a simulated host has in a round at most.
+fn simulated_stream_max(rounds: u32) -> u64 {
+    (SIMULATED_STREAMS_MAX / u64::from(rounds.max(1))).min(SIMULATED_STREAM_MAX)
+}
+
 /// Requests of a round on a simulated drive, in those of the drive: the page cache answers most.
-fn computed_requests(options: &TinyWritesOptions) -> f64 {
+fn computed_requests(options: &TinyWritesOptions, rounds: u32) -> f64 {
     let of = |pattern: Pattern| match pattern.order {
         Order::Rnd => f64::from(options.writes),
         Order::Seq if pattern.path == IoPath::Direct => 0.0,
         Order::Seq => {
-            let stream = SIMULATED_STREAM_MAX.min((SIMULATED_CACHED_IOPS * options.time.0) as u64);
+            let stream =
+                simulated_stream_max(rounds).min((SIMULATED_CACHED_IOPS * options.time.0) as u64);
             stream as f64 / CACHED_GAIN
         }
     };
@@ -299,7 +308,7 @@ fn most(pattern: Pattern, session: &Session<'_>, span: &Range<u64>, block_bytes:
     let options = &session.plan.suite.tiny_writes;
     let speeds = ExpectedSpeed::upper_bound(session.target).filter(|_| pattern.mix.writes());
     let is_stream = session.target.is_simulated() && pattern.path != IoPath::Direct;
-    let most = if is_stream { SIMULATED_STREAM_MAX } else { u64::MAX };
+    let most = if is_stream { simulated_stream_max(session.plan.suite.rounds) } else { u64::MAX };
     let bound = speeds.map_or(most, |fastest| {
         let cached = pattern.path != IoPath::Direct;
         stream_requests(cached, block_bytes.into(), options, fastest)

@@ -96,6 +96,10 @@ impl Workload for TransferWorkload {
         Ok(())
     }
 
+    fn timed_phases(&self, suite: &Suite) -> usize {
+        suite.transfer.all_cells().len()
+    }
+
     fn reads_existing_data(&self) -> bool {
         true
     }
@@ -147,7 +151,8 @@ impl Workload for TransferWorkload {
                         test.writes = context.allowed;
                         test.restores = restores.clone();
                     }
-                    test.cost = test.cost + cell_cost(cell, place, context);
+                    let cost = cell_cost(cell, place, context, &mut test);
+                    test.cost = test.cost + cost;
                 }
             }
         }
@@ -247,14 +252,20 @@ fn io_size(options: &TransferOptions) -> Option<u64> {
     (options.io_size.0 > 0).then_some(options.io_size.0)
 }
 
-fn cell_cost(cell: &Cell, place_bytes: u64, context: &PlanContext<'_>) -> Cost {
+fn cell_cost(
+    cell: &Cell,
+    place_bytes: u64,
+    context: &PlanContext<'_>,
+    test: &mut PlannedTest,
+) -> Cost {
     let options = &context.suite.transfer;
     let rounds = f64::from(context.suite.rounds);
-    let seconds = (options.time.0 + options.ramp.0 + context.suite.pause.0) * rounds;
     let Shape { order, block, depth, threads } = cell.shape;
     let rate = context.typical.rate(order == Order::Rnd, block.0, depth * threads);
-    let mut bytes = rate * (options.time.0 + options.ramp.0) * rounds;
-    let mut seconds = seconds;
+    let busy = options.time.0 + options.ramp.0;
+    let busy = busy * context.timed_round(test, rate * busy / block.0 as f64);
+    let mut bytes = rate * busy * rounds;
+    let mut seconds = (busy + context.suite.pause.0) * rounds;
     if let Some(most) = io_size(options) {
         bytes = bytes.min(most as f64 * rounds);
         seconds = seconds.min(bytes / rate + context.suite.pause.0 * rounds);

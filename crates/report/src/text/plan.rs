@@ -29,10 +29,13 @@ pub fn plan(plan: &Plan, target: &TargetInfo, style: Style) -> String {
             few if few < SECONDS_MAX => "simulated: done in seconds".to_string(),
             many => format!("simulated: about {} to compute", Secs(many.round())),
         };
+        let shortened = plan.active().find_map(|test| test.round_requests);
+        let shortened = shortened.map(|most| format!("rounds of {} requests at most", whole(most)));
         return Paragraph::new()
             .item(Role::Plain, &tests)
             .item(Role::Plain, format!("{about} {} of drive time", Secs(cost.seconds)))
             .item(Role::Plain, simulated)
+            .item(Role::Plain, shortened.unwrap_or_default())
             .item(Role::Good, "nothing on this machine is read or written")
             .lines(0, style);
     }
@@ -224,6 +227,16 @@ fn left_out(plan: &Plan, style: Style) -> String {
     for test in plan.active() {
         if let Some(why) = &test.at_most {
             line("up to", test.test.name(), why);
+        }
+    }
+    for test in plan.active() {
+        if let Some(most) = test.round_requests {
+            let most = whole(most);
+            let why = format!(
+                "rounds end after {most} requests, to be computed in seconds; --set simulated_requests=0 \
+                               computes all of them"
+            );
+            line("shorter", test.test.name(), &why);
         }
     }
     for test in &plan.tests {

@@ -385,6 +385,7 @@ fn requests_that_direct_io_does_not_move_are_refused_with_some_that_it_does() {
     let mut suite = suite_of(TestKind::Fill);
     suite.fill.chunk = Bytes(6144);
     let context = PlanContext {
+        round_requests_max: None,
         suite: &suite,
         target: &info,
         typical: crate::expected_speed::ExpectedSpeed::typical(target.drive()),

@@ -105,6 +105,23 @@ fn a_plan_in_one_sentence() {
 }
 
 #[test]
+fn rounds_that_are_shortened_to_be_computed_are_told() {
+    let mut plan = plan();
+    plan.tests[0].round_requests = Some(20_833);
+    plan.tests[0].cost.computed_s = 11.6;
+    let target = TargetInfo { kind: TargetKind::Simulated, ..block_device() };
+    insta::assert_snapshot!(text::plan(&plan, &target, PLAIN), @r"
+    3 tests · about 70 s of drive time · simulated: about 12 s to compute
+    rounds of 20,833 requests at most · nothing on this machine is read or written
+    ");
+    let dry = text::dry_run(&plan, &target, PLAIN);
+    let words: Vec<&str> = dry.split_whitespace().collect();
+    let told = "shorter transfer rounds end after 20,833 requests, to be computed in seconds; --set \
+                simulated_requests=0 computes all of them";
+    assert!(words.join(" ").contains(told), "{dry}");
+}
+
+#[test]
 fn space_taken_by_copies_is_said() {
     let target = directory("/mnt/data", "btrfs", &["sda1", "sda"]);
     let text = text::dry_run(&plan(), &target, PLAIN);
