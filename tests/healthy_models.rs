@@ -1,4 +1,5 @@
-//! The quick suite on all twenty models, which are healthy: what it says they suit, why, and what it notices.
+//! The quick suite on all models, which are healthy: what it says they suit, why, and what it notices. Other suites
+//! say the same of them, as far as they measure it.
 
 use crate::support::Scratch;
 use crate::support::json::{array, findings, text};
@@ -41,11 +42,12 @@ const fn sata_ssd(model: &'static str) -> Healthy {
     Healthy { model, points: [3, 2, 2, 3, 3], because: SATA_SSD, findings: &[] }
 }
 
-const HEALTHY: [Healthy; 20] = [
+const HEALTHY: [Healthy; 21] = [
     disk("hds722020ala330", [1, 0, 1, 3, 2]),
     disk("hgst-7k1000", [1, 0, 0, 3, 2]),
     disk("wd10ears", [1, 0, 1, 2, 2]),
     disk("wd15earx", [1, 0, 1, 3, 2]),
+    disk("wd15gp", [1, 0, 1, 2, 2]),
     disk("wd20eads", [1, 0, 1, 2, 2]),
     disk("wd20ears", [1, 0, 1, 3, 2]),
     disk("wd4000aaks", [1, 0, 1, 2, 2]),
@@ -132,6 +134,45 @@ fn faults_of(expected: &Healthy, run: &Value) -> Vec<String> {
     faults
 }
 
+/// Suites that measure some of what `quick` does, or more. Their rounds are as short as simulated ones become.
+const OTHER_SUITES: [(&str, &[&str]); 5] = [
+    ("first", &[]),
+    ("as-ssd", &[]),
+    ("gnome-disks", &[]),
+    ("crystaldiskmark", SHORT),
+    ("standard", SHORT),
+];
+const SHORT: &[&str] = &["--rounds=3", "--set=simulated_requests=1"];
+
+/// Where a suite says another thing of a use than `quick`: contradictions, which have no reason in what only one of
+/// them has measured.
+fn contradictions(other: &Value, quick: &Value) -> Vec<String> {
+    let both = array(&other["verdict"]).iter().zip(array(&quick["verdict"]));
+    let judged =
+        both.filter_map(|(a, b)| Some((a["points"].as_u64()?, a, b["points"].as_u64()?, b)));
+    judged
+        .filter(|(a_points, _, b_points, _)| a_points != b_points)
+        .map(|(a_points, a, b_points, b)| if a_points < b_points { (a, b) } else { (b, a) })
+        .filter(|(low, high)| !has_reason(low, high))
+        .map(|(low, high)| format!("{}: {low} against {high}", text(&low["suits"])))
+        .collect()
+}
+
+/// Whether the lower of two verdicts rests on what the other one lacks and says so, on a finding that it names, or on a
+/// value that it calls borderline.
+fn has_reason(low: &Value, high: &Value) -> bool {
+    let because = text(&low["because"]);
+    if because.contains("Caution") || because.contains("(F0") || because.contains("borderline") {
+        return true;
+    }
+    let what = |rule: &Value| text(&rule["what"]).to_string();
+    let decides = |rule: &&Value| rule["points"] == low["points"];
+    let measured: Vec<String> = array(&high["rules"]).iter().map(what).collect();
+    let lacks =
+        array(&low["rules"]).iter().filter(decides).any(|rule| !measured.contains(&what(rule)));
+    lacks && high["not_tested"].as_array().is_some_and(|all| !all.is_empty())
+}
+
 #[track_caller]
 fn assert_healthy(nth: usize) {
     let mut faults = Vec::new();
@@ -144,6 +185,12 @@ fn assert_healthy(nth: usize) {
             (&"done".into(), &"quick".into())
         );
         faults.extend(faults_of(expected, &run));
+        for (suite, options) in OTHER_SUITES {
+            let asked: &[&str] = &["--json", "--no-save", "--seed=1", "--suite", suite];
+            let other = scratch.run(&target, &[asked, options]).code(0).json();
+            let of = |fault| format!("{suite} on {}: {fault}", expected.model);
+            faults.extend(contradictions(&other, &run).into_iter().map(of));
+        }
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }

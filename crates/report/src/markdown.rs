@@ -125,14 +125,15 @@ use as its weakest side. There is no overall score.
   95 % interval, it is called *borderline*: the next run may give other points. Intervals hold within a run only.
 - How the drive behaves limits the points, whatever its rates: shingling, ignored flushes, slow places.
 - What was not tested and could lower the points is named beside them: `●●● · end of drive not tested`.
-- Invalid metrics ([findings.md](findings.md)) are ignored, and the reason says so.
+- Rates of fewer than ten requests and invalid metrics ([findings.md](findings.md)) are ignored, and the reason says so.
 - A use is not judged while a metric marked *needed* is missing or invalid; the reason names the test to
   run. One exception: when a known rule already gives no points, nothing still unknown can change that.
 - Warnings about the deciding metric are named beside the verdict.
 - Failed requests and wrong data rule out every use.
 - A target in memory is never judged: there is no drive.
 
-Where several metrics can answer a rule, the first valid one counts.
+Where several metrics can answer a rule, the first valid one counts. Of a suite that reads only a part of the drive,
+`surface` does not tell of its end, and only a part from the start on tells how fast it reads in order.
 "
     );
     for use_case in USE_CASES {

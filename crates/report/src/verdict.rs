@@ -32,6 +32,9 @@ pub(crate) fn dots(points: u8) -> &'static str {
 /// Pieces that a sequential read must fetch from elsewhere before it is noticeably slower: each costs a turn.
 const SCATTERED_MIN: f64 = 50.0;
 
+/// A rate of fewer requests says what the drive was still busy with, not how fast it is.
+const RATE_REQUESTS_MIN: u64 = 10;
+
 /// What, other than the drive, made a figure low.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum HeldBackBy {
@@ -51,6 +54,8 @@ enum Judgement<'a> {
     },
     /// Too low for all points, and something else made it so.
     HeldBack(HeldBackBy),
+    /// A rate of so many requests, fewer than [`RATE_REQUESTS_MIN`].
+    TooFew(u64),
     Missing,
 }
 
@@ -128,7 +133,9 @@ fn lowest_cap(use_case: &UseCase, points: u8, run: &Run) -> Option<&'static Cap>
 
 /// What could lower the points and was not tested, for drives that it concerns.
 fn not_tested(use_case: &UseCase, points: u8, judged: &Judged<'_>, run: &Run) -> Vec<String> {
-    let missing = judged.iter().filter(|(_, judgement)| matches!(judgement, Judgement::Missing));
+    let lacks =
+        |judgement: &Judgement<'_>| matches!(judgement, Judgement::Missing | Judgement::TooFew(_));
+    let missing = judged.iter().filter(|(_, judgement)| lacks(judgement));
     let mut all: Vec<String> = missing
         .map(|(requirement, _)| requirement.criterion)
         .filter(|criterion| *criterion != Criterion::ReadsAtEnd || may_rotate(run))
@@ -174,9 +181,13 @@ fn shows_shingling(run: &Run) -> bool {
 
 fn judgement<'a>(requirement: &Requirement, run: &'a Run) -> Judgement<'a> {
     let answers = evidence(requirement.criterion)
-        .filter(|(workload, _)| (workload.measures_criteria)(&run.plan.suite));
+        .filter(|(workload, _)| (workload.measures)(&run.plan.suite, requirement.criterion));
     let found = || answers.clone().filter_map(|(_, evidence)| run.metric(evidence.key));
     if let Some(metric) = found().find(|metric| metric.valid && metric.value.is_finite()) {
+        let few = requests_of(metric, run).filter(|&count| count < RATE_REQUESTS_MIN);
+        if let Some(count) = few.filter(|_| requirement.criterion.unit() == "1/s") {
+            return Judgement::TooFew(count);
+        }
         let rule = rule(requirement, metric);
         let held_back = held_back(&metric.key, run).filter(|_| rule.points < 3);
         return held_back.map_or(Judgement::Known { metric, rule }, Judgement::HeldBack);
@@ -184,6 +195,13 @@ fn judgement<'a>(requirement: &Requirement, run: &'a Run) -> Judgement<'a> {
     found()
         .find(|metric| !metric.valid)
         .map_or(Judgement::Missing, |metric| Judgement::Invalid { metric })
+}
+
+/// Requests that a metric rests on, as far as the run says.
+fn requests_of(metric: &Metric, run: &Run) -> Option<u64> {
+    let (cell, _) = metric.key.rsplit_once('.')?;
+    let mut all = run.tests.iter().flat_map(|test| &test.distributions);
+    Some(all.find(|distribution| distribution.key == cell)?.count)
 }
 
 /// What held a metric back, if not the drive.

@@ -34,8 +34,9 @@ pub(crate) struct WorkloadReport {
     pub(crate) writes_for_a_time: bool,
     /// The metrics that verdicts may rest on, the most telling of a criterion first.
     pub(crate) evidence: &'static [Evidence],
-    /// Whether a suite asks for the requests that the criteria mean: options may ask for others under the same key.
-    pub(crate) measures_criteria: fn(&Suite) -> bool,
+    /// Whether a suite asks for the requests that a criterion means, in the places that it means: options may ask for
+    /// others under the same key.
+    pub(crate) measures: fn(&Suite, Criterion) -> bool,
 }
 
 impl WorkloadReport {
@@ -50,7 +51,7 @@ impl WorkloadReport {
             reads_for_a_time: false,
             writes_for_a_time: false,
             evidence: &[],
-            measures_criteria: |_| true,
+            measures: |_, _| true,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The sentences that give the reason of a verdict.
 
-use super::{HeldBackBy, Judged, Judgement, dots};
+use super::{HeldBackBy, Judged, Judgement, RATE_REQUESTS_MIN, dots};
 use crate::use_cases::{Cap, Requirement, UseCase};
 use crate::workloads::evidence;
 use drivescope_model::metrics::PERCENTILES;
@@ -74,6 +74,7 @@ pub(super) fn decided(
     for (requirement, judgement) in judged {
         let why = match judgement {
             Judgement::Missing => too_few_requests(requirement, run),
+            Judgement::TooFew(count) => Some(too_few(*count, RATE_REQUESTS_MIN)),
             Judgement::HeldBack(by) => Some(by.why().to_string()),
             _ => None,
         };
@@ -127,9 +128,12 @@ fn too_few_requests(requirement: &Requirement, run: &Run) -> Option<String> {
         let mut all = run.tests.iter().flat_map(|test| &test.distributions);
         let count = all.find(|distribution| distribution.key == cell)?.count;
         let needed = percentile.requests_min;
-        (count < needed)
-            .then(|| format!("{count} requests are too few (it takes {needed}; try --time 30s)"))
+        (count < needed).then(|| too_few(count, needed))
     })
+}
+
+fn too_few(count: u64, needed: u64) -> String {
+    format!("{count} requests are too few (it takes {needed}; try --time 30s)")
 }
 
 /// The threshold for three points and, below two, that of the next.
@@ -188,6 +192,7 @@ pub(super) fn undecided(
             if remedy.is_empty() { text } else { format!("{text}. {}", trim_period(remedy)) }
         }
         Judgement::HeldBack(by) => format!("{what}, {}; {}", by.why(), by.remedy()),
+        Judgement::TooFew(count) => format!("{what}: {}", too_few(*count, RATE_REQUESTS_MIN)),
         _ => unmeasured(requirement, run),
     };
     if let Some(points) = most.filter(|points| *points < 3) {

@@ -3,6 +3,7 @@
 use super::*;
 use crate::testing::{hard_disk, memory, metric, nvme, with_metrics};
 use drivescope_model::document::Distribution;
+use drivescope_model::options::PartStart;
 use drivescope_model::target::TargetKind;
 use drivescope_model::{Bytes, Finding, TestStatus};
 
@@ -340,4 +341,41 @@ fn a_small_drive_is_named_where_capacity_matters() {
     run.drive.as_mut().unwrap().capacity_bytes = 128_000_000_000;
     assert!(because(&run, "backup").contains("Holds only 128 GB"), "{}", because(&run, "backup"));
     assert!(!because(&run, "system drive").contains("128 GB"));
+}
+
+#[test]
+fn a_part_of_a_drive_does_not_tell_of_its_end() {
+    let mut run =
+        with_metrics(&[("surface.read.mean_mb_s", &[150.0]), ("surface.read.end_mb_s", &[30.0])]);
+    let media = |run: &Run| of(run, "media library");
+    assert_eq!(media(&run).points, Some(1), "{:?}", media(&run));
+    run.plan.suite.span = Bytes::gib(1);
+    assert_eq!(media(&run).points, Some(3), "{:?}", media(&run));
+    assert!(media(&run).not_tested.contains(&"end of drive".to_string()));
+    run.plan.suite.offset = Some(PartStart::At(Bytes(1 << 40)));
+    assert_eq!(media(&run).points, None, "{:?}", media(&run));
+}
+
+/// A shingled drive had one synced write in each round: behind the writes of the cell before.
+#[test]
+fn a_rate_of_a_few_requests_decides_nothing() {
+    let mut run = with_metrics(&[
+        ("transfer.rnd4k_q32t1.read.iops", &[12_000.0]),
+        ("transfer.rnd4k_q1t1.write.iops", &[6_000.0]),
+        ("transfer.rnd4k_q1t1.sync.iops", &[2.8, 2.8, 2.8]),
+    ]);
+    assert_eq!(of(&run, "virtual machines").points, Some(0), "nobody knows how many they were");
+    for (count, points) in [(3, Some(3)), (10, Some(0))] {
+        run.tests[0].distributions = vec![Distribution {
+            key: "transfer.rnd4k_q1t1.sync".to_string(),
+            encoding: "hdr-v2-deflate-base64".to_string(),
+            data: String::new(),
+            count,
+        }];
+        let verdict = of(&run, "virtual machines");
+        assert_eq!(verdict.points, points, "{verdict:?}");
+        let is_told = verdict.because.contains("3 requests are too few (it takes 10")
+            && verdict.not_tested.contains(&"synced writes".to_string());
+        assert_eq!(is_told, count == 3, "{verdict:?}");
+    }
 }

@@ -24,7 +24,7 @@ pub(super) const REPORT: WorkloadReport = WorkloadReport {
     reads_for_a_time: true,
     evidence: EVIDENCE,
     charts: charts::charts,
-    measures_criteria: |suite| suite.latency.block == SMALL_REQUEST,
+    measures: |suite, _| suite.latency.block == SMALL_REQUEST,
     ..WorkloadReport::new(TestKind::Latency, table)
 };
 

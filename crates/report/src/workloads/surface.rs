@@ -25,6 +25,11 @@ pub(super) const REPORT: WorkloadReport = WorkloadReport {
     extremes: "min and max",
     evidence: EVIDENCE,
     charts: charts::charts,
+    measures: |suite, criterion| match criterion {
+        // The end of a part is none of the drive, and streams are judged by the start of the drive.
+        Criterion::ReadsAtEnd => suite.offset.is_none() && suite.span.0 == 0,
+        _ => suite.offset.is_none(),
+    },
     ..WorkloadReport::new(TestKind::Surface, table)
 };
 

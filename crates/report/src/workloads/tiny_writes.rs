@@ -20,7 +20,7 @@ pub(super) const REPORT: WorkloadReport = WorkloadReport {
     writes_for_a_time: true,
     evidence: EVIDENCE,
     charts: charts::charts,
-    measures_criteria: |suite| suite.tiny_writes.write <= SMALL_REQUEST,
+    measures: |suite, _| suite.tiny_writes.write <= SMALL_REQUEST,
     ..WorkloadReport::new(TestKind::TinyWrites, table)
 };
 
