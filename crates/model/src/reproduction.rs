@@ -48,12 +48,14 @@ pub struct Kinds {
     /// Passes of phybs, each printed as time, requests per second and rate: three cells, one measurement. Passes
     /// count here, not cells; one passes if all its cells do.
     pub phybs_passes: Tally,
+    /// The same of drives that their article does not name, for which a generic model stands: nothing was fitted on them.
+    pub generic_passes: Tally,
     /// All others, statements of an article about several passes of phybs among them.
     pub measured: Tally,
 }
 
 impl Kinds {
-    /// Every measurement once, without specifications.
+    /// Every measurement of a known drive once, without specifications.
     #[must_use]
     pub fn measurements(&self) -> Tally {
         let (phybs, measured) = (self.phybs_passes, self.measured);
@@ -69,19 +71,23 @@ impl Reproduction {
     #[must_use]
     pub fn kinds(&self) -> Kinds {
         let mut kinds = Kinds::default();
-        let mut passes: BTreeMap<(&str, &str), bool> = BTreeMap::new();
+        let mut passes: BTreeMap<(bool, &str, &str), bool> = BTreeMap::new();
         for cell in &self.cells {
             let Some(pass) = cell.pass else { continue };
             match (cell.method.as_str(), cell.metric.as_str()) {
                 ("spec", _) => kinds.specifications.add(pass),
                 ("phybs", "msec" | "tps" | "kBps") if cell.op == "=" => {
-                    let whole = passes.entry((&cell.drive, &cell.condition)).or_insert(true);
+                    let key = (cell.generic, cell.drive.as_str(), cell.condition.as_str());
+                    let whole = passes.entry(key).or_insert(true);
                     *whole &= pass;
                 }
                 _ => kinds.measured.add(pass),
             }
         }
-        passes.into_values().for_each(|pass| kinds.phybs_passes.add(pass));
+        for ((generic, ..), pass) in passes {
+            let tally = if generic { &mut kinds.generic_passes } else { &mut kinds.phybs_passes };
+            tally.add(pass);
+        }
         kinds
     }
 }
@@ -107,6 +113,9 @@ pub struct CellResult {
     pub drive: String,
     /// The models asked, if any.
     pub models: Vec<String>,
+    /// Whether the model is generic: the article does not name the drive.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub generic: bool,
     /// Program or method.
     pub method: String,
     /// Circumstances.

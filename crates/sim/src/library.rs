@@ -39,6 +39,9 @@ pub struct Model {
     pub name: String,
     /// One line.
     pub summary: String,
+    /// Whether it stands for a drive that nobody names exactly, with the parameters of its siblings.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub generic: bool,
     /// Which of the tables `[hdd]` and `[ssd]` it has.
     pub kind: MediumKind,
     /// What it says of itself.

@@ -65,8 +65,9 @@ impl Workload for AlignWorkload {
             "align.total must be a multiple of align.max".to_string()
         })?;
         ensure(options.time.0 >= 1.0, || "align.time must be at least 1 s".to_string())?;
-        ensure(matches!(options.mix.read_percent(), 0 | 100), || {
-            "align.mix must be read or write".to_string()
+        ensure(matches!(options.mix.read_percent(), 0 | 50 | 100), || {
+            "align.mix must be read, write, or mix50, which reads each block and then writes it"
+                .to_string()
         })
     }
 
@@ -132,9 +133,10 @@ fn phybs_cost(context: &PlanContext<'_>) -> Cost {
     let options: &AlignOptions = &context.suite.align;
     let passes = phybs::count(options, u64::from(context.target.io_align_bytes.max(512)));
     let bytes = options.total.0 * passes as u64 * u64::from(context.suite.rounds);
-    let requests = bytes as f64 / options.min.0 as f64;
+    let read_bytes = if options.mix.read_percent() > 0 { bytes } else { 0 };
+    let written_bytes = if options.mix.writes() { bytes } else { 0 };
+    let requests = (read_bytes + written_bytes) as f64 / options.min.0 as f64;
     let seconds = requests / (context.typical.iops * CACHE_GAIN);
-    let (read_bytes, written_bytes) = if options.mix.writes() { (0, bytes) } else { (bytes, 0) };
     Cost { seconds, read_bytes, written_bytes, computed_s: context.computed_s(requests) }
 }
 

@@ -29,7 +29,8 @@ pub struct AlignOptions {
     pub max: Bytes,
     /// Bytes of one pass of `phybs`; four times as much of the target is touched.
     pub total: Bytes,
-    /// Whether `phybs` reads or writes. Reads hide the sector where the drive reads ahead.
+    /// Whether `phybs` reads or writes; `mix50` reads each block and then writes it, as its option -rw does. Reads hide
+    /// the sector where the drive reads ahead, and so do blocks that were just read.
     pub mix: Mix,
 }
 

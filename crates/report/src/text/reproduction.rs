@@ -146,19 +146,24 @@ fn by_kind(kinds: &Kinds, style: Style) -> String {
     if kinds.phybs_passes.reachable > 0 {
         parts.push(format!("passes of phybs {} (3 cells each)", of(kinds.phybs_passes)));
     }
+    if kinds.generic_passes.reachable > 0 {
+        parts.push(format!("on generic models {}", of(kinds.generic_passes)));
+    }
     if kinds.measured.reachable > 0 {
         parts.push(format!("other measurements {}", of(kinds.measured)));
     }
     if parts.len() < 2 {
         return String::new();
     }
-    let once = kinds.measurements();
-    let share = 100.0 * once.passed as f64 / once.reachable as f64;
-    let once = format!("without specifications, each pass once: {} ({share:.1} %)", of(once));
+    let tally = kinds.measurements();
+    let share = 100.0 * tally.passed as f64 / tally.reachable as f64;
+    let generic = if kinds.generic_passes.reachable > 0 { " and generic models" } else { "" };
+    let once =
+        format!("without specifications{generic}, each pass once: {} ({share:.1} %)", of(tally));
     let by_kind = format!("by kind: {}", parts.join(", "));
-    let lines =
-        [by_kind, once].map(|text| Paragraph::new().text(Role::Plain, &text).lines(0, style));
-    lines.concat()
+    let lines = [Some(by_kind), (tally.reachable > 0).then_some(once)];
+    let line = |text: String| Paragraph::new().text(Role::Plain, &text).lines(0, style);
+    lines.into_iter().flatten().map(line).collect()
 }
 
 /// What the models are held to on phybs, whose published passes of one drive differ by more than the
@@ -179,6 +184,7 @@ mod tests {
             seed: "000".into(),
             drive: "wd40efrx".into(),
             models: vec!["wd40efrx".into()],
+            generic: false,
             method: "fill".into(),
             condition: "-".into(),
             metric: "write_rate".into(),
@@ -225,11 +231,20 @@ mod tests {
             cells.extend(["msec", "kBps"].map(|metric| of("phybs", metric, condition, true)));
             cells.push(of("phybs", "tps", condition, tps_passes));
         }
-        let text = reproduction(&Reproduction::new(cells), Style::default()).replace('\n', " ");
+        let text =
+            reproduction(&Reproduction::new(cells.clone()), Style::default()).replace('\n', " ");
         for words in [
             "7 of 8 reachable cells within tolerance (87.5 %)",
             "by kind: specifications 1 of 1, passes of phybs 1 of 2 (3 cells each), other measurements 1 of 1",
             "without specifications, each pass once: 2 of 3 (66.7 %)",
+        ] {
+            assert!(text.contains(words), "no '{words}' in {text}");
+        }
+        cells.push(CellResult { generic: true, ..of("phybs", "tps", "size=512 off=0", false) });
+        let text = reproduction(&Reproduction::new(cells), Style::default()).replace('\n', " ");
+        for words in [
+            "passes of phybs 1 of 2 (3 cells each), on generic models 0 of 1, other",
+            "without specifications and generic models, each pass once: 2 of 3 (66.7 %)",
         ] {
             assert!(text.contains(words), "no '{words}' in {text}");
         }

@@ -23,6 +23,7 @@ pub const BUILT_IN: &[(&str, &str)] = models![
     "usb-16tb"
     "wd10ears"
     "wd15earx"
+    "wd15gp"
     "wd20eads"
     "wd20ears"
     "wd4000aaks"

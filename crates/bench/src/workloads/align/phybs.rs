@@ -91,7 +91,15 @@ fn run_rounds(
                 IoOp::Write => site.originals(session, &places, one.size)?,
                 _ => None,
             };
-            let way = AccessPattern { cell: &cell, round, block: one.size, op, synced: false };
+            let reads_first = reads_first(options);
+            let way = AccessPattern {
+                cell: &cell,
+                round,
+                block: one.size,
+                op,
+                reads_first,
+                synced: false,
+            };
             let data = originals.as_deref();
             let (_, ns) = site.access(session, record, way, places.clone(), data)?;
             one.ns.push(ns as f64);
@@ -101,10 +109,19 @@ fn run_rounds(
     Ok(())
 }
 
+/// Whether each block is read and then written, as phybs does with -rw.
+pub fn reads_first(options: &AlignOptions) -> bool {
+    options.mix.writes() && options.mix.read_percent() > 0
+}
+
 /// Why passes of this kind show no sector, whatever their times: `None` where they do.
 fn blind_to_sectors(options: &AlignOptions) -> Option<String> {
     if !options.mix.writes() {
         let why = "reads hide it because drives read ahead; use --set align.mix=write";
+        return Some(why.to_string());
+    }
+    if reads_first(options) {
+        let why = "reading each block first spares the drive to read it; use --set align.mix=write";
         return Some(why.to_string());
     }
     if options.max.0 < BLOCK_MIN {

@@ -147,7 +147,14 @@ impl Climb {
         session.emit(Event::PhaseStarted { label, round, rounds: LOOKS_OF_LOT as u32 });
         let began = session.now_ns();
         let block = self.ladder.block;
-        let way = AccessPattern { cell: &self.cell, round, block, op: IoOp::Write, synced: true };
+        let way = AccessPattern {
+            cell: &self.cell,
+            round,
+            block,
+            op: IoOp::Write,
+            reads_first: false,
+            synced: true,
+        };
         let starts = batch.iter().map(|place| place.at).collect();
         let (ns, _) = site.access(session, record, way, starts, data)?;
         for (LadderAccess { rung, .. }, ns) in batch.iter().zip(ns) {

@@ -222,6 +222,7 @@ fn phybs_tells_sectors_of_512_bytes() {
 fn phybs_says_when_it_cannot_know_the_sector() {
     for (model, setting, why) in [
         ("wd20ears", "align.mix=read", "reads hide it"),
+        ("wd20ears", "align.mix=mix50", "reading each block first"),
         ("wd20ears", "align.total=64KiB", "may fit in the drive's cache"),
         ("wd15earx", "align.total=8MiB", "may fit in the drive's cache"),
         ("wd10ears", "align.total=1MiB", "may fit in the drive's cache"),

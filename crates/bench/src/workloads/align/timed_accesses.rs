@@ -24,6 +24,8 @@ pub struct TimedAccesses<'d> {
     pub block: u32,
     /// Reads or writes.
     pub op: IoOp,
+    /// Whether each block is read just before it is written; the time is that of both.
+    pub reads_first: bool,
     /// What writes carry.
     pub data: WriteData<'d>,
     /// The outside.
@@ -62,23 +64,28 @@ impl TimedAccesses<'_> {
         let Accessed { ns, recorder, lost, .. } = accessed;
         let mut publisher = Publisher::new(self.control);
         let mut done = Vec::with_capacity(queue.slots() as usize);
-        for (number, &offset) in self.places.iter().enumerate() {
-            if self.op == IoOp::Write {
-                self.fill(queue.buffer(0), number, offset);
-            }
-            let sent = queue.now();
-            let request = IoRequest { op: self.op, offset, len: self.block, slot: 0 };
-            recorder.requests += 1;
-            if let Err(failure) = queue.exchange(request, &mut done)? {
-                recorder.failed(failure);
-                if self.op == IoOp::Write && !self.write_again(queue, request, number)? {
-                    *lost = Some(offset);
+        let first = self.reads_first.then_some(IoOp::Read);
+        'places: for (number, &offset) in self.places.iter().enumerate() {
+            let mut took_ns = 0;
+            for op in first.into_iter().chain([self.op]) {
+                if op == IoOp::Write {
+                    self.fill(queue.buffer(0), number, offset);
                 }
-                break;
+                let sent = queue.now();
+                let request = IoRequest { op, offset, len: self.block, slot: 0 };
+                recorder.requests += 1;
+                if let Err(failure) = queue.exchange(request, &mut done)? {
+                    recorder.failed(failure);
+                    if op == IoOp::Write && !self.write_again(queue, request, number)? {
+                        *lost = Some(offset);
+                    }
+                    break 'places;
+                }
+                took_ns += queue.now() - sent;
             }
             let now = queue.now();
-            recorder.complete(now, now - sent, u64::from(self.block));
-            ns.push((now - sent) as f64);
+            recorder.complete(now, took_ns, u64::from(self.block));
+            ns.push(took_ns as f64);
             if publisher.tick(now, recorder) {
                 break;
             }
@@ -169,6 +176,7 @@ mod tests {
             places: places.to_vec(),
             block: 4096,
             op: IoOp::Write,
+            reads_first: false,
             data: WriteData::Fresh(Payload::new(1, 1)),
             control: &control,
         };
@@ -243,6 +251,7 @@ mod tests {
                 places: vec![4096, 8192],
                 block: 512,
                 op: Write,
+                reads_first: false,
                 data: WriteData::Kept(&[original, original].concat()),
                 control: &control,
             };
@@ -269,8 +278,14 @@ mod tests {
         let all: Vec<u64> = (0..256).map(|i| i * 4096).collect();
         let run = |places: &[u64], data| {
             let places = places.to_vec();
-            let task =
-                TimedAccesses { places, block: 4096, op: IoOp::Write, data, control: &control };
+            let task = TimedAccesses {
+                places,
+                block: 4096,
+                op: IoOp::Write,
+                reads_first: false,
+                data,
+                control: &control,
+            };
             let accessed = device.run(spec, vec![task], || {}).unwrap().remove(0).output;
             assert_eq!(accessed.recorder.errors, 0);
         };

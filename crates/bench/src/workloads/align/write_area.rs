@@ -50,6 +50,8 @@ pub struct AccessPattern<'w> {
     pub block: u64,
     /// Reads or writes.
     pub op: IoOp,
+    /// Whether each block is read just before it is written.
+    pub reads_first: bool,
     /// Whether each write waits for the medium.
     pub synced: bool,
 }
@@ -124,6 +126,7 @@ impl WriteArea {
             places,
             block,
             op: way.op,
+            reads_first: way.reads_first,
             data: originals.map_or(fresh, WriteData::Kept),
             control: &control,
         };
@@ -139,7 +142,8 @@ impl WriteArea {
         let (bytes, elapsed_ns) = (recorder.bytes as f64, recorder.elapsed_ns());
         let measured = PhaseResult { recorder, cpu_cost: worker.cpu_cost, engine: worker.engine };
         let mut kept = counters.end(session, measured, way.cell, way.round);
-        kept.asked = Some(if way.op == IoOp::Read { (bytes, 0.0) } else { (0.0, bytes) });
+        let read = if way.op == IoOp::Read || way.reads_first { bytes } else { 0.0 };
+        kept.asked = Some((read, if way.op == IoOp::Write { bytes } else { 0.0 }));
         kept.own_metrics = true;
         session.add_round(kept, record)?;
         Ok((ns, elapsed_ns))

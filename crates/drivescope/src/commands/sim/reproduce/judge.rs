@@ -2,6 +2,7 @@
 
 use super::formula::RunFigures;
 use super::table::PublishedCell;
+use drivescope_drive::simulated::spec::model_named;
 use drivescope_model::reproduction::CellResult;
 
 /// How many bytes, seconds or per second one of such a unit is.
@@ -12,11 +13,16 @@ pub(super) fn scale(unit: &str) -> Result<f64, String> {
         "ms" => 1e-3,
         "min" => 60.0,
         "KiB/s" => 1024.0,
+        "MiB" => 1_048_576.0,
         "MB/s" => 1e6,
         "GB" | "GB/s" => 1e9,
         "TB" => 1e12,
         other => return Err(format!("'{other}' is no unit of a figure")),
     })
+}
+
+fn is_generic(model: &str) -> bool {
+    model_named(model).is_ok_and(|model| model.generic)
 }
 
 impl PublishedCell {
@@ -42,6 +48,7 @@ impl PublishedCell {
         let pass = judged.map(|(_, pass)| pass).or(trouble.is_some().then_some(false));
         let reason = trouble.or_else(|| self.entry.reason.clone());
         CellResult {
+            generic: self.own_models().any(is_generic),
             models: self.models(),
             simulated,
             difference_pct: judged.map(|(difference, _)| difference),

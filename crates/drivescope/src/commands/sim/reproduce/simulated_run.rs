@@ -75,7 +75,8 @@ impl ModelRun {
 fn identity(drive: &Drive) -> MetricValues {
     let rpm = drive.rpm.map(|rpm| ("drive.rpm".to_string(), f64::from(rpm)));
     let capacity = ("drive.capacity_bytes".to_string(), drive.capacity_bytes as f64);
-    std::iter::once(capacity).chain(rpm).collect()
+    let sector = ("drive.logical_sector_bytes".to_string(), f64::from(drive.logical_sector_bytes));
+    [capacity, sector].into_iter().chain(rpm).collect()
 }
 
 /// Plans the suite and runs its tests.

@@ -86,6 +86,7 @@ fn cell(fields: &[&str]) -> Result<PublishedCell, String> {
         seed,
         drive,
         models: Vec::new(),
+        generic: false,
         method,
         condition,
         metric,
