@@ -25,6 +25,7 @@ pub(super) const REPORT: WorkloadReport = WorkloadReport {
     extremes: "min and max",
     evidence: EVIDENCE,
     charts: charts::charts,
+    headline: charts::headline,
     ..WorkloadReport::new(TestKind::Surface, table)
 };
 
