@@ -51,10 +51,17 @@ impl DriveClass {
             (Some(rpm), _) if rpm < FAST_RPM => Some(Self::SlowDisk),
             (Some(_), _) => Some(Self::FastDisk),
             (None, "nvme") if is_ssd => Some(Self::NvmeSsd),
-            (None, "sata") if is_ssd && !drive.rotational_hint => Some(Self::SataSsd),
+            (None, "sata") if is_ssd && !drive.rotational_hint && is_sata(drive) => {
+                Some(Self::SataSsd)
+            }
             _ => None,
         }
     }
+}
+
+/// Whether the link is not known to be another: some SSDs answer SATA's commands over PCIe.
+fn is_sata(drive: &Drive) -> bool {
+    drive.link.as_ref().is_none_or(|link| link.name.starts_with("SATA"))
 }
 
 /// A drive of a known class with what it came to.
@@ -136,10 +143,10 @@ mod tests {
     use crate::testing::{hard_disk, nvme};
 
     #[test]
-    fn every_model_is_known_in_every_figure() {
+    fn every_line_is_read_and_every_class_has_drives_in_every_figure() {
         let lines = OF_MODELS.lines().filter(|line| !line.starts_with('#')).count();
         let models = models();
-        assert_eq!((lines, models.len()), (20, 20));
+        assert_eq!(lines, models.len());
         for figure in 0..FIGURES.len() {
             let ranges = class_ranges(&models, figure);
             assert_eq!(ranges.len(), DriveClass::ALL.len());

@@ -261,7 +261,6 @@ mod tests {
             "Where it stands",
             "Findings",
             "Speed: ",
-            "Over time",
             "transfer",
             "<svg",
             "application/gzip",

@@ -137,7 +137,7 @@ mod tests {
             ("fill.knee.after_mb_s", 80.0),
         ];
         assert_eq!(said(&knee).unwrap(), "Filling: 540 MB/s, then 80.0 MB/s from 42.0 GB on");
-        assert_eq!(said(&[whole]).unwrap(), "Filling: 8 h for the whole drive");
+        assert_eq!(said(&[whole]).unwrap(), "Filling: 8 h 00 min for the whole drive");
         assert_eq!(said(&[]), None);
     }
 
