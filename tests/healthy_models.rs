@@ -134,7 +134,7 @@ fn faults_of(expected: &Healthy, run: &Value) -> Vec<String> {
     if let Some(known) = KnownDrive::of(&told).map(|known| known.line())
         && !KNOWN_DRIVES.lines().any(|line| line == known)
     {
-        faults.push(format!("{model}: not in known_drives.tsv (cargo xtask gallery): {known}"));
+        faults.push(format!("{model}: not in known_drives.tsv (cargo xtask classes): {known}"));
     }
     if findings(run) != *ids {
         faults.push(format!("{model}: {:?}", run["findings"]));

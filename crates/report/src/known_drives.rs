@@ -7,7 +7,7 @@ use drivescope_model::Run;
 use drivescope_model::drive::{Drive, DriveKind};
 use std::fmt::Write as _;
 
-/// What the models come to in suite `quick`: a line each, made by `cargo xtask gallery`, and measured again by the
+/// What the models come to in suite `quick`: a line each, made by `cargo xtask classes`, and measured again by the
 /// integration test `healthy_models`.
 const OF_MODELS: &str = include_str!("known_drives.tsv");
 /// Figures that a drive is known by, in the order of the columns, and what people call them.

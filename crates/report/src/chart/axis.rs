@@ -68,7 +68,7 @@ impl AxisValues {
             Self::Number | Self::Name => tick_number(value),
             Self::LatencyUs => tick_latency_us(value),
             Self::Share if value >= 1.0 => "all".to_string(),
-            Self::Share => format!("1 in {}", rounded(1.0 / value)),
+            Self::Share => format!("1 in {}", tick_number(1.0 / value)),
         }
     }
 }

@@ -22,7 +22,7 @@ pub fn table(grid: &FigureGrid) -> Markup {
     html! {
         p.small { "Median of the rounds, below it the 95 % interval. Latency: median, below it the 99th percentile." }
         div.scroll tabindex="0" role="region" aria-label="Rates by shape and direction" {
-            table.grid {
+            table.rates {
                 thead { tr {
                     th scope="col" { "Q: requests in flight" }
                     th scope="col" { "unit" }

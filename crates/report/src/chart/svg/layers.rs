@@ -112,7 +112,7 @@ impl<'a> Pen<'a> {
                 Layer::Field { x, y, share, text } => {
                     let middle = ((x.0 + x.1) / 2.0, (y.0 + y.1) / 2.0);
                     let (x, y) = frame.at(middle, YAxis::Left);
-                    let class = if *share > 0.5 { "ground-text" } else { "text" };
+                    let class = if *share > 0.5 { "ground-text" } else { "in-field text" };
                     self.anchored(x, y, text, class, SMALL_TYPE, "middle");
                 }
                 _ => {}
@@ -316,8 +316,11 @@ impl<'a> Pen<'a> {
     }
 
     fn anchored(&mut self, x: f64, middle: f64, words: &str, class: &str, size: f64, anchor: &str) {
-        let class =
-            if class == "ground-text" { class.to_string() } else { format!("halo {class}") };
+        // What stands in a field needs no ground of its own.
+        let class = match class {
+            "ground-text" | "in-field text" => class.to_string(),
+            _ => format!("halo {class}"),
+        };
         let attributes = [
             ("class", class.as_str()),
             ("x", &number(x)),
