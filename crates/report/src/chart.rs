@@ -17,7 +17,7 @@ pub use class_strip::class_strips;
 pub use png::png;
 pub use svg::{PictureSize, Theme, svg};
 
-pub(crate) use svg::page_colours;
+pub(crate) use svg::{FOLDED_DOTS_MAX, page_colours};
 
 use drivescope_model::TestResult;
 use plot::{Plot, Point};

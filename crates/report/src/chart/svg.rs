@@ -6,6 +6,7 @@ mod layers;
 mod pointed;
 mod theme;
 
+pub use layers::FOLDED_DOTS_MAX;
 pub use theme::{Theme, page_colours};
 
 use super::Chart;
@@ -72,7 +73,7 @@ pub fn svg(chart: &Chart, size: PictureSize, theme: Theme) -> String {
     let ground = [("class", "ground"), ("width", width_px.as_str()), ("height", &height_px)];
     out.empty("rect", &ground);
     frame.draw(&chart.plot, &mut out);
-    let mut pen = Pen::new(&chart.plot, frame, is_pointed_at, &mut out);
+    let mut pen = Pen::new(&chart.plot, frame, theme, &mut out);
     for layer in &chart.plot.layers {
         pen.draw(layer);
     }

@@ -1,7 +1,7 @@
 //! Runs side by side: what they come to, a row for each metric with its ratio drawn, verdicts, then each run.
 
 use super::{Detail, document, figure, findings, head, name_of, suits, test, whole, wide_figure};
-use crate::chart::Chart;
+use crate::chart::{Chart, FOLDED_DOTS_MAX};
 use crate::comparison::{ComparedMetric, MetricRatio, RunComparison, comparison_charts};
 use crate::text::sentences;
 use drivescope_model::number::rounded;
@@ -185,6 +185,7 @@ fn whole_run(run: &Run, question: &impl Fn(&TestResult) -> String) -> Markup {
                 (suits(run))
                 (findings(&run.findings))
                 @for result in &run.tests { (test(result, &question(result), Detail::Folded)) }
+                p.small { "Of many single accesses, an even sample of " (FOLDED_DOTS_MAX) " is drawn here at most; the page of one run has all." }
                 (document::method(run))
                 p.small { "The document: drivescope export " (run.id) }
             }

@@ -2,12 +2,15 @@
 
 use super::element::{SvgText, number};
 use super::frame::{Frame, SMALL_TYPE, TYPE, line};
-use super::theme::{class, mark_path};
+use super::theme::{Theme, class, mark_path};
 use super::{moved_to, pointed};
 use crate::chart::plot::{Along, Beside, Course, Ink, Layer, Plot, PlotMark, Point, YAxis};
 use crate::chart::text_box::{PlacedTexts, TextBox, line_height, pushed_apart, text_width};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
+
+/// Dots of a layer where many pictures share a page: an even sample, which the page states.
+pub const FOLDED_DOTS_MAX: usize = 500;
 
 /// Distance of a text from its point.
 const GAP: f64 = 8.0;
@@ -23,14 +26,17 @@ pub struct Pen<'a> {
     plot: &'a Plot,
     frame: Frame,
     is_pointed_at: bool,
+    dots_max: usize,
     out: &'a mut SvgText,
     placed: PlacedTexts,
 }
 
 impl<'a> Pen<'a> {
-    /// A pen for this plot. If it `is_pointed_at`, marks carry their values.
-    pub fn new(plot: &'a Plot, frame: Frame, is_pointed_at: bool, out: &'a mut SvgText) -> Self {
-        Self { plot, frame, is_pointed_at, out, placed: PlacedTexts::default() }
+    /// A pen for this plot. What a theme asks for besides colours: values at the marks, or few dots.
+    pub fn new(plot: &'a Plot, frame: Frame, theme: Theme, out: &'a mut SvgText) -> Self {
+        let is_pointed_at = theme == Theme::Page;
+        let dots_max = if theme == Theme::FoldedPage { FOLDED_DOTS_MAX } else { usize::MAX };
+        Self { plot, frame, is_pointed_at, dots_max, out, placed: PlacedTexts::default() }
     }
 
     /// Draws what is no text.
@@ -179,7 +185,9 @@ impl<'a> Pen<'a> {
     fn dots(&mut self, points: &[Point], ink: Ink, axis: YAxis) {
         let mut path = String::new();
         let (mut places, mut drawn) = (BTreeSet::new(), Vec::new());
-        for point in points.iter().filter(|point| point.0.is_finite() && point.1.is_finite()) {
+        let every = points.len().div_ceil(self.dots_max).max(1);
+        let points = points.iter().filter(|point| point.0.is_finite() && point.1.is_finite());
+        for point in points.step_by(every) {
             let (x, y) = self.frame.at(*point, axis);
             // One on top of another is not seen.
             if !places.insert(((x / APART_MIN) as i64, (y / APART_MIN) as i64)) {

@@ -66,7 +66,9 @@ pub fn mark_value(
     (low, high): (f64, f64),
     ink: Ink,
 ) -> Vec<(&'static str, String)> {
-    let mut text = format!("{} {}", value(x), value(y));
+    // A whole number, such as a depth, is said as such.
+    let x = if x.fract() == 0.0 { place(x) } else { value(x) };
+    let mut text = format!("{x} {}", value(y));
     if low < high {
         let _ = write!(text, " {} {}", value(low), value(high));
     }
@@ -133,6 +135,6 @@ mod tests {
         assert_eq!(told[1..], [("data-n", "write".to_string()), ("data-a", "r".to_string())]);
         assert!(values(&plot, &points[1..2], Ink::Text, YAxis::Left).is_empty());
         let mark = mark_value(&plot, (32.0, 178.0), (177.0, 180.0), Ink::Text);
-        assert_eq!(mark, [("data-p", "32.0 178 177 180".to_string())]);
+        assert_eq!(mark, [("data-p", "32 178 177 180".to_string())]);
     }
 }

@@ -14,7 +14,7 @@ pub enum Theme {
     Dark,
     /// Those of the page around it, whose style sheet has [`page_colours`], with values for its script.
     Page,
-    /// Those of the page around it, without values: where many pictures share a page.
+    /// Those of the page around it, without values and with a sample of many dots: where many pictures share a page.
     FoldedPage,
 }
 

@@ -55,7 +55,7 @@ fn by_span(result: &TestResult, spans: &[&str]) -> Option<Chart> {
     let (medians, slowest) = (all("lat_p50_us"), all("lat_max_us"));
     let (first, last) = (*medians.first()?, *medians.last()?);
     let slowest = slowest.iter().copied().fold(0.0, f64::max);
-    let x = PlotAxis::from_zero("ms per 4 KiB read, one at a time", slowest / 1e3);
+    let x = PlotAxis::from_zero("one 4 KiB read at a time, ms", slowest / 1e3);
     let names: Vec<String> = measured.iter().map(|cell| name_of(result, cell)).collect();
     let mut plot = Plot::new(x, PlotAxis::rows("", &names));
     for (row, cell) in measured.iter().enumerate() {
