@@ -1,7 +1,8 @@
 //! Texts in a picture: how wide they are, and where they fit without covering each other.
 
 /// Widths of characters as shares of the size, at the widest of common system fonts (DejaVu Sans, bold): texts never run
-/// into each other, whatever font draws them. Capitals, digits, and the mean of the others.
+/// into each other, whatever font draws them. The widest, other capitals, digits, and the mean of the others.
+const WIDEST: f64 = 1.1;
 const CAPITAL_WIDTH: f64 = 0.78;
 const DIGIT_WIDTH: f64 = 0.7;
 const OTHER_WIDTH: f64 = 0.62;
@@ -13,6 +14,7 @@ const MOVES: [f64; 9] = [0.0, -0.5, 0.5, -1.0, 1.0, -2.0, 2.0, -3.0, 3.0];
 /// Greatest width of a text at this size.
 pub fn text_width(text: &str, size: f64) -> f64 {
     let width = |letter: char| match letter {
+        'M' | 'W' | '…' => WIDEST,
         letter if letter.is_uppercase() => CAPITAL_WIDTH,
         letter if letter.is_ascii_digit() => DIGIT_WIDTH,
         _ => OTHER_WIDTH,
@@ -45,6 +47,11 @@ impl TextBox {
     /// A place that a line goes through.
     pub fn point((x, y): (f64, f64)) -> Self {
         Self { left: x - 1.0, top: y - 1.0, right: x + 1.0, bottom: y + 1.0 }
+    }
+
+    /// A place that a mark takes, with its rim.
+    pub fn mark((x, y): (f64, f64)) -> Self {
+        Self { left: x - 6.0, top: y - 6.0, right: x + 6.0, bottom: y + 6.0 }
     }
 
     fn moved_down(self, by: f64) -> Self {

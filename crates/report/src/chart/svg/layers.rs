@@ -211,6 +211,7 @@ impl<'a> Pen<'a> {
             self.interval(mark, ink);
         }
         let class = format!("{} {}", if mark.is_filled { "fill rim" } else { "open" }, class(ink));
+        self.placed.take(TextBox::mark(at));
         let path = mark_path(ink).to_string();
         let mut attributes =
             vec![("class", class), ("transform", moved_to(at.0, at.1)), ("d", path)];
