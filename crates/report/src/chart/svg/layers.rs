@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// Dots of a layer where many pictures share a page: an even sample, which the page states.
-pub const FOLDED_DOTS_MAX: usize = 500;
+pub const FOLDED_DOTS_MAX: usize = 300;
 
 /// Distance of a text from its point.
 const GAP: f64 = 8.0;
