@@ -3,8 +3,12 @@
 
 use crate::support::Scratch;
 use crate::support::json::{array, findings, text};
+use drivescope_report::KnownDrive;
 use drivescope_sim::library::BUILT_IN;
 use serde_json::Value;
+
+/// The figures that classes of drives are known by.
+const KNOWN_DRIVES: &str = include_str!("../crates/report/src/known_drives.tsv");
 
 /// What a run must say of a drive.
 struct Healthy {
@@ -127,6 +131,12 @@ fn faults_of(expected: &Healthy, run: &Value) -> Vec<String> {
         {
             faults.push(format!("{model}: {suits} without {}", verdict["not_tested"]));
         }
+    }
+    let told = serde_json::from_value(run.clone()).expect("a run document");
+    if let Some(known) = KnownDrive::of(&told).map(|known| known.line())
+        && !KNOWN_DRIVES.lines().any(|line| line == known)
+    {
+        faults.push(format!("{model}: not in known_drives.tsv (cargo xtask classes): {known}"));
     }
     if findings(run) != *ids {
         faults.push(format!("{model}: {:?}", run["findings"]));

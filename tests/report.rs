@@ -2,6 +2,8 @@
 
 use crate::store::with_a_run;
 use crate::support::Scratch;
+#[cfg(feature = "parquet")]
+use crate::support::{Call, skip_loudly};
 use std::fs;
 
 fn file(scratch: &Scratch, name: &str) -> String {
@@ -78,7 +80,118 @@ fn several_runs_share_a_page_and_a_table() {
     let table = std::fs::read_to_string(&table).expect("it was written");
     assert_eq!(table.lines().filter(|line| line.starts_with("run,drive")).count(), 1);
     let chart = scratch.path("both.svg").display().to_string();
-    scratch.drivescope(&["report", "wd40efrx", "860evo", "-o", &chart]).refused(2);
+    let message = scratch.drivescope(&["report", "wd40efrx", "860evo", "-o", &chart]).refused(2);
+    assert!(message.contains("compare-tails"), "{message}");
+    let tails = ["report", "wd40efrx", "860evo", "-o", &chart, "--chart", "compare-tails"];
+    scratch.drivescope(&tails).code(0);
+    assert!(fs::read_to_string(&chart).unwrap().contains("WD40EFRX"));
+}
+
+#[test]
+fn a_folder_has_the_page_every_chart_the_figures_and_the_document() {
+    let (scratch, id) = with_a_run();
+    let folder = scratch.path("report");
+    let named = format!("{}/", folder.display());
+    scratch.drivescope(&["report", &id, "-o", &named]).code(0);
+    let read = |name: &str| fs::read_to_string(folder.join(name)).expect(name);
+    assert!(read("index.html").starts_with("<!DOCTYPE html>"));
+    assert!(read("metrics.csv").starts_with("run,drive,"));
+    // The document comes back as the run that it was.
+    let document = format!("run-{id}.json");
+    let again = folder.join(&document).display().to_string();
+    let (kept, stored) = (
+        scratch.drivescope(&["show", &id, "--json"]).code(0).json(),
+        serde_json::from_str::<serde_json::Value>(&read(&document)).unwrap(),
+    );
+    assert_eq!(kept, stored);
+    let csv = |run: &str, name: &str| {
+        let table = file(&scratch, name);
+        scratch.drivescope(&["report", run, "-o", &table]).code(0);
+        fs::read_to_string(table).unwrap()
+    };
+    assert_eq!(csv(&again, "again.csv"), csv(&id, "stored.csv"));
+    let charts = fs::read_dir(folder.join("charts")).unwrap().count();
+    assert!(charts > 0);
+    // Nothing is written where something may not be replaced.
+    fs::write(folder.join("metrics.csv"), "mine").unwrap();
+    fs::remove_file(folder.join("index.html")).unwrap();
+    scratch.drivescope(&["report", &id, "-o", &named]).refused(3);
+    assert!(!folder.join("index.html").exists() && read("metrics.csv") == "mine");
+    scratch.drivescope(&["report", &id, "-o", &named, "--force"]).code(0);
+    assert!(read("metrics.csv").starts_with("run,drive,"));
+    let message = scratch.drivescope(&["report", &id, "-o", &named, "--chart", "x"]).refused(2);
+    assert!(message.contains("every chart"), "{message}");
+}
+
+#[test]
+fn a_history_is_a_page_and_charts() {
+    let scratch = Scratch::new();
+    for seed in ["1", "2"] {
+        let cells = ["--test", "transfer", "--cells", "rnd4k_q1t1.read", "--time", "100ms"];
+        let run = ["run", "sim:wd40efrx", "--quiet", "--seed", seed];
+        scratch.drivescope(&[&run[..], &cells].concat()).code(0);
+    }
+    let page = file(&scratch, "history.html");
+    scratch.drivescope(&["report", "--history", "wd40efrx", "-o", &page]).code(0);
+    let text = fs::read_to_string(&page).unwrap();
+    assert!(text.contains("2 runs") && text.contains("SIM-WD40EFRX"), "{text:.400}");
+    scratch
+        .drivescope(&["report", "--history", "wd40efrx", "-o", &page, "--force", "--anonymize"])
+        .code(0);
+    assert!(!fs::read_to_string(&page).unwrap().contains("SIM-WD40EFRX"));
+    for (arguments, said) in [
+        (&["report", "--history", "wd40efrx", "-o", "x.csv"][..], "history is written as"),
+        (&["report", "--history", "absent", "-o", "x.html"], "drivescope runs"),
+        (&["report", "last", "--history", "wd40efrx", "-o", "x.html"], "cannot be used with"),
+        (&["report", "-o", "x.html"], "RUN"),
+    ] {
+        let message = scratch.drivescope(arguments).refused(2);
+        assert!(message.contains(said), "{message}");
+    }
+}
+
+#[cfg(feature = "png")]
+#[test]
+fn a_chart_as_png_is_a_picture() {
+    let (scratch, id) = with_a_run();
+    let picture = file(&scratch, "grid.png");
+    scratch.drivescope(&["report", &id, "-o", &picture, "--chart", "transfer-grid"]).code(0);
+    let bytes = fs::read(&picture).unwrap();
+    assert!(bytes.starts_with(b"\x89PNG\r\n\x1a\n"));
+    let side = |at: usize| u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap());
+    assert_eq!(side(16), 1_240);
+}
+
+/// DuckDB reads what `report -o x.parquet` writes, as the table of a whole fleet would be read.
+#[cfg(feature = "parquet")]
+#[test]
+fn duckdb_reads_the_figures_of_runs() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let own = root.join("target/duckdb/bin/python");
+    let python = if own.exists() { own.display().to_string() } else { "python3".to_string() };
+    let with_python = |program: &str| Call::new(&python).arguments(&["-c", program]).end();
+    if !with_python("import duckdb").stderr.is_empty() {
+        return skip_loudly("needs Python's duckdb: pip install duckdb");
+    }
+    let (scratch, id) = with_a_run();
+    let table = file(&scratch, "run.parquet");
+    scratch.drivescope(&["report", &id, "-o", &table]).code(0);
+    let program = format!(
+        "import duckdb, json\nprint(json.dumps(duckdb.sql(\"\"\"select run, metric, value, rounds, epoch_us(started_at) > 0 \
+         from '{table}'\"\"\").fetchall()))"
+    );
+    let rows: serde_json::Value = with_python(&program).code(0).json();
+    let document = scratch.drivescope(&["show", &id, "--json"]).code(0).json();
+    let metrics = document["tests"][0]["metrics"].as_array().unwrap();
+    assert_eq!(rows.as_array().map(Vec::len), Some(metrics.len()));
+    for (row, metric) in rows.as_array().unwrap().iter().zip(metrics) {
+        assert_eq!((&row[0], &row[1]), (&document["id"], &metric["key"]));
+        assert_eq!((row[2].as_f64(), &row[4]), (metric["value"].as_f64(), &true.into()));
+        let rounds = |value: &serde_json::Value| -> Vec<Option<f64>> {
+            value.as_array().unwrap().iter().map(serde_json::Value::as_f64).collect()
+        };
+        assert_eq!(rounds(&row[3]), rounds(&metric["rounds"]));
+    }
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod docs;
 mod edges;
 mod example;
 mod format;
+mod gallery;
 mod house_rules;
 mod lab;
 mod soak;
@@ -28,6 +29,9 @@ const USAGE: &str = "usage: cargo xtask NAME
   docs             write the generated documents: docs/findings.md, docs/verdicts.md, docs/run.schema.json
                    and the generated tables of docs/format.md and docs/safety.md
   docs --check     fail if one of them is out of date
+  gallery          write docs/gallery.md and its pictures, from simulated drives
+  gallery --check  fail if one of them is out of date
+  classes          write the figures that classes of drives are known by: those of the models
   edges            fail if a crate uses another one that it must not use
   figures [FOLDER] print lines, circles and doubled names of this tree or another one
   soak [--minutes N]
@@ -48,6 +52,9 @@ fn main() -> ExitCode {
     let result = match words.as_slice() {
         ["docs"] => docs::write(),
         ["docs", "--check"] => docs::check(),
+        ["gallery"] => gallery::write(),
+        ["gallery", "--check"] => gallery::check(),
+        ["classes"] => gallery::write_known_drives(),
         ["edges"] => edges::check(),
         ["figures"] => house_rules::print_figures("."),
         ["figures", folder] => house_rules::print_figures(folder),

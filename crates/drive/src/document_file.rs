@@ -43,8 +43,13 @@ impl DocumentFile {
     ///
     /// Errors: the folder cannot be written, or is full; the old text is still there then.
     pub fn write(&self, text: &str) -> Result<(), DriveError> {
+        self.write_bytes(text.as_bytes())
+    }
+
+    /// The same of contents that are no text.
+    pub fn write_bytes(&self, contents: &[u8]) -> Result<(), DriveError> {
         let io = |error| DriveError::from_io("write", &self.path, error);
-        self.write_with(io, |file| file.write_all(text.as_bytes()).map_err(io))
+        self.write_with(io, |file| file.write_all(contents).map_err(io))
     }
 
     /// The same with contents that `fill` writes, which may be larger than memory. `refused` makes errors of the
@@ -76,6 +81,28 @@ impl DocumentFile {
             Err(errno) => Err(DriveError::from_errno("remove", &self.path, errno)),
         }
     }
+}
+
+/// A folder that the user named for files that others may read; it is made if it is not there.
+///
+/// Errors: something else has its name, or the folder above is not there or cannot be written.
+pub fn make_folder(path: &Path) -> Result<(), DriveError> {
+    match std::fs::symlink_metadata(path) {
+        Ok(found) if found.is_dir() => Ok(()),
+        Ok(_) => {
+            let why = "it is no folder";
+            Err(DriveError::OutputFile { path: path.to_path_buf(), why })
+        }
+        Err(_) => mkdir(path).map_err(|errno| DriveError::from_errno("make", path, errno)),
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a new folder for a report, where the user asked for it"
+)]
+fn mkdir(path: &Path) -> Result<(), Errno> {
+    rustix::fs::mkdir(path, Mode::RWXU | Mode::RGRP | Mode::XGRP | Mode::ROTH | Mode::XOTH)
 }
 
 /// Makes a file that is not there yet.
@@ -113,6 +140,18 @@ mod tests {
         file.remove().unwrap();
         file.remove().unwrap();
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_folder_is_made_once_and_nothing_else_becomes_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let new = folder.path().join("report");
+        make_folder(&new).unwrap();
+        make_folder(&new).unwrap();
+        let taken = folder.path().join("taken");
+        std::os::unix::fs::symlink("/tmp", &taken).unwrap();
+        assert!(make_folder(&taken).unwrap_err().to_string().contains("no folder"));
+        assert!(make_folder(&folder.path().join("absent/report")).is_err());
     }
 
     #[test]

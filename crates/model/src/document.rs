@@ -49,7 +49,7 @@ pub enum TestStatus {
 /// A number with its 95 % interval.
 ///
 /// From six rounds on, the interval lies between two of the rounds (order statistics, no assumption); with fewer,
-/// the rounds are taken as Gaussian and Student's t gives a wide one.
+/// Student's t gives a wide one: on logarithms where all rounds are above 0, as rates and times are.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Metric {
     /// `test.cell.quantity`.
@@ -58,7 +58,8 @@ pub struct Metric {
     pub value: f64,
     /// Unit of every number in this object.
     pub unit: String,
-    /// Lower end of the 95 % interval of the median, at least 0; for an extreme, the smallest round.
+    /// Lower end of the 95 % interval of the median, at least 0, and above it where all rounds are; for an extreme, the
+    /// smallest round.
     pub low: f64,
     /// Upper end; for an extreme, the largest round. With one round, both ends equal `value` and say nothing about the
     /// spread.

@@ -1,7 +1,10 @@
 //! Pictures of runs. A workload makes charts of its result (`workloads`); [`svg`](mod@svg) draws them.
 
 pub(crate) mod axis;
+mod class_strip;
 pub(crate) mod plot;
+#[cfg(feature = "png")]
+mod png;
 mod svg;
 
 pub(crate) mod over_time;
@@ -9,9 +12,12 @@ pub(crate) mod plain_words;
 pub(crate) mod tails;
 mod text_box;
 
+pub use class_strip::class_strips;
+#[cfg(feature = "png")]
+pub use png::png;
 pub use svg::{PictureSize, Theme, svg};
 
-pub(crate) use svg::page_colours;
+pub(crate) use svg::{FOLDED_DOTS_MAX, page_colours};
 
 use drivescope_model::TestResult;
 use plot::{Plot, Point};
@@ -20,7 +26,7 @@ use plot::{Plot, Point};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chart {
     /// Names the chart among those of a run, and its file: `surface-position`.
-    pub name: &'static str,
+    pub name: String,
     /// What it shows, or what follows from it.
     pub title: String,
     /// What the marks are, in a sentence or two.
@@ -29,6 +35,13 @@ pub struct Chart {
     pub description: String,
     /// The picture.
     pub(crate) plot: Plot,
+}
+
+impl Chart {
+    /// Whether it is a few rows of text height.
+    pub(crate) fn has_few_rows(&self) -> bool {
+        self.plot.is_compact
+    }
 }
 
 /// The points of all series with this key, rounds together, by `x`; numbers only.

@@ -1,5 +1,9 @@
 //! One drive over all its runs: what got better or worse, since when, and how sure that is.
 
+mod charts;
+
+pub use charts::history_charts;
+
 use crate::comparison::{COMPARED, options_of, usable};
 use crate::workloads::evidence;
 use drivescope_model::metrics::quantity_of;
@@ -235,7 +239,7 @@ fn told(runs: &[Run], i: usize) -> HistoryRun {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::testing::with_metrics;
 
@@ -243,7 +247,7 @@ mod tests {
     const SLOW: &str = "transfer.rnd4k_q1t1.read.lat_p99_us";
 
     /// A run each week; `values` of each: rate and 99th percentile.
-    fn weekly(values: &[(f64, f64)]) -> Vec<Run> {
+    pub(crate) fn weekly(values: &[(f64, f64)]) -> Vec<Run> {
         let run = |(week, (rate, slow)): (usize, &(f64, f64))| {
             let mut run = with_metrics(&[(RATE, &[*rate]), (SLOW, &[*slow])]);
             let start: jiff::Timestamp = "2026-01-05T10:00:00Z".parse().unwrap();

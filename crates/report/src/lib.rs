@@ -8,6 +8,8 @@ pub mod chart;
 pub mod csv;
 pub mod markdown;
 pub mod page;
+#[cfg(feature = "parquet")]
+pub mod parquet;
 pub mod run_markdown;
 pub mod text;
 pub mod verdict;
@@ -16,7 +18,9 @@ mod anonymize;
 mod answer;
 mod comparison;
 mod criteria;
+mod figure_grid;
 mod history;
+mod known_drives;
 mod paired_comparison;
 mod side_by_side;
 mod terminal;
@@ -27,10 +31,13 @@ mod workloads;
 
 pub use anonymize::anonymized;
 pub use answer::answer;
-pub use comparison::{ComparedMetric, MetricRatio, RunComparison, compare};
-pub use history::{DriveHistory, HistoryRun, MetricChange, MetricHistory, history};
+pub use comparison::{
+    ComparedMetric, MetricRatio, RunComparison, compare, comparison_charts, price_chart,
+};
+pub use history::{DriveHistory, HistoryRun, MetricChange, MetricHistory, history, history_charts};
+pub use known_drives::KnownDrive;
 pub use paired_comparison::{compare_pairs, is_decided};
 pub use side_by_side::SideBySide;
 pub use terminal::{COLUMNS_MAX, Style, WIDTH, clean, width, wrap};
 pub use verdict::judge;
-pub use workloads::charts;
+pub use workloads::{charts, every_chart};

@@ -3,30 +3,56 @@
 mod comparison;
 mod document;
 mod figures;
+mod grid;
+mod history;
+mod script;
 mod style;
 
 use crate::answer;
-use crate::chart::{Chart, PictureSize, Theme, svg};
-use crate::charts;
+use crate::chart::{Chart, PictureSize, Theme, class_strips, svg};
+use crate::known_drives::KnownDrive;
 use crate::verdict::dots;
+use crate::workloads::{charts, phase_charts, workload};
 use drivescope_model::findings::Severity;
 use drivescope_model::{Bytes, Finding, Run, Secs, TestResult, TestStatus};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 pub use comparison::comparison_page;
+pub use history::history_page;
+pub use script::{PageHashes, page_hashes, page_script};
+
+/// Pictures over time that a test shows, folded; `report --chart` draws the others.
+const PHASES_SHOWN: usize = 6;
 
 /// The page of a run. `question` says what a test asks, as `drivescope tests` prints it.
 pub fn page(run: &Run, question: impl Fn(&TestResult) -> String) -> String {
+    page_among(run, &[], question)
+}
+
+/// The page of a run that stands among `known` drives, besides the models that drivescope carries.
+pub fn page_among(
+    run: &Run,
+    known: &[KnownDrive],
+    question: impl Fn(&TestResult) -> String,
+) -> String {
     let name = name_of(run);
     let body = html! {
         (head(run, &name))
-        (suits(run))
-        (findings(&run.findings))
-        @for result in &run.tests { (test(result, &question(result), &figure)) }
+        div.overview { div { (suits(run)) (findings(&run.findings)) } (standing(run, known)) }
+        @for result in &run.tests { (test(result, &question(result), Detail::Whole)) }
         (document::method(run))
         (document::download(run))
     };
     whole(&name, &body)
+}
+
+/// How much of a test a page shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Detail {
+    /// Its pictures for pages and phones, with values at the pointer, and those over time.
+    Whole,
+    /// One picture of each kind, without values, where many runs share a page.
+    Folded,
 }
 
 /// The page around it.
@@ -41,7 +67,10 @@ fn whole(title: &str, body: &Markup) -> String {
                 title { (title) " – drivescope" }
                 style { (PreEscaped(style::page_style())) }
             }
-            body { main { (body) } }
+            body {
+                main { (body) }
+                script { (PreEscaped(page_script())) }
+            }
         }
     };
     markup.into_string()
@@ -135,36 +164,81 @@ fn card(finding: &Finding) -> Markup {
     }
 }
 
-/// One test: its question, its pictures, its figures.
-fn test(result: &TestResult, question: &str, draw: &impl Fn(&Chart) -> Markup) -> Markup {
+/// Where the drive stands among those of known classes.
+fn standing(run: &Run, known: &[KnownDrive]) -> Markup {
+    let strips = class_strips(run, known);
     html! {
-        section {
-            h2 { (result.test) }
-            p.small { (question) }
-            @if let Some(reason) = &result.reason { p.warning { (reason) } }
-            div.charts { @for chart in charts(result) { (draw(&chart)) } }
-            (figures::table(result))
+        @if !strips.is_empty() {
+            section {
+                h2 { "Where it stands" }
+                p.small { "Bars: from the least to the most of known drives, simulated ones and stored runs." }
+                @for strip in &strips { (figure(strip)) }
+            }
         }
     }
 }
 
-/// One chart for all screens, where many runs share a page.
+/// One test: what it came to, its question, its pictures, its figures.
+fn test(result: &TestResult, question: &str, detail: Detail) -> Markup {
+    let name = result.test.name();
+    let headline = (workload(result.test).headline)(result);
+    let mut over_time = match detail {
+        Detail::Whole => phase_charts(result),
+        Detail::Folded => Vec::new(),
+    };
+    over_time.truncate(PHASES_SHOWN);
+    html! {
+        section {
+            h2 { (headline.as_deref().unwrap_or(name)) }
+            p.small { (name) ": " (question) }
+            @if let Some(reason) = &result.reason { p.warning { (reason) } }
+            @if let Some(grid) = (workload(result.test).grid)(result) { (grid::table(&grid)) }
+            @else { (figures::table(result)) }
+            div.charts {
+                @for chart in charts(result) {
+                    @match detail {
+                        Detail::Whole => (figure(&chart)),
+                        Detail::Folded => (folded_figure(&chart)),
+                    }
+                }
+            }
+            @if !over_time.is_empty() {
+                details {
+                    summary { "Over time" }
+                    div.charts { @for chart in &over_time { (wide_figure(chart)) } }
+                }
+            }
+        }
+    }
+}
+
+/// One chart for all screens, without values at the pointer.
+fn folded_figure(chart: &Chart) -> Markup {
+    one_picture(chart, Theme::FoldedPage)
+}
+
+/// One chart for all screens.
 fn wide_figure(chart: &Chart) -> Markup {
+    one_picture(chart, Theme::Page)
+}
+
+fn one_picture(chart: &Chart, theme: Theme) -> Markup {
     html! {
         figure {
             figcaption { strong { (chart.title) } br; (chart.caption) }
-            (PreEscaped(svg(chart, PictureSize::WIDE, Theme::Page)))
+            (PreEscaped(svg(chart, PictureSize::WIDE.fitting(chart), theme)))
         }
     }
 }
 
 /// A chart for pages and one for phones; the style sheet shows one of them.
 fn figure(chart: &Chart) -> Markup {
+    let picture = |size: PictureSize| PreEscaped(svg(chart, size.fitting(chart), Theme::Page));
     html! {
         figure {
             figcaption { strong { (chart.title) } br; (chart.caption) }
-            div.wide { (PreEscaped(svg(chart, PictureSize::WIDE, Theme::Page))) }
-            div.narrow aria-hidden="true" { (PreEscaped(svg(chart, PictureSize::NARROW, Theme::Page))) }
+            div.wide { (picture(PictureSize::WIDE)) }
+            div.narrow { (picture(PictureSize::NARROW)) }
         }
     }
 }
@@ -175,13 +249,22 @@ mod tests {
     use crate::testing::hard_disk;
 
     #[test]
-    fn a_page_needs_nothing_from_elsewhere_and_no_script() {
+    fn a_page_needs_nothing_from_elsewhere_and_has_one_script() {
         let mut run = hard_disk();
         run.verdict = crate::judge(&run);
         let page = page(&run, |_| "what?".to_string());
         let outside = page.replace("http://www.w3.org/2000/svg", "");
-        assert!(!outside.contains("http") && !outside.contains("<script"));
-        for part in ["<h1>", "What it suits", "Findings", "transfer", "<svg", "application/gzip"] {
+        assert!(!outside.contains("http") && outside.matches("<script").count() == 1);
+        for part in [
+            "<h1>",
+            "What it suits",
+            "Where it stands",
+            "Findings",
+            "Speed: ",
+            "transfer",
+            "<svg",
+            "application/gzip",
+        ] {
             assert!(page.contains(part), "{part}");
         }
     }
@@ -199,7 +282,7 @@ mod tests {
             drive.model = Some(evil.to_string());
         }
         let page = page(&run, |_| evil.to_string());
-        assert!(!page.contains("<script"));
+        assert!(!page.contains("<script>alert") && page.matches("<script").count() == 1);
         assert!(page.contains("&lt;script&gt;"));
     }
 }

@@ -166,7 +166,7 @@ pub fn hard_disk_surface() -> TestResult {
         metrics.push(rounds(&format!("surface.access.access_{name}_ms"), value, 0.1));
     }
     let shares: Vec<f64> = (1..=300).map(|i| f64::from(i * 7 % 300) / 300.0).collect();
-    let times = shares.iter().map(|share| 5.5 + 12.0 * share.sqrt()).collect();
+    let times: Vec<f64> = shares.iter().map(|share| 5.5 + 12.0 * share.sqrt()).collect();
     TestResult {
         series: vec![
             Series {
@@ -180,8 +180,15 @@ pub fn hard_disk_surface() -> TestResult {
                 key: "surface.access.lat_ms".into(),
                 x_unit: "share".into(),
                 y_unit: "ms".into(),
-                x: shares,
+                x: shares.clone(),
                 y: times,
+            },
+            Series {
+                key: "surface.access.position_lat_ms".into(),
+                x_unit: "bytes".into(),
+                y_unit: "ms".into(),
+                y: shares.iter().map(|share| 6.0 + 12.0 * share).collect(),
+                x: shares.into_iter().map(|share| share * 4e12).collect(),
             },
         ],
         ..result(TestKind::Surface, metrics)

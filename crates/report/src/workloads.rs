@@ -13,7 +13,9 @@ mod verify;
 pub use align::phybs_table::phybs_table;
 
 use crate::chart::Chart;
+use crate::chart::over_time::phases;
 use crate::criteria::{Criterion, Evidence};
+use crate::figure_grid::FigureGrid;
 use crate::terminal::Style;
 use drivescope_model::{Suite, TestKind, TestResult};
 
@@ -24,6 +26,12 @@ pub(crate) struct WorkloadReport {
     pub(crate) table: fn(&TestResult, Style) -> String,
     /// Its pictures; none where there is nothing to show.
     pub(crate) charts: fn(&TestResult) -> Vec<Chart>,
+    /// What its figures come to, as a heading; nothing where there is nothing to say.
+    pub(crate) headline: fn(&TestResult) -> Option<String>,
+    /// Its figures as a grid of shapes and directions, if that is how they are read.
+    pub(crate) grid: for<'r> fn(&'r TestResult) -> Option<FigureGrid<'r>>,
+    /// Cells whose rounds are drawn over time, the most telling first: key without the test, and what it is called.
+    pub(crate) phases: fn(&TestResult) -> Vec<(String, String)>,
     /// The figures of the table that tell most, while the run goes on.
     pub(crate) brief: fn(&TestResult, Style) -> String,
     /// Which figures of the table are extremes over all rounds, not medians.
@@ -46,6 +54,9 @@ impl WorkloadReport {
             test,
             table,
             charts: |_| Vec::new(),
+            headline: |_| None,
+            grid: |_| None,
+            phases: |_| Vec::new(),
             brief: table,
             extremes: "",
             reads_for_a_time: false,
@@ -76,6 +87,17 @@ pub(crate) fn workload(test: TestKind) -> &'static WorkloadReport {
 /// Every chart of a result, those that have something to show.
 pub fn charts(result: &TestResult) -> Vec<Chart> {
     (workload(result.test).charts)(result)
+}
+
+/// Rate and waiting time over time within each cell, the most telling first.
+pub(crate) fn phase_charts(result: &TestResult) -> Vec<Chart> {
+    phases(result, &(workload(result.test).phases)(result))
+}
+
+/// Everything that can be drawn of a result, the charts of pages first.
+pub fn every_chart(result: &TestResult) -> Vec<Chart> {
+    let grid = (workload(result.test).grid)(result).map(|grid| grid.chart());
+    charts(result).into_iter().chain(grid).chain(phase_charts(result)).collect()
 }
 
 /// The metrics that answer a criterion, each with its workload; the first that was measured and is valid counts.

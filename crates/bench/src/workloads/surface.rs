@@ -354,15 +354,23 @@ fn within_part(mut timed: Vec<TimedRegion>, start: u64) -> Vec<TimedRegion> {
     timed
 }
 
-/// Access time by distance from the access before.
+/// Access times by place, and by distance from the access before.
 #[derive(Default)]
 struct AccessScatter {
+    places: Vec<f64>,
+    place_ms: Vec<f64>,
     distance: Vec<f64>,
     ms: Vec<f64>,
 }
 
 impl AccessScatter {
     fn add(&mut self, timed: &[TimedRegion], size: u64) {
+        for region in timed {
+            if let Some(ns) = region.ns {
+                self.places.push(region.offset as f64);
+                self.place_ms.push(ns as f64 / 1e6);
+            }
+        }
         for pair in timed.windows(2) {
             if let Some(ns) = pair[1].ns {
                 self.distance.push(pair[0].offset.abs_diff(pair[1].offset) as f64 / size as f64);
@@ -374,6 +382,8 @@ impl AccessScatter {
     fn report(self, record: &mut TestRecord) {
         if !self.ms.is_empty() {
             record.curve("access.lat_ms", ("share", "ms"), self.distance, self.ms);
+            let units = ("bytes", "ms");
+            record.curve("access.position_lat_ms", units, self.places, self.place_ms);
         }
     }
 }

@@ -71,15 +71,19 @@ pub struct InTurnsArguments {
 pub struct ReportArguments {
     /// Runs: the first digits of an id, `last`, a label or a drive (the newest run), or a JSON file (whatever contains
     /// a / or ends in .json). Several are held against the first.
-    #[arg(value_name = "RUN", required = true)]
+    #[arg(value_name = "RUN", required_unless_present = "history")]
     pub runs: Vec<String>,
-    /// The file to write; its ending chooses what: .html, .md, .svg (one chart) or .csv (all figures).
+    /// Instead of runs: a drive over all its runs, named by a part of its serial number, model, kernel name or target.
+    #[arg(long, value_name = "DRIVE", conflicts_with = "runs")]
+    pub history: Option<String>,
+    /// What to write, by its ending: .html, .md, .svg or .png (one chart), .csv or .parquet (all figures), or a folder
+    /// (ends in /) with all of it.
     #[arg(long, short, value_name = "FILE")]
     pub output: PathBuf,
     /// Without serial numbers, the machine's name, paths, labels and notes.
     #[arg(long)]
     pub anonymize: bool,
-    /// The chart of an .svg file. Without it, a run that has several lists them.
+    /// The chart of an .svg or .png file. Without it, a run that has several lists them.
     #[arg(long, value_name = "NAME")]
     pub chart: Option<String>,
     /// Replace the file if it exists.

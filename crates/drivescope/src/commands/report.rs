@@ -1,53 +1,145 @@
-//! `report`: a run, or several side by side, as a page, a chart or a table in a file.
+//! `report`: a run, several side by side, or a drive over its runs, as a page, a chart, a table, or a folder of it all.
 
+mod folder;
+mod known;
+
+use super::history::{WantedRuns, history_of};
 use crate::arguments::ReportArguments;
 use crate::exit::{Code, Failure};
 use crate::output;
 use crate::run_files::named_runs;
+use crate::store_access::open_existing;
 use drivescope_bench::workloads::WORKLOADS;
 use drivescope_drive::document_file::DocumentFile;
 use drivescope_model::{Run, TestResult};
-use drivescope_report::chart::{Chart, PictureSize, Theme, svg};
+use drivescope_report::chart::{Chart, PictureSize, Theme, class_strips, svg};
 use drivescope_report::csv::metrics_csv;
-use drivescope_report::page::{comparison_page, page};
+use drivescope_report::page::{comparison_page, history_page, page_among};
 use drivescope_report::run_markdown::run_markdown;
-use drivescope_report::{anonymized, charts};
+use drivescope_report::{anonymized, comparison_charts, every_chart, history_charts};
 use std::path::Path;
 
 /// The difference that makes none in practice, as `compare` has it.
 const BAND: f64 = 0.03;
+/// Runs of a history at most, the newest.
+const HISTORY_MAX: usize = 1_000;
 
-/// Writes the file, and says so.
+/// Writes the file or folder, and says so.
 pub fn report(arguments: &ReportArguments) -> Result<Code, Failure> {
+    let subject = subject(arguments)?;
     let path = arguments.output.as_path();
-    let mut runs = named_runs(&arguments.runs, arguments.store.store.as_deref())?;
-    if arguments.anonymize {
-        runs = runs.iter().map(anonymized).collect();
+    if folder::is_folder(path) {
+        if arguments.chart.is_some() {
+            return Err(Failure::usage("a folder has every chart: leave --chart out"));
+        }
+        folder::write(&subject, path, arguments.force)?;
+    } else {
+        let contents = contents(&subject, path, arguments.chart.as_deref())?;
+        DocumentFile::named(path, arguments.force)?.write_bytes(&contents)?;
     }
-    let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
-    let text = match (ending, &arguments.chart, runs.as_slice()) {
-        ("svg", wanted, [run]) => {
-            svg(&wanted_chart(run, wanted.as_deref())?, PictureSize::WIDE, Theme::System)
-        }
-        ("svg", ..) => return Err(Failure::usage("a chart is of one run; name one")),
-        (_, Some(_), _) => return Err(Failure::usage("--chart is for .svg files")),
-        ("html", None, [run]) => page(run, question),
-        ("html", None, runs) => {
-            let comparison = drivescope_report::compare(runs, BAND, false);
-            comparison_page(&comparison, runs, question)
-        }
-        ("csv", None, runs) => metrics_csv(runs),
-        ("md", None, runs) => runs.iter().map(run_markdown).collect::<Vec<_>>().join("\n"),
-        _ => return Err(Failure::usage(unknown_ending(path))),
-    };
-    let file = DocumentFile::named(path, arguments.force)?;
-    file.write(&text)?;
     output::tell(&drivescope_report::clean(&format!("wrote {}", path.display())));
     Ok(Code::Ok)
 }
 
+/// What a report is about.
+struct Subject {
+    runs: Vec<Run>,
+    /// The drive of the history, in place of runs.
+    history: Option<drivescope_report::DriveHistory>,
+    /// Drives that a run stands among.
+    known: Vec<drivescope_report::KnownDrive>,
+}
+
+fn subject(arguments: &ReportArguments) -> Result<Subject, Failure> {
+    let store = arguments.store.store.as_deref();
+    let told = |run: Run| if arguments.anonymize { anonymized(&run) } else { run };
+    if let Some(drive) = &arguments.history {
+        let wanted = WantedRuns { drive, suite: None, limit: HISTORY_MAX };
+        let history = Some(history_of(&open_existing(store)?, wanted, told)?);
+        return Ok(Subject { runs: Vec::new(), history, known: Vec::new() });
+    }
+    let runs = named_runs(&arguments.runs, store)?;
+    let known = if runs.len() == 1 { known::drives(store, &runs[0]) } else { Vec::new() };
+    Ok(Subject { runs: runs.into_iter().map(told).collect(), history: None, known })
+}
+
+impl Subject {
+    /// The page.
+    fn page(&self) -> String {
+        match (&self.history, self.runs.as_slice()) {
+            (Some(history), _) => history_page(history),
+            (None, [run]) => page_among(run, &self.known, question),
+            (None, runs) => {
+                comparison_page(&drivescope_report::compare(runs, BAND, false), runs, question)
+            }
+        }
+    }
+
+    /// Every chart, in the order of the page.
+    fn charts(&self) -> Vec<Chart> {
+        match (&self.history, self.runs.as_slice()) {
+            (Some(history), _) => history_charts(history),
+            (None, [run]) => {
+                let strips = class_strips(run, &self.known).into_iter();
+                strips.chain(run.tests.iter().flat_map(every_chart)).collect()
+            }
+            (None, runs) => comparison_charts(&drivescope_report::compare(runs, BAND, false), runs),
+        }
+    }
+}
+
+/// The contents of one file, by its ending.
+fn contents(subject: &Subject, path: &Path, chart: Option<&str>) -> Result<Vec<u8>, Failure> {
+    let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+    let is_history = subject.history.is_some();
+    let text = match (ending, chart) {
+        ("svg", wanted) => {
+            let chart = wanted_chart(subject.charts(), wanted)?;
+            svg(&chart, PictureSize::WIDE.fitting(&chart), Theme::System)
+        }
+        ("png", wanted) => return png(&wanted_chart(subject.charts(), wanted)?),
+        (_, Some(_)) => return Err(Failure::usage("--chart is for .svg and .png files")),
+        ("html", None) => subject.page(),
+        ("csv" | "md" | "parquet", None) if is_history => {
+            return Err(Failure::usage("a history is written as .html, .svg, .png or a folder"));
+        }
+        ("csv", None) => metrics_csv(&subject.runs),
+        ("md", None) => subject.runs.iter().map(run_markdown).collect::<Vec<_>>().join("\n"),
+        ("parquet", None) => return parquet(&subject.runs),
+        _ => return Err(Failure::usage(unknown_ending(path))),
+    };
+    Ok(text.into_bytes())
+}
+
+#[cfg(feature = "png")]
+fn png(chart: &Chart) -> Result<Vec<u8>, Failure> {
+    let size = PictureSize::WIDE.fitting(chart);
+    drivescope_report::chart::png(chart, size, Theme::Light).map_err(Failure::usage)
+}
+
+#[cfg(not(feature = "png"))]
+fn png(_: &Chart) -> Result<Vec<u8>, Failure> {
+    Err(Failure::usage(
+        "this drivescope was built without PNG; write .svg, or build it with --features png",
+    ))
+}
+
+#[cfg(feature = "parquet")]
+fn parquet(runs: &[Run]) -> Result<Vec<u8>, Failure> {
+    drivescope_report::parquet::metrics_parquet(runs).map_err(Failure::usage)
+}
+
+#[cfg(not(feature = "parquet"))]
+fn parquet(_: &[Run]) -> Result<Vec<u8>, Failure> {
+    let message = "this drivescope was built without Parquet; write .csv, or build it with --features parquet";
+    Err(Failure::usage(message))
+}
+
 fn unknown_ending(path: &Path) -> String {
-    format!("{} ends in none of .html, .md, .svg, .csv, which say what to write", path.display())
+    format!(
+        "{} ends in none of .html, .md, .svg, .png, .csv, .parquet and /, which say what to write",
+        path.display()
+    )
 }
 
 /// What a test asks, as `tests` lists it.
@@ -57,16 +149,15 @@ fn question(result: &TestResult) -> String {
 }
 
 /// The chart with this name; without a name, the only one.
-fn wanted_chart(run: &Run, name: Option<&str>) -> Result<Chart, Failure> {
-    let mut all: Vec<Chart> = run.tests.iter().flat_map(charts).collect();
-    let names = all.iter().map(|chart| chart.name).collect::<Vec<_>>().join(", ");
+fn wanted_chart(mut all: Vec<Chart>, name: Option<&str>) -> Result<Chart, Failure> {
+    let names = all.iter().map(|chart| chart.name.as_str()).collect::<Vec<_>>().join(", ");
     let found = match name {
         Some(name) => all.iter().position(|chart| chart.name == name),
         None => (all.len() == 1).then_some(0),
     };
     match found {
         Some(i) => Ok(all.swap_remove(i)),
-        None if all.is_empty() => Err(Failure::usage("this run has nothing to draw")),
+        None if all.is_empty() => Err(Failure::usage("there is nothing to draw")),
         None => Err(Failure::usage(format!("choose a chart with --chart: {names}"))),
     }
 }

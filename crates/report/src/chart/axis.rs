@@ -48,11 +48,38 @@ pub struct Tick {
     pub text: String,
 }
 
+/// How the values of an axis are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AxisValues {
+    /// As they are: `300`, `10,000`, `0.1`.
+    Number,
+    /// Microseconds, each in the unit that suits it: `30 µs`, `1 ms`, `3 s`.
+    LatencyUs,
+    /// Shares of all requests: `1 in 100`.
+    Share,
+    /// Names of rows or columns.
+    Name,
+}
+
+impl AxisValues {
+    /// What stands at a tick.
+    pub fn tick(self, value: f64) -> String {
+        match self {
+            Self::Number | Self::Name => tick_number(value),
+            Self::LatencyUs => tick_latency_us(value),
+            Self::Share if value >= 1.0 => "all".to_string(),
+            Self::Share => format!("1 in {}", tick_number(1.0 / value)),
+        }
+    }
+}
+
 /// One axis.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlotAxis {
-    /// What it measures, with its unit.
+    /// What it measures, with its unit: `position, TB`, or the unit alone.
     pub title: String,
+    /// How its values are written.
+    pub values: AxisValues,
     /// Its values.
     pub scale: AxisScale,
     /// Its ticks, the smallest first; drawing leaves out those that would touch.
@@ -88,18 +115,20 @@ impl PlotAxis {
         (axis(left), axis(right))
     }
 
-    /// Equal distances for equal ratios, from `smallest` to `largest` or the next round numbers. `text` writes a tick.
-    pub fn log(title: &str, smallest: f64, largest: f64, text: fn(f64) -> String) -> Self {
+    /// Equal distances for equal ratios, from `smallest` to `largest` or the next round numbers.
+    pub fn log(title: &str, smallest: f64, largest: f64, values: AxisValues) -> Self {
         let (from, to) = (log_floor(smallest * 0.98), log_ceiling(largest * 1.02));
-        let ticks = log_ticks(from, to).into_iter().map(|at| Tick { at, text: text(at) }).collect();
-        Self { title: title.to_string(), scale: AxisScale::Log(from, to), ticks }
+        let tick = |at| Tick { at, text: values.tick(at) };
+        let ticks = log_ticks(from, to).into_iter().map(tick).collect();
+        Self { title: title.to_string(), values, scale: AxisScale::Log(from, to), ticks }
     }
 
     /// A row for each name.
     pub fn rows(title: &str, names: &[String]) -> Self {
         let tick = |(i, name): (usize, &String)| Tick { at: i as f64, text: name.clone() };
         let ticks = names.iter().enumerate().map(tick).collect();
-        Self { title: title.to_string(), scale: AxisScale::Rows(names.len()), ticks }
+        let scale = AxisScale::Rows(names.len());
+        Self { title: title.to_string(), values: AxisValues::Name, scale, ticks }
     }
 
     fn of_steps(title: &str, step: f64, intervals: usize) -> Self {
@@ -111,7 +140,7 @@ impl PlotAxis {
         };
         let ticks = (0..=intervals).map(tick).collect();
         let scale = AxisScale::Linear(0.0, step * intervals as f64);
-        Self { title: title.to_string(), scale, ticks }
+        Self { title: title.to_string(), values: AxisValues::Number, scale, ticks }
     }
 }
 
@@ -126,7 +155,7 @@ pub fn tick_number(value: f64) -> String {
 }
 
 /// A latency in microseconds at a tick: `30 µs`, `1 ms`, `3 s`.
-pub fn tick_latency_us(us: f64) -> String {
+fn tick_latency_us(us: f64) -> String {
     let (value, unit) = match us {
         us if us < 999.5 => (us, "µs"),
         us if us < 999_500.0 => (us / 1e3, "ms"),
@@ -200,9 +229,9 @@ mod tests {
         assert_eq!(texts(&PlotAxis::from_zero("MB/s", 266.0)), ["0", "100", "200", "300"]);
         assert_eq!(texts(&PlotAxis::from_zero("s", 0.93)), ["0", "0.25", "0.50", "0.75", "1.00"]);
         assert_eq!(texts(&PlotAxis::until("TB", 16.0)), ["0", "4", "8", "12", "16"]);
-        let log = PlotAxis::log("", 95.0, 560_000.0, tick_number);
+        let log = PlotAxis::log("", 95.0, 560_000.0, AxisValues::Number);
         assert_eq!(texts(&log)[..3], ["30", "100", "300"]);
-        let log = PlotAxis::log("", 90.0, 23_000.0, tick_latency_us);
+        let log = PlotAxis::log("", 90.0, 23_000.0, AxisValues::LatencyUs);
         assert_eq!(texts(&log), ["30 µs", "100 µs", "300 µs", "1 ms", "3 ms", "10 ms", "30 ms"]);
     }
 
@@ -224,7 +253,7 @@ mod tests {
             prop_assert!(axis.scale.share(largest) >= 0.5);
             prop_assert!(axis.ticks.len() <= INTERVALS_MAX + 1);
             let (low, high) = (largest.min(other), largest.max(other));
-            let log = PlotAxis::log("", low, high, tick_number);
+            let log = PlotAxis::log("", low, high, AxisValues::Number);
             prop_assert!(log.scale.share(low) >= 0.0 && log.scale.share(high) <= 1.0);
             prop_assert!(!log.ticks.is_empty());
         }

@@ -3,6 +3,7 @@
 use super::Chart;
 use super::axis::PlotAxis;
 use super::plot::{Beside, Course, Ink, Layer, Plot, Point, YAxis};
+use crate::terminal::value;
 use drivescope_model::number::rounded;
 use drivescope_model::{Series, TestResult};
 
@@ -40,11 +41,7 @@ fn ends(curve: &[Point]) -> (f64, f64) {
 }
 
 /// The rate over time of that cell which falls most, if one does: its key, and what it is called.
-pub fn worst_fall(
-    result: &TestResult,
-    name: &'static str,
-    cells: &[(String, String)],
-) -> Option<Chart> {
+pub fn worst_fall(result: &TestResult, name: &str, cells: &[(String, String)]) -> Option<Chart> {
     let falls = cells.iter().filter_map(|(key, label)| {
         let rounds = rounds(result, key);
         let median = median(&rounds);
@@ -52,19 +49,15 @@ pub fn worst_fall(
         (first > 0.0 && last < first * FALL).then_some((last / first, label, rounds, median))
     });
     let (_, label, rounds, median) = falls.min_by(|a, b| a.0.total_cmp(&b.0))?;
-    Some(chart(name, label, &rounds, median))
+    Some(fall(name, label, &rounds, median))
 }
 
-fn chart(name: &'static str, label: &str, rounds: &[Vec<Point>], median: Vec<Point>) -> Chart {
+fn fall(name: &str, label: &str, rounds: &[Vec<Point>], median: Vec<Point>) -> Chart {
     let (first, last) = ends(&median);
-    let highest = rounds.iter().map(|round| super::highest(round)).fold(0.0, f64::max);
     let end = rounds.iter().flatten().map(|(x, _)| *x).fold(0.0, f64::max);
     let (from, to) = (median[0], median[median.len() - 1]);
-    let mut plot = Plot::new(PlotAxis::until("seconds", end), PlotAxis::from_zero("MB/s", highest));
-    for points in rounds {
-        let (points, ink, course) = (points.clone(), Ink::Muted, Course::Straight);
-        plot = plot.with(Layer::Line { points, ink, course, is_fine: true, axis: YAxis::Left });
-    }
+    let y = PlotAxis::from_zero("MB/s", highest_of(rounds));
+    let plot = with_rounds(Plot::new(PlotAxis::until("time, s", end), y), rounds);
     let ink = Ink::Series(0);
     let plot = plot
         .with_line(median, ink)
@@ -76,12 +69,73 @@ fn chart(name: &'static str, label: &str, rounds: &[Vec<Point>], median: Vec<Poi
         )
         .with_text((to.0, last), format!("{} at the end", rounded(last)), ink, Beside::AboveLeft);
     Chart {
-        name,
+        name: name.to_string(),
         title: format!("{label}: quick at first"),
         caption: "Rate over time, every round fine, their median bold.".to_string(),
         description: format!("From {} to {} MB/s within a round.", rounded(first), rounded(last)),
         plot,
     }
+}
+
+fn highest_of(rounds: &[Vec<Point>]) -> f64 {
+    rounds.iter().map(|round| super::highest(round)).fold(0.0, f64::max)
+}
+
+fn with_rounds(mut plot: Plot, rounds: &[Vec<Point>]) -> Plot {
+    for points in rounds {
+        let (points, ink, course) = (points.clone(), Ink::Muted, Course::Straight);
+        plot = plot.with(Layer::Line { points, ink, course, is_fine: true, axis: YAxis::Left });
+    }
+    plot
+}
+
+/// Requests below this size are counted, larger ones have a rate: as in the figures of a run.
+const SMALL_BLOCK_BYTES: f64 = 65_536.0;
+
+/// Rate and waiting time over time within the rounds of each cell, by its key without the test and what it is called.
+/// The waiting time is the mean of all requests of an interval, by Little's law (1961): requests in flight over requests
+/// per second. It is left out where requests come at set times, since their number in flight is not known then.
+pub fn phases(result: &TestResult, cells: &[(String, String)]) -> Vec<Chart> {
+    let charts = cells.iter().filter_map(|(cell, label)| phase(result, cell, label));
+    charts.collect()
+}
+
+fn phase(result: &TestResult, cell: &str, label: &str) -> Option<Chart> {
+    let first = result.phases.iter().find(|phase| phase.cell == cell && phase.ops > 0)?;
+    let block = first.bytes as f64 / first.ops as f64;
+    let is_small = block > 0.0 && block < SMALL_BLOCK_BYTES;
+    let (unit, scale) = if is_small { ("per second", 1e6 / block) } else { ("MB/s", 1.0) };
+    let mut rounds = rounds(result, &format!("{}.{cell}.mb_s", result.test));
+    rounds.iter_mut().flatten().for_each(|(_, rate)| *rate *= scale);
+    let median = median(&rounds);
+    let end = median.last().filter(|_| median.len() > 1)?.0;
+    let is_open = value(result, cell, "offered_iops").is_some();
+    let wait = |rate: f64| first.depth_mean * block / (rate / scale * 1e6) * 1e3;
+    let waits: Vec<Point> = match is_open || block <= 0.0 {
+        true => Vec::new(),
+        false => median.iter().filter(|p| p.1 > 0.0).map(|p| (p.0, wait(p.1))).collect(),
+    };
+    let x = PlotAxis::until("time, s", end);
+    let (rate_ink, wait_ink) = (Ink::Series(0), Ink::Series(1));
+    let highest = highest_of(&rounds);
+    let plot = if waits.is_empty() {
+        Plot::new(x, PlotAxis::from_zero(unit, highest))
+    } else {
+        let (y, right) = PlotAxis::twins((unit, highest), ("ms", super::highest(&waits)));
+        let (points, ink, course) = (waits.clone(), wait_ink, Course::Straight);
+        let line = Layer::Line { points, ink, course, is_fine: false, axis: YAxis::Right };
+        Plot { right: Some(right), ..Plot::new(x, y) }.named(wait_ink, "mean wait").with(line)
+    };
+    let (from, to) = ends(&median);
+    let plot = with_rounds(plot, &rounds).named(rate_ink, "rate").with_line(median, rate_ink);
+    let waiting = if waits.is_empty() { "" } else { " Right scale: mean waiting time." };
+    Some(Chart {
+        name: format!("{}-time-{cell}", result.test),
+        title: label.to_string(),
+        caption: format!("Rate within {} rounds, their median bold.{waiting}", rounds.len()),
+        description: format!("From {} to {} {unit}.", rounded(from), rounded(to)),
+        plot,
+    })
 }
 
 #[cfg(test)]
@@ -91,7 +145,7 @@ mod tests {
 
     fn result(rates: &[&[f64]]) -> TestResult {
         let series = |(i, y): (usize, &&[f64])| Series {
-            key: format!("a.b.mb_s#{}", i + 1),
+            key: format!("transfer.b.mb_s#{}", i + 1),
             x_unit: "s".into(),
             y_unit: "MB/s".into(),
             x: (0..y.len()).map(|i| i as f64).collect(),
@@ -103,11 +157,30 @@ mod tests {
 
     #[test]
     fn only_a_rate_that_falls_is_worth_a_picture() {
-        let cells = [("a.b.mb_s".to_string(), "writes".to_string())];
+        let cells = [("transfer.b.mb_s".to_string(), "writes".to_string())];
         let falls: &[&[f64]] = &[&[12.0, 12.0, 3.0, 3.0, 3.0], &[12.0, 12.0, 12.0, 3.0, 3.0]];
         let chart = worst_fall(&result(falls), "x", &cells).expect("it falls");
         assert_eq!(chart.description, "From 12.0 to 3.00 MB/s within a round.");
         assert!(worst_fall(&result(&[&[12.0, 11.0, 12.0, 11.0, 11.5]]), "x", &cells).is_none());
         assert!(worst_fall(&result(&[&[]]), "x", &cells).is_none());
+    }
+
+    #[test]
+    fn waiting_follows_from_requests_in_flight_and_their_rate() {
+        let mut result = result(&[&[4.096, 8.192], &[4.096, 8.192]]);
+        let cells = [("b".to_string(), "reads".to_string())];
+        assert!(phases(&result, &cells).is_empty(), "no phase says how large requests are");
+        let mut phase = crate::testing::hard_disk().tests[0].phases[0].clone();
+        (phase.cell, phase.ops, phase.bytes, phase.depth_mean) = ("b".into(), 10, 40_960, 32.0);
+        result.phases = vec![phase];
+        let chart = phases(&result, &cells).remove(0);
+        assert_eq!(chart.description, "From 1,000 to 2,000 per second.");
+        let waits = chart.plot.layers.iter().find_map(|layer| match layer {
+            Layer::Line { points, axis: YAxis::Right, .. } => Some(points.clone()),
+            _ => None,
+        });
+        assert_eq!(waits.expect("drawn"), [(0.0, 32.0), (1.0, 16.0)]);
+        result.metrics.push(crate::testing::metric("transfer.b.offered_iops", &[500.0]));
+        assert!(phases(&result, &cells)[0].plot.right.is_none());
     }
 }

@@ -1,19 +1,24 @@
 //! Cells in plain words: `rnd4k_q32t1.read` is `random 4 KiB, Q32, read`.
 
-use drivescope_model::Cell;
 use drivescope_model::cell::Order;
+use drivescope_model::{Cell, Shape};
 
 /// What a cell of `transfer` measures.
 pub fn cell_words(cell: &Cell) -> String {
-    let order = match cell.shape.order {
+    format!("{}, {}", shape_words(&cell.shape), cell.mix)
+}
+
+/// The same without its direction: `random 4 KiB, Q32 × 4`.
+pub fn shape_words(shape: &Shape) -> String {
+    let order = match shape.order {
         Order::Seq => "sequential",
         Order::Rnd => "random",
     };
-    let threads = match cell.shape.threads {
+    let threads = match shape.threads {
         1 => String::new(),
         n => format!(" × {n}"),
     };
-    format!("{order} {}, Q{}{threads}, {}", cell.shape.block.binary(), cell.shape.depth, cell.mix)
+    format!("{order} {}, Q{}{threads}", shape.block.binary(), shape.depth)
 }
 
 /// The same in a few characters, for the end of a curve: `read 4K Q32`.

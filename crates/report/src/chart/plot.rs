@@ -125,6 +125,15 @@ pub enum Layer {
         /// Its height.
         y: f64,
     },
+    /// A thick bar in a row: from the least to the most of many.
+    Span {
+        /// Left and right end.
+        from_to: (f64, f64),
+        /// Its row.
+        y: f64,
+        /// Its colour.
+        ink: Ink,
+    },
     /// A filled field of a map, its shade by `share` (0 light, 1 dark), with a text inside.
     Field {
         /// Left and right end.
@@ -162,17 +171,27 @@ pub struct Plot {
     pub right: Option<PlotAxis>,
     /// From back to front.
     pub layers: Vec<Layer>,
+    /// Whether it is a few rows of text height, in a picture as high as they need.
+    pub is_compact: bool,
+    /// What is drawn with an ink, for those who point at it.
+    pub names: Vec<(Ink, String)>,
 }
 
 impl Plot {
     /// A plot without anything in it.
     pub fn new(x: PlotAxis, y: PlotAxis) -> Self {
-        Self { x, y, right: None, layers: Vec::new() }
+        Self { x, y, right: None, layers: Vec::new(), is_compact: false, names: Vec::new() }
     }
 
     /// With one more layer in front.
     pub fn with(mut self, layer: Layer) -> Self {
         self.layers.push(layer);
+        self
+    }
+
+    /// With a name for what is drawn with this ink.
+    pub fn named(mut self, ink: Ink, name: impl Into<String>) -> Self {
+        self.names.push((ink, name.into()));
         self
     }
 

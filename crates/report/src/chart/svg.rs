@@ -3,11 +3,14 @@
 mod element;
 mod frame;
 mod layers;
+mod pointed;
 mod theme;
 
+pub use layers::FOLDED_DOTS_MAX;
 pub use theme::{Theme, page_colours};
 
 use super::Chart;
+use super::axis::AxisScale;
 use element::{SvgText, number};
 use frame::Frame;
 use layers::Pen;
@@ -26,33 +29,51 @@ impl PictureSize {
     pub const WIDE: Self = Self { width: 620, height: 320 };
     /// On a phone.
     pub const NARROW: Self = Self { width: 340, height: 300 };
+
+    /// The same width with the height that a chart needs: that of its rows, if it has few.
+    pub fn fitting(self, chart: &Chart) -> Self {
+        match chart.plot.y.scale {
+            AxisScale::Rows(rows) if chart.plot.is_compact => {
+                Self { height: AROUND_ROWS + ROW_HEIGHT * rows as u32, ..self }
+            }
+            _ => self,
+        }
+    }
 }
 
+/// Height of a row of marks or text, and what axis and title take besides.
+const ROW_HEIGHT: u32 = 19;
+const AROUND_ROWS: u32 = 62;
+
 /// A chart as an SVG document: `role="img"` with title and description, sized by its view box.
+///
+/// With [`Theme::Page`] it carries the values of its marks, which the page's script shows at the pointer.
 pub fn svg(chart: &Chart, size: PictureSize, theme: Theme) -> String {
     let PictureSize { width, height } = size;
     let (width_px, height_px) = (width.to_string(), height.to_string());
+    let view = format!("0 0 {width} {height}");
+    let frame = Frame::new(&chart.plot, size);
+    let is_pointed_at = theme == Theme::Page;
+    let axes = if is_pointed_at { pointed::axes(&chart.plot, &frame) } else { Vec::new() };
+    let mut attributes = vec![
+        ("xmlns", "http://www.w3.org/2000/svg"),
+        ("viewBox", &view),
+        ("width", &width_px),
+        ("height", &height_px),
+        ("role", "img"),
+    ];
+    attributes.extend(axes.iter().map(|(key, value)| (*key, value.as_str())));
     let mut out = SvgText::default();
-    out.open(
-        "svg",
-        &[
-            ("xmlns", "http://www.w3.org/2000/svg"),
-            ("viewBox", &format!("0 0 {width} {height}")),
-            ("width", &width_px),
-            ("height", &height_px),
-            ("role", "img"),
-        ],
-    );
+    out.open("svg", &attributes);
     out.with_text("title", &[], &chart.title);
     out.with_text("desc", &[], &chart.description);
-    if theme != Theme::Page {
+    if !matches!(theme, Theme::Page | Theme::FoldedPage) {
         out.style(&theme::style_sheet(theme));
     }
     let ground = [("class", "ground"), ("width", width_px.as_str()), ("height", &height_px)];
     out.empty("rect", &ground);
-    let frame = Frame::new(&chart.plot, size);
     frame.draw(&chart.plot, &mut out);
-    let mut pen = Pen::new(&chart.plot, frame, &mut out);
+    let mut pen = Pen::new(&chart.plot, frame, theme, &mut out);
     for layer in &chart.plot.layers {
         pen.draw(layer);
     }

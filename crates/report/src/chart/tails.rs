@@ -1,12 +1,12 @@
 //! How many requests are slow: complementary distributions of latency, both scales logarithmic.
 
 use super::Chart;
-use super::axis::{AxisScale, PlotAxis, Tick, tick_latency_us};
+use super::axis::{AxisScale, AxisValues, PlotAxis, Tick};
 use super::plot::{Beside, Course, Ink, Layer, Plot, Point, YAxis};
 use base64::Engine as _;
 use drivescope_model::TestResult;
 use drivescope_model::document::Distribution;
-use drivescope_model::number::{latency_us, whole};
+use drivescope_model::number::latency_us;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 
@@ -35,28 +35,30 @@ fn complementary(distribution: &Distribution) -> Option<Vec<Point>> {
 }
 
 /// The distributions with these keys and names; nothing if there is none of them.
-pub fn tails(
-    result: &TestResult,
-    name: &'static str,
-    wanted: &[(String, String)],
-) -> Option<Chart> {
-    let curve = |(key, label): &(String, String)| {
-        let distribution = result.distributions.iter().find(|found| found.key == *key)?;
-        Some((label.clone(), complementary(distribution)?))
-    };
-    let mut curves: Vec<(String, Vec<Point>)> = wanted.iter().filter_map(curve).collect();
+pub fn tails(result: &TestResult, name: &str, wanted: &[(String, String)]) -> Option<Chart> {
+    let curve = |(key, label): &(String, String)| Some((label.clone(), tail_of(result, key)?));
+    tails_chart(name, wanted.iter().filter_map(curve).collect())
+}
+
+/// The share of the requests of a cell that took longer than a time.
+pub fn tail_of(result: &TestResult, key: &str) -> Option<Vec<Point>> {
+    complementary(result.distributions.iter().find(|found| found.key == *key)?)
+}
+
+/// The curves with their names in one picture, as many as can be told apart; nothing of none.
+pub fn tails_chart(name: &str, mut curves: Vec<(String, Vec<Point>)>) -> Option<Chart> {
     curves.truncate(CURVES_MAX);
     let all = || curves.iter().flat_map(|(_, points)| points);
     let fastest = all().map(|(us, _)| *us).fold(f64::INFINITY, f64::min).max(0.001);
     let slowest = all().map(|(us, _)| *us).fold(0.0, f64::max);
     let rarest = all().map(|(_, share)| *share).fold(1.0, f64::min).max(RAREST);
     curves.first()?;
-    let x = PlotAxis::log("latency", fastest, slowest, tick_latency_us);
+    let x = PlotAxis::log("latency", fastest, slowest, AxisValues::LatencyUs);
     let mut plot = Plot::new(x, share_axis(rarest));
-    for (i, (_, points)) in curves.iter().enumerate() {
+    for (i, (label, points)) in curves.iter().enumerate() {
         let within = points.iter().filter(|(_, share)| *share >= rarest).copied().collect();
         let (ink, course) = (Ink::Series(i), Course::Steps);
-        plot = plot.with(Layer::Line {
+        plot = plot.named(ink, label.as_str()).with(Layer::Line {
             points: within,
             ink,
             course,
@@ -71,7 +73,7 @@ pub fn tails(
     let medians: Vec<String> =
         curves.iter().map(|(label, points)| median_text(label, points)).collect();
     Some(Chart {
-        name,
+        name: name.to_string(),
         title: "How many requests are slow".to_string(),
         caption: "Share of requests that took longer. Both scales logarithmic; the last step of a curve is one \
                   request."
@@ -90,15 +92,13 @@ fn median_text(label: &str, points: &[Point]) -> String {
 fn share_axis(rarest: f64) -> PlotAxis {
     let decades = (-rarest.log10()).ceil().max(1.0) as i32;
     let tick = |power: i32| {
-        let text = match power {
-            0 => "all".to_string(),
-            power => format!("1 in {}", whole(10u64.pow(power.unsigned_abs()))),
-        };
-        Tick { at: 10f64.powi(-power), text }
+        let at = 10f64.powi(-power);
+        Tick { at, text: AxisValues::Share.tick(at) }
     };
     let scale = AxisScale::Log(10f64.powi(-decades), 1.0);
     let ticks = (0..=decades).rev().map(tick).collect();
-    PlotAxis { title: "requests slower than this".to_string(), scale, ticks }
+    let title = "requests slower than this".to_string();
+    PlotAxis { title, values: AxisValues::Share, scale, ticks }
 }
 
 #[cfg(test)]

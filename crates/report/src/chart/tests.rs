@@ -1,13 +1,13 @@
 //! Every chart of the runs that tests know, drawn.
 
 use super::*;
-use crate::charts;
+use crate::every_chart;
 use crate::testing::{hard_disk, hard_disk_surface, nvme};
 use drivescope_model::{Run, TestStatus};
 
 fn all_charts() -> Vec<Chart> {
     let results = [hard_disk().tests, nvme().tests, vec![hard_disk_surface()]];
-    results.iter().flatten().flat_map(charts).collect()
+    results.iter().flatten().flat_map(every_chart).collect()
 }
 
 /// The numbers of an attribute wherever it stands.
@@ -36,10 +36,15 @@ fn the_same_data_give_the_same_bytes_and_nothing_stands_outside_the_picture() {
 #[test]
 fn a_chart_says_in_words_what_it_shows() {
     let charts = all_charts();
-    let names: Vec<&str> = charts.iter().map(|chart| chart.name).collect();
-    for name in
-        ["latency-span", "latency-load", "surface-position", "surface-distance", "tiny-writes"]
-    {
+    let names: Vec<&str> = charts.iter().map(|chart| chart.name.as_str()).collect();
+    for name in [
+        "latency-span",
+        "latency-load",
+        "surface-position",
+        "surface-distance",
+        "tiny-writes",
+        "transfer-grid",
+    ] {
         assert!(names.contains(&name), "{name} of {names:?}");
     }
     for chart in &charts {
@@ -49,7 +54,7 @@ fn a_chart_says_in_words_what_it_shows() {
         assert!(picture.contains("prefers-color-scheme"), "{}", chart.name);
     }
     let surface = charts.iter().find(|chart| chart.name == "surface-position").expect("drawn");
-    assert_eq!(surface.title, "Over the drive: 45 % of the speed is left at the end");
+    assert_eq!(surface.title, "Rate and access time by position");
 }
 
 #[test]
@@ -58,15 +63,15 @@ fn odd_and_missing_figures_draw_nothing_odd() {
     odd.series[0].y[3] = f64::NAN;
     odd.series[0].y[4] = f64::INFINITY;
     odd.series[1].x.clear();
-    let position = charts(&odd).swap_remove(0);
+    let position = every_chart(&odd).swap_remove(0);
     let picture = svg(&position, PictureSize::WIDE, Theme::Dark);
     assert!(!picture.contains("NaN") && !picture.contains("inf"));
     let zero = hard_disk_surface().series.swap_remove(0);
     odd.series = vec![drivescope_model::Series { y: vec![0.0; zero.x.len()], ..zero }];
     odd.metrics.clear();
-    for chart in charts(&odd) {
+    for chart in every_chart(&odd) {
         assert!(!svg(&chart, PictureSize::NARROW, Theme::Light).contains("NaN"));
     }
     let empty = Run { tests: Vec::new(), status: TestStatus::Interrupted, ..hard_disk() };
-    assert!(empty.tests.iter().flat_map(charts).next().is_none());
+    assert!(empty.tests.iter().flat_map(every_chart).next().is_none());
 }

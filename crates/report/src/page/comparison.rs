@@ -1,7 +1,8 @@
 //! Runs side by side: what they come to, a row for each metric with its ratio drawn, verdicts, then each run.
 
-use super::{document, findings, head, name_of, suits, test, whole, wide_figure};
-use crate::comparison::{ComparedMetric, MetricRatio, RunComparison};
+use super::{Detail, document, figure, findings, head, name_of, suits, test, whole, wide_figure};
+use crate::chart::{Chart, FOLDED_DOTS_MAX};
+use crate::comparison::{ComparedMetric, MetricRatio, RunComparison, comparison_charts};
 use crate::text::sentences;
 use drivescope_model::number::rounded;
 use drivescope_model::{Run, TestResult};
@@ -28,11 +29,33 @@ pub fn comparison_page(
             @for sentence in sentences(comparison) { p.answer { (sentence) } }
             @for difference in &comparison.differences { p.warning { "▲ not the same " (difference) } }
         }
-        (metrics(comparison))
         (besides(comparison))
+        (metrics(comparison))
+        (pictures(&comparison_charts(comparison, runs)))
         @for run in runs { (whole_run(run, &question)) }
     };
     whole(&comparison.names.join(", "), &body)
+}
+
+/// Figure by figure, then curves.
+fn pictures(charts: &[Chart]) -> Markup {
+    let (rows, curves): (Vec<&Chart>, Vec<&Chart>) =
+        charts.iter().partition(|it| it.has_few_rows());
+    html! {
+        @if !rows.is_empty() {
+            section {
+                h2 { "Figure by figure" }
+                p.small { "Mark: median of the rounds; bar: its 95 % interval where wider than the mark." }
+                div.charts { @for chart in rows { (wide_figure(chart)) } }
+            }
+        }
+        @if !curves.is_empty() {
+            section {
+                h2 { "Curves" }
+                div.charts { @for chart in curves { (figure(chart)) } }
+            }
+        }
+    }
 }
 
 /// A row for each metric; ratios are drawn on one logarithmic axis.
@@ -161,7 +184,8 @@ fn whole_run(run: &Run, question: &impl Fn(&TestResult) -> String) -> Markup {
                 (head(run, &name))
                 (suits(run))
                 (findings(&run.findings))
-                @for result in &run.tests { (test(result, &question(result), &wide_figure)) }
+                @for result in &run.tests { (test(result, &question(result), Detail::Folded)) }
+                p.small { "Of many single accesses, an even sample of " (FOLDED_DOTS_MAX) " is drawn here at most; the page of one run has all." }
                 (document::method(run))
                 p.small { "The document: drivescope export " (run.id) }
             }
@@ -183,10 +207,16 @@ mod tests {
         let comparison = compare(&runs, 0.03, false);
         let page = comparison_page(&comparison, &runs, |_| "what?".to_string());
         assert!(page.len() < 1_000_000, "{}", page.len());
-        for part in ["Metrics", "What they suit", "role=\"img\" aria-label=", "<summary>"] {
+        for part in [
+            "Metrics",
+            "What they suit",
+            "Figure by figure",
+            "role=\"img\" aria-label=",
+            "<summary>",
+        ] {
             assert!(page.contains(part), "{part}");
         }
-        assert!(!page.contains("<script"));
+        assert_eq!(page.matches("<script").count(), 1);
     }
 
     #[test]

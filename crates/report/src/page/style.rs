@@ -16,10 +16,15 @@ th,td{padding:5px 12px 5px 0;text-align:left;border-bottom:1px solid var(--grid)
 td.number,th.number{text-align:right;white-space:nowrap}\
 td .small{display:block}.points{letter-spacing:2px;white-space:nowrap}\
 .cards{display:grid;grid-template-columns:repeat(auto-fit,minmax(280px,1fr));gap:8px 28px}\
-.charts{display:grid;grid-template-columns:1fr;gap:20px 28px}\
+.overview{display:grid;grid-template-columns:1fr;gap:0 40px}.overview figure{margin:0 0 10px}\
+table.rates td{padding-right:16px}\
+.tip{position:absolute;z-index:1;padding:2px 8px;border:1px solid;border-radius:3px;font-size:.85rem;\
+pointer-events:none}\
+svg:focus-visible{outline:2px solid currentColor;outline-offset:2px}\
+.charts{display:grid;margin-top:16px;grid-template-columns:1fr;gap:20px 28px}\
 figure{margin:0}svg{max-width:100%;height:auto;display:block}\
 .narrow{display:none}@media(max-width:560px){.wide{display:none}.narrow{display:block}}\
-@media(min-width:1140px){.charts{grid-template-columns:1fr 1fr}}\
+@media(min-width:1140px){.charts,.overview{grid-template-columns:1fr 1fr}}\
 details{margin:.6em 0}summary{cursor:pointer;font-weight:600}a{color:inherit}\
 @media print{details{display:block}section{break-inside:avoid}}";
 

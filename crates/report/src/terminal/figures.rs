@@ -74,7 +74,7 @@ impl Figure {
         match metric {
             Some(metric) if metric.value.is_finite() => {
                 let (text, half) = match half_width(metric) {
-                    // Such an interval would reach below nothing; what was seen says more.
+                    // As ± it would reach below nothing; what was seen says more.
                     Some(half) if half >= metric.value => (range(&metric.rounds), None),
                     Some(half) => {
                         let (text, half) = with_half_width(metric.value, half);

@@ -39,23 +39,31 @@ fn head(history: &DriveHistory, style: Style) -> String {
 
 /// What got worse, what got better, or that nothing did.
 fn answer(history: &DriveHistory, style: Style) -> String {
+    let sentences = history_sentences(history).into_iter();
+    sentences.map(|text| Paragraph::new().text(Role::Title, &text).lines(2, style)).collect()
+}
+
+/// The same as sentences.
+pub(crate) fn history_sentences(history: &DriveHistory) -> Vec<String> {
     let changed: Vec<(&MetricHistory, MetricChange)> =
         history.rows.iter().filter_map(|row| Some((row, row.change?))).collect();
     let most = history.rows.iter().map(|row| row.values.len()).max().unwrap_or(0);
     let mut sentences: Vec<String> =
-        changed.iter().map(|(row, it)| told(history, row, it)).collect();
+        changed.iter().map(|(row, it)| change_sentence(history, row, it)).collect();
     if most < 4 {
         sentences.push(format!("{most} comparable runs show no change yet; 4 are the least."));
     } else if changed.iter().all(|(_, change)| change.times >= 1.0) {
         sentences.insert(0, "Nothing got worse.".to_string());
     }
-    let lines =
-        sentences.iter().map(|text| Paragraph::new().text(Role::Title, text).lines(2, style));
-    lines.collect()
+    sentences
 }
 
 /// `Slow reads (p99) take 1.11 times as long since 2026-02-16 (95 %: 1.09 to 1.13).`
-fn told(history: &DriveHistory, row: &MetricHistory, change: &MetricChange) -> String {
+pub(crate) fn change_sentence(
+    history: &DriveHistory,
+    row: &MetricHistory,
+    change: &MetricChange,
+) -> String {
     let word = if change.times < 1.0 { "worse" } else { "better" };
     if let Some((month, low, high)) = change.per_month {
         let percent = |times: f64| format!("{:+.1} %", (times - 1.0) * 100.0);

@@ -21,8 +21,11 @@ const WHOLE_SHARE: f64 = 0.999;
 /// A shorter part of the time is not told.
 const FLUSH_SHARE: f64 = 0.01;
 
-pub(super) const REPORT: WorkloadReport =
-    WorkloadReport { charts: charts::charts, ..WorkloadReport::new(TestKind::Fill, table) };
+pub(super) const REPORT: WorkloadReport = WorkloadReport {
+    charts: charts::charts,
+    headline: charts::headline,
+    ..WorkloadReport::new(TestKind::Fill, table)
+};
 
 fn table(result: &TestResult, style: Style) -> String {
     if result.metrics.is_empty() {

@@ -7,7 +7,7 @@ use crate::criteria::{Criterion, Evidence};
 use crate::terminal::{
     Column, Figure, Paragraph, Role, Style, TextCell, TextTable, cells, find, headed, value,
 };
-use drivescope_model::number::rounded;
+use drivescope_model::number::{latency_us, rounded};
 use drivescope_model::{Bytes, Metric, TestKind, TestResult};
 
 /// The request whose latency the criteria mean.
@@ -25,8 +25,22 @@ pub(super) const REPORT: WorkloadReport = WorkloadReport {
     evidence: EVIDENCE,
     charts: charts::charts,
     measures: |suite, _| suite.latency.block == SMALL_REQUEST,
+    headline,
+    phases: charts::phases,
     ..WorkloadReport::new(TestKind::Latency, table)
 };
+
+/// `Waiting: 12.1 ms as a rule, one in a hundred more than 21.1 ms`, of the widest span.
+fn headline(result: &TestResult) -> Option<String> {
+    let usable = |quantity: &str| {
+        find(result, "span100", quantity).filter(|metric| metric.valid).map(|metric| metric.value)
+    };
+    let median = latency_us(usable("lat_p50_us")?);
+    Some(match usable("lat_p99_us").map(latency_us) {
+        Some(slow) => format!("Waiting: {median} as a rule, one in a hundred more than {slow}"),
+        None => format!("Waiting: {median} as a rule"),
+    })
+}
 
 fn table(result: &TestResult, style: Style) -> String {
     let cells = cells(result);
@@ -103,7 +117,21 @@ fn size(bytes: Bytes) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::hard_disk_latency;
+    use crate::testing::{hard_disk_latency, metric, result};
+
+    #[test]
+    fn a_headline_says_how_long_one_waits() {
+        let key = |quantity: &str| format!("latency.span100.{quantity}");
+        let median = metric(&key("lat_p50_us"), &[12_100.0]);
+        let slow = metric(&key("lat_p99_us"), &[21_100.0]);
+        let said = |metrics| headline(&result(TestKind::Latency, metrics));
+        assert_eq!(
+            said(vec![median.clone(), slow]).unwrap(),
+            "Waiting: 12.1 ms as a rule, one in a hundred more than 21.1 ms"
+        );
+        assert_eq!(said(vec![median.clone()]).unwrap(), "Waiting: 12.1 ms as a rule");
+        assert_eq!(said(vec![Metric { valid: false, ..median }]), None);
+    }
 
     #[test]
     fn spans_are_sizes_and_open_loops_have_rates() {

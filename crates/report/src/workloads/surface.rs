@@ -30,6 +30,7 @@ pub(super) const REPORT: WorkloadReport = WorkloadReport {
         Criterion::ReadsAtEnd => suite.offset.is_none() && suite.span.0 == 0,
         _ => suite.offset.is_none(),
     },
+    headline: charts::headline,
     ..WorkloadReport::new(TestKind::Surface, table)
 };
 

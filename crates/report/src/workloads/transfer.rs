@@ -4,9 +4,14 @@
 mod charts;
 
 use super::WorkloadReport;
+use crate::chart::plain_words::shape_words;
 use crate::criteria::{Criterion, Evidence};
-use crate::terminal::{Column, Figure, Style, TextCell, TextTable, cells, find, headed, sections};
-use drivescope_model::{Mix, Order, Shape, TestKind, TestResult};
+use crate::figure_grid::{FigureGrid, GridField, GridRow};
+use crate::terminal::{
+    Column, Figure, Style, TextCell, TextTable, cells, find, headed, sections, value,
+};
+use drivescope_model::number::rounded;
+use drivescope_model::{Finding, Mix, Order, Severity, Shape, TestKind, TestResult};
 
 const EVIDENCE: &[Evidence] = &[
     Evidence::of_reads(Criterion::RandomReadsQ1, "transfer.rnd4k_q1t1.read.iops"),
@@ -35,6 +40,9 @@ pub(super) const REPORT: WorkloadReport = WorkloadReport {
     writes_for_a_time: true,
     evidence: EVIDENCE,
     charts: charts::charts,
+    headline,
+    grid: figure_grid,
+    phases: charts::phases,
     brief: rates,
     ..WorkloadReport::new(TestKind::Transfer, table)
 };
@@ -60,6 +68,69 @@ fn table(result: &TestResult, style: Style) -> String {
         return whole.render(style);
     }
     sections([grid.fitting(RATES, style), grid.fitting(TIMES, style)])
+}
+
+/// `Speed: 266 MB/s in order, 80.3 to 294 requests a second at random`, of reads; of writes where none were measured.
+fn headline(result: &TestResult) -> Option<String> {
+    let usable = |cell: &str| {
+        let (quantity, _) = rate_of(cell.split('.').next().unwrap_or(cell));
+        find(result, cell, quantity).filter(|metric| metric.valid).map(|metric| metric.value)
+    };
+    let of = |order: Order, mix: &str| -> Vec<f64> {
+        let is_wanted = |cell: &&&str| {
+            let parsed = cell.split_once('.');
+            parsed.is_some_and(|(shape, its)| {
+                its == mix && shape.parse::<Shape>().is_ok_and(|shape| shape.order == order)
+            })
+        };
+        let cells = cells(result);
+        let found = cells.iter().filter(is_wanted).filter_map(|cell| usable(cell));
+        found.collect()
+    };
+    let either = |order| Some(of(order, "read")).filter(|found| !found.is_empty());
+    let in_order = either(Order::Seq).unwrap_or_else(|| of(Order::Seq, "write"));
+    let scattered = either(Order::Rnd).unwrap_or_else(|| of(Order::Rnd, "write"));
+    let ends = |values: &[f64]| {
+        let low = values.iter().copied().reduce(f64::min)?;
+        Some((rounded(low), rounded(values.iter().copied().reduce(f64::max)?)))
+    };
+    let in_order = ends(&in_order).map(|(_, most)| format!("{most} MB/s in order"));
+    let scattered = ends(&scattered).map(|(least, most)| match least == most {
+        true => format!("{least} requests a second at random"),
+        false => format!("{least} to {most} requests a second at random"),
+    });
+    let parts: Vec<String> = in_order.into_iter().chain(scattered).collect();
+    (!parts.is_empty()).then(|| format!("Speed: {}", parts.join(", ")))
+}
+
+/// Rows and columns as in the table.
+fn figure_grid(result: &TestResult) -> Option<FigureGrid<'_>> {
+    let grid = Grid::of(result);
+    let field = |cell: &str| {
+        let (quantity, _) = rate_of(cell.split('.').next().unwrap_or(cell));
+        let rate = find(result, cell, quantity)?;
+        let latencies_us = ["lat_p50_us", "lat_p99_us"].map(|name| value(result, cell, name));
+        let is_about = |finding: &&Finding| {
+            let is_grave = finding.severity > Severity::Note && !finding.metrics.is_empty();
+            is_grave && finding.concerns(&rate.key)
+        };
+        let finding = result.findings.iter().find(is_about).map(|finding| finding.id.to_string());
+        Some(GridField { rate, latencies_us, finding })
+    };
+    let row = |row: &&str| {
+        let fields = grid.mixes.iter().map(|mix| match (is_synced(row), mix.is_empty()) {
+            (true, _) => (*mix == "write").then(|| field(row)).flatten(),
+            (false, true) => field(row),
+            (false, false) => field(&format!("{row}.{mix}")),
+        });
+        let shape = row.split('.').next().unwrap_or(row);
+        let words = shape.parse::<Shape>().map_or(shape.to_string(), |shape| shape_words(&shape));
+        let name = if is_synced(row) { format!("{words}, flushed") } else { words };
+        GridRow { name, unit: rate_of(row).1, fields: fields.collect() }
+    };
+    let columns = grid.mixes.iter().map(|mix| mix.to_string());
+    let (columns, rows) = (columns.collect(), grid.rows.iter().map(row).collect::<Vec<_>>());
+    (!rows.is_empty()).then_some(FigureGrid { name: "transfer-grid", columns, rows })
 }
 
 /// The rates alone.
@@ -192,5 +263,52 @@ fn rank(mix: &str) -> u8 {
         Ok(Mix::SYNC) => 2,
         Ok(mix) => 3 + (100 - mix.read_percent()),
         Err(_) => u8::MAX,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{metric, nvme, result};
+
+    #[test]
+    fn a_headline_says_how_fast_it_is_in_order_and_at_random() {
+        let said = |metrics: &[(&str, f64)]| {
+            let metrics = metrics.iter().map(|(key, value)| metric(key, &[*value])).collect();
+            headline(&result(TestKind::Transfer, metrics))
+        };
+        let [large, one, deep, write] = [
+            ("transfer.seq1m_q8t1.read.mb_s", 266.4),
+            ("transfer.rnd4k_q1t1.read.iops", 80.3),
+            ("transfer.rnd4k_q32t1.read.iops", 182.0),
+            ("transfer.rnd4k_q1t1.write.iops", 292.0),
+        ];
+        assert_eq!(
+            said(&[large, one, deep, write]).unwrap(),
+            "Speed: 266 MB/s in order, 80.3 to 182 requests a second at random"
+        );
+        assert_eq!(said(&[write]).unwrap(), "Speed: 292 requests a second at random");
+        assert_eq!(said(&[]), None);
+    }
+
+    #[test]
+    fn the_grid_has_a_field_for_each_cell_and_marks_what_a_finding_is_about() {
+        let result = &nvme().tests[0];
+        let grid = figure_grid(result).unwrap();
+        let fields = grid.rows.iter().flat_map(|row| &row.fields).flatten();
+        let rates: Vec<&str> = fields.clone().map(|field| field.rate.key.as_str()).collect();
+        let cells = cells(result);
+        assert_eq!(rates.len(), cells.len(), "{rates:?}");
+        assert!(fields.clone().all(|field| field.mark().is_empty()));
+        let disk = crate::testing::hard_disk();
+        let grid = figure_grid(&disk.tests[0]).unwrap();
+        let marked = grid.rows.iter().flat_map(|row| &row.fields).flatten();
+        let marked: Vec<&GridField> = marked.filter(|field| field.finding.is_some()).collect();
+        assert!(marked.iter().all(|field| field.rate.key.contains("rnd4k_q1t1.write")));
+        assert_eq!(grid.chart().description.matches(": ").count(), rates_of(&grid));
+    }
+
+    fn rates_of(grid: &FigureGrid) -> usize {
+        grid.rows.iter().flat_map(|row| &row.fields).flatten().count()
     }
 }

@@ -96,6 +96,8 @@ fn distances_are_from_the_access_before() {
     let mut accesses = AccessScatter::default();
     accesses.add(&[timed(0, Some(1)), timed(50, Some(2_000_000)), timed(25, None)], 100);
     assert_eq!((accesses.distance, accesses.ms), (vec![0.5], vec![2.0]));
+    // The first has a place, though nothing before it; one that failed has neither.
+    assert_eq!((accesses.places, accesses.place_ms), (vec![0.0, 50.0], vec![1e-6, 2.0]));
 }
 
 #[test]

@@ -2,12 +2,15 @@
 
 use super::element::{SvgText, number};
 use super::frame::{Frame, SMALL_TYPE, TYPE, line};
-use super::moved_to;
-use super::theme::{class, mark_path};
+use super::theme::{Theme, class, mark_path};
+use super::{moved_to, pointed};
 use crate::chart::plot::{Along, Beside, Course, Ink, Layer, Plot, PlotMark, Point, YAxis};
 use crate::chart::text_box::{PlacedTexts, TextBox, line_height, pushed_apart, text_width};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
+
+/// Dots of a layer where many pictures share a page: an even sample, which the page states.
+pub const FOLDED_DOTS_MAX: usize = 300;
 
 /// Distance of a text from its point.
 const GAP: f64 = 8.0;
@@ -22,26 +25,34 @@ const APART_MIN: f64 = 1.0;
 pub struct Pen<'a> {
     plot: &'a Plot,
     frame: Frame,
+    is_pointed_at: bool,
+    dots_max: usize,
     out: &'a mut SvgText,
     placed: PlacedTexts,
 }
 
 impl<'a> Pen<'a> {
-    /// A pen for this plot.
-    pub fn new(plot: &'a Plot, frame: Frame, out: &'a mut SvgText) -> Self {
-        Self { plot, frame, out, placed: PlacedTexts::default() }
+    /// A pen for this plot. What a theme asks for besides colours: values at the marks, or few dots.
+    pub fn new(plot: &'a Plot, frame: Frame, theme: Theme, out: &'a mut SvgText) -> Self {
+        let is_pointed_at = theme == Theme::Page;
+        let dots_max = if theme == Theme::FoldedPage { FOLDED_DOTS_MAX } else { usize::MAX };
+        Self { plot, frame, is_pointed_at, dots_max, out, placed: PlacedTexts::default() }
     }
 
     /// Draws what is no text.
     pub fn draw(&mut self, layer: &Layer) {
         match layer {
             Layer::Line { points, ink, course, is_fine, axis } => {
-                let path = self.path(points, *course, *axis);
+                let (path, drawn) = self.path(points, *course, *axis);
                 if !is_fine {
                     self.keep_clear(points, *axis);
                 }
                 let class = format!("line {}{}", class(*ink), if *is_fine { " fine" } else { "" });
-                self.out.empty("path", &[("class", &class), ("d", &path)]);
+                let mut attributes = vec![("class", class), ("d", path)];
+                if self.is_pointed_at && !is_fine && !self.has_marks(*ink) {
+                    attributes.extend(pointed::values(self.plot, &drawn, *ink, *axis));
+                }
+                self.element("path", &attributes);
             }
             Layer::Dots { points, ink, axis } => self.dots(points, *ink, *axis),
             Layer::Marks { marks, ink } => marks.iter().for_each(|mark| self.mark(mark, *ink)),
@@ -67,6 +78,7 @@ impl<'a> Pen<'a> {
                     [("x1", number(left)), ("x2", number(right)), ("y1", y.clone()), ("y2", y)];
                 line(self.out, "level text", &ends);
             }
+            Layer::Span { from_to, y, ink } => self.span(*from_to, *y, *ink),
             Layer::Field { x, y, share, .. } => self.field(*x, *y, *share),
             Layer::Text { .. } => {}
         }
@@ -106,7 +118,7 @@ impl<'a> Pen<'a> {
                 Layer::Field { x, y, share, text } => {
                     let middle = ((x.0 + x.1) / 2.0, (y.0 + y.1) / 2.0);
                     let (x, y) = frame.at(middle, YAxis::Left);
-                    let class = if *share > 0.5 { "ground-text" } else { "text" };
+                    let class = if *share > 0.5 { "ground-text" } else { "in-field text" };
                     self.anchored(x, y, text, class, SMALL_TYPE, "middle");
                 }
                 _ => {}
@@ -114,8 +126,21 @@ impl<'a> Pen<'a> {
         }
     }
 
-    fn path(&self, points: &[Point], course: Course, axis: YAxis) -> String {
-        let mut path = String::new();
+    fn element(&mut self, name: &str, attributes: &[(&str, String)]) {
+        let attributes: Vec<(&str, &str)> =
+            attributes.iter().map(|(key, value)| (*key, value.as_str())).collect();
+        self.out.empty(name, &attributes);
+    }
+
+    /// Whether marks of this ink carry the values, so that the line that joins them need not.
+    fn has_marks(&self, ink: Ink) -> bool {
+        let is_of_ink = |layer: &Layer| matches!(layer, Layer::Marks { ink: it, .. } if *it == ink);
+        self.plot.layers.iter().any(is_of_ink)
+    }
+
+    /// A line, and the points of it that are not left out.
+    fn path(&self, points: &[Point], course: Course, axis: YAxis) -> (String, Vec<Point>) {
+        let (mut path, mut kept) = (String::new(), Vec::new());
         // The last point drawn of the line so far.
         let mut drawn: Option<Point> = None;
         for (i, point) in points.iter().enumerate() {
@@ -137,8 +162,9 @@ impl<'a> Pen<'a> {
                 (true, Course::Steps) => write!(path, "H{x}V{y}"),
             };
             drawn = Some(at);
+            kept.push(*point);
         }
-        path
+        (path, kept)
     }
 
     /// Keeps texts off a line: its places a few pixels apart are taken.
@@ -158,17 +184,24 @@ impl<'a> Pen<'a> {
     /// One path of many points of no length, drawn with round ends.
     fn dots(&mut self, points: &[Point], ink: Ink, axis: YAxis) {
         let mut path = String::new();
-        let mut places = BTreeSet::new();
-        for point in points.iter().filter(|point| point.0.is_finite() && point.1.is_finite()) {
+        let (mut places, mut drawn) = (BTreeSet::new(), Vec::new());
+        let every = points.len().div_ceil(self.dots_max).max(1);
+        let points = points.iter().filter(|point| point.0.is_finite() && point.1.is_finite());
+        for point in points.step_by(every) {
             let (x, y) = self.frame.at(*point, axis);
             // One on top of another is not seen.
             if !places.insert(((x / APART_MIN) as i64, (y / APART_MIN) as i64)) {
                 continue;
             }
+            drawn.push(*point);
             let _ = write!(path, "M{} {}h0", number(x), number(y));
         }
         let class = format!("line fine dots {}", class(ink));
-        self.out.empty("path", &[("class", &class), ("d", &path)]);
+        let mut attributes = vec![("class", class), ("d", path)];
+        if self.is_pointed_at {
+            attributes.extend(pointed::values(self.plot, &drawn, ink, axis));
+        }
+        self.element("path", &attributes);
     }
 
     fn mark(&mut self, mark: &PlotMark, ink: Ink) {
@@ -178,8 +211,14 @@ impl<'a> Pen<'a> {
             self.interval(mark, ink);
         }
         let class = format!("{} {}", if mark.is_filled { "fill rim" } else { "open" }, class(ink));
-        let place = moved_to(at.0, at.1);
-        self.out.empty("path", &[("class", &class), ("transform", &place), ("d", mark_path(ink))]);
+        self.placed.take(TextBox::mark(at));
+        let path = mark_path(ink).to_string();
+        let mut attributes =
+            vec![("class", class), ("transform", moved_to(at.0, at.1)), ("d", path)];
+        if self.is_pointed_at {
+            attributes.extend(pointed::mark_value(self.plot, mark.at, mark.interval, ink));
+        }
+        self.element("path", &attributes);
     }
 
     /// The interval of a mark, with an arrow where it leaves the axis.
@@ -210,6 +249,18 @@ impl<'a> Pen<'a> {
                 self.out.empty("path", &[("class", &class), ("transform", &place), ("d", path)]);
             }
         }
+    }
+
+    fn span(&mut self, (from, to): (f64, f64), y: f64, ink: Ink) {
+        let (left, right) = (self.frame.x(from), self.frame.x(to));
+        let height = number(self.frame.y(y, YAxis::Left));
+        // One drive alone is a dot.
+        let path = format!("M{} {height}H{}", number(left), number(right.max(left + 0.1)));
+        let mut attributes = vec![("class", format!("span {}", class(ink))), ("d", path)];
+        if self.is_pointed_at {
+            attributes.extend(pointed::values(self.plot, &[(from, y), (to, y)], ink, YAxis::Left));
+        }
+        self.element("path", &attributes);
     }
 
     fn field(&mut self, x: (f64, f64), y: (f64, f64), share: f64) {
@@ -274,8 +325,11 @@ impl<'a> Pen<'a> {
     }
 
     fn anchored(&mut self, x: f64, middle: f64, words: &str, class: &str, size: f64, anchor: &str) {
-        let class =
-            if class == "ground-text" { class.to_string() } else { format!("halo {class}") };
+        // What stands in a field needs no ground of its own.
+        let class = match class {
+            "ground-text" | "in-field text" => class.to_string(),
+            _ => format!("halo {class}"),
+        };
         let attributes = [
             ("class", class.as_str()),
             ("x", &number(x)),

@@ -12,8 +12,10 @@ pub enum Theme {
     Light,
     /// Light on near black.
     Dark,
-    /// Those of the page around it, whose style sheet has [`page_colours`].
+    /// Those of the page around it, whose style sheet has [`page_colours`], with values for its script.
     Page,
+    /// Those of the page around it, without values and with a sample of many dots: where many pictures share a page.
+    FoldedPage,
 }
 
 /// Number of series colours and shapes.
@@ -43,7 +45,8 @@ const SHAPES: &str = "\
     .open{stroke:currentColor;stroke-width:2}\
     .interval{stroke:currentColor;stroke-width:2.4;opacity:.5}\
     .halo{paint-order:stroke;stroke-width:4;stroke-linejoin:round}.rule{stroke:currentColor;stroke-width:1}\
-    .band{fill:currentColor;opacity:.35}.level{stroke:currentColor;stroke-width:3}";
+    .band{fill:currentColor;opacity:.35}.level{stroke:currentColor;stroke-width:3}\
+    .span{stroke:currentColor;stroke-width:7;stroke-linecap:round;opacity:.4}";
 
 /// The style sheet of a picture.
 pub fn style_sheet(theme: Theme) -> String {
@@ -64,7 +67,7 @@ pub fn style_sheet(theme: Theme) -> String {
         Theme::System => {
             format!("{SHAPES}{light}@media(prefers-color-scheme:dark){{{}}}", colours(true))
         }
-        Theme::Page => String::new(),
+        Theme::Page | Theme::FoldedPage => String::new(),
     }
 }
 
@@ -72,7 +75,9 @@ pub fn style_sheet(theme: Theme) -> String {
 pub fn page_colours() -> String {
     let [.., text, _, grid, _] = COLOURS.map(|(_, light, dark)| (light, dark));
     let page = |text: &str, grid: &str, ground: &str| {
-        format!(":root{{--grid:{grid};color:{text};background:{ground}}}")
+        format!(
+            ":root{{--grid:{grid};color:{text};background:{ground}}}.tip{{background:{ground}}}"
+        )
     };
     let light = page(text.0, grid.0, BACKGROUND.0);
     let dark = page(text.1, grid.1, BACKGROUND.1);

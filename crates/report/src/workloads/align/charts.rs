@@ -53,7 +53,7 @@ fn map(result: &TestResult) -> Option<Chart> {
         }
     }
     (!plot.layers.is_empty()).then(|| Chart {
-        name: "align-map",
+        name: "align-map".to_string(),
         title: "Time of a write by where it begins".to_string(),
         caption: "Milliseconds; the darker, the slower than the fastest of its row.".to_string(),
         description: match slowest.1 > 1.1 {

@@ -14,16 +14,67 @@ pub(super) fn charts(result: &TestResult) -> Vec<Chart> {
     let whole = curve(result, "fill.write.mb_s", "fill", "Filling the drive", "position");
     let burst =
         curve(result, "fill.burst.burst_mb_s", "fill-burst", "Written in one go", "written");
-    whole.into_iter().chain(burst).collect()
+    whole.into_iter().chain(over_time(result)).chain(burst).collect()
 }
 
-fn curve(
-    result: &TestResult,
-    key: &str,
-    name: &'static str,
-    title: &str,
-    x_word: &str,
-) -> Option<Chart> {
+/// `Filling: 12.6 MB/s, then 3.02 MB/s from 4.50 MB on`, or how long it takes; nothing where neither is known.
+pub(super) fn headline(result: &TestResult) -> Option<String> {
+    let knee = |quantity| value(result, "knee", quantity);
+    if let (Some(at), Some(before), Some(after)) =
+        (knee("knee_bytes"), knee("before_mb_s"), knee("after_mb_s"))
+    {
+        let (before, after) = (rounded(before), rounded(after));
+        return Some(format!(
+            "Filling: {before} MB/s, then {after} MB/s from {} on",
+            Bytes(at as u64)
+        ));
+    }
+    let seconds = value(result, "whole", "time_s")?;
+    Some(format!("Filling: {} for the whole drive", Secs(seconds)))
+}
+
+/// The rate of a whole fill over the time that it takes: each stretch as long as its bytes take at its rate.
+fn over_time(result: &TestResult) -> Option<Chart> {
+    let steps = staircase(result, "fill.write.mb_s");
+    let mut seconds = 0.0;
+    let mut points: Vec<Point> = Vec::new();
+    for pair in steps.windows(2) {
+        let [(from, rate), (to, _)] = [pair[0], pair[1]];
+        points.push((seconds, rate));
+        seconds += (to - from) / (rate * 1e6);
+    }
+    let last = points.last().copied().filter(|_| seconds.is_finite() && seconds > 0.0)?;
+    points.push((seconds, last.1));
+    let (unit, size) = match seconds {
+        s if s >= 7_200.0 => ("h", 3_600.0),
+        s if s >= 120.0 => ("min", 60.0),
+        _ => ("s", 1.0),
+    };
+    let half = points.iter().find(|(at, _)| *at >= seconds / 2.0).map_or(last.1, |point| point.1);
+    let points: Vec<Point> = points.iter().map(|(at, rate)| (at / size, *rate)).collect();
+    let x = PlotAxis::until(&format!("time, {unit}"), seconds / size);
+    let plot = Plot::new(x, PlotAxis::from_zero("MB/s", highest(&points)));
+    let (ink, course) = (CURVE, Course::Steps);
+    let first = points[0];
+    let plot = plot
+        .with(Layer::Line { points, ink, course, is_fine: false, axis: YAxis::Left })
+        .with_text(first, format!("{} MB/s", rounded(first.1)), ink, Beside::AboveRight)
+        .with_text(
+            (seconds / size, last.1),
+            format!("{} at the end", rounded(last.1)),
+            ink,
+            Beside::AboveLeft,
+        );
+    Some(Chart {
+        name: "fill-time".to_string(),
+        title: format!("Filling the drive takes {}", Secs(seconds)),
+        caption: "Rate of writing over time: what lies further in takes longer.".to_string(),
+        description: format!("{} MB/s after half of the time.", rounded(half)),
+        plot,
+    })
+}
+
+fn curve(result: &TestResult, key: &str, name: &str, title: &str, x_word: &str) -> Option<Chart> {
     let steps = staircase(result, key);
     let (from, to) = ends(&steps);
     if to <= from || steps.len() < 2 {
@@ -54,7 +105,7 @@ fn curve(
     let time = value(result, "whole", "time_s").map(|seconds| format!(": {}", Secs(seconds)));
     let time = time.filter(|_| name == "fill").unwrap_or_default();
     Some(Chart {
-        name,
+        name: name.to_string(),
         title: format!("{title}{time}"),
         caption: "Rate of writing, fresh data in order, from the first byte to the last."
             .to_string(),
@@ -65,4 +116,45 @@ fn curve(
         ),
         plot,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{metric, result};
+    use drivescope_model::{Series, TestKind};
+
+    #[test]
+    fn a_headline_says_where_the_rate_falls_or_how_long_it_takes() {
+        let said = |metrics: &[(&str, f64)]| {
+            let metrics = metrics.iter().map(|(key, value)| metric(key, &[*value])).collect();
+            headline(&result(TestKind::Fill, metrics))
+        };
+        let whole = ("fill.whole.time_s", 28_800.0);
+        let knee = [
+            ("fill.knee.knee_bytes", 42e9),
+            ("fill.knee.before_mb_s", 540.0),
+            ("fill.knee.after_mb_s", 80.0),
+        ];
+        assert_eq!(said(&knee).unwrap(), "Filling: 540 MB/s, then 80.0 MB/s from 42.0 GB on");
+        assert_eq!(said(&[whole]).unwrap(), "Filling: 8 h 00 min for the whole drive");
+        assert_eq!(said(&[]), None);
+    }
+
+    #[test]
+    fn a_stretch_takes_as_long_as_its_bytes_do_at_its_rate() {
+        let series = Series {
+            key: "fill.write.mb_s".into(),
+            x_unit: "bytes".into(),
+            y_unit: "MB/s".into(),
+            x: vec![0.0, 1e9, 2e9],
+            y: vec![100.0, 50.0, 50.0],
+        };
+        let result = TestResult { series: vec![series], ..result(TestKind::Fill, Vec::new()) };
+        let chart = over_time(&result).unwrap();
+        assert!(chart.title.ends_with("takes 30 s"), "{}", chart.title);
+        assert_eq!(chart.description, "50.0 MB/s after half of the time.");
+        let Some(Layer::Line { points, .. }) = chart.plot.layers.first() else { panic!("a line") };
+        assert_eq!(points[..], [(0.0, 100.0), (10.0, 50.0), (30.0, 50.0)]);
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::load;
 use crate::chart::Chart;
-use crate::chart::axis::{PlotAxis, tick_latency_us, tick_number};
+use crate::chart::axis::{AxisValues, PlotAxis, tick_number};
 use crate::chart::plot::{Along, Beside, Ink, Layer, Plot, PlotMark, Point};
 use crate::chart::tails::tails;
 use crate::terminal::{cells, find, value};
@@ -12,6 +12,9 @@ use drivescope_model::number::{latency_us, rounded};
 const QUANTITIES: [(&str, &str); 3] =
     [("lat_p50_us", "median"), ("lat_p99_us", "p99"), ("lat_max_us", "max")];
 
+/// Waiting times this near to each other are the same in practice.
+const SAME_WAIT: f64 = 0.05;
+
 pub(super) fn charts(result: &TestResult) -> Vec<Chart> {
     let cells = cells(result);
     let (loops, spans): (Vec<&str>, Vec<&str>) =
@@ -19,6 +22,15 @@ pub(super) fn charts(result: &TestResult) -> Vec<Chart> {
     let named = |cell: &&str| (format!("latency.{cell}"), name_of(result, cell));
     let tails = tails(result, "latency-tails", &spans.iter().map(named).collect::<Vec<_>>());
     by_span(result, &spans).into_iter().chain(under_load(result, &loops)).chain(tails).collect()
+}
+
+/// Spans, whose requests in flight are known.
+pub(super) fn phases(result: &TestResult) -> Vec<(String, String)> {
+    let spans =
+        cells(result).into_iter().filter(|cell| value(result, cell, "offered_iops").is_none());
+    spans
+        .map(|cell| (cell.to_string(), format!("One read at a time, {}", name_of(result, cell))))
+        .collect()
 }
 
 /// How much of the target a cell read: `first 2.00 TB`, or its own name where that is not known.
@@ -43,7 +55,7 @@ fn by_span(result: &TestResult, spans: &[&str]) -> Option<Chart> {
     let (medians, slowest) = (all("lat_p50_us"), all("lat_max_us"));
     let (first, last) = (*medians.first()?, *medians.last()?);
     let slowest = slowest.iter().copied().fold(0.0, f64::max);
-    let x = PlotAxis::from_zero("ms per 4 KiB read, one at a time", slowest / 1e3);
+    let x = PlotAxis::from_zero("one 4 KiB read at a time, ms", slowest / 1e3);
     let names: Vec<String> = measured.iter().map(|cell| name_of(result, cell)).collect();
     let mut plot = Plot::new(x, PlotAxis::rows("", &names));
     for (row, cell) in measured.iter().enumerate() {
@@ -63,8 +75,8 @@ fn by_span(result: &TestResult, spans: &[&str]) -> Option<Chart> {
         );
     }
     Some(Chart {
-        name: "latency-span",
-        title: "Access time by span".to_string(),
+        name: "latency-span".to_string(),
+        title: span_heading(first, last),
         caption: "Filled: median; open: 99th percentile, then the slowest of all.".to_string(),
         description: format!(
             "Median {} over the largest span, {} over the smallest.",
@@ -73,6 +85,21 @@ fn by_span(result: &TestResult, spans: &[&str]) -> Option<Chart> {
         ),
         plot,
     })
+}
+
+/// What staying in a small part of the target gains, as a heading.
+fn span_heading(widest_us: f64, smallest_us: f64) -> String {
+    match smallest_us / widest_us {
+        share if share < 1.0 - SAME_WAIT => format!(
+            "Access time by span: {} anywhere, {} in a small part",
+            latency_us(widest_us),
+            latency_us(smallest_us)
+        ),
+        share if share > 1.0 + SAME_WAIT => {
+            "Access time by span: longer in a small part".to_string()
+        }
+        _ => format!("Access time by span: {} everywhere", latency_us(widest_us)),
+    }
 }
 
 /// Latencies by the rate that was asked for.
@@ -101,7 +128,7 @@ fn under_load(result: &TestResult, loops: &[&str]) -> Option<Chart> {
     }
     let end = most.max(limit.unwrap_or(0.0) * 1.1) * 1.02;
     let x = PlotAxis::until("random reads per second asked for", end);
-    let mut plot = Plot::new(x, PlotAxis::log("latency", fastest, slowest, tick_latency_us));
+    let mut plot = Plot::new(x, PlotAxis::log("latency", fastest, slowest, AxisValues::LatencyUs));
     if let Some(limit) = limit {
         let text = format!("limit: {}/s", tick_number(limit));
         plot = plot.with(Layer::Band { from_to: (limit.min(end), end), text });
@@ -111,12 +138,13 @@ fn under_load(result: &TestResult, loops: &[&str]) -> Option<Chart> {
         let points: Vec<Point> = marks.iter().map(|mark| mark.at).collect();
         let Some(last) = points.last().copied() else { continue };
         let text = format!("{word} {}", latency_us(last.1));
-        plot = plot.with_line(points, ink).with(Layer::Marks { marks: marks.clone(), ink });
+        plot = plot.named(ink, *word).with_line(points, ink);
+        plot = plot.with(Layer::Marks { marks: marks.clone(), ink });
         plot = plot.with_text(last, text, ink, Beside::LineEnd);
     }
     let (least_rate, most_rate) = (curves[0].1[0].at, curves[0].1[curves[0].1.len() - 1].at);
     Some(Chart {
-        name: "latency-load",
+        name: "latency-load".to_string(),
         title: "Latency under load".to_string(),
         caption:
             "Requests arrive at random, and waiting in the queue counts. Bars: 95 % intervals; shaded: more than one by one."
@@ -134,4 +162,20 @@ fn under_load(result: &TestResult, loops: &[&str]) -> Option<Chart> {
 
 fn mark(at: Point, interval: (f64, f64), is_filled: bool) -> PlotMark {
     PlotMark { at, interval, interval_along: Along::X, is_filled }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_heading_says_what_a_small_part_gains() {
+        for (smallest, heading) in [
+            (6_330.0, "Access time by span: 12.1 ms anywhere, 6.33 ms in a small part"),
+            (12_000.0, "Access time by span: 12.1 ms everywhere"),
+            (14_000.0, "Access time by span: longer in a small part"),
+        ] {
+            assert_eq!(span_heading(12_100.0, smallest), heading);
+        }
+    }
 }

@@ -2,11 +2,12 @@
 
 use super::by_distance;
 use crate::chart::axis::PlotAxis;
-use crate::chart::plot::{Beside, Ink, Layer, Plot, Point, YAxis};
+use crate::chart::plot::{Beside, Course, Ink, Layer, Plot, Point, YAxis};
 use crate::chart::{Chart, highest, points_of, unit_of};
 use crate::terminal::value;
 use drivescope_model::TestResult;
-use drivescope_model::number::{one_decimal, rounded};
+use drivescope_model::number::{one_decimal, rounded, whole};
+use drivescope_stats::zones::{ZONE_DROP_MIN, zones};
 
 const READ: Ink = Ink::Series(0);
 const ACCESS: Ink = Ink::Series(1);
@@ -35,14 +36,15 @@ fn position(result: &TestResult) -> Option<Chart> {
         let (y, right) = PlotAxis::twins(("MB/s", highest_rate), ("ms", highest(&accesses)));
         let points = scaled(&accesses);
         let dots = Layer::Dots { points, ink: ACCESS, axis: YAxis::Right };
-        Plot { right: Some(right), ..Plot::new(x, y) }.with(dots)
+        Plot { right: Some(right), ..Plot::new(x, y) }.named(ACCESS, "access").with(dots)
     };
     for (points, ink, verb) in [(&read, READ, "read"), (&written, WRITE, "written")] {
         let points = scaled(points);
         let (Some(from), Some(to)) = (points.first().copied(), points.last().copied()) else {
             continue;
         };
-        plot = plot
+        plot = with_zones(plot, &points)
+            .named(ink, verb)
             .with_line(points, ink)
             .with_text(
                 from,
@@ -53,12 +55,26 @@ fn position(result: &TestResult) -> Option<Chart> {
             .with_text(to, format!("{} at the end, {verb}", rounded(to.1)), ink, Beside::AboveLeft);
     }
     let (start, last) = (first[0].1, first[first.len() - 1].1);
-    let dots = if accesses.is_empty() { "" } else { " Dots: single 4 KiB reads, right scale." };
+    let dots = match accesses.iter().map(|(_, ms)| *ms).reduce(f64::min) {
+        Some(fastest) => format!(
+            " Dots: {} single reads, {} to {} ms, right scale.",
+            whole(accesses.len() as u64),
+            rounded(fastest),
+            rounded(highest(&accesses))
+        ),
+        None => String::new(),
+    };
+    let zones = match zone_steps(first).len() {
+        steps if steps < 3 => String::new(),
+        steps => format!(" Fine steps: {} zones.", steps - 1),
+    };
+    let title =
+        if accesses.is_empty() { "Rate by position" } else { "Rate and access time by position" };
     Some(Chart {
-        name: "surface-position",
-        title: heading(result, start, last),
+        name: "surface-position".to_string(),
+        title: title.to_string(),
         caption: format!(
-            "Line: sequential rate at {} places, median of the rounds.{dots}",
+            "Line: sequential rate at {} places, median of the rounds.{zones}{dots}",
             first.len()
         ),
         description: format!(
@@ -68,6 +84,33 @@ fn position(result: &TestResult) -> Option<Chart> {
         ),
         plot,
     })
+}
+
+/// What the rates at both ends come to; nothing where none were measured.
+pub(super) fn headline(result: &TestResult) -> Option<String> {
+    let read = points_of(result, "surface.read.mb_s");
+    let curve = if read.is_empty() { points_of(result, "surface.write.mb_s") } else { read };
+    Some(heading(result, curve.first()?.1, curve.last()?.1))
+}
+
+/// The zones of a disk behind its curve, where it has any.
+fn with_zones(plot: Plot, points: &[Point]) -> Plot {
+    let steps = zone_steps(points);
+    if steps.len() < 3 {
+        return plot;
+    }
+    let (ink, course) = (Ink::Muted, Course::Steps);
+    plot.with(Layer::Line { points: steps, ink, course, is_fine: true, axis: YAxis::Left })
+}
+
+/// Where each zone begins, and its rate; at last the end of the last one.
+fn zone_steps(points: &[Point]) -> Vec<Point> {
+    let rates: Vec<f64> = points.iter().map(|(_, rate)| *rate).collect();
+    let Some(found) = zones(&rates, ZONE_DROP_MIN) else { return Vec::new() };
+    let mut steps: Vec<Point> =
+        found.iter().map(|zone| (points[zone.start].0, zone.mean)).collect();
+    steps.extend(points.last().zip(found.last()).map(|(last, zone)| (last.0, zone.mean)));
+    steps
 }
 
 /// What follows from the rates at both ends.
@@ -110,7 +153,7 @@ fn distance(result: &TestResult) -> Option<Chart> {
         );
     }
     Some(Chart {
-        name: "surface-distance",
+        name: "surface-distance".to_string(),
         title: "Access time by distance".to_string(),
         caption: format!(
             "Single 4 KiB reads anywhere, {} of them. Bars: medians, ms.",
@@ -123,4 +166,39 @@ fn distance(result: &TestResult) -> Option<Chart> {
         ),
         plot,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::hard_disk_surface;
+
+    #[test]
+    fn a_headline_says_what_is_left_at_the_end() {
+        let disk = hard_disk_surface();
+        assert_eq!(
+            headline(&disk).unwrap(),
+            "Over the drive: 45 % of the speed is left at the end"
+        );
+        for (start, end, said) in [
+            (100.0, 99.0, "Over the drive: the same speed everywhere"),
+            (100.0, 120.0, "Over the drive: faster at the end"),
+            (0.0, 0.0, "Over the drive"),
+        ] {
+            let bare = TestResult { metrics: Vec::new(), ..disk.clone() };
+            assert_eq!(heading(&bare, start, end), said);
+        }
+        assert_eq!(headline(&TestResult { series: Vec::new(), ..disk }), None);
+    }
+
+    #[test]
+    fn zones_are_found_where_the_rate_falls_in_steps() {
+        let rate = |i: usize| [200.0, 170.0, 130.0][i / 20] * (1.0 + 0.001 * (i * 7 % 5) as f64);
+        let points: Vec<Point> = (0..60).map(|i| (i as f64, rate(i))).collect();
+        let steps = zone_steps(&points);
+        let starts: Vec<f64> = steps.iter().map(|(at, _)| *at).collect();
+        assert_eq!(starts, [0.0, 20.0, 40.0, 59.0]);
+        assert_eq!(zone_steps(&points[..20]).len(), 2);
+        assert!(zone_steps(&[]).is_empty());
+    }
 }

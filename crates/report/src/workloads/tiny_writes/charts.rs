@@ -2,7 +2,7 @@
 
 use super::is_drives_own;
 use crate::chart::Chart;
-use crate::chart::axis::{PlotAxis, tick_number};
+use crate::chart::axis::{AxisValues, PlotAxis};
 use crate::chart::over_time::worst_fall;
 use crate::chart::plot::{Along, Beside, Ink, Layer, Plot, PlotMark};
 use crate::terminal::{cells, find};
@@ -36,7 +36,7 @@ fn beside(result: &TestResult) -> Option<Chart> {
     let (least, most) = (all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max));
     let first = of("iops").next()?;
     let names: Vec<String> = rows.iter().map(|cell| (*cell).to_string()).collect();
-    let x = PlotAxis::log("requests per second", least, most, tick_number);
+    let x = PlotAxis::log("requests per second", least, most, AxisValues::Number);
     let mut plot = Plot::new(x, PlotAxis::rows("", &names));
     for (quantity, ink, is_filled, word) in [
         ("drive_iops", DRIVE, true, "drive"),
@@ -56,10 +56,11 @@ fn beside(result: &TestResult) -> Option<Chart> {
             };
             plot = plot.with_text(mark.at, name, ink, Beside::AboveRight);
         }
+        plot = plot.named(ink, if ink == DRIVE { "drive" } else { "program" });
         plot = plot.with(Layer::Marks { marks, ink });
     }
     Some(Chart {
-        name: "tiny-writes",
+        name: "tiny-writes".to_string(),
         title: "Small requests through the page cache".to_string(),
         caption:
             "What a program sees, what is left once it flushes, and what the drive does unaided. \

@@ -1,7 +1,7 @@
 //! Pictures of transfers: rates by depth, slow requests, and a rate that falls over time.
 
 use crate::chart::Chart;
-use crate::chart::axis::{PlotAxis, tick_number};
+use crate::chart::axis::{AxisValues, PlotAxis, tick_number};
 use crate::chart::over_time::worst_fall;
 use crate::chart::plain_words::{cell_label, cell_words};
 use crate::chart::plot::{Along, Beside, Ink, Layer, Plot, PlotMark, Point};
@@ -11,6 +11,8 @@ use drivescope_model::cell::Order;
 use drivescope_model::number::rounded;
 use drivescope_model::{Bytes, Cell, TestResult};
 
+/// A gain of less than this is none in practice.
+const WORTH_NAMING: f64 = 1.1;
 /// Depths that make a sweep.
 const DEPTHS_MIN: usize = 3;
 
@@ -29,6 +31,29 @@ pub(super) fn charts(result: &TestResult) -> Vec<Chart> {
     depths(result, &cells).into_iter().chain(tails).chain(fall).collect()
 }
 
+/// Every cell, those that people ask for first before the others.
+pub(super) fn phases(result: &TestResult) -> Vec<(String, String)> {
+    let cells = cells(result).into_iter().filter_map(|name| Some((name, name.parse().ok()?)));
+    let mut cells: Vec<(&str, Cell)> = cells.collect();
+    cells.sort_by_key(|(_, cell)| !is_typical(cell));
+    cells.into_iter().map(|(name, cell)| (name.to_string(), cell_words(&cell))).collect()
+}
+
+/// What a deeper queue gains, as a heading.
+fn depth_heading(what: &str, (shallow, slow): Point, (deep, fast): Point) -> String {
+    let gain = fast / slow;
+    match gain {
+        gain if gain >= WORTH_NAMING => format!(
+            "{} {what}s in flight do {} times as many as {}",
+            tick_number(deep),
+            rounded(gain),
+            tick_number(shallow)
+        ),
+        gain if gain <= 1.0 / WORTH_NAMING => format!("More {what}s in flight are slower"),
+        _ => format!("More {what}s in flight gain nothing"),
+    }
+}
+
 /// Whether a cell is one of those that people ask for first: 4 KiB at depth 1 and 32, and 1 MiB, of one thread.
 fn is_typical(cell: &Cell) -> bool {
     let shape = cell.shape;
@@ -40,7 +65,7 @@ fn is_typical(cell: &Cell) -> bool {
 
 /// Random 4 KiB requests per second by depth, where there are several depths.
 fn depths(result: &TestResult, cells: &[Cell]) -> Option<Chart> {
-    let mut plot: Option<Plot> = None;
+    let (mut plot, mut title): (Option<Plot>, Option<String>) = (None, None);
     let mut said = Vec::new();
     let sweeps: Vec<(&str, Vec<PlotMark>)> = [(100, "read"), (0, "write")]
         .into_iter()
@@ -58,14 +83,16 @@ fn depths(result: &TestResult, cells: &[Cell]) -> Option<Chart> {
         let points: Vec<Point> = marks.iter().map(|mark| mark.at).collect();
         let (first, last) = (points[0], points[points.len() - 1]);
         let axes = || {
-            let mut x = PlotAxis::log("requests in flight", shallow, deep, tick_number);
+            let mut x = PlotAxis::log("requests in flight", shallow, deep, AxisValues::Number);
             x.ticks = all_depths(all());
-            Plot::new(x, PlotAxis::log("requests per second", slow, fast, tick_number))
+            Plot::new(x, PlotAxis::log("requests per second", slow, fast, AxisValues::Number))
         };
         let drawn = plot.take().unwrap_or_else(axes);
         let marks = marks.clone();
+        title.get_or_insert_with(|| depth_heading(word, first, last));
         let text = format!("{word}, {}", rounded(last.1));
-        let drawn = drawn.with_line(points, ink).with(Layer::Marks { marks, ink });
+        let drawn =
+            drawn.named(ink, *word).with_line(points, ink).with(Layer::Marks { marks, ink });
         plot = Some(drawn.with_text(last, text, ink, Beside::LineEnd));
         said.push(format!(
             "{word}: {} at depth {} to {} at depth {}",
@@ -76,9 +103,9 @@ fn depths(result: &TestResult, cells: &[Cell]) -> Option<Chart> {
         ));
     }
     Some(Chart {
-        name: "transfer-depth",
-        title: "Random 4 KiB requests by depth".to_string(),
-        caption: "Median of the rounds with its 95 % interval. Both scales logarithmic."
+        name: "transfer-depth".to_string(),
+        title: title?,
+        caption: "Random 4 KiB by depth: median of the rounds with its 95 % interval. Both scales logarithmic."
             .to_string(),
         description: said.join("; "),
         plot: plot?,
@@ -108,4 +135,20 @@ fn all_depths<'a>(marks: impl Iterator<Item = &'a PlotMark>) -> Vec<crate::chart
     depths.dedup();
     let tick = |at: f64| crate::chart::axis::Tick { at, text: tick_number(at) };
     depths.into_iter().map(tick).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_heading_says_what_a_deeper_queue_gains() {
+        for (deep, heading) in [
+            (182.0, "32 reads in flight do 2.27 times as many as 1"),
+            (82.0, "More reads in flight gain nothing"),
+            (60.0, "More reads in flight are slower"),
+        ] {
+            assert_eq!(depth_heading("read", (1.0, 80.3), (32.0, deep)), heading);
+        }
+    }
 }

@@ -1,0 +1,116 @@
+//! A drive's metrics over its runs.
+
+use super::{DriveHistory, MetricHistory};
+use crate::chart::axis::PlotAxis;
+use crate::chart::plot::{Along, Beside, Ink, Layer, Plot, PlotMark, Point};
+use crate::chart::{Chart, highest};
+use crate::text::change_sentence;
+use drivescope_model::number::rounded;
+
+const VALUE: Ink = Ink::Series(0);
+/// Runs within less than this are told apart by the hour.
+const DAYS_MIN: f64 = 2.0;
+/// From here on a latency in microseconds is drawn in milliseconds.
+const MS_FROM_US: f64 = 1_000.0;
+
+/// A chart for each row of a history: every run a mark, with the change where one is shown.
+pub fn history_charts(history: &DriveHistory) -> Vec<Chart> {
+    let days = days(history);
+    history.rows.iter().filter_map(|row| chart(history, row, days.as_deref()?)).collect()
+}
+
+/// When each run began, in days since the first.
+fn days(history: &DriveHistory) -> Option<Vec<f64>> {
+    let starts = history.runs.iter().map(|run| run.started_at.parse::<jiff::Timestamp>().ok());
+    let starts: Vec<f64> =
+        starts.map(|start| Some(start?.as_second() as f64 / 86_400.0)).collect::<Option<_>>()?;
+    let first = *starts.first()?;
+    Some(starts.into_iter().map(|start| start - first).collect())
+}
+
+fn chart(history: &DriveHistory, row: &MetricHistory, days: &[f64]) -> Option<Chart> {
+    let since = history.runs.first()?.started_at.get(..10)?;
+    let end = days.last().copied().filter(|end| *end > 0.0)?;
+    let (unit, length) = if end < DAYS_MIN { ("hours", 24.0) } else { ("days", 1.0) };
+    let most = row.values.iter().map(|(_, value)| *value).fold(0.0, f64::max);
+    let (y_unit, size) = match row.unit.as_str() {
+        "us" if most >= MS_FROM_US => ("ms", 1e3),
+        "us" => ("µs", 1.0),
+        "1/s" => ("per second", 1.0),
+        other => (other, 1.0),
+    };
+    let place = |(run, value): &(usize, f64)| (days[*run] * length, value / size);
+    let points: Vec<Point> = row.values.iter().map(place).collect();
+    let (first, last) = (*points.first()?, *points.last()?);
+    let x = PlotAxis::until(&format!("{unit} since {since}"), end * length);
+    let mut plot = Plot::new(x, PlotAxis::from_zero(y_unit, highest(&points)));
+    if let Some(change) = row.change.filter(|change| change.per_month.is_none()) {
+        let word = if change.times < 1.0 { "worse" } else { "better" };
+        let text = format!("{word} from here on");
+        plot = plot.with(Layer::Rule { x: days[change.since] * length, text });
+    }
+    let mark = |at: &Point| PlotMark {
+        at: *at,
+        interval: (at.1, at.1),
+        interval_along: Along::Y,
+        is_filled: true,
+    };
+    let marks = points.iter().map(mark).collect();
+    let plot = plot
+        .with_line(points.clone(), VALUE)
+        .with(Layer::Marks { marks, ink: VALUE })
+        .with_text(first, rounded(first.1), VALUE, Beside::AboveRight)
+        .with_text(last, rounded(last.1), VALUE, Beside::AboveLeft);
+    let caption = match &row.change {
+        Some(change) => change_sentence(history, row, change),
+        None => "No change shown.".to_string(),
+    };
+    let letters =
+        row.what.chars().filter(|letter| letter.is_ascii_alphanumeric() || *letter == ' ');
+    Some(Chart {
+        name: format!("history-{}", letters.collect::<String>().replace(' ', "-")),
+        title: format!("{}: {} {y_unit}", row.what, rounded(last.1)),
+        caption,
+        description: format!(
+            "From {} to {} {y_unit} over {} runs.",
+            rounded(first.1),
+            rounded(last.1),
+            points.len()
+        ),
+        plot,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::history::tests::weekly;
+    use crate::history::{DriveHistory, history};
+
+    fn of(values: &[(f64, f64)]) -> DriveHistory {
+        history(weekly(values), "d".into())
+    }
+
+    #[test]
+    fn a_change_stands_in_the_picture_and_below_it() {
+        let wave = |i: usize| 1.0 + 0.004 * ((i * 7 % 5) as f64 - 2.0);
+        let level = |i: usize| if i < 6 { 1.0 } else { 0.8 };
+        let values: Vec<(f64, f64)> =
+            (0..12).map(|i| (100.0 * wave(i) * level(i), 9_000.0 * wave(i + 1))).collect();
+        let charts = history_charts(&of(&values));
+        let [rate, slow] = &charts[..] else { panic!("{charts:?}") };
+        assert!(rate.caption.contains("worse since 2026-02-16"), "{}", rate.caption);
+        assert!(
+            rate.plot.layers.iter().any(|it| matches!(it, Layer::Rule { x, .. } if *x == 42.0))
+        );
+        assert_eq!((slow.caption.as_str(), slow.plot.y.title.as_str()), ("No change shown.", "ms"));
+        assert!(
+            rate.plot.x.title == "days since 2026-01-05" && rate.name == "history-reads-in-order"
+        );
+    }
+
+    #[test]
+    fn runs_that_began_at_once_have_no_axis() {
+        assert!(history_charts(&of(&[(100.0, 900.0)])).is_empty());
+    }
+}

@@ -1,0 +1,79 @@
+//! Rates by shape and direction as a table: the median large, its interval below it, latencies beside it.
+
+use crate::figure_grid::{FigureGrid, GridField};
+use drivescope_model::number::{latency_us, rounded};
+use maud::{Markup, html};
+
+/// An interval whose ends differ by less than this share of the value is said in one word.
+const NARROW: f64 = 0.01;
+
+/// The table, with a note that explains the marks in it.
+pub fn table(grid: &FigureGrid) -> Markup {
+    let marked: Vec<&GridField> = grid
+        .rows
+        .iter()
+        .flat_map(|row| &row.fields)
+        .flatten()
+        .filter(|field| !field.mark().is_empty())
+        .collect();
+    let mut findings: Vec<&str> = marked.iter().filter_map(|it| it.finding.as_deref()).collect();
+    findings.sort_unstable();
+    findings.dedup();
+    html! {
+        p.small { "Median of the rounds, below it the 95 % interval. Latency: median, below it the 99th percentile." }
+        div.scroll tabindex="0" role="region" aria-label="Rates by shape and direction" {
+            table.rates {
+                thead { tr {
+                    th scope="col" { "Q: requests in flight" }
+                    th scope="col" { "unit" }
+                    @for column in &grid.columns {
+                        th.number scope="col" { (column) }
+                        th.number scope="col" { "latency" }
+                    }
+                } }
+                tbody { @for row in &grid.rows { tr {
+                    th scope="row" { (row.name) }
+                    td { (row.unit) }
+                    @for field in &row.fields { (fields(field.as_ref())) }
+                } } }
+            }
+        }
+        @if !findings.is_empty() { p.small { "* see " (findings.join(", ")) " above" } }
+    }
+}
+
+/// Rate and latency of a direction.
+fn fields(field: Option<&GridField>) -> Markup {
+    let Some(field) = field else { return html! { td.number { "–" } td.number { "–" } } };
+    let metric = field.rate;
+    let [median, slow] = field.latencies_us;
+    html! {
+        td.number {
+            strong { (rounded(metric.value)) (field.mark()) }
+            @if metric.rounds.len() > 1 { span.small { (interval(metric.value, metric.low, metric.high)) } }
+        }
+        td.number {
+            (median.map_or("–".to_string(), latency_us))
+            @if let Some(slow) = slow { span.small { (latency_us(slow)) } }
+        }
+    }
+}
+
+/// `262–270`, or `± < 0.5 %`.
+fn interval(value: f64, low: f64, high: f64) -> String {
+    match (high - low) / value {
+        width if width < NARROW => "± < 0.5 %".to_string(),
+        _ => format!("{}–{}", rounded(low), rounded(high)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_narrow_interval_is_said_in_a_word() {
+        assert_eq!(interval(266.0, 265.5, 266.4), "± < 0.5 %");
+        assert_eq!(interval(182.0, 173.0, 189.0), "173–189");
+    }
+}

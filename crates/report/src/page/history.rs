@@ -1,0 +1,94 @@
+//! One drive over all its runs as a page: what got worse, a picture of each metric, and the runs.
+
+use super::{figure, whole};
+use crate::history::{DriveHistory, history_charts};
+use crate::text::history_sentences;
+use drivescope_model::Bytes;
+use maud::{Markup, html};
+
+/// The page of a history.
+pub fn history_page(history: &DriveHistory) -> String {
+    let size = history.capacity_bytes.map(|bytes| format!(", {}", Bytes(bytes)));
+    let charts = history_charts(history);
+    let body = html! {
+        header {
+            p.small { "drivescope history · " (history.runs.len()) " runs" }
+            h1 { (history.drive) (size.unwrap_or_default()) }
+            @for sentence in history_sentences(history) { p.answer { (sentence) } }
+        }
+        @if !charts.is_empty() {
+            section {
+                h2 { "Over time" }
+                div.charts { @for chart in &charts { (figure(chart)) } }
+            }
+        }
+        (runs(history))
+        (method(history))
+    };
+    whole(&history.drive, &body)
+}
+
+/// A line for each run, with what is new in it.
+fn runs(history: &DriveHistory) -> Markup {
+    html! {
+        section {
+            h2 { "Runs" }
+            div.scroll tabindex="0" role="region" aria-label="Runs" {
+                table {
+                    thead { tr {
+                        @for head in ["run", "began", "suite", "label", "new since the run before"] {
+                            th scope="col" { (head) }
+                        }
+                    } }
+                    tbody { @for run in &history.runs { tr {
+                        th scope="row" { (run.id) }
+                        td { (run.started_at) }
+                        td { (run.suite) }
+                        td { (run.label.as_deref().unwrap_or_default()) }
+                        td { (run.news.join(", ")) }
+                    } } }
+                }
+            }
+        }
+    }
+}
+
+fn method(history: &DriveHistory) -> Markup {
+    html! {
+        section {
+            h2 { "How it was compared" }
+            p {
+                "Only runs with the options of the newest are compared. A change is one level before and another since, or \
+                 a steady way where a line explains more. Times: how many times as fast since, above 1 is better, for \
+                 latencies too. A false change among all rows has a probability of at most 5 %."
+            }
+            @if !history.left_out.is_empty() {
+                details {
+                    summary { (history.left_out.len()) " runs left out" }
+                    ul { @for (id, why) in &history.left_out { li { (id) ": " (why) } } }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::history::history;
+    use crate::history::tests::weekly;
+
+    #[test]
+    fn a_history_is_whole_and_names_are_text() {
+        let values = [(100.0, 900.0), (101.0, 905.0), (99.0, 895.0), (100.0, 900.0)];
+        let mut runs = weekly(&values);
+        runs[2].label = Some("<b>bold</b>".to_string());
+        runs[0].tests.clear();
+        let page = history_page(&history(runs, "<i>d</i>".into()));
+        for part in ["&lt;i&gt;d", "&lt;b&gt;bold", "history · 3 runs", "<svg", "1 runs left out"]
+        {
+            assert!(page.contains(part), "{part}");
+        }
+        assert!(!page.contains("<b>bold") && page.matches("<script").count() == 1);
+    }
+}

@@ -1,0 +1,41 @@
+(()=>{"use strict";
+const all=(e,s)=>[...e.querySelectorAll(s)],tip=document.createElement("output");
+tip.className="tip";tip.hidden=true;document.querySelector("main").append(tip);
+const ring=document.createElementNS("http://www.w3.org/2000/svg","circle");
+ring.setAttribute("r",6);ring.setAttribute("class","line text");
+let at;
+const axis=t=>{if(!t)return;const[k,u,f,e,a,b,...w]=t.split(" "),i=k=="log"?Math.log:v=>+v;
+return{u,t:w.join(" "),p:v=>+a+(b-a)*(i(v)-i(f))/(i(e)-i(f))}};
+const num=s=>{const d=(String(s).split(".")[1]||"").length;
+return(+s).toLocaleString("en",{minimumFractionDigits:d,maximumFractionDigits:d})};
+const us=v=>{const[d,u]=v<999.5?[1,"\u00b5s"]:v<999500?[1e3,"ms"]:[1e6,"s"];return(v/d).toPrecision(3)+" "+u};
+const val=(a,s)=>a.u=="us"?us(+s):a.u=="share"?s<1?"1 in "+num(Math.round(1/s)):"all":num(s);
+const text=(a,s)=>{if(a.u=="name")return a.t.split("|")[+s]||"";const i=a.t.lastIndexOf(", ");
+return a.u=="us"?a.t+" "+val(a,s):i<0?val(a,s)+" "+a.t:a.t.slice(0,i)+" "+val(a,s)+" "+a.t.slice(i+2)};
+const marks=s=>s.marks||(s.marks=all(s,"[data-p]").flatMap((e,n)=>{
+const X=axis(s.dataset.x),Y=axis(e.dataset.a?s.dataset.r:s.dataset.y);
+return e.dataset.p.split(",").map(q=>{const[x,y,l,h]=q.split(" "),v=Y.u=="name"?X:Y;
+return{n,x:X.p(x),y:Y.p(y),t:(e.dataset.n?e.dataset.n+": ":"")+text(Y,y)+" \u00b7 "+text(X,x)+
+(h?" (95 %: "+val(v,l)+" to "+val(v,h)+")":"")}})}));
+const hide=()=>{tip.hidden=true;ring.remove();at=null};
+const show=(s,m)=>{at=m;tip.textContent=m.t;tip.hidden=false;s.append(ring);
+ring.setAttribute("cx",m.x);ring.setAttribute("cy",m.y);
+const r=s.getBoundingClientRect(),z=r.width/s.viewBox.baseVal.width;
+tip.style.left=Math.max(4,Math.min(r.left+m.x*z+12,innerWidth-tip.offsetWidth-8))+scrollX+"px";
+tip.style.top=Math.max(4,r.top+m.y*z-tip.offsetHeight-10)+scrollY+"px"};
+const near=(l,x,y)=>l.reduce((b,m)=>{const d=Math.hypot(m.x-x,m.y-y);return d<b[0]?[d,m]:b},[1e9]);
+const chart=e=>e.target.closest&&e.target.closest("svg[data-x]");
+addEventListener("pointermove",e=>{const s=chart(e);if(!s){if(at&&!chart({target:document.activeElement}))hide();return}
+const r=s.getBoundingClientRect(),z=s.viewBox.baseVal.width/r.width;
+const[d,m]=near(marks(s),(e.clientX-r.left)*z,(e.clientY-r.top)*z);d<60?show(s,m):hide()});
+addEventListener("keydown",e=>{const s=chart(e),l=s&&marks(s);if(!l||!l.length)return;
+const i=l.indexOf(at),k={ArrowRight:1,ArrowLeft:-1}[e.key],v={ArrowUp:-1,ArrowDown:1}[e.key];let m;
+if(k)m=l[Math.max(0,Math.min(l.length-1,i+k))];
+else if(v)m=i<0?l[0]:near(l.filter(q=>q.n==l[i].n+v),l[i].x,l[i].y)[1];
+else if(e.key=="Escape"){hide();return}else return;
+e.preventDefault();if(m)show(s,m)});
+addEventListener("focusout",hide);
+all(document,"svg[data-x]").forEach(s=>s.tabIndex=0);
+addEventListener("beforeprint",()=>all(document,"details:not([open])").forEach(d=>d.open=d.printed=true));
+addEventListener("afterprint",()=>all(document,"details").forEach(d=>{if(d.printed)d.open=d.printed=false}));
+})();

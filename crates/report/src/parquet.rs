@@ -1,0 +1,199 @@
+//! The figures of runs as Parquet: a row for each metric, with its rounds as a list.
+
+use bytes_of::{optional_texts, texts};
+use drivescope_model::{Metric, Run, TestResult};
+use parquet::basic::Compression;
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int64Type};
+use parquet::errors::Result;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::parser::parse_message_type;
+use std::sync::Arc;
+
+/// Columns in the order in which they are written.
+const SCHEMA: &str = "
+    message drivescope {
+        required binary run (UTF8);
+        required int64 started_at (TIMESTAMP(MICROS, true));
+        optional binary label (UTF8);
+        required binary suite (UTF8);
+        required binary target (UTF8);
+        optional binary drive (UTF8);
+        optional int64 capacity_bytes;
+        required boolean simulated;
+        required binary test (UTF8);
+        required binary metric (UTF8);
+        required double value;
+        required double low;
+        required double high;
+        required binary unit (UTF8);
+        required boolean valid;
+        required group rounds (LIST) { repeated group list { required double element; } }
+    }";
+
+/// A metric with where it comes from.
+struct MetricRow<'r> {
+    run: &'r Run,
+    result: &'r TestResult,
+    metric: &'r Metric,
+}
+
+/// Every metric of every test of the runs as a Parquet file, compressed with Snappy.
+///
+/// `Err`: a run whose start is no time, which no run of this program has.
+pub fn metrics_parquet(runs: &[Run]) -> std::result::Result<Vec<u8>, String> {
+    let rows: Vec<MetricRow> = runs.iter().flat_map(rows_of).collect();
+    let starts =
+        rows.iter().map(|row| started_us(row.run)).collect::<std::result::Result<_, _>>()?;
+    write(&rows, starts).map_err(|error| error.to_string())
+}
+
+fn rows_of(run: &Run) -> impl Iterator<Item = MetricRow<'_>> {
+    let metrics = run.tests.iter().flat_map(|it| it.metrics.iter().map(move |metric| (it, metric)));
+    metrics.map(move |(result, metric)| MetricRow { run, result, metric })
+}
+
+/// When a run began, in microseconds since 1970.
+fn started_us(run: &Run) -> std::result::Result<i64, String> {
+    let start: jiff::Timestamp = run
+        .started_at
+        .parse()
+        .map_err(|_| format!("run {} began at '{}', which is no time", run.id, run.started_at))?;
+    Ok(start.as_microsecond())
+}
+
+fn write(rows: &[MetricRow], starts: Vec<i64>) -> Result<Vec<u8>> {
+    let schema = Arc::new(parse_message_type(SCHEMA)?);
+    let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
+    let mut file = SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties))?;
+    let mut group = file.next_row_group()?;
+    let text = |of: for<'m> fn(&'m MetricRow<'m>) -> &'m str| texts(rows.iter().map(of));
+    let number = |of: fn(&MetricRow) -> f64| rows.iter().map(of).collect::<Vec<f64>>();
+    let flag = |of: fn(&MetricRow) -> bool| rows.iter().map(of).collect::<Vec<bool>>();
+    let model = |row: &MetricRow| row.run.drive.as_ref()?.model.clone();
+    let capacity = |row: &MetricRow| Some(row.run.drive.as_ref()?.capacity_bytes as i64);
+    column::<ByteArrayType>(&mut group, &text(|row| &row.run.id), None)?;
+    column::<Int64Type>(&mut group, &starts, None)?;
+    let labels = rows.iter().map(|row| row.run.label.clone());
+    optional(&mut group, optional_texts(labels))?;
+    column::<ByteArrayType>(&mut group, &text(|row| &row.run.plan.suite.name), None)?;
+    column::<ByteArrayType>(&mut group, &text(|row| &row.run.target.path), None)?;
+    optional(&mut group, optional_texts(rows.iter().map(model)))?;
+    let capacities: Vec<Option<i64>> = rows.iter().map(capacity).collect();
+    let levels = capacities.iter().map(|it| i16::from(it.is_some())).collect::<Vec<_>>();
+    let known: Vec<i64> = capacities.into_iter().flatten().collect();
+    column::<Int64Type>(&mut group, &known, Some((&levels, None)))?;
+    column::<BoolType>(&mut group, &flag(|row| row.run.simulated), None)?;
+    column::<ByteArrayType>(&mut group, &text(|row| row.result.test.name()), None)?;
+    column::<ByteArrayType>(&mut group, &text(|row| &row.metric.key), None)?;
+    column::<DoubleType>(&mut group, &number(|row| row.metric.value), None)?;
+    column::<DoubleType>(&mut group, &number(|row| row.metric.low), None)?;
+    column::<DoubleType>(&mut group, &number(|row| row.metric.high), None)?;
+    column::<ByteArrayType>(&mut group, &text(|row| &row.metric.unit), None)?;
+    column::<BoolType>(&mut group, &flag(|row| row.metric.valid), None)?;
+    rounds(&mut group, rows)?;
+    group.close()?;
+    file.into_inner()
+}
+
+/// Which values are there, and which begin a new list.
+type Levels<'l> = (&'l [i16], Option<&'l [i16]>);
+
+/// Writes the next column.
+fn column<T: parquet::data_type::DataType>(
+    group: &mut SerializedRowGroupWriter<'_, Vec<u8>>,
+    values: &[T::T],
+    levels: Option<Levels>,
+) -> Result<()> {
+    let Some(mut writer) = group.next_column()? else { return Ok(()) };
+    let (defined, repeated) = match levels {
+        Some((defined, repeated)) => (Some(defined), repeated),
+        None => (None, None),
+    };
+    writer.typed::<T>().write_batch(values, defined, repeated)?;
+    writer.close()
+}
+
+fn optional(
+    group: &mut SerializedRowGroupWriter<'_, Vec<u8>>,
+    (values, levels): (Vec<ByteArray>, Vec<i16>),
+) -> Result<()> {
+    column::<ByteArrayType>(group, &values, Some((&levels, None)))
+}
+
+/// The rounds of each metric: the first of a list begins a row, and an empty list has no value.
+fn rounds(group: &mut SerializedRowGroupWriter<'_, Vec<u8>>, rows: &[MetricRow]) -> Result<()> {
+    let (mut values, mut defined, mut repeated) = (Vec::new(), Vec::new(), Vec::new());
+    for MetricRow { metric, .. } in rows {
+        values.extend_from_slice(&metric.rounds);
+        let count = metric.rounds.len();
+        defined.extend(std::iter::repeat_n(i16::from(count > 0), count.max(1)));
+        repeated.extend((0..count.max(1)).map(|i| i16::from(i > 0)));
+    }
+    column::<DoubleType>(group, &values, Some((&defined, Some(&repeated))))
+}
+
+/// Texts as the columns take them.
+mod bytes_of {
+    use parquet::data_type::ByteArray;
+
+    pub fn texts<'t>(texts: impl Iterator<Item = &'t str>) -> Vec<ByteArray> {
+        texts.map(ByteArray::from).collect()
+    }
+
+    /// Those that are there, and for each row whether it has one.
+    pub fn optional_texts(
+        texts: impl Iterator<Item = Option<String>>,
+    ) -> (Vec<ByteArray>, Vec<i16>) {
+        let (mut values, mut levels) = (Vec::new(), Vec::new());
+        for text in texts {
+            levels.push(i16::from(text.is_some()));
+            values.extend(text.map(|text| ByteArray::from(text.as_str())));
+        }
+        (values, levels)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{hard_disk, nvme};
+    use parquet::file::reader::{FileReader, SerializedFileReader};
+    use parquet::record::RowAccessor;
+
+    #[test]
+    fn what_is_read_back_is_what_was_written() {
+        let mut runs = [hard_disk(), nvme()];
+        runs[0].label = Some("größer".to_string());
+        runs[1].drive = None;
+        runs[1].tests[0].metrics[0].rounds.clear();
+        let file = metrics_parquet(&runs).unwrap();
+        let reader = SerializedFileReader::new(bytes::Bytes::from(file)).unwrap();
+        let rows: Vec<MetricRow> = runs.iter().flat_map(rows_of).collect();
+        let mut count = 0;
+        for (found, row) in reader.get_row_iter(None).unwrap().zip(&rows) {
+            let found = found.unwrap();
+            assert_eq!(found.get_string(0).unwrap(), &row.run.id);
+            assert_eq!(found.get_timestamp_micros(1).unwrap(), started_us(row.run).unwrap());
+            assert_eq!(found.get_string(2).ok(), row.run.label.as_ref());
+            assert_eq!(found.get_long(6).ok().is_some(), row.run.drive.is_some());
+            assert_eq!(found.get_string(9).unwrap(), &row.metric.key);
+            assert_eq!(found.get_double(10).unwrap(), row.metric.value);
+            let list = found.get_list(15).unwrap();
+            let rounds: Vec<String> = list.elements().iter().map(ToString::to_string).collect();
+            assert_eq!(rounds.len(), row.metric.rounds.len());
+            for (text, round) in rounds.iter().zip(&row.metric.rounds) {
+                assert_eq!(text.parse::<f64>().unwrap(), *round);
+            }
+            count += 1;
+        }
+        assert_eq!(count, rows.len());
+    }
+
+    #[test]
+    fn a_start_that_is_no_time_is_named() {
+        let run = Run { started_at: "soon".to_string(), ..hard_disk() };
+        assert!(metrics_parquet(&[run]).unwrap_err().contains("soon"));
+        assert!(metrics_parquet(&[]).is_ok());
+    }
+}

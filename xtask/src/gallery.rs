@@ -1,0 +1,245 @@
+//! The gallery: pictures of simulated drives for docs/gallery.md; and the figures that classes of drives are known by. The
+//! same models always give the same files.
+
+use crate::workspace;
+use drivescope_model::Run;
+use drivescope_model::units::Price;
+use drivescope_report::chart::{Chart, PictureSize, Theme, class_strips, svg};
+use drivescope_report::{KnownDrive, compare, comparison_charts, every_chart, price_chart};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// The page.
+const PAGE: &str = "docs/gallery.md";
+/// Folder of its pictures.
+const FOLDER: &str = "docs/gallery";
+/// What the models come to, for the ranges of classes.
+const KNOWN_DRIVES: &str = "crates/report/src/known_drives.tsv";
+/// Difference that makes none, as `compare` has it.
+const BAND: f64 = 0.03;
+
+/// A measurement that pictures are drawn of.
+struct GalleryRun {
+    name: &'static str,
+    target: &'static str,
+    options: &'static [&'static str],
+    /// What such a drive may cost in USD: an example, said to be one.
+    example_usd: f64,
+}
+
+const STANDARD: &[&str] = &["--suite=standard"];
+/// What comparisons draw.
+const COMPARED_TESTS: &[&str] = &[
+    "--suite=standard",
+    "--test=surface",
+    "--test=transfer",
+    "--cells=rnd4k_q1t1.read,seq1m_q1t1.read",
+    "--rounds=3",
+];
+
+const RUNS: [GalleryRun; 6] = [
+    GalleryRun { name: "usb-16tb", target: "sim:usb-16tb", options: STANDARD, example_usd: 260.0 },
+    compared("wd40efrx", "sim:wd40efrx", 95.0),
+    compared("archive-8tb", "sim:st8000as0002-smr", 110.0),
+    compared("870evo", "sim:samsung-870evo-1tb", 85.0),
+    compared("xg6", "sim:toshiba-xg6-1tb", 75.0),
+    GalleryRun {
+        name: "align",
+        target: "sim:wd20ears",
+        options: &["--suite=phybs"],
+        example_usd: 0.0,
+    },
+];
+
+const fn compared(name: &'static str, target: &'static str, example_usd: f64) -> GalleryRun {
+    GalleryRun { name, target, options: COMPARED_TESTS, example_usd }
+}
+
+/// Runs that are held against each other, the first being the measure.
+const COMPARED: [&str; 5] = ["wd40efrx", "usb-16tb", "archive-8tb", "870evo", "xg6"];
+
+/// A picture: the run that it is drawn of, `compare` for several, and the chart.
+const PICTURES: [(&str, &str, &str); 10] = [
+    (
+        "usb-16tb",
+        "surface-position",
+        "The rate of a disk falls towards its inner tracks; a single access takes as long anywhere.",
+    ),
+    (
+        "usb-16tb",
+        "surface-distance",
+        "What a jump costs: the farther the arm travels, the longer, plus up to one turn of the platter.",
+    ),
+    ("usb-16tb", "transfer-grid", "All rates at a glance, by shape and direction."),
+    (
+        "usb-16tb",
+        "transfer-depth",
+        "A disk gains from a queue, as long as it may choose the order.",
+    ),
+    (
+        "usb-16tb",
+        "latency-load",
+        "Waiting under load: the nearer to the drive's limit, the longer the queue.",
+    ),
+    ("usb-16tb", "class-small-reads", "Where a drive stands among those of known classes."),
+    (
+        "align",
+        "align-map",
+        "Sectors of 4096 bytes that say 512: a write that begins off a boundary costs turns of the platter.",
+    ),
+    ("compare", "compare-surface", "Five drives over their length."),
+    ("compare", "compare-tails", "Small reads of five drives: disks and SSDs are worlds apart."),
+    (
+        "compare",
+        "compare-price",
+        "Space or speed. The prices are examples, made up for this picture; `run --price` gives yours.",
+    ),
+];
+
+/// Writes what each model comes to in suite `quick`, the figures that classes of drives are known by. The integration
+/// test `healthy_models` sees when they are out of date.
+pub fn write_known_drives() -> Result<(), String> {
+    workspace::write(KNOWN_DRIVES, &known_drives(&binary()?)?)
+}
+
+/// Writes the page and its pictures.
+pub fn write() -> Result<(), String> {
+    for (path, text) in files()? {
+        if workspace::read(&path).ok().as_deref() != Some(&text) {
+            workspace::write(&path, &text)?;
+            println!("wrote {path}");
+        }
+    }
+    Ok(())
+}
+
+/// Fails with the files that are not as they would be written now.
+pub fn check() -> Result<(), String> {
+    let is_stale =
+        |(path, text): &(String, String)| workspace::read(path).ok().as_ref() != Some(text);
+    let stale: Vec<String> = files()?.into_iter().filter(is_stale).map(|(path, _)| path).collect();
+    match stale.as_slice() {
+        [] => Ok(()),
+        stale => Err(format!(
+            "out of date: {}\ncargo xtask gallery brings them up to date",
+            stale.join(", ")
+        )),
+    }
+}
+
+fn files() -> Result<Vec<(String, String)>, String> {
+    let binary = binary()?;
+    let (mut files, mut runs) = (Vec::new(), BTreeMap::new());
+    for GalleryRun { name, target, options, example_usd } in &RUNS {
+        let mut run = measure(&binary, target, options)?;
+        let price = Price { amount: *example_usd, currency: "USD".to_string() };
+        run.price = (*example_usd > 0.0).then_some(price);
+        runs.insert(*name, run);
+    }
+    let compared: Vec<Run> = COMPARED.iter().filter_map(|name| runs.get(name)).cloned().collect();
+    let mut page = head();
+    for (source, name, words) in PICTURES {
+        let charts = match runs.get(source) {
+            Some(run) => charts_of(run),
+            None => compared_charts(&compared),
+        };
+        let chart = charts.iter().find(|chart| chart.name == name);
+        let chart = chart.ok_or_else(|| format!("{source} has no chart {name}"))?;
+        let size = PictureSize::WIDE.fitting(chart);
+        let path = format!("{FOLDER}/{name}.svg");
+        let _ = write!(
+            page,
+            "\n## {}\n\n{words}\n\n![{}](gallery/{name}.svg)\n",
+            chart.title, chart.description
+        );
+        files.push((path, svg(chart, size, Theme::System)));
+    }
+    files.push((PAGE.to_string(), page));
+    Ok(files)
+}
+
+fn head() -> String {
+    "# Gallery\n\nPictures of [simulated drives](models.md), as `drivescope report` draws them of yours \
+     ([reports.md](reports.md)): light or\ndark as the reader's system is. Made by `cargo xtask gallery`; the same models \
+     give the same pictures.\n"
+        .to_string()
+}
+
+fn charts_of(run: &Run) -> Vec<Chart> {
+    class_strips(run, &[]).into_iter().chain(run.tests.iter().flat_map(every_chart)).collect()
+}
+
+/// With prices that nobody has named, and that say so.
+fn compared_charts(runs: &[Run]) -> Vec<Chart> {
+    let comparison = compare(runs, BAND, false);
+    let mut charts = comparison_charts(&comparison, runs);
+    charts.retain(|chart| chart.name != "compare-price");
+    charts.extend(price_chart(runs, &comparison.names, "example price"));
+    charts
+}
+
+/// What each model comes to in suite `quick`.
+fn known_drives(binary: &PathBuf) -> Result<String, String> {
+    let mut text = "# What the models come to in suite quick with seed 1: made by cargo xtask classes. Model, class, and MB/s \
+                    or requests\n# per second: reads and writes in order, small reads one at a time, small writes made safe.\n"
+        .to_string();
+    let mut models: Vec<String> = workspace::files(&[".toml"])?
+        .into_iter()
+        .filter_map(|path| {
+            Some(path.strip_prefix("crates/sim/models/")?.strip_suffix(".toml")?.to_string())
+        })
+        .collect();
+    models.sort();
+    for model in models {
+        let run = measure(binary, &format!("sim:{model}"), &[])?;
+        // A disk that does not tell its speed is of no known class.
+        if let Some(known) = KnownDrive::of(&run) {
+            let _ = writeln!(text, "{}", known.line());
+        }
+    }
+    Ok(text)
+}
+
+/// A run in virtual time, not stored.
+fn measure(binary: &PathBuf, target: &str, options: &[&str]) -> Result<Run, String> {
+    let mut command = Command::new(binary);
+    command.args(["run", target, "--json", "--no-save", "--quiet", "--seed=1"]).args(options);
+    let output = command.output().map_err(|e| format!("cannot start drivescope: {e}"))?;
+    serde_json::from_slice(&output.stdout)
+        .map_err(|e| format!("{target}: {e}: {}", String::from_utf8_lossy(&output.stderr)))
+}
+
+/// The binary of a debug build, made now.
+fn binary() -> Result<PathBuf, String> {
+    let mut command = Command::new(env!("CARGO"));
+    command.args(["build", "--quiet", "-p", "drivescope"]).current_dir(workspace::root());
+    let status = command.status().map_err(|e| format!("cannot start cargo: {e}"))?;
+    if !status.success() {
+        return Err("drivescope does not build".to_string());
+    }
+    let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
+    Ok(target.unwrap_or_else(|| workspace::root().join("target")).join("debug/drivescope"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_shows_every_picture_and_no_other() {
+        let page = workspace::read(PAGE).unwrap();
+        let shown = page.matches("](gallery/").count();
+        assert_eq!(shown, PICTURES.len());
+        for (_, name, words) in PICTURES {
+            assert!(
+                page.contains(words) && page.contains(&format!("](gallery/{name}.svg)")),
+                "{name}"
+            );
+        }
+        let files = workspace::files(&[".svg"]).unwrap();
+        let pictures = files.iter().filter(|path| path.starts_with(FOLDER)).count();
+        assert_eq!(pictures, PICTURES.len());
+    }
+}
