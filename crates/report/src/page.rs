@@ -3,20 +3,39 @@
 mod comparison;
 mod document;
 mod figures;
+mod history;
 mod style;
 
 use crate::answer;
 use crate::chart::{Chart, PictureSize, Theme, svg};
 use crate::charts;
 use crate::verdict::dots;
+use drivescope_model::document::Verdict;
 use drivescope_model::findings::Severity;
 use drivescope_model::{Bytes, Finding, Run, Secs, TestResult, TestStatus};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 pub use comparison::comparison_page;
+pub use history::history_page;
+pub use style::page_style;
+
+/// What a page shows, for whoever puts a page of their own around it.
+pub struct PageContent {
+    /// What the page is called.
+    pub title: String,
+    /// Everything of it.
+    pub body: Markup,
+}
+
+impl PageContent {
+    /// As a page of its own, which needs nothing else.
+    pub fn alone(&self) -> String {
+        whole(&self.title, &self.body)
+    }
+}
 
 /// The page of a run. `question` says what a test asks, as `drivescope tests` prints it.
-pub fn page(run: &Run, question: impl Fn(&TestResult) -> String) -> String {
+pub fn page(run: &Run, question: impl Fn(&TestResult) -> String) -> PageContent {
     let name = name_of(run);
     let body = html! {
         (head(run, &name))
@@ -26,7 +45,43 @@ pub fn page(run: &Run, question: impl Fn(&TestResult) -> String) -> String {
         (document::method(run))
         (document::download(run))
     };
-    whole(&name, &body)
+    PageContent { title: name, body }
+}
+
+/// What a run in progress has measured: findings and tables, without what only a whole run tells.
+pub fn so_far(run: &Run, question: impl Fn(&TestResult) -> String) -> Markup {
+    html! {
+        (findings(&run.findings))
+        @for result in run.tests.iter().filter(|result| has_figures(result)) {
+            section {
+                h2 { (result.test) }
+                p.small { (question(result)) }
+                @if let Some(reason) = &result.reason { p.warning { (reason) } }
+                (figures::table(result))
+            }
+        }
+    }
+}
+
+fn has_figures(result: &TestResult) -> bool {
+    result.reason.is_some() || result.metrics.iter().any(|metric| metric.value.is_finite())
+}
+
+/// What a drive suits, in a table.
+pub fn verdict_table(verdicts: &[Verdict]) -> Markup {
+    let mut verdicts: Vec<_> = verdicts.iter().collect();
+    verdicts.sort_by_key(|verdict| verdict.points.map_or(u8::MAX, |points| 3 - points.min(3)));
+    html! {
+        table.verdicts {
+            @for verdict in verdicts {
+                tr {
+                    th scope="row" { (verdict.suits) }
+                    td.points { (verdict.points.map_or("not judged", dots)) }
+                    td { (verdict.because) }
+                }
+            }
+        }
+    }
 }
 
 /// The page around it.
@@ -79,21 +134,11 @@ fn head(run: &Run, name: &str) -> Markup {
 
 /// Verdicts, the best first, each with the rule that decided it.
 fn suits(run: &Run) -> Markup {
-    let mut verdicts: Vec<_> = run.verdict.iter().collect();
-    verdicts.sort_by_key(|verdict| verdict.points.map_or(u8::MAX, |points| 3 - points.min(3)));
     html! {
-        @if !verdicts.is_empty() {
+        @if !run.verdict.is_empty() {
             section {
                 h2 { "What it suits" }
-                table.verdicts {
-                    @for verdict in verdicts {
-                        tr {
-                            th scope="row" { (verdict.suits) }
-                            td.points { (verdict.points.map_or("not judged", dots)) }
-                            td { (verdict.because) }
-                        }
-                    }
-                }
+                (verdict_table(&run.verdict))
             }
         }
     }
@@ -178,7 +223,7 @@ mod tests {
     fn a_page_needs_nothing_from_elsewhere_and_no_script() {
         let mut run = hard_disk();
         run.verdict = crate::judge(&run);
-        let page = page(&run, |_| "what?".to_string());
+        let page = page(&run, |_| "what?".to_string()).alone();
         let outside = page.replace("http://www.w3.org/2000/svg", "");
         assert!(!outside.contains("http") && !outside.contains("<script"));
         for part in ["<h1>", "What it suits", "Findings", "transfer", "<svg", "application/gzip"] {
@@ -198,7 +243,7 @@ mod tests {
         if let Some(drive) = &mut run.drive {
             drive.model = Some(evil.to_string());
         }
-        let page = page(&run, |_| evil.to_string());
+        let page = page(&run, |_| evil.to_string()).alone();
         assert!(!page.contains("<script"));
         assert!(page.contains("&lt;script&gt;"));
     }

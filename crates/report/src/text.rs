@@ -34,6 +34,7 @@ pub use findings::findings;
 pub use gate::gate;
 pub use header::header;
 pub use history::history;
+pub(crate) use history::history_sentences;
 pub use live::live;
 pub use model_file::model_file;
 pub use name_list::name_list;

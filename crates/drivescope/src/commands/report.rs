@@ -31,10 +31,10 @@ pub fn report(arguments: &ReportArguments) -> Result<Code, Failure> {
         }
         ("svg", ..) => return Err(Failure::usage("a chart is of one run; name one")),
         (_, Some(_), _) => return Err(Failure::usage("--chart is for .svg files")),
-        ("html", None, [run]) => page(run, question),
+        ("html", None, [run]) => page(run, question).alone(),
         ("html", None, runs) => {
             let comparison = drivescope_report::compare(runs, BAND, false);
-            comparison_page(&comparison, runs, question)
+            comparison_page(&comparison, runs, question).alone()
         }
         ("csv", None, runs) => metrics_csv(runs),
         ("md", None, runs) => runs.iter().map(run_markdown).collect::<Vec<_>>().join("\n"),

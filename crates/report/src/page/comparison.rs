@@ -1,6 +1,6 @@
 //! Runs side by side: what they come to, a row for each metric with its ratio drawn, verdicts, then each run.
 
-use super::{document, findings, head, name_of, suits, test, whole, wide_figure};
+use super::{PageContent, document, findings, head, name_of, suits, test, wide_figure};
 use crate::comparison::{ComparedMetric, MetricRatio, RunComparison};
 use crate::text::sentences;
 use drivescope_model::number::rounded;
@@ -20,7 +20,7 @@ pub fn comparison_page(
     comparison: &RunComparison,
     runs: &[Run],
     question: impl Fn(&TestResult) -> String,
-) -> String {
+) -> PageContent {
     let body = html! {
         header {
             p.small { "drivescope comparison · " (runs.len()) " runs" }
@@ -32,7 +32,7 @@ pub fn comparison_page(
         (besides(comparison))
         @for run in runs { (whole_run(run, &question)) }
     };
-    whole(&comparison.names.join(", "), &body)
+    PageContent { title: comparison.names.join(", "), body }
 }
 
 /// A row for each metric; ratios are drawn on one logarithmic axis.
@@ -181,7 +181,7 @@ mod tests {
         run.verdict = crate::judge(&run);
         let runs = vec![run; 10];
         let comparison = compare(&runs, 0.03, false);
-        let page = comparison_page(&comparison, &runs, |_| "what?".to_string());
+        let page = comparison_page(&comparison, &runs, |_| "what?".to_string()).alone();
         assert!(page.len() < 1_000_000, "{}", page.len());
         for part in ["Metrics", "What they suit", "role=\"img\" aria-label=", "<summary>"] {
             assert!(page.contains(part), "{part}");

@@ -37,8 +37,15 @@ fn head(history: &DriveHistory, style: Style) -> String {
     Paragraph::new().text(Role::Dim, &text).lines(0, style)
 }
 
-/// What got worse, what got better, or that nothing did.
 fn answer(history: &DriveHistory, style: Style) -> String {
+    let lines = history_sentences(history)
+        .into_iter()
+        .map(|text| Paragraph::new().text(Role::Title, &text).lines(2, style));
+    lines.collect()
+}
+
+/// What got worse, what got better, or that nothing did.
+pub fn history_sentences(history: &DriveHistory) -> Vec<String> {
     let changed: Vec<(&MetricHistory, MetricChange)> =
         history.rows.iter().filter_map(|row| Some((row, row.change?))).collect();
     let most = history.rows.iter().map(|row| row.values.len()).max().unwrap_or(0);
@@ -49,9 +56,7 @@ fn answer(history: &DriveHistory, style: Style) -> String {
     } else if changed.iter().all(|(_, change)| change.times >= 1.0) {
         sentences.insert(0, "Nothing got worse.".to_string());
     }
-    let lines =
-        sentences.iter().map(|text| Paragraph::new().text(Role::Title, text).lines(2, style));
-    lines.collect()
+    sentences
 }
 
 /// `Slow reads (p99) take 1.11 times as long since 2026-02-16 (95 %: 1.09 to 1.13).`
