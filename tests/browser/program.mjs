@@ -26,8 +26,8 @@ async function drivescope(binary, scratch, words) {
 export async function makeRuns(binary, scratch) {
   const store = ['--store', join(scratch, 'runs.db'), '--json'];
   const run = async (words) => JSON.parse(await drivescope(binary, scratch, ['run', ...words, ...store])).id;
-  const ssd = run(['sim:samsung-860evo-250', '--seed', '1', '--label', EVIL]);
-  const disk = [await run(['sim:wd40efrx', '--seed', '1', '--label', 'first'])];
+  const ssd = run(['sim:samsung-860evo-250', '--rounds', '3', '--seed', '1', '--label', EVIL]);
+  const disk = [await run(['sim:wd40efrx', '--rounds', '3', '--seed', '1', '--label', 'first'])];
   for (const seed of ['2', '3', '4', '5']) {
     disk.push(await run(['sim:wd40efrx', '--suite', 'first', '--seed', seed]));
   }

@@ -1,6 +1,6 @@
 //! What every request passes on its way in, and every answer on its way out.
 
-use crate::guard::{Guard, Judgement};
+use crate::guard::{Admission, Guard};
 use crate::pages;
 use crate::site::Site;
 use axum::extract::{Request, State};
@@ -33,17 +33,17 @@ const HEADERS: [(HeaderName, &str); 8] = [
 
 /// Judges a request, lets it wait so long and no longer, and gives every answer its headers.
 pub async fn front_door(State(site): State<Arc<Site>>, request: Request, next: Next) -> Response {
-    let judgement = site.guard.judge(request.method(), request.uri(), request.headers());
-    let mut answer = match judgement {
-        Judgement::Pass => match tokio::time::timeout(ANSWER_WITHIN, next.run(request)).await {
+    let admission = site.guard.judge(request.method(), request.uri(), request.headers());
+    let mut answer = match admission {
+        Admission::Pass => match tokio::time::timeout(ANSWER_WITHIN, next.run(request)).await {
             Ok(answer) => answer,
             Err(_) => {
                 let why = "This took too long. Try again.";
                 pages::refusal(StatusCode::SERVICE_UNAVAILABLE, why)
             }
         },
-        Judgement::LetIn => let_in(&site.guard),
-        Judgement::Refused(status, why) => pages::refusal(status, why),
+        Admission::LetIn => let_in(&site.guard),
+        Admission::Refused(status, why) => pages::refusal(status, why),
     };
     for (name, value) in HEADERS {
         answer.headers_mut().insert(name, HeaderValue::from_static(value));

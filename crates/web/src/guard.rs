@@ -18,7 +18,7 @@ pub struct Guard {
 
 /// What a request comes to.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Judgement {
+pub enum Admission {
     /// It may be answered.
     Pass,
     /// The address had the token: from now on a cookie has it.
@@ -35,8 +35,8 @@ impl Guard {
     }
 
     /// What becomes of a request with this head.
-    pub(crate) fn judge(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Judgement {
-        let refused = |status, why| Judgement::Refused(status, why);
+    pub(crate) fn judge(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Admission {
+        let refused = |status, why| Admission::Refused(status, why);
         let mut hosts = headers.get_all(header::HOST).iter();
         let host = hosts.next().and_then(|host| host.to_str().ok()).unwrap_or_default();
         let is_named = hosts.next().is_none() && self.is_own(host);
@@ -60,13 +60,13 @@ impl Guard {
             let why = "Only a page of this server may ask for this.";
             return refused(StatusCode::FORBIDDEN, why);
         }
-        let Some(token) = &self.token else { return Judgement::Pass };
+        let Some(token) = &self.token else { return Admission::Pass };
         if cookies(headers, &self.cookie_name()).any(|told| token.is(told)) {
-            return Judgement::Pass;
+            return Admission::Pass;
         }
         let told = Fields::parse(uri.query().unwrap_or_default().as_bytes());
         if *method == Method::GET && told.all("token").any(|told| token.is(told)) {
-            return Judgement::LetIn;
+            return Admission::LetIn;
         }
         let why = "Open the whole address that drivescope serve printed: it has the token.";
         refused(StatusCode::FORBIDDEN, why)
@@ -138,9 +138,9 @@ mod tests {
 
     fn status(guard: &Guard, method: Method, path: &str, pairs: &[(&str, &str)]) -> u16 {
         match guard.judge(&method, &path.parse().unwrap(), &headers(pairs)) {
-            Judgement::Pass => 200,
-            Judgement::LetIn => 201,
-            Judgement::Refused(status, _) => status.as_u16(),
+            Admission::Pass => 200,
+            Admission::LetIn => 201,
+            Admission::Refused(status, _) => status.as_u16(),
         }
     }
 

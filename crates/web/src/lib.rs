@@ -4,7 +4,8 @@
 //! the program around them, behind [`Workbench`]: this crate can neither measure nor open a drive.
 //!
 //! A request passes, in this order: the limits of `server` (clients, sizes, times), the `front_door` (Host, Origin,
-//! token; headers) and `routes`. Everything is made on the server and works without a script; `serve.js` only saves reloading.
+//! token; headers of answers) and `routes`. Everything is made on the server and works without a script; `serve.js`
+//! only saves reloading.
 
 mod browser_run;
 mod form;

@@ -13,26 +13,26 @@ pub fn models(site: &Site) -> Html<String> {
         h1 { "Simulated drives" }
         p {
             "Each is measured in virtual time: hours take seconds, nothing on this machine is read or written, and the \
-             same seed gives the same figures."
+             same seed gives the same figures. Choose one to measure it."
         }
         div.scroll tabindex="0" role="region" aria-label="Simulated drives" {
-            table {
+            table.roomy {
                 thead { tr {
                     th scope="col" { "name" }
-                    th scope="col" { "model" }
                     th.number scope="col" { "size" }
+                    th scope="col" { "model" }
                     th scope="col" { "what it is" }
-                    th scope="col" { span.hidden { "measure" } }
                 } }
                 tbody { @for model in site.workbench.models() {
                     tr {
-                        th scope="row" { "sim:" (model.name) }
-                        td { (model.model) }
+                        th.whole scope="row" {
+                            a href=(address("/measure", &[("target", &format!("sim:{}", model.name))])) {
+                                "sim:" (model.name)
+                            }
+                        }
                         td.number { (Bytes(model.capacity_bytes)) }
+                        td { (model.model) }
                         td { (model.summary) }
-                        td.whole { a href=(address("/measure", &[("target", &format!("sim:{}", model.name))])) {
-                            "Measure" span.hidden { " sim:" (model.name) }
-                        } }
                     }
                 } }
             }

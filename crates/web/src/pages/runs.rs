@@ -126,16 +126,15 @@ fn table(found: &[RunSummary]) -> Markup {
     html! {
         form #compare-runs action="/compare" method="get" {
             div.scroll tabindex="0" role="region" aria-label="Runs" {
-                table {
+                table.roomy {
                     thead { tr {
                         th scope="col" { span.hidden { "compare" } }
                         th scope="col" { "run" }
-                        th scope="col" { "started" }
                         th scope="col" { "drive" }
+                        th scope="col" { "result" }
                         th scope="col" { "target" }
                         th scope="col" { "suite" }
                         th scope="col" { "label" }
-                        th scope="col" { "result" }
                     } }
                     tbody { @for run in found { (row(run)) } }
                 }
@@ -151,18 +150,20 @@ fn row(run: &RunSummary) -> Markup {
     html! {
         tr {
             td { input type="checkbox" name="run" value=(run.id) aria-label={ "compare run " (run.id) }; }
-            th scope="row" { a href={ "/runs/" (run.id) } { (run.id) } }
-            td.whole { (minute(&run.started_at)) }
+            th.whole scope="row" {
+                a href={ "/runs/" (run.id) } { (minute(&run.started_at)) }
+                span.small { (run.id) }
+            }
             td {
                 @match drive_of {
                     Some(of) => a href=(address("/history", &[("drive", of)])) { (drive) },
                     None => (drive),
                 }
             }
+            td { @if run.status != "done" { strong { (run.status) } " " } (run.headline()) }
             td { (run.target) }
             td { (run.suite) }
             td { (run.label.as_deref().unwrap_or_default()) }
-            td { @if run.status != "done" { strong { (run.status) } " " } (run.headline()) }
         }
     }
 }

@@ -20,11 +20,11 @@ const RUNS_MAX: usize = 4;
 const SHOW_EVERY: Duration = Duration::from_millis(250);
 
 /// What is measured now for browsers.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct MeasuredDrives(Mutex<Vec<MeasuredDrive>>);
 
 /// A target that is measured, and the drives that it is on.
-#[derive(Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 struct MeasuredDrive {
     path: String,
     disks: Vec<String>,
@@ -43,6 +43,7 @@ impl MeasuredDrive {
 }
 
 /// The right to measure a drive.
+#[derive(Debug)]
 struct DrivePlace {
     all: Arc<MeasuredDrives>,
     own: MeasuredDrive,
@@ -164,15 +165,15 @@ mod tests {
             disks: disks.iter().map(ToString::to_string).collect(),
         };
         let take = |path: &str, disks: &[&str]| MeasuredDrives::take(&all, drive(path, disks));
-        let first = take("/dev/sda", &["sda"]).ok().expect("nothing is taken");
-        assert!(take("/home", &["sdb", "sda"]).err().expect("it is on sda").contains("sda"));
-        let simulated = take("sim:wd40efrx", &[]).ok().expect("it is another one");
+        let first = take("/dev/sda", &["sda"]).unwrap();
+        assert!(take("/home", &["sdb", "sda"]).unwrap_err().contains("sda"));
+        let simulated = take("sim:wd40efrx", &[]).unwrap();
         assert!(take("sim:wd40efrx", &[]).is_err());
         drop(first);
-        let both = take("/home", &["sdb", "sda"]).ok().expect("sda is free again");
+        let both = take("/home", &["sdb", "sda"]).unwrap();
         let more: Vec<_> = (0..2).map(|i| take(&format!("sim:{i}"), &[])).collect();
         assert!(more.iter().all(Result::is_ok));
-        assert!(take("sim:more", &[]).err().expect("they are four").contains("4 runs"));
+        assert!(take("sim:more", &[]).unwrap_err().contains("4 runs"));
         drop((simulated, both, more));
         assert!(all.lock().is_empty());
     }
