@@ -40,6 +40,9 @@ mod run_directory;
 mod run_file;
 /// `schema`, and run documents held against it.
 mod schema;
+/// `serve`: pages, forged requests, runs that browsers start, limits.
+#[cfg(feature = "web")]
+mod serve;
 /// `sim reproduce`: published cells beside those of the models.
 mod sim_reproduce;
 /// `sim:` targets: links, bridges, faults, fills, and mistakes in models.

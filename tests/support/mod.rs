@@ -1,5 +1,7 @@
 //! What all integration tests share.
 
+#[cfg(feature = "web")]
+pub mod http;
 pub mod json;
 pub mod runner;
 pub mod scratch;

@@ -1,11 +1,15 @@
 //! The command line: every option defined once, here; help, man page and completions follow from it.
 
 mod raw_writes;
+#[cfg(feature = "web")]
+mod serve;
 mod stored_runs;
 mod trace;
 mod watch;
 
 pub use raw_writes::RawArguments;
+#[cfg(feature = "web")]
+pub use serve::ServeArguments;
 pub use stored_runs::{
     CompareArguments, ExportArguments, HistoryArguments, ImportArguments, InTurnsArguments,
     ReportArguments, RerunArguments, RunsArguments, RunsCommand, RunsListArguments, ShowArguments,
@@ -80,6 +84,10 @@ pub enum Command {
     History(HistoryArguments),
     /// Write a run as an HTML page, its charts as SVG, or its figures as CSV.
     Report(ReportArguments),
+    /// Show drives and runs as web pages, and measure from a browser.
+    #[cfg(feature = "web")]
+    #[command(after_help = serve::EXAMPLES)]
+    Serve(ServeArguments),
     /// Print stored runs as JSON.
     Export(ExportArguments),
     /// Import runs from JSON files, or results of fio (- is standard input).
@@ -379,6 +387,8 @@ mod tests {
     #[test]
     fn examples_fit_and_can_be_parsed() {
         let lines = RUN_EXAMPLES.lines().chain(watch::EXAMPLES.lines());
+        #[cfg(feature = "web")]
+        let lines = lines.chain(serve::EXAMPLES.lines());
         assert!(lines.clone().all(|line| line.len() <= 77), "{RUN_EXAMPLES}");
         let commands = lines.filter(|line| line.starts_with("  drivescope"));
         let words = commands.map(|line| line.trim().split("   ").next().unwrap().split(' '));

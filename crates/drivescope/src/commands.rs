@@ -13,6 +13,8 @@ mod restore;
 mod run;
 mod runs;
 mod schema;
+#[cfg(feature = "web")]
+mod serve;
 mod show;
 mod sim;
 mod suites;
@@ -37,6 +39,8 @@ pub fn run(command: Command, signals: &RunSignals) -> Result<Code, Failure> {
         Command::Compare(arguments) => compare::compare(&arguments, signals),
         Command::History(arguments) => history::history(&arguments),
         Command::Report(arguments) => report::report(&arguments),
+        #[cfg(feature = "web")]
+        Command::Serve(arguments) => serve::serve(&arguments, signals),
         Command::Export(arguments) => export::export(&arguments),
         Command::Import(arguments) => import::import(&arguments),
         Command::Sim(command) => sim::sim(command, signals),

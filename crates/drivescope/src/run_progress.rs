@@ -79,15 +79,30 @@ impl RunProgress {
 
     /// Test, bar, time left, rate, phase.
     pub fn line(&self) -> String {
+        let (name, done) = self.test;
+        let filled = "━".repeat((done * BAR_COLUMNS as f64) as usize);
+        format!("{name}  {filled:BAR_COLUMNS$} {}", self.message())
+    }
+
+    /// The same without the bar.
+    #[cfg(feature = "web")]
+    pub fn words(&self) -> String {
+        format!("{}  {}", self.test.0, self.message()).trim().to_string()
+    }
+
+    /// Share of the test in progress that is done.
+    #[cfg(feature = "web")]
+    pub fn share(&self) -> f64 {
+        self.test.1
+    }
+
+    fn message(&self) -> String {
         let left = match (self.doing.is_measured, self.left.now()) {
             (false, _) => String::new(),
             (true, Some(left_s)) => time_left(left_s),
             (true, None) => "time left unknown".to_string(),
         };
-        let (name, done) = self.test;
-        let filled = "━".repeat((done * BAR_COLUMNS as f64) as usize);
-        let message = message(&left, self.doing.rate, &self.doing.label);
-        format!("{name}  {filled:BAR_COLUMNS$} {message}")
+        message(&left, self.doing.rate, &self.doing.label)
     }
 }
 

@@ -4,7 +4,7 @@ mod before_images;
 mod claim;
 mod dry_run;
 pub mod leftovers;
-mod max_duration;
+pub mod max_duration;
 mod measure;
 pub mod phybs_table;
 mod prompt;
@@ -29,6 +29,7 @@ use drivescope_store::{Store, StoreError, StoreFault, StoreLocation, store_words
 pub use measure::Measurer;
 use measure::{RunOptions, measure};
 use prompt::Terminal;
+pub use save::SaveOutcome;
 use write_permission::WritePermission;
 
 /// What the first signal is answered with.

@@ -79,6 +79,16 @@ impl RunSignals {
         Ok(signals)
     }
 
+    /// Those of a run that somebody else ends, by raising `stop`: no signal reaches it.
+    pub fn of_another(stop: &Arc<AtomicBool>) -> Self {
+        Self {
+            stop: Arc::clone(stop),
+            held: Arc::default(),
+            again: Arc::default(),
+            begun: Arc::default(),
+        }
+    }
+
     /// From now on there is something to put in order, and a signal is answered with `words`.
     pub fn begin(&self, words: &'static str) {
         *lock(&self.begun) = Some(words);

@@ -13,6 +13,7 @@ use crate::chart::{Chart, PictureSize, Theme, class_strips, svg};
 use crate::known_drives::KnownDrive;
 use crate::verdict::dots;
 use crate::workloads::{charts, phase_charts, workload};
+use drivescope_model::document::Verdict;
 use drivescope_model::findings::Severity;
 use drivescope_model::{Bytes, Finding, Run, Secs, TestResult, TestStatus};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -20,12 +21,28 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 pub use comparison::comparison_page;
 pub use history::history_page;
 pub use script::{PageHashes, page_hashes, page_script};
+pub use style::page_style;
 
 /// Pictures over time that a test shows, folded; `report --chart` draws the others.
 const PHASES_SHOWN: usize = 6;
 
+/// What a page shows, for whoever puts a page of their own around it.
+pub struct PageContent {
+    /// What the page is called.
+    pub title: String,
+    /// Everything of it.
+    pub body: Markup,
+}
+
+impl PageContent {
+    /// As a page of its own, which needs nothing else.
+    pub fn alone(&self) -> String {
+        whole(&self.title, &self.body)
+    }
+}
+
 /// The page of a run. `question` says what a test asks, as `drivescope tests` prints it.
-pub fn page(run: &Run, question: impl Fn(&TestResult) -> String) -> String {
+pub fn page(run: &Run, question: impl Fn(&TestResult) -> String) -> PageContent {
     page_among(run, &[], question)
 }
 
@@ -34,7 +51,7 @@ pub fn page_among(
     run: &Run,
     known: &[KnownDrive],
     question: impl Fn(&TestResult) -> String,
-) -> String {
+) -> PageContent {
     let name = name_of(run);
     let body = html! {
         (head(run, &name))
@@ -43,7 +60,43 @@ pub fn page_among(
         (document::method(run))
         (document::download(run))
     };
-    whole(&name, &body)
+    PageContent { title: name, body }
+}
+
+/// What a run in progress has measured: findings and tables, without what only a whole run tells.
+pub fn so_far(run: &Run, question: impl Fn(&TestResult) -> String) -> Markup {
+    html! {
+        (findings(&run.findings))
+        @for result in run.tests.iter().filter(|result| has_figures(result)) {
+            section {
+                h2 { (result.test) }
+                p.small { (question(result)) }
+                @if let Some(reason) = &result.reason { p.warning { (reason) } }
+                (figures::table(result))
+            }
+        }
+    }
+}
+
+fn has_figures(result: &TestResult) -> bool {
+    result.reason.is_some() || result.metrics.iter().any(|metric| metric.value.is_finite())
+}
+
+/// What a drive suits, in a table.
+pub fn verdict_table(verdicts: &[Verdict]) -> Markup {
+    let mut verdicts: Vec<_> = verdicts.iter().collect();
+    verdicts.sort_by_key(|verdict| verdict.points.map_or(u8::MAX, |points| 3 - points.min(3)));
+    html! {
+        table.verdicts {
+            @for verdict in verdicts {
+                tr {
+                    th scope="row" { (verdict.suits) }
+                    td.points { (verdict.points.map_or("not judged", dots)) }
+                    td { (verdict.because) }
+                }
+            }
+        }
+    }
 }
 
 /// How much of a test a page shows.
@@ -108,21 +161,11 @@ fn head(run: &Run, name: &str) -> Markup {
 
 /// Verdicts, the best first, each with the rule that decided it.
 fn suits(run: &Run) -> Markup {
-    let mut verdicts: Vec<_> = run.verdict.iter().collect();
-    verdicts.sort_by_key(|verdict| verdict.points.map_or(u8::MAX, |points| 3 - points.min(3)));
     html! {
-        @if !verdicts.is_empty() {
+        @if !run.verdict.is_empty() {
             section {
                 h2 { "What it suits" }
-                table.verdicts {
-                    @for verdict in verdicts {
-                        tr {
-                            th scope="row" { (verdict.suits) }
-                            td.points { (verdict.points.map_or("not judged", dots)) }
-                            td { (verdict.because) }
-                        }
-                    }
-                }
+                (verdict_table(&run.verdict))
             }
         }
     }
@@ -252,7 +295,7 @@ mod tests {
     fn a_page_needs_nothing_from_elsewhere_and_has_one_script() {
         let mut run = hard_disk();
         run.verdict = crate::judge(&run);
-        let page = page(&run, |_| "what?".to_string());
+        let page = page(&run, |_| "what?".to_string()).alone();
         let outside = page.replace("http://www.w3.org/2000/svg", "");
         assert!(!outside.contains("http") && outside.matches("<script").count() == 1);
         for part in [
@@ -281,7 +324,7 @@ mod tests {
         if let Some(drive) = &mut run.drive {
             drive.model = Some(evil.to_string());
         }
-        let page = page(&run, |_| evil.to_string());
+        let page = page(&run, |_| evil.to_string()).alone();
         assert!(!page.contains("<script>alert") && page.matches("<script").count() == 1);
         assert!(page.contains("&lt;script&gt;"));
     }

@@ -15,6 +15,7 @@
 //! in one transaction that is on the disk when the call returns.
 
 mod document;
+mod drive_runs;
 mod error;
 mod location;
 mod sql;
@@ -25,7 +26,8 @@ mod summary;
 mod testing;
 
 pub use document::{FormatError, check, from_file, from_json, to_json};
+pub use drive_runs::{DriveRuns, FoundDrive};
 pub use error::{StoreError, StoreFault};
 pub use location::{StoreLocation, store_words};
 pub use store::{Added, Store};
-pub use summary::{Filter, RunSummary};
+pub use summary::{Filter, NewestRun, RunSummary};

@@ -86,21 +86,49 @@ pub(crate) const FIND: &str = "SELECT id, COUNT(*) OVER () FROM runs WHERE id BE
 pub(crate) const NEWEST: &str =
     "SELECT id FROM runs ORDER BY started_unix_us DESC, id DESC LIMIT 1";
 
-/// Summaries, newest first: a pattern for the drive, a label in small letters or NULL, a limit. The headline
-/// is the first number that says most of its test.
-pub(crate) const LIST: &str = "SELECT
+/// Which runs are chosen: a pattern for the drive, a label in small letters or NULL, a pattern for anything that a
+/// line of a run shows, a status or NULL, whether simulated or NULL.
+macro_rules! chosen {
+    () => {
+        "WHERE (LOWER(target) LIKE $1 ESCAPE '!'
+            OR LOWER(drive_name) LIKE $1 ESCAPE '!'
+            OR LOWER(drive_model) LIKE $1 ESCAPE '!'
+            OR LOWER(drive_serial) LIKE $1 ESCAPE '!')
+          AND (CAST($2 AS TEXT) IS NULL OR LOWER(label) = $2)
+          AND (LOWER(target) LIKE $3 ESCAPE '!'
+            OR LOWER(drive_name) LIKE $3 ESCAPE '!'
+            OR LOWER(drive_model) LIKE $3 ESCAPE '!'
+            OR LOWER(drive_serial) LIKE $3 ESCAPE '!'
+            OR LOWER(label) LIKE $3 ESCAPE '!'
+            OR LOWER(suite) LIKE $3 ESCAPE '!'
+            OR id LIKE $3 ESCAPE '!')
+          AND (CAST($4 AS TEXT) IS NULL OR status = $4)
+          AND (CAST($5 AS BIGINT) IS NULL OR simulated = $5)"
+    };
+}
+
+/// Summaries, newest first: what [`chosen`] takes, then a limit and how many are left out before. Only of those that
+/// are shown the metrics are looked at. The headline is the first number that says most of its test.
+pub(crate) const LIST: &str = concat!(
+    "SELECT
         id, started_at, elapsed_s, label, suite, target,
         drive_name, drive_model, drive_serial, status, simulated, format,
         (SELECT MAX(value) FROM metrics
-            WHERE run_id = runs.id AND valid = 1 AND key LIKE 'transfer.seq%.read.mb!_s' ESCAPE '!'),
+            WHERE run_id = shown.id AND valid = 1 AND key LIKE 'transfer.seq%.read.mb!_s' ESCAPE '!'),
         (SELECT MAX(value) FROM metrics
-            WHERE run_id = runs.id AND valid = 1 AND key LIKE 'transfer.seq%.write.mb!_s' ESCAPE '!'),
+            WHERE run_id = shown.id AND valid = 1 AND key LIKE 'transfer.seq%.write.mb!_s' ESCAPE '!'),
         (SELECT MAX(value) FROM metrics
-            WHERE run_id = runs.id AND valid = 1 AND key = 'transfer.rnd4k_q1t1.read.iops'),
-        (SELECT COUNT(*) FROM metrics WHERE run_id = runs.id AND valid = 0),
+            WHERE run_id = shown.id AND valid = 1 AND key = 'transfer.rnd4k_q1t1.read.iops'),
+        (SELECT COUNT(*) FROM metrics WHERE run_id = shown.id AND valid = 0),
         headline.key, headline.value, headline.unit
-    FROM runs LEFT JOIN metrics headline ON headline.run_id = runs.id AND headline.ordinal =
-        (SELECT MIN(ordinal) FROM metrics WHERE run_id = runs.id AND valid = 1 AND (
+    FROM (SELECT id, started_at, started_unix_us, elapsed_s, label, suite, target,
+            drive_name, drive_model, drive_serial, status, simulated, format
+        FROM runs ",
+    chosen!(),
+    " ORDER BY started_unix_us DESC, id DESC
+        LIMIT $6 OFFSET $7) shown
+    LEFT JOIN metrics headline ON headline.run_id = shown.id AND headline.ordinal =
+        (SELECT MIN(ordinal) FROM metrics WHERE run_id = shown.id AND valid = 1 AND (
             key LIKE 'transfer.%.mb!_s' ESCAPE '!'
             OR key LIKE 'latency.%.lat!_p50!_us' ESCAPE '!'
             OR key LIKE 'surface.%.mean!_mb!_s' ESCAPE '!'
@@ -108,13 +136,22 @@ pub(crate) const LIST: &str = "SELECT
             OR key LIKE 'align.%.sector!_bytes' ESCAPE '!'
             OR key LIKE 'fill.%.mean!_mb!_s' ESCAPE '!'
             OR key LIKE 'verify.%.real!_bytes' ESCAPE '!'))
-    WHERE (LOWER(target) LIKE $1 ESCAPE '!'
-        OR LOWER(drive_name) LIKE $1 ESCAPE '!'
-        OR LOWER(drive_model) LIKE $1 ESCAPE '!'
-        OR LOWER(drive_serial) LIKE $1 ESCAPE '!')
-      AND (CAST($2 AS TEXT) IS NULL OR LOWER(label) = $2)
-    ORDER BY started_unix_us DESC, id DESC
-    LIMIT $3";
+    ORDER BY shown.started_unix_us DESC, shown.id DESC"
+);
+
+/// How many runs [`chosen`] chooses.
+pub(crate) const COUNT: &str = concat!("SELECT COUNT(*) FROM runs ", chosen!());
+
+/// How many runs there are, which an index tells.
+pub(crate) const COUNT_ALL: &str = "SELECT COUNT(*) FROM runs";
+
+/// The newest run of each drive: its id, and what tells the drive from others.
+pub(crate) const NEWEST_OF_DRIVES: &str = "SELECT id, drive_name, drive_model, drive_serial
+    FROM (SELECT id, drive_name, drive_model, drive_serial, ROW_NUMBER() OVER (
+            PARTITION BY drive_name, drive_model, drive_serial
+            ORDER BY started_unix_us DESC, id DESC) place
+        FROM runs) placed
+    WHERE place = 1";
 
 #[cfg(test)]
 mod tests {
@@ -130,6 +167,9 @@ mod tests {
         FIND,
         NEWEST,
         LIST,
+        COUNT,
+        COUNT_ALL,
+        NEWEST_OF_DRIVES,
     ];
 
     /// The numbers of the parameters in the order of their first appearance.

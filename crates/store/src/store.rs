@@ -5,7 +5,7 @@ use crate::error::{StoreError, StoreFault};
 use crate::location::StoreLocation;
 use crate::sql;
 use crate::sqlite;
-use crate::summary::{Filter, RunSummary};
+use crate::summary::{Filter, NewestRun, RunSummary};
 use drivescope_model::document::{Run, TestStatus};
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params};
 use std::path::{Path, PathBuf};
@@ -179,10 +179,56 @@ impl Store {
     /// # Errors
     /// Only those of reading the file.
     pub fn list(&self, filter: &Filter) -> Result<Vec<RunSummary>, StoreError> {
-        let values = params![filter.drive_pattern(), filter.label_lower(), filter.rows()];
+        let values = params![
+            filter.drive_pattern(),
+            filter.label_lower(),
+            filter.text_pattern(),
+            filter.status,
+            filter.simulated,
+            filter.rows(),
+            filter.skip
+        ];
         let read = || {
             let mut statement = self.connection.prepare(sql::LIST)?;
             statement.query_map(values, summary)?.collect::<rusqlite::Result<Vec<_>>>()
+        };
+        read().map_err(|error| self.fail(&error))
+    }
+
+    /// How many runs pass the filter, without its limit.
+    ///
+    /// # Errors
+    /// Only those of reading the file.
+    pub fn count(&self, filter: &Filter) -> Result<u64, StoreError> {
+        let number = |row: &Row<'_>| row.get::<_, i64>(0).map(i64::unsigned_abs);
+        let counted = match filter.is_empty() {
+            true => self.connection.query_row(sql::COUNT_ALL, [], number),
+            false => {
+                let values = params![
+                    filter.drive_pattern(),
+                    filter.label_lower(),
+                    filter.text_pattern(),
+                    filter.status,
+                    filter.simulated
+                ];
+                self.connection.query_row(sql::COUNT, values, number)
+            }
+        };
+        counted.map_err(|error| self.fail(&error))
+    }
+
+    /// The newest run of each drive, in no order.
+    ///
+    /// # Errors
+    /// Only those of reading the file.
+    pub fn newest_of_drives(&self) -> Result<Vec<NewestRun>, StoreError> {
+        let newest = |row: &Row<'_>| {
+            let (name, model, serial) = (row.get(1)?, row.get(2)?, row.get(3)?);
+            Ok(NewestRun { id: row.get(0)?, name, model, serial })
+        };
+        let read = || {
+            let mut statement = self.connection.prepare(sql::NEWEST_OF_DRIVES)?;
+            statement.query_map([], newest)?.collect::<rusqlite::Result<Vec<_>>>()
         };
         read().map_err(|error| self.fail(&error))
     }

@@ -1,5 +1,7 @@
 //! What `drivescope runs` shows of each run, and which runs it shows.
 
+use drivescope_model::number::{latency_us, rounded};
+use drivescope_model::units::Bytes;
 use serde::Serialize;
 
 /// Which runs to list; the default is all of them.
@@ -11,25 +13,34 @@ pub struct Filter {
     /// The whole label; case does not matter for the letters A–Z. Not a part of it: labels divide
     /// runs into groups, and `disk1` must not catch `disk10`.
     pub label: Option<String>,
+    /// A part of anything that a line of a run shows: drive, target, label, suite, id.
+    pub text: Option<String>,
+    /// How it ended, as [`RunSummary::status`] has it.
+    pub status: Option<String>,
+    /// Only simulated drives, or only real ones.
+    pub simulated: Option<bool>,
     /// At most so many, the newest.
     pub limit: Option<u32>,
+    /// So many of the newest are left out: they are on the pages before.
+    pub skip: u32,
 }
 
 impl Filter {
-    /// The pattern for `LIKE … ESCAPE '!'` that the drive or the target must match.
+    /// The pattern that the drive or the target must match.
     pub(crate) fn drive_pattern(&self) -> String {
-        let mut pattern = String::from("%");
-        for letter in self.drive.as_deref().unwrap_or_default().chars() {
-            if matches!(letter, '%' | '_' | '!') {
-                pattern.push('!');
-            }
-            // As SQLite's LOWER does: the letters A–Z only.
-            pattern.push(letter.to_ascii_lowercase());
-        }
-        if pattern.len() > 1 {
-            pattern.push('%');
-        }
-        pattern
+        pattern(self.drive.as_deref())
+    }
+
+    /// The pattern that something in the line of a run must match.
+    pub(crate) fn text_pattern(&self) -> String {
+        pattern(self.text.as_deref())
+    }
+
+    /// Whether every run passes.
+    pub(crate) fn is_empty(&self) -> bool {
+        let Self { drive, label, text, status, simulated, limit: _, skip: _ } = self;
+        let texts = [drive, label, text, status];
+        texts.into_iter().all(Option::is_none) && simulated.is_none()
     }
 
     /// The label as it is compared.
@@ -41,6 +52,22 @@ impl Filter {
     pub(crate) fn rows(&self) -> i64 {
         self.limit.map_or(i64::MAX, i64::from)
     }
+}
+
+/// The pattern for `LIKE … ESCAPE '!'` of texts that contain `part`.
+fn pattern(part: Option<&str>) -> String {
+    let mut pattern = String::from("%");
+    for letter in part.unwrap_or_default().chars() {
+        if matches!(letter, '%' | '_' | '!') {
+            pattern.push('!');
+        }
+        // As SQLite's LOWER does: the letters A–Z only.
+        pattern.push(letter.to_ascii_lowercase());
+    }
+    if pattern.len() > 1 {
+        pattern.push('%');
+    }
+    pattern
 }
 
 /// A run in one line. It is made without reading the document, so that runs whose document this
@@ -92,6 +119,55 @@ impl RunSummary {
     pub fn drive(&self) -> Option<&str> {
         self.drive_model.as_deref().or(self.drive_name.as_deref())
     }
+
+    /// Its main figures: `178 MB/s · 149 IOPS`.
+    pub fn headline(&self) -> String {
+        let mut headline = Vec::new();
+        if let Some(rate) = self.seq_read_mb_s {
+            headline.push(format!("{} MB/s", rounded(rate)));
+        }
+        if let Some(rate) = self.rnd4k_q1t1_read_iops {
+            headline.push(format!("{} IOPS", rounded(rate)));
+        }
+        if headline.is_empty() {
+            headline.extend(self.first_figure());
+        }
+        if headline.is_empty() && self.invalid_metrics > 0 {
+            headline.push("no valid figures".to_string());
+        }
+        // A target that does not say so itself is a served drive, with the node and name of a real one.
+        if self.simulated && !self.target.starts_with("sim:") {
+            headline.push("simulated".to_string());
+        }
+        headline.join(" · ")
+    }
+
+    /// The main figure of a run without the reads that others are known by: `span100 85.1 µs`.
+    fn first_figure(&self) -> Option<String> {
+        let (_, rest) = self.headline_key.as_deref()?.split_once('.')?;
+        let (cell, quantity) = rest.rsplit_once('.')?;
+        let value = self.headline_value?;
+        let figure = match (self.headline_unit.as_deref()?, quantity) {
+            ("bytes", _) => Bytes(value as u64).to_string(),
+            (_, "iops") => format!("{} IOPS", rounded(value)),
+            ("us", _) => latency_us(value),
+            (unit, _) => format!("{} {unit}", rounded(value)),
+        };
+        Some(format!("{cell} {figure}"))
+    }
+}
+
+/// The newest run of a drive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewestRun {
+    /// Its id.
+    pub id: String,
+    /// Kernel name of the drive.
+    pub name: Option<String>,
+    /// Its model.
+    pub model: Option<String>,
+    /// Its serial number.
+    pub serial: Option<String>,
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@ use crate::exit::{Code, Failure};
 use crate::output;
 use crate::store_access::open_existing;
 use drivescope_model::Run;
-use drivescope_report::{DriveHistory, text};
-use drivescope_store::{Filter, RunSummary, Store, StoreFault};
+use drivescope_report::{DriveHistory, clean, text};
+use drivescope_store::{DriveRuns, FoundDrive, Store};
 
 /// Shows what became of the drive.
 pub fn history(arguments: &HistoryArguments) -> Result<Code, Failure> {
@@ -14,7 +14,7 @@ pub fn history(arguments: &HistoryArguments) -> Result<Code, Failure> {
     let wanted = WantedRuns {
         drive: &arguments.drive,
         suite: arguments.suite.as_deref(),
-        limit: arguments.limit as usize,
+        limit: arguments.limit,
     };
     let history = history_of(&store, wanted, |run| run)?;
     match arguments.json {
@@ -32,7 +32,7 @@ pub struct WantedRuns<'a> {
     /// Only of this suite.
     pub suite: Option<&'a str>,
     /// The newest at most.
-    pub limit: usize,
+    pub limit: u32,
 }
 
 /// The history of a drive, of its runs as `told` has them. Errors: no run or several drives have that name.
@@ -41,65 +41,36 @@ pub fn history_of(
     WantedRuns { drive, suite, limit }: WantedRuns<'_>,
     told: impl Fn(Run) -> Run,
 ) -> Result<DriveHistory, Failure> {
-    let filter = Filter { drive: Some(drive.to_string()), ..Filter::default() };
-    let mut found = store.list(&filter)?;
-    found.retain(|run| suite.is_none_or(|suite| run.suite == suite));
-    let Some(newest) = found.first() else {
-        let words = store.words();
-        let message = format!(
-            "no stored run of a drive with '{drive}' in its name; drivescope runs{words} lists all"
-        );
-        return Err(Failure::usage(drivescope_report::clean(&message).into_owned()));
-    };
-    if let Some(other) = found.iter().find(|run| drive_of(run) != drive_of(newest)) {
-        let message = format!(
-            "'{drive}' names more than one drive: {} and {}; say more of its serial number",
-            name(newest),
-            name(other)
-        );
-        return Err(Failure::usage(drivescope_report::clean(&message).into_owned()));
-    }
-    let (mut runs, mut unreadable) = (Vec::new(), Vec::new());
-    for summary in found.iter().take(limit) {
-        match store.get(&summary.id) {
-            Ok(run) => runs.push(told(run)),
-            // Such as that of a newer drivescope.
-            Err(error) if error.fault == StoreFault::Document => {
-                unreadable.push((summary.id.clone(), error.to_string()));
-            }
-            Err(error) => return Err(error.into()),
+    let DriveRuns { name, runs, unreadable } = match store.runs_of_drive(drive, suite, limit)? {
+        FoundDrive::One(found) => found,
+        FoundDrive::None => {
+            let words = store.words();
+            let message = format!(
+                "no stored run of a drive with '{drive}' in its name; drivescope runs{words} lists all"
+            );
+            return Err(Failure::usage(clean(&message).into_owned()));
         }
-    }
+        FoundDrive::Several(one, other) => {
+            let message = format!(
+                "'{drive}' names more than one drive: {one} and {other}; say more of its serial number"
+            );
+            return Err(Failure::usage(clean(&message).into_owned()));
+        }
+    };
+    let runs: Vec<Run> = runs.into_iter().map(told).collect();
     // What the runs tell of their drive: of anonymous ones, no serial number.
-    let called = runs.first().map_or_else(|| name(newest), name_of);
+    let called = runs.first().map_or(name, name_of);
     let mut history = drivescope_report::history(runs, called);
     history.left_out.extend(unreadable);
     Ok(history)
 }
 
-/// What tells drives apart wherever they are plugged in: the serial number, or else model and target.
-fn drive_of(run: &RunSummary) -> (Option<&str>, Option<&str>, &str) {
-    let model = run.drive_model.as_deref();
-    match run.drive_serial.as_deref() {
-        Some(serial) => (Some(serial), model, ""),
-        None => (None, model, &run.target),
-    }
-}
-
 /// Its model with the serial number, where both are known.
-fn name(run: &RunSummary) -> String {
-    called(run.drive().unwrap_or(&run.target), run.drive_serial.as_deref())
-}
-
 fn name_of(run: &Run) -> String {
     let drive = run.drive.as_ref();
-    let model = drive.and_then(|drive| drive.model.as_deref()).unwrap_or(&run.target.path);
-    called(model, drive.and_then(|drive| drive.serial.as_deref()))
-}
-
-fn called(model: &str, serial: Option<&str>) -> String {
-    match serial.map(str::trim).filter(|serial| !serial.is_empty()) {
-        Some(serial) => format!("{} ({serial})", model.trim()),
-        None => model.trim().to_string(),
+    let model = drive.and_then(|drive| drive.model.as_deref()).unwrap_or(&run.target.path).trim();
+    match drive.and_then(|drive| drive.serial.as_deref()).map(str::trim) {
+        Some(serial) if !serial.is_empty() => format!("{model} ({serial})"),
+        _ => model.to_string(),
     }
 }

@@ -22,7 +22,7 @@ use std::path::Path;
 /// The difference that makes none in practice, as `compare` has it.
 const BAND: f64 = 0.03;
 /// Runs of a history at most, the newest.
-const HISTORY_MAX: usize = 1_000;
+const HISTORY_MAX: u32 = 1_000;
 
 /// Writes the file or folder, and says so.
 pub fn report(arguments: &ReportArguments) -> Result<Code, Failure> {
@@ -67,10 +67,11 @@ impl Subject {
     /// The page.
     fn page(&self) -> String {
         match (&self.history, self.runs.as_slice()) {
-            (Some(history), _) => history_page(history),
-            (None, [run]) => page_among(run, &self.known, question),
+            (Some(history), _) => history_page(history, |_| None).alone(),
+            (None, [run]) => page_among(run, &self.known, question).alone(),
             (None, runs) => {
-                comparison_page(&drivescope_report::compare(runs, BAND, false), runs, question)
+                let comparison = drivescope_report::compare(runs, BAND, false);
+                comparison_page(&comparison, runs, question).alone()
             }
         }
     }

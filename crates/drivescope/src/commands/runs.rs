@@ -5,8 +5,6 @@ use crate::exit::{Code, Failure};
 use crate::output;
 use crate::store_access::open_existing;
 use drivescope_model::document::TestStatus;
-use drivescope_model::number::{latency_us, rounded};
-use drivescope_model::units::Bytes;
 use drivescope_report::clean;
 use drivescope_report::text::{self, RunRow};
 use drivescope_store::{Filter, RunSummary};
@@ -67,6 +65,7 @@ fn list(arguments: &RunsListArguments) -> Result<Code, Failure> {
         label: arguments.label.clone(),
         // One more tells that there are more.
         limit: arguments.limit.or((!arguments.json).then_some(SHOWN + 1)),
+        ..Filter::default()
     };
     let store = open_existing(arguments.store.store.as_deref())?;
     let mut summaries = store.list(&filter)?;
@@ -94,23 +93,6 @@ fn list(arguments: &RunsListArguments) -> Result<Code, Failure> {
 }
 
 fn row(summary: &RunSummary) -> RunRow {
-    let mut headline = Vec::new();
-    if let Some(rate) = summary.seq_read_mb_s {
-        headline.push(format!("{} MB/s", rounded(rate)));
-    }
-    if let Some(rate) = summary.rnd4k_q1t1_read_iops {
-        headline.push(format!("{} IOPS", rounded(rate)));
-    }
-    if headline.is_empty() {
-        headline.extend(first_figure(summary));
-    }
-    if headline.is_empty() && summary.invalid_metrics > 0 {
-        headline.push("no valid figures".to_string());
-    }
-    // A target that does not say so itself is a served drive, with the node and name of a real one.
-    if summary.simulated && !summary.target.starts_with("sim:") {
-        headline.push("simulated".to_string());
-    }
     let status = match summary.status.as_str() {
         "done" => TestStatus::Done,
         "failed" => TestStatus::Failed,
@@ -125,20 +107,6 @@ fn row(summary: &RunSummary) -> RunRow {
         drive: summary.drive().map(str::to_string),
         target: summary.target.clone(),
         status,
-        headline: headline.join(" · "),
+        headline: summary.headline(),
     }
-}
-
-/// The main figure of a run without the reads that others are known by: `span100 85.1 µs`.
-fn first_figure(summary: &RunSummary) -> Option<String> {
-    let (_, rest) = summary.headline_key.as_deref()?.split_once('.')?;
-    let (cell, quantity) = rest.rsplit_once('.')?;
-    let value = summary.headline_value?;
-    let figure = match (summary.headline_unit.as_deref()?, quantity) {
-        ("bytes", _) => Bytes(value as u64).to_string(),
-        (_, "iops") => format!("{} IOPS", rounded(value)),
-        ("us", _) => latency_us(value),
-        (unit, _) => format!("{} {unit}", rounded(value)),
-    };
-    Some(format!("{cell} {figure}"))
 }

@@ -51,6 +51,13 @@ pub struct RunOptions {
     pub store_words: String,
 }
 
+impl RunOptions {
+    /// Nothing is printed.
+    fn silent(label: Option<String>) -> Self {
+        Self { label, quiet: true, json: true, ..Self::default() }
+    }
+}
+
 /// The machine, as all runs of this call see it.
 struct Machine {
     host: Host,
@@ -86,11 +93,37 @@ impl<'s> Measurer<'s> {
 
     /// The document of a run, and what it comes to.
     pub fn measure_quietly(&self, planned: PlannedRun) -> Result<(Run, Code), Failure> {
-        let options = RunOptions { quiet: true, json: true, ..RunOptions::default() };
-        let it = measure_one(planned, &options, None, self.signals, &self.machine)?;
+        let nobody = |events, _: &Run, _: &_| nobody_listens(events);
+        let options = RunOptions::silent(None);
+        let it = measure_one(planned, &options, None, self.signals, &self.machine, nobody)?;
         let is_stopped = self.signals.was_signalled();
         Ok((it.run, if is_stopped { Code::Interrupted } else { it.outcome }))
     }
+
+    /// The document of a run that is kept after each test, and what became of it there; `view` makes of the run, with
+    /// nothing measured yet, whoever hears of its events.
+    pub fn measure_shown<V: FnMut(Event) + Send + 'static>(
+        &self,
+        planned: PlannedRun,
+        label: Option<String>,
+        store: &mut Store,
+        view: impl FnOnce(&Run) -> V,
+    ) -> Result<(Run, SaveOutcome), Failure> {
+        let listen = |events: Receiver<Event>, run: &Run, _: &ViewerRequests| {
+            let mut view = view(run);
+            let thread = std::thread::Builder::new().name("view".to_string());
+            let listener = thread.spawn(move || events.into_iter().for_each(&mut view));
+            listener.map_err(|error| Failure::usage(no_thread(&error)))
+        };
+        let (options, signals) = (RunOptions::silent(label), self.signals);
+        let it = measure_one(planned, &options, Some(store), signals, &self.machine, listen)?;
+        Ok((it.run, it.kept))
+    }
+}
+
+/// A listener that shows nothing.
+fn nobody_listens(events: Receiver<Event>) -> Result<JoinHandle<()>, Failure> {
+    progress::listen(events, None).map_err(|error| Failure::usage(no_thread(&error)))
 }
 
 /// Runs all plans, one after the other; the worst outcome is the exit code. A signal counts also when it came
@@ -106,8 +139,9 @@ pub fn measure(
     let (mut code, mut stopped, mut waits) = (Code::Ok, false, false);
     let mut runs = Vec::new();
     for planned in planned {
-        let TargetOutcome { run, outcome, waits_for_restore } =
-            measure_one(planned, options, store.as_mut(), signals, &machine)?;
+        let listen = |events, run: &Run, viewer: &_| listen(events, run, options, viewer);
+        let TargetOutcome { run, outcome, waits_for_restore, .. } =
+            measure_one(planned, options, store.as_mut(), signals, &machine, listen)?;
         if options.json {
             output::print_document(&run);
         }
@@ -136,15 +170,17 @@ struct TargetOutcome {
     outcome: Code,
     /// It does not have its contents back, or has a journal left.
     waits_for_restore: bool,
+    kept: SaveOutcome,
 }
 
-/// Runs the plan of one target.
+/// Runs the plan of one target, which whoever `listen` starts hears of.
 fn measure_one(
     PlannedRun { plan, target, claim, resumed }: PlannedRun,
     options: &RunOptions,
     store: Option<&mut Store>,
     signals: &RunSignals,
     machine: &Machine,
+    listen: impl FnOnce(Receiver<Event>, &Run, &ViewerRequests) -> Result<JoinHandle<()>, Failure>,
 ) -> Result<TargetOutcome, Failure> {
     let tables = !options.json && !options.table;
     if tables && !options.quiet {
@@ -153,7 +189,7 @@ fn measure_one(
     let (events, receiver) = channel();
     let run = begin(&plan, &target, options, machine);
     let viewer = ViewerRequests::default();
-    let listener = listen(receiver, &run, options, &viewer)?;
+    let listener = listen(receiver, &run, &viewer)?;
     let journal = before_images::journal(&plan, &run.id, signals);
     let document = RefCell::new(RunDocument::new(run, store));
     let session = Session::new(
@@ -198,7 +234,7 @@ fn measure_one(
     if tables {
         conclude(&run, options, kept);
     }
-    Ok(TargetOutcome { run, outcome, waits_for_restore })
+    Ok(TargetOutcome { run, outcome, waits_for_restore, kept })
 }
 
 /// Whoever shows the run: the view that was asked for, a line of progress, or nobody.

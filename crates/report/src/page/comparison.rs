@@ -1,6 +1,8 @@
 //! Runs side by side: what they come to, a row for each metric with its ratio drawn, verdicts, then each run.
 
-use super::{Detail, document, figure, findings, head, name_of, suits, test, whole, wide_figure};
+use super::{
+    Detail, PageContent, document, figure, findings, head, name_of, suits, test, wide_figure,
+};
 use crate::chart::{Chart, FOLDED_DOTS_MAX};
 use crate::comparison::{ComparedMetric, MetricRatio, RunComparison, comparison_charts};
 use crate::text::sentences;
@@ -21,7 +23,7 @@ pub fn comparison_page(
     comparison: &RunComparison,
     runs: &[Run],
     question: impl Fn(&TestResult) -> String,
-) -> String {
+) -> PageContent {
     let body = html! {
         header {
             p.small { "drivescope comparison · " (runs.len()) " runs" }
@@ -34,7 +36,7 @@ pub fn comparison_page(
         (pictures(&comparison_charts(comparison, runs)))
         @for run in runs { (whole_run(run, &question)) }
     };
-    whole(&comparison.names.join(", "), &body)
+    PageContent { title: comparison.names.join(", "), body }
 }
 
 /// Figure by figure, then curves.
@@ -205,7 +207,7 @@ mod tests {
         run.verdict = crate::judge(&run);
         let runs = vec![run; 10];
         let comparison = compare(&runs, 0.03, false);
-        let page = comparison_page(&comparison, &runs, |_| "what?".to_string());
+        let page = comparison_page(&comparison, &runs, |_| "what?".to_string()).alone();
         assert!(page.len() < 1_000_000, "{}", page.len());
         for part in [
             "Metrics",

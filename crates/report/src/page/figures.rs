@@ -52,7 +52,10 @@ pub fn table(result: &TestResult) -> Markup {
 
 /// A figure with its interval below it.
 fn field(metric: Option<&Metric>) -> Markup {
-    let Some(metric) = metric else { return html! { td.number { "–" } } };
+    // Not measured, or not yet.
+    let Some(metric) = metric.filter(|metric| metric.value.is_finite()) else {
+        return html! { td.number { "–" } };
+    };
     let text = |value: f64| if metric.unit == "us" { latency_us(value) } else { rounded(value) };
     let (low, high) = (text(metric.low), text(metric.high));
     html! {

@@ -1,18 +1,19 @@
 //! One drive over all its runs as a page: what got worse, a picture of each metric, and the runs.
 
-use super::{figure, whole};
+use super::{PageContent, figure};
 use crate::history::{DriveHistory, history_charts};
 use crate::text::history_sentences;
 use drivescope_model::Bytes;
 use maud::{Markup, html};
 
-/// The page of a history.
-pub fn history_page(history: &DriveHistory) -> String {
+/// The page of a history. `link` is where the page of the run with an id is, if there is one.
+pub fn history_page(history: &DriveHistory, link: impl Fn(&str) -> Option<String>) -> PageContent {
     let size = history.capacity_bytes.map(|bytes| format!(", {}", Bytes(bytes)));
     let charts = history_charts(history);
+    let count = history.runs.len();
     let body = html! {
         header {
-            p.small { "drivescope history · " (history.runs.len()) " runs" }
+            p.small { "drivescope history · " (count) @if count == 1 { " run" } @else { " runs" } }
             h1 { (history.drive) (size.unwrap_or_default()) }
             @for sentence in history_sentences(history) { p.answer { (sentence) } }
         }
@@ -22,14 +23,14 @@ pub fn history_page(history: &DriveHistory) -> String {
                 div.charts { @for chart in &charts { (figure(chart)) } }
             }
         }
-        (runs(history))
-        (method(history))
+        (runs(history, &link))
+        (method(history, &link))
     };
-    whole(&history.drive, &body)
+    PageContent { title: format!("History of {}", history.drive), body }
 }
 
 /// A line for each run, with what is new in it.
-fn runs(history: &DriveHistory) -> Markup {
+fn runs(history: &DriveHistory, link: &impl Fn(&str) -> Option<String>) -> Markup {
     html! {
         section {
             h2 { "Runs" }
@@ -40,9 +41,9 @@ fn runs(history: &DriveHistory) -> Markup {
                             th scope="col" { (head) }
                         }
                     } }
-                    tbody { @for run in &history.runs { tr {
-                        th scope="row" { (run.id) }
-                        td { (run.started_at) }
+                    tbody { @for run in history.runs.iter().rev() { tr {
+                        th scope="row" { (linked(&run.id, link)) }
+                        td { (run.started_at.get(..16).unwrap_or(&run.started_at).replace('T', " ")) }
                         td { (run.suite) }
                         td { (run.label.as_deref().unwrap_or_default()) }
                         td { (run.news.join(", ")) }
@@ -53,7 +54,7 @@ fn runs(history: &DriveHistory) -> Markup {
     }
 }
 
-fn method(history: &DriveHistory) -> Markup {
+fn method(history: &DriveHistory, link: &impl Fn(&str) -> Option<String>) -> Markup {
     html! {
         section {
             h2 { "How it was compared" }
@@ -64,10 +65,19 @@ fn method(history: &DriveHistory) -> Markup {
             }
             @if !history.left_out.is_empty() {
                 details {
-                    summary { (history.left_out.len()) " runs left out" }
-                    ul { @for (id, why) in &history.left_out { li { (id) ": " (why) } } }
+                    summary { "Left out: " (history.left_out.len()) }
+                    ul { @for (id, why) in &history.left_out { li { (linked(id, link)) ": " (why) } } }
                 }
             }
+        }
+    }
+}
+
+fn linked(id: &str, link: &impl Fn(&str) -> Option<String>) -> Markup {
+    html! {
+        @match link(id) {
+            Some(to) => a href=(to) { (id) },
+            None => (id),
         }
     }
 }
@@ -84,9 +94,10 @@ mod tests {
         let mut runs = weekly(&values);
         runs[2].label = Some("<b>bold</b>".to_string());
         runs[0].tests.clear();
-        let page = history_page(&history(runs, "<i>d</i>".into()));
-        for part in ["&lt;i&gt;d", "&lt;b&gt;bold", "history · 3 runs", "<svg", "1 runs left out"]
-        {
+        let history = history(runs, "<i>d</i>".into());
+        let page = history_page(&history, |id| Some(format!("/runs/{id}"))).alone();
+        assert_eq!(page.matches("href=\"/runs/").count(), 4);
+        for part in ["&lt;i&gt;d", "&lt;b&gt;bold", "history · 3 runs", "<svg", "Left out: 1"] {
             assert!(page.contains(part), "{part}");
         }
         assert!(!page.contains("<b>bold") && page.matches("<script").count() == 1);

@@ -37,7 +37,6 @@ fn head(history: &DriveHistory, style: Style) -> String {
     Paragraph::new().text(Role::Dim, &text).lines(0, style)
 }
 
-/// What got worse, what got better, or that nothing did.
 fn answer(history: &DriveHistory, style: Style) -> String {
     let sentences = history_sentences(history).into_iter();
     sentences.map(|text| Paragraph::new().text(Role::Title, &text).lines(2, style)).collect()

@@ -3,6 +3,7 @@ use crate::testing::{metric, rich_run};
 use proptest::prelude::*;
 use tempfile::{NamedTempFile, TempDir};
 
+mod chosen;
 mod faults;
 
 const ID: &str = "0123456789ab";
@@ -300,8 +301,11 @@ fn filters_choose_by_drive_target_and_label() {
         (Some("wd20"), Some("disk10"), "b"),
         (Some("nvme"), Some("disk1"), ""),
     ] {
-        let filter =
-            Filter { drive: drive.map(Into::into), label: label.map(Into::into), limit: None };
+        let filter = Filter {
+            drive: drive.map(Into::into),
+            label: label.map(Into::into),
+            ..Filter::default()
+        };
         let found: String =
             ids(&store, &filter).iter().map(|id| id.trim_start_matches('0')).collect();
         assert_eq!(found, expected, "{drive:?} {label:?}");

@@ -1,0 +1,117 @@
+//! `serve`: drives, runs and runs in progress as pages for browsers.
+
+mod browser_run;
+mod local_workbench;
+
+use crate::arguments::ServeArguments;
+use crate::exit::{Code, Failure, no_thread};
+use crate::output;
+use crate::signals::RunSignals;
+use drivescope_store::{Store, StoreFault, StoreLocation};
+use drivescope_web::{AccessToken, Guard, Site};
+use local_workbench::LocalWorkbench;
+use std::io::ErrorKind;
+use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
+use std::sync::Arc;
+
+/// Serves until a signal comes; runs that browsers have started are stopped then, and what they measured is kept.
+pub fn serve(arguments: &ServeArguments, signals: &RunSignals) -> Result<Code, Failure> {
+    let store = StoreLocation::parse(arguments.store.store.as_deref())?;
+    check(&store)?;
+    let listener = bind(arguments.listen)?;
+    let bound = listener.local_addr().map_err(|error| cannot_listen(arguments.listen, &error))?;
+    let token = match arguments.token || !bound.ip().is_loopback() {
+        true => Some(AccessToken::random().map_err(|error| {
+            Failure::usage(format!("cannot make a token: {error}; check /dev/urandom"))
+        })?),
+        false => None,
+    };
+    let machine = machine_name();
+    let address = address(bound, machine.as_deref(), token.as_ref());
+    let names = [names_of(machine), arguments.allow_host.clone()].concat();
+    let guard = Guard::new(bound, &names, token);
+    let shown = store.path().display().to_string();
+    let site = Arc::new(Site::new(store.clone(), Box::new(LocalWorkbench::new(store)), guard));
+    signals.begin("");
+    output::print_line(&address);
+    output::note(&drivescope_report::clean(&format!("serving {shown}; Ctrl-C ends")));
+    let served = drivescope_web::serve(listener, Arc::clone(&site), &signals.stop);
+    if site.has_runs() {
+        output::note("drivescope: interrupted: saving partial results; Ctrl-C again quits now");
+    }
+    let was_running = site.stop_runs();
+    served.map_err(|error| Failure::usage(no_thread(&error)))?;
+    Ok(if was_running { Code::Interrupted } else { Code::Ok })
+}
+
+/// That there is nothing wrong with the store, or that it is not made yet. One that is locked now may not be so later.
+fn check(store: &StoreLocation) -> Result<(), Failure> {
+    match Store::open_existing(store) {
+        Err(error) if error.fault != StoreFault::Locked => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+fn bind(address: SocketAddr) -> Result<TcpListener, Failure> {
+    TcpListener::bind(address).map_err(|error| cannot_listen(address, &error))
+}
+
+fn cannot_listen(address: SocketAddr, error: &std::io::Error) -> Failure {
+    let remedy = "--listen :0 takes a free port";
+    let message = match error.kind() {
+        ErrorKind::AddrInUse => format!("port {} is in use; {remedy}", address.port()),
+        ErrorKind::PermissionDenied => {
+            format!("no permission to listen on port {}; {remedy}", address.port())
+        }
+        ErrorKind::AddrNotAvailable => {
+            format!("{} is no address of this machine; omit --listen", address.ip())
+        }
+        _ => format!("cannot listen on {address}: {error}; {remedy}"),
+    };
+    Failure::usage(message)
+}
+
+/// The address to open: of a server on all addresses, the one from which this machine reaches others.
+fn address(bound: SocketAddr, machine: Option<&str>, token: Option<&AccessToken>) -> String {
+    let host = match (bound.ip().is_unspecified(), outgoing(bound.ip())) {
+        (false, _) => bound.to_string(),
+        (true, Some(outgoing)) => SocketAddr::new(outgoing, bound.port()).to_string(),
+        (true, None) => format!("{}:{}", machine.unwrap_or("localhost"), bound.port()),
+    };
+    let token = token.map_or(String::new(), |token| format!("?token={}", token.digits()));
+    format!("http://{host}/{token}")
+}
+
+/// The address from which this machine would send to an address of documentation; nothing is sent.
+fn outgoing(any: IpAddr) -> Option<IpAddr> {
+    let elsewhere = if any.is_ipv4() { "192.0.2.1:9" } else { "[2001:db8::1]:9" };
+    let socket = UdpSocket::bind(SocketAddr::new(any, 0)).ok()?;
+    socket.connect(elsewhere).ok()?;
+    socket.local_addr().ok().map(|address| address.ip()).filter(|ip| !ip.is_unspecified())
+}
+
+fn machine_name() -> Option<String> {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok()?;
+    Some(name.trim().to_string()).filter(|name| !name.is_empty())
+}
+
+/// What others call this machine: its name, also as multicast DNS has it.
+fn names_of(machine: Option<String>) -> Vec<String> {
+    machine.into_iter().flat_map(|name| [format!("{name}.local"), name]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_address_can_be_opened_and_has_the_token() {
+        let at = |bound: &str| address(bound.parse().unwrap(), Some("nas"), None);
+        assert_eq!(at("127.0.0.1:7483"), "http://127.0.0.1:7483/");
+        assert_eq!(at("[::1]:80"), "http://[::1]:80/");
+        assert!(!at("0.0.0.0:7483").contains("0.0.0.0"));
+        let token = AccessToken::random().unwrap();
+        let with_token = address("10.1.2.3:80".parse().unwrap(), None, Some(&token));
+        assert_eq!(with_token, format!("http://10.1.2.3:80/?token={}", token.digits()));
+    }
+}

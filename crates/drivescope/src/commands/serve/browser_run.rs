@@ -1,0 +1,180 @@
+//! A run that a browser has started: one at a time of a drive, in a thread of its own.
+
+use crate::live_run::LiveRun;
+use crate::run_progress::RunProgress;
+use crate::run_steps::{Measurer, PlannedRun, SaveOutcome, leftovers};
+use crate::signals::RunSignals;
+use drivescope_drive::Target;
+use drivescope_model::event::Event;
+use drivescope_model::{Plan, Run, TestStatus};
+use drivescope_report::{answer, clean};
+use drivescope_store::{Store, StoreLocation};
+use drivescope_web::{PreparedRun, RunBoard, RunEnd};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Runs at a time: each needs a processor, and more would be in each other's way.
+const RUNS_MAX: usize = 4;
+/// Pause between two states that are shown: more than four a second cannot be read.
+const SHOW_EVERY: Duration = Duration::from_millis(250);
+
+/// What is measured now for browsers.
+#[derive(Debug, Default)]
+pub struct MeasuredDrives(Mutex<Vec<MeasuredDrive>>);
+
+/// A target that is measured, and the drives that it is on.
+#[derive(Debug, Clone, PartialEq)]
+struct MeasuredDrive {
+    path: String,
+    disks: Vec<String>,
+}
+
+impl MeasuredDrive {
+    fn of(target: &Target) -> Self {
+        Self { path: target.info().path.clone(), disks: target.stack().whole_disks.clone() }
+    }
+
+    /// What is measured twice where both are; nothing if they are apart.
+    fn shared<'a>(&'a self, other: &Self) -> Option<&'a str> {
+        let disk = self.disks.iter().find(|disk| other.disks.contains(disk));
+        disk.or((self.path == other.path).then_some(&self.path)).map(String::as_str)
+    }
+}
+
+/// The right to measure a drive.
+#[derive(Debug)]
+struct DrivePlace {
+    all: Arc<MeasuredDrives>,
+    own: MeasuredDrive,
+}
+
+impl MeasuredDrives {
+    /// Takes the drives of a target, unless one of them is taken.
+    fn take(all: &Arc<Self>, own: MeasuredDrive) -> Result<DrivePlace, String> {
+        let mut taken = all.lock();
+        if let Some(shared) = taken.iter().find_map(|other| other.shared(&own)) {
+            let shared = clean(shared);
+            return Err(format!(
+                "{shared} is being measured already; wait for its end, or stop it"
+            ));
+        }
+        if taken.len() >= RUNS_MAX {
+            return Err(format!("{RUNS_MAX} runs are in progress; wait for one to end"));
+        }
+        taken.push(own.clone());
+        drop(taken);
+        Ok(DrivePlace { all: Arc::clone(all), own })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<MeasuredDrive>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for DrivePlace {
+    fn drop(&mut self) {
+        self.all.lock().retain(|other| *other != self.own);
+    }
+}
+
+/// A run that could begin.
+pub struct PlannedBrowserRun {
+    pub planned: PlannedRun,
+    pub label: Option<String>,
+    pub store: StoreLocation,
+    pub measured: Arc<MeasuredDrives>,
+}
+
+impl PreparedRun for PlannedBrowserRun {
+    fn plan(&self) -> &Plan {
+        &self.planned.plan
+    }
+
+    fn start(self: Box<Self>, board: RunBoard) -> Result<Arc<AtomicBool>, String> {
+        let place = MeasuredDrives::take(&self.measured, MeasuredDrive::of(&self.planned.target))?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped_by = Arc::clone(&stop);
+        let thread = std::thread::Builder::new().name("run".to_string());
+        let begun = thread.spawn(move || {
+            let board = Arc::new(board);
+            let end = self.measure(&board, &stopped_by);
+            // Whoever sees the end may start the next one.
+            drop(place);
+            board.end(end);
+        });
+        begun.map(|_| stop).map_err(|error| format!("cannot start a thread: {error}"))
+    }
+}
+
+impl PlannedBrowserRun {
+    fn measure(self, board: &Arc<RunBoard>, stop: &Arc<AtomicBool>) -> RunEnd {
+        let not_begun = |why: String| RunEnd { stored: None, message: clean(&why).into_owned() };
+        let mut store = match Store::open(&self.store) {
+            Ok(store) => store,
+            Err(error) => return not_begun(format!("Not measured: {error}")),
+        };
+        leftovers::clean_target(&self.planned.target, false);
+        let signals = RunSignals::of_another(stop);
+        let view = |run: &Run| view(run, Arc::clone(board));
+        let measurer = Measurer::new(&signals);
+        match measurer.measure_shown(self.planned, self.label, &mut store, view) {
+            Ok((run, kept)) => end_of(&run, kept),
+            Err(failure) => not_begun(format!("Not measured: {}", failure.message)),
+        }
+    }
+}
+
+/// A listener that shows on the board what it hears of, now and then.
+fn view(run: &Run, board: Arc<RunBoard>) -> impl FnMut(Event) + Send + use<> {
+    let mut progress = RunProgress::new(LiveRun::new(run.clone(), false));
+    let mut shown: Option<Instant> = None;
+    move |event| {
+        progress.hear(event);
+        if shown.is_none_or(|shown| shown.elapsed() >= SHOW_EVERY) {
+            board.show(progress.share(), progress.words(), progress.run.run());
+            shown = Some(Instant::now());
+        }
+    }
+}
+
+/// What is to be said of a run that has ended.
+fn end_of(run: &Run, kept: SaveOutcome) -> RunEnd {
+    let reason = || run.tests.iter().find_map(|test| test.reason.clone()).unwrap_or_default();
+    let message = match run.status {
+        TestStatus::Done => answer(run, false).unwrap_or_else(|| "Done.".to_string()),
+        TestStatus::Interrupted => "Stopped; what was measured is kept.".to_string(),
+        TestStatus::Failed => format!("Failed: {}", reason()),
+        TestStatus::Skipped => format!("Nothing was measured: {}", reason()),
+    };
+    let is_stored = kept == SaveOutcome::Stored;
+    let lost = "The store could not keep it; the terminal of drivescope serve says where it is.";
+    let message = if is_stored { message } else { format!("{message} {lost}") };
+    RunEnd { stored: is_stored.then(|| run.id.clone()), message: clean(&message).into_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_drive_is_measured_once_at_a_time_by_whatever_path() {
+        let all = Arc::new(MeasuredDrives::default());
+        let drive = |path: &str, disks: &[&str]| MeasuredDrive {
+            path: path.to_string(),
+            disks: disks.iter().map(ToString::to_string).collect(),
+        };
+        let take = |path: &str, disks: &[&str]| MeasuredDrives::take(&all, drive(path, disks));
+        let first = take("/dev/sda", &["sda"]).unwrap();
+        assert!(take("/home", &["sdb", "sda"]).unwrap_err().contains("sda"));
+        let simulated = take("sim:wd40efrx", &[]).unwrap();
+        assert!(take("sim:wd40efrx", &[]).is_err());
+        drop(first);
+        let both = take("/home", &["sdb", "sda"]).unwrap();
+        let more: Vec<_> = (0..2).map(|i| take(&format!("sim:{i}"), &[])).collect();
+        assert!(more.iter().all(Result::is_ok));
+        assert!(take("sim:more", &[]).unwrap_err().contains("4 runs"));
+        drop((simulated, both, more));
+        assert!(all.lock().is_empty());
+    }
+}

@@ -1,0 +1,96 @@
+//! What the pages show of this machine, and how they measure on it: by the same steps as `run`.
+
+use super::browser_run::{MeasuredDrives, PlannedBrowserRun};
+use crate::exit::Failure;
+use crate::run_steps::{PlannedRun, max_duration, targets};
+use drivescope_bench::{clock, planner, suites, workloads};
+use drivescope_drive::simulated::spec::{self, PREFIX, name_served};
+use drivescope_machine::Roots;
+use drivescope_machine::list::{ListOptions, drives};
+use drivescope_model::TestKind;
+use drivescope_model::drive::Drive;
+use drivescope_model::plan::WriteLevel;
+use drivescope_report::clean;
+use drivescope_sim::library::Model;
+use drivescope_store::StoreLocation;
+use drivescope_web::{ListedModel, ListedSuite, PreparedRun, RunWish, Workbench};
+use std::path::Path;
+use std::sync::Arc;
+
+/// This machine.
+pub struct LocalWorkbench {
+    store: StoreLocation,
+    measured: Arc<MeasuredDrives>,
+}
+
+impl LocalWorkbench {
+    /// With the store that keeps what is measured.
+    pub fn new(store: StoreLocation) -> Self {
+        Self { store, measured: Arc::default() }
+    }
+}
+
+impl Workbench for LocalWorkbench {
+    fn drives(&self) -> Vec<Drive> {
+        let mut found = drives(&Roots::host(), &ListOptions { smart: true });
+        found.iter_mut().for_each(name_served);
+        found
+    }
+
+    fn models(&self) -> Vec<ListedModel> {
+        let listed = |model: Model| ListedModel {
+            model: model.shown().model.to_string(),
+            capacity_bytes: model.capacity_bytes(),
+            name: model.name,
+            summary: model.summary,
+        };
+        // The models of the program are sound: a test reads them all.
+        spec::built_in().map_or_else(|_| Vec::new(), |all| all.into_iter().map(listed).collect())
+    }
+
+    fn suites(&self) -> Vec<ListedSuite> {
+        let folder = suites::user_folder();
+        let listed = |name: String| {
+            let summary = suites::find(&name, folder.as_deref()).ok()?.summary;
+            Some(ListedSuite { name, summary })
+        };
+        suites::names(folder.as_deref()).into_iter().filter_map(listed).collect()
+    }
+
+    fn question(&self, test: TestKind) -> &'static str {
+        workloads::find(test).question()
+    }
+
+    fn prepare(&self, wish: &RunWish) -> Result<Box<dyn PreparedRun>, String> {
+        let planned = plan(wish).map_err(|failure| clean(&failure.message).into_owned())?;
+        Ok(Box::new(PlannedBrowserRun {
+            planned,
+            label: wish.label.clone(),
+            store: self.store.clone(),
+            measured: Arc::clone(&self.measured),
+        }))
+    }
+}
+
+/// The plan of a run that only reads, or writes files of its own.
+fn plan(wish: &RunWish) -> Result<PlannedRun, Failure> {
+    let path = Path::new(&wish.target);
+    if let Some(model) = wish.target.strip_prefix(PREFIX) {
+        // A file would be read, and shown where it is wrong.
+        if model.contains('/') || model.contains(".toml") {
+            let why = "a model of your own is measured with drivescope run";
+            return Err(Failure::usage(why));
+        }
+    } else if !path.is_absolute() {
+        let why = format!("{} does not begin with /; name the whole path", wish.target);
+        return Err(Failure::usage(why));
+    }
+    let suite = suites::find(&wish.suite, suites::user_folder().as_deref())?;
+    let target = targets::find_one(path)?;
+    targets::check_is_on_a_drive(&target)?;
+    let engine = targets::engine_for(&target, None, true)?;
+    let seed = clock::now_ns();
+    let plan = planner::plan(suite, seed, engine, &target, false, WriteLevel::Read)?;
+    max_duration::check(&plan)?;
+    Ok(PlannedRun { plan, target, claim: None, resumed: None })
+}

@@ -1,0 +1,62 @@
+//! What every request passes on its way in, and every answer on its way out.
+
+use crate::guard::{Admission, Guard};
+use crate::pages;
+use crate::site::Site;
+use axum::extract::{Request, State};
+use axum::http::header::{self, HeaderName};
+use axum::http::{HeaderValue, StatusCode};
+use axum::middleware::Next;
+use axum::response::Response;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// An answer takes this long at most; a store that is locked is waited for 5 s.
+const ANSWER_WITHIN: Duration = Duration::from_secs(15);
+
+/// What the pages may load: what this server itself sends, and nothing else. No page of others may show them.
+const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; \
+                      form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+/// Headers of every answer. Pages have serial numbers in them, so nothing is kept by the browser.
+const HEADERS: [(HeaderName, &str); 8] = [
+    (header::CONTENT_SECURITY_POLICY, POLICY),
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::X_FRAME_OPTIONS, "DENY"),
+    // Of forms, browsers tell the origin only with this or less.
+    (header::REFERRER_POLICY, "same-origin"),
+    (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    (header::CACHE_CONTROL, "no-store"),
+    (HeaderName::from_static("x-robots-tag"), "noindex"),
+];
+
+/// Judges a request, lets it wait so long and no longer, and gives every answer its headers.
+pub async fn front_door(State(site): State<Arc<Site>>, request: Request, next: Next) -> Response {
+    let admission = site.guard.judge(request.method(), request.uri(), request.headers());
+    let mut answer = match admission {
+        Admission::Pass => match tokio::time::timeout(ANSWER_WITHIN, next.run(request)).await {
+            Ok(answer) => answer,
+            Err(_) => {
+                let why = "This took too long. Try again.";
+                pages::refusal(StatusCode::SERVICE_UNAVAILABLE, why)
+            }
+        },
+        Admission::LetIn => let_in(&site.guard),
+        Admission::Refused(status, why) => pages::refusal(status, why),
+    };
+    for (name, value) in HEADERS {
+        answer.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    answer
+}
+
+/// A page that leads on, with the cookie. Not a redirection: after a link from elsewhere, a browser would follow
+/// it without the cookie.
+fn let_in(guard: &Guard) -> Response {
+    let mut answer = pages::let_in();
+    if let Ok(cookie) = HeaderValue::from_str(&guard.cookie()) {
+        answer.headers_mut().insert(header::SET_COOKIE, cookie);
+    }
+    answer
+}

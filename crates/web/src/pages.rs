@@ -1,0 +1,20 @@
+//! What each address shows. The pages of runs, comparisons and histories are those of `drivescope report`; around them
+//! stand the way to the others and what can be done here.
+
+mod drives;
+mod error;
+mod layout;
+mod live;
+mod measure;
+mod models;
+mod runs;
+mod stored;
+
+pub use drives::drives;
+pub use error::{PageError, let_in, refusal};
+pub use layout::{ICON, script, style};
+pub use live::{live, live_event};
+pub use measure::{measure, not_started, wish};
+pub use models::models;
+pub use runs::runs;
+pub use stored::{compare, document, history, metrics, run};

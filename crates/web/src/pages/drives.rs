@@ -1,0 +1,150 @@
+//! The first page: the drives of this machine, each with what its newest run says of it.
+
+use super::error::PageError;
+use super::layout::{SitePart, minute, page};
+use crate::browser_run::BrowserRun;
+use crate::form::address;
+use crate::site::Site;
+use axum::response::Html;
+use drivescope_model::drive::{Drive, DriveKind};
+use drivescope_model::{Bytes, Run};
+use drivescope_report::answer;
+use drivescope_report::page::verdict_table;
+use drivescope_store::{NewestRun, Store, StoreFault};
+use maud::{Markup, html};
+
+/// Shows them.
+pub fn drives(site: &Site) -> Result<Html<String>, PageError> {
+    let store = site.open_store()?;
+    let newest = store.newest_of_drives()?;
+    let (main, others): (Vec<Drive>, Vec<Drive>) =
+        site.workbench.drives().into_iter().partition(|drive| !is_aside(drive));
+    let section = |drive: &Drive| -> Result<Markup, PageError> {
+        Ok(one(drive, newest_run(&store, &newest, drive)?.as_ref()))
+    };
+    let main = main.iter().map(section).collect::<Result<Vec<_>, _>>()?;
+    let others = others.iter().map(section).collect::<Result<Vec<_>, _>>()?;
+    let body = html! {
+        h1 { "Drives of this machine" }
+        @if newest.is_empty() { (first_steps(&store)) }
+        (in_progress(&site.runs.running()))
+        @if main.is_empty() { p { "The kernel shows no drive here. A directory can be measured all the same." } }
+        @for drive in &main { (drive) }
+        @if !others.is_empty() {
+            section {
+                details {
+                    summary { "Loop devices, memory and composed devices: " (others.len()) }
+                    @for drive in &others { (drive) }
+                }
+            }
+        }
+    };
+    Ok(page("Drives", SitePart::Drives, None, &body))
+}
+
+/// What to do where nothing is stored yet.
+fn first_steps(store: &Store) -> Markup {
+    html! {
+        section {
+            h2 { "No run is stored yet" }
+            p {
+                a href="/measure" { "Measure a drive" } " from here, or on the command line: "
+                code { "drivescope run ." (store.words()) } "."
+            }
+            p.small { "The store is " (store.path().display()) "." }
+        }
+    }
+}
+
+/// The runs that browsers have started and that go on.
+pub fn in_progress(running: &[BrowserRun]) -> Markup {
+    html! {
+        @if !running.is_empty() {
+            section {
+                h2 { "In progress" }
+                ul { @for run in running {
+                    li { a href={ "/live/" (run.number) } { (run.wish.target) ", suite " (run.wish.suite) } }
+                } }
+            }
+        }
+    }
+}
+
+/// Whether it is made of something else, and hardly what somebody looks for first.
+fn is_aside(drive: &Drive) -> bool {
+    matches!(drive.kind, DriveKind::Loop | DriveKind::Memory | DriveKind::Composite)
+}
+
+/// The newest run of this drive: by serial number or, without one, by name and model.
+fn newest_run(
+    store: &Store,
+    newest: &[NewestRun],
+    drive: &Drive,
+) -> Result<Option<Run>, PageError> {
+    let is_it = |run: &&NewestRun| match (&drive.serial, &run.serial) {
+        (Some(own), Some(its)) => own == its && drive.model == run.model,
+        (None, None) => run.name.as_ref() == Some(&drive.name) && drive.model == run.model,
+        _ => false,
+    };
+    let mut found = Vec::new();
+    for run in newest.iter().filter(is_it) {
+        match store.get(&run.id) {
+            Ok(run) => found.push(run),
+            // Removed meanwhile, or of a newer drivescope.
+            Err(error) if matches!(error.fault, StoreFault::NoRun | StoreFault::Document) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(found.into_iter().max_by(|a, b| a.started_at.cmp(&b.started_at)))
+}
+
+fn one(drive: &Drive, run: Option<&Run>) -> Markup {
+    let name = drive.model.as_deref().map(str::trim).filter(|model| !model.is_empty());
+    let measured = drive.mounts.first().unwrap_or(&drive.path);
+    html! {
+        section {
+            h2 { (name.unwrap_or(&drive.name)) ", " (Bytes(drive.capacity_bytes)) }
+            p.small { (facts(drive).join(" · ")) }
+            @match run {
+                None => p { "Not measured yet." },
+                Some(run) => {
+                    @if let Some(answer) = answer(run, false) { p { (answer) } }
+                    @if !run.verdict.is_empty() { div.scroll tabindex="0" role="region" aria-label={ "What " (drive.name) " suits" } {
+                        (verdict_table(&run.verdict))
+                    } }
+                }
+            }
+            ul.actions {
+                @if let Some(run) = run {
+                    li { a href={ "/runs/" (run.id) } { "Run of " (minute(&run.started_at)) } }
+                    li { a href=(history_of(drive)) { "History" } }
+                }
+                li { a href=(address("/measure", &[("target", measured)])) { "Measure " (measured) } }
+            }
+        }
+    }
+}
+
+fn history_of(drive: &Drive) -> String {
+    address("/history", &[("drive", drive.serial.as_deref().unwrap_or(&drive.name))])
+}
+
+/// What a look at the machine tells.
+fn facts(drive: &Drive) -> Vec<String> {
+    let mut facts = vec![drive.path.clone()];
+    facts.extend(drive.link.as_ref().map(|link| link.name.clone()));
+    facts.extend(drive.serial.as_ref().map(|serial| format!("serial number {serial}")));
+    facts.extend(drive.temperature_c.map(|celsius| format!("{celsius:.0} °C")));
+    facts.extend(
+        drive
+            .health
+            .passed
+            .map(|passed| format!("SMART {}", if passed { "passed" } else { "FAILED" })),
+    );
+    let mounts = drive.mounts.iter().chain(drive.partitions.iter().flat_map(|part| &part.mounts));
+    let mounts: Vec<&str> = mounts.map(String::as_str).collect();
+    if !mounts.is_empty() {
+        facts.push(format!("mounted at {}", mounts.join(", ")));
+    }
+    facts
+}

@@ -1,0 +1,116 @@
+//! Pages that say why there is no other one, and lead back.
+
+use super::layout::{SitePart, page};
+use axum::http::StatusCode;
+use axum::response::{Html, IntoResponse, Response};
+use drivescope_store::{StoreError, StoreFault};
+use maud::{DOCTYPE, Markup, html};
+
+/// Why a page cannot be shown.
+#[derive(Debug)]
+pub struct PageError {
+    status: StatusCode,
+    title: &'static str,
+    message: String,
+    /// Where it goes on, and what is there.
+    back: (&'static str, &'static str),
+}
+
+const TO_RUNS: (&str, &str) = ("/runs", "All runs");
+const TO_DRIVES: (&str, &str) = ("/", "The drives of this machine");
+
+impl PageError {
+    /// The address leads nowhere.
+    pub fn nothing_here() -> Self {
+        let message = "This address leads nowhere.".to_string();
+        Self { status: StatusCode::NOT_FOUND, title: "Not found", message, back: TO_DRIVES }
+    }
+
+    /// No such run was started here.
+    pub fn no_such_browser_run() -> Self {
+        let message = "No such run was started here since drivescope serve began. What it measured may be among the \
+                       stored runs.";
+        let message = message.to_string();
+        Self { status: StatusCode::NOT_FOUND, title: "No such run", message, back: TO_RUNS }
+    }
+
+    /// What was asked for makes no sense.
+    pub fn unsuitable(title: &'static str, message: impl Into<String>) -> Self {
+        let status = StatusCode::UNPROCESSABLE_ENTITY;
+        Self { status, title, message: message.into(), back: TO_RUNS }
+    }
+
+    /// A fault of the program.
+    pub fn broken() -> Self {
+        let message =
+            "Something went wrong; the terminal of drivescope serve says more.".to_string();
+        let status = StatusCode::INTERNAL_SERVER_ERROR;
+        Self { status, title: "A fault of drivescope", message, back: TO_DRIVES }
+    }
+
+    /// Too many follow this already.
+    pub fn too_many() -> Self {
+        let message = "Too many browsers follow this run. Try again later.".to_string();
+        let status = StatusCode::SERVICE_UNAVAILABLE;
+        Self { status, title: "Too many at once", message, back: TO_RUNS }
+    }
+}
+
+impl From<StoreError> for PageError {
+    fn from(error: StoreError) -> Self {
+        let message = error.to_string();
+        let (status, title) = match error.fault {
+            StoreFault::NoRun => (StatusCode::NOT_FOUND, "No such run"),
+            StoreFault::Locked => (StatusCode::SERVICE_UNAVAILABLE, "The store is in use"),
+            StoreFault::Document => (StatusCode::UNPROCESSABLE_ENTITY, "A run that cannot be read"),
+            _ => (StatusCode::INTERNAL_SERVER_ERROR, "The store cannot be used"),
+        };
+        let message = match error.fault {
+            StoreFault::NoRun => format!("{message}. It may have been removed meanwhile."),
+            _ => message,
+        };
+        Self { status, title, message, back: TO_RUNS }
+    }
+}
+
+impl IntoResponse for PageError {
+    fn into_response(self) -> Response {
+        let (to, words) = self.back;
+        let body = html! {
+            h1 { (self.title) }
+            p.answer { (self.message) }
+            p { a href=(to) { (words) } }
+        };
+        (self.status, page(self.title, SitePart::Other, None, &body)).into_response()
+    }
+}
+
+/// The answer to a request that is let in nowhere: text alone, since a style sheet would be refused, too.
+pub fn refusal(status: StatusCode, why: &str) -> Response {
+    (status, bare("Refused", &html! { p { (why) } })).into_response()
+}
+
+/// The page behind the address with the token.
+pub fn let_in() -> Response {
+    let body = html! {
+        meta http-equiv="refresh" content="0; url=/";
+        p { a href="/" { "Go on" } }
+    };
+    bare("Welcome", &body).into_response()
+}
+
+fn bare(title: &str, body: &Markup) -> Html<String> {
+    let whole = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { (title) " – drivescope" }
+            }
+            body { main { h1 { (title) } (body) } }
+        }
+    };
+    Html(whole.into_string())
+}

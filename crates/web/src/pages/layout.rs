@@ -1,0 +1,78 @@
+//! What stands around every page: its head, and the way to the others.
+
+use axum::response::Html;
+use drivescope_report::page::{page_script, page_style};
+use maud::{DOCTYPE, Markup, html};
+
+/// The sign of these pages in a tab.
+pub const ICON: &str = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 16 16\">\
+    <circle cx=\"8\" cy=\"8\" r=\"7\" fill=\"#0061a3\"/><circle cx=\"8\" cy=\"8\" r=\"2.5\" fill=\"#fff\"/></svg>";
+/// What these pages have besides what a report has.
+const ADDED: &str = include_str!("../serve.css");
+const ADDED_SCRIPT: &str = include_str!("../serve.js");
+
+/// The style sheet: that of reports, and what only these pages have.
+pub fn style() -> String {
+    page_style() + ADDED
+}
+
+/// The script: that of reports, and what only these pages have.
+pub fn script() -> String {
+    page_script().to_string() + ADDED_SCRIPT
+}
+
+/// The parts of the site, with where they begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SitePart {
+    Drives,
+    Runs,
+    Models,
+    Measure,
+    /// A page that belongs to none.
+    Other,
+}
+
+const PARTS: [(SitePart, &str, &str); 4] = [
+    (SitePart::Drives, "/", "Drives"),
+    (SitePart::Runs, "/runs", "Runs"),
+    (SitePart::Models, "/models", "Models"),
+    (SitePart::Measure, "/measure", "Measure"),
+];
+
+/// A whole page. `refresh_s`: without a script, it is loaded again after so many seconds.
+pub fn page(title: &str, part: SitePart, refresh_s: Option<u32>, body: &Markup) -> Html<String> {
+    let whole = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { (title) " – drivescope" }
+                link rel="icon" href="/icon.svg" type="image/svg+xml";
+                link rel="stylesheet" href="/serve.css";
+                script src="/serve.js" defer {}
+                @if let Some(seconds) = refresh_s {
+                    noscript { meta http-equiv="refresh" content=(seconds); }
+                }
+            }
+            body {
+                a.skip href="#main" { "Skip to the content" }
+                nav.site aria-label="drivescope" {
+                    ul {
+                        @for (known, path, name) in PARTS {
+                            li { a href=(path) aria-current=[(known == part).then_some("page")] { (name) } }
+                        }
+                    }
+                }
+                main id="main" tabindex="-1" { (body) }
+            }
+        }
+    };
+    Html(whole.into_string())
+}
+
+/// The minute of an RFC 3339 time.
+pub fn minute(time: &str) -> String {
+    time.get(..16).unwrap_or(time).replace('T', " ")
+}

@@ -1,0 +1,121 @@
+//! The form that starts a run.
+
+use super::drives::in_progress;
+use super::layout::{SitePart, page};
+use crate::form::Fields;
+use crate::level::BrowserLevel;
+use crate::site::Site;
+use crate::workbench::{ListedSuite, RunWish};
+use axum::http::StatusCode;
+use axum::response::{Html, IntoResponse, Response};
+use drivescope_model::drive::Drive;
+use maud::{Markup, html};
+
+/// The suite that `run` has without another one.
+const SUITE: &str = "quick";
+/// More is no label.
+const LABEL_MAX_CHARS: usize = 200;
+
+/// The form, filled with what was typed; `why` says what was wrong with it.
+pub fn measure(site: &Site, fields: &Fields, why: Option<&str>) -> Html<String> {
+    let (drives, suites) = (site.workbench.drives(), site.workbench.suites());
+    let typed = |name: &str| fields.text(name).unwrap_or_default();
+    let (target, suite) = (typed("target"), fields.text("suite").unwrap_or(SUITE.to_string()));
+    let level = fields.text("level").unwrap_or_else(|| usual_level(&target).name().to_string());
+    let body = html! {
+        h1 { "Measure a drive" }
+        @if let Some(why) = why { p.warning role="alert" { "Not started: " (why) } }
+        form.fields.tall action="/measure" method="post" {
+            p {
+                label for="target" { "What to measure: a directory, a file, a block device, or a simulated drive" }
+                input #target name="target" required value=(target) list="targets" autocomplete="off"
+                    spellcheck="false" placeholder="/home, /dev/sda, sim:wd40efrx";
+                datalist id="targets" {
+                    @for target in targets(&drives) { option value=(target) {} }
+                    @for model in site.workbench.models() {
+                        option value={ "sim:" (model.name) } { (model.summary) }
+                    }
+                }
+            }
+            p {
+                label for="suite" { "Suite" }
+                select #suite name="suite" { @for known in &suites { (option(known, &suite)) } }
+            }
+            fieldset {
+                legend { "What it may write" }
+                @for (known, what) in BrowserLevel::ALL.into_iter().zip(LEVELS) {
+                    p {
+                        input type="radio" name="level" id=(known.name()) value=(known.name())
+                            checked[level == known.name()];
+                        label for=(known.name()) { (known.name()) ": " (what) }
+                    }
+                }
+                p.small { "What writes more than this is started on the command line only." }
+            }
+            p {
+                label for="label" { "Label (optional)" }
+                input #label name="label" value=(typed("label")) autocomplete="off" maxlength=(LABEL_MAX_CHARS);
+            }
+            p { button type="submit" { "Measure" } }
+        }
+        (in_progress(&site.runs.running()))
+    };
+    page("Measure", SitePart::Measure, None, &body)
+}
+
+/// What [`BrowserLevel::ALL`] mean.
+const LEVELS: [&str; 2] = [
+    "nothing; for block devices, files and simulated drives",
+    "files in a hidden folder of its own, removed afterwards; for directories",
+];
+
+/// What most mean by this target.
+fn usual_level(target: &str) -> BrowserLevel {
+    match target.starts_with("/dev/") || target.starts_with("sim:") {
+        true => BrowserLevel::Read,
+        false => BrowserLevel::OwnFiles,
+    }
+}
+
+/// Where the drives are mounted, and their nodes.
+fn targets(drives: &[Drive]) -> Vec<&str> {
+    let mut found: Vec<&str> = Vec::new();
+    for drive in drives {
+        let parts = drive.partitions.iter().flat_map(|part| &part.mounts);
+        for mount in drive.mounts.iter().chain(parts) {
+            if mount.starts_with('/') && !found.contains(&mount.as_str()) {
+                found.push(mount);
+            }
+        }
+    }
+    found.extend(drives.iter().map(|drive| drive.path.as_str()));
+    found
+}
+
+fn option(suite: &ListedSuite, chosen: &str) -> Markup {
+    html! { option value=(suite.name) selected[suite.name == chosen] { (suite.name) ": " (suite.summary) } }
+}
+
+/// What the form asks for.
+///
+/// # Errors
+/// In one line: something is missing, or cannot be asked for here.
+pub fn wish(site: &Site, fields: &Fields) -> Result<RunWish, String> {
+    let target = fields.text("target").ok_or("say what to measure")?;
+    let suite = fields.text("suite").unwrap_or(SUITE.to_string());
+    // A name only: a path would be read.
+    if site.workbench.suites().iter().all(|known| known.name != suite) {
+        return Err(format!("there is no suite '{suite}'"));
+    }
+    let level = fields.text("level").ok_or("choose what it may write")?;
+    let label = fields.text("label");
+    if label.as_ref().is_some_and(|label| label.chars().count() > LABEL_MAX_CHARS) {
+        return Err(format!("a label has at most {LABEL_MAX_CHARS} characters"));
+    }
+    Ok(RunWish { target, suite, level: BrowserLevel::parse(&level)?, label })
+}
+
+/// The form again, as an answer that says that nothing was started.
+pub fn not_started(form: Html<String>) -> Response {
+    (StatusCode::UNPROCESSABLE_ENTITY, form).into_response()
+}

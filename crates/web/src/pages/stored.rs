@@ -1,0 +1,114 @@
+//! Stored runs as `drivescope report` shows them: one, several side by side, all of a drive; and what scripts take.
+
+use super::error::PageError;
+use super::layout::{SitePart, page};
+use crate::form::{Fields, address};
+use crate::site::Site;
+use axum::http::header;
+use axum::response::{Html, IntoResponse};
+use drivescope_model::{Run, TestResult};
+use drivescope_report::csv::metrics_csv;
+use drivescope_report::page::{comparison_page, history_page, page as run_page};
+use drivescope_store::{DriveRuns, FoundDrive, to_json};
+use maud::{Markup, html};
+
+/// The difference that makes none in practice, as `compare` has it.
+const BAND: f64 = 0.03;
+/// Runs that stand side by side at most: more columns nobody reads.
+const COMPARED_MAX: usize = 10;
+/// Runs of a history, the newest.
+const HISTORY_MAX: u32 = 100;
+
+/// One run.
+pub fn run(site: &Site, id: &str) -> Result<Html<String>, PageError> {
+    let run = site.open_store()?.get(id)?;
+    let content = run_page(&run, question(site));
+    let body = html! {
+        (actions(&run))
+        (content.body)
+    };
+    Ok(page(&content.title, SitePart::Runs, None, &body))
+}
+
+/// What can be done with a run.
+fn actions(run: &Run) -> Markup {
+    let drive = run.drive.as_ref().map(|drive| drive.serial.as_ref().unwrap_or(&drive.name));
+    let again = [("target", run.target.path.as_str()), ("suite", run.plan.suite.name.as_str())];
+    html! {
+        nav aria-label="This run" {
+            ul.actions {
+                li { a href="/runs" { "All runs" } }
+                @if let Some(drive) = drive {
+                    li { a href=(address("/history", &[("drive", drive)])) { "History of this drive" } }
+                }
+                li { a href=(address("/measure", &again)) { "Measure again" } }
+                li { a href={ "/runs/" (run.id) "/metrics.csv" } { "Figures (CSV)" } }
+                li { a href={ "/runs/" (run.id) "/document.json" } { "Document (JSON)" } }
+            }
+        }
+    }
+}
+
+/// The whole document of a run.
+pub fn document(site: &Site, id: &str) -> Result<impl IntoResponse + use<>, PageError> {
+    let run = site.open_store()?.get(id)?;
+    Ok(download("application/json", &format!("{}.json", run.id), to_json(&run)))
+}
+
+/// The figures of a run.
+pub fn metrics(site: &Site, id: &str) -> Result<impl IntoResponse + use<>, PageError> {
+    let run = site.open_store()?.get(id)?;
+    let table = metrics_csv(std::slice::from_ref(&run));
+    Ok(download("text/csv; charset=utf-8", &format!("{}.csv", run.id), table))
+}
+
+fn download(kind: &'static str, name: &str, text: String) -> impl IntoResponse + use<> {
+    let disposition = format!("attachment; filename=\"drivescope-{name}\"");
+    ([(header::CONTENT_TYPE, kind.to_string()), (header::CONTENT_DISPOSITION, disposition)], text)
+}
+
+/// Runs side by side, in the order in which they are named.
+pub fn compare(site: &Site, fields: &Fields) -> Result<Html<String>, PageError> {
+    let mut names: Vec<&str> = Vec::new();
+    for name in fields.all("run") {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    if !(2..=COMPARED_MAX).contains(&names.len()) {
+        let message = format!("Choose two to {COMPARED_MAX} runs to compare.");
+        return Err(PageError::unsuitable("Nothing to compare", message));
+    }
+    let store = site.open_store()?;
+    let runs = names.iter().map(|name| store.get(name)).collect::<Result<Vec<Run>, _>>()?;
+    let comparison = drivescope_report::compare(&runs, BAND, false);
+    let content = comparison_page(&comparison, &runs, question(site));
+    Ok(page(&content.title, SitePart::Runs, None, &content.body))
+}
+
+/// One drive over all its runs.
+pub fn history(site: &Site, fields: &Fields) -> Result<Html<String>, PageError> {
+    let drive = fields.text("drive").unwrap_or_default();
+    match site.open_store()?.runs_of_drive(&drive, None, HISTORY_MAX)? {
+        FoundDrive::One(DriveRuns { name, runs, unreadable }) => {
+            let mut history = drivescope_report::history(runs, name);
+            history.left_out.extend(unreadable);
+            let content = history_page(&history, |id| Some(format!("/runs/{id}")));
+            Ok(page(&content.title, SitePart::Runs, None, &content.body))
+        }
+        FoundDrive::None => {
+            let message = format!("No stored run is of a drive with “{drive}” in its name.");
+            Err(PageError::unsuitable("No such drive", message))
+        }
+        FoundDrive::Several(one, other) => {
+            let message = format!(
+                "“{drive}” names more than one drive: {one} and {other}. Choose a run of the one you mean."
+            );
+            Err(PageError::unsuitable("More than one drive", message))
+        }
+    }
+}
+
+fn question(site: &Site) -> impl Fn(&TestResult) -> String {
+    |result| site.workbench.question(result.test).to_string()
+}

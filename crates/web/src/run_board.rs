@@ -1,0 +1,63 @@
+//! Where a run shows how it goes.
+
+use drivescope_model::Run;
+use std::sync::Arc;
+use tokio::sync::watch;
+
+/// How a run goes.
+#[derive(Debug, Clone, Default)]
+pub struct BoardState {
+    /// Share of the test in progress that is done.
+    pub share: f64,
+    /// What happens now, in a line.
+    pub line: String,
+    /// What it has measured.
+    pub run: Option<Arc<Run>>,
+    /// How it ended.
+    pub end: Option<RunEnd>,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunEnd {
+    /// Its id, if it is stored.
+    pub stored: Option<String>,
+    /// What is to be said of its end.
+    pub message: String,
+}
+
+/// Where a run shows how it goes. Nobody who looks ever holds it up: they see the newest state or none.
+pub struct RunBoard(watch::Sender<BoardState>);
+
+impl RunBoard {
+    /// A new one, and where it is seen.
+    pub(crate) fn new() -> (Self, watch::Receiver<BoardState>) {
+        let line = "preparing".to_string();
+        let (sender, receiver) = watch::channel(BoardState { line, ..BoardState::default() });
+        (Self(sender), receiver)
+    }
+
+    /// What it does, and what it has measured so far.
+    pub fn show(&self, share: f64, line: String, run: &Run) {
+        let run = Some(Arc::new(run.clone()));
+        self.0.send_modify(|state| *state = BoardState { share, line, run, end: None });
+    }
+
+    /// It has ended.
+    pub fn end(&self, end: RunEnd) {
+        self.0.send_modify(|state| state.end = Some(end));
+    }
+}
+
+impl Drop for RunBoard {
+    /// A run that failed altogether has ended too.
+    fn drop(&mut self) {
+        self.0.send_modify(|state| {
+            state.end.get_or_insert_with(|| RunEnd {
+                stored: None,
+                message: "it ended without a result; the terminal of drivescope serve says more"
+                    .to_string(),
+            });
+        });
+    }
+}

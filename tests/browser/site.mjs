@@ -1,0 +1,90 @@
+// What people do with the pages of `serve`, with a script and without one.
+
+import { mkdirSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { EVIL } from './program.mjs';
+
+const PATIENCE = { timeout: 60_000 };
+
+/** Searches, compares, measures, stops: by keyboard, with the script. */
+export async function usesTheSite(checks, at, scratch, runs) {
+  const { context, page } = await checks.open('site', { viewport: { width: 1280, height: 800 } });
+  await page.goto(at('/'));
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  const focused = await page.evaluate(() => document.activeElement.id);
+  checks.expect(focused === 'main', `the first key leads to the content, not to '${focused}'`);
+
+  await page.goto(at('/runs'));
+  const row = page.locator('tr', { hasText: runs.ssd });
+  checks.expect((await row.innerText()).includes(EVIL.slice(0, 16)), 'names are text');
+  checks.expect(await page.locator('#evil').count() === 0, 'names are not markup');
+  const button = page.locator('#compare-runs button');
+  checks.expect(await button.isDisabled(), 'there is nothing to compare yet');
+  await page.locator('#search').pressSequentially('860evo');
+  await page.waitForURL(/search=860evo/, PATIENCE);
+  checks.expect(await page.locator('tbody tr').count() === 1, 'a search finds its run while it is typed');
+  await page.locator('#search').fill('');
+  await page.locator(`input[value="${runs.disk[0]}"]`).waitFor(PATIENCE);
+  for (const id of [runs.disk[0], runs.ssd]) {
+    await page.locator(`input[value="${id}"]`).focus();
+    await page.keyboard.press('Space');
+  }
+  checks.expect((await button.innerText()) === 'Compare 2 runs', 'the button counts what is chosen');
+  await button.press('Enter');
+  await page.waitForURL(/compare/, PATIENCE);
+  checks.expect((await page.locator('main').innerText()).includes('drivescope comparison'), 'both are compared');
+
+  await measures(checks, page, at, 'sim:wd40efrx', 'read');
+  await page.getByRole('link', { name: 'The run', exact: true }).press('Enter');
+  checks.expect((await page.locator('h1').first().innerText()).includes('WD40EFRX'), 'the run that was measured is shown');
+  await stops(checks, page, at, scratch);
+  await context.close();
+}
+
+/** Fills the form, and waits for the end of the run. */
+async function measures(checks, page, at, target, level) {
+  await begins(page, at, target, level);
+  await page.getByText('All runs').waitFor(PATIENCE);
+  const text = await page.locator('main').innerText();
+  checks.expect(/^Measured/m.test(text), `${target} was measured: ${text.slice(0, 200)}`);
+}
+
+async function begins(page, at, target, level) {
+  await page.goto(at('/measure'));
+  await page.locator('#target').fill(target);
+  await page.locator('#suite').selectOption('first');
+  await page.locator(`#${level}`).check();
+  await page.locator('#target').press('Enter');
+  await page.waitForURL(/live/, PATIENCE);
+}
+
+/** A directory, which is measured long enough to be looked at and stopped. */
+async function stops(checks, page, at, scratch) {
+  const target = join(scratch, 'target');
+  mkdirSync(target);
+  await begins(page, at, target, 'own-files');
+  const line = page.locator('#line');
+  await line.getByText(/\w+ {2}\S/).waitFor(PATIENCE);
+  const before = await line.innerText();
+  await page.waitForFunction((text) => document.getElementById('line')?.textContent !== text, before, PATIENCE);
+  checks.expect(readdirSync(target).length === 1, 'it has a folder of its own');
+  await page.getByRole('button', { name: /Stop/ }).press('Enter');
+  await page.getByText('Stopped; what was measured is kept.').waitFor(PATIENCE);
+  checks.expect(readdirSync(target).length === 0, 'nothing is left behind');
+}
+
+/** The same ways without a script. */
+export async function tellsWithoutScript(checks, at, runs) {
+  const { context, page } = await checks.open('no script', { javaScriptEnabled: false });
+  await page.goto(at('/runs'));
+  await page.locator('#search').fill('860evo');
+  await page.locator('#search').press('Enter');
+  checks.expect(await page.locator('tbody tr').count() === 1, 'a search works without a script');
+  await page.goto(at('/runs'));
+  for (const id of [runs.disk[0], runs.ssd]) await page.locator(`input[value="${id}"]`).check();
+  await page.locator('#compare-runs button').click();
+  checks.expect((await page.locator('main').innerText()).includes('drivescope comparison'), 'so does a comparison');
+  await measures(checks, page, at, 'sim:samsung-860evo-250', 'read');
+  await context.close();
+}
