@@ -9,6 +9,7 @@ mod example;
 mod format;
 mod house_rules;
 mod lab;
+mod record_traces;
 mod soak;
 mod source;
 mod type_names;
@@ -36,6 +37,8 @@ const USAGE: &str = "usage: cargo xtask NAME
   compare PEER     measure the same cells as a peer, in alternating pairs (fio), the engine that
                    drivescope chooses against the best of the peer's (engines), or the budgets of the
                    project that need no peer (budgets)
+  record-traces [NAME…]
+                   make the recorded traces of the test apps anew, by the recipes in xtask/recipes (root)
   lab [--long] [--only TEXT] [--keep] [--list]
                    drives, volumes, exports, failures and power cuts in a guest with Debian's kernel";
 
@@ -51,6 +54,7 @@ fn main() -> ExitCode {
         ["soak", rest @ ..] => soak::run(rest),
         ["example", input, output] => example::make(input, output),
         ["compare", ..] => compare::run(&args[1..]),
+        ["record-traces", rest @ ..] => record_traces::run(rest),
         ["lab", rest @ ..] => lab::run(rest),
         _ => Err(USAGE.to_string()),
     };
