@@ -161,7 +161,8 @@ fn what_cannot_be_recorded_is_refused_and_leaves_no_file() {
     let trace = scratch.text("no.trace");
     let record = |words: &[&str]| {
         let call = [&["trace", "record", &trace], words].concat();
-        let error = scratch.drivescope(&call).code(2).stderr;
+        let ended = scratch.drivescope(&call);
+        let error = ended.code(2).stderr;
         assert!(!scratch.path("no.trace").exists() && own_instances().is_empty(), "{error}");
         error
     };

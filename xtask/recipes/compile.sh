@@ -19,7 +19,7 @@ prepare)
             done
             echo "double part$i(double x) { double s = 0;"
             for f in $(seq 40); do echo "    s += f${f}(x, $f);"; done
-            echo "    printf(\"%f\\n\", s); return s; }"
+            echo "    printf(\"%f \", s); return s; }"
         } >src/part$i.c
         echo "double part$i(double);" >>src/parts.h
     done

@@ -34,7 +34,7 @@ pub fn run(names: &[&str]) -> Result<(), String> {
         return Err(format!("no recipe '{unknown}'; there are {}", RECIPES.join(", ")));
     }
     let root = workspace::root();
-    command("cargo", &["build", "--release", "--package", "drivescope"])?;
+    command("cargo", &["build", "--package", "drivescope"])?;
     let folder = root.join("crates/trace/traces");
     for name in RECIPES.iter().filter(|name| names.is_empty() || names.contains(name)) {
         let system = FreshSystem::make(&root.join("target"))?;
@@ -43,7 +43,7 @@ pub fn run(names: &[&str]) -> Result<(), String> {
         system.call("sh", &[&recipe, "prepare", &root.display().to_string()])?;
         system.cool()?;
         let output = folder.join(format!("{name}.trace")).display().to_string();
-        let drivescope = root.join("target/release/drivescope").display().to_string();
+        let drivescope = root.join("target/debug/drivescope").display().to_string();
         let record = ["trace", "record", "--force", "--device", &system.device, &output, "--"];
         let words = [record.as_slice(), &["sh", &recipe, "run", &root.display().to_string()]];
         system.call(&drivescope, &words.concat())?;

@@ -30,7 +30,14 @@ macro_rules! recorded {
     };
 }
 
-recorded! {}
+recorded! {
+    "git-clone" "git clone and checkout of a repository of 10 MB"
+    "package-install" "unpacking five Debian packages with dpkg"
+    "compile" "compiling 60 C files with two jobs"
+    "sqlite-load" "loading 50,000 rows into SQLite, an index, 3,000 queries"
+    "thumbnails" "thumbnails of 60 photographs"
+    "mail-sync" "reading 1,500 and delivering 1,000 messages of a mail folder"
+}
 
 /// A trace that can be read as often as needed.
 #[derive(Debug, Clone)]

@@ -17,7 +17,7 @@ use drivescope_trace::record::{Recording, header};
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;
-use std::process::{Child, Command};
+use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 
 /// How long a command may take to end after Ctrl-C, which it is told as well.
@@ -61,8 +61,18 @@ pub fn record(arguments: &RecordArguments, signals: &RunSignals) -> Result<Code,
         ));
         return Ok(Code::Problem);
     }
-    // What it was told to record, it has.
-    Ok(if program.is_stopped_early() { Code::Interrupted } else { Code::Ok })
+    if program.is_stopped_early() {
+        return Ok(Code::Interrupted);
+    }
+    match program.failure() {
+        Some(status) => {
+            output::complain(&format!(
+                "the command ended with {status}; the trace is of what it did"
+            ));
+            Ok(Code::Problem)
+        }
+        None => Ok(Code::Ok),
+    }
 }
 
 fn about(path: &Path, error: TraceError) -> Failure {
@@ -126,6 +136,12 @@ impl<'s> Program<'s> {
         }
         let is_late = self.until.is_some_and(|until| Instant::now() >= until);
         is_late || self.child.as_mut().is_some_and(|child| !is_running(child))
+    }
+
+    /// How the command ended, if not well.
+    fn failure(&mut self) -> Option<ExitStatus> {
+        let ended = self.child.as_mut()?.try_wait().ok().flatten();
+        ended.filter(|status| !status.success())
     }
 
     /// Ctrl-C ends a recording as planned where nothing else would.
