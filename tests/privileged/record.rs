@@ -1,18 +1,24 @@
 //! `trace record`: what it saw is what the kernel counted, and what a kill leaves is removed by the next one.
 
 use super::guards::{Loop, OnLoop, image_with, tool};
+use super::list::add_partition;
 use super::privileged_scratch;
 use crate::support::{Scratch, skip_loudly, wait_for};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Where instances of tracefs are.
 const INSTANCES: &str = "/sys/kernel/tracing/instances";
 
-/// Whether anything can be recorded here; else that is said. A container may have no tracefs.
-fn can_record() -> bool {
+/// One recording at a time, so that each test sees its own instances only.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// The permission to record, if anything can be recorded here; else that is said. A container may have no tracefs.
+fn can_record() -> Option<MutexGuard<'static, ()>> {
+    let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     if !Path::new(INSTANCES).is_dir() {
         let _ = tool("mount", &["-t", "tracefs", "tracefs", "/sys/kernel/tracing"]);
     }
@@ -21,7 +27,7 @@ fn can_record() -> bool {
     if !can {
         skip_loudly("the kernel has no tracefs with block events");
     }
-    can
+    can.then_some(alone)
 }
 
 /// Instances that a recording made.
@@ -52,9 +58,7 @@ fn direct_loop(scratch: &Scratch, mib: u64) -> Option<Loop> {
 #[test]
 fn what_is_recorded_is_what_the_kernel_counted() {
     let Some(scratch) = privileged_scratch() else { return };
-    if !can_record() {
-        return;
-    }
+    let Some(_alone) = can_record() else { return };
     let Some(device) = direct_loop(&scratch, 64) else { return };
     let node = &device.node;
     // Anything that looks at a new device has done so.
@@ -93,21 +97,13 @@ fn what_is_recorded_is_what_the_kernel_counted() {
 #[test]
 fn a_partition_has_its_own_places() {
     let Some(scratch) = privileged_scratch() else { return };
-    if !can_record() {
-        return;
-    }
+    let Some(_alone) = can_record() else { return };
     let Some(image) = image_with(&scratch, 64, "true", &[]) else { return };
-    let script =
-        format!("printf 'start=2048,size=32768\\nstart=40960,size=65536\\n' | sfdisk -q {image}");
-    if let Err(why) = tool("sh", &["-c", &script]) {
-        return skip_loudly(&why);
-    }
     let options = ["--direct-io=on", "--partscan"];
     let Some(device) = Loop::attach(&image, &options) else { return };
+    let Some(_first) = add_partition(&device, 1, 2048, 32768) else { return };
+    let Some(_second) = add_partition(&device, 2, 40960, 65536) else { return };
     let (one, two) = (format!("{}p1", device.node), format!("{}p2", device.node));
-    if !Path::new(&two).exists() {
-        return skip_loudly("no nodes of partitions are made here");
-    }
     let script = format!(
         "dd if=/dev/zero of={two} bs=4k seek=10 count=5 oflag=direct status=none; \
          dd if=/dev/zero of={one} bs=4k seek=20 count=7 oflag=direct status=none"
@@ -123,9 +119,7 @@ fn a_partition_has_its_own_places() {
 #[test]
 fn what_a_kill_left_is_removed_by_the_next_recording() {
     let Some(scratch) = privileged_scratch() else { return };
-    if !can_record() {
-        return;
-    }
+    let Some(_alone) = can_record() else { return };
     let Some(device) = direct_loop(&scratch, 16) else { return };
     let (node, trace) = (&device.node, scratch.text("killed.trace"));
     let call = ["trace", "record", &trace, "--device", node, "--time=1min"];
@@ -154,9 +148,7 @@ fn what_a_kill_left_is_removed_by_the_next_recording() {
 #[test]
 fn what_cannot_be_recorded_is_refused_and_leaves_no_file() {
     let Some(on) = OnLoop::blank(16) else { return };
-    if !can_record() {
-        return;
-    }
+    let Some(_alone) = can_record() else { return };
     let (scratch, node) = (&on.scratch, &on.device.node);
     let trace = scratch.text("no.trace");
     let record = |words: &[&str]| {

@@ -8,6 +8,8 @@ use drivescope_trace::import::ImportOptions;
 use drivescope_trace::profile::TraceProfile;
 use std::path::PathBuf;
 
+/// The largest unit of direct I/O.
+const UNIT: u64 = 4096;
 /// Names of sets of traces.
 const SETS: [&str; 2] = ["synthetic", "recorded"];
 
@@ -67,6 +69,8 @@ pub(super) fn check_names(options: &AppsOptions) -> Result<(), String> {
 /// The traces that `options` choose, for a target of `room` bytes. Errors: a file that cannot be read.
 pub(super) fn choose(options: &AppsOptions, room: u64) -> Result<PreparedTraces, String> {
     let think_max_ns = options.think_max.map_or(u64::MAX, |think| think.nanos());
+    // Requests grow to whole units; the end of a file need not be one.
+    let room = room / UNIT * UNIT;
     let mut prepared = PreparedTraces::default();
     for source in sources(options) {
         let name = source.name();
