@@ -35,7 +35,7 @@ impl ThinkClock {
     }
 
     /// When all requests so far had completed.
-    pub fn until_ns(&self) -> u64 {
+    fn until_ns(&self) -> u64 {
         self.until_ns
     }
 }

@@ -1,7 +1,7 @@
 //! Recording: what reaches a drive, as the kernel's tracepoints of block requests tell it (tracefs, as root).
 //!
-//! Each request is told when it is issued to the drive and when it completes, on the clock that programs use. The events
-//! come from a ring per processor, which is drained every 50 ms without waiting ([`ring`]). The instance of tracefs is
+//! Each request is told when it is issued to the drive and when it completes, on the clock that programs use. The
+//! events come from a ring per processor, which is drained every 50 ms without waiting ([`ring`]). The instance of tracefs is
 //! the recording's own, and is removed at its end; one that a kill left behind, by the next recording ([`instance`]).
 
 pub mod device;
@@ -26,7 +26,7 @@ const DRAIN_EVERY: Duration = Duration::from_millis(50);
 const TICK_NS: u64 = 1;
 
 /// What recordings are called in headers.
-pub const SOURCE: &str = "recorded";
+const SOURCE: &str = "recorded";
 
 /// The header of a recording of this device.
 pub fn header(device: &RecordedDevice) -> TraceHeader {

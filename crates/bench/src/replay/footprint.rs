@@ -20,18 +20,18 @@ pub enum Placement {
     #[default]
     Same,
     /// The used parts one behind the other.
-    Packed(Arc<Footprint>),
+    Packed(Arc<UsedParts>),
 }
 
 /// Used parts of a drive, in order, none touching another.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Footprint {
+pub struct UsedParts {
     granule: u64,
     /// First granule, the one behind the last, and where the first is put.
     parts: Vec<(u64, u64, u64)>,
 }
 
-impl Footprint {
+impl UsedParts {
     /// What a trace uses, in whole granules.
     fn of(source: &TraceSource, granule: u64) -> Result<Self, TraceError> {
         let mut used = BTreeMap::new();
@@ -105,7 +105,7 @@ impl Placement {
         }
         let mut least = u64::MAX;
         for granule in GRANULES {
-            let footprint = Footprint::of(source, granule)?;
+            let footprint = UsedParts::of(source, granule)?;
             least = least.min(footprint.bytes());
             if footprint.bytes() <= room {
                 return Ok(Self::Packed(Arc::new(footprint)));
@@ -140,7 +140,7 @@ mod tests {
         assert_eq!(used.into_iter().collect::<Vec<_>>(), [(5, 6), (10, 22), (30, 31)]);
     }
 
-    fn packed(ranges: &[(u64, u64)]) -> Footprint {
+    fn packed(ranges: &[(u64, u64)]) -> UsedParts {
         let mut used = BTreeMap::new();
         ranges.iter().for_each(|(from, len)| add(&mut used, *from, from + len));
         let mut placed = 0;
@@ -148,7 +148,7 @@ mod tests {
             placed += to - from;
             (from, to, placed - (to - from))
         };
-        Footprint { granule: 4096, parts: used.into_iter().map(part).collect() }
+        UsedParts { granule: 4096, parts: used.into_iter().map(part).collect() }
     }
 
     proptest! {

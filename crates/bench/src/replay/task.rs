@@ -44,8 +44,8 @@ enum LateCause {
 pub struct Lag {
     /// Of all requests.
     pub delays: Histogram<u64>,
-    /// Requests that were more than [`LATE_NS`] late: because as many were in flight as allowed, because the trace was not
-    /// read so far, and because the machine did not run the loop.
+    /// Requests that were more than [`LATE_NS`] late: because as many were in flight as allowed, because the trace was
+    /// not read so far, and because the machine did not run the loop.
     pub late: [u64; 3],
     /// Delay of the last request.
     pub last_ns: u64,
@@ -71,7 +71,7 @@ impl IoTask for ReplayTask<'_> {
 
     fn run<Q: IoQueue>(self, queue: &mut Q) -> io::Result<ReplayOutcome> {
         let mut done = Vec::with_capacity(queue.slots() as usize);
-        let mut run = ReplayRun::new(self, queue);
+        let mut run = ReplayState::new(self, queue);
         loop {
             run.send_due(queue)?;
             match run.wait() {
@@ -88,7 +88,7 @@ impl IoTask for ReplayTask<'_> {
 }
 
 /// State of a running replay.
-struct ReplayRun<'c> {
+struct ReplayState<'c> {
     feed: Feed,
     payload: Payload,
     publisher: Publisher<'c>,
@@ -111,7 +111,7 @@ struct ReplayRun<'c> {
     written: u64,
 }
 
-impl<'c> ReplayRun<'c> {
+impl<'c> ReplayState<'c> {
     fn new<Q: IoQueue>(task: ReplayTask<'c>, queue: &mut Q) -> Self {
         let slots = queue.slots();
         let none = IoRequest { op: IoOp::Read, offset: 0, len: 0, slot: 0 };

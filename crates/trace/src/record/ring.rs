@@ -1,7 +1,7 @@
 //! The pages of the kernel's trace ring, as `trace_pipe_raw` hands them out.
 //!
-//! A page is a time (8 bytes), the length of its data with flags (8 bytes), and events. An event begins with a word: five
-//! bits of kind, 27 bits of time since the one before (`events/header_page` and `events/header_event` of tracefs).
+//! A page is a time (8 bytes), the length of its data with flags (8 bytes), and events. An event begins with a word:
+//! five bits of kind, 27 bits of time since the one before (`events/header_page` and `events/header_event` of tracefs).
 
 use crate::error::TraceError;
 use rustix::fd::OwnedFd;

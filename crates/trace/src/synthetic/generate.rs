@@ -80,10 +80,10 @@ fn stretches(random: &mut SplitMix, starts: u32, going_on: u32, bytes: u64) -> V
 }
 
 /// A request without its time.
-type Access = (TraceOp, u64, u32);
+type TracedAccess = (TraceOp, u64, u32);
 
 /// The accesses of a stretch from page `at` on.
-fn accesses(op: TraceOp, mut at: u64, stretch: Stretch) -> impl Iterator<Item = Access> {
+fn accesses(op: TraceOp, mut at: u64, stretch: Stretch) -> impl Iterator<Item = TracedAccess> {
     stretch.into_iter().map(move |pages| {
         let access = (op, at * PAGE, (pages * PAGE) as u32);
         at += pages;
@@ -93,7 +93,7 @@ fn accesses(op: TraceOp, mut at: u64, stretch: Stretch) -> impl Iterator<Item = 
 
 /// What is read of each file: its stretches in any order, as page faults come. Files lie one behind the other, with
 /// a page between stretches. And the page behind them all.
-fn reads(trace: &SyntheticTrace, random: &mut SplitMix) -> (Vec<Vec<Access>>, u64) {
+fn reads(trace: &SyntheticTrace, random: &mut SplitMix) -> (Vec<Vec<TracedAccess>>, u64) {
     let bytes = u64::from(trace.read_mb) * 1_000_000;
     let all = stretches(random, trace.random_reads, trace.sequential_reads, bytes);
     let weights: Vec<u64> = (0..(bytes / FILE_BYTES).max(1)).map(|_| 1 + random.below(7)).collect();
@@ -114,7 +114,7 @@ fn reads(trace: &SyntheticTrace, random: &mut SplitMix) -> (Vec<Vec<Access>>, u6
 }
 
 /// Stretches of writes, anywhere in an area behind `page`.
-fn writes(trace: &SyntheticTrace, random: &mut SplitMix, page: u64) -> Vec<Vec<Access>> {
+fn writes(trace: &SyntheticTrace, random: &mut SplitMix, page: u64) -> Vec<Vec<TracedAccess>> {
     let bytes = u64::from(trace.written_mb) * 1_000_000;
     let first = (page * PAGE).next_multiple_of(AREA_UNIT) / PAGE;
     let area = bytes.min(WRITE_AREA_BYTES) / PAGE;
@@ -128,8 +128,8 @@ fn writes(trace: &SyntheticTrace, random: &mut SplitMix, page: u64) -> Vec<Vec<A
 }
 
 /// Requests that are sent together.
-fn batches(random: &mut SplitMix, jobs: Vec<Vec<Access>>) -> Vec<Vec<Access>> {
-    let mut batches: Vec<Vec<Access>> = Vec::new();
+fn batches(random: &mut SplitMix, jobs: Vec<Vec<TracedAccess>>) -> Vec<Vec<TracedAccess>> {
+    let mut batches: Vec<Vec<TracedAccess>> = Vec::new();
     for job in jobs {
         let is_write = job.first().is_some_and(|(op, ..)| *op == TraceOp::Write);
         let mut rest = job.as_slice();

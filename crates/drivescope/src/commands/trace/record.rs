@@ -43,7 +43,7 @@ pub fn record(arguments: &RecordArguments, signals: &RunSignals) -> Result<Code,
     let recording = Recording::begin(&roots, device.clone());
     let recording = recording.map_err(|error| Failure::usage(error.to_string()))?;
     output::remark(&format!("recording /dev/{}", device.name));
-    let mut program = Program::start(arguments, signals)?;
+    let mut program = RecordedProgram::start(arguments, signals)?;
     let refused = |error| failure(&name, TraceError::Write(error));
     let totals = file.write_with(refused, |file: &mut File| {
         let refused = |error| failure(&name, error);
@@ -102,7 +102,7 @@ fn tell(name: &str, totals: &TraceTotals) {
 }
 
 /// What says when the recording ends.
-struct Program<'s> {
+struct RecordedProgram<'s> {
     child: Option<Child>,
     until: Option<Instant>,
     stopped: Option<Instant>,
@@ -110,7 +110,7 @@ struct Program<'s> {
     is_awaited: bool,
 }
 
-impl<'s> Program<'s> {
+impl<'s> RecordedProgram<'s> {
     fn start(arguments: &RecordArguments, signals: &'s RunSignals) -> Result<Self, Failure> {
         let child = match arguments.command.split_first() {
             Some((program, words)) => {
