@@ -162,11 +162,11 @@ fn what_cannot_be_replayed_is_refused_in_a_line() {
     let drive = "sim:wd40efrx";
     for (arguments, words) in [
         (vec![&*path("far.iolog"), drive, "--fit=exact"], "17592186048512"),
-        (vec![&path("bad.iolog"), drive], "line 2: read needs an offset"),
-        (vec![&path("none.trace"), drive], "none.trace cannot be read"),
+        (vec![&*path("bad.iolog"), drive], "line 2: read needs an offset"),
+        (vec![&*path("none.trace"), drive], "none.trace cannot be read"),
         (vec!["-", drive], "trace convert"),
-        (vec![&path("good.iolog"), drive, "--predict=860evo"], "apps.predict"),
-        (vec![&path("good.iolog"), drive, "--depth=0"], "apps.depth"),
+        (vec![&*path("good.iolog"), drive, "--predict=860evo"], "apps.predict"),
+        (vec![&*path("good.iolog"), drive, "--depth=0"], "apps.depth"),
     ] {
         let call = [&["trace", "replay"], &arguments[..]].concat();
         let error = scratch.drivescope(&call).refused(2);
