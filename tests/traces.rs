@@ -1,4 +1,4 @@
-//! `trace`: conversion there and back, descriptions, and files that are no traces.
+//! `trace`: conversion there and back, descriptions, replays, and files that are no traces.
 
 use crate::support::Scratch;
 use serde_json::Value;
@@ -85,4 +85,110 @@ fn what_is_no_trace_is_refused_with_its_place_and_nothing_is_written() {
     let call = ["trace", "convert", &path("two.csv"), &path("out.trace"), "--device=8"];
     assert!(scratch.drivescope(&call).code(0).stdout.contains("1 request\n"));
     scratch.drivescope(&["trace", "convert", &path("good.txt"), &path("out.csv")]).code(2);
+}
+
+/// A log of fio with a read every 2 ms and a write behind every tenth.
+fn log_of(reads: u64) -> String {
+    let mut log = "fio version 3 iolog\n0 disk add\n0 disk open\n".to_string();
+    for i in 0..reads {
+        let at = i * 2_000 + 1;
+        log += &format!("{at} disk read {} 4096\n", i * 7919 % 4000 * 4096);
+        if i % 10 == 9 {
+            log += &format!("{at} disk write {} 8192\n{at} disk datasync 0 0\n", i % 100 * 8192);
+        }
+    }
+    log
+}
+
+#[test]
+fn a_replay_is_a_run_whose_times_a_simulated_drive_keeps() {
+    let scratch = Scratch::new();
+    let path = scratch.text("day.iolog");
+    fs::write(&path, log_of(500)).unwrap();
+    let call = ["trace", "replay", &path, "sim:samsung-870evo-1tb", "--json", "--no-save"];
+    let run = scratch.drivescope(&call).code(0).json();
+    let value = |run: &Value, quantity: &str| {
+        let metrics = run["tests"][0]["metrics"].as_array().unwrap().clone();
+        let key = format!("apps.day.{quantity}");
+        metrics.iter().find(|metric| metric["key"] == *key).unwrap()["value"].as_f64().unwrap()
+    };
+    assert_eq!((&run["plan"]["suite"]["name"], &run["status"]), (&"replay".into(), &"done".into()));
+    let phase = &run["tests"][0]["phases"][0];
+    assert_eq!((&phase["ops"], &phase["bytes"]), (&550.into(), &(500 * 4096 + 50 * 8192).into()));
+    assert!((value(&run, "run_s") - 0.998).abs() < 0.01, "{}", value(&run, "run_s"));
+    assert_eq!(value(&run, "lag_max_us"), 0.0);
+    let fast = [&call[..], &["--as-fast-as-possible"]].concat();
+    let fast = scratch.drivescope(&fast).code(0).json();
+    assert!(value(&fast, "run_s") < 0.3, "{}", value(&fast, "run_s"));
+    let slow = ["trace", "replay", &path, "sim:wd40efrx", "--json", "--no-save"];
+    let slow = scratch.drivescope(&slow).code(0).json();
+    let late = &slow["tests"][0]["findings"][0];
+    assert_eq!(late["id"], "F047", "a disk cannot answer 500 reads a second");
+    assert!(late["evidence"].as_str().unwrap().contains("all places in flight"), "{late}");
+}
+
+/// In a directory a trace goes to a file of its own, which is gone afterwards; an existing file is only read.
+#[test]
+fn writes_of_a_trace_go_to_a_file_of_its_own_or_nowhere() {
+    let scratch = Scratch::new();
+    let (path, folder) = (scratch.text("day.iolog"), scratch.target());
+    fs::write(&path, log_of(50)).unwrap();
+    let call =
+        ["trace", "replay", &path, &folder, "--json", "--no-save", "--think-max=1ms", "--force"];
+    let run = scratch.drivescope(&call).json();
+    let phase = &run["tests"][0]["phases"][0];
+    assert_eq!((&phase["ops"], &phase["errors"]), (&55.into(), &0.into()), "{run}");
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 0, "nothing stays");
+    let file = scratch.text("existing");
+    let contents = crate::support::noise(17 << 20, 5);
+    fs::write(&file, &contents).unwrap();
+    let run = scratch
+        .drivescope(&["trace", "replay", &path, &file, "--json", "--no-save", "--think-max=1ms"])
+        .json();
+    let test = &run["tests"][0];
+    assert_eq!(test["phases"][0]["ops"], 50, "reads only: {test}");
+    assert!(test["reason"].as_str().unwrap().contains("10 writes and flushes left out"), "{test}");
+    assert!(fs::read(&file).unwrap() == contents, "the file is another");
+}
+
+#[test]
+fn what_cannot_be_replayed_is_refused_in_a_line() {
+    let scratch = Scratch::new();
+    let path = |name: &str| scratch.text(name);
+    let far = format!("fio version 3 iolog\n1 d read 0 4096\n2 d read {} 4096\n", 1u64 << 44);
+    fs::write(path("far.iolog"), far).unwrap();
+    fs::write(path("bad.iolog"), "fio version 3 iolog\n5 f read 0\n").unwrap();
+    fs::write(path("good.iolog"), log_of(3)).unwrap();
+    let drive = "sim:wd40efrx";
+    for (arguments, words) in [
+        (vec![&*path("far.iolog"), drive, "--fit=exact"], "17592186048512"),
+        (vec![&*path("bad.iolog"), drive], "line 2: read needs an offset"),
+        (vec![&*path("none.trace"), drive], "none.trace cannot be read"),
+        (vec!["-", drive], "trace convert"),
+        (vec![&*path("good.iolog"), drive, "--predict=860evo"], "apps.predict"),
+        (vec![&*path("good.iolog"), drive, "--depth=0"], "apps.depth"),
+    ] {
+        let call = [&["trace", "replay"], &arguments[..]].concat();
+        let error = scratch.drivescope(&call).refused(2);
+        assert!(error.contains(words), "{arguments:?}: {error}");
+    }
+    let far = path("far.iolog");
+    let packed = ["trace", "replay", &far, drive, "--no-save"];
+    let text = scratch.drivescope(&packed).code(0).stdout;
+    assert!(text.contains("packed"), "{text}");
+    let call = ["run", drive, "--test=apps", "--set=apps.traces=['wrod']"];
+    let error = scratch.drivescope(&call).refused(2);
+    assert!(error.contains("did you mean 'word'?"), "{error}");
+}
+
+/// Without root nothing is recorded, and what is missing is said.
+#[test]
+fn recording_needs_root_and_says_so() {
+    let scratch = Scratch::new();
+    let call = ["trace", "record", "a.trace", "--", "true"];
+    let error = scratch.call(&call).by_nobody().end().refused(2);
+    assert!(error.contains("needs root") || error.contains("block device"), "{error}");
+    let error = scratch.drivescope(&["trace", "record", "a.txt", "--", "true"]).refused(2);
+    assert!(error.contains(".trace"), "{error}");
+    scratch.drivescope(&["trace", "record", "a.trace"]).refused(2);
 }

@@ -21,6 +21,7 @@ mod originals;
 mod other_ways;
 mod power_cut;
 mod raw;
+mod record;
 mod resume;
 mod same_bytes;
 mod served;

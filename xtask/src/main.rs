@@ -10,6 +10,7 @@ mod format;
 mod gallery;
 mod house_rules;
 mod lab;
+mod record_traces;
 mod soak;
 mod source;
 mod suite_times;
@@ -41,6 +42,8 @@ const USAGE: &str = "usage: cargo xtask NAME
   compare PEER     measure the same cells as a peer, in alternating pairs (fio), the engine that
                    drivescope chooses against the best of the peer's (engines), or the budgets of the
                    project that need no peer (budgets)
+  record-traces [NAME…]
+                   make the recorded traces of the test apps anew, by the recipes in xtask/recipes (root)
   lab [--long] [--only TEXT] [--keep] [--list]
                    drives, volumes, exports, failures and power cuts in a guest with Debian's kernel
   suites [--only TEXT]
@@ -61,6 +64,7 @@ fn main() -> ExitCode {
         ["soak", rest @ ..] => soak::run(rest),
         ["example", input, output] => example::make(input, output),
         ["compare", ..] => compare::run(&args[1..]),
+        ["record-traces", rest @ ..] => record_traces::run(rest),
         ["lab", rest @ ..] => lab::run(rest),
         ["suites", rest @ ..] => suite_times::run(rest),
         _ => Err(USAGE.to_string()),

@@ -31,6 +31,7 @@ pub mod planner;
 pub mod queue;
 mod rate_drop;
 pub mod recorder;
+pub mod replay;
 pub mod rewrite;
 pub mod round;
 pub mod runner;

@@ -27,8 +27,18 @@ pub enum IoOp {
     Read,
     /// Writes the slot's buffer.
     Write,
+    /// Writes it, and is done when it has reached the medium (`RWF_DSYNC`, force unit access).
+    WriteThrough,
     /// Waits until everything written is on the drive (`fdatasync`); its offset is ignored and its length is 0.
     Sync,
+}
+
+impl IoOp {
+    /// Whether it changes what is stored.
+    #[inline]
+    pub fn writes(self) -> bool {
+        matches!(self, Self::Write | Self::WriteThrough)
+    }
 }
 
 /// One request. A slot names its buffer and is free again when its completion has been taken.

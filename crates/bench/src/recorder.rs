@@ -159,6 +159,12 @@ impl Recorder {
         self.late.last_ns = now_ns;
     }
 
+    /// Nothing was asked of the drive until now, or it did what moves no data: it was not silent.
+    #[inline]
+    pub fn not_silent(&mut self, now_ns: u64) {
+        self.last_ns = now_ns;
+    }
+
     /// Nothing completed from one time to another. One comparison for nearly every completion: each pays for it.
     #[inline]
     fn silent(&mut self, from_ns: u64, to_ns: u64) {

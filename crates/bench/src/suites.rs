@@ -11,7 +11,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// The suites that come with the program, by name.
-const BUILT_IN: [(&str, &str); 22] = [
+const BUILT_IN: [(&str, &str); 24] = [
     ("first", include_str!("../suites/first.toml")),
     ("quick", include_str!("../suites/quick.toml")),
     ("standard", include_str!("../suites/standard.toml")),
@@ -33,6 +33,8 @@ const BUILT_IN: [(&str, &str); 22] = [
     ("phybs-read", include_str!("../suites/phybs-read.toml")),
     ("dd", include_str!("../suites/dd.toml")),
     ("random-writes", include_str!("../suites/random-writes.toml")),
+    ("apps", include_str!("../suites/apps.toml")),
+    ("apps-once", include_str!("../suites/apps-once.toml")),
     ("techhabit", include_str!("../suites/techhabit.toml")),
 ];
 

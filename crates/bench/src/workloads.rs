@@ -1,6 +1,7 @@
 //! The tests of the product, one module each: their options, cost, what they may write, phases and metrics.
 
 mod align;
+mod apps;
 mod fill;
 mod latency;
 mod surface;
@@ -20,6 +21,7 @@ pub const WORKLOADS: [&dyn Workload; TestKind::ALL.len()] = [
     &align::AlignWorkload,
     &fill::FillWorkload,
     &verify::VerifyWorkload,
+    &apps::AppsWorkload,
 ];
 
 /// The workload of a test.

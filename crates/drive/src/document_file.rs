@@ -62,7 +62,15 @@ impl DocumentFile {
         let mut name = self.path.as_os_str().to_owned();
         name.push(".part");
         let part = PathBuf::from(name);
-        let written = make(&part, self.mode).map_err(&refused).and_then(|mut file| {
+        let made = make(&part, self.mode).or_else(|error| match error.kind() {
+            // A call that was killed left it.
+            io::ErrorKind::AlreadyExists => {
+                unlink(&part)?;
+                make(&part, self.mode)
+            }
+            _ => Err(error),
+        });
+        let written = made.map_err(&refused).and_then(|mut file| {
             let filled = fill(&mut file)?;
             file.sync_all().map_err(&refused)?;
             replace(&self.path, &part).map_err(|errno| refused(errno.into()))?;
@@ -136,6 +144,9 @@ mod tests {
         file.write("a long text").unwrap();
         file.write("short").unwrap();
         assert_eq!(std::fs::read_to_string(file.path()).unwrap(), "short");
+        std::fs::write(folder.path().join("run-1.json.part"), "of a call that was killed").unwrap();
+        file.write("again").unwrap();
+        assert_eq!(std::fs::read_to_string(file.path()).unwrap(), "again");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
         file.remove().unwrap();
         file.remove().unwrap();

@@ -15,7 +15,10 @@ pub use stored_runs::{
     ReportArguments, RerunArguments, RunsArguments, RunsCommand, RunsListArguments, ShowArguments,
 };
 
-pub use trace::{ConvertArguments, SourceArguments, TraceCommand, TraceInfoArguments};
+pub use trace::{
+    ConvertArguments, RecordArguments, ReplayArguments, SourceArguments, TraceCommand,
+    TraceInfoArguments,
+};
 pub use watch::WatchArguments;
 
 use crate::exit::Code;
@@ -95,7 +98,7 @@ pub enum Command {
     /// Simulated drives: list, show, measure, mount, compare with published results.
     #[command(subcommand)]
     Sim(SimCommand),
-    /// Traces of applications: convert, describe.
+    /// Traces of applications: record, replay, convert, describe.
     #[command(subcommand)]
     Trace(TraceCommand),
     /// List the tests, and what each may write.
@@ -389,6 +392,8 @@ mod tests {
         let lines = RUN_EXAMPLES.lines().chain(watch::EXAMPLES.lines());
         #[cfg(feature = "web")]
         let lines = lines.chain(serve::EXAMPLES.lines());
+        let lines =
+            lines.chain(trace::RECORD_EXAMPLES.lines()).chain(trace::REPLAY_EXAMPLES.lines());
         assert!(lines.clone().all(|line| line.len() <= 77), "{RUN_EXAMPLES}");
         let commands = lines.filter(|line| line.starts_with("  drivescope"));
         let words = commands.map(|line| line.trim().split("   ").next().unwrap().split(' '));

@@ -44,7 +44,7 @@ pub fn run(command: Command, signals: &RunSignals) -> Result<Code, Failure> {
         Command::Export(arguments) => export::export(&arguments),
         Command::Import(arguments) => import::import(&arguments),
         Command::Sim(command) => sim::sim(command, signals),
-        Command::Trace(command) => trace::trace(command),
+        Command::Trace(command) => trace::trace(command, signals),
         Command::Tests(arguments) => tests::tests(&arguments),
         Command::Suites(arguments) => suites::suites(&arguments),
         Command::Schema => schema::schema(),

@@ -261,6 +261,10 @@ findings! {
         rule "a rotating drive reports shingled zones; or sequential reads of transfer are at least 15 % slower in most rounds after the first, once an area has been written at random, while random reads are not (not on a copy-on-write file system)"
         cause "The tracks overlap, so the drive keeps random writes elsewhere and later rewrites whole bands. Long random writing, synced writes and rebuilding an array become very slow."
         remedy "Use it for large files that are written once: backups, media, archives. Do not mix it with other drives in an array."
+    TraceLate = "F047" "trace-late" Warning
+        rule "a trace is replayed at its own times, and more than 1 % of its requests were sent over 10 ms late, or it ended over 1 % later than due"
+        cause "The times of the recording were not kept: the drive had as many requests in flight as allowed, the machine was busy, or the trace could not be read fast enough; the evidence says which."
+        remedy "Read the time of the trace as a lower bound of what the application would need; raise apps.depth, replay on an idle machine, or use timing dependent."
 }
 
 impl fmt::Display for FindingId {

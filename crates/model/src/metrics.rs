@@ -221,6 +221,20 @@ pub const QUANTITIES: &[Quantity] = &[
         "bytes",
         "first byte after which nothing could be read back because requests failed",
     ),
+    less("run_s", "s", "time of a replayed trace, from its start to its last completion, think time included"),
+    less("think_s", "s", "the part of it in which the application thought: nothing was due and nothing in flight"),
+    less("busy_s", "s", "the part of it with at least one request in flight"),
+    more("busy_mb_s", "MB/s", "bytes of a trace divided by the busy time"),
+    less("lag_p99_us", "us", "99th percentile of how much later than due requests were sent"),
+    less("lag_max_us", "us", "the longest of these delays").largest(),
+    less("recorded_s", "s", "time of the same trace on the drive that it was recorded on"),
+    less("predicted_s", "s", "time of the same trace on the simulated drive that `predict` names, in virtual time"),
+    more(
+        "score",
+        "1",
+        "100 × the geometric mean over the traces of a set of think_s / run_s: 100 would be a drive that nobody ever \
+         waits for",
+    ),
 ];
 
 impl Quantity {

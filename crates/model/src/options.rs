@@ -2,6 +2,7 @@
 //! suite files, `--set`, the plan and the run document all read and write these types.
 
 mod align;
+mod apps;
 mod fill;
 mod latency;
 mod part;
@@ -11,6 +12,7 @@ mod transfer;
 mod verify;
 
 pub use align::{AlignMethod, AlignOptions};
+pub use apps::{AppsOptions, ReplayTiming, TraceFit};
 pub use fill::{FillMode, FillOptions};
 pub use latency::{Arrivals, LatencyOptions, Rate};
 pub use part::{NamedStart, PartStart};
@@ -42,11 +44,13 @@ pub enum TestKind {
     Fill,
     /// Whether the capacity is real and data can be read back.
     Verify,
+    /// Traces of applications, replayed.
+    Apps,
 }
 
 impl TestKind {
     /// Every test, in the order in which suites run them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Transfer,
         Self::Latency,
         Self::Surface,
@@ -54,6 +58,7 @@ impl TestKind {
         Self::Align,
         Self::Fill,
         Self::Verify,
+        Self::Apps,
     ];
 
     /// The name on the command line and in metric keys.
@@ -66,6 +71,7 @@ impl TestKind {
             Self::Align => "align",
             Self::Fill => "fill",
             Self::Verify => "verify",
+            Self::Apps => "apps",
         }
     }
 }
@@ -118,6 +124,8 @@ pub struct Suite {
     pub fill: FillOptions,
     /// Options of `verify`.
     pub verify: VerifyOptions,
+    /// Options of `apps`.
+    pub apps: AppsOptions,
 }
 
 impl Default for Suite {
@@ -142,6 +150,7 @@ impl Default for Suite {
             align: AlignOptions::default(),
             fill: FillOptions::default(),
             verify: VerifyOptions::default(),
+            apps: AppsOptions::default(),
         }
     }
 }

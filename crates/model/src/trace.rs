@@ -56,6 +56,8 @@ pub struct TraceSummary {
     pub reordered: u64,
     /// Requests that failed when they were traced.
     pub failed: u64,
+    /// Events that were lost while it was recorded.
+    pub lost: u64,
 }
 
 /// Requests of one direction.

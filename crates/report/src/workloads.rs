@@ -2,6 +2,7 @@
 //! module of its own, with its charts, and a line in [`WORKLOADS`].
 
 mod align;
+mod apps;
 mod fill;
 mod latency;
 mod rates;
@@ -68,7 +69,7 @@ impl WorkloadReport {
 }
 
 /// Every workload, in the order in which their evidence counts.
-const WORKLOADS: [&WorkloadReport; 7] = [
+const WORKLOADS: [&WorkloadReport; 8] = [
     &transfer::REPORT,
     &latency::REPORT,
     &surface::REPORT,
@@ -76,6 +77,7 @@ const WORKLOADS: [&WorkloadReport; 7] = [
     &align::REPORT,
     &fill::REPORT,
     &verify::REPORT,
+    &apps::REPORT,
 ];
 
 /// The workload of a test.

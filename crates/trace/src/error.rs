@@ -59,3 +59,10 @@ pub enum TraceError {
     #[error("{0}")]
     Unsuitable(String),
 }
+
+impl TraceError {
+    /// Whether it names a line or record, which stands behind the name of the file and a colon.
+    pub fn is_of_a_line(&self) -> bool {
+        matches!(self, Self::Line { .. } | Self::Record { .. })
+    }
+}

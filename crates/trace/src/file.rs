@@ -75,6 +75,9 @@ pub struct TraceTotals {
     /// Requests of the source that had failed.
     #[serde(default)]
     pub failed: u64,
+    /// Events that were lost while it was recorded: with any, the trace is not what happened.
+    #[serde(default)]
+    pub lost: u64,
     /// Names of the processes that sent requests; the first has index 1.
     #[serde(default)]
     pub processes: Vec<String>,

@@ -1,6 +1,6 @@
 //! Reads traces that other tools wrote, a line or record at a time: a trace may be larger than memory.
 
-mod blkparse;
+pub(crate) mod blkparse;
 mod blktrace;
 mod completions;
 mod csv;
@@ -8,7 +8,7 @@ mod fio_iolog;
 mod lines;
 mod order;
 mod parse;
-mod record;
+pub(crate) mod record;
 
 use crate::error::TraceError;
 use crate::event::EventSink;
@@ -133,7 +133,8 @@ pub fn import(
     if format == SourceFormat::Trace {
         return copy(input, sink);
     }
-    let mut intake = Intake::new(options, Pipeline::new(format.counts_from_start(), sink));
+    let mut intake =
+        Intake::new(options, Pipeline::new(format.counts_from_start().then_some(0), sink));
     match format {
         SourceFormat::Blktrace => blktrace::read(input, &mut intake)?,
         SourceFormat::FioIolog => {

@@ -68,6 +68,7 @@ impl Summarizer {
             skipped: told.skipped,
             reordered: told.reordered,
             failed: told.failed,
+            lost: told.lost,
             ..self.sum
         }
     }

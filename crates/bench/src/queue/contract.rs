@@ -60,7 +60,8 @@ impl IoTask for WriteAndReadBack {
             for (slot, block) in batch.iter().enumerate() {
                 let offset = block * u64::from(BLOCK);
                 payload.fill(queue.buffer(slot as u16), offset);
-                queue.submit(IoRequest { op: IoOp::Write, offset, len: BLOCK, slot: slot as u16 });
+                let op = if slot % 3 == 0 { IoOp::WriteThrough } else { IoOp::Write };
+                queue.submit(IoRequest { op, offset, len: BLOCK, slot: slot as u16 });
             }
             queue.kick().unwrap();
             let mut slots: Vec<u16> = drain(queue, batch.len()).iter().map(|c| c.slot).collect();

@@ -38,7 +38,7 @@ impl<'d> SimulatedQueue<'d> {
         let data = &mut buffers.slice(request.slot)[..request.len as usize];
         match request.op {
             IoOp::Read => self.drive.fetch(request.offset, data),
-            IoOp::Write => self.drive.store(request.offset, data),
+            IoOp::Write | IoOp::WriteThrough => self.drive.store(request.offset, data),
             IoOp::Sync => {}
         }
     }
@@ -55,6 +55,7 @@ impl IoQueue for SimulatedQueue<'_> {
         let op = match request.op {
             IoOp::Read => SimOp::Read,
             IoOp::Write => self.write,
+            IoOp::WriteThrough => SimOp::WriteThrough,
             IoOp::Sync => SimOp::Sync,
         };
         self.move_data(request);

@@ -142,6 +142,7 @@ fn perform(
         let result = match request.op {
             IoOp::Read => rustix::io::pread(file, &mut *buffer, request.offset),
             IoOp::Write => write(file, buffer, request.offset, write_flags),
+            IoOp::WriteThrough => write(file, buffer, request.offset, ReadWriteFlags::DSYNC),
             IoOp::Sync => rustix::fs::fdatasync(file).map(|()| 0),
         };
         if result != Err(Errno::INTR) {
@@ -163,8 +164,8 @@ impl IoQueue for ThreadQueue<'_> {
 
     fn submit(&mut self, request: IoRequest) {
         assert!(request.len as usize <= self.buffers.len(), "request longer than its buffer");
-        let may = request.op != IoOp::Write
-            || self.file.allows_write(u64::from(request.len), request.offset);
+        let may =
+            !request.op.writes() || self.file.allows_write(u64::from(request.len), request.offset);
         assert!(may, "a write outside what the target was opened for");
         let buffer = self.buffers.pointer(request.slot);
         let job = QueuedRequest { request, write_flags: self.write_flags, buffer };

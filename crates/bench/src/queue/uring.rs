@@ -114,25 +114,29 @@ impl<'f> UringQueue<'f> {
         let pointer = self.buffers.pointer(request.slot);
         assert!(request.len as usize <= self.buffers.len(), "request longer than its buffer");
         let IoRequest { op, offset, len, slot } = request;
-        let may = op != IoOp::Write || self.file.allows_write(u64::from(len), offset);
+        let may = !op.writes() || self.file.allows_write(u64::from(len), offset);
         assert!(may, "a write outside what the target was opened for");
         let file = Fixed(0);
         let entry = match (op, self.fixed) {
             (IoOp::Read, true) => {
                 opcode::ReadFixed::new(file, pointer, len, slot).offset(offset).build()
             }
-            (IoOp::Write, true) => {
+            (IoOp::Write | IoOp::WriteThrough, true) => {
                 let write = opcode::WriteFixed::new(file, pointer, len, slot);
-                write.offset(offset).rw_flags(self.write_flags).build()
+                write.offset(offset).rw_flags(self.flags_of(op)).build()
             }
             (IoOp::Read, false) => opcode::Read::new(file, pointer, len).offset(offset).build(),
-            (IoOp::Write, false) => {
+            (IoOp::Write | IoOp::WriteThrough, false) => {
                 let write = opcode::Write::new(file, pointer, len);
-                write.offset(offset).rw_flags(self.write_flags).build()
+                write.offset(offset).rw_flags(self.flags_of(op)).build()
             }
             (IoOp::Sync, _) => opcode::Fsync::new(file).flags(FsyncFlags::DATASYNC).build(),
         };
         entry.user_data(u64::from(slot))
+    }
+
+    fn flags_of(&self, op: IoOp) -> i32 {
+        if op == IoOp::WriteThrough { libc::RWF_DSYNC } else { self.write_flags }
     }
 
     fn reap(&mut self, done: &mut Vec<IoCompletion>) {

@@ -20,7 +20,7 @@ fn task(places: Vec<ScanRegion>, fresh: Option<Payload>, control: &Control) -> R
 fn service(request: &IoRequest) -> u64 {
     match request.op {
         IoOp::Read => 1_000_000,
-        IoOp::Write => 2_000_000,
+        IoOp::Write | IoOp::WriteThrough => 2_000_000,
         IoOp::Sync => 5_000_000,
     }
 }
@@ -49,7 +49,7 @@ fn cached(cache_bytes: u64) -> impl FnMut(&IoRequest, u64) -> Result<u64, i32> {
         Ok(match request.op {
             IoOp::Read => 1_000_000,
             IoOp::Sync => dirty_until - now,
-            IoOp::Write => {
+            IoOp::Write | IoOp::WriteThrough => {
                 clear_ns = dirty_until + medium_ns(u64::from(request.len));
                 (clear_ns - now).saturating_sub(medium_ns(cache_bytes)).max(100_000)
             }
@@ -75,7 +75,7 @@ fn gathering(gather: u64, cache: u64) -> impl FnMut(&IoRequest, u64) -> Result<u
                 clear_ns += medium_ns(u64::from(request.len));
                 (clear_ns - now).saturating_sub(medium_ns(cache)).max(takes_ns)
             }
-            IoOp::Write => {
+            IoOp::Write | IoOp::WriteThrough => {
                 gathered += u64::from(request.len);
                 if gathered >= gather {
                     clear_ns = now + takes_ns + medium_ns(gathered);

@@ -8,25 +8,34 @@ use crate::run_steps::{PlannedRun, carry_out, leftovers, resume, targets};
 use crate::signals::RunSignals;
 use drivescope_bench::overrides::Overrides;
 use drivescope_bench::{clock, planner, suites};
+use drivescope_model::options::Suite;
 use drivescope_model::plan::{Engine, WriteLevel};
 
 /// Plans a run for each target, and carries them out.
 pub fn run(arguments: RunArguments, signals: &RunSignals) -> Result<Code, Failure> {
-    let RunArguments { outcome, engine, seed, resume, .. } = arguments;
     if arguments.clean {
-        return leftovers::clean(&arguments.targets, outcome.dry_run);
+        return leftovers::clean(&arguments.targets, arguments.outcome.dry_run);
     }
-    let size_asked = arguments.size.is_some();
     let overrides = Overrides {
-        tests: arguments.test,
-        cells: arguments.cells,
+        tests: arguments.test.clone(),
+        cells: arguments.cells.clone(),
         size: arguments.size,
         time: arguments.time,
         rounds: arguments.rounds,
-        settings: arguments.set,
+        settings: arguments.set.clone(),
     };
     let suite = suites::find(&arguments.suite, suites::user_folder().as_deref())?;
-    let suite = suites::adapt(suite, &overrides)?;
+    run_suite(suites::adapt(suite, &overrides)?, arguments, signals)
+}
+
+/// The same with a suite that is made already: of the arguments, those that choose one count no more.
+pub fn run_suite(
+    suite: Suite,
+    arguments: RunArguments,
+    signals: &RunSignals,
+) -> Result<Code, Failure> {
+    let RunArguments { outcome, engine, seed, resume, .. } = arguments;
+    let size_asked = arguments.size.is_some();
     let permission = WritePermission::of(&arguments.raw);
     let level = permission.as_ref().map_or(WriteLevel::Read, |permission| permission.level);
     let targets = targets::find(&arguments.targets, permission.as_ref(), &arguments.raw.not_of)?;

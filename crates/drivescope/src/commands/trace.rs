@@ -2,15 +2,20 @@
 
 mod convert;
 mod info;
+mod record;
+mod replay;
 mod source;
 
 use crate::arguments::TraceCommand;
 use crate::exit::{Code, Failure};
+use crate::signals::RunSignals;
 
 /// Runs a command about traces.
-pub fn trace(command: TraceCommand) -> Result<Code, Failure> {
+pub fn trace(command: TraceCommand, signals: &RunSignals) -> Result<Code, Failure> {
     match command {
         TraceCommand::Info(arguments) => info::info(&arguments),
+        TraceCommand::Record(arguments) => record::record(&arguments, signals),
+        TraceCommand::Replay(arguments) => replay::replay(*arguments, signals),
         TraceCommand::Convert(arguments) => convert::convert(&arguments),
     }
 }

@@ -193,6 +193,7 @@ fn notes(trace: &TraceSummary, style: Style) -> String {
         count(trace.skipped, "records of the source skipped: they are no requests"),
         count(trace.reordered, "records were not in the order of their times"),
         count(trace.failed, "requests had failed"),
+        count(trace.lost, "events were lost while it was recorded: it is invalid"),
     ];
     let text = facts.into_iter().flatten().collect::<Vec<_>>().join(DOT);
     Paragraph::new().text(Role::Dim, text).lines_if_words(2, style)

@@ -30,8 +30,8 @@ impl<W: Write> TraceWriter<W> {
     /// Ends the file. `told` has what only the source knows: what was skipped, and who sent.
     pub fn finish(mut self, told: TraceTotals) -> Result<(W, TraceTotals), TraceError> {
         self.write_block()?;
-        let TraceTotals { skipped, reordered, failed, processes, .. } = told;
-        let totals = TraceTotals { skipped, reordered, failed, processes, ..self.totals };
+        let TraceTotals { skipped, reordered, failed, lost, processes, .. } = told;
+        let totals = TraceTotals { skipped, reordered, failed, lost, processes, ..self.totals };
         let text = serde_json::to_vec(&totals).expect("totals are plain data");
         write_part(&mut self.out, 0, &text)?;
         self.out.flush().map_err(TraceError::Write)?;

@@ -135,9 +135,8 @@ pub struct Pipeline<'s> {
 }
 
 impl<'s> Pipeline<'s> {
-    /// With times from the start of the log, or from its first request.
-    pub fn new(from_start: bool, sink: &'s mut dyn EventSink) -> Self {
-        let zero_ns = from_start.then_some(0);
+    /// With times from this one, or from the first request.
+    pub fn new(zero_ns: Option<u64>, sink: &'s mut dyn EventSink) -> Self {
         let (order, matcher) = (OrderWindow::default(), Matcher::default());
         Self { order, matcher, zero_ns, sink, handed: 0 }
     }

@@ -41,9 +41,9 @@ fn fits(pattern: &str, text: &str) -> bool {
 
 /// Whether a quantity is left out where nothing shows it: percentiles of few requests, what the kernel's
 /// counters do not tell, onsets that the two orders of parts do not agree on, where a resumed fill went on, the
-/// flush of a full one.
+/// flush of a full one, and what a synthetic trace took when it was recorded.
 fn may_be_absent(cell: &str, quantity: &str) -> bool {
-    ["cache_share_pct", "onset_ms", "silent_bytes"].contains(&quantity)
+    ["cache_share_pct", "onset_ms", "silent_bytes", "recorded_s"].contains(&quantity)
         || [("fill.write", "start_bytes"), ("fill.whole", "flush_s")].contains(&(cell, quantity))
         || PERCENTILES.iter().any(|known| known.key == quantity)
 }

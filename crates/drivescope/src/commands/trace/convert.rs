@@ -1,6 +1,6 @@
 //! `trace convert`: from one form of traces to another.
 
-use super::source::{self, OpenTrace, failure};
+use super::source::{self, NamedTrace, failure};
 use crate::arguments::ConvertArguments;
 use crate::exit::{Code, Failure};
 use crate::output;
@@ -54,7 +54,7 @@ fn format_of(path: &Path) -> Result<TargetFormat, Failure> {
     }
 }
 
-fn write_trace(trace: OpenTrace, file: &mut File, name: &str) -> Result<u64, Failure> {
+fn write_trace(trace: NamedTrace, file: &mut File, name: &str) -> Result<u64, Failure> {
     let refused = |error| failure(name, error);
     let header = trace.header().clone();
     let mut writer = TraceWriter::new(BufWriter::new(file), &header).map_err(refused)?;
@@ -63,7 +63,7 @@ fn write_trace(trace: OpenTrace, file: &mut File, name: &str) -> Result<u64, Fai
 }
 
 fn write_iolog(
-    trace: OpenTrace,
+    trace: NamedTrace,
     file: &mut File,
     name: &str,
     opened: &str,

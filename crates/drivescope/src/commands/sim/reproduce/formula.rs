@@ -36,18 +36,24 @@ struct Term {
 }
 
 /// Figures of models, as a cell asks for them: `MODEL/RUN:METRIC …`, the mean of several unless `min` or `max` stands
-/// before them. `COUNT/MODEL/RUN:METRIC` is the time that so many take at a rate.
+/// before them. `COUNT/MODEL/RUN:METRIC` is the time that so many take at a rate. From all that, the mean of those
+/// behind `minus` is taken away.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Formula {
     combined: Combined,
     terms: Vec<Term>,
+    minus: Vec<Term>,
 }
 
 impl FromStr for Formula {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (mut combined, mut terms) = (Combined::Mean, Vec::new());
+        let (mut combined, mut terms, mut minus) = (Combined::Mean, Vec::new(), Vec::new());
+        let (text, subtracted) = text.split_once(" minus ").unwrap_or((text, ""));
+        for word in subtracted.split_whitespace() {
+            minus.push(word.parse()?);
+        }
         for word in text.split_whitespace() {
             match word {
                 "mean" => combined = Combined::Mean,
@@ -59,7 +65,7 @@ impl FromStr for Formula {
         if terms.is_empty() {
             return Err(format!("'{text}' names no figure"));
         }
-        Ok(Self { combined, terms })
+        Ok(Self { combined, terms, minus })
     }
 }
 
@@ -93,7 +99,7 @@ impl Term {
 impl Formula {
     /// What must be run for it.
     pub fn jobs(&self) -> BTreeSet<ModelRun> {
-        self.terms.iter().map(|term| term.job.clone()).collect()
+        self.terms.iter().chain(&self.minus).map(|term| term.job.clone()).collect()
     }
 
     /// The models it asks, each once, in the order named.
@@ -105,13 +111,19 @@ impl Formula {
 
     /// Its value, in bytes, seconds, or per second. Errors: which job failed, or which figure it does not give.
     pub fn value(&self, measured: &RunFigures) -> Result<f64, String> {
-        let values: Result<Vec<f64>, String> =
-            self.terms.iter().map(|term| term.value(measured)).collect();
-        let values = values?;
+        let values = |terms: &[Term]| -> Result<Vec<f64>, String> {
+            terms.iter().map(|term| term.value(measured)).collect()
+        };
+        let (values, minus) = (values(&self.terms)?, values(&self.minus)?);
+        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
         Ok(match self.combined {
-            Combined::Mean => values.iter().sum::<f64>() / values.len() as f64,
-            Combined::Smallest => values.iter().copied().fold(f64::INFINITY, f64::min),
-            Combined::Largest => values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+            Combined::Mean => mean(&values) - mean(&minus),
+            Combined::Smallest => {
+                values.iter().copied().fold(f64::INFINITY, f64::min) - mean(&minus)
+            }
+            Combined::Largest => {
+                values.iter().copied().fold(f64::NEG_INFINITY, f64::max) - mean(&minus)
+            }
         })
     }
 }

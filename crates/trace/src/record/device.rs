@@ -1,0 +1,117 @@
+//! The device that is recorded: a whole disk, or a partition, whose requests the kernel tells by places on the disk.
+
+use super::layout::RawEvent;
+use crate::error::TraceError;
+use crate::import::blkparse::BlockKind;
+use crate::import::record::{Intake, SourceRecord};
+use drivescope_machine::Roots;
+use drivescope_machine::block_device::{Below, below, disk_of_partition};
+use drivescope_machine::roots::{read_u64, split_dev};
+use std::path::Path;
+
+/// The unit of places in the block layer.
+const SECTOR: u64 = 512;
+/// Bits of a device's minor number within the kernel.
+const MINOR_BITS: u32 = 20;
+
+/// What is recorded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecordedDevice {
+    /// Name of it in /sys.
+    pub name: String,
+    /// Number of the whole disk, as the kernel counts them.
+    pub kernel_number: u32,
+    /// Where it begins on the disk.
+    pub start_bytes: u64,
+    /// Its length.
+    pub size_bytes: u64,
+}
+
+impl RecordedDevice {
+    /// The block device at `path`, such as /dev/sda1. Errors: it is none, or one whose requests go to others.
+    pub fn find(roots: &Roots, path: &Path) -> Result<Self, TraceError> {
+        let name = roots.block_of_node(path);
+        let name = name.ok_or_else(|| refused("is no block device; drivescope list shows them"))?;
+        Self::named(roots, &name)
+    }
+
+    /// The block device that holds the files of this folder.
+    pub fn below(roots: &Roots, folder: &Path) -> Result<Self, TraceError> {
+        let found = std::fs::metadata(folder).map_err(TraceError::Read)?;
+        let number = split_dev(std::os::unix::fs::MetadataExt::dev(&found));
+        let name = roots.block_name(number).ok_or_else(|| {
+            refused(
+                "is on no single block device (btrfs, overlay or network); name one with --device",
+            )
+        })?;
+        Self::named(roots, &name)
+    }
+
+    fn named(roots: &Roots, name: &str) -> Result<Self, TraceError> {
+        let gone = || refused("is not in /sys; is it still there?");
+        let dir = roots.block_dir(name).ok_or_else(gone)?;
+        let partition_of = disk_of_partition(&dir);
+        if let (None, Below::Devices(parts)) = (&partition_of, below(&dir)) {
+            let parts = parts.join(", /dev/");
+            let why =
+                format!("is made of other devices, which have the requests: record /dev/{parts}");
+            return Err(TraceError::Unsuitable(why));
+        }
+        let disk = partition_of.as_deref().unwrap_or(name);
+        let (major, minor) = roots.block_number(disk).ok_or_else(gone)?;
+        let start = partition_of.as_ref().map_or(Some(0), |_| read_u64(dir.join("start")));
+        let sectors = start.zip(read_u64(dir.join("size")));
+        let (start, size) = sectors.ok_or_else(gone)?;
+        Ok(Self {
+            name: name.to_string(),
+            kernel_number: major << MINOR_BITS | minor,
+            start_bytes: start * SECTOR,
+            size_bytes: size * SECTOR,
+        })
+    }
+
+    /// The record of an event; `None` where it is none of a request to this device.
+    pub(super) fn record(&self, event: &RawEvent, intake: &mut Intake<'_>) -> Option<SourceRecord> {
+        let kind = BlockKind::parse(event.letters())?;
+        let len = u32::try_from(u64::from(event.sectors) * SECTOR).ok()?;
+        let (kind, offset) = match len {
+            // A flush has no place, and belongs to every partition.
+            0 => (kind.without_data()?, 0),
+            _ => {
+                let place = event.sector.checked_mul(SECTOR)?;
+                let offset = place.checked_sub(self.start_bytes)?;
+                let is_within = offset.checked_add(len.into())? <= self.size_bytes;
+                (kind, is_within.then_some(offset)?)
+            }
+        };
+        if event.is_issue {
+            let process = event.name();
+            let process = if process.is_empty() { 0 } else { intake.process(process) };
+            return Some(kind.start(event.at_ns, offset, len, process));
+        }
+        Some(kind.completion(event.at_ns, offset, len, event.failed))
+    }
+}
+
+fn refused(why: &str) -> TraceError {
+    TraceError::Unsuitable(why.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use drivescope_machine::roots::fake::Fake;
+
+    #[test]
+    fn partitions_have_the_number_of_their_disk_and_a_start() {
+        let fake = Fake::new();
+        fake.disk("pci0000:00/ata3/host2/block/sda", (8, 0), 1 << 30);
+        fake.partition("sda", 1, (8, 1), 2048, 1 << 19);
+        let found = RecordedDevice::named(&fake.roots, "sda1").unwrap();
+        assert_eq!(found.kernel_number, 8 << 20);
+        assert_eq!((found.start_bytes, found.size_bytes), (1 << 20, 1 << 28));
+        let disk = RecordedDevice::named(&fake.roots, "sda").unwrap();
+        assert_eq!((disk.start_bytes, disk.size_bytes), (0, 1 << 30));
+        assert!(RecordedDevice::named(&fake.roots, "sdz").is_err());
+    }
+}
