@@ -13,7 +13,7 @@ fn claimed(machine: &Machine, level: WriteLevel) -> RawDisk {
 }
 
 fn opened_for_writing(machine: &Machine) -> bool {
-    machine.kernel.opened.lock().unwrap().contains(&Access::WriteExclusive)
+    machine.kernel.opened.lock().unwrap().iter().any(|access| access.writes())
 }
 
 #[test]
