@@ -3,7 +3,6 @@
 use super::kinds::KINDS;
 use super::machine::{Machine, PART, SIZE, refused};
 use super::use_table::all;
-use crate::gate::kernel_calls::Access;
 use crate::gate::restore_claim::claim_with;
 use crate::gate::{RawDisk, Refusal, checks_of_use, reasons};
 use drivescope_model::WriteLevel;
