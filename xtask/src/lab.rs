@@ -18,13 +18,16 @@ use boot::{Boot, GateDrives};
 use cases::Case;
 use image::Guest;
 use share::SharedFolder;
+use std::sync::mpsc::{self, Sender};
 use std::time::{Duration, Instant};
-use table::{CaseOutcome, Table};
+use table::{CaseOutcome, Row, Table};
 
 /// No pass takes longer, on the slowest machine that builds the project; what does has stopped.
 const LONGEST: Duration = Duration::from_secs(90 * 60);
 /// How often the host looks for results.
 const LOOK: Duration = Duration::from_millis(300);
+/// Guests that run cases side by side; each works mostly on one processor.
+const GUESTS: usize = 2;
 /// Power cuts of the short and the long pass.
 const CUTS: [u64; 2] = [1, 12];
 
@@ -78,23 +81,37 @@ pub fn run(args: &[&str]) -> Result<(), String> {
         return Ok(());
     }
     let guest = Guest::new()?;
+    let cuts =
+        if options.wants(power_cut::NAME, false) { CUTS[usize::from(options.long)] } else { 0 };
     let mut table = Table::default();
-    if !cases.is_empty() {
-        run_cases(&guest, &options, &cases, &mut table)?;
-    }
-    if options.wants(power_cut::NAME, false) {
-        power_cut::run(&guest, CUTS[usize::from(options.long)], &mut table)?;
-    }
+    let (rows, shown) = mpsc::channel();
+    let (guest, options) = (&guest, &options);
+    let ended: Vec<Result<(), String>> = std::thread::scope(|scope| {
+        let parts =
+            (0..GUESTS).map(|part| cases.iter().copied().skip(part).step_by(GUESTS).collect());
+        let of_cases = parts.map(|part: Vec<&'static Case>| {
+            let rows = rows.clone();
+            scope.spawn(move || run_cases(guest, options, &part, &rows))
+        });
+        let mut threads: Vec<_> = of_cases.collect();
+        threads.push(scope.spawn(move || power_cut::run(guest, cuts, &rows)));
+        shown.iter().for_each(|row| table.add(&row));
+        threads.into_iter().map(|it| it.join().expect("no thread of the lab panics")).collect()
+    });
+    ended.into_iter().collect::<Result<(), String>>()?;
     table.end()
 }
 
-/// All cases in one boot.
+/// All these cases in one boot.
 fn run_cases(
     guest: &Guest,
     options: &Options,
     cases: &[&'static Case],
-    table: &mut Table,
+    rows: &Sender<Row>,
 ) -> Result<(), String> {
+    if cases.is_empty() {
+        return Ok(());
+    }
     let share = SharedFolder::new(&guest.folder, &guest.program)?;
     for (number, case) in cases.iter().enumerate() {
         share.add_case(number, case.name, &case.script())?;
@@ -113,7 +130,9 @@ fn run_cases(
                 CaseOutcome::failed(format!("the guest never came to it; {}", share.last_words()))
             }
         };
-        table.add(case.name, &case.expect.to_string(), &outcome);
+        // Who shows the rows has gone only if this thread is to end as well.
+        let _ =
+            rows.send(Row { name: case.name.into(), expected: case.expect.to_string(), outcome });
     }
     if options.keep {
         println!("what the guest left is in {}", share.keep().display());

@@ -29,8 +29,9 @@ pub enum Expect {
     Refused(&'static str),
     /// The call is refused before the gate has a say, for a reason that contains this.
     Declined(&'static str),
-    /// A killed run leaves patterns, and `restore` brings the contents back.
-    Restored,
+    /// A killed run leaves patterns that nothing comes to use, and `restore` brings the contents back. The refusal
+    /// of the next run has these words.
+    Restored(&'static str),
     /// The drive fails while patterns are on it, and `restore` brings the contents back when it works again.
     RestoredAfterFailure,
     /// `align` and the drive's description say these sizes, and where a partition at sector 2048 lies.
@@ -45,7 +46,7 @@ impl fmt::Display for Expect {
             Self::Free => f.write_str("free"),
             Self::Refused(check) => write!(f, "refused: {check}"),
             Self::Declined(reason) => write!(f, "declined: {reason}"),
-            Self::Restored => f.write_str("restored after a kill"),
+            Self::Restored(_) => f.write_str("restored after a kill"),
             Self::RestoredAfterFailure => f.write_str("restored after failing"),
             Self::Sectors { logical, physical, misaligned } => {
                 write!(f, "{logical}/{physical}, {misaligned} misaligned")
@@ -68,7 +69,7 @@ impl Case {
     pub fn script(&self) -> String {
         let steps = match self.expect {
             Expect::Free | Expect::Refused(_) | Expect::Declined(_) => "gate",
-            Expect::Restored => "killed",
+            Expect::Restored(_) => "killed",
             Expect::RestoredAfterFailure => "failing",
             Expect::Sectors { .. } => "align",
             Expect::LikeFio { .. } => "pairs",

@@ -1,4 +1,4 @@
-//! The guest: Debian's kernel and root file system, made once of its packages, and the static program.
+//! The guest: Debian's kernel and root file system, made once of its packages, and the program.
 
 use super::share;
 use crate::workspace;
@@ -8,8 +8,16 @@ use std::process::Command;
 /// What the guest runs besides drivescope.
 const PACKAGES: &str = "linux-image-amd64,udev,kmod,mdadm,lvm2,cryptsetup-bin,bcache-tools,btrfs-progs,e2fsprogs,\
     xfsprogs,thin-provisioning-tools,multipath-tools,fdisk,fio";
-/// The release whose kernel the cases are written for.
+/// The release whose kernel the cases are written for, and its C library.
 const RELEASE: &str = "bookworm";
+const GUEST_GLIBC: [u32; 2] = [2, 36];
+/// Drivers that no case needs: two thirds of the kernel's files.
+const UNUSED_DRIVERS: &str = "drivers/accessibility,drivers/ata,drivers/bluetooth,drivers/comedi,drivers/gpu,\
+    drivers/hid,drivers/hwmon,drivers/iio,drivers/infiniband,drivers/input,drivers/leds,drivers/media,drivers/mfd,\
+    drivers/net,drivers/platform,drivers/staging,drivers/thunderbolt,drivers/video,fs/ceph,fs/nfs,fs/ocfs2,net/bluetooth,\
+    net/netfilter,net/sched,net/wireless,sound";
+/// What finds the root: an initial file system of these modules alone is made in a moment.
+const ROOT_MODULES: &str = "virtio_pci\nvirtio_blk\next4\n";
 /// The first process of the root file system: everything else comes from the shared folder.
 const INIT: &str = "#!/bin/sh\nmodprobe 9pnet_virtio\nmodprobe 9p\n\
     mount -t 9p -o trans=virtio,version=9p2000.L,msize=262144 lab /lab\nexec sh /lab/start.sh\n";
@@ -28,7 +36,7 @@ const TARGET: &str = "x86_64-unknown-linux-gnu";
 pub struct Guest {
     /// Below `target`; runs have folders of their own in it.
     pub folder: PathBuf,
-    /// Needs nothing of the guest.
+    /// The guest has all that it needs.
     pub program: PathBuf,
 }
 
@@ -39,7 +47,7 @@ impl Guest {
         let folder = workspace::root().join("target/lab");
         std::fs::create_dir_all(&folder)
             .map_err(|e| format!("cannot make {}: {e}", folder.display()))?;
-        let guest = Self { program: build_program(&folder)?, folder };
+        let guest = Self { program: program_in(&folder)?, folder };
         guest.make_root()?;
         Ok(guest)
     }
@@ -50,7 +58,8 @@ impl Guest {
 
     /// The root file system, unless it is there and of the same packages.
     fn make_root(&self) -> Result<(), String> {
-        let recipe = format!("{RELEASE} {PACKAGES} {ROOT_SIZE}\n{INIT}");
+        let recipe =
+            format!("{RELEASE} {PACKAGES} {ROOT_SIZE} {UNUSED_DRIVERS} {ROOT_MODULES}{INIT}");
         let made = self.file("recipe");
         if std::fs::read_to_string(&made).is_ok_and(|of| of == recipe) {
             return Ok(());
@@ -71,13 +80,18 @@ impl Guest {
             initrd = quoted(&initrd)?,
             root = quoted(&root)?,
         );
+        let modules = format!(
+            "--essential-hook=set -e; cd \"$1\"; mkdir -p etc/initramfs-tools/conf.d \
+             usr/share/initramfs-tools/modules.d; \
+             echo MODULES=list > etc/initramfs-tools/conf.d/lab; \
+             printf '{ROOT_MODULES}' > usr/share/initramfs-tools/modules.d/lab"
+        );
         let mut make = Command::new("mmdebstrap");
         make.args(["--quiet", "--variant=minbase", "--format=null", "--dpkgopt=force-unsafe-io"]);
-        make.args([
-            "--dpkgopt=path-exclude=/usr/share/doc/*",
-            "--dpkgopt=path-exclude=/usr/share/locale/*",
-        ]);
-        make.args([&format!("--include={PACKAGES}"), &hook, RELEASE, "-"]);
+        let drivers = UNUSED_DRIVERS.split(',').map(|it| format!("/lib/modules/*/kernel/{it}/*"));
+        let texts = ["doc", "locale", "man", "i18n"].map(|it| format!("/usr/share/{it}/*"));
+        make.args(drivers.chain(texts).map(|it| format!("--dpkgopt=path-exclude={it}")));
+        make.args([&format!("--include={PACKAGES}"), &modules, &hook, RELEASE, "-"]);
         run_quietly(make)?;
         share::write(&made, &recipe)
     }
@@ -104,16 +118,35 @@ fn check_tools() -> Result<(), String> {
     }
 }
 
-/// A static build, which asks nothing of the guest's libraries.
-fn build_program(folder: &Path) -> Result<PathBuf, String> {
-    let builds = folder.join("build");
+/// The program as `cargo build` makes it, without what debuggers need; static where this machine's C library is newer
+/// than the guest's.
+fn program_in(folder: &Path) -> Result<PathBuf, String> {
     let mut build = Command::new("cargo");
-    build
-        .args(["build", "--quiet", "--package", "drivescope", "--target", TARGET, "--target-dir"])
-        .arg(&builds);
-    build.env("RUSTFLAGS", "-C target-feature=+crt-static").current_dir(workspace::root());
+    build.args(["build", "--quiet", "--package", "drivescope", "--target-dir"]);
+    build.current_dir(workspace::root());
+    let built = if host_glibc().is_some_and(|host| host <= GUEST_GLIBC) {
+        let builds = workspace::root().join("target");
+        build.arg(&builds);
+        builds.join("debug/drivescope")
+    } else {
+        let builds = folder.join("build");
+        build.arg(&builds).args(["--target", TARGET]);
+        build.env("RUSTFLAGS", "-C target-feature=+crt-static");
+        builds.join(TARGET).join("debug/drivescope")
+    };
     run_quietly(build)?;
-    Ok(builds.join(TARGET).join("debug/drivescope"))
+    let program = folder.join("drivescope");
+    let mut strip = Command::new("strip");
+    strip.arg("--strip-debug").arg("-o").args([&program, &built]);
+    run_quietly(strip).map(|()| program)
+}
+
+/// The version of this machine's C library; none with another one.
+fn host_glibc() -> Option<[u32; 2]> {
+    let told = Command::new("getconf").arg("GNU_LIBC_VERSION").output().ok()?;
+    let text = String::from_utf8(told.stdout).ok()?;
+    let (major, minor) = text.trim().strip_prefix("glibc ")?.split_once('.')?;
+    Some([major.parse().ok()?, minor.parse().ok()?])
 }
 
 /// Runs a command whose standard error is of interest.

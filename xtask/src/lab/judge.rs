@@ -22,7 +22,7 @@ pub fn judge(case: &Case, out: &Out) -> CaseOutcome {
         Expect::Free => free(out),
         Expect::Refused(check) => refused(out, check),
         Expect::Declined(reason) => declined(out, reason),
-        Expect::Restored => restored(out),
+        Expect::Restored(words) => restored(out, words),
         Expect::RestoredAfterFailure => restored_after_failure(out),
         Expect::Sectors { logical, physical, misaligned } => {
             sectors(out, [logical, physical, misaligned])
@@ -97,8 +97,15 @@ fn declined(out: &Out, reason: &str) -> Result<String, String> {
     }
 }
 
-fn restored(out: &Out) -> Result<String, String> {
+fn restored(out: &Out, words: &str) -> Result<String, String> {
     exit_is(out, "code", REFUSED, "again.err")?;
+    let (holders, refusal) = (out.text("holders")?, out.text("again.err")?);
+    if !holders.is_empty() {
+        return Err(format!("{holders} came to use the patterns"));
+    }
+    if !refusal.contains(words) {
+        return Err(format!("no word of {words}: {refusal}"));
+    }
     exit_is(out, "restore.code", DONE, "restore")?;
     bytes_are_back(out)?;
     Ok("patterns, refused, then bytes back".to_string())

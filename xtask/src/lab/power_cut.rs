@@ -6,10 +6,11 @@ use super::boot::{Boot, logged_drive};
 use super::image::{Guest, run_quietly};
 use super::judge::{bytes_are_back, exit_is};
 use super::share::{Out, SharedFolder};
-use super::table::{CaseOutcome, Table};
+use super::table::{CaseOutcome, Row};
 use super::write_log::{Dice, lose_power};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
 /// Of the rows, with a number behind it.
@@ -54,10 +55,10 @@ umount /mnt
 ";
 
 /// Cuts the power so often, each time at another moment.
-pub fn run(guest: &Guest, cuts: u64, table: &mut Table) -> Result<(), String> {
+pub fn run(guest: &Guest, cuts: u64, rows: &Sender<Row>) -> Result<(), String> {
     for seed in 1..=cuts {
-        let outcome = cut(guest, seed)?;
-        table.add(&format!("{NAME}-{seed}"), "restored", &outcome);
+        let (name, outcome) = (format!("{NAME}-{seed}"), cut(guest, seed)?);
+        let _ = rows.send(Row { name, expected: "restored".to_string(), outcome });
     }
     Ok(())
 }

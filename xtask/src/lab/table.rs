@@ -28,6 +28,15 @@ impl From<Result<String, String>> for CaseOutcome {
     }
 }
 
+/// One row.
+#[derive(Debug)]
+pub struct Row {
+    pub name: String,
+    /// What must come of it, in words.
+    pub expected: String,
+    pub outcome: CaseOutcome,
+}
+
 /// The rows so far.
 #[derive(Debug, Default)]
 pub struct Table {
@@ -36,7 +45,8 @@ pub struct Table {
 }
 
 impl Table {
-    pub fn add(&mut self, name: &str, expected: &str, outcome: &CaseOutcome) {
+    pub fn add(&mut self, row: &Row) {
+        let Row { name, expected, outcome } = row;
         if self.rows == 0 {
             println!("{:<6}  {:<26}  {:<30}  seen", "", "case", "expected");
         }
@@ -44,7 +54,7 @@ impl Table {
         println!("{word:<6}  {name:<26}  {expected:<30}  {}", outcome.seen);
         self.rows += 1;
         if !outcome.passed {
-            self.failed.push(name.to_string());
+            self.failed.push(name.clone());
         }
     }
 

@@ -88,7 +88,7 @@ pub(super) fn inspect(
     found.checks.extend(rest_of_drive::check(kernel, graph, &footprint, request.level));
     let (checks, mut claimed) = aliases::claim(kernel, graph, &footprint, &[]);
     found.checks.extend(checks);
-    if access != Access::WriteExclusive {
+    if !access.writes() {
         // Two looks at once at devices that share bytes must not wait for each other.
         claimed.clear();
     }
@@ -99,7 +99,7 @@ pub(super) fn inspect(
     }
     // A program may write until it lets go.
     let others = other_programs::check(roots, &footprint);
-    if access == Access::WriteExclusive && found.claim.is_some() {
+    if access.writes() && found.claim.is_some() {
         found.checks.extend(flush::check(kernel, roots, &footprint));
     }
     found.checks.extend(uses);

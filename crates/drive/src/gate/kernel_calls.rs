@@ -2,12 +2,14 @@
 
 use super::identify_command::{self, IdentifyCommand};
 use drivescope_machine::roots::split_dev;
-use rustix::fs::{FileType, FlockOperation, Mode, OFlags};
+use drivescope_model::WriteLevel;
+use rustix::fs::{CWD, FileType, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::ioctl::{Getter, Opcode, ioctl, opcode};
 use std::fs::File;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 /// `include/uapi/linux/fs.h` of the kernel: size in bytes, read-only flag, number of the attachment.
@@ -38,6 +40,19 @@ pub(super) enum Access {
     ReadExclusive,
     /// Writing past the page cache, with the exclusive claim.
     WriteExclusive,
+    /// The same for contents that will be what they were, so that udev need not look at them afterwards.
+    WriteUnseen,
+}
+
+impl Access {
+    /// What a level needs.
+    pub fn to_write(level: WriteLevel) -> Self {
+        if level < WriteLevel::Destroy { Self::WriteUnseen } else { Self::WriteExclusive }
+    }
+
+    pub fn writes(self) -> bool {
+        matches!(self, Self::WriteExclusive | Self::WriteUnseen)
+    }
 }
 
 /// What an open descriptor reports.
@@ -77,6 +92,37 @@ pub(super) trait KernelCalls: Send + Sync {
 #[derive(Debug)]
 pub(super) struct HostKernel;
 
+/// Another node of a device, there until it is opened. udev watches the usual one: when somebody closes that after
+/// writing, it looks at the contents, and starts an array whose member it finds, which holds patterns after a kill.
+struct UnseenNode {
+    path: PathBuf,
+}
+
+impl UnseenNode {
+    /// Makes one beside the usual node; none where that is no device, or for users who may not.
+    #[expect(clippy::disallowed_methods, reason = "another node of a device, removed once open")]
+    fn beside(node: &Path) -> Option<Self> {
+        static MADE: AtomicU32 = AtomicU32::new(0);
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        let usual = std::fs::symlink_metadata(node).ok()?;
+        let name = format!(".drivescope-{}-{number}", std::process::id());
+        let path = node.with_file_name(name);
+        if !usual.file_type().is_block_device() {
+            return None;
+        }
+        let (mode, number) = (Mode::RUSR | Mode::WUSR, usual.rdev());
+        rustix::fs::mknodat(CWD, &path, FileType::BlockDevice, mode, number).ok()?;
+        Some(Self { path })
+    }
+}
+
+impl Drop for UnseenNode {
+    #[expect(clippy::disallowed_methods, reason = "the node that it has made")]
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
 impl KernelCalls for HostKernel {
     fn resolve(&self, path: &Path) -> Result<DeviceNode, Errno> {
         let errno = |error: std::io::Error| Errno::from_io_error(&error).unwrap_or(Errno::IO);
@@ -96,9 +142,16 @@ impl KernelCalls for HostKernel {
         let how = match access {
             Access::Read => OFlags::RDONLY,
             Access::ReadExclusive => OFlags::RDONLY | OFlags::EXCL,
-            Access::WriteExclusive => OFlags::RDWR | OFlags::EXCL | OFlags::DIRECT,
+            Access::WriteExclusive | Access::WriteUnseen => {
+                OFlags::RDWR | OFlags::EXCL | OFlags::DIRECT
+            }
         };
         let flags = how | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NOCTTY;
+        let unseen = match access {
+            Access::WriteUnseen => UnseenNode::beside(node),
+            _ => None,
+        };
+        let node = unseen.as_ref().map_or(node, |unseen| &unseen.path);
         rustix::fs::open(node, flags, Mode::empty()).map(File::from)
     }
 

@@ -149,8 +149,9 @@ fn claim_with(
         return Err(Refusal { record: Box::new(seen) });
     }
     let Examination { request, device: shown, .. } = examination;
+    let access = Access::to_write(request.level);
     let Inspection { mut checks, device, contents, claim } =
-        inspect::inspect(&*kernel, roots, &request, Access::WriteExclusive, Purpose::Test);
+        inspect::inspect(&*kernel, roots, &request, access, Purpose::Test);
     checks.push(inspect::is_as_shown(shown.as_ref(), device.as_ref()));
     let record = record(&request, device.clone(), &checks, &contents, confirmation);
     match (claim, device) {

@@ -35,7 +35,7 @@ pub(super) fn claim_with(
     if !seen.is_allowed() {
         return Err(Refusal { record: Box::new(seen) });
     }
-    let Inspection { mut checks, device, claim, .. } = look(Access::WriteExclusive);
+    let Inspection { mut checks, device, claim, .. } = look(Access::to_write(level));
     checks.push(inspect::is_as_shown(shown.as_ref(), device.as_ref()));
     let record = GateRecord { level, device: device.clone(), checks };
     match (claim, device) {

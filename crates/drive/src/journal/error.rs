@@ -278,11 +278,13 @@ pub enum JournalError {
     },
     /// A command that would use a drive with an open journal.
     #[error(
-        "{drive} does not have its original contents back yet; run drivescope restore --journal {path}"
+        "{drive} does not have its original contents back yet; {first}run drivescope restore --journal {path}"
     )]
     StillOpen {
         /// The drive.
         drive: String,
+        /// What has to end before, up to "then", if anything.
+        first: String,
         /// The journal.
         path: String,
     },

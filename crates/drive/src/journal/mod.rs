@@ -64,7 +64,9 @@ pub use drivescope_machine::identity::DriveIdentity;
 pub use error::JournalError;
 pub use journal_folder::{check_folder, check_room, check_writable, state_folder};
 pub use not_ready::NotReady;
-pub use open_journals::{JournalList, OpenJournal, begin, check_names, list, refuse_open, restore};
+pub use open_journals::{
+    JournalList, OpenJournal, begin, check_names, list, refuse_open, restore, waiting,
+};
 pub use recover::{Recovered, recover};
 pub use rollback::{RollbackStage, RollbackStep};
 pub use run_traces::is_test_data;

@@ -15,6 +15,7 @@ use crate::gate::{self, RawDisk};
 use drivescope_machine::graph::{BlockGraph, Stack};
 use drivescope_machine::identity::Sameness;
 use drivescope_machine::roots::Roots;
+use drivescope_machine::uses::all_uses;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -142,11 +143,32 @@ pub fn refuse_open(
         if shares_bytes(graph, stack, &drive) {
             return Err(match journal.is_running {
                 true => JournalError::Running { path },
-                false => JournalError::StillOpen { drive: drive.to_string(), path },
+                false => still_open(graph, &drive, path),
             });
         }
     }
     listed.unknown.into_iter().next().map_or(Ok(()), Err)
+}
+
+/// Every drive that waits for `restore`, each with what to do first. Errors: the folder cannot be read.
+pub fn waiting(graph: &BlockGraph, folder: &Path) -> Result<Vec<JournalError>, JournalError> {
+    let waits = |journal: OpenJournal| {
+        let drive = journal.drive.filter(|_| !journal.is_running)?;
+        Some(still_open(graph, &drive, journal.path.display().to_string()))
+    };
+    Ok(list(folder)?.open.into_iter().filter_map(waits).collect())
+}
+
+/// The drive waits for its contents. Arrays and volumes that udev has started on it meanwhile end first.
+fn still_open(graph: &BlockGraph, drive: &DriveIdentity, path: String) -> JournalError {
+    let is_drive = |(_, device): &(String, DriveIdentity)| drive.difference(device).is_none();
+    let devices = attached_devices(graph).into_iter().filter(is_drive);
+    let uses: Vec<String> = devices.flat_map(|(name, _)| all_uses(graph, &name)).collect();
+    let first = match uses.as_slice() {
+        [] => String::new(),
+        uses => format!("first end its use ({}), then ", uses.join("; ")),
+    };
+    JournalError::StillOpen { drive: drive.to_string(), first, path }
 }
 
 /// A journal in `folder` for the claimed device `target` (kernel name). Nothing is made before something

@@ -39,13 +39,14 @@ pub fn check(runs: &[PlannedRun]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Says what a kill does to a sleeping array: until it comes, the lock of the claim holds udev off.
+/// Says what becomes of a sleeping array after a kill: udev does not see that one, but looks at every device again at
+/// the next boot.
 fn warn_of_members(runs: &[PlannedRun]) {
     for run in runs.iter().filter(|run| restores(&run.plan).is_some()) {
         for member in run.target.sleeping_members() {
             output::remark(&format!(
-                "{member}; should this run be killed, udev may put it to work with test patterns in it: stop it then, \
-                 and run drivescope restore, before anything uses it"
+                "{member}; should this run be killed, run drivescope restore first of all: at the next boot, udev \
+                 would start it with test patterns in it"
             ));
         }
     }

@@ -51,13 +51,16 @@ write_patterns() {
     return 1
 }
 
-# A run is killed while it writes patterns; then every run is refused until `restore`.
+# A run is killed while it writes patterns; then every run is refused until `restore`. $wake is what else happens
+# meanwhile, $stop ends what came of that.
 killed() {
     write_patterns || return 1
     kill -KILL $run
     wait $run
     sleep 1
     udevadm settle
+    ls "/sys/class/block/$(basename "$(readlink -f "$target")")/holders" > "$out/holders"
+    $wake
     drivescope run "$target" --json --quiet --no-save --test latency > "$out/again" 2> "$out/again.err"
     echo $? > "$out/code"
     $stop

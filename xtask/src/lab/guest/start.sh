@@ -2,7 +2,7 @@
 # The guest's first process: gives every case a turn, then switches the machine off.
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C
 # What udev leaves to systemd: nodes of modules that are not loaded yet.
-modprobe -a configfs loop dm-mod btrfs
+modprobe -a configfs loop dm-mod
 mount -t configfs configfs /sys/kernel/config 2>/dev/null
 /lib/systemd/systemd-udevd --daemon
 udevadm trigger --action=add

@@ -1,7 +1,6 @@
 //! Claims: what must be said, what must stay as it was shown, and what the handle then allows.
 
 use super::machine::{LEVELS, MODEL, Machine, SERIAL, SIZE, allowed, check, refused};
-use crate::gate::kernel_calls::Access;
 use crate::gate::{Confirmation, RawDisk, WriteError};
 use drivescope_model::WriteLevel;
 use drivescope_model::gate::Outcome;
@@ -13,7 +12,7 @@ fn claimed(machine: &Machine, level: WriteLevel) -> RawDisk {
 }
 
 fn opened_for_writing(machine: &Machine) -> bool {
-    machine.kernel.opened.lock().unwrap().contains(&Access::WriteExclusive)
+    machine.kernel.opened.lock().unwrap().iter().any(|access| access.writes())
 }
 
 #[test]

@@ -100,12 +100,12 @@ impl KernelCalls for Arc<FakeKernel> {
         let refusals = match access {
             Access::Read => [node.open, None, None],
             Access::ReadExclusive => [node.open, node.exclusive, None],
-            Access::WriteExclusive => [node.open, node.exclusive, node.write],
+            Access::WriteExclusive | Access::WriteUnseen => [node.open, node.exclusive, node.write],
         };
         match refusals.into_iter().flatten().next() {
             Some(errno) => Err(errno),
             None => {
-                let writes = access == Access::WriteExclusive;
+                let writes = access.writes();
                 let image = node.claimed.filter(|_| access != Access::Read).unwrap_or(node.image);
                 Ok(OpenOptions::new().read(true).write(writes).open(image).unwrap())
             }

@@ -3,6 +3,8 @@
 use crate::gate::{Confirmation, GateRequest, OwnPaths, RawDisk, Refusal, claim, examine};
 use drivescope_machine::roots::Roots;
 use drivescope_model::WriteLevel;
+use rustix::fs::inotify;
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::Write;
 use std::os::unix::fs::FileExt;
@@ -104,6 +106,31 @@ fn a_claim_writes_and_keeps_all_others_out_until_it_is_dropped() {
     drop(disk);
     tool("flock", &["--nonblock", &device.node, "true"]).unwrap();
     device.claim(WriteLevel::Destroy).unwrap();
+}
+
+/// Issue 16: udev watches nodes, and starts an array whose member was written to and closed, also after a kill.
+#[test]
+fn contents_that_come_back_are_written_unseen_by_who_watches_the_node() {
+    let Some(device) = Loop::new(&[]) else { return };
+    let watch = inotify::init(inotify::CreateFlags::NONBLOCK).unwrap();
+    inotify::add_watch(&watch, &device.node, inotify::WatchFlags::CLOSE_WRITE).unwrap();
+    let levels = [WriteLevel::SameBytes, WriteLevel::Restore, WriteLevel::Destroy];
+    for (level, is_seen) in levels.into_iter().zip([false, false, true]) {
+        drop(device.claim(level).unwrap());
+        let event = rustix::io::read(&watch, &mut [0; 4096]);
+        assert_eq!(event.is_ok(), is_seen, "{level:?}: {event:?}");
+    }
+    // Other tests of this process have theirs for a moment.
+    let own = format!(".drivescope-{}-", std::process::id());
+    let is_own = |name: OsString| name.to_string_lossy().starts_with(&own);
+    let left = || std::fs::read_dir("/dev").unwrap().any(|it| is_own(it.unwrap().file_name()));
+    for _ in 0..50 {
+        if !left() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    panic!("a node is left in /dev");
 }
 
 #[test]
