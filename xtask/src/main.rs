@@ -35,7 +35,7 @@ const USAGE: &str = "usage: cargo xtask NAME
                    the machine it came from
   compare PEER     measure the same cells as a peer, in alternating pairs (fio), the engine that
                    drivescope chooses against the best of the peer's (engines), or the budgets of the
-                   project that need no peer (budgets)
+                   project that need no peer (budgets), or copies beside cp (copy)
   lab [--long] [--only TEXT] [--keep] [--list]
                    drives, volumes, exports, failures and power cuts in a guest with Debian's kernel";
 

@@ -1,8 +1,11 @@
 //! The tests of the product, one module each: their options, cost, what they may write, phases and metrics.
 
 mod align;
+mod copy;
 mod fill;
+mod fill_files;
 mod latency;
+mod read_files;
 mod surface;
 mod tiny_writes;
 mod transfer;
@@ -20,6 +23,9 @@ pub const WORKLOADS: [&dyn Workload; TestKind::ALL.len()] = [
     &align::AlignWorkload,
     &fill::FillWorkload,
     &verify::VerifyWorkload,
+    &copy::CopyWorkload,
+    &fill_files::FillFilesWorkload,
+    &read_files::ReadFilesWorkload,
 ];
 
 /// The workload of a test.

@@ -13,6 +13,7 @@ pub mod backing_file;
 pub mod block_device;
 pub mod counters;
 pub mod error;
+pub mod extents;
 pub mod exports;
 pub mod filesystem;
 pub mod graph;

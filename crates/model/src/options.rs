@@ -2,18 +2,24 @@
 //! suite files, `--set`, the plan and the run document all read and write these types.
 
 mod align;
+mod copy;
 mod fill;
+mod fill_files;
 mod latency;
 mod part;
+mod read_files;
 mod surface;
 mod tiny_writes;
 mod transfer;
 mod verify;
 
 pub use align::{AlignMethod, AlignOptions};
+pub use copy::{CopyMethod, CopyOptions, CopySet};
 pub use fill::{FillMode, FillOptions};
+pub use fill_files::FillFilesOptions;
 pub use latency::{Arrivals, LatencyOptions, Rate};
 pub use part::{NamedStart, PartStart};
+pub use read_files::{FileOrder, ReadFilesOptions};
 pub use surface::{SurfaceOptions, SurfacePreset, SurfaceWrite};
 pub use tiny_writes::TinyWritesOptions;
 pub use transfer::{Preset, TransferOptions};
@@ -42,11 +48,17 @@ pub enum TestKind {
     Fill,
     /// Whether the capacity is real and data can be read back.
     Verify,
+    /// Copies of large files and of many small ones.
+    Copy,
+    /// A file system that fills with files.
+    FillFiles,
+    /// Files of such a file system, read back.
+    ReadFiles,
 }
 
 impl TestKind {
     /// Every test, in the order in which suites run them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 10] = [
         Self::Transfer,
         Self::Latency,
         Self::Surface,
@@ -54,6 +66,9 @@ impl TestKind {
         Self::Align,
         Self::Fill,
         Self::Verify,
+        Self::Copy,
+        Self::FillFiles,
+        Self::ReadFiles,
     ];
 
     /// The name on the command line and in metric keys.
@@ -66,6 +81,9 @@ impl TestKind {
             Self::Align => "align",
             Self::Fill => "fill",
             Self::Verify => "verify",
+            Self::Copy => "copy",
+            Self::FillFiles => "fill-files",
+            Self::ReadFiles => "read-files",
         }
     }
 }
@@ -115,6 +133,14 @@ pub struct Suite {
     pub fill: FillOptions,
     /// Options of `verify`.
     pub verify: VerifyOptions,
+    /// Options of `copy`.
+    pub copy: CopyOptions,
+    /// Options of `fill-files`.
+    #[serde(rename = "fill-files")]
+    pub fill_files: FillFilesOptions,
+    /// Options of `read-files`.
+    #[serde(rename = "read-files")]
+    pub read_files: ReadFilesOptions,
 }
 
 impl Default for Suite {
@@ -137,6 +163,9 @@ impl Default for Suite {
             align: AlignOptions::default(),
             fill: FillOptions::default(),
             verify: VerifyOptions::default(),
+            copy: CopyOptions::default(),
+            fill_files: FillFilesOptions::default(),
+            read_files: ReadFilesOptions::default(),
         }
     }
 }

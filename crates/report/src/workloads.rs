@@ -2,9 +2,13 @@
 //! module of its own, with its charts, and a line in [`WORKLOADS`].
 
 mod align;
+mod copy;
+mod file_rates;
 mod fill;
+mod fill_files;
 mod latency;
 mod rates;
+mod read_files;
 mod surface;
 mod tiny_writes;
 mod transfer;
@@ -56,7 +60,7 @@ impl WorkloadReport {
 }
 
 /// Every workload, in the order in which their evidence counts.
-const WORKLOADS: [&WorkloadReport; 7] = [
+const WORKLOADS: [&WorkloadReport; 10] = [
     &transfer::REPORT,
     &latency::REPORT,
     &surface::REPORT,
@@ -64,6 +68,9 @@ const WORKLOADS: [&WorkloadReport; 7] = [
     &align::REPORT,
     &fill::REPORT,
     &verify::REPORT,
+    &copy::REPORT,
+    &fill_files::REPORT,
+    &read_files::REPORT,
 ];
 
 /// The workload of a test.
