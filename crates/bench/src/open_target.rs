@@ -54,7 +54,9 @@ fn make_test_file(session: &mut Session<'_>, size: Bytes) -> Result<(), BenchErr
 }
 
 /// The session's own folder in a directory target, made the first time.
-pub(crate) fn own_folder<'s>(session: &'s mut Session<'_>) -> Result<&'s mut OwnFolder, BenchError> {
+pub(crate) fn own_folder<'s>(
+    session: &'s mut Session<'_>,
+) -> Result<&'s mut OwnFolder, BenchError> {
     if session.storage.folder.is_none() {
         let folder = OwnFolder::create(session.target.path(), &unique_id())?;
         session.storage.folder = Some(folder);

@@ -5,6 +5,7 @@ use drivescope_model::drive::{Drive, Zoned};
 use drivescope_model::options::{Suite, TestKind};
 use drivescope_model::plan::{Cost, PlannedTest, WriteLevel};
 use drivescope_model::target::{TargetInfo, TargetKind};
+use drivescope_model::units::Bytes;
 
 /// Why no workload writes to zones of the host.
 pub(crate) const HOST_MANAGED: &str = "its zones are host-managed and reject out-of-order writes: run read-only \
@@ -55,6 +56,7 @@ impl PlanContext<'_> {
             writes,
             restores: None,
             cost: Cost::default(),
+            files_bytes: Bytes(0),
             at_most: None,
             skip: None,
             omitted: Vec::new(),
@@ -95,7 +97,9 @@ impl PlanContext<'_> {
     pub(crate) fn files_refusal(&self) -> Option<&'static str> {
         match self.target.kind {
             TargetKind::Directory | TargetKind::Simulated => None,
-            TargetKind::File | TargetKind::Block => Some("needs a directory, in which it makes files of its own"),
+            TargetKind::File | TargetKind::Block => {
+                Some("needs a directory, in which it makes files of its own")
+            }
         }
     }
 

@@ -90,7 +90,9 @@ pub fn draft(
     };
     let mut planned: Vec<PlannedTest> =
         suite.tests.iter().map(|&test| workloads::find(test).plan(&context)).collect();
-    let needs_it = |test: &&mut PlannedTest| test.skip.is_none() && workloads::find(test.test).needs_test_file();
+    let needs_it = |test: &&mut PlannedTest| {
+        test.skip.is_none() && workloads::find(test.test).needs_test_file()
+    };
     if let Some(first) = planned.iter_mut().find(needs_it) {
         first.cost = first.cost
             + Cost {

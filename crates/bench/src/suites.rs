@@ -11,7 +11,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// The suites that come with the program, by name.
-const BUILT_IN: [(&str, &str); 22] = [
+const BUILT_IN: [(&str, &str); 24] = [
     ("first", include_str!("../suites/first.toml")),
     ("quick", include_str!("../suites/quick.toml")),
     ("standard", include_str!("../suites/standard.toml")),
@@ -34,6 +34,8 @@ const BUILT_IN: [(&str, &str); 22] = [
     ("dd", include_str!("../suites/dd.toml")),
     ("random-writes", include_str!("../suites/random-writes.toml")),
     ("techhabit", include_str!("../suites/techhabit.toml")),
+    ("techhabit-copies", include_str!("../suites/techhabit-copies.toml")),
+    ("nequalsone", include_str!("../suites/nequalsone.toml")),
 ];
 
 /// What `watch` plans with, which no user runs.

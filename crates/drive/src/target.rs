@@ -1,8 +1,8 @@
 //! What the user named: resolved, identified, and described down to the drive.
 
 mod access;
-mod file_positions;
 mod drive_below;
+mod file_positions;
 mod loop_device;
 
 pub use file_positions::FilePositions;

@@ -32,7 +32,8 @@ impl MountedImage {
         file.set_len(IMAGE_BYTES).map_err(|e| format!("no image: {e}"))?;
         let device = run("losetup", &["--find", "--show", "--direct-io=on", text(&image)])?;
         let this = Self { folder, device: device.trim().to_string() };
-        let arguments: Vec<&str> = make[1..].iter().copied().chain([this.device.as_str()]).collect();
+        let arguments: Vec<&str> =
+            make[1..].iter().copied().chain([this.device.as_str()]).collect();
         run(make[0], &arguments)?;
         std::fs::create_dir(this.mount()).map_err(|e| format!("no mount point: {e}"))?;
         run("mount", &[&this.device, text(&this.mount())])?;
@@ -56,7 +57,8 @@ fn text(path: &Path) -> &str {
 }
 
 fn run(program: &str, arguments: &[&str]) -> Result<String, String> {
-    let output = Command::new(program).args(arguments).output().map_err(|e| format!("{program}: {e}"))?;
+    let output =
+        Command::new(program).args(arguments).output().map_err(|e| format!("{program}: {e}"))?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
@@ -64,7 +66,12 @@ fn run(program: &str, arguments: &[&str]) -> Result<String, String> {
 }
 
 /// The section of docs/performance.md; `tree` is what is copied.
-pub fn section(drivescope: &Drivescope, pairs: usize, folder: &Path, tree: &Path) -> Result<String, String> {
+pub fn section(
+    drivescope: &Drivescope,
+    pairs: usize,
+    folder: &Path,
+    tree: &Path,
+) -> Result<String, String> {
     let mut rows = String::new();
     for (name, make) in SYSTEMS {
         let image = match MountedImage::new(folder, make) {
@@ -111,13 +118,28 @@ pub fn section(drivescope: &Drivescope, pairs: usize, folder: &Path, tree: &Path
 /// Seconds that our copy takes, the sync of the file system included.
 fn ours(drivescope: &Drivescope, target: &Path, tree: &Path) -> Result<f64, String> {
     let mut command = Command::new(drivescope.path());
-    command.arg("run").arg(target).args(["--test", "copy", "--rounds", "1", "--json", "--no-save", "--quiet"]);
-    let output = command.arg("--files").arg(tree).output().map_err(|e| format!("cannot start drivescope: {e}"))?;
-    let run: Value = serde_json::from_slice(&output.stdout)
-        .map_err(|e| format!("drivescope gave no document: {e}: {}", String::from_utf8_lossy(&output.stderr)))?;
+    command.arg("run").arg(target).args([
+        "--test",
+        "copy",
+        "--rounds",
+        "1",
+        "--json",
+        "--no-save",
+        "--quiet",
+    ]);
+    let output = command
+        .arg("--files")
+        .arg(tree)
+        .output()
+        .map_err(|e| format!("cannot start drivescope: {e}"))?;
+    let run: Value = serde_json::from_slice(&output.stdout).map_err(|e| {
+        format!("drivescope gave no document: {e}: {}", String::from_utf8_lossy(&output.stderr))
+    })?;
     let metrics = run["tests"][0]["metrics"].as_array();
-    let time = metrics.and_then(|all| all.iter().find(|metric| metric["key"] == "copy.files.copy.time_s"));
-    time.and_then(|metric| metric["value"].as_f64()).ok_or("no metric copy.files.copy.time_s".to_string())
+    let time =
+        metrics.and_then(|all| all.iter().find(|metric| metric["key"] == "copy.files.copy.time_s"));
+    time.and_then(|metric| metric["value"].as_f64())
+        .ok_or("no metric copy.files.copy.time_s".to_string())
 }
 
 /// Seconds that `cp -r` and a sync of the file system take, on files that are as cold as ours: dropped one by one,

@@ -13,6 +13,8 @@ const NEIGHBOURS_MIN: usize = 3;
 const DECLINE_SHARE: f64 = 0.9;
 /// Files at each end whose median is the rate there, as a part of all.
 const END_SHARE: usize = 20;
+/// Fewer files make no curve: single ones differ by what else the machine does.
+const TURNS_FILES_MIN: usize = 100;
 /// A file that spans more than this share of the drive has no one place.
 const SPAN_MAX: f64 = 0.01;
 
@@ -53,14 +55,20 @@ impl FileSample {
 }
 
 /// Keeps curve and figures of files under `cell`, in the order of their writing.
-pub(crate) fn keep(record: &mut TestRecord, cell: &str, samples: &[FileSample], positions: &FilePositions) {
+pub(crate) fn keep(
+    record: &mut TestRecord,
+    cell: &str,
+    samples: &[FileSample],
+    positions: &FilePositions,
+) {
     if samples.is_empty() {
         return;
     }
     let rates: Vec<f64> = samples.iter().map(FileSample::mb_s).collect();
     let x: Vec<f64> = samples.iter().map(|sample| sample.at_bytes as f64).collect();
     record.curve(&format!("{cell}.mb_s"), ("bytes", "MB/s"), x.clone(), rates.clone());
-    let known: Vec<&FileSample> = samples.iter().filter(|sample| sample.position_bytes.is_some()).collect();
+    let known: Vec<&FileSample> =
+        samples.iter().filter(|sample| sample.position_bytes.is_some()).collect();
     if !known.is_empty() {
         let x: Vec<f64> = known.iter().map(|sample| sample.at_bytes as f64).collect();
         let place = known.iter().filter_map(|sample| sample.position_bytes).collect();
@@ -95,7 +103,12 @@ pub(crate) fn keep(record: &mut TestRecord, cell: &str, samples: &[FileSample], 
 }
 
 /// Files that lie in pieces over much of the drive.
-fn notice_scattered(record: &mut TestRecord, cell: &str, samples: &[&FileSample], positions: &FilePositions) {
+fn notice_scattered(
+    record: &mut TestRecord,
+    cell: &str,
+    samples: &[&FileSample],
+    positions: &FilePositions,
+) {
     let most = positions.size_bytes as f64 * SPAN_MAX;
     let scattered: Vec<&&FileSample> =
         samples.iter().filter(|sample| most > 0.0 && sample.span_bytes as f64 > most).collect();
@@ -121,16 +134,24 @@ struct Turns {
 /// Where the rate begins to decline, and where it comes up again for the rest: above the middle of its lowest and
 /// its first. `None` where it does not decline.
 fn turns(rates: &[f64]) -> Option<Turns> {
+    if rates.len() < TURNS_FILES_MIN {
+        return None;
+    }
     let half = (rates.len() / NEIGHBOURS_SHARE).max(NEIGHBOURS_MIN) / 2;
     let smooth: Vec<f64> = (0..rates.len())
-        .map(|i| median(&rates[i.saturating_sub(half)..(i + half + 1).min(rates.len())]).unwrap_or(0.0))
+        .map(|i| {
+            median(&rates[i.saturating_sub(half)..(i + half + 1).min(rates.len())]).unwrap_or(0.0)
+        })
         .collect();
     let start = median(&smooth[..(rates.len() / END_SHARE).max(1)])?;
     let lowest = (0..smooth.len()).min_by(|&a, &b| smooth[a].total_cmp(&smooth[b]))?;
     if smooth[lowest] >= start * DECLINE_SHARE {
         return None;
     }
-    let decline = smooth[..lowest].iter().rposition(|&rate| rate >= start * DECLINE_SHARE).map_or(0, |i| i + 1);
+    let decline = smooth[..lowest]
+        .iter()
+        .rposition(|&rate| rate >= start * DECLINE_SHARE)
+        .map_or(0, |i| i + 1);
     let middle = smooth[lowest].midpoint(start);
     let risen = smooth.iter().rev().take_while(|&&rate| rate >= middle).count();
     let recovery = smooth.len() - risen;
@@ -162,7 +183,13 @@ mod tests {
     #[test]
     fn a_file_lies_at_the_mean_of_its_bytes() {
         let positions = FilePositions { start_bytes: 1000, size_bytes: 1 << 40, of: String::new() };
-        let sample = FileSample { at_bytes: 0, size_bytes: 400, time_s: 1.0, position_bytes: None, span_bytes: 0 };
+        let sample = FileSample {
+            at_bytes: 0,
+            size_bytes: 400,
+            time_s: 1.0,
+            position_bytes: None,
+            span_bytes: 0,
+        };
         let placed = sample.placed(&[(0, 300), (9_900, 100)], &positions);
         assert_eq!(placed.position_bytes, Some(1000.0 + (150.0 * 300.0 + 9_950.0 * 100.0) / 400.0));
         assert_eq!(placed.span_bytes, 10_000);

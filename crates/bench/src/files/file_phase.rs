@@ -99,7 +99,12 @@ impl FilePhase<'_> {
         flush()?;
         let end = session.now_ns();
         let usage = CpuUsage::of(CpuScope::Thread).since(cpu_before);
-        let mut kept = counters.end(session, measured(session, recorder, usage, end - start), self.cell, round);
+        let mut kept = counters.end(
+            session,
+            measured(session, recorder, usage, end - start),
+            self.cell,
+            round,
+        );
         kept.cache = self.cache;
         kept.own_metrics = true;
         let tally = FileTally {
@@ -121,7 +126,12 @@ fn add(session: &Session<'_>, mut round: Round, record: &mut TestRecord) -> Resu
     session.add_round(round, record)
 }
 
-fn measured(session: &Session<'_>, recorder: Recorder, usage: CpuUsage, wall_ns: u64) -> PhaseResult {
+fn measured(
+    session: &Session<'_>,
+    recorder: Recorder,
+    usage: CpuUsage,
+    wall_ns: u64,
+) -> PhaseResult {
     let is_real = session.simulated().is_none();
     let usage = if is_real { usage } else { CpuUsage::default() };
     let cpu_cost = CpuCost { usage, busiest_cpu_ns: usage.cpu_ns, wall_ns, ..CpuCost::default() };

@@ -49,7 +49,11 @@ impl FileSet {
             let known = parents.len() as u64;
             // In proportion to subdirectories + 2: one of the known directories twice, or the parent of one.
             let draw = random.below(3 * known - 1);
-            let parent = if draw < 2 * known { (draw / 2) as u32 } else { parents[(draw - 2 * known + 1) as usize] };
+            let parent = if draw < 2 * known {
+                (draw / 2) as u32
+            } else {
+                parents[(draw - 2 * known + 1) as usize]
+            };
             if depths[parent as usize] < DEPTH_MAX {
                 depths.push(depths[parent as usize] + 1);
                 parents.push(parent);
@@ -59,21 +63,13 @@ impl FileSet {
         for i in (1..sizes.len()).rev() {
             sizes.swap(i, random.below(i as u64 + 1) as usize);
         }
-        let place = |size_bytes| PlannedFile { folder: random.below(u64::from(folders)) as u32, size_bytes };
+        let place = |size_bytes| PlannedFile {
+            folder: random.below(u64::from(folders)) as u32,
+            size_bytes,
+        };
         let mut files: Vec<PlannedFile> = sizes.into_iter().map(place).collect();
         files.sort_by_key(|file| file.folder);
         Self { parents, files }
-    }
-
-    /// Bytes of all files.
-    pub fn total_bytes(&self) -> u64 {
-        self.files.iter().map(|file| file.size_bytes).sum()
-    }
-
-    /// Bytes that they take in blocks of 4 KiB, directories included.
-    pub fn taken_bytes(&self) -> u64 {
-        let files = self.files.iter().map(|file| file.size_bytes.next_multiple_of(4096));
-        files.sum::<u64>() + self.parents.len() as u64 * 4096
     }
 }
 
@@ -107,11 +103,18 @@ impl SplitMix64 {
 mod tests {
     use super::*;
 
+    fn total_bytes(set: &FileSet) -> u64 {
+        set.files.iter().map(|file| file.size_bytes).sum()
+    }
+
     #[test]
     fn ten_thousand_files_have_the_documented_total_whatever_the_seed() {
         for seed in [1, 7] {
             let set = FileSet::small(10_000, seed);
-            assert_eq!((set.total_bytes(), set.files.len(), set.parents.len()), (783_590_550, 10_000, 1_000));
+            assert_eq!(
+                (total_bytes(&set), set.files.len(), set.parents.len()),
+                (783_590_550, 10_000, 1_000)
+            );
             let small = set.files.iter().filter(|file| file.size_bytes <= 4096).count();
             assert_eq!(small, 3957);
             assert!(set.files.is_sorted_by_key(|file| file.folder));
@@ -122,7 +125,7 @@ mod tests {
     #[test]
     fn other_numbers_of_files_have_the_same_mean() {
         for files in [1_000, 100_000] {
-            let mean = FileSet::small(files, 1).total_bytes() as f64 / f64::from(files);
+            let mean = total_bytes(&FileSet::small(files, 1)) as f64 / f64::from(files);
             assert!((mean / 78_359.0 - 1.0).abs() < 0.02, "{mean} of {files}");
         }
         assert_eq!(FileSet::small(1, 1).files.len(), 1);
@@ -137,7 +140,10 @@ mod tests {
             depths.push(depths[parent as usize] + 1);
         }
         let mean = f64::from(depths.iter().sum::<u32>()) / depths.len() as f64;
-        assert!((4.0..7.0).contains(&mean) && depths.iter().all(|&depth| depth <= DEPTH_MAX), "{mean}");
+        assert!(
+            (4.0..7.0).contains(&mean) && depths.iter().all(|&depth| depth <= DEPTH_MAX),
+            "{mean}"
+        );
     }
 
     #[test]
@@ -145,6 +151,6 @@ mod tests {
         let set = FileSet::large(16_000_000_000, 4);
         assert_eq!(set.files.len(), 4);
         assert!(set.files.iter().all(|file| file.size_bytes % (1 << 20) == 0));
-        assert!(16_000_000_000 - set.total_bytes() < 4 << 20);
+        assert!(16_000_000_000 - total_bytes(&set) < 4 << 20);
     }
 }

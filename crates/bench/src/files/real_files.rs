@@ -34,7 +34,12 @@ pub(crate) struct RealFiles<'f> {
 
 impl<'f> RealFiles<'f> {
     /// Nothing is made yet.
-    pub fn new(folder: &'f mut OwnFolder, call: CopyCall, block_bytes: u64, payload: Payload) -> Self {
+    pub fn new(
+        folder: &'f mut OwnFolder,
+        call: CopyCall,
+        block_bytes: u64,
+        payload: Payload,
+    ) -> Self {
         let buffer = vec![0; block_bytes as usize];
         Self { folder, other: None, given: None, call, payload, buffer }
     }
@@ -83,7 +88,14 @@ impl FileStore for RealFiles<'_> {
     fn create(&mut self, set: &FileSet, watch: &mut Watch<'_>) -> Result<(), BenchError> {
         let payload = self.payload;
         let root = self.holder(Side::Source).create_tree(SOURCE)?;
-        let mut maker = TreeMaker { set, children: children(set), payload, piece: vec![0; PIECE], at: 0, unlooked: ROOM_EVERY };
+        let mut maker = TreeMaker {
+            set,
+            children: children(set),
+            payload,
+            piece: vec![0; PIECE],
+            at: 0,
+            unlooked: ROOM_EVERY,
+        };
         maker.folder(&root, 0, watch)?;
         Ok(())
     }
@@ -146,7 +158,12 @@ struct TreeMaker<'s> {
 
 impl TreeMaker<'_> {
     /// Whether to go on.
-    fn folder(&mut self, here: &TreeFolder, number: u32, watch: &mut Watch<'_>) -> Result<bool, DriveError> {
+    fn folder(
+        &mut self,
+        here: &TreeFolder,
+        number: u32,
+        watch: &mut Watch<'_>,
+    ) -> Result<bool, DriveError> {
         let files = &self.set.files;
         let first = files.partition_point(|file| file.folder < number);
         let behind = files.partition_point(|file| file.folder <= number);

@@ -32,7 +32,8 @@ pub(crate) fn full(_: FileSystemFull) -> BenchError {
 }
 
 pub(crate) fn failed(address: u64, len: u64, write: bool, errno: i32) -> BenchError {
-    let failure = crate::queue::IoFailure { errno: -errno, offset: address, len: len as u32, write };
+    let failure =
+        crate::queue::IoFailure { errno: -errno, offset: address, len: len as u32, write };
     BenchError::Request { failure, count: 1 }
 }
 
@@ -130,7 +131,8 @@ impl FileStore for SimulatedFiles {
         let mut made = Vec::with_capacity(self.originals.len());
         for &original in &self.originals {
             let SimulatedFile { folder, address: from, size_bytes } = original;
-            let into = self.target.create_file(folders[folder as usize], size_bytes).map_err(full)?;
+            let into =
+                self.target.create_file(folders[folder as usize], size_bytes).map_err(full)?;
             made.push(SimulatedFile { address: into, ..original });
             let copy = |at, len| {
                 self.call(Side::Source, SimOp::Read, from + at, len)?;

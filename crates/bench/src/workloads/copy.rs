@@ -29,6 +29,7 @@ use drivescope_machine::Roots;
 use drivescope_model::options::{CopyMethod, CopyOptions, Suite, TestKind};
 use drivescope_model::plan::{Cost, PlannedTest};
 use drivescope_model::target::TargetKind;
+use drivescope_model::units::Bytes;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -103,14 +104,19 @@ impl Workload for CopyWorkload {
 
     fn plan(&self, context: &PlanContext<'_>) -> PlannedTest {
         let options = &context.suite.copy;
-        let refused = context.files_refusal().map(str::to_string).or_else(|| mismatch(options, context.target.kind));
+        let refused = context
+            .files_refusal()
+            .map(str::to_string)
+            .or_else(|| mismatch(options, context.target.kind));
         if let Some(reason) = refused {
             return context.skipped(self.kind(), reason);
         }
         let mut test = context.planned(self.kind());
         if options.files.is_some() {
-            test.at_most = Some("as much as these files hold, or as is free above the floor".to_string());
+            test.at_most =
+                Some("as much as these files hold, or as is free above the floor".to_string());
             test.cost.written_bytes = context.room_bytes.saturating_mul(options.rounds.into());
+            test.files_bytes = Bytes(context.room_bytes);
             return test;
         }
         let (chosen, omitted) = jobs(options, context.room_bytes, context.typical.mb_s);
@@ -128,6 +134,8 @@ impl Workload for CopyWorkload {
         let sequential = bytes * 4.0 / (context.typical.mb_s * 1e6);
         let accesses = files * 2.0 / (context.typical.iops * context.typical.queue_gain);
         let writes = if options.from.is_some() { 1.0 } else { 2.0 };
+        let largest = chosen.iter().map(|job| job.bytes).max().unwrap_or(0);
+        test.files_bytes = Bytes((largest as f64 * writes) as u64);
         test.cost = Cost {
             seconds: (sequential + accesses) * rounds,
             read_bytes: (bytes * 2.0 * rounds) as u64,
@@ -156,7 +164,9 @@ fn mismatch(options: &CopyOptions, target: TargetKind) -> Option<String> {
         (_, Some(from)) if from.starts_with(SIM) && !is_simulated => {
             "a simulated drive is copied from to a simulated one only"
         }
-        (_, Some(from)) if !from.starts_with(SIM) && is_simulated => "copies to a simulated drive come from one: --from sim:MODEL",
+        (_, Some(from)) if !from.starts_with(SIM) && is_simulated => {
+            "copies to a simulated drive come from one: --from sim:MODEL"
+        }
         _ => return None,
     };
     Some(wrong.to_string())
@@ -222,7 +232,9 @@ fn real_in(
         (store, false)
     };
     if options.from.is_some() && !is_between {
-        record.remark("--from is on the same file system: this is a copy within the drive".to_string());
+        record.remark(
+            "--from is on the same file system: this is a copy within the drive".to_string(),
+        );
     }
     let mb_s = crate::expected_speed::ExpectedSpeed::typical(session.target.drive()).mb_s;
     let (jobs, omitted) = match &options.files {

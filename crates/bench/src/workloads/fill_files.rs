@@ -77,15 +77,18 @@ impl Workload for FillFilesWorkload {
         }
         let fitting = context.room_bytes / options.size.0;
         if fitting == 0 && !options.brim {
-            let reason = format!("not one file of {} fits above the floor of free space", options.size);
+            let reason =
+                format!("not one file of {} fits above the floor of free space", options.size);
             return context.skipped(self.kind(), reason);
         }
         let files = if options.files == 0 { fitting } else { fitting.min(options.files.into()) };
         let bytes = files.max(1) * options.size.0;
         let mut test = context.planned(self.kind());
         if options.brim {
-            test.at_most = Some("fills the whole file system, which must hold nothing else".to_string());
+            test.at_most =
+                Some("fills the whole file system, which must hold nothing else".to_string());
         }
+        test.files_bytes = Bytes(bytes);
         test.cost = Cost {
             seconds: bytes as f64 / (context.sequential_write_mb_s(bytes) * 1e6),
             read_bytes: 0,
@@ -117,7 +120,12 @@ pub(super) fn keep(session: &Session<'_>, record: &mut TestRecord, samples: &[Fi
 /// Where a fill can go on.
 pub(super) fn resume_point(session: &Session<'_>, samples: &[FileSample]) -> ResumePoint {
     let at_bytes = samples.last().map_or(0, |last| last.at_bytes + last.size_bytes);
-    ResumePoint { seed: session.plan.seed, at_bytes, phase: ResumePhase::FillFiles, intact_before: false }
+    ResumePoint {
+        seed: session.plan.seed,
+        at_bytes,
+        phase: ResumePhase::FillFiles,
+        intact_before: false,
+    }
 }
 
 fn phase() -> FilePhase<'static> {
@@ -138,9 +146,16 @@ fn simulated(session: &mut Session<'_>, record: &mut TestRecord) -> Result<(), B
             let Ok(address) = drive.create_file(folder, size) else { break };
             let written = drive.stream_file(SimOp::Write, address);
             let ns = written.map_err(|errno| failed(address, size, true, errno))?;
-            let at_bytes = samples.last().map_or(0, |last: &FileSample| last.at_bytes + last.size_bytes);
+            let at_bytes =
+                samples.last().map_or(0, |last: &FileSample| last.at_bytes + last.size_bytes);
             let time_s = ns as f64 / 1e9;
-            let sample = FileSample { at_bytes, size_bytes: size, time_s, position_bytes: None, span_bytes: 0 };
+            let sample = FileSample {
+                at_bytes,
+                size_bytes: size,
+                time_s,
+                position_bytes: None,
+                span_bytes: 0,
+            };
             samples.push(sample.placed(&drive.file_extents(address), &positions));
             files.push((address, size));
             if !(watch(FileStep::Moved(size)) && watch(FileStep::Done(size))) {

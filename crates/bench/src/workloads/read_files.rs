@@ -75,10 +75,15 @@ impl Workload for ReadFilesWorkload {
         let (fill, read) = (&context.suite.fill_files, &context.suite.read_files);
         let is_filled = context.suite.tests.contains(&TestKind::FillFiles);
         if context.target.kind == TargetKind::Simulated && !is_filled {
-            return context.skipped(self.kind(), "a simulated drive keeps no files between runs: add fill-files");
+            return context.skipped(
+                self.kind(),
+                "a simulated drive keeps no files between runs: add fill-files",
+            );
         }
         // Of files that were kept, nobody knows the number before they are looked for.
-        let made = (context.room_bytes / fill.size.0.max(1)).min(u64::from(fill.files).wrapping_sub(1)).saturating_add(1);
+        let made = (context.room_bytes / fill.size.0.max(1))
+            .min(u64::from(fill.files).wrapping_sub(1))
+            .saturating_add(1);
         let files = if read.files == 0 { made } else { made.min(read.files.into()) };
         let bytes = files.max(1) * fill.size.0;
         let mut test = context.planned(self.kind());
@@ -149,7 +154,13 @@ fn simulated(session: &mut Session<'_>, record: &mut TestRecord) -> Result<(), B
                 let ns = ns.map_err(|errno| failed(address, size, false, errno))?;
                 let at_bytes = filled.files[..number].iter().map(|(_, size)| size).sum();
                 let time_s = ns as f64 / 1e9;
-                let sample = FileSample { at_bytes, size_bytes: size, time_s, position_bytes: None, span_bytes: 0 };
+                let sample = FileSample {
+                    at_bytes,
+                    size_bytes: size,
+                    time_s,
+                    position_bytes: None,
+                    span_bytes: 0,
+                };
                 samples.push(sample.placed(&drive.file_extents(address), &positions));
                 if !(watch(FileStep::Moved(size)) && watch(FileStep::Done(size))) {
                     break;
@@ -255,7 +266,13 @@ impl Reading<'_> {
             }
             let time_s = (clock::now_ns() - start) as f64 / 1e9;
             let at_bytes = number as u64 * size;
-            let sample = FileSample { at_bytes, size_bytes: done, time_s, position_bytes: None, span_bytes: 0 };
+            let sample = FileSample {
+                at_bytes,
+                size_bytes: done,
+                time_s,
+                position_bytes: None,
+                span_bytes: 0,
+            };
             samples.push(sample.placed(&places(file.as_fd()), &self.positions));
             if !watch(FileStep::Done(done)) {
                 return Ok(());
@@ -291,7 +308,8 @@ mod tests {
 
     #[test]
     fn files_are_spread_from_the_first_to_the_last() {
-        let options = |files, order| ReadFilesOptions { files, order, ..ReadFilesOptions::default() };
+        let options =
+            |files, order| ReadFilesOptions { files, order, ..ReadFilesOptions::default() };
         assert_eq!(chosen(&options(3, FileOrder::Spread), 101, 1), [0, 50, 100]);
         assert_eq!(chosen(&options(0, FileOrder::Spread), 4, 1), [0, 1, 2, 3]);
         assert_eq!(chosen(&options(9, FileOrder::Spread), 1, 1), [0]);

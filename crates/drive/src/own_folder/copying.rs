@@ -62,8 +62,15 @@ pub fn copy_tree(
 ) -> Result<CopySummary, DriveError> {
     let looks_left = if call == CopyCall::ReadWrite { 0 } else { SHARED_FILES_MAX };
     let summary = CopySummary::default();
-    let mut copier =
-        Copier { folders: vec![into], call, buffer, watch, since_look: ROOM_EVERY, looks_left, summary };
+    let mut copier = Copier {
+        folders: vec![into],
+        call,
+        buffer,
+        watch,
+        since_look: ROOM_EVERY,
+        looks_left,
+        summary,
+    };
     let left_out = source.walk(&mut copier)?;
     Ok(CopySummary { left_out, ..copier.summary })
 }
@@ -94,7 +101,9 @@ impl TreeVisitor for Copier<'_, '_> {
         let into = self.here().create_file(from.name)?;
         let mut bytes = 0;
         for range in from.data() {
-            let Some(copied) = self.copy_range(from, &into, range.clone())? else { return Ok(false) };
+            let Some(copied) = self.copy_range(from, &into, range.clone())? else {
+                return Ok(false);
+            };
             bytes += copied;
             if copied < range.end - range.start {
                 break; // it became shorter meanwhile
@@ -156,8 +165,9 @@ impl Copier<'_, '_> {
             CopyCall::CopyFileRange => syscalls::copy_range(from.as_fd(), into.as_fd(), at, len),
             CopyCall::Sendfile => {
                 let mut read_at = at;
-                rustix::fs::seek(&into.fd, rustix::fs::SeekFrom::Start(at))
-                    .and_then(|_| rustix::fs::sendfile(&into.fd, from.as_fd(), Some(&mut read_at), len))
+                rustix::fs::seek(&into.fd, rustix::fs::SeekFrom::Start(at)).and_then(|_| {
+                    rustix::fs::sendfile(&into.fd, from.as_fd(), Some(&mut read_at), len)
+                })
             }
         };
         match moved {

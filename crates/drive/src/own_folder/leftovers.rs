@@ -52,13 +52,19 @@ fn is_spared(holds: &Manifest, resumes: bool) -> bool {
 
 /// A folder of a dead run in `parent` that has a tree of this name, now locked and ours; the one whose manifest
 /// was changed last.
-pub(super) fn find_tree(parent: &Path, tree: &str) -> Option<(PathBuf, OwnedFd, OwnedFd, Manifest)> {
+pub(super) fn find_tree(
+    parent: &Path,
+    tree: &str,
+) -> Option<(PathBuf, OwnedFd, OwnedFd, Manifest)> {
     let entries = std::fs::read_dir(parent).ok()?.flatten();
     let named = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX));
     let mut paths: Vec<PathBuf> = named.map(|entry| entry.path()).collect();
-    paths.sort_by_key(|path| std::fs::metadata(path.join(MANIFEST)).and_then(|m| m.modified()).ok());
+    paths
+        .sort_by_key(|path| std::fs::metadata(path.join(MANIFEST)).and_then(|m| m.modified()).ok());
     paths.into_iter().rev().find_map(|path| match examine(&path) {
-        Ok(LeftoverFolder::Dead { dir, lock, holds }) if holds.trees.iter().any(|name| name == tree) => {
+        Ok(LeftoverFolder::Dead { dir, lock, holds })
+            if holds.trees.iter().any(|name| name == tree) =>
+        {
             Some((path, dir, lock, holds))
         }
         _ => None,

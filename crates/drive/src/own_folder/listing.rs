@@ -33,10 +33,12 @@ impl Listing {
                 continue;
             }
             let kind = match entry.file_type() {
-                FileType::Unknown => match rustix::fs::statat(dir, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW) {
-                    Ok(stat) => FileType::from_raw_mode(stat.st_mode),
-                    Err(_) => FileType::Unknown,
-                },
+                FileType::Unknown => {
+                    match rustix::fs::statat(dir, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW) {
+                        Ok(stat) => FileType::from_raw_mode(stat.st_mode),
+                        Err(_) => FileType::Unknown,
+                    }
+                }
                 known => known,
             };
             let (at, len) = (listing.names.len() as u32, name.len() as u16);

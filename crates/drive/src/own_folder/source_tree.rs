@@ -3,10 +3,10 @@
 //! A walk goes through directories only: never through a link, nor into another file system, nor into a run's own
 //! folder. What it leaves out, it counts.
 
+use super::PREFIX;
 use super::listing::Listing;
 use super::syscalls;
 use super::trees::as_path;
-use super::PREFIX;
 use crate::error::DriveError;
 use drivescope_machine::roots::open_to_read;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -116,7 +116,10 @@ impl SourceFile<'_> {
         loop {
             match rustix::io::pread(&self.fd, &mut *buffer, offset) {
                 Err(Errno::INTR) => {}
-                other => return other.map_err(|errno| DriveError::from_errno("read", &self.path(), errno)),
+                other => {
+                    return other
+                        .map_err(|errno| DriveError::from_errno("read", &self.path(), errno));
+                }
             }
         }
     }
@@ -155,7 +158,9 @@ impl SourceTree {
     pub fn open(path: &Path) -> Result<Self, DriveError> {
         let dir = open_to_read(path, OFlags::DIRECTORY);
         let dir = dir.map_err(|errno| match errno {
-            Errno::NOTDIR => DriveError::WrongKind { path: path.to_path_buf(), what: "file, not a directory" },
+            Errno::NOTDIR => {
+                DriveError::WrongKind { path: path.to_path_buf(), what: "file, not a directory" }
+            }
             _ => DriveError::from_errno("read", path, errno),
         })?;
         Ok(Self { dir, path: path.to_path_buf() })
@@ -175,7 +180,8 @@ impl SourceTree {
     pub fn walk(&self, visitor: &mut dyn TreeVisitor) -> Result<LeftOut, DriveError> {
         let fail = |errno| DriveError::from_errno("read", &self.path, errno);
         let device = rustix::fs::fstat(&self.dir).map_err(fail)?.st_dev;
-        let mut walk = Walk { visitor, left_out: LeftOut::default(), device, path: self.path.clone() };
+        let mut walk =
+            Walk { visitor, left_out: LeftOut::default(), device, path: self.path.clone() };
         walk.folder(self.dir.as_fd(), 0)?;
         Ok(walk.left_out)
     }
@@ -229,7 +235,12 @@ impl Walk<'_> {
         self.visitor.file(&SourceFile { name, fd, stat, folder: &self.path })
     }
 
-    fn subfolder(&mut self, dir: BorrowedFd<'_>, name: &CStr, depth: usize) -> Result<bool, DriveError> {
+    fn subfolder(
+        &mut self,
+        dir: BorrowedFd<'_>,
+        name: &CStr,
+        depth: usize,
+    ) -> Result<bool, DriveError> {
         let opened = syscalls::open_in(dir, name, OFlags::DIRECTORY)
             .and_then(|fd| rustix::fs::fstat(&fd).map(|stat| (fd, stat)));
         let (folder, stat) = match opened {

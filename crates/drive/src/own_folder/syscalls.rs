@@ -80,7 +80,11 @@ pub(super) fn create_file_in(parent: BorrowedFd<'_>, name: &CStr) -> Result<Owne
 }
 
 #[expect(clippy::disallowed_methods, reason = "it opens for reading only")]
-pub(super) fn open_in(parent: BorrowedFd<'_>, name: &CStr, flags: OFlags) -> Result<OwnedFd, Errno> {
+pub(super) fn open_in(
+    parent: BorrowedFd<'_>,
+    name: &CStr,
+    flags: OFlags,
+) -> Result<OwnedFd, Errno> {
     // A pipe that was put in a file's place must not be waited for.
     let flags = flags | OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
     rustix::fs::openat(parent, name, flags, Mode::empty())
@@ -91,7 +95,10 @@ pub(super) fn remove_in(parent: BorrowedFd<'_>, name: &CStr, flags: AtFlags) -> 
     rustix::fs::unlinkat(parent, name, flags)
 }
 
-#[expect(clippy::disallowed_methods, reason = "into a file that was just made in the run's own folder")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "into a file that was just made in the run's own folder"
+)]
 pub(super) fn copy_range(
     from: BorrowedFd<'_>,
     into: BorrowedFd<'_>,

@@ -43,7 +43,8 @@ impl OwnFolder {
     /// Removes a tree with all that is in it. That it was never made is no error.
     pub fn remove_tree(&mut self, name: &str) -> Result<(), DriveError> {
         let path = self.path.join(name);
-        remove(self.dir.as_fd(), name).map_err(|errno| DriveError::from_errno("remove", &path, errno))?;
+        remove(self.dir.as_fd(), name)
+            .map_err(|errno| DriveError::from_errno("remove", &path, errno))?;
         self.holds.trees.retain(|tree| tree != name);
         self.write_manifest()
     }
@@ -75,7 +76,14 @@ impl OwnFolder {
         let found = leftovers::find_tree(parent, tree);
         Ok(found.map(|(path, dir, lock, holds)| {
             super::own().push(path.clone());
-            Self { parent: parent.to_path_buf(), parent_dir, path, dir, manifest: Some(lock), holds }
+            Self {
+                parent: parent.to_path_buf(),
+                parent_dir,
+                path,
+                dir,
+                manifest: Some(lock),
+                holds,
+            }
         }))
     }
 }
@@ -116,7 +124,9 @@ impl TreeFolder {
     pub fn remove_file(&self, name: &CStr) -> Result<(), DriveError> {
         match syscalls::remove_in(self.dir.as_fd(), name, AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => Ok(()),
-            Err(errno) => Err(DriveError::from_errno("remove", &self.path.join(as_path(name)), errno)),
+            Err(errno) => {
+                Err(DriveError::from_errno("remove", &self.path.join(as_path(name)), errno))
+            }
         }
     }
 
@@ -130,7 +140,9 @@ impl TreeFolder {
         match syscalls::open_in(self.dir.as_fd(), name, OFlags::empty()) {
             Ok(file) => Ok(Some(file)),
             Err(Errno::NOENT) => Ok(None),
-            Err(errno) => Err(DriveError::from_errno("read", &self.path.join(as_path(name)), errno)),
+            Err(errno) => {
+                Err(DriveError::from_errno("read", &self.path.join(as_path(name)), errno))
+            }
         }
     }
 
@@ -144,7 +156,8 @@ impl TreeFolder {
 
     /// Waits until everything of its file system is on the drive (`syncfs`); tells of writes that failed since.
     pub fn sync(&self) -> Result<(), DriveError> {
-        rustix::fs::syncfs(&self.dir).map_err(|errno| DriveError::from_errno("flush", &self.path, errno))
+        rustix::fs::syncfs(&self.dir)
+            .map_err(|errno| DriveError::from_errno("flush", &self.path, errno))
     }
 
     pub(super) fn check_room(&self, wanted: u64) -> Result<(), DriveError> {
@@ -185,7 +198,8 @@ impl TreeFile {
 
     /// Waits until its data are on the drive (`fdatasync`).
     pub fn sync(&self) -> Result<(), DriveError> {
-        rustix::fs::fdatasync(&self.fd).map_err(|errno| DriveError::from_errno("flush", &self.parent, errno))
+        rustix::fs::fdatasync(&self.fd)
+            .map_err(|errno| DriveError::from_errno("flush", &self.parent, errno))
     }
 }
 

@@ -57,7 +57,9 @@ impl FileHost for ManyFiles {
             _ => (self.write_bytes, WRITE_DEPTH),
         };
         let drive = self.cache.inner_mut().inner_mut();
-        pieces.iter().fold(now, |now, &(at, len)| sequential_pass(drive, now, (op, at, len), chunk, depth))
+        pieces
+            .iter()
+            .fold(now, |now, &(at, len)| sequential_pass(drive, now, (op, at, len), chunk, depth))
     }
 }
 

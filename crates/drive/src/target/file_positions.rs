@@ -24,13 +24,18 @@ impl Target {
     /// addresses of their own.
     pub fn file_positions(&self) -> FilePositions {
         if let Some(drive) = self.simulated() {
-            let of = self.drive().map_or_else(|| "the drive".to_string(), |drive| drive.name.clone());
+            let of =
+                self.drive().map_or_else(|| "the drive".to_string(), |drive| drive.name.clone());
             return FilePositions { start_bytes: 0, size_bytes: drive.capacity_bytes(), of };
         }
         let is_logical = self.writes_its_own() || self.tops.len() > 1;
         let Some(top) = self.stack.names.first().filter(|_| !is_logical) else {
             let kind = self.data_system().map_or("the file system", |system| system.kind.as_str());
-            return FilePositions { start_bytes: 0, size_bytes: 0, of: format!("{kind} (its own addresses)") };
+            return FilePositions {
+                start_bytes: 0,
+                size_bytes: 0,
+                of: format!("{kind} (its own addresses)"),
+            };
         };
         let attribute = |name: &str, attribute: &str| -> Option<u64> {
             let path: PathBuf = self.roots.block_dir(name)?.join(attribute);

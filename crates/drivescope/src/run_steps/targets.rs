@@ -142,13 +142,16 @@ pub fn source(path: Option<&Path>) -> Result<Option<String>, Failure> {
         return Ok(path.to_str().map(str::to_string));
     }
     let shown = path.display();
-    let real = std::fs::canonicalize(path)
-        .map_err(|error| Failure::usage(format!("cannot copy from {shown}: {error}; name a directory")))?;
+    let real = std::fs::canonicalize(path).map_err(|error| {
+        Failure::usage(format!("cannot copy from {shown}: {error}; name a directory"))
+    })?;
     if !real.is_dir() {
         return Err(Failure::usage(format!("cannot copy from {shown}: it is no directory")));
     }
     match real.to_str() {
         Some(text) => Ok(Some(text.to_string())),
-        None => Err(Failure::usage(format!("cannot copy from {shown}: its name is not UTF-8; use a link to it"))),
+        None => Err(Failure::usage(format!(
+            "cannot copy from {shown}: its name is not UTF-8; use a link to it"
+        ))),
     }
 }

@@ -6,7 +6,7 @@ use super::WorkloadReport;
 use super::rates::wide_table;
 use crate::criteria::{Criterion, Evidence};
 use crate::terminal::{Figure, Paragraph, Role, Style, TextCell, cells, find, headed, value};
-use drivescope_model::number::rounded;
+use drivescope_model::number::whole;
 use drivescope_model::{Bytes, Secs, TestKind, TestResult};
 
 // Through the file system, flushed and cold: what a program gets.
@@ -72,9 +72,12 @@ fn remarks(result: &TestResult, cells: &[&str], style: Style) -> String {
     let copied = cells.iter().filter(|cell| matches!(parts(cell).1, "copy" | "from"));
     for cell in copied {
         let of = |quantity| value(result, cell, quantity);
-        let (Some(files), Some(rate), Some(seconds)) = (of("files"), of("mb_s"), of("time_s")) else { continue };
+        let (Some(files), Some(rate), Some(seconds)) = (of("files"), of("mb_s"), of("time_s"))
+        else {
+            continue;
+        };
         let bytes = Bytes((rate * seconds * 1e6).round() as u64);
-        let text = format!("{}: {} files, {bytes}", parts(cell).0, rounded(files));
+        let text = format!("{}: {} files, {bytes}", parts(cell).0, whole(files as u64));
         paragraph = paragraph.item(Role::Dim, &text);
     }
     paragraph.item(Role::Dim, "cold; the final flush is in the times and rates").lines(2, style)

@@ -4,8 +4,10 @@ use super::rates::rate_table;
 use crate::chart::axis::PlotAxis;
 use crate::chart::plot::{Beside, Course, Ink, Layer, Plot, Point, YAxis};
 use crate::chart::{Chart, highest, points_of, unit_of};
-use crate::terminal::{Paragraph, Role, Style, block_chart, chart_columns, sections, shorten, value};
-use drivescope_model::number::{one_decimal, rounded};
+use crate::terminal::{
+    Paragraph, Role, Style, block_chart, chart_columns, sections, shorten, value,
+};
+use drivescope_model::number::{one_decimal, rounded, whole};
 use drivescope_model::{Bytes, Secs, TestResult};
 
 const FILES: Ink = Ink::Series(0);
@@ -32,19 +34,21 @@ fn key(result: &TestResult, cell: &str, quantity: &str) -> String {
 
 fn remarks(result: &TestResult, cell: &str, style: Style) -> String {
     let mut paragraph = Paragraph::new().lead(Role::Dim, "  ");
-    if let (Some(files), Some(seconds)) = (value(result, cell, "files"), value(result, cell, "time_s")) {
-        paragraph = paragraph.item(Role::Plain, &format!("{} files in {}", rounded(files), Secs(seconds)));
+    if let (Some(files), Some(seconds)) =
+        (value(result, cell, "files"), value(result, cell, "time_s"))
+    {
+        paragraph = paragraph
+            .item(Role::Plain, &format!("{} files in {}", whole(files as u64), Secs(seconds)));
     }
     if let Some(percent) = value(result, &format!("{cell}_decline"), "at_pct") {
-        paragraph = paragraph.item(Role::Dim, &format!("a tenth slower from {} % full on", one_decimal(percent)));
+        paragraph = paragraph
+            .item(Role::Dim, &format!("a tenth slower from {} % full on", one_decimal(percent)));
     }
     let recovery = format!("{cell}_recovery");
-    if let (Some(percent), Some(rate)) = (value(result, &recovery, "at_pct"), value(result, &recovery, "mb_s")) {
-        let text = format!(
-            "from {} % full on {} MB/s again: these files lie elsewhere",
-            one_decimal(percent),
-            rounded(rate)
-        );
+    if let (Some(percent), Some(rate)) =
+        (value(result, &recovery, "at_pct"), value(result, &recovery, "mb_s"))
+    {
+        let text = format!("from {} % full on {} MB/s again", one_decimal(percent), rounded(rate));
         paragraph = paragraph.item(Role::Plain, &text);
     }
     paragraph.lines(2, style)
@@ -57,7 +61,10 @@ pub(super) fn charts(
     names: [&'static str; 2],
     verb: &str,
 ) -> Vec<Chart> {
-    over_level(result, cell, names[0], verb).into_iter().chain(over_position(result, cell, names[1], verb)).collect()
+    over_level(result, cell, names[0], verb)
+        .into_iter()
+        .chain(over_position(result, cell, names[1], verb))
+        .collect()
 }
 
 fn over_level(result: &TestResult, cell: &str, name: &'static str, verb: &str) -> Option<Chart> {
@@ -71,8 +78,13 @@ fn over_level(result: &TestResult, cell: &str, name: &'static str, verb: &str) -
     }
     let (from, to) = (scaled[0], scaled[scaled.len() - 1]);
     let x = PlotAxis::until(&format!("bytes written before the file, {unit}"), end / bytes);
-    let line =
-        Layer::Line { points: scaled, ink: FILES, course: Course::Straight, is_fine: false, axis: YAxis::Left };
+    let line = Layer::Line {
+        points: scaled,
+        ink: FILES,
+        course: Course::Straight,
+        is_fine: false,
+        axis: YAxis::Left,
+    };
     let plot = Plot::new(x, PlotAxis::from_zero("MB/s", highest(&points)))
         .with(line)
         .with_text(from, format!("{} MB/s at first", rounded(first)), FILES, Beside::AboveRight)
@@ -81,7 +93,11 @@ fn over_level(result: &TestResult, cell: &str, name: &'static str, verb: &str) -
         name,
         title: format!("Files {verb}, by the order of writing"),
         caption: format!("Rate of each of {} files.", points.len()),
-        description: format!("From {} MB/s at first to {} MB/s at the end.", rounded(first), rounded(last)),
+        description: format!(
+            "From {} MB/s at first to {} MB/s at the end.",
+            rounded(first),
+            rounded(last)
+        ),
         plot,
     })
 }
@@ -107,7 +123,8 @@ fn over_position(result: &TestResult, cell: &str, name: &'static str, verb: &str
         let point = (place / bytes, *rate);
         if *span > end * SPAN_MAX { scattered.push(point) } else { whole.push(point) }
     }
-    let x = PlotAxis::until(&format!("mean position of the file on the drive, {unit}"), end / bytes);
+    let x =
+        PlotAxis::until(&format!("mean position of the file on the drive, {unit}"), end / bytes);
     let many = scattered.len();
     let dots = |points, ink| Layer::Dots { points, ink, axis: YAxis::Left };
     let plot = Plot::new(x, PlotAxis::from_zero("MB/s", highest(&rates)))
@@ -115,12 +132,16 @@ fn over_position(result: &TestResult, cell: &str, name: &'static str, verb: &str
         .with(dots(scattered, SCATTERED));
     let scattered = match many {
         0 => String::new(),
-        many => format!(" {many} files in the second colour lie in pieces over more than 1 % of it."),
+        many => {
+            format!(" {many} files in the second colour lie in pieces over more than 1 % of it.")
+        }
     };
     Some(Chart {
         name,
         title: format!("Files {verb}, by where they lie"),
-        caption: format!("Rate of each file at the byte-weighted mean of its extents (FIEMAP).{scattered}"),
+        caption: format!(
+            "Rate of each file at the byte-weighted mean of its extents (FIEMAP).{scattered}"
+        ),
         description: format!("{} files between 0 and {}.", places.len(), Bytes(end as u64)),
         plot,
     })

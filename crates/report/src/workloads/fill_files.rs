@@ -10,7 +10,9 @@ const EVIDENCE: &[Evidence] =
 pub(super) const REPORT: WorkloadReport = WorkloadReport {
     evidence: EVIDENCE,
     extremes: "min and max",
-    charts: |result| file_rates::charts(result, "write", ["fill-files", "fill-files-position"], "written"),
+    charts: |result| {
+        file_rates::charts(result, "write", ["fill-files", "fill-files-position"], "written")
+    },
     ..WorkloadReport::new(TestKind::FillFiles, |result, style| {
         file_rates::table(result, "write", "files, MB/s", style)
     })

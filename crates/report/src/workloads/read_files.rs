@@ -11,7 +11,9 @@ const EVIDENCE: &[Evidence] =
 pub(super) const REPORT: WorkloadReport = WorkloadReport {
     evidence: EVIDENCE,
     extremes: "min and max",
-    charts: |result| file_rates::charts(result, "read", ["read-files", "read-files-position"], "read back"),
+    charts: |result| {
+        file_rates::charts(result, "read", ["read-files", "read-files-position"], "read back")
+    },
     ..WorkloadReport::new(TestKind::ReadFiles, |result, style| {
         sections([
             file_rates::table(result, "read", "cold, MB/s", style),

@@ -35,7 +35,10 @@ impl BlockAllocator {
         for at in (0..capacity / GROUP_BYTES).map(|group| group * GROUP_BYTES) {
             let metadata = if at % FLEX_BYTES == 0 { layout.metadata } else { 0 };
             let from = (at + metadata).max(taken_to.min(at + GROUP_BYTES));
-            let runs = [(from, journal.start.min(at + GROUP_BYTES)), (from.max(journal.end), at + GROUP_BYTES)];
+            let runs = [
+                (from, journal.start.min(at + GROUP_BYTES)),
+                (from.max(journal.end), at + GROUP_BYTES),
+            ];
             let free = runs.into_iter().filter(|(from, to)| from < to);
             groups.push(free.map(|(from, to)| (from, to - from)).collect::<Vec<_>>());
         }

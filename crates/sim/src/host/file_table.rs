@@ -14,7 +14,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::block_allocator::BlockAllocator;
 use super::file_system::{
-    BLOCK_BYTES, DESCRIPTORS_PER_BLOCK, FLEX_BYTES, FLEX_GROUPS, FileLayout, GROUP_BYTES, INODE_BYTES,
+    BLOCK_BYTES, DESCRIPTORS_PER_BLOCK, FLEX_BYTES, FLEX_GROUPS, FileLayout, GROUP_BYTES,
+    INODE_BYTES,
 };
 use super::journaled::{BlockMap, Journaled};
 use crate::device::SimDevice;
@@ -163,7 +164,8 @@ impl FileTable {
 
     fn file_at(&self, offset: u64) -> Option<(u64, &FileEntry)> {
         let (&address, file) = self.files.range(..=offset).next_back()?;
-        (offset < address + file.size_bytes.next_multiple_of(BLOCK_BYTES)).then_some((address, file))
+        (offset < address + file.size_bytes.next_multiple_of(BLOCK_BYTES))
+            .then_some((address, file))
     }
 
     fn new_inode(&mut self, folder: usize) -> u64 {

@@ -39,19 +39,34 @@ pub(super) fn jobs(options: &CopyOptions, room: u64, mb_s: f64) -> (Vec<CopyJob>
                 let in_time = (mb_s * 1e6 * options.time.0) as u64;
                 let bytes = options.large.0.min(in_time).min(most);
                 if bytes < LARGE_MIN.min(options.large.0) {
-                    omitted.push(format!("large files: only {} above the floor of free space", Bytes(room)));
+                    omitted.push(format!(
+                        "large files: only {} above the floor of free space",
+                        Bytes(room)
+                    ));
                     continue;
                 }
-                jobs.push(CopyJob { name: "large", is_large: true, files: options.large_files, bytes });
+                jobs.push(CopyJob {
+                    name: "large",
+                    is_large: true,
+                    files: options.large_files,
+                    bytes,
+                });
             }
             CopySet::Small => {
                 let bytes = u64::from(options.small_files) * SMALL_MEAN_BYTES;
                 if bytes > most {
                     let needed = Bytes(bytes * copies);
-                    omitted.push(format!("small files: {needed} do not fit above the floor of free space"));
+                    omitted.push(format!(
+                        "small files: {needed} do not fit above the floor of free space"
+                    ));
                     continue;
                 }
-                jobs.push(CopyJob { name: "small", is_large: false, files: options.small_files, bytes });
+                jobs.push(CopyJob {
+                    name: "small",
+                    is_large: false,
+                    files: options.small_files,
+                    bytes,
+                });
             }
         }
     }
@@ -65,7 +80,8 @@ mod tests {
     #[test]
     fn large_files_are_scaled_to_space_and_time() {
         let options = CopyOptions::default();
-        let large = |room, mb_s| jobs(&options, room, mb_s).0.first().map(|job| (job.name, job.bytes));
+        let large =
+            |room, mb_s| jobs(&options, room, mb_s).0.first().map(|job| (job.name, job.bytes));
         assert_eq!(large(1 << 40, 500.0), Some(("large", 16_000_000_000)));
         assert_eq!(large(1 << 40, 40.0), Some(("large", 4_800_000_000)));
         assert_eq!(large(10_000_000_000, 500.0), Some(("large", 4_750_000_000)));

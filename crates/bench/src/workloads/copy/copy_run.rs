@@ -45,7 +45,14 @@ impl CopyRun<'_, '_> {
         for round in 1..=suite.copy.rounds {
             for job in self.jobs {
                 self.session.pause(suite.pause)?;
-                let mut copying = JobRound { run: self, job, round, store: &mut *store, record: &mut *record, tallies: &mut *tallies };
+                let mut copying = JobRound {
+                    run: self,
+                    job,
+                    round,
+                    store: &mut *store,
+                    record: &mut *record,
+                    tallies: &mut *tallies,
+                };
                 let end = copying.all();
                 let removed = store.delete(Side::Copy).and_then(|()| store.delete(Side::Source));
                 end.and(removed)?;
@@ -69,13 +76,24 @@ impl JobRound<'_, '_, '_> {
     fn all(&mut self) -> Result<(), BenchError> {
         if !self.run.is_given {
             let session = self.run.session;
-            session.emit(Event::Preparing { what: format!("making the files of {}", self.job.name) });
+            session
+                .emit(Event::Preparing { what: format!("making the files of {}", self.job.name) });
             let set = set_of(self.job, session.plan.seed);
-            self.phase("create", Cache::Writes, |store, watch| store.create(&set, watch), Some(Side::Source))?;
+            self.phase(
+                "create",
+                Cache::Writes,
+                |store, watch| store.create(&set, watch),
+                Some(Side::Source),
+            )?;
         }
         if self.run.is_between {
             self.make_cold(Side::Source, "source")?;
-            self.phase("source", Cache::Reads, |store, watch| store.read(Side::Source, watch), None)?;
+            self.phase(
+                "source",
+                Cache::Reads,
+                |store, watch| store.read(Side::Source, watch),
+                None,
+            )?;
         }
         let copy = if self.run.is_between { "from" } else { "copy" };
         self.make_cold(Side::Source, copy)?;
@@ -131,7 +149,9 @@ impl JobRound<'_, '_, '_> {
         let share = self.store.evict(side)?;
         let (evidence, weight) = match share {
             Some(share) if share <= IN_MEMORY_MAX => return Ok(()),
-            Some(share) => (format!("{:.0} % of the files were still in memory", share * 100.0), share),
+            Some(share) => {
+                (format!("{:.0} % of the files were still in memory", share * 100.0), share)
+            }
             None => ("the kernel does not tell what is in memory of these files".to_string(), 0.0),
         };
         let cell = self.cell(part);
@@ -143,7 +163,8 @@ impl JobRound<'_, '_, '_> {
     /// A copy that the file system only noted is none.
     fn check_copied(&mut self, part: &str, shared_share: f64, tally: FileTally) {
         let cell = self.cell(part);
-        let written = tally.device_written_bytes.map(|bytes| bytes as f64 / tally.bytes.max(1) as f64);
+        let written =
+            tally.device_written_bytes.map(|bytes| bytes as f64 / tally.bytes.max(1) as f64);
         let is_missing = written.is_some_and(|share| share < WRITTEN_SHARE_MIN);
         let has_drive = self.run.session.target.memory_backed().is_none();
         let evidence = if shared_share > IN_MEMORY_MAX {
@@ -154,7 +175,8 @@ impl JobRound<'_, '_, '_> {
             return;
         };
         let finding = Finding::new(FindingId::CopiedByReference, format!("{cell}: {evidence}"));
-        self.record.notice(finding.about(format!("copy.{cell}")).weighing(1.0 - written.unwrap_or(0.0)));
+        self.record
+            .notice(finding.about(format!("copy.{cell}")).weighing(1.0 - written.unwrap_or(0.0)));
     }
 }
 
@@ -168,7 +190,11 @@ pub(super) fn finish(session: &Session<'_>, record: &mut TestRecord, tallies: &[
     }
     for cell in &cells {
         let of = |figure: fn(&FileTally) -> f64| -> Vec<f64> {
-            tallies.iter().filter(|(name, _)| name == cell).map(|(_, tally)| figure(tally)).collect()
+            tallies
+                .iter()
+                .filter(|(name, _)| name == cell)
+                .map(|(_, tally)| figure(tally))
+                .collect()
         };
         if !cell.ends_with(".delete") {
             record.metric(&format!("{cell}.mb_s"), of(FileTally::mb_s));
@@ -184,14 +210,23 @@ pub(super) fn finish(session: &Session<'_>, record: &mut TestRecord, tallies: &[
     for cell in cells.iter().filter(|cell| cell.ends_with(".from")) {
         let source = cell.replace(".from", ".source");
         let rate = |name: &str| {
-            let rates: Vec<f64> =
-                tallies.iter().filter(|(cell, _)| cell == name).map(|(_, tally)| tally.mb_s()).collect();
+            let rates: Vec<f64> = tallies
+                .iter()
+                .filter(|(cell, _)| cell == name)
+                .map(|(_, tally)| tally.mb_s())
+                .collect();
             median(&rates)
         };
         let Some((copied, read)) = rate(cell).zip(rate(&source)) else { continue };
         if copied > read * SOURCE_SHARE {
-            let evidence = format!("{cell}: {} MB/s, the source alone {} MB/s", rounded(copied), rounded(read));
-            record.notice(Finding::new(FindingId::SourceLimits, evidence).about(format!("copy.{cell}")));
+            let evidence = format!(
+                "{cell}: {} MB/s, the source alone {} MB/s",
+                rounded(copied),
+                rounded(read)
+            );
+            record.notice(
+                Finding::new(FindingId::SourceLimits, evidence).about(format!("copy.{cell}")),
+            );
         }
     }
 }

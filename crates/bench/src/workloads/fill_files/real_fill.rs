@@ -63,7 +63,9 @@ fn take_folder(session: &mut Session<'_>, is_resumed: bool) -> Result<OwnFolder,
 
 /// What the document of the interrupted run says of its files.
 fn samples_of(earlier: &TestResult) -> Vec<FileSample> {
-    let series = |key: &str| earlier.series.iter().find(|series| series.key == format!("fill-files.write.{key}"));
+    let series = |key: &str| {
+        earlier.series.iter().find(|series| series.key == format!("fill-files.write.{key}"))
+    };
     let Some(rates) = series("mb_s") else { return Vec::new() };
     let of = |key: &str, at: f64| {
         let series = series(key)?;
@@ -97,7 +99,8 @@ fn fill(
         folder.keep_trees()?;
     }
     let pass = session.next_pass();
-    let tree = if folder.has_tree(TREE) { folder.open_tree(TREE)? } else { folder.create_tree(TREE)? };
+    let tree =
+        if folder.has_tree(TREE) { folder.open_tree(TREE)? } else { folder.create_tree(TREE)? };
     remove_unknown(&tree, samples.len())?;
     let session = &*session;
     let mut filling = Filling {
@@ -110,10 +113,15 @@ fn fill(
         samples,
     };
     let flushed = filling.tree.to_read()?;
-    let end = phase().run(session, record, |watch| filling.all(watch), || {
-        drop(flushed);
-        Ok(())
-    });
+    let end = phase().run(
+        session,
+        record,
+        |watch| filling.all(watch),
+        || {
+            drop(flushed);
+            Ok(())
+        },
+    );
     end.map(|_| ())
 }
 
@@ -178,7 +186,11 @@ impl Filling<'_, '_> {
         Ok(())
     }
 
-    fn write(&mut self, file: &TreeFile, watch: &mut dyn FnMut(FileStep) -> bool) -> Result<Ended, DriveError> {
+    fn write(
+        &mut self,
+        file: &TreeFile,
+        watch: &mut dyn FnMut(FileStep) -> bool,
+    ) -> Result<Ended, DriveError> {
         let (size, mut done) = (self.options.size.0, 0);
         if !self.options.brim && file.check_room(size).is_err() {
             return Ok(Ended::Full(0));
@@ -188,7 +200,9 @@ impl Filling<'_, '_> {
             let len = (size - done).min(PIECE as u64) as usize;
             self.payload.fill(&mut self.piece[..len], base + done);
             match file.write_at(&self.piece[..len], done) {
-                Err(DriveError::NoRoom { .. }) if self.options.brim => return Ok(Ended::Full(done)),
+                Err(DriveError::NoRoom { .. }) if self.options.brim => {
+                    return Ok(Ended::Full(done));
+                }
                 other => other?,
             }
             done += len as u64;
@@ -213,7 +227,8 @@ impl Filling<'_, '_> {
     fn add(&mut self, file: &TreeFile, bytes: u64, ns: u64) {
         let at_bytes = self.end_bytes();
         let time_s = ns as f64 / 1e9;
-        let sample = FileSample { at_bytes, size_bytes: bytes, time_s, position_bytes: None, span_bytes: 0 };
+        let sample =
+            FileSample { at_bytes, size_bytes: bytes, time_s, position_bytes: None, span_bytes: 0 };
         self.samples.push(sample.placed(&places(file.as_fd()), &self.positions));
     }
 

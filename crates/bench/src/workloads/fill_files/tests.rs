@@ -26,7 +26,9 @@ fn text(path: &Path) -> &str {
 fn a_simulated_disk_declines_and_recovers_where_gaps_at_its_start_are_filled() {
     let disk = run_on("sim:wd40efrx", suite(Bytes(8_000_000_000), 0), 1, false);
     assert_eq!(disk.status, TestStatus::Done, "{:?}", disk.reason);
-    let figure = |key: &str| value(&disk, &format!("fill-files.{key}")).unwrap_or_else(|| panic!("no {key}"));
+    let figure = |key: &str| {
+        value(&disk, &format!("fill-files.{key}")).unwrap_or_else(|| panic!("no {key}"))
+    };
     assert!((165.0..185.0).contains(&figure("write.start_mb_s")), "{}", figure("write.start_mb_s"));
     assert!(figure("write.min_mb_s") < 0.6 * figure("write.start_mb_s"));
     let (decline, recovery) = (figure("write_decline.at_pct"), figure("write_recovery.at_pct"));
@@ -78,12 +80,18 @@ fn a_killed_fill_goes_on_behind_the_files_that_are_known() {
     }
     folder.keep_trees().unwrap();
     drop(folder);
-    let point = ResumePoint { seed: 1, at_bytes: 2 * size.0, phase: ResumePhase::FillFiles, intact_before: false };
+    let point = ResumePoint {
+        seed: 1,
+        at_bytes: 2 * size.0,
+        phase: ResumePhase::FillFiles,
+        intact_before: false,
+    };
     let earlier = TestResult { resume: Some(point), status: TestStatus::Interrupted, ..earlier };
     let target = run_target(text(dir.path()));
     let result = run_behind(Some(earlier.clone()), &target, suite(size, 5), 1, false);
     assert_eq!(result.status, TestStatus::Done, "{:?}", result.reason);
-    let (before, after) = (points(&earlier, "fill-files.write.mb_s"), points(&result, "fill-files.write.mb_s"));
+    let (before, after) =
+        (points(&earlier, "fill-files.write.mb_s"), points(&result, "fill-files.write.mb_s"));
     assert_eq!(after.len(), 5);
     let is_same = |(a, b): (&(f64, f64), &(f64, f64))| a.0 == b.0 && (a.1 / b.1 - 1.0).abs() < 1e-6;
     assert!(before.iter().zip(&after).all(is_same), "what was known is kept: {before:?} {after:?}");

@@ -26,7 +26,8 @@ fn copied(from: &Path, to: &Path, call: CopyCall) -> (CopySummary, u64, OwnFolde
 fn every_way_of_copying_copies_every_byte_under_the_same_name() {
     let (from, to) = (scratch(), scratch());
     let names: [&[u8]; 4] = [b"a\nb", b"\xff\xfe", &[b'x'; 255], b"plain"];
-    let contents = |seed: usize, len: usize| -> Vec<u8> { (0..len).map(|i| (i * 7 + seed) as u8).collect() };
+    let contents =
+        |seed: usize, len: usize| -> Vec<u8> { (0..len).map(|i| (i * 7 + seed) as u8).collect() };
     let deep = from.path().join("one/two");
     std::fs::create_dir_all(&deep).unwrap();
     for (seed, name) in names.iter().enumerate() {

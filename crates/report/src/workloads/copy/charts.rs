@@ -36,7 +36,9 @@ fn rates(result: &TestResult) -> Option<Chart> {
     Some(Chart {
         name: "copy",
         title: "Copying files".to_string(),
-        caption: "Rate of each step on cold files, the final flush included. Bars are 95 % intervals.".to_string(),
+        caption:
+            "Rate of each step on cold files, the final flush included. Bars are 95 % intervals."
+                .to_string(),
         description: format!("{}: {} MB/s.", names[0], rounded(first.value)),
         plot: plot.with(Layer::Marks { marks, ink: RATE }),
     })

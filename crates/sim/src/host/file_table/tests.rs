@@ -12,7 +12,13 @@ fn cache() -> PageCache<ManyFileSystem<TestDrive>> {
     PageCache::new(&HostParams::default(), ManyFileSystem::empty(drive, 0)).unwrap()
 }
 
-fn ask(cache: &mut PageCache<ManyFileSystem<TestDrive>>, now: Nanos, op: RequestKind, at: u64, len: u64) -> Nanos {
+fn ask(
+    cache: &mut PageCache<ManyFileSystem<TestDrive>>,
+    now: Nanos,
+    op: RequestKind,
+    at: u64,
+    len: u64,
+) -> Nanos {
     cache.submit(now, request(1, op, at, len));
     run_all(cache).last().expect("an answer").at
 }
@@ -24,7 +30,8 @@ fn files_are_read_where_they_were_written_and_no_further() {
     let table = cache.inner_mut().map_mut();
     let folder = table.create_folder(0).unwrap();
     let files = sizes.map(|size| (table.create_file(folder, size).unwrap(), size));
-    let mut now = files.iter().fold(0, |now, &(at, size)| ask(&mut cache, now, RequestKind::Write, at, size));
+    let mut now =
+        files.iter().fold(0, |now, &(at, size)| ask(&mut cache, now, RequestKind::Write, at, size));
     now = ask(&mut cache, now, RequestKind::Flush, 0, 0);
     cache.evict(0, ADDRESSES);
     let before = cache.inner().inner().log.len();
@@ -36,9 +43,11 @@ fn files_are_read_where_they_were_written_and_no_further() {
     let blocks: u64 = sizes.iter().map(|size| size.next_multiple_of(BLOCK_BYTES)).sum();
     assert_eq!(read, blocks, "each block once, and nothing of a neighbour");
     let table = cache.inner().map();
-    let within = |at: u64| files.iter().any(|&(file, _)| {
-        table.extents(file).iter().any(|&(from, len)| (from..from + len).contains(&at))
-    });
+    let within = |at: u64| {
+        files.iter().any(|&(file, _)| {
+            table.extents(file).iter().any(|&(from, len)| (from..from + len).contains(&at))
+        })
+    };
     assert!(log.iter().all(|(_, request)| within(request.offset)));
 }
 
@@ -53,7 +62,11 @@ fn many_small_files_cost_their_metadata_once_in_the_journal_and_once_at_home() {
     let (journal, blocks) = cache.inner().map().journal();
     let writes = cache.inner().inner().requests(RequestKind::Write);
     let bytes = |which: &dyn Fn(u64) -> bool| -> u64 {
-        writes.iter().filter(|(at, _)| which(at / BLOCK_BYTES)).map(|(_, len)| len / BLOCK_BYTES).sum()
+        writes
+            .iter()
+            .filter(|(at, _)| which(at / BLOCK_BYTES))
+            .map(|(_, len)| len / BLOCK_BYTES)
+            .sum()
     };
     let in_journal = bytes(&|at| (journal..journal + blocks).contains(&at));
     // 321 inodes in 21 blocks, their bitmap, 2 blocks of the directory, a bitmap of blocks, a descriptor; the
