@@ -9,9 +9,9 @@
 //! Tests of many files work in [`trees`]: folders in it that the manifest names as a whole.
 
 pub mod copying;
+mod directory_names;
 mod free_space;
 mod leftovers;
-mod listing;
 mod manifest;
 pub mod source_tree;
 mod syscalls;

@@ -6,7 +6,7 @@ pub(crate) use drivescope_drive::own_folder::copying::{FileStep, Watch};
 
 /// Which tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Side {
+pub(crate) enum CopySide {
     /// What is copied.
     Source,
     /// The copy.
@@ -31,14 +31,14 @@ pub(crate) trait FileStore {
     fn copy(&mut self, watch: &mut Watch<'_>) -> Result<CopyOutcome, BenchError>;
 
     /// Reads every file of a tree.
-    fn read(&mut self, side: Side, watch: &mut Watch<'_>) -> Result<(), BenchError>;
+    fn read(&mut self, side: CopySide, watch: &mut Watch<'_>) -> Result<(), BenchError>;
 
     /// Removes a tree. That there is none is no error.
-    fn delete(&mut self, side: Side) -> Result<(), BenchError>;
+    fn delete(&mut self, side: CopySide) -> Result<(), BenchError>;
 
     /// Waits until all is on the drive of a tree.
-    fn sync(&mut self, side: Side) -> Result<(), BenchError>;
+    fn sync(&mut self, side: CopySide) -> Result<(), BenchError>;
 
     /// Drops a tree from memory; the share of it that is still there, where anybody tells.
-    fn evict(&mut self, side: Side) -> Result<Option<f64>, BenchError>;
+    fn evict(&mut self, side: CopySide) -> Result<Option<f64>, BenchError>;
 }

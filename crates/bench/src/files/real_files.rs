@@ -1,7 +1,7 @@
 //! Files in a directory: a tree in the run's own folder, or somebody's that is only read, and its copy.
 
 use super::file_set::FileSet;
-use super::file_store::{CopyOutcome, FileStep, FileStore, Side, Watch};
+use super::file_store::{CopyOutcome, CopySide, FileStep, FileStore, Watch};
 use crate::error::BenchError;
 use crate::payload::Payload;
 use drivescope_drive::DriveError;
@@ -54,15 +54,15 @@ impl<'f> RealFiles<'f> {
         Self { given: Some(path), ..self }
     }
 
-    fn holder(&mut self, side: Side) -> &mut OwnFolder {
+    fn holder(&mut self, side: CopySide) -> &mut OwnFolder {
         match (side, &mut self.other) {
-            (Side::Source, Some(other)) => other,
+            (CopySide::Source, Some(other)) => other,
             _ => self.folder,
         }
     }
 
-    fn open(&mut self, side: Side) -> Result<SourceTree, DriveError> {
-        if let (Side::Source, Some(path)) = (side, &self.given) {
+    fn open(&mut self, side: CopySide) -> Result<SourceTree, DriveError> {
+        if let (CopySide::Source, Some(path)) = (side, &self.given) {
             return SourceTree::open(path);
         }
         self.holder(side).open_tree(name(side))?.to_read()
@@ -77,17 +77,17 @@ impl<'f> RealFiles<'f> {
     }
 }
 
-const fn name(side: Side) -> &'static str {
+const fn name(side: CopySide) -> &'static str {
     match side {
-        Side::Source => SOURCE,
-        Side::Copy => COPY,
+        CopySide::Source => SOURCE,
+        CopySide::Copy => COPY,
     }
 }
 
 impl FileStore for RealFiles<'_> {
     fn create(&mut self, set: &FileSet, watch: &mut Watch<'_>) -> Result<(), BenchError> {
         let payload = self.payload;
-        let root = self.holder(Side::Source).create_tree(SOURCE)?;
+        let root = self.holder(CopySide::Source).create_tree(SOURCE)?;
         let mut maker = TreeMaker {
             set,
             children: children(set),
@@ -101,7 +101,7 @@ impl FileStore for RealFiles<'_> {
     }
 
     fn copy(&mut self, watch: &mut Watch<'_>) -> Result<CopyOutcome, BenchError> {
-        let source = self.open(Side::Source)?;
+        let source = self.open(CopySide::Source)?;
         let into = self.folder.create_tree(COPY)?;
         let summary = copy_tree(&source, into, self.call, &mut self.buffer, watch)?;
         let looked_at = summary.looked_at_bytes.max(1) as f64;
@@ -111,24 +111,24 @@ impl FileStore for RealFiles<'_> {
         })
     }
 
-    fn read(&mut self, side: Side, watch: &mut Watch<'_>) -> Result<(), BenchError> {
+    fn read(&mut self, side: CopySide, watch: &mut Watch<'_>) -> Result<(), BenchError> {
         let tree = self.open(side)?;
         tree.walk(&mut Reader { buffer: &mut self.buffer, watch })?;
         Ok(())
     }
 
-    fn delete(&mut self, side: Side) -> Result<(), BenchError> {
-        if side == Side::Source && self.given.is_some() {
+    fn delete(&mut self, side: CopySide) -> Result<(), BenchError> {
+        if side == CopySide::Source && self.given.is_some() {
             return Ok(());
         }
         Ok(self.holder(side).remove_tree(name(side))?)
     }
 
-    fn sync(&mut self, side: Side) -> Result<(), BenchError> {
+    fn sync(&mut self, side: CopySide) -> Result<(), BenchError> {
         Ok(self.holder(side).sync_file_system()?)
     }
 
-    fn evict(&mut self, side: Side) -> Result<Option<f64>, BenchError> {
+    fn evict(&mut self, side: CopySide) -> Result<Option<f64>, BenchError> {
         let mut evictor = Evictor::default();
         self.open(side)?.walk(&mut evictor)?;
         Ok(evictor.share())

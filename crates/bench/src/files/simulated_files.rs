@@ -1,7 +1,7 @@
 //! Files on simulated drives, in virtual time: the source on one, its copy on the same or another.
 
 use super::file_set::FileSet;
-use super::file_store::{CopyOutcome, FileStep, FileStore, Side, Watch};
+use super::file_store::{CopyOutcome, CopySide, FileStep, FileStore, Watch};
 use crate::error::BenchError;
 use drivescope_drive::simulated::file_host::FileSystemFull;
 use drivescope_drive::simulated::{SimOp, SimulatedDrive};
@@ -50,17 +50,17 @@ impl SimulatedFiles {
         }
     }
 
-    fn drive(&self, side: Side) -> &SimulatedDrive {
+    fn drive(&self, side: CopySide) -> &SimulatedDrive {
         match side {
-            Side::Source => &self.source,
-            Side::Copy => &self.target,
+            CopySide::Source => &self.source,
+            CopySide::Copy => &self.target,
         }
     }
 
-    fn files(&self, side: Side) -> &[SimulatedFile] {
+    fn files(&self, side: CopySide) -> &[SimulatedFile] {
         match side {
-            Side::Source => &self.originals,
-            Side::Copy => &self.copies,
+            CopySide::Source => &self.originals,
+            CopySide::Copy => &self.copies,
         }
     }
 
@@ -71,14 +71,14 @@ impl SimulatedFiles {
         self.target.idle_until(now);
     }
 
-    fn call(&self, side: Side, op: SimOp, at: u64, len: u64) -> Result<(), BenchError> {
+    fn call(&self, side: CopySide, op: SimOp, at: u64, len: u64) -> Result<(), BenchError> {
         let done = self.drive(side).call(op, at, len as u32);
         self.keep_time();
         done.map(|_| ()).map_err(|errno| failed(at, len, op != SimOp::Read, errno))
     }
 
     /// Makes the directories; their numbers on the drive.
-    fn folders(&self, side: Side) -> Result<Vec<usize>, BenchError> {
+    fn folders(&self, side: CopySide) -> Result<Vec<usize>, BenchError> {
         let drive = self.drive(side);
         let mut numbers: Vec<usize> = Vec::new();
         for (index, &parent) in self.parents.iter().enumerate() {
@@ -111,13 +111,13 @@ impl SimulatedFiles {
 impl FileStore for SimulatedFiles {
     fn create(&mut self, set: &FileSet, watch: &mut Watch<'_>) -> Result<(), BenchError> {
         self.parents.clone_from(&set.parents);
-        let folders = self.folders(Side::Source)?;
+        let folders = self.folders(CopySide::Source)?;
         let mut made = Vec::with_capacity(set.files.len());
         for file in &set.files {
             let folder = folders[file.folder as usize];
             let address = self.source.create_file(folder, file.size_bytes).map_err(full)?;
             made.push(SimulatedFile { folder: file.folder, address, size_bytes: file.size_bytes });
-            let write = |at, len| self.call(Side::Source, SimOp::Write, address + at, len);
+            let write = |at, len| self.call(CopySide::Source, SimOp::Write, address + at, len);
             if !self.by_blocks(file.size_bytes, watch, write)? {
                 break;
             }
@@ -127,7 +127,7 @@ impl FileStore for SimulatedFiles {
     }
 
     fn copy(&mut self, watch: &mut Watch<'_>) -> Result<CopyOutcome, BenchError> {
-        let folders = self.folders(Side::Copy)?;
+        let folders = self.folders(CopySide::Copy)?;
         let mut made = Vec::with_capacity(self.originals.len());
         for &original in &self.originals {
             let SimulatedFile { folder, address: from, size_bytes } = original;
@@ -135,8 +135,8 @@ impl FileStore for SimulatedFiles {
                 self.target.create_file(folders[folder as usize], size_bytes).map_err(full)?;
             made.push(SimulatedFile { address: into, ..original });
             let copy = |at, len| {
-                self.call(Side::Source, SimOp::Read, from + at, len)?;
-                self.call(Side::Copy, SimOp::Write, into + at, len)
+                self.call(CopySide::Source, SimOp::Read, from + at, len)?;
+                self.call(CopySide::Copy, SimOp::Write, into + at, len)
             };
             if !self.by_blocks(size_bytes, watch, copy)? {
                 break;
@@ -146,7 +146,7 @@ impl FileStore for SimulatedFiles {
         Ok(CopyOutcome::default())
     }
 
-    fn read(&mut self, side: Side, watch: &mut Watch<'_>) -> Result<(), BenchError> {
+    fn read(&mut self, side: CopySide, watch: &mut Watch<'_>) -> Result<(), BenchError> {
         for file in self.files(side) {
             let read = |at, len| self.call(side, SimOp::Read, file.address + at, len);
             if !self.by_blocks(file.size_bytes, watch, read)? {
@@ -156,20 +156,20 @@ impl FileStore for SimulatedFiles {
         Ok(())
     }
 
-    fn delete(&mut self, side: Side) -> Result<(), BenchError> {
+    fn delete(&mut self, side: CopySide) -> Result<(), BenchError> {
         let gone = match side {
-            Side::Source => std::mem::take(&mut self.originals),
-            Side::Copy => std::mem::take(&mut self.copies),
+            CopySide::Source => std::mem::take(&mut self.originals),
+            CopySide::Copy => std::mem::take(&mut self.copies),
         };
         gone.iter().for_each(|file| self.drive(side).remove_file(file.address));
         Ok(())
     }
 
-    fn sync(&mut self, side: Side) -> Result<(), BenchError> {
+    fn sync(&mut self, side: CopySide) -> Result<(), BenchError> {
         self.call(side, SimOp::Sync, 0, 0)
     }
 
-    fn evict(&mut self, side: Side) -> Result<Option<f64>, BenchError> {
+    fn evict(&mut self, side: CopySide) -> Result<Option<f64>, BenchError> {
         let drive = self.drive(side);
         drive.evict();
         let share = |file: &SimulatedFile| drive.file_cached_share(file.address, file.size_bytes);

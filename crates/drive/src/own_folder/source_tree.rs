@@ -4,7 +4,7 @@
 //! folder. What it leaves out, it counts.
 
 use super::PREFIX;
-use super::listing::Listing;
+use super::directory_names::DirectoryNames;
 use super::syscalls;
 use super::trees::as_path;
 use crate::error::DriveError;
@@ -166,11 +166,6 @@ impl SourceTree {
         Ok(Self { dir, path: path.to_path_buf() })
     }
 
-    /// Where it is.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// The number of its file system's device.
     pub fn device(&self) -> Option<u64> {
         rustix::fs::fstat(&self.dir).ok().map(|stat| stat.st_dev)
@@ -181,23 +176,23 @@ impl SourceTree {
         let fail = |errno| DriveError::from_errno("read", &self.path, errno);
         let device = rustix::fs::fstat(&self.dir).map_err(fail)?.st_dev;
         let mut walk =
-            Walk { visitor, left_out: LeftOut::default(), device, path: self.path.clone() };
+            TreeWalk { visitor, left_out: LeftOut::default(), device, path: self.path.clone() };
         walk.folder(self.dir.as_fd(), 0)?;
         Ok(walk.left_out)
     }
 }
 
-struct Walk<'v> {
+struct TreeWalk<'v> {
     visitor: &'v mut dyn TreeVisitor,
     left_out: LeftOut,
     device: u64,
     path: PathBuf,
 }
 
-impl Walk<'_> {
+impl TreeWalk<'_> {
     /// Whether the walk goes on.
     fn folder(&mut self, dir: BorrowedFd<'_>, depth: usize) -> Result<bool, DriveError> {
-        let listing = match Listing::read(dir) {
+        let listing = match DirectoryNames::read(dir) {
             Ok(listing) => listing,
             Err(errno) => return self.missed(errno).map(|()| true),
         };

@@ -3,7 +3,7 @@
 //! The manifest names a tree before it is made. Everything in it is ours: its removal descends, but through
 //! directories only, never through a link, and never into another file system.
 
-use super::listing::Listing;
+use super::directory_names::DirectoryNames;
 use super::manifest::is_plain_name;
 use super::source_tree::{DEPTH_MAX, SourceTree};
 use super::{OwnFolder, leftovers, syscalls};
@@ -149,15 +149,9 @@ impl TreeFolder {
     /// Names of its files.
     pub fn file_names(&self) -> Result<Vec<CString>, DriveError> {
         let fail = |errno| DriveError::from_errno("read", &self.path, errno);
-        let listing = Listing::read(self.dir.as_fd()).map_err(fail)?;
+        let listing = DirectoryNames::read(self.dir.as_fd()).map_err(fail)?;
         let files = listing.iter().filter(|(_, kind)| *kind == FileType::RegularFile);
         Ok(files.map(|(name, _)| name.to_owned()).collect())
-    }
-
-    /// Waits until everything of its file system is on the drive (`syncfs`); tells of writes that failed since.
-    pub fn sync(&self) -> Result<(), DriveError> {
-        rustix::fs::syncfs(&self.dir)
-            .map_err(|errno| DriveError::from_errno("flush", &self.path, errno))
     }
 
     pub(super) fn check_room(&self, wanted: u64) -> Result<(), DriveError> {
@@ -237,7 +231,7 @@ fn remove_contents(dir: BorrowedFd<'_>, device: u64, depth: usize) -> Result<(),
     if depth > DEPTH_MAX + 1 {
         return Err(Errno::LOOP);
     }
-    for (name, kind) in Listing::read(dir)?.iter() {
+    for (name, kind) in DirectoryNames::read(dir)?.iter() {
         if kind != FileType::Directory {
             syscalls::remove_in(dir, name, AtFlags::empty())?;
             continue;

@@ -124,12 +124,6 @@ impl<D: SimDevice, M: BlockMap> Journaled<D, M> {
         &mut self.map
     }
 
-    /// Whether nothing is under way: no request, and no commit.
-    #[must_use]
-    pub fn is_idle(&self) -> bool {
-        self.requests.len() == 0 && self.commit.is_none()
-    }
-
     fn submit_to_files(&mut self, now: Nanos, request: &SimRequest) {
         let (from, to) = (request.offset, request.offset + request.len);
         if request.op == RequestKind::Write {

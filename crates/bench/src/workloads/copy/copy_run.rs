@@ -3,7 +3,7 @@
 use super::{CopyJob, set_of};
 use crate::error::BenchError;
 use crate::files::file_phase::{FilePhase, FileTally};
-use crate::files::file_store::{FileStep, FileStore, Side};
+use crate::files::file_store::{CopySide, FileStep, FileStore};
 use crate::round::Cache;
 use crate::session::Session;
 use crate::test_record::TestRecord;
@@ -54,7 +54,8 @@ impl CopyRun<'_, '_> {
                     tallies: &mut *tallies,
                 };
                 let end = copying.all();
-                let removed = store.delete(Side::Copy).and_then(|()| store.delete(Side::Source));
+                let removed =
+                    store.delete(CopySide::Copy).and_then(|()| store.delete(CopySide::Source));
                 end.and(removed)?;
             }
         }
@@ -83,34 +84,38 @@ impl JobRound<'_, '_, '_> {
                 "create",
                 Cache::Writes,
                 |store, watch| store.create(&set, watch),
-                Some(Side::Source),
+                Some(CopySide::Source),
             )?;
         }
         if self.run.is_between {
-            self.make_cold(Side::Source, "source")?;
+            self.make_cold(CopySide::Source, "source")?;
             self.phase(
                 "source",
                 Cache::Reads,
-                |store, watch| store.read(Side::Source, watch),
+                |store, watch| store.read(CopySide::Source, watch),
                 None,
             )?;
         }
         let copy = if self.run.is_between { "from" } else { "copy" };
-        self.make_cold(Side::Source, copy)?;
-        let (outcome, tally) =
-            self.phase(copy, Cache::Writes, |store, watch| store.copy(watch), Some(Side::Copy))?;
+        self.make_cold(CopySide::Source, copy)?;
+        let (outcome, tally) = self.phase(
+            copy,
+            Cache::Writes,
+            |store, watch| store.copy(watch),
+            Some(CopySide::Copy),
+        )?;
         if let Some(left_out) = outcome.left_out.filter(|_| self.round == 1) {
             self.record.remark(left_out);
         }
         self.check_copied(copy, outcome.shared_share, tally);
-        self.make_cold(Side::Copy, "read")?;
-        self.phase("read", Cache::Reads, |store, watch| store.read(Side::Copy, watch), None)?;
+        self.make_cold(CopySide::Copy, "read")?;
+        self.phase("read", Cache::Reads, |store, watch| store.read(CopySide::Copy, watch), None)?;
         let delete = |store: &mut dyn FileStore, watch: &mut dyn FnMut(FileStep) -> bool| {
-            store.delete(Side::Copy)?;
+            store.delete(CopySide::Copy)?;
             watch(FileStep::Done(0));
             Ok(())
         };
-        let (_, deleted) = self.phase("delete", Cache::Writes, delete, Some(Side::Copy))?;
+        let (_, deleted) = self.phase("delete", Cache::Writes, delete, Some(CopySide::Copy))?;
         // One call deletes all that was copied.
         let files = FileTally { files: tally.files, ..deleted };
         if let Some(last) = self.tallies.last_mut() {
@@ -128,7 +133,7 @@ impl JobRound<'_, '_, '_> {
         part: &str,
         cache: Cache,
         work: impl FnOnce(&mut dyn FileStore, &mut dyn FnMut(FileStep) -> bool) -> Result<T, BenchError>,
-        flushed: Option<Side>,
+        flushed: Option<CopySide>,
     ) -> Result<(T, FileTally), BenchError> {
         let cell = self.cell(part);
         let rounds = self.run.session.plan.suite.copy.rounds;
@@ -145,7 +150,7 @@ impl JobRound<'_, '_, '_> {
     }
 
     /// Drops files from memory before a phase, and says if that is not proved.
-    fn make_cold(&mut self, side: Side, part: &str) -> Result<(), BenchError> {
+    fn make_cold(&mut self, side: CopySide, part: &str) -> Result<(), BenchError> {
         let share = self.store.evict(side)?;
         let (evidence, weight) = match share {
             Some(share) if share <= IN_MEMORY_MAX => return Ok(()),

@@ -112,16 +112,7 @@ fn fill(
         positions: session.target.file_positions(),
         samples,
     };
-    let flushed = filling.tree.to_read()?;
-    let end = phase().run(
-        session,
-        record,
-        |watch| filling.all(watch),
-        || {
-            drop(flushed);
-            Ok(())
-        },
-    );
+    let end = phase().run(session, record, |watch| filling.all(watch), || Ok(()));
     end.map(|_| ())
 }
 
@@ -147,7 +138,7 @@ struct Filling<'f, 's> {
 }
 
 /// How a file ended.
-enum Ended {
+enum FileEnd {
     Whole,
     /// There is no room for more.
     Full(u64),
@@ -165,9 +156,9 @@ impl Filling<'_, '_> {
                 other => other?,
             };
             let (bytes, is_last) = match self.write(&file, watch)? {
-                Ended::Whole => (self.options.size.0, false),
-                Ended::Full(bytes) => (bytes, true),
-                Ended::Stopped => {
+                FileEnd::Whole => (self.options.size.0, false),
+                FileEnd::Full(bytes) => (bytes, true),
+                FileEnd::Stopped => {
                     self.tree.remove_file(&name)?;
                     break;
                 }
@@ -190,10 +181,10 @@ impl Filling<'_, '_> {
         &mut self,
         file: &TreeFile,
         watch: &mut dyn FnMut(FileStep) -> bool,
-    ) -> Result<Ended, DriveError> {
+    ) -> Result<FileEnd, DriveError> {
         let (size, mut done) = (self.options.size.0, 0);
         if !self.options.brim && file.check_room(size).is_err() {
-            return Ok(Ended::Full(0));
+            return Ok(FileEnd::Full(0));
         }
         let base = self.end_bytes();
         while done < size {
@@ -201,23 +192,23 @@ impl Filling<'_, '_> {
             self.payload.fill(&mut self.piece[..len], base + done);
             match file.write_at(&self.piece[..len], done) {
                 Err(DriveError::NoRoom { .. }) if self.options.brim => {
-                    return Ok(Ended::Full(done));
+                    return Ok(FileEnd::Full(done));
                 }
                 other => other?,
             }
             done += len as u64;
             // Others may fill the file system meanwhile.
             if done % ROOM_EVERY == 0 && !self.options.brim && file.check_room(0).is_err() {
-                return Ok(Ended::Full(done));
+                return Ok(FileEnd::Full(done));
             }
             if !watch(FileStep::Moved(len as u64)) {
-                return Ok(Ended::Stopped);
+                return Ok(FileEnd::Stopped);
             }
         }
         if self.options.sync {
             file.sync()?;
         }
-        Ok(Ended::Whole)
+        Ok(FileEnd::Whole)
     }
 
     fn end_bytes(&self) -> u64 {

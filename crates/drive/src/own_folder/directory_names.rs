@@ -8,7 +8,7 @@ use std::ffi::CStr;
 /// What a directory holds, in the order of its inodes: on disks, that is the order in which file systems laid them
 /// out, and the one that `cp`, `rm` and `du` use.
 #[derive(Debug)]
-pub(super) struct Listing {
+pub(super) struct DirectoryNames {
     /// All names, each with its NUL.
     names: Vec<u8>,
     entries: Vec<ListedName>,
@@ -22,7 +22,7 @@ struct ListedName {
     kind: FileType,
 }
 
-impl Listing {
+impl DirectoryNames {
     /// Reads a directory; `.` and `..` left out.
     pub fn read(dir: BorrowedFd<'_>) -> Result<Self, Errno> {
         let mut listing = Self { names: Vec::new(), entries: Vec::new() };
