@@ -149,6 +149,7 @@ fn a_run_that_cannot_be_done_says_why() {
 const FAILING: &[&str] = &[
     "s0-xg6-cpl-d2d-vs",
     "s0-xg6-cpl-d2d-cap",
+    "s0-ssds-cpl-ondisk-vs-min",
     "s0-xg6-cps-d2d-vs",
     "s0-ssds-cps-d2d-vs-min",
     "s0-ssds-cps-d2d-vs-max",
