@@ -17,6 +17,8 @@ mod cli;
 mod compare;
 /// Both engines, and machines that refuse io_uring.
 mod engines;
+/// Copies, fills and reads of many files.
+mod files;
 /// All models with their verdicts, reasons and findings.
 mod healthy_models;
 mod history;

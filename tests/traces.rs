@@ -123,7 +123,7 @@ fn a_replay_is_a_run_whose_times_a_simulated_drive_keeps() {
     let slow = ["trace", "replay", &path, "sim:wd40efrx", "--json", "--no-save"];
     let slow = scratch.drivescope(&slow).code(0).json();
     let late = &slow["tests"][0]["findings"][0];
-    assert_eq!(late["id"], "F047", "a disk cannot answer 500 reads a second");
+    assert_eq!(late["id"], "F051", "a disk cannot answer 500 reads a second");
     assert!(late["evidence"].as_str().unwrap().contains("all places in flight"), "{late}");
 }
 

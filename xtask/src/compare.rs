@@ -8,6 +8,7 @@
 )]
 
 mod budgets;
+mod copy;
 mod engines;
 mod fio;
 mod huge_pages;
@@ -149,10 +150,12 @@ pub fn run(args: &[String]) -> Result<(), String> {
     let usage = "usage: cargo xtask compare fio [--part file|served|ram|precision] [--pairs N] \
                  [--time SECONDS] [--dir DIR] [--write]
        cargo xtask compare engines [--pairs N] [--time SECONDS] [--dir DIR]
-       cargo xtask compare budgets [--cold] [--write]";
+       cargo xtask compare budgets [--cold] [--write]
+       cargo xtask compare copy TREE [--pairs N] [--dir DIR]";
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("xtask has no parent")?;
     match args.first().map(String::as_str) {
         Some("budgets") => return budgets::run(root, &args[1..]),
+        Some("copy") => return copies(root, &args[1..]).ok_or(usage)?,
         Some("fio" | "engines") => {}
         _ => return Err(usage.to_string()),
     }
@@ -185,6 +188,17 @@ pub fn run(args: &[String]) -> Result<(), String> {
         println!("{}", sections.join("\n"));
     }
     Ok(())
+}
+
+/// Copies of a tree, beside those of `cp`; `None` if the arguments are wrong.
+fn copies(root: &Path, args: &[String]) -> Option<Result<(), String>> {
+    let tree = PathBuf::from(args.first().filter(|tree| !tree.starts_with('-'))?);
+    let request = parse(&args[1..])?;
+    let measured = || {
+        build(root)?;
+        copy::section(&ours::Drivescope::new(root), request.pairs, &request.folder, &tree)
+    };
+    Some(measured().map(|section| println!("{section}")))
 }
 
 /// The sections of a part; none, after saying why, where it cannot be measured here.

@@ -15,6 +15,7 @@ pub mod engine;
 mod engine_trial;
 pub mod error;
 pub mod expected_speed;
+mod files;
 pub mod fixed_overhead;
 mod flush_honesty;
 pub mod in_turns;

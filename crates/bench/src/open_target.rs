@@ -42,17 +42,9 @@ pub fn open(session: &mut Session<'_>) -> Result<(), BenchError> {
 }
 
 fn make_test_file(session: &mut Session<'_>, size: Bytes) -> Result<(), BenchError> {
-    let folder = match &mut session.storage.folder {
-        Some(folder) => {
-            // An earlier layout did not finish.
-            folder.remove_file(DATA_FILE)?;
-            folder
-        }
-        None => {
-            let folder = OwnFolder::create(session.target.path(), &unique_id())?;
-            session.storage.folder.insert(folder)
-        }
-    };
+    let folder = own_folder(session)?;
+    // An earlier layout did not finish.
+    folder.remove_file(DATA_FILE)?;
     let file = folder.create_file(DATA_FILE, size)?;
     let device = IoDevice::new(file, session.plan.engine);
     session.emit(Event::Preparing { what: format!("writing the test file, {size}") });
@@ -61,8 +53,20 @@ fn make_test_file(session: &mut Session<'_>, size: Bytes) -> Result<(), BenchErr
     Ok(())
 }
 
+/// The session's own folder in a directory target, made the first time.
+pub(crate) fn own_folder<'s>(
+    session: &'s mut Session<'_>,
+) -> Result<&'s mut OwnFolder, BenchError> {
+    if session.storage.folder.is_none() {
+        let folder = OwnFolder::create(session.target.path(), &unique_id())?;
+        session.storage.folder = Some(folder);
+    }
+    let missing = || BenchError::Unsuitable("needs a directory".to_string());
+    session.storage.folder.as_mut().ok_or_else(missing)
+}
+
 /// Distinguishes folders of runs that share a directory.
-fn unique_id() -> String {
+pub(crate) fn unique_id() -> String {
     format!("{:x}-{:x}", std::process::id(), clock::now_ns())
 }
 

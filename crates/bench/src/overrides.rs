@@ -15,6 +15,12 @@ pub struct Overrides {
     pub time: Option<Secs>,
     /// Rounds.
     pub rounds: Option<u32>,
+    /// A directory of one's own to copy.
+    pub files: Option<String>,
+    /// Where to copy from.
+    pub from: Option<String>,
+    /// Files that were made stay for a later run.
+    pub keep: bool,
     /// `test.option=value`, as in a suite file.
     pub settings: Vec<String>,
 }

@@ -5,6 +5,7 @@ use drivescope_model::drive::{Drive, Zoned};
 use drivescope_model::options::{Suite, TestKind};
 use drivescope_model::plan::{Cost, PlannedTest, WriteLevel};
 use drivescope_model::target::{TargetInfo, TargetKind};
+use drivescope_model::units::Bytes;
 
 /// Why no workload writes to zones of the host.
 pub(crate) const HOST_MANAGED: &str = "its zones are host-managed and reject out-of-order writes: run read-only \
@@ -23,6 +24,9 @@ pub struct PlanContext<'a> {
     pub fastest: Option<ExpectedSpeed>,
     /// Bytes that tests work on: the test file, or the used part of a file or device.
     pub span_bytes: u64,
+    /// Bytes for files besides the test file: of a directory, above the floor of free space; of a simulated drive,
+    /// on a file system on it. 0 of others.
+    pub room_bytes: u64,
     /// How a block device may be written.
     pub allowed: WriteLevel,
     /// The drive at the bottom, if there is one.
@@ -67,6 +71,7 @@ impl PlanContext<'_> {
             writes,
             restores: None,
             cost: Cost::default(),
+            files_bytes: Bytes(0),
             at_most: None,
             round_requests: None,
             skip: None,
@@ -101,6 +106,16 @@ impl PlanContext<'_> {
                 Some("needs a raw write: --write restore, or --destroy SERIAL")
             }
             TargetKind::Block => Some("needs a raw write: --destroy SERIAL"),
+        }
+    }
+
+    /// Why a test of files cannot run on this target, if so.
+    pub(crate) fn files_refusal(&self) -> Option<&'static str> {
+        match self.target.kind {
+            TargetKind::Directory | TargetKind::Simulated => None,
+            TargetKind::File | TargetKind::Block => {
+                Some("needs a directory, in which it makes files of its own")
+            }
         }
     }
 

@@ -21,6 +21,8 @@ const METADATA_SHARE: u64 = 64;
 const COW_COPIES: u64 = 3;
 /// A round that is shortened keeps so many requests: ten beyond its 99.9th percentile.
 const ROUND_REQUESTS_MIN: u64 = 10_000;
+/// Share of a simulated drive that files can take: a twentieth is the superuser's, some is the file system's own.
+const SIMULATED_ROOM: f64 = 0.92;
 /// Laying out the test file is charged to the first test that needs it.
 const LAYOUT_SHARE_OF_RATE: f64 = 0.8;
 
@@ -53,9 +55,15 @@ pub fn draft(
     allowed: WriteLevel,
 ) -> Result<Plan, BenchError> {
     let info = target.info();
+    let needs_file = suite.tests.iter().any(|&test| workloads::find(test).needs_test_file());
     let own_bytes = match info.kind {
-        TargetKind::Directory => file_size(&suite, target, size_asked)?,
+        TargetKind::Directory if needs_file => file_size(&suite, target, size_asked)?,
         _ => Bytes(0),
+    };
+    let room_bytes = match info.kind {
+        TargetKind::Directory => target.room()?.0.saturating_sub(own_bytes.0),
+        TargetKind::Simulated => (info.size_bytes as f64 * SIMULATED_ROOM) as u64,
+        TargetKind::File | TargetKind::Block => 0,
     };
     let span_bytes = match info.kind {
         TargetKind::Directory => own_bytes.0,
@@ -77,6 +85,7 @@ pub fn draft(
         typical,
         fastest,
         span_bytes,
+        room_bytes,
         allowed,
         drive,
         zoned,
@@ -84,7 +93,10 @@ pub fn draft(
     };
     let mut planned: Vec<PlannedTest> =
         suite.tests.iter().map(|&test| workloads::find(test).plan(&context)).collect();
-    if let Some(first) = planned.iter_mut().find(|test| test.skip.is_none()) {
+    let needs_it = |test: &&mut PlannedTest| {
+        test.skip.is_none() && workloads::find(test.test).needs_test_file()
+    };
+    if let Some(first) = planned.iter_mut().find(needs_it) {
         first.cost = first.cost
             + Cost {
                 seconds: layout_s(own_bytes, typical),

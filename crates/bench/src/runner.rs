@@ -93,8 +93,10 @@ impl<'a> Runner<'a> {
         record: &mut TestRecord,
     ) -> Result<(), BenchError> {
         let is_first = self.session.opened().is_none();
-        open_target::open(&mut self.session)?;
-        if is_first {
+        if workload.needs_test_file() {
+            open_target::open(&mut self.session)?;
+        }
+        if is_first && workload.needs_test_file() {
             self.deallocated = deallocated::sample(&self.session)?;
         }
         let end = workload.run(&mut self.session, record);

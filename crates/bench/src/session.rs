@@ -14,6 +14,7 @@ pub use checkpoint::SaveCheckpoint;
 pub use phase_counters::PhaseCounters;
 pub use progress::Progress;
 pub use restore_journal::RestoreJournal;
+pub(crate) use storage::FilledDrive;
 pub use viewer::ViewerRequests;
 
 use crate::clock;

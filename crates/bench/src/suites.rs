@@ -36,6 +36,8 @@ const BUILT_IN: [(&str, &str); 24] = [
     ("apps", include_str!("../suites/apps.toml")),
     ("apps-once", include_str!("../suites/apps-once.toml")),
     ("techhabit", include_str!("../suites/techhabit.toml")),
+    ("techhabit-copies", include_str!("../suites/techhabit-copies.toml")),
+    ("nequalsone", include_str!("../suites/nequalsone.toml")),
 ];
 
 /// What `watch` plans with, which no user runs.

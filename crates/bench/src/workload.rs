@@ -41,6 +41,11 @@ pub trait Workload: Sync {
         false
     }
 
+    /// Whether it works on the target itself, or on the test file in a directory. Others make files of their own.
+    fn needs_test_file(&self) -> bool {
+        true
+    }
+
     /// What it would do on a target, before anything runs: cost, what it may write, why it cannot run.
     fn plan(&self, context: &PlanContext<'_>) -> PlannedTest;
 

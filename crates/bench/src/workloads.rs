@@ -2,8 +2,11 @@
 
 mod align;
 mod apps;
+mod copy;
 mod fill;
+mod fill_files;
 mod latency;
+mod read_files;
 mod surface;
 mod tiny_writes;
 mod transfer;
@@ -22,6 +25,9 @@ pub const WORKLOADS: [&dyn Workload; TestKind::ALL.len()] = [
     &fill::FillWorkload,
     &verify::VerifyWorkload,
     &apps::AppsWorkload,
+    &copy::CopyWorkload,
+    &fill_files::FillFilesWorkload,
+    &read_files::ReadFilesWorkload,
 ];
 
 /// The workload of a test.

@@ -1,40 +1,42 @@
 //! The folder that drivescope makes for itself inside a directory target.
 //!
 //! It is hidden, private, and carries a manifest that names every file *before* the file is created.
-//! Removal deletes the named files, the manifest and the empty folder; it never descends, never
-//! follows a link, and leaves anything it does not know. While a run lives it holds a lock on its
+//! Removal deletes the named files, the named trees, the manifest and the empty folder; it never follows a link,
+//! never leaves the file system, and keeps anything that it does not know beside them. While a run lives it holds a lock on its
 //! manifest, so that what a killed run left behind is told from a run in progress, whatever its
 //! process id.
+//!
+//! Tests of many files work in [`trees`]: folders in it that the manifest names as a whole.
 
+pub mod copying;
+mod directory_names;
 mod free_space;
+mod leftovers;
+mod manifest;
+pub mod source_tree;
 mod syscalls;
+pub mod trees;
 
 pub(crate) use free_space::no_room;
 pub use free_space::room;
+pub use leftovers::{Cleaned, clean, clean_for, look, look_for};
 
 use crate::error::DriveError;
 use crate::io_file::IoFile;
 use drivescope_machine::roots::open_to_read;
 use drivescope_model::units::Bytes;
 use free_space::check_room;
+use manifest::{MANIFEST, Manifest, is_plain_name, parse_manifest};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, Stat};
+use rustix::fs::{AtFlags, FileType, FlockOperation, OFlags, Stat};
 use rustix::io::Errno;
-use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Beginning of the folder's name.
 const PREFIX: &str = ".drivescope-";
-/// Name of the manifest within it.
-const MANIFEST: &str = "manifest.json";
-/// Says what the folder is, in the manifest.
-const PURPOSE: &str = "test files of drivescope; safe to remove when no drivescope is running";
-/// Longest manifest that is read: a name per file and no run makes many.
-const MANIFEST_MAX_BYTES: usize = 64 << 10;
 
 /// What FUSE and NFS call a file that was removed before its last descriptor was released.
 const LEAVING: [&str; 2] = [".fuse_hidden", ".nfs"];
@@ -52,12 +54,6 @@ fn own() -> MutexGuard<'static, Vec<PathBuf>> {
     OWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-#[derive(Debug, Serialize, Deserialize)]
-struct Manifest {
-    purpose: String,
-    files: Vec<String>,
-}
-
 /// A folder of drivescope's own; removed when dropped.
 #[derive(Debug)]
 pub struct OwnFolder {
@@ -68,7 +64,7 @@ pub struct OwnFolder {
     dir: OwnedFd,
     /// Holds the lock until the files are gone; `None` when the folder is.
     manifest: Option<OwnedFd>,
-    files: Vec<String>,
+    holds: Manifest,
 }
 
 impl OwnFolder {
@@ -90,7 +86,7 @@ impl OwnFolder {
         let (dir, manifest) = made.map_err(fail)?;
         own().push(path.clone());
         let (parent, manifest) = (parent.to_path_buf(), Some(manifest));
-        let folder = Self { parent, parent_dir, path, dir, manifest, files: Vec::new() };
+        let folder = Self { parent, parent_dir, path, dir, manifest, holds: Manifest::empty() };
         folder.write_manifest()?;
         Ok(folder)
     }
@@ -105,7 +101,7 @@ impl OwnFolder {
     pub fn create_file(&mut self, name: &str, size: Bytes) -> Result<IoFile, DriveError> {
         assert!(is_plain_name(name), "own files have plain names: {name}");
         check_room(&self.parent, size)?;
-        self.files.push(name.to_string());
+        self.holds.files.push(name.to_string());
         self.write_manifest()?;
         let path = self.path.join(name);
         let fail = |errno| self.write_error(&path, errno);
@@ -142,7 +138,7 @@ impl OwnFolder {
             Ok(()) | Err(Errno::NOENT) => {}
             Err(errno) => return Err(DriveError::from_errno("remove", &path, errno)),
         }
-        self.files.retain(|file| file != name);
+        self.holds.files.retain(|file| file != name);
         self.write_manifest()
     }
 
@@ -164,7 +160,10 @@ impl OwnFolder {
     fn remove_now(&mut self) -> Result<(), DriveError> {
         let Some(manifest) = self.manifest.take() else { return Ok(()) };
         own().retain(|path| *path != self.path);
-        remove_listed(&self.path, self.dir.as_fd(), &self.files)?;
+        if self.holds.kept {
+            return remove_files(&self.path, self.dir.as_fd(), &self.holds.files);
+        }
+        remove_listed(&self.path, self.dir.as_fd(), &self.holds)?;
         drop(manifest);
         remove_emptied(&self.path, LEAVING_TIME_MAX)?;
         let Some(name) = self.path.file_name() else { return Ok(()) };
@@ -176,8 +175,7 @@ impl OwnFolder {
 
     fn write_manifest(&self) -> Result<(), DriveError> {
         let Some(file) = &self.manifest else { return Ok(()) };
-        let manifest = Manifest { purpose: PURPOSE.to_string(), files: self.files.clone() };
-        let text = serde_json::to_vec_pretty(&manifest).expect("a list of names is valid JSON");
+        let text = serde_json::to_vec_pretty(&self.holds).expect("a list of names is valid JSON");
         let fail = |errno| self.write_error(&self.path.join(MANIFEST), errno);
         // Overwrite, then cut: a kill in between leaves trailing bytes of the longer old text, which
         // `parse_manifest` ignores by reading one JSON value only.
@@ -209,66 +207,13 @@ pub fn remove_all_own() {
         let Ok(dir) = open_folder(&path) else { continue };
         let manifest = syscalls::open_file(dir.as_fd(), MANIFEST, OFlags::RDONLY);
         let Ok(manifest) = manifest else { continue };
-        if let Ok(files) = parse_manifest(manifest.as_fd()) {
+        if let Ok(holds) = parse_manifest(manifest.as_fd()).and_then(not_kept) {
             // There is nobody left to tell, and nothing to wait for: the owners' descriptors go with the
             // process, and what then remains is an empty folder, which [`clean`] knows.
-            let removed = remove_listed(&path, dir.as_fd(), &files);
+            let removed = remove_listed(&path, dir.as_fd(), &holds);
             let _ = removed.and_then(|()| remove_emptied(&path, Duration::ZERO));
         }
     }
-}
-
-/// What [`clean`] and [`look`] found.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct Cleaned {
-    /// Folders of dead runs, which [`clean`] has removed and [`look`] has not.
-    pub removed: Vec<PathBuf>,
-    /// Folders of runs that are still alive.
-    pub in_use: Vec<PathBuf>,
-    /// Folders that look like ours but could not be removed, with the reason.
-    pub kept: Vec<(PathBuf, String)>,
-}
-
-/// Removes what killed runs left in `parent`. Never touches a folder whose run is alive, that belongs
-/// to another user, or that has no manifest of ours.
-pub fn clean(parent: &Path) -> Result<Cleaned, DriveError> {
-    walk(parent, remove_if_dead)
-}
-
-/// What [`clean`] would do in `parent`; changes nothing.
-pub fn look(parent: &Path) -> Result<Cleaned, DriveError> {
-    walk(parent, is_dead)
-}
-
-/// Asks `is_done` about everything in `parent` that is named like a folder of ours.
-fn walk(
-    parent: &Path,
-    is_done: impl Fn(&Path) -> Result<bool, String>,
-) -> Result<Cleaned, DriveError> {
-    let mut cleaned = Cleaned::default();
-    let entries = std::fs::read_dir(parent).map_err(|e| DriveError::from_io("read", parent, e))?;
-    for entry in entries.flatten() {
-        let name = entry.file_name();
-        if !name.to_string_lossy().starts_with(PREFIX) {
-            continue;
-        }
-        let path = entry.path();
-        match is_done(&path) {
-            Ok(true) => cleaned.removed.push(path),
-            Ok(false) => cleaned.in_use.push(path),
-            Err(why) => cleaned.kept.push((path, why)),
-        }
-    }
-    Ok(cleaned)
-}
-
-/// Space that the files take which [`clean`] would remove from `parent`.
-fn leftover_bytes(parent: &Path) -> u64 {
-    let bytes_of = |folder: PathBuf| {
-        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-        entries.filter_map(|entry| Some(entry.metadata().ok()?.blocks() * 512)).sum::<u64>()
-    };
-    look(parent).map_or(0, |found| found.removed.into_iter().map(bytes_of).sum())
 }
 
 /// Makes the folder and its manifest, and locks that.
@@ -287,106 +232,6 @@ fn make_locked(path: &Path) -> Result<(OwnedFd, OwnedFd), Errno> {
         let _ = syscalls::remove_folder(path);
     }
     made
-}
-
-/// A folder that is ours by its owner and its manifest.
-enum LeftoverFolder {
-    Alive,
-    /// Killed between making the folder and its manifest.
-    Empty,
-    /// The lock on the manifest keeps others from cleaning it at the same time.
-    Dead {
-        dir: OwnedFd,
-        lock: OwnedFd,
-        files: Vec<String>,
-    },
-}
-
-fn examine(path: &Path) -> Result<LeftoverFolder, String> {
-    let say = |errno: Errno| errno.to_string();
-    let dir = open_folder(path).map_err(say)?;
-    let found = rustix::fs::fstat(&dir).map_err(say)?;
-    // It is made for its user alone: where others may enter, owners are not kept (FAT, NTFS).
-    let keeps_owners =
-        Mode::from_raw_mode(found.st_mode).intersection(Mode::RWXG | Mode::RWXO).is_empty();
-    if keeps_owners && found.st_uid != rustix::process::geteuid().as_raw() {
-        return Err(
-            "it belongs to another user, who (or root) can remove it with run --clean".to_string()
-        );
-    }
-    let manifest = match syscalls::open_file(dir.as_fd(), MANIFEST, OFlags::RDWR) {
-        Ok(manifest) => manifest,
-        Err(Errno::NOENT) => return Ok(LeftoverFolder::Empty),
-        Err(errno) => return Err(say(errno)),
-    };
-    if lock(manifest.as_fd()) == Err(Errno::WOULDBLOCK) {
-        return Ok(LeftoverFolder::Alive);
-    }
-    let files = parse_manifest(manifest.as_fd())?;
-    Ok(LeftoverFolder::Dead { dir, lock: manifest, files })
-}
-
-/// Removes the folder of a dead run; `Ok(false)` if the run is alive.
-fn remove_if_dead(path: &Path) -> Result<bool, String> {
-    match examine(path)? {
-        LeftoverFolder::Alive => return Ok(false),
-        LeftoverFolder::Empty => {
-            syscalls::remove_folder(path).map_err(|errno| errno.to_string())?
-        }
-        LeftoverFolder::Dead { dir, lock, files } => {
-            // All or nothing: without its manifest the folder would be nobody's.
-            refuse_foreign(path, &files)?;
-            empty_listed(dir.as_fd(), &files);
-            remove_listed(path, dir.as_fd(), &files).map_err(|error| error.to_string())?;
-            drop(lock);
-            remove_emptied(path, LEAVING_TIME_MAX).map_err(|error| error.to_string())?;
-        }
-    }
-    Ok(true)
-}
-
-/// Whether the folder is one of a dead run with nothing else in it; `Ok(false)` if the run is alive.
-fn is_dead(path: &Path) -> Result<bool, String> {
-    let files = match examine(path)? {
-        LeftoverFolder::Alive => return Ok(false),
-        LeftoverFolder::Empty => Vec::new(),
-        LeftoverFolder::Dead { files, .. } => files,
-    };
-    refuse_foreign(path, &files).map(|()| true)
-}
-
-/// Names what lies in the folder and is in no manifest.
-fn refuse_foreign(path: &Path, files: &[String]) -> Result<(), String> {
-    let is_ours = |name: &OsStr| name == MANIFEST || files.iter().any(|file| **file == *name);
-    let entries = std::fs::read_dir(path).map_err(|error| error.to_string())?;
-    match entries.flatten().map(|entry| entry.file_name()).find(|name| !is_ours(name)) {
-        None => Ok(()),
-        Some(name) => Err(format!(
-            "{} in it is not drivescope's; move it elsewhere and clean again, or remove the folder by hand",
-            name.to_string_lossy()
-        )),
-    }
-}
-
-fn parse_manifest(fd: BorrowedFd<'_>) -> Result<Vec<String>, String> {
-    let mut text = vec![0u8; MANIFEST_MAX_BYTES];
-    let len = rustix::io::pread(fd, &mut text, 0).map_err(|e| e.to_string())?;
-    if len == 0 {
-        return Ok(Vec::new()); // killed before the first line was written: no files yet
-    }
-    let mut values = serde_json::Deserializer::from_slice(&text[..len]).into_iter::<Manifest>();
-    match values.next() {
-        Some(Ok(manifest)) if manifest.files.iter().all(|name| is_plain_name(name)) => {
-            Ok(manifest.files)
-        }
-        _ => Err("its manifest is not drivescope's; remove it by hand if nothing in it is needed"
-            .to_string()),
-    }
-}
-
-/// A name that stays within the folder.
-fn is_plain_name(name: &str) -> bool {
-    !name.is_empty() && name != "." && name != ".." && !name.contains(['/', '\0'])
 }
 
 fn open_folder(path: &Path) -> Result<OwnedFd, Errno> {
@@ -425,10 +270,23 @@ fn empty_listed(dir: BorrowedFd<'_>, files: &[String]) {
     }
 }
 
-/// Deletes the named files and the manifest.
-fn remove_listed(path: &Path, dir: BorrowedFd<'_>, files: &[String]) -> Result<(), DriveError> {
+/// A manifest of what goes with its run. Errors: it is to stay.
+fn not_kept(holds: Manifest) -> Result<Manifest, String> {
+    if holds.kept { Err("kept for later".to_string()) } else { Ok(holds) }
+}
+
+/// Deletes the named files, the trees and the manifest.
+fn remove_listed(path: &Path, dir: BorrowedFd<'_>, holds: &Manifest) -> Result<(), DriveError> {
+    remove_files(path, dir, &holds.files)?;
+    for name in &holds.trees {
+        trees::remove(dir, name).map_err(|errno| cannot_clean(path, errno))?;
+    }
+    remove_files(path, dir, &[MANIFEST.to_string()])
+}
+
+fn remove_files(path: &Path, dir: BorrowedFd<'_>, files: &[String]) -> Result<(), DriveError> {
     let fail = |errno| cannot_clean(path, errno);
-    for name in files.iter().map(String::as_str).chain([MANIFEST]) {
+    for name in files {
         match rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW) {
             Err(Errno::NOENT) => continue,
             Err(errno) => return Err(fail(errno)),

@@ -2,8 +2,10 @@
 
 mod access;
 mod drive_below;
+mod file_positions;
 mod loop_device;
 
+pub use file_positions::FilePositions;
 pub use loop_device::SparseFile;
 
 use crate::error::DriveError;
@@ -150,6 +152,12 @@ impl Target {
     ) -> Option<Result<SimulatedDrive, DriveError>> {
         let (spec, _) = self.simulated.as_ref()?;
         Some(spec.build_with_file(size_bytes, now_ns).map_err(DriveError::from))
+    }
+
+    /// An empty file system on a fresh drive like the simulated one; see [`Target::simulated_file`].
+    pub fn simulated_files(&self, now_ns: u64) -> Option<Result<SimulatedDrive, DriveError>> {
+        let (spec, _) = self.simulated.as_ref()?;
+        Some(spec.build_with_files(now_ns).map_err(DriveError::from))
     }
 
     /// Where tests work that use only `len` bytes of it: behind what a simulated hard disk's `fill=` says is

@@ -166,6 +166,15 @@ pub struct RunArguments {
     /// Rounds per cell (default: the suite's, 6 in quick).
     #[arg(long, value_name = "N", value_parser = rounds, allow_hyphen_values = true)]
     pub rounds: Option<u32>,
+    /// copy: a directory of your own to copy; it is only read.
+    #[arg(long, value_name = "DIR")]
+    pub files: Option<PathBuf>,
+    /// copy: copy from a directory on another drive (it gets a folder for the test's files), or from sim:MODEL.
+    #[arg(long, value_name = "DIR", conflicts_with = "files")]
+    pub from: Option<PathBuf>,
+    /// fill-files: leave the files for a later read-files; run --clean removes them.
+    #[arg(long)]
+    pub keep: bool,
     /// Set any test option, as in a suite file: latency.time=2s.
     #[arg(long, value_name = "TEST.OPTION=VALUE")]
     pub set: Vec<String>,
@@ -181,7 +190,7 @@ pub struct RunArguments {
     /// Random seed: the same seed repeats the same requests.
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = seed)]
     pub seed: Option<u64>,
-    /// Resume the last interrupted fill or verify (full mode) of this device.
+    /// Resume the last interrupted fill or verify (full mode) of this device, or fill-files of this directory.
     #[arg(long, conflicts_with_all = ["seed", "clean"])]
     pub resume: bool,
     /// Remove what killed runs left in the targets (default: this directory) and exit; a dry run only lists it.

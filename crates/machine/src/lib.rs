@@ -14,6 +14,7 @@ pub mod block_device;
 pub mod counters;
 pub mod error;
 pub mod exports;
+pub mod extents;
 pub mod filesystem;
 pub mod graph;
 pub mod host;

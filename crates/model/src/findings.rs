@@ -261,7 +261,23 @@ findings! {
         rule "a rotating drive reports shingled zones; or sequential reads of transfer are at least 15 % slower in most rounds after the first, once an area has been written at random, while random reads are not (not on a copy-on-write file system)"
         cause "The tracks overlap, so the drive keeps random writes elsewhere and later rewrites whole bands. Long random writing, synced writes and rebuilding an array become very slow."
         remedy "Use it for large files that are written once: backups, media, archives. Do not mix it with other drives in an array."
-    TraceLate = "F047" "trace-late" Warning
+    CopiedByReference = "F047" "copied-by-reference" Invalid
+        rule "copies of `copy` share their extents with the originals (FIEMAP), or the device wrote less than 90 % of the copied bytes by the end of the final flush"
+        cause "The file system did not copy: it noted where the original lies (reflink, on btrfs and XFS), compressed, or found the same data."
+        remedy "Use --set copy.method=read-write on a file system without compression and deduplication."
+    FilesInMemory = "F048" "files-in-memory" Warning
+        rule "more than 2 % of the files of a cold phase were still in memory before it, by cachestat; or the kernel does not tell"
+        cause "Another program holds them (mapped files, an index service), or the kernel could not be asked: it tells owners and writers only."
+        remedy "Close programs that use these files; reboot before read-files with files kept by --keep."
+    SourceLimits = "F049" "source-limits" Note
+        rule "a copy from another drive ran at more than 85 % of the rate at which the source alone was read"
+        cause "The source sets the pace: the target may be faster."
+        remedy "Copy from a faster drive (--from), or from memory, to see what the target can take."
+    ScatteredFiles = "F050" "scattered-files" Note
+        rule "extents of a file of fill-files or read-files span more than 1 % of the drive"
+        cause "The file system filled gaps: towards the end of its space, a file is laid in pieces over much of the drive, and its rate is no longer that of one place."
+        remedy "Read the rate over the position (chart), where such files are marked, not over the order of the files."
+    TraceLate = "F051" "trace-late" Warning
         rule "a trace is replayed at its own times, and more than 1 % of its requests were sent over 10 ms late, or it ended over 1 % later than due"
         cause "The times of the recording were not kept: the drive had as many requests in flight as allowed, the machine was busy, or the trace could not be read fast enough; the evidence says which."
         remedy "Read the time of the trace as a lower bound of what the application would need; raise apps.depth, replay on an idle machine, or use timing dependent."

@@ -182,12 +182,20 @@ pub const QUANTITIES: &[Quantity] = &[
     less("pass_ms", "ms", "wall time of one phybs pass"),
     more("tps", "1/s", "requests per second of one phybs pass"),
     more("kib_s", "KiB/s", "rate of one phybs pass, which phybs calls kBps"),
-    less("time_s", "s", "time to write the whole target once, in order, including the final flush"),
+    less(
+        "time_s",
+        "s",
+        "time of all of it, including the final flush: of `fill` to write the whole target once, in order; of `copy` \
+         to make, copy, read or delete all files; of `fill-files` to write them",
+    ),
     less(
         "flush_s",
         "s",
         "the final flush, of what caches still held; included in the time and in the mean rate",
     ),
+    more("files_s", "1/s", "files per second, including the final flush"),
+    more("files", "1", "files made, copied or read"),
+    more("at_pct", "%", "where on the way from empty to full: percent of all bytes written, in the order of writing"),
     more("written_bytes", "bytes", "bytes written, lead-ins included"),
     more("knee_bytes", "bytes", "bytes written without a pause when the rate dropped for good"),
     less("fall_min_pct", "%", "smallest drop of the rate that would have counted as the end of a cache"),

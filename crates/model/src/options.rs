@@ -3,9 +3,12 @@
 
 mod align;
 mod apps;
+mod copy;
 mod fill;
+mod fill_files;
 mod latency;
 mod part;
+mod read_files;
 mod surface;
 mod tiny_writes;
 mod transfer;
@@ -13,9 +16,12 @@ mod verify;
 
 pub use align::{AlignMethod, AlignOptions};
 pub use apps::{AppsOptions, ReplayTiming, TraceFit};
+pub use copy::{CopyMethod, CopyOptions, CopySet};
 pub use fill::{FillMode, FillOptions};
+pub use fill_files::FillFilesOptions;
 pub use latency::{Arrivals, LatencyOptions, Rate};
 pub use part::{NamedStart, PartStart};
+pub use read_files::{FileOrder, ReadFilesOptions};
 pub use surface::{SurfaceOptions, SurfacePreset, SurfaceWrite};
 pub use tiny_writes::TinyWritesOptions;
 pub use transfer::{Preset, TransferOptions};
@@ -46,11 +52,17 @@ pub enum TestKind {
     Verify,
     /// Traces of applications, replayed.
     Apps,
+    /// Copies of large files and of many small ones.
+    Copy,
+    /// A file system that fills with files.
+    FillFiles,
+    /// Files of such a file system, read back.
+    ReadFiles,
 }
 
 impl TestKind {
     /// Every test, in the order in which suites run them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 11] = [
         Self::Transfer,
         Self::Latency,
         Self::Surface,
@@ -59,6 +71,9 @@ impl TestKind {
         Self::Fill,
         Self::Verify,
         Self::Apps,
+        Self::Copy,
+        Self::FillFiles,
+        Self::ReadFiles,
     ];
 
     /// The name on the command line and in metric keys.
@@ -72,6 +87,9 @@ impl TestKind {
             Self::Fill => "fill",
             Self::Verify => "verify",
             Self::Apps => "apps",
+            Self::Copy => "copy",
+            Self::FillFiles => "fill-files",
+            Self::ReadFiles => "read-files",
         }
     }
 }
@@ -126,6 +144,14 @@ pub struct Suite {
     pub verify: VerifyOptions,
     /// Options of `apps`.
     pub apps: AppsOptions,
+    /// Options of `copy`.
+    pub copy: CopyOptions,
+    /// Options of `fill-files`.
+    #[serde(rename = "fill-files")]
+    pub fill_files: FillFilesOptions,
+    /// Options of `read-files`.
+    #[serde(rename = "read-files")]
+    pub read_files: ReadFilesOptions,
 }
 
 impl Default for Suite {
@@ -151,6 +177,9 @@ impl Default for Suite {
             fill: FillOptions::default(),
             verify: VerifyOptions::default(),
             apps: AppsOptions::default(),
+            copy: CopyOptions::default(),
+            fill_files: FillFilesOptions::default(),
+            read_files: ReadFilesOptions::default(),
         }
     }
 }

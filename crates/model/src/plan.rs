@@ -51,6 +51,10 @@ pub struct Cost {
     pub computed_s: f64,
 }
 
+fn takes_none(bytes: &Bytes) -> bool {
+    bytes.0 == 0
+}
+
 fn is_nothing(seconds: &f64) -> bool {
     *seconds == 0.0
 }
@@ -93,6 +97,9 @@ pub struct PlannedTest {
     pub restores: Option<Restores>,
     /// What it was expected to cost; zero when skipped.
     pub cost: Cost,
+    /// Space that files of its own take at a time, besides the test file; those of `copy` and `fill-files`.
+    #[serde(default, skip_serializing_if = "takes_none")]
+    pub files_bytes: Bytes,
     /// Why the cost is an upper bound, if it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_most: Option<String>,
@@ -147,7 +154,7 @@ pub struct Plan {
     /// Where the program's own files were made; `…` stands for a process id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_folder: Option<String>,
-    /// Most space these files took; 0 if none were made.
+    /// Size of the test file, the most space that it took; 0 if none was made.
     pub own_bytes: Bytes,
 }
 
@@ -155,6 +162,12 @@ impl Plan {
     /// Sum over the tests that run.
     pub fn cost(&self) -> Cost {
         self.tests.iter().fold(Cost::default(), |sum, test| sum + test.cost)
+    }
+
+    /// Most space that files of its own take at a time.
+    pub fn space_bytes(&self) -> Bytes {
+        let most = self.active().map(|test| test.files_bytes.0).max();
+        Bytes(self.own_bytes.0.saturating_add(most.unwrap_or(0)))
     }
 
     /// Tests that will run.

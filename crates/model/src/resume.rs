@@ -1,4 +1,4 @@
-//! Where a test that writes a whole drive was stopped, so that `--resume` can continue it.
+//! Where a test that writes a whole drive or file system was stopped, so that `--resume` can continue it.
 
 use crate::options::{FillMode, Suite, TestKind, VerifyMode, VerifyPhase};
 use crate::units::Bytes;
@@ -16,14 +16,16 @@ pub enum ResumePhase {
     VerifyWrite,
     /// The read phase of a full `verify`.
     VerifyRead,
+    /// `fill-files`: what it wrote is still there.
+    FillFiles,
 }
 
-/// Where a full `fill` or `verify` was stopped.
+/// Where a full `fill` or `verify`, or `fill-files`, was stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ResumePoint {
     /// The plan's seed, which determines every stamp on the drive.
     pub seed: u64,
-    /// Where to continue, bytes from the start of the target.
+    /// Where to continue, bytes from the start of the target; of `fill-files` the bytes written.
     pub at_bytes: u64,
     /// Which part of the test was stopped.
     pub phase: ResumePhase,
@@ -38,6 +40,7 @@ impl ResumePoint {
         match self.phase {
             ResumePhase::Fill => TestKind::Fill,
             ResumePhase::VerifyWrite | ResumePhase::VerifyRead => TestKind::Verify,
+            ResumePhase::FillFiles => TestKind::FillFiles,
         }
     }
 
@@ -55,6 +58,8 @@ impl ResumePoint {
             ResumePhase::Fill => (suite.fill.mode, suite.fill.from) = (FillMode::Full, from),
             ResumePhase::VerifyWrite => suite.verify.phase = VerifyPhase::Write,
             ResumePhase::VerifyRead => suite.verify.phase = VerifyPhase::Read,
+            // The files themselves say where it continues.
+            ResumePhase::FillFiles => {}
         }
         if self.test() == TestKind::Verify {
             (suite.verify.mode, suite.verify.from) = (VerifyMode::Full, from);
@@ -65,7 +70,7 @@ impl ResumePoint {
     fn settings(&self) -> Vec<String> {
         let test = self.test().name();
         let phase = match self.phase {
-            ResumePhase::Fill => None,
+            ResumePhase::Fill | ResumePhase::FillFiles => None,
             ResumePhase::VerifyWrite => Some("write"),
             ResumePhase::VerifyRead => Some("read"),
         };
@@ -81,6 +86,7 @@ impl fmt::Display for ResumePoint {
         write!(f, "stopped at byte {} ({})", self.at_bytes, Bytes(self.at_bytes))?;
         match self.phase {
             ResumePhase::Fill => {}
+            ResumePhase::FillFiles => return write!(f, "; continue with --resume"),
             ResumePhase::VerifyWrite => write!(f, " of the write phase")?,
             ResumePhase::VerifyRead => write!(f, " of the read phase")?,
         }

@@ -300,7 +300,18 @@ fn planned(test: TestKind, seconds: f64, read_bytes: u64, written_bytes: u64) ->
     let writes = if written_bytes > 0 { WriteLevel::OwnFiles } else { WriteLevel::Read };
     let cost = Cost { seconds, read_bytes, written_bytes, computed_s: 0.0 };
     let (restores, at_most, round_requests, skip, omitted) = Default::default();
-    PlannedTest { test, writes, restores, cost, at_most, round_requests, skip, omitted }
+    let files_bytes = Bytes(0);
+    PlannedTest {
+        test,
+        writes,
+        restores,
+        cost,
+        files_bytes,
+        at_most,
+        round_requests,
+        skip,
+        omitted,
+    }
 }
 
 pub fn plan() -> Plan {

@@ -3,9 +3,13 @@
 
 mod align;
 mod apps;
+mod copy;
+mod file_rates;
 mod fill;
+mod fill_files;
 mod latency;
 mod rates;
+mod read_files;
 mod surface;
 mod tiny_writes;
 mod transfer;
@@ -69,7 +73,7 @@ impl WorkloadReport {
 }
 
 /// Every workload, in the order in which their evidence counts.
-const WORKLOADS: [&WorkloadReport; 8] = [
+const WORKLOADS: [&WorkloadReport; 11] = [
     &transfer::REPORT,
     &latency::REPORT,
     &surface::REPORT,
@@ -78,6 +82,9 @@ const WORKLOADS: [&WorkloadReport; 8] = [
     &fill::REPORT,
     &verify::REPORT,
     &apps::REPORT,
+    &copy::REPORT,
+    &fill_files::REPORT,
+    &read_files::REPORT,
 ];
 
 /// The workload of a test.

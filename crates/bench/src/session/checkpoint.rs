@@ -45,11 +45,11 @@ impl Session<'_> {
     ///
     /// To be called now and then from the thread that waits for a phase, so that the loop that measures
     /// knows nothing of it. `record` is made only when it is needed; it must have a resume point.
-    /// Only of block devices: simulated drives are gone with the program.
+    /// Not of simulated drives: they are gone with the program.
     pub fn checkpoint(&self, record: impl FnOnce() -> TestRecord) {
         let Some(save) = &self.checkpoints.save else { return };
         let now = self.now_ns();
-        if self.target.info().kind != TargetKind::Block || !self.checkpoints.is_due(now) {
+        if self.target.info().kind == TargetKind::Simulated || !self.checkpoints.is_due(now) {
             return;
         }
         let record = record();

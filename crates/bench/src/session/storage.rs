@@ -24,9 +24,18 @@ pub(crate) struct Storage {
     pub(crate) folder: Option<OwnFolder>,
     /// The simulated drive in use, whose clock is the session's: the target, or a file on one like it.
     pub(crate) simulated: Option<Arc<SimulatedDrive>>,
+    /// Files that fill-files left on a simulated drive for read-files.
+    pub(crate) simulated_files: Option<FilledDrive>,
     /// Number of the last writing phase.
     pub(crate) pass: u64,
     pub(super) recheck: ClaimRecheck,
+}
+
+/// A simulated drive with files on it.
+pub(crate) struct FilledDrive {
+    pub(crate) drive: Arc<SimulatedDrive>,
+    /// First address and bytes of each, in the order of writing.
+    pub(crate) files: Vec<(u64, u64)>,
 }
 
 impl Storage {
@@ -38,6 +47,7 @@ impl Storage {
             device: None,
             folder: None,
             simulated,
+            simulated_files: None,
             pass: 0,
             recheck: ClaimRecheck::default(),
         }

@@ -141,6 +141,7 @@ fn the_command_line_wins() {
         time: Some(Secs(0.5)),
         rounds: Some(7),
         settings: vec!["transfer.ramp=2s".into(), "latency.rates=[100, { percent = 25 }]".into()],
+        ..Overrides::default()
     };
     let suite = adapt(find("quick", None).unwrap(), &overrides).unwrap();
     assert_eq!(suite.tests, [TestKind::Transfer]);

@@ -21,6 +21,7 @@ fn planned_on(zoned: Option<Zoned>, suite: &Suite) -> PlannedTest {
         typical: ExpectedSpeed::typical(Some(&drive)),
         fastest: None,
         span_bytes: info.size_bytes,
+        room_bytes: 0,
         allowed: WriteLevel::Destroy,
         drive: Some(&drive),
         zoned,

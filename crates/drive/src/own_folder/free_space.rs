@@ -1,6 +1,6 @@
 //! The space that own files may take: all but a floor, which stays free.
 
-use super::leftover_bytes;
+use super::leftovers::leftover_bytes;
 use crate::error::DriveError;
 use drivescope_model::units::Bytes;
 use std::path::Path;

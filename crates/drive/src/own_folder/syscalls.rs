@@ -3,7 +3,7 @@
 use rustix::fd::{BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, FallocateFlags, Mode, OFlags};
 use rustix::io::Errno;
-use std::ffi::OsStr;
+use std::ffi::{CStr, OsStr};
 use std::path::Path;
 
 #[expect(clippy::disallowed_methods, reason = "a new folder, for its user alone")]
@@ -66,4 +66,45 @@ pub(super) fn remove_folder(path: &Path) -> Result<(), Errno> {
 )]
 pub(super) fn remove_folder_in(parent: BorrowedFd<'_>, name: &OsStr) -> Result<(), Errno> {
     rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR)
+}
+
+#[expect(clippy::disallowed_methods, reason = "a new folder in a tree of the run's own folder")]
+pub(super) fn make_folder_in(parent: BorrowedFd<'_>, name: &CStr) -> Result<(), Errno> {
+    rustix::fs::mkdirat(parent, name, Mode::RWXU)
+}
+
+#[expect(clippy::disallowed_methods, reason = "a new file in a tree of the run's own folder")]
+pub(super) fn create_file_in(parent: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    rustix::fs::openat(parent, name, flags, Mode::RUSR | Mode::WUSR)
+}
+
+#[expect(clippy::disallowed_methods, reason = "it opens for reading only")]
+pub(super) fn open_in(
+    parent: BorrowedFd<'_>,
+    name: &CStr,
+    flags: OFlags,
+) -> Result<OwnedFd, Errno> {
+    // A pipe that was put in a file's place must not be waited for.
+    let flags = flags | OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    rustix::fs::openat(parent, name, flags, Mode::empty())
+}
+
+#[expect(clippy::disallowed_methods, reason = "an entry of a tree of the run's own folder")]
+pub(super) fn remove_in(parent: BorrowedFd<'_>, name: &CStr, flags: AtFlags) -> Result<(), Errno> {
+    rustix::fs::unlinkat(parent, name, flags)
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "into a file that was just made in the run's own folder"
+)]
+pub(super) fn copy_range(
+    from: BorrowedFd<'_>,
+    into: BorrowedFd<'_>,
+    at: u64,
+    len: usize,
+) -> Result<usize, Errno> {
+    let (mut read_at, mut write_at) = (at, at);
+    rustix::fs::copy_file_range(from, Some(&mut read_at), into, Some(&mut write_at), len)
 }

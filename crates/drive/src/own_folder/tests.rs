@@ -1,5 +1,6 @@
 //! The folder of a run: made, removed, and cleaned when a run was killed.
 
+use super::leftovers::leftover_bytes;
 use super::*;
 
 fn scratch() -> tempfile::TempDir {

@@ -6,6 +6,7 @@
 mod counted;
 pub mod faults;
 pub mod file;
+pub mod file_host;
 mod hosts;
 pub mod model_file;
 mod page_cache;
@@ -22,6 +23,7 @@ use drivescope_sim::device::{
 };
 use drivescope_sim::fake_capacity::{DriveContents, FakeCapacity};
 use drivescope_sim::sequential_pass;
+use file_host::FileHost;
 use rustix::io::Errno;
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
@@ -66,6 +68,11 @@ trait Served: SimDevice + Send {
 
     /// Share (0–1) of the whole that is in the page cache; `None` without one.
     fn resident_share(&self) -> Option<f64> {
+        None
+    }
+
+    /// The files on it, if it has a file system with many.
+    fn files(&mut self) -> Option<&mut dyn FileHost> {
         None
     }
 }

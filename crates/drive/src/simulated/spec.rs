@@ -199,6 +199,15 @@ impl Spec {
             .map_err(|problem| SpecError::Wrong(problem.to_string()))
     }
 
+    /// A fresh drive of this kind with an empty file system, below a host's page cache; its time begins at `now_ns`.
+    /// On a hard disk the share `fill=` was taken before.
+    pub fn build_with_files(&self, now_ns: u64) -> Result<SimulatedDrive, SpecError> {
+        let drive = self.build_drive(&Start { fill: 0.0, ..self.start })?;
+        let taken = if self.model.kind == MediumKind::Hdd { self.start.fill } else { 0.0 };
+        SimulatedDrive::with_files(drive, &self.host, taken, now_ns)
+            .map_err(|problem| SpecError::Wrong(problem.to_string()))
+    }
+
     pub(super) fn build_drive(&self, start: &Start) -> Result<AnyDrive, SpecError> {
         let built = self.model.build(start);
         Ok(Box::new(built.map_err(|why| SpecError::Wrong(why.join("; ")))?))

@@ -22,6 +22,9 @@ pub fn run(arguments: RunArguments, signals: &RunSignals) -> Result<Code, Failur
         size: arguments.size,
         time: arguments.time,
         rounds: arguments.rounds,
+        files: targets::source(arguments.files.as_deref())?,
+        from: targets::source(arguments.from.as_deref())?,
+        keep: arguments.keep,
         settings: arguments.set.clone(),
     };
     let suite = suites::find(&arguments.suite, suites::user_folder().as_deref())?;
@@ -44,7 +47,7 @@ pub fn run_suite(
     }
     let new_seed = clock::now_ns();
     // First: what they take is room for the test file.
-    targets.iter().for_each(|target| leftovers::clean_target(target, outcome.dry_run));
+    targets.iter().for_each(|target| leftovers::clean_target(target, resume, outcome.dry_run));
     let mut runs = Vec::new();
     for target in targets {
         let engine = targets::engine_for(&target, engine.map(Engine::from), outcome.quiet)?;

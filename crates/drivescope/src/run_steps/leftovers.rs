@@ -44,15 +44,15 @@ pub fn clean(paths: &[PathBuf], only_look: bool) -> Result<Code, Failure> {
     Ok(code)
 }
 
-/// Removes what killed runs left in a directory target; a dry run says that it would. What cannot go is said, and
-/// no hindrance.
-pub fn clean_target(target: &Target, dry_run: bool) {
+/// Removes what killed runs left in a directory target, but for files that were kept, or that this run resumes; a dry
+/// run says that it would. What cannot go is said, and no hindrance.
+pub fn clean_target(target: &Target, resumes: bool, dry_run: bool) {
     if target.info().kind != TargetKind::Directory {
         return;
     }
     let (found, removed, left) = match dry_run {
-        true => (own_folder::look(target.path()), "would remove", "would leave"),
-        false => (own_folder::clean(target.path()), "removed", "left"),
+        true => (own_folder::look_for(target.path(), resumes), "would remove", "would leave"),
+        false => (own_folder::clean_for(target.path(), resumes), "removed", "left"),
     };
     let Ok(found) = found else { return };
     for folder in found.removed {

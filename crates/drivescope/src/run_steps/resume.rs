@@ -1,5 +1,5 @@
 //! The step between plan and claim: what earlier runs did to a device, as the store knows it, changes the plan.
-//! `run --resume` continues the last interrupted full `fill` or `verify`, and a `verify` that only reads takes the
+//! `run --resume` continues the last interrupted full `fill` or `verify`, or `fill-files` of a directory, and a `verify` that only reads takes the
 //! seed of the last one that wrote.
 
 use super::PlannedRun;
@@ -21,7 +21,7 @@ use drivescope_model::units::Bytes;
 use drivescope_store::{Filter, Store, StoreLocation};
 
 /// Tests that can go on.
-const TESTS: [TestKind; 2] = [TestKind::Fill, TestKind::Verify];
+const TESTS: [TestKind; 3] = [TestKind::Fill, TestKind::Verify, TestKind::FillFiles];
 /// So many of the newest runs are looked through.
 const RUNS_MAX: u32 = 200;
 
@@ -74,8 +74,14 @@ fn find(
     target: &Target,
     suite: &Suite,
 ) -> Result<Option<Unfinished>, Failure> {
-    let wanted: Vec<TestKind> = TESTS.into_iter().filter(|t| suite.tests.contains(t)).collect();
-    if target.info().kind != TargetKind::Block || wanted.is_empty() {
+    let kind = target.info().kind;
+    let goes_on = |test: &TestKind| match test {
+        TestKind::FillFiles => kind == TargetKind::Directory,
+        _ => kind == TargetKind::Block,
+    };
+    let wanted: Vec<TestKind> =
+        TESTS.into_iter().filter(|t| suite.tests.contains(t) && goes_on(t)).collect();
+    if wanted.is_empty() {
         return Ok(None);
     }
     let counts = |run: &Run, result: &TestResult| {
@@ -216,6 +222,8 @@ impl Unfinished {
     fn note_possible(&self, target: &Target, suite: &Suite) {
         let begins_anew = match self.point.test() {
             TestKind::Fill => suite.fill.mode == FillMode::Full && suite.fill.from.0 == 0,
+            // What was not kept is gone by now.
+            TestKind::FillFiles => false,
             _ => suite.verify.mode == VerifyMode::Full && suite.verify.from.0 == 0,
         };
         if begins_anew {
@@ -237,8 +245,8 @@ fn bytes_of(span: Bytes, target: &Target) -> u64 {
 fn nothing(target: &Target) -> Failure {
     let path = &target.info().path;
     Failure::usage(format!(
-        "nothing to resume on {path}: the store has no interrupted full fill or verify of it that is among \
-         these tests and was not overwritten since; omit --resume"
+        "nothing to resume on {path}: the store has no interrupted fill-files, or full fill or verify, of it that is \
+         among these tests and was not overwritten since; omit --resume"
     ))
 }
 

@@ -8,6 +8,7 @@ use drivescope_bench::engine;
 use drivescope_drive::Target;
 use drivescope_drive::gate;
 use drivescope_drive::journal::{self, JournalError};
+use drivescope_drive::simulated::spec::PREFIX;
 use drivescope_machine::Roots;
 use drivescope_machine::graph::BlockGraph;
 use drivescope_model::plan::Engine;
@@ -130,4 +131,27 @@ fn choose_engine(asked: Option<Engine>, quiet: bool) -> Result<Engine, Failure> 
         output::remark(&format!("{reason}; using threads"));
     }
     Ok(probe.engine)
+}
+
+/// A directory to copy from, made absolute; a simulated drive stays as it is.
+///
+/// Errors: there is none, or its name cannot stand in a document.
+pub fn source(path: Option<&Path>) -> Result<Option<String>, Failure> {
+    let Some(path) = path else { return Ok(None) };
+    if path.to_str().is_some_and(|text| text.starts_with(PREFIX)) {
+        return Ok(path.to_str().map(str::to_string));
+    }
+    let shown = path.display();
+    let real = std::fs::canonicalize(path).map_err(|error| {
+        Failure::usage(format!("cannot copy from {shown}: {error}; name a directory"))
+    })?;
+    if !real.is_dir() {
+        return Err(Failure::usage(format!("cannot copy from {shown}: it is no directory")));
+    }
+    match real.to_str() {
+        Some(text) => Ok(Some(text.to_string())),
+        None => Err(Failure::usage(format!(
+            "cannot copy from {shown}: its name is not UTF-8; use a link to it"
+        ))),
+    }
 }

@@ -183,10 +183,11 @@ fn places(plan: &Plan, target: &TargetInfo, style: Style) -> String {
 /// The space that files of its own take.
 fn space(plan: &Plan, target: &TargetInfo) -> String {
     match target.file_system.as_ref().filter(|fs| fs.copies_on_write()) {
-        None => format!("at most {} at a time", plan.own_bytes),
+        None => format!("at most {} at a time", plan.space_bytes()),
         Some(fs) => format!(
             "at most {} at a time (up to twice that while overwriting: {} copies on write)",
-            plan.own_bytes, fs.kind
+            plan.space_bytes(),
+            fs.kind
         ),
     }
 }

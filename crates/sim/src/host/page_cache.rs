@@ -173,6 +173,20 @@ impl<D: SimDevice> PageCache<D> {
         &self.inner
     }
 
+    /// The same, to change what is there.
+    pub fn inner_mut(&mut self) -> &mut D {
+        &mut self.inner
+    }
+
+    /// Share (0 to 1) of the pages of a range that are cached and loaded.
+    #[must_use]
+    pub fn cached_share(&self, offset: u64, len: u64) -> f64 {
+        let pages = offset / PAGE_BYTES..(offset + len).div_ceil(PAGE_BYTES);
+        let all = (pages.end - pages.start).max(1) as f64;
+        let is_loaded = |number: &u64| self.pages.find(*number).is_some_and(|page| page.loaded);
+        pages.filter(is_loaded).count() as f64 / all
+    }
+
     /// Pages held, and of these dirty or being written.
     #[must_use]
     pub fn pages_held(&self) -> (u64, u64) {
@@ -195,8 +209,8 @@ impl<D: SimDevice> PageCache<D> {
         }
     }
 
-    /// Drops the pages that lie wholly in a trimmed range whatever they hold.
-    fn discard(&mut self, offset: u64, len: u64) {
+    /// Drops the pages that lie wholly in a range whatever they hold: one that is trimmed, or a file that is removed.
+    pub fn discard(&mut self, offset: u64, len: u64) {
         let end = offset.saturating_add(len) / PAGE_BYTES;
         let first = offset.div_ceil(PAGE_BYTES);
         if first < end {

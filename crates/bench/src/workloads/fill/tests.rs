@@ -391,6 +391,7 @@ fn requests_that_direct_io_does_not_move_are_refused_with_some_that_it_does() {
         typical: crate::expected_speed::ExpectedSpeed::typical(target.drive()),
         fastest: None,
         span_bytes: info.size_bytes,
+        room_bytes: 0,
         allowed: WriteLevel::Destroy,
         drive: target.drive(),
         zoned: None,

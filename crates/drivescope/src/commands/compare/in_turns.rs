@@ -123,6 +123,7 @@ fn sides(paths: &[String], options: &InTurnsArguments) -> Result<[Side; 2], Fail
             time: options.time,
             rounds: Some(1),
             settings: settings_left,
+            ..Overrides::default()
         };
         let suite = suites::find(&options.suite, suites::user_folder().as_deref())?;
         let suite = suites::adapt(suite, &overrides)?;

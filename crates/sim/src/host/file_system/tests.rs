@@ -3,6 +3,7 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::*;
+use crate::device::{Nanos, RequestKind, SimOutcome, SimRequest};
 use crate::host::{HostParams, PageCache};
 use crate::link::{LinkLayer, LinkParams};
 use crate::testing::{TestDrive, request, run_all};
@@ -41,7 +42,7 @@ fn ops(drive: &TestDrive) -> Vec<RequestKind> {
 fn data_go_around_metadata_and_journal() {
     let mut system = system(1 << 40, 500 * GIB, 8 * GIB);
     (0..512).fold(0, |now, n| write(&mut system, now, n * 16 * MIB, 16 * MIB));
-    let (journal, blocks) = system.journal();
+    let (journal, blocks) = system.map().journal();
     let journal = journal * BLOCK_BYTES..(journal + blocks) * BLOCK_BYTES;
     let writes = system.inner().requests(RequestKind::Write);
     assert_eq!(writes.iter().map(|&(_, len)| len).sum::<u64>(), 8 * GIB);
@@ -75,7 +76,7 @@ fn a_commit_writes_data_then_journal_then_flush_then_commit() {
     let log = &system.inner().log;
     let (write_op, flush_op) = (RequestKind::Write, RequestKind::Flush);
     assert_eq!(ops(system.inner()), [write_op, write_op, flush_op, write_op, flush_op]);
-    let journal = system.journal().0 * BLOCK_BYTES;
+    let journal = system.map().journal().0 * BLOCK_BYTES;
     // its own block, inode, bitmap, descriptor; then the commit block
     assert_eq!((log[1].1.offset, log[1].1.len), (journal, 4 * BLOCK_BYTES));
     assert_eq!((log[3].1.offset, log[3].1.len), (journal + log[1].1.len, BLOCK_BYTES));
@@ -89,7 +90,7 @@ fn a_commit_writes_data_then_journal_then_flush_then_commit() {
 #[test]
 fn the_journal_is_a_ring() {
     let mut system = system(512 * MIB, 0, 100 * MIB);
-    let (start, len) = system.journal();
+    let (start, len) = system.map().journal();
     assert_eq!(len, 2048);
     let mut now = 0;
     for n in 0..800 {
@@ -125,7 +126,7 @@ fn flushes_that_wait_for_a_commit_share_the_next_one() {
 fn a_journal_that_cannot_be_written_fails_the_flush() {
     for (fails, outcome) in [(false, SimOutcome::Done), (true, SimOutcome::MediaError)] {
         let mut system = system(64 * GIB, 0, GIB);
-        let journal = system.journal().0 * BLOCK_BYTES;
+        let journal = system.map().journal().0 * BLOCK_BYTES;
         system.inner.fails = fails.then_some((journal, SimOutcome::MediaError));
         let now = write(&mut system, 0, 0, BLOCK_BYTES);
         assert_eq!(ask(&mut system, now, request(2, RequestKind::Flush, 0, 0)).1, outcome);
@@ -236,7 +237,7 @@ proptest! {
         let read: std::collections::BTreeSet<u64> = log
             .flat_map(|(_, r)| r.offset / BLOCK_BYTES..(r.offset + r.len) / BLOCK_BYTES)
             .collect();
-        let first = file.layout.file_at(0).0 / BLOCK_BYTES;
+        let first = file.map().layout.file_at(0).0 / BLOCK_BYTES;
         let expected: std::collections::BTreeSet<u64> =
             blocks.iter().map(|block| first + block).collect();
         prop_assert_eq!(read, expected);

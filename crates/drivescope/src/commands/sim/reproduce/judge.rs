@@ -8,7 +8,7 @@ use drivescope_model::reproduction::CellResult;
 /// How many bytes, seconds or per second one of such a unit is.
 pub(super) fn scale(unit: &str) -> Result<f64, String> {
     Ok(match unit {
-        "x" | "s" | "1/s" | "B" | "bytes" | "B/s" | "1/min" => 1.0,
+        "x" | "s" | "1/s" | "B" | "bytes" | "B/s" | "1/min" | "%" | "% full" => 1.0,
         "us" => 1e-6,
         "ms" => 1e-3,
         "min" => 60.0,

@@ -87,6 +87,9 @@ fn results(arguments: &RunArguments, target: &Target) -> Result<Vec<TestResult>,
         size: arguments.size,
         time: arguments.time,
         rounds: arguments.rounds,
+        files: None,
+        from: arguments.from.as_ref().map(|from| from.display().to_string()),
+        keep: arguments.keep,
         settings: arguments.set.clone(),
     };
     let suite = suites::find(&arguments.suite, None);

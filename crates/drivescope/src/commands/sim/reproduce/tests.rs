@@ -148,8 +148,18 @@ fn a_run_that_cannot_be_done_says_why() {
 /// breaks a cell must change this list.
 const FAILING: &[&str] = &[
     "s0-hgst-pcm8-score-vs",
+    "s0-xg6-cpl-d2d-vs",
+    "s0-xg6-cpl-d2d-cap",
+    "s0-ssds-cpl-ondisk-vs-min",
+    "s0-xg6-cps-d2d-vs",
+    "s0-ssds-cps-d2d-vs-min",
+    "s0-ssds-cps-d2d-vs-max",
+    "s0-ssds-cps-ondisk-vs-min",
+    "s0-ssds-cps-ondisk-vs-max",
     "s2-usb16-gd-256m-back-read",
     "s2-usb16-gd-diff-read",
+    "s2-usb16-rf-warm",
+    "s2-usb16-ff-knee",
     "s3-mp510-cdm-seq-read",
     "s3-mp510-cdm-seq-write",
     "s3-870evo-cdm-latency",

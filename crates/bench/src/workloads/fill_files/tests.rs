@@ -1,0 +1,114 @@
+use super::*;
+use crate::testing::{points, run_behind, run_on, run_target, suite_of, value};
+use drivescope_drive::OwnFolder;
+use drivescope_drive::own_folder::clean;
+use drivescope_model::document::{TestResult, TestStatus};
+use drivescope_model::findings::FindingId;
+use drivescope_model::options::FillFilesOptions;
+use std::path::Path;
+
+fn suite(size: Bytes, files: u32) -> Suite {
+    let mut suite = suite_of(TestKind::FillFiles);
+    suite.fill_files = FillFilesOptions { size, files, ..FillFilesOptions::default() };
+    suite
+}
+
+fn scratch() -> tempfile::TempDir {
+    tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap()
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+/// Seed 002: the rate falls with the position, and recovers where the file system fills gaps at the outer edge.
+#[test]
+fn a_simulated_disk_declines_and_recovers_where_gaps_at_its_start_are_filled() {
+    let disk = run_on("sim:wd40efrx", suite(Bytes(8_000_000_000), 0), 1, false);
+    assert_eq!(disk.status, TestStatus::Done, "{:?}", disk.reason);
+    let figure = |key: &str| {
+        value(&disk, &format!("fill-files.{key}")).unwrap_or_else(|| panic!("no {key}"))
+    };
+    assert!((165.0..185.0).contains(&figure("write.start_mb_s")), "{}", figure("write.start_mb_s"));
+    assert!(figure("write.min_mb_s") < 0.6 * figure("write.start_mb_s"));
+    let (decline, recovery) = (figure("write_decline.at_pct"), figure("write_recovery.at_pct"));
+    assert!((10.0..50.0).contains(&decline) && recovery > 95.0, "{decline} and {recovery} %");
+    assert!(figure("write_recovery.mb_s") > 0.85 * figure("write.start_mb_s"));
+    let places = points(&disk, "fill-files.write.position_bytes");
+    let last = places.last().unwrap().1;
+    assert!(last < places[places.len() / 2].1, "the last file lies far outside: {last}");
+    assert!(disk.findings.iter().any(|finding| finding.id == FindingId::ScatteredFiles));
+}
+
+#[test]
+fn a_directory_gets_so_many_files_and_is_empty_again() {
+    let dir = scratch();
+    let result = run_on(text(dir.path()), suite(Bytes::mib(8), 5), 1, false);
+    assert_eq!(result.status, TestStatus::Done, "{:?}", result.reason);
+    assert_eq!(points(&result, "fill-files.write.mb_s").len(), 5);
+    assert_eq!(value(&result, "fill-files.write.written_bytes"), Some(5.0 * 8_388_608.0));
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn kept_files_are_read_by_a_later_run_and_removed_when_asked() {
+    let dir = scratch();
+    let mut keeping = suite(Bytes::mib(8), 4);
+    keeping.fill_files.keep = true;
+    run_on(text(dir.path()), keeping, 1, false);
+    let read = run_on(text(dir.path()), suite_of(TestKind::ReadFiles), 1, false);
+    assert_eq!(read.status, TestStatus::Done, "{:?}", read.reason);
+    assert_eq!(points(&read, "read-files.read.mb_s").len(), 4);
+    assert_eq!(clean(dir.path()).unwrap().removed.len(), 1);
+    let read = run_on(text(dir.path()), suite_of(TestKind::ReadFiles), 1, false);
+    assert_eq!(read.status, TestStatus::Skipped);
+    assert!(read.reason.unwrap().contains("--keep"));
+}
+
+/// A killed fill: three files, of which the last checkpoint knew two, and a piece of a fourth.
+#[test]
+fn a_killed_fill_goes_on_behind_the_files_that_are_known() {
+    let dir = scratch();
+    let size = Bytes::mib(8);
+    let mut first = suite(size, 2);
+    first.fill_files.keep = true;
+    let earlier = run_on(text(dir.path()), first, 1, false);
+    let mut folder = OwnFolder::adopt(dir.path(), "files").unwrap().unwrap();
+    let tree = folder.open_tree("files").unwrap();
+    for name in [c"f000002", c"f000003"] {
+        tree.create_file(name).unwrap().write_at(&[1; 5000], 0).unwrap();
+    }
+    folder.keep_trees().unwrap();
+    drop(folder);
+    let point = ResumePoint {
+        seed: 1,
+        at_bytes: 2 * size.0,
+        phase: ResumePhase::FillFiles,
+        intact_before: false,
+    };
+    let earlier = TestResult { resume: Some(point), status: TestStatus::Interrupted, ..earlier };
+    let target = run_target(text(dir.path()));
+    let result = run_behind(Some(earlier.clone()), &target, suite(size, 5), 1, false);
+    assert_eq!(result.status, TestStatus::Done, "{:?}", result.reason);
+    let (before, after) =
+        (points(&earlier, "fill-files.write.mb_s"), points(&result, "fill-files.write.mb_s"));
+    assert_eq!(after.len(), 5);
+    let is_same = |(a, b): (&(f64, f64), &(f64, f64))| a.0 == b.0 && (a.1 / b.1 - 1.0).abs() < 1e-6;
+    assert!(before.iter().zip(&after).all(is_same), "what was known is kept: {before:?} {after:?}");
+}
+
+#[test]
+fn files_that_do_not_fit_are_refused_before_anything_is_written() {
+    let dir = scratch();
+    let target = run_target(text(dir.path()));
+    let planned = crate::planner::draft(
+        suite(Bytes(1 << 50), 0),
+        1,
+        drivescope_model::plan::Engine::Threads,
+        &target,
+        false,
+        drivescope_model::plan::WriteLevel::Read,
+    );
+    let reason = planned.unwrap().tests.remove(0).skip.unwrap();
+    assert!(reason.contains("not one file"), "{reason}");
+}

@@ -1,0 +1,61 @@
+//! The list of what a run's own folder holds, written before anything of it is made.
+
+use rustix::fd::BorrowedFd;
+use serde::{Deserialize, Serialize};
+
+/// Name of the manifest within the folder.
+pub(super) const MANIFEST: &str = "manifest.json";
+/// Says what the folder is, in the manifest.
+const PURPOSE: &str = "test files of drivescope; safe to remove when no drivescope is running";
+/// Longest manifest that is read: a name per file and tree, and no run makes many.
+const MANIFEST_MAX_BYTES: usize = 64 << 10;
+
+/// What the folder holds.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct Manifest {
+    purpose: String,
+    /// Files in the folder.
+    pub files: Vec<String>,
+    /// Folders in it, each with everything in them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub trees: Vec<String>,
+    /// Trees are to stay when the run ends: only `run --clean` removes them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub kept: bool,
+}
+
+impl Manifest {
+    /// Nothing yet.
+    pub fn empty() -> Self {
+        Self { purpose: PURPOSE.to_string(), ..Self::default() }
+    }
+
+    /// Whether a name in the folder is one of ours.
+    pub fn names(&self, name: &std::ffi::OsStr) -> bool {
+        name == MANIFEST || self.files.iter().chain(&self.trees).any(|own| **own == *name)
+    }
+}
+
+/// Reads a manifest. Errors: it is none of ours; in words.
+pub(super) fn parse_manifest(fd: BorrowedFd<'_>) -> Result<Manifest, String> {
+    let mut text = vec![0u8; MANIFEST_MAX_BYTES];
+    let len = rustix::io::pread(fd, &mut text, 0).map_err(|e| e.to_string())?;
+    if len == 0 {
+        return Ok(Manifest::empty()); // killed before the first line was written: no files yet
+    }
+    let mut values = serde_json::Deserializer::from_slice(&text[..len]).into_iter::<Manifest>();
+    match values.next() {
+        Some(Ok(manifest))
+            if manifest.files.iter().chain(&manifest.trees).all(|name| is_plain_name(name)) =>
+        {
+            Ok(manifest)
+        }
+        _ => Err("its manifest is not drivescope's; remove it by hand if nothing in it is needed"
+            .to_string()),
+    }
+}
+
+/// A name that stays within the folder.
+pub(super) fn is_plain_name(name: &str) -> bool {
+    !name.is_empty() && name != "." && name != ".." && !name.contains(['/', '\0'])
+}

@@ -1,0 +1,269 @@
+//! Files that are read: one's own, or those that a user names. Nothing here can write.
+//!
+//! A walk goes through directories only: never through a link, nor into another file system, nor into a run's own
+//! folder. What it leaves out, it counts.
+
+use super::PREFIX;
+use super::directory_names::DirectoryNames;
+use super::syscalls;
+use super::trees::as_path;
+use crate::error::DriveError;
+use drivescope_machine::roots::open_to_read;
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{FileType, OFlags, Stat};
+use rustix::io::Errno;
+use std::ffi::CStr;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+/// Directories within directories that are followed; a descriptor is held for each.
+pub const DEPTH_MAX: usize = 200;
+
+/// A directory whose files are read.
+#[derive(Debug)]
+pub struct SourceTree {
+    dir: OwnedFd,
+    path: PathBuf,
+}
+
+/// What a walk left out, and why.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Symbolic links, which are not followed.
+    pub links: u64,
+    /// Sockets, pipes and devices.
+    pub special: u64,
+    /// Gone between being listed and being opened.
+    pub vanished: u64,
+    /// May not be read.
+    pub denied: u64,
+    /// Directories of other file systems, folders of other runs, and those that lie too deep.
+    pub elsewhere: u64,
+}
+
+impl LeftOut {
+    /// In words; `None` if nothing was left out.
+    pub fn described(&self) -> Option<String> {
+        let parts = [
+            (self.links, "symbolic links"),
+            (self.special, "sockets, pipes or devices"),
+            (self.vanished, "vanished meanwhile"),
+            (self.denied, "may not be read"),
+            (self.elsewhere, "directories of other file systems, of runs, or too deep"),
+        ];
+        let named = parts.iter().filter(|(count, _)| *count > 0);
+        let named: Vec<String> = named.map(|(count, what)| format!("{count} {what}")).collect();
+        (!named.is_empty()).then(|| format!("left out: {}", named.join(", ")))
+    }
+}
+
+/// Who is shown what a walk comes by.
+pub trait TreeVisitor {
+    /// A directory is entered.
+    fn enter(&mut self, _name: &CStr) -> Result<(), DriveError> {
+        Ok(())
+    }
+
+    /// It is left.
+    fn leave(&mut self) {}
+
+    /// A regular file, open for reading. Whether the walk goes on.
+    fn file(&mut self, file: &SourceFile<'_>) -> Result<bool, DriveError>;
+}
+
+/// A file that a walk comes by.
+#[derive(Debug)]
+pub struct SourceFile<'a> {
+    /// Its name in its directory.
+    pub name: &'a CStr,
+    fd: OwnedFd,
+    stat: Stat,
+    folder: &'a Path,
+}
+
+impl SourceFile<'_> {
+    /// Its size when it was opened. What it grows by afterwards is not looked at.
+    pub fn size_bytes(&self) -> u64 {
+        self.stat.st_size.max(0) as u64
+    }
+
+    /// Its path, for errors.
+    pub fn path(&self) -> PathBuf {
+        self.folder.join(as_path(self.name))
+    }
+
+    /// Stretches of it that hold data: all of it, but for holes.
+    pub fn data(&self) -> Vec<Range<u64>> {
+        let size = self.size_bytes();
+        if self.stat.st_blocks.max(0) as u64 * 512 >= size {
+            return std::iter::once(0..size).filter(|range| range.end > 0).collect();
+        }
+        stretches(self.fd.as_fd(), size)
+    }
+
+    /// Drops its clean pages from memory.
+    pub fn evict(&self) -> Result<(), Errno> {
+        crate::page_cache::evict(self.fd.as_fd())
+    }
+
+    /// Share of it that is in memory, where the kernel tells.
+    pub fn resident_share(&self) -> Option<f64> {
+        crate::page_cache::resident_share(self.fd.as_fd(), self.size_bytes())
+    }
+
+    /// Reads some bytes, fewer at the end of the file.
+    pub fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<usize, DriveError> {
+        loop {
+            match rustix::io::pread(&self.fd, &mut *buffer, offset) {
+                Err(Errno::INTR) => {}
+                other => {
+                    return other
+                        .map_err(|errno| DriveError::from_errno("read", &self.path(), errno));
+                }
+            }
+        }
+    }
+}
+
+impl AsFd for SourceFile<'_> {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+fn stretches(file: BorrowedFd<'_>, size: u64) -> Vec<Range<u64>> {
+    use rustix::fs::{SeekFrom, seek};
+    let (mut at, mut found) = (0, Vec::new());
+    while at < size {
+        let data = match seek(file, SeekFrom::Data(at)) {
+            Ok(data) => data,
+            Err(Errno::NXIO) => return found,
+            // The file system does not tell: all of it is read.
+            Err(_) => return vec![0..size],
+        };
+        let hole = seek(file, SeekFrom::Hole(data)).unwrap_or(size).min(size);
+        if hole <= data {
+            break;
+        }
+        found.push(data..hole);
+        at = hole;
+    }
+    found
+}
+
+impl SourceTree {
+    /// Opens a directory for reading.
+    ///
+    /// Errors: there is none, or it may not be read.
+    pub fn open(path: &Path) -> Result<Self, DriveError> {
+        let dir = open_to_read(path, OFlags::DIRECTORY);
+        let dir = dir.map_err(|errno| match errno {
+            Errno::NOTDIR => {
+                DriveError::WrongKind { path: path.to_path_buf(), what: "file, not a directory" }
+            }
+            _ => DriveError::from_errno("read", path, errno),
+        })?;
+        Ok(Self { dir, path: path.to_path_buf() })
+    }
+
+    /// The number of its file system's device.
+    pub fn device(&self) -> Option<u64> {
+        rustix::fs::fstat(&self.dir).ok().map(|stat| stat.st_dev)
+    }
+
+    /// Shows everything in it to the visitor; what was left out.
+    pub fn walk(&self, visitor: &mut dyn TreeVisitor) -> Result<LeftOut, DriveError> {
+        let fail = |errno| DriveError::from_errno("read", &self.path, errno);
+        let device = rustix::fs::fstat(&self.dir).map_err(fail)?.st_dev;
+        let mut walk =
+            TreeWalk { visitor, left_out: LeftOut::default(), device, path: self.path.clone() };
+        walk.folder(self.dir.as_fd(), 0)?;
+        Ok(walk.left_out)
+    }
+}
+
+struct TreeWalk<'v> {
+    visitor: &'v mut dyn TreeVisitor,
+    left_out: LeftOut,
+    device: u64,
+    path: PathBuf,
+}
+
+impl TreeWalk<'_> {
+    /// Whether the walk goes on.
+    fn folder(&mut self, dir: BorrowedFd<'_>, depth: usize) -> Result<bool, DriveError> {
+        let listing = match DirectoryNames::read(dir) {
+            Ok(listing) => listing,
+            Err(errno) => return self.missed(errno).map(|()| true),
+        };
+        for (name, kind) in listing.iter() {
+            let goes_on = match kind {
+                FileType::RegularFile => self.file(dir, name)?,
+                FileType::Directory => self.subfolder(dir, name, depth)?,
+                FileType::Symlink => {
+                    self.left_out.links += 1;
+                    true
+                }
+                _ => {
+                    self.left_out.special += 1;
+                    true
+                }
+            };
+            if !goes_on {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn file(&mut self, dir: BorrowedFd<'_>, name: &CStr) -> Result<bool, DriveError> {
+        let opened = syscalls::open_in(dir, name, OFlags::empty())
+            .and_then(|fd| rustix::fs::fstat(&fd).map(|stat| (fd, stat)));
+        let (fd, stat) = match opened {
+            Ok(opened) => opened,
+            Err(errno) => return self.missed(errno).map(|()| true),
+        };
+        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+            self.left_out.special += 1;
+            return Ok(true);
+        }
+        self.visitor.file(&SourceFile { name, fd, stat, folder: &self.path })
+    }
+
+    fn subfolder(
+        &mut self,
+        dir: BorrowedFd<'_>,
+        name: &CStr,
+        depth: usize,
+    ) -> Result<bool, DriveError> {
+        let opened = syscalls::open_in(dir, name, OFlags::DIRECTORY)
+            .and_then(|fd| rustix::fs::fstat(&fd).map(|stat| (fd, stat)));
+        let (folder, stat) = match opened {
+            Ok(opened) => opened,
+            Err(errno) => return self.missed(errno).map(|()| true),
+        };
+        let is_of_a_run = name.to_bytes().starts_with(PREFIX.as_bytes());
+        if stat.st_dev != self.device || is_of_a_run || depth >= DEPTH_MAX {
+            self.left_out.elsewhere += 1;
+            return Ok(true);
+        }
+        self.visitor.enter(name)?;
+        self.path.push(as_path(name));
+        let goes_on = self.folder(folder.as_fd(), depth + 1);
+        self.path.pop();
+        self.visitor.leave();
+        goes_on
+    }
+
+    /// An entry that could not be opened.
+    fn missed(&mut self, errno: Errno) -> Result<(), DriveError> {
+        match errno {
+            Errno::NOENT | Errno::NOTDIR | Errno::STALE => self.left_out.vanished += 1,
+            Errno::ACCESS | Errno::PERM => self.left_out.denied += 1,
+            // A link or a socket stands where a file was.
+            Errno::LOOP | Errno::NXIO => self.left_out.special += 1,
+            errno => return Err(DriveError::from_errno("read", &self.path, errno)),
+        }
+        Ok(())
+    }
+}

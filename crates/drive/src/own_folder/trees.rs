@@ -1,0 +1,263 @@
+//! Folders full of files within a run's own folder: made, filled and removed here, and nowhere else.
+//!
+//! The manifest names a tree before it is made. Everything in it is ours: its removal descends, but through
+//! directories only, never through a link, and never into another file system.
+
+use super::directory_names::DirectoryNames;
+use super::manifest::is_plain_name;
+use super::source_tree::{DEPTH_MAX, SourceTree};
+use super::{OwnFolder, leftovers, syscalls};
+use crate::error::DriveError;
+use drivescope_model::units::Bytes;
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{AtFlags, FileType, OFlags};
+use rustix::io::Errno;
+use std::ffi::{CStr, CString};
+use std::path::{Path, PathBuf};
+
+impl OwnFolder {
+    /// Makes an empty tree.
+    pub fn create_tree(&mut self, name: &str) -> Result<TreeFolder, DriveError> {
+        assert!(is_plain_name(name), "own trees have plain names: {name}");
+        self.holds.trees.push(name.to_string());
+        self.write_manifest()?;
+        let path = self.path.join(name);
+        let made = syscalls::make_folder_in(self.dir.as_fd(), &c_name(name));
+        made.map_err(|errno| self.write_error(&path, errno))?;
+        self.open_tree(name)
+    }
+
+    /// A tree that was made before.
+    pub fn open_tree(&self, name: &str) -> Result<TreeFolder, DriveError> {
+        let path = self.path.join(name);
+        let dir = open_folder_in(self.dir.as_fd(), &c_name(name));
+        let dir = dir.map_err(|errno| self.write_error(&path, errno))?;
+        Ok(TreeFolder { dir, path, parent: self.parent.clone() })
+    }
+
+    /// Whether there is such a tree.
+    pub fn has_tree(&self, name: &str) -> bool {
+        self.holds.trees.iter().any(|tree| tree == name)
+    }
+
+    /// Removes a tree with all that is in it. That it was never made is no error.
+    pub fn remove_tree(&mut self, name: &str) -> Result<(), DriveError> {
+        let path = self.path.join(name);
+        remove(self.dir.as_fd(), name)
+            .map_err(|errno| DriveError::from_errno("remove", &path, errno))?;
+        self.holds.trees.retain(|tree| tree != name);
+        self.write_manifest()
+    }
+
+    /// From now on the trees stay when the run ends, for a later one; `run --clean` removes them.
+    pub fn keep_trees(&mut self) -> Result<(), DriveError> {
+        self.holds.kept = true;
+        self.write_manifest()
+    }
+
+    /// Whether the target is the root of a mount and holds nothing but folders of ours and what mkfs put there.
+    pub fn is_alone(&self) -> bool {
+        let device = |path: &Path| rustix::fs::stat(path).ok().map(|stat| stat.st_dev);
+        let is_mount = device(&self.parent) != device(&self.parent.join(".."));
+        let Ok(entries) = std::fs::read_dir(&self.parent) else { return false };
+        let is_ours = |entry: std::fs::DirEntry| {
+            let name = entry.file_name();
+            name == "lost+found" || name.to_string_lossy().starts_with(super::PREFIX)
+        };
+        is_mount && entries.flatten().all(is_ours)
+    }
+
+    /// The folder that an earlier run left in `parent` with a tree of this name, taken over; `None` if there is none.
+    /// Whether it goes or stays at the end is as it was.
+    pub fn adopt(parent: &Path, tree: &str) -> Result<Option<Self>, DriveError> {
+        let fail = |errno| DriveError::from_errno("write in", parent, errno);
+        let flags = OFlags::PATH | OFlags::DIRECTORY;
+        let parent_dir = drivescope_machine::roots::open_to_read(parent, flags).map_err(fail)?;
+        let found = leftovers::find_tree(parent, tree);
+        Ok(found.map(|(path, dir, lock, holds)| {
+            super::own().push(path.clone());
+            Self {
+                parent: parent.to_path_buf(),
+                parent_dir,
+                path,
+                dir,
+                manifest: Some(lock),
+                holds,
+            }
+        }))
+    }
+}
+
+/// A directory in a tree of a run's own folder.
+#[derive(Debug)]
+pub struct TreeFolder {
+    dir: OwnedFd,
+    path: PathBuf,
+    /// The target, whose free space has a floor.
+    parent: PathBuf,
+}
+
+impl TreeFolder {
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Makes a directory in it.
+    pub fn create_folder(&self, name: &CStr) -> Result<Self, DriveError> {
+        let path = self.path.join(as_path(name));
+        let made = syscalls::make_folder_in(self.dir.as_fd(), name)
+            .and_then(|()| open_folder_in(self.dir.as_fd(), name));
+        let dir = made.map_err(|errno| self.write_error(&path, errno))?;
+        Ok(Self { dir, path, parent: self.parent.clone() })
+    }
+
+    /// Makes an empty file in it.
+    pub fn create_file(&self, name: &CStr) -> Result<TreeFile, DriveError> {
+        let path = || self.path.join(as_path(name));
+        let fd = syscalls::create_file_in(self.dir.as_fd(), name);
+        let fd = fd.map_err(|errno| self.write_error(&path(), errno))?;
+        Ok(TreeFile { fd, parent: self.parent.clone() })
+    }
+
+    /// Removes a file of it. That there is none is no error.
+    pub fn remove_file(&self, name: &CStr) -> Result<(), DriveError> {
+        match syscalls::remove_in(self.dir.as_fd(), name, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(errno) => {
+                Err(DriveError::from_errno("remove", &self.path.join(as_path(name)), errno))
+            }
+        }
+    }
+
+    /// The same directory, to be read.
+    pub fn to_read(&self) -> Result<SourceTree, DriveError> {
+        SourceTree::open(&self.path)
+    }
+
+    /// Opens a file of it for reading through the page cache; `None` if there is none.
+    pub fn open_file(&self, name: &CStr) -> Result<Option<OwnedFd>, DriveError> {
+        match syscalls::open_in(self.dir.as_fd(), name, OFlags::empty()) {
+            Ok(file) => Ok(Some(file)),
+            Err(Errno::NOENT) => Ok(None),
+            Err(errno) => {
+                Err(DriveError::from_errno("read", &self.path.join(as_path(name)), errno))
+            }
+        }
+    }
+
+    /// Names of its files.
+    pub fn file_names(&self) -> Result<Vec<CString>, DriveError> {
+        let fail = |errno| DriveError::from_errno("read", &self.path, errno);
+        let listing = DirectoryNames::read(self.dir.as_fd()).map_err(fail)?;
+        let files = listing.iter().filter(|(_, kind)| *kind == FileType::RegularFile);
+        Ok(files.map(|(name, _)| name.to_owned()).collect())
+    }
+
+    pub(super) fn check_room(&self, wanted: u64) -> Result<(), DriveError> {
+        super::check_room(&self.parent, Bytes(wanted))
+    }
+
+    pub(super) fn write_error(&self, path: &Path, errno: Errno) -> DriveError {
+        write_error(&self.parent, path, errno)
+    }
+}
+
+/// A new file in a tree.
+#[derive(Debug)]
+pub struct TreeFile {
+    pub(super) fd: OwnedFd,
+    parent: PathBuf,
+}
+
+impl TreeFile {
+    /// Writes all of `bytes` at this offset, through the page cache.
+    pub fn write_at(&self, bytes: &[u8], offset: u64) -> Result<(), DriveError> {
+        let mut done = 0;
+        while done < bytes.len() {
+            match rustix::io::pwrite(&self.fd, &bytes[done..], offset + done as u64) {
+                Ok(0) => return Err(super::no_room(&self.parent, None)),
+                Ok(count) => done += count,
+                Err(Errno::INTR) => {}
+                Err(errno) => return Err(write_error(&self.parent, &self.parent, errno)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether `wanted` more bytes leave the floor of free space.
+    pub fn check_room(&self, wanted: u64) -> Result<(), DriveError> {
+        super::check_room(&self.parent, Bytes(wanted))
+    }
+
+    /// Waits until its data are on the drive (`fdatasync`).
+    pub fn sync(&self) -> Result<(), DriveError> {
+        rustix::fs::fdatasync(&self.fd)
+            .map_err(|errno| DriveError::from_errno("flush", &self.parent, errno))
+    }
+}
+
+impl AsFd for TreeFile {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+fn write_error(parent: &Path, path: &Path, errno: Errno) -> DriveError {
+    match errno {
+        Errno::NOSPC => super::no_room(parent, None),
+        Errno::NOENT => DriveError::FolderGone { path: path.to_path_buf() },
+        _ => DriveError::from_errno("write to", path, errno),
+    }
+}
+
+/// Removes a tree, if it is there.
+pub(super) fn remove(dir: BorrowedFd<'_>, name: &str) -> Result<(), Errno> {
+    let name = c_name(name);
+    let tree = match open_folder_in(dir, &name) {
+        Err(Errno::NOENT) => return Ok(()),
+        other => other?,
+    };
+    let device = rustix::fs::fstat(&tree)?.st_dev;
+    if rustix::fs::fstat(dir)?.st_dev != device {
+        return Err(Errno::XDEV);
+    }
+    remove_contents(tree.as_fd(), device, 0)?;
+    syscalls::remove_in(dir, &name, AtFlags::REMOVEDIR)
+}
+
+fn remove_contents(dir: BorrowedFd<'_>, device: u64, depth: usize) -> Result<(), Errno> {
+    // What is copied here is no deeper; a descriptor is held for each level.
+    if depth > DEPTH_MAX + 1 {
+        return Err(Errno::LOOP);
+    }
+    for (name, kind) in DirectoryNames::read(dir)?.iter() {
+        if kind != FileType::Directory {
+            syscalls::remove_in(dir, name, AtFlags::empty())?;
+            continue;
+        }
+        let folder = open_folder_in(dir, name)?;
+        if rustix::fs::fstat(&folder)?.st_dev != device {
+            return Err(Errno::XDEV);
+        }
+        remove_contents(folder.as_fd(), device, depth + 1)?;
+        syscalls::remove_in(dir, name, AtFlags::REMOVEDIR)?;
+    }
+    Ok(())
+}
+
+fn open_folder_in(dir: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno> {
+    syscalls::open_in(dir, name, OFlags::DIRECTORY)
+}
+
+fn c_name(name: &str) -> CString {
+    CString::new(name).expect("plain names have no NUL")
+}
+
+pub(super) fn as_path(name: &CStr) -> &Path {
+    use std::os::unix::ffi::OsStrExt;
+    Path::new(std::ffi::OsStr::from_bytes(name.to_bytes()))
+}
+
+#[cfg(test)]
+mod tests;

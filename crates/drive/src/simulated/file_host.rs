@@ -1,0 +1,250 @@
+//! Many files on a simulated drive: what a program sees that makes, copies, reads and removes files through a host's
+//! page cache and file system.
+
+use super::counted::Counted;
+use super::{AnyDrive, Served, SimOp, SimulatedDrive, State};
+use drivescope_machine::counters::DeviceCounters;
+use drivescope_model::target::IoMode;
+use drivescope_sim::ParamProblem;
+use drivescope_sim::device::{Nanos, RequestKind, SimDevice, SimRequest};
+use drivescope_sim::host::{FileTable, HostParams, ManyFileSystem, PageCache};
+use drivescope_sim::sequential_pass;
+use rustix::io::Errno;
+
+/// Requests in which a long file passes by without the page cache: those of write-back (`max_sectors_kb`), of which
+/// the drive always has some, and those of read-ahead, of which the next is under way while one is used.
+const WRITE_DEPTH: u32 = 8;
+const READ_DEPTH: u32 = 2;
+
+/// What holds files.
+pub(super) trait FileHost {
+    /// Which there are, and where.
+    fn table(&mut self) -> &mut FileTable;
+
+    /// Drops what memory has of a range, whatever that is.
+    fn forget(&mut self, offset: u64, len: u64);
+
+    /// Share of a range that is in memory.
+    fn cached_share(&self, offset: u64, len: u64) -> f64;
+
+    /// Reads or writes stretches of the drive one after the other; when the last one ends.
+    fn stream(&mut self, now: Nanos, op: RequestKind, pieces: &[(u64, u64)]) -> Nanos;
+}
+
+/// A page cache over a file system, and what of the host's settings streams follow.
+struct ManyFiles {
+    cache: PageCache<ManyFileSystem<Counted>>,
+    read_bytes: u64,
+    write_bytes: u64,
+}
+
+impl FileHost for ManyFiles {
+    fn table(&mut self) -> &mut FileTable {
+        self.cache.inner_mut().map_mut()
+    }
+
+    fn forget(&mut self, offset: u64, len: u64) {
+        self.cache.discard(offset, len);
+    }
+
+    fn cached_share(&self, offset: u64, len: u64) -> f64 {
+        self.cache.cached_share(offset, len)
+    }
+
+    fn stream(&mut self, now: Nanos, op: RequestKind, pieces: &[(u64, u64)]) -> Nanos {
+        let (chunk, depth) = match op {
+            RequestKind::Read => (self.read_bytes, READ_DEPTH),
+            _ => (self.write_bytes, WRITE_DEPTH),
+        };
+        let drive = self.cache.inner_mut().inner_mut();
+        pieces
+            .iter()
+            .fold(now, |now, &(at, len)| sequential_pass(drive, now, (op, at, len), chunk, depth))
+    }
+}
+
+impl SimDevice for ManyFiles {
+    fn capacity_bytes(&self) -> u64 {
+        self.cache.capacity_bytes()
+    }
+    fn sector_bytes(&self) -> u32 {
+        self.cache.sector_bytes()
+    }
+    fn submit(&mut self, now: Nanos, request: SimRequest) {
+        self.cache.submit(now, request);
+    }
+    fn next_completion(&mut self) -> Option<Nanos> {
+        self.cache.next_completion()
+    }
+    fn advance(&mut self, to: Nanos, done: &mut Vec<drivescope_sim::device::SimCompletion>) {
+        self.cache.advance(to, done);
+    }
+}
+
+impl Served for ManyFiles {
+    fn evict(&mut self) {
+        self.cache.evict(0, self.cache.capacity_bytes());
+    }
+
+    fn counters(&self) -> Option<DeviceCounters> {
+        Some(self.cache.inner().inner().counters())
+    }
+
+    fn files(&mut self) -> Option<&mut dyn FileHost> {
+        Some(self)
+    }
+}
+
+/// The file system has no room left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the simulated file system is full; use smaller or fewer files, or a larger model")]
+pub struct FileSystemFull;
+
+/// Why a drive has files that were asked for.
+const HAS_FILES: &str = "made with a file system";
+
+impl SimulatedDrive {
+    /// An empty file system on a `drive`, of which the share `taken` (0 to 1) is in use; its time begins at `now`.
+    ///
+    /// Errors: a parameter of the host that cannot be.
+    pub(super) fn with_files(
+        drive: AnyDrive,
+        host: &HostParams,
+        taken: f64,
+        now: Nanos,
+    ) -> Result<Self, ParamProblem> {
+        let taken_bytes = (drive.capacity_bytes() as f64 * taken) as u64;
+        let system = ManyFileSystem::empty(Counted::new(drive), taken_bytes);
+        let served = ManyFiles {
+            cache: PageCache::new(host, system)?,
+            read_bytes: host.read_ahead_kib.max(4) << 10,
+            write_bytes: host.request_max_kib << 10,
+        };
+        Ok(Self::serving(Box::new(served), now))
+    }
+
+    fn with_table<R>(&self, ask: impl FnOnce(&mut FileTable) -> R) -> R {
+        ask(self.lock().device.files().expect(HAS_FILES).table())
+    }
+
+    /// Bytes that files can still take.
+    pub fn free_bytes(&self) -> u64 {
+        self.with_table(|table| table.free_bytes())
+    }
+
+    /// Makes a directory in another one (0 is the root); its number.
+    pub fn create_folder(&self, parent: usize) -> Result<usize, FileSystemFull> {
+        self.with_table(|table| table.create_folder(parent)).map_err(|_| FileSystemFull)
+    }
+
+    /// Makes a file of this size; its first address, where it is written and read.
+    pub fn create_file(&self, folder: usize, size_bytes: u64) -> Result<u64, FileSystemFull> {
+        self.with_table(|table| table.create_file(folder, size_bytes)).map_err(|_| FileSystemFull)
+    }
+
+    /// Removes a file, and what memory has of it.
+    pub fn remove_file(&self, address: u64) {
+        let mut state = self.lock();
+        let files = state.device.files().expect(HAS_FILES);
+        let size = files.table().size_of(address).next_multiple_of(4096);
+        files.forget(address, size);
+        files.table().remove_file(address);
+    }
+
+    /// Where a file lies on the drive: first byte and length, in its order.
+    pub fn file_extents(&self, address: u64) -> Vec<(u64, u64)> {
+        self.with_table(|table| table.extents(address).to_vec())
+    }
+
+    /// Share of a file that is in memory.
+    pub fn file_cached_share(&self, address: u64, size_bytes: u64) -> f64 {
+        self.lock().device.files().expect(HAS_FILES).cached_share(address, size_bytes)
+    }
+
+    /// One call of a program: it waits for the answer. Returns how long that took, or a negative errno.
+    pub fn call(&self, op: SimOp, offset: u64, len: u32) -> Result<Nanos, i32> {
+        self.begin(1);
+        let (before, mut answers) = (self.now(), Vec::new());
+        self.submit(IoMode::Buffered, op, offset, len, 0);
+        let now = self.wait_until(Nanos::MAX, &mut answers);
+        self.end();
+        match answers.first() {
+            Some(&(_, result)) if result >= 0 => Ok(now - before),
+            Some(&(_, errno)) => Err(errno),
+            None => Err(-Errno::IO.raw_os_error()),
+        }
+    }
+
+    /// Writes (or reads) a whole file past the page cache, in the requests that write-back (or read-ahead) sends, and
+    /// after a write commits it; how long that took. Pages would only be moved through memory meanwhile: of a file
+    /// that is larger than what may be dirty, the drive sets the pace.
+    pub fn stream_file(&self, op: SimOp, address: u64) -> Result<Nanos, i32> {
+        let before = self.now();
+        {
+            let mut state = self.lock();
+            let now = state.now;
+            let files = state.device.files().expect(HAS_FILES);
+            let pieces = files.table().extents(address).to_vec();
+            let kind = if op == SimOp::Read { RequestKind::Read } else { RequestKind::Write };
+            let end = files.stream(now, kind, &pieces);
+            if op != SimOp::Read {
+                files.table().note_written(address);
+            }
+            State::advance(&mut state, end, &mut Vec::new());
+        }
+        if op != SimOp::Read {
+            self.call(SimOp::Sync, 0, 0)?;
+        }
+        Ok(self.now() - before)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulated::spec::Spec;
+
+    const MIB: u64 = 1 << 20;
+
+    #[test]
+    fn files_are_cold_after_an_eviction_and_lie_behind_what_is_taken() {
+        let spec = Spec::parse("sim:wd40efrx?fill=0.5").unwrap();
+        let drive = spec.build_with_files(1_000).unwrap();
+        let folder = drive.create_folder(0).unwrap();
+        let file = drive.create_file(folder, 8 * MIB).unwrap();
+        assert!(drive.file_extents(file)[0].0 >= drive.free_bytes() * 9 / 10, "half is taken");
+        let write = drive.call(SimOp::Write, file, 8 << 20).unwrap();
+        let sync = drive.call(SimOp::Sync, 0, 0).unwrap();
+        assert!(sync > 5 * write, "{write} and {sync} ns");
+        assert!((drive.file_cached_share(file, 8 * MIB) - 1.0).abs() < 1e-9);
+        let warm = drive.call(SimOp::Read, file, 8 << 20).unwrap();
+        drive.evict();
+        assert!(drive.file_cached_share(file, 8 * MIB) < 1e-9);
+        let cold = drive.call(SimOp::Read, file, 8 << 20).unwrap();
+        assert!(cold > 5 * warm, "{cold} and {warm} ns");
+        let free = drive.free_bytes();
+        drive.remove_file(file);
+        assert_eq!(drive.free_bytes(), free + 8 * MIB);
+    }
+
+    #[test]
+    fn a_stream_takes_as_long_as_the_page_cache_does() {
+        const SIZE: u64 = 4 << 30;
+        let of = |streamed: bool| {
+            let drive = Spec::parse("sim:wd40efrx").unwrap().build_with_files(0).unwrap();
+            let file = drive.create_file(0, SIZE).unwrap();
+            let begin = drive.now();
+            if streamed {
+                drive.stream_file(SimOp::Write, file).unwrap();
+            } else {
+                for at in (0..SIZE).step_by(16 << 20) {
+                    drive.call(SimOp::Write, file + at, 16 << 20).unwrap();
+                }
+                drive.call(SimOp::Sync, 0, 0).unwrap();
+            }
+            drive.now() - begin
+        };
+        let ratio = of(true) as f64 / of(false) as f64;
+        assert!((0.93..1.07).contains(&ratio), "{ratio}");
+    }
+}

@@ -1,0 +1,148 @@
+//! What `fill-files` and `read-files` have in common: rates of files by the order of writing, and by where they lie.
+
+use super::rates::rate_table;
+use crate::chart::axis::PlotAxis;
+use crate::chart::plot::{Beside, Course, Ink, Layer, Plot, Point, YAxis};
+use crate::chart::{Chart, highest, points_of, unit_of};
+use crate::terminal::{
+    Paragraph, Role, Style, block_chart, chart_columns, sections, shorten, value,
+};
+use drivescope_model::number::{one_decimal, rounded, whole};
+use drivescope_model::{Bytes, Secs, TestResult};
+
+const FILES: Ink = Ink::Series(0);
+const SCATTERED: Ink = Ink::Series(1);
+/// A file that spans more than this share of where files lie has no one place.
+const SPAN_MAX: f64 = 0.01;
+
+/// Table and drawing of the files of a cell.
+pub(super) fn table(result: &TestResult, cell: &str, head: &str, style: Style) -> String {
+    let points = points_of(result, &key(result, cell, "mb_s"));
+    let rates: Vec<f64> = points.iter().map(|(_, rate)| *rate).collect();
+    if rates.is_empty() {
+        return String::new();
+    }
+    let end = Bytes(points.last().map_or(0.0, |(x, _)| *x) as u64).to_string();
+    let columns = chart_columns(style);
+    let drawing = block_chart(&rates, ["0 B", &shorten(&end, columns)], style);
+    sections([rate_table(result, &[(cell, head)], style), drawing + &remarks(result, cell, style)])
+}
+
+fn key(result: &TestResult, cell: &str, quantity: &str) -> String {
+    format!("{}.{cell}.{quantity}", result.test)
+}
+
+fn remarks(result: &TestResult, cell: &str, style: Style) -> String {
+    let mut paragraph = Paragraph::new().lead(Role::Dim, "  ");
+    if let (Some(files), Some(seconds)) =
+        (value(result, cell, "files"), value(result, cell, "time_s"))
+    {
+        paragraph = paragraph
+            .item(Role::Plain, &format!("{} files in {}", whole(files as u64), Secs(seconds)));
+    }
+    if let Some(percent) = value(result, &format!("{cell}_decline"), "at_pct") {
+        paragraph = paragraph
+            .item(Role::Dim, &format!("a tenth slower from {} % full on", one_decimal(percent)));
+    }
+    let recovery = format!("{cell}_recovery");
+    if let (Some(percent), Some(rate)) =
+        (value(result, &recovery, "at_pct"), value(result, &recovery, "mb_s"))
+    {
+        let text = format!("from {} % full on {} MB/s again", one_decimal(percent), rounded(rate));
+        paragraph = paragraph.item(Role::Plain, &text);
+    }
+    paragraph.lines(2, style)
+}
+
+/// The rate over the fill level, and over the position on the drive.
+pub(super) fn charts(
+    result: &TestResult,
+    cell: &str,
+    names: [&'static str; 2],
+    verb: &str,
+) -> Vec<Chart> {
+    over_level(result, cell, names[0], verb)
+        .into_iter()
+        .chain(over_position(result, cell, names[1], verb))
+        .collect()
+}
+
+fn over_level(result: &TestResult, cell: &str, name: &'static str, verb: &str) -> Option<Chart> {
+    let points = points_of(result, &key(result, cell, "mb_s"));
+    let (first, last) = (points.first()?.1, points.last()?.1);
+    let end = points.last()?.0;
+    let (unit, bytes) = unit_of(end);
+    let scaled: Vec<Point> = points.iter().map(|(x, y)| (x / bytes, *y)).collect();
+    if scaled.len() < 2 {
+        return None;
+    }
+    let (from, to) = (scaled[0], scaled[scaled.len() - 1]);
+    let x = PlotAxis::until(&format!("bytes written before the file, {unit}"), end / bytes);
+    let line = Layer::Line {
+        points: scaled,
+        ink: FILES,
+        course: Course::Straight,
+        is_fine: false,
+        axis: YAxis::Left,
+    };
+    let plot = Plot::new(x, PlotAxis::from_zero("MB/s", highest(&points)))
+        .with(line)
+        .with_text(from, format!("{} MB/s at first", rounded(first)), FILES, Beside::AboveRight)
+        .with_text(to, format!("{} at the end", rounded(last)), FILES, Beside::AboveLeft);
+    Some(Chart {
+        name,
+        title: format!("Files {verb}, by the order of writing"),
+        caption: format!("Rate of each of {} files.", points.len()),
+        description: format!(
+            "From {} MB/s at first to {} MB/s at the end.",
+            rounded(first),
+            rounded(last)
+        ),
+        plot,
+    })
+}
+
+fn over_position(result: &TestResult, cell: &str, name: &'static str, verb: &str) -> Option<Chart> {
+    let rates = points_of(result, &key(result, cell, "mb_s"));
+    let places = points_of(result, &key(result, cell, "position_bytes"));
+    let spans = points_of(result, &key(result, cell, "span_bytes"));
+    let end = highest(&places);
+    if places.len() < 2 || end <= 0.0 {
+        return None;
+    }
+    let (unit, bytes) = unit_of(end);
+    let (mut whole, mut scattered) = (Vec::new(), Vec::new());
+    let mut rates_left = rates.iter().peekable();
+    for ((at, place), (_, span)) in places.iter().zip(&spans) {
+        // Both are in the order of writing; a file whose place is not known has a rate only.
+        while rates_left.next_if(|(x, _)| x < at).is_some() {}
+        let Some((x, rate)) = rates_left.peek() else { break };
+        if x > at {
+            continue;
+        }
+        let point = (place / bytes, *rate);
+        if *span > end * SPAN_MAX { scattered.push(point) } else { whole.push(point) }
+    }
+    let x =
+        PlotAxis::until(&format!("mean position of the file on the drive, {unit}"), end / bytes);
+    let many = scattered.len();
+    let dots = |points, ink| Layer::Dots { points, ink, axis: YAxis::Left };
+    let plot = Plot::new(x, PlotAxis::from_zero("MB/s", highest(&rates)))
+        .with(dots(whole, FILES))
+        .with(dots(scattered, SCATTERED));
+    let scattered = match many {
+        0 => String::new(),
+        many => {
+            format!(" {many} files in the second colour lie in pieces over more than 1 % of it.")
+        }
+    };
+    Some(Chart {
+        name,
+        title: format!("Files {verb}, by where they lie"),
+        caption: format!(
+            "Rate of each file at the byte-weighted mean of its extents (FIEMAP).{scattered}"
+        ),
+        description: format!("{} files between 0 and {}.", places.len(), Bytes(end as u64)),
+        plot,
+    })
+}

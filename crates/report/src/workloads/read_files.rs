@@ -1,0 +1,23 @@
+//! `read-files`: rates of files that are read back, by the order of writing and by where they lie.
+
+use super::{WorkloadReport, file_rates};
+use crate::criteria::{Criterion, Evidence};
+use crate::terminal::sections;
+use drivescope_model::TestKind;
+
+const EVIDENCE: &[Evidence] =
+    &[Evidence::of_writes(Criterion::SequentialReads, "read-files.read.mean_mb_s")];
+
+pub(super) const REPORT: WorkloadReport = WorkloadReport {
+    evidence: EVIDENCE,
+    extremes: "min and max",
+    charts: |result| {
+        file_rates::charts(result, "read", ["read-files", "read-files-position"], "read back")
+    },
+    ..WorkloadReport::new(TestKind::ReadFiles, |result, style| {
+        sections([
+            file_rates::table(result, "read", "cold, MB/s", style),
+            file_rates::table(result, "again", "again, MB/s", style),
+        ])
+    })
+};

@@ -1,0 +1,94 @@
+//! `copy`, `fill-files` and `read-files` as a user calls them: what is kept, continued and removed.
+
+use crate::support::json::{array, test_of, text};
+use crate::support::scratch::{names, own_folder};
+use crate::support::{Scratch, wait_for};
+use rustix::process::Signal;
+
+/// Small files, so that a test takes seconds.
+const FILL: &[&str] =
+    &["--test=fill-files", "--set=fill-files.size=8MiB", "--set=fill-files.files=6", "--json"];
+
+#[test]
+fn a_killed_fill_is_resumed_behind_its_last_known_file() {
+    let scratch = Scratch::new();
+    let endless =
+        ["--test=fill-files", "--set=fill-files.size=4MiB", "--set=fill-files.files=100000"];
+    let running = scratch.run_call("target", &[&endless]).start();
+    // A checkpoint is due after a quarter of a second.
+    let id = wait_for("a checkpoint with some files", || {
+        let runs = scratch.drivescope(&["runs", "--json"]);
+        let runs = (runs.exit_code() == Some(0)).then(|| runs.json())?;
+        let id = text(&array(&runs).first()?["id"]).to_string();
+        let run = scratch.drivescope(&["show", &id, "--json"]).json();
+        (array(&run["tests"]).first()?["resume"]["at_bytes"].as_u64()? > 4 << 20).then_some(id)
+    });
+    running.signal(Signal::KILL);
+    running.end();
+    let before = scratch.drivescope(&["show", &id, "--json"]).code(0).json();
+    let known = array(&before["tests"][0]["series"][0]["x"]).len();
+    assert!(own_folder(scratch.target()).is_some(), "the files are still there");
+    let files = format!("--set=fill-files.files={}", known + 3);
+    let resumed = ["--test=fill-files", "--set=fill-files.size=4MiB", &files, "--resume", "--json"];
+    let run = scratch.run_call("target", &[&resumed]).end().code(0).json();
+    let fill = test_of(&run, "fill-files");
+    assert_eq!(array(&fill["series"][0]["x"]).len(), known + 3);
+    assert_eq!(names(scratch.target()), [""; 0], "nobody asked to keep them");
+}
+
+#[test]
+fn the_next_run_removes_what_a_killed_copy_left() {
+    let scratch = Scratch::new();
+    let copies = ["--test=copy", "--size=256MiB", "--rounds=1000", "--set=copy.small_files=300"];
+    let running = scratch.run_call("target", &[&copies]).start();
+    wait_for("a copy under way", || {
+        own_folder(scratch.target()).filter(|folder| folder.join("copy").exists())
+    });
+    running.signal(Signal::KILL);
+    running.end();
+    assert!(own_folder(scratch.target()).is_some());
+    scratch.run_call("target", &[FILL]).end().code(0);
+    assert_eq!(names(scratch.target()), [""; 0]);
+}
+
+#[test]
+fn a_signal_during_a_copy_leaves_nothing() {
+    let scratch = Scratch::new();
+    let copies = ["--test=copy", "--size=256MiB", "--rounds=1000", "--set=copy.small_files=300"];
+    let running = scratch.run_call("target", &[&copies]).start();
+    wait_for("a copy under way", || {
+        own_folder(scratch.target()).filter(|folder| folder.join("copy").exists())
+    });
+    running.signal(Signal::INT);
+    running.end().code(130);
+    assert_eq!(names(scratch.target()), [""; 0]);
+}
+
+#[test]
+fn kept_files_outlive_other_runs_until_they_are_cleaned() {
+    let scratch = Scratch::new();
+    scratch.run_call("target", &[FILL, &["--keep"]]).end().code(0);
+    assert!(own_folder(scratch.target()).is_some());
+    let copies =
+        ["--test=copy", "--size=64MiB", "--rounds=1", "--set=copy.small_files=20", "--json"];
+    scratch.run_call("target", &[&copies]).end().code(0);
+    let read = scratch.run_call("target", &[&["--test=read-files", "--json"]]).end().code(0).json();
+    assert_eq!(array(&test_of(&read, "read-files")["series"][0]["x"]).len(), 6);
+    let target = scratch.target();
+    scratch.drivescope(&["run", "--clean", &target]).code(0);
+    assert_eq!(names(scratch.target()), [""; 0]);
+}
+
+#[test]
+fn what_cannot_be_copied_is_said_in_a_line() {
+    let scratch = Scratch::new();
+    for (options, words) in [
+        (["--files", "/nonexistent"], "cannot copy from /nonexistent"),
+        (["--from", "/dev/null"], "it is no directory"),
+    ] {
+        let call: Vec<&str> = ["--test=copy", "--no-save"].into_iter().chain(options).collect();
+        let why = scratch.run_call("target", &[&call]).end().refused(2);
+        assert!(why.contains(words), "{why}");
+    }
+    assert_eq!(names(scratch.target()), [""; 0]);
+}
