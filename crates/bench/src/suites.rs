@@ -11,7 +11,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// The suites that come with the program, by name.
-const BUILT_IN: [(&str, &str); 24] = [
+const BUILT_IN: [(&str, &str); 26] = [
     ("first", include_str!("../suites/first.toml")),
     ("quick", include_str!("../suites/quick.toml")),
     ("standard", include_str!("../suites/standard.toml")),

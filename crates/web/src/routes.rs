@@ -48,7 +48,7 @@ pub fn router(site: Arc<Site>) -> Router {
         .route("/live/{number}/events", get(events))
         .route("/live/{number}/stop", post(stop))
         .route("/serve.css", get(style))
-        .route("/serve.js", text("text/javascript; charset=utf-8", pages::script()))
+        .route("/serve.js", get(script))
         .route("/icon.svg", text("image/svg+xml", pages::ICON))
         .fallback(async || PageError::nothing_here().into_response())
         .layer(DefaultBodyLimit::max(BODY_MAX_BYTES))
@@ -112,6 +112,10 @@ async fn measure(State(site): Shared, RawQuery(query): RawQuery) -> Response {
 
 async fn style() -> Response {
     ([(header::CONTENT_TYPE, "text/css; charset=utf-8")], pages::style()).into_response()
+}
+
+async fn script() -> Response {
+    ([(header::CONTENT_TYPE, "text/javascript; charset=utf-8")], pages::script()).into_response()
 }
 
 /// Starts a run, and leads to its page; or says what is wrong with it, above the form.

@@ -90,7 +90,7 @@ fn over_level(result: &TestResult, cell: &str, name: &'static str, verb: &str) -
         .with_text(from, format!("{} MB/s at first", rounded(first)), FILES, Beside::AboveRight)
         .with_text(to, format!("{} at the end", rounded(last)), FILES, Beside::AboveLeft);
     Some(Chart {
-        name,
+        name: name.to_string(),
         title: format!("Files {verb}, by the order of writing"),
         caption: format!("Rate of each of {} files.", points.len()),
         description: format!(
@@ -137,7 +137,7 @@ fn over_position(result: &TestResult, cell: &str, name: &'static str, verb: &str
         }
     };
     Some(Chart {
-        name,
+        name: name.to_string(),
         title: format!("Files {verb}, by where they lie"),
         caption: format!(
             "Rate of each file at the byte-weighted mean of its extents (FIEMAP).{scattered}"

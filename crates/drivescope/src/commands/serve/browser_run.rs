@@ -114,7 +114,7 @@ impl PlannedBrowserRun {
             Ok(store) => store,
             Err(error) => return not_begun(format!("Not measured: {error}")),
         };
-        leftovers::clean_target(&self.planned.target, false);
+        leftovers::clean_target(&self.planned.target, false, false);
         let signals = RunSignals::of_another(stop);
         let view = |run: &Run| view(run, Arc::clone(board));
         let measurer = Measurer::new(&signals);

@@ -2,7 +2,7 @@
 
 use super::traces;
 use crate::chart::Chart;
-use crate::chart::axis::{PlotAxis, tick_number};
+use crate::chart::axis::{AxisValues, PlotAxis};
 use crate::chart::plot::{Along, Beside, Ink, Layer, Plot, PlotMark};
 use crate::terminal::find;
 use drivescope_model::number::rounded;
@@ -27,7 +27,7 @@ fn waiting(result: &TestResult) -> Option<Chart> {
     let (least, most) = (all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max));
     let first = of("run_s").next()?;
     let names: Vec<String> = rows.iter().map(|cell| cell.replace('_', "-")).collect();
-    let x = PlotAxis::log("seconds", least, most, tick_number);
+    let x = PlotAxis::log("seconds", least, most, AxisValues::Number);
     let mut plot = Plot::new(x, PlotAxis::rows("", &names));
     for (quantity, ink, is_filled, word, beside) in [
         ("think_s", THINK, false, "thinking", Beside::AboveLeft),
@@ -48,7 +48,7 @@ fn waiting(result: &TestResult) -> Option<Chart> {
         plot = plot.with(Layer::Marks { marks, ink });
     }
     Some(Chart {
-        name: "apps",
+        name: "apps".to_string(),
         title: "Applications: time, and how much of it they think".to_string(),
         caption: "What lies between the marks of a row is waiting for the drive. Logarithmic; bars are 95 % \
                   intervals."

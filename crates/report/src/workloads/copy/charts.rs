@@ -34,7 +34,7 @@ fn rates(result: &TestResult) -> Option<Chart> {
         plot = plot.with_text(mark.at, rounded(mark.at.0), RATE, Beside::AboveRight);
     }
     Some(Chart {
-        name: "copy",
+        name: "copy".to_string(),
         title: "Copying files".to_string(),
         caption:
             "Rate of each step on cold files, the final flush included. Bars are 95 % intervals."
