@@ -1,11 +1,13 @@
-//! The gallery: pictures of simulated drives for docs/gallery.md; and the figures that classes of drives are known by. The
-//! same models always give the same files.
+//! The gallery: pictures of simulated drives for docs/gallery.md; and the figures that classes of drives are known by.
+//! The same models always give the same files.
 
 use crate::workspace;
 use drivescope_model::Run;
 use drivescope_model::units::Price;
-use drivescope_report::chart::{Chart, PictureSize, Theme, class_strips, svg};
-use drivescope_report::{KnownDrive, compare, comparison_charts, every_chart, price_chart};
+use drivescope_report::chart::{Chart, PictureSize, Theme, svg};
+use drivescope_report::{
+    KnownDrive, class_strips, compare, comparison_charts, every_chart, price_chart,
+};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -162,8 +164,8 @@ fn files() -> Result<Vec<(String, String)>, String> {
 
 fn head() -> String {
     "# Gallery\n\nPictures of [simulated drives](models.md), as `drivescope report` draws them of yours \
-     ([reports.md](reports.md)): light or\ndark as the reader's system is. Made by `cargo xtask gallery`; the same models \
-     give the same pictures.\n"
+     ([reports.md](reports.md)): light or\ndark as the reader's system is. Made by `cargo xtask gallery`; \
+     the same models give the same pictures.\n"
         .to_string()
 }
 
@@ -182,8 +184,9 @@ fn compared_charts(runs: &[Run]) -> Vec<Chart> {
 
 /// What each model comes to in suite `quick`.
 fn known_drives(binary: &PathBuf) -> Result<String, String> {
-    let mut text = "# What the models come to in suite quick with seed 1: made by cargo xtask classes. Model, class, and MB/s \
-                    or requests\n# per second: reads and writes in order, small reads one at a time, small writes made safe.\n"
+    let mut text = "# What the models come to in suite quick with seed 1: made by cargo xtask classes. \
+                    Model, class, and MB/s or requests\n# per second: reads and writes in order, small \
+                    reads one at a time, small writes made safe.\n"
         .to_string();
     let mut models: Vec<String> = workspace::files(&[".toml"])?
         .into_iter()

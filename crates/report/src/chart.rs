@@ -1,7 +1,6 @@
 //! Pictures of runs. A workload makes charts of its result (`workloads`); [`svg`](mod@svg) draws them.
 
 pub(crate) mod axis;
-mod class_strip;
 pub(crate) mod plot;
 #[cfg(feature = "png")]
 mod png;
@@ -12,7 +11,6 @@ pub(crate) mod plain_words;
 pub(crate) mod tails;
 mod text_box;
 
-pub use class_strip::class_strips;
 #[cfg(feature = "png")]
 pub use png::png;
 pub use svg::{PictureSize, Theme, svg};

@@ -1,9 +1,5 @@
 //! Runs compared: the metrics that all of them have, each as a ratio to the first run.
 
-mod charts;
-
-pub use charts::{comparison_charts, price_chart};
-
 use crate::criteria::Criterion;
 use crate::side_by_side::{SideBySide, side_by_side};
 use crate::workloads::evidence;

@@ -1,9 +1,5 @@
 //! One drive over all its runs: what got better or worse, since when, and how sure that is.
 
-mod charts;
-
-pub use charts::history_charts;
-
 use crate::comparison::{COMPARED, options_of, usable};
 use crate::workloads::evidence;
 use drivescope_model::metrics::quantity_of;

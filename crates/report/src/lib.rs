@@ -16,10 +16,13 @@ pub mod verdict;
 
 mod anonymize;
 mod answer;
+mod class_strips;
 mod comparison;
+mod comparison_charts;
 mod criteria;
 mod figure_grid;
 mod history;
+mod history_charts;
 mod known_drives;
 mod paired_comparison;
 mod side_by_side;
@@ -31,10 +34,11 @@ mod workloads;
 
 pub use anonymize::anonymized;
 pub use answer::answer;
-pub use comparison::{
-    ComparedMetric, MetricRatio, RunComparison, compare, comparison_charts, price_chart,
-};
-pub use history::{DriveHistory, HistoryRun, MetricChange, MetricHistory, history, history_charts};
+pub use class_strips::class_strips;
+pub use comparison::{ComparedMetric, MetricRatio, RunComparison, compare};
+pub use comparison_charts::{comparison_charts, price_chart};
+pub use history::{DriveHistory, HistoryRun, MetricChange, MetricHistory, history};
+pub use history_charts::history_charts;
 pub use known_drives::KnownDrive;
 pub use paired_comparison::{compare_pairs, is_decided};
 pub use side_by_side::SideBySide;

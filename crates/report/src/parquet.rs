@@ -1,6 +1,5 @@
 //! The figures of runs as Parquet: a row for each metric, with its rounds as a list.
 
-use bytes_of::{optional_texts, texts};
 use drivescope_model::{Metric, Run, TestResult};
 use parquet::basic::Compression;
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int64Type};
@@ -134,24 +133,18 @@ fn rounds(group: &mut SerializedRowGroupWriter<'_, Vec<u8>>, rows: &[MetricRow])
 }
 
 /// Texts as the columns take them.
-mod bytes_of {
-    use parquet::data_type::ByteArray;
+fn texts<'t>(texts: impl Iterator<Item = &'t str>) -> Vec<ByteArray> {
+    texts.map(ByteArray::from).collect()
+}
 
-    pub fn texts<'t>(texts: impl Iterator<Item = &'t str>) -> Vec<ByteArray> {
-        texts.map(ByteArray::from).collect()
+/// Those that are there, and for each row whether it has one.
+fn optional_texts(texts: impl Iterator<Item = Option<String>>) -> (Vec<ByteArray>, Vec<i16>) {
+    let (mut values, mut levels) = (Vec::new(), Vec::new());
+    for text in texts {
+        levels.push(i16::from(text.is_some()));
+        values.extend(text.map(|text| ByteArray::from(text.as_str())));
     }
-
-    /// Those that are there, and for each row whether it has one.
-    pub fn optional_texts(
-        texts: impl Iterator<Item = Option<String>>,
-    ) -> (Vec<ByteArray>, Vec<i16>) {
-        let (mut values, mut levels) = (Vec::new(), Vec::new());
-        for text in texts {
-            levels.push(i16::from(text.is_some()));
-            values.extend(text.map(|text| ByteArray::from(text.as_str())));
-        }
-        (values, levels)
-    }
+    (values, levels)
 }
 
 #[cfg(test)]

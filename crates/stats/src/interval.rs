@@ -35,8 +35,8 @@ impl Interval {
 /// - Where two order statistics reach the confidence, they are the ends: at 95 % from six rounds on
 ///   (the whole range of six rounds covers 1 − 2/2⁶ = 96.9 %).
 /// - With fewer rounds even the range falls short (five: 93.8 %). Rounds that are all above 0, as rates and times are,
-///   are then taken to spread by shares, as [`crate::ratio`] takes them: their logarithms are Gaussian, and the interval
-///   is exp(mean ± t·s/√n) of these, so that it never reaches 0. (Order statistics are the same on either scale.) Other
+///   are then taken to spread by shares, as [`crate::ratio`] takes them: their logarithms are Gaussian, and the
+///   interval is exp(mean ± t·s/√n) of these, never down to 0. (Order statistics are the same on either scale.) Other
 ///   rounds are Gaussian themselves. Both are widened if needed to contain the median, and wide for two rounds
 ///   (t = 12.7), which says truthfully how little two rounds tell.
 /// - One round: both ends equal it; nothing is known about its spread.

@@ -12,11 +12,11 @@ use crate::store_access::open_existing;
 use drivescope_bench::workloads::WORKLOADS;
 use drivescope_drive::document_file::DocumentFile;
 use drivescope_model::{Run, TestResult};
-use drivescope_report::chart::{Chart, PictureSize, Theme, class_strips, svg};
+use drivescope_report::chart::{Chart, PictureSize, Theme, svg};
 use drivescope_report::csv::metrics_csv;
 use drivescope_report::page::{comparison_page, history_page, page_among};
 use drivescope_report::run_markdown::run_markdown;
-use drivescope_report::{anonymized, comparison_charts, every_chart, history_charts};
+use drivescope_report::{anonymized, class_strips, comparison_charts, every_chart, history_charts};
 use std::path::Path;
 
 /// The difference that makes none in practice, as `compare` has it.

@@ -92,9 +92,9 @@ fn with_rounds(mut plot: Plot, rounds: &[Vec<Point>]) -> Plot {
 /// Requests below this size are counted, larger ones have a rate: as in the figures of a run.
 const SMALL_BLOCK_BYTES: f64 = 65_536.0;
 
-/// Rate and waiting time over time within the rounds of each cell, by its key without the test and what it is called.
-/// The waiting time is the mean of all requests of an interval, by Little's law (1961): requests in flight over requests
-/// per second. It is left out where requests come at set times, since their number in flight is not known then.
+/// Rate and waiting time over time within the rounds of each cell, by its key without the test and its name.
+/// The waiting time is the mean of all requests of an interval, by Little's law (1961): in flight over per
+/// second. It is left out where requests come at set times, since their number in flight is not known then.
 pub fn phases(result: &TestResult, cells: &[(String, String)]) -> Vec<Chart> {
     let charts = cells.iter().filter_map(|(cell, label)| phase(result, cell, label));
     charts.collect()

@@ -1,7 +1,7 @@
 //! Texts in a picture: how wide they are, and where they fit without covering each other.
 
-/// Widths of characters as shares of the size, at the widest of common system fonts (DejaVu Sans, bold): texts never run
-/// into each other, whatever font draws them. The widest, other capitals, digits, and the mean of the others.
+/// Widths of characters as shares of the size, at the widest of common system fonts (DejaVu Sans, bold): texts never
+/// run into each other, whatever font draws them. The widest, other capitals, digits, and the mean of the others.
 const WIDEST: f64 = 1.1;
 const CAPITAL_WIDTH: f64 = 0.78;
 const DIGIT_WIDTH: f64 = 0.7;

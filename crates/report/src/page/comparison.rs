@@ -4,7 +4,8 @@ use super::{
     Detail, PageContent, document, figure, findings, head, name_of, suits, test, wide_figure,
 };
 use crate::chart::{Chart, FOLDED_DOTS_MAX};
-use crate::comparison::{ComparedMetric, MetricRatio, RunComparison, comparison_charts};
+use crate::comparison::{ComparedMetric, MetricRatio, RunComparison};
+use crate::comparison_charts;
 use crate::text::sentences;
 use drivescope_model::number::rounded;
 use drivescope_model::{Run, TestResult};

@@ -1,7 +1,8 @@
 //! One drive over all its runs as a page: what got worse, a picture of each metric, and the runs.
 
 use super::{PageContent, figure};
-use crate::history::{DriveHistory, history_charts};
+use crate::history::DriveHistory;
+use crate::history_charts;
 use crate::text::history_sentences;
 use drivescope_model::Bytes;
 use maud::{Markup, html};

@@ -10,8 +10,8 @@ const DRIVES_MAX: usize = 30;
 /// Runs that are looked through for them.
 const RUNS_MAX: u32 = 1_000;
 
-/// The newest whole run of each real drive of the store but that of the run itself. Nothing where there is no store that
-/// can be read: the models are known without it.
+/// The newest whole run of each real drive of the store but that of the run itself. Nothing where there is no store
+/// that can be read: the models are known without it.
 pub fn drives(store: Option<&str>, run: &Run) -> Vec<KnownDrive> {
     let Ok(store) = open_existing(store) else { return Vec::new() };
     let filter = Filter { limit: Some(RUNS_MAX), ..Filter::default() };

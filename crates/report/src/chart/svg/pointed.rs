@@ -1,4 +1,4 @@
-//! What a picture tells the page's script, so that it can show the values at the pointer: its axes and where they lie, and
+//! What a picture tells the page's script, so that it can show the values at the pointer: its axes and places, and
 //! the values of its marks, rounded as everything that is printed.
 
 use super::element::number;
@@ -11,8 +11,8 @@ use std::fmt::Write as _;
 /// Digits of a value that only places a mark.
 const PLACE_DIGITS: i32 = 4;
 
-/// The axes as attributes: kind of scale, kind of values, both ends in units and in the picture, and the title; of rows,
-/// their names.
+/// The axes as attributes: kind of scale, kind of values, both ends in units and in the picture, and the title; of
+/// rows, their names.
 pub fn axes(plot: &Plot, frame: &Frame) -> Vec<(&'static str, String)> {
     let area = frame.area;
     let upright = |axis: &PlotAxis| match axis.scale {

@@ -1,11 +1,10 @@
 //! Pictures of runs side by side: a row for each run and metric, curves over each other, and price against speed.
 
-use super::{RunComparison, usable};
 use crate::chart::axis::{AxisValues, PlotAxis};
 use crate::chart::plot::{Along, Beside, Course, Ink, Layer, Plot, PlotMark, Point, YAxis};
 use crate::chart::tails::{tail_of, tails_chart};
 use crate::chart::{Chart, points_of};
-use crate::comparison::ComparedMetric;
+use crate::comparison::{ComparedMetric, RunComparison, usable};
 use crate::criteria::Criterion;
 use crate::known_drives::figure;
 use crate::side_by_side::per_terabyte;

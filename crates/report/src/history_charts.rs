@@ -1,9 +1,9 @@
 //! A drive's metrics over its runs.
 
-use super::{DriveHistory, MetricHistory};
 use crate::chart::axis::PlotAxis;
 use crate::chart::plot::{Along, Beside, Ink, Layer, Plot, PlotMark, Point};
 use crate::chart::{Chart, highest};
+use crate::history::{DriveHistory, MetricHistory};
 use crate::text::change_sentence;
 use drivescope_model::number::rounded;
 

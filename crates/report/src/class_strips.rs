@@ -1,8 +1,8 @@
 //! Where a drive stands among those of known classes: a strip for each figure.
 
-use super::Chart;
-use super::axis::{AxisValues, PlotAxis};
-use super::plot::{Along, Ink, Layer, Plot, PlotMark};
+use crate::chart::Chart;
+use crate::chart::axis::{AxisValues, PlotAxis};
+use crate::chart::plot::{Along, Ink, Layer, Plot, PlotMark};
 use crate::comparison::usable;
 use crate::known_drives::{ClassRange, DriveClass, FIGURES, KnownDrive, class_ranges, models};
 use crate::workloads::evidence;
