@@ -93,7 +93,7 @@ fn forged_requests_and_odd_paths_are_refused_and_start_nothing() {
         assert!(!answer.body.contains("root:"), "{path}");
     }
     let long = "x".repeat(1 << 20);
-    assert_eq!(server.ask("GET", &format!("/runs?search={long}"), &[], "").status, 414);
+    assert_eq!(server.ask("GET", &format!("/runs?search={long}"), &[], "").status, 431);
     server.ask("GET", "/", &[&format!("X: {long}")], "").status(431);
     server.post("/measure", &format!("{SIMULATED}&x={long}")).status(413);
     server.get("/live/1").status(404).has(&["No such run was started here"]);
