@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::process::Command;
 
 /// The examples, each a real run made shorter.
-pub const EXAMPLES: [&str; 7] = [
+pub const EXAMPLES: [&str; 8] = [
     "docs/examples/run.json",
     "docs/examples/surface.json",
     "docs/examples/surface-write.json",
@@ -20,6 +20,7 @@ pub const EXAMPLES: [&str; 7] = [
     "docs/examples/phybs.json",
     "docs/examples/whole-disk.json",
     "docs/examples/whole-flash.json",
+    "docs/examples/apps.json",
 ];
 /// Larger ones would not be read.
 const EXAMPLE_BYTES_MAX: usize = 60_000;
