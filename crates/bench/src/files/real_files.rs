@@ -45,7 +45,7 @@ impl<'f> RealFiles<'f> {
     }
 
     /// The same with the source in another directory.
-    pub fn from_folder(self, other: OwnFolder) -> Self {
+    pub fn with_source(self, other: OwnFolder) -> Self {
         Self { other: Some(other), ..self }
     }
 

@@ -24,7 +24,7 @@ pub struct Feed {
 impl Feed {
     /// The next step; `None` at the end. Waits where the reader is not so far.
     #[inline]
-    pub fn next(&mut self) -> Option<ReplayStep> {
+    pub fn take(&mut self) -> Option<ReplayStep> {
         if self.next == self.block.len() && !self.turn() {
             return None;
         }

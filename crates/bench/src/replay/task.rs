@@ -148,7 +148,7 @@ impl<'c> ReplayState<'c> {
     /// Takes the next step, and makes the data of a write.
     #[inline]
     fn stage<Q: IoQueue>(&mut self, queue: &mut Q) {
-        let Some(ReplayStep { op, offset, len, due }) = self.feed.next() else { return };
+        let Some(ReplayStep { op, offset, len, due }) = self.feed.take() else { return };
         let slot = self.free.pop().expect("one slot more than the depth");
         if op.writes() {
             let buffer = queue.buffer(slot);

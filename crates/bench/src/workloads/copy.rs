@@ -227,7 +227,7 @@ fn real_in(
         let other = other_folder(Path::new(from))?;
         room = room.min(own_folder::room(Path::new(from))?.0);
         let is_other = SourceTree::open(other.path())?.device() != here;
-        (store.from_folder(other), is_other)
+        (store.with_source(other), is_other)
     } else {
         (store, false)
     };

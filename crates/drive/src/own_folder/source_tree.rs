@@ -139,7 +139,7 @@ fn stretches(file: BorrowedFd<'_>, size: u64) -> Vec<Range<u64>> {
             Ok(data) => data,
             Err(Errno::NXIO) => return found,
             // The file system does not tell: all of it is read.
-            Err(_) => return vec![0..size],
+            Err(_) => return std::iter::once(0..size).collect(),
         };
         let hole = seek(file, SeekFrom::Hole(data)).unwrap_or(size).min(size);
         if hole <= data {

@@ -15,9 +15,9 @@ Examples:
   drivescope trace record day.trace --device /dev/sda --time 1h
 
 With a command, the device below the current folder is recorded. Requests of
-other programs to it are in the trace too: use a device that nothing else uses.
-What the page cache still holds at the end is not: let the command end with
-sync.";
+other programs to it are in the trace too: use a device that nothing else
+uses. What the page cache still holds at the end is not: let the command end
+with sync.";
 
 /// What the help of `trace replay` ends with.
 pub const REPLAY_EXAMPLES: &str = "\

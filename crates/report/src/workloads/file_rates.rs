@@ -38,11 +38,11 @@ fn remarks(result: &TestResult, cell: &str, style: Style) -> String {
         (value(result, cell, "files"), value(result, cell, "time_s"))
     {
         paragraph = paragraph
-            .item(Role::Plain, &format!("{} files in {}", whole(files as u64), Secs(seconds)));
+            .item(Role::Plain, format!("{} files in {}", whole(files as u64), Secs(seconds)));
     }
     if let Some(percent) = value(result, &format!("{cell}_decline"), "at_pct") {
         paragraph = paragraph
-            .item(Role::Dim, &format!("a tenth slower from {} % full on", one_decimal(percent)));
+            .item(Role::Dim, format!("a tenth slower from {} % full on", one_decimal(percent)));
     }
     let recovery = format!("{cell}_recovery");
     if let (Some(percent), Some(rate)) =

@@ -122,7 +122,10 @@ impl FileTable {
         let extents = self.allocator.allocate(blocks * BLOCK_BYTES).ok_or(NoRoom)?;
         self.note_bitmaps(&extents);
         let inode = self.new_inode(folder);
-        self.add_entry(folder)?;
+        if let Err(full) = self.add_entry(folder) {
+            self.allocator.release(&extents);
+            return Err(full);
+        }
         let address = self.next_address;
         self.next_address += (size_bytes + FILE_UNIT).next_multiple_of(FILE_UNIT);
         let file = FileEntry { size_bytes, written_to: 0, inode, folder, extents };

@@ -35,7 +35,7 @@ impl SplitMix {
     }
 
     fn below(&mut self, end: u64) -> u64 {
-        (u128::from(self.next()) * u128::from(end) >> 64) as u64
+        ((u128::from(self.next()) * u128::from(end)) >> 64) as u64
     }
 
     /// 1 half of the time, 2 a quarter, 4 an eighth, …: many short ones and few that are as long together.

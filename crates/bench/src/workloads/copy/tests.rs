@@ -1,3 +1,5 @@
+#![expect(clippy::disallowed_methods, reason = "tests make files of their own")]
+
 use super::*;
 use crate::testing::{run_on, suite_of, value};
 use drivescope_model::document::{TestResult, TestStatus};
@@ -8,7 +10,7 @@ use drivescope_model::units::Bytes;
 fn suite(change: impl FnOnce(&mut CopyOptions)) -> Suite {
     let mut suite = suite_of(TestKind::Copy);
     let small = CopyOptions {
-        large: Bytes::mib(512),
+        large: Bytes::mib(2048),
         small_files: 200,
         rounds: 1,
         ..CopyOptions::default()

@@ -55,7 +55,7 @@ fn what_is_no_readable_file_is_left_out_and_counted() {
     let _socket = std::os::unix::net::UnixListener::bind(path("socket")).unwrap();
     std::fs::create_dir(path(".drivescope-other")).unwrap();
     std::fs::write(path("secret"), "x").unwrap();
-    std::fs::set_permissions(path("secret"), PermissionsExt::from_mode(0)).unwrap();
+    std::fs::set_permissions(path("secret"), PermissionsExt::from_mode(0o000)).unwrap();
     let is_root = rustix::process::geteuid().is_root();
     let (summary, files, folder) = copied(from.path(), to.path(), CopyCall::ReadWrite);
     let denied = u64::from(!is_root);

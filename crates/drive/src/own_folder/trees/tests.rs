@@ -59,7 +59,7 @@ fn kept_trees_stay_until_they_are_cleaned_and_can_be_adopted() {
     let path = folder.path().to_path_buf();
     folder.remove().unwrap();
     assert!(path.join("files/one/data").exists() && !path.join("data").exists());
-    assert_eq!(clean_for(parent.path(), false).unwrap().spared, [path.clone()]);
+    assert_eq!(clean_for(parent.path(), false).unwrap().spared, std::slice::from_ref(&path));
     let adopted = OwnFolder::adopt(parent.path(), "files").unwrap().unwrap();
     assert_eq!(adopted.path(), path);
     assert!(OwnFolder::adopt(parent.path(), "files").unwrap().is_none(), "in use");

@@ -112,12 +112,15 @@ fn phybs_on_the_wd10ears_with_its_jumper_misses_the_aligned_pass() {
     near("as without the jumper", aligned, 1418.0, 0.10);
 }
 
-/// The article does not name this drive; its model is the WD10EARS with another disc. Reading and writing misaligned
-/// blocks of 4 KiB takes it as long as published, though nothing was fitted on that.
+/// The article does not name this drive; its model is the WD10EARS with another disc, and nothing was fitted on its
+/// figures: of reading and writing, two passes over misaligned blocks of 4 KiB are met.
 #[test]
-fn phybs_reading_and_writing_on_an_unnamed_drive_is_met_where_blocks_are_misaligned() {
+fn phybs_reading_and_writing_on_an_unnamed_drive_misses_most_passes() {
     let small = [(512, 0), (1024, 0), (1024, 512), (2048, 0), (2048, 512), (2048, 1024)];
-    let missed = small.into_iter().chain([(4096, 0)]).map(|(size, offset)| (BOTH, size, offset));
+    let missed = small
+        .into_iter()
+        .chain([(4096, 0), (4096, 512)])
+        .map(|(size, offset)| (BOTH, size, offset));
     assert_eq!(missed_passes("wd15gp"), missed.collect::<Vec<_>>());
 }
 

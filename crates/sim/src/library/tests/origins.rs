@@ -15,7 +15,7 @@ const ORIGINS: [&str; 8] = [
 ];
 
 /// What needs none: the model's own labels, and which form the values below it have.
-const LABELS: [&str; 6] = ["name", "summary", "kind", "profile", "curve", "enabled"];
+const LABELS: [&str; 7] = ["name", "summary", "generic", "kind", "profile", "curve", "enabled"];
 
 /// The lines of a file that give a value without an origin.
 fn unexplained(text: &str) -> Vec<&str> {
