@@ -105,7 +105,7 @@ fn absurd_values_are_refused_before_anything_happens() {
         (&["--set=align.min=1000"], &["align.min", "powers of two"]),
         (&["--set=align.max=1G"], &["align.max", "16 MiB"]),
         (&["--set=align.total=10000"], &["align.total", "align.max"]),
-        (&["--set=align.mix=mix50"], &["align.mix"]),
+        (&["--set=align.mix=mix30"], &["align.mix"]),
         (&["--set=align.time=0s"], &["align.time"]),
         (&["--table"], &["--table", "--suite phybs"]),
         (&["--set=name.x=1"], &["name"]),

@@ -2,9 +2,9 @@
 //!
 //! It is hidden, private, and carries a manifest that names every file *before* the file is created.
 //! Removal deletes the named files, the named trees, the manifest and the empty folder; it never follows a link,
-//! never leaves the file system, and keeps anything that it does not know beside them. While a run lives it holds a lock on its
-//! manifest, so that what a killed run left behind is told from a run in progress, whatever its
-//! process id.
+//! never leaves the file system, and keeps anything that it does not know beside them. While a run lives it holds a
+//! lock on its manifest, so that what a killed run left behind is told from a run in progress, whatever its process
+//! id.
 //!
 //! Tests of many files work in [`trees`]: folders in it that the manifest names as a whole.
 

@@ -48,7 +48,7 @@ pub struct Kinds {
     /// Passes of phybs, each printed as time, requests per second and rate: three cells, one measurement. Passes
     /// count here, not cells; one passes if all its cells do.
     pub phybs_passes: Tally,
-    /// The same of drives that their article does not name, for which a generic model stands: nothing was fitted on them.
+    /// The same of drives that their article does not name, for which a generic model stands: nothing is fitted.
     pub generic_passes: Tally,
     /// All others, statements of an article about several passes of phybs among them.
     pub measured: Tally,

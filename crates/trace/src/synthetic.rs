@@ -42,7 +42,7 @@ impl SyntheticTrace {
     /// Time in which the application thinks: the published time without what the drive of the publication was busy.
     /// All ten moved 12,275 MB at 280.57 MB/s of busy time (published), so it was busy for 43.75 s. Of these its
     /// 8,869 MB of writes took 15.3 s at the 580 MB/s of its data sheet; 28.4 s are left for 185,837 reads.
-    pub fn think_us(&self) -> u64 {
+    fn think_us(&self) -> u64 {
         const READ_US: u64 = 153;
         const WRITE_MB_S: u64 = 580;
         let reads = u64::from(self.sequential_reads + self.random_reads);

@@ -14,8 +14,8 @@ const GUEST_GLIBC: [u32; 2] = [2, 36];
 /// Drivers that no case needs: two thirds of the kernel's files.
 const UNUSED_DRIVERS: &str = "drivers/accessibility,drivers/ata,drivers/bluetooth,drivers/comedi,drivers/gpu,\
     drivers/hid,drivers/hwmon,drivers/iio,drivers/infiniband,drivers/input,drivers/leds,drivers/media,drivers/mfd,\
-    drivers/net,drivers/platform,drivers/staging,drivers/thunderbolt,drivers/video,fs/ceph,fs/nfs,fs/ocfs2,net/bluetooth,\
-    net/netfilter,net/sched,net/wireless,sound";
+    drivers/net,drivers/platform,drivers/staging,drivers/thunderbolt,drivers/video,fs/ceph,fs/nfs,fs/ocfs2,\
+    net/bluetooth,net/netfilter,net/sched,net/wireless,sound";
 /// What finds the root: an initial file system of these modules alone is made in a moment.
 const ROOT_MODULES: &str = "virtio_pci\nvirtio_blk\next4\n";
 /// The first process of the root file system: everything else comes from the shared folder.

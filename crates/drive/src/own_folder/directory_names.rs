@@ -3,7 +3,9 @@
 use rustix::fd::BorrowedFd;
 use rustix::fs::{AtFlags, Dir, FileType};
 use rustix::io::Errno;
-use std::ffi::CStr;
+use std::ffi::{CStr, OsStr};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 /// What a directory holds, in the order of its inodes: on disks, that is the order in which file systems laid them
 /// out, and the one that `cp`, `rm` and `du` use.
@@ -57,4 +59,9 @@ impl DirectoryNames {
             (name, entry.kind)
         })
     }
+}
+
+/// A name of an entry, as a path.
+pub(super) fn as_path(name: &CStr) -> &Path {
+    Path::new(OsStr::from_bytes(name.to_bytes()))
 }

@@ -4,9 +4,8 @@
 //! folder. What it leaves out, it counts.
 
 use super::PREFIX;
-use super::directory_names::DirectoryNames;
+use super::directory_names::{DirectoryNames, as_path};
 use super::syscalls;
-use super::trees::as_path;
 use crate::error::DriveError;
 use drivescope_machine::roots::open_to_read;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};

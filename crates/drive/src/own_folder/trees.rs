@@ -3,7 +3,7 @@
 //! The manifest names a tree before it is made. Everything in it is ours: its removal descends, but through
 //! directories only, never through a link, and never into another file system.
 
-use super::directory_names::DirectoryNames;
+use super::directory_names::{DirectoryNames, as_path};
 use super::manifest::is_plain_name;
 use super::source_tree::{DEPTH_MAX, SourceTree};
 use super::{OwnFolder, leftovers, syscalls};
@@ -252,11 +252,6 @@ fn open_folder_in(dir: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno> {
 
 fn c_name(name: &str) -> CString {
     CString::new(name).expect("plain names have no NUL")
-}
-
-pub(super) fn as_path(name: &CStr) -> &Path {
-    use std::os::unix::ffi::OsStrExt;
-    Path::new(std::ffi::OsStr::from_bytes(name.to_bytes()))
 }
 
 #[cfg(test)]

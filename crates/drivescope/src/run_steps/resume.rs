@@ -1,6 +1,6 @@
 //! The step between plan and claim: what earlier runs did to a device, as the store knows it, changes the plan.
-//! `run --resume` continues the last interrupted full `fill` or `verify`, or `fill-files` of a directory, and a `verify` that only reads takes the
-//! seed of the last one that wrote.
+//! `run --resume` continues the last interrupted full `fill` or `verify`, or `fill-files` of a directory, and a
+//! `verify` that only reads takes the seed of the last one that wrote.
 
 use super::PlannedRun;
 use crate::arguments::OutcomeArguments;

@@ -27,7 +27,7 @@ pub(super) const DESCRIPTORS_PER_BLOCK: u64 = 64;
 /// The journal has at most this, and at most a 64th of the drive.
 const JOURNAL_MAX_BYTES: u64 = 1 << 30;
 /// Share of the drive that only the superuser can fill.
-pub(super) const RESERVED: f64 = 0.05;
+const RESERVED: f64 = 0.05;
 
 /// Where data and journal are on the drive.
 #[derive(Debug, Clone, Copy)]

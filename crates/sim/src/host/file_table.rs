@@ -38,7 +38,7 @@ pub struct FileTable {
     allocator: BlockAllocator,
     /// By their first address.
     files: BTreeMap<u64, FileEntry>,
-    folders: Vec<FolderEntry>,
+    folders: Vec<FileFolder>,
     next_address: u64,
     inodes: u64,
     /// Blocks of metadata on the drive that were changed since the last commit, and since the last sync.
@@ -59,7 +59,7 @@ struct FileEntry {
 }
 
 #[derive(Debug, Clone)]
-struct FolderEntry {
+struct FileFolder {
     inode: u64,
     entries: u64,
     /// Blocks of the directory on the drive.
@@ -92,7 +92,7 @@ impl FileTable {
             homes: BTreeSet::new(),
         };
         // The root of the file system stands, with what mke2fs wrote.
-        table.folders.push(FolderEntry { inode: 0, entries: 0, blocks: Vec::new() });
+        table.folders.push(FileFolder { inode: 0, entries: 0, blocks: Vec::new() });
         table
     }
 
@@ -109,7 +109,7 @@ impl FileTable {
     pub fn create_folder(&mut self, parent: usize) -> Result<usize, NoRoom> {
         let inode = self.new_inode(parent);
         let block = self.new_block()?;
-        self.folders.push(FolderEntry { inode, entries: 0, blocks: vec![block] });
+        self.folders.push(FileFolder { inode, entries: 0, blocks: vec![block] });
         Ok(self.folders.len() - 1)
     }
 
@@ -195,7 +195,7 @@ impl FileTable {
 
     fn add_entry(&mut self, folder: usize) -> Result<(), NoRoom> {
         self.folders[folder].entries += 1;
-        let FolderEntry { entries, blocks, .. } = &self.folders[folder];
+        let FileFolder { entries, blocks, .. } = &self.folders[folder];
         if !blocks.is_empty() && *entries > blocks.len() as u64 * ENTRIES_PER_BLOCK {
             let block = self.new_block()?;
             self.folders[folder].blocks.push(block);
