@@ -44,7 +44,7 @@ try {
     ['nothing found', '/runs?search=absent', ['No stored run matches']],
     ['run', `/runs/${runs.ssd}`, ['What it suits', 'History of this drive']],
     ['several', `/compare?run=${runs.disk[0]}&run=${runs.ssd}`, ['Metrics']],
-    ['history', '/history?drive=wd40efrx', ['Metrics', 'over the runs']],
+    ['history', '/history?drive=wd40efrx', ['Over time', 'new since the run before']],
     ['models', '/models', ['sim:wd40efrx']],
     ['measure', '/measure?target=sim:wd40efrx', ['What it may write']],
     ['not found', '/runs/000000000000', ['No such run', 'All runs']],
