@@ -70,12 +70,17 @@ fn one_drive_differs_from_itself_in_at_most_one_of_twenty_trials() {
         let options = ["--test", "transfer", "--cells", cells, "--time", "500ms", "--seed", &seed];
         run(&scratch, "sim:wd40efrx", &options, &format!("{seed}.json"))
     };
-    let differs = |trial: &u64| {
+    let differs = |trial: u64| {
         let (a, b) = (measured(2 * trial), measured(2 * trial + 1));
         let shown = scratch.drivescope(&["compare", &a, &b, "--band", "0"]).code(0).stdout;
         shown.contains('▲') || shown.contains('▼')
     };
-    let false_ones = (0..trials).filter(differs).count();
+    // Two at a time: nothing here takes real time.
+    let half = |first: u64| (first..trials).step_by(2).filter(|&trial| differs(trial)).count();
+    let false_ones = std::thread::scope(|scope| {
+        let other = scope.spawn(|| half(1));
+        half(0) + other.join().expect("its trials do not panic")
+    });
     assert!(false_ones <= most, "{false_ones} of {trials}");
 }
 

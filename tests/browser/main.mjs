@@ -3,9 +3,9 @@
 import { createRequire } from 'node:module';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { makeReports, makeRuns, serve } from './program.mjs';
+import { makeReports, makeRuns, serve, surfaceSeries } from './program.mjs';
 import { Checks } from './checks.mjs';
-import { tellsWithoutScript, usesTheSite } from './site.mjs';
+import { pointsAtCharts, tellsWithoutScript, usesTheSite } from './site.mjs';
 
 const [binary, work, executablePath, pictures] = process.argv.slice(2);
 const require = createRequire(join(work, 'package.json'));
@@ -53,6 +53,9 @@ try {
   console.log(`pages looked at: ${elapsed()}`);
   await usesTheSite(checks, at, scratch, runs);
   await tellsWithoutScript(checks, at, runs);
+  const series = await surfaceSeries(binary, scratch, runs.disk[0]);
+  await pointsAtCharts(checks, `file://${files.one}`, series);
+  await pointsAtCharts(checks, at(`/runs/${runs.disk[0]}`), series);
   checks.conclude();
 } catch (error) {
   console.error(error);

@@ -44,6 +44,13 @@ export async function makeReports(binary, scratch, runs) {
   return { one: await file('one.html', [runs.disk[0]]), both: await file('both.html', [runs.disk[0], runs.ssd]) };
 }
 
+/** The rates over the drive that the document of a run has. */
+export async function surfaceSeries(binary, scratch, id) {
+  const text = await drivescope(binary, scratch, ['show', id, '--json', '--store', join(scratch, 'runs.db')]);
+  const series = JSON.parse(text).tests.flatMap((test) => test.series ?? []);
+  return series.find(({ key }) => key === 'surface.read.mb_s');
+}
+
 /** A server on a free port, and how to end it. */
 export async function serve(binary, scratch, store) {
   const words = ['serve', '--listen', '127.0.0.1:0', '--store', join(scratch, store)];

@@ -88,3 +88,46 @@ export async function tellsWithoutScript(checks, at, runs) {
   await measures(checks, page, at, 'sim:samsung-860evo-250', 'read');
   await context.close();
 }
+
+/** The chart of rate and access time by position: what it shows of a point is what the document has of it. */
+export async function pointsAtCharts(checks, address, series) {
+  const { context, page } = await checks.open('hover', { viewport: { width: 1280, height: 800 } });
+  await page.goto(address);
+  const chart = page.locator('svg[data-x$="position, TB"]:visible').first();
+  await chart.scrollIntoViewIfNeeded();
+  const tip = page.locator('output.tip');
+  checks.expect(await tip.isHidden(), 'nothing is shown before the pointer is there');
+  for (const index of [0, 10, series.x.length - 1]) {
+    await hoversOver(checks, page, chart, tip, series.x[index] / 1e12, series.y[index]);
+  }
+  await chart.focus();
+  await page.keyboard.press('Escape');
+  checks.expect(await tip.isHidden(), 'Escape hides it');
+  const seen = new Set();
+  for (let step = 0; step < 5; step += 1) {
+    await page.keyboard.press('ArrowRight');
+    seen.add(await tip.innerText());
+  }
+  checks.expect(seen.size === 5, `arrow keys go from point to point: ${[...seen]}`);
+  await context.close();
+}
+
+/** The pointer at a position and a rate, by the chart's own ticks: the numbers that people read there. */
+async function hoversOver(checks, page, chart, tip, position, rate) {
+  const box = await chart.boundingBox();
+  const [left, right] = await axisEnds(chart, 'data-x');
+  const [bottom, top] = await axisEnds(chart, 'data-y');
+  const scale = box.width / Number(await chart.getAttribute('width'));
+  const at = (ends, value) => ends.from + (ends.to - ends.from) * (value - ends.first) / (ends.last - ends.first);
+  await page.mouse.move(box.x + scale * at({ ...left, ...right }, position), box.y + scale * at({ ...bottom, ...top }, rate));
+  const text = await tip.innerText();
+  const [shown, where] = [...text.matchAll(/[\d,.]+(?= MB\/s| TB|$)/g)].map((match) => Number(match[0].replaceAll(',', '')));
+  const near = (is, wanted) => Math.abs(is - wanted) <= Math.abs(wanted) * 0.01;
+  checks.expect(near(shown, rate) && near(where, position), `at ${position} TB, ${rate} MB/s it says '${text}'`);
+}
+
+/** What an axis begins and ends with, as value and as place in the drawing. */
+async function axisEnds(chart, attribute) {
+  const [, , first, last, from, to] = (await chart.getAttribute(attribute)).split(' ').map(Number);
+  return [{ first, from }, { last, to }];
+}

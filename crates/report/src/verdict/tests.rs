@@ -346,7 +346,7 @@ fn a_small_drive_is_named_where_capacity_matters() {
 #[test]
 fn a_part_of_a_drive_does_not_tell_of_its_end() {
     let mut run =
-        with_metrics(&[("surface.read.mean_mb_s", &[150.0]), ("surface.read.end_mb_s", &[30.0])]);
+        with_metrics(&[("surface.read.start_mb_s", &[150.0]), ("surface.read.end_mb_s", &[30.0])]);
     let media = |run: &Run| of(run, "media library");
     assert_eq!(media(&run).points, Some(1), "{:?}", media(&run));
     run.plan.suite.span = Bytes::gib(1);

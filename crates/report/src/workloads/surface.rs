@@ -17,7 +17,7 @@ use drivescope_model::{Bytes, Metric, TestKind, TestResult};
 const DISTANCES_PCT: [f64; 5] = [0.0, 10.0, 33.0, 67.0, 100.0];
 
 const EVIDENCE: &[Evidence] = &[
-    Evidence::of_reads(Criterion::SequentialReads, "surface.read.mean_mb_s"),
+    Evidence::of_reads(Criterion::SequentialReads, "surface.read.start_mb_s"),
     Evidence::of_reads(Criterion::ReadsAtEnd, "surface.read.end_mb_s"),
 ];
 

@@ -14,6 +14,7 @@ pub mod file_table;
 mod flushing;
 pub mod journaled;
 pub mod page_cache;
+mod page_places;
 mod pages;
 pub mod params;
 mod ranges;

@@ -4,9 +4,9 @@
 //! lists (active and inactive) and refault distances; a page that is read once and never again therefore
 //! lives somewhat longer here.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::hash::{BuildHasherDefault, Hasher};
+use std::collections::{BTreeMap, VecDeque};
 
+use super::page_places::PagePlaces;
 use crate::device::Nanos;
 
 /// End of a list.
@@ -29,29 +29,9 @@ pub(super) struct Page {
     listed: bool,
 }
 
-/// Spreads page numbers; they are not chosen by an attacker.
-#[derive(Default)]
-pub(super) struct PageHasher(u64);
-
-impl Hasher for PageHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.write_u64(u64::from(byte));
-        }
-    }
-
-    fn write_u64(&mut self, value: u64) {
-        self.0 = (self.0 ^ value).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
-    }
-}
-
 #[derive(Debug, Clone)]
 pub(super) struct PageTable {
-    places: HashMap<u64, u32, BuildHasherDefault<PageHasher>>,
+    places: PagePlaces,
     pages: Vec<Page>,
     unused: Vec<u32>,
     capacity_pages: u64,
@@ -67,7 +47,7 @@ pub(super) struct PageTable {
 impl PageTable {
     pub(super) fn new(capacity_pages: u64) -> Self {
         Self {
-            places: HashMap::default(),
+            places: PagePlaces::default(),
             pages: Vec::new(),
             unused: Vec::new(),
             capacity_pages,
@@ -81,7 +61,7 @@ impl PageTable {
 
     /// Pages held.
     pub(super) fn len(&self) -> u64 {
-        self.places.len() as u64
+        self.places.len()
     }
 
     /// Dirty pages that are not being written.
@@ -95,16 +75,16 @@ impl PageTable {
     }
 
     pub(super) fn find(&self, number: u64) -> Option<Page> {
-        self.places.get(&number).map(|&place| self.pages[place as usize])
+        self.places.get(number).map(|place| self.pages[place as usize])
     }
 
     pub(super) fn holds(&self, number: u64) -> bool {
-        self.places.contains_key(&number)
+        self.places.contains(number)
     }
 
     /// Notes that a page was used.
     pub(super) fn touch(&mut self, number: u64) {
-        if let Some(&place) = self.places.get(&number)
+        if let Some(place) = self.places.get(number)
             && place != self.newest
             && self.pages[place as usize].listed
         {
@@ -114,7 +94,7 @@ impl PageTable {
     }
 
     pub(super) fn set_marker(&mut self, number: u64, marker: bool) {
-        if let Some(&place) = self.places.get(&number) {
+        if let Some(place) = self.places.get(number) {
             self.pages[place as usize].marker = marker;
         }
     }
@@ -132,7 +112,7 @@ impl PageTable {
 
     /// A read has brought the contents.
     pub(super) fn loaded(&mut self, number: u64) {
-        if let Some(&place) = self.places.get(&number)
+        if let Some(place) = self.places.get(number)
             && !self.pages[place as usize].loaded
         {
             self.pages[place as usize].loaded = true;
@@ -142,7 +122,7 @@ impl PageTable {
 
     /// A write has changed a loaded page. Whether it was clean before.
     pub(super) fn mark_dirty(&mut self, number: u64, now: Nanos) -> bool {
-        let place = self.places[&number];
+        let place = self.places.of(number);
         let page = &mut self.pages[place as usize];
         if page.dirty {
             return false;
@@ -158,10 +138,11 @@ impl PageTable {
     /// written. Its length.
     pub(super) fn begin_writeback(&mut self, first: u64, pages_max: u64) -> u64 {
         let mut number = first;
-        while number < first + pages_max && self.dirty.contains_key(&number) {
-            let place = self.places[&number];
+        while number < first + pages_max
+            && let Some(place) = self.places.get(number)
+        {
             let page = &mut self.pages[place as usize];
-            if page.writeback {
+            if !page.dirty || page.writeback {
                 break;
             }
             page.dirty = false;
@@ -177,7 +158,7 @@ impl PageTable {
     pub(super) fn end_writeback(&mut self, first: u64, pages: u64) {
         self.writeback_pages -= pages;
         for number in first..first + pages {
-            if let Some(&place) = self.places.get(&number) {
+            if let Some(place) = self.places.get(number) {
                 self.pages[place as usize].writeback = false;
                 self.relist(place);
             }
@@ -196,7 +177,7 @@ impl PageTable {
     }
 
     fn is_in_writeback(&self, number: u64) -> bool {
-        self.pages[self.places[&number] as usize].writeback
+        self.pages[self.places.of(number) as usize].writeback
     }
 
     /// Whether a page is dirty, and not being written.
@@ -237,14 +218,14 @@ impl PageTable {
 
     fn drop_where(&mut self, first: u64, end: u64, which: impl Fn(&Page) -> bool) {
         let inside = |number: &u64| (first..end).contains(number);
-        let few = end - first < self.places.len() as u64;
+        let few = end - first < self.places.len();
         let numbers: Vec<u64> = if few {
-            (first..end).filter(|number| self.places.contains_key(number)).collect()
+            (first..end).filter(|number| self.places.contains(*number)).collect()
         } else {
             self.pages_held().filter(inside).collect()
         };
         for number in numbers {
-            let place = self.places[&number];
+            let place = self.places.of(number);
             if which(&self.pages[place as usize]) {
                 self.remove(place);
             }
@@ -255,12 +236,12 @@ impl PageTable {
     fn pages_held(&self) -> impl Iterator<Item = u64> + '_ {
         let pages = self.pages.iter().enumerate();
         pages
-            .filter(|(place, page)| self.places.get(&page.number) == Some(&(*place as u32)))
+            .filter(|(place, page)| self.places.get(page.number) == Some(*place as u32))
             .map(|(_, page)| page.number)
     }
 
     fn add(&mut self, page: Page) -> u32 {
-        while self.places.len() as u64 >= self.capacity_pages && self.oldest != NONE {
+        while self.places.len() >= self.capacity_pages && self.oldest != NONE {
             self.remove(self.oldest);
         }
         let place = match self.unused.pop() {
@@ -285,7 +266,7 @@ impl PageTable {
         if dirty {
             self.dirty.remove(&number);
         }
-        self.places.remove(&number);
+        self.places.remove(number);
         self.unused.push(place);
     }
 

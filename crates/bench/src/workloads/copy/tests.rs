@@ -71,8 +71,12 @@ fn small_files_cost_more_than_their_bytes() {
 #[test]
 fn a_directory_is_copied_within_itself_and_nothing_is_left() {
     let dir = scratch();
-    let result =
-        run_on(dir.path().to_str().unwrap(), suite(|options| options.rounds = 2), 1, false);
+    let result = run_on(
+        dir.path().to_str().unwrap(),
+        suite(|options| (options.rounds, options.large) = (2, Bytes::mib(64))),
+        1,
+        false,
+    );
     assert_eq!(result.status, TestStatus::Done, "{:?}", result.reason);
     for cell in
         ["large.create", "large.copy", "large.read", "small.create", "small.copy", "small.read"]
@@ -108,7 +112,12 @@ fn somebodys_files_are_copied_and_stay_as_they_are() {
 #[test]
 fn a_stopped_copy_leaves_nothing() {
     let dir = scratch();
-    let result = run_on(dir.path().to_str().unwrap(), suite(|_| ()), 1, true);
+    let result = run_on(
+        dir.path().to_str().unwrap(),
+        suite(|options| options.large = Bytes::mib(64)),
+        1,
+        true,
+    );
     assert_eq!(result.status, TestStatus::Interrupted);
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
 }

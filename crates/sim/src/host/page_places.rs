@@ -1,0 +1,93 @@
+//! Where in the table of pages each cached page stands.
+//!
+//! Programs use neighbouring pages one after the other. Places are therefore kept in groups of neighbours: one lookup
+//! brings those of the next pages into the processor's cache too.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// Pages of a group: their places fill four cache lines.
+const GROUP: u64 = 64;
+
+/// No page stands there.
+const NONE: u32 = u32::MAX;
+
+/// Spreads the numbers of groups; they are not chosen by an attacker.
+#[derive(Default)]
+struct GroupHasher(u64);
+
+impl Hasher for GroupHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_u64(u64::from(byte));
+        }
+    }
+
+    fn write_u64(&mut self, value: u64) {
+        self.0 = (self.0 ^ value).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
+    }
+}
+
+#[derive(Debug, Clone)]
+struct PageGroup {
+    places: [u32; GROUP as usize],
+    held: u32,
+}
+
+/// Places by page number.
+#[derive(Debug, Clone, Default)]
+pub(super) struct PagePlaces {
+    groups: HashMap<u64, Box<PageGroup>, BuildHasherDefault<GroupHasher>>,
+    len: u64,
+}
+
+impl PagePlaces {
+    /// Pages that have a place.
+    pub(super) fn len(&self) -> u64 {
+        self.len
+    }
+
+    pub(super) fn get(&self, number: u64) -> Option<u32> {
+        let place = self.groups.get(&(number / GROUP))?.places[(number % GROUP) as usize];
+        (place != NONE).then_some(place)
+    }
+
+    pub(super) fn contains(&self, number: u64) -> bool {
+        self.get(number).is_some()
+    }
+
+    /// The place of a page that is in the table.
+    pub(super) fn of(&self, number: u64) -> u32 {
+        self.get(number).expect("the page is in the table")
+    }
+
+    /// Gives a page its place.
+    pub(super) fn insert(&mut self, number: u64, place: u32) {
+        let empty = || Box::new(PageGroup { places: [NONE; GROUP as usize], held: 0 });
+        let group = self.groups.entry(number / GROUP).or_insert_with(empty);
+        let slot = &mut group.places[(number % GROUP) as usize];
+        if *slot == NONE {
+            group.held += 1;
+            self.len += 1;
+        }
+        *slot = place;
+    }
+
+    pub(super) fn remove(&mut self, number: u64) {
+        let Some(group) = self.groups.get_mut(&(number / GROUP)) else { return };
+        let slot = &mut group.places[(number % GROUP) as usize];
+        if *slot == NONE {
+            return;
+        }
+        *slot = NONE;
+        group.held -= 1;
+        self.len -= 1;
+        if group.held == 0 {
+            self.groups.remove(&(number / GROUP));
+        }
+    }
+}
