@@ -109,7 +109,32 @@ export async function pointsAtCharts(checks, address, series) {
     seen.add(await tip.innerText());
   }
   checks.expect(seen.size === 5, `arrow keys go from point to point: ${[...seen]}`);
+  await hidesAndEnlarges(checks, page, chart, tip);
   await context.close();
+}
+
+/** Series go and come back by their buttons; an enlarged chart is zoomed by keys and still tells its values. */
+async function hidesAndEnlarges(checks, page, chart, tip) {
+  const figure = page.locator('figure').filter({ has: chart });
+  const line = chart.locator('[data-n="read"]');
+  const toggle = figure.getByRole('button', { name: 'read', exact: true });
+  await toggle.press('Enter');
+  const pressed = await toggle.getAttribute('aria-pressed');
+  checks.expect(await line.isHidden() && pressed === 'false', 'a series can be hidden');
+  await toggle.press('Enter');
+  checks.expect(await line.isVisible(), 'and shown again');
+  await figure.getByRole('button', { name: 'Enlarge' }).press('Enter');
+  const big = page.locator('dialog svg');
+  const whole = await big.getAttribute('viewBox');
+  await page.keyboard.press('+');
+  checks.expect(await big.getAttribute('viewBox') !== whole, 'a key zooms in');
+  const box = await big.boundingBox();
+  await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+  checks.expect(/MB\/s|ms/.test(await tip.innerText()), 'values are told in the zoomed chart too');
+  await page.keyboard.press('0');
+  checks.expect(await big.getAttribute('viewBox') === whole, 'a key shows the whole chart again');
+  await page.keyboard.press('Escape');
+  checks.expect(await page.locator('dialog').isHidden(), 'Escape closes it');
 }
 
 /** The pointer at a position and a rate, by the chart's own ticks: the numbers that people read there. */
@@ -119,9 +144,11 @@ async function hoversOver(checks, page, chart, tip, position, rate) {
   const [bottom, top] = await axisEnds(chart, 'data-y');
   const scale = box.width / Number(await chart.getAttribute('width'));
   const at = (ends, value) => ends.from + (ends.to - ends.from) * (value - ends.first) / (ends.last - ends.first);
-  await page.mouse.move(box.x + scale * at({ ...left, ...right }, position), box.y + scale * at({ ...bottom, ...top }, rate));
+  const across = at({ ...left, ...right }, position);
+  await page.mouse.move(box.x + scale * across, box.y + scale * at({ ...bottom, ...top }, rate));
   const text = await tip.innerText();
-  const [shown, where] = [...text.matchAll(/[\d,.]+(?= MB\/s| TB|$)/g)].map((match) => Number(match[0].replaceAll(',', '')));
+  const numbers = [...text.matchAll(/[\d,.]+(?= MB\/s| TB|$)/g)];
+  const [shown, where] = numbers.map((match) => Number(match[0].replaceAll(',', '')));
   const near = (is, wanted) => Math.abs(is - wanted) <= Math.abs(wanted) * 0.01;
   checks.expect(near(shown, rate) && near(where, position), `at ${position} TB, ${rate} MB/s it says '${text}'`);
 }

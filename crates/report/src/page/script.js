@@ -15,26 +15,28 @@ return a.u=="us"?a.t+" "+val(a,s):i<0?val(a,s)+" "+a.t:a.t.slice(0,i)+" "+val(a,
 const marks=s=>s.marks||(s.marks=all(s,"[data-p]").flatMap((e,n)=>{
 const X=axis(s.dataset.x),Y=axis(e.dataset.a?s.dataset.r:s.dataset.y);
 return e.dataset.p.split(",").map(q=>{const[x,y,l,h]=q.split(" "),v=Y.u=="name"?X:Y;
-return{n,x:X.p(x),y:Y.p(y),t:(e.dataset.n?e.dataset.n+": ":"")+text(Y,y)+" \u00b7 "+text(X,x)+
+return{n,e,x:X.p(x),y:Y.p(y),t:(e.dataset.n?e.dataset.n+": ":"")+text(Y,y)+" \u00b7 "+text(X,x)+
 (h?" (95 %: "+val(v,l)+" to "+val(v,h)+")":"")}})}));
+const seen=s=>marks(s).filter(m=>!m.e.classList.contains("off"));
 const hide=()=>{tip.hidden=true;ring.remove();at=null};
 const show=(s,m)=>{at=m;tip.textContent=m.t;tip.hidden=false;s.append(ring);
 ring.setAttribute("cx",m.x);ring.setAttribute("cy",m.y);
-const r=s.getBoundingClientRect(),z=r.width/s.viewBox.baseVal.width;
-tip.style.left=Math.max(4,Math.min(r.left+m.x*z+12,innerWidth-tip.offsetWidth-8))+scrollX+"px";
-tip.style.top=Math.max(4,r.top+m.y*z-tip.offsetHeight-10)+scrollY+"px"};
+(s.closest("dialog")||document.querySelector("main")).append(tip);
+const p=new DOMPoint(m.x,m.y).matrixTransform(s.getScreenCTM());
+tip.style.left=Math.max(4,Math.min(p.x+12,innerWidth-tip.offsetWidth-8))+"px";
+tip.style.top=Math.max(4,p.y-tip.offsetHeight-10)+"px"};
 const near=(l,x,y)=>l.reduce((b,m)=>{const d=Math.hypot(m.x-x,m.y-y);return d<b[0]?[d,m]:b},[1e9]);
 const chart=e=>e.target.closest&&e.target.closest("svg[data-x]");
 addEventListener("pointermove",e=>{const s=chart(e);if(!s){if(at&&!chart({target:document.activeElement}))hide();return}
-const r=s.getBoundingClientRect(),z=s.viewBox.baseVal.width/r.width;
-const[d,m]=near(marks(s),(e.clientX-r.left)*z,(e.clientY-r.top)*z);d<60?show(s,m):hide()});
-addEventListener("keydown",e=>{const s=chart(e),l=s&&marks(s);if(!l||!l.length)return;
+const p=new DOMPoint(e.clientX,e.clientY).matrixTransform(s.getScreenCTM().inverse());
+const[d,m]=near(seen(s),p.x,p.y);d<60?show(s,m):hide()});
+addEventListener("keydown",e=>{const s=chart(e),l=s&&seen(s);if(!l||!l.length)return;
 const i=l.indexOf(at),k={ArrowRight:1,ArrowLeft:-1}[e.key],v={ArrowUp:-1,ArrowDown:1}[e.key];let m;
 if(k)m=l[Math.max(0,Math.min(l.length-1,i+k))];
 else if(v)m=i<0?l[0]:near(l.filter(q=>q.n==l[i].n+v),l[i].x,l[i].y)[1];
 else if(e.key=="Escape"){hide();return}else return;
 e.preventDefault();if(m)show(s,m)});
-addEventListener("focusout",hide);
+addEventListener("focusout",hide);addEventListener("scroll",hide,true);
 all(document,"svg[data-x]").forEach(s=>s.tabIndex=0);
 addEventListener("beforeprint",()=>all(document,"details:not([open])").forEach(d=>d.open=d.printed=true));
 addEventListener("afterprint",()=>all(document,"details").forEach(d=>{if(d.printed)d.open=d.printed=false}));

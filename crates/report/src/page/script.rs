@@ -1,12 +1,12 @@
-//! The one script of pages: values at the pointer and under arrow keys, and everything unfolded before printing. Pages
-//! are whole without it.
+//! The one script of pages: values at the pointer and under arrow keys, series to show and hide, charts enlarged, and
+//! everything unfolded before printing. Pages are whole without it.
 
 use base64::Engine as _;
 use sha2::{Digest, Sha256};
 
 /// The text between `<script>` and `</script>`.
 pub fn page_script() -> &'static str {
-    include_str!("script.js")
+    concat!(include_str!("script.js"), include_str!("chart_tools.js"))
 }
 
 /// What a content security policy must allow so that pages work, and nothing else does: the source expressions of
@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn the_script_is_small_and_ends_no_element() {
-        assert!(page_script().len() < 3_072, "{}", page_script().len());
+        assert!(page_script().len() < 8_192, "{}", page_script().len());
         assert!(page_script().is_ascii() && !page_script().contains("</"));
     }
 }

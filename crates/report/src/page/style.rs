@@ -18,15 +18,20 @@ td .small{display:block}.points{letter-spacing:2px;white-space:nowrap}\
 .cards{display:grid;grid-template-columns:repeat(auto-fit,minmax(280px,1fr));gap:8px 28px}\
 .overview{display:grid;grid-template-columns:1fr;gap:0 40px}.overview figure{margin:0 0 10px}\
 table.rates td{padding-right:16px}\
-.tip{position:absolute;z-index:1;padding:2px 8px;border:1px solid;border-radius:3px;font-size:.85rem;\
+.tip{position:fixed;z-index:1;padding:2px 8px;border:1px solid;border-radius:3px;font-size:.85rem;\
 pointer-events:none}\
+.tools{margin:.3em 0;display:flex;flex-wrap:wrap;gap:4px 10px}.tools button{font:inherit;font-size:.8rem;color:inherit;\
+background:none;border:1px solid;border-radius:3px;padding:3px 8px;min-height:24px;cursor:pointer}\
+.tools button[aria-pressed=false]{text-decoration:line-through}.off{display:none}\
+.enlarged{width:96vw;max-width:none;height:94vh;max-height:none;color:inherit;border:1px solid}\
+.enlarged svg{width:100%;height:calc(100% - 3em);touch-action:none}\
 svg:focus-visible{outline:2px solid currentColor;outline-offset:2px}\
 .charts{display:grid;margin-top:16px;grid-template-columns:1fr;gap:20px 28px}\
 figure{margin:0}svg{max-width:100%;height:auto;display:block}\
 .narrow{display:none}@media(max-width:560px){.wide{display:none}.narrow{display:block}}\
 @media(min-width:1140px){.charts,.overview{grid-template-columns:1fr 1fr}}\
 details{margin:.6em 0}summary{cursor:pointer;font-weight:600}a{color:inherit}\
-@media print{details{display:block}section{break-inside:avoid}}";
+@media print{.tools{display:none}details{display:block}section{break-inside:avoid}}";
 
 /// Everything a page needs.
 pub fn page_style() -> String {
