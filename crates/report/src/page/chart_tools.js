@@ -1,0 +1,33 @@
+(()=>{"use strict";
+const make=(parent,tag,text="")=>{const e=document.createElement(tag);e.textContent=text;parent.append(e);return e};
+const button=(parent,text,act)=>{const b=make(parent,"button",text);b.type="button";b.onclick=act;return b};
+const box=make(document.querySelector("main"),"dialog");box.className="enlarged";box.ariaLabel="Enlarged chart";
+const bar=make(box,"p");bar.className="tools";
+let big,whole,drag;
+const look=(x,y,w)=>{const k=Math.max(whole.width/30,Math.min(whole.width,w)),h=k*whole.height/whole.width,
+inside=(v,most)=>Math.max(0,Math.min(most,v));
+big.setAttribute("viewBox",[inside(x,whole.width-k),inside(y,whole.height-h),k,h].join(" "))};
+const zoom=(f,at)=>{const v=big.viewBox.baseVal,p=at||{x:v.x+v.width/2,y:v.y+v.height/2};
+look(p.x-(p.x-v.x)/f,p.y-(p.y-v.y)/f,v.width/f)};
+const place=e=>new DOMPoint(e.clientX,e.clientY).matrixTransform(big.getScreenCTM().inverse());
+button(bar,"Zoom in",()=>zoom(2));button(bar,"Zoom out",()=>zoom(.5));
+button(bar,"Whole chart",()=>look(0,0,whole.width));button(bar,"Close",()=>box.close());
+box.onclose=()=>{big.remove();big=null};
+box.onkeydown=e=>{const f={"+":2,"=":2,"-":.5,0:1e-9}[e.key];if(f)zoom(f)};
+const enlarge=chart=>{big=chart.cloneNode(true);const{width,height}=chart.viewBox.baseVal;whole={width,height};
+big.removeAttribute("width");big.removeAttribute("height");box.append(big);
+big.addEventListener("wheel",e=>{e.preventDefault();zoom(e.deltaY<0?1.25:.8,place(e))},{passive:false});
+big.onpointerdown=e=>{drag=place(e);big.setPointerCapture(e.pointerId)};big.onpointerup=()=>drag=null;
+big.onpointermove=e=>{if(!drag)return;const v=big.viewBox.baseVal,p=place(e);
+look(v.x+drag.x-p.x,v.y+drag.y-p.y,v.width)};
+box.showModal()};
+document.querySelectorAll("figure").forEach(figure=>{
+const charts=[...figure.querySelectorAll("svg[data-x]")];if(!charts.length)return;
+const tools=make(figure,"p");tools.className="tools";
+const parts=[...figure.querySelectorAll(".line[data-n]")],names=[...new Set(parts.map(e=>e.dataset.n))];
+if(names.length>1)names.forEach(name=>{const b=button(tools,name,()=>{const on=b.ariaPressed!="true";b.ariaPressed=on;
+const labels=[...figure.querySelectorAll("text.halo")].filter(e=>e.textContent.endsWith(name));
+parts.filter(e=>e.dataset.n==name).concat(labels).forEach(e=>e.classList.toggle("off",!on))});
+b.ariaPressed=true;b.title="Show or hide"});
+button(tools,"Enlarge",()=>enlarge(charts.find(e=>e.getClientRects().length)||charts[0]))});
+})();
