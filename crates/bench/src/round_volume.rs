@@ -78,7 +78,7 @@ mod tests {
         let most = ExpectedSpeed { mb_s: 5_000.0, iops: 50_000.0, queue_gain: 10.0 };
         let once = RoundLength { write_once: true, ..seconds(0.55) };
         let bytes = |cell: &str, length: RoundLength| {
-            round_bytes(&cell.parse().unwrap(), options, most, 512 << 20)
+            round_bytes(&cell.parse().unwrap(), length, most, 512 << 20)
         };
         assert_eq!(bytes("seq1m_q8t2.write", once), 512 << 20);
         assert!(bytes("seq1m_q8t2.write", seconds(0.55)) > 4 * (512 << 20));

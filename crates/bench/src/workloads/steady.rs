@@ -127,7 +127,7 @@ impl Workload for SteadyWorkload {
             return context.skipped(self.kind(), reason);
         }
         let passes = context.span_bytes.saturating_mul(options.passes.into());
-        let requests = passes as f64 / options.pass_chunk.0 as f64;
+        let requests = passes as f64 / preparation::SIMULATED_CHUNK as f64;
         test.cost = test.cost
             + Cost {
                 seconds: passes as f64 / (context.sequential_write_mb_s(passes) * 1e6),

@@ -20,6 +20,8 @@ const PIECE: u64 = 256 << 20;
 const PIECES_MIN: u64 = 16;
 /// Pieces of a simulated drive, which are computed in milliseconds.
 const SIMULATED_PIECES: u64 = 64;
+/// Requests in which a simulated drive is given the same bytes in the same order, which take it as long.
+pub(super) const SIMULATED_CHUNK: u64 = 1 << 20;
 /// Discarded with one command, lest a stop wait for a whole drive.
 const DISCARD: u64 = 16 << 30;
 /// The end of a device need not be a multiple of its direct I/O unit; whole pages are.
@@ -111,7 +113,9 @@ pub(super) fn precondition(
     let options = &session.plan.suite.steady;
     let span = session.span(session.device());
     let size = (span.end - span.start) / PAGE * PAGE;
-    let (chunk, depth) = (options.pass_chunk.0, options.pass_depth);
+    let simulated = session.simulated().map(|_| SIMULATED_CHUNK);
+    let chunk = simulated.unwrap_or(options.pass_chunk.0);
+    let depth = options.pass_depth;
     let (mut sum, mut flush_s, mut end) = (WrittenSum::default(), 0.0, Ok(()));
     let passes = u64::from(options.passes);
     let before = *prepared;
@@ -121,8 +125,11 @@ pub(super) fn precondition(
         session.storage.pass = prepared.bytes / size;
         let data = Payload::new(session.plan.seed, session.next_pass());
         session.check_room_to_overwrite(size - within)?;
-        let places =
-            ScanRegion::pieces(span.start + within, span.start + size, piece_bytes(session, size));
+        let places = ScanRegion::pieces(
+            span.start + within,
+            span.start + size,
+            piece_bytes(session, size, chunk),
+        );
         let (manner, base) = (WriteSettings { data, chunk, depth }, record.clone());
         let done = prepared.bytes;
         let so_far = |timed: &[TimedRegion]| {
@@ -160,8 +167,7 @@ fn report_bytes(record: &mut TestRecord, prepared: Prepared) {
 }
 
 /// Length of the pieces of a pass, whole requests.
-fn piece_bytes(session: &Session<'_>, size: u64) -> u64 {
-    let chunk = session.plan.suite.steady.pass_chunk.0;
+fn piece_bytes(session: &Session<'_>, size: u64, chunk: u64) -> u64 {
     let piece = match session.simulated() {
         Some(_) => size / SIMULATED_PIECES,
         None => PIECE.min(size / PIECES_MIN),
