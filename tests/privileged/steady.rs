@@ -7,12 +7,8 @@ use crate::support::json::{array, statuses, test_of, text};
 use serde_json::Value;
 
 const MIB: u64 = 1 << 20;
-const STEADY: &[&str] = &[
-    "--test=steady",
-    "--set=steady.cells=['rnd4k_q4t1.write']",
-    "--set=steady.passes=1",
-    "--json",
-];
+const STEADY: &[&str] =
+    &["--test=steady", "--set=steady.cells=['rnd4k_q4t1.write']", "--set=steady.passes=1"];
 
 fn rounds(run: &Value) -> usize {
     let all = array(&test_of(run, "steady")["series"]);
@@ -24,7 +20,7 @@ fn rounds(run: &Value) -> usize {
 fn a_killed_run_goes_on_behind_its_rounds() {
     let Some(OnLoop { scratch, image, device, destroy }) = OnLoop::of_noise(64) else { return };
     // Rounds that are never steady by chance alone: they are killed before the window is whole.
-    let long = ["--time=1s", "--rounds=300", &destroy];
+    let long = ["--time=1s", "--rounds=300", "--json", &destroy];
     let running = scratch.run_call(&device.node, &[STEADY, &long]).start();
     kill_after_a_checkpoint(&scratch, running, "written; continue with --resume");
     let stopped = scratch.drivescope(&["show", "last", "--json"]).code(0).json();
@@ -32,7 +28,7 @@ fn a_killed_run_goes_on_behind_its_rounds() {
     let reason = text(&test_of(&stopped, "steady")["reason"]).to_string();
     let plan = scratch.run(&device.node, &[STEADY, &[&destroy, "--dry-run"]]).code(0);
     assert!(plan.stderr.contains(&format!("(run {id}); --resume continues it")), "{plan}");
-    let short = ["--time=50ms", "--resume", &destroy];
+    let short = ["--time=50ms", "--resume", "--json", &destroy];
     let resumed = scratch.run(&device.node, &[STEADY, &short]).code(0);
     let run = resumed.json();
     assert_eq!(statuses(&run), [("steady", "done")]);
@@ -51,11 +47,11 @@ fn a_killed_run_goes_on_behind_its_rounds() {
 #[test]
 fn a_purge_discards_everything_before_it_is_written() {
     let Some(OnLoop { scratch, device, destroy, .. }) = OnLoop::of_noise(64) else { return };
-    let quick = ["--time=20ms", &destroy];
+    let quick = ["--time=20ms", "--json", &destroy];
     let run = scratch.run(&device.node, &[STEADY, &quick]).code(0).json();
     let reason = text(&test_of(&run, "steady")["reason"]);
     assert!(reason.contains("purged: TRIM of 67.1 MB, all of 64 sampled"), "{reason}");
-    let kept = ["--set=steady.purge=false", "--time=20ms", &destroy];
+    let kept = ["--set=steady.purge=false", "--time=20ms", "--json", &destroy];
     let run = scratch.run(&device.node, &[STEADY, &kept]).code(0).json();
     let reason = text(&test_of(&run, "steady")["reason"]);
     assert!(reason.contains("not purged: steady.purge=false"), "{reason}");

@@ -40,6 +40,8 @@ pub(crate) struct WorkloadReport {
     pub(crate) phases: fn(&TestResult) -> Vec<(String, String)>,
     /// The figures of the table that tell most, while the run goes on.
     pub(crate) brief: fn(&TestResult, Style) -> String,
+    /// Whether the table says itself what the reason of a finished test has.
+    pub(crate) tells_reason: bool,
     /// Which figures of the table are extremes over all rounds, not medians.
     pub(crate) extremes: &'static str,
     /// Whether it reads for a set time: how much it reads is then a guess.
@@ -64,6 +66,7 @@ impl WorkloadReport {
             grid: |_| None,
             phases: |_| Vec::new(),
             brief: table,
+            tells_reason: false,
             extremes: "",
             reads_for_a_time: false,
             writes_for_a_time: false,

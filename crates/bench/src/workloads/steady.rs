@@ -26,7 +26,7 @@ use drivescope_model::target::TargetKind;
 use drivescope_model::units::Bytes;
 use drivescope_stats::trend::STEADY_WINDOW;
 use preparation::Prepared;
-use rounds::Rounds;
+use rounds::SteadyRounds;
 
 /// A target must hold so many blocks of a cell.
 const BLOCKS_MIN: u64 = 16;
@@ -160,7 +160,7 @@ impl Workload for SteadyWorkload {
             SteadySequence::Consistency => Consistency::new(session, prepared).run(session, record),
             SteadySequence::Rounds => {
                 let cells = fitting_cells(session, record)?;
-                Rounds::new(session, cells, prepared).run(session, record)
+                SteadyRounds::new(session, cells, prepared).run(session, record)
             }
         }
     }

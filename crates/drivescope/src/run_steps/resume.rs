@@ -1,6 +1,6 @@
 //! The step between plan and claim: what earlier runs did to a device, as the store knows it, changes the plan.
-//! `run --resume` continues the last interrupted full `fill` or `verify`, `steady`, or `fill-files` of a directory, and a
-//! `verify` that only reads takes the seed of the last one that wrote.
+//! `run --resume` continues the last interrupted full `fill` or `verify`, `steady`, or `fill-files` of a directory, and
+//! a `verify` that only reads takes the seed of the last one that wrote.
 
 use super::PlannedRun;
 use crate::arguments::OutcomeArguments;
@@ -253,8 +253,8 @@ fn bytes_of(span: Bytes, target: &Target) -> u64 {
 fn nothing(target: &Target) -> Failure {
     let path = &target.info().path;
     Failure::usage(format!(
-        "nothing to resume on {path}: the store has no interrupted fill-files or steady, or full fill or verify, of it that is \
-         among these tests and was not overwritten since; omit --resume"
+        "nothing to resume on {path}: the store has no interrupted fill-files or steady, or full fill or verify, of it \
+         that is among these tests and was not overwritten since; omit --resume"
     ))
 }
 

@@ -6,8 +6,7 @@ mod charts;
 use super::WorkloadReport;
 use crate::criteria::{Criterion, Evidence};
 use crate::terminal::{
-    Column, Figure, Paragraph, Role, Style, TextCell, TextTable, cells, find, headed, sections,
-    value,
+    Column, Figure, Paragraph, Role, Style, TextCell, TextTable, find, headed, sections, value,
 };
 use drivescope_model::number::{one_decimal, rounded, whole};
 use drivescope_model::{Bytes, Cell, FindingId, Secs, TestKind, TestResult, TestStatus};
@@ -33,6 +32,7 @@ pub(super) const REPORT: WorkloadReport = WorkloadReport {
     evidence: EVIDENCE,
     charts: charts::charts,
     headline,
+    tells_reason: true,
     ..WorkloadReport::new(TestKind::Steady, table)
 };
 
@@ -58,7 +58,8 @@ fn table(result: &TestResult, style: Style) -> String {
     }
     let measured = measured(result);
     if measured.is_empty() {
-        return remarks(result, style);
+        let told = remarks(result, style);
+        return if told.is_empty() { told } else { format!("steady\n{told}") };
     }
     let drawn = match matrix(result, &measured).filter(|table| table.fits(style)) {
         Some(matrix) if measured.len() > ROWS_MAX => matrix.render(style),
@@ -67,9 +68,11 @@ fn table(result: &TestResult, style: Style) -> String {
     sections([drawn + &verdict(result, style) + &remarks(result, style)])
 }
 
-/// Cells with figures of the window.
+/// Cells with figures of the window, in the order of a round.
 fn measured(result: &TestResult) -> Vec<&str> {
-    cells(result).into_iter().filter(|cell| find(result, cell, "iops").is_some()).collect()
+    let keys = result.series.iter().map(|series| series.key.as_str());
+    let cells = keys.filter_map(|key| key.strip_prefix("steady.")?.strip_suffix(".round_iops"));
+    cells.filter(|cell| find(result, cell, "iops").is_some()).collect()
 }
 
 /// Cells that had to be steady.

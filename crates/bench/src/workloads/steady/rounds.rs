@@ -6,23 +6,25 @@ use super::round_log::{RoundLog, RoundSum};
 use crate::buffered::evict;
 use crate::engine_trial;
 use crate::error::BenchError;
-use crate::expected_speed::ExpectedSpeed;
+use crate::expected_speed::{DEPTHS_MIN, ExpectedSpeed};
 use crate::round_volume::{self, RoundLength};
 use crate::session::Session;
 use crate::test_record::TestRecord;
-use drivescope_model::cell::Cell;
+use drivescope_model::cell::{Cell, Order};
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::number::rounded;
 use drivescope_model::options::{SteadyOptions, TrackedFigure};
 use drivescope_model::units::Bytes;
 use drivescope_stats::trend::{STEADY_WINDOW, SteadyState};
 
+/// Bytes of a request that are computed as one.
+const COMPUTED_BYTES: u64 = 32 << 10;
 /// A cell that keeps less than this share of its first rate is named.
 const KEPT_MIN: f64 = 0.5;
 
 /// All rounds of a test.
 #[derive(Debug)]
-pub(super) struct Rounds {
+pub(super) struct SteadyRounds {
     cells: Vec<Cell>,
     tracked: Vec<usize>,
     options: SteadyOptions,
@@ -32,7 +34,7 @@ pub(super) struct Rounds {
     size: u64,
 }
 
-impl Rounds {
+impl SteadyRounds {
     /// None yet, but for those of an interrupted run.
     pub fn new(session: &Session<'_>, cells: Vec<Cell>, prepared: Prepared) -> Self {
         let options = session.plan.suite.steady.clone();
@@ -113,6 +115,9 @@ impl Rounds {
                 let trial = engine_trial::bytes_max(cell.shape);
                 session.check_room_to_overwrite(bytes.saturating_add(trial))?;
             }
+        }
+        if session.simulated().is_some() {
+            load.ops_max = load.ops_max.min(computed_requests(load.ops_max, cell));
         }
         if !session.device().is_direct() {
             evict(session.device(), &name, record)?;
@@ -225,6 +230,15 @@ impl Rounds {
             record.notice(finding.weighing(1.0 - kept));
         }
     }
+}
+
+/// Requests of a thread in a bounded round of a simulated drive: long random ones are computed page by page.
+fn computed_requests(most: u64, cell: &Cell) -> u64 {
+    let shape = cell.shape;
+    if most == u64::MAX || shape.order == Order::Seq || shape.block.0 <= COMPUTED_BYTES {
+        return most;
+    }
+    (most * COMPUTED_BYTES / shape.block.0).max(u64::from(shape.depth) * DEPTHS_MIN)
 }
 
 /// In which way a cell breaks the rule.
