@@ -25,7 +25,7 @@ pub enum TrackedFigure {
     #[default]
     Rate,
     /// Mean latency.
-    Latency,
+    MeanLatency,
 }
 
 /// Options of the `steady` test.

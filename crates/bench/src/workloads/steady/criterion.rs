@@ -6,7 +6,7 @@ use std::ops::Range;
 
 /// A window begins only when so many times the size of the target was written: until then a drive has blocks that
 /// were never used, and is as steady as it is new.
-pub(super) const WRITTEN_FIRST: f64 = 1.0;
+const WRITTEN_FIRST: f64 = 1.0;
 
 /// The rounds that are compared, and what the rule says of them.
 #[derive(Debug, Clone, PartialEq)]

@@ -140,7 +140,7 @@ impl SteadyRounds {
     fn figure(&self) -> fn(&RoundSum) -> &[f64] {
         match self.options.figure {
             TrackedFigure::Rate => |round| &round.rates,
-            TrackedFigure::Latency => |round| &round.latencies_us,
+            TrackedFigure::MeanLatency => |round| &round.latencies_us,
         }
     }
 

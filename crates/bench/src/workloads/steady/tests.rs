@@ -169,7 +169,7 @@ fn rounds_end_with_their_volume_and_latency_can_be_what_is_tracked() {
     let all = written[written.len() - 1].1 / (32 * MIB) as f64;
     assert!((2.0..2.4).contains(&all) && has(&drift, FindingId::NotSteady), "{all}");
     let latency = |options: &mut SteadyOptions| {
-        options.figure = TrackedFigure::Latency;
+        options.figure = TrackedFigure::MeanLatency;
         options.cells =
             ["rnd4k_q1t1.write", "rnd4k_q1t1.read"].map(|it| it.parse().unwrap()).into();
         options.tracking = vec!["rnd4k_q1t1.write".parse().unwrap()];
