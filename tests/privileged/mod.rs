@@ -29,6 +29,7 @@ mod sharing;
 mod signatures;
 mod sim_mount;
 mod stamps;
+mod steady;
 mod typed;
 mod volume;
 

@@ -19,7 +19,7 @@ const VERIFY: &[&str] = &["--test=verify", "--set=verify.mode=full", "--json"];
 
 /// Kills a run as soon as the store has something of it that is not at its very beginning and whose
 /// reason contains `words`. It stands still while the store is looked at, or a fast drive would be through.
-fn kill_after_a_checkpoint(scratch: &Scratch, running: Running, words: &str) {
+pub fn kill_after_a_checkpoint(scratch: &Scratch, running: Running, words: &str) {
     let last = || {
         let kept = scratch.drivescope(&["show", "last", "--json"]);
         kept.exit_code().filter(|code| *code == 0).map(|_| kept.json())

@@ -18,7 +18,7 @@ use drivescope_model::target::TargetKind;
 use std::io;
 
 /// Places that are looked at, and how much of each: one block of most file systems and drives.
-const PLACES: u32 = 64;
+pub(crate) const PLACES: u32 = 64;
 const BLOCK_BYTES: u32 = 4096;
 /// More of them than one in so many change what random reads take.
 const ONE_IN: u32 = 10;
@@ -28,20 +28,26 @@ pub(crate) fn sample(session: &Session<'_>) -> Result<Option<String>, BenchError
     if let Some(evidence) = session.target.simulated().and_then(|drive| never_written(drive)) {
         return Ok(Some(evidence));
     }
-    let device = session.device();
-    let span = session.span(device);
+    let span = session.span(session.device());
     if !knows_what_is_erased(session.target) || span.end - span.start < BLOCK_BYTES.into() {
         return Ok(None);
     }
-    let seed = derive_seed(session.plan.seed, "blank", 0, 0);
-    let offsets = Offsets::new(Order::Rnd, span, BLOCK_BYTES.into(), Mix::READ, 0.0, seed);
-    let spec = QueueSpec { depth: 1, ahead: 1, block_bytes: BLOCK_BYTES, dsync: false };
-    let control = Control::default();
-    let (outcome, _) = session.run_task(device, spec, &control, SampleBlocks { offsets })?;
-    let blank = outcome.output.filter(|blank| blank * ONE_IN > PLACES);
+    let blank = blank_places(session)?.filter(|blank| blank * ONE_IN > PLACES);
     Ok(blank.map(|blank| {
         format!("{blank} of {PLACES} sampled blocks are empty: every byte is 00, or FF")
     }))
+}
+
+/// How many of [`PLACES`] blocks hold nothing; `None` if one cannot be read, which the tests will say.
+pub(crate) fn blank_places(session: &Session<'_>) -> Result<Option<u32>, BenchError> {
+    let device = session.device();
+    let seed = derive_seed(session.plan.seed, "blank", 0, 0);
+    let offsets =
+        Offsets::new(Order::Rnd, session.span(device), BLOCK_BYTES.into(), Mix::READ, 0.0, seed);
+    let spec = QueueSpec { depth: 1, ahead: 1, block_bytes: BLOCK_BYTES, dsync: false };
+    let control = Control::default();
+    let (outcome, _) = session.run_task(device, spec, &control, SampleBlocks { offsets })?;
+    Ok(outcome.output)
 }
 
 /// The same of a simulated drive, which keeps no contents but knows.

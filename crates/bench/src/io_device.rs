@@ -14,6 +14,7 @@ use drivescope_drive::simulated::SimulatedDrive;
 use drivescope_model::plan::{Engine, WriteLevel};
 use drivescope_model::target::IoMode;
 use std::io;
+use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::Thread;
 use std::time::Duration;
@@ -143,6 +144,20 @@ impl IoDevice {
         match &self.backend {
             Backend::File { .. } => None,
             Backend::Simulated { drive, .. } => drive.stream_write(offset, len, chunk, depth),
+        }
+    }
+
+    /// Tells the drive that it need not keep these bytes (TRIM): `false` where that is not possible, of files, without
+    /// a claim to lose what is there, and of drives that take no such command.
+    pub fn discard(&self, bytes: Range<u64>) -> Result<bool, BenchError> {
+        match &self.backend {
+            Backend::File { file, .. } => match file.claim() {
+                Some(disk) => Ok(disk.discard(bytes)?),
+                None => Ok(false),
+            },
+            Backend::Simulated { drive, .. } => {
+                Ok(drive.discard(bytes.start, bytes.end - bytes.start))
+            }
         }
     }
 

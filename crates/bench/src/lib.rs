@@ -35,6 +35,7 @@ pub mod recorder;
 pub mod replay;
 pub mod rewrite;
 pub mod round;
+mod round_volume;
 pub mod runner;
 pub mod scan;
 pub mod serial;

@@ -103,6 +103,11 @@ impl Round {
         recorder.bytes / recorder.ops.max(1)
     }
 
+    /// Length of the requests of its load; 0 where it has none.
+    pub(crate) fn load_block_bytes(&self) -> u64 {
+        self.load.as_ref().map_or(0, |load| load.shape.block.0)
+    }
+
     pub(crate) fn record(&self, split: CpuSplit) -> PhaseRecord {
         let (measured, cpu_cost) = (&self.measured, &self.measured.cpu_cost);
         let percent = |ns: u64| ns as f64 / cpu_cost.wall_ns.max(1) as f64 * 100.0;

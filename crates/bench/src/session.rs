@@ -163,6 +163,11 @@ impl<'a> Session<'a> {
         self
     }
 
+    /// Requests after which a timed round of the test in progress ends, on a simulated drive.
+    pub(crate) fn round_requests(&self) -> Option<u64> {
+        self.test.round_requests
+    }
+
     /// The interrupted test that this one continues.
     pub fn earlier(&self) -> Option<&TestResult> {
         self.test.earlier.as_ref()

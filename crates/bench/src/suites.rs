@@ -11,7 +11,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// The suites that come with the program, by name.
-const BUILT_IN: [(&str, &str); 26] = [
+const BUILT_IN: [(&str, &str); 32] = [
     ("first", include_str!("../suites/first.toml")),
     ("quick", include_str!("../suites/quick.toml")),
     ("standard", include_str!("../suites/standard.toml")),
@@ -38,6 +38,12 @@ const BUILT_IN: [(&str, &str); 26] = [
     ("techhabit", include_str!("../suites/techhabit.toml")),
     ("techhabit-copies", include_str!("../suites/techhabit-copies.toml")),
     ("nequalsone", include_str!("../suites/nequalsone.toml")),
+    ("snia-pts-iops", include_str!("../suites/snia-pts-iops.toml")),
+    ("snia-pts-throughput", include_str!("../suites/snia-pts-throughput.toml")),
+    ("snia-pts-throughput-128k", include_str!("../suites/snia-pts-throughput-128k.toml")),
+    ("snia-pts-latency", include_str!("../suites/snia-pts-latency.toml")),
+    ("snia-pts-wsat", include_str!("../suites/snia-pts-wsat.toml")),
+    ("pcmark8-consistency", include_str!("../suites/pcmark8-consistency.toml")),
 ];
 
 /// What `watch` plans with, which no user runs.
@@ -297,7 +303,8 @@ fn check_general(suite: &Suite) -> Result<(), String> {
     ensure((1..=ROUNDS_MAX).contains(&suite.rounds), || {
         format!("rounds must be between 1 and {ROUNDS_MAX}")
     })?;
-    let from_start = suite.tests.iter().find(|t| matches!(t, TestKind::Fill | TestKind::Verify));
+    let whole = [TestKind::Fill, TestKind::Verify, TestKind::Steady];
+    let from_start = suite.tests.iter().find(|test| whole.contains(test));
     if let (Some(test), Some(_)) = (from_start, suite.offset) {
         return Err(format!("{test} begins at the start of the target; leave offset out"));
     }

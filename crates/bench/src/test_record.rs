@@ -4,7 +4,9 @@ use crate::cpu_split::CpuSplit;
 use crate::phase::LoopMode;
 use crate::rate_drop::{self, DropCause, drop_of};
 use crate::round::{Round, encoded};
-use drivescope_model::document::{Distribution, Limiter, Metric, Series, TestResult, TestStatus};
+use drivescope_model::document::{
+    Distribution, Limiter, Metric, PhaseRecord, Series, TestResult, TestStatus,
+};
 use drivescope_model::findings::{Finding, FindingId, Severity};
 use drivescope_model::metrics::{OfRounds, PERCENTILES, quantity_of};
 use drivescope_model::number::rounded;
@@ -15,6 +17,7 @@ use drivescope_stats::interval::Interval;
 use drivescope_stats::lasting_drop::LastingDrop;
 use drivescope_stats::{interval, summary};
 use hdrhistogram::Histogram;
+use std::ops::Range;
 
 /// Confidence of every interval.
 const CONFIDENCE: f64 = 0.95;
@@ -26,14 +29,18 @@ const RANGE_BY_CHANCE: f64 = 5.0;
 const SMALL_BLOCK_BYTES: u64 = 64 << 10;
 /// Places of failed requests that are named.
 const PLACES_MAX: usize = 100;
+/// The last rounds of many.
+const LAST_ROUNDS: usize = 5;
 /// Rounds that a headline figure needs.
 pub const ROUNDS_MIN: u32 = 3;
 
 /// What a test collects while it runs.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct TestRecord {
     test: TestKind,
     rounds: Vec<Round>,
+    /// Rounds before them that count for no figure any more.
+    archived: Vec<PhaseRecord>,
     metrics: Vec<Metric>,
     series: Vec<Series>,
     distributions: Vec<Distribution>,
@@ -42,6 +49,8 @@ pub struct TestRecord {
     resume: Option<ResumePoint>,
     /// The figures rest on many requests each, not on repeated rounds.
     without_rounds: bool,
+    /// Those over the rounds tell more than those within.
+    many_rounds: bool,
     /// The drive is known to be a disk.
     rotates: bool,
 }
@@ -52,6 +61,7 @@ impl TestRecord {
         Self {
             test,
             rounds: Vec::new(),
+            archived: Vec::new(),
             metrics: Vec::new(),
             series: Vec::new(),
             distributions: Vec::new(),
@@ -59,6 +69,7 @@ impl TestRecord {
             remarks: Vec::new(),
             resume: None,
             without_rounds: false,
+            many_rounds: false,
             rotates: false,
         }
     }
@@ -71,6 +82,25 @@ impl TestRecord {
     /// Says that the figures do not rest on repeated rounds, so that few of them are no flaw.
     pub fn needs_no_rounds(&mut self) {
         self.without_rounds = true;
+    }
+
+    /// Says that there are many rounds: no curves within them are kept, and while they go on only the last few are
+    /// told of.
+    pub fn has_many_rounds(&mut self) {
+        self.many_rounds = true;
+    }
+
+    /// Puts the rounds aside whose number is none of these, so that they stay phases of the result and count for no
+    /// figure. They leave their histograms behind, which take much memory.
+    pub fn archive_all_but(&mut self, numbers: Range<u32>) {
+        let is_kept = |round: &Round| numbers.contains(&round.round);
+        let (kept, rest): (Vec<Round>, Vec<Round>) =
+            std::mem::take(&mut self.rounds).into_iter().partition(is_kept);
+        self.rounds = kept;
+        for round in rest {
+            let record = round.record(CpuSplit::of([round.measured.cpu_cost.usage], CONFIDENCE));
+            self.archived.push(PhaseRecord { latencies: None, ..record });
+        }
     }
 
     /// Notes a part of the test that could not run here.
@@ -154,7 +184,11 @@ impl TestRecord {
     /// What the rounds of a cell have come to so far.
     pub fn so_far(&self, cell: &str) -> TestResult {
         let mut record = Self::new(self.test);
-        record.rounds = self.rounds.iter().filter(|round| round.cell == cell).cloned().collect();
+        let of_cell = || self.rounds.iter().filter(|round| round.cell == cell);
+        let before =
+            if self.many_rounds { of_cell().count().saturating_sub(LAST_ROUNDS) } else { 0 };
+        record.rounds = of_cell().skip(before).cloned().collect();
+        record.many_rounds = self.many_rounds;
         record.findings.clone_from(&self.findings);
         record.finish(ROUNDS_MIN)
     }
@@ -175,6 +209,10 @@ impl TestRecord {
         let mut result = TestResult::empty(self.test, TestStatus::Done, None);
         let record = |round: &Round| round.record(self.split_of(&round.cell));
         result.phases = self.rounds.iter().map(record).collect();
+        if !self.archived.is_empty() {
+            result.phases.extend(self.archived);
+            result.phases.sort_by(|a, b| a.start_s.total_cmp(&b.start_s));
+        }
         result.metrics = self.metrics;
         result.series = self.series;
         result.distributions = self.distributions;
@@ -287,7 +325,8 @@ impl TestRecord {
         }
         let cpu = self.cpu_metrics(cell, &rounds);
         self.metrics.extend(cpu);
-        self.series.extend(series.into_iter().filter(|series| series.y.len() > 1));
+        let is_kept = |series: &Series| series.y.len() > 1 && !self.many_rounds;
+        self.series.extend(series.into_iter().filter(is_kept));
         self.distributions.push(distribution(format!("{}.{cell}", self.test), &latencies));
         self.notice_drops(cell, &drops);
         // An open loop has the rate of its schedule, whose chance is no doing of the drive.

@@ -190,7 +190,7 @@ pub struct RunArguments {
     /// Random seed: the same seed repeats the same requests.
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = seed)]
     pub seed: Option<u64>,
-    /// Resume the last interrupted fill or verify (full mode) of this device, or fill-files of this directory.
+    /// Resume the last interrupted fill, verify (full mode) or steady of this device, or fill-files of this directory.
     #[arg(long, conflicts_with_all = ["seed", "clean"])]
     pub resume: bool,
     /// Remove what killed runs left in the targets (default: this directory) and exit; a dry run only lists it.

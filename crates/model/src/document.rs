@@ -98,7 +98,7 @@ impl Metric {
 pub struct Series {
     /// `test.cell.quantity`, followed by `#1` for a single round.
     pub key: String,
-    /// Unit of `x`: `s`, `bytes`, or `share` (0 to 1 of the target).
+    /// Unit of `x`: `s`, `bytes`, `share` (0 to 1 of the target), or `round`.
     pub x_unit: String,
     /// Unit of `y`.
     pub y_unit: String,
@@ -227,7 +227,8 @@ pub struct PhaseRecord {
     /// What sent the requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub engine: Option<Engine>,
-    /// Histogram of the latencies of this round, encoded as those of `distributions`; absent without any.
+    /// Histogram of the latencies of this round, encoded as those of `distributions`; absent without any, and of rounds
+    /// of `steady` outside its window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latencies: Option<String>,
 }

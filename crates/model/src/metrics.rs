@@ -243,6 +243,19 @@ pub const QUANTITIES: &[Quantity] = &[
         "100 × the geometric mean over the traces of a set of think_s / run_s: 100 would be a drive that nobody ever \
          waits for",
     ),
+    less(
+        "range_ratio",
+        "1",
+        "largest distance between the points of the window of `steady`, as a share of their mean; at most 0.2 when steady",
+    ),
+    less(
+        "drift_ratio",
+        "1",
+        "change of the least-squares line over that window, up or down, as a share of the mean; at most 0.1 when steady",
+    ),
+    more("kept_ratio", "1", "rate in that window over that of the first round or pass"),
+    less("first_round", "1", "the round with which that window begins"),
+    less("last_round", "1", "the round with which it ends, the last one"),
 ];
 
 impl Quantity {

@@ -18,14 +18,17 @@ pub enum ResumePhase {
     VerifyRead,
     /// `fill-files`: what it wrote is still there.
     FillFiles,
+    /// `steady`: how the drive was prepared, and the rounds so far.
+    Steady,
 }
 
-/// Where a full `fill` or `verify`, or `fill-files`, was stopped.
+/// Where a full `fill` or `verify`, `fill-files` or `steady` was stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ResumePoint {
     /// The plan's seed, which determines every stamp on the drive.
     pub seed: u64,
-    /// Where to continue, bytes from the start of the target; of `fill-files` the bytes written.
+    /// Where to continue, bytes from the start of the target; of `fill-files` and `steady` the bytes
+    /// written.
     pub at_bytes: u64,
     /// Which part of the test was stopped.
     pub phase: ResumePhase,
@@ -41,6 +44,7 @@ impl ResumePoint {
             ResumePhase::Fill => TestKind::Fill,
             ResumePhase::VerifyWrite | ResumePhase::VerifyRead => TestKind::Verify,
             ResumePhase::FillFiles => TestKind::FillFiles,
+            ResumePhase::Steady => TestKind::Steady,
         }
     }
 
@@ -58,8 +62,8 @@ impl ResumePoint {
             ResumePhase::Fill => (suite.fill.mode, suite.fill.from) = (FillMode::Full, from),
             ResumePhase::VerifyWrite => suite.verify.phase = VerifyPhase::Write,
             ResumePhase::VerifyRead => suite.verify.phase = VerifyPhase::Read,
-            // The files themselves say where it continues.
-            ResumePhase::FillFiles => {}
+            // The files themselves say where it continues, or the rounds of the interrupted run.
+            ResumePhase::FillFiles | ResumePhase::Steady => {}
         }
         if self.test() == TestKind::Verify {
             (suite.verify.mode, suite.verify.from) = (VerifyMode::Full, from);
@@ -70,7 +74,7 @@ impl ResumePoint {
     fn settings(&self) -> Vec<String> {
         let test = self.test().name();
         let phase = match self.phase {
-            ResumePhase::Fill | ResumePhase::FillFiles => None,
+            ResumePhase::Fill | ResumePhase::FillFiles | ResumePhase::Steady => None,
             ResumePhase::VerifyWrite => Some("write"),
             ResumePhase::VerifyRead => Some("read"),
         };
@@ -83,9 +87,13 @@ impl ResumePoint {
 /// For people: where it stopped, and two ways to continue. No program reads this sentence.
 impl fmt::Display for ResumePoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.phase == ResumePhase::Steady {
+            let written = Bytes(self.at_bytes);
+            return write!(f, "stopped after {written} written; continue with --resume");
+        }
         write!(f, "stopped at byte {} ({})", self.at_bytes, Bytes(self.at_bytes))?;
         match self.phase {
-            ResumePhase::Fill => {}
+            ResumePhase::Fill | ResumePhase::Steady => {}
             ResumePhase::FillFiles => return write!(f, "; continue with --resume"),
             ResumePhase::VerifyWrite => write!(f, " of the write phase")?,
             ResumePhase::VerifyRead => write!(f, " of the read phase")?,

@@ -108,7 +108,7 @@ pub(crate) const USE_CASES: &[UseCase] = &[
         about: "A lookup is a chain of page reads; a commit is not done before the drive says the \
                 log is safe.",
         requirements: DATABASE,
-        caps: &[SLOW_REGION, SHINGLED, FLUSH_IGNORED, FREE_FLUSH],
+        caps: &[SLOW_REGION, SHINGLED, FLUSH_IGNORED, FREE_FLUSH, SLOW_WHEN_STEADY],
         capacity_named: Bytes(0),
     },
     UseCase {
@@ -117,7 +117,7 @@ pub(crate) const USE_CASES: &[UseCase] = &[
         about: "Many guests mix their requests, so the drive sees random reads and writes in a \
                 queue, and each guest waits for all the others.",
         requirements: GUESTS,
-        caps: &[SLOW_REGION, SHINGLED, FLUSH_IGNORED, FREE_FLUSH],
+        caps: &[SLOW_REGION, SHINGLED, FLUSH_IGNORED, FREE_FLUSH, SLOW_WHEN_STEADY],
         capacity_named: SMALL,
     },
     UseCase {
@@ -171,6 +171,12 @@ const FREE_FLUSH: Cap = Cap {
     most: None,
     why: "a flush costs nothing, so the drive has power-loss protection or loses commits in a power cut, which is not \
           tested",
+};
+
+const SLOW_WHEN_STEADY: Cap = Cap {
+    finding: FindingId::SlowWhenSteady,
+    most: Some(2),
+    why: "it keeps less than half of its rate when it writes all day",
 };
 
 const SYSTEM: &[Requirement] = &[

@@ -10,6 +10,7 @@ mod fill_files;
 mod latency;
 mod rates;
 mod read_files;
+mod steady;
 mod surface;
 mod tiny_writes;
 mod transfer;
@@ -39,6 +40,8 @@ pub(crate) struct WorkloadReport {
     pub(crate) phases: fn(&TestResult) -> Vec<(String, String)>,
     /// The figures of the table that tell most, while the run goes on.
     pub(crate) brief: fn(&TestResult, Style) -> String,
+    /// Whether the table says itself what the reason of a finished test has.
+    pub(crate) tells_reason: bool,
     /// Which figures of the table are extremes over all rounds, not medians.
     pub(crate) extremes: &'static str,
     /// Whether it reads for a set time: how much it reads is then a guess.
@@ -63,6 +66,7 @@ impl WorkloadReport {
             grid: |_| None,
             phases: |_| Vec::new(),
             brief: table,
+            tells_reason: false,
             extremes: "",
             reads_for_a_time: false,
             writes_for_a_time: false,
@@ -73,7 +77,7 @@ impl WorkloadReport {
 }
 
 /// Every workload, in the order in which their evidence counts.
-const WORKLOADS: [&WorkloadReport; 11] = [
+const WORKLOADS: [&WorkloadReport; 12] = [
     &transfer::REPORT,
     &latency::REPORT,
     &surface::REPORT,
@@ -85,6 +89,7 @@ const WORKLOADS: [&WorkloadReport; 11] = [
     &copy::REPORT,
     &fill_files::REPORT,
     &read_files::REPORT,
+    &steady::REPORT,
 ];
 
 /// The workload of a test.

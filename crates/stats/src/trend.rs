@@ -114,6 +114,19 @@ mod tests {
     const X: [f64; 6] = [1., 2., 4., 7., 11., 12.];
     const Y: [f64; 6] = [3.1, 4.9, 9.2, 15.1, 22.8, 60.0];
 
+    /// The rates of docs/methods.md: how often five points around a constant meet the rule.
+    #[test]
+    fn chance_alone_meets_the_rule_as_often_as_the_methods_say() {
+        for (cv, least, most) in [(0.03, 0.97, 1.0), (0.05, 0.82, 0.91), (0.10, 0.24, 0.36)] {
+            let windows = 1_000;
+            let met = (0..windows).filter(|&seed| {
+                steady_state(&noisy(STEADY_WINDOW, cv, seed, |_| 900.0)).unwrap().reached
+            });
+            let share = met.count() as f64 / windows as f64;
+            assert!((least..=most).contains(&share), "{cv}: {share}");
+        }
+    }
+
     #[test]
     fn lines() {
         // numpy.polyfit; scipy.stats.theilslopes, intercept numpy.median(y - slope * x).

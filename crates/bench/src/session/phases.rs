@@ -57,8 +57,18 @@ impl Session<'_> {
         round: u32,
         record: &mut TestRecord,
     ) -> Result<(), BenchError> {
+        self.measure_of(load, cell, (round, self.plan.suite.rounds), record)
+    }
+
+    /// The same where it is one round of so many.
+    pub fn measure_of(
+        &self,
+        load: &Load,
+        cell: &str,
+        (round, rounds): (u32, u32),
+        record: &mut TestRecord,
+    ) -> Result<(), BenchError> {
         self.check_stop()?;
-        let rounds = self.plan.suite.rounds;
         self.emit(Event::PhaseStarted { label: cell.to_string(), round, rounds });
         let load = &Load { engine: self.faster_engine(load, cell)?, ..load.clone() };
         let counters = PhaseCounters::begin(self);

@@ -2,6 +2,7 @@
 
 mod chosen;
 mod figures;
+pub(crate) mod passes;
 mod replay_run;
 
 use crate::error::BenchError;

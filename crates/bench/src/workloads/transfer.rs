@@ -2,7 +2,6 @@
 
 mod queue_gain;
 mod restore_area;
-mod round_volume;
 mod shingled;
 mod synced_cell;
 
@@ -15,6 +14,7 @@ use crate::offsets::derive_seed;
 use crate::option_checks::{check_time, ensure, repeated};
 use crate::overrides::Overrides;
 use crate::plan_context::PlanContext;
+use crate::round_volume::{self, RoundLength};
 use crate::session::Session;
 use crate::test_file;
 use crate::test_record::TestRecord;
@@ -23,7 +23,7 @@ use drivescope_model::cell::{Cell, Order, Shape};
 use drivescope_model::options::{Suite, TestKind, TransferOptions};
 use drivescope_model::plan::{Cost, PlannedTest, WriteLevel};
 use drivescope_model::target::TargetKind;
-use drivescope_model::units::{Bytes, UnitError};
+use drivescope_model::units::{Bytes, Secs, UnitError};
 use std::ops::Range;
 
 /// A span must hold so many blocks, or its requests meet the same ones over and over.
@@ -247,6 +247,12 @@ fn condense(omitted: Vec<String>) -> Vec<String> {
     lines.into_iter().map(|(reason, cells)| format!("{}: {reason}", cells.join(", "))).collect()
 }
 
+/// How long a round of a writing cell is.
+fn length(options: &TransferOptions) -> RoundLength {
+    let time = Secs(options.time.0 + options.ramp.0);
+    RoundLength { time, write_once: options.write_once }
+}
+
 /// Bytes that end a round, if they do.
 fn io_size(options: &TransferOptions) -> Option<u64> {
     (options.io_size.0 > 0).then_some(options.io_size.0)
@@ -273,7 +279,7 @@ fn cell_cost(
     let reads = f64::from(cell.mix.read_percent()) / 100.0;
     let written_bytes = match context.fastest.filter(|_| cell.mix.writes()) {
         Some(fastest) => {
-            let round = round_volume::round_bytes(cell, options, fastest, place_bytes);
+            let round = round_volume::round_bytes(cell, length(options), fastest, place_bytes);
             let round = round.min(io_size(options).unwrap_or(u64::MAX));
             let trial = engine_trial::bytes_max(cell.shape);
             round.saturating_mul(context.suite.rounds.into()).saturating_add(trial)
@@ -299,8 +305,8 @@ fn run_cell(
         load.pass = session.next_pass();
         if let Some(fastest) = ExpectedSpeed::upper_bound(session.target) {
             let place = load.span.end - load.span.start;
-            load.ops_max = round_volume::round_requests(cell, options, fastest, place);
-            let bytes = round_volume::round_bytes(cell, options, fastest, place);
+            load.ops_max = round_volume::round_requests(cell, length(options), fastest, place);
+            let bytes = round_volume::round_bytes(cell, length(options), fastest, place);
             let trial = engine_trial::bytes_max(cell.shape);
             session.check_room_to_overwrite(bytes.saturating_add(trial))?;
         }
@@ -337,7 +343,6 @@ mod tests {
     use crate::testing::{plan_of, run_on, run_target, suite_of};
     use drivescope_model::cell::Mix;
     use drivescope_model::plan::Engine;
-    use drivescope_model::units::Secs;
     use drivescope_stats::summary;
 
     #[test]

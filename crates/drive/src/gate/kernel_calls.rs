@@ -5,17 +5,20 @@ use drivescope_machine::roots::split_dev;
 use drivescope_model::WriteLevel;
 use rustix::fs::{CWD, FileType, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
-use rustix::ioctl::{Getter, Opcode, ioctl, opcode};
+use rustix::ioctl::{Getter, Opcode, Setter, ioctl, opcode};
 use std::fs::File;
+use std::ops::Range;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// `include/uapi/linux/fs.h` of the kernel: size in bytes, read-only flag, number of the attachment.
+/// `include/uapi/linux/fs.h` of the kernel: size in bytes, read-only flag, number of the attachment; and the one
+/// that forgets a stretch of bytes.
 const BLKGETSIZE64: Opcode = opcode::read::<usize>(0x12, 114);
 const BLKROGET: Opcode = opcode::none(0x12, 94);
 const BLKGETDISKSEQ: Opcode = opcode::read::<u64>(0x12, 128);
+const BLKDISCARD: Opcode = opcode::none(0x12, 119);
 
 /// udev holds a shared lock while it looks at a device: a moment, after which it is free.
 const LOCK_ATTEMPTS: u32 = 20;
@@ -82,6 +85,8 @@ pub(super) trait KernelCalls: Send + Sync {
     fn facts(&self, file: &File) -> Result<DescriptorFacts, Errno>;
     /// Asks the drive behind an open descriptor who it is: what it answers, as it is.
     fn identify(&self, file: &File, command: IdentifyCommand) -> Result<Vec<u8>, Errno>;
+    /// Tells the drive that it need not keep these bytes; `OPNOTSUPP` where it takes no such command.
+    fn discard(&self, file: &File, bytes: Range<u64>) -> Result<(), Errno>;
     /// Waits a moment for something to pass.
     fn wait(&self);
     /// Takes the exclusive advisory lock; `WOULDBLOCK` when somebody else keeps one.
@@ -185,6 +190,16 @@ impl KernelCalls for HostKernel {
 
     fn identify(&self, file: &File, command: IdentifyCommand) -> Result<Vec<u8>, Errno> {
         identify_command::ask(file, command)
+    }
+
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "BLKDISCARD of bytes that RawDisk has permitted, at the level destroy"
+    )]
+    fn discard(&self, file: &File, bytes: Range<u64>) -> Result<(), Errno> {
+        let stretch = [bytes.start, bytes.end - bytes.start];
+        // SAFETY: the command reads two numbers of 64 bits, start and length, and changes no memory.
+        unsafe { ioctl(file, Setter::<BLKDISCARD, [u64; 2]>::new(stretch)) }
     }
 
     fn wait(&self) {

@@ -8,6 +8,7 @@ use drivescope_machine::roots::Roots;
 use drivescope_model::WriteLevel;
 use drivescope_model::gate::{DeviceIdentity, GateRecord};
 use rustix::fd::OwnedFd;
+use rustix::io::Errno;
 use std::fmt;
 use std::fs::File;
 use std::io;
@@ -120,7 +121,7 @@ pub enum WriteError {
     /// The device failed.
     #[error("cannot {what} {path} at byte {offset}: {source}; see dmesg and smartctl")]
     Io {
-        /// `read`, `write to`, `flush`.
+        /// `read`, `write to`, `flush`, `discard`.
         what: &'static str,
         /// Which device.
         path: String,
@@ -248,6 +249,23 @@ impl RawDisk {
         self.same_medium()?;
         let result = self.claim.device.write_all_at(bytes, offset);
         result.map_err(|source| self.failed("write to", offset, source))
+    }
+
+    /// Tells the device that it need not keep these bytes (`BLKDISCARD`); what is read there afterwards may be
+    /// anything. `false` where it takes no such command. Refused as [`RawDisk::write_at`] at `destroy` is.
+    pub fn discard(&self, bytes: Range<u64>) -> Result<bool, WriteError> {
+        self.permit_level(WriteLevel::Destroy)?;
+        let (length, offset) = (bytes.end.saturating_sub(bytes.start), bytes.start);
+        self.permit(length as usize, offset)?;
+        if !self.allows(length, offset) {
+            return Err(WriteError::Unsaved { offset, length: length as usize });
+        }
+        self.same_medium()?;
+        match self.kernel.discard(&self.claim.device, bytes) {
+            Ok(()) => Ok(true),
+            Err(Errno::OPNOTSUPP) => Ok(false),
+            Err(errno) => Err(self.failed("discard", offset, errno.into())),
+        }
     }
 
     /// Waits until everything written is on the device (`fdatasync`).

@@ -222,6 +222,23 @@ impl SimulatedDrive {
         self.end();
     }
 
+    /// Declares bytes unused (TRIM), with nobody else using the drive; `false` of a drive that reads its medium all
+    /// the same, and below a simulated file system.
+    pub fn discard(&self, offset: u64, len: u64) -> bool {
+        let mut state = self.lock();
+        assert!(!state.is_in_use, "one load at a time");
+        if state.device.live_bytes().is_none() {
+            return false;
+        }
+        let (now, op) = (state.now, RequestKind::Trim);
+        (state.lens, state.in_flight) = (vec![0], 1);
+        state.device.submit(now, SimRequest { id: 0, op, offset, len, fua: false });
+        while state.in_flight > 0 {
+            state.step(Nanos::MAX, &mut Vec::new());
+        }
+        true
+    }
+
     /// Drops clean pages from the host's page cache, if there is one.
     pub fn evict(&self) {
         self.lock().device.evict();

@@ -1,6 +1,6 @@
 //! The step between plan and claim: what earlier runs did to a device, as the store knows it, changes the plan.
-//! `run --resume` continues the last interrupted full `fill` or `verify`, or `fill-files` of a directory, and a
-//! `verify` that only reads takes the seed of the last one that wrote.
+//! `run --resume` continues the last interrupted full `fill` or `verify`, `steady`, or `fill-files` of a directory, and
+//! a `verify` that only reads takes the seed of the last one that wrote.
 
 use super::PlannedRun;
 use crate::arguments::OutcomeArguments;
@@ -21,7 +21,8 @@ use drivescope_model::units::Bytes;
 use drivescope_store::{Filter, Store, StoreLocation};
 
 /// Tests that can go on.
-const TESTS: [TestKind; 3] = [TestKind::Fill, TestKind::Verify, TestKind::FillFiles];
+const TESTS: [TestKind; 4] =
+    [TestKind::Fill, TestKind::Verify, TestKind::FillFiles, TestKind::Steady];
 /// So many of the newest runs are looked through.
 const RUNS_MAX: u32 = 200;
 
@@ -203,6 +204,12 @@ impl Unfinished {
         let percent =
             self.point.at_bytes as f64 * 100.0 / bytes_of(self.span, target).max(1) as f64;
         let (test, path, id) = (self.point.test(), &info.path, &self.run_id);
+        if test == TestKind::Steady {
+            let written = Bytes(self.point.at_bytes);
+            return format!(
+                "a {test} of {path} was interrupted after {written} written (run {id})"
+            );
+        }
         format!("a {test} of {path} was interrupted at {percent:.0} % (run {id})")
     }
 
@@ -224,6 +231,7 @@ impl Unfinished {
             TestKind::Fill => suite.fill.mode == FillMode::Full && suite.fill.from.0 == 0,
             // What was not kept is gone by now.
             TestKind::FillFiles => false,
+            TestKind::Steady => true,
             _ => suite.verify.mode == VerifyMode::Full && suite.verify.from.0 == 0,
         };
         if begins_anew {
@@ -245,8 +253,8 @@ fn bytes_of(span: Bytes, target: &Target) -> u64 {
 fn nothing(target: &Target) -> Failure {
     let path = &target.info().path;
     Failure::usage(format!(
-        "nothing to resume on {path}: the store has no interrupted fill-files, or full fill or verify, of it that is \
-         among these tests and was not overwritten since; omit --resume"
+        "nothing to resume on {path}: the store has no interrupted fill-files or steady, or full fill or verify, of it \
+         that is among these tests and was not overwritten since; omit --resume"
     ))
 }
 

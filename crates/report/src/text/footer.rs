@@ -36,7 +36,8 @@ pub(super) fn methods(result: &TestResult, style: Style) -> String {
 pub(super) fn footer(result: &TestResult, style: Style) -> String {
     let mut out = invalid(result, style);
     // A test that ended well gives as its reason what it had to leave out.
-    if let (TestStatus::Done, Some(parts)) = (result.status, result.reason.as_deref()) {
+    let reason = result.reason.as_deref().filter(|_| !workload(result.test).tells_reason);
+    if let (TestStatus::Done, Some(parts)) = (result.status, reason) {
         let paragraph = Paragraph::new().lead(Role::Dim, "  left out: ").text(Role::Dim, parts);
         out.push_str(&paragraph.lines(4, style));
     }

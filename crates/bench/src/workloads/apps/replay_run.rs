@@ -66,7 +66,7 @@ impl<'t> ReplayRun<'t> {
     }
 
     /// One round of one trace.
-    fn one(
+    pub(super) fn one(
         &self,
         session: &Session<'_>,
         trace: &PreparedTrace,

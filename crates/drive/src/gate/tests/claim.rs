@@ -449,3 +449,21 @@ fn without_procfs_nothing_is_called_free() {
         refused(&record, "mounts", "mount -t proc proc /proc");
     }
 }
+
+#[test]
+fn only_a_claim_to_destroy_discards_and_only_within_it() {
+    let machine = Machine::new();
+    let disk = claimed(&machine, WriteLevel::Restore);
+    assert!(matches!(disk.discard(0..4096), Err(WriteError::Level { .. })));
+    assert!(machine.kernel.discarded.lock().unwrap().is_empty());
+    drop(disk);
+    let machine = Machine::new();
+    let disk = claimed(&machine, WriteLevel::Destroy);
+    assert!(matches!(disk.discard(0..4096), Err(WriteError::Unsaved { .. })), "no test has begun");
+    disk.begin(WriteLevel::Destroy).unwrap();
+    assert!(disk.discard(0..4096).unwrap());
+    for bytes in [0..SIZE + 4096, 100..612, 4096..4096] {
+        assert!(matches!(disk.discard(bytes), Err(WriteError::Range { .. })));
+    }
+    assert_eq!(*machine.kernel.discarded.lock().unwrap(), [0..4096]);
+}

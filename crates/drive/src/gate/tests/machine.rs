@@ -12,6 +12,7 @@ use drivescope_model::gate::{Check, GateRecord, Outcome};
 use rustix::io::Errno;
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
+use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -63,6 +64,8 @@ pub struct FakeKernel {
     /// What was opened for reading, each with whether `watched` was there.
     pub read: Mutex<Vec<(PathBuf, bool)>>,
     pub watched: Mutex<PathBuf>,
+    /// What was discarded.
+    pub discarded: Mutex<Vec<Range<u64>>>,
 }
 
 impl FakeKernel {
@@ -118,6 +121,12 @@ impl KernelCalls for Arc<FakeKernel> {
 
     fn identify(&self, file: &File, _: IdentifyCommand) -> Result<Vec<u8>, Errno> {
         self.by_file(file).map_or(Err(Errno::NODEV), |node| node.answer)
+    }
+
+    fn discard(&self, file: &File, bytes: Range<u64>) -> Result<(), Errno> {
+        self.by_file(file).ok_or(Errno::NODEV)?;
+        self.discarded.lock().unwrap().push(bytes);
+        Ok(())
     }
 
     fn wait(&self) {

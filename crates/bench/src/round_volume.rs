@@ -10,34 +10,43 @@
 
 use crate::expected_speed::{DEPTHS_MIN, ExpectedSpeed};
 use drivescope_model::cell::{Cell, Order};
-use drivescope_model::options::TransferOptions;
+use drivescope_model::units::Secs;
 
 /// Chance decides which requests of a mix are writes: so many standard deviations are room enough.
 const SIGMAS: f64 = 5.0;
 
+/// How long a round of a cell is.
+#[derive(Debug, Clone, Copy)]
+pub struct RoundLength {
+    /// Measured time and ramp.
+    pub time: Secs,
+    /// Whether it also ends when it has written its place once.
+    pub write_once: bool,
+}
+
 /// Requests that each thread sends at most in a round of a writing cell that has `place_bytes`, ramp included.
 pub fn round_requests(
     cell: &Cell,
-    options: &TransferOptions,
+    length: RoundLength,
     fastest: ExpectedSpeed,
     place_bytes: u64,
 ) -> u64 {
     let shape = cell.shape;
     let rate = fastest.rate(shape.order == Order::Rnd, shape.block.0, shape.depth * shape.threads);
-    let bytes = rate * (options.time.0 + options.ramp.0) / f64::from(shape.threads);
+    let bytes = rate * length.time.0 / f64::from(shape.threads);
     let once = place_bytes / u64::from(shape.threads);
-    let bytes = if options.write_once { (bytes as u64).min(once) } else { bytes as u64 };
+    let bytes = if length.write_once { (bytes as u64).min(once) } else { bytes as u64 };
     (bytes / shape.block.0).max(u64::from(shape.depth) * DEPTHS_MIN)
 }
 
 /// Bytes that all threads write at most in such a round.
 pub fn round_bytes(
     cell: &Cell,
-    options: &TransferOptions,
+    length: RoundLength,
     fastest: ExpectedSpeed,
     place_bytes: u64,
 ) -> u64 {
-    let each = round_requests(cell, options, fastest, place_bytes);
+    let each = round_requests(cell, length, fastest, place_bytes);
     let requests = each.saturating_mul(cell.shape.threads.into());
     let (all, share) = (requests as f64, 1.0 - f64::from(cell.mix.read_percent()) / 100.0);
     let spread = SIGMAS * (all * share * (1.0 - share)).sqrt();
@@ -47,43 +56,40 @@ pub fn round_bytes(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use drivescope_model::units::Secs;
-
-    fn options(time: f64, ramp: f64) -> TransferOptions {
-        TransferOptions { time: Secs(time), ramp: Secs(ramp), ..TransferOptions::default() }
+    fn seconds(time: f64) -> RoundLength {
+        RoundLength { time: Secs(time), write_once: false }
     }
 
     #[test]
     fn a_round_holds_what_the_link_carries_and_never_less_than_its_queue() {
         let most = ExpectedSpeed { mb_s: 600.0, iops: 30_000.0, queue_gain: 5.0 };
-        let second = options(1.0, 0.1);
+        let second = seconds(1.1);
         let of = |cell: &str| cell.parse().unwrap();
-        assert_eq!(round_bytes(&of("seq1m_q8t1.write"), &second, most, u64::MAX), 629 << 20);
-        assert_eq!(round_requests(&of("rnd4k_q1t1.write"), &second, most, u64::MAX), 33_000);
+        assert_eq!(round_bytes(&of("seq1m_q8t1.write"), second, most, u64::MAX), 629 << 20);
+        assert_eq!(round_requests(&of("rnd4k_q1t1.write"), second, most, u64::MAX), 33_000);
         // The same for all threads together.
-        assert_eq!(round_requests(&of("rnd4k_q16t4.write"), &second, most, u64::MAX), 161_132 / 4);
-        let moment = options(0.001, 0.0);
-        assert_eq!(round_bytes(&of("seq1m_q8t2.write"), &moment, most, u64::MAX), 64 << 20);
+        assert_eq!(round_requests(&of("rnd4k_q16t4.write"), second, most, u64::MAX), 161_132 / 4);
+        let moment = seconds(0.001);
+        assert_eq!(round_bytes(&of("seq1m_q8t2.write"), moment, most, u64::MAX), 64 << 20);
     }
 
     #[test]
     fn a_round_that_writes_once_ends_with_the_file() {
         let most = ExpectedSpeed { mb_s: 5_000.0, iops: 50_000.0, queue_gain: 10.0 };
-        let once = TransferOptions { write_once: true, ..options(0.5, 0.05) };
-        let bytes = |cell: &str, options: &TransferOptions| {
-            round_bytes(&cell.parse().unwrap(), options, most, 512 << 20)
+        let once = RoundLength { write_once: true, ..seconds(0.55) };
+        let bytes = |cell: &str, length: RoundLength| {
+            round_bytes(&cell.parse().unwrap(), length, most, 512 << 20)
         };
-        assert_eq!(bytes("seq1m_q8t2.write", &once), 512 << 20);
-        assert!(bytes("seq1m_q8t2.write", &options(0.5, 0.05)) > 4 * (512 << 20));
+        assert_eq!(bytes("seq1m_q8t2.write", once), 512 << 20);
+        assert!(bytes("seq1m_q8t2.write", seconds(0.55)) > 4 * (512 << 20));
         // What is slower ends with its time.
-        assert_eq!(bytes("rnd4k_q1t1.sync", &once), 27_500 * 4096);
+        assert_eq!(bytes("rnd4k_q1t1.sync", once), 27_500 * 4096);
     }
 
     #[test]
     fn a_mix_writes_its_share_and_a_little_for_chance() {
         let most = ExpectedSpeed { mb_s: 600.0, iops: 10_000.0, queue_gain: 1.0 };
-        let mix =
-            round_bytes(&"rnd4k_q1t1.mix70".parse().unwrap(), &options(1.0, 0.0), most, u64::MAX);
+        let mix = round_bytes(&"rnd4k_q1t1.mix70".parse().unwrap(), seconds(1.0), most, u64::MAX);
         assert!((3_000 * 4096..3_300 * 4096).contains(&mix), "{mix}");
     }
 }

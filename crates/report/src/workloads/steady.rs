@@ -1,0 +1,242 @@
+//! `steady`: the figures of the window, the rule that it was held against, how the drive was prepared; or the stages of
+//! a sequence.
+
+mod charts;
+
+use super::WorkloadReport;
+use crate::criteria::{Criterion, Evidence};
+use crate::terminal::{
+    Column, Figure, Paragraph, Role, Style, TextCell, TextTable, find, headed, sections, value,
+};
+use drivescope_model::number::{one_decimal, rounded, whole};
+use drivescope_model::{Bytes, Cell, FindingId, Secs, TestKind, TestResult, TestStatus};
+
+/// More cells than these are shown as a matrix of block sizes and directions.
+const ROWS_MAX: usize = 8;
+/// Stages of a sequence.
+const STAGES: [&str; 3] = ["degrade", "steady", "recover"];
+
+const EVIDENCE: &[Evidence] = &[
+    Evidence::of_reads(Criterion::RandomReadsQ1, "steady.rnd4k_q1t1.read.iops"),
+    Evidence::of_reads(Criterion::RandomReadsDeep, "steady.rnd4k_q32t4.read.iops"),
+    Evidence::of_writes(Criterion::RandomWritesQ1, "steady.rnd4k_q1t1.write.iops"),
+    Evidence::of_writes(Criterion::RandomWrites, "steady.rnd4k_q32t4.write.iops"),
+    Evidence::of_reads(Criterion::SequentialReads, "steady.seq1m_q32t1.read.mb_s"),
+    Evidence::of_writes(Criterion::SequentialWrites, "steady.seq1m_q32t1.write.mb_s"),
+];
+
+pub(super) const REPORT: WorkloadReport = WorkloadReport {
+    extremes: "max",
+    reads_for_a_time: true,
+    writes_for_a_time: true,
+    evidence: EVIDENCE,
+    charts: charts::charts,
+    headline,
+    tells_reason: true,
+    ..WorkloadReport::new(TestKind::Steady, table)
+};
+
+/// `Steady: 8,120 IOPS in rounds 7 to 11, 19 % of the first (rnd4k_q32t4.write)`, of the tracked cell that kept least.
+fn headline(result: &TestResult) -> Option<String> {
+    if let Some(kept) = value(result, "steady", "kept_ratio") {
+        let kept = rounded(kept * 100.0);
+        return Some(format!("Steady: applications wait for {kept} % of the first bandwidth"));
+    }
+    if !is_steady(result) {
+        return Some(format!("Not steady after {} rounds", rounds(result)?));
+    }
+    let kept = |cell: &&str| value(result, cell, "kept_ratio").unwrap_or(f64::INFINITY);
+    let least = tracked(result).into_iter().min_by(|a, b| kept(a).total_cmp(&kept(b)))?;
+    let rate = rate_text(result, least)?;
+    let kept = rounded(kept(&least) * 100.0);
+    Some(format!("Steady: {rate}, {kept} % of the first round ({least})"))
+}
+
+fn table(result: &TestResult, style: Style) -> String {
+    if STAGES.iter().any(|stage| find(result, stage, "busy_mb_s").is_some()) {
+        return sections([stages(result, style) + &remarks(result, style)]);
+    }
+    let measured = measured(result);
+    if measured.is_empty() {
+        let told = remarks(result, style);
+        return if told.is_empty() { told } else { format!("steady\n{told}") };
+    }
+    let drawn = match matrix(result, &measured).filter(|table| table.fits(style)) {
+        Some(matrix) if measured.len() > ROWS_MAX => matrix.render(style),
+        _ => rows(result, &measured, style),
+    };
+    sections([drawn + &verdict(result, style) + &remarks(result, style)])
+}
+
+/// Cells with figures of the window, in the order of a round.
+fn measured(result: &TestResult) -> Vec<&str> {
+    let keys = result.series.iter().map(|series| series.key.as_str());
+    let cells = keys.filter_map(|key| key.strip_prefix("steady.")?.strip_suffix(".round_iops"));
+    cells.filter(|cell| find(result, cell, "iops").is_some()).collect()
+}
+
+/// Cells that had to be steady.
+fn tracked(result: &TestResult) -> Vec<&str> {
+    measured(result).into_iter().filter(|cell| find(result, cell, "kept_ratio").is_some()).collect()
+}
+
+fn is_steady(result: &TestResult) -> bool {
+    result.findings.iter().all(|finding| finding.id != FindingId::NotSteady)
+}
+
+/// How many rounds there were.
+fn rounds(result: &TestResult) -> Option<usize> {
+    let series = result.series.iter().find(|series| series.key == "steady.rounds.written_bytes")?;
+    Some(series.y.len())
+}
+
+/// Rate of a cell in its unit: large requests in order have bytes.
+fn rate_text(result: &TestResult, cell: &str) -> Option<String> {
+    let (quantity, unit) =
+        if cell.starts_with("seq") { ("mb_s", "MB/s") } else { ("iops", "IOPS") };
+    Some(format!("{} {unit}", rounded(value(result, cell, quantity)?)))
+}
+
+/// A row for each cell.
+fn rows(result: &TestResult, measured: &[&str], style: Style) -> String {
+    let mut names = vec![TextCell::title("steady")];
+    names.extend(measured.iter().map(|cell| TextCell::plain(*cell)));
+    let figures = |quantity: &str, print: fn(Option<&drivescope_model::Metric>) -> Figure| {
+        measured.iter().map(|cell| print(find(result, cell, quantity))).collect::<Vec<_>>()
+    };
+    let table = |with_interval: bool, with_mean: bool| {
+        let iops = if with_interval { Figure::with_interval } else { plain };
+        let mut columns = vec![
+            names.clone(),
+            headed("IOPS", &figures("iops", iops)),
+            headed("MB/s", &figures("mb_s", plain)),
+        ];
+        if with_mean {
+            columns.push(headed("mean", &figures("lat_mean_us", Figure::latency)));
+        }
+        columns.push(headed("p99", &figures("lat_p99_us", Figure::latency)));
+        columns.push(headed("max", &figures("lat_max_us", Figure::latency)));
+        TextTable::of_columns(Column::names_and_numbers(columns.len()), columns)
+    };
+    let fitting = [(true, true), (false, true)].map(|(interval, mean)| table(interval, mean));
+    let fitting = fitting.into_iter().find(|table| table.fits(style));
+    fitting.unwrap_or_else(|| table(false, false)).render(style)
+}
+
+fn plain(metric: Option<&drivescope_model::Metric>) -> Figure {
+    Figure::of(metric, rounded)
+}
+
+/// IOPS by block size and share of reads, as the PTS prints them; nothing where the cells are no matrix.
+fn matrix(result: &TestResult, measured: &[&str]) -> Option<TextTable> {
+    let all: Option<Vec<Cell>> = measured.iter().map(|cell| cell.parse().ok()).collect();
+    let all = all?;
+    let (mut shapes, mut mixes) = (Vec::new(), Vec::new());
+    for cell in &all {
+        if !shapes.contains(&cell.shape) {
+            shapes.push(cell.shape);
+        }
+        if !mixes.contains(&cell.mix) {
+            mixes.push(cell.mix);
+        }
+    }
+    let mut names = vec![TextCell::title("steady, IOPS")];
+    names.extend(shapes.iter().map(|shape| TextCell::plain(shape.to_string())));
+    let mut columns = vec![names];
+    for mix in mixes {
+        let figure = |shape| {
+            let cell = Cell { shape, mix }.to_string();
+            plain(find(result, &cell, "iops"))
+        };
+        let figures: Vec<Figure> = shapes.iter().map(|shape| figure(*shape)).collect();
+        columns.push(headed(&mix.to_string(), &figures));
+    }
+    Some(TextTable::of_columns(Column::names_and_numbers(columns.len()), columns))
+}
+
+/// A row for each stage of a sequence.
+fn stages(result: &TestResult, style: Style) -> String {
+    let stages: Vec<&str> =
+        STAGES.into_iter().filter(|stage| find(result, stage, "busy_mb_s").is_some()).collect();
+    let mut names = vec![TextCell::title("steady")];
+    names.extend(stages.iter().map(|stage| TextCell::plain(*stage)));
+    let of = |figure: &dyn Fn(&str) -> Figure| -> Vec<Figure> {
+        stages.iter().map(|stage| figure(stage)).collect()
+    };
+    let rate = |stage: &str| find(result, stage, "busy_mb_s");
+    let nth = |stage: &str, at: fn(&[f64]) -> Option<&f64>| {
+        Figure::of(rate(stage), |_| {
+            let figure = rate(stage).and_then(|metric| at(&metric.rounds));
+            figure.map_or(String::new(), |figure| rounded(*figure))
+        })
+    };
+    let columns = vec![
+        names,
+        headed("MB/s busy", &of(&|stage| Figure::of(rate(stage), rounded))),
+        headed("first", &of(&|stage| nth(stage, <[f64]>::first))),
+        headed("last", &of(&|stage| nth(stage, <[f64]>::last))),
+        headed("mean", &of(&|stage| Figure::latency(find(result, stage, "lat_mean_us")))),
+        headed("p99", &of(&|stage| Figure::latency(find(result, stage, "lat_p99_us")))),
+    ];
+    TextTable::of_columns(Column::names_and_numbers(columns.len()), columns).render(style)
+}
+
+/// Which rounds the figures are of, and what the rule says of them.
+fn verdict(result: &TestResult, style: Style) -> String {
+    let round = |quantity| value(result, "window", quantity).map(|number| number as u64);
+    let (Some(first), Some(last)) = (round("first_round"), round("last_round")) else {
+        return String::new();
+    };
+    let (role, word) = match is_steady(result) {
+        true => (Role::Plain, "steady in"),
+        false => (Role::Warn, "not steady; figures of"),
+    };
+    let rounds = format!("{word} rounds {} to {}", whole(first), whole(last));
+    let mut paragraph = Paragraph::new().lead(Role::Dim, "  ").item(role, rounds);
+    for cell in tracked(result) {
+        let percent =
+            |quantity| value(result, cell, quantity).map(|share: f64| one_decimal(share * 100.0));
+        let mut text = cell.to_string();
+        if let (Some(range), Some(drift)) = (percent("range_ratio"), percent("drift_ratio")) {
+            text += &format!(": range {range} %, drift {drift} %");
+        }
+        if let Some(kept) = value(result, cell, "kept_ratio") {
+            text += &format!(", {} % of the first round", rounded(kept * 100.0));
+        }
+        paragraph = paragraph.item(Role::Dim, text);
+    }
+    paragraph.lines(2, style)
+}
+
+/// How the drive was prepared, and what was written.
+fn remarks(result: &TestResult, style: Style) -> String {
+    let mut paragraph = Paragraph::new().lead(Role::Dim, "  ");
+    let mut is_empty = true;
+    let mut add = |text: String| {
+        paragraph = std::mem::replace(&mut paragraph, Paragraph::new()).item(Role::Dim, text);
+        is_empty = false;
+    };
+    let prepared = |quantity| value(result, "precondition", quantity);
+    if let Some(bytes) = prepared("written_bytes").filter(|bytes| *bytes > 0.0) {
+        let mut text = format!("{} written in order before", Bytes(bytes as u64));
+        if let (Some(seconds), Some(rate)) = (prepared("time_s"), prepared("mb_s")) {
+            text += &format!(" ({}, {} MB/s)", Secs(seconds), rounded(rate));
+        }
+        add(text);
+    }
+    for key in ["steady.rounds.written_bytes", "steady.pass.written_bytes"] {
+        let series = result.series.iter().find(|series| series.key == key);
+        if let Some(bytes) = series.and_then(|series| series.y.last()) {
+            let word = if key.contains("pass") { "passes" } else { "rounds" };
+            add(format!("{} in {word}", Bytes(*bytes as u64)));
+        }
+    }
+    // Of a test that did not come to its end, it stands above.
+    if let Some(reason) = result.reason.as_ref().filter(|_| result.status == TestStatus::Done) {
+        add(reason.clone());
+    }
+    if is_empty { String::new() } else { paragraph.lines(2, style) }
+}
+
+#[cfg(test)]
+mod tests;

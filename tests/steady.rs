@@ -1,0 +1,78 @@
+//! `steady` as a user calls it.
+
+use crate::support::Scratch;
+use crate::support::json::{array, findings, metrics, statuses, test_of, text};
+use crate::support::scratch::names;
+use serde_json::Value;
+
+const CELL: &str = "--set=steady.cells=['rnd4k_q4t1.write']";
+const QUICK: &[&str] = &["--test=steady", CELL, "--size=16MiB"];
+
+fn value(run: &Value, key: &str) -> Option<f64> {
+    metrics(run).find(|metric| metric["key"] == key)?["value"].as_f64()
+}
+
+fn series<'r>(run: &'r Value, key: &str) -> Vec<&'r Value> {
+    let all = array(&test_of(run, "steady")["series"]);
+    let found = all.iter().find(|series| series["key"] == key);
+    found.map_or(Vec::new(), |series| array(&series["y"]).iter().collect())
+}
+
+/// Whether this machine's drive is steady within 25 rounds of 20 ms nobody knows; the curve and its figures are there
+/// either way, and nothing stays behind.
+#[test]
+fn a_directory_is_written_over_and_over_and_left_as_it_was() {
+    let scratch = Scratch::new();
+    let run = scratch.run_call("target", &[QUICK, &["--time=20ms", "--json"]]).end().code(0).json();
+    assert_eq!(statuses(&run), [("steady", "done")]);
+    assert_eq!(names(scratch.target()), [""; 0]);
+    let written = value(&run, "steady.precondition.written_bytes").unwrap();
+    assert_eq!(written, f64::from(2 * (16 << 20)));
+    let rounds = series(&run, "steady.rnd4k_q4t1.write.round_iops").len();
+    assert!((5..=25).contains(&rounds), "{rounds}");
+    let is_steady = !findings(&run).contains(&"F052");
+    assert_eq!(rounds == 25 || is_steady, true, "{:?}", findings(&run));
+    let last = value(&run, "steady.window.last_round").unwrap();
+    assert_eq!(last, rounds as f64);
+    assert_eq!(value(&run, "steady.window.first_round").unwrap(), last - 4.0);
+    let reason = text(&test_of(&run, "steady")["reason"]);
+    assert!(reason.contains("not purged: in a directory"), "{reason}");
+}
+
+#[test]
+fn the_text_of_a_simulated_drive_has_window_and_preparation_and_the_page_its_rounds() {
+    let scratch = Scratch::new();
+    let call = ["--time=1s", "--size=64MiB", "--seed=1"];
+    let ended = scratch.run("sim:kioxia-bg4-128", &[&QUICK[..2], &call]).code(0);
+    for part in ["steady in rounds", "range", "written in order before", "purged: TRIM"] {
+        assert!(ended.stdout.contains(part), "'{part}' is missing: {ended}");
+    }
+    let page = scratch.path("page.html");
+    let page = page.to_str().unwrap();
+    scratch.drivescope(&["report", "last", "-o", page]).code(0);
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains("Shaded: the rounds that the figures are of"), "no chart");
+}
+
+#[test]
+fn mistakes_are_told_in_one_line() {
+    let scratch = Scratch::new();
+    for (more, words) in [
+        (&["--rounds=3"][..], "the rule compares 5"),
+        (&["--set=steady.tracking=['rnd4k_q1t1.read']"], "is not among the cells"),
+        (&["--set=steady.sequence=pcmark"], "consistency"),
+        (&["--set=offset=1GiB"], "begins at the start of the target"),
+    ] {
+        let message = scratch.run("sim:kioxia-bg4-128", &[QUICK, more]).refused(2);
+        assert!(message.contains(words), "{message}");
+    }
+    // Beside others, --rounds is theirs.
+    let plan = ["--test=latency,steady", "--rounds=3", "--dry-run"];
+    let plan = scratch.run("sim:kioxia-bg4-128", &[&plan]).code(0);
+    assert!(plan.stdout.contains("25 rounds"), "{plan}");
+    let file = scratch.file("data", vec![0; 1 << 20]);
+    let message = scratch.run(&file, &[QUICK]).refused(2);
+    assert!(message.contains("existing files are never written"), "{message}");
+    let message = scratch.run_call("target", &[QUICK, &["--resume"]]).end().refused(2);
+    assert!(message.contains("nothing to resume"), "{message}");
+}
