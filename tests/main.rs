@@ -51,6 +51,8 @@ mod sim_reproduce;
 mod simulated_targets;
 /// Simulated drives: each test finds their truth.
 mod simulated_truth;
+/// `sql`: servers and runs that are killed, and what they leave.
+mod sql;
 /// `runs`, `show`, `export`, `import`, and stores that cannot be used.
 mod store;
 /// Messages on a terminal: lines that end between words.

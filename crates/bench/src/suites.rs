@@ -11,7 +11,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// The suites that come with the program, by name.
-const BUILT_IN: [(&str, &str); 26] = [
+const BUILT_IN: [(&str, &str); 27] = [
     ("first", include_str!("../suites/first.toml")),
     ("quick", include_str!("../suites/quick.toml")),
     ("standard", include_str!("../suites/standard.toml")),
@@ -38,6 +38,7 @@ const BUILT_IN: [(&str, &str); 26] = [
     ("techhabit", include_str!("../suites/techhabit.toml")),
     ("techhabit-copies", include_str!("../suites/techhabit-copies.toml")),
     ("nequalsone", include_str!("../suites/nequalsone.toml")),
+    ("hard-drive-retrospective", include_str!("../suites/hard-drive-retrospective.toml")),
 ];
 
 /// What `watch` plans with, which no user runs.

@@ -7,6 +7,7 @@ mod fill;
 mod fill_files;
 mod latency;
 mod read_files;
+mod sql;
 mod surface;
 mod tiny_writes;
 mod transfer;
@@ -28,6 +29,7 @@ pub const WORKLOADS: [&dyn Workload; TestKind::ALL.len()] = [
     &copy::CopyWorkload,
     &fill_files::FillFilesWorkload,
     &read_files::ReadFilesWorkload,
+    &sql::SqlWorkload,
 ];
 
 /// The workload of a test.

@@ -4,13 +4,14 @@ use crate::drive::Drive;
 use crate::findings::{Finding, FindingId, Severity};
 use crate::host::{Calibration, Host};
 use crate::metrics::quantity_of;
-use crate::options::TestKind;
+use crate::options::{DatabaseKind, TestKind};
 use crate::plan::{Engine, Plan};
 use crate::resume::ResumePoint;
 use crate::target::TargetInfo;
 use crate::units::Price;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Version of the document. Readers refuse a larger one; fields may be added without a new version.
 pub const FORMAT: u32 = 1;
@@ -148,6 +149,8 @@ pub enum Limiter {
     Schedule,
     /// Memory: the data never reached a drive.
     Memory,
+    /// The database: its locks, its waits, and the way to it and back.
+    Database,
 }
 
 impl Limiter {
@@ -165,6 +168,7 @@ impl Limiter {
             Self::Throttling => "throttling",
             Self::Schedule => "asked rate",
             Self::Memory => "memory",
+            Self::Database => "database",
         }
     }
 }
@@ -257,6 +261,29 @@ pub struct TestResult {
     pub phases: Vec<PhaseRecord>,
     /// What was noticed in this test.
     pub findings: Vec<Finding>,
+    /// Databases that `sql` measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub databases: Vec<DatabaseRecord>,
+}
+
+/// A database that `sql` measured, and how it was set.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DatabaseRecord {
+    /// Which.
+    pub database: DatabaseKind,
+    /// Its version, as it says itself.
+    pub version: String,
+    /// Bytes of the table, as it lies on the drive.
+    pub table_bytes: u64,
+    /// Its rows.
+    pub rows: u64,
+    /// Its own buffers.
+    pub buffer_bytes: u64,
+    /// Nothing was asked of a database: its requests were made up after a recorded pattern, for a simulated drive.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_prediction: bool,
+    /// Settings that matter, by their names there.
+    pub settings: BTreeMap<String, String>,
 }
 
 impl TestResult {
@@ -273,6 +300,7 @@ impl TestResult {
             distributions: Vec::new(),
             phases: Vec::new(),
             findings: Vec::new(),
+            databases: Vec::new(),
         }
     }
 

@@ -281,6 +281,18 @@ findings! {
         rule "a trace is replayed at its own times, and more than 1 % of its requests were sent over 10 ms late, or it ended over 1 % later than due"
         cause "The times of the recording were not kept: the drive had as many requests in flight as allowed, the machine was busy, or the trace could not be read fast enough; the evidence says which."
         remedy "Read the time of the trace as a lower bound of what the application would need; raise apps.depth, replay on an idle machine, or use timing dependent."
+    TableInMemory = "F052" "table-in-memory" Note
+        rule "the table of sql is smaller than the memory of this machine, or than the buffers of the database"
+        cause "The test reads it from the drive because it empties the caches before; a database that has run for a while would answer from memory."
+        remedy "For a database larger than memory, use a --size above it."
+    CommitNotDurable = "F053" "commit-not-durable" Warning
+        rule "a commit of one client takes less than 80 % of the time in which 8 KiB are written to a file beside the database and flushed (medians), and the drive saw less than one flush in two commits where it counts them"
+        cause "The database says that a transaction is committed before the drive has it: its settings, or a layer between, do not wait for the flush. A power cut loses what was committed last."
+        remedy "Leave sql.durability at full; on a server of your own look at synchronous_commit, fsync, innodb_flush_log_at_trx_commit, PRAGMA synchronous."
+    StatementErrors = "F054" "statement-errors" Warning
+        rule "statements of --query failed; the first one is told"
+        cause "The statement, its parameters, or the database."
+        remedy "Try the statement by hand; figures are those of the statements that did not fail."
 }
 
 impl fmt::Display for FindingId {

@@ -9,6 +9,7 @@ mod fill_files;
 mod latency;
 mod part;
 mod read_files;
+mod sql;
 mod surface;
 mod tiny_writes;
 mod transfer;
@@ -22,6 +23,7 @@ pub use fill_files::FillFilesOptions;
 pub use latency::{Arrivals, LatencyOptions, Rate};
 pub use part::{NamedStart, PartStart};
 pub use read_files::{FileOrder, ReadFilesOptions};
+pub use sql::{DatabaseKind, Durability, SqlOptions, SqlPart};
 pub use surface::{SurfaceOptions, SurfacePreset, SurfaceWrite};
 pub use tiny_writes::TinyWritesOptions;
 pub use transfer::{Preset, TransferOptions};
@@ -58,11 +60,13 @@ pub enum TestKind {
     FillFiles,
     /// Files of such a file system, read back.
     ReadFiles,
+    /// Databases whose files lie on the drive.
+    Sql,
 }
 
 impl TestKind {
     /// Every test, in the order in which suites run them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Transfer,
         Self::Latency,
         Self::Surface,
@@ -74,6 +78,7 @@ impl TestKind {
         Self::Copy,
         Self::FillFiles,
         Self::ReadFiles,
+        Self::Sql,
     ];
 
     /// The name on the command line and in metric keys.
@@ -90,6 +95,7 @@ impl TestKind {
             Self::Copy => "copy",
             Self::FillFiles => "fill-files",
             Self::ReadFiles => "read-files",
+            Self::Sql => "sql",
         }
     }
 }
@@ -152,6 +158,8 @@ pub struct Suite {
     /// Options of `read-files`.
     #[serde(rename = "read-files")]
     pub read_files: ReadFilesOptions,
+    /// Options of `sql`.
+    pub sql: SqlOptions,
 }
 
 impl Default for Suite {
@@ -180,6 +188,7 @@ impl Default for Suite {
             copy: CopyOptions::default(),
             fill_files: FillFilesOptions::default(),
             read_files: ReadFilesOptions::default(),
+            sql: SqlOptions::default(),
         }
     }
 }

@@ -10,6 +10,7 @@ mod fill_files;
 mod latency;
 mod rates;
 mod read_files;
+mod sql;
 mod surface;
 mod tiny_writes;
 mod transfer;
@@ -73,7 +74,7 @@ impl WorkloadReport {
 }
 
 /// Every workload, in the order in which their evidence counts.
-const WORKLOADS: [&WorkloadReport; 11] = [
+const WORKLOADS: [&WorkloadReport; 12] = [
     &transfer::REPORT,
     &latency::REPORT,
     &surface::REPORT,
@@ -85,6 +86,7 @@ const WORKLOADS: [&WorkloadReport; 11] = [
     &copy::REPORT,
     &fill_files::REPORT,
     &read_files::REPORT,
+    &sql::REPORT,
 ];
 
 /// The workload of a test.
