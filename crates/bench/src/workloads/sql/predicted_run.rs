@@ -24,8 +24,9 @@ use std::sync::Arc;
 
 /// The log is written in turn over so much, as a recycled one is.
 const LOG_BYTES: u64 = 256 << 20;
-/// Rows that a load writes in one call.
-const LOAD_ROWS: u64 = 16;
+/// Bytes of a request in which pages of a load are written, and how many are under way.
+const LOAD_BYTES: u32 = 1 << 20;
+const LOAD_DEPTH: u32 = 4;
 /// Looks at the time and the stop flag while a phase is computed.
 const LOOK_EVERY_BYTES: u64 = 64 << 20;
 /// Longest phase that has no time of its own.
@@ -116,7 +117,7 @@ impl PredictedRun<'_, '_> {
         let has = |part| self.options.parts.contains(&part);
         // A log is recycled: it has its place on the drive.
         let log = writer(self.layout.log.clone());
-        self.run(IoMode::Buffered, vec![log], NO_TIME_LIMIT_NS)?;
+        self.run(IoMode::Direct, vec![log], NO_TIME_LIMIT_NS)?;
         self.file.flush();
         self.load()?;
         if has(SqlPart::Scan) {
@@ -193,34 +194,15 @@ impl PredictedRun<'_, '_> {
         Ok(recorder)
     }
 
+    /// In the requests in which pages are written back, of which the drive always has some; before each goes as much of
+    /// the log, where there is one.
     fn load(&mut self) -> Result<(), BenchError> {
         let RequestPattern { load_row_ns, logs_load, .. } = self.pattern;
         let (table, log) = (self.layout.table.clone(), self.layout.log.clone());
-        let chunk = LOAD_ROWS * PAGE_BYTES;
-        let (mut at, mut log_at, mut is_log) = (table.start, log.start, false);
-        let requests: Requests<'_> = Box::new(move || {
-            // The log goes first, as write-ahead says.
-            if logs_load && !is_log && at < table.end {
-                is_log = true;
-                if log_at + chunk > log.end {
-                    log_at = log.start;
-                }
-                let offset = log_at;
-                log_at += chunk;
-                let len = chunk.min(log.end - offset) as u32;
-                return Some(ClientRequest {
-                    think_ns: 0,
-                    op: SimOp::Write,
-                    offset,
-                    len,
-                    ends: None,
-                });
-            }
-            is_log = false;
-            let len = chunk.min(table.end - at) as u32;
-            let offset = at;
-            at += u64::from(len);
-            let think_ns = load_row_ns * u64::from(len) / PAGE_BYTES;
+        let rows = u64::from(LOAD_BYTES) / PAGE_BYTES;
+        // One processor makes the rows of all of these requests.
+        let think_ns = load_row_ns * rows * u64::from(LOAD_DEPTH);
+        let write = |think_ns, offset, len| {
             (len > 0).then_some(ClientRequest {
                 think_ns,
                 op: SimOp::Write,
@@ -228,17 +210,33 @@ impl PredictedRun<'_, '_> {
                 len,
                 ends: None,
             })
-        });
+        };
+        let (at, log_at) = (Cell::new(table.start), Cell::new(log.start));
+        let take = |cursor: &Cell<u64>, end: u64| {
+            let offset = cursor.get();
+            let len = u64::from(LOAD_BYTES).min(end - offset) as u32;
+            cursor.set(offset + u64::from(len));
+            (offset, len)
+        };
+        let client = |_| -> Requests<'_> {
+            let mut is_log = false;
+            let (at, log_at, table, log, take, write) = (&at, &log_at, &table, &log, &take, &write);
+            Box::new(move || {
+                is_log = logs_load && !is_log && at.get() < table.end;
+                if !is_log {
+                    let (offset, len) = take(at, table.end);
+                    return write(think_ns, offset, len);
+                }
+                if log_at.get() + u64::from(LOAD_BYTES) > log.end {
+                    log_at.set(log.start);
+                }
+                let (offset, len) = take(log_at, log.end);
+                write(0, offset, len)
+            })
+        };
+        let clients: Vec<Requests<'_>> = (0..LOAD_DEPTH).map(client).collect();
         let cpu_ns = load_row_ns * self.size.rows;
-        // Pages are written later, by whatever way.
-        self.action(
-            "load",
-            self.size.bytes(),
-            Cache::Writes,
-            IoMode::Buffered,
-            vec![requests],
-            cpu_ns,
-        )
+        self.action("load", self.size.bytes(), Cache::Writes, IoMode::Direct, clients, cpu_ns)
     }
 
     fn make_cold(&self) {
