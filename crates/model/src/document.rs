@@ -11,7 +11,6 @@ use crate::target::TargetInfo;
 use crate::units::Price;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// Version of the document. Readers refuse a larger one; fields may be added without a new version.
 pub const FORMAT: u32 = 1;
@@ -280,10 +279,19 @@ pub struct DatabaseRecord {
     /// Its own buffers.
     pub buffer_bytes: u64,
     /// Nothing was asked of a database: its requests were made up after a recorded pattern, for a simulated drive.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default)]
     pub is_prediction: bool,
-    /// Settings that matter, by their names there.
-    pub settings: BTreeMap<String, String>,
+    /// Settings that matter.
+    pub settings: Vec<DatabaseSetting>,
+}
+
+/// A setting of a database.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DatabaseSetting {
+    /// Its name there.
+    pub name: String,
+    /// As the database prints it.
+    pub value: String,
 }
 
 impl TestResult {

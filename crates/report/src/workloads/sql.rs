@@ -247,7 +247,6 @@ fn headline(result: &TestResult) -> Option<String> {
 mod tests {
     use super::*;
     use crate::testing::{metric, result};
-    use std::collections::BTreeMap;
 
     fn measured(is_prediction: bool) -> TestResult {
         let metrics = [
@@ -275,7 +274,7 @@ mod tests {
             rows: 122_070,
             buffer_bytes: 128 << 20,
             is_prediction,
-            settings: BTreeMap::new(),
+            settings: Vec::new(),
         });
         result
     }

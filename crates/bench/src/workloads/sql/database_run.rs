@@ -10,7 +10,7 @@ use crate::round::Cache;
 use crate::session::Session;
 use crate::test_record::TestRecord;
 use drivescope_drive::OwnFolder;
-use drivescope_model::document::DatabaseRecord;
+use drivescope_model::document::{DatabaseRecord, DatabaseSetting};
 use drivescope_model::event::Event;
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::options::{DatabaseKind, Durability, SqlOptions, SqlPart};
@@ -208,7 +208,10 @@ impl DatabaseRun<'_, '_, '_> {
             rows: self.size.rows,
             buffer_bytes,
             is_prediction: false,
-            settings,
+            settings: settings
+                .into_iter()
+                .map(|(name, value)| DatabaseSetting { name, value })
+                .collect(),
         });
         Ok(())
     }

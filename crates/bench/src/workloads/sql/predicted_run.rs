@@ -18,7 +18,7 @@ use drivescope_model::options::{DatabaseKind, SqlOptions, SqlPart};
 use drivescope_model::target::IoMode;
 use drivescope_sql::{Canceller, PAGE_BYTES};
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -112,7 +112,7 @@ impl PredictedRun<'_, '_> {
             rows: self.size.rows,
             buffer_bytes: self.options.buffer.0,
             is_prediction: true,
-            settings: BTreeMap::new(),
+            settings: Vec::new(),
         });
         let has = |part| self.options.parts.contains(&part);
         // A log is recycled: it has its place on the drive.

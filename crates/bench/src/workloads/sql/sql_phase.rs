@@ -188,7 +188,7 @@ impl SqlPhases<'_, '_> {
         name: PhaseName<'_>,
         unit: &'static str,
         database: &mut dyn Database,
-        clients: Vec<Statement<'_>>,
+        mut clients: Vec<Statement<'_>>,
         bound: Bound,
         goes_on: fn(&SqlError) -> bool,
     ) -> Result<ClientTally, BenchError> {
@@ -200,7 +200,7 @@ impl SqlPhases<'_, '_> {
         let control = Control::default();
         let begun = clock::now_ns();
         let tally = watched(session, &control, self.canceller, || {
-            client_loop::run(clients, bound, &control, goes_on)
+            client_loop::run(&mut clients, bound, &control, goes_on)
         });
         let wall_ns = clock::now_ns() - begun;
         let spent = spent_ns(database);
