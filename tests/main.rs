@@ -53,6 +53,8 @@ mod simulated_targets;
 mod simulated_truth;
 /// `steady` in a directory and on simulated drives.
 mod steady;
+/// `sql`: servers and runs that are killed, and what they leave.
+mod sql;
 /// `runs`, `show`, `export`, `import`, and stores that cannot be used.
 mod store;
 /// Messages on a terminal: lines that end between words.

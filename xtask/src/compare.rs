@@ -14,6 +14,7 @@ mod fio;
 mod huge_pages;
 mod mounted;
 mod ours;
+mod pgbench;
 mod precision;
 mod processors;
 mod ram_disk;
@@ -151,11 +152,13 @@ pub fn run(args: &[String]) -> Result<(), String> {
                  [--time SECONDS] [--dir DIR] [--write]
        cargo xtask compare engines [--pairs N] [--time SECONDS] [--dir DIR]
        cargo xtask compare budgets [--cold] [--write]
-       cargo xtask compare copy TREE [--pairs N] [--dir DIR]";
+       cargo xtask compare copy TREE [--pairs N] [--dir DIR]
+       cargo xtask compare pgbench [--pairs N] [--dir DIR]";
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("xtask has no parent")?;
     match args.first().map(String::as_str) {
         Some("budgets") => return budgets::run(root, &args[1..]),
         Some("copy") => return copies(root, &args[1..]).ok_or(usage)?,
+        Some("pgbench") => return databases(root, &args[1..]).ok_or(usage)?,
         Some("fio" | "engines") => {}
         _ => return Err(usage.to_string()),
     }
@@ -197,6 +200,16 @@ fn copies(root: &Path, args: &[String]) -> Option<Result<(), String>> {
     let measured = || {
         build(root)?;
         copy::section(&ours::Drivescope::new(root), request.pairs, &request.folder, &tree)
+    };
+    Some(measured().map(|section| println!("{section}")))
+}
+
+/// Statements of a database, beside those of pgbench; `None` if the arguments are wrong.
+fn databases(root: &Path, args: &[String]) -> Option<Result<(), String>> {
+    let request = parse(args)?;
+    let measured = || {
+        build(root)?;
+        pgbench::section(&ours::Drivescope::new(root), request.pairs, &request.folder)
     };
     Some(measured().map(|section| println!("{section}")))
 }

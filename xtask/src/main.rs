@@ -41,7 +41,8 @@ const USAGE: &str = "usage: cargo xtask NAME
                    the machine it came from
   compare PEER     measure the same cells as a peer, in alternating pairs (fio), the engine that
                    drivescope chooses against the best of the peer's (engines), or the budgets of the
-                   project that need no peer (budgets), or copies beside cp (copy)
+                   project that need no peer (budgets), copies beside cp (copy), or a
+                   database's statements beside pgbench's (pgbench)
   record-traces [NAME…]
                    make the recorded traces of the test apps anew, by the recipes in xtask/recipes (root)
   lab [--long] [--only TEXT] [--keep] [--list]

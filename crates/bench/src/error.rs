@@ -7,6 +7,7 @@ use drivescope_drive::{DriveError, ErrorKind};
 use drivescope_model::plan::Engine;
 use drivescope_model::target::TargetKind;
 use drivescope_model::units::Bytes;
+use drivescope_sql::SqlError;
 use std::io;
 
 /// Why a test stopped.
@@ -52,6 +53,9 @@ pub enum BenchError {
         /// Byte offset on the file.
         offset: u64,
     },
+    /// A database failed.
+    #[error(transparent)]
+    Sql(#[from] SqlError),
     /// The user or the system asked to stop.
     #[error("interrupted")]
     Interrupted,
@@ -164,6 +168,10 @@ impl BenchError {
                 ErrorKind::Refused
             }
             Self::Request { .. } | Self::Mismatch { .. } | Self::Raw(_) => ErrorKind::Device,
+            Self::Sql(SqlError::NoSpace { .. } | SqlError::CannotEnter { .. }) => {
+                ErrorKind::Refused
+            }
+            Self::Sql(_) => ErrorKind::Usage,
             Self::Engine { .. } | Self::Interrupted | Self::Unsuitable(_) => ErrorKind::Usage,
         }
     }

@@ -6,11 +6,12 @@ use crate::io_device::IoDevice;
 use crate::session::Session;
 use crate::test_file;
 use drivescope_drive::simulated::SimulatedDrive;
-use drivescope_drive::{IoFile, OwnFolder};
+use drivescope_drive::{DriveError, IoFile, OwnFolder, own_folder};
 use drivescope_model::event::Event;
 use drivescope_model::plan::Engine;
 use drivescope_model::target::{IoMode, TargetKind};
 use drivescope_model::units::Bytes;
+use std::path::Path;
 use std::sync::Arc;
 
 /// Name of the one test file in a directory target.
@@ -63,6 +64,12 @@ pub(crate) fn own_folder<'s>(
     }
     let missing = || BenchError::Unsuitable("needs a directory".to_string());
     session.storage.folder.as_mut().ok_or_else(missing)
+}
+
+/// A folder of our own in another directory. What killed runs left there goes first.
+pub(crate) fn folder_in(path: &Path) -> Result<OwnFolder, DriveError> {
+    own_folder::clean_for(path, false)?;
+    OwnFolder::create(path, &unique_id())
 }
 
 /// Distinguishes folders of runs that share a directory.

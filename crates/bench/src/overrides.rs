@@ -19,6 +19,12 @@ pub struct Overrides {
     pub files: Option<String>,
     /// Where to copy from.
     pub from: Option<String>,
+    /// Databases of `sql`, or the URL of one.
+    pub databases: Vec<String>,
+    /// A file with a statement of one's own for `sql`.
+    pub query: Option<String>,
+    /// A file with its parameters.
+    pub params: Option<String>,
     /// Files that were made stay for a later run.
     pub keep: bool,
     /// `test.option=value`, as in a suite file.

@@ -69,6 +69,10 @@ pub struct Round {
     pub cache: Cache,
     /// The test computes its metrics itself: the round is only a phase of the record.
     pub own_metrics: bool,
+    /// What held it back, where the test knows better than the rules for requests.
+    pub own_limiter: Option<Limiter>,
+    /// Which quantity the number of its requests by time is.
+    pub counts: &'static str,
     /// Further quantities of the round.
     pub extra: Vec<(&'static str, f64)>,
 }
@@ -81,7 +85,7 @@ impl Round {
         let latencies = &measured.recorder.latencies;
         let mut all = vec![
             ("mb_s", measured.mb_s()),
-            ("iops", measured.iops()),
+            (self.counts, measured.iops()),
             ("lat_mean_us", latencies.mean() / 1e3),
         ];
         let held =

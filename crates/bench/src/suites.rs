@@ -11,7 +11,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// The suites that come with the program, by name.
-const BUILT_IN: [(&str, &str); 32] = [
+const BUILT_IN: [(&str, &str); 33] = [
     ("first", include_str!("../suites/first.toml")),
     ("quick", include_str!("../suites/quick.toml")),
     ("standard", include_str!("../suites/standard.toml")),
@@ -44,6 +44,7 @@ const BUILT_IN: [(&str, &str); 32] = [
     ("snia-pts-latency", include_str!("../suites/snia-pts-latency.toml")),
     ("snia-pts-wsat", include_str!("../suites/snia-pts-wsat.toml")),
     ("pcmark8-consistency", include_str!("../suites/pcmark8-consistency.toml")),
+    ("hard-drive-retrospective", include_str!("../suites/hard-drive-retrospective.toml")),
 ];
 
 /// What `watch` plans with, which no user runs.

@@ -5,7 +5,7 @@ use crate::phase::LoopMode;
 use crate::rate_drop::{self, DropCause, drop_of};
 use crate::round::{Round, encoded};
 use drivescope_model::document::{
-    Distribution, Limiter, Metric, PhaseRecord, Series, TestResult, TestStatus,
+    DatabaseRecord, Distribution, Limiter, Metric, PhaseRecord, Series, TestResult, TestStatus,
 };
 use drivescope_model::findings::{Finding, FindingId, Severity};
 use drivescope_model::metrics::{OfRounds, PERCENTILES, quantity_of};
@@ -47,6 +47,7 @@ pub struct TestRecord {
     findings: Vec<Finding>,
     remarks: Vec<String>,
     resume: Option<ResumePoint>,
+    databases: Vec<DatabaseRecord>,
     /// The figures rest on many requests each, not on repeated rounds.
     without_rounds: bool,
     /// Those over the rounds tell more than those within.
@@ -68,6 +69,7 @@ impl TestRecord {
             findings: Vec::new(),
             remarks: Vec::new(),
             resume: None,
+            databases: Vec::new(),
             without_rounds: false,
             many_rounds: false,
             rotates: false,
@@ -116,6 +118,11 @@ impl TestRecord {
     /// Says where the test can be resumed, since it was stopped.
     pub fn resume_at(&mut self, point: ResumePoint) {
         self.resume = Some(point);
+    }
+
+    /// Notes a database that was measured.
+    pub fn database(&mut self, database: DatabaseRecord) {
+        self.databases.push(database);
     }
 
     /// Which test.
@@ -217,6 +224,7 @@ impl TestRecord {
         result.series = self.series;
         result.distributions = self.distributions;
         result.resume = self.resume;
+        result.databases = self.databases;
         for finding in self.findings {
             match result.findings.iter_mut().find(|known| known.id == finding.id) {
                 Some(known) => known.join(finding),

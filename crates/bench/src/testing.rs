@@ -241,6 +241,8 @@ pub fn round(cell: &str, iops: u64, block: u64, mix: Mix) -> Round {
         limiter: Limiter::Drive,
         cache: Cache::Past,
         own_metrics: false,
+        own_limiter: None,
+        counts: "iops",
         extra: Vec::new(),
     }
 }

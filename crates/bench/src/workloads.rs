@@ -8,6 +8,7 @@ mod fill_files;
 mod latency;
 mod read_files;
 mod steady;
+mod sql;
 mod surface;
 mod tiny_writes;
 mod transfer;
@@ -30,6 +31,7 @@ pub const WORKLOADS: [&dyn Workload; TestKind::ALL.len()] = [
     &fill_files::FillFilesWorkload,
     &read_files::ReadFilesWorkload,
     &steady::SteadyWorkload,
+    &sql::SqlWorkload,
 ];
 
 /// The workload of a test.

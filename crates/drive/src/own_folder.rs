@@ -6,13 +6,15 @@
 //! lock on its manifest, so that what a killed run left behind is told from a run in progress, whatever its process
 //! id.
 //!
-//! Tests of many files work in [`trees`]: folders in it that the manifest names as a whole.
+//! Tests of many files work in [`trees`]: folders in it that the manifest names as a whole. Servers that work in such a
+//! tree are named too (`programs.rs`), and ended before it goes.
 
 pub mod copying;
 mod directory_names;
 mod free_space;
 mod leftovers;
 mod manifest;
+mod programs;
 pub mod source_tree;
 mod syscalls;
 pub mod trees;
@@ -275,8 +277,9 @@ fn not_kept(holds: Manifest) -> Result<Manifest, String> {
     if holds.kept { Err("kept for later".to_string()) } else { Ok(holds) }
 }
 
-/// Deletes the named files, the trees and the manifest.
+/// Ends the programs, and deletes the named files, the trees and the manifest.
 fn remove_listed(path: &Path, dir: BorrowedFd<'_>, holds: &Manifest) -> Result<(), DriveError> {
+    programs::end(path, dir, holds)?;
     remove_files(path, dir, &holds.files)?;
     for name in &holds.trees {
         trees::remove(dir, name).map_err(|errno| cannot_clean(path, errno))?;

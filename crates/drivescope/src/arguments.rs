@@ -172,6 +172,16 @@ pub struct RunArguments {
     /// copy: copy from a directory on another drive (it gets a folder for the test's files), or from sim:MODEL.
     #[arg(long, value_name = "DIR", conflicts_with = "files")]
     pub from: Option<PathBuf>,
+    /// sql: databases (sqlite, postgres; predicted: mariadb, mssql), or the URL of a server whose files lie on the target:
+    /// postgres://USER@HOST/DATABASE, with the password in DRIVESCOPE_DB_PASSWORD.
+    #[arg(long, value_name = "DATABASE", value_delimiter = ',')]
+    pub db: Vec<String>,
+    /// sql: measure the statement in this file; ? is a parameter, %t the test's table.
+    #[arg(long, value_name = "FILE")]
+    pub query: Option<PathBuf>,
+    /// sql: parameters of that statement, a line an iteration, fields apart by tabs.
+    #[arg(long, value_name = "FILE", requires = "query")]
+    pub params: Option<PathBuf>,
     /// fill-files: leave the files for a later read-files; run --clean removes them.
     #[arg(long)]
     pub keep: bool,

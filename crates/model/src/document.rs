@@ -4,7 +4,7 @@ use crate::drive::Drive;
 use crate::findings::{Finding, FindingId, Severity};
 use crate::host::{Calibration, Host};
 use crate::metrics::quantity_of;
-use crate::options::TestKind;
+use crate::options::{DatabaseKind, TestKind};
 use crate::plan::{Engine, Plan};
 use crate::resume::ResumePoint;
 use crate::target::TargetInfo;
@@ -148,6 +148,8 @@ pub enum Limiter {
     Schedule,
     /// Memory: the data never reached a drive.
     Memory,
+    /// The database: its locks, its waits, and the way to it and back.
+    Database,
 }
 
 impl Limiter {
@@ -165,6 +167,7 @@ impl Limiter {
             Self::Throttling => "throttling",
             Self::Schedule => "asked rate",
             Self::Memory => "memory",
+            Self::Database => "database",
         }
     }
 }
@@ -258,6 +261,38 @@ pub struct TestResult {
     pub phases: Vec<PhaseRecord>,
     /// What was noticed in this test.
     pub findings: Vec<Finding>,
+    /// Databases that `sql` measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub databases: Vec<DatabaseRecord>,
+}
+
+/// A database that `sql` measured, and how it was set.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DatabaseRecord {
+    /// Which.
+    pub database: DatabaseKind,
+    /// Its version, as it says itself.
+    pub version: String,
+    /// Bytes of the table, as it lies on the drive.
+    pub table_bytes: u64,
+    /// Its rows.
+    pub rows: u64,
+    /// Its own buffers.
+    pub buffer_bytes: u64,
+    /// Nothing was asked of a database: its requests were made up after a recorded pattern, for a simulated drive.
+    #[serde(default)]
+    pub is_prediction: bool,
+    /// Settings that matter.
+    pub settings: Vec<DatabaseSetting>,
+}
+
+/// A setting of a database.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DatabaseSetting {
+    /// Its name there.
+    pub name: String,
+    /// As the database prints it.
+    pub value: String,
 }
 
 impl TestResult {
@@ -274,6 +309,7 @@ impl TestResult {
             distributions: Vec::new(),
             phases: Vec::new(),
             findings: Vec::new(),
+            databases: Vec::new(),
         }
     }
 

@@ -289,6 +289,18 @@ findings! {
         rule "a tracked cell of steady keeps less than half of the rate of its first round"
         cause "A drive that has free blocks, or an empty cache, is faster than one that has to clean up for every write. Short tests, and the data sheet, show the first."
         remedy "Compare drives by their steady rates where they write all day. Leave part of the drive without partition, and let the system discard (fstrim), to keep it nearer to the first rate."
+    TableInMemory = "F054" "table-in-memory" Note
+        rule "the table of sql is smaller than the memory of this machine, or than the buffers of the database"
+        cause "The test reads it from the drive because it empties the caches before; a database that has run for a while would answer from memory."
+        remedy "For a database larger than memory, use a --size above it."
+    CommitNotDurable = "F055" "commit-not-durable" Warning
+        rule "a commit of one client takes less than 80 % of the time in which 8 KiB are written to a file beside the database and flushed (medians), and the drive saw less than one flush in two commits where it counts them"
+        cause "The database says that a transaction is committed before the drive has it: its settings, or a layer between, do not wait for the flush. A power cut loses what was committed last."
+        remedy "Leave sql.durability at full; on a server of your own look at synchronous_commit, fsync, innodb_flush_log_at_trx_commit, PRAGMA synchronous."
+    StatementErrors = "F056" "statement-errors" Warning
+        rule "statements of --query failed; the first one is told"
+        cause "The statement, its parameters, or the database."
+        remedy "Try the statement by hand; figures are those of the statements that did not fail."
 }
 
 impl fmt::Display for FindingId {

@@ -10,6 +10,7 @@ mod latency;
 mod part;
 mod read_files;
 mod steady;
+mod sql;
 mod surface;
 mod tiny_writes;
 mod transfer;
@@ -24,6 +25,7 @@ pub use latency::{Arrivals, LatencyOptions, Rate};
 pub use part::{NamedStart, PartStart};
 pub use read_files::{FileOrder, ReadFilesOptions};
 pub use steady::{SteadyOptions, SteadySequence, TrackedFigure};
+pub use sql::{DatabaseKind, Durability, SqlOptions, SqlPart};
 pub use surface::{SurfaceOptions, SurfacePreset, SurfaceWrite};
 pub use tiny_writes::TinyWritesOptions;
 pub use transfer::{Preset, TransferOptions};
@@ -62,11 +64,13 @@ pub enum TestKind {
     ReadFiles,
     /// What is left of the rate when it is steady.
     Steady,
+    /// Databases whose files lie on the drive.
+    Sql,
 }
 
 impl TestKind {
     /// Every test, in the order in which suites run them.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Transfer,
         Self::Latency,
         Self::Surface,
@@ -79,6 +83,7 @@ impl TestKind {
         Self::FillFiles,
         Self::ReadFiles,
         Self::Steady,
+        Self::Sql,
     ];
 
     /// The name on the command line and in metric keys.
@@ -96,6 +101,7 @@ impl TestKind {
             Self::FillFiles => "fill-files",
             Self::ReadFiles => "read-files",
             Self::Steady => "steady",
+            Self::Sql => "sql",
         }
     }
 }
@@ -160,6 +166,8 @@ pub struct Suite {
     pub read_files: ReadFilesOptions,
     /// Options of `steady`.
     pub steady: SteadyOptions,
+    /// Options of `sql`.
+    pub sql: SqlOptions,
 }
 
 impl Default for Suite {
@@ -189,6 +197,7 @@ impl Default for Suite {
             fill_files: FillFilesOptions::default(),
             read_files: ReadFilesOptions::default(),
             steady: SteadyOptions::default(),
+            sql: SqlOptions::default(),
         }
     }
 }

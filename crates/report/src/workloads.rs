@@ -11,6 +11,7 @@ mod latency;
 mod rates;
 mod read_files;
 mod steady;
+mod sql;
 mod surface;
 mod tiny_writes;
 mod transfer;
@@ -77,7 +78,7 @@ impl WorkloadReport {
 }
 
 /// Every workload, in the order in which their evidence counts.
-const WORKLOADS: [&WorkloadReport; 12] = [
+const WORKLOADS: [&WorkloadReport; 13] = [
     &transfer::REPORT,
     &latency::REPORT,
     &surface::REPORT,
@@ -90,6 +91,7 @@ const WORKLOADS: [&WorkloadReport; 12] = [
     &fill_files::REPORT,
     &read_files::REPORT,
     &steady::REPORT,
+    &sql::REPORT,
 ];
 
 /// The workload of a test.

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::process::Command;
 
 /// The examples, each a real run made shorter.
-pub const EXAMPLES: [&str; 12] = [
+pub const EXAMPLES: [&str; 13] = [
     "docs/examples/run.json",
     "docs/examples/surface.json",
     "docs/examples/surface-write.json",
@@ -25,6 +25,7 @@ pub const EXAMPLES: [&str; 12] = [
     "docs/examples/copy-from.json",
     "docs/examples/steady.json",
     "docs/examples/consistency.json",
+    "docs/examples/sql.json",
 ];
 /// Larger ones would not be read.
 const EXAMPLE_BYTES_MAX: usize = 60_000;

@@ -1,5 +1,6 @@
 //! Files in a directory: a tree in the run's own folder, or somebody's that is only read, and its copy.
 
+use super::evictor::Evictor;
 use super::file_set::FileSet;
 use super::file_store::{CopyOutcome, CopySide, FileStep, FileStore, Watch};
 use crate::error::BenchError;
@@ -237,36 +238,5 @@ impl TreeVisitor for Reader<'_, '_> {
             }
         }
         Ok((self.watch)(FileStep::Done(bytes)))
-    }
-}
-
-/// Drops files from memory, and asks how much of them is still there.
-#[derive(Default)]
-struct Evictor {
-    bytes: f64,
-    resident_bytes: f64,
-    unknown: u64,
-}
-
-impl Evictor {
-    /// `None` where the kernel did not tell of some.
-    fn share(&self) -> Option<f64> {
-        (self.unknown == 0).then(|| self.resident_bytes / self.bytes.max(1.0))
-    }
-}
-
-impl TreeVisitor for Evictor {
-    fn file(&mut self, file: &SourceFile<'_>) -> Result<bool, DriveError> {
-        // What cannot be dropped is seen as resident.
-        let _ = file.evict();
-        let size = file.size_bytes() as f64;
-        match file.resident_share() {
-            Some(share) => {
-                self.bytes += size;
-                self.resident_bytes += size * share;
-            }
-            None => self.unknown += 1,
-        }
-        Ok(true)
     }
 }

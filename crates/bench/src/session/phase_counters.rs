@@ -108,6 +108,8 @@ impl PhaseCounters {
             limiter: Limiter::Drive,
             cache: Cache::Past,
             own_metrics: false,
+            own_limiter: None,
+            counts: "iops",
             extra: Vec::new(),
         }
     }

@@ -99,7 +99,8 @@ impl Session<'_> {
     /// Keeps a round with its findings; errors and stops end the test.
     pub fn add_round(&self, mut round: Round, record: &mut TestRecord) -> Result<(), BenchError> {
         let environment = self.environment(record.test());
-        round.limiter = validity::limiter(&round, &environment);
+        round.limiter =
+            round.own_limiter.unwrap_or_else(|| validity::limiter(&round, &environment));
         for finding in validity::of_round(&round, &environment) {
             record.notice(finding);
         }

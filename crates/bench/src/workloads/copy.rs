@@ -24,7 +24,7 @@ use copy_run::{CopyRun, finish};
 use drivescope_drive::own_folder::copying::CopyCall;
 use drivescope_drive::own_folder::source_tree::SourceTree;
 use drivescope_drive::own_folder::{self};
-use drivescope_drive::{DriveError, OwnFolder, Target};
+use drivescope_drive::{OwnFolder, Target};
 use drivescope_machine::Roots;
 use drivescope_model::options::{CopyMethod, CopyOptions, Suite, TestKind};
 use drivescope_model::plan::{Cost, PlannedTest};
@@ -224,7 +224,7 @@ fn real_in(
         let is_other = SourceTree::open(Path::new(files))?.device() != here;
         (store.of_files(PathBuf::from(files)), is_other)
     } else if let Some(from) = &options.from {
-        let other = other_folder(Path::new(from))?;
+        let other = open_target::folder_in(Path::new(from))?;
         room = room.min(own_folder::room(Path::new(from))?.0);
         let is_other = SourceTree::open(other.path())?.device() != here;
         (store.with_source(other), is_other)
@@ -246,12 +246,6 @@ fn real_in(
     let end = run.all(&mut store, record, rounds);
     let closed = store.close();
     end.and(closed)
-}
-
-/// A folder of our own in the directory that is copied from. What killed runs left there goes first.
-fn other_folder(from: &Path) -> Result<OwnFolder, DriveError> {
-    own_folder::clean_for(from, false)?;
-    OwnFolder::create(from, &open_target::unique_id())
 }
 
 const fn call_of(method: CopyMethod) -> CopyCall {

@@ -47,7 +47,7 @@ pub fn look_for(parent: &Path, resumes: bool) -> Result<Cleaned, DriveError> {
 }
 
 fn is_spared(holds: &Manifest, resumes: bool) -> bool {
-    holds.kept || (resumes && !holds.trees.is_empty())
+    holds.kept || (resumes && !holds.trees.is_empty() && holds.programs.is_empty())
 }
 
 /// A folder of a dead run in `parent` that has a tree of this name, now locked and ours; the one whose manifest

@@ -19,6 +19,9 @@ pub(super) struct Manifest {
     /// Folders in it, each with everything in them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub trees: Vec<String>,
+    /// Programs that the run started in its trees, and that end before the trees go: whole paths.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub programs: Vec<String>,
     /// Trees are to stay when the run ends: only `run --clean` removes them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub kept: bool,

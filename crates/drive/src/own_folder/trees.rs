@@ -246,6 +246,11 @@ fn remove_contents(dir: BorrowedFd<'_>, device: u64, depth: usize) -> Result<(),
     Ok(())
 }
 
+/// Opens a tree of a folder.
+pub(super) fn open(dir: BorrowedFd<'_>, name: &str) -> Result<OwnedFd, Errno> {
+    open_folder_in(dir, &c_name(name))
+}
+
 fn open_folder_in(dir: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno> {
     syscalls::open_in(dir, name, OFlags::DIRECTORY)
 }

@@ -24,6 +24,9 @@ pub fn run(arguments: RunArguments, signals: &RunSignals) -> Result<Code, Failur
         rounds: arguments.rounds,
         files: targets::source(arguments.files.as_deref())?,
         from: targets::source(arguments.from.as_deref())?,
+        databases: arguments.db.clone(),
+        query: targets::file(arguments.query.as_deref())?,
+        params: targets::file(arguments.params.as_deref())?,
         keep: arguments.keep,
         settings: arguments.set.clone(),
     };

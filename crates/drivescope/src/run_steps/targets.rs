@@ -133,6 +133,15 @@ fn choose_engine(asked: Option<Engine>, quiet: bool) -> Result<Engine, Failure> 
     Ok(probe.engine)
 }
 
+/// A file that is read, by its whole path.
+pub fn file(path: Option<&Path>) -> Result<Option<String>, Failure> {
+    let Some(path) = path else { return Ok(None) };
+    let real = std::fs::canonicalize(path).map_err(|error| {
+        Failure::usage(format!("cannot read {}: {error}; name a file", path.display()))
+    })?;
+    Ok(Some(real.display().to_string()))
+}
+
 /// A directory to copy from, made absolute; a simulated drive stays as it is.
 ///
 /// Errors: there is none, or its name cannot stand in a document.

@@ -1,0 +1,259 @@
+//! `sql`: databases whose files lie on the target: load, scan, seek, commit, backup, restore (seed 003).
+//!
+//! On a simulated drive no database runs: its requests are made up after the pattern that was recorded of one, and the
+//! result says so.
+
+mod client_loop;
+mod database_run;
+mod device_figures;
+mod flush_floor;
+mod places;
+mod predicted_run;
+mod request_pattern;
+mod simulated_clients;
+mod sql_phase;
+mod statements;
+mod table_size;
+
+use crate::error::BenchError;
+use crate::option_checks::{check_time, ensure, repeated};
+use crate::overrides::Overrides;
+use crate::plan_context::PlanContext;
+use crate::session::Session;
+use crate::suites::ROUNDS_MAX;
+use crate::test_record::TestRecord;
+use crate::workload::Workload;
+use drivescope_model::options::{DatabaseKind, SqlOptions, SqlPart, Suite, TestKind};
+use drivescope_model::plan::{Cost, PlannedTest};
+use drivescope_model::target::TargetKind;
+use drivescope_model::units::Bytes;
+use drivescope_sql::{ServerUrl, SqlError, UserQuery};
+use table_size::TableSize;
+
+/// Threads and clients at most: a server needs a process for each.
+const CLIENTS_MAX: u32 = 256;
+/// Smallest table.
+const TABLE_MIN: u64 = 1 << 20;
+/// Bytes that a commit writes, about: a page of the log and what the file system adds.
+const COMMIT_WRITES: f64 = 16_384.0;
+/// Restarts, initialization and the end of a server, s.
+const SERVER_S: f64 = 3.0;
+
+/// The test `sql`.
+pub struct SqlWorkload;
+
+impl Workload for SqlWorkload {
+    fn kind(&self) -> TestKind {
+        TestKind::Sql
+    }
+
+    fn question(&self) -> &'static str {
+        "how fast does a database load, scan, seek, commit, back up and restore"
+    }
+
+    fn access(&self) -> &'static str {
+        "in a directory: a database of its own, removed at the end; not on a file or a device"
+    }
+
+    fn how_to_shorten(&self, suite: &Suite) -> String {
+        let SqlOptions { rounds, .. } = suite.sql;
+        format!("{rounds} rounds of each part: use fewer --rounds, or a smaller --size")
+    }
+
+    fn check(&self, suite: &Suite) -> Result<(), String> {
+        let options = &suite.sql;
+        ensure(!options.databases.is_empty(), || "sql.databases names none".to_string())?;
+        if let Some(twice) = repeated(&options.databases) {
+            return Err(format!("sql.databases names {twice} twice"));
+        }
+        if let Some(twice) = repeated(&options.clients) {
+            return Err(format!("sql.clients names {twice} twice"));
+        }
+        let has = |part| options.parts.contains(&part);
+        ensure(!has(SqlPart::Restore) || has(SqlPart::Backup), || {
+            "sql.parts: a restore needs its backup".to_string()
+        })?;
+        ensure(options.table.0 >= TABLE_MIN, || "sql.table must be 1 MiB or more".to_string())?;
+        ensure((1..=ROUNDS_MAX).contains(&options.rounds), || {
+            format!("sql.rounds must be between 1 and {ROUNDS_MAX}")
+        })?;
+        let clients = options.clients.iter().chain([&options.threads]);
+        ensure(clients.clone().all(|count| (1..=CLIENTS_MAX).contains(count)), || {
+            format!("sql.threads and sql.clients must be between 1 and {CLIENTS_MAX}")
+        })?;
+        ensure(options.iterations > 0, || "sql.iterations must be 1 or more".to_string())?;
+        check_time(options.seek_time)?;
+        check_time(options.commit_time)?;
+        ensure(has(SqlPart::Query) == options.query.is_some(), || {
+            "sql.parts: query needs a statement (--query FILE)".to_string()
+        })?;
+        ensure(options.params.is_none() || options.query.is_some(), || {
+            "--params needs a statement (--query FILE)".to_string()
+        })?;
+        let url = options.url.as_deref().map(ServerUrl::parse).transpose();
+        url.map_err(|error| error.to_string())?;
+        user_query(options).map(|_| ())
+    }
+
+    fn apply(&self, overrides: &Overrides, suite: &mut Suite) -> Result<(), String> {
+        let options = &mut suite.sql;
+        options.rounds = overrides.rounds.unwrap_or(options.rounds);
+        options.table = overrides.size.unwrap_or(options.table);
+        if let Some(query) = &overrides.query {
+            options.query = Some(query.clone());
+            options.parts = vec![SqlPart::Query];
+        }
+        options.params = overrides.params.clone().or(options.params.take());
+        if let [url] = overrides.databases.as_slice()
+            && url.contains("://")
+        {
+            options.databases =
+                vec![ServerUrl::parse(url).map_err(|error| error.to_string())?.database];
+            options.url = Some(url.clone());
+        } else if !overrides.databases.is_empty() {
+            let named = overrides.databases.iter().map(|name| database_named(name));
+            (options.databases, options.url) = (named.collect::<Result<_, _>>()?, None);
+        }
+        Ok(())
+    }
+
+    fn needs_test_file(&self) -> bool {
+        false
+    }
+
+    fn plan(&self, context: &PlanContext<'_>) -> PlannedTest {
+        let options = &context.suite.sql;
+        if let Some(reason) = context.files_refusal() {
+            return context.skipped(self.kind(), reason);
+        }
+        let is_simulated = context.target.kind == TargetKind::Simulated;
+        let (chosen, mut omitted) = databases(options, is_simulated);
+        if chosen.is_empty() {
+            return context.skipped(self.kind(), omitted.join("; "));
+        }
+        let Some(size) = TableSize::fitting(options, context.room_bytes, context.typical.mb_s)
+        else {
+            let reason = format!(
+                "its table and copies do not fit: only {} above the floor of free space",
+                Bytes(context.room_bytes)
+            );
+            return context.skipped(self.kind(), reason);
+        };
+        omitted.extend(size.smaller_than_asked(options));
+        let mut test = context.planned(self.kind());
+        test.omitted = omitted;
+        test.files_bytes = Bytes(size.needed_bytes(options));
+        let each = cost(context, size, is_simulated);
+        test.cost = chosen.iter().fold(Cost::default(), |cost, _| cost + each);
+        test
+    }
+
+    fn run(&self, session: &mut Session<'_>, record: &mut TestRecord) -> Result<(), BenchError> {
+        if session.target.info().kind == TargetKind::Simulated {
+            return predicted_run::run(session, record);
+        }
+        places::in_own_folder(session, |session, folder| {
+            let options = &session.plan.suite.sql;
+            let room = session.target.room()?.0;
+            let mb_s = crate::expected_speed::ExpectedSpeed::typical(session.target.drive()).mb_s;
+            let size = TableSize::fitting(options, room, mb_s);
+            let size = size.ok_or_else(|| session.target.no_room(Bytes(TABLE_MIN)))?;
+            for database in databases(options, false).0 {
+                database_run::run(session, folder, record, database, size)?;
+            }
+            Ok(())
+        })
+    }
+}
+
+/// The databases that can be measured here, and why others cannot.
+fn databases(options: &SqlOptions, is_simulated: bool) -> (Vec<DatabaseKind>, Vec<String>) {
+    let (mut chosen, mut omitted) = (Vec::new(), Vec::new());
+    for &database in &options.databases {
+        let found = match is_simulated || options.url.is_some() {
+            true => Ok(()),
+            false => drivescope_sql::find(database).map(|_| ()),
+        };
+        match found {
+            Ok(()) => chosen.push(database),
+            Err(why) => omitted.push(why.to_string()),
+        }
+    }
+    if is_simulated && (options.query.is_some() || options.url.is_some()) {
+        return (Vec::new(), vec!["a simulated drive has no database to ask".to_string()]);
+    }
+    (chosen, omitted)
+}
+
+fn database_named(name: &str) -> Result<DatabaseKind, String> {
+    let known = |kind: &DatabaseKind| match name {
+        "postgresql" => *kind == DatabaseKind::Postgres,
+        "mysql" => *kind == DatabaseKind::Mariadb,
+        _ => kind.name() == name,
+    };
+    DatabaseKind::ALL.into_iter().find(known).ok_or_else(|| {
+        let names = DatabaseKind::ALL.map(DatabaseKind::name).join(", ");
+        format!("no database '{name}'; there are {names}, or the URL of one server")
+    })
+}
+
+/// What it takes for one database. Errors of a typical drive are those of the drive, not of the database.
+fn cost(context: &PlanContext<'_>, size: TableSize, is_simulated: bool) -> Cost {
+    let options = &context.suite.sql;
+    let has = |part| options.parts.contains(&part);
+    let rounds = f64::from(options.rounds);
+    let (table, rate) = (size.bytes() as f64, context.typical.mb_s * 1e6);
+    let deep = context.typical.iops * context.typical.queue_gain.min(f64::from(options.threads));
+    let seeks = size.cold_seeks(options) as f64 * f64::from(options.threads);
+    let (mut seconds, mut read, mut written) = (table * 2.0 / rate + SERVER_S, 0.0, table * 2.0);
+    let mut requests = table * 2.0 / 65_536.0;
+    if has(SqlPart::Scan) {
+        seconds += rounds * (table / rate + 1.0);
+        read += rounds * table;
+        requests += rounds * table / 65_536.0;
+    }
+    if has(SqlPart::Seek) {
+        seconds += rounds * ((seeks * 2.0 / deep).min(options.seek_time.0) + 2.0);
+        read += rounds * seeks * 16_384.0;
+        requests += rounds * seeks * 2.0;
+    }
+    if has(SqlPart::Query) {
+        seconds += rounds * options.seek_time.0;
+    }
+    if has(SqlPart::Commit) {
+        let cells = options.clients.len() as f64;
+        let time = rounds * cells * options.commit_time.0;
+        seconds += time;
+        written += context.fastest.map_or(0.0, |fastest| time * fastest.iops * COMMIT_WRITES);
+        requests += time * context.typical.iops * 2.0;
+    }
+    for part in [SqlPart::Backup, SqlPart::Restore] {
+        if has(part) {
+            seconds += rounds * (table * 2.0 / rate + 1.0);
+            (read, written) = (read + rounds * table, written + rounds * table);
+            requests += rounds * table * 2.0 / 65_536.0;
+        }
+    }
+    Cost {
+        seconds,
+        read_bytes: read as u64,
+        written_bytes: written as u64,
+        computed_s: if is_simulated { context.computed_s(requests * 4.0) } else { 0.0 },
+    }
+}
+
+/// The statement of the user's own, if there is one.
+fn user_query(options: &SqlOptions) -> Result<Option<UserQuery>, String> {
+    let Some(path) = &options.query else { return Ok(None) };
+    let read = |path: &String, option: &str| {
+        std::fs::read_to_string(path)
+            .map_err(|error| format!("cannot read the file {path} of {option}: {error}"))
+    };
+    let statement = read(path, "--query")?;
+    let parameters = options.params.as_ref().map(|path| read(path, "--params")).transpose()?;
+    let query = UserQuery::parse(&statement, parameters.as_deref());
+    query.map(Some).map_err(|error: SqlError| error.to_string())
+}
+
+#[cfg(test)]
+mod tests;

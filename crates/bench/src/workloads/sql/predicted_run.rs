@@ -1,0 +1,409 @@
+//! `sql` on a simulated drive: a prediction. No database runs; its requests are made after the pattern that was
+//! recorded of one, in one file on a fresh drive: table, index, log, backup, restored copy.
+
+use super::request_pattern::{ENTRIES_PER_PAGE, RequestPattern};
+use super::simulated_clients::{self, ClientRequest, Requests};
+use super::sql_phase::{PhaseName, SqlPhases};
+use super::{TableSize, databases, statements};
+use crate::control::Control;
+use crate::error::BenchError;
+use crate::expected_speed::ExpectedSpeed;
+use crate::recorder::Recorder;
+use crate::round::Cache;
+use crate::session::{Progress, Session};
+use crate::test_record::TestRecord;
+use drivescope_drive::simulated::{SimOp, SimulatedDrive};
+use drivescope_model::document::DatabaseRecord;
+use drivescope_model::options::{DatabaseKind, SqlOptions, SqlPart};
+use drivescope_model::target::IoMode;
+use drivescope_sql::{Canceller, PAGE_BYTES};
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The log is written in turn over so much, as a recycled one is.
+const LOG_BYTES: u64 = 256 << 20;
+/// Bytes of a request in which pages of a load are written, and how many are under way.
+const LOAD_BYTES: u32 = 1 << 20;
+const LOAD_DEPTH: u32 = 4;
+/// Looks at the time and the stop flag while a phase is computed.
+const LOOK_EVERY_BYTES: u64 = 64 << 20;
+/// Longest phase that has no time of its own.
+const NO_TIME_LIMIT_NS: u64 = 100 * 86_400 * 1_000_000_000;
+
+/// Where everything lies in the file.
+struct FileLayout {
+    table: Range<u64>,
+    index: Range<u64>,
+    log: Range<u64>,
+    backup: Range<u64>,
+    restored: Range<u64>,
+}
+
+impl FileLayout {
+    fn of(size: TableSize) -> Self {
+        let mut at = 0;
+        let mut next = |bytes: u64| {
+            let begin = at;
+            at += bytes.next_multiple_of(1 << 20);
+            begin..begin + bytes
+        };
+        let index_bytes = size.rows.div_ceil(ENTRIES_PER_PAGE) * PAGE_BYTES;
+        Self {
+            table: next(size.bytes()),
+            index: next(index_bytes),
+            log: next(LOG_BYTES.min(size.bytes().max(1 << 20))),
+            backup: next(size.bytes()),
+            restored: next(size.bytes()),
+        }
+    }
+}
+
+/// Predicts for every database that was asked for.
+pub(super) fn run(session: &mut Session<'_>, record: &mut TestRecord) -> Result<(), BenchError> {
+    let options = session.plan.suite.sql.clone();
+    let mb_s = ExpectedSpeed::typical(session.target.drive()).mb_s;
+    for database in databases(&options, true).0 {
+        let room = session.target.info().size_bytes / 2;
+        let size = TableSize::fitting(&options, room, mb_s);
+        let missing = || BenchError::Unsuitable("its table does not fit on this drive".to_string());
+        let size = size.ok_or_else(missing)?;
+        let layout = FileLayout::of(size);
+        let file = session.target.simulated_file(layout.restored.end, session.now_ns());
+        let file = Arc::new(file.ok_or_else(missing)??);
+        session.storage.simulated = Some(Arc::clone(&file));
+        let canceller = Canceller::default();
+        let phases =
+            SqlPhases { session: &*session, record, canceller: &canceller, actions: Vec::new() };
+        let pattern = RequestPattern::of(database);
+        let mut run = PredictedRun {
+            phases,
+            file: &file,
+            options: &options,
+            database,
+            pattern,
+            size,
+            layout,
+        };
+        let end = run.measure();
+        run.phases.finish();
+        end?;
+    }
+    Ok(())
+}
+
+struct PredictedRun<'p, 's> {
+    phases: SqlPhases<'p, 's>,
+    file: &'p SimulatedDrive,
+    options: &'p SqlOptions,
+    database: DatabaseKind,
+    pattern: RequestPattern,
+    size: TableSize,
+    layout: FileLayout,
+}
+
+impl PredictedRun<'_, '_> {
+    fn measure(&mut self) -> Result<(), BenchError> {
+        self.phases.record.database(DatabaseRecord {
+            database: self.database,
+            version: "none: predicted".to_string(),
+            table_bytes: self.size.bytes(),
+            rows: self.size.rows,
+            buffer_bytes: self.options.buffer.0,
+            is_prediction: true,
+            settings: Vec::new(),
+        });
+        let has = |part| self.options.parts.contains(&part);
+        // A log is recycled: it has its place on the drive.
+        let log = writer(self.layout.log.clone());
+        self.run(IoMode::Direct, vec![log], NO_TIME_LIMIT_NS)?;
+        self.file.flush();
+        self.load()?;
+        if has(SqlPart::Scan) {
+            self.scan()?;
+        }
+        if has(SqlPart::Seek) {
+            self.make_index()?;
+            (1..=self.options.rounds).try_for_each(|round| self.seek(round, true))?;
+            (1..=self.options.rounds).try_for_each(|round| self.seek(round, false))?;
+        }
+        if has(SqlPart::Commit) {
+            (1..=self.options.rounds).try_for_each(|round| self.commits(round))?;
+        }
+        let [table, backup, restored] =
+            [&self.layout.table, &self.layout.backup, &self.layout.restored].map(Range::clone);
+        if has(SqlPart::Backup) {
+            self.copy("backup", table, backup.clone())?;
+        }
+        if has(SqlPart::Restore) {
+            self.copy("restore", backup, restored)?;
+        }
+        Ok(())
+    }
+
+    fn cell(&self, part: &str) -> String {
+        format!("{}.{part}", self.database)
+    }
+
+    /// Runs clients as one action on so many bytes, with a flush at its end where it writes. A simulated drive repeats
+    /// itself: one round is enough.
+    fn action(
+        &mut self,
+        part: &str,
+        bytes: u64,
+        cache: Cache,
+        mode: IoMode,
+        clients: Vec<Requests<'_>>,
+        cpu_ns: u64,
+    ) -> Result<(), BenchError> {
+        let cell = self.cell(part);
+        let name = PhaseName { cell: &cell, round: 1, rounds: 1, cache };
+        let counters = self.phases.begin(name)?;
+        let start = self.file.now();
+        self.run(mode, clients, NO_TIME_LIMIT_NS)?;
+        let worked = self.file.now();
+        if cache == Cache::Writes {
+            self.file.flush();
+        }
+        let times = (start, worked, self.file.now());
+        self.phases.keep_action(name, counters, bytes, times, (0, cpu_ns))
+    }
+
+    fn run(
+        &self,
+        mode: IoMode,
+        clients: Vec<Requests<'_>>,
+        time_ns: u64,
+    ) -> Result<Recorder, BenchError> {
+        let session = self.phases.session;
+        let control = Control::default();
+        let mut progress = Progress::new(session, &control);
+        let mut unseen = 0;
+        let mut watch = |bytes: u64| {
+            control.add(1, bytes);
+            unseen += bytes.max(4096);
+            if unseen >= LOOK_EVERY_BYTES {
+                unseen = 0;
+                progress.report();
+            }
+            !control.stopped()
+        };
+        let recorder = simulated_clients::run(self.file, mode, clients, time_ns, &mut watch)?;
+        session.check_stop()?;
+        Ok(recorder)
+    }
+
+    /// In the requests in which pages are written back, of which the drive always has some; before each goes as much of
+    /// the log, where there is one.
+    fn load(&mut self) -> Result<(), BenchError> {
+        let RequestPattern { load_row_ns, logs_load, .. } = self.pattern;
+        let (table, log) = (self.layout.table.clone(), self.layout.log.clone());
+        let rows = u64::from(LOAD_BYTES) / PAGE_BYTES;
+        // One processor makes the rows of all of these requests.
+        let think_ns = load_row_ns * rows * u64::from(LOAD_DEPTH);
+        let write = |think_ns, offset, len| {
+            (len > 0).then_some(ClientRequest {
+                think_ns,
+                op: SimOp::Write,
+                offset,
+                len,
+                ends: None,
+            })
+        };
+        let (at, log_at) = (Cell::new(table.start), Cell::new(log.start));
+        let take = |cursor: &Cell<u64>, end: u64| {
+            let offset = cursor.get();
+            let len = u64::from(LOAD_BYTES).min(end - offset) as u32;
+            cursor.set(offset + u64::from(len));
+            (offset, len)
+        };
+        let client = |_| -> Requests<'_> {
+            let mut is_log = false;
+            let (at, log_at, table, log, take, write) = (&at, &log_at, &table, &log, &take, &write);
+            Box::new(move || {
+                is_log = logs_load && !is_log && at.get() < table.end;
+                if !is_log {
+                    let (offset, len) = take(at, table.end);
+                    return write(think_ns, offset, len);
+                }
+                if log_at.get() + u64::from(LOAD_BYTES) > log.end {
+                    log_at.set(log.start);
+                }
+                let (offset, len) = take(log_at, log.end);
+                write(0, offset, len)
+            })
+        };
+        let clients: Vec<Requests<'_>> = (0..LOAD_DEPTH).map(client).collect();
+        let cpu_ns = load_row_ns * self.size.rows;
+        self.action("load", self.size.bytes(), Cache::Writes, IoMode::Direct, clients, cpu_ns)
+    }
+
+    fn make_cold(&self) {
+        self.file.flush();
+        self.file.evict();
+    }
+
+    fn scan(&mut self) -> Result<(), BenchError> {
+        self.make_cold();
+        let RequestPattern { mode, scan_bytes, scan_depth, scan_page_ns, .. } = self.pattern;
+        let think_ns = scan_page_ns * u64::from(scan_bytes) / PAGE_BYTES;
+        let cpu_ns = scan_page_ns * self.size.rows;
+        // One stream, of which so many requests are under way.
+        let stream = RefCell::new(reader(self.layout.table.clone(), scan_bytes, think_ns));
+        let one = |_| -> Requests<'_> { Box::new(|| (stream.borrow_mut())()) };
+        let clients: Vec<Requests<'_>> = (0..scan_depth).map(one).collect();
+        self.action("scan", self.size.bytes(), Cache::Reads, mode, clients, cpu_ns)
+    }
+
+    fn make_index(&mut self) -> Result<(), BenchError> {
+        self.make_cold();
+        let RequestPattern { scan_bytes, scan_page_ns, .. } = self.pattern;
+        let think_ns = scan_page_ns * u64::from(scan_bytes) / PAGE_BYTES;
+        let index = self.layout.index.clone();
+        let mut reads = reader(self.layout.table.clone(), scan_bytes, think_ns);
+        let mut at = index.start;
+        let requests: Requests<'_> = Box::new(move || {
+            reads().or_else(|| {
+                let len = (index.end - at).min(64 << 10) as u32;
+                let offset = at;
+                at += u64::from(len);
+                let write =
+                    ClientRequest { think_ns: 0, op: SimOp::Write, offset, len, ends: None };
+                (len > 0).then_some(write)
+            })
+        });
+        let cpu_ns = scan_page_ns * self.size.rows;
+        self.action("index", 0, Cache::Writes, IoMode::Buffered, vec![requests], cpu_ns)
+    }
+
+    fn seek(&mut self, round: u32, is_cold: bool) -> Result<(), BenchError> {
+        let options = self.options;
+        let cell = self.cell(if is_cold { "seek_cold" } else { "seek_warm" });
+        let cold = self.size.cold_seeks(options);
+        let count = if is_cold { cold } else { u64::from(options.iterations) };
+        if is_cold {
+            self.make_cold();
+        }
+        let seed = self.phases.session.plan.seed;
+        let of_round = if is_cold { round } else { options.rounds };
+        let all = cold * u64::from(options.threads);
+        let ids = statements::distinct_rows(self.size.rows, all, seed, of_round);
+        let name = PhaseName { cell: &cell, round, rounds: options.rounds, cache: Cache::Reads };
+        let clients = |count| -> Vec<Requests<'_>> {
+            ids.chunks(cold as usize).map(|ids| self.seeks(ids, count, is_cold)).collect()
+        };
+        // What the database has in its own buffers asks nothing of the drive, whatever its mode.
+        let mode = if is_cold { self.pattern.mode } else { IoMode::Buffered };
+        if !is_cold {
+            self.run(mode, clients(cold), NO_TIME_LIMIT_NS)?;
+        }
+        let clients = clients(count);
+        let counters = self.phases.begin(name)?;
+        let recorder = self.run(mode, clients, options.seek_time.nanos())?;
+        let cpu_ns = recorder.ops * self.pattern.seek_ns;
+        self.phases.keep_statements(
+            name,
+            "statements_s",
+            counters,
+            recorder,
+            cpu_ns,
+            options.threads,
+        )
+    }
+
+    /// A page of the index, unless it was read before, then the page of the row.
+    fn seeks<'i>(&self, ids: &'i [i64], count: u64, is_cold: bool) -> Requests<'i> {
+        let RequestPattern { page_bytes, seek_ns, .. } = self.pattern;
+        let (table, index) = (self.layout.table.start, self.layout.index.start);
+        let (mut number, mut is_row) = (0, false);
+        let mut known = BTreeSet::new();
+        Box::new(move || {
+            if number == count {
+                return None;
+            }
+            let row = ids[(number % ids.len() as u64) as usize] as u64 - 1;
+            let leaf = row / ENTRIES_PER_PAGE;
+            let read = |think_ns, offset: u64, ends| {
+                // Pages lie on multiples of their size.
+                let offset = offset / u64::from(page_bytes) * u64::from(page_bytes);
+                ClientRequest { think_ns, op: SimOp::Read, offset, len: page_bytes, ends }
+            };
+            if !is_row && is_cold && known.insert(leaf) {
+                is_row = true;
+                return Some(read(seek_ns, index + leaf * PAGE_BYTES, None));
+            }
+            let think_ns = if is_row { 0 } else { seek_ns };
+            (is_row, number) = (false, number + 1);
+            Some(read(think_ns, table + row * PAGE_BYTES, Some(PAGE_BYTES)))
+        })
+    }
+
+    fn commits(&mut self, round: u32) -> Result<(), BenchError> {
+        let options = self.options;
+        for &clients in &options.clients {
+            let cell = self.cell(&format!("commit_c{clients}"));
+            let cache = Cache::SyncedWrites;
+            let name = PhaseName { cell: &cell, round, rounds: options.rounds, cache };
+            let counters = self.phases.begin(name)?;
+            let (pattern, log) = (self.pattern.log, self.layout.log.clone());
+            let time_ns = options.commit_time.nanos();
+            let mode = self.pattern.mode;
+            let recorder =
+                simulated_clients::commit(self.file, mode, pattern, clients, log, time_ns)?;
+            let cpu_ns = recorder.ops * pattern.think_ns;
+            self.phases.keep_statements(name, "commits_s", counters, recorder, cpu_ns, clients)?;
+        }
+        Ok(())
+    }
+
+    fn copy(&mut self, part: &str, from: Range<u64>, into: Range<u64>) -> Result<(), BenchError> {
+        self.make_cold();
+        let RequestPattern { mode, copy_bytes, copy_depth, copy_ns, .. } = self.pattern;
+        let bytes = from.end - from.start;
+        let cursor = Cell::new(0);
+        let clients = (0..copy_depth).map(|_| {
+            let (from, into, cursor) = (from.start, into.start, &cursor);
+            let mut write: Option<ClientRequest> = None;
+            let requests: Requests<'_> = Box::new(move || {
+                if let Some(write) = write.take() {
+                    return Some(write);
+                }
+                let at = cursor.get();
+                let len = u64::from(copy_bytes).min(bytes - at) as u32;
+                cursor.set(at + u64::from(len));
+                let request =
+                    |op, offset, think_ns| ClientRequest { think_ns, op, offset, len, ends: None };
+                write = (len > 0).then(|| request(SimOp::Write, into + at, copy_ns));
+                (len > 0).then(|| request(SimOp::Read, from + at, 0))
+            });
+            requests
+        });
+        let clients: Vec<Requests<'_>> = clients.collect();
+        let cpu_ns = copy_ns * bytes.div_ceil(copy_bytes.into());
+        self.action(part, bytes, Cache::Writes, mode, clients, cpu_ns)
+    }
+}
+
+/// Writes of a range in order.
+fn writer(range: Range<u64>) -> Requests<'static> {
+    let mut at = range.start;
+    Box::new(move || {
+        let len = (1 << 20).min(range.end - at) as u32;
+        let offset = at;
+        at += u64::from(len);
+        let write = ClientRequest { think_ns: 0, op: SimOp::Write, offset, len, ends: None };
+        (len > 0).then_some(write)
+    })
+}
+
+/// One stream over a range.
+fn reader(range: Range<u64>, bytes: u32, think_ns: u64) -> Requests<'static> {
+    let mut at = range.start;
+    Box::new(move || {
+        let len = u64::from(bytes).min(range.end - at) as u32;
+        let offset = at;
+        at += u64::from(len);
+        (len > 0).then_some(ClientRequest { think_ns, op: SimOp::Read, offset, len, ends: None })
+    })
+}

@@ -1,0 +1,310 @@
+//! `sql`: what a database did, beside what the drive did meanwhile.
+
+mod charts;
+
+use super::WorkloadReport;
+use crate::criteria::{Criterion, Evidence};
+use crate::terminal::{
+    Column, Figure, Paragraph, Role, Style, TextCell, TextTable, cells, find, headed, sections,
+};
+use drivescope_model::document::DatabaseRecord;
+use drivescope_model::number::{one_decimal, rounded, whole};
+use drivescope_model::options::{DatabaseKind, Durability};
+use drivescope_model::{Bytes, Secs, TestKind, TestResult};
+
+// What a transaction waits for, the database and the file system included.
+const EVIDENCE: &[Evidence] = &[
+    Evidence::of_writes(Criterion::SyncedWrites, "sql.postgres.commit_c1.commits_s"),
+    Evidence::of_writes(Criterion::SyncedWrites, "sql.mariadb.commit_c1.commits_s"),
+    Evidence::of_writes(Criterion::SyncedWrites, "sql.sqlite.commit_c1.commits_s"),
+];
+
+pub(super) const REPORT: WorkloadReport = WorkloadReport {
+    extremes: "max",
+    writes_for_a_time: true,
+    evidence: EVIDENCE,
+    charts: charts::charts,
+    phases: |result| {
+        let drawn = statements(result).into_iter().filter(|cell| !cell.ends_with(".flush"));
+        drawn.map(|cell| (cell.to_string(), name_of(cell))).collect()
+    },
+    headline,
+    measures: |suite, _| suite.sql.durability == Durability::Full,
+    ..WorkloadReport::new(TestKind::Sql, table)
+};
+
+/// `PostgreSQL: scan`, of a cell's name.
+fn name_of(cell: &str) -> String {
+    let (database, part) = cell.split_once('.').unwrap_or(("", cell));
+    let title = DatabaseKind::ALL.into_iter().find(|kind| kind.name() == database);
+    let title = title.map_or(database, |kind| kind.title());
+    let words = match part.split_once("commit_c") {
+        Some((_, "1")) => "commit, 1 client".to_string(),
+        Some((_, clients)) => format!("commit, {clients} clients"),
+        None => match part {
+            "seek_cold" => "seek, cold".to_string(),
+            "seek_warm" => "seek, warm".to_string(),
+            "flush" => "8 KiB and a flush".to_string(),
+            "query" => "own statement".to_string(),
+            other => other.to_string(),
+        },
+    };
+    format!("{title}: {words}")
+}
+
+/// Cells of one action a round.
+fn actions(result: &TestResult) -> Vec<&str> {
+    cells(result).into_iter().filter(|cell| find(result, cell, "time_s").is_some()).collect()
+}
+
+/// Which quantity the rate of a cell of statements is.
+fn rate_of(cell: &str) -> &'static str {
+    match cell.rsplit('.').next().unwrap_or(cell) {
+        "flush" => "iops",
+        part if part.starts_with("commit") => "commits_s",
+        _ => "statements_s",
+    }
+}
+
+/// Cells of many statements a round.
+fn statements(result: &TestResult) -> Vec<&str> {
+    cells(result).into_iter().filter(|cell| find(result, cell, rate_of(cell)).is_some()).collect()
+}
+
+/// What held most rounds of a cell.
+fn held_by(result: &TestResult, cell: &str) -> String {
+    let phases = result.phases.iter().filter(|phase| phase.cell == cell);
+    let mut held: Vec<(&str, usize)> = Vec::new();
+    for phase in phases {
+        let name = phase.limiter.name();
+        match held.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, rounds)) => *rounds += 1,
+            None => held.push((name, 1)),
+        }
+    }
+    held.iter().rev().max_by_key(|(_, rounds)| *rounds).map_or("", |(name, _)| name).to_string()
+}
+
+fn table(result: &TestResult, style: Style) -> String {
+    sections([
+        action_table(result, style),
+        statement_table(result, style) + &databases(result, style),
+    ])
+}
+
+/// The first table that fits: what says least is left out first.
+fn fitting(style: Style, columns: Vec<(Vec<TextCell>, u8)>) -> String {
+    let table = |least: u8| {
+        let kept = columns.iter().filter(|(_, weight)| *weight >= least);
+        let kept: Vec<Vec<TextCell>> = kept.map(|(column, _)| column.clone()).collect();
+        let mut layout = vec![Column::right(); kept.len()];
+        layout[0] = Column::left();
+        TextTable::of_columns(layout, kept)
+    };
+    let fits = (0..3).map(table).find(|table| table.fits(style));
+    fits.unwrap_or_else(|| table(3)).render(style)
+}
+
+fn names(title: &str, cells: &[&str]) -> Vec<TextCell> {
+    let rows = cells.iter().map(|cell| TextCell::plain(name_of(cell)));
+    std::iter::once(TextCell::title(title)).chain(rows).collect()
+}
+
+fn limits(result: &TestResult, cells: &[&str]) -> Vec<TextCell> {
+    let rows = cells.iter().map(|cell| TextCell::plain(held_by(result, cell)));
+    std::iter::once(TextCell::dim("limit")).chain(rows).collect()
+}
+
+/// A figure of the device in each row.
+fn device(
+    result: &TestResult,
+    cells: &[&str],
+    head: &str,
+    quantity: &str,
+    print: fn(f64) -> String,
+) -> Vec<TextCell> {
+    let figures: Vec<Figure> =
+        cells.iter().map(|cell| Figure::of(find(result, cell, quantity), print)).collect();
+    headed(head, &figures)
+}
+
+fn bytes(value: f64) -> String {
+    Bytes(value as u64).to_string()
+}
+
+fn request(value: f64) -> String {
+    Bytes(value as u64 / 512 * 512).binary()
+}
+
+fn percent(value: f64) -> String {
+    format!("{value:.0} %")
+}
+
+fn action_table(result: &TestResult, style: Style) -> String {
+    let cells = actions(result);
+    if cells.is_empty() {
+        return String::new();
+    }
+    let rates: Vec<Figure> = cells
+        .iter()
+        .map(|cell| match find(result, cell, "mb_s") {
+            None => Figure::Blank,
+            metric => Figure::with_interval(metric),
+        })
+        .collect();
+    let times: Vec<Figure> = cells
+        .iter()
+        .map(|cell| Figure::of(find(result, cell, "time_s"), |s| Secs(s).to_string()))
+        .collect();
+    let of = |head, quantity, print| device(result, &cells, head, quantity, print);
+    fitting(
+        style,
+        vec![
+            (names("sql", &cells), 3),
+            (headed("MB/s", &rates), 3),
+            (headed("time", &times), 3),
+            (of("read", "device_read_bytes", bytes), 2),
+            (of("written", "device_written_bytes", bytes), 2),
+            (of("IOPS", "device_iops", rounded), 0),
+            (of("request", "request_bytes", request), 1),
+            (of("depth", "depth_mean", one_decimal), 0),
+            (of("busy", "device_busy_pct", percent), 3),
+            (limits(result, &cells), 2),
+        ],
+    )
+}
+
+fn statement_table(result: &TestResult, style: Style) -> String {
+    let cells = statements(result);
+    if cells.is_empty() {
+        return String::new();
+    }
+    let rates: Vec<Figure> =
+        cells.iter().map(|cell| Figure::with_interval(find(result, cell, rate_of(cell)))).collect();
+    let latencies = |quantity: &str| -> Vec<Figure> {
+        cells.iter().map(|cell| Figure::latency(find(result, cell, quantity))).collect()
+    };
+    let has = |quantity: &str| cells.iter().any(|cell| find(result, cell, quantity).is_some());
+    let of = |head, quantity, print| device(result, &cells, head, quantity, print);
+    let mut columns = vec![
+        (names("statements", &cells), 3),
+        (headed("per second", &rates), 3),
+        (headed("p50", &latencies("lat_p50_us")), 3),
+        (headed("p99", &latencies("lat_p99_us")), 3),
+        (headed("max", &latencies("lat_max_us")), 0),
+        (of("IOPS", "device_iops", rounded), 1),
+        (of("busy", "device_busy_pct", percent), 2),
+    ];
+    if has("logical_reads") {
+        columns.push((of("pages", "logical_reads", one_decimal), 0));
+    }
+    if has("flushes_per_commit") {
+        columns.push((of("flushes", "flushes_per_commit", one_decimal), 1));
+    }
+    columns.push((limits(result, &cells), 2));
+    fitting(style, columns)
+}
+
+/// What each database is and how large its table.
+fn databases(result: &TestResult, style: Style) -> String {
+    let mut text = String::new();
+    for database in &result.databases {
+        let DatabaseRecord { table_bytes, rows, buffer_bytes, is_prediction, .. } = database;
+        let title = database.database.title();
+        let mut paragraph = Paragraph::new().lead(Role::Dim, "  ");
+        paragraph = match is_prediction {
+            true => paragraph.item(
+                Role::Plain,
+                format!(
+                    "{title}: predicted, no database ran; its requests follow a recorded pattern"
+                ),
+            ),
+            false => paragraph.item(Role::Dim, format!("{title} {}", database.version)),
+        };
+        let table = format!("{} rows, {}", whole(*rows), Bytes(*table_bytes));
+        paragraph = paragraph.item(Role::Dim, &table);
+        paragraph = paragraph.item(Role::Dim, format!("buffers {}", Bytes(*buffer_bytes).binary()));
+        text += &paragraph.lines(2, style);
+    }
+    text
+}
+
+/// `PostgreSQL: scan at 480 MB/s, 6,800 commits/s`, of the first database, as far as it was measured.
+fn headline(result: &TestResult) -> Option<String> {
+    let database = result.databases.first()?.database;
+    let usable = |part: &str, quantity: &str| {
+        let metric = find(result, &format!("{database}.{part}"), quantity)?;
+        (metric.valid && metric.value > 0.0).then(|| rounded(metric.value))
+    };
+    let scan = usable("scan", "mb_s").map(|rate| format!("scan at {rate} MB/s"));
+    let seek = usable("seek_cold", "statements_s").map(|rate| format!("{rate} cold seeks/s"));
+    let commit = usable("commit_c1", "commits_s").map(|rate| format!("{rate} commits/s"));
+    let parts: Vec<String> = [scan, seek, commit].into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| format!("{}: {}", database.title(), parts.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{metric, result};
+
+    fn measured(is_prediction: bool) -> TestResult {
+        let metrics = [
+            ("postgres.load.mb_s", 190.0),
+            ("postgres.load.time_s", 5.4),
+            ("postgres.load.device_written_bytes", 2.1e9),
+            ("postgres.scan.mb_s", 812.5),
+            ("postgres.scan.time_s", 1.24),
+            ("postgres.scan.device_read_bytes", 1.0e9),
+            ("postgres.scan.request_bytes", 131_072.0),
+            ("postgres.scan.device_busy_pct", 88.0),
+            ("postgres.index.time_s", 0.4),
+            ("postgres.seek_cold.statements_s", 18_342.0),
+            ("postgres.seek_cold.lat_p50_us", 210.0),
+            ("postgres.flush.iops", 9_800.0),
+            ("postgres.commit_c16.commits_s", 21_000.0),
+            ("postgres.commit_c16.flushes_per_commit", 0.19),
+        ];
+        let metrics = metrics.map(|(key, value)| metric(&format!("sql.{key}"), &[value]));
+        let mut result = result(TestKind::Sql, metrics.to_vec());
+        result.databases.push(DatabaseRecord {
+            database: DatabaseKind::Postgres,
+            version: "15.18".to_string(),
+            table_bytes: 1_000_000_000,
+            rows: 122_070,
+            buffer_bytes: 128 << 20,
+            is_prediction,
+            settings: Vec::new(),
+        });
+        result
+    }
+
+    #[test]
+    fn databases_stand_beside_the_drive() {
+        let text = table(&measured(false), Style::default());
+        for part in [
+            "PostgreSQL: scan",
+            "PostgreSQL: seek, cold",
+            "PostgreSQL: commit, 16 clients",
+            "812.5",
+            "18,342",
+            "88 %",
+            "PostgreSQL 15.18",
+            "122,070 rows, 1.00 GB",
+        ] {
+            assert!(text.contains(part), "{part} in\n{text}");
+        }
+        assert!(text.lines().all(|line| crate::terminal::width(line) <= 80), "{text}");
+        assert!(!charts::charts(&measured(false)).is_empty());
+        assert_eq!(table(&result(TestKind::Sql, Vec::new()), Style::default()), "");
+    }
+
+    #[test]
+    fn a_prediction_says_so_and_a_headline_names_the_database() {
+        assert!(table(&measured(true), Style::default()).contains("predicted, no database ran"));
+        assert_eq!(
+            headline(&measured(false)).unwrap(),
+            "PostgreSQL: scan at 812.5 MB/s, 18,342 cold seeks/s"
+        );
+    }
+}

@@ -1,0 +1,174 @@
+//! Databases as a load for drives, behind one trait.
+//!
+//! A database is found ([`find`]), made in a folder that somebody else has made for it, loaded, and asked. It runs as
+//! a server of its own or within this program, and never outlives it. Nothing here knows of rounds, counters of drives
+//! or page caches: that is the workload `sql`.
+
+mod canceller;
+mod error;
+mod find;
+mod queries;
+mod server;
+mod server_user;
+mod sqlite;
+mod url;
+
+#[cfg(feature = "postgres")]
+mod postgres;
+
+pub use canceller::Canceller;
+pub use error::SqlError;
+pub use find::{at_url, find};
+pub use queries::UserQuery;
+pub use server_user::ServerUser;
+pub use url::ServerUrl;
+
+use drivescope_model::options::DatabaseKind;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Bytes of a row besides its number.
+pub const ROW_BYTES: usize = 8_000;
+/// Bytes that a row takes in the file: one lies on a page, as in SQL Server.
+pub const PAGE_BYTES: u64 = 8_192;
+/// Name of the table.
+pub const TABLE: &str = "drivescope_table";
+/// Name of the small table that transactions add to, and bytes of their row.
+pub const COMMITS: &str = "drivescope_commits";
+/// Bytes of such a row.
+pub const COMMIT_BYTES: usize = 100;
+
+/// How a database is to be set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DatabaseSettings {
+    /// Memory for its own buffers.
+    pub buffer_bytes: u64,
+    /// Whether a commit waits for the drive.
+    pub is_durable: bool,
+    /// Clients at the same time.
+    pub clients: u32,
+    /// Processors that a scan may use.
+    pub cpus: u32,
+}
+
+/// A database that can be made here: installed, or part of this program.
+pub trait Installed {
+    /// Programs that it starts in its folders.
+    fn programs(&self) -> Vec<std::path::PathBuf>;
+
+    /// Who its folders must belong to, if not to this program's user.
+    fn user(&self) -> Option<&ServerUser>;
+
+    /// Makes it in an empty folder, which is its alone, and starts it.
+    ///
+    /// Call it, and [`Database::start`], on a thread that lives as long as the database: the server ends with the
+    /// thread that started it.
+    fn create(
+        &self,
+        folder: &Path,
+        settings: DatabaseSettings,
+        canceller: &Arc<Canceller>,
+    ) -> Result<Box<dyn Database>, SqlError>;
+}
+
+/// Makes the bytes of a row; whether to go on.
+pub type FillRow<'f> = dyn FnMut(u64, &mut [u8]) -> bool + Send + 'f;
+
+/// A database in use.
+pub trait Database: Send {
+    /// Which.
+    fn kind(&self) -> DatabaseKind;
+
+    /// Its version, as it says itself.
+    fn version(&self) -> &str;
+
+    /// Settings that matter, as they are.
+    fn settings(&mut self) -> Result<BTreeMap<String, String>, SqlError>;
+
+    /// Makes the table with rows 1 to `rows`, without an index, and the table of commits.
+    fn load(&mut self, rows: u64, fill: &mut FillRow<'_>) -> Result<(), SqlError>;
+
+    /// Writes everything that is still in its own buffers to its files, and flushes them.
+    fn checkpoint(&mut self) -> Result<(), SqlError>;
+
+    /// Bytes of the table in its files.
+    fn table_bytes(&mut self) -> Result<u64, SqlError>;
+
+    /// Counts the rows, reading all of them.
+    fn scan(&mut self) -> Result<u64, SqlError>;
+
+    /// Makes the index on their numbers.
+    fn make_index(&mut self) -> Result<(), SqlError>;
+
+    /// Whether it can be stopped and started, so that nothing stays in its buffers.
+    fn can_restart(&self) -> bool {
+        true
+    }
+
+    /// Writes everything out, ends the server and closes all files. Clients end before.
+    fn stop(&mut self) -> Result<(), SqlError>;
+
+    /// Starts it again.
+    fn start(&mut self) -> Result<(), SqlError>;
+
+    /// A connection of its own.
+    fn client(&self) -> Result<Box<dyn Client>, SqlError>;
+
+    /// Copies the database to one file in an empty folder.
+    fn backup(&mut self, folder: &Path) -> Result<(), SqlError>;
+
+    /// Makes a database of the backup in an empty folder; rows that it has then.
+    fn restore(&mut self, backup: &Path, folder: &Path) -> Result<u64, SqlError>;
+
+    /// What the server counts of itself; `begin` counts from now on.
+    fn begin_counting(&mut self) -> Result<(), SqlError> {
+        Ok(())
+    }
+
+    /// What it has counted since.
+    fn counted(&mut self) -> Result<ServerCounters, SqlError> {
+        Ok(ServerCounters::default())
+    }
+
+    /// Processor time of the server so far, if it is one of its own.
+    fn cpu_ns(&self) -> Option<u64> {
+        None
+    }
+
+    /// Removes what it made on a server that is not its own.
+    fn clear(&mut self) -> Result<(), SqlError> {
+        Ok(())
+    }
+}
+
+/// What a server counts of statements.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct ServerCounters {
+    /// Statements.
+    pub statements: u64,
+    /// Time that it took for them.
+    pub server_us: Option<f64>,
+    /// Pages that it asked its buffers for.
+    pub logical_reads: Option<u64>,
+}
+
+/// A connection, with its statements prepared.
+pub trait Client: Send {
+    /// Fetches the row with this number by the index; bytes of its data.
+    fn seek(&mut self, id: i64) -> Result<usize, SqlError>;
+
+    /// Adds a row to the table of commits, and commits it.
+    fn commit(&mut self, id: i64, data: &[u8]) -> Result<(), SqlError>;
+
+    /// Gets a statement of the user's ready.
+    fn prepare(&mut self, query: &UserQuery) -> Result<(), SqlError>;
+
+    /// Runs it with these parameters, and fetches all of its rows; bytes of them, about.
+    fn query(&mut self, parameters: &[String]) -> Result<usize, SqlError>;
+
+    /// Pages that this connection has asked its own buffers for, where it has them.
+    fn logical_reads(&self) -> Option<u64> {
+        None
+    }
+}

@@ -1,0 +1,62 @@
+//! PostgreSQL: a cluster of its own, made with the installed server's programs, or a database of somebody's server.
+
+mod client;
+mod cluster;
+mod statements;
+
+pub(crate) use cluster::Programs;
+
+use crate::url::PASSWORD;
+use crate::{Canceller, Database, DatabaseSettings, ServerUrl, SqlError};
+use drivescope_model::options::DatabaseKind;
+use std::sync::Arc;
+
+const KIND: DatabaseKind = DatabaseKind::Postgres;
+
+/// What the server said, or the connection.
+fn failed(error: ::postgres::Error) -> SqlError {
+    match error.as_db_error() {
+        Some(said) => SqlError::of_statement(KIND, said.message()),
+        None if error.is_closed() => {
+            SqlError::ServerEnded { database: KIND, why: "it closed the connection".to_string() }
+        }
+        None => SqlError::of_statement(KIND, words(&error)),
+    }
+}
+
+/// An error with what is behind it, which its own words leave out.
+fn words(error: &::postgres::Error) -> String {
+    match std::error::Error::source(error) {
+        Some(source) => format!("{error}: {source}"),
+        None => error.to_string(),
+    }
+}
+
+/// A database of somebody's server.
+pub(crate) fn connect(
+    url: &ServerUrl,
+    settings: DatabaseSettings,
+    canceller: &Arc<Canceller>,
+) -> Result<Box<dyn Database>, SqlError> {
+    let mut config = ::postgres::Config::new();
+    config.host(&url.host).user(url.user.as_deref().unwrap_or("postgres"));
+    config.application_name("drivescope").connect_timeout(std::time::Duration::from_secs(15));
+    if let Some(port) = url.port {
+        config.port(port);
+    }
+    if let Some(name) = &url.name {
+        config.dbname(name);
+    }
+    if let Ok(password) = std::env::var(PASSWORD) {
+        config.password(password);
+    }
+    let session = statements::Session::open(config, settings, canceller).map_err(|error| {
+        let port = url.port.map_or(String::new(), |port| format!(":{port}"));
+        SqlError::Connect {
+            database: KIND,
+            place: format!("{}{port}", url.host),
+            why: words(&error),
+        }
+    })?;
+    Ok(Box::new(statements::Remote { session }))
+}

@@ -1,0 +1,194 @@
+//! A server, or another program of a database, as a child of this program that never outlives it.
+
+use crate::canceller::{Canceller, Registration};
+use crate::error::one_line;
+use crate::{ServerUser, SqlError};
+use rustix::fd::OwnedFd;
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use std::collections::VecDeque;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Lines of what a program said last that are kept.
+const LINES_MAX: usize = 20;
+/// How long a server may take to end when asked before it is killed: it writes its buffers.
+const STOP_TIME_MAX: Duration = Duration::from_secs(60);
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+
+/// What a program said last.
+type Said = Arc<Mutex<VecDeque<String>>>;
+
+/// A running program. Dropped, it is killed.
+#[derive(Debug)]
+pub(crate) struct Server {
+    child: Child,
+    held: Arc<OwnedFd>,
+    folder: PathBuf,
+    said: Said,
+    listener: Option<JoinHandle<()>>,
+    _cancel: Registration,
+}
+
+impl Server {
+    /// Starts a program in `folder`. It gets `on_death` when the thread that called this ends, however that comes, and
+    /// when the run is cancelled.
+    pub fn start(
+        mut command: Command,
+        folder: &Path,
+        user: Option<&ServerUser>,
+        on_death: Signal,
+        canceller: &Arc<Canceller>,
+    ) -> Result<Self, SqlError> {
+        let name = command.get_program().to_string_lossy().into_owned();
+        let fail = |error: std::io::Error| SqlError::of_program(&name, &error);
+        if let Some(user) = user {
+            user.applies_to(&mut command);
+        }
+        // Not in the terminal's group of processes: Ctrl-C is for this program, which ends the server in order.
+        command.current_dir(folder).process_group(0);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        command.env("LC_ALL", "C");
+        let parent = rustix::process::getpid();
+        let signal = on_death.as_raw();
+        // SAFETY: between fork and exec only two system calls are made; nothing is allocated.
+        unsafe {
+            command.pre_exec(move || {
+                if libc::prctl(libc::PR_SET_PDEATHSIG, signal) != 0 {
+                    return Err(std::io::Error::last_os_error());
+                }
+                // Whoever started it may be gone by now.
+                match rustix::process::getppid() == Some(parent) {
+                    true => Ok(()),
+                    false => Err(std::io::Error::from_raw_os_error(libc::ESRCH)),
+                }
+            });
+        }
+        let mut child = command.spawn().map_err(fail)?;
+        let said = Said::default();
+        let listener = child.stderr.take().map(|output| {
+            let said = Arc::clone(&said);
+            std::thread::spawn(move || {
+                for line in BufReader::new(output).lines().map_while(Result::ok) {
+                    let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
+                    said.push_back(line);
+                    if said.len() > LINES_MAX {
+                        said.pop_front();
+                    }
+                }
+            })
+        });
+        let pid = Pid::from_child(&child);
+        let held = Arc::new(pidfd_open(pid, PidfdFlags::empty()).map_err(|e| fail(e.into()))?);
+        let hook = Arc::clone(&held);
+        let cancel = canceller.on_cancel(move || {
+            let _ = pidfd_send_signal(&*hook, on_death);
+        });
+        let folder = folder.to_path_buf();
+        Ok(Self { child, held, folder, said, listener, _cancel: cancel })
+    }
+
+    /// Runs a program to its end, which must be a good one.
+    pub fn run_to_end(
+        command: Command,
+        folder: &Path,
+        user: Option<&ServerUser>,
+        canceller: &Arc<Canceller>,
+    ) -> Result<(), SqlError> {
+        let path = PathBuf::from(command.get_program());
+        let mut running = Self::start(command, folder, user, Signal::KILL, canceller)?;
+        let status = running.child.wait();
+        let program = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let status = status.map_err(|error| SqlError::of_program(&program, &error))?;
+        match status.success() {
+            true => Ok(()),
+            false if canceller.is_cancelled() => Err(SqlError::Interrupted),
+            false => Err(SqlError::Program { program, why: running.last_words() }),
+        }
+    }
+
+    /// How it ended, if it has.
+    pub fn ended(&mut self) -> Option<ExitStatus> {
+        self.child.try_wait().ok().flatten()
+    }
+
+    /// What it said last, in a line: the gravest of the last lines.
+    pub fn last_words(&mut self) -> String {
+        if self.ended().is_some()
+            && let Some(listener) = self.listener.take()
+        {
+            let _ = listener.join();
+        }
+        let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        let grave = ["PANIC", "FATAL", "ERROR", "error"];
+        let gravest = grave.iter().find_map(|word| said.iter().find(|line| line.contains(word)));
+        one_line(gravest.or(said.back()).map_or("", String::as_str))
+    }
+
+    /// Asks it to end, and waits for that; kills it if it does not.
+    pub fn stop(&mut self, signal: Signal) {
+        let _ = pidfd_send_signal(&*self.held, signal);
+        let begun = Instant::now();
+        while self.ended().is_none() {
+            if begun.elapsed() > STOP_TIME_MAX {
+                let _ = pidfd_send_signal(&*self.held, Signal::KILL);
+                let _ = self.child.wait();
+                break;
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+    }
+
+    /// Processor time of all processes that work in its folder.
+    pub fn cpu_ns(&self) -> u64 {
+        let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+        let is_here =
+            |path: &PathBuf| fs::read_link(path.join("cwd")).is_ok_and(|cwd| cwd == self.folder);
+        processes.map(|entry| entry.path()).filter(is_here).map(|path| threads_ns(&path)).sum()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if self.ended().is_none() {
+            let _ = pidfd_send_signal(&*self.held, Signal::KILL);
+            let _ = self.child.wait();
+        }
+    }
+}
+
+/// Processor time of a process, thread by thread: the first field of their `schedstat`, exact to the nanosecond.
+fn threads_ns(process: &Path) -> u64 {
+    let threads = fs::read_dir(process.join("task")).into_iter().flatten().flatten();
+    let spent = |text: String| text.split_whitespace().next()?.parse::<u64>().ok();
+    threads
+        .filter_map(|thread| spent(fs::read_to_string(thread.path().join("schedstat")).ok()?))
+        .sum()
+}
+
+/// Waits until `is_ready`, or the server has ended, or `longest` is over.
+pub(crate) fn wait_ready<T>(
+    server: &mut Server,
+    longest: Duration,
+    mut is_ready: impl FnMut() -> Result<T, String>,
+) -> Result<T, String> {
+    let begun = Instant::now();
+    loop {
+        let why = match is_ready() {
+            Ok(ready) => return Ok(ready),
+            Err(why) => why,
+        };
+        if server.ended().is_some() {
+            return Err(server.last_words());
+        }
+        if begun.elapsed() > longest {
+            return Err(format!("it does not answer: {}", one_line(&why)));
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
+}

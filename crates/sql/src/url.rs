@@ -1,0 +1,85 @@
+//! Addresses of servers that somebody else runs.
+
+use crate::SqlError;
+use drivescope_model::options::DatabaseKind;
+
+/// Where the password of a server is looked for: not in the URL, which is kept in the run document.
+pub(crate) const PASSWORD: &str = "DRIVESCOPE_DB_PASSWORD";
+
+/// The address of a server: `postgres://user@host:port/database`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerUrl {
+    /// Which database answers there.
+    pub database: DatabaseKind,
+    /// User, if one is named.
+    pub user: Option<String>,
+    /// Host, or the directory of a socket.
+    pub host: String,
+    /// Port.
+    pub port: Option<u16>,
+    /// Name of the database there.
+    pub name: Option<String>,
+}
+
+impl ServerUrl {
+    /// Reads a URL. Errors: what is wrong with it, in a line.
+    pub fn parse(text: &str) -> Result<Self, SqlError> {
+        let wrong = |why: &str| SqlError::Usage(format!("{text}: {why}"));
+        let form = "a URL is postgres://USER@HOST:PORT/DATABASE";
+        let (scheme, rest) = text.split_once("://").ok_or_else(|| wrong(form))?;
+        let database = match scheme {
+            "postgres" | "postgresql" => DatabaseKind::Postgres,
+            _ => return Err(wrong(form)),
+        };
+        let (place, name) = match rest.split_once('/') {
+            Some((place, name)) => (place, Some(name).filter(|name| !name.is_empty())),
+            None => (rest, None),
+        };
+        let (user, place) = match place.rsplit_once('@') {
+            Some((user, place)) => (Some(user), place),
+            None => (None, place),
+        };
+        if user.is_some_and(|user| user.contains(':')) {
+            let hidden = "runs are stored with their URL, so it must have no password";
+            return Err(SqlError::Usage(format!("{hidden}: put it into {PASSWORD}")));
+        }
+        let (host, port) = match place.rsplit_once(':') {
+            Some((host, port)) => {
+                (host, Some(port.parse().map_err(|_| wrong("its port is no number"))?))
+            }
+            None => (place, None),
+        };
+        if host.is_empty() {
+            return Err(wrong(form));
+        }
+        // %2F is a slash: the directory of a socket.
+        let host = host.replace("%2F", "/").replace("%2f", "/");
+        let [user, name] = [user, name].map(|part| part.map(str::to_string));
+        Ok(Self { database, user, host, port, name })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_are_read_and_mistakes_named() {
+        let url = ServerUrl::parse("postgres://me@db.example:5433/shop").unwrap();
+        assert_eq!((url.database, url.host.as_str()), (DatabaseKind::Postgres, "db.example"));
+        assert_eq!((url.user.as_deref(), url.port), (Some("me"), Some(5433)));
+        assert_eq!(url.name.as_deref(), Some("shop"));
+        let socket = ServerUrl::parse("postgresql://%2Frun%2Fpostgresql").unwrap();
+        assert_eq!((socket.host.as_str(), socket.name), ("/run/postgresql", None));
+        for (text, words) in [
+            ("oracle://x", "a URL is"),
+            ("postgres", "a URL is"),
+            ("postgres:///x", "a URL is"),
+            ("postgres://h:x/d", "port"),
+            ("postgres://me:secret@h/d", PASSWORD),
+        ] {
+            let why = ServerUrl::parse(text).unwrap_err().to_string();
+            assert!(why.contains(words) && !why.contains("secret"), "{why}");
+        }
+    }
+}

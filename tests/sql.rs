@@ -1,0 +1,190 @@
+//! `sql` as a user calls it: servers that are killed, runs that are killed, and what they leave.
+
+use crate::support::json::{array, test_of, text};
+use crate::support::runner::Call;
+use crate::support::scratch::{names, own_folder};
+use crate::support::{Running, Scratch, skip_loudly, wait_for};
+use rustix::process::{Pid, Signal, kill_process};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A table that is loaded at once, and commits that never end by themselves.
+const ENDLESS: &[&str] = &[
+    "--test=sql",
+    "--size=16MiB",
+    "--set=sql.buffer=8MiB",
+    "--set=sql.parts=[\"commit\"]",
+    "--set=sql.commit_time=1h",
+    "--no-save",
+];
+
+/// Servers that a test must find: by name, and the program of their process.
+const SERVERS: [(&str, &str); 1] = [("postgres", "postgres")];
+
+/// Whether a server can be started here.
+fn has_server(scratch: &Scratch, name: &str) -> bool {
+    let plan = scratch.run_call("target", &[&["--test=sql", "--dry-run", "--db", name]]).end();
+    if plan.exit_code() == Some(0) {
+        return true;
+    }
+    // A build without a database is no machine without one.
+    let is_built = !plan.stderr.contains("this build has no");
+    if is_built {
+        skip_loudly(&format!("{name}: {}", plan.stderr.trim()));
+    }
+    false
+}
+
+/// Processes whose working directory is below a folder.
+fn working_in(folder: &Path) -> Vec<i32> {
+    let processes = fs::read_dir("/proc").expect("procfs is mounted").flatten();
+    let number = |entry: fs::DirEntry| entry.file_name().to_str()?.parse::<i32>().ok();
+    let is_there = |process: &i32| {
+        let cwd = fs::read_link(format!("/proc/{process}/cwd"));
+        cwd.is_ok_and(|cwd| cwd.starts_with(folder))
+    };
+    processes.filter_map(number).filter(is_there).collect()
+}
+
+/// A run whose clients commit, and the folder of its database.
+fn committing(scratch: &Scratch, database: &str) -> (Running, PathBuf) {
+    let running = scratch.run_call("target", &[ENDLESS, &["--db", database]]).start();
+    let folder = wait_for("the table of flushes, which is made before the first commit", || {
+        own_folder(scratch.target()).filter(|folder| folder.join("flush/flush").exists())
+    });
+    (running.must_be_alive(), folder)
+}
+
+fn nobody_works_in(folder: &Path) {
+    wait_for("the end of every server", || working_in(folder).is_empty().then_some(()));
+}
+
+#[test]
+fn ctrl_c_ends_every_server_and_leaves_nothing() {
+    for name in ["sqlite", "postgres"] {
+        let scratch = Scratch::new();
+        if name != "sqlite" && !has_server(&scratch, name) {
+            continue;
+        }
+        let (running, folder) = committing(&scratch, name);
+        running.signal(Signal::INT);
+        running.end().code(130);
+        assert_eq!(names(scratch.target()), [""; 0], "{name}");
+        assert_eq!(working_in(&folder), [0; 0], "{name}");
+    }
+}
+
+#[test]
+fn a_killed_run_takes_its_server_along_and_the_next_one_removes_its_files() {
+    for (name, _) in SERVERS {
+        let scratch = Scratch::new();
+        if !has_server(&scratch, name) {
+            continue;
+        }
+        let (running, folder) = committing(&scratch, name);
+        assert!(!working_in(&folder).is_empty(), "{name} runs");
+        running.signal(Signal::KILL);
+        running.end();
+        nobody_works_in(&folder);
+        assert!(folder.exists(), "{name}: its files are still there");
+        let target = scratch.target();
+        scratch.drivescope(&["run", "--clean", &target]).code(0);
+        assert_eq!(names(scratch.target()), [""; 0], "{name}");
+    }
+}
+
+#[test]
+fn a_server_that_is_killed_fails_the_test_in_its_own_words_and_leaves_nothing() {
+    for (name, program) in SERVERS {
+        let scratch = Scratch::new();
+        if !has_server(&scratch, name) {
+            continue;
+        }
+        let (running, folder) = committing(&scratch, name);
+        let is_server = |process: &&i32| {
+            let parent = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+            let parent = parent.rsplit(") ").next().and_then(|rest| rest.split(' ').nth(1));
+            let comm = fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();
+            comm.trim() == program && parent == Some(running.id().to_string().as_str())
+        };
+        let processes = working_in(&folder);
+        let server = processes.iter().find(is_server).unwrap_or_else(|| panic!("{name} runs"));
+        kill_process(Pid::from_raw(*server).unwrap(), Signal::KILL).unwrap();
+        let ended = running.end();
+        assert_eq!(ended.exit_code(), Some(2), "{name}: {ended}");
+        assert!(
+            ended.stdout.contains("ended") || ended.stderr.contains("ended"),
+            "{name}: {ended}"
+        );
+        nobody_works_in(&folder);
+        assert_eq!(names(scratch.target()), [""; 0], "{name}");
+    }
+}
+
+#[test]
+fn what_is_missing_is_said_in_a_line() {
+    let scratch = Scratch::new();
+    let call =
+        |options: &[&str]| scratch.run_call("target", &[&["--test=sql", "--no-save"], options]);
+    let without = |call: Call| call.env("DRIVESCOPE_POSTGRES_BIN", "/nonexistent");
+    for (call, words) in [
+        (without(call(&["--db", "postgres"])), "PostgreSQL is not installed"),
+        (call(&["--db", "mssql"]), "only predicted"),
+        (call(&["--db", "oracle"]), "no database 'oracle'"),
+        (call(&["--db", "postgres://me:secret@localhost/x"]), "DRIVESCOPE_DB_PASSWORD"),
+        (call(&["--query", "/nonexistent"]), "cannot read /nonexistent"),
+    ] {
+        let why = call.end().refused(2);
+        assert!(why.contains(words) && !why.contains("secret"), "{why}");
+    }
+    assert_eq!(names(scratch.target()), [""; 0]);
+}
+
+#[test]
+fn a_server_that_does_not_answer_fails_the_test() {
+    let scratch = Scratch::new();
+    // Nobody listens at the port of discard.
+    let ended =
+        scratch.run("target", &[&["--test=sql", "--no-save", "--db=postgres://me@127.0.0.1:9/x"]]);
+    assert_eq!(ended.exit_code(), Some(2), "{ended}");
+    let said = format!("{}{}", ended.stdout, ended.stderr);
+    assert!(said.contains("cannot connect to PostgreSQL at 127.0.0.1:9"), "{said}");
+    assert_eq!(names(scratch.target()), [""; 0]);
+}
+
+/// The directory of a user that a server's user may not enter.
+#[test]
+fn a_directory_that_the_servers_user_cannot_enter_is_named() {
+    use std::os::unix::fs::PermissionsExt;
+    let scratch = Scratch::new();
+    if !crate::support::is_root() {
+        return skip_loudly("needs root: only then the server runs as another user");
+    }
+    if !has_server(&scratch, "postgres") {
+        return;
+    }
+    fs::create_dir_all(scratch.path("closed/below")).unwrap();
+    fs::set_permissions(scratch.path("closed"), fs::Permissions::from_mode(0o700)).unwrap();
+    let closed = scratch.text("closed/below");
+    let ended =
+        scratch.run(&closed, &[&["--test=sql", "--no-save", "--size=16MiB", "--db=postgres"]]);
+    assert_eq!(ended.exit_code(), Some(3), "{ended}");
+    let said = format!("{}{}", ended.stdout, ended.stderr).replace('\n', " ");
+    assert!(said.contains("user postgres") && said.contains("setfacl"), "{said}");
+    assert_eq!(names(&closed), [""; 0]);
+}
+
+#[test]
+fn a_prediction_says_that_no_database_ran() {
+    let scratch = Scratch::new();
+    let options = ["--test=sql", "--size=64MiB", "--db=mssql", "--json", "--no-save", "--rounds=1"];
+    let run = scratch.run("sim:samsung-860evo-250", &[&options]).code(0).json();
+    let sql = test_of(&run, "sql");
+    assert_eq!(sql["databases"][0]["is_prediction"], true);
+    let has = |key: &str| array(&sql["metrics"]).iter().any(|metric| text(&metric["key"]) == key);
+    for key in
+        ["sql.mssql.scan.time_s", "sql.mssql.seek_cold.statements_s", "sql.mssql.backup.mb_s"]
+    {
+        assert!(has(key), "{key}");
+    }
+}
