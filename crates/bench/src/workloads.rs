@@ -5,6 +5,7 @@ mod apps;
 mod copy;
 mod fill;
 mod fill_files;
+mod geometry;
 mod latency;
 mod read_files;
 mod surface;
@@ -28,6 +29,7 @@ pub const WORKLOADS: [&dyn Workload; TestKind::ALL.len()] = [
     &copy::CopyWorkload,
     &fill_files::FillFilesWorkload,
     &read_files::ReadFilesWorkload,
+    &geometry::GeometryWorkload,
 ];
 
 /// The workload of a test.

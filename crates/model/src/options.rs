@@ -6,6 +6,7 @@ mod apps;
 mod copy;
 mod fill;
 mod fill_files;
+mod geometry;
 mod latency;
 mod part;
 mod read_files;
@@ -19,6 +20,7 @@ pub use apps::{AppsOptions, ReplayTiming, TraceFit};
 pub use copy::{CopyMethod, CopyOptions, CopySet};
 pub use fill::{FillMode, FillOptions};
 pub use fill_files::FillFilesOptions;
+pub use geometry::GeometryOptions;
 pub use latency::{Arrivals, LatencyOptions, Rate};
 pub use part::{NamedStart, PartStart};
 pub use read_files::{FileOrder, ReadFilesOptions};
@@ -58,11 +60,13 @@ pub enum TestKind {
     FillFiles,
     /// Files of such a file system, read back.
     ReadFiles,
+    /// Rotation, zones, seeks, caches, honesty of flushes, shingling.
+    Geometry,
 }
 
 impl TestKind {
     /// Every test, in the order in which suites run them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Transfer,
         Self::Latency,
         Self::Surface,
@@ -74,6 +78,7 @@ impl TestKind {
         Self::Copy,
         Self::FillFiles,
         Self::ReadFiles,
+        Self::Geometry,
     ];
 
     /// The name on the command line and in metric keys.
@@ -90,6 +95,7 @@ impl TestKind {
             Self::Copy => "copy",
             Self::FillFiles => "fill-files",
             Self::ReadFiles => "read-files",
+            Self::Geometry => "geometry",
         }
     }
 }
@@ -152,6 +158,8 @@ pub struct Suite {
     /// Options of `read-files`.
     #[serde(rename = "read-files")]
     pub read_files: ReadFilesOptions,
+    /// Options of `geometry`.
+    pub geometry: GeometryOptions,
 }
 
 impl Default for Suite {
@@ -180,6 +188,7 @@ impl Default for Suite {
             copy: CopyOptions::default(),
             fill_files: FillFilesOptions::default(),
             read_files: ReadFilesOptions::default(),
+            geometry: GeometryOptions::default(),
         }
     }
 }

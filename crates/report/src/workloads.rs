@@ -7,6 +7,7 @@ mod copy;
 mod file_rates;
 mod fill;
 mod fill_files;
+mod geometry;
 mod latency;
 mod rates;
 mod read_files;
@@ -73,7 +74,7 @@ impl WorkloadReport {
 }
 
 /// Every workload, in the order in which their evidence counts.
-const WORKLOADS: [&WorkloadReport; 11] = [
+const WORKLOADS: [&WorkloadReport; 12] = [
     &transfer::REPORT,
     &latency::REPORT,
     &surface::REPORT,
@@ -85,6 +86,7 @@ const WORKLOADS: [&WorkloadReport; 11] = [
     &copy::REPORT,
     &fill_files::REPORT,
     &read_files::REPORT,
+    &geometry::REPORT,
 ];
 
 /// The workload of a test.

@@ -1,0 +1,164 @@
+//! Answers held against the truth of random drives: the distributions of errors, which must not get worse.
+
+mod random_disks;
+
+use crate::testing::{run_at, run_target, suite_of, value};
+use drivescope_model::document::TestResult;
+use drivescope_model::findings::FindingId;
+use drivescope_model::options::TestKind;
+use drivescope_stats::summary;
+use random_disks::{DiskTruth, RandomDisk};
+use std::collections::BTreeMap;
+
+/// Disks of `cargo test`, and where all are asked for.
+const FEW: u64 = 12;
+const ALL: u64 = 200;
+
+fn is_thorough() -> bool {
+    std::env::var_os("DRIVESCOPE_TESTS_THOROUGH").is_some_and(|value| value == "1")
+}
+
+fn measured(disk: &RandomDisk, seed: u64) -> TestResult {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("random.toml");
+    std::fs::write(&file, &disk.toml).unwrap();
+    let target = run_target(&format!("sim:{}?seed={seed}{}", file.display(), disk.options));
+    run_at(&target, suite_of(TestKind::Geometry), seed, false)
+}
+
+/// Errors by what they are of.
+#[derive(Default)]
+struct Errors {
+    all: BTreeMap<&'static str, Vec<f64>>,
+    wrong: Vec<String>,
+    unanswered: BTreeMap<&'static str, u32>,
+}
+
+impl Errors {
+    fn share(&mut self, what: &'static str, found: Option<f64>, truth: f64) {
+        self.difference(what, found.map(|found| found / truth - 1.0), 0.0);
+    }
+
+    fn difference(&mut self, what: &'static str, found: Option<f64>, truth: f64) {
+        match found {
+            Some(found) => self.all.entry(what).or_default().push((found - truth).abs()),
+            None => *self.unanswered.entry(what).or_default() += 1,
+        }
+    }
+
+    fn yes_or_no(&mut self, what: &'static str, seed: u64, found: Option<bool>, truth: bool) {
+        match found {
+            Some(found) if found == truth => self.difference(what, Some(0.0), 0.0),
+            Some(found) => self.wrong.push(format!("{what}: {found} of disk {seed}")),
+            None => *self.unanswered.entry(what).or_default() += 1,
+        }
+    }
+
+    fn add(&mut self, seed: u64, truth: &DiskTruth, result: &TestResult) {
+        let of = |key: &str| value(result, &format!("geometry.{key}"));
+        self.share("rotation", of("rotation.rpm"), truth.rpm);
+        self.difference("average seek, ms", of("seek.average_ms"), truth.average_seek_ms);
+        self.share("overhead", of("command.overhead_us"), truth.overhead_us);
+        self.share("zones", of("zones.count"), truth.zones.len() as f64);
+        self.share("surface read", of("zones.read_bytes").map(|b| 1.0 + b / truth.capacity as f64), 1.0);
+        self.zones(truth, result);
+        self.share("read-ahead", of("read_cache.read_ahead_bytes"), truth.read_ahead_bytes);
+        self.share("places", of("read_cache.places"), f64::from(truth.places));
+        self.share("read cache", of("read_cache.cache_bytes"), truth.read_cache_bytes);
+        if let Some(bytes) = truth.write_cache_bytes {
+            self.share("write cache", of("write_cache.cache_bytes"), bytes);
+        }
+        let has = |id: FindingId| result.findings.iter().any(|finding| finding.id == id);
+        let lies = of("write_flushed.write_ms").map(|_| has(FindingId::FlushIgnored));
+        self.yes_or_no("flush lies", seed, lies, truth.flush_lies);
+        let ratio = of("shingling.slowdown_ratio");
+        let shingled = ratio.map(|_| has(FindingId::Shingled));
+        self.yes_or_no("shingled", seed, shingled, truth.is_shingled);
+        let gains = of("queue.gain_ratio").map(|gain| gain > 1.3);
+        self.yes_or_no("queue", seed, gains, truth.queues);
+    }
+
+    /// Rates and borders of zones where their number is right.
+    fn zones(&mut self, truth: &DiskTruth, result: &TestResult) {
+        let of = |number: usize, quantity: &str| {
+            value(result, &format!("geometry.zone{:02}.{quantity}", number + 1))
+        };
+        let count = value(result, "geometry.zones.count").unwrap_or(0.0) as usize;
+        // Held against the truth at the middle of each zone that was found.
+        for number in 0..count {
+            let (Some(start), Some(end)) = (of(number, "start_bytes"), of(number, "end_bytes")) else {
+                continue;
+            };
+            let middle = (start + end) / 2.0 / truth.capacity as f64;
+            let true_zone = truth.zones.iter().rev().find(|(at, _)| *at <= middle);
+            if let Some((_, rate)) = true_zone {
+                self.share("rate of a zone", of(number, "mb_s"), *rate);
+            }
+            if number > 0 {
+                let at = start / truth.capacity as f64;
+                let nearest = truth.zones[1..].iter().map(|(border, _)| (border - at).abs());
+                self.difference("border, share of the drive", nearest.reduce(f64::min), 0.0);
+            }
+        }
+    }
+
+    /// What must hold: the most that the given share of the errors may be.
+    fn judge(&mut self) {
+        println!("{:<28} {:>6} {:>10} {:>10} {:>10} {:>6}", "error of", "n", "median", "95 %", "most", "none");
+        let mut failed = std::mem::take(&mut self.wrong);
+        for (what, errors) in &self.all {
+            let of = |q| summary::quantile(errors, q).unwrap_or(0.0);
+            let most = summary::max(errors).unwrap_or(0.0);
+            let none = self.unanswered.get(what).copied().unwrap_or(0);
+            println!(
+                "{what:<28} {:>6} {:>10.5} {:>10.5} {most:>10.5} {none:>6}",
+                errors.len(),
+                of(0.5),
+                of(0.95)
+            );
+            if let Some((_, limit)) = LIMITS.iter().find(|(name, _)| name == what)
+                && of(0.95) > *limit
+            {
+                failed.push(format!("{what}: {:.5} of 95 %, at most {limit}", of(0.95)));
+            }
+        }
+        for (what, none) in &self.unanswered {
+            if f64::from(*none) > UNANSWERED_MAX * self.all.get(what).map_or(0, Vec::len) as f64 {
+                failed.push(format!("{what}: {none} without an answer"));
+            }
+        }
+        assert!(failed.is_empty(), "{failed:#?}");
+    }
+}
+
+/// Errors that 95 of 100 disks stay within.
+const LIMITS: [(&str, f64); 11] = [
+    ("rotation", 0.001),
+    ("average seek, ms", 0.3),
+    ("zones", 0.1),
+    ("rate of a zone", 0.01),
+    ("border, share of the drive", 0.005),
+    ("surface read", 0.0025),
+    ("read-ahead", 0.25),
+    ("places", 0.25),
+    ("read cache", 0.25),
+    ("write cache", 0.25),
+    ("overhead", 0.5),
+];
+/// Disks of which a question may have no answer, beside those of which it has one.
+const UNANSWERED_MAX: f64 = 0.1;
+
+#[test]
+fn answers_on_random_disks_are_near_the_truth() {
+    let mut errors = Errors::default();
+    let count = if is_thorough() { ALL } else { FEW };
+    for seed in 1..=count {
+        let disk = RandomDisk::new(seed);
+        let result = measured(&disk, seed);
+        if std::env::var_os("DRIVESCOPE_TESTS_THOROUGH").is_some_and(|value| value == "each") {
+            println!("{seed} {:?} {:?} {:?}", disk.truth, result.reason, result.findings);
+        }
+        errors.add(seed, &disk.truth, &result);
+    }
+    errors.judge();
+}
