@@ -63,7 +63,8 @@ fn a_shingled_disk_and_a_lying_one_are_named_first() {
         ("sim:st8000as0002-smr", "disk, shingled"),
         ("sim:wd40efrx?fault=flush-lies", "answers flushes before data are safe"),
     ] {
-        let call = ["run", model, "--test", "geometry,transfer", "--quiet", "--no-save", "--seed", "3"];
+        let call =
+            ["run", model, "--test", "geometry,transfer", "--quiet", "--no-save", "--seed", "3"];
         let told = scratch.drivescope(&call).not_panicked().stdout;
         let first: String = told.lines().take(4).collect::<Vec<_>>().join(" ");
         assert!(first.contains(words), "{told}");

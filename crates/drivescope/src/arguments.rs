@@ -403,7 +403,8 @@ mod tests {
 
     #[test]
     fn examples_fit_and_can_be_parsed() {
-        let lines = RUN_EXAMPLES.lines().chain(watch::EXAMPLES.lines()).chain(advise::EXAMPLES.lines());
+        let lines =
+            RUN_EXAMPLES.lines().chain(watch::EXAMPLES.lines()).chain(advise::EXAMPLES.lines());
         #[cfg(feature = "web")]
         let lines = lines.chain(serve::EXAMPLES.lines());
         let lines =

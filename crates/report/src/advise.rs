@@ -1,5 +1,5 @@
-//! Advice from runs: where on which drives data should lie, and what to change on the machine. Pure functions of documents;
-//! nothing here changes a drive.
+//! Advice from runs: where on which drives data should lie, and what to change on the machine. Pure functions of
+//! documents; nothing here changes a drive.
 
 mod drive_figures;
 mod layout;
@@ -7,7 +7,7 @@ mod machine;
 mod partition_script;
 
 pub use drive_figures::DriveFigures;
-pub use layout::{Layout, Placement, place};
+pub use layout::{DataLayout, PlacedPartition, place};
 pub use machine::{MachineChange, machine_changes};
 pub use partition_script::partition_script;
 
@@ -44,7 +44,13 @@ pub struct Need {
 const FILE_SYSTEMS: [&str; 8] = ["ext4", "xfs", "btrfs", "f2fs", "exfat", "ntfs", "fat32", "swap"];
 /// Parts of names that say how data are used.
 const USES: [(DataUse, &[&str]); 2] = [
-    (DataUse::Fast, &["vm", "virtual", "database", "db", "sql", "system", "root", "home", "game", "mail", "build", "scratch", "swap"]),
+    (
+        DataUse::Fast,
+        &[
+            "vm", "virtual", "database", "db", "sql", "system", "root", "home", "game", "mail",
+            "build", "scratch", "swap",
+        ],
+    ),
     (DataUse::Cold, &["backup", "archive", "exchange", "transfer", "snapshot", "share", "cold"]),
 ];
 /// A GPT name holds 36 characters; file systems' labels hold fewer and are cut.
@@ -80,7 +86,9 @@ impl FromStr for Need {
                 fs if FILE_SYSTEMS.contains(&fs) => need.file_system = Some(fs.to_string()),
                 _ => {
                     let all = FILE_SYSTEMS.join(", ");
-                    return Err(format!("'{word}' is not fast, bulk, cold or a file system ({all})"));
+                    return Err(format!(
+                        "'{word}' is not fast, bulk, cold or a file system ({all})"
+                    ));
                 }
             }
         }

@@ -1,9 +1,9 @@
 //! The answer of a run in one sentence: what the drive is, how it is, and what it is good for.
 
-use drivescope_model::{FindingId, Severity};
 use drivescope_model::document::{Rule, Run, Verdict};
 use drivescope_model::drive::{Drive, DriveKind};
 use drivescope_model::number::whole;
+use drivescope_model::{FindingId, Severity};
 
 /// Later rounds may move a figure of a first look by this factor.
 const SLACK: f64 = 2.0;

@@ -34,7 +34,8 @@ mod use_cases;
 mod workloads;
 
 pub use advise::{
-    DriveFigures, Layout, MachineChange, Need, Placement, machine_changes, partition_script, place,
+    DataLayout, DriveFigures, MachineChange, Need, PlacedPartition, machine_changes,
+    partition_script, place,
 };
 pub use anonymize::anonymized;
 pub use answer::answer;

@@ -7,13 +7,15 @@
 use crate::summary::median;
 use std::f64::consts::TAU;
 
-/// Mean resultant length from which differences are taken to repeat: by chance, a hundred of them reach 0.3 at some of a
-/// thousand frequencies.
+/// Mean resultant length from which differences are taken to repeat: by chance, a hundred of them reach 0.3 at some
+/// of a thousand frequencies.
 const STRENGTH_MIN: f64 = 0.5;
 /// Of a period, half and a third of it fit as well: the longest that has this share of the best fit is the period.
 const STRENGTH_SHARE: f64 = 0.8;
 /// Steps of the search within one peak of the spectrum.
 const STEPS_PER_PEAK: f64 = 10.0;
+/// Half of the width of a look, as a share of the distance between peaks.
+const WITHIN_PEAK: f64 = 0.3;
 /// Residuals beyond so many times their median are delays of the host, not of the drive.
 const RESIDUALS_MAX: f64 = 6.0;
 /// Two-sided 95 % of a normal distribution.
@@ -42,16 +44,15 @@ pub fn common_period(series: &[Vec<f64>], shortest: f64, longest: f64) -> Option
     let (low, high) = (1.0 / longest, 1.0 / shortest);
     let longest_step = steps.iter().copied().fold(0.0, f64::max);
     let (mut frequency, strength) = lowest_peak(&steps, low, high, longest_step)?;
-    let mut width = 1.0 / longest_step;
-    // Ever longer differences tell the frequency ever finer; each look stays within the peak of the one before.
+    // Ever longer differences tell the frequency ever finer. Where they are nearly alike, the peaks at both sides are
+    // nearly as high: each look stays within the one peak, whose top the look before has found.
     let visits = series.iter().map(Vec::len).max().unwrap_or(0);
     let mut lag = 2;
     while lag < visits {
         let steps = lagged(series, lag);
         let longest_step = steps.iter().copied().fold(0.0, f64::max);
-        let half = width / 2.0;
-        let (best, _) = highest(&steps, frequency - half, frequency + half, longest_step);
-        (frequency, width) = (best, 1.0 / longest_step);
+        let half = WITHIN_PEAK / longest_step;
+        (frequency, _) = highest(&steps, frequency - half, frequency + half, longest_step);
         lag *= 2;
     }
     regression(series, frequency, strength)
@@ -175,6 +176,27 @@ mod tests {
                 inside += u32::from((found.period - period).abs() <= found.margin + 1e-9);
             }
             assert!(inside >= 35, "{period} ± {jitter}: {inside} of 40");
+        }
+    }
+
+    /// Where all sectors are read again after nearly the same time, the peaks beside the right one are nearly as high.
+    #[test]
+    fn sectors_that_are_read_in_long_and_even_rounds_are_counted_right() {
+        for seed in 0..40 {
+            let mut random = Random::new(seed);
+            let series: Vec<Vec<f64>> = (0..24)
+                .map(|_| {
+                    let mut turn = 0.0;
+                    (0..10)
+                        .map(|_| {
+                            turn += 160.0 + (random.normal() * 12.0).round();
+                            turn * 5.991_118
+                        })
+                        .collect()
+                })
+                .collect();
+            let found = common_period(&series, 3.85, 17.5).unwrap();
+            assert!((found.period / 5.991_118 - 1.0).abs() < 1e-6, "{seed}: {found:?}");
         }
     }
 

@@ -64,9 +64,8 @@ fn inverse(mut matrix: Vec<Vec<f64>>) -> Option<Vec<Vec<f64>>> {
     let mut result: Vec<Vec<f64>> =
         (0..n).map(|j| (0..n).map(|k| f64::from(u8::from(j == k))).collect()).collect();
     for column in 0..n {
-        let pivot = (column..n).max_by(|&a, &b| {
-            matrix[a][column].abs().total_cmp(&matrix[b][column].abs())
-        })?;
+        let pivot = (column..n)
+            .max_by(|&a, &b| matrix[a][column].abs().total_cmp(&matrix[b][column].abs()))?;
         matrix.swap(column, pivot);
         result.swap(column, pivot);
         let head = matrix[column][column];
@@ -113,9 +112,7 @@ mod tests {
         let (x_mean, y_mean) = (4.5, 5.1);
         let slope = (0..10).map(|i| (i as f64 - x_mean) * (y[i] - y_mean)).sum::<f64>() / 82.5;
         assert_close(fit.coefficients[1], slope, 1e-12);
-        let rss: f64 = (0..10)
-            .map(|i| (y[i] - y_mean - slope * (i as f64 - x_mean)).powi(2))
-            .sum();
+        let rss: f64 = (0..10).map(|i| (y[i] - y_mean - slope * (i as f64 - x_mean)).powi(2)).sum();
         assert_close(fit.standard_errors[1], (rss / 8.0 / 82.5).sqrt(), 1e-12);
     }
 

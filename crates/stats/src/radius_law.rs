@@ -1,8 +1,8 @@
 //! The rate of a disk over its addresses as its geometry has it.
 //!
-//! With constant linear density the rate is proportional to the radius, and addresses fill areas: the square of the rate
-//! falls in a straight line, v(x)² = outer² − (outer² − inner²)·x, x the share of the addresses before it. The read channel
-//! may limit the outermost zones: v = min(limit, v(x)).
+//! With constant linear density the rate is proportional to the radius, and addresses fill areas: the square of the
+//! rate falls in a straight line, v(x)² = outer² − (outer² − inner²)·x, x the share of the addresses before it. The
+//! read channel may limit the outermost zones: v = min(limit, v(x)).
 
 use crate::least_squares::least_squares;
 use crate::usable;
@@ -28,13 +28,14 @@ pub struct RadiusLaw {
 impl RadiusLaw {
     /// The rate at a share of the addresses.
     pub fn rate(&self, x: f64) -> f64 {
-        let free = (self.outer.powi(2) - (self.outer.powi(2) - self.inner.powi(2)) * x).max(0.0).sqrt();
+        let free =
+            (self.outer.powi(2) - (self.outer.powi(2) - self.inner.powi(2)) * x).max(0.0).sqrt();
         self.limit.map_or(free, |limit| free.min(limit))
     }
 }
 
-/// Fits the law to rates at shares of the addresses, which ascend. `None` of fewer than four points, or where the square
-/// of the rate does not fall.
+/// Fits the law to rates at shares of the addresses, which ascend. `None` of fewer than four points, or where the
+/// square of the rate does not fall.
 pub fn radius_law(points: &[(f64, f64)]) -> Option<RadiusLaw> {
     let flat: Vec<f64> = points.iter().flat_map(|&(x, v)| [x, v]).collect();
     if !usable(&flat) || points.iter().any(|&(_, v)| v <= 0.0) {

@@ -1,8 +1,8 @@
 //! The shortest of times that contain a wait anywhere in one turn.
 //!
-//! An access to a random place takes t = s + w, with w uniform on [0, P): s lies between max − P and min for sure, and the
-//! middle of both has a smaller error than mean − P/2 (E. L. Lehmann and G. Casella, "Theory of Point Estimation", 2nd ed.
-//! 1998, example 1.7: the midrange of a uniform distribution of known width).
+//! An access to a random place takes t = s + w, with w uniform on [0, P): s lies between max − P and min for sure,
+//! and the middle of both has a smaller error than mean − P/2 (E. L. Lehmann and G. Casella, "Theory of Point
+//! Estimation", 2nd ed. 1998, example 1.7: the midrange of a uniform distribution of known width).
 
 use crate::sorted;
 

@@ -1,6 +1,6 @@
-//! `geometry`: what kind of drive is this. Rotation, zones, seeks, caches, honesty of flushes, shingling; of flash, requests
-//! side by side and the reach of its map. All of it from the times of answers; whatever does not show is named with the
-//! reason.
+//! `geometry`: what kind of drive is this. Rotation, zones, seeks, caches, honesty of flushes, shingling; of flash,
+//! requests side by side and the reach of its map. All of it from the times of answers; whatever does not show is
+//! named with the reason.
 
 mod answers;
 mod disk;
@@ -217,9 +217,7 @@ fn ask<T: Send>(
     kept.own_metrics = true;
     session.add_round(kept, record)?;
     answer.map_err(|end| match end {
-        ProbeEnd::Failed(failure) => {
-            BenchError::Request { failure, count: failures.len() as u64 }
-        }
+        ProbeEnd::Failed(failure) => BenchError::Request { failure, count: failures.len() as u64 },
         ProbeEnd::Stopped | ProbeEnd::Queue(_) => BenchError::Interrupted,
     })
 }

@@ -1,5 +1,5 @@
-//! `advise`: where data should lie on one or several drives, or what a drive suits and what to change on this machine. It
-//! reads stored runs, or measures; it never writes to a drive.
+//! `advise`: where data should lie on one or several drives, or what a drive suits and what to change on this
+//! machine. It reads stored runs, or measures; it never writes to a drive.
 
 use crate::arguments::AdviseArguments;
 use crate::exit::{Code, Failure};
@@ -14,7 +14,8 @@ use drivescope_model::Run;
 use drivescope_model::options::{Suite, TestKind};
 use drivescope_model::plan::WriteLevel;
 use drivescope_report::{
-    DriveFigures, Layout, MachineChange, Need, answer, clean, machine_changes, partition_script, place, text,
+    DataLayout, DriveFigures, MachineChange, Need, answer, clean, machine_changes,
+    partition_script, place, text,
 };
 use drivescope_store::{FoundDrive, Store};
 use serde::Serialize;
@@ -30,7 +31,7 @@ struct AdviceDocument<'a> {
     format: u32,
     drives: Vec<DriveAdvice<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    layout: Option<&'a Layout>,
+    layout: Option<&'a DataLayout>,
     /// For each drive with a part in the layout.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     scripts: Vec<String>,
@@ -75,7 +76,8 @@ fn lacking(why: String) -> Failure {
 /// What the drive suits, then what to change.
 fn tell(run: &Run) {
     let style = output::style();
-    let head = answer(run, false).unwrap_or_else(|| format!("{}: nothing was judged.", run.target.path));
+    let head =
+        answer(run, false).unwrap_or_else(|| format!("{}: nothing was judged.", run.target.path));
     output::tell(&clean(&head));
     output::print(&text::machine_changes(&machine_changes(run), style));
 }
@@ -83,7 +85,7 @@ fn tell(run: &Run) {
 fn document<'a>(
     runs: &'a [Run],
     figures: &[DriveFigures],
-    layout: Option<&'a Layout>,
+    layout: Option<&'a DataLayout>,
 ) -> AdviceDocument<'a> {
     let of = |run: &'a Run| DriveAdvice {
         run: &run.id,
@@ -113,7 +115,8 @@ fn run_for(name: &str, arguments: &AdviseArguments, signals: &RunSignals) -> Res
     if arguments.measure || target.simulated().is_some() {
         return measured(target, &arguments.need, signals);
     }
-    let stored = open_existing(store).ok().and_then(|store| newest(&store, &target, &arguments.need));
+    let stored =
+        open_existing(store).ok().and_then(|store| newest(&store, &target, &arguments.need));
     stored.ok_or_else(|| {
         let message = format!(
             "no stored run has what is needed of {name}; drivescope run {name} --test geometry reads it in about three \
@@ -126,12 +129,11 @@ fn run_for(name: &str, arguments: &AdviseArguments, signals: &RunSignals) -> Res
 /// The newest stored run of a drive that has what is asked for.
 fn newest(store: &Store, target: &Target, needs: &[Need]) -> Option<Run> {
     let drive = target.drive();
-    let names = [
-        drive.and_then(|drive| drive.serial.clone()),
-        Some(target.info().path.clone()),
-    ];
+    let names = [drive.and_then(|drive| drive.serial.clone()), Some(target.info().path.clone())];
     for name in names.into_iter().flatten().filter(|name| !name.trim().is_empty()) {
-        let Ok(FoundDrive::One(found)) = store.runs_of_drive(&name, None, RUNS_MAX) else { continue };
+        let Ok(FoundDrive::One(found)) = store.runs_of_drive(&name, None, RUNS_MAX) else {
+            continue;
+        };
         let suits = |run: &Run| needs.is_empty() || DriveFigures::of(run).is_ok();
         if let Some(run) = found.runs.into_iter().find(suits) {
             return Some(run);
@@ -147,7 +149,11 @@ fn measured(target: Target, needs: &[Need], signals: &RunSignals) -> Result<Run,
     let quick = suites::find("quick", None).map_err(Failure::from)?;
     let suite = match needs.is_empty() {
         true => quick,
-        false => Suite { tests: vec![TestKind::Geometry, TestKind::Surface, TestKind::Transfer], rounds: 3, ..quick },
+        false => Suite {
+            tests: vec![TestKind::Geometry, TestKind::Surface, TestKind::Transfer],
+            rounds: 3,
+            ..quick
+        },
     };
     let plan = planner::plan(suite, clock::now_ns(), engine, &target, false, WriteLevel::Read)?;
     let planned = PlannedRun { plan, target, claim: None, resumed: None };

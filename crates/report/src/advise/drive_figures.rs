@@ -1,5 +1,5 @@
-//! What a layout needs to know of a drive, out of a run: rates by position, access time by part, what it must not be used
-//! for.
+//! What a layout needs to know of a drive, out of a run: rates by position, access time by part, what it must not
+//! be used for.
 
 use crate::chart::points_of;
 use drivescope_model::drive::DriveKind;
@@ -85,7 +85,10 @@ impl DriveFigures {
         let bytes = drive.map_or(run.target.size_bytes, |drive| drive.capacity_bytes);
         let mut notes = Vec::new();
         let spans = spans_of(run, bytes as f64, &mut notes).ok_or_else(|| {
-            format!("run {} has no rates by position; run --test geometry or surface on {path}", run.id)
+            format!(
+                "run {} has no rates by position; run --test geometry or surface on {path}",
+                run.id
+            )
         })?;
         let access = access_of(run);
         if access.is_none() {
@@ -180,7 +183,8 @@ fn test(run: &Run, kind: TestKind) -> Option<&TestResult> {
     run.tests.iter().find(|result| result.test == kind)
 }
 
-/// Zones of geometry, or what surface has sampled, each sample for what is nearest to it; else one rate for all of flash.
+/// Zones of geometry, or what surface has sampled, each sample for what is nearest to it; else one rate for all of
+/// flash.
 fn spans_of(run: &Run, bytes: f64, notes: &mut Vec<String>) -> Option<Vec<RateSpan>> {
     if let Some(result) = test(run, TestKind::Geometry) {
         let points = points_of(result, "geometry.zones.mb_s");
@@ -237,11 +241,13 @@ fn access_of(run: &Run) -> Option<AccessModel> {
             return Some(AccessModel::Flat { ms: us / 1e3 });
         }
     }
-    let rotates = run.drive.as_ref().is_some_and(|drive| drive.rotational_hint || drive.rpm > Some(1));
+    let rotates =
+        run.drive.as_ref().is_some_and(|drive| drive.rotational_hint || drive.rpm > Some(1));
     let sampled = test(run, TestKind::Surface).map(|it| points_of(it, "surface.access.lat_ms"));
     match sampled.filter(|points| points.len() >= 30) {
         Some(points) if rotates => {
-            let rows: Vec<Vec<f64>> = points.iter().map(|(d, _)| vec![1.0, d.max(0.0).sqrt()]).collect();
+            let rows: Vec<Vec<f64>> =
+                points.iter().map(|(d, _)| vec![1.0, d.max(0.0).sqrt()]).collect();
             let times: Vec<f64> = points.iter().map(|(_, ms)| *ms).collect();
             let fit = least_squares(&rows, &times, &[])?;
             let [fixed_ms, root] = fit.coefficients[..].try_into().ok()?;

@@ -1,10 +1,10 @@
-//! Which data go where: those that are waited for on the drive with the shortest accesses, and on a disk from the outside
-//! in.
+//! Which data go where: those that are waited for on the drive with the shortest accesses, and on a disk from the
+//! outside in.
 
 use super::drive_figures::PartFigures;
 use super::{DataUse, DriveFigures, Need};
-use drivescope_model::units::Bytes;
 use drivescope_model::number::rounded;
+use drivescope_model::units::Bytes;
 use serde::Serialize;
 
 /// Partitions begin and end at multiples of this: of every sector, page and erase block there is.
@@ -16,7 +16,7 @@ const REST_SHARE: f64 = 0.02;
 
 /// A partition.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Placement {
+pub struct PlacedPartition {
     /// Index of the drive.
     pub drive: usize,
     /// What lies there.
@@ -31,9 +31,9 @@ pub struct Placement {
 
 /// All partitions, what found no room, and what must be said.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
-pub struct Layout {
+pub struct DataLayout {
     /// By drive and start.
-    pub placements: Vec<Placement>,
+    pub placements: Vec<PlacedPartition>,
     /// Needs without room, each with the reason.
     pub unplaced: Vec<(Need, String)>,
     /// What it buys, and what it does not.
@@ -41,17 +41,20 @@ pub struct Layout {
 }
 
 /// Places all needs on the drives.
-pub fn place(drives: &[DriveFigures], needs: &[Need]) -> Layout {
+pub fn place(drives: &[DriveFigures], needs: &[Need]) -> DataLayout {
     let mut order: Vec<&Need> = needs.iter().collect();
     order.sort_by_key(|need| need.data_use);
     let mut cursors: Vec<u64> = vec![ALIGNMENT; drives.len()];
-    let mut layout = Layout::default();
+    let mut layout = DataLayout::default();
     for need in order {
         let rooms: Vec<usize> = (0..drives.len())
-            .filter(|&i| cursors[i] + rounded_up(need.bytes) + TAIL <= end_of(&drives[i], need.bytes))
+            .filter(|&i| {
+                cursors[i] + rounded_up(need.bytes) + TAIL <= end_of(&drives[i], need.bytes)
+            })
             .collect();
         let Some(drive) = best(drives, &cursors, need, &rooms, &layout) else {
-            let left = (0..drives.len()).map(|i| drives[i].bytes.saturating_sub(cursors[i] + TAIL)).max();
+            let left =
+                (0..drives.len()).map(|i| drives[i].bytes.saturating_sub(cursors[i] + TAIL)).max();
             let why = format!(
                 "needs {}, and at most {} are left on a drive",
                 Bytes(need.bytes),
@@ -65,7 +68,7 @@ pub fn place(drives: &[DriveFigures], needs: &[Need]) -> Layout {
         let end = (start + rounded_up(need.bytes)).min(whole);
         cursors[drive] = end;
         let expected = drives[drive].part(start, end);
-        layout.placements.push(Placement { drive, need: need.clone(), start, end, expected });
+        layout.placements.push(PlacedPartition { drive, need: need.clone(), start, end, expected });
     }
     take_the_rest(drives, &mut layout);
     layout.placements.sort_by_key(|placement| (placement.drive, placement.start));
@@ -77,7 +80,8 @@ fn rounded_up(bytes: u64) -> u64 {
     bytes.next_multiple_of(ALIGNMENT)
 }
 
-/// The byte up to which a need may reach: sizes as drives are sold (2 + 9 + 3 + 2 TB of 16) fit although tables take room.
+/// The byte up to which a need may reach: sizes as drives are sold (2 + 9 + 3 + 2 TB of 16) fit although tables
+/// take room.
 fn end_of(drive: &DriveFigures, bytes: u64) -> u64 {
     drive.bytes + (bytes / 1000).min(8 * ALIGNMENT)
 }
@@ -88,7 +92,7 @@ fn best(
     cursors: &[u64],
     need: &Need,
     rooms: &[usize],
-    layout: &Layout,
+    layout: &DataLayout,
 ) -> Option<usize> {
     let part = |i: usize| drives[i].part(cursors[i], cursors[i] + need.bytes);
     let unsuited = |i: usize| {
@@ -116,7 +120,7 @@ fn best(
 }
 
 /// What little is left behind the last partition of a drive belongs to it.
-fn take_the_rest(drives: &[DriveFigures], layout: &mut Layout) {
+fn take_the_rest(drives: &[DriveFigures], layout: &mut DataLayout) {
     for (i, drive) in drives.iter().enumerate() {
         let whole = drive.bytes.saturating_sub(TAIL) / ALIGNMENT * ALIGNMENT;
         let of_drive = layout.placements.iter_mut().filter(|placement| placement.drive == i);
@@ -128,10 +132,11 @@ fn take_the_rest(drives: &[DriveFigures], layout: &mut Layout) {
     }
 }
 
-fn notes(drives: &[DriveFigures], layout: &Layout) -> Vec<String> {
+fn notes(drives: &[DriveFigures], layout: &DataLayout) -> Vec<String> {
     let mut notes = Vec::new();
     for (i, drive) in drives.iter().enumerate() {
-        let own: Vec<&Placement> = layout.placements.iter().filter(|it| it.drive == i).collect();
+        let own: Vec<&PlacedPartition> =
+            layout.placements.iter().filter(|it| it.drive == i).collect();
         if own.is_empty() {
             continue;
         }
@@ -139,7 +144,7 @@ fn notes(drives: &[DriveFigures], layout: &Layout) -> Vec<String> {
         if own.iter().any(|it| it.need.data_use == DataUse::Fast) {
             if drive.is_shingled {
                 notes.push(format!(
-                    "{} is shingled: long random writing becomes very slow; put nothing on it that is written at random",
+                    "{} is shingled: long random writing becomes very slow; put nothing there that needs it",
                     drive.name
                 ));
             }
@@ -150,11 +155,11 @@ fn notes(drives: &[DriveFigures], layout: &Layout) -> Vec<String> {
                 ));
             }
         }
-        let is_backup = |it: &&&Placement| it.need.name.to_lowercase().contains("backup");
+        let is_backup = |it: &&&PlacedPartition| it.need.name.to_lowercase().contains("backup");
         if own.len() > 1 && own.iter().any(|it| is_backup(&it)) {
             notes.push(format!(
-                "a backup on {} is lost together with the data beside it if the drive fails; it should save what lies on \
-                 other drives",
+                "a backup on {} is lost together with the data beside it if the drive fails; it should save what \
+                 lies on other drives",
                 drive.name
             ));
         }
@@ -163,10 +168,10 @@ fn notes(drives: &[DriveFigures], layout: &Layout) -> Vec<String> {
 }
 
 /// Access time with and without the layout, or why there is no difference.
-fn what_it_buys(drive: &DriveFigures, own: &[&Placement]) -> Vec<String> {
+fn what_it_buys(drive: &DriveFigures, own: &[&PlacedPartition]) -> Vec<String> {
     if !drive.depends_on_position() {
         return vec![format!(
-            "{}: partitioning buys no speed: it is as fast everywhere; make one partition, or several only to keep data apart",
+            "{}: partitioning buys no speed: it is as fast everywhere; several only keep data apart",
             drive.name
         )];
     }
@@ -181,8 +186,8 @@ fn what_it_buys(drive: &DriveFigures, own: &[&Placement]) -> Vec<String> {
         )];
     }
     vec![format!(
-        "{}: random reads take {} ms within {} and {} ms over the whole drive, as long as only one partition is used at a \
-         time",
+        "{}: random reads take {} ms within {} and {} ms over the whole drive, as long as only one partition is \
+         used at a time",
         drive.name,
         rounded(within),
         placement.need.name,

@@ -1,5 +1,5 @@
-//! What to change on this machine for a drive: settings of kernel, link and mounts, each with what shows it and what it is
-//! expected to gain. A gain that was not measured is called so.
+//! What to change on this machine for a drive: settings of kernel, link and mounts, each with what shows it and
+//! what it is expected to gain. A gain that was not measured is called so.
 
 use drivescope_model::drive::{Drive, DriveKind};
 use drivescope_model::number::rounded;
@@ -32,7 +32,9 @@ const FREE_SHARE_MIN: f64 = 0.05;
 
 /// Everything that the run shows, the gravest first.
 pub fn machine_changes(run: &Run) -> Vec<MachineChange> {
-    let Some(drive) = run.drive.as_ref().filter(|_| !run.simulated) else { return of_any(run, None) };
+    let Some(drive) = run.drive.as_ref().filter(|_| !run.simulated) else {
+        return of_any(run, None);
+    };
     let rules = [
         flushes(run, drive),
         link(drive),
@@ -50,7 +52,8 @@ pub fn machine_changes(run: &Run) -> Vec<MachineChange> {
 
 /// What concerns partitions, mounts and the processor.
 fn of_any(run: &Run, drive: Option<&Drive>) -> Vec<MachineChange> {
-    let mut changes: Vec<MachineChange> = drive.map(|drive| partitions(run, drive)).unwrap_or_default();
+    let mut changes: Vec<MachineChange> =
+        drive.map(|drive| partitions(run, drive)).unwrap_or_default();
     changes.extend(mounts(run, drive));
     changes.extend(power(run));
     changes
@@ -111,12 +114,14 @@ fn queue(run: &Run, drive: &Drive) -> Option<MachineChange> {
 fn scheduler(drive: &Drive) -> Option<MachineChange> {
     let active = drive.scheduler.as_deref()?;
     let (wanted, why) = match (drive.kind, active) {
-        (DriveKind::Nvme, active) if active != "none" => {
-            ("none", "an NVMe drive sorts by itself, and a scheduler costs processor time per request")
-        }
-        (_, "none") if is_disk(drive) => {
-            ("mq-deadline", "a disk without a scheduler lets a stream of writes hold up reads for seconds")
-        }
+        (DriveKind::Nvme, active) if active != "none" => (
+            "none",
+            "an NVMe drive sorts by itself, and a scheduler costs processor time per request",
+        ),
+        (_, "none") if is_disk(drive) => (
+            "mq-deadline",
+            "a disk without a scheduler lets a stream of writes hold up reads for seconds",
+        ),
         _ => return None,
     };
     Some(change(
@@ -138,7 +143,9 @@ fn write_cache(run: &Run, drive: &Drive) -> Option<MachineChange> {
         "switch the write cache on, if file systems and databases flush (all usual ones do)",
         format!("{} writes through its cache", drive.name),
         match flushed {
-            Some(ms) => format!("a small write takes {} ms now; with a cache a few tenths", rounded(ms)),
+            Some(ms) => {
+                format!("a small write takes {} ms now; with a cache a few tenths", rounded(ms))
+            }
             None => UNMEASURED.to_string(),
         },
         Some(format!("hdparm -W1 {}", drive.path)),
@@ -168,7 +175,8 @@ fn link_power(drive: &Drive) -> Option<MachineChange> {
 }
 
 fn read_ahead(drive: &Drive) -> Option<MachineChange> {
-    let kib = drive.settings.read_ahead_kib.filter(|kib| *kib < READ_AHEAD_KIB && is_disk(drive))?;
+    let kib =
+        drive.settings.read_ahead_kib.filter(|kib| *kib < READ_AHEAD_KIB && is_disk(drive))?;
     Some(change(
         "a longer read-ahead for programs that read files in order",
         format!("read_ahead_kb of {} is {kib}", drive.name),
@@ -191,7 +199,9 @@ fn partitions(run: &Run, drive: &Drive) -> Vec<MachineChange> {
                 "begin this partition at a multiple of 1 MiB (back up, make it anew, restore)",
                 format!("{} begins at byte {}", partition.name, partition.start_bytes),
                 match penalty {
-                    Some(ratio) => format!("small synced writes now take {} times as long", rounded(ratio)),
+                    Some(ratio) => {
+                        format!("small synced writes now take {} times as long", rounded(ratio))
+                    }
                     None => "not measured here; run --test align shows it".to_string(),
                 },
                 None,
@@ -211,7 +221,12 @@ fn mounts(run: &Run, drive: Option<&Drive>) -> Vec<MachineChange> {
     let remount = |option: &str| Some(format!("mount -o remount,{option} {}", fs.mount_point));
     if has("sync") {
         let gain = "each write of a program now waits for the drive";
-        add("mount without sync; programs that need it flush by themselves", mounted("sync"), gain, remount("async"));
+        add(
+            "mount without sync; programs that need it flush by themselves",
+            mounted("sync"),
+            gain,
+            remount("async"),
+        );
     }
     for option in ["nobarrier", "barrier=0"].into_iter().filter(|option| has(option)) {
         let gain = "no speed: the file system survives a power cut";
@@ -223,16 +238,31 @@ fn mounts(run: &Run, drive: Option<&Drive>) -> Vec<MachineChange> {
     }
     if has("discard") && drive.is_some_and(|drive| !is_disk(drive)) && fs.kind != "btrfs" {
         let gain = "no waits for TRIM when files are deleted; not measured here";
-        add("fstrim once a week instead of discard", mounted("discard"), gain, Some("systemctl enable fstrim.timer".into()));
+        add(
+            "fstrim once a week instead of discard",
+            mounted("discard"),
+            gain,
+            Some("systemctl enable fstrim.timer".into()),
+        );
     }
     if fs.kind == "fuseblk" {
         let gain = "a driver in the kernel takes less processor time; not measured here";
-        add("mount with the kernel's driver (ntfs3 for NTFS)", mounted("a program in user space"), gain, None);
+        add(
+            "mount with the kernel's driver (ntfs3 for NTFS)",
+            mounted("a program in user space"),
+            gain,
+            None,
+        );
     }
     let free = fs.available_bytes as f64 / fs.size_bytes.max(1) as f64;
     if free < FREE_SHARE_MIN && fs.size_bytes > 0 {
         let evidence = format!("{} has {} % free", fs.mount_point, rounded(free * 100.0));
-        add("free some space: what is written now is scattered", evidence, "sequential reads of new files", None);
+        add(
+            "free some space: what is written now is scattered",
+            evidence,
+            "sequential reads of new files",
+            None,
+        );
     }
     changes
 }

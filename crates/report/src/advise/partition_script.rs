@@ -1,6 +1,6 @@
 //! The commands that would make a layout: a script for sfdisk. Nothing here runs them.
 
-use super::{DriveFigures, Layout, Placement};
+use super::{DataLayout, DriveFigures, PlacedPartition};
 use std::fmt::Write;
 
 /// Type of partitions that Windows and macOS are to see (Microsoft basic data, UEFI specification 2.10).
@@ -9,8 +9,13 @@ const BASIC_DATA: &str = "EBD0A0A2-B9E5-4433-87C0-68B6B72699C7";
 const PLACEHOLDER: &str = "/dev/DRIVE";
 
 /// A script for `sfdisk`, and the commands around it, for one drive. `None` where nothing lies on it.
-pub fn partition_script(drives: &[DriveFigures], layout: &Layout, drive: usize) -> Option<String> {
-    let own: Vec<&Placement> = layout.placements.iter().filter(|it| it.drive == drive).collect();
+pub fn partition_script(
+    drives: &[DriveFigures],
+    layout: &DataLayout,
+    drive: usize,
+) -> Option<String> {
+    let own: Vec<&PlacedPartition> =
+        layout.placements.iter().filter(|it| it.drive == drive).collect();
     let figures = drives.get(drive).filter(|_| !own.is_empty())?;
     let device = if figures.path.starts_with("/dev/") { &figures.path } else { PLACEHOLDER };
     let mut script = format!(
@@ -39,7 +44,7 @@ pub fn partition_script(drives: &[DriveFigures], layout: &Layout, drive: usize) 
 }
 
 /// The command that makes the file system of a partition.
-fn make_file_system(placement: &Placement, device: &str, number: u32) -> String {
+fn make_file_system(placement: &PlacedPartition, device: &str, number: u32) -> String {
     let node = match device.ends_with(|c: char| c.is_ascii_digit()) {
         true => format!("{device}p{number}"),
         false => format!("{device}{number}"),

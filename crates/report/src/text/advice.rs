@@ -1,36 +1,48 @@
 //! Layouts and advice as text.
 
-use crate::advise::{DriveFigures, Layout, MachineChange, Placement, partition_script};
+use crate::advise::{DataLayout, DriveFigures, MachineChange, PlacedPartition, partition_script};
 use crate::terminal::{Column, Paragraph, Role, Style, TextCell, TextTable};
 use drivescope_model::Bytes;
 use drivescope_model::number::rounded;
 
 /// A layout with what to expect, then the scripts that would make it.
-pub fn layout(drives: &[DriveFigures], layout: &Layout, style: Style) -> String {
+pub fn layout(drives: &[DriveFigures], layout: &DataLayout, style: Style) -> String {
     let mut out = String::new();
     for (number, drive) in drives.iter().enumerate() {
-        let own: Vec<&Placement> = layout.placements.iter().filter(|it| it.drive == number).collect();
+        let own: Vec<&PlacedPartition> =
+            layout.placements.iter().filter(|it| it.drive == number).collect();
         let head = Paragraph::new()
             .text(Role::Title, &drive.name)
             .item(Role::Plain, Bytes(drive.bytes).to_string())
             .item(Role::Dim, &drive.path);
         out.push_str(&head.lines(2, style));
         if own.is_empty() {
-            out.push_str(&Paragraph::new().lead(Role::Dim, "  ").text(Role::Dim, "nothing goes here").lines(2, style));
+            out.push_str(
+                &Paragraph::new()
+                    .lead(Role::Dim, "  ")
+                    .text(Role::Dim, "nothing goes here")
+                    .lines(2, style),
+            );
         } else {
             out.push_str(&table(&own, style));
         }
         for note in &drive.notes {
-            out.push_str(&Paragraph::new().lead(Role::Dim, "  ").text(Role::Dim, note).lines(2, style));
+            out.push_str(
+                &Paragraph::new().lead(Role::Dim, "  ").text(Role::Dim, note).lines(2, style),
+            );
         }
         out.push('\n');
     }
     for (need, why) in &layout.unplaced {
-        let line = Paragraph::new().text(Role::Bad, format!("no room for {}:", need.name)).text(Role::Plain, why);
+        let line = Paragraph::new()
+            .text(Role::Bad, format!("no room for {}:", need.name))
+            .text(Role::Plain, why);
         out.push_str(&line.lines(2, style));
     }
     for note in &layout.notes {
-        out.push_str(&Paragraph::new().lead(Role::Plain, "· ").text(Role::Plain, note).lines(2, style));
+        out.push_str(
+            &Paragraph::new().lead(Role::Plain, "· ").text(Role::Plain, note).lines(2, style),
+        );
     }
     for number in 0..drives.len() {
         if let Some(script) = partition_script(drives, layout, number) {
@@ -42,24 +54,24 @@ pub fn layout(drives: &[DriveFigures], layout: &Layout, style: Style) -> String 
 }
 
 /// A row for each partition: where, and what to expect.
-fn table(own: &[&Placement], style: Style) -> String {
-    let texts = |head: &str, text: &dyn Fn(&Placement) -> String| {
+fn table(own: &[&PlacedPartition], style: Style) -> String {
+    let texts = |head: &str, text: &dyn Fn(&PlacedPartition) -> String| {
         let mut cells = vec![TextCell::dim(head)];
         cells.extend(own.iter().map(|placement| TextCell::plain(text(placement))));
         cells
     };
-    let rates = |it: &Placement| {
+    let rates = |it: &PlacedPartition| {
         let figures = it.expected;
         format!("{}–{}", rounded(figures.read_start_mb_s), rounded(figures.read_end_mb_s))
     };
-    let access = |it: &Placement| match it.expected.access_ms {
+    let access = |it: &PlacedPartition| match it.expected.access_ms {
         Some(ms) if it.expected.access_margin_ms > 0.0 => {
             format!("{} ± {}", rounded(ms), rounded(it.expected.access_margin_ms))
         }
         Some(ms) => rounded(ms),
         None => "-".to_string(),
     };
-    let write = |it: &Placement| it.expected.write_mean_mb_s.map_or("-".to_string(), rounded);
+    let write = |it: &PlacedPartition| it.expected.write_mean_mb_s.map_or("-".to_string(), rounded);
     let columns = vec![
         texts("  partition", &|it| format!("  {}", it.need.name)),
         texts("from", &|it| Bytes(it.start).to_string()),
@@ -83,7 +95,8 @@ pub fn machine_changes(changes: &[MachineChange], style: Style) -> String {
         let line = Paragraph::new().lead(Role::Plain, "· ").text(Role::Title, change);
         out.push_str(&line.lines(2, style));
         for (word, text) in [("shown by", evidence), ("gain", gain)] {
-            let line = Paragraph::new().lead(Role::Dim, format!("  {word:<8}  ")).text(Role::Plain, text);
+            let line =
+                Paragraph::new().lead(Role::Dim, format!("  {word:<8}  ")).text(Role::Plain, text);
             out.push_str(&line.lines(12, style));
         }
         if let Some(command) = command {

@@ -63,17 +63,22 @@ fn bytes(value: f64) -> String {
 /// Sizes of memory, as drives are sold with it.
 fn mib(value: f64) -> String {
     let mib = value / f64::from(1 << 20);
-    if mib < 1.0 { format!("{} KiB", rounded(value / 1024.0)) } else { format!("{} MiB", rounded(mib)) }
+    if mib < 1.0 {
+        format!("{} KiB", rounded(value / 1024.0))
+    } else {
+        format!("{} MiB", rounded(mib))
+    }
 }
 
 fn rotation(result: &TestResult) -> Option<Paragraph> {
     let rpm = find(result, "rotation", "rpm")?;
     let print = |rpm: f64| whole(rpm.round() as u64);
     let turn = ms(60_000.0 / rpm.value);
-    Some(begin("rotation").item(Role::Title, format!("{} rpm", with_interval(rpm, print))).item(
-        Role::Plain,
-        format!("a turn takes {turn}"),
-    ))
+    Some(
+        begin("rotation")
+            .item(Role::Title, format!("{} rpm", with_interval(rpm, print)))
+            .item(Role::Plain, format!("a turn takes {turn}")),
+    )
 }
 
 fn zones(result: &TestResult) -> Option<Paragraph> {
@@ -82,7 +87,10 @@ fn zones(result: &TestResult) -> Option<Paragraph> {
     let mut line = begin("zones")
         .item(Role::Title, format!("{count}"))
         .item(Role::Plain, format!("{} to {} MB/s", rounded(ends.rates.0), rounded(ends.rates.1)))
-        .item(Role::Plain, format!("tracks of {} to {}", bytes(ends.tracks.0), bytes(ends.tracks.1)));
+        .item(
+            Role::Plain,
+            format!("tracks of {} to {}", bytes(ends.tracks.0), bytes(ends.tracks.1)),
+        );
     if let Some(skew) = value(result, "tracks", "skew_pct") {
         line = line.item(Role::Plain, format!("skew {} % of a turn", rounded(skew)));
     }
@@ -253,7 +261,8 @@ fn drawing(result: &TestResult, style: Style) -> String {
     // Each zone has its two ends.
     let rate = |x: f64| points.iter().rev().find(|point| point.0 <= x).map_or(0.0, |point| point.1);
     let rates: Vec<f64> = (0..DRAWN).map(|i| rate(at(i))).collect();
-    let end = shorten(&bytes(end), chart_columns(style));
+    let end = bytes(end);
+    let end = shorten(&end, chart_columns(style));
     format!("\n{}", block_chart(&rates, [&bytes(0.0), &end], style))
 }
 

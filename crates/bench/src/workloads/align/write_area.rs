@@ -140,7 +140,9 @@ impl WriteArea {
             let evidence = format!(
                 "writing the same bytes back failed twice at byte {at}: the {block} bytes from there may have changed"
             );
-            record.notice(Finding::new(FindingId::DataMismatch, evidence).about(record.test().name()));
+            record.notice(
+                Finding::new(FindingId::DataMismatch, evidence).about(record.test().name()),
+            );
         }
         let (bytes, elapsed_ns) = (recorder.bytes as f64, recorder.elapsed_ns());
         let measured = PhaseResult { recorder, cpu_cost: worker.cpu_cost, engine: worker.engine };

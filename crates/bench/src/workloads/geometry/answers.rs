@@ -3,7 +3,7 @@
 use super::flash::{MapSpan, Parallelism};
 use super::read_cache::{CacheHits, HeldReads};
 use super::seeks::{Bounds, SeekProfile};
-use super::shingling::{Recording, Slowdown};
+use super::shingling::{RecordingKind, Slowdown};
 use super::tracks::Tracks;
 use super::write_cache::{MedianTime, WriteTimes};
 use super::zones::ZoneMap;
@@ -17,7 +17,8 @@ use drivescope_stats::summary;
 const CURVE_POINTS: usize = 51;
 /// Two-sided 95 % of a normal distribution.
 const Z_95: f64 = 1.96;
-/// Writes of one sector that take less of a turn were not on the medium; the next shortest possible time is a whole turn.
+/// Writes of one sector that take less of a turn were not on the medium; the next shortest possible time is a whole
+/// turn.
 const HONEST_TURNS_MIN: f64 = 0.5;
 /// Bounds of reading in order behind what the pauses within it vary by.
 const RATE_ERROR: f64 = 0.002;
@@ -46,7 +47,11 @@ pub fn zones(record: &mut TestRecord, map: &ZoneMap) {
         estimate("end_bytes", zone.end, if zone.end < span { zone.margin } else { 0.0 });
         estimate("mb_s", zone.mb_s, RATE_ERROR * zone.mb_s);
         estimate("track_bytes", zone.track_bytes, RATE_ERROR * zone.track_bytes);
-        estimate("share_pct", (zone.end - zone.start) / span * 100.0, 2.0 * zone.margin / span * 100.0);
+        estimate(
+            "share_pct",
+            (zone.end - zone.start) / span * 100.0,
+            2.0 * zone.margin / span * 100.0,
+        );
     }
     record.metric("zones.count", vec![map.zones.len() as f64]);
     record.metric("zones.read_bytes", vec![map.read_bytes as f64]);
@@ -93,7 +98,7 @@ pub fn seeks(record: &mut TestRecord, profile: &SeekProfile, map: &ZoneMap, turn
         record.estimate(key, bounds.value / 1e6, bounds.low / 1e6, bounds.high / 1e6);
     };
     ms("seek.average_ms", &profile.average);
-    if let Some(bounds) = &profile.next_track {
+    if let Some(bounds) = profile.next_track.as_ref().filter(|bounds| bounds.value > 0.0) {
         ms("seek.next_track_ms", bounds);
     }
     let margin = profile.points.last().map_or(0.0, |(_, bounds)| (bounds.high - bounds.low) / 2.0);
@@ -136,7 +141,12 @@ pub fn hits(record: &mut TestRecord, hits: &CacheHits) {
     // Where data take no time at all, there is no rate.
     if hits.link_mb_s < 1e6 {
         let margin = Z_95 * hits.link_error_mb_s;
-        record.estimate("link.mb_s", hits.link_mb_s, hits.link_mb_s - margin, hits.link_mb_s + margin);
+        record.estimate(
+            "link.mb_s",
+            hits.link_mb_s,
+            hits.link_mb_s - margin,
+            hits.link_mb_s + margin,
+        );
     }
 }
 
@@ -146,7 +156,9 @@ pub fn held(record: &mut TestRecord, held: &HeldReads) {
         Ok(value) => record.estimate(key, value, value * (1.0 - share), value * (1.0 + share)),
         Err(why) => could_not_tell(record, what, why),
     };
-    let bytes = |answer: &Result<u64, String>| answer.as_ref().map(|&bytes| bytes as f64).map_err(Clone::clone);
+    let bytes = |answer: &Result<u64, String>| {
+        answer.as_ref().map(|&bytes| bytes as f64).map_err(Clone::clone)
+    };
     let (ahead, stream) = (bytes(&held.read_ahead), bytes(&held.stream_bytes));
     tell("read_cache.read_ahead_bytes", "read-ahead", ahead.as_ref().copied(), 0.06);
     tell("read_cache.stream_bytes", "memory of a stream", stream.as_ref().copied(), 0.08);
@@ -180,7 +192,9 @@ pub fn writes(record: &mut TestRecord, times: &WriteTimes, turn_ns: Option<f64>)
                 latency_us(time.ns / 1e3),
                 latency_us(turn_ns / 1e3)
             );
-            record.notice(Finding::new(FindingId::FlushIgnored, evidence).about(format!("geometry.{cell}")));
+            record.notice(
+                Finding::new(FindingId::FlushIgnored, evidence).about(format!("geometry.{cell}")),
+            );
         }
     }
 }
@@ -196,20 +210,20 @@ pub fn shingling(record: &mut TestRecord, slowdown: &Slowdown) {
     let Slowdown { ratio, within, ratios } = slowdown;
     record.estimate("shingling.slowdown_ratio", *ratio, within.low, within.high);
     match slowdown.recording() {
-        Recording::Shingled => {
+        RecordingKind::Shingled => {
             let evidence = format!(
-                "areas that were written at random are read in order {} times as slowly as those beside them ({} of {})",
+                "areas that were written at random are read in order {} times as slowly as their neighbours ({} of {})",
                 rounded(*ratio),
                 ratios.len(),
                 ratios.len()
             );
             record.notice(Finding::new(FindingId::Shingled, evidence).about("geometry"));
         }
-        Recording::Conventional => {}
-        Recording::Unclear => could_not_tell(
+        RecordingKind::Conventional => {}
+        RecordingKind::Unclear => could_not_tell(
             record,
             "shingling",
-            "areas that were written at random are read neither clearly slower nor alike; stop other users of the drive",
+            "areas that were written at random are read neither clearly slower nor alike; stop other programs",
         ),
     }
 }

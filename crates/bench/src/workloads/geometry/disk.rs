@@ -26,7 +26,7 @@ const ACCESS_SHARES: [f64; 4] = [0.01, 0.1, 0.33, 1.0];
 const ACCESSES: usize = 60;
 /// Rounds that show what a queue gains, and the time of each.
 const QUEUE_ROUNDS: usize = 3;
-const QUEUE_TIME: Secs = Secs(1.5);
+const QUEUE_TIME: Secs = Secs(2.5);
 /// A queue as deep as SATA has it.
 const QUEUE_DEPTH: u32 = 32;
 /// Chunk of an area that is read in order.
@@ -220,7 +220,8 @@ fn forget(
 ) -> Result<(), BenchError> {
     ask(session, record, "shingling", |probe| {
         let at = (probe.span() / 2).saturating_sub(FORGET_BYTES + 2 * AREA);
-        stream_ns(probe, at, FORGET_BYTES.min(probe.span() / 4)).map(|_| ())
+        let len = FORGET_BYTES.min(probe.span() / 4);
+        stream_ns(probe, at, len).map(|_| ())
     })
 }
 

@@ -52,10 +52,10 @@ pub fn parallelism(
         points.push((f64::from(depth), rate(session, record, span.clone(), depth)?));
     }
     let most = points.iter().map(|&(_, iops)| iops).fold(0.0, f64::max);
-    let enough = points.iter().find(|&&(_, iops)| iops >= ENOUGH_SHARE * most);
+    let enough = points.iter().copied().find(|&(_, iops)| iops >= ENOUGH_SHARE * most);
     let alone = points[0].1;
     let found = enough.filter(|_| alone > 0.0);
-    Ok(found.map(|&(depth, _)| Parallelism { gain: most / alone, depth: depth as u32, points }))
+    Ok(found.map(|(depth, _)| Parallelism { gain: most / alone, depth: depth as u32, points }))
 }
 
 /// Single random reads over ever wider spans.

@@ -16,14 +16,14 @@ const NAP_NS: u64 = 50_000_000;
 
 /// A read that was answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TimedRead {
+pub struct ProbeRead {
     /// When it was sent.
     pub sent_ns: u64,
     /// When it was answered.
     pub done_ns: u64,
 }
 
-impl TimedRead {
+impl ProbeRead {
     /// Its latency.
     pub fn ns(self) -> f64 {
         (self.done_ns - self.sent_ns) as f64
@@ -49,7 +49,7 @@ pub trait Probe {
     /// The time.
     fn now_ns(&self) -> u64;
     /// One read with nothing else in flight; `None` if it failed.
-    fn read(&mut self, offset: u64, len: u32) -> Result<Option<TimedRead>, ProbeEnd>;
+    fn read(&mut self, offset: u64, len: u32) -> Result<Option<ProbeRead>, ProbeEnd>;
     /// Reads in order, several in flight: when each chunk was answered. Empty if one failed.
     fn stream(&mut self, offset: u64, chunk: u32, count: usize) -> Result<Vec<u64>, ProbeEnd>;
     /// Lets time pass with nothing in flight.
@@ -144,7 +144,7 @@ impl<Q: IoQueue> Probe for Prober<'_, '_, Q> {
         self.queue.now()
     }
 
-    fn read(&mut self, offset: u64, len: u32) -> Result<Option<TimedRead>, ProbeEnd> {
+    fn read(&mut self, offset: u64, len: u32) -> Result<Option<ProbeRead>, ProbeEnd> {
         let offset = self.span.start + offset;
         let request = IoRequest { op: IoOp::Read, offset, len, slot: 0 };
         let sent_ns = self.queue.now();
@@ -154,7 +154,7 @@ impl<Q: IoQueue> Probe for Prober<'_, '_, Q> {
         let answered = match end {
             Ok(()) => {
                 self.recorder.complete(done_ns, done_ns - sent_ns, u64::from(len));
-                Some(TimedRead { sent_ns, done_ns })
+                Some(ProbeRead { sent_ns, done_ns })
             }
             Err(failure) => {
                 self.failed(failure)?;

@@ -1,5 +1,6 @@
-//! What the drive's memory does for reads: how fast it answers, how far the drive reads ahead, how many places it keeps,
-//! and how much of one stream (the questions of DIXtrac, J. Schindler and G. Ganger, 1999, asked with reads alone).
+//! What the drive's memory does for reads: how fast it answers, how far the drive reads ahead, how many places it
+//! keeps, and how much of one stream (the questions of DIXtrac, J. Schindler and G. Ganger, 1999, asked with reads
+//! alone).
 
 use super::probe::{Draw, Probe, ProbeEnd};
 use drivescope_stats::least_squares::least_squares;
@@ -26,8 +27,8 @@ const PLACES_MAX: usize = 1024;
 const CHUNK: u32 = 256 << 10;
 /// Reads in a row that decide whether something is held: a miss is seldom as fast as a hit by chance, but is.
 const TRIALS: usize = 2;
-/// Share of a stream's memory that a stream uses to see whether other places give way.
-const CROWDING_SHARE: f64 = 0.9;
+/// A stream so many times as long as one is held shows whether other places give way.
+const CROWDING_TIMES: f64 = 1.5;
 
 /// How the cache answers.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -68,7 +69,9 @@ impl HeldReads {
     /// All memory for reads: of borders that move, what one stream can have; else that of all places together.
     pub fn cache_bytes(&self) -> Option<u64> {
         let (stream, places) = (*self.stream_bytes.as_ref().ok()?, *self.places.as_ref().ok()?);
-        Some(if self.is_shared? { stream } else { stream * places as u64 })
+        let places = places as u64;
+        // The place that was read last, to end the reading ahead, had its share.
+        Some(if self.is_shared? { stream + stream / places.max(1) } else { stream * places })
     }
 }
 
@@ -93,7 +96,9 @@ pub fn hits(probe: &mut dyn Probe, seed: u64) -> Result<Result<CacheHits, String
     };
     if medians.len() < LENGTHS.len() || small_ns > super::rotation::MEDIUM_NS_MIN {
         let ms = small_ns / 1e6;
-        return Ok(Err(format!("a block that was just read takes {ms:.1} ms again: nothing is kept")));
+        return Ok(Err(format!(
+            "a block that was just read takes {ms:.1} ms again: nothing is kept"
+        )));
     }
     let rows: Vec<Vec<f64>> = LENGTHS.iter().map(|&length| vec![1.0, f64::from(length)]).collect();
     let Some(line) = least_squares(&rows, &medians, &[]) else {
@@ -127,6 +132,14 @@ pub fn held(
         _ => None,
     };
     Ok(HeldReads { read_ahead, places, stream_bytes, is_shared })
+}
+
+/// Reads a stretch as a program does that reads a file, one chunk after the other.
+fn read_in_order(probe: &mut dyn Probe, at: u64, len: u64) -> Result<(), ProbeEnd> {
+    for offset in (at..at + len).step_by(CHUNK as usize) {
+        probe.read(offset, CHUNK)?;
+    }
+    Ok(())
 }
 
 struct CacheProbe {
@@ -199,16 +212,20 @@ impl CacheProbe {
             let unit = u64::from(CHUNK);
             let len = (distance + (4 << 20)).div_ceil(unit) * unit;
             let at = cache.place(probe, len + AHEAD_MAX.min(most));
-            probe.stream(at, CHUNK, (len / unit) as usize)?;
+            read_in_order(probe, at, len)?;
             probe.idle(SETTLE_NS + read_ahead * 20)?;
+            // Another place ends the reading ahead, and takes its room.
+            let elsewhere = cache.place(probe, unit);
+            probe.read(elsewhere, cache.block)?;
             let block = u64::from(cache.block);
             cache.is_hit(probe, at + len - distance.div_ceil(block) * block)
         })?;
-        let why = "nothing of a stream is held".to_string();
-        Ok(found.map(|bytes| bytes + read_ahead).ok_or(why))
+        // What was read ahead may have taken the place of all the rest.
+        let bytes = found.unwrap_or(0) + read_ahead;
+        Ok(if bytes > 0 { Ok(bytes) } else { Err("nothing of a stream is held".to_string()) })
     }
 
-    /// Whether a stream that fills most of what one can have drives a far place out.
+    /// Whether a stream that is longer than what one can have drives a far place out.
     fn stream_crowds_out(
         &mut self,
         probe: &mut dyn Probe,
@@ -218,9 +235,9 @@ impl CacheProbe {
         for _ in 0..TRIALS {
             let far = self.place(probe, 1 << 20);
             probe.read(far, self.block)?;
-            let len = (stream_bytes as f64 * CROWDING_SHARE) as u64;
+            let len = (stream_bytes as f64 * CROWDING_TIMES) as u64;
             let at = self.place(probe, 2 * len);
-            probe.stream(at, CHUNK, (len / u64::from(CHUNK)).max(1) as usize)?;
+            read_in_order(probe, at, len)?;
             gone += usize::from(!self.is_hit(probe, far)?);
         }
         Ok(Some(gone == TRIALS))

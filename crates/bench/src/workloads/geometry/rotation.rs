@@ -1,8 +1,8 @@
 //! How fast a disk turns, from reads alone.
 //!
 //! A sector passes the head once a turn, so the times at which reads of the same sector are answered differ by whole
-//! turns, whatever lay between them (the idea of H. Wong's hdubench, without the need to switch caches off: so many other
-//! places are read in between that the sector has left the drive's cache).
+//! turns, whatever lay between them (the idea of H. Wong's hdubench, without the need to switch caches off: so many
+//! other places are read in between that the sector has left the drive's cache).
 
 use super::probe::{Draw, Probe, ProbeEnd};
 use drivescope_stats::common_period::{CommonPeriod, common_period};
@@ -23,10 +23,10 @@ const HITS_SHARE_MAX: f64 = 0.2;
 const OTHERS_MAX: usize = 1024;
 
 /// One turn of the drive, ns; or why there is none.
-pub type Rotation = Result<CommonPeriod, String>;
+pub type RotationAnswer = Result<CommonPeriod, String>;
 
 /// Measures the time of a turn.
-pub fn measure(probe: &mut dyn Probe, block: u32, seed: u64) -> Result<Rotation, ProbeEnd> {
+pub fn measure(probe: &mut dyn Probe, block: u32, seed: u64) -> Result<RotationAnswer, ProbeEnd> {
     let mut draw = Draw::new(seed);
     let (span, unit) = (probe.span(), u64::from(block));
     let sectors: Vec<u64> = (0..SECTORS).map(|_| draw.place(span, unit)).collect();
@@ -47,7 +47,9 @@ pub fn measure(probe: &mut dyn Probe, block: u32, seed: u64) -> Result<Rotation,
         }
         if visit == 0 && hits * 2 > SECTORS {
             let us = summary::median(&all_ns).unwrap_or(0.0) / 1e3;
-            return Ok(Err(format!("random reads take {us:.0} µs, less than a disk needs to seek")));
+            return Ok(Err(format!(
+                "random reads take {us:.0} µs, less than a disk needs to seek"
+            )));
         }
         if hits as f64 > HITS_SHARE_MAX * SECTORS as f64 {
             others = (others * 2).clamp(64, OTHERS_MAX);

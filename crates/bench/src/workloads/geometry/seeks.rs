@@ -1,10 +1,10 @@
 //! How long the arm moves: over how many tracks, on average, to the next track, over the whole stroke.
 //!
 //! An access takes overhead, movement and a wait of up to one turn. With the turn known, accesses over the same
-//! distance bound the movement from both sides ([`drivescope_stats::uniform_wait`]). Distances are shares of the stroke,
-//! not of addresses: outer tracks hold more bytes.
+//! distance bound the movement from both sides ([`drivescope_stats::uniform_wait`]). Distances are shares of the
+//! stroke, not of addresses: outer tracks hold more bytes.
 
-use super::probe::{Draw, Probe, ProbeEnd};
+use super::probe::{Draw, Probe, ProbeEnd, ProbeRead};
 use super::rotation::MEDIUM_NS_MIN;
 use super::tracks::{TrackReader, Tracks};
 use super::zones::ZoneMap;
@@ -13,7 +13,8 @@ use drivescope_stats::uniform_wait::{ShortestTime, shortest_time};
 
 /// Distances, shares of the stroke.
 const DISTANCES: [f64; 16] = [
-    0.002, 0.006, 0.013, 0.025, 0.045, 0.075, 0.12, 0.18, 0.25, 0.33, 0.42, 0.52, 0.63, 0.75, 0.87, 0.98,
+    0.002, 0.006, 0.013, 0.025, 0.045, 0.075, 0.12, 0.18, 0.25, 0.33, 0.42, 0.52, 0.63, 0.75, 0.87,
+    0.98,
 ];
 /// Accesses over each.
 const PAIRS: usize = 32;
@@ -21,14 +22,20 @@ const PAIRS: usize = 32;
 /// first the arm only accelerates and brakes, then it coasts).
 const KNEE_STEPS: usize = 40;
 const KNEE_MAX: f64 = 0.6;
-/// Pairs within a track, which show the overhead of a command.
-const SAME_TRACK_PAIRS: usize = 24;
+/// Pairs within a track, which show the overhead of a command: so many searches, each of so many halvings.
+const SEARCHES: usize = 4;
+const HALVINGS: usize = 8;
 /// The first of each pair lies at this share of its track, so that its end is near.
-const SAME_TRACK_FROM: f64 = 0.97;
-/// The second lies up to here.
-const SAME_TRACK_TO: f64 = 0.25;
-/// Tracks behind those that were read, which no read-ahead has reached.
+const SAME_TRACK_FROM: f64 = 0.99;
+/// No overhead takes a larger part of a turn.
+const OVERHEAD_TURNS_MAX: f64 = 0.3;
+/// An access that takes a turn more was missed.
+const MISSED_TURNS: f64 = 0.75;
+/// Accesses to the track before.
+const NEXT_TRACK_PAIRS: usize = 24;
+/// Tracks behind those that were read, which no read-ahead has reached, and from one pair to the next.
 const FRESH_TRACKS: u64 = 40;
+const FRESH_STEP: u64 = 3;
 
 /// A bound from both sides, ns.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -65,7 +72,7 @@ pub struct SeekProfile {
     /// Distance as a share of the stroke, and time.
     pub points: Vec<(f64, Bounds)>,
     /// The curve through them.
-    pub curve: SeekCurve,
+    pub curve: FittedSeeks,
     /// Mean over random pairs of cylinders.
     pub average: Bounds,
     /// To the track before, or to another head.
@@ -84,7 +91,7 @@ impl SeekProfile {
 
 /// Time over distance in two pieces.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct SeekCurve {
+pub struct FittedSeeks {
     /// Where they meet, share of the stroke.
     pub knee: f64,
     /// base + root·√d before it.
@@ -95,7 +102,7 @@ pub struct SeekCurve {
     pub residual: f64,
 }
 
-impl SeekCurve {
+impl FittedSeeks {
     /// The time of a distance.
     pub fn ns(&self, distance: f64) -> f64 {
         if distance < self.knee {
@@ -109,7 +116,8 @@ impl SeekCurve {
     fn average_within(&self, stroke: f64) -> f64 {
         const STEPS: usize = 1000;
         let at = |i: usize| (i as f64 + 0.5) / STEPS as f64;
-        (0..STEPS).map(|i| 2.0 * (1.0 - at(i)) * self.ns(at(i) * stroke)).sum::<f64>() / STEPS as f64
+        (0..STEPS).map(|i| 2.0 * (1.0 - at(i)) * self.ns(at(i) * stroke)).sum::<f64>()
+            / STEPS as f64
     }
 
     /// The curve with the least squared residuals among all knees. `None` of too few points.
@@ -164,11 +172,12 @@ pub fn measure(
             DISTANCES.len()
         )));
     }
-    let near = near_times(probe, reader, block, &mut draw)?;
-    let overhead = near.overhead.unwrap_or(Bounds { value: 0.0, low: 0.0, high: all[0].1.low.max(0.0) });
+    let unknown = Bounds { value: 0.0, low: 0.0, high: all[0].1.low.max(0.0) };
+    let overhead = overhead(probe, reader, block, &mut draw)?.unwrap_or(unknown);
+    let next_track = next_track(probe, reader, block, &mut draw)?;
     let points: Vec<(f64, Bounds)> =
         all.into_iter().map(|(d, bounds)| (d, bounds.without(overhead))).collect();
-    let Some(curve) = SeekCurve::through(&points) else {
+    let Some(curve) = FittedSeeks::through(&points) else {
         return Ok(Err("too few distances for a curve".to_string()));
     };
     // Each class has an error of its own; that of the overhead is common to all.
@@ -176,8 +185,9 @@ pub fn measure(
     let own = width / (12.0 * points.len() as f64).sqrt() * 2.0;
     let common = (overhead.high - overhead.low) / 2.0;
     let value = curve.average_within(1.0);
-    let average = Bounds { value, low: (value - own - common).max(0.0), high: value + own + common };
-    let next_track = near.next_track.map(|bounds| bounds.without(overhead));
+    let average =
+        Bounds { value, low: (value - own - common).max(0.0), high: value + own + common };
+    let next_track = next_track.map(|bounds| bounds.without(overhead));
     Ok(Ok(SeekProfile { points, curve, average, next_track, overhead }))
 }
 
@@ -194,59 +204,90 @@ fn pair(map: &ZoneMap, distance: f64, block: u32, draw: &mut Draw, span: u64) ->
     if draw.below(2) == 0 { [a, b] } else { [b, a] }
 }
 
-/// What accesses within a track and to the one before show.
-struct NearTimes {
-    overhead: Option<Bounds>,
-    next_track: Option<Bounds>,
+/// Fresh tracks behind a place that was looked at.
+struct FreshTracks {
+    tracks: Tracks,
+    next: u64,
+    block: u64,
 }
 
-/// Accesses within a track, backwards, so that no read-ahead has the second: where the sector comes soon after the
-/// first answer, it is missed and takes a turn more; where it comes later than the overhead takes, it is not.
-fn near_times(
+impl FreshTracks {
+    /// Somewhere in the outer half; `None` where no tracks show.
+    fn find(
+        probe: &mut dyn Probe,
+        reader: &mut TrackReader,
+        block: u32,
+        draw: &mut Draw,
+    ) -> Result<Option<Self>, ProbeEnd> {
+        let at = draw.place(probe.span() / 2, 1 << 20);
+        let tracks = reader.look(probe, at)?;
+        Ok(tracks.map(|tracks| Self { tracks, next: FRESH_TRACKS, block: u64::from(block) }))
+    }
+
+    /// Time of an access to a share of a track, after one near its end or near that of the track behind it.
+    fn access(
+        &mut self,
+        probe: &mut dyn Probe,
+        share: f64,
+        tracks_back: u64,
+    ) -> Result<Option<f64>, ProbeEnd> {
+        self.next += FRESH_STEP;
+        let byte = |track: u64, share: f64| {
+            let at = self.tracks.first_track + (track as f64 + share) * self.tracks.track_bytes;
+            at as u64 / self.block * self.block
+        };
+        let (from, to) = (byte(self.next, SAME_TRACK_FROM), byte(self.next - tracks_back, share));
+        probe.read(from, self.block as u32)?;
+        Ok(probe.read(to, self.block as u32)?.map(ProbeRead::ns))
+    }
+}
+
+/// The overhead of a command. A sector that comes soon after the first answer is missed and takes a turn more; one that
+/// comes later than the overhead takes is not. Backwards, so that no read-ahead has it.
+fn overhead(
     probe: &mut dyn Probe,
     reader: &mut TrackReader,
     block: u32,
     draw: &mut Draw,
-) -> Result<NearTimes, ProbeEnd> {
+) -> Result<Option<Bounds>, ProbeEnd> {
     let turn_ns = reader.turn_ns;
-    let (mut caught, mut missed): (Vec<f64>, Vec<f64>) = (Vec::new(), Vec::new());
-    let mut before: Vec<f64> = Vec::new();
-    let mut track: Option<(Tracks, u64)> = None;
-    for number in 0..2 * SAME_TRACK_PAIRS {
-        // New tracks after each eight, so that a small error in their size does not add up.
-        if number % 8 == 0 {
-            let at = draw.place(probe.span() / 2, 1 << 20);
-            track = reader.look(probe, at)?.map(|tracks| (tracks, FRESH_TRACKS));
-        }
-        let Some((tracks, fresh)) = &mut track else { continue };
-        *fresh += 3;
-        let byte = |track: u64, share: f64| {
-            let at = tracks.first_track + (track as f64 + share) * tracks.track_bytes;
-            at as u64 / u64::from(block) * u64::from(block)
-        };
-        let is_same = number % 2 == 0;
-        let share = if is_same {
-            0.005 + SAME_TRACK_TO * (number / 2) as f64 / SAME_TRACK_PAIRS as f64
-        } else {
-            draw.share() * 0.98
-        };
-        let (from, to) = (byte(*fresh, SAME_TRACK_FROM), byte(*fresh - u64::from(!is_same), share));
-        probe.read(from, block)?;
-        let Some(read) = probe.read(to, block)? else { continue };
-        match is_same {
-            true if read.ns() > 0.75 * turn_ns => missed.push(read.ns() - turn_ns),
-            true => caught.push(read.ns()),
-            false => before.push(read.ns()),
+    let (mut least, mut most) = (f64::INFINITY, 0.0f64);
+    for _ in 0..SEARCHES {
+        let Some(mut fresh) = FreshTracks::find(probe, reader, block, draw)? else { continue };
+        let (mut low, mut high) = (1.0 - SAME_TRACK_FROM, OVERHEAD_TURNS_MAX);
+        for _ in 0..HALVINGS {
+            let phase = f64::midpoint(low, high);
+            let share = phase - (1.0 - SAME_TRACK_FROM);
+            let Some(ns) = fresh.access(probe, share, 0)? else { continue };
+            if ns > MISSED_TURNS * turn_ns {
+                low = phase;
+                most = most.max(ns - turn_ns);
+            } else {
+                high = phase;
+                least = least.min(ns);
+            }
         }
     }
-    let least = caught.into_iter().fold(f64::INFINITY, f64::min);
-    let most = missed.into_iter().filter(|&ns| ns < least).fold(0.0, f64::max);
-    let overhead = least.is_finite().then(|| Bounds {
-        value: f64::midpoint(most, least),
-        low: most,
-        high: least,
-    });
-    Ok(NearTimes { overhead, next_track: shortest_time(&before, turn_ns).map(Bounds::from) })
+    let most = most.min(least);
+    let bounds = Bounds { value: f64::midpoint(most, least), low: most, high: least };
+    Ok(least.is_finite().then_some(bounds))
+}
+
+/// A movement to the track before, with the overhead.
+fn next_track(
+    probe: &mut dyn Probe,
+    reader: &mut TrackReader,
+    block: u32,
+    draw: &mut Draw,
+) -> Result<Option<Bounds>, ProbeEnd> {
+    let mut times = Vec::new();
+    for _ in 0..3 {
+        let Some(mut fresh) = FreshTracks::find(probe, reader, block, draw)? else { continue };
+        for _ in 0..NEXT_TRACK_PAIRS / 3 {
+            times.extend(fresh.access(probe, draw.share() * 0.98, 1)?);
+        }
+    }
+    Ok(shortest_time(&times, reader.turn_ns).map(Bounds::from))
 }
 
 #[cfg(test)]
@@ -255,16 +296,21 @@ mod tests {
 
     #[test]
     fn a_curve_is_found_again_and_so_is_its_average() {
-        let truth = SeekCurve { knee: 0.312, near: [1.386e6, 11.78e6], far: [4.51e6, 11.1e6], residual: 0.0 };
+        let truth = FittedSeeks {
+            knee: 0.312,
+            near: [1.386e6, 11.78e6],
+            far: [4.51e6, 11.1e6],
+            residual: 0.0,
+        };
         let point = |d: f64| {
             let ns = truth.ns(d);
             (d, Bounds { value: ns, low: ns - 1e5, high: ns + 1e5 })
         };
         let points: Vec<(f64, Bounds)> = DISTANCES.map(point).to_vec();
-        let found = SeekCurve::through(&points).unwrap();
+        let found = FittedSeeks::through(&points).unwrap();
         assert!((found.average_within(1.0) - truth.average_within(1.0)).abs() < 2e4, "{found:?}");
         assert!((found.ns(0.9) - truth.ns(0.9)).abs() < 2e4);
-        assert!(SeekCurve::through(&points[..3]).is_none());
+        assert!(FittedSeeks::through(&points[..3]).is_none());
     }
 
     #[test]
@@ -277,7 +323,8 @@ mod tests {
             mb_s: 100.0,
         };
         let zones = vec![zone(0.0, 2e12, 2e6), zone(2e12, 3e12, 1e6)];
-        let map = ZoneMap { zones, read_bytes: 0, strange: Vec::new(), law: None, is_complete: true };
+        let map =
+            ZoneMap { zones, read_bytes: 0, strange: Vec::new(), law: None, is_complete: true };
         assert!((map.stroke_share(2e12) - 0.5).abs() < 1e-9);
         assert!((map.byte_at(0.75) - 2.5e12).abs() < 1.0);
         assert!((map.stroke_share(map.byte_at(0.3)) - 0.3).abs() < 1e-9);

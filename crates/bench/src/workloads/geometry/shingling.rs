@@ -5,6 +5,7 @@
 
 use super::write_cache::WriteProbe;
 use crate::error::BenchError;
+use drivescope_model::units::Secs;
 use drivescope_stats::interval::{Interval, median_interval};
 use drivescope_stats::summary;
 
@@ -12,10 +13,12 @@ use drivescope_stats::summary;
 const AREAS: u64 = 5;
 /// Bytes of an area.
 pub const AREA: u64 = 32 << 20;
+/// Time for a write cache to become empty, shorter than that after which shingled disks begin to clean.
+const SETTLE: Secs = Secs(0.4);
 /// Random writes into each.
 const PIECES: usize = 48;
-/// Times the reading of an area takes beside one that was left alone: below the first no disk of either kind was ever seen
-/// to be shingled, above the second none was conventional.
+/// Times the reading of an area takes beside one that was left alone: below the first no disk of either kind was
+/// ever seen to be shingled, above the second none was conventional.
 pub const CONVENTIONAL_MAX: f64 = 1.15;
 pub const SHINGLED_MIN: f64 = 1.5;
 
@@ -32,7 +35,7 @@ pub struct Slowdown {
 
 /// What that says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Recording {
+pub enum RecordingKind {
     /// Tracks beside each other, written in place.
     Conventional,
     /// Tracks that overlap.
@@ -43,14 +46,14 @@ pub enum Recording {
 
 impl Slowdown {
     /// The kind of recording: all areas must agree.
-    pub fn recording(&self) -> Recording {
+    pub fn recording(&self) -> RecordingKind {
         let all = |good: &dyn Fn(f64) -> bool| self.ratios.iter().all(|&ratio| good(ratio));
         if all(&|ratio| ratio >= SHINGLED_MIN) {
-            Recording::Shingled
+            RecordingKind::Shingled
         } else if all(&|ratio| ratio <= CONVENTIONAL_MAX) {
-            Recording::Conventional
+            RecordingKind::Conventional
         } else {
-            Recording::Unclear
+            RecordingKind::Unclear
         }
     }
 }
@@ -74,6 +77,8 @@ pub fn measure(
         let block = writes.block;
         writes.write("shingling", number as u32, block, places, (false, false))?;
         writes.session.device().sync()?;
+        // A drive that does not flush when it is told to writes while it is idle; none cleans so soon.
+        writes.session.pause(SETTLE)?;
         let (first, second) = (read_ns(writes, alone, AREA)?, read_ns(writes, written, AREA)?);
         if let (Some(first), Some(second)) = (first, second) {
             ratios.push(second / first);

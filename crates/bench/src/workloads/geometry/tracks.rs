@@ -115,8 +115,7 @@ fn fit(ends: &[u64], chunk: u32, turn_ns: f64, at: u64) -> Option<Tracks> {
     if crossings.len() < ENDS_MIN || typical <= 0.0 {
         return None;
     }
-    let pieces: Vec<&[f64]> =
-        crossings.windows(2).map(|pair| &ends[pair[0]..pair[1]]).collect();
+    let pieces: Vec<&[f64]> = crossings.windows(2).map(|pair| &ends[pair[0]..pair[1]]).collect();
     let pace_ns = pooled_slope(&pieces)?;
     let chunk_bytes = f64::from(chunk);
     let by_pace = turn_ns / pace_ns * chunk_bytes;

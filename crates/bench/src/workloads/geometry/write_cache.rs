@@ -1,11 +1,11 @@
 //! What the drive does with writes: whether it answers before the medium has them, how many it takes, and whether a
 //! flush and force unit access are honest.
 //!
-//! A sector passes the head once a turn. Writes of one sector that each wait for the medium therefore take at least a turn
-//! each; a drive that is done sooner has the data somewhere else.
+//! A sector passes the head once a turn. Writes of one sector that each wait for the medium therefore take at least
+//! a turn each; a drive that is done sooner has the data somewhere else.
 
-use super::probe::Draw;
 use super::super::align::write_area::{AccessPattern, WriteArea};
+use super::probe::Draw;
 use crate::error::BenchError;
 use crate::queue::IoOp;
 use crate::session::Session;
@@ -19,7 +19,7 @@ const WAITING: usize = 24;
 /// Writes that tell whether there is a cache.
 const CACHED: usize = 24;
 /// Bytes of a write that fills the cache: many extents of it would fill its list before its memory.
-const FILLING_BLOCK: u64 = 128 << 10;
+const FILLING_BLOCK: u64 = 64 << 10;
 /// Writes between two looks at the times.
 const BATCH: usize = 64;
 /// Most that is written to fill the cache; where what is there must be kept, it is in memory meanwhile.
@@ -28,6 +28,8 @@ const FILLING_KEPT_MAX: u64 = 64 << 20;
 /// A write that takes so many times as long as usual, and as long as this, waited for room.
 const FULL_TIMES: f64 = 8.0;
 const FULL_NS_MIN: f64 = 2_500_000.0;
+/// What is usual: the cache takes this share of the writes at once, at least.
+const USUAL_QUANTILE: f64 = 0.05;
 /// Within so few of the writes that follow, another one waits too: else it was something else.
 const FULL_NEXT: usize = 8;
 /// Writes that fill the cache stay within so much of the drive, so that seeks are short.
@@ -89,9 +91,10 @@ impl WriteProbe<'_, '_> {
         let forced = self.write("write_forced", 1, self.block, same, (true, false))?;
         // The first of each has to seek.
         let of = |times: &[f64]| MedianTime::of(times.get(1..)?);
-        Ok(of(&cached).zip(of(&flushed)).zip(of(&forced)).map(|((cached, flushed), forced)| {
-            WriteTimes { cached, flushed, forced }
-        }))
+        Ok(of(&cached)
+            .zip(of(&flushed))
+            .zip(of(&forced))
+            .map(|((cached, flushed), forced)| WriteTimes { cached, flushed, forced }))
     }
 
     /// Bytes of scattered writes that are taken at once before one waits, of each filling; why not if none waits.
@@ -111,7 +114,13 @@ impl WriteProbe<'_, '_> {
                     break None;
                 }
                 let places = (0..batch).map(|_| self.place(FILLING_BLOCK)).collect();
-                times.extend(self.write("write_cache", filling, FILLING_BLOCK, places, (false, false))?);
+                times.extend(self.write(
+                    "write_cache",
+                    filling,
+                    FILLING_BLOCK,
+                    places,
+                    (false, false),
+                )?);
             };
             match full {
                 Some(0) | None => {
@@ -147,11 +156,23 @@ impl WriteProbe<'_, '_> {
         places: Vec<u64>,
         (synced, flushed): (bool, bool),
     ) -> Result<Vec<f64>, BenchError> {
-        let way =
-            AccessPattern { cell, round, block, op: IoOp::Write, reads_first: false, synced, flushed };
+        let way = AccessPattern {
+            cell,
+            round,
+            block,
+            op: IoOp::Write,
+            reads_first: false,
+            synced,
+            flushed,
+        };
         let originals = self.area.originals(self.session, &places, block)?;
-        let (ns, _) =
-            self.area.access(self.session, self.record, way, places.clone(), originals.as_deref())?;
+        let (ns, _) = self.area.access(
+            self.session,
+            self.record,
+            way,
+            places.clone(),
+            originals.as_deref(),
+        )?;
         self.area.compare(self.session, &places, block, originals.as_deref())?;
         Ok(ns)
     }
@@ -159,7 +180,8 @@ impl WriteProbe<'_, '_> {
 
 /// Which write was the first that waited for room.
 fn full_at(times: &[f64]) -> Option<usize> {
-    let usual = summary::median(&times[..times.len().min(BATCH)])?;
+    // Of a small cache most of the first writes wait already.
+    let usual = summary::quantile(times, USUAL_QUANTILE)?;
     let waits = |ns: &f64| *ns > (usual * FULL_TIMES).max(FULL_NS_MIN);
     let mut waiting = times.iter().enumerate().filter(|(_, ns)| waits(ns)).map(|(i, _)| i);
     let first = waiting.next()?;

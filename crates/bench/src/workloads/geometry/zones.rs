@@ -49,7 +49,8 @@ impl ZoneMap {
     /// are equally wide, so that bytes over bytes per track count them.
     pub fn stroke_share(&self, offset: f64) -> f64 {
         let tracks = |from: f64, to: f64| {
-            let of = |zone: &Zone| (to.min(zone.end) - from.max(zone.start)).max(0.0) / zone.track_bytes;
+            let of =
+                |zone: &Zone| (to.min(zone.end) - from.max(zone.start)).max(0.0) / zone.track_bytes;
             self.zones.iter().map(of).sum::<f64>()
         };
         let end = self.zones.last().map_or(1.0, |zone| zone.end);
@@ -58,7 +59,8 @@ impl ZoneMap {
 
     /// The byte at a share of the stroke.
     pub fn byte_at(&self, share: f64) -> f64 {
-        let all: f64 = self.zones.iter().map(|zone| (zone.end - zone.start) / zone.track_bytes).sum();
+        let all: f64 =
+            self.zones.iter().map(|zone| (zone.end - zone.start) / zone.track_bytes).sum();
         let mut left = share.clamp(0.0, 1.0) * all;
         for zone in &self.zones {
             let tracks = (zone.end - zone.start) / zone.track_bytes;
@@ -88,7 +90,7 @@ pub fn measure(
 ) -> Result<Result<ZoneMap, String>, ProbeEnd> {
     let mut search = ZoneSearch { found: Vec::new(), strange: Vec::new(), read_bytes: 0, budget };
     if !search.look(probe, reader, 0)? {
-        let why = "reading in order shows no end of a track: the link, a bridge or another layer is slower than the disk";
+        let why = "reading in order shows no end of a track: the link or another layer is slower than the disk";
         return Ok(Err(why.to_string()));
     }
     // What a look takes is known now: of a small drive the grid is coarser.
@@ -130,7 +132,9 @@ impl ZoneSearch {
             let shift = attempt * SHIFT_LOOKS * reader.look_bytes();
             let seen = reader.look(probe, at + shift)?;
             self.read_bytes += seen.as_ref().map_or(reader.look_bytes(), |seen| seen.read_bytes);
-            let Some(seen) = seen.filter(|seen| !seen.is_mixed && self.falls(seen)) else { continue };
+            let Some(seen) = seen.filter(|seen| !seen.is_mixed && self.falls(seen)) else {
+                continue;
+            };
             let place = self.found.partition_point(|other| other.at < seen.at);
             self.found.insert(place, seen);
             return Ok(true);
@@ -150,7 +154,11 @@ impl ZoneSearch {
     }
 
     /// Halves the widest gap between different tracks until none is too wide; whether that came to its end.
-    fn refine(&mut self, probe: &mut dyn Probe, reader: &mut TrackReader) -> Result<bool, ProbeEnd> {
+    fn refine(
+        &mut self,
+        probe: &mut dyn Probe,
+        reader: &mut TrackReader,
+    ) -> Result<bool, ProbeEnd> {
         let enough = (probe.span() as f64 * BORDER_SHARE) as u64;
         let mut given_up: Vec<u64> = Vec::new();
         loop {

@@ -1,8 +1,7 @@
 //! Pictures of geometry: zones with the physical law, movements of the arm, access time over the part that is used.
 
 use crate::chart::axis::PlotAxis;
-use crate::chart::plot::{Course, Ink, Layer, Plot, PlotMark, Point, YAxis};
-use crate::chart::plot::{Along, Beside};
+use crate::chart::plot::{Along, Beside, Course, Ink, Layer, Plot, PlotMark, Point, YAxis};
 use crate::chart::{Chart, highest, points_of, unit_of};
 use crate::terminal::value;
 use drivescope_model::TestResult;
@@ -94,13 +93,19 @@ fn accesses(result: &TestResult) -> Option<Chart> {
     let plot = Plot::new(x, PlotAxis::from_zero("ms", most))
         .with_line(scaled(&model), MODEL)
         .with(Layer::Dots { points: scaled(&measured), ink: MEASURED, axis: YAxis::Left })
-        .with_text((last.0 / bytes, last.1), format!("{} ms", rounded(last.1)), Ink::Text, Beside::AboveLeft)
+        .with_text(
+            (last.0 / bytes, last.1),
+            format!("{} ms", rounded(last.1)),
+            Ink::Text,
+            Beside::AboveLeft,
+        )
         .named(MODEL, "model")
         .named(MEASURED, "measured");
     Some(Chart {
         name: "geometry-access".to_string(),
         title: "Access time by the part that is used".to_string(),
-        caption: "Line: overhead, mean movement within the part, and half a turn. Dots: mean of random reads.".to_string(),
+        caption: "Line: overhead, mean movement within the part, half a turn. Dots: random reads."
+            .to_string(),
         description: format!(
             "A random read takes {} ms in the first {} {unit} and {} ms over all of it.",
             rounded(first.1),

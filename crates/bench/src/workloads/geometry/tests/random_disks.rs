@@ -1,5 +1,5 @@
-//! Random disks of which everything is known: conventional and shingled, honest and not, on SATA and behind bridges. Their
-//! models are written as files, so that the test sees nothing of them but their answers.
+//! Random disks of which everything is known: conventional and shingled, honest and not, on SATA and behind
+//! bridges. Their models are written as files, so that the test sees nothing of them but their answers.
 
 use crate::workloads::geometry::probe::Draw;
 use std::fmt::Write;
@@ -22,8 +22,6 @@ pub struct DiskTruth {
     pub flush_lies: bool,
     /// Whether it chooses among queued requests.
     pub queues: bool,
-    pub link: &'static str,
-    pub physical_sector: u32,
 }
 
 /// A disk: its model as a file has it, its state, and the truth.
@@ -103,8 +101,9 @@ impl RandomDisk {
     pub fn new(seed: u64) -> Self {
         let mut draw = Draw::new(seed);
         let draw = &mut draw;
-        let rpm = one_of(draw, &[4200.0, 5400.0, 5700.0, 5900.0, 7200.0, 7200.0, 10_000.0, 15_000.0])
-            * between(draw, 0.997, 1.003);
+        let rpm =
+            one_of(draw, &[4200.0, 5400.0, 5700.0, 5900.0, 7200.0, 7200.0, 10_000.0, 15_000.0])
+                * between(draw, 0.997, 1.003);
         let heads = 1 + draw.below(18);
         let cylinders = between(draw, 60_000.0, 250_000.0);
         let zones = zone_table(draw, cylinders);
@@ -140,9 +139,11 @@ impl RandomDisk {
         };
         let overhead_ms = between(draw, 0.08, 0.6);
         let mut toml = format!(
-            "name = \"random-{seed}\"\nsummary = \"random\"\nkind = \"hdd\"\n[identity]\nmodel = \"RANDOM {seed}\"\n\
+            "name = \"random-{seed}\"\nsummary = \"random\"\nkind = \"hdd\"\n[identity]\n\
+             model = \"RANDOM {seed}\"\n\
              serial = \"R{seed}\"\nfirmware = \"1\"\nreported_logical_sector_bytes = {logical}\n\
-             reported_physical_sector_bytes = {physical_sector}\nrotation_rpm = {}\n[link]\npreset = \"{link}\"\n[hdd]\n\
+             reported_physical_sector_bytes = {physical_sector}\nrotation_rpm = {}\n[link]\n\
+             preset = \"{link}\"\n[hdd]\n\
              capacity_bytes = {capacity}\nrpm = {rpm}\nheads = {heads}\nlogical_sector_bytes = {logical}\n\
              physical_sector_bytes = {physical_sector}\nhead_switch_ms = {}\nwrite_settle_ms = {}\n\
              read_hit_overhead_ms = {}\nread_miss_overhead_ms = {overhead_ms}\nwrite_overhead_ms = {}\n\
@@ -186,8 +187,6 @@ impl RandomDisk {
             is_shingled,
             flush_lies,
             queues: window > 1 && link != "usb3-bulk-only",
-            link,
-            physical_sector,
         };
         Self { toml, options: if flush_lies { "&fault=flush-lies" } else { "" }, truth }
     }
