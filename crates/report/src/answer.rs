@@ -22,8 +22,12 @@ pub fn answer(run: &Run, is_running: bool) -> Option<String> {
         return Some(format!("{what}, faulty: {}.", faults.join(", ")));
     }
     let verdicts = run.verdict.iter().filter(|verdict| !is_running || is_settled(verdict));
-    let uses = uses(&verdicts.collect::<Vec<_>>(), run.verdict.len())?;
-    Some(format!("{what}{}{}: {uses}.", nature(run), health(drive)))
+    let nature = nature(run);
+    let Some(uses) = uses(&verdicts.collect::<Vec<_>>(), run.verdict.len()) else {
+        // What it is counts, also where nothing says yet what it is good for.
+        return (!nature.is_empty()).then(|| format!("{what}{nature}{}.", health(drive)));
+    };
+    Some(format!("{what}{nature}{}: {uses}.", health(drive)))
 }
 
 /// `SATA SSD`, `simulated USB hard disk`.

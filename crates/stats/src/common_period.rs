@@ -11,9 +11,9 @@ use std::f64::consts::TAU;
 /// of a thousand frequencies.
 const STRENGTH_MIN: f64 = 0.5;
 /// Of a period, half and a third of it fit as well: the longest that has this share of the best fit is the period.
-const STRENGTH_SHARE: f64 = 0.8;
+const STRENGTH_SHARE: f64 = 0.92;
 /// Steps of the search within one peak of the spectrum.
-const STEPS_PER_PEAK: f64 = 10.0;
+const STEPS_PER_PEAK: f64 = 16.0;
 /// Half of the width of a look, as a share of the distance between peaks.
 const WITHIN_PEAK: f64 = 0.3;
 /// Residuals beyond so many times their median are delays of the host, not of the drive.

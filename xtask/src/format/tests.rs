@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::process::Command;
 
 /// The examples, each a real run made shorter.
-pub const EXAMPLES: [&str; 10] = [
+pub const EXAMPLES: [&str; 12] = [
     "docs/examples/run.json",
     "docs/examples/surface.json",
     "docs/examples/surface-write.json",
@@ -23,6 +23,8 @@ pub const EXAMPLES: [&str; 10] = [
     "docs/examples/apps.json",
     "docs/examples/files.json",
     "docs/examples/copy-from.json",
+    "docs/examples/geometry.json",
+    "docs/examples/geometry-flash.json",
 ];
 /// Larger ones would not be read.
 const EXAMPLE_BYTES_MAX: usize = 60_000;

@@ -176,7 +176,9 @@ fn what_it_buys(drive: &DriveFigures, own: &[&PlacedPartition]) -> Vec<String> {
         )];
     }
     let whole = drive.part(0, drive.bytes);
-    let fastest = own.iter().filter_map(|it| Some((it, it.expected.access_ms?)));
+    let has_fast = own.iter().any(|it| it.need.data_use == DataUse::Fast);
+    let asked = own.iter().filter(|it| !has_fast || it.need.data_use == DataUse::Fast);
+    let fastest = asked.filter_map(|it| Some((it, it.expected.access_ms?)));
     let fastest = fastest.min_by(|a, b| a.1.total_cmp(&b.1));
     let Some(((placement, within), all)) = fastest.zip(whole.access_ms) else { return Vec::new() };
     if within > 0.97 * all {

@@ -21,8 +21,6 @@ pub struct MachineChange {
 
 /// A gain nobody has measured here.
 const UNMEASURED: &str = "not measured here; drivescope compare --ab shows it";
-/// A queue that gains less than this is none.
-const GAIN_MIN: f64 = 1.2;
 /// The kernel's default; less starves sequential readers of a disk.
 const READ_AHEAD_KIB: u64 = 128;
 /// Below this level of power management a disk parks its heads and spins down (ATA: 127 and less may stop the spindle).

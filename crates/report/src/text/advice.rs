@@ -3,7 +3,7 @@
 use crate::advise::{DataLayout, DriveFigures, MachineChange, PlacedPartition, partition_script};
 use crate::terminal::{Column, Paragraph, Role, Style, TextCell, TextTable};
 use drivescope_model::Bytes;
-use drivescope_model::number::rounded;
+use drivescope_model::number::{rounded, with_half_width};
 
 /// A layout with what to expect, then the scripts that would make it.
 pub fn layout(drives: &[DriveFigures], layout: &DataLayout, style: Style) -> String {
@@ -66,7 +66,8 @@ fn table(own: &[&PlacedPartition], style: Style) -> String {
     };
     let access = |it: &PlacedPartition| match it.expected.access_ms {
         Some(ms) if it.expected.access_margin_ms > 0.0 => {
-            format!("{} ± {}", rounded(ms), rounded(it.expected.access_margin_ms))
+            let (ms, margin) = with_half_width(ms, it.expected.access_margin_ms);
+            format!("{ms} ± {margin}")
         }
         Some(ms) => rounded(ms),
         None => "-".to_string(),

@@ -216,7 +216,7 @@ fn queue(result: &TestResult) -> Option<Paragraph> {
         None => "with 32 requests in flight".to_string(),
     };
     let times = with_interval(gain, rounded);
-    Some(begin("queue").item(Role::Plain, format!("{times} times as many random reads {many}")))
+    Some(begin("queue").text(Role::Plain, format!("{times} times as many random reads {many}")))
 }
 
 fn map(result: &TestResult) -> Option<Paragraph> {
@@ -250,7 +250,12 @@ fn recording(result: &TestResult) -> Option<Paragraph> {
     } else {
         line.item(Role::Warn, "not clear")
     };
-    Some(line.item(Role::Plain, format!("reading takes {times} times as long after random writes")))
+    Some(
+        line.text(
+            Role::Plain,
+            format!("· reading takes {times} times as long after random writes"),
+        ),
+    )
 }
 
 /// The rate over the position, zone by zone.

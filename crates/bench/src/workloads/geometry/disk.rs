@@ -23,7 +23,7 @@ const ZONES_BYTES_MIN: u64 = 256 << 20;
 const SKEW_TRACKS: f64 = 40.0;
 /// Random reads over parts of the drive: shares of it, and how many.
 const ACCESS_SHARES: [f64; 4] = [0.01, 0.1, 0.33, 1.0];
-const ACCESSES: usize = 60;
+const ACCESSES: usize = 150;
 /// Rounds that show what a queue gains, and the time of each.
 const QUEUE_ROUNDS: usize = 3;
 const QUEUE_TIME: Secs = Secs(2.5);

@@ -25,8 +25,10 @@ const RESOLUTION: f64 = 0.06;
 const PLACES_MAX: usize = 1024;
 /// Chunk of a stream.
 const CHUNK: u32 = 256 << 10;
-/// Reads in a row that decide whether something is held: a miss is seldom as fast as a hit by chance, but is.
+/// Reads in a row that decide whether something is held: a miss is seldom as fast as a hit by chance, but is. A stream
+/// takes too long to be read twice.
 const TRIALS: usize = 2;
+const STREAM_TRIALS: usize = 1;
 /// A stream so many times as long as one is held shows whether other places give way.
 const CROWDING_TIMES: f64 = 1.5;
 
@@ -162,7 +164,7 @@ impl CacheProbe {
     /// How far behind a single read the drive reads on.
     fn read_ahead(&mut self, probe: &mut dyn Probe) -> Result<Result<u64, String>, ProbeEnd> {
         let most = AHEAD_MAX.min(probe.span() / 4);
-        let found = self.largest(probe, AHEAD_MIN, most, |cache, probe, distance| {
+        let found = self.largest(probe, (AHEAD_MIN, most, TRIALS), |cache, probe, distance| {
             let at = cache.place(probe, 2 * most);
             probe.read(at, cache.block)?;
             probe.idle(SETTLE_NS + distance * 20)?;
@@ -208,18 +210,19 @@ impl CacheProbe {
     ) -> Result<Result<u64, String>, ProbeEnd> {
         let most = HELD_MAX.min(probe.span() / 4);
         let least = u64::from(self.block);
-        let found = self.largest(probe, least, most, |cache, probe, distance| {
-            let unit = u64::from(CHUNK);
-            let len = (distance + (4 << 20)).div_ceil(unit) * unit;
-            let at = cache.place(probe, len + AHEAD_MAX.min(most));
-            read_in_order(probe, at, len)?;
-            probe.idle(SETTLE_NS + read_ahead * 20)?;
-            // Another place ends the reading ahead, and takes its room.
-            let elsewhere = cache.place(probe, unit);
-            probe.read(elsewhere, cache.block)?;
-            let block = u64::from(cache.block);
-            cache.is_hit(probe, at + len - distance.div_ceil(block) * block)
-        })?;
+        let found =
+            self.largest(probe, (least, most, STREAM_TRIALS), |cache, probe, distance| {
+                let unit = u64::from(CHUNK);
+                let len = (distance + (4 << 20)).div_ceil(unit) * unit;
+                let at = cache.place(probe, len + AHEAD_MAX.min(most));
+                read_in_order(probe, at, len)?;
+                probe.idle(SETTLE_NS + read_ahead * 20)?;
+                // Another place ends the reading ahead, and takes its room.
+                let elsewhere = cache.place(probe, unit);
+                probe.read(elsewhere, cache.block)?;
+                let block = u64::from(cache.block);
+                cache.is_hit(probe, at + len - distance.div_ceil(block) * block)
+            })?;
         // What was read ahead may have taken the place of all the rest.
         let bytes = found.unwrap_or(0) + read_ahead;
         Ok(if bytes > 0 { Ok(bytes) } else { Err("nothing of a stream is held".to_string()) })
@@ -244,16 +247,15 @@ impl CacheProbe {
     }
 
     /// The largest size for which `holds` is true, looked for by doubling and then halving; each answer is asked for
-    /// twice. `None` if it is not even true for the smallest.
+    /// as often as said. `None` if it is not even true for the smallest.
     fn largest(
         &mut self,
         probe: &mut dyn Probe,
-        least: u64,
-        most: u64,
+        (least, most, trials): (u64, u64, usize),
         holds: impl Fn(&mut Self, &mut dyn Probe, u64) -> Result<bool, ProbeEnd>,
     ) -> Result<Option<u64>, ProbeEnd> {
         let mut all_hold = |cache: &mut Self, size: u64| -> Result<bool, ProbeEnd> {
-            for _ in 0..TRIALS {
+            for _ in 0..trials {
                 if !holds(cache, probe, size)? {
                     return Ok(false);
                 }

@@ -54,7 +54,8 @@ pub fn measure(probe: &mut dyn Probe, block: u32, seed: u64) -> Result<RotationA
         if hits as f64 > HITS_SHARE_MAX * SECTORS as f64 {
             others = (others * 2).clamp(64, OTHERS_MAX);
         }
-        for _ in 0..others {
+        // Not the same number each time: even rounds would leave the turn unsure by one part in a round's turns.
+        for _ in 0..others / 2 + draw.below(others as u64) as usize * usize::from(others > 0) {
             let place = draw.place(span, unit);
             probe.read(place, block)?;
         }

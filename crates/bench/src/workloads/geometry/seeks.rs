@@ -9,6 +9,7 @@ use super::rotation::MEDIUM_NS_MIN;
 use super::tracks::{TrackReader, Tracks};
 use super::zones::ZoneMap;
 use drivescope_stats::least_squares::least_squares;
+use drivescope_stats::summary;
 use drivescope_stats::uniform_wait::{ShortestTime, shortest_time};
 
 /// Distances, shares of the stroke.
@@ -251,26 +252,29 @@ fn overhead(
     draw: &mut Draw,
 ) -> Result<Option<Bounds>, ProbeEnd> {
     let turn_ns = reader.turn_ns;
-    let (mut least, mut most) = (f64::INFINITY, 0.0f64);
+    let (mut lows, mut highs) = (Vec::new(), Vec::new());
     for _ in 0..SEARCHES {
         let Some(mut fresh) = FreshTracks::find(probe, reader, block, draw)? else { continue };
         let (mut low, mut high) = (1.0 - SAME_TRACK_FROM, OVERHEAD_TURNS_MAX);
+        let mut caught_ns = None;
         for _ in 0..HALVINGS {
             let phase = f64::midpoint(low, high);
             let share = phase - (1.0 - SAME_TRACK_FROM);
             let Some(ns) = fresh.access(probe, share, 0)? else { continue };
             if ns > MISSED_TURNS * turn_ns {
                 low = phase;
-                most = most.max(ns - turn_ns);
             } else {
-                high = phase;
-                least = least.min(ns);
+                (high, caught_ns) = (phase, Some(ns));
             }
         }
+        // The shortest that was caught; what was missed came sooner by the last halving.
+        if let Some(ns) = caught_ns {
+            highs.push(ns);
+            lows.push(ns - (high - low) * turn_ns);
+        }
     }
-    let most = most.min(least);
-    let bounds = Bounds { value: f64::midpoint(most, least), low: most, high: least };
-    Ok(least.is_finite().then_some(bounds))
+    let found = summary::median(&lows).zip(summary::median(&highs));
+    Ok(found.map(|(low, high)| Bounds { value: f64::midpoint(low, high), low, high }))
 }
 
 /// A movement to the track before, with the overhead.

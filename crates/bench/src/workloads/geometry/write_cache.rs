@@ -26,14 +26,12 @@ const BATCH: usize = 64;
 const FILLING_MAX: u64 = 512 << 20;
 const FILLING_KEPT_MAX: u64 = 64 << 20;
 /// A write that takes so many times as long as usual, and as long as this, waited for room.
-const FULL_TIMES: f64 = 8.0;
-const FULL_NS_MIN: f64 = 2_500_000.0;
+const FULL_TIMES: f64 = 5.0;
+const FULL_NS_MIN: f64 = 1_500_000.0;
 /// What is usual: the cache takes this share of the writes at once, at least.
 const USUAL_QUANTILE: f64 = 0.05;
 /// Within so few of the writes that follow, another one waits too: else it was something else.
 const FULL_NEXT: usize = 8;
-/// Writes that fill the cache stay within so much of the drive, so that seeks are short.
-const FILLING_SPAN: u64 = 8 << 30;
 /// Times that the cache is filled.
 const FILLINGS: u32 = 2;
 /// Time for the drive to become quiet.
@@ -134,11 +132,10 @@ impl WriteProbe<'_, '_> {
         Ok(Ok(found))
     }
 
-    /// A block somewhere, in the part where the cache is filled.
+    /// A block anywhere: far seeks let a full cache show.
     fn place(&mut self, block: u64) -> u64 {
         let span = &self.area.span;
-        let len = (span.end - span.start).min(FILLING_SPAN);
-        span.start + self.draw.place(len, block)
+        span.start + self.draw.place(span.end - span.start, block)
     }
 
     /// Writes with everything on the medium before, and gives the drive time to become quiet.

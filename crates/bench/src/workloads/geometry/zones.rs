@@ -8,7 +8,7 @@ use drivescope_stats::radius_law::{RadiusLaw, radius_law};
 /// Places of the grid.
 const GRID: usize = 48;
 /// A border is known when it lies between two places that are no farther apart, as a share of the drive.
-const BORDER_SHARE: f64 = 0.006;
+const BORDER_SHARE: f64 = 0.005;
 /// A place that fits no falling curve is looked at again so many looks further on.
 const SHIFT_LOOKS: u64 = 2;
 /// A look at its place and, if needed, at two more.

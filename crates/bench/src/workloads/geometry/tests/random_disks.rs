@@ -41,8 +41,10 @@ fn one_of<T: Copy>(draw: &mut Draw, all: &[T]) -> T {
 }
 
 /// Zones as cylinders and sectors of 4 KiB per track, from the outside in.
-fn zone_table(draw: &mut Draw, cylinders: f64) -> Vec<(u64, u64)> {
-    let outer = between(draw, 180.0, 600.0);
+fn zone_table(draw: &mut Draw, cylinders: f64, turn_s: f64) -> Vec<(u64, u64)> {
+    // No disk reads faster than this.
+    let fastest = 300e6 * turn_s / 4096.0;
+    let outer = between(draw, 180.0, 600.0).min(fastest);
     let ratio = between(draw, 0.42, 0.62);
     // Neighbours differ by one per cent or more.
     let most = (-f64::ln(ratio) / 0.014) as u64;
@@ -104,9 +106,9 @@ impl RandomDisk {
         let rpm =
             one_of(draw, &[4200.0, 5400.0, 5700.0, 5900.0, 7200.0, 7200.0, 10_000.0, 15_000.0])
                 * between(draw, 0.997, 1.003);
-        let heads = 1 + draw.below(18);
-        let cylinders = between(draw, 60_000.0, 250_000.0);
-        let zones = zone_table(draw, cylinders);
+        let heads = 2 + draw.below(17);
+        let cylinders = between(draw, 100_000.0, 250_000.0);
+        let zones = zone_table(draw, cylinders, 60.0 / rpm);
         let is_shingled = draw.below(4) == 0;
         let (cache_gib, band_mib) = (1 + draw.below(20), 15 + draw.below(26));
         let sectors: u64 = zones.iter().map(|(width, sectors)| width * heads * sectors).sum();
