@@ -123,11 +123,6 @@ impl DriveFigures {
         matches!(self.access, Some(AccessModel::Arm { .. }))
     }
 
-    /// Mean time of a random read anywhere, ms.
-    pub fn access_ms(&self) -> Option<f64> {
-        self.part(0, self.bytes).access_ms
-    }
-
     /// What to expect between two bytes.
     pub fn part(&self, from: u64, to: u64) -> PartFigures {
         let (from, to) = (from as f64, (to as f64).max(from as f64 + 1.0));

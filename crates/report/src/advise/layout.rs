@@ -8,7 +8,7 @@ use drivescope_model::units::Bytes;
 use serde::Serialize;
 
 /// Partitions begin and end at multiples of this: of every sector, page and erase block there is.
-pub(super) const ALIGNMENT: u64 = 1 << 20;
+const ALIGNMENT: u64 = 1 << 20;
 /// Behind the last partition lies the second partition table.
 const TAIL: u64 = 1 << 20;
 /// A last partition takes what is left of the drive if that is less than this share of it.

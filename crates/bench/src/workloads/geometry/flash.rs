@@ -89,9 +89,9 @@ fn rate(
     span: Range<u64>,
     depth: u32,
 ) -> Result<f64, BenchError> {
-    let bytes = Bytes(span.end - span.start);
+    let is_whole = span == session.span(session.device());
     let cell = match depth {
-        1 => format!("rnd_span{}.read", bytes.short()),
+        1 if !is_whole => format!("rnd_span{}.read", Bytes(span.end - span.start).short()),
         _ => format!("rnd_q{depth}.read"),
     };
     random_reads(session, record, &cell, span, depth, TIME)

@@ -19,8 +19,8 @@ const SETTLE: Secs = Secs(0.4);
 const PIECES: usize = 48;
 /// Times the reading of an area takes beside one that was left alone: below the first no disk of either kind was
 /// ever seen to be shingled, above the second none was conventional.
-pub const CONVENTIONAL_MAX: f64 = 1.15;
-pub const SHINGLED_MIN: f64 = 1.5;
+const CONVENTIONAL_MAX: f64 = 1.15;
+const SHINGLED_MIN: f64 = 1.5;
 
 /// How much slower areas are read in order after they were written at random.
 #[derive(Debug, Clone, PartialEq)]
