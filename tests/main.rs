@@ -7,6 +7,8 @@
 /// Scratch directories, the runner, and looking into JSON.
 mod support;
 
+/// `advise`: layouts, scripts, and what the first line of a report names.
+mod advise;
 /// `align` on simulated drives, and phybs' own table.
 mod align;
 /// Everything a user can name that cannot work.

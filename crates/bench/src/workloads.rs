@@ -5,6 +5,7 @@ mod apps;
 mod copy;
 mod fill;
 mod fill_files;
+mod geometry;
 mod latency;
 mod read_files;
 mod steady;
@@ -32,6 +33,7 @@ pub const WORKLOADS: [&dyn Workload; TestKind::ALL.len()] = [
     &read_files::ReadFilesWorkload,
     &steady::SteadyWorkload,
     &sql::SqlWorkload,
+    &geometry::GeometryWorkload,
 ];
 
 /// The workload of a test.

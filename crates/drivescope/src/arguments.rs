@@ -1,5 +1,6 @@
 //! The command line: every option defined once, here; help, man page and completions follow from it.
 
+mod advise;
 mod raw_writes;
 #[cfg(feature = "web")]
 mod serve;
@@ -7,6 +8,7 @@ mod stored_runs;
 mod trace;
 mod watch;
 
+pub use advise::AdviseArguments;
 pub use raw_writes::RawArguments;
 #[cfg(feature = "web")]
 pub use serve::ServeArguments;
@@ -85,6 +87,9 @@ pub enum Command {
     Compare(CompareArguments),
     /// Show one drive over all its runs: what got worse, since when, and how sure that is.
     History(HistoryArguments),
+    /// Advise where data should lie, what a drive suits, and what to change on this machine.
+    #[command(after_help = advise::EXAMPLES)]
+    Advise(AdviseArguments),
     /// Write a run as an HTML page, its charts as SVG, or its figures as CSV.
     Report(ReportArguments),
     /// Show drives and runs as web pages, and measure from a browser.
@@ -408,7 +413,8 @@ mod tests {
 
     #[test]
     fn examples_fit_and_can_be_parsed() {
-        let lines = RUN_EXAMPLES.lines().chain(watch::EXAMPLES.lines());
+        let lines =
+            RUN_EXAMPLES.lines().chain(watch::EXAMPLES.lines()).chain(advise::EXAMPLES.lines());
         #[cfg(feature = "web")]
         let lines = lines.chain(serve::EXAMPLES.lines());
         let lines =

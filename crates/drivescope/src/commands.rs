@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod advise;
 mod compare;
 mod completions;
 mod export;
@@ -38,6 +39,7 @@ pub fn run(command: Command, signals: &RunSignals) -> Result<Code, Failure> {
         Command::Show(arguments) => show::show(&arguments),
         Command::Compare(arguments) => compare::compare(&arguments, signals),
         Command::History(arguments) => history::history(&arguments),
+        Command::Advise(arguments) => advise::advise(&arguments, signals),
         Command::Report(arguments) => report::report(&arguments),
         #[cfg(feature = "web")]
         Command::Serve(arguments) => serve::serve(&arguments, signals),

@@ -102,7 +102,7 @@ findings! {
         cause "Every number includes the network, the server and the server's caches."
         remedy "Run drivescope on the server to measure the drive itself."
     FlushIgnored = "F007" "flush-ignored" Warning
-        rule "small random writes to a rotating drive, each followed by a flush, complete faster than two per revolution"
+        rule "small random writes to a rotating drive, each followed by a flush, complete faster than two per revolution; or writes of one sector, each flushed or with force unit access, take less than half a turn (geometry)"
         cause "The drive, or a bridge or host in front of it, acknowledges flushes while data are still in a cache. A power cut loses what programs were told is safe, and can damage databases and file systems."
         remedy "Keep no database and no system on it, or disable its write cache (hdparm -W0) and measure again."
     FuseFs = "F008" "fuse-file-system" Warning
@@ -258,7 +258,7 @@ findings! {
         cause "Flash needs longer to store a page. Either the drive has power-loss protection and its cache is safe, or it ignores flushes: only a power cut tells."
         remedy "Look for power-loss protection in the data sheet; without it, keep no database on the drive."
     Shingled = "F046" "shingled" Warning
-        rule "a rotating drive reports shingled zones; or sequential reads of transfer are at least 15 % slower in most rounds after the first, once an area has been written at random, while random reads are not (not on a copy-on-write file system)"
+        rule "a rotating drive reports shingled zones; or sequential reads of transfer are at least 15 % slower in most rounds after the first, once an area has been written at random, while random reads are not (not on a copy-on-write file system); or geometry reads all of five such areas at less than two thirds of the rate of those beside them"
         cause "The tracks overlap, so the drive keeps random writes elsewhere and later rewrites whole bands. Long random writing, synced writes and rebuilding an array become very slow."
         remedy "Use it for large files that are written once: backups, media, archives. Do not mix it with other drives in an array."
     CopiedByReference = "F047" "copied-by-reference" Invalid

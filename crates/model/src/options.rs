@@ -6,6 +6,7 @@ mod apps;
 mod copy;
 mod fill;
 mod fill_files;
+mod geometry;
 mod latency;
 mod part;
 mod read_files;
@@ -21,6 +22,7 @@ pub use apps::{AppsOptions, ReplayTiming, TraceFit};
 pub use copy::{CopyMethod, CopyOptions, CopySet};
 pub use fill::{FillMode, FillOptions};
 pub use fill_files::FillFilesOptions;
+pub use geometry::GeometryOptions;
 pub use latency::{Arrivals, LatencyOptions, Rate};
 pub use part::{NamedStart, PartStart};
 pub use read_files::{FileOrder, ReadFilesOptions};
@@ -66,11 +68,13 @@ pub enum TestKind {
     Steady,
     /// Databases whose files lie on the drive.
     Sql,
+    /// Rotation, zones, seeks, caches, honesty of flushes, shingling.
+    Geometry,
 }
 
 impl TestKind {
     /// Every test, in the order in which suites run them.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Transfer,
         Self::Latency,
         Self::Surface,
@@ -84,6 +88,7 @@ impl TestKind {
         Self::ReadFiles,
         Self::Steady,
         Self::Sql,
+        Self::Geometry,
     ];
 
     /// The name on the command line and in metric keys.
@@ -102,6 +107,7 @@ impl TestKind {
             Self::ReadFiles => "read-files",
             Self::Steady => "steady",
             Self::Sql => "sql",
+            Self::Geometry => "geometry",
         }
     }
 }
@@ -168,6 +174,8 @@ pub struct Suite {
     pub steady: SteadyOptions,
     /// Options of `sql`.
     pub sql: SqlOptions,
+    /// Options of `geometry`.
+    pub geometry: GeometryOptions,
 }
 
 impl Default for Suite {
@@ -198,6 +206,7 @@ impl Default for Suite {
             read_files: ReadFilesOptions::default(),
             steady: SteadyOptions::default(),
             sql: SqlOptions::default(),
+            geometry: GeometryOptions::default(),
         }
     }
 }

@@ -1,9 +1,9 @@
 //! The answer of a run in one sentence: what the drive is, how it is, and what it is good for.
 
-use drivescope_model::Severity;
 use drivescope_model::document::{Rule, Run, Verdict};
 use drivescope_model::drive::{Drive, DriveKind};
 use drivescope_model::number::whole;
+use drivescope_model::{FindingId, Severity};
 
 /// Later rounds may move a figure of a first look by this factor.
 const SLACK: f64 = 2.0;
@@ -22,8 +22,12 @@ pub fn answer(run: &Run, is_running: bool) -> Option<String> {
         return Some(format!("{what}, faulty: {}.", faults.join(", ")));
     }
     let verdicts = run.verdict.iter().filter(|verdict| !is_running || is_settled(verdict));
-    let uses = uses(&verdicts.collect::<Vec<_>>(), run.verdict.len())?;
-    Some(format!("{what}{}: {uses}.", health(drive)))
+    let nature = nature(run);
+    let Some(uses) = uses(&verdicts.collect::<Vec<_>>(), run.verdict.len()) else {
+        // What it is counts, also where nothing says yet what it is good for.
+        return (!nature.is_empty()).then(|| format!("{what}{nature}{}.", health(drive)));
+    };
+    Some(format!("{what}{nature}{}: {uses}.", health(drive)))
 }
 
 /// `SATA SSD`, `simulated USB hard disk`.
@@ -56,6 +60,16 @@ fn with_article(what: &str) -> String {
     // As they are spoken: en-vee-em-ee, ess-ess-dee.
     let an = ["NVMe", "SSD", "optical"].iter().any(|begin| what.starts_with(begin));
     format!("{} {what}", if an { "An" } else { "A" })
+}
+
+/// What its name does not tell, and what decides what it may be used for.
+fn nature(run: &Run) -> String {
+    let has = |id: FindingId| run.findings.iter().any(|finding| finding.id == id);
+    let words = [
+        (FindingId::Shingled, ", shingled"),
+        (FindingId::FlushIgnored, ", which answers flushes before data are safe"),
+    ];
+    words.into_iter().filter(|(id, _)| has(*id)).map(|(_, words)| words).collect()
 }
 
 /// What is known of its health; nothing where nothing is.
@@ -193,6 +207,16 @@ mod tests {
         );
         assert_eq!(name(DriveKind::Simulated, "nvme", None, true), "A simulated NVMe SSD");
         assert_eq!(name(DriveKind::Virtual, "virtio", None, false), "A virtual disk");
+    }
+
+    #[test]
+    fn overlapping_tracks_and_lying_flushes_are_named_with_the_drive() {
+        let mut run = hard_disk();
+        run.findings = [FindingId::Shingled, FindingId::FlushIgnored]
+            .map(|id| drivescope_model::Finding::new(id, "x"))
+            .to_vec();
+        let sentence = told(run, false).unwrap();
+        assert!(sentence.contains("disk, shingled, which answers flushes before"), "{sentence}");
     }
 
     #[test]

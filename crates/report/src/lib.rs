@@ -14,6 +14,7 @@ pub mod run_markdown;
 pub mod text;
 pub mod verdict;
 
+mod advise;
 mod anonymize;
 mod answer;
 mod class_strips;
@@ -32,6 +33,10 @@ mod testing;
 mod use_cases;
 mod workloads;
 
+pub use advise::{
+    DataLayout, DriveFigures, MachineChange, Need, PlacedPartition, machine_changes,
+    partition_script, place,
+};
 pub use anonymize::anonymized;
 pub use answer::answer;
 pub use class_strips::class_strips;

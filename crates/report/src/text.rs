@@ -4,6 +4,7 @@
 //! nothing to say is an empty text. Callers put a blank line between two texts. All text from outside
 //! (names, paths, reasons) is stripped of control characters first.
 
+mod advice;
 mod comparison;
 mod drive_list;
 mod findings;
@@ -27,6 +28,7 @@ mod verdicts;
 mod watch;
 
 pub use crate::workloads::phybs_table;
+pub use advice::{layout, machine_changes};
 pub use comparison::comparison;
 pub(crate) use comparison::sentences;
 pub use drive_list::drive_list;

@@ -160,8 +160,12 @@ fn may_rotate(run: &Run) -> bool {
     })
 }
 
-/// Whether the run did what a shingled drive shows itself by: sequential reads of an area that has many random writes.
+/// Whether the run did what a shingled drive shows itself by: sequential reads of an area that has many random writes;
+/// geometry makes a test of its own of it.
 fn shows_shingling(run: &Run) -> bool {
+    if run.metric("geometry.shingling.slowdown_ratio").is_some() {
+        return true;
+    }
     let phases = || {
         let tests = run.tests.iter().filter(|test| test.test == TestKind::Transfer);
         tests.flat_map(|test| &test.phases).filter(|phase| phase.span_bytes.is_some())

@@ -7,6 +7,7 @@ mod copy;
 mod file_rates;
 mod fill;
 mod fill_files;
+mod geometry;
 mod latency;
 mod rates;
 mod read_files;
@@ -78,7 +79,7 @@ impl WorkloadReport {
 }
 
 /// Every workload, in the order in which their evidence counts.
-const WORKLOADS: [&WorkloadReport; 13] = [
+const WORKLOADS: [&WorkloadReport; 14] = [
     &transfer::REPORT,
     &latency::REPORT,
     &surface::REPORT,
@@ -92,6 +93,7 @@ const WORKLOADS: [&WorkloadReport; 13] = [
     &read_files::REPORT,
     &steady::REPORT,
     &sql::REPORT,
+    &geometry::REPORT,
 ];
 
 /// The workload of a test.

@@ -14,15 +14,18 @@
 
 pub mod bootstrap;
 pub mod changepoint;
+pub mod common_period;
 mod distributions;
 pub mod interval;
 mod isotonic;
 pub mod knee;
 pub mod lasting_drop;
+pub mod least_squares;
 mod noise;
 pub mod outliers;
 pub mod paired_sequence;
 pub mod proportion;
+pub mod radius_law;
 mod random;
 pub mod ratio;
 pub mod shift;
@@ -30,6 +33,7 @@ pub mod summary;
 pub mod synthetic;
 pub mod trend;
 pub mod trimmed_mean;
+pub mod uniform_wait;
 pub mod zones;
 
 /// Whether a slice can be computed with: not empty and every value finite.

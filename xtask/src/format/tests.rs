@@ -13,6 +13,7 @@ use std::process::Command;
 
 /// The examples, each a real run made shorter.
 pub const EXAMPLES: [&str; 13] = [
+pub const EXAMPLES: [&str; 12] = [
     "docs/examples/run.json",
     "docs/examples/surface.json",
     "docs/examples/surface-write.json",
@@ -26,6 +27,8 @@ pub const EXAMPLES: [&str; 13] = [
     "docs/examples/steady.json",
     "docs/examples/consistency.json",
     "docs/examples/sql.json",
+    "docs/examples/geometry.json",
+    "docs/examples/geometry-flash.json",
 ];
 /// Larger ones would not be read.
 const EXAMPLE_BYTES_MAX: usize = 60_000;

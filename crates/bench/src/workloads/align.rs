@@ -8,7 +8,7 @@ mod phybs;
 mod physical_sector;
 mod synced_writes;
 mod timed_accesses;
-mod write_area;
+pub(super) mod write_area;
 
 use crate::error::BenchError;
 use crate::option_checks::ensure;

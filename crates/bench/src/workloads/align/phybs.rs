@@ -99,6 +99,7 @@ fn run_rounds(
                 op,
                 reads_first,
                 synced: false,
+                flushed: false,
             };
             let data = originals.as_deref();
             let (_, ns) = site.access(session, record, way, places.clone(), data)?;

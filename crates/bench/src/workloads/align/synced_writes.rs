@@ -154,6 +154,7 @@ impl Climb {
             op: IoOp::Write,
             reads_first: false,
             synced: true,
+            flushed: false,
         };
         let starts = batch.iter().map(|place| place.at).collect();
         let (ns, _) = site.access(session, record, way, starts, data)?;

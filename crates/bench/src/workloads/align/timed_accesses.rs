@@ -26,6 +26,8 @@ pub struct TimedAccesses<'d> {
     pub op: IoOp,
     /// Whether each block is read just before it is written; the time is that of both.
     pub reads_first: bool,
+    /// Whether a flush follows each access; the time is that of both.
+    pub flushed: bool,
     /// What writes carry.
     pub data: WriteData<'d>,
     /// The outside.
@@ -65,14 +67,16 @@ impl TimedAccesses<'_> {
         let mut publisher = Publisher::new(self.control);
         let mut done = Vec::with_capacity(queue.slots() as usize);
         let first = self.reads_first.then_some(IoOp::Read);
+        let last = self.flushed.then_some(IoOp::Sync);
         'places: for (number, &offset) in self.places.iter().enumerate() {
             let mut took_ns = 0;
-            for op in first.into_iter().chain([self.op]) {
+            for op in first.into_iter().chain([self.op]).chain(last) {
                 if op == IoOp::Write {
                     self.fill(queue.buffer(0), number, offset);
                 }
                 let sent = queue.now();
-                let request = IoRequest { op, offset, len: self.block, slot: 0 };
+                let len = if op == IoOp::Sync { 0 } else { self.block };
+                let request = IoRequest { op, offset, len, slot: 0 };
                 recorder.requests += 1;
                 if let Err(failure) = queue.exchange(request, &mut done)? {
                     recorder.failed(failure);
@@ -177,6 +181,7 @@ mod tests {
             block: 4096,
             op: IoOp::Write,
             reads_first: false,
+            flushed: false,
             data: WriteData::Fresh(Payload::new(1, 1)),
             control: &control,
         };
@@ -252,6 +257,7 @@ mod tests {
                 block: 512,
                 op: Write,
                 reads_first: false,
+                flushed: false,
                 data: WriteData::Kept(&[original, original].concat()),
                 control: &control,
             };
@@ -283,6 +289,7 @@ mod tests {
                 block: 4096,
                 op: IoOp::Write,
                 reads_first: false,
+                flushed: false,
                 data,
                 control: &control,
             };

@@ -52,8 +52,10 @@ pub struct AccessPattern<'w> {
     pub op: IoOp,
     /// Whether each block is read just before it is written.
     pub reads_first: bool,
-    /// Whether each write waits for the medium.
+    /// Whether each write waits for the medium (force unit access, or what the kernel does instead).
     pub synced: bool,
+    /// Whether a flush follows each access.
+    pub flushed: bool,
 }
 
 impl WriteArea {
@@ -127,6 +129,7 @@ impl WriteArea {
             block,
             op: way.op,
             reads_first: way.reads_first,
+            flushed: way.flushed,
             data: originals.map_or(fresh, WriteData::Kept),
             control: &control,
         };
@@ -137,7 +140,9 @@ impl WriteArea {
             let evidence = format!(
                 "writing the same bytes back failed twice at byte {at}: the {block} bytes from there may have changed"
             );
-            record.notice(Finding::new(FindingId::DataMismatch, evidence).about("align"));
+            record.notice(
+                Finding::new(FindingId::DataMismatch, evidence).about(record.test().name()),
+            );
         }
         let (bytes, elapsed_ns) = (recorder.bytes as f64, recorder.elapsed_ns());
         let measured = PhaseResult { recorder, cpu_cost: worker.cpu_cost, engine: worker.engine };

@@ -1,0 +1,252 @@
+//! From answers to metrics, curves, findings and reasons.
+
+use super::flash::{MapSpan, Parallelism};
+use super::read_cache::{CacheHits, HeldReads};
+use super::seeks::{Bounds, SeekProfile};
+use super::shingling::{RecordingKind, Slowdown};
+use super::tracks::Tracks;
+use super::write_cache::{MedianTime, WriteTimes};
+use super::zones::ZoneMap;
+use crate::test_record::TestRecord;
+use drivescope_model::findings::{Finding, FindingId};
+use drivescope_model::number::{latency_us, rounded};
+use drivescope_stats::common_period::CommonPeriod;
+use drivescope_stats::summary;
+
+/// Points of the curves of seeks and of access time over span.
+const CURVE_POINTS: usize = 51;
+/// Two-sided 95 % of a normal distribution.
+const Z_95: f64 = 1.96;
+/// Writes of one sector that take less of a turn were not on the medium; the next shortest possible time is a whole
+/// turn.
+const HONEST_TURNS_MIN: f64 = 0.5;
+/// Bounds of reading in order behind what the pauses within it vary by.
+const RATE_ERROR: f64 = 0.002;
+
+/// Says why a question has no answer.
+pub fn could_not_tell(record: &mut TestRecord, what: &str, why: &str) {
+    record.remark(format!("{what}: could not tell: {why}"));
+}
+
+/// Revolutions per minute.
+pub fn rotation(record: &mut TestRecord, turn: &CommonPeriod) {
+    let rpm = |turn_ns: f64| 60e9 / turn_ns;
+    let (value, margin) = (rpm(turn.period), rpm(turn.period) * turn.margin / turn.period);
+    record.estimate("rotation.rpm", value, value - margin, value + margin);
+}
+
+/// Zones with their shares, and the physical law.
+pub fn zones(record: &mut TestRecord, map: &ZoneMap) {
+    let span = map.zones.last().map_or(1.0, |zone| zone.end);
+    for (number, zone) in (1..).zip(&map.zones) {
+        let mut estimate = |quantity: &str, value: f64, margin: f64| {
+            let key = format!("zone{number:02}.{quantity}");
+            record.estimate(&key, value, value - margin, value + margin);
+        };
+        estimate("start_bytes", zone.start, if number > 1 { zone.margin } else { 0.0 });
+        estimate("end_bytes", zone.end, if zone.end < span { zone.margin } else { 0.0 });
+        estimate("mb_s", zone.mb_s, RATE_ERROR * zone.mb_s);
+        estimate("track_bytes", zone.track_bytes, RATE_ERROR * zone.track_bytes);
+        estimate(
+            "share_pct",
+            (zone.end - zone.start) / span * 100.0,
+            2.0 * zone.margin / span * 100.0,
+        );
+    }
+    record.metric("zones.count", vec![map.zones.len() as f64]);
+    record.metric("zones.read_bytes", vec![map.read_bytes as f64]);
+    if let Some(law) = &map.law {
+        record.metric("zones.residual_pct", vec![law.residual_share * 100.0]);
+    }
+    let points = map.zones.iter().flat_map(|zone| [(zone.start, zone.mb_s), (zone.end, zone.mb_s)]);
+    let (x, y): (Vec<f64>, Vec<f64>) = points.unzip();
+    record.curve("zones.mb_s", ("bytes", "MB/s"), x.clone(), y);
+    if let Some(law) = &map.law {
+        let law = x.iter().map(|x| law.rate(x / span)).collect();
+        record.curve("law.mb_s", ("bytes", "MB/s"), x, law);
+    }
+    if !map.is_complete {
+        could_not_tell(
+            record,
+            "some borders of zones",
+            "the time or the reads that may be spent on them were used up; use a larger --time or geometry.surface_pct",
+        );
+    }
+    if !map.strange.is_empty() {
+        let places = map.strange.iter().map(|at| drivescope_model::units::Bytes(*at).to_string());
+        let places = places.take(5).collect::<Vec<_>>().join(", ");
+        record.remark(format!(
+            "{} of the places looked at are slower than what lies behind them or show no tracks, such as {places}: the \
+             test surface looks closer",
+            map.strange.len()
+        ));
+    }
+}
+
+/// The pause at the end of a track, and whether there are two kinds of it.
+pub fn skews(record: &mut TestRecord, tracks: &Tracks) {
+    if let Some(median) = summary::median(&tracks.skews) {
+        let least = summary::min(&tracks.skews).unwrap_or(median);
+        let most = summary::max(&tracks.skews).unwrap_or(median);
+        record.estimate("tracks.skew_pct", median * 100.0, least * 100.0, most * 100.0);
+    }
+}
+
+/// The seek profile, and what it means for access times over parts of the drive.
+pub fn seeks(record: &mut TestRecord, profile: &SeekProfile, map: &ZoneMap, turn_ns: f64) {
+    let mut ms = |key: &str, bounds: &Bounds| {
+        record.estimate(key, bounds.value / 1e6, bounds.low / 1e6, bounds.high / 1e6);
+    };
+    ms("seek.average_ms", &profile.average);
+    if let Some(bounds) = profile.next_track.as_ref().filter(|bounds| bounds.value > 0.0) {
+        ms("seek.next_track_ms", bounds);
+    }
+    let margin = profile.points.last().map_or(0.0, |(_, bounds)| (bounds.high - bounds.low) / 2.0);
+    let full = profile.curve.ns(1.0);
+    ms("seek.full_stroke_ms", &Bounds { value: full, low: full - margin, high: full + margin });
+    let Bounds { value, low, high } = profile.overhead;
+    record.estimate("command.overhead_us", value / 1e3, low / 1e3, high / 1e3);
+    let share = |i: usize| i as f64 / (CURVE_POINTS - 1) as f64;
+    let distances: Vec<f64> = (0..CURVE_POINTS).map(share).collect();
+    let fitted = distances.iter().map(|&d| profile.curve.ns(d).max(0.0) / 1e6).collect();
+    let percent = |shares: &[f64]| shares.iter().map(|d| d * 100.0).collect::<Vec<_>>();
+    record.curve("seek.ms", ("%", "ms"), percent(&distances), fitted);
+    let (at, measured): (Vec<f64>, Vec<f64>) =
+        profile.points.iter().map(|(d, bounds)| (*d, bounds.value / 1e6)).unzip();
+    record.curve("seek_measured.ms", ("%", "ms"), percent(&at), measured);
+    let span = map.zones.last().map_or(1.0, |zone| zone.end);
+    let spans: Vec<f64> = distances[1..].iter().map(|share| share * span).collect();
+    let modelled = spans.iter().map(|&bytes| {
+        let stroke = map.stroke_share(bytes);
+        (profile.overhead.value + profile.within(stroke) + turn_ns / 2.0) / 1e6
+    });
+    let modelled: Vec<f64> = modelled.collect();
+    record.curve("access.ms", ("bytes", "ms"), spans, modelled);
+}
+
+/// Access times that were measured over parts of the drive from its start.
+pub fn accesses(record: &mut TestRecord, points: &[(f64, f64)]) {
+    if let Some((_, ms)) = points.last() {
+        record.metric("access.access_mean_ms", vec![*ms]);
+    }
+    let (x, y) = points.iter().copied().unzip();
+    record.curve("access_measured.ms", ("bytes", "ms"), x, y);
+}
+
+/// Time and rate of cached reads.
+pub fn hits(record: &mut TestRecord, hits: &CacheHits) {
+    let us = hits.overhead_ns / 1e3;
+    let margin = Z_95 * hits.overhead_error_ns / 1e3;
+    record.estimate("read_cache.overhead_us", us, us - margin, us + margin);
+    // Where data take no time at all, there is no rate.
+    if hits.link_mb_s < 1e6 {
+        let margin = Z_95 * hits.link_error_mb_s;
+        record.estimate(
+            "link.mb_s",
+            hits.link_mb_s,
+            hits.link_mb_s - margin,
+            hits.link_mb_s + margin,
+        );
+    }
+}
+
+/// What the cache holds.
+pub fn held(record: &mut TestRecord, held: &HeldReads) {
+    let mut tell = |key: &str, what: &str, answer: Result<f64, &String>, share: f64| match answer {
+        Ok(value) => record.estimate(key, value, value * (1.0 - share), value * (1.0 + share)),
+        Err(why) => could_not_tell(record, what, why),
+    };
+    let bytes = |answer: &Result<u64, String>| {
+        answer.as_ref().map(|&bytes| bytes as f64).map_err(Clone::clone)
+    };
+    let (ahead, stream) = (bytes(&held.read_ahead), bytes(&held.stream_bytes));
+    tell("read_cache.read_ahead_bytes", "read-ahead", ahead.as_ref().copied(), 0.06);
+    tell("read_cache.stream_bytes", "memory of a stream", stream.as_ref().copied(), 0.08);
+    tell("read_cache.places", "places held", held.places.as_ref().map(|&count| count as f64), 0.0);
+    match held.cache_bytes() {
+        Some(bytes) => {
+            let bytes = bytes as f64;
+            record.estimate("read_cache.cache_bytes", bytes, bytes * 0.9, bytes * 1.1);
+        }
+        None => could_not_tell(record, "size of the read cache", "what it holds does not show"),
+    }
+}
+
+fn milliseconds(record: &mut TestRecord, key: &str, time: MedianTime) {
+    record.estimate(key, time.ns / 1e6, time.within.low / 1e6, time.within.high / 1e6);
+}
+
+/// Times of writes; of a disk that turns in so many ns, also whether flushes are honest.
+pub fn writes(record: &mut TestRecord, times: &WriteTimes, turn_ns: Option<f64>) {
+    milliseconds(record, "write_cached.write_ms", times.cached);
+    milliseconds(record, "write_flushed.write_ms", times.flushed);
+    milliseconds(record, "write_forced.write_ms", times.forced);
+    let Some(turn_ns) = turn_ns else { return };
+    for (time, cell, what) in [
+        (times.flushed, "write_flushed", "each flushed"),
+        (times.forced, "write_forced", "each with force unit access"),
+    ] {
+        if time.within.high < HONEST_TURNS_MIN * turn_ns {
+            let evidence = format!(
+                "writes of one sector, {what}, take {} each, but the sector passes the head only every {}",
+                latency_us(time.ns / 1e3),
+                latency_us(turn_ns / 1e3)
+            );
+            record.notice(
+                Finding::new(FindingId::FlushIgnored, evidence).about(format!("geometry.{cell}")),
+            );
+        }
+    }
+}
+
+/// Bytes of writes that are taken at once.
+pub fn write_cache(record: &mut TestRecord, fillings: &[f64]) {
+    let mean = summary::mean(fillings).unwrap_or(0.0);
+    record.estimate("write_cache.cache_bytes", mean, mean * 0.85, mean * 1.05);
+}
+
+/// Whether tracks overlap.
+pub fn shingling(record: &mut TestRecord, slowdown: &Slowdown) {
+    let Slowdown { ratio, within, ratios } = slowdown;
+    record.estimate("shingling.slowdown_ratio", *ratio, within.low, within.high);
+    match slowdown.recording() {
+        RecordingKind::Shingled => {
+            let evidence = format!(
+                "areas that were written at random are read in order {} times as slowly as their neighbours ({} of {})",
+                rounded(*ratio),
+                ratios.len(),
+                ratios.len()
+            );
+            record.notice(Finding::new(FindingId::Shingled, evidence).about("geometry"));
+        }
+        RecordingKind::Conventional => {}
+        RecordingKind::Unclear => could_not_tell(
+            record,
+            "shingling",
+            "areas that were written at random are read neither clearly slower nor alike; stop other programs",
+        ),
+    }
+}
+
+/// What a deep queue gains.
+pub fn queue_gain(record: &mut TestRecord, alone: &[f64], deep: &[f64]) {
+    let rounds = alone.iter().zip(deep).filter(|(alone, _)| **alone > 0.0);
+    record.metric("queue.gain_ratio", rounds.map(|(alone, deep)| deep / alone).collect());
+}
+
+/// Requests side by side, of an SSD.
+pub fn parallelism(record: &mut TestRecord, found: &Parallelism) {
+    record.metric("queue.gain_ratio", vec![found.gain]);
+    record.metric("queue.depth", vec![f64::from(found.depth)]);
+    let (x, y) = found.points.iter().copied().unzip();
+    record.curve("queue.iops", ("requests", "1/s"), x, y);
+}
+
+/// Over how wide a span the map is at hand.
+pub fn map_span(record: &mut TestRecord, found: &MapSpan) {
+    let (x, y) = found.points.iter().copied().unzip();
+    record.curve("map.lat_mean_us", ("bytes", "us"), x, y);
+    if let Some((low, high)) = found.knee {
+        record.estimate("map.span_bytes", (low * high).sqrt(), low, high);
+    }
+}

@@ -1,0 +1,233 @@
+//! The questions to a disk, once it is known how fast it turns.
+
+use super::answers::{self, could_not_tell};
+use super::flash::random_reads;
+use super::probe::{Draw, Probe, ProbeEnd};
+use super::seeks::{self, SeekProfile};
+use super::shingling::{self, AREA};
+use super::tracks::TrackReader;
+use super::write_cache::WriteProbe;
+use super::zones::{self, ZoneBudget, ZoneMap};
+use super::{Questions, ask, read_cache};
+use crate::error::BenchError;
+use crate::session::Session;
+use drivescope_model::target::{FileSystem, TargetKind};
+use drivescope_model::units::Secs;
+use drivescope_stats::summary;
+
+/// Share of the time that zones may take.
+const ZONES_SHARE: f64 = 0.4;
+/// Least that zones may read: of a small drive a few tenths of a per cent are no tracks at all.
+const ZONES_BYTES_MIN: u64 = 256 << 20;
+/// Tracks that are read to see the pauses between them.
+const SKEW_TRACKS: f64 = 40.0;
+/// Random reads over parts of the drive: shares of it, and how many.
+const ACCESS_SHARES: [f64; 4] = [0.01, 0.1, 0.33, 1.0];
+const ACCESSES: usize = 150;
+/// Rounds that show what a queue gains, and the time of each.
+const QUEUE_ROUNDS: usize = 3;
+const QUEUE_TIME: Secs = Secs(2.5);
+/// A queue as deep as SATA has it.
+const QUEUE_DEPTH: u32 = 32;
+/// Chunk of an area that is read in order.
+const CHUNK: u32 = 512 << 10;
+/// What is read elsewhere so that the cache forgets an area.
+const FORGET_BYTES: u64 = 384 << 20;
+
+/// Asks everything there is time for.
+pub fn ask_all(questions: &mut Questions<'_, '_>, turn_ns: f64) -> Result<(), BenchError> {
+    let mut reader = TrackReader::new(turn_ns);
+    if let Some(map) = ask_zones(questions, &mut reader)? {
+        ask_seeks(questions, &mut reader, &map)?;
+        ask_accesses(questions)?;
+    }
+    ask_read_cache(questions)?;
+    ask_queue(questions)?;
+    ask_writes(questions, turn_ns)?;
+    ask_shingling(questions)
+}
+
+fn ask_zones(
+    questions: &mut Questions<'_, '_>,
+    reader: &mut TrackReader,
+) -> Result<Option<ZoneMap>, BenchError> {
+    let session = &questions.session;
+    if !matches!(session.target.info().kind, TargetKind::Block | TargetKind::Simulated) {
+        let why = "a file is only a part of the drive, wherever that is; measure the device";
+        could_not_tell(questions.record, "zones and seeks", why);
+        return Ok(None);
+    }
+    let options = &session.plan.suite.geometry;
+    let span = session.span_bytes(session.device());
+    let share = (span as f64 * options.surface_pct / 100.0) as u64;
+    let budget = ZoneBudget {
+        bytes: share.max(ZONES_BYTES_MIN),
+        until_ns: session.now_ns() + (options.time.0 * ZONES_SHARE * 1e9) as u64,
+    };
+    let found = questions.ask("zones", |probe| {
+        let map = zones::measure(probe, reader, budget)?;
+        let tracks = if map.is_ok() { reader.look_at(probe, 0, SKEW_TRACKS)? } else { None };
+        Ok((map, tracks))
+    })?;
+    match found {
+        (Ok(map), tracks) => {
+            answers::zones(questions.record, &map);
+            if let Some(tracks) = tracks {
+                answers::skews(questions.record, &tracks);
+            }
+            Ok(Some(map))
+        }
+        (Err(why), _) => {
+            could_not_tell(questions.record, "zones and seeks", &why);
+            Ok(None)
+        }
+    }
+}
+
+fn ask_seeks(
+    questions: &mut Questions<'_, '_>,
+    reader: &mut TrackReader,
+    map: &ZoneMap,
+) -> Result<(), BenchError> {
+    if !questions.has_time_for("seeks") {
+        return Ok(());
+    }
+    let (block, seed, turn_ns) = (questions.block, questions.seed("seeks"), reader.turn_ns);
+    let found: Result<SeekProfile, String> =
+        questions.ask("seek", |probe| seeks::measure(probe, reader, map, block, seed))?;
+    match found {
+        Ok(profile) => answers::seeks(questions.record, &profile, map, turn_ns),
+        Err(why) => could_not_tell(questions.record, "seeks", &why),
+    }
+    Ok(())
+}
+
+/// Random reads within ever larger parts from the start of the drive.
+fn ask_accesses(questions: &mut Questions<'_, '_>) -> Result<(), BenchError> {
+    if !questions.has_time_for("access time by span") {
+        return Ok(());
+    }
+    let (block, seed) = (questions.block, questions.seed("accesses"));
+    let points = questions.ask("access", |probe| {
+        let mut draw = Draw::new(seed);
+        let mut points = Vec::new();
+        for share in ACCESS_SHARES {
+            let span = (probe.span() as f64 * share) as u64;
+            let mut times = Vec::new();
+            for _ in 0..ACCESSES {
+                let at = draw.place(span, u64::from(block));
+                times.extend(probe.read(at, block)?.map(|read| read.ns() / 1e6));
+            }
+            points.extend(summary::mean(&times).map(|ms| (span as f64, ms)));
+        }
+        Ok(points)
+    })?;
+    answers::accesses(questions.record, &points);
+    Ok(())
+}
+
+fn ask_read_cache(questions: &mut Questions<'_, '_>) -> Result<(), BenchError> {
+    if !questions.has_time_for("read cache") {
+        return Ok(());
+    }
+    let (block, seed) = (questions.block, questions.seed("read cache"));
+    let found = questions.ask("read_cache", |probe| {
+        let hits = match read_cache::hits(probe, seed)? {
+            Ok(hits) => hits,
+            Err(why) => return Ok(Err(why)),
+        };
+        Ok(Ok((hits, read_cache::held(probe, hits, block, seed)?)))
+    })?;
+    match found {
+        Ok((hits, held)) => {
+            answers::hits(questions.record, &hits);
+            answers::held(questions.record, &held);
+        }
+        Err(why) => could_not_tell(questions.record, "read cache and link", &why),
+    }
+    Ok(())
+}
+
+fn ask_queue(questions: &mut Questions<'_, '_>) -> Result<(), BenchError> {
+    if !questions.has_time_for("gain of a queue") {
+        return Ok(());
+    }
+    let (session, record) = (&*questions.session, &mut *questions.record);
+    let span = session.span(session.device());
+    let (mut alone, mut deep) = (Vec::new(), Vec::new());
+    for _ in 0..QUEUE_ROUNDS {
+        alone.push(random_reads(session, record, "rnd_q1.read", span.clone(), 1, QUEUE_TIME)?);
+        let cell = format!("rnd_q{QUEUE_DEPTH}.read");
+        deep.push(random_reads(session, record, &cell, span.clone(), QUEUE_DEPTH, QUEUE_TIME)?);
+    }
+    answers::queue_gain(record, &alone, &deep);
+    Ok(())
+}
+
+fn ask_writes(questions: &mut Questions<'_, '_>, turn_ns: f64) -> Result<(), BenchError> {
+    const WHAT: &str = "write cache and flushes";
+    if !questions.has_time_for(WHAT) {
+        return Ok(());
+    }
+    let Some(mut writes) = questions.writes(WHAT) else { return Ok(()) };
+    let Some(times) = writes.times()? else { return Ok(()) };
+    let is_cached = times.cached.ns < turn_ns / 2.0;
+    let filled = if is_cached { Some(writes.cache_bytes()?) } else { None };
+    answers::writes(questions.record, &times, Some(turn_ns));
+    match filled {
+        Some(Ok(fillings)) => answers::write_cache(questions.record, &fillings),
+        Some(Err(why)) => could_not_tell(questions.record, "size of the write cache", &why),
+        None => could_not_tell(
+            questions.record,
+            "size of the write cache",
+            "writes wait for the medium: the write cache is off, or there is none",
+        ),
+    }
+    Ok(())
+}
+
+fn ask_shingling(questions: &mut Questions<'_, '_>) -> Result<(), BenchError> {
+    const WHAT: &str = "shingling";
+    if !questions.has_time_for(WHAT) {
+        return Ok(());
+    }
+    if questions.session.target.data_system().is_some_and(FileSystem::copies_on_write) {
+        let why = "this file system moves what is overwritten itself (copy on write)";
+        could_not_tell(questions.record, WHAT, why);
+        return Ok(());
+    }
+    let Some(mut writes) = questions.writes(WHAT) else { return Ok(()) };
+    let start = writes.area.span.start;
+    let found = shingling::measure(&mut writes, |writes, from, len| {
+        let WriteProbe { session, record, area, .. } = writes;
+        if area.kept {
+            forget(session, record)?;
+        }
+        let at = from - start;
+        ask(session, record, "shingling", |probe| stream_ns(probe, at, len))
+    })?;
+    match found {
+        Some(slowdown) => answers::shingling(questions.record, &slowdown),
+        None => could_not_tell(questions.record, WHAT, "there is too little room"),
+    }
+    Ok(())
+}
+
+/// Reads something else, so that the cache holds nothing of an area.
+fn forget(
+    session: &Session<'_>,
+    record: &mut crate::test_record::TestRecord,
+) -> Result<(), BenchError> {
+    ask(session, record, "shingling", |probe| {
+        let at = (probe.span() / 2).saturating_sub(FORGET_BYTES + 2 * AREA);
+        let len = FORGET_BYTES.min(probe.span() / 4);
+        stream_ns(probe, at, len).map(|_| ())
+    })
+}
+
+/// Time of a stretch read in order.
+fn stream_ns(probe: &mut dyn Probe, at: u64, len: u64) -> Result<Option<f64>, ProbeEnd> {
+    let ends = probe.stream(at, CHUNK, (len / u64::from(CHUNK)) as usize)?;
+    // From the first answer on: the seek there is no part of it.
+    Ok(ends.first().zip(ends.last()).map(|(first, last)| (last - first) as f64))
+}

@@ -1,0 +1,118 @@
+//! What an SSD's answers tell: how many requests it serves side by side, and over how wide a span its map is at hand.
+
+use crate::error::BenchError;
+use crate::phase::Load;
+use crate::session::Session;
+use crate::test_record::TestRecord;
+use drivescope_model::cell::{Mix, Order, Shape};
+use drivescope_model::units::{Bytes, Secs};
+use drivescope_stats::summary;
+use std::ops::Range;
+
+/// Depths at which random reads are counted.
+const DEPTHS: [u32; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
+/// Measured time of each.
+const TIME: Secs = Secs(0.5);
+/// The depth is enough at which this share of the highest rate is reached.
+const ENOUGH_SHARE: f64 = 0.9;
+/// Spans at which random reads are timed grow by this factor from here on.
+const SPAN_MIN: u64 = 1 << 30;
+const SPAN_FACTOR: u64 = 4;
+/// A read that needs the map from flash takes so much longer.
+const MISS_SHARE: f64 = 0.15;
+
+/// Requests side by side.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Parallelism {
+    /// Highest rate over that of one request at a time.
+    pub gain: f64,
+    /// Requests in flight from which on there is little more to gain.
+    pub depth: u32,
+    /// Depth and rate.
+    pub points: Vec<(f64, f64)>,
+}
+
+/// Time of a random read by span.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MapSpan {
+    /// Bytes of the span, and mean time in us.
+    pub points: Vec<(f64, f64)>,
+    /// The widest span with reads as fast as in the smallest, and the next one tried; `None` where all are alike.
+    pub knee: Option<(f64, f64)>,
+}
+
+/// Random reads at each depth.
+pub fn parallelism(
+    session: &Session<'_>,
+    record: &mut TestRecord,
+) -> Result<Option<Parallelism>, BenchError> {
+    let span = session.span(session.device());
+    let mut points: Vec<(f64, f64)> = Vec::new();
+    for depth in DEPTHS {
+        points.push((f64::from(depth), rate(session, record, span.clone(), depth)?));
+    }
+    let most = points.iter().map(|&(_, iops)| iops).fold(0.0, f64::max);
+    let enough = points.iter().copied().find(|&(_, iops)| iops >= ENOUGH_SHARE * most);
+    let alone = points[0].1;
+    let found = enough.filter(|_| alone > 0.0);
+    Ok(found.map(|(depth, _)| Parallelism { gain: most / alone, depth: depth as u32, points }))
+}
+
+/// Single random reads over ever wider spans.
+pub fn map_span(session: &Session<'_>, record: &mut TestRecord) -> Result<MapSpan, BenchError> {
+    let whole = session.span(session.device());
+    let len = whole.end - whole.start;
+    let mut spans: Vec<u64> = Vec::new();
+    let mut span = SPAN_MIN.min(len);
+    while span < len {
+        spans.push(span);
+        span = span.saturating_mul(SPAN_FACTOR);
+    }
+    spans.push(len);
+    let mut points = Vec::new();
+    for span in spans {
+        let part = whole.start..whole.start + span;
+        points.push((span as f64, 1e6 / rate(session, record, part, 1)?.max(f64::MIN_POSITIVE)));
+    }
+    let first = points[0].1;
+    let slow = points.iter().position(|&(_, us)| us > first * (1.0 + MISS_SHARE));
+    // One span that is slower by chance is none if a wider one is not.
+    let stays = |at: &usize| points[*at..].iter().all(|&(_, us)| us > first * (1.0 + MISS_SHARE));
+    let knee = slow.filter(stays).map(|at| (points[at - 1].0, points[at].0));
+    Ok(MapSpan { points, knee })
+}
+
+/// Random reads per second of a phase that is kept; several rounds make no difference to what is asked.
+fn rate(
+    session: &Session<'_>,
+    record: &mut TestRecord,
+    span: Range<u64>,
+    depth: u32,
+) -> Result<f64, BenchError> {
+    let is_whole = span == session.span(session.device());
+    let cell = match depth {
+        1 if !is_whole => format!("rnd_span{}.read", Bytes(span.end - span.start).short()),
+        _ => format!("rnd_q{depth}.read"),
+    };
+    random_reads(session, record, &cell, span, depth, TIME)
+}
+
+/// A closed loop of random reads of 4 KiB: requests per second.
+pub fn random_reads(
+    session: &Session<'_>,
+    record: &mut TestRecord,
+    cell: &str,
+    span: Range<u64>,
+    depth: u32,
+    time: Secs,
+) -> Result<f64, BenchError> {
+    let block = session.plan.suite.geometry.block;
+    let shape = Shape { order: Order::Rnd, block, depth, threads: 1 };
+    let round = record.rounds().iter().filter(|round| round.cell == cell).count() as u32 + 1;
+    let load = session.load(shape, Mix::READ, span, cell, round);
+    let load = Load { time, studies_span: true, ..load };
+    session.measure(&load, cell, round, record)?;
+    let of_cell = record.rounds().iter().filter(|round| round.cell == cell);
+    let rates: Vec<f64> = of_cell.map(|round| round.measured.iops()).collect();
+    Ok(summary::median(&rates).unwrap_or(0.0))
+}

@@ -1,0 +1,255 @@
+//! Single reads and streams, each timed: what the questions of `geometry` are asked with.
+
+use crate::control::{Control, Publisher};
+use crate::queue::{IoCompletion, IoFailure, IoOp, IoQueue, IoRequest, IoTask};
+use crate::recorder::Recorder;
+use crate::scan::FAILURES_MAX;
+use rand::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::io;
+use std::ops::Range;
+
+/// Requests in flight within a stream: enough to keep a drive's read-ahead busy.
+pub const STREAM_DEPTH: usize = 4;
+/// A wait between two looks at the stop flag.
+const NAP_NS: u64 = 50_000_000;
+
+/// A read that was answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProbeRead {
+    /// When it was sent.
+    pub sent_ns: u64,
+    /// When it was answered.
+    pub done_ns: u64,
+}
+
+impl ProbeRead {
+    /// Its latency.
+    pub fn ns(self) -> f64 {
+        (self.done_ns - self.sent_ns) as f64
+    }
+}
+
+/// Why a question ended early.
+#[derive(Debug)]
+pub enum ProbeEnd {
+    /// Somebody asked for that.
+    Stopped,
+    /// The drive is gone, or too many reads failed.
+    Failed(IoFailure),
+    /// The queue itself failed.
+    Queue(io::Error),
+}
+
+/// A drive as the questions see it: nothing but the times of its answers. Offsets count from the start of the part that
+/// is looked at.
+pub trait Probe {
+    /// Bytes there are.
+    fn span(&self) -> u64;
+    /// The time.
+    fn now_ns(&self) -> u64;
+    /// One read with nothing else in flight; `None` if it failed.
+    fn read(&mut self, offset: u64, len: u32) -> Result<Option<ProbeRead>, ProbeEnd>;
+    /// Reads in order, several in flight: when each chunk was answered. Empty if one failed.
+    fn stream(&mut self, offset: u64, chunk: u32, count: usize) -> Result<Vec<u64>, ProbeEnd>;
+    /// Lets time pass with nothing in flight.
+    fn idle(&mut self, ns: u64) -> Result<(), ProbeEnd>;
+}
+
+/// A question as a task of a queue.
+pub struct ProbeTask<'c, F> {
+    /// The part of the target that is looked at.
+    pub span: Range<u64>,
+    /// The question.
+    pub question: F,
+    /// The outside.
+    pub control: &'c Control,
+}
+
+/// What a question leaves behind.
+#[derive(Debug)]
+pub struct ProbeOutcome<T> {
+    /// Its answer.
+    pub answer: Result<T, ProbeEnd>,
+    /// The record of its reads.
+    pub recorder: Recorder,
+    /// Reads that failed.
+    pub failures: Vec<IoFailure>,
+}
+
+impl<T: Send, F> IoTask for ProbeTask<'_, F>
+where
+    F: FnOnce(&mut dyn Probe) -> Result<T, ProbeEnd> + Send,
+{
+    type Output = ProbeOutcome<T>;
+
+    fn run<Q: IoQueue>(self, queue: &mut Q) -> io::Result<Self::Output> {
+        let slots = usize::from(queue.slots() as u16);
+        let mut recorder = Recorder::of_any_length();
+        recorder.start(queue.now());
+        let mut prober = Prober {
+            queue,
+            span: self.span,
+            recorder,
+            publisher: Publisher::new(self.control),
+            done: Vec::with_capacity(slots),
+            sent: vec![(0, 0); slots],
+            failures: Vec::new(),
+        };
+        let answer = match (self.question)(&mut prober) {
+            Err(ProbeEnd::Queue(error)) => return Err(error),
+            answer => answer,
+        };
+        let Prober { recorder, mut publisher, failures, .. } = prober;
+        publisher.publish(&recorder);
+        Ok(ProbeOutcome { answer, recorder, failures })
+    }
+}
+
+struct Prober<'q, 'c, Q: IoQueue> {
+    queue: &'q mut Q,
+    span: Range<u64>,
+    recorder: Recorder,
+    publisher: Publisher<'c>,
+    done: Vec<IoCompletion>,
+    /// When the request in each slot was sent, and its number in a stream.
+    sent: Vec<(u64, usize)>,
+    failures: Vec<IoFailure>,
+}
+
+impl<Q: IoQueue> Prober<'_, '_, Q> {
+    fn look(&mut self) -> Result<(), ProbeEnd> {
+        let now = self.queue.now();
+        if self.publisher.tick(now, &self.recorder) || self.publisher.stopped() {
+            return Err(ProbeEnd::Stopped);
+        }
+        Ok(())
+    }
+
+    fn failed(&mut self, failure: IoFailure) -> Result<(), ProbeEnd> {
+        self.recorder.failed(failure);
+        self.failures.push(failure);
+        let gone = matches!(failure.errno, libc::ENODEV | libc::ENXIO);
+        let enough = gone || self.failures.len() >= FAILURES_MAX;
+        if enough { Err(ProbeEnd::Failed(failure)) } else { Ok(()) }
+    }
+}
+
+impl<Q: IoQueue> Probe for Prober<'_, '_, Q> {
+    fn span(&self) -> u64 {
+        self.span.end - self.span.start
+    }
+
+    fn now_ns(&self) -> u64 {
+        self.queue.now()
+    }
+
+    fn read(&mut self, offset: u64, len: u32) -> Result<Option<ProbeRead>, ProbeEnd> {
+        let offset = self.span.start + offset;
+        let request = IoRequest { op: IoOp::Read, offset, len, slot: 0 };
+        let sent_ns = self.queue.now();
+        self.recorder.requests += 1;
+        let end = self.queue.exchange(request, &mut self.done).map_err(ProbeEnd::Queue)?;
+        let done_ns = self.queue.now();
+        let answered = match end {
+            Ok(()) => {
+                self.recorder.complete(done_ns, done_ns - sent_ns, u64::from(len));
+                Some(ProbeRead { sent_ns, done_ns })
+            }
+            Err(failure) => {
+                self.failed(failure)?;
+                None
+            }
+        };
+        self.look()?;
+        Ok(answered)
+    }
+
+    fn stream(&mut self, offset: u64, chunk: u32, count: usize) -> Result<Vec<u64>, ProbeEnd> {
+        let begin = self.span.start + offset;
+        let depth = self.sent.len().min(STREAM_DEPTH).min(count);
+        let mut ends = vec![0; count];
+        let (mut next, mut left, mut failure) = (0, count, None);
+        let mut free: Vec<u16> = (0..depth as u16).collect();
+        while left > 0 {
+            while let Some(slot) = free.pop_if(|_| next < count && failure.is_none()) {
+                let offset = begin + next as u64 * u64::from(chunk);
+                self.sent[usize::from(slot)] = (self.queue.now(), next);
+                self.queue.submit(IoRequest { op: IoOp::Read, offset, len: chunk, slot });
+                self.recorder.requests += 1;
+                next += 1;
+            }
+            if free.len() == depth {
+                break;
+            }
+            self.done.clear();
+            self.queue.wait(&mut self.done).map_err(ProbeEnd::Queue)?;
+            let now = self.queue.now();
+            for completion in std::mem::take(&mut self.done) {
+                let (sent_ns, number) = self.sent[usize::from(completion.slot)];
+                let offset = begin + number as u64 * u64::from(chunk);
+                let slot = completion.slot;
+                let request = IoRequest { op: IoOp::Read, offset, len: chunk, slot };
+                free.push(slot);
+                left -= 1;
+                match completion.failure(request) {
+                    Some(failed) => failure = failure.or(Some(failed)),
+                    None => self.recorder.complete(now, now - sent_ns, u64::from(chunk)),
+                }
+                ends[number] = now;
+            }
+        }
+        if let Some(failure) = failure {
+            self.failed(failure)?;
+            ends.clear();
+        }
+        self.look()?;
+        Ok(ends)
+    }
+
+    fn idle(&mut self, ns: u64) -> Result<(), ProbeEnd> {
+        let until = self.queue.now() + ns;
+        while self.queue.now() < until {
+            let nap = (self.queue.now() + NAP_NS).min(until);
+            self.done.clear();
+            self.queue.wait_until(nap, &mut self.done).map_err(ProbeEnd::Queue)?;
+            self.look()?;
+        }
+        // Somebody's wait is no silence of the drive.
+        self.recorder.last_ns = self.queue.now();
+        Ok(())
+    }
+}
+
+/// Random choices that follow from a seed.
+#[derive(Debug)]
+pub struct Draw(Xoshiro256PlusPlus);
+
+impl Draw {
+    /// The choices of a seed.
+    pub fn new(seed: u64) -> Self {
+        Self(Xoshiro256PlusPlus::seed_from_u64(seed))
+    }
+
+    /// A number below `count`.
+    pub fn below(&mut self, count: u64) -> u64 {
+        ((u128::from(self.0.next_u64()) * u128::from(count.max(1))) >> 64) as u64
+    }
+
+    /// A number from 0 to 1.
+    pub fn share(&mut self) -> f64 {
+        self.below(1 << 52) as f64 / (1u64 << 52) as f64
+    }
+
+    /// A block somewhere in `span` bytes.
+    pub fn place(&mut self, span: u64, block: u64) -> u64 {
+        self.below(span / block) * block
+    }
+
+    /// Puts items into a random order.
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for i in (1..items.len()).rev() {
+            items.swap(i, self.below(i as u64 + 1) as usize);
+        }
+    }
+}

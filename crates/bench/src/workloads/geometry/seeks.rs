@@ -1,0 +1,336 @@
+//! How long the arm moves: over how many tracks, on average, to the next track, over the whole stroke.
+//!
+//! An access takes overhead, movement and a wait of up to one turn. With the turn known, accesses over the same
+//! distance bound the movement from both sides ([`drivescope_stats::uniform_wait`]). Distances are shares of the
+//! stroke, not of addresses: outer tracks hold more bytes.
+
+use super::probe::{Draw, Probe, ProbeEnd, ProbeRead};
+use super::rotation::MEDIUM_NS_MIN;
+use super::tracks::{TrackReader, Tracks};
+use super::zones::ZoneMap;
+use drivescope_stats::least_squares::least_squares;
+use drivescope_stats::summary;
+use drivescope_stats::uniform_wait::{ShortestTime, shortest_time};
+
+/// Distances, shares of the stroke.
+const DISTANCES: [f64; 16] = [
+    0.002, 0.006, 0.013, 0.025, 0.045, 0.075, 0.12, 0.18, 0.25, 0.33, 0.42, 0.52, 0.63, 0.75, 0.87,
+    0.98,
+];
+/// Accesses over each.
+const PAIRS: usize = 32;
+/// Where short and long movements may part (C. Ruemmler and J. Wilkes, "An Introduction to Disk Drive Modeling", 1994:
+/// first the arm only accelerates and brakes, then it coasts).
+const KNEE_STEPS: usize = 40;
+const KNEE_MAX: f64 = 0.6;
+/// Pairs within a track, which show the overhead of a command: so many searches, each of so many halvings.
+const SEARCHES: usize = 4;
+const HALVINGS: usize = 8;
+/// The first of each pair lies at this share of its track, so that its end is near.
+const SAME_TRACK_FROM: f64 = 0.99;
+/// No overhead takes a larger part of a turn.
+const OVERHEAD_TURNS_MAX: f64 = 0.3;
+/// An access that takes a turn more was missed.
+const MISSED_TURNS: f64 = 0.75;
+/// Accesses to the track before.
+const NEXT_TRACK_PAIRS: usize = 24;
+/// Tracks behind those that were read, which no read-ahead has reached, and from one pair to the next.
+const FRESH_TRACKS: u64 = 40;
+const FRESH_STEP: u64 = 3;
+
+/// A bound from both sides, ns.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bounds {
+    /// Best estimate.
+    pub value: f64,
+    /// Not less.
+    pub low: f64,
+    /// Not more.
+    pub high: f64,
+}
+
+impl From<ShortestTime> for Bounds {
+    fn from(ShortestTime { value, low, high }: ShortestTime) -> Self {
+        Self { value, low, high }
+    }
+}
+
+impl Bounds {
+    /// What is left without a part that is known within bounds itself.
+    fn without(self, part: Self) -> Self {
+        let left = |whole: f64, part: f64| (whole - part).max(0.0);
+        Self {
+            value: left(self.value, part.value),
+            low: left(self.low, part.high),
+            high: left(self.high, part.low),
+        }
+    }
+}
+
+/// Movements of the arm, ns, without the overhead of commands.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SeekProfile {
+    /// Distance as a share of the stroke, and time.
+    pub points: Vec<(f64, Bounds)>,
+    /// The curve through them.
+    pub curve: FittedSeeks,
+    /// Mean over random pairs of cylinders.
+    pub average: Bounds,
+    /// To the track before, or to another head.
+    pub next_track: Option<Bounds>,
+    /// Overhead of a command that needs the medium; its lower bound is 0 where nothing showed one.
+    pub overhead: Bounds,
+}
+
+impl SeekProfile {
+    /// Mean movement between two random cylinders within a share of the stroke, ns: their distance d has the density
+    /// 2·(1 − d) there too.
+    pub fn within(&self, stroke: f64) -> f64 {
+        self.curve.average_within(stroke)
+    }
+}
+
+/// Time over distance in two pieces.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FittedSeeks {
+    /// Where they meet, share of the stroke.
+    pub knee: f64,
+    /// base + root·√d before it.
+    pub near: [f64; 2],
+    /// base + slope·d from it on.
+    pub far: [f64; 2],
+    /// Root mean square of the residuals, ns.
+    pub residual: f64,
+}
+
+impl FittedSeeks {
+    /// The time of a distance.
+    pub fn ns(&self, distance: f64) -> f64 {
+        if distance < self.knee {
+            self.near[0] + self.near[1] * distance.sqrt()
+        } else {
+            self.far[0] + self.far[1] * distance
+        }
+    }
+
+    /// Mean over two random cylinders of a share of the stroke.
+    fn average_within(&self, stroke: f64) -> f64 {
+        const STEPS: usize = 1000;
+        let at = |i: usize| (i as f64 + 0.5) / STEPS as f64;
+        (0..STEPS).map(|i| 2.0 * (1.0 - at(i)) * self.ns(at(i) * stroke)).sum::<f64>()
+            / STEPS as f64
+    }
+
+    /// The curve with the least squared residuals among all knees. `None` of too few points.
+    fn through(points: &[(f64, Bounds)]) -> Option<Self> {
+        let times: Vec<f64> = points.iter().map(|(_, bounds)| bounds.value).collect();
+        // What is known more narrowly weighs more.
+        let weight = |(_, bounds): &(f64, Bounds)| (bounds.high - bounds.low).max(1e4).powi(-2);
+        let weights: Vec<f64> = points.iter().map(weight).collect();
+        let knees = (2..=KNEE_STEPS).map(|i| KNEE_MAX * i as f64 / KNEE_STEPS as f64);
+        let fitted = knees.filter_map(|knee| {
+            let row = |&(d, _): &(f64, Bounds)| {
+                if d < knee { vec![1.0, d.sqrt(), 0.0, 0.0] } else { vec![0.0, 0.0, 1.0, d] }
+            };
+            let rows: Vec<Vec<f64>> = points.iter().map(row).collect();
+            let fit = least_squares(&rows, &times, &weights)?;
+            let [a, b, c, d] = fit.coefficients[..].try_into().ok()?;
+            Some(Self { knee, near: [a, b], far: [c, d], residual: fit.residual_rms })
+        });
+        fitted.min_by(|a, b| a.residual.total_cmp(&b.residual))
+    }
+}
+
+/// Measures the profile; why not if accesses do not fit the turn.
+pub fn measure(
+    probe: &mut dyn Probe,
+    reader: &mut TrackReader,
+    map: &ZoneMap,
+    block: u32,
+    seed: u64,
+) -> Result<Result<SeekProfile, String>, ProbeEnd> {
+    let turn_ns = reader.turn_ns;
+    let mut draw = Draw::new(seed);
+    let mut times: Vec<Vec<f64>> = vec![Vec::new(); DISTANCES.len()];
+    let mut order: Vec<usize> = (0..DISTANCES.len() * PAIRS).map(|i| i % DISTANCES.len()).collect();
+    draw.shuffle(&mut order);
+    for class in order {
+        let [from, to] = pair(map, DISTANCES[class], block, &mut draw, probe.span());
+        probe.read(from, block)?;
+        let Some(read) = probe.read(to, block)? else { continue };
+        if read.ns() >= MEDIUM_NS_MIN {
+            times[class].push(read.ns());
+        }
+    }
+    let bounded = times.iter().map(|times| shortest_time(times, turn_ns).map(Bounds::from));
+    let all: Vec<(f64, Bounds)> =
+        DISTANCES.into_iter().zip(bounded).filter_map(|(d, bounds)| Some((d, bounds?))).collect();
+    if all.len() * 4 < DISTANCES.len() * 3 {
+        let count = DISTANCES.len() - all.len();
+        return Ok(Err(format!(
+            "accesses over {count} of {} distances vary by more than a turn: other programs use the drive, or it is no \
+             single disk",
+            DISTANCES.len()
+        )));
+    }
+    let unknown = Bounds { value: 0.0, low: 0.0, high: all[0].1.low.max(0.0) };
+    let overhead = overhead(probe, reader, block, &mut draw)?.unwrap_or(unknown);
+    let next_track = next_track(probe, reader, block, &mut draw)?;
+    let points: Vec<(f64, Bounds)> =
+        all.into_iter().map(|(d, bounds)| (d, bounds.without(overhead))).collect();
+    let Some(curve) = FittedSeeks::through(&points) else {
+        return Ok(Err("too few distances for a curve".to_string()));
+    };
+    // Each class has an error of its own; that of the overhead is common to all.
+    let width = points.iter().map(|(_, b)| b.high - b.low).sum::<f64>() / points.len() as f64;
+    let own = width / (12.0 * points.len() as f64).sqrt() * 2.0;
+    let common = (overhead.high - overhead.low) / 2.0;
+    let value = curve.average_within(1.0);
+    let average =
+        Bounds { value, low: (value - own - common).max(0.0), high: value + own + common };
+    let next_track = next_track.map(|bounds| bounds.without(overhead));
+    Ok(Ok(SeekProfile { points, curve, average, next_track, overhead }))
+}
+
+/// Two blocks that lie so far apart on the stroke, in either order.
+fn pair(map: &ZoneMap, distance: f64, block: u32, draw: &mut Draw, span: u64) -> [u64; 2] {
+    let from = draw.share() * (1.0 - distance);
+    let unit = u64::from(block);
+    let mut byte = |share: f64| {
+        // Any angle: a little further on, by up to some tracks.
+        let at = map.byte_at(share) as u64 + draw.below(8 << 20);
+        at.min(span - unit) / unit * unit
+    };
+    let [a, b] = [byte(from), byte(from + distance)];
+    if draw.below(2) == 0 { [a, b] } else { [b, a] }
+}
+
+/// Fresh tracks behind a place that was looked at.
+struct FreshTracks {
+    tracks: Tracks,
+    next: u64,
+    block: u64,
+}
+
+impl FreshTracks {
+    /// Somewhere in the outer half; `None` where no tracks show.
+    fn find(
+        probe: &mut dyn Probe,
+        reader: &mut TrackReader,
+        block: u32,
+        draw: &mut Draw,
+    ) -> Result<Option<Self>, ProbeEnd> {
+        let at = draw.place(probe.span() / 2, 1 << 20);
+        let tracks = reader.look(probe, at)?;
+        Ok(tracks.map(|tracks| Self { tracks, next: FRESH_TRACKS, block: u64::from(block) }))
+    }
+
+    /// Time of an access to a share of a track, after one near its end or near that of the track behind it.
+    fn access(
+        &mut self,
+        probe: &mut dyn Probe,
+        share: f64,
+        tracks_back: u64,
+    ) -> Result<Option<f64>, ProbeEnd> {
+        self.next += FRESH_STEP;
+        let byte = |track: u64, share: f64| {
+            let at = self.tracks.first_track + (track as f64 + share) * self.tracks.track_bytes;
+            at as u64 / self.block * self.block
+        };
+        let (from, to) = (byte(self.next, SAME_TRACK_FROM), byte(self.next - tracks_back, share));
+        probe.read(from, self.block as u32)?;
+        Ok(probe.read(to, self.block as u32)?.map(ProbeRead::ns))
+    }
+}
+
+/// The overhead of a command. A sector that comes soon after the first answer is missed and takes a turn more; one that
+/// comes later than the overhead takes is not. Backwards, so that no read-ahead has it.
+fn overhead(
+    probe: &mut dyn Probe,
+    reader: &mut TrackReader,
+    block: u32,
+    draw: &mut Draw,
+) -> Result<Option<Bounds>, ProbeEnd> {
+    let turn_ns = reader.turn_ns;
+    let (mut lows, mut highs) = (Vec::new(), Vec::new());
+    for _ in 0..SEARCHES {
+        let Some(mut fresh) = FreshTracks::find(probe, reader, block, draw)? else { continue };
+        let (mut low, mut high) = (1.0 - SAME_TRACK_FROM, OVERHEAD_TURNS_MAX);
+        let mut caught_ns = None;
+        for _ in 0..HALVINGS {
+            let phase = f64::midpoint(low, high);
+            let share = phase - (1.0 - SAME_TRACK_FROM);
+            let Some(ns) = fresh.access(probe, share, 0)? else { continue };
+            if ns > MISSED_TURNS * turn_ns {
+                low = phase;
+            } else {
+                (high, caught_ns) = (phase, Some(ns));
+            }
+        }
+        // The shortest that was caught; what was missed came sooner by the last halving.
+        if let Some(ns) = caught_ns {
+            highs.push(ns);
+            lows.push(ns - (high - low) * turn_ns);
+        }
+    }
+    let found = summary::median(&lows).zip(summary::median(&highs));
+    Ok(found.map(|(low, high)| Bounds { value: f64::midpoint(low, high), low, high }))
+}
+
+/// A movement to the track before, with the overhead.
+fn next_track(
+    probe: &mut dyn Probe,
+    reader: &mut TrackReader,
+    block: u32,
+    draw: &mut Draw,
+) -> Result<Option<Bounds>, ProbeEnd> {
+    let mut times = Vec::new();
+    for _ in 0..3 {
+        let Some(mut fresh) = FreshTracks::find(probe, reader, block, draw)? else { continue };
+        for _ in 0..NEXT_TRACK_PAIRS / 3 {
+            times.extend(fresh.access(probe, draw.share() * 0.98, 1)?);
+        }
+    }
+    Ok(shortest_time(&times, reader.turn_ns).map(Bounds::from))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_curve_is_found_again_and_so_is_its_average() {
+        let truth = FittedSeeks {
+            knee: 0.312,
+            near: [1.386e6, 11.78e6],
+            far: [4.51e6, 11.1e6],
+            residual: 0.0,
+        };
+        let point = |d: f64| {
+            let ns = truth.ns(d);
+            (d, Bounds { value: ns, low: ns - 1e5, high: ns + 1e5 })
+        };
+        let points: Vec<(f64, Bounds)> = DISTANCES.map(point).to_vec();
+        let found = FittedSeeks::through(&points).unwrap();
+        assert!((found.average_within(1.0) - truth.average_within(1.0)).abs() < 2e4, "{found:?}");
+        assert!((found.ns(0.9) - truth.ns(0.9)).abs() < 2e4);
+        assert!(FittedSeeks::through(&points[..3]).is_none());
+    }
+
+    #[test]
+    fn the_stroke_follows_tracks_and_not_bytes() {
+        let zone = |start: f64, end: f64, track_bytes: f64| super::super::zones::Zone {
+            start,
+            end,
+            margin: 0.0,
+            track_bytes,
+            mb_s: 100.0,
+        };
+        let zones = vec![zone(0.0, 2e12, 2e6), zone(2e12, 3e12, 1e6)];
+        let map =
+            ZoneMap { zones, read_bytes: 0, strange: Vec::new(), law: None, is_complete: true };
+        assert!((map.stroke_share(2e12) - 0.5).abs() < 1e-9);
+        assert!((map.byte_at(0.75) - 2.5e12).abs() < 1.0);
+        assert!((map.stroke_share(map.byte_at(0.3)) - 0.3).abs() < 1e-9);
+    }
+}

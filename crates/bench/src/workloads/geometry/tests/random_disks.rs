@@ -1,0 +1,230 @@
+//! Random disks of which everything is known: conventional and shingled, honest and not, on SATA and behind
+//! bridges. Their models are written as files, so that the test sees nothing of them but their answers.
+
+use crate::workloads::geometry::probe::Draw;
+use std::fmt::Write;
+
+/// What is true of a disk.
+#[derive(Debug, Clone)]
+pub struct DiskTruth {
+    pub rpm: f64,
+    pub average_seek_ms: f64,
+    /// Fractions of the capacity at which zones begin, and the sequential rate of each, MB/s.
+    pub zones: Vec<(f64, f64)>,
+    pub capacity: u64,
+    pub read_cache_bytes: f64,
+    pub places: u32,
+    pub read_ahead_bytes: f64,
+    pub overhead_us: f64,
+    /// `None`: writes wait for the medium.
+    pub write_cache_bytes: Option<f64>,
+    pub is_shingled: bool,
+    pub flush_lies: bool,
+    /// Whether it chooses among queued requests.
+    pub queues: bool,
+}
+
+/// A disk: its model as a file has it, its state, and the truth.
+pub struct RandomDisk {
+    pub toml: String,
+    pub options: &'static str,
+    pub truth: DiskTruth,
+}
+
+/// A number between two others.
+fn between(draw: &mut Draw, low: f64, high: f64) -> f64 {
+    low + (high - low) * draw.share()
+}
+
+fn one_of<T: Copy>(draw: &mut Draw, all: &[T]) -> T {
+    all[draw.below(all.len() as u64) as usize]
+}
+
+/// Zones as cylinders and sectors of 4 KiB per track, from the outside in.
+fn zone_table(draw: &mut Draw, cylinders: f64, turn_s: f64) -> Vec<(u64, u64)> {
+    // No disk reads faster than this.
+    let fastest = 300e6 * turn_s / 4096.0;
+    let outer = between(draw, 180.0, 600.0).min(fastest);
+    let ratio = between(draw, 0.42, 0.62);
+    // Neighbours differ by one per cent or more.
+    let most = (-f64::ln(ratio) / 0.014) as u64;
+    let count = 10 + draw.below(most.min(48) - 10);
+    let limit = (draw.below(3) == 0).then(|| outer * between(draw, 0.85, 0.95));
+    let mut zones: Vec<(u64, u64)> = Vec::new();
+    for i in 0..count {
+        let radius = 1.0 - (1.0 - ratio) * i as f64 / (count - 1) as f64;
+        let sectors = limit.map_or(outer * radius, |limit| limit.min(outer * radius)) as u64;
+        let width = (cylinders / count as f64 * between(draw, 0.85, 1.15)) as u64;
+        match zones.last_mut() {
+            // What the channel limits is one zone, and so are tracks that round to the same.
+            Some(last) if (last.1 as f64 / sectors as f64) < 1.007 => last.0 += width,
+            _ => zones.push((width, sectors)),
+        }
+    }
+    zones
+}
+
+/// A seek curve as a model has it, and its average over random cylinders.
+fn seek_curve(draw: &mut Draw) -> (String, f64) {
+    let min = between(draw, 0.6, 2.5);
+    let full = min + between(draw, 9.0, 22.0);
+    match draw.below(3) {
+        0 => (
+            format!("curve = \"square-root\"\nmin_ms = {min}\nfull_ms = {full}\n"),
+            min + (full - min) * 8.0 / 15.0,
+        ),
+        1 => {
+            let average = min + (full - min) * between(draw, 0.4, 0.52);
+            let table = format!(
+                "curve = \"three-point\"\nmin_ms = {min}\naverage_ms = {average}\nfull_ms = {full}\n"
+            );
+            (table, average)
+        }
+        _ => {
+            let (knee, root) = (between(draw, 0.2, 0.4), between(draw, 8.0, 14.0));
+            let slope = between(draw, 6.0, 12.0);
+            let at_knee = min + root * knee.sqrt();
+            let far = at_knee - slope * knee;
+            let table = format!(
+                "curve = \"two-piece\"\nsingle_ms = {min}\nnear_base_ms = {min}\nnear_root_ms = {root}\n\
+                 knee_fraction = {knee}\nfar_base_ms = {far}\nfar_slope_ms = {slope}\n"
+            );
+            let ns = |d: f64| if d < knee { min + root * d.sqrt() } else { far + slope * d };
+            let at = |i: u32| (f64::from(i) + 0.5) / 20_000.0;
+            let average =
+                (0..20_000).map(|i| 2.0 * (1.0 - at(i)) * ns(at(i))).sum::<f64>() / 20_000.0;
+            (table, average)
+        }
+    }
+}
+
+impl RandomDisk {
+    /// The disk of a seed.
+    pub fn new(seed: u64) -> Self {
+        let mut draw = Draw::new(seed);
+        let draw = &mut draw;
+        let rpm =
+            one_of(draw, &[4200.0, 5400.0, 5700.0, 5900.0, 7200.0, 7200.0, 10_000.0, 15_000.0])
+                * between(draw, 0.997, 1.003);
+        let heads = 2 + draw.below(17);
+        let cylinders = between(draw, 100_000.0, 250_000.0);
+        let zones = zone_table(draw, cylinders, 60.0 / rpm);
+        let is_shingled = draw.below(4) == 0;
+        let (cache_gib, band_mib) = (1 + draw.below(20), 15 + draw.below(26));
+        let sectors: u64 = zones.iter().map(|(width, sectors)| width * heads * sectors).sum();
+        let log = if is_shingled { cache_gib << 18 } else { 0 };
+        let capacity = (sectors - log) * 4096;
+        let (cylinder_skew, head_skew) = (between(draw, 0.06, 0.22), between(draw, 0.08, 0.25));
+        let serpentine = draw.below(3) > 0;
+        let turn_s = 60.0 / rpm;
+        let head_share = if serpentine { 0.0 } else { (heads - 1) as f64 / heads as f64 };
+        let skew = cylinder_skew + (head_skew - cylinder_skew) * head_share;
+        let rate = |sectors: u64| sectors as f64 * 4096.0 / (turn_s * (1.0 + skew)) / 1e6;
+        let mut start = 0;
+        let mut starts = Vec::new();
+        for &(width, per_track) in &zones {
+            let at = (start as f64 - log as f64) * 4096.0 / capacity as f64;
+            starts.push((at.max(0.0), rate(per_track)));
+            start += width * heads * per_track;
+        }
+        let (seek, average_seek_ms) = seek_curve(draw);
+        let caches = Caches::new(draw);
+        let link = one_of(draw, &["sata-6g", "sata-6g", "usb3-uas", "usb3-bulk-only"]);
+        let window = if draw.below(4) == 0 { 1 } else { 32 };
+        let physical_sector = 4096;
+        let logical = one_of(draw, &[512, 4096]);
+        let flush_lies = caches.dirty_mib.is_some() && draw.below(4) == 0;
+        let order = if serpentine {
+            format!("order = \"serpentine\"\nband_cylinders = {}\n", 64 << draw.below(3))
+        } else {
+            "order = \"cylinder\"\n".to_string()
+        };
+        let overhead_ms = between(draw, 0.08, 0.6);
+        let mut toml = format!(
+            "name = \"random-{seed}\"\nsummary = \"random\"\nkind = \"hdd\"\n[identity]\n\
+             model = \"RANDOM {seed}\"\n\
+             serial = \"R{seed}\"\nfirmware = \"1\"\nreported_logical_sector_bytes = {logical}\n\
+             reported_physical_sector_bytes = {physical_sector}\nrotation_rpm = {}\n[link]\n\
+             preset = \"{link}\"\n[hdd]\n\
+             capacity_bytes = {capacity}\nrpm = {rpm}\nheads = {heads}\nlogical_sector_bytes = {logical}\n\
+             physical_sector_bytes = {physical_sector}\nhead_switch_ms = {}\nwrite_settle_ms = {}\n\
+             read_hit_overhead_ms = {}\nread_miss_overhead_ms = {overhead_ms}\nwrite_overhead_ms = {}\n\
+             interface_mb_s = {}\n[hdd.layout]\n{order}[hdd.skew]\nhead_rev = {head_skew}\n\
+             cylinder_rev = {cylinder_skew}\n[hdd.seek]\n{seek}[hdd.queue]\ndepth = 32\nwindow = {window}\n\
+             starvation_ms = 500\n[hdd.read_modify_write]\nbatch_sectors = 20\ngap_ms = 0.28\n",
+            rpm.round(),
+            head_skew * turn_s * 1e3 * between(draw, 0.0, 0.9),
+            between(draw, 0.2, 0.9),
+            between(draw, 0.03, 0.2),
+            between(draw, 0.05, 0.3),
+            between(draw, 400.0, 550.0),
+        );
+        toml.push_str(&caches.toml());
+        if is_shingled {
+            let _ = write!(
+                toml,
+                "[hdd.smr]\nband_mib = {band_mib}\ncache_gib = {cache_gib}\nmap_extents = 200000\n\
+                 clean_idle_ms = 1500\nappend_kib = 8192\nappend_extents = 6\n"
+            );
+        }
+        toml.push_str("[hdd.zones]\nprofile = \"table\"\n");
+        for (width, per_track) in &zones {
+            let _ = write!(
+                toml,
+                "[[hdd.zones.list]]\ncylinders = {width}\nsectors_per_track = {per_track}\n"
+            );
+        }
+        // What the log hides of the outermost zones is none of the host's.
+        let hidden = starts.iter().filter(|(at, _)| *at == 0.0).count() - 1;
+        let truth = DiskTruth {
+            rpm,
+            average_seek_ms,
+            zones: starts[hidden..].to_vec(),
+            capacity,
+            read_cache_bytes: f64::from(caches.segments * caches.segment_kib) * 1024.0,
+            places: caches.segments,
+            read_ahead_bytes: f64::from(caches.read_ahead_kib) * 1024.0,
+            overhead_us: overhead_ms * 1e3,
+            write_cache_bytes: caches.dirty_mib.map(|mib| f64::from(mib << 20)),
+            is_shingled,
+            flush_lies,
+            queues: window > 1 && link != "usb3-bulk-only",
+        };
+        Self { toml, options: if flush_lies { "&fault=flush-lies" } else { "" }, truth }
+    }
+}
+
+/// Memory of a disk.
+struct Caches {
+    segments: u32,
+    segment_kib: u32,
+    read_ahead_kib: u32,
+    is_adaptive: bool,
+    /// `None`: the write cache is off.
+    dirty_mib: Option<u32>,
+}
+
+impl Caches {
+    fn new(draw: &mut Draw) -> Self {
+        let segment_kib = one_of(draw, &[512, 1024, 1536, 2048]);
+        Self {
+            segments: 4 + draw.below(60) as u32,
+            segment_kib,
+            read_ahead_kib: segment_kib / one_of(draw, &[1, 1, 2, 4]),
+            is_adaptive: draw.below(2) == 0,
+            dirty_mib: (draw.below(6) > 0).then(|| one_of(draw, &[2, 4, 8, 16, 32, 64])),
+        }
+    }
+
+    fn toml(&self) -> String {
+        let Self { segments, segment_kib, read_ahead_kib, is_adaptive, dirty_mib } = self;
+        format!(
+            "[hdd.read_cache]\nsegments = {segments}\nsegment_kib = {segment_kib}\nadaptive = {is_adaptive}\n\
+             read_ahead_kib = {read_ahead_kib}\n[hdd.write_cache]\nenabled = {}\ndirty_limit_kib = {}\n\
+             dirty_extents = 2048\nhigh_water_pct = 75\nidle_ms = 50\nage_limit_ms = 30000\nwindow = 64\n\
+             gap_ms = 0.28\n",
+            dirty_mib.is_some(),
+            dirty_mib.unwrap_or(16) << 10,
+        )
+    }
+}

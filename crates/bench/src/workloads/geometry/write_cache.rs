@@ -1,0 +1,216 @@
+//! What the drive does with writes: whether it answers before the medium has them, how many it takes, and whether a
+//! flush and force unit access are honest.
+//!
+//! A sector passes the head once a turn. Writes of one sector that each wait for the medium therefore take at least
+//! a turn each; a drive that is done sooner has the data somewhere else.
+
+use super::super::align::write_area::{AccessPattern, WriteArea};
+use super::probe::Draw;
+use crate::error::BenchError;
+use crate::queue::IoOp;
+use crate::session::Session;
+use crate::test_record::TestRecord;
+use drivescope_model::plan::WriteLevel;
+use drivescope_stats::interval::{Interval, median_interval};
+use drivescope_stats::summary;
+
+/// Writes of one sector, each of which waits.
+const WAITING: usize = 24;
+/// Writes that tell whether there is a cache.
+const CACHED: usize = 24;
+/// Bytes of a write that fills the cache: many extents of it would fill its list before its memory.
+const FILLING_BLOCK: u64 = 64 << 10;
+/// Writes between two looks at the times.
+const BATCH: usize = 64;
+/// Most that is written to fill the cache; where what is there must be kept, it is in memory meanwhile.
+const FILLING_MAX: u64 = 512 << 20;
+const FILLING_KEPT_MAX: u64 = 64 << 20;
+/// A write that takes so many times as long as usual, and as long as this, waited for room.
+const FULL_TIMES: f64 = 5.0;
+const FULL_NS_MIN: f64 = 1_500_000.0;
+/// What is usual: the cache takes this share of the writes at once, at least.
+const USUAL_QUANTILE: f64 = 0.05;
+/// Within so few of the writes that follow, another one waits too: else it was something else.
+const FULL_NEXT: usize = 8;
+/// Times that the cache is filled.
+const FILLINGS: u32 = 2;
+/// Time for the drive to become quiet.
+const REST_S: f64 = 1.0;
+
+/// Times of writes, ns, each as a median with its interval.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WriteTimes {
+    /// Random writes, none of which is flushed.
+    pub cached: MedianTime,
+    /// The same sector again and again, each with a flush behind it.
+    pub flushed: MedianTime,
+    /// The same with force unit access.
+    pub forced: MedianTime,
+}
+
+/// A median with its 95 % interval.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MedianTime {
+    /// The median.
+    pub ns: f64,
+    /// Its interval.
+    pub within: Interval,
+}
+
+impl MedianTime {
+    fn of(times: &[f64]) -> Option<Self> {
+        Some(Self { ns: summary::median(times)?, within: median_interval(times, 0.95)? })
+    }
+}
+
+/// What is asked for, and where.
+pub struct WriteProbe<'s, 'a> {
+    /// The session.
+    pub session: &'s mut Session<'a>,
+    /// What is kept of it.
+    pub record: &'s mut TestRecord,
+    /// Where it writes.
+    pub area: WriteArea,
+    /// Bytes of a small write.
+    pub block: u64,
+    /// Random choices.
+    pub draw: Draw,
+}
+
+impl WriteProbe<'_, '_> {
+    /// Times small writes; `None` if they were too few.
+    pub fn times(&mut self) -> Result<Option<WriteTimes>, BenchError> {
+        let random: Vec<u64> = (0..CACHED).map(|_| self.place(self.block)).collect();
+        let cached = self.write("write_cached", 1, self.block, random, (false, false))?;
+        self.rest()?;
+        let same = vec![self.place(self.block); WAITING];
+        let flushed = self.write("write_flushed", 1, self.block, same.clone(), (false, true))?;
+        self.rest()?;
+        let forced = self.write("write_forced", 1, self.block, same, (true, false))?;
+        // The first of each has to seek.
+        let of = |times: &[f64]| MedianTime::of(times.get(1..)?);
+        Ok(of(&cached)
+            .zip(of(&flushed))
+            .zip(of(&forced))
+            .map(|((cached, flushed), forced)| WriteTimes { cached, flushed, forced }))
+    }
+
+    /// Bytes of scattered writes that are taken at once before one waits, of each filling; why not if none waits.
+    pub fn cache_bytes(&mut self) -> Result<Result<Vec<f64>, String>, BenchError> {
+        // What must be kept is read before and compared behind each batch: then all is one batch.
+        let most = if self.area.kept { FILLING_KEPT_MAX } else { FILLING_MAX };
+        let batch = if self.area.kept { (most / FILLING_BLOCK) as usize } else { BATCH };
+        let mut found = Vec::new();
+        for filling in 1..=FILLINGS {
+            self.rest()?;
+            let mut times: Vec<f64> = Vec::new();
+            let full = loop {
+                if let Some(full) = full_at(&times) {
+                    break Some(full);
+                }
+                if times.len() as u64 * FILLING_BLOCK >= most {
+                    break None;
+                }
+                let places = (0..batch).map(|_| self.place(FILLING_BLOCK)).collect();
+                times.extend(self.write(
+                    "write_cache",
+                    filling,
+                    FILLING_BLOCK,
+                    places,
+                    (false, false),
+                )?);
+            };
+            match full {
+                Some(0) | None => {
+                    let mib = (times.len() as u64 * FILLING_BLOCK) >> 20;
+                    return Ok(Err(format!("no write of {mib} MiB had to wait for room")));
+                }
+                Some(full) => found.push(full as f64 * FILLING_BLOCK as f64),
+            }
+        }
+        self.rest()?;
+        Ok(Ok(found))
+    }
+
+    /// A block anywhere: far seeks let a full cache show.
+    fn place(&mut self, block: u64) -> u64 {
+        let span = &self.area.span;
+        span.start + self.draw.place(span.end - span.start, block)
+    }
+
+    /// Writes with everything on the medium before, and gives the drive time to become quiet.
+    fn rest(&mut self) -> Result<(), BenchError> {
+        self.session.device().sync()?;
+        self.session.pause(drivescope_model::units::Secs(REST_S))
+    }
+
+    /// Writes what is there, or fresh data where nothing must be kept.
+    pub fn write(
+        &mut self,
+        cell: &str,
+        round: u32,
+        block: u64,
+        places: Vec<u64>,
+        (synced, flushed): (bool, bool),
+    ) -> Result<Vec<f64>, BenchError> {
+        let way = AccessPattern {
+            cell,
+            round,
+            block,
+            op: IoOp::Write,
+            reads_first: false,
+            synced,
+            flushed,
+        };
+        let originals = self.area.originals(self.session, &places, block)?;
+        let (ns, _) = self.area.access(
+            self.session,
+            self.record,
+            way,
+            places.clone(),
+            originals.as_deref(),
+        )?;
+        self.area.compare(self.session, &places, block, originals.as_deref())?;
+        Ok(ns)
+    }
+}
+
+/// Which write was the first that waited for room.
+fn full_at(times: &[f64]) -> Option<usize> {
+    // Of a small cache most of the first writes wait already.
+    let usual = summary::quantile(times, USUAL_QUANTILE)?;
+    let waits = |ns: &f64| *ns > (usual * FULL_TIMES).max(FULL_NS_MIN);
+    let mut waiting = times.iter().enumerate().filter(|(_, ns)| waits(ns)).map(|(i, _)| i);
+    let first = waiting.next()?;
+    waiting.next().filter(|next| next - first <= FULL_NEXT).map(|_| first)
+}
+
+/// Whether the target may be written for these questions; why not.
+pub fn refusal(session: &Session<'_>) -> Option<String> {
+    if !session.plan.suite.geometry.writes {
+        return Some("geometry.writes is off".to_string());
+    }
+    if !session.may_write(WriteLevel::SameBytes) {
+        return Some("it writes: --write same-bytes allows that on a device".to_string());
+    }
+    (!session.is_direct()).then(|| "the page cache takes writes before the drive".to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cache_is_full_when_writes_begin_to_wait_and_not_at_a_single_delay() {
+        let mut times = vec![300_000.0; 400];
+        assert_eq!(full_at(&times), None);
+        times[90] = 20_000_000.0;
+        assert_eq!(full_at(&times), None, "one delay");
+        for i in (200..400).step_by(3) {
+            times[i] = 9_000_000.0;
+        }
+        times[90] = 300_000.0;
+        assert_eq!(full_at(&times), Some(200));
+        assert_eq!(full_at(&[]), None);
+    }
+}

@@ -1,0 +1,165 @@
+//! `advise`: where data should lie on one or several drives, or what a drive suits and what to change on this
+//! machine. It reads stored runs, or measures; it never writes to a drive.
+
+use crate::arguments::AdviseArguments;
+use crate::exit::{Code, Failure};
+use crate::output;
+use crate::run_files::named_runs;
+use crate::run_steps::{Measurer, PlannedRun, targets};
+use crate::signals::RunSignals;
+use crate::store_access::open_existing;
+use drivescope_bench::{clock, planner, suites};
+use drivescope_drive::Target;
+use drivescope_model::Run;
+use drivescope_model::options::{Suite, TestKind};
+use drivescope_model::plan::WriteLevel;
+use drivescope_report::{
+    DataLayout, DriveFigures, MachineChange, Need, answer, clean, machine_changes,
+    partition_script, place, text,
+};
+use drivescope_store::{FoundDrive, Store};
+use serde::Serialize;
+use std::path::Path;
+
+/// Stored runs of a drive that are looked at for figures of all of it.
+const RUNS_MAX: u32 = 50;
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct AdviceDocument<'a> {
+    /// The document's version.
+    format: u32,
+    drives: Vec<DriveAdvice<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    layout: Option<&'a DataLayout>,
+    /// For each drive with a part in the layout.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    scripts: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct DriveAdvice<'a> {
+    run: &'a str,
+    path: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    answer: Option<String>,
+    changes: Vec<MachineChange>,
+}
+
+/// Prints the layout, or the advice without one. Exit code 2 where a need finds no room.
+pub fn advise(arguments: &AdviseArguments, signals: &RunSignals) -> Result<Code, Failure> {
+    let mut runs = Vec::new();
+    for name in &arguments.drives {
+        runs.push(run_for(name, arguments, signals)?);
+    }
+    let figures: Vec<DriveFigures> = match arguments.need.is_empty() {
+        true => Vec::new(),
+        false => runs.iter().map(DriveFigures::of).collect::<Result<_, _>>().map_err(lacking)?,
+    };
+    let layout = (!figures.is_empty()).then(|| place(&figures, &arguments.need));
+    if arguments.json {
+        output::print_document(&document(&runs, &figures, layout.as_ref()));
+    } else {
+        match &layout {
+            Some(layout) => output::print(&text::layout(&figures, layout, output::style())),
+            None => runs.iter().for_each(tell),
+        }
+    }
+    let has_room = layout.is_none_or(|layout| layout.unplaced.is_empty());
+    Ok(if has_room { Code::Ok } else { Code::Usage })
+}
+
+fn lacking(why: String) -> Failure {
+    Failure::usage(clean(&why).into_owned())
+}
+
+/// What the drive suits, then what to change.
+fn tell(run: &Run) {
+    let style = output::style();
+    let head =
+        answer(run, false).unwrap_or_else(|| format!("{}: nothing was judged.", run.target.path));
+    output::tell(&clean(&head));
+    output::print(&text::machine_changes(&machine_changes(run), style));
+}
+
+fn document<'a>(
+    runs: &'a [Run],
+    figures: &[DriveFigures],
+    layout: Option<&'a DataLayout>,
+) -> AdviceDocument<'a> {
+    let of = |run: &'a Run| DriveAdvice {
+        run: &run.id,
+        path: &run.target.path,
+        answer: answer(run, false),
+        changes: machine_changes(run),
+    };
+    let script = |number: usize| partition_script(figures, layout?, number);
+    AdviceDocument {
+        format: 1,
+        drives: runs.iter().map(of).collect(),
+        layout,
+        scripts: (0..figures.len()).filter_map(script).collect(),
+    }
+}
+
+/// The run that speaks for a drive: a simulated one is measured, of a real one the newest stored run counts.
+fn run_for(name: &str, arguments: &AdviseArguments, signals: &RunSignals) -> Result<Run, Failure> {
+    let path = Path::new(name);
+    let is_target = name.starts_with("sim:") || (path.exists() && !name.ends_with(".json"));
+    let store = arguments.store.store.as_deref();
+    if !is_target {
+        let mut found = named_runs(&[name.to_string()], store)?;
+        return found.pop().ok_or_else(|| Failure::usage(format!("{name} holds no run")));
+    }
+    let target = targets::find_one(path)?;
+    if arguments.measure || target.simulated().is_some() {
+        return measured(target, &arguments.need, signals);
+    }
+    let stored =
+        open_existing(store).ok().and_then(|store| newest(&store, &target, &arguments.need));
+    stored.ok_or_else(|| {
+        let message = format!(
+            "no stored run has what is needed of {name}; drivescope run {name} --test geometry reads it in about three \
+             minutes, or add --measure"
+        );
+        Failure::usage(clean(&message).into_owned())
+    })
+}
+
+/// The newest stored run of a drive that has what is asked for.
+fn newest(store: &Store, target: &Target, needs: &[Need]) -> Option<Run> {
+    let drive = target.drive();
+    let names = [drive.and_then(|drive| drive.serial.clone()), Some(target.info().path.clone())];
+    for name in names.into_iter().flatten().filter(|name| !name.trim().is_empty()) {
+        let Ok(FoundDrive::One(found)) = store.runs_of_drive(&name, None, RUNS_MAX) else {
+            continue;
+        };
+        let suits = |run: &Run| needs.is_empty() || DriveFigures::of(run).is_ok();
+        if let Some(run) = found.runs.into_iter().find(suits) {
+            return Some(run);
+        }
+    }
+    None
+}
+
+/// Measures a drive, reading only: its geometry for a layout, and what verdicts rest on without one.
+fn measured(target: Target, needs: &[Need], signals: &RunSignals) -> Result<Run, Failure> {
+    signals.begin("interrupted");
+    let engine = targets::engine_for(&target, None, true)?;
+    let quick = suites::find("quick", None).map_err(Failure::from)?;
+    let suite = match needs.is_empty() {
+        true => quick,
+        false => Suite {
+            tests: vec![TestKind::Geometry, TestKind::Surface, TestKind::Transfer],
+            rounds: 3,
+            ..quick
+        },
+    };
+    let plan = planner::plan(suite, clock::now_ns(), engine, &target, false, WriteLevel::Read)?;
+    let planned = PlannedRun { plan, target, claim: None, resumed: None };
+    let (run, code) = Measurer::new(signals).measure_quietly(planned)?;
+    match code {
+        Code::Interrupted => Err(Failure { message: "interrupted".to_string(), code }),
+        _ => Ok(run),
+    }
+}

@@ -1,0 +1,307 @@
+//! What a layout needs to know of a drive, out of a run: rates by position, access time by part, what it must not
+//! be used for.
+
+use crate::chart::points_of;
+use drivescope_model::drive::DriveKind;
+use drivescope_model::{FindingId, Run, TestKind, TestResult};
+use drivescope_stats::least_squares::least_squares;
+
+/// Steps of the integral over distances within a part.
+const STEPS: usize = 200;
+/// Rates within this share of each other are the same speed everywhere.
+const SAME_SPEED: f64 = 0.05;
+
+/// Bytes with one sequential rate.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct RateSpan {
+    start: f64,
+    end: f64,
+    mb_s: f64,
+}
+
+/// How long a random read takes.
+#[derive(Debug, Clone, PartialEq)]
+enum AccessModel {
+    /// The arm moves: fixed part, and movement by share of the stroke.
+    Arm { fixed_ms: f64, seek_ms: Vec<(f64, f64)>, margin_ms: f64 },
+    /// The same anywhere.
+    Flat { ms: f64 },
+}
+
+/// A drive as layouts see it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DriveFigures {
+    /// Its model, or what was measured.
+    pub name: String,
+    /// Where commands find it.
+    pub path: String,
+    /// Bytes that may be partitioned.
+    pub bytes: u64,
+    /// Unit of partition tables.
+    pub sector_bytes: u64,
+    /// Whether tracks overlap.
+    pub is_shingled: bool,
+    /// Whether flushes are answered too early.
+    pub flush_lies: bool,
+    /// What the figures rest on, and what is missing.
+    pub notes: Vec<String>,
+    spans: Vec<RateSpan>,
+    access: Option<AccessModel>,
+    /// Rate of writes over that of reads.
+    write_share: Option<f64>,
+}
+
+/// What to expect of a part of a drive. Rates from its fastest to its slowest place.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+pub struct PartFigures {
+    /// Sequential reads at its start, MB/s.
+    pub read_start_mb_s: f64,
+    /// Sequential reads at its end, MB/s.
+    pub read_end_mb_s: f64,
+    /// All of it, read once in order.
+    pub read_mean_mb_s: f64,
+    /// The same for writes, where writes were measured.
+    pub write_mean_mb_s: Option<f64>,
+    /// Mean time of a random read within it, ms.
+    pub access_ms: Option<f64>,
+    /// Half of the width of its interval.
+    pub access_margin_ms: f64,
+}
+
+impl DriveFigures {
+    /// Of a run with `geometry` or `surface` on a whole drive. Errors: one line that names the test to run.
+    pub fn of(run: &Run) -> Result<Self, String> {
+        let drive = run.drive.as_ref();
+        let path = if run.simulated {
+            run.target.path.clone()
+        } else {
+            drive.map_or(&run.target.path, |drive| &drive.path).clone()
+        };
+        let name = drive.and_then(|drive| drive.model.clone()).unwrap_or_else(|| path.clone());
+        let suite = &run.plan.suite;
+        if suite.offset.is_some() || suite.span.0 > 0 {
+            return Err(format!("run {} saw only a part of {name}; measure all of it", run.id));
+        }
+        let bytes = drive.map_or(run.target.size_bytes, |drive| drive.capacity_bytes);
+        let mut notes = Vec::new();
+        let spans = spans_of(run, bytes as f64, &mut notes).ok_or_else(|| {
+            format!(
+                "run {} has no rates by position; run --test geometry or surface on {path}",
+                run.id
+            )
+        })?;
+        let access = access_of(run);
+        if access.is_none() {
+            notes.push("access times were not measured".to_string());
+        }
+        let write_share = write_share(run);
+        let has = |id: FindingId| run.findings.iter().any(|finding| finding.id == id);
+        Ok(Self {
+            name,
+            path,
+            bytes,
+            sector_bytes: drive.map_or(512, |drive| u64::from(drive.logical_sector_bytes)),
+            is_shingled: has(FindingId::Shingled),
+            flush_lies: has(FindingId::FlushIgnored),
+            notes,
+            spans,
+            access,
+            write_share,
+        })
+    }
+
+    /// Whether it matters where on the drive data lie.
+    pub fn depends_on_position(&self) -> bool {
+        let rates = || self.spans.iter().map(|span| span.mb_s);
+        let most = rates().fold(0.0, f64::max);
+        let least = rates().fold(f64::INFINITY, f64::min);
+        matches!(self.access, Some(AccessModel::Arm { .. })) || least < most * (1.0 - SAME_SPEED)
+    }
+
+    /// Whether an arm moves.
+    pub fn rotates(&self) -> bool {
+        matches!(self.access, Some(AccessModel::Arm { .. }))
+    }
+
+    /// What to expect between two bytes.
+    pub fn part(&self, from: u64, to: u64) -> PartFigures {
+        let (from, to) = (from as f64, (to as f64).max(from as f64 + 1.0));
+        let overlap = |span: &RateSpan| (to.min(span.end) - from.max(span.start)).max(0.0);
+        let weighed = self.spans.iter().map(|span| (overlap(span), span.mb_s));
+        let touched: Vec<(f64, f64)> = weighed.filter(|(bytes, _)| *bytes > 0.0).collect();
+        let bytes: f64 = touched.iter().map(|(bytes, _)| bytes).sum();
+        let time: f64 = touched.iter().map(|(bytes, rate)| bytes / rate).sum();
+        let read_mean_mb_s = if time > 0.0 { bytes / time } else { 0.0 };
+        let (access_ms, access_margin_ms) = match &self.access {
+            None => (None, 0.0),
+            Some(AccessModel::Flat { ms }) => (Some(*ms), 0.0),
+            Some(AccessModel::Arm { fixed_ms, seek_ms, margin_ms }) => {
+                let stroke = self.tracks(from, to) / self.tracks(0.0, f64::INFINITY);
+                (Some(fixed_ms + mean_seek(seek_ms, stroke)), *margin_ms)
+            }
+        };
+        PartFigures {
+            read_start_mb_s: touched.first().map_or(0.0, |(_, rate)| *rate),
+            read_end_mb_s: touched.last().map_or(0.0, |(_, rate)| *rate),
+            read_mean_mb_s,
+            write_mean_mb_s: self.write_share.map(|share| share * read_mean_mb_s),
+            access_ms,
+            access_margin_ms,
+        }
+    }
+
+    /// Tracks between two bytes, up to a factor: a track's bytes are proportional to its rate.
+    fn tracks(&self, from: f64, to: f64) -> f64 {
+        let of = |span: &RateSpan| (to.min(span.end) - from.max(span.start)).max(0.0) / span.mb_s;
+        self.spans.iter().map(of).sum()
+    }
+}
+
+/// Mean of a curve over two random places of a share of the stroke; their distance d has the density 2·(1 − d).
+fn mean_seek(seek_ms: &[(f64, f64)], stroke: f64) -> f64 {
+    let at = |i: usize| (i as f64 + 0.5) / STEPS as f64;
+    let term = |i: usize| 2.0 * (1.0 - at(i)) * interpolated(seek_ms, at(i) * stroke);
+    (0..STEPS).map(term).sum::<f64>() / STEPS as f64
+}
+
+/// The value of a curve between its points.
+fn interpolated(points: &[(f64, f64)], x: f64) -> f64 {
+    let behind = points.partition_point(|(at, _)| *at <= x);
+    match (behind.checked_sub(1).and_then(|i| points.get(i)), points.get(behind)) {
+        (Some((x0, y0)), Some((x1, y1))) => y0 + (y1 - y0) * (x - x0) / (x1 - x0),
+        (Some((_, y)), None) | (None, Some((_, y))) => *y,
+        (None, None) => 0.0,
+    }
+}
+
+fn test(run: &Run, kind: TestKind) -> Option<&TestResult> {
+    run.tests.iter().find(|result| result.test == kind)
+}
+
+/// Zones of geometry, or what surface has sampled, each sample for what is nearest to it; else one rate for all of
+/// flash.
+fn spans_of(run: &Run, bytes: f64, notes: &mut Vec<String>) -> Option<Vec<RateSpan>> {
+    if let Some(result) = test(run, TestKind::Geometry) {
+        let points = points_of(result, "geometry.zones.mb_s");
+        // Each zone has its two ends.
+        let zones: Vec<RateSpan> = points
+            .chunks_exact(2)
+            .map(|ends| RateSpan { start: ends[0].0, end: ends[1].0, mb_s: ends[0].1 })
+            .collect();
+        if !zones.is_empty() {
+            return Some(zones);
+        }
+    }
+    let sampled = test(run, TestKind::Surface).map(|it| points_of(it, "surface.read.mb_s"));
+    if let Some(points) = sampled.filter(|points| points.len() > 1) {
+        let border = |i: usize| match i {
+            0 => 0.0,
+            i if i == points.len() => bytes,
+            i => f64::midpoint(points[i - 1].0, points[i].0),
+        };
+        let span = |i: usize| RateSpan { start: border(i), end: border(i + 1), mb_s: points[i].1 };
+        return Some((0..points.len()).map(span).filter(|span| span.end > span.start).collect());
+    }
+    let rate = ["seq1m_q8t1", "seq1m_q1t1"]
+        .iter()
+        .find_map(|cell| run.metric(&format!("transfer.{cell}.read.mb_s")))
+        .filter(|metric| metric.valid)?;
+    let kind = run.drive.as_ref().map(|drive| drive.kind);
+    let is_flash = matches!(kind, Some(DriveKind::Ssd | DriveKind::Nvme | DriveKind::Card))
+        || (run.simulated && run.drive.as_ref().is_some_and(|drive| !drive.rotational_hint));
+    if !is_flash {
+        return None;
+    }
+    notes.push("one rate for all of it, from transfer".to_string());
+    Some(vec![RateSpan { start: 0.0, end: bytes, mb_s: rate.value }])
+}
+
+/// From geometry; or from single accesses of surface, whose time grows with the square root of the distance.
+fn access_of(run: &Run) -> Option<AccessModel> {
+    if let Some(result) = test(run, TestKind::Geometry) {
+        let seek_ms: Vec<(f64, f64)> = points_of(result, "geometry.seek.ms")
+            .into_iter()
+            .map(|(percent, ms)| (percent / 100.0, ms))
+            .collect();
+        let rpm = run.metric("geometry.rotation.rpm");
+        if let (false, Some(rpm)) = (seek_ms.is_empty(), rpm) {
+            let overhead_us = run.metric("geometry.command.overhead_us").map_or(0.0, |it| it.value);
+            let fixed_ms = overhead_us / 1e3 + 30_000.0 / rpm.value;
+            let average = run.metric("geometry.seek.average_ms");
+            let margin_ms = average.map_or(0.0, |it| (it.high - it.low) / 2.0);
+            return Some(AccessModel::Arm { fixed_ms, seek_ms, margin_ms });
+        }
+        let flat = points_of(result, "geometry.map.lat_mean_us");
+        if let Some((_, us)) = flat.last() {
+            return Some(AccessModel::Flat { ms: us / 1e3 });
+        }
+    }
+    let rotates =
+        run.drive.as_ref().is_some_and(|drive| drive.rotational_hint || drive.rpm > Some(1));
+    let sampled = test(run, TestKind::Surface).map(|it| points_of(it, "surface.access.lat_ms"));
+    match sampled.filter(|points| points.len() >= 30) {
+        Some(points) if rotates => {
+            let rows: Vec<Vec<f64>> =
+                points.iter().map(|(d, _)| vec![1.0, d.max(0.0).sqrt()]).collect();
+            let times: Vec<f64> = points.iter().map(|(_, ms)| *ms).collect();
+            let fit = least_squares(&rows, &times, &[])?;
+            let [fixed_ms, root] = fit.coefficients[..].try_into().ok()?;
+            let at = |i: usize| (i as f64 / 50.0, root * (i as f64 / 50.0).sqrt());
+            let margin_ms = 2.0 * fit.standard_errors[0];
+            Some(AccessModel::Arm { fixed_ms, seek_ms: (0..=50).map(at).collect(), margin_ms })
+        }
+        _ => {
+            let mean = ["surface.access.access_mean_ms"].iter().find_map(|key| run.metric(key));
+            let flash = run.metric("transfer.rnd4k_q1t1.read.lat_mean_us");
+            let ms = mean.map(|it| it.value).or(flash.map(|it| it.value / 1e3))?;
+            (!rotates).then_some(AccessModel::Flat { ms })
+        }
+    }
+}
+
+/// What writes in order have of the rate of reads, as far as one of the tests wrote.
+fn write_share(run: &Run) -> Option<f64> {
+    let of = |key: &str| run.metric(key).filter(|it| it.valid).map(|it| it.value);
+    let pairs = [
+        ("surface.write.mean_mb_s", "surface.read.mean_mb_s"),
+        ("transfer.seq1m_q8t1.write.mb_s", "transfer.seq1m_q8t1.read.mb_s"),
+    ];
+    let share = pairs.iter().find_map(|(write, read)| Some(of(write)? / of(read)?))?;
+    Some(share.min(1.0)).filter(|share| *share > 0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_has_the_rates_and_the_movements_of_its_own() {
+        let span = |start: f64, end: f64, mb_s: f64| RateSpan { start, end, mb_s };
+        let figures = DriveFigures {
+            name: String::new(),
+            path: String::new(),
+            bytes: 4_000,
+            sector_bytes: 512,
+            is_shingled: false,
+            flush_lies: false,
+            notes: Vec::new(),
+            spans: vec![span(0.0, 2e3, 200.0), span(2e3, 4e3, 100.0)],
+            access: Some(AccessModel::Arm {
+                fixed_ms: 5.0,
+                seek_ms: vec![(0.0, 0.0), (1.0, 9.0)],
+                margin_ms: 0.2,
+            }),
+            write_share: Some(0.9),
+        };
+        let all = figures.part(0, 4_000);
+        // 2·(1 − d)·9·d has the integral 3.
+        assert!((all.access_ms.unwrap() - 8.0).abs() < 0.01, "{all:?}");
+        assert!((all.read_mean_mb_s - 400.0 / 3.0).abs() < 1e-9);
+        // The outer half of the bytes has a third of the tracks.
+        let outer = figures.part(0, 2_000);
+        assert!((outer.access_ms.unwrap() - 6.0).abs() < 0.01, "{outer:?}");
+        assert_eq!((outer.read_start_mb_s, outer.read_end_mb_s), (200.0, 200.0));
+        assert!((outer.write_mean_mb_s.unwrap() - 180.0).abs() < 1e-9);
+        assert!(figures.depends_on_position() && figures.rotates());
+    }
+}

@@ -1,0 +1,109 @@
+//! Layouts and advice as text.
+
+use crate::advise::{DataLayout, DriveFigures, MachineChange, PlacedPartition, partition_script};
+use crate::terminal::{Column, Paragraph, Role, Style, TextCell, TextTable};
+use drivescope_model::Bytes;
+use drivescope_model::number::{rounded, with_half_width};
+
+/// A layout with what to expect, then the scripts that would make it.
+pub fn layout(drives: &[DriveFigures], layout: &DataLayout, style: Style) -> String {
+    let mut out = String::new();
+    for (number, drive) in drives.iter().enumerate() {
+        let own: Vec<&PlacedPartition> =
+            layout.placements.iter().filter(|it| it.drive == number).collect();
+        let head = Paragraph::new()
+            .text(Role::Title, &drive.name)
+            .item(Role::Plain, Bytes(drive.bytes).to_string())
+            .item(Role::Dim, &drive.path);
+        out.push_str(&head.lines(2, style));
+        if own.is_empty() {
+            out.push_str(
+                &Paragraph::new()
+                    .lead(Role::Dim, "  ")
+                    .text(Role::Dim, "nothing goes here")
+                    .lines(2, style),
+            );
+        } else {
+            out.push_str(&table(&own, style));
+        }
+        for note in &drive.notes {
+            out.push_str(
+                &Paragraph::new().lead(Role::Dim, "  ").text(Role::Dim, note).lines(2, style),
+            );
+        }
+        out.push('\n');
+    }
+    for (need, why) in &layout.unplaced {
+        let line = Paragraph::new()
+            .text(Role::Bad, format!("no room for {}:", need.name))
+            .text(Role::Plain, why);
+        out.push_str(&line.lines(2, style));
+    }
+    for note in &layout.notes {
+        out.push_str(
+            &Paragraph::new().lead(Role::Plain, "· ").text(Role::Plain, note).lines(2, style),
+        );
+    }
+    for number in 0..drives.len() {
+        if let Some(script) = partition_script(drives, layout, number) {
+            out.push('\n');
+            out.push_str(&script);
+        }
+    }
+    out
+}
+
+/// A row for each partition: where, and what to expect.
+fn table(own: &[&PlacedPartition], style: Style) -> String {
+    let texts = |head: &str, text: &dyn Fn(&PlacedPartition) -> String| {
+        let mut cells = vec![TextCell::dim(head)];
+        cells.extend(own.iter().map(|placement| TextCell::plain(text(placement))));
+        cells
+    };
+    let rates = |it: &PlacedPartition| {
+        let figures = it.expected;
+        format!("{}–{}", rounded(figures.read_start_mb_s), rounded(figures.read_end_mb_s))
+    };
+    let access = |it: &PlacedPartition| match it.expected.access_ms {
+        Some(ms) if it.expected.access_margin_ms > 0.0 => {
+            let (ms, margin) = with_half_width(ms, it.expected.access_margin_ms);
+            format!("{ms} ± {margin}")
+        }
+        Some(ms) => rounded(ms),
+        None => "-".to_string(),
+    };
+    let write = |it: &PlacedPartition| it.expected.write_mean_mb_s.map_or("-".to_string(), rounded);
+    let columns = vec![
+        texts("  partition", &|it| format!("  {}", it.need.name)),
+        texts("from", &|it| Bytes(it.start).to_string()),
+        texts("to", &|it| Bytes(it.end).to_string()),
+        texts("read MB/s", &rates),
+        texts("mean", &|it| rounded(it.expected.read_mean_mb_s)),
+        texts("write mean", &write),
+        texts("access ms", &access),
+    ];
+    TextTable::of_columns(Column::names_and_numbers(columns.len()), columns).render(style)
+}
+
+/// What to change on the machine.
+pub fn machine_changes(changes: &[MachineChange], style: Style) -> String {
+    if changes.is_empty() {
+        let line = "nothing to change on this machine shows in this run";
+        return Paragraph::new().text(Role::Good, line).lines(2, style);
+    }
+    let mut out = String::new();
+    for MachineChange { change, evidence, gain, command } in changes {
+        let line = Paragraph::new().lead(Role::Plain, "· ").text(Role::Title, change);
+        out.push_str(&line.lines(2, style));
+        for (word, text) in [("shown by", evidence), ("gain", gain)] {
+            let line =
+                Paragraph::new().lead(Role::Dim, format!("  {word:<8}  ")).text(Role::Plain, text);
+            out.push_str(&line.lines(12, style));
+        }
+        if let Some(command) = command {
+            let line = Paragraph::new().lead(Role::Dim, "  ").command(Role::Plain, "→", command);
+            out.push_str(&line.lines(4, style));
+        }
+    }
+    out
+}

@@ -1,0 +1,298 @@
+//! `geometry`: what kind of drive it is, an answer a line.
+
+mod charts;
+
+use super::WorkloadReport;
+use crate::chart::points_of;
+use crate::terminal::{Paragraph, Role, Style, block_chart, chart_columns, find, shorten, value};
+use drivescope_model::number::{latency_us, rounded, whole};
+use drivescope_model::{Bytes, FindingId, Metric, TestKind, TestResult};
+
+pub(super) const REPORT: WorkloadReport = WorkloadReport {
+    charts: charts::charts,
+    headline: charts::headline,
+    ..WorkloadReport::new(TestKind::Geometry, table)
+};
+
+/// Longest name of a line.
+const NAME_WIDTH: usize = 11;
+/// Places at which the rate is drawn.
+const DRAWN: usize = 60;
+
+fn table(result: &TestResult, style: Style) -> String {
+    let lines = [
+        rotation(result),
+        zones(result),
+        seek(result),
+        access(result),
+        command(result),
+        read_cache(result),
+        write_cache(result),
+        flush(result),
+        queue(result),
+        map(result),
+        recording(result),
+    ];
+    let lines: Vec<String> =
+        lines.into_iter().flatten().map(|paragraph| paragraph.lines(4, style)).collect();
+    if lines.is_empty() {
+        return String::new();
+    }
+    let title = Paragraph::new().text(Role::Title, "geometry").lines(0, style);
+    title + &lines.concat() + &drawing(result, style)
+}
+
+fn begin(name: &str) -> Paragraph {
+    Paragraph::new().lead(Role::Dim, format!("  {name:<NAME_WIDTH$}  "))
+}
+
+/// `8.05 ms (7.9 to 8.2)`.
+fn with_interval(metric: &Metric, print: impl Fn(f64) -> String) -> String {
+    let (value, low, high) = (print(metric.value), print(metric.low), print(metric.high));
+    if low == value && high == value { value } else { format!("{value} ({low} to {high})") }
+}
+
+fn ms(value: f64) -> String {
+    latency_us(value * 1e3)
+}
+
+fn bytes(value: f64) -> String {
+    Bytes(value.round() as u64).to_string()
+}
+
+/// Sizes of memory, as drives are sold with it.
+fn mib(value: f64) -> String {
+    let mib = value / f64::from(1 << 20);
+    if mib < 1.0 {
+        format!("{} KiB", rounded(value / 1024.0))
+    } else {
+        format!("{} MiB", rounded(mib))
+    }
+}
+
+fn rotation(result: &TestResult) -> Option<Paragraph> {
+    let rpm = find(result, "rotation", "rpm")?;
+    let print = |rpm: f64| whole(rpm.round() as u64);
+    let turn = ms(60_000.0 / rpm.value);
+    Some(
+        begin("rotation")
+            .item(Role::Title, format!("{} rpm", with_interval(rpm, print)))
+            .item(Role::Plain, format!("a turn takes {turn}")),
+    )
+}
+
+fn zones(result: &TestResult) -> Option<Paragraph> {
+    let count = value(result, "zones", "count")?;
+    let ends = zone_ends(result)?;
+    let mut line = begin("zones")
+        .item(Role::Title, format!("{count}"))
+        .item(Role::Plain, format!("{} to {} MB/s", rounded(ends.rates.0), rounded(ends.rates.1)))
+        .item(
+            Role::Plain,
+            format!("tracks of {} to {}", bytes(ends.tracks.0), bytes(ends.tracks.1)),
+        );
+    if let Some(skew) = value(result, "tracks", "skew_pct") {
+        line = line.item(Role::Plain, format!("skew {} % of a turn", rounded(skew)));
+    }
+    if let Some(residual) = value(result, "zones", "residual_pct") {
+        line = line.item(Role::Dim, format!("physical law ± {} %", rounded(residual)));
+    }
+    Some(line)
+}
+
+/// Rates and tracks of the outermost and the innermost zone.
+struct ZoneEnds {
+    rates: (f64, f64),
+    tracks: (f64, f64),
+}
+
+fn zone_ends(result: &TestResult) -> Option<ZoneEnds> {
+    let last = format!("zone{:02}", value(result, "zones", "count")? as u32);
+    let both = |quantity: &str| {
+        Some((value(result, "zone01", quantity)?, value(result, &last, quantity)?))
+    };
+    Some(ZoneEnds { rates: both("mb_s")?, tracks: both("track_bytes")? })
+}
+
+fn seek(result: &TestResult) -> Option<Paragraph> {
+    let average = find(result, "seek", "average_ms")?;
+    let mut line =
+        begin("seek").item(Role::Title, format!("{} on average", with_interval(average, ms)));
+    for (quantity, words) in
+        [("next_track_ms", "to the next track"), ("full_stroke_ms", "over the whole drive")]
+    {
+        if let Some(metric) = find(result, "seek", quantity) {
+            line = line.item(Role::Plain, format!("{} {words}", ms(metric.value)));
+        }
+    }
+    Some(line)
+}
+
+/// What using only the outer part of the drive buys.
+fn access(result: &TestResult) -> Option<Paragraph> {
+    let points = points_of(result, "geometry.access_measured.ms");
+    let all = points.last()?.0;
+    let mut line = begin("access");
+    for (span, time) in &points {
+        let part = match span / all {
+            share if share > 0.999 => "anywhere".to_string(),
+            share => format!("in the first {} %", rounded(share * 100.0)),
+        };
+        line = line.item(Role::Plain, format!("{} {part}", ms(*time)));
+    }
+    Some(line)
+}
+
+fn command(result: &TestResult) -> Option<Paragraph> {
+    let medium = find(result, "command", "overhead_us");
+    let cached = find(result, "read_cache", "overhead_us");
+    let link = find(result, "link", "mb_s");
+    let mut line = begin("command");
+    for (metric, words) in [(medium, "before a seek"), (cached, "from the cache")] {
+        if let Some(metric) = metric {
+            line = line.item(Role::Plain, format!("{} {words}", with_interval(metric, latency_us)));
+        }
+    }
+    if let Some(link) = link {
+        line = line.item(Role::Plain, format!("link {} MB/s", rounded(link.value)));
+    }
+    medium.or(cached).map(|_| line)
+}
+
+fn read_cache(result: &TestResult) -> Option<Paragraph> {
+    let in_cache = |quantity| find(result, "read_cache", quantity);
+    let mut line = begin("read cache");
+    let mut is_known = false;
+    if let Some(size) = in_cache("cache_bytes") {
+        line = line.item(Role::Title, format!("about {}", mib(size.value)));
+        is_known = true;
+    }
+    if let Some(ahead) = in_cache("read_ahead_bytes") {
+        line = line.item(Role::Plain, format!("reads {} ahead", mib(ahead.value)));
+        is_known = true;
+    }
+    if let Some(places) = in_cache("places") {
+        line = line.item(Role::Plain, format!("keeps {} places", whole(places.value as u64)));
+        is_known = true;
+    }
+    if let Some(stream) = in_cache("stream_bytes") {
+        line = line.item(Role::Plain, format!("keeps {} of a stream", mib(stream.value)));
+        is_known = true;
+    }
+    is_known.then_some(line)
+}
+
+fn write_cache(result: &TestResult) -> Option<Paragraph> {
+    let cached = find(result, "write_cached", "write_ms")?;
+    let line = begin("write cache");
+    let line = match find(result, "write_cache", "cache_bytes") {
+        Some(size) => line.item(Role::Title, format!("takes {} at once", mib(size.value))),
+        None => line,
+    };
+    Some(line.item(Role::Plain, format!("an unflushed write takes {}", ms(cached.value))))
+}
+
+/// Whether what is flushed is on the medium: of a disk a matter of turns.
+fn flush(result: &TestResult) -> Option<Paragraph> {
+    let flushed = find(result, "write_flushed", "write_ms")?;
+    let forced = find(result, "write_forced", "write_ms")?;
+    let lies = result.findings.iter().any(|finding| finding.id == FindingId::FlushIgnored);
+    let line = begin("flush");
+    let line = match (find(result, "rotation", "rpm"), lies) {
+        (_, true) => line.item(Role::Bad, "not honest: data are not on the medium"),
+        (Some(_), false) => line.item(Role::Good, "honest"),
+        (None, false) => line,
+    };
+    Some(
+        line.item(Role::Plain, format!("a flushed write takes {}", ms(flushed.value)))
+            .item(Role::Plain, format!("with force unit access {}", ms(forced.value))),
+    )
+}
+
+fn queue(result: &TestResult) -> Option<Paragraph> {
+    let gain = find(result, "queue", "gain_ratio")?;
+    let many = match value(result, "queue", "depth") {
+        Some(depth) => format!("with {depth} requests in flight"),
+        None => "with 32 requests in flight".to_string(),
+    };
+    let times = with_interval(gain, rounded);
+    Some(begin("queue").text(Role::Plain, format!("{times} times as many random reads {many}")))
+}
+
+fn map(result: &TestResult) -> Option<Paragraph> {
+    let points = points_of(result, "geometry.map.lat_mean_us");
+    let (first, last) = (points.first()?, points.last()?);
+    let line = begin("map");
+    Some(match find(result, "map", "span_bytes") {
+        Some(span) => line.item(
+            Role::Plain,
+            format!(
+                "at hand for {} to {}: reads take {} within it, {} anywhere",
+                bytes(span.low),
+                bytes(span.high),
+                latency_us(first.1),
+                latency_us(last.1)
+            ),
+        ),
+        None => line.item(Role::Plain, "reads take the same time over any span"),
+    })
+}
+
+fn recording(result: &TestResult) -> Option<Paragraph> {
+    let slowdown = find(result, "shingling", "slowdown_ratio")?;
+    let line = begin("recording");
+    let times = with_interval(slowdown, rounded);
+    let is_shingled = result.findings.iter().any(|finding| finding.id == FindingId::Shingled);
+    let line = if is_shingled {
+        line.item(Role::Warn, "shingled")
+    } else if slowdown.value < 1.3 {
+        line.item(Role::Good, "conventional")
+    } else {
+        line.item(Role::Warn, "not clear")
+    };
+    Some(
+        line.text(
+            Role::Plain,
+            format!("· reading takes {times} times as long after random writes"),
+        ),
+    )
+}
+
+/// The rate over the position, zone by zone.
+fn drawing(result: &TestResult, style: Style) -> String {
+    let points = points_of(result, "geometry.zones.mb_s");
+    let Some(&(end, _)) = points.last() else { return String::new() };
+    let at = |i: usize| end * (i as f64 + 0.5) / DRAWN as f64;
+    // Each zone has its two ends.
+    let rate = |x: f64| points.iter().rev().find(|point| point.0 <= x).map_or(0.0, |point| point.1);
+    let rates: Vec<f64> = (0..DRAWN).map(|i| rate(at(i))).collect();
+    let end = bytes(end);
+    let end = shorten(&end, chart_columns(style));
+    format!("\n{}", block_chart(&rates, [&bytes(0.0), &end], style))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{metric, result};
+
+    #[test]
+    fn each_answer_has_its_line_and_what_was_not_measured_has_none() {
+        let told = |values: &[(&str, f64)]| {
+            let metrics = values.iter().map(|(key, value)| metric(key, &[*value])).collect();
+            table(&result(TestKind::Geometry, metrics), Style::PLAIN)
+        };
+        assert_eq!(told(&[]), "");
+        let text = told(&[
+            ("geometry.rotation.rpm", 7_200.0),
+            ("geometry.seek.average_ms", 8.05),
+            ("geometry.shingling.slowdown_ratio", 1.01),
+            ("geometry.write_flushed.write_ms", 8.33),
+            ("geometry.write_forced.write_ms", 8.33),
+        ]);
+        for words in ["7,200 rpm", "8.05 ms on average", "conventional", "honest"] {
+            assert!(text.contains(words), "{text}");
+        }
+        assert!(!text.contains("zones"), "{text}");
+    }
+}

@@ -1,0 +1,117 @@
+//! Pictures of geometry: zones with the physical law, movements of the arm, access time over the part that is used.
+
+use crate::chart::axis::PlotAxis;
+use crate::chart::plot::{Along, Beside, Course, Ink, Layer, Plot, PlotMark, Point, YAxis};
+use crate::chart::{Chart, highest, points_of, unit_of};
+use crate::terminal::value;
+use drivescope_model::TestResult;
+use drivescope_model::number::{rounded, whole};
+
+const MEASURED: Ink = Ink::Series(0);
+const MODEL: Ink = Ink::Muted;
+
+pub(super) fn charts(result: &TestResult) -> Vec<Chart> {
+    [zones(result), seeks(result), accesses(result)].into_iter().flatten().collect()
+}
+
+/// `A disk of 7,200 rpm with 30 zones`.
+pub(super) fn headline(result: &TestResult) -> Option<String> {
+    let rpm = whole(value(result, "rotation", "rpm")?.round() as u64);
+    Some(match value(result, "zones", "count") {
+        Some(count) => format!("Geometry: {rpm} rpm, {count} zones"),
+        None => format!("Geometry: {rpm} rpm"),
+    })
+}
+
+fn zones(result: &TestResult) -> Option<Chart> {
+    let points = points_of(result, "geometry.zones.mb_s");
+    let end = points.last()?.0;
+    let (unit, bytes) = unit_of(end);
+    let scaled = |points: Vec<Point>| points.into_iter().map(|(x, y)| (x / bytes, y)).collect();
+    let (first, last) = (points[0].1, points[points.len() - 1].1);
+    let x = PlotAxis::until(&format!("position, {unit}"), end / bytes);
+    let law: Vec<Point> = scaled(points_of(result, "geometry.law.mb_s"));
+    let mut plot = Plot::new(x, PlotAxis::from_zero("MB/s", highest(&points)));
+    if !law.is_empty() {
+        plot = plot.with_line(law, MODEL).named(MODEL, "law");
+    }
+    let (points, course) = (scaled(points), Course::Steps);
+    let line = Layer::Line { points, ink: MEASURED, course, is_fine: false, axis: YAxis::Left };
+    Some(Chart {
+        name: "geometry-zones".to_string(),
+        title: "Zones of the disk".to_string(),
+        caption: "Steps: sequential rate of each zone, by the size of its tracks. Fine line: constant linear density."
+            .to_string(),
+        description: format!(
+            "Sequential rate from {} MB/s in the first zone to {} MB/s in the last.",
+            rounded(first),
+            rounded(last)
+        ),
+        plot: plot.with(line).named(MEASURED, "zones"),
+    })
+}
+
+fn seeks(result: &TestResult) -> Option<Chart> {
+    let curve = points_of(result, "geometry.seek.ms");
+    let measured = points_of(result, "geometry.seek_measured.ms");
+    let (full, most) = (*curve.last()?, highest(&curve).max(highest(&measured)));
+    let mark = |&at: &Point| PlotMark {
+        at,
+        interval: (at.1, at.1),
+        interval_along: Along::Y,
+        is_filled: true,
+    };
+    let marks = measured.iter().map(mark).collect();
+    let x = PlotAxis::until("distance, % of the stroke", 100.0);
+    let plot = Plot::new(x, PlotAxis::from_zero("ms", most))
+        .with_line(curve, MODEL)
+        .with(Layer::Marks { marks, ink: MEASURED })
+        .named(MODEL, "curve")
+        .named(MEASURED, "measured");
+    let average = value(result, "seek", "average_ms");
+    Some(Chart {
+        name: "geometry-seek".to_string(),
+        title: "Movement of the arm by distance".to_string(),
+        caption: "Marks: movements without overhead and rotation. Line: the two-piece curve through them.".to_string(),
+        description: format!(
+            "A movement takes {} ms on average and {} ms over the whole drive.",
+            average.map_or("?".to_string(), rounded),
+            rounded(full.1)
+        ),
+        plot,
+    })
+}
+
+fn accesses(result: &TestResult) -> Option<Chart> {
+    let model = points_of(result, "geometry.access.ms");
+    let measured = points_of(result, "geometry.access_measured.ms");
+    let (first, last) = (*model.first()?, *model.last()?);
+    let (unit, bytes) = unit_of(last.0);
+    let scaled = |points: &[Point]| points.iter().map(|(x, y)| (x / bytes, *y)).collect::<Vec<_>>();
+    let most = highest(&model).max(highest(&measured));
+    let x = PlotAxis::until(&format!("part that is used, from the start, {unit}"), last.0 / bytes);
+    let plot = Plot::new(x, PlotAxis::from_zero("ms", most))
+        .with_line(scaled(&model), MODEL)
+        .with(Layer::Dots { points: scaled(&measured), ink: MEASURED, axis: YAxis::Left })
+        .with_text(
+            (last.0 / bytes, last.1),
+            format!("{} ms", rounded(last.1)),
+            Ink::Text,
+            Beside::AboveLeft,
+        )
+        .named(MODEL, "model")
+        .named(MEASURED, "measured");
+    Some(Chart {
+        name: "geometry-access".to_string(),
+        title: "Access time by the part that is used".to_string(),
+        caption: "Line: overhead, mean movement within the part, half a turn. Dots: random reads."
+            .to_string(),
+        description: format!(
+            "A random read takes {} ms in the first {} {unit} and {} ms over all of it.",
+            rounded(first.1),
+            rounded(first.0 / bytes),
+            rounded(last.1)
+        ),
+        plot,
+    })
+}

@@ -1,0 +1,72 @@
+//! `advise`: layouts and advice as a user asks for them, and the drives' kinds by geometry alone.
+
+use crate::support::Scratch;
+use crate::support::json::{array, text};
+
+/// What seed 002 wanted of its 16 TB, in the order in which it said so.
+const NEEDS: [&str; 8] = [
+    "--need",
+    "vms:2TB,fast",
+    "--need",
+    "photos:9TB",
+    "--need",
+    "backup:3TB",
+    "--need",
+    "exchange:2TB,exfat",
+];
+
+/// The published plan: machines outermost, then bulk, backup, and the exchange partition innermost; with its figures,
+/// "upwards of 250 MB/s", "above 200 MB/s on reading", and about 9 ms within 2 TB against 12 over all.
+#[test]
+fn a_layout_of_16_tb_is_the_one_that_its_owner_came_to() {
+    let scratch = Scratch::new();
+    let call = |more: &[&str]| {
+        let call = [&["advise", "sim:usb-16tb"][..], &NEEDS, more].concat();
+        scratch.drivescope(&call).code(0)
+    };
+    let document = call(&["--json"]).json();
+    let parts = array(&document["layout"]["placements"]);
+    let names: Vec<&str> = parts.iter().map(|part| text(&part["need"]["name"])).collect();
+    assert_eq!(names, ["vms", "photos", "backup", "exchange"]);
+    let of = |part: usize, figure: &str| parts[part]["expected"][figure].as_f64().unwrap();
+    assert!(of(0, "read_end_mb_s") > 240.0, "{parts:?}");
+    assert!(of(1, "read_mean_mb_s") > 200.0 && of(3, "read_mean_mb_s") < 160.0, "{parts:?}");
+    assert!((6.0..10.0).contains(&of(0, "access_ms")), "{parts:?}");
+    let script = text(&document["scripts"][0]);
+    assert_eq!(script.lines().filter(|line| line.starts_with("start=")).count(), 4, "{script}");
+    assert!(script.contains("label: gpt") && script.contains("EBD0A0A2"), "{script}");
+    assert!(script.contains("ERASES") && script.contains("mkfs.exfat"), "{script}");
+    let told = call(&[]).stdout;
+    assert!(told.contains("vms") && told.contains("over the whole drive"), "{told}");
+}
+
+#[test]
+fn what_cannot_be_laid_out_is_refused_or_named() {
+    let scratch = Scratch::new();
+    let ssd = ["advise", "sim:samsung-860evo-250", "--need", "vms:100GB", "--need", "photos:50GB"];
+    let told = scratch.drivescope(&ssd).code(0).stdout;
+    assert!(told.contains("partitioning buys no speed"), "{told}");
+    let large = ["advise", "sim:samsung-860evo-250", "--need", "photos:9TB"];
+    let told = scratch.drivescope(&large).code(2).stdout;
+    assert!(told.contains("no room for photos"), "{told}");
+    let wrong = scratch.drivescope(&["advise", "sim:wd40efrx", "--need", "vms"]).refused(2);
+    assert!(wrong.contains("NAME:SIZE"), "{wrong}");
+    let unknown = scratch.drivescope(&["advise", "absent"]).refused(2);
+    assert!(unknown.contains("absent") || unknown.contains("no run"), "{unknown}");
+}
+
+/// The first line of a report names what its box does not.
+#[test]
+fn a_shingled_disk_and_a_lying_one_are_named_first() {
+    let scratch = Scratch::new();
+    for (model, words) in [
+        ("sim:st8000as0002-smr", "disk, shingled"),
+        ("sim:wd40efrx?fault=flush-lies", "answers flushes before data are safe"),
+    ] {
+        let call =
+            ["run", model, "--test", "geometry,transfer", "--quiet", "--no-save", "--seed", "3"];
+        let told = scratch.drivescope(&call).not_panicked().stdout;
+        let first: String = told.lines().take(4).collect::<Vec<_>>().join(" ");
+        assert!(first.contains(words), "{told}");
+    }
+}
