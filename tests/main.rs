@@ -53,10 +53,10 @@ mod sim_reproduce;
 mod simulated_targets;
 /// Simulated drives: each test finds their truth.
 mod simulated_truth;
-/// `steady` in a directory and on simulated drives.
-mod steady;
 /// `sql`: servers and runs that are killed, and what they leave.
 mod sql;
+/// `steady` in a directory and on simulated drives.
+mod steady;
 /// `runs`, `show`, `export`, `import`, and stores that cannot be used.
 mod store;
 /// Messages on a terminal: lines that end between words.

@@ -12,8 +12,7 @@ use std::collections::BTreeSet;
 use std::process::Command;
 
 /// The examples, each a real run made shorter.
-pub const EXAMPLES: [&str; 13] = [
-pub const EXAMPLES: [&str; 12] = [
+pub const EXAMPLES: [&str; 15] = [
     "docs/examples/run.json",
     "docs/examples/surface.json",
     "docs/examples/surface-write.json",
