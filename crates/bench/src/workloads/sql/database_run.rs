@@ -163,7 +163,7 @@ impl DatabaseRun<'_, '_, '_> {
                 let mut fill = |row: u64, data: &mut [u8]| {
                     payload.fill(data, row * PAGE_BYTES);
                     control.add(1, PAGE_BYTES);
-                    if row % ROOM_EVERY_ROWS == 0
+                    if row.is_multiple_of(ROOM_EVERY_ROWS)
                         && let Err(error) = places.check_room()
                     {
                         *no_room.lock().expect("nobody panics") = Some(error);
