@@ -1,5 +1,7 @@
 //! Answers held against the truth of random drives: the distributions of errors, which must not get worse.
 
+#![expect(clippy::disallowed_methods, reason = "tests make files of their own")]
+
 mod random_disks;
 mod random_flash;
 
