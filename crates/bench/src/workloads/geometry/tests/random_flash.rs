@@ -19,11 +19,13 @@ impl RandomFlash {
         let capacity = (between(48.0, 96.0) * 1e9) as u64 / 4096 * 4096;
         let static_gb = between(0.0, 4.0);
         let dynamic_gb = between(2.0, capacity as f64 / 1e9 / 8.0);
-        let program_us = between(1_800.0, 3_500.0);
         let slc_program_us = between(250.0, 500.0);
         let (read, commit) = (between(40.0, 70.0), between(300.0, 3_000.0));
         let channels = 2 << (between(0.0, 2.999) as u32);
         let dies_per_channel = 1 + between(0.0, 1.999) as u32;
+        // Slower than the port, or the end of the cache would not show.
+        let dies = f64::from(channels * dies_per_channel);
+        let program_us = between(1_800.0, 3_500.0).max(dies * 98_304.0 / 280.0);
         let small_map = between(0.0, 1.0) < 0.5;
         let map_mib = if small_map { between(4.0, 24.0) } else { 1024.0 };
         let power_loss_protection = between(0.0, 1.0) < 0.25;
