@@ -342,7 +342,7 @@ impl DatabaseRun<'_, '_, '_> {
             let writes = vec![flush_floor::writes(&folder)?];
             let name = PhaseName { cell: &cell, round, rounds, cache: Cache::SyncedWrites };
             let database = &mut *self.database;
-            self.phases.clients(name, "commits_s", database, writes, FLOOR, |_| false)?;
+            self.phases.clients(name, "iops", database, writes, FLOOR, |_| false)?;
             for &count in &clients {
                 let cell = self.cell(&format!("commit_c{count}"));
                 let name = PhaseName { cell: &cell, round, rounds, cache: Cache::SyncedWrites };

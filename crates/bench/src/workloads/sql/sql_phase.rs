@@ -213,7 +213,10 @@ impl SqlPhases<'_, '_> {
         let measured = result(tally.recorder.clone(), own_ns, wall_ns);
         let mut round = counters.end(session, measured, name.cell, name.round);
         (round.cache, round.counts) = (name.cache, unit);
-        round.own_limiter = Some(self.limiter(&round, own_ns + server_ns, threads));
+        // Flushes of a file are nothing of a database's.
+        let is_of_database = unit != "iops";
+        round.own_limiter =
+            is_of_database.then(|| self.limiter(&round, own_ns + server_ns, threads));
         round.extra = device_figures::of_device(&round);
         let ops = tally.recorder.ops.max(1) as f64;
         // A server counts the statement that counts, too.
