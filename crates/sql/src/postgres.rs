@@ -17,11 +17,16 @@ const KIND: DatabaseKind = DatabaseKind::Postgres;
 fn failed(error: ::postgres::Error) -> SqlError {
     match error.as_db_error() {
         Some(said) => SqlError::of_statement(KIND, said.message()),
-        None if error.is_closed() => {
-            SqlError::ServerEnded { database: KIND, why: "it closed the connection".to_string() }
+        None if error.is_closed() || is_of_connection(&error) => {
+            SqlError::ServerEnded { database: KIND, why: words(&error) }
         }
         None => SqlError::of_statement(KIND, words(&error)),
     }
+}
+
+/// Whether the way to the server broke.
+fn is_of_connection(error: &::postgres::Error) -> bool {
+    std::error::Error::source(error).is_some_and(|source| source.is::<std::io::Error>())
 }
 
 /// An error with what is behind it, which its own words leave out.
