@@ -73,7 +73,7 @@ pub(crate) fn folder_in(path: &Path) -> Result<OwnFolder, DriveError> {
 }
 
 /// Distinguishes folders of runs that share a directory.
-pub(crate) fn unique_id() -> String {
+fn unique_id() -> String {
     format!("{:x}-{:x}", std::process::id(), clock::now_ns())
 }
 

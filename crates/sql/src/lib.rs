@@ -29,13 +29,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Bytes of a row besides its number.
-pub const ROW_BYTES: usize = 8_000;
+const ROW_BYTES: usize = 8_000;
 /// Bytes that a row takes in the file: one lies on a page, as in SQL Server.
 pub const PAGE_BYTES: u64 = 8_192;
 /// Name of the table.
 pub const TABLE: &str = "drivescope_table";
 /// Name of the small table that transactions add to, and bytes of their row.
-pub const COMMITS: &str = "drivescope_commits";
+const COMMITS: &str = "drivescope_commits";
 /// Bytes of such a row.
 pub const COMMIT_BYTES: usize = 100;
 

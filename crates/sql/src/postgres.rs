@@ -55,13 +55,14 @@ pub(crate) fn connect(
     if let Ok(password) = std::env::var(PASSWORD) {
         config.password(password);
     }
-    let session = statements::Session::open(config, settings, canceller).map_err(|error| {
-        let port = url.port.map_or(String::new(), |port| format!(":{port}"));
-        SqlError::Connect {
-            database: KIND,
-            place: format!("{}{port}", url.host),
-            why: words(&error),
-        }
-    })?;
+    let session =
+        statements::PostgresSession::open(config, settings, canceller).map_err(|error| {
+            let port = url.port.map_or(String::new(), |port| format!(":{port}"));
+            SqlError::Connect {
+                database: KIND,
+                place: format!("{}{port}", url.host),
+                why: words(&error),
+            }
+        })?;
     Ok(Box::new(statements::Remote { session }))
 }

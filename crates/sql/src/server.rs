@@ -26,7 +26,7 @@ type Said = Arc<Mutex<VecDeque<String>>>;
 
 /// A running program. Dropped, it is killed.
 #[derive(Debug)]
-pub(crate) struct Server {
+pub(crate) struct ServerProcess {
     child: Child,
     held: Arc<OwnedFd>,
     folder: PathBuf,
@@ -35,7 +35,7 @@ pub(crate) struct Server {
     _cancel: Registration,
 }
 
-impl Server {
+impl ServerProcess {
     /// Starts a program in `folder`. It gets `on_death` when the thread that called this ends, however that comes, and
     /// when the run is cancelled.
     pub fn start(
@@ -153,7 +153,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for ServerProcess {
     fn drop(&mut self) {
         if self.ended().is_none() {
             let _ = pidfd_send_signal(&*self.held, Signal::KILL);
@@ -173,7 +173,7 @@ fn threads_ns(process: &Path) -> u64 {
 
 /// Waits until `is_ready`, or the server has ended, or `longest` is over.
 pub(crate) fn wait_ready<T>(
-    server: &mut Server,
+    server: &mut ServerProcess,
     longest: Duration,
     mut is_ready: impl FnMut() -> Result<T, String>,
 ) -> Result<T, String> {

@@ -134,7 +134,7 @@ impl Drop for SharedCluster {
 
 /// Statements per second.
 #[derive(Debug, Clone, Copy)]
-struct Rates {
+struct StatementRates {
     seeks: f64,
     commits: f64,
 }
@@ -156,12 +156,12 @@ pub fn section(drivescope: &Drivescope, pairs: usize, within: &Path) -> Result<S
             all.push(both);
         }
     }
-    let median = |pick: &dyn Fn(&(Rates, Rates)) -> f64| {
+    let median = |pick: &dyn Fn(&(StatementRates, StatementRates)) -> f64| {
         let mut values: Vec<f64> = all.iter().map(pick).collect();
         values.sort_by(f64::total_cmp);
         values[values.len() / 2]
     };
-    let row = |what: &str, of: fn(&Rates) -> f64| {
+    let row = |what: &str, of: fn(&StatementRates) -> f64| {
         let ratio = median(&|pair| of(&pair.0) / of(&pair.1));
         let within = if (0.9..=1.1).contains(&ratio) { "yes" } else { "**no**" };
         let [ours, theirs] = [median(&|pair| of(&pair.0)), median(&|pair| of(&pair.1))];
@@ -175,7 +175,7 @@ pub fn section(drivescope: &Drivescope, pairs: usize, within: &Path) -> Result<S
     Ok(format!("{about}\n\n{head}{rows}"))
 }
 
-fn ours(drivescope: &Drivescope, cluster: &SharedCluster) -> Result<Rates, String> {
+fn ours(drivescope: &Drivescope, cluster: &SharedCluster) -> Result<StatementRates, String> {
     let mut command = Command::new(drivescope.path());
     let socket = cluster.data().display().to_string().replace('/', "%2F");
     command.arg("run").arg(cluster.folder.path());
@@ -197,18 +197,18 @@ fn ours(drivescope: &Drivescope, cluster: &SharedCluster) -> Result<Rates, Strin
         let why = || format!("no metric {key}: {}", run["tests"][0]["reason"]);
         found.and_then(|metric| metric["value"].as_f64()).ok_or_else(why)
     };
-    Ok(Rates {
+    Ok(StatementRates {
         seeks: value("sql.postgres.seek_warm.statements_s")?,
         commits: value(&format!("sql.postgres.commit_c{CLIENTS}.commits_s"))?,
     })
 }
 
-fn theirs(cluster: &SharedCluster) -> Result<Rates, String> {
+fn theirs(cluster: &SharedCluster) -> Result<StatementRates, String> {
     let seek = format!("\\set id random(1, {ROWS})\nSELECT * FROM seeks WHERE a = :id;\n");
     let bytes = "'\\x".to_string() + &"5a".repeat(100) + "'";
     let commit =
         format!("\\set id random(1, 1000000)\nINSERT INTO commits VALUES (:id, {bytes});\n");
-    Ok(Rates {
+    Ok(StatementRates {
         seeks: cluster.pgbench(&seek, ["-t", &STATEMENTS.to_string()])?,
         commits: cluster.pgbench(&commit, ["-T", &COMMIT_S.to_string()])?,
     })

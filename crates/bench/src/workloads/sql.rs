@@ -27,7 +27,7 @@ use drivescope_model::options::{DatabaseKind, SqlOptions, SqlPart, Suite, TestKi
 use drivescope_model::plan::{Cost, PlannedTest};
 use drivescope_model::target::TargetKind;
 use drivescope_model::units::Bytes;
-use drivescope_sql::{ServerUrl, SqlError, UserQuery};
+use drivescope_sql::{PAGE_BYTES, ServerUrl, SqlError, UserQuery};
 use table_size::TableSize;
 
 /// Threads and clients at most: a server needs a process for each.
@@ -131,8 +131,14 @@ impl Workload for SqlWorkload {
         if chosen.is_empty() {
             return context.skipped(self.kind(), omitted.join("; "));
         }
-        let Some(size) = TableSize::fitting(options, context.room_bytes, context.typical.mb_s)
-        else {
+        let fitting = |options: &SqlOptions| {
+            TableSize::fitting(options, context.room_bytes, context.typical.mb_s)
+        };
+        let asked = match is_simulated {
+            true => predicted_run::computable(options, &chosen),
+            false => options.clone(),
+        };
+        let Some(size) = fitting(&asked) else {
             let reason = format!(
                 "its table and copies do not fit: only {} above the floor of free space",
                 Bytes(context.room_bytes)
@@ -197,7 +203,7 @@ fn database_named(name: &str) -> Result<DatabaseKind, String> {
     })
 }
 
-/// What it takes for one database. Errors of a typical drive are those of the drive, not of the database.
+/// What it takes for one database.
 fn cost(context: &PlanContext<'_>, size: TableSize, is_simulated: bool) -> Cost {
     let options = &context.suite.sql;
     let has = |part| options.parts.contains(&part);
@@ -206,16 +212,20 @@ fn cost(context: &PlanContext<'_>, size: TableSize, is_simulated: bool) -> Cost 
     let deep = context.typical.iops * context.typical.queue_gain.min(f64::from(options.threads));
     let seeks = size.cold_seeks(options) as f64 * f64::from(options.threads);
     let (mut seconds, mut read, mut written) = (table * 2.0 / rate + SERVER_S, 0.0, table * 2.0);
-    let mut requests = table * 2.0 / 65_536.0;
+    // A simulated drive repeats itself: one round of what takes whole tables.
+    let mut pages = table * 2.0;
     if has(SqlPart::Scan) {
         seconds += rounds * (table / rate + 1.0);
         read += rounds * table;
-        requests += rounds * table / 65_536.0;
+        pages += table;
     }
+    let mut requests = 0.0;
     if has(SqlPart::Seek) {
         seconds += rounds * ((seeks * 2.0 / deep).min(options.seek_time.0) + 2.0);
         read += rounds * seeks * 16_384.0;
-        requests += rounds * seeks * 2.0;
+        let warm = f64::from(options.iterations) * f64::from(options.threads);
+        requests += rounds * (seeks * 2.0 + warm);
+        pages += table;
     }
     if has(SqlPart::Query) {
         seconds += rounds * options.seek_time.0;
@@ -231,14 +241,18 @@ fn cost(context: &PlanContext<'_>, size: TableSize, is_simulated: bool) -> Cost 
         if has(part) {
             seconds += rounds * (table * 2.0 / rate + 1.0);
             (read, written) = (read + rounds * table, written + rounds * table);
-            requests += rounds * table * 2.0 / 65_536.0;
+            pages += table * 2.0;
         }
     }
     Cost {
         seconds,
         read_bytes: read as u64,
         written_bytes: written as u64,
-        computed_s: if is_simulated { context.computed_s(requests * 4.0) } else { 0.0 },
+        computed_s: if is_simulated {
+            context.computed_s(requests + pages / PAGE_BYTES as f64)
+        } else {
+            0.0
+        },
     }
 }
 

@@ -1,10 +1,10 @@
 //! A cluster of its own: made, started, stopped, backed up with the installed programs.
 
-use super::statements::Session;
+use super::statements::PostgresSession;
 use super::{KIND, words};
 use crate::canceller::Canceller;
 use crate::find::folder_with;
-use crate::server::{Server, wait_ready};
+use crate::server::{ServerProcess, wait_ready};
 use crate::{
     Client, Database, DatabaseSettings, FillRow, Installed, ServerCounters, ServerUser, SqlError,
     TABLE,
@@ -119,7 +119,7 @@ impl Installed for Programs {
         let mut initdb = self.command("initdb");
         initdb.args(["-D", ".", "-U", USER, "-A", "trust", "-E", "UTF8", "--locale=C"]);
         initdb.args(["--no-sync", "--no-instructions"]);
-        Server::run_to_end(initdb, folder, self.user.as_ref(), canceller)?;
+        ServerProcess::run_to_end(initdb, folder, self.user.as_ref(), canceller)?;
         let programs = Self { folder: self.folder.clone(), user: self.user.clone(), ..*self };
         let canceller = Arc::clone(canceller);
         let running = Running::start(&programs, folder, settings, &canceller)?;
@@ -136,8 +136,8 @@ impl Installed for Programs {
 
 /// A server and a connection to it.
 struct Running {
-    session: Session,
-    server: Server,
+    session: PostgresSession,
+    server: ServerProcess,
     /// The folder, by which its socket has a short path for us.
     _place: OwnedFd,
 }
@@ -151,13 +151,14 @@ impl Running {
     ) -> Result<Self, SqlError> {
         let user = programs.user.as_ref();
         let command = programs.server(settings);
-        let mut server = Server::start(command, folder, user, Signal::QUIT, canceller)?;
+        let mut server = ServerProcess::start(command, folder, user, Signal::QUIT, canceller)?;
         let place = open_folder(folder)?;
         let mut config = postgres::Config::new();
         config.host_path(format!("/proc/self/fd/{}", place.as_raw_fd()));
         config.user(USER).dbname("postgres").application_name("drivescope");
         let session = wait_ready(&mut server, START_TIME_MAX, || {
-            Session::open(config.clone(), settings, canceller).map_err(|error| words(&error))
+            PostgresSession::open(config.clone(), settings, canceller)
+                .map_err(|error| words(&error))
         });
         let ended = |why| match canceller.is_cancelled() {
             true => SqlError::Interrupted,
@@ -195,7 +196,7 @@ impl Cluster {
     /// Asks something of the server; if it has ended meanwhile, that is said in its own words.
     fn ask<T>(
         &mut self,
-        question: impl FnOnce(&mut Session) -> Result<T, SqlError>,
+        question: impl FnOnce(&mut PostgresSession) -> Result<T, SqlError>,
     ) -> Result<T, SqlError> {
         let is_cancelled = self.canceller.is_cancelled();
         let running = self.running()?;
@@ -220,7 +221,7 @@ impl Database for Cluster {
     }
 
     fn settings(&mut self) -> Result<BTreeMap<String, String>, SqlError> {
-        let mut settings = self.ask(Session::settings)?;
+        let mut settings = self.ask(PostgresSession::settings)?;
         if let Some(user) = &self.programs.user {
             settings.insert("runs as user".to_string(), user.name.clone());
         }
@@ -236,15 +237,15 @@ impl Database for Cluster {
     }
 
     fn table_bytes(&mut self) -> Result<u64, SqlError> {
-        self.ask(Session::table_bytes)
+        self.ask(PostgresSession::table_bytes)
     }
 
     fn scan(&mut self) -> Result<u64, SqlError> {
-        self.ask(Session::scan)
+        self.ask(PostgresSession::scan)
     }
 
     fn make_index(&mut self) -> Result<(), SqlError> {
-        self.ask(Session::make_index)
+        self.ask(PostgresSession::make_index)
     }
 
     fn stop(&mut self) -> Result<(), SqlError> {
@@ -273,13 +274,18 @@ impl Database for Cluster {
         backup.args(["-h", "/proc/self/cwd", "-U", USER, "-D"]).arg(folder);
         // The log that belongs to it is in the same file.
         backup.args(["-F", "tar", "-X", "fetch", "-c", "fast", "--no-sync", "--no-manifest"]);
-        Server::run_to_end(backup, &self.folder, self.programs.user.as_ref(), &self.canceller)
+        ServerProcess::run_to_end(
+            backup,
+            &self.folder,
+            self.programs.user.as_ref(),
+            &self.canceller,
+        )
     }
 
     fn restore(&mut self, backup: &Path, folder: &Path) -> Result<u64, SqlError> {
         let mut unpack = Command::new("tar");
         unpack.arg("-xf").arg(backup.join(BACKUP));
-        Server::run_to_end(unpack, folder, self.programs.user.as_ref(), &self.canceller)?;
+        ServerProcess::run_to_end(unpack, folder, self.programs.user.as_ref(), &self.canceller)?;
         let mut restored = Running::start(&self.programs, folder, self.settings, &self.canceller)?;
         let rows = restored.session.run(&format!("SELECT 1 FROM {TABLE} LIMIT 1"));
         let rows = rows.and_then(|()| restored.session.estimated_rows());
@@ -288,11 +294,11 @@ impl Database for Cluster {
     }
 
     fn begin_counting(&mut self) -> Result<(), SqlError> {
-        self.ask(Session::begin_counting)
+        self.ask(PostgresSession::begin_counting)
     }
 
     fn counted(&mut self) -> Result<ServerCounters, SqlError> {
-        self.ask(Session::counted)
+        self.ask(PostgresSession::counted)
     }
 
     fn cpu_ns(&self) -> Option<u64> {

@@ -25,7 +25,7 @@ const SEND_BYTES: usize = 1 << 20;
 const COPY_HEAD: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
 
 /// A connection for everything that one client does.
-pub(super) struct Session {
+pub(super) struct PostgresSession {
     config: Config,
     settings: DatabaseSettings,
     canceller: Arc<Canceller>,
@@ -45,7 +45,7 @@ pub(super) fn cancels(client: &postgres::Client, canceller: &Arc<Canceller>) -> 
     })
 }
 
-impl Session {
+impl PostgresSession {
     pub fn open(
         config: Config,
         settings: DatabaseSettings,
@@ -196,7 +196,7 @@ impl Session {
 
 /// A database of somebody's server: it is not stopped, and its files are not ours.
 pub(super) struct Remote {
-    pub session: Session,
+    pub session: PostgresSession,
 }
 
 impl Database for Remote {

@@ -8,11 +8,11 @@ use drivescope_model::document::Limiter;
 const CPU_BUSY_SHARE: f64 = 0.85;
 
 /// A quantity and its value.
-pub(super) type Figure = (&'static str, f64);
+pub(super) type DeviceFigure = (&'static str, f64);
 
 /// The kernel's figures of the uppermost device over a round; none where nobody counts. Always the same, so that
 /// rounds can be put together.
-pub(super) fn of_device(round: &Round) -> Vec<Figure> {
+pub(super) fn of_device(round: &Round) -> Vec<DeviceFigure> {
     let Some(top) = round.top else { return Vec::new() };
     let requests = (top.reads + top.writes) as f64;
     let bytes = (top.read_bytes + top.written_bytes) as f64;

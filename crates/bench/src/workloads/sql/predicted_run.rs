@@ -16,6 +16,7 @@ use drivescope_drive::simulated::{SimOp, SimulatedDrive};
 use drivescope_model::document::DatabaseRecord;
 use drivescope_model::options::{DatabaseKind, SqlOptions, SqlPart};
 use drivescope_model::target::IoMode;
+use drivescope_model::units::Bytes;
 use drivescope_sql::{Canceller, PAGE_BYTES};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -27,13 +28,15 @@ const LOG_BYTES: u64 = 256 << 20;
 /// Bytes of a request in which pages of a load are written, and how many are under way.
 const LOAD_BYTES: u32 = 1 << 20;
 const LOAD_DEPTH: u32 = 4;
+/// Largest table whose pages are computed one by one.
+const PAGED_TABLE_MAX: Bytes = Bytes(1_000_000_000);
 /// Looks at the time and the stop flag while a phase is computed.
 const LOOK_EVERY_BYTES: u64 = 64 << 20;
 /// Longest phase that has no time of its own.
 const NO_TIME_LIMIT_NS: u64 = 100 * 86_400 * 1_000_000_000;
 
 /// Where everything lies in the file.
-struct FileLayout {
+struct DatabaseLayout {
     table: Range<u64>,
     index: Range<u64>,
     log: Range<u64>,
@@ -41,7 +44,7 @@ struct FileLayout {
     restored: Range<u64>,
 }
 
-impl FileLayout {
+impl DatabaseLayout {
     fn of(size: TableSize) -> Self {
         let mut at = 0;
         let mut next = |bytes: u64| {
@@ -60,16 +63,25 @@ impl FileLayout {
     }
 }
 
+/// The options with a table that is computed within seconds for these databases: one that is read through the page
+/// cache goes page by page.
+pub(super) fn computable(options: &SqlOptions, databases: &[DatabaseKind]) -> SqlOptions {
+    let is_paged = |kind: &DatabaseKind| RequestPattern::of(*kind).mode == IoMode::Buffered;
+    let most = if databases.iter().any(is_paged) { PAGED_TABLE_MAX } else { Bytes(u64::MAX) };
+    SqlOptions { table: options.table.min(most), ..options.clone() }
+}
+
 /// Predicts for every database that was asked for.
 pub(super) fn run(session: &mut Session<'_>, record: &mut TestRecord) -> Result<(), BenchError> {
     let options = session.plan.suite.sql.clone();
     let mb_s = ExpectedSpeed::typical(session.target.drive()).mb_s;
     for database in databases(&options, true).0 {
         let room = session.target.info().size_bytes / 2;
+        let options = computable(&options, &[database]);
         let size = TableSize::fitting(&options, room, mb_s);
         let missing = || BenchError::Unsuitable("its table does not fit on this drive".to_string());
         let size = size.ok_or_else(missing)?;
-        let layout = FileLayout::of(size);
+        let layout = DatabaseLayout::of(size);
         let file = session.target.simulated_file(layout.restored.end, session.now_ns());
         let file = Arc::new(file.ok_or_else(missing)??);
         session.storage.simulated = Some(Arc::clone(&file));
@@ -100,7 +112,7 @@ struct PredictedRun<'p, 's> {
     database: DatabaseKind,
     pattern: RequestPattern,
     size: TableSize,
-    layout: FileLayout,
+    layout: DatabaseLayout,
 }
 
 impl PredictedRun<'_, '_> {

@@ -1,7 +1,7 @@
 //! A phase of a database: watched, counted, and kept with what the device did meanwhile.
 
 use super::client_loop::{self, Bound, ClientTally, Statement};
-use super::device_figures::{self, Figure};
+use super::device_figures::{self, DeviceFigure};
 use crate::clock;
 use crate::control::Control;
 use crate::cpu_usage::{CpuCost, CpuScope, CpuUsage};
@@ -28,7 +28,7 @@ pub(super) struct ActionTally {
     pub time_s: f64,
     /// The part of it in which files were flushed.
     pub flush_s: f64,
-    pub figures: Vec<Figure>,
+    pub figures: Vec<DeviceFigure>,
 }
 
 /// Which round of which cell.
@@ -277,7 +277,7 @@ fn again(error: &SqlError) -> SqlError {
     }
 }
 
-fn of_server(counted: ServerCounters) -> Vec<Figure> {
+fn of_server(counted: ServerCounters) -> Vec<DeviceFigure> {
     let each = counted.statements.max(1) as f64;
     let time = counted.server_us.map(|us| ("server_us", us / each));
     let reads = counted.logical_reads.map(|pages| ("logical_reads", pages as f64 / each));
