@@ -465,5 +465,5 @@ fn only_a_claim_to_destroy_discards_and_only_within_it() {
     for bytes in [0..SIZE + 4096, 100..612, 4096..4096] {
         assert!(matches!(disk.discard(bytes), Err(WriteError::Range { .. })));
     }
-    assert_eq!(*machine.kernel.discarded.lock().unwrap(), [0..4096]);
+    assert_eq!(*machine.kernel.discarded.lock().unwrap(), vec![0..4096]);
 }
