@@ -12,6 +12,10 @@ use std::f64::consts::TAU;
 const STRENGTH_MIN: f64 = 0.5;
 /// Of a period, half and a third of it fit as well: the longest that has this share of the best fit is the period.
 const STRENGTH_SHARE: f64 = 0.92;
+/// Peaks that are tried.
+const PEAKS_MAX: usize = 8;
+/// A period whose times fit this many times worse than those of the best is none.
+const JITTER_SHARE: f64 = 1.5;
 /// Steps of the search within one peak of the spectrum.
 const STEPS_PER_PEAK: f64 = 16.0;
 /// Half of the width of a look, as a share of the distance between peaks.
@@ -43,7 +47,18 @@ pub fn common_period(series: &[Vec<f64>], shortest: f64, longest: f64) -> Option
     }
     let (low, high) = (1.0 / longest, 1.0 / shortest);
     let longest_step = steps.iter().copied().fold(0.0, f64::max);
-    let (mut frequency, strength) = lowest_peak(&steps, low, high, longest_step)?;
+    let peaks = high_peaks(&steps, low, high, longest_step);
+    let fits: Vec<CommonPeriod> = peaks
+        .into_iter()
+        .filter_map(|(frequency, strength)| fit(series, frequency, strength))
+        .collect();
+    // A neighbour of the right peak leaves much more; half of a period leaves as little, and is behind it.
+    let least = fits.iter().map(|fit| fit.jitter).fold(f64::INFINITY, f64::min);
+    fits.into_iter().find(|fit| fit.jitter <= JITTER_SHARE * least + shortest * 1e-6)
+}
+
+/// The period near a frequency.
+fn fit(series: &[Vec<f64>], mut frequency: f64, strength: f64) -> Option<CommonPeriod> {
     // Ever longer differences tell the frequency ever finer. Where they are nearly alike, the peaks at both sides are
     // nearly as high: each look stays within the one peak, whose top the look before has found.
     let visits = series.iter().map(Vec::len).max().unwrap_or(0);
@@ -80,18 +95,24 @@ fn highest(steps: &[f64], from: f64, to: f64, longest_step: f64) -> (f64, f64) {
     rated.fold((from, -1.0), |best, next| if next.1 > best.1 { next } else { best })
 }
 
-/// The top of the first peak, from the lowest frequency on, that is nearly as high as the highest.
-fn lowest_peak(steps: &[f64], low: f64, high: f64, longest_step: f64) -> Option<(f64, f64)> {
+/// The tops of the peaks that are nearly as high as the highest, from the lowest frequency on.
+fn high_peaks(steps: &[f64], low: f64, high: f64, longest_step: f64) -> Vec<(f64, f64)> {
     let (_, most) = highest(steps, low, high, longest_step);
     let enough = (most * STRENGTH_SHARE).max(STRENGTH_MIN);
-    if most < STRENGTH_MIN {
-        return None;
-    }
     let step = 1.0 / (longest_step * STEPS_PER_PEAK);
     let count = ((high - low) / step).ceil() as usize;
-    let at = |i: usize| low + step * i as f64;
-    let first = (0..=count).find(|&i| strength_at(steps, at(i)) >= enough)?;
-    Some(highest(steps, at(first), at(first) + 1.0 / longest_step, longest_step * STEPS_PER_PEAK))
+    let mut peaks = Vec::new();
+    let mut next = 0;
+    while let Some(first) =
+        (next..=count).find(|&i| strength_at(steps, low + step * i as f64) >= enough)
+        && peaks.len() < PEAKS_MAX
+    {
+        let from = low + step * first as f64;
+        let to = from + 1.0 / longest_step;
+        peaks.push(highest(steps, from, to, longest_step * STEPS_PER_PEAK));
+        next = first + STEPS_PER_PEAK as usize;
+    }
+    peaks
 }
 
 /// Numbers all times in periods and fits the line through all series, each with its own beginning.

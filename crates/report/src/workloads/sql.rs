@@ -286,8 +286,8 @@ mod tests {
             "PostgreSQL: scan",
             "PostgreSQL: seek, cold",
             "PostgreSQL: commit, 16 clients",
-            "812.5",
-            "18,342",
+            "812 ",
+            "18,300",
             "88 %",
             "PostgreSQL 15.18",
             "122,070 rows, 1.00 GB",
@@ -304,7 +304,7 @@ mod tests {
         assert!(table(&measured(true), Style::default()).contains("predicted, no database ran"));
         assert_eq!(
             headline(&measured(false)).unwrap(),
-            "PostgreSQL: scan at 812.5 MB/s, 18,342 cold seeks/s"
+            "PostgreSQL: scan at 812 MB/s, 18,300 cold seeks/s"
         );
     }
 }

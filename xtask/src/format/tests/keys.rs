@@ -42,11 +42,12 @@ fn fits(pattern: &str, text: &str) -> bool {
 /// Whether a quantity is left out where nothing shows it: percentiles of few requests, what the kernel's
 /// counters do not tell, onsets that the two orders of parts do not agree on, where a resumed fill went on, the
 /// flush of a full one, what a synthetic trace took when it was recorded, what a database does not count, and the rule
-/// of cells that are not tracked.
+/// of cells that are not tracked; no processor does the requests of a simulated drive.
 fn may_be_absent(cell: &str, quantity: &str) -> bool {
     ["cache_share_pct", "onset_ms", "silent_bytes", "recorded_s"].contains(&quantity)
         || ["range_ratio", "drift_ratio", "kept_ratio"].contains(&quantity)
         || ["server_us", "logical_reads"].contains(&quantity)
+        || (cell.starts_with("geometry.") && quantity.starts_with("cpu_"))
         || [("fill.write", "start_bytes"), ("fill.whole", "flush_s")].contains(&(cell, quantity))
         || PERCENTILES.iter().any(|known| known.key == quantity)
 }

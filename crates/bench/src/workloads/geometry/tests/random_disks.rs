@@ -98,6 +98,45 @@ fn seek_curve(draw: &mut Draw) -> (String, f64) {
     }
 }
 
+/// The order of tracks, as model files have it.
+fn order(serpentine: bool, draw: &mut Draw) -> String {
+    if serpentine {
+        format!("order = \"serpentine\"\nband_cylinders = {}\n", 64 << draw.below(3))
+    } else {
+        "order = \"cylinder\"\n".to_string()
+    }
+}
+
+fn shingling(band_mib: u64, cache_gib: u64) -> String {
+    format!(
+        "[hdd.smr]\nband_mib = {band_mib}\ncache_gib = {cache_gib}\nmap_extents = 200000\n\
+         clean_idle_ms = 1500\nappend_kib = 8192\nappend_extents = 6\n"
+    )
+}
+
+fn zone_list(zones: &[(u64, u64)]) -> String {
+    let mut toml = "[hdd.zones]\nprofile = \"table\"\n".to_string();
+    for (width, per_track) in zones {
+        let _ = write!(
+            toml,
+            "[[hdd.zones.list]]\ncylinders = {width}\nsectors_per_track = {per_track}\n"
+        );
+    }
+    toml
+}
+
+/// Where each zone begins for the host, as a share of what the log leaves, and its rate in MB/s.
+fn zone_starts(zones: &[(u64, u64)], heads: u64, log: u64, track_s: f64) -> Vec<(f64, f64)> {
+    let sectors: u64 = zones.iter().map(|(width, sectors)| width * heads * sectors).sum();
+    let mut start = 0;
+    let of_one = |&(width, per_track): &(u64, u64)| {
+        let at = (start as f64 - log as f64) / (sectors - log) as f64;
+        start += width * heads * per_track;
+        (at.max(0.0), per_track as f64 * 4096.0 / track_s / 1e6)
+    };
+    zones.iter().map(of_one).collect()
+}
+
 impl RandomDisk {
     /// The disk of a seed.
     pub fn new(seed: u64) -> Self {
@@ -119,35 +158,23 @@ impl RandomDisk {
         let turn_s = 60.0 / rpm;
         let head_share = if serpentine { 0.0 } else { (heads - 1) as f64 / heads as f64 };
         let skew = cylinder_skew + (head_skew - cylinder_skew) * head_share;
-        let rate = |sectors: u64| sectors as f64 * 4096.0 / (turn_s * (1.0 + skew)) / 1e6;
-        let mut start = 0;
-        let mut starts = Vec::new();
-        for &(width, per_track) in &zones {
-            let at = (start as f64 - log as f64) * 4096.0 / capacity as f64;
-            starts.push((at.max(0.0), rate(per_track)));
-            start += width * heads * per_track;
-        }
+        let starts = zone_starts(&zones, heads, log, turn_s * (1.0 + skew));
         let (seek, average_seek_ms) = seek_curve(draw);
         let caches = Caches::new(draw);
         let link = one_of(draw, &["sata-6g", "sata-6g", "usb3-uas", "usb3-bulk-only"]);
         let window = if draw.below(4) == 0 { 1 } else { 32 };
-        let physical_sector = 4096;
         let logical = one_of(draw, &[512, 4096]);
         let flush_lies = caches.dirty_mib.is_some() && draw.below(4) == 0;
-        let order = if serpentine {
-            format!("order = \"serpentine\"\nband_cylinders = {}\n", 64 << draw.below(3))
-        } else {
-            "order = \"cylinder\"\n".to_string()
-        };
+        let order = order(serpentine, draw);
         let overhead_ms = between(draw, 0.08, 0.6);
         let mut toml = format!(
             "name = \"random-{seed}\"\nsummary = \"random\"\nkind = \"hdd\"\n[identity]\n\
              model = \"RANDOM {seed}\"\n\
              serial = \"R{seed}\"\nfirmware = \"1\"\nreported_logical_sector_bytes = {logical}\n\
-             reported_physical_sector_bytes = {physical_sector}\nrotation_rpm = {}\n[link]\n\
+             reported_physical_sector_bytes = 4096\nrotation_rpm = {}\n[link]\n\
              preset = \"{link}\"\n[hdd]\n\
              capacity_bytes = {capacity}\nrpm = {rpm}\nheads = {heads}\nlogical_sector_bytes = {logical}\n\
-             physical_sector_bytes = {physical_sector}\nhead_switch_ms = {}\nwrite_settle_ms = {}\n\
+             physical_sector_bytes = 4096\nhead_switch_ms = {}\nwrite_settle_ms = {}\n\
              read_hit_overhead_ms = {}\nread_miss_overhead_ms = {overhead_ms}\nwrite_overhead_ms = {}\n\
              interface_mb_s = {}\n[hdd.layout]\n{order}[hdd.skew]\nhead_rev = {head_skew}\n\
              cylinder_rev = {cylinder_skew}\n[hdd.seek]\n{seek}[hdd.queue]\ndepth = 32\nwindow = {window}\n\
@@ -161,19 +188,9 @@ impl RandomDisk {
         );
         toml.push_str(&caches.toml());
         if is_shingled {
-            let _ = write!(
-                toml,
-                "[hdd.smr]\nband_mib = {band_mib}\ncache_gib = {cache_gib}\nmap_extents = 200000\n\
-                 clean_idle_ms = 1500\nappend_kib = 8192\nappend_extents = 6\n"
-            );
+            toml.push_str(&shingling(band_mib, cache_gib));
         }
-        toml.push_str("[hdd.zones]\nprofile = \"table\"\n");
-        for (width, per_track) in &zones {
-            let _ = write!(
-                toml,
-                "[[hdd.zones.list]]\ncylinders = {width}\nsectors_per_track = {per_track}\n"
-            );
-        }
+        toml.push_str(&zone_list(&zones));
         // What the log hides of the outermost zones is none of the host's.
         let hidden = starts.iter().filter(|(at, _)| *at == 0.0).count() - 1;
         let truth = DiskTruth {
