@@ -141,7 +141,12 @@ mod tests {
         let manifest = folder.manifest.take();
         drop((folder, manifest));
         let waiting = std::thread::spawn(move || ours.wait().unwrap());
-        let cleaned = clean(dir.path()).unwrap();
+        // What other tests start holds the lock too, until it has begun.
+        let cleaned = (0..100)
+            .map(|_| clean(dir.path()).unwrap())
+            .inspect(|_| std::thread::sleep(Duration::from_millis(50)))
+            .find(|cleaned| cleaned.in_use.is_empty())
+            .unwrap();
         assert_eq!(cleaned.removed.len(), 1, "{cleaned:?}");
         assert!(!waiting.join().unwrap().success());
         std::thread::sleep(Duration::from_millis(50));

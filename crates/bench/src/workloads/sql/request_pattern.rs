@@ -1,8 +1,8 @@
-//! What databases ask of a drive, as it was recorded of real ones: sizes, order, and what they compute between.
+//! What databases ask of a drive: sizes, order, and what they compute between. Estimates, no recordings.
 //!
-//! SQLite, PostgreSQL and MariaDB: counted by /proc/diskstats and strace, and their processor time, on Linux with ext4.
-//! SQL Server was not run: its requests are those of its makers' documentation ("Reading pages": read-ahead of up to 64
-//! pages; backup and restore: transfers of 1 MB).
+//! SQLite, PostgreSQL and MariaDB: from their documentation and single runs on Linux with ext4. SQL Server was not run:
+//! its requests are those of its makers' documentation ("Reading pages": read-ahead of up to 64 pages; backup and
+//! restore: transfers of 1 MB).
 
 use super::simulated_clients::LogPattern;
 use drivescope_model::options::DatabaseKind;
