@@ -279,7 +279,7 @@ pub struct DatabaseRecord {
     pub rows: u64,
     /// Its own buffers.
     pub buffer_bytes: u64,
-    /// Nothing was asked of a database: its requests were made up after a recorded pattern, for a simulated drive.
+    /// Nothing was asked of a database: its requests follow an estimated pattern, for a simulated drive.
     #[serde(default)]
     pub is_prediction: bool,
     /// Settings that matter.

@@ -235,7 +235,8 @@ fn cost(context: &PlanContext<'_>, size: TableSize, is_simulated: bool) -> Cost 
         let time = rounds * cells * options.commit_time.0;
         seconds += time;
         written += context.fastest.map_or(0.0, |fastest| time * fastest.iops * COMMIT_WRITES);
-        requests += time * context.typical.iops * 2.0;
+        // A write and a flush for each.
+        requests += time * context.typical.iops;
     }
     for part in [SqlPart::Backup, SqlPart::Restore] {
         if has(part) {

@@ -216,7 +216,7 @@ fn databases(result: &TestResult, style: Style) -> String {
             true => paragraph.item(
                 Role::Plain,
                 format!(
-                    "{title}: predicted, no database ran; its requests follow a recorded pattern"
+                    "{title}: predicted, no database ran; its requests follow an estimated pattern"
                 ),
             ),
             false => paragraph.item(Role::Dim, format!("{title} {}", database.version)),

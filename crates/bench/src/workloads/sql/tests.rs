@@ -153,7 +153,8 @@ fn a_simulated_disk_scans_at_its_rate_and_seeks_by_its_arm() {
     assert!((50.0..400.0).contains(&seeks), "{seeks} rows/s with four in the queue");
     assert!(of(&disk, "sqlite.seek_warm.statements_s") > 50.0 * seeks, "no drive is asked");
     let commits = of(&disk, "sqlite.commit_c1.commits_s");
-    assert!((20.0..95.0).contains(&commits), "{commits} flushes/s at 5,400 rpm");
+    // 90 turns a second; the first of a short round may come before a turn is over.
+    assert!((20.0..100.0).contains(&commits), "{commits} flushes/s at 5,400 rpm");
     let backup = of(&disk, "sqlite.backup.mb_s");
     assert!(backup < scan / 1.5, "{backup} of {scan} MB/s: it reads and writes");
     assert!(disk.databases[0].is_prediction);
