@@ -165,6 +165,7 @@ const FAILING: &[&str] = &[
     "s3-mp510-cdm-seq-read",
     "s3-mp510-cdm-seq-write",
     "s3-870evo-cdm-latency",
+    "s3-mp510-backup",
     "s4-wd20eads-w-4096-0-msec",
     "s4-wd20eads-w-4096-0-kbps",
     "s4-wd20eads-w-4096-0-tps",
