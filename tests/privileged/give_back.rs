@@ -188,7 +188,8 @@ fn originals_do_not_go_to_another_device_that_got_the_number_of_the_removed_one(
 fn a_drive_that_turns_read_only_in_the_middle_of_a_run_is_told_in_one_range() {
     let Some(target) = Target::new() else { return };
     let node = &target.device.node;
-    let running = target.call(&[ENDLESS]).start();
+    // Not done with writing once the area is full.
+    let running = target.call(&[ENDLESS, &["--set=transfer.write_once=false"]]).start();
     target.wait_for_patterns();
     tool("blockdev", &["--setro", node]).unwrap();
     let run = running.end().code(4).json();

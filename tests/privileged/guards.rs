@@ -62,7 +62,12 @@ impl Loop {
     /// Attaches `image` to a free loop device; says so if there are none.
     pub fn attach(image: &str, options: &[&str]) -> Option<Self> {
         let arguments = [&["--find", "--show"], options, &[image]].concat();
-        or_skip(insist("losetup", &arguments)).map(|node| Self { node })
+        let device = or_skip(insist("losetup", &arguments)).map(|node| Self { node })?;
+        // The switch stays as a test that failed has left it.
+        if !options.contains(&"--read-only") {
+            insist("blockdev", &["--setrw", &device.node]).expect("blockdev is there");
+        }
+        Some(device)
     }
 
     /// Its kernel name.
