@@ -49,6 +49,7 @@ pub mod watch;
 mod whole_drive;
 pub mod workload;
 pub mod workloads;
+mod zone_figures;
 
 #[cfg(test)]
 mod testing;

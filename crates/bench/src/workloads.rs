@@ -43,4 +43,6 @@ pub fn find(test: TestKind) -> &'static dyn Workload {
 }
 
 #[cfg(test)]
+mod random_disks;
+#[cfg(test)]
 mod tests;

@@ -1,13 +1,16 @@
 //! `surface`: how do speed and access time vary over the drive; where are slow or failing spots.
 
+mod access_scatter;
+mod places;
 mod rates;
 mod slow_spots;
 mod writes;
+mod zone_search;
 
 use crate::control::Control;
 use crate::error::{BenchError, describe, is_want_of_the_host};
-use crate::offsets::{derive_seed, shuffle};
 use crate::option_checks::{SAMPLES_MAX, check_request, ensure};
+use crate::overrides::Overrides;
 use crate::phase::PhaseResult;
 use crate::plan_context::PlanContext;
 use crate::queue::QueueSpec;
@@ -16,20 +19,26 @@ use crate::session::Session;
 use crate::test_record::TestRecord;
 use crate::validity;
 use crate::workload::Workload;
+use access_scatter::AccessScatter;
+use places::{access_places, places};
+use zone_search::SearchBudget;
 use drivescope_model::event::Event;
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::options::{Suite, SurfaceOptions, SurfacePreset, TestKind};
 use drivescope_model::patterns::gnome_disks;
 use drivescope_model::plan::{Cost, PlannedTest, WriteLevel};
 use drivescope_model::target::TargetKind;
-use drivescope_model::units::Bytes;
-use rand::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use drivescope_model::units::{Bytes, Secs};
 
 /// A file smaller than this has no surface worth a profile.
 const SIZE_MIN: Bytes = Bytes::gib(1);
 /// What is read before a sample of GNOME Disks, and the unit of all places.
 const PAGE: u64 = gnome_disks::PAGE;
+/// Places of a trial that tells how many samples the time is enough for, and the fewest that it leads to.
+const TRIAL_SAMPLES: u32 = 8;
+const SAMPLES_MIN: u32 = 16;
+/// Share of the time for samples all over the drive; the rest goes where they show borders of zones.
+const EVEN_SHARE: f64 = 0.5;
 /// Requests in flight within one of our samples: enough to keep a drive's read-ahead busy.
 const SAMPLE_DEPTH: u32 = 4;
 
@@ -51,7 +60,7 @@ impl Workload for SurfaceWorkload {
     }
 
     fn how_to_shorten(&self, _suite: &Suite) -> String {
-        "use fewer surface.samples and surface.accesses".to_string()
+        "use --time, or fewer surface.samples and surface.accesses".to_string()
     }
 
     fn check(&self, suite: &Suite) -> Result<(), String> {
@@ -73,6 +82,16 @@ impl Workload for SurfaceWorkload {
         ensure(options.accesses <= SAMPLES_MAX, || {
             format!("surface.accesses must be at most {SAMPLES_MAX}")
         })
+    }
+
+    fn apply(&self, overrides: &Overrides, suite: &mut Suite) -> Result<(), String> {
+        // Beside other tests the time is that of their cells.
+        if overrides.tests == [TestKind::Surface.name()]
+            && suite.surface.preset == SurfacePreset::Sampled
+        {
+            suite.surface.time = overrides.time.unwrap_or(suite.surface.time);
+        }
+        Ok(())
     }
 
     fn reads_existing_data(&self) -> bool {
@@ -108,7 +127,11 @@ impl Workload for SurfaceWorkload {
         };
         let seeks = places + f64::from(options.accesses);
         let mut test = context.planned(self.kind());
-        let seconds = bytes / (context.typical.mb_s * 1e6) + seeks / context.typical.iops;
+        let reads_s = |seeks: f64| bytes / (context.typical.mb_s * 1e6) + seeks / context.typical.iops;
+        let seconds = match options.time.0 {
+            0.0 => reads_s(seeks),
+            time_s => time_s / rounds + f64::from(options.accesses) / context.typical.iops,
+        };
         test.cost = Cost {
             seconds: seconds * rounds,
             read_bytes: (bytes * rounds) as u64,
@@ -128,18 +151,19 @@ impl Workload for SurfaceWorkload {
 
     fn run(&self, session: &mut Session<'_>, record: &mut TestRecord) -> Result<(), BenchError> {
         let suite = &session.plan.suite;
-        let options = &suite.surface;
-        check_units(options, u64::from(session.device().align_bytes()))?;
+        check_units(&suite.surface, u64::from(session.device().align_bytes()))?;
         let size = session.span_bytes(session.device());
+        let options = within_time(session, size)?;
+        let budget = search_budget(&options);
         let (mut rates, mut written): (Vec<Vec<TimedRegion>>, Vec<Vec<TimedRegion>>) =
             (Vec::new(), Vec::new());
         let mut onsets_ms = Vec::new();
         let (mut accesses, mut accessed) = (AccessScatter::default(), Vec::new());
-        let order = RequestShape::of(options);
+        let order = RequestShape::of(&options);
         let mut result = Ok(());
         for round in 1..=suite.rounds {
             session.pause(suite.pause)?;
-            let places = places(options, size, session.plan.seed, round);
+            let places = places(&options, size, session.plan.seed, round);
             let (timed, end) = scan(session, record, "read", places, order, round)?;
             rates.push(timed);
             result = result.and(end);
@@ -150,7 +174,7 @@ impl Workload for SurfaceWorkload {
                 result = result.and(pass.end);
             }
             if result.is_ok() && options.accesses > 0 {
-                let places = access_places(options, size, session.plan.seed, round);
+                let places = access_places(&options, size, session.plan.seed, round);
                 let single = RequestShape { chunk: options.access_block.0 as u32, depth: 1 };
                 let (timed, end) = scan(session, record, "access", places, single, round)?;
                 accesses.add(&timed, size);
@@ -164,8 +188,14 @@ impl Workload for SurfaceWorkload {
         if suite.rounds > 1 && result.is_err() {
             record.notice_few_rounds_of("read");
         }
-        rates::report(record, "read", &rates, size);
-        rates::report(record, "write", &written, size);
+        let even = rates::medians(&rates);
+        let mut profile = even.clone();
+        if result.is_ok() {
+            result = zone_search::refine(session, &options, &mut profile, size, budget);
+        }
+        rates::report(record, "read", &rates, &profile, size);
+        zone_search::report(session, record, &options, &profile, size);
+        rates::report(record, "write", &written, &rates::medians(&written), size);
         if let Some(onsets_ms) = onsets_ms.into_iter().collect::<Option<Vec<f64>>>()
             && !onsets_ms.is_empty()
         {
@@ -173,9 +203,38 @@ impl Workload for SurfaceWorkload {
         }
         accesses.report(record);
         result?;
-        let visited = places(options, size, session.plan.seed, 1);
-        slow_spots::find_by_rate(session, record, &rates::medians(&rates), &visited, order)?;
+        let visited = places(&options, size, session.plan.seed, 1);
+        slow_spots::find_by_rate(session, record, &even, &visited, order)?;
         slow_spots::find_by_access_time(session, record, &accessed, size)
+    }
+}
+
+/// The options with as many samples as the time is enough for, as a trial all over the drive shows.
+fn within_time(session: &Session<'_>, size: u64) -> Result<SurfaceOptions, BenchError> {
+    let options = session.plan.suite.surface.clone();
+    if options.time.0 == 0.0 || options.preset != SurfacePreset::Sampled {
+        return Ok(options);
+    }
+    let trial = SurfaceOptions { samples: TRIAL_SAMPLES, ..options.clone() };
+    let start_ns = session.now_ns();
+    let places = places(&trial, size, session.plan.seed, 1);
+    slow_spots::scan_again(session, places, RequestShape::of(&options))?;
+    session.check_stop()?;
+    let took_s = (session.now_ns() - start_ns) as f64 / 1e9;
+    let each_s = (took_s / f64::from(TRIAL_SAMPLES)).max(1e-6);
+    let even_s = (options.time.0 - took_s) * EVEN_SHARE / f64::from(session.plan.suite.rounds);
+    let samples = ((even_s / each_s) as u32).clamp(SAMPLES_MIN, SAMPLES_MAX);
+    Ok(SurfaceOptions { samples, ..options })
+}
+
+/// What the search for borders of zones may spend: the rest of the time, or once more as many samples.
+fn search_budget(options: &SurfaceOptions) -> SearchBudget {
+    match options.time.0 {
+        0.0 => SearchBudget { samples: options.samples as usize, time_ns: u64::MAX },
+        _ => SearchBudget {
+            samples: SAMPLES_MAX as usize,
+            time_ns: (options.time.0 * (1.0 - EVEN_SHARE) * 1e9) as u64,
+        },
     }
 }
 
@@ -216,76 +275,6 @@ fn check_units(options: &SurfaceOptions, unit: u64) -> Result<(), BenchError> {
             size.0.next_multiple_of(unit)
         ))),
     }
-}
-
-/// Where a round reads, in the order it reads.
-fn places(options: &SurfaceOptions, size: u64, seed: u64, round: u32) -> Vec<ScanRegion> {
-    let sample = options.sample.0;
-    match options.preset {
-        SurfacePreset::Zcav => {
-            let blocks = size.div_ceil(sample);
-            let block = |i: u64| {
-                let offset = i * sample;
-                // The end of a device need not be a multiple of its direct I/O unit; whole pages are.
-                let len = sample.min((size - offset) / PAGE * PAGE);
-                ScanRegion::new(offset, len)
-            };
-            (0..blocks).map(block).filter(|place| place.len > 0).collect()
-        }
-        SurfacePreset::GnomeDisks => gnome_disks::samples(size, options.samples, sample)
-            .into_iter()
-            .filter(|&(_, len)| len > 0)
-            .map(|(offset, len)| ScanRegion {
-                offset,
-                len,
-                lead_in_from: offset,
-                lead_in_len: PAGE,
-            })
-            .collect(),
-        SurfacePreset::Sampled => sampled(options, size, seed, round),
-    }
-}
-
-/// Evenly spread positions from the first byte to the last, shuffled; even rounds go the other way, so
-/// that a drift of the drive does not look like a slope of the surface. The first bytes are the lead-in of the
-/// first position: nothing lies before them.
-fn sampled(options: &SurfaceOptions, size: u64, seed: u64, round: u32) -> Vec<ScanRegion> {
-    let (sample, lead_in) = (options.sample.0, options.lead_in.0);
-    let last = (size - sample) / PAGE;
-    let count = u64::from(options.samples.max(2));
-    let mut places: Vec<ScanRegion> = (0..count)
-        .map(|i| {
-            let page = |i: u64| (u128::from(last) * u128::from(i) / u128::from(count - 1)) as u64;
-            let first = page(1).min(lead_in / PAGE);
-            let offset = page(i).max(first) * PAGE;
-            let lead_in_from = offset.saturating_sub(lead_in);
-            ScanRegion { offset, len: sample, lead_in_from, lead_in_len: offset - lead_in_from }
-        })
-        .collect();
-    // Rounds 1 and 2, 3 and 4 … share an order.
-    shuffle(&mut places, derive_seed(seed, "surface", round.div_ceil(2), 0));
-    if round.is_multiple_of(2) {
-        places.reverse();
-    }
-    places
-}
-
-fn access_places(options: &SurfaceOptions, size: u64, seed: u64, round: u32) -> Vec<ScanRegion> {
-    let block = options.access_block.0;
-    let offsets = if options.preset == SurfacePreset::GnomeDisks {
-        gnome_disks::accesses(size, options.accesses)
-    } else {
-        let seed = derive_seed(seed, "access", round, 0);
-        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
-        let blocks = u128::from(size / block);
-        let mut next = || ((u128::from(random.next_u64()) * blocks) >> 64) as u64 * block;
-        (0..options.accesses).map(|_| next()).collect()
-    };
-    offsets
-        .into_iter()
-        .filter(|offset| offset + block <= size)
-        .map(|offset| ScanRegion::new(offset, block))
-        .collect()
 }
 
 /// Runs one scan and keeps it as a phase. Unreadable places end the test only after everything
@@ -352,40 +341,6 @@ fn within_part(mut timed: Vec<TimedRegion>, start: u64) -> Vec<TimedRegion> {
         timed.offset -= start;
     }
     timed
-}
-
-/// Access times by place, and by distance from the access before.
-#[derive(Default)]
-struct AccessScatter {
-    places: Vec<f64>,
-    place_ms: Vec<f64>,
-    distance: Vec<f64>,
-    ms: Vec<f64>,
-}
-
-impl AccessScatter {
-    fn add(&mut self, timed: &[TimedRegion], size: u64) {
-        for region in timed {
-            if let Some(ns) = region.ns {
-                self.places.push(region.offset as f64);
-                self.place_ms.push(ns as f64 / 1e6);
-            }
-        }
-        for pair in timed.windows(2) {
-            if let Some(ns) = pair[1].ns {
-                self.distance.push(pair[0].offset.abs_diff(pair[1].offset) as f64 / size as f64);
-                self.ms.push(ns as f64 / 1e6);
-            }
-        }
-    }
-
-    fn report(self, record: &mut TestRecord) {
-        if !self.ms.is_empty() {
-            record.curve("access.lat_ms", ("share", "ms"), self.distance, self.ms);
-            let units = ("bytes", "ms");
-            record.curve("access.position_lat_ms", units, self.places, self.place_ms);
-        }
-    }
 }
 
 #[cfg(test)]

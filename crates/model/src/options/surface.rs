@@ -1,6 +1,6 @@
 //! Options of the `surface` test.
 
-use crate::units::Bytes;
+use crate::units::{Bytes, Secs};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -39,6 +39,10 @@ pub struct SurfaceOptions {
     pub preset: SurfacePreset,
     /// Number of positions (ignored by `zcav`, which visits all).
     pub samples: u32,
+    /// Time for reads by position, all rounds together (`sampled` only): half of it for positions all over the drive,
+    /// whose number follows from it, the rest where the rate falls. 0: as many as `samples` says, and once more as
+    /// many where the rate falls.
+    pub time: Secs,
     /// Bytes read at each position; the block of `zcav`.
     pub sample: Bytes,
     /// Bytes per request within a sample; the chunk of `zcav`.
@@ -63,6 +67,7 @@ impl Default for SurfaceOptions {
         Self {
             preset: SurfacePreset::Sampled,
             samples: 64,
+            time: Secs(0.0),
             sample: Bytes::mib(8),
             chunk: Bytes::mib(1),
             lead_in: Bytes::mib(2),

@@ -178,11 +178,12 @@ fn test(run: &Run, kind: TestKind) -> Option<&TestResult> {
     run.tests.iter().find(|result| result.test == kind)
 }
 
-/// Zones of geometry, or what surface has sampled, each sample for what is nearest to it; else one rate for all of
+/// Zones of geometry or surface, or what surface has sampled, each sample for what is nearest to it; else one rate for all of
 /// flash.
 fn spans_of(run: &Run, bytes: f64, notes: &mut Vec<String>) -> Option<Vec<RateSpan>> {
-    if let Some(result) = test(run, TestKind::Geometry) {
-        let points = points_of(result, "geometry.zones.mb_s");
+    for kind in [TestKind::Geometry, TestKind::Surface] {
+        let Some(result) = test(run, kind) else { continue };
+        let points = points_of(result, &format!("{kind}.zones.mb_s"));
         // Each zone has its two ends.
         let zones: Vec<RateSpan> = points
             .chunks_exact(2)

@@ -8,7 +8,7 @@ use crate::chart::points_of;
 use crate::criteria::{Criterion, Evidence};
 use crate::terminal::{
     Figure, Paragraph, Role, Style, TextCell, block_chart, chart_columns, find, headed, sections,
-    shorten,
+    shorten, value,
 };
 use drivescope_model::number::rounded;
 use drivescope_model::{Bytes, Metric, TestKind, TestResult};
@@ -38,9 +38,35 @@ fn table(result: &TestResult, style: Style) -> String {
     if result.metrics.is_empty() {
         return String::new();
     }
-    let parts = [read_and_write_rates(result, style), drawing(result, "read", style)];
-    let written = drawing(result, "write", style);
-    sections(parts.into_iter().chain([written, access_table(result, style)]))
+    let parts = [
+        read_and_write_rates(result, style),
+        drawing(result, "read", style) + &zone_lines(result, style),
+        drawing(result, "write", style),
+        access_table(result, style),
+    ];
+    sections(parts)
+}
+
+/// Zones in a few words, from the outside in.
+fn zone_lines(result: &TestResult, style: Style) -> String {
+    let Some(count) = value(result, "zones", "count") else { return String::new() };
+    let last = format!("zone{:02}", count as u32);
+    let (Some(outer), Some(inner)) =
+        (value(result, "zone01", "mb_s"), value(result, &last, "mb_s"))
+    else {
+        return String::new();
+    };
+    let text = format!("{count} zones: {} to {} MB/s", rounded(outer), rounded(inner));
+    let mut paragraph = Paragraph::new().lead(Role::Dim, "  ").item(Role::Dim, &text);
+    if let Some(outer) = find(result, "zone01", "share_pct") {
+        let text = format!("the outermost has {} % of the drive", rounded(outer.value));
+        paragraph = paragraph.item(Role::Dim, &text);
+    }
+    if let Some(residual) = value(result, "zones", "residual_pct") {
+        let text = format!("physical law ± {} %", rounded(residual));
+        paragraph = paragraph.item(Role::Dim, &text);
+    }
+    paragraph.lines(2, style)
 }
 
 /// The rates of a direction over the position; nothing if there are none.

@@ -6,8 +6,9 @@ use super::seeks::{Bounds, SeekProfile};
 use super::shingling::{RecordingKind, Slowdown};
 use super::tracks::Tracks;
 use super::write_cache::{MedianTime, WriteTimes};
-use super::zones::ZoneMap;
+use super::zones::{Zone, ZoneMap};
 use crate::test_record::TestRecord;
+use crate::zone_figures::{self, ZoneFigures};
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::number::{latency_us, rounded};
 use drivescope_stats::common_period::CommonPeriod;
@@ -38,33 +39,20 @@ pub fn rotation(record: &mut TestRecord, turn: &CommonPeriod) {
 /// Zones with their shares, and the physical law.
 pub fn zones(record: &mut TestRecord, map: &ZoneMap) {
     let span = map.zones.last().map_or(1.0, |zone| zone.end);
+    let figures = |zone: &Zone| ZoneFigures {
+        start: zone.start,
+        end: zone.end,
+        margin: zone.margin,
+        mb_s: zone.mb_s,
+        mb_s_margin: RATE_ERROR * zone.mb_s,
+    };
+    zone_figures::report(record, &map.zones.iter().map(figures).collect::<Vec<_>>(), span);
     for (number, zone) in (1..).zip(&map.zones) {
-        let mut estimate = |quantity: &str, value: f64, margin: f64| {
-            let key = format!("zone{number:02}.{quantity}");
-            record.estimate(&key, value, value - margin, value + margin);
-        };
-        estimate("start_bytes", zone.start, if number > 1 { zone.margin } else { 0.0 });
-        estimate("end_bytes", zone.end, if zone.end < span { zone.margin } else { 0.0 });
-        estimate("mb_s", zone.mb_s, RATE_ERROR * zone.mb_s);
-        estimate("track_bytes", zone.track_bytes, RATE_ERROR * zone.track_bytes);
-        estimate(
-            "share_pct",
-            (zone.end - zone.start) / span * 100.0,
-            2.0 * zone.margin / span * 100.0,
-        );
+        let (bytes, margin) = (zone.track_bytes, RATE_ERROR * zone.track_bytes);
+        let key = format!("zone{number:02}.track_bytes");
+        record.estimate(&key, bytes, bytes - margin, bytes + margin);
     }
-    record.metric("zones.count", vec![map.zones.len() as f64]);
     record.metric("zones.read_bytes", vec![map.read_bytes as f64]);
-    if let Some(law) = &map.law {
-        record.metric("zones.residual_pct", vec![law.residual_share * 100.0]);
-    }
-    let points = map.zones.iter().flat_map(|zone| [(zone.start, zone.mb_s), (zone.end, zone.mb_s)]);
-    let (x, y): (Vec<f64>, Vec<f64>) = points.unzip();
-    record.curve("zones.mb_s", ("bytes", "MB/s"), x.clone(), y);
-    if let Some(law) = &map.law {
-        let law = x.iter().map(|x| law.rate(x / span)).collect();
-        record.curve("law.mb_s", ("bytes", "MB/s"), x, law);
-    }
     if !map.is_complete {
         could_not_tell(
             record,

@@ -1,17 +1,14 @@
 //! Answers held against the truth of random drives: the distributions of errors, which must not get worse.
 
-#![expect(clippy::disallowed_methods, reason = "tests make files of their own")]
-
-mod random_disks;
 mod random_flash;
 
-use crate::testing::{run_at, run_target, suite_of, value};
+use crate::testing::{suite_of, value};
+use crate::workloads::random_disks::{DiskTruth, RandomDisk, measured};
 use drivescope_model::document::TestResult;
 use drivescope_model::findings::FindingId;
 use drivescope_model::options::TestKind;
-use drivescope_model::options::{FillMode, Suite};
+use drivescope_model::options::FillMode;
 use drivescope_stats::summary;
-use random_disks::{DiskTruth, RandomDisk};
 use random_flash::RandomFlash;
 use std::collections::BTreeMap;
 
@@ -21,15 +18,6 @@ const ALL: u64 = 200;
 
 fn is_thorough() -> bool {
     std::env::var_os("DRIVESCOPE_TESTS_THOROUGH").is_some_and(|value| value == "1")
-}
-
-/// One test on the drive of a model's file, in the state that the options say.
-fn measured(toml: &str, options: &str, suite: Suite, seed: u64) -> TestResult {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("random.toml");
-    std::fs::write(&file, toml).unwrap();
-    let target = run_target(&format!("sim:{}?seed={seed}{options}", file.display()));
-    run_at(&target, suite, seed, false)
 }
 
 /// Errors by what they are of.
@@ -117,10 +105,7 @@ impl Errors {
                 continue;
             };
             let middle = (start + end) / 2.0 / truth.capacity as f64;
-            let true_zone = truth.zones.iter().rev().find(|(at, _)| *at <= middle);
-            if let Some((_, rate)) = true_zone {
-                self.share("rate of a zone", of(number, "mb_s"), *rate);
-            }
+            self.share("rate of a zone", of(number, "mb_s"), truth.mb_s(middle));
             if number > 0 {
                 let at = start / truth.capacity as f64;
                 let nearest = truth.zones[1..].iter().map(|(border, _)| (border - at).abs());

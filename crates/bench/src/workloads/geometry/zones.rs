@@ -3,7 +3,6 @@
 
 use super::probe::{Probe, ProbeEnd};
 use super::tracks::{TrackReader, Tracks, ZONE_SHARE};
-use drivescope_stats::radius_law::{RadiusLaw, radius_law};
 
 /// Places of the grid.
 const GRID: usize = 48;
@@ -38,8 +37,6 @@ pub struct ZoneMap {
     pub read_bytes: u64,
     /// Places where the tracks do not show or are slower than both neighbours.
     pub strange: Vec<u64>,
-    /// The law of rate over radius through the places.
-    pub law: Option<RadiusLaw>,
     /// Whether every border is known well enough.
     pub is_complete: bool,
 }
@@ -202,9 +199,7 @@ impl ZoneSearch {
             }
         };
         let zones: Vec<Zone> = groups.iter().enumerate().map(zone).collect();
-        let middle = |zone: &Zone| (f64::midpoint(zone.start, zone.end) / span, zone.mb_s);
-        let law = radius_law(&zones.iter().map(middle).collect::<Vec<_>>());
-        ZoneMap { zones, read_bytes: self.read_bytes, strange: self.strange, law, is_complete }
+        ZoneMap { zones, read_bytes: self.read_bytes, strange: self.strange, is_complete }
     }
 }
 

@@ -47,11 +47,12 @@ pub(super) fn medians(rounds: &[Vec<TimedRegion>]) -> Profile {
     all.chunk_by(|a, b| a.0 == b.0).map(median).collect()
 }
 
-/// Rates of a direction by position: the median over rounds per place, and the usual summaries per round.
+/// Rates of a direction by position: its profile, and the usual summaries per round.
 pub(super) fn report(
     record: &mut TestRecord,
     direction: &str,
     rounds: &[Vec<TimedRegion>],
+    profile: &[(u64, f64)],
     size: u64,
 ) {
     let read = rounds.iter().filter(|timed| timed.iter().any(|place| place.ns.is_some()));
@@ -69,7 +70,7 @@ pub(super) fn report(
     add("max_mb_s", &|profile| summary::max(&values(profile)).unwrap_or(0.0));
     add("sample_mean_mb_s", &|profile| summary::mean(&values(profile)).unwrap_or(0.0));
     record.metric(&format!("{direction}.mean_mb_s"), means);
-    let (x, y) = medians(rounds).into_iter().map(|(offset, rate)| (offset as f64, rate)).unzip();
+    let (x, y) = profile.iter().map(|&(offset, rate)| (offset as f64, rate)).unzip();
     record.curve(&format!("{direction}.mb_s"), ("bytes", "MB/s"), x, y);
 }
 

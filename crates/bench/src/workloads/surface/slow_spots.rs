@@ -251,7 +251,7 @@ fn median_of(values: impl Iterator<Item = f64>) -> Option<f64> {
 }
 
 /// The second look is no phase of the result: what it measures is one more sample of chosen places.
-fn scan_again(
+pub(super) fn scan_again(
     session: &Session<'_>,
     places: Vec<ScanRegion>,
     RequestShape { chunk, depth }: RequestShape,

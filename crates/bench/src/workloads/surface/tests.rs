@@ -1,5 +1,7 @@
 //! Where `surface` reads, and what it makes of it.
 
+mod instruments;
+
 use super::*;
 use crate::testing::{points, run_on, suite_of, value};
 use drivescope_model::options::{NamedStart, PartStart};
@@ -74,12 +76,8 @@ fn the_mean_rate_is_bytes_over_time_and_the_curve_is_the_median_of_rounds() {
     };
     let round = |ns: u64| vec![timed(0, 5_000_000), timed(50_000_000, ns)];
     let mut record = TestRecord::new(TestKind::Surface);
-    rates::report(
-        &mut record,
-        "read",
-        &[round(10_000_000), round(20_000_000), round(40_000_000)],
-        100_000_000,
-    );
+    let rounds = [round(10_000_000), round(20_000_000), round(40_000_000)];
+    rates::report(&mut record, "read", &rounds, &rates::medians(&rounds), 100_000_000);
     let result = record.finish(3);
     let value = |key: &str| result.metrics.iter().find(|m| m.key == key).unwrap().value;
     // Second round: 2 MB in 25 ms is 80 MB/s, while the mean of 200 and 50 MB/s is 125.

@@ -38,12 +38,13 @@ fn position(result: &TestResult) -> Option<Chart> {
         let dots = Layer::Dots { points, ink: ACCESS, axis: YAxis::Right };
         Plot { right: Some(right), ..Plot::new(x, y) }.named(ACCESS, "access").with(dots)
     };
+    let steps = scaled(&zone_steps(result, first));
     for (points, ink, verb) in [(&read, READ, "read"), (&written, WRITE, "written")] {
         let points = scaled(points);
         let (Some(from), Some(to)) = (points.first().copied(), points.last().copied()) else {
             continue;
         };
-        plot = with_zones(plot, &points)
+        plot = plot
             .named(ink, verb)
             .with_line(points, ink)
             .with_text(
@@ -54,6 +55,14 @@ fn position(result: &TestResult) -> Option<Chart> {
             )
             .with_text(to, format!("{} at the end, {verb}", rounded(to.1)), ink, Beside::AboveLeft);
     }
+    let zones = match zone_count(&steps) {
+        0 | 1 => String::new(),
+        count => format!(" Fine steps: {count} zones."),
+    };
+    if !zones.is_empty() {
+        let (points, ink, course) = (steps, Ink::Muted, Course::Steps);
+        plot = plot.with(Layer::Line { points, ink, course, is_fine: true, axis: YAxis::Left });
+    }
     let (start, last) = (first[0].1, first[first.len() - 1].1);
     let dots = match accesses.iter().map(|(_, ms)| *ms).reduce(f64::min) {
         Some(fastest) => format!(
@@ -63,10 +72,6 @@ fn position(result: &TestResult) -> Option<Chart> {
             rounded(highest(&accesses))
         ),
         None => String::new(),
-    };
-    let zones = match zone_steps(first).len() {
-        steps if steps < 3 => String::new(),
-        steps => format!(" Fine steps: {} zones.", steps - 1),
     };
     let title =
         if accesses.is_empty() { "Rate by position" } else { "Rate and access time by position" };
@@ -93,24 +98,28 @@ pub(super) fn headline(result: &TestResult) -> Option<String> {
     Some(heading(result, curve.first()?.1, curve.last()?.1))
 }
 
-/// The zones of a disk behind its curve, where it has any.
-fn with_zones(plot: Plot, points: &[Point]) -> Plot {
-    let steps = zone_steps(points);
-    if steps.len() < 3 {
-        return plot;
+/// Where each zone begins, and its rate, at last the end of the last one: as the test found them, else out of the curve.
+fn zone_steps(result: &TestResult, points: &[Point]) -> Vec<Point> {
+    let found = points_of(result, "surface.zones.mb_s");
+    if found.is_empty() {
+        return steps_of(points);
     }
-    let (ink, course) = (Ink::Muted, Course::Steps);
-    plot.with(Layer::Line { points: steps, ink, course, is_fine: true, axis: YAxis::Left })
+    // Each zone has its two ends.
+    found.iter().step_by(2).chain(found.last()).copied().collect()
 }
 
-/// Where each zone begins, and its rate; at last the end of the last one.
-fn zone_steps(points: &[Point]) -> Vec<Point> {
+/// The same out of rates by position.
+fn steps_of(points: &[Point]) -> Vec<Point> {
     let rates: Vec<f64> = points.iter().map(|(_, rate)| *rate).collect();
     let Some(found) = zones(&rates, ZONE_DROP_MIN) else { return Vec::new() };
     let mut steps: Vec<Point> =
         found.iter().map(|zone| (points[zone.start].0, zone.mean)).collect();
     steps.extend(points.last().zip(found.last()).map(|(last, zone)| (last.0, zone.mean)));
     steps
+}
+
+fn zone_count(steps: &[Point]) -> usize {
+    steps.len().saturating_sub(1)
 }
 
 /// What follows from the rates at both ends.
@@ -195,10 +204,10 @@ mod tests {
     fn zones_are_found_where_the_rate_falls_in_steps() {
         let rate = |i: usize| [200.0, 170.0, 130.0][i / 20] * (1.0 + 0.001 * (i * 7 % 5) as f64);
         let points: Vec<Point> = (0..60).map(|i| (i as f64, rate(i))).collect();
-        let steps = zone_steps(&points);
+        let steps = steps_of(&points);
         let starts: Vec<f64> = steps.iter().map(|(at, _)| *at).collect();
         assert_eq!(starts, [0.0, 20.0, 40.0, 59.0]);
-        assert_eq!(zone_steps(&points[..20]).len(), 2);
-        assert!(zone_steps(&[]).is_empty());
+        assert_eq!(steps_of(&points[..20]).len(), 2);
+        assert!(steps_of(&[]).is_empty());
     }
 }

@@ -1,7 +1,10 @@
 //! Random disks of which everything is known: conventional and shingled, honest and not, on SATA and behind
 //! bridges. Their models are written as files, so that the test sees nothing of them but their answers.
 
+use crate::testing::{run_at, run_target};
 use crate::workloads::geometry::probe::Draw;
+use drivescope_model::document::TestResult;
+use drivescope_model::options::Suite;
 use std::fmt::Write;
 
 /// What is true of a disk.
@@ -137,6 +140,14 @@ fn zone_starts(zones: &[(u64, u64)], heads: u64, log: u64, track_s: f64) -> Vec<
     zones.iter().map(of_one).collect()
 }
 
+impl DiskTruth {
+    /// Sequential rate at a share of the capacity, MB/s.
+    pub fn mb_s(&self, share: f64) -> f64 {
+        let zone = self.zones.iter().rev().find(|(start, _)| *start <= share);
+        zone.unwrap_or(&self.zones[0]).1
+    }
+}
+
 impl RandomDisk {
     /// The disk of a seed.
     pub fn new(seed: u64) -> Self {
@@ -244,4 +255,14 @@ impl Caches {
             dirty_mib.unwrap_or(16) << 10,
         )
     }
+}
+
+/// One test on the drive of a model's file, in the state that the options say.
+#[expect(clippy::disallowed_methods, reason = "a file of the test's own")]
+pub fn measured(toml: &str, options: &str, suite: Suite, seed: u64) -> TestResult {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("random.toml");
+    std::fs::write(&file, toml).unwrap();
+    let target = run_target(&format!("sim:{}?seed={seed}{options}", file.display()));
+    run_at(&target, suite, seed, false)
 }

@@ -1,0 +1,124 @@
+//! The curve of `surface` against those of GNOME Disks and of zcav with skipping, on random disks of which the rate
+//! is known at each byte, each in the time that GNOME Disks takes.
+
+use crate::testing::{points, suite_of, value};
+use crate::workloads::random_disks::{DiskTruth, RandomDisk, measured};
+use drivescope_model::document::TestResult;
+use drivescope_model::options::{Suite, SurfacePreset, TestKind};
+use drivescope_model::units::{Bytes, Secs};
+use drivescope_stats::summary;
+
+/// Disks of `cargo test`, and where all are asked for.
+const FEW: u64 = 6;
+const ALL: u64 = 100;
+/// Places at which curves are compared with the truth.
+const PLACES: usize = 2000;
+/// What zcav reads at a place by default.
+const ZCAV_BLOCK: Bytes = Bytes::mib(100);
+/// Blocks from which the time of one is known.
+const ZCAV_TRIAL: u32 = 8;
+
+fn one_pass(preset: SurfacePreset) -> Suite {
+    let mut suite = suite_of(TestKind::Surface);
+    (suite.rounds, suite.surface.accesses, suite.surface.preset) = (1, 0, preset);
+    suite
+}
+
+fn gnome_disks() -> Suite {
+    let mut suite = one_pass(SurfacePreset::GnomeDisks);
+    (suite.surface.samples, suite.surface.sample) = (100, Bytes::mib(10));
+    suite
+}
+
+/// Blocks in order, all others skipped.
+fn zcav(blocks: u32) -> Suite {
+    let mut suite = one_pass(SurfacePreset::Sampled);
+    (suite.surface.samples, suite.surface.sample) = (blocks, ZCAV_BLOCK);
+    suite.surface.lead_in = Bytes(0);
+    suite
+}
+
+fn ours(time_s: f64) -> Suite {
+    let mut suite = one_pass(SurfacePreset::Sampled);
+    suite.surface.time = Secs(time_s);
+    suite
+}
+
+/// Samples in order, each at its middle.
+fn samples_of(result: &TestResult, sample: Bytes) -> Vec<(f64, f64)> {
+    let middle = |(x, rate): (f64, f64)| (x + sample.0 as f64 / 2.0, rate);
+    points(result, "surface.read.mb_s").into_iter().map(middle).collect()
+}
+
+/// On a straight line between two points, level outside.
+fn between(points: &[(f64, f64)], x: f64) -> f64 {
+    let behind = points.partition_point(|(at, _)| *at <= x);
+    match (behind.checked_sub(1).map(|before| points[before]), points.get(behind)) {
+        (Some((x0, y0)), Some((x1, y1))) => y0 + (y1 - y0) * (x - x0) / (x1 - x0),
+        (Some((_, y)), None) => y,
+        (None, point) => point.unwrap().1,
+    }
+}
+
+/// The rate of the zone that holds a byte, or of the samples around it where no zones were found.
+fn zone_or_sample(result: &TestResult, x: f64) -> f64 {
+    let zones = points(result, "surface.zones.mb_s");
+    match zones.iter().rev().find(|(at, _)| *at <= x) {
+        Some((_, rate)) => *rate,
+        None => between(&samples_of(result, Bytes::mib(8)), x),
+    }
+}
+
+/// Root mean square of the error, as a share of the rate.
+fn rms(truth: &DiskTruth, curve: impl Fn(f64) -> f64) -> f64 {
+    let error = |i: usize| {
+        let share = (i as f64 + 0.5) / PLACES as f64;
+        (curve(share * truth.capacity as f64) / truth.mb_s(share) - 1.0).powi(2)
+    };
+    ((0..PLACES).map(error).sum::<f64>() / PLACES as f64).sqrt()
+}
+
+#[test]
+fn in_the_same_time_surface_errs_less_than_half_as_much() {
+    let all = std::env::var_os("DRIVESCOPE_TESTS_THOROUGH").is_some_and(|value| value == "1");
+    let mut ratios: [Vec<f64>; 2] = Default::default();
+    let mut borders = Vec::new();
+    for seed in 1..=if all { ALL } else { FEW } {
+        let disk = RandomDisk::new(seed);
+        let run = |suite: Suite| measured(&disk.toml, disk.options, suite, seed);
+        let gnome = run(gnome_disks());
+        let each_s = run(zcav(ZCAV_TRIAL)).elapsed_s / f64::from(ZCAV_TRIAL);
+        let blocks = (gnome.elapsed_s / each_s).round().max(2.0);
+        let (zcav, ours) = (run(zcav(blocks as u32)), run(ours(gnome.elapsed_s)));
+        assert!(ours.elapsed_s < gnome.elapsed_s * 1.1, "{} {}", ours.elapsed_s, gnome.elapsed_s);
+        let truth = &disk.truth;
+        let theirs = [
+            rms(truth, |x| between(&samples_of(&gnome, Bytes::mib(10)), x)),
+            rms(truth, |x| between(&samples_of(&zcav, ZCAV_BLOCK), x)),
+        ];
+        let mine = rms(truth, |x| zone_or_sample(&ours, x));
+        println!(
+            "disk {seed}: {:.1} s, RMS error {:.2} %, GNOME Disks {:.2} %, zcav {:.2} %; {} zones, {} found",
+            gnome.elapsed_s,
+            mine * 100.0,
+            theirs[0] * 100.0,
+            theirs[1] * 100.0,
+            truth.zones.len(),
+            value(&ours, "surface.zones.count").unwrap_or(0.0)
+        );
+        for (ratios, theirs) in ratios.iter_mut().zip(theirs) {
+            ratios.push(mine / theirs);
+        }
+        for (x, _) in points(&ours, "surface.zones.mb_s").iter().step_by(2).skip(1) {
+            let share = x / truth.capacity as f64;
+            let nearest = truth.zones[1..].iter().map(|(border, _)| (border - share).abs());
+            borders.extend(nearest.reduce(f64::min));
+        }
+    }
+    for (name, ratios) in ["GNOME Disks", "zcav"].iter().zip(&ratios) {
+        let of = |q| summary::quantile(ratios, q).unwrap();
+        println!("RMS error by that of {name}: median {:.2}, 90 % {:.2}", of(0.5), of(0.9));
+        assert!(of(0.5) <= 0.5, "{name}: {ratios:?}");
+    }
+    println!("border: median {:.4} of the drive", summary::median(&borders).unwrap());
+}
