@@ -5,7 +5,7 @@
 mod answers;
 mod disk;
 mod flash;
-mod probe;
+pub(super) mod probe;
 mod read_cache;
 mod rotation;
 mod seeks;
