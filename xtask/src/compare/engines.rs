@@ -113,7 +113,8 @@ fn measure(
                 // As drivescope does: a drive that has just taken a whole file takes the next writes more slowly.
                 fio::lay_out(file, SIZE_MIB)?;
             }
-            let figures = fio::measure_with(*engine, file, cell, options.seconds, Memory::Malloc)?;
+            let memory = if folder.is_some() { Memory::Fresh } else { Memory::Malloc };
+            let figures = fio::measure_with(*engine, file, cell, options.seconds, memory)?;
             if round > 0 {
                 of_engine.push(figures);
             }
@@ -166,8 +167,8 @@ fn text(all: &[Measured], options: &EnginesOptions<'_>) -> String {
          --time {seconds}`. {}\n\nfio: psync, libaio and io_uring with the same depth and one job; psync has one \
          request in flight at any depth.\nRatios are drivescope / the best of them, medians over the rounds. Asked: \
          a rate of at least {RATE_MIN}; user CPU per\nrandom read of at most {USER_MAX_Q1} at depth 1 and \
-         {USER_MAX_DEEP} at others. Of writes it is not compared: drivescope makes fresh data for\neach. Every \
-         program writes to a file that was just laid out.\n",
+         {USER_MAX_DEEP} at others. Of writes it is not compared. Every program\nmakes \
+         fresh data for each write (fio: refill_buffers), to a file that was just laid out.\n",
         table::machine()
     );
     let _ = writeln!(

@@ -12,6 +12,9 @@ pub enum Memory {
     Malloc,
     /// Huge pages, as drivescope asks the kernel for.
     Huge,
+    /// malloc, filled anew for every write, as drivescope does: else data come out of the processor's cache, which a
+    /// file on a RAM disk or a loop device shows.
+    Fresh,
 }
 
 /// What fio sends requests with.
@@ -128,8 +131,10 @@ pub fn measure_with(
     if direction == "read" {
         args.push("--readonly");
     }
-    if memory == Memory::Huge {
-        args.push("--iomem=mmaphuge");
+    match memory {
+        Memory::Malloc => {}
+        Memory::Huge => args.push("--iomem=mmaphuge"),
+        Memory::Fresh => args.push("--refill_buffers"),
     }
     let document = run(file, &args)?;
     figures(&document["jobs"][0], direction).ok_or_else(|| "fio's document lacks a field".into())
