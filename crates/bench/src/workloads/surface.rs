@@ -116,31 +116,8 @@ impl Workload for SurfaceWorkload {
         if size < options.sample.0 * 4 {
             return skip(format!("needs {} or more", Bytes(options.sample.0 * 4).binary()));
         }
-        let rounds = f64::from(context.suite.rounds);
-        let (bytes, places) = match options.preset {
-            SurfacePreset::Zcav => (size as f64, 1.0),
-            SurfacePreset::GnomeDisks => {
-                (options.sample.0 as f64 * f64::from(options.samples), f64::from(options.samples))
-            }
-            SurfacePreset::Sampled => {
-                let each = (options.sample.0 + options.lead_in.0) as f64;
-                (each * f64::from(options.samples), f64::from(options.samples))
-            }
-        };
-        let seeks = places + f64::from(options.accesses);
         let mut test = context.planned(self.kind());
-        let reads_s =
-            |seeks: f64| bytes / (context.typical.mb_s * 1e6) + seeks / context.typical.iops;
-        let seconds = match options.time.0 {
-            0.0 => reads_s(seeks),
-            time_s => time_s / rounds + f64::from(options.accesses) / context.typical.iops,
-        };
-        test.cost = Cost {
-            seconds: seconds * rounds,
-            read_bytes: (bytes * rounds) as u64,
-            written_bytes: 0,
-            computed_s: context.computed_s((bytes / options.chunk.0 as f64 + seeks) * rounds),
-        };
+        test.cost = reading_cost(context);
         match writes::level(context) {
             Ok(None) => {}
             Ok(Some(level)) => {
@@ -211,6 +188,32 @@ impl Workload for SurfaceWorkload {
         let visited = places(&options, size, session.plan.seed, 1);
         slow_spots::find_by_rate(session, record, &even, &visited, order)?;
         slow_spots::find_by_access_time(session, record, &accessed, size)
+    }
+}
+
+/// What reading costs: all places of all rounds, on a disk as many again as one round has for borders of zones, and the
+/// single accesses.
+fn reading_cost(context: &PlanContext<'_>) -> Cost {
+    let (options, rounds) = (&context.suite.surface, f64::from(context.suite.rounds));
+    let samples = f64::from(options.samples);
+    let is_disk = context.drive.is_some_and(|drive| drive.rotational_hint);
+    let (each, places) = match options.preset {
+        SurfacePreset::Zcav => (context.span_bytes as f64, rounds),
+        SurfacePreset::GnomeDisks => (options.sample.0 as f64, samples * rounds),
+        SurfacePreset::Sampled => {
+            let each = (options.sample.0 + options.lead_in.0) as f64;
+            (each, samples * (rounds + f64::from(u8::from(is_disk))))
+        }
+    };
+    let each_s = each / (context.typical.mb_s * 1e6) + 1.0 / context.typical.iops;
+    let places = if options.time.0 > 0.0 { options.time.0 / each_s } else { places };
+    let accesses = f64::from(options.accesses) * rounds;
+    let requests = places * (each / options.chunk.0 as f64).max(1.0) + accesses;
+    Cost {
+        seconds: places * each_s + accesses / context.typical.iops,
+        read_bytes: (places * each) as u64,
+        written_bytes: 0,
+        computed_s: context.computed_s(requests),
     }
 }
 
