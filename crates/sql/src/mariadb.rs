@@ -74,3 +74,6 @@ pub(crate) fn connect(
     })?;
     Ok(Box::new(RemoteDatabase { session: session.of_somebody_else(canceller) }))
 }
+
+#[cfg(test)]
+mod tests;

@@ -38,6 +38,8 @@ const SOCKET: &str = "db.sock";
 const BACKUP: &str = "backup.mbstream";
 /// Smallest and largest log: what Debian's server begins with, and enough that no load of some GB waits for it.
 const LOG_BYTES: std::ops::RangeInclusive<u64> = (96 << 20)..=(512 << 20);
+/// Fewer buffers it refuses, by its version: 5 to 6 MiB.
+const BUFFER_BYTES_MIN: u64 = 8 << 20;
 /// Memory to apply a backup's log with.
 const PREPARE_BYTES_MIN: u64 = 64 << 20;
 
@@ -190,7 +192,8 @@ impl ServerPrograms for MariadbPrograms {
         command.arg(option("socket", SOCKET)).args(["--pid-file=db.pid", "--tmpdir=."]);
         command.args(["--skip-networking", "--skip-log-bin", "--secure-file-priv="]);
         command.arg(log_option(settings));
-        command.arg(format!("--innodb-buffer-pool-size={}", settings.buffer_bytes));
+        let buffer_bytes = settings.buffer_bytes.max(BUFFER_BYTES_MIN);
+        command.arg(format!("--innodb-buffer-pool-size={buffer_bytes}"));
         // Cold means empty: what was in the buffers is not read again.
         command.arg("--innodb-buffer-pool-dump-at-shutdown=OFF");
         command.arg("--innodb-buffer-pool-load-at-startup=OFF");

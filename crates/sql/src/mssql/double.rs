@@ -20,7 +20,7 @@ const NVARCHAR: u8 = 0xe7;
 
 /// What is answered.
 #[derive(Debug, Clone)]
-pub(super) enum Answer {
+pub(super) enum DoubleAnswer {
     /// No rows.
     Done,
     /// Rows of texts and numbers.
@@ -39,16 +39,16 @@ pub(super) enum DoubleValue {
 }
 
 /// A row with one number.
-pub(super) fn number(value: i64) -> Answer {
-    Answer::Rows(vec![vec![DoubleValue::Number(value)]])
+pub(super) fn number(value: i64) -> DoubleAnswer {
+    DoubleAnswer::Rows(vec![vec![DoubleValue::Number(value)]])
 }
 
 /// A row with one text.
-pub(super) fn text(value: &str) -> Answer {
-    Answer::Rows(vec![vec![DoubleValue::Text(value.to_string())]])
+pub(super) fn text(value: &str) -> DoubleAnswer {
+    DoubleAnswer::Rows(vec![vec![DoubleValue::Text(value.to_string())]])
 }
 
-type MakeAnswer = dyn Fn(&str) -> Answer + Send + Sync;
+type MakeAnswer = dyn Fn(&str) -> DoubleAnswer + Send + Sync;
 
 /// A server on a port of this machine, until the test ends.
 pub(super) struct ServerDouble {
@@ -57,7 +57,7 @@ pub(super) struct ServerDouble {
 }
 
 impl ServerDouble {
-    pub fn start(answers: impl Fn(&str) -> Answer + Send + Sync + 'static) -> Self {
+    pub fn start(answers: impl Fn(&str) -> DoubleAnswer + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let asked = Arc::<Mutex<Vec<String>>>::default();
@@ -83,17 +83,17 @@ fn serve(mut stream: TcpStream, asked: &Mutex<Vec<String>>, answers: &MakeAnswer
         let answer = match kind {
             PRELOGIN => prelogin(),
             LOGIN => match answers("LOGIN") {
-                Answer::Fails(code, why) => failure(code, why),
+                DoubleAnswer::Fails(code, why) => failure(code, why),
                 _ => [login_ack(), done(0, 0)].concat(),
             },
             BATCH | CALL => {
                 let text = if kind == BATCH { batch_text(&body) } else { call_text(&body) };
                 asked.lock().unwrap().push(text.clone());
                 match answers(&text) {
-                    Answer::Done => done(0, 0),
-                    Answer::Rows(rows) => result_set(&rows),
-                    Answer::Fails(code, why) => failure(code, why),
-                    Answer::Silence => continue,
+                    DoubleAnswer::Done => done(0, 0),
+                    DoubleAnswer::Rows(rows) => result_set(&rows),
+                    DoubleAnswer::Fails(code, why) => failure(code, why),
+                    DoubleAnswer::Silence => continue,
                 }
             }
             other => panic!("a packet of type {other}"),

@@ -1,4 +1,4 @@
-use crate::mssql::double::{Answer, DoubleValue, ServerDouble, number, text};
+use crate::mssql::double::{DoubleAnswer, DoubleValue, ServerDouble, number, text};
 use crate::{Canceller, Database, ServerUrl, SqlError, UserQuery, mssql};
 use std::path::Path;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ const ROWS: i64 = 3_000;
 const BACKUP_PATH: &str = r"C:\backup\drivescope_1.bak";
 
 /// As a server with an empty database would answer.
-fn of_server(statement: &str) -> Answer {
+fn of_server(statement: &str) -> DoubleAnswer {
     let seen = |part: &str| statement.contains(part);
     match statement {
         _ if seen("sys.tables") => number(0),
@@ -17,20 +17,21 @@ fn of_server(statement: &str) -> Answer {
             let row =
                 |name: &str, value: &str| [name, value].map(|it| DoubleValue::Text(it.to_string()));
             let rows = [row("recovery model", "SIMPLE"), row("max degree of parallelism", "0")];
-            Answer::Rows(rows.map(Vec::from).to_vec())
+            DoubleAnswer::Rows(rows.map(Vec::from).to_vec())
         }
         _ if seen("dm_db_partition_stats") => number(ROWS * 8_192),
         _ if seen("dm_os_buffer_descriptors") => number(8_192),
         _ if seen("dm_exec_query_stats") => {
-            Answer::Rows(vec![[4, 1_000, 12].map(DoubleValue::Number).to_vec()])
+            DoubleAnswer::Rows(vec![[4, 1_000, 12].map(DoubleValue::Number).to_vec()])
         }
         _ if seen("COUNT_BIG(*)") => number(ROWS),
         _ if seen("backupmediafamily") => text(BACKUP_PATH),
-        _ if seen("SELECT a, b") => {
-            Answer::Rows(vec![vec![DoubleValue::Number(7), DoubleValue::Text("7".repeat(4_000))]])
-        }
-        _ if seen("bad") => Answer::Fails(208, "Invalid object name 'bad'."),
-        _ => Answer::Done,
+        _ if seen("SELECT a, b") => DoubleAnswer::Rows(vec![vec![
+            DoubleValue::Number(7),
+            DoubleValue::Text("7".repeat(4_000)),
+        ]]),
+        _ if seen("bad") => DoubleAnswer::Fails(208, "Invalid object name 'bad'."),
+        _ => DoubleAnswer::Done,
     }
 }
 
@@ -120,7 +121,8 @@ fn what_the_server_refuses_is_said_in_its_words() {
     assert_eq!(why.to_string(), "SQL Server: Invalid object name 'bad'.");
     assert_eq!(client.seek(1).unwrap(), 4_000, "and the next one runs");
 
-    let closed = ServerDouble::start(|_| Answer::Fails(18_456, "Login failed for user 'me'."));
+    let closed =
+        ServerDouble::start(|_| DoubleAnswer::Fails(18_456, "Login failed for user 'me'."));
     let why = open(&closed, &Arc::default()).err().unwrap().to_string();
     let place = format!("127.0.0.1:{}", closed.port);
     assert_eq!(
@@ -129,7 +131,9 @@ fn what_the_server_refuses_is_said_in_its_words() {
     );
 
     let full = ServerDouble::start(|statement| match statement.contains("SELECT TOP") {
-        true => Answer::Fails(1_105, "Could not allocate space because the filegroup is full."),
+        true => {
+            DoubleAnswer::Fails(1_105, "Could not allocate space because the filegroup is full.")
+        }
         false => of_server(statement),
     });
     let mut database = open(&full, &Arc::default()).unwrap();
@@ -155,7 +159,9 @@ fn a_database_of_others_is_left_alone() {
 #[test]
 fn what_stays_is_said() {
     let server = ServerDouble::start(|statement| match statement {
-        _ if statement.contains("xp_delete_file") => Answer::Fails(229, "The EXECUTE was denied."),
+        _ if statement.contains("xp_delete_file") => {
+            DoubleAnswer::Fails(229, "The EXECUTE was denied.")
+        }
         _ if statement.contains("dm_os_buffer_descriptors") => number(ROWS * 4_096),
         _ => of_server(statement),
     });
@@ -172,7 +178,7 @@ fn what_stays_is_said() {
 #[test]
 fn a_cancelled_run_waits_for_no_answer() {
     let server = ServerDouble::start(|statement| match statement.contains("WITH (INDEX(0))") {
-        true => Answer::Silence,
+        true => DoubleAnswer::Silence,
         false => of_server(statement),
     });
     let canceller = Arc::<Canceller>::default();
