@@ -209,8 +209,9 @@ impl<P: ServerPrograms> Database for OwnServer<P> {
         for command in self.programs.unpack(backup, self.settings) {
             self.run_to_end(command, folder)?;
         }
-        let mut restored =
-            RunningServer::start(&self.programs, folder, self.settings, &self.canceller)?;
+        // Nothing is loaded there: its log need not be large.
+        let settings = DatabaseSettings { table_bytes: 0, ..self.settings };
+        let mut restored = RunningServer::start(&self.programs, folder, settings, &self.canceller)?;
         let rows = restored.session.restored_rows();
         restored.stop(P::END_IN_ORDER);
         rows

@@ -75,11 +75,7 @@ impl ServerProcess {
             let said = Arc::clone(&said);
             std::thread::spawn(move || {
                 for line in BufReader::new(output).lines().map_while(Result::ok) {
-                    let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
-                    said.push_back(line);
-                    if said.len() > LINES_MAX {
-                        said.pop_front();
-                    }
+                    keep(&mut said.lock().unwrap_or_else(PoisonError::into_inner), line);
                 }
             })
         });
@@ -156,10 +152,25 @@ impl ServerProcess {
     }
 }
 
+/// Words of lines that say what went wrong, the gravest first.
+const GRAVE: [&str; 4] = ["PANIC", "FATAL", "ERROR", "error"];
+
+/// Keeps a line among the last ones. Servers that crash say why first, and then much about themselves.
+fn keep(said: &mut VecDeque<String>, line: String) {
+    if line.trim().is_empty() {
+        return;
+    }
+    said.push_back(line);
+    if said.len() > LINES_MAX {
+        let is_idle = |line: &String| !GRAVE.iter().any(|word| line.contains(word));
+        let at = said.iter().position(is_idle).unwrap_or(0);
+        said.remove(at);
+    }
+}
+
 /// The line that says what went wrong, without the time before it; else the last one.
 fn gravest(said: &VecDeque<String>) -> String {
-    let grave = ["PANIC", "FATAL", "ERROR", "error"];
-    let found = grave.iter().find_map(|word| said.iter().find(|line| line.contains(word)));
+    let found = GRAVE.iter().find_map(|word| said.iter().find(|line| line.contains(word)));
     let line = one_line(found.or(said.back()).map_or("", String::as_str));
     match line.split_once("[ERROR] ") {
         Some((_, words)) => words.to_string(),
@@ -224,6 +235,11 @@ mod tests {
         assert_eq!(of(&postgres), "FATAL:  could not write lock file");
         assert_eq!(of(&["starting", "ready"]), "ready");
         assert_eq!(of(&[]), "it says nothing");
+        let mut said = VecDeque::new();
+        keep(&mut said, "0 [ERROR] InnoDB: no space".to_string());
+        (0..100).for_each(|frame| keep(&mut said, format!("stack frame {frame}")));
+        keep(&mut said, String::new());
+        assert_eq!((said.len(), gravest(&said).as_str()), (LINES_MAX, "InnoDB: no space"));
     }
 
     #[test]

@@ -38,6 +38,13 @@ const CLIENTS_MAX: u32 = 256;
 const TABLE_MIN: u64 = 1 << 20;
 /// Bytes that a commit writes, about: a page of the log and what the file system adds.
 const COMMIT_WRITES: f64 = 16_384.0;
+/// Bytes that a server writes before it has any data.
+const MADE_BYTES: f64 = 64e6;
+/// The log of MariaDB, which it writes as a whole when it is made.
+const MARIADB_LOG_MIN: f64 = 96.0 * 1_048_576.0;
+const MARIADB_LOG_MAX: f64 = 512.0 * 1_048_576.0;
+/// What it writes in a round: room for temporary tables at each start, and the log of a restored copy.
+const MARIADB_ROUND_BYTES: f64 = 170e6;
 /// Restarts, initialization and the end of a server, s.
 const SERVER_S: f64 = 3.0;
 
@@ -228,7 +235,9 @@ fn cost(
     let (table, rate) = (size.bytes() as f64, context.typical.mb_s * 1e6);
     let deep = context.typical.iops * context.typical.queue_gain.min(f64::from(options.threads));
     let seeks = size.cold_seeks(options) as f64 * f64::from(options.threads);
-    let (mut seconds, mut read, mut written) = (table * 2.0 / rate + SERVER_S, 0.0, table * 2.0);
+    let (mut seconds, mut read) = (table * 2.0 / rate + SERVER_S, 0.0);
+    let server = if is_simulated { 0.0 } else { server_writes(options, table) };
+    let mut written = table * 2.0 + server;
     // A simulated drive repeats itself: one round of what takes whole tables.
     let mut pages = table * 2.0;
     if has(SqlPart::Scan) {
@@ -273,6 +282,22 @@ fn cost(
             0.0
         },
     }
+}
+
+/// Bytes that a server of the test's own writes besides the table: to be made, and in each round to start again and to be
+/// made of a backup.
+fn server_writes(options: &SqlOptions, table: f64) -> f64 {
+    let of = |database: &DatabaseKind| match database {
+        // Its log as a whole, and each page twice.
+        DatabaseKind::Mariadb => {
+            let log = (table / 2.0).clamp(MARIADB_LOG_MIN, MARIADB_LOG_MAX);
+            (MADE_BYTES + log + table, MARIADB_ROUND_BYTES)
+        }
+        DatabaseKind::Postgres => (MADE_BYTES, MADE_BYTES),
+        DatabaseKind::Sqlite | DatabaseKind::Mssql => (0.0, 0.0),
+    };
+    let own = options.databases.iter().filter(|_| options.url.is_none());
+    own.map(of).map(|(made, round)| made + f64::from(options.rounds) * round).sum()
 }
 
 /// The statement of the user's own, if there is one.

@@ -147,6 +147,8 @@ impl DatabaseRun<'_, '_, '_> {
 
     fn load(&mut self) -> Result<(), BenchError> {
         let session = self.phases.session;
+        // What making a server has written is no part of it.
+        self.places.sync(DATABASE)?;
         let cell = self.cell("load");
         let (rows, seed) = (self.size.rows, session.plan.seed);
         let name = PhaseName { cell: &cell, round: 1, rounds: 1, cache: Cache::Writes };
