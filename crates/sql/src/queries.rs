@@ -10,6 +10,7 @@ pub(crate) enum Placeholder {
     /// `$1`.
     Dollar,
     /// `@P1`.
+    #[cfg(feature = "mssql")]
     AtNumber,
 }
 
@@ -67,6 +68,7 @@ impl UserQuery {
             match placeholder {
                 Placeholder::Question => text.push('?'),
                 Placeholder::Dollar => text.push_str(&format!("${number}")),
+                #[cfg(feature = "mssql")]
                 Placeholder::AtNumber => text.push_str(&format!("@P{number}")),
             }
             from = at + 1;
@@ -104,6 +106,7 @@ mod tests {
         let query = UserQuery::parse(text, Some("1\t2\n3\t4\n")).unwrap();
         assert_eq!(query.rows().len(), 2);
         assert!(query.text(Placeholder::Dollar).ends_with("WHERE a = $1 AND a < $2"));
+        #[cfg(feature = "mssql")]
         assert!(query.text(Placeholder::AtNumber).ends_with("WHERE a = @P1 AND a < @P2"));
         assert!(query.text(Placeholder::Question).contains("FROM drivescope_table -- why?"));
     }
