@@ -284,8 +284,8 @@ fn cost(
     }
 }
 
-/// Bytes that a server of the test's own writes besides the table: to be made, and in each round to start again and to be
-/// made of a backup.
+/// Bytes that a server of the test's own writes besides the table: to be made, and in each round to start again and to
+/// be made of a backup.
 fn server_writes(options: &SqlOptions, table: f64) -> f64 {
     let of = |database: &DatabaseKind| match database {
         // Its log as a whole, and each page twice.
