@@ -15,11 +15,19 @@ const ENDLESS: &[&str] = &[
     "--set=sql.buffer=8MiB",
     "--set=sql.parts=[\"commit\"]",
     "--set=sql.commit_time=1h",
+    "--set=sql.commits=4000000000",
     "--no-save",
 ];
 
 /// Servers that a test must find: by name, and the program of their process.
-const SERVERS: [(&str, &str); 1] = [("postgres", "postgres")];
+const SERVERS: [(&str, &str); 2] = [("postgres", "postgres"), ("mariadb", "mariadbd")];
+
+/// What a build says that has SQL Server, and one that has not.
+const MSSQL_NEEDS: &str = if cfg!(feature = "mssql") {
+    "on a server of yours only"
+} else {
+    "build with --features mssql"
+};
 
 /// Whether a server can be started here.
 fn has_server(scratch: &Scratch, name: &str) -> bool {
@@ -61,7 +69,7 @@ fn nobody_works_in(folder: &Path) {
 
 #[test]
 fn ctrl_c_ends_every_server_and_leaves_nothing() {
-    for name in ["sqlite", "postgres"] {
+    for name in ["sqlite", "postgres", "mariadb"] {
         let scratch = Scratch::new();
         if name != "sqlite" && !has_server(&scratch, name) {
             continue;
@@ -126,15 +134,22 @@ fn what_is_missing_is_said_in_a_line() {
     let scratch = Scratch::new();
     let call =
         |options: &[&str]| scratch.run_call("target", &[&["--test=sql", "--no-save"], options]);
-    let without = |call: Call| call.env("DRIVESCOPE_POSTGRES_BIN", "/nonexistent");
+    let without = |call: Call| {
+        let call = call.env("DRIVESCOPE_POSTGRES_BIN", "/nonexistent");
+        call.env("DRIVESCOPE_MARIADB_BIN", "/nonexistent")
+    };
     for (call, words) in [
         (without(call(&["--db", "postgres"])), "PostgreSQL is not installed"),
-        (call(&["--db", "mssql"]), "only predicted"),
+        (without(call(&["--db", "mariadb"])), "MariaDB is not installed"),
+        (call(&["--db", "mssql"]), MSSQL_NEEDS),
         (call(&["--db", "oracle"]), "no database 'oracle'"),
         (call(&["--db", "postgres://me:secret@localhost/x"]), "DRIVESCOPE_DB_PASSWORD"),
         (call(&["--query", "/nonexistent"]), "cannot read /nonexistent"),
     ] {
         let why = call.end().refused(2);
+        // A build without MariaDB says that.
+        let is_left_out = words.starts_with("MariaDB") && !cfg!(feature = "mysql");
+        let words = if is_left_out { "this build has no MariaDB" } else { words };
         assert!(why.contains(words) && !why.contains("secret"), "{why}");
     }
     assert_eq!(names(scratch.target()), [""; 0]);
@@ -142,17 +157,27 @@ fn what_is_missing_is_said_in_a_line() {
 
 #[test]
 fn a_server_that_does_not_answer_fails_the_test() {
-    let scratch = Scratch::new();
-    // Nobody listens at the port of discard.
-    let ended =
-        scratch.run("target", &[&["--test=sql", "--no-save", "--db=postgres://me@127.0.0.1:9/x"]]);
-    assert_eq!(ended.exit_code(), Some(2), "{ended}");
-    let said = format!("{}{}", ended.stdout, ended.stderr);
-    assert!(said.contains("cannot connect to PostgreSQL at 127.0.0.1:9"), "{said}");
-    assert_eq!(names(scratch.target()), [""; 0]);
+    // Nobody listens at the port of discard, or at a socket that is not there.
+    for (url, words, is_built) in [
+        ("postgres://me@127.0.0.1:9/x", "PostgreSQL at 127.0.0.1:9", cfg!(feature = "postgres")),
+        ("mysql://me@127.0.0.1:9/x", "MariaDB at 127.0.0.1:9", cfg!(feature = "mysql")),
+        ("mariadb://me@%2Fnone%2Fx.sock/x", "MariaDB at /none/x.sock", cfg!(feature = "mysql")),
+        ("mssql://me@127.0.0.1:9/x", "SQL Server at 127.0.0.1:9", cfg!(feature = "mssql")),
+    ] {
+        let scratch = Scratch::new();
+        let ended = scratch.run("target", &[&["--test=sql", "--no-save", "--db", url]]);
+        assert_eq!(ended.exit_code(), Some(2), "{url}: {ended}");
+        let said = format!("{}{}", ended.stdout, ended.stderr).replace('\n', " ");
+        let words = match is_built {
+            true => format!("cannot connect to {words}"),
+            false => "this build has no".to_string(),
+        };
+        assert!(said.contains(&words), "{url}: {said}");
+        assert_eq!(names(scratch.target()), [""; 0], "{url}");
+    }
 }
 
-/// The directory of a user that a server's user may not enter.
+/// The directory of a user that servers' users may not enter.
 #[test]
 fn a_directory_that_the_servers_user_cannot_enter_is_named() {
     use std::os::unix::fs::PermissionsExt;
@@ -160,18 +185,20 @@ fn a_directory_that_the_servers_user_cannot_enter_is_named() {
     if !crate::support::is_root() {
         return skip_loudly("needs root: only then the server runs as another user");
     }
-    if !has_server(&scratch, "postgres") {
-        return;
-    }
     fs::create_dir_all(scratch.path("closed/below")).unwrap();
     fs::set_permissions(scratch.path("closed"), fs::Permissions::from_mode(0o700)).unwrap();
     let closed = scratch.text("closed/below");
-    let ended =
-        scratch.run(&closed, &[&["--test=sql", "--no-save", "--size=16MiB", "--db=postgres"]]);
-    assert_eq!(ended.exit_code(), Some(3), "{ended}");
-    let said = format!("{}{}", ended.stdout, ended.stderr).replace('\n', " ");
-    assert!(said.contains("user postgres") && said.contains("setfacl"), "{said}");
-    assert_eq!(names(&closed), [""; 0]);
+    for (name, user) in [("postgres", "postgres"), ("mariadb", "mysql")] {
+        if has_server(&scratch, name) {
+            let small = ["--test=sql", "--no-save", "--size=16MiB", "--db", name];
+            let ended = scratch.run(&closed, &[&small]);
+            assert_eq!(ended.exit_code(), Some(3), "{ended}");
+            let said = format!("{}{}", ended.stdout, ended.stderr).replace('\n', " ");
+            let who = format!("user {user}");
+            assert!(said.contains(&who) && said.contains("setfacl"), "{said}");
+            assert_eq!(names(&closed), [""; 0]);
+        }
+    }
 }
 
 #[test]

@@ -177,8 +177,8 @@ pub struct RunArguments {
     /// copy: copy from a directory on another drive (it gets a folder for the test's files), or from sim:MODEL.
     #[arg(long, value_name = "DIR", conflicts_with = "files")]
     pub from: Option<PathBuf>,
-    /// sql: databases (sqlite, postgres; predicted: mariadb, mssql), or the URL of a server whose files lie on the
-    /// target: postgres://USER@HOST/DATABASE, with the password in DRIVESCOPE_DB_PASSWORD.
+    /// sql: databases (sqlite, postgres, mariadb; only on simulated drives: mssql), or the URL of a server whose files
+    /// lie on the target: postgres://USER@HOST/DATABASE, mysql://…, mssql://… (password: DRIVESCOPE_DB_PASSWORD).
     #[arg(long, value_name = "DATABASE", value_delimiter = ',')]
     pub db: Vec<String>,
     /// sql: measure the statement in this file; ? is a parameter, %t the test's table.

@@ -8,12 +8,20 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum SqlError {
     /// The server is not installed.
-    #[error("{} is not installed: {remedy}, or measure sqlite, which needs no server", .database.title())]
+    #[error("{} is not installed (Debian: apt-get install {package}); sqlite needs no server", .database.title())]
     NotInstalled {
         /// Which.
         database: DatabaseKind,
-        /// How to get it.
-        remedy: &'static str,
+        /// Debian's package.
+        package: &'static str,
+    },
+    /// Nobody but its owner can make a server of it.
+    #[error("{} is measured on a server of yours only: name it (--db {scheme}://USER@HOST/DATABASE)", .database.title())]
+    OnlyByUrl {
+        /// Which.
+        database: DatabaseKind,
+        /// How its URLs begin.
+        scheme: &'static str,
     },
     /// This program was built without it.
     #[error("this build has no {}: build with --features {feature}", .database.title())]
@@ -31,19 +39,11 @@ pub enum SqlError {
         /// What was found.
         found: String,
         /// What is needed.
-        least: u32,
-    },
-    /// There is no way to one yet.
-    #[error(
-        "{} is not measured yet, only predicted for simulated drives (run sim:MODEL): use sqlite or postgres", .database.title()
-    )]
-    OnlyPredicted {
-        /// Which.
-        database: DatabaseKind,
+        least: &'static str,
     },
     /// The user that the server should run as does not exist.
     #[error(
-        "{} refuses to run as root, and there is no user '{user}' to run it as: create it (adduser --system {user}), or run drivescope as a normal user", .database.title()
+        "{} refuses root, and there is no user {user} (adduser --system {user}); or run as a normal user", .database.title()
     )]
     NoUser {
         /// Which.
@@ -120,6 +120,14 @@ impl SqlError {
         match FULL.iter().any(|words| why.contains(words)) {
             true => Self::NoSpace { database },
             false => Self::Statement { database, why },
+        }
+    }
+
+    /// A server that ended, in its own words.
+    pub(crate) fn of_end(database: DatabaseKind, why: String) -> Self {
+        match FULL.iter().any(|words| why.contains(words)) {
+            true => Self::NoSpace { database },
+            false => Self::ServerEnded { database, why },
         }
     }
 

@@ -1,9 +1,8 @@
-//! Which databases there are, and where their programs are.
+//! Which databases there are.
 
 use crate::url::ServerUrl;
 use crate::{Canceller, Database, DatabaseSettings, Installed, SqlError, sqlite};
-use drivescope_model::options::DatabaseKind;
-use std::path::{Path, PathBuf};
+use drivescope_model::options::{DatabaseKind, SqlPart};
 use std::sync::Arc;
 
 /// A database that can be made here. Errors: it is not installed, too old, or not part of this build; nobody can run
@@ -12,10 +11,17 @@ pub fn find(database: DatabaseKind) -> Result<Box<dyn Installed>, SqlError> {
     match database {
         DatabaseKind::Sqlite => Ok(Box::new(sqlite::BuiltIn)),
         #[cfg(feature = "postgres")]
-        DatabaseKind::Postgres => Ok(Box::new(crate::postgres::Programs::find()?)),
+        DatabaseKind::Postgres => Ok(Box::new(crate::postgres::PostgresPrograms::find()?)),
         #[cfg(not(feature = "postgres"))]
         DatabaseKind::Postgres => Err(SqlError::NotBuilt { database, feature: "postgres" }),
-        DatabaseKind::Mariadb | DatabaseKind::Mssql => Err(SqlError::OnlyPredicted { database }),
+        #[cfg(feature = "mysql")]
+        DatabaseKind::Mariadb => Ok(Box::new(crate::mariadb::MariadbPrograms::find()?)),
+        #[cfg(not(feature = "mysql"))]
+        DatabaseKind::Mariadb => Err(SqlError::NotBuilt { database, feature: "mysql" }),
+        #[cfg(feature = "mssql")]
+        DatabaseKind::Mssql => Err(SqlError::OnlyByUrl { database, scheme: "mssql" }),
+        #[cfg(not(feature = "mssql"))]
+        DatabaseKind::Mssql => Err(SqlError::NotBuilt { database, feature: "mssql" }),
     }
 }
 
@@ -31,58 +37,24 @@ pub fn at_url(
         DatabaseKind::Postgres => crate::postgres::connect(url, settings, canceller),
         #[cfg(not(feature = "postgres"))]
         DatabaseKind::Postgres => Err(SqlError::NotBuilt { database, feature: "postgres" }),
-        DatabaseKind::Sqlite | DatabaseKind::Mariadb | DatabaseKind::Mssql => {
-            Err(SqlError::OnlyPredicted { database })
-        }
+        #[cfg(feature = "mysql")]
+        DatabaseKind::Mariadb => crate::mariadb::connect(url, canceller),
+        #[cfg(not(feature = "mysql"))]
+        DatabaseKind::Mariadb => Err(SqlError::NotBuilt { database, feature: "mysql" }),
+        #[cfg(feature = "mssql")]
+        DatabaseKind::Mssql => crate::mssql::connect(url, canceller),
+        #[cfg(not(feature = "mssql"))]
+        DatabaseKind::Mssql => Err(SqlError::NotBuilt { database, feature: "mssql" }),
+        DatabaseKind::Sqlite => Err(SqlError::Usage("SQLite has no server".to_string())),
     }
 }
 
-/// The first of these folders that has a program of this name; each may end in `*`, which stands for a version, of
-/// which the highest counts. The search path comes last.
-pub(crate) fn folder_with(program: &str, places: &[&str]) -> Option<PathBuf> {
-    let known = places.iter().flat_map(|place| match place.split_once('*') {
-        Some((before, after)) => versions(before, after),
-        None => vec![PathBuf::from(place)],
-    });
-    let search = std::env::var_os("PATH").unwrap_or_default();
-    let listed: Vec<PathBuf> = known.chain(std::env::split_paths(&search)).collect();
-    let found = listed.into_iter().find(|folder| folder.join(program).is_file())?;
-    // The programs beside it are those of the real place, not of a link.
-    let real = std::fs::canonicalize(found.join(program)).ok()?;
-    real.parent().map(Path::to_path_buf)
-}
-
-/// `BEFORE*AFTER` for every version there is, the highest first.
-fn versions(before: &str, after: &str) -> Vec<PathBuf> {
-    let (parent, prefix) = before.rsplit_once('/').unwrap_or(("", before));
-    let entries = std::fs::read_dir(parent).into_iter().flatten().flatten();
-    let number = |entry: std::fs::DirEntry| {
-        let name = entry.file_name();
-        name.to_str()?.strip_prefix(prefix)?.parse::<u32>().ok()
-    };
-    let mut numbers: Vec<u32> = entries.filter_map(number).collect();
-    numbers.sort_unstable_by(|a, b| b.cmp(a));
-    numbers.into_iter().map(|number| PathBuf::from(format!("{before}{number}{after}"))).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    #![expect(clippy::disallowed_methods, reason = "tests make files of their own")]
-
-    use super::*;
-
-    #[test]
-    fn the_highest_version_is_found() {
-        let dir = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
-        for version in ["9", "15", "16"] {
-            std::fs::create_dir_all(dir.path().join(format!("pg-{version}/bin"))).unwrap();
-        }
-        for version in ["9", "15"] {
-            std::fs::write(dir.path().join(format!("pg-{version}/bin/db-server")), "").unwrap();
-        }
-        let place = format!("{}/pg-*/bin", dir.path().display());
-        let found = folder_with("db-server", &[&place]).unwrap();
-        assert!(found.ends_with("pg-15/bin"), "{found:?}");
-        assert_eq!(folder_with("no-such-server", &[&place]), None);
+/// Why a part is not measured on a server that somebody else runs, if it is not.
+pub fn lacks_at_url(database: DatabaseKind, part: SqlPart) -> Option<&'static str> {
+    match (database, part) {
+        (DatabaseKind::Mssql, SqlPart::Restore) => Some("it would make a second database"),
+        (DatabaseKind::Mssql, _) => None,
+        (_, SqlPart::Backup | SqlPart::Restore) => Some("the server is not the test's own"),
+        _ => None,
     }
 }

@@ -8,22 +8,33 @@ mod canceller;
 mod error;
 mod find;
 mod queries;
-mod server;
 mod server_user;
 mod sqlite;
 mod url;
 
+#[cfg(feature = "mysql")]
+mod mariadb;
+#[cfg(feature = "mssql")]
+mod mssql;
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+mod own_server;
 #[cfg(feature = "postgres")]
 mod postgres;
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+mod program_places;
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+mod server;
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+mod session;
 
 pub use canceller::Canceller;
 pub use error::SqlError;
-pub use find::{at_url, find};
+pub use find::{at_url, find, lacks_at_url};
 pub use queries::UserQuery;
 pub use server_user::ServerUser;
 pub use url::ServerUrl;
 
-use drivescope_model::options::DatabaseKind;
+use drivescope_model::options::{DatabaseKind, SqlPart};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -40,7 +51,7 @@ const COMMITS: &str = "drivescope_commits";
 pub const COMMIT_BYTES: usize = 100;
 
 /// How a database is to be set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DatabaseSettings {
     /// Memory for its own buffers.
     pub buffer_bytes: u64,
@@ -50,6 +61,8 @@ pub struct DatabaseSettings {
     pub clients: u32,
     /// Processors that a scan may use.
     pub cpus: u32,
+    /// Bytes of the table that is to come, about: logs are sized by it.
+    pub table_bytes: u64,
 }
 
 /// A database that can be made here: installed, or part of this program.
@@ -59,6 +72,11 @@ pub trait Installed {
 
     /// Who its folders must belong to, if not to this program's user.
     fn user(&self) -> Option<&ServerUser>;
+
+    /// Why a part cannot be measured with what is installed, if it cannot.
+    fn lacks(&self, _part: SqlPart) -> Option<&'static str> {
+        None
+    }
 
     /// Makes it in an empty folder, which is its alone, and starts it.
     ///
@@ -101,9 +119,9 @@ pub trait Database: Send {
     /// Makes the index on their numbers.
     fn make_index(&mut self) -> Result<(), SqlError>;
 
-    /// Whether it can be stopped and started, so that nothing stays in its buffers.
-    fn can_restart(&self) -> bool {
-        true
+    /// What keeps it from being cold after [`stop`](Self::stop) and [`start`](Self::start), besides files in memory.
+    fn still_warm(&mut self) -> Result<Option<String>, SqlError> {
+        Ok(None)
     }
 
     /// Writes everything out, ends the server and closes all files. Clients end before.

@@ -4,8 +4,9 @@ mod client;
 mod cluster;
 mod statements;
 
-pub(crate) use cluster::Programs;
+pub(crate) use cluster::PostgresPrograms;
 
+use crate::session::RemoteDatabase;
 use crate::url::PASSWORD;
 use crate::{Canceller, Database, DatabaseSettings, ServerUrl, SqlError};
 use drivescope_model::options::DatabaseKind;
@@ -55,14 +56,11 @@ pub(crate) fn connect(
     if let Ok(password) = std::env::var(PASSWORD) {
         config.password(password);
     }
-    let session =
-        statements::PostgresSession::open(config, settings, canceller).map_err(|error| {
-            let port = url.port.map_or(String::new(), |port| format!(":{port}"));
-            SqlError::Connect {
-                database: KIND,
-                place: format!("{}{port}", url.host),
-                why: words(&error),
-            }
-        })?;
-    Ok(Box::new(statements::Remote { session }))
+    let session = statements::PostgresSession::open(config, settings, canceller);
+    let session = session.map_err(|error| SqlError::Connect {
+        database: KIND,
+        place: url.place(),
+        why: words(&error),
+    })?;
+    Ok(Box::new(RemoteDatabase { session }))
 }

@@ -9,6 +9,9 @@ pub(crate) enum Placeholder {
     Question,
     /// `$1`.
     Dollar,
+    /// `@P1`.
+    #[cfg(feature = "mssql")]
+    AtNumber,
 }
 
 /// A statement of the user's own.
@@ -65,6 +68,8 @@ impl UserQuery {
             match placeholder {
                 Placeholder::Question => text.push('?'),
                 Placeholder::Dollar => text.push_str(&format!("${number}")),
+                #[cfg(feature = "mssql")]
+                Placeholder::AtNumber => text.push_str(&format!("@P{number}")),
             }
             from = at + 1;
         }
@@ -101,6 +106,8 @@ mod tests {
         let query = UserQuery::parse(text, Some("1\t2\n3\t4\n")).unwrap();
         assert_eq!(query.rows().len(), 2);
         assert!(query.text(Placeholder::Dollar).ends_with("WHERE a = $1 AND a < $2"));
+        #[cfg(feature = "mssql")]
+        assert!(query.text(Placeholder::AtNumber).ends_with("WHERE a = @P1 AND a < @P2"));
         assert!(query.text(Placeholder::Question).contains("FROM drivescope_table -- why?"));
     }
 

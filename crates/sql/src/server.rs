@@ -8,7 +8,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::collections::VecDeque;
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -75,11 +75,7 @@ impl ServerProcess {
             let said = Arc::clone(&said);
             std::thread::spawn(move || {
                 for line in BufReader::new(output).lines().map_while(Result::ok) {
-                    let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
-                    said.push_back(line);
-                    if said.len() > LINES_MAX {
-                        said.pop_front();
-                    }
+                    keep(&mut said.lock().unwrap_or_else(PoisonError::into_inner), line);
                 }
             })
         });
@@ -119,15 +115,18 @@ impl ServerProcess {
 
     /// What it said last, in a line: the gravest of the last lines.
     pub fn last_words(&mut self) -> String {
-        if self.ended().is_some()
+        let ended = self.ended();
+        if ended.is_some()
             && let Some(listener) = self.listener.take()
         {
             let _ = listener.join();
         }
-        let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
-        let grave = ["PANIC", "FATAL", "ERROR", "error"];
-        let gravest = grave.iter().find_map(|word| said.iter().find(|line| line.contains(word)));
-        one_line(gravest.or(said.back()).map_or("", String::as_str))
+        let killed = ended.and_then(|status| status.signal()) == Some(Signal::KILL.as_raw());
+        if killed {
+            // It had no time to say why.
+            return "it was killed (signal 9)".to_string();
+        }
+        gravest(&self.said.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Asks it to end, and waits for that; kills it if it does not.
@@ -150,6 +149,32 @@ impl ServerProcess {
         let is_here =
             |path: &PathBuf| fs::read_link(path.join("cwd")).is_ok_and(|cwd| cwd == self.folder);
         processes.map(|entry| entry.path()).filter(is_here).map(|path| threads_ns(&path)).sum()
+    }
+}
+
+/// Words of lines that say what went wrong, the gravest first.
+const GRAVE: [&str; 4] = ["PANIC", "FATAL", "ERROR", "error"];
+
+/// Keeps a line among the last ones. Servers that crash say why first, and then much about themselves.
+fn keep(said: &mut VecDeque<String>, line: String) {
+    if line.trim().is_empty() {
+        return;
+    }
+    said.push_back(line);
+    if said.len() > LINES_MAX {
+        let is_idle = |line: &String| !GRAVE.iter().any(|word| line.contains(word));
+        let at = said.iter().position(is_idle).unwrap_or(0);
+        said.remove(at);
+    }
+}
+
+/// The line that says what went wrong, without the time before it; else the last one.
+fn gravest(said: &VecDeque<String>) -> String {
+    let found = GRAVE.iter().find_map(|word| said.iter().find(|line| line.contains(word)));
+    let line = one_line(found.or(said.back()).map_or("", String::as_str));
+    match line.split_once("[ERROR] ") {
+        Some((_, words)) => words.to_string(),
+        None => line,
     }
 }
 
@@ -190,5 +215,46 @@ pub(crate) fn wait_ready<T>(
             return Err(format!("it does not answer: {}", one_line(&why)));
         }
         std::thread::sleep(LOOK_EVERY);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_went_wrong_is_found_among_the_last_lines() {
+        let of = |lines: &[&str]| gravest(&lines.iter().map(|line| (*line).to_string()).collect());
+        let mariadb = [
+            "2026-11-26 10:49:47 0 [Note] InnoDB: Completed initialization of buffer pool",
+            "2026-11-26 10:49:47 0 [ERROR] InnoDB: Cannot open datafile './ibdata1'",
+            "2026-11-26 10:49:47 0 [ERROR] Aborting",
+        ];
+        assert_eq!(of(&mariadb), "InnoDB: Cannot open datafile './ibdata1'");
+        let postgres = ["LOG:  starting", "FATAL:  could not write lock file", "LOG:  shut down"];
+        assert_eq!(of(&postgres), "FATAL:  could not write lock file");
+        assert_eq!(of(&["starting", "ready"]), "ready");
+        assert_eq!(of(&[]), "it says nothing");
+        let mut said = VecDeque::new();
+        keep(&mut said, "0 [ERROR] InnoDB: no space".to_string());
+        (0..100).for_each(|frame| keep(&mut said, format!("stack frame {frame}")));
+        keep(&mut said, String::new());
+        assert_eq!((said.len(), gravest(&said).as_str()), (LINES_MAX, "InnoDB: no space"));
+    }
+
+    #[test]
+    fn a_server_that_is_killed_says_so_and_one_that_fails_says_why() {
+        let folder = std::env::temp_dir();
+        let words = |script: &str| {
+            let mut command = Command::new("/bin/sh");
+            command.args(["-c", script]);
+            let canceller = Arc::default();
+            let mut process =
+                ServerProcess::start(command, &folder, None, Signal::KILL, &canceller).unwrap();
+            process.child.wait().unwrap();
+            process.last_words()
+        };
+        assert_eq!(words("echo ERROR: old >&2; kill -9 $$"), "it was killed (signal 9)");
+        assert_eq!(words("echo ERROR: no disk >&2; exit 1"), "ERROR: no disk");
     }
 }

@@ -6,6 +6,16 @@ use drivescope_model::options::DatabaseKind;
 /// Where the password of a server is looked for: not in the URL, which is kept in the run document.
 pub(crate) const PASSWORD: &str = "DRIVESCOPE_DB_PASSWORD";
 
+/// How URLs begin, and of which database they are then.
+const SCHEMES: [(&str, DatabaseKind); 6] = [
+    ("postgres", DatabaseKind::Postgres),
+    ("postgresql", DatabaseKind::Postgres),
+    ("mysql", DatabaseKind::Mariadb),
+    ("mariadb", DatabaseKind::Mariadb),
+    ("mssql", DatabaseKind::Mssql),
+    ("sqlserver", DatabaseKind::Mssql),
+];
+
 /// The address of a server: `postgres://user@host:port/database`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerUrl {
@@ -13,7 +23,7 @@ pub struct ServerUrl {
     pub database: DatabaseKind,
     /// User, if one is named.
     pub user: Option<String>,
-    /// Host, or the directory of a socket.
+    /// Host, or a socket: PostgreSQL's by its directory, MariaDB's by its file.
     pub host: String,
     /// Port.
     pub port: Option<u16>,
@@ -25,12 +35,10 @@ impl ServerUrl {
     /// Reads a URL. Errors: what is wrong with it, in a line.
     pub fn parse(text: &str) -> Result<Self, SqlError> {
         let wrong = |why: &str| SqlError::Usage(format!("{text}: {why}"));
-        let form = "a URL is postgres://USER@HOST:PORT/DATABASE";
+        let form = "a URL is postgres://USER@HOST:PORT/DATABASE, or mysql://…, mssql://…";
         let (scheme, rest) = text.split_once("://").ok_or_else(|| wrong(form))?;
-        let database = match scheme {
-            "postgres" | "postgresql" => DatabaseKind::Postgres,
-            _ => return Err(wrong(form)),
-        };
+        let known = SCHEMES.iter().find(|(name, _)| *name == scheme);
+        let database = known.ok_or_else(|| wrong(form))?.1;
         let (place, name) = match rest.split_once('/') {
             Some((place, name)) => (place, Some(name).filter(|name| !name.is_empty())),
             None => (rest, None),
@@ -52,10 +60,29 @@ impl ServerUrl {
         if host.is_empty() {
             return Err(wrong(form));
         }
-        // %2F is a slash: the directory of a socket.
+        // %2F is a slash: the place of a socket.
         let host = host.replace("%2F", "/").replace("%2f", "/");
         let [user, name] = [user, name].map(|part| part.map(str::to_string));
         Ok(Self { database, user, host, port, name })
+    }
+
+    /// The server, for people.
+    #[cfg(any(feature = "mssql", feature = "mysql", feature = "postgres"))]
+    pub(crate) fn place(&self) -> String {
+        self.port.map_or_else(|| self.host.clone(), |port| format!("{}:{port}", self.host))
+    }
+
+    /// Its database, where one must be named.
+    #[cfg(any(feature = "mssql", feature = "mysql"))]
+    pub(crate) fn needed_name(&self) -> Result<&str, SqlError> {
+        let missing = || {
+            let title = self.database.title();
+            SqlError::Usage(format!(
+                "{title}: the URL needs a database: …@{}/DATABASE",
+                self.place()
+            ))
+        };
+        self.name.as_deref().ok_or_else(missing)
     }
 }
 
@@ -71,6 +98,12 @@ mod tests {
         assert_eq!(url.name.as_deref(), Some("shop"));
         let socket = ServerUrl::parse("postgresql://%2Frun%2Fpostgresql").unwrap();
         assert_eq!((socket.host.as_str(), socket.name), ("/run/postgresql", None));
+        let file = ServerUrl::parse("mysql://me@%2Frun%2Fmysqld%2Fmysqld.sock/shop").unwrap();
+        assert_eq!((file.database, file.port), (DatabaseKind::Mariadb, None));
+        assert_eq!(file.host, "/run/mysqld/mysqld.sock");
+        let of = |text| ServerUrl::parse(text).unwrap().database;
+        assert_eq!(of("mariadb://h/d"), DatabaseKind::Mariadb);
+        assert_eq!([of("mssql://h/d"), of("sqlserver://h/d")], [DatabaseKind::Mssql; 2]);
         for (text, words) in [
             ("oracle://x", "a URL is"),
             ("postgres", "a URL is"),

@@ -187,6 +187,8 @@ fn ours(drivescope: &Drivescope, cluster: &SharedCluster) -> Result<StatementRat
     command.args(["--set", &format!("sql.threads={CLIENTS}")]);
     command.args(["--set", &format!("sql.iterations={STATEMENTS}")]);
     command.args(["--set", &format!("sql.commit_time={COMMIT_S}s")]);
+    // By time alone, as pgbench.
+    command.args(["--set", "sql.commits=4000000000"]);
     let output = command.output().map_err(|error| format!("cannot start drivescope: {error}"))?;
     let run: Value = serde_json::from_slice(&output.stdout).map_err(|error| {
         format!("drivescope gave no document: {error}: {}", String::from_utf8_lossy(&output.stderr))

@@ -8,6 +8,7 @@ mod database_run;
 mod device_figures;
 mod flush_floor;
 mod places;
+mod possible_parts;
 mod predicted_run;
 mod request_pattern;
 mod simulated_clients;
@@ -28,6 +29,7 @@ use drivescope_model::plan::{Cost, PlannedTest};
 use drivescope_model::target::TargetKind;
 use drivescope_model::units::Bytes;
 use drivescope_sql::{PAGE_BYTES, ServerUrl, SqlError, UserQuery};
+use possible_parts::possible;
 use table_size::TableSize;
 
 /// Threads and clients at most: a server needs a process for each.
@@ -36,6 +38,13 @@ const CLIENTS_MAX: u32 = 256;
 const TABLE_MIN: u64 = 1 << 20;
 /// Bytes that a commit writes, about: a page of the log and what the file system adds.
 const COMMIT_WRITES: f64 = 16_384.0;
+/// Bytes that a server writes before it has any data.
+const MADE_BYTES: f64 = 64e6;
+/// The log of MariaDB, which it writes as a whole when it is made.
+const MARIADB_LOG_MIN: f64 = 96.0 * 1_048_576.0;
+const MARIADB_LOG_MAX: f64 = 512.0 * 1_048_576.0;
+/// What it writes in a round: room for temporary tables at each start, and the log of a restored copy.
+const MARIADB_ROUND_BYTES: f64 = 170e6;
 /// Restarts, initialization and the end of a server, s.
 const SERVER_S: f64 = 3.0;
 
@@ -80,6 +89,9 @@ impl Workload for SqlWorkload {
         let clients = options.clients.iter().chain([&options.threads]);
         ensure(clients.clone().all(|count| (1..=CLIENTS_MAX).contains(count)), || {
             format!("sql.threads and sql.clients must be between 1 and {CLIENTS_MAX}")
+        })?;
+        ensure(options.clients.iter().all(|count| *count <= options.commits), || {
+            "sql.commits must be one for each of sql.clients or more".to_string()
         })?;
         ensure(options.iterations > 0, || "sql.iterations must be 1 or more".to_string())?;
         check_time(options.seek_time)?;
@@ -135,7 +147,10 @@ impl Workload for SqlWorkload {
             TableSize::fitting(options, context.room_bytes, context.typical.mb_s)
         };
         let asked = match is_simulated {
-            true => predicted_run::computable(options, &chosen),
+            true => {
+                let kinds = chosen.iter().flat_map(|it| it.databases.iter().copied());
+                predicted_run::computable(options, kinds)
+            }
             false => options.clone(),
         };
         let Some(size) = fitting(&asked) else {
@@ -149,8 +164,8 @@ impl Workload for SqlWorkload {
         let mut test = context.planned(self.kind());
         test.omitted = omitted;
         test.files_bytes = Bytes(size.needed_bytes(options));
-        let each = cost(context, size, is_simulated);
-        test.cost = chosen.iter().fold(Cost::default(), |cost, _| cost + each);
+        let each = chosen.iter().map(|options| cost(context, options, size, is_simulated));
+        test.cost = each.fold(Cost::default(), |all, one| all + one);
         test
     }
 
@@ -164,29 +179,34 @@ impl Workload for SqlWorkload {
             let mb_s = crate::expected_speed::ExpectedSpeed::typical(session.target.drive()).mb_s;
             let size = TableSize::fitting(options, room, mb_s);
             let size = size.ok_or_else(|| session.target.no_room(Bytes(TABLE_MIN)))?;
-            for database in databases(options, false).0 {
-                database_run::run(session, folder, record, database, size)?;
+            for options in databases(options, false).0 {
+                database_run::run(session, folder, record, &options, size)?;
             }
             Ok(())
         })
     }
 }
 
-/// The databases that can be measured here, and why others cannot.
-fn databases(options: &SqlOptions, is_simulated: bool) -> (Vec<DatabaseKind>, Vec<String>) {
-    let (mut chosen, mut omitted) = (Vec::new(), Vec::new());
-    for &database in &options.databases {
-        let found = match is_simulated || options.url.is_some() {
-            true => Ok(()),
-            false => drivescope_sql::find(database).map(|_| ()),
-        };
-        match found {
-            Ok(()) => chosen.push(database),
-            Err(why) => omitted.push(why.to_string()),
-        }
-    }
+/// The databases that can be measured here, each with the options for it alone, and why others or parts cannot.
+fn databases(options: &SqlOptions, is_simulated: bool) -> (Vec<SqlOptions>, Vec<String>) {
     if is_simulated && (options.query.is_some() || options.url.is_some()) {
         return (Vec::new(), vec!["a simulated drive has no database to ask".to_string()]);
+    }
+    let (mut chosen, mut omitted) = (Vec::new(), Vec::new());
+    for &database in &options.databases {
+        let installed = match is_simulated || options.url.is_some() {
+            true => None,
+            false => match drivescope_sql::find(database) {
+                Ok(installed) => Some(installed),
+                Err(why) => {
+                    omitted.push(why.to_string());
+                    continue;
+                }
+            },
+        };
+        let (options, remarks) = possible(options, database, installed.as_deref());
+        chosen.push(options);
+        omitted.extend(remarks);
     }
     (chosen, omitted)
 }
@@ -204,14 +224,20 @@ fn database_named(name: &str) -> Result<DatabaseKind, String> {
 }
 
 /// What it takes for one database.
-fn cost(context: &PlanContext<'_>, size: TableSize, is_simulated: bool) -> Cost {
-    let options = &context.suite.sql;
+fn cost(
+    context: &PlanContext<'_>,
+    options: &SqlOptions,
+    size: TableSize,
+    is_simulated: bool,
+) -> Cost {
     let has = |part| options.parts.contains(&part);
     let rounds = f64::from(options.rounds);
     let (table, rate) = (size.bytes() as f64, context.typical.mb_s * 1e6);
     let deep = context.typical.iops * context.typical.queue_gain.min(f64::from(options.threads));
     let seeks = size.cold_seeks(options) as f64 * f64::from(options.threads);
-    let (mut seconds, mut read, mut written) = (table * 2.0 / rate + SERVER_S, 0.0, table * 2.0);
+    let (mut seconds, mut read) = (table * 2.0 / rate + SERVER_S, 0.0);
+    let server = if is_simulated { 0.0 } else { server_writes(options, table) };
+    let mut written = table * 2.0 + server;
     // A simulated drive repeats itself: one round of what takes whole tables.
     let mut pages = table * 2.0;
     if has(SqlPart::Scan) {
@@ -234,9 +260,10 @@ fn cost(context: &PlanContext<'_>, size: TableSize, is_simulated: bool) -> Cost 
         let cells = options.clients.len() as f64;
         let time = rounds * cells * options.commit_time.0;
         seconds += time;
-        written += context.fastest.map_or(0.0, |fastest| time * fastest.iops * COMMIT_WRITES);
+        let commits = |iops: f64| (time * iops).min(rounds * cells * f64::from(options.commits));
+        written += context.fastest.map_or(0.0, |fastest| commits(fastest.iops) * COMMIT_WRITES);
         // A write and a flush for each.
-        requests += time * context.typical.iops;
+        requests += commits(context.typical.iops);
     }
     for part in [SqlPart::Backup, SqlPart::Restore] {
         if has(part) {
@@ -255,6 +282,22 @@ fn cost(context: &PlanContext<'_>, size: TableSize, is_simulated: bool) -> Cost 
             0.0
         },
     }
+}
+
+/// Bytes that a server of the test's own writes besides the table: to be made, and in each round to start again and to
+/// be made of a backup.
+fn server_writes(options: &SqlOptions, table: f64) -> f64 {
+    let of = |database: &DatabaseKind| match database {
+        // Its log as a whole, and each page twice.
+        DatabaseKind::Mariadb => {
+            let log = (table / 2.0).clamp(MARIADB_LOG_MIN, MARIADB_LOG_MAX);
+            (MADE_BYTES + log + table, MARIADB_ROUND_BYTES)
+        }
+        DatabaseKind::Postgres => (MADE_BYTES, MADE_BYTES),
+        DatabaseKind::Sqlite | DatabaseKind::Mssql => (0.0, 0.0),
+    };
+    let own = options.databases.iter().filter(|_| options.url.is_none());
+    own.map(of).map(|(made, round)| made + f64::from(options.rounds) * round).sum()
 }
 
 /// The statement of the user's own, if there is one.

@@ -15,9 +15,9 @@ pub enum DatabaseKind {
     Sqlite,
     /// PostgreSQL: a cluster of its own, made with the installed server.
     Postgres,
-    /// MariaDB: predicted for simulated drives only.
+    /// MariaDB or MySQL: a server of its own, made with the installed programs.
     Mariadb,
-    /// SQL Server, likewise.
+    /// SQL Server: on a server of the user's only.
     Mssql,
 }
 
@@ -86,8 +86,8 @@ pub enum Durability {
 pub struct SqlOptions {
     /// Databases, one after the other.
     pub databases: Vec<DatabaseKind>,
-    /// A server whose files lie on the target, instead of one of the test's own: `postgres://user@host/database`.
-    /// No password: that is in the environment variable DRIVESCOPE_DB_PASSWORD.
+    /// A server whose files lie on the target, instead of one of the test's own: `postgres://user@host/database`,
+    /// `mysql://…`, `mssql://…`. No password: that is in the environment variable DRIVESCOPE_DB_PASSWORD.
     pub url: Option<String>,
     /// What is done with the table. A `restore` needs its `backup`.
     pub parts: Vec<SqlPart>,
@@ -107,6 +107,8 @@ pub struct SqlOptions {
     pub clients: Vec<u32>,
     /// Time of a round of `commit`.
     pub commit_time: Secs,
+    /// Commits of such a round at most, of all its clients together.
+    pub commits: u32,
     /// What commits wait for.
     pub durability: Durability,
     /// Memory for the database's own buffers.
@@ -140,6 +142,7 @@ impl Default for SqlOptions {
             seek_time: Secs(20.0),
             clients: vec![1, 4, 16],
             commit_time: Secs(2.0),
+            commits: 10_000,
             durability: Durability::Full,
             buffer: Bytes::mib(128),
             backup_to: None,

@@ -3,15 +3,14 @@
 use super::client::PostgresClient;
 use super::{KIND, failed};
 use crate::canceller::{Canceller, Registration};
+use crate::session::ServerSession;
 use crate::{
-    COMMITS, Client, Database, DatabaseSettings, FillRow, ROW_BYTES, ServerCounters, SqlError,
-    TABLE,
+    COMMITS, Client, DatabaseSettings, FillRow, ROW_BYTES, ServerCounters, SqlError, TABLE,
 };
 use drivescope_model::options::DatabaseKind;
 use postgres::{Config, Error, NoTls};
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::Path;
 use std::sync::Arc;
 
 /// Settings that matter for the drive.
@@ -25,7 +24,7 @@ const SEND_BYTES: usize = 1 << 20;
 const COPY_HEAD: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
 
 /// A connection for everything that one client does.
-pub(super) struct PostgresSession {
+pub(crate) struct PostgresSession {
     config: Config,
     settings: DatabaseSettings,
     canceller: Arc<Canceller>,
@@ -58,26 +57,12 @@ impl PostgresSession {
         Ok(Self { config, settings, canceller, client, _cancel: cancel, version, counts: false })
     }
 
-    pub fn version(&self) -> &str {
-        &self.version
-    }
-
-    pub fn run(&mut self, statement: &str) -> Result<(), SqlError> {
+    fn run(&mut self, statement: &str) -> Result<(), SqlError> {
         self.client.batch_execute(statement).map_err(failed)
     }
 
     fn number(&mut self, query: &str) -> Result<i64, SqlError> {
         Ok(self.client.query_one(query, &[]).map_err(failed)?.get(0))
-    }
-
-    pub fn settings(&mut self) -> Result<BTreeMap<String, String>, SqlError> {
-        let rows = self.client.query(SETTINGS, &[]).map_err(failed)?;
-        let mut settings: BTreeMap<String, String> =
-            rows.iter().map(|row| (row.get(0), row.get(1))).collect();
-        if let Some(workers) = self.workers_planned() {
-            settings.insert("scan: workers planned".to_string(), workers);
-        }
-        Ok(settings)
     }
 
     /// How many processes the scan would use besides the first.
@@ -94,7 +79,35 @@ impl PostgresSession {
         self.counts = self.run("CREATE EXTENSION IF NOT EXISTS pg_stat_statements").is_ok();
     }
 
-    pub fn load(&mut self, rows: u64, fill: &mut FillRow<'_>) -> Result<(), SqlError> {
+    /// The planner weighs the drive so high that it would not use several processes for a count.
+    fn prefer_parallel(&mut self) -> Result<(), SqlError> {
+        let workers = self.settings.cpus.saturating_sub(1);
+        self.run(&format!(
+            "SET max_parallel_workers_per_gather = {workers}; SET parallel_setup_cost = 0;
+             SET parallel_tuple_cost = 0; SET seq_page_cost = 0.1; SET enable_indexonlyscan = off;
+             SET enable_indexscan = off; SET enable_bitmapscan = off"
+        ))
+    }
+}
+
+impl ServerSession for PostgresSession {
+    const KIND: DatabaseKind = KIND;
+
+    fn version(&self) -> &str {
+        &self.version
+    }
+
+    fn settings(&mut self) -> Result<BTreeMap<String, String>, SqlError> {
+        let rows = self.client.query(SETTINGS, &[]).map_err(failed)?;
+        let mut settings: BTreeMap<String, String> =
+            rows.iter().map(|row| (row.get(0), row.get(1))).collect();
+        if let Some(workers) = self.workers_planned() {
+            settings.insert("scan: workers planned".to_string(), workers);
+        }
+        Ok(settings)
+    }
+
+    fn load(&mut self, rows: u64, fill: &mut FillRow<'_>) -> Result<(), SqlError> {
         // In the transaction that makes the table COPY may freeze rows, so that no later scan writes hint bits.
         let mut transaction = self.client.transaction().map_err(failed)?;
         let tables = format!(
@@ -135,42 +148,29 @@ impl PostgresSession {
         self.run(&format!("VACUUM (FREEZE, ANALYZE) {TABLE}"))
     }
 
-    pub fn table_bytes(&mut self) -> Result<u64, SqlError> {
+    fn checkpoint(&mut self) -> Result<(), SqlError> {
+        self.run("CHECKPOINT")
+    }
+
+    fn table_bytes(&mut self) -> Result<u64, SqlError> {
         Ok(self.number(&format!("SELECT pg_table_size('{TABLE}')"))? as u64)
     }
 
-    /// The planner weighs the drive so high that it would not use several processes for a count.
-    fn prefer_parallel(&mut self) -> Result<(), SqlError> {
-        let workers = self.settings.cpus.saturating_sub(1);
-        self.run(&format!(
-            "SET max_parallel_workers_per_gather = {workers}; SET parallel_setup_cost = 0;
-             SET parallel_tuple_cost = 0; SET seq_page_cost = 0.1; SET enable_indexonlyscan = off;
-             SET enable_indexscan = off; SET enable_bitmapscan = off"
-        ))
-    }
-
-    pub fn scan(&mut self) -> Result<u64, SqlError> {
+    fn scan(&mut self) -> Result<u64, SqlError> {
         self.prefer_parallel()?;
         Ok(self.number(&format!("SELECT count(*) FROM {TABLE}"))? as u64)
     }
 
-    /// Rows of the table, by its statistics: after a restore it is enough that they are there.
-    pub fn estimated_rows(&mut self) -> Result<u64, SqlError> {
-        let query =
-            format!("SELECT reltuples::bigint FROM pg_class WHERE oid = '{TABLE}'::regclass");
-        Ok(self.number(&query)?.max(0) as u64)
-    }
-
-    pub fn make_index(&mut self) -> Result<(), SqlError> {
+    fn make_index(&mut self) -> Result<(), SqlError> {
         self.run(&format!("CREATE INDEX {TABLE}_a ON {TABLE} (a)"))
     }
 
-    pub fn client(&self) -> Result<Box<dyn Client>, SqlError> {
+    fn client(&self) -> Result<Box<dyn Client>, SqlError> {
         let client = self.config.connect(NoTls).map_err(failed)?;
         Ok(Box::new(PostgresClient::new(client, &self.canceller)?))
     }
 
-    pub fn begin_counting(&mut self) -> Result<(), SqlError> {
+    fn begin_counting(&mut self) -> Result<(), SqlError> {
         match self.counts {
             true => self.client.execute("SELECT pg_stat_statements_reset()", &[]).map(|_| ()),
             false => Ok(()),
@@ -178,7 +178,7 @@ impl PostgresSession {
         .map_err(failed)
     }
 
-    pub fn counted(&mut self) -> Result<ServerCounters, SqlError> {
+    fn counted(&mut self) -> Result<ServerCounters, SqlError> {
         if !self.counts {
             return Ok(ServerCounters::default());
         }
@@ -192,57 +192,16 @@ impl PostgresSession {
             logical_reads: Some(row.get::<_, i64>(2) as u64),
         })
     }
-}
 
-/// A database of somebody's server: it is not stopped, and its files are not ours.
-pub(super) struct Remote {
-    pub session: PostgresSession,
-}
+    fn restored_rows(&mut self) -> Result<u64, SqlError> {
+        self.run(&format!("SELECT 1 FROM {TABLE} LIMIT 1"))?;
+        // By its statistics: it is enough that the table is there.
+        let query =
+            format!("SELECT reltuples::bigint FROM pg_class WHERE oid = '{TABLE}'::regclass");
+        Ok(self.number(&query)?.max(0) as u64)
+    }
 
-impl Database for Remote {
-    fn kind(&self) -> DatabaseKind {
-        KIND
-    }
-    fn version(&self) -> &str {
-        self.session.version()
-    }
-    fn settings(&mut self) -> Result<BTreeMap<String, String>, SqlError> {
-        self.session.settings()
-    }
-    fn load(&mut self, rows: u64, fill: &mut FillRow<'_>) -> Result<(), SqlError> {
-        self.session.load(rows, fill)
-    }
-    fn checkpoint(&mut self) -> Result<(), SqlError> {
-        self.session.run("CHECKPOINT")
-    }
-    fn table_bytes(&mut self) -> Result<u64, SqlError> {
-        self.session.table_bytes()
-    }
-    fn scan(&mut self) -> Result<u64, SqlError> {
-        self.session.scan()
-    }
-    fn make_index(&mut self) -> Result<(), SqlError> {
-        self.session.make_index()
-    }
-    fn can_restart(&self) -> bool {
-        false
-    }
-    fn stop(&mut self) -> Result<(), SqlError> {
-        self.checkpoint()
-    }
-    fn start(&mut self) -> Result<(), SqlError> {
-        Ok(())
-    }
-    fn client(&self) -> Result<Box<dyn Client>, SqlError> {
-        self.session.client()
-    }
-    fn backup(&mut self, _folder: &Path) -> Result<(), SqlError> {
-        Err(SqlError::Usage("backups are measured on a server of the test's own only".to_string()))
-    }
-    fn restore(&mut self, _backup: &Path, _folder: &Path) -> Result<u64, SqlError> {
-        Err(SqlError::Usage("backups are measured on a server of the test's own only".to_string()))
-    }
     fn clear(&mut self) -> Result<(), SqlError> {
-        self.session.run(&format!("DROP TABLE IF EXISTS {TABLE}, {COMMITS}"))
+        self.run(&format!("DROP TABLE IF EXISTS {TABLE}, {COMMITS}"))
     }
 }

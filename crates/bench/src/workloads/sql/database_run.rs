@@ -34,14 +34,13 @@ pub(super) fn run(
     session: &Session<'_>,
     folder: &mut OwnFolder,
     record: &mut TestRecord,
-    name: DatabaseKind,
+    options: &SqlOptions,
     size: TableSize,
 ) -> Result<(), BenchError> {
-    let options = &session.plan.suite.sql;
     let other = options.backup_to.as_deref().map(other_folder).transpose()?;
     let canceller = Arc::new(Canceller::default());
     let mut places = Places::new(folder, other);
-    let end = made(session, &mut places, record, &canceller, name, size);
+    let end = made(session, &mut places, record, &canceller, options, size);
     let closed = places.close();
     end.and(closed)
 }
@@ -51,12 +50,12 @@ fn made(
     places: &mut Places<'_>,
     record: &mut TestRecord,
     canceller: &Arc<Canceller>,
-    name: DatabaseKind,
+    options: &SqlOptions,
     size: TableSize,
 ) -> Result<(), BenchError> {
-    let options = &session.plan.suite.sql;
+    let name = options.databases[0];
     session.emit(Event::Preparing { what: format!("starting {}", name.title()) });
-    let settings = settings_of(options, session.environment(record.test()).cores);
+    let settings = settings_of(options, session.environment(record.test()).cores, size);
     let fail = |error| ended(session, error);
     let database = match &options.url {
         Some(url) => {
@@ -71,7 +70,7 @@ fn made(
         }
     };
     let phases = SqlPhases { session, record, canceller, actions: Vec::new() };
-    let mut run = DatabaseRun { phases, places, database, name, size, table_bytes: 0 };
+    let mut run = DatabaseRun { phases, places, database, options, name, size, table_bytes: 0 };
     let end = run.measure();
     run.phases.finish();
     // A server of somebody else's keeps nothing of ours, however the test ended.
@@ -79,19 +78,22 @@ fn made(
     end.and_then(|()| cleared.map_err(fail))
 }
 
-fn settings_of(options: &SqlOptions, cpus: u32) -> DatabaseSettings {
+fn settings_of(options: &SqlOptions, cpus: u32, size: TableSize) -> DatabaseSettings {
     let clients = options.clients.iter().copied().chain([options.threads]).max();
     DatabaseSettings {
         buffer_bytes: options.buffer.0,
         is_durable: options.durability == Durability::Full,
         clients: clients.unwrap_or(1),
         cpus,
+        table_bytes: size.bytes(),
     }
 }
 
 /// One database on the target.
 struct DatabaseRun<'p, 's, 'f> {
     phases: SqlPhases<'p, 's>,
+    /// For this database alone.
+    options: &'p SqlOptions,
     places: &'p mut Places<'f>,
     database: Box<dyn Database>,
     name: DatabaseKind,
@@ -100,10 +102,6 @@ struct DatabaseRun<'p, 's, 'f> {
 }
 
 impl DatabaseRun<'_, '_, '_> {
-    fn options(&self) -> &SqlOptions {
-        &self.phases.session.plan.suite.sql
-    }
-
     fn fail(&self, error: SqlError) -> BenchError {
         ended(self.phases.session, error)
     }
@@ -111,8 +109,8 @@ impl DatabaseRun<'_, '_, '_> {
     fn measure(&mut self) -> Result<(), BenchError> {
         self.load()?;
         self.describe()?;
-        let parts = self.options().parts.clone();
-        let rounds = self.options().rounds;
+        let SqlOptions { parts, rounds, .. } = self.options;
+        let rounds = *rounds;
         let has = |part| parts.contains(&part);
         for round in (1..=rounds).filter(|_| has(SqlPart::Scan)) {
             self.scan(round)?;
@@ -149,6 +147,8 @@ impl DatabaseRun<'_, '_, '_> {
 
     fn load(&mut self) -> Result<(), BenchError> {
         let session = self.phases.session;
+        // What making a server has written is no part of it.
+        self.places.sync(DATABASE)?;
         let cell = self.cell("load");
         let (rows, seed) = (self.size.rows, session.plan.seed);
         let name = PhaseName { cell: &cell, round: 1, rounds: 1, cache: Cache::Writes };
@@ -188,7 +188,7 @@ impl DatabaseRun<'_, '_, '_> {
         let bytes = self.database.table_bytes();
         self.table_bytes = bytes.map_err(|error| self.fail(error))?;
         let settings = self.database.settings().map_err(|error| self.fail(error))?;
-        let buffer_bytes = self.options().buffer.0;
+        let buffer_bytes = self.options.buffer.0;
         let memory_bytes = session.environment(self.phases.record.test()).memory_bytes;
         let fits_buffers = self.table_bytes <= buffer_bytes;
         let (holder, held) =
@@ -228,12 +228,10 @@ impl DatabaseRun<'_, '_, '_> {
             || database.stop(),
         );
         stopped.map_err(|error| ended(session, error))?;
-        let (evidence, weight) = match self.places.evict()? {
-            _ if !self.database.can_restart() => {
-                let why =
-                    "the server is not the test's own, so its buffers and files stay in memory";
-                (why.to_string(), 1.0)
-            }
+        let in_files = self.places.evict()?;
+        let warm = self.database.still_warm().map_err(|error| ended(session, error))?;
+        let (evidence, weight) = match in_files {
+            _ if warm.is_some() => (warm.unwrap_or_default(), 1.0),
             Some(share) if share <= IN_MEMORY_MAX => (String::new(), 0.0),
             Some(share) => {
                 (format!("{:.0} % of the files were still in memory", share * 100.0), share)
@@ -252,7 +250,7 @@ impl DatabaseRun<'_, '_, '_> {
     fn scan(&mut self, round: u32) -> Result<(), BenchError> {
         let cell = self.cell("scan");
         self.make_cold(&cell)?;
-        let (expected, rounds) = (self.size.rows, self.options().rounds);
+        let (expected, rounds) = (self.size.rows, self.options.rounds);
         let name = PhaseName { cell: &cell, round, rounds, cache: Cache::Reads };
         let kind = self.name;
         self.phases.action(
@@ -288,7 +286,7 @@ impl DatabaseRun<'_, '_, '_> {
 
     fn seek(&mut self, round: u32, is_cold: bool) -> Result<(), BenchError> {
         let cell = self.cell(if is_cold { "seek_cold" } else { "seek_warm" });
-        let options = self.options();
+        let options = self.options;
         let (rounds, threads, time) = (options.rounds, options.threads, options.seek_time);
         let cold = self.size.cold_seeks(options);
         let statements = if is_cold { cold } else { u64::from(options.iterations) };
@@ -324,7 +322,7 @@ impl DatabaseRun<'_, '_, '_> {
         let end = self.commit_rounds(rounds);
         self.places.folder().remove_tree(FLUSH)?;
         end?;
-        if self.options().clients.contains(&1) {
+        if self.options.clients.contains(&1) {
             let (floor, commit) = (self.cell(FLUSH), self.cell("commit_c1"));
             flush_floor::compare(self.phases.record, &floor, &commit);
         }
@@ -332,7 +330,7 @@ impl DatabaseRun<'_, '_, '_> {
     }
 
     fn commit_rounds(&mut self, rounds: u32) -> Result<(), BenchError> {
-        let options = self.options();
+        let options = self.options;
         let (clients, time) = (options.clients.clone(), options.commit_time);
         let mut series = 0;
         for round in 1..=rounds {
@@ -353,7 +351,9 @@ impl DatabaseRun<'_, '_, '_> {
                     statements::commits(client, series, seed)
                 });
                 let commits: Vec<Statement<'_>> = commits.collect();
-                let bound = Bound { statements: u64::MAX, time };
+                // Each its share of all that may be.
+                let statements = u64::from((options.commits / count).max(1));
+                let bound = Bound { statements, time };
                 let database = &mut *self.database;
                 self.phases.clients(name, "commits_s", database, commits, bound, |_| false)?;
                 self.phases.session.check_room(Bytes(0))?;
@@ -366,7 +366,7 @@ impl DatabaseRun<'_, '_, '_> {
         let cell = self.cell("backup");
         self.make_cold(&cell)?;
         let path = self.places.make(BACKUP)?;
-        let rounds = self.options().rounds;
+        let rounds = self.options.rounds;
         let name = PhaseName { cell: &cell, round, rounds, cache: Cache::Writes };
         let places = &*self.places;
         let database = &mut *self.database;
@@ -384,7 +384,7 @@ impl DatabaseRun<'_, '_, '_> {
         self.make_cold(&cell)?;
         let path = self.places.make(RESTORED)?;
         let backup = self.places.path(BACKUP);
-        let (expected, rounds) = (self.size.rows, self.options().rounds);
+        let (expected, rounds) = (self.size.rows, self.options.rounds);
         let name = PhaseName { cell: &cell, round, rounds, cache: Cache::Writes };
         let places = &*self.places;
         let database = &mut *self.database;
@@ -405,7 +405,7 @@ impl DatabaseRun<'_, '_, '_> {
     fn query(&mut self, round: u32) -> Result<(), BenchError> {
         let cell = self.cell("query");
         self.make_cold(&cell)?;
-        let options = self.options();
+        let options = self.options;
         let (rounds, threads, time) = (options.rounds, options.threads, options.seek_time);
         let statements = u64::from(options.iterations);
         let query = user_query(options).map_err(BenchError::Unsuitable)?;

@@ -1,10 +1,11 @@
 //! `sql` on a simulated drive: a prediction. No database runs; its requests are made after the pattern that was
 //! recorded of one, in one file on a fresh drive: table, index, log, backup, restored copy.
 
+use super::client_loop::Bound;
 use super::request_pattern::{ENTRIES_PER_PAGE, RequestPattern};
 use super::simulated_clients::{self, ClientRequest, Requests};
 use super::sql_phase::{PhaseName, SqlPhases};
-use super::{TableSize, databases, statements};
+use super::{TableSize, statements};
 use crate::control::Control;
 use crate::error::BenchError;
 use crate::expected_speed::ExpectedSpeed;
@@ -65,9 +66,12 @@ impl DatabaseLayout {
 
 /// The options with a table that is computed within seconds for these databases: one that is read through the page
 /// cache goes page by page.
-pub(super) fn computable(options: &SqlOptions, databases: &[DatabaseKind]) -> SqlOptions {
-    let is_paged = |kind: &DatabaseKind| RequestPattern::of(*kind).mode == IoMode::Buffered;
-    let most = if databases.iter().any(is_paged) { PAGED_TABLE_MAX } else { Bytes(u64::MAX) };
+pub(super) fn computable(
+    options: &SqlOptions,
+    databases: impl IntoIterator<Item = DatabaseKind>,
+) -> SqlOptions {
+    let is_paged = |kind| RequestPattern::of(kind).mode == IoMode::Buffered;
+    let most = if databases.into_iter().any(is_paged) { PAGED_TABLE_MAX } else { Bytes(u64::MAX) };
     SqlOptions { table: options.table.min(most), ..options.clone() }
 }
 
@@ -75,9 +79,9 @@ pub(super) fn computable(options: &SqlOptions, databases: &[DatabaseKind]) -> Sq
 pub(super) fn run(session: &mut Session<'_>, record: &mut TestRecord) -> Result<(), BenchError> {
     let options = session.plan.suite.sql.clone();
     let mb_s = ExpectedSpeed::typical(session.target.drive()).mb_s;
-    for database in databases(&options, true).0 {
+    for database in options.databases.clone() {
         let room = session.target.info().size_bytes / 2;
-        let options = computable(&options, &[database]);
+        let options = computable(&options, [database]);
         let size = TableSize::fitting(&options, room, mb_s);
         let missing = || BenchError::Unsuitable("its table does not fit on this drive".to_string());
         let size = size.ok_or_else(missing)?;
@@ -359,10 +363,10 @@ impl PredictedRun<'_, '_> {
             let name = PhaseName { cell: &cell, round, rounds: options.rounds, cache };
             let counters = self.phases.begin(name)?;
             let (pattern, log) = (self.pattern.log, self.layout.log.clone());
-            let time_ns = options.commit_time.nanos();
+            let bound = Bound { statements: options.commits.into(), time: options.commit_time };
             let mode = self.pattern.mode;
             let recorder =
-                simulated_clients::commit(self.file, mode, pattern, clients, log, time_ns)?;
+                simulated_clients::commit(self.file, mode, pattern, clients, log, bound)?;
             let cpu_ns = recorder.ops * pattern.think_ns;
             self.phases.keep_statements(name, "commits_s", counters, recorder, cpu_ns, clients)?;
         }

@@ -1,6 +1,7 @@
 //! Clients of a database that does not exist, on a simulated drive: what they ask for, and how long they compute
 //! between two requests.
 
+use super::client_loop::Bound;
 use crate::error::BenchError;
 use crate::files::simulated_files::failed;
 use crate::recorder::Recorder;
@@ -108,18 +109,18 @@ pub(super) struct LogPattern {
     pub is_shared: bool,
 }
 
-/// Clients that commit for some time into a log at `log`, which is written in turn.
+/// Clients that commit until they have done enough together, into a log at `log`, which is written in turn.
 pub(super) fn commit(
     drive: &SimulatedDrive,
     mode: IoMode,
     pattern: LogPattern,
     clients: u32,
     log: std::ops::Range<u64>,
-    time_ns: u64,
+    bound: Bound,
 ) -> Result<Recorder, BenchError> {
     let begun = drive.now();
-    let end = begun + time_ns;
-    let mut recorder = Recorder::new(time_ns);
+    let end = begun + bound.time.nanos();
+    let mut recorder = Recorder::new(bound.time.nanos());
     recorder.start(begun);
     // When each client wants to commit next, and when it began to.
     let mut due: Vec<u64> = (0..clients).map(|_| begun + pattern.think_ns).collect();
@@ -127,7 +128,7 @@ pub(super) fn commit(
     loop {
         let now = drive.now();
         let mut waiting: Vec<usize> = (0..due.len()).filter(|&client| due[client] <= now).collect();
-        if now >= end {
+        if now >= end || recorder.requests >= bound.statements {
             return Ok(recorder);
         }
         if waiting.is_empty() {

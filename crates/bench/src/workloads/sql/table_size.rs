@@ -8,6 +8,8 @@ use drivescope_sql::PAGE_BYTES;
 const FIXED_BYTES: u64 = 256 << 20;
 /// What a log keeps of a load at most.
 const LOG_MAX: u64 = 4 << 30;
+/// Logs of MariaDB that have their size from the beginning: the server's, and that of its restored copy.
+const MARIADB_LOGS_MIN: u64 = 2 * (96 << 20);
 /// Part of the rows that are read while caches are cold: hardly ever one page twice.
 const COLD_SHARE: u64 = 32;
 /// Rows at least.
@@ -56,12 +58,13 @@ impl TableSize {
     }
 }
 
-fn has_server(options: &SqlOptions) -> bool {
-    options.databases.iter().any(|database| *database != DatabaseKind::Sqlite)
-}
-
 fn fixed_bytes(options: &SqlOptions) -> u64 {
-    if has_server(options) { FIXED_BYTES + LOG_MAX.min(options.table.0) } else { 16 << 20 }
+    let of = |database: &DatabaseKind| match database {
+        DatabaseKind::Sqlite => 16 << 20,
+        DatabaseKind::Mariadb => FIXED_BYTES + LOG_MAX.min(options.table.0).max(MARIADB_LOGS_MIN),
+        DatabaseKind::Postgres | DatabaseKind::Mssql => FIXED_BYTES + LOG_MAX.min(options.table.0),
+    };
+    options.databases.iter().map(of).max().unwrap_or(FIXED_BYTES)
 }
 
 /// Copies of the table that exist at a time.

@@ -33,6 +33,14 @@ fn scratch() -> tempfile::TempDir {
     dir
 }
 
+/// The plan for a directory.
+fn planned(path: &str, suite: Suite) -> PlannedTest {
+    let target = run_target(path);
+    let level = drivescope_model::plan::WriteLevel::Read;
+    let engine = drivescope_model::plan::Engine::Threads;
+    crate::planner::draft(suite, 1, engine, &target, false, level).unwrap().tests.remove(0)
+}
+
 fn text(dir: &tempfile::TempDir) -> &str {
     dir.path().to_str().unwrap()
 }
@@ -102,6 +110,51 @@ fn postgres_does_all_parts_and_leaves_nothing() {
 }
 
 #[test]
+fn mariadb_does_all_parts_and_leaves_nothing() {
+    if can_make(DatabaseKind::Mariadb) {
+        check_all_parts(DatabaseKind::Mariadb);
+    }
+}
+
+/// A path that no socket's address has room for, with what shells and lists of paths would stumble over.
+#[test]
+fn a_server_works_below_a_long_and_odd_path() {
+    for database in [DatabaseKind::Mariadb, DatabaseKind::Postgres] {
+        if can_make(database) {
+            let dir = scratch();
+            let odd = dir.path().join("a b'c:$d").join("x".repeat(120));
+            std::fs::create_dir_all(&odd).unwrap();
+            let options = suite(|options| options.databases = vec![database]);
+            let result = run_on(odd.to_str().unwrap(), options, 1, false);
+            assert_eq!(result.status, TestStatus::Done, "{database}: {:?}", result.reason);
+            assert_eq!(std::fs::read_dir(&odd).unwrap().count(), 0, "{database}");
+        }
+    }
+}
+
+/// What the plan says of bytes written holds because the run keeps to it.
+#[test]
+fn commits_end_at_their_number_if_not_at_their_time() {
+    let dir = scratch();
+    let options = suite(|options| {
+        (options.parts, options.clients) = (vec![SqlPart::Commit], vec![1, 3]);
+        (options.commits, options.commit_time) = (30, Secs(20.0));
+    });
+    let result = run_on(text(&dir), options.clone(), 1, false);
+    let commits = |result: &TestResult, cell: &str| {
+        let cell = format!("sqlite.{cell}");
+        result.phases.iter().find(|phase| phase.cell == cell).unwrap().ops
+    };
+    let both = |result| ["commit_c1", "commit_c3"].map(|cell| commits(result, cell));
+    assert_eq!(both(&result), [30, 30], "{:?}", result.reason);
+    assert_eq!(both(&run_on("sim:samsung-860evo-250", options, 1, false)), [30, 30]);
+    let many = suite(|options| (options.commits, options.commit_time) = (1_000, Secs(2.0)));
+    let written = planned(text(&dir), many).cost.written_bytes;
+    // The table, its pages and logs, backups and copies of them; 16 KiB for each commit of two cells.
+    assert!(written < 8 * (16 << 20) + 2 * 1_000 * 16_384, "{written}");
+}
+
+#[test]
 fn a_statement_of_ones_own_is_measured_and_its_errors_are_counted() {
     let dir = scratch();
     let files = scratch();
@@ -128,7 +181,7 @@ fn a_statement_of_ones_own_is_measured_and_its_errors_are_counted() {
 
 #[test]
 fn a_stopped_test_leaves_nothing() {
-    for database in [DatabaseKind::Sqlite, DatabaseKind::Postgres] {
+    for database in [DatabaseKind::Sqlite, DatabaseKind::Postgres, DatabaseKind::Mariadb] {
         if can_make(database) {
             let dir = scratch();
             let options = suite(|options| options.databases = vec![database]);
@@ -228,22 +281,23 @@ fn databases_and_urls_are_chosen_by_name() {
     };
     let both = vec![DatabaseKind::Sqlite, DatabaseKind::Postgres];
     assert_eq!(chosen(&["sqlite", "postgresql"]), (both, None));
-    let url = "postgres://me@localhost/test";
-    assert_eq!(chosen(&[url]), (vec![DatabaseKind::Postgres], Some(url.to_string())));
+    for (url, database) in [
+        ("postgres://me@localhost/test", DatabaseKind::Postgres),
+        ("mariadb://me@localhost/test", DatabaseKind::Mariadb),
+        ("mssql://sa@localhost/test", DatabaseKind::Mssql),
+    ] {
+        assert_eq!(chosen(&[url]), (vec![database], Some(url.to_string())));
+    }
 }
 
 #[test]
 fn a_plan_says_what_cannot_run_and_a_simulated_drive_needs_no_server() {
     let of_mssql = suite(|options| options.databases = vec![DatabaseKind::Mssql]);
     let dir = scratch();
-    let planned = |path: &str, suite: Suite| {
-        let target = run_target(path);
-        let level = drivescope_model::plan::WriteLevel::Read;
-        let engine = drivescope_model::plan::Engine::Threads;
-        crate::planner::draft(suite, 1, engine, &target, false, level).unwrap().tests.remove(0)
-    };
     let skipped = planned(text(&dir), of_mssql.clone()).skip.unwrap();
-    assert!(skipped.contains("only predicted"), "{skipped}");
+    // A build without it says so; one with it wants a URL.
+    let says_why = ["on a server of yours only", "build with --features mssql"];
+    assert!(says_why.iter().any(|words| skipped.contains(words)), "{skipped}");
     let predicted = plan_of(&run_target("sim:wd40efrx"), of_mssql);
     assert!(predicted.skip.is_none() && predicted.cost.computed_s > 0.0);
     let off = suite(|options| options.durability = Durability::Off);

@@ -130,7 +130,7 @@ mod tests {
     fn a_point_that_is_not_full_yet_does_not_count() {
         assert_eq!(points(&[3, 3, 3, 3, 3], 0, 6), [0..2, 2..4]);
         assert_eq!(points(&[0, 0], 0, 0), [0..1, 1..2]);
-        assert_eq!(points(&[0, 0], 0, 1), []);
+        assert!(points(&[0, 0], 0, 1).is_empty());
         let window = Window::last(&[vec![1.0; 11]], &[3; 11], 0, 6);
         assert_eq!(window.rounds, 0..10);
         assert!(window.is_steady(10) && !window.is_steady(11));

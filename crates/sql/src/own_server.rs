@@ -1,0 +1,240 @@
+//! A server of the test's own in a folder: made, started, stopped, backed up by the installed programs.
+
+use crate::canceller::Canceller;
+use crate::server::{ServerProcess, wait_ready};
+use crate::session::ServerSession;
+use crate::{Client, Database, DatabaseSettings, FillRow, ServerCounters, ServerUser, SqlError};
+use drivescope_model::options::DatabaseKind;
+use rustix::fd::{AsRawFd, OwnedFd};
+use rustix::process::Signal;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a server may take to start: it may have to recover.
+const START_TIME_MAX: Duration = Duration::from_secs(120);
+
+/// The installed programs of a server, which all work with the server's folder as their working directory.
+pub(crate) trait ServerPrograms: Clone + Send + 'static {
+    /// How the server is asked.
+    type Session: ServerSession;
+    /// Ends the server, and its children, without writing anything out.
+    const END_AT_ONCE: Signal;
+    /// Ends it in order.
+    const END_IN_ORDER: Signal;
+
+    /// Who it runs as, if not as this program's user.
+    fn user(&self) -> Option<&ServerUser>;
+
+    /// What makes an empty database in the folder.
+    fn make(&self, folder: &Path, settings: DatabaseSettings) -> Command;
+
+    /// The server.
+    fn server(&self, folder: &Path, settings: DatabaseSettings) -> Command;
+
+    /// A session; `place` is the server's folder by a path that is short enough for sockets.
+    fn connect(
+        &self,
+        place: &str,
+        settings: DatabaseSettings,
+        canceller: &Arc<Canceller>,
+    ) -> Result<Self::Session, String>;
+
+    /// What copies the running server in `from` to one file in `into`.
+    fn backup(&self, from: &Path, into: &Path) -> Command;
+
+    /// What makes files of a server again of that file, one after the other, in an empty folder.
+    fn unpack(&self, backup: &Path, settings: DatabaseSettings) -> Vec<Command>;
+}
+
+/// A server and a connection to it.
+struct RunningServer<S> {
+    session: S,
+    process: ServerProcess,
+    /// The folder, by which its socket has a short path for us.
+    _place: OwnedFd,
+}
+
+impl<S: ServerSession> RunningServer<S> {
+    fn start<P: ServerPrograms<Session = S>>(
+        programs: &P,
+        folder: &Path,
+        settings: DatabaseSettings,
+        canceller: &Arc<Canceller>,
+    ) -> Result<Self, SqlError> {
+        let command = programs.server(folder, settings);
+        let name = command.get_program().to_string_lossy().into_owned();
+        let mut process =
+            ServerProcess::start(command, folder, programs.user(), P::END_AT_ONCE, canceller)?;
+        let place = std::fs::File::open(folder).map(OwnedFd::from);
+        let place = place.map_err(|error| SqlError::of_program(&name, &error))?;
+        let path = format!("/proc/self/fd/{}", place.as_raw_fd());
+        let session = wait_ready(&mut process, START_TIME_MAX, || {
+            programs.connect(&path, settings, canceller)
+        });
+        let ended = |why| match canceller.is_cancelled() {
+            true => SqlError::Interrupted,
+            false => SqlError::of_end(S::KIND, why),
+        };
+        Ok(Self { session: session.map_err(ended)?, process, _place: place })
+    }
+
+    fn stop(mut self, signal: Signal) {
+        drop(self.session);
+        self.process.stop(signal);
+    }
+}
+
+/// A server that is the test's alone.
+pub(crate) struct OwnServer<P: ServerPrograms> {
+    programs: P,
+    folder: PathBuf,
+    settings: DatabaseSettings,
+    canceller: Arc<Canceller>,
+    version: String,
+    running: Option<RunningServer<P::Session>>,
+}
+
+impl<P: ServerPrograms> OwnServer<P> {
+    /// Makes one in an empty folder, and starts it.
+    pub fn create(
+        programs: &P,
+        folder: &Path,
+        settings: DatabaseSettings,
+        canceller: &Arc<Canceller>,
+    ) -> Result<Self, SqlError> {
+        if let Some(user) = programs.user() {
+            user.check_reach(folder)?;
+        }
+        let make = programs.make(folder, settings);
+        ServerProcess::run_to_end(make, folder, programs.user(), canceller)?;
+        let running = RunningServer::start(programs, folder, settings, canceller)?;
+        Ok(Self {
+            programs: programs.clone(),
+            folder: folder.to_path_buf(),
+            settings,
+            canceller: Arc::clone(canceller),
+            version: running.session.version().to_string(),
+            running: Some(running),
+        })
+    }
+
+    fn stopped() -> SqlError {
+        SqlError::of_statement(P::Session::KIND, "the server is stopped")
+    }
+
+    /// Asks something of the server; if it has ended meanwhile, that is said in its own words.
+    fn ask<T>(
+        &mut self,
+        question: impl FnOnce(&mut P::Session) -> Result<T, SqlError>,
+    ) -> Result<T, SqlError> {
+        let is_cancelled = self.canceller.is_cancelled();
+        let running = self.running.as_mut().ok_or_else(Self::stopped)?;
+        match question(&mut running.session) {
+            Err(_) if is_cancelled => Err(SqlError::Interrupted),
+            Err(SqlError::ServerEnded { database, .. }) => {
+                Err(SqlError::of_end(database, running.process.last_words()))
+            }
+            other => other,
+        }
+    }
+
+    fn run_to_end(&self, command: Command, folder: &Path) -> Result<(), SqlError> {
+        ServerProcess::run_to_end(command, folder, self.programs.user(), &self.canceller)
+    }
+}
+
+impl<P: ServerPrograms> Database for OwnServer<P> {
+    fn kind(&self) -> DatabaseKind {
+        P::Session::KIND
+    }
+
+    fn version(&self) -> &str {
+        &self.version
+    }
+
+    fn settings(&mut self) -> Result<BTreeMap<String, String>, SqlError> {
+        let mut settings = self.ask(P::Session::settings)?;
+        if let Some(user) = self.programs.user() {
+            settings.insert("runs as user".to_string(), user.name.clone());
+        }
+        Ok(settings)
+    }
+
+    fn load(&mut self, rows: u64, fill: &mut FillRow<'_>) -> Result<(), SqlError> {
+        self.ask(|session| session.load(rows, fill))
+    }
+
+    fn checkpoint(&mut self) -> Result<(), SqlError> {
+        self.ask(P::Session::checkpoint)
+    }
+
+    fn table_bytes(&mut self) -> Result<u64, SqlError> {
+        self.ask(P::Session::table_bytes)
+    }
+
+    fn scan(&mut self) -> Result<u64, SqlError> {
+        self.ask(P::Session::scan)
+    }
+
+    fn make_index(&mut self) -> Result<(), SqlError> {
+        self.ask(P::Session::make_index)
+    }
+
+    fn stop(&mut self) -> Result<(), SqlError> {
+        if let Some(running) = self.running.take() {
+            running.stop(P::END_IN_ORDER);
+        }
+        Ok(())
+    }
+
+    fn start(&mut self) -> Result<(), SqlError> {
+        let started =
+            RunningServer::start(&self.programs, &self.folder, self.settings, &self.canceller)?;
+        self.running = Some(started);
+        Ok(())
+    }
+
+    fn client(&self) -> Result<Box<dyn Client>, SqlError> {
+        self.running.as_ref().ok_or_else(Self::stopped)?.session.client()
+    }
+
+    fn backup(&mut self, folder: &Path) -> Result<(), SqlError> {
+        self.run_to_end(self.programs.backup(&self.folder, folder), &self.folder)
+    }
+
+    fn restore(&mut self, backup: &Path, folder: &Path) -> Result<u64, SqlError> {
+        for command in self.programs.unpack(backup, self.settings) {
+            self.run_to_end(command, folder)?;
+        }
+        // Nothing is loaded there: its log need not be large.
+        let settings = DatabaseSettings { table_bytes: 0, ..self.settings };
+        let mut restored = RunningServer::start(&self.programs, folder, settings, &self.canceller)?;
+        let rows = restored.session.restored_rows();
+        restored.stop(P::END_IN_ORDER);
+        rows
+    }
+
+    fn begin_counting(&mut self) -> Result<(), SqlError> {
+        self.ask(P::Session::begin_counting)
+    }
+
+    fn counted(&mut self) -> Result<ServerCounters, SqlError> {
+        self.ask(P::Session::counted)
+    }
+
+    fn cpu_ns(&self) -> Option<u64> {
+        self.running.as_ref().map(|running| running.process.cpu_ns())
+    }
+}
+
+impl<P: ServerPrograms> Drop for OwnServer<P> {
+    fn drop(&mut self) {
+        if let Some(mut running) = self.running.take() {
+            // Its files go: nothing needs to be written any more.
+            running.process.stop(P::END_AT_ONCE);
+        }
+    }
+}
