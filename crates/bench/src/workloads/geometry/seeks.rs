@@ -28,6 +28,8 @@ const SEARCHES: usize = 4;
 const HALVINGS: usize = 8;
 /// The first of each pair lies at this share of its track, so that its end is near.
 const SAME_TRACK_FROM: f64 = 0.99;
+/// Ends of tracks must be known this well, as a share of a track: both of a pair lie on the same one.
+const END_SHARE: f64 = 0.005;
 /// No overhead takes a larger part of a turn.
 const OVERHEAD_TURNS_MAX: f64 = 0.3;
 /// An access that takes a turn more was missed.
@@ -221,7 +223,11 @@ impl FreshTracks {
         draw: &mut Draw,
     ) -> Result<Option<Self>, ProbeEnd> {
         let at = draw.place(probe.span() / 2, 1 << 20);
-        let tracks = reader.look(probe, at)?;
+        let Some(tracks) = reader.look(probe, at)?.filter(|tracks| !tracks.is_mixed) else {
+            return Ok(None);
+        };
+        let slack = (END_SHARE * tracks.track_bytes).max(f64::from(block));
+        let tracks = reader.find_ends(probe, tracks, slack)?;
         Ok(tracks.map(|tracks| Self { tracks, next: FRESH_TRACKS, block: u64::from(block) }))
     }
 
@@ -328,7 +334,7 @@ mod tests {
         };
         let zones = vec![zone(0.0, 2e12, 2e6), zone(2e12, 3e12, 1e6)];
         let map =
-            ZoneMap { zones, read_bytes: 0, strange: Vec::new(), law: None, is_complete: true };
+            ZoneMap { zones, read_bytes: 0, strange: Vec::new(), is_complete: true };
         assert!((map.stroke_share(2e12) - 0.5).abs() < 1e-9);
         assert!((map.byte_at(0.75) - 2.5e12).abs() < 1.0);
         assert!((map.stroke_share(map.byte_at(0.3)) - 0.3).abs() < 1e-9);
