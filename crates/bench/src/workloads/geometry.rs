@@ -3,12 +3,17 @@
 //! named with the reason.
 
 mod answers;
+mod bands;
 mod disk;
 mod flash;
-mod probe;
+mod flash_writes;
+mod heads;
+pub(super) mod probe;
 mod read_cache;
 mod rotation;
 mod seeks;
+mod shingle_log;
+mod shingled;
 mod shingling;
 mod tracks;
 mod write_cache;
@@ -234,11 +239,61 @@ fn ask_flash(questions: &mut Questions<'_, '_>) -> Result<(), BenchError> {
         let found = flash::map_span(questions.session, questions.record)?;
         answers::map_span(questions.record, &found);
     }
+    ask_flash_writes(questions)
+}
+
+/// What the writes of an SSD tell.
+fn ask_flash_writes(questions: &mut Questions<'_, '_>) -> Result<(), BenchError> {
     if questions.has_time_for("flushes")
-        && let Some(mut writes) = questions.writes("flushes")
-        && let Some(times) = writes.times()?
+        && let Some(mut writes) =
+            questions.writes("flushes, unit of the map, write buffer, fast cache")
     {
-        answers::writes(questions.record, &times, None);
+        if let Some(times) = writes.times()? {
+            answers::writes(questions.record, &times, None);
+            answers::flush_cost(questions.record, &times);
+        }
+    } else {
+        return Ok(());
+    }
+    if questions.has_time_for("unit of the map")
+        && let Some(mut writes) = questions.writes("unit of the map")
+        && let Some(times) = flash_writes::mapping_unit(&mut writes)?
+    {
+        answers::unit(questions.record, &times);
+    }
+    const BUFFER: &str = "write buffer";
+    if questions.has_time_for(BUFFER)
+        && let Some(mut writes) = questions.writes(BUFFER)
+    {
+        match flash_writes::write_buffer(&mut writes)? {
+            Ok(fillings) => answers::write_buffer(questions.record, &fillings),
+            Err(why) => could_not_tell(questions.record, BUFFER, &why),
+        }
+    }
+    ask_fast_cache(questions)
+}
+
+/// Where the fast cache ends, where so much may be written.
+fn ask_fast_cache(questions: &mut Questions<'_, '_>) -> Result<(), BenchError> {
+    const WHAT: &str = "size of the fast cache";
+    let most = questions.session.plan.suite.geometry.cache_writes.0;
+    if most == 0 {
+        let why = "it takes many GB of writes; the test fill finds it, or --set geometry.cache_writes=20GB";
+        could_not_tell(questions.record, WHAT, why);
+        return Ok(());
+    }
+    if !questions.has_time_for(WHAT) {
+        return Ok(());
+    }
+    let Some(mut writes) = questions.writes(WHAT) else { return Ok(()) };
+    if writes.area.kept {
+        let why = "what is there must be kept, which is too slow; the test fill finds it, or a directory on the drive";
+        could_not_tell(questions.record, WHAT, why);
+        return Ok(());
+    }
+    match flash_writes::fast_cache(&mut writes, most)? {
+        Ok(found) => answers::fast_cache(questions.record, &found),
+        Err(why) => could_not_tell(questions.record, WHAT, &why),
     }
     Ok(())
 }

@@ -25,6 +25,12 @@ pub struct DiskTruth {
     pub flush_lies: bool,
     /// Whether it chooses among queued requests.
     pub queues: bool,
+    pub heads: u64,
+    /// Tracks of a pass over one head in serpentine order.
+    pub pass_tracks: Option<u64>,
+    /// Of shingled ones.
+    pub band_bytes: Option<f64>,
+    pub log_bytes: Option<f64>,
 }
 
 /// A disk: its model as a file has it, its state, and the truth.
@@ -102,11 +108,10 @@ fn seek_curve(draw: &mut Draw) -> (String, f64) {
 }
 
 /// The order of tracks, as model files have it.
-fn order(serpentine: bool, draw: &mut Draw) -> String {
-    if serpentine {
-        format!("order = \"serpentine\"\nband_cylinders = {}\n", 64 << draw.below(3))
-    } else {
-        "order = \"cylinder\"\n".to_string()
+fn order(pass_tracks: Option<u64>) -> String {
+    match pass_tracks {
+        Some(tracks) => format!("order = \"serpentine\"\nband_cylinders = {tracks}\n"),
+        None => "order = \"cylinder\"\n".to_string(),
     }
 }
 
@@ -176,7 +181,8 @@ impl RandomDisk {
         let window = if draw.below(4) == 0 { 1 } else { 32 };
         let logical = one_of(draw, &[512, 4096]);
         let flush_lies = caches.dirty_mib.is_some() && draw.below(4) == 0;
-        let order = order(serpentine, draw);
+        let pass_tracks = serpentine.then(|| 64 << draw.below(3));
+        let order = order(pass_tracks);
         let overhead_ms = between(draw, 0.08, 0.6);
         let mut toml = format!(
             "name = \"random-{seed}\"\nsummary = \"random\"\nkind = \"hdd\"\n[identity]\n\
@@ -217,6 +223,10 @@ impl RandomDisk {
             is_shingled,
             flush_lies,
             queues: window > 1 && link != "usb3-bulk-only",
+            heads,
+            pass_tracks,
+            band_bytes: is_shingled.then_some((band_mib << 20) as f64),
+            log_bytes: is_shingled.then_some((cache_gib << 30) as f64),
         };
         Self { toml, options: if flush_lies { "&fault=flush-lies" } else { "" }, truth }
     }

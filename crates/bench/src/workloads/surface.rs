@@ -20,8 +20,6 @@ use crate::test_record::TestRecord;
 use crate::validity;
 use crate::workload::Workload;
 use access_scatter::AccessScatter;
-use places::{access_places, places};
-use zone_search::SearchBudget;
 use drivescope_model::event::Event;
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::options::{Suite, SurfaceOptions, SurfacePreset, TestKind};
@@ -29,6 +27,8 @@ use drivescope_model::patterns::gnome_disks;
 use drivescope_model::plan::{Cost, PlannedTest, WriteLevel};
 use drivescope_model::target::TargetKind;
 use drivescope_model::units::{Bytes, Secs};
+use places::{access_places, places};
+use zone_search::SearchBudget;
 
 /// A file smaller than this has no surface worth a profile.
 const SIZE_MIN: Bytes = Bytes::gib(1);
@@ -127,7 +127,8 @@ impl Workload for SurfaceWorkload {
         };
         let seeks = places + f64::from(options.accesses);
         let mut test = context.planned(self.kind());
-        let reads_s = |seeks: f64| bytes / (context.typical.mb_s * 1e6) + seeks / context.typical.iops;
+        let reads_s =
+            |seeks: f64| bytes / (context.typical.mb_s * 1e6) + seeks / context.typical.iops;
         let seconds = match options.time.0 {
             0.0 => reads_s(seeks),
             time_s => time_s / rounds + f64::from(options.accesses) / context.typical.iops,

@@ -333,8 +333,7 @@ mod tests {
             mb_s: 100.0,
         };
         let zones = vec![zone(0.0, 2e12, 2e6), zone(2e12, 3e12, 1e6)];
-        let map =
-            ZoneMap { zones, read_bytes: 0, strange: Vec::new(), is_complete: true };
+        let map = ZoneMap { zones, read_bytes: 0, strange: Vec::new(), is_complete: true };
         assert!((map.stroke_share(2e12) - 0.5).abs() < 1e-9);
         assert!((map.byte_at(0.75) - 2.5e12).abs() < 1.0);
         assert!((map.stroke_share(map.byte_at(0.3)) - 0.3).abs() < 1e-9);

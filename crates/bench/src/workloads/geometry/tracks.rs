@@ -34,6 +34,8 @@ const END_LOOKS_MAX: usize = 8;
 const TRACK_ERROR: f64 = 2e-5;
 /// Unit of addresses.
 const SECTOR: u64 = 4096;
+/// Ends of tracks are equally far apart, but for chunks and this share.
+const GAP_SLACK: f64 = 0.05;
 /// Tracks of two zones differ by more than this.
 pub const ZONE_SHARE: f64 = 0.005;
 
@@ -170,11 +172,14 @@ impl TrackReader {
             let first = tracks.first_track + skipped * tracks.track_bytes;
             let chunks = (f64::from(self.chunk) * (LEAD_IN + 1) as f64).max(0.0);
             let at = (first - chunks) as u64 / SECTOR * SECTOR;
-            let Some(seen) = self.look(probe, at)?.filter(|seen| !seen.is_mixed) else {
+            if at + self.look_bytes() > probe.span() {
                 return Ok(None);
-            };
-            let Some(both) = seen.meet(&tracks) else { return Ok(None) };
-            tracks = both;
+            }
+            // Where tracks do not show, or elsewhere than they were, it begins again from there.
+            match self.look(probe, at)?.filter(|seen| !seen.is_mixed) {
+                Some(seen) => tracks = seen.meet(&tracks).unwrap_or(seen),
+                None => tracks.first_track += skipped * tracks.track_bytes,
+            }
         }
         Ok((tracks.first_slack <= slack).then_some(tracks))
     }
@@ -222,6 +227,13 @@ fn fit(ends: &[u64], chunk: u32, turn_ns: f64, at: u64) -> Option<Tracks> {
     let slack = chunk_bytes / between;
     if (by_pace - by_ends).abs() > slack + 0.02 * by_ends {
         return None; // an end was missed, or something else paused
+    }
+    let is_even = |pair: &[usize]| {
+        let apart = (pair[1] - pair[0]) as f64 * chunk_bytes;
+        (apart - by_pace).abs() <= (1.0 + GAP_SLACK) * chunk_bytes + GAP_SLACK * by_pace
+    };
+    if !crossings.windows(2).all(is_even) {
+        return None;
     }
     let track_bytes = by_pace.clamp(by_ends - slack, by_ends + slack);
     let skews: Vec<f64> = crossings.iter().map(|&i| (steps[i - 1] - pace_ns) / turn_ns).collect();

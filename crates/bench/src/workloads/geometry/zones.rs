@@ -265,17 +265,22 @@ impl ZoneSearch {
             (f64::midpoint(from, to), (to - from) / 2.0)
         };
         let last = groups.len().saturating_sub(1);
+        // A look crosses few tracks, and a switch of heads among them or none: all looks together know the mean pause.
+        let pause = |tracks: &Tracks| tracks.skews.iter().sum::<f64>() / tracks.skews.len() as f64;
+        let pauses: f64 = self.found.iter().map(pause).sum();
+        let mean_pause = pauses / self.found.len().max(1) as f64;
+        let rate = |tracks: &Tracks| tracks.mb_s * (1.0 + pause(tracks)) / (1.0 + mean_pause);
         let zone = |(i, group): (usize, &&[Tracks])| {
             let (start, before) = if i > 0 { border(i - 1) } else { (0.0, 0.0) };
             let (end, behind) = if i < last { border(i) } else { (span, 0.0) };
             let count = group.len() as f64;
-            let mean = |of: fn(&Tracks) -> f64| group.iter().map(of).sum::<f64>() / count;
+            let mean = |of: &dyn Fn(&Tracks) -> f64| group.iter().map(of).sum::<f64>() / count;
             Zone {
                 start,
                 end,
                 margin: before.max(behind),
-                track_bytes: mean(|tracks| tracks.track_bytes),
-                mb_s: mean(|tracks| tracks.mb_s),
+                track_bytes: mean(&|tracks| tracks.track_bytes),
+                mb_s: mean(&rate),
             }
         };
         let zones: Vec<Zone> = groups.iter().enumerate().map(zone).collect();

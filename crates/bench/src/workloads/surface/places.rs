@@ -9,7 +9,12 @@ use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// Where a round reads, in the order it reads.
-pub(super) fn places(options: &SurfaceOptions, size: u64, seed: u64, round: u32) -> Vec<ScanRegion> {
+pub(super) fn places(
+    options: &SurfaceOptions,
+    size: u64,
+    seed: u64,
+    round: u32,
+) -> Vec<ScanRegion> {
     let sample = options.sample.0;
     match options.preset {
         SurfacePreset::Zcav => {
@@ -61,7 +66,12 @@ fn sampled(options: &SurfaceOptions, size: u64, seed: u64, round: u32) -> Vec<Sc
 }
 
 /// Where a round makes its single accesses.
-pub(super) fn access_places(options: &SurfaceOptions, size: u64, seed: u64, round: u32) -> Vec<ScanRegion> {
+pub(super) fn access_places(
+    options: &SurfaceOptions,
+    size: u64,
+    seed: u64,
+    round: u32,
+) -> Vec<ScanRegion> {
     let block = options.access_block.0;
     let offsets = if options.preset == SurfacePreset::GnomeDisks {
         gnome_disks::accesses(size, options.accesses)

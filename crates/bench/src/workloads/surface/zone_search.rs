@@ -143,7 +143,9 @@ fn zones_of(profile: &Profile, sample: u64, span: f64) -> Vec<ZoneFigures> {
     let sigma = (cut.iter().map(ln_error).sum::<f64>() / spare).sqrt();
     // A sample tells of the bytes around its middle.
     let middle = |index: usize| profile[index].0 as f64 + sample as f64 / 2.0;
-    let border = |index: usize| (f64::midpoint(middle(index - 1), middle(index)), (middle(index) - middle(index - 1)) / 2.0);
+    let border = |index: usize| {
+        (f64::midpoint(middle(index - 1), middle(index)), (middle(index) - middle(index - 1)) / 2.0)
+    };
     let last = cut.len().saturating_sub(1);
     let zone = |(i, (range, mean)): (usize, &(std::ops::Range<usize>, f64))| {
         let (start, before) = if i > 0 { border(range.start) } else { (0.0, 0.0) };
