@@ -40,6 +40,16 @@ pub struct RandomDisk {
     pub truth: DiskTruth,
 }
 
+/// Sectors of a disk, and what stands before it.
+#[derive(Debug, Clone)]
+pub struct DiskSectors {
+    pub logical: u32,
+    pub physical: u32,
+    pub reported: u32,
+    /// The link's preset, and what follows it in its table.
+    pub link: String,
+}
+
 /// A number between two others.
 fn between(draw: &mut Draw, low: f64, high: f64) -> f64 {
     low + (high - low) * draw.share()
@@ -122,9 +132,11 @@ fn shingling(band_mib: u64, cache_gib: u64) -> String {
     )
 }
 
-fn zone_list(zones: &[(u64, u64)]) -> String {
+/// Zones of tracks with sectors of so many bytes; the table counts 4096 of them as one.
+fn zone_list(zones: &[(u64, u64)], sector: u32) -> String {
     let mut toml = "[hdd.zones]\nprofile = \"table\"\n".to_string();
     for (width, per_track) in zones {
+        let per_track = per_track * u64::from(4096 / sector);
         let _ = write!(
             toml,
             "[[hdd.zones.list]]\ncylinders = {width}\nsectors_per_track = {per_track}\n"
@@ -156,6 +168,11 @@ impl DiskTruth {
 impl RandomDisk {
     /// The disk of a seed.
     pub fn new(seed: u64) -> Self {
+        Self::with_sectors(seed, None)
+    }
+
+    /// The disk of a seed, with other sectors than it would have.
+    pub fn with_sectors(seed: u64, chosen: Option<&DiskSectors>) -> Self {
         let mut draw = Draw::new(seed);
         let draw = &mut draw;
         let rpm =
@@ -183,15 +200,18 @@ impl RandomDisk {
         let flush_lies = caches.dirty_mib.is_some() && draw.below(4) == 0;
         let pass_tracks = serpentine.then(|| 64 << draw.below(3));
         let order = order(pass_tracks);
+        let own = DiskSectors { logical, physical: 4096, reported: 4096, link: link.to_string() };
+        let DiskSectors { logical, physical, reported, link: link_table } =
+            chosen.cloned().unwrap_or(own);
         let overhead_ms = between(draw, 0.08, 0.6);
         let mut toml = format!(
             "name = \"random-{seed}\"\nsummary = \"random\"\nkind = \"hdd\"\n[identity]\n\
              model = \"RANDOM {seed}\"\n\
              serial = \"R{seed}\"\nfirmware = \"1\"\nreported_logical_sector_bytes = {logical}\n\
-             reported_physical_sector_bytes = 4096\nrotation_rpm = {}\n[link]\n\
-             preset = \"{link}\"\n[hdd]\n\
+             reported_physical_sector_bytes = {reported}\nrotation_rpm = {}\n[link]\n\
+             preset = \"{link_table}\"\n[hdd]\n\
              capacity_bytes = {capacity}\nrpm = {rpm}\nheads = {heads}\nlogical_sector_bytes = {logical}\n\
-             physical_sector_bytes = 4096\nhead_switch_ms = {}\nwrite_settle_ms = {}\n\
+             physical_sector_bytes = {physical}\nhead_switch_ms = {}\nwrite_settle_ms = {}\n\
              read_hit_overhead_ms = {}\nread_miss_overhead_ms = {overhead_ms}\nwrite_overhead_ms = {}\n\
              interface_mb_s = {}\n[hdd.layout]\n{order}[hdd.skew]\nhead_rev = {head_skew}\n\
              cylinder_rev = {cylinder_skew}\n[hdd.seek]\n{seek}[hdd.queue]\ndepth = 32\nwindow = {window}\n\
@@ -207,7 +227,7 @@ impl RandomDisk {
         if is_shingled {
             toml.push_str(&shingling(band_mib, cache_gib));
         }
-        toml.push_str(&zone_list(&zones));
+        toml.push_str(&zone_list(&zones, physical));
         // What the log hides of the outermost zones is none of the host's.
         let hidden = starts.iter().filter(|(at, _)| *at == 0.0).count() - 1;
         let truth = DiskTruth {

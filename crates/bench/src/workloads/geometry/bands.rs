@@ -34,6 +34,8 @@ const PAUSE_MAX_S: f64 = 6.0;
 const BEGINNINGS: usize = 5;
 /// Distances of beginnings are multiples of a band within so many places.
 const MULTIPLE_SLACK: f64 = 1.5;
+/// Of smaller bands the places are too coarse.
+const BAND_PLACES_MIN: f64 = 8.0;
 /// A read over blocks in the log takes so many turns more, at least.
 const LOGGED_TURNS: f64 = 1.8;
 
@@ -158,17 +160,15 @@ fn band_of(beginnings: &[u64]) -> Option<BandSize> {
     let least = apart.iter().copied().reduce(f64::min).filter(|_| apart.len() >= 2)?;
     // The least distance may be two bands where no pause cleaned a single one: then another one is half a band off.
     (1..=2).find_map(|part| {
-        let band = least / f64::from(part);
-        let counts: Vec<f64> = apart.iter().map(|apart| (apart / band).round()).collect();
-        let fits = apart
-            .iter()
-            .zip(&counts)
-            .all(|(apart, count)| (apart - count * band).abs() <= MULTIPLE_SLACK * count.max(1.0));
-        let (sum, bands) = (apart.iter().sum::<f64>(), counts.iter().sum::<f64>());
-        (fits && band > 4.0 * MULTIPLE_SLACK).then(|| BandSize {
-            bytes: sum / bands * STRIDE as f64,
-            margin: 1.5 / bands * STRIDE as f64,
-        })
+        let guess = least / f64::from(part);
+        let counts: Vec<f64> = apart.iter().map(|apart| (apart / guess).round()).collect();
+        let bands = counts.iter().sum::<f64>();
+        let band = apart.iter().sum::<f64>() / bands;
+        let is_multiple =
+            |(apart, count): (&f64, &f64)| (apart - count * band).abs() <= MULTIPLE_SLACK;
+        let fits = band >= BAND_PLACES_MIN && apart.iter().zip(&counts).all(is_multiple);
+        let (bytes, margin) = (band * STRIDE as f64, MULTIPLE_SLACK / bands * STRIDE as f64);
+        fits.then_some(BandSize { bytes, margin })
     })
 }
 

@@ -98,7 +98,13 @@ impl Errors {
         }
         if let Some((band, log)) = truth.band_bytes.zip(truth.log_bytes) {
             self.share("size of a band", of("shingling.band_bytes"), band);
-            self.share("size of the log", of("shingling.log_bytes"), log);
+            if self.seed % LOG_EACH == 0 {
+                self.share("size of the log", of("shingling.log_bytes"), log);
+            }
+            let reason = result.reason.clone().unwrap_or_default();
+            for why in reason.split("; ").filter(|why| why.contains("size of a band")) {
+                println!("{}: {why}", self.seed);
+            }
         }
         let has = |id: FindingId| result.findings.iter().any(|finding| finding.id == id);
         let lies = of("write_flushed.write_ms").map(|_| has(FindingId::FlushIgnored));
@@ -177,7 +183,8 @@ impl Errors {
         for (what, none) in &self.unanswered {
             let answered = self.all.get(what).map_or(0, Vec::len) as f64;
             let most = if OFTEN_HIDDEN.contains(what) { HIDDEN_MAX } else { unanswered_max };
-            if f64::from(*none) > most * answered {
+            // Of a few drives, chance decides what they hide.
+            if answered + f64::from(*none) >= FEW_MAX && f64::from(*none) > most * answered {
                 failed.push(format!("{what}: {none} without an answer"));
             }
         }
@@ -210,6 +217,8 @@ const LIMITS: [(&str, f64, f64); 16] = [
 const OFTEN_HIDDEN: [&str; 6] =
     ["heads", "size of the log", "size of a band", "write buffer", "unit of the map", "fast cache"];
 const HIDDEN_MAX: f64 = 1.5;
+/// So many drives are too few to count those without an answer.
+const FEW_MAX: f64 = 20.0;
 /// Disks of which a question may have no answer, beside those of which it has one.
 const UNANSWERED_MAX: f64 = 0.1;
 
@@ -324,5 +333,5 @@ fn flash_writes(errors: &mut Errors, flash: &RandomFlash, found: &TestResult, se
     errors.yes_or_no("power-loss protection", seed, shows, flash.is_protected);
     let least = if flash.is_protected { 0.0 } else { flash.commit_us };
     let cost = of("flush.cost_us").unwrap_or(0.0);
-    assert!(cost > 0.95 * least && cost < least + 2_000.0, "{seed}: {cost} of {least}");
+    assert!(cost >= 0.95 * least && cost < least + 2_000.0, "{seed}: {cost} of {least}");
 }
