@@ -48,8 +48,8 @@ const CHUNK_MAX: u32 = 512 << 10;
 /// What questions other than zones read, about, and how long they take on a disk.
 const READ_BYTES: f64 = 6e9;
 const SECONDS: f64 = 150.0;
-/// What questions about writes write, at most.
-const WRITTEN_BYTES: u64 = 1 << 30;
+/// What questions about writes write, at most, without the ends of large caches.
+const WRITTEN_BYTES: u64 = 2 << 30;
 
 /// The test `geometry`.
 pub struct GeometryWorkload;
@@ -97,7 +97,8 @@ impl Workload for GeometryWorkload {
         }
         let mut test = context.planned(self.kind());
         let refusal = context.write_refusal(WriteLevel::SameBytes);
-        let written_bytes = if options.writes && refusal.is_none() { WRITTEN_BYTES } else { 0 };
+        let writes = options.writes && refusal.is_none();
+        let written_bytes = if writes { WRITTEN_BYTES + options.cache_writes.0 } else { 0 };
         match (refusal, context.target.kind) {
             (Some(reason), _) if options.writes => {
                 test.omitted.push(format!("write cache, flushes, shingling: {reason}"));
@@ -105,9 +106,14 @@ impl Workload for GeometryWorkload {
             (None, TargetKind::Block) if options.writes => test.writes = WriteLevel::SameBytes,
             _ => {}
         }
-        let seconds = options.time.0.min(SECONDS);
+        let filling_s = match writes {
+            true => options.cache_writes.0 as f64 / (context.typical.mb_s * 1e6),
+            false => 0.0,
+        };
+        let seconds = options.time.0.min(SECONDS + filling_s);
         let surface = context.span_bytes as f64 * options.surface_pct / 100.0;
-        let read = (surface + READ_BYTES).min(seconds * context.typical.mb_s * 1e6);
+        let read =
+            (surface + READ_BYTES).min(options.time.0.min(SECONDS) * context.typical.mb_s * 1e6);
         test.cost = Cost {
             seconds,
             read_bytes: read as u64,

@@ -13,11 +13,11 @@ use std::ops::Range;
 
 /// Distance of the places, and how many there are.
 const STRIDE: u64 = 1 << 20;
-const PLACES: u64 = 224;
+const PLACES: u64 = 176;
 /// Bytes of the stretch.
 pub const STRETCH: u64 = PLACES * STRIDE;
 /// Groups of blocks at each place: what was read once lies in the cache and tells no more.
-const GROUPS: u64 = 12;
+const GROUPS: u64 = 10;
 const GROUP_BYTES: u64 = 80 << 10;
 /// Blocks of a group, their distance, and what is read around them.
 const BLOCKS: u64 = 3;
@@ -27,6 +27,9 @@ const READ_BYTES: u32 = 64 << 10;
 const FIRST_PLACES: u64 = 3;
 /// Longer than the cleaning of what other questions left in the log.
 const SETTLE: Secs = Secs(12.0);
+/// Until the last block is in the log, shorter than what cleaning begins after.
+const WAIT: Secs = Secs(1.0);
+const WAITS_MAX: u64 = 12;
 /// Pauses grow by this until a band is cleaned.
 const PAUSE_STEP_S: f64 = 0.5;
 const PAUSE_MAX_S: f64 = 6.0;
@@ -75,7 +78,16 @@ pub fn measure(
     let start = span.start + (span.end - span.start) / 3 / STRIDE * STRIDE;
     writes.session.pause(SETTLE)?;
     write_blocks(writes, start)?;
-    let mut search = BandSearch { start, group: 0, turn_ns, reads };
+    let mut search = BandSearch { start, group: 1, turn_ns, reads };
+    // A drive that does not flush when it is told to writes while it is idle.
+    let mut waits = 0;
+    while !search.is_logged(writes, PLACES - 1 - waits, 0)? {
+        waits += 1;
+        if waits > WAITS_MAX {
+            break;
+        }
+        writes.session.pause(WAIT)?;
+    }
     if search.first_logged(writes, 0..FIRST_PLACES)? != Some(0) {
         return Ok(Err("blocks that were just written lie where they belong".to_string()));
     }
@@ -127,6 +139,18 @@ struct BandSearch<'r> {
 impl BandSearch<'_> {
     fn has_groups(&self) -> bool {
         self.group < GROUPS
+    }
+
+    /// Whether the blocks of a group have to be fetched from the log.
+    fn is_logged(
+        &mut self,
+        writes: &mut WriteProbe<'_, '_>,
+        place: u64,
+        group: u64,
+    ) -> Result<bool, BenchError> {
+        let at = self.start + place * STRIDE + (group + 1) * GROUP_BYTES;
+        let ns = self.reads.group_ns(writes, at)?;
+        Ok(ns.is_some_and(|ns| ns > LOGGED_TURNS * self.turn_ns))
     }
 
     /// The first place whose blocks lie in the log; all before it are clean. Uses up a group of each place it reads.

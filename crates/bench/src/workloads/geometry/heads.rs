@@ -56,7 +56,7 @@ pub fn measure(
         };
         count = pauses.seen.len();
         from += (tracks + 2.0) * zone.track_bytes + PIECE_GAP;
-        let Some(kinds) = Kinds::of(&pauses.seen) else { continue };
+        let Some(kinds) = PauseKinds::of(&pauses.seen) else { continue };
         let rare = kinds.rare(&pauses.seen);
         let gaps: Vec<u64> = rare.windows(2).map(|pair| pair[1] - pair[0]).collect();
         match gaps.first() {
@@ -82,14 +82,14 @@ pub fn measure(
 
 /// Two kinds of pauses, turns.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Kinds {
+struct PauseKinds {
     /// Between them.
     border: f64,
     /// Whether the longer one is the rarer.
     is_long_rare: bool,
 }
 
-impl Kinds {
+impl PauseKinds {
     /// Splits pauses at their widest gap; `None` if that is not clear.
     fn of(seen: &[(u64, f64)]) -> Option<Self> {
         let mut skews: Vec<f64> = seen.iter().map(|(_, skew)| *skew).collect();
@@ -161,7 +161,7 @@ impl Pauses {
         &mut self,
         probe: &mut dyn Probe,
         reader: &mut TrackReader,
-        kinds: &Kinds,
+        kinds: &PauseKinds,
         number: u64,
     ) -> Result<Option<bool>, ProbeEnd> {
         let (track, (known, byte)) = (self.track_bytes, self.anchor);
@@ -184,7 +184,7 @@ impl Pauses {
         probe: &mut dyn Probe,
         reader: &mut TrackReader,
         last: f64,
-        kinds: &Kinds,
+        kinds: &PauseKinds,
         (before, switch): (u64, u64),
     ) -> Result<Result<HeadOrder, String>, ProbeEnd> {
         const HIDDEN: &str = "the pauses at some switches of heads do not show";
@@ -236,9 +236,9 @@ mod tests {
         let seen: Vec<(u64, f64)> = (0..60)
             .map(|i| (i, if i % 6 == 5 { 0.12 } else { 0.09 } + (i % 3) as f64 * 1e-4))
             .collect();
-        let kinds = Kinds::of(&seen).unwrap();
+        let kinds = PauseKinds::of(&seen).unwrap();
         assert_eq!(kinds.rare(&seen)[..3], [5, 11, 17]);
         let alike: Vec<(u64, f64)> = (0..60).map(|i| (i, 0.1 + (i % 7) as f64 * 1e-3)).collect();
-        assert_eq!(Kinds::of(&alike), None);
+        assert_eq!(PauseKinds::of(&alike), None);
     }
 }

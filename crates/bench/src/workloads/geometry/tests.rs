@@ -98,12 +98,13 @@ impl Errors {
         }
         if let Some((band, log)) = truth.band_bytes.zip(truth.log_bytes) {
             self.share("size of a band", of("shingling.band_bytes"), band);
-            if self.seed % LOG_EACH == 0 {
+            if self.seed.is_multiple_of(LOG_EACH) {
                 self.share("size of the log", of("shingling.log_bytes"), log);
             }
             let reason = result.reason.clone().unwrap_or_default();
             for why in reason.split("; ").filter(|why| why.contains("size of a band")) {
-                println!("{}: {why}", self.seed);
+                let (lies, cache) = (truth.flush_lies, truth.write_cache_bytes);
+                println!("{}: {why}, lies {lies}, write cache {cache:?}", self.seed);
             }
         }
         let has = |id: FindingId| result.findings.iter().any(|finding| finding.id == id);
@@ -233,7 +234,7 @@ fn answers_on_random_disks_are_near_the_truth() {
             continue;
         }
         let mut suite = suite_of(TestKind::Geometry);
-        if seed % LOG_EACH == 0 {
+        if seed.is_multiple_of(LOG_EACH) {
             suite.geometry.cache_writes = Bytes(24 << 30);
             suite.geometry.time = Secs(900.0);
         }

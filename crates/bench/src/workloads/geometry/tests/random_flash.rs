@@ -41,7 +41,7 @@ impl RandomFlash {
         let unit = 4096 << (between(0.0, 2.999) as u32);
         let map_mib = reach_mib * 4096.0 / f64::from(unit);
         let merges_first = between(0.0, 1.0) < 0.75;
-        let buffer_kib = 1024 * between(8.0, 64.0) as u32;
+        let buffer_kib = 1024 * between(8.0, 32.0) as u32;
         let toml = format!(
             "name = \"flash-{seed}\"\nsummary = \"random\"\nkind = \"ssd\"\n[identity]\nmodel = \"FLASH {seed}\"\n\
              serial = \"F{seed}\"\nfirmware = \"1\"\nreported_logical_sector_bytes = 512\n\
