@@ -108,13 +108,7 @@ impl Rewrite<'_> {
                 stretches.push(StretchParts { first: (a_len, a), second: (b_len, b) });
             }
             let ns = parts_ns.map(|parts| parts.iter().sum());
-            outcome.timed.push(TimedRegion {
-                offset: place.offset,
-                ns,
-                steady_ns: None,
-                drift: None,
-                len: place.len,
-            });
+            outcome.timed.push(TimedRegion::new(place.offset, place.len, ns));
             if let Err(failure) = visited {
                 outcome.recorder.failed(failure);
                 outcome.failures.push(failure);

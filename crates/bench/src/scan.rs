@@ -50,10 +50,20 @@ pub struct TimedRegion {
     /// How long it would have taken at its steady pace: the slope of a straight line through its
     /// completions, which hardly depends on how full a cache was at either end. `None` below eight.
     pub steady_ns: Option<u64>,
+    /// How long it would have taken with the median time between its answers, without the pauses between the
+    /// tracks of a disk. `None` below eight.
+    pub step_ns: Option<u64>,
     /// How much slower its second half went than its first; see [`SteadyRate::drift`].
     pub drift: Option<f64>,
     /// Its length.
     pub len: u64,
+}
+
+impl TimedRegion {
+    /// A stretch of whose pace nothing more is known.
+    pub fn new(offset: u64, len: u64, ns: Option<u64>) -> Self {
+        Self { offset, ns, steady_ns: None, step_ns: None, drift: None, len }
+    }
 }
 
 /// A scan over places in the given order.
@@ -131,9 +141,12 @@ impl Scan<'_> {
             }
             let ns = failure.is_none().then_some(now - start);
             outcome.asked_bytes += lead_in_len + len;
-            let steady_ns = ns.and(pace.ns_of(len));
-            let drift = ns.and(pace.drift());
-            outcome.timed.push(TimedRegion { offset, ns, steady_ns, drift, len });
+            outcome.timed.push(TimedRegion {
+                steady_ns: ns.and(pace.ns_of(len)),
+                step_ns: ns.and(pace.step_ns_of(len)),
+                drift: ns.and(pace.drift()),
+                ..TimedRegion::new(offset, len, ns)
+            });
             if let Some(failure) = failure {
                 outcome.recorder.failed(failure);
                 outcome.failures.push(failure);
@@ -160,9 +173,7 @@ impl Scan<'_> {
         let ScanRegion { offset, lead_in_len, .. } = *place;
         let is_in_order = self.data.is_some() && lead_in_len == 0;
         let len = at.saturating_sub(offset);
-        let (ns, steady_ns, drift) = (Some(ns), None, None);
-        let part = TimedRegion { offset, ns, steady_ns, drift, len };
-        (is_in_order && len >= PART_MIN).then_some(part)
+        (is_in_order && len >= PART_MIN).then(|| TimedRegion::new(offset, len, Some(ns)))
     }
 }
 
@@ -299,13 +310,7 @@ mod tests {
             let served = drive.served.len() as u64;
             assert!(served < stop_at + 4, "{served} requests, a stop came with {stop_at}");
             assert_eq!((outcome.asked_bytes, outcome.moved_bytes), (served << 20, served << 20));
-            let part = TimedRegion {
-                offset: 0,
-                ns: Some(served * 1_000_000_000),
-                steady_ns: None,
-                drift: None,
-                len: served << 20,
-            };
+            let part = TimedRegion::new(0, served << 20, Some(served * 1_000_000_000));
             assert_eq!(outcome.timed, if kept { vec![part] } else { vec![] }, "{stop_at}");
             assert!(outcome.failures.is_empty() && control.times_ns().is_empty());
         }

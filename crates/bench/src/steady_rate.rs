@@ -5,6 +5,8 @@
 //! has at either end is left to chance, so a line through all completions is, too. The end of a pause is
 //! what the medium sets; the bytes done by then differ from what it took by less than a request.
 
+use drivescope_stats::summary;
+
 /// Fewest points of a line.
 const POINTS_MIN: usize = 8;
 
@@ -47,6 +49,17 @@ impl SteadyRate {
     pub fn ns_of(&self, len: u64) -> Option<u64> {
         let slope = slope(&self.points()?);
         (slope > 0.0).then_some((slope * len as f64) as u64)
+    }
+
+    /// Time of `len` bytes at the median time between answers, ns: a disk stops for the skew at the end of each track,
+    /// and how many of these stops a short stretch has is left to chance. `None` below eight answers.
+    pub fn step_ns_of(&self, len: u64) -> Option<u64> {
+        let ns_per_byte = |pair: &[RatePoint]| {
+            (pair[1].at_ns - pair[0].at_ns) as f64 / (pair[1].before - pair[0].before)
+        };
+        let steps: Vec<f64> = self.answers.windows(2).map(ns_per_byte).collect();
+        let median = summary::median(&steps).filter(|_| steps.len() + 1 >= POINTS_MIN)?;
+        Some((median * len as f64) as u64)
     }
 
     /// By how much slower the second half of the bytes went than the first: the logarithm of the ratio of their

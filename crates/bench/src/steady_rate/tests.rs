@@ -103,3 +103,16 @@ fn a_change_of_pace_is_seen() {
     (1..=12).for_each(|i| short.add(i * 1_000_000, 4096));
     assert_eq!((short.drift(), short.ns_of(4096)), (None, Some(1_000_000)));
 }
+
+/// Tracks of seven and a half answers with a skew between them.
+#[test]
+fn the_step_between_answers_does_not_see_the_ends_of_tracks() {
+    let mut pace = SteadyRate::default();
+    for i in 0..40u64 {
+        pace.add(i * 1_000_000 + i * 2 / 15 * 800_000, 4096);
+    }
+    assert_eq!(pace.step_ns_of(8192), Some(2_000_000));
+    let mut short = SteadyRate::default();
+    (1..=7).for_each(|i| short.add(i * 1000, 4096));
+    assert_eq!(short.step_ns_of(4096), None);
+}

@@ -150,7 +150,7 @@ fn stepped(
 fn timed_so_far(places: &[ScanRegion], control: &Control) -> Vec<TimedRegion> {
     let timed = |(place, ns): (&ScanRegion, u64)| {
         let ScanRegion { offset, len, .. } = *place;
-        TimedRegion { offset, ns: Some(ns), steady_ns: None, drift: None, len }
+        TimedRegion::new(offset, len, Some(ns))
     };
     places.iter().zip(control.times_ns()).map(timed).collect()
 }
@@ -182,7 +182,7 @@ fn streamed(
         recorder.requests += requests;
         recorder.bytes += len;
         recorder.last_ns = session.now_ns();
-        timed.push(TimedRegion { offset, ns: Some(ns), steady_ns: None, drift: None, len });
+        timed.push(TimedRegion::new(offset, len, Some(ns)));
     }
     if timed.is_empty() {
         return Ok(None);

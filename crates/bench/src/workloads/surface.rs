@@ -26,8 +26,9 @@ use drivescope_model::options::{Suite, SurfaceOptions, SurfacePreset, TestKind};
 use drivescope_model::patterns::gnome_disks;
 use drivescope_model::plan::{Cost, PlannedTest, WriteLevel};
 use drivescope_model::target::TargetKind;
-use drivescope_model::units::{Bytes, Secs};
+use drivescope_model::units::Bytes;
 use places::{access_places, places};
+use rates::StepPace;
 use zone_search::SearchBudget;
 
 /// A file smaller than this has no surface worth a profile.
@@ -38,9 +39,10 @@ const PAGE: u64 = gnome_disks::PAGE;
 const TRIAL_SAMPLES: u32 = 8;
 const SAMPLES_MIN: u32 = 16;
 /// Share of the time for samples all over the drive; the rest goes where they show borders of zones.
-const EVEN_SHARE: f64 = 0.5;
-/// Requests in flight within one of our samples: enough to keep a drive's read-ahead busy.
-const SAMPLE_DEPTH: u32 = 4;
+const EVEN_SHARE: f64 = 0.3;
+/// Requests in flight within one of our samples: 4 MiB, enough for fast flash, in requests that are short beside
+/// the track of a disk.
+const SAMPLE_DEPTH: u32 = 16;
 
 /// The test `surface`.
 pub struct SurfaceWorkload;
@@ -189,14 +191,16 @@ impl Workload for SurfaceWorkload {
         if suite.rounds > 1 && result.is_err() {
             record.notice_few_rounds_of("read");
         }
-        let even = rates::medians(&rates);
+        let pace = StepPace::of(&rates);
+        let even = rates::medians(&rates, pace);
         let mut profile = even.clone();
         if result.is_ok() {
-            result = zone_search::refine(session, &options, &mut profile, size, budget);
+            result = zone_search::refine(session, &options, (&mut profile, pace), size, budget);
         }
-        rates::report(record, "read", &rates, &profile, size);
+        rates::report(record, "read", &rates, &profile, pace, size);
         zone_search::report(session, record, &options, &profile, size);
-        rates::report(record, "write", &written, &rates::medians(&written), size);
+        let pace = StepPace::of(&written);
+        rates::report(record, "write", &written, &rates::medians(&written, pace), pace, size);
         if let Some(onsets_ms) = onsets_ms.into_iter().collect::<Option<Vec<f64>>>()
             && !onsets_ms.is_empty()
         {
@@ -216,9 +220,14 @@ fn within_time(session: &Session<'_>, size: u64) -> Result<SurfaceOptions, Bench
     if options.time.0 == 0.0 || options.preset != SurfacePreset::Sampled {
         return Ok(options);
     }
-    let trial = SurfaceOptions { samples: TRIAL_SAMPLES, ..options.clone() };
+    // At random: a drive answers from its cache what it has just read.
+    let trial = SurfaceOptions {
+        accesses: TRIAL_SAMPLES,
+        access_block: Bytes(options.lead_in.0 + options.sample.0),
+        ..options.clone()
+    };
     let start_ns = session.now_ns();
-    let places = places(&trial, size, session.plan.seed, 1);
+    let places = access_places(&trial, size, session.plan.seed, 1);
     slow_spots::scan_again(session, places, RequestShape::of(&options))?;
     session.check_stop()?;
     let took_s = (session.now_ns() - start_ns) as f64 / 1e9;

@@ -39,7 +39,7 @@ pub struct SurfaceOptions {
     pub preset: SurfacePreset,
     /// Number of positions (ignored by `zcav`, which visits all).
     pub samples: u32,
-    /// Time for reads by position, all rounds together (`sampled` only): half of it for positions all over the drive,
+    /// Time for reads by position, all rounds together (`sampled` only): three tenths of it for positions all over the drive,
     /// whose number follows from it, the rest where the rate falls. 0: as many as `samples` says, and once more as
     /// many where the rate falls.
     pub time: Secs,
@@ -69,7 +69,7 @@ impl Default for SurfaceOptions {
             samples: 64,
             time: Secs(0.0),
             sample: Bytes::mib(8),
-            chunk: Bytes::mib(1),
+            chunk: Bytes::kib(256),
             lead_in: Bytes::mib(2),
             accesses: 300,
             access_block: Bytes::kib(4),

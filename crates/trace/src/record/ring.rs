@@ -73,7 +73,7 @@ fn page_events(page: &[u8], mut take: impl FnMut(u64, &[u8])) -> u64 {
             // The rest of the page is empty.
             (KIND_PADDING, _) if delta == 0 => break,
             (KIND_TIME_EXTEND, Some((more, _))) => {
-                at_ns += (u64::from(more) << DELTA_BITS) + delta;
+                at_ns = at_ns.saturating_add((u64::from(more) << DELTA_BITS) + delta);
                 4
             }
             (KIND_TIME_STAMP, Some((more, _))) => {
@@ -83,18 +83,18 @@ fn page_events(page: &[u8], mut take: impl FnMut(u64, &[u8])) -> u64 {
             }
             // Discarded: its length stands where that of a long one does.
             (KIND_PADDING, Some((size, _))) => {
-                at_ns += delta;
+                at_ns = at_ns.saturating_add(delta);
                 size as usize
             }
             (KIND_LONG, Some((size, data))) => {
-                at_ns += delta;
+                at_ns = at_ns.saturating_add(delta);
                 // The length counts itself.
                 let end = (size as usize).saturating_sub(4).min(data.len());
                 take(at_ns, &data[..end]);
                 size as usize
             }
             (words @ 1..KIND_PADDING, _) => {
-                at_ns += delta;
+                at_ns = at_ns.saturating_add(delta);
                 let size = words as usize * 4;
                 take(at_ns, &rest[..size.min(rest.len())]);
                 size
@@ -165,6 +165,13 @@ mod tests {
         let expected =
             [(1_010, first), (extended, data(0xcccc_cccc)), (stamped, data(0xdddd_dddd))];
         assert_eq!((seen, missed), (expected.to_vec(), 0));
+    }
+
+    #[test]
+    fn a_time_beyond_all_times_stays_the_last() {
+        let mut seen = Vec::new();
+        page_events(&page(u64::MAX, 12, &[entry(1, 9), 7, entry(1, 9)]), |at, _| seen.push(at));
+        assert_eq!(seen[..1], [u64::MAX]);
     }
 
     #[test]

@@ -269,13 +269,7 @@ mod tests {
     const MB: u64 = 1_000_000;
 
     fn timed(offset: u64, len: u64, ms: u64) -> TimedRegion {
-        TimedRegion {
-            offset: offset * MB,
-            len: len * MB,
-            ns: Some(ms * 1_000_000),
-            steady_ns: None,
-            drift: None,
-        }
+        TimedRegion::new(offset * MB, len * MB, Some(ms * 1_000_000))
     }
 
     #[test]

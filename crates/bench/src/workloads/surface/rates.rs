@@ -25,9 +25,46 @@ fn edge(profile: &[(u64, f64)], size: u64, start: bool) -> f64 {
     summary::median(&values(&inside)).or(outermost.map(|&(_, rate)| rate)).unwrap_or(0.0)
 }
 
-fn profile_of(timed: &[TimedRegion]) -> Profile {
-    let rate = |t: &TimedRegion| Some((t.offset, t.len as f64 * 1e3 / t.ns?.max(1) as f64));
-    let mut rates: Profile = timed.iter().filter_map(rate).collect();
+/// What the skews between the tracks of a disk add to the time of a stretch: the same share everywhere.
+///
+/// A stretch of a few tracks has one skew more or less by chance, which is one or two per cent of its time; the median
+/// time between its answers has none. Where the ratio of both is the same all over the drive, the rate of a place is
+/// that of its steps with the ratio of the drive.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct StepPace {
+    ratio: Option<f64>,
+}
+
+/// Stretches that tell the ratio.
+const RATIOS_MIN: usize = 16;
+/// Their ratios differ by no more (median absolute deviation, share): else answers come in bursts.
+const RATIO_SPREAD_MAX: f64 = 0.02;
+/// Where the time by steps differs by more from the whole time, something was in the way.
+const STEP_SHARE: f64 = 0.06;
+
+impl StepPace {
+    /// As these rounds show it.
+    pub fn of(rounds: &[Vec<TimedRegion>]) -> Self {
+        let ratio = |t: &TimedRegion| Some(t.ns? as f64 / t.step_ns.filter(|ns| *ns > 0)? as f64);
+        let ratios: Vec<f64> = rounds.iter().flatten().filter_map(ratio).collect();
+        let is_one = |median: &f64| {
+            ratios.len() >= RATIOS_MIN
+                && summary::mad(&ratios).is_some_and(|mad| mad < median * RATIO_SPREAD_MAX)
+        };
+        Self { ratio: summary::median(&ratios).filter(is_one) }
+    }
+
+    /// Place and rate of a stretch.
+    pub fn rate_at(self, timed: &TimedRegion) -> Option<(u64, f64)> {
+        let ns = timed.ns?.max(1) as f64;
+        let by_steps = timed.step_ns.zip(self.ratio).map(|(step_ns, ratio)| step_ns as f64 * ratio);
+        let near = by_steps.filter(|by_steps| (by_steps / ns - 1.0).abs() < STEP_SHARE);
+        Some((timed.offset, timed.len as f64 * 1e3 / near.unwrap_or(ns)))
+    }
+}
+
+fn profile_of(timed: &[TimedRegion], pace: StepPace) -> Profile {
+    let mut rates: Profile = timed.iter().filter_map(|timed| pace.rate_at(timed)).collect();
     rates.sort_by_key(|&(offset, _)| offset);
     rates
 }
@@ -40,8 +77,8 @@ fn mean_rate(timed: &[TimedRegion]) -> f64 {
 }
 
 /// The median over rounds per place.
-pub(super) fn medians(rounds: &[Vec<TimedRegion>]) -> Profile {
-    let all = profile_of(&rounds.concat());
+pub(super) fn medians(rounds: &[Vec<TimedRegion>], pace: StepPace) -> Profile {
+    let all = profile_of(&rounds.concat(), pace);
     let median =
         |place: &[(u64, f64)]| (place[0].0, summary::median(&values(place)).unwrap_or(0.0));
     all.chunk_by(|a, b| a.0 == b.0).map(median).collect()
@@ -53,11 +90,12 @@ pub(super) fn report(
     direction: &str,
     rounds: &[Vec<TimedRegion>],
     profile: &[(u64, f64)],
+    pace: StepPace,
     size: u64,
 ) {
     let read = rounds.iter().filter(|timed| timed.iter().any(|place| place.ns.is_some()));
     let (per_round, means): (Vec<Profile>, Vec<f64>) =
-        read.map(|timed| (profile_of(timed), mean_rate(timed))).unzip();
+        read.map(|timed| (profile_of(timed, pace), mean_rate(timed))).unzip();
     if per_round.is_empty() {
         return;
     }
@@ -81,7 +119,7 @@ mod tests {
     /// A stick of 2.5 blocks: the mean of three rates would count the short, slow one as much as the others.
     #[test]
     fn the_mean_is_bytes_over_time_though_the_last_block_is_short() {
-        let place = |offset, len, ns| TimedRegion { offset, ns, steady_ns: None, drift: None, len };
+        let place = |offset, len, ns| TimedRegion::new(offset, len, ns);
         let timed = [
             place(0, 100_000, Some(1_000_000)),
             place(100_000, 100_000, Some(1_000_000)),

@@ -2,6 +2,7 @@
 
 mod instruments;
 
+use super::rates::StepPace;
 use super::*;
 use crate::testing::{points, run_on, suite_of, value};
 use drivescope_model::options::{NamedStart, PartStart};
@@ -67,17 +68,12 @@ fn gnome_reads_a_page_and_goes_back() {
 
 #[test]
 fn the_mean_rate_is_bytes_over_time_and_the_curve_is_the_median_of_rounds() {
-    let timed = |offset, ns| TimedRegion {
-        offset,
-        ns: Some(ns),
-        steady_ns: None,
-        drift: None,
-        len: 1_000_000,
-    };
+    let timed = |offset, ns| TimedRegion::new(offset, 1_000_000, Some(ns));
     let round = |ns: u64| vec![timed(0, 5_000_000), timed(50_000_000, ns)];
     let mut record = TestRecord::new(TestKind::Surface);
     let rounds = [round(10_000_000), round(20_000_000), round(40_000_000)];
-    rates::report(&mut record, "read", &rounds, &rates::medians(&rounds), 100_000_000);
+    let pace = StepPace::of(&rounds);
+    rates::report(&mut record, "read", &rounds, &rates::medians(&rounds, pace), pace, 100_000_000);
     let result = record.finish(3);
     let value = |key: &str| result.metrics.iter().find(|m| m.key == key).unwrap().value;
     // Second round: 2 MB in 25 ms is 80 MB/s, while the mean of 200 and 50 MB/s is 125.
@@ -90,7 +86,7 @@ fn the_mean_rate_is_bytes_over_time_and_the_curve_is_the_median_of_rounds() {
 
 #[test]
 fn distances_are_from_the_access_before() {
-    let timed = |offset, ns| TimedRegion { offset, ns, steady_ns: None, drift: None, len: 4096 };
+    let timed = |offset, ns| TimedRegion::new(offset, 4096, ns);
     let mut accesses = AccessScatter::default();
     accesses.add(&[timed(0, Some(1)), timed(50, Some(2_000_000)), timed(25, None)], 100);
     assert_eq!((accesses.distance, accesses.ms), (vec![0.5], vec![2.0]));

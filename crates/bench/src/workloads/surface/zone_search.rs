@@ -1,11 +1,11 @@
 //! Zones of a disk out of sampled rates. Further samples go where they reduce the error of the curve most: into the
 //! middle of the gap between two zones whose drop times width is largest.
 
-use super::rates::Profile;
+use super::rates::{Profile, StepPace};
 use super::slow_spots::scan_again;
 use super::{PAGE, RequestShape};
 use crate::error::BenchError;
-use crate::scan::{ScanRegion, TimedRegion};
+use crate::scan::ScanRegion;
 use crate::session::Session;
 use crate::test_record::TestRecord;
 use crate::zone_figures::{self, ZoneFigures};
@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 /// Disks lose at least this share of their rate from the outermost zone to the innermost.
 const FALL_MIN: f64 = 0.1;
 /// A border is known when it lies between two samples that are no farther apart, as a share of what is looked at.
-const BORDER_SHARE: f64 = 0.002;
+const BORDER_SHARE: f64 = 0.0005;
 /// Most samples of one step: what they show decides about the next.
 const STEP_MAX: usize = 32;
 /// Two standard errors hold 95 % of a normal distribution.
@@ -35,7 +35,7 @@ pub(super) struct SearchBudget {
 pub(super) fn refine(
     session: &Session<'_>,
     options: &SurfaceOptions,
-    profile: &mut Profile,
+    (profile, pace): (&mut Profile, StepPace),
     size: u64,
     mut budget: SearchBudget,
 ) -> Result<(), BenchError> {
@@ -54,7 +54,7 @@ pub(super) fn refine(
         session.check_stop()?;
         let answered = |at: &u64| timed.iter().any(|t| t.offset == *at && t.ns.is_some());
         failed.extend(middles.into_iter().filter(|at| !answered(at)));
-        profile.extend(timed.iter().filter_map(rate_at));
+        profile.extend(timed.iter().filter_map(|timed| pace.rate_at(timed)));
         profile.sort_by_key(|&(offset, _)| offset);
         budget.samples -= count;
         // The next step takes about as long as this one, sample by sample.
@@ -63,10 +63,6 @@ pub(super) fn refine(
         budget.samples = budget.samples.min((left_ns / each_ns.max(1)) as usize);
     }
     Ok(())
-}
-
-fn rate_at(timed: &TimedRegion) -> Option<(u64, f64)> {
-    Some((timed.offset, timed.len as f64 * 1e3 / timed.ns?.max(1) as f64))
 }
 
 fn has_zones(session: &Session<'_>, options: &SurfaceOptions) -> bool {

@@ -61,7 +61,7 @@ fn slow_accesses_are_told_by_their_part_of_the_drive() {
             let slow = (100..110).contains(&i);
             // A turn of a disk more or less.
             let ns = 8_000_000 + (i * 7919 % 8_000_000) + if slow { 22_000_000 } else { 0 };
-            TimedRegion { offset, ns: Some(ns), steady_ns: None, drift: None, len: 4096 }
+            TimedRegion::new(offset, 4096, Some(ns))
         })
         .collect();
     let parts = slow_parts(&accesses, size);
