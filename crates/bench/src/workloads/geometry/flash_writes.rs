@@ -25,6 +25,8 @@ const KNEE_POINTS: usize = 8;
 const CACHE_CHUNK: u64 = 1 << 20;
 const CACHE_BATCH: usize = 128;
 const CACHE_BIN: usize = 16;
+/// What the write buffer may have taken first says nothing of the cache behind it.
+const BUFFER_BINS: usize = 32;
 /// The slow rate must last for so many bins.
 const SLOW_BINS: usize = 48;
 /// Rest before, in which a cache is emptied of what other questions wrote, and after, for recovery.
@@ -204,8 +206,12 @@ pub fn fast_cache(
     while found.is_none() && bins.len() as f64 * in_bin < most as f64 {
         let round = (bins.len() * CACHE_BIN / CACHE_BATCH) as u32 + 1;
         bins.extend(write_on(writes, "fast_cache", round, &mut at)?);
-        let knee = knee_of(&bins, in_bin);
-        found = knee.filter(|knee| bins.len() as f64 - knee.bytes / in_bin >= SLOW_BINS as f64);
+        let behind_buffer = bins.get(BUFFER_BINS..).unwrap_or_default();
+        let slow_bytes = SLOW_BINS as f64 * in_bin;
+        let knee = knee_of(behind_buffer, in_bin);
+        found = knee
+            .filter(|knee| behind_buffer.len() as f64 * in_bin - knee.bytes >= slow_bytes)
+            .map(|knee| RateKnee { bytes: knee.bytes + BUFFER_BINS as f64 * in_bin, ..knee });
     }
     let Some(knee) = found else {
         let written = Bytes((bins.len() as f64 * in_bin) as u64);
