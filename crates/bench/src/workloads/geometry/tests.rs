@@ -216,10 +216,9 @@ const LIMITS: [(&str, f64, f64); 16] = [
     // A bridge adds its own time, which is no part of the truth.
     ("overhead, ms", 0.2, 0.25),
 ];
-/// Questions that many disks have no answer to: heads that switch as fast as the arm moves on, logs beyond what may be
-/// written, flash that takes writes as fast as they come.
-const OFTEN_HIDDEN: [&str; 6] =
-    ["heads", "size of the log", "size of a band", "write buffer", "unit of the map", "fast cache"];
+/// Questions that many drives have no answer to: heads that switch as fast as the arm moves on, flash that takes writes
+/// as fast as they come, and writes that are answered before they are completed.
+const OFTEN_HIDDEN: [&str; 3] = ["heads", "write buffer", "unit of the map"];
 const HIDDEN_MAX: f64 = 2.5;
 /// So many drives are too few for shares of them.
 const FEW_MAX: f64 = 20.0;
