@@ -6,7 +6,7 @@ use crate::workloads::random_disks::{DiskSectors, RandomDisk, measured};
 use drivescope_model::options::TestKind;
 
 /// Disks of `cargo test`, and where all are asked for.
-const FEW: usize = 6;
+const FEW: usize = 36;
 const ALL: usize = 72;
 
 /// What is said where times are too scattered for an answer, and of how many disks that may be said of one.
