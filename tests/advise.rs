@@ -40,6 +40,24 @@ fn a_layout_of_16_tb_is_the_one_that_its_owner_came_to() {
     assert!(told.contains("vms") && told.contains("over the whole"), "{told}");
 }
 
+/// What was measured for it stays, as a run does, and is named; what nothing wrote is no figure.
+#[test]
+fn a_measured_run_is_stored_and_writes_that_nobody_made_are_called_so() {
+    let scratch = Scratch::new();
+    let call = ["advise", "sim:wd40efrx", "--measure", "--need", "vms:100GB"];
+    let ended = scratch.drivescope(&call).code(0);
+    let id = ended.stderr.split_whitespace().skip_while(|word| *word != "run").nth(1).unwrap();
+    assert!(ended.stderr.contains("saved as run"), "{}", ended.stderr);
+    let shown = scratch.drivescope(&["show", id, "--json"]).code(0).json();
+    assert_eq!(text(&shown["tests"][0]["test"]), "geometry");
+    let geometry = ["run", "sim:wd40efrx", "--test", "geometry", "--quiet", "--set"];
+    let file = scratch.text("geometry.json");
+    let told = scratch.drivescope(&[&geometry[..], &["geometry.writes=false", "--json"]].concat());
+    std::fs::write(&file, told.code(0).stdout).unwrap();
+    let told = scratch.drivescope(&["advise", &file, "--need", "vms:100GB"]).code(0).stdout;
+    assert!(told.contains("as reads"), "{told}");
+}
+
 #[test]
 fn what_cannot_be_laid_out_is_refused_or_named() {
     let scratch = Scratch::new();

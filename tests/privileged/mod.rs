@@ -25,6 +25,7 @@ mod record;
 mod resume;
 mod same_bytes;
 mod served;
+mod served_geometry;
 mod sharing;
 mod signatures;
 mod sim_mount;

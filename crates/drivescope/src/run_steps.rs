@@ -91,7 +91,7 @@ pub fn carry_out(
 /// Opens the store; a signal meanwhile ends the run after it, so that no half of one is left behind. One that
 /// came before a claim is answered already. Where there is no home, or none that can be written, and nobody named
 /// another place, the run is measured and not saved, which is said.
-fn open_store(
+pub fn open_store(
     store: Option<&str>,
     is_claimed: bool,
     signals: &RunSignals,

@@ -196,6 +196,9 @@ pub struct Drive {
     pub write_cache: Option<String>,
     /// Active I/O scheduler of the queue.
     pub scheduler: Option<String>,
+    /// Whether it takes discards (TRIM), as far as the kernel says. Of disks only shingled ones do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub discards: Option<bool>,
     /// Further settings that bear on its figures.
     #[serde(default, skip_serializing_if = "DriveSettings::is_unknown")]
     pub settings: DriveSettings,

@@ -141,4 +141,6 @@ fn phybs_cost(context: &PlanContext<'_>) -> Cost {
 }
 
 #[cfg(test)]
+mod random_sectors;
+#[cfg(test)]
 mod tests;

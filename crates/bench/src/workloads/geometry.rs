@@ -3,12 +3,17 @@
 //! named with the reason.
 
 mod answers;
+mod bands;
 mod disk;
 mod flash;
+mod flash_writes;
+mod heads;
 pub(super) mod probe;
 mod read_cache;
 mod rotation;
 mod seeks;
+mod shingle_log;
+mod shingled;
 mod shingling;
 mod tracks;
 mod write_cache;
@@ -43,8 +48,8 @@ const CHUNK_MAX: u32 = 512 << 10;
 /// What questions other than zones read, about, and how long they take on a disk.
 const READ_BYTES: f64 = 6e9;
 const SECONDS: f64 = 150.0;
-/// What questions about writes write, at most.
-const WRITTEN_BYTES: u64 = 1 << 30;
+/// What questions about writes write, at most, without the ends of large caches.
+const WRITTEN_BYTES: u64 = 2 << 30;
 
 /// The test `geometry`.
 pub struct GeometryWorkload;
@@ -92,7 +97,8 @@ impl Workload for GeometryWorkload {
         }
         let mut test = context.planned(self.kind());
         let refusal = context.write_refusal(WriteLevel::SameBytes);
-        let written_bytes = if options.writes && refusal.is_none() { WRITTEN_BYTES } else { 0 };
+        let writes = options.writes && refusal.is_none();
+        let written_bytes = if writes { WRITTEN_BYTES + options.cache_writes.0 } else { 0 };
         match (refusal, context.target.kind) {
             (Some(reason), _) if options.writes => {
                 test.omitted.push(format!("write cache, flushes, shingling: {reason}"));
@@ -100,9 +106,14 @@ impl Workload for GeometryWorkload {
             (None, TargetKind::Block) if options.writes => test.writes = WriteLevel::SameBytes,
             _ => {}
         }
-        let seconds = options.time.0.min(SECONDS);
+        let filling_s = match writes {
+            true => options.cache_writes.0 as f64 / (context.typical.mb_s * 1e6),
+            false => 0.0,
+        };
+        let seconds = options.time.0.min(SECONDS + filling_s);
         let surface = context.span_bytes as f64 * options.surface_pct / 100.0;
-        let read = (surface + READ_BYTES).min(seconds * context.typical.mb_s * 1e6);
+        let read =
+            (surface + READ_BYTES).min(options.time.0.min(SECONDS) * context.typical.mb_s * 1e6);
         test.cost = Cost {
             seconds,
             read_bytes: read as u64,
@@ -234,11 +245,61 @@ fn ask_flash(questions: &mut Questions<'_, '_>) -> Result<(), BenchError> {
         let found = flash::map_span(questions.session, questions.record)?;
         answers::map_span(questions.record, &found);
     }
+    ask_flash_writes(questions)
+}
+
+/// What the writes of an SSD tell.
+fn ask_flash_writes(questions: &mut Questions<'_, '_>) -> Result<(), BenchError> {
     if questions.has_time_for("flushes")
-        && let Some(mut writes) = questions.writes("flushes")
-        && let Some(times) = writes.times()?
+        && let Some(mut writes) =
+            questions.writes("flushes, unit of the map, write buffer, fast cache")
     {
-        answers::writes(questions.record, &times, None);
+        if let Some(times) = writes.times()? {
+            answers::writes(questions.record, &times, None);
+            answers::flush_cost(questions.record, &times);
+        }
+    } else {
+        return Ok(());
+    }
+    if questions.has_time_for("unit of the map")
+        && let Some(mut writes) = questions.writes("unit of the map")
+        && let Some(times) = flash_writes::mapping_unit(&mut writes)?
+    {
+        answers::unit(questions.record, &times);
+    }
+    const BUFFER: &str = "write buffer";
+    if questions.has_time_for(BUFFER)
+        && let Some(mut writes) = questions.writes(BUFFER)
+    {
+        match flash_writes::write_buffer(&mut writes)? {
+            Ok(fillings) => answers::write_buffer(questions.record, &fillings),
+            Err(why) => could_not_tell(questions.record, BUFFER, &why),
+        }
+    }
+    ask_fast_cache(questions)
+}
+
+/// Where the fast cache ends, where so much may be written.
+fn ask_fast_cache(questions: &mut Questions<'_, '_>) -> Result<(), BenchError> {
+    const WHAT: &str = "size of the fast cache";
+    let most = questions.session.plan.suite.geometry.cache_writes.0;
+    if most == 0 {
+        let why = "it takes many GB of writes; the test fill finds it, or --set geometry.cache_writes=20GB";
+        could_not_tell(questions.record, WHAT, why);
+        return Ok(());
+    }
+    if !questions.has_time_for(WHAT) {
+        return Ok(());
+    }
+    let Some(mut writes) = questions.writes(WHAT) else { return Ok(()) };
+    if writes.area.kept {
+        let why = "what is there must be kept, which is too slow; the test fill finds it, or a directory on the drive";
+        could_not_tell(questions.record, WHAT, why);
+        return Ok(());
+    }
+    match flash_writes::fast_cache(&mut writes, most)? {
+        Ok(found) => answers::fast_cache(questions.record, &found),
+        Err(why) => could_not_tell(questions.record, WHAT, &why),
     }
     Ok(())
 }

@@ -25,6 +25,12 @@ pub struct DiskTruth {
     pub flush_lies: bool,
     /// Whether it chooses among queued requests.
     pub queues: bool,
+    pub heads: u64,
+    /// Tracks of a pass over one head in serpentine order.
+    pub pass_tracks: Option<u64>,
+    /// Of shingled ones.
+    pub band_bytes: Option<f64>,
+    pub log_bytes: Option<f64>,
 }
 
 /// A disk: its model as a file has it, its state, and the truth.
@@ -32,6 +38,16 @@ pub struct RandomDisk {
     pub toml: String,
     pub options: &'static str,
     pub truth: DiskTruth,
+}
+
+/// Sectors of a disk, and what stands before it.
+#[derive(Debug, Clone)]
+pub struct DiskSectors {
+    pub logical: u32,
+    pub physical: u32,
+    pub reported: u32,
+    /// The link's preset, and what follows it in its table.
+    pub link: String,
 }
 
 /// A number between two others.
@@ -102,11 +118,10 @@ fn seek_curve(draw: &mut Draw) -> (String, f64) {
 }
 
 /// The order of tracks, as model files have it.
-fn order(serpentine: bool, draw: &mut Draw) -> String {
-    if serpentine {
-        format!("order = \"serpentine\"\nband_cylinders = {}\n", 64 << draw.below(3))
-    } else {
-        "order = \"cylinder\"\n".to_string()
+fn order(pass_tracks: Option<u64>) -> String {
+    match pass_tracks {
+        Some(tracks) => format!("order = \"serpentine\"\nband_cylinders = {tracks}\n"),
+        None => "order = \"cylinder\"\n".to_string(),
     }
 }
 
@@ -117,9 +132,11 @@ fn shingling(band_mib: u64, cache_gib: u64) -> String {
     )
 }
 
-fn zone_list(zones: &[(u64, u64)]) -> String {
+/// Zones of tracks with sectors of so many bytes; the table counts 4096 of them as one.
+fn zone_list(zones: &[(u64, u64)], sector: u32) -> String {
     let mut toml = "[hdd.zones]\nprofile = \"table\"\n".to_string();
     for (width, per_track) in zones {
+        let per_track = per_track * u64::from(4096 / sector);
         let _ = write!(
             toml,
             "[[hdd.zones.list]]\ncylinders = {width}\nsectors_per_track = {per_track}\n"
@@ -151,6 +168,11 @@ impl DiskTruth {
 impl RandomDisk {
     /// The disk of a seed.
     pub fn new(seed: u64) -> Self {
+        Self::with_sectors(seed, None)
+    }
+
+    /// The disk of a seed, with other sectors than it would have.
+    pub fn with_sectors(seed: u64, chosen: Option<&DiskSectors>) -> Self {
         let mut draw = Draw::new(seed);
         let draw = &mut draw;
         let rpm =
@@ -176,16 +198,20 @@ impl RandomDisk {
         let window = if draw.below(4) == 0 { 1 } else { 32 };
         let logical = one_of(draw, &[512, 4096]);
         let flush_lies = caches.dirty_mib.is_some() && draw.below(4) == 0;
-        let order = order(serpentine, draw);
+        let pass_tracks = serpentine.then(|| 64 << draw.below(3));
+        let order = order(pass_tracks);
+        let own = DiskSectors { logical, physical: 4096, reported: 4096, link: link.to_string() };
+        let DiskSectors { logical, physical, reported, link: link_table } =
+            chosen.cloned().unwrap_or(own);
         let overhead_ms = between(draw, 0.08, 0.6);
         let mut toml = format!(
             "name = \"random-{seed}\"\nsummary = \"random\"\nkind = \"hdd\"\n[identity]\n\
              model = \"RANDOM {seed}\"\n\
              serial = \"R{seed}\"\nfirmware = \"1\"\nreported_logical_sector_bytes = {logical}\n\
-             reported_physical_sector_bytes = 4096\nrotation_rpm = {}\n[link]\n\
-             preset = \"{link}\"\n[hdd]\n\
+             reported_physical_sector_bytes = {reported}\nrotation_rpm = {}\n[link]\n\
+             preset = \"{link_table}\"\n[hdd]\n\
              capacity_bytes = {capacity}\nrpm = {rpm}\nheads = {heads}\nlogical_sector_bytes = {logical}\n\
-             physical_sector_bytes = 4096\nhead_switch_ms = {}\nwrite_settle_ms = {}\n\
+             physical_sector_bytes = {physical}\nhead_switch_ms = {}\nwrite_settle_ms = {}\n\
              read_hit_overhead_ms = {}\nread_miss_overhead_ms = {overhead_ms}\nwrite_overhead_ms = {}\n\
              interface_mb_s = {}\n[hdd.layout]\n{order}[hdd.skew]\nhead_rev = {head_skew}\n\
              cylinder_rev = {cylinder_skew}\n[hdd.seek]\n{seek}[hdd.queue]\ndepth = 32\nwindow = {window}\n\
@@ -201,7 +227,7 @@ impl RandomDisk {
         if is_shingled {
             toml.push_str(&shingling(band_mib, cache_gib));
         }
-        toml.push_str(&zone_list(&zones));
+        toml.push_str(&zone_list(&zones, physical));
         // What the log hides of the outermost zones is none of the host's.
         let hidden = starts.iter().filter(|(at, _)| *at == 0.0).count() - 1;
         let truth = DiskTruth {
@@ -217,6 +243,10 @@ impl RandomDisk {
             is_shingled,
             flush_lies,
             queues: window > 1 && link != "usb3-bulk-only",
+            heads,
+            pass_tracks,
+            band_bytes: is_shingled.then_some((band_mib << 20) as f64),
+            log_bytes: is_shingled.then_some((cache_gib << 30) as f64),
         };
         Self { toml, options: if flush_lies { "&fault=flush-lies" } else { "" }, truth }
     }

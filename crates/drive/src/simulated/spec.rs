@@ -268,6 +268,7 @@ impl Spec {
             physical_sector_bytes: identity.reported_physical_sector_bytes,
             write_cache: self.model.shows_write_cache().map(cache),
             scheduler: None,
+            discards: Some(self.model.takes_trim()),
             settings: DriveSettings::default(),
             removable: false,
             read_only: false,

@@ -5,7 +5,7 @@ use crate::arguments::AdviseArguments;
 use crate::exit::{Code, Failure};
 use crate::output;
 use crate::run_files::named_runs;
-use crate::run_steps::{Measurer, PlannedRun, targets};
+use crate::run_steps::{Measurer, PlannedRun, SaveOutcome, open_store, targets};
 use crate::signals::RunSignals;
 use crate::store_access::open_existing;
 use drivescope_bench::{clock, planner, suites};
@@ -17,10 +17,12 @@ use drivescope_report::{
     DataLayout, DriveFigures, MachineChange, Need, answer, clean, machine_changes,
     partition_script, place, text,
 };
-use drivescope_store::{FoundDrive, Store};
+use drivescope_store::{FoundDrive, Store, store_words};
 use serde::Serialize;
 use std::path::Path;
 
+/// What a signal is answered with.
+const INTERRUPTED: &str = "interrupted";
 /// Stored runs of a drive that are looked at for figures of all of it.
 const RUNS_MAX: u32 = 50;
 
@@ -113,7 +115,7 @@ fn run_for(name: &str, arguments: &AdviseArguments, signals: &RunSignals) -> Res
     }
     let target = targets::find_one(path)?;
     if arguments.measure || target.simulated().is_some() {
-        return measured(target, &arguments.need, signals);
+        return measured(target, arguments, signals);
     }
     let stored =
         open_existing(store).ok().and_then(|store| newest(&store, &target, &arguments.need));
@@ -142,12 +144,16 @@ fn newest(store: &Store, target: &Target, needs: &[Need]) -> Option<Run> {
     None
 }
 
-/// Measures a drive, reading only: its geometry for a layout, and what verdicts rest on without one.
-fn measured(target: Target, needs: &[Need], signals: &RunSignals) -> Result<Run, Failure> {
-    signals.begin("interrupted");
+/// Measures a drive, reading only: its geometry for a layout, and what verdicts rest on without one. A run that was
+/// asked for is stored, as those of `run` are.
+fn measured(
+    target: Target,
+    arguments: &AdviseArguments,
+    signals: &RunSignals,
+) -> Result<Run, Failure> {
     let engine = targets::engine_for(&target, None, true)?;
     let quick = suites::find("quick", None).map_err(Failure::from)?;
-    let suite = match needs.is_empty() {
+    let suite = match arguments.need.is_empty() {
         true => quick,
         false => Suite {
             tests: vec![TestKind::Geometry, TestKind::Surface, TestKind::Transfer],
@@ -157,9 +163,23 @@ fn measured(target: Target, needs: &[Need], signals: &RunSignals) -> Result<Run,
     };
     let plan = planner::plan(suite, clock::now_ns(), engine, &target, false, WriteLevel::Read)?;
     let planned = PlannedRun { plan, target, claim: None, resumed: None };
-    let (run, code) = Measurer::new(signals).measure_quietly(planned)?;
-    match code {
-        Code::Interrupted => Err(Failure { message: "interrupted".to_string(), code }),
-        _ => Ok(run),
+    let store = arguments.store.store.as_deref();
+    let opened = if arguments.measure { open_store(store, false, signals)? } else { None };
+    signals.begin(INTERRUPTED);
+    let measurer = Measurer::new(signals);
+    let Some(mut opened) = opened else {
+        let (run, code) = measurer.measure_quietly(planned)?;
+        return match code {
+            Code::Interrupted => Err(Failure { message: INTERRUPTED.to_string(), code }),
+            _ => Ok(run),
+        };
+    };
+    let (run, kept) = measurer.measure_shown(planned, None, &mut opened, |_| |_| {})?;
+    if kept == SaveOutcome::Stored {
+        output::show(&text::saved(&run.id, &store_words(store), output::style()));
+    }
+    match signals.was_signalled() {
+        true => Err(Failure { message: INTERRUPTED.to_string(), code: Code::Interrupted }),
+        false => Ok(run),
     }
 }

@@ -143,6 +143,7 @@ fn describe(
         physical_sector_bytes: sector("queue/physical_block_size"),
         write_cache: device.attr("queue/write_cache"),
         scheduler: device.attr("queue/scheduler").map(|all| active_choice(&all)),
+        discards: device.number_attr("queue/discard_max_bytes").map(|bytes: u64| bytes > 0),
         settings: settings::settings(device),
         removable: flag("removable"),
         read_only: flag("ro"),

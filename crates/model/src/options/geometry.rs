@@ -16,10 +16,19 @@ pub struct GeometryOptions {
     pub surface_pct: f64,
     /// Whether caches and flushes are tested with writes, where the target may be written.
     pub writes: bool,
+    /// Most that is written to find the end of an SSD's fast cache or of a shingled disk's persistent cache; 0: neither
+    /// is looked for.
+    pub cache_writes: Bytes,
 }
 
 impl Default for GeometryOptions {
     fn default() -> Self {
-        Self { time: Secs(180.0), block: Bytes::kib(4), surface_pct: 0.2, writes: true }
+        Self {
+            time: Secs(180.0),
+            block: Bytes::kib(4),
+            surface_pct: 0.2,
+            writes: true,
+            cache_writes: Bytes(0),
+        }
     }
 }

@@ -89,6 +89,7 @@ pub fn drive(name: &str, kind: DriveKind, capacity_bytes: u64) -> Drive {
         physical_sector_bytes: 512,
         write_cache: None,
         scheduler: None,
+        discards: None,
         settings: DriveSettings::default(),
         removable: false,
         read_only: false,

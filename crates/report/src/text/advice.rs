@@ -72,7 +72,9 @@ fn table(own: &[&PlacedPartition], style: Style) -> String {
         Some(ms) => rounded(ms),
         None => "-".to_string(),
     };
-    let write = |it: &PlacedPartition| it.expected.write_mean_mb_s.map_or("-".to_string(), rounded);
+    // Where nothing wrote, a disk that is not shingled writes in order as fast as it reads.
+    let write =
+        |it: &PlacedPartition| it.expected.write_mean_mb_s.map_or("as reads".to_string(), rounded);
     let columns = vec![
         texts("  partition", &|it| format!("  {}", it.need.name)),
         texts("from", &|it| Bytes(it.start).to_string()),

@@ -23,6 +23,7 @@ fn table(result: &TestResult, style: Style) -> String {
     let lines = [
         rotation(result),
         zones(result),
+        heads(result),
         seek(result),
         access(result),
         command(result),
@@ -31,6 +32,8 @@ fn table(result: &TestResult, style: Style) -> String {
         flush(result),
         queue(result),
         map(result),
+        unit(result),
+        fast_cache(result),
         recording(result),
     ];
     let lines: Vec<String> =
@@ -98,6 +101,16 @@ fn zones(result: &TestResult) -> Option<Paragraph> {
         line = line.item(Role::Dim, format!("physical law ± {} %", rounded(residual)));
     }
     Some(line)
+}
+
+fn heads(result: &TestResult) -> Option<Paragraph> {
+    let count = value(result, "heads", "count")?;
+    let order = match value(result, "heads", "pass_tracks") {
+        Some(tracks) => format!("serpentine, {} tracks on one head", whole(tracks as u64)),
+        None => "by cylinder".to_string(),
+    };
+    let line = begin("heads").item(Role::Title, whole(count as u64));
+    Some(line.item(Role::Plain, order))
 }
 
 /// Rates and tracks of the outermost and the innermost zone.
@@ -185,7 +198,8 @@ fn read_cache(result: &TestResult) -> Option<Paragraph> {
 fn write_cache(result: &TestResult) -> Option<Paragraph> {
     let cached = find(result, "write_cached", "write_ms")?;
     let line = begin("write cache");
-    let line = match find(result, "write_cache", "cache_bytes") {
+    let size = find(result, "write_cache", "cache_bytes");
+    let line = match size.or(find(result, "write_buffer", "cache_bytes")) {
         Some(size) => line.item(Role::Title, format!("takes {} at once", mib(size.value))),
         None => line,
     };
@@ -204,8 +218,12 @@ fn flush(result: &TestResult) -> Option<Paragraph> {
         (None, false) => line,
     };
     Some(
-        line.item(Role::Plain, format!("a flushed write takes {}", ms(flushed.value)))
-            .item(Role::Plain, format!("with force unit access {}", ms(forced.value))),
+        match find(result, "flush", "cost_us") {
+            Some(cost) => line
+                .item(Role::Plain, format!("adds {} to a write", with_interval(cost, latency_us))),
+            None => line.item(Role::Plain, format!("a flushed write takes {}", ms(flushed.value))),
+        }
+        .item(Role::Plain, format!("with force unit access {}", ms(forced.value))),
     )
 }
 
@@ -238,6 +256,21 @@ fn map(result: &TestResult) -> Option<Paragraph> {
     })
 }
 
+/// The smallest writes that an SSD needs not complete.
+fn unit(result: &TestResult) -> Option<Paragraph> {
+    let unit = value(result, "map_unit", "unit_bytes")?;
+    let words = format!("smaller writes have to be completed from {} by reading", mib(unit));
+    Some(begin("map unit").item(Role::Title, mib(unit)).item(Role::Plain, words))
+}
+
+/// Where an SSD's fast cache ends.
+fn fast_cache(result: &TestResult) -> Option<Paragraph> {
+    let size = find(result, "fast_cache", "cache_bytes")?;
+    let line = begin("fast cache").item(Role::Title, with_interval(size, bytes));
+    let recovered = value(result, "fast_cache", "recovered_bytes")?;
+    Some(line.item(Role::Plain, format!("{} of it are back after 5 s", bytes(recovered))))
+}
+
 fn recording(result: &TestResult) -> Option<Paragraph> {
     let slowdown = find(result, "shingling", "slowdown_ratio")?;
     let line = begin("recording");
@@ -250,12 +283,19 @@ fn recording(result: &TestResult) -> Option<Paragraph> {
     } else {
         line.item(Role::Warn, "not clear")
     };
-    Some(
-        line.text(
+    let line = line
+        .text(Role::Plain, format!("· reading takes {times} times as long after random writes"));
+    let line = match find(result, "shingling", "band_bytes") {
+        Some(band) => line.item(Role::Plain, format!("bands of {}", with_interval(band, mib))),
+        None => line,
+    };
+    Some(match find(result, "shingling", "log_bytes") {
+        Some(log) => line.item(
             Role::Plain,
-            format!("· reading takes {times} times as long after random writes"),
+            format!("{} of random writes before it cleans", with_interval(log, bytes)),
         ),
-    )
+        None => line,
+    })
 }
 
 /// The rate over the position, zone by zone.
@@ -289,8 +329,17 @@ mod tests {
             ("geometry.shingling.slowdown_ratio", 1.01),
             ("geometry.write_flushed.write_ms", 8.33),
             ("geometry.write_forced.write_ms", 8.33),
+            ("geometry.heads.count", 6.0),
+            ("geometry.shingling.band_bytes", 20.0 * 1048576.0),
         ]);
-        for words in ["7,200 rpm", "8.05 ms on average", "conventional", "honest"] {
+        for words in [
+            "7,200 rpm",
+            "8.05 ms on average",
+            "conventional",
+            "honest",
+            "6 · by cylinder",
+            "20.0 MiB",
+        ] {
             assert!(text.contains(words), "{text}");
         }
         assert!(!text.contains("zones"), "{text}");

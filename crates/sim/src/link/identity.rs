@@ -62,6 +62,9 @@ pub struct Bridge {
     pub hides_rotation: bool,
     /// The bridge does not say whether there is a write cache.
     pub hides_write_cache: bool,
+    /// Bytes at the start of the drive that the bridge keeps for itself, a multiple of the drive's sector: the host's
+    /// first byte lies behind them. Where they are no multiple of the physical sector, its boundaries are shifted.
+    pub hidden_head_bytes: u64,
     /// Bytes at the end of the drive that the bridge keeps for itself.
     pub hidden_tail_bytes: u64,
 }

@@ -50,6 +50,7 @@ struct Rules {
     trim: NonData,
     sector_bytes: u32,
     capacity_bytes: u64,
+    hidden_head_bytes: u64,
 }
 
 /// A request as the host sent it, of which some parts are still under way.
@@ -105,6 +106,7 @@ impl<D: SimDevice> LinkLayer<D> {
             trim: params.trim,
             sector_bytes: params.bridge.logical_sector_bytes.unwrap_or(own_sector),
             capacity_bytes: params.shown_bytes(capacity, own_sector),
+            hidden_head_bytes: params.bridge.hidden_head_bytes,
         };
         Ok(Self {
             inner,
@@ -222,6 +224,8 @@ impl<D: SimDevice> LinkLayer<D> {
     fn give_to_drive(&mut self, at: Nanos, number: u32) {
         let LinkCommand { op, offset, len, fua, .. } = *self.commands.get(number);
         let id = u64::from(number);
+        let offset =
+            if op == RequestKind::Flush { offset } else { offset + self.rules.hidden_head_bytes };
         self.inner.submit(at, SimRequest { id, op, offset, len, fua });
         self.with_drive += 1;
         self.drive_due = None;

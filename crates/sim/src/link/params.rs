@@ -118,7 +118,8 @@ impl LinkParams {
     #[must_use]
     pub fn shown_bytes(&self, capacity_bytes: u64, sector_bytes: u32) -> u64 {
         let sector = u64::from(self.bridge.logical_sector_bytes.unwrap_or(sector_bytes));
-        let shown = capacity_bytes.saturating_sub(self.bridge.hidden_tail_bytes);
+        let hidden = self.bridge.hidden_head_bytes.saturating_add(self.bridge.hidden_tail_bytes);
+        let shown = capacity_bytes.saturating_sub(hidden);
         shown - shown % sector
     }
 
@@ -131,6 +132,12 @@ impl LinkParams {
         if self.shown_bytes(capacity_bytes, sector) == 0 {
             let message = format!("leaves nothing of the drive's {capacity_bytes} bytes");
             return problem("bridge.hidden_tail_bytes", message);
+        }
+        let head = self.bridge.hidden_head_bytes;
+        if !head.is_multiple_of(u64::from(sector)) {
+            let message =
+                format!("{head} is not a multiple of the drive's {sector}; give a multiple");
+            return problem("bridge.hidden_head_bytes", message);
         }
         match self.bridge.logical_sector_bytes {
             Some(shown) if !shown.is_multiple_of(sector) => problem(

@@ -192,6 +192,23 @@ fn errors_of_one_part_fail_the_request() {
 }
 
 #[test]
+fn a_hidden_head_shifts_the_drive_under_the_host() {
+    let mut params = LinkParams::usb3_uas();
+    params.bridge.hidden_head_bytes = 1024;
+    let mut link = LinkLayer::new(&params, parallel(1)).unwrap();
+    let capacity = (1 << 40) - 1024;
+    assert_eq!(link.capacity_bytes(), capacity);
+    link.submit(0, request(1, RequestKind::Read, capacity - 512, 512));
+    link.submit(0, request(2, RequestKind::Read, capacity, 512));
+    let mut outcomes: Vec<_> = run_all(&mut link).iter().map(|c| (c.id, c.outcome)).collect();
+    outcomes.sort_by_key(|&(id, _)| id);
+    assert_eq!(outcomes, [(1, SimOutcome::Done), (2, SimOutcome::Invalid)]);
+    params.bridge.hidden_head_bytes = 100;
+    let problem = LinkLayer::new(&params, parallel(1)).unwrap_err();
+    assert_eq!(problem.field, "bridge.hidden_head_bytes");
+}
+
+#[test]
 fn bridges_hide_the_tail_and_change_the_sector() {
     let mut params = LinkParams::usb3_uas();
     params.bridge.logical_sector_bytes = Some(4096);

@@ -1,8 +1,12 @@
 //! From answers to metrics, curves, findings and reasons.
 
+use super::bands::BandSize;
 use super::flash::{MapSpan, Parallelism};
+use super::flash_writes::{FastCache, UnitTimes, of_fillings};
+use super::heads::HeadOrder;
 use super::read_cache::{CacheHits, HeldReads};
 use super::seeks::{Bounds, SeekProfile};
+use super::shingle_log::LogSize;
 use super::shingling::{RecordingKind, Slowdown};
 use super::tracks::Tracks;
 use super::write_cache::{MedianTime, WriteTimes};
@@ -23,6 +27,11 @@ const Z_95: f64 = 1.96;
 const HONEST_TURNS_MIN: f64 = 0.5;
 /// Bounds of reading in order behind what the pauses within it vary by.
 const RATE_ERROR: f64 = 0.002;
+
+/// The buffer of an SSD behind what programs under way make unsure.
+const BUFFER_ERROR: f64 = 0.08;
+/// No flash programs a page in less; a flush that is sooner had nothing to write.
+const FREE_FLUSH_US: f64 = 100.0;
 
 /// Says why a question has no answer.
 pub fn could_not_tell(record: &mut TestRecord, what: &str, why: &str) {
@@ -80,20 +89,25 @@ pub fn skews(record: &mut TestRecord, tracks: &Tracks) {
     }
 }
 
+/// Heads, and the tracks of a pass in serpentine order.
+pub fn heads(record: &mut TestRecord, order: HeadOrder) {
+    record.metric("heads.count", vec![order.heads as f64]);
+    if let Some(tracks) = order.pass_tracks {
+        record.metric("heads.pass_tracks", vec![tracks as f64]);
+    }
+}
+
 /// The seek profile, and what it means for access times over parts of the drive.
 pub fn seeks(record: &mut TestRecord, profile: &SeekProfile, map: &ZoneMap, turn_ns: f64) {
-    let mut ms = |key: &str, bounds: &Bounds| {
-        record.estimate(key, bounds.value / 1e6, bounds.low / 1e6, bounds.high / 1e6);
-    };
-    ms("seek.average_ms", &profile.average);
-    if let Some(bounds) = profile.next_track.as_ref().filter(|bounds| bounds.value > 0.0) {
-        ms("seek.next_track_ms", bounds);
+    if profile.overhead.low > 0.0 {
+        movements(record, profile);
+    } else {
+        could_not_tell(
+            record,
+            "movement of the arm without the overhead of commands",
+            "no access within a track was missed; the curve has the overhead in it",
+        );
     }
-    let margin = profile.points.last().map_or(0.0, |(_, bounds)| (bounds.high - bounds.low) / 2.0);
-    let full = profile.curve.ns(1.0);
-    ms("seek.full_stroke_ms", &Bounds { value: full, low: full - margin, high: full + margin });
-    let Bounds { value, low, high } = profile.overhead;
-    record.estimate("command.overhead_us", value / 1e3, low / 1e3, high / 1e3);
     let share = |i: usize| i as f64 / (CURVE_POINTS - 1) as f64;
     let distances: Vec<f64> = (0..CURVE_POINTS).map(share).collect();
     let fitted = distances.iter().map(|&d| profile.curve.ns(d).max(0.0) / 1e6).collect();
@@ -110,6 +124,22 @@ pub fn seeks(record: &mut TestRecord, profile: &SeekProfile, map: &ZoneMap, turn
     });
     let modelled: Vec<f64> = modelled.collect();
     record.curve("access.ms", ("bytes", "ms"), spans, modelled);
+}
+
+/// Times of movements, and the overhead that they come without.
+fn movements(record: &mut TestRecord, profile: &SeekProfile) {
+    let mut ms = |key: &str, bounds: &Bounds| {
+        record.estimate(key, bounds.value / 1e6, bounds.low / 1e6, bounds.high / 1e6);
+    };
+    ms("seek.average_ms", &profile.average);
+    if let Some(bounds) = profile.next_track.as_ref().filter(|bounds| bounds.value > 0.0) {
+        ms("seek.next_track_ms", bounds);
+    }
+    let margin = profile.points.last().map_or(0.0, |(_, bounds)| (bounds.high - bounds.low) / 2.0);
+    let full = profile.curve.ns(1.0);
+    ms("seek.full_stroke_ms", &Bounds { value: full, low: full - margin, high: full + margin });
+    let Bounds { value, low, high } = profile.overhead;
+    record.estimate("command.overhead_us", value / 1e3, low / 1e3, high / 1e3);
 }
 
 /// Access times that were measured over parts of the drive from its start.
@@ -194,20 +224,90 @@ pub fn write_cache(record: &mut TestRecord, fillings: &[f64]) {
     record.estimate("write_cache.cache_bytes", most, most * 0.8, most * 1.05);
 }
 
-/// Whether tracks overlap.
-pub fn shingling(record: &mut TestRecord, slowdown: &Slowdown) {
+/// Bytes that are rewritten together.
+pub fn band(record: &mut TestRecord, band: BandSize) {
+    let BandSize { bytes, margin } = band;
+    record.estimate("shingling.band_bytes", bytes, bytes - margin, bytes + margin);
+}
+
+/// Bytes of random writes before cleaning begins, with what the test wrote before: there was hardly a rest to clean.
+pub fn log(record: &mut TestRecord, log: LogSize, earlier: f64) {
+    let LogSize { bytes, step } = log;
+    let most = bytes + earlier;
+    record.estimate("shingling.log_bytes", most, bytes - step, most + step);
+}
+
+/// The unit of an SSD's map.
+pub fn unit(record: &mut TestRecord, times: &UnitTimes) {
+    let (x, y) = times.points.iter().copied().unzip();
+    record.curve("map_unit.lat_mean_us", ("bytes", "us"), x, y);
+    match &times.unit {
+        Ok(bytes) => record.metric("map_unit.unit_bytes", vec![*bytes as f64]),
+        Err(why) => could_not_tell(record, "unit of the map", why),
+    }
+}
+
+/// An SSD's write buffer.
+pub fn write_buffer(record: &mut TestRecord, fillings: &[f64]) {
+    if let Some((value, low, high)) = of_fillings(fillings) {
+        let margin = BUFFER_ERROR * value;
+        let (low, high) = (low.min(value - margin), high.max(value + margin));
+        record.estimate("write_buffer.cache_bytes", value, low, high);
+    }
+}
+
+/// What a flush costs an SSD, and what that is a sign of.
+pub fn flush_cost(record: &mut TestRecord, times: &WriteTimes) {
+    let us = |ns: f64| (ns / 1e3).max(0.0);
+    let (cached, flushed) = (times.cached, times.flushed);
+    let high = us(flushed.within.high - cached.within.low);
+    let low = us(flushed.within.low - cached.within.high);
+    record.estimate("flush.cost_us", us(flushed.ns - cached.ns), low, high);
+    if high < FREE_FLUSH_US {
+        record.remark(format!(
+            "a flush costs {} at most, less than flash takes to program a page: signs of power-loss protection; a drive \
+             that ignores flushes shows the same, and only a power cut tells them apart",
+            latency_us(high)
+        ));
+    }
+}
+
+/// The end of a fast cache, and how soon it is back.
+pub fn fast_cache(record: &mut TestRecord, found: &FastCache) {
+    let FastCache { bytes, margin, rates, recovered } = *found;
+    record.estimate("fast_cache.cache_bytes", bytes, bytes - margin, bytes + margin);
+    record.metric("fast_cache.recovered_bytes", vec![recovered]);
+    record.remark(format!(
+        "fast cache: {} MB/s within it, {} MB/s behind it",
+        rounded(rates.0),
+        rounded(rates.1)
+    ));
+}
+
+/// Whether tracks overlap; beside the times, whether a disk takes discards.
+pub fn shingling(record: &mut TestRecord, slowdown: &Slowdown, takes_trim: Option<bool>) {
     let Slowdown { ratio, within, ratios } = slowdown;
     record.estimate("shingling.slowdown_ratio", *ratio, within.low, within.high);
     match slowdown.recording() {
         RecordingKind::Shingled => {
+            let trim = match takes_trim {
+                Some(true) => "; it takes discards, which only shingled disks do",
+                Some(false) => "; it takes no discards, as host-aware and older ones",
+                None => "",
+            };
             let evidence = format!(
-                "areas that were written at random are read in order {} times as slowly as their neighbours ({} of {})",
+                "areas that were written at random are read in order {} times as slowly as their neighbours ({} of \
+                 {}){trim}",
                 rounded(*ratio),
                 ratios.len(),
                 ratios.len()
             );
             record.notice(Finding::new(FindingId::Shingled, evidence).about("geometry"));
         }
+        RecordingKind::Conventional if takes_trim == Some(true) => record.remark(
+            "shingling: the disk takes discards, which only shingled disks do, but writes to it were not kept elsewhere"
+                .to_string(),
+        ),
         RecordingKind::Conventional => {}
         RecordingKind::Unclear => could_not_tell(
             record,

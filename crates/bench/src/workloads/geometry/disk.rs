@@ -2,13 +2,14 @@
 
 use super::answers::{self, could_not_tell};
 use super::flash::random_reads;
+use super::heads;
 use super::probe::{Draw, Probe, ProbeEnd};
 use super::seeks::{self, SeekProfile};
-use super::shingling::{self, AREA};
+use super::shingling::{self, AREA, RecordingKind};
 use super::tracks::TrackReader;
 use super::write_cache::WriteProbe;
 use super::zones::{self, ZoneBudget, ZoneMap};
-use super::{Questions, ask, read_cache};
+use super::{Questions, ask, read_cache, shingled};
 use crate::error::BenchError;
 use crate::session::Session;
 use drivescope_model::target::{FileSystem, TargetKind};
@@ -38,13 +39,19 @@ const FORGET_BYTES: u64 = 384 << 20;
 pub fn ask_all(questions: &mut Questions<'_, '_>, turn_ns: f64) -> Result<(), BenchError> {
     let mut reader = TrackReader::new(turn_ns);
     if let Some(map) = ask_zones(questions, &mut reader)? {
+        ask_heads(questions, &mut reader, &map)?;
         ask_seeks(questions, &mut reader, &map)?;
         ask_accesses(questions)?;
     }
     ask_read_cache(questions)?;
     ask_queue(questions)?;
-    ask_writes(questions, turn_ns)?;
-    ask_shingling(questions)
+    // What fills the write cache would fill the log of a shingled disk.
+    if ask_shingling(questions)? {
+        shingled::ask_bands(questions, turn_ns)?;
+        ask_writes(questions, turn_ns)?;
+        return shingled::ask_log(questions);
+    }
+    ask_writes(questions, turn_ns)
 }
 
 fn ask_zones(
@@ -82,6 +89,21 @@ fn ask_zones(
             Ok(None)
         }
     }
+}
+
+fn ask_heads(
+    questions: &mut Questions<'_, '_>,
+    reader: &mut TrackReader,
+    map: &ZoneMap,
+) -> Result<(), BenchError> {
+    if !questions.has_time_for("heads") {
+        return Ok(());
+    }
+    match questions.ask("heads", |probe| heads::measure(probe, reader, map))? {
+        Ok(order) => answers::heads(questions.record, order),
+        Err(why) => could_not_tell(questions.record, "heads", &why),
+    }
+    Ok(())
 }
 
 fn ask_seeks(
@@ -186,17 +208,18 @@ fn ask_writes(questions: &mut Questions<'_, '_>, turn_ns: f64) -> Result<(), Ben
     Ok(())
 }
 
-fn ask_shingling(questions: &mut Questions<'_, '_>) -> Result<(), BenchError> {
+/// Returns whether the disk is shingled.
+fn ask_shingling(questions: &mut Questions<'_, '_>) -> Result<bool, BenchError> {
     const WHAT: &str = "shingling";
     if !questions.has_time_for(WHAT) {
-        return Ok(());
+        return Ok(false);
     }
     if questions.session.target.data_system().is_some_and(FileSystem::copies_on_write) {
         let why = "this file system moves what is overwritten itself (copy on write)";
         could_not_tell(questions.record, WHAT, why);
-        return Ok(());
+        return Ok(false);
     }
-    let Some(mut writes) = questions.writes(WHAT) else { return Ok(()) };
+    let Some(mut writes) = questions.writes(WHAT) else { return Ok(false) };
     let start = writes.area.span.start;
     let found = shingling::measure(&mut writes, |writes, from, len| {
         let WriteProbe { session, record, area, .. } = writes;
@@ -207,10 +230,16 @@ fn ask_shingling(questions: &mut Questions<'_, '_>) -> Result<(), BenchError> {
         ask(session, record, "shingling", |probe| stream_ns(probe, at, len))
     })?;
     match found {
-        Some(slowdown) => answers::shingling(questions.record, &slowdown),
-        None => could_not_tell(questions.record, WHAT, "there is too little room"),
+        Some(slowdown) => {
+            let takes_trim = shingled::takes_trim(questions.session);
+            answers::shingling(questions.record, &slowdown, takes_trim);
+            Ok(slowdown.recording() == RecordingKind::Shingled)
+        }
+        None => {
+            could_not_tell(questions.record, WHAT, "there is too little room");
+            Ok(false)
+        }
     }
-    Ok(())
 }
 
 /// Reads something else, so that the cache holds nothing of an area.

@@ -28,6 +28,8 @@ const SEARCHES: usize = 4;
 const HALVINGS: usize = 8;
 /// The first of each pair lies at this share of its track, so that its end is near.
 const SAME_TRACK_FROM: f64 = 0.99;
+/// Ends of tracks must be known this well, as a share of a track: both of a pair lie on the same one.
+const END_SHARE: f64 = 0.005;
 /// No overhead takes a larger part of a turn.
 const OVERHEAD_TURNS_MAX: f64 = 0.3;
 /// An access that takes a turn more was missed.
@@ -221,7 +223,11 @@ impl FreshTracks {
         draw: &mut Draw,
     ) -> Result<Option<Self>, ProbeEnd> {
         let at = draw.place(probe.span() / 2, 1 << 20);
-        let tracks = reader.look(probe, at)?;
+        let Some(tracks) = reader.look(probe, at)?.filter(|tracks| !tracks.is_mixed) else {
+            return Ok(None);
+        };
+        let slack = (END_SHARE * tracks.track_bytes).max(f64::from(block));
+        let tracks = reader.find_ends(probe, tracks, slack)?;
         Ok(tracks.map(|tracks| Self { tracks, next: FRESH_TRACKS, block: u64::from(block) }))
     }
 

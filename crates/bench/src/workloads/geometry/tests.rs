@@ -6,8 +6,8 @@ use crate::testing::{suite_of, value};
 use crate::workloads::random_disks::{DiskTruth, RandomDisk, measured};
 use drivescope_model::document::TestResult;
 use drivescope_model::findings::FindingId;
-use drivescope_model::options::FillMode;
-use drivescope_model::options::TestKind;
+use drivescope_model::options::{FillMode, TestKind};
+use drivescope_model::units::{Bytes, Secs};
 use drivescope_stats::summary;
 use random_flash::RandomFlash;
 use std::collections::BTreeMap;
@@ -18,6 +18,14 @@ const ALL: u64 = 200;
 
 fn is_thorough() -> bool {
     std::env::var_os("DRIVESCOPE_TESTS_THOROUGH").is_some_and(|value| value == "1")
+}
+
+/// Of so many disks one may be written until the log of a shingled one is full.
+const LOG_EACH: u64 = 4;
+
+/// Whether the figures of a disk are asked for.
+fn is_printed(seed: u64) -> bool {
+    std::env::var_os("GEOMETRY_DISK").is_some_and(|value| value.to_str() == Some(&seed.to_string()))
 }
 
 /// Errors by what they are of.
@@ -63,15 +71,23 @@ impl Errors {
         let of = |key: &str| value(result, &format!("geometry.{key}"));
         self.share("rotation", of("rotation.rpm"), truth.rpm);
         self.difference("average seek, ms", of("seek.average_ms"), truth.average_seek_ms);
+        self.difference("heads", of("heads.count"), truth.heads as f64);
+        if let (Some(found), Some(_)) = (of("heads.pass_tracks"), of("heads.count")) {
+            let truth = truth.pass_tracks.unwrap_or(0);
+            self.difference("tracks of a pass", Some(found), truth as f64);
+        }
         let overhead = of("command.overhead_us").map(|us| us / 1e3);
         self.difference("overhead, ms", overhead, truth.overhead_us / 1e3);
-        self.share("zones", of("zones.count"), truth.zones.len() as f64);
+        let is_complete =
+            !result.reason.as_ref().is_some_and(|why| why.contains("borders of zones"));
+        let count = of("zones.count").filter(|_| is_complete);
+        self.share("zones", count, truth.zones.len() as f64);
         self.share(
             "surface read",
             of("zones.read_bytes").map(|b| 1.0 + b / truth.capacity as f64),
             1.0,
         );
-        self.zones(truth, result);
+        self.zones(truth, result, is_complete);
         self.share("read-ahead", of("read_cache.read_ahead_bytes"), truth.read_ahead_bytes);
         self.share("places", of("read_cache.places"), f64::from(truth.places));
         self.share("read cache", of("read_cache.cache_bytes"), truth.read_cache_bytes);
@@ -79,6 +95,17 @@ impl Errors {
             // A log takes random writes nearly as fast as the host sends them, so that the cache empties meanwhile.
             let what = if truth.is_shingled { "write cache, shingled" } else { "write cache" };
             self.share(what, of("write_cache.cache_bytes"), bytes);
+        }
+        if let Some((band, log)) = truth.band_bytes.zip(truth.log_bytes) {
+            self.share("size of a band", of("shingling.band_bytes"), band);
+            if self.seed.is_multiple_of(LOG_EACH) {
+                self.share("size of the log", of("shingling.log_bytes"), log);
+            }
+            let reason = result.reason.clone().unwrap_or_default();
+            for why in reason.split("; ").filter(|why| why.contains("size of a band")) {
+                let (lies, cache) = (truth.flush_lies, truth.write_cache_bytes);
+                println!("{}: {why}, lies {lies}, write cache {cache:?}", self.seed);
+            }
         }
         let has = |id: FindingId| result.findings.iter().any(|finding| finding.id == id);
         let lies = of("write_flushed.write_ms").map(|_| has(FindingId::FlushIgnored));
@@ -92,33 +119,44 @@ impl Errors {
         self.yes_or_no("queue", seed, gains, truth.queues);
     }
 
-    /// Rates and borders of zones where their number is right.
-    fn zones(&mut self, truth: &DiskTruth, result: &TestResult) {
+    /// Rates and borders of zones. A border lies within its interval, whatever else is known.
+    fn zones(&mut self, truth: &DiskTruth, result: &TestResult, is_complete: bool) {
         let of = |number: usize, quantity: &str| {
-            value(result, &format!("geometry.zone{:02}.{quantity}", number + 1))
+            let key = format!("geometry.zone{:02}.{quantity}", number + 1);
+            result.metrics.iter().find(|metric| metric.key == key)
         };
         let count = value(result, "geometry.zones.count").unwrap_or(0.0) as usize;
-        // Held against the truth at the middle of each zone that was found.
         for number in 0..count {
             let (Some(start), Some(end)) = (of(number, "start_bytes"), of(number, "end_bytes"))
             else {
                 continue;
             };
-            let middle = (start + end) / 2.0 / truth.capacity as f64;
-            self.share("rate of a zone", of(number, "mb_s"), truth.mb_s(middle));
             if number > 0 {
-                let at = start / truth.capacity as f64;
-                let nearest = truth.zones[1..].iter().map(|(border, _)| (border - at).abs());
-                self.difference("border, share of the drive", nearest.reduce(f64::min), 0.0);
+                let capacity = truth.capacity as f64;
+                let within = start.low / capacity - 1e-6..start.high / capacity + 1e-6;
+                let mut borders = truth.zones[1..].iter().map(|(border, _)| *border);
+                if !borders.clone().any(|border| within.contains(&border)) {
+                    self.wrong.push(format!("no border in {within:?} of disk {}", self.seed));
+                }
+                let at = start.value / capacity;
+                let off = borders.by_ref().map(|border| (border - at).abs()).reduce(f64::min);
+                self.difference("border, share of the drive", off.filter(|_| is_complete), 0.0);
+            }
+            // Held against the truth at the middle of each zone that was found.
+            let middle = f64::midpoint(start.value, end.value) / truth.capacity as f64;
+            let rate = of(number, "mb_s").map(|metric| metric.value).filter(|_| is_complete);
+            self.share("rate of a zone", rate, truth.mb_s(middle));
+            if is_printed(self.seed) {
+                println!("zone {number} from {} {rate:?} of {}", start.value, truth.mb_s(middle));
             }
         }
     }
 
-    /// What must hold: the most that the given share of the errors may be.
-    fn judge(&mut self) {
+    /// What must hold: the most that 95 of 100 errors may be, and that any may be.
+    fn judge(&mut self, limits: &[(&str, f64, f64)], unanswered_max: f64) {
         println!(
-            "{:<28} {:>6} {:>10} {:>10} {:>10} {:>6}",
-            "error of", "n", "median", "95 %", "most", "none"
+            "{:<28} {:>6} {:>10} {:>10} {:>10} {:>6} {:>6}",
+            "error of", "n", "median", "95 %", "most", "none", "worst"
         );
         let mut failed = std::mem::take(&mut self.wrong);
         for (what, errors) in &self.all {
@@ -127,19 +165,28 @@ impl Errors {
             let worst = self.worst.get(what).map_or(0, |(_, seed)| *seed);
             let none = self.unanswered.get(what).copied().unwrap_or(0);
             println!(
-                "{what:<28} {:>6} {:>10.5} {:>10.5} {most:>10.5} {none:>6} {worst:>11}",
+                "{what:<28} {:>6} {:>10.5} {:>10.5} {most:>10.5} {none:>6} {worst:>6}",
                 errors.len(),
                 of(0.5),
                 of(0.95)
             );
-            if let Some((_, limit)) = LIMITS.iter().find(|(name, _)| name == what)
-                && of(0.95) > *limit
-            {
+            let Some((_, limit, limit_of_all)) = limits.iter().find(|(name, ..)| name == what)
+            else {
+                continue;
+            };
+            // Of a few errors the largest is all there is.
+            if errors.len() as f64 >= FEW_MAX && of(0.95) > *limit {
                 failed.push(format!("{what}: {:.5} of 95 %, at most {limit}", of(0.95)));
+            }
+            if most > *limit_of_all {
+                failed.push(format!("{what}: {most:.5} of {worst}, at most {limit_of_all}"));
             }
         }
         for (what, none) in &self.unanswered {
-            if f64::from(*none) > UNANSWERED_MAX * self.all.get(what).map_or(0, Vec::len) as f64 {
+            let answered = self.all.get(what).map_or(0, Vec::len) as f64;
+            let most = if OFTEN_HIDDEN.contains(what) { HIDDEN_MAX } else { unanswered_max };
+            // Of a few drives, chance decides what they hide.
+            if answered + f64::from(*none) >= FEW_MAX && f64::from(*none) > most * answered {
                 failed.push(format!("{what}: {none} without an answer"));
             }
         }
@@ -147,22 +194,34 @@ impl Errors {
     }
 }
 
-/// Errors that 95 of 100 disks stay within.
-const LIMITS: [(&str, f64); 12] = [
-    ("rotation", 0.001),
-    ("average seek, ms", 0.3),
-    ("zones", 0.1),
-    ("rate of a zone", 0.01),
-    ("border, share of the drive", 0.005),
-    ("surface read", 0.0025),
-    ("read-ahead", 0.25),
-    ("places", 0.25),
-    ("read cache", 0.25),
-    ("write cache", 0.25),
-    ("write cache, shingled", 0.5),
+/// Errors that 95 of 100 disks stay within, and that all do.
+const LIMITS: [(&str, f64, f64); 16] = [
+    ("rotation", 0.0001, 0.001),
+    ("average seek, ms", 0.2, 0.35),
+    ("zones", 0.0, 0.0),
+    ("rate of a zone", 0.003, 0.01),
+    ("border, share of the drive", 0.0025, 0.005),
+    // Small drives: what one look takes is a part of the limit.
+    ("surface read", 0.002, 0.0025),
+    ("heads", 0.0, 0.0),
+    ("tracks of a pass", 0.0, 0.0),
+    ("size of a band", 0.05, 0.1),
+    ("size of the log", 0.05, 0.1),
+    ("read-ahead", 0.05, 0.2),
+    ("places", 0.0, 0.1),
+    ("read cache", 0.05, 0.1),
+    ("write cache", 0.1, 0.15),
+    // A log takes random writes nearly as fast as the host sends them.
+    ("write cache, shingled", 0.25, 0.45),
     // A bridge adds its own time, which is no part of the truth.
-    ("overhead, ms", 0.35),
+    ("overhead, ms", 0.2, 0.25),
 ];
+/// Questions that many drives have no answer to: heads that switch as fast as the arm moves on, flash that takes writes
+/// as fast as they come, and writes that are answered before they are completed.
+const OFTEN_HIDDEN: [&str; 3] = ["heads", "write buffer", "unit of the map"];
+const HIDDEN_MAX: f64 = 2.5;
+/// So many drives are too few for shares of them.
+const FEW_MAX: f64 = 20.0;
 /// Disks of which a question may have no answer, beside those of which it has one.
 const UNANSWERED_MAX: f64 = 0.1;
 
@@ -173,15 +232,22 @@ fn answers_on_random_disks_are_near_the_truth() {
     let count = if all { ALL } else { FEW };
     for seed in 1..=count {
         let disk = RandomDisk::new(seed);
-        let result = measured(&disk.toml, disk.options, suite_of(TestKind::Geometry), seed);
-        if std::env::var_os("GEOMETRY_DISK")
-            .is_some_and(|value| value.to_str() == Some(&seed.to_string()))
-        {
+        if std::env::var_os("GEOMETRY_DISK").is_some() && !is_printed(seed) {
+            continue;
+        }
+        let mut suite = suite_of(TestKind::Geometry);
+        if seed.is_multiple_of(LOG_EACH) {
+            suite.geometry.cache_writes = Bytes(24 << 30);
+            suite.geometry.time = Secs(900.0);
+        }
+        let result = measured(&disk.toml, disk.options, suite, seed);
+        if is_printed(seed) {
             println!(
                 "{seed} {:?} {:?}",
                 DiskTruth { zones: Vec::new(), ..disk.truth.clone() },
                 result.reason
             );
+            println!("{}", disk.toml);
             for metric in result
                 .metrics
                 .iter()
@@ -193,7 +259,7 @@ fn answers_on_random_disks_are_near_the_truth() {
         }
         errors.add(seed, &disk.truth, &result);
     }
-    errors.judge();
+    errors.judge(&LIMITS, UNANSWERED_MAX);
 }
 
 /// SSDs of `cargo test`, and where all are asked for.
@@ -204,6 +270,7 @@ const ALL_FLASH: u64 = 30;
 /// and the end of the fast cache, which `fill` finds, within a tenth.
 #[test]
 fn flash_turns_not_and_its_caches_are_found() {
+    let mut errors = Errors::default();
     for seed in 1..=if is_thorough() { ALL_FLASH } else { FEW_FLASH } {
         let flash = RandomFlash::new(seed);
         let found = measured(&flash.toml, "", suite_of(TestKind::Geometry), seed);
@@ -218,6 +285,16 @@ fn flash_turns_not_and_its_caches_are_found() {
             // A wide span has not all of its map in memory yet: the reach that shows is at most the true one.
             assert!(span.low <= 1.5 * bytes, "{seed}: {bytes} {span:?}");
         }
+        flash_writes(&mut errors, &flash, &found, seed);
+        let mut suite = suite_of(TestKind::Geometry);
+        suite.geometry.cache_writes = Bytes(30 << 30);
+        suite.geometry.time = Secs(900.0);
+        let empty = measured(&flash.toml, "&fill=0", suite, seed);
+        errors.share(
+            "fast cache",
+            value(&empty, "geometry.fast_cache.cache_bytes"),
+            flash.slc_bytes,
+        );
         let mut suite = suite_of(TestKind::Fill);
         suite.fill.mode = FillMode::Full;
         let fill = measured(&flash.toml, "&fill=0", suite, seed);
@@ -233,4 +310,31 @@ fn flash_turns_not_and_its_caches_are_found() {
             flash.slc_bytes
         );
     }
+    errors.judge(&FLASH_LIMITS, UNANSWERED_MAX);
+}
+
+/// Errors that 95 of 100 SSDs stay within, and that all do.
+const FLASH_LIMITS: [(&str, f64, f64); 4] = [
+    ("fast cache", 0.1, 0.1),
+    ("unit of the map", 0.0, 0.0),
+    ("write buffer", 0.25, 0.25),
+    ("power-loss protection", 0.0, 0.0),
+];
+
+/// What writes tell of an SSD, held against the truth.
+fn flash_writes(errors: &mut Errors, flash: &RandomFlash, found: &TestResult, seed: u64) {
+    errors.seed = seed;
+    let of = |key: &str| value(found, &format!("geometry.{key}"));
+    let unit = of("map_unit.unit_bytes");
+    errors.share("unit of the map", unit, flash.unit_bytes);
+    if !flash.merges_first {
+        assert_eq!(unit, None, "{seed}: writes are answered before they are completed");
+    }
+    errors.share("write buffer", of("write_buffer.cache_bytes"), flash.buffer_bytes);
+    let reason = found.reason.clone().unwrap_or_default();
+    let shows = of("flush.cost_us").map(|_| reason.contains("signs of power-loss protection"));
+    errors.yes_or_no("power-loss protection", seed, shows, flash.is_protected);
+    let least = if flash.is_protected { 0.0 } else { flash.commit_us };
+    let cost = of("flush.cost_us").unwrap_or(0.0);
+    assert!(cost >= 0.95 * least && cost < least + 2_000.0, "{seed}: {cost} of {least}");
 }

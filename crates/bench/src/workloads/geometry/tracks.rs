@@ -10,8 +10,9 @@ const SKEW_SHARE_MIN: f64 = 0.012;
 const NOISE_TIMES: f64 = 8.0;
 /// A pause of more turns is no skew but a retry.
 const SKEW_TURNS_MAX: f64 = 2.5;
-/// Tracks that are read for one answer, and the fewest ends of tracks that give one.
+/// Tracks that are read for one answer, of a small drive at least, and the fewest ends of tracks that give one.
 const TRACKS_READ: f64 = 7.0;
+const TRACKS_MIN: f64 = 3.3;
 const ENDS_MIN: usize = 3;
 /// Chunks at the beginning that the seek and the filling of the queue disturb.
 const LEAD_IN: usize = 3;
@@ -22,7 +23,19 @@ const CHUNK_MAX: u32 = 512 << 10;
 /// The first chunk: a drive behind a slow bridge needs larger ones to keep the medium busy.
 const CHUNK_FIRST: u32 = 64 << 10;
 /// What is read where nothing is known of tracks yet.
-const FIRST_BYTES: u64 = 20 << 20;
+const FIRST_BYTES: u64 = 14 << 20;
+/// Behind what was read a drive may have read ahead so far.
+const CACHED_BEHIND: u64 = 4 << 20;
+/// Two looks at the same tracks differ by less.
+const SAME_TRACKS: f64 = 0.003;
+/// Looks that find where exactly tracks end: each halves what is possible.
+const END_LOOKS_MAX: usize = 8;
+/// Error of the size of a track, as a share of it.
+const TRACK_ERROR: f64 = 2e-5;
+/// Unit of addresses.
+const SECTOR: u64 = 4096;
+/// Ends of tracks are equally far apart, but for chunks and this share.
+const GAP_SLACK: f64 = 0.05;
 /// Tracks of two zones differ by more than this.
 pub const ZONE_SHARE: f64 = 0.005;
 
@@ -35,6 +48,8 @@ pub struct Tracks {
     pub track_bytes: f64,
     /// First byte of the first whole track behind `at`.
     pub first_track: f64,
+    /// How far that may be off, bytes.
+    pub first_slack: f64,
     /// Pause at the end of each track, turns.
     pub skews: Vec<f64>,
     /// Bytes per second over many tracks, in 10^6.
@@ -52,22 +67,31 @@ pub struct TrackReader {
     pub turn_ns: f64,
     chunk: u32,
     track_bytes: Option<f64>,
+    /// Tracks of a look.
+    tracks: f64,
 }
 
 impl TrackReader {
     /// Of a disk that turns in so many ns.
     pub fn new(turn_ns: f64) -> Self {
-        Self { turn_ns, chunk: CHUNK_FIRST, track_bytes: None }
+        Self { turn_ns, chunk: CHUNK_FIRST, track_bytes: None, tracks: TRACKS_READ }
     }
 
     /// Bytes that one look takes, about.
     pub fn look_bytes(&self) -> u64 {
-        self.track_bytes.map_or(FIRST_BYTES, |bytes| (bytes * (TRACKS_READ + 1.0)) as u64)
+        self.track_bytes.map_or(FIRST_BYTES, |bytes| (bytes * (self.tracks + 1.0)) as u64)
+    }
+
+    /// Lets a look take so many bytes at most, as far as it still shows tracks then.
+    pub fn shorten_looks(&mut self, bytes: u64) {
+        if let Some(track) = self.track_bytes {
+            self.tracks = (bytes as f64 / track - 1.0).clamp(TRACKS_MIN, TRACKS_READ);
+        }
     }
 
     /// The tracks at a place; `None` where their ends do not show.
     pub fn look(&mut self, probe: &mut dyn Probe, at: u64) -> Result<Option<Tracks>, ProbeEnd> {
-        self.look_at(probe, at, TRACKS_READ)
+        self.look_at(probe, at, self.tracks)
     }
 
     /// The same over so many tracks.
@@ -77,27 +101,105 @@ impl TrackReader {
         at: u64,
         tracks: f64,
     ) -> Result<Option<Tracks>, ProbeEnd> {
-        loop {
-            let bytes = self.track_bytes.map_or(FIRST_BYTES as f64, |track| track * tracks);
-            let chunk = u64::from(self.chunk);
-            let room = (probe.span().saturating_sub(at) / chunk) as usize;
-            let count = ((bytes / chunk as f64).ceil() as usize + LEAD_IN + 1).min(room);
-            let ends = probe.stream(at, self.chunk, count)?;
-            if let Some(found) = fit(&ends, self.chunk, self.turn_ns, at) {
-                if self.track_bytes.is_none() {
-                    let wanted = (found.track_bytes / CHUNKS_PER_TRACK) as u32;
-                    let power = wanted.max(1).next_power_of_two() / 2;
-                    // Never below what was seen to keep the medium busy.
-                    self.chunk = power.clamp(CHUNK_MIN, CHUNK_MAX).max(self.chunk);
+        match self.track_bytes {
+            None => self.first_look(probe, at),
+            Some(_) => {
+                let (found, _) = self.read_tracks(probe, at, tracks)?;
+                if let Some(found) = &found {
+                    self.track_bytes = Some(found.track_bytes);
                 }
-                self.track_bytes = Some(found.track_bytes);
-                return Ok(Some(found));
+                Ok(found)
             }
-            if self.track_bytes.is_some() || self.chunk >= CHUNK_MAX {
+        }
+    }
+
+    /// The first look also finds chunks that keep the medium busy: with larger ones tracks are the same.
+    fn first_look(&mut self, probe: &mut dyn Probe, at: u64) -> Result<Option<Tracks>, ProbeEnd> {
+        self.chunk = CHUNK_FIRST;
+        let (mut place, mut before): (u64, Option<Tracks>) = (at, None);
+        loop {
+            let (found, read_bytes) = self.read_tracks(probe, place, TRACKS_READ)?;
+            // Further on, where no cache has it.
+            place += read_bytes + CACHED_BEHIND;
+            let found = found.filter(|found| !found.is_mixed);
+            self.track_bytes = found.as_ref().map(|found| found.track_bytes);
+            if let (Some(before), Some(found)) = (&before, &found)
+                && (before.track_bytes / found.track_bytes - 1.0).abs() < SAME_TRACKS
+            {
+                let wanted = (found.track_bytes / CHUNKS_PER_TRACK) as u32;
+                let power = wanted.max(1).next_power_of_two() / 2;
+                // Never below what was seen to keep the medium busy.
+                self.chunk = power.clamp(CHUNK_MIN, CHUNK_MAX).max(self.chunk / 2);
+                return Ok(Some(Tracks { read_bytes: place - at, ..before.clone() }));
+            }
+            if self.chunk >= CHUNK_MAX || place + FIRST_BYTES > probe.span() {
+                self.track_bytes = None;
                 return Ok(None);
             }
             self.chunk *= 2;
+            before = found;
         }
+    }
+
+    /// Reads tracks in order; what they are, and the bytes it took.
+    fn read_tracks(
+        &self,
+        probe: &mut dyn Probe,
+        at: u64,
+        tracks: f64,
+    ) -> Result<(Option<Tracks>, u64), ProbeEnd> {
+        let bytes = self.track_bytes.map_or(FIRST_BYTES as f64, |track| track * tracks);
+        let chunk = u64::from(self.chunk);
+        let room = (probe.span().saturating_sub(at) / chunk) as usize;
+        let count = ((bytes / chunk as f64).ceil() as usize + LEAD_IN + 1).min(room);
+        let ends = probe.stream(at, self.chunk, count)?;
+        Ok((fit(&ends, self.chunk, self.turn_ns, at), count as u64 * chunk))
+    }
+
+    /// Where tracks end, within so many bytes: further looks put the ends of chunks where the ends of tracks may be.
+    pub fn find_ends(
+        &mut self,
+        probe: &mut dyn Probe,
+        mut tracks: Tracks,
+        slack: f64,
+    ) -> Result<Option<Tracks>, ProbeEnd> {
+        for _ in 0..END_LOOKS_MAX {
+            if tracks.first_slack <= slack {
+                return Ok(Some(tracks));
+            }
+            // Further on, where no cache has it, an end of a chunk at the middle of what is possible.
+            let skipped = (2.0 * TRACKS_READ).max(CACHED_BEHIND as f64 / tracks.track_bytes).ceil();
+            let first = tracks.first_track + skipped * tracks.track_bytes;
+            let chunks = (f64::from(self.chunk) * (LEAD_IN + 1) as f64).max(0.0);
+            let at = (first - chunks) as u64 / SECTOR * SECTOR;
+            if at + self.look_bytes() > probe.span() {
+                return Ok(None);
+            }
+            // Where tracks do not show, or elsewhere than they were, it begins again from there.
+            match self.look(probe, at)?.filter(|seen| !seen.is_mixed) {
+                Some(seen) => tracks = seen.meet(&tracks).unwrap_or(seen),
+                None => tracks.first_track += skipped * tracks.track_bytes,
+            }
+        }
+        Ok((tracks.first_slack <= slack).then_some(tracks))
+    }
+}
+
+impl Tracks {
+    /// The same tracks with their ends where both looks allow them; `None` where they contradict each other.
+    fn meet(&self, other: &Self) -> Option<Self> {
+        let track = self.track_bytes;
+        let count = ((self.first_track - other.first_track) / track).round();
+        let (mine, theirs) = (self.first_track, other.first_track + count * track);
+        let low = (mine - self.first_slack).max(theirs - other.first_slack);
+        let high = (mine + self.first_slack).min(theirs + other.first_slack);
+        // Over the tracks between them, an error of their size adds up.
+        let drift = count.abs() * track * TRACK_ERROR;
+        (high - low > -drift).then(|| Self {
+            first_track: f64::midpoint(low, high),
+            first_slack: (high - low).max(0.0) / 2.0 + drift,
+            ..self.clone()
+        })
     }
 }
 
@@ -126,6 +228,13 @@ fn fit(ends: &[u64], chunk: u32, turn_ns: f64, at: u64) -> Option<Tracks> {
     if (by_pace - by_ends).abs() > slack + 0.02 * by_ends {
         return None; // an end was missed, or something else paused
     }
+    let is_even = |pair: &[usize]| {
+        let apart = (pair[1] - pair[0]) as f64 * chunk_bytes;
+        (apart - by_pace).abs() <= (1.0 + GAP_SLACK) * chunk_bytes + GAP_SLACK * by_pace
+    };
+    if !crossings.windows(2).all(is_even) {
+        return None;
+    }
     let track_bytes = by_pace.clamp(by_ends - slack, by_ends + slack);
     let skews: Vec<f64> = crossings.iter().map(|&i| (steps[i - 1] - pace_ns) / turn_ns).collect();
     if skews.iter().any(|&skew| skew > SKEW_TURNS_MAX) {
@@ -137,10 +246,12 @@ fn fit(ends: &[u64], chunk: u32, turn_ns: f64, at: u64) -> Option<Tracks> {
         _ => false,
     };
     let mean_skew = skews.iter().sum::<f64>() / skews.len() as f64;
+    let (first_end, first_slack) = first_end(&crossings, track_bytes, chunk_bytes);
     Some(Tracks {
         at,
         track_bytes,
-        first_track: begin + first_end(&crossings, track_bytes, chunk_bytes),
+        first_track: begin + first_end,
+        first_slack,
         mb_s: track_bytes / (turn_ns * (1.0 + mean_skew)) * 1e3,
         skews,
         is_mixed,
@@ -148,13 +259,14 @@ fn fit(ends: &[u64], chunk: u32, turn_ns: f64, at: u64) -> Option<Tracks> {
     })
 }
 
-/// Where the first track ends, in bytes: each end lies within its chunk, and all are a track apart.
-fn first_end(crossings: &[usize], track_bytes: f64, chunk_bytes: f64) -> f64 {
+/// Where the first track ends, in bytes, and how far that may be off: each end lies within its chunk, and all are a
+/// track apart.
+fn first_end(crossings: &[usize], track_bytes: f64, chunk_bytes: f64) -> (f64, f64) {
     let low = |(k, &i): (usize, &usize)| i as f64 * chunk_bytes - k as f64 * track_bytes;
     let lows = crossings.iter().enumerate().map(low);
     let (least, most) =
         lows.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), low| (a.min(low), b.max(low)));
-    f64::midpoint(most, least + chunk_bytes)
+    (f64::midpoint(most, least + chunk_bytes), ((least + chunk_bytes - most) / 2.0).max(0.0))
 }
 
 /// The slope that all pieces share, each with its own beginning; ns per chunk.

@@ -58,7 +58,8 @@ pub struct MedianTime {
 }
 
 impl MedianTime {
-    fn of(times: &[f64]) -> Option<Self> {
+    /// Of so many times; `None` of too few.
+    pub fn of(times: &[f64]) -> Option<Self> {
         Some(Self { ns: summary::median(times)?, within: median_interval(times, 0.95)? })
     }
 }
@@ -133,13 +134,13 @@ impl WriteProbe<'_, '_> {
     }
 
     /// A block anywhere: far seeks let a full cache show.
-    fn place(&mut self, block: u64) -> u64 {
+    pub fn place(&mut self, block: u64) -> u64 {
         let span = &self.area.span;
         span.start + self.draw.place(span.end - span.start, block)
     }
 
     /// Writes with everything on the medium before, and gives the drive time to become quiet.
-    fn rest(&mut self) -> Result<(), BenchError> {
+    pub fn rest(&mut self) -> Result<(), BenchError> {
         self.session.device().sync()?;
         self.session.pause(drivescope_model::units::Secs(REST_S))
     }

@@ -1,13 +1,24 @@
 //! Zones of a disk from the size of its tracks at few places: first a grid, then a bisection wherever two neighbours
 //! differ, until each border is known well enough or the budget is spent.
+//!
+//! Tracks hold ever less from the outside in. Of a grid the most places that agree with that count, so that one wrong
+//! look never outvotes the others; a place that contradicts them is looked at again, and named if it stays so.
 
 use super::probe::{Probe, ProbeEnd};
 use super::tracks::{TrackReader, Tracks, ZONE_SHARE};
 
-/// Places of the grid.
-const GRID: usize = 48;
-/// A border is known when it lies between two places that are no farther apart, as a share of the drive.
+/// Places of the grid: halved once, each gap of it is narrow enough.
+const GRID: usize = 57;
+/// The search goes on until each border lies between two places that are no farther apart, as a share of the drive.
 const BORDER_SHARE: f64 = 0.005;
+/// A border is known when its places are no farther apart: the middle is off by half of that at most.
+const BORDER_SHARE_MAX: f64 = 0.0095;
+/// Looks that a drive with many zones takes. Where the budget has no room for them, each is shorter.
+const LOOKS_WANTED: u64 = 170;
+/// A gap of so many looks cannot be narrowed.
+const GAP_LOOKS_MIN: u64 = 4;
+/// Where more of the grid's places contradict the others or show no tracks, something else is in the way.
+const STRANGE_SHARE_MAX: f64 = 0.25;
 /// A place that fits no falling curve is looked at again so many looks further on.
 const SHIFT_LOOKS: u64 = 2;
 /// A look at its place and, if needed, at two more.
@@ -86,11 +97,13 @@ pub fn measure(
     budget: ZoneBudget,
 ) -> Result<Result<ZoneMap, String>, ProbeEnd> {
     let mut search = ZoneSearch { found: Vec::new(), strange: Vec::new(), read_bytes: 0, budget };
-    if !search.look(probe, reader, 0)? {
+    search.look_anywhere(probe, reader, 0)?;
+    if search.found.is_empty() {
         let why = "reading in order shows no end of a track: the link or another layer is slower than the disk";
         return Ok(Err(why.to_string()));
     }
-    // What a look takes is known now: of a small drive the grid is coarser.
+    // What a look takes is known now: of a small drive looks are shorter, and the grid is coarser.
+    reader.shorten_looks(budget.bytes / LOOKS_WANTED);
     let looks = (budget.bytes / reader.look_bytes().max(1)) as usize;
     let grid = GRID.min(looks / 2).max(8);
     let last = probe.span().saturating_sub(2 * reader.look_bytes());
@@ -98,9 +111,17 @@ pub fn measure(
         if search.is_spent(probe, reader) {
             break;
         }
-        search.look(probe, reader, (last as f64 * i as f64 / grid as f64) as u64 / 4096 * 4096)?;
+        let at = (last as f64 * i as f64 / grid as f64) as u64 / 4096 * 4096;
+        search.look_anywhere(probe, reader, at)?;
     }
-    let is_complete = search.refine(probe, reader)?;
+    search.keep_falling(probe, reader)?;
+    if search.strange.len() as f64 > STRANGE_SHARE_MAX * grid as f64 {
+        let why = "at many places tracks do not show, or are larger than those before: the link is slower than the \
+                   disk, or other programs use it";
+        return Ok(Err(why.to_string()));
+    }
+    search.refine(probe, reader)?;
+    let is_complete = search.is_complete(probe.span(), reader);
     Ok(Ok(search.map(probe.span() as f64, is_complete)))
 }
 
@@ -118,26 +139,80 @@ impl ZoneSearch {
             || probe.now_ns() > self.budget.until_ns
     }
 
-    /// Looks at a place, or a little further on where a border lies or something was in the way; whether tracks showed.
-    fn look(
+    /// Looks at a place, or a little further on where a border lies or something was in the way. Whatever shows counts.
+    fn look_anywhere(
+        &mut self,
+        probe: &mut dyn Probe,
+        reader: &mut TrackReader,
+        at: u64,
+    ) -> Result<(), ProbeEnd> {
+        for attempt in 0..ATTEMPTS {
+            if let Some(seen) = self.look_once(probe, reader, at, attempt)? {
+                self.insert(seen);
+                return Ok(());
+            }
+        }
+        self.strange.push(at);
+        Ok(())
+    }
+
+    /// The same between places that are known: tracks must hold no more than those before and no less than those
+    /// behind. Returns whether some did.
+    fn look_between(
         &mut self,
         probe: &mut dyn Probe,
         reader: &mut TrackReader,
         at: u64,
     ) -> Result<bool, ProbeEnd> {
         for attempt in 0..ATTEMPTS {
-            let shift = attempt * SHIFT_LOOKS * reader.look_bytes();
-            let seen = reader.look(probe, at + shift)?;
-            self.read_bytes += seen.as_ref().map_or(reader.look_bytes(), |seen| seen.read_bytes);
-            let Some(seen) = seen.filter(|seen| !seen.is_mixed && self.falls(seen)) else {
-                continue;
-            };
-            let place = self.found.partition_point(|other| other.at < seen.at);
-            self.found.insert(place, seen);
-            return Ok(true);
+            let seen = self.look_once(probe, reader, at, attempt)?;
+            if let Some(seen) = seen.filter(|seen| self.falls(seen)) {
+                self.insert(seen);
+                return Ok(true);
+            }
         }
         self.strange.push(at);
         Ok(false)
+    }
+
+    /// The tracks at a place; `None` where they do not show, or change on the way.
+    fn look_once(
+        &mut self,
+        probe: &mut dyn Probe,
+        reader: &mut TrackReader,
+        at: u64,
+        attempt: u64,
+    ) -> Result<Option<Tracks>, ProbeEnd> {
+        let shift = attempt * SHIFT_LOOKS * reader.look_bytes();
+        let seen = reader.look(probe, at + shift)?;
+        self.read_bytes += seen.as_ref().map_or(reader.look_bytes(), |seen| seen.read_bytes);
+        Ok(seen.filter(|seen| !seen.is_mixed))
+    }
+
+    fn insert(&mut self, seen: Tracks) {
+        let place = self.found.partition_point(|other| other.at < seen.at);
+        self.found.insert(place, seen);
+    }
+
+    /// Keeps the most places whose tracks hold ever less, and looks at the others once more.
+    fn keep_falling(
+        &mut self,
+        probe: &mut dyn Probe,
+        reader: &mut TrackReader,
+    ) -> Result<(), ProbeEnd> {
+        let sizes: Vec<f64> = self.found.iter().map(|tracks| tracks.track_bytes).collect();
+        let kept = longest_falling(&sizes, 1.0 + ZONE_SHARE);
+        let mut number = 0;
+        let (found, astray): (Vec<Tracks>, Vec<Tracks>) =
+            std::mem::take(&mut self.found).into_iter().partition(|_| {
+                number += 1;
+                kept[number - 1]
+            });
+        self.found = found;
+        for tracks in astray {
+            self.look_between(probe, reader, tracks.at)?;
+        }
+        Ok(())
     }
 
     /// Whether tracks hold no more than those before and no less than those behind.
@@ -150,31 +225,36 @@ impl ZoneSearch {
             && behind.is_none_or(|bytes| seen.track_bytes * slack >= bytes)
     }
 
-    /// Halves the widest gap between different tracks until none is too wide; whether that came to its end.
-    fn refine(
-        &mut self,
-        probe: &mut dyn Probe,
-        reader: &mut TrackReader,
-    ) -> Result<bool, ProbeEnd> {
+    /// Halves the widest gap between different tracks until none is too wide, none can be narrowed, or the budget is
+    /// spent.
+    fn refine(&mut self, probe: &mut dyn Probe, reader: &mut TrackReader) -> Result<(), ProbeEnd> {
         let enough = (probe.span() as f64 * BORDER_SHARE) as u64;
         let mut given_up: Vec<u64> = Vec::new();
-        loop {
+        while !self.is_spent(probe, reader) {
             let gaps = self.found.windows(2).filter(|pair| differs(&pair[0], &pair[1]));
             let open = gaps.filter(|pair| {
-                pair[1].at - pair[0].at > enough.max(4 * reader.look_bytes())
+                pair[1].at - pair[0].at > enough.max(GAP_LOOKS_MIN * reader.look_bytes())
                     && !given_up.contains(&pair[0].at)
             });
             let widest = open.max_by_key(|pair| pair[1].at - pair[0].at);
-            let Some((from, to)) = widest.map(|pair| (pair[0].at, pair[1].at)) else {
-                return Ok(given_up.is_empty());
-            };
-            if self.is_spent(probe, reader) {
-                return Ok(false);
-            }
-            if !self.look(probe, reader, u64::midpoint(from, to) / 4096 * 4096)? {
+            let Some((from, to)) = widest.map(|pair| (pair[0].at, pair[1].at)) else { break };
+            if !self.look_between(probe, reader, u64::midpoint(from, to) / 4096 * 4096)? {
                 given_up.push(from);
             }
         }
+        Ok(())
+    }
+
+    /// Whether each border lies within a gap that is narrow enough.
+    fn is_complete(&self, span: u64, reader: &TrackReader) -> bool {
+        let enough = (span as f64 * BORDER_SHARE_MAX) as u64;
+        let narrow = enough.max(2 * GAP_LOOKS_MIN * reader.look_bytes());
+        let mut gaps = self.found.windows(2).filter(|pair| differs(&pair[0], &pair[1]));
+        let reaches_end = self
+            .found
+            .last()
+            .is_some_and(|last| span - last.at <= narrow.max(span / GRID as u64 * 2));
+        reaches_end && gaps.all(|pair| pair[1].at - pair[0].at <= narrow)
     }
 
     fn map(self, span: f64, is_complete: bool) -> ZoneMap {
@@ -185,17 +265,22 @@ impl ZoneSearch {
             (f64::midpoint(from, to), (to - from) / 2.0)
         };
         let last = groups.len().saturating_sub(1);
+        // A look crosses few tracks, and a switch of heads among them or none: all looks together know the mean pause.
+        let pause = |tracks: &Tracks| tracks.skews.iter().sum::<f64>() / tracks.skews.len() as f64;
+        let pauses: f64 = self.found.iter().map(pause).sum();
+        let mean_pause = pauses / self.found.len().max(1) as f64;
+        let rate = |tracks: &Tracks| tracks.mb_s * (1.0 + pause(tracks)) / (1.0 + mean_pause);
         let zone = |(i, group): (usize, &&[Tracks])| {
             let (start, before) = if i > 0 { border(i - 1) } else { (0.0, 0.0) };
             let (end, behind) = if i < last { border(i) } else { (span, 0.0) };
             let count = group.len() as f64;
-            let mean = |of: fn(&Tracks) -> f64| group.iter().map(of).sum::<f64>() / count;
+            let mean = |of: &dyn Fn(&Tracks) -> f64| group.iter().map(of).sum::<f64>() / count;
             Zone {
                 start,
                 end,
                 margin: before.max(behind),
-                track_bytes: mean(|tracks| tracks.track_bytes),
-                mb_s: mean(|tracks| tracks.mb_s),
+                track_bytes: mean(&|tracks| tracks.track_bytes),
+                mb_s: mean(&rate),
             }
         };
         let zones: Vec<Zone> = groups.iter().enumerate().map(zone).collect();
@@ -205,4 +290,35 @@ impl ZoneSearch {
 
 fn differs(before: &Tracks, behind: &Tracks) -> bool {
     (before.track_bytes / behind.track_bytes - 1.0).abs() > ZONE_SHARE
+}
+
+/// Which of the values belong to the longest run that never rises by more than the slack.
+fn longest_falling(values: &[f64], slack: f64) -> Vec<bool> {
+    let mut best: Vec<(usize, Option<usize>)> = Vec::with_capacity(values.len());
+    for (i, value) in values.iter().enumerate() {
+        let before = (0..i).filter(|&j| *value <= values[j] * slack);
+        let longest = before.max_by_key(|&j| best[j].0);
+        best.push((longest.map_or(1, |j| best[j].0 + 1), longest));
+    }
+    let mut kept = vec![false; values.len()];
+    let mut at = (0..values.len()).max_by_key(|&i| best[i].0);
+    while let Some(i) = at {
+        kept[i] = true;
+        at = best[i].1;
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::longest_falling;
+
+    #[test]
+    fn one_wrong_place_never_outvotes_the_others() {
+        let kept = |values: &[f64]| longest_falling(values, 1.005);
+        assert_eq!(kept(&[10.0, 10.0, 9.0, 8.0]), [true; 4]);
+        assert_eq!(kept(&[5.0, 10.0, 9.0, 8.0]), [false, true, true, true]);
+        assert_eq!(kept(&[10.0, 9.0, 12.0, 8.0, 8.03]), [true, true, false, true, true]);
+        assert!(kept(&[]).is_empty());
+    }
 }
