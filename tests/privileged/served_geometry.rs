@@ -1,5 +1,5 @@
-//! `geometry` in real time, on drives that `sim mount` serves: every answer passes FUSE and a loop device, whose time is
-//! added to the drive's and varies. The truth is what the same test says of the same model in virtual time.
+//! `geometry` in real time, on drives that `sim mount` serves: every answer passes FUSE and a loop device, whose time
+//! is added to the drive's and varies. The truth is what the same test says of the same model in virtual time.
 
 use super::served::{Served, scratch_to_serve};
 use crate::support::Scratch;

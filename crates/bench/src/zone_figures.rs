@@ -19,7 +19,7 @@ pub struct ZoneFigures {
 }
 
 /// The law of constant linear density through the middles of the zones, their rates by their place in `span`.
-pub fn law_of(zones: &[ZoneFigures], span: f64) -> Option<RadiusLaw> {
+fn law_of(zones: &[ZoneFigures], span: f64) -> Option<RadiusLaw> {
     let middle = |zone: &ZoneFigures| (f64::midpoint(zone.start, zone.end) / span, zone.mb_s);
     radius_law(&zones.iter().map(middle).collect::<Vec<_>>())
 }

@@ -50,6 +50,9 @@ pub struct DiskSectors {
     pub link: String,
 }
 
+/// Of disks that are sold, and how often.
+const SPEEDS_RPM: [f64; 8] = [4200.0, 5400.0, 5700.0, 5900.0, 7200.0, 7200.0, 10_000.0, 15_000.0];
+
 /// A number between two others.
 fn between(draw: &mut Draw, low: f64, high: f64) -> f64 {
     low + (high - low) * draw.share()
@@ -173,11 +176,8 @@ impl RandomDisk {
 
     /// The disk of a seed, with other sectors than it would have.
     pub fn with_sectors(seed: u64, chosen: Option<&DiskSectors>) -> Self {
-        let mut draw = Draw::new(seed);
-        let draw = &mut draw;
-        let rpm =
-            one_of(draw, &[4200.0, 5400.0, 5700.0, 5900.0, 7200.0, 7200.0, 10_000.0, 15_000.0])
-                * between(draw, 0.997, 1.003);
+        let draw = &mut Draw::new(seed);
+        let rpm = one_of(draw, &SPEEDS_RPM) * between(draw, 0.997, 1.003);
         let heads = 2 + draw.below(17);
         let cylinders = between(draw, 100_000.0, 250_000.0);
         let zones = zone_table(draw, cylinders, 60.0 / rpm);
@@ -204,30 +204,25 @@ impl RandomDisk {
         let DiskSectors { logical, physical, reported, link: link_table } =
             chosen.cloned().unwrap_or(own);
         let overhead_ms = between(draw, 0.08, 0.6);
+        let head_switch_ms = head_skew * turn_s * 1e3 * between(draw, 0.0, 0.9);
+        let [settle_ms, hit_ms, write_ms, link_mb_s] =
+            [(0.2, 0.9), (0.03, 0.2), (0.05, 0.3), (400.0, 550.0)]
+                .map(|(low, high)| between(draw, low, high));
         let mut toml = format!(
             "name = \"random-{seed}\"\nsummary = \"random\"\nkind = \"hdd\"\n[identity]\n\
              model = \"RANDOM {seed}\"\n\
              serial = \"R{seed}\"\nfirmware = \"1\"\nreported_logical_sector_bytes = {logical}\n\
-             reported_physical_sector_bytes = {reported}\nrotation_rpm = {}\n[link]\n\
+             reported_physical_sector_bytes = {reported}\nrotation_rpm = {rpm:.0}\n[link]\n\
              preset = \"{link_table}\"\n[hdd]\n\
              capacity_bytes = {capacity}\nrpm = {rpm}\nheads = {heads}\nlogical_sector_bytes = {logical}\n\
-             physical_sector_bytes = {physical}\nhead_switch_ms = {}\nwrite_settle_ms = {}\n\
-             read_hit_overhead_ms = {}\nread_miss_overhead_ms = {overhead_ms}\nwrite_overhead_ms = {}\n\
-             interface_mb_s = {}\n[hdd.layout]\n{order}[hdd.skew]\nhead_rev = {head_skew}\n\
+             physical_sector_bytes = {physical}\nhead_switch_ms = {head_switch_ms}\nwrite_settle_ms = {settle_ms}\n\
+             read_hit_overhead_ms = {hit_ms}\nread_miss_overhead_ms = {overhead_ms}\nwrite_overhead_ms = {write_ms}\n\
+             interface_mb_s = {link_mb_s}\n[hdd.layout]\n{order}[hdd.skew]\nhead_rev = {head_skew}\n\
              cylinder_rev = {cylinder_skew}\n[hdd.seek]\n{seek}[hdd.queue]\ndepth = 32\nwindow = {window}\n\
-             starvation_ms = 500\n[hdd.read_modify_write]\nbatch_sectors = 20\ngap_ms = 0.28\n",
-            rpm.round(),
-            head_skew * turn_s * 1e3 * between(draw, 0.0, 0.9),
-            between(draw, 0.2, 0.9),
-            between(draw, 0.03, 0.2),
-            between(draw, 0.05, 0.3),
-            between(draw, 400.0, 550.0),
+             starvation_ms = 500\n[hdd.read_modify_write]\nbatch_sectors = 20\ngap_ms = 0.28\n"
         );
-        toml.push_str(&caches.toml());
-        if is_shingled {
-            toml.push_str(&shingling(band_mib, cache_gib));
-        }
-        toml.push_str(&zone_list(&zones, physical));
+        let bands = if is_shingled { shingling(band_mib, cache_gib) } else { String::new() };
+        toml += &(caches.toml() + &bands + &zone_list(&zones, physical));
         // What the log hides of the outermost zones is none of the host's.
         let hidden = starts.iter().filter(|(at, _)| *at == 0.0).count() - 1;
         let truth = DiskTruth {

@@ -39,9 +39,9 @@ pub struct SurfaceOptions {
     pub preset: SurfacePreset,
     /// Number of positions (ignored by `zcav`, which visits all).
     pub samples: u32,
-    /// Time for reads by position, all rounds together (`sampled` only): three tenths of it for positions all over the drive,
-    /// whose number follows from it, the rest where the rate falls. 0: as many as `samples` says, and once more as
-    /// many where the rate falls.
+    /// Time for reads by position, all rounds together (`sampled` only): three tenths of it for positions all over the
+    /// drive, whose number follows from it, the rest where the rate falls. 0: as many as `samples` says, and once more
+    /// as many where the rate falls.
     pub time: Secs,
     /// Bytes read at each position; the block of `zcav`.
     pub sample: Bytes,

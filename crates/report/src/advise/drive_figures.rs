@@ -178,8 +178,8 @@ fn test(run: &Run, kind: TestKind) -> Option<&TestResult> {
     run.tests.iter().find(|result| result.test == kind)
 }
 
-/// Zones of geometry or surface, or what surface has sampled, each sample for what is nearest to it; else one rate for all of
-/// flash.
+/// Zones of geometry or surface, or what surface has sampled, each sample for what is nearest to it; else one rate for
+/// all of flash.
 fn spans_of(run: &Run, bytes: f64, notes: &mut Vec<String>) -> Option<Vec<RateSpan>> {
     for kind in [TestKind::Geometry, TestKind::Surface] {
         let Some(result) = test(run, kind) else { continue };

@@ -1,9 +1,9 @@
-//! How large the bands of a shingled disk are. Blocks all over a stretch go to the log; in its idle time the disk cleans
-//! band by band in the order in which they were first written, so that after each pause the blocks that still lie in the
-//! log begin where a band does (A. Aghayev and P. Desnoyers, Skylight, FAST 2015).
+//! How large the bands of a shingled disk are. Blocks all over a stretch go to the log; in its idle time the disk
+//! cleans band by band in the order in which they were first written, so that after each pause the blocks that still
+//! lie in the log begin where a band does (A. Aghayev and P. Desnoyers, Skylight, FAST 2015).
 //!
-//! A block in the log shows by its neighbours: reading over three of them goes to the log and back three times, and each
-//! way back takes a turn or more.
+//! A block in the log shows by its neighbours: reading over three of them goes to the log and back three times, and
+//! each way back takes a turn or more.
 
 use super::probe::{Probe, ProbeEnd};
 use super::write_cache::WriteProbe;

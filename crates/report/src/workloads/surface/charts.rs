@@ -98,7 +98,8 @@ pub(super) fn headline(result: &TestResult) -> Option<String> {
     Some(heading(result, curve.first()?.1, curve.last()?.1))
 }
 
-/// Where each zone begins, and its rate, at last the end of the last one: as the test found them, else out of the curve.
+/// Where each zone begins, and its rate, at last the end of the last one: as the test found them, else out of the
+/// curve.
 fn zone_steps(result: &TestResult, points: &[Point]) -> Vec<Point> {
     let found = points_of(result, "surface.zones.mb_s");
     if found.is_empty() {

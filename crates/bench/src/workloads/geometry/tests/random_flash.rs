@@ -49,8 +49,9 @@ impl RandomFlash {
              sector_bytes = 512\nmapping_unit_bytes = {unit}\nspare_share = 0.08\n[ssd.controller]\nqueue_depth = 32\n\
              read_command_us = 15\nwrite_command_us = 15\ncommand_interval_us = 3\ntrim_command_us = 60\n\
              trim_us_per_gib = 150\nread_ahead_kib = 512\n[ssd.port]\nread_mb_s = 550\nwrite_mb_s = 520\n\
-             command_us = 3\nfull_duplex = false\n[ssd.map]\ncache_mib = {map_mib}\n[ssd.buffer]\nsize_kib = {buffer_kib}\n\
-             power_loss_protection = {power_loss_protection}\nflush_commit_us = {commit}\nmerge_before_ack = {merges_first}\n\
+             command_us = 3\nfull_duplex = false\n[ssd.map]\ncache_mib = {map_mib}\n[ssd.buffer]\n\
+             size_kib = {buffer_kib}\npower_loss_protection = {power_loss_protection}\n\
+             flush_commit_us = {commit}\nmerge_before_ack = {merges_first}\n\
              [ssd.flash]\nchannels = {channels}\n\
              dies_per_channel = {dies_per_channel}\nplanes_per_die = 2\n\
              page_kib = 16\npages_per_block = 384\nbits_per_cell = 3\nchannel_mb_s = 800\n\
