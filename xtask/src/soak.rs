@@ -46,7 +46,10 @@ fn passes(what: &str, arguments: &[&str]) -> bool {
     let start = Instant::now();
     let mut command = Command::new("cargo");
     command.arg("test").arg("--no-fail-fast").args(arguments);
-    command.env("PROPTEST_CASES", CASES).env("DRIVESCOPE_TESTS_THOROUGH", "1");
+    command
+        .env("PROPTEST_CASES", CASES)
+        .env("DRIVESCOPE_TESTS_THOROUGH", "1")
+        .env("DRIVESCOPE_TESTS_SOAK", "1");
     let output = match command.output() {
         Ok(output) => output,
         Err(error) => {
