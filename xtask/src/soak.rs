@@ -24,6 +24,9 @@ pub fn run(args: &[&str]) -> Result<(), String> {
     let end = Instant::now() + Duration::from_secs(minutes * 60);
     let mut failed = 0;
     failed += usize::from(!passes("ignored tests", &["--workspace", "--tests", "--", "--ignored"]));
+    // In real time, a handful of drives here.
+    let served = ["--package", "drivescope", "--test", "integration", "served_geometry"];
+    failed += usize::from(!passes("geometry of served drives", &served));
     let crates = property_tests(of_workspace()?);
     for round in 1.. {
         for (home, names) in &crates {
