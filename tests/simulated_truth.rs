@@ -66,7 +66,8 @@ fn surface_finds_the_zones_and_their_rates() {
         let zones = disk(target).zones();
         let run = measure(target, &SURFACE);
         let profile = curve(&run, "surface", "surface.read.mb_s");
-        assert_eq!(profile.len(), 65, "{target}");
+        // And once more as many, at the borders of zones.
+        assert!((66..=130).contains(&profile.len()), "{target}: {}", profile.len());
         for (offset, rate) in profile {
             let truth = true_rate(&zones, offset as u64, SAMPLE);
             assert!((rate / truth - 1.0).abs() < 0.02, "{target}: {rate} for {truth} at {offset}");
