@@ -104,14 +104,21 @@ pub(crate) fn usable<'r>(run: &'r Run, key: &str) -> Option<&'r Metric> {
     run.metric(key).filter(|metric| metric.valid && metric.value > 0.0)
 }
 
-/// For each property the first metric that all runs have.
+/// For each property the first metric that all runs have. What stands for two properties is named once, as the first of
+/// them: where no deep queue was measured, a verdict judges by depth 1, but a row says what was measured.
 pub(crate) fn headline_keys(runs: &[&Run]) -> Vec<(String, String)> {
     let of_criterion = |(criterion, what): (Criterion, &str)| {
         let has_all = |key: &str| runs.iter().all(|run| usable(run, key).is_some());
         let found = evidence(criterion).find(|(_, evidence)| has_all(evidence.key));
         found.map(|(_, evidence)| (what.to_string(), evidence.key.to_string()))
     };
-    COMPARED.into_iter().filter_map(of_criterion).collect()
+    let mut keys: Vec<(String, String)> = Vec::new();
+    for (what, key) in COMPARED.into_iter().filter_map(of_criterion) {
+        if keys.iter().all(|(_, known)| *known != key) {
+            keys.push((what, key));
+        }
+    }
+    keys
 }
 
 /// Every metric of the first run that the others have too, but for costs of the processor.
@@ -219,6 +226,14 @@ mod tests {
         "transfer.rnd4k_q1t1.read.iops",
         "transfer.rnd4k_q1t1.read.lat_p99_us",
     ];
+
+    #[test]
+    fn a_metric_has_one_row_though_it_stands_for_two_properties() {
+        let run = with_metrics(&[("transfer.rnd4k_q1t1.write.iops", &[80.0, 80.0, 80.0])]);
+        let keys = headline_keys(&[&run, &run]);
+        let named = keys.iter().filter(|(_, key)| key == "transfer.rnd4k_q1t1.write.iops");
+        assert_eq!(named.map(|(what, _)| what.as_str()).collect::<Vec<_>>(), ["random writes, Q1"]);
+    }
 
     #[test]
     fn more_is_better_for_rates_and_less_for_latencies() {

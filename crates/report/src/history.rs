@@ -130,7 +130,14 @@ fn rows(runs: &[Run]) -> Vec<MetricHistory> {
         let is_row = values.len() >= 2;
         is_row.then(|| MetricHistory { what, key: key.to_string(), unit, values, change: None })
     };
-    COMPARED.into_iter().filter_map(row).collect()
+    let mut rows: Vec<MetricHistory> = Vec::new();
+    for row in COMPARED.into_iter().filter_map(row) {
+        // As in comparisons, a metric that stands for two properties has one row.
+        if rows.iter().all(|known| known.key != row.key) {
+            rows.push(row);
+        }
+    }
+    rows
 }
 
 /// Notes the changes that are shown, all rows being one family (Holm).
