@@ -59,7 +59,9 @@ fn what_is_there_is_only_replaced_when_asked_and_no_device_is_ever() {
     scratch.drivescope(&["report", &id, "-o", &file(&scratch, "link.html"), "--force"]).refused(3);
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     scratch.drivescope(&["report", &id, "-o", &file(&scratch, "run.doc")]).refused(2);
-    scratch.drivescope(&["report", &id, "-o", &file(&scratch, "absent/run.html")]).refused(2);
+    let absent = file(&scratch, "absent/run.html");
+    let message = scratch.drivescope(&["report", &id, "-o", &absent]).refused(2);
+    assert!(message.contains("its folder is not there"), "{message}");
 }
 
 #[test]

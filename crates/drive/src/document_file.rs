@@ -30,6 +30,10 @@ impl DocumentFile {
             Ok(_) if !may_replace => return refuse("it is there already; --force replaces it"),
             _ => {}
         }
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        if folder.is_some_and(|folder| !folder.exists()) {
+            return Err(DriveError::OutputFolder { path: path.to_path_buf() });
+        }
         let shared = Mode::RUSR | Mode::WUSR | Mode::RGRP | Mode::ROTH;
         Ok(Self { path: path.to_path_buf(), mode: shared })
     }

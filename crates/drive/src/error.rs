@@ -29,6 +29,12 @@ pub enum DriveError {
         /// What stands there.
         why: &'static str,
     },
+    /// A file that a command was to write has no folder to be in.
+    #[error("cannot write {path}: its folder is not there; make it first")]
+    OutputFolder {
+        /// What was named.
+        path: PathBuf,
+    },
     /// A path that leads nowhere.
     #[error("cannot follow {path}: {why}; name the directory, file or device itself")]
     BadPath {

@@ -12,6 +12,7 @@ use crate::answer;
 use crate::chart::{Chart, PictureSize, Theme, svg};
 use crate::class_strips;
 use crate::known_drives::KnownDrive;
+use crate::text::minute;
 use crate::verdict::dots;
 use crate::workloads::{charts, phase_charts, workload};
 use drivescope_model::document::Verdict;
@@ -154,7 +155,7 @@ fn head(run: &Run, name: &str) -> Markup {
         .collect();
     html! {
         header {
-            p.small { "drivescope report · " (run.started_at)
+            p.small { "drivescope report · " (minute(&run.started_at))
                 @if run.simulated { " · " span.badge { "simulated drive" } }
             }
             h1 { (name) ", " (Bytes(size)) }

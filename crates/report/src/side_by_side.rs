@@ -9,6 +9,8 @@ use drivescope_model::units::Price;
 
 /// Requests per second that a price is told of: what a hard disk does is a fraction of it.
 pub(crate) const REQUESTS: u64 = 1_000;
+/// MB/s that a price is told of, about what a hard disk does.
+pub(crate) const RATE_MB_S: u64 = 100;
 /// Random reads, in a deep queue or one by one, whichever was measured and is the drive's.
 const READS: [Criterion; 2] = [Criterion::RandomReadsDeep, Criterion::RandomReadsQ1];
 /// What is not known.
@@ -38,10 +40,19 @@ pub(crate) fn per_terabyte(run: &Run, price: &Price) -> Option<f64> {
 
 /// The price of [`REQUESTS`] random reads per second.
 pub(crate) fn per_reads(run: &Run, price: &Price) -> Option<f64> {
-    let answers = READS.into_iter().flat_map(evidence);
-    let mut reads = answers.filter_map(|(_, answer)| run.metric(answer.key));
-    let reads = reads.find(|metric| metric.valid && metric.value > 0.0)?;
-    Some(price.amount / (reads.value / REQUESTS as f64))
+    Some(price.amount / (rate(run, &READS)? / REQUESTS as f64))
+}
+
+/// The price of [`RATE_MB_S`] of reads in order.
+pub(crate) fn per_rate(run: &Run, price: &Price) -> Option<f64> {
+    Some(price.amount / (rate(run, &[Criterion::SequentialReads])? / RATE_MB_S as f64))
+}
+
+/// What a drive does by the first of these criteria that was measured.
+fn rate(run: &Run, criteria: &[Criterion]) -> Option<f64> {
+    let answers = criteria.iter().copied().flat_map(evidence);
+    let mut found = answers.filter_map(|(_, answer)| run.metric(answer.key));
+    found.find(|metric| metric.valid && metric.value > 0.0).map(|metric| metric.value)
 }
 
 fn prices(runs: &[Run]) -> Vec<SideBySide> {
@@ -59,6 +70,7 @@ fn prices(runs: &[Run]) -> Vec<SideBySide> {
     vec![
         row("price".to_string(), told(&|_, price| Some(price.amount))),
         row("per TB".to_string(), told(&per_terabyte)),
+        row(format!("per {RATE_MB_S} MB/s read"), told(&per_rate)),
         row(format!("per {} random reads/s", whole(REQUESTS)), told(&per_reads)),
     ]
 }
@@ -92,7 +104,8 @@ mod tests {
         let rows = side_by_side(&[a.clone(), b]);
         assert_eq!(rows[0].values, ["–", "105 EUR"]);
         assert!(rows[1].what == "per TB" && rows[1].values[1].ends_with(" EUR"));
-        let verdict = &rows[3];
+        assert!(rows[2].what == "per 100 MB/s read" && rows[2].values[1].ends_with(" EUR"));
+        let verdict = &rows[4];
         assert_eq!(
             (verdict.what.as_str(), verdict.values[1].as_str()),
             (&*a.verdict[0].suits, "–")

@@ -44,6 +44,7 @@ pub use plan::{dry_run, plan};
 pub use price::price;
 pub use reproduction::reproduction;
 pub use results::results;
+pub(crate) use runs::minute;
 pub use runs::{RunRow, runs};
 pub use summary::{run_summary, saved};
 pub(crate) use test_result::test_result;

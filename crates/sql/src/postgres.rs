@@ -13,10 +13,15 @@ use drivescope_model::options::DatabaseKind;
 use std::sync::Arc;
 
 const KIND: DatabaseKind = DatabaseKind::Postgres;
+/// How the codes (SQLSTATE) of "the server ends" begin; the last words of a process whose server was killed have one.
+const SERVER_ENDS: &str = "57P";
 
 /// What the server said, or the connection.
 fn failed(error: ::postgres::Error) -> SqlError {
     match error.as_db_error() {
+        Some(said) if said.code().code().starts_with(SERVER_ENDS) => {
+            SqlError::ServerEnded { database: KIND, why: said.message().to_string() }
+        }
         Some(said) => SqlError::of_statement(KIND, said.message()),
         None if error.is_closed() || is_of_connection(&error) => {
             SqlError::ServerEnded { database: KIND, why: words(&error) }

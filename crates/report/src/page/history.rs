@@ -3,7 +3,7 @@
 use super::{PageContent, figure};
 use crate::history::DriveHistory;
 use crate::history_charts;
-use crate::text::history_sentences;
+use crate::text::{history_sentences, minute};
 use drivescope_model::Bytes;
 use maud::{Markup, html};
 
@@ -44,7 +44,7 @@ fn runs(history: &DriveHistory, link: &impl Fn(&str) -> Option<String>) -> Marku
                     } }
                     tbody { @for run in history.runs.iter().rev() { tr {
                         th scope="row" { (linked(&run.id, link)) }
-                        td { (run.started_at.get(..16).unwrap_or(&run.started_at).replace('T', " ")) }
+                        td { (minute(&run.started_at)) }
                         td { (run.suite) }
                         td { (run.label.as_deref().unwrap_or_default()) }
                         td { (run.news.join(", ")) }

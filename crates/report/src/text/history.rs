@@ -46,11 +46,13 @@ fn answer(history: &DriveHistory, style: Style) -> String {
 pub(crate) fn history_sentences(history: &DriveHistory) -> Vec<String> {
     let changed: Vec<(&MetricHistory, MetricChange)> =
         history.rows.iter().filter_map(|row| Some((row, row.change?))).collect();
-    let most = history.rows.iter().map(|row| row.values.len()).max().unwrap_or(0);
+    // A run alone is in no row.
+    let most = history.rows.iter().map(|row| row.values.len()).max().unwrap_or(1);
     let mut sentences: Vec<String> =
         changed.iter().map(|(row, it)| change_sentence(history, row, it)).collect();
     if most < 4 {
-        sentences.push(format!("{most} comparable runs show no change yet; 4 are the least."));
+        sentences
+            .push(format!("Too few comparable runs to show a change: {most} of 4 at the least."));
     } else if changed.iter().all(|(_, change)| change.times >= 1.0) {
         sentences.insert(0, "Nothing got worse.".to_string());
     }

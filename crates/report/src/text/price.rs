@@ -1,11 +1,11 @@
 //! What a run says of the price: how much of it each terabyte and each request costs.
 
-use crate::side_by_side::{REQUESTS, per_reads, per_terabyte};
+use crate::side_by_side::{RATE_MB_S, REQUESTS, per_rate, per_reads, per_terabyte};
 use crate::terminal::{Paragraph, Role, Style};
 use drivescope_model::number::{rounded, whole};
 use drivescope_model::{Bytes, Run};
 
-/// `price  105 USD for 4.00 TB · 26.3 USD per TB · 525 USD per 1,000 random reads/s`; nothing without a price.
+/// `price  105 USD for 4.00 TB · 26.3 USD per TB · 58.9 USD per 100 MB/s read · 525 USD per 1,000 random reads/s`; nothing without a price.
 pub fn price(run: &Run, style: Style) -> String {
     let Some(price) = &run.price else { return String::new() };
     let of = |amount: f64| format!("{} {}", rounded(amount), price.currency);
@@ -17,6 +17,10 @@ pub fn price(run: &Run, style: Style) -> String {
         .item(Role::Plain, format!("{price}{whole_drive}"));
     if let Some(per_tb) = per_terabyte(run, price) {
         paragraph = paragraph.item(Role::Plain, format!("{} per TB", of(per_tb)));
+    }
+    if let Some(per_rate) = per_rate(run, price) {
+        let text = format!("{} per {RATE_MB_S} MB/s read", of(per_rate));
+        paragraph = paragraph.item(Role::Plain, &text);
     }
     if let Some(per_reads) = per_reads(run, price) {
         let text = format!("{} per {} random reads/s", of(per_reads), whole(REQUESTS));
@@ -44,14 +48,17 @@ mod tests {
         let capacity = run.drive.as_ref().unwrap().capacity_bytes as f64;
         let reads = run.metric("transfer.rnd4k_q32t1.read.iops").unwrap().value;
         let per_tb = rounded(105.0 / capacity * 1e12);
+        let in_order = run.metric("transfer.seq1m_q8t1.read.mb_s").unwrap().value;
+        let per_rate = rounded(105.0 / in_order * 100.0);
         let per_read = rounded(105.0 / reads * 1e3);
-        let all = told(&run).split_whitespace().collect::<Vec<_>>().join(" ");
-        assert_eq!(
-            all,
-            format!(
-                "price 105 USD for 4.00 TB · {per_tb} USD per TB · {per_read} USD per 1,000 random reads/s"
-            )
+        // An item that begins a line has no dot before it.
+        let all = told(&run).replace('·', "");
+        let all = all.split_whitespace().collect::<Vec<_>>().join(" ");
+        let expected = format!(
+            "price 105 USD for 4.00 TB {per_tb} USD per TB {per_rate} USD per 100 MB/s read \
+             {per_read} USD per 1,000 random reads/s"
         );
+        assert_eq!(all, expected);
         // What is not the drive's is no part of its price.
         let invalid = |result: &mut TestResult| {
             result.metrics.iter_mut().for_each(|metric| metric.valid = false);

@@ -100,7 +100,7 @@ fn table(rows: &[RunRow], columns: Columns) -> TextTable {
 }
 
 /// `2026-08-01T14:02:11+02:00` as `2026-08-01 14:02`; another form stays as it is.
-pub(super) fn minute(rfc3339: &str) -> String {
+pub(crate) fn minute(rfc3339: &str) -> String {
     match rfc3339.get(..16) {
         Some(start) if start.as_bytes()[10] == b'T' => start.replacen('T', " ", 1),
         _ => rfc3339.to_string(),

@@ -59,7 +59,7 @@ fn is_typical(cell: &Cell) -> bool {
     let shape = cell.shape;
     let is_small = shape.block == Bytes::kib(4) && matches!(shape.depth, 1 | 32);
     let is_large = shape.block == Bytes::mib(1) && shape.depth == 1;
-    let is_pure = matches!(cell.mix.read_percent(), 0 | 100);
+    let is_pure = matches!(cell.mix.read_percent(), 0 | 100) && !cell.mix.is_synced();
     shape.threads == 1 && is_pure && (is_small || is_large)
 }
 
@@ -116,7 +116,9 @@ fn sweep(result: &TestResult, cells: &[Cell], reads_pct: u8) -> Vec<PlotMark> {
     let wanted = |cell: &&Cell| {
         let shape = cell.shape;
         let is_small = shape.order == Order::Rnd && shape.block == Bytes::kib(4);
-        is_small && shape.threads == 1 && cell.mix.read_percent() == reads_pct
+        // Flushed writes are another question than writes in a queue.
+        let is_alike = cell.mix.read_percent() == reads_pct && !cell.mix.is_synced();
+        is_small && shape.threads == 1 && is_alike
     };
     let mark = |cell: &Cell| {
         let metric = find(result, &cell.to_string(), "iops").filter(|metric| metric.valid)?;
@@ -140,6 +142,8 @@ fn all_depths<'a>(marks: impl Iterator<Item = &'a PlotMark>) -> Vec<crate::chart
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::{metric, result};
+    use drivescope_model::TestKind;
 
     #[test]
     fn a_heading_says_what_a_deeper_queue_gains() {
@@ -150,5 +154,17 @@ mod tests {
         ] {
             assert_eq!(depth_heading("read", (1.0, 80.3), (32.0, deep)), heading);
         }
+    }
+
+    /// Two depths and a flushed cell are no sweep.
+    #[test]
+    fn flushed_writes_are_no_part_of_a_sweep() {
+        let cells =
+            [("rnd4k_q1t1.write", 900.0), ("rnd4k_q1t1.sync", 69.0), ("rnd4k_q32t1.write", 896.0)];
+        let metrics = cells.map(|(cell, iops)| metric(&format!("transfer.{cell}.iops"), &[iops]));
+        let result = result(TestKind::Transfer, metrics.to_vec());
+        let cells = cells.map(|(cell, _)| cell.parse().unwrap());
+        let drawn: Vec<Point> = sweep(&result, &cells, 0).iter().map(|mark| mark.at).collect();
+        assert_eq!(drawn, [(1.0, 900.0), (32.0, 896.0)]);
     }
 }
