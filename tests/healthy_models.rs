@@ -1,8 +1,8 @@
 //! The quick suite on all models, which are healthy: what it says they suit, why, and what it notices. Other suites
 //! say the same of them, as far as they measure it.
 
-use crate::support::Scratch;
 use crate::support::json::{array, findings, text};
+use crate::support::{Scratch, is_soak};
 use drivescope_report::KnownDrive;
 use drivescope_sim::library::BUILT_IN;
 use serde_json::Value;
@@ -144,8 +144,9 @@ fn faults_of(expected: &Healthy, run: &Value) -> Vec<String> {
     faults
 }
 
-/// Suites that measure some of what `quick` does, and take seconds.
-const OTHER_SUITES: [&str; 3] = ["first", "as-ssd", "gnome-disks"];
+/// Suites that measure some of what `quick` does, and take seconds, and the one that takes minutes.
+const OTHER_SUITES: [&str; 4] = ["first", "as-ssd", "gnome-disks", "crystaldiskmark"];
+const LONG_SUITE: &str = "standard";
 
 /// Where a suite says another thing of a use than `quick`: contradictions, which have no reason in what only one of
 /// them has measured.
@@ -191,7 +192,7 @@ fn assert_healthy(nth: usize) {
             (&"done".into(), &"quick".into())
         );
         faults.extend(faults_of(expected, &run));
-        for suite in OTHER_SUITES {
+        for suite in OTHER_SUITES.into_iter().chain(is_soak().then_some(LONG_SUITE)) {
             let asked: &[&str] = &["--json", "--no-save", "--seed=1", "--suite", suite];
             let other = scratch.run(&target, &[asked]).code(0).json();
             let of = |fault| format!("{suite} on {}: {fault}", expected.model);

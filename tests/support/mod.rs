@@ -20,6 +20,9 @@ const MUST_RUN: &str = "DRIVESCOPE_TESTS_MUST_RUN";
 /// Set where tests that repeat something go on as long as they are meant to: in CI and in the soak.
 const THOROUGH: &str = "DRIVESCOPE_TESTS_THOROUGH";
 
+/// Set in the soak.
+const SOAK: &str = "DRIVESCOPE_TESTS_SOAK";
+
 /// How often something is repeated: a few times on a newcomer's machine, as often as it should be in CI.
 pub fn few_or_all(few: u64, all: u64) -> u64 {
     if is_thorough() { all } else { few }
@@ -28,6 +31,11 @@ pub fn few_or_all(few: u64, all: u64) -> u64 {
 /// Every `nth` of many cases, or each of them in CI.
 pub fn every<T>(nth: usize, all: &[T]) -> impl Iterator<Item = &T> {
     all.iter().step_by(if is_thorough() { 1 } else { nth })
+}
+
+/// Whether this is the soak (`cargo xtask soak`), which has time for what takes minutes.
+pub fn is_soak() -> bool {
+    std::env::var_os(SOAK).is_some_and(|value| !value.is_empty())
 }
 
 fn is_thorough() -> bool {

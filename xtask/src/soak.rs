@@ -24,9 +24,14 @@ pub fn run(args: &[&str]) -> Result<(), String> {
     let end = Instant::now() + Duration::from_secs(minutes * 60);
     let mut failed = 0;
     failed += usize::from(!passes("ignored tests", &["--workspace", "--tests", "--", "--ignored"]));
-    // In real time, a handful of drives here.
-    let served = ["--package", "drivescope", "--test", "integration", "served_geometry"];
-    failed += usize::from(!passes("geometry of served drives", &served));
+    // More drives in real time, and more suites, than for every change.
+    for (what, name) in [
+        ("geometry of served drives", "served_geometry"),
+        ("verdicts of every suite", "healthy_models"),
+    ] {
+        let test = ["--package", "drivescope", "--test", "integration", name];
+        failed += usize::from(!passes(what, &test));
+    }
     let crates = property_tests(of_workspace()?);
     for round in 1.. {
         for (home, names) in &crates {
