@@ -28,7 +28,7 @@ mod verdicts;
 mod watch;
 
 pub use crate::workloads::phybs_table;
-pub use advice::{layout, machine_changes};
+pub use advice::{layout, machine_advice};
 pub use comparison::comparison;
 pub(crate) use comparison::sentences;
 pub use drive_list::drive_list;

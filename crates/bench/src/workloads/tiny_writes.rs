@@ -45,6 +45,10 @@ const CACHED_GAIN: f64 = 2.5;
 const SIMULATED_STREAM_MAX: u64 = 2_000_000;
 /// All rounds of a stream together have about so many, so that ten are computed in the time of two.
 const SIMULATED_STREAMS_MAX: u64 = 3_000_000;
+/// A stream past the page cache has fewer: the drive itself does each of its requests. A fast drive does so many a
+/// second.
+const SIMULATED_DIRECT_PART: u64 = 3;
+const SIMULATED_DIRECT_IOPS: f64 = 20e3;
 /// The unit in which the drive itself does a tiny write: a page of the file system.
 const DRIVE_BLOCK: u32 = 4096;
 /// Longest work of a program on one request.
@@ -144,20 +148,22 @@ impl Workload for TinyWritesWorkload {
     }
 }
 
-/// Requests that a stream through the page cache of a simulated host has in a round at most.
-fn simulated_stream_max(rounds: u32) -> u64 {
-    (SIMULATED_STREAMS_MAX / u64::from(rounds.max(1))).min(SIMULATED_STREAM_MAX)
+/// Requests that a stream on a simulated host has in a round at most.
+fn simulated_stream_max(path: IoPath, rounds: u32) -> u64 {
+    let most = (SIMULATED_STREAMS_MAX / u64::from(rounds.max(1))).min(SIMULATED_STREAM_MAX);
+    if path == IoPath::Direct { most / SIMULATED_DIRECT_PART } else { most }
 }
 
 /// Requests of a round on a simulated drive, in those of the drive: the page cache answers most.
 fn computed_requests(options: &TinyWritesOptions, rounds: u32) -> f64 {
     let of = |pattern: Pattern| match pattern.order {
         Order::Rnd => f64::from(options.writes),
-        Order::Seq if pattern.path == IoPath::Direct => 0.0,
         Order::Seq => {
-            let stream =
-                simulated_stream_max(rounds).min((SIMULATED_CACHED_IOPS * options.time.0) as u64);
-            stream as f64 / CACHED_GAIN
+            let (iops, gain) = match pattern.path {
+                IoPath::Direct => (SIMULATED_DIRECT_IOPS, 1.0),
+                _ => (SIMULATED_CACHED_IOPS, CACHED_GAIN),
+            };
+            (simulated_stream_max(pattern.path, rounds) as f64).min(iops * options.time.0) / gain
         }
     };
     chosen(options).map(of).sum()
@@ -307,8 +313,10 @@ fn flush(
 fn most(pattern: Pattern, session: &Session<'_>, span: &Range<u64>, block_bytes: u32) -> u64 {
     let options = &session.plan.suite.tiny_writes;
     let speeds = ExpectedSpeed::upper_bound(session.target).filter(|_| pattern.mix.writes());
-    let is_stream = session.target.is_simulated() && pattern.path != IoPath::Direct;
-    let most = if is_stream { simulated_stream_max(session.plan.suite.rounds) } else { u64::MAX };
+    let most = match session.target.is_simulated() {
+        true => simulated_stream_max(pattern.path, session.plan.suite.rounds),
+        false => u64::MAX,
+    };
     let bound = speeds.map_or(most, |fastest| {
         let cached = pattern.path != IoPath::Direct;
         stream_requests(cached, block_bytes.into(), options, fastest)

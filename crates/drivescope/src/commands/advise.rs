@@ -77,11 +77,9 @@ fn lacking(why: String) -> Failure {
 
 /// What the drive suits, then what to change.
 fn tell(run: &Run) {
-    let style = output::style();
     let head =
         answer(run, false).unwrap_or_else(|| format!("{}: nothing was judged.", run.target.path));
-    output::tell(&clean(&head));
-    output::print(&text::machine_changes(&machine_changes(run), style));
+    output::print(&text::machine_advice(&head, &machine_changes(run), output::style()));
 }
 
 fn document<'a>(

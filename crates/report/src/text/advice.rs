@@ -87,13 +87,13 @@ fn table(own: &[&PlacedPartition], style: Style) -> String {
     TextTable::of_columns(Column::names_and_numbers(columns.len()), columns).render(style)
 }
 
-/// What to change on the machine.
-pub fn machine_changes(changes: &[MachineChange], style: Style) -> String {
+/// What a drive suits, in a sentence, and what to change on the machine.
+pub fn machine_advice(answer: &str, changes: &[MachineChange], style: Style) -> String {
+    let mut out = Paragraph::new().text(Role::Title, answer).lines(0, style);
     if changes.is_empty() {
         let line = "nothing to change on this machine shows in this run";
-        return Paragraph::new().text(Role::Good, line).lines(2, style);
+        out.push_str(&Paragraph::new().text(Role::Good, line).lines(2, style));
     }
-    let mut out = String::new();
     for MachineChange { change, evidence, gain, command } in changes {
         let line = Paragraph::new().lead(Role::Plain, "· ").text(Role::Title, change);
         out.push_str(&line.lines(2, style));
