@@ -1,0 +1,59 @@
+//! The file of a store and its folder.
+
+use super::*;
+
+#[test]
+fn an_absent_store_reads_as_empty_and_is_not_made() {
+    let (folder, location) = place();
+    let mut store = Store::open_existing(&location).unwrap();
+    assert_eq!(store.list(&Filter::default()).unwrap(), []);
+    assert_eq!(store.get("last").unwrap_err().fault, StoreFault::NoRun);
+    assert_eq!(store.get("0").unwrap_err().fault, StoreFault::NoRun);
+    let error = store.save(&rich_run(ID)).unwrap_err();
+    assert_eq!(error.fault, StoreFault::Missing, "{error}");
+    assert_eq!(folder.path().read_dir().unwrap().count(), 0);
+}
+
+#[test]
+fn an_empty_file_reads_as_empty_and_can_become_a_store() {
+    let file = NamedTempFile::new().unwrap();
+    let location = StoreLocation::of_file(file.path());
+    assert_eq!(Store::open_existing(&location).unwrap().list(&Filter::default()).unwrap(), []);
+    assert_eq!(file.as_file().metadata().unwrap().len(), 0);
+    Store::open(&location).unwrap().save(&rich_run(ID)).unwrap();
+    assert_eq!(Store::open_existing(&location).unwrap().get("last").unwrap().id, ID);
+}
+
+#[test]
+fn the_folder_is_private_and_the_write_ahead_log_is_used() {
+    use std::os::unix::fs::PermissionsExt;
+    let (_folder, location) = place();
+    let store = Store::open(&location).unwrap();
+    let folder = location.path().parent().unwrap();
+    assert_eq!(folder.metadata().unwrap().permissions().mode() & 0o777, 0o700);
+    let pragma = |name: &str| -> String {
+        store
+            .connection
+            .pragma_query_value(None, name, |row| row.get::<_, rusqlite::types::Value>(0))
+            .map(|value| format!("{value:?}"))
+            .unwrap()
+    };
+    assert_eq!(pragma("journal_mode"), "Text(\"wal\")");
+    assert_eq!(pragma("synchronous"), "Integer(2)", "FULL");
+    assert_eq!(pragma("foreign_keys"), "Integer(1)");
+    assert_eq!(pragma("busy_timeout"), "Integer(5000)");
+    assert_eq!(pragma("user_version"), "Integer(0)");
+}
+
+#[test]
+fn names_that_sqlite_treats_specially_are_files() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in [":memory:", "file:x?mode=memory", "50% größer #1.db", "-x", "a'b\"c.db"] {
+        let location = StoreLocation::of_file(folder.path().join(name));
+        Store::open(&location).unwrap().save(&rich_run(ID)).unwrap();
+        assert!(location.path().is_file(), "{name}");
+        assert_eq!(Store::open_existing(&location).unwrap().get(ID).unwrap().id, ID, "{name}");
+    }
+    let relative = Store::open_existing(&StoreLocation::of_file(":memory:")).unwrap();
+    assert!(relative.path().is_absolute() && !relative.exists);
+}
