@@ -15,6 +15,11 @@ impl Drivescope {
         Self(target.unwrap_or_else(|| root.join("target")).join("release/drivescope"))
     }
 
+    /// A binary from elsewhere.
+    pub fn at(path: &Path) -> Self {
+        Self(path.to_path_buf())
+    }
+
     /// The binary.
     pub fn path(&self) -> &Path {
         &self.0
