@@ -115,7 +115,7 @@ impl ServerPrograms for PostgresPrograms {
         settings: DatabaseSettings,
         canceller: &Arc<Canceller>,
     ) -> Result<PostgresSession, String> {
-        let mut config = postgres::Config::new();
+        let mut config = tokio_postgres::Config::new();
         config.host_path(place).user(USER).dbname("postgres").application_name("drivescope");
         let opened = PostgresSession::open(config, settings, canceller);
         let mut session = opened.map_err(|error| words(&error))?;
