@@ -234,7 +234,7 @@ fn copies(root: &Path, args: &[String]) -> Option<Result<(), String>> {
 /// The program that was named, or the release binary of the workspace at `root`, built for this.
 fn program(root: &Path, request: &CompareRequest) -> Result<Drivescope, String> {
     if let Some(path) = &request.program {
-        return Ok(Drivescope::at(path));
+        return Drivescope::at(path);
     }
     build(root)?;
     Ok(Drivescope::new(root))

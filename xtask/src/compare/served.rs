@@ -29,7 +29,7 @@ impl ServedDisk {
     pub fn with_file_system(drivescope: &Path, model: &str) -> Result<Self, String> {
         let mut served = Self::start(drivescope, model)?;
         // Without a journal nothing else writes, and without lazy tables nothing catches up later.
-        let options = ["-q", "-O", "^has_journal", "-E", "lazy_itable_init=1"];
+        let options = ["-q", "-O", "^has_journal", "-E", "lazy_itable_init=0"];
         run(Command::new("mkfs.ext4").args(options).arg(&served.device).arg(SIZE))?;
         let mut mount = Command::new("mount");
         run(mount.args(["-o", "noatime"]).arg(&served.device).arg(served.folder()))?;
