@@ -25,7 +25,7 @@ const NEAR: f64 = 0.15;
 const COUNTED: f64 = 0.01;
 
 /// A program on a drive.
-struct Recording {
+struct RecordedProgram {
     trace: PathBuf,
     length_s: f64,
     /// Requests and bytes of the trace, and as the kernel counted them.
@@ -39,7 +39,8 @@ pub fn section(drivescope: &Drivescope) -> Result<String, String> {
     let (mut predicted, mut counts) = (String::new(), String::new());
     for (words, program) in PROGRAMS {
         let record = |drive: &&str| recorded(drivescope, folder.path(), drive, program);
-        let recordings: Vec<Recording> = DRIVES.iter().map(record).collect::<Result<_, _>>()?;
+        let recordings: Vec<RecordedProgram> =
+            DRIVES.iter().map(record).collect::<Result<_, _>>()?;
         for (from, to) in [(0, 1), (1, 0)] {
             let predicted_s = replayed_s(drivescope, &recordings[from].trace, DRIVES[to])?;
             let there_s = recordings[to].length_s;
@@ -54,7 +55,7 @@ pub fn section(drivescope: &Drivescope) -> Result<String, String> {
             );
         }
         for (drive, recording) in DRIVES.iter().zip(&recordings) {
-            let Recording { seen, counted, .. } = recording;
+            let RecordedProgram { seen, counted, .. } = recording;
             let is_near = (0..2).all(|which| (seen[which] / counted[which] - 1.0).abs() <= COUNTED);
             let _ = writeln!(
                 counts,
@@ -81,7 +82,7 @@ fn recorded(
     folder: &Path,
     drive: &str,
     program: &str,
-) -> Result<Recording, String> {
+) -> Result<RecordedProgram, String> {
     let served = ServedDisk::with_file_system(drivescope.path(), drive)?;
     let recipe = workspace::root().join("xtask/recipes/waiting.sh");
     let recipe = |step: &str| {
@@ -106,7 +107,7 @@ fn recorded(
     info.args(["trace", "info", "--json"]).arg(&trace);
     let info: Value = serde_json::from_str(&run(info)?).map_err(|error| error.to_string())?;
     let of = |place: &str| info.pointer(place).and_then(Value::as_f64).unwrap_or(0.0);
-    Ok(Recording {
+    Ok(RecordedProgram {
         trace,
         length_s: of("/length_s"),
         seen: [
