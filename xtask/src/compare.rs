@@ -19,6 +19,8 @@ mod precision;
 mod processors;
 mod ram_disk;
 mod served;
+mod served_sql;
+mod served_traces;
 mod table;
 
 use engines::EnginesOptions;
@@ -143,31 +145,49 @@ struct CompareRequest {
     pairs: usize,
     seconds: Option<f64>,
     folder: PathBuf,
+    /// Instead of the release build: another build, such as one with more databases.
+    program: Option<PathBuf>,
     write: bool,
 }
 
-/// Runs the comparison; `args` follow `compare`.
-pub fn run(args: &[String]) -> Result<(), String> {
-    let usage = "usage: cargo xtask compare fio [--part file|served|ram|precision] [--pairs N] \
-                 [--time SECONDS] [--dir DIR] [--write]
+const USAGE: &str =
+    "usage: cargo xtask compare fio [--part file|served|ram|precision] [--pairs N] \
+                     [--time SECONDS] [--dir DIR] [--write]
        cargo xtask compare engines [--pairs N] [--time SECONDS] [--dir DIR]
        cargo xtask compare budgets [--cold] [--write]
        cargo xtask compare copy TREE [--pairs N] [--dir DIR]
-       cargo xtask compare pgbench [--pairs N] [--dir DIR]";
+       cargo xtask compare pgbench [--pairs N] [--dir DIR]
+       cargo xtask compare sql|traces
+All but budgets measure a release build made for it, or with --program PATH another one";
+
+/// Runs the comparison; `args` follow `compare`.
+pub fn run(args: &[String]) -> Result<(), String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("xtask has no parent")?;
     match args.first().map(String::as_str) {
         Some("budgets") => return budgets::run(root, &args[1..]),
-        Some("copy") => return copies(root, &args[1..]).ok_or(usage)?,
-        Some("pgbench") => return databases(root, &args[1..]).ok_or(usage)?,
+        Some("copy") => return copies(root, &args[1..]).ok_or(USAGE)?,
+        Some("pgbench") => {
+            let compare = |ours: &Drivescope, request: &CompareRequest| {
+                pgbench::section(ours, request.pairs, &request.folder)
+            };
+            return section(root, &args[1..], &compare).ok_or(USAGE)?;
+        }
+        Some("sql") => {
+            let compare = |ours: &Drivescope, _: &CompareRequest| served_sql::section(ours);
+            return section(root, &args[1..], &compare).ok_or(USAGE)?;
+        }
+        Some("traces") => {
+            let compare = |ours: &Drivescope, _: &CompareRequest| served_traces::section(ours);
+            return section(root, &args[1..], &compare).ok_or(USAGE)?;
+        }
         Some("fio" | "engines") => {}
-        _ => return Err(usage.to_string()),
+        _ => return Err(USAGE.to_string()),
     }
-    let request = parse(&args[1..]).ok_or(usage)?;
+    let request = parse(&args[1..]).ok_or(USAGE)?;
     if Command::new("fio").arg("--version").output().is_err() {
         return Err("fio is not installed; Debian has it as the package fio".to_string());
     }
-    build(root)?;
-    let drivescope = ours::Drivescope::new(root);
+    let drivescope = program(root, &request)?;
     if args[0] == "engines" {
         let (rounds, seconds) = (request.pairs, request.seconds.unwrap_or(1.0));
         let options = EnginesOptions { rounds, seconds, folder: &request.folder };
@@ -193,25 +213,31 @@ pub fn run(args: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// Copies of a tree, beside those of `cp`; `None` if the arguments are wrong.
-fn copies(root: &Path, args: &[String]) -> Option<Result<(), String>> {
-    let tree = PathBuf::from(args.first().filter(|tree| !tree.starts_with('-'))?);
-    let request = parse(&args[1..])?;
-    let measured = || {
-        build(root)?;
-        copy::section(&ours::Drivescope::new(root), request.pairs, &request.folder, &tree)
-    };
+/// What compares one thing with a peer; what it has to say.
+type Compare<'c> = &'c dyn Fn(&Drivescope, &CompareRequest) -> Result<String, String>;
+
+/// A comparison that prints its section; `None` if the arguments are wrong.
+fn section(root: &Path, args: &[String], compare: Compare<'_>) -> Option<Result<(), String>> {
+    let request = parse(args)?;
+    let measured = || compare(&program(root, &request)?, &request);
     Some(measured().map(|section| println!("{section}")))
 }
 
-/// Statements of a database, beside those of pgbench; `None` if the arguments are wrong.
-fn databases(root: &Path, args: &[String]) -> Option<Result<(), String>> {
-    let request = parse(args)?;
-    let measured = || {
-        build(root)?;
-        pgbench::section(&ours::Drivescope::new(root), request.pairs, &request.folder)
-    };
-    Some(measured().map(|section| println!("{section}")))
+/// Copies of a tree, beside those of `cp`; `None` if the arguments are wrong.
+fn copies(root: &Path, args: &[String]) -> Option<Result<(), String>> {
+    let tree = PathBuf::from(args.first().filter(|tree| !tree.starts_with('-'))?);
+    section(root, &args[1..], &|ours, request| {
+        copy::section(ours, request.pairs, &request.folder, &tree)
+    })
+}
+
+/// The program that was named, or the release binary of the workspace at `root`, built for this.
+fn program(root: &Path, request: &CompareRequest) -> Result<Drivescope, String> {
+    if let Some(path) = &request.program {
+        return Drivescope::at(path);
+    }
+    build(root)?;
+    Ok(Drivescope::new(root))
 }
 
 /// The sections of a part; none, after saying why, where it cannot be measured here.
@@ -226,7 +252,8 @@ fn measured(
     };
     let all = match part {
         ComparePart::File => on_file(drivescope, options)?,
-        ComparePart::Served => match ServedDisk::with_file_system(drivescope.path()) {
+        ComparePart::Served => match ServedDisk::with_file_system(drivescope.path(), served::MODEL)
+        {
             Ok(served) => {
                 on_file(drivescope, &CompareOptions { folder: served.folder(), ..*options })?
             }
@@ -261,6 +288,7 @@ fn parse(args: &[String]) -> Option<CompareRequest> {
         pairs: 5,
         seconds: None,
         folder: std::env::temp_dir(),
+        program: None,
         write: false,
     };
     let mut args = args.iter();
@@ -274,6 +302,7 @@ fn parse(args: &[String]) -> Option<CompareRequest> {
             "--pairs" => request.pairs = args.next()?.parse().ok().filter(|&n| n > 0)?,
             "--time" => request.seconds = Some(args.next()?.parse().ok().filter(|&s| s > 0.0)?),
             "--dir" => request.folder = PathBuf::from(args.next()?),
+            "--program" => request.program = Some(PathBuf::from(args.next()?)),
             "--write" => request.write = true,
             _ => return None,
         }

@@ -171,6 +171,7 @@ impl BenchError {
             Self::Sql(SqlError::NoSpace { .. } | SqlError::CannotEnter { .. }) => {
                 ErrorKind::Refused
             }
+            Self::Sql(SqlError::Device { .. }) => ErrorKind::Device,
             Self::Sql(_) => ErrorKind::Usage,
             Self::Engine { .. } | Self::Interrupted | Self::Unsuitable(_) => ErrorKind::Usage,
         }

@@ -5,10 +5,10 @@ use std::io;
 use std::path::PathBuf;
 
 /// Why something did not work; one line, with the remedy.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 pub enum SqlError {
     /// The server is not installed.
-    #[error("{} is not installed (Debian: apt-get install {package}); sqlite needs no server", .database.title())]
+    #[error("{} is not installed (Debian: apt-get install {package})", .database.title())]
     NotInstalled {
         /// Which.
         database: DatabaseKind,
@@ -43,7 +43,7 @@ pub enum SqlError {
     },
     /// The user that the server should run as does not exist.
     #[error(
-        "{} refuses root, and there is no user {user} (adduser --system {user}); or run as a normal user", .database.title()
+        "{} refuses root: run as a normal user, or make its own (adduser --system {user})", .database.title()
     )]
     NoUser {
         /// Which.
@@ -53,7 +53,7 @@ pub enum SqlError {
     },
     /// That user cannot come to the target.
     #[error(
-        "user {user}, as whom the server runs, cannot enter {}: name another directory, or allow it (setfacl -m u:{user}:x {})", .path.display(), .path.display()
+        "the server's user {user} cannot enter {}: allow it (setfacl -m u:{user}:x {})", .path.display(), .path.display()
     )]
     CannotEnter {
         /// The user.
@@ -101,6 +101,14 @@ pub enum SqlError {
         /// Which.
         database: DatabaseKind,
     },
+    /// The drive, or the kernel's way to it, failed.
+    #[error("{}: {why}", .database.title())]
+    Device {
+        /// Which.
+        database: DatabaseKind,
+        /// Its own words, and the remedy.
+        why: String,
+    },
     /// A URL, a statement or its parameters make no sense.
     #[error("{0}")]
     Usage(String),
@@ -113,21 +121,33 @@ pub enum SqlError {
 const FULL: [&str; 4] =
     ["No space left on device", "database or disk is full", "is full", "Disk quota exceeded"];
 
+/// What they say of a drive that failed: strerror's words, and SQLite's.
+const FAILED: [&str; 2] = ["Input/output error", "disk I/O error"];
+
 impl SqlError {
     /// A statement that failed, in the database's own words.
     pub(crate) fn of_statement(database: DatabaseKind, why: impl Into<String>) -> Self {
         let why = one_line(&why.into());
-        match FULL.iter().any(|words| why.contains(words)) {
-            true => Self::NoSpace { database },
-            false => Self::Statement { database, why },
+        match Self::of_drive(database, &why) {
+            Some(error) => error,
+            None => Self::Statement { database, why },
         }
     }
 
     /// A server that ended, in its own words.
     pub(crate) fn of_end(database: DatabaseKind, why: String) -> Self {
-        match FULL.iter().any(|words| why.contains(words)) {
-            true => Self::NoSpace { database },
-            false => Self::ServerEnded { database, why },
+        Self::of_drive(database, &why).unwrap_or(Self::ServerEnded { database, why })
+    }
+
+    /// What a database's words say of the drive below it, if they do.
+    fn of_drive(database: DatabaseKind, why: &str) -> Option<Self> {
+        let says = |all: &[&str]| all.iter().any(|words| why.contains(words));
+        match (says(&FULL), says(&FAILED)) {
+            (true, _) => Some(Self::NoSpace { database }),
+            (_, true) => {
+                Some(Self::Device { database, why: format!("{why}; see the kernel log (dmesg)") })
+            }
+            _ => None,
         }
     }
 
@@ -156,6 +176,11 @@ mod tests {
             "The table 'drivescope_table' is full",
         ] {
             assert!(matches!(of(words), SqlError::NoSpace { .. }), "{words}");
+        }
+        for words in
+            ["could not read block 7 in file \"base/5/1\": Input/output error", "disk I/O error"]
+        {
+            assert!(matches!(of(words), SqlError::Device { .. }), "{words}");
         }
         let other = of("\n  relation \"x\" does not exist\nLINE 1");
         assert_eq!(other.to_string(), "PostgreSQL: relation \"x\" does not exist");

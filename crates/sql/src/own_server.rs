@@ -3,8 +3,10 @@
 use crate::canceller::Canceller;
 use crate::server::{ServerProcess, wait_ready};
 use crate::session::ServerSession;
-use crate::{Client, Database, DatabaseSettings, FillRow, ServerCounters, ServerUser, SqlError};
-use drivescope_model::options::DatabaseKind;
+use crate::{
+    Client, Database, DatabaseSettings, FillRow, Installed, ServerCounters, ServerUser, SqlError,
+};
+use drivescope_model::options::{DatabaseKind, SqlPart};
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::process::Signal;
 use std::collections::BTreeMap;
@@ -25,8 +27,16 @@ pub(crate) trait ServerPrograms: Clone + Send + 'static {
     /// Ends it in order.
     const END_IN_ORDER: Signal;
 
+    /// All that work in its folders.
+    fn programs(&self) -> Vec<PathBuf>;
+
     /// Who it runs as, if not as this program's user.
     fn user(&self) -> Option<&ServerUser>;
+
+    /// Why a part cannot be measured with what is installed, if it cannot.
+    fn lacks(&self, _part: SqlPart) -> Option<&'static str> {
+        None
+    }
 
     /// What makes an empty database in the folder.
     fn make(&self, folder: &Path, settings: DatabaseSettings) -> Command;
@@ -47,6 +57,29 @@ pub(crate) trait ServerPrograms: Clone + Send + 'static {
 
     /// What makes files of a server again of that file, one after the other, in an empty folder.
     fn unpack(&self, backup: &Path, settings: DatabaseSettings) -> Vec<Command>;
+}
+
+impl<P: ServerPrograms> Installed for P {
+    fn programs(&self) -> Vec<PathBuf> {
+        ServerPrograms::programs(self)
+    }
+
+    fn user(&self) -> Option<&ServerUser> {
+        ServerPrograms::user(self)
+    }
+
+    fn lacks(&self, part: SqlPart) -> Option<&'static str> {
+        ServerPrograms::lacks(self, part)
+    }
+
+    fn create(
+        &self,
+        folder: &Path,
+        settings: DatabaseSettings,
+        canceller: &Arc<Canceller>,
+    ) -> Result<Box<dyn Database>, SqlError> {
+        Ok(Box::new(OwnServer::create(self, folder, settings, canceller)?))
+    }
 }
 
 /// A server and a connection to it.

@@ -2,6 +2,7 @@
 
 mod client;
 mod cluster;
+mod line;
 mod statements;
 
 pub(crate) use cluster::PostgresPrograms;
@@ -49,7 +50,7 @@ pub(crate) fn connect(
     settings: DatabaseSettings,
     canceller: &Arc<Canceller>,
 ) -> Result<Box<dyn Database>, SqlError> {
-    let mut config = ::postgres::Config::new();
+    let mut config = tokio_postgres::Config::new();
     config.host(&url.host).user(url.user.as_deref().unwrap_or("postgres"));
     config.application_name("drivescope").connect_timeout(std::time::Duration::from_secs(15));
     if let Some(port) = url.port {

@@ -48,7 +48,7 @@ impl ServerUrl {
             None => (None, place),
         };
         if user.is_some_and(|user| user.contains(':')) {
-            let hidden = "runs are stored with their URL, so it must have no password";
+            let hidden = "a stored URL has no password";
             return Err(SqlError::Usage(format!("{hidden}: put it into {PASSWORD}")));
         }
         let (host, port) = match place.rsplit_once(':') {

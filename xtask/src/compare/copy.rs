@@ -1,68 +1,22 @@
 //! `cargo xtask compare copy`: the copy of `drivescope run --files` against `cp -r` and a sync of the file system, on
 //! the same tree, the same file system and with the same cold cache, in alternating pairs.
 
+use super::mounted::{Mounted, run};
 use super::ours::Drivescope;
 use rustix::fs::Advice;
 use serde_json::Value;
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-/// A file system for the comparison, and how it is made.
-const SYSTEMS: [(&str, &[&str]); 3] = [
-    ("ext4", &["mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0"]),
-    ("xfs", &["mkfs.xfs", "-q", "-f"]),
-    ("btrfs", &["mkfs.btrfs", "-q", "-f"]),
-];
+/// Where it is compared.
+const SYSTEMS: [&str; 3] = ["ext4", "xfs", "btrfs"];
 /// The image must hold the tree, two copies and the floor of free space.
-const IMAGE_BYTES: u64 = 12 << 30;
-
-/// A mounted image, gone when dropped.
-struct MountedImage {
-    folder: tempfile::TempDir,
-    device: String,
-}
-
-impl MountedImage {
-    fn new(within: &Path, make: &[&str]) -> Result<Self, String> {
-        let folder = tempfile::tempdir_in(within).map_err(|e| format!("no folder: {e}"))?;
-        let image = folder.path().join("image");
-        let file = File::create(&image).map_err(|e| format!("no image: {e}"))?;
-        file.set_len(IMAGE_BYTES).map_err(|e| format!("no image: {e}"))?;
-        let device = run("losetup", &["--find", "--show", "--direct-io=on", text(&image)])?;
-        let this = Self { folder, device: device.trim().to_string() };
-        let arguments: Vec<&str> =
-            make[1..].iter().copied().chain([this.device.as_str()]).collect();
-        run(make[0], &arguments)?;
-        std::fs::create_dir(this.mount()).map_err(|e| format!("no mount point: {e}"))?;
-        run("mount", &[&this.device, text(&this.mount())])?;
-        Ok(this)
-    }
-
-    fn mount(&self) -> PathBuf {
-        self.folder.path().join("mount")
-    }
-}
-
-impl Drop for MountedImage {
-    fn drop(&mut self) {
-        let _ = run("umount", &[text(&self.mount())]);
-        let _ = run("losetup", &["--detach", &self.device]);
-    }
-}
+const IMAGE_MIB: u64 = 12 << 10;
 
 fn text(path: &Path) -> &str {
     path.to_str().expect("temporary folders have plain names")
-}
-
-fn run(program: &str, arguments: &[&str]) -> Result<String, String> {
-    let output =
-        Command::new(program).args(arguments).output().map_err(|e| format!("{program}: {e}"))?;
-    if output.status.success() {
-        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
-    }
-    Err(format!("{program}: {}", String::from_utf8_lossy(&output.stderr).trim()))
 }
 
 /// The section of docs/performance.md; `tree` is what is copied.
@@ -73,24 +27,24 @@ pub fn section(
     tree: &Path,
 ) -> Result<String, String> {
     let mut rows = String::new();
-    for (name, make) in SYSTEMS {
-        let image = match MountedImage::new(folder, make) {
+    for name in SYSTEMS {
+        let image = match Mounted::make(name, folder, IMAGE_MIB) {
             Ok(image) => image,
             Err(why) => {
                 eprintln!("SKIPPED: {name}: {why}");
                 continue;
             }
         };
-        let source = image.mount().join("tree");
+        let source = image.folder().join("tree");
         run("cp", &["-r", text(tree), text(&source)])?;
         let mut all = Vec::new();
         for pair in 0..=pairs {
             let both = if pair % 2 == 0 {
-                let ours = ours(drivescope, &image.mount(), &source)?;
-                (ours, cps(&image.mount(), &source)?)
+                let ours = ours(drivescope, image.folder(), &source)?;
+                (ours, cps(image.folder(), &source)?)
             } else {
-                let cps = cps(&image.mount(), &source)?;
-                (ours(drivescope, &image.mount(), &source)?, cps)
+                let cps = cps(image.folder(), &source)?;
+                (ours(drivescope, image.folder(), &source)?, cps)
             };
             // The first pair only makes both sides equal.
             if pair > 0 {

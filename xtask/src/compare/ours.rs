@@ -15,6 +15,13 @@ impl Drivescope {
         Self(target.unwrap_or_else(|| root.join("target")).join("release/drivescope"))
     }
 
+    /// A binary from elsewhere. Errors: there is none.
+    pub fn at(path: &Path) -> Result<Self, String> {
+        // It is called in other folders, too.
+        let found = std::fs::canonicalize(path);
+        found.map(Self).map_err(|error| format!("{}: {error}", path.display()))
+    }
+
     /// The binary.
     pub fn path(&self) -> &Path {
         &self.0

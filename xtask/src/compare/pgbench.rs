@@ -1,5 +1,5 @@
-//! `cargo xtask compare pgbench`: single rows and commits of `drivescope run --test sql` against pgbench: the same
-//! cluster, the same statements, the same number of clients, in alternating pairs.
+//! `cargo xtask compare pgbench`: single rows, commits and updates of `drivescope run --test sql` against pgbench: the
+//! same cluster, the same statements, the same number of clients, in alternating pairs.
 
 use super::ours::Drivescope;
 use serde_json::Value;
@@ -9,11 +9,30 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// Rows of the table of pgbench, as many as ours has; clients, statements of each, seconds of commits.
+/// Rows of the table of pgbench, as many as ours has, and those of them that are asked for: ours are a thirty-second.
 const ROWS: u32 = 32_768;
+const ROWS_ASKED: u32 = ROWS / 32;
+/// Clients, single rows that each asks for, seconds of commits and of updates.
 const CLIENTS: u32 = 4;
-const STATEMENTS: u32 = 10_000;
+const STATEMENTS: u32 = 50_000;
 const COMMIT_S: u32 = 3;
+/// Accounts of pgbench's smallest database.
+const ACCOUNTS: u32 = 100_000;
+const UPDATE: &str = "UPDATE pgbench_accounts SET abalance = abalance + 1 WHERE aid =";
+
+/// What stands beside what: words, the place among our rates and theirs, and whether they must agree.
+const COMPARED: [(&str, usize, usize, bool); 5] = [
+    ("single row of 8,000 bytes, warm", 0, 0, true),
+    ("commit of an added row", 1, 1, true),
+    ("commit of a changed row: the UPDATE of pgbench's simple update", 2, 2, true),
+    (
+        "single row; pgbench of a table of `bytea`, which comes as text of twice the length",
+        0,
+        3,
+        false,
+    ),
+    ("commit of an added row; pgbench's whole simple update, five statements", 1, 4, false),
+];
 
 /// A cluster for both, gone when dropped.
 struct SharedCluster {
@@ -86,6 +105,13 @@ impl SharedCluster {
         self.folder.path().join("data")
     }
 
+    /// A file beside it.
+    fn file(&self, name: &str, text: &str) -> Result<PathBuf, String> {
+        let path = self.folder.path().join(name);
+        std::fs::write(&path, text).map_err(|error| format!("no {name}: {error}"))?;
+        Ok(path)
+    }
+
     fn run(&self, statement: &str) -> Result<String, String> {
         let mut psql = program("psql")?;
         psql.current_dir("/").arg("-h").arg(self.data());
@@ -93,29 +119,45 @@ impl SharedCluster {
         finished(psql)
     }
 
-    /// The same tables as ours, for pgbench alone.
+    /// The same tables as ours, for pgbench alone. It asks for every column as text: of 8,000 letters as many bytes
+    /// come as ours gets of 8,000 bytes.
     fn make_tables(&self) -> Result<(), String> {
-        self.run("CREATE TABLE seeks (a bigint NOT NULL, b bytea NOT NULL)")?;
-        self.run("ALTER TABLE seeks ALTER COLUMN b SET STORAGE PLAIN")?;
-        let bytes = "decode(repeat(md5(i::text), 500), 'hex')";
-        self.run(&format!(
-            "INSERT INTO seeks SELECT i, {bytes} FROM generate_series(1, {ROWS}) i"
-        ))?;
-        self.run("CREATE INDEX ON seeks (a)")?;
-        self.run("VACUUM ANALYZE seeks")?;
+        let columns = [
+            ("seeks", "text", "repeat(md5(i::text), 250)"),
+            ("seeks_bytea", "bytea", "decode(repeat(md5(i::text), 500), 'hex')"),
+        ];
+        for (table, kind, data) in columns {
+            self.run(&format!("CREATE TABLE {table} (a bigint NOT NULL, b {kind} NOT NULL)"))?;
+            self.run(&format!("ALTER TABLE {table} ALTER COLUMN b SET STORAGE PLAIN"))?;
+            self.run(&format!(
+                "INSERT INTO {table} SELECT i, {data} FROM generate_series(1, {ROWS}) i"
+            ))?;
+            self.run(&format!("CREATE INDEX ON {table} (a)"))?;
+            self.run(&format!("VACUUM ANALYZE {table}"))?;
+        }
         self.run("CREATE TABLE commits (a bigint NOT NULL, b bytea NOT NULL)")?;
+        let mut accounts = program("pgbench")?;
+        accounts.current_dir("/").arg("-h").arg(self.data());
+        finished({
+            accounts.args(["-U", "postgres", "-i", "-q", "postgres"]);
+            accounts
+        })?;
         self.run("CHECKPOINT").map(|_| ())
     }
 
     /// Transactions per second of a script of one statement, prepared.
-    fn pgbench(&self, script: &str, bound: [&str; 2]) -> Result<f64, String> {
-        let path = self.folder.path().join("script.sql");
-        std::fs::write(&path, script).map_err(|error| format!("no script: {error}"))?;
+    fn script(&self, script: &str, bound: [&str; 2]) -> Result<f64, String> {
+        let path = self.file("script.sql", script)?;
+        self.pgbench(&["-f", &path.display().to_string()], bound)
+    }
+
+    /// Transactions per second of whatever `what` names.
+    fn pgbench(&self, what: &[&str], bound: [&str; 2]) -> Result<f64, String> {
         let mut pgbench = program("pgbench")?;
         let clients = CLIENTS.to_string();
         pgbench.current_dir("/").arg("-h").arg(self.data());
         pgbench.args(["-U", "postgres", "-n", "-M", "prepared", "-c", &clients, "-j", &clients]);
-        pgbench.args(bound).arg("-f").arg(path).arg("postgres");
+        pgbench.args(bound).args(what).arg("postgres");
         let said = finished(pgbench)?;
         let tps = said.lines().find_map(|line| line.strip_prefix("tps = ")?.split(' ').next());
         tps.and_then(|tps| tps.parse().ok()).ok_or(format!("pgbench gave no tps: {said}"))
@@ -130,13 +172,6 @@ impl Drop for SharedCluster {
         }
         let _ = self.server.wait();
     }
-}
-
-/// Statements per second.
-#[derive(Debug, Clone, Copy)]
-struct StatementRates {
-    seeks: f64,
-    commits: f64,
 }
 
 /// The section of docs/performance.md.
@@ -156,62 +191,114 @@ pub fn section(drivescope: &Drivescope, pairs: usize, within: &Path) -> Result<S
             all.push(both);
         }
     }
-    let median = |pick: &dyn Fn(&(StatementRates, StatementRates)) -> f64| {
-        let mut values: Vec<f64> = all.iter().map(pick).collect();
-        values.sort_by(f64::total_cmp);
-        values[values.len() / 2]
-    };
-    let row = |what: &str, of: fn(&StatementRates) -> f64| {
-        let ratio = median(&|pair| of(&pair.0) / of(&pair.1));
-        let within = if (0.9..=1.1).contains(&ratio) { "yes" } else { "**no**" };
-        let [ours, theirs] = [median(&|pair| of(&pair.0)), median(&|pair| of(&pair.1))];
-        format!("| {what} | {ours:.0}/s | {theirs:.0}/s | {ratio:.3} | {within} |\n")
-    };
     let version = cluster.run("SHOW server_version")?;
-    let head = "| statement | drivescope | pgbench | drivescope / pgbench | within 10 % |\n|---|---|---|---|---|\n";
-    let rows = row("single row, warm", |rates| rates.seeks)
-        + &row("commit of a row", |rates| rates.commits);
+    let head = "| statement | drivescope | pgbench | drivescope / pgbench | lowest to highest | within 10 % |\n\
+                |---|---|---|---|---|---|\n";
+    let rows: String = COMPARED.iter().map(|&compared| row(&all, compared)).collect();
     let about = format!("PostgreSQL {}, {CLIENTS} clients, {pairs} pairs.", version.trim());
     Ok(format!("{about}\n\n{head}{rows}"))
 }
 
-fn ours(drivescope: &Drivescope, cluster: &SharedCluster) -> Result<StatementRates, String> {
+/// Rates of both, in the order of [`COMPARED`].
+type RatePair = ([f64; 3], [f64; 5]);
+
+fn row(all: &[RatePair], (what, ours, theirs, must_agree): (&str, usize, usize, bool)) -> String {
+    let sorted = |pick: &dyn Fn(&RatePair) -> f64| {
+        let mut values: Vec<f64> = all.iter().map(pick).collect();
+        values.sort_by(f64::total_cmp);
+        values
+    };
+    let median = |values: &[f64]| values[values.len() / 2];
+    let ratios = sorted(&|pair| pair.0[ours] / pair.1[theirs]);
+    let ratio = median(&ratios);
+    let within = match must_agree {
+        false => "-",
+        true if (0.9..=1.1).contains(&ratio) => "yes",
+        true => "**no**",
+    };
+    let range = format!("{:.2} to {:.2}", ratios[0], ratios[ratios.len() - 1]);
+    let [ours, theirs] = [sorted(&|pair| pair.0[ours]), sorted(&|pair| pair.1[theirs])];
+    let [ours, theirs] = [median(&ours), median(&theirs)];
+    format!("| {what} | {ours:.0}/s | {theirs:.0}/s | {ratio:.3} | {range} | {within} |\n")
+}
+
+/// Single rows, added rows and changed rows per second.
+fn ours(drivescope: &Drivescope, cluster: &SharedCluster) -> Result<[f64; 3], String> {
+    let parts = [
+        "--set=sql.parts=[\"seek\", \"commit\"]".to_string(),
+        format!("--size={}", u64::from(ROWS) * 8192),
+        format!("--set=sql.iterations={STATEMENTS}"),
+        format!("--set=sql.commit_time={COMMIT_S}s"),
+        // By time alone, as pgbench.
+        "--set=sql.commits=4000000000".to_string(),
+    ];
+    let rates = run_sql(drivescope, cluster, &parts)?;
+    let statement = cluster.file("update.sql", &format!("{UPDATE} ?\n"))?;
+    // Every account once, not in their order: 7,919 is a prime that shares nothing with their number.
+    let accounts = (0..u64::from(ACCOUNTS)).map(|n| n * 7_919 % u64::from(ACCOUNTS) + 1);
+    let accounts: String = accounts.map(|account| format!("{account}\n")).collect();
+    let parameters = cluster.file("accounts.tsv", &accounts)?;
+    let query = [
+        format!("--query={}", statement.display()),
+        format!("--params={}", parameters.display()),
+        "--size=16MiB".to_string(),
+        format!("--set=sql.seek_time={COMMIT_S}s"),
+        "--set=sql.iterations=4000000000".to_string(),
+    ];
+    let updates = run_sql(drivescope, cluster, &query)?;
+    Ok([
+        value(&rates, "sql.postgres.seek_warm.statements_s")?,
+        value(&rates, &format!("sql.postgres.commit_c{CLIENTS}.commits_s"))?,
+        value(&updates, "sql.postgres.query.statements_s")?,
+    ])
+}
+
+/// The document of the test on the cluster.
+fn run_sql(
+    drivescope: &Drivescope,
+    cluster: &SharedCluster,
+    options: &[String],
+) -> Result<Value, String> {
     let mut command = Command::new(drivescope.path());
     let socket = cluster.data().display().to_string().replace('/', "%2F");
     command.arg("run").arg(cluster.folder.path());
-    command.args(["--test", "sql", "--rounds", "1", "--json", "--no-save", "--quiet"]);
+    command.args(["--test", "sql", "--rounds", "1", "--json", "--no-save", "--quiet", "--force"]);
     command.arg("--db").arg(format!("postgres://postgres@{socket}/postgres"));
-    command.args(["--size", &format!("{}", u64::from(ROWS) * 8192), "--force"]);
-    command.args(["--set", "sql.parts=[\"seek\", \"commit\"]"]);
     command.args(["--set", &format!("sql.clients=[{CLIENTS}]")]);
-    command.args(["--set", &format!("sql.threads={CLIENTS}")]);
-    command.args(["--set", &format!("sql.iterations={STATEMENTS}")]);
-    command.args(["--set", &format!("sql.commit_time={COMMIT_S}s")]);
-    // By time alone, as pgbench.
-    command.args(["--set", "sql.commits=4000000000"]);
+    command.args(["--set", &format!("sql.threads={CLIENTS}")]).args(options);
     let output = command.output().map_err(|error| format!("cannot start drivescope: {error}"))?;
-    let run: Value = serde_json::from_slice(&output.stdout).map_err(|error| {
+    serde_json::from_slice(&output.stdout).map_err(|error| {
         format!("drivescope gave no document: {error}: {}", String::from_utf8_lossy(&output.stderr))
-    })?;
-    let value = |key: &str| {
-        let metrics = run["tests"][0]["metrics"].as_array();
-        let found = metrics.and_then(|all| all.iter().find(|metric| metric["key"] == key));
-        let why = || format!("no metric {key}: {}", run["tests"][0]["reason"]);
-        found.and_then(|metric| metric["value"].as_f64()).ok_or_else(why)
-    };
-    Ok(StatementRates {
-        seeks: value("sql.postgres.seek_warm.statements_s")?,
-        commits: value(&format!("sql.postgres.commit_c{CLIENTS}.commits_s"))?,
     })
 }
 
-fn theirs(cluster: &SharedCluster) -> Result<StatementRates, String> {
-    let seek = format!("\\set id random(1, {ROWS})\nSELECT * FROM seeks WHERE a = :id;\n");
+fn value(run: &Value, key: &str) -> Result<f64, String> {
+    let metrics = run["tests"][0]["metrics"].as_array();
+    let found = metrics.and_then(|all| all.iter().find(|metric| metric["key"] == key));
+    let why = || format!("no metric {key}: {}", run["tests"][0]["reason"]);
+    found.and_then(|metric| metric["value"].as_f64()).ok_or_else(why)
+}
+
+fn theirs(cluster: &SharedCluster) -> Result<[f64; 5], String> {
+    let statements = STATEMENTS.to_string();
+    let seconds = COMMIT_S.to_string();
+    let seek = |table: &str| {
+        let script =
+            format!("\\set id random(1, {ROWS_ASKED})\nSELECT * FROM {table} WHERE a = :id;\n");
+        cluster.script(&script, ["-t", &statements])
+    };
     let bytes = "'\\x".to_string() + &"5a".repeat(100) + "'";
     let commit =
         format!("\\set id random(1, 1000000)\nINSERT INTO commits VALUES (:id, {bytes});\n");
-    Ok(StatementRates {
-        seeks: cluster.pgbench(&seek, ["-t", &STATEMENTS.to_string()])?,
-        commits: cluster.pgbench(&commit, ["-T", &COMMIT_S.to_string()])?,
-    })
+    let update = format!("\\set id random(1, {ACCOUNTS})\n{UPDATE} :id;\n");
+    let commits = cluster.script(&commit, ["-T", &seconds])?;
+    // As ours does to be cold; the first change of a page after it goes to the log as a whole page.
+    cluster.run("CHECKPOINT")?;
+    Ok([
+        seek("seeks")?,
+        commits,
+        cluster.script(&update, ["-T", &seconds])?,
+        seek("seeks_bytea")?,
+        cluster.pgbench(&["-b", "simple-update"], ["-T", &seconds])?,
+    ])
 }

@@ -1,6 +1,8 @@
 //! A folder on a simulated hard disk that drivescope serves in real time: there both programs meet the
 //! same latencies, milliseconds that a busy machine does not move, instead of those of a shared disk.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -23,11 +25,11 @@ pub struct ServedDisk {
 }
 
 impl ServedDisk {
-    /// Serves the disk as a loop device, makes a file system on it and mounts that. Needs root and FUSE.
-    pub fn with_file_system(drivescope: &Path) -> Result<Self, String> {
-        let mut served = Self::start(drivescope, MODEL)?;
+    /// Serves a model as a loop device, makes a file system on it and mounts that. Needs root and FUSE.
+    pub fn with_file_system(drivescope: &Path, model: &str) -> Result<Self, String> {
+        let mut served = Self::start(drivescope, model)?;
         // Without a journal nothing else writes, and without lazy tables nothing catches up later.
-        let options = ["-q", "-O", "^has_journal", "-E", "lazy_itable_init=1"];
+        let options = ["-q", "-O", "^has_journal", "-E", "lazy_itable_init=0"];
         run(Command::new("mkfs.ext4").args(options).arg(&served.device).arg(SIZE))?;
         let mut mount = Command::new("mount");
         run(mount.args(["-o", "noatime"]).arg(&served.device).arg(served.folder()))?;
@@ -38,6 +40,9 @@ impl ServedDisk {
     /// Serves a model as a loop device. Needs root and FUSE.
     pub fn start(drivescope: &Path, model: &str) -> Result<Self, String> {
         let place = tempfile::tempdir().map_err(|e| format!("cannot make a folder: {e}"))?;
+        // Servers of databases run as users of their own, which must come through.
+        std::fs::set_permissions(place.path(), Permissions::from_mode(0o755))
+            .map_err(|e| format!("cannot open a folder to others: {e}"))?;
         for folder in ["drive", "files"] {
             std::fs::create_dir(place.path().join(folder))
                 .map_err(|e| format!("cannot make a folder: {e}"))?;

@@ -219,7 +219,7 @@ fn database_named(name: &str) -> Result<DatabaseKind, String> {
     };
     DatabaseKind::ALL.into_iter().find(known).ok_or_else(|| {
         let names = DatabaseKind::ALL.map(DatabaseKind::name).join(", ");
-        format!("no database '{name}'; there are {names}, or the URL of one server")
+        format!("no database '{name}': name {names}, or a server's URL")
     })
 }
 

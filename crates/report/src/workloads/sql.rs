@@ -216,7 +216,13 @@ fn databases(result: &TestResult, style: Style) -> String {
             true => paragraph.item(
                 Role::Plain,
                 format!(
-                    "{title}: predicted, no database ran; its requests follow an estimated pattern"
+                    "{title}: predicted, no database ran; its requests follow {} pattern",
+                    // No SQL Server was there to be recorded.
+                    if database.database == DatabaseKind::Mssql {
+                        "an estimated"
+                    } else {
+                        "a recorded"
+                    }
                 ),
             ),
             false => paragraph.item(Role::Dim, format!("{title} {}", database.version)),

@@ -3,9 +3,9 @@
 use super::statements::MariadbSession;
 use super::{KIND, words};
 use crate::canceller::Canceller;
-use crate::own_server::{OwnServer, ServerPrograms};
+use crate::own_server::ServerPrograms;
 use crate::program_places::program_in;
-use crate::{Database, DatabaseSettings, Installed, ServerUser, SqlError};
+use crate::{DatabaseSettings, ServerUser, SqlError};
 use drivescope_model::options::SqlPart;
 use mysql::prelude::Queryable;
 use mysql::{Conn, OptsBuilder};
@@ -128,7 +128,12 @@ fn redirected(command: &Command, direction: &str, file: &Path) -> Command {
     shell
 }
 
-impl Installed for MariadbPrograms {
+impl ServerPrograms for MariadbPrograms {
+    type Session = MariadbSession;
+    // It has no children, and nothing of it stays.
+    const END_AT_ONCE: Signal = Signal::KILL;
+    const END_IN_ORDER: Signal = Signal::TERM;
+
     fn programs(&self) -> Vec<PathBuf> {
         let others = self.backup.iter().flatten().cloned();
         std::iter::once(self.server.clone()).chain(others).collect()
@@ -148,26 +153,6 @@ impl Installed for MariadbPrograms {
             }
             _ => None,
         }
-    }
-
-    fn create(
-        &self,
-        folder: &Path,
-        settings: DatabaseSettings,
-        canceller: &Arc<Canceller>,
-    ) -> Result<Box<dyn Database>, SqlError> {
-        Ok(Box::new(OwnServer::create(self, folder, settings, canceller)?))
-    }
-}
-
-impl ServerPrograms for MariadbPrograms {
-    type Session = MariadbSession;
-    // It has no children, and nothing of it stays.
-    const END_AT_ONCE: Signal = Signal::KILL;
-    const END_IN_ORDER: Signal = Signal::TERM;
-
-    fn user(&self) -> Option<&ServerUser> {
-        self.user.as_ref()
     }
 
     fn make(&self, folder: &Path, settings: DatabaseSettings) -> Command {

@@ -3,9 +3,9 @@
 use super::statements::PostgresSession;
 use super::{KIND, words};
 use crate::canceller::Canceller;
-use crate::own_server::{OwnServer, ServerPrograms};
+use crate::own_server::ServerPrograms;
 use crate::program_places::folder_with;
-use crate::{Database, DatabaseSettings, Installed, ServerUser, SqlError};
+use crate::{DatabaseSettings, ServerUser, SqlError};
 use rustix::process::Signal;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -61,29 +61,14 @@ fn check_version(said: &str) -> Result<(), SqlError> {
     }
 }
 
-impl Installed for PostgresPrograms {
-    fn programs(&self) -> Vec<PathBuf> {
-        ["postgres", "initdb", "pg_basebackup"].map(|name| self.folder.join(name)).to_vec()
-    }
-
-    fn user(&self) -> Option<&ServerUser> {
-        self.user.as_ref()
-    }
-
-    fn create(
-        &self,
-        folder: &Path,
-        settings: DatabaseSettings,
-        canceller: &Arc<Canceller>,
-    ) -> Result<Box<dyn Database>, SqlError> {
-        Ok(Box::new(OwnServer::create(self, folder, settings, canceller)?))
-    }
-}
-
 impl ServerPrograms for PostgresPrograms {
     type Session = PostgresSession;
     const END_AT_ONCE: Signal = Signal::QUIT;
     const END_IN_ORDER: Signal = Signal::INT;
+
+    fn programs(&self) -> Vec<PathBuf> {
+        ["postgres", "initdb", "pg_basebackup"].map(|name| self.folder.join(name)).to_vec()
+    }
 
     fn user(&self) -> Option<&ServerUser> {
         self.user.as_ref()
@@ -130,7 +115,7 @@ impl ServerPrograms for PostgresPrograms {
         settings: DatabaseSettings,
         canceller: &Arc<Canceller>,
     ) -> Result<PostgresSession, String> {
-        let mut config = postgres::Config::new();
+        let mut config = tokio_postgres::Config::new();
         config.host_path(place).user(USER).dbname("postgres").application_name("drivescope");
         let opened = PostgresSession::open(config, settings, canceller);
         let mut session = opened.map_err(|error| words(&error))?;

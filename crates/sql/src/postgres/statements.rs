@@ -8,10 +8,11 @@ use crate::{
     COMMITS, Client, DatabaseSettings, FillRow, ROW_BYTES, ServerCounters, SqlError, TABLE,
 };
 use drivescope_model::options::DatabaseKind;
-use postgres::{Config, Error, NoTls};
+use postgres::{Error, NoTls};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::Arc;
+use tokio_postgres::Config;
 
 /// Settings that matter for the drive.
 const SETTINGS: &str = "SELECT name, setting || coalesce(' ' || unit, '') FROM pg_settings WHERE name IN (
@@ -36,7 +37,7 @@ pub(crate) struct PostgresSession {
 }
 
 /// Ends what a connection waits for when the run is cancelled.
-pub(super) fn cancels(client: &postgres::Client, canceller: &Arc<Canceller>) -> Registration {
+fn cancels(client: &postgres::Client, canceller: &Arc<Canceller>) -> Registration {
     let token = client.cancel_token();
     canceller.on_cancel(move || {
         // It may have ended already.
@@ -50,7 +51,7 @@ impl PostgresSession {
         settings: DatabaseSettings,
         canceller: &Arc<Canceller>,
     ) -> Result<Self, Error> {
-        let mut client = config.connect(NoTls)?;
+        let mut client = postgres::Config::from(config.clone()).connect(NoTls)?;
         let version = client.query_one("SHOW server_version", &[])?.get::<_, String>(0);
         let cancel = cancels(&client, canceller);
         let canceller = Arc::clone(canceller);
@@ -166,8 +167,7 @@ impl ServerSession for PostgresSession {
     }
 
     fn client(&self) -> Result<Box<dyn Client>, SqlError> {
-        let client = self.config.connect(NoTls).map_err(failed)?;
-        Ok(Box::new(PostgresClient::new(client, &self.canceller)?))
+        Ok(Box::new(PostgresClient::open(&self.config, &self.canceller)?))
     }
 
     fn begin_counting(&mut self) -> Result<(), SqlError> {

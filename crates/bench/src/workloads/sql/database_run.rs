@@ -337,7 +337,7 @@ impl DatabaseRun<'_, '_, '_> {
             let cell = self.cell(FLUSH);
             let folder = self.places.folder().open_tree(FLUSH)?;
             folder.remove_file(c"flush")?;
-            let writes = vec![flush_floor::writes(&folder)?];
+            let writes = vec![flush_floor::writes(&folder, self.name)?];
             let name = PhaseName { cell: &cell, round, rounds, cache: Cache::SyncedWrites };
             let database = &mut *self.database;
             self.phases.clients(name, "iops", database, writes, FLOOR, |_| false)?;

@@ -3,9 +3,11 @@
 use super::client_loop::Statement;
 use crate::error::BenchError;
 use crate::test_record::TestRecord;
+use drivescope_drive::ErrorKind;
 use drivescope_drive::own_folder::trees::{TreeFile, TreeFolder};
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::number::latency_us;
+use drivescope_model::options::DatabaseKind;
 use drivescope_sql::SqlError;
 
 /// Name of the file, its length, and bytes of a write.
@@ -18,7 +20,10 @@ const SHARE_MIN: f64 = 0.8;
 const FLUSHES_MIN: f64 = 0.5;
 
 /// Writes of a page in turn over a file that is there, each flushed, as a log is written.
-pub(super) fn writes(folder: &TreeFolder) -> Result<Statement<'static>, BenchError> {
+pub(super) fn writes(
+    folder: &TreeFolder,
+    database: DatabaseKind,
+) -> Result<Statement<'static>, BenchError> {
     let file: TreeFile = folder.create_file(FILE)?;
     file.write_at(&vec![0x5a; FILE_BYTES as usize], 0)?;
     file.sync()?;
@@ -27,7 +32,10 @@ pub(super) fn writes(folder: &TreeFolder) -> Result<Statement<'static>, BenchErr
         page[..8].copy_from_slice(&number.to_le_bytes());
         let offset = number * PAGE as u64 % FILE_BYTES;
         let done = file.write_at(&page, offset).and_then(|()| file.sync());
-        done.map(|()| PAGE).map_err(|error| SqlError::Usage(error.to_string()))
+        done.map(|()| PAGE).map_err(|error| match error.kind() {
+            ErrorKind::Refused => SqlError::NoSpace { database },
+            _ => SqlError::Device { database, why: error.to_string() },
+        })
     }))
 }
 

@@ -2,7 +2,7 @@
 //! recorded of one, in one file on a fresh drive: table, index, log, backup, restored copy.
 
 use super::client_loop::Bound;
-use super::request_pattern::{ENTRIES_PER_PAGE, RequestPattern};
+use super::request_pattern::RequestPattern;
 use super::simulated_clients::{self, ClientRequest, Requests};
 use super::sql_phase::{PhaseName, SqlPhases};
 use super::{TableSize, statements};
@@ -46,14 +46,15 @@ struct DatabaseLayout {
 }
 
 impl DatabaseLayout {
-    fn of(size: TableSize) -> Self {
+    fn of(size: TableSize, pattern: RequestPattern) -> Self {
         let mut at = 0;
         let mut next = |bytes: u64| {
             let begin = at;
             at += bytes.next_multiple_of(1 << 20);
             begin..begin + bytes
         };
-        let index_bytes = size.rows.div_ceil(ENTRIES_PER_PAGE) * PAGE_BYTES;
+        let leaves = size.rows.div_ceil(pattern.index_entries);
+        let index_bytes = leaves * u64::from(pattern.page_bytes);
         Self {
             table: next(size.bytes()),
             index: next(index_bytes),
@@ -85,14 +86,14 @@ pub(super) fn run(session: &mut Session<'_>, record: &mut TestRecord) -> Result<
         let size = TableSize::fitting(&options, room, mb_s);
         let missing = || BenchError::Unsuitable("its table does not fit on this drive".to_string());
         let size = size.ok_or_else(missing)?;
-        let layout = DatabaseLayout::of(size);
+        let pattern = RequestPattern::of(database);
+        let layout = DatabaseLayout::of(size, pattern);
         let file = session.target.simulated_file(layout.restored.end, session.now_ns());
         let file = Arc::new(file.ok_or_else(missing)??);
         session.storage.simulated = Some(Arc::clone(&file));
         let canceller = Canceller::default();
         let phases =
             SqlPhases { session: &*session, record, canceller: &canceller, actions: Vec::new() };
-        let pattern = RequestPattern::of(database);
         let mut run = PredictedRun {
             phases,
             file: &file,
@@ -262,11 +263,10 @@ impl PredictedRun<'_, '_> {
 
     fn scan(&mut self) -> Result<(), BenchError> {
         self.make_cold();
-        let RequestPattern { mode, scan_bytes, scan_depth, scan_page_ns, .. } = self.pattern;
-        let think_ns = scan_page_ns * u64::from(scan_bytes) / PAGE_BYTES;
+        let RequestPattern { mode, scan_depth, scan_page_ns, .. } = self.pattern;
         let cpu_ns = scan_page_ns * self.size.rows;
         // One stream, of which so many requests are under way.
-        let stream = RefCell::new(reader(self.layout.table.clone(), scan_bytes, think_ns));
+        let stream = RefCell::new(reader(self.layout.table.clone(), &self.pattern));
         let one = |_| -> Requests<'_> { Box::new(|| (stream.borrow_mut())()) };
         let clients: Vec<Requests<'_>> = (0..scan_depth).map(one).collect();
         self.action("scan", self.size.bytes(), Cache::Reads, mode, clients, cpu_ns)
@@ -274,10 +274,9 @@ impl PredictedRun<'_, '_> {
 
     fn make_index(&mut self) -> Result<(), BenchError> {
         self.make_cold();
-        let RequestPattern { scan_bytes, scan_page_ns, .. } = self.pattern;
-        let think_ns = scan_page_ns * u64::from(scan_bytes) / PAGE_BYTES;
+        let scan_page_ns = self.pattern.scan_page_ns;
         let index = self.layout.index.clone();
-        let mut reads = reader(self.layout.table.clone(), scan_bytes, think_ns);
+        let mut reads = reader(self.layout.table.clone(), &self.pattern);
         let mut at = index.start;
         let requests: Requests<'_> = Box::new(move || {
             reads().or_else(|| {
@@ -306,8 +305,10 @@ impl PredictedRun<'_, '_> {
         let all = cold * u64::from(options.threads);
         let ids = statements::distinct_rows(self.size.rows, all, seed, of_round);
         let name = PhaseName { cell: &cell, round, rounds: options.rounds, cache: Cache::Reads };
+        // Leaves of the index that are in the database's buffers.
+        let known = is_cold.then(RefCell::default);
         let clients = |count| -> Vec<Requests<'_>> {
-            ids.chunks(cold as usize).map(|ids| self.seeks(ids, count, is_cold)).collect()
+            ids.chunks(cold as usize).map(|ids| self.seeks(ids, count, known.as_ref())).collect()
         };
         // What the database has in its own buffers asks nothing of the drive, whatever its mode.
         let mode = if is_cold { self.pattern.mode } else { IoMode::Buffered };
@@ -328,26 +329,31 @@ impl PredictedRun<'_, '_> {
         )
     }
 
-    /// A page of the index, unless it was read before, then the page of the row.
-    fn seeks<'i>(&self, ids: &'i [i64], count: u64, is_cold: bool) -> Requests<'i> {
-        let RequestPattern { page_bytes, seek_ns, .. } = self.pattern;
+    /// A leaf of the index, unless one of the clients has read it before, then the page of the row; while it is warm,
+    /// only that.
+    fn seeks<'i>(
+        &self,
+        ids: &'i [i64],
+        count: u64,
+        known: Option<&'i RefCell<BTreeSet<u64>>>,
+    ) -> Requests<'i> {
+        let RequestPattern { page_bytes, index_entries, seek_ns, .. } = self.pattern;
         let (table, index) = (self.layout.table.start, self.layout.index.start);
         let (mut number, mut is_row) = (0, false);
-        let mut known = BTreeSet::new();
         Box::new(move || {
             if number == count {
                 return None;
             }
             let row = ids[(number % ids.len() as u64) as usize] as u64 - 1;
-            let leaf = row / ENTRIES_PER_PAGE;
+            let leaf = row / index_entries;
             let read = |think_ns, offset: u64, ends| {
                 // Pages lie on multiples of their size.
                 let offset = offset / u64::from(page_bytes) * u64::from(page_bytes);
                 ClientRequest { think_ns, op: SimOp::Read, offset, len: page_bytes, ends }
             };
-            if !is_row && is_cold && known.insert(leaf) {
+            if !is_row && known.is_some_and(|known| known.borrow_mut().insert(leaf)) {
                 is_row = true;
-                return Some(read(seek_ns, index + leaf * PAGE_BYTES, None));
+                return Some(read(seek_ns, index + leaf * u64::from(page_bytes), None));
             }
             let think_ns = if is_row { 0 } else { seek_ns };
             (is_row, number) = (false, number + 1);
@@ -413,13 +419,45 @@ fn writer(range: Range<u64>) -> Requests<'static> {
     })
 }
 
-/// One stream over a range.
-fn reader(range: Range<u64>, bytes: u32, think_ns: u64) -> Requests<'static> {
-    let mut at = range.start;
+/// The table in the order of its rows, as the pattern reads it.
+fn reader(range: Range<u64>, pattern: &RequestPattern) -> Requests<'static> {
+    let RequestPattern { scan_bytes, scan_page_ns, scan_leaves, .. } = *pattern;
+    let think_ns = scan_page_ns * u64::from(scan_bytes) / PAGE_BYTES;
+    let read = |think_ns, offset, len| {
+        Some(ClientRequest { think_ns, op: SimOp::Read, offset, len, ends: None })
+    };
+    let (mut at, mut inner_pages) = (range.start, 0);
     Box::new(move || {
-        let len = u64::from(bytes).min(range.end - at) as u32;
+        let len = u64::from(scan_bytes).min(range.end - at) as u32;
+        if len == 0 {
+            return None;
+        }
+        if let Some(leaves) = scan_leaves
+            && at - range.start >= inner_pages * leaves * PAGE_BYTES
+        {
+            inner_pages += 1;
+            let behind = (at + leaves * PAGE_BYTES).min(range.end - PAGE_BYTES);
+            return read(0, behind, PAGE_BYTES as u32);
+        }
         let offset = at;
         at += u64::from(len);
-        (len > 0).then_some(ClientRequest { think_ns, op: SimOp::Read, offset, len, ends: None })
+        read(think_ns, offset, len)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scan_of_a_tree_reads_each_inner_page_before_its_leaves() {
+        let sqlite = RequestPattern::of(DatabaseKind::Sqlite);
+        let pages = |scan_leaves| -> Vec<u64> {
+            let pattern = RequestPattern { scan_leaves, ..sqlite };
+            let mut next = reader(0..8 * PAGE_BYTES, &pattern);
+            std::iter::from_fn(&mut next).map(|request| request.offset / PAGE_BYTES).collect()
+        };
+        assert_eq!(pages(None), [0, 1, 2, 3, 4, 5, 6, 7]);
+        assert_eq!(pages(Some(3)), [3, 0, 1, 2, 6, 3, 4, 5, 7, 6, 7]);
+    }
 }

@@ -205,7 +205,7 @@ impl SqlPhases<'_, '_> {
         let wall_ns = clock::now_ns() - begun;
         let spent = spent_ns(database);
         if let Some(error) = tally.first_error.as_ref().filter(|error| !goes_on(error)) {
-            return Err(ended(session, again(error)));
+            return Err(ended(session, error.clone()));
         }
         let counted = database.counted().map_err(|error| ended(session, error))?;
         let own_ns = spent.0 - cpu.0;
@@ -265,15 +265,6 @@ impl SqlPhases<'_, '_> {
                 keep(quantity, &|tally| tally.figures.get(index).map_or(0.0, |figure| figure.1));
             }
         }
-    }
-}
-
-/// Errors are shown more than once.
-fn again(error: &SqlError) -> SqlError {
-    match error {
-        SqlError::NoSpace { database } => SqlError::NoSpace { database: *database },
-        SqlError::Interrupted => SqlError::Interrupted,
-        other => SqlError::Usage(other.to_string()),
     }
 }
 

@@ -199,7 +199,8 @@ fn a_simulated_disk_scans_at_its_rate_and_seeks_by_its_arm() {
     let disk = run_on("sim:wd40efrx", options, 1, false);
     assert_eq!(disk.status, TestStatus::Done, "{:?}", disk.reason);
     let scan = of(&disk, "sqlite.scan.mb_s");
-    assert!((150.0..190.0).contains(&scan), "{scan} MB/s");
+    // Of 1.5 s, and some 11 ms for each of the 37 inner pages: there and back.
+    assert!((125.0..165.0).contains(&scan), "{scan} MB/s");
     let read = of(&disk, "sqlite.scan.device_read_bytes");
     assert!((1.0..1.05).contains(&(read / (256u64 << 20) as f64)), "{read}");
     let seeks = of(&disk, "sqlite.seek_cold.statements_s");
@@ -209,7 +210,7 @@ fn a_simulated_disk_scans_at_its_rate_and_seeks_by_its_arm() {
     // 90 turns a second; the first of a short round may come before a turn is over.
     assert!((20.0..100.0).contains(&commits), "{commits} flushes/s at 5,400 rpm");
     let backup = of(&disk, "sqlite.backup.mb_s");
-    assert!(backup < scan / 1.5, "{backup} of {scan} MB/s: it reads and writes");
+    assert!(backup < 180.0 / 1.9, "{backup} of {scan} MB/s: it reads and writes");
     assert!(disk.databases[0].is_prediction);
 }
 
