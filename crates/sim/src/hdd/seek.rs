@@ -93,6 +93,17 @@ impl SeekCurve {
             distance => self.shape.time(distance) as Nanos,
         }
     }
+
+    /// No movement over so many cylinders or more takes less than this: measured times scatter, and a fitted curve may
+    /// fall at its knee.
+    #[inline]
+    pub fn shortest_from(&self, cylinders: u32) -> Nanos {
+        match cylinders {
+            0 => 0,
+            1 => self.single.min(self.shape.shortest_from(2) as Nanos),
+            distance => self.shape.shortest_from(distance) as Nanos,
+        }
+    }
 }
 
 /// Lee's curve through the three figures of a data sheet, so that the mean over random pairs is the
@@ -124,6 +135,19 @@ impl CurveShape {
                 base + root * (d - 1.0).sqrt() + slope * (d - 1.0)
             }
             CurveShape::Table(points) => interpolate(points, distance),
+        }
+    }
+
+    /// The least of this distance and all longer ones; each piece of a curve rises.
+    #[inline]
+    fn shortest_from(&self, distance: u32) -> f64 {
+        let here = self.time(distance);
+        match self {
+            CurveShape::TwoPiece { knee: u32::MAX, .. } | CurveShape::ThreePoint { .. } => here,
+            CurveShape::TwoPiece { knee, .. } => here.min(self.time(distance.max(*knee))),
+            CurveShape::Table(points) => {
+                points.iter().filter(|(d, _)| *d > distance).fold(here, |least, p| least.min(p.1))
+            }
         }
     }
 }

@@ -172,7 +172,9 @@ impl<Q: IoQueue> Probe for Prober<'_, '_, Q> {
         let (mut next, mut left, mut failure) = (0, count, None);
         let mut free: Vec<u16> = (0..depth as u16).collect();
         while left > 0 {
-            while let Some(slot) = free.pop_if(|_| next < count && failure.is_none()) {
+            // A stream may take many seconds: whoever asked for an end does not wait for the rest of it.
+            let goes_on = failure.is_none() && !self.publisher.stopped();
+            while let Some(slot) = free.pop_if(|_| next < count && goes_on) {
                 let offset = begin + next as u64 * u64::from(chunk);
                 self.sent[usize::from(slot)] = (self.queue.now(), next);
                 self.queue.submit(IoRequest { op: IoOp::Read, offset, len: chunk, slot });
@@ -185,7 +187,7 @@ impl<Q: IoQueue> Probe for Prober<'_, '_, Q> {
             self.done.clear();
             self.queue.wait(&mut self.done).map_err(ProbeEnd::Queue)?;
             let now = self.queue.now();
-            for completion in std::mem::take(&mut self.done) {
+            for &completion in &self.done {
                 let (sent_ns, number) = self.sent[usize::from(completion.slot)];
                 let offset = begin + number as u64 * u64::from(chunk);
                 let slot = completion.slot;
