@@ -400,6 +400,21 @@ mod tests {
     }
 
     #[test]
+    fn no_sector_behind_lies_further_out_and_none_before_further_in() {
+        for order in orders() {
+            let layout = layout(order, 3);
+            let cylinder = |sector: u64| layout.locate(sector).cylinder;
+            for sector in (0..layout.sectors()).step_by(37) {
+                let (outermost, innermost) = layout.cylinders_around(sector);
+                assert!((outermost..=innermost).contains(&cylinder(sector)), "{order:?} {sector}");
+                let behind = (sector..layout.sectors()).step_by(10).map(cylinder).min();
+                let before = (0..=sector).step_by(10).map(cylinder).max();
+                assert!(behind >= Some(outermost) && before <= Some(innermost), "{order:?} {sector}");
+            }
+        }
+    }
+
+    #[test]
     fn a_sequential_transfer_loses_exactly_the_skew_at_each_crossing() {
         let layout = layout(LayoutParams::Serpentine { band_cylinders: 4 }, 2);
         assert_eq!(layout.transfer_time(0, 100), PERIOD);

@@ -205,6 +205,37 @@ mod tests {
     }
 
     #[test]
+    fn no_longer_movement_is_shorter_than_the_shortest_from_there() {
+        let two_piece = |single_ms, far_base_ms| SeekParams::TwoPieceCylinders {
+            single_ms,
+            near_base_ms: 1.386,
+            near_root_ms: 0.2,
+            knee_cylinders: 300,
+            far_base_ms,
+            far_slope_ms: 0.002,
+        };
+        let points_cylinders_ms =
+            vec![(1, 1.4), (2, 1.9), (40, 1.5), (200, 6.0), (300, 5.2), (900, 9.0)];
+        for params in [
+            two_piece(1.4, 4.0),
+            two_piece(2.5, 4.5),
+            SeekParams::SquareRoot { min_ms: 1.0, full_ms: 16.0 },
+            SeekParams::ThreePoint { min_ms: 1.0, average_ms: 7.0, full_ms: 14.0 },
+            SeekParams::Table { points_cylinders_ms },
+        ] {
+            let curve = SeekCurve::new(&params, 1_000);
+            let mut least = Nanos::MAX;
+            for cylinders in (1..=1_000).rev() {
+                least = least.min(curve.time(cylinders));
+                let bound = curve.shortest_from(cylinders);
+                assert!(bound <= least, "{params:?} {cylinders}: {bound} {least}");
+                assert!(bound * 2 > least, "{params:?} {cylinders}: {bound} is no use, {least}");
+            }
+            assert_eq!(curve.shortest_from(0), 0);
+        }
+    }
+
+    #[test]
     fn two_pieces_in_cylinders_as_published_for_the_hp97560() {
         let curve = SeekCurve::new(
             &SeekParams::TwoPieceCylinders {

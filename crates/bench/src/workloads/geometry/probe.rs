@@ -255,3 +255,28 @@ impl Draw {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::VirtualQueue;
+
+    /// A stream of 1,000 chunks that somebody stops ends with what is in flight (issue 20: heads went on for 10 s).
+    #[test]
+    fn a_stream_ends_soon_after_a_stop() {
+        let (control, mut sent) = (Control::default(), 0);
+        let mut drive = VirtualQueue::new(5, 1, |_: &IoRequest, _| {
+            sent += 1;
+            if sent == 40 {
+                control.stop();
+            }
+            Ok(10_000_000)
+        });
+        let question = |probe: &mut dyn Probe| probe.stream(0, 1 << 20, 1_000);
+        let task = ProbeTask { span: 0..1 << 40, question, control: &control };
+        let outcome = task.run(&mut drive).unwrap();
+        assert!(matches!(outcome.answer, Err(ProbeEnd::Stopped)));
+        let served = drive.served.len();
+        assert!((40..=40 + STREAM_DEPTH).contains(&served), "{served}");
+    }
+}

@@ -32,7 +32,7 @@ const CHUNK: u32 = 256 << 10;
 /// to be read twice.
 const TRIALS: usize = 2;
 const STREAM_TRIALS: usize = 1;
-/// Misses that decide that it is not: a hit may be answered late, and a late answer looks like a miss.
+/// Misses that decide that it is not where hits vary: a late one looks like a miss.
 const MISSES: usize = 2;
 /// A stream so many times as long as one is held shows whether other places give way.
 const CROWDING_TIMES: f64 = 1.5;
@@ -58,6 +58,11 @@ impl CacheHits {
     /// Whether a read of a block came from the cache.
     fn is_hit(&self, ns: f64) -> bool {
         ns < (self.small_ns * HIT_TIMES).max(self.small_ns + self.slack_ns)
+    }
+
+    /// Misses that are believed.
+    fn misses(&self) -> usize {
+        if self.slack_ns > HIT_SLACK_NS { MISSES } else { 1 }
     }
 }
 
@@ -201,7 +206,7 @@ impl CacheProbe {
         while count <= PLACES_MAX {
             // A hit that is answered late ends the count too early.
             let mut held = 0;
-            for _ in 0..MISSES {
+            for _ in 0..self.hits.misses() {
                 if held < count {
                     held = held.max(self.held_of(probe, count)?);
                 }
@@ -276,7 +281,7 @@ impl CacheProbe {
     }
 
     /// The largest size for which `holds` is true, looked for by doubling and then halving; it must be true as often as
-    /// said before it was false twice. `None` if it is not even true for the smallest.
+    /// said before it was false. `None` if it is not even true for the smallest.
     fn largest(
         &mut self,
         probe: &mut dyn Probe,
@@ -285,7 +290,7 @@ impl CacheProbe {
     ) -> Result<Option<u64>, ProbeEnd> {
         let mut all_hold = |cache: &mut Self, size: u64| -> Result<bool, ProbeEnd> {
             let (mut hits, mut misses) = (0, 0);
-            while hits < trials && misses < MISSES {
+            while hits < trials && misses < cache.hits.misses() {
                 let is_hit = holds(cache, probe, size)?;
                 hits += usize::from(is_hit);
                 misses += usize::from(!is_hit);

@@ -59,6 +59,8 @@ pub struct Tracks {
     pub mb_s: f64,
     /// Whether the size changes on the way: a border of zones lies here.
     pub is_mixed: bool,
+    /// Whether every end of a track shows.
+    pub shows_all: bool,
     /// Bytes that were read.
     pub read_bytes: u64,
 }
@@ -152,6 +154,8 @@ impl TrackReader {
         at: u64,
         tracks: f64,
     ) -> Result<(Option<Tracks>, u64), ProbeEnd> {
+        // A drive takes whole sectors only.
+        let at = at / SECTOR * SECTOR;
         let bytes = self.track_bytes.map_or(FIRST_BYTES as f64, |track| track * tracks);
         let chunk = u64::from(self.chunk);
         let room = (probe.span().saturating_sub(at) / chunk) as usize;
@@ -261,5 +265,49 @@ impl TrackEnds {
     /// Whether ends are known within so many bytes, also those of tracks a little further on.
     fn are_within(&self, slack: f64) -> bool {
         self.last.slack <= slack && self.error_share * self.track_bytes * TRACKS_ON <= slack
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workloads::geometry::probe::ProbeRead;
+
+    /// Writes down where it is read.
+    struct Places(Vec<u64>);
+
+    impl Probe for Places {
+        fn span(&self) -> u64 {
+            1 << 40
+        }
+
+        fn now_ns(&self) -> u64 {
+            0
+        }
+
+        fn read(&mut self, offset: u64, _len: u32) -> Result<Option<ProbeRead>, ProbeEnd> {
+            self.0.push(offset);
+            Ok(None)
+        }
+
+        fn stream(&mut self, offset: u64, _: u32, count: usize) -> Result<Vec<u64>, ProbeEnd> {
+            self.0.push(offset);
+            Ok((0..count as u64).map(|i| i * 400_000).collect())
+        }
+
+        fn idle(&mut self, _ns: u64) -> Result<(), ProbeEnd> {
+            Ok(())
+        }
+    }
+
+    /// Places are shares of tracks, which are no whole sectors: drives refused to read there (issue 20).
+    #[test]
+    fn a_look_begins_at_a_sector_wherever_it_is_asked_for() {
+        let mut probe = Places(Vec::new());
+        let mut reader = TrackReader::new(8_333_333.0);
+        reader.look(&mut probe, 2_386_466_357_980).unwrap();
+        reader.track_bytes = Some(1_040_384.5);
+        reader.look(&mut probe, 135_396_102_141).unwrap();
+        assert!(probe.0.len() > 1 && probe.0.iter().all(|at| at.is_multiple_of(SECTOR)));
     }
 }
