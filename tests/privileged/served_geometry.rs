@@ -79,8 +79,7 @@ fn compare(model: &str, found: &Value, truth: &Value, is_held: bool) {
 #[test]
 fn a_served_disk_turns_and_moves_as_its_model_does() {
     let is_soak = std::env::var_os("DRIVESCOPE_TESTS_SOAK").is_some_and(|value| value == "1");
-    let (models, time) =
-        if is_soak { (&HANDFUL[..], TIME_SOAK) } else { (&ONE[..], TIME) };
+    let (models, time) = if is_soak { (&HANDFUL[..], TIME_SOAK) } else { (&ONE[..], TIME) };
     for model in models {
         let Some(scratch) = scratch_to_serve(true) else { return };
         let truth = geometry(&scratch, &format!("sim:{model}"), "10min");

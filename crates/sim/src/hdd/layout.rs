@@ -409,7 +409,10 @@ mod tests {
                 assert!((outermost..=innermost).contains(&cylinder(sector)), "{order:?} {sector}");
                 let behind = (sector..layout.sectors()).step_by(10).map(cylinder).min();
                 let before = (0..=sector).step_by(10).map(cylinder).max();
-                assert!(behind >= Some(outermost) && before <= Some(innermost), "{order:?} {sector}");
+                assert!(
+                    behind >= Some(outermost) && before <= Some(innermost),
+                    "{order:?} {sector}"
+                );
             }
         }
     }

@@ -274,9 +274,9 @@ mod tests {
     use crate::workloads::geometry::probe::ProbeRead;
 
     /// Writes down where it is read.
-    struct Places(Vec<u64>);
+    struct ReadPlaces(Vec<u64>);
 
-    impl Probe for Places {
+    impl Probe for ReadPlaces {
         fn span(&self) -> u64 {
             1 << 40
         }
@@ -300,10 +300,10 @@ mod tests {
         }
     }
 
-    /// Places are shares of tracks, which are no whole sectors: drives refused to read there (issue 20).
+    /// ReadPlaces are shares of tracks, which are no whole sectors: drives refused to read there (issue 20).
     #[test]
     fn a_look_begins_at_a_sector_wherever_it_is_asked_for() {
-        let mut probe = Places(Vec::new());
+        let mut probe = ReadPlaces(Vec::new());
         let mut reader = TrackReader::new(8_333_333.0);
         reader.look(&mut probe, 2_386_466_357_980).unwrap();
         reader.track_bytes = Some(1_040_384.5);

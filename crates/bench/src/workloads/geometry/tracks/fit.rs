@@ -51,71 +51,104 @@ struct Crossing {
     number: usize,
 }
 
-/// Finds the ends of tracks in the times at which the chunks of a stream were answered.
+/// A stretch that was read in chunks.
+#[derive(Debug, Clone, Copy)]
+struct ReadStretch {
+    at: u64,
+    chunk: u32,
+    turn_ns: f64,
+    /// Answers were late: ends of tracks that do not show, and pauses elsewhere, are borne.
+    is_late: bool,
+}
+
+/// Finds the ends of tracks in the times at which the chunks of a stream were answered: as they are, where nothing was
+/// late, or else with late answers put right.
 pub(super) fn fit(ends: &[u64], chunk: u32, turn_ns: f64, at: u64) -> Option<Tracks> {
-    let ends = on_time(ends.get(LEAD_IN..)?)?;
-    let steps: Vec<f64> = ends.windows(2).map(|pair| pair[1] - pair[0]).collect();
-    let typical = summary::median(&steps).filter(|typical| *typical > 0.0)?;
-    let track_chunks = turn_ns / typical;
-    let least = (SKEW_SHARE_MIN * turn_ns).max(NOISE_TIMES * summary::mad(&steps)?);
-    let crossings = once_a_track(&pauses(&steps, least, track_chunks)?, track_chunks)?;
-    let whole: Vec<&[f64]> = crossings
-        .windows(2)
-        .filter(|pair| pair[1].number == pair[0].number + 1)
-        .map(|pair| &ends[pair[0].chunk..pair[1].chunk])
-        .collect();
-    let noise = HostNoise { late_ns: least / 2.0, jitter_ns: summary::mad(&steps)? };
-    let slope = Slope::through(&whole, noise)?;
-    let chunk_bytes = f64::from(chunk);
-    let track_bytes = turn_ns / slope.pace_ns * chunk_bytes;
-    let (first, last) = (crossings[0], crossings[crossings.len() - 1]);
-    let between = (last.number - first.number) as f64;
-    let by_ends = (last.chunk - first.chunk) as f64 * chunk_bytes / between;
-    let slack = chunk_bytes / between;
-    if (track_bytes - by_ends).abs() > slack + 0.02 * by_ends {
-        return None; // an end was missed, or something else paused
+    let ends: Vec<f64> = ends.get(LEAD_IN..)?.iter().map(|&end| end as f64).collect();
+    let punctual = ReadStretch { at, chunk, turn_ns, is_late: false };
+    let late = ReadStretch { is_late: true, ..punctual };
+    punctual.fit(&ends).or_else(|| late.fit(&on_time(ends)?))
+}
+
+impl ReadStretch {
+    fn fit(&self, ends: &[f64]) -> Option<Tracks> {
+        let Self { at, chunk, turn_ns, is_late } = *self;
+        let steps: Vec<f64> = ends.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        let typical = summary::median(&steps).filter(|typical| *typical > 0.0)?;
+        let jitter_ns = summary::mad(&steps)?;
+        let least = (SKEW_SHARE_MIN * turn_ns).max(NOISE_TIMES * jitter_ns);
+        let pauses = pauses(&steps, typical, least);
+        let crossings = match is_late {
+            false => each(&pauses)?,
+            true => once_a_track(&joined(pauses, turn_ns / typical), turn_ns / typical)?,
+        };
+        let whole: Vec<&[f64]> = crossings
+            .windows(2)
+            .filter(|pair| pair[1].number == pair[0].number + 1)
+            .map(|pair| &ends[pair[0].chunk..pair[1].chunk])
+            .collect();
+        let noise = HostNoise { late_ns: is_late.then_some(least / 2.0), jitter_ns };
+        let slope = Slope::through(&whole, noise)?;
+        let track_bytes = self.track_bytes(&crossings, slope.pace_ns)?;
+        let skews = skews(ends, &crossings, slope.pace_ns, turn_ns);
+        if skews.iter().any(|&skew| skew > SKEW_TURNS_MAX) {
+            return None;
+        }
+        let half = whole.len() / 2;
+        let halves = [&whole[..half], &whole[half..]].map(|part| Slope::through(part, noise));
+        let is_mixed = match halves {
+            [Some(before), Some(behind)] => before.differs(&behind),
+            _ => false,
+        };
+        let mean_skew = skews.iter().sum::<f64>() / skews.len() as f64;
+        let error_share = slope.error_ns / slope.pace_ns;
+        let chunk_bytes = f64::from(chunk);
+        let ends_apart = (crossings.last()?.number - crossings.first()?.number) as f64;
+        let (first_end, slack) = first_end(&crossings, track_bytes, chunk_bytes);
+        // The ends were put together with tracks that may be a little too long or too short.
+        let first_slack = slack + error_share * track_bytes * ends_apart;
+        Some(Tracks {
+            at,
+            track_bytes,
+            error_share,
+            first_track: at as f64 + LEAD_IN as f64 * chunk_bytes + first_end,
+            first_slack,
+            mb_s: track_bytes / (turn_ns * (1.0 + mean_skew)) * 1e3,
+            skews,
+            is_mixed,
+            shows_all: crossings.len() as f64 == ends_apart + 1.0,
+            read_bytes: (ends.len() + LEAD_IN) as u64 * u64::from(chunk),
+        })
     }
-    let is_even = |pair: &[Crossing]| {
-        let apart = (pair[1].chunk - pair[0].chunk) as f64 * chunk_bytes;
-        let off = apart - track_bytes * (pair[1].number - pair[0].number) as f64;
-        off.abs() <= (1.0 + GAP_SLACK) * chunk_bytes + GAP_SLACK * track_bytes
-    };
-    if !crossings.windows(2).all(is_even) {
-        return None;
+
+    /// Bytes of a track by the pace within it, as far as its ends agree with that; `None` where they do not.
+    fn track_bytes(&self, crossings: &[Crossing], pace_ns: f64) -> Option<f64> {
+        let chunk_bytes = f64::from(self.chunk);
+        let by_pace = self.turn_ns / pace_ns * chunk_bytes;
+        let (first, last) = (crossings.first()?, crossings.last()?);
+        let between = (last.number - first.number) as f64;
+        let by_ends = (last.chunk - first.chunk) as f64 * chunk_bytes / between;
+        let slack = chunk_bytes / between;
+        if (by_pace - by_ends).abs() > slack + 0.02 * by_ends {
+            return None; // an end was missed, or something else paused
+        }
+        let is_even = |pair: &[Crossing]| {
+            let apart = (pair[1].chunk - pair[0].chunk) as f64 * chunk_bytes;
+            let off = apart - by_pace * (pair[1].number - pair[0].number) as f64;
+            off.abs() <= (1.0 + GAP_SLACK) * chunk_bytes + GAP_SLACK * by_pace
+        };
+        if !crossings.windows(2).all(is_even) {
+            return None;
+        }
+        // An end may seem to lie a chunk off where answers are late.
+        let slack = if self.is_late { 2.0 * slack } else { slack };
+        Some(by_pace.clamp(by_ends - slack, by_ends + slack))
     }
-    let skews = skews(&ends, &crossings, slope.pace_ns, turn_ns);
-    if skews.iter().any(|&skew| skew > SKEW_TURNS_MAX) {
-        return None;
-    }
-    let half = whole.len() / 2;
-    let halves = [&whole[..half], &whole[half..]].map(|part| Slope::through(part, noise));
-    let is_mixed = match halves {
-        [Some(before), Some(behind)] => before.differs(&behind),
-        _ => false,
-    };
-    let mean_skew = skews.iter().sum::<f64>() / skews.len() as f64;
-    let error_share = slope.error_ns / slope.pace_ns;
-    let (first_end, slack) = first_end(&crossings, track_bytes, chunk_bytes);
-    // The ends were put together with tracks that may be a little too long or too short.
-    let first_slack = slack + error_share * track_bytes * between;
-    Some(Tracks {
-        at,
-        track_bytes,
-        error_share,
-        first_track: at as f64 + LEAD_IN as f64 * chunk_bytes + first_end,
-        first_slack,
-        mb_s: track_bytes / (turn_ns * (1.0 + mean_skew)) * 1e3,
-        skews,
-        is_mixed,
-        shows_all: crossings.len() == last.number + 1,
-        read_bytes: (ends.len() + LEAD_IN) as u64 * u64::from(chunk),
-    })
 }
 
 /// When chunks were read, from the times of their answers: what was answered by a time had been read so long before as
 /// the medium took for all that came between.
-fn on_time(ends: &[u64]) -> Option<Vec<f64>> {
-    let mut ends: Vec<f64> = ends.iter().map(|&end| end as f64).collect();
+fn on_time(mut ends: Vec<f64>) -> Option<Vec<f64>> {
     let steps: Vec<f64> = ends.windows(2).map(|pair| pair[1] - pair[0]).collect();
     let pace_ns = PACE_SHARE * summary::median(&steps)?;
     for i in (1..ends.len()).rev() {
@@ -124,26 +157,32 @@ fn on_time(ends: &[u64]) -> Option<Vec<f64>> {
     Some(ends)
 }
 
-/// Steps that are longer than usual by at least so much; parts of one pause count as one, where the last of them is.
-fn pauses(steps: &[f64], least: f64, track_chunks: f64) -> Option<Vec<Pause>> {
-    let typical = summary::median(steps)?;
+/// Steps that are longer than usual by more than so much.
+fn pauses(steps: &[f64], typical: f64, least: f64) -> Vec<Pause> {
+    // Step i leads to the end of chunk i + 1.
+    let all = (1..).zip(steps).map(|(chunk, step)| Pause { chunk, ns: step - typical });
+    all.filter(|pause| pause.ns > least).collect()
+}
+
+/// Every pause is the end of a track; `None` of too few.
+fn each(pauses: &[Pause]) -> Option<Vec<Crossing>> {
+    let crossing = |(number, pause): (usize, &Pause)| Crossing { chunk: pause.chunk, number };
+    (pauses.len() >= ENDS_MIN).then(|| pauses.iter().enumerate().map(crossing).collect())
+}
+
+/// Parts of one pause count as one, where the last of them is.
+fn joined(pauses: Vec<Pause>, track_chunks: f64) -> Vec<Pause> {
     let parts_apart = PARTS_APART.min((PARTS_APART_SHARE * track_chunks) as usize);
-    let mut found: Vec<Pause> = Vec::new();
-    for (i, step) in steps.iter().enumerate() {
-        let ns = step - typical;
-        if ns <= least {
-            continue;
-        }
-        // Step i leads to the end of chunk i + 1.
-        let chunk = i + 1;
-        match found.last_mut() {
+    let mut joined: Vec<Pause> = Vec::new();
+    for Pause { chunk, ns } in pauses {
+        match joined.last_mut() {
             Some(last) if chunk - last.chunk <= parts_apart => {
                 *last = Pause { chunk, ns: last.ns + ns };
             }
-            _ => found.push(Pause { chunk, ns }),
+            _ => joined.push(Pause { chunk, ns }),
         }
     }
-    Some(found)
+    joined
 }
 
 /// Those pauses that come once in so many chunks; `None` if too few of them show, or too much is left of the others.
@@ -203,8 +242,8 @@ fn first_end(crossings: &[Crossing], track_bytes: f64, chunk_bytes: f64) -> (f64
 /// How the host disturbs the times.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct HostNoise {
-    /// By less nothing is late: tracks of two sizes differ so, too.
-    late_ns: f64,
+    /// By less nothing is late, since tracks of two sizes differ so, too; `None` where nothing is late at all.
+    late_ns: Option<f64>,
     /// Median deviation of steps.
     jitter_ns: f64,
 }
@@ -226,9 +265,9 @@ impl Slope {
         };
         let mut numbered: Vec<Vec<(f64, f64)>> = pieces.iter().map(number).collect();
         let mut line = PooledLine::through(&numbered)?;
-        for _ in 0..RESIDUAL_ROUNDS {
+        for late_ns in std::iter::repeat_n(noise.late_ns, RESIDUAL_ROUNDS).flatten() {
             let sizes: Vec<f64> = line.residuals.iter().map(|residual| residual.abs()).collect();
-            let most = (RESIDUALS_MAX * summary::median(&sizes)?).max(noise.late_ns);
+            let most = (RESIDUALS_MAX * summary::median(&sizes)?).max(late_ns);
             if sizes.iter().all(|size| *size <= most) {
                 break;
             }
