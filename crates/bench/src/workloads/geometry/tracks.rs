@@ -300,7 +300,7 @@ mod tests {
         }
     }
 
-    /// ReadPlaces are shares of tracks, which are no whole sectors: drives refused to read there (issue 20).
+    /// Places are shares of tracks, which are no whole sectors: drives refused to read there (issue 20).
     #[test]
     fn a_look_begins_at_a_sector_wherever_it_is_asked_for() {
         let mut probe = ReadPlaces(Vec::new());
