@@ -144,7 +144,7 @@ impl Workload for GeometryWorkload {
         match questions.ask("rotation", |probe| rotation::measure(probe, block as u32, seed))? {
             Ok(turn) => {
                 answers::rotation(questions.record, &turn);
-                disk::ask_all(&mut questions, turn.period)
+                disk::ask_all(&mut questions, &turn)
             }
             Err(why) => {
                 could_not_tell(questions.record, "rotation", &why);

@@ -4,13 +4,15 @@
 mod fit;
 
 use super::probe::{Probe, ProbeEnd};
-use fit::fit;
+use fit::ReadStretch;
 
 /// A pause of more turns is no skew but a retry.
 const SKEW_TURNS_MAX: f64 = 2.5;
 /// Tracks that are read for one answer, and of a small drive at least.
 const TRACKS_READ: f64 = 7.0;
 const TRACKS_MIN: f64 = 3.3;
+/// A host whose answers come off the turns of the disk by less than this share of one is never late.
+const PUNCTUAL_SHARE: f64 = 2e-4;
 /// Chunks at the beginning that the seek and the filling of the queue disturb.
 const LEAD_IN: usize = 3;
 /// Chunks per track, about.
@@ -74,12 +76,15 @@ pub struct TrackReader {
     track_bytes: Option<f64>,
     /// Tracks of a look.
     tracks: f64,
+    /// The host answers late now and then.
+    is_late: bool,
 }
 
 impl TrackReader {
-    /// Of a disk that turns in so many ns.
-    pub fn new(turn_ns: f64) -> Self {
-        Self { turn_ns, chunk: CHUNK_FIRST, track_bytes: None, tracks: TRACKS_READ }
+    /// Of a disk that turns in so many ns, where answers come off their turns by so many.
+    pub fn new(turn_ns: f64, jitter_ns: f64) -> Self {
+        let is_late = jitter_ns > PUNCTUAL_SHARE * turn_ns;
+        Self { turn_ns, chunk: CHUNK_FIRST, track_bytes: None, tracks: TRACKS_READ, is_late }
     }
 
     /// Bytes that one look takes, about.
@@ -161,7 +166,9 @@ impl TrackReader {
         let room = (probe.span().saturating_sub(at) / chunk) as usize;
         let count = ((bytes / chunk as f64).ceil() as usize + LEAD_IN + 1).min(room);
         let ends = probe.stream(at, self.chunk, count)?;
-        Ok((fit(&ends, self.chunk, self.turn_ns, at), count as u64 * chunk))
+        let Self { chunk: of_one, turn_ns, is_late, .. } = *self;
+        let stretch = ReadStretch { at, chunk: of_one, turn_ns, is_late };
+        Ok((stretch.fit(&ends), count as u64 * chunk))
     }
 
     /// Where tracks end, within so many bytes: further looks put the ends of chunks where the ends of tracks may be.
@@ -304,7 +311,7 @@ mod tests {
     #[test]
     fn a_look_begins_at_a_sector_wherever_it_is_asked_for() {
         let mut probe = ReadPlaces(Vec::new());
-        let mut reader = TrackReader::new(8_333_333.0);
+        let mut reader = TrackReader::new(8_333_333.0, 0.0);
         reader.look(&mut probe, 2_386_466_357_980).unwrap();
         reader.track_bytes = Some(1_040_384.5);
         reader.look(&mut probe, 135_396_102_141).unwrap();

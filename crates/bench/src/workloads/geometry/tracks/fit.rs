@@ -53,25 +53,25 @@ struct Crossing {
 
 /// A stretch that was read in chunks.
 #[derive(Debug, Clone, Copy)]
-struct ReadStretch {
-    at: u64,
-    chunk: u32,
-    turn_ns: f64,
-    /// Answers were late: ends of tracks that do not show, and pauses elsewhere, are borne.
-    is_late: bool,
-}
-
-/// Finds the ends of tracks in the times at which the chunks of a stream were answered: as they are, where nothing was
-/// late, or else with late answers put right.
-pub(super) fn fit(ends: &[u64], chunk: u32, turn_ns: f64, at: u64) -> Option<Tracks> {
-    let ends: Vec<f64> = ends.get(LEAD_IN..)?.iter().map(|&end| end as f64).collect();
-    let punctual = ReadStretch { at, chunk, turn_ns, is_late: false };
-    let late = ReadStretch { is_late: true, ..punctual };
-    punctual.fit(&ends).or_else(|| late.fit(&on_time(ends)?))
+pub(super) struct ReadStretch {
+    /// Where it begins.
+    pub at: u64,
+    /// Bytes of a chunk.
+    pub chunk: u32,
+    /// Time of a turn.
+    pub turn_ns: f64,
+    /// The host answers late now and then: ends of tracks that do not show, and pauses elsewhere, are borne.
+    pub is_late: bool,
 }
 
 impl ReadStretch {
-    fn fit(&self, ends: &[f64]) -> Option<Tracks> {
+    /// Finds the ends of tracks in the times at which its chunks were answered.
+    pub(super) fn fit(&self, ends: &[u64]) -> Option<Tracks> {
+        let ends: Vec<f64> = ends.get(LEAD_IN..)?.iter().map(|&end| end as f64).collect();
+        if self.is_late { self.tracks(&on_time(ends)?) } else { self.tracks(&ends) }
+    }
+
+    fn tracks(&self, ends: &[f64]) -> Option<Tracks> {
         let Self { at, chunk, turn_ns, is_late } = *self;
         let steps: Vec<f64> = ends.windows(2).map(|pair| pair[1] - pair[0]).collect();
         let typical = summary::median(&steps).filter(|typical| *typical > 0.0)?;
@@ -87,7 +87,10 @@ impl ReadStretch {
             .filter(|pair| pair[1].number == pair[0].number + 1)
             .map(|pair| &ends[pair[0].chunk..pair[1].chunk])
             .collect();
-        let noise = HostNoise { late_ns: is_late.then_some(least / 2.0), jitter_ns };
+        let noise = match is_late {
+            true => HostNoise { late_ns: Some(least / 2.0), jitter_ns },
+            false => HostNoise { late_ns: None, jitter_ns: 0.0 },
+        };
         let slope = Slope::through(&whole, noise)?;
         let track_bytes = self.track_bytes(&crossings, slope.pace_ns)?;
         let skews = skews(ends, &crossings, slope.pace_ns, turn_ns);
@@ -319,6 +322,10 @@ mod tests {
 
     const TURN_NS: f64 = 8_333_333.0;
 
+    fn stretch(is_late: bool) -> ReadStretch {
+        ReadStretch { at: 0, chunk: 64 << 10, turn_ns: TURN_NS, is_late }
+    }
+
     /// Times of chunks of a disk whose tracks hold so many bytes, with noise in ns.
     fn ends(track: f64, skew: f64, chunk: u32, count: usize, phase: f64, noise: f64) -> Vec<u64> {
         let mut draw = Draw::new(7);
@@ -342,7 +349,7 @@ mod tests {
         ] {
             for (noise, tolerance) in [(0.0, 1e-5), (30_000.0, 3e-3)] {
                 let ends = ends(track, skew, 64 << 10, 220, phase, noise);
-                let found = fit(&ends, 64 << 10, TURN_NS, 0).unwrap();
+                let found = stretch(noise > 0.0).fit(&ends).unwrap();
                 assert!((found.track_bytes / track - 1.0).abs() < tolerance, "{track}: {found:?}");
                 assert!(found.error_share < tolerance, "{found:?}");
                 let mean = found.skews.iter().sum::<f64>() / found.skews.len() as f64;
@@ -371,7 +378,7 @@ mod tests {
                     ends[i..].iter_mut().for_each(|end| *end = (*end).max(until));
                 }
             }
-            let Some(found) = fit(&ends, 64 << 10, TURN_NS, 0) else { continue };
+            let Some(found) = stretch(true).fit(&ends) else { continue };
             found_count += 1;
             let off = (found.track_bytes / track - 1.0).abs();
             assert!(off < 0.004, "{seed}: {off} {found:?}");
@@ -382,7 +389,9 @@ mod tests {
     #[test]
     fn a_stream_without_pauses_has_no_tracks() {
         let even: Vec<u64> = (1..200).map(|i| i * 400_000).collect();
-        assert_eq!(fit(&even, 64 << 10, TURN_NS, 0), None);
-        assert_eq!(fit(&[], 64 << 10, TURN_NS, 0), None);
+        for is_late in [false, true] {
+            assert_eq!(stretch(is_late).fit(&even), None);
+            assert_eq!(stretch(is_late).fit(&[]), None);
+        }
     }
 }
