@@ -32,6 +32,16 @@ pub(crate) struct FileSample {
 }
 
 impl FileSample {
+    /// A file behind so many bytes, of a size, in a time; nowhere yet.
+    pub fn new(at_bytes: u64, size_bytes: u64, time_s: f64) -> Self {
+        Self { at_bytes, size_bytes, time_s, position_bytes: None, span_bytes: 0 }
+    }
+
+    /// Bytes written before the next file.
+    pub fn end_bytes(&self) -> u64 {
+        self.at_bytes + self.size_bytes
+    }
+
     /// Rate of the file.
     pub fn mb_s(&self) -> f64 {
         self.size_bytes as f64 / self.time_s.max(1e-9) / 1e6

@@ -37,6 +37,11 @@ pub(crate) fn failed(address: u64, len: u64, write: bool, errno: i32) -> BenchEr
     BenchError::Request { failure, count: 1 }
 }
 
+/// Says that a file was moved, whole because a simulated drive does that in one step; whether to go on.
+pub(crate) fn moved_at_once(size_bytes: u64, watch: &mut Watch<'_>) -> bool {
+    watch(FileStep::Moved(size_bytes)) && watch(FileStep::Done(size_bytes))
+}
+
 impl SimulatedFiles {
     /// On file systems that are empty yet.
     pub fn new(source: Arc<SimulatedDrive>, target: Arc<SimulatedDrive>, block: Bytes) -> Self {

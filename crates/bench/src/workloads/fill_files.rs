@@ -11,7 +11,7 @@ use crate::error::BenchError;
 use crate::files::file_curve::{self, FileSample};
 use crate::files::file_phase::FilePhase;
 use crate::files::file_store::FileStep;
-use crate::files::simulated_files::{failed, full};
+use crate::files::simulated_files::{failed, full, moved_at_once};
 use crate::option_checks::ensure;
 use crate::overrides::Overrides;
 use crate::plan_context::PlanContext;
@@ -119,7 +119,7 @@ pub(super) fn keep(session: &Session<'_>, record: &mut TestRecord, samples: &[Fi
 
 /// Where a fill can go on.
 pub(super) fn resume_point(session: &Session<'_>, samples: &[FileSample]) -> ResumePoint {
-    let at_bytes = samples.last().map_or(0, |last| last.at_bytes + last.size_bytes);
+    let at_bytes = samples.last().map_or(0, FileSample::end_bytes);
     ResumePoint {
         seed: session.plan.seed,
         at_bytes,
@@ -146,19 +146,11 @@ fn simulated(session: &mut Session<'_>, record: &mut TestRecord) -> Result<(), B
             let Ok(address) = drive.create_file(folder, size) else { break };
             let written = drive.stream_file(SimOp::Write, address);
             let ns = written.map_err(|errno| failed(address, size, true, errno))?;
-            let at_bytes =
-                samples.last().map_or(0, |last: &FileSample| last.at_bytes + last.size_bytes);
-            let time_s = ns as f64 / 1e9;
-            let sample = FileSample {
-                at_bytes,
-                size_bytes: size,
-                time_s,
-                position_bytes: None,
-                span_bytes: 0,
-            };
+            let at_bytes = samples.last().map_or(0, FileSample::end_bytes);
+            let sample = FileSample::new(at_bytes, size, ns as f64 / 1e9);
             samples.push(sample.placed(&drive.file_extents(address), &positions));
             files.push((address, size));
-            if !(watch(FileStep::Moved(size)) && watch(FileStep::Done(size))) {
+            if !moved_at_once(size, watch) {
                 break;
             }
         }

@@ -144,7 +144,7 @@ impl Workload for GeometryWorkload {
         match questions.ask("rotation", |probe| rotation::measure(probe, block as u32, seed))? {
             Ok(turn) => {
                 answers::rotation(questions.record, &turn);
-                disk::ask_all(&mut questions, turn.period)
+                disk::ask_all(&mut questions, &turn)
             }
             Err(why) => {
                 could_not_tell(questions.record, "rotation", &why);
@@ -152,6 +152,15 @@ impl Workload for GeometryWorkload {
             }
         }
     }
+}
+
+/// What is found by filling it, and why it is not.
+struct LongFilling {
+    what: &'static str,
+    /// Nobody has asked for so many writes.
+    unasked: &'static str,
+    /// What is there must be kept.
+    too_slow: &'static str,
 }
 
 /// What all questions share.
@@ -173,6 +182,26 @@ impl<'a> Questions<'_, 'a> {
             could_not_tell(self.record, what, "the time was up; use a longer --time");
         }
         has
+    }
+
+    /// The same for what fills a cache of many GB, and how much it may write: only where that is asked for, and where
+    /// nothing that is there must be kept; says why not.
+    fn fills(&mut self, filling: LongFilling) -> Option<(WriteProbe<'_, 'a>, u64)> {
+        let LongFilling { what, unasked, too_slow } = filling;
+        let most = self.session.plan.suite.geometry.cache_writes.0;
+        if most == 0 {
+            could_not_tell(self.record, what, unasked);
+            return None;
+        }
+        if !self.has_time_for(what) {
+            return None;
+        }
+        let writes = self.writes(what)?;
+        if writes.area.kept {
+            could_not_tell(writes.record, what, too_slow);
+            return None;
+        }
+        Some((writes, most))
     }
 
     /// Asks a question that reads, and keeps it as a phase.
@@ -282,21 +311,12 @@ fn ask_flash_writes(questions: &mut Questions<'_, '_>) -> Result<(), BenchError>
 /// Where the fast cache ends, where so much may be written.
 fn ask_fast_cache(questions: &mut Questions<'_, '_>) -> Result<(), BenchError> {
     const WHAT: &str = "size of the fast cache";
-    let most = questions.session.plan.suite.geometry.cache_writes.0;
-    if most == 0 {
-        let why = "it takes many GB of writes; the test fill finds it, or --set geometry.cache_writes=20GB";
-        could_not_tell(questions.record, WHAT, why);
-        return Ok(());
-    }
-    if !questions.has_time_for(WHAT) {
-        return Ok(());
-    }
-    let Some(mut writes) = questions.writes(WHAT) else { return Ok(()) };
-    if writes.area.kept {
-        let why = "what is there must be kept, which is too slow; the test fill finds it, or a directory on the drive";
-        could_not_tell(questions.record, WHAT, why);
-        return Ok(());
-    }
+    let filling = LongFilling {
+        what: WHAT,
+        unasked: "it takes many GB of writes; the test fill finds it, or --set geometry.cache_writes=20GB",
+        too_slow: "what is there must be kept, which is too slow; the test fill finds it, or a directory on the drive",
+    };
+    let Some((mut writes, most)) = questions.fills(filling) else { return Ok(()) };
     match flash_writes::fast_cache(&mut writes, most)? {
         Ok(found) => answers::fast_cache(questions.record, &found),
         Err(why) => could_not_tell(questions.record, WHAT, &why),

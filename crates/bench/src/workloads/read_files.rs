@@ -7,7 +7,7 @@ use crate::files::file_curve::{self, FileSample};
 use crate::files::file_phase::FilePhase;
 use crate::files::file_set::SplitMix64;
 use crate::files::file_store::FileStep;
-use crate::files::simulated_files::failed;
+use crate::files::simulated_files::{failed, moved_at_once};
 use crate::offsets::derive_seed;
 use crate::option_checks::{REQUEST_MAX, ensure};
 use crate::plan_context::PlanContext;
@@ -153,16 +153,9 @@ fn simulated(session: &mut Session<'_>, record: &mut TestRecord) -> Result<(), B
                 };
                 let ns = ns.map_err(|errno| failed(address, size, false, errno))?;
                 let at_bytes = filled.files[..number].iter().map(|(_, size)| size).sum();
-                let time_s = ns as f64 / 1e9;
-                let sample = FileSample {
-                    at_bytes,
-                    size_bytes: size,
-                    time_s,
-                    position_bytes: None,
-                    span_bytes: 0,
-                };
+                let sample = FileSample::new(at_bytes, size, ns as f64 / 1e9);
                 samples.push(sample.placed(&drive.file_extents(address), &positions));
-                if !(watch(FileStep::Moved(size)) && watch(FileStep::Done(size))) {
+                if !moved_at_once(size, watch) {
                     break;
                 }
             }
@@ -266,13 +259,7 @@ impl Reading<'_> {
             }
             let time_s = (clock::now_ns() - start) as f64 / 1e9;
             let at_bytes = number as u64 * size;
-            let sample = FileSample {
-                at_bytes,
-                size_bytes: done,
-                time_s,
-                position_bytes: None,
-                span_bytes: 0,
-            };
+            let sample = FileSample::new(at_bytes, done, time_s);
             samples.push(sample.placed(&places(file.as_fd()), &self.positions));
             if !watch(FileStep::Done(done)) {
                 return Ok(());

@@ -5,6 +5,7 @@ mod consistency;
 mod criterion;
 mod preparation;
 mod random_writes;
+mod resumable;
 mod round_log;
 mod rounds;
 
@@ -26,6 +27,7 @@ use drivescope_model::target::TargetKind;
 use drivescope_model::units::Bytes;
 use drivescope_stats::trend::STEADY_WINDOW;
 use preparation::Prepared;
+use resumable::Resumable;
 use rounds::SteadyRounds;
 
 /// A target must hold so many blocks of a cell.
@@ -157,7 +159,9 @@ impl Workload for SteadyWorkload {
         preparation::purge(session, record, prepared)?;
         preparation::precondition(session, record, &mut prepared)?;
         match session.plan.suite.steady.sequence {
-            SteadySequence::Consistency => Consistency::new(session, prepared).run(session, record),
+            SteadySequence::Consistency => {
+                Consistency::new(session, prepared)?.run(session, record)
+            }
             SteadySequence::Rounds => {
                 let cells = fitting_cells(session, record)?;
                 SteadyRounds::new(session, cells, prepared).run(session, record)

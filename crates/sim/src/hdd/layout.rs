@@ -230,6 +230,23 @@ impl Layout {
         }
     }
 
+    /// The outermost cylinder of this sector and all behind it, and the innermost of it and all before it: a band in
+    /// serpentine order runs to and fro.
+    #[inline]
+    pub fn cylinders_around(&self, sector: u64) -> (u32, u32) {
+        let Spot { zone, track_index, .. } = self.spot(sector);
+        let (first, width) = match self.order {
+            LayoutParams::Cylinder => (track_index / self.heads, 1),
+            LayoutParams::Serpentine { band_cylinders } => {
+                let width = u64::from(band_cylinders);
+                let first = track_index / (width * self.heads) * width;
+                (first, width.min(u64::from(zone.cylinders) - first))
+            }
+        };
+        let outermost = zone.first_cylinder + first as u32;
+        (outermost, outermost + width as u32 - 1)
+    }
+
     /// When a transfer of the whole drive would reach the start of `sector`.
     #[inline]
     pub fn clock(&self, sector: u64) -> Nanos {
@@ -378,6 +395,24 @@ mod tests {
                     sector = layout.next_track(sector);
                 }
                 assert_eq!(seen.len(), 22 * heads as usize);
+            }
+        }
+    }
+
+    #[test]
+    fn no_sector_behind_lies_further_out_and_none_before_further_in() {
+        for order in orders() {
+            let layout = layout(order, 3);
+            let cylinder = |sector: u64| layout.locate(sector).cylinder;
+            for sector in (0..layout.sectors()).step_by(37) {
+                let (outermost, innermost) = layout.cylinders_around(sector);
+                assert!((outermost..=innermost).contains(&cylinder(sector)), "{order:?} {sector}");
+                let behind = (sector..layout.sectors()).step_by(10).map(cylinder).min();
+                let before = (0..=sector).step_by(10).map(cylinder).max();
+                assert!(
+                    behind >= Some(outermost) && before <= Some(innermost),
+                    "{order:?} {sector}"
+                );
             }
         }
     }

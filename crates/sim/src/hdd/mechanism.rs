@@ -146,6 +146,26 @@ impl Mechanism {
         }
     }
 
+    /// No movement for a write to `sector` or to any behind it takes less.
+    pub fn shortest_move_behind(&self, sector: u64) -> Nanos {
+        let (outermost, _) = self.layout.cylinders_around(sector);
+        self.shortest_over(outermost.saturating_sub(self.cylinder))
+    }
+
+    /// No movement for a write to `sector` or to any before it takes less.
+    pub fn shortest_move_before(&self, sector: u64) -> Nanos {
+        let (_, innermost) = self.layout.cylinders_around(sector);
+        self.shortest_over(self.cylinder.saturating_sub(innermost))
+    }
+
+    fn shortest_over(&self, cylinders: u32) -> Nanos {
+        match &self.write_seek {
+            _ if cylinders == 0 => 0,
+            None => self.seek.shortest_from(cylinders) + self.write_settle,
+            Some(curve) => curve.shortest_from(cylinders),
+        }
+    }
+
     /// Transfers `count` sectors that start under the head at `start`; returns when the last one ends.
     #[inline]
     pub fn transfer(

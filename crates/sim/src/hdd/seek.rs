@@ -93,6 +93,17 @@ impl SeekCurve {
             distance => self.shape.time(distance) as Nanos,
         }
     }
+
+    /// No movement over so many cylinders or more takes less than this: measured times scatter, and a fitted curve may
+    /// fall at its knee.
+    #[inline]
+    pub fn shortest_from(&self, cylinders: u32) -> Nanos {
+        match cylinders {
+            0 => 0,
+            1 => self.single.min(self.shape.shortest_from(2) as Nanos),
+            distance => self.shape.shortest_from(distance) as Nanos,
+        }
+    }
 }
 
 /// Lee's curve through the three figures of a data sheet, so that the mean over random pairs is the
@@ -124,6 +135,19 @@ impl CurveShape {
                 base + root * (d - 1.0).sqrt() + slope * (d - 1.0)
             }
             CurveShape::Table(points) => interpolate(points, distance),
+        }
+    }
+
+    /// The least of this distance and all longer ones; each piece of a curve rises.
+    #[inline]
+    fn shortest_from(&self, distance: u32) -> f64 {
+        let here = self.time(distance);
+        match self {
+            CurveShape::TwoPiece { knee: u32::MAX, .. } | CurveShape::ThreePoint { .. } => here,
+            CurveShape::TwoPiece { knee, .. } => here.min(self.time(distance.max(*knee))),
+            CurveShape::Table(points) => {
+                points.iter().filter(|(d, _)| *d > distance).fold(here, |least, p| least.min(p.1))
+            }
         }
     }
 }
@@ -178,6 +202,37 @@ mod tests {
         assert!((ms(&curve, stroke) - 15.61).abs() < 0.01);
         assert!((ms(&curve, stroke / 3) - 8.21).abs() < 0.01);
         assert!((mean_over_random_pairs(&curve, stroke) - 7.93).abs() < 0.05);
+    }
+
+    #[test]
+    fn no_longer_movement_is_shorter_than_the_shortest_from_there() {
+        let two_piece = |single_ms, far_base_ms| SeekParams::TwoPieceCylinders {
+            single_ms,
+            near_base_ms: 1.386,
+            near_root_ms: 0.2,
+            knee_cylinders: 300,
+            far_base_ms,
+            far_slope_ms: 0.002,
+        };
+        let points_cylinders_ms =
+            vec![(1, 1.4), (2, 1.9), (40, 1.5), (200, 6.0), (300, 5.2), (900, 9.0)];
+        for params in [
+            two_piece(1.4, 4.0),
+            two_piece(2.5, 4.5),
+            SeekParams::SquareRoot { min_ms: 1.0, full_ms: 16.0 },
+            SeekParams::ThreePoint { min_ms: 1.0, average_ms: 7.0, full_ms: 14.0 },
+            SeekParams::Table { points_cylinders_ms },
+        ] {
+            let curve = SeekCurve::new(&params, 1_000);
+            let mut least = Nanos::MAX;
+            for cylinders in (1..=1_000).rev() {
+                least = least.min(curve.time(cylinders));
+                let bound = curve.shortest_from(cylinders);
+                assert!(bound <= least, "{params:?} {cylinders}: {bound} {least}");
+                assert!(bound * 2 > least, "{params:?} {cylinders}: {bound} is no use, {least}");
+            }
+            assert_eq!(curve.shortest_from(0), 0);
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::device::Nanos;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeBounds;
 
 /// A stretch of unwritten bytes: where it ends, and since when its oldest byte waits.
 #[derive(Debug, Clone, Copy)]
@@ -163,9 +164,12 @@ impl WriteCache {
 
     /// The stretches in ascending order from `position` on, then those before it.
     pub fn ascending_from(&self, position: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
-        let after = self.dirty.range(position..);
-        let before = self.dirty.range(..position);
-        after.chain(before).map(|(&start, stretch)| (start, stretch.end))
+        self.ascending(position..).chain(self.ascending(..position))
+    }
+
+    /// The stretches that begin in a range, in ascending order.
+    pub fn ascending(&self, range: impl RangeBounds<u64>) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.dirty.range(range).map(|(&start, stretch)| (start, stretch.end))
     }
 }
 

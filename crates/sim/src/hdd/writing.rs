@@ -148,7 +148,7 @@ impl HardDisk {
     /// on, which can move from `at` on. `not_before` says when the transfer of a stretch may start, or that
     /// it is not wanted; it is `pause_over` or, for what continues the last write, earlier. The search ends at
     /// the first stretch on this track that comes sooner than any movement to another track ends: those
-    /// behind it come later.
+    /// behind it come later. Of those so far away that the movement alone takes longer, none is looked at.
     fn nearest(
         &self,
         at: Nanos,
@@ -156,27 +156,44 @@ impl HardDisk {
         not_before: impl Fn(&Chosen) -> Option<Nanos>,
     ) -> Option<Chosen> {
         let soon = pause_over.max(at + self.mechanism.shortest_move());
+        let head = self.mechanism.next_sector() * self.sizes.physical;
         let mut best: Option<(Nanos, Chosen)> = None;
-        for (from, to) in self.upcoming() {
+        let consider = |best: &mut Option<(Nanos, Chosen)>, (from, to): (u64, u64)| {
             let chosen = self.cut(from, to);
-            let Some(not_before) = not_before(&chosen) else {
-                continue;
-            };
+            let Some(not_before) = not_before(&chosen) else { return };
             let start = self.start_of(DestageStart { at, not_before }, chosen.first, true);
             if best.as_ref().is_none_or(|(earliest, _)| start < *earliest) {
-                best = Some((start, chosen));
-                if start <= soon {
-                    break;
-                }
+                *best = Some((start, chosen));
+            }
+        };
+        let comes_later = |best: &Option<(Nanos, Chosen)>, movement: Nanos| {
+            best.as_ref().is_some_and(|(earliest, _)| at + movement >= *earliest)
+        };
+        let mut room = self.sizes.destage_window;
+        let mut behind = self.write_cache.ascending(head..).take(room);
+        while let Some(stretch) = behind.next() {
+            room -= 1;
+            let first = stretch.0 / self.sizes.physical;
+            if comes_later(&best, self.mechanism.shortest_move_behind(first)) {
+                room -= behind.by_ref().count();
+                break;
+            }
+            consider(&mut best, stretch);
+            if let Some((_, chosen)) = best.filter(|(start, _)| *start <= soon) {
+                return Some(chosen);
+            }
+        }
+        for stretch in self.write_cache.ascending(..head).take(room) {
+            let first = stretch.0 / self.sizes.physical;
+            if comes_later(&best, self.mechanism.shortest_move_before(first)) {
+                continue;
+            }
+            consider(&mut best, stretch);
+            if best.is_some_and(|(start, _)| start <= soon) {
+                break;
             }
         }
         best.map(|(_, chosen)| chosen)
-    }
-
-    /// The stretches to choose from.
-    fn upcoming(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        let position = self.mechanism.next_sector() * self.sizes.physical;
-        self.write_cache.ascending_from(position).take(self.sizes.destage_window)
     }
 
     fn start_of(&self, step: DestageStart, sector: u64, write: bool) -> Nanos {

@@ -212,14 +212,11 @@ impl Filling<'_, '_> {
     }
 
     fn end_bytes(&self) -> u64 {
-        self.samples.last().map_or(0, |last| last.at_bytes + last.size_bytes)
+        self.samples.last().map_or(0, FileSample::end_bytes)
     }
 
     fn add(&mut self, file: &TreeFile, bytes: u64, ns: u64) {
-        let at_bytes = self.end_bytes();
-        let time_s = ns as f64 / 1e9;
-        let sample =
-            FileSample { at_bytes, size_bytes: bytes, time_s, position_bytes: None, span_bytes: 0 };
+        let sample = FileSample::new(self.end_bytes(), bytes, ns as f64 / 1e9);
         self.samples.push(sample.placed(&places(file.as_fd()), &self.positions));
     }
 

@@ -14,6 +14,7 @@ use crate::error::BenchError;
 use crate::session::Session;
 use drivescope_model::target::{FileSystem, TargetKind};
 use drivescope_model::units::Secs;
+use drivescope_stats::common_period::CommonPeriod;
 use drivescope_stats::summary;
 
 /// Share of the time that zones may take.
@@ -36,8 +37,9 @@ const CHUNK: u32 = 512 << 10;
 const FORGET_BYTES: u64 = 384 << 20;
 
 /// Asks everything there is time for.
-pub fn ask_all(questions: &mut Questions<'_, '_>, turn_ns: f64) -> Result<(), BenchError> {
-    let mut reader = TrackReader::new(turn_ns);
+pub fn ask_all(questions: &mut Questions<'_, '_>, turn: &CommonPeriod) -> Result<(), BenchError> {
+    let turn_ns = turn.period;
+    let mut reader = TrackReader::new(turn_ns, turn.jitter);
     if let Some(map) = ask_zones(questions, &mut reader)? {
         ask_heads(questions, &mut reader, &map)?;
         ask_seeks(questions, &mut reader, &map)?;

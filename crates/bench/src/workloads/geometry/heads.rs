@@ -136,7 +136,7 @@ impl Pauses {
         tracks: f64,
     ) -> Result<Option<Self>, ProbeEnd> {
         let tracks = reader.look_at(probe, from as u64 / 4096 * 4096, tracks)?;
-        Ok(tracks.filter(|tracks| !tracks.is_mixed).map(|tracks| Self {
+        Ok(tracks.filter(|tracks| !tracks.is_mixed && tracks.shows_all).map(|tracks| Self {
             first_end: tracks.first_track,
             track_bytes: tracks.track_bytes,
             anchor: (0, tracks.first_track),
@@ -169,7 +169,9 @@ impl Pauses {
         for before in TRACKS_BEFORE {
             let at = (end - before * track).max(0.0) as u64 / 4096 * 4096;
             let tracks = reader.look_at(probe, at, LOOK_TRACKS)?;
-            let Some(tracks) = tracks.filter(|tracks| !tracks.is_mixed) else { continue };
+            let Some(tracks) = tracks.filter(|tracks| !tracks.is_mixed && tracks.shows_all) else {
+                continue;
+            };
             let numbered = self.number(tracks);
             if let Some((_, skew)) = numbered.iter().find(|(at, _)| *at == number) {
                 return Ok(Some(kinds.is_rare(*skew)));

@@ -172,7 +172,9 @@ impl<Q: IoQueue> Probe for Prober<'_, '_, Q> {
         let (mut next, mut left, mut failure) = (0, count, None);
         let mut free: Vec<u16> = (0..depth as u16).collect();
         while left > 0 {
-            while let Some(slot) = free.pop_if(|_| next < count && failure.is_none()) {
+            // A stream may take many seconds: whoever asked for an end does not wait for the rest of it.
+            let goes_on = failure.is_none() && !self.publisher.stopped();
+            while let Some(slot) = free.pop_if(|_| next < count && goes_on) {
                 let offset = begin + next as u64 * u64::from(chunk);
                 self.sent[usize::from(slot)] = (self.queue.now(), next);
                 self.queue.submit(IoRequest { op: IoOp::Read, offset, len: chunk, slot });
@@ -185,7 +187,7 @@ impl<Q: IoQueue> Probe for Prober<'_, '_, Q> {
             self.done.clear();
             self.queue.wait(&mut self.done).map_err(ProbeEnd::Queue)?;
             let now = self.queue.now();
-            for completion in std::mem::take(&mut self.done) {
+            for &completion in &self.done {
                 let (sent_ns, number) = self.sent[usize::from(completion.slot)];
                 let offset = begin + number as u64 * u64::from(chunk);
                 let slot = completion.slot;
@@ -251,5 +253,30 @@ impl Draw {
         for i in (1..items.len()).rev() {
             items.swap(i, self.below(i as u64 + 1) as usize);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::VirtualQueue;
+
+    /// A stream of 1,000 chunks that somebody stops ends with what is in flight (issue 20: heads went on for 10 s).
+    #[test]
+    fn a_stream_ends_soon_after_a_stop() {
+        let (control, mut sent) = (Control::default(), 0);
+        let mut drive = VirtualQueue::new(5, 1, |_: &IoRequest, _| {
+            sent += 1;
+            if sent == 40 {
+                control.stop();
+            }
+            Ok(10_000_000)
+        });
+        let question = |probe: &mut dyn Probe| probe.stream(0, 1 << 20, 1_000);
+        let task = ProbeTask { span: 0..1 << 40, question, control: &control };
+        let outcome = task.run(&mut drive).unwrap();
+        assert!(matches!(outcome.answer, Err(ProbeEnd::Stopped)));
+        let served = drive.served.len();
+        assert!((40..=40 + STREAM_DEPTH).contains(&served), "{served}");
     }
 }

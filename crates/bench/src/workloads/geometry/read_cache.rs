@@ -8,11 +8,14 @@ use drivescope_stats::summary;
 
 /// Lengths that are read from the cache, bytes.
 const LENGTHS: [u32; 6] = [4 << 10, 16 << 10, 32 << 10, 64 << 10, 96 << 10, 128 << 10];
-/// Reads of each.
+/// Reads of each, and of the shortest after a rest.
 const REPEATS: usize = 12;
-/// A read this much slower than the typical hit comes from the medium.
+/// A read this much slower than the typical hit comes from the medium, or more where hits themselves vary more: as much
+/// as all but a few of them, and never so much that the medium could be as fast.
 const HIT_TIMES: f64 = 1.5;
 const HIT_SLACK_NS: f64 = 150_000.0;
+const HIT_SLACK_NS_MAX: f64 = 500_000.0;
+const HIT_QUANTILE: f64 = 0.9;
 /// Time for read-ahead to come to its end, and turns that a stretch of it takes.
 const SETTLE_NS: u64 = 80_000_000;
 /// Read-ahead and held bytes looked for.
@@ -25,10 +28,12 @@ const RESOLUTION: f64 = 0.06;
 const PLACES_MAX: usize = 1024;
 /// Chunk of a stream.
 const CHUNK: u32 = 256 << 10;
-/// Reads in a row that decide whether something is held: a miss is seldom as fast as a hit by chance, but is. A stream
-/// takes too long to be read twice.
+/// Hits that decide that something is held: a miss is seldom as fast as a hit by chance, but is. A stream takes too long
+/// to be read twice.
 const TRIALS: usize = 2;
 const STREAM_TRIALS: usize = 1;
+/// Misses that decide that it is not where hits vary: a late one looks like a miss.
+const MISSES: usize = 2;
 /// A stream so many times as long as one is held shows whether other places give way.
 const CROWDING_TIMES: f64 = 1.5;
 
@@ -45,12 +50,19 @@ pub struct CacheHits {
     pub link_error_mb_s: f64,
     /// Time of a hit of the smallest length.
     pub small_ns: f64,
+    /// How much later than usual a hit may come.
+    pub slack_ns: f64,
 }
 
 impl CacheHits {
     /// Whether a read of a block came from the cache.
     fn is_hit(&self, ns: f64) -> bool {
-        ns < (self.small_ns * HIT_TIMES).max(self.small_ns + HIT_SLACK_NS)
+        ns < (self.small_ns * HIT_TIMES).max(self.small_ns + self.slack_ns)
+    }
+
+    /// Misses that are believed.
+    fn misses(&self) -> usize {
+        if self.slack_ns > HIT_SLACK_NS { MISSES } else { 1 }
     }
 }
 
@@ -92,6 +104,11 @@ pub fn hits(probe: &mut dyn Probe, seed: u64) -> Result<Result<CacheHits, String
             times.extend(probe.read(at, *length)?.map(|read| read.ns()));
         }
     }
+    let mut rested = Vec::new();
+    for _ in 0..REPEATS {
+        probe.idle(SETTLE_NS)?;
+        rested.extend(probe.read(at, LENGTHS[0])?.map(|read| read.ns()));
+    }
     let medians: Vec<f64> = times.iter().filter_map(|times| summary::median(times)).collect();
     let (Some(_), Some(&small_ns)) = (first, medians.first()) else {
         return Ok(Err("reads failed".to_string()));
@@ -114,7 +131,14 @@ pub fn hits(probe: &mut dyn Probe, seed: u64) -> Result<Result<CacheHits, String
         link_mb_s,
         link_error_mb_s: link_mb_s * line.standard_errors[1] / ns_per_byte,
         small_ns,
+        slack_ns: hit_slack_ns(&rested, small_ns),
     }))
+}
+
+/// How much later than the usual hit nearly every one comes: most of all after a rest, in which processors sleep.
+fn hit_slack_ns(rested: &[f64], small_ns: f64) -> f64 {
+    let slowest = summary::quantile(rested, HIT_QUANTILE).unwrap_or(small_ns);
+    (slowest - small_ns).clamp(HIT_SLACK_NS, HIT_SLACK_NS_MAX)
 }
 
 /// Asks what is held.
@@ -180,16 +204,12 @@ impl CacheProbe {
     fn places(&mut self, probe: &mut dyn Probe) -> Result<Result<usize, String>, ProbeEnd> {
         let mut count = 8;
         while count <= PLACES_MAX {
-            let places: Vec<u64> = (0..count).map(|_| self.place(probe, 1 << 20)).collect();
-            for &at in &places {
-                probe.read(at, self.block)?;
-            }
+            // A hit that is answered late ends the count too early.
             let mut held = 0;
-            for &at in places.iter().rev() {
-                if !self.is_hit(probe, at)? {
-                    break;
+            for _ in 0..self.hits.misses() {
+                if held < count {
+                    held = held.max(self.held_of(probe, count)?);
                 }
-                held += 1;
             }
             if held == 0 {
                 return Ok(Err("a block is gone as soon as another one was read".to_string()));
@@ -200,6 +220,20 @@ impl CacheProbe {
             count *= 2;
         }
         Ok(Err(format!("all of {PLACES_MAX} places are still held")))
+    }
+
+    /// How many of so many places are held, from the last one back.
+    fn held_of(&mut self, probe: &mut dyn Probe, count: usize) -> Result<usize, ProbeEnd> {
+        let places: Vec<u64> = (0..count).map(|_| self.place(probe, 1 << 20)).collect();
+        for &at in &places {
+            probe.read(at, self.block)?;
+        }
+        for (held, &at) in places.iter().rev().enumerate() {
+            if !self.is_hit(probe, at)? {
+                return Ok(held);
+            }
+        }
+        Ok(count)
     }
 
     /// How much of a stream is still held behind its end.
@@ -246,8 +280,8 @@ impl CacheProbe {
         Ok(Some(gone == TRIALS))
     }
 
-    /// The largest size for which `holds` is true, looked for by doubling and then halving; each answer is asked for
-    /// as often as said. `None` if it is not even true for the smallest.
+    /// The largest size for which `holds` is true, looked for by doubling and then halving; it must be true as often as
+    /// said before it was false. `None` if it is not even true for the smallest.
     fn largest(
         &mut self,
         probe: &mut dyn Probe,
@@ -255,12 +289,13 @@ impl CacheProbe {
         holds: impl Fn(&mut Self, &mut dyn Probe, u64) -> Result<bool, ProbeEnd>,
     ) -> Result<Option<u64>, ProbeEnd> {
         let mut all_hold = |cache: &mut Self, size: u64| -> Result<bool, ProbeEnd> {
-            for _ in 0..trials {
-                if !holds(cache, probe, size)? {
-                    return Ok(false);
-                }
+            let (mut hits, mut misses) = (0, 0);
+            while hits < trials && misses < cache.hits.misses() {
+                let is_hit = holds(cache, probe, size)?;
+                hits += usize::from(is_hit);
+                misses += usize::from(!is_hit);
             }
-            Ok(true)
+            Ok(hits == trials)
         };
         if !all_hold(self, least)? {
             return Ok(None);

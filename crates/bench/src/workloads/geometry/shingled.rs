@@ -3,7 +3,7 @@
 use super::answers::{self, could_not_tell};
 use super::bands::{self, LoggedReads, STRETCH};
 use super::write_cache::WriteProbe;
-use super::{Questions, ask, shingle_log};
+use super::{LongFilling, Questions, ask, shingle_log};
 use crate::error::BenchError;
 use crate::session::Session;
 
@@ -55,22 +55,13 @@ pub fn ask_bands(questions: &mut Questions<'_, '_>, turn_ns: f64) -> Result<(), 
 /// How much goes into the persistent cache, where so much may be written.
 pub fn ask_log(questions: &mut Questions<'_, '_>) -> Result<(), BenchError> {
     const WHAT: &str = "size of the persistent cache";
-    let options = &questions.session.plan.suite.geometry;
-    let (most, until_s) = (options.cache_writes.0, options.time.0);
-    if most == 0 {
-        let why = "filling it takes many GB of random writes; --set geometry.cache_writes=40GB allows them";
-        could_not_tell(questions.record, WHAT, why);
-        return Ok(());
-    }
-    if !questions.has_time_for(WHAT) {
-        return Ok(());
-    }
-    let Some(mut writes) = questions.writes(WHAT) else { return Ok(()) };
-    if writes.area.kept {
-        let why = "what is there must be kept, which takes longer than the cleaning; use a directory on it";
-        could_not_tell(questions.record, WHAT, why);
-        return Ok(());
-    }
+    let until_s = questions.session.plan.suite.geometry.time.0;
+    let filling = LongFilling {
+        what: WHAT,
+        unasked: "filling it takes many GB of random writes; --set geometry.cache_writes=40GB allows them",
+        too_slow: "what is there must be kept, which takes longer than the cleaning; use a directory on it",
+    };
+    let Some((mut writes, most)) = questions.fills(filling) else { return Ok(()) };
     // What other questions wrote at random may still be there.
     let earlier = writes
         .record

@@ -1,19 +1,18 @@
 //! How many bytes a track holds, and the skew from one to the next: reading in order stops for the skew at the end of
 //! every track, and runs at the pace of the medium within it.
 
-use super::probe::{Probe, ProbeEnd};
-use drivescope_stats::summary;
+mod fit;
 
-/// A pause of at least this share of a turn is the end of a track; smaller ones are noise of the host.
-const SKEW_SHARE_MIN: f64 = 0.012;
-/// So many times the spread of ordinary steps are no noise.
-const NOISE_TIMES: f64 = 8.0;
+use super::probe::{Probe, ProbeEnd};
+use fit::ReadStretch;
+
 /// A pause of more turns is no skew but a retry.
 const SKEW_TURNS_MAX: f64 = 2.5;
-/// Tracks that are read for one answer, of a small drive at least, and the fewest ends of tracks that give one.
+/// Tracks that are read for one answer, and of a small drive at least.
 const TRACKS_READ: f64 = 7.0;
 const TRACKS_MIN: f64 = 3.3;
-const ENDS_MIN: usize = 3;
+/// A host whose answers come off the turns of the disk by less than this share of one is never late.
+const PUNCTUAL_SHARE: f64 = 2e-4;
 /// Chunks at the beginning that the seek and the filling of the queue disturb.
 const LEAD_IN: usize = 3;
 /// Chunks per track, about.
@@ -29,15 +28,19 @@ const CACHED_BEHIND: u64 = 4 << 20;
 /// Two looks at the same tracks differ by less.
 const SAME_TRACKS: f64 = 0.003;
 /// Looks that find where exactly tracks end: each halves what is possible.
-const END_LOOKS_MAX: usize = 8;
-/// Error of the size of a track, as a share of it.
+const END_LOOKS_MAX: usize = 12;
+/// Error of the size of a track, as a share of it, and as standard errors of what a look tells.
 const TRACK_ERROR: f64 = 2e-5;
+const TRACK_ERRORS: f64 = 2.0;
+/// So many tracks further on, ends are to be known as well.
+const TRACKS_ON: f64 = 60.0;
 /// Unit of addresses.
 const SECTOR: u64 = 4096;
 /// Ends of tracks are equally far apart, but for chunks and this share.
 const GAP_SLACK: f64 = 0.05;
-/// Tracks of two zones differ by more than this.
+/// Tracks of two zones differ by more than this, and by more than so many standard errors.
 pub const ZONE_SHARE: f64 = 0.005;
+const ZONE_ERRORS: f64 = 3.5;
 
 /// The tracks around a place.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,6 +49,8 @@ pub struct Tracks {
     pub at: u64,
     /// Bytes of a track.
     pub track_bytes: f64,
+    /// Standard error of that, as a share of it.
+    pub error_share: f64,
     /// First byte of the first whole track behind `at`.
     pub first_track: f64,
     /// How far that may be off, bytes.
@@ -56,6 +61,8 @@ pub struct Tracks {
     pub mb_s: f64,
     /// Whether the size changes on the way: a border of zones lies here.
     pub is_mixed: bool,
+    /// Whether every end of a track shows.
+    pub shows_all: bool,
     /// Bytes that were read.
     pub read_bytes: u64,
 }
@@ -69,12 +76,15 @@ pub struct TrackReader {
     track_bytes: Option<f64>,
     /// Tracks of a look.
     tracks: f64,
+    /// The host answers late now and then.
+    is_late: bool,
 }
 
 impl TrackReader {
-    /// Of a disk that turns in so many ns.
-    pub fn new(turn_ns: f64) -> Self {
-        Self { turn_ns, chunk: CHUNK_FIRST, track_bytes: None, tracks: TRACKS_READ }
+    /// Of a disk that turns in so many ns, where answers come off their turns by so many.
+    pub fn new(turn_ns: f64, jitter_ns: f64) -> Self {
+        let is_late = jitter_ns > PUNCTUAL_SHARE * turn_ns;
+        Self { turn_ns, chunk: CHUNK_FIRST, track_bytes: None, tracks: TRACKS_READ, is_late }
     }
 
     /// Bytes that one look takes, about.
@@ -124,7 +134,8 @@ impl TrackReader {
             let found = found.filter(|found| !found.is_mixed);
             self.track_bytes = found.as_ref().map(|found| found.track_bytes);
             if let (Some(before), Some(found)) = (&before, &found)
-                && (before.track_bytes / found.track_bytes - 1.0).abs() < SAME_TRACKS
+                && (before.track_bytes / found.track_bytes - 1.0).abs()
+                    < SAME_TRACKS.max(before.noise_beside(found))
             {
                 let wanted = (found.track_bytes / CHUNKS_PER_TRACK) as u32;
                 let power = wanted.max(1).next_power_of_two() / 2;
@@ -148,12 +159,16 @@ impl TrackReader {
         at: u64,
         tracks: f64,
     ) -> Result<(Option<Tracks>, u64), ProbeEnd> {
+        // A drive takes whole sectors only.
+        let at = at / SECTOR * SECTOR;
         let bytes = self.track_bytes.map_or(FIRST_BYTES as f64, |track| track * tracks);
         let chunk = u64::from(self.chunk);
         let room = (probe.span().saturating_sub(at) / chunk) as usize;
         let count = ((bytes / chunk as f64).ceil() as usize + LEAD_IN + 1).min(room);
         let ends = probe.stream(at, self.chunk, count)?;
-        Ok((fit(&ends, self.chunk, self.turn_ns, at), count as u64 * chunk))
+        let Self { chunk: of_one, turn_ns, is_late, .. } = *self;
+        let stretch = ReadStretch { at, chunk: of_one, turn_ns, is_late };
+        Ok((stretch.fit(&ends), count as u64 * chunk))
     }
 
     /// Where tracks end, within so many bytes: further looks put the ends of chunks where the ends of tracks may be.
@@ -163,173 +178,143 @@ impl TrackReader {
         mut tracks: Tracks,
         slack: f64,
     ) -> Result<Option<Tracks>, ProbeEnd> {
+        let mut ends = TrackEnds::of(&tracks);
         for _ in 0..END_LOOKS_MAX {
-            if tracks.first_slack <= slack {
-                return Ok(Some(tracks));
+            if ends.are_within(slack) {
+                break;
             }
             // Further on, where no cache has it, an end of a chunk at the middle of what is possible.
             let skipped = (2.0 * TRACKS_READ).max(CACHED_BEHIND as f64 / tracks.track_bytes).ceil();
-            let first = tracks.first_track + skipped * tracks.track_bytes;
+            let first = ends.last.byte + skipped * ends.track_bytes;
             let chunks = (f64::from(self.chunk) * (LEAD_IN + 1) as f64).max(0.0);
             let at = (first - chunks) as u64 / SECTOR * SECTOR;
             if at + self.look_bytes() > probe.span() {
                 return Ok(None);
             }
-            // Where tracks do not show, or elsewhere than they were, it begins again from there.
             match self.look(probe, at)?.filter(|seen| !seen.is_mixed) {
-                Some(seen) => tracks = seen.meet(&tracks).unwrap_or(seen),
-                None => tracks.first_track += skipped * tracks.track_bytes,
+                Some(seen) => {
+                    ends.add(&seen);
+                    tracks = seen;
+                }
+                None => ends.last.byte += skipped * ends.track_bytes,
             }
         }
-        Ok((tracks.first_slack <= slack).then_some(tracks))
+        tracks.first_track = ends.last.byte;
+        tracks.track_bytes = ends.track_bytes;
+        Ok(ends.are_within(slack).then_some(tracks))
     }
 }
 
 impl Tracks {
-    /// The same tracks with their ends where both looks allow them; `None` where they contradict each other.
-    fn meet(&self, other: &Self) -> Option<Self> {
+    /// How much of the size two looks may differ by and still have seen tracks of one size.
+    pub fn slack_beside(&self, other: &Self) -> f64 {
+        ZONE_SHARE.max(self.noise_beside(other))
+    }
+
+    fn noise_beside(&self, other: &Self) -> f64 {
+        ZONE_ERRORS * self.error_share.hypot(other.error_share)
+    }
+}
+
+/// An end of a track, and how far it may be off, bytes.
+#[derive(Debug, Clone, Copy)]
+struct TrackEnd {
+    byte: f64,
+    slack: f64,
+}
+
+/// What several looks at the same tracks know together.
+#[derive(Debug, Clone)]
+struct TrackEnds {
+    /// Of the first look and of the last.
+    first: TrackEnd,
+    last: TrackEnd,
+    track_bytes: f64,
+    /// Of the size, as a share of it.
+    error_share: f64,
+}
+
+impl TrackEnds {
+    /// After one look.
+    fn of(tracks: &Tracks) -> Self {
+        let first = TrackEnd { byte: tracks.first_track, slack: tracks.first_slack };
+        let error_share = TRACK_ERROR.max(TRACK_ERRORS * tracks.error_share);
+        Self { first, last: first, track_bytes: tracks.track_bytes, error_share }
+    }
+
+    /// After one more: ends lie where all looks allow them. Where they contradict each other, only the last counts.
+    fn add(&mut self, seen: &Tracks) {
+        let alone = Self::of(seen);
+        if alone.error_share < self.error_share {
+            (self.track_bytes, self.error_share) = (alone.track_bytes, alone.error_share);
+        }
         let track = self.track_bytes;
-        let count = ((self.first_track - other.first_track) / track).round();
-        let (mine, theirs) = (self.first_track, other.first_track + count * track);
-        let low = (mine - self.first_slack).max(theirs - other.first_slack);
-        let high = (mine + self.first_slack).min(theirs + other.first_slack);
+        let count = ((alone.last.byte - self.last.byte) / track).round();
+        let expected = self.last.byte + count * track;
         // Over the tracks between them, an error of their size adds up.
-        let drift = count.abs() * track * TRACK_ERROR;
-        (high - low > -drift).then(|| Self {
-            first_track: f64::midpoint(low, high),
-            first_slack: (high - low).max(0.0) / 2.0 + drift,
-            ..self.clone()
-        })
-    }
-}
-
-/// Finds the ends of tracks in the times at which the chunks of a stream were answered.
-fn fit(ends: &[u64], chunk: u32, turn_ns: f64, at: u64) -> Option<Tracks> {
-    let ends: Vec<f64> = ends.get(LEAD_IN..)?.iter().map(|&end| end as f64).collect();
-    let begin = at as f64 + LEAD_IN as f64 * f64::from(chunk);
-    let steps: Vec<f64> = ends.windows(2).map(|pair| pair[1] - pair[0]).collect();
-    let typical = summary::median(&steps)?;
-    let noise = summary::mad(&steps)?;
-    let pause_min = (SKEW_SHARE_MIN * turn_ns).max(NOISE_TIMES * noise);
-    // Step i leads to the end of chunk i + 1: the end of a track lies within that chunk.
-    let crossings: Vec<usize> =
-        (0..steps.len()).filter(|&i| steps[i] - typical > pause_min).map(|i| i + 1).collect();
-    if crossings.len() < ENDS_MIN || typical <= 0.0 {
-        return None;
-    }
-    let pieces: Vec<&[f64]> = crossings.windows(2).map(|pair| &ends[pair[0]..pair[1]]).collect();
-    let pace_ns = pooled_slope(&pieces)?;
-    let chunk_bytes = f64::from(chunk);
-    let by_pace = turn_ns / pace_ns * chunk_bytes;
-    let (first, last) = (crossings[0], crossings[crossings.len() - 1]);
-    let between = (crossings.len() - 1) as f64;
-    let by_ends = (last - first) as f64 * chunk_bytes / between;
-    let slack = chunk_bytes / between;
-    if (by_pace - by_ends).abs() > slack + 0.02 * by_ends {
-        return None; // an end was missed, or something else paused
-    }
-    let is_even = |pair: &[usize]| {
-        let apart = (pair[1] - pair[0]) as f64 * chunk_bytes;
-        (apart - by_pace).abs() <= (1.0 + GAP_SLACK) * chunk_bytes + GAP_SLACK * by_pace
-    };
-    if !crossings.windows(2).all(is_even) {
-        return None;
-    }
-    let track_bytes = by_pace.clamp(by_ends - slack, by_ends + slack);
-    let skews: Vec<f64> = crossings.iter().map(|&i| (steps[i - 1] - pace_ns) / turn_ns).collect();
-    if skews.iter().any(|&skew| skew > SKEW_TURNS_MAX) {
-        return None;
-    }
-    let half = pieces.len() / 2;
-    let is_mixed = match (pooled_slope(&pieces[..half]), pooled_slope(&pieces[half..])) {
-        (Some(before), Some(behind)) => (before / behind - 1.0).abs() > ZONE_SHARE,
-        _ => false,
-    };
-    let mean_skew = skews.iter().sum::<f64>() / skews.len() as f64;
-    let (first_end, first_slack) = first_end(&crossings, track_bytes, chunk_bytes);
-    Some(Tracks {
-        at,
-        track_bytes,
-        first_track: begin + first_end,
-        first_slack,
-        mb_s: track_bytes / (turn_ns * (1.0 + mean_skew)) * 1e3,
-        skews,
-        is_mixed,
-        read_bytes: (ends.len() + LEAD_IN) as u64 * u64::from(chunk),
-    })
-}
-
-/// Where the first track ends, in bytes, and how far that may be off: each end lies within its chunk, and all are a
-/// track apart.
-fn first_end(crossings: &[usize], track_bytes: f64, chunk_bytes: f64) -> (f64, f64) {
-    let low = |(k, &i): (usize, &usize)| i as f64 * chunk_bytes - k as f64 * track_bytes;
-    let lows = crossings.iter().enumerate().map(low);
-    let (least, most) =
-        lows.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), low| (a.min(low), b.max(low)));
-    (f64::midpoint(most, least + chunk_bytes), ((least + chunk_bytes - most) / 2.0).max(0.0))
-}
-
-/// The slope that all pieces share, each with its own beginning; ns per chunk.
-fn pooled_slope(pieces: &[&[f64]]) -> Option<f64> {
-    let (mut products, mut squares) = (0.0, 0.0);
-    for piece in pieces {
-        let middle = (piece.len() as f64 - 1.0) / 2.0;
-        let mean = piece.iter().sum::<f64>() / piece.len().max(1) as f64;
-        for (i, end) in piece.iter().enumerate() {
-            products += (i as f64 - middle) * (end - mean);
-            squares += (i as f64 - middle).powi(2);
+        let slack = self.last.slack + count.abs() * track * self.error_share;
+        let low = (alone.last.byte - alone.last.slack).max(expected - slack);
+        let high = (alone.last.byte + alone.last.slack).min(expected + slack);
+        if high < low {
+            *self = alone;
+            return;
+        }
+        self.last = TrackEnd { byte: f64::midpoint(low, high), slack: (high - low) / 2.0 };
+        // The farther the looks are apart, the better is the size known.
+        let bytes = self.last.byte - self.first.byte;
+        let count = (bytes / track).round().max(1.0);
+        let error_share = (self.first.slack + self.last.slack) / count / track;
+        if error_share < self.error_share {
+            (self.track_bytes, self.error_share) = (bytes / count, error_share);
         }
     }
-    (squares > 0.0 && products > 0.0).then(|| products / squares)
+
+    /// Whether ends are known within so many bytes, also those of tracks a little further on.
+    fn are_within(&self, slack: f64) -> bool {
+        self.last.slack <= slack && self.error_share * self.track_bytes * TRACKS_ON <= slack
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workloads::geometry::probe::Draw;
+    use crate::workloads::geometry::probe::ProbeRead;
 
-    const TURN_NS: f64 = 8_333_333.0;
+    /// Writes down where it is read.
+    struct ReadPlaces(Vec<u64>);
 
-    /// Times of chunks of a disk whose tracks hold so many bytes, with noise in ns.
-    fn ends(track: f64, skew: f64, chunk: u32, count: usize, phase: f64, noise: f64) -> Vec<u64> {
-        let mut draw = Draw::new(7);
-        (1..=count)
-            .map(|i| {
-                let byte = i as f64 * f64::from(chunk) + phase * track;
-                let crossed = ((byte - 1.0) / track).floor();
-                let ns = byte / track * TURN_NS + crossed * skew * TURN_NS;
-                (1e9 + ns + noise * draw.share()) as u64
-            })
-            .collect()
-    }
+    impl Probe for ReadPlaces {
+        fn span(&self) -> u64 {
+            1 << 40
+        }
 
-    #[test]
-    fn track_size_skew_and_borders_are_found() {
-        for (track, skew, phase) in [
-            (1_040_384.0, 0.1417, 0.3),
-            (2_097_152.0, 0.05, 0.9),
-            (524_288.0, 0.25, 0.1),
-            (1_400_832.0, 0.03, 0.55),
-        ] {
-            for (noise, tolerance) in [(0.0, 1e-5), (30_000.0, 3e-3)] {
-                let ends = ends(track, skew, 64 << 10, 220, phase, noise);
-                let found = fit(&ends, 64 << 10, TURN_NS, 0).unwrap();
-                assert!((found.track_bytes / track - 1.0).abs() < tolerance, "{track}: {found:?}");
-                let mean = found.skews.iter().sum::<f64>() / found.skews.len() as f64;
-                assert!((mean - skew).abs() < 0.004, "{found:?}");
-                let rate = track / (TURN_NS * (1.0 + skew)) * 1e3;
-                assert!((found.mb_s / rate - 1.0).abs() < 3.0 * tolerance, "{found:?}");
-                let border = (found.first_track + phase * track) / track;
-                assert!((border - border.round()).abs() < 0.07, "{border}");
-                assert!(!found.is_mixed);
-            }
+        fn now_ns(&self) -> u64 {
+            0
+        }
+
+        fn read(&mut self, offset: u64, _len: u32) -> Result<Option<ProbeRead>, ProbeEnd> {
+            self.0.push(offset);
+            Ok(None)
+        }
+
+        fn stream(&mut self, offset: u64, _: u32, count: usize) -> Result<Vec<u64>, ProbeEnd> {
+            self.0.push(offset);
+            Ok((0..count as u64).map(|i| i * 400_000).collect())
+        }
+
+        fn idle(&mut self, _ns: u64) -> Result<(), ProbeEnd> {
+            Ok(())
         }
     }
 
+    /// Places are shares of tracks, which are no whole sectors: drives refused to read there (issue 20).
     #[test]
-    fn a_stream_without_pauses_has_no_tracks() {
-        let even: Vec<u64> = (1..200).map(|i| i * 400_000).collect();
-        assert_eq!(fit(&even, 64 << 10, TURN_NS, 0), None);
-        assert_eq!(fit(&[], 64 << 10, TURN_NS, 0), None);
+    fn a_look_begins_at_a_sector_wherever_it_is_asked_for() {
+        let mut probe = ReadPlaces(Vec::new());
+        let mut reader = TrackReader::new(8_333_333.0, 0.0);
+        reader.look(&mut probe, 2_386_466_357_980).unwrap();
+        reader.track_bytes = Some(1_040_384.5);
+        reader.look(&mut probe, 135_396_102_141).unwrap();
+        assert!(probe.0.len() > 1 && probe.0.iter().all(|at| at.is_multiple_of(SECTOR)));
     }
 }

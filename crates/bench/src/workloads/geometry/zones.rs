@@ -201,7 +201,9 @@ impl ZoneSearch {
         reader: &mut TrackReader,
     ) -> Result<(), ProbeEnd> {
         let sizes: Vec<f64> = self.found.iter().map(|tracks| tracks.track_bytes).collect();
-        let kept = longest_falling(&sizes, 1.0 + ZONE_SHARE);
+        let slack = |tracks: &Tracks| tracks.slack_beside(tracks);
+        let slack = self.found.iter().map(slack).fold(ZONE_SHARE, f64::max);
+        let kept = longest_falling(&sizes, 1.0 + slack);
         let mut number = 0;
         let (found, astray): (Vec<Tracks>, Vec<Tracks>) =
             std::mem::take(&mut self.found).into_iter().partition(|_| {
@@ -218,11 +220,10 @@ impl ZoneSearch {
     /// Whether tracks hold no more than those before and no less than those behind.
     fn falls(&self, seen: &Tracks) -> bool {
         let place = self.found.partition_point(|other| other.at < seen.at);
-        let slack = 1.0 + ZONE_SHARE;
-        let before = place.checked_sub(1).map(|before| self.found[before].track_bytes);
-        let behind = self.found.get(place).map(|behind| behind.track_bytes);
-        before.is_none_or(|bytes| seen.track_bytes <= bytes * slack)
-            && behind.is_none_or(|bytes| seen.track_bytes * slack >= bytes)
+        let before = place.checked_sub(1).map(|before| &self.found[before]);
+        let behind = self.found.get(place);
+        before.is_none_or(|before| !is_larger(seen, before))
+            && behind.is_none_or(|behind| !is_larger(behind, seen))
     }
 
     /// Halves the widest gap between different tracks until none is too wide, none can be narrowed, or the budget is
@@ -289,7 +290,12 @@ impl ZoneSearch {
 }
 
 fn differs(before: &Tracks, behind: &Tracks) -> bool {
-    (before.track_bytes / behind.track_bytes - 1.0).abs() > ZONE_SHARE
+    (before.track_bytes / behind.track_bytes - 1.0).abs() > before.slack_beside(behind)
+}
+
+/// Whether tracks hold more than others, beyond what looks differ by.
+fn is_larger(tracks: &Tracks, others: &Tracks) -> bool {
+    tracks.track_bytes > others.track_bytes * (1.0 + tracks.slack_beside(others))
 }
 
 /// Which of the values belong to the longest run that never rises by more than the slack.

@@ -2,8 +2,9 @@
 //! long each time (steady), then pauses (recover), and a pass of traces after each.
 
 use super::super::apps::passes::{PassSum, TracePasses};
-use super::preparation::{Prepared, resume_point};
+use super::preparation::Prepared;
 use super::random_writes::{LONGEST, RandomWrites, RandomWritten};
+use super::resumable::Resumable;
 use crate::control::Control;
 use crate::error::BenchError;
 use crate::expected_speed::ExpectedSpeed;
@@ -71,6 +72,7 @@ struct PassLog {
 #[derive(Debug)]
 pub(super) struct Consistency {
     steps: Vec<ConsistencyStep>,
+    traces: TracePasses,
     log: PassLog,
     /// Those of this run.
     passes: Vec<PassSum>,
@@ -78,95 +80,14 @@ pub(super) struct Consistency {
 }
 
 impl Consistency {
-    /// From the beginning, or from where an interrupted run had come on.
-    pub fn new(session: &Session<'_>, prepared: Prepared) -> Self {
+    /// From the beginning, or from where an interrupted run had come on. Errors: there are no traces that fit.
+    pub fn new(session: &Session<'_>, prepared: Prepared) -> Result<Self, BenchError> {
         let steps = steps(session.plan.suite.steady.time);
-        let log = session.earlier().and_then(PassLog::of).unwrap_or_default();
-        Self { steps, log, passes: Vec::new(), prepared }
-    }
-
-    /// Measures until the end, whatever that is, and says what it came to.
-    pub fn run(
-        mut self,
-        session: &mut Session<'_>,
-        record: &mut TestRecord,
-    ) -> Result<(), BenchError> {
         let room = session.span_bytes(session.device());
-        let passes = TracePasses::choose(&session.plan.suite, room);
-        let passes = passes.map_err(BenchError::Unsuitable)?;
-        // Numbers of phases that no earlier pass has used.
-        let steps_before = self.log.busy_mb_s.len() as u64;
-        session.storage.pass =
-            u64::from(session.plan.suite.steady.passes) + steps_before * PHASES_OF_A_STEP;
-        let end = self.measure(session, record, &passes);
-        self.report(record);
-        if end.is_err()
-            && let Some(point) = resume_point(session, self.written_bytes())
-        {
-            record.resume_at(point);
-        }
-        end
-    }
-
-    fn measure(
-        &mut self,
-        session: &mut Session<'_>,
-        record: &mut TestRecord,
-        passes: &TracePasses,
-    ) -> Result<(), BenchError> {
-        for index in self.log.busy_mb_s.len()..self.steps.len() {
-            let (step, number) = (self.steps[index], index as u32 + 1);
-            session.pause(step.idle)?;
-            let random = match step.writes.0 > 0.0 {
-                true => write_randomly(session, record, step, number)?,
-                false => 0,
-            };
-            let sum = passes.replay(session, number, record)?;
-            self.log.add(&sum, random + sum.written_bytes);
-            self.passes.push(sum);
-            // Their figures are in the log, and their histograms take much memory.
-            record.archive_all_but(0..0);
-            session.checkpoint(|| {
-                let mut record = record.clone();
-                self.report(&mut record);
-                if let Some(point) = resume_point(session, self.written_bytes()) {
-                    record.resume_at(point);
-                }
-                record
-            });
-        }
-        Ok(())
-    }
-
-    fn written_bytes(&self) -> u64 {
-        self.prepared.bytes + self.log.written_bytes.last().map_or(0, |bytes| *bytes as u64)
-    }
-
-    fn report(&self, record: &mut TestRecord) {
-        self.log.report(record);
-        self.report_traces(record);
-        let Some(first) = self.log.busy_mb_s.first().copied().filter(|rate| *rate > 0.0) else {
-            return;
-        };
-        for stage in ["degrade", "steady", "recover"] {
-            let of_stage = |figures: &[f64]| -> Vec<f64> {
-                let steps = self.steps.iter().zip(figures);
-                steps.filter(|(step, _)| step.stage == stage).map(|(_, figure)| *figure).collect()
-            };
-            let rates = of_stage(&self.log.busy_mb_s);
-            let Some(last) = rates.last().copied() else { continue };
-            let kept = match stage {
-                "steady" => rates.iter().sum::<f64>() / rates.len() as f64 / first,
-                _ => last / first,
-            };
-            record.metric(&format!("{stage}.busy_mb_s"), rates.clone());
-            record.metric(&format!("{stage}.lat_mean_us"), of_stage(&self.log.lat_mean_us));
-            record.metric(&format!("{stage}.lat_p99_us"), of_stage(&self.log.lat_p99_us));
-            record.metric(&format!("{stage}.kept_ratio"), vec![kept]);
-            if stage == "steady" {
-                self.notice(record, &rates, kept);
-            }
-        }
+        let traces = TracePasses::choose(&session.plan.suite, room);
+        let traces = traces.map_err(BenchError::Unsuitable)?;
+        let log = session.earlier().and_then(PassLog::of).unwrap_or_default();
+        Ok(Self { steps, traces, log, passes: Vec::new(), prepared })
     }
 
     /// How long each trace waited for the drive, pass by pass.
@@ -199,6 +120,65 @@ impl Consistency {
             );
             record.notice(Finding::new(FindingId::SlowWhenSteady, evidence).about("steady.steady"));
         }
+    }
+}
+
+impl Resumable for Consistency {
+    fn phases_before(&self) -> u64 {
+        self.log.busy_mb_s.len() as u64 * PHASES_OF_A_STEP
+    }
+
+    fn measure(
+        &mut self,
+        session: &mut Session<'_>,
+        record: &mut TestRecord,
+    ) -> Result<(), BenchError> {
+        for index in self.log.busy_mb_s.len()..self.steps.len() {
+            let (step, number) = (self.steps[index], index as u32 + 1);
+            session.pause(step.idle)?;
+            let random = match step.writes.0 > 0.0 {
+                true => write_randomly(session, record, step, number)?,
+                false => 0,
+            };
+            let sum = self.traces.replay(session, number, record)?;
+            self.log.add(&sum, random + sum.written_bytes);
+            self.passes.push(sum);
+            // Their figures are in the log, and their histograms take much memory.
+            record.archive_all_but(0..0);
+            session.checkpoint(|| self.so_far(session, record));
+        }
+        Ok(())
+    }
+
+    fn report(&self, record: &mut TestRecord) {
+        self.log.report(record);
+        self.report_traces(record);
+        let Some(first) = self.log.busy_mb_s.first().copied().filter(|rate| *rate > 0.0) else {
+            return;
+        };
+        for stage in ["degrade", "steady", "recover"] {
+            let of_stage = |figures: &[f64]| -> Vec<f64> {
+                let steps = self.steps.iter().zip(figures);
+                steps.filter(|(step, _)| step.stage == stage).map(|(_, figure)| *figure).collect()
+            };
+            let rates = of_stage(&self.log.busy_mb_s);
+            let Some(last) = rates.last().copied() else { continue };
+            let kept = match stage {
+                "steady" => rates.iter().sum::<f64>() / rates.len() as f64 / first,
+                _ => last / first,
+            };
+            record.metric(&format!("{stage}.busy_mb_s"), rates.clone());
+            record.metric(&format!("{stage}.lat_mean_us"), of_stage(&self.log.lat_mean_us));
+            record.metric(&format!("{stage}.lat_p99_us"), of_stage(&self.log.lat_p99_us));
+            record.metric(&format!("{stage}.kept_ratio"), vec![kept]);
+            if stage == "steady" {
+                self.notice(record, &rates, kept);
+            }
+        }
+    }
+
+    fn written_bytes(&self) -> u64 {
+        self.prepared.bytes + self.log.written_bytes.last().map_or(0, |bytes| *bytes as u64)
     }
 }
 

@@ -1,7 +1,8 @@
 //! Rounds of cells until those that are tracked are steady, as the SNIA PTS has them.
 
 use super::criterion::{Window, counts_from};
-use super::preparation::{Prepared, resume_point};
+use super::preparation::Prepared;
+use super::resumable::Resumable;
 use super::round_log::{RoundLog, RoundSum};
 use crate::buffered::evict;
 use crate::engine_trial;
@@ -44,54 +45,6 @@ impl SteadyRounds {
         let tracked = (0..cells.len()).filter(is_tracked).collect();
         let log = RoundLog::new(names, session.earlier());
         Self { cells, tracked, options, log, prepared, size: span.end - span.start }
-    }
-
-    /// Measures until the end, whatever that is, and says what it came to.
-    pub fn run(
-        mut self,
-        session: &mut Session<'_>,
-        record: &mut TestRecord,
-    ) -> Result<(), BenchError> {
-        // Numbers of passes that no earlier round has used.
-        let before = self.log.len() * self.cells.len();
-        session.storage.pass = u64::from(self.options.passes) + before as u64;
-        let end = self.measure(session, record);
-        self.report(record);
-        if end.is_err()
-            && let Some(point) = resume_point(session, self.written_bytes())
-        {
-            record.resume_at(point);
-        }
-        end
-    }
-
-    fn measure(
-        &mut self,
-        session: &mut Session<'_>,
-        record: &mut TestRecord,
-    ) -> Result<(), BenchError> {
-        let limit = (self.options.volume_max * self.size as f64) as u64;
-        while self.log.len() < self.options.rounds_max as usize {
-            let number = self.log.len() as u32 + 1;
-            for index in 0..self.cells.len() {
-                session.pause(session.plan.suite.pause)?;
-                self.one(session, index, number, record)?;
-                session.checkpoint(|| self.so_far(session, record));
-            }
-            self.log.add(record, number);
-            let window = self.window();
-            if window.is_steady(self.log.len()) {
-                return Ok(());
-            }
-            record.archive_all_but(window.rounds.start as u32 + 1..u32::MAX);
-            session.checkpoint(|| self.so_far(session, record));
-            if limit > 0 && self.log.written_bytes() >= limit {
-                let written = Bytes(self.log.written_bytes());
-                record.remark(format!("ended after {written} written (steady.volume_max)"));
-                return Ok(());
-            }
-        }
-        Ok(())
     }
 
     /// One round of one cell.
@@ -144,18 +97,76 @@ impl SteadyRounds {
         }
     }
 
-    fn written_bytes(&self) -> u64 {
-        self.prepared.bytes + self.log.written_bytes()
+    fn notice_no_window(&self, record: &mut TestRecord) {
+        let rounds = self.log.len();
+        if rounds == 0 {
+            return;
+        }
+        let written = Bytes(self.written_bytes());
+        let evidence = format!(
+            "{rounds} rounds, {written} written: rounds count when the whole target ({}) was written once",
+            Bytes(self.size)
+        );
+        record.notice(Finding::new(FindingId::NotSteady, evidence).about(record.test().name()));
     }
 
-    /// The record as it would be if the program ended now.
-    fn so_far(&self, session: &Session<'_>, record: &TestRecord) -> TestRecord {
-        let mut record = record.clone();
-        self.report(&mut record);
-        if let Some(point) = resume_point(session, self.written_bytes()) {
-            record.resume_at(point);
+    /// What the first rate was to the rate of the window.
+    fn notice_kept(&self, record: &mut TestRecord, index: usize, window: &Window, is_steady: bool) {
+        let cell = self.cells[index].to_string();
+        let rates = self.log.figures(index, |round| &round.rates);
+        let (first, last) = (rates[0], &rates[window.rounds.clone()]);
+        let steady = last.iter().sum::<f64>() / last.len() as f64;
+        if first <= 0.0 {
+            return;
         }
-        record
+        let kept = steady / first;
+        record.metric(&format!("{cell}.kept_ratio"), vec![kept]);
+        if is_steady && kept < KEPT_MIN {
+            let evidence = format!(
+                "{cell}: {} requests/s in the first round, {} when steady ({} %)",
+                rounded(first),
+                rounded(steady),
+                rounded(kept * 100.0)
+            );
+            let about = format!("{}.{cell}", record.test());
+            let finding = Finding::new(FindingId::SlowWhenSteady, evidence).about(about);
+            record.notice(finding.weighing(1.0 - kept));
+        }
+    }
+}
+
+impl Resumable for SteadyRounds {
+    fn phases_before(&self) -> u64 {
+        (self.log.len() * self.cells.len()) as u64
+    }
+
+    fn measure(
+        &mut self,
+        session: &mut Session<'_>,
+        record: &mut TestRecord,
+    ) -> Result<(), BenchError> {
+        let limit = (self.options.volume_max * self.size as f64) as u64;
+        while self.log.len() < self.options.rounds_max as usize {
+            let number = self.log.len() as u32 + 1;
+            for index in 0..self.cells.len() {
+                session.pause(session.plan.suite.pause)?;
+                self.one(session, index, number, record)?;
+                session.checkpoint(|| self.so_far(session, record));
+            }
+            self.log.add(record, number);
+            let window = self.window();
+            if window.is_steady(self.log.len()) {
+                return Ok(());
+            }
+            record.archive_all_but(window.rounds.start as u32 + 1..u32::MAX);
+            session.checkpoint(|| self.so_far(session, record));
+            if limit > 0 && self.log.written_bytes() >= limit {
+                let written = Bytes(self.log.written_bytes());
+                record.remark(format!("ended after {written} written (steady.volume_max)"));
+                return Ok(());
+            }
+        }
+        Ok(())
     }
 
     /// Curves of all rounds; figures of those in the window, and what the rule says of them.
@@ -194,41 +205,8 @@ impl SteadyRounds {
         }
     }
 
-    fn notice_no_window(&self, record: &mut TestRecord) {
-        let rounds = self.log.len();
-        if rounds == 0 {
-            return;
-        }
-        let written = Bytes(self.written_bytes());
-        let evidence = format!(
-            "{rounds} rounds, {written} written: rounds count when the whole target ({}) was written once",
-            Bytes(self.size)
-        );
-        record.notice(Finding::new(FindingId::NotSteady, evidence).about(record.test().name()));
-    }
-
-    /// What the first rate was to the rate of the window.
-    fn notice_kept(&self, record: &mut TestRecord, index: usize, window: &Window, is_steady: bool) {
-        let cell = self.cells[index].to_string();
-        let rates = self.log.figures(index, |round| &round.rates);
-        let (first, last) = (rates[0], &rates[window.rounds.clone()]);
-        let steady = last.iter().sum::<f64>() / last.len() as f64;
-        if first <= 0.0 {
-            return;
-        }
-        let kept = steady / first;
-        record.metric(&format!("{cell}.kept_ratio"), vec![kept]);
-        if is_steady && kept < KEPT_MIN {
-            let evidence = format!(
-                "{cell}: {} requests/s in the first round, {} when steady ({} %)",
-                rounded(first),
-                rounded(steady),
-                rounded(kept * 100.0)
-            );
-            let about = format!("{}.{cell}", record.test());
-            let finding = Finding::new(FindingId::SlowWhenSteady, evidence).about(about);
-            record.notice(finding.weighing(1.0 - kept));
-        }
+    fn written_bytes(&self) -> u64 {
+        self.prepared.bytes + self.log.written_bytes()
     }
 }
 
