@@ -54,8 +54,9 @@ fn geometry(scratch: &Scratch, target: &str, time: &str) -> Value {
 }
 
 /// What is told of the served drive is what its model is; what the path hides is named instead. `is_held`: figures must
-/// be within their bounds.
-fn compare(model: &str, found: &Value, truth: &Value, is_held: bool) {
+/// be within their bounds. Returns them, a line each.
+fn compared(model: &str, found: &Value, truth: &Value, is_held: bool) -> String {
+    let mut lines = String::new();
     let reason = found["tests"][0]["reason"].as_str().unwrap_or_default();
     let shares = SHARES.map(|(key, bound)| (key, bound, true));
     let differences = DIFFERENCES.map(|(key, bound)| (key, bound, false));
@@ -65,15 +66,16 @@ fn compare(model: &str, found: &Value, truth: &Value, is_held: bool) {
             continue;
         };
         let Some(found) = value(found, key) else {
-            println!("{model} {key}: nothing, of {truth}");
+            lines += &format!("{model} {key}: nothing, of {truth}\n");
             assert!(reason.contains("could not tell"), "{model}: {key}");
             assert!(!is_held, "{model}: {key}: {reason}");
             continue;
         };
-        println!("{model} {key}: {found} of {truth}");
+        lines += &format!("{model} {key}: {found} of {truth}\n");
         let off = if is_share { found / truth - 1.0 } else { found - truth };
         assert!(off.abs() < bound || !is_held, "{model} {key}: {found} of {truth}");
     }
+    lines
 }
 
 #[test]
@@ -86,6 +88,6 @@ fn a_served_disk_turns_and_moves_as_its_model_does() {
         let served = Served::start(&scratch, &[model, "drive", "--block"]);
         let found = geometry(&scratch, &served.node(), time);
         served.interrupt().end().code(0);
-        compare(model, &found, &truth, is_soak);
+        println!("{}", compared(model, &found, &truth, is_soak));
     }
 }

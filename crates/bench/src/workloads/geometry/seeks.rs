@@ -23,6 +23,8 @@ const PAIRS: usize = 32;
 /// first the arm only accelerates and brakes, then it coasts).
 const KNEE_STEPS: usize = 40;
 const KNEE_MAX: f64 = 0.6;
+/// Searches that agree differ by less than this share of a turn in the median.
+const AGREE_TURNS: f64 = 0.02;
 /// Pairs within a track, which show the overhead of a command: so many searches, each of so many halvings.
 const SEARCHES: usize = 4;
 const HALVINGS: usize = 8;
@@ -288,6 +290,10 @@ fn overhead(
             highs.push(ns);
             lows.push(ns - (high - low) * turn_ns);
         }
+    }
+    // Where tracks end elsewhere than was thought, a pair lies on two of them, and searches differ by the skew.
+    if summary::mad(&highs).is_none_or(|apart| apart > AGREE_TURNS * turn_ns) {
+        return Ok(None);
     }
     let found = summary::median(&lows).zip(summary::median(&highs));
     Ok(found.map(|(low, high)| Bounds { value: f64::midpoint(low, high), low, high }))
