@@ -5,9 +5,10 @@
 //! the soak only; the check sees that every question is answered or named.
 
 use super::served::{Served, scratch_to_serve};
-use crate::support::Scratch;
 use crate::support::json::{array, text};
+use crate::support::{Scratch, is_soak};
 use serde_json::Value;
+use std::io::Write;
 
 /// A disk by default, and a handful in the soak, which has the machine to itself: 5,400 and 7,200 rpm, one with hidden
 /// sectors, a shingled one, and an SSD, of which nothing turns.
@@ -80,7 +81,7 @@ fn compared(model: &str, found: &Value, truth: &Value, is_held: bool) -> String 
 
 #[test]
 fn a_served_disk_turns_and_moves_as_its_model_does() {
-    let is_soak = std::env::var_os("DRIVESCOPE_TESTS_SOAK").is_some_and(|value| value == "1");
+    let is_soak = is_soak();
     let (models, time) = if is_soak { (&HANDFUL[..], TIME_SOAK) } else { (&ONE[..], TIME) };
     for model in models {
         let Some(scratch) = scratch_to_serve(true) else { return };
@@ -88,6 +89,7 @@ fn a_served_disk_turns_and_moves_as_its_model_does() {
         let served = Served::start(&scratch, &[model, "drive", "--block"]);
         let found = geometry(&scratch, &served.node(), time);
         served.interrupt().end().code(0);
-        println!("{}", compared(model, &found, &truth, is_soak));
+        let lines = compared(model, &found, &truth, is_soak);
+        let _ = write!(std::io::stderr().lock(), "{lines}");
     }
 }

@@ -23,8 +23,9 @@ const PAIRS: usize = 32;
 /// first the arm only accelerates and brakes, then it coasts).
 const KNEE_STEPS: usize = 40;
 const KNEE_MAX: f64 = 0.6;
-/// Searches that agree differ by less than this share of a turn in the median.
+/// Searches that agree differ by less than this share of a turn in the median; one alone agrees with nothing.
 const AGREE_TURNS: f64 = 0.02;
+const AGREE_MIN: usize = 2;
 /// Pairs within a track, which show the overhead of a command: so many searches, each of so many halvings.
 const SEARCHES: usize = 4;
 const HALVINGS: usize = 8;
@@ -292,7 +293,8 @@ fn overhead(
         }
     }
     // Where tracks end elsewhere than was thought, a pair lies on two of them, and searches differ by the skew.
-    if summary::mad(&highs).is_none_or(|apart| apart > AGREE_TURNS * turn_ns) {
+    let is_apart = summary::mad(&highs).is_none_or(|apart| apart > AGREE_TURNS * turn_ns);
+    if highs.len() < AGREE_MIN || is_apart {
         return Ok(None);
     }
     let found = summary::median(&lows).zip(summary::median(&highs));
