@@ -25,7 +25,7 @@ const NEAR: f64 = 0.15;
 const COUNTED: f64 = 0.01;
 
 /// A program on a drive.
-struct RecordedProgram {
+struct ServedRecording {
     trace: PathBuf,
     length_s: f64,
     /// Requests and bytes of the trace, and as the kernel counted them.
@@ -39,7 +39,7 @@ pub fn section(drivescope: &Drivescope) -> Result<String, String> {
     let (mut predicted, mut counts) = (String::new(), String::new());
     for (words, program) in PROGRAMS {
         let record = |drive: &&str| recorded(drivescope, folder.path(), drive, program);
-        let recordings: Vec<RecordedProgram> =
+        let recordings: Vec<ServedRecording> =
             DRIVES.iter().map(record).collect::<Result<_, _>>()?;
         for (from, to) in [(0, 1), (1, 0)] {
             let predicted_s = replayed_s(drivescope, &recordings[from].trace, DRIVES[to])?;
@@ -55,7 +55,7 @@ pub fn section(drivescope: &Drivescope) -> Result<String, String> {
             );
         }
         for (drive, recording) in DRIVES.iter().zip(&recordings) {
-            let RecordedProgram { seen, counted, .. } = recording;
+            let ServedRecording { seen, counted, .. } = recording;
             let is_near = (0..2).all(|which| (seen[which] / counted[which] - 1.0).abs() <= COUNTED);
             let _ = writeln!(
                 counts,
@@ -82,7 +82,7 @@ fn recorded(
     folder: &Path,
     drive: &str,
     program: &str,
-) -> Result<RecordedProgram, String> {
+) -> Result<ServedRecording, String> {
     let served = ServedDisk::with_file_system(drivescope.path(), drive)?;
     let recipe = workspace::root().join("xtask/recipes/waiting.sh");
     let recipe = |step: &str| {
@@ -107,7 +107,7 @@ fn recorded(
     info.args(["trace", "info", "--json"]).arg(&trace);
     let info: Value = serde_json::from_str(&run(info)?).map_err(|error| error.to_string())?;
     let of = |place: &str| info.pointer(place).and_then(Value::as_f64).unwrap_or(0.0);
-    Ok(RecordedProgram {
+    Ok(ServedRecording {
         trace,
         length_s: of("/length_s"),
         seen: [
@@ -124,8 +124,8 @@ fn counted(device: &Path) -> Result<[f64; 2], String> {
     let path = Path::new("/sys/class/block").join(name).join("stat");
     let text = std::fs::read_to_string(&path).map_err(|error| format!("{path:?}: {error}"))?;
     let fields: Vec<f64> = text.split_whitespace().filter_map(|it| it.parse().ok()).collect();
-    // Documentation/block/stat.rst: requests and sectors of reads, of writes. A flush of a file system without a journal
-    // is a write of no bytes; the count of flushes has it once more.
+    // Documentation/block/stat.rst: requests and sectors of reads, of writes. A flush of a file system without a
+    // journal is a write of no bytes; the count of flushes has it once more.
     let of = |index: usize| fields.get(index).copied().unwrap_or(0.0);
     Ok([of(0) + of(4), (of(2) + of(6)) * 512.0])
 }

@@ -1,9 +1,10 @@
 //! What databases ask of a drive: sizes, order, and what they compute between.
 //!
-//! SQLite 3.54, PostgreSQL 15.18 and MariaDB 10.11 were recorded on 26 November 2026 by `xtask/recipes/sql-requests.sh`
-//! (two cores, Debian 12, Linux 6.18, ext4 on a virtual disk): requests are their system calls, or where those are asynchronous
-//! the kernel's counters; times are processor time in user mode, of statements the median of warm ones, of commits
-//! that of one client less a flush. Rows of an index page are SQLite's `dbstat`, else the page formats'.
+//! SQLite 3.54, PostgreSQL 15.18 and MariaDB 10.11 were recorded on 26 November 2026 by
+//! `xtask/recipes/sql-requests.sh` (two cores, Debian 12, Linux 6.18, ext4, a virtual disk): requests are their system
+//! calls, or where those are asynchronous the kernel's counters; times are processor time in user mode, of statements
+//! the median of warm ones, of commits that of one client less a flush. Rows of an index page are SQLite's `dbstat`,
+//! else the page formats'.
 //!
 //! SQL Server was not run: its requests are those of its makers' documentation ("Reading pages": read-ahead of up to
 //! 64 pages; backup and restore: transfers of 1 MB), its times estimates.
