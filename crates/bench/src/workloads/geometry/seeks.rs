@@ -28,6 +28,8 @@ const AGREE_TURNS: f64 = 0.02;
 const AGREE_MIN: usize = 2;
 /// Pairs within a track, which show the overhead of a command: so many searches, each of so many halvings.
 const SEARCHES: usize = 4;
+/// More are begun where ends of tracks do not show, or elsewhere than they are.
+const SEARCHES_MAX: usize = 8;
 const HALVINGS: usize = 8;
 /// The first of each pair lies at this share of its track, so that its end is near.
 const SAME_TRACK_FROM: f64 = 0.99;
@@ -267,7 +269,10 @@ fn overhead(
 ) -> Result<Option<Bounds>, ProbeEnd> {
     let turn_ns = reader.turn_ns;
     let (mut lows, mut highs) = (Vec::new(), Vec::new());
-    for _ in 0..SEARCHES {
+    for _ in 0..SEARCHES_MAX {
+        if highs.len() == SEARCHES {
+            break;
+        }
         let Some(mut fresh) = FreshTracks::find(probe, reader, block, draw)? else { continue };
         let (mut low, mut high) = (1.0 - SAME_TRACK_FROM, OVERHEAD_TURNS_MAX);
         let mut caught_ns = None;
