@@ -5,7 +5,8 @@ use crate::terminal::{Paragraph, Role, Style};
 use drivescope_model::number::{rounded, whole};
 use drivescope_model::{Bytes, Run};
 
-/// `price  105 USD for 4.00 TB · 26.3 USD per TB · 58.9 USD per 100 MB/s read · 525 USD per 1,000 random reads/s`; nothing without a price.
+/// `price  105 USD for 4.00 TB · 26.3 USD per TB · 58.9 USD per 100 MB/s read · 525 USD per 1,000 random reads/s`;
+/// nothing without a price.
 pub fn price(run: &Run, style: Style) -> String {
     let Some(price) = &run.price else { return String::new() };
     let of = |amount: f64| format!("{} {}", rounded(amount), price.currency);

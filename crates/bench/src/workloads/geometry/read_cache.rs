@@ -28,8 +28,8 @@ const RESOLUTION: f64 = 0.06;
 const PLACES_MAX: usize = 1024;
 /// Chunk of a stream.
 const CHUNK: u32 = 256 << 10;
-/// Hits that decide that something is held: a miss is seldom as fast as a hit by chance, but is. A stream takes too long
-/// to be read twice.
+/// Hits that decide that something is held: a miss is seldom as fast as a hit by chance, but is. A stream takes too
+/// long to be read twice.
 const TRIALS: usize = 2;
 const STREAM_TRIALS: usize = 1;
 /// Misses that decide that it is not where hits vary: a late one looks like a miss.

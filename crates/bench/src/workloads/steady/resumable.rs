@@ -1,5 +1,5 @@
-//! What a sequence of `steady` that goes on for hours does, whatever it measures: it reports what it has come to, at the
-//! end and in checkpoints, and says where an interrupted one goes on.
+//! What a sequence of `steady` that goes on for hours does, whatever it measures: it reports what it has come to, at
+//! the end and in checkpoints, and says where an interrupted one goes on.
 
 use super::preparation::resume_point;
 use crate::error::BenchError;

@@ -363,8 +363,8 @@ mod tests {
         }
     }
 
-    /// One answer of a hundred is late by up to 7 ms, and with it all that would have come meanwhile: the same tracks are
-    /// found, seldom none, and never others.
+    /// One answer of a hundred is late by up to 7 ms, and with it all that would have come meanwhile: the same tracks
+    /// are found, seldom none, and never others.
     #[test]
     fn answers_that_are_late_make_no_other_tracks() {
         let (track, skew) = (1_040_384.0, 0.1417);
