@@ -19,8 +19,10 @@ const METADATA_SHARE: u64 = 64;
 /// Where the file system copies on write, a file takes so many times its size: the old extents stay as long
 /// as a part of one is in use, and what replaces them counts once more until it is committed.
 const COW_COPIES: u64 = 3;
-/// A round that is shortened keeps so many requests: ten beyond its 99.9th percentile.
+/// A round that is shortened keeps so many requests: ten beyond its 99.9th percentile. Many rounds have fewer: all of a
+/// cell together have fifty beyond it.
 const ROUND_REQUESTS_MIN: u64 = 10_000;
+const CELL_REQUESTS_MIN: u64 = 50_000;
 /// Share of a simulated drive that files can take: a twentieth is the superuser's, some is the file system's own.
 const SIMULATED_ROOM: f64 = 0.92;
 /// Laying out the test file is charged to the first test that needs it.
@@ -115,7 +117,8 @@ fn round_requests_max(suite: &Suite, target: &Target) -> Option<u64> {
     let rounds = phases.sum::<usize>() as u64 * u64::from(suite.rounds);
     let is_bounded = target.info().kind == TargetKind::Simulated && suite.simulated_requests > 0;
     let share = suite.simulated_requests.checked_div(rounds).filter(|_| is_bounded)?;
-    Some(share.max(ROUND_REQUESTS_MIN))
+    let least = (CELL_REQUESTS_MIN / u64::from(suite.rounds.max(1))).min(ROUND_REQUESTS_MIN);
+    Some(share.max(least))
 }
 
 /// How long it takes to write the test file, s.

@@ -44,7 +44,7 @@ const SIMULATED_CACHED_IOPS: f64 = 0.8e6;
 const CACHED_GAIN: f64 = 2.5;
 const SIMULATED_STREAM_MAX: u64 = 2_000_000;
 /// All rounds of a stream together have about so many, so that ten are computed in the time of two.
-const SIMULATED_STREAMS_MAX: u64 = 3_000_000;
+const SIMULATED_STREAMS_MAX: u64 = 2_000_000;
 /// A stream past the page cache has fewer: the drive itself does each of its requests. A fast drive does so many a
 /// second.
 const SIMULATED_DIRECT_PART: u64 = 3;
