@@ -18,6 +18,7 @@ use boot::{Boot, GateDrives};
 use cases::Case;
 use image::Guest;
 use share::SharedFolder;
+use std::path::PathBuf;
 use std::sync::mpsc::{self, Sender};
 use std::time::{Duration, Instant};
 use table::{CaseOutcome, Row, Table};
@@ -31,13 +32,16 @@ const GUESTS: usize = 2;
 /// Power cuts of the short and the long pass.
 const CUTS: [u64; 2] = [1, 12];
 
-const USAGE: &str = "usage: cargo xtask lab [--long] [--only TEXT] [--keep] [--list]";
+const USAGE: &str =
+    "usage: cargo xtask lab [--long] [--only TEXT] [--program FILE] [--keep] [--list]";
 
 /// What one call does.
 #[derive(Debug, Default)]
 struct Options {
     long: bool,
     only: Option<String>,
+    /// A build that is there already.
+    program: Option<PathBuf>,
     /// What the guest left stays where it is.
     keep: bool,
     list: bool,
@@ -53,6 +57,7 @@ impl Options {
                 "--keep" => options.keep = true,
                 "--list" => options.list = true,
                 "--only" => options.only = Some(rest.next().ok_or(USAGE)?.to_string()),
+                "--program" => options.program = Some(rest.next().ok_or(USAGE)?.into()),
                 _ => return Err(USAGE.to_string()),
             }
         }
@@ -80,7 +85,7 @@ pub fn run(args: &[&str]) -> Result<(), String> {
         cases.iter().for_each(|case| println!("{:<28} {}", case.name, case.expect));
         return Ok(());
     }
-    let guest = Guest::new()?;
+    let guest = Guest::new(options.program.as_deref())?;
     let cuts =
         if options.wants(power_cut::NAME, false) { CUTS[usize::from(options.long)] } else { 0 };
     let mut table = Table::default();

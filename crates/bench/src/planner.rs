@@ -19,10 +19,10 @@ const METADATA_SHARE: u64 = 64;
 /// Where the file system copies on write, a file takes so many times its size: the old extents stay as long
 /// as a part of one is in use, and what replaces them counts once more until it is committed.
 const COW_COPIES: u64 = 3;
-/// A round that is shortened keeps so many requests: ten beyond its 99.9th percentile. Many rounds have fewer: all of a
-/// cell together have fifty beyond it.
+/// A round that is shortened keeps so many requests: ten beyond its 99.9th percentile. More than six have fewer: all
+/// of a cell together have sixty beyond it.
 const ROUND_REQUESTS_MIN: u64 = 10_000;
-const CELL_REQUESTS_MIN: u64 = 50_000;
+const CELL_REQUESTS_MIN: u64 = 60_000;
 /// Share of a simulated drive that files can take: a twentieth is the superuser's, some is the file system's own.
 const SIMULATED_ROOM: f64 = 0.92;
 /// Laying out the test file is charged to the first test that needs it.

@@ -41,13 +41,13 @@ pub struct Guest {
 }
 
 impl Guest {
-    /// Makes what is missing. An error names tools that the machine lacks.
-    pub fn new() -> Result<Self, String> {
+    /// Makes what is missing; the program too, unless one is given. An error names tools that the machine lacks.
+    pub fn new(program: Option<&Path>) -> Result<Self, String> {
         check_tools()?;
         let folder = workspace::root().join("target/lab");
         std::fs::create_dir_all(&folder)
             .map_err(|e| format!("cannot make {}: {e}", folder.display()))?;
-        let guest = Self { program: program_in(&folder)?, folder };
+        let guest = Self { program: program_in(&folder, program)?, folder };
         guest.make_root()?;
         Ok(guest)
     }
@@ -118,13 +118,30 @@ fn check_tools() -> Result<(), String> {
     }
 }
 
-/// The program as `cargo build` makes it, without what debuggers need; static where this machine's C library is newer
-/// than the guest's.
-fn program_in(folder: &Path) -> Result<PathBuf, String> {
+/// The program without what debuggers need.
+fn program_in(folder: &Path, built: Option<&Path>) -> Result<PathBuf, String> {
+    let runs_there = host_glibc().is_some_and(|host| host <= GUEST_GLIBC);
+    let built = match built {
+        Some(_) if !runs_there => {
+            return Err("the guest's C library is older than this machine's: without --program the lab builds a \
+                        static program"
+                .to_string());
+        }
+        Some(built) => built.to_path_buf(),
+        None => build(folder, runs_there)?,
+    };
+    let program = folder.join("drivescope");
+    let mut strip = Command::new("strip");
+    strip.arg("--strip-debug").arg("-o").args([&program, &built]);
+    run_quietly(strip).map(|()| program)
+}
+
+/// The program as `cargo build` makes it, or static for a guest whose C library is older.
+fn build(folder: &Path, runs_there: bool) -> Result<PathBuf, String> {
     let mut build = Command::new("cargo");
     build.args(["build", "--quiet", "--package", "drivescope", "--target-dir"]);
     build.current_dir(workspace::root());
-    let built = if host_glibc().is_some_and(|host| host <= GUEST_GLIBC) {
+    let built = if runs_there {
         let builds = workspace::root().join("target");
         build.arg(&builds);
         builds.join("debug/drivescope")
@@ -134,11 +151,7 @@ fn program_in(folder: &Path) -> Result<PathBuf, String> {
         build.env("RUSTFLAGS", "-C target-feature=+crt-static");
         builds.join(TARGET).join("debug/drivescope")
     };
-    run_quietly(build)?;
-    let program = folder.join("drivescope");
-    let mut strip = Command::new("strip");
-    strip.arg("--strip-debug").arg("-o").args([&program, &built]);
-    run_quietly(strip).map(|()| program)
+    run_quietly(build).map(|()| built)
 }
 
 /// The version of this machine's C library; none with another one.
