@@ -33,7 +33,7 @@ const GUESTS: usize = 2;
 const CUTS: [u64; 2] = [1, 12];
 
 const USAGE: &str =
-    "usage: cargo xtask lab [--long] [--only TEXT] [--program FILE] [--keep] [--list]";
+    "usage: cargo xtask lab [--long] [--only TEXT] [--program FILE] [--make] [--keep] [--list]";
 
 /// What one call does.
 #[derive(Debug, Default)]
@@ -42,6 +42,8 @@ struct Options {
     only: Option<String>,
     /// A build that is there already.
     program: Option<PathBuf>,
+    /// Only the guest is made.
+    make: bool,
     /// What the guest left stays where it is.
     keep: bool,
     list: bool,
@@ -55,6 +57,7 @@ impl Options {
             match *arg {
                 "--long" => options.long = true,
                 "--keep" => options.keep = true,
+                "--make" => options.make = true,
                 "--list" => options.list = true,
                 "--only" => options.only = Some(rest.next().ok_or(USAGE)?.to_string()),
                 "--program" => options.program = Some(rest.next().ok_or(USAGE)?.into()),
@@ -86,6 +89,9 @@ pub fn run(args: &[&str]) -> Result<(), String> {
         return Ok(());
     }
     let guest = Guest::new(options.program.as_deref())?;
+    if options.make {
+        return Ok(());
+    }
     let cuts =
         if options.wants(power_cut::NAME, false) { CUTS[usize::from(options.long)] } else { 0 };
     let mut table = Table::default();

@@ -33,7 +33,8 @@ udevadm settle --timeout=20
 for drive in "$a" "$b" "$c"; do
     blockdev --setrw "$drive"
     [ -d /root/.local/state/drivescope ] && drivescope restore --journal "$drive"
-    blkdiscard --zeroout "$drive"
+    # Cases leave signatures, for which it asks since util-linux 2.38.
+    blkdiscard --force --zeroout "$drive"
 done
 rm -rf /root/.local/state/drivescope
 udevadm settle --timeout=20
