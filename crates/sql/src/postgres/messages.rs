@@ -133,7 +133,7 @@ mod tests {
         assert_eq!(out, b"C\0\0\0\x07Ss\0P\0\0\0\x11s\0SELECT 1\0\0\0");
         out.clear();
         run(&mut out, "s", ValueForm::Binary, [&7i64.to_be_bytes()[..]].into_iter());
-        let bind = b"B\0\0\0\x1f\0s\0\0\x01\0\x01\0\x01\0\0\0\x08\0\0\0\0\0\0\0\x07\0\x01\0\x01";
+        let bind = b"B\0\0\0\x1d\0s\0\0\x01\0\x01\0\x01\0\0\0\x08\0\0\0\0\0\0\0\x07\0\x01\0\x01";
         assert_eq!(out, [&bind[..], b"E\0\0\0\x09\0\0\0\0\0"].concat());
         out.clear();
         sync(&mut out);
