@@ -157,7 +157,7 @@ const USAGE: &str =
        cargo xtask compare engines [--pairs N] [--time SECONDS] [--dir DIR]
        cargo xtask compare budgets [--cold] [--write]
        cargo xtask compare copy|tree TREE [--pairs N] [--dir DIR]
-       cargo xtask compare pgbench [--pairs N] [--dir DIR]
+       cargo xtask compare pgbench [--pairs N] [--time SECONDS] [--dir DIR]
        cargo xtask compare sql|traces
 All but budgets measure a release build made for it, or with --program PATH another one";
 
@@ -180,7 +180,8 @@ pub fn run(args: &[String]) -> Result<(), String> {
         }
         Some("pgbench") => {
             let compare = |ours: &Drivescope, request: &CompareRequest| {
-                pgbench::section(ours, request.pairs, &request.folder)
+                let seconds = request.seconds.unwrap_or(pgbench::SECONDS).ceil() as u32;
+                pgbench::section(ours, request.pairs, seconds, &request.folder)
             };
             return section(root, &args[1..], &compare).ok_or(USAGE)?;
         }

@@ -22,15 +22,19 @@ const SERVER_ENDS: &str = "57P";
 
 /// What the server said, or the connection.
 fn failed(error: ::postgres::Error) -> SqlError {
+    failed_of(&error)
+}
+
+fn failed_of(error: &::postgres::Error) -> SqlError {
     match error.as_db_error() {
         Some(it) => {
             let (code, message) = (it.code().code().to_string(), it.message().to_string());
             said(&ServerSaid { code, message })
         }
-        None if error.is_closed() || is_of_connection(&error) => {
-            SqlError::ServerEnded { database: KIND, why: words(&error) }
+        None if error.is_closed() || is_of_connection(error) => {
+            SqlError::ServerEnded { database: KIND, why: words(error) }
         }
-        None => SqlError::of_statement(KIND, words(&error)),
+        None => SqlError::of_statement(KIND, words(error)),
     }
 }
 

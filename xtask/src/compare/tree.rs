@@ -20,7 +20,10 @@ pub fn section(drivescope: &Drivescope, pairs: usize, tree: &Path) -> Result<Str
     let mut rows = String::new();
     for (name, is_cold) in [("list, cold", true), ("list, in memory", false)] {
         let listed = in_turns(LISTINGS, || our_listing(tree, is_cold), || find(tree, is_cold))?;
-        rows += &row(name, &listed);
+        let listed = row(name, &listed);
+        // The copies of a large tree take minutes.
+        eprint!("{listed}");
+        rows += &listed;
     }
     let (mut copies, mut deletions, mut peak_kb) = (Vec::new(), Vec::new(), 0);
     for pair in 0..pairs {
