@@ -80,8 +80,9 @@ fn both(database: &str, drive: &str, there: Figures, predicted: Figures, way_us:
 
 /// Microseconds that a request to a served block device takes besides the model's, as the server says at its end.
 fn way_us(said: &str) -> Option<f64> {
-    let line = said.lines().find(|line| line.starts_with("path through the block device"))?;
-    let (_, about) = line.split_once("about ")?;
+    let mut paths = said.lines().filter(|line| line.starts_with("path through the block device"));
+    // At its start it says only what the path itself is.
+    let (_, about) = paths.find_map(|line| line.split_once("about "))?;
     about.split_once(" µs")?.0.parse().ok()
 }
 
@@ -121,7 +122,8 @@ mod tests {
 
     #[test]
     fn the_way_is_what_the_server_says_and_is_taken_from_each_statement() {
-        let said = "path through the file: p50 77 µs; a program sees the model's time and about 81.0 µs more\n\
+        let said = "path through the block device: p50 44.5 µs, p99 10.0 ms, added to the model's time\n\
+                    path through the file: p50 77 µs; a program sees the model's time and about 81.0 µs more\n\
                     path through the block device: p50 96.1 µs, p99 123 µs; a program sees the model's time and \
                     about 100.0 µs more\n";
         assert_eq!(way_us(said), Some(100.0));
