@@ -22,6 +22,7 @@ mod served;
 mod served_sql;
 mod served_traces;
 mod table;
+mod tree;
 
 use engines::EnginesOptions;
 use fio::Memory;
@@ -155,8 +156,8 @@ const USAGE: &str =
                      [--time SECONDS] [--dir DIR] [--write]
        cargo xtask compare engines [--pairs N] [--time SECONDS] [--dir DIR]
        cargo xtask compare budgets [--cold] [--write]
-       cargo xtask compare copy TREE [--pairs N] [--dir DIR]
-       cargo xtask compare pgbench [--pairs N] [--dir DIR]
+       cargo xtask compare copy|tree TREE [--pairs N] [--dir DIR]
+       cargo xtask compare pgbench [--pairs N] [--time SECONDS] [--dir DIR]
        cargo xtask compare sql|traces
 All but budgets measure a release build made for it, or with --program PATH another one";
 
@@ -165,10 +166,22 @@ pub fn run(args: &[String]) -> Result<(), String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("xtask has no parent")?;
     match args.first().map(String::as_str) {
         Some("budgets") => return budgets::run(root, &args[1..]),
-        Some("copy") => return copies(root, &args[1..]).ok_or(USAGE)?,
+        Some("copy") => {
+            let compare = |ours: &Drivescope, request: &CompareRequest, tree: &Path| {
+                copy::section(ours, request.pairs, &request.folder, tree)
+            };
+            return of_tree(root, &args[1..], &compare).ok_or(USAGE)?;
+        }
+        Some("tree") => {
+            let compare = |ours: &Drivescope, request: &CompareRequest, tree: &Path| {
+                tree::section(ours, request.pairs, tree)
+            };
+            return of_tree(root, &args[1..], &compare).ok_or(USAGE)?;
+        }
         Some("pgbench") => {
             let compare = |ours: &Drivescope, request: &CompareRequest| {
-                pgbench::section(ours, request.pairs, &request.folder)
+                let seconds = request.seconds.unwrap_or(pgbench::SECONDS).ceil() as u32;
+                pgbench::section(ours, request.pairs, seconds, &request.folder)
             };
             return section(root, &args[1..], &compare).ok_or(USAGE)?;
         }
@@ -223,12 +236,13 @@ fn section(root: &Path, args: &[String], compare: Compare<'_>) -> Option<Result<
     Some(measured().map(|section| println!("{section}")))
 }
 
-/// Copies of a tree, beside those of `cp`; `None` if the arguments are wrong.
-fn copies(root: &Path, args: &[String]) -> Option<Result<(), String>> {
+/// What compares the work on a tree with that of other programs.
+type CompareTree<'c> = &'c dyn Fn(&Drivescope, &CompareRequest, &Path) -> Result<String, String>;
+
+/// A comparison on the tree that the first argument names; `None` if the arguments are wrong.
+fn of_tree(root: &Path, args: &[String], compare: CompareTree<'_>) -> Option<Result<(), String>> {
     let tree = PathBuf::from(args.first().filter(|tree| !tree.starts_with('-'))?);
-    section(root, &args[1..], &|ours, request| {
-        copy::section(ours, request.pairs, &request.folder, &tree)
-    })
+    section(root, &args[1..], &|ours, request| compare(ours, request, &tree))
 }
 
 /// The program that was named, or the release binary of the workspace at `root`, built for this.

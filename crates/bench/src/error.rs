@@ -168,9 +168,9 @@ impl BenchError {
                 ErrorKind::Refused
             }
             Self::Request { .. } | Self::Mismatch { .. } | Self::Raw(_) => ErrorKind::Device,
-            Self::Sql(SqlError::NoSpace { .. } | SqlError::CannotEnter { .. }) => {
-                ErrorKind::Refused
-            }
+            Self::Sql(
+                SqlError::NoSpace { .. } | SqlError::Quota { .. } | SqlError::CannotEnter { .. },
+            ) => ErrorKind::Refused,
             Self::Sql(SqlError::Device { .. }) => ErrorKind::Device,
             Self::Sql(_) => ErrorKind::Usage,
             Self::Engine { .. } | Self::Interrupted | Self::Unsuitable(_) => ErrorKind::Usage,

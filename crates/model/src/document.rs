@@ -279,7 +279,8 @@ pub struct DatabaseRecord {
     pub rows: u64,
     /// Its own buffers.
     pub buffer_bytes: u64,
-    /// Nothing was asked of a database: its requests follow an estimated pattern, for a simulated drive.
+    /// Nothing was asked of a database: its requests, to a simulated drive, follow a pattern that was recorded of one
+    /// (SQL Server's is from its documentation).
     #[serde(default)]
     pub is_prediction: bool,
     /// Settings that matter.

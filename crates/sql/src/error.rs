@@ -101,6 +101,12 @@ pub enum SqlError {
         /// Which.
         database: DatabaseKind,
     },
+    /// The user's, or the directory's, share of the file system is used up.
+    #[error("{}: the disk quota leaves no room: free some space or use a smaller --size", .database.title())]
+    Quota {
+        /// Which.
+        database: DatabaseKind,
+    },
     /// The drive, or the kernel's way to it, failed.
     #[error("{}: {why}", .database.title())]
     Device {
@@ -118,8 +124,10 @@ pub enum SqlError {
 }
 
 /// What databases say of a full file system: strerror's words, SQLite's, InnoDB's error 1114.
-const FULL: [&str; 4] =
-    ["No space left on device", "database or disk is full", "is full", "Disk quota exceeded"];
+const FULL: [&str; 3] = ["No space left on device", "database or disk is full", "is full"];
+
+/// strerror's words of a user's share that is used up.
+const QUOTA: [&str; 1] = ["Disk quota exceeded"];
 
 /// What they say of a drive that failed: strerror's words, and SQLite's.
 const FAILED: [&str; 2] = ["Input/output error", "disk I/O error"];
@@ -142,9 +150,10 @@ impl SqlError {
     /// What a database's words say of the drive below it, if they do.
     fn of_drive(database: DatabaseKind, why: &str) -> Option<Self> {
         let says = |all: &[&str]| all.iter().any(|words| why.contains(words));
-        match (says(&FULL), says(&FAILED)) {
-            (true, _) => Some(Self::NoSpace { database }),
-            (_, true) => {
+        match (says(&FULL), says(&QUOTA), says(&FAILED)) {
+            (true, ..) => Some(Self::NoSpace { database }),
+            (_, true, _) => Some(Self::Quota { database }),
+            (.., true) => {
                 Some(Self::Device { database, why: format!("{why}; see the kernel log (dmesg)") })
             }
             _ => None,
@@ -182,6 +191,8 @@ mod tests {
         {
             assert!(matches!(of(words), SqlError::Device { .. }), "{words}");
         }
+        let quota = of("could not extend file \"base/5/1\": Disk quota exceeded");
+        assert!(quota.to_string().contains("quota leaves no room"), "{quota}");
         let other = of("\n  relation \"x\" does not exist\nLINE 1");
         assert_eq!(other.to_string(), "PostgreSQL: relation \"x\" does not exist");
     }

@@ -3,6 +3,8 @@
 mod client;
 mod cluster;
 mod line;
+mod messages;
+mod socket;
 mod statements;
 
 pub(crate) use cluster::PostgresPrograms;
@@ -11,6 +13,7 @@ use crate::session::RemoteDatabase;
 use crate::url::PASSWORD;
 use crate::{Canceller, Database, DatabaseSettings, ServerUrl, SqlError};
 use drivescope_model::options::DatabaseKind;
+use messages::ServerSaid;
 use std::sync::Arc;
 
 const KIND: DatabaseKind = DatabaseKind::Postgres;
@@ -19,15 +22,28 @@ const SERVER_ENDS: &str = "57P";
 
 /// What the server said, or the connection.
 fn failed(error: ::postgres::Error) -> SqlError {
+    failed_of(&error)
+}
+
+fn failed_of(error: &::postgres::Error) -> SqlError {
     match error.as_db_error() {
-        Some(said) if said.code().code().starts_with(SERVER_ENDS) => {
-            SqlError::ServerEnded { database: KIND, why: said.message().to_string() }
+        Some(it) => {
+            let (code, message) = (it.code().code().to_string(), it.message().to_string());
+            said(&ServerSaid { code, message })
         }
-        Some(said) => SqlError::of_statement(KIND, said.message()),
-        None if error.is_closed() || is_of_connection(&error) => {
-            SqlError::ServerEnded { database: KIND, why: words(&error) }
+        None if error.is_closed() || is_of_connection(error) => {
+            SqlError::ServerEnded { database: KIND, why: words(error) }
         }
-        None => SqlError::of_statement(KIND, words(&error)),
+        None => SqlError::of_statement(KIND, words(error)),
+    }
+}
+
+/// What the server said of a statement, or of its own end.
+fn said(said: &ServerSaid) -> SqlError {
+    let why = said.message.clone();
+    match said.code.starts_with(SERVER_ENDS) {
+        true => SqlError::ServerEnded { database: KIND, why },
+        false => SqlError::of_statement(KIND, why),
     }
 }
 

@@ -94,7 +94,32 @@ impl Open {
     }
 
     fn run(&self, statements: &str) -> Result<(), SqlError> {
-        self.connection.execute_batch(statements).map_err(failed)
+        self.connection.execute_batch(statements).map_err(|error| self.failed(error))
+    }
+
+    /// What failed. SQLite has no words of its own for a quota that is used up: the kernel's are told.
+    fn failed(&self, error: rusqlite::Error) -> SqlError {
+        let is_of_file = error.sqlite_error_code() == Some(rusqlite::ErrorCode::SystemIoFailure);
+        match is_of_file && self.last_errnos().contains(&libc::EDQUOT) {
+            true => {
+                let kernel = std::io::Error::from_raw_os_error(libc::EDQUOT);
+                SqlError::of_statement(DatabaseKind::Sqlite, kernel.to_string())
+            }
+            false => failed(error),
+        }
+    }
+
+    /// What the kernel said last, of any file and of the table's.
+    fn last_errnos(&self) -> [i32; 2] {
+        let mut of_table = 0;
+        // SAFETY: the connection is open; SQLite writes one int, which outlives the call.
+        let of_any = unsafe {
+            let (handle, code) = (self.connection.handle(), ffi::SQLITE_FCNTL_LAST_ERRNO);
+            let place = std::ptr::from_mut(&mut of_table).cast();
+            ffi::sqlite3_file_control(handle, c"main".as_ptr(), code, place);
+            ffi::sqlite3_system_errno(handle)
+        };
+        [of_any, of_table]
     }
 
     /// The write-ahead log becomes part of the file, and is emptied.
@@ -170,7 +195,8 @@ impl Database for Sqlite {
             if !fill(row, &mut data) {
                 return Err(SqlError::Interrupted);
             }
-            statement.execute((row as i64, &data[..])).map_err(failed)?;
+            let added = statement.execute((row as i64, &data[..]));
+            added.map_err(|error| open.failed(error))?;
         }
         drop(statement);
         open.run("COMMIT")?;
@@ -241,11 +267,14 @@ impl Database for Sqlite {
 impl Sqlite {
     /// Page by page into a new file.
     fn copy(&self, from: &Open, mut into: Open) -> Result<(), SqlError> {
-        let backup = Backup::new(&from.connection, &mut into.connection).map_err(failed)?;
-        while backup.step(STEP_PAGES).map_err(failed)? != StepResult::Done {
-            self.check()?;
-        }
-        Ok(())
+        let mut all = || {
+            let backup = Backup::new(&from.connection, &mut into.connection)?;
+            while !self.canceller.is_cancelled() && backup.step(STEP_PAGES)? != StepResult::Done {}
+            Ok(())
+        };
+        let copied = all();
+        copied.map_err(|error| into.failed(error))?;
+        self.check()
     }
 }
 
@@ -273,7 +302,7 @@ impl Client for SqliteClient {
     fn commit(&mut self, id: i64, data: &[u8]) -> Result<(), SqlError> {
         debug_assert_eq!(data.len(), COMMIT_BYTES);
         let mut statement = Self::statement(&self.open, &self.commit)?;
-        statement.execute((id, data)).map(|_| ()).map_err(failed)
+        statement.execute((id, data)).map(|_| ()).map_err(|error| self.open.failed(error))
     }
 
     fn prepare(&mut self, query: &UserQuery) -> Result<(), SqlError> {

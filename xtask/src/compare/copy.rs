@@ -6,16 +6,19 @@ use super::ours::Drivescope;
 use rustix::fs::Advice;
 use serde_json::Value;
 use std::fs::File;
+use std::io::Read;
 use std::path::Path;
-use std::process::Command;
-use std::time::Instant;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 /// Where it is compared.
 const SYSTEMS: [&str; 3] = ["ext4", "xfs", "btrfs"];
 /// The image must hold the tree, two copies and the floor of free space.
 const IMAGE_MIB: u64 = 12 << 10;
+/// How often a process's memory is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-fn text(path: &Path) -> &str {
+pub(super) fn text(path: &Path) -> &str {
     path.to_str().expect("temporary folders have plain names")
 }
 
@@ -71,29 +74,53 @@ pub fn section(
 
 /// Seconds that our copy takes, the sync of the file system included.
 fn ours(drivescope: &Drivescope, target: &Path, tree: &Path) -> Result<f64, String> {
+    value(&run_measured(drivescope, target, tree)?.0, "copy.files.copy.time_s")
+}
+
+/// The document of one round of copying a tree, and the most memory that it had, in kB.
+pub(super) fn run_measured(
+    drivescope: &Drivescope,
+    target: &Path,
+    tree: &Path,
+) -> Result<(Value, u64), String> {
     let mut command = Command::new(drivescope.path());
-    command.arg("run").arg(target).args([
-        "--test",
-        "copy",
-        "--rounds",
-        "1",
-        "--json",
-        "--no-save",
-        "--quiet",
-    ]);
-    let output = command
-        .arg("--files")
-        .arg(tree)
-        .output()
-        .map_err(|e| format!("cannot start drivescope: {e}"))?;
-    let run: Value = serde_json::from_slice(&output.stdout).map_err(|e| {
-        format!("drivescope gave no document: {e}: {}", String::from_utf8_lossy(&output.stderr))
-    })?;
-    let metrics = run["tests"][0]["metrics"].as_array();
-    let time =
-        metrics.and_then(|all| all.iter().find(|metric| metric["key"] == "copy.files.copy.time_s"));
-    time.and_then(|metric| metric["value"].as_f64())
-        .ok_or("no metric copy.files.copy.time_s".to_string())
+    command.arg("run").arg(target).arg("--files").arg(tree);
+    command.args(["--test", "copy", "--rounds", "1", "--json", "--no-save", "--quiet"]);
+    command.stdin(Stdio::null()).stdout(Stdio::piped());
+    let mut child = command.spawn().map_err(|e| format!("cannot start drivescope: {e}"))?;
+    // The kernel keeps the most that the process had until it is waited for.
+    let status = format!("/proc/{}/status", child.id());
+    let mut peak_kb = 0;
+    let mut document = Vec::new();
+    let mut output = child.stdout.take().ok_or("drivescope has no output")?;
+    let reader = std::thread::spawn(move || {
+        let read = output.read_to_end(&mut document);
+        read.map(|_| document)
+    });
+    while !reader.is_finished() {
+        let peak = std::fs::read_to_string(&status).ok().and_then(|text| high_water_kb(&text));
+        peak_kb = peak_kb.max(peak.unwrap_or(0));
+        std::thread::sleep(LOOK_EVERY);
+    }
+    let ended = child.wait().map_err(|e| format!("drivescope: {e}"))?;
+    let document = reader.join().map_err(|_| "the reader of drivescope's output ended")?;
+    let document = document.map_err(|e| format!("drivescope: {e}"))?;
+    serde_json::from_slice(&document)
+        .map(|document| (document, peak_kb))
+        .map_err(|e| format!("drivescope gave no document: {e} ({ended})"))
+}
+
+/// The line `VmHWM` of a process's status.
+fn high_water_kb(status: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse().ok()
+}
+
+/// A metric of a document.
+pub(super) fn value(document: &Value, key: &str) -> Result<f64, String> {
+    let metrics = document["tests"][0]["metrics"].as_array();
+    let found = metrics.and_then(|all| all.iter().find(|metric| metric["key"] == key));
+    found.and_then(|metric| metric["value"].as_f64()).ok_or(format!("no metric {key}"))
 }
 
 /// Seconds that `cp -r` and a sync of the file system take, on files that are as cold as ours: dropped one by one,
@@ -110,7 +137,7 @@ fn cps(target: &Path, tree: &Path) -> Result<f64, String> {
     Ok(seconds)
 }
 
-fn evict(folder: &Path) -> Result<(), String> {
+pub(super) fn evict(folder: &Path) -> Result<(), String> {
     let say = |e: std::io::Error| format!("{}: {e}", folder.display());
     for entry in std::fs::read_dir(folder).map_err(say)? {
         let entry = entry.map_err(say)?;
@@ -123,4 +150,14 @@ fn evict(folder: &Path) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_most_memory_of_a_process_is_read_from_its_status() {
+        let status = "Name:\tdrivescope\nVmPeak:\t  999 kB\nVmHWM:\t   76460 kB\nThreads:\t1\n";
+        assert_eq!(super::high_water_kb(status), Some(76_460));
+        assert_eq!(super::high_water_kb("Name:\tgone\n"), None);
+    }
 }

@@ -12,10 +12,11 @@ use std::time::Duration;
 /// Rows of the table of pgbench, as many as ours has, and those of them that are asked for: ours are a thirty-second.
 const ROWS: u32 = 32_768;
 const ROWS_ASKED: u32 = ROWS / 32;
-/// Clients, single rows that each asks for, seconds of commits and of updates.
+/// Clients, and single rows that each asks for.
 const CLIENTS: u32 = 4;
 const STATEMENTS: u32 = 50_000;
-const COMMIT_S: u32 = 3;
+/// Seconds of commits and of updates, unless told otherwise.
+pub(super) const SECONDS: f64 = 3.0;
 /// Accounts of pgbench's smallest database.
 const ACCOUNTS: u32 = 100_000;
 const UPDATE: &str = "UPDATE pgbench_accounts SET abalance = abalance + 1 WHERE aid =";
@@ -175,15 +176,20 @@ impl Drop for SharedCluster {
 }
 
 /// The section of docs/performance.md.
-pub fn section(drivescope: &Drivescope, pairs: usize, within: &Path) -> Result<String, String> {
+pub fn section(
+    drivescope: &Drivescope,
+    pairs: usize,
+    seconds: u32,
+    within: &Path,
+) -> Result<String, String> {
     let cluster = SharedCluster::new(within)?;
     let mut all = Vec::new();
     for pair in 0..=pairs {
         let both = match pair % 2 {
-            0 => (ours(drivescope, &cluster)?, theirs(&cluster)?),
+            0 => (ours(drivescope, &cluster, seconds)?, theirs(&cluster, seconds)?),
             _ => {
-                let theirs = theirs(&cluster)?;
-                (ours(drivescope, &cluster)?, theirs)
+                let theirs = theirs(&cluster, seconds)?;
+                (ours(drivescope, &cluster, seconds)?, theirs)
             }
         };
         // The first pair only makes both sides equal.
@@ -195,7 +201,10 @@ pub fn section(drivescope: &Drivescope, pairs: usize, within: &Path) -> Result<S
     let head = "| statement | drivescope | pgbench | drivescope / pgbench | lowest to highest | within 10 % |\n\
                 |---|---|---|---|---|---|\n";
     let rows: String = COMPARED.iter().map(|&compared| row(&all, compared)).collect();
-    let about = format!("PostgreSQL {}, {CLIENTS} clients, {pairs} pairs.", version.trim());
+    let about = format!(
+        "PostgreSQL {}, {CLIENTS} clients, {pairs} pairs, commits for {seconds} s.",
+        version.trim()
+    );
     Ok(format!("{about}\n\n{head}{rows}"))
 }
 
@@ -223,12 +232,16 @@ fn row(all: &[RatePair], (what, ours, theirs, must_agree): (&str, usize, usize, 
 }
 
 /// Single rows, added rows and changed rows per second.
-fn ours(drivescope: &Drivescope, cluster: &SharedCluster) -> Result<[f64; 3], String> {
+fn ours(
+    drivescope: &Drivescope,
+    cluster: &SharedCluster,
+    seconds: u32,
+) -> Result<[f64; 3], String> {
     let parts = [
         "--set=sql.parts=[\"seek\", \"commit\"]".to_string(),
         format!("--size={}", u64::from(ROWS) * 8192),
         format!("--set=sql.iterations={STATEMENTS}"),
-        format!("--set=sql.commit_time={COMMIT_S}s"),
+        format!("--set=sql.commit_time={seconds}s"),
         // By time alone, as pgbench.
         "--set=sql.commits=4000000000".to_string(),
     ];
@@ -242,7 +255,7 @@ fn ours(drivescope: &Drivescope, cluster: &SharedCluster) -> Result<[f64; 3], St
         format!("--query={}", statement.display()),
         format!("--params={}", parameters.display()),
         "--size=16MiB".to_string(),
-        format!("--set=sql.seek_time={COMMIT_S}s"),
+        format!("--set=sql.seek_time={seconds}s"),
         "--set=sql.iterations=4000000000".to_string(),
     ];
     let updates = run_sql(drivescope, cluster, &query)?;
@@ -279,9 +292,9 @@ fn value(run: &Value, key: &str) -> Result<f64, String> {
     found.and_then(|metric| metric["value"].as_f64()).ok_or_else(why)
 }
 
-fn theirs(cluster: &SharedCluster) -> Result<[f64; 5], String> {
+fn theirs(cluster: &SharedCluster, seconds: u32) -> Result<[f64; 5], String> {
     let statements = STATEMENTS.to_string();
-    let seconds = COMMIT_S.to_string();
+    let seconds = seconds.to_string();
     let seek = |table: &str| {
         let script =
             format!("\\set id random(1, {ROWS_ASKED})\nSELECT * FROM {table} WHERE a = :id;\n");

@@ -26,6 +26,8 @@ use drivescope_drive::own_folder::source_tree::SourceTree;
 use drivescope_drive::own_folder::{self};
 use drivescope_drive::{OwnFolder, Target};
 use drivescope_machine::Roots;
+use drivescope_model::event::Event;
+use drivescope_model::number::whole;
 use drivescope_model::options::{CopyMethod, CopyOptions, Suite, TestKind};
 use drivescope_model::plan::{Cost, PlannedTest};
 use drivescope_model::target::TargetKind;
@@ -221,7 +223,11 @@ fn real_in(
     let store = RealFiles::new(folder, call_of(options.method), options.block.0, payload);
     let mut room = session.target.room()?.0;
     let (mut store, is_between) = if let Some(files) = &options.files {
-        let is_other = SourceTree::open(Path::new(files))?.device() != here;
+        let tree = SourceTree::open(Path::new(files))?;
+        let is_other = tree.device() != here;
+        session.emit(Event::Preparing { what: "listing the files".to_string() });
+        let what = format!("dropping {} files from memory", whole(tree.count_files()?));
+        session.emit(Event::Preparing { what });
         (store.of_files(PathBuf::from(files)), is_other)
     } else if let Some(from) = &options.from {
         let other = open_target::folder_in(Path::new(from))?;

@@ -14,6 +14,7 @@ mod request_pattern;
 mod simulated_clients;
 mod sql_phase;
 mod statements;
+mod table_scan;
 mod table_size;
 
 use crate::error::BenchError;
@@ -155,7 +156,7 @@ impl Workload for SqlWorkload {
         };
         let Some(size) = fitting(&asked) else {
             let reason = format!(
-                "its table and copies do not fit: only {} above the floor of free space",
+                "no room for its table and copies: only {} above the floor of free space",
                 Bytes(context.room_bytes)
             );
             return context.skipped(self.kind(), reason);

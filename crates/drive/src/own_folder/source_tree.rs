@@ -66,6 +66,11 @@ pub trait TreeVisitor {
     /// It is left.
     fn leave(&mut self) {}
 
+    /// A regular file comes. Whether to open it.
+    fn listed(&mut self, _name: &CStr) -> bool {
+        true
+    }
+
     /// A regular file, open for reading. Whether the walk goes on.
     fn file(&mut self, file: &SourceFile<'_>) -> Result<bool, DriveError>;
 }
@@ -170,6 +175,13 @@ impl SourceTree {
         rustix::fs::fstat(&self.dir).ok().map(|stat| stat.st_dev)
     }
 
+    /// Regular files in it. No file is opened, nor asked for its size.
+    pub fn count_files(&self) -> Result<u64, DriveError> {
+        let mut counter = FileCounter::default();
+        self.walk(&mut counter)?;
+        Ok(counter.files)
+    }
+
     /// Shows everything in it to the visitor; what was left out.
     pub fn walk(&self, visitor: &mut dyn TreeVisitor) -> Result<LeftOut, DriveError> {
         let fail = |errno| DriveError::from_errno("read", &self.path, errno);
@@ -178,6 +190,22 @@ impl SourceTree {
             TreeWalk { visitor, left_out: LeftOut::default(), device, path: self.path.clone() };
         walk.folder(self.dir.as_fd(), 0)?;
         Ok(walk.left_out)
+    }
+}
+
+#[derive(Default)]
+struct FileCounter {
+    files: u64,
+}
+
+impl TreeVisitor for FileCounter {
+    fn listed(&mut self, _name: &CStr) -> bool {
+        self.files += 1;
+        false
+    }
+
+    fn file(&mut self, _file: &SourceFile<'_>) -> Result<bool, DriveError> {
+        Ok(true)
     }
 }
 
@@ -216,6 +244,9 @@ impl TreeWalk<'_> {
     }
 
     fn file(&mut self, dir: BorrowedFd<'_>, name: &CStr) -> Result<bool, DriveError> {
+        if !self.visitor.listed(name) {
+            return Ok(true);
+        }
         let opened = syscalls::open_in(dir, name, OFlags::empty())
             .and_then(|fd| rustix::fs::fstat(&fd).map(|stat| (fd, stat)));
         let (fd, stat) = match opened {

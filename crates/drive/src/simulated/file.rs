@@ -36,6 +36,10 @@ impl Served for PageCache<OneFileSystem<Counted>> {
         Self::submit_direct(self, now, request);
     }
 
+    fn open_by_slot(&mut self) {
+        self.open_by_id();
+    }
+
     fn evict(&mut self) {
         Self::evict(self, 0, self.capacity_bytes());
     }

@@ -58,6 +58,9 @@ trait Served: SimDevice + Send {
         false
     }
 
+    /// Gives each slot an open file of its own.
+    fn open_by_slot(&mut self) {}
+
     /// Drops clean pages from the page cache.
     fn evict(&mut self) {}
 
@@ -237,6 +240,12 @@ impl SimulatedDrive {
             state.step(Nanos::MAX, &mut Vec::new());
         }
         true
+    }
+
+    /// From now on each slot reads through an open file of its own, as processes do, so that the host reads ahead for
+    /// each by itself; nothing on a bare drive.
+    pub fn open_by_slot(&self) {
+        self.lock().device.open_by_slot();
     }
 
     /// Drops clean pages from the host's page cache, if there is one.

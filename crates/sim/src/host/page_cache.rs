@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use super::pages::PageTable;
 use super::params::{Costs, HostParams, PAGE_BYTES};
-use super::readahead::PageReadAhead;
+use super::readahead::OpenFiles;
 use super::writeback::{Thresholds, WriteRate};
 use crate::device::{Nanos, RequestKind, SimCompletion, SimDevice, SimOutcome, SimRequest};
 use crate::event_queue::{EventQueue, earlier};
@@ -25,7 +25,7 @@ pub struct PageCache<D> {
     pub(super) costs: Costs,
     pub(super) settings: CacheSettings,
     pub(super) pages: PageTable,
-    pub(super) stream: PageReadAhead,
+    pub(super) files: OpenFiles,
     pub(super) agenda: EventQueue<CacheEvent>,
     pub(super) tasks: Slab<SystemCall>,
     pub(super) ios: Slab<DeviceIo>,
@@ -154,7 +154,7 @@ impl<D: SimDevice> PageCache<D> {
             costs: Costs::new(params),
             settings,
             pages: PageTable::new(params.cache_bytes / PAGE_BYTES),
-            stream: PageReadAhead::default(),
+            files: OpenFiles::default(),
             agenda: EventQueue::new(),
             tasks: Slab::new(),
             ios: Slab::new(),
@@ -166,6 +166,12 @@ impl<D: SimDevice> PageCache<D> {
             answers: Vec::new(),
             ready: Vec::new(),
         })
+    }
+
+    /// From now on requests of each id, small numbers from 0, read through an open file of their own: Linux reads ahead
+    /// for each by itself. Else all read through one.
+    pub fn open_by_id(&mut self) {
+        self.files.is_by_id = true;
     }
 
     /// What is under the cache.

@@ -112,6 +112,25 @@ impl PageReadAhead {
     }
 }
 
+/// Who reads: everybody through one open file, or whoever sends requests of an id through one of his own.
+#[derive(Debug, Clone, Default)]
+pub(super) struct OpenFiles {
+    /// Those of ids from 0 on; the first one is everybody's unless `is_by_id`.
+    states: Vec<PageReadAhead>,
+    pub is_by_id: bool,
+}
+
+impl OpenFiles {
+    /// The state of the file that requests of this id go through.
+    pub fn of(&mut self, id: u64) -> &mut PageReadAhead {
+        let number = if self.is_by_id { id as usize } else { 0 };
+        if number >= self.states.len() {
+            self.states.resize(number + 1, PageReadAhead::default());
+        }
+        &mut self.states[number]
+    }
+}
+
 /// First window for a request: the request rounded up to a power of two, ×4 if small, ×2 if middling.
 fn initial_size(wanted: u64, max: u64) -> u64 {
     let rounded = wanted.next_power_of_two();
@@ -203,6 +222,17 @@ mod tests {
         let window = state.on_marker(40, 1, MAX, |_| Some(44)).expect("a window");
         assert_eq!(window, ReadAheadWindow { start: 44, size: 10, async_size: 10 });
         assert_eq!(state.on_marker(400, 1, MAX, |_| None), None);
+    }
+
+    #[test]
+    fn each_open_file_has_a_stream_of_its_own() {
+        let mut files = OpenFiles { is_by_id: true, ..OpenFiles::default() };
+        files.of(1).has_read(500);
+        assert_eq!(files.of(0).on_miss(501, 1, MAX, none).size, 1, "somebody else has read it");
+        assert_eq!(files.of(1).on_miss(501, 1, MAX, none).size, 4);
+        files.is_by_id = false;
+        files.of(1).has_read(700);
+        assert_eq!(files.of(0).on_miss(701, 1, MAX, none).size, 4, "everybody reads one file");
     }
 
     #[test]

@@ -52,14 +52,15 @@ impl<D: SimDevice> PageCache<D> {
 
     fn read_done(&mut self, number: u32) {
         let task = self.tasks.get(number);
-        self.stream.has_read((task.end - 1) / PAGE_BYTES);
+        let (id, last) = (task.id, (task.end - 1) / PAGE_BYTES);
+        self.files.of(id).has_read(last);
         self.agenda.at(task.busy_until, CacheEvent::Finish(number));
     }
 
     /// Reads a missing page and what read-ahead adds to it.
     fn read_missing(&mut self, at: Nanos, number: u32) {
         let task = self.tasks.get(number);
-        let (page, careful) = (task.page, task.careful);
+        let (id, page, careful) = (task.id, task.page, task.careful);
         let wanted = task.end.div_ceil(PAGE_BYTES) - page;
         if careful {
             self.fill(at, &ReadAheadWindow { start: page, size: 1, async_size: 0 }, page + 1);
@@ -67,12 +68,12 @@ impl<D: SimDevice> PageCache<D> {
         }
         let end = self.end_page();
         let max = self.settings.read_ahead_pages;
-        let Self { pages, stream, .. } = self;
+        let Self { pages, files, .. } = self;
         let cached_before = |max: u64| {
             let back = (0..page).rev().take(max as usize);
             back.take_while(|&before| pages.holds(before)).count() as u64
         };
-        let window = stream.on_miss(page, wanted, max, cached_before);
+        let window = files.of(id).on_miss(page, wanted, max, cached_before);
         self.fill(at, &window, end);
         if !self.pages.holds(page) {
             // A stream that was read elsewhere meanwhile: the window lies beyond the page asked for.
@@ -82,13 +83,13 @@ impl<D: SimDevice> PageCache<D> {
 
     fn read_ahead_from_marker(&mut self, at: Nanos, number: u32) {
         let task = self.tasks.get(number);
-        let page = task.page;
+        let (id, page) = (task.id, task.page);
         let wanted = task.end.div_ceil(PAGE_BYTES) - page;
         let end = self.end_page();
         let max = self.settings.read_ahead_pages;
-        let Self { pages, stream, .. } = self;
+        let Self { pages, files, .. } = self;
         let next_missing = |max: u64| (page + 1..=page + max).find(|&next| !pages.holds(next));
-        if let Some(window) = stream.on_marker(page, wanted, max, next_missing) {
+        if let Some(window) = files.of(id).on_marker(page, wanted, max, next_missing) {
             self.fill(at, &window, end);
         }
     }

@@ -1,172 +1,199 @@
-//! The way of a client's statements to the server: each is sent with one call and waited for with one.
+//! The way of a client's statements to the server: each is sent with one call and waited for with one, and takes no
+//! memory of its own.
 //!
-//! tokio's sockets wake their thread once more for each statement, when the server has taken it out of the socket. With
-//! server and clients on the same processors that costs up to a quarter of the commits.
+//! tokio's client logs in. Its statements are not used: they allocate a dozen times each, take a second reading call
+//! for rows of a page, and with tokio's sockets the thread wakes once more for each. With server and clients on the
+//! same processors that cost up to a quarter of the commits.
 
-use super::{KIND, words};
+use super::messages::{self, ServerSaid, ValueForm, from_server};
+use super::socket::Socket;
+use super::{KIND, said, words};
 use crate::SqlError;
 use std::future::Future;
-use std::io::{self, Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
-use std::os::unix::net::UnixStream;
-use std::pin::{Pin, pin};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::io;
+use std::pin::pin;
 use std::task::{Context, Poll, Waker};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio_postgres::config::Host;
-use tokio_postgres::tls::NoTlsStream;
-use tokio_postgres::{CancelToken, Client, Config, Connection, Error, NoTls};
+use tokio_postgres::{CancelToken, Config, NoTls};
 
-/// Where PostgreSQL listens unless told otherwise.
-const PORT: u16 = 5432;
+/// Bytes that are read at once: a row of 8,000 bytes and the messages around it come in one call.
+const READ_BYTES: usize = 16 << 10;
+/// A message's letter and length; the length counts itself.
+const HEAD_BYTES: usize = 5;
+const LENGTH_BYTES: usize = 4;
 
-/// A socket on which calls wait.
-enum Socket {
-    Unix(UnixStream),
-    Tcp(TcpStream),
-}
-
-impl Socket {
-    /// To the first server that the settings name.
-    fn open(config: &Config) -> io::Result<Self> {
-        let port = config.get_ports().first().copied().unwrap_or(PORT);
-        match config.get_hosts().first() {
-            Some(Host::Unix(folder)) => {
-                UnixStream::connect(folder.join(format!(".s.PGSQL.{port}"))).map(Self::Unix)
-            }
-            Some(Host::Tcp(name)) => {
-                let mut end = Err(io::ErrorKind::NotFound.into());
-                for address in (name.as_str(), port).to_socket_addrs()? {
-                    end = match config.get_connect_timeout() {
-                        Some(time) => TcpStream::connect_timeout(&address, *time),
-                        None => TcpStream::connect(address),
-                    };
-                    if end.is_ok() {
-                        break;
-                    }
-                }
-                let socket = end?;
-                socket.set_nodelay(true)?;
-                Ok(Self::Tcp(socket))
-            }
-            None => Err(io::ErrorKind::NotFound.into()),
-        }
-    }
-
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        loop {
-            let end = match self {
-                Self::Unix(socket) => socket.read(into),
-                Self::Tcp(socket) => socket.read(into),
-            };
-            if !end.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::Interrupted) {
-                return end;
-            }
-        }
-    }
-
-    fn write(&mut self, from: &[u8]) -> io::Result<()> {
-        match self {
-            Self::Unix(socket) => socket.write_all(from),
-            Self::Tcp(socket) => socket.write_all(from),
-        }
-    }
-}
-
-/// A socket that is read only when somebody waits for an answer, once each time.
-struct Wire {
-    socket: Socket,
-    may_wait: Arc<AtomicBool>,
-}
-
-impl AsyncRead for Wire {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-        into: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        if !self.may_wait.swap(false, Ordering::Relaxed) {
-            return Poll::Pending;
-        }
-        let count = self.socket.read(into.initialize_unfilled())?;
-        into.advance(count);
-        Poll::Ready(Ok(()))
-    }
-}
-
-impl AsyncWrite for Wire {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-        from: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Poll::Ready(self.socket.write(from).map(|()| from.len()))
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
+/// What a statement gave.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Answer {
+    /// Rows.
+    pub rows: u64,
+    /// Bytes of their values.
+    pub bytes: usize,
 }
 
 /// A connection, and what waits on it.
 pub(super) struct Line {
-    /// `None` when the server has ended it.
-    connection: Option<Connection<Wire, NoTlsStream>>,
-    may_wait: Arc<AtomicBool>,
+    socket: Socket,
+    /// What is sent next.
+    out: Vec<u8>,
+    /// What has come, and which part of it was not looked at yet.
+    come: Box<[u8]>,
+    from: usize,
+    to: usize,
+}
+
+/// On a socket every future of the client is ready as soon as it is asked.
+fn now<T>(future: impl Future<Output = T>) -> T {
+    let mut future = pin!(future);
+    let mut context = Context::from_waker(Waker::noop());
+    loop {
+        if let Poll::Ready(end) = future.as_mut().poll(&mut context) {
+            return end;
+        }
+    }
+}
+
+fn broken(error: &io::Error) -> SqlError {
+    SqlError::of_end(KIND, format!("error communicating with the server: {error}"))
 }
 
 impl Line {
-    /// Connects; the client asks, and is waited for on the line.
-    pub fn open(config: &Config) -> Result<(Client, Self), SqlError> {
+    /// Logs in; what cancels its statements from elsewhere.
+    pub fn open(config: &Config) -> Result<(Self, CancelToken), SqlError> {
         let ended = |error: io::Error| SqlError::of_end(KIND, error.to_string());
-        let may_wait = Arc::new(AtomicBool::new(false));
-        let wire =
-            Wire { socket: Socket::open(config).map_err(ended)?, may_wait: Arc::clone(&may_wait) };
-        let mut connected = pin!(config.connect_raw(wire, NoTls));
-        let mut context = Context::from_waker(Waker::noop());
-        let (client, connection) = loop {
-            may_wait.store(true, Ordering::Relaxed);
-            if let Poll::Ready(end) = connected.as_mut().poll(&mut context) {
-                break end.map_err(|error| SqlError::of_end(KIND, words(&error)))?;
-            }
-        };
-        may_wait.store(false, Ordering::Relaxed);
-        Ok((client, Self { connection: Some(connection), may_wait }))
+        let socket = Socket::open(config).map_err(ended)?;
+        let kept = socket.again().map_err(ended)?;
+        let login = now(config.connect_raw(socket, NoTls));
+        let (client, _) = login.map_err(|error| SqlError::of_end(KIND, words(&error)))?;
+        Ok((Self::over(kept), client.cancel_token()))
     }
 
-    /// Waits for what the client was asked.
-    pub fn wait<T>(&mut self, asked: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
-        let mut asked = pin!(asked);
-        let mut context = Context::from_waker(Waker::noop());
-        let mut is_sent = false;
+    /// On a socket where the server waits for statements.
+    fn over(socket: Socket) -> Self {
+        let come = vec![0; READ_BYTES].into_boxed_slice();
+        Self { socket, out: Vec::new(), come, from: 0, to: 0 }
+    }
+
+    /// Gets a statement ready under a name, instead of one that had it before.
+    pub fn prepare(&mut self, statement: &str, text: &str) -> Result<(), SqlError> {
+        self.out.clear();
+        messages::forget(&mut self.out, statement);
+        messages::parse(&mut self.out, statement, text);
+        self.ask().map(|_| ())
+    }
+
+    /// Runs a statement that is ready, and fetches all of its rows.
+    pub fn run<'v>(
+        &mut self,
+        statement: &str,
+        form: ValueForm,
+        values: impl ExactSizeIterator<Item = &'v [u8]>,
+    ) -> Result<Answer, SqlError> {
+        self.out.clear();
+        messages::run(&mut self.out, statement, form, values);
+        self.ask()
+    }
+
+    /// Sends what is to be sent, and waits until the server is ready again.
+    fn ask(&mut self) -> Result<Answer, SqlError> {
+        messages::sync(&mut self.out);
+        self.socket.write(&self.out).map_err(|error| broken(&error))?;
+        let (mut answer, mut failed) = (Answer::default(), None);
         loop {
-            if let Poll::Ready(answer) = asked.as_mut().poll(&mut context) {
-                return answer;
+            let (kind, len) = match self.head() {
+                Ok(head) => head,
+                // What it said last is why it has ended.
+                Err(error) => return Err(failed.unwrap_or(error)),
+            };
+            match kind {
+                from_server::ROW => {
+                    let start = self.peek(len.min(2))?;
+                    let columns = start.iter().fold(0, |sum, &byte| sum << 8 | usize::from(byte));
+                    answer.rows += 1;
+                    answer.bytes += len.saturating_sub(2 + columns * LENGTH_BYTES);
+                }
+                from_server::ERROR => {
+                    let body = self.peek(len.min(READ_BYTES))?;
+                    failed = failed.or(Some(said(&ServerSaid::read(body))));
+                }
+                from_server::COPY_IN => {
+                    self.out.clear();
+                    messages::refuse_copy(&mut self.out, "there are no data to copy");
+                    messages::sync(&mut self.out);
+                    self.socket.write(&self.out).map_err(|error| broken(&error))?;
+                }
+                _ => {}
             }
-            // The first turn sends it, each further one waits for the server.
-            self.may_wait.store(is_sent, Ordering::Relaxed);
-            is_sent = true;
-            let Some(connection) = &mut self.connection else { continue };
-            if let Poll::Ready(end) = Pin::new(connection).poll(&mut context) {
-                // Whoever waits hears of it from the client then.
-                self.connection = None;
-                end?;
+            self.skip(len)?;
+            if kind == from_server::READY {
+                return failed.map_or(Ok(answer), Err);
             }
+        }
+    }
+
+    /// The letter of the next message, and the length of its body.
+    fn head(&mut self) -> Result<(u8, usize), SqlError> {
+        let head = self.peek(HEAD_BYTES)?;
+        let len = head[1..].iter().fold(0, |sum, &byte| sum << 8 | usize::from(byte));
+        let kind = head[0];
+        self.skip(HEAD_BYTES)?;
+        Ok((kind, len.saturating_sub(LENGTH_BYTES)))
+    }
+
+    /// The next bytes, which stay; at most as many as are read at once.
+    fn peek(&mut self, len: usize) -> Result<&[u8], SqlError> {
+        if self.come.len() - self.from < len {
+            self.come.copy_within(self.from..self.to, 0);
+            (self.from, self.to) = (0, self.to - self.from);
+        }
+        while self.to - self.from < len {
+            self.read()?;
+        }
+        Ok(&self.come[self.from..self.from + len])
+    }
+
+    fn skip(&mut self, len: usize) -> Result<(), SqlError> {
+        let mut left = len;
+        loop {
+            let here = left.min(self.to - self.from);
+            self.from += here;
+            left -= here;
+            if self.from == self.to {
+                (self.from, self.to) = (0, 0);
+            }
+            if left == 0 {
+                return Ok(());
+            }
+            self.read()?;
+        }
+    }
+
+    fn read(&mut self) -> Result<(), SqlError> {
+        match self.socket.read(&mut self.come[self.to..]) {
+            Ok(0) => Err(SqlError::of_end(KIND, "connection closed".to_string())),
+            Ok(count) => {
+                self.to += count;
+                Ok(())
+            }
+            Err(error) => Err(broken(&error)),
         }
     }
 
     /// Ends what a connection waits for, by a way of its own.
     pub fn cancel(config: &Config, token: &CancelToken) -> io::Result<()> {
-        let may_wait = Arc::new(AtomicBool::new(true));
-        let wire = Wire { socket: Socket::open(config)?, may_wait };
-        let mut cancelled = pin!(token.cancel_query_raw(wire, NoTls));
-        // Everything that it does is done at once.
-        let _ = cancelled.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        // It may have ended already.
+        let _ = now(token.cancel_query_raw(Socket::open(config)?, NoTls));
         Ok(())
     }
 }
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        self.out.clear();
+        messages::terminate(&mut self.out);
+        // A server that has ended does not hear it.
+        let _ = self.socket.write(&self.out);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,7 @@
 //! What is asked of PostgreSQL, on a server of its own or somebody else's.
 
 use super::client::PostgresClient;
-use super::{KIND, failed};
+use super::{KIND, failed, failed_of};
 use crate::canceller::{Canceller, Registration};
 use crate::session::ServerSession;
 use crate::{
@@ -121,9 +121,11 @@ impl ServerSession for PostgresSession {
         let copy = format!("COPY {TABLE} FROM STDIN (FORMAT binary, FREEZE)");
         let mut writer = transaction.copy_in(&copy).map_err(failed)?;
         let sent = |error: std::io::Error| {
-            let said = error.get_ref().and_then(|it| it.downcast_ref::<Error>());
-            let said = said.and_then(|it| it.as_db_error()).map(|it| it.message().to_string());
-            SqlError::of_statement(KIND, said.unwrap_or_else(|| error.to_string()))
+            match error.get_ref().and_then(|it| it.downcast_ref::<Error>()) {
+                Some(said) => failed_of(said),
+                // The way to the server broke: it says itself why, if it can.
+                None => SqlError::of_end(KIND, error.to_string()),
+            }
         };
         let mut batch = Vec::with_capacity(SEND_BYTES + ROW_BYTES + 64);
         batch.extend_from_slice(COPY_HEAD);

@@ -5,6 +5,7 @@ use super::client_loop::Bound;
 use super::request_pattern::RequestPattern;
 use super::simulated_clients::{self, ClientRequest, Requests};
 use super::sql_phase::{PhaseName, SqlPhases};
+use super::table_scan::{reader, scanners};
 use super::{TableSize, statements};
 use crate::control::Control;
 use crate::error::BenchError;
@@ -90,6 +91,8 @@ pub(super) fn run(session: &mut Session<'_>, record: &mut TestRecord) -> Result<
         let layout = DatabaseLayout::of(size, pattern);
         let file = session.target.simulated_file(layout.restored.end, session.now_ns());
         let file = Arc::new(file.ok_or_else(missing)??);
+        // Processes and connections have open files of their own.
+        file.open_by_slot();
         session.storage.simulated = Some(Arc::clone(&file));
         let canceller = Canceller::default();
         let phases =
@@ -263,12 +266,9 @@ impl PredictedRun<'_, '_> {
 
     fn scan(&mut self) -> Result<(), BenchError> {
         self.make_cold();
-        let RequestPattern { mode, scan_depth, scan_page_ns, .. } = self.pattern;
+        let RequestPattern { mode, scan_page_ns, .. } = self.pattern;
         let cpu_ns = scan_page_ns * self.size.rows;
-        // One stream, of which so many requests are under way.
-        let stream = RefCell::new(reader(self.layout.table.clone(), &self.pattern));
-        let one = |_| -> Requests<'_> { Box::new(|| (stream.borrow_mut())()) };
-        let clients: Vec<Requests<'_>> = (0..scan_depth).map(one).collect();
+        let clients = scanners(&self.layout.table, &self.pattern);
         self.action("scan", self.size.bytes(), Cache::Reads, mode, clients, cpu_ns)
     }
 
@@ -417,47 +417,4 @@ fn writer(range: Range<u64>) -> Requests<'static> {
         let write = ClientRequest { think_ns: 0, op: SimOp::Write, offset, len, ends: None };
         (len > 0).then_some(write)
     })
-}
-
-/// The table in the order of its rows, as the pattern reads it.
-fn reader(range: Range<u64>, pattern: &RequestPattern) -> Requests<'static> {
-    let RequestPattern { scan_bytes, scan_page_ns, scan_leaves, .. } = *pattern;
-    let think_ns = scan_page_ns * u64::from(scan_bytes) / PAGE_BYTES;
-    let read = |think_ns, offset, len| {
-        Some(ClientRequest { think_ns, op: SimOp::Read, offset, len, ends: None })
-    };
-    let (mut at, mut inner_pages) = (range.start, 0);
-    Box::new(move || {
-        let len = u64::from(scan_bytes).min(range.end - at) as u32;
-        if len == 0 {
-            return None;
-        }
-        if let Some(leaves) = scan_leaves
-            && at - range.start >= inner_pages * leaves * PAGE_BYTES
-        {
-            inner_pages += 1;
-            let behind = (at + leaves * PAGE_BYTES).min(range.end - PAGE_BYTES);
-            return read(0, behind, PAGE_BYTES as u32);
-        }
-        let offset = at;
-        at += u64::from(len);
-        read(think_ns, offset, len)
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_scan_of_a_tree_reads_each_inner_page_before_its_leaves() {
-        let sqlite = RequestPattern::of(DatabaseKind::Sqlite);
-        let pages = |scan_leaves| -> Vec<u64> {
-            let pattern = RequestPattern { scan_leaves, ..sqlite };
-            let mut next = reader(0..8 * PAGE_BYTES, &pattern);
-            std::iter::from_fn(&mut next).map(|request| request.offset / PAGE_BYTES).collect()
-        };
-        assert_eq!(pages(None), [0, 1, 2, 3, 4, 5, 6, 7]);
-        assert_eq!(pages(Some(3)), [3, 0, 1, 2, 6, 3, 4, 5, 7, 6, 7]);
-    }
 }

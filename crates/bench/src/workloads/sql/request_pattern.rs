@@ -21,6 +21,8 @@ pub(super) struct RequestPattern {
     /// Bytes of a request of a scan, and how many are under way.
     pub scan_bytes: u32,
     pub scan_depth: u32,
+    /// Processes that scan together, each a chunk of the table at a time with one request under way.
+    pub scan_processes: u32,
     /// Processor time of a scan for each page of 8 KiB.
     pub scan_page_ns: u64,
     /// Leaves of the table's tree below one inner page, where a scan reads those: before its leaves, behind which it
@@ -46,6 +48,7 @@ const SQLITE: RequestPattern = RequestPattern {
     mode: IoMode::Buffered,
     scan_bytes: 8 << 10,
     scan_depth: 1,
+    scan_processes: 1,
     scan_page_ns: 380,
     scan_leaves: Some(900),
     page_bytes: 8 << 10,
@@ -59,11 +62,12 @@ const SQLITE: RequestPattern = RequestPattern {
     log: LogPattern { think_ns: 17_000, writes: 1, write_bytes: 12 << 10, is_shared: false },
 };
 
-/// Its scan is that of one process; recorded were two, whose reads alternate by chunks of 256 KiB.
+/// Two processes scan, as they were recorded: one and one that helps it.
 const POSTGRES: RequestPattern = RequestPattern {
     mode: IoMode::Buffered,
     scan_bytes: 8 << 10,
     scan_depth: 1,
+    scan_processes: 2,
     scan_page_ns: 2_600,
     scan_leaves: None,
     page_bytes: 8 << 10,
@@ -83,6 +87,7 @@ const MARIADB: RequestPattern = RequestPattern {
     mode: IoMode::Direct,
     scan_bytes: 16 << 10,
     scan_depth: 4,
+    scan_processes: 1,
     scan_page_ns: 5_600,
     scan_leaves: None,
     page_bytes: 16 << 10,
@@ -100,6 +105,7 @@ const MSSQL: RequestPattern = RequestPattern {
     mode: IoMode::Direct,
     scan_bytes: 512 << 10,
     scan_depth: 16,
+    scan_processes: 1,
     scan_page_ns: 500,
     scan_leaves: None,
     page_bytes: 8 << 10,

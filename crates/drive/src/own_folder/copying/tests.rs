@@ -61,6 +61,8 @@ fn what_is_no_readable_file_is_left_out_and_counted() {
     let denied = u64::from(!is_root);
     let expected = LeftOut { links: 2, special: 1, denied, elsewhere: 1, vanished: 0 };
     assert_eq!((summary.left_out, files), (expected, 3 - denied));
+    let listed = SourceTree::open(from.path()).unwrap().count_files().unwrap();
+    assert_eq!(listed, 3, "listed, whether they may be read or not");
     assert!(summary.left_out.described().unwrap().contains("2 symbolic links"));
     assert!(!folder.path().join("copy/out").exists());
 }
