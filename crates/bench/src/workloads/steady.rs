@@ -316,7 +316,7 @@ fn plan_consistency(context: &PlanContext<'_>, test: &mut PlannedTest) -> Result
                 seconds: busy + step.idle.0,
                 read_bytes: 0,
                 written_bytes: bytes,
-                computed_s: context.computed_s(bytes as f64 / preparation::PAGE as f64),
+                computed_s: computed::random_s(context, bytes as f64, random_writes::MEAN_BYTES),
             };
     }
     test.cost = all;

@@ -161,7 +161,11 @@ pub fn held(
     let mut cache = CacheProbe { slowest_ns, lateness, block, near_chance, draw: Draw::new(seed) };
     let read_ahead = cache.read_ahead(probe)?;
     let places = cache.places(probe)?;
-    let stream_bytes = cache.stream_bytes(probe, *read_ahead.as_ref().unwrap_or(&0))?;
+    let stream_bytes = match &read_ahead {
+        // What is read ahead is a part of it, which must be known.
+        Err(why) if [TOO_LATE, CONTRADICTORY].contains(&why.as_str()) => Err(why.clone()),
+        known => cache.stream_bytes(probe, *known.as_ref().unwrap_or(&0))?,
+    };
     let is_shared = match (&stream_bytes, &places) {
         (Ok(bytes), Ok(count)) if *count > 1 => cache.stream_crowds_out(probe, *bytes)?,
         (Ok(_), Ok(_)) => Some(true),

@@ -119,6 +119,12 @@ pub(super) fn passes_s(context: &PlanContext<'_>, bytes: u64) -> f64 {
     seconds(context, times(context).ordered_mib * bytes as f64 / MIB)
 }
 
+/// The same of random writes of many lengths, so many bytes in requests of so many in the mean.
+pub(super) fn random_s(context: &PlanContext<'_>, bytes: f64, request_bytes: f64) -> f64 {
+    let times = times(context);
+    seconds(context, bytes / request_bytes * times.random + bytes / PAGE as f64 * times.random_page)
+}
+
 fn seconds(context: &PlanContext<'_>, ns: f64) -> f64 {
     if context.target.kind == TargetKind::Simulated { ns / 1e9 } else { 0.0 }
 }
