@@ -214,7 +214,7 @@ impl CacheProbe {
         Ok(is_fast)
     }
 
-    /// Whether something is held: `trial` asks for it once, and does so until it is sure. `None` if that takes too long.
+    /// Whether something is held: `trial` asks for it once, again until it is sure. `None` if that takes too long.
     fn is_held(
         &mut self,
         probe: &mut dyn Probe,
@@ -340,8 +340,8 @@ impl CacheProbe {
         Ok(is_held.map(|is_held| !is_held))
     }
 
-    /// The largest size for which `holds` is true, looked for by doubling and then halving. `chance`: of a size for which
-    /// it is not. `None` if it is not even true for the smallest; why not if no trial tells.
+    /// The largest size for which `holds` is true, looked for by doubling and then halving. `chance`: of a size for
+    /// which it is not. `None` if it is not even true for the smallest; why not if no trial tells.
     fn largest(
         &mut self,
         probe: &mut dyn Probe,

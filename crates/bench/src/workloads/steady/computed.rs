@@ -50,7 +50,7 @@ fn is_disk(context: &PlanContext<'_>) -> bool {
     context.drive.is_none_or(|drive| drive.rotational_hint)
 }
 
-/// A random request of a disk counts as so many of flash, however long it is: the disk chooses among those that wait.
+/// A random request of a disk counts as so many of flash, however long it is: the disk chooses among those waiting.
 const DISK_REQUESTS: u64 = 10;
 
 /// Requests of all threads that a cell may have in a round of a simulated drive: its share of what is computed in
