@@ -8,7 +8,7 @@ use drivescope_model::plan::PlannedTest;
 use drivescope_model::target::TargetKind;
 
 /// Rounds until most drives are steady, for the time that they are computed.
-const ROUNDS_EXPECTED: u32 = 9;
+const ROUNDS_EXPECTED: u32 = 8;
 
 /// Times of computing, ns; those of release builds, measured by `cargo xtask suites`.
 #[derive(Debug, Clone, Copy)]
@@ -34,7 +34,7 @@ const FLASH: ComputingTimes = ComputingTimes {
 const DISK: ComputingTimes = ComputingTimes {
     ordered: 600.0,
     ordered_mib: 250.0,
-    random: 3_500.0,
+    random: 6_000.0,
     random_page: 0.0,
     waiting: 30.0,
 };
@@ -84,14 +84,19 @@ pub(super) fn timed_round(
     (all / requests).min(1.0)
 }
 
+/// Bytes of a request to flash that count as one where most are writes: what is written decides how soon the drive must
+/// clean up, and with that whether it is steady.
+const WRITTEN_BYTES: u64 = 16 << 10;
+
 /// Requests of a thread in a bounded round of `most`: long random ones of flash are computed page by page, so that they
 /// are fewer.
 pub(super) fn thread_requests(most: u64, cell: &Cell, is_disk: bool) -> u64 {
     let shape = cell.shape;
-    if most == u64::MAX || is_disk || shape.order == Order::Seq || shape.block.0 <= PAGE {
+    let one = if cell.mix.read_percent() < 50 { WRITTEN_BYTES } else { PAGE };
+    if most == u64::MAX || is_disk || shape.order == Order::Seq || shape.block.0 <= one {
         return most;
     }
-    (most / (shape.block.0 / PAGE)).max(u64::from(shape.depth) * DEPTHS_MIN)
+    (most / (shape.block.0 / one)).max(u64::from(shape.depth) * DEPTHS_MIN)
 }
 
 /// Rounds that are likely to be computed: where each is a point, most drives are steady long before the last.
