@@ -42,7 +42,7 @@ pub struct PlanContext<'a> {
 const COMPUTED_PER_S: f64 = 1.2e6;
 
 /// How much faster than typical ones a drive may be expected to be.
-const FASTER_THAN_TYPICAL: f64 = 2.0;
+pub(crate) const FASTER_THAN_TYPICAL: f64 = 2.0;
 
 impl PlanContext<'_> {
     /// How long so many requests to a simulated drive are computed; 0 on others.

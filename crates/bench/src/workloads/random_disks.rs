@@ -3,6 +3,7 @@
 
 use crate::testing::{run_at, run_target};
 use crate::workloads::geometry::probe::Draw;
+use drivescope_drive::Target;
 use drivescope_model::document::TestResult;
 use drivescope_model::options::Suite;
 use std::fmt::Write;
@@ -283,11 +284,17 @@ impl Caches {
 }
 
 /// One test on the drive of a model's file, in the state that the options say.
-#[expect(clippy::disallowed_methods, reason = "a file of the test's own")]
 pub fn measured(toml: &str, options: &str, suite: Suite, seed: u64) -> TestResult {
+    let (_folder, target) = drive_of(toml, options, seed);
+    run_at(&target, suite, seed, false)
+}
+
+/// The drive of a model's file, and the folder of that.
+#[expect(clippy::disallowed_methods, reason = "a file of the test's own")]
+pub fn drive_of(toml: &str, options: &str, seed: u64) -> (tempfile::TempDir, Target) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("random.toml");
     std::fs::write(&file, toml).unwrap();
     let target = run_target(&format!("sim:{}?seed={seed}{options}", file.display()));
-    run_at(&target, suite, seed, false)
+    (folder, target)
 }

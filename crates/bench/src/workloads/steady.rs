@@ -1,6 +1,7 @@
 //! `steady`: what is left of the rate after hours: purge, preconditioning, rounds until the drive is steady (SNIA PTS);
 //! or PCMark 8's sequence of degrading, steady state and recovery.
 
+mod computed;
 mod consistency;
 mod criterion;
 mod preparation;
@@ -39,8 +40,6 @@ const PHASES_MAX: usize = 60_000;
 /// Passes at most, and multiples of the target that rounds may write.
 const PASSES_MAX: u32 = 100;
 const VOLUME_MAX: f64 = 1_000.0;
-/// A pass in order is computed so many times as fast as single requests.
-const STREAM_GAIN: f64 = 8.0;
 
 /// The test `steady`.
 pub struct SteadyWorkload;
@@ -129,13 +128,12 @@ impl Workload for SteadyWorkload {
             return context.skipped(self.kind(), reason);
         }
         let passes = context.span_bytes.saturating_mul(options.passes.into());
-        let requests = passes as f64 / preparation::SIMULATED_CHUNK as f64;
         test.cost = test.cost
             + Cost {
                 seconds: passes as f64 / (context.sequential_write_mb_s(passes) * 1e6),
                 read_bytes: 0,
                 written_bytes: passes,
-                computed_s: context.computed_s(requests / STREAM_GAIN),
+                computed_s: computed::passes_s(context, passes),
             };
         test
     }
@@ -265,7 +263,7 @@ fn plan_rounds(context: &PlanContext<'_>, test: &mut PlannedTest) -> Result<(), 
         seconds: round.seconds * rounds,
         read_bytes: round.read_bytes.saturating_mul(options.rounds_max.into()),
         written_bytes,
-        computed_s: round.computed_s * rounds,
+        computed_s: round.computed_s * computed::rounds_expected(options),
     };
     Ok(())
 }
@@ -276,7 +274,8 @@ fn cell_cost(cell: &Cell, context: &PlanContext<'_>, test: &mut PlannedTest) -> 
     let (shape, block) = (cell.shape, cell.shape.block.0);
     let in_flight = shape.depth * shape.threads;
     let rate = context.typical.rate(shape.order == Order::Rnd, block, in_flight);
-    let busy = options.time.0 * context.timed_round(test, rate * options.time.0 / block as f64);
+    let requests = rate * options.time.0 / block as f64;
+    let busy = options.time.0 * computed::timed_round(context, test, cell, requests);
     let bytes = rate * busy;
     let reads = f64::from(cell.mix.read_percent()) / 100.0;
     let written_bytes = match context.fastest.filter(|_| cell.mix.writes()) {
@@ -291,7 +290,7 @@ fn cell_cost(cell: &Cell, context: &PlanContext<'_>, test: &mut PlannedTest) -> 
         seconds: busy + context.suite.pause.0,
         read_bytes: (bytes * reads) as u64,
         written_bytes,
-        computed_s: context.computed_s(bytes / block as f64),
+        computed_s: computed::round_s(context, cell, bytes / block as f64),
     }
 }
 
@@ -317,7 +316,7 @@ fn plan_consistency(context: &PlanContext<'_>, test: &mut PlannedTest) -> Result
                 seconds: busy + step.idle.0,
                 read_bytes: 0,
                 written_bytes: bytes,
-                computed_s: context.computed_s(bytes as f64 / preparation::PAGE as f64),
+                computed_s: computed::random_s(context, bytes as f64, random_writes::MEAN_BYTES),
             };
     }
     test.cost = all;

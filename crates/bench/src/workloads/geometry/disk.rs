@@ -45,7 +45,7 @@ pub fn ask_all(questions: &mut Questions<'_, '_>, turn: &CommonPeriod) -> Result
         ask_seeks(questions, &mut reader, &map)?;
         ask_accesses(questions)?;
     }
-    ask_read_cache(questions)?;
+    ask_read_cache(questions, turn_ns)?;
     ask_queue(questions)?;
     // What fills the write cache would fill the log of a shingled disk.
     if ask_shingling(questions)? {
@@ -150,7 +150,7 @@ fn ask_accesses(questions: &mut Questions<'_, '_>) -> Result<(), BenchError> {
     Ok(())
 }
 
-fn ask_read_cache(questions: &mut Questions<'_, '_>) -> Result<(), BenchError> {
+fn ask_read_cache(questions: &mut Questions<'_, '_>, turn_ns: f64) -> Result<(), BenchError> {
     if !questions.has_time_for("read cache") {
         return Ok(());
     }
@@ -160,7 +160,7 @@ fn ask_read_cache(questions: &mut Questions<'_, '_>) -> Result<(), BenchError> {
             Ok(hits) => hits,
             Err(why) => return Ok(Err(why)),
         };
-        Ok(Ok((hits, read_cache::held(probe, hits, block, seed)?)))
+        Ok(Ok((hits, read_cache::held(probe, hits, (block, turn_ns), seed)?)))
     })?;
     match found {
         Ok((hits, held)) => {

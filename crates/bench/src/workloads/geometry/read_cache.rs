@@ -2,14 +2,18 @@
 //! keeps, and how much of one stream (the questions of DIXtrac, J. Schindler and G. Ganger, 1999, asked with reads
 //! alone).
 
+mod lateness;
+
 use super::probe::{Draw, Probe, ProbeEnd};
 use drivescope_stats::least_squares::least_squares;
 use drivescope_stats::summary;
+use lateness::{HitCount, Lateness};
 
 /// Lengths that are read from the cache, bytes.
 const LENGTHS: [u32; 6] = [4 << 10, 16 << 10, 32 << 10, 64 << 10, 96 << 10, 128 << 10];
 /// Reads of each, and of the shortest after a rest.
 const REPEATS: usize = 12;
+const RESTED: usize = 16;
 /// A read this much slower than the typical hit comes from the medium, or more where hits themselves vary more: as much
 /// as all but a few of them, and never so much that the medium could be as fast.
 const HIT_TIMES: f64 = 1.5;
@@ -28,12 +32,14 @@ const RESOLUTION: f64 = 0.06;
 const PLACES_MAX: usize = 1024;
 /// Chunk of a stream.
 const CHUNK: u32 = 256 << 10;
-/// Hits that decide that something is held: a miss is seldom as fast as a hit by chance, but is. A stream takes too
-/// long to be read twice.
-const TRIALS: usize = 2;
-const STREAM_TRIALS: usize = 1;
-/// Misses that decide that it is not where hits vary: a late one looks like a miss.
-const MISSES: usize = 2;
+/// Share of misses somewhere else that are as fast as hits: none, since the arm has to move, but for chance.
+const FAR_CHANCE: f64 = 0.001;
+/// The same just behind a read, at most: of the fastest disks on a host whose hits vary most.
+const NEAR_CHANCE_MAX: f64 = 0.2;
+/// What is said where no trial tells.
+const TOO_LATE: &str =
+    "the host answers too late too often to tell the cache from the medium; let nothing else run";
+const CONTRADICTORY: &str = "the same question was answered in two ways; let nothing else run";
 /// A stream so many times as long as one is held shows whether other places give way.
 const CROWDING_TIMES: f64 = 1.5;
 
@@ -52,17 +58,14 @@ pub struct CacheHits {
     pub small_ns: f64,
     /// How much later than usual a hit may come.
     pub slack_ns: f64,
+    /// How often it comes later still.
+    lateness: Lateness,
 }
 
 impl CacheHits {
-    /// Whether a read of a block came from the cache.
-    fn is_hit(&self, ns: f64) -> bool {
-        ns < (self.small_ns * HIT_TIMES).max(self.small_ns + self.slack_ns)
-    }
-
-    /// Misses that are believed.
-    fn misses(&self) -> usize {
-        if self.slack_ns > HIT_SLACK_NS { MISSES } else { 1 }
+    /// What is slower came from the medium, or late.
+    fn slowest_ns(&self) -> f64 {
+        (self.small_ns * HIT_TIMES).max(self.small_ns + self.slack_ns)
     }
 }
 
@@ -105,7 +108,7 @@ pub fn hits(probe: &mut dyn Probe, seed: u64) -> Result<Result<CacheHits, String
         }
     }
     let mut rested = Vec::new();
-    for _ in 0..REPEATS {
+    for _ in 0..RESTED {
         probe.idle(SETTLE_NS)?;
         rested.extend(probe.read(at, LENGTHS[0])?.map(|read| read.ns()));
     }
@@ -125,14 +128,18 @@ pub fn hits(probe: &mut dyn Probe, seed: u64) -> Result<Result<CacheHits, String
     };
     let (overhead_ns, ns_per_byte) = (line.coefficients[0], line.coefficients[1].max(1e-9));
     let link_mb_s = 1e3 / ns_per_byte;
-    Ok(Ok(CacheHits {
+    let mut hits = CacheHits {
         overhead_ns,
         overhead_error_ns: line.standard_errors[0],
         link_mb_s,
         link_error_mb_s: link_mb_s * line.standard_errors[1] / ns_per_byte,
         small_ns,
         slack_ns: hit_slack_ns(&rested, small_ns),
-    }))
+        lateness: Lateness::default(),
+    };
+    let slowest_ns = hits.slowest_ns();
+    rested.iter().for_each(|ns| hits.lateness.add(*ns >= slowest_ns));
+    Ok(Ok(hits))
 }
 
 /// How much later than the usual hit nearly every one comes: most of all after a rest, in which processors sleep.
@@ -141,17 +148,24 @@ fn hit_slack_ns(rested: &[f64], small_ns: f64) -> f64 {
     (slowest - small_ns).clamp(HIT_SLACK_NS, HIT_SLACK_NS_MAX)
 }
 
-/// Asks what is held.
+/// Asks what is held by a disk that turns in so many ns.
 pub fn held(
     probe: &mut dyn Probe,
     hits: CacheHits,
-    block: u32,
+    (block, turn_ns): (u32, f64),
     seed: u64,
 ) -> Result<HeldReads, ProbeEnd> {
-    let mut cache = CacheProbe { hits, block, draw: Draw::new(seed) };
+    let slowest_ns = hits.slowest_ns();
+    let near_chance = (slowest_ns / turn_ns).clamp(FAR_CHANCE, NEAR_CHANCE_MAX);
+    let lateness = hits.lateness;
+    let mut cache = CacheProbe { slowest_ns, lateness, block, near_chance, draw: Draw::new(seed) };
     let read_ahead = cache.read_ahead(probe)?;
     let places = cache.places(probe)?;
-    let stream_bytes = cache.stream_bytes(probe, *read_ahead.as_ref().unwrap_or(&0))?;
+    let stream_bytes = match &read_ahead {
+        // What is read ahead is a part of it, which must be known.
+        Err(why) if [TOO_LATE, CONTRADICTORY].contains(&why.as_str()) => Err(why.clone()),
+        known => cache.stream_bytes(probe, *known.as_ref().unwrap_or(&0))?,
+    };
     let is_shared = match (&stream_bytes, &places) {
         (Ok(bytes), Ok(count)) if *count > 1 => cache.stream_crowds_out(probe, *bytes)?,
         (Ok(_), Ok(_)) => Some(true),
@@ -169,8 +183,13 @@ fn read_in_order(probe: &mut dyn Probe, at: u64, len: u64) -> Result<(), ProbeEn
 }
 
 struct CacheProbe {
-    hits: CacheHits,
+    /// Slower answers come from the medium, or late.
+    slowest_ns: f64,
+    /// How often they come late.
+    lateness: Lateness,
     block: u32,
+    /// Share of misses just behind a read that are as fast as hits: the sector passes the head just then.
+    near_chance: f64,
     draw: Draw,
 }
 
@@ -181,34 +200,68 @@ impl CacheProbe {
         self.draw.place(probe.span().saturating_sub(room).max(unit), unit)
     }
 
-    fn is_hit(&self, probe: &mut dyn Probe, at: u64) -> Result<bool, ProbeEnd> {
-        Ok(probe.read(at, self.block)?.is_some_and(|read| self.hits.is_hit(read.ns())))
+    /// Whether a block is answered as fast as from the cache. If not, it is asked for once more: now it is held, and
+    /// shows how late the host is at the time.
+    fn is_fast(&mut self, probe: &mut dyn Probe, at: u64) -> Result<bool, ProbeEnd> {
+        let Some(read) = probe.read(at, self.block)? else { return Ok(false) };
+        let is_fast = read.ns() < self.slowest_ns;
+        if !is_fast {
+            probe.idle(SETTLE_NS)?;
+            if let Some(again) = probe.read(at, self.block)? {
+                self.lateness.add(again.ns() >= self.slowest_ns);
+            }
+        }
+        Ok(is_fast)
+    }
+
+    /// Whether something is held: `trial` asks for it once, again until it is sure. `None` if that takes too long.
+    fn is_held(
+        &mut self,
+        probe: &mut dyn Probe,
+        chance: f64,
+        mut trial: impl FnMut(&mut Self, &mut dyn Probe) -> Result<bool, ProbeEnd>,
+    ) -> Result<Option<bool>, ProbeEnd> {
+        let mut count = HitCount::default();
+        loop {
+            count.add(trial(self, probe)?);
+            match count.verdict(self.lateness, chance) {
+                None if count.goes_on(self.lateness) => {}
+                verdict => return Ok(verdict),
+            }
+        }
     }
 
     /// How far behind a single read the drive reads on.
     fn read_ahead(&mut self, probe: &mut dyn Probe) -> Result<Result<u64, String>, ProbeEnd> {
         let most = AHEAD_MAX.min(probe.span() / 4);
-        let found = self.largest(probe, (AHEAD_MIN, most, TRIALS), |cache, probe, distance| {
+        let chance = self.near_chance;
+        let found = self.largest(probe, (AHEAD_MIN, most, chance), |cache, probe, distance| {
             let at = cache.place(probe, 2 * most);
             probe.read(at, cache.block)?;
             probe.idle(SETTLE_NS + distance * 20)?;
             let unit = u64::from(cache.block);
-            cache.is_hit(probe, at + distance / unit * unit)
+            cache.is_fast(probe, at + distance / unit * unit)
         })?;
-        Ok(found.ok_or_else(|| {
-            format!("what lies {} KiB behind a read is not read ahead", AHEAD_MIN >> 10)
-        }))
+        Ok(match found {
+            Ok(Some(bytes)) => Ok(bytes),
+            Ok(None) => {
+                Err(format!("what lies {} KiB behind a read is not read ahead", AHEAD_MIN >> 10))
+            }
+            Err(why) => Err(why),
+        })
     }
 
     /// How many far places are held: the last are read again in reverse, until one is gone.
     fn places(&mut self, probe: &mut dyn Probe) -> Result<Result<usize, String>, ProbeEnd> {
         let mut count = 8;
         while count <= PLACES_MAX {
-            // A hit that is answered late ends the count too early.
-            let mut held = 0;
-            for _ in 0..self.hits.misses() {
-                if held < count {
-                    held = held.max(self.held_of(probe, count)?);
+            // The last one held may be answered late.
+            let (mut held, mut looks) = (0, 0);
+            while held < count && looks < self.lateness.misses_among(1) {
+                held = held.max(self.held_of(probe, count)?);
+                looks += 1;
+                if !self.lateness.is_bearable() {
+                    return Ok(Err(TOO_LATE.to_string()));
                 }
             }
             if held == 0 {
@@ -222,18 +275,25 @@ impl CacheProbe {
         Ok(Err(format!("all of {PLACES_MAX} places are still held")))
     }
 
-    /// How many of so many places are held, from the last one back.
+    /// How many of so many places are held, from the last one back. Behind the first that is gone all are: each of them
+    /// takes the room of another one when it is read.
     fn held_of(&mut self, probe: &mut dyn Probe, count: usize) -> Result<usize, ProbeEnd> {
         let places: Vec<u64> = (0..count).map(|_| self.place(probe, 1 << 20)).collect();
         for &at in &places {
             probe.read(at, self.block)?;
         }
-        for (held, &at) in places.iter().rev().enumerate() {
-            if !self.is_hit(probe, at)? {
-                return Ok(held);
+        let (mut held, mut slow) = (0, 0);
+        for (number, &at) in (1..).zip(places.iter().rev()) {
+            if self.is_fast(probe, at)? {
+                (held, slow) = (number, 0);
+                continue;
+            }
+            slow += 1;
+            if slow >= self.lateness.misses_among(count) {
+                break;
             }
         }
-        Ok(count)
+        Ok(held)
     }
 
     /// How much of a stream is still held behind its end.
@@ -244,22 +304,23 @@ impl CacheProbe {
     ) -> Result<Result<u64, String>, ProbeEnd> {
         let most = HELD_MAX.min(probe.span() / 4);
         let least = u64::from(self.block);
-        let found =
-            self.largest(probe, (least, most, STREAM_TRIALS), |cache, probe, distance| {
-                let unit = u64::from(CHUNK);
-                let len = (distance + (4 << 20)).div_ceil(unit) * unit;
-                let at = cache.place(probe, len + AHEAD_MAX.min(most));
-                read_in_order(probe, at, len)?;
-                probe.idle(SETTLE_NS + read_ahead * 20)?;
-                // Another place ends the reading ahead, and takes its room.
-                let elsewhere = cache.place(probe, unit);
-                probe.read(elsewhere, cache.block)?;
-                let block = u64::from(cache.block);
-                cache.is_hit(probe, at + len - distance.div_ceil(block) * block)
-            })?;
-        // What was read ahead may have taken the place of all the rest.
-        let bytes = found.unwrap_or(0) + read_ahead;
-        Ok(if bytes > 0 { Ok(bytes) } else { Err("nothing of a stream is held".to_string()) })
+        let found = self.largest(probe, (least, most, FAR_CHANCE), |cache, probe, distance| {
+            let unit = u64::from(CHUNK);
+            let len = (distance + (4 << 20)).div_ceil(unit) * unit;
+            let at = cache.place(probe, len + AHEAD_MAX.min(most));
+            read_in_order(probe, at, len)?;
+            probe.idle(SETTLE_NS + read_ahead * 20)?;
+            // Another place ends the reading ahead, and takes its room.
+            let elsewhere = cache.place(probe, unit);
+            probe.read(elsewhere, cache.block)?;
+            let block = u64::from(cache.block);
+            cache.is_fast(probe, at + len - distance.div_ceil(block) * block)
+        })?;
+        Ok(found.and_then(|found| {
+            // What was read ahead may have taken the place of all the rest.
+            let bytes = found.unwrap_or(0) + read_ahead;
+            if bytes > 0 { Ok(bytes) } else { Err("nothing of a stream is held".to_string()) }
+        }))
     }
 
     /// Whether a stream that is longer than what one can have drives a far place out.
@@ -268,46 +329,70 @@ impl CacheProbe {
         probe: &mut dyn Probe,
         stream_bytes: u64,
     ) -> Result<Option<bool>, ProbeEnd> {
-        let mut gone = 0;
-        for _ in 0..TRIALS {
-            let far = self.place(probe, 1 << 20);
-            probe.read(far, self.block)?;
+        let is_held = self.is_held(probe, FAR_CHANCE, |cache, probe| {
+            let far = cache.place(probe, 1 << 20);
+            probe.read(far, cache.block)?;
             let len = (stream_bytes as f64 * CROWDING_TIMES) as u64;
-            let at = self.place(probe, 2 * len);
+            let at = cache.place(probe, 2 * len);
             read_in_order(probe, at, len)?;
-            gone += usize::from(!self.is_hit(probe, far)?);
-        }
-        Ok(Some(gone == TRIALS))
+            cache.is_fast(probe, far)
+        })?;
+        Ok(is_held.map(|is_held| !is_held))
     }
 
-    /// The largest size for which `holds` is true, looked for by doubling and then halving; it must be true as often as
-    /// said before it was false. `None` if it is not even true for the smallest.
+    /// The largest size for which `holds` is true, looked for by doubling and then halving. `chance`: of a size for
+    /// which it is not. `None` if it is not even true for the smallest; why not if no trial tells.
     fn largest(
         &mut self,
         probe: &mut dyn Probe,
-        (least, most, trials): (u64, u64, usize),
+        (least, most, chance): (u64, u64, f64),
         holds: impl Fn(&mut Self, &mut dyn Probe, u64) -> Result<bool, ProbeEnd>,
-    ) -> Result<Option<u64>, ProbeEnd> {
-        let mut all_hold = |cache: &mut Self, size: u64| -> Result<bool, ProbeEnd> {
-            let (mut hits, mut misses) = (0, 0);
-            while hits < trials && misses < cache.hits.misses() {
-                let is_hit = holds(cache, probe, size)?;
-                hits += usize::from(is_hit);
-                misses += usize::from(!is_hit);
+    ) -> Result<Result<Option<u64>, String>, ProbeEnd> {
+        let (mut low, mut high, mut is_doubling) = (0, least, true);
+        loop {
+            let size = if is_doubling { high } else { u64::midpoint(low, high) };
+            match self.is_held(probe, chance, |cache, probe| holds(cache, probe, size))? {
+                None => return Ok(Err(TOO_LATE.to_string())),
+                Some(true) if is_doubling => {
+                    (low, high) = (size, 2 * size);
+                    is_doubling = high <= most;
+                }
+                Some(true) => low = size,
+                Some(false) if low == 0 => return Ok(Ok(None)),
+                Some(false) => (high, is_doubling) = (size, false),
             }
-            Ok(hits == trials)
-        };
-        if !all_hold(self, least)? {
-            return Ok(None);
+            let slack = ((RESOLUTION * low as f64) as u64).max(least);
+            if !is_doubling && high - low <= slack {
+                let found = u64::midpoint(low, high.min(most.max(low)));
+                return self.confirmed(probe, found, (least, most, chance), holds);
+            }
         }
-        let (mut low, mut high) = (least, least * 2);
-        while high <= most && all_hold(self, high)? {
-            (low, high) = (high, high * 2);
+    }
+
+    /// Asks once more well below and well above the size that was found: one wrong answer on the way there may have led
+    /// anywhere.
+    fn confirmed(
+        &mut self,
+        probe: &mut dyn Probe,
+        found: u64,
+        (least, most, chance): (u64, u64, f64),
+        holds: impl Fn(&mut Self, &mut dyn Probe, u64) -> Result<bool, ProbeEnd>,
+    ) -> Result<Result<Option<u64>, String>, ProbeEnd> {
+        for (size, is_expected) in [(found / 4 * 3, true), (found / 4 * 5, false)] {
+            if !(least..=most).contains(&size) {
+                continue;
+            }
+            match self.is_held(probe, chance, |cache, probe| holds(cache, probe, size))? {
+                None => return Ok(Err(TOO_LATE.to_string())),
+                Some(is_held) if is_held != is_expected => {
+                    return Ok(Err(CONTRADICTORY.to_string()));
+                }
+                Some(_) => {}
+            }
         }
-        while (high - low) as f64 > RESOLUTION * low as f64 && high - low > least {
-            let middle = u64::midpoint(low, high);
-            if all_hold(self, middle)? { low = middle } else { high = middle }
-        }
-        Ok(Some(u64::midpoint(low, high.min(most.max(low)))))
+        Ok(Ok(Some(found)))
     }
 }
+
+#[cfg(test)]
+mod tests;

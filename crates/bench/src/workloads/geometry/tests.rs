@@ -37,6 +37,8 @@ struct Errors {
     worst: BTreeMap<&'static str, (f64, u64)>,
     wrong: Vec<String>,
     unanswered: BTreeMap<&'static str, u32>,
+    /// Why something was not answered, without its numbers, and of how many disks.
+    reasons: BTreeMap<String, u32>,
 }
 
 impl Errors {
@@ -107,6 +109,7 @@ impl Errors {
                 println!("{}: {why}, lies {lies}, write cache {cache:?}", self.seed);
             }
         }
+        self.reasons(result);
         let has = |id: FindingId| result.findings.iter().any(|finding| finding.id == id);
         let lies = of("write_flushed.write_ms").map(|_| has(FindingId::FlushIgnored));
         self.yes_or_no("flush lies", seed, lies, truth.flush_lies);
@@ -117,6 +120,15 @@ impl Errors {
         self.yes_or_no("shingled", seed, shingled, truth.is_shingled);
         let gains = of("queue.gain_ratio").map(|gain| gain > 1.15);
         self.yes_or_no("queue", seed, gains, truth.queues);
+    }
+
+    /// Counts what was not answered by its reason.
+    fn reasons(&mut self, result: &TestResult) {
+        let reason = result.reason.clone().unwrap_or_default();
+        for why in reason.split("; ").filter(|why| why.contains("could not tell")) {
+            let plain: String = why.split(|it: char| it.is_ascii_digit()).collect();
+            *self.reasons.entry(plain).or_default() += 1;
+        }
     }
 
     /// Rates and borders of zones. A border lies within its interval, whatever else is known.
@@ -181,6 +193,9 @@ impl Errors {
             if most > *limit_of_all {
                 failed.push(format!("{what}: {most:.5} of {worst}, at most {limit_of_all}"));
             }
+        }
+        for (why, count) in &self.reasons {
+            println!("{count:>4} × {why}");
         }
         for (what, none) in &self.unanswered {
             let answered = self.all.get(what).map_or(0, Vec::len) as f64;

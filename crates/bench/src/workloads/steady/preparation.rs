@@ -21,7 +21,7 @@ const PIECES_MIN: u64 = 16;
 /// Pieces of a simulated drive, which are computed in milliseconds.
 const SIMULATED_PIECES: u64 = 64;
 /// Requests in which a simulated drive is given the same bytes in the same order, which take it as long.
-pub(super) const SIMULATED_CHUNK: u64 = 1 << 20;
+const SIMULATED_CHUNK: u64 = 1 << 20;
 /// Discarded with one command, lest a stop wait for a whole drive.
 const DISCARD: u64 = 16 << 30;
 /// The end of a device need not be a multiple of its direct I/O unit; whole pages are.

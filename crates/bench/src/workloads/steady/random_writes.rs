@@ -13,6 +13,8 @@ use std::ops::Range;
 
 /// Longest write.
 pub(super) const LONGEST: u32 = 1 << 20;
+/// Mean length, bytes.
+pub(super) const MEAN_BYTES: f64 = (LONGEST as u64 + PAGE) as f64 / 2.0;
 
 /// One stretch of such writes.
 #[derive(Debug)]

@@ -1,5 +1,6 @@
 //! Rounds of cells until those that are tracked are steady, as the SNIA PTS has them.
 
+use super::computed::thread_requests;
 use super::criterion::{Window, counts_from};
 use super::preparation::Prepared;
 use super::resumable::Resumable;
@@ -7,19 +8,17 @@ use super::round_log::{RoundLog, RoundSum};
 use crate::buffered::evict;
 use crate::engine_trial;
 use crate::error::BenchError;
-use crate::expected_speed::{DEPTHS_MIN, ExpectedSpeed};
+use crate::expected_speed::ExpectedSpeed;
 use crate::round_volume::{self, RoundLength};
 use crate::session::Session;
 use crate::test_record::TestRecord;
-use drivescope_model::cell::{Cell, Order};
+use drivescope_model::cell::Cell;
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::number::rounded;
 use drivescope_model::options::{SteadyOptions, TrackedFigure};
 use drivescope_model::units::Bytes;
 use drivescope_stats::trend::{STEADY_WINDOW, SteadyState};
 
-/// Bytes of a request that are computed as one.
-const COMPUTED_BYTES: u64 = 32 << 10;
 /// A cell that keeps less than this share of its first rate is named.
 const KEPT_MIN: f64 = 0.5;
 
@@ -70,7 +69,8 @@ impl SteadyRounds {
             }
         }
         if session.simulated().is_some() {
-            load.ops_max = load.ops_max.min(computed_requests(load.ops_max, cell));
+            let is_disk = session.target.drive().is_none_or(|drive| drive.rotational_hint);
+            load.ops_max = thread_requests(load.ops_max, cell, is_disk);
         }
         if !session.device().is_direct() {
             evict(session.device(), &name, record)?;
@@ -208,15 +208,6 @@ impl Resumable for SteadyRounds {
     fn written_bytes(&self) -> u64 {
         self.prepared.bytes + self.log.written_bytes()
     }
-}
-
-/// Requests of a thread in a bounded round of a simulated drive: long random ones are computed page by page.
-fn computed_requests(most: u64, cell: &Cell) -> u64 {
-    let shape = cell.shape;
-    if most == u64::MAX || shape.order == Order::Seq || shape.block.0 <= COMPUTED_BYTES {
-        return most;
-    }
-    (most * COMPUTED_BYTES / shape.block.0).max(u64::from(shape.depth) * DEPTHS_MIN)
 }
 
 /// In which way a cell breaks the rule.

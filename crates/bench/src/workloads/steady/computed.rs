@@ -1,0 +1,135 @@
+//! How much of a round is computed on a simulated drive, and how long that takes.
+
+use crate::expected_speed::DEPTHS_MIN;
+use crate::plan_context::{FASTER_THAN_TYPICAL, PlanContext};
+use drivescope_model::cell::{Cell, Order};
+use drivescope_model::options::{SteadyOptions, Suite};
+use drivescope_model::plan::PlannedTest;
+use drivescope_model::target::TargetKind;
+
+/// Rounds until most drives are steady, for the time that they are computed.
+const ROUNDS_EXPECTED: u32 = 8;
+
+/// Times of computing, ns; those of release builds, measured by `cargo xtask suites`.
+#[derive(Debug, Clone, Copy)]
+struct ComputingTimes {
+    /// Of a request in order, and of each of its MiB.
+    ordered: f64,
+    ordered_mib: f64,
+    /// Of a random request, and of each of its pages.
+    random: f64,
+    random_page: f64,
+    /// Of each that waits beside it, up to the queue of a disk: it chooses among them.
+    waiting: f64,
+}
+
+/// Flash keeps the place of every page; a pass in order fills whole blocks.
+const FLASH: ComputingTimes = ComputingTimes {
+    ordered: 600.0,
+    ordered_mib: 3_500.0,
+    random: 600.0,
+    random_page: 450.0,
+    waiting: 0.0,
+};
+const DISK: ComputingTimes = ComputingTimes {
+    ordered: 600.0,
+    ordered_mib: 250.0,
+    random: 6_000.0,
+    random_page: 0.0,
+    waiting: 30.0,
+};
+const QUEUE_MAX: u32 = 32;
+const PAGE: u64 = 4096;
+const MIB: f64 = (1u64 << 20) as f64;
+
+fn times(context: &PlanContext<'_>) -> ComputingTimes {
+    if is_disk(context) { DISK } else { FLASH }
+}
+
+fn is_disk(context: &PlanContext<'_>) -> bool {
+    context.drive.is_none_or(|drive| drive.rotational_hint)
+}
+
+/// A random request of a disk counts as so many of flash, however long it is: the disk chooses among those waiting.
+const DISK_REQUESTS: u64 = 10;
+
+/// Requests of all threads that a cell may have in a round of a simulated drive: its share of what is computed in
+/// all rounds.
+fn round_requests(context: &PlanContext<'_>) -> Option<u64> {
+    let Suite { simulated_requests, steady, .. } = context.suite;
+    let is_bounded = context.target.kind == TargetKind::Simulated && *simulated_requests > 0;
+    let cells = steady.all_cells();
+    let is_random = cells.iter().any(|cell| cell.shape.order == Order::Rnd);
+    let each = if is_random && is_disk(context) { DISK_REQUESTS } else { 1 };
+    let phases = cells.len() as u64 * u64::from(steady.rounds_max);
+    simulated_requests.checked_div(phases * each).filter(|_| is_bounded)
+}
+
+/// Plans a round of some requests, which may be shorter than its time: its share of them.
+pub(super) fn timed_round(
+    context: &PlanContext<'_>,
+    test: &mut PlannedTest,
+    cell: &Cell,
+    requests: f64,
+) -> f64 {
+    let Some(most) = round_requests(context) else { return 1.0 };
+    let threads = u64::from(cell.shape.threads);
+    let least = u64::from(cell.shape.depth) * DEPTHS_MIN;
+    let all =
+        (thread_requests((most / threads).max(least), cell, is_disk(context)) * threads) as f64;
+    if requests * FASTER_THAN_TYPICAL <= all {
+        return 1.0;
+    }
+    test.round_requests = Some(most);
+    (all / requests).min(1.0)
+}
+
+/// Bytes of a request to flash that count as one where most are writes: what is written decides how soon the drive must
+/// clean up, and with that whether it is steady.
+const WRITTEN_BYTES: u64 = 16 << 10;
+
+/// Requests of a thread in a bounded round of `most`: long random ones of flash are computed page by page, so that they
+/// are fewer.
+pub(super) fn thread_requests(most: u64, cell: &Cell, is_disk: bool) -> u64 {
+    let shape = cell.shape;
+    let one = if cell.mix.read_percent() < 50 { WRITTEN_BYTES } else { PAGE };
+    if most == u64::MAX || is_disk || shape.order == Order::Seq || shape.block.0 <= one {
+        return most;
+    }
+    (most / (shape.block.0 / one)).max(u64::from(shape.depth) * DEPTHS_MIN)
+}
+
+/// Rounds that are likely to be computed: where each is a point, most drives are steady long before the last.
+pub(super) fn rounds_expected(steady: &SteadyOptions) -> f64 {
+    let is_soon = steady.window_volume == 0.0;
+    f64::from(if is_soon { steady.rounds_max.min(ROUNDS_EXPECTED) } else { steady.rounds_max })
+}
+
+/// How long a round of a cell with so many requests is computed, s; 0 of a real drive.
+pub(super) fn round_s(context: &PlanContext<'_>, cell: &Cell, requests: f64) -> f64 {
+    let (times, shape) = (times(context), cell.shape);
+    let ns = match shape.order {
+        Order::Seq => times.ordered + times.ordered_mib * shape.block.0 as f64 / MIB,
+        Order::Rnd => {
+            let waiting = f64::from((shape.depth * shape.threads).min(QUEUE_MAX) - 1);
+            let pages = shape.block.0.div_ceil(PAGE) as f64;
+            times.random + times.random_page * pages + times.waiting * waiting
+        }
+    };
+    seconds(context, requests * ns)
+}
+
+/// The same of passes in order over so many bytes.
+pub(super) fn passes_s(context: &PlanContext<'_>, bytes: u64) -> f64 {
+    seconds(context, times(context).ordered_mib * bytes as f64 / MIB)
+}
+
+/// The same of random writes of many lengths, so many bytes in requests of so many in the mean.
+pub(super) fn random_s(context: &PlanContext<'_>, bytes: f64, request_bytes: f64) -> f64 {
+    let times = times(context);
+    seconds(context, bytes / request_bytes * times.random + bytes / PAGE as f64 * times.random_page)
+}
+
+fn seconds(context: &PlanContext<'_>, ns: f64) -> f64 {
+    if context.target.kind == TargetKind::Simulated { ns / 1e9 } else { 0.0 }
+}
