@@ -9,11 +9,24 @@
 //! as fast. What lasts longer (the fast cache of flash) no short round can empty; `fill` is the test for it.
 
 use crate::expected_speed::{DEPTHS_MIN, ExpectedSpeed};
-use drivescope_model::cell::{Cell, Order};
+use drivescope_model::cell::{Cell, Order, Shape};
 use drivescope_model::units::Secs;
 
 /// Chance decides which requests of a mix are writes: so many standard deviations are room enough.
 const SIGMAS: f64 = 5.0;
+
+/// Bytes of a request that is computed as quickly as a small one, on a simulated drive.
+const COMPUTED_AS_ONE: u64 = 256 << 10;
+
+/// As how many small requests one of so many bytes counts where a round on a simulated drive is shortened.
+pub fn computed_as(block_bytes: u64) -> u64 {
+    block_bytes.div_ceil(COMPUTED_AS_ONE).max(1)
+}
+
+/// What is left of the requests of a thread in a shortened round, where the requests are large.
+pub fn shortened(requests: u64, shape: Shape) -> u64 {
+    (requests / computed_as(shape.block.0)).max(u64::from(shape.depth) * DEPTHS_MIN)
+}
 
 /// How long a round of a cell is.
 #[derive(Debug, Clone, Copy)]
@@ -56,6 +69,13 @@ pub fn round_bytes(
 #[cfg(test)]
 mod tests {
     use super::*;
+    #[test]
+    fn a_shortened_round_has_fewer_large_requests() {
+        let left = |text: &str| shortened(10_000, text.parse::<Cell>().unwrap().shape);
+        let all = ["rnd4k_q32t1.read", "seq128k_q32t1.read", "seq1m_q8t1.read", "seq8m_q1t1.read"];
+        assert_eq!(all.map(left), [10_000, 10_000, 2_500, 312]);
+    }
+
     fn seconds(time: f64) -> RoundLength {
         RoundLength { time: Secs(time), write_once: false }
     }

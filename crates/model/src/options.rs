@@ -143,7 +143,7 @@ pub struct Suite {
     /// count from there.
     pub offset: Option<PartStart>,
     /// Requests that the timed rounds of a simulated drive compute together, about. Where they would be more, rounds
-    /// end after their share (10,000 at least). 0: all rounds take their time.
+    /// end after their share (6,000 to 10,000 at least, fewer large ones). 0: all rounds take their time.
     pub simulated_requests: u64,
     /// Options of `transfer`.
     pub transfer: TransferOptions,

@@ -269,7 +269,8 @@ fn cell_cost(
     let Shape { order, block, depth, threads } = cell.shape;
     let rate = context.typical.rate(order == Order::Rnd, block.0, depth * threads);
     let busy = options.time.0 + options.ramp.0;
-    let busy = busy * context.timed_round(test, rate * busy / block.0 as f64);
+    let computed_as = round_volume::computed_as(block.0) as f64;
+    let busy = busy * context.timed_round(test, rate * busy / block.0 as f64 * computed_as);
     let mut bytes = rate * busy * rounds;
     let mut seconds = (busy + context.suite.pause.0) * rounds;
     if let Some(most) = io_size(options) {
@@ -286,7 +287,7 @@ fn cell_cost(
         }
         None => (bytes * (1.0 - reads)) as u64,
     };
-    let computed_s = context.computed_s(bytes / block.0 as f64);
+    let computed_s = context.computed_s(bytes / block.0 as f64 * computed_as);
     Cost { seconds, read_bytes: (bytes * reads) as u64, written_bytes, computed_s }
 }
 
@@ -300,6 +301,9 @@ fn run_cell(
     let options = &session.plan.suite.transfer;
     let name = cell.to_string();
     let mut load = session.load(cell.shape, cell.mix, span, &name, round);
+    if session.round_requests().is_some() {
+        load.ops_max = round_volume::shortened(load.ops_max, cell.shape);
+    }
     (load.ramp, load.time) = (options.ramp, options.time);
     if cell.mix.writes() {
         load.pass = session.next_pass();

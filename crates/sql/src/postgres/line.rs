@@ -23,7 +23,7 @@ const LENGTH_BYTES: usize = 4;
 
 /// What a statement gave.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Answer {
+pub(super) struct ServerAnswer {
     /// Rows.
     pub rows: u64,
     /// Bytes of their values.
@@ -87,17 +87,17 @@ impl Line {
         statement: &str,
         form: ValueForm,
         values: impl ExactSizeIterator<Item = &'v [u8]>,
-    ) -> Result<Answer, SqlError> {
+    ) -> Result<ServerAnswer, SqlError> {
         self.out.clear();
         messages::run(&mut self.out, statement, form, values);
         self.ask()
     }
 
     /// Sends what is to be sent, and waits until the server is ready again.
-    fn ask(&mut self) -> Result<Answer, SqlError> {
+    fn ask(&mut self) -> Result<ServerAnswer, SqlError> {
         messages::sync(&mut self.out);
         self.socket.write(&self.out).map_err(|error| broken(&error))?;
-        let (mut answer, mut failed) = (Answer::default(), None);
+        let (mut answer, mut failed) = (ServerAnswer::default(), None);
         loop {
             let (kind, len) = match self.head() {
                 Ok(head) => head,

@@ -116,7 +116,7 @@ fn rounds_that_are_shortened_to_be_computed_are_told() {
     ");
     let dry = text::dry_run(&plan, &target, PLAIN);
     let words: Vec<&str> = dry.split_whitespace().collect();
-    let told = "shorter transfer rounds end after 20,833 requests, to be computed in seconds; --set \
+    let told = "shorter transfer rounds end after 20,833 requests (fewer large ones), to be computed in seconds; --set \
                 simulated_requests=0 computes all of them";
     assert!(words.join(" ").contains(told), "{dry}");
 }

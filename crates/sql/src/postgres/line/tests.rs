@@ -37,7 +37,7 @@ fn rows_are_counted_however_they_come() {
         let (mut line, server) = beside(answer.concat(), piece);
         let values = [&7i64.to_be_bytes()[..]];
         let got = line.run("seek", ValueForm::Binary, values.into_iter()).unwrap();
-        assert_eq!(got, Answer { rows: 2, bytes: 8_000 + long + 16 }, "in pieces of {piece}");
+        assert_eq!(got, ServerAnswer { rows: 2, bytes: 8_000 + long + 16 }, "in pieces of {piece}");
         let asked = server.join().unwrap();
         assert!(asked.starts_with(b"B") && asked.ends_with(b"S\0\0\0\x04"), "{asked:?}");
     }
