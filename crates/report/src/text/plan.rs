@@ -234,8 +234,8 @@ fn left_out(plan: &Plan, style: Style) -> String {
         if let Some(most) = test.round_requests {
             let most = whole(most);
             let why = format!(
-                "rounds end after {most} requests (fewer large ones), to be computed in seconds; --set simulated_requests=0 \
-                               computes all of them"
+                "rounds end after {most} requests (fewer large ones), to be computed in seconds; --set \
+                 simulated_requests=0 computes all of them"
             );
             line("shorter", test.test.name(), &why);
         }
