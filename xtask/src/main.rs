@@ -45,7 +45,7 @@ const USAGE: &str = "usage: cargo xtask NAME
                    database's statements beside pgbench's (pgbench)
   record-traces [NAME…]
                    make the recorded traces of the test apps anew, by the recipes in xtask/recipes (root)
-  lab [--long] [--only TEXT] [--keep] [--list]
+  lab [--long] [--only TEXT] [--program FILE] [--make] [--keep] [--list]
                    drives, volumes, exports, failures and power cuts in a guest with Debian's kernel
   suites [--only TEXT]
                    run every suite on every simulated drive: how long it computes, and what its plan said";
