@@ -29,7 +29,8 @@ pub fn run(args: &[&str]) -> Result<(), String> {
         ("geometry of served drives", "served_geometry"),
         ("verdicts of every suite", "healthy_models"),
     ] {
-        let test = ["--package", "drivescope", "--test", "integration", name];
+        let program = ["--package", "drivescope", "--test", "integration"];
+        let test = [&program[..], &[name, "--", "--include-ignored"]].concat();
         failed += usize::from(!passes(what, &test));
     }
     let crates = property_tests(of_workspace()?);

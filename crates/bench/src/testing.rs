@@ -26,6 +26,16 @@ use std::sync::mpsc::channel;
 
 pub const SECOND: u64 = 1_000_000_000;
 
+/// Whether tests do all that they are meant to, as in CI and in the soak, or a part that a newcomer waits for.
+pub fn is_thorough() -> bool {
+    std::env::var_os("DRIVESCOPE_TESTS_THOROUGH").is_some_and(|value| !value.is_empty())
+}
+
+/// Every `nth` of many cases, or each of them in CI.
+pub fn every<T>(nth: usize, all: &[T]) -> impl Iterator<Item = &T> {
+    all.iter().step_by(if is_thorough() { 1 } else { nth })
+}
+
 /// Serves up to `servers` requests at a time; `service` gives each one's time from its start.
 pub struct VirtualQueue<F> {
     slots: u32,

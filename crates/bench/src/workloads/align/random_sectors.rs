@@ -1,6 +1,6 @@
 //! Sectors of random disks behind random bridges, held against the exact truth.
 
-use crate::testing::{suite_of, value};
+use crate::testing::{is_thorough, suite_of, value};
 use crate::workloads::geometry::probe::Draw;
 use crate::workloads::random_disks::{DiskSectors, RandomDisk, measured};
 use drivescope_model::options::TestKind;
@@ -45,8 +45,7 @@ fn random_sectors(draw: &mut Draw) -> SectorTruth {
 
 #[test]
 fn sectors_and_their_shift_are_exact_behind_any_bridge() {
-    let thorough = std::env::var_os("DRIVESCOPE_TESTS_THOROUGH").is_some_and(|it| it == "1");
-    let count = if thorough { ALL } else { FEW };
+    let count = if is_thorough() { ALL } else { FEW };
     // A log takes what is misaligned as well as what is not.
     let conventional = (1..).filter(|&seed| !RandomDisk::new(seed).truth.is_shingled);
     let (mut wrong, mut shifted, mut unknown) = (Vec::new(), 0, 0);

@@ -9,6 +9,7 @@ use crate::planner;
 use crate::runner::Runner;
 use crate::session::HostFacts;
 use crate::suites;
+use crate::testing::every;
 use drivescope_drive::Target;
 use drivescope_machine::Roots;
 use drivescope_model::document::{Metric, TestResult, TestStatus};
@@ -210,7 +211,7 @@ fn sector(result: &TestResult) -> Option<f64> {
 #[test]
 fn phybs_tells_sectors_of_512_bytes() {
     let settings = ["align.method=phybs", "align.min=4KiB", "rounds=2"];
-    for model in ["hds722020ala330", "wd4000aaks", "wd20eads"] {
+    for model in every(2, &["hds722020ala330", "wd4000aaks", "wd20eads"]) {
         let result = run(&format!("sim:{model}"), 1, &settings);
         assert_eq!(sector(&result), Some(512.0), "{model}: {:?}", result.reason);
         assert_eq!(metric(&result, "pass8k_at_4096.tps").rounds.len(), 2);
@@ -220,7 +221,7 @@ fn phybs_tells_sectors_of_512_bytes() {
 /// Passes that cannot show the sector leave it open, whatever their times seem to say.
 #[test]
 fn phybs_says_when_it_cannot_know_the_sector() {
-    for (model, setting, why) in [
+    let blind = [
         ("wd20ears", "align.mix=read", "reads hide it"),
         ("wd20ears", "align.mix=mix50", "reading each block first"),
         ("wd20ears", "align.total=64KiB", "may fit in the drive's cache"),
@@ -228,7 +229,8 @@ fn phybs_says_when_it_cannot_know_the_sector() {
         ("wd10ears", "align.total=1MiB", "may fit in the drive's cache"),
         ("hds722020ala330", "align.total=64MiB", "may fit in the drive's cache"),
         ("wd20ears", "align.max=2KiB", "blocks of up to 2 KiB"),
-    ] {
+    ];
+    for (model, setting, why) in every(3, &blind) {
         // The shorter passes are as blind as those of the reads, and faster here.
         let total = if setting.contains("total") { setting } else { "align.total=128MiB" };
         let min = if setting.contains("read") { "align.min=8KiB" } else { "align.min=1KiB" };

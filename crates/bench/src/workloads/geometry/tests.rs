@@ -2,7 +2,7 @@
 
 mod random_flash;
 
-use crate::testing::{suite_of, value};
+use crate::testing::{is_thorough, suite_of, value};
 use crate::workloads::random_disks::{DiskTruth, RandomDisk, measured};
 use drivescope_model::document::TestResult;
 use drivescope_model::findings::FindingId;
@@ -15,10 +15,6 @@ use std::collections::BTreeMap;
 /// Disks of `cargo test`, and where all are asked for.
 const FEW: u64 = 12;
 const ALL: u64 = 200;
-
-fn is_thorough() -> bool {
-    std::env::var_os("DRIVESCOPE_TESTS_THOROUGH").is_some_and(|value| value == "1")
-}
 
 /// Of so many disks one may be written until the log of a shingled one is full.
 const LOG_EACH: u64 = 4;

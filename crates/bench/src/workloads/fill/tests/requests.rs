@@ -26,15 +26,16 @@ pub fn changed(model: &str, lines: &[(&str, &str)]) -> (tempfile::NamedTempFile,
 #[test]
 fn a_disk_to_which_the_length_of_requests_matters_is_sampled_with_those_of_a_full_fill() {
     let one_at_a_time = "preset = \"usb3-bulk-only\"";
-    for (model, lines) in [
+    let disks = [
         ("wd20ears", vec![("enabled = true", "enabled = false")]),
         ("wd40efrx", vec![("preset", one_at_a_time), ("dirty_limit_kib", "dirty_limit_kib = 256")]),
         (
             "hds722020ala330",
             vec![("preset", one_at_a_time), ("dirty_limit_kib", "dirty_limit_kib = 256")],
         ),
-    ] {
-        let (_file, target) = changed(model, &lines);
+    ];
+    for (model, lines) in every(3, &disks) {
+        let (_file, target) = changed(model, lines);
         let run = |mode| {
             let mut suite = suite_of(TestKind::Fill);
             (suite.fill.mode, suite.fill.depth) = (mode, 1);

@@ -1,7 +1,7 @@
 //! The curve of `surface` against those of GNOME Disks and of zcav with skipping, on random disks of which the rate
 //! is known at each byte, each in the time that GNOME Disks takes.
 
-use crate::testing::{points, suite_of, value};
+use crate::testing::{is_thorough, points, suite_of, value};
 use crate::workloads::random_disks::{DiskTruth, RandomDisk, measured};
 use drivescope_model::document::TestResult;
 use drivescope_model::options::{Suite, SurfacePreset, TestKind};
@@ -82,10 +82,9 @@ fn rms(truth: &DiskTruth, curve: impl Fn(f64) -> f64) -> f64 {
 
 #[test]
 fn in_the_same_time_surface_errs_less_than_half_as_much() {
-    let all = std::env::var_os("DRIVESCOPE_TESTS_THOROUGH").is_some_and(|value| value == "1");
     let mut errors: [Vec<f64>; 3] = Default::default();
     let mut borders = Vec::new();
-    for seed in 1..=if all { ALL } else { FEW } {
+    for seed in 1..=if is_thorough() { ALL } else { FEW } {
         let disk = RandomDisk::new(seed);
         let run = |suite: Suite| measured(&disk.toml, disk.options, suite, seed);
         let gnome = run(gnome_disks());
