@@ -43,8 +43,8 @@ const CACHED_IOPS: f64 = 2e6;
 const SIMULATED_CACHED_IOPS: f64 = 0.8e6;
 const CACHED_GAIN: f64 = 2.5;
 const SIMULATED_STREAM_MAX: u64 = 2_000_000;
-/// All rounds of a stream together have about so many, so that ten are computed in the time of two.
-const SIMULATED_STREAMS_MAX: u64 = 2_000_000;
+/// Several rounds of a stream share so many, lest ten take as long to compute as ten gigabytes.
+const SIMULATED_STREAMS_MAX: u64 = 1_200_000;
 /// A stream past the page cache has fewer: the drive itself does each of its requests. A fast drive does so many a
 /// second.
 const SIMULATED_DIRECT_PART: u64 = 3;
@@ -150,7 +150,10 @@ impl Workload for TinyWritesWorkload {
 
 /// Requests that a stream on a simulated host has in a round at most.
 fn simulated_stream_max(path: IoPath, rounds: u32) -> u64 {
-    let most = (SIMULATED_STREAMS_MAX / u64::from(rounds.max(1))).min(SIMULATED_STREAM_MAX);
+    let most = match u64::from(rounds) {
+        0 | 1 => SIMULATED_STREAM_MAX,
+        several => SIMULATED_STREAMS_MAX / several,
+    };
     if path == IoPath::Direct { most / SIMULATED_DIRECT_PART } else { most }
 }
 

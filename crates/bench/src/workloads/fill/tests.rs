@@ -211,7 +211,7 @@ fn is_doubted(result: &TestResult) {
 /// or half more.
 #[test]
 fn shingled_disks_are_not_estimated_by_samples() {
-    for model in ["easystore-2tb", "st8000as0002-smr"] {
+    for model in every(2, &["easystore-2tb", "st8000as0002-smr"]) {
         is_doubted(&fill(&format!("sim:{model}"), FillMode::Sampled));
         let full = fill(&format!("sim:{model}"), FillMode::Full);
         assert!(value(&full, "fill.whole.time_s").is_some());

@@ -87,16 +87,19 @@ pub(super) fn timed_round(
 /// Bytes of a request to flash that count as one where most are writes: what is written decides how soon the drive must
 /// clean up, and with that whether it is steady.
 const WRITTEN_BYTES: u64 = 16 << 10;
+/// Where most are reads there are fewer by so much.
+const READ_PART: u64 = 2;
 
 /// Requests of a thread in a bounded round of `most`: long random ones of flash are computed page by page, so that they
 /// are fewer.
 pub(super) fn thread_requests(most: u64, cell: &Cell, is_disk: bool) -> u64 {
     let shape = cell.shape;
-    let one = if cell.mix.read_percent() < 50 { WRITTEN_BYTES } else { PAGE };
-    if most == u64::MAX || is_disk || shape.order == Order::Seq || shape.block.0 <= one {
+    if most == u64::MAX || is_disk || shape.order == Order::Seq {
         return most;
     }
-    (most / (shape.block.0 / one)).max(u64::from(shape.depth) * DEPTHS_MIN)
+    let is_written = cell.mix.read_percent() < 50;
+    let (one, part) = if is_written { (WRITTEN_BYTES, 1) } else { (PAGE, READ_PART) };
+    (most / part / (shape.block.0 / one).max(1)).max(u64::from(shape.depth) * DEPTHS_MIN)
 }
 
 /// Rounds that are likely to be computed: where each is a point, most drives are steady long before the last.
