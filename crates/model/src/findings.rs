@@ -282,9 +282,9 @@ findings! {
         cause "The times of the recording were not kept: the drive had as many requests in flight as allowed, the machine was busy, or the trace could not be read fast enough; the evidence says which."
         remedy "Read the time of the trace as a lower bound of what the application would need; raise apps.depth, replay on an idle machine, or use timing dependent."
     NotSteady = "F052" "not-steady" Warning
-        rule "the last five points of a tracked cell of steady range over more than 20 % of their mean, or the line through them rises or falls by more than 10 % of it, or fewer were measured, when its rounds ended"
+        rule "the last five points of a tracked cell of steady range over more than 20 % of their mean, or the line through them rises or falls by more than 10 % of it, or fewer were measured, when its rounds ended; or shortened rounds on simulated flash wrote less than a tenth of it"
         cause "The drive still changes: its cache or spare blocks are not used up yet, it cleans up in waves, becomes hot, or something else uses it."
-        remedy "Read the curve of the rounds, not the figures; use more rounds (steady.rounds_max) or a longer --time, and let nothing else use the drive."
+        remedy "Read the curve of the rounds, not the figures; use more rounds (steady.rounds_max) or a longer --time (on a simulated drive, simulated_requests=0), and let nothing else use the drive."
     SlowWhenSteady = "F053" "slow-when-steady" Note
         rule "a tracked cell of steady keeps less than half of the rate of its first round"
         cause "A drive that has free blocks, or an empty cache, is faster than one that has to clean up for every write. Short tests, and the data sheet, show the first."

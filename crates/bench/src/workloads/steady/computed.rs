@@ -87,6 +87,8 @@ pub(super) fn timed_round(
 /// Bytes of a request to flash that count as one where most are writes: what is written decides how soon the drive must
 /// clean up, and with that whether it is steady.
 const WRITTEN_BYTES: u64 = 16 << 10;
+/// Longer writes scatter little, so that they decide little.
+const SCATTERING_MAX_BYTES: u64 = 64 << 10;
 /// Where most are reads there are fewer by so much.
 const READ_PART: u64 = 2;
 
@@ -97,7 +99,7 @@ pub(super) fn thread_requests(most: u64, cell: &Cell, is_disk: bool) -> u64 {
     if most == u64::MAX || is_disk || shape.order == Order::Seq {
         return most;
     }
-    let is_written = cell.mix.read_percent() < 50;
+    let is_written = cell.mix.read_percent() < 50 && shape.block.0 <= SCATTERING_MAX_BYTES;
     let (one, part) = if is_written { (WRITTEN_BYTES, 1) } else { (PAGE, READ_PART) };
     (most / part / (shape.block.0 / one).max(1)).max(u64::from(shape.depth) * DEPTHS_MIN)
 }

@@ -12,7 +12,7 @@ use crate::expected_speed::ExpectedSpeed;
 use crate::round_volume::{self, RoundLength};
 use crate::session::Session;
 use crate::test_record::TestRecord;
-use drivescope_model::cell::Cell;
+use drivescope_model::cell::{Cell, Order};
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::number::rounded;
 use drivescope_model::options::{SteadyOptions, TrackedFigure};
@@ -21,6 +21,10 @@ use drivescope_stats::trend::{STEADY_WINDOW, SteadyState};
 
 /// A cell that keeps less than this share of its first rate is named.
 const KEPT_MIN: f64 = 0.5;
+
+/// Shortened rounds of random writes to flash show how it cleans up once they have written this share of it, about what it
+/// has in reserve: before, each is as fast as the first.
+const RESERVE_SHARE: f64 = 0.1;
 
 /// All rounds of a test.
 #[derive(Debug)]
@@ -32,6 +36,8 @@ pub(super) struct SteadyRounds {
     prepared: Prepared,
     /// Bytes of the target.
     size: u64,
+    /// Bytes that rounds must have written until it is known whether the drive is steady.
+    needed_bytes: u64,
 }
 
 impl SteadyRounds {
@@ -43,7 +49,23 @@ impl SteadyRounds {
         let is_tracked = |index: &usize| options.is_tracked(&cells[*index]);
         let tracked = (0..cells.len()).filter(is_tracked).collect();
         let log = RoundLog::new(names, session.earlier());
-        Self { cells, tracked, options, log, prepared, size: span.end - span.start }
+        let size = span.end - span.start;
+        let is_flash = session.target.drive().is_some_and(|drive| !drive.rotational_hint);
+        let scatters = cells.iter().any(|cell| cell.shape.order == Order::Rnd && cell.mix.writes());
+        let is_bounded = session.round_requests().is_some() && is_flash && scatters;
+        let needed_bytes = if is_bounded { (size as f64 * RESERVE_SHARE) as u64 } else { 0 };
+        Self { cells, tracked, options, log, prepared, size, needed_bytes }
+    }
+
+    /// Whether so much was written that it is known whether the drive is steady.
+    fn is_enough(&self) -> bool {
+        self.log.written_bytes() >= self.needed_bytes
+    }
+
+    /// Whether it will be, at this pace.
+    fn will_be_enough(&self) -> bool {
+        let all = self.log.written_bytes() as f64 / self.log.len() as f64;
+        all * f64::from(self.options.rounds_max) >= self.needed_bytes as f64
     }
 
     /// One round of one cell.
@@ -155,7 +177,7 @@ impl Resumable for SteadyRounds {
             }
             self.log.add(record, number);
             let window = self.window();
-            if window.is_steady(self.log.len()) {
+            if window.is_steady(self.log.len()) && (self.is_enough() || !self.will_be_enough()) {
                 return Ok(());
             }
             record.archive_all_but(window.rounds.start as u32 + 1..u32::MAX);
@@ -181,7 +203,8 @@ impl Resumable for SteadyRounds {
         }
         record.metric("window.first_round", vec![window.rounds.start as f64 + 1.0]);
         record.metric("window.last_round", vec![window.rounds.end as f64]);
-        let is_steady = window.is_steady(self.log.len());
+        let is_level = window.is_steady(self.log.len());
+        let is_steady = is_level && self.is_enough();
         let mut faults = Vec::new();
         for (state, &index) in window.states.iter().zip(&self.tracked) {
             let cell = self.cells[index].to_string();
@@ -195,6 +218,11 @@ impl Resumable for SteadyRounds {
         if !is_steady {
             let rounds = self.log.len();
             let what = match faults.is_empty() {
+                _ if is_level => format!(
+                    "{rounds} shortened rounds wrote {}, too little to say: {} come before a drive must clean up",
+                    Bytes(self.log.written_bytes()),
+                    Bytes(self.needed_bytes)
+                ),
                 true => format!(
                     "{rounds} rounds with {} of the {STEADY_WINDOW} points that the rule needs",
                     window.points

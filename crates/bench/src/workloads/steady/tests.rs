@@ -228,6 +228,29 @@ fn flash_is_steady_at_the_rate_of_cleaning_up() {
     assert!((rate / truth - 1.0).abs() < 0.1, "{rate} for {truth}");
 }
 
+/// Before the reserve of flash is used up each round is as fast as the first: level, and not steady.
+#[test]
+fn shortened_rounds_call_no_fresh_flash_steady() {
+    let told = |requests: u64| {
+        let mut suite = suite(|options| {
+            options.cells = vec!["rnd4k_q32t1.write".parse().unwrap()];
+            (options.passes, options.window_volume, options.rounds_max) = (1, 0.0, 25);
+        });
+        (suite.simulated_requests, suite.span) = (25 * requests, Bytes(1024 * MIB));
+        let result = run_on("sim:samsung-870evo-1tb", suite, 1, false);
+        let finding = result.findings.iter().find(|it| it.id == FindingId::NotSteady);
+        (finding.map(|it| it.evidence.clone()), value(&result, "steady.window.last_round"))
+    };
+    // 51 MB in all rounds, and a tenth of the span is 107 MB.
+    let (few, last) = told(500);
+    let few = few.expect("51 MB do not use up the reserve");
+    assert!(few.contains("too little to say"), "{few}");
+    assert_eq!(last, Some(5.0), "more rounds would not help");
+    // 8.2 MB a round.
+    let (many, last) = told(2_000);
+    assert_eq!((many, last), (None, Some(14.0)));
+}
+
 /// What an interrupted run had is not done again, and its rounds are part of the curve; the window is of this run: the
 /// drive has had a rest.
 #[test]
