@@ -115,7 +115,8 @@ pub struct SqlOptions {
     pub buffer: Bytes,
     /// A directory of another drive for the backup; `null`: beside the database.
     pub backup_to: Option<String>,
-    /// A file with one statement of one's own (`--query`); `?` stands for a parameter. `%t` is the table.
+    /// A file with one statement of one's own (`--query`); `?` stands for a parameter. `%t` is the table: `a` is 1, 2,
+    /// 3 …, `b` has 8,000 bytes.
     pub query: Option<String>,
     /// A file with its parameters (`--params`): a line an iteration, fields apart by tabs.
     pub params: Option<String>,
