@@ -22,8 +22,8 @@ use drivescope_stats::trend::{STEADY_WINDOW, SteadyState};
 /// A cell that keeps less than this share of its first rate is named.
 const KEPT_MIN: f64 = 0.5;
 
-/// Shortened rounds of random writes to flash show how it cleans up once they have written this share of it, about what it
-/// has in reserve: before, each is as fast as the first.
+/// Shortened rounds of random writes to flash show how it cleans up once they have written this share of it, about
+/// what it has in reserve: before, each is as fast as the first.
 const RESERVE_SHARE: f64 = 0.1;
 
 /// All rounds of a test.
