@@ -140,6 +140,7 @@ fn a_model_that_breaks_takes_no_program_with_it() {
 }
 
 #[test]
+#[ignore = "waits for seconds: CI and the soak"]
 fn a_stop_does_not_wait_for_ever_for_users() {
     if !can_run(true) {
         return;
