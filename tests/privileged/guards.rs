@@ -23,7 +23,7 @@ pub fn tool(name: &str, arguments: &[&str]) -> Result<String, String> {
 }
 
 /// The same, again and again while it fails.
-fn insist(name: &str, arguments: &[&str]) -> Result<String, String> {
+pub fn insist(name: &str, arguments: &[&str]) -> Result<String, String> {
     let mut result = tool(name, arguments);
     for _ in 1..ATTEMPTS {
         if result.is_ok() {

@@ -1,7 +1,7 @@
 //! `restore` after real kills: a loop device is written through the journal by a process that dies at
 //! any moment.
 
-use super::guards::{Loop, Mount, OnLoop, image_of_noise, image_with, tool};
+use super::guards::{Loop, Mount, OnLoop, image_of_noise, image_with, insist, tool};
 use super::{is_privileged, privileged_scratch};
 use crate::support::{Scratch, few_or_all, noise, wait_for};
 use drivescope_drive::journal::{
@@ -263,6 +263,11 @@ fn only_the_drive_of_a_journal_is_restored_from_it() {
     let path = journals(&scratch).join("kill1-0.journal");
     let path = path.to_str().unwrap();
     drop(device);
+    // Whoever has it open, such as a list of all drives in another test, holds it up.
+    wait_for("the end of the loop device", || {
+        let devices = insist("losetup", &["--associated", &image]).expect("losetup is there");
+        devices.is_empty().then_some(())
+    });
     // A device of the same size and kind, with another file behind it.
     let Some(device) = Loop::attach(&other, &[]) else { return };
     let before = contents(&device, &other);
