@@ -89,8 +89,8 @@ pub(super) fn timed_round(
 const WRITTEN_BYTES: u64 = 16 << 10;
 /// Longer writes scatter little, so that they decide little.
 const SCATTERING_MAX_BYTES: u64 = 64 << 10;
-/// Where most are reads there are fewer by so much.
-const READ_PART: u64 = 2;
+/// Of requests that decide little, because they are long or most are reads, there are fewer by so much.
+const MINOR_PART: u64 = 2;
 
 /// Requests of a thread in a bounded round of `most`: long random ones of flash are computed page by page, so that they
 /// are fewer.
@@ -99,8 +99,8 @@ pub(super) fn thread_requests(most: u64, cell: &Cell, is_disk: bool) -> u64 {
     if most == u64::MAX || is_disk || shape.order == Order::Seq {
         return most;
     }
-    let is_written = cell.mix.read_percent() < 50 && shape.block.0 <= SCATTERING_MAX_BYTES;
-    let (one, part) = if is_written { (WRITTEN_BYTES, 1) } else { (PAGE, READ_PART) };
+    let decides = cell.mix.read_percent() < 50 && shape.block.0 <= SCATTERING_MAX_BYTES;
+    let (one, part) = if decides { (WRITTEN_BYTES, 1) } else { (PAGE, MINOR_PART) };
     (most / part / (shape.block.0 / one).max(1)).max(u64::from(shape.depth) * DEPTHS_MIN)
 }
 
