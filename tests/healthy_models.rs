@@ -185,7 +185,7 @@ fn assert_healthy(nth: usize) {
     let mut faults = Vec::new();
     let others = few_or_all(0, OTHER_SUITES.len() as u64) as usize;
     let quarter: Vec<&Healthy> = HEALTHY.iter().skip(nth).step_by(4).collect();
-    for expected in every(2, &quarter) {
+    for expected in every(3, &quarter) {
         let scratch = Scratch::new();
         let target = format!("sim:{}", expected.model);
         let run = scratch.run(&target, &[&["--json", "--no-save", "--seed=1"]]).code(0).json();

@@ -101,6 +101,8 @@ struct CurrentTest {
     /// The interrupted one that it continues.
     earlier: Option<TestResult>,
     remaining: RemainingTime,
+    /// When it was last told what its rounds come to, in real time.
+    told_ns: Cell<u64>,
     /// What was found out about the engines of its cells.
     engines: RefCell<BTreeMap<String, Option<Engine>>>,
 }

@@ -4,7 +4,7 @@
 //! Statistician 50(4), 1996 (quantiles are their type 7, the default of R and NumPy). The scale factor of
 //! the median absolute deviation: P. J. Rousseeuw and C. Croux, JASA 88(424), 1993.
 
-use crate::{sorted, usable};
+use crate::usable;
 
 /// Turns a median absolute deviation into the standard deviation of a Gaussian: 1 / Φ⁻¹(3/4).
 pub const MAD_TO_SIGMA: f64 = 1.482_602_218_505_602;
@@ -24,7 +24,20 @@ pub fn median(values: &[f64]) -> Option<f64> {
 /// One value is its own quantile for every `q`. `None` for an empty or non-finite slice or `q` outside
 /// 0–1. To take several quantiles, sort once and use [`quantile_sorted`].
 pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
-    quantile_sorted(&sorted(values)?, q)
+    if !usable(values) || !(0.0..=1.0).contains(&q) {
+        return None;
+    }
+    let mut copy = values.to_vec();
+    let position = (copy.len() - 1) as f64 * q;
+    let (_, &mut below, rest) = copy.select_nth_unstable_by(position as usize, f64::total_cmp);
+    let above = rest.iter().copied().min_by(f64::total_cmp).unwrap_or(below);
+    Some(between(below, above, position.fract()))
+}
+
+/// The value at `share` of the way between two order statistics. The bounds cut the last-bit overshoot of the
+/// interpolation, so that quantiles never decrease.
+fn between(below: f64, above: f64, share: f64) -> f64 {
+    (below + (above - below) * share).max(below).min(above)
 }
 
 /// [`quantile`] of a slice the caller has sorted in ascending order; checked only for emptiness.
@@ -35,8 +48,7 @@ pub fn quantile_sorted(ascending: &[f64], q: f64) -> Option<f64> {
     let position = (ascending.len() - 1) as f64 * q;
     let below = ascending[position.floor() as usize];
     let above = ascending[position.ceil() as usize];
-    // The bounds cut the last-bit overshoot of the interpolation, so that quantiles never decrease.
-    Some((below + (above - below) * position.fract()).max(below).min(above))
+    Some(between(below, above, position.fract()))
 }
 
 /// Sample standard deviation (divisor n − 1). `None` below two values.

@@ -2,6 +2,7 @@
 
 use super::{PhaseCounters, Progress, Session};
 use crate::calibrate;
+use crate::clock;
 use crate::control::Control;
 use crate::engine_trial;
 use crate::error::BenchError;
@@ -20,6 +21,9 @@ use drivescope_model::options::TestKind;
 use drivescope_model::plan::Engine;
 use drivescope_model::units::Secs;
 use std::ops::Range;
+
+/// Time between two pictures of a test's rounds so far: for each, the figures of its cell are computed anew.
+const TELL_EVERY_NS: u64 = 50_000_000;
 
 impl Session<'_> {
     /// A fresh number for the data of the next writing phase.
@@ -108,7 +112,7 @@ impl Session<'_> {
         let count = round.measured.recorder.errors;
         let cell = (!round.own_metrics).then(|| round.cell.clone());
         record.add(round);
-        if let Some(cell) = cell {
+        if let Some(cell) = cell.filter(|_| self.may_tell()) {
             let mut so_far = record.so_far(&cell);
             so_far.mark_invalid(&self.findings);
             self.emit(Event::RoundFinished(Box::new(so_far)));
@@ -117,6 +121,17 @@ impl Session<'_> {
             Some(failure) => Err(BenchError::Request { failure, count }),
             None => self.check_stop(),
         }
+    }
+
+    /// Whether rounds so far may be shown again: rounds of a simulated drive can follow each other faster than anyone
+    /// reads.
+    fn may_tell(&self) -> bool {
+        let now = clock::now_ns();
+        let is_due = now >= self.test.told_ns.get() + TELL_EVERY_NS;
+        if is_due {
+            self.test.told_ns.set(now);
+        }
+        is_due
     }
 
     /// What rounds of `test` are held against.

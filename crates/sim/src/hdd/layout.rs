@@ -295,21 +295,28 @@ impl Layout {
             let passed = self.rotation.sectors_passed(angle, last.zone.per_track);
             return u64::from(passed - last.along - 1).min(limit);
         }
-        // tracks further on hold no more than this one
-        let per_turn = u64::from(self.zone_of(from).per_track);
-        let (turns, rest) = (elapsed / self.rotation.period(), elapsed % self.rotation.period());
-        let most = turns * per_turn + rest * per_turn / self.rotation.period() + 1;
-        let (mut done, mut beyond) = (0, limit.min(most) + 1);
-        let began = self.clock_at_end(from);
-        while beyond - done > 1 {
-            let middle = done + (beyond - done) / 2;
-            if self.clock_at_end(from + middle) - began <= elapsed {
-                done = middle;
-            } else {
-                beyond = middle;
-            }
+        let passed = self.passed_by(self.clock_at_end(from) + elapsed);
+        (passed - from).min(limit)
+    }
+
+    /// How many sectors from the drive's start on a transfer of the whole drive has passed by `clock`.
+    fn passed_by(&self, clock: Nanos) -> u64 {
+        let zone = &self.zones[self.zones.partition_point(|zone| zone.start_clock <= clock) - 1];
+        let begins = |track_index| self.track_clock(Spot { zone, track_index, along: 0 });
+        let last = (zone.sectors - 1) / u64::from(zone.per_track);
+        // Tracks of a zone take nearly the same time, so one near by is known at once.
+        let share =
+            (clock - zone.start_clock) as f64 / (begins(last) - zone.start_clock).max(1) as f64;
+        let mut track = ((share * last as f64) as u64).min(last);
+        while begins(track) > clock {
+            track -= 1;
         }
-        done
+        while track < last && begins(track + 1) <= clock {
+            track += 1;
+        }
+        let passed = self.rotation.sectors_passed(clock - begins(track), zone.per_track);
+        let in_zone = track * u64::from(zone.per_track) + u64::from(passed.min(zone.per_track));
+        zone.first_sector + in_zone.min(zone.sectors)
     }
 
     /// First sector of the track after the one that holds `sector`.

@@ -8,12 +8,21 @@ use crate::device::Nanos;
 /// reader would keep a program from ever ending.
 const SUSPENSIONS_MAX: u8 = 8;
 
-/// A program, an erase or a copy read that is under way or waiting.
+/// A program, an erase or a copy read that is under way or waiting, in times that its stretch shifts.
 #[derive(Debug, Clone, Copy)]
 struct DieWork {
     start: Nanos,
     end: Nanos,
     suspensions: u8,
+}
+
+/// Works of the chain that follow each other without a gap, and so are delayed together: up to the next stretch.
+#[derive(Debug, Clone, Copy)]
+struct Stretch {
+    /// Number of its first work.
+    first: u64,
+    /// How much later its works are than they say.
+    delay: Nanos,
 }
 
 /// One die.
@@ -23,6 +32,8 @@ pub(super) struct Die {
     read_free: Nanos,
     /// The chain, in order, nothing overlapping; what has ended is dropped.
     chain: VecDeque<DieWork>,
+    /// The stretches of the chain: a read delays a long one in one step.
+    stretches: VecDeque<Stretch>,
     /// When the last program in the chain begins, as planned.
     program_began: Nanos,
     /// How many entries of the chain have been dropped: the number of its first entry.
@@ -41,47 +52,83 @@ impl Die {
     ) -> Nanos {
         let start = at.max(self.read_free);
         self.forget(now);
-        self.read_free = match self.chain.back() {
-            Some(last) if last.end > start => self.interrupt(start, len, suspend),
-            _ => start + len,
+        self.read_free = if self.chain_end() > start {
+            self.interrupt(start, len, suspend)
+        } else {
+            start + len
         };
         self.read_free
     }
 
-    /// Fits a read of `len` at `start` into the chain; returns its end.
+    /// Fits a read of `len` at `start` into the chain, which ends later; returns its end.
     fn interrupt(&mut self, start: Nanos, len: Nanos, suspend: Option<Nanos>) -> Nanos {
-        let index = self.chain.partition_point(|work| work.end <= start);
+        let is_over = |nth: &usize| self.last_of(*nth).end + self.stretches[*nth].delay <= start;
+        let nth = (0..self.stretches.len()).find(|nth| !is_over(nth)).unwrap_or(0);
+        let Stretch { first, delay } = self.stretches[nth];
+        let first = first.max(self.dropped);
+        let works = self.index(first)..self.index(self.behind(nth));
+        let over = self.chain.range(works.clone()).take_while(|work| work.end + delay <= start);
+        let index = works.start + over.count();
         let work = &mut self.chain[index];
         let (read_end, next) = match suspend {
-            _ if work.start >= start => (start + len, index),
+            _ if work.start + delay >= start => (start + len, index),
             Some(wait) if work.suspensions < SUSPENSIONS_MAX => {
                 work.suspensions += 1;
                 // what has been done stays done: only the end moves
                 work.end += wait + len;
                 (start + wait + len, index + 1)
             }
-            _ => (work.end + len, index + 1),
+            _ => (work.end + delay + len, index + 1),
         };
-        let mut free = match next.checked_sub(1) {
-            Some(previous) => read_end.max(self.chain[previous].end),
-            None => read_end,
-        };
-        for later in self.chain.range_mut(next..) {
-            if later.start >= free {
+        let free = if next > index { read_end.max(work.end + delay) } else { read_end };
+        let next = self.dropped + next as u64;
+        if first < next && next < self.behind(nth) {
+            self.stretches.insert(nth + 1, Stretch { first: next, delay });
+        }
+        self.delay_from(if first < next { nth + 1 } else { nth }, free);
+        read_end
+    }
+
+    /// Lets the `nth` stretch begin at `free` at the earliest, and those that are in the way of it later too.
+    fn delay_from(&mut self, nth: usize, mut free: Nanos) {
+        for nth in nth..self.stretches.len() {
+            let Stretch { first, delay } = self.stretches[nth];
+            let start = self.chain[self.index(first)].start + delay;
+            if start >= free {
                 break;
             }
-            let shift = free - later.start;
-            later.start += shift;
-            later.end += shift;
-            free = later.end;
+            self.stretches[nth].delay += free - start;
+            free = self.last_of(nth).end + self.stretches[nth].delay;
         }
-        read_end
+    }
+
+    /// The last work of the `nth` stretch.
+    fn last_of(&self, nth: usize) -> &DieWork {
+        &self.chain[self.index(self.behind(nth)) - 1]
+    }
+
+    /// Number of the first work behind the `nth` stretch.
+    fn behind(&self, nth: usize) -> u64 {
+        let end = self.dropped + self.chain.len() as u64;
+        self.stretches.get(nth + 1).map_or(end, |next| next.first)
+    }
+
+    /// Where work `number` stands in the chain; one that was dropped counts as its first.
+    fn index(&self, number: u64) -> usize {
+        number.saturating_sub(self.dropped) as usize
+    }
+
+    /// When the chain ends; 0 if nothing is left of it.
+    fn chain_end(&self) -> Nanos {
+        match (self.chain.back(), self.stretches.back()) {
+            (Some(last), Some(stretch)) => last.end + stretch.delay,
+            _ => 0,
+        }
     }
 
     /// When something asked for at `at` could begin behind everything else.
     pub(super) fn free_from(&self, at: Nanos) -> Nanos {
-        let chain = self.chain.back().map_or(0, |work| work.end);
-        at.max(chain).max(self.read_free)
+        at.max(self.chain_end()).max(self.read_free)
     }
 
     /// From when the cache register is free for the data of the next program: since the last one began.
@@ -98,20 +145,32 @@ impl Die {
     /// Appends to the chain; `start` is at or after [`Die::free_from`]. Returns the entry's number.
     pub(super) fn append(&mut self, now: Nanos, start: Nanos, len: Nanos) -> u64 {
         self.forget(now);
+        let number = self.dropped + self.chain.len() as u64;
+        if self.chain.is_empty() || self.chain_end() < start {
+            self.stretches.push_back(Stretch { first: number, delay: 0 });
+        }
+        let start = start - self.stretches.back().map_or(0, |stretch| stretch.delay);
         self.chain.push_back(DieWork { start, end: start + len, suspensions: 0 });
-        self.dropped + self.chain.len() as u64 - 1
+        number
     }
 
     /// When entry `number` ends, as things stand; `None` once it has ended.
     pub(super) fn end_of(&self, number: u64) -> Option<Nanos> {
         let index = number.checked_sub(self.dropped)?;
-        self.chain.get(usize::try_from(index).ok()?).map(|work| work.end)
+        let work = self.chain.get(usize::try_from(index).ok()?)?;
+        let behind = self.stretches.partition_point(|stretch| stretch.first <= number);
+        Some(work.end + self.stretches[behind.checked_sub(1)?].delay)
     }
 
     fn forget(&mut self, now: Nanos) {
-        while self.chain.front().is_some_and(|work| work.end <= now) {
+        while let (Some(work), Some(stretch)) = (self.chain.front(), self.stretches.front())
+            && work.end + stretch.delay <= now
+        {
             self.chain.pop_front();
             self.dropped += 1;
+            if self.behind(0) == self.dropped {
+                self.stretches.pop_front();
+            }
         }
     }
 }
@@ -119,6 +178,7 @@ impl Die {
 #[cfg(test)]
 mod tests {
     use super::{Die, SUSPENSIONS_MAX};
+    use proptest::prelude::*;
 
     #[test]
     fn reads_queue_behind_reads() {
@@ -165,5 +225,53 @@ mod tests {
         let program = die.append(0, 120, 1000);
         assert_eq!(die.read(0, 100, 50, None), 150);
         assert_eq!(die.end_of(program), Some(1150));
+    }
+
+    /// The same chain without stretches: every work is delayed by itself.
+    fn read_plainly(chain: &mut [(u64, u64, u8)], start: u64, len: u64, wait: Option<u64>) -> u64 {
+        let index = chain.partition_point(|work| work.1 <= start);
+        let Some(work) = chain.get_mut(index) else { return start + len };
+        let (read_end, mut free, next) = match wait {
+            _ if work.0 >= start => (start + len, start + len, index),
+            Some(wait) if work.2 < SUSPENSIONS_MAX => {
+                *work = (work.0, work.1 + wait + len, work.2 + 1);
+                (start + wait + len, work.1.max(start + wait + len), index + 1)
+            }
+            _ => (work.1 + len, work.1 + len, index + 1),
+        };
+        for later in &mut chain[next..] {
+            let shift = free.saturating_sub(later.0);
+            *later = (later.0 + shift, later.1 + shift, later.2);
+            free = if shift > 0 { later.1 } else { 0 };
+        }
+        read_end
+    }
+
+    proptest! {
+        #[test]
+        fn stretches_are_delayed_as_their_works_would_be(
+            steps in prop::collection::vec((0u64..400, 1u64..300, 0u64..300, any::<bool>()), 1..80),
+            wait in prop::option::of(1u64..30),
+        ) {
+            let (mut die, mut plain, mut now, mut read_free) = (Die::default(), Vec::new(), 0, 0);
+            for (later, len, gap, reads) in steps {
+                if reads {
+                    now += later;
+                    let start = read_free.max(now + gap);
+                    read_free = read_plainly(&mut plain, start, len, wait);
+                    prop_assert_eq!(die.read(now, now + gap, len, wait), read_free);
+                } else {
+                    // Most follow each other at once.
+                    let start = die.free_from(now) + gap.saturating_sub(250);
+                    prop_assert_eq!(die.append(now, start, len), plain.len() as u64);
+                    plain.push((start, start + len, 0));
+                }
+                for (number, work) in plain.iter().enumerate() {
+                    if let Some(end) = die.end_of(number as u64) {
+                        prop_assert_eq!(end, work.1);
+                    }
+                }
+            }
+        }
     }
 }
