@@ -99,6 +99,7 @@ impl TreeVisitor for Copier<'_, '_> {
 
     fn file(&mut self, from: &SourceFile<'_>) -> Result<bool, DriveError> {
         let into = self.here().create_file(from.name)?;
+        from.expect_sequential_reads();
         let mut bytes = 0;
         for range in from.data() {
             let Some(copied) = self.copy_range(from, &into, range.clone())? else {

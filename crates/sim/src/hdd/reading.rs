@@ -208,9 +208,9 @@ impl HardDisk {
                 self.read_cache.grow(ahead.segment, ahead.from + read);
                 self.mechanism.place_behind(ahead.from + read);
             }
-            if read < room {
-                self.mechanism_free = self.mechanism_free.max(at);
-            }
+            // What was promised may be all that there was to read.
+            let busy_until = if read < room { at } else { ahead.promised };
+            self.mechanism_free = self.mechanism_free.max(busy_until);
         }
     }
 

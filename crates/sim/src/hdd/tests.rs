@@ -14,6 +14,7 @@ mod measured_set;
 mod models;
 mod on_paper;
 mod phybs;
+mod read_rate;
 mod sequential;
 mod shingled;
 mod starts;
