@@ -14,8 +14,9 @@ use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Threads that take requests from the kernel: while one copies a large write, another one listens.
-const LISTENERS: usize = 2;
+/// Threads that take requests from the kernel. Two would take them in turns, and now and then a disk got the second of
+/// two neighbours first, which a cable does not do.
+const LISTENERS: usize = 1;
 
 /// How long the threads may take to end once nobody uses the mount.
 const GLANCE: Duration = Duration::from_millis(500);
@@ -45,7 +46,6 @@ impl FuseSession {
             config.acl = SessionACL::All;
         }
         config.n_threads = Some(LISTENERS);
-        config.clone_fd = true;
         let mut session =
             Session::new(file_system, &mount_point, &config).map_err(|e| no_mount(&e))?;
         let unmounter = session.unmount_callable();
