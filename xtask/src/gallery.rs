@@ -41,7 +41,7 @@ const COMPARED_TESTS: &[&str] = &[
     "--rounds=3",
 ];
 
-const RUNS: [GalleryRun; 6] = [
+const RUNS: [GalleryRun; 8] = [
     GalleryRun { name: "usb-16tb", target: "sim:usb-16tb", options: STANDARD, example_usd: 260.0 },
     compared("wd40efrx", "sim:wd40efrx", 95.0),
     compared("archive-8tb", "sim:st8000as0002-smr", 110.0),
@@ -51,6 +51,18 @@ const RUNS: [GalleryRun; 6] = [
         name: "align",
         target: "sim:wd20ears",
         options: &["--suite=phybs"],
+        example_usd: 0.0,
+    },
+    GalleryRun {
+        name: "geometry",
+        target: "sim:usb-16tb",
+        options: &["--test=geometry"],
+        example_usd: 0.0,
+    },
+    GalleryRun {
+        name: "steady",
+        target: "sim:samsung-860evo-250",
+        options: &["--suite=snia-pts-wsat", "--size=8GiB"],
         example_usd: 0.0,
     },
 ];
@@ -63,7 +75,7 @@ const fn compared(name: &'static str, target: &'static str, example_usd: f64) ->
 const COMPARED: [&str; 5] = ["wd40efrx", "usb-16tb", "archive-8tb", "870evo", "xg6"];
 
 /// A picture: the run that it is drawn of, `compare` for several, and the chart.
-const PICTURES: [(&str, &str, &str); 10] = [
+const PICTURES: [(&str, &str, &str); 13] = [
     (
         "usb-16tb",
         "surface-position",
@@ -90,6 +102,21 @@ const PICTURES: [(&str, &str, &str); 10] = [
         "align",
         "align-map",
         "Sectors of 4096 bytes that say 512: a write that begins off a boundary costs turns of the platter.",
+    ),
+    (
+        "geometry",
+        "geometry-zones",
+        "Zones that the disk does not tell of, found by the size of its tracks from one read in a thousand.",
+    ),
+    (
+        "geometry",
+        "geometry-seek",
+        "How long the arm moves, from the times of reads alone: overhead and rotation are taken off.",
+    ),
+    (
+        "steady",
+        "steady-written",
+        "Random writes from a purge on: the rate falls as the fast cache and the spare blocks run out.",
     ),
     ("compare", "compare-surface", "Five drives over their length."),
     ("compare", "compare-tails", "Small reads of five drives: disks and SSDs are worlds apart."),

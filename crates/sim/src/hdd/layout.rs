@@ -284,17 +284,6 @@ impl Layout {
     /// How many whole sectors have passed the head `elapsed` after the end of sector `from - 1`, at most
     /// `limit`.
     pub fn sectors_within(&self, from: u64, elapsed: Nanos, limit: u64) -> u64 {
-        let limit = limit.min(self.sectors - from);
-        if limit == 0 {
-            return 0;
-        }
-        let last = self.spot(from - 1);
-        let angle = self.rotation.sector_angle(last.along + 1, last.zone.per_track) + elapsed;
-        if angle < self.rotation.period() {
-            // still on the same track
-            let passed = self.rotation.sectors_passed(angle, last.zone.per_track);
-            return u64::from(passed - last.along - 1).min(limit);
-        }
         let passed = self.passed_by(self.clock_at_end(from) + elapsed);
         (passed - from).min(limit)
     }

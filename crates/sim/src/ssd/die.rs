@@ -18,7 +18,7 @@ struct DieWork {
 
 /// Works of the chain that follow each other without a gap, and so are delayed together: up to the next stretch.
 #[derive(Debug, Clone, Copy)]
-struct Stretch {
+struct DieStretch {
     /// Number of its first work.
     first: u64,
     /// How much later its works are than they say.
@@ -33,7 +33,7 @@ pub(super) struct Die {
     /// The chain, in order, nothing overlapping; what has ended is dropped.
     chain: VecDeque<DieWork>,
     /// The stretches of the chain: a read delays a long one in one step.
-    stretches: VecDeque<Stretch>,
+    stretches: VecDeque<DieStretch>,
     /// When the last program in the chain begins, as planned.
     program_began: Nanos,
     /// How many entries of the chain have been dropped: the number of its first entry.
@@ -64,7 +64,7 @@ impl Die {
     fn interrupt(&mut self, start: Nanos, len: Nanos, suspend: Option<Nanos>) -> Nanos {
         let is_over = |nth: &usize| self.last_of(*nth).end + self.stretches[*nth].delay <= start;
         let nth = (0..self.stretches.len()).find(|nth| !is_over(nth)).unwrap_or(0);
-        let Stretch { first, delay } = self.stretches[nth];
+        let DieStretch { first, delay } = self.stretches[nth];
         let first = first.max(self.dropped);
         let works = self.index(first)..self.index(self.behind(nth));
         let over = self.chain.range(works.clone()).take_while(|work| work.end + delay <= start);
@@ -83,7 +83,7 @@ impl Die {
         let free = if next > index { read_end.max(work.end + delay) } else { read_end };
         let next = self.dropped + next as u64;
         if first < next && next < self.behind(nth) {
-            self.stretches.insert(nth + 1, Stretch { first: next, delay });
+            self.stretches.insert(nth + 1, DieStretch { first: next, delay });
         }
         self.delay_from(if first < next { nth + 1 } else { nth }, free);
         read_end
@@ -92,7 +92,7 @@ impl Die {
     /// Lets the `nth` stretch begin at `free` at the earliest, and those that are in the way of it later too.
     fn delay_from(&mut self, nth: usize, mut free: Nanos) {
         for nth in nth..self.stretches.len() {
-            let Stretch { first, delay } = self.stretches[nth];
+            let DieStretch { first, delay } = self.stretches[nth];
             let start = self.chain[self.index(first)].start + delay;
             if start >= free {
                 break;
@@ -147,7 +147,7 @@ impl Die {
         self.forget(now);
         let number = self.dropped + self.chain.len() as u64;
         if self.chain.is_empty() || self.chain_end() < start {
-            self.stretches.push_back(Stretch { first: number, delay: 0 });
+            self.stretches.push_back(DieStretch { first: number, delay: 0 });
         }
         let start = start - self.stretches.back().map_or(0, |stretch| stretch.delay);
         self.chain.push_back(DieWork { start, end: start + len, suspensions: 0 });
