@@ -30,7 +30,7 @@ fn of_server(statement: &str) -> DoubleAnswer {
             DoubleValue::Number(7),
             DoubleValue::Text("7".repeat(4_000)),
         ]]),
-        _ if seen("bad") => DoubleAnswer::Fails(208, "Invalid object name 'bad'."),
+        _ if seen("FROM bad") => DoubleAnswer::Fails(208, "Invalid object name 'bad'."),
         _ => DoubleAnswer::Done,
     }
 }
