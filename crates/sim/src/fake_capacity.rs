@@ -4,7 +4,9 @@
 //! reads back, so here they are: sparse, in memory, a page at a time. A fake drive announces more than it
 //! has; f3 names two kinds (AltraMayor/f3, libprobe: "wraparound" and "limbo"), both of which exist here.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
+
+use rustc_hash::FxHashMap;
 
 /// Unit in which contents are addressed, cached and lost.
 pub const SECTOR_BYTES: u64 = 512;
@@ -36,14 +38,14 @@ pub struct FakeCapacity {
 #[derive(Debug, Default)]
 pub struct DriveContents {
     fake: Option<FakeCapacity>,
-    pages: HashMap<u64, Box<[u8; PAGE_BYTES as usize]>>,
+    pages: FxHashMap<u64, Box<[u8; PAGE_BYTES as usize]>>,
     recent: Recent,
 }
 
 /// The most recently written sectors.
 #[derive(Debug, Default)]
 struct Recent {
-    sectors: HashMap<u64, [u8; SECTOR_BYTES as usize]>,
+    sectors: FxHashMap<u64, [u8; SECTOR_BYTES as usize]>,
     /// In the order in which they were first written.
     order: VecDeque<u64>,
 }

@@ -3,34 +3,13 @@
 //! Programs use neighbouring pages one after the other. Places are therefore kept in groups of neighbours: one lookup
 //! brings those of the next pages into the processor's cache too.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use rustc_hash::FxHashMap;
 
 /// Pages of a group: their places fill four cache lines.
 const GROUP: u64 = 64;
 
 /// No page stands there.
 const NONE: u32 = u32::MAX;
-
-/// Spreads the numbers of groups; they are not chosen by an attacker.
-#[derive(Default)]
-struct GroupHasher(u64);
-
-impl Hasher for GroupHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.write_u64(u64::from(byte));
-        }
-    }
-
-    fn write_u64(&mut self, value: u64) {
-        self.0 = (self.0 ^ value).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
-    }
-}
 
 #[derive(Debug, Clone)]
 struct PageGroup {
@@ -41,7 +20,7 @@ struct PageGroup {
 /// Places by page number.
 #[derive(Debug, Clone, Default)]
 pub(super) struct PagePlaces {
-    groups: HashMap<u64, Box<PageGroup>, BuildHasherDefault<GroupHasher>>,
+    groups: FxHashMap<u64, Box<PageGroup>>,
     len: u64,
 }
 

@@ -1,9 +1,11 @@
 //! The write buffer: data accepted from the host and not yet programmed.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::BinaryHeap;
 
-use super::flash::{Flash, Ticket, for_programs};
+use rustc_hash::FxHashMap;
+
+use super::flash::{Flash, Ticket};
 use super::ftl::Placed;
 use super::geometry::{Geometry, Ppn};
 use crate::device::Nanos;
@@ -29,7 +31,7 @@ pub(super) struct Buffer {
     admitted: Nanos,
     pending: BinaryHeap<Pending>,
     /// Program operations whose data can be read from the buffer.
-    resident: HashMap<u32, Option<Ticket>>,
+    resident: FxHashMap<u32, Option<Ticket>>,
 }
 
 impl Buffer {
@@ -43,7 +45,7 @@ impl Buffer {
             dirty: false,
             admitted: 0,
             pending: BinaryHeap::new(),
-            resident: HashMap::new(),
+            resident: FxHashMap::default(),
         }
     }
 
@@ -103,19 +105,19 @@ impl Buffer {
         let mut done = 0;
         while done < units {
             let place = self.geometry.place(ppn + done, slc);
-            self.resident.insert(place.program, None);
-            done += place.left.min(units - done);
+            let len = place.left.min(units - done);
+            let is_complete = len == place.left && self.geometry.completes_program(place, slc);
+            let ticket = is_complete.then(|| flash.program(now, at, place.die, slc));
+            self.resident.insert(place.program, ticket);
+            if let Some(ticket) = ticket {
+                let end = flash.end_of(ticket).unwrap_or(at);
+                let size = self.geometry.program_units(slc);
+                self.pending.push(Reverse((end, place.program, ticket, size)));
+                self.waiting -= size;
+                self.unsaved = self.unsaved.min(self.waiting);
+            }
+            done += len;
         }
-        let geometry = self.geometry;
-        for_programs(&geometry, ppn, units, slc, |die, program| {
-            let ticket = flash.program(now, at, die, slc);
-            let end = flash.end_of(ticket).unwrap_or(at);
-            let size = geometry.program_units(slc);
-            self.pending.push(Reverse((end, program, ticket, size)));
-            self.resident.insert(program, Some(ticket));
-            self.waiting -= size;
-            self.unsaved = self.unsaved.min(self.waiting);
-        });
     }
 
     /// Whether `ppn` can be read from the buffer at `at`.
