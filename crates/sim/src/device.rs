@@ -3,6 +3,11 @@
 /// Virtual time in nanoseconds since the device was powered on.
 pub type Nanos = u64;
 
+/// The nearest whole number of nanoseconds. (`f64::round` is a call of the C library, twice for every request.)
+pub(crate) fn whole_ns(ns: f64) -> Nanos {
+    (ns + 0.5) as Nanos
+}
+
 /// What a request does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RequestKind {

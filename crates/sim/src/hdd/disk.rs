@@ -1,6 +1,8 @@
 //! The drive: its parts, and how requests enter and completions leave.
 
-use crate::device::{Nanos, RequestKind, SimCompletion, SimDevice, SimOutcome, SimRequest};
+use crate::device::{
+    Nanos, RequestKind, SimCompletion, SimDevice, SimOutcome, SimRequest, whole_ns,
+};
 use crate::hdd::faults::HddFaults;
 use crate::hdd::layout::Layout;
 use crate::hdd::mechanism::Mechanism;
@@ -133,7 +135,7 @@ pub(super) struct PendingFlush {
 }
 
 pub(super) fn ms(value: f64) -> Nanos {
-    (value * 1e6).round() as Nanos
+    whole_ns(value * 1e6)
 }
 
 const KIB: u64 = 1024;

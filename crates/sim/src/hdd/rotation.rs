@@ -4,7 +4,7 @@
 //! any moment follows from the time alone and is never drawn at random. Strides, read-modify-write and
 //! skew behave as they do on a drive only because of that.
 
-use crate::device::Nanos;
+use crate::device::{Nanos, whole_ns};
 
 /// The spindle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +54,7 @@ impl Rotation {
 
     /// `revolutions` as a time, to the nanosecond.
     pub fn turns(self, revolutions: f64) -> Nanos {
-        (revolutions * self.period as f64).round() as Nanos
+        whole_ns(revolutions * self.period as f64)
     }
 }
 

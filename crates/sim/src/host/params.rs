@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::device::Nanos;
+use crate::device::{Nanos, whole_ns};
 use crate::param_problem::ParamProblem;
 
 /// Bytes in a page, the unit of the page cache.
@@ -160,7 +160,7 @@ impl Costs {
 
     /// Looking up one page and copying some of it.
     pub(super) fn copy(&self, bytes: u64) -> Nanos {
-        self.page + (bytes as f64 * self.ns_per_byte).round() as Nanos
+        self.page + whole_ns(bytes as f64 * self.ns_per_byte)
     }
 }
 

@@ -7,11 +7,11 @@ use super::die::Die;
 use super::ftl::Sink;
 use super::geometry::{Geometry, Ppn};
 use super::params::FlashParams;
-use crate::device::Nanos;
+use crate::device::{Nanos, whole_ns};
 use crate::reservations::Reservations;
 
 pub(super) fn ns(us: f64) -> Nanos {
-    (us * 1000.0).round() as Nanos
+    whole_ns(us * 1000.0)
 }
 
 /// Durations, in nanoseconds.
@@ -90,7 +90,7 @@ impl Flash {
 
     /// How long `units` units take over a channel.
     pub(super) fn transfer(&self, units: u32) -> Nanos {
-        (self.times.unit_transfer * f64::from(units) * self.slowdown).round() as Nanos
+        whole_ns(self.times.unit_transfer * f64::from(units) * self.slowdown)
     }
 
     fn read_time(&mut self, level: u32, slc: bool) -> Nanos {

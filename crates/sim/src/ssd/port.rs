@@ -2,7 +2,7 @@
 
 use super::flash::ns;
 use super::params::PortParams;
-use crate::device::Nanos;
+use crate::device::{Nanos, whole_ns};
 use crate::reservations::Reservations;
 
 /// Which way data go.
@@ -41,7 +41,7 @@ impl Port {
             PortDirection::ToHost => self.read_ns_per_byte,
             PortDirection::FromHost => self.write_ns_per_byte,
         };
-        let data = (bytes as f64 * ns_per_byte).round() as Nanos;
+        let data = whole_ns(bytes as f64 * ns_per_byte);
         data + if with_command { self.command } else { 0 }
     }
 
