@@ -219,7 +219,7 @@ impl Sink for FlashSink<'_> {
 }
 
 /// Calls `each` with die and number of every program operation that `units` units from `ppn` complete.
-pub(super) fn for_programs(
+fn for_programs(
     geometry: &Geometry,
     ppn: Ppn,
     units: u32,

@@ -9,7 +9,7 @@ use super::seeks::{Bounds, SeekProfile};
 use super::shingle_log::LogSize;
 use super::shingling::{RecordingKind, Slowdown};
 use super::tracks::Tracks;
-use super::write_cache::{MedianTime, WriteTimes};
+use super::write_cache::{CacheFilling, MedianTime, WriteTimes};
 use super::zones::{Zone, ZoneMap};
 use crate::test_record::TestRecord;
 use crate::zone_figures::{self, ZoneFigures};
@@ -218,10 +218,11 @@ pub fn writes(record: &mut TestRecord, times: &WriteTimes, turn_ns: Option<f64>)
 }
 
 /// Bytes of writes that are taken at once.
-pub fn write_cache(record: &mut TestRecord, fillings: &[f64]) {
+pub fn write_cache(record: &mut TestRecord, fillings: &[CacheFilling]) {
     // A drive that does not flush when it is told to begins the next filling with some of the last.
-    let most = summary::max(fillings).unwrap_or(0.0);
-    record.estimate("write_cache.cache_bytes", most, most * 0.8, most * 1.05);
+    let most = fillings.iter().map(|it| it.bytes).fold(0.0, f64::max);
+    let empties = fillings.iter().map(|it| it.empties).fold(0.2, f64::max);
+    record.estimate("write_cache.cache_bytes", most, most * (1.0 - empties), most * 1.05);
 }
 
 /// Bytes that are rewritten together.

@@ -196,7 +196,7 @@ fn ask_writes(questions: &mut Questions<'_, '_>, turn_ns: f64) -> Result<(), Ben
     let Some(mut writes) = questions.writes(WHAT) else { return Ok(()) };
     let Some(times) = writes.times()? else { return Ok(()) };
     let is_cached = times.cached.ns < turn_ns / 2.0;
-    let filled = if is_cached { Some(writes.cache_bytes()?) } else { None };
+    let filled = if is_cached { Some(writes.cache_fillings()?) } else { None };
     answers::writes(questions.record, &times, Some(turn_ns));
     match filled {
         Some(Ok(fillings)) => answers::write_cache(questions.record, &fillings),

@@ -222,8 +222,7 @@ const LIMITS: [(&str, f64, f64); 16] = [
     ("places", 0.0, 0.1),
     ("read cache", 0.05, 0.1),
     ("write cache", 0.1, 0.15),
-    // A log takes random writes nearly as fast as the host sends them.
-    ("write cache, shingled", 0.25, 0.45),
+    ("write cache, shingled", 0.2, 0.25),
     // A bridge adds its own time, which is no part of the truth.
     ("overhead, ms", 0.2, 0.25),
 ];

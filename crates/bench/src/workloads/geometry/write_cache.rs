@@ -34,6 +34,10 @@ const USUAL_QUANTILE: f64 = 0.05;
 const FULL_NEXT: usize = 8;
 /// Times that the cache is filled.
 const FILLINGS: u32 = 2;
+/// Writes behind the first that waited: they tell how fast a full cache empties.
+const BEHIND: usize = 32;
+/// A cache that empties faster, as a share of the rate at which it fills, is larger or smaller than what it took.
+const EMPTIES_MAX: f64 = 0.5;
 /// Time for the drive to become quiet.
 const REST_S: f64 = 1.0;
 
@@ -61,6 +65,27 @@ impl MedianTime {
     /// Of so many times; `None` of too few.
     pub fn of(times: &[f64]) -> Option<Self> {
         Some(Self { ns: summary::median(times)?, within: median_interval(times, 0.95)? })
+    }
+}
+
+/// What a cache took before a write waited.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CacheFilling {
+    /// Bytes.
+    pub bytes: f64,
+    /// How fast it empties once it is full, as a share of the rate at which it filled. It may have done so all the
+    /// time, or not before it was nearly full: its size is between `bytes` less this share, and `bytes`.
+    pub empties: f64,
+}
+
+impl CacheFilling {
+    /// Of the times of all writes, of which the one at `full` was the first that waited.
+    fn of(times: &[f64], full: usize) -> Self {
+        let (before, behind) = times.split_at(full);
+        let mean = |times: &[f64]| times.iter().sum::<f64>() / times.len().max(1) as f64;
+        let bytes = full as f64 * FILLING_BLOCK as f64;
+        let empties = if behind.len() < BEHIND { 0.0 } else { mean(before) / mean(behind) };
+        Self { bytes, empties: empties.min(1.0) }
     }
 }
 
@@ -96,8 +121,8 @@ impl WriteProbe<'_, '_> {
             .map(|((cached, flushed), forced)| WriteTimes { cached, flushed, forced }))
     }
 
-    /// Bytes of scattered writes that are taken at once before one waits, of each filling; why not if none waits.
-    pub fn cache_bytes(&mut self) -> Result<Result<Vec<f64>, String>, BenchError> {
+    /// What the cache takes of scattered writes before one waits, each time it is filled; why that says nothing.
+    pub fn cache_fillings(&mut self) -> Result<Result<Vec<CacheFilling>, String>, BenchError> {
         // What must be kept is read before and compared behind each batch: then all is one batch.
         let most = if self.area.kept { FILLING_KEPT_MAX } else { FILLING_MAX };
         let batch = if self.area.kept { (most / FILLING_BLOCK) as usize } else { BATCH };
@@ -106,11 +131,12 @@ impl WriteProbe<'_, '_> {
             self.rest()?;
             let mut times: Vec<f64> = Vec::new();
             let full = loop {
-                if let Some(full) = full_at(&times) {
-                    break Some(full);
+                let full = full_at(&times);
+                if full.is_some_and(|full| self.area.kept || times.len() - full >= BEHIND) {
+                    break full;
                 }
                 if times.len() as u64 * FILLING_BLOCK >= most {
-                    break None;
+                    break full;
                 }
                 let places = (0..batch).map(|_| self.place(FILLING_BLOCK)).collect();
                 times.extend(self.write(
@@ -126,8 +152,11 @@ impl WriteProbe<'_, '_> {
                     let mib = (times.len() as u64 * FILLING_BLOCK) >> 20;
                     return Ok(Err(format!("no write of {mib} MiB had to wait for room")));
                 }
-                Some(full) => found.push(full as f64 * FILLING_BLOCK as f64),
+                Some(full) => found.push(CacheFilling::of(&times, full)),
             }
+        }
+        if let Some(empties) = found.iter().map(|it| it.empties).find(|it| *it > EMPTIES_MAX) {
+            return Ok(Err(format!("it empties {:.0} % as fast as it fills", empties * 100.0)));
         }
         self.rest()?;
         Ok(Ok(found))
@@ -213,5 +242,15 @@ mod tests {
         times[90] = 300_000.0;
         assert_eq!(full_at(&times), Some(200));
         assert_eq!(full_at(&[]), None);
+    }
+
+    #[test]
+    fn a_full_cache_empties_as_fast_as_it_takes_more() {
+        let mut times = vec![300_000.0; 200];
+        times.extend([0.0, 3_000_000.0].repeat(16));
+        let filling = CacheFilling::of(&times, 200);
+        assert_eq!(filling, CacheFilling { bytes: 200.0 * 65_536.0, empties: 0.2 });
+        times.truncate(220);
+        assert_eq!(CacheFilling::of(&times, 200).empties, 0.0, "too few to tell");
     }
 }
