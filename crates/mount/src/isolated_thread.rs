@@ -46,6 +46,7 @@ pub(super) fn spawn_isolated(
 /// Gives the calling thread a table of open files of its own, with few in it. Where the kernel refuses, it
 /// shares that of the program as before.
 fn leave_all_but(keep: &[BorrowedFd<'_>]) {
+    leave_signals();
     // SAFETY: descriptors that this thread opens from now on are dropped by it, and those that it is given are
     // in both tables until it ends.
     if unsafe { unshare_unsafe(UnshareFlags::FILES) }.is_err() {
@@ -61,6 +62,17 @@ fn leave_all_but(keep: &[BorrowedFd<'_>]) {
         from = from.max(fd + 1);
     }
     close_range(from, u32::MAX);
+}
+
+/// Leaves signals to the program's other threads: a handler writes to a descriptor that this one no longer has, and
+/// the signal would be lost. The kernel chooses such a thread where the first one has not yet gone on after a stop.
+fn leave_signals() {
+    // SAFETY: the set is initialized before it is used, and only the calling thread's mask changes.
+    unsafe {
+        let mut all = std::mem::zeroed();
+        libc::sigfillset(&raw mut all);
+        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const all, std::ptr::null_mut());
+    }
 }
 
 #[expect(clippy::disallowed_methods, reason = "close_range closes descriptors of this thread")]
@@ -87,6 +99,14 @@ mod tests {
             (is_open(reader.as_raw_fd()), is_open(number))
         });
         assert_eq!(seen.unwrap(), (true, false));
+        let status = || std::fs::read_to_string("/proc/thread-self/status").unwrap();
+        let is_blocked = |status: String| {
+            let mask = status.lines().find_map(|line| line.strip_prefix("SigBlk:")).unwrap();
+            let mask = u64::from_str_radix(mask.trim(), 16).unwrap();
+            mask & (1 << (libc::SIGINT - 1)) != 0
+        };
+        assert!(is_blocked(run_isolated(&[], status).unwrap()), "a signal would be lost");
+        assert!(!is_blocked(status()));
         assert!(is_open(number));
         let mut text = [0; 8];
         reader.read_exact(&mut text).unwrap();
