@@ -1,6 +1,7 @@
 //! What a workload plans from, before anything runs, and what its plans have in common.
 
 use crate::expected_speed::ExpectedSpeed;
+use crate::round_volume;
 use drivescope_model::drive::{Drive, Zoned};
 use drivescope_model::options::{Suite, TestKind};
 use drivescope_model::plan::{Cost, PlannedTest, WriteLevel};
@@ -40,6 +41,8 @@ pub struct PlanContext<'a> {
 /// Requests that one core computes in a second, drive, loop and recorder together: between those of a disk and of
 /// an SSD with many dies.
 const COMPUTED_PER_S: f64 = 1.2e6;
+/// The same where a simulated disk chooses among those that wait, in its queue or its write cache.
+const CHOSEN_PER_S: f64 = 2.5e5;
 
 /// How much faster than typical ones a drive may be expected to be.
 pub(crate) const FASTER_THAN_TYPICAL: f64 = 2.0;
@@ -48,6 +51,23 @@ impl PlanContext<'_> {
     /// How long so many requests to a simulated drive are computed; 0 on others.
     pub(crate) fn computed_s(&self, requests: f64) -> f64 {
         if self.target.kind == TargetKind::Simulated { requests / COMPUTED_PER_S } else { 0.0 }
+    }
+
+    /// The same of requests that a disk may serve in another order: random ones, and small writes.
+    pub(crate) fn computed_random_s(&self, requests: f64) -> f64 {
+        let slower = if self.is_disk() { COMPUTED_PER_S / CHOSEN_PER_S } else { 1.0 };
+        self.computed_s(requests * slower)
+    }
+
+    /// The same of requests of so many bytes in order: flash keeps the place of every page.
+    pub(crate) fn computed_ordered_s(&self, requests: f64, bytes: u64) -> f64 {
+        let each = if self.is_disk() { 1 } else { round_volume::computed_as(bytes) };
+        self.computed_s(requests * each as f64)
+    }
+
+    /// Whether a disk is at the bottom, or what is not known.
+    pub(crate) fn is_disk(&self) -> bool {
+        self.drive.is_none_or(|drive| drive.rotational_hint)
     }
 
     /// Plans a round of some requests, which may be shorter than its time: its share of them.

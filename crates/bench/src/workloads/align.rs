@@ -131,13 +131,16 @@ fn fast_cost(context: &PlanContext<'_>) -> Cost {
 
 fn phybs_cost(context: &PlanContext<'_>) -> Cost {
     let options: &AlignOptions = &context.suite.align;
-    let passes = phybs::count(options, u64::from(context.target.io_align_bytes.max(512)));
-    let bytes = options.total.0 * passes as u64 * u64::from(context.suite.rounds);
-    let read_bytes = if options.mix.read_percent() > 0 { bytes } else { 0 };
-    let written_bytes = if options.mix.writes() { bytes } else { 0 };
-    let requests = (read_bytes + written_bytes) as f64 / options.min.0 as f64;
-    let seconds = requests / (context.typical.iops * CACHE_GAIN);
-    Cost { seconds, read_bytes, written_bytes, computed_s: context.computed_s(requests) }
+    let sizes = phybs::block_sizes(options, u64::from(context.target.io_align_bytes.max(512)));
+    let rounds = u64::from(context.suite.rounds);
+    let bytes = options.total.0 * sizes.len() as u64 * rounds;
+    let blocks = rounds * sizes.iter().map(|size| options.total.0 / size).sum::<u64>();
+    let (reads, writes) = (options.mix.read_percent() > 0, options.mix.writes());
+    let (read, written) = (u64::from(reads), u64::from(writes));
+    let computed_s = context.computed_s((blocks * read) as f64)
+        + context.computed_random_s((blocks * written) as f64);
+    let seconds = (blocks * (read + written)) as f64 / (context.typical.iops * CACHE_GAIN);
+    Cost { seconds, read_bytes: bytes * read, written_bytes: bytes * written, computed_s }
 }
 
 #[cfg(test)]

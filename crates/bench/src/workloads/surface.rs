@@ -213,7 +213,7 @@ fn reading_cost(context: &PlanContext<'_>) -> Cost {
         seconds: places * each_s + accesses / context.typical.iops,
         read_bytes: (places * each) as u64,
         written_bytes: 0,
-        computed_s: context.computed_s(requests),
+        computed_s: context.computed_ordered_s(requests, options.chunk.0),
     }
 }
 

@@ -287,7 +287,11 @@ fn cell_cost(
         }
         None => (bytes * (1.0 - reads)) as u64,
     };
-    let computed_s = context.computed_s(bytes / block.0 as f64 * computed_as);
+    let requests = bytes / block.0 as f64 * computed_as;
+    let computed_s = match order {
+        Order::Rnd => context.computed_random_s(requests),
+        Order::Seq => context.computed_s(requests),
+    };
     Cost { seconds, read_bytes: (bytes * reads) as u64, written_bytes, computed_s }
 }
 

@@ -131,16 +131,18 @@ impl HardDisk {
     fn choose(&self, at: Nanos) -> Option<Chosen> {
         let head = self.mechanism.next_sector();
         let pause_over = at.max(self.write_from);
-        self.nearest(at, pause_over, |chosen| {
-            let continues = chosen.first == head && !self.is_partial(chosen);
+        self.nearest(at, pause_over, |(from, to)| {
+            let is_next = from / self.sizes.physical == head;
+            let continues = is_next && !self.is_partial(&self.cut(from, to));
             Some(if continues { at } else { pause_over })
         })
     }
 
     /// The same among stretches that need at most `room` sectors read first.
     fn choose_partial(&self, step: DestageStart, room: u64) -> Option<Chosen> {
-        self.nearest(step.at, step.not_before, |chosen| {
-            (1..=room).contains(&self.partial_sectors(chosen)).then_some(step.not_before)
+        self.nearest(step.at, step.not_before, |(from, to)| {
+            let partial = self.partial_sectors(&self.cut(from, to));
+            (1..=room).contains(&partial).then_some(step.not_before)
         })
     }
 
@@ -153,20 +155,21 @@ impl HardDisk {
         &self,
         at: Nanos,
         pause_over: Nanos,
-        not_before: impl Fn(&Chosen) -> Option<Nanos>,
+        not_before: impl Fn((u64, u64)) -> Option<Nanos>,
     ) -> Option<Chosen> {
         let soon = pause_over.max(at + self.mechanism.shortest_move());
         let head = self.mechanism.next_sector() * self.sizes.physical;
-        let mut best: Option<(Nanos, Chosen)> = None;
-        let consider = |best: &mut Option<(Nanos, Chosen)>, (from, to): (u64, u64)| {
-            let chosen = self.cut(from, to);
-            let Some(not_before) = not_before(&chosen) else { return };
-            let start = self.start_of(DestageStart { at, not_before }, chosen.first, true);
+        // When the transfer starts, and of which stretch.
+        let mut best: Option<(Nanos, (u64, u64))> = None;
+        let consider = |best: &mut Option<(Nanos, (u64, u64))>, stretch: (u64, u64)| {
+            let Some(not_before) = not_before(stretch) else { return };
+            let first = stretch.0 / self.sizes.physical;
+            let start = self.start_of(DestageStart { at, not_before }, first, true);
             if best.as_ref().is_none_or(|(earliest, _)| start < *earliest) {
-                *best = Some((start, chosen));
+                *best = Some((start, stretch));
             }
         };
-        let comes_later = |best: &Option<(Nanos, Chosen)>, movement: Nanos| {
+        let comes_later = |best: &Option<(Nanos, (u64, u64))>, movement: Nanos| {
             best.as_ref().is_some_and(|(earliest, _)| at + movement >= *earliest)
         };
         let mut room = self.sizes.destage_window;
@@ -179,8 +182,8 @@ impl HardDisk {
                 break;
             }
             consider(&mut best, stretch);
-            if let Some((_, chosen)) = best.filter(|(start, _)| *start <= soon) {
-                return Some(chosen);
+            if let Some((_, (from, to))) = best.filter(|(start, _)| *start <= soon) {
+                return Some(self.cut(from, to));
             }
         }
         for stretch in self.write_cache.ascending(..head).take(room) {
@@ -193,7 +196,7 @@ impl HardDisk {
                 break;
             }
         }
-        best.map(|(_, chosen)| chosen)
+        best.map(|(_, (from, to))| self.cut(from, to))
     }
 
     fn start_of(&self, step: DestageStart, sector: u64, write: bool) -> Nanos {

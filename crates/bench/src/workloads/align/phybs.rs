@@ -43,9 +43,10 @@ impl TimedPass {
     }
 }
 
-/// Number of passes of one round.
-pub fn count(options: &AlignOptions, sector: u64) -> usize {
-    passes(options.min.0.max(sector), options.max.0, sector).len()
+/// Bytes of a block in each pass of one round.
+pub fn block_sizes(options: &AlignOptions, sector: u64) -> Vec<u64> {
+    let passes = passes(options.min.0.max(sector), options.max.0, sector);
+    passes.into_iter().map(|(size, _)| size).collect()
 }
 
 /// Runs all passes of all rounds; their figures are in the record even if a pass fails.

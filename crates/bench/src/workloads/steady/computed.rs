@@ -43,11 +43,7 @@ const PAGE: u64 = 4096;
 const MIB: f64 = (1u64 << 20) as f64;
 
 fn times(context: &PlanContext<'_>) -> ComputingTimes {
-    if is_disk(context) { DISK } else { FLASH }
-}
-
-fn is_disk(context: &PlanContext<'_>) -> bool {
-    context.drive.is_none_or(|drive| drive.rotational_hint)
+    if context.is_disk() { DISK } else { FLASH }
 }
 
 /// A random request of a disk counts as so many of flash, however long it is: the disk chooses among those waiting.
@@ -60,7 +56,7 @@ fn round_requests(context: &PlanContext<'_>) -> Option<u64> {
     let is_bounded = context.target.kind == TargetKind::Simulated && *simulated_requests > 0;
     let cells = steady.all_cells();
     let is_random = cells.iter().any(|cell| cell.shape.order == Order::Rnd);
-    let each = if is_random && is_disk(context) { DISK_REQUESTS } else { 1 };
+    let each = if is_random && context.is_disk() { DISK_REQUESTS } else { 1 };
     let phases = cells.len() as u64 * u64::from(steady.rounds_max);
     simulated_requests.checked_div(phases * each).filter(|_| is_bounded)
 }
@@ -76,7 +72,7 @@ pub(super) fn timed_round(
     let threads = u64::from(cell.shape.threads);
     let least = u64::from(cell.shape.depth) * DEPTHS_MIN;
     let all =
-        (thread_requests((most / threads).max(least), cell, is_disk(context)) * threads) as f64;
+        (thread_requests((most / threads).max(least), cell, context.is_disk()) * threads) as f64;
     if requests * FASTER_THAN_TYPICAL <= all {
         return 1.0;
     }
