@@ -20,7 +20,7 @@ use drivescope_stats::summary;
 /// Share of the time that zones may take.
 const ZONES_SHARE: f64 = 0.4;
 /// Least that zones may read: of a small drive a few tenths of a per cent are no tracks at all.
-const ZONES_BYTES_MIN: u64 = 256 << 20;
+const ZONES_BYTES_MIN: u64 = 240 << 20;
 /// Tracks that are read to see the pauses between them.
 const SKEW_TRACKS: f64 = 40.0;
 /// Random reads over parts of the drive: shares of it, and how many.

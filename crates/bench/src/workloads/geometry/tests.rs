@@ -212,8 +212,7 @@ const LIMITS: [(&str, f64, f64); 16] = [
     ("zones", 0.0, 0.0),
     ("rate of a zone", 0.003, 0.01),
     ("border, share of the drive", 0.0025, 0.005),
-    // Small drives: what one look takes is a part of the limit.
-    ("surface read", 0.002, 0.0025),
+    ("surface read", 0.0015, 0.002),
     ("heads", 0.0, 0.0),
     ("tracks of a pass", 0.0, 0.0),
     ("size of a band", 0.05, 0.1),
