@@ -43,6 +43,8 @@ pub fn find(test: TestKind) -> &'static dyn Workload {
 }
 
 #[cfg(test)]
-mod random_disks;
+mod testing {
+    pub mod random_disks;
+}
 #[cfg(test)]
 mod tests;

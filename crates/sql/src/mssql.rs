@@ -1,9 +1,9 @@
-//! SQL Server: a database of somebody's server. It was never run against one, only against a double of its protocol.
+//! SQL Server: a database of somebody's server. It was never run against one, only against a fake of its protocol.
 
 mod client;
 mod connection;
 #[cfg(test)]
-mod double;
+mod fake_server;
 mod remote;
 mod texts;
 

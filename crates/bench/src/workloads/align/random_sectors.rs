@@ -2,7 +2,7 @@
 
 use crate::testing::{is_thorough, suite_of, value};
 use crate::workloads::geometry::probe::Draw;
-use crate::workloads::random_disks::{DiskSectors, RandomDisk, measured};
+use crate::workloads::testing::random_disks::{DiskSectors, RandomDisk, measured};
 use drivescope_model::options::TestKind;
 
 /// Disks of `cargo test`, and where all are asked for.

@@ -3,7 +3,7 @@
 mod random_flash;
 
 use crate::testing::{is_thorough, suite_of, value};
-use crate::workloads::random_disks::{DiskTruth, RandomDisk, measured};
+use crate::workloads::testing::random_disks::{DiskTruth, RandomDisk, measured};
 use drivescope_model::document::TestResult;
 use drivescope_model::findings::FindingId;
 use drivescope_model::options::{FillMode, TestKind};

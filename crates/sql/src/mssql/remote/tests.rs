@@ -1,4 +1,4 @@
-use crate::mssql::double::{DoubleAnswer, DoubleValue, ServerDouble, number, text};
+use crate::mssql::fake_server::{FakeAnswer, FakeServer, FakeValue, number, text};
 use crate::{Canceller, Database, ServerUrl, SqlError, UserQuery, mssql};
 use std::path::Path;
 use std::sync::Arc;
@@ -8,34 +8,33 @@ const ROWS: i64 = 3_000;
 const BACKUP_PATH: &str = r"C:\backup\drivescope_1.bak";
 
 /// As a server with an empty database would answer.
-fn of_server(statement: &str) -> DoubleAnswer {
+fn of_server(statement: &str) -> FakeAnswer {
     let seen = |part: &str| statement.contains(part);
     match statement {
         _ if seen("sys.tables") => number(0),
         _ if seen("ProductVersion") => text("16.0.4135.4"),
         _ if seen("sys.configurations") => {
             let row =
-                |name: &str, value: &str| [name, value].map(|it| DoubleValue::Text(it.to_string()));
+                |name: &str, value: &str| [name, value].map(|it| FakeValue::Text(it.to_string()));
             let rows = [row("recovery model", "SIMPLE"), row("max degree of parallelism", "0")];
-            DoubleAnswer::Rows(rows.map(Vec::from).to_vec())
+            FakeAnswer::Rows(rows.map(Vec::from).to_vec())
         }
         _ if seen("dm_db_partition_stats") => number(ROWS * 8_192),
         _ if seen("dm_os_buffer_descriptors") => number(8_192),
         _ if seen("dm_exec_query_stats") => {
-            DoubleAnswer::Rows(vec![[4, 1_000, 12].map(DoubleValue::Number).to_vec()])
+            FakeAnswer::Rows(vec![[4, 1_000, 12].map(FakeValue::Number).to_vec()])
         }
         _ if seen("COUNT_BIG(*)") => number(ROWS),
         _ if seen("backupmediafamily") => text(BACKUP_PATH),
-        _ if seen("SELECT a, b") => DoubleAnswer::Rows(vec![vec![
-            DoubleValue::Number(7),
-            DoubleValue::Text("7".repeat(4_000)),
-        ]]),
-        _ if seen("FROM bad") => DoubleAnswer::Fails(208, "Invalid object name 'bad'."),
-        _ => DoubleAnswer::Done,
+        _ if seen("SELECT a, b") => {
+            FakeAnswer::Rows(vec![vec![FakeValue::Number(7), FakeValue::Text("7".repeat(4_000))]])
+        }
+        _ if seen("FROM bad") => FakeAnswer::Fails(208, "Invalid object name 'bad'."),
+        _ => FakeAnswer::Done,
     }
 }
 
-fn open(server: &ServerDouble, canceller: &Arc<Canceller>) -> Result<Box<dyn Database>, SqlError> {
+fn open(server: &FakeServer, canceller: &Arc<Canceller>) -> Result<Box<dyn Database>, SqlError> {
     let url = ServerUrl::parse(&format!("mssql://me@127.0.0.1:{}/my]db", server.port)).unwrap();
     mssql::connect(&url, canceller)
 }
@@ -43,7 +42,7 @@ fn open(server: &ServerDouble, canceller: &Arc<Canceller>) -> Result<Box<dyn Dat
 /// Every part asks what it should, in its order; the texts are what a real server would get.
 #[test]
 fn all_parts_are_asked_as_the_seed_asked_them() {
-    let server = ServerDouble::start(of_server);
+    let server = FakeServer::start(of_server);
     let canceller = Arc::default();
     let mut database = open(&server, &canceller).unwrap();
     assert_eq!(database.version(), "16.0.4135.4");
@@ -101,7 +100,7 @@ fn all_parts_are_asked_as_the_seed_asked_them() {
 
 #[test]
 fn statements_are_counted_between_two_moments() {
-    let server = ServerDouble::start(of_server);
+    let server = FakeServer::start(of_server);
     let mut database = open(&server, &Arc::default()).unwrap();
     // The double counts the same at all times, after nothing at first.
     let counted = database.counted().unwrap();
@@ -113,7 +112,7 @@ fn statements_are_counted_between_two_moments() {
 
 #[test]
 fn what_the_server_refuses_is_said_in_its_words() {
-    let server = ServerDouble::start(of_server);
+    let server = FakeServer::start(of_server);
     let mut client = open(&server, &Arc::default()).unwrap().client().unwrap();
     client.prepare(&UserQuery::parse("SELECT * FROM bad", None).unwrap()).unwrap();
     let why = client.query(&[]).unwrap_err();
@@ -121,8 +120,7 @@ fn what_the_server_refuses_is_said_in_its_words() {
     assert_eq!(why.to_string(), "SQL Server: Invalid object name 'bad'.");
     assert_eq!(client.seek(1).unwrap(), 4_000, "and the next one runs");
 
-    let closed =
-        ServerDouble::start(|_| DoubleAnswer::Fails(18_456, "Login failed for user 'me'."));
+    let closed = FakeServer::start(|_| FakeAnswer::Fails(18_456, "Login failed for user 'me'."));
     let why = open(&closed, &Arc::default()).err().unwrap().to_string();
     let place = format!("127.0.0.1:{}", closed.port);
     assert_eq!(
@@ -130,10 +128,8 @@ fn what_the_server_refuses_is_said_in_its_words() {
         format!("cannot connect to SQL Server at {place}: Login failed for user 'me'.")
     );
 
-    let full = ServerDouble::start(|statement| match statement.contains("SELECT TOP") {
-        true => {
-            DoubleAnswer::Fails(1_105, "Could not allocate space because the filegroup is full.")
-        }
+    let full = FakeServer::start(|statement| match statement.contains("SELECT TOP") {
+        true => FakeAnswer::Fails(1_105, "Could not allocate space because the filegroup is full."),
         false => of_server(statement),
     });
     let mut database = open(&full, &Arc::default()).unwrap();
@@ -143,7 +139,7 @@ fn what_the_server_refuses_is_said_in_its_words() {
 
 #[test]
 fn a_database_of_others_is_left_alone() {
-    let server = ServerDouble::start(|statement| match statement.contains("sys.tables") {
+    let server = FakeServer::start(|statement| match statement.contains("sys.tables") {
         true => number(3),
         false => of_server(statement),
     });
@@ -158,9 +154,9 @@ fn a_database_of_others_is_left_alone() {
 /// A backup that stays is named; buffers that are not empty are told.
 #[test]
 fn what_stays_is_said() {
-    let server = ServerDouble::start(|statement| match statement {
+    let server = FakeServer::start(|statement| match statement {
         _ if statement.contains("xp_delete_file") => {
-            DoubleAnswer::Fails(229, "The EXECUTE was denied.")
+            FakeAnswer::Fails(229, "The EXECUTE was denied.")
         }
         _ if statement.contains("dm_os_buffer_descriptors") => number(ROWS * 4_096),
         _ => of_server(statement),
@@ -177,8 +173,8 @@ fn what_stays_is_said() {
 /// A statement that takes for ever ends with the run, and the tables go all the same.
 #[test]
 fn a_cancelled_run_waits_for_no_answer() {
-    let server = ServerDouble::start(|statement| match statement.contains("WITH (INDEX(0))") {
-        true => DoubleAnswer::Silence,
+    let server = FakeServer::start(|statement| match statement.contains("WITH (INDEX(0))") {
+        true => FakeAnswer::Silence,
         false => of_server(statement),
     });
     let canceller = Arc::<Canceller>::default();

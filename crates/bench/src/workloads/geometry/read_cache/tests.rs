@@ -4,7 +4,7 @@ use super::*;
 use crate::control::Control;
 use crate::queue::{IoTask, QueueSpec, SimulatedQueue};
 use crate::workloads::geometry::probe::{ProbeRead, ProbeTask, STREAM_DEPTH};
-use crate::workloads::random_disks::{RandomDisk, drive_of};
+use crate::workloads::testing::random_disks::{RandomDisk, drive_of};
 use drivescope_model::target::IoMode;
 
 /// The longest that an answer is late.

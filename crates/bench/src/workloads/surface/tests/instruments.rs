@@ -2,7 +2,7 @@
 //! is known at each byte, each in the time that GNOME Disks takes.
 
 use crate::testing::{is_thorough, points, suite_of, value};
-use crate::workloads::random_disks::{DiskTruth, RandomDisk, measured};
+use crate::workloads::testing::random_disks::{DiskTruth, RandomDisk, measured};
 use drivescope_model::document::TestResult;
 use drivescope_model::options::{Suite, SurfacePreset, TestKind};
 use drivescope_model::units::{Bytes, Secs};

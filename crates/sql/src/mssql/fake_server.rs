@@ -1,4 +1,4 @@
-//! A double of SQL Server's protocol (MS-TDS 7.3) for tests: it lets everybody in, keeps what is asked as text, and
+//! A fake of SQL Server's protocol (MS-TDS 7.3) for tests: it lets everybody in, keeps what is asked as text, and
 //! answers as it is told. It knows nothing of SQL.
 
 use std::io::{Read, Write};
@@ -20,11 +20,11 @@ const NVARCHAR: u8 = 0xe7;
 
 /// What is answered.
 #[derive(Debug, Clone)]
-pub(super) enum DoubleAnswer {
+pub(super) enum FakeAnswer {
     /// No rows.
     Done,
     /// Rows of texts and numbers.
-    Rows(Vec<Vec<DoubleValue>>),
+    Rows(Vec<Vec<FakeValue>>),
     /// An error.
     Fails(u32, &'static str),
     /// Nothing, for as long as the connection is open.
@@ -33,31 +33,31 @@ pub(super) enum DoubleAnswer {
 
 /// A value.
 #[derive(Debug, Clone)]
-pub(super) enum DoubleValue {
+pub(super) enum FakeValue {
     Number(i64),
     Text(String),
 }
 
 /// A row with one number.
-pub(super) fn number(value: i64) -> DoubleAnswer {
-    DoubleAnswer::Rows(vec![vec![DoubleValue::Number(value)]])
+pub(super) fn number(value: i64) -> FakeAnswer {
+    FakeAnswer::Rows(vec![vec![FakeValue::Number(value)]])
 }
 
 /// A row with one text.
-pub(super) fn text(value: &str) -> DoubleAnswer {
-    DoubleAnswer::Rows(vec![vec![DoubleValue::Text(value.to_string())]])
+pub(super) fn text(value: &str) -> FakeAnswer {
+    FakeAnswer::Rows(vec![vec![FakeValue::Text(value.to_string())]])
 }
 
-type MakeAnswer = dyn Fn(&str) -> DoubleAnswer + Send + Sync;
+type MakeAnswer = dyn Fn(&str) -> FakeAnswer + Send + Sync;
 
 /// A server on a port of this machine, until the test ends.
-pub(super) struct ServerDouble {
+pub(super) struct FakeServer {
     pub port: u16,
     asked: Arc<Mutex<Vec<String>>>,
 }
 
-impl ServerDouble {
-    pub fn start(answers: impl Fn(&str) -> DoubleAnswer + Send + Sync + 'static) -> Self {
+impl FakeServer {
+    pub fn start(answers: impl Fn(&str) -> FakeAnswer + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let asked = Arc::<Mutex<Vec<String>>>::default();
@@ -83,17 +83,17 @@ fn serve(mut stream: TcpStream, asked: &Mutex<Vec<String>>, answers: &MakeAnswer
         let answer = match kind {
             PRELOGIN => prelogin(),
             LOGIN => match answers("LOGIN") {
-                DoubleAnswer::Fails(code, why) => failure(code, why),
+                FakeAnswer::Fails(code, why) => failure(code, why),
                 _ => [login_ack(), done(0, 0)].concat(),
             },
             BATCH | CALL => {
                 let text = if kind == BATCH { batch_text(&body) } else { call_text(&body) };
                 asked.lock().unwrap().push(text.clone());
                 match answers(&text) {
-                    DoubleAnswer::Done => done(0, 0),
-                    DoubleAnswer::Rows(rows) => result_set(&rows),
-                    DoubleAnswer::Fails(code, why) => failure(code, why),
-                    DoubleAnswer::Silence => continue,
+                    FakeAnswer::Done => done(0, 0),
+                    FakeAnswer::Rows(rows) => result_set(&rows),
+                    FakeAnswer::Fails(code, why) => failure(code, why),
+                    FakeAnswer::Silence => continue,
                 }
             }
             other => panic!("a packet of type {other}"),
@@ -160,7 +160,7 @@ fn token(kind: u8, body: &[u8]) -> Vec<u8> {
 /// TDS 7.3 B is spoken.
 fn login_ack() -> Vec<u8> {
     let version = 0x730b_0003_u32.to_be_bytes();
-    token(0xad, &[&[1], &version[..], &short_text("double"), &[0, 0, 0, 16]].concat())
+    token(0xad, &[&[1], &version[..], &short_text("fake"), &[0, 0, 0, 16]].concat())
 }
 
 fn done(status: u16, rows: u64) -> Vec<u8> {
@@ -168,21 +168,21 @@ fn done(status: u16, rows: u64) -> Vec<u8> {
 }
 
 fn failure(code: u32, why: &str) -> Vec<u8> {
-    let said = [long_text(why, 1), short_text("double"), short_text("")].concat();
+    let said = [long_text(why, 1), short_text("fake"), short_text("")].concat();
     let body = [&code.to_le_bytes()[..], &[1, 16], &said, &1u32.to_le_bytes()].concat();
     [token(0xaa, &body), done(2, 0)].concat()
 }
 
-fn result_set(rows: &[Vec<DoubleValue>]) -> Vec<u8> {
+fn result_set(rows: &[Vec<FakeValue>]) -> Vec<u8> {
     let first = rows.first().map_or(&[][..], Vec::as_slice);
     let mut all = vec![0x81];
     all.extend((first.len() as u16).to_le_bytes());
     for cell in first {
         all.extend([0; 6]);
         match cell {
-            DoubleValue::Number(_) => all.push(INT8),
+            FakeValue::Number(_) => all.push(INT8),
             // 8,000 bytes at most; a collation of Latin letters.
-            DoubleValue::Text(_) => all.extend([NVARCHAR, 0x40, 0x1f, 9, 4, 0xd0, 0, 0x34]),
+            FakeValue::Text(_) => all.extend([NVARCHAR, 0x40, 0x1f, 9, 4, 0xd0, 0, 0x34]),
         }
         all.extend(short_text("x"));
     }
@@ -190,8 +190,8 @@ fn result_set(rows: &[Vec<DoubleValue>]) -> Vec<u8> {
         all.push(0xd1);
         for cell in row {
             match cell {
-                DoubleValue::Number(value) => all.extend(value.to_le_bytes()),
-                DoubleValue::Text(value) => all.extend(long_text(value, 2)),
+                FakeValue::Number(value) => all.extend(value.to_le_bytes()),
+                FakeValue::Text(value) => all.extend(long_text(value, 2)),
             }
         }
     }
