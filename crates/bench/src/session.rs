@@ -80,8 +80,8 @@ pub struct Session<'a> {
 /// The machine, and what it does without a drive.
 struct Platform<'a> {
     host: HostFacts,
-    /// The tool's own cost.
-    calibration: &'a Calibration,
+    /// The tool's own cost; `None` where it bounds nothing.
+    calibration: Option<&'a Calibration>,
     /// What control groups allow.
     io_limits: Option<IoLimits>,
 }
@@ -112,7 +112,7 @@ impl<'a> Session<'a> {
     pub fn new(
         plan: &'a Plan,
         target: &'a Target,
-        calibration: &'a Calibration,
+        calibration: Option<&'a Calibration>,
         host: HostFacts,
         events: Sender<Event>,
         stop: Arc<AtomicBool>,

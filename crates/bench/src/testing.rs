@@ -14,7 +14,6 @@ use drivescope_machine::Roots;
 use drivescope_machine::counters::DeviceCounters;
 use drivescope_model::cell::{Mix, Shape};
 use drivescope_model::document::{Limiter, TestResult};
-use drivescope_model::host::Calibration;
 use drivescope_model::options::{Suite, TestKind};
 use drivescope_model::plan::{Engine, PlannedTest, WriteLevel};
 use drivescope_model::units::Secs;
@@ -164,11 +163,10 @@ pub fn run_behind(
 ) -> TestResult {
     let level = WriteLevel::Read;
     let plan = planner::plan(suite, seed, Engine::Sim, target, false, level).unwrap();
-    let calibration = Calibration::default();
     let (events, _listener) = channel();
     let stop = Arc::new(AtomicBool::new(stop));
     let host = HostFacts::default();
-    let session = Session::new(&plan, target, &calibration, host, events, stop);
+    let session = Session::new(&plan, target, None, host, events, stop);
     let mut runner = Runner::new(session).with_earlier(earlier);
     let result = runner.run_test(&plan.tests[0]);
     runner.close().unwrap();

@@ -413,8 +413,9 @@ pub struct Run {
     pub drive: Option<Drive>,
     /// The machine.
     pub host: Host,
-    /// What the program itself costs on this machine.
-    pub calibration: Calibration,
+    /// What the program itself costs on this machine. Not of a simulated drive, whose time is computed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calibration: Option<Calibration>,
     /// The checks made before the target was used, and the repeated checks of a claimed device.
     pub gate: Vec<GateCheck>,
     /// What was to be run, with every option and the seed.

@@ -53,8 +53,8 @@ pub struct Host {
     pub pcie_power_policy: Option<String>,
 }
 
-/// What the program itself costs on this machine, measured at the start of every run on a target that answers at
-/// once.
+/// What the program itself costs on this machine, measured on a target that answers at once before a run on a real
+/// one.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Calibration {
     /// Processor time of the whole measuring loop per request, on a target that answers at once.

@@ -17,6 +17,7 @@ use crate::validity::{self, Environment};
 use drivescope_model::cell::{Mix, Shape};
 use drivescope_model::drive::Link;
 use drivescope_model::event::Event;
+use drivescope_model::host::Calibration;
 use drivescope_model::options::TestKind;
 use drivescope_model::plan::Engine;
 use drivescope_model::units::Secs;
@@ -137,6 +138,9 @@ impl Session<'_> {
     /// What rounds of `test` are held against.
     pub(crate) fn environment(&self, test: TestKind) -> Environment {
         let drive = self.target.drive();
+        // What costs nothing here bounds nothing.
+        let calibrated =
+            |rate: fn(&Calibration) -> f64| self.platform.calibration.map_or(f64::INFINITY, rate);
         Environment {
             test,
             direct: self.is_direct(),
@@ -155,10 +159,10 @@ impl Session<'_> {
             uncounted: self.target.drives_are_uncounted(),
             warning_c: self.target.warning_c(),
             memory_bytes: self.platform.host.memory_bytes,
-            memory_copy_mb_s: self.platform.calibration.memory_copy_mb_s,
+            memory_copy_mb_s: calibrated(|it| it.memory_copy_mb_s),
             memory_copy_again: calibrate::memory_copy_mb_s,
             cores: self.platform.host.cpus.max(1),
-            generator_mb_s: self.platform.calibration.generator_mb_s,
+            generator_mb_s: calibrated(|it| it.generator_mb_s),
             io_limits: self.platform.io_limits.clone(),
         }
     }

@@ -13,7 +13,6 @@ use drivescope_bench::watch::{self, WatchOptions};
 use drivescope_bench::{clock, planner, suites};
 use drivescope_drive::Target;
 use drivescope_model::findings::Severity;
-use drivescope_model::host::Calibration;
 use drivescope_model::plan::{Plan, WriteLevel};
 use drivescope_model::target::TargetKind;
 use drivescope_model::units::{Bytes, Secs};
@@ -47,10 +46,9 @@ pub fn watch(arguments: &WatchArguments, signals: &RunSignals) -> Result<Code, F
     }
     // Nothing listens: what is to be seen are the reads.
     let (events, _) = channel();
-    let calibration = Calibration::default();
     let stop = Arc::clone(&signals.stop);
     signals.begin("");
-    let mut session = Session::new(&plan, target, &calibration, HostFacts::default(), events, stop);
+    let mut session = Session::new(&plan, target, None, HostFacts::default(), events, stop);
     let summary = read(&mut session, arguments, options, signals);
     let closed = session.close();
     let summary = summary?;

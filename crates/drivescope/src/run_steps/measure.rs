@@ -25,7 +25,7 @@ use drivescope_model::target::TargetKind;
 use drivescope_model::units::Price;
 use drivescope_report::{clean, text, wrap};
 use drivescope_store::Store;
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::JoinHandle;
@@ -62,11 +62,11 @@ impl RunOptions {
 struct Machine {
     host: Host,
     facts: HostFacts,
-    calibration: Calibration,
+    calibration: OnceCell<Calibration>,
 }
 
 impl Machine {
-    /// This one; measures the tool's own cost.
+    /// This one.
     fn here() -> Self {
         let roots = Roots::host();
         let host = host::host(&roots);
@@ -75,7 +75,12 @@ impl Machine {
             cpus: host.cpus,
             power_save: host::power_save(&host, &roots),
         };
-        Self { host, facts, calibration: calibrate::calibrate() }
+        Self { host, facts, calibration: OnceCell::new() }
+    }
+
+    /// The tool's own cost, measured before the first run on a real target; simulated ones do not wait for it.
+    fn calibration(&self, target: &Target) -> Option<&Calibration> {
+        (!target.is_simulated()).then(|| self.calibration.get_or_init(calibrate::calibrate))
     }
 }
 
@@ -195,7 +200,7 @@ fn measure_one(
     let session = Session::new(
         &plan,
         &target,
-        &machine.calibration,
+        machine.calibration(&target),
         machine.facts.clone(),
         events,
         Arc::clone(&signals.stop),
@@ -314,7 +319,7 @@ fn begin(plan: &Plan, target: &Target, options: &RunOptions, machine: &Machine) 
         target: target.info().clone(),
         drive: target.drive().cloned(),
         host: machine.host.clone(),
-        calibration: machine.calibration.clone(),
+        calibration: machine.calibration(target).cloned(),
         gate: target.checks(),
         plan: plan.clone(),
         tests: Vec::new(),

@@ -96,7 +96,7 @@ fn machine(run: &Run, style: Style) -> String {
 }
 
 fn cost(run: &Run, style: Style) -> String {
-    let cost = &run.calibration;
+    let Some(cost) = &run.calibration else { return String::new() };
     facts(
         "overhead of drivescope, measured at the start",
         &[

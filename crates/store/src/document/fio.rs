@@ -7,7 +7,7 @@
 use super::FormatError;
 use drivescope_model::cell::{Cell, Mix, Order, Shape};
 use drivescope_model::document::{FORMAT, Metric, Run, TestResult, TestStatus, Tool};
-use drivescope_model::host::{Calibration, Host};
+use drivescope_model::host::Host;
 use drivescope_model::metrics::quantity_of;
 use drivescope_model::options::{Suite, TestKind};
 use drivescope_model::plan::{Engine, Plan};
@@ -214,7 +214,7 @@ fn whole(document: &Value, result: TestResult) -> Run {
         },
         drive: None,
         host: Host::default(),
-        calibration: Calibration::default(),
+        calibration: None,
         gate: Vec::new(),
         plan: Plan {
             suite,

@@ -14,7 +14,7 @@ use drivescope_drive::Target;
 use drivescope_machine::Roots;
 use drivescope_model::document::{Metric, TestResult, TestStatus};
 use drivescope_model::findings::FindingId;
-use drivescope_model::host::Calibration;
+
 use drivescope_model::plan::{Engine, Plan};
 use drivescope_stats::summary;
 use std::ops::Range;
@@ -44,11 +44,10 @@ fn prepared(target: &str, seed: u64, settings: &[&str]) -> (Target, Plan) {
 }
 
 fn with_session<T>(target: &Target, plan: &Plan, use_it: impl FnOnce(Session<'_>) -> T) -> T {
-    let calibration = Calibration::default();
     let stop = Arc::new(AtomicBool::new(false));
     let (events, _listener) = channel();
     let facts = HostFacts::default();
-    use_it(Session::new(plan, target, &calibration, facts, events, stop))
+    use_it(Session::new(plan, target, None, facts, events, stop))
 }
 
 fn run(target: &str, seed: u64, settings: &[&str]) -> TestResult {

@@ -8,7 +8,7 @@ use crate::testing::{plan_of, points, run_at, run_on, run_target, suite_of, valu
 use drivescope_drive::simulated::SimulatedDrive;
 use drivescope_model::document::{TestResult, TestStatus};
 use drivescope_model::findings::FindingId;
-use drivescope_model::host::Calibration;
+
 use drivescope_model::options::TrackedFigure;
 use drivescope_model::plan::Engine;
 use drivescope_model::target::IoMode;
@@ -91,10 +91,10 @@ fn run_shaped(page_ns: fn(u64, f64) -> f64, suite: Suite) -> TestResult {
     let flying = VecDeque::new();
     let device = ShapedDrive { capacity: 32 * MIB, page_ns, written: 0, busy_until: 0, flying };
     let drive = Arc::new(SimulatedDrive::new(Box::new(device)));
-    let (calibration, (events, _listener)) = (Calibration::default(), channel());
+    let (events, _listener) = channel();
     let stop = Arc::new(AtomicBool::new(false));
     let host = HostFacts::default();
-    let mut session = Session::new(&plan, &target, &calibration, host, events, stop);
+    let mut session = Session::new(&plan, &target, None, host, events, stop);
     session.storage.device = Some(IoDevice::simulated(Arc::clone(&drive), IoMode::Direct));
     session.storage.simulated = Some(drive);
     session.begin(&plan.tests[0], None);

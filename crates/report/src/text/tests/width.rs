@@ -124,8 +124,10 @@ fn disturbed(source: &mut Source) -> Run {
     run.host.name = source.text();
     run.host.cpu = source.text();
     run.host.os = source.text();
-    run.calibration.loop_ns_per_io = source.number();
-    run.calibration.loop_iops_max = source.number();
+    if let Some(calibration) = &mut run.calibration {
+        calibration.loop_ns_per_io = source.number();
+        calibration.loop_iops_max = source.number();
+    }
     run.gate[0].check = source.text();
     run.gate[0].evidence = source.text();
     run.plan.suite.name = source.text();

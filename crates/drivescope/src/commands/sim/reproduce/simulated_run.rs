@@ -13,7 +13,6 @@ use drivescope_drive::Target;
 use drivescope_machine::Roots;
 use drivescope_model::document::{Metric, TestResult, TestStatus};
 use drivescope_model::drive::Drive;
-use drivescope_model::host::Calibration;
 use drivescope_model::metrics::quantity_of;
 use drivescope_model::plan::{Engine, WriteLevel};
 use std::sync::Arc;
@@ -101,10 +100,10 @@ fn results(arguments: &RunArguments, target: &Target) -> Result<Vec<TestResult>,
     let level = arguments.raw.write.as_ref().map_or(WriteLevel::Read, |write| write.level);
     let plan = planner::plan(suite, SEED, Engine::Sim, target, arguments.size.is_some(), level);
     let plan = plan.map_err(|error| error.to_string())?;
-    let (calibration, (events, _)) = (Calibration::default(), channel());
+    let (events, _) = channel();
     let stop = Arc::new(AtomicBool::new(false));
     let host = HostFacts { memory_bytes: 0, cpus: 1, power_save: None };
-    let session = Session::new(&plan, target, &calibration, host, events, stop);
+    let session = Session::new(&plan, target, None, host, events, stop);
     let mut runner = Runner::new(session);
     let results = plan.tests.iter().map(|planned| {
         let result = runner.run_test(planned);
