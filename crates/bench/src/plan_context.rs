@@ -1,7 +1,6 @@
 //! What a workload plans from, before anything runs, and what its plans have in common.
 
 use crate::expected_speed::ExpectedSpeed;
-use crate::round_volume;
 use drivescope_model::drive::{Drive, Zoned};
 use drivescope_model::options::{Suite, TestKind};
 use drivescope_model::plan::{Cost, PlannedTest, WriteLevel};
@@ -42,7 +41,10 @@ pub struct PlanContext<'a> {
 /// an SSD with many dies.
 const COMPUTED_PER_S: f64 = 1.2e6;
 /// The same where a simulated disk chooses among those that wait, in its queue or its write cache.
-const CHOSEN_PER_S: f64 = 2.5e5;
+const CHOSEN_PER_S: f64 = 3.5e5;
+/// MiB of a stream that are computed in a second: flash keeps the place of every page.
+const DISK_MIB_PER_S: f64 = 2.0e6;
+const FLASH_MIB_PER_S: f64 = 2.9e5;
 
 /// How much faster than typical ones a drive may be expected to be.
 pub(crate) const FASTER_THAN_TYPICAL: f64 = 2.0;
@@ -59,10 +61,11 @@ impl PlanContext<'_> {
         self.computed_s(requests * slower)
     }
 
-    /// The same of requests of so many bytes in order: flash keeps the place of every page.
-    pub(crate) fn computed_ordered_s(&self, requests: f64, bytes: u64) -> f64 {
-        let each = if self.is_disk() { 1 } else { round_volume::computed_as(bytes) };
-        self.computed_s(requests * each as f64)
+    /// How long a stream of so many bytes to or from a simulated drive is computed; 0 on others.
+    pub(crate) fn computed_stream_s(&self, bytes: f64) -> f64 {
+        let per_s = if self.is_disk() { DISK_MIB_PER_S } else { FLASH_MIB_PER_S };
+        let is_simulated = self.target.kind == TargetKind::Simulated;
+        if is_simulated { bytes / Bytes::mib(1).0 as f64 / per_s } else { 0.0 }
     }
 
     /// Whether a disk is at the bottom, or what is not known.

@@ -38,7 +38,7 @@ use std::sync::Arc;
 /// Files of a tree at most: a million take ten minutes to make.
 const FILES_MAX: u32 = 10_000_000;
 /// Calls of a simulated host that are computed in the time of a request to the drive, for each page.
-const REQUESTS_PER_PAGE: f64 = 0.2;
+const REQUESTS_PER_PAGE: f64 = 0.28;
 /// Beginning of simulated targets.
 const SIM: &str = "sim:";
 

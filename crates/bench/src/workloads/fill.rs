@@ -28,9 +28,6 @@ const BURST_PART: u64 = 4;
 /// The end of a device need not be a multiple of its direct I/O unit; whole pages are.
 const PAGE: u64 = 4096;
 
-/// A stream that no loop records is computed so many times as fast as single requests.
-const STREAM_GAIN: u64 = 8;
-
 /// The test `fill`.
 pub struct FillWorkload;
 
@@ -108,8 +105,7 @@ impl Workload for FillWorkload {
         };
         let seconds = written as f64 / (context.sequential_write_mb_s(written) * 1e6);
         test.writes = WriteLevel::Destroy;
-        // Streams are computed without a loop.
-        let computed_s = context.computed_s((written / options.chunk.0 / STREAM_GAIN) as f64);
+        let computed_s = context.computed_stream_s(written as f64);
         test.cost = Cost { seconds, read_bytes: 0, written_bytes: written, computed_s };
         test
     }

@@ -31,10 +31,6 @@ use std::sync::Arc;
 pub(crate) const CELL: &str = "write";
 /// Smallest file: of smaller ones, the time is the file system's.
 const SIZE_MIN: Bytes = Bytes::mib(1);
-/// Requests of write-back, in which files pass by the page cache of a simulated host.
-const STREAM_REQUEST: f64 = 1_280.0 * 1024.0;
-/// Streams are computed faster than single requests.
-const STREAM_GAIN: f64 = 4.0;
 
 /// The test `fill-files`.
 pub struct FillFilesWorkload;
@@ -93,7 +89,7 @@ impl Workload for FillFilesWorkload {
             seconds: bytes as f64 / (context.sequential_write_mb_s(bytes) * 1e6),
             read_bytes: 0,
             written_bytes: bytes,
-            computed_s: context.computed_s(bytes as f64 / STREAM_REQUEST / STREAM_GAIN),
+            computed_s: context.computed_stream_s(bytes as f64),
         };
         test
     }

@@ -208,12 +208,11 @@ fn reading_cost(context: &PlanContext<'_>) -> Cost {
     let each_s = each / (context.typical.mb_s * 1e6) + 1.0 / context.typical.iops;
     let places = if options.time.0 > 0.0 { options.time.0 / each_s } else { places };
     let accesses = f64::from(options.accesses) * rounds;
-    let requests = places * (each / options.chunk.0 as f64).max(1.0) + accesses;
     Cost {
         seconds: places * each_s + accesses / context.typical.iops,
         read_bytes: (places * each) as u64,
         written_bytes: 0,
-        computed_s: context.computed_ordered_s(requests, options.chunk.0),
+        computed_s: context.computed_stream_s(places * each) + context.computed_s(accesses),
     }
 }
 

@@ -55,6 +55,30 @@ struct Track {
     cylinder_steps: u64,
 }
 
+/// The sectors of a track, and what is the same for all of them: looked up once for several sectors of it.
+#[derive(Debug, Clone, Copy)]
+pub struct TrackSpan {
+    first: u64,
+    end: u64,
+    cylinder: u32,
+    head: u32,
+    per_track: u32,
+    /// Angle at which the track starts, below the period.
+    angle: Nanos,
+    /// The outermost cylinder of the track and all behind it: a band in serpentine order runs to and fro.
+    pub outermost: u32,
+    /// The innermost cylinder of the track and all before it.
+    pub innermost: u32,
+}
+
+impl TrackSpan {
+    /// Whether a sector is on the track.
+    #[inline]
+    pub fn holds(&self, sector: u64) -> bool {
+        (self.first..self.end).contains(&sector)
+    }
+}
+
 /// A sector within its zone.
 #[derive(Clone, Copy)]
 struct Spot<'a> {
@@ -217,24 +241,46 @@ impl Layout {
     /// Position of `sector`, which must be on the drive.
     #[inline]
     pub fn locate(&self, sector: u64) -> DiskLocation {
-        let Spot { zone, track_index, along } = self.spot(sector);
-        let track = self.track(zone, track_index);
-        let passed = self.rotation.sector_angle(along, zone.per_track);
+        self.locate_on(&self.track_of(sector), sector)
+    }
+
+    /// The same of a sector whose track is known.
+    #[inline]
+    pub fn locate_on(&self, track: &TrackSpan, sector: u64) -> DiskLocation {
+        let along = (sector - track.first) as u32;
+        let passed = self.rotation.sector_angle(along, track.per_track);
         DiskLocation {
             cylinder: track.cylinder,
             head: track.head,
-            angle: (self.track_angle(zone, track) + passed) % self.rotation.period(),
+            angle: (track.angle + passed) % self.rotation.period(),
             passed,
             along,
-            per_track: zone.per_track,
+            per_track: track.per_track,
         }
     }
 
-    /// The outermost cylinder of this sector and all behind it, and the innermost of it and all before it: a band in
-    /// serpentine order runs to and fro.
+    /// The track of `sector`, which must be on the drive.
     #[inline]
-    pub fn cylinders_around(&self, sector: u64) -> (u32, u32) {
-        let Spot { zone, track_index, .. } = self.spot(sector);
+    pub fn track_of(&self, sector: u64) -> TrackSpan {
+        let Spot { zone, track_index, along } = self.spot(sector);
+        let track = self.track(zone, track_index);
+        let first = sector - u64::from(along);
+        let (outermost, innermost) = self.cylinders_around(zone, track_index);
+        TrackSpan {
+            first,
+            end: first + u64::from(zone.per_track),
+            cylinder: track.cylinder,
+            head: track.head,
+            per_track: zone.per_track,
+            angle: self.track_angle(zone, track) % self.rotation.period(),
+            outermost,
+            innermost,
+        }
+    }
+
+    /// [`TrackSpan::outermost`] and [`TrackSpan::innermost`] of a track.
+    #[inline]
+    fn cylinders_around(&self, zone: &LayoutZone, track_index: u64) -> (u32, u32) {
         let (first, width) = match self.order {
             LayoutParams::Cylinder => (track_index / self.heads, 1),
             LayoutParams::Serpentine { band_cylinders } => {
@@ -318,175 +364,4 @@ impl Layout {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    const PERIOD: Nanos = 10_000_000;
-
-    fn zone(cylinders: u32, sectors_per_track: u32) -> ZoneFormat {
-        ZoneFormat { cylinders, sectors_per_track, head_skew_rev: 0.2, cylinder_skew_rev: 0.1 }
-    }
-
-    fn layout(order: LayoutParams, heads: u32) -> Layout {
-        let formats = [zone(10, 100), zone(7, 80), zone(5, 50)];
-        let sectors: u64 = formats
-            .iter()
-            .map(|z| u64::from(z.cylinders * heads) * u64::from(z.sectors_per_track))
-            .sum();
-        Layout::new(&formats, heads, order, Rotation::from_rpm(6000.0), 0, sectors)
-    }
-
-    fn orders() -> [LayoutParams; 3] {
-        [
-            LayoutParams::Cylinder,
-            LayoutParams::Serpentine { band_cylinders: 4 },
-            LayoutParams::Serpentine { band_cylinders: 1 },
-        ]
-    }
-
-    #[test]
-    fn a_band_goes_in_on_one_head_and_out_on_the_next() {
-        let layout = layout(LayoutParams::Serpentine { band_cylinders: 4 }, 2);
-        let at: Vec<(u32, u32)> = (0..12)
-            .map(|track| layout.locate(track * 100))
-            .map(|place| (place.cylinder, place.head))
-            .collect();
-        let expected = [
-            (0, 0),
-            (1, 0),
-            (2, 0),
-            (3, 0),
-            (3, 1),
-            (2, 1),
-            (1, 1),
-            (0, 1),
-            (4, 1),
-            (5, 1),
-            (6, 1),
-            (7, 1),
-        ];
-        assert_eq!(at, expected);
-    }
-
-    #[test]
-    fn by_cylinder_the_heads_come_first() {
-        let layout = layout(LayoutParams::Cylinder, 3);
-        let place = layout.locate(400);
-        assert_eq!((place.cylinder, place.head), (1, 1));
-        // three head switches of 0.2 and one step of 0.1 turn
-        assert_eq!(place.angle, 7_000_000);
-    }
-
-    #[test]
-    fn every_track_is_used_once() {
-        for order in orders() {
-            for heads in [1, 2, 3, 4] {
-                let layout = layout(order, heads);
-                let mut seen = std::collections::BTreeSet::new();
-                let mut sector = 0;
-                while sector < layout.sectors() {
-                    let place = layout.locate(sector);
-                    assert!(seen.insert((place.cylinder, place.head)), "{order:?} at {sector}");
-                    sector = layout.next_track(sector);
-                }
-                assert_eq!(seen.len(), 22 * heads as usize);
-            }
-        }
-    }
-
-    #[test]
-    fn no_sector_behind_lies_further_out_and_none_before_further_in() {
-        for order in orders() {
-            let layout = layout(order, 3);
-            let cylinder = |sector: u64| layout.locate(sector).cylinder;
-            for sector in (0..layout.sectors()).step_by(37) {
-                let (outermost, innermost) = layout.cylinders_around(sector);
-                assert!((outermost..=innermost).contains(&cylinder(sector)), "{order:?} {sector}");
-                let behind = (sector..layout.sectors()).step_by(10).map(cylinder).min();
-                let before = (0..=sector).step_by(10).map(cylinder).max();
-                assert!(
-                    behind >= Some(outermost) && before <= Some(innermost),
-                    "{order:?} {sector}"
-                );
-            }
-        }
-    }
-
-    #[test]
-    fn a_sequential_transfer_loses_exactly_the_skew_at_each_crossing() {
-        let layout = layout(LayoutParams::Serpentine { band_cylinders: 4 }, 2);
-        assert_eq!(layout.transfer_time(0, 100), PERIOD);
-        assert_eq!(layout.transfer_time(0, 200), 2 * PERIOD + PERIOD / 10);
-        // the fourth crossing is a head switch
-        assert_eq!(layout.transfer_time(0, 500), 5 * PERIOD + 3 * PERIOD / 10 + PERIOD / 5);
-        assert_eq!(layout.transfer_time(99, 2), 2 * PERIOD / 100 + PERIOD / 10);
-    }
-
-    #[test]
-    fn zones_join_on_the_same_head_and_with_the_skew_of_a_cylinder() {
-        for (heads, band_cylinders) in [(1, 4), (2, 4), (3, 4), (2, 1), (3, 2), (4, 3)] {
-            let layout = layout(LayoutParams::Serpentine { band_cylinders }, heads);
-            let zones: Vec<_> = layout.zones().collect();
-            for pair in zones.windows(2) {
-                let ((.., before), (first, _, behind)) = (pair[0], pair[1]);
-                assert_eq!(layout.locate(first - 1).head, layout.locate(first).head, "{first}");
-                let sectors = PERIOD / u64::from(before) + PERIOD / u64::from(behind);
-                assert_eq!(layout.transfer_time(first - 1, 2), sectors + PERIOD / 10);
-            }
-        }
-    }
-
-    #[test]
-    fn a_switch_slower_than_its_skew_costs_a_turn() {
-        let formats = [zone(10, 100)];
-        let order = LayoutParams::Cylinder;
-        let slow = Layout::new(&formats, 2, order, Rotation::from_rpm(6000.0), 2_500_000, 2000);
-        assert_eq!(slow.transfer_time(0, 200), 2 * PERIOD + PERIOD / 5 + PERIOD);
-    }
-
-    proptest! {
-        #[test]
-        fn angles_and_the_sequential_clock_agree(order in 0usize..3, heads in 1u32..5, part in 0.0..1.0f64, count in 1u64..900) {
-            let layout = layout(orders()[order], heads);
-            let sector = (part * (layout.sectors() - 1) as f64) as u64;
-            let count = count.min(layout.sectors() - sector);
-            let time = layout.transfer_time(sector, count);
-            // the end of the transfer stands at the end angle of its last sector
-            let last = sector + count - 1;
-            let end = layout.locate(last).angle + layout.transfer_time(last, 1);
-            prop_assert_eq!((layout.locate(sector).angle + time) % PERIOD, end % PERIOD);
-            prop_assert_eq!(layout.clock_at_end(sector + count) - layout.clock(sector), time);
-        }
-
-        #[test]
-        fn a_transfer_is_the_sum_of_its_parts(heads in 1u32..5, part in 0.0..1.0f64, first in 1u64..300, second in 1u64..300) {
-            let layout = layout(orders()[1], heads);
-            let sector = (part * (layout.sectors() - 601) as f64) as u64;
-            let crossing = layout.clock(sector + first) - layout.clock_at_end(sector + first);
-            prop_assert_eq!(
-                layout.transfer_time(sector, first + second),
-                layout.transfer_time(sector, first) + crossing + layout.transfer_time(sector + first, second)
-            );
-        }
-
-        #[test]
-        fn elapsed_time_finds_the_sector_again(part in 0.0..1.0f64, count in 0u64..700) {
-            let layout = layout(orders()[1], 2);
-            let from = 1 + (part * (layout.sectors() - 702) as f64) as u64;
-            let between_ends = |to| layout.clock_at_end(to) - layout.clock_at_end(from);
-            let elapsed = between_ends(from + count);
-            prop_assert_eq!(layout.sectors_within(from, elapsed, 1000), count);
-        }
-
-        #[test]
-        fn the_sectors_within_a_time_end_in_it_and_the_next_does_not(order in 0usize..3, part in 0.0..1.0f64, elapsed in 0..7 * PERIOD, limit in 1u64..600) {
-            let layout = layout(orders()[order], 2);
-            let from = 1 + (part * (layout.sectors() - 602) as f64) as u64;
-            let count = layout.sectors_within(from, elapsed, limit);
-            let between_ends = |to| layout.clock_at_end(to) - layout.clock_at_end(from);
-            prop_assert!(count <= limit && between_ends(from + count) <= elapsed);
-            prop_assert!(count == limit || between_ends(from + count + 1) > elapsed);
-        }
-    }
-}
+mod tests;

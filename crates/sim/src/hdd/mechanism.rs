@@ -1,7 +1,7 @@
 //! Arm, heads and platter together: where the head is, and when it could reach a sector.
 
 use crate::device::Nanos;
-use crate::hdd::layout::{DiskLocation, Layout};
+use crate::hdd::layout::{DiskLocation, Layout, TrackSpan};
 use crate::hdd::rotation::Rotation;
 use crate::hdd::seek::SeekCurve;
 
@@ -146,16 +146,14 @@ impl Mechanism {
         }
     }
 
-    /// No movement for a write to `sector` or to any behind it takes less.
-    pub fn shortest_move_behind(&self, sector: u64) -> Nanos {
-        let (outermost, _) = self.layout.cylinders_around(sector);
-        self.shortest_over(outermost.saturating_sub(self.cylinder))
+    /// No movement for a write to this track or to any behind it takes less.
+    pub fn shortest_move_behind(&self, track: &TrackSpan) -> Nanos {
+        self.shortest_over(track.outermost.saturating_sub(self.cylinder))
     }
 
-    /// No movement for a write to `sector` or to any before it takes less.
-    pub fn shortest_move_before(&self, sector: u64) -> Nanos {
-        let (_, innermost) = self.layout.cylinders_around(sector);
-        self.shortest_over(self.cylinder.saturating_sub(innermost))
+    /// No movement for a write to this track or to any before it takes less.
+    pub fn shortest_move_before(&self, track: &TrackSpan) -> Nanos {
+        self.shortest_over(self.cylinder.saturating_sub(track.innermost))
     }
 
     fn shortest_over(&self, cylinders: u32) -> Nanos {

@@ -2,6 +2,7 @@
 
 use crate::device::{Nanos, SimOutcome, SimRequest};
 use crate::hdd::disk::{ArrivingWrite, HardDisk};
+use crate::hdd::layout::TrackSpan;
 use crate::hdd::queue::QueuedCommand;
 use rand::RngExt;
 
@@ -159,12 +160,23 @@ impl HardDisk {
     ) -> Option<Chosen> {
         let soon = pause_over.max(at + self.mechanism.shortest_move());
         let head = self.mechanism.next_sector() * self.sizes.physical;
+        let layout = self.mechanism.layout();
+        // Neighbours mostly share a track.
+        let mut track = layout.track_of(self.mechanism.next_sector().min(layout.sectors() - 1));
+        let mut track_at = |(from, _): (u64, u64)| {
+            let first = from / self.sizes.physical;
+            if !track.holds(first) {
+                track = layout.track_of(first);
+            }
+            track
+        };
         // When the transfer starts, and of which stretch.
         let mut best: Option<(Nanos, (u64, u64))> = None;
-        let consider = |best: &mut Option<(Nanos, (u64, u64))>, stretch: (u64, u64)| {
+        let consider = |best: &mut Option<(Nanos, (u64, u64))>, stretch, track: &TrackSpan| {
             let Some(not_before) = not_before(stretch) else { return };
             let first = stretch.0 / self.sizes.physical;
-            let start = self.start_of(DestageStart { at, not_before }, first, true);
+            let place = layout.locate_on(track, first);
+            let start = self.mechanism.reach_not_before(at, not_before, first, &place, true);
             if best.as_ref().is_none_or(|(earliest, _)| start < *earliest) {
                 *best = Some((start, stretch));
             }
@@ -176,22 +188,22 @@ impl HardDisk {
         let mut behind = self.write_cache.ascending(head..).take(room);
         while let Some(stretch) = behind.next() {
             room -= 1;
-            let first = stretch.0 / self.sizes.physical;
-            if comes_later(&best, self.mechanism.shortest_move_behind(first)) {
+            let track = track_at(stretch);
+            if comes_later(&best, self.mechanism.shortest_move_behind(&track)) {
                 room -= behind.by_ref().count();
                 break;
             }
-            consider(&mut best, stretch);
+            consider(&mut best, stretch, &track);
             if let Some((_, (from, to))) = best.filter(|(start, _)| *start <= soon) {
                 return Some(self.cut(from, to));
             }
         }
         for stretch in self.write_cache.ascending(..head).take(room) {
-            let first = stretch.0 / self.sizes.physical;
-            if comes_later(&best, self.mechanism.shortest_move_before(first)) {
+            let track = track_at(stretch);
+            if comes_later(&best, self.mechanism.shortest_move_before(&track)) {
                 continue;
             }
-            consider(&mut best, stretch);
+            consider(&mut best, stretch, &track);
             if best.is_some_and(|(start, _)| start <= soon) {
                 break;
             }
