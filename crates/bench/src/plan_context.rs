@@ -39,7 +39,7 @@ pub struct PlanContext<'a> {
 
 /// Requests that one core computes in a second, drive, loop and recorder together: between those of a disk and of
 /// an SSD with many dies.
-const COMPUTED_PER_S: f64 = 1.2e6;
+const COMPUTED_PER_S: f64 = 1.0e6;
 /// The same where a simulated disk chooses among those that wait, in its queue or its write cache.
 const CHOSEN_PER_S: f64 = 3.5e5;
 /// MiB of a stream that are computed in a second: flash keeps the place of every page.

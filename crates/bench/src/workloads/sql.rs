@@ -29,7 +29,7 @@ use drivescope_model::options::{DatabaseKind, SqlOptions, SqlPart, Suite, TestKi
 use drivescope_model::plan::{Cost, PlannedTest};
 use drivescope_model::target::TargetKind;
 use drivescope_model::units::Bytes;
-use drivescope_sql::{PAGE_BYTES, ServerUrl, SqlError, UserQuery};
+use drivescope_sql::{ServerUrl, SqlError, UserQuery};
 use possible_parts::possible;
 use table_size::TableSize;
 
@@ -277,11 +277,7 @@ fn cost(
         seconds,
         read_bytes: read as u64,
         written_bytes: written as u64,
-        computed_s: if is_simulated {
-            context.computed_s(requests + pages / PAGE_BYTES as f64)
-        } else {
-            0.0
-        },
+        computed_s: context.computed_s(requests) + context.computed_stream_s(pages),
     }
 }
 
