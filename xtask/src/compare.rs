@@ -149,12 +149,14 @@ struct CompareRequest {
     /// Instead of the release build: another build, such as one with more databases.
     program: Option<PathBuf>,
     write: bool,
+    /// Of engines, what holds this text of a place and a cell.
+    only: String,
 }
 
 const USAGE: &str =
     "usage: cargo xtask compare fio [--part file|served|ram|precision] [--pairs N] \
                      [--time SECONDS] [--dir DIR] [--write]
-       cargo xtask compare engines [--pairs N] [--time SECONDS] [--dir DIR]
+       cargo xtask compare engines [--only TEXT] [--pairs N] [--time SECONDS] [--dir DIR]
        cargo xtask compare budgets [--cold] [--write]
        cargo xtask compare copy|tree TREE [--pairs N] [--dir DIR]
        cargo xtask compare pgbench [--pairs N] [--time SECONDS] [--dir DIR]
@@ -203,7 +205,8 @@ pub fn run(args: &[String]) -> Result<(), String> {
     let drivescope = program(root, &request)?;
     if args[0] == "engines" {
         let (rounds, seconds) = (request.pairs, request.seconds.unwrap_or(1.0));
-        let options = EnginesOptions { rounds, seconds, folder: &request.folder };
+        let options =
+            EnginesOptions { rounds, seconds, folder: &request.folder, only: &request.only };
         println!("{}", engines::section(&drivescope, &options)?);
         return Ok(());
     }
@@ -304,6 +307,7 @@ fn parse(args: &[String]) -> Option<CompareRequest> {
         folder: std::env::temp_dir(),
         program: None,
         write: false,
+        only: String::new(),
     };
     let mut args = args.iter();
     while let Some(arg) = args.next() {
@@ -318,6 +322,7 @@ fn parse(args: &[String]) -> Option<CompareRequest> {
             "--dir" => request.folder = PathBuf::from(args.next()?),
             "--program" => request.program = Some(PathBuf::from(args.next()?)),
             "--write" => request.write = true,
+            "--only" => request.only.clone_from(args.next()?),
             _ => return None,
         }
     }

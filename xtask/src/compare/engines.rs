@@ -32,6 +32,16 @@ pub struct EnginesOptions<'o> {
     pub seconds: f64,
     /// On the drive to be measured.
     pub folder: &'o Path,
+    /// What of `PLACE CELL` holds this text.
+    pub only: &'o str,
+}
+
+impl EnginesOptions<'_> {
+    /// Those of `cells` that are to be measured at `place`.
+    fn chosen(&self, place: &str, cells: &[&'static str]) -> Vec<&'static str> {
+        let is_chosen = |cell: &&&str| format!("{place} {cell}").contains(self.only);
+        cells.iter().filter(is_chosen).copied().collect()
+    }
 }
 
 /// One cell in one place, round by round.
@@ -49,6 +59,9 @@ struct Measured {
 pub fn section(drivescope: &Drivescope, options: &EnginesOptions<'_>) -> Result<String, String> {
     let mut all = Vec::new();
     for kind in FILE_SYSTEMS {
+        if options.chosen(kind, &CELLS).is_empty() {
+            continue;
+        }
         match Mounted::make(kind, options.folder, 8 * SIZE_MIB) {
             Ok(mounted) => on_file_system(drivescope, options, kind, &mounted, &mut all)?,
             Err(why) => eprintln!("SKIPPED: {kind}: {why}"),
@@ -57,7 +70,8 @@ pub fn section(drivescope: &Drivescope, options: &EnginesOptions<'_>) -> Result<
     for create in [RamDisk::zram, RamDisk::loop_on_tmpfs] {
         match create(SIZE_MIB) {
             Ok(disk) => {
-                for cell in CELLS.into_iter().filter(|cell| cell.ends_with(".read")) {
+                let cells = options.chosen(disk.name(), &CELLS).into_iter();
+                for cell in cells.filter(|cell| cell.ends_with(".read")) {
                     let place = disk.name().to_string();
                     all.push(measure(drivescope, options, place, cell, disk.path(), None)?);
                 }
@@ -76,7 +90,7 @@ fn on_file_system(
     all: &mut Vec<Measured>,
 ) -> Result<(), String> {
     let file = mounted.folder().join("drivescope-compare.dat");
-    for cell in CELLS {
+    for cell in options.chosen(kind, &CELLS) {
         fio::lay_out(&file, SIZE_MIB)?;
         let writes = cell.ends_with(".write");
         let folder = writes.then(|| mounted.folder());
@@ -225,7 +239,7 @@ mod tests {
         };
         assert_eq!(measured.best().0, FioEngine::Psync);
         assert_eq!(measured.ratio(|f| f.iops), 0.95);
-        let options = EnginesOptions { rounds: 3, seconds: 1.0, folder: Path::new(".") };
+        let options = EnginesOptions { rounds: 3, seconds: 1.0, folder: Path::new("."), only: "" };
         let text = text(&[measured], &options);
         let line = "| ext4 | rnd4k_q1t1.read | threads: 95/s | 100 | 80 | 0.950 | 1.00 | **no** |";
         assert!(text.contains(line), "{text}");
