@@ -8,8 +8,9 @@ use crate::text::change_sentence;
 use drivescope_model::number::rounded;
 
 const VALUE: Ink = Ink::Series(0);
-/// Runs within less than this are told apart by the hour.
+/// Runs within less than this are told apart by the hour, and within less than the other by the minute.
 const DAYS_MIN: f64 = 2.0;
+const HOURS_MIN: f64 = 2.0;
 /// From here on a latency in microseconds is drawn in milliseconds.
 const MS_FROM_US: f64 = 1_000.0;
 
@@ -22,8 +23,9 @@ pub fn history_charts(history: &DriveHistory) -> Vec<Chart> {
 /// When each run began, in days since the first.
 fn days(history: &DriveHistory) -> Option<Vec<f64>> {
     let starts = history.runs.iter().map(|run| run.started_at.parse::<jiff::Timestamp>().ok());
-    let starts: Vec<f64> =
-        starts.map(|start| Some(start?.as_second() as f64 / 86_400.0)).collect::<Option<_>>()?;
+    let starts: Vec<f64> = starts
+        .map(|start| Some(start?.as_microsecond() as f64 / 86_400e6))
+        .collect::<Option<_>>()?;
     let first = *starts.first()?;
     Some(starts.into_iter().map(|start| start - first).collect())
 }
@@ -31,7 +33,11 @@ fn days(history: &DriveHistory) -> Option<Vec<f64>> {
 fn chart(history: &DriveHistory, row: &MetricHistory, days: &[f64]) -> Option<Chart> {
     let since = history.runs.first()?.started_at.get(..10)?;
     let end = days.last().copied().filter(|end| *end > 0.0)?;
-    let (unit, length) = if end < DAYS_MIN { ("hours", 24.0) } else { ("days", 1.0) };
+    let (unit, length) = match end {
+        end if end < HOURS_MIN / 24.0 => ("minutes", 1_440.0),
+        end if end < DAYS_MIN => ("hours", 24.0),
+        _ => ("days", 1.0),
+    };
     let most = row.values.iter().map(|(_, value)| *value).fold(0.0, f64::max);
     let (y_unit, size) = match row.unit.as_str() {
         "us" if most >= MS_FROM_US => ("ms", 1e3),
@@ -112,5 +118,17 @@ mod tests {
     #[test]
     fn runs_that_began_at_once_have_no_axis() {
         assert!(history_charts(&of(&[(100.0, 900.0)])).is_empty());
+    }
+
+    #[test]
+    fn runs_of_one_second_have_a_picture_too() {
+        let mut runs =
+            weekly(&[(100.0, 9_000.0), (101.0, 9_001.0), (60.0, 9_002.0), (61.0, 9_003.0)]);
+        for (i, run) in runs.iter_mut().enumerate() {
+            run.started_at = format!("2026-01-05T00:00:00.{i}Z");
+        }
+        let charts = history_charts(&history(runs, "d".into()));
+        assert_eq!(charts.len(), 2);
+        assert_eq!(charts[0].plot.x.title, "minutes since 2026-01-05");
     }
 }
