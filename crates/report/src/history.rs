@@ -180,6 +180,9 @@ fn change(row: &MetricHistory, at: usize, runs: &[Run]) -> MetricChange {
     }
 }
 
+/// Runs of less time say nothing of a month.
+const MONTHS_MIN: f64 = 0.1;
+
 /// The steady way, where a line through the logarithms leaves less unexplained than a step.
 fn per_month(
     row: &MetricHistory,
@@ -187,13 +190,16 @@ fn per_month(
     at: usize,
     runs: &[Run],
 ) -> Option<(f64, f64, f64)> {
-    const MONTH_S: f64 = 365.25 / 12.0 * 86_400.0;
+    const MONTH_US: f64 = 365.25 / 12.0 * 86_400e6;
     let months: Option<Vec<f64>> = row
         .values
         .iter()
-        .map(|(run, _)| Some(started(&runs[*run])?.as_second() as f64 / MONTH_S))
+        .map(|(run, _)| Some(started(&runs[*run])?.as_microsecond() as f64 / MONTH_US))
         .collect();
     let (x, y) = (months?, values.iter().map(|v| v.ln()).collect::<Vec<f64>>());
+    if x.last()? - x.first()? < MONTHS_MIN {
+        return None;
+    }
     let line = least_squares(&x, &y)?;
     let of_line = x.iter().zip(&y).map(|(x, y)| (y - line.intercept - line.slope * x).powi(2));
     let of_step = |part: &[f64]| -> f64 {

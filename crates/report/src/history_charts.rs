@@ -129,6 +129,7 @@ mod tests {
         }
         let charts = history_charts(&history(runs, "d".into()));
         assert_eq!(charts.len(), 2);
+        assert!(!charts[0].caption.contains("a month"), "{}", charts[0].caption);
         assert_eq!(charts[0].plot.x.title, "minutes since 2026-01-05");
     }
 }
