@@ -18,6 +18,7 @@ mod pgbench;
 mod precision;
 mod processors;
 mod ram_disk;
+mod samples;
 mod served;
 mod served_sql;
 mod served_traces;
@@ -49,6 +50,13 @@ pub struct CellFigures {
     pub user_ns: f64,
     /// In the kernel.
     pub sys_ns: f64,
+}
+
+impl CellFigures {
+    /// The same with user CPU by nanoseconds in each second, where they were sampled.
+    fn with_user_cpu(self, ns_per_s: Option<f64>) -> Self {
+        Self { user_ns: ns_per_s.map_or(self.user_ns, |ns| ns / self.iops), ..self }
+    }
 }
 
 /// Both programs, one after the other.
@@ -151,12 +159,14 @@ struct CompareRequest {
     write: bool,
     /// Of engines, what holds this text of a place and a cell.
     only: String,
+    /// Of engines, user CPU by samples.
+    perf: bool,
 }
 
 const USAGE: &str =
     "usage: cargo xtask compare fio [--part file|served|ram|precision] [--pairs N] \
                      [--time SECONDS] [--dir DIR] [--write]
-       cargo xtask compare engines [--only TEXT] [--pairs N] [--time SECONDS] [--dir DIR]
+       cargo xtask compare engines [--only TEXT] [--pairs N] [--time SECONDS] [--perf] [--dir DIR]
        cargo xtask compare budgets [--cold] [--write]
        cargo xtask compare copy|tree TREE [--pairs N] [--dir DIR]
        cargo xtask compare pgbench [--pairs N] [--time SECONDS] [--dir DIR]
@@ -205,8 +215,8 @@ pub fn run(args: &[String]) -> Result<(), String> {
     let drivescope = program(root, &request)?;
     if args[0] == "engines" {
         let (rounds, seconds) = (request.pairs, request.seconds.unwrap_or(1.0));
-        let options =
-            EnginesOptions { rounds, seconds, folder: &request.folder, only: &request.only };
+        let (folder, only, sampled) = (&*request.folder, &*request.only, request.perf);
+        let options = EnginesOptions { rounds, seconds, folder, only, sampled };
         println!("{}", engines::section(&drivescope, &options)?);
         return Ok(());
     }
@@ -308,6 +318,7 @@ fn parse(args: &[String]) -> Option<CompareRequest> {
         program: None,
         write: false,
         only: String::new(),
+        perf: false,
     };
     let mut args = args.iter();
     while let Some(arg) = args.next() {
@@ -322,6 +333,7 @@ fn parse(args: &[String]) -> Option<CompareRequest> {
             "--dir" => request.folder = PathBuf::from(args.next()?),
             "--program" => request.program = Some(PathBuf::from(args.next()?)),
             "--write" => request.write = true,
+            "--perf" => request.perf = true,
             "--only" => request.only.clone_from(args.next()?),
             _ => return None,
         }

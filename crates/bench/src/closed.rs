@@ -74,11 +74,11 @@ pub struct ClosedLoop<'c> {
 pub struct ClosedRun<'c> {
     plan: ClosedLoop<'c>,
     recorder: Recorder,
-    /// Per slot: when its request was sent, and which it was.
-    sent: Vec<(u64, IoRequest)>,
+    /// Per slot: when its request was sent, and which it is.
+    requests: Vec<(u64, IoRequest)>,
     free: Vec<u16>,
-    /// Prepared, in the order in which they will be sent.
-    staged: VecDeque<IoRequest>,
+    /// Slots prepared, in the order in which they will be sent.
+    staged: VecDeque<u16>,
     ahead: usize,
     in_flight: u32,
     /// Reads submitted since the last kick or wait.
@@ -116,7 +116,7 @@ impl<'c> SteppedLoop for ClosedLoop<'c> {
         ClosedRun {
             plan,
             recorder,
-            sent: vec![(0, none); slots as usize],
+            requests: vec![(0, none); slots as usize],
             free: (0..slots as u16).rev().collect(),
             staged: VecDeque::with_capacity(slots as usize),
             ahead,
@@ -207,7 +207,9 @@ impl ClosedRun<'_> {
             self.plan.payload.of_write(self.made).fill(queue.buffer(slot), offset);
             self.made += 1;
         }
-        self.staged.push_back(IoRequest { op, offset, len: self.plan.block_bytes, slot });
+        let request = IoRequest { op, offset, len: self.plan.block_bytes, slot };
+        self.requests[usize::from(slot)].1 = request;
+        self.staged.push_back(slot);
     }
 
     /// Sends staged requests until the depth is reached.
@@ -215,12 +217,14 @@ impl ClosedRun<'_> {
     fn refill<Q: IoQueue>(&mut self, queue: &mut Q, mut now: u64) -> io::Result<()> {
         while self.in_flight < self.plan.depth && self.issued < self.plan.ops_max && !self.stopping
         {
-            let Some(request) = self.staged.pop_front() else {
+            let Some(slot) = self.staged.pop_front() else {
                 self.stage(queue);
                 now = queue.now();
                 continue;
             };
-            self.sent[usize::from(request.slot)] = (now, request);
+            let (sent_ns, request) = &mut self.requests[usize::from(slot)];
+            *sent_ns = now;
+            let request = *request;
             queue.submit(request);
             self.in_flight += 1;
             self.issued += 1;
@@ -244,7 +248,7 @@ impl ClosedRun<'_> {
 
     #[inline]
     fn take(&mut self, completion: IoCompletion, now: u64) {
-        let (sent_ns, request) = self.sent[usize::from(completion.slot)];
+        let (sent_ns, request) = self.requests[usize::from(completion.slot)];
         self.free.push(completion.slot);
         self.in_flight -= 1;
         if let Some(failure) = completion.failure(request) {

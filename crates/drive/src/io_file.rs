@@ -178,6 +178,7 @@ impl IoFile {
 }
 
 impl AsFd for IoFile {
+    #[inline]
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }

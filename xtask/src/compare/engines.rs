@@ -34,6 +34,8 @@ pub struct EnginesOptions<'o> {
     pub folder: &'o Path,
     /// What of `PLACE CELL` holds this text.
     pub only: &'o str,
+    /// Whether user CPU is sampled, instead of read from the kernel's ticks.
+    pub sampled: bool,
 }
 
 impl EnginesOptions<'_> {
@@ -116,8 +118,9 @@ fn measure(
     for round in 0..=options.rounds {
         let size_mib = if folder.is_some() { SIZE_MIB } else { 0 };
         let target = folder.unwrap_or(file);
+        let EnginesOptions { seconds, sampled, .. } = *options;
         let (figures, chosen) =
-            drivescope.measure_with_its_choice(target, cell, options.seconds, size_mib)?;
+            drivescope.measure_with_its_choice(target, cell, seconds, size_mib, sampled)?;
         engine = chosen;
         if round > 0 {
             ours.push(figures);
@@ -128,7 +131,7 @@ fn measure(
                 fio::lay_out(file, SIZE_MIB)?;
             }
             let memory = if folder.is_some() { Memory::Fresh } else { Memory::Malloc };
-            let figures = fio::measure_with(*engine, file, cell, options.seconds, memory)?;
+            let figures = fio::measure_with(*engine, file, cell, seconds, memory, sampled)?;
             if round > 0 {
                 of_engine.push(figures);
             }
@@ -145,14 +148,15 @@ impl Measured {
         best.expect("fio has engines")
     }
 
-    /// The ratio of user CPU, and whether it is within its budget, which is one of random reads.
+    /// The ratio of user CPU, drivescope's share, and whether it is within its budget, which is one of random reads.
     fn user_cpu(&self) -> (String, bool) {
         if !self.cell.starts_with("rnd") || self.cell.ends_with(".write") {
             return (String::new(), true);
         }
         let most = if self.cell.contains("_q1t") { USER_MAX_Q1 } else { USER_MAX_DEEP };
         let ratio = self.ratio(|f| f.user_ns);
-        (format!("{ratio:.2}"), ratio <= most)
+        let ours_ns = median(&self.ours, |f| f.user_ns);
+        (format!("{ratio:.2} ({ours_ns:.0} ns)"), ratio <= most)
     }
 
     /// Median over the rounds of drivescope's figure by that of fio's best engine.
@@ -174,11 +178,12 @@ fn middle(values: &mut [f64]) -> f64 {
 
 fn text(all: &[Measured], options: &EnginesOptions<'_>) -> String {
     let mut text = String::new();
-    let EnginesOptions { rounds, seconds, .. } = options;
+    let EnginesOptions { rounds, seconds, sampled, .. } = options;
+    let perf = if *sampled { " --perf" } else { "" };
     let _ = writeln!(
         text,
         "## The engine of each cell, against the best of fio's\n\n`cargo xtask compare engines --pairs {rounds} \
-         --time {seconds}`. {}\n\nfio: psync, libaio and io_uring with the same depth and one job; psync has one \
+         --time {seconds}{perf}`. {}\n\nfio: psync, libaio and io_uring with the same depth and one job; psync has one \
          request in flight at any depth.\nRatios are drivescope / the best of them, medians over the rounds. Asked: \
          a rate of at least {RATE_MIN}; user CPU per\nrandom read of at most {USER_MAX_Q1} at depth 1 and \
          {USER_MAX_DEEP} at others. Of writes it is not compared. Every program\nmakes \
@@ -239,9 +244,15 @@ mod tests {
         };
         assert_eq!(measured.best().0, FioEngine::Psync);
         assert_eq!(measured.ratio(|f| f.iops), 0.95);
-        let options = EnginesOptions { rounds: 3, seconds: 1.0, folder: Path::new("."), only: "" };
+        let options = EnginesOptions {
+            rounds: 3,
+            seconds: 1.0,
+            folder: Path::new("."),
+            only: "",
+            sampled: false,
+        };
         let text = text(&[measured], &options);
-        let line = "| ext4 | rnd4k_q1t1.read | threads: 95/s | 100 | 80 | 0.950 | 1.00 | **no** |";
+        let line = "| ext4 | rnd4k_q1t1.read | threads: 95/s | 100 | 80 | 0.950 | 1.00 (100 ns) | **no** |";
         assert!(text.contains(line), "{text}");
     }
 }

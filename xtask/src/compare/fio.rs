@@ -1,9 +1,9 @@
 //! fio's side of a pair.
 
-use super::CellFigures;
+use super::{CellFigures, samples};
 use serde_json::Value;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Output};
 
 /// What fio's buffers lie in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,16 +94,17 @@ pub fn measure(
     seconds: f64,
     memory: Memory,
 ) -> Result<CellFigures, String> {
-    measure_with(FioEngine::Uring, file, cell, seconds, memory)
+    measure_with(FioEngine::Uring, file, cell, seconds, memory, false)
 }
 
-/// The same with any of its engines.
+/// The same with any of its engines; on demand, with user CPU by samples.
 pub fn measure_with(
     engine: FioEngine,
     file: &Path,
     cell: &str,
     seconds: f64,
     memory: Memory,
+    sampled: bool,
 ) -> Result<CellFigures, String> {
     let (shape, direction) = cell.split_once('.').ok_or("a cell has a direction")?;
     let (order_block, queue) = shape.split_once("_q").ok_or("a cell has a depth")?;
@@ -136,8 +137,15 @@ pub fn measure_with(
         Memory::Huge => args.push("--iomem=mmaphuge"),
         Memory::Fresh => args.push("--refill_buffers"),
     }
-    let document = run(file, &args)?;
-    figures(&document["jobs"][0], direction).ok_or_else(|| "fio's document lacks a field".into())
+    let (document, user_ns_per_s) = if sampled {
+        let args = all_arguments(file, &args);
+        let (output, user_ns_per_s) = samples::run(Path::new("fio"), &args, seconds)?;
+        (document(&output)?, Some(user_ns_per_s))
+    } else {
+        (run(file, &args)?, None)
+    };
+    let figures = figures(&document["jobs"][0], direction).ok_or("fio's document lacks a field")?;
+    Ok(figures.with_user_cpu(user_ns_per_s))
 }
 
 fn figures(job: &Value, direction: &str) -> Option<CellFigures> {
@@ -156,13 +164,18 @@ fn figures(job: &Value, direction: &str) -> Option<CellFigures> {
     })
 }
 
+fn all_arguments(file: &Path, args: &[&str]) -> Vec<String> {
+    let file = format!("--filename={}", file.display());
+    let all = [&[file.as_str()], args, &["--output-format=json"]].concat();
+    all.into_iter().map(str::to_string).collect()
+}
+
 fn run(file: &Path, args: &[&str]) -> Result<Value, String> {
-    let output = Command::new("fio")
-        .arg(format!("--filename={}", file.display()))
-        .args(args)
-        .arg("--output-format=json")
-        .output()
-        .map_err(|e| format!("cannot start fio: {e}"))?;
+    let output = Command::new("fio").args(all_arguments(file, args)).output();
+    document(&output.map_err(|e| format!("cannot start fio: {e}"))?)
+}
+
+fn document(output: &Output) -> Result<Value, String> {
     let text = String::from_utf8_lossy(&output.stdout);
     // Notes of fio come before the document.
     let start = text.find('{').ok_or_else(|| {

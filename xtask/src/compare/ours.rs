@@ -1,9 +1,9 @@
 //! drivescope's side of a pair.
 
-use super::CellFigures;
+use super::{CellFigures, samples};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 
 /// The release binary.
 pub struct Drivescope(PathBuf);
@@ -38,17 +38,24 @@ impl Drivescope {
         figures(&self.test(target, cell, seconds, size_mib, &["--engine", "uring"])?, cell)
     }
 
-    /// The same with the engine that it chooses itself, and which that was.
+    /// The same with the engine that it chooses itself, and which that was; on demand, with user CPU by samples.
     pub fn measure_with_its_choice(
         &self,
         target: &Path,
         cell: &str,
         seconds: f64,
         size_mib: u64,
+        sampled: bool,
     ) -> Result<(CellFigures, String), String> {
-        let test = self.test(target, cell, seconds, size_mib, &[])?;
+        let args = arguments(target, cell, seconds, size_mib, &[]);
+        let (test, user_ns_per_s) = if sampled {
+            let (output, user_ns_per_s) = samples::run(&self.0, &args, seconds)?;
+            (test(&output)?, Some(user_ns_per_s))
+        } else {
+            (self.test(target, cell, seconds, size_mib, &[])?, None)
+        };
         let engine = test["phases"][0]["engine"].as_str().unwrap_or("?").to_string();
-        Ok((figures(&test, cell)?, engine))
+        Ok((figures(&test, cell)?.with_user_cpu(user_ns_per_s), engine))
     }
 
     /// Median latency of one round of one cell on a simulated drive, which takes no processor time.
@@ -66,20 +73,38 @@ impl Drivescope {
         size_mib: u64,
         options: &[&str],
     ) -> Result<Value, String> {
-        let mut command = Command::new(&self.0);
-        command.arg("run").arg(target).args(["--test", "transfer", "--rounds", "1"]);
-        command.args(["--json", "--no-save", "--quiet"]).args(options);
-        command.args(["--set", "transfer.ramp=0", "--cells", cell]);
-        command.args(["--time", &format!("{seconds}s")]);
-        if size_mib > 0 {
-            command.args(["--size", &format!("{size_mib}MiB")]);
-        }
-        let output = command.output().map_err(|e| format!("cannot start drivescope: {e}"))?;
-        let run: Value = serde_json::from_slice(&output.stdout).map_err(|e| {
-            format!("drivescope gave no document: {e}: {}", String::from_utf8_lossy(&output.stderr))
-        })?;
-        Ok(run["tests"][0].clone())
+        let args = arguments(target, cell, seconds, size_mib, options);
+        let output = Command::new(&self.0).args(args).output();
+        test(&output.map_err(|e| format!("cannot start drivescope: {e}"))?)
     }
+}
+
+/// What measures one round of one cell.
+fn arguments(
+    target: &Path,
+    cell: &str,
+    seconds: f64,
+    size_mib: u64,
+    options: &[&str],
+) -> Vec<String> {
+    let target = target.display().to_string();
+    let (time, size) = (format!("{seconds}s"), format!("{size_mib}MiB"));
+    let mut args = vec!["run", &target, "--test", "transfer", "--rounds", "1", "--json"];
+    args.extend(["--no-save", "--quiet", "--set", "transfer.ramp=0", "--cells", cell]);
+    args.extend(["--time", &time]);
+    args.extend(options);
+    if size_mib > 0 {
+        args.extend(["--size", &size]);
+    }
+    args.into_iter().map(str::to_string).collect()
+}
+
+/// The test's part of the document that was printed.
+fn test(output: &Output) -> Result<Value, String> {
+    let run: Value = serde_json::from_slice(&output.stdout).map_err(|e| {
+        format!("drivescope gave no document: {e}: {}", String::from_utf8_lossy(&output.stderr))
+    })?;
+    Ok(run["tests"][0].clone())
 }
 
 fn figures(test: &Value, cell: &str) -> Result<CellFigures, String> {

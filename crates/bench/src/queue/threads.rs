@@ -52,10 +52,9 @@ pub struct ThreadQueue<'scope> {
     buffers: Buffers,
     shared: Arc<HelperShared>,
     workers: Vec<ScopedJoinHandle<'scope, ()>>,
-    /// Depth 1: requests wait here and run when waited for.
-    inline: VecDeque<QueuedRequest>,
+    /// Depth 1: the request waits here and runs when it is waited for.
+    inline: Option<QueuedRequest>,
     write_flags: ReadWriteFlags,
-    in_flight: u32,
 }
 
 impl<'scope> ThreadQueue<'scope> {
@@ -81,9 +80,8 @@ impl<'scope> ThreadQueue<'scope> {
             buffers: Buffers::new(spec.slots(), spec.block_bytes as usize)?,
             shared,
             workers: Vec::new(),
-            inline: VecDeque::with_capacity(slots),
+            inline: None,
             write_flags: if spec.dsync { ReadWriteFlags::DSYNC } else { ReadWriteFlags::empty() },
-            in_flight: 0,
         };
         if spec.depth > 1 {
             for _ in 0..spec.depth {
@@ -95,6 +93,21 @@ impl<'scope> ThreadQueue<'scope> {
             }
         }
         Ok(queue)
+    }
+
+    /// Waits for what the workers have done.
+    fn wait_for_workers(&self, at_ns: u64, done: &mut Vec<IoCompletion>) {
+        let mut state = self.shared.lock();
+        while state.done.is_empty() {
+            let left = at_ns.saturating_sub(clock::now_ns());
+            if left == 0 {
+                return;
+            }
+            let sleep = left.saturating_sub(SPIN_NS);
+            let wait = self.shared.finished.wait_timeout(state, Duration::from_nanos(sleep));
+            state = wait.expect("a worker only panics on a broken invariant").0;
+        }
+        done.append(&mut state.done);
     }
 }
 
@@ -116,6 +129,37 @@ fn serve(shared: &HelperShared, file: &IoFile) {
     }
 }
 
+/// Does one request; short transfers are reported as they are.
+#[inline]
+fn perform(file: &IoFile, job: QueuedRequest) -> IoCompletion {
+    let QueuedRequest { request, buffer, .. } = job;
+    // SAFETY: `submit` checked the length against the buffer, and the slot is in flight, so nobody
+    // else reads or writes it until its completion is taken.
+    let buffer = unsafe { std::slice::from_raw_parts_mut(buffer, request.len as usize) };
+    let result = loop {
+        let result = match request.op {
+            IoOp::Read => rustix::io::pread(file, &mut *buffer, request.offset),
+            _ => write_or_sync(file, job, buffer),
+        };
+        if result != Err(Errno::INTR) {
+            break result;
+        }
+    };
+    let result = result.map_or_else(|errno| -errno.raw_os_error(), |bytes| bytes as i32);
+    IoCompletion { slot: request.slot, result }
+}
+
+/// All but a read, out of its way: a read that finds its data in memory takes little more than the call itself.
+#[inline(never)]
+fn write_or_sync(file: &IoFile, job: QueuedRequest, buffer: &[u8]) -> rustix::io::Result<usize> {
+    let QueuedRequest { request, write_flags, .. } = job;
+    match request.op {
+        IoOp::Sync => rustix::fs::fdatasync(file).map(|()| 0),
+        IoOp::WriteThrough => write(file, buffer, request.offset, ReadWriteFlags::DSYNC),
+        _ => write(file, buffer, request.offset, write_flags),
+    }
+}
+
 /// `pwrite`, or `pwritev2` where flags ask for more.
 fn write(
     file: &IoFile,
@@ -128,29 +172,6 @@ fn write(
     } else {
         rustix::io::pwritev2(file, &[IoSlice::new(buffer)], offset, flags)
     }
-}
-
-/// Does one request; short transfers are reported as they are.
-fn perform(
-    file: &IoFile,
-    QueuedRequest { request, write_flags, buffer }: QueuedRequest,
-) -> IoCompletion {
-    // SAFETY: `submit` checked the length against the buffer, and the slot is in flight, so nobody
-    // else reads or writes it until its completion is taken.
-    let buffer = unsafe { std::slice::from_raw_parts_mut(buffer, request.len as usize) };
-    let result = loop {
-        let result = match request.op {
-            IoOp::Read => rustix::io::pread(file, &mut *buffer, request.offset),
-            IoOp::Write => write(file, buffer, request.offset, write_flags),
-            IoOp::WriteThrough => write(file, buffer, request.offset, ReadWriteFlags::DSYNC),
-            IoOp::Sync => rustix::fs::fdatasync(file).map(|()| 0),
-        };
-        if result != Err(Errno::INTR) {
-            break result;
-        }
-    };
-    let result = result.map_or_else(|errno| -errno.raw_os_error(), |bytes| bytes as i32);
-    IoCompletion { slot: request.slot, result }
 }
 
 impl IoQueue for ThreadQueue<'_> {
@@ -169,9 +190,9 @@ impl IoQueue for ThreadQueue<'_> {
         assert!(may, "a write outside what the target was opened for");
         let buffer = self.buffers.pointer(request.slot);
         let job = QueuedRequest { request, write_flags: self.write_flags, buffer };
-        self.in_flight += 1;
         if self.workers.is_empty() {
-            self.inline.push_back(job);
+            let before = self.inline.replace(job);
+            assert!(before.is_none(), "more requests in flight than the depth");
         } else {
             self.shared.lock().todo.push_back(job);
             self.shared.work.notify_one();
@@ -186,27 +207,13 @@ impl IoQueue for ThreadQueue<'_> {
         self.wait_until(u64::MAX, done)
     }
 
+    #[inline]
     fn wait_until(&mut self, at_ns: u64, done: &mut Vec<IoCompletion>) -> io::Result<()> {
-        if let Some(job) = self.inline.pop_front() {
-            done.push(perform(self.file, job));
-            self.in_flight -= 1;
-            return Ok(());
+        match self.inline.take() {
+            Some(job) => done.push(perform(self.file, job)),
+            None => self.wait_for_workers(at_ns, done),
         }
-        let mut state = self.shared.lock();
-        loop {
-            if !state.done.is_empty() {
-                self.in_flight -= state.done.len() as u32;
-                done.append(&mut state.done);
-                return Ok(());
-            }
-            let left = at_ns.saturating_sub(clock::now_ns());
-            if left == 0 {
-                return Ok(());
-            }
-            let sleep = left.saturating_sub(SPIN_NS);
-            let wait = self.shared.finished.wait_timeout(state, Duration::from_nanos(sleep));
-            state = wait.expect("a worker only panics on a broken invariant").0;
-        }
+        Ok(())
     }
 
     fn now(&self) -> u64 {
