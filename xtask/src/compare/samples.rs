@@ -1,5 +1,5 @@
-//! Processor time in user mode by samples of `perf`. The kernel's own figure is made of ticks of 4 ms, and a program that
-//! waits for a drive nearly all the time gets few of them; a timer of its own gives 50 times as many samples.
+//! Processor time in user mode by samples of `perf`. The kernel's own figure is made of ticks of 4 ms, and a program
+//! that waits for a drive nearly all the time gets few of them; a timer of its own gives 50 times as many samples.
 
 use std::path::Path;
 use std::process::{Command, Output};
