@@ -17,9 +17,9 @@ const LEFT_ALONE_MIN: Duration = Duration::from_millis(10);
 const LEFT_ALONE_MAX: Duration = Duration::from_millis(200);
 const VERIFY: &[&str] = &["--test=verify", "--set=verify.mode=full", "--json"];
 
-/// Kills a run as soon as the store has something of it that is not at its very beginning and whose
-/// reason contains `words`. It stands still while the store is looked at, or a fast drive would be through.
-pub fn kill_after_a_checkpoint(scratch: &Scratch, running: Running, words: &str) {
+/// Kills a run as soon as the store has something of it whose reason contains `words`, and that is not at the very
+/// beginning of writing. It stands still while the store is looked at, or a fast drive would be through.
+pub fn kill_after_a_checkpoint(scratch: &Scratch, mut running: Running, words: &str) {
     let last = || {
         let kept = scratch.drivescope(&["show", "last", "--json"]);
         kept.exit_code().filter(|code| *code == 0).map(|_| kept.json())
@@ -28,7 +28,8 @@ pub fn kill_after_a_checkpoint(scratch: &Scratch, running: Running, words: &str)
     let is_there = || {
         let run = last().filter(|run| Some(&run["id"]) != before.as_ref())?;
         let reason = array(&run["tests"]).last()?["reason"].as_str()?.to_string();
-        (reason.contains(words) && !reason.ends_with("from=0")).then_some(())
+        let is_begun = reason.contains("read phase") || !reason.ends_with("from=0");
+        (reason.contains(words) && is_begun).then_some(())
     };
     let begun = Instant::now();
     loop {
@@ -38,6 +39,7 @@ pub fn kill_after_a_checkpoint(scratch: &Scratch, running: Running, words: &str)
             break;
         }
         running.signal(Signal::CONT);
+        running = running.must_be_alive();
         assert!(begun.elapsed() < PATIENCE, "no checkpoint that says '{words}' in {PATIENCE:?}");
         // On a busy machine a look takes longer than what it looks for: without as long a time to itself, the run
         // would stand still for most of it.

@@ -47,13 +47,18 @@ impl Session<'_> {
     /// knows nothing of it. `record` is made only when it is needed; it must have a resume point.
     /// Not of simulated drives: they are gone with the program.
     pub fn checkpoint(&self, record: impl FnOnce() -> TestRecord) {
+        if self.checkpoints.is_due(self.now_ns()) {
+            self.checkpoint_at_once(record);
+        }
+    }
+
+    /// The same, due or not: where a test goes over to something else, and what lies behind is not to be done again.
+    pub fn checkpoint_at_once(&self, record: impl FnOnce() -> TestRecord) {
         let Some(save) = &self.checkpoints.save else { return };
-        let now = self.now_ns();
-        if self.target.info().kind == TargetKind::Simulated || !self.checkpoints.is_due(now) {
+        if self.target.info().kind == TargetKind::Simulated {
             return;
         }
-        let record = record();
-        let mut result = record.finish(self.plan.suite.rounds);
+        let mut result = record().finish(self.plan.suite.rounds);
         result.status = TestStatus::Interrupted;
         result.reason = result.resume.map(|point| point.to_string());
         result.elapsed_s = self.test_elapsed_s();

@@ -355,16 +355,16 @@ fn read_back(
     let (chunk, depth, any_pass) = (CHUNK, DEPTH, false);
     let task = ReadBack { span, chunk, unit, depth, data, any_pass, control: &control };
     let spec = QueueSpec { depth: DEPTH, ahead: 1, block_bytes: CHUNK, dsync: false };
-    let checkpoint = || {
-        session.checkpoint(|| {
-            let mut record = TestRecord::new(TestKind::Verify);
-            // A run that is killed with only its end before it must leave something to go on with.
-            let last = size.saturating_sub(1) / u64::from(CHUNK) * u64::from(CHUNK);
-            let at = control.settled().max(start).min(last);
-            record.resume_at(resume_reading(session, is_whole, at));
-            record
-        });
+    let so_far = || {
+        let mut record = TestRecord::new(TestKind::Verify);
+        // A run that is killed with only its end before it must leave something to go on with.
+        let last = size.saturating_sub(1) / u64::from(CHUNK) * u64::from(CHUNK);
+        let at = control.settled().max(start).min(last);
+        record.resume_at(resume_reading(session, is_whole, at));
+        record
     };
+    session.checkpoint_at_once(so_far);
+    let checkpoint = || session.checkpoint(so_far);
     let (worker, counters) =
         session.run_task_with(session.device(), spec, &control, task, checkpoint)?;
     let WorkerOutcome { output: outcome, cpu_cost, engine } = worker;
