@@ -160,14 +160,19 @@ impl Running {
     }
 
     /// Waits for its end; one that does not come is a failure.
-    pub fn end(mut self) -> Ended {
+    pub fn end(self) -> Ended {
+        self.end_within(PATIENCE)
+    }
+
+    /// The same for what takes long.
+    pub fn end_within(mut self, patience: Duration) -> Ended {
         let start = Instant::now();
         let status = loop {
             match self.child.try_wait().expect("the process is ours") {
                 Some(status) => break status,
-                None if start.elapsed() > PATIENCE => {
+                None if start.elapsed() > patience => {
                     let _ = self.child.kill();
-                    panic!("{} did not end within {PATIENCE:?}", self.what);
+                    panic!("{} did not end within {patience:?}", self.what);
                 }
                 None => std::thread::sleep(Duration::from_millis(3)),
             }

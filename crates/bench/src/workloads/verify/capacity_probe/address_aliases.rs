@@ -135,16 +135,31 @@ impl<B: Blocks> CapacityProbe<'_, B> {
         for prime in prime_factors(met.distance) {
             let part = distance / prime;
             self.move_overwhelming(shown, part);
-            if self.share(met.from, part)? {
+            if self.is_multiple_of_fold(met.from, part)? {
                 distance = part;
             }
         }
         self.move_overwhelming(shown, distance);
-        let from = match distance < met.distance {
-            true => self.first_shared(met.from, distance)?,
-            false => met.from,
-        };
+        if distance == met.distance {
+            return Ok(met);
+        }
+        // A cache may still have what overwhelmed it, among it blocks that are now asked.
+        self.push_out(distance)?;
+        let from = self.first_shared(met.from, distance)?;
         Ok(AddressAliases { distance, from })
+    }
+
+    /// Whether blocks so far apart share a place, from `from` on. The stretch that overwhelms a cache lies at the
+    /// beginning, where `from` has its place: a block behind it is asked. A stretch longer than a fold writes over every
+    /// place, so it is asked once more without.
+    fn is_multiple_of_fold(&mut self, from: u64, distance: u64) -> Result<bool, Stopped> {
+        let behind = from + self.overwhelm.1 + 1;
+        let at = if behind < self.blocks.count() { behind } else { from };
+        if self.share(at, distance)? {
+            return Ok(true);
+        }
+        self.overwhelm = (0, 0);
+        self.share(from, distance)
     }
 
     /// The first of `distance..=shared` that shares its place with the one `distance` before it, as `shared` does.
