@@ -7,6 +7,7 @@ use crate::support::{Running, Scratch, skip_loudly, wait_for};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// A table that is loaded at once, and commits that never end by themselves.
 const ENDLESS: &[&str] = &[
@@ -18,6 +19,9 @@ const ENDLESS: &[&str] = &[
     "--set=sql.commits=4000000000",
     "--no-save",
 ];
+
+/// A new server's files are synced, which waits for all that other tests write to the same disk.
+const PATIENCE: Duration = Duration::from_secs(180);
 
 /// Servers that a test must find: by name, and the program of their process.
 const SERVERS: [(&str, &str); 2] = [("postgres", "postgres"), ("mariadb", "mariadbd")];
@@ -56,11 +60,18 @@ fn working_in(folder: &Path) -> Vec<i32> {
 
 /// A run whose clients commit, and the folder of its database.
 fn committing(scratch: &Scratch, database: &str) -> (Running, PathBuf) {
-    let running = scratch.run_call("target", &[ENDLESS, &["--db", database]]).start();
-    let folder = wait_for("the table of flushes, which is made before the first commit", || {
-        own_folder(scratch.target()).filter(|folder| folder.join("flush/flush").exists())
-    });
-    (running.must_be_alive(), folder)
+    let mut running = scratch.run_call("target", &[ENDLESS, &["--db", database]]).start();
+    let begun = Instant::now();
+    loop {
+        // The table of flushes is made before the first commit.
+        let folder = own_folder(scratch.target());
+        if let Some(folder) = folder.filter(|folder| folder.join("flush/flush").exists()) {
+            return (running, folder);
+        }
+        running = running.must_be_alive();
+        assert!(begun.elapsed() < PATIENCE, "{database} does not commit after {PATIENCE:?}");
+        std::thread::sleep(Duration::from_millis(3));
+    }
 }
 
 fn nobody_works_in(folder: &Path) {

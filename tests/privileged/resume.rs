@@ -12,14 +12,15 @@ use std::time::{Duration, Instant};
 const MIB: u64 = 1 << 20;
 /// A gigabyte or two may take a busy machine long to write.
 const PATIENCE: Duration = Duration::from_secs(180);
-/// How long a run goes on between two looks at the store; a fast one reads a gigabyte in the longer time.
-const LEFT_ALONE_MIN: Duration = Duration::from_millis(10);
-const LEFT_ALONE_MAX: Duration = Duration::from_millis(200);
+/// How long a run goes on between two looks at the store, so that it does not get far in memory, which takes gigabytes in
+/// a tenth of a second. While a look lasts it stands still, but the next checkpoint comes nearer.
+const LEFT_ALONE: Duration = Duration::from_millis(5);
 const VERIFY: &[&str] = &["--test=verify", "--set=verify.mode=full", "--json"];
 
 /// Kills a run as soon as the store has something of it whose reason contains `words`, and that is not at the very
-/// beginning of writing. It stands still while the store is looked at, or a fast drive would be through.
-pub fn kill_after_a_checkpoint(scratch: &Scratch, mut running: Running, words: &str) {
+/// beginning of writing. It stands still while the store is looked at, or a fast drive would be through: nobody looks
+/// before `written` bytes.
+pub fn kill_after_a_checkpoint(scratch: &Scratch, mut running: Running, written: u64, words: &str) {
     let last = || {
         let kept = scratch.drivescope(&["show", "last", "--json"]);
         kept.exit_code().filter(|code| *code == 0).map(|_| kept.json())
@@ -27,13 +28,14 @@ pub fn kill_after_a_checkpoint(scratch: &Scratch, mut running: Running, words: &
     let before = last().map(|run| run["id"].clone());
     let is_there = || {
         let run = last().filter(|run| Some(&run["id"]) != before.as_ref())?;
-        let reason = array(&run["tests"]).last()?["reason"].as_str()?.to_string();
-        let is_begun = reason.contains("read phase") || !reason.ends_with("from=0");
+        let (reason, resume) = array(&run["tests"]).last().map(|t| (&t["reason"], &t["resume"]))?;
+        let reason = reason.as_str()?;
+        let is_begun = reason.contains("read phase") || resume["at_bytes"].as_u64()? > 0;
         (reason.contains(words) && is_begun).then_some(())
     };
+    wait_for_writes(&running, written);
     let begun = Instant::now();
     loop {
-        let stopped = Instant::now();
         running.signal(Signal::STOP);
         if is_there().is_some() {
             break;
@@ -41,9 +43,7 @@ pub fn kill_after_a_checkpoint(scratch: &Scratch, mut running: Running, words: &
         running.signal(Signal::CONT);
         running = running.must_be_alive();
         assert!(begun.elapsed() < PATIENCE, "no checkpoint that says '{words}' in {PATIENCE:?}");
-        // On a busy machine a look takes longer than what it looks for: without as long a time to itself, the run
-        // would stand still for most of it.
-        std::thread::sleep(stopped.elapsed().clamp(LEFT_ALONE_MIN, LEFT_ALONE_MAX));
+        std::thread::sleep(LEFT_ALONE);
     }
     let running = running.must_be_alive();
     running.signal(Signal::KILL);
@@ -57,7 +57,7 @@ fn a_killed_fill_is_resumed_with_one_word_and_has_the_whole_curve() {
         // The second one is killed while it goes on.
         let resume: &[&str] = if kill == 1 { &[] } else { &["--resume"] };
         let running = scratch.run_call(&device.node, &[SLOW_FILL, resume, &[&destroy]]).start();
-        kill_after_a_checkpoint(&scratch, running, "continue with --resume");
+        kill_after_a_checkpoint(&scratch, running, 0, "continue with --resume");
     }
     let stopped = scratch.drivescope(&["show", "last", "--json"]).code(0).json();
     let id = text(&stopped["id"]);
@@ -96,7 +96,7 @@ fn a_killed_fill_is_resumed_with_one_word_and_has_the_whole_curve() {
 fn a_verify_killed_while_it_reads_is_resumed_and_judges_the_whole_drive() {
     let Some(OnLoop { scratch, device, destroy, .. }) = OnLoop::blank(2048) else { return };
     let running = scratch.run_call(&device.node, &[VERIFY, &[&destroy]]).start();
-    kill_after_a_checkpoint(&scratch, running, "read phase, all data before it intact");
+    kill_after_a_checkpoint(&scratch, running, 2000 * MIB, "read phase, all data before it intact");
     let resume = ["--test=verify", "--json", "--resume", &destroy];
     let run = scratch.run(&device.node, &[&resume]).code(0).json();
     assert_eq!(run["plan"]["suite"]["verify"]["phase"], "read");
@@ -112,7 +112,7 @@ fn a_verify_stopped_behind_a_fill_goes_on_without_the_fill() {
     let Some(OnLoop { scratch, device, destroy, .. }) = OnLoop::blank(1024) else { return };
     let both = ["--test=fill,verify", "--set=fill.mode=full", "--set=verify.mode=full", "--json"];
     let running = scratch.run_call(&device.node, &[&both, &[&destroy]]).start();
-    kill_after_a_checkpoint(&scratch, running, "of the write phase");
+    kill_after_a_checkpoint(&scratch, running, 1025 * MIB, "of the write phase");
     let resume = ["--test=fill,verify", "--json", "--resume", &destroy];
     let ended = scratch.run(&device.node, &[&resume]).code(0);
     assert!(ended.stderr.contains("not repeated: fill"), "{ended}");
@@ -131,7 +131,7 @@ fn a_verify_that_was_written_over_is_not_resumed() {
     let Some(OnLoop { scratch, device, destroy, .. }) = OnLoop::blank(1024) else { return };
     let both = ["--test=fill,verify", "--set=fill.mode=full", "--set=verify.mode=full", "--json"];
     let running = scratch.run_call(&device.node, &[&both, &[&destroy]]).start();
-    kill_after_a_checkpoint(&scratch, running, "of the write phase");
+    kill_after_a_checkpoint(&scratch, running, 1025 * MIB, "of the write phase");
     let transfer = ["--test=transfer", "--cells=rnd4k_q32t1.write", "--json", &destroy];
     scratch.run(&device.node, &[TINY, &transfer]).code(0);
     let message = scratch.run(&device.node, &[&["--test=verify", "--resume", &destroy]]).refused(2);
@@ -145,7 +145,7 @@ fn a_verify_of_a_part_is_resumed_as_one_of_that_part() {
     let Some(OnLoop { scratch, image, device, destroy }) = OnLoop::blank(2560) else { return };
     let part = ["--size=2GiB", &destroy];
     let running = scratch.run_call(&device.node, &[VERIFY, &part]).start();
-    kill_after_a_checkpoint(&scratch, running, "read phase, all data before it intact");
+    kill_after_a_checkpoint(&scratch, running, 2000 * MIB, "read phase, all data before it intact");
     let resume = ["--test=verify", "--json", "--resume", &destroy];
     let message = scratch.run(&device.node, &[&resume, &["--size=2304MiB"]]).refused(2);
     assert!(message.contains("wrote only 2.15 GB"), "{message}");
@@ -241,7 +241,7 @@ fn only_what_was_ended_on_this_device_is_resumed() {
     let message = scratch.run(&device.node, &[resume, &[&destroy]]).refused(2);
     assert!(message.contains("nothing to resume"), "{message}");
     let running = scratch.run_call(&device.node, &[SLOW_FILL, &[&destroy]]).start();
-    kill_after_a_checkpoint(&scratch, running, "continue with --resume");
+    kill_after_a_checkpoint(&scratch, running, 0, "continue with --resume");
     // A twin is another device.
     let other = Scratch::new();
     let twin = image_of_noise(&other, 256);
