@@ -1,6 +1,7 @@
 //! `trace`: conversion there and back, descriptions, replays, and files that are no traces.
 
 use crate::support::Scratch;
+use crate::support::json::findings;
 use serde_json::Value;
 use std::fs;
 
@@ -125,6 +126,21 @@ fn a_replay_is_a_run_whose_times_a_simulated_drive_keeps() {
     let late = &slow["tests"][0]["findings"][0];
     assert_eq!(late["id"], "F051", "a disk cannot answer 500 reads a second");
     assert!(late["evidence"].as_str().unwrap().contains("all places in flight"), "{late}");
+}
+
+/// A hundredth of its length is nothing.
+#[test]
+fn a_trace_of_a_moment_is_not_called_late_for_microseconds() {
+    let scratch = Scratch::new();
+    let path = scratch.text("moment.iolog");
+    let reads = "x read 0 4096\nx read 1048576 4096\n";
+    fs::write(&path, format!("fio version 2 iolog\nx add\nx open\n{reads}x close\n")).unwrap();
+    let call = ["trace", "replay", &path, "sim:samsung-870evo-1tb", "--depth=1", "--json"];
+    let run = scratch.drivescope(&[&call[..], &["--no-save"]].concat()).code(0).json();
+    let lag = |metric: &&Value| metric["key"] == "apps.moment.lag_max_us";
+    let lag = run["tests"][0]["metrics"].as_array().unwrap().iter().find(lag).unwrap();
+    assert!(lag["value"].as_f64().unwrap() > 0.0, "the second one waits: {lag}");
+    assert!(!findings(&run).contains(&"F051"), "{:?}", findings(&run));
 }
 
 /// In a directory a trace goes to a file of its own, which is gone afterwards; an existing file is only read.

@@ -278,7 +278,7 @@ findings! {
         cause "The file system filled gaps: towards the end of its space, a file is laid in pieces over much of the drive, and its rate is no longer that of one place."
         remedy "Read the rate over the position (chart), where such files are marked, not over the order of the files."
     TraceLate = "F051" "trace-late" Warning
-        rule "a trace is replayed at its own times, and more than 1 % of its requests were sent over 10 ms late, or it ended over 1 % later than due"
+        rule "a trace is replayed at its own times, and more than 1 % of its requests were sent over 10 ms late, or it ended over 1 % and 10 ms later than due"
         cause "The times of the recording were not kept: the drive had as many requests in flight as allowed, the machine was busy, or the trace could not be read fast enough; the evidence says which."
         remedy "Read the time of the trace as a lower bound of what the application would need; raise apps.depth, replay on an idle machine, or use timing dependent."
     NotSteady = "F052" "not-steady" Warning

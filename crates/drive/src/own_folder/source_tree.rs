@@ -41,7 +41,7 @@ pub struct LeftOut {
 }
 
 impl LeftOut {
-    /// In words; `None` if nothing was left out.
+    /// As a test gives it for its reason; `None` if nothing was left out.
     pub fn described(&self) -> Option<String> {
         let parts = [
             (self.links, "symbolic links"),
@@ -52,7 +52,7 @@ impl LeftOut {
         ];
         let named = parts.iter().filter(|(count, _)| *count > 0);
         let named: Vec<String> = named.map(|(count, what)| format!("{count} {what}")).collect();
-        (!named.is_empty()).then(|| format!("left out: {}", named.join(", ")))
+        (!named.is_empty()).then(|| named.join(", "))
     }
 }
 

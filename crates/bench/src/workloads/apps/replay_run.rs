@@ -193,7 +193,9 @@ fn notice_late(
     let Lag { delays, late: [depth, reading, machine], last_ns } = &outcome.lag;
     let p99_ns = delays.value_at_quantile(KEPT_PERCENTILE);
     let length_ns = (trace.profile.length_ns - trace.profile.cut_ns) as f64;
-    let is_kept = p99_ns <= KEPT_NS && *last_ns as f64 <= length_ns * END_SHARE_MAX;
+    // A share of a short trace is less than any machine keeps to.
+    let last_max_ns = (length_ns * END_SHARE_MAX).max(KEPT_NS as f64);
+    let is_kept = p99_ns <= KEPT_NS && *last_ns as f64 <= last_max_ns;
     if trace.timing(options) != ReplayTiming::Deadlines || is_kept {
         return;
     }
