@@ -76,7 +76,7 @@ pub fn is_root() -> bool {
 
 /// Waits until `what` is there; panics after a time that no healthy machine needs.
 pub fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    const PATIENCE: Duration = Duration::from_secs(30);
+    const PATIENCE: Duration = Duration::from_secs(90);
     let start = Instant::now();
     loop {
         if let Some(found) = look() {

@@ -38,13 +38,13 @@ pub struct PlanContext<'a> {
 }
 
 /// Requests that one core computes in a second, drive, loop and recorder together: between those of a disk and of
-/// an SSD with many dies.
-const COMPUTED_PER_S: f64 = 1.0e6;
+/// an SSD with many dies. All these rates are between those of two machines of which one is twice as fast.
+const COMPUTED_PER_S: f64 = 1.5e6;
 /// The same where a simulated disk chooses among those that wait, in its queue or its write cache.
-const CHOSEN_PER_S: f64 = 3.5e5;
+const CHOSEN_PER_S: f64 = 5.0e5;
 /// MiB of a stream that are computed in a second: flash keeps the place of every page.
-const DISK_MIB_PER_S: f64 = 2.0e6;
-const FLASH_MIB_PER_S: f64 = 2.9e5;
+const DISK_MIB_PER_S: f64 = 3.0e6;
+const FLASH_MIB_PER_S: f64 = 4.4e5;
 
 /// How much faster than typical ones a drive may be expected to be.
 pub(crate) const FASTER_THAN_TYPICAL: f64 = 2.0;

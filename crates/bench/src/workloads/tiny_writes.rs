@@ -41,7 +41,7 @@ const CACHED_IOPS: f64 = 2e6;
 /// The same on a simulated host; how many of them are computed in the time of a request to the drive; and how many
 /// a round has at most: a gigabyte of the smallest says as much as ten.
 const SIMULATED_CACHED_IOPS: f64 = 0.8e6;
-const CACHED_GAIN: f64 = 2.5;
+const CACHED_GAIN: f64 = 5.0;
 const SIMULATED_STREAM_MAX: u64 = 2_000_000;
 /// Several rounds of a stream share so many, lest ten take as long to compute as ten gigabytes.
 const SIMULATED_STREAMS_MAX: u64 = 1_200_000;

@@ -25,18 +25,18 @@ struct ComputingTimes {
 
 /// Flash keeps the place of every page; a pass in order fills whole blocks.
 const FLASH: ComputingTimes = ComputingTimes {
-    ordered: 600.0,
-    ordered_mib: 3_500.0,
-    random: 600.0,
-    random_page: 450.0,
+    ordered: 400.0,
+    ordered_mib: 2_300.0,
+    random: 400.0,
+    random_page: 300.0,
     waiting: 0.0,
 };
 const DISK: ComputingTimes = ComputingTimes {
-    ordered: 600.0,
-    ordered_mib: 250.0,
-    random: 6_000.0,
+    ordered: 400.0,
+    ordered_mib: 170.0,
+    random: 4_000.0,
     random_page: 0.0,
-    waiting: 30.0,
+    waiting: 20.0,
 };
 const QUEUE_MAX: u32 = 32;
 const PAGE: u64 = 4096;
