@@ -206,6 +206,7 @@ fn is_own_limit(source: &io::Error) -> bool {
 fn permission(errno: Errno, is_device: bool, is_root: bool) -> &'static str {
     match errno {
         Errno::PERM if is_device && is_root => DEVICE_RULES,
+        _ if is_root => "root may not either here; name another target",
         _ => "run with sudo, or name a directory of your own",
     }
 }
@@ -327,10 +328,10 @@ mod tests {
     #[test]
     fn root_is_not_told_to_become_root() {
         assert_eq!(permission(Errno::PERM, true, true), DEVICE_RULES);
-        for (errno, is_device, is_root) in
-            [(Errno::PERM, true, false), (Errno::ACCESS, true, true), (Errno::PERM, false, true)]
-        {
-            assert!(permission(errno, is_device, is_root).contains("sudo"));
+        for (errno, is_device) in [(Errno::ACCESS, true), (Errno::PERM, false)] {
+            assert!(!permission(errno, is_device, true).contains("sudo"));
+            assert!(permission(errno, is_device, false).contains("sudo"));
         }
+        assert!(permission(Errno::PERM, true, false).contains("sudo"));
     }
 }
