@@ -5,6 +5,7 @@ use super::is_privileged;
 use crate::support::{Call, Ended, Running, Scratch, skip_loudly, wait_for};
 use rustix::process::Signal;
 use std::fs::{self, File};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// Whether a drive can be served here, with `block` as a block device; if not, that is said.
@@ -36,7 +37,11 @@ pub struct Served {
 impl Served {
     /// `sim mount` with these arguments, in the scratch directory.
     pub fn call(scratch: &Scratch, arguments: &[&str]) -> Call {
-        fs::create_dir_all(scratch.path("drive")).expect("the scratch directory is writable");
+        // After a kill something may be mounted there that answers nobody, not even whether it is a folder.
+        match fs::create_dir(scratch.path("drive")) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            made => made.expect("the scratch directory is writable"),
+        }
         scratch.call(&["sim", "mount"]).arguments(arguments)
     }
 
