@@ -38,7 +38,8 @@ pub struct PlanContext<'a> {
 }
 
 /// Requests that one core computes in a second, drive, loop and recorder together: between those of a disk and of
-/// an SSD with many dies. All these rates are between those of two machines of which one is twice as fast.
+/// an SSD with many dies. These rates were measured on one machine and raised by half, because another one made twice
+/// as many: a plan is off by the processor's speed.
 const COMPUTED_PER_S: f64 = 1.5e6;
 /// The same where a simulated disk chooses among those that wait, in its queue or its write cache.
 const CHOSEN_PER_S: f64 = 5.0e5;

@@ -27,7 +27,7 @@ const IOPS_MAX: f64 = 10_000_000.0;
 const PERCENT_MAX: f64 = 10_000.0;
 /// An open loop below this rate would not see one request in a round.
 const RATE_MIN: f64 = 1.0;
-/// A request alone on a simulated drive is computed so many times as fast as one among many.
+/// A request alone on a simulated SSD is computed so many times as fast as one among many (`cargo xtask suites`).
 const ALONE_GAIN: f64 = 2.5;
 
 /// The test `latency`.

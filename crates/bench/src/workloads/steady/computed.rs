@@ -10,7 +10,8 @@ use drivescope_model::target::TargetKind;
 /// Rounds until most drives are steady, for the time that they are computed.
 const ROUNDS_EXPECTED: u32 = 8;
 
-/// Times of computing, ns; those of release builds, measured by `cargo xtask suites`.
+/// Times of computing, ns, of release builds: two thirds of what `cargo xtask suites` found on one machine, because
+/// another one took half.
 #[derive(Debug, Clone, Copy)]
 struct ComputingTimes {
     /// Of a request in order, and of each of its MiB.
