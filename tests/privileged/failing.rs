@@ -100,6 +100,8 @@ fn a_file_system_that_fills_up_in_the_middle_fails_the_test_and_is_left_clean() 
         "--test=transfer,latency",
         "--cells=rnd4k_q8t1.write",
         "--set=transfer.time=1h",
+        // It goes on until there is no room, however long that takes to fill.
+        "--set=transfer.write_once=false",
         "--set=latency.spans_pct=[100]",
         "--set=latency.rates=[]",
         "--json",

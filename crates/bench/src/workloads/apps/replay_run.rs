@@ -216,18 +216,18 @@ fn notice_late(
     record.notice(finding.about(format!("apps.{}", trace.cell)).weighing(p99_ns as f64));
 }
 
-/// What of a trace was not replayed as it stands.
+/// What of a trace was left out.
 fn remark(record: &mut TestRecord, trace: &PreparedTrace, counts: StepCounts) {
     let StepCounts { not_written, discards, altered, .. } = counts;
     let cell = &trace.cell;
     if let Placement::Packed(footprint) = &trace.placement {
         let used = drivescope_model::units::Bytes(footprint.bytes()).binary();
-        record.remark(format!("{cell}: packed, its used parts ({used}) one behind the other"));
+        record.remark(format!("{cell}: the gaps between the parts that it uses ({used})"));
     }
     for (count, what) in [
-        (not_written, "writes and flushes left out"),
-        (discards, "discards left out"),
-        (altered, "requests altered to whole sectors or shorter ones"),
+        (not_written, "writes and flushes"),
+        (discards, "discards"),
+        (altered, "requests as they stand (sent as whole sectors, or in pieces)"),
     ] {
         if count > 0 {
             record.remark(format!("{cell}: {} {what}", whole(count)));
