@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// A drive, and which part of it: all of it, or a partition.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct DriveIdentity {
     /// Model as reported.
     pub model: Option<String>,
@@ -146,7 +146,9 @@ impl From<&DeviceIdentity> for DriveIdentity {
             serial: device.serial.clone(),
             own_serial: device.own_serial.clone(),
             wwn: device.wwn.clone(),
-            ..Self::of_size(device.size_bytes)
+            disk_bytes: device.size_bytes,
+            size_bytes: device.size_bytes,
+            ..Self::default()
         }
     }
 }
@@ -158,25 +160,9 @@ impl From<&Drive> for DriveIdentity {
             model: drive.model.clone(),
             serial: drive.serial.clone(),
             wwn: drive.wwn.clone(),
-            ..Self::of_size(drive.capacity_bytes)
-        }
-    }
-}
-
-impl DriveIdentity {
-    /// A drive of which nothing but its size is known.
-    fn of_size(bytes: u64) -> Self {
-        Self {
-            model: None,
-            serial: None,
-            own_serial: None,
-            wwn: None,
-            place: String::new(),
-            file: None,
-            attachment: None,
-            disk_bytes: bytes,
-            start_bytes: 0,
-            size_bytes: bytes,
+            disk_bytes: drive.capacity_bytes,
+            size_bytes: drive.capacity_bytes,
+            ..Self::default()
         }
     }
 }
@@ -209,14 +195,10 @@ mod tests {
         DriveIdentity {
             model: Some("M".into()),
             serial: serial.map(str::to_string),
-            own_serial: None,
-            wwn: None,
             place: "port 1".into(),
-            file: None,
-            attachment: None,
             disk_bytes: GIB,
-            start_bytes: 0,
             size_bytes: GIB,
+            ..DriveIdentity::default()
         }
     }
 

@@ -42,7 +42,7 @@ pub struct Check {
 
 /// Who a block device is: what its open descriptor and the kernel's directory for that device number
 /// report. Two devices with equal identities are one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct DeviceIdentity {
     /// Node, links resolved.
     pub path: String,
@@ -134,16 +134,10 @@ mod tests {
             path: "/dev/loop0".into(),
             name: "loop0".into(),
             number: "7:0".into(),
-            partition_of: None,
             size_bytes: 4096,
             logical_sector_bytes: 512,
             physical_sector_bytes: 512,
-            model: None,
-            serial: None,
-            own_serial: None,
-            wwn: None,
-            disk_sequence: None,
-            has_double: false,
+            ..DeviceIdentity::default()
         }
     }
 

@@ -215,14 +215,10 @@ mod tests {
         let drive = DriveIdentity {
             model: Some("WDC WD20EARS".into()),
             serial: Some("WD-1".into()),
-            own_serial: None,
-            wwn: None,
             place: "devices/x".into(),
-            file: None,
-            attachment: None,
             disk_bytes: 1 << 30,
-            start_bytes: 0,
             size_bytes: 1 << 30,
+            ..DriveIdentity::default()
         };
         Header { drive, sector_bytes: 512, run_id: "r1".into(), made_at_unix_s: 7, id: ID }
     }

@@ -34,16 +34,12 @@ fn device(model: Option<&str>, serial: Option<&str>) -> DeviceIdentity {
         path: "/dev/sdb".into(),
         name: "sdb".into(),
         number: "8:16".into(),
-        partition_of: None,
         size_bytes: 1 << 30,
         logical_sector_bytes: 512,
         physical_sector_bytes: 4096,
         model: model.map(str::to_string),
         serial: serial.map(str::to_string),
-        own_serial: None,
-        wwn: None,
-        disk_sequence: None,
-        has_double: false,
+        ..DeviceIdentity::default()
     }
 }
 

@@ -266,14 +266,11 @@ pub fn identity(start_bytes: u64) -> DriveIdentity {
     DriveIdentity {
         model: Some("Model".into()),
         serial: Some("S-1".into()),
-        own_serial: None,
-        wwn: None,
         place: "here".into(),
-        file: None,
-        attachment: None,
         disk_bytes: DISK as u64 + start_bytes,
         start_bytes,
         size_bytes: DISK as u64,
+        ..DriveIdentity::default()
     }
 }
 
