@@ -1,19 +1,10 @@
 //! Claims: what must be said, what must stay as it was shown, and what the handle then allows.
 
 use super::machine::{LEVELS, MODEL, Machine, SERIAL, SIZE, allowed, check, refused};
-use crate::gate::{Confirmation, RawDisk, WriteError};
+use crate::gate::{Confirmation, WriteError};
 use drivescope_model::WriteLevel;
 use drivescope_model::gate::Outcome;
 use rustix::io::Errno;
-
-/// A claim at a level with the serial given.
-fn claimed(machine: &Machine, level: WriteLevel) -> RawDisk {
-    machine.claim(machine.report(level), &[SERIAL]).unwrap_or_else(|r| panic!("{r}"))
-}
-
-fn opened_for_writing(machine: &Machine) -> bool {
-    machine.kernel.opened.lock().unwrap().iter().any(|access| access.writes())
-}
 
 #[test]
 fn a_claimed_disk_writes_within_its_level_and_range() {
@@ -32,13 +23,9 @@ fn a_claimed_disk_writes_within_its_level_and_range() {
     let mut back = [0; 512];
     disk.read_at(&mut back, 7680).unwrap();
     assert_eq!(back, [8; 512]);
-    let before = std::fs::read(machine.image("sdb")).unwrap();
-    for (level, length, offset) in [
-        (WriteLevel::Destroy, 512, 4096),
-        (WriteLevel::Read, 512, 4096),
-        (WriteLevel::OwnFiles, 512, 4096),
-    ] {
-        let result = disk.write_at(level, &vec![9; length], offset);
+    let before = machine.contents("sdb");
+    for level in [WriteLevel::Destroy, WriteLevel::Read, WriteLevel::OwnFiles] {
+        let result = disk.write_at(level, &[9; 512], 4096);
         assert!(matches!(result, Err(WriteError::Level { .. })), "{result:?}");
     }
     for (length, offset) in
@@ -49,13 +36,13 @@ fn a_claimed_disk_writes_within_its_level_and_range() {
     }
     let result = disk.write_at(WriteLevel::Restore, &[9; 512], u64::MAX - 511);
     assert!(matches!(result, Err(WriteError::Range { .. })), "{result:?}");
-    assert!(std::fs::read(machine.image("sdb")).unwrap() == before, "a refused write wrote");
+    assert!(machine.contents("sdb") == before, "a refused write wrote");
 }
 
 #[test]
 fn the_record_of_a_claim_has_every_step() {
     let machine = Machine::new();
-    let record = claimed(&machine, WriteLevel::Destroy).record().clone();
+    let record = machine.claimed(WriteLevel::Destroy).record().clone();
     let names: Vec<&str> = record.checks.iter().map(|check| check.name.as_str()).collect();
     let expected = [
         "path",
@@ -105,7 +92,7 @@ fn destroy_needs_exactly_the_serial_of_the_device() {
         refused(&refusal.record, "confirmation", SERIAL);
         let text = refusal.to_string();
         assert!(text.contains(SERIAL) && text.contains("lsblk"), "{text}");
-        assert!(!opened_for_writing(&machine), "{given:?}");
+        assert!(!machine.opened_for_writing(), "{given:?}");
     }
     let others = ["WD-OTHER", SERIAL];
     assert!(machine.claim(machine.report(WriteLevel::Destroy), &others).is_ok());
@@ -135,7 +122,7 @@ fn without_a_serial_model_and_size_confirm() {
         .unwrap();
     // The drive itself still tells it.
     assert_eq!(machine.report(WriteLevel::Destroy).missing_phrase().as_deref(), Some(SERIAL));
-    drop(claimed(&machine, WriteLevel::Destroy));
+    drop(machine.claimed(WriteLevel::Destroy));
     machine.change("sdb", |node| node.answer = Err(Errno::NOTTY));
     let report = machine.report(WriteLevel::Destroy);
     let phrase = format!("WDC WD10EARS-00Y5B1:{SIZE}");
@@ -158,11 +145,9 @@ fn a_drive_that_says_to_be_another_than_the_kernel_says_is_refused() {
     for (model, serial) in [(MODEL, "WD-OTHER"), ("ST1000DM003", SERIAL)] {
         let machine = Machine::new();
         machine.answers(model, serial);
-        for level in LEVELS {
-            refused(&machine.confirmed(level), "answer", "but the kernel reports");
-        }
+        machine.refuses(&LEVELS, "answer", "but the kernel reports");
         let machine = Machine::new();
-        let disk = claimed(&machine, WriteLevel::Destroy);
+        let disk = machine.claimed(WriteLevel::Destroy);
         machine.answers(model, serial);
         let error = disk.write_at(WriteLevel::Destroy, &[1; 512], 0).unwrap_err().to_string();
         assert!(error.contains("the drive reports"), "{error}");
@@ -174,7 +159,7 @@ fn a_drive_that_does_not_answer_is_judged_by_what_the_kernel_tells() {
     let machine = Machine::new();
     for answer in [Err(Errno::NOTTY), Err(Errno::IO), Ok(Vec::new()), Ok(vec![0; 512])] {
         machine.change("sdb", |node| node.answer = answer.clone());
-        let record = claimed(&machine, WriteLevel::Destroy).record().clone();
+        let record = machine.claimed(WriteLevel::Destroy).record().clone();
         assert_eq!(check(&record, "answer").outcome, Outcome::Unknown);
     }
 }
@@ -211,7 +196,7 @@ fn nothing_is_opened_for_writing_to_look_or_when_refused() {
         let refusal = machine.claim(machine.report(level), &[SERIAL]).unwrap_err();
         refused(&refusal.record, "mounts", "/data");
     }
-    assert!(!opened_for_writing(&machine));
+    assert!(!machine.opened_for_writing());
 }
 
 #[test]
@@ -228,8 +213,7 @@ fn a_link_that_is_swapped_is_refused_whenever_it_happens() {
         request.path = "/dev/disk/by-id/mine".into();
         let roots = &machine.fake.roots;
         let report = crate::gate::examine_with(&machine.kernel, roots, request);
-        let refusal = machine.claim(report, &[]).unwrap_err();
-        refused(&refusal.record, by, "");
+        refused(&machine.claim(report, &[]).unwrap_err().record, by, "");
     }
 }
 
@@ -247,8 +231,7 @@ fn a_node_that_opens_another_device_than_it_named_is_refused() {
     machine.change("sdb", |node| node.claimed = None);
     let report = machine.report(WriteLevel::SameBytes);
     machine.change("sdb", |node| node.claimed = Some(machine.image("sdc")));
-    let refusal = machine.claim(report, &[]).unwrap_err();
-    refused(&refusal.record, "claim", "led to another device");
+    refused(&machine.claim(report, &[]).unwrap_err().record, "claim", "led to another device");
 }
 
 #[test]
@@ -260,23 +243,23 @@ fn everything_is_looked_at_again_before_the_first_write_and_only_then() {
         (|m| m.change("sdb", |node| node.facts.size_bytes -= 512), "size"),
         (|m| m.change("sdb", |node| node.facts.disk_sequence = Some(9)), "disk sequence"),
         (
-            |m| m.fake.file("sys/devices/pci0000:00/host-sdb/1:0:0:0/serial", "OTHER"),
+            |m| m.fake.attrs("sdb", &[("device/serial", "OTHER")]),
             "serial number was WD-WCAV5E123456, now OTHER",
         ),
         (|m| m.fake.attrs("sdb", &[("size", "1")]), "its size is changing"),
     ];
     for (change, words) in changes {
         let machine = Machine::new();
-        let disk = claimed(&machine, WriteLevel::Destroy);
+        let disk = machine.claimed(WriteLevel::Destroy);
         change(&machine);
         for _ in 0..2 {
             let error = disk.write_at(WriteLevel::Destroy, &[1; 512], 0).unwrap_err().to_string();
             assert!(error.contains(words) && error.contains("nothing was written"), "{error}");
         }
-        assert!(std::fs::read(machine.image("sdb")).unwrap().iter().all(|byte| *byte == 0));
+        assert!(machine.contents("sdb").iter().all(|byte| *byte == 0));
     }
     let machine = Machine::new();
-    let disk = claimed(&machine, WriteLevel::Destroy);
+    let disk = machine.claimed(WriteLevel::Destroy);
     disk.write_at(WriteLevel::Destroy, &[1; 512], 0).unwrap();
     machine.link("/dev/sdb", &["gone"]);
     disk.write_at(WriteLevel::Destroy, &[1; 512], 512).unwrap();
@@ -318,9 +301,7 @@ fn devices_that_cannot_be_written_are_refused_with_a_remedy() {
     for (make, by, words) in cases {
         let machine = Machine::new();
         make(&machine);
-        for level in LEVELS {
-            refused(&machine.confirmed(level), by, words);
-        }
+        machine.refuses(&LEVELS, by, words);
     }
 }
 
@@ -380,10 +361,7 @@ fn one_name_never_confirms_two_devices() {
         }
         // A second unit of the same drive, or a second stick of the same make.
         machine.disk("sdd", (8, 48), size);
-        let place = "sys/devices/pci0000:00/host-sdd/1:0:0:0";
-        machine.fake.file(&format!("{place}/model"), MODEL);
-        machine.fake.file(&format!("{place}/vendor"), "ATA     ");
-        machine.fake.file(&format!("{place}/serial"), serial);
+        machine.tells("sdd", "ATA     ", MODEL, serial);
         // Not two paths to one unit.
         machine.fake.attrs("sdb", &[("wwid", "naa.1")]);
         machine.fake.attrs("sdd", &[("wwid", "naa.2")]);
@@ -444,21 +422,18 @@ fn levels_that_write_nothing_raw_get_no_handle() {
 fn without_procfs_nothing_is_called_free() {
     let machine = Machine::new();
     std::fs::remove_file(machine.fake.path("proc/self/mountinfo")).unwrap();
-    for level in LEVELS {
-        let record = machine.confirmed(level);
-        refused(&record, "mounts", "mount -t proc proc /proc");
-    }
+    machine.refuses(&LEVELS, "mounts", "mount -t proc proc /proc");
 }
 
 #[test]
 fn only_a_claim_to_destroy_discards_and_only_within_it() {
     let machine = Machine::new();
-    let disk = claimed(&machine, WriteLevel::Restore);
+    let disk = machine.claimed(WriteLevel::Restore);
     assert!(matches!(disk.discard(0..4096), Err(WriteError::Level { .. })));
     assert!(machine.kernel.discarded.lock().unwrap().is_empty());
     drop(disk);
     let machine = Machine::new();
-    let disk = claimed(&machine, WriteLevel::Destroy);
+    let disk = machine.claimed(WriteLevel::Destroy);
     assert!(matches!(disk.discard(0..4096), Err(WriteError::Unsaved { .. })), "no test has begun");
     disk.begin(WriteLevel::Destroy).unwrap();
     assert!(disk.discard(0..4096).unwrap());

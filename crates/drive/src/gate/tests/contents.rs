@@ -1,6 +1,6 @@
 //! Every signature, at its head and tail places, on the disk and on a partition.
 
-use super::machine::{LEVELS, Machine, PART, SERIAL, SIZE, allowed, check, refused};
+use super::machine::{LEVELS, Machine, OVERWRITING, PART, SERIAL, SIZE, allowed, check, refused};
 use crate::gate::Confirmation;
 use drivescope_model::WriteLevel;
 use drivescope_model::gate::Outcome;
@@ -118,7 +118,7 @@ fn put(machine: &Machine, parts: &[(At, &[u8])], (start, size): (u64, u64)) {
 /// All levels on a disk that carries `kind`, on the host or in a container.
 fn expect(machine: &Machine, kind: &str) {
     allowed(&machine.examine(WriteLevel::SameBytes));
-    for level in [WriteLevel::Restore, WriteLevel::Destroy] {
+    for level in OVERWRITING {
         let report = machine.report(level);
         let record = report.record(&Confirmation::none());
         refused(&record, "signatures", kind);
@@ -190,7 +190,7 @@ fn unknown_data_are_not_taken_for_empty() {
     let machine = Machine::new();
     machine.write("sdb", SIZE - 1, b"x");
     allowed(&machine.examine(WriteLevel::SameBytes));
-    for level in [WriteLevel::Restore, WriteLevel::Destroy] {
+    for level in OVERWRITING {
         refused(&machine.examine(level), "blankness", "unknown data");
         refused(&machine.examine(level), "confirmation", "");
         allowed(&machine.confirmed(level));

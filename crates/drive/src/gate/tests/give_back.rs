@@ -3,17 +3,9 @@
 use super::kinds::KINDS;
 use super::machine::{Machine, PART, SIZE, refused};
 use super::use_table::all;
-use crate::gate::restore_claim::claim_with;
-use crate::gate::{RawDisk, Refusal, checks_of_use, reasons};
+use crate::gate::{RawDisk, checks_of_use, reasons};
 use drivescope_model::WriteLevel;
 use rustix::io::Errno;
-use std::path::Path;
-use std::sync::Arc;
-
-fn claim(machine: &Machine) -> Result<RawDisk, Refusal> {
-    let kernel = Box::new(Arc::clone(&machine.kernel));
-    claim_with(kernel, &machine.fake.roots, Path::new("/dev").join(machine.target))
-}
 
 /// What the journal asks before the first original goes back.
 fn reason_against_restore(disk: &RawDisk) -> Option<String> {
@@ -27,15 +19,14 @@ fn every_use_keeps_originals_away_and_nothing_is_opened_for_writing() {
         println!("{}", case.0);
         let machine = Machine::new();
         case.1(&machine);
-        let refusal = claim(&machine).unwrap_err();
+        let refusal = machine.claim_to_restore().unwrap_err();
         let told = reasons(&refusal.record.checks).unwrap();
         // What else lies there is not asked for: it is mounted, and that is told.
         if case.2 != "places" {
             refused(&refusal.record, case.2, &machine.named(case.3));
             assert!(told.contains(&machine.named(case.3)) && !told.contains('\n'), "{told}");
         }
-        let opened = machine.kernel.opened.lock().unwrap();
-        assert!(!opened.iter().any(|access| access.writes()), "{opened:?}");
+        assert!(!machine.opened_for_writing());
     }
 }
 
@@ -44,28 +35,28 @@ fn what_the_drive_carries_is_its_own() {
     let machine = Machine::new();
     machine.write("sdb", 1024 + 56, b"\x53\xEF");
     machine.write("sdb", 40 << 20, &[7; 1 << 20]);
-    let disk = claim(&machine).unwrap();
+    let disk = machine.claim_to_restore().unwrap();
     assert_eq!(reason_against_restore(&disk), None);
     // Beside the running system too: the run that saved them was refused or had no reason to be.
     let mut machine = Machine::new();
     machine.target = "sda2";
-    claim(&machine).unwrap();
+    machine.claim_to_restore().unwrap();
 }
 
 /// The claim of a loop device, or of what one lies on, does not keep others from using the same bytes.
 #[test]
 fn a_use_that_comes_after_the_claim_keeps_originals_away() {
     let machine = Machine::new();
-    let disk = claim(&machine).unwrap();
+    let disk = machine.claim_to_restore().unwrap();
     assert_eq!(reason_against_restore(&disk), None);
-    machine.upper("loop5", (7, 5), &[], &[("loop/backing_file", "/dev/sdb")]);
+    machine.loop_over(5, "/dev/sdb");
     machine.mounts(&["2 1 7:5 / /mnt rw - ext4 /dev/loop5 rw"]);
     let why = reason_against_restore(&disk).unwrap();
     assert!(why.contains("loop5 on sdb is mounted on /mnt"), "{why}");
     let machine = Machine::new();
     machine.fake.attrs("sdb", &[("device/wwid", "naa.1")]);
     machine.upper("sdk", (8, 160), &[], &[("device/wwid", "naa.1")]);
-    let disk = claim(&machine).unwrap();
+    let disk = machine.claim_to_restore().unwrap();
     // What was there is claimed too, and nobody else is given it: that counts for nothing.
     machine.change("sdk", |node| node.exclusive = Some(Errno::BUSY));
     assert_eq!(reason_against_restore(&disk), None);
@@ -79,7 +70,7 @@ fn a_use_that_comes_after_the_claim_keeps_originals_away() {
     let why = reason_against_restore(&disk).unwrap();
     assert!(why.contains("sdl (same identity as sdb) is in use"), "{why}");
     let machine = Machine::new();
-    let disk = claim(&machine).unwrap();
+    let disk = machine.claim_to_restore().unwrap();
     machine.change("sdb", |node| node.facts.size_bytes /= 2);
     let why = reason_against_restore(&disk).unwrap();
     assert!(why.contains("size"), "{why}");
@@ -92,7 +83,7 @@ fn a_use_that_comes_after_the_claim_keeps_tests_from_writing() {
     let disk = machine.claim(machine.report(WriteLevel::SameBytes), &[]).unwrap();
     disk.begin(WriteLevel::SameBytes).unwrap();
     assert!(disk.allows(512, 0));
-    machine.upper("loop6", (7, 6), &[], &[("loop/backing_file", "/srv/disk.img")]);
+    machine.loop_over(6, "/srv/disk.img");
     machine.mounted("loop6", "/data", "ext4");
     let why = disk.begin(WriteLevel::SameBytes).unwrap_err().to_string();
     assert!(why.contains("loop6 (same bytes as loop5) is mounted on /data"), "{why}");
@@ -108,10 +99,10 @@ fn a_use_that_comes_in_the_middle_of_a_test_is_seen() {
     disk.begin(WriteLevel::SameBytes).unwrap();
     disk.still_free().unwrap();
     // Something else of the machine.
-    machine.upper("loop7", (7, 7), &[], &[("loop/backing_file", "/srv/other.img")]);
+    machine.loop_over(7, "/srv/other.img");
     machine.mounted("loop7", "/other", "ext4");
     disk.still_free().unwrap();
-    machine.upper("loop6", (7, 6), &[], &[("loop/backing_file", "/srv/disk.img")]);
+    machine.loop_over(6, "/srv/disk.img");
     disk.still_free().unwrap();
     machine.mounted("loop6", "/data", "ext4");
     for _ in 0..2 {
@@ -135,15 +126,13 @@ fn what_is_given_to_others_in_the_middle_of_a_test_is_seen() {
     disk.still_free().unwrap();
     let looks = disk.rechecks();
     assert_eq!((looks.made, looks.whole, looks.refused), (3, 2, false), "{looks:?}");
-    let namespace = "sys/kernel/config/nvmet/subsystems/nqn.1/namespaces/1";
-    machine.fake.file(&format!("{namespace}/device_path"), "/dev/sdb");
-    machine.fake.file(&format!("{namespace}/enable"), "0");
+    machine.export("sdb", false);
     disk.still_free().unwrap();
-    machine.fake.file(&format!("{namespace}/enable"), "1");
+    machine.export("sdb", true);
     let why = disk.still_free().unwrap_err().to_string();
     assert!(why.contains("sdb is exported by the kernel's NVMe target"), "{why}");
     assert!(disk.rechecks().refused);
-    machine.fake.file(&format!("{namespace}/enable"), "0");
+    machine.export("sdb", false);
     disk.still_free().unwrap();
     let place = "sys/bus/xen-backend/devices/vbd-1-51712/physical_device";
     machine.fake.file(place, "8:10");
@@ -154,7 +143,7 @@ fn what_is_given_to_others_in_the_middle_of_a_test_is_seen() {
 #[test]
 fn a_loop_device_that_moves_over_the_target_in_the_middle_of_a_test_is_seen() {
     let machine = Machine::of(&KINDS[4]);
-    machine.upper("loop6", (7, 6), &[], &[("loop/backing_file", "/srv/disk.img")]);
+    machine.loop_over(6, "/srv/disk.img");
     machine.fake.attrs("loop6", &[("loop/offset", &SIZE.to_string())]);
     machine.mounted("loop6", "/data", "ext4");
     let disk = machine.claim(machine.report(WriteLevel::SameBytes), &[]).unwrap();
@@ -169,7 +158,7 @@ fn a_loop_device_that_moves_over_the_target_in_the_middle_of_a_test_is_seen() {
 fn a_drive_that_cannot_be_written_is_said_to_be_so_with_the_remedy() {
     let machine = Machine::new();
     machine.change("sdb", |node| node.facts.read_only = true);
-    let why = reasons(&claim(&machine).unwrap_err().record.checks).unwrap();
+    let why = reasons(&machine.claim_to_restore().unwrap_err().record.checks).unwrap();
     assert!(why.contains("/dev/sdb is read-only") && why.contains("blockdev --setrw"), "{why}");
 }
 
@@ -177,7 +166,7 @@ fn a_drive_that_cannot_be_written_is_said_to_be_so_with_the_remedy() {
 fn a_hidden_user_is_told_by_the_claim_alone() {
     let machine = Machine::new();
     machine.change("sdb", |node| node.exclusive = Some(Errno::BUSY));
-    let why = reasons(&claim(&machine).unwrap_err().record.checks).unwrap();
+    let why = reasons(&machine.claim_to_restore().unwrap_err().record.checks).unwrap();
     assert!(why.contains("not visible here"), "{why}");
 }
 
@@ -187,7 +176,7 @@ fn in_a_container_the_rest_of_the_drive_must_be_free() {
     machine.part("sdb", 1, (8, 17), PART);
     machine.target = "sdb1";
     let machine = machine.in_container();
-    claim(&machine).unwrap();
+    machine.claim_to_restore().unwrap();
     machine.change("sdb", |node| node.exclusive = Some(Errno::BUSY));
-    refused(&claim(&machine).unwrap_err().record, "rest of the drive", "in use");
+    refused(&machine.claim_to_restore().unwrap_err().record, "rest of the drive", "in use");
 }

@@ -60,7 +60,7 @@ pub const KINDS: [Kind; 7] = [
         number: (7, 5),
         part: "loop5p1",
         part_number: (259, 9),
-        make: |m| m.upper("loop5", (7, 5), &[], &[("loop/backing_file", "/srv/disk.img")]),
+        make: |m| m.loop_over(5, "/srv/disk.img"),
     },
     Kind {
         disk: "md5",
@@ -131,6 +131,24 @@ impl Machine {
     /// `text` with the names of the target for `DISK` and `PART`.
     pub fn named(&self, text: &str) -> String {
         text.replace("DISK", self.kind.disk).replace("PART", self.kind.part)
+    }
+
+    /// A mapping of device mapper.
+    pub fn mapping(&self, minor: u32, label: &str, uuid: &str, below: &[&str]) {
+        let attrs = [("dm/name", label), ("dm/uuid", uuid)];
+        self.upper(&format!("dm-{minor}"), (253, minor), below, &attrs);
+    }
+
+    /// A loop device over a file, or straight on a device.
+    pub fn loop_over(&self, minor: u32, file: &str) {
+        self.upper(&format!("loop{minor}"), (7, minor), &[], &[("loop/backing_file", file)]);
+    }
+
+    /// A namespace of the kernel's NVMe target, given to others while it is on.
+    pub fn export(&self, device: &str, is_on: bool) {
+        let namespace = "sys/kernel/config/nvmet/subsystems/nqn.1/namespaces/1";
+        self.fake.file(&format!("{namespace}/device_path"), format!("/dev/{device}"));
+        self.fake.file(&format!("{namespace}/enable"), u8::from(is_on).to_string());
     }
 
     /// Adds a line to the mount table of a process.

@@ -5,6 +5,7 @@ use crate::gate::identify_command::IdentifyCommand;
 use crate::gate::kernel_calls::{Access, DescriptorFacts, DeviceNode, KernelCalls};
 use crate::gate::{
     Confirmation, Examination, GateRequest, OwnPaths, RawDisk, Refusal, claim_with, examine_with,
+    restore_claim,
 };
 use drivescope_machine::roots::fake::Fake;
 use drivescope_model::WriteLevel;
@@ -29,6 +30,8 @@ pub const MODEL: &str = "WDC WD10EARS-00Y5B1";
 /// Every level that writes to a device.
 pub const LEVELS: [WriteLevel; 3] =
     [WriteLevel::SameBytes, WriteLevel::Restore, WriteLevel::Destroy];
+/// Those of them that replace contents.
+pub const OVERWRITING: [WriteLevel; 2] = [WriteLevel::Restore, WriteLevel::Destroy];
 
 /// What the kernel answers about one node.
 #[derive(Debug, Clone)]
@@ -188,10 +191,14 @@ impl Machine {
     /// `sdb`, a drive that says who it is.
     pub(super) fn sata_disk(&self) {
         self.disk("sdb", (8, 16), SIZE);
-        self.fake.file("sys/devices/pci0000:00/host-sdb/1:0:0:0/vendor", "ATA     ");
-        self.fake.file("sys/devices/pci0000:00/host-sdb/1:0:0:0/model", MODEL);
-        self.fake.file("sys/devices/pci0000:00/host-sdb/1:0:0:0/serial", SERIAL);
+        self.tells("sdb", "ATA     ", MODEL, SERIAL);
         self.answers(MODEL, SERIAL);
+    }
+
+    /// Lets the kernel tell these names of a SCSI disk.
+    pub fn tells(&self, name: &str, vendor: &str, model: &str, serial: &str) {
+        let attrs = [("device/vendor", vendor), ("device/model", model), ("device/serial", serial)];
+        self.fake.attrs(name, &attrs);
     }
 
     /// The same with `sdb` in a dock on USB, which tells the kernel its own names, whatever lies in it.
@@ -200,9 +207,7 @@ impl Machine {
         let place = "pci0000:00/usb2/2-1/2-1:1.0/host6/6:0:0:0";
         machine.fake.scsi_disk(&format!("{place}/block/sdb"), (8, 16), SIZE);
         machine.node("sdb", (8, 16), SIZE);
-        for (name, text) in [("vendor", "Dock"), ("model", "Station"), ("serial", SERIAL)] {
-            machine.fake.file(&format!("sys/devices/{place}/{name}"), text);
-        }
+        machine.tells("sdb", "Dock", "Station", SERIAL);
         machine
     }
 
@@ -311,10 +316,10 @@ impl Machine {
             lock: None,
             answer: Err(Errno::NOTTY),
         };
-        self.kernel.nodes.lock().unwrap().insert(PathBuf::from("/dev").join(name), node);
+        let mut nodes = self.kernel.nodes.lock().unwrap();
+        nodes.insert(PathBuf::from("/dev").join(name), node.clone());
         // The gate names the disk of a partition by the tree's own directory of nodes.
-        let copy = self.kernel.nodes.lock().unwrap()[&PathBuf::from("/dev").join(name)].clone();
-        self.kernel.nodes.lock().unwrap().insert(self.fake.roots.node(name), copy);
+        nodes.insert(self.fake.roots.node(name), node);
     }
 
     /// Changes what the kernel answers about a device.
@@ -333,7 +338,7 @@ impl Machine {
 
     /// Takes the serial number of `sdb` away, and lets its drive answer no question.
     pub fn answer_nothing(&self) {
-        self.fake.file("sys/devices/pci0000:00/host-sdb/1:0:0:0/serial", "");
+        self.fake.attrs("sdb", &[("device/serial", "")]);
         self.change("sdb", |node| node.answer = Err(Errno::NOTTY));
     }
 
@@ -347,6 +352,16 @@ impl Machine {
     pub fn image(&self, name: &str) -> PathBuf {
         let images = self.images.lock().unwrap();
         PathBuf::from(format!("/proc/self/fd/{}", images[name].as_raw_fd()))
+    }
+
+    pub fn contents(&self, name: &str) -> Vec<u8> {
+        std::fs::read(self.image(name)).unwrap()
+    }
+
+    /// Fills a device with something, other for each seed.
+    pub fn fill(&self, name: &str, seed: u64) {
+        let bytes: Vec<u8> = (0..SIZE).map(|at| ((at / 64 + seed) % 251) as u8).collect();
+        self.write(name, 0, &bytes);
     }
 
     pub fn write(&self, name: &str, at: u64, bytes: &[u8]) {
@@ -381,6 +396,41 @@ impl Machine {
         let report = self.report(level);
         let phrase = report.device().map(|device| device.phrase());
         report.record(&Confirmation::given(&phrase.into_iter().collect::<Vec<_>>()))
+    }
+
+    /// Panics unless every level that writes is allowed with the confirmation.
+    #[track_caller]
+    pub fn allows_all(&self) {
+        for level in LEVELS {
+            allowed(&self.confirmed(level));
+        }
+    }
+
+    /// Panics unless this check refuses each of these levels with these words.
+    #[track_caller]
+    pub fn refuses(&self, levels: &[WriteLevel], name: &str, words: &str) {
+        for level in levels {
+            refused(&self.confirmed(*level), name, words);
+        }
+    }
+
+    /// A claim with the confirmation.
+    #[track_caller]
+    pub fn claimed(&self, level: WriteLevel) -> RawDisk {
+        let report = self.report(level);
+        let phrase = report.device().unwrap().phrase();
+        self.claim(report, &[&phrase]).unwrap_or_else(|refusal| panic!("{refusal}"))
+    }
+
+    /// A claim to put originals back.
+    pub fn claim_to_restore(&self) -> Result<RawDisk, Refusal> {
+        let kernel = Box::new(Arc::clone(&self.kernel));
+        let node = Path::new("/dev").join(self.target);
+        restore_claim::claim_with(kernel, &self.fake.roots, node)
+    }
+
+    pub fn opened_for_writing(&self) -> bool {
+        self.kernel.opened.lock().unwrap().iter().any(|access| access.writes())
     }
 
     pub fn claim(&self, report: Examination, given: &[&str]) -> Result<RawDisk, Refusal> {

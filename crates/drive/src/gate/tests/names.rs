@@ -2,34 +2,16 @@
 
 use super::machine::{MODEL, Machine, SERIAL, SIZE, refused};
 use crate::gate::RawDisk;
-use crate::gate::restore_claim::claim_with;
 use crate::journal::{BeforeImages, JournalError, Recovered, StateFolder, restore_claimed};
 use drivescope_model::WriteLevel;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 const AREA: Range<u64> = 40 << 20..44 << 20;
-
-/// Fills `sdb` with something, other for each seed.
-fn fill(machine: &Machine, seed: u64) {
-    let bytes: Vec<u8> = (0..SIZE).map(|at| ((at / 64 + seed) % 251) as u8).collect();
-    machine.write("sdb", 0, &bytes);
-}
-
-fn contents(machine: &Machine) -> Vec<u8> {
-    std::fs::read(machine.image("sdb")).unwrap()
-}
 
 /// A sector of test data.
 fn test_data(offset: u64) -> Vec<u8> {
     [&offset.to_le_bytes()[..], &1u64.to_le_bytes(), &[7; 496]].concat()
-}
-
-fn claimed(machine: &Machine) -> RawDisk {
-    let report = machine.report(WriteLevel::Restore);
-    let phrase = report.device().unwrap().phrase();
-    machine.claim(report, &[&phrase]).unwrap_or_else(|refusal| panic!("{refusal}"))
 }
 
 fn begin(machine: &Machine, disk: &RawDisk) -> Result<(BeforeImages, PathBuf), JournalError> {
@@ -39,7 +21,7 @@ fn begin(machine: &Machine, disk: &RawDisk) -> Result<(BeforeImages, PathBuf), J
 
 /// A run that is killed after its first write.
 fn leave_open(machine: &Machine) -> PathBuf {
-    let disk = claimed(machine);
+    let disk = machine.claimed(WriteLevel::Restore);
     let (mut originals, folder) = begin(machine, &disk).unwrap();
     assert!(originals.protect(&disk, AREA, &|| false, &mut |_| {}).unwrap());
     disk.write_at(WriteLevel::Restore, &test_data(AREA.start), AREA.start).unwrap();
@@ -47,8 +29,7 @@ fn leave_open(machine: &Machine) -> PathBuf {
 }
 
 fn restore(machine: &Machine, folder: &Path) -> Result<Recovered, JournalError> {
-    let kernel = Box::new(Arc::clone(&machine.kernel));
-    let disk = claim_with(kernel, &machine.fake.roots, PathBuf::from("/dev/sdb")).unwrap();
+    let disk = machine.claim_to_restore().unwrap();
     let mut folder = StateFolder::make(folder).unwrap();
     let roots = &machine.fake.roots;
     restore_claimed(roots, &mut folder, "run1-0.journal", &disk, &mut |_| {})
@@ -78,8 +59,8 @@ fn the_name_of_a_dock_confirms_no_drive_in_it() {
 fn originals_do_not_go_to_another_drive_in_the_same_dock() {
     let machine = Machine::in_dock();
     machine.answers(MODEL, "WD-1");
-    fill(&machine, 0);
-    let before = contents(&machine);
+    machine.fill("sdb", 0);
+    let before = machine.contents("sdb");
     let folder = leave_open(&machine);
     machine.answers(MODEL, "WD-2");
     let error = restore(&machine, &folder).unwrap_err();
@@ -87,29 +68,29 @@ fn originals_do_not_go_to_another_drive_in_the_same_dock() {
     assert!(error.to_string().contains("own serial number is WD-2, not WD-1"), "{error}");
     machine.answers(MODEL, "WD-1");
     restore(&machine, &folder).unwrap();
-    assert!(contents(&machine) == before);
+    assert!(machine.contents("sdb") == before);
 }
 
 #[test]
 fn originals_do_not_go_to_a_drive_that_has_nothing_of_the_run() {
     let machine = Machine::new();
-    fill(&machine, 0);
-    let before = contents(&machine);
+    machine.fill("sdb", 0);
+    let before = machine.contents("sdb");
     let folder = leave_open(&machine);
-    let left = contents(&machine);
+    let left = machine.contents("sdb");
     // Another stick that tells the same names.
-    fill(&machine, 3);
-    let other = contents(&machine);
+    machine.fill("sdb", 3);
+    let other = machine.contents("sdb");
     let error = restore(&machine, &folder).unwrap_err();
     assert!(matches!(error, JournalError::Stranger { .. }), "{error}");
     assert!(error.to_string().contains("bytes 41943040 to 41943551 are neither"), "{error}");
-    assert!(contents(&machine) == other, "it was written");
+    assert!(machine.contents("sdb") == other, "it was written");
     // The one that was written, and one that lost what was written to it, and one that lost everything.
     for bytes in [left, before.clone(), vec![0; SIZE as usize]] {
         machine.write("sdb", 0, &bytes);
         restore(&machine, &folder).unwrap();
         let area = AREA.start as usize..AREA.end as usize;
-        assert!(contents(&machine)[area.clone()] == before[area]);
+        assert!(machine.contents("sdb")[area.clone()] == before[area]);
         machine.write("sdb", 0, &before);
         leave_open(&machine);
     }
@@ -118,15 +99,12 @@ fn originals_do_not_go_to_a_drive_that_has_nothing_of_the_run() {
 #[test]
 fn beside_a_drive_that_tells_the_same_names_nothing_is_saved() {
     let machine = Machine::new();
-    fill(&machine, 0);
+    machine.fill("sdb", 0);
     machine.disk("sdd", (8, 48), SIZE);
-    let place = "sys/devices/pci0000:00/host-sdd/1:0:0:0";
-    for (name, text) in [("model", MODEL), ("vendor", "ATA     "), ("serial", SERIAL)] {
-        machine.fake.file(&format!("{place}/{name}"), text);
-    }
+    machine.tells("sdd", "ATA     ", MODEL, SERIAL);
     machine.fake.attrs("sdd", &[("wwid", "t10.2")]);
     machine.fake.attrs("sdb", &[("wwid", "t10.1")]);
-    let disk = claimed(&machine);
+    let disk = machine.claimed(WriteLevel::Restore);
     let error = begin(&machine, &disk).map(|_| ()).unwrap_err();
     assert!(matches!(error, JournalError::Double { .. }), "{error}");
     assert!(error.to_string().starts_with("sdd reports the same names"), "{error}");

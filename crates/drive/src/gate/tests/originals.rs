@@ -1,7 +1,7 @@
 //! A device claimed at `restore`: nothing is written before its originals are saved, and they come back.
 
 use super::kinds::KINDS;
-use super::machine::{Machine, SERIAL, SIZE};
+use super::machine::{Machine, SIZE};
 use crate::gate::{RawDisk, WriteError};
 use crate::journal::{BeforeImages, JournalError, file_bytes, list};
 use drivescope_model::WriteLevel;
@@ -13,18 +13,9 @@ const AREA: Range<u64> = 40 << 20..60 << 20;
 /// `sdb` full of something, and where its journal is to lie.
 fn machine() -> (Machine, PathBuf) {
     let machine = Machine::new();
-    let bytes: Vec<u8> = (0..SIZE).map(|at| (at / 512 % 251) as u8).collect();
-    machine.write("sdb", 0, &bytes);
+    machine.fill("sdb", 0);
     let folder = machine.fake.path("state/journals");
     (machine, folder)
-}
-
-fn claimed(machine: &Machine, level: WriteLevel) -> RawDisk {
-    machine.claim(machine.report(level), &[SERIAL]).unwrap_or_else(|r| panic!("{r}"))
-}
-
-fn contents(machine: &Machine) -> Vec<u8> {
-    std::fs::read(machine.image("sdb")).unwrap()
 }
 
 fn begin(disk: &RawDisk, folder: &std::path::Path) -> Result<BeforeImages, JournalError> {
@@ -34,8 +25,8 @@ fn begin(disk: &RawDisk, folder: &std::path::Path) -> Result<BeforeImages, Journ
 #[test]
 fn only_what_is_saved_may_be_written_and_it_comes_back() {
     let (machine, folder) = machine();
-    let before = contents(&machine);
-    let disk = claimed(&machine, WriteLevel::Restore);
+    let before = machine.contents("sdb");
+    let disk = machine.claimed(WriteLevel::Restore);
     disk.begin(WriteLevel::Restore).unwrap();
     let middle = AREA.start + (1 << 20);
     assert!(!disk.allows(512, middle), "nothing is saved yet");
@@ -52,16 +43,16 @@ fn only_what_is_saved_may_be_written_and_it_comes_back() {
     let result = disk.write_at(WriteLevel::Restore, &[9; 512], AREA.end);
     assert!(matches!(result, Err(WriteError::Unsaved { .. })), "{result:?}");
     disk.write_at(WriteLevel::Restore, &vec![9; 10 << 20], middle).unwrap();
-    assert!(contents(&machine) != before);
+    assert!(machine.contents("sdb") != before);
     originals.put_back(&disk, &mut |_| {}).unwrap();
-    assert!(contents(&machine) == before, "something did not come back");
+    assert!(machine.contents("sdb") == before, "something did not come back");
     assert!(!disk.allows(512, middle), "the area is closed again");
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
     // Once more, in a journal of its own.
     assert!(originals.protect(&disk, AREA, &|| false, &mut |_| {}).unwrap());
     disk.write_at(WriteLevel::Restore, &[9; 512], middle).unwrap();
     originals.put_back(&disk, &mut |_| {}).unwrap();
-    assert!(contents(&machine) == before);
+    assert!(machine.contents("sdb") == before);
 }
 
 #[test]
@@ -78,7 +69,7 @@ fn a_test_writes_only_as_it_was_planned() {
         (WriteLevel::Destroy, WriteLevel::Destroy, Some(true)),
         (WriteLevel::Destroy, WriteLevel::Restore, Some(false)),
     ] {
-        let disk = claimed(&machine, claim);
+        let disk = machine.claimed(claim);
         assert!(!disk.allows(512, 0), "no test has begun");
         let begun = disk.begin(test).is_ok().then(|| disk.allows(512, 0));
         assert_eq!(begun, allowed, "{} in a claim for {}", test.name(), claim.name());
@@ -89,8 +80,8 @@ fn a_test_writes_only_as_it_was_planned() {
 #[test]
 fn a_stop_while_originals_are_saved_opens_nothing() {
     let (machine, folder) = machine();
-    let before = contents(&machine);
-    let disk = claimed(&machine, WriteLevel::Restore);
+    let before = machine.contents("sdb");
+    let disk = machine.claimed(WriteLevel::Restore);
     let mut originals = begin(&disk, &folder).unwrap();
     let asked = std::cell::Cell::new(0);
     let stopped = || {
@@ -100,14 +91,14 @@ fn a_stop_while_originals_are_saved_opens_nothing() {
     assert!(!originals.protect(&disk, AREA, &stopped, &mut |_| {}).unwrap());
     assert!(!disk.allows(512, AREA.start));
     originals.put_back(&disk, &mut |_| {}).unwrap();
-    assert!(contents(&machine) == before);
+    assert!(machine.contents("sdb") == before);
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
 }
 
 #[test]
 fn a_device_that_changed_is_not_written_and_nothing_is_saved_of_it() {
     let (machine, folder) = machine();
-    let disk = claimed(&machine, WriteLevel::Restore);
+    let disk = machine.claimed(WriteLevel::Restore);
     let mut originals = begin(&disk, &folder).unwrap();
     machine.change("sdb", |node| node.facts.size_bytes = SIZE / 2);
     let error = originals.protect(&disk, AREA, &|| false, &mut |_| {}).unwrap_err().to_string();
@@ -119,7 +110,7 @@ fn a_device_that_changed_is_not_written_and_nothing_is_saved_of_it() {
 #[test]
 fn a_journal_on_the_claimed_drive_or_too_small_for_the_area_is_refused() {
     let (machine, folder) = machine();
-    let disk = claimed(&machine, WriteLevel::Restore);
+    let disk = machine.claimed(WriteLevel::Restore);
     let mut small = BeforeImages::begin(&disk, &folder, "run1", 1 << 20).unwrap();
     let error = small.protect(&disk, AREA, &|| false, &mut |_| {}).unwrap_err();
     assert!(matches!(error, JournalError::TooLarge { .. }), "{error}");
@@ -134,7 +125,7 @@ fn a_journal_on_the_claimed_drive_or_too_small_for_the_area_is_refused() {
 #[test]
 fn another_card_in_the_same_reader_is_never_written() {
     let (machine, folder) = machine();
-    let disk = claimed(&machine, WriteLevel::Restore);
+    let disk = machine.claimed(WriteLevel::Restore);
     disk.begin(WriteLevel::Restore).unwrap();
     let mut originals = begin(&disk, &folder).unwrap();
     assert!(originals.protect(&disk, AREA, &|| false, &mut |_| {}).unwrap());
@@ -142,11 +133,11 @@ fn another_card_in_the_same_reader_is_never_written() {
     // The next card, with contents of its own.
     machine.change("sdb", |node| node.facts.disk_sequence = Some(9));
     machine.write("sdb", AREA.start, &vec![5; (AREA.end - AREA.start) as usize]);
-    let card = contents(&machine);
+    let card = machine.contents("sdb");
     let error = originals.put_back(&disk, &mut |_| {}).unwrap_err();
     assert!(matches!(error, JournalError::NotRestored { .. }), "{error}");
     assert!(error.to_string().contains("the medium in /dev/sdb may have been changed"), "{error}");
-    assert!(contents(&machine) == card, "originals of one card were written to another");
+    assert!(machine.contents("sdb") == card, "originals of one card were written to another");
     assert_eq!(list(&folder).unwrap().open.len(), 1, "they are kept");
     for level in [WriteLevel::SameBytes, WriteLevel::Restore] {
         let error = disk.begin(level).unwrap_err();
@@ -160,15 +151,13 @@ fn another_card_in_the_same_reader_is_never_written() {
 #[test]
 fn whoever_comes_while_originals_are_saved_or_go_back_is_not_written_under() {
     let machine = Machine::of(&KINDS[4]);
-    let bytes: Vec<u8> = (0..SIZE).map(|at| (at / 512 % 251) as u8).collect();
-    machine.write("loop5", 0, &bytes);
+    machine.fill("loop5", 0);
+    let now = || machine.contents("loop5");
+    let bytes = now();
     let folder = machine.fake.path("state/journals");
-    let report = machine.report(WriteLevel::Restore);
-    let name = report.device().unwrap().phrase();
-    let disk = machine.claim(report, &[&name]).unwrap_or_else(|r| panic!("{r}"));
-    let now = || std::fs::read(machine.image("loop5")).unwrap();
+    let disk = machine.claimed(WriteLevel::Restore);
     let mount = || {
-        machine.upper("loop6", (7, 6), &[], &[("loop/backing_file", "/srv/disk.img")]);
+        machine.loop_over(6, "/srv/disk.img");
         machine.mounted("loop6", "/data", "ext4");
     };
     let unmount = || {

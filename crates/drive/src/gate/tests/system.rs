@@ -1,7 +1,7 @@
 //! The running system, what this program keeps, and what lies beside them on the same drive.
 
 use super::kinds::KINDS;
-use super::machine::{Machine, allowed, check, refused};
+use super::machine::{Machine, OVERWRITING, allowed, check, refused};
 use drivescope_model::WriteLevel;
 use drivescope_model::gate::Outcome;
 use rustix::io::Errno;
@@ -12,14 +12,11 @@ fn the_disk_of_the_running_system_is_never_overwritten() {
         let mut machine = Machine::new();
         machine.target = name;
         machine.sdb1();
-        machine.mounts(&[&format!("2 1 8:17 / {place} rw - ext4 /dev/sdb1 rw")]);
-        if place == "/" {
-            machine.mounts(&[]);
+        if place != "/" {
+            machine.mounts(&[&format!("2 1 8:17 / {place} rw - ext4 /dev/sdb1 rw")]);
         }
-        for level in [WriteLevel::Restore, WriteLevel::Destroy] {
-            refused(&machine.confirmed(level), "system", "no option overrides this");
-            refused(&machine.confirmed(level), "places", place);
-        }
+        machine.refuses(&OVERWRITING, "system", "no option overrides this");
+        machine.refuses(&OVERWRITING, "places", place);
     }
 }
 
@@ -32,9 +29,7 @@ fn a_free_partition_beside_the_system_takes_only_its_own_bytes() {
     assert!(check(&record, "system").evidence.contains("holds the running system"));
     assert_eq!(check(&record, "siblings").outcome, Outcome::Unknown);
     assert!(check(&record, "siblings").evidence.contains("sda1"));
-    for level in [WriteLevel::Restore, WriteLevel::Destroy] {
-        refused(&machine.confirmed(level), "system", "sda holds the running system");
-    }
+    machine.refuses(&OVERWRITING, "system", "sda holds the running system");
 }
 
 /// The kernel names it so when it mounts the root itself, and a btrfs has no number of its own in the table.
@@ -122,15 +117,11 @@ fn on_another_path() -> Machine {
 fn the_drive_of_the_system_and_of_the_journal_is_that_on_any_path() {
     let machine = on_another_path();
     allowed(&machine.examine(WriteLevel::SameBytes));
-    for level in [WriteLevel::Restore, WriteLevel::Destroy] {
-        refused(&machine.confirmed(level), "system", "sda holds the running system");
-    }
+    machine.refuses(&OVERWRITING, "system", "sda holds the running system");
     refused(&machine.confirmed(WriteLevel::Restore), "journal", "is also on sda");
     let machine = on_another_path().in_container();
     machine.change("sda", |node| node.exclusive = Some(Errno::BUSY));
-    for level in [WriteLevel::Restore, WriteLevel::Destroy] {
-        refused(&machine.confirmed(level), "rest of the drive", "run on the host");
-    }
+    machine.refuses(&OVERWRITING, "rest of the drive", "run on the host");
 }
 
 /// A target below which the system lies, as a container sees it: `sda2`, and a volume on it.
@@ -138,7 +129,7 @@ fn beside_the_hidden_system(is_volume: bool) -> Machine {
     let mut machine = Machine::new();
     machine.target = "sda2";
     if is_volume {
-        machine.upper("dm-0", (253, 0), &["sda2"], &[("dm/uuid", "LVM-x"), ("dm/name", "vg-free")]);
+        machine.mapping(0, "vg-free", "LVM-x", &["sda2"]);
         machine.target = "dm-0";
     }
     machine.in_container()
@@ -154,9 +145,7 @@ fn beside_a_system_that_cannot_be_seen_nothing_is_overwritten() {
             machine.change(name, |node| node.exclusive = Some(busy));
         }
         allowed(&machine.confirmed(WriteLevel::SameBytes));
-        for level in [WriteLevel::Restore, WriteLevel::Destroy] {
-            refused(&machine.confirmed(level), "rest of the drive", "run on the host");
-        }
+        machine.refuses(&OVERWRITING, "rest of the drive", "run on the host");
     }
     for is_volume in [false, true] {
         let machine = beside_the_hidden_system(is_volume);
@@ -217,7 +206,7 @@ fn the_store_and_the_journal_must_lie_elsewhere() {
 #[test]
 fn a_logical_volume_on_the_system_disk_is_part_of_it() {
     let mut machine = Machine::new();
-    machine.upper("dm-0", (253, 0), &["sda2"], &[("dm/uuid", "LVM-x"), ("dm/name", "vg-free")]);
+    machine.mapping(0, "vg-free", "LVM-x", &["sda2"]);
     machine.target = "dm-0";
     allowed(&machine.examine(WriteLevel::SameBytes));
     refused(&machine.confirmed(WriteLevel::Destroy), "system", "holds the running system");
@@ -229,13 +218,10 @@ fn the_boot_areas_of_the_chip_that_has_the_system_are_never_overwritten() {
     let mut machine = Machine::of(&KINDS[3]);
     machine.change("mmcblk1boot0", |node| node.facts.size_bytes = 4 << 20);
     machine.target = "mmcblk1boot0";
-    let told = |machine: &Machine| machine.confirmed(WriteLevel::Destroy);
-    allowed(&told(&machine));
+    allowed(&machine.confirmed(WriteLevel::Destroy));
     machine.with_part();
     machine.fake.mounts(&["1 0 179:9 / / rw - ext4 /dev/mmcblk1p1 rw"]);
-    for level in [WriteLevel::Restore, WriteLevel::Destroy] {
-        refused(&machine.confirmed(level), "system", "mmcblk1 holds the running system");
-    }
+    machine.refuses(&OVERWRITING, "system", "mmcblk1 holds the running system");
 }
 
 #[test]

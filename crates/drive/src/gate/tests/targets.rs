@@ -1,7 +1,7 @@
 //! Free devices: every kind of device, in and out of containers, and what beside them does not matter.
 
 use super::kinds::{KINDS, Kind, nvme};
-use super::machine::{LEVELS, Machine, SIZE, allowed, check, refused};
+use super::machine::{LEVELS, Machine, OVERWRITING, SIZE, allowed, check, refused};
 use drivescope_model::WriteLevel;
 use drivescope_model::gate::Outcome;
 use rustix::io::Errno;
@@ -30,9 +30,7 @@ fn a_blank_device_is_free_whatever_it_is_and_wherever_one_looks() {
         for (from, view) in VIEWS {
             println!("{} from {from}", kind.disk);
             let machine = view(blank(kind));
-            for level in LEVELS {
-                allowed(&machine.confirmed(level));
-            }
+            machine.allows_all();
             allowed(&machine.examine(WriteLevel::SameBytes));
             allowed(&machine.examine(WriteLevel::Restore));
             let record = machine.examine(WriteLevel::Destroy);
@@ -66,7 +64,7 @@ fn among_others(kind: &Kind) -> Machine {
     machine.part("sdc", 1, (8, 33), (1 << 20, 8 << 20));
     machine.mounted("sdc1", "/data", "ext4");
     machine.upper("md0", (9, 0), &["sdc"], &[("md/level", "raid1")]);
-    machine.upper("loop0", (7, 0), &[], &[("loop/backing_file", "/data/disk.img")]);
+    machine.loop_over(0, "/data/disk.img");
     machine.fake.file("sys/fs/ext4/features/x", "1");
     machine.fake.file("proc/fs/jbd2/sdc1-8/info", "1");
     machine.fake.file("proc/fs/nfsd/pool_stats", "1");
@@ -84,9 +82,7 @@ fn what_others_use_does_not_make_a_device_busy() {
         for (from, view) in VIEWS {
             println!("{} from {from}", kind.disk);
             let machine = view(among_others(kind));
-            for level in LEVELS {
-                allowed(&machine.confirmed(level));
-            }
+            machine.allows_all();
         }
     }
 }
@@ -96,9 +92,7 @@ fn what_others_use_does_not_make_a_device_busy() {
 fn what_a_device_is_built_of_counts_when_it_is_given_away() {
     for kind in &KINDS {
         let machine = blank(kind);
-        let namespace = "sys/kernel/config/nvmet/subsystems/nqn.1/namespaces/1";
-        machine.fake.file(&format!("{namespace}/device_path"), "/dev/sde");
-        machine.fake.file(&format!("{namespace}/enable"), "1");
+        machine.export("sde", true);
         let record = machine.confirmed(WriteLevel::SameBytes);
         match machine.fake.roots.block_dir("sde").unwrap().join("holders").exists() {
             true => refused(&record, "holders", "sde is exported by the kernel's NVMe target"),
@@ -116,7 +110,7 @@ fn a_loop_device_is_named_by_its_size_and_free_although_its_file_lies_on_the_sys
 #[test]
 fn a_file_that_another_loop_device_has_mounted_is_in_use_in_a_container_too() {
     let machine = Machine::of(&KINDS[4]);
-    machine.upper("loop6", (7, 6), &[], &[("loop/backing_file", "/srv/disk.img")]);
+    machine.loop_over(6, "/srv/disk.img");
     machine.mounted("loop6", "/data", "ext4");
     let machine = machine.in_container();
     let words = "ext4 on loop6 (same bytes as loop5)";
@@ -127,15 +121,12 @@ fn a_file_that_another_loop_device_has_mounted_is_in_use_in_a_container_too() {
 #[test]
 fn the_same_bytes_claimed_by_way_of_another_device_are_in_use_at_every_level() {
     let machine = Machine::of(&KINDS[4]);
-    machine.upper("loop6", (7, 6), &[], &[("loop/backing_file", "/srv/disk.img")]);
+    machine.loop_over(6, "/srv/disk.img");
     allowed(&machine.confirmed(WriteLevel::Destroy));
     for (errno, words) in [(Errno::BUSY, "is in use"), (Errno::PERM, "device rules")] {
         machine.change("loop6", |node| node.exclusive = Some(errno));
-        for level in LEVELS {
-            let record = machine.confirmed(level);
-            refused(&record, "same bytes", "loop6 (same bytes as loop5) ");
-            refused(&record, "same bytes", words);
-        }
+        machine.refuses(&LEVELS, "same bytes", "loop6 (same bytes as loop5) ");
+        machine.refuses(&LEVELS, "same bytes", words);
     }
     // A path that has lost its drive is used by nobody, and a moment's look passes.
     machine.change("loop6", |node| node.exclusive = Some(Errno::NXIO));
@@ -166,9 +157,7 @@ fn another_namespace_of_the_same_drive_is_another_device() {
     let machine = Machine::of(&KINDS[1]);
     nvme(&machine, "nvme1n2", (259, 40), 2);
     machine.mounted("nvme1n2", "/", "ext4");
-    for level in LEVELS {
-        allowed(&machine.confirmed(level));
-    }
+    machine.allows_all();
     let phrase = machine.report(WriteLevel::Destroy).missing_phrase();
     assert_eq!(phrase.as_deref(), Some("S5TEST:nvme1n1"), "one serial number, two devices");
 }
@@ -180,25 +169,20 @@ fn a_hidden_path_to_a_namespace_is_not_another_device() {
     machine.fake.attrs("nvme1c1n1", &[("hidden", "1")]);
     let phrase = machine.report(WriteLevel::Destroy).missing_phrase();
     assert_eq!(phrase.as_deref(), Some("S5TEST"));
-    for level in LEVELS {
-        allowed(&machine.confirmed(level));
-    }
+    machine.allows_all();
 }
 
 /// A volume or an array on `sda2`, beside the system, another volume of the same group, and one of a group on
 /// `sda3`. The kernel lets nobody claim what is held.
 fn beside_volumes(name: &'static str) -> Machine {
     let mut machine = Machine::new();
-    machine.upper("dm-0", (253, 0), &["sda2"], &[("dm/uuid", "LVM-x"), ("dm/name", "vg-other")]);
+    machine.mapping(0, "vg-other", "LVM-x", &["sda2"]);
     match name {
-        "dm-5" => {
-            let attrs = [("dm/uuid", "LVM-y"), ("dm/name", "vg-free")];
-            machine.upper(name, (253, 5), &["sda2"], &attrs);
-        }
+        "dm-5" => machine.mapping(5, "vg-free", "LVM-y", &["sda2"]),
         _ => machine.upper(name, (9, 5), &["dm-0"], &[("md/level", "raid0")]),
     }
     machine.part("sda", 3, (8, 3), (600 << 20, 16 << 20));
-    machine.upper("dm-9", (253, 9), &["sda3"], &[("dm/uuid", "LVM-z"), ("dm/name", "far-free")]);
+    machine.mapping(9, "far-free", "LVM-z", &["sda3"]);
     for held in ["sda", "sda2", "sda3"] {
         machine.change(held, |node| node.exclusive = Some(Errno::BUSY));
     }
@@ -213,19 +197,15 @@ fn beside_volumes(name: &'static str) -> Machine {
 fn in_a_container_a_volume_is_free_unless_something_else_on_its_drive_is_in_use() {
     for target in ["dm-5", "md5"] {
         let machine = beside_volumes(target);
-        for level in LEVELS {
-            allowed(&machine.confirmed(level));
-        }
+        machine.allows_all();
         let others: &[&str] =
             if target == "dm-5" { &["sda1", "dm-0", "dm-9"] } else { &["sda1", "dm-9"] };
         for other in others {
             let machine = beside_volumes(target);
             machine.change(other, |node| node.exclusive = Some(Errno::BUSY));
             allowed(&machine.confirmed(WriteLevel::SameBytes));
-            for level in [WriteLevel::Restore, WriteLevel::Destroy] {
-                let words = format!("{other} on sda is in use");
-                refused(&machine.confirmed(level), "rest of the drive", &words);
-            }
+            let words = format!("{other} on sda is in use");
+            machine.refuses(&OVERWRITING, "rest of the drive", &words);
         }
     }
 }
@@ -233,7 +213,7 @@ fn in_a_container_a_volume_is_free_unless_something_else_on_its_drive_is_in_use(
 #[test]
 fn a_loop_device_straight_on_a_partition_is_free_beside_the_system_for_its_own_bytes() {
     let mut machine = Machine::new();
-    machine.upper("loop9", (7, 9), &[], &[("loop/backing_file", "/dev/sda2")]);
+    machine.loop_over(9, "/dev/sda2");
     machine.target = "loop9";
     allowed(&machine.confirmed(WriteLevel::SameBytes));
     let record = machine.confirmed(WriteLevel::Destroy);
@@ -244,7 +224,7 @@ fn a_loop_device_straight_on_a_partition_is_free_beside_the_system_for_its_own_b
 #[test]
 fn in_a_container_a_loop_device_straight_on_a_used_disk_gives_up_nothing() {
     let mut machine = Machine::new();
-    machine.upper("loop9", (7, 9), &[], &[("loop/backing_file", "/dev/sda2")]);
+    machine.loop_over(9, "/dev/sda2");
     machine.target = "loop9";
     let machine = machine.in_container();
     allowed(&machine.confirmed(WriteLevel::Destroy));

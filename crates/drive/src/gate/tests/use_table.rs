@@ -114,7 +114,7 @@ pub const MOUNTS: &[Use] = &[
         "a loop device whose file lies on it",
         |m| {
             m.mounted(m.with_part(), "/data", "ext4");
-            m.upper("loop9", (7, 9), &[], &[("loop/backing_file", "/data/disk.img")]);
+            m.loop_over(9, "/data/disk.img");
         },
         "loop devices",
         "the file behind loop9 is on PART: /data/disk.img",
@@ -124,7 +124,7 @@ pub const MOUNTS: &[Use] = &[
         "a loop device whose file lies on it, in a file system that the kernel does not list",
         |m| {
             m.mounted(m.with_part(), "/data", "exfat");
-            m.upper("loop9", (7, 9), &[], &[("loop/backing_file", "/data/disk.img")]);
+            m.loop_over(9, "/data/disk.img");
         },
         "loop devices",
         "the file behind loop9 is on PART: /data/disk.img",
@@ -164,8 +164,7 @@ pub const BUILT: &[Use] = &[
     (
         "swap on a logical volume",
         |m| {
-            let attrs = [("dm/uuid", "LVM-x"), ("dm/name", "vg-swap")];
-            m.upper("dm-0", (253, 0), &[m.with_part()], &attrs);
+            m.mapping(0, "vg-swap", "LVM-x", &[m.with_part()]);
             m.swap("/dev/mapper/vg-swap");
         },
         "swap",
@@ -174,10 +173,7 @@ pub const BUILT: &[Use] = &[
     ),
     (
         "a logical volume on a partition",
-        |m| {
-            let attrs = [("dm/name", "vg-data"), ("dm/uuid", "LVM-abc")];
-            m.upper("dm-0", (253, 0), &[m.with_part()], &attrs);
-        },
+        |m| m.mapping(0, "vg-data", "LVM-abc", &[m.with_part()]),
         "holders",
         "dm-0 (vg-data) on PART: an active logical volume",
         Same,
@@ -185,8 +181,7 @@ pub const BUILT: &[Use] = &[
     (
         "a mounted logical volume",
         |m| {
-            let attrs = [("dm/uuid", "LVM-x"), ("dm/name", "vg-lv")];
-            m.upper("dm-0", (253, 0), &[m.kind.disk], &attrs);
+            m.mapping(0, "vg-lv", "LVM-x", &[m.kind.disk]);
             m.mounted("dm-0", "/data", "ext4");
         },
         "mounts",
@@ -195,30 +190,21 @@ pub const BUILT: &[Use] = &[
     ),
     (
         "an open LUKS volume on the disk",
-        |m| {
-            let attrs = [("dm/name", "secret"), ("dm/uuid", "CRYPT-LUKS2-abc-secret")];
-            m.upper("dm-0", (253, 0), &[m.kind.disk], &attrs);
-        },
+        |m| m.mapping(0, "secret", "CRYPT-LUKS2-abc-secret", &[m.kind.disk]),
         "holders",
         "dm-0 (secret) on DISK: an open encrypted volume",
         Same,
     ),
     (
         "a device-mapper device of another kind",
-        |m| {
-            let attrs = [("dm/name", "snap"), ("dm/uuid", "")];
-            m.upper("dm-0", (253, 0), &[m.with_part()], &attrs);
-        },
+        |m| m.mapping(0, "snap", "", &[m.with_part()]),
         "holders",
         "dm-0 (snap) on PART: a device-mapper device",
         Same,
     ),
     (
         "a path of a multipath device",
-        |m| {
-            let attrs = [("dm/name", "mpatha"), ("dm/uuid", "mpath-3600a")];
-            m.upper("dm-0", (253, 0), &[m.kind.disk, "sdc"], &attrs);
-        },
+        |m| m.mapping(0, "mpatha", "mpath-3600a", &[m.kind.disk, "sdc"]),
         "holders",
         "dm-0 (mpatha) on DISK: a multipath device",
         Same,
@@ -234,7 +220,7 @@ pub const BUILT: &[Use] = &[
         "a logical volume on an array on partitions",
         |m| {
             m.upper("md0", (9, 0), &[m.with_part(), "sdc"], &[("md/level", "raid5")]);
-            m.upper("dm-3", (253, 3), &["md0"], &[("dm/uuid", "LVM-x"), ("dm/name", "vg-lv")]);
+            m.mapping(3, "vg-lv", "LVM-x", &["md0"]);
         },
         "holders",
         "dm-3 (vg-lv) on md0",
@@ -263,11 +249,7 @@ pub const BUILT: &[Use] = &[
     ),
     (
         "a namespace of the kernel's NVMe target",
-        |m| {
-            let namespace = "sys/kernel/config/nvmet/subsystems/nqn.1/namespaces/1";
-            m.fake.file(&format!("{namespace}/device_path"), format!("/dev/{}", m.with_part()));
-            m.fake.file(&format!("{namespace}/enable"), "1");
-        },
+        |m| m.export(m.with_part(), true),
         "holders",
         "PART is exported by the kernel's NVMe target",
         Same,
@@ -307,10 +289,7 @@ pub const BUILT: &[Use] = &[
     ),
     (
         "a loop device straight on a partition",
-        |m| {
-            let file = format!("/dev/{}", m.with_part());
-            m.upper("loop9", (7, 9), &[], &[("loop/backing_file", &file)]);
-        },
+        |m| m.loop_over(9, &format!("/dev/{}", m.with_part())),
         "loop devices",
         "loop9 is on PART",
         Same,

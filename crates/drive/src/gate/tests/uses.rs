@@ -1,7 +1,7 @@
 //! Every use refuses, on every kind of device, seen from the host and from containers.
 
 use super::kinds::{KINDS, Kind, SDB};
-use super::machine::{LEVELS, Machine, allowed, check, refusals, refused};
+use super::machine::{LEVELS, Machine, OVERWRITING, allowed, check, refusals, refused};
 use super::use_table::{Seen, Use, all};
 use drivescope_model::WriteLevel;
 use drivescope_model::gate::Outcome;
@@ -24,10 +24,8 @@ fn every_use_is_refused_at_every_level_with_and_without_the_kernels_claim() {
     for case in all() {
         let machine = used(&SDB, case);
         let (by, words) = (case.2, machine.named(case.3));
-        for level in LEVELS {
-            // The tables alone must be enough: claims have holes of their own.
-            refused(&machine.confirmed(level), by, &words);
-        }
+        // The tables alone must be enough: claims have holes of their own.
+        machine.refuses(&LEVELS, by, &words);
         claims(&machine, "sdb", Some(Errno::BUSY));
         let record = machine.confirmed(WriteLevel::Destroy);
         refused(&record, by, &words);
@@ -89,9 +87,7 @@ fn in_a_container_nothing_is_overwritten_beside_any_use_of_the_same_disk() {
             let machine = machine.in_container();
             claims(&machine, kind.disk, Some(Errno::BUSY));
             allowed(&machine.confirmed(WriteLevel::SameBytes));
-            for level in [WriteLevel::Restore, WriteLevel::Destroy] {
-                refused(&machine.confirmed(level), "rest of the drive", "is in use");
-            }
+            machine.refuses(&OVERWRITING, "rest of the drive", "is in use");
         }
     }
 }
