@@ -2,14 +2,16 @@
 //! transfer, others need 4096-byte units on a 512-byte drive. A transfer alone does not prove it: some
 //! serve units that are too small for it through the page cache, without a word.
 
+use crate::aligned_buffer::AlignedBuffer;
 use rustix::fd::BorrowedFd;
 use rustix::fs::{AtFlags, StatxFlags};
 use rustix::io::{Errno, ReadWriteFlags};
-use rustix::mm::{MapFlags, ProtFlags};
 use std::io::IoSliceMut;
 
 /// Units to try, smallest first.
 const UNITS: [u32; 2] = [512, 4096];
+/// Memory for the largest of them.
+const PAGE_BYTES: usize = 4096;
 /// A place near the beginning, of which an odd multiple of 512 can be made.
 const NEAR_START: u64 = 4096;
 /// `BTRFS_SUPER_MAGIC` of linux/magic.h.
@@ -32,16 +34,16 @@ pub fn proven_alignment_anywhere(fd: BorrowedFd<'_>, size_bytes: u64) -> Option<
 }
 
 fn prove(fd: BorrowedFd<'_>, size_bytes: u64, anywhere: bool) -> Option<u32> {
-    let page = AlignedPage::new()?;
+    let mut page = AlignedBuffer::new(PAGE_BYTES);
     let least = least_unit(unit_told(fd), block_needed(fd))?;
     UNITS.into_iter().filter(|&unit| unit >= least).find(|&unit| {
         size_bytes >= u64::from(unit) && {
             let offset = (size_bytes / u64::from(unit) - 1) * u64::from(unit);
             let unit = unit as usize;
-            match page.read(fd, unit, offset) {
+            match read(&mut page, fd, unit, offset) {
                 Ok(len) => len == unit,
                 Err(errno) if anywhere && is_of_the_drive(errno) => {
-                    page.read(fd, unit, NEAR_START.min(offset)) == Ok(unit)
+                    read(&mut page, fd, unit, NEAR_START.min(offset)) == Ok(unit)
                 }
                 Err(_) => false,
             }
@@ -83,54 +85,24 @@ fn block_needed(fd: BorrowedFd<'_>) -> Option<u32> {
 /// refused): io_uring then hands each to a thread of the kernel. Network and FUSE file systems do, and
 /// some block devices, such as zram.
 pub fn may_block(fd: BorrowedFd<'_>, align_bytes: u32) -> bool {
-    AlignedPage::new().is_some_and(|page| page.is_refused_nowait(fd, align_bytes as usize))
+    let mut page = AlignedBuffer::new(PAGE_BYTES);
+    let mut into = [IoSliceMut::new(&mut page[..align_bytes as usize])];
+    // That it would block now is no refusal.
+    let read = rustix::io::preadv2(fd, &mut into, 0, ReadWriteFlags::NOWAIT);
+    read == Err(Errno::OPNOTSUPP)
 }
 
-/// One page of memory, aligned as strictly as any driver asks.
-struct AlignedPage(*mut std::ffi::c_void);
-
-impl AlignedPage {
-    const LEN: usize = 4096;
-
-    fn new() -> Option<Self> {
-        // SAFETY: a new private mapping at an address of the kernel's choice aliases nothing.
-        let pointer = unsafe {
-            rustix::mm::mmap_anonymous(
-                std::ptr::null_mut(),
-                Self::LEN,
-                ProtFlags::READ | ProtFlags::WRITE,
-                MapFlags::PRIVATE,
-            )
-        };
-        pointer.ok().map(Self)
-    }
-
-    /// How many of `len` bytes at `offset` arrive. Odd multiples of 512 are tried for that unit,
-    /// because an offset that is also a multiple of 4096 would prove less.
-    fn read(&self, fd: BorrowedFd<'_>, len: usize, offset: u64) -> Result<usize, Errno> {
-        // SAFETY: the mapping is LEN bytes long, writable, and borrowed by this call alone.
-        let buffer = unsafe { std::slice::from_raw_parts_mut(self.0.cast::<u8>(), Self::LEN) };
-        let odd =
-            offset - if len == 512 && offset.is_multiple_of(4096) && offset > 0 { 512 } else { 0 };
-        rustix::io::pread(fd, &mut buffer[..len], odd)
-    }
-
-    /// Whether a read that must not block is refused as such; that it would block now is no refusal.
-    fn is_refused_nowait(&self, fd: BorrowedFd<'_>, len: usize) -> bool {
-        // SAFETY: as in `read`.
-        let buffer = unsafe { std::slice::from_raw_parts_mut(self.0.cast::<u8>(), Self::LEN) };
-        let mut into = [IoSliceMut::new(&mut buffer[..len])];
-        let read = rustix::io::preadv2(fd, &mut into, 0, ReadWriteFlags::NOWAIT);
-        read == Err(Errno::OPNOTSUPP)
-    }
-}
-
-impl Drop for AlignedPage {
-    fn drop(&mut self) {
-        // SAFETY: the mapping was made by `new` with this length and nothing borrows it any more.
-        // A failure could only mean a corrupt address space; there is nothing to do about it here.
-        let _ = unsafe { rustix::mm::munmap(self.0, Self::LEN) };
-    }
+/// How many of `len` bytes at `offset` arrive. Odd multiples of 512 are tried for that unit, because an offset that
+/// is also a multiple of 4096 would prove less.
+fn read(
+    page: &mut AlignedBuffer,
+    fd: BorrowedFd<'_>,
+    len: usize,
+    offset: u64,
+) -> Result<usize, Errno> {
+    let odd =
+        offset - if len == 512 && offset.is_multiple_of(4096) && offset > 0 { 512 } else { 0 };
+    rustix::io::pread(fd, &mut page[..len], odd)
 }
 
 #[cfg(test)]

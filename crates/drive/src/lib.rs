@@ -9,6 +9,7 @@
     expect(clippy::disallowed_methods, reason = "tests make and damage files of their own")
 )]
 
+mod aligned_buffer;
 pub mod direct_io;
 pub mod document_file;
 pub mod error;

@@ -1,17 +1,14 @@
 //! Other devices with the target's bytes: the kernel gives each away on its own, so each is claimed too.
 
 use super::checks::uses;
-use super::exclusive_claim::AliasClaim;
-use super::kernel_calls::{Access, KernelCalls};
+use super::exclusive_claim::{AliasClaim, claim_patiently};
+use super::kernel_calls::KernelCalls;
 use crate::error::DEVICE_RULES;
 use drivescope_machine::graph::{BlockGraph, Footprint};
 use drivescope_machine::roots::Roots;
 use drivescope_machine::uses::DeviceUse;
 use drivescope_model::gate::Check;
 use rustix::io::Errno;
-
-/// How often a busy one is asked for; udev, and another look like this one, have each for a moment.
-const ATTEMPTS: u32 = 5;
 
 /// The check `same bytes`, and the claims it was given: one for each of them that is not `held` already. It finds
 /// uses that nothing shows, such as the log of a mounted XFS, or a mount outside a container. Nothing where there
@@ -58,29 +55,11 @@ pub(super) fn claim(
 /// The claim of a device, none where it has no drive behind it and is used by nobody; or why it is not given, as
 /// far as that is known.
 fn ask(kernel: &dyn KernelCalls, roots: &Roots, name: &str) -> Result<Option<AliasClaim>, String> {
-    let node = roots.node(name);
-    let mut errno = Errno::BUSY;
-    for attempt in 0..ATTEMPTS {
-        if attempt > 0 {
-            kernel.wait();
-        }
-        let opened = kernel.open(&node, Access::ReadExclusive).and_then(|file| {
-            let is_it = Some(kernel.facts(&file)?.number) == roots.block_number(name);
-            if is_it { Ok(file) } else { Err(Errno::NODEV) }
-        });
-        match opened {
-            Ok(file) => return Ok(Some(AliasClaim { name: name.to_string(), _claim: file })),
-            Err(Errno::NXIO | Errno::NOMEDIUM) => return Ok(None),
-            Err(Errno::BUSY) => {}
-            Err(other) => {
-                errno = other;
-                break;
-            }
-        }
+    match claim_patiently(kernel, roots, name) {
+        Ok(file) => Ok(Some(AliasClaim { name: name.to_string(), _claim: file })),
+        Err(Errno::NXIO | Errno::NOMEDIUM) => Ok(None),
+        Err(Errno::BUSY) => Err("is in use according to the kernel".to_string()),
+        Err(Errno::PERM) => Err(format!("cannot be claimed: {DEVICE_RULES}")),
+        Err(errno) => Err(format!("cannot be claimed: {}", std::io::Error::from(errno))),
     }
-    Err(match errno {
-        Errno::BUSY => "is in use according to the kernel".to_string(),
-        Errno::PERM => format!("cannot be claimed: {DEVICE_RULES}"),
-        errno => format!("cannot be claimed: {}", std::io::Error::from(errno)),
-    })
 }

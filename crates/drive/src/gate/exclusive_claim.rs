@@ -1,6 +1,12 @@
 //! The descriptors that keep a device claimed.
 
+use super::kernel_calls::{Access, KernelCalls};
+use drivescope_machine::roots::Roots;
+use rustix::io::Errno;
 use std::fs::File;
+
+/// How often a busy device is asked for; udev, and another look like this one, have each for a moment.
+const ATTEMPTS: u32 = 5;
 
 /// A claimed device, as long as this is kept.
 #[derive(Debug)]
@@ -21,4 +27,36 @@ pub(super) struct AliasClaim {
     pub name: String,
     /// Its exclusive descriptor.
     pub _claim: File,
+}
+
+/// Claims the device with this kernel name, once whoever has it only for a moment has let go of it. Errors: as
+/// [`open_device`].
+pub(super) fn claim_patiently(
+    kernel: &dyn KernelCalls,
+    roots: &Roots,
+    name: &str,
+) -> Result<File, Errno> {
+    let claim = || open_device(kernel, roots, name, Access::ReadExclusive);
+    let mut claimed = claim();
+    for _ in 1..ATTEMPTS {
+        if !matches!(claimed, Err(Errno::BUSY)) {
+            break;
+        }
+        kernel.wait();
+        claimed = claim();
+    }
+    claimed
+}
+
+/// Opens the usual node of the device with this kernel name. Errors: what the kernel says; `NODEV` if it leads to
+/// another device.
+pub(super) fn open_device(
+    kernel: &dyn KernelCalls,
+    roots: &Roots,
+    name: &str,
+    access: Access,
+) -> Result<File, Errno> {
+    let file = kernel.open(&roots.node(name), access)?;
+    let is_it = Some(kernel.facts(&file)?.number) == roots.block_number(name);
+    if is_it { Ok(file) } else { Err(Errno::NODEV) }
 }

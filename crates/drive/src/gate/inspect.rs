@@ -2,7 +2,7 @@
 
 use super::checks::{ok, refused};
 use super::contents::{self, DeviceContents};
-use super::exclusive_claim::ExclusiveClaim;
+use super::exclusive_claim::{ExclusiveClaim, open_device};
 use super::kernel_calls::{Access, DescriptorFacts, DeviceNode, KernelCalls};
 use super::{
     GateRequest, aliases, device_identity, flush, identify_check, other_programs, pools,
@@ -282,10 +282,7 @@ fn lock(
 ) -> Option<ExclusiveClaim> {
     let disk = footprint.disk.as_deref().unwrap_or(&footprint.target);
     let node = roots.node(disk);
-    let on_disk = kernel.open(&node, Access::Read).and_then(|file| {
-        let is_disk = Some(kernel.facts(&file)?.number) == roots.block_number(disk);
-        if is_disk { Ok(file) } else { Err(Errno::NODEV) }
-    });
+    let on_disk = open_device(kernel, roots, disk, Access::Read);
     let on_disk = match (&footprint.disk, on_disk) {
         // The lock is of a node: one that somebody made elsewhere has another.
         (None, Ok(usual)) => Ok(Some(usual).filter(|usual| !is_same_node(usual, &device))),

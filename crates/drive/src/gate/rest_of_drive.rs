@@ -1,16 +1,13 @@
 //! Where the running system cannot be seen, what is below a target must be free as a whole.
 
 use super::checks::{ok, refused};
-use super::kernel_calls::{Access, KernelCalls};
+use super::exclusive_claim::claim_patiently;
+use super::kernel_calls::KernelCalls;
 use drivescope_machine::graph::{BlockGraph, Footprint};
 use drivescope_machine::processes::sees_mounts_of_init;
-use drivescope_machine::roots::Roots;
 use drivescope_model::WriteLevel;
 use drivescope_model::gate::Check;
 use rustix::io::Errno;
-
-/// How often a busy disk is looked at; udev opens each for a moment.
-const ATTEMPTS: u32 = 5;
 
 /// The check `rest of the drive`, for levels that replace contents.
 ///
@@ -58,12 +55,13 @@ fn blocked(
         Errno::BUSY => format!("{name} on {disk} is in use"),
         errno => format!("{name} cannot be claimed ({})", std::io::Error::from(errno)),
     };
-    match claim(kernel, graph.roots(), disk) {
-        Ok(()) => None,
+    match claim_patiently(kernel, graph.roots(), disk) {
+        Ok(_) => None,
         Err(Errno::BUSY) if is_held_for_target(graph, footprint, disk) => {
+            let claim = |name: &String| claim_patiently(kernel, graph.roots(), name);
             others_on(graph, footprint, disk)
-                .into_iter()
-                .find_map(|other| Some(why(&other, claim(kernel, graph.roots(), &other).err()?)))
+                .iter()
+                .find_map(|other| Some(why(other, claim(other).err()?)))
         }
         Err(errno) => Some(why(&disk.to_string(), errno)),
     }
@@ -85,23 +83,4 @@ fn others_on(graph: &BlockGraph, footprint: &Footprint, disk: &str) -> Vec<Strin
         !footprint.below.contains(*name) && !footprint.has(name) && graph.holders(name).is_empty()
     };
     graph.footprint(disk).members().filter(is_other).cloned().collect()
-}
-
-/// Claims a disk for a moment.
-fn claim(kernel: &dyn KernelCalls, roots: &Roots, disk: &str) -> Result<(), Errno> {
-    let node = roots.node(disk);
-    let mut result = Err(Errno::BUSY);
-    for attempt in 0..ATTEMPTS {
-        if attempt > 0 {
-            kernel.wait();
-        }
-        result = kernel.open(&node, Access::ReadExclusive).and_then(|file| {
-            let is_it = Some(kernel.facts(&file)?.number) == roots.block_number(disk);
-            if is_it { Ok(()) } else { Err(Errno::NODEV) }
-        });
-        if result != Err(Errno::BUSY) {
-            break;
-        }
-    }
-    result
 }

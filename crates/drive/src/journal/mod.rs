@@ -37,7 +37,6 @@
 //! damaged, however short it is.
 
 mod affected;
-mod aligned_buffer;
 mod before_images;
 mod byte_range;
 mod claimed_disk;

@@ -1,11 +1,11 @@
 //! Writing originals back, and making sure that they are there.
 
-use super::aligned_buffer::AlignedBuffer;
 use super::byte_range::{ByteRange, ByteRangeSet};
 use super::format::BLOCK_BYTES;
 use super::scan::Saved;
 use super::storage::JournalFile;
 use super::{Disk, JournalError};
+use crate::aligned_buffer::AlignedBuffer;
 use std::collections::BTreeMap;
 
 /// What a restore does.

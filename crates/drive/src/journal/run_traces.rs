@@ -1,10 +1,11 @@
 //! Whether a drive has anything of the run whose originals a journal keeps: two drives may tell the same names, as
 //! cheap sticks and whatever lies in some docks do.
 
+use super::Disk;
 use super::byte_range::ByteRange;
 use super::scan::Saved;
 use super::storage::JournalFile;
-use super::{Disk, aligned_buffer::AlignedBuffer};
+use crate::aligned_buffer::AlignedBuffer;
 
 /// The unit that carries a stamp of test data.
 const SECTOR: usize = 512;

@@ -1,6 +1,5 @@
 //! Saving originals before a drive is written.
 
-use super::aligned_buffer::AlignedBuffer;
 use super::byte_range::{ByteRange, ByteRangeSet};
 use super::format::{
     self, APART_BYTES, BLOCK_BYTES, COMMIT_MAX, COMMITTED_AT, DATA_MAX, FIRST_RECORD, HEAD_BYTES,
@@ -12,6 +11,7 @@ use super::scan::Saved;
 use super::storage::{ENDING, Folder, JournalFile, unfinished};
 use super::watermark::{self, Watermark};
 use super::{Disk, DriveIdentity, JournalError};
+use crate::aligned_buffer::AlignedBuffer;
 use std::io::{self, Read};
 use std::ops::Range;
 use std::time::{SystemTime, UNIX_EPOCH};

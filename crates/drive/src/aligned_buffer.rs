@@ -1,10 +1,12 @@
 //! Memory for direct I/O.
 
-use super::format::BLOCK_BYTES;
 use std::ops::{Deref, DerefMut};
 
+/// As strictly as any driver asks.
+const ALIGN_BYTES: usize = 4096;
+
 /// Bytes that begin at a multiple of 4096.
-pub(super) struct AlignedBuffer {
+pub(crate) struct AlignedBuffer {
     bytes: Vec<u8>,
     start: usize,
     len: usize,
@@ -12,10 +14,10 @@ pub(super) struct AlignedBuffer {
 
 impl AlignedBuffer {
     /// `len` zeros.
-    pub(super) fn new(len: usize) -> Self {
-        let bytes = vec![0; len + BLOCK_BYTES];
-        let start = bytes.as_ptr().align_offset(BLOCK_BYTES);
-        assert!(start < BLOCK_BYTES, "bytes can be aligned to anything");
+    pub(crate) fn new(len: usize) -> Self {
+        let bytes = vec![0; len + ALIGN_BYTES];
+        let start = bytes.as_ptr().align_offset(ALIGN_BYTES);
+        assert!(start < ALIGN_BYTES, "bytes can be aligned to anything");
         Self { bytes, start, len }
     }
 }
@@ -43,7 +45,7 @@ mod tests {
         for len in [0, 1, 4096, 1 << 20] {
             let mut aligned = AlignedBuffer::new(len);
             assert_eq!(aligned.len(), len);
-            assert_eq!(aligned.as_ptr().align_offset(BLOCK_BYTES), 0);
+            assert_eq!(aligned.as_ptr().align_offset(ALIGN_BYTES), 0);
             aligned.fill(7);
         }
     }
