@@ -4,7 +4,7 @@
 use super::world::{
     Below, DISK, Dice, Faults, Left, SECTOR, Synced, UNIT, Units, World, recover_all,
 };
-use crate::journal::{Journal, JournalError, JournalSettings};
+use crate::journal::JournalError;
 
 /// What a cut may leave, with several throws of the dice where there is something to throw for.
 const CUTS: [(Left, u64); 14] = [
@@ -55,8 +55,7 @@ pub const PLAIN: Below =
 /// Writes of many kinds through a journal whose window is filled several times.
 pub fn run(world: &World, seed: u64) -> Result<(), JournalError> {
     let mut disk = world.disk();
-    let settings = JournalSettings { run_id: "run".into(), window_bytes: 124 * UNIT as u64 };
-    let mut journal = Journal::new(world.folder(), &disk, settings);
+    let mut journal = world.journal("run", 124 * UNIT as u64);
     let mut dice = Dice(seed);
     let sectors = (DISK / SECTOR) as u64;
     for number in 0..14u64 {

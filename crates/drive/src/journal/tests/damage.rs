@@ -3,15 +3,14 @@
 use super::world::{DISK, Faults, Left, UNIT, World, recover_all};
 use crate::journal::format::{self, FIRST_RECORD};
 use crate::journal::scan::{JournalContents, scan};
-use crate::journal::{Folder, Journal, JournalError, JournalSettings};
+use crate::journal::{ByteRange, Folder, JournalError};
 
 /// A drive with patterns on it, and the open journal of a run that died.
 pub fn dead_run() -> (World, String, Vec<u8>) {
     let world = World::new(Faults::default());
     let original = world.durable();
     let mut disk = world.disk();
-    let settings = JournalSettings { run_id: "run".into(), window_bytes: 1 << 20 };
-    let mut journal = Journal::new(world.folder(), &disk, settings);
+    let mut journal = world.journal("run", 1 << 20);
     for at in [3u64, 9, 20, 41] {
         let pattern = vec![at as u8; 2 * UNIT];
         journal.write_at(&mut disk, at * UNIT as u64, &pattern, &mut |_| {}).unwrap();
@@ -61,11 +60,7 @@ fn any_damaged_block_costs_at_most_its_own_range_and_is_told() {
                     told += 1;
                     assert!(what.contains(&lost[0].to_string()), "{what}");
                     assert!(what.contains("the other 24576 bytes in 3 records"), "{what}");
-                    assert_eq!(
-                        world.folder().names().unwrap(),
-                        std::slice::from_ref(&name),
-                        "it stays"
-                    );
+                    assert_eq!(world.folder().names().unwrap(), [name.as_str()], "it stays");
                 }
                 other => panic!("block {block}: {other:?}"),
             }
@@ -75,7 +70,7 @@ fn any_damaged_block_costs_at_most_its_own_range_and_is_told() {
     assert_eq!(told, 4 * (3 + 2));
 }
 
-pub fn lost_ranges(world: &World, name: &str) -> Vec<crate::journal::ByteRange> {
+pub fn lost_ranges(world: &World, name: &str) -> Vec<ByteRange> {
     let mut file = world.folder().open(name).unwrap();
     match scan(&mut file, true).unwrap() {
         JournalContents::Open(originals) => originals.lost,
@@ -115,14 +110,13 @@ fn a_record_and_its_commit_lost_together_are_noticed_by_what_comes_after() {
 fn what_may_be_written_is_committed_so_that_later_damage_is_told() {
     let world = World::new(Faults::default());
     let mut disk = world.disk();
-    let settings = JournalSettings { run_id: "run".into(), window_bytes: 1 << 20 };
-    let mut journal = Journal::new(world.folder(), &disk, settings);
+    let mut journal = world.journal("run", 1 << 20);
     let range = 0..UNIT as u64;
     journal.protect(&mut disk, std::slice::from_ref(&range), &mut |_| {}).unwrap();
     world.power_cycle(Left::Nothing, 0);
     let name = "run-0.journal";
     world.damage(name, |bytes| bytes[FIRST_RECORD as usize..][..2 * UNIT].fill(0));
-    assert_eq!(lost_ranges(&world, name), [crate::journal::ByteRange::new(0, UNIT as u64)]);
+    assert_eq!(lost_ranges(&world, name), [ByteRange::new(0, UNIT as u64)]);
     assert!(recover_all(&world).is_err());
 }
 
@@ -134,8 +128,7 @@ fn a_tail_that_was_never_synced_is_nothing_to_worry_about() {
     for n in 1.. {
         let (world, _, original) = dead_run();
         let mut disk = world.disk();
-        let settings = JournalSettings { run_id: "other".into(), window_bytes: 1 << 20 };
-        let mut journal = Journal::new(world.folder(), &disk, settings);
+        let mut journal = world.journal("other", 1 << 20);
         world.cut_at(Some(n));
         let _ = journal.protect(&mut disk, std::slice::from_ref(&range), &mut |_| {});
         if !world.is_off() {

@@ -1,15 +1,12 @@
 //! Full disks, bad sectors, drives that lie, and drives that are not the right one.
 
+use super::damage::differing;
 use super::world::{Below, DISK, Faults, Left, SECTOR, UNIT, Units, World, recover_all};
 use crate::error::ErrorKind;
-use crate::journal::{Disk, Folder, Journal, JournalError, JournalSettings};
+use crate::journal::format::COMMIT_MAX;
+use crate::journal::{Disk, DriveIdentity, Folder, JournalError, RollbackStage, recover};
 
 const WINDOW: u64 = 1 << 20;
-
-fn journal(world: &World) -> Journal<super::world::SimFolder> {
-    let settings = JournalSettings { run_id: "run".into(), window_bytes: WINDOW };
-    Journal::new(world.folder(), &world.disk(), settings)
-}
 
 /// A range of physical sectors, as bytes.
 fn units(first: u64, count: u64) -> std::ops::Range<u64> {
@@ -21,8 +18,8 @@ fn a_full_disk_is_noticed_before_the_drive_is_written() {
     let faults = Faults { journal_room: Some(WINDOW / 2), reserves: true, ..Faults::default() };
     let world = World::new(faults);
     let original = world.contents();
-    let error =
-        journal(&world).write_at(&mut world.disk(), 0, &[1; UNIT], &mut |_| {}).unwrap_err();
+    let mut journal = world.journal("run", WINDOW);
+    let error = journal.write_at(&mut world.disk(), 0, &[1; UNIT], &mut |_| {}).unwrap_err();
     assert!(matches!(error, JournalError::Full { .. }), "{error}");
     assert_eq!(error.kind(), ErrorKind::Refused);
     assert!(world.contents() == original);
@@ -36,7 +33,7 @@ fn a_disk_that_fills_up_later_stops_the_next_write_and_gives_back_the_others() {
     for room in (0..190).map(|blocks| blocks * UNIT as u64) {
         let world = World::new(Faults { journal_room: Some(room), ..Faults::default() });
         let mut disk = world.disk();
-        let mut journal = journal(&world);
+        let mut journal = world.journal("run", WINDOW);
         let mut before = world.contents();
         for number in 0..6 {
             let range = units(number * 3, 1);
@@ -60,7 +57,7 @@ fn a_bad_sector_costs_only_itself_and_keeps_the_journal_open() {
     let world = World::new(Faults::default());
     let original = world.contents();
     let mut disk = world.disk();
-    let mut journal = journal(&world);
+    let mut journal = world.journal("run", WINDOW);
     journal.write_at(&mut disk, 0, &vec![1; 8 * UNIT], &mut |_| {}).unwrap();
     journal.write_at(&mut disk, units(20, 1).start, &[2; UNIT], &mut |_| {}).unwrap();
     world.set_faults(Faults { bad_byte: Some(units(3, 1).start + 77), ..Faults::default() });
@@ -68,10 +65,7 @@ fn a_bad_sector_costs_only_itself_and_keeps_the_journal_open() {
     assert_eq!(error.kind(), ErrorKind::Device);
     let error = error.to_string();
     assert!(error.contains("bytes 12288 to 16383 (writing failed: bad sector)"), "{error}");
-    let differing: Vec<usize> = (0..DISK / UNIT)
-        .filter(|unit| world.contents()[unit * UNIT..][..UNIT] != original[unit * UNIT..][..UNIT])
-        .collect();
-    assert_eq!(differing, [3]);
+    assert_eq!(differing(&world, &original), [units(3, 1).start]);
     // It takes nothing more, and a second attempt succeeds as soon as the drive does.
     let range = units(30, 1);
     let more = journal.protect(&mut disk, std::slice::from_ref(&range), &mut |_| {}).unwrap_err();
@@ -87,7 +81,7 @@ fn a_bad_sector_costs_only_itself_and_keeps_the_journal_open() {
 fn a_drive_that_says_yes_and_does_nothing_is_found_out() {
     let world = World::new(Faults::default());
     let mut disk = world.disk();
-    let mut journal = journal(&world);
+    let mut journal = world.journal("run", WINDOW);
     journal.write_at(&mut disk, units(5, 1).start, &[1; UNIT], &mut |_| {}).unwrap();
     world.set_faults(Faults { deaf_byte: Some(units(5, 1).start), ..Faults::default() });
     let error = journal.roll_back(&mut disk, &mut |_| {}).unwrap_err().to_string();
@@ -101,7 +95,7 @@ fn a_journal_that_cannot_be_read_is_no_fault_of_the_drive() {
     let world = World::new(Faults::default());
     let original = world.contents();
     let mut disk = world.disk();
-    let mut writer = journal(&world);
+    let mut writer = world.journal("run", WINDOW);
     writer.write_at(&mut disk, 0, &[1; UNIT], &mut |_| {}).unwrap();
     world.set_faults(Faults { journal_unread: true, ..Faults::default() });
     let error = writer.roll_back(&mut disk, &mut |_| {}).unwrap_err();
@@ -119,14 +113,13 @@ fn a_drive_that_is_used_right_before_the_first_write_is_left_alone() {
     let world = World::new(Faults::default());
     let original = world.contents();
     let mut disk = world.disk();
-    let mut writer = journal(&world);
+    let mut writer = world.journal("run", WINDOW);
     writer.write_at(&mut disk, 0, &[1; UNIT], &mut |_| {}).unwrap();
     drop(writer);
     let before = world.contents();
     disk.used_by = Some("loop7 is mounted on /mnt".to_string());
-    let mut folder = world.folder();
-    let error = crate::journal::recover(&mut folder, "run-0.journal", &mut disk, &mut |_| {});
-    let error = error.unwrap_err();
+    let recovered = recover(&mut world.folder(), "run-0.journal", &mut disk, &mut |_| {});
+    let error = recovered.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Refused);
     assert!(error.to_string().contains("loop7 is mounted on /mnt; nothing was written"), "{error}");
     assert!(world.contents() == before && before != original);
@@ -138,7 +131,7 @@ fn a_drive_that_is_used_right_before_the_first_write_is_left_alone() {
 fn another_drive_is_refused_and_left_alone() {
     let world = World::new(Faults::default());
     let mut disk = world.disk();
-    let mut writer = journal(&world);
+    let mut writer = world.journal("run", WINDOW);
     writer.write_at(&mut disk, 0, &[1; UNIT], &mut |_| {}).unwrap();
     let mut other = world.disk();
     other.identity.serial = Some("S-2".into());
@@ -146,7 +139,7 @@ fn another_drive_is_refused_and_left_alone() {
     assert!(matches!(error, JournalError::WrongDrive { .. }), "{error}");
     drop(writer);
     let before = world.contents();
-    let changes: [fn(&mut crate::journal::DriveIdentity); 4] = [
+    let changes: [fn(&mut DriveIdentity); 4] = [
         |id| id.serial = Some("S-2".into()),
         |id| id.model = Some("Other".into()),
         |id| id.disk_bytes += 512,
@@ -155,8 +148,7 @@ fn another_drive_is_refused_and_left_alone() {
     for change in changes {
         let mut other = world.disk();
         change(&mut other.identity);
-        let mut folder = world.folder();
-        let error = crate::journal::recover(&mut folder, "run-0.journal", &mut other, &mut |_| {});
+        let error = recover(&mut world.folder(), "run-0.journal", &mut other, &mut |_| {});
         assert!(matches!(error, Err(JournalError::WrongDrive { .. })), "{error:?}");
         assert!(world.contents() == before);
     }
@@ -167,15 +159,14 @@ fn what_cannot_be_saved_is_not_written() {
     let world = World::new(Faults::default());
     let original = world.contents();
     let mut disk = world.disk();
-    let mut writer = journal(&world);
+    let mut writer = world.journal("run", WINDOW);
     let end = DISK as u64;
     for range in [end..end + 512, end - 512..end + 512, 512..512] {
         let error =
             writer.protect(&mut disk, std::slice::from_ref(&range), &mut |_| {}).unwrap_err();
         assert!(matches!(error, JournalError::Outside { .. }), "{error}");
     }
-    let settings = JournalSettings { run_id: "small".into(), window_bytes: 10 * UNIT as u64 };
-    let mut small = Journal::new(world.folder(), &disk, settings);
+    let mut small = world.journal("small", 10 * UNIT as u64);
     let error = small.write_at(&mut disk, 0, &vec![1; 8 * UNIT], &mut |_| {}).unwrap_err();
     assert!(matches!(error, JournalError::TooLarge { .. }), "{error}");
     assert!(world.contents() == original && world.folder().names().unwrap().is_empty());
@@ -187,13 +178,9 @@ fn more_ranges_than_a_commit_names_are_saved_in_several() {
     let world = World::of_size(bytes, Below::default(), Faults::default());
     let mut disk = world.disk();
     let original = world.contents();
-    let mut writer = Journal::new(
-        world.folder(),
-        &disk,
-        JournalSettings { run_id: "many".into(), window_bytes: 64 << 20 },
-    );
+    let mut writer = world.journal("many", 64 << 20);
     let ranges: Vec<_> = (0..600).step_by(2).map(|unit| units(unit, 1)).collect();
-    assert!(ranges.len() > crate::journal::format::COMMIT_MAX);
+    assert!(ranges.len() > COMMIT_MAX);
     writer.protect(&mut disk, &ranges, &mut |_| {}).unwrap();
     for range in &ranges {
         assert!(writer.is_protected(range));
@@ -211,7 +198,7 @@ fn a_write_protects_the_physical_sectors_that_it_may_tear() {
     let drive = Units { bytes: UNIT, shift };
     let world = World::over(Below { drive, ..Below::default() }, Faults::default());
     let mut disk = world.disk();
-    let mut writer = journal(&world);
+    let mut writer = world.journal("run", WINDOW);
     // The second physical sector of the drive begins here.
     let second = (UNIT - shift) as u64;
     let range = second..second + SECTOR as u64;
@@ -223,10 +210,9 @@ fn a_write_protects_the_physical_sectors_that_it_may_tear() {
 
 #[test]
 fn progress_reaches_the_end_of_both_stages() {
-    use crate::journal::RollbackStage;
     let world = World::new(Faults::default());
     let mut disk = world.disk();
-    let mut writer = journal(&world);
+    let mut writer = world.journal("run", WINDOW);
     for unit in [1, 5, 9] {
         writer.write_at(&mut disk, units(unit, 1).start, &[1; UNIT], &mut |_| {}).unwrap();
     }

@@ -1,25 +1,24 @@
 //! Journals in a real folder, drives of imagined machines.
 
-use super::world::{Faults, UNIT, World, identity};
+use super::world::{DISK, Faults, UNIT, World, identity};
+use crate::error::ErrorKind;
+use crate::journal::open_journals::device_of;
 use crate::journal::storage::{Folder, JournalFile, StateFolder};
 use crate::journal::{DriveIdentity, Journal, JournalError, JournalSettings};
-use crate::journal::{list, refuse_open, restore};
-use drivescope_machine::graph::{BlockGraph, Stack};
-use drivescope_machine::roots::Roots;
+use crate::journal::{check_names, list, refuse_open, restore};
+use drivescope_machine::graph::BlockGraph;
 use drivescope_machine::roots::fake::Fake;
+use std::path::Path;
 
 const GIB: u64 = 1 << 30;
 
-fn settings(run_id: &str) -> JournalSettings {
-    JournalSettings { run_id: run_id.into(), window_bytes: 1 << 20 }
-}
-
 /// An open journal of a drive with this identity, in a real folder.
-fn open_journal(folder: &std::path::Path, drive: DriveIdentity) -> Journal<StateFolder> {
+fn open_journal(folder: &Path, drive: DriveIdentity) -> Journal<StateFolder> {
     let world = World::new(Faults::default());
     let mut disk = world.disk();
-    disk.identity = DriveIdentity { size_bytes: super::world::DISK as u64, ..drive };
-    let mut journal = Journal::new(StateFolder::make(folder).unwrap(), &disk, settings("r1"));
+    disk.identity = DriveIdentity { size_bytes: DISK as u64, ..drive };
+    let settings = JournalSettings { run_id: "r1".into(), window_bytes: 1 << 20 };
+    let mut journal = Journal::new(StateFolder::make(folder).unwrap(), &disk, settings);
     journal.write_at(&mut disk, 0, &[1; UNIT], &mut |_| {}).unwrap();
     journal
 }
@@ -31,52 +30,49 @@ fn machine() -> Fake {
         let place = format!("pci0000:00/host{minor}/0:0:0:0");
         fake.scsi_disk(&format!("{place}/block/sd{letter}"), (8, minor), GIB);
         fake.partition(&format!("sd{letter}"), 1, (8, minor + 1), 2048, 4096);
-        fake.file(&format!("sys/devices/{place}/model"), "Model");
-        fake.file(&format!("sys/devices/{place}/serial"), serial);
+        let attrs = [("device/model", "Model"), ("device/serial", serial)];
+        fake.attrs(&format!("sd{letter}"), &attrs);
     }
     fake
 }
 
-fn stack_of_name(roots: &Roots, name: &str) -> Stack {
-    BlockGraph::read(roots).stack_of_device(name)
+/// What a run on the device with this name is told, where somebody knows of some journals that they are of others.
+fn told(
+    fake: &Fake,
+    folder: &Path,
+    name: &str,
+    is_of_others: &dyn Fn(&Path) -> bool,
+) -> Result<(), JournalError> {
+    let graph = BlockGraph::read(&fake.roots);
+    refuse_open(&graph, &graph.stack_of_device(name), folder, is_of_others)
+}
+
+/// The same where nobody knows anything of them.
+fn run_on(fake: &Fake, folder: &Path, name: &str) -> Result<(), JournalError> {
+    told(fake, folder, name, &|_| false)
 }
 
 #[test]
 fn a_drive_with_an_open_journal_is_refused_and_others_are_not() {
     let fake = machine();
     let folder = fake.path("state/journals");
-    let sda1 = stack_of_name(&fake.roots, "sda1");
-    refuse_open(&BlockGraph::read(&fake.roots), &sda1, &folder, &|_| false).unwrap();
+    run_on(&fake, &folder, "sda1").unwrap();
     let journal = open_journal(&folder, DriveIdentity { disk_bytes: GIB, ..identity(0) });
-    let error =
-        refuse_open(&BlockGraph::read(&fake.roots), &sda1, &folder, &|_| false).unwrap_err();
+    let error = run_on(&fake, &folder, "sda1").unwrap_err();
     assert!(matches!(error, JournalError::Running { .. }), "its run is alive: {error}");
     drop(journal);
-    let error = refuse_open(&BlockGraph::read(&fake.roots), &sda1, &folder, &|_| false)
-        .unwrap_err()
-        .to_string();
+    let error = run_on(&fake, &folder, "sda1").unwrap_err().to_string();
     let path = folder.join("r1-0.journal");
     assert!(error.ends_with(&format!("run drivescope restore --journal {}", path.display())));
     assert!(error.contains("serial S-1") && !error.contains('\n'), "{error}");
-    refuse_open(
-        &BlockGraph::read(&fake.roots),
-        &stack_of_name(&fake.roots, "sdb"),
-        &folder,
-        &|_| false,
-    )
-    .unwrap();
+    run_on(&fake, &folder, "sdb").unwrap();
     // Without its header it may be anybody's.
     let mut bytes = std::fs::read(&path).unwrap();
     bytes[..1 << 14].fill(0);
     std::fs::write(&path, bytes).unwrap();
-    let refused = |is_of_others: bool| {
-        let stack = stack_of_name(&fake.roots, "sdb");
-        refuse_open(&BlockGraph::read(&fake.roots), &stack, &folder, &|it| {
-            is_of_others && it == path
-        })
-    };
-    assert!(matches!(refused(false), Err(JournalError::OfAnyDrive { .. })));
-    refused(true).unwrap();
+    let refused = run_on(&fake, &folder, "sdb");
+    assert!(matches!(refused, Err(JournalError::OfAnyDrive { .. })), "{refused:?}");
+    told(&fake, &folder, "sdb", &|it| it == path).unwrap();
 }
 
 #[test]
@@ -108,18 +104,10 @@ fn what_cannot_be_looked_at_refuses_every_drive_and_hides_no_journal() {
     std::fs::create_dir(folder.join("1.journal")).unwrap();
     let listed = list(&folder).unwrap();
     assert_eq!((listed.open.len(), listed.unknown.len()), (1, 2), "{listed:?}");
-    let refusal = |name: &str| {
-        refuse_open(
-            &BlockGraph::read(&fake.roots),
-            &stack_of_name(&fake.roots, name),
-            &folder,
-            &|_| false,
-        )
-        .unwrap_err()
-    };
+    let refusal = |name: &str| run_on(&fake, &folder, name).unwrap_err();
     assert!(matches!(refusal("sda"), JournalError::StillOpen { .. }), "the repair comes first");
     let error = refusal("sdb");
-    assert_eq!(error.kind(), crate::error::ErrorKind::Refused);
+    assert_eq!(error.kind(), ErrorKind::Refused);
     let error = error.to_string();
     assert!(error.contains("0.journal is a restore journal") && error.contains("link"), "{error}");
     for name in ["0.journal", "1.journal"] {
@@ -128,20 +116,14 @@ fn what_cannot_be_looked_at_refuses_every_drive_and_hides_no_journal() {
     }
     std::fs::remove_file(folder.join("0.journal")).unwrap();
     std::fs::remove_dir(folder.join("1.journal")).unwrap();
-    refuse_open(
-        &BlockGraph::read(&fake.roots),
-        &stack_of_name(&fake.roots, "sdb"),
-        &folder,
-        &|_| false,
-    )
-    .unwrap();
+    run_on(&fake, &folder, "sdb").unwrap();
 }
 
 #[test]
 fn a_journal_finds_its_drive_and_its_partition() {
     let fake = machine();
     let of = |name: &str| DriveIdentity::of(&fake.roots, name).unwrap();
-    let find = |id: &DriveIdentity| crate::journal::open_journals::device_of(&fake.roots, id, "j");
+    let find = |id: &DriveIdentity| device_of(&fake.roots, id, "j");
     for name in ["sda", "sdb", "sda1", "sdb1"] {
         assert_eq!(find(&of(name)).unwrap(), name);
     }
@@ -150,8 +132,7 @@ fn a_journal_finds_its_drive_and_its_partition() {
     let moved = DriveIdentity { start_bytes: 4096, ..of("sda1") };
     assert!(matches!(find(&moved), Err(JournalError::NotAttached { .. })));
     fake.scsi_disk("pci0000:00/host9/0:0:0:0/block/sdc", (8, 32), GIB);
-    fake.file("sys/devices/pci0000:00/host9/0:0:0:0/model", "Model");
-    fake.file("sys/devices/pci0000:00/host9/0:0:0:0/serial", "S-1");
+    fake.attrs("sdc", &[("device/model", "Model"), ("device/serial", "S-1")]);
     let error = find(&of("sda")).unwrap_err().to_string();
     assert!(error.contains("sda, sdc all look like"), "{error}");
     fake.attrs("sdc", &[("hidden", "1")]);
@@ -166,18 +147,16 @@ fn two_ways_to_one_drive_are_one_drive() {
         let name = format!("nvme{number}n1");
         let place = format!("pci0000:0{number}/nvme/nvme{number}/{name}");
         fake.disk(&place, (259, number), GIB);
-        let controller = format!("sys/devices/pci0000:0{number}/nvme/nvme{number}");
         fake.link(&format!("sys/devices/{place}/device"), "..");
-        fake.file(&format!("{controller}/model"), "Model");
-        fake.file(&format!("{controller}/serial"), "N-1");
-        fake.attrs(&name, &[("wwid", identifier)]);
+        let attrs = [("device/model", "Model"), ("device/serial", "N-1"), ("wwid", identifier)];
+        fake.attrs(&name, &attrs);
     };
     nvme(0, "nvme.1b36-4e2d31-4d6f64656c-00000001");
     nvme(1, "nvme.1b36-4e2d31-4d6f64656c-00000001");
-    let check = |name: &str| crate::journal::check_names(&BlockGraph::read(&fake.roots), name);
+    let check = |name: &str| check_names(&BlockGraph::read(&fake.roots), name);
     let find = |name: &str| {
         let drive = DriveIdentity::of(&fake.roots, name).unwrap();
-        crate::journal::open_journals::device_of(&fake.roots, &drive, "j")
+        device_of(&fake.roots, &drive, "j")
     };
     check("nvme0n1").unwrap();
     assert_eq!(find("nvme1n1").unwrap(), "nvme0n1");
@@ -185,12 +164,11 @@ fn two_ways_to_one_drive_are_one_drive() {
     nvme(2, "nvme.1b36-4e2d31-4d6f64656c-00000002");
     assert!(matches!(check("nvme0n1"), Err(JournalError::Double { .. })));
     assert!(matches!(find("nvme0n1"), Err(JournalError::Ambiguous { .. })));
-    for number in [7, 8] {
-        let name = format!("sd{}", if number == 7 { "x" } else { "y" });
+    for (number, name) in [(7, "sdx"), (8, "sdy")] {
         let place = format!("pci0000:00/host{number}/0:0:0:0");
         fake.scsi_disk(&format!("{place}/block/{name}"), (65, number), GIB);
-        for (file, text) in [("model", "Array"), ("serial", "L-1"), ("wwid", "naa.600a")] {
-            fake.file(&format!("sys/devices/{place}/{file}"), text);
+        for (attr, text) in [("model", "Array"), ("serial", "L-1"), ("wwid", "naa.600a")] {
+            fake.attrs(name, &[(&format!("device/{attr}"), text)]);
         }
     }
     check("sdx").unwrap();
@@ -198,7 +176,7 @@ fn two_ways_to_one_drive_are_one_drive() {
 }
 
 /// A loop device over a real file, which is known by its number.
-fn add_loop(fake: &Fake, minor: u32, file: &std::path::Path, offset_bytes: u64, size_bytes: u64) {
+fn add_loop(fake: &Fake, minor: u32, file: &Path, offset_bytes: u64, size_bytes: u64) {
     let name = format!("loop{minor}");
     fake.disk(&format!("virtual/block/{name}"), (7, minor), size_bytes);
     let (file, offset) = (file.to_str().unwrap(), offset_bytes.to_string());
@@ -206,13 +184,8 @@ fn add_loop(fake: &Fake, minor: u32, file: &std::path::Path, offset_bytes: u64, 
 }
 
 /// Whether a run on the device with this name is refused.
-fn is_refused(fake: &Fake, folder: &std::path::Path, name: &str) -> bool {
-    match refuse_open(
-        &BlockGraph::read(&fake.roots),
-        &stack_of_name(&fake.roots, name),
-        folder,
-        &|_| false,
-    ) {
+fn is_refused(fake: &Fake, folder: &Path, name: &str) -> bool {
+    match run_on(fake, folder, name) {
         Ok(()) => false,
         Err(JournalError::StillOpen { .. }) => true,
         Err(error) => panic!("{error}"),
@@ -230,7 +203,7 @@ fn whatever_shares_bytes_with_a_drive_is_refused_as_the_drive() {
     drop(open_journal(&folder, drive));
     add_loop(&fake, 6, &image, 8 * MIB, MIB);
     add_loop(&fake, 7, &image, 9 * MIB, MIB);
-    add_loop(&fake, 8, std::path::Path::new("/dev/loop5"), MIB, MIB);
+    add_loop(&fake, 8, Path::new("/dev/loop5"), MIB, MIB);
     fake.disk("virtual/block/dm-0", (253, 0), MIB);
     fake.slaves("dm-0", &["loop6"]);
     for name in ["loop5", "loop6", "loop8", "dm-0"] {
@@ -278,8 +251,7 @@ fn what_has_only_a_number_takes_no_patterns() {
     std::fs::write(&image, "x").unwrap();
     add_loop(&fake, 5, &image, 0, GIB);
     for name in names.into_iter().chain(["sda", "sda1", "loop5"]) {
-        let checked = crate::journal::check_names(&BlockGraph::read(&fake.roots), name)
-            .map_err(|e| e.to_string());
+        let checked = check_names(&BlockGraph::read(&fake.roots), name).map_err(|e| e.to_string());
         match ["nbd0", "md5"].contains(&name) {
             false => assert_eq!(checked, Ok(()), "{name}"),
             true => assert!(checked.unwrap_err().contains("only by its number"), "{name}"),
@@ -294,7 +266,7 @@ fn another_file_of_the_same_name_is_not_the_drive() {
     std::fs::write(&image, "x").unwrap();
     add_loop(&fake, 5, &image, 0, GIB);
     let drive = DriveIdentity::of(&fake.roots, "loop5").unwrap();
-    let find = || crate::journal::open_journals::device_of(&fake.roots, &drive, "j");
+    let find = || device_of(&fake.roots, &drive, "j");
     assert_eq!(find().unwrap(), "loop5");
     let moved = fake.path("moved");
     std::fs::rename(&image, &moved).unwrap();
@@ -304,7 +276,7 @@ fn another_file_of_the_same_name_is_not_the_drive() {
     assert!(error.to_string().contains("another file that has taken that name"), "{error}");
     let shrunk =
         DriveIdentity { disk_bytes: 2 * GIB, ..DriveIdentity::of(&fake.roots, "loop5").unwrap() };
-    let error = crate::journal::open_journals::device_of(&fake.roots, &shrunk, "j").unwrap_err();
+    let error = device_of(&fake.roots, &shrunk, "j").unwrap_err();
     assert!(error.to_string().contains("loop5 looks like it, but its size is"), "{error}");
     // Under its new name it is the drive still.
     add_loop(&fake, 6, &moved, 0, GIB);

@@ -2,8 +2,8 @@
 //! these tests would notice.
 
 use super::crash::{SEED, Sweep, loss_at, run};
-use super::world::{Below, Faults, Left, SECTOR, Synced, UNIT, World, recover_all};
-use crate::journal::{Folder, Journal, JournalError, JournalSettings};
+use super::world::{Below, Faults, Left, SECTOR, SimFolder, Synced, UNIT, World, recover_all};
+use crate::journal::{Folder, Journal, JournalError};
 
 /// So many steps after it the loss of a sync is looked for: until the next sync of the same file, and
 /// beyond the next writes to the drive.
@@ -44,13 +44,11 @@ fn every_sync_that_is_missing_alone_is_noticed_or_has_another_behind_it() {
 }
 
 /// A journal that may be written to one range, with a sync that lies.
-fn protected(lies: Option<Synced>) -> (World, Journal<super::world::SimFolder>) {
+fn protected(lies: Option<Synced>) -> (World, Journal<SimFolder>) {
     let begin = |faults| {
         let world = World::new(faults);
-        let settings = JournalSettings { run_id: "run".into(), window_bytes: 1 << 20 };
-        let mut journal = Journal::new(world.folder(), &world.disk(), settings);
-        let range = 0..UNIT as u64;
-        journal.write_at(&mut world.disk(), range.start, &[1; UNIT], &mut |_| {}).unwrap();
+        let mut journal = world.journal("run", 1 << 20);
+        journal.write_at(&mut world.disk(), 0, &[1; UNIT], &mut |_| {}).unwrap();
         (world, journal)
     };
     let (honest, _journal) = begin(Faults::default());
@@ -81,7 +79,7 @@ fn a_commit_is_synced_so_that_damage_to_what_it_names_is_told() {
 }
 
 /// What becomes of a drive that its owner uses again after a run, when the power fails then.
-fn is_kept(world: &World, mut journal: Journal<super::world::SimFolder>, ends: bool) -> bool {
+fn is_kept(world: &World, mut journal: Journal<SimFolder>, ends: bool) -> bool {
     let ended = journal.roll_back(&mut world.disk(), &mut |_| {});
     drop(journal);
     assert_eq!(ended.is_ok(), ends, "{ended:?}");

@@ -3,11 +3,11 @@
 
 use super::crash::{PLAIN, SEED, Sweep, cut_run};
 use super::damage::{dead_run, differing, lost_ranges};
-use super::world::{Faults, Left, SECTOR, UNIT, World, recover_all};
+use super::world::{Below, Faults, Left, SECTOR, UNIT, World, recover_all};
 use crate::journal::format::{
     APART_BYTES, COMMITTED_AT, FIRST_RECORD, HEADER_BYTES, HEADERS_BYTES, INTENDED_AT,
 };
-use crate::journal::{ByteRange, Folder, JournalError};
+use crate::journal::{ByteRange, Disk, Folder, JournalError};
 
 /// How an end gets lost.
 #[derive(Debug, Clone, Copy)]
@@ -152,12 +152,9 @@ fn either_mark_alone_tells_that_the_end_is_gone() {
 /// More ranges than a mark names: the others are counted.
 #[test]
 fn ranges_that_no_mark_has_room_for_are_counted() {
-    use super::super::{Disk, Journal, JournalSettings};
-    use super::world::Below;
     let world = World::of_size(800 * UNIT, Below::default(), Faults::default());
     let mut disk = world.disk();
-    let settings = JournalSettings { run_id: "many".into(), window_bytes: 64 << 20 };
-    let mut journal = Journal::new(world.folder(), &disk, settings);
+    let mut journal = world.journal("many", 64 << 20);
     let unit = |number: u64| number * UNIT as u64..(number + 1) * UNIT as u64;
     let ranges: Vec<_> = (0..800).step_by(2).map(unit).collect();
     journal.protect(&mut disk, &ranges, &mut |_| {}).unwrap();

@@ -5,7 +5,7 @@
 //! [`Units`] turned into noise, neighbours included.
 
 use super::super::storage::{Folder, JournalFile};
-use super::super::{Disk, DriveIdentity, NotReady};
+use super::super::{Disk, DriveIdentity, Journal, JournalError, JournalSettings, NotReady};
 pub use super::faults::{Below, Faults, Synced};
 use super::medium::Medium;
 pub use super::medium::{Dice, Left, SECTOR, UNIT, Units};
@@ -46,21 +46,18 @@ struct State {
 impl State {
     /// A step that is a sync of the protocol; whether it has to be done.
     fn sync_step(&mut self, what: Synced) -> io::Result<bool> {
-        if self.step()? {
-            self.still_on()?;
-        }
+        self.step()?;
+        self.still_on()?;
         self.syncs.push((self.steps, what));
         Ok(self.faults.lying_step != Some(self.steps))
     }
 
-    /// Counts a write or sync; whether the power fails in the middle of it.
-    fn step(&mut self) -> io::Result<bool> {
-        if self.is_off {
-            return Err(io::Error::other("no power"));
-        }
+    /// Counts a write or sync, in the middle of which the power may fail.
+    fn step(&mut self) -> io::Result<()> {
+        self.still_on()?;
         self.steps += 1;
         self.is_off = self.cut_at == Some(self.steps);
-        Ok(self.is_off)
+        Ok(())
     }
 
     /// Frees what no name leads to any more.
@@ -153,13 +150,10 @@ impl World {
     /// A sync of the drive that is none of the protocol: a test may sync too.
     pub fn sync_as_a_test(&self) -> io::Result<()> {
         let mut state = self.0.borrow_mut();
-        match state.step()? {
-            true => state.still_on(),
-            false => {
-                state.disk.sync();
-                Ok(())
-            }
-        }
+        state.step()?;
+        state.still_on()?;
+        state.disk.sync();
+        Ok(())
     }
 
     /// Once a run is over, whoever owns the drive uses it: from now on this is what must be there.
@@ -222,7 +216,7 @@ impl World {
     }
 
     /// Damages a journal.
-    pub fn damage(&self, name: &str, change: impl FnOnce(&mut [u8])) {
+    pub fn damage(&self, name: &str, change: impl FnOnce(&mut Vec<u8>)) {
         let mut state = self.0.borrow_mut();
         let file = state.names[name];
         let medium = &mut state.files[file];
@@ -232,11 +226,7 @@ impl World {
 
     /// Cuts off the end of a journal.
     pub fn cut_off(&self, name: &str, bytes: usize) {
-        let mut state = self.0.borrow_mut();
-        let file = state.names[name];
-        let medium = &mut state.files[file];
-        medium.now.truncate(bytes);
-        medium.durable = medium.now.clone();
+        self.damage(name, |journal| journal.truncate(bytes));
     }
 
     /// The drive.
@@ -258,6 +248,12 @@ impl World {
     /// The folder.
     pub fn folder(&self) -> SimFolder {
         SimFolder(self.clone())
+    }
+
+    /// A journal of its drive in its folder.
+    pub fn journal(&self, run_id: &str, window_bytes: u64) -> Journal<SimFolder> {
+        let settings = JournalSettings { run_id: run_id.into(), window_bytes };
+        Journal::new(self.folder(), &self.disk(), settings)
     }
 }
 
@@ -316,14 +312,14 @@ impl Disk for SimDisk {
         assert!(touched.end <= self.identity.size_bytes && offset.is_multiple_of(512));
         let touches = |byte: Option<u64>| byte.is_some_and(|byte| touched.contains(&byte));
         let (fails, is_deaf) = (touches(state.faults.bad_byte), touches(state.faults.deaf_byte));
-        let is_cut = state.step()?;
+        state.step()?;
         if fails {
             return Err(io::Error::other("bad sector"));
         }
         if !is_deaf {
             state.disk.write(offset as usize, bytes);
         }
-        if is_cut { state.still_on() } else { Ok(()) }
+        state.still_on()
     }
     fn sync(&mut self) -> io::Result<()> {
         let mut state = self.world.0.borrow_mut();
@@ -353,7 +349,7 @@ impl Folder for SimFolder {
 
     fn create(&mut self, name: &str, reserve_bytes: u64) -> io::Result<SimFile> {
         let mut state = self.0.0.borrow_mut();
-        let is_cut = state.step()?;
+        state.step()?;
         if state.faults.reserves && state.faults.journal_room.is_some_and(|r| r < reserve_bytes) {
             return Err(io::ErrorKind::StorageFull.into());
         }
@@ -364,9 +360,7 @@ impl Folder for SimFolder {
         let change = Change::Made(name.to_string(), file);
         apply(&mut state.names, &change);
         state.changes.push(change);
-        if is_cut {
-            state.still_on()?;
-        }
+        state.still_on()?;
         Ok(SimFile { world: self.0.clone(), file })
     }
 
@@ -379,18 +373,18 @@ impl Folder for SimFolder {
 
     fn rename(&mut self, from: &str, to: &str) -> io::Result<()> {
         let mut state = self.0.0.borrow_mut();
-        let is_cut = state.step()?;
+        state.step()?;
         let file = *state.names.get(from).ok_or(io::ErrorKind::NotFound)?;
         assert!(!state.names.contains_key(to), "{to} is made twice");
         let change = Change::Renamed(from.to_string(), to.to_string(), file);
         apply(&mut state.names, &change);
         state.changes.push(change);
-        if is_cut { state.still_on() } else { Ok(()) }
+        state.still_on()
     }
 
     fn remove(&mut self, name: &str) -> io::Result<()> {
         let mut state = self.0.0.borrow_mut();
-        let is_cut = state.step()?;
+        state.step()?;
         if state.faults.removal_fails {
             return Err(io::Error::other("no removal"));
         }
@@ -400,7 +394,7 @@ impl Folder for SimFolder {
         let change = Change::Removed(name.to_string());
         apply(&mut state.names, &change);
         state.changes.push(change);
-        if is_cut { state.still_on() } else { Ok(()) }
+        state.still_on()
     }
 
     fn sync(&mut self) -> io::Result<()> {
@@ -449,12 +443,12 @@ impl JournalFile for SimFile {
 
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         let mut state = self.world.0.borrow_mut();
-        let is_cut = state.step()?;
+        state.step()?;
         if state.faults.journal_room.is_some_and(|room| offset + bytes.len() as u64 > room) {
             return Err(io::ErrorKind::StorageFull.into());
         }
         state.files[self.file].write(offset as usize, bytes);
-        if is_cut { state.still_on() } else { Ok(()) }
+        state.still_on()
     }
 
     fn sync(&mut self) -> io::Result<()> {
@@ -475,9 +469,9 @@ impl JournalFile for SimFile {
 }
 
 /// Restores from every journal in the folder.
-pub fn recover_all(world: &World) -> Result<(), crate::journal::JournalError> {
+pub fn recover_all(world: &World) -> Result<(), JournalError> {
     let mut folder = world.folder();
-    let names = folder.names().map_err(|e| crate::journal::JournalError::of_file("list", "", e))?;
+    let names = folder.names().map_err(|e| JournalError::of_file("list", "", e))?;
     for name in names {
         recover(&mut folder, &name, &mut world.disk(), &mut |_| {})?;
     }
