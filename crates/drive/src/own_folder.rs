@@ -187,11 +187,16 @@ impl OwnFolder {
     }
 
     fn write_error(&self, path: &Path, errno: Errno) -> DriveError {
-        match errno {
-            Errno::NOSPC => no_room(&self.parent, None),
-            Errno::NOENT => DriveError::FolderGone { path: path.to_path_buf() },
-            _ => DriveError::from_errno("write to", path, errno),
-        }
+        write_error(&self.parent, path, errno)
+    }
+}
+
+/// The error for something in a folder in `parent` that could not be written.
+fn write_error(parent: &Path, path: &Path, errno: Errno) -> DriveError {
+    match errno {
+        Errno::NOSPC => no_room(parent, None),
+        Errno::NOENT => DriveError::FolderGone { path: path.to_path_buf() },
+        _ => DriveError::from_errno("write to", path, errno),
     }
 }
 

@@ -108,8 +108,9 @@ fn running(dir: BorrowedFd<'_>, holds: &Manifest) -> Vec<OwnedFd> {
 
 #[cfg(test)]
 mod tests {
+    use crate::own_folder::tests::{killed, scratch};
     use crate::own_folder::{OwnFolder, clean};
-    use std::path::Path;
+    use std::path::{Path, PathBuf};
     use std::process::{Child, Command};
     use std::time::Duration;
 
@@ -117,18 +118,15 @@ mod tests {
         Command::new("sleep").arg("1000").current_dir(folder).spawn().unwrap()
     }
 
-    fn sleep_program() -> std::path::PathBuf {
-        ["/usr/bin/sleep", "/bin/sleep"]
-            .map(std::path::PathBuf::from)
-            .into_iter()
-            .find(|it| it.exists())
-            .unwrap()
+    fn sleep_program() -> PathBuf {
+        let places = ["/usr/bin/sleep", "/bin/sleep"].map(PathBuf::from);
+        places.into_iter().find(|it| it.exists()).unwrap()
     }
 
     /// The next run finds what a killed run has started, ends it, and leaves alone what only looks like it.
     #[test]
     fn a_server_of_a_dead_run_ends_before_its_files_go_and_others_live() {
-        let dir = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let dir = scratch();
         let mut folder = OwnFolder::create(dir.path(), "programs").unwrap();
         folder.note_program(&sleep_program()).unwrap();
         folder.create_tree("data").unwrap();
@@ -137,9 +135,7 @@ mod tests {
         let mut elsewhere = sleeper(dir.path());
         let mut other_program =
             Command::new("tail").args(["-f", "/dev/null"]).current_dir(&tree).spawn().unwrap();
-        // As a kill leaves it: nobody removes it, and the lock is gone.
-        let manifest = folder.manifest.take();
-        drop((folder, manifest));
+        killed(folder);
         let waiting = std::thread::spawn(move || ours.wait().unwrap());
         // What other tests start holds the lock too, until it has begun.
         let cleaned = (0..100)

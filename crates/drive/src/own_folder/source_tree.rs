@@ -253,12 +253,7 @@ impl TreeWalk<'_> {
         if !self.visitor.listed(name) {
             return Ok(true);
         }
-        let opened = syscalls::open_in(dir, name, OFlags::empty())
-            .and_then(|fd| rustix::fs::fstat(&fd).map(|stat| (fd, stat)));
-        let (fd, stat) = match opened {
-            Ok(opened) => opened,
-            Err(errno) => return self.missed(errno).map(|()| true),
-        };
+        let Some((fd, stat)) = self.open(dir, name, OFlags::empty())? else { return Ok(true) };
         if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
             self.left_out.special += 1;
             return Ok(true);
@@ -272,11 +267,8 @@ impl TreeWalk<'_> {
         name: &CStr,
         depth: usize,
     ) -> Result<bool, DriveError> {
-        let opened = syscalls::open_in(dir, name, OFlags::DIRECTORY)
-            .and_then(|fd| rustix::fs::fstat(&fd).map(|stat| (fd, stat)));
-        let (folder, stat) = match opened {
-            Ok(opened) => opened,
-            Err(errno) => return self.missed(errno).map(|()| true),
+        let Some((folder, stat)) = self.open(dir, name, OFlags::DIRECTORY)? else {
+            return Ok(true);
         };
         let is_of_a_run = name.to_bytes().starts_with(PREFIX.as_bytes());
         if stat.st_dev != self.device || is_of_a_run || depth >= DEPTH_MAX {
@@ -289,6 +281,18 @@ impl TreeWalk<'_> {
         self.path.pop();
         self.visitor.leave();
         goes_on
+    }
+
+    /// An entry, unless it is one to be left out.
+    fn open(
+        &mut self,
+        dir: BorrowedFd<'_>,
+        name: &CStr,
+        flags: OFlags,
+    ) -> Result<Option<(OwnedFd, Stat)>, DriveError> {
+        let opened = syscalls::open_in(dir, name, flags)
+            .and_then(|fd| rustix::fs::fstat(&fd).map(|stat| (fd, stat)));
+        opened.map(Some).or_else(|errno| self.missed(errno).map(|()| None))
     }
 
     /// An entry that could not be opened.

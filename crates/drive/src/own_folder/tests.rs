@@ -3,8 +3,13 @@
 use super::leftovers::leftover_bytes;
 use super::*;
 
-fn scratch() -> tempfile::TempDir {
+pub(super) fn scratch() -> tempfile::TempDir {
     tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap()
+}
+
+/// As a kill leaves it: its descriptors close and the lock is gone, and nobody removed anything.
+pub(super) fn killed(mut folder: OwnFolder) {
+    drop(folder.manifest.take());
 }
 
 fn entries(path: &Path) -> usize {
@@ -30,10 +35,8 @@ fn a_living_run_is_left_alone_and_a_dead_one_is_cleaned() {
     living.create_file("data", Bytes(4096)).unwrap();
     let mut dead = OwnFolder::create(parent.path(), "dead").unwrap();
     dead.create_file("data", Bytes(4096)).unwrap();
-    // A killed run: its descriptors close, its folder stays.
     let path = dead.path().to_path_buf();
-    drop(dead.manifest.take());
-    drop(dead);
+    killed(dead);
     let seen = look(parent.path()).unwrap();
     assert_eq!(entries(&path), 2, "looking removes nothing");
     let cleaned = clean(parent.path()).unwrap();
@@ -81,8 +84,7 @@ fn what_a_dead_run_still_holds_gives_its_space_back() {
     let second_name = parent.path().join("second");
     std::fs::hard_link(dead.path().join("named"), &second_name).unwrap();
     let held = std::fs::File::open(dead.path().join("data")).unwrap();
-    drop(dead.manifest.take());
-    drop(dead);
+    killed(dead);
     assert_eq!(clean(parent.path()).unwrap().removed.len(), 1);
     assert_eq!(std::os::unix::fs::MetadataExt::blocks(&held.metadata().unwrap()), 0);
     assert_eq!(second_name.metadata().unwrap().len(), 8 << 20, "another name is somebody's");
@@ -146,8 +148,7 @@ fn what_a_run_removes_first_is_room_for_it() {
     assert_eq!(leftover_bytes(parent.path()), 0, "what is in use stays");
     let mut dead = OwnFolder::create(parent.path(), "dead").unwrap();
     dead.create_file("data", size).unwrap();
-    drop(dead.manifest.take());
-    drop(dead);
+    killed(dead);
     let found = leftover_bytes(parent.path());
     assert!((size.0..size.0 + (1 << 20)).contains(&found), "{found}");
     clean(parent.path()).unwrap();
@@ -249,8 +250,7 @@ fn owners_count_only_where_they_are_kept() {
         let mut dead = OwnFolder::create(parent.path(), "dead").unwrap();
         dead.create_file("data", Bytes(4096)).unwrap();
         let path = dead.path().to_path_buf();
-        drop(dead.manifest.take());
-        drop(dead);
+        killed(dead);
         chown(&path, Some(65_534), None).unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
         let cleaned = clean(parent.path()).unwrap();

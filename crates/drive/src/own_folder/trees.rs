@@ -159,7 +159,7 @@ impl TreeFolder {
     }
 
     pub(super) fn write_error(&self, path: &Path, errno: Errno) -> DriveError {
-        write_error(&self.parent, path, errno)
+        super::write_error(&self.parent, path, errno)
     }
 }
 
@@ -179,7 +179,7 @@ impl TreeFile {
                 Ok(0) => return Err(super::no_room(&self.parent, None)),
                 Ok(count) => done += count,
                 Err(Errno::INTR) => {}
-                Err(errno) => return Err(write_error(&self.parent, &self.parent, errno)),
+                Err(errno) => return Err(super::write_error(&self.parent, &self.parent, errno)),
             }
         }
         Ok(())
@@ -200,14 +200,6 @@ impl TreeFile {
 impl AsFd for TreeFile {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
-    }
-}
-
-fn write_error(parent: &Path, path: &Path, errno: Errno) -> DriveError {
-    match errno {
-        Errno::NOSPC => super::no_room(parent, None),
-        Errno::NOENT => DriveError::FolderGone { path: path.to_path_buf() },
-        _ => DriveError::from_errno("write to", path, errno),
     }
 }
 

@@ -1,12 +1,9 @@
 use super::*;
 use crate::own_folder::OwnFolder;
+use crate::own_folder::tests::scratch;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
-
-fn scratch() -> tempfile::TempDir {
-    tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap()
-}
 
 /// Copies a directory; what was copied, and where it is.
 fn copied(from: &Path, to: &Path, call: CopyCall) -> (CopySummary, u64, OwnFolder) {

@@ -1,10 +1,7 @@
 use super::*;
+use crate::own_folder::tests::{killed, scratch};
 use crate::own_folder::{clean, clean_for, look};
 use std::os::unix::fs::symlink;
-
-fn scratch() -> tempfile::TempDir {
-    tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap()
-}
 
 /// A folder with a tree of three levels in which files lie.
 fn with_tree(parent: &Path) -> OwnFolder {
@@ -16,11 +13,6 @@ fn with_tree(parent: &Path) -> OwnFolder {
         here = here.create_folder(name).unwrap();
     }
     folder
-}
-
-/// As a kill leaves it: the lock is gone, and nobody removed anything.
-fn killed(mut folder: OwnFolder) {
-    drop(folder.manifest.take());
 }
 
 #[test]
