@@ -19,7 +19,7 @@ use drivescope_machine::counters::{self, DeviceCounters};
 use drivescope_machine::filesystem::{FsClass, compression, copies_on_write, file_system_of};
 use drivescope_machine::graph::{BlockGraph, Stack};
 use drivescope_machine::list::is_zfs_volume;
-use drivescope_machine::roots::{Roots, read_text};
+use drivescope_machine::roots::Roots;
 use drivescope_model::document::GateCheck;
 use drivescope_model::drive::{Drive, Zoned};
 use drivescope_model::target::{FileSystem, TargetInfo, TargetKind};
@@ -310,9 +310,7 @@ impl Target {
     pub fn holes(&self) -> Option<String> {
         let file = match self.info.kind {
             TargetKind::File => self.path.clone(),
-            TargetKind::Block => {
-                PathBuf::from(read_text(self.loop_attributes()?.join("backing_file"))?)
-            }
+            TargetKind::Block => self.loop_file()?,
             TargetKind::Directory | TargetKind::Simulated => return None,
         };
         // Compressed data take fewer blocks than they are long.

@@ -2,11 +2,11 @@
 
 use super::checks::{ok, refused};
 use super::kernel_calls::{DescriptorFacts, DeviceNode};
+use drivescope_machine::block_device::disk_of_partition;
 use drivescope_machine::identity::{Difference, DriveIdentity, names_of};
-use drivescope_machine::roots::{Roots, file_name, list_dir, read_text, read_u64};
+use drivescope_machine::roots::{Roots, list_dir, read_u64};
 use drivescope_model::gate::{Check, DeviceIdentity};
 use drivescope_model::units::Bytes;
-use std::path::PathBuf;
 
 /// The identity of an open device: sizes from its descriptor, names from the kernel's directory of
 /// the number that the descriptor reports.
@@ -19,11 +19,10 @@ pub(super) fn read(
 ) -> Option<DeviceIdentity> {
     let name = roots.block_name(facts.number)?;
     let dir = roots.block_dir(&name)?;
-    let is_partition = dir.join("partition").exists();
     let [model, serial, wwn] = names_of(roots, &name);
     Some(DeviceIdentity {
         path: node.node.to_string_lossy().into_owned(),
-        partition_of: if is_partition { dir.parent().and_then(file_name) } else { None },
+        partition_of: disk_of_partition(&dir),
         number: format!("{}:{}", facts.number.0, facts.number.1),
         size_bytes: facts.size_bytes,
         logical_sector_bytes: facts.logical_sector_bytes,
@@ -49,8 +48,7 @@ fn has_double(roots: &Roots, name: &str) -> bool {
             None => Some((model?, size())),
         }
     };
-    let partition = |dir: PathBuf| dir.join("partition").exists().then_some(dir);
-    let disk = roots.block_dir(name).and_then(partition).and_then(|dir| file_name(dir.parent()?));
+    let disk = roots.block_dir(name).and_then(|dir| disk_of_partition(&dir));
     let disk = disk.as_deref().unwrap_or(name);
     let is_hidden = |name: &String| {
         roots.block_dir(name).is_some_and(|dir| read_u64(dir.join("hidden")) == Some(1))
@@ -96,7 +94,7 @@ fn contradiction(roots: &Roots, device: &DeviceIdentity) -> Option<String> {
         ));
     }
     let disk = if device.partition_of.is_some() { dir.parent()?.to_path_buf() } else { dir };
-    let sequence = read_text(disk.join("diskseq")).and_then(|text| text.parse::<u64>().ok())?;
+    let sequence = read_u64(disk.join("diskseq"))?;
     (device.disk_sequence.is_some_and(|ours| ours != sequence))
         .then(|| "the medium was changed; see drivescope list".to_string())
 }

@@ -192,9 +192,7 @@ impl Spec {
         size_bytes: u64,
         now_ns: u64,
     ) -> Result<SimulatedDrive, SpecError> {
-        // Making a file system discards all that was on the drive (mke2fs does so by default).
-        let drive = self.build_drive(&Start { fill: 0.0, ..self.start })?;
-        let taken = if self.model.kind == MediumKind::Hdd { self.start.fill } else { 0.0 };
+        let (drive, taken) = self.build_formatted()?;
         SimulatedDrive::with_file(drive, &self.host, taken, size_bytes, now_ns)
             .map_err(|problem| SpecError::Wrong(problem.to_string()))
     }
@@ -202,10 +200,16 @@ impl Spec {
     /// A fresh drive of this kind with an empty file system, below a host's page cache; its time begins at `now_ns`.
     /// On a hard disk the share `fill=` was taken before.
     pub fn build_with_files(&self, now_ns: u64) -> Result<SimulatedDrive, SpecError> {
-        let drive = self.build_drive(&Start { fill: 0.0, ..self.start })?;
-        let taken = if self.model.kind == MediumKind::Hdd { self.start.fill } else { 0.0 };
+        let (drive, taken) = self.build_formatted()?;
         SimulatedDrive::with_files(drive, &self.host, taken, now_ns)
             .map_err(|problem| SpecError::Wrong(problem.to_string()))
+    }
+
+    /// A fresh drive, and the share of its file system that is taken. Making a file system discards all that was on the
+    /// drive (mke2fs does so by default).
+    fn build_formatted(&self) -> Result<(AnyDrive, f64), SpecError> {
+        let taken = if self.model.kind == MediumKind::Hdd { self.start.fill } else { 0.0 };
+        Ok((self.build_drive(&Start { fill: 0.0, ..self.start })?, taken))
     }
 
     pub(super) fn build_drive(&self, start: &Start) -> Result<AnyDrive, SpecError> {
@@ -239,6 +243,10 @@ impl Spec {
         let told = |text: String| (!text.is_empty()).then_some(text);
         let cache = |on| if on { "write back" } else { "write through" }.to_string();
         let note = "a simulated drive has no health".to_string();
+        let (link_name, possible) = match self.path.slow_link {
+            true => (format!("{} at a quarter of its rate", link.name), Some(link.name.clone())),
+            false => (link.name.clone(), None),
+        };
         Drive {
             name: name.clone(),
             path: self.text.clone(),
@@ -249,18 +257,7 @@ impl Spec {
             wwn: None,
             capacity_bytes: self.model.capacity_bytes(),
             transport: link.kind.transport().to_string(),
-            link: Some(match self.path.slow_link {
-                true => Link {
-                    name: format!("{} at a quarter of its rate", link.name),
-                    payload_mb_s: link.payload_mb_s(),
-                    possible: Some(link.name.clone()),
-                },
-                false => Link {
-                    name: link.name.clone(),
-                    payload_mb_s: link.payload_mb_s(),
-                    possible: None,
-                },
-            }),
+            link: Some(Link { name: link_name, payload_mb_s: link.payload_mb_s(), possible }),
             rotational_hint: self.model.looks_rotating(),
             rpm: identity.rotation_rpm,
             zoned: None, // shingled models are driven by the drive, and hide it as most do

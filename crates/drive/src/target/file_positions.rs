@@ -1,8 +1,7 @@
 //! Where on the drive the bytes of a file system's device lie.
 
 use super::Target;
-use drivescope_machine::roots::read_text;
-use std::path::PathBuf;
+use drivescope_machine::roots::read_u64;
 
 /// The unit of `start` in sysfs, whatever the drive's sectors are.
 const SYSFS_SECTOR: u64 = 512;
@@ -37,10 +36,8 @@ impl Target {
                 of: format!("{kind} (its own addresses)"),
             };
         };
-        let attribute = |name: &str, attribute: &str| -> Option<u64> {
-            let path: PathBuf = self.roots.block_dir(name)?.join(attribute);
-            read_text(path)?.parse().ok()
-        };
+        let attribute =
+            |name: &str, attribute: &str| read_u64(self.roots.block_dir(name)?.join(attribute));
         let size = |name: &str| attribute(name, "size").unwrap_or(0) * SYSFS_SECTOR;
         match (attribute(top, "start"), self.stack.names.get(1)) {
             (Some(start), Some(whole)) => FilePositions {

@@ -33,6 +33,11 @@ impl Target {
         places.find(|place| place.is_dir())
     }
 
+    /// The file behind that loop device.
+    pub(super) fn loop_file(&self) -> Option<PathBuf> {
+        read_text(self.loop_attributes()?.join("backing_file")).map(PathBuf::from)
+    }
+
     /// Whether the page cache lies below a loop device in the path: its file is read past it where the device
     /// was set up with direct I/O.
     pub fn loop_caches(&self) -> bool {
@@ -46,8 +51,7 @@ impl Target {
         if !self.loop_caches() {
             return None;
         }
-        let file = PathBuf::from(read_text(self.loop_attributes()?.join("backing_file"))?);
-        IoFile::open_read_buffered(&file).ok()?.resident_share()
+        IoFile::open_read_buffered(&self.loop_file()?).ok()?.resident_share()
     }
 
     /// The kernel's counters of the drive below a loop device: they tell what its file's page cache
@@ -70,7 +74,7 @@ impl Target {
     /// for other targets, for files that have all their room, and where nobody can tell.
     pub fn sparse_file(&self) -> Option<SparseFile> {
         self.loop_device().filter(|_| self.info.kind == TargetKind::Block)?;
-        let path = PathBuf::from(read_text(self.loop_attributes()?.join("backing_file"))?);
+        let path = self.loop_file()?;
         let found = std::fs::metadata(&path).ok().filter(std::fs::Metadata::is_file)?;
         let missing_bytes = found.len().saturating_sub(found.blocks().saturating_mul(512));
         let vfs = rustix::fs::statvfs(&path).ok().filter(|vfs| vfs.f_blocks > 0)?;
