@@ -25,14 +25,14 @@ impl BackingStore {
         let stat = rustix::fs::fstat(&fd).map_err(fail)?;
         if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
             let why = "it is not a regular file; name a file, which is made if it is not there";
-            return Err(ServeError::BackingStore { path: path.into(), why: why.into() });
+            return Err(refused(path, why));
         }
         match rustix::fs::flock(&fd, FlockOperation::NonBlockingLockExclusive) {
             // A file system without locks cannot tell a second server from the first.
             Ok(()) | Err(Errno::NOLCK | Errno::OPNOTSUPP | Errno::NOSYS) => {}
             Err(_) => {
                 let why = "another server uses it; stop that one or name another backing file";
-                return Err(ServeError::BackingStore { path: path.into(), why: why.into() });
+                return Err(refused(path, why));
             }
         }
         match stat.st_size as u64 {
@@ -143,16 +143,19 @@ fn cannot(path: &Path, errno: Errno) -> ServeError {
         Errno::ISDIR => "it is a directory; name a file in it, which is made if it is not there",
         Errno::ROFS => "its file system is read-only; name a file on another one",
         Errno::NOSPC | Errno::DQUOT => "its file system is full; free some space",
-        _ => return ServeError::BackingStore { path: path.into(), why: errno.to_string() },
+        _ => return refused(path, errno.to_string()),
     };
+    refused(path, why)
+}
+
+fn refused(path: &Path, why: impl Into<String>) -> ServeError {
     ServeError::BackingStore { path: path.into(), why: why.into() }
 }
 
 fn too_large(path: &Path, errno: Errno) -> ServeError {
     match errno {
         Errno::FBIG | Errno::INVAL | Errno::NOSPC => {
-            let why = "its file system has no files that large; name one on ext4, XFS or btrfs";
-            ServeError::BackingStore { path: path.into(), why: why.into() }
+            refused(path, "its file system has no files that large; name one on ext4, XFS or btrfs")
         }
         _ => cannot(path, errno),
     }

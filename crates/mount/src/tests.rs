@@ -49,12 +49,32 @@ fn can_run(block: bool) -> bool {
     reason_to_skip(block).map(skip_loudly).is_none()
 }
 
+/// Waits until something is so, and fails if it never is.
+#[track_caller]
+pub(crate) fn wait_until(never: &str, mut is_so: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !is_so() {
+        assert!(start.elapsed() < Duration::from_secs(30), "{never}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
 /// A directory of one test's own, with a mount point and a backing file in it.
 struct Place {
     dir: tempfile::TempDir,
 }
 
 impl Place {
+    /// For a test of a file; `None` where it cannot run.
+    fn for_file() -> Option<Self> {
+        can_run(false).then(Self::new)
+    }
+
+    /// For a test of a block device.
+    fn for_device() -> Option<Self> {
+        can_run(true).then(Self::new)
+    }
+
     fn new() -> Self {
         let place = Self { dir: tempfile::tempdir().unwrap() };
         std::fs::create_dir(place.mount_point()).unwrap();
@@ -66,16 +86,7 @@ impl Place {
     }
 
     fn options(&self) -> ServeOptions {
-        ServeOptions {
-            model: "test".into(),
-            mount_point: self.mount_point(),
-            backing: self.dir.path().join("backing"),
-            block: false,
-            sector_bytes: 512,
-            rotational: true,
-            trim: true,
-            gone_at: None,
-        }
+        options_in(self.dir.path())
     }
 
     fn serve(&self, device: Fixed) -> Server {
@@ -90,6 +101,36 @@ impl Place {
     fn is_mounted(&self) -> bool {
         let table = std::fs::read_to_string("/proc/self/mounts").unwrap();
         table.contains(self.mount_point().to_str().unwrap())
+    }
+}
+
+fn options_in(dir: &Path) -> ServeOptions {
+    ServeOptions {
+        model: "test".into(),
+        mount_point: dir.join("mnt"),
+        backing: dir.join("backing"),
+        block: false,
+        sector_bytes: 512,
+        rotational: true,
+        trim: true,
+        gone_at: None,
+    }
+}
+
+/// A mounted file system; unmounted when dropped.
+struct MountedFs(PathBuf);
+
+impl MountedFs {
+    /// As `mount` is told, and where.
+    fn mount(arguments: &[&str], on: &Path) -> Self {
+        run("mount", &[arguments, &[on.to_str().unwrap()]].concat());
+        Self(on.to_path_buf())
+    }
+}
+
+impl Drop for MountedFs {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).status();
     }
 }
 

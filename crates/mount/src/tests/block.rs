@@ -18,11 +18,8 @@ fn is_attached(node: &Path, place: &Place) -> bool {
 
 #[test]
 fn the_device_looks_like_the_drive() {
-    if !can_run(true) {
-        return;
-    }
     for (sector, rotational) in [(512, true), (4096, false)] {
-        let place = Place::new();
+        let Some(place) = Place::for_device() else { return };
         let options =
             ServeOptions { block: true, sector_bytes: sector, rotational, ..place.options() };
         let server = Server::start(Box::new(instant()), &options).unwrap();
@@ -37,10 +34,7 @@ fn the_device_looks_like_the_drive() {
 
 #[test]
 fn requests_to_the_file_may_block_those_to_the_device_are_passed_on() {
-    if !can_run(true) {
-        return;
-    }
-    let place = Place::new();
+    let Some(place) = Place::for_device() else { return };
     let server = place.serve_block(instant());
     let open = |path: &Path| {
         let file = drivescope_drive::IoFile::open_read(path).unwrap();
@@ -61,10 +55,7 @@ fn requests_to_the_file_may_block_those_to_the_device_are_passed_on() {
 
 #[test]
 fn latency_and_depth_pass_through_the_device() {
-    if !can_run(true) {
-        return;
-    }
-    let place = Place::new();
+    let Some(place) = Place::for_device() else { return };
     let device = slow(128);
     let seen = device.seen();
     let server = place.serve_block(device);
@@ -87,11 +78,8 @@ fn latency_and_depth_pass_through_the_device() {
 
 #[test]
 fn flushes_and_discards_reach_the_model() {
-    if !can_run(true) {
-        return;
-    }
     for trim in [true, false] {
-        let place = Place::new();
+        let Some(place) = Place::for_device() else { return };
         let device = instant();
         let seen = device.seen();
         let options = ServeOptions { block: true, trim, ..place.options() };
@@ -108,38 +96,19 @@ fn flushes_and_discards_reach_the_model() {
     }
 }
 
-/// A mounted file system; unmounted when dropped.
-struct MountedFs(PathBuf);
-
-impl MountedFs {
-    fn mount(node: &Path, on: &Path) -> Self {
-        run("mount", &[node.to_str().unwrap(), on.to_str().unwrap()]);
-        Self(on.to_path_buf())
-    }
-}
-
-impl Drop for MountedFs {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg(&self.0).status();
-    }
-}
-
 #[test]
 fn a_file_system_lives_on_the_drive() {
-    if !can_run(true) {
-        return;
-    }
+    let Some(place) = Place::for_device() else { return };
     if !has("mkfs.ext4") {
         return skip_loudly("no mkfs.ext4");
     }
-    let place = Place::new();
     let on = place.dir.path().join("fs");
     std::fs::create_dir(&on).unwrap();
     let contents = |n: u8| pattern(n, 300_000 + usize::from(n) * 1_001);
     let server = place.serve_block(Fixed::new(CAPACITY, 512, 100_000, 32));
     let node = server.block_device().unwrap();
     run("mkfs.ext4", &["-q", "-F", node.to_str().unwrap()]);
-    let mounted = MountedFs::mount(&node, &on);
+    let mounted = MountedFs::mount(&[node.to_str().unwrap()], &on);
     let name = node.file_name().unwrap().to_str().unwrap();
     let point = on.canonicalize().unwrap();
     assert_eq!(server.users(), [format!("{name} is mounted on {} (ext4)", point.display())]);
@@ -154,7 +123,8 @@ fn a_file_system_lives_on_the_drive() {
     assert!(!is_attached(&node, &place));
     // The same contents under a new server.
     let server = place.serve_block(Fixed::new(CAPACITY, 512, 100_000, 32));
-    let mounted = MountedFs::mount(&server.block_device().unwrap(), &on);
+    let node = server.block_device().unwrap();
+    let mounted = MountedFs::mount(&[node.to_str().unwrap()], &on);
     for n in 0..40u8 {
         assert!(std::fs::read(on.join(format!("file-{n}"))).unwrap() == contents(n), "file-{n}");
     }
@@ -164,10 +134,7 @@ fn a_file_system_lives_on_the_drive() {
 
 #[test]
 fn who_uses_the_drive_keeps_it_until_they_are_done() {
-    if !can_run(true) {
-        return;
-    }
-    let place = Place::new();
+    let Some(place) = Place::for_device() else { return };
     let mut server = place.serve_block(instant());
     let node = server.block_device().unwrap();
     let device = open_direct(&node);
@@ -179,21 +146,14 @@ fn who_uses_the_drive_keeps_it_until_they_are_done() {
     read_direct(&device, 4096, 4096).unwrap();
     let file = open_direct(server.path());
     drop(device);
-    let until = |server: &mut Server, done: &dyn Fn(&mut Server) -> bool| {
-        let start = Instant::now();
-        while !done(server) {
-            assert!(start.elapsed() < Duration::from_secs(30), "it does not end");
-            std::thread::sleep(Duration::from_millis(5));
-        }
-    };
-    until(&mut server, &|server| {
+    wait_until("it does not end", || {
         assert!(!server.release(), "the file is open");
         server.block_device().is_none()
     });
     assert!(!is_attached(&node, &place));
     write_direct(&file, 0, 4096).unwrap();
     drop(file);
-    until(&mut server, &Server::release);
+    wait_until("it does not end", || server.release());
     let report = server.stop();
     assert_eq!(
         (report.cut_off.len(), report.troubles.len(), report.errors),
@@ -205,10 +165,7 @@ fn who_uses_the_drive_keeps_it_until_they_are_done() {
 
 #[test]
 fn the_path_is_measured_past_the_model() {
-    if !can_run(true) {
-        return;
-    }
-    let place = Place::new();
+    let Some(place) = Place::for_device() else { return };
     let server = place.serve_block(slow(1));
     let ServeReport { file_path, device_path, reads, .. } = server.report();
     let [file, device] = [file_path, device_path].map(Option::unwrap);

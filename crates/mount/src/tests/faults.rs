@@ -5,16 +5,13 @@ use drivescope_sim::device::{Nanos, SimCompletion, SimDevice, SimOutcome, SimReq
 
 #[test]
 fn errors_of_the_model_reach_the_program() {
-    if !can_run(true) {
-        return;
-    }
     for (outcome, errno) in [
         (SimOutcome::MediaError, libc::EIO),
         (SimOutcome::Gone, libc::ENODEV),
         (SimOutcome::Invalid, libc::EINVAL),
     ] {
         let bad = MIB as u64..2 * MIB as u64;
-        let place = Place::new();
+        let Some(place) = Place::for_device() else { return };
         let server = place.serve_block(instant().failing(bad.clone(), outcome));
         let (file, device) =
             (open_direct(server.path()), open_direct(&server.block_device().unwrap()));
@@ -31,10 +28,7 @@ fn errors_of_the_model_reach_the_program() {
 
 #[test]
 fn a_drive_that_has_gone_keeps_what_it_had() {
-    if !can_run(false) {
-        return;
-    }
-    let place = Place::new();
+    let Some(place) = Place::for_file() else { return };
     let had = pattern(1, MIB);
     let server = place.serve(instant());
     open(server.path()).write_all_at(&had, 0).unwrap();
@@ -55,30 +49,12 @@ fn a_drive_that_has_gone_keeps_what_it_had() {
     server.stop();
 }
 
-/// A small memory file system; unmounted when dropped.
-struct SmallFs(PathBuf);
-
-impl SmallFs {
-    fn mount(on: &Path) -> Self {
-        std::fs::create_dir(on).unwrap();
-        run("mount", &["-t", "tmpfs", "-o", "size=1m", "none", on.to_str().unwrap()]);
-        Self(on.to_path_buf())
-    }
-}
-
-impl Drop for SmallFs {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg(&self.0).status();
-    }
-}
-
 #[test]
 fn a_full_backing_store_is_enospc_and_told_in_the_report() {
-    if !can_run(false) {
-        return;
-    }
-    let place = Place::new();
-    let small = SmallFs::mount(&place.dir.path().join("small"));
+    let Some(place) = Place::for_file() else { return };
+    let on = place.dir.path().join("small");
+    std::fs::create_dir(&on).unwrap();
+    let small = MountedFs::mount(&["-t", "tmpfs", "-o", "size=1m", "none"], &on);
     let options = ServeOptions { backing: small.0.join("backing"), ..place.options() };
     let server = Server::start(Box::new(instant()), &options).unwrap();
     let file = open(server.path());
@@ -116,10 +92,7 @@ impl SimDevice for Broken {
 
 #[test]
 fn a_model_that_breaks_takes_no_program_with_it() {
-    if !can_run(false) {
-        return;
-    }
-    let place = Place::new();
+    let Some(place) = Place::for_file() else { return };
     let server = Server::start(Box::new(Broken), &place.options()).unwrap();
     let file = open_direct(server.path());
     std::thread::scope(|scope| {
@@ -142,10 +115,7 @@ fn a_model_that_breaks_takes_no_program_with_it() {
 #[test]
 #[ignore = "waits for seconds: CI and the soak"]
 fn a_stop_does_not_wait_for_ever_for_users() {
-    if !can_run(true) {
-        return;
-    }
-    let place = Place::new();
+    let Some(place) = Place::for_device() else { return };
     let server = place.serve_block(instant());
     let node = server.block_device().unwrap();
     let (file, device) = (open_direct(server.path()), open_direct(&node));

@@ -4,10 +4,7 @@ use super::*;
 
 #[test]
 fn the_file_has_the_drives_size_and_keeps_its_contents() {
-    if !can_run(false) {
-        return;
-    }
-    let place = Place::new();
+    let Some(place) = Place::for_file() else { return };
     let server = place.serve(instant());
     assert_eq!(server.path(), place.mount_point().canonicalize().unwrap().join("disk.img"));
     assert_eq!(server.block_device(), None);
@@ -43,10 +40,7 @@ fn the_file_has_the_drives_size_and_keeps_its_contents() {
 
 #[test]
 fn the_file_refuses_what_a_drive_cannot_do() {
-    if !can_run(false) {
-        return;
-    }
-    let place = Place::new();
+    let Some(place) = Place::for_file() else { return };
     let server = place.serve(instant());
     let file = open(server.path());
     file.write_all_at(&pattern(1, 512), 0).unwrap();
@@ -67,12 +61,9 @@ fn the_file_refuses_what_a_drive_cannot_do() {
 #[test]
 fn holes_are_trims_where_the_drive_has_trim() {
     use rustix::fs::{FallocateFlags, fallocate};
-    if !can_run(false) {
-        return;
-    }
     let punch = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
     for trim in [true, false] {
-        let place = Place::new();
+        let Some(place) = Place::for_file() else { return };
         let device = instant();
         let seen = device.seen();
         let options = ServeOptions { trim, ..place.options() };
@@ -97,10 +88,7 @@ fn holes_are_trims_where_the_drive_has_trim() {
 
 #[test]
 fn no_reply_comes_before_the_model_has_it_done() {
-    if !can_run(false) {
-        return;
-    }
-    let place = Place::new();
+    let Some(place) = Place::for_file() else { return };
     let server = place.serve(slow(1));
     let file = open_direct(server.path());
     let start = Instant::now();
@@ -120,10 +108,7 @@ fn no_reply_comes_before_the_model_has_it_done() {
 
 #[test]
 fn the_model_sees_128_requests_at_a_time_and_whole_mebibytes() {
-    if !can_run(false) {
-        return;
-    }
-    let place = Place::new();
+    let Some(place) = Place::for_file() else { return };
     let device = slow(128);
     let seen = device.seen();
     let server = place.serve(device);
@@ -135,10 +120,7 @@ fn the_model_sees_128_requests_at_a_time_and_whole_mebibytes() {
 
 #[test]
 fn overlapping_users_read_what_they_wrote() {
-    if !can_run(false) {
-        return;
-    }
-    let place = Place::new();
+    let Some(place) = Place::for_file() else { return };
     let server = place.serve(Fixed::new(CAPACITY, 512, 50_000, 8));
     std::thread::scope(|scope| {
         for user in 0..8u8 {

@@ -8,10 +8,8 @@ const CHILD: &str = "DRIVESCOPE_SERVE_CHILD";
 
 #[test]
 fn a_drive_in_use_is_not_touched_by_a_second_server() {
-    if !can_run(false) {
-        return;
-    }
-    let (place, elsewhere) = (Place::new(), Place::new());
+    let Some(place) = Place::for_file() else { return };
+    let elsewhere = Place::new();
     let server = place.serve(instant());
     open(server.path()).write_all_at(&pattern(1, 512), 0).unwrap();
     let error = Server::start(Box::new(instant()), &place.options()).unwrap_err();
@@ -31,10 +29,7 @@ fn a_drive_in_use_is_not_touched_by_a_second_server() {
 
 #[test]
 fn a_drive_that_cannot_be_mounted_leaves_no_empty_file() {
-    if !can_run(false) {
-        return;
-    }
-    let place = Place::new();
+    let Some(place) = Place::for_file() else { return };
     // Longer than what the kernel takes as the source of a mount.
     let options = ServeOptions { model: "x".repeat(10_000), ..place.options() };
     let refused = || Server::start(Box::new(instant()), &options).unwrap_err().to_string();
@@ -48,18 +43,11 @@ fn a_drive_that_cannot_be_mounted_leaves_no_empty_file() {
 
 #[test]
 fn unmounting_by_hand_is_noticed_and_does_no_harm() {
-    if !can_run(false) {
-        return;
-    }
-    let place = Place::new();
+    let Some(place) = Place::for_file() else { return };
     let server = place.serve(instant());
     assert!(!server.has_ended());
     run("umount", &[place.mount_point().to_str().unwrap()]);
-    let start = Instant::now();
-    while !server.has_ended() {
-        assert!(start.elapsed() < Duration::from_secs(30), "it is not noticed");
-        std::thread::sleep(Duration::from_millis(2));
-    }
+    wait_until("it is not noticed", || server.has_ended());
     // Somebody else's mount on the same directory stays.
     run("mount", &["-t", "tmpfs", "none", place.mount_point().to_str().unwrap()]);
     let ServeReport { troubles, cut_off, .. } = server.stop();
@@ -70,11 +58,8 @@ fn unmounting_by_hand_is_noticed_and_does_no_harm() {
 
 #[test]
 fn who_uses_a_mount_that_was_taken_out_of_sight_is_not_cut_off() {
-    if !can_run(true) {
-        return;
-    }
     for block in [true, false] {
-        let place = Place::new();
+        let Some(place) = Place::for_device() else { return };
         let options = ServeOptions { block, ..place.options() };
         let mut server = Server::start(Box::new(instant()), &options).unwrap();
         let user = open(&server.block_device().unwrap_or_else(|| server.path().into()));
@@ -85,10 +70,7 @@ fn who_uses_a_mount_that_was_taken_out_of_sight_is_not_cut_off() {
             user.sync_all().unwrap();
         }
         drop(user);
-        let start = Instant::now();
-        while !server.release() {
-            assert!(start.elapsed() < Duration::from_secs(30), "block {block}: it does not end");
-        }
+        wait_until(&format!("block {block}: it does not end"), || server.release());
         let report = server.stop();
         assert_eq!((report.cut_off.len(), report.troubles.len()), (0, 0), "{report:?}");
     }
@@ -122,16 +104,7 @@ impl Drop for Victim {
 #[test]
 fn server_to_be_killed() {
     let Some(dir) = std::env::var_os(CHILD).map(PathBuf::from) else { return };
-    let options = ServeOptions {
-        model: "test".into(),
-        mount_point: dir.join("mnt"),
-        backing: dir.join("backing"),
-        block: true,
-        sector_bytes: 512,
-        rotational: true,
-        trim: true,
-        gone_at: None,
-    };
+    let options = ServeOptions { block: true, ..options_in(&dir) };
     let server = Server::start(Box::new(instant()), &options).unwrap();
     let node = server.block_device().unwrap();
     std::fs::write(dir.join("ready.part"), node.to_str().unwrap()).unwrap();
@@ -141,17 +114,10 @@ fn server_to_be_killed() {
 
 #[test]
 fn the_next_server_cleans_up_after_a_killed_one() {
-    if !can_run(true) {
-        return;
-    }
-    let place = Place::new();
+    let Some(place) = Place::for_device() else { return };
     let mut victim = Victim::start(&place);
     let ready = place.dir.path().join("ready");
-    let start = Instant::now();
-    while !ready.exists() {
-        assert!(start.elapsed() < Duration::from_secs(30), "the helper does not start");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    wait_until("the helper does not start", || ready.exists());
     let node = PathBuf::from(std::fs::read_to_string(&ready).unwrap());
     // A user of the device keeps it attached beyond the death of its server.
     let user = open(&node);
@@ -168,11 +134,8 @@ fn the_next_server_cleans_up_after_a_killed_one() {
     drop(user);
     let name = node.file_name().unwrap().to_str().unwrap();
     let old = PathBuf::from(format!("/sys/block/{name}/loop/backing_file"));
-    let start = Instant::now();
-    while std::fs::read_to_string(&old).is_ok_and(|file| file.contains("disk.img")) {
-        assert!(start.elapsed() < Duration::from_secs(30), "{name} stays attached");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    let is_attached = || std::fs::read_to_string(&old).is_ok_and(|file| file.contains("disk.img"));
+    wait_until(&format!("{name} stays attached"), || !is_attached());
     assert_eq!(server.stop().cut_off, [""; 0]);
     assert!(!place.is_mounted());
 }
