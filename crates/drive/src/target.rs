@@ -429,8 +429,7 @@ mod tests {
         use drivescope_machine::roots::fake::Fake;
         let fake = Fake::new();
         for (minor, lower) in [(0, None), (1, Some("dm-0"))] {
-            fake.disk(&format!("virtual/block/dm-{minor}"), (253, minor), 1 << 20);
-            fake.slaves(&format!("dm-{minor}"), lower.as_slice());
+            fake.upper(&format!("dm-{minor}"), (253, minor), 1 << 20, lower.as_slice());
         }
         let point = fake.path("").canonicalize().unwrap();
         fake.mounts(&[&format!("2 1 253:1 / {} rw - ext4 /dev/dm-1 rw", point.display())]);

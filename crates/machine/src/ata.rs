@@ -112,12 +112,7 @@ fn parse(words: &[u16; WORDS]) -> Identify {
         serial: text(&words[10..20]),
         firmware: text(&words[23..27]),
         model: text(&words[27..47]),
-        // Nominal media rotation rate: 1 is solid state, 0401h to FFFEh are revolutions per minute.
-        rpm: match words[217] {
-            1 => Some(0),
-            rpm @ 0x0401..=0xFFFE => Some(u32::from(rpm)),
-            _ => None,
-        },
+        rpm: rotation(words[217]),
         // ZONED field of Additional Supported.
         zoned: zoned_field(words[69] & 0b11),
         // Bits 1 to 3 are the three generations; 0000h and FFFFh mean no serial ATA.
@@ -128,6 +123,16 @@ fn parse(words: &[u16; WORDS]) -> Identify {
         // Bit 3 of words 83 and 86: supported, enabled. Bits 15:14 of word 83 are 01b where it is valid.
         apm_level: (words[83] >> 14 == 0b01 && words[83] & 1 << 3 != 0)
             .then(|| if words[86] & 1 << 3 != 0 { u32::from(words[91] & 0xFF) } else { 0 }),
+    }
+}
+
+/// Nominal media rotation rate, the same in ATA (word 217) and SCSI (VPD page B1h, SBC-4): 1 is solid state, 0401h
+/// to FFFEh are revolutions per minute.
+pub(crate) fn rotation(rate: u16) -> Option<u32> {
+    match rate {
+        1 => Some(0),
+        rpm @ 0x0401..=0xFFFE => Some(u32::from(rpm)),
+        _ => None,
     }
 }
 
@@ -144,10 +149,15 @@ pub(crate) fn zoned_field(bits: u16) -> Option<Zoned> {
 /// An ATA string: two characters in each word, the first in its high byte, padded with spaces.
 fn text(words: &[u16]) -> Option<String> {
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_be_bytes()).collect();
-    let printable: String =
-        bytes.iter().map(|b| *b as char).filter(|c| c.is_ascii_graphic() || *c == ' ').collect();
-    let trimmed = printable.trim();
-    (!trimmed.is_empty()).then(|| trimmed.to_string())
+    ascii(&bytes)
+}
+
+/// ASCII, padded with spaces; `None` if nothing else is in it.
+pub fn ascii(bytes: &[u8]) -> Option<String> {
+    let printable = bytes.iter().filter(|b| b.is_ascii_graphic() || **b == b' ');
+    let text: String = printable.map(|b| *b as char).collect();
+    let text = text.trim();
+    (!text.is_empty()).then(|| text.to_string())
 }
 
 #[cfg(test)]

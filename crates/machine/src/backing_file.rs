@@ -142,11 +142,8 @@ mod tests {
         let fake = Fake::new();
         let path = fake.path("image");
         fs::write(&path, "x").unwrap();
-        fake.disk("virtual/block/loop3", (7, 3), 1 << 20);
-        fake.attrs(
-            "loop3",
-            &[("loop/backing_file", path.to_str().unwrap()), ("loop/offset", "512")],
-        );
+        fake.loop_device(3, 1 << 20, path.to_str().unwrap());
+        fake.attrs("loop3", &[("loop/offset", "512")]);
         let first = BackingFile::of(&fake.roots, "loop3").unwrap();
         assert_eq!((first.inode, first.offset_bytes), (fs::metadata(&path).unwrap().ino(), 512));
         assert_eq!(first.bytes(1024), 512..1536);

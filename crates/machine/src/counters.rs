@@ -39,19 +39,30 @@ impl DeviceCounters {
     /// Those of two devices together. One after the other, they are busy for the sum of their times.
     #[must_use]
     pub fn beside(self, other: Self) -> Self {
+        let add = |own: u64, others: u64| own + others;
+        self.with(&other, add, add)
+    }
+
+    /// Two readings put together, times by `ms` and all else by `count`.
+    fn with(
+        &self,
+        other: &Self,
+        count: impl Fn(u64, u64) -> u64,
+        ms: impl Fn(u64, u64) -> u64,
+    ) -> Self {
         Self {
-            reads: self.reads + other.reads,
-            read_bytes: self.read_bytes + other.read_bytes,
-            read_wait_ms: self.read_wait_ms + other.read_wait_ms,
-            writes: self.writes + other.writes,
-            written_bytes: self.written_bytes + other.written_bytes,
-            write_wait_ms: self.write_wait_ms + other.write_wait_ms,
-            in_flight: self.in_flight + other.in_flight,
-            busy_ms: self.busy_ms + other.busy_ms,
-            discards: self.discards + other.discards,
-            discarded_bytes: self.discarded_bytes + other.discarded_bytes,
-            flushes: self.flushes + other.flushes,
-            flush_wait_ms: self.flush_wait_ms + other.flush_wait_ms,
+            reads: count(self.reads, other.reads),
+            read_bytes: count(self.read_bytes, other.read_bytes),
+            read_wait_ms: ms(self.read_wait_ms, other.read_wait_ms),
+            writes: count(self.writes, other.writes),
+            written_bytes: count(self.written_bytes, other.written_bytes),
+            write_wait_ms: ms(self.write_wait_ms, other.write_wait_ms),
+            in_flight: count(self.in_flight, other.in_flight),
+            busy_ms: ms(self.busy_ms, other.busy_ms),
+            discards: count(self.discards, other.discards),
+            discarded_bytes: count(self.discarded_bytes, other.discarded_bytes),
+            flushes: count(self.flushes, other.flushes),
+            flush_wait_ms: ms(self.flush_wait_ms, other.flush_wait_ms),
         }
     }
 }
@@ -103,20 +114,7 @@ fn hidden_paths(roots: &Roots, disk: &Path) -> Vec<String> {
 /// replaced in between.
 pub fn delta(before: &DeviceCounters, after: &DeviceCounters) -> DeviceCounters {
     let ms = |after: u64, before: u64| u64::from((after as u32).wrapping_sub(before as u32));
-    DeviceCounters {
-        reads: after.reads.saturating_sub(before.reads),
-        read_bytes: after.read_bytes.saturating_sub(before.read_bytes),
-        read_wait_ms: ms(after.read_wait_ms, before.read_wait_ms),
-        writes: after.writes.saturating_sub(before.writes),
-        written_bytes: after.written_bytes.saturating_sub(before.written_bytes),
-        write_wait_ms: ms(after.write_wait_ms, before.write_wait_ms),
-        in_flight: after.in_flight,
-        busy_ms: ms(after.busy_ms, before.busy_ms),
-        discards: after.discards.saturating_sub(before.discards),
-        discarded_bytes: after.discarded_bytes.saturating_sub(before.discarded_bytes),
-        flushes: after.flushes.saturating_sub(before.flushes),
-        flush_wait_ms: ms(after.flush_wait_ms, before.flush_wait_ms),
-    }
+    DeviceCounters { in_flight: after.in_flight, ..after.with(before, u64::saturating_sub, ms) }
 }
 
 /// The eleven numbers every kernel prints, and those that came later.

@@ -367,8 +367,8 @@ mod tests {
         fake.scsi_disk("pci0000:00/ata3/host2/0:0:0:0/block/sda", (8, 0), GIB);
         fake.partition("sda", 1, (8, 1), 2048, 4096);
         fake.file("sys/devices/pci0000:00/ata3/host2/0:0:0:0/model", "WD20EARS\n");
-        fake.disk("virtual/block/loop3", (7, 3), GIB);
-        fake.attrs("loop3", &[("loop/backing_file", "/var/x.img"), ("loop/offset", "0")]);
+        fake.loop_device(3, GIB, "/var/x.img");
+        fake.attrs("loop3", &[("loop/offset", "0")]);
         fake.disk("virtual/block/ram0", (1, 0), GIB);
         let whole = DriveIdentity::of(&fake.roots, "sda").unwrap();
         assert_eq!(whole.model.as_deref(), Some("WD20EARS"));

@@ -308,8 +308,7 @@ mod tests {
     fn a_mount_is_told_once_and_found_through_what_lies_between() {
         let fake = Fake::new();
         fake.disk("virtual/block/loop7", (7, 7), 1 << 30);
-        fake.disk("virtual/block/dm-0", (253, 0), 1 << 30);
-        fake.slaves("dm-0", &["loop7"]);
+        fake.upper("dm-0", (253, 0), 1 << 30, &["loop7"]);
         fake.mounts(&[
             "1 0 8:1 / / rw - ext4 /dev/sda1 rw",
             "2 1 253:0 / /data rw - ext4 /dev/dm-0 rw",

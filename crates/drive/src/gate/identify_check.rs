@@ -47,7 +47,8 @@ fn parse(command: IdentifyCommand, bytes: &[u8]) -> Option<IdentifyAnswer> {
     let answer = match command {
         IdentifyCommand::Nvme => {
             let page = bytes.get(..NVME_BYTES)?;
-            IdentifyAnswer { serial: text(&page[NVME_SERIAL]), model: text(&page[NVME_MODEL]) }
+            let (serial, model) = (ata::ascii(&page[NVME_SERIAL]), ata::ascii(&page[NVME_MODEL]));
+            IdentifyAnswer { serial, model }
         }
         IdentifyCommand::Ata | IdentifyCommand::Bridge => {
             let page = bytes.get(..ATA_BYTES)?;
@@ -60,14 +61,6 @@ fn parse(command: IdentifyCommand, bytes: &[u8]) -> Option<IdentifyAnswer> {
         }
     };
     answer.serial.is_some().then_some(answer)
-}
-
-/// ASCII, padded with spaces.
-fn text(bytes: &[u8]) -> Option<String> {
-    let printable = bytes.iter().filter(|b| b.is_ascii_graphic() || **b == b' ');
-    let text: String = printable.map(|b| *b as char).collect();
-    let text = text.trim();
-    (!text.is_empty()).then(|| text.to_string())
 }
 
 /// Asks the open drive and adds to `device` the serial number that the kernel does not show, or shows otherwise.

@@ -134,10 +134,8 @@ mod tests {
     fn a_program_that_writes_what_the_target_is_built_of_refuses() {
         let fake = opened("02100002");
         fake.partition("gate-sdx", 1, (8, 1), 2048, 2048);
-        fake.disk("virtual/block/md5", (9, 5), 1 << 20);
-        fake.slaves("md5", &["gate-sdx1"]);
-        fake.disk("virtual/block/dm-7", (253, 7), 1 << 20);
-        fake.slaves("dm-7", &["md5"]);
+        fake.upper("md5", (9, 5), 1 << 20, &["gate-sdx1"]);
+        fake.upper("dm-7", (253, 7), 1 << 20, &["md5"]);
         let check = outcome(&fake, "dm-7");
         assert_eq!(check.outcome, Outcome::Refused);
         let words = "qemu-system (process 812) has gate-sdx (below dm-7) open for writing";

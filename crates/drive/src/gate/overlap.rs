@@ -58,12 +58,10 @@ mod tests {
     /// Two disks with two partitions each, LVM on one, and loop devices.
     fn machine() -> Fake {
         let fake = Fake::two_disks();
-        fake.disk("virtual/block/dm-0", (253, 0), GIB);
-        fake.slaves("dm-0", &["sda1"]);
+        fake.upper("dm-0", (253, 0), GIB, &["sda1"]);
         let files = ["/data/image", "/data/image", "/data/other", "/dev/sdb1", "/data/image"];
         for (minor, file) in (0..).zip(files) {
-            fake.disk(&format!("virtual/block/loop{minor}"), (7, minor), GIB);
-            fake.attrs(&format!("loop{minor}"), &[("loop/backing_file", file)]);
+            fake.loop_device(minor, GIB, file);
         }
         fake.attrs("loop4", &[("loop/offset", "4096")]);
         fake

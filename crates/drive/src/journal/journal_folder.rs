@@ -169,11 +169,9 @@ mod tests {
     /// Two disks with a partition each, `sdb1` below dm-0; the folder of the test is on `on`.
     fn machine(on: &str, kind: &str) -> (Fake, PathBuf) {
         let fake = Fake::two_disks();
-        fake.disk("virtual/block/dm-0", (253, 0), GIB);
-        fake.slaves("dm-0", &["sdb1"]);
-        fake.disk("virtual/block/loop0", (7, 0), GIB);
+        fake.upper("dm-0", (253, 0), GIB, &["sdb1"]);
+        fake.loop_device(0, GIB, "/image");
         let folder = fake.path("state/journals");
-        fake.attrs("loop0", &[("loop/backing_file", "/image")]);
         let number = fake.roots.block_number(on).map_or((0, 40), |n| n);
         fake.mounts(&[&format!("20 1 {}:{} / / rw - {kind} /dev/{on} rw", number.0, number.1)]);
         (fake, folder)

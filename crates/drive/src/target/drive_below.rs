@@ -175,10 +175,8 @@ mod tests {
             Some(600.0),
             "the case must be one"
         );
-        fake.disk("virtual/block/md0", (9, 0), 16 << 30);
-        fake.slaves("md0", &["sda1", "sdb1"]);
-        fake.disk("virtual/block/dm-0", (253, 0), 16 << 30);
-        fake.slaves("dm-0", &["md0"]);
+        fake.upper("md0", (9, 0), 16 << 30, &["sda1", "sdb1"]);
+        fake.upper("dm-0", (253, 0), 16 << 30, &["md0"]);
         let array = target_on(&fake, "dm-0", "253:0");
         assert_eq!(array.stack().names, ["dm-0", "md0", "sda1", "sda", "sdb1", "sdb"]);
         let drive = array.drive().unwrap();
@@ -281,8 +279,7 @@ mod tests {
             fake.file(&format!("sys/devices/{device}/model"), "ST4000NM");
             assert!(fake.roots.block_dir(disk).is_some());
         }
-        fake.disk("virtual/block/dm-0", (253, 0), 8 << 30);
-        fake.slaves("dm-0", &["sda", "sdb"]);
+        fake.upper("dm-0", (253, 0), 8 << 30, &["sda", "sdb"]);
         let drive = target_on(&fake, "dm-0", "253:0").drive().unwrap().clone();
         assert_eq!((drive.model.as_deref(), &drive.link), (Some("ST4000NM"), &None));
     }
@@ -328,11 +325,9 @@ mod tests {
         }
         assert!(networks("sda1", "8:1").is_empty());
         // A replicated device has a disk of this machine below it.
-        fake.disk("virtual/block/drbd0", (147, 0), 1 << 30);
-        fake.slaves("drbd0", &["sda1"]);
+        fake.upper("drbd0", (147, 0), 1 << 30, &["sda1"]);
         assert_eq!(networks("drbd0", "147:0"), ["drbd0 (network)"]);
-        fake.disk("virtual/block/dm-1", (253, 1), 1 << 30);
-        fake.slaves("dm-1", &["sdc", "sda"]);
+        fake.upper("dm-1", (253, 1), 1 << 30, &["sdc", "sda"]);
         assert_eq!(networks("dm-1", "253:1"), ["sdc (iscsi)"]);
     }
 }

@@ -296,13 +296,10 @@ mod tests {
     /// LVM on md on partitions of two disks, and a loop device on a file of that.
     fn layers() -> Fake {
         let fake = Fake::two_disks();
-        fake.disk("virtual/block/md0", (9, 0), GIB);
-        fake.slaves("md0", &["sda1", "sdb1"]);
-        fake.disk("virtual/block/dm-0", (253, 0), GIB);
-        fake.slaves("dm-0", &["md0"]);
+        fake.upper("md0", (9, 0), GIB, &["sda1", "sdb1"]);
+        fake.upper("dm-0", (253, 0), GIB, &["md0"]);
         fake.attrs("dm-0", &[("dm/name", "vg-data")]);
-        fake.disk("virtual/block/loop0", (7, 0), GIB);
-        fake.attrs("loop0", &[("loop/backing_file", "/data/image")]);
+        fake.loop_device(0, GIB, "/data/image");
         fake.mounts(&["1 0 0:1 / / rw - tmpfs t rw", "2 1 253:0 / /data rw - ext4 /dev/dm-0 rw"]);
         fake
     }
@@ -366,9 +363,7 @@ mod tests {
     fn a_loop_device_straight_on_a_disk_is_the_disk() {
         let fake = layers();
         for (minor, lower) in [(1, "/dev/sda"), (2, "/dev/loop1")] {
-            let name = format!("loop{minor}");
-            fake.disk(&format!("virtual/block/{name}"), (7, minor), 8 * GIB);
-            fake.attrs(&name, &[("loop/backing_file", lower)]);
+            fake.loop_device(minor, 8 * GIB, lower);
         }
         let found = footprint(&fake.roots, "loop2");
         assert_eq!(names(&found.aliases), ["loop1", "sda", "sda1", "sda2"]);
@@ -382,9 +377,7 @@ mod tests {
     fn a_loop_device_straight_on_a_partition_is_that_partition_and_not_its_siblings() {
         let fake = layers();
         for (minor, lower) in [(5, "/data/disk"), (6, "/data/disk"), (7, "/dev/loop5p2")] {
-            let name = format!("loop{minor}");
-            fake.disk(&format!("virtual/block/{name}"), (7, minor), 8 * GIB);
-            fake.attrs(&name, &[("loop/backing_file", lower)]);
+            fake.loop_device(minor, 8 * GIB, lower);
         }
         fake.partition("loop5", 1, (259, 1), 2048, 2048);
         fake.partition("loop5", 2, (259, 2), 4096, 2048);
@@ -398,8 +391,7 @@ mod tests {
     #[test]
     fn a_loop_device_elsewhere_on_the_disk_is_nothing_to_a_partition() {
         let fake = Fake::two_disks();
-        fake.disk("virtual/block/loop1", (7, 1), 1 << 20);
-        fake.attrs("loop1", &[("loop/backing_file", "/dev/sda")]);
+        fake.loop_device(1, 1 << 20, "/dev/sda");
         // sda1 has the second MiB, sda2 the third.
         for (offset, users) in [(1 << 20, "sda1"), (2 << 20, "sda2"), (3 << 20, "")] {
             fake.attrs("loop1", &[("loop/offset", &offset.to_string())]);
@@ -417,15 +409,12 @@ mod tests {
         let fake = Fake::two_disks();
         let files = ["/data/disk", "/data/disk", "/dev/sdb1", "/dev/sdb", "/data/other"];
         for (minor, file) in (0..).zip(files) {
-            fake.disk(&format!("virtual/block/loop{minor}"), (7, minor), GIB);
-            fake.attrs(&format!("loop{minor}"), &[("loop/backing_file", file)]);
+            fake.loop_device(minor, GIB, file);
         }
         // Behind the partition.
         fake.attrs("loop3", &[("loop/offset", "2097152")]);
-        fake.disk("virtual/block/md0", (9, 0), GIB);
-        fake.slaves("md0", &["loop0", "sdb1"]);
-        fake.disk("virtual/block/dm-0", (253, 0), GIB);
-        fake.slaves("dm-0", &["md0"]);
+        fake.upper("md0", (9, 0), GIB, &["loop0", "sdb1"]);
+        fake.upper("dm-0", (253, 0), GIB, &["md0"]);
         for target in ["md0", "dm-0"] {
             let found = footprint(&fake.roots, target);
             assert_eq!(names(&found.aliases), ["loop1", "loop2"], "{target}");

@@ -141,11 +141,7 @@ fn wwn(device: &BlockDevice) -> Option<String> {
 /// Rotation rate of VPD page B1h, Block Device Characteristics (SBC-4): bytes 4 and 5.
 fn rotation_page(device: &BlockDevice) -> Option<u32> {
     let page = fs::read(device.dir.join("device/vpd_pgb1")).ok()?;
-    match u16::from_be_bytes([*page.get(4)?, *page.get(5)?]) {
-        1 => Some(0),
-        rpm @ 0x0401..=0xFFFE => Some(u32::from(rpm)),
-        _ => None,
-    }
+    ata::rotation(u16::from_be_bytes([*page.get(4)?, *page.get(5)?]))
 }
 
 /// ZONED field of the same page: bits 4 and 5 of byte 8.

@@ -39,8 +39,7 @@ fn sata_machine() -> Fake {
     fake.attrs("sda", &[("queue/rotational", "1"), ("queue/scheduler", "none mq-deadline [bfq]")]);
     fake.partition("sda", 1, (8, 1), 63, 204_800);
     fake.partition("sda", 2, (8, 2), 206_848, 400_000);
-    fake.disk("virtual/block/dm-0", (253, 0), 200 * 1_000_000);
-    fake.slaves("dm-0", &["sda2"]);
+    fake.upper("dm-0", (253, 0), 200 * 1_000_000, &["sda2"]);
     fake.file("run/udev/data/b8:2", "E:ID_FS_TYPE=crypto_LUKS\n");
     fake.mounts(&[
         "1 0 253:0 / / rw - ext4 /dev/mapper/root rw",
@@ -221,14 +220,9 @@ fn the_list_has_every_drive_in_order_and_leaves_out_what_is_none() {
     fake.disk("pci0000:00/nvme/nvme2/nvme2n1", (259, 1), GB);
     fake.disk("pci0000:00/nvme/nvme2/nvme2c0n1", (259, 2), GB);
     fake.attrs("nvme2c0n1", &[("hidden", "1")]);
-    for (name, minor, size, file) in
-        [("loop0", 0, GB, Some("/x")), ("loop1", 1, 0, None), ("loop2", 2, GB, None)]
-    {
-        fake.disk(&format!("virtual/block/{name}"), (7, minor), size);
-        if let Some(file) = file {
-            fake.attrs(name, &[("loop/backing_file", file)]);
-        }
-    }
+    fake.loop_device(0, GB, "/x");
+    fake.disk("virtual/block/loop1", (7, 1), 0);
+    fake.disk("virtual/block/loop2", (7, 2), GB);
     fake.disk("virtual/block/zram0", (253, 0), 0);
     fake.disk("virtual/block/zram1", (253, 1), GB);
     fake.disk("soc/mmc0/block/mmcblk0", (179, 0), GB);

@@ -100,8 +100,7 @@ mod tests {
         swap[4086..4096].copy_from_slice(b"SWAPSPACE2");
         for (minor, lower) in [(0, None), (1, Some("dm-0"))] {
             let name = format!("dm-{minor}");
-            fake.disk(&format!("virtual/block/{name}"), (253, minor), 1 << 20);
-            fake.slaves(&name, lower.as_slice());
+            fake.upper(&name, (253, minor), 1 << 20, lower.as_slice());
             fake.file(&format!("dev/{name}"), &swap);
         }
         let list = || {

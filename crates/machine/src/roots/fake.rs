@@ -111,6 +111,19 @@ impl Fake {
         );
     }
 
+    /// A device without hardware on top of `below`, as device mapper and md make them.
+    pub fn upper(&self, name: &str, dev: (u32, u32), size_bytes: u64, below: &[&str]) {
+        self.disk(&format!("virtual/block/{name}"), dev, size_bytes);
+        self.slaves(name, below);
+    }
+
+    /// A loop device over a file, or straight on a device.
+    pub fn loop_device(&self, minor: u32, size_bytes: u64, file: &str) {
+        let name = format!("loop{minor}");
+        self.disk(&format!("virtual/block/{name}"), (7, minor), size_bytes);
+        self.attrs(&name, &[("loop/backing_file", file)]);
+    }
+
     /// Attributes of a device that exists.
     pub fn attrs(&self, name: &str, attrs: &[(&str, &str)]) {
         for (attr, value) in attrs {

@@ -278,8 +278,7 @@ impl Machine {
 
     /// A device without hardware: device mapper, md, loop.
     pub fn upper(&self, name: &str, number: (u32, u32), below: &[&str], attrs: &[(&str, &str)]) {
-        self.fake.disk(&format!("virtual/block/{name}"), number, SIZE);
-        self.fake.slaves(name, below);
+        self.fake.upper(name, number, SIZE, below);
         for lower in below {
             let dir = self.fake.roots.block_dir(name).unwrap();
             self.fake.link(&format!("sys/class/block/{lower}/holders/{name}"), dir);

@@ -177,10 +177,8 @@ fn two_ways_to_one_drive_are_one_drive() {
 
 /// A loop device over a real file, which is known by its number.
 fn add_loop(fake: &Fake, minor: u32, file: &Path, offset_bytes: u64, size_bytes: u64) {
-    let name = format!("loop{minor}");
-    fake.disk(&format!("virtual/block/{name}"), (7, minor), size_bytes);
-    let (file, offset) = (file.to_str().unwrap(), offset_bytes.to_string());
-    fake.attrs(&name, &[("loop/backing_file", file), ("loop/offset", &offset)]);
+    fake.loop_device(minor, size_bytes, file.to_str().unwrap());
+    fake.attrs(&format!("loop{minor}"), &[("loop/offset", &offset_bytes.to_string())]);
 }
 
 /// Whether a run on the device with this name is refused.
@@ -204,8 +202,7 @@ fn whatever_shares_bytes_with_a_drive_is_refused_as_the_drive() {
     add_loop(&fake, 6, &image, 8 * MIB, MIB);
     add_loop(&fake, 7, &image, 9 * MIB, MIB);
     add_loop(&fake, 8, Path::new("/dev/loop5"), MIB, MIB);
-    fake.disk("virtual/block/dm-0", (253, 0), MIB);
-    fake.slaves("dm-0", &["loop6"]);
+    fake.upper("dm-0", (253, 0), MIB, &["loop6"]);
     for name in ["loop5", "loop6", "loop8", "dm-0"] {
         assert!(is_refused(&fake, &folder, name), "{name}");
     }
@@ -222,8 +219,7 @@ fn whatever_shares_bytes_with_a_drive_is_refused_as_the_drive() {
 fn what_a_volume_lies_on_is_refused_as_the_volume() {
     let fake = machine();
     fake.partition("sda", 2, (8, 2), 8192, 4096);
-    fake.disk("virtual/block/dm-0", (253, 0), GIB / 2);
-    fake.slaves("dm-0", &["sda1"]);
+    fake.upper("dm-0", (253, 0), GIB / 2, &["sda1"]);
     fake.attrs("dm-0", &[("dm/uuid", "LVM-x")]);
     let folder = fake.path("journals");
     drop(open_journal(&folder, DriveIdentity::of(&fake.roots, "dm-0").unwrap()));

@@ -55,8 +55,7 @@ fn a_partition_lies_on_its_disk() {
 #[test]
 fn md_over_two_partitions_reaches_both_disks() {
     let fake = Fake::two_disks();
-    fake.disk("virtual/block/md0", (9, 0), GIB);
-    fake.slaves("md0", &["sda1", "sdb1"]);
+    fake.upper("md0", (9, 0), GIB, &["sda1", "sdb1"]);
     let stack = stack_of_name(&fake.roots, "md0");
     assert_eq!(names(&stack), ["md0", "sda1", "sda", "sdb1", "sdb"]);
     assert_eq!(disks(&stack), ["sda", "sdb"]);
@@ -65,8 +64,7 @@ fn md_over_two_partitions_reaches_both_disks() {
 #[test]
 fn two_ways_to_one_disk_name_it_once() {
     let fake = Fake::two_disks();
-    fake.disk("virtual/block/dm-0", (253, 0), GIB);
-    fake.slaves("dm-0", &["sda1", "sda2"]);
+    fake.upper("dm-0", (253, 0), GIB, &["sda1", "sda2"]);
     let stack = stack_of_name(&fake.roots, "dm-0");
     assert_eq!(names(&stack), ["dm-0", "sda1", "sda", "sda2"]);
     assert_eq!(disks(&stack), ["sda"]);
@@ -96,8 +94,7 @@ fn what_file_systems_of_the_system_keep_beside_their_files_is_the_system_too() {
 #[test]
 fn the_system_is_found_below_encryption_boot_and_swap() {
     let fake = Fake::two_disks();
-    fake.disk("virtual/block/dm-0", (253, 0), GIB);
-    fake.slaves("dm-0", &["sda2"]);
+    fake.upper("dm-0", (253, 0), GIB, &["sda2"]);
     fake.disk("pci0000:00/block/sdc", (8, 32), GIB);
     fake.disk("pci0000:00/block/sdd", (8, 48), GIB);
     fake.mounts(&[
@@ -127,8 +124,7 @@ fn in_a_container_bind_mounts_and_the_first_process_show_the_system() {
 #[test]
 fn a_loop_device_lies_on_the_disk_that_holds_its_file() {
     let fake = Fake::two_disks();
-    fake.disk("virtual/block/loop0", (7, 0), GIB);
-    fake.attrs("loop0", &[("loop/backing_file", "/srv/disk image (deleted)")]);
+    fake.loop_device(0, GIB, "/srv/disk image (deleted)");
     fake.mounts(&["1 0 8:1 / / rw - ext4 /dev/sda1 rw"]);
     let stack = stack_of_name(&fake.roots, "loop0");
     assert_eq!(names(&stack), ["loop0", "sda1", "sda"]);
@@ -139,10 +135,8 @@ fn a_loop_device_lies_on_the_disk_that_holds_its_file() {
 #[test]
 fn a_loop_device_over_a_device_or_a_network_is_told_apart_from_memory() {
     let fake = Fake::two_disks();
-    fake.disk("virtual/block/loop0", (7, 0), GIB);
-    fake.disk("virtual/block/loop1", (7, 1), GIB);
-    fake.attrs("loop0", &[("loop/backing_file", "/dev/sdb2")]);
-    fake.attrs("loop1", &[("loop/backing_file", "/net/image")]);
+    fake.loop_device(0, GIB, "/dev/sdb2");
+    fake.loop_device(1, GIB, "/net/image");
     fake.mounts(&[
         "1 0 8:1 / / rw - ext4 /dev/sda1 rw",
         "2 1 0:5 / /dev rw - devtmpfs devtmpfs rw",
@@ -166,10 +160,8 @@ fn memory_is_named_wherever_it_hides() {
     fake.disk("virtual/block/nullb0", (251, 0), GIB);
     fake.scsi_disk("pseudo_0/host1/1:0:0:0/block/sdx", (65, 0), GIB);
     fake.file("sys/devices/pseudo_0/host1/1:0:0:0/model", "scsi_debug      \n");
-    fake.disk("virtual/block/loop3", (7, 3), GIB);
-    fake.attrs("loop3", &[("loop/backing_file", "/dev/shm/x")]);
-    fake.disk("virtual/block/loop4", (7, 4), GIB);
-    fake.attrs("loop4", &[("loop/backing_file", "/mnt/x")]);
+    fake.loop_device(3, GIB, "/dev/shm/x");
+    fake.loop_device(4, GIB, "/mnt/x");
     fake.mounts(&[
         "1 0 8:1 / / rw - ext4 /dev/sda1 rw",
         "2 1 0:5 / /dev/shm rw - tmpfs tmpfs rw",
@@ -236,8 +228,7 @@ fn zfs_and_bcachefs_name_their_devices_in_their_own_ways() {
 #[test]
 fn bcache_lies_on_its_backing_and_its_caching_device() {
     let fake = Fake::two_disks();
-    fake.disk("virtual/block/bcache0", (252, 0), GIB);
-    fake.slaves("bcache0", &["sda1"]);
+    fake.upper("bcache0", (252, 0), GIB, &["sda1"]);
     fake.file("sys/devices/pci0000:00/block/sdb/sdb1/bcache/state", "");
     let caching = fake.roots.block_dir("sdb1").unwrap().join("bcache");
     fake.link("sys/class/block/bcache0/bcache/cache/cache0", caching);
@@ -373,10 +364,8 @@ fn a_program_that_passes_on_memory_is_known_by_what_it_passes_on() {
 #[test]
 fn what_lies_on_a_served_drive_is_known_as_simulated() {
     let fake = Fake::new();
-    fake.disk("virtual/block/loop0", (7, 0), GIB);
-    fake.attrs("loop0", &[("loop/backing_file", "/srv/drive/disk.img")]);
-    fake.disk("virtual/block/loop1", (7, 1), GIB);
-    fake.attrs("loop1", &[("loop/backing_file", "/srv/other/disk.img")]);
+    fake.loop_device(0, GIB, "/srv/drive/disk.img");
+    fake.loop_device(1, GIB, "/srv/other/disk.img");
     fake.mounts(&[
         "1 0 8:1 / / rw - ext4 /dev/sda1 rw",
         "2 1 0:50 / /srv/drive rw - fuse drivescope-sim:wd40efrx rw",
