@@ -93,26 +93,10 @@ pub const QUANTITIES: &[Quantity] = &[
          requests do not exceed, within the 0.1 % of a histogram's bin. Of each round if at least ten of its requests \
          lie beyond it, else of all rounds together (`pooled`)",
     ),
-    less(
-        "lat_p90_us",
-        "us",
-        "90th percentile of latency",
-    ),
-    less(
-        "lat_p99_us",
-        "us",
-        "99th percentile of latency",
-    ),
-    less(
-        "lat_p99_9_us",
-        "us",
-        "99.9th percentile of latency",
-    ),
-    less(
-        "lat_p99_99_us",
-        "us",
-        "99.99th percentile of latency",
-    ),
+    less("lat_p90_us", "us", "90th percentile of latency"),
+    less("lat_p99_us", "us", "99th percentile of latency"),
+    less("lat_p99_9_us", "us", "99.9th percentile of latency"),
+    less("lat_p99_99_us", "us", "99.99th percentile of latency"),
     less("lat_max_us", "us", "largest latency of all rounds").largest(),
     less(
         "cpu_user_ns_per_io",
@@ -136,17 +120,9 @@ pub const QUANTITIES: &[Quantity] = &[
         "slowest single sample in any round; the curve shows the median of the rounds at each position",
     )
     .smallest(),
-    more(
-        "mean_mb_s",
-        "MB/s",
-        "all sampled bytes divided by all sampled time",
-    ),
+    more("mean_mb_s", "MB/s", "all sampled bytes divided by all sampled time"),
     more("max_mb_s", "MB/s", "fastest single sample in any round").largest(),
-    more(
-        "sample_mean_mb_s",
-        "MB/s",
-        "arithmetic mean of the sampled rates, as in GNOME Disks",
-    ),
+    more("sample_mean_mb_s", "MB/s", "arithmetic mean of the sampled rates, as in GNOME Disks"),
     more("start_mb_s", "MB/s", "median rate over the first twentieth of the positions"),
     more("end_mb_s", "MB/s", "median rate over the last twentieth of the positions"),
     less(
@@ -160,11 +136,7 @@ pub const QUANTITIES: &[Quantity] = &[
     less("access_max_ms", "ms", "longest access of all rounds").largest(),
     more("flushed_iops", "1/s", "writes per second, including the final flush"),
     more("flushed_mb_s", "MB/s", "rate including the final flush"),
-    more(
-        "drive_iops",
-        "1/s",
-        "the same pattern on the drive itself: direct I/O, no page cache",
-    ),
+    more("drive_iops", "1/s", "the same pattern on the drive itself: direct I/O, no page cache"),
     more("drive_mb_s", "MB/s", "rate of that pattern on the drive itself"),
     less(
         "cache_share_pct",
@@ -188,11 +160,7 @@ pub const QUANTITIES: &[Quantity] = &[
         "time of all of it, including the final flush: of `fill` to write the whole target once, in order; of `copy` \
          to make, copy, read or delete all files; of `fill-files` to write them; of `sql` of the whole phase",
     ),
-    less(
-        "flush_s",
-        "s",
-        "the final flush, of what caches still held; included in the time and in the mean rate",
-    ),
+    less("flush_s", "s", "the final flush, of what caches still held; included in the time and in the mean rate"),
     more("files_s", "1/s", "files per second, including the final flush"),
     more("files", "1", "files made, copied or read"),
     more("at_pct", "%", "where on the way from empty to full: percent of all bytes written, in the order of writing"),
@@ -201,17 +169,9 @@ pub const QUANTITIES: &[Quantity] = &[
     less("fall_min_pct", "%", "smallest drop of the rate that would have counted as the end of a cache"),
     more("before_mb_s", "MB/s", "median rate before the knee"),
     more("after_mb_s", "MB/s", "median rate after the knee"),
-    more(
-        "announced_bytes",
-        "bytes",
-        "size under test: what the drive announces, or --size",
-    ),
+    more("announced_bytes", "bytes", "size under test: what the drive announces, or --size"),
     more("real_bytes", "bytes", "bytes, from the start of the drive, that keep their data"),
-    more(
-        "sure_pct",
-        "%",
-        "chance of finding one per cent of bad blocks spread at random",
-    ),
+    more("sure_pct", "%", "chance of finding one per cent of bad blocks spread at random"),
     more("module_bytes", "bytes", "distance at which addresses repeat; 0 if they do not"),
     less(
         "cache_bytes",
@@ -224,19 +184,11 @@ pub const QUANTITIES: &[Quantity] = &[
     less("overwritten_bytes", "bytes", "sectors that hold what was written to another address"),
     less("lost_bytes", "bytes", "sectors that hold anything else"),
     less("unreadable_bytes", "bytes", "sectors that the drive could not read"),
-    more(
-        "silent_bytes",
-        "bytes",
-        "first byte after which nothing could be read back because requests failed",
-    ),
+    more("silent_bytes", "bytes", "first byte after which nothing could be read back because requests failed"),
     more("statements_s", "1/s", "statements per second, all threads together"),
     more("commits_s", "1/s", "durable transactions per second, all clients together"),
     less("server_us", "us", "time that the server itself counted for a statement, mean"),
-    less(
-        "cpu_us",
-        "us",
-        "processor time of the database for a statement, mean; of SQLite with the test's own part",
-    ),
+    less("cpu_us", "us", "processor time of the database for a statement, mean; of SQLite with the test's own part"),
     less(
         "logical_reads",
         "1",
