@@ -1,7 +1,7 @@
 //! The JSON that smartctl 7.0 and later prints.
 
 use drivescope_model::drive::Health;
-use serde::Deserialize;
+use serde_json::Value;
 
 /// What is used of a smartctl report.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -33,170 +33,85 @@ const LIFE_LEFT: [&str; 8] = [
     "Drive_Life_Remaining%",
 ];
 
-/// Reallocated sectors, and those waiting to be.
-const REALLOCATED: u64 = 5;
-const PENDING: u64 = 197;
+/// Numbers of attributes: reallocated sectors, and those waiting to be.
+const REALLOCATED: Option<u64> = Some(5);
+const PENDING: Option<u64> = Some(197);
+
+const NVME_LOG: &str = "nvme_smart_health_information_log";
 
 /// A report from what smartctl printed. Nothing in it is required: drives and versions differ.
 pub fn parse(output: &[u8]) -> Report {
-    match serde_json::from_slice::<Json>(output) {
-        Ok(json) => json.report(),
-        Err(_) => Report::note("health: smartctl 7.0 or later is needed".to_string()),
+    let json = match serde_json::from_slice::<Value>(output) {
+        Ok(json) if json.is_object() => json,
+        _ => return Report::note("health: smartctl 7.0 or later is needed".to_string()),
+    };
+    let hours = json["power_on_time"]["hours"].as_u64();
+    let mut health = Health {
+        passed: json["smart_status"]["passed"].as_bool(),
+        power_on_hours: hours.or_else(|| json[NVME_LOG]["power_on_hours"].as_u64()),
+        wear_pct: wear_pct(&json),
+        bad_sectors: bad_sectors(&json),
+        note: None,
+    };
+    // Messages beside figures are remarks on single logs; alone they are the reason.
+    if health == Health::default() {
+        health.note = Some(reason(&json));
+    }
+    Report {
+        health,
+        rpm: json["rotation_rate"].as_u64().and_then(|rpm| u32::try_from(rpm).ok()),
+        temperature_c: json["temperature"]["current"].as_f64(),
     }
 }
 
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Json {
-    smartctl: Program,
-    smart_status: Option<Status>,
-    power_on_time: Option<PowerOn>,
-    temperature: Option<Temperature>,
-    rotation_rate: Option<u32>,
-    endurance_used: Option<Endurance>,
-    ata_smart_attributes: Option<Attributes>,
-    nvme_smart_health_information_log: Option<NvmeLog>,
-    scsi_grown_defect_list: Option<u64>,
-    scsi_percentage_used_endurance_indicator: Option<u64>,
+fn wear_pct(json: &Value) -> Option<u64> {
+    let used = [
+        &json["endurance_used"]["current_percent"],
+        &json[NVME_LOG]["percentage_used"],
+        &json["scsi_percentage_used_endurance_indicator"],
+    ];
+    used.into_iter().find_map(Value::as_u64).or_else(|| {
+        let tells = |name: &str| LIFE_LEFT.contains(&name);
+        let attribute = attributes(json).find(|a| a["name"].as_str().is_some_and(tells))?;
+        // Some drives begin above 100.
+        attribute["value"].as_u64().map(|left| 100u64.saturating_sub(left))
+    })
 }
 
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Program {
-    messages: Vec<Message>,
+fn bad_sectors(json: &Value) -> Option<u64> {
+    let told = [&json[NVME_LOG]["media_errors"], &json["scsi_grown_defect_list"]];
+    let counts = attributes(json)
+        .filter(|a| [REALLOCATED, PENDING].contains(&a["id"].as_u64()))
+        .filter_map(|a| raw_count(&a["raw"]));
+    told.into_iter().find_map(Value::as_u64).or_else(|| counts.reduce(u64::saturating_add))
 }
 
-#[derive(Deserialize)]
-struct Message {
-    string: String,
-    #[serde(default)]
-    severity: String,
+fn attributes(json: &Value) -> impl Iterator<Item = &Value> {
+    json["ata_smart_attributes"]["table"].as_array().into_iter().flatten()
 }
 
-#[derive(Deserialize)]
-struct Status {
-    passed: Option<bool>,
+/// The count. Vendors put more into the upper bytes of the raw value, which smartctl splits off in the text: `8 (2 1)`.
+fn raw_count(raw: &Value) -> Option<u64> {
+    let text = raw["string"].as_str().and_then(|text| text.split_whitespace().next());
+    text.and_then(|number| number.parse().ok()).or_else(|| raw["value"].as_u64())
 }
 
-#[derive(Deserialize)]
-struct PowerOn {
-    hours: Option<u64>,
-}
-
-#[derive(Deserialize)]
-struct Temperature {
-    current: Option<f64>,
-}
-
-#[derive(Deserialize)]
-struct Endurance {
-    current_percent: Option<u64>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Attributes {
-    table: Vec<Attribute>,
-}
-
-#[derive(Deserialize)]
-struct Attribute {
-    id: u64,
-    #[serde(default)]
-    name: String,
-    value: Option<u64>,
-    raw: Option<Raw>,
-}
-
-#[derive(Deserialize)]
-struct Raw {
-    value: Option<u64>,
-    string: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct NvmeLog {
-    percentage_used: Option<u64>,
-    media_errors: Option<u64>,
-    power_on_hours: Option<u64>,
-}
-
-impl Json {
-    fn report(&self) -> Report {
-        let nvme = self.nvme_smart_health_information_log.as_ref();
-        let hours = self.power_on_time.as_ref().and_then(|time| time.hours);
-        let mut health = Health {
-            passed: self.smart_status.as_ref().and_then(|status| status.passed),
-            power_on_hours: hours.or_else(|| nvme?.power_on_hours),
-            wear_pct: self.wear_pct(),
-            bad_sectors: self.bad_sectors(),
-            note: None,
-        };
-        // Messages beside figures are remarks on single logs; alone they are the reason.
-        if health == Health::default() {
-            health.note = Some(self.reason());
-        }
-        Report {
-            health,
-            rpm: self.rotation_rate,
-            temperature_c: self.temperature.as_ref().and_then(|t| t.current),
-        }
-    }
-
-    fn wear_pct(&self) -> Option<u64> {
-        let nvme = self.nvme_smart_health_information_log.as_ref();
-        self.endurance_used
-            .as_ref()
-            .and_then(|used| used.current_percent)
-            .or_else(|| nvme?.percentage_used)
-            .or(self.scsi_percentage_used_endurance_indicator)
-            .or_else(|| {
-                let attribute = self.attributes().find(|a| LIFE_LEFT.contains(&a.name.as_str()))?;
-                // Some drives begin above 100.
-                attribute.value.map(|left| 100u64.saturating_sub(left))
-            })
-    }
-
-    fn bad_sectors(&self) -> Option<u64> {
-        let nvme = self.nvme_smart_health_information_log.as_ref();
-        let ata: Vec<u64> = self
-            .attributes()
-            .filter(|a| a.id == REALLOCATED || a.id == PENDING)
-            .filter_map(|a| a.raw.as_ref()?.count())
-            .collect();
-        nvme.and_then(|log| log.media_errors).or(self.scsi_grown_defect_list).or_else(|| {
-            (!ata.is_empty()).then(|| ata.iter().fold(0u64, |a, b| a.saturating_add(*b)))
-        })
-    }
-
-    fn attributes(&self) -> impl Iterator<Item = &Attribute> {
-        self.ata_smart_attributes.iter().flat_map(|attributes| &attributes.table)
-    }
-
-    /// Why there are no figures, in one line.
-    fn reason(&self) -> String {
-        let messages = &self.smartctl.messages;
-        let any = |words: &str| messages.iter().any(|message| message.string.contains(words));
-        let error = messages.iter().find(|message| message.severity == "error");
-        if any("Permission denied") || any("Operation not permitted") {
-            "health: run with sudo".to_string()
-        } else if any("STANDBY") || any("SLEEP") {
-            "health: the drive is asleep and was not woken".to_string()
-        } else if let Some(message) = error.or(messages.first()) {
-            let words: Vec<&str> = message.string.split_whitespace().collect();
-            format!("smartctl: {}", words.join(" "))
-        } else {
-            "health: not reported by this drive".to_string()
-        }
-    }
-}
-
-impl Raw {
-    /// The count. Vendors put more into the upper bytes of the raw value, which smartctl splits off
-    /// in the text: `8 (2 1)`.
-    fn count(&self) -> Option<u64> {
-        let text = self.string.as_deref().and_then(|text| text.split_whitespace().next());
-        text.and_then(|number| number.parse().ok()).or(self.value)
+/// Why there are no figures, in one line.
+fn reason(json: &Value) -> String {
+    let messages = json["smartctl"]["messages"].as_array().into_iter().flatten();
+    let told: Vec<(&str, bool)> = messages
+        .filter_map(|it| Some((it["string"].as_str()?, it["severity"] == "error")))
+        .collect();
+    let any = |words: &str| told.iter().any(|(message, _)| message.contains(words));
+    let error = told.iter().find(|(_, is_error)| *is_error);
+    if any("Permission denied") || any("Operation not permitted") {
+        "health: run with sudo".to_string()
+    } else if any("STANDBY") || any("SLEEP") {
+        "health: the drive is asleep and was not woken".to_string()
+    } else if let Some((message, _)) = error.or(told.first()) {
+        format!("smartctl: {}", message.split_whitespace().collect::<Vec<_>>().join(" "))
+    } else {
+        "health: not reported by this drive".to_string()
     }
 }
 
