@@ -35,16 +35,8 @@ impl IoFile {
         let Some(align_bytes) = direct_io::proven_alignment(fd.as_fd(), size_bytes) else {
             return Err(DriveError::NoDirect { path });
         };
-        let mode = IoMode::Direct;
-        Ok(Self {
-            fd,
-            path,
-            size_bytes,
-            mode,
-            align_bytes,
-            writable: true,
-            claim: Some(Box::new(disk)),
-        })
+        let (mode, claim) = (IoMode::Direct, Some(Box::new(disk)));
+        Ok(Self { fd, path, size_bytes, mode, align_bytes, writable: true, claim })
     }
 
     /// The gate's handle of a claimed device.
@@ -80,19 +72,10 @@ impl IoFile {
         let what = if writable { "write to" } else { "read" };
         match open_with(flags | OFlags::DIRECT) {
             Ok(fd) => {
-                let size_bytes = size_of(&fd, path)?;
-                let proven = direct_io::proven_alignment_anywhere(fd.as_fd(), size_bytes);
+                let file = Self::buffered(fd, path, writable)?;
+                let proven = direct_io::proven_alignment_anywhere(file.as_fd(), file.size_bytes);
                 if let Some(align_bytes) = proven {
-                    let path = path.to_path_buf();
-                    return Ok(Self {
-                        fd,
-                        path,
-                        size_bytes,
-                        mode: IoMode::Direct,
-                        align_bytes,
-                        writable,
-                        claim: None,
-                    });
+                    return Ok(Self { mode: IoMode::Direct, align_bytes, ..file });
                 }
             }
             Err(Errno::INVAL | Errno::OPNOTSUPP) => {}
@@ -104,16 +87,8 @@ impl IoFile {
 
     pub(crate) fn buffered(fd: OwnedFd, path: &Path, writable: bool) -> Result<Self, DriveError> {
         let size_bytes = size_of(&fd, path)?;
-        let path = path.to_path_buf();
-        Ok(Self {
-            fd,
-            path,
-            size_bytes,
-            mode: IoMode::Buffered,
-            align_bytes: 1,
-            writable,
-            claim: None,
-        })
+        let (path, mode) = (path.to_path_buf(), IoMode::Buffered);
+        Ok(Self { fd, path, size_bytes, mode, align_bytes: 1, writable, claim: None })
     }
 
     /// Size when it was opened.

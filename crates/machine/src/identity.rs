@@ -202,6 +202,10 @@ mod tests {
         }
     }
 
+    fn file(inode: u64, offset_bytes: u64) -> BackingFile {
+        BackingFile { device: 1, inode, born_unix_ns: None, boot_id: None, offset_bytes }
+    }
+
     /// Any other disk may fail, or hang: whoever looks for one must not read all.
     #[test]
     fn a_device_is_not_opened_to_know_who_it_is() {
@@ -290,16 +294,10 @@ mod tests {
 
     #[test]
     fn the_file_of_a_loop_device_counts_more_than_its_name() {
-        let file = |inode| BackingFile {
-            device: 1,
-            inode,
-            born_unix_ns: None,
-            boot_id: None,
-            offset_bytes: 4096,
-        };
-        let image = DriveIdentity { place: "file /x".into(), file: Some(file(7)), ..disk(None) };
+        let backed = |inode| Some(file(inode, 4096));
+        let image = DriveIdentity { place: "file /x".into(), file: backed(7), ..disk(None) };
         let renamed = DriveIdentity { place: "file /y".into(), ..image.clone() };
-        let taken = DriveIdentity { file: Some(file(8)), ..image.clone() };
+        let taken = DriveIdentity { file: backed(8), ..image.clone() };
         assert_eq!(image.difference(&renamed), None);
         assert!(image.compare(&renamed).is_possible() && !image.compare(&taken).is_possible());
         let difference = image.difference(&taken).unwrap();
@@ -343,10 +341,10 @@ mod tests {
 
     #[test]
     fn bytes_of_a_file_are_shared_by_what_shows_any_of_them() {
-        let shows = |inode, offset_bytes, disk_bytes| {
-            let file =
-                BackingFile { device: 1, inode, born_unix_ns: None, boot_id: None, offset_bytes };
-            DriveIdentity { file: Some(file), disk_bytes, ..disk(None) }
+        let shows = |inode, offset_bytes, disk_bytes| DriveIdentity {
+            file: Some(file(inode, offset_bytes)),
+            disk_bytes,
+            ..disk(None)
         };
         let drive = shows(7, 4096, 8192);
         for (inode, from, bytes, expected) in [

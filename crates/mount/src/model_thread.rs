@@ -231,17 +231,12 @@ mod tests {
         let device = Fixed::new(1 << 30, 512, 8_000, 1);
         let mut timeline = ModelTimeline::new(Box::new(device));
         let order = Arc::new(Mutex::new(Vec::new()));
-        for (id, arrival) in arrivals.iter().enumerate() {
+        for (id, arrival) in (0..).zip(arrivals) {
             let order = Arc::clone(&order);
-            let answer = Box::new(move |_: Result<&[u8], _>| order.lock().unwrap().push(id as u64));
+            let answer = Box::new(move |_: Result<&[u8], _>| order.lock().unwrap().push(id));
             let pending = Arc::new(PendingRequest::without_data(RequestKind::Read, answer));
-            let request = SimRequest {
-                id: id as u64,
-                op: RequestKind::Read,
-                offset: 0,
-                len: 512,
-                fua: false,
-            };
+            let op = RequestKind::Read;
+            let request = SimRequest { id, op, offset: 0, len: 512, fua: false };
             timeline.arrive(Submission { arrival: *arrival, request, pending });
         }
         let mut at = Vec::new();

@@ -61,16 +61,8 @@ pub fn copy_tree(
     watch: &mut Watch<'_>,
 ) -> Result<CopySummary, DriveError> {
     let looks_left = if call == CopyCall::ReadWrite { 0 } else { SHARED_FILES_MAX };
-    let summary = CopySummary::default();
-    let mut copier = Copier {
-        folders: vec![into],
-        call,
-        buffer,
-        watch,
-        since_look: ROOM_EVERY,
-        looks_left,
-        summary,
-    };
+    let (folders, since_look, summary) = (vec![into], ROOM_EVERY, CopySummary::default());
+    let mut copier = Copier { folders, call, buffer, watch, since_look, looks_left, summary };
     let left_out = source.walk(&mut copier)?;
     Ok(CopySummary { left_out, ..copier.summary })
 }

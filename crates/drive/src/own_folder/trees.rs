@@ -76,14 +76,8 @@ impl OwnFolder {
         let found = leftovers::find_tree(parent, tree);
         Ok(found.map(|(path, dir, lock, holds)| {
             super::own().push(path.clone());
-            Self {
-                parent: parent.to_path_buf(),
-                parent_dir,
-                path,
-                dir,
-                manifest: Some(lock),
-                holds,
-            }
+            let (parent, manifest) = (parent.to_path_buf(), Some(lock));
+            Self { parent, parent_dir, path, dir, manifest, holds }
         }))
     }
 }

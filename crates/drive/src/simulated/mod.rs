@@ -118,13 +118,8 @@ impl SimulatedDrive {
         let (capacity_bytes, sector_bytes) = (device.capacity_bytes(), device.sector_bytes());
         let (lens, done) = (Vec::new(), Vec::new());
         let state = State { device, now, is_in_use: false, in_flight: 0, lens, done };
-        Self {
-            state: Mutex::new(state),
-            capacity_bytes,
-            sector_bytes,
-            has_faults: false,
-            contents: OnceLock::new(),
-        }
+        let (state, contents) = (Mutex::new(state), OnceLock::new());
+        Self { state, capacity_bytes, sector_bytes, has_faults: false, contents }
     }
 
     /// The same drive, in which faults are planted.
@@ -172,14 +167,8 @@ impl SimulatedDrive {
         if state.is_in_use || self.keeps_contents() || self.has_faults || !state.device.is_bare() {
             return None;
         }
-        let now = state.now;
-        let end = sequential_pass(
-            &mut *state.device,
-            now,
-            (RequestKind::Write, offset, len),
-            chunk,
-            depth,
-        );
+        let (now, writes) = (state.now, (RequestKind::Write, offset, len));
+        let end = sequential_pass(&mut *state.device, now, writes, chunk, depth);
         state.advance(end, &mut Vec::new());
         Some(end - now)
     }

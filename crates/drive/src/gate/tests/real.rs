@@ -50,12 +50,8 @@ impl Loop {
     }
 
     fn request(&self, level: WriteLevel) -> GateRequest {
-        GateRequest {
-            path: PathBuf::from(&self.node),
-            level,
-            range: None,
-            own: OwnPaths::default(),
-        }
+        let path = PathBuf::from(&self.node);
+        GateRequest { path, level, range: None, own: OwnPaths::default() }
     }
 
     fn claim(&self, level: WriteLevel) -> Result<RawDisk, Refusal> {

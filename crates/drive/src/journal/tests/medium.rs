@@ -72,23 +72,18 @@ impl Medium {
         let pending = std::mem::take(&mut self.pending);
         let (kept, last) = (dice.below(pending.len() as u64 + 1) as usize, pending.len());
         for (index, (at, bytes)) in pending.iter().enumerate() {
+            let is_whole = match left {
+                Left::Everything => true,
+                Left::Prefix => index < kept,
+                Left::Last => index + 1 == last,
+                Left::Requests => dice.below(2) == 0,
+                Left::Nothing | Left::Subset | Left::Torn => false,
+            };
             match left {
-                Left::Nothing => {}
-                Left::Everything => put(&mut self.durable, *at, bytes),
-                Left::Prefix if index < kept => put(&mut self.durable, *at, bytes),
+                _ if is_whole => put(&mut self.durable, *at, bytes),
                 Left::Prefix if index == kept => {
                     let sectors = dice.below(bytes.len().div_ceil(SECTOR) as u64) as usize;
                     put(&mut self.durable, *at, &bytes[..(sectors * SECTOR).min(bytes.len())]);
-                }
-                Left::Prefix => {}
-                Left::Last | Left::Requests => {
-                    let is_kept = match left {
-                        Left::Last => index + 1 == last,
-                        _ => dice.below(2) == 0,
-                    };
-                    if is_kept {
-                        put(&mut self.durable, *at, bytes);
-                    }
                 }
                 Left::Subset | Left::Torn => {
                     for (number, sector) in bytes.chunks(SECTOR).enumerate() {
@@ -97,6 +92,7 @@ impl Medium {
                         }
                     }
                 }
+                _ => {}
             }
         }
         if left == Left::Torn {

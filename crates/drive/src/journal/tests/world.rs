@@ -27,7 +27,7 @@ enum Change {
     Removed(String),
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 struct State {
     disk: Medium,
     files: Vec<Medium>,
@@ -107,19 +107,8 @@ impl World {
         let noise: Vec<u8> = (0..bytes).map(|_| dice.below(256) as u8).collect();
         let units = below.drive;
         let disk = Medium { durable: noise.clone(), now: noise, pending: Vec::new(), units };
-        Self(Rc::new(RefCell::new(State {
-            disk,
-            files: Vec::new(),
-            names: BTreeMap::new(),
-            names_durable: BTreeMap::new(),
-            changes: Vec::new(),
-            steps: 0,
-            cut_at: None,
-            is_off: false,
-            faults,
-            syncs: Vec::new(),
-            journal_units: below.journal,
-        })))
+        let state = State { disk, faults, journal_units: below.journal, ..State::default() };
+        Self(Rc::new(RefCell::new(state)))
     }
 
     /// The same state, with a life of its own.
@@ -236,13 +225,8 @@ impl World {
         let (shift, size) = (shift as u64, state.disk.now.len() as u64);
         let identity =
             DriveIdentity { size_bytes: size, disk_bytes: size + shift, ..identity(shift) };
-        SimDisk {
-            world: self.clone(),
-            identity,
-            used_by: None,
-            free_for: None,
-            physical_bytes: bytes as u32,
-        }
+        let physical_bytes = bytes as u32;
+        SimDisk { world: self.clone(), identity, used_by: None, free_for: None, physical_bytes }
     }
 
     /// The folder.
