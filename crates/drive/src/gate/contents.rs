@@ -147,17 +147,8 @@ pub(super) fn check(contents: &DeviceContents, node: &Path, consents: bool) -> V
 #[cfg(test)]
 mod tests {
     use super::*;
-    use drivescope_machine::roots::fake::Fake;
+    use drivescope_machine::roots::fake::{Fake, image};
     use drivescope_model::gate::Outcome;
-
-    fn image(size: u64, parts: &[(u64, &[u8])]) -> File {
-        let file = tempfile::tempfile().unwrap();
-        file.set_len(size).unwrap();
-        for (at, bytes) in parts {
-            file.write_all_at(bytes, *at).unwrap();
-        }
-        file
-    }
 
     fn contents(size: u64, parts: &[(u64, &[u8])]) -> DeviceContents {
         look(&BlockGraph::read(&Fake::new().roots), "sda", &image(size, parts), size)

@@ -201,33 +201,20 @@ mod tests {
     fn sata_links_have_a_rate_and_at_best_what_both_ends_can() {
         const GEN3: u16 = 0b1110;
         const GEN2: u16 = 0b0110;
+        let (slow, half, full, unknown) = ("1.5 Gbps", "3.0 Gbps", "6.0 Gbps", "<unknown>");
         for (now, limit, host, drive, falls, expected) in [
-            ("6.0 Gbps", "6.0 Gbps", "6.0 Gbps", GEN3, "0", ("SATA 6.0 Gb/s", 600.0, None)),
-            (
-                "3.0 Gbps",
-                "6.0 Gbps",
-                "6.0 Gbps",
-                GEN3,
-                "0",
-                ("SATA 3.0 Gb/s", 300.0, Some("SATA 6.0 Gb/s")),
-            ),
-            ("3.0 Gbps", "6.0 Gbps", "6.0 Gbps", GEN2, "0", ("SATA 3.0 Gb/s", 300.0, None)),
-            ("3.0 Gbps", "3.0 Gbps", "3.0 Gbps", GEN3, "0", ("SATA 3.0 Gb/s", 300.0, None)),
-            ("3.0 Gbps", "<unknown>", "<unknown>", GEN3, "0", ("SATA 3.0 Gb/s", 300.0, None)),
-            (
-                "1.5 Gbps",
-                "1.5 Gbps",
-                "<unknown>",
-                GEN3,
-                "2",
-                ("SATA 1.5 Gb/s", 150.0, Some("SATA 3.0 Gb/s")),
-            ),
+            (full, full, full, GEN3, "0", ("SATA 6.0 Gb/s", 600.0, None)),
+            (half, full, full, GEN3, "0", ("SATA 3.0 Gb/s", 300.0, Some("SATA 6.0 Gb/s"))),
+            (half, full, full, GEN2, "0", ("SATA 3.0 Gb/s", 300.0, None)),
+            (half, half, half, GEN3, "0", ("SATA 3.0 Gb/s", 300.0, None)),
+            (half, unknown, unknown, GEN3, "0", ("SATA 3.0 Gb/s", 300.0, None)),
+            (slow, slow, unknown, GEN3, "2", ("SATA 1.5 Gb/s", 150.0, Some("SATA 3.0 Gb/s"))),
         ] {
             let link = sata_link(now, limit, host, drive, falls).unwrap();
             let got = (link.name.as_str(), link.payload_mb_s, link.possible.as_deref());
             assert_eq!(got, expected, "{now} {limit} {host} {drive}");
         }
-        assert_eq!(sata_link("<unknown>", "<unknown>", "<unknown>", 0, "0"), None);
+        assert_eq!(sata_link(unknown, unknown, unknown, 0, "0"), None);
     }
 
     /// An NVMe drive behind a port: rates and widths, now, at most, and at most of the port.
@@ -251,30 +238,16 @@ mod tests {
 
     #[test]
     fn pci_express_links_have_version_lanes_and_what_both_ends_can() {
-        let gen3 = "8.0 GT/s PCIe";
-        let gen4 = "16.0 GT/s PCIe";
+        let (gen3, gen4) = ("8.0 GT/s PCIe", "16.0 GT/s PCIe");
+        let (x2, x4) = ((gen3, "2"), (gen3, "4"));
         for (now, card, port, name, payload, possible) in [
-            ((gen3, "4"), (gen3, "4"), Some((gen3, "4")), "PCIe 3.0 x4", 3938.46, None),
-            (
-                (gen3, "2"),
-                (gen3, "4"),
-                Some((gen3, "4")),
-                "PCIe 3.0 x2",
-                1969.23,
-                Some("PCIe 3.0 x4"),
-            ),
-            ((gen3, "2"), (gen3, "4"), Some((gen3, "2")), "PCIe 3.0 x2", 1969.23, None),
-            (
-                (gen3, "4"),
-                (gen4, "4"),
-                Some((gen4, "16")),
-                "PCIe 3.0 x4",
-                3938.46,
-                Some("PCIe 4.0 x4"),
-            ),
-            ((gen3, "4"), (gen4, "4"), None, "PCIe 3.0 x4", 3938.46, None),
-            (("5 GT/s", "1"), (gen3, "4"), Some(("5 GT/s", "1")), "PCIe 2.0 x1", 500.0, None),
-            (("2.5 GT/s PCIe", "4"), (gen3, "4"), None, "PCIe 1.0 x4", 1000.0, None),
+            (x4, x4, Some(x4), "PCIe 3.0 x4", 3938.46, None),
+            (x2, x4, Some(x4), "PCIe 3.0 x2", 1969.23, Some("PCIe 3.0 x4")),
+            (x2, x4, Some(x2), "PCIe 3.0 x2", 1969.23, None),
+            (x4, (gen4, "4"), Some((gen4, "16")), "PCIe 3.0 x4", 3938.46, Some("PCIe 4.0 x4")),
+            (x4, (gen4, "4"), None, "PCIe 3.0 x4", 3938.46, None),
+            (("5 GT/s", "1"), x4, Some(("5 GT/s", "1")), "PCIe 2.0 x1", 500.0, None),
+            (("2.5 GT/s PCIe", "4"), x4, None, "PCIe 1.0 x4", 1000.0, None),
             (("32.0 GT/s PCIe", "4"), ("32.0 GT/s PCIe", "4"), None, "PCIe 5.0 x4", 15753.85, None),
             (("64.0 GT/s PCIe", "4"), ("64.0 GT/s PCIe", "4"), None, "PCIe 6.0 x4", 29500.0, None),
         ] {

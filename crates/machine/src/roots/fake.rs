@@ -5,10 +5,20 @@
 #![expect(clippy::new_without_default, reason = "a machine is made, not assumed")]
 
 use super::Roots;
-use std::fs;
-use std::os::unix::fs::symlink;
+use std::fs::{self, File};
+use std::os::unix::fs::{FileExt, symlink};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
+
+/// A device of zeroes with these bytes at their places.
+pub fn image(size_bytes: u64, parts: &[(u64, &[u8])]) -> File {
+    let file = tempfile::tempfile().unwrap();
+    file.set_len(size_bytes).unwrap();
+    for (at, bytes) in parts {
+        file.write_all_at(bytes, *at).unwrap();
+    }
+    file
+}
 
 /// A machine described below a temporary directory, which is removed with it.
 pub struct Fake {

@@ -2,10 +2,9 @@
 
 use crate::gate::pools::members;
 use drivescope_machine::graph::BlockGraph;
-use drivescope_machine::roots::fake::Fake;
+use drivescope_machine::roots::fake::{Fake, image};
 use drivescope_machine::uses::PoolMember;
 use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::process::Command;
 
 /// Bytes of each of the four labels of a device.
@@ -50,13 +49,9 @@ pub fn label(pool: &str) -> Vec<u8> {
     label
 }
 
-fn device(parts: &[(u64, &[u8])]) -> File {
-    let file = tempfile::tempfile().unwrap();
-    file.set_len(SIZE).unwrap();
-    for (at, bytes) in parts {
-        file.write_all_at(bytes, *at).unwrap();
-    }
-    file
+/// What is read of `sda` with so many bytes at their places.
+fn told(fake: &Fake, parts: &[(u64, &[u8])]) -> Vec<PoolMember> {
+    members(&BlockGraph::read(&fake.roots), "sda", &image(SIZE, parts), SIZE)
 }
 
 fn member(device: &str, pool: &str) -> PoolMember {
@@ -69,19 +64,11 @@ fn each_label_tells_the_pool_on_the_device_and_on_its_partitions() {
     fake.disk("pci0000:00/block/sda", (8, 0), SIZE);
     fake.partition("sda", 1, (8, 1), 2048, (32 << 20) / 512);
     for at in [0, LABEL, SIZE - 2 * LABEL, SIZE - LABEL] {
-        let file = device(&[(at, &label("tank"))]);
-        assert_eq!(
-            members(&BlockGraph::read(&fake.roots), "sda", &file, SIZE),
-            [member("sda", "tank")],
-            "{at}"
-        );
+        assert_eq!(told(&fake, &[(at, &label("tank"))]), [member("sda", "tank")], "{at}");
     }
-    let file = device(&[((1 << 20) + LABEL, &label("my pool-1"))]);
-    assert_eq!(
-        members(&BlockGraph::read(&fake.roots), "sda", &file, SIZE),
-        [member("sda1", "my pool-1")]
-    );
-    assert!(members(&BlockGraph::read(&fake.roots), "sda", &device(&[]), SIZE).is_empty());
+    let within = told(&fake, &[((1 << 20) + LABEL, &label("my pool-1"))]);
+    assert_eq!(within, [member("sda1", "my pool-1")]);
+    assert!(told(&fake, &[]).is_empty());
 }
 
 #[test]
@@ -93,16 +80,14 @@ fn damaged_labels_tell_nothing_and_do_no_harm() {
             let mut damaged = whole.clone();
             damaged[at] = wrong;
             damaged.truncate(200 << 10);
-            members(&BlockGraph::read(&fake.roots), "sda", &device(&[(0, &damaged)]), SIZE);
+            told(&fake, &[(0, &damaged)]);
         }
     }
     let mut cut = whole.clone();
     cut[(16 << 10) + 12..].fill(0);
-    assert!(members(&BlockGraph::read(&fake.roots), "sda", &device(&[(0, &cut)]), SIZE).is_empty());
-    assert!(
-        members(&BlockGraph::read(&fake.roots), "sda", &device(&[]), 1000).is_empty(),
-        "too small for a label"
-    );
+    assert!(told(&fake, &[(0, &cut)]).is_empty());
+    let graph = BlockGraph::read(&fake.roots);
+    assert!(members(&graph, "sda", &image(SIZE, &[]), 1000).is_empty(), "too small for a label");
 }
 
 /// The labels of these tests are what another program takes for labels too.

@@ -1,16 +1,25 @@
 //! Full disks, bad sectors, drives that lie, and drives that are not the right one.
 
 use super::damage::differing;
-use super::world::{Below, DISK, Faults, Left, SECTOR, UNIT, Units, World, recover_all};
+use super::world::{
+    Below, DISK, Faults, Left, SECTOR, SimDisk, SimFolder, UNIT, Units, World, recover_all,
+};
 use crate::error::ErrorKind;
 use crate::journal::format::COMMIT_MAX;
-use crate::journal::{Disk, DriveIdentity, Folder, JournalError, RollbackStage, recover};
+use crate::journal::{Disk, DriveIdentity, Folder, Journal, JournalError, RollbackStage, recover};
 
 const WINDOW: u64 = 1 << 20;
 
 /// A range of physical sectors, as bytes.
 fn units(first: u64, count: u64) -> std::ops::Range<u64> {
     first * UNIT as u64..(first + count) * UNIT as u64
+}
+
+/// A drive without faults as yet, what is on it, and a journal of it.
+fn start() -> (World, Vec<u8>, SimDisk, Journal<SimFolder>) {
+    let world = World::new(Faults::default());
+    let (original, disk, journal) = (world.contents(), world.disk(), world.journal("run", WINDOW));
+    (world, original, disk, journal)
 }
 
 #[test]
@@ -54,10 +63,7 @@ fn a_disk_that_fills_up_later_stops_the_next_write_and_gives_back_the_others() {
 
 #[test]
 fn a_bad_sector_costs_only_itself_and_keeps_the_journal_open() {
-    let world = World::new(Faults::default());
-    let original = world.contents();
-    let mut disk = world.disk();
-    let mut journal = world.journal("run", WINDOW);
+    let (world, original, mut disk, mut journal) = start();
     journal.write_at(&mut disk, 0, &vec![1; 8 * UNIT], &mut |_| {}).unwrap();
     journal.write_at(&mut disk, units(20, 1).start, &[2; UNIT], &mut |_| {}).unwrap();
     world.set_faults(Faults { bad_byte: Some(units(3, 1).start + 77), ..Faults::default() });
@@ -79,9 +85,7 @@ fn a_bad_sector_costs_only_itself_and_keeps_the_journal_open() {
 
 #[test]
 fn a_drive_that_says_yes_and_does_nothing_is_found_out() {
-    let world = World::new(Faults::default());
-    let mut disk = world.disk();
-    let mut journal = world.journal("run", WINDOW);
+    let (world, _, mut disk, mut journal) = start();
     journal.write_at(&mut disk, units(5, 1).start, &[1; UNIT], &mut |_| {}).unwrap();
     world.set_faults(Faults { deaf_byte: Some(units(5, 1).start), ..Faults::default() });
     let error = journal.roll_back(&mut disk, &mut |_| {}).unwrap_err().to_string();
@@ -92,10 +96,7 @@ fn a_drive_that_says_yes_and_does_nothing_is_found_out() {
 /// Who reads that must check the right disk.
 #[test]
 fn a_journal_that_cannot_be_read_is_no_fault_of_the_drive() {
-    let world = World::new(Faults::default());
-    let original = world.contents();
-    let mut disk = world.disk();
-    let mut writer = world.journal("run", WINDOW);
+    let (world, original, mut disk, mut writer) = start();
     writer.write_at(&mut disk, 0, &[1; UNIT], &mut |_| {}).unwrap();
     world.set_faults(Faults { journal_unread: true, ..Faults::default() });
     let error = writer.roll_back(&mut disk, &mut |_| {}).unwrap_err();
@@ -110,10 +111,7 @@ fn a_journal_that_cannot_be_read_is_no_fault_of_the_drive() {
 
 #[test]
 fn a_drive_that_is_used_right_before_the_first_write_is_left_alone() {
-    let world = World::new(Faults::default());
-    let original = world.contents();
-    let mut disk = world.disk();
-    let mut writer = world.journal("run", WINDOW);
+    let (world, original, mut disk, mut writer) = start();
     writer.write_at(&mut disk, 0, &[1; UNIT], &mut |_| {}).unwrap();
     drop(writer);
     let before = world.contents();
@@ -129,9 +127,7 @@ fn a_drive_that_is_used_right_before_the_first_write_is_left_alone() {
 
 #[test]
 fn another_drive_is_refused_and_left_alone() {
-    let world = World::new(Faults::default());
-    let mut disk = world.disk();
-    let mut writer = world.journal("run", WINDOW);
+    let (world, _, mut disk, mut writer) = start();
     writer.write_at(&mut disk, 0, &[1; UNIT], &mut |_| {}).unwrap();
     let mut other = world.disk();
     other.identity.serial = Some("S-2".into());
@@ -156,10 +152,7 @@ fn another_drive_is_refused_and_left_alone() {
 
 #[test]
 fn what_cannot_be_saved_is_not_written() {
-    let world = World::new(Faults::default());
-    let original = world.contents();
-    let mut disk = world.disk();
-    let mut writer = world.journal("run", WINDOW);
+    let (world, original, mut disk, mut writer) = start();
     let end = DISK as u64;
     for range in [end..end + 512, end - 512..end + 512, 512..512] {
         let error =
@@ -210,9 +203,7 @@ fn a_write_protects_the_physical_sectors_that_it_may_tear() {
 
 #[test]
 fn progress_reaches_the_end_of_both_stages() {
-    let world = World::new(Faults::default());
-    let mut disk = world.disk();
-    let mut writer = world.journal("run", WINDOW);
+    let (_, _, mut disk, mut writer) = start();
     for unit in [1, 5, 9] {
         writer.write_at(&mut disk, units(unit, 1).start, &[1; UNIT], &mut |_| {}).unwrap();
     }

@@ -33,20 +33,12 @@ fn system_disks(roots: &Roots) -> Vec<String> {
     BlockGraph::read(roots).system_disks()
 }
 
-fn names(stack: &Stack) -> Vec<&str> {
-    stack.names.iter().map(String::as_str).collect()
-}
-
-fn disks(stack: &Stack) -> Vec<&str> {
-    stack.whole_disks.iter().map(String::as_str).collect()
-}
-
 #[test]
 fn a_partition_lies_on_its_disk() {
     let fake = Fake::two_disks();
     let stack = stack_of_device(&fake.roots, (8, 1));
-    assert_eq!(names(&stack), ["sda1", "sda"]);
-    assert_eq!(disks(&stack), ["sda"]);
+    assert_eq!(stack.names, ["sda1", "sda"]);
+    assert_eq!(stack.whole_disks, ["sda"]);
     assert_eq!(stack.memory_backed, None);
     assert_eq!(stack_of_device(&fake.roots, (9, 9)), Stack::default());
     assert_eq!(stack_of_name(&fake.roots, "../sda"), Stack::default());
@@ -57,8 +49,8 @@ fn md_over_two_partitions_reaches_both_disks() {
     let fake = Fake::two_disks();
     fake.upper("md0", (9, 0), GIB, &["sda1", "sdb1"]);
     let stack = stack_of_name(&fake.roots, "md0");
-    assert_eq!(names(&stack), ["md0", "sda1", "sda", "sdb1", "sdb"]);
-    assert_eq!(disks(&stack), ["sda", "sdb"]);
+    assert_eq!(stack.names, ["md0", "sda1", "sda", "sdb1", "sdb"]);
+    assert_eq!(stack.whole_disks, ["sda", "sdb"]);
 }
 
 #[test]
@@ -66,8 +58,8 @@ fn two_ways_to_one_disk_name_it_once() {
     let fake = Fake::two_disks();
     fake.upper("dm-0", (253, 0), GIB, &["sda1", "sda2"]);
     let stack = stack_of_name(&fake.roots, "dm-0");
-    assert_eq!(names(&stack), ["dm-0", "sda1", "sda", "sda2"]);
-    assert_eq!(disks(&stack), ["sda"]);
+    assert_eq!(stack.names, ["dm-0", "sda1", "sda", "sda2"]);
+    assert_eq!(stack.whole_disks, ["sda"]);
 }
 
 /// The system does not start without them.
@@ -87,8 +79,8 @@ fn what_file_systems_of_the_system_keep_beside_their_files_is_the_system_too() {
     assert_eq!(system_disks(&fake.roots), ["sda", "sdb", "sdc"]);
     // What is measured in a directory are the drives of its files.
     let here = fake.path("").canonicalize().unwrap();
-    assert_eq!(disks(&stack_of_path(&fake.roots, &here)), ["sda", "sdb"]);
-    assert_eq!(disks(&stack_of_data(&fake.roots, &here)), ["sda"]);
+    assert_eq!(stack_of_path(&fake.roots, &here).whole_disks, ["sda", "sdb"]);
+    assert_eq!(stack_of_data(&fake.roots, &here).whole_disks, ["sda"]);
 }
 
 #[test]
@@ -127,8 +119,8 @@ fn a_loop_device_lies_on_the_disk_that_holds_its_file() {
     fake.loop_device(0, GIB, "/srv/disk image (deleted)");
     fake.mounts(&["1 0 8:1 / / rw - ext4 /dev/sda1 rw"]);
     let stack = stack_of_name(&fake.roots, "loop0");
-    assert_eq!(names(&stack), ["loop0", "sda1", "sda"]);
-    assert_eq!(disks(&stack), ["sda"]);
+    assert_eq!(stack.names, ["loop0", "sda1", "sda"]);
+    assert_eq!(stack.whole_disks, ["sda"]);
     assert_eq!(stack.memory_backed, None);
 }
 
@@ -143,10 +135,11 @@ fn a_loop_device_over_a_device_or_a_network_is_told_apart_from_memory() {
         "3 1 0:60 / /net rw - nfs4 srv:/export rw",
     ]);
     let device = stack_of_name(&fake.roots, "loop0");
-    assert_eq!(names(&device), ["loop0", "sdb2", "sdb"]);
+    assert_eq!(device.names, ["loop0", "sdb2", "sdb"]);
     assert_eq!(device.memory_backed, None);
     let network = stack_of_name(&fake.roots, "loop1");
-    assert_eq!((names(&network), disks(&network)), (vec!["loop1"], vec!["loop1"]));
+    assert_eq!(network.names, ["loop1"]);
+    assert_eq!(network.whole_disks, ["loop1"]);
     let below = |stack: &Stack| stack.loop_system.as_ref().map(|mount| mount.kind.clone());
     assert_eq!((below(&device), below(&network).is_some()), (None, true));
     assert_eq!(network.memory_backed, None);
@@ -179,8 +172,8 @@ fn memory_is_named_wherever_it_hides() {
         let got = stack.memory_backed.unwrap_or_default();
         assert!(got.starts_with(evidence), "{name}: {got}");
     }
-    assert_eq!(disks(&stack_of_name(&fake.roots, "loop3")), ["loop3"]);
-    assert_eq!(disks(&stack_of_name(&fake.roots, "loop4")), ["zram0"]);
+    assert_eq!(stack_of_name(&fake.roots, "loop3").whole_disks, ["loop3"]);
+    assert_eq!(stack_of_name(&fake.roots, "loop4").whole_disks, ["zram0"]);
 }
 
 #[test]
@@ -205,7 +198,7 @@ fn btrfs_is_found_by_its_source_with_all_its_devices() {
     }
     fake.mounts(&["1 0 0:40 /@ / rw - btrfs /dev/sdb2 rw,subvol=/@"]);
     let stack = stack_of_mount(&fake.roots, &mounts(&fake.roots)[0]);
-    assert_eq!(names(&stack), ["sda1", "sda", "sdb2", "sdb"]);
+    assert_eq!(stack.names, ["sda1", "sda", "sdb2", "sdb"]);
     assert_eq!(system_disks(&fake.roots), ["sda", "sdb"]);
 }
 
@@ -221,8 +214,8 @@ fn zfs_and_bcachefs_name_their_devices_in_their_own_ways() {
         "2 1 0:41 / /b rw - bcachefs /dev/sda1:/dev/sdb1 rw",
     ]);
     let table = mounts(&fake.roots);
-    assert_eq!(names(&stack_of_mount(&fake.roots, &table[0])), ["sda2", "sda", "sdb2", "sdb"]);
-    assert_eq!(names(&stack_of_mount(&fake.roots, &table[1])), ["sda1", "sda", "sdb1", "sdb"]);
+    assert_eq!(stack_of_mount(&fake.roots, &table[0]).names, ["sda2", "sda", "sdb2", "sdb"]);
+    assert_eq!(stack_of_mount(&fake.roots, &table[1]).names, ["sda1", "sda", "sdb1", "sdb"]);
 }
 
 #[test]
@@ -233,7 +226,7 @@ fn bcache_lies_on_its_backing_and_its_caching_device() {
     let caching = fake.roots.block_dir("sdb1").unwrap().join("bcache");
     fake.link("sys/class/block/bcache0/bcache/cache/cache0", caching);
     let stack = stack_of_name(&fake.roots, "bcache0");
-    assert_eq!(names(&stack), ["bcache0", "sda1", "sda", "sdb1", "sdb"]);
+    assert_eq!(stack.names, ["bcache0", "sda1", "sda", "sdb1", "sdb"]);
 }
 
 #[test]
@@ -251,7 +244,8 @@ fn an_overlay_is_as_volatile_as_its_upper_layer() {
     let root = "1 0 8:1 / / rw - ext4 /dev/sda1 rw";
     fake.mounts(&[root, &overlay]);
     let stack = stack_of_mount(&fake.roots, &mounts(&fake.roots)[1]);
-    assert_eq!((names(&stack), &stack.memory_backed), (vec!["sda1", "sda"], &None));
+    assert_eq!(stack.names, ["sda1", "sda"]);
+    assert_eq!(stack.memory_backed, None);
     fake.mounts(&[root, "2 1 0:50 / /m rw - overlay overlay rw,lowerdir=l,upperdir=src"]);
     let stack = stack_of_mount(&fake.roots, &mounts(&fake.roots)[1]);
     let unseen =
@@ -294,7 +288,8 @@ fn of_an_overlay_the_layer_counts_that_has_the_data() {
         ("merged/old", "sda", "the file lies in its layer"),
     ] {
         let stack = stack_at(path, &[&seen, &upper]);
-        assert_eq!((disks(&stack), &stack.memory_backed), (vec![disk], &None), "{path}");
+        assert_eq!(stack.whole_disks, [disk], "{path}");
+        assert_eq!(stack.memory_backed, None, "{path}");
         let said = stack.overlay.unwrap();
         assert!(said.contains(words) && said.ends_with(&format!(" on {disk}")), "{said}");
     }
@@ -316,7 +311,7 @@ fn a_path_leads_to_its_file_system() {
         "1 0 8:1 / / rw - ext4 /dev/sda1 rw",
         &format!("2 1 8:18 / {} rw - ext4 /dev/sdb2 rw", point.display()),
     ]);
-    assert_eq!(names(&stack_of_path(&fake.roots, &fake.path("sys"))), ["sdb2", "sdb"]);
+    assert_eq!(stack_of_path(&fake.roots, &fake.path("sys")).names, ["sdb2", "sdb"]);
     assert_eq!(stack_of_path(&fake.roots, &fake.path("absent")), Stack::default());
 }
 

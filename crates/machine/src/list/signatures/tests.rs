@@ -1,24 +1,13 @@
 //! Each signature at its place, copies, and whatever else a device may hold.
 
 use super::*;
+use crate::roots::fake::image;
 use proptest::prelude::*;
-use std::io::{Seek, SeekFrom, Write};
 
 const SIZE: u64 = 1 << 20;
 
-/// A device of 1 MiB of zeroes with these bytes in it.
-fn image(parts: &[(u64, &[u8])]) -> File {
-    let mut file = tempfile::tempfile().unwrap();
-    file.set_len(SIZE).unwrap();
-    for (at, bytes) in parts {
-        file.seek(SeekFrom::Start(*at)).unwrap();
-        file.write_all(bytes).unwrap();
-    }
-    file
-}
-
 fn found(parts: &[(u64, &[u8])]) -> Option<&'static str> {
-    find(&image(parts), SIZE)
+    find(&image(SIZE, parts), SIZE)
 }
 
 #[test]
@@ -98,7 +87,7 @@ fn copies_are_found_when_the_beginning_is_wiped() {
     }
     for (kind, place, magic) in copies() {
         let size = SIZE.max(129 << 20);
-        let image = image(&[]);
+        let image = image(SIZE, &[]);
         image.set_len(size).unwrap();
         image.write_all_at(magic, place.within(size).unwrap()).unwrap();
         assert_eq!(find(&image, size), Some(kind), "{place:?}");
@@ -113,17 +102,17 @@ fn everything_is_listed_once_and_within_its_part() {
         (SIZE - 512, b"EFI PART"),
         (0x40000 + 1080, b"\x53\xEF"),
     ];
-    let whole = all(&image(parts), 0, SIZE);
+    let whole = all(&image(SIZE, parts), 0, SIZE);
     let kinds = |look: &Signatures| look.found.iter().map(|s| s.kind).collect::<Vec<_>>();
     assert_eq!(kinds(&whole), ["GPT partition table"]);
     assert!(whole.unread.is_none());
-    let part = all(&image(parts), 0x40000, 0x40000);
+    let part = all(&image(SIZE, parts), 0x40000, 0x40000);
     assert_eq!(part.found, [Signature { kind: "ext2", at: 1080 }]);
 }
 
 #[test]
 fn what_cannot_be_read_is_not_taken_for_empty() {
-    let look = all(&image(&[(1080, b"\x53\xEF")]), 0, 2 * SIZE);
+    let look = all(&image(SIZE, &[(1080, b"\x53\xEF")]), 0, 2 * SIZE);
     assert_eq!(look.found[0].kind, "ext2");
     assert!(look.unread.is_some_and(|(at, _)| at >= SIZE));
 }
@@ -134,8 +123,6 @@ proptest! {
         bytes in proptest::collection::vec(any::<u8>(), 0..6000),
         claimed in 0u64..200_000,
     ) {
-        let mut file = tempfile::tempfile().unwrap();
-        file.write_all(&bytes).unwrap();
-        let _ = find(&file, claimed);
+        let _ = find(&image(bytes.len() as u64, &[(0, &bytes)]), claimed);
     }
 }
