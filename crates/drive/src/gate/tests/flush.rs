@@ -12,8 +12,8 @@ use std::time::Duration;
 fn what_a_program_writes_until_it_lets_go_is_flushed() {
     let machine = Machine::new();
     let report = machine.report(WriteLevel::Restore);
-    let writer = all().find(|case| case.0 == "a program that writes to it").unwrap();
-    writer.1(&machine);
+    let (_, make, _) = all().find(|case| case.0 == "a program that writes to it").unwrap();
+    make(&machine);
     let process = machine.fake.path("proc/812");
     *machine.kernel.watched.lock().unwrap() = process.clone();
     let ending = std::thread::spawn(move || {

@@ -15,16 +15,16 @@ fn reason_against_restore(disk: &RawDisk) -> Option<String> {
 
 #[test]
 fn every_use_keeps_originals_away_and_nothing_is_opened_for_writing() {
-    for case in all() {
-        println!("{}", case.0);
+    for (name, make, (by, words, _)) in all() {
+        println!("{name}");
         let machine = Machine::new();
-        case.1(&machine);
+        make(&machine);
         let refusal = machine.claim_to_restore().unwrap_err();
         let told = reasons(&refusal.record.checks).unwrap();
         // What else lies there is not asked for: it is mounted, and that is told.
-        if case.2 != "places" {
-            refused(&refusal.record, case.2, &machine.named(case.3));
-            assert!(told.contains(&machine.named(case.3)) && !told.contains('\n'), "{told}");
+        if *by != "places" {
+            refused(&refusal.record, by, &machine.named(words));
+            assert!(told.contains(&machine.named(words)) && !told.contains('\n'), "{told}");
         }
         assert!(!machine.opened_for_writing());
     }

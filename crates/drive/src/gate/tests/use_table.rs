@@ -16,60 +16,53 @@ pub enum Seen {
 }
 use Seen::{As, Claim, Not, Same};
 
-/// A use: its name, how it comes about, the check that tells it on the host, words of its evidence, and what is
-/// seen of it in a container. `DISK` and `PART` stand for the names of the target and its first partition.
-pub type Use = (&'static str, fn(&Machine), &'static str, &'static str, Seen);
+/// A use: its name, how it comes about, and what tells it.
+pub type Use = (&'static str, fn(&Machine), Told);
+
+/// The check that tells a use on the host, words of its evidence, and what is seen of it in a container.
+/// `DISK` and `PART` stand for the names of the target and its first partition.
+pub type Told = (&'static str, &'static str, Seen);
 
 /// Mounts, and what lies on mounted file systems.
 pub const MOUNTS: &[Use] = &[
     (
         "a mounted partition",
         |m| m.mounted(m.with_part(), "/data", "ext4"),
-        "mounts",
-        "PART is mounted on /data (ext4)",
-        As("file systems", "ext4 on PART"),
+        ("mounts", "PART is mounted on /data (ext4)", As("file systems", "ext4 on PART")),
     ),
     (
         "the mounted disk itself, of a kind that the kernel does not list",
         |m| m.mounted(m.kind.disk, "/media/My\\040Stick", "vfat"),
-        "mounts",
-        "DISK is mounted on /media/My Stick (vfat)",
-        Claim,
+        ("mounts", "DISK is mounted on /media/My Stick (vfat)", Claim),
     ),
     (
         "ntfs through FUSE",
         |m| m.mounted(m.with_part(), "/win", "fuseblk"),
-        "mounts",
-        "PART is mounted on /win",
-        Claim,
+        ("mounts", "PART is mounted on /win", Claim),
     ),
     (
         "ntfs by the kernel",
         |m| m.mounted(m.with_part(), "/win", "ntfs3"),
-        "mounts",
-        "PART is mounted on /win",
-        As("file systems", "ntfs3 on PART"),
+        ("mounts", "PART is mounted on /win", As("file systems", "ntfs3 on PART")),
     ),
     (
         "a mount in another namespace only",
         |m| m.mounted_for("812", m.with_part(), "/srv", "f2fs"),
-        "mounts",
-        "PART is mounted on /srv (f2fs) for process 812",
-        As("file systems", "f2fs on PART"),
+        (
+            "mounts",
+            "PART is mounted on /srv (f2fs) for process 812",
+            As("file systems", "f2fs on PART"),
+        ),
     ),
     (
         "a mount that only the first process sees",
         |m| m.mounted_for("1", m.kind.disk, "/srv", "xfs"),
-        "mounts",
-        "for process 1",
-        As("file systems", "xfs on DISK"),
+        ("mounts", "for process 1", As("file systems", "xfs on DISK")),
     ),
     (
         "a file system that was unmounted lazily",
         |m| m.open_file_system(m.with_part(), "ext4"),
-        "file systems",
-        "ext4 on PART",
-        Same,
+        ("file systems", "ext4 on PART", Same),
     ),
     (
         "one of two devices of a btrfs",
@@ -77,9 +70,7 @@ pub const MOUNTS: &[Use] = &[
             m.fake.file(&format!("sys/fs/btrfs/0b-1/devices/{}/size", m.with_part()), "1");
             m.fake.file("sys/fs/btrfs/0b-1/devices/sdc/size", "1");
         },
-        "file systems",
-        "btrfs on PART",
-        Same,
+        ("file systems", "btrfs on PART", Same),
     ),
     (
         "a btrfs that is mounted by its other device",
@@ -88,16 +79,12 @@ pub const MOUNTS: &[Use] = &[
             m.fake.file("sys/fs/btrfs/0b-1/devices/sdc/size", "1");
             m.mounts(&["2 1 0:40 /@ /data rw - btrfs /dev/sdc rw"]);
         },
-        "mounts",
-        "DISK is mounted on /data (btrfs)",
-        As("file systems", "btrfs on DISK"),
+        ("mounts", "DISK is mounted on /data (btrfs)", As("file systems", "btrfs on DISK")),
     ),
     (
         "the external journal of an ext4",
         |m| m.fake.file(&format!("proc/fs/jbd2/{}/info", m.with_part()), "1"),
-        "file systems",
-        "jbd2 on PART",
-        Same,
+        ("file systems", "jbd2 on PART", Same),
     ),
     (
         "the log of a mounted XFS",
@@ -106,9 +93,7 @@ pub const MOUNTS: &[Use] = &[
             let options = format!("rw,logdev=/dev/{part}");
             m.mounts(&[&format!("9 1 8:32 / /data rw - xfs /dev/sdc {options}")]);
         },
-        "mounts",
-        "PART is mounted on /data (xfs)",
-        Claim,
+        ("mounts", "PART is mounted on /data (xfs)", Claim),
     ),
     (
         "a loop device whose file lies on it",
@@ -116,9 +101,11 @@ pub const MOUNTS: &[Use] = &[
             m.mounted(m.with_part(), "/data", "ext4");
             m.loop_over(9, "/data/disk.img");
         },
-        "loop devices",
-        "the file behind loop9 is on PART: /data/disk.img",
-        As("file systems", "ext4 on PART"),
+        (
+            "loop devices",
+            "the file behind loop9 is on PART: /data/disk.img",
+            As("file systems", "ext4 on PART"),
+        ),
     ),
     (
         "a loop device whose file lies on it, in a file system that the kernel does not list",
@@ -126,9 +113,7 @@ pub const MOUNTS: &[Use] = &[
             m.mounted(m.with_part(), "/data", "exfat");
             m.loop_over(9, "/data/disk.img");
         },
-        "loop devices",
-        "the file behind loop9 is on PART: /data/disk.img",
-        Claim,
+        ("loop devices", "the file behind loop9 is on PART: /data/disk.img", Claim),
     ),
     (
         "a swap file on it",
@@ -136,9 +121,7 @@ pub const MOUNTS: &[Use] = &[
             m.mounted(m.kind.disk, "/data", "ext4");
             m.swap("/data/swap");
         },
-        "swap",
-        "DISK holds the swap file /data/swap",
-        As("file systems", "ext4 on DISK"),
+        ("swap", "DISK holds the swap file /data/swap", As("file systems", "ext4 on DISK")),
     ),
     (
         "a swap file on it, in a file system that the kernel does not list",
@@ -146,9 +129,7 @@ pub const MOUNTS: &[Use] = &[
             m.mounted(m.with_part(), "/data", "hfsplus");
             m.swap("/data/swap");
         },
-        "swap",
-        "PART holds the swap file /data/swap",
-        Claim,
+        ("swap", "PART holds the swap file /data/swap", Claim),
     ),
 ];
 
@@ -157,9 +138,7 @@ pub const BUILT: &[Use] = &[
     (
         "a swap partition",
         |m| m.swap(&format!("/dev/{}", m.with_part())),
-        "swap",
-        "PART is active swap",
-        Same,
+        ("swap", "PART is active swap", Same),
     ),
     (
         "swap on a logical volume",
@@ -167,16 +146,12 @@ pub const BUILT: &[Use] = &[
             m.mapping(0, "vg-swap", "LVM-x", &[m.with_part()]);
             m.swap("/dev/mapper/vg-swap");
         },
-        "swap",
-        "dm-0 (vg-swap) on PART is active swap",
-        Same,
+        ("swap", "dm-0 (vg-swap) on PART is active swap", Same),
     ),
     (
         "a logical volume on a partition",
         |m| m.mapping(0, "vg-data", "LVM-abc", &[m.with_part()]),
-        "holders",
-        "dm-0 (vg-data) on PART: an active logical volume",
-        Same,
+        ("holders", "dm-0 (vg-data) on PART: an active logical volume", Same),
     ),
     (
         "a mounted logical volume",
@@ -184,37 +159,31 @@ pub const BUILT: &[Use] = &[
             m.mapping(0, "vg-lv", "LVM-x", &[m.kind.disk]);
             m.mounted("dm-0", "/data", "ext4");
         },
-        "mounts",
-        "dm-0 (vg-lv) on DISK is mounted on /data",
-        As("holders", "dm-0 (vg-lv) on DISK: an active logical volume"),
+        (
+            "mounts",
+            "dm-0 (vg-lv) on DISK is mounted on /data",
+            As("holders", "dm-0 (vg-lv) on DISK: an active logical volume"),
+        ),
     ),
     (
         "an open LUKS volume on the disk",
         |m| m.mapping(0, "secret", "CRYPT-LUKS2-abc-secret", &[m.kind.disk]),
-        "holders",
-        "dm-0 (secret) on DISK: an open encrypted volume",
-        Same,
+        ("holders", "dm-0 (secret) on DISK: an open encrypted volume", Same),
     ),
     (
         "a device-mapper device of another kind",
         |m| m.mapping(0, "snap", "", &[m.with_part()]),
-        "holders",
-        "dm-0 (snap) on PART: a device-mapper device",
-        Same,
+        ("holders", "dm-0 (snap) on PART: a device-mapper device", Same),
     ),
     (
         "a path of a multipath device",
         |m| m.mapping(0, "mpatha", "mpath-3600a", &[m.kind.disk, "sdc"]),
-        "holders",
-        "dm-0 (mpatha) on DISK: a multipath device",
-        Same,
+        ("holders", "dm-0 (mpatha) on DISK: a multipath device", Same),
     ),
     (
         "a member of an array",
         |m| m.upper("md0", (9, 0), &[m.kind.disk, "sdc"], &[("md/level", "raid1")]),
-        "holders",
-        "md0 on DISK: an md array (raid1)",
-        Same,
+        ("holders", "md0 on DISK: an md array (raid1)", Same),
     ),
     (
         "a logical volume on an array on partitions",
@@ -222,37 +191,27 @@ pub const BUILT: &[Use] = &[
             m.upper("md0", (9, 0), &[m.with_part(), "sdc"], &[("md/level", "raid5")]);
             m.mapping(3, "vg-lv", "LVM-x", &["md0"]);
         },
-        "holders",
-        "dm-3 (vg-lv) on md0",
-        Same,
+        ("holders", "dm-3 (vg-lv) on md0", Same),
     ),
     (
         "the backing device of a bcache",
         |m| m.upper("bcache0", (252, 0), &[m.with_part()], &[]),
-        "holders",
-        "bcache0 on PART: a bcache device",
-        Same,
+        ("holders", "bcache0 on PART: a bcache device", Same),
     ),
     (
         "a caching device of bcache without a backing device",
         |m| m.fake.attrs(m.kind.disk, &[("bcache/cache_replacement_policy", "lru")]),
-        "holders",
-        "DISK is registered with bcache",
-        Same,
+        ("holders", "DISK is registered with bcache", Same),
     ),
     (
         "a holder of a kind nobody knows",
         |m| m.upper("drbd0", (147, 0), &[m.kind.disk], &[]),
-        "holders",
-        "drbd0 on DISK: built on it",
-        Same,
+        ("holders", "drbd0 on DISK: built on it", Same),
     ),
     (
         "a namespace of the kernel's NVMe target",
         |m| m.export(m.with_part(), true),
-        "holders",
-        "PART is exported by the kernel's NVMe target",
-        Same,
+        ("holders", "PART is exported by the kernel's NVMe target", Same),
     ),
     (
         "a file of the kernel's SCSI target",
@@ -262,9 +221,7 @@ pub const BUILT: &[Use] = &[
             m.fake.file(&format!("{store}/info"), format!("Status: ACTIVATED  \n        {file}\n"));
             m.fake.file(&format!("{store}/enable"), "1");
         },
-        "holders",
-        "DISK is exported by the kernel's SCSI target",
-        Same,
+        ("holders", "DISK is exported by the kernel's SCSI target", Same),
     ),
     (
         "a disk that the kernel shows over USB",
@@ -272,9 +229,7 @@ pub const BUILT: &[Use] = &[
             let unit = "sys/kernel/config/usb_gadget/g1/functions/mass_storage.0/lun.0";
             m.fake.file(&format!("{unit}/file"), format!("/dev/{}", m.kind.disk));
         },
-        "holders",
-        "DISK is exported by the kernel's USB gadget",
-        Same,
+        ("holders", "DISK is exported by the kernel's USB gadget", Same),
     ),
     (
         "the disk of a virtual machine of Xen",
@@ -283,16 +238,12 @@ pub const BUILT: &[Use] = &[
             let place = "sys/bus/xen-backend/devices/vbd-1-51712/physical_device";
             m.fake.file(place, format!("{major:x}:{minor:x}"));
         },
-        "holders",
-        "DISK is exported by the kernel's Xen back end",
-        Same,
+        ("holders", "DISK is exported by the kernel's Xen back end", Same),
     ),
     (
         "a loop device straight on a partition",
         |m| m.loop_over(9, &format!("/dev/{}", m.with_part())),
-        "loop devices",
-        "loop9 is on PART",
-        Same,
+        ("loop devices", "loop9 is on PART", Same),
     ),
     (
         "the other path to the same drive",
@@ -301,9 +252,7 @@ pub const BUILT: &[Use] = &[
             m.fake.attrs("sdc", &[("wwid", "naa.5000c500a")]);
             m.open_file_system("sdc", "xfs");
         },
-        "file systems",
-        "xfs on sdc",
-        Same,
+        ("file systems", "xfs on sdc", Same),
     ),
     (
         "an imported pool that udev does not know",
@@ -312,9 +261,7 @@ pub const BUILT: &[Use] = &[
             m.label_of_pool("tank", true);
             m.fake.file("proc/spl/kstat/zfs/tank/state", "ONLINE");
         },
-        "pools",
-        "PART belongs to the imported ZFS pool tank",
-        Same,
+        ("pools", "PART belongs to the imported ZFS pool tank", Same),
     ),
     (
         "a mounted pool that udev knows",
@@ -326,9 +273,11 @@ pub const BUILT: &[Use] = &[
             m.fake.file("proc/spl/kstat/zfs/tank/state", "ONLINE");
             m.mounts(&["2 1 0:41 / /tank rw - zfs tank rw"]);
         },
-        "mounts",
-        "DISK is mounted on /tank (zfs)",
-        As("pools", "DISK belongs to the imported ZFS pool tank"),
+        (
+            "mounts",
+            "DISK is mounted on /tank (zfs)",
+            As("pools", "DISK belongs to the imported ZFS pool tank"),
+        ),
     ),
 ];
 
@@ -340,37 +289,27 @@ pub const PLACES: &[Use] = &[
             m.fake.mounts(&[]);
             m.mounted(m.with_part(), "/", "ext4");
         },
-        "places",
-        "the directory / is on PART",
-        As("file systems", "ext4 on PART"),
+        ("places", "the directory / is on PART", As("file systems", "ext4 on PART")),
     ),
     (
         "/boot",
         |m| m.mounted(m.with_part(), "/boot", "ext4"),
-        "places",
-        "the directory /boot is on PART",
-        As("file systems", "ext4 on PART"),
+        ("places", "the directory /boot is on PART", As("file systems", "ext4 on PART")),
     ),
     (
         "the system's EFI partition",
         |m| m.mounted(m.with_part(), "/boot/efi", "vfat"),
-        "mounts",
-        "PART is mounted on /boot/efi (vfat)",
-        Claim,
+        ("mounts", "PART is mounted on /boot/efi (vfat)", Claim),
     ),
     (
         "/usr",
         |m| m.mounted(m.with_part(), "/usr", "xfs"),
-        "places",
-        "the directory /usr is on PART",
-        As("file systems", "xfs on PART"),
+        ("places", "the directory /usr is on PART", As("file systems", "xfs on PART")),
     ),
     (
         "/home",
         |m| m.mounted(m.kind.disk, "/home", "ext4"),
-        "places",
-        "the directory /home is on DISK",
-        As("file systems", "ext4 on DISK"),
+        ("places", "the directory /home is on DISK", As("file systems", "ext4 on DISK")),
     ),
     (
         "the working directory",
@@ -378,9 +317,7 @@ pub const PLACES: &[Use] = &[
             m.mounted_at_own("work", m.with_part());
             m.fake.link("proc/self/cwd", m.fake.path("work"));
         },
-        "places",
-        "the working directory",
-        Same,
+        ("places", "the working directory", Same),
     ),
     (
         "this program",
@@ -388,23 +325,17 @@ pub const PLACES: &[Use] = &[
             m.mounted_at_own("programs", m.with_part());
             m.fake.link("proc/self/exe", m.fake.path("programs/x"));
         },
-        "places",
-        "this program",
-        Same,
+        ("places", "this program", Same),
     ),
     (
         "the store of runs",
         |m| m.mounted_at_own("store", m.kind.disk),
-        "places",
-        "the store of runs",
-        Same,
+        ("places", "the store of runs", Same),
     ),
     (
         "the restore journal",
         |m| m.mounted_at_own("journal", m.with_part()),
-        "places",
-        "the restore journal",
-        Same,
+        ("places", "the restore journal", Same),
     ),
     (
         "a program that writes to it",
@@ -416,9 +347,7 @@ pub const PLACES: &[Use] = &[
             m.fake.link("proc/812/fd/10", "/dev/disk/by-id/gate-absent");
             m.fake.file("proc/812/fdinfo/10", "pos:\t0\nflags:\t02100002\n");
         },
-        "other programs",
-        "qemu (process 812) has DISK open for writing",
-        Not,
+        ("other programs", "qemu (process 812) has DISK open for writing", Not),
     ),
 ];
 

@@ -21,9 +21,9 @@ fn claims(machine: &Machine, device: &str, answer: Option<Errno>) {
 
 #[test]
 fn every_use_is_refused_at_every_level_with_and_without_the_kernels_claim() {
-    for case in all() {
+    for case @ (.., (by, words, _)) in all() {
         let machine = used(&SDB, case);
-        let (by, words) = (case.2, machine.named(case.3));
+        let words = machine.named(words);
         // The tables alone must be enough: claims have holes of their own.
         machine.refuses(&LEVELS, by, &words);
         claims(&machine, "sdb", Some(Errno::BUSY));
@@ -36,9 +36,9 @@ fn every_use_is_refused_at_every_level_with_and_without_the_kernels_claim() {
 #[test]
 fn every_use_is_refused_on_every_kind_of_device() {
     for kind in &KINDS {
-        for case in all() {
+        for case @ (.., (by, words, _)) in all() {
             let machine = used(kind, case);
-            refused(&machine.confirmed(WriteLevel::SameBytes), case.2, &machine.named(case.3));
+            refused(&machine.confirmed(WriteLevel::SameBytes), by, &machine.named(words));
         }
     }
 }
@@ -48,15 +48,15 @@ fn every_use_is_refused_on_every_kind_of_device() {
 #[test]
 fn in_a_container_what_is_visible_is_told_and_the_claim_refuses_the_rest() {
     for kind in &KINDS {
-        for case in all() {
+        for case @ (.., (by, words, seen)) in all() {
             let machine = used(kind, case).in_container();
             let record = machine.confirmed(WriteLevel::SameBytes);
-            match case.4 {
-                Seen::Same => refused(&record, case.2, &machine.named(case.3)),
+            match seen {
+                Seen::Same => refused(&record, by, &machine.named(words)),
                 Seen::As(by, words) => refused(&record, by, &machine.named(words)),
                 Seen::Claim | Seen::Not => allowed(&record),
             }
-            if matches!(case.4, Seen::Claim) {
+            if matches!(seen, Seen::Claim) {
                 claims(&machine, kind.disk, Some(Errno::BUSY));
                 let record = machine.confirmed(WriteLevel::SameBytes);
                 refused(&record, "claim", "something not visible here");
@@ -69,19 +69,20 @@ fn in_a_container_what_is_visible_is_told_and_the_claim_refuses_the_rest() {
 /// A container that shares the processes of the host sees its mounts in those.
 #[test]
 fn beside_the_processes_of_the_host_its_mounts_are_found() {
-    for case in all().filter(|case| ["mounts", "swap", "loop devices"].contains(&case.2)) {
+    let by_mounts = ["mounts", "swap", "loop devices"];
+    for case @ (.., (by, words, _)) in all().filter(|case| by_mounts.contains(&case.2.0)) {
         let machine = used(&SDB, case).in_container_with_processes();
-        let words = machine.named(case.3);
-        refused(&machine.confirmed(WriteLevel::SameBytes), case.2, &words);
+        let words = machine.named(words);
+        refused(&machine.confirmed(WriteLevel::SameBytes), by, &words);
     }
 }
 
 /// From a container, contents of a free partition are not given up beside a use of the first, seen or not.
 #[test]
 fn in_a_container_nothing_is_overwritten_beside_any_use_of_the_same_disk() {
-    let of_part = |case: &&&Use| case.3.contains("PART");
+    let of_part = |(.., (_, words, _)): &&Use| words.contains("PART");
     for kind in KINDS.iter().filter(|kind| kind.part != kind.disk) {
-        for case in all().filter(|case| of_part(&case)) {
+        for case in all().filter(of_part) {
             let mut machine = used(kind, case);
             machine.target = machine.with_second_part().leak();
             let machine = machine.in_container();
