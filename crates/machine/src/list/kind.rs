@@ -219,28 +219,22 @@ mod tests {
 
     #[test]
     fn places_tell_the_transports_of_scsi_disks() {
+        use DriveKind::{HardDisk, Memory, Ssd, Virtual};
         let pci = "pci0000:00/0000:00:17.0";
         for (place, vendor, model, rotational, transport, expected) in [
-            ("ata3/host2/target2:0:0", "ATA", "ST4000", "1", "sata", DriveKind::HardDisk),
-            ("ata3/host2/target2:0:0", "ATA", "Samsung SSD", "0", "sata", DriveKind::Ssd),
-            ("ata3/host2/target2:0:0", "ATA", "QEMU HARDDISK", "1", "sata", DriveKind::Virtual),
-            ("ata3/host2/target2:0:0", "ATA", "VBOX HARDDISK", "1", "sata", DriveKind::Virtual),
-            ("host0/port-0:0/end_device-0:0", "SEAGATE", "ST4", "1", "sas", DriveKind::HardDisk),
-            ("host0/port-0:0/end_device-0:0", "ATA", "ST4", "1", "sata", DriveKind::HardDisk),
-            ("usb2/2-1/2-1:1.0/host6", "WD", "Elements", "1", "usb", DriveKind::HardDisk),
-            (
-                "virtio3/host2/target2:0:0",
-                "QEMU",
-                "QEMU HARDDISK",
-                "1",
-                "virtio",
-                DriveKind::Virtual,
-            ),
-            ("host5/session2/target5:0:0", "LIO-ORG", "disk", "1", "iscsi", DriveKind::HardDisk),
-            ("host5/rport-5:0-1/target5:0:0", "IBM", "2145", "0", "fc", DriveKind::Ssd),
-            ("host5/target5:0:0", "VMware", "Virtual disk", "1", "scsi", DriveKind::Virtual),
-            ("host5/target5:0:0", "Msft", "Virtual Disk", "1", "scsi", DriveKind::Virtual),
-            ("host5/target5:0:0", "Linux", "scsi_debug", "1", "memory", DriveKind::Memory),
+            ("ata3/host2/target2:0:0", "ATA", "ST4000", "1", "sata", HardDisk),
+            ("ata3/host2/target2:0:0", "ATA", "Samsung SSD", "0", "sata", Ssd),
+            ("ata3/host2/target2:0:0", "ATA", "QEMU HARDDISK", "1", "sata", Virtual),
+            ("ata3/host2/target2:0:0", "ATA", "VBOX HARDDISK", "1", "sata", Virtual),
+            ("host0/port-0:0/end_device-0:0", "SEAGATE", "ST4", "1", "sas", HardDisk),
+            ("host0/port-0:0/end_device-0:0", "ATA", "ST4", "1", "sata", HardDisk),
+            ("usb2/2-1/2-1:1.0/host6", "WD", "Elements", "1", "usb", HardDisk),
+            ("virtio3/host2/target2:0:0", "QEMU", "QEMU HARDDISK", "1", "virtio", Virtual),
+            ("host5/session2/target5:0:0", "LIO-ORG", "disk", "1", "iscsi", HardDisk),
+            ("host5/rport-5:0-1/target5:0:0", "IBM", "2145", "0", "fc", Ssd),
+            ("host5/target5:0:0", "VMware", "Virtual disk", "1", "scsi", Virtual),
+            ("host5/target5:0:0", "Msft", "Virtual Disk", "1", "scsi", Virtual),
+            ("host5/target5:0:0", "Linux", "scsi_debug", "1", "memory", Memory),
         ] {
             let got = scsi(&format!("{pci}/{place}"), vendor, model, rotational);
             assert_eq!(got, (transport.to_string(), expected), "{place} {vendor} {model}");

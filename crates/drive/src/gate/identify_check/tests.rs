@@ -1,5 +1,6 @@
 //! Answers as the specifications lay them out, and what is made of them.
 
+use super::IdentifyCommand::{Ata, Bridge, Nvme};
 use super::*;
 use drivescope_machine::ata_image::bytes as ata_image;
 use drivescope_machine::roots::fake::Fake;
@@ -46,13 +47,10 @@ fn device(model: Option<&str>, serial: Option<&str>) -> DeviceIdentity {
 #[test]
 fn names_are_read_where_the_specifications_put_them() {
     let page = nvme("S5GXNX0T123456", "Samsung SSD 980 PRO 1TB");
-    assert_eq!(
-        parse(IdentifyCommand::Nvme, &page),
-        answer("S5GXNX0T123456", "Samsung SSD 980 PRO 1TB")
-    );
+    assert_eq!(parse(Nvme, &page), answer("S5GXNX0T123456", "Samsung SSD 980 PRO 1TB"));
     let page = ata_image("IMAGINED DISK 2000 GB", "  WD-TEST123456");
     let expected = answer("WD-TEST123456", "IMAGINED DISK 2000 GB");
-    for command in [IdentifyCommand::Ata, IdentifyCommand::Bridge] {
+    for command in [Ata, Bridge] {
         assert_eq!(parse(command, &page), expected);
         assert_eq!(parse(command, &checked(page.clone())), expected);
     }
@@ -62,11 +60,11 @@ fn names_are_read_where_the_specifications_put_them() {
 fn what_is_damaged_short_or_nameless_is_no_answer() {
     let mut page = checked(ata_image("IMAGINED DISK 2000 GB", "  WD-TEST123456"));
     page[200] ^= 1;
-    assert_eq!(parse(IdentifyCommand::Ata, &page), None, "the checksum is wrong");
-    assert_eq!(parse(IdentifyCommand::Ata, &page[..511]), None);
-    assert_eq!(parse(IdentifyCommand::Nvme, &nvme("S1", "M")[..4095]), None);
-    assert_eq!(parse(IdentifyCommand::Nvme, &nvme("", "Model")), None);
-    assert_eq!(parse(IdentifyCommand::Ata, &[0; ATA_BYTES]), None);
+    assert_eq!(parse(Ata, &page), None, "the checksum is wrong");
+    assert_eq!(parse(Ata, &page[..511]), None);
+    assert_eq!(parse(Nvme, &nvme("S1", "M")[..4095]), None);
+    assert_eq!(parse(Nvme, &nvme("", "Model")), None);
+    assert_eq!(parse(Ata, &[0; ATA_BYTES]), None);
 }
 
 #[test]
@@ -84,8 +82,7 @@ fn only_drives_that_udev_asks_as_well_are_asked() {
     scsi(&format!("{usb}:1"), "sdd", 48, "Generic ", "1");
     let names = ["sda", "sdb", "sdc", "sdd", "sde", "nvme0n1", "vda", "loop0", "dm-0"];
     let asked: Vec<_> = names.map(|name| command_for(&fake.roots, name)).into_iter().collect();
-    let [ata, nvme, bridge] =
-        [IdentifyCommand::Ata, IdentifyCommand::Nvme, IdentifyCommand::Bridge].map(Some);
+    let [ata, nvme, bridge] = [Ata, Nvme, Bridge].map(Some);
     assert_eq!(asked, [ata, None, bridge, None, None, nvme, None, None, None]);
 }
 
@@ -93,38 +90,26 @@ fn only_drives_that_udev_asks_as_well_are_asked() {
 fn a_drive_that_says_to_be_another_is_refused_and_a_bridge_is_not() {
     let own = || answer("S1", "Disk 2000 GB").unwrap();
     for (command, model, serial, outcome, words) in [
-        (IdentifyCommand::Nvme, Some("Disk 2000 GB"), Some("S1"), Outcome::Ok, "serial S1"),
-        (IdentifyCommand::Ata, Some("Disk  2000"), Some("S1"), Outcome::Ok, "serial S1"),
-        (IdentifyCommand::Ata, None, Some(" S1"), Outcome::Ok, "serial S1"),
-        (
-            IdentifyCommand::Nvme,
-            Some("Disk 2000 GB"),
-            Some("S2"),
-            Outcome::Refused,
-            "kernel reports",
-        ),
-        (
-            IdentifyCommand::Ata,
-            Some("Other"),
-            Some("S1"),
-            Outcome::Refused,
-            "kernel reports model Other",
-        ),
-        (IdentifyCommand::Bridge, Some("Elements"), Some("5758"), Outcome::Ok, "other names"),
+        (Nvme, Some("Disk 2000 GB"), Some("S1"), Outcome::Ok, "serial S1"),
+        (Ata, Some("Disk  2000"), Some("S1"), Outcome::Ok, "serial S1"),
+        (Ata, None, Some(" S1"), Outcome::Ok, "serial S1"),
+        (Nvme, Some("Disk 2000 GB"), Some("S2"), Outcome::Refused, "kernel reports"),
+        (Ata, Some("Other"), Some("S1"), Outcome::Refused, "kernel reports model Other"),
+        (Bridge, Some("Elements"), Some("5758"), Outcome::Ok, "other names"),
     ] {
         let mut device = device(model, serial);
         let check = judge(command, &mut device, own(), "smartctl");
         assert_eq!(check.outcome, outcome, "{check:?}");
         assert!(check.evidence.contains(words), "{check:?}");
         assert_eq!(device.serial.as_deref(), serial, "what the kernel shows stays");
-        let is_docked = command == IdentifyCommand::Bridge;
+        let is_docked = command == Bridge;
         assert_eq!(device.own_serial.as_deref(), is_docked.then_some("S1"));
     }
 }
 
 #[test]
 fn the_drives_own_serial_stands_in_where_the_kernel_shows_none() {
-    for command in [IdentifyCommand::Nvme, IdentifyCommand::Ata, IdentifyCommand::Bridge] {
+    for command in [Nvme, Ata, Bridge] {
         let mut nameless = device(Some("Disk 2000 GB"), None);
         let check =
             judge(command, &mut nameless, answer("S1", "Disk 2000 GB").unwrap(), "smartctl");
@@ -135,7 +120,7 @@ fn the_drives_own_serial_stands_in_where_the_kernel_shows_none() {
 proptest! {
     #[test]
     fn any_bytes_are_taken(bytes in proptest::collection::vec(any::<u8>(), 0..4200)) {
-        for command in [IdentifyCommand::Nvme, IdentifyCommand::Ata, IdentifyCommand::Bridge] {
+        for command in [Nvme, Ata, Bridge] {
             if let Some(answer) = parse(command, &bytes) {
                 prop_assert!(answer.serial.is_some_and(|serial| serial.trim() == serial));
             }
