@@ -1,10 +1,9 @@
 //! Reading metrics out of a result, and setting figures in columns.
 
-use crate::terminal::style::Role;
 use crate::terminal::table::TextCell;
 use crate::terminal::width::width;
 use drivescope_model::number::{MISSING, latency_us, rounded, with_half_width};
-use drivescope_model::{Metric, TestResult};
+use drivescope_model::{Metric, Secs, TestResult};
 
 /// The cells of a test in the order of its metrics: `rnd4k_q1t1.read`, `span100`, …
 pub(crate) fn cells(result: &TestResult) -> Vec<&str> {
@@ -98,9 +97,24 @@ impl Figure {
         }
     }
 
+    /// The same with its interval; blank where there is none, because it does not apply.
+    pub(crate) fn if_any(metric: Option<&Metric>) -> Self {
+        metric.map_or(Self::Blank, |metric| Self::with_interval(Some(metric)))
+    }
+
+    /// A rate or count without its interval.
+    pub(crate) fn plain(metric: Option<&Metric>) -> Self {
+        Self::of(metric, rounded)
+    }
+
     /// A latency given in microseconds.
     pub(crate) fn latency(metric: Option<&Metric>) -> Self {
         Self::of(metric, latency_us)
+    }
+
+    /// A time given in seconds.
+    pub(crate) fn time(metric: Option<&Metric>) -> Self {
+        Self::of(metric, |seconds| Secs(seconds).to_string())
     }
 }
 
@@ -152,10 +166,55 @@ pub(crate) fn column(figures: &[Figure]) -> Vec<TextCell> {
 }
 
 /// A column with its head on top.
-pub(crate) fn headed(head: &str, figures: &[Figure]) -> Vec<TextCell> {
-    let mut cells = vec![TextCell::new(Role::Dim, head)];
-    cells.extend(column(figures));
-    cells
+pub(crate) fn headed(head: &str, figures: impl IntoIterator<Item = Figure>) -> Vec<TextCell> {
+    let figures: Vec<Figure> = figures.into_iter().collect();
+    std::iter::once(TextCell::dim(head)).chain(column(&figures)).collect()
+}
+
+/// A column of texts with its head on top.
+pub(crate) fn texts<T: AsRef<str>>(
+    head: TextCell,
+    texts: impl IntoIterator<Item = T>,
+) -> Vec<TextCell> {
+    std::iter::once(head).chain(texts.into_iter().map(TextCell::plain)).collect()
+}
+
+/// The rows of a table, and what they are rows of.
+pub(crate) struct CellRows<'r> {
+    pub(crate) result: &'r TestResult,
+    pub(crate) cells: Vec<&'r str>,
+}
+
+impl CellRows<'_> {
+    /// Whether a row has this quantity.
+    pub(crate) fn have(&self, quantity: &str) -> bool {
+        self.cells.iter().any(|cell| find(self.result, cell, quantity).is_some())
+    }
+
+    /// The names of the cells under a title.
+    pub(crate) fn names(&self, title: &str) -> Vec<TextCell> {
+        texts(TextCell::title(title), &self.cells)
+    }
+
+    /// A quantity of each under its head.
+    pub(crate) fn column(
+        &self,
+        head: &str,
+        quantity: &str,
+        figure: impl Fn(Option<&Metric>) -> Figure,
+    ) -> Vec<TextCell> {
+        headed(head, self.cells.iter().map(|cell| figure(find(self.result, cell, quantity))))
+    }
+
+    /// The same, each value printed by `print`.
+    pub(crate) fn printed(
+        &self,
+        head: &str,
+        quantity: &str,
+        print: fn(f64) -> String,
+    ) -> Vec<TextCell> {
+        self.column(head, quantity, |metric| Figure::of(metric, print))
+    }
 }
 
 #[cfg(test)]

@@ -85,9 +85,24 @@ impl Paragraph {
         self
     }
 
+    /// An item for each of these texts; of an option, for the one that there may be.
+    #[must_use]
+    pub(crate) fn items<T: AsRef<str>>(
+        self,
+        role: Role,
+        texts: impl IntoIterator<Item = T>,
+    ) -> Self {
+        texts.into_iter().fold(self, |paragraph, text| paragraph.item(role, text))
+    }
+
+    /// Whether there is more than a lead.
+    pub(crate) fn has_words(&self) -> bool {
+        !self.words.is_empty()
+    }
+
     /// The lines, if there is more than a lead.
     pub(crate) fn lines_if_words(&self, hang: usize, style: Style) -> String {
-        if self.words.is_empty() { String::new() } else { self.lines(hang, style) }
+        if self.has_words() { self.lines(hang, style) } else { String::new() }
     }
 
     /// The lines, each ended with a newline; all but the first begin with `hang` spaces.
@@ -101,6 +116,11 @@ impl Paragraph {
         }
         writer.finish()
     }
+}
+
+/// A quiet sentence below a table.
+pub(crate) fn note(text: impl AsRef<str>, style: Style) -> String {
+    Paragraph::new().lead(Role::Dim, "  ").text(Role::Dim, text).lines(2, style)
 }
 
 /// Where the next word goes.

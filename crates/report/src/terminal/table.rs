@@ -94,6 +94,25 @@ impl TextTable {
         table
     }
 
+    /// A table whose first row is a title and heads.
+    pub(crate) fn with_heads(columns: Vec<Column>, title: &str, heads: &[&str]) -> Self {
+        let mut table = Self::new(0, columns);
+        let heads = heads.iter().map(TextCell::dim);
+        table.row(std::iter::once(TextCell::title(title)).chain(heads).collect());
+        table
+    }
+
+    /// The lines of the first of these tables that fits, or else of the last one.
+    pub(crate) fn first_fitting(tables: impl IntoIterator<Item = Self>, style: Style) -> String {
+        let mut tables = tables.into_iter().peekable();
+        while let Some(table) = tables.next() {
+            if table.fits(style) || tables.peek().is_none() {
+                return table.render(style);
+            }
+        }
+        String::new()
+    }
+
     /// Adds a row; fields beyond the columns are dropped, missing ones are blank.
     pub(crate) fn row(&mut self, mut cells: Vec<TextCell>) {
         cells.resize_with(self.columns.len(), TextCell::default);

@@ -1,7 +1,7 @@
 //! Layouts and advice as text.
 
 use crate::advise::{DataLayout, DriveFigures, MachineChange, PlacedPartition, partition_script};
-use crate::terminal::{Column, Paragraph, Role, Style, TextCell, TextTable};
+use crate::terminal::{Column, Paragraph, Role, Style, TextCell, TextTable, note, texts};
 use drivescope_model::Bytes;
 use drivescope_model::number::{rounded, with_half_width};
 
@@ -17,20 +17,11 @@ pub fn layout(drives: &[DriveFigures], layout: &DataLayout, style: Style) -> Str
             .item(Role::Dim, &drive.path);
         out.push_str(&head.lines(2, style));
         if own.is_empty() {
-            out.push_str(
-                &Paragraph::new()
-                    .lead(Role::Dim, "  ")
-                    .text(Role::Dim, "nothing goes here")
-                    .lines(2, style),
-            );
+            out.push_str(&note("nothing goes here", style));
         } else {
             out.push_str(&table(&own, style));
         }
-        for note in &drive.notes {
-            out.push_str(
-                &Paragraph::new().lead(Role::Dim, "  ").text(Role::Dim, note).lines(2, style),
-            );
-        }
+        out.extend(drive.notes.iter().map(|text| note(text, style)));
         out.push('\n');
     }
     for (need, why) in &layout.unplaced {
@@ -39,11 +30,8 @@ pub fn layout(drives: &[DriveFigures], layout: &DataLayout, style: Style) -> Str
             .text(Role::Plain, why);
         out.push_str(&line.lines(2, style));
     }
-    for note in &layout.notes {
-        out.push_str(
-            &Paragraph::new().lead(Role::Plain, "· ").text(Role::Plain, note).lines(2, style),
-        );
-    }
+    let bullet = |text| Paragraph::new().lead(Role::Plain, "· ").text(Role::Plain, text);
+    out.extend(layout.notes.iter().map(|text| bullet(text).lines(2, style)));
     for number in 0..drives.len() {
         if let Some(script) = partition_script(drives, layout, number) {
             out.push('\n');
@@ -56,9 +44,7 @@ pub fn layout(drives: &[DriveFigures], layout: &DataLayout, style: Style) -> Str
 /// A row for each partition: where, and what to expect.
 fn table(own: &[&PlacedPartition], style: Style) -> String {
     let texts = |head: &str, text: &dyn Fn(&PlacedPartition) -> String| {
-        let mut cells = vec![TextCell::dim(head)];
-        cells.extend(own.iter().map(|placement| TextCell::plain(text(placement))));
-        cells
+        texts(TextCell::dim(head), own.iter().map(|placement| text(placement)))
     };
     let rates = |it: &PlacedPartition| {
         let figures = it.expected;

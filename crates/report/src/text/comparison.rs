@@ -96,9 +96,8 @@ fn table(comparison: &RunComparison, style: Style) -> String {
     if comparison.rows.is_empty() {
         return String::new();
     }
-    let with_intervals = table_of(comparison, true);
-    let fits = with_intervals.fits(style);
-    if fits { with_intervals } else { table_of(comparison, false) }.render(style)
+    let tables = [true, false].into_iter().map(|has_intervals| table_of(comparison, has_intervals));
+    TextTable::first_fitting(tables, style)
 }
 
 fn table_of(comparison: &RunComparison, has_intervals: bool) -> TextTable {

@@ -31,33 +31,27 @@ fn block(drive: &Drive, style: Style) -> String {
 /// Name and model, then what it is, how large and how it is attached.
 fn first_line(drive: &Drive, style: Style) -> String {
     let name = shorten(&clean(&drive.name), 24).into_owned();
-    let mut paragraph = Paragraph::new().lead(Role::Title, &name).lead(Role::Plain, "  ");
-    let model = drive.model.as_deref().map(|model| clean(model.trim()).into_owned());
-    if let Some(model) = model.filter(|model| !model.is_empty()) {
-        let model = shorten(&model, style.columns - width(&name) - 2).into_owned();
-        paragraph = paragraph.item(Role::Plain, &model);
-    }
-    paragraph = paragraph.item(Role::Plain, kind(drive));
-    if drive.capacity_bytes > 0 {
-        paragraph = paragraph.item(Role::Plain, Bytes(drive.capacity_bytes).to_string());
-    } else {
-        paragraph = paragraph.item(Role::Dim, "no medium");
-    }
-    if let Some(link) = link_name(drive) {
-        paragraph = paragraph.item(Role::Plain, &link);
-    }
-    if let Some(possible) = drive.link.as_ref().and_then(|link| link.possible.as_deref()) {
-        paragraph = paragraph.item(Role::Warn, format!("both ends support {possible}"));
-    }
-    paragraph.lines(INDENT, style)
+    let model = drive.model.as_deref().map(|model| clean(model.trim()));
+    let room = style.columns - width(&name) - 2;
+    let (role, capacity) = match drive.capacity_bytes {
+        0 => (Role::Dim, "no medium".to_string()),
+        bytes => (Role::Plain, Bytes(bytes).to_string()),
+    };
+    let possible = drive.link.as_ref().and_then(|link| link.possible.as_deref());
+    Paragraph::new()
+        .lead(Role::Title, &name)
+        .lead(Role::Plain, "  ")
+        .items(Role::Plain, model.map(|model| shorten(&model, room).into_owned()))
+        .item(Role::Plain, kind(drive))
+        .item(role, capacity)
+        .items(Role::Plain, link_name(drive))
+        .items(Role::Warn, possible.map(|possible| format!("both ends support {possible}")))
+        .lines(INDENT, style)
 }
 
 fn fact_line(facts: &[String], style: Style) -> String {
-    let mut paragraph = Paragraph::new().lead(Role::Plain, " ".repeat(INDENT));
-    for fact in facts {
-        paragraph = paragraph.item(Role::Dim, fact);
-    }
-    paragraph.lines_if_words(INDENT, style)
+    let paragraph = Paragraph::new().lead(Role::Plain, " ".repeat(INDENT));
+    paragraph.items(Role::Dim, facts).lines_if_words(INDENT, style)
 }
 
 fn identity(drive: &Drive) -> Vec<String> {
@@ -107,30 +101,24 @@ fn layout(drive: &Drive) -> Vec<String> {
 
 fn health(drive: &Drive, style: Style) -> String {
     let health = &drive.health;
-    let mut paragraph = Paragraph::new().lead(Role::Plain, " ".repeat(INDENT));
-    match health.passed {
-        Some(true) => paragraph = paragraph.item(Role::Good, "SMART passed"),
-        Some(false) => paragraph = paragraph.item(Role::Bad, "SMART FAILED"),
-        None => {}
-    }
-    match health.bad_sectors {
-        Some(0) | None => {}
-        Some(n) => paragraph = paragraph.item(Role::Bad, format!("{} bad sectors", whole(n))),
-    }
-    if let Some(celsius) = drive.temperature_c {
-        paragraph = paragraph.item(Role::Dim, format!("{} °C", one_decimal(celsius)));
-    }
-    if let Some(hours) = health.power_on_hours {
-        paragraph = paragraph.item(Role::Dim, format!("{} power-on hours", whole(hours)));
-    }
-    if let Some(wear) = health.wear_pct {
-        let role = if wear >= 100 { Role::Warn } else { Role::Dim };
-        paragraph = paragraph.item(role, format!("{} % of rated endurance used", whole(wear)));
-    }
-    if let Some(note) = &health.note {
-        paragraph = paragraph.text(Role::Dim, note);
-    }
-    paragraph.lines_if_words(INDENT, style)
+    let (role, passed) = match health.passed {
+        Some(true) => (Role::Good, "SMART passed"),
+        Some(false) => (Role::Bad, "SMART FAILED"),
+        None => (Role::Plain, ""),
+    };
+    let bad = health.bad_sectors.filter(|&bad| bad > 0).map(whole);
+    let hours = health.power_on_hours.map(whole);
+    let wear_role = if health.wear_pct >= Some(100) { Role::Warn } else { Role::Dim };
+    let wear = health.wear_pct.map(whole);
+    Paragraph::new()
+        .lead(Role::Plain, " ".repeat(INDENT))
+        .item(role, passed)
+        .items(Role::Bad, bad.map(|bad| format!("{bad} bad sectors")))
+        .items(Role::Dim, drive.temperature_c.map(|it| format!("{} °C", one_decimal(it))))
+        .items(Role::Dim, hours.map(|hours| format!("{hours} power-on hours")))
+        .items(wear_role, wear.map(|wear| format!("{wear} % of rated endurance used")))
+        .text(Role::Dim, health.note.as_deref().unwrap_or_default())
+        .lines_if_words(INDENT, style)
 }
 
 /// Partitions with their alignment, or what the whole device holds.

@@ -22,10 +22,8 @@ pub(super) fn errors(result: &TestResult) -> Option<String> {
 /// How the figures of a test came about, and what limited them.
 pub(super) fn methods(result: &TestResult, style: Style) -> String {
     let name = format!("{}  ", result.test.name());
-    let mut paragraph = Paragraph::new().lead(Role::Title, &name);
-    if let Some(text) = intervals(result) {
-        paragraph = paragraph.item(Role::Dim, &text);
-    }
+    let mut paragraph =
+        Paragraph::new().lead(Role::Title, &name).items(Role::Dim, intervals(result));
     for (i, text) in limits(result).iter().enumerate() {
         paragraph = paragraph.item_after(if i == 0 { DOT } else { " " }, Role::Dim, text);
     }

@@ -31,15 +31,14 @@ pub fn header(
             .lead(Role::Title, path)
     };
     let bracket = format!(" ({})", clean(&details));
-    if parts.is_empty() || width(&head) + width(&path) + width(&bracket) <= style.columns {
-        let path = shorten(&path, style.columns - width(&head));
-        let mut paragraph = lead(&path);
-        if !parts.is_empty() {
-            paragraph = paragraph.lead(Role::Dim, &bracket);
-        }
-        return paragraph.lines(0, style);
+    let first = lead(&shorten(&path, style.columns - width(&head)));
+    if parts.is_empty() {
+        return first.lines(0, style);
     }
-    let mut out = lead(&shorten(&path, style.columns - width(&head))).lines(0, style);
+    if width(&head) + width(&path) + width(&bracket) <= style.columns {
+        return first.lead(Role::Dim, &bracket).lines(0, style);
+    }
+    let mut out = first.lines(0, style);
     let mut paragraph = Paragraph::new().lead(Role::Dim, "  ");
     let last = parts.len() - 1;
     for (i, part) in parts.iter().enumerate() {

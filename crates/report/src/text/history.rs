@@ -98,9 +98,8 @@ fn table(history: &DriveHistory, style: Style) -> String {
         Column::left(),
         Column::left(),
     ];
-    let mut table = TextTable::new(0, layout);
-    let heads = ["", "", "first", "last", "over time", "range", "change"];
-    table.row(heads.map(TextCell::dim).to_vec());
+    let heads = ["", "first", "last", "over time", "range", "change"];
+    let mut table = TextTable::with_heads(layout, "", &heads);
     for row in &history.rows {
         let values: Vec<f64> = row.values.iter().map(|(_, value)| *value).collect();
         let newest = &values[values.len().saturating_sub(RUNS_MAX)..];

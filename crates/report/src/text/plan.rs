@@ -29,13 +29,12 @@ pub fn plan(plan: &Plan, target: &TargetInfo, style: Style) -> String {
             few if few < SECONDS_MAX => "simulated: done in seconds".to_string(),
             many => format!("simulated: about {} to compute", Secs(many.round())),
         };
-        let shortened = plan.active().find_map(|test| test.round_requests);
-        let shortened = shortened.map(|most| format!("rounds of {} requests at most", whole(most)));
+        let most = plan.active().find_map(|test| test.round_requests).map(whole);
         return Paragraph::new()
             .item(Role::Plain, &tests)
             .item(Role::Plain, format!("{about} {} of drive time", Secs(cost.seconds)))
             .item(Role::Plain, simulated)
-            .item(Role::Plain, shortened.unwrap_or_default())
+            .items(Role::Plain, most.map(|most| format!("rounds of {most} requests at most")))
             .item(Role::Good, "nothing on this machine is read or written")
             .lines(0, style);
     }
@@ -95,14 +94,13 @@ pub fn dry_run(plan: &Plan, target: &TargetInfo, style: Style) -> String {
 }
 
 fn settings(plan: &Plan, target: &TargetInfo, style: Style) -> String {
-    let mut paragraph = Paragraph::new()
+    let is_part = target.kind != TargetKind::Directory && plan.suite.span.0 > 0;
+    Paragraph::new()
         .item(Role::Dim, rounds(plan.suite.rounds))
         .item(Role::Dim, format!("engine {}", plan.engine.name()))
-        .item(Role::Dim, format!("seed {}", plan.seed));
-    if target.kind != TargetKind::Directory && plan.suite.span.0 > 0 {
-        paragraph = paragraph.item(Role::Dim, format!("first {} only", plan.suite.span));
-    }
-    paragraph.lines(0, style)
+        .item(Role::Dim, format!("seed {}", plan.seed))
+        .items(Role::Dim, is_part.then(|| format!("first {} only", plan.suite.span)))
+        .lines(0, style)
 }
 
 fn rounds(n: u32) -> String {
@@ -110,12 +108,10 @@ fn rounds(n: u32) -> String {
 }
 
 fn costs(plan: &Plan, style: Style) -> String {
-    let mut table = TextTable::new(
-        0,
-        vec![Column::left(), Column::right(), Column::right(), Column::right(), Column::left()],
-    );
-    let heads = ["time", "reads", "writes", "may write"].map(TextCell::dim);
-    table.row([vec![TextCell::title("test")], heads.to_vec()].concat());
+    let layout =
+        vec![Column::left(), Column::right(), Column::right(), Column::right(), Column::left()];
+    let heads = ["time", "reads", "writes", "may write"];
+    let mut table = TextTable::with_heads(layout, "test", &heads);
     for test in &plan.tests {
         let mut row = vec![TextCell::plain(test.test.name())];
         if test.skip.is_some() {

@@ -12,22 +12,19 @@ pub fn price(run: &Run, style: Style) -> String {
     let of = |amount: f64| format!("{} {}", rounded(amount), price.currency);
     let capacity = run.drive.as_ref().map(|drive| drive.capacity_bytes).filter(|&bytes| bytes > 0);
     let whole_drive = capacity.map_or(String::new(), |bytes| format!(" for {}", Bytes(bytes)));
-    let mut paragraph = Paragraph::new()
+    let parts = [
+        (per_terabyte(run, price), "TB".to_string()),
+        (per_rate(run, price), format!("{RATE_MB_S} MB/s read")),
+        (per_reads(run, price), format!("{} random reads/s", whole(REQUESTS))),
+    ];
+    let told =
+        parts.iter().filter_map(|(amount, what)| Some(format!("{} per {what}", of((*amount)?))));
+    Paragraph::new()
         .lead(Role::Title, "price")
         .lead(Role::Plain, "  ")
-        .item(Role::Plain, format!("{price}{whole_drive}"));
-    if let Some(per_tb) = per_terabyte(run, price) {
-        paragraph = paragraph.item(Role::Plain, format!("{} per TB", of(per_tb)));
-    }
-    if let Some(per_rate) = per_rate(run, price) {
-        let text = format!("{} per {RATE_MB_S} MB/s read", of(per_rate));
-        paragraph = paragraph.item(Role::Plain, &text);
-    }
-    if let Some(per_reads) = per_reads(run, price) {
-        let text = format!("{} per {} random reads/s", of(per_reads), whole(REQUESTS));
-        paragraph = paragraph.item(Role::Plain, &text);
-    }
-    paragraph.lines(7, style)
+        .item(Role::Plain, format!("{price}{whole_drive}"))
+        .items(Role::Plain, told)
+        .lines(7, style)
 }
 
 #[cfg(test)]

@@ -39,9 +39,8 @@ fn of_drive<'c>(drive: &str, cells: impl Iterator<Item = &'c CellResult>, style:
         Column::right().gap(1),
         Column::left().gap(1),
     ];
-    let mut table = TextTable::new(0, columns);
     let heads = ["published", "model", "", "diff %", "tol", ""];
-    table.row([vec![TextCell::title(drive)], heads.map(TextCell::dim).to_vec()].concat());
+    let mut table = TextTable::with_heads(columns, drive, &heads);
     for cell in cells {
         let (role, mark) = match cell.pass {
             Some(true) => (Role::Good, "ok"),

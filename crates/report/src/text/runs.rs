@@ -31,17 +31,13 @@ pub fn runs(rows: &[RunRow], style: Style) -> String {
         let text = "no runs stored yet; drivescope run . creates one";
         return Paragraph::new().text(Role::Dim, text).lines(0, style);
     }
-    let whole = table(rows, Columns { year: true, suite: true, drive: true });
-    let narrower = [
+    let columns = [
+        Columns { year: true, suite: true, drive: true },
         Columns { year: false, suite: true, drive: true },
         Columns { year: false, suite: false, drive: true },
         Columns { year: false, suite: false, drive: false },
     ];
-    let fitting = narrower.into_iter().fold(whole, |known, columns| match known.fits(style) {
-        true => known,
-        false => table(rows, columns),
-    });
-    fitting.render(style)
+    TextTable::first_fitting(columns.into_iter().map(|columns| table(rows, columns)), style)
 }
 
 /// What of a run is shown besides the rest.
@@ -54,18 +50,15 @@ struct Columns {
 }
 
 fn table(rows: &[RunRow], columns: Columns) -> TextTable {
-    let mut table = TextTable::new(
-        0,
-        vec![
-            Column::left(),
-            Column::left(),
-            Column::left(),
-            Column::left().flexible(8),
-            Column::left().flexible(12),
-            Column::left().flexible(14),
-            Column::left(),
-        ],
-    );
+    let layout = vec![
+        Column::left(),
+        Column::left(),
+        Column::left(),
+        Column::left().flexible(8),
+        Column::left().flexible(12),
+        Column::left().flexible(14),
+        Column::left(),
+    ];
     let if_wanted = |wanted: bool, text| if wanted { text } else { "" };
     let labelled = rows.iter().any(|row| row.label.is_some());
     let heads = [
@@ -76,7 +69,7 @@ fn table(rows: &[RunRow], columns: Columns) -> TextTable {
         "target",
         "result",
     ];
-    table.row([vec![TextCell::title("run")], heads.map(TextCell::dim).to_vec()].concat());
+    let mut table = TextTable::with_heads(layout, "run", &heads);
     for row in rows {
         let result = match row.status {
             TestStatus::Done => TextCell::plain(&row.headline),

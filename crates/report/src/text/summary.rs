@@ -20,16 +20,13 @@ pub fn run_summary(run: &Run, store: &str, style: Style) -> String {
 
 /// When, where and for how long.
 fn facts(run: &Run, style: Style) -> String {
-    let mut paragraph = Paragraph::new().item(Role::Dim, format!("run {}", short(&run.id)));
-    if let Some(label) = &run.label {
-        paragraph = paragraph.item(Role::Title, label);
-    }
-    paragraph = paragraph
+    let host = Some(&run.host.name).filter(|name| !name.is_empty());
+    let paragraph = Paragraph::new()
+        .item(Role::Dim, format!("run {}", short(&run.id)))
+        .items(Role::Title, &run.label)
         .item(Role::Dim, minute(&run.started_at))
-        .item(Role::Dim, Secs(run.elapsed_s).to_string());
-    if !run.host.name.is_empty() {
-        paragraph = paragraph.item(Role::Dim, format!("on {}", run.host.name));
-    }
+        .item(Role::Dim, Secs(run.elapsed_s).to_string())
+        .items(Role::Dim, host.map(|name| format!("on {name}")));
     let note = run.note.as_ref().map_or(String::new(), |note| {
         Paragraph::new().lead(Role::Dim, "note  ").text(Role::Plain, note).lines(6, style)
     });

@@ -1,7 +1,7 @@
 //! `trace info`: what a trace holds.
 
 use crate::terminal::{
-    Column, DOT, Paragraph, Role, Style, TextCell, TextTable, block_chart, sections,
+    Column, DOT, Paragraph, Role, Style, TextCell, TextTable, block_chart, note, sections,
 };
 use drivescope_model::number::{latency_us, one_decimal, rounded, whole};
 use drivescope_model::trace::{DirectionSummary, GapClass, ServiceSummary, TraceSummary};
@@ -25,21 +25,19 @@ pub fn trace_summary(name: &str, trace: &TraceSummary, style: Style) -> String {
 }
 
 fn head(name: &str, trace: &TraceSummary, style: Style) -> String {
-    let mut paragraph = Paragraph::new()
+    let drive = trace.device_bytes.map(Bytes);
+    Paragraph::new()
         .text(Role::Title, name)
         .item(Role::Plain, format!("{} requests", whole(trace.requests)))
         .item(Role::Plain, format!("over {}", time(trace.length_s)))
-        .item(Role::Dim, format!("from {}", trace.source));
-    if let Some(bytes) = trace.device_bytes {
-        paragraph = paragraph.item(Role::Dim, format!("on a drive of {}", Bytes(bytes)));
-    }
-    paragraph.lines(2, style)
+        .item(Role::Dim, format!("from {}", trace.source))
+        .items(Role::Dim, drive.map(|bytes| format!("on a drive of {bytes}")))
+        .lines(2, style)
 }
 
 fn directions(trace: &TraceSummary, style: Style) -> String {
-    let mut table = TextTable::new(0, Column::names_and_numbers(5));
-    let heads = ["bytes", "requests", "mean", "sequential"].map(TextCell::dim);
-    table.row([TextCell::title("mix")].into_iter().chain(heads).collect());
+    let heads = ["bytes", "requests", "mean", "sequential"];
+    let mut table = TextTable::with_heads(Column::names_and_numbers(5), "mix", &heads);
     for (name, direction) in [("read", &trace.reads), ("write", &trace.writes)] {
         table.row(direction_row(name, direction));
     }
@@ -86,17 +84,15 @@ fn places(trace: &TraceSummary, style: Style) -> String {
 
 fn served(service: &ServiceSummary, trace: &TraceSummary, style: Style) -> String {
     let bytes = (trace.reads.bytes + trace.writes.bytes) as f64;
-    let mut paragraph = Paragraph::new()
+    let rate = (service.busy_s > 0.0).then(|| rounded(bytes / service.busy_s / 1e6));
+    Paragraph::new()
         .item(Role::Plain, format!("its drive was busy for {}", time(service.busy_s)))
         .item(Role::Plain, format!("depth {} in it", rounded(service.depth_mean)))
         .item(Role::Plain, format!("at most {}", whole(service.depth_max)))
         .item(Role::Plain, format!("latency {} on average", latency_us(service.lat_mean_us)))
-        .item(Role::Plain, format!("at most {}", latency_us(service.lat_max_us)));
-    if service.busy_s > 0.0 {
-        let rate = rounded(bytes / service.busy_s / 1e6);
-        paragraph = paragraph.item(Role::Plain, format!("{rate} MB/s while busy"));
-    }
-    paragraph.lines(2, style)
+        .item(Role::Plain, format!("at most {}", latency_us(service.lat_max_us)))
+        .items(Role::Plain, rate.map(|rate| format!("{rate} MB/s while busy")))
+        .lines(2, style)
 }
 
 fn sizes(trace: &TraceSummary, style: Style) -> String {
@@ -104,9 +100,8 @@ fn sizes(trace: &TraceSummary, style: Style) -> String {
         return String::new();
     }
     let all = (trace.reads.requests + trace.writes.requests).max(1) as f64;
-    let mut table = TextTable::new(0, Column::names_and_numbers(4));
-    let heads = ["reads", "writes", "share"].map(TextCell::dim);
-    table.row([TextCell::title("up to")].into_iter().chain(heads).collect());
+    let heads = ["reads", "writes", "share"];
+    let mut table = TextTable::with_heads(Column::names_and_numbers(4), "up to", &heads);
     for size in &trace.sizes {
         let share = (size.reads + size.writes) as f64 / all;
         let counts = [whole(size.reads), whole(size.writes), percent(share)];
@@ -122,19 +117,17 @@ fn gaps(trace: &TraceSummary, style: Style) -> String {
         return String::new();
     }
     let title = if trace.service.is_some() { "think time" } else { "gaps" };
-    let mut table = TextTable::new(0, Column::names_and_numbers(4));
-    let heads = ["times", "together", "share"].map(TextCell::dim);
-    table.row([TextCell::title(title)].into_iter().chain(heads).collect());
+    let heads = ["times", "together", "share"];
+    let mut table = TextTable::with_heads(Column::names_and_numbers(4), title, &heads);
     let ends = trace.gaps.iter().skip(1).map(|class| Some(class.from_s)).chain([None]);
     for (class, end_s) in trace.gaps.iter().zip(ends).filter(|(class, _)| class.count > 0) {
         table.row(gap_row(class, end_s, trace.length_s));
     }
-    let note = match trace.service {
+    let what = match trace.service {
         Some(_) => "nothing in flight",
         None => "from one request to the next: the source has no completions",
     };
-    let note = Paragraph::new().lead(Role::Dim, "  ").text(Role::Dim, note).lines(2, style);
-    table.render(style) + &note
+    table.render(style) + &note(what, style)
 }
 
 fn gap_row(class: &GapClass, end_s: Option<f64>, length_s: f64) -> Vec<TextCell> {
@@ -165,22 +158,16 @@ fn processes(trace: &TraceSummary, style: Style) -> String {
     if trace.processes.is_empty() {
         return String::new();
     }
-    let mut table = TextTable::new(0, Column::names_and_numbers(3));
-    let heads = ["bytes", "requests"].map(TextCell::dim);
-    table.row([TextCell::title("sent by")].into_iter().chain(heads).collect());
+    let heads = ["bytes", "requests"];
+    let mut table = TextTable::with_heads(Column::names_and_numbers(3), "sent by", &heads);
     for process in trace.processes.iter().take(PROCESSES_MAX) {
         let bytes = Bytes(process.bytes).to_string();
         let cells = [process.name.clone(), bytes, whole(process.requests)];
         table.row(cells.map(TextCell::plain).to_vec());
     }
     let others = trace.processes.len().saturating_sub(PROCESSES_MAX);
-    let mut out = table.render(style);
-    if others > 0 {
-        out.push_str(
-            &Paragraph::new().text(Role::Dim, format!("  and {others} more")).lines(2, style),
-        );
-    }
-    out
+    let more = if others > 0 { format!("and {others} more") } else { String::new() };
+    table.render(style) + &Paragraph::new().text(Role::Dim, more).lines(2, style)
 }
 
 /// What keeps the trace from being the whole truth.

@@ -23,7 +23,6 @@ fn limiters(result: &TestResult, style: Style) -> String {
     let mut layout = vec![Column::right(); 10];
     layout[0] = Column::left().flexible(12);
     layout[9] = Column::left();
-    let mut table = TextTable::new(0, layout);
     let any = |test: fn(&PhaseRecord) -> bool| result.phases.iter().any(test);
     let busy = any(|phase| phase.device_busy_pct.is_some());
     let warm = any(|phase| phase.temperature_c.is_some());
@@ -39,9 +38,7 @@ fn limiters(result: &TestResult, style: Style) -> String {
         if failed { "errors" } else { "" },
         "limited by",
     ];
-    table.row(
-        [vec![TextCell::title(result.test.name())], heads.map(TextCell::dim).to_vec()].concat(),
-    );
+    let mut table = TextTable::with_heads(layout, result.test.name(), &heads);
     for phase in &result.phases {
         let per_second = |n: u64| rounded(n as f64 / phase.elapsed_s);
         let errors = match phase.errors {

@@ -1,6 +1,6 @@
 //! Verdicts: dots, the use, and the reason, the best first.
 
-use crate::terminal::{Paragraph, Role, Style, clean, shorten, width};
+use crate::terminal::{Paragraph, Role, Style, clean, note, shorten, width};
 use crate::verdict;
 use drivescope_model::document::{Run, TestStatus, Verdict};
 
@@ -55,10 +55,7 @@ pub fn verdicts(verdicts: &[Verdict], style: Style) -> String {
         out.push_str(&paragraph.lines(name_width + 9, style));
     }
     if !shared.is_empty() {
-        let text = format!("{}.", shared.join(SENTENCE));
-        out.push_str(
-            &Paragraph::new().lead(Role::Dim, "  ").text(Role::Dim, &text).lines(2, style),
-        );
+        out.push_str(&note(format!("{}.", shared.join(SENTENCE)), style));
     }
     out
 }

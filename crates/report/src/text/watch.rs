@@ -99,25 +99,20 @@ fn summary(summary: &WatchSummary, style: Style) -> String {
         count => format!("{} {more}", whole(count)),
     };
     let reads = count(summary.reads, "read", "reads");
-    let mut all = Paragraph::new()
-        .item(Role::Title, format!("{reads} in {}", Secs(summary.elapsed_s)))
-        .item(Role::Plain, format!("{} reads/s", rounded(summary.iops)));
     let quantiles =
         [("median", summary.lat_p50_us), ("p90", summary.lat_p90_us), ("p99", summary.lat_p99_us)];
-    for (name, us) in quantiles {
-        all = all.item(Role::Plain, us.map_or_else(String::new, |us| named(name, us)));
-    }
-    let mut out = all.lines(0, style);
-    let mut events = Paragraph::new();
-    if let Some(slowest) = &summary.slowest {
+    let quantiles = quantiles.into_iter().filter_map(|(name, us)| Some((name, latency_us(us?))));
+    let all = Paragraph::new()
+        .item(Role::Title, format!("{reads} in {}", Secs(summary.elapsed_s)))
+        .item(Role::Plain, format!("{} reads/s", rounded(summary.iops)))
+        .items(Role::Plain, quantiles.map(|(name, latency)| format!("{name} {latency}")));
+    let slowest = summary.slowest.as_ref().map(|slowest| {
         let at = time(slowest.at.as_deref(), slowest.start_s);
-        events = events.item(
-            Role::Plain,
-            format!("slowest {} at {}", latency_us(slowest.lat_us), at.trim_end()),
-        );
-    }
+        format!("slowest {} at {}", latency_us(slowest.lat_us), at.trim_end())
+    });
     let limit = latency_us(summary.stall_from_us);
-    events = match (summary.stalls, summary.reads) {
+    let events = Paragraph::new().items(Role::Plain, slowest);
+    let events = match (summary.stalls, summary.reads) {
         (_, 0) => events,
         (0, _) => events.item(Role::Good, format!("no stall (a read over {limit})")),
         (stalls, _) => {
@@ -125,15 +120,8 @@ fn summary(summary: &WatchSummary, style: Style) -> String {
             events.item(Role::Warn, format!("{stalls}, {} in all", Secs(summary.stalled_s)))
         }
     };
-    if summary.errors > 0 {
-        events = events.item(Role::Bad, count(summary.errors, "read failed", "reads failed"));
-    }
-    out.push_str(&events.lines_if_words(0, style));
-    out
-}
-
-fn named(name: &str, us: f64) -> String {
-    format!("{name} {}", latency_us(us))
+    let errors = (summary.errors > 0).then(|| count(summary.errors, "read failed", "reads failed"));
+    all.lines(0, style) + &events.items(Role::Bad, errors).lines_if_words(0, style)
 }
 
 #[cfg(test)]

@@ -50,10 +50,10 @@ fn times(result: &TestResult, style: Style) -> String {
         let mut columns = vec![vec![title, TextCell::plain(label(size))]];
         for (offset, cell) in offsets {
             let figure = match find(result, cell, "tps") {
-                Some(tps) => Figure::of(Some(tps), rounded),
+                Some(tps) => Figure::plain(Some(tps)),
                 None => Figure::of(find(result, cell, "lat_mean_us"), |us| rounded(us / 1e3)),
             };
-            columns.push(headed(&format!("+{offset}"), &[figure]));
+            columns.push(headed(&format!("+{offset}"), [figure]));
         }
         let mut layout = vec![Column::right(); columns.len()];
         layout[0] = Column::left();

@@ -4,10 +4,10 @@ mod charts;
 
 use super::WorkloadReport;
 use crate::terminal::{
-    Column, Figure, Paragraph, Role, Style, TextCell, TextTable, cells, find, headed, sections,
-    value,
+    CellRows, Column, Figure, Paragraph, Role, Style, TextCell, TextTable, cells, find, sections,
+    texts, value,
 };
-use drivescope_model::number::{one_decimal, rounded};
+use drivescope_model::number::one_decimal;
 use drivescope_model::{Secs, TestKind, TestResult};
 
 /// A difference of less is no news.
@@ -22,41 +22,32 @@ pub(super) const REPORT: WorkloadReport = WorkloadReport {
 };
 
 fn table(result: &TestResult, style: Style) -> String {
-    let traces = traces(result);
-    if traces.is_empty() {
+    let rows = CellRows { result, cells: traces(result) };
+    if rows.cells.is_empty() {
         return String::new();
     }
-    let figures = |quantity: &str, print: fn(f64) -> String| -> Vec<Figure> {
-        traces.iter().map(|cell| Figure::of(find(result, cell, quantity), print)).collect()
-    };
-    let latencies = |quantity: &str| -> Vec<Figure> {
-        traces.iter().map(|cell| Figure::latency(find(result, cell, quantity))).collect()
-    };
-    let has = |quantity: &str| traces.iter().any(|cell| find(result, cell, quantity).is_some());
-    let mut names = vec![TextCell::title("apps")];
-    names.extend(traces.iter().map(|cell| TextCell::plain(cell.replace('_', "-"))));
-    let table = |with_max: bool, with_p99: bool| {
-        let mut columns = vec![names.clone(), headed("time", &figures("run_s", seconds))];
-        if has("recorded_s") {
-            columns.push(headed("recorded", &figures("recorded_s", seconds)));
+    let names = || rows.cells.iter().map(|cell| cell.replace('_', "-"));
+    let table = |(with_max, with_p99): (bool, bool)| {
+        let mut columns = vec![texts(TextCell::title("apps"), names())];
+        columns.push(rows.column("time", "run_s", Figure::time));
+        for (head, quantity) in [("recorded", "recorded_s"), ("predicted", "predicted_s")] {
+            if rows.have(quantity) {
+                columns.push(rows.column(head, quantity, Figure::time));
+            }
         }
-        if has("predicted_s") {
-            columns.push(headed("predicted", &figures("predicted_s", seconds)));
-        }
-        columns.push(headed("drive busy", &figures("busy_s", seconds)));
-        columns.push(headed("MB/s busy", &figures("busy_mb_s", rounded)));
+        columns.push(rows.column("drive busy", "busy_s", Figure::time));
+        columns.push(rows.column("MB/s busy", "busy_mb_s", Figure::plain));
         if with_p99 {
-            columns.push(headed("p99", &latencies("lat_p99_us")));
+            columns.push(rows.column("p99", "lat_p99_us", Figure::latency));
         }
         if with_max {
-            columns.push(headed("max", &latencies("lat_max_us")));
+            columns.push(rows.column("max", "lat_max_us", Figure::latency));
         }
         TextTable::of_columns(Column::names_and_numbers(columns.len()), columns)
     };
-    let fitting = [(true, true), (false, true)].into_iter().map(|(max, p99)| table(max, p99));
-    let fitting = fitting.into_iter().find(|table| table.fits(style));
-    let drawn = fitting.unwrap_or_else(|| table(false, false)).render(style);
-    sections([drawn + &scores(result, style) + &predictions(result, &traces, style)])
+    let tables = [(true, true), (false, true), (false, false)].into_iter().map(table);
+    let drawn = TextTable::first_fitting(tables, style);
+    sections([drawn + &scores(result, style) + &predictions(result, &rows.cells, style)])
 }
 
 /// The cells that are traces; a set has a score and no time.
@@ -64,21 +55,13 @@ fn traces(result: &TestResult) -> Vec<&str> {
     cells(result).into_iter().filter(|cell| find(result, cell, "run_s").is_some()).collect()
 }
 
-fn seconds(value: f64) -> String {
-    Secs(value).to_string()
-}
-
 /// Scores, with what they are made of.
 fn scores(result: &TestResult, style: Style) -> String {
-    let mut paragraph = Paragraph::new().lead(Role::Dim, "  ");
-    let mut is_told = false;
-    for set in ["synthetic", "recorded"] {
-        let Some(score) = value(result, set, "score") else { continue };
-        let text = format!("{set} traces: score {}", one_decimal(score));
-        paragraph = paragraph.item(Role::Plain, text);
-        is_told = true;
-    }
-    if !is_told {
+    let told = ["synthetic", "recorded"].into_iter().filter_map(|set| {
+        Some(format!("{set} traces: score {}", one_decimal(value(result, set, "score")?)))
+    });
+    let paragraph = Paragraph::new().lead(Role::Dim, "  ").items(Role::Plain, told);
+    if !paragraph.has_words() {
         return String::new();
     }
     let how =
@@ -98,12 +81,11 @@ fn predictions(result: &TestResult, traces: &[&str], style: Style) -> String {
         return String::new();
     }
     changes.sort_by(|a, b| (b.1 - b.2).abs().total_cmp(&(a.1 - a.2).abs()));
-    let mut paragraph =
+    let told = changes.into_iter().take(SENTENCES_MAX);
+    let told = told.map(|(cell, here, there)| sentence(&cell.replace('_', "-"), here, there));
+    let paragraph =
         Paragraph::new().lead(Role::Dim, "  ").text(Role::Plain, "on the predicted drive");
-    for (cell, here, there) in changes.into_iter().take(SENTENCES_MAX) {
-        paragraph = paragraph.item(Role::Plain, sentence(&cell.replace('_', "-"), here, there));
-    }
-    paragraph.lines(2, style)
+    paragraph.items(Role::Plain, told).lines(2, style)
 }
 
 fn sentence(name: &str, here_s: f64, there_s: f64) -> String {

@@ -5,9 +5,9 @@ mod charts;
 use super::WorkloadReport;
 use super::rates::wide_table;
 use crate::criteria::{Criterion, Evidence};
-use crate::terminal::{Figure, Paragraph, Role, Style, TextCell, cells, find, headed, value};
+use crate::terminal::{CellRows, Figure, Paragraph, Role, Style, TextCell, cells, texts, value};
 use drivescope_model::number::whole;
-use drivescope_model::{Bytes, Secs, TestKind, TestResult};
+use drivescope_model::{Bytes, TestKind, TestResult};
 
 // Through the file system, flushed and cold: what a program gets.
 const EVIDENCE: &[Evidence] = &[
@@ -38,47 +38,39 @@ fn parts(cell: &str) -> (&str, &str) {
     cell.split_once('.').unwrap_or((cell, ""))
 }
 
+/// The same in words.
+fn name_of(cell: &str) -> String {
+    let (set, part) = parts(cell);
+    format!("{set}: {}", words(part))
+}
+
 fn table(result: &TestResult, style: Style) -> String {
-    let cells = cells(result);
-    if cells.is_empty() {
+    let rows = CellRows { result, cells: cells(result) };
+    if rows.cells.is_empty() {
         return String::new();
     }
-    let mut names = vec![TextCell::title("copy")];
-    names.extend(cells.iter().map(|cell| {
-        let (set, part) = parts(cell);
-        TextCell::plain(format!("{set}: {}", words(part)))
-    }));
-    let of = |quantity: &'static str| cells.iter().map(move |cell| find(result, cell, quantity));
-    let rates: Vec<Figure> = of("mb_s")
-        .map(|metric| metric.map_or(Figure::Blank, |metric| Figure::with_interval(Some(metric))))
-        .collect();
-    let files: Vec<Figure> = of("files_s").map(Figure::with_interval).collect();
-    let seconds = |quantity: &'static str| -> Vec<Figure> {
-        of(quantity).map(|metric| Figure::of(metric, |s| Secs(s).to_string())).collect()
-    };
     let columns = vec![
-        names,
-        headed("MB/s", &rates),
-        headed("files/s", &files),
-        headed("time", &seconds("time_s")),
-        headed("final flush", &seconds("flush_s")),
+        texts(TextCell::title("copy"), rows.cells.iter().map(|cell| name_of(cell))),
+        rows.column("MB/s", "mb_s", Figure::if_any),
+        rows.column("files/s", "files_s", Figure::with_interval),
+        rows.column("time", "time_s", Figure::time),
+        rows.column("final flush", "flush_s", Figure::time),
     ];
-    wide_table(columns, None, style) + &remarks(result, &cells, style)
+    wide_table(columns, None, style) + &remarks(result, &rows.cells, style)
 }
 
 /// How much each set holds.
 fn remarks(result: &TestResult, cells: &[&str], style: Style) -> String {
-    let mut paragraph = Paragraph::new().lead(Role::Dim, "  ");
     let copied = cells.iter().filter(|cell| matches!(parts(cell).1, "copy" | "from"));
-    for cell in copied {
+    let told = copied.filter_map(|cell| {
         let of = |quantity| value(result, cell, quantity);
-        let (Some(files), Some(rate), Some(seconds)) = (of("files"), of("mb_s"), of("time_s"))
-        else {
-            continue;
-        };
+        let (files, rate, seconds) = (of("files")?, of("mb_s")?, of("time_s")?);
         let bytes = Bytes((rate * seconds * 1e6).round() as u64);
-        let text = format!("{}: {} files, {bytes}", parts(cell).0, whole(files as u64));
-        paragraph = paragraph.item(Role::Dim, &text);
-    }
-    paragraph.item(Role::Dim, "cold; the final flush is in the times and rates").lines(2, style)
+        Some(format!("{}: {} files, {bytes}", parts(cell).0, whole(files as u64)))
+    });
+    Paragraph::new()
+        .lead(Role::Dim, "  ")
+        .items(Role::Dim, told)
+        .item(Role::Dim, "cold; the final flush is in the times and rates")
+        .lines(2, style)
 }

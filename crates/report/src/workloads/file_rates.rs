@@ -33,25 +33,19 @@ fn key(result: &TestResult, cell: &str, quantity: &str) -> String {
 }
 
 fn remarks(result: &TestResult, cell: &str, style: Style) -> String {
-    let mut paragraph = Paragraph::new().lead(Role::Dim, "  ");
-    if let (Some(files), Some(seconds)) =
-        (value(result, cell, "files"), value(result, cell, "time_s"))
-    {
-        paragraph = paragraph
-            .item(Role::Plain, format!("{} files in {}", whole(files as u64), Secs(seconds)));
-    }
-    if let Some(percent) = value(result, &format!("{cell}_decline"), "at_pct") {
-        paragraph = paragraph
-            .item(Role::Dim, format!("a tenth slower from {} % full on", one_decimal(percent)));
-    }
-    let recovery = format!("{cell}_recovery");
-    if let (Some(percent), Some(rate)) =
-        (value(result, &recovery, "at_pct"), value(result, &recovery, "mb_s"))
-    {
-        let text = format!("from {} % full on {} MB/s again", one_decimal(percent), rounded(rate));
-        paragraph = paragraph.item(Role::Plain, &text);
-    }
-    paragraph.lines(2, style)
+    let count = value(result, cell, "files").zip(value(result, cell, "time_s"));
+    let count = count.map(|(files, s)| format!("{} files in {}", whole(files as u64), Secs(s)));
+    let decline = value(result, &format!("{cell}_decline"), "at_pct").map(one_decimal);
+    let recovery = |quantity| value(result, &format!("{cell}_recovery"), quantity);
+    let recovery = recovery("at_pct").zip(recovery("mb_s")).map(|(percent, rate)| {
+        format!("from {} % full on {} MB/s again", one_decimal(percent), rounded(rate))
+    });
+    Paragraph::new()
+        .lead(Role::Dim, "  ")
+        .items(Role::Plain, count)
+        .items(Role::Dim, decline.map(|pct| format!("a tenth slower from {pct} % full on")))
+        .items(Role::Plain, recovery)
+        .lines(2, style)
 }
 
 /// The rate over the fill level, and over the position on the drive.

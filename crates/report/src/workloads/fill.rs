@@ -173,16 +173,15 @@ fn zones(result: &TestResult, style: Style) -> String {
     }
     let count = zones.len();
     let plural = if count == 1 { "" } else { "s" };
-    let mut paragraph =
-        Paragraph::new().lead(Role::Title, format!("{count} zone{plural}")).lead(Role::Dim, "  ");
-    for (from, rate) in zones.iter().take(ZONES_MAX) {
-        let text = format!("{} MB/s from {}", rounded(*rate), Bytes(*from as u64));
-        paragraph = paragraph.item(Role::Plain, &text);
-    }
-    if count > ZONES_MAX {
-        paragraph = paragraph.item(Role::Dim, format!("{} more with --json", count - ZONES_MAX));
-    }
-    paragraph.lines(2, style)
+    let told =
+        |(from, rate): &(f64, f64)| format!("{} MB/s from {}", rounded(*rate), Bytes(*from as u64));
+    let more = count.checked_sub(ZONES_MAX).filter(|more| *more > 0);
+    Paragraph::new()
+        .lead(Role::Title, format!("{count} zone{plural}"))
+        .lead(Role::Dim, "  ")
+        .items(Role::Plain, zones.iter().take(ZONES_MAX).map(told))
+        .items(Role::Dim, more.map(|more| format!("{more} more with --json")))
+        .lines(2, style)
 }
 
 #[cfg(test)]

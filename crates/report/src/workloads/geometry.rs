@@ -86,21 +86,17 @@ fn rotation(result: &TestResult) -> Option<Paragraph> {
 
 fn zones(result: &TestResult) -> Option<Paragraph> {
     let count = value(result, "zones", "count")?;
-    let ends = zone_ends(result)?;
-    let mut line = begin("zones")
-        .item(Role::Title, format!("{count}"))
-        .item(Role::Plain, format!("{} to {} MB/s", rounded(ends.rates.0), rounded(ends.rates.1)))
-        .item(
-            Role::Plain,
-            format!("tracks of {} to {}", bytes(ends.tracks.0), bytes(ends.tracks.1)),
-        );
-    if let Some(skew) = value(result, "tracks", "skew_pct") {
-        line = line.item(Role::Plain, format!("skew {} % of a turn", rounded(skew)));
-    }
-    if let Some(residual) = value(result, "zones", "residual_pct") {
-        line = line.item(Role::Dim, format!("physical law ± {} %", rounded(residual)));
-    }
-    Some(line)
+    let ZoneEnds { rates, tracks } = zone_ends(result)?;
+    let skew = value(result, "tracks", "skew_pct");
+    let residual = value(result, "zones", "residual_pct");
+    Some(
+        begin("zones")
+            .item(Role::Title, format!("{count}"))
+            .item(Role::Plain, format!("{} to {} MB/s", rounded(rates.0), rounded(rates.1)))
+            .item(Role::Plain, format!("tracks of {} to {}", bytes(tracks.0), bytes(tracks.1)))
+            .items(Role::Plain, skew.map(|skew| format!("skew {} % of a turn", rounded(skew))))
+            .items(Role::Dim, residual.map(|it| format!("physical law ± {} %", rounded(it)))),
+    )
 }
 
 fn heads(result: &TestResult) -> Option<Paragraph> {
@@ -129,80 +125,56 @@ fn zone_ends(result: &TestResult) -> Option<ZoneEnds> {
 
 fn seek(result: &TestResult) -> Option<Paragraph> {
     let average = find(result, "seek", "average_ms")?;
-    let mut line =
+    let line =
         begin("seek").item(Role::Title, format!("{} on average", with_interval(average, ms)));
-    for (quantity, words) in
-        [("next_track_ms", "to the next track"), ("full_stroke_ms", "over the whole drive")]
-    {
-        if let Some(metric) = find(result, "seek", quantity) {
-            line = line.item(Role::Plain, format!("{} {words}", ms(metric.value)));
-        }
-    }
-    Some(line)
+    let ways = [("next_track_ms", "to the next track"), ("full_stroke_ms", "over the whole drive")];
+    let told = ways.into_iter().filter_map(|(quantity, words)| {
+        Some(format!("{} {words}", ms(value(result, "seek", quantity)?)))
+    });
+    Some(line.items(Role::Plain, told))
 }
 
 /// What using only the outer part of the drive buys.
 fn access(result: &TestResult) -> Option<Paragraph> {
     let points = points_of(result, "geometry.access_measured.ms");
     let all = points.last()?.0;
-    let mut line = begin("access");
-    for (span, time) in &points {
-        let part = match span / all {
-            share if share > 0.999 => "anywhere".to_string(),
-            share => format!("in the first {} %", rounded(share * 100.0)),
-        };
-        line = line.item(Role::Plain, format!("{} {part}", ms(*time)));
-    }
-    Some(line)
+    let told = points.iter().map(|(span, time)| match span / all {
+        share if share > 0.999 => format!("{} anywhere", ms(*time)),
+        share => format!("{} in the first {} %", ms(*time), rounded(share * 100.0)),
+    });
+    Some(begin("access").items(Role::Plain, told))
 }
 
 fn command(result: &TestResult) -> Option<Paragraph> {
     let medium = find(result, "command", "overhead_us");
     let cached = find(result, "read_cache", "overhead_us");
-    let link = find(result, "link", "mb_s");
-    let mut line = begin("command");
-    for (metric, words) in [(medium, "before a seek"), (cached, "from the cache")] {
-        if let Some(metric) = metric {
-            line = line.item(Role::Plain, format!("{} {words}", with_interval(metric, latency_us)));
-        }
-    }
-    if let Some(link) = link {
-        line = line.item(Role::Plain, format!("link {} MB/s", rounded(link.value)));
-    }
-    medium.or(cached).map(|_| line)
+    let link = value(result, "link", "mb_s");
+    medium.or(cached)?;
+    let told = [(medium, "before a seek"), (cached, "from the cache")].into_iter().filter_map(
+        |(metric, words)| Some(format!("{} {words}", with_interval(metric?, latency_us))),
+    );
+    let line = begin("command").items(Role::Plain, told);
+    Some(line.items(Role::Plain, link.map(|rate| format!("link {} MB/s", rounded(rate)))))
 }
 
 fn read_cache(result: &TestResult) -> Option<Paragraph> {
-    let in_cache = |quantity| find(result, "read_cache", quantity);
-    let mut line = begin("read cache");
-    let mut is_known = false;
-    if let Some(size) = in_cache("cache_bytes") {
-        line = line.item(Role::Title, format!("about {}", mib(size.value)));
-        is_known = true;
-    }
-    if let Some(ahead) = in_cache("read_ahead_bytes") {
-        line = line.item(Role::Plain, format!("reads {} ahead", mib(ahead.value)));
-        is_known = true;
-    }
-    if let Some(places) = in_cache("places") {
-        line = line.item(Role::Plain, format!("keeps {} places", whole(places.value as u64)));
-        is_known = true;
-    }
-    if let Some(stream) = in_cache("stream_bytes") {
-        line = line.item(Role::Plain, format!("keeps {} of a stream", mib(stream.value)));
-        is_known = true;
-    }
-    is_known.then_some(line)
+    let known = |quantity| value(result, "read_cache", quantity);
+    let places = known("places").map(|it| format!("keeps {} places", whole(it as u64)));
+    let stream = known("stream_bytes").map(|it| format!("keeps {} of a stream", mib(it)));
+    let line = begin("read cache")
+        .items(Role::Title, known("cache_bytes").map(|it| format!("about {}", mib(it))))
+        .items(Role::Plain, known("read_ahead_bytes").map(|it| format!("reads {} ahead", mib(it))))
+        .items(Role::Plain, places)
+        .items(Role::Plain, stream);
+    line.has_words().then_some(line)
 }
 
 fn write_cache(result: &TestResult) -> Option<Paragraph> {
     let cached = find(result, "write_cached", "write_ms")?;
-    let line = begin("write cache");
     let size = find(result, "write_cache", "cache_bytes");
-    let line = match size.or(find(result, "write_buffer", "cache_bytes")) {
-        Some(size) => line.item(Role::Title, format!("takes {} at once", mib(size.value))),
-        None => line,
-    };
+    let size = size.or(find(result, "write_buffer", "cache_bytes"));
+    let line = begin("write cache")
+        .items(Role::Title, size.map(|size| format!("takes {} at once", mib(size.value))));
     Some(line.item(Role::Plain, format!("an unflushed write takes {}", ms(cached.value))))
 }
 
@@ -217,14 +189,12 @@ fn flush(result: &TestResult) -> Option<Paragraph> {
         (Some(_), false) => line.item(Role::Good, "honest"),
         (None, false) => line,
     };
-    Some(
-        match find(result, "flush", "cost_us") {
-            Some(cost) => line
-                .item(Role::Plain, format!("adds {} to a write", with_interval(cost, latency_us))),
-            None => line.item(Role::Plain, format!("a flushed write takes {}", ms(flushed.value))),
-        }
-        .item(Role::Plain, format!("with force unit access {}", ms(forced.value))),
-    )
+    let cost = match find(result, "flush", "cost_us") {
+        Some(cost) => format!("adds {} to a write", with_interval(cost, latency_us)),
+        None => format!("a flushed write takes {}", ms(flushed.value)),
+    };
+    let forced = format!("with force unit access {}", ms(forced.value));
+    Some(line.item(Role::Plain, cost).item(Role::Plain, forced))
 }
 
 fn queue(result: &TestResult) -> Option<Paragraph> {
@@ -285,17 +255,12 @@ fn recording(result: &TestResult) -> Option<Paragraph> {
     };
     let line = line
         .text(Role::Plain, format!("· reading takes {times} times as long after random writes"));
-    let line = match find(result, "shingling", "band_bytes") {
-        Some(band) => line.item(Role::Plain, format!("bands of {}", with_interval(band, mib))),
-        None => line,
-    };
-    Some(match find(result, "shingling", "log_bytes") {
-        Some(log) => line.item(
-            Role::Plain,
-            format!("{} of random writes before it cleans", with_interval(log, bytes)),
-        ),
-        None => line,
-    })
+    let band = find(result, "shingling", "band_bytes");
+    let log = find(result, "shingling", "log_bytes").map(|log| with_interval(log, bytes));
+    Some(
+        line.items(Role::Plain, band.map(|band| format!("bands of {}", with_interval(band, mib))))
+            .items(Role::Plain, log.map(|log| format!("{log} of random writes before it cleans"))),
+    )
 }
 
 /// The rate over the position, zone by zone.

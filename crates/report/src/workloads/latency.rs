@@ -5,10 +5,10 @@ mod charts;
 use super::WorkloadReport;
 use crate::criteria::{Criterion, Evidence};
 use crate::terminal::{
-    Column, Figure, Paragraph, Role, Style, TextCell, TextTable, cells, find, headed, value,
+    CellRows, Column, Figure, Style, TextCell, TextTable, cells, find, note, texts, value,
 };
 use drivescope_model::number::{latency_us, rounded};
-use drivescope_model::{Bytes, Metric, TestKind, TestResult};
+use drivescope_model::{Bytes, TestKind, TestResult};
 
 /// The request whose latency the criteria mean.
 const SMALL_REQUEST: Bytes = Bytes::kib(4);
@@ -43,60 +43,43 @@ fn headline(result: &TestResult) -> Option<String> {
 }
 
 fn table(result: &TestResult, style: Style) -> String {
-    let cells = cells(result);
-    if cells.is_empty() {
+    let rows = CellRows { result, cells: cells(result) };
+    if rows.cells.is_empty() {
         return String::new();
     }
-    let figures = |quantity: &str, figure: fn(Option<&Metric>) -> Figure| {
-        cells.iter().map(|cell| figure(find(result, cell, quantity))).collect::<Vec<_>>()
-    };
-    let mut names = vec![TextCell::title("latency")];
-    names.extend(cells.iter().map(|cell| TextCell::plain(*cell)));
-    let open_loop = cells.iter().any(|cell| find(result, cell, "offered_iops").is_some());
-    let loads: Vec<String> = cells.iter().map(|cell| load(result, cell)).collect();
+    let open_loop = rows.have("offered_iops");
+    let loads: Vec<String> = rows.cells.iter().map(|cell| load(result, cell)).collect();
     let head = match loads.iter().all(String::is_empty) {
         true => "",
         false if open_loop => "span or rate",
         false => "span",
     };
-    let loads: Vec<TextCell> =
-        std::iter::once(TextCell::dim(head)).chain(loads.iter().map(TextCell::plain)).collect();
-    let table = |interval: bool, p99_9: bool| {
-        let iops = if interval { Figure::with_interval } else { plain };
+    let table = |(interval, p99_9): (bool, bool)| {
+        let iops = if interval { Figure::with_interval } else { Figure::plain };
         let mut columns = vec![
-            names.clone(),
-            loads.clone(),
-            headed("IOPS", &figures("iops", iops)),
-            headed("p50", &figures("lat_p50_us", Figure::latency)),
-            headed("p99", &figures("lat_p99_us", Figure::latency)),
+            rows.names("latency"),
+            texts(TextCell::dim(head), &loads),
+            rows.column("IOPS", "iops", iops),
+            rows.column("p50", "lat_p50_us", Figure::latency),
+            rows.column("p99", "lat_p99_us", Figure::latency),
         ];
         if p99_9 {
-            columns.push(headed("p99.9", &figures("lat_p99_9_us", Figure::latency)));
+            columns.push(rows.column("p99.9", "lat_p99_9_us", Figure::latency));
         }
-        columns.push(headed("max", &figures("lat_max_us", Figure::latency)));
+        columns.push(rows.column("max", "lat_max_us", Figure::latency));
         TextTable::of_columns(Column::names_and_numbers(columns.len()), columns)
     };
     // What says least goes first where the figures are too wide for a line.
-    let out = [(true, true), (false, true), (false, false)]
-        .into_iter()
-        .map(|(interval, p99_9)| table(interval, p99_9))
-        .find(|table| table.fits(style))
-        .unwrap_or_else(|| table(false, false));
-    let mut text = out.render(style);
+    let tables = [(true, true), (false, true), (false, false)].into_iter().map(table);
+    let mut text = TextTable::first_fitting(tables, style);
     if open_loop {
-        let mut note = "with a target rate, latency includes queueing".to_string();
-        if cells.iter().any(|cell| cell.starts_with("poisson")) {
-            note += "; arrivals are random, so the rate varies slightly";
+        let mut words = "with a target rate, latency includes queueing".to_string();
+        if rows.cells.iter().any(|cell| cell.starts_with("poisson")) {
+            words += "; arrivals are random, so the rate varies slightly";
         }
-        text.push_str(
-            &Paragraph::new().lead(Role::Dim, "  ").text(Role::Dim, &note).lines(2, style),
-        );
+        text.push_str(&note(&words, style));
     }
     text
-}
-
-fn plain(metric: Option<&Metric>) -> Figure {
-    Figure::of(metric, rounded)
 }
 
 /// What a cell was measured under: the rate that was asked of it, or else how much of the target its requests were
@@ -118,6 +101,7 @@ fn size(bytes: Bytes) -> String {
 mod tests {
     use super::*;
     use crate::testing::{hard_disk_latency, metric, result};
+    use drivescope_model::Metric;
 
     #[test]
     fn a_headline_says_how_long_one_waits() {

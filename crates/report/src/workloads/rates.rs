@@ -1,8 +1,7 @@
 //! The table of rates over the position, for workloads that go over the whole drive.
 
-use crate::terminal::{Column, Figure, Style, TextCell, TextTable, find, headed};
+use crate::terminal::{Column, Figure, Style, TextCell, TextTable, find, headed, texts};
 use drivescope_model::TestResult;
-use drivescope_model::number::rounded;
 
 /// Columns as a table, names left, figures well apart; those from `apart` on stand further away.
 pub(super) fn wide_table(
@@ -20,19 +19,18 @@ pub(super) fn wide_table(
 
 /// Rates at the start, at the end and over all of it: a row for each cell, which has a name there.
 pub(super) fn rate_table(result: &TestResult, rows: &[(&str, &str)], style: Style) -> String {
-    let names = rows.iter().map(|(_, name)| TextCell::plain(*name));
     let title = TextCell::title(result.test.name());
-    let mut columns = vec![std::iter::once(title).chain(names).collect()];
+    let mut columns = vec![texts(title, rows.iter().map(|(_, name)| name))];
     for head in ["start", "end", "min", "mean", "max"] {
         let figure = |(cell, _): &(&str, &str)| {
             let metric = find(result, cell, &format!("{head}_mb_s"));
             // The mean is the headline; the others are single places, where a spread says little.
             match head {
                 "mean" => Figure::with_interval(metric),
-                _ => Figure::of(metric, rounded),
+                _ => Figure::plain(metric),
             }
         };
-        columns.push(headed(head, &rows.iter().map(figure).collect::<Vec<_>>()));
+        columns.push(headed(head, rows.iter().map(figure)));
     }
     wide_table(columns, None, style)
 }

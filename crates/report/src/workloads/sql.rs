@@ -5,12 +5,13 @@ mod charts;
 use super::WorkloadReport;
 use crate::criteria::{Criterion, Evidence};
 use crate::terminal::{
-    Column, Figure, Paragraph, Role, Style, TextCell, TextTable, cells, find, headed, sections,
+    CellRows, Column, Figure, Paragraph, Role, Style, TextCell, TextTable, cells, find, headed,
+    sections, texts,
 };
 use drivescope_model::document::DatabaseRecord;
 use drivescope_model::number::{one_decimal, rounded, whole};
 use drivescope_model::options::{DatabaseKind, Durability};
-use drivescope_model::{Bytes, Secs, TestKind, TestResult};
+use drivescope_model::{Bytes, TestKind, TestResult};
 
 // What a transaction waits for, the database and the file system included.
 const EVIDENCE: &[Evidence] = &[
@@ -101,31 +102,15 @@ fn fitting(style: Style, columns: Vec<(Vec<TextCell>, u8)>) -> String {
         layout[0] = Column::left();
         TextTable::of_columns(layout, kept)
     };
-    let fits = (0..3).map(table).find(|table| table.fits(style));
-    fits.unwrap_or_else(|| table(3)).render(style)
+    TextTable::first_fitting((0..=3).map(table), style)
 }
 
-fn names(title: &str, cells: &[&str]) -> Vec<TextCell> {
-    let rows = cells.iter().map(|cell| TextCell::plain(name_of(cell)));
-    std::iter::once(TextCell::title(title)).chain(rows).collect()
+fn names(title: &str, rows: &CellRows<'_>) -> Vec<TextCell> {
+    texts(TextCell::title(title), rows.cells.iter().map(|cell| name_of(cell)))
 }
 
-fn limits(result: &TestResult, cells: &[&str]) -> Vec<TextCell> {
-    let rows = cells.iter().map(|cell| TextCell::plain(held_by(result, cell)));
-    std::iter::once(TextCell::dim("limit")).chain(rows).collect()
-}
-
-/// A figure of the device in each row.
-fn device(
-    result: &TestResult,
-    cells: &[&str],
-    head: &str,
-    quantity: &str,
-    print: fn(f64) -> String,
-) -> Vec<TextCell> {
-    let figures: Vec<Figure> =
-        cells.iter().map(|cell| Figure::of(find(result, cell, quantity), print)).collect();
-    headed(head, &figures)
+fn limits(rows: &CellRows<'_>) -> Vec<TextCell> {
+    texts(TextCell::dim("limit"), rows.cells.iter().map(|cell| held_by(rows.result, cell)))
 }
 
 fn bytes(value: f64) -> String {
@@ -141,67 +126,49 @@ fn percent(value: f64) -> String {
 }
 
 fn action_table(result: &TestResult, style: Style) -> String {
-    let cells = actions(result);
-    if cells.is_empty() {
+    let rows = CellRows { result, cells: actions(result) };
+    if rows.cells.is_empty() {
         return String::new();
     }
-    let rates: Vec<Figure> = cells
-        .iter()
-        .map(|cell| match find(result, cell, "mb_s") {
-            None => Figure::Blank,
-            metric => Figure::with_interval(metric),
-        })
-        .collect();
-    let times: Vec<Figure> = cells
-        .iter()
-        .map(|cell| Figure::of(find(result, cell, "time_s"), |s| Secs(s).to_string()))
-        .collect();
-    let of = |head, quantity, print| device(result, &cells, head, quantity, print);
     fitting(
         style,
         vec![
-            (names("sql", &cells), 3),
-            (headed("MB/s", &rates), 3),
-            (headed("time", &times), 3),
-            (of("read", "device_read_bytes", bytes), 2),
-            (of("written", "device_written_bytes", bytes), 2),
-            (of("IOPS", "device_iops", rounded), 0),
-            (of("request", "request_bytes", request), 1),
-            (of("depth", "depth_mean", one_decimal), 0),
-            (of("busy", "device_busy_pct", percent), 3),
-            (limits(result, &cells), 2),
+            (names("sql", &rows), 3),
+            (rows.column("MB/s", "mb_s", Figure::if_any), 3),
+            (rows.column("time", "time_s", Figure::time), 3),
+            (rows.printed("read", "device_read_bytes", bytes), 2),
+            (rows.printed("written", "device_written_bytes", bytes), 2),
+            (rows.printed("IOPS", "device_iops", rounded), 0),
+            (rows.printed("request", "request_bytes", request), 1),
+            (rows.printed("depth", "depth_mean", one_decimal), 0),
+            (rows.printed("busy", "device_busy_pct", percent), 3),
+            (limits(&rows), 2),
         ],
     )
 }
 
 fn statement_table(result: &TestResult, style: Style) -> String {
-    let cells = statements(result);
-    if cells.is_empty() {
+    let rows = CellRows { result, cells: statements(result) };
+    if rows.cells.is_empty() {
         return String::new();
     }
-    let rates: Vec<Figure> =
-        cells.iter().map(|cell| Figure::with_interval(find(result, cell, rate_of(cell)))).collect();
-    let latencies = |quantity: &str| -> Vec<Figure> {
-        cells.iter().map(|cell| Figure::latency(find(result, cell, quantity))).collect()
-    };
-    let has = |quantity: &str| cells.iter().any(|cell| find(result, cell, quantity).is_some());
-    let of = |head, quantity, print| device(result, &cells, head, quantity, print);
+    let rates = rows.cells.iter().map(|cell| find(result, cell, rate_of(cell)));
     let mut columns = vec![
-        (names("statements", &cells), 3),
-        (headed("per second", &rates), 3),
-        (headed("p50", &latencies("lat_p50_us")), 3),
-        (headed("p99", &latencies("lat_p99_us")), 3),
-        (headed("max", &latencies("lat_max_us")), 0),
-        (of("IOPS", "device_iops", rounded), 1),
-        (of("busy", "device_busy_pct", percent), 2),
+        (names("statements", &rows), 3),
+        (headed("per second", rates.map(Figure::with_interval)), 3),
+        (rows.column("p50", "lat_p50_us", Figure::latency), 3),
+        (rows.column("p99", "lat_p99_us", Figure::latency), 3),
+        (rows.column("max", "lat_max_us", Figure::latency), 0),
+        (rows.printed("IOPS", "device_iops", rounded), 1),
+        (rows.printed("busy", "device_busy_pct", percent), 2),
     ];
-    if has("logical_reads") {
-        columns.push((of("pages", "logical_reads", one_decimal), 0));
+    if rows.have("logical_reads") {
+        columns.push((rows.printed("pages", "logical_reads", one_decimal), 0));
     }
-    if has("flushes_per_commit") {
-        columns.push((of("flushes", "flushes_per_commit", one_decimal), 1));
+    if rows.have("flushes_per_commit") {
+        columns.push((rows.printed("flushes", "flushes_per_commit", one_decimal), 1));
     }
-    columns.push((limits(result, &cells), 2));
+    columns.push((limits(&rows), 2));
     fitting(style, columns)
 }
 
@@ -211,26 +178,22 @@ fn databases(result: &TestResult, style: Style) -> String {
     for database in &result.databases {
         let DatabaseRecord { table_bytes, rows, buffer_bytes, is_prediction, .. } = database;
         let title = database.database.title();
-        let mut paragraph = Paragraph::new().lead(Role::Dim, "  ");
-        paragraph = match is_prediction {
-            true => paragraph.item(
-                Role::Plain,
-                format!(
-                    "{title}: predicted, no database ran; its requests follow {} pattern",
-                    // No SQL Server was there to be recorded.
-                    if database.database == DatabaseKind::Mssql {
-                        "an estimated"
-                    } else {
-                        "a recorded"
-                    }
-                ),
-            ),
-            false => paragraph.item(Role::Dim, format!("{title} {}", database.version)),
+        // No SQL Server was there to be recorded.
+        let is_estimated = database.database == DatabaseKind::Mssql;
+        let pattern = if is_estimated { "an estimated pattern" } else { "a recorded pattern" };
+        let (role, what) = match is_prediction {
+            true => {
+                let how = format!("predicted, no database ran; its requests follow {pattern}");
+                (Role::Plain, format!("{title}: {how}"))
+            }
+            false => (Role::Dim, format!("{title} {}", database.version)),
         };
-        let table = format!("{} rows, {}", whole(*rows), Bytes(*table_bytes));
-        paragraph = paragraph.item(Role::Dim, &table);
-        paragraph = paragraph.item(Role::Dim, format!("buffers {}", Bytes(*buffer_bytes).binary()));
-        text += &paragraph.lines(2, style);
+        text += &Paragraph::new()
+            .lead(Role::Dim, "  ")
+            .item(role, what)
+            .item(Role::Dim, format!("{} rows, {}", whole(*rows), Bytes(*table_bytes)))
+            .item(Role::Dim, format!("buffers {}", Bytes(*buffer_bytes).binary()))
+            .lines(2, style);
     }
     text
 }

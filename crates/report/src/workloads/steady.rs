@@ -6,10 +6,11 @@ mod charts;
 use super::WorkloadReport;
 use crate::criteria::{Criterion, Evidence};
 use crate::terminal::{
-    Column, Figure, Paragraph, Role, Style, TextCell, TextTable, find, headed, sections, value,
+    CellRows, Column, Figure, Paragraph, Role, Style, TextCell, TextTable, find, headed, sections,
+    texts, value,
 };
 use drivescope_model::number::{one_decimal, rounded, whole};
-use drivescope_model::{Bytes, Cell, FindingId, Secs, TestKind, TestResult, TestStatus};
+use drivescope_model::{Bytes, Cell, FindingId, Metric, Secs, TestKind, TestResult, TestStatus};
 
 /// More cells than these are shown as a matrix of block sizes and directions.
 const ROWS_MAX: usize = 8;
@@ -63,7 +64,7 @@ fn table(result: &TestResult, style: Style) -> String {
     }
     let drawn = match matrix(result, &measured).filter(|table| table.fits(style)) {
         Some(matrix) if measured.len() > ROWS_MAX => matrix.render(style),
-        _ => rows(result, &measured, style),
+        _ => rows(result, measured, style),
     };
     sections([drawn + &verdict(result, style) + &remarks(result, style)])
 }
@@ -98,33 +99,24 @@ fn rate_text(result: &TestResult, cell: &str) -> Option<String> {
 }
 
 /// A row for each cell.
-fn rows(result: &TestResult, measured: &[&str], style: Style) -> String {
-    let mut names = vec![TextCell::title("steady")];
-    names.extend(measured.iter().map(|cell| TextCell::plain(*cell)));
-    let figures = |quantity: &str, print: fn(Option<&drivescope_model::Metric>) -> Figure| {
-        measured.iter().map(|cell| print(find(result, cell, quantity))).collect::<Vec<_>>()
-    };
-    let table = |with_interval: bool, with_mean: bool| {
-        let iops = if with_interval { Figure::with_interval } else { plain };
+fn rows(result: &TestResult, measured: Vec<&str>, style: Style) -> String {
+    let rows = CellRows { result, cells: measured };
+    let table = |(with_interval, with_mean): (bool, bool)| {
+        let iops = if with_interval { Figure::with_interval } else { Figure::plain };
         let mut columns = vec![
-            names.clone(),
-            headed("IOPS", &figures("iops", iops)),
-            headed("MB/s", &figures("mb_s", plain)),
+            rows.names("steady"),
+            rows.column("IOPS", "iops", iops),
+            rows.column("MB/s", "mb_s", Figure::plain),
         ];
         if with_mean {
-            columns.push(headed("mean", &figures("lat_mean_us", Figure::latency)));
+            columns.push(rows.column("mean", "lat_mean_us", Figure::latency));
         }
-        columns.push(headed("p99", &figures("lat_p99_us", Figure::latency)));
-        columns.push(headed("max", &figures("lat_max_us", Figure::latency)));
+        columns.push(rows.column("p99", "lat_p99_us", Figure::latency));
+        columns.push(rows.column("max", "lat_max_us", Figure::latency));
         TextTable::of_columns(Column::names_and_numbers(columns.len()), columns)
     };
-    let fitting = [(true, true), (false, true)].map(|(interval, mean)| table(interval, mean));
-    let fitting = fitting.into_iter().find(|table| table.fits(style));
-    fitting.unwrap_or_else(|| table(false, false)).render(style)
-}
-
-fn plain(metric: Option<&drivescope_model::Metric>) -> Figure {
-    Figure::of(metric, rounded)
+    let tables = [(true, true), (false, true), (false, false)].into_iter().map(table);
+    TextTable::first_fitting(tables, style)
 }
 
 /// IOPS by block size and share of reads, as the PTS prints them; nothing where the cells are no matrix.
@@ -140,43 +132,33 @@ fn matrix(result: &TestResult, measured: &[&str]) -> Option<TextTable> {
             mixes.push(cell.mix);
         }
     }
-    let mut names = vec![TextCell::title("steady, IOPS")];
-    names.extend(shapes.iter().map(|shape| TextCell::plain(shape.to_string())));
-    let mut columns = vec![names];
+    let names = shapes.iter().map(ToString::to_string);
+    let mut columns = vec![texts(TextCell::title("steady, IOPS"), names)];
     for mix in mixes {
-        let figure = |shape| {
-            let cell = Cell { shape, mix }.to_string();
-            plain(find(result, &cell, "iops"))
-        };
-        let figures: Vec<Figure> = shapes.iter().map(|shape| figure(*shape)).collect();
-        columns.push(headed(&mix.to_string(), &figures));
+        let cells = shapes.iter().map(|&shape| Cell { shape, mix }.to_string());
+        let figures = cells.map(|cell| Figure::plain(find(result, &cell, "iops")));
+        columns.push(headed(&mix.to_string(), figures));
     }
     Some(TextTable::of_columns(Column::names_and_numbers(columns.len()), columns))
 }
 
 /// A row for each stage of a sequence.
 fn stages(result: &TestResult, style: Style) -> String {
-    let stages: Vec<&str> =
-        STAGES.into_iter().filter(|stage| find(result, stage, "busy_mb_s").is_some()).collect();
-    let mut names = vec![TextCell::title("steady")];
-    names.extend(stages.iter().map(|stage| TextCell::plain(*stage)));
-    let of = |figure: &dyn Fn(&str) -> Figure| -> Vec<Figure> {
-        stages.iter().map(|stage| figure(stage)).collect()
-    };
-    let rate = |stage: &str| find(result, stage, "busy_mb_s");
-    let nth = |stage: &str, at: fn(&[f64]) -> Option<&f64>| {
-        Figure::of(rate(stage), |_| {
-            let figure = rate(stage).and_then(|metric| at(&metric.rounds));
+    let is_measured = |stage: &&str| find(result, stage, "busy_mb_s").is_some();
+    let rows = CellRows { result, cells: STAGES.into_iter().filter(is_measured).collect() };
+    let nth = |rate: Option<&Metric>, at: fn(&[f64]) -> Option<&f64>| {
+        Figure::of(rate, |_| {
+            let figure = rate.and_then(|metric| at(&metric.rounds));
             figure.map_or(String::new(), |figure| rounded(*figure))
         })
     };
     let columns = vec![
-        names,
-        headed("MB/s busy", &of(&|stage| Figure::of(rate(stage), rounded))),
-        headed("first", &of(&|stage| nth(stage, <[f64]>::first))),
-        headed("last", &of(&|stage| nth(stage, <[f64]>::last))),
-        headed("mean", &of(&|stage| Figure::latency(find(result, stage, "lat_mean_us")))),
-        headed("p99", &of(&|stage| Figure::latency(find(result, stage, "lat_p99_us")))),
+        rows.names("steady"),
+        rows.column("MB/s busy", "busy_mb_s", Figure::plain),
+        rows.column("first", "busy_mb_s", |rate| nth(rate, <[f64]>::first)),
+        rows.column("last", "busy_mb_s", |rate| nth(rate, <[f64]>::last)),
+        rows.column("mean", "lat_mean_us", Figure::latency),
+        rows.column("p99", "lat_p99_us", Figure::latency),
     ];
     TextTable::of_columns(Column::names_and_numbers(columns.len()), columns).render(style)
 }
@@ -192,50 +174,47 @@ fn verdict(result: &TestResult, style: Style) -> String {
         false => (Role::Warn, "not steady; figures of"),
     };
     let rounds = format!("{word} rounds {} to {}", whole(first), whole(last));
-    let mut paragraph = Paragraph::new().lead(Role::Dim, "  ").item(role, rounds);
-    for cell in tracked(result) {
-        let percent =
-            |quantity| value(result, cell, quantity).map(|share: f64| one_decimal(share * 100.0));
-        let mut text = cell.to_string();
-        if let (Some(range), Some(drift)) = (percent("range_ratio"), percent("drift_ratio")) {
-            text += &format!(": range {range} %, drift {drift} %");
-        }
-        if let Some(kept) = value(result, cell, "kept_ratio") {
-            text += &format!(", {} % of the first round", rounded(kept * 100.0));
-        }
-        paragraph = paragraph.item(Role::Dim, text);
+    let paragraph = Paragraph::new().lead(Role::Dim, "  ").item(role, rounds);
+    paragraph
+        .items(Role::Dim, tracked(result).iter().map(|cell| rule(result, cell)))
+        .lines(2, style)
+}
+
+/// `rnd4k_q32t4.write: range 6.2 %, drift 2.1 %, 19.0 % of the first round`, as far as it is known.
+fn rule(result: &TestResult, cell: &str) -> String {
+    let percent =
+        |quantity| value(result, cell, quantity).map(|share: f64| one_decimal(share * 100.0));
+    let mut text = cell.to_string();
+    if let (Some(range), Some(drift)) = (percent("range_ratio"), percent("drift_ratio")) {
+        text += &format!(": range {range} %, drift {drift} %");
     }
-    paragraph.lines(2, style)
+    if let Some(kept) = value(result, cell, "kept_ratio") {
+        text += &format!(", {} % of the first round", rounded(kept * 100.0));
+    }
+    text
 }
 
 /// How the drive was prepared, and what was written.
 fn remarks(result: &TestResult, style: Style) -> String {
-    let mut paragraph = Paragraph::new().lead(Role::Dim, "  ");
-    let mut is_empty = true;
-    let mut add = |text: String| {
-        paragraph = std::mem::replace(&mut paragraph, Paragraph::new()).item(Role::Dim, text);
-        is_empty = false;
-    };
     let prepared = |quantity| value(result, "precondition", quantity);
-    if let Some(bytes) = prepared("written_bytes").filter(|bytes| *bytes > 0.0) {
-        let mut text = format!("{} written in order before", Bytes(bytes as u64));
-        if let (Some(seconds), Some(rate)) = (prepared("time_s"), prepared("mb_s")) {
-            text += &format!(" ({}, {} MB/s)", Secs(seconds), rounded(rate));
-        }
-        add(text);
-    }
-    for key in ["steady.rounds.written_bytes", "steady.pass.written_bytes"] {
-        let series = result.series.iter().find(|series| series.key == key);
-        if let Some(bytes) = series.and_then(|series| series.y.last()) {
-            let word = if key.contains("pass") { "passes" } else { "rounds" };
-            add(format!("{} in {word}", Bytes(*bytes as u64)));
-        }
-    }
+    let before = prepared("written_bytes").filter(|bytes| *bytes > 0.0).map(|bytes| {
+        let pace = prepared("time_s").zip(prepared("mb_s"));
+        let pace = pace.map(|(s, rate)| format!(" ({}, {} MB/s)", Secs(s), rounded(rate)));
+        format!("{} written in order before{}", Bytes(bytes as u64), pace.unwrap_or_default())
+    });
+    let written = |key: &str, word: &str| {
+        let series = result.series.iter().find(|series| series.key == key)?;
+        Some(format!("{} in {word}", Bytes(*series.y.last()? as u64)))
+    };
     // Of a test that did not come to its end, it stands above.
-    if let Some(reason) = result.reason.as_ref().filter(|_| result.status == TestStatus::Done) {
-        add(reason.clone());
-    }
-    if is_empty { String::new() } else { paragraph.lines(2, style) }
+    let reason = result.reason.as_ref().filter(|_| result.status == TestStatus::Done);
+    Paragraph::new()
+        .lead(Role::Dim, "  ")
+        .items(Role::Dim, before)
+        .items(Role::Dim, written("steady.rounds.written_bytes", "rounds"))
+        .items(Role::Dim, written("steady.pass.written_bytes", "passes"))
+        .items(Role::Dim, reason)
+        .lines_if_words(2, style)
 }
 
 #[cfg(test)]

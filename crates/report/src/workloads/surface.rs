@@ -57,16 +57,14 @@ fn zone_lines(result: &TestResult, style: Style) -> String {
         return String::new();
     };
     let text = format!("{count} zones: {} to {} MB/s", rounded(outer), rounded(inner));
-    let mut paragraph = Paragraph::new().lead(Role::Dim, "  ").item(Role::Dim, &text);
-    if let Some(outer) = find(result, "zone01", "share_pct") {
-        let text = format!("the outermost has {} % of the drive", rounded(outer.value));
-        paragraph = paragraph.item(Role::Dim, &text);
-    }
-    if let Some(residual) = value(result, "zones", "residual_pct") {
-        let text = format!("physical law ± {} %", rounded(residual));
-        paragraph = paragraph.item(Role::Dim, &text);
-    }
-    paragraph.lines(2, style)
+    let share = value(result, "zone01", "share_pct").map(rounded);
+    let residual = value(result, "zones", "residual_pct").map(rounded);
+    Paragraph::new()
+        .lead(Role::Dim, "  ")
+        .item(Role::Dim, &text)
+        .items(Role::Dim, share.map(|share| format!("the outermost has {share} % of the drive")))
+        .items(Role::Dim, residual.map(|residual| format!("physical law ± {residual} %")))
+        .lines(2, style)
 }
 
 /// The rates of a direction over the position; nothing if there are none.
@@ -96,7 +94,7 @@ fn access_table(result: &TestResult, style: Style) -> String {
     let mut columns = vec![vec![TextCell::blank(), TextCell::plain("access, ms")]];
     for head in ["min", "mean", "max"] {
         let metric = find(result, "access", &format!("access_{head}_ms"));
-        columns.push(headed(head, &[Figure::of(metric, rounded)]));
+        columns.push(headed(head, [Figure::plain(metric)]));
     }
     let whole = columns.len();
     let mut first = true;
@@ -105,7 +103,7 @@ fn access_table(result: &TestResult, style: Style) -> String {
         // The mean comes from the same accesses: what is said against it holds for these.
         let mean = find(result, "access", "access_mean_ms");
         let like_mean = mean.map(|metric| Metric { value: ms, ..metric.clone() });
-        columns.push(headed(&head, &[Figure::of(like_mean.as_ref(), rounded)]));
+        columns.push(headed(&head, [Figure::plain(like_mean.as_ref())]));
         first = false;
     }
     wide_table(columns, Some(whole), style)
@@ -126,13 +124,10 @@ fn remarks(result: &TestResult, direction: &str, points: &[(f64, f64)], style: S
     // The table's least is of single samples: a place is as slow as it is in most rounds.
     let of = if rounds > 1 { " (median of its rounds)" } else { "" };
     let slowest = format!("{which}: {} MB/s at {}{of}", rounded(*rate), position(*x));
-    let mut paragraph = Paragraph::new().lead(Role::Dim, "  ").item(Role::Dim, &slowest);
-    if let Some(mean) = find(result, direction, "sample_mean_mb_s") {
-        let text =
-            format!("mean of the samples {} MB/s (table: bytes by time)", rounded(mean.value));
-        paragraph = paragraph.item(Role::Dim, &text);
-    }
-    paragraph.lines(2, style)
+    let mean = value(result, direction, "sample_mean_mb_s")
+        .map(|mean| format!("mean of the samples {} MB/s (table: bytes by time)", rounded(mean)));
+    let paragraph = Paragraph::new().lead(Role::Dim, "  ").item(Role::Dim, &slowest);
+    paragraph.items(Role::Dim, mean).lines(2, style)
 }
 
 /// Median access time of each group of seek distances that holds any: from and to in percent, ms.

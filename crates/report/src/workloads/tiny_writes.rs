@@ -4,7 +4,9 @@ mod charts;
 
 use super::WorkloadReport;
 use crate::criteria::{Criterion, Evidence};
-use crate::terminal::{Column, Figure, Style, TextCell, TextTable, cells, find, headed};
+use crate::terminal::{
+    CellRows, Column, Figure, Style, TextCell, TextTable, cells, find, headed, texts,
+};
 use drivescope_model::number::{one_decimal, rounded};
 use drivescope_model::{Bytes, TestKind, TestResult};
 
@@ -45,44 +47,30 @@ fn table(result: &TestResult, style: Style) -> String {
     if cells.is_empty() {
         return String::new();
     }
-    let mut names = vec![TextCell::title("tiny-writes")];
-    names.extend(cells.iter().map(|cell| TextCell::plain(*cell)));
-    let mut sizes = vec![TextCell::dim("size")];
-    sizes.extend(cells.iter().map(|cell| TextCell::plain(request_size(result, cell))));
-    let rates = |prefix: &str| -> Vec<Figure> {
-        cells
-            .iter()
-            .map(|cell| {
-                let unit = unit(cell);
-                let metric = find(result, cell, &format!("{prefix}{}", unit.quantity));
-                Figure::of(metric, |value| format!("{}{}", rounded(value), unit.suffix))
-            })
-            .collect()
+    let rows = CellRows { result, cells };
+    let sizes = || rows.cells.iter().map(|cell| request_size(result, cell));
+    let rate = |cell: &str, prefix: &str| {
+        let unit = unit(cell);
+        let metric = find(result, cell, &format!("{prefix}{}", unit.quantity));
+        Figure::of(metric, |value| format!("{}{}", rounded(value), unit.suffix))
     };
-    let shares: Vec<Figure> = cells
-        .iter()
-        .map(|cell| {
-            let metric = find(result, cell, "cache_share_pct");
-            Figure::of(metric, |share| format!("{} %", one_decimal(share)))
-        })
-        .collect();
+    let rates =
+        |head: &str, prefix: &str| headed(head, rows.cells.iter().map(|cell| rate(cell, prefix)));
+    let percent = |share: f64| format!("{} %", one_decimal(share));
     // What says least goes first where the names are too long for a line.
-    let table = |with_size: bool, with_flush: bool| {
-        let mut columns = vec![names.clone()];
-        columns.extend(with_size.then(|| sizes.clone()));
-        columns.push(headed("application", &rates("")));
-        columns.extend(with_flush.then(|| headed("with flush", &rates("flushed_"))));
-        columns.push(headed("raw drive", &rates("drive_")));
-        columns.push(headed("cached", &shares));
+    let table = |(with_size, with_flush): (bool, bool)| {
+        let mut columns = vec![rows.names("tiny-writes")];
+        columns.extend(with_size.then(|| texts(TextCell::dim("size"), sizes())));
+        columns.push(rates("application", ""));
+        columns.extend(with_flush.then(|| rates("with flush", "flushed_")));
+        columns.push(rates("raw drive", "drive_"));
+        columns.push(rows.printed("cached", "cache_share_pct", percent));
         let mut layout = vec![Column::right(); columns.len()];
         layout[0] = Column::left();
         TextTable::of_columns(layout, columns)
     };
-    [table(true, true), table(false, true)]
-        .into_iter()
-        .find(|table| table.fits(style))
-        .unwrap_or_else(|| table(false, false))
-        .render(style)
+    let tables = [(true, true), (false, true), (false, false)].into_iter().map(table);
+    TextTable::first_fitting(tables, style)
 }
 
 /// Whether a cell is the drive's part of a comparison: direct I/O, no page cache.

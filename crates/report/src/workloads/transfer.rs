@@ -8,7 +8,7 @@ use crate::chart::plain_words::shape_words;
 use crate::criteria::{Criterion, Evidence};
 use crate::figure_grid::{FigureGrid, GridField, GridRow};
 use crate::terminal::{
-    Column, Figure, Style, TextCell, TextTable, cells, find, headed, sections, value,
+    Column, Figure, Style, TextCell, TextTable, cells, find, headed, sections, texts, value,
 };
 use drivescope_model::number::rounded;
 use drivescope_model::{Finding, Mix, Order, Severity, Shape, TestKind, TestResult};
@@ -188,9 +188,8 @@ impl<'a> Grid<'a> {
         let shows = |row: &&&str| mixes.contains(&"write") || !is_synced(row);
         let rows: Vec<&str> = self.rows.iter().filter(shows).copied().collect();
         let mut layout = vec![Column::left().flexible(12)];
-        let mut names = vec![TextCell::title(if parts.rates { "transfer" } else { "response" })];
-        names.extend(rows.iter().map(|row| TextCell::plain(*row)));
-        let mut columns = vec![names];
+        let title = TextCell::title(if parts.rates { "transfer" } else { "response" });
+        let mut columns = vec![texts(title, &rows)];
         if parts.rates {
             layout.push(Column::left());
             let mut units = vec![TextCell::blank()];
@@ -199,9 +198,8 @@ impl<'a> Grid<'a> {
         }
         for mix in mixes {
             for (i, (head, quantity)) in heads(mix, parts).into_iter().enumerate() {
-                let figures: Vec<Figure> =
-                    rows.iter().map(|row| self.figure(row, mix, quantity)).collect();
-                columns.push(headed(head.trim_start(), &figures));
+                let figures = rows.iter().map(|row| self.figure(row, mix, quantity));
+                columns.push(headed(head.trim_start(), figures));
                 layout.push(Column::right().gap(if i == 0 { GROUP_GAP } else { 2 }));
             }
         }

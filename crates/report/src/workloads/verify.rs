@@ -40,8 +40,7 @@ fn verdict(result: &TestResult, style: Style) -> String {
             format!("{sure} % sure to find one if 1 % of the blocks were bad")
         };
         let bad = bad_bytes(result);
-        let caches =
-            capacity("cache_bytes").map(|cache| format!("caches up to {} ruled out", Bytes(cache)));
+        let caches = capacity("cache_bytes").map(Bytes);
         let paragraph = if bad > 0 {
             paragraph
                 .item(Role::Bad, format!("{} of {announced_text} did not read back", Bytes(bad)))
@@ -53,7 +52,7 @@ fn verdict(result: &TestResult, style: Style) -> String {
         };
         return paragraph
             .item(Role::Dim, &sure_text)
-            .item(Role::Dim, caches.as_deref().unwrap_or_default())
+            .items(Role::Dim, caches.map(|cache| format!("caches up to {cache} ruled out")))
             .lines(2, style);
     }
     let kept = one_decimal(real as f64 / announced.max(1) as f64 * 100.0);
@@ -132,22 +131,21 @@ fn sectors(result: &TestResult, style: Style) -> String {
     if bad_bytes(result) == 0 {
         return String::new();
     }
-    let mut paragraph = Paragraph::new().lead(Role::Dim, "  ");
-    paragraph = paragraph.item(Role::Plain, format!("{} intact", Bytes(of("intact"))));
-    for kind in BAD.into_iter().filter(|kind| of(kind) > 0) {
-        paragraph = paragraph.item(Role::Bad, format!("{} {kind}", Bytes(of(kind))));
-    }
-    paragraph.lines(2, style)
+    let bad = BAD.into_iter().filter(|kind| of(kind) > 0);
+    Paragraph::new()
+        .lead(Role::Dim, "  ")
+        .item(Role::Plain, format!("{} intact", Bytes(of("intact"))))
+        .items(Role::Bad, bad.map(|kind| format!("{} {kind}", Bytes(of(kind)))))
+        .lines(2, style)
 }
 
 /// How fast everything was written and read, in a full run.
 fn rates(result: &TestResult, style: Style) -> String {
-    let mut paragraph = Paragraph::new().lead(Role::Dim, "  ");
-    for (cell, what) in [("write", "written"), ("read", "read back")] {
-        if let Some(rate) = value(result, cell, "mb_s") {
-            paragraph = paragraph.item(Role::Plain, format!("{what} at {} MB/s", rounded(rate)));
-        }
-    }
+    let rates = [("write", "written"), ("read", "read back")];
+    let told = rates.into_iter().filter_map(|(cell, what)| {
+        Some(format!("{what} at {} MB/s", rounded(value(result, cell, "mb_s")?)))
+    });
+    let paragraph = Paragraph::new().lead(Role::Dim, "  ").items(Role::Plain, told);
     paragraph.lines_if_words(2, style)
 }
 
