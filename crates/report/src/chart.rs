@@ -8,6 +8,7 @@ mod svg;
 
 pub(crate) mod over_time;
 pub(crate) mod plain_words;
+pub(crate) mod rows;
 pub(crate) mod tails;
 mod text_box;
 
@@ -17,7 +18,7 @@ pub use svg::{PictureSize, Theme, svg};
 
 pub(crate) use svg::{FOLDED_DOTS_MAX, page_colours};
 
-use drivescope_model::TestResult;
+use drivescope_model::{Series, TestResult};
 use plot::{Plot, Point};
 
 /// A picture with its words.
@@ -44,11 +45,31 @@ impl Chart {
 
 /// The points of all series with this key, rounds together, by `x`; numbers only.
 pub(crate) fn points_of(result: &TestResult, key: &str) -> Vec<Point> {
-    let series = result.series.iter().filter(|series| series.key.split('#').next() == Some(key));
-    let points = series.flat_map(|series| series.x.iter().copied().zip(series.y.iter().copied()));
-    let mut points: Vec<Point> = points.filter(|(x, y)| x.is_finite() && y.is_finite()).collect();
+    let mut points: Vec<Point> = series_of(result, key).flat_map(finite_points).collect();
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
     points
+}
+
+/// All series with this key, a round each.
+fn series_of<'r>(result: &'r TestResult, key: &str) -> impl Iterator<Item = &'r Series> {
+    result.series.iter().filter(move |series| series.key.split('#').next() == Some(key))
+}
+
+/// The points of a series that are numbers.
+pub(crate) fn finite_points(series: &Series) -> impl Iterator<Item = Point> {
+    let points = series.x.iter().copied().zip(series.y.iter().copied());
+    points.filter(|(x, y)| x.is_finite() && y.is_finite())
+}
+
+/// The same points with `x` in a unit that has so many of theirs.
+pub(crate) fn scaled(points: &[Point], unit: f64) -> Vec<Point> {
+    points.iter().map(|(x, y)| (x / unit, *y)).collect()
+}
+
+/// The least and the most of values that are not negative; infinity and 0 of none.
+pub(crate) fn extent(values: impl IntoIterator<Item = f64>) -> (f64, f64) {
+    let ends = (f64::INFINITY, 0.0_f64);
+    values.into_iter().fold(ends, |(least, most), value| (least.min(value), most.max(value)))
 }
 
 /// The largest `y` of points; 0 of none.

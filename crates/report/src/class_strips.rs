@@ -1,8 +1,8 @@
 //! Where a drive stands among those of known classes: a strip for each figure.
 
-use crate::chart::Chart;
 use crate::chart::axis::{AxisValues, PlotAxis};
-use crate::chart::plot::{Along, Ink, Layer, Plot, PlotMark};
+use crate::chart::plot::{Ink, Layer, Plot, PlotMark};
+use crate::chart::{Chart, extent};
 use crate::comparison::usable;
 use crate::known_drives::{ClassRange, DriveClass, FIGURES, KnownDrive, class_ranges, models};
 use crate::workloads::evidence;
@@ -35,10 +35,8 @@ fn strip(
     let unit = if metric.unit == "1/s" { "per second" } else { metric.unit.as_str() };
     let mut names = vec!["this drive".to_string()];
     names.extend(ranges.iter().map(|range| range.class.name().to_string()));
-    let lows = ranges.iter().map(|range| range.low);
-    let highs = ranges.iter().map(|range| range.high);
-    let low = lows.fold(metric.value, f64::min);
-    let high = highs.fold(metric.value, f64::max);
+    let ends = ranges.iter().flat_map(|range| [range.low, range.high]);
+    let (low, high) = extent(ends.chain([metric.value]));
     let x = PlotAxis::log(unit, low, high, AxisValues::Number);
     let mut plot = Plot { is_compact: true, ..Plot::new(x, PlotAxis::rows("", &names)) }
         .named(RANGE, "lowest and highest");
@@ -46,14 +44,9 @@ fn strip(
         let row = (i + 1) as f64;
         plot = plot.with(Layer::Span { from_to: (range.low, range.high), y: row, ink: RANGE });
     }
-    let mark = PlotMark {
-        at: (metric.value, 0.0),
-        interval: (metric.low, metric.high),
-        interval_along: Along::X,
-        is_filled: true,
-    };
     let value = format!("{} {unit}", rounded(metric.value));
-    let plot = plot.with(Layer::Marks { marks: vec![mark], ink: DRIVE });
+    let marks = vec![PlotMark::in_row(metric, 0)];
+    let plot = plot.with(Layer::Marks { marks, ink: DRIVE });
     let told = |range: &ClassRange| {
         let (low, high) = (rounded(range.low), rounded(range.high));
         format!("{} {low} to {high}", range.class.name())

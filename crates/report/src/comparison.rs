@@ -1,6 +1,7 @@
 //! Runs compared: the metrics that all of them have, each as a ratio to the first run.
 
 use crate::criteria::Criterion;
+
 use crate::side_by_side::{SideBySide, side_by_side};
 use crate::workloads::evidence;
 use drivescope_model::metrics::quantity_of;
@@ -160,13 +161,15 @@ fn judge(rows: &[(String, Vec<&Metric>)], band: f64) -> Vec<Vec<MetricRatio>> {
     pairs.iter().map(|row| row.iter().map(&mut result).collect()).collect()
 }
 
+/// What people call the drive of a run: its model, or where it is.
+pub(crate) fn name_of(run: &Run) -> String {
+    let model = run.drive.as_ref().and_then(|drive| drive.model.as_deref()).map(str::trim);
+    model.filter(|model| !model.is_empty()).unwrap_or(&run.target.path).to_string()
+}
+
 /// Labels, or models; the beginning of the run's id besides where that does not tell them apart.
 fn names(runs: &[Run]) -> Vec<String> {
-    let plain = |run: &Run| {
-        let model = run.drive.as_ref().and_then(|drive| drive.model.as_deref()).map(str::trim);
-        let model = model.filter(|model| !model.is_empty()).unwrap_or(&run.target.path);
-        run.label.clone().unwrap_or_else(|| model.to_string())
-    };
+    let plain = |run: &Run| run.label.clone().unwrap_or_else(|| name_of(run));
     let plain: Vec<String> = runs.iter().map(plain).collect();
     let is_alone = |name: &String| plain.iter().filter(|other| *other == name).count() == 1;
     let id = |run: &Run| run.id.chars().take(4).collect::<String>();

@@ -1,12 +1,13 @@
 //! Pictures of runs side by side: a row for each run and metric, curves over each other, and price against speed.
 
 use crate::chart::axis::{AxisValues, PlotAxis};
-use crate::chart::plot::{Along, Beside, Course, Ink, Layer, Plot, PlotMark, Point, YAxis};
+use crate::chart::plot::{Beside, Course, Ink, Layer, Plot, PlotMark, Point, YAxis};
 use crate::chart::tails::{tail_of, tails_chart};
-use crate::chart::{Chart, points_of};
+use crate::chart::{Chart, extent, points_of};
 use crate::comparison::{ComparedMetric, RunComparison, usable};
 use crate::criteria::Criterion;
 use crate::known_drives::figure;
+use crate::markdown::capitalized;
 use crate::side_by_side::per_terabyte;
 use drivescope_model::number::{latency_us, rounded};
 use drivescope_model::{Run, TestResult};
@@ -60,8 +61,7 @@ fn of_metric(row: &ComparedMetric, comparison: &RunComparison, runs: &[Run]) -> 
     let metrics: Option<Vec<_>> = runs.iter().map(|run| usable(run, &row.key)).collect();
     let metrics = metrics?;
     let is_latency = row.unit == "us";
-    let lows = metrics.iter().map(|metric| metric.value);
-    let (low, high) = (lows.clone().fold(f64::INFINITY, f64::min), lows.fold(0.0, f64::max));
+    let (low, high) = extent(metrics.iter().map(|metric| metric.value));
     let stretch = (REACH_MIN / (high / low)).max(1.0).sqrt();
     let values = if is_latency { AxisValues::LatencyUs } else { AxisValues::Number };
     let unit = match row.unit.as_str() {
@@ -74,19 +74,9 @@ fn of_metric(row: &ComparedMetric, comparison: &RunComparison, runs: &[Run]) -> 
     let mut plot = Plot { is_compact: true, ..Plot::new(x, y) };
     let text = |value| if is_latency { latency_us(value) } else { rounded(value) };
     for (i, metric) in metrics.iter().enumerate() {
-        let mark = PlotMark {
-            at: (metric.value, i as f64),
-            interval: (metric.low, metric.high),
-            interval_along: Along::X,
-            is_filled: true,
-        };
-        let ink = Ink::Series(i);
-        plot = plot.with(Layer::Marks { marks: vec![mark], ink }).with_text(
-            (high, i as f64),
-            text(metric.value),
-            ink,
-            Beside::LineEnd,
-        );
+        let (marks, ink) = (vec![PlotMark::in_row(metric, i)], Ink::Series(i));
+        plot = plot.with(Layer::Marks { marks, ink });
+        plot = plot.with_text((high, i as f64), text(metric.value), ink, Beside::LineEnd);
     }
     let told = comparison.names.iter().zip(&metrics);
     let told: Vec<String> =
@@ -99,11 +89,6 @@ fn of_metric(row: &ComparedMetric, comparison: &RunComparison, runs: &[Run]) -> 
         description: format!("{}.", told.join("; ")),
         plot,
     })
-}
-
-fn capitalized(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// One curve of each run over its drive.
@@ -128,11 +113,8 @@ fn over_the_drive(runs: &[Run], names: &[String], curve: Curve) -> Option<Chart>
     if found.len() < 2 {
         return None;
     }
-    let rates = || found.iter().flat_map(|(_, points)| points).map(|(_, rate)| *rate);
-    let (slowest, fastest) = (
-        rates().filter(|rate| *rate > 0.0).fold(f64::INFINITY, f64::min),
-        rates().fold(0.0, f64::max),
-    );
+    let rates = found.iter().flat_map(|(_, points)| points).map(|(_, rate)| *rate);
+    let (slowest, fastest) = extent(rates.filter(|rate| *rate > 0.0));
     let is_log = fastest > slowest * LOG_FROM;
     let y = match is_log {
         true => PlotAxis::log("MB/s", slowest, fastest, AxisValues::Number),
@@ -141,14 +123,14 @@ fn over_the_drive(runs: &[Run], names: &[String], curve: Curve) -> Option<Chart>
     let mut plot = Plot::new(PlotAxis::until("position, % of the drive", 100.0), y);
     let mut said = Vec::new();
     for (i, points) in &found {
-        let (ink, course) = (Ink::Series(*i), curve.course);
+        let ink = Ink::Series(*i);
         let (first, last) = (points[0], points[points.len() - 1]);
         let text = format!("{} {}", shortened(&names[*i]), rounded(last.1));
         said.push(format!("{}: {} to {} MB/s", names[*i], rounded(first.1), rounded(last.1)));
         let points = points.iter().copied().filter(|point| !is_log || point.1 > 0.0).collect();
         plot = plot
             .named(ink, names[*i].as_str())
-            .with(Layer::Line { points, ink, course, is_fine: false, axis: YAxis::Left })
+            .with_curve(points, ink, curve.course, YAxis::Left)
             .with_text(last, text, ink, Beside::LineEnd);
     }
     let scale = if is_log { " Logarithmic." } else { "" };
@@ -217,22 +199,19 @@ pub fn price_chart(runs: &[Run], names: &[String], word: &str) -> Option<Chart> 
     if found.len() < 2 {
         return None;
     }
-    let ends = |of: fn(&Point) -> f64| {
-        let values = || found.iter().map(|(_, point)| of(point));
-        (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max))
-    };
+    let ends = |of: fn(&Point) -> f64| extent(found.iter().map(|(_, point)| of(point)));
     let ((cheap, dear), (slow, fast)) = (ends(|point| point.0), ends(|point| point.1));
     let x = PlotAxis::log(&format!("{word}, {currency} per TB"), cheap, dear, AxisValues::Number);
     let y = PlotAxis::log("small reads per second", slow, fast, AxisValues::Number);
     let mut plot = Plot::new(x, y);
     for (i, at) in &found {
-        let ink = Ink::Series(*i);
-        let mark =
-            PlotMark { at: *at, interval: (at.1, at.1), interval_along: Along::Y, is_filled: true };
-        plot = plot
-            .named(ink, names[*i].as_str())
-            .with(Layer::Marks { marks: vec![mark], ink })
-            .with_text(*at, names[*i].as_str(), ink, Beside::AboveRight);
+        let (marks, ink) = (vec![PlotMark::point(*at)], Ink::Series(*i));
+        plot = plot.named(ink, names[*i].as_str()).with(Layer::Marks { marks, ink }).with_text(
+            *at,
+            names[*i].as_str(),
+            ink,
+            Beside::AboveRight,
+        );
     }
     let told = found.iter().map(|(i, (price, reads))| {
         format!(

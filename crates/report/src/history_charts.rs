@@ -1,8 +1,8 @@
 //! A drive's metrics over its runs.
 
 use crate::chart::axis::PlotAxis;
-use crate::chart::plot::{Along, Beside, Ink, Layer, Plot, PlotMark, Point};
-use crate::chart::{Chart, highest};
+use crate::chart::plot::{Beside, Ink, Layer, Plot, PlotMark, Point};
+use crate::chart::{Chart, extent, highest};
 use crate::history::{DriveHistory, MetricHistory};
 use crate::text::change_sentence;
 use drivescope_model::number::rounded;
@@ -38,7 +38,7 @@ fn chart(history: &DriveHistory, row: &MetricHistory, days: &[f64]) -> Option<Ch
         end if end < DAYS_MIN => ("hours", 24.0),
         _ => ("days", 1.0),
     };
-    let most = row.values.iter().map(|(_, value)| *value).fold(0.0, f64::max);
+    let (_, most) = extent(row.values.iter().map(|(_, value)| *value));
     let (y_unit, size) = match row.unit.as_str() {
         "us" if most >= MS_FROM_US => ("ms", 1e3),
         "us" => ("µs", 1.0),
@@ -55,13 +55,7 @@ fn chart(history: &DriveHistory, row: &MetricHistory, days: &[f64]) -> Option<Ch
         let text = format!("{word} from here on");
         plot = plot.with(Layer::Rule { x: days[change.since] * length, text });
     }
-    let mark = |at: &Point| PlotMark {
-        at: *at,
-        interval: (at.1, at.1),
-        interval_along: Along::Y,
-        is_filled: true,
-    };
-    let marks = points.iter().map(mark).collect();
+    let marks = points.iter().map(|at| PlotMark::point(*at)).collect();
     let plot = plot
         .with_line(points.clone(), VALUE)
         .with(Layer::Marks { marks, ink: VALUE })

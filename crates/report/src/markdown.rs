@@ -100,7 +100,8 @@ fn anchor(id: FindingId) -> String {
     format!("{}-{}", id.spec().id.to_lowercase(), id.spec().name)
 }
 
-fn capitalized(word: &str) -> String {
+/// A text whose first letter is a capital.
+pub(crate) fn capitalized(word: &str) -> String {
     let mut chars = word.chars();
     chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }

@@ -11,6 +11,7 @@ mod style;
 use crate::answer;
 use crate::chart::{Chart, PictureSize, Theme, svg};
 use crate::class_strips;
+use crate::comparison::name_of;
 use crate::known_drives::KnownDrive;
 use crate::text::minute;
 use crate::verdict::dots;
@@ -138,12 +139,6 @@ fn whole(title: &str, body: &Markup) -> String {
     markup.into_string()
 }
 
-/// What people call the drive: its model, or where it is.
-fn name_of(run: &Run) -> String {
-    let model = run.drive.as_ref().and_then(|drive| drive.model.as_deref()).map(str::trim);
-    model.filter(|model| !model.is_empty()).unwrap_or(&run.target.path).to_string()
-}
-
 fn head(run: &Run, name: &str) -> Markup {
     let drive = run.drive.as_ref();
     let size = drive.map_or(run.target.size_bytes, |drive| drive.capacity_bytes);
@@ -250,7 +245,8 @@ fn test(result: &TestResult, question: &str, detail: Detail) -> Markup {
                 @for chart in charts(result) {
                     @match detail {
                         Detail::Whole => (figure(&chart)),
-                        Detail::Folded => (folded_figure(&chart)),
+                        // Values at the pointer of many pictures would be too much for a page.
+                        Detail::Folded => (one_picture(&chart, Theme::FoldedPage)),
                     }
                 }
             }
@@ -262,11 +258,6 @@ fn test(result: &TestResult, question: &str, detail: Detail) -> Markup {
             }
         }
     }
-}
-
-/// One chart for all screens, without values at the pointer.
-fn folded_figure(chart: &Chart) -> Markup {
-    one_picture(chart, Theme::FoldedPage)
 }
 
 /// One chart for all screens.

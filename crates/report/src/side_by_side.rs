@@ -1,8 +1,8 @@
 //! What runs are held against each other in besides their metrics: prices, and what the drives suit.
 
 use crate::criteria::Criterion;
+use crate::known_drives::figure;
 use crate::verdict::dots;
-use crate::workloads::evidence;
 use drivescope_model::Run;
 use drivescope_model::number::{rounded, whole};
 use drivescope_model::units::Price;
@@ -40,19 +40,13 @@ pub(crate) fn per_terabyte(run: &Run, price: &Price) -> Option<f64> {
 
 /// The price of [`REQUESTS`] random reads per second.
 pub(crate) fn per_reads(run: &Run, price: &Price) -> Option<f64> {
-    Some(price.amount / (rate(run, &READS)? / REQUESTS as f64))
+    let reads = READS.into_iter().find_map(|criterion| figure(run, criterion))?;
+    Some(price.amount / (reads / REQUESTS as f64))
 }
 
 /// The price of [`RATE_MB_S`] of reads in order.
 pub(crate) fn per_rate(run: &Run, price: &Price) -> Option<f64> {
-    Some(price.amount / (rate(run, &[Criterion::SequentialReads])? / RATE_MB_S as f64))
-}
-
-/// What a drive does by the first of these criteria that was measured.
-fn rate(run: &Run, criteria: &[Criterion]) -> Option<f64> {
-    let answers = criteria.iter().copied().flat_map(evidence);
-    let mut found = answers.filter_map(|(_, answer)| run.metric(answer.key));
-    found.find(|metric| metric.valid && metric.value > 0.0).map(|metric| metric.value)
+    Some(price.amount / (figure(run, Criterion::SequentialReads)? / RATE_MB_S as f64))
 }
 
 fn prices(runs: &[Run]) -> Vec<SideBySide> {

@@ -13,7 +13,9 @@ pub use width::{WIDTH, clean, width};
 pub use wrap::wrap;
 
 pub(crate) use block_chart::{block_chart, chart_columns};
-pub(crate) use figures::{CellRows, Figure, cells, find, half_width, headed, texts, value};
+pub(crate) use figures::{
+    CellRows, Figure, cells, find, find_usable, half_width, headed, texts, value,
+};
 pub(crate) use paragraph::{DOT, Paragraph, note};
 pub(crate) use style::Role;
 pub(crate) use table::{Column, TextCell, TextTable};

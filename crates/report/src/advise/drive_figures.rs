@@ -1,7 +1,7 @@
 //! What a layout needs to know of a drive, out of a run: rates by position, access time by part, what it must not
 //! be used for.
 
-use crate::chart::points_of;
+use crate::chart::{extent, points_of};
 use drivescope_model::drive::DriveKind;
 use drivescope_model::{FindingId, Run, TestKind, TestResult};
 use drivescope_stats::least_squares::least_squares;
@@ -112,10 +112,8 @@ impl DriveFigures {
 
     /// Whether it matters where on the drive data lie.
     pub fn depends_on_position(&self) -> bool {
-        let rates = || self.spans.iter().map(|span| span.mb_s);
-        let most = rates().fold(0.0, f64::max);
-        let least = rates().fold(f64::INFINITY, f64::min);
-        matches!(self.access, Some(AccessModel::Arm { .. })) || least < most * (1.0 - SAME_SPEED)
+        let (least, most) = extent(self.spans.iter().map(|span| span.mb_s));
+        self.rotates() || least < most * (1.0 - SAME_SPEED)
     }
 
     /// Whether an arm moves.

@@ -1,11 +1,11 @@
 //! A rate over time: every round fine, their median bold.
 
-use super::Chart;
 use super::axis::PlotAxis;
-use super::plot::{Beside, Course, Ink, Layer, Plot, Point, YAxis};
+use super::plot::{Course, Ink, Layer, Plot, Point, YAxis};
+use super::{Chart, finite_points};
 use crate::terminal::value;
+use drivescope_model::TestResult;
 use drivescope_model::number::rounded;
-use drivescope_model::{Series, TestResult};
 
 /// A rate that falls to less than this share of its beginning is worth a picture.
 const FALL: f64 = 0.8;
@@ -14,12 +14,8 @@ const END_SHARE: f64 = 0.2;
 
 /// The rounds of the series with this key, each by time.
 fn rounds(result: &TestResult, key: &str) -> Vec<Vec<Point>> {
-    let points = |series: &Series| -> Vec<Point> {
-        let points = series.x.iter().copied().zip(series.y.iter().copied());
-        points.filter(|(x, y)| x.is_finite() && y.is_finite()).collect()
-    };
-    let of_key = result.series.iter().filter(|series| series.key.split('#').next() == Some(key));
-    of_key.map(points).filter(|points| !points.is_empty()).collect()
+    let points = super::series_of(result, key).map(|series| finite_points(series).collect());
+    points.filter(|points: &Vec<Point>| !points.is_empty()).collect()
 }
 
 /// The median of the rounds at each place of the shortest.
@@ -59,15 +55,8 @@ fn fall(name: &str, label: &str, rounds: &[Vec<Point>], median: Vec<Point>) -> C
     let y = PlotAxis::from_zero("MB/s", highest_of(rounds));
     let plot = with_rounds(Plot::new(PlotAxis::until("time, s", end), y), rounds);
     let ink = Ink::Series(0);
-    let plot = plot
-        .with_line(median, ink)
-        .with_text(
-            (from.0, first),
-            format!("{} MB/s at first", rounded(first)),
-            ink,
-            Beside::AboveRight,
-        )
-        .with_text((to.0, last), format!("{} at the end", rounded(last)), ink, Beside::AboveLeft);
+    let ends = [(from.0, first), (to.0, last)];
+    let plot = plot.with_line(median, ink).with_ends(ends, ["MB/s at first", "at the end"], ink);
     Chart {
         name: name.to_string(),
         title: format!("{label}: quick at first"),
@@ -122,9 +111,12 @@ fn phase(result: &TestResult, cell: &str, label: &str) -> Option<Chart> {
         Plot::new(x, PlotAxis::from_zero(unit, highest))
     } else {
         let (y, right) = PlotAxis::twins((unit, highest), ("ms", super::highest(&waits)));
-        let (points, ink, course) = (waits.clone(), wait_ink, Course::Straight);
-        let line = Layer::Line { points, ink, course, is_fine: false, axis: YAxis::Right };
-        Plot { right: Some(right), ..Plot::new(x, y) }.named(wait_ink, "mean wait").with(line)
+        Plot { right: Some(right), ..Plot::new(x, y) }.named(wait_ink, "mean wait").with_curve(
+            waits.clone(),
+            wait_ink,
+            Course::Straight,
+            YAxis::Right,
+        )
     };
     let (from, to) = ends(&median);
     let plot = with_rounds(plot, &rounds).named(rate_ink, "rate").with_line(median, rate_ink);
@@ -141,7 +133,7 @@ fn phase(result: &TestResult, cell: &str, label: &str) -> Option<Chart> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use drivescope_model::TestKind;
+    use drivescope_model::{Series, TestKind};
 
     fn result(rates: &[&[f64]]) -> TestResult {
         let series = |(i, y): (usize, &&[f64])| Series {

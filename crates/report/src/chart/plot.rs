@@ -1,6 +1,8 @@
 //! A plot as data: axes, and what stands between them. Workloads make plots; [`super::svg`] draws them.
 
 use super::axis::PlotAxis;
+use drivescope_model::Metric;
+use drivescope_model::number::rounded;
 
 /// What a colour means. Drives and series take [`Ink::Series`] in their order on a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +48,25 @@ pub struct PlotMark {
     pub interval_along: Along,
     /// Whether the mark is filled.
     pub is_filled: bool,
+}
+
+impl PlotMark {
+    /// A filled mark without an interval.
+    pub fn point(at: Point) -> Self {
+        Self { at, interval: (at.1, at.1), interval_along: Along::Y, is_filled: true }
+    }
+
+    /// A metric in a row, filled, with its interval.
+    pub fn in_row(metric: &Metric, row: usize) -> Self {
+        let (at, interval) = ((metric.value, row as f64), (metric.low, metric.high));
+        Self { at, interval, interval_along: Along::X, is_filled: true }
+    }
+
+    /// A metric above a place of the axis below, filled, with its interval.
+    pub fn above(x: f64, metric: &Metric) -> Self {
+        let (at, interval) = ((x, metric.value), (metric.low, metric.high));
+        Self { at, interval, interval_along: Along::Y, is_filled: true }
+    }
 }
 
 /// A direction.
@@ -195,10 +216,31 @@ impl Plot {
         self
     }
 
-    /// With a curve of straight lines in front.
+    /// With a bold curve in front.
+    pub fn with_curve(self, points: Vec<Point>, ink: Ink, course: Course, axis: YAxis) -> Self {
+        self.with(Layer::Line { points, ink, course, is_fine: false, axis })
+    }
+
+    /// With a curve of straight lines in front, on the left axis.
     pub fn with_line(self, points: Vec<Point>, ink: Ink) -> Self {
-        let (course, is_fine, axis) = (Course::Straight, false, YAxis::Left);
-        self.with(Layer::Line { points, ink, course, is_fine, axis })
+        self.with_curve(points, ink, Course::Straight, YAxis::Left)
+    }
+
+    /// With a curve of steps in front, on the left axis.
+    pub fn with_steps(self, points: Vec<Point>, ink: Ink) -> Self {
+        self.with_curve(points, ink, Course::Steps, YAxis::Left)
+    }
+
+    /// With the heights of both ends of a curve beside them, each followed by its words.
+    pub fn with_ends(self, [first, last]: [Point; 2], words: [&str; 2], ink: Ink) -> Self {
+        let [begin, end] = [(first, words[0]), (last, words[1])]
+            .map(|(point, words)| format!("{} {words}", rounded(point.1)));
+        self.with_text(first, begin, ink, Beside::AboveRight).with_text(
+            last,
+            end,
+            ink,
+            Beside::AboveLeft,
+        )
     }
 
     /// With a text in front, on the left axis.

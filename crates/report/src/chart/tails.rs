@@ -1,8 +1,8 @@
 //! How many requests are slow: complementary distributions of latency, both scales logarithmic.
 
-use super::Chart;
 use super::axis::{AxisScale, AxisValues, PlotAxis, Tick};
-use super::plot::{Beside, Course, Ink, Layer, Plot, Point, YAxis};
+use super::plot::{Beside, Ink, Plot, Point};
+use super::{Chart, extent};
 use base64::Engine as _;
 use drivescope_model::TestResult;
 use drivescope_model::document::Distribution;
@@ -49,22 +49,14 @@ pub fn tail_of(result: &TestResult, key: &str) -> Option<Vec<Point>> {
 pub fn tails_chart(name: &str, mut curves: Vec<(String, Vec<Point>)>) -> Option<Chart> {
     curves.truncate(CURVES_MAX);
     let all = || curves.iter().flat_map(|(_, points)| points);
-    let fastest = all().map(|(us, _)| *us).fold(f64::INFINITY, f64::min).max(0.001);
-    let slowest = all().map(|(us, _)| *us).fold(0.0, f64::max);
+    let (fastest, slowest) = extent(all().map(|(us, _)| *us));
     let rarest = all().map(|(_, share)| *share).fold(1.0, f64::min).max(RAREST);
     curves.first()?;
-    let x = PlotAxis::log("latency", fastest, slowest, AxisValues::LatencyUs);
+    let x = PlotAxis::log("latency", fastest.max(0.001), slowest, AxisValues::LatencyUs);
     let mut plot = Plot::new(x, share_axis(rarest));
     for (i, (label, points)) in curves.iter().enumerate() {
         let within = points.iter().filter(|(_, share)| *share >= rarest).copied().collect();
-        let (ink, course) = (Ink::Series(i), Course::Steps);
-        plot = plot.named(ink, label.as_str()).with(Layer::Line {
-            points: within,
-            ink,
-            course,
-            is_fine: false,
-            axis: YAxis::Left,
-        });
+        plot = plot.named(Ink::Series(i), label.as_str()).with_steps(within, Ink::Series(i));
     }
     for (i, (label, points)) in curves.iter().enumerate() {
         let Some(last) = points.iter().rfind(|(_, share)| *share >= rarest) else { continue };

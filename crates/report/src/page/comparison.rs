@@ -1,10 +1,8 @@
 //! Runs side by side: what they come to, a row for each metric with its ratio drawn, verdicts, then each run.
 
-use super::{
-    Detail, PageContent, document, figure, findings, head, name_of, suits, test, wide_figure,
-};
+use super::{Detail, PageContent, document, figure, findings, head, suits, test, wide_figure};
 use crate::chart::{Chart, FOLDED_DOTS_MAX};
-use crate::comparison::{ComparedMetric, MetricRatio, RunComparison};
+use crate::comparison::{ComparedMetric, MetricRatio, RunComparison, name_of};
 use crate::comparison_charts;
 use crate::text::sentences;
 use drivescope_model::number::rounded;

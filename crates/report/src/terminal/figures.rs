@@ -37,6 +37,15 @@ pub(crate) fn value(result: &TestResult, cell: &str, quantity: &str) -> Option<f
     find(result, cell, quantity).map(|metric| metric.value)
 }
 
+/// The metric, if it is the drive's and above 0.
+pub(crate) fn find_usable<'a>(
+    result: &'a TestResult,
+    cell: &str,
+    quantity: &str,
+) -> Option<&'a Metric> {
+    find(result, cell, quantity).filter(|metric| metric.valid && metric.value > 0.0)
+}
+
 /// Half width of a metric's 95 % interval: the larger distance of its two ends from the median. None
 /// with a single round, which says nothing about the spread. What only arithmetic left is none at all.
 pub(crate) fn half_width(metric: &Metric) -> Option<f64> {

@@ -1,6 +1,7 @@
 //! A drive's history: the answer in words, a row for each metric, a line for each run.
 
 use super::runs::minute;
+use crate::chart::extent;
 use crate::history::{DriveHistory, MetricChange, MetricHistory};
 use crate::terminal::{Column, Paragraph, Role, Style, TextCell, TextTable, sections};
 use drivescope_model::number::rounded;
@@ -103,8 +104,7 @@ fn table(history: &DriveHistory, style: Style) -> String {
     for row in &history.rows {
         let values: Vec<f64> = row.values.iter().map(|(_, value)| *value).collect();
         let newest = &values[values.len().saturating_sub(RUNS_MAX)..];
-        let low = values.iter().copied().fold(f64::INFINITY, f64::min);
-        let high = values.iter().copied().fold(0.0, f64::max);
+        let (low, high) = extent(values.iter().copied());
         let (role, change) = match row.change {
             None => (Role::Dim, "= none shown".to_string()),
             Some(it) if it.times < 1.0 => (Role::Bad, format!("▼ {}", rounded(it.times))),
@@ -125,8 +125,7 @@ fn table(history: &DriveHistory, style: Style) -> String {
 
 /// A mark for each value, from the lowest to the highest, or a fifth of the highest where they lie closer.
 fn drawn(values: &[f64]) -> String {
-    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
-    let high = values.iter().copied().fold(0.0, f64::max);
+    let (low, high) = extent(values.iter().copied());
     let span = (high - low).max(high * SPAN_MIN);
     let bottom = f64::midpoint(low, high) - span / 2.0;
     let block = |value: &f64| BLOCKS[(((value - bottom) / span * 7.0).round() as usize).min(7)];

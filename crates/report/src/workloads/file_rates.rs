@@ -2,8 +2,8 @@
 
 use super::rates::rate_table;
 use crate::chart::axis::PlotAxis;
-use crate::chart::plot::{Beside, Course, Ink, Layer, Plot, Point, YAxis};
-use crate::chart::{Chart, highest, points_of, unit_of};
+use crate::chart::plot::{Ink, Layer, Plot, YAxis};
+use crate::chart::{Chart, highest, points_of, scaled, unit_of};
 use crate::terminal::{
     Paragraph, Role, Style, block_chart, chart_columns, sections, shorten, value,
 };
@@ -66,23 +66,15 @@ fn over_level(result: &TestResult, cell: &str, name: &'static str, verb: &str) -
     let (first, last) = (points.first()?.1, points.last()?.1);
     let end = points.last()?.0;
     let (unit, bytes) = unit_of(end);
-    let scaled: Vec<Point> = points.iter().map(|(x, y)| (x / bytes, *y)).collect();
+    let scaled = scaled(&points, bytes);
     if scaled.len() < 2 {
         return None;
     }
-    let (from, to) = (scaled[0], scaled[scaled.len() - 1]);
+    let ends = [scaled[0], scaled[scaled.len() - 1]];
     let x = PlotAxis::until(&format!("bytes written before the file, {unit}"), end / bytes);
-    let line = Layer::Line {
-        points: scaled,
-        ink: FILES,
-        course: Course::Straight,
-        is_fine: false,
-        axis: YAxis::Left,
-    };
     let plot = Plot::new(x, PlotAxis::from_zero("MB/s", highest(&points)))
-        .with(line)
-        .with_text(from, format!("{} MB/s at first", rounded(first)), FILES, Beside::AboveRight)
-        .with_text(to, format!("{} at the end", rounded(last)), FILES, Beside::AboveLeft);
+        .with_line(scaled, FILES)
+        .with_ends(ends, ["MB/s at first", "at the end"], FILES);
     Some(Chart {
         name: name.to_string(),
         title: format!("Files {verb}, by the order of writing"),

@@ -4,6 +4,7 @@ mod charts;
 
 use super::WorkloadReport;
 use super::rates::rate_table;
+use crate::chart::finite_points;
 use crate::terminal::{
     Paragraph, Role, Style, block_chart, chart_columns, find, sections, shorten, value,
 };
@@ -50,9 +51,7 @@ fn rates(result: &TestResult, style: Style) -> String {
 
 /// The steps of a series: first byte and rate of each; the last only marks the end.
 fn staircase(result: &TestResult, key: &str) -> Vec<(f64, f64)> {
-    let series = result.series.iter().filter(|series| series.key == key);
-    let points = series.flat_map(|series| series.x.iter().copied().zip(series.y.iter().copied()));
-    points.filter(|(x, y)| x.is_finite() && y.is_finite()).collect()
+    result.series.iter().filter(|series| series.key == key).flat_map(finite_points).collect()
 }
 
 fn ends(curve: &[(f64, f64)]) -> (f64, f64) {

@@ -5,8 +5,8 @@ mod charts;
 use super::WorkloadReport;
 use crate::criteria::{Criterion, Evidence};
 use crate::terminal::{
-    CellRows, Column, Figure, Paragraph, Role, Style, TextCell, TextTable, cells, find, headed,
-    sections, texts,
+    CellRows, Column, Figure, Paragraph, Role, Style, TextCell, TextTable, cells, find,
+    find_usable, headed, sections, texts,
 };
 use drivescope_model::document::DatabaseRecord;
 use drivescope_model::number::{one_decimal, rounded, whole};
@@ -202,8 +202,7 @@ fn databases(result: &TestResult, style: Style) -> String {
 fn headline(result: &TestResult) -> Option<String> {
     let database = result.databases.first()?.database;
     let usable = |part: &str, quantity: &str| {
-        let metric = find(result, &format!("{database}.{part}"), quantity)?;
-        (metric.valid && metric.value > 0.0).then(|| rounded(metric.value))
+        find_usable(result, &format!("{database}.{part}"), quantity).map(|it| rounded(it.value))
     };
     let scan = usable("scan", "mb_s").map(|rate| format!("scan at {rate} MB/s"));
     let seek = usable("seek_cold", "statements_s").map(|rate| format!("{rate} cold seeks/s"));

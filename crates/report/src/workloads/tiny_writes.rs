@@ -5,7 +5,7 @@ mod charts;
 use super::WorkloadReport;
 use crate::criteria::{Criterion, Evidence};
 use crate::terminal::{
-    CellRows, Column, Figure, Style, TextCell, TextTable, cells, find, headed, texts,
+    CellRows, Column, Figure, Style, TextCell, TextTable, cells, find, find_usable, headed, texts,
 };
 use drivescope_model::number::{one_decimal, rounded};
 use drivescope_model::{Bytes, TestKind, TestResult};
@@ -30,8 +30,7 @@ pub(super) const REPORT: WorkloadReport = WorkloadReport {
 /// `Small writes: a program gets 78.3/s made safe, the drive alone 145/s`, as far as it was measured.
 fn headline(result: &TestResult) -> Option<String> {
     let usable = |quantity: &str| {
-        let metric = find(result, "rnd16_sync", quantity)?;
-        (metric.valid && metric.value > 0.0).then(|| rounded(metric.value))
+        find_usable(result, "rnd16_sync", quantity).map(|metric| rounded(metric.value))
     };
     let program = usable("iops")?;
     let drive = usable("drive_iops").map(|rate| format!(", the drive alone {rate}/s"));

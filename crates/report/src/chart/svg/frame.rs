@@ -91,11 +91,9 @@ impl Frame {
     pub fn draw(&self, plot: &Plot, out: &mut SvgText) {
         let TextBox { left, top, right, bottom } = self.area;
         for tick in self.upright_ticks(&plot.y) {
-            let y = number(self.y(tick.at, YAxis::Left));
-            let ends =
-                [("x1", number(left)), ("x2", number(right)), ("y1", y.clone()), ("y2", y.clone())];
-            line(out, "rule grid", &ends);
-            text(out, "muted", left - TICK, self.y(tick.at, YAxis::Left), "end", &tick.text);
+            let y = self.y(tick.at, YAxis::Left);
+            line(out, "rule grid", (left, y), (right, y));
+            text(out, "muted", left - TICK, y, "end", &tick.text);
         }
         let left_ink = ink_of(plot, YAxis::Left);
         let title_y = top - line_height(SMALL_TYPE);
@@ -108,23 +106,11 @@ impl Frame {
             text(out, ink, right + TICK, title_y, "middle", &axis.title);
         }
         let below = bottom + TICK + line_height(SMALL_TYPE) / 2.0 + 2.0;
-        let ends = [
-            ("x1", number(left)),
-            ("x2", number(right)),
-            ("y1", number(bottom)),
-            ("y2", number(bottom)),
-        ];
-        line(out, "rule muted", &ends);
+        line(out, "rule muted", (left, bottom), (right, bottom));
         for tick in self.level_ticks(&plot.x) {
-            let x = number(self.x(tick.at));
-            let ends = [
-                ("x1", x.clone()),
-                ("x2", x),
-                ("y1", number(bottom)),
-                ("y2", number(bottom + TICK)),
-            ];
-            line(out, "rule muted", &ends);
-            text(out, "muted", self.x(tick.at), below, "middle", &tick.text);
+            let x = self.x(tick.at);
+            line(out, "rule muted", (x, bottom), (x, bottom + TICK));
+            text(out, "muted", x, below, "middle", &tick.text);
         }
         // A long title begins at the border of the picture instead of before it.
         let end = right.max(MARGIN + text_width(&plot.x.title, SMALL_TYPE) * TITLE_SLACK);
@@ -176,11 +162,11 @@ fn ink_of(plot: &Plot, wanted: YAxis) -> &'static str {
     super::theme::class(ink.unwrap_or(Ink::Muted))
 }
 
-/// A line whose ends are given as attributes.
-pub fn line(out: &mut SvgText, class: &str, ends: &[(&str, String)]) {
-    let mut attributes = vec![("class", class)];
-    attributes.extend(ends.iter().map(|(key, value)| (*key, value.as_str())));
-    out.empty("line", &attributes);
+/// A straight line.
+pub fn line(out: &mut SvgText, class: &str, from: Point, to: Point) {
+    let [x1, y1, x2, y2] = [from.0, from.1, to.0, to.1].map(number);
+    let ends = [("class", class), ("x1", &x1), ("x2", &x2), ("y1", &y1), ("y2", &y2)];
+    out.empty("line", &ends);
 }
 
 /// One line of small text, centred at height `middle`.

@@ -62,21 +62,13 @@ impl<'a> Pen<'a> {
                 self.rectangle("band range", (left, right), (area.top, area.bottom));
             }
             Layer::Rule { x, .. } => {
-                let (x, area) = (number(self.frame.x(*x)), self.frame.area);
-                let ends = [
-                    ("x1", x.clone()),
-                    ("x2", x),
-                    ("y1", number(area.top)),
-                    ("y2", number(area.bottom)),
-                ];
-                line(self.out, "rule muted", &ends);
+                let (x, area) = (self.frame.x(*x), self.frame.area);
+                line(self.out, "rule muted", (x, area.top), (x, area.bottom));
             }
             Layer::Level { from_to, y } => {
-                let y = number(self.frame.y(*y, YAxis::Left));
-                let (left, right) = (self.frame.x(from_to.0), self.frame.x(from_to.1));
-                let ends =
-                    [("x1", number(left)), ("x2", number(right)), ("y1", y.clone()), ("y2", y)];
-                line(self.out, "level text", &ends);
+                let [left, right] = [from_to.0, from_to.1].map(|x| self.frame.x(x));
+                let y = self.frame.y(*y, YAxis::Left);
+                line(self.out, "level text", (left, y), (right, y));
             }
             Layer::Span { from_to, y, ink } => self.span(*from_to, *y, *ink),
             Layer::Field { x, y, share, .. } => self.field(*x, *y, *share),
@@ -237,9 +229,7 @@ impl<'a> Pen<'a> {
         };
         let class = format!("interval {}", class(ink));
         let [(x1, y1, _), (x2, y2, _)] = ends;
-        let attributes =
-            [("x1", number(x1)), ("x2", number(x2)), ("y1", number(y1)), ("y2", number(y2))];
-        line(self.out, &class, &attributes);
+        line(self.out, &class, (x1, y1), (x2, y2));
         for (x, y, is_beyond) in ends {
             if is_beyond {
                 let angle = (y - at.1).atan2(x - at.0).to_degrees();

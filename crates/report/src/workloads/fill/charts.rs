@@ -2,8 +2,8 @@
 
 use super::{ends, staircase};
 use crate::chart::axis::PlotAxis;
-use crate::chart::plot::{Beside, Course, Ink, Layer, Plot, Point, YAxis};
-use crate::chart::{Chart, highest, unit_of};
+use crate::chart::plot::{Ink, Layer, Plot, Point};
+use crate::chart::{Chart, highest, scaled, unit_of};
 use crate::terminal::value;
 use drivescope_model::number::rounded;
 use drivescope_model::{Bytes, Secs, TestResult};
@@ -51,20 +51,12 @@ fn over_time(result: &TestResult) -> Option<Chart> {
         _ => ("s", 1.0),
     };
     let half = points.iter().find(|(at, _)| *at >= seconds / 2.0).map_or(last.1, |point| point.1);
-    let points: Vec<Point> = points.iter().map(|(at, rate)| (at / size, *rate)).collect();
+    let points = scaled(&points, size);
     let x = PlotAxis::until(&format!("time, {unit}"), seconds / size);
-    let plot = Plot::new(x, PlotAxis::from_zero("MB/s", highest(&points)));
-    let (ink, course) = (CURVE, Course::Steps);
-    let first = points[0];
-    let plot = plot
-        .with(Layer::Line { points, ink, course, is_fine: false, axis: YAxis::Left })
-        .with_text(first, format!("{} MB/s", rounded(first.1)), ink, Beside::AboveRight)
-        .with_text(
-            (seconds / size, last.1),
-            format!("{} at the end", rounded(last.1)),
-            ink,
-            Beside::AboveLeft,
-        );
+    let ends = [points[0], (seconds / size, last.1)];
+    let plot = Plot::new(x, PlotAxis::from_zero("MB/s", highest(&points)))
+        .with_steps(points, CURVE)
+        .with_ends(ends, ["MB/s", "at the end"], CURVE);
     Some(Chart {
         name: "fill-time".to_string(),
         title: format!("Filling the drive takes {}", Secs(seconds)),
@@ -83,7 +75,7 @@ fn curve(result: &TestResult, key: &str, name: &str, title: &str, x_word: &str) 
     let (unit, bytes) = unit_of(to);
     // The last step only marks the end.
     let (first, last) = (steps[0].1, steps[steps.len() - 2].1);
-    let points: Vec<Point> = steps.iter().map(|(x, y)| (x / bytes, *y)).collect();
+    let points = scaled(&steps, bytes);
     let x = PlotAxis::until(&format!("{x_word}, {unit}"), to / bytes);
     let mut plot = Plot::new(x, PlotAxis::from_zero("MB/s", highest(&points)));
     let knee = value(result, "knee", "knee_bytes").filter(|knee| *knee < to);
@@ -91,17 +83,9 @@ fn curve(result: &TestResult, key: &str, name: &str, title: &str, x_word: &str) 
         let text = format!("full after {}", Bytes(knee as u64));
         plot = plot.with(Layer::Rule { x: knee / bytes, text });
     }
-    let (start, end) = (points[0].0, points[points.len() - 1].0);
-    let (ink, course) = (CURVE, Course::Steps);
-    let plot = plot
-        .with(Layer::Line { points, ink, course, is_fine: false, axis: YAxis::Left })
-        .with_text(
-            (start, first),
-            format!("{} MB/s at first", rounded(first)),
-            ink,
-            Beside::AboveRight,
-        )
-        .with_text((end, last), format!("{} at the end", rounded(last)), ink, Beside::AboveLeft);
+    let ends = [points[0], (points[points.len() - 1].0, last)];
+    let words = ["MB/s at first", "at the end"];
+    let plot = plot.with_steps(points, CURVE).with_ends(ends, words, CURVE);
     let time = value(result, "whole", "time_s").map(|seconds| format!(": {}", Secs(seconds)));
     let time = time.filter(|_| name == "fill").unwrap_or_default();
     Some(Chart {

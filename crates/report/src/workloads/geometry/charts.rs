@@ -1,8 +1,8 @@
 //! Pictures of geometry: zones with the physical law, movements of the arm, access time over the part that is used.
 
 use crate::chart::axis::PlotAxis;
-use crate::chart::plot::{Along, Beside, Course, Ink, Layer, Plot, PlotMark, Point, YAxis};
-use crate::chart::{Chart, highest, points_of, unit_of};
+use crate::chart::plot::{Beside, Ink, Layer, Plot, PlotMark, YAxis};
+use crate::chart::{Chart, highest, points_of, scaled, unit_of};
 use crate::terminal::value;
 use drivescope_model::TestResult;
 use drivescope_model::number::{rounded, whole};
@@ -27,16 +27,13 @@ fn zones(result: &TestResult) -> Option<Chart> {
     let points = points_of(result, "geometry.zones.mb_s");
     let end = points.last()?.0;
     let (unit, bytes) = unit_of(end);
-    let scaled = |points: Vec<Point>| points.into_iter().map(|(x, y)| (x / bytes, y)).collect();
     let (first, last) = (points[0].1, points[points.len() - 1].1);
     let x = PlotAxis::until(&format!("position, {unit}"), end / bytes);
-    let law: Vec<Point> = scaled(points_of(result, "geometry.law.mb_s"));
+    let law = scaled(&points_of(result, "geometry.law.mb_s"), bytes);
     let mut plot = Plot::new(x, PlotAxis::from_zero("MB/s", highest(&points)));
     if !law.is_empty() {
         plot = plot.with_line(law, MODEL).named(MODEL, "law");
     }
-    let (points, course) = (scaled(points), Course::Steps);
-    let line = Layer::Line { points, ink: MEASURED, course, is_fine: false, axis: YAxis::Left };
     Some(Chart {
         name: "geometry-zones".to_string(),
         title: "Zones of the disk".to_string(),
@@ -47,7 +44,7 @@ fn zones(result: &TestResult) -> Option<Chart> {
             rounded(first),
             rounded(last)
         ),
-        plot: plot.with(line).named(MEASURED, "zones"),
+        plot: plot.with_steps(scaled(&points, bytes), MEASURED).named(MEASURED, "zones"),
     })
 }
 
@@ -55,13 +52,7 @@ fn seeks(result: &TestResult) -> Option<Chart> {
     let curve = points_of(result, "geometry.seek.ms");
     let measured = points_of(result, "geometry.seek_measured.ms");
     let (full, most) = (*curve.last()?, highest(&curve).max(highest(&measured)));
-    let mark = |&at: &Point| PlotMark {
-        at,
-        interval: (at.1, at.1),
-        interval_along: Along::Y,
-        is_filled: true,
-    };
-    let marks = measured.iter().map(mark).collect();
+    let marks = measured.iter().map(|at| PlotMark::point(*at)).collect();
     let x = PlotAxis::until("distance, % of the stroke", 100.0);
     let plot = Plot::new(x, PlotAxis::from_zero("ms", most))
         .with_line(curve, MODEL)
@@ -87,12 +78,11 @@ fn accesses(result: &TestResult) -> Option<Chart> {
     let measured = points_of(result, "geometry.access_measured.ms");
     let (first, last) = (*model.first()?, *model.last()?);
     let (unit, bytes) = unit_of(last.0);
-    let scaled = |points: &[Point]| points.iter().map(|(x, y)| (x / bytes, *y)).collect::<Vec<_>>();
     let most = highest(&model).max(highest(&measured));
     let x = PlotAxis::until(&format!("part that is used, from the start, {unit}"), last.0 / bytes);
     let plot = Plot::new(x, PlotAxis::from_zero("ms", most))
-        .with_line(scaled(&model), MODEL)
-        .with(Layer::Dots { points: scaled(&measured), ink: MEASURED, axis: YAxis::Left })
+        .with_line(scaled(&model, bytes), MODEL)
+        .with(Layer::Dots { points: scaled(&measured, bytes), ink: MEASURED, axis: YAxis::Left })
         .with_text(
             (last.0 / bytes, last.1),
             format!("{} ms", rounded(last.1)),

@@ -1,10 +1,11 @@
 //! Pictures of latency: by span, under load, and how many requests are slow.
 
 use super::load;
-use crate::chart::Chart;
+
 use crate::chart::axis::{AxisValues, PlotAxis, tick_number};
-use crate::chart::plot::{Along, Beside, Ink, Layer, Plot, PlotMark, Point};
+use crate::chart::plot::{Beside, Ink, Layer, Plot, PlotMark, Point};
 use crate::chart::tails::tails;
+use crate::chart::{Chart, extent};
 use crate::terminal::{cells, find, value};
 use drivescope_model::TestResult;
 use drivescope_model::number::{latency_us, rounded};
@@ -63,7 +64,7 @@ fn by_span(result: &TestResult, spans: &[&str]) -> Option<Chart> {
         let y = row as f64;
         plot = plot.with_line(ends.iter().map(|us| (*us, y)).collect(), Ink::Series(0));
         for (i, us) in ends.iter().enumerate() {
-            let mark = mark((*us, y), (*us, *us), i == 0);
+            let mark = PlotMark { is_filled: i == 0, ..PlotMark::point((*us, y)) };
             plot = plot.with(Layer::Marks { marks: vec![mark], ink: Ink::Series(0) });
         }
         let [median, p99, _] = ends.map(rounded);
@@ -109,19 +110,15 @@ fn under_load(result: &TestResult, loops: &[&str]) -> Option<Chart> {
         let marks = loops.iter().filter_map(|cell| {
             let rate = value(result, cell, "offered_iops").filter(|rate| *rate > 0.0)?;
             let metric = find(result, cell, quantity).filter(|metric| metric.value > 0.0)?;
-            Some(PlotMark {
-                interval_along: Along::Y,
-                ..mark((rate, metric.value), (metric.low, metric.high), true)
-            })
+            Some(PlotMark::above(rate, metric))
         });
         let mut marks: Vec<PlotMark> = marks.collect();
         marks.sort_by(|a, b| a.at.0.total_cmp(&b.at.0));
         curves.push((word, marks));
     }
     let all = || curves.iter().flat_map(|(_, marks)| marks);
-    let slowest = all().map(|mark| mark.at.1).fold(0.0, f64::max);
-    let fastest = all().map(|mark| mark.at.1).fold(f64::INFINITY, f64::min);
-    let most = all().map(|mark| mark.at.0).fold(0.0, f64::max);
+    let (fastest, slowest) = extent(all().map(|mark| mark.at.1));
+    let (_, most) = extent(all().map(|mark| mark.at.0));
     let limit = value(result, "span100", "iops").filter(|limit| *limit > 0.0);
     if curves[0].1.len() < 2 {
         return None;
@@ -158,10 +155,6 @@ fn under_load(result: &TestResult, loops: &[&str]) -> Option<Chart> {
         ),
         plot,
     })
-}
-
-fn mark(at: Point, interval: (f64, f64), is_filled: bool) -> PlotMark {
-    PlotMark { at, interval, interval_along: Along::X, is_filled }
 }
 
 #[cfg(test)]

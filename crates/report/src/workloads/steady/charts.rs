@@ -72,12 +72,8 @@ fn by_round(result: &TestResult) -> Option<Chart> {
         let ink = Ink::Series(i);
         let last = points[points.len() - 1];
         let told = format!("{cell} {}", rounded(last.1));
-        plot = plot.named(ink, cell).with(line(points.clone(), ink)).with_text(
-            last,
-            told,
-            ink,
-            Beside::LineEnd,
-        );
+        plot = plot.named(ink, cell).with_line(points.clone(), ink);
+        plot = plot.with_text(last, told, ink, Beside::LineEnd);
     }
     let (first, last) = (curves[0].1[0].1, curves[0].1[curves[0].1.len() - 1].1);
     Some(Chart {
@@ -125,17 +121,10 @@ fn by_volume(result: &TestResult) -> Option<Chart> {
     let last = rates[rates.len() - 1].1;
     points.push((end / bytes, last));
     let x = PlotAxis::until(&format!("written since the rounds began, {name}"), end / bytes);
-    let (ink, axis, course) = (Ink::Series(0), YAxis::Left, Course::Steps);
-    let first = points[0];
+    let (ink, first) = (Ink::Series(0), points[0]);
     let plot = Plot::new(x, PlotAxis::from_zero(unit(cell), highest(&points)))
-        .with(Layer::Line { points, ink, course, is_fine: false, axis })
-        .with_text(first, format!("{} at first", rounded(first.1)), ink, Beside::AboveRight)
-        .with_text(
-            (end / bytes, last),
-            format!("{} at the end", rounded(last)),
-            ink,
-            Beside::AboveLeft,
-        );
+        .with_steps(points, ink)
+        .with_ends([first, (end / bytes, last)], ["at first", "at the end"], ink);
     Some(Chart {
         name: "steady-written".to_string(),
         title: format!("{cell} over what was written"),
@@ -171,10 +160,7 @@ fn by_pass(result: &TestResult) -> Option<Chart> {
         begin = end;
     }
     let ink = Ink::Series(0);
-    let plot = plot
-        .with(line(points.clone(), ink))
-        .with_text(first, format!("{} MB/s", rounded(first.1)), ink, Beside::AboveRight)
-        .with_text(last, format!("{} at the end", rounded(last.1)), ink, Beside::AboveLeft);
+    let plot = plot.with_line(points, ink).with_ends([first, last], ["MB/s", "at the end"], ink);
     Some(Chart {
         name: "steady-passes".to_string(),
         title: "Applications between stretches of random writes".to_string(),
@@ -205,22 +191,12 @@ fn warmth(result: &TestResult) -> Vec<Point> {
     points
 }
 
-fn line(points: Vec<Point>, ink: Ink) -> Layer {
-    Layer::Line { points, ink, course: Course::Straight, is_fine: false, axis: YAxis::Left }
-}
-
 /// A plot whose right axis has the temperature, if that is known.
 fn with_warmth(x: PlotAxis, (title, most): (&str, f64), warmth: Vec<Point>) -> Plot {
     if warmth.len() < 2 {
         return Plot::new(x, PlotAxis::from_zero(title, most));
     }
     let (left, right) = PlotAxis::twins((title, most), ("°C", highest(&warmth)));
-    let line = Layer::Line {
-        points: warmth,
-        ink: WARMTH,
-        course: Course::Straight,
-        is_fine: false,
-        axis: YAxis::Right,
-    };
-    Plot { right: Some(right), ..Plot::new(x, left) }.with(line)
+    let plot = Plot { right: Some(right), ..Plot::new(x, left) };
+    plot.with_curve(warmth, WARMTH, Course::Straight, YAxis::Right)
 }

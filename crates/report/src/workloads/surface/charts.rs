@@ -3,7 +3,7 @@
 use super::by_distance;
 use crate::chart::axis::PlotAxis;
 use crate::chart::plot::{Beside, Course, Ink, Layer, Plot, Point, YAxis};
-use crate::chart::{Chart, highest, points_of, unit_of};
+use crate::chart::{Chart, highest, points_of, scaled, unit_of};
 use crate::terminal::value;
 use drivescope_model::TestResult;
 use drivescope_model::number::{one_decimal, rounded, whole};
@@ -27,33 +27,25 @@ fn position(result: &TestResult) -> Option<Chart> {
     let first = if read.is_empty() { &written } else { &read };
     let end = first.last()?.0.max(accesses.last().map_or(0.0, |(x, _)| *x));
     let (unit, bytes) = unit_of(end);
-    let scaled = |points: &[Point]| points.iter().map(|(x, y)| (x / bytes, *y)).collect::<Vec<_>>();
+
     let highest_rate = highest(&read).max(highest(&written));
     let x = PlotAxis::until(&format!("position, {unit}"), end / bytes);
     let mut plot = if accesses.is_empty() {
         Plot::new(x, PlotAxis::from_zero("MB/s", highest_rate))
     } else {
         let (y, right) = PlotAxis::twins(("MB/s", highest_rate), ("ms", highest(&accesses)));
-        let points = scaled(&accesses);
+        let points = scaled(&accesses, bytes);
         let dots = Layer::Dots { points, ink: ACCESS, axis: YAxis::Right };
         Plot { right: Some(right), ..Plot::new(x, y) }.named(ACCESS, "access").with(dots)
     };
-    let steps = scaled(&zone_steps(result, first));
+    let steps = scaled(&zone_steps(result, first), bytes);
     for (points, ink, verb) in [(&read, READ, "read"), (&written, WRITE, "written")] {
-        let points = scaled(points);
+        let points = scaled(points, bytes);
         let (Some(from), Some(to)) = (points.first().copied(), points.last().copied()) else {
             continue;
         };
-        plot = plot
-            .named(ink, verb)
-            .with_line(points, ink)
-            .with_text(
-                from,
-                format!("{} MB/s at the start", rounded(from.1)),
-                ink,
-                Beside::AboveRight,
-            )
-            .with_text(to, format!("{} at the end, {verb}", rounded(to.1)), ink, Beside::AboveLeft);
+        let words = ["MB/s at the start", &format!("at the end, {verb}")];
+        plot = plot.named(ink, verb).with_line(points, ink).with_ends([from, to], words, ink);
     }
     let zones = match zone_count(&steps) {
         0 | 1 => String::new(),

@@ -1,11 +1,11 @@
 //! Pictures of transfers: rates by depth, slow requests, and a rate that falls over time.
 
-use crate::chart::Chart;
 use crate::chart::axis::{AxisValues, PlotAxis, tick_number};
 use crate::chart::over_time::worst_fall;
 use crate::chart::plain_words::{cell_label, cell_words};
-use crate::chart::plot::{Along, Beside, Ink, Layer, Plot, PlotMark, Point};
+use crate::chart::plot::{Beside, Ink, Layer, Plot, PlotMark, Point};
 use crate::chart::tails::tails;
+use crate::chart::{Chart, extent};
 use crate::terminal::{cells, find};
 use drivescope_model::cell::Order;
 use drivescope_model::number::rounded;
@@ -73,10 +73,7 @@ fn depths(result: &TestResult, cells: &[Cell]) -> Option<Chart> {
         .filter(|(_, marks)| marks.len() >= DEPTHS_MIN)
         .collect();
     let all = || sweeps.iter().flat_map(|(_, marks)| marks);
-    let bounds = |of: fn(&PlotMark) -> f64| {
-        let values = || all().map(of).filter(|value| *value > 0.0);
-        (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max))
-    };
+    let bounds = |of: fn(&PlotMark) -> f64| extent(all().map(of).filter(|value| *value > 0.0));
     let ((shallow, deep), (slow, fast)) = (bounds(|mark| mark.at.0), bounds(|mark| mark.at.1));
     for (i, (word, marks)) in sweeps.iter().enumerate() {
         let ink = Ink::Series(i);
@@ -122,9 +119,7 @@ fn sweep(result: &TestResult, cells: &[Cell], reads_pct: u8) -> Vec<PlotMark> {
     };
     let mark = |cell: &Cell| {
         let metric = find(result, &cell.to_string(), "iops").filter(|metric| metric.valid)?;
-        let at = (f64::from(cell.shape.depth), metric.value);
-        let interval = (metric.low, metric.high);
-        Some(PlotMark { at, interval, interval_along: Along::Y, is_filled: true })
+        Some(PlotMark::above(f64::from(cell.shape.depth), metric))
     };
     let mut marks: Vec<PlotMark> = cells.iter().filter(wanted).filter_map(mark).collect();
     marks.sort_by(|a, b| a.at.0.total_cmp(&b.at.0));
