@@ -25,6 +25,13 @@ impl Plateau {
     pub(crate) fn len(self) -> usize {
         self.end - self.start
     }
+
+    /// This one and the one behind it together.
+    pub(crate) fn joined(self, next: Self) -> Self {
+        let share = next.len() as f64 / (self.len() + next.len()) as f64;
+        let mean = self.mean + (next.mean - self.mean) * share;
+        Self { start: self.start, end: next.end, mean }
+    }
 }
 
 /// The penalty for one change in a series of `n` values with noise of size `sigma`, in the long run if it remembers:

@@ -170,6 +170,20 @@ mod tests {
     use super::*;
     use crate::random::Random;
 
+    /// 24 series of so many sums of `step`.
+    fn sums(count: usize, seed: u64, step: impl Fn(&mut Random) -> f64) -> Vec<Vec<f64>> {
+        let mut random = Random::new(seed);
+        let mut series = || {
+            let mut sum = 0.0;
+            let mut next = || {
+                sum += step(&mut random);
+                sum
+            };
+            (0..count).map(|_| next()).collect()
+        };
+        (0..24).map(|_| series()).collect()
+    }
+
     /// Series of a disk that turns in `period`, with so much jitter, in ms.
     fn disk(period: f64, jitter: f64, seed: u64) -> Vec<Vec<f64>> {
         let mut random = Random::new(seed);
@@ -204,18 +218,8 @@ mod tests {
     #[test]
     fn sectors_that_are_read_in_long_and_even_rounds_are_counted_right() {
         for seed in 0..40 {
-            let mut random = Random::new(seed);
-            let series: Vec<Vec<f64>> = (0..24)
-                .map(|_| {
-                    let mut turn = 0.0;
-                    (0..10)
-                        .map(|_| {
-                            turn += 160.0 + (random.normal() * 12.0).round();
-                            turn * 5.991_118
-                        })
-                        .collect()
-                })
-                .collect();
+            let mut series = sums(10, seed, |random| 160.0 + (random.normal() * 12.0).round());
+            series.iter_mut().flatten().for_each(|turn| *turn *= 5.991_118);
             let found = common_period(&series, 3.85, 17.5).unwrap();
             assert!((found.period / 5.991_118 - 1.0).abs() < 1e-6, "{seed}: {found:?}");
         }
@@ -234,18 +238,7 @@ mod tests {
     #[test]
     fn what_does_not_turn_has_no_period() {
         for seed in 0..40 {
-            let mut random = Random::new(seed);
-            let series: Vec<Vec<f64>> = (0..24)
-                .map(|_| {
-                    let mut t = 0.0;
-                    (0..8)
-                        .map(|_| {
-                            t += 200.0 + 40.0 * random.normal();
-                            t
-                        })
-                        .collect()
-                })
-                .collect();
+            let series = sums(8, seed, |random| 200.0 + 40.0 * random.normal());
             assert_eq!(common_period(&series, 3.8, 17.5), None, "{seed}");
         }
         assert_eq!(common_period(&[], 3.8, 17.5), None);

@@ -4,23 +4,9 @@
 //! Statistics 26(4), 1955 (pool adjacent violators); T. Robertson and F. T. Wright, Annals of Statistics 1(3), 1973
 //! (the same with medians).
 
+use crate::changepoint::Plateau;
 use crate::summary::quantile_sorted;
 use crate::usable;
-
-/// A stretch of the fit: neighbouring values and their mean.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct PooledValues {
-    pub start: usize,
-    pub end: usize,
-    pub mean: f64,
-}
-
-impl PooledValues {
-    /// Number of values.
-    pub fn len(&self) -> f64 {
-        (self.end - self.start) as f64
-    }
-}
 
 /// A level of the fit in least absolute deviations: the median of its values, which a few stalls do not move.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,17 +45,15 @@ pub(crate) fn falling_medians(values: &[f64]) -> Option<Vec<MedianLevel>> {
 
 /// The fit, whose value never rises, as its stretches of equal value; the mean of the series is kept. One value
 /// fits itself. `None` for an empty or non-finite slice.
-pub(crate) fn falling_fit(values: &[f64]) -> Option<Vec<PooledValues>> {
+pub(crate) fn falling_fit(values: &[f64]) -> Option<Vec<Plateau>> {
     if !usable(values) {
         return None;
     }
-    let mut pooled: Vec<PooledValues> = Vec::new();
+    let mut pooled: Vec<Plateau> = Vec::new();
     for (i, &value) in values.iter().enumerate() {
-        let mut last = PooledValues { start: i, end: i + 1, mean: value };
+        let mut last = Plateau { start: i, end: i + 1, mean: value };
         while let Some(before) = pooled.pop_if(|before| before.mean <= last.mean) {
-            let share = last.len() / (before.len() + last.len());
-            let mean = before.mean + (last.mean - before.mean) * share;
-            last = PooledValues { start: before.start, end: last.end, mean };
+            last = before.joined(last);
         }
         pooled.push(last);
     }

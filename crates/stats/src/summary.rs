@@ -76,13 +76,6 @@ pub fn max(values: &[f64]) -> Option<f64> {
     usable(values).then(|| values.iter().copied().fold(f64::NEG_INFINITY, f64::max))
 }
 
-/// Harmonic mean: the overall rate when equal amounts were moved at each of these rates.
-/// `None` for an empty slice or unless every value is positive and finite.
-pub fn harmonic_mean(values: &[f64]) -> Option<f64> {
-    let is_rate = usable(values) && values.iter().all(|&v| v > 0.0);
-    is_rate.then(|| values.len() as f64 / values.iter().map(|v| 1.0 / v).sum::<f64>())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,7 +96,6 @@ mod tests {
             (mad(&RATES), 0.9),
             (min(&RATES), 9.8),
             (max(&RATES), 15.9),
-            (harmonic_mean(&RATES), 11.378963800633837),
         ] {
             assert_close(got.unwrap(), want, 1e-13);
         }
@@ -118,7 +110,6 @@ mod tests {
         assert_eq!(quantile(&[3.0], 1.01), None);
         assert_eq!(standard_deviation(&[3.0]), None);
         assert_eq!(mad(&[3.0]), Some(0.0));
-        assert_eq!(harmonic_mean(&[1.0, 0.0]), None);
     }
 
     proptest! {
@@ -130,11 +121,7 @@ mod tests {
             prop_assert!(quantile(&values, low) <= quantile(&values, high));
         }
 
-        #[test]
-        fn means_are_ordered(values in prop::collection::vec(0.1..1e6f64, 1..40)) {
-            let (h, a) = (harmonic_mean(&values).unwrap(), mean(&values).unwrap());
-            prop_assert!(h <= a * (1.0 + 1e-12));
-        }
+
 
         #[test]
         fn a_shift_moves_location_and_not_spread(
