@@ -16,6 +16,13 @@ fn place() -> (TempDir, StoreLocation) {
     (folder, location)
 }
 
+/// The same, with the store made and open.
+fn opened() -> (TempDir, StoreLocation, Store) {
+    let (folder, location) = place();
+    let store = Store::open(&location).unwrap();
+    (folder, location, store)
+}
+
 fn ids(store: &Store, filter: &Filter) -> Vec<String> {
     store.list(filter).unwrap().into_iter().map(|summary| summary.id).collect()
 }
@@ -37,8 +44,7 @@ fn count(location: &StoreLocation, sql: &str) -> i64 {
 
 #[test]
 fn a_run_with_every_field_comes_back_the_same() {
-    let (_folder, location) = place();
-    let mut store = Store::open(&location).unwrap();
+    let (_folder, location, mut store) = opened();
     let run = rich_run(ID);
     store.save(&run).unwrap();
     assert_eq!(store.get(ID).unwrap(), run);
@@ -48,8 +54,7 @@ fn a_run_with_every_field_comes_back_the_same() {
 
 #[test]
 fn what_comes_from_elsewhere_replaces_nothing() {
-    let (_folder, location) = place();
-    let mut store = Store::open(&location).unwrap();
+    let (_folder, _, mut store) = opened();
     let run = rich_run(ID);
     let other = rich_run("ffffffffffff");
     assert_eq!(store.add_all(std::slice::from_ref(&run)).unwrap(), [Added::New]);
@@ -69,8 +74,7 @@ fn what_comes_from_elsewhere_replaces_nothing() {
 
 #[test]
 fn a_run_that_was_cut_short_is_completed_by_the_same_run_only() {
-    let (_folder, location) = place();
-    let mut store = Store::open(&location).unwrap();
+    let (_folder, _, mut store) = opened();
     let mut whole = rich_run(ID);
     whole.tests.push(whole.tests[0].clone());
     whole.tests[0].status = TestStatus::Done;
@@ -95,8 +99,7 @@ fn a_run_that_was_cut_short_is_completed_by_the_same_run_only() {
 
 #[test]
 fn saving_again_replaces_the_run_and_its_metrics() {
-    let (_folder, location) = place();
-    let mut store = Store::open(&location).unwrap();
+    let (_folder, location, mut store) = opened();
     let mut run = rich_run(ID);
     store.save(&run).unwrap();
     store.save(&rich_run("ffffffffffff")).unwrap();
@@ -173,8 +176,7 @@ fn the_words_of_states_are_those_of_the_document() {
 
 #[test]
 fn names_find_runs() {
-    let (_folder, location) = place();
-    let mut store = Store::open(&location).unwrap();
+    let (_folder, _, mut store) = opened();
     for (i, id) in
         ["abc000000000", "abcd00000000", "abcdffffffff", "000000000000"].iter().enumerate()
     {
@@ -231,8 +233,7 @@ fn the_next_command_is_told_the_store() {
 
 #[test]
 fn many_candidates_are_counted_but_five_are_listed() {
-    let (_folder, location) = place();
-    let mut store = Store::open(&location).unwrap();
+    let (_folder, _, mut store) = opened();
     let runs: Vec<Run> = (0..9).map(|i| run_at(&format!("a{i:011}"), i)).collect();
     store.add_all(&runs).unwrap();
     assert_eq!(
@@ -244,8 +245,7 @@ fn many_candidates_are_counted_but_five_are_listed() {
 
 #[test]
 fn lists_are_newest_first_across_time_zones() {
-    let (_folder, location) = place();
-    let mut store = Store::open(&location).unwrap();
+    let (_folder, _, mut store) = opened();
     assert_eq!(store.list(&Filter::default()).unwrap(), []);
     for (id, started_at) in [
         ("000000000001", "2026-01-31T12:00:00+05:00"),
@@ -269,8 +269,7 @@ fn lists_are_newest_first_across_time_zones() {
 
 #[test]
 fn filters_choose_by_drive_target_and_label() {
-    let (_folder, location) = place();
-    let mut store = Store::open(&location).unwrap();
+    let (_folder, _, mut store) = opened();
     let mut a = run_at("00000000000a", 2);
     a.label = Some("disk1".into());
     let mut b = run_at("00000000000b", 1);
@@ -315,8 +314,7 @@ fn filters_choose_by_drive_target_and_label() {
 
 #[test]
 fn summaries_carry_the_best_valid_numbers() {
-    let (_folder, location) = place();
-    let mut store = Store::open(&location).unwrap();
+    let (_folder, _, mut store) = opened();
     let run = rich_run(ID);
     store.save(&run).unwrap();
     let list = store.list(&Filter::default()).unwrap();
@@ -357,8 +355,7 @@ fn summaries_carry_the_best_valid_numbers() {
 
 #[test]
 fn what_a_document_cannot_hold_is_not_saved() {
-    let (_folder, location) = place();
-    let mut store = Store::open(&location).unwrap();
+    let (_folder, _, mut store) = opened();
     let kept = rich_run(ID);
     store.save(&kept).unwrap();
     let mut spoiled = kept.clone();
@@ -432,8 +429,7 @@ proptest! {
 
     #[test]
     fn every_run_comes_back_the_same(run in crate::document::tests::any_run()) {
-        let (_folder, location) = place();
-        let mut store = Store::open(&location).unwrap();
+        let (_folder, _, mut store) = opened();
         store.save(&rich_run(&run.id)).unwrap();
         store.save(&run).unwrap();
         prop_assert_eq!(store.get(&run.id[..4]).unwrap(), run.clone());

@@ -112,8 +112,7 @@ fn garbage_is_reported_and_left_as_it_is() {
 
 /// A file with the content of a closed store of many runs.
 fn copy_of_a_full_store() -> NamedTempFile {
-    let (_folder, location) = place();
-    let mut store = Store::open(&location).unwrap();
+    let (_folder, location, mut store) = opened();
     let runs: Vec<Run> = (0..40).map(|i| run_at(&format!("{i:012x}"), i)).collect();
     store.add_all(&runs).unwrap();
     drop(store);
@@ -192,8 +191,7 @@ fn databases_of_other_programs_are_refused_and_left_as_they_are() {
 
 #[test]
 fn changed_tables_and_documents_are_reported() {
-    let (_folder, location) = place();
-    let mut store = Store::open(&location).unwrap();
+    let (_folder, location, mut store) = opened();
     store.save(&rich_run(ID)).unwrap();
     for (change, word) in [
         ("UPDATE runs SET document = '{\"format\": 1'", "not JSON"),

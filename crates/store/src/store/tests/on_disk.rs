@@ -27,8 +27,7 @@ fn an_empty_file_reads_as_empty_and_can_become_a_store() {
 #[test]
 fn the_folder_is_private_and_the_write_ahead_log_is_used() {
     use std::os::unix::fs::PermissionsExt;
-    let (_folder, location) = place();
-    let store = Store::open(&location).unwrap();
+    let (_folder, location, store) = opened();
     let folder = location.path().parent().unwrap();
     assert_eq!(folder.metadata().unwrap().permissions().mode() & 0o777, 0o700);
     let pragma = |name: &str| -> String {
