@@ -1,6 +1,6 @@
 //! Pages that say why there is no other one, and lead back.
 
-use super::layout::{SitePart, page};
+use super::layout::{SitePart, head, page};
 use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse, Response};
 use drivescope_store::{StoreError, StoreFault};
@@ -103,12 +103,7 @@ fn bare(title: &str, body: &Markup) -> Html<String> {
     let whole = html! {
         (DOCTYPE)
         html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                title { (title) " – drivescope" }
-            }
+            head { (head(title)) }
             body { main { h1 { (title) } (body) } }
         }
     };

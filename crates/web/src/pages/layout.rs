@@ -45,10 +45,7 @@ pub fn page(title: &str, part: SitePart, refresh_s: Option<u32>, body: &Markup) 
         (DOCTYPE)
         html lang="en" {
             head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                title { (title) " – drivescope" }
+                (head(title))
                 link rel="icon" href="/icon.svg" type="image/svg+xml";
                 link rel="stylesheet" href="/serve.css";
                 script src="/serve.js" defer {}
@@ -70,6 +67,16 @@ pub fn page(title: &str, part: SitePart, refresh_s: Option<u32>, body: &Markup) 
         }
     };
     Html(whole.into_string())
+}
+
+/// What the head of every page has.
+pub fn head(title: &str) -> Markup {
+    html! {
+        meta charset="utf-8";
+        meta name="viewport" content="width=device-width, initial-scale=1";
+        meta name="color-scheme" content="light dark";
+        title { (title) " – drivescope" }
+    }
 }
 
 /// The minute of an RFC 3339 time.

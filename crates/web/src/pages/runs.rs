@@ -129,12 +129,9 @@ fn table(found: &[RunSummary]) -> Markup {
                 table.roomy {
                     thead { tr {
                         th scope="col" { span.hidden { "compare" } }
-                        th scope="col" { "run" }
-                        th scope="col" { "drive" }
-                        th scope="col" { "result" }
-                        th scope="col" { "target" }
-                        th scope="col" { "suite" }
-                        th scope="col" { "label" }
+                        @for head in ["run", "drive", "result", "target", "suite", "label"] {
+                            th scope="col" { (head) }
+                        }
                     } }
                     tbody { @for run in found { (row(run)) } }
                 }
