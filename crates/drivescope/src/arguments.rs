@@ -125,7 +125,7 @@ pub enum Command {
 }
 
 /// The store of runs.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub struct StoreArguments {
     /// Store of runs, a file (default: in the user's data directory).
     #[arg(long, value_name = "FILE", env = "DRIVESCOPE_STORE")]
@@ -133,7 +133,7 @@ pub struct StoreArguments {
 }
 
 /// How results are shown.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub struct ShowOptions {
     /// Print JSON instead of tables: one document per run, one after the other, on one line each unless at a terminal.
     #[arg(long)]
@@ -147,7 +147,7 @@ pub struct ShowOptions {
 }
 
 /// Arguments of `run`.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct RunArguments {
     /// Directories, files, block devices, or simulated drives (sim:MODEL).
     #[arg(value_name = "TARGET", required_unless_present = "clean")]
@@ -223,7 +223,7 @@ pub struct RunArguments {
 }
 
 /// What becomes of a run's result.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct OutcomeArguments {
     /// Print the plan and exit.
     #[arg(long)]

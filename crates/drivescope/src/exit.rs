@@ -107,12 +107,10 @@ impl From<FormatError> for Failure {
 
 impl From<JournalError> for Failure {
     fn from(error: JournalError) -> Self {
-        let code = match (&error, error.kind()) {
+        let code = match &error {
             // A problem of the data, which stays whatever is tried.
-            (JournalError::Damaged { .. }, _) => Code::Problem,
-            (_, ErrorKind::Usage) => Code::Usage,
-            (_, ErrorKind::Refused) => Code::Refused,
-            (_, ErrorKind::Device) => Code::Device,
+            JournalError::Damaged { .. } => Code::Problem,
+            _ => error.kind().into(),
         };
         Self { message: error.to_string(), code }
     }

@@ -47,6 +47,7 @@ fn ending() -> Vec<c_int> {
 /// first one asks the command to stop. An urgent one later than a second after it ends the program at once:
 /// the files of the run are removed, what is not stored is lost. But not while the contents of a drive lie in
 /// a journal only: then they are put back first.
+#[derive(Clone, Default)]
 pub struct RunSignals {
     /// Raised by the first signal.
     pub stop: Arc<AtomicBool>,
@@ -60,18 +61,8 @@ pub struct RunSignals {
 impl RunSignals {
     /// From now on. Errors: no thread may be started, or no file be opened.
     pub fn new() -> io::Result<Self> {
-        let signals = Self {
-            stop: Arc::default(),
-            held: Arc::default(),
-            again: Arc::default(),
-            begun: Arc::default(),
-        };
-        let seen = Self {
-            stop: Arc::clone(&signals.stop),
-            held: Arc::clone(&signals.held),
-            again: Arc::clone(&signals.again),
-            begun: Arc::clone(&signals.begun),
-        };
+        let signals = Self::default();
+        let seen = signals.clone();
         let coming = Signals::new(ending())?;
         std::thread::Builder::new().spawn(move || seen.answer(coming))?;
         // Else a limit on file sizes would kill the run; so the write fails, and says why.
@@ -81,12 +72,7 @@ impl RunSignals {
 
     /// Those of a run that somebody else ends, by raising `stop`: no signal reaches it.
     pub fn of_another(stop: &Arc<AtomicBool>) -> Self {
-        Self {
-            stop: Arc::clone(stop),
-            held: Arc::default(),
-            again: Arc::default(),
-            begun: Arc::default(),
-        }
+        Self { stop: Arc::clone(stop), ..Self::default() }
     }
 
     /// From now on there is something to put in order, and a signal is answered with `words`.

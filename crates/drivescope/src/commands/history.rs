@@ -41,22 +41,18 @@ pub fn history_of(
     WantedRuns { drive, suite, limit }: WantedRuns<'_>,
     told: impl Fn(Run) -> Run,
 ) -> Result<DriveHistory, Failure> {
-    let DriveRuns { name, runs, unreadable } = match store.runs_of_drive(drive, suite, limit)? {
-        FoundDrive::One(found) => found,
-        FoundDrive::None => {
-            let words = store.words();
-            let message = format!(
-                "no stored run of a drive with '{drive}' in its name; drivescope runs{words} lists all"
-            );
-            return Err(Failure::usage(clean(&message).into_owned()));
-        }
-        FoundDrive::Several(one, other) => {
-            let message = format!(
-                "'{drive}' names more than one drive: {one} and {other}; say more of its serial number"
-            );
-            return Err(Failure::usage(clean(&message).into_owned()));
-        }
+    let found = match store.runs_of_drive(drive, suite, limit)? {
+        FoundDrive::One(found) => Ok(found),
+        FoundDrive::None => Err(format!(
+            "no stored run of a drive with '{drive}' in its name; drivescope runs{} lists all",
+            store.words()
+        )),
+        FoundDrive::Several(one, other) => Err(format!(
+            "'{drive}' names more than one drive: {one} and {other}; say more of its serial number"
+        )),
     };
+    let DriveRuns { name, runs, unreadable } =
+        found.map_err(|message| Failure::usage(clean(&message).into_owned()))?;
     let runs: Vec<Run> = runs.into_iter().map(told).collect();
     // What the runs tell of their drive: of anonymous ones, no serial number.
     let called = runs.first().map_or(name, name_of);

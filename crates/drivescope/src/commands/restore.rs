@@ -30,12 +30,9 @@ pub fn restore(arguments: &RestoreArguments, signals: &RunSignals) -> Result<Cod
         return Ok(code);
     }
     for (index, path) in chosen.iter().enumerate() {
-        match restore_one(&roots, path, signals) {
-            Ok(()) => {}
-            Err(failure) => {
-                output::complain(&failure.message);
-                code = code.max(failure.code);
-            }
+        if let Err(failure) = restore_one(&roots, path, signals) {
+            output::complain(&failure.message);
+            code = code.max(failure.code);
         }
         if signals.was_signalled() && index + 1 < chosen.len() {
             let left = chosen.len() - index - 1;

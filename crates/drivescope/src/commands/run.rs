@@ -17,21 +17,29 @@ pub fn run(arguments: RunArguments, signals: &RunSignals) -> Result<Code, Failur
         return leftovers::clean(&arguments.targets, arguments.outcome.dry_run);
     }
     let overrides = Overrides {
+        files: targets::source(arguments.files.as_deref())?,
+        from: targets::source(arguments.from.as_deref())?,
+        query: targets::file(arguments.query.as_deref())?,
+        params: targets::file(arguments.params.as_deref())?,
+        ..overrides(&arguments)
+    };
+    let suite = suites::find(&arguments.suite, suites::user_folder().as_deref())?;
+    run_suite(suites::adapt(suite, &overrides)?, arguments, signals)
+}
+
+/// What the arguments change of a suite, but for the files and folders that they name.
+pub fn overrides(arguments: &RunArguments) -> Overrides {
+    Overrides {
         tests: arguments.test.clone(),
         cells: arguments.cells.clone(),
         size: arguments.size,
         time: arguments.time,
         rounds: arguments.rounds,
-        files: targets::source(arguments.files.as_deref())?,
-        from: targets::source(arguments.from.as_deref())?,
         databases: arguments.db.clone(),
-        query: targets::file(arguments.query.as_deref())?,
-        params: targets::file(arguments.params.as_deref())?,
         keep: arguments.keep,
         settings: arguments.set.clone(),
-    };
-    let suite = suites::find(&arguments.suite, suites::user_folder().as_deref())?;
-    run_suite(suites::adapt(suite, &overrides)?, arguments, signals)
+        ..Overrides::default()
+    }
 }
 
 /// The same with a suite that is made already: of the arguments, those that choose one count no more.

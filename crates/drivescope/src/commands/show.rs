@@ -15,23 +15,17 @@ pub fn show(arguments: &ShowArguments) -> Result<Code, Failure> {
     let run = store.get(&arguments.run)?;
     if arguments.show.json {
         output::print_document(&run);
-        return Ok(Code::Ok);
-    }
-    if arguments.show.table {
+    } else if arguments.show.table {
         output::print(&phybs_table(&run)?);
-        return Ok(Code::Ok);
-    }
-    if arguments.csv {
+    } else if arguments.csv {
         output::print(&metrics_csv(std::slice::from_ref(&run)));
-        return Ok(Code::Ok);
-    }
-    if arguments.md {
+    } else if arguments.md {
         output::print_line(run_markdown(&run).trim_end());
-        return Ok(Code::Ok);
-    }
-    output::print_line(&text::run_summary(&run, store.words(), output::style()));
-    if arguments.show.verbose {
-        output::print_line(&format!("\n{}", text::verbose(&run, output::style())));
+    } else {
+        output::print_line(&text::run_summary(&run, store.words(), output::style()));
+        if arguments.show.verbose {
+            output::print_line(&format!("\n{}", text::verbose(&run, output::style())));
+        }
     }
     Ok(Code::Ok)
 }

@@ -69,27 +69,14 @@ fn run_arguments(arguments: ReplayArguments) -> RunArguments {
         arguments;
     RunArguments {
         targets,
-        suite: String::new(),
-        test: Vec::new(),
-        cells: Vec::new(),
         size,
-        time: None,
         rounds: Some(rounds),
-        set: Vec::new(),
-        files: None,
-        from: None,
-        db: Vec::new(),
-        query: None,
-        params: None,
-        keep: false,
         label,
-        price: None,
         engine,
         seed,
-        resume: false,
-        clean: false,
         force,
         raw,
         outcome,
+        ..RunArguments::default()
     }
 }

@@ -3,6 +3,7 @@
 use super::formula::{MetricValues, ModelRun};
 use super::judge::scale;
 use crate::arguments::{Arguments, Command, RunArguments};
+use crate::commands::run::overrides;
 use clap::Parser;
 use drivescope_bench::overrides::Overrides;
 use drivescope_bench::planner;
@@ -80,20 +81,8 @@ fn identity(drive: &Drive) -> MetricValues {
 
 /// Plans the suite and runs its tests.
 fn results(arguments: &RunArguments, target: &Target) -> Result<Vec<TestResult>, String> {
-    let overrides = Overrides {
-        tests: arguments.test.clone(),
-        cells: arguments.cells.clone(),
-        size: arguments.size,
-        time: arguments.time,
-        rounds: arguments.rounds,
-        files: None,
-        from: arguments.from.as_ref().map(|from| from.display().to_string()),
-        databases: arguments.db.clone(),
-        query: None,
-        params: None,
-        keep: arguments.keep,
-        settings: arguments.set.clone(),
-    };
+    let from = arguments.from.as_ref().map(|from| from.display().to_string());
+    let overrides = Overrides { from, ..overrides(arguments) };
     let suite = suites::find(&arguments.suite, None);
     let suite = suite.and_then(|suite| suites::adapt(suite, &overrides));
     let suite = suite.map_err(|error| error.to_string())?;
