@@ -51,12 +51,7 @@ impl FigureGrid<'_> {
                 let Some(field) = field else { continue };
                 let text = format!("{} {}{}", rounded(field.rate.value), shape.unit, field.mark());
                 said.push(format!("{}, {}: {text}", shape.name, self.columns[column]));
-                plot = plot.with(Layer::Field {
-                    x: (column as f64 - 0.5, column as f64 + 0.5),
-                    y: (row as f64 - 0.5, row as f64 + 0.5),
-                    share: 0.0,
-                    text,
-                });
+                plot = plot.with(Layer::field(column, row, 0.0, text));
             }
         }
         Chart {

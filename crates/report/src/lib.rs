@@ -22,6 +22,7 @@ mod comparison;
 mod comparison_charts;
 mod criteria;
 mod figure_grid;
+mod first_seen;
 mod history;
 mod history_charts;
 mod known_drives;

@@ -2,7 +2,7 @@
 
 use drivescope_model::{Metric, Run, TestResult};
 use parquet::basic::Compression;
-use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int64Type};
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::errors::Result;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
@@ -66,22 +66,21 @@ fn write(rows: &[MetricRow], starts: Vec<i64>) -> Result<Vec<u8>> {
     let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
     let mut file = SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties))?;
     let mut group = file.next_row_group()?;
-    let text = |of: for<'m> fn(&'m MetricRow<'m>) -> &'m str| texts(rows.iter().map(of));
+    let text = |of: for<'m> fn(&'m MetricRow<'m>) -> &'m str| {
+        rows.iter().map(of).map(ByteArray::from).collect::<Vec<_>>()
+    };
     let number = |of: fn(&MetricRow) -> f64| rows.iter().map(of).collect::<Vec<f64>>();
     let flag = |of: fn(&MetricRow) -> bool| rows.iter().map(of).collect::<Vec<bool>>();
-    let model = |row: &MetricRow| row.run.drive.as_ref()?.model.clone();
+    let label = |row: &MetricRow| row.run.label.as_deref().map(ByteArray::from);
+    let model = |row: &MetricRow| row.run.drive.as_ref()?.model.as_deref().map(ByteArray::from);
     let capacity = |row: &MetricRow| Some(row.run.drive.as_ref()?.capacity_bytes as i64);
     column::<ByteArrayType>(&mut group, &text(|row| &row.run.id), None)?;
     column::<Int64Type>(&mut group, &starts, None)?;
-    let labels = rows.iter().map(|row| row.run.label.clone());
-    optional(&mut group, optional_texts(labels))?;
+    optional::<ByteArrayType>(&mut group, rows.iter().map(label))?;
     column::<ByteArrayType>(&mut group, &text(|row| &row.run.plan.suite.name), None)?;
     column::<ByteArrayType>(&mut group, &text(|row| &row.run.target.path), None)?;
-    optional(&mut group, optional_texts(rows.iter().map(model)))?;
-    let capacities: Vec<Option<i64>> = rows.iter().map(capacity).collect();
-    let levels = capacities.iter().map(|it| i16::from(it.is_some())).collect::<Vec<_>>();
-    let known: Vec<i64> = capacities.into_iter().flatten().collect();
-    column::<Int64Type>(&mut group, &known, Some((&levels, None)))?;
+    optional::<ByteArrayType>(&mut group, rows.iter().map(model))?;
+    optional::<Int64Type>(&mut group, rows.iter().map(capacity))?;
     column::<BoolType>(&mut group, &flag(|row| row.run.simulated), None)?;
     column::<ByteArrayType>(&mut group, &text(|row| row.result.test.name()), None)?;
     column::<ByteArrayType>(&mut group, &text(|row| &row.metric.key), None)?;
@@ -99,7 +98,7 @@ fn write(rows: &[MetricRow], starts: Vec<i64>) -> Result<Vec<u8>> {
 type Levels<'l> = (&'l [i16], Option<&'l [i16]>);
 
 /// Writes the next column.
-fn column<T: parquet::data_type::DataType>(
+fn column<T: DataType>(
     group: &mut SerializedRowGroupWriter<'_, Vec<u8>>,
     values: &[T::T],
     levels: Option<Levels>,
@@ -113,11 +112,15 @@ fn column<T: parquet::data_type::DataType>(
     writer.close()
 }
 
-fn optional(
+/// The same of values that not every row has.
+fn optional<T: DataType>(
     group: &mut SerializedRowGroupWriter<'_, Vec<u8>>,
-    (values, levels): (Vec<ByteArray>, Vec<i16>),
+    values: impl Iterator<Item = Option<T::T>>,
 ) -> Result<()> {
-    column::<ByteArrayType>(group, &values, Some((&levels, None)))
+    let values: Vec<Option<T::T>> = values.collect();
+    let levels: Vec<i16> = values.iter().map(|value| i16::from(value.is_some())).collect();
+    let known: Vec<T::T> = values.into_iter().flatten().collect();
+    column::<T>(group, &known, Some((&levels, None)))
 }
 
 /// The rounds of each metric: the first of a list begins a row, and an empty list has no value.
@@ -130,21 +133,6 @@ fn rounds(group: &mut SerializedRowGroupWriter<'_, Vec<u8>>, rows: &[MetricRow])
         repeated.extend((0..count.max(1)).map(|i| i16::from(i > 0)));
     }
     column::<DoubleType>(group, &values, Some((&defined, Some(&repeated))))
-}
-
-/// Texts as the columns take them.
-fn texts<'t>(texts: impl Iterator<Item = &'t str>) -> Vec<ByteArray> {
-    texts.map(ByteArray::from).collect()
-}
-
-/// Those that are there, and for each row whether it has one.
-fn optional_texts(texts: impl Iterator<Item = Option<String>>) -> (Vec<ByteArray>, Vec<i16>) {
-    let (mut values, mut levels) = (Vec::new(), Vec::new());
-    for text in texts {
-        levels.push(i16::from(text.is_some()));
-        values.extend(text.map(|text| ByteArray::from(text.as_str())));
-    }
-    (values, levels)
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ pub use wrap::wrap;
 
 pub(crate) use block_chart::{block_chart, chart_columns};
 pub(crate) use figures::{
-    CellRows, Figure, cells, find, find_usable, half_width, headed, texts, value,
+    CellRows, Figure, cells, common_limiter, find, find_usable, half_width, headed, texts, value,
 };
 pub(crate) use paragraph::{DOT, Paragraph, note};
 pub(crate) use style::Role;

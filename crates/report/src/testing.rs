@@ -112,6 +112,17 @@ pub fn result(test: TestKind, metrics: Vec<Metric>) -> TestResult {
     }
 }
 
+/// A finished test with one round of each of these metrics, which are named without the test.
+pub fn measured(test: TestKind, metrics: &[(&str, f64)]) -> TestResult {
+    let one = |(name, value): &(&str, f64)| metric(&format!("{test}.{name}"), &[*value]);
+    result(test, metrics.iter().map(one).collect())
+}
+
+/// The words of a text in one line.
+pub fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// A run with one transfer test that holds these metrics.
 pub fn with_metrics(metrics: &[(&str, &[f64])]) -> Run {
     let metrics = metrics.iter().map(|(key, rounds)| metric(key, rounds)).collect();

@@ -181,6 +181,14 @@ pub enum Layer {
     },
 }
 
+impl Layer {
+    /// The field of a map with rows and columns.
+    pub fn field(column: usize, row: usize, share: f64, text: String) -> Self {
+        let around = |at: usize| (at as f64 - 0.5, at as f64 + 0.5);
+        Self::Field { x: around(column), y: around(row), share, text }
+    }
+}
+
 /// Axes and layers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plot {

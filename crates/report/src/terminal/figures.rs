@@ -1,21 +1,15 @@
 //! Reading metrics out of a result, and setting figures in columns.
 
+use crate::first_seen::{distinct, grouped};
 use crate::terminal::table::TextCell;
 use crate::terminal::width::width;
+use drivescope_model::document::Limiter;
 use drivescope_model::number::{MISSING, latency_us, rounded, with_half_width};
-use drivescope_model::{Metric, Secs, TestResult};
+use drivescope_model::{Metric, PhaseRecord, Secs, TestResult};
 
 /// The cells of a test in the order of its metrics: `rnd4k_q1t1.read`, `span100`, …
 pub(crate) fn cells(result: &TestResult) -> Vec<&str> {
-    let mut cells = Vec::new();
-    for metric in &result.metrics {
-        if let Some(cell) = cell_of(&metric.key)
-            && !cells.contains(&cell)
-        {
-            cells.push(cell);
-        }
-    }
-    cells
+    distinct(result.metrics.iter().filter_map(|metric| cell_of(&metric.key)))
 }
 
 /// The part of a key between test and quantity.
@@ -54,6 +48,13 @@ pub(crate) fn half_width(metric: &Metric) -> Option<f64> {
     let half = (metric.high - metric.value).max(metric.value - metric.low);
     let half = if half < metric.value.abs() * ROUNDING { 0.0 } else { half };
     (metric.rounds.len() >= 2 && half.is_finite() && half >= 0.0).then_some(half)
+}
+
+/// The limiter of most of these rounds; of the first such, where they are even.
+pub(crate) fn common_limiter<'p>(phases: impl Iterator<Item = &'p PhaseRecord>) -> Option<Limiter> {
+    let rounds = grouped(phases.map(|phase| (phase.limiter, ())));
+    // Of equals, the last one is taken: from the end, that is the first.
+    rounds.iter().rev().max_by_key(|(_, rounds)| rounds.len()).map(|(limiter, _)| *limiter)
 }
 
 /// From the smallest round to the largest.

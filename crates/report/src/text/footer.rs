@@ -1,6 +1,7 @@
 //! What stands around a test's table: failed requests and marks; with `--verbose` also intervals and limiters.
 
-use crate::terminal::{DOT, Paragraph, Role, Style, half_width};
+use crate::first_seen::grouped;
+use crate::terminal::{DOT, Paragraph, Role, Style, common_limiter, half_width};
 use crate::workloads::workload;
 use drivescope_model::document::Limiter;
 use drivescope_model::number::whole;
@@ -86,13 +87,13 @@ fn intervals(result: &TestResult) -> Option<String> {
 
 /// The common limiter, and the phases that had another: `limited by the drive;`, `by one CPU in …`.
 fn limits(result: &TestResult) -> Vec<String> {
-    let mut groups: Vec<(Limiter, Vec<&str>)> = Vec::new();
-    for (cell, limiter) in common_limiters(result) {
-        match groups.iter_mut().find(|(known, _)| *known == limiter) {
-            Some((_, cells)) => cells.push(cell),
-            None => groups.push((limiter, vec![cell])),
-        }
-    }
+    // The rate of an open loop is asked for; saying that it limits would only confuse.
+    let phases = result.phases.iter().filter(|phase| phase.limiter != Limiter::Schedule);
+    let cells = grouped(phases.map(|phase| (phase.cell.as_str(), phase)));
+    let common = cells
+        .into_iter()
+        .filter_map(|(cell, rounds)| Some((common_limiter(rounds.into_iter())?, cell)));
+    let mut groups = grouped(common);
     groups.sort_by_key(|(_, cells)| std::cmp::Reverse(cells.len()));
     let mut texts = Vec::new();
     for (i, (limiter, cells)) in groups.iter().enumerate() {
@@ -106,28 +107,6 @@ fn limits(result: &TestResult) -> Vec<String> {
         }
     }
     texts
-}
-
-/// Each cell with the limiter of most of its rounds; of the first such, where they are even.
-fn common_limiters(result: &TestResult) -> Vec<(&str, Limiter)> {
-    let mut cells: Vec<(&str, Vec<(Limiter, usize)>)> = Vec::new();
-    // The rate of an open loop is asked for; saying that it limits would only confuse.
-    for phase in result.phases.iter().filter(|phase| phase.limiter != Limiter::Schedule) {
-        let at = cells.iter().position(|(cell, _)| *cell == phase.cell);
-        let at = at.unwrap_or_else(|| {
-            cells.push((&phase.cell, Vec::new()));
-            cells.len() - 1
-        });
-        match cells[at].1.iter_mut().find(|(limiter, _)| *limiter == phase.limiter) {
-            Some((_, rounds)) => *rounds += 1,
-            None => cells[at].1.push((phase.limiter, 1)),
-        }
-    }
-    let common = |counts: &[(Limiter, usize)]| {
-        let most = counts.iter().map(|(_, rounds)| *rounds).max()?;
-        counts.iter().find(|(_, rounds)| *rounds == most).map(|(limiter, _)| *limiter)
-    };
-    cells.iter().filter_map(|(cell, counts)| Some((*cell, common(counts)?))).collect()
 }
 
 /// `the drive`, `one CPU`.

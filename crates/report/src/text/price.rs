@@ -30,7 +30,7 @@ pub fn price(run: &Run, style: Style) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::hard_disk;
+    use crate::testing::{hard_disk, one_line};
     use drivescope_model::document::TestResult;
     use drivescope_model::units::Price;
 
@@ -50,8 +50,7 @@ mod tests {
         let per_rate = rounded(105.0 / in_order * 100.0);
         let per_read = rounded(105.0 / reads * 1e3);
         // An item that begins a line has no dot before it.
-        let all = told(&run).replace('·', "");
-        let all = all.split_whitespace().collect::<Vec<_>>().join(" ");
+        let all = one_line(&told(&run).replace('·', ""));
         let expected = format!(
             "price 105 USD for 4.00 TB {per_tb} USD per TB {per_rate} USD per 100 MB/s read \
              {per_read} USD per 1,000 random reads/s"

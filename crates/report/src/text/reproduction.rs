@@ -1,5 +1,6 @@
 //! `sim reproduce`: published figures beside those of the models, by drive.
 
+use crate::first_seen::distinct;
 use crate::terminal::{Column, Paragraph, Role, Style, TextCell, TextTable, sections};
 use drivescope_model::number::{MISSING, rounded};
 use drivescope_model::reproduction::{CellResult, Kinds, Published, Reproduction, Tally};
@@ -9,24 +10,13 @@ use std::collections::BTreeMap;
 pub fn reproduction(result: &Reproduction, style: Style) -> String {
     let cells = &result.cells;
     let mut parts = Vec::new();
-    for drive in drives(cells) {
+    for drive in distinct(cells.iter().map(|cell| cell.drive.as_str())) {
         parts.push(of_drive(drive, cells.iter().filter(|cell| cell.drive == drive), style));
     }
     parts.push(failures(cells, style));
     parts.push(without_figure(cells, style));
     parts.push(summary(result, style));
     sections(parts)
-}
-
-/// The drives, each once, in the order of the cells.
-fn drives(cells: &[CellResult]) -> Vec<&str> {
-    let mut drives: Vec<&str> = Vec::new();
-    for cell in cells {
-        if !drives.contains(&cell.drive.as_str()) {
-            drives.push(&cell.drive);
-        }
-    }
-    drives
 }
 
 fn of_drive<'c>(drive: &str, cells: impl Iterator<Item = &'c CellResult>, style: Style) -> String {
@@ -138,19 +128,15 @@ fn summary(result: &Reproduction, style: Style) -> String {
 /// How the count is made where cells are of several kinds.
 fn by_kind(kinds: &Kinds, style: Style) -> String {
     let of = |tally: Tally| format!("{} of {}", tally.passed, tally.reachable);
-    let mut parts = Vec::new();
-    if kinds.specifications.reachable > 0 {
-        parts.push(format!("specifications {}", of(kinds.specifications)));
-    }
-    if kinds.phybs_passes.reachable > 0 {
-        parts.push(format!("passes of phybs {} (3 cells each)", of(kinds.phybs_passes)));
-    }
-    if kinds.generic_passes.reachable > 0 {
-        parts.push(format!("on generic models {}", of(kinds.generic_passes)));
-    }
-    if kinds.measured.reachable > 0 {
-        parts.push(format!("other measurements {}", of(kinds.measured)));
-    }
+    let parts = [
+        ("specifications", kinds.specifications, ""),
+        ("passes of phybs", kinds.phybs_passes, " (3 cells each)"),
+        ("on generic models", kinds.generic_passes, ""),
+        ("other measurements", kinds.measured, ""),
+    ];
+    let reachable = parts.into_iter().filter(|(_, tally, _)| tally.reachable > 0);
+    let parts: Vec<String> =
+        reachable.map(|(kind, tally, note)| format!("{kind} {}{note}", of(tally))).collect();
     if parts.len() < 2 {
         return String::new();
     }

@@ -37,21 +37,21 @@ pub fn verdicts(verdicts: &[Verdict], style: Style) -> String {
     order.sort_by_key(|i| verdicts[*i].points.map_or(u8::MAX, |points| 3 - points.min(3)));
     for i in order {
         let verdict = &verdicts[i];
-        let sentences: Vec<&str> = verdict.because.split(SENTENCE).collect();
-        let own =
-            if verdict.points.is_some() { sentences.len() - shared.len() } else { sentences.len() };
-        let because = sentences[..own].join(SENTENCE);
         let (role, dots) = dots(verdict.points);
-        let because = match verdict.points {
-            Some(_) => after_not_tested(verdict, &because),
-            None => not_judged(&because),
+        let (text_role, because) = match verdict.points {
+            Some(_) => {
+                let sentences: Vec<&str> = verdict.because.split(SENTENCE).collect();
+                let own = sentences[..sentences.len() - shared.len()].join(SENTENCE);
+                (Role::Plain, after_not_tested(verdict, own))
+            }
+            None => (Role::Dim, format!("not judged: {}", verdict.because)),
         };
         let padding = " ".repeat(name_width - width(&names[i]));
         let paragraph = Paragraph::new()
             .lead(Role::Plain, format!("  {}{padding}  ", names[i]))
             .lead(role, dots)
             .lead(Role::Plain, "  ")
-            .text(if verdict.points.is_some() { Role::Plain } else { Role::Dim }, &because);
+            .text(text_role, &because);
         out.push_str(&paragraph.lines(name_width + 9, style));
     }
     if !shared.is_empty() {
@@ -73,15 +73,11 @@ fn for_all(verdict: &Verdict, style: Style) -> String {
 }
 
 /// What the points leave out stands beside them.
-fn after_not_tested(verdict: &Verdict, because: &str) -> String {
+fn after_not_tested(verdict: &Verdict, because: String) -> String {
     match verdict.not_tested.as_slice() {
-        [] => because.to_string(),
+        [] => because,
         what => format!("· {} not tested; {because}", what.join(", ")),
     }
-}
-
-fn not_judged(because: &str) -> String {
-    format!("not judged: {because}")
 }
 
 fn dots(points: Option<u8>) -> (Role, &'static str) {

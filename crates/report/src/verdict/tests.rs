@@ -7,12 +7,23 @@ use drivescope_model::options::PartStart;
 use drivescope_model::target::TargetKind;
 use drivescope_model::{Bytes, Finding, TestStatus};
 
-fn points(run: &Run) -> Vec<(String, Option<u8>)> {
-    judge(run).into_iter().map(|v| (v.suits, v.points)).collect()
+/// The points of each use, in their order.
+fn points(run: &Run) -> Vec<Option<u8>> {
+    judge(run).into_iter().map(|v| v.points).collect()
+}
+
+fn of(run: &Run, suits: &str) -> Verdict {
+    judge(run).into_iter().find(|v| v.suits == suits).unwrap()
 }
 
 fn because(run: &Run, suits: &str) -> String {
-    judge(run).into_iter().find(|v| v.suits == suits).unwrap().because
+    of(run, suits).because
+}
+
+/// The latencies of a cell, of which only their number is known.
+fn counted(key: &str, count: u64) -> Distribution {
+    let (key, encoding) = (key.to_string(), "hdr-v2-deflate-base64".to_string());
+    Distribution { key, encoding, data: String::new(), count }
 }
 
 #[test]
@@ -23,14 +34,15 @@ fn a_hard_disk_keeps_backups_and_films() {
         ("virtual machines", Some(1)),
         ("media library", Some(3)),
         ("backup", Some(3)),
-    ]
-    .map(|(name, points)| (name.to_string(), points));
-    assert_eq!(points(&hard_disk()), expected);
+    ];
+    let judged = judge(&hard_disk());
+    let found: Vec<_> = judged.iter().map(|v| (v.suits.as_str(), v.points)).collect();
+    assert_eq!(found, expected);
 }
 
 #[test]
 fn an_nvme_drive_suits_everything() {
-    assert!(points(&nvme()).iter().all(|(_, points)| *points == Some(3)));
+    assert_eq!(points(&nvme()), [Some(3); 5]);
 }
 
 #[test]
@@ -59,11 +71,10 @@ fn the_reason_names_the_value_and_the_thresholds() {
 fn a_limit_of_the_control_group_is_not_held_against_the_drive() {
     let mut run = hard_disk();
     run.findings.push(Finding::new(FindingId::IoLimited, "reads to 150/s"));
-    let verdicts = judge(&run);
-    let database = verdicts.iter().find(|v| v.suits == "database").unwrap();
+    let database = of(&run, "database");
     assert_eq!(database.points, None, "{}", database.because);
     assert!(database.because.contains("(F042); run outside it"), "{}", database.because);
-    let films = verdicts.iter().find(|v| v.suits == "media library").unwrap();
+    let films = of(&run, "media library");
     assert_eq!(films.points, Some(3), "what is fast enough all the same is: {}", films.because);
 }
 
@@ -88,17 +99,11 @@ fn a_percentile_that_too_few_requests_cannot_hold_is_not_judged_and_said_so() {
         ("transfer.rnd4k_q1t1.read.iops", &[149.0]),
         ("tiny-writes.rnd16_sync.iops", &[61.0]),
     ]);
-    let count = |count| Distribution {
-        key: "latency.span100".to_string(),
-        encoding: "hdr-v2-deflate-base64".to_string(),
-        data: String::new(),
-        count,
-    };
-    run.tests[0].distributions = vec![count(84)];
+    run.tests[0].distributions = vec![counted("latency.span100", 84)];
     let text = "Not judged: 99th percentile of a small read at depth 1, 84 requests are too few \
                 (it takes 100; try --time 30s)";
     assert!(because(&run, "database").contains(text), "{}", because(&run, "database"));
-    run.tests[0].distributions = vec![count(100)];
+    run.tests[0].distributions = vec![counted("latency.span100", 100)];
     assert!(!because(&run, "database").contains("Not judged"));
 }
 
@@ -108,9 +113,9 @@ fn the_first_valid_key_answers() {
         ("transfer.seq1m_q1t1.read.mb_s", &[900.0]),
         ("transfer.seq1m_q8t1.read.mb_s", &[60.0]),
     ]);
-    assert_eq!(points(&run)[3].1, Some(3));
+    assert_eq!(points(&run)[3], Some(3));
     run.tests[0].metrics[0].valid = false;
-    assert_eq!(points(&run)[3].1, Some(2));
+    assert_eq!(points(&run)[3], Some(2));
 }
 
 #[test]
@@ -132,7 +137,7 @@ fn what_is_missing_names_the_test_to_run() {
 #[test]
 fn nothing_missing_can_raise_a_verdict_of_no_points() {
     let run = with_metrics(&[("transfer.rnd4k_q1t1.read.iops", &[80.0])]);
-    assert_eq!(points(&run)[1], ("database".to_string(), Some(0)));
+    assert_eq!(of(&run, "database").points, Some(0));
 }
 
 #[test]
@@ -175,13 +180,13 @@ fn what_other_programs_held_back_is_not_held_against_the_drive() {
     for phase in run.tests.iter_mut().flat_map(|test| &mut test.phases) {
         phase.limiter = Limiter::OtherPrograms;
     }
-    assert!(points(&run).iter().all(|(_, points)| *points == Some(3)), "good in spite of it");
+    assert_eq!(points(&run), [Some(3); 5], "good in spite of it");
     for metric in run.tests.iter_mut().flat_map(|test| &mut test.metrics) {
         if metric.key == "transfer.rnd4k_q1t1.read.iops" {
             metric.value = 231.0;
         }
     }
-    assert_eq!(points(&run)[1].1, None);
+    assert_eq!(points(&run)[1], None);
     let text = because(&run, "database");
     assert!(text.contains("slowed by other programs (F034); stop them and run again"), "{text}");
 }
@@ -204,20 +209,20 @@ fn what_no_drive_is_proved_to_have_answered_is_not_judged() {
     }
     // Wrong data are wrong data, whoever gave them.
     run.findings.push(Finding::new(FindingId::DataMismatch, "1 block"));
-    assert!(points(&run).iter().all(|(_, points)| *points == Some(0)));
+    assert_eq!(points(&run), [Some(0); 5]);
 }
 
 #[test]
 fn failed_requests_rule_out_every_use() {
     let mut run = nvme();
     run.findings.push(Finding::new(FindingId::IoError, "2 reads failed with EIO"));
-    assert!(points(&run).iter().all(|(_, points)| *points == Some(0)));
+    assert_eq!(points(&run), [Some(0); 5]);
     assert_eq!(
         because(&run, "backup"),
         "requests to it failed (F017); do not use it until the cause is found"
     );
     run.findings = vec![Finding::new(FindingId::FakeCapacity, "keeps 8 of 64 GB")];
-    assert!(points(&run).iter().all(|(_, points)| *points == Some(0)));
+    assert_eq!(points(&run), [Some(0); 5]);
     let text = "it holds less than it claims (F031); do not use it";
     assert_eq!(because(&run, "backup"), text);
 }
@@ -253,15 +258,7 @@ fn a_slow_place_is_named_for_every_use_although_surface_found_it() {
 fn a_value_that_is_no_number_counts_as_missing() {
     let mut run = with_metrics(&[("transfer.seq1m_q1t1.read.mb_s", &[180.0])]);
     run.tests[0].metrics[0] = metric("transfer.seq1m_q1t1.read.mb_s", &[f64::NAN]);
-    assert_eq!(points(&run)[3].1, None);
-}
-
-fn given(run: &Run) -> Vec<Option<u8>> {
-    judge(run).into_iter().map(|v| v.points).collect()
-}
-
-fn of(run: &Run, suits: &str) -> Verdict {
-    judge(run).into_iter().find(|v| v.suits == suits).unwrap()
+    assert_eq!(points(&run)[3], None);
 }
 
 #[test]
@@ -272,17 +269,17 @@ fn how_a_drive_behaves_limits_its_points_whatever_its_rates_are() {
         run
     };
     let lying = with(FindingId::FlushIgnored);
-    assert_eq!(given(&lying), [Some(1), Some(0), Some(0), Some(3), Some(3)]);
+    assert_eq!(points(&lying), [Some(1), Some(0), Some(0), Some(3), Some(3)]);
     assert!(because(&lying, "database").contains("a power cut loses commits (F007)"));
     let free = with(FindingId::FreeFlush);
-    assert_eq!(given(&free), [Some(3), None, None, Some(3), Some(3)]);
+    assert_eq!(points(&free), [Some(3), None, None, Some(3), Some(3)]);
     let text = because(&free, "database");
     assert!(text.ends_with("which is not tested (F045); with protection ●●●"), "{text}");
     let shingled = with(FindingId::Shingled);
-    assert_eq!(given(&shingled), [Some(1), Some(0), Some(0), Some(3), Some(2)]);
+    assert_eq!(points(&shingled), [Some(1), Some(0), Some(0), Some(3), Some(2)]);
     assert!(because(&shingled, "backup").contains("shingled"), "{}", because(&shingled, "backup"));
     let slow = with(FindingId::SlowRegion);
-    assert!(points(&slow).iter().all(|(_, points)| *points == Some(1)));
+    assert_eq!(points(&slow), [Some(1); 5]);
 }
 
 #[test]
@@ -366,12 +363,7 @@ fn a_rate_of_a_few_requests_decides_nothing() {
     ]);
     assert_eq!(of(&run, "virtual machines").points, Some(0), "nobody knows how many they were");
     for (count, points) in [(3, Some(3)), (10, Some(0))] {
-        run.tests[0].distributions = vec![Distribution {
-            key: "transfer.rnd4k_q1t1.sync".to_string(),
-            encoding: "hdr-v2-deflate-base64".to_string(),
-            data: String::new(),
-            count,
-        }];
+        run.tests[0].distributions = vec![counted("transfer.rnd4k_q1t1.sync", count)];
         let verdict = of(&run, "virtual machines");
         assert_eq!(verdict.points, points, "{verdict:?}");
         let is_told = verdict.because.contains("3 requests are too few (it takes 10")

@@ -4,6 +4,7 @@ mod charts;
 pub(super) mod phybs_table;
 
 use super::WorkloadReport;
+use crate::first_seen::grouped;
 use crate::terminal::{
     Column, Figure, Paragraph, Role, Style, TextCell, TextTable, cells, find, headed, value,
 };
@@ -30,16 +31,10 @@ type AccessesOfSize<'r> = (&'r str, Vec<(u64, &'r str)>);
 
 /// The measured accesses by size, in the order in which they were made.
 fn groups(result: &TestResult) -> Vec<AccessesOfSize<'_>> {
-    let mut groups: Vec<AccessesOfSize<'_>> = Vec::new();
-    for cell in cells(result) {
-        let Some((size, offset)) = cell.split_once("_at_") else { continue };
-        let Ok(offset) = offset.parse() else { continue };
-        match groups.iter_mut().find(|(known, _)| *known == size) {
-            Some((_, offsets)) => offsets.push((offset, cell)),
-            None => groups.push((size, vec![(offset, cell)])),
-        }
-    }
-    groups
+    grouped(cells(result).into_iter().filter_map(|cell| {
+        let (size, offset) = cell.split_once("_at_")?;
+        Some((size, (offset.parse().ok()?, cell)))
+    }))
 }
 
 /// One table per size: offsets from left to right.

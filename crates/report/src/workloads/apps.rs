@@ -100,7 +100,7 @@ fn sentence(name: &str, here_s: f64, there_s: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{metric, result};
+    use crate::testing::{measured, result};
 
     fn of_traces() -> TestResult {
         let metrics = [
@@ -117,8 +117,7 @@ mod tests {
             ("git_clone.predicted_s", 3.99),
             ("synthetic.score", 71.24),
         ];
-        let metrics = metrics.map(|(key, value)| metric(&format!("apps.{key}"), &[value]));
-        result(TestKind::Apps, metrics.to_vec())
+        measured(TestKind::Apps, &metrics)
     }
 
     #[test]

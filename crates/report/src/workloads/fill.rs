@@ -186,7 +186,7 @@ fn zones(result: &TestResult, style: Style) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{metric, result};
+    use crate::testing::{metric, one_line, result};
     use drivescope_model::findings::Finding;
     use drivescope_model::{Series, TestKind};
 
@@ -266,9 +266,8 @@ mod tests {
     fn a_burst_is_counted_as_written() {
         let mut result = filled(2e10);
         result.metrics.push(metric("fill.burst.written_bytes", &[3e11]));
-        let text = table(&result, Style::default());
+        let text = one_line(&table(&result, Style::default()));
         let told = "320 GB written, 8 % of the target: 300 GB in one go, 20.0 GB in samples";
-        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(text.contains(told), "{text}");
         assert!(text.contains("8 h 20 min or more: flash may slow down"), "{text}");
     }
@@ -282,8 +281,7 @@ mod tests {
         let y: Vec<f64> = (0..100).map(|i| 180.0 - f64::from(i % 2)).collect();
         let x: Vec<f64> = (0..100).map(|i| 3e9 * f64::from(i)).collect();
         result.series.push(series("fill.burst.burst_mb_s", &x, &y));
-        let text = table(&result, Style::default());
-        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let text = one_line(&table(&result, Style::default()));
         assert!(text.contains("fill time 8 h 20 min") && !text.contains("or more:"), "{text}");
         assert!(text.contains("no lasting slowdown of 20 % or more within 300 GB"), "{text}");
     }
@@ -298,8 +296,7 @@ mod tests {
         }
         result.metrics.push(metric("fill.burst.written_bytes", &[9.6e10]));
         result.findings.push(Finding::new(FindingId::Throttled, "47 °C"));
-        let text = table(&result, Style::default());
-        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let text = one_line(&table(&result, Style::default()));
         assert!(text.contains("lasting slowdown after 92.0 GB in one go"), "{text}");
         assert!(!text.contains("fast cache") && !text.contains("or more"), "{text}");
     }

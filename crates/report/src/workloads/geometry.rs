@@ -279,23 +279,21 @@ fn drawing(result: &TestResult, style: Style) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{metric, result};
+    use crate::testing::measured;
 
     #[test]
     fn each_answer_has_its_line_and_what_was_not_measured_has_none() {
-        let told = |values: &[(&str, f64)]| {
-            let metrics = values.iter().map(|(key, value)| metric(key, &[*value])).collect();
-            table(&result(TestKind::Geometry, metrics), Style::PLAIN)
-        };
+        let told =
+            |values: &[(&str, f64)]| table(&measured(TestKind::Geometry, values), Style::PLAIN);
         assert_eq!(told(&[]), "");
         let text = told(&[
-            ("geometry.rotation.rpm", 7_200.0),
-            ("geometry.seek.average_ms", 8.05),
-            ("geometry.shingling.slowdown_ratio", 1.01),
-            ("geometry.write_flushed.write_ms", 8.33),
-            ("geometry.write_forced.write_ms", 8.33),
-            ("geometry.heads.count", 6.0),
-            ("geometry.shingling.band_bytes", 20.0 * 1048576.0),
+            ("rotation.rpm", 7_200.0),
+            ("seek.average_ms", 8.05),
+            ("shingling.slowdown_ratio", 1.01),
+            ("write_flushed.write_ms", 8.33),
+            ("write_forced.write_ms", 8.33),
+            ("heads.count", 6.0),
+            ("shingling.band_bytes", 20.0 * 1048576.0),
         ]);
         for words in [
             "7,200 rpm",

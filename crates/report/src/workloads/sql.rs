@@ -5,8 +5,8 @@ mod charts;
 use super::WorkloadReport;
 use crate::criteria::{Criterion, Evidence};
 use crate::terminal::{
-    CellRows, Column, Figure, Paragraph, Role, Style, TextCell, TextTable, cells, find,
-    find_usable, headed, sections, texts,
+    CellRows, Column, Figure, Paragraph, Role, Style, TextCell, TextTable, cells, common_limiter,
+    find, find_usable, headed, sections, texts,
 };
 use drivescope_model::document::DatabaseRecord;
 use drivescope_model::number::{one_decimal, rounded, whole};
@@ -73,17 +73,9 @@ fn statements(result: &TestResult) -> Vec<&str> {
 }
 
 /// What held most rounds of a cell.
-fn held_by(result: &TestResult, cell: &str) -> String {
+fn held_by(result: &TestResult, cell: &str) -> &'static str {
     let phases = result.phases.iter().filter(|phase| phase.cell == cell);
-    let mut held: Vec<(&str, usize)> = Vec::new();
-    for phase in phases {
-        let name = phase.limiter.name();
-        match held.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, rounds)) => *rounds += 1,
-            None => held.push((name, 1)),
-        }
-    }
-    held.iter().rev().max_by_key(|(_, rounds)| *rounds).map_or("", |(name, _)| name).to_string()
+    common_limiter(phases).map_or("", |limiter| limiter.name())
 }
 
 fn table(result: &TestResult, style: Style) -> String {
@@ -214,7 +206,7 @@ fn headline(result: &TestResult) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{metric, result};
+    use crate::testing::result;
 
     fn measured(is_prediction: bool) -> TestResult {
         let metrics = [
@@ -233,8 +225,7 @@ mod tests {
             ("postgres.commit_c16.commits_s", 21_000.0),
             ("postgres.commit_c16.flushes_per_commit", 0.19),
         ];
-        let metrics = metrics.map(|(key, value)| metric(&format!("sql.{key}"), &[value]));
-        let mut result = result(TestKind::Sql, metrics.to_vec());
+        let mut result = crate::testing::measured(TestKind::Sql, &metrics);
         result.databases.push(DatabaseRecord {
             database: DatabaseKind::Postgres,
             version: "15.18".to_string(),

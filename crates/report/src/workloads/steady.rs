@@ -5,6 +5,7 @@ mod charts;
 
 use super::WorkloadReport;
 use crate::criteria::{Criterion, Evidence};
+use crate::first_seen::distinct;
 use crate::terminal::{
     CellRows, Column, Figure, Paragraph, Role, Style, TextCell, TextTable, find, headed, sections,
     texts, value,
@@ -123,15 +124,8 @@ fn rows(result: &TestResult, measured: Vec<&str>, style: Style) -> String {
 fn matrix(result: &TestResult, measured: &[&str]) -> Option<TextTable> {
     let all: Option<Vec<Cell>> = measured.iter().map(|cell| cell.parse().ok()).collect();
     let all = all?;
-    let (mut shapes, mut mixes) = (Vec::new(), Vec::new());
-    for cell in &all {
-        if !shapes.contains(&cell.shape) {
-            shapes.push(cell.shape);
-        }
-        if !mixes.contains(&cell.mix) {
-            mixes.push(cell.mix);
-        }
-    }
+    let shapes = distinct(all.iter().map(|cell| cell.shape));
+    let mixes = distinct(all.iter().map(|cell| cell.mix));
     let names = shapes.iter().map(ToString::to_string);
     let mut columns = vec![texts(TextCell::title("steady, IOPS"), names)];
     for mix in mixes {

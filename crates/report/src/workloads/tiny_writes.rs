@@ -102,21 +102,17 @@ fn request_size(result: &TestResult, cell: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{metric, result};
+    use crate::testing::measured;
 
     #[test]
     fn a_headline_says_what_a_program_gets() {
-        let of =
-            |quantity: &str, value| metric(&format!("tiny-writes.rnd16_sync.{quantity}"), &[value]);
-        let said = |metrics| headline(&result(TestKind::TinyWrites, metrics));
+        let said = |metrics: &[(&str, f64)]| headline(&measured(TestKind::TinyWrites, metrics));
+        let both = [("rnd16_sync.iops", 78.3), ("rnd16_sync.drive_iops", 145.0)];
         assert_eq!(
-            said(vec![of("iops", 78.3), of("drive_iops", 145.0)]).unwrap(),
+            said(&both).unwrap(),
             "Small writes: a program gets 78.3/s made safe, the drive alone 145/s"
         );
-        assert_eq!(
-            said(vec![of("iops", 78.3)]).unwrap(),
-            "Small writes: a program gets 78.3/s made safe"
-        );
-        assert_eq!(said(Vec::new()), None);
+        assert_eq!(said(&both[..1]).unwrap(), "Small writes: a program gets 78.3/s made safe");
+        assert_eq!(said(&[]), None);
     }
 }

@@ -7,6 +7,7 @@ use super::WorkloadReport;
 use crate::chart::plain_words::shape_words;
 use crate::criteria::{Criterion, Evidence};
 use crate::figure_grid::{FigureGrid, GridField, GridRow};
+use crate::first_seen::distinct;
 use crate::terminal::{
     Column, Figure, Style, TextCell, TextTable, cells, find, headed, sections, texts, value,
 };
@@ -151,18 +152,10 @@ struct Grid<'a> {
 impl<'a> Grid<'a> {
     fn of(result: &'a TestResult) -> Self {
         let cells = cells(result);
-        let (mut shapes, mut mixes) = (Vec::new(), Vec::new());
-        for cell in &cells {
-            let (shape, mix) = cell.split_once('.').unwrap_or((cell, ""));
-            if !shapes.contains(&shape) {
-                shapes.push(shape);
-            }
-            if !mixes.contains(&mix) {
-                mixes.push(mix);
-            }
-        }
+        let parts = cells.iter().copied().map(|cell| cell.split_once('.').unwrap_or((cell, "")));
+        let mut mixes = distinct(parts.clone().map(|(_, mix)| mix));
         mixes.sort_by_key(|mix| rank(mix));
-        let mut rows = shapes;
+        let mut rows = distinct(parts.map(|(shape, _)| shape));
         if mixes.contains(&"write") {
             mixes.retain(|mix| *mix != "sync");
             rows.extend(cells.iter().filter(|cell| is_synced(cell)));
@@ -267,19 +260,16 @@ fn rank(mix: &str) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{metric, nvme, result};
+    use crate::testing::{measured, nvme};
 
     #[test]
     fn a_headline_says_how_fast_it_is_in_order_and_at_random() {
-        let said = |metrics: &[(&str, f64)]| {
-            let metrics = metrics.iter().map(|(key, value)| metric(key, &[*value])).collect();
-            headline(&result(TestKind::Transfer, metrics))
-        };
+        let said = |metrics: &[(&str, f64)]| headline(&measured(TestKind::Transfer, metrics));
         let [large, one, deep, write] = [
-            ("transfer.seq1m_q8t1.read.mb_s", 266.4),
-            ("transfer.rnd4k_q1t1.read.iops", 80.3),
-            ("transfer.rnd4k_q32t1.read.iops", 182.0),
-            ("transfer.rnd4k_q1t1.write.iops", 292.0),
+            ("seq1m_q8t1.read.mb_s", 266.4),
+            ("rnd4k_q1t1.read.iops", 80.3),
+            ("rnd4k_q32t1.read.iops", 182.0),
+            ("rnd4k_q1t1.write.iops", 292.0),
         ];
         assert_eq!(
             said(&[large, one, deep, write]).unwrap(),

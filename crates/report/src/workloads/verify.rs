@@ -152,24 +152,22 @@ fn rates(result: &TestResult, style: Style) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{metric, result};
-    use drivescope_model::TestKind;
+    use crate::testing::measured;
     use drivescope_model::findings::Finding;
 
     fn verified(metrics: &[(&str, f64)]) -> String {
-        let metrics = metrics.iter().map(|(key, value)| metric(key, &[*value])).collect();
-        table(&result(TestKind::Verify, metrics), Style::default())
+        table(&measured(TestKind::Verify, metrics), Style::default())
     }
 
-    const ANNOUNCED: (&str, f64) = ("verify.capacity.announced_bytes", 64e9);
+    const ANNOUNCED: (&str, f64) = ("capacity.announced_bytes", 64e9);
 
     #[test]
     fn an_honest_drive_is_called_real_with_what_that_rests_on() {
-        let real = ("verify.capacity.real_bytes", 64e9);
-        let quick = verified(&[ANNOUNCED, real, ("verify.capacity.sure_pct", 99.9966)]);
+        let real = ("capacity.real_bytes", 64e9);
+        let quick = verified(&[ANNOUNCED, real, ("capacity.sure_pct", 99.9966)]);
         assert!(quick.contains("the capacity is real: 64.0 GB · keep all of it"), "{quick}");
         assert!(quick.contains("99.997 %"), "{quick}");
-        let full = verified(&[ANNOUNCED, real, ("verify.capacity.sure_pct", 100.0)]);
+        let full = verified(&[ANNOUNCED, real, ("capacity.sure_pct", 100.0)]);
         assert!(full.contains("every sector checked"), "{full}");
     }
 
@@ -177,12 +175,12 @@ mod tests {
     fn a_fake_is_called_one_with_the_bytes_to_keep() {
         let text = verified(&[
             ANNOUNCED,
-            ("verify.capacity.real_bytes", 8_000_000_000.0),
-            ("verify.capacity.sure_pct", 100.0),
-            ("verify.fake.module_bytes", 8_000_000_000.0),
-            ("verify.read.intact_bytes", 8e9),
-            ("verify.read.overwritten_bytes", 56e9),
-            ("verify.read.mb_s", 90.0),
+            ("capacity.real_bytes", 8_000_000_000.0),
+            ("capacity.sure_pct", 100.0),
+            ("fake.module_bytes", 8_000_000_000.0),
+            ("read.intact_bytes", 8e9),
+            ("read.overwritten_bytes", 56e9),
+            ("read.mb_s", 90.0),
         ]);
         assert!(text.contains("FAKE: claims 64.0 GB, holds 8.00 GB"), "{text}");
         assert!(text.contains("use only the first 8,000,000,000 bytes"), "{text}");
@@ -195,10 +193,10 @@ mod tests {
         for kind in BAD {
             let text = verified(&[
                 ANNOUNCED,
-                ("verify.capacity.real_bytes", 64e9),
-                ("verify.capacity.sure_pct", 100.0),
-                ("verify.read.intact_bytes", 64e9 - 512.0),
-                (&format!("verify.read.{kind}_bytes"), 512.0),
+                ("capacity.real_bytes", 64e9),
+                ("capacity.sure_pct", 100.0),
+                ("read.intact_bytes", 64e9 - 512.0),
+                (&format!("read.{kind}_bytes"), 512.0),
             ]);
             assert!(text.contains("512 B of 64.0 GB did not read back"), "{text}");
             assert!(!text.contains("keep all") && !text.contains("is real"), "{text}");
@@ -207,20 +205,20 @@ mod tests {
 
     #[test]
     fn caches_that_were_looked_for_are_named() {
-        let real = ("verify.capacity.real_bytes", 64e9);
-        let cache = ("verify.capacity.cache_bytes", f64::from(256 << 20));
-        let text = verified(&[ANNOUNCED, real, ("verify.capacity.sure_pct", 99.9966), cache]);
+        let real = ("capacity.real_bytes", 64e9);
+        let cache = ("capacity.cache_bytes", f64::from(256 << 20));
+        let text = verified(&[ANNOUNCED, real, ("capacity.sure_pct", 99.9966), cache]);
         assert!(text.contains("caches up to 268 MB ruled out"), "{text}");
     }
 
     #[test]
     fn failed_requests_are_no_fraud() {
-        let text = verified(&[ANNOUNCED, ("verify.capacity.written_bytes", 1e6)]);
+        let text = verified(&[ANNOUNCED, ("capacity.written_bytes", 1e6)]);
         assert!(text.contains("not judged") && text.contains("F017"), "{text}");
-        let text = verified(&[ANNOUNCED, ("verify.capacity.silent_bytes", 8e9)]);
+        let text = verified(&[ANNOUNCED, ("capacity.silent_bytes", 8e9)]);
         assert!(text.contains("nothing beyond 8.00 GB (8,000,000,000 bytes) of 64.0 GB"), "{text}");
         assert!(text.contains("fake or broken"), "{text}");
-        let none = verified(&[ANNOUNCED, ("verify.capacity.silent_bytes", 0.0)]);
+        let none = verified(&[ANNOUNCED, ("capacity.silent_bytes", 0.0)]);
         assert!(none.contains("nothing of 64.0 GB could be written"), "{none}");
         for text in [text, none] {
             assert!(!text.contains("FAKE") && !text.contains("certain"), "{text}");
@@ -229,7 +227,7 @@ mod tests {
 
     #[test]
     fn lost_data_with_good_ones_behind_are_no_fraud() {
-        let mut lost = result(TestKind::Verify, vec![metric(ANNOUNCED.0, &[ANNOUNCED.1])]);
+        let mut lost = measured(TestKind::Verify, &[ANNOUNCED]);
         lost.findings.push(Finding::new(FindingId::DataMismatch, "blocks lost".to_string()));
         let text = table(&lost, Style::default());
         assert!(text.contains("the drive loses data: some blocks of 64.0 GB"), "{text}");
@@ -238,7 +236,7 @@ mod tests {
 
     #[test]
     fn half_a_run_is_no_verdict() {
-        let text = verified(&[("verify.write.mb_s", 90.0)]);
+        let text = verified(&[("write.mb_s", 90.0)]);
         assert!(text.contains("not judged") && text.contains("written at 90.0 MB/s"), "{text}");
     }
 }

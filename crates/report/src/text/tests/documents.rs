@@ -2,7 +2,8 @@
 
 use super::{COLOUR, PLAIN};
 use crate::testing::{
-    directory, drive, hard_disk, hard_disk_drive, interrupted, memory, nvme, nvme_drive, plan,
+    directory, drive, hard_disk, hard_disk_drive, interrupted, memory, nvme, nvme_drive, one_line,
+    plan,
 };
 use crate::text;
 use crate::verdict::judge;
@@ -115,20 +116,18 @@ fn rounds_that_are_shortened_to_be_computed_are_told() {
     rounds of 20,833 requests at most · nothing on this machine is read or written
     ");
     let dry = text::dry_run(&plan, &target, PLAIN);
-    let words: Vec<&str> = dry.split_whitespace().collect();
     let told = "shorter transfer rounds end after 20,833 requests (fewer large ones), to be computed in seconds; --set \
                 simulated_requests=0 computes all of them";
-    assert!(words.join(" ").contains(told), "{dry}");
+    assert!(one_line(&dry).contains(told), "{dry}");
 }
 
 #[test]
 fn space_taken_by_copies_is_said() {
     let target = directory("/mnt/data", "btrfs", &["sda1", "sda"]);
     let text = text::dry_run(&plan(), &target, PLAIN);
-    let words: Vec<&str> = text.split_whitespace().collect();
     let expected =
         "at most 1.07 GB at a time (up to twice that while overwriting: btrfs copies on write)";
-    assert!(words.join(" ").contains(expected), "{text}");
+    assert!(one_line(&text).contains(expected), "{text}");
 }
 
 #[test]

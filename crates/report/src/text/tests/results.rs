@@ -1,7 +1,9 @@
 //! Tables of tests; those of whole runs stand in `documents.rs`.
 
 use super::PLAIN;
-use crate::testing::{hard_disk_latency, hard_disk_surface, interrupted, metric, nvme, result};
+use crate::testing::{
+    hard_disk_latency, hard_disk_surface, interrupted, metric, nvme, one_line, result,
+};
 use crate::text::{test_result, verbose};
 use drivescope_model::document::Limiter;
 use drivescope_model::{Run, TestKind, TestResult, TestStatus};
@@ -14,7 +16,7 @@ fn a_percentile_of_all_rounds_is_told_apart_from_medians() {
     p99.rounds.truncate(1);
     let run = Run { tests: vec![result], ..nvme() };
     let text = verbose(&run, PLAIN);
-    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let words = one_line(&text);
     assert!(words.contains("max and rare percentiles over all rounds"), "{text}");
 }
 
@@ -46,11 +48,8 @@ fn a_cell_stands_under_the_limiter_of_most_of_its_rounds() {
         phase.limiter = limiter;
     }
     let text = verbose(&Run { tests: vec![result], ..nvme() }, PLAIN);
-    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(
-        words.contains("limited by the drive; by the file system in rnd4k_q1t1.read transfer #"),
-        "{text}"
-    );
+    let told = "limited by the drive; by the file system in rnd4k_q1t1.read transfer #";
+    assert!(one_line(&text).contains(told), "{text}");
 }
 
 #[test]

@@ -44,12 +44,8 @@ fn map(result: &TestResult) -> Option<Chart> {
             if ratio > slowest.1 {
                 slowest = (size, ratio);
             }
-            plot = plot.with(Layer::Field {
-                x: (column as f64 - 0.5, column as f64 + 0.5),
-                y: (row as f64 - 0.5, row as f64 + 0.5),
-                share: (ratio - 1.0) / (DARKEST_RATIO - 1.0),
-                text: rounded(ms),
-            });
+            let share = (ratio - 1.0) / (DARKEST_RATIO - 1.0);
+            plot = plot.with(Layer::field(column, row, share, rounded(ms)));
         }
     }
     (!plot.layers.is_empty()).then(|| Chart {

@@ -105,21 +105,15 @@ fn curve(result: &TestResult, key: &str, name: &str, title: &str, x_word: &str) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{metric, result};
+    use crate::testing::{measured, result};
     use drivescope_model::{Series, TestKind};
 
     #[test]
     fn a_headline_says_where_the_rate_falls_or_how_long_it_takes() {
-        let said = |metrics: &[(&str, f64)]| {
-            let metrics = metrics.iter().map(|(key, value)| metric(key, &[*value])).collect();
-            headline(&result(TestKind::Fill, metrics))
-        };
-        let whole = ("fill.whole.time_s", 28_800.0);
-        let knee = [
-            ("fill.knee.knee_bytes", 42e9),
-            ("fill.knee.before_mb_s", 540.0),
-            ("fill.knee.after_mb_s", 80.0),
-        ];
+        let said = |metrics: &[(&str, f64)]| headline(&measured(TestKind::Fill, metrics));
+        let whole = ("whole.time_s", 28_800.0);
+        let knee =
+            [("knee.knee_bytes", 42e9), ("knee.before_mb_s", 540.0), ("knee.after_mb_s", 80.0)];
         assert_eq!(said(&knee).unwrap(), "Filling: 540 MB/s, then 80.0 MB/s from 42.0 GB on");
         assert_eq!(said(&[whole]).unwrap(), "Filling: 8 h 00 min for the whole drive");
         assert_eq!(said(&[]), None);

@@ -1,0 +1,26 @@
+//! Lists in the order in which things appear first.
+
+/// Each of these things once.
+pub(crate) fn distinct<T: PartialEq>(things: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut found = Vec::new();
+    for thing in things {
+        if !found.contains(&thing) {
+            found.push(thing);
+        }
+    }
+    found
+}
+
+/// What has the same key together.
+pub(crate) fn grouped<K: PartialEq, V>(
+    pairs: impl IntoIterator<Item = (K, V)>,
+) -> Vec<(K, Vec<V>)> {
+    let mut groups: Vec<(K, Vec<V>)> = Vec::new();
+    for (key, value) in pairs {
+        match groups.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, group)) => group.push(value),
+            None => groups.push((key, vec![value])),
+        }
+    }
+    groups
+}
