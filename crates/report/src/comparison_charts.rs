@@ -134,25 +134,17 @@ fn over_the_drive(runs: &[Run], names: &[String], curve: Curve) -> Option<Chart>
             .with_text(last, text, ink, Beside::LineEnd);
     }
     let scale = if is_log { " Logarithmic." } else { "" };
+    let left_out = match runs.len() > CURVES_MAX && found.len() == CURVES_MAX {
+        true => format!(" The first {CURVES_MAX} drives."),
+        false => String::new(),
+    };
     Some(Chart {
         name: curve.name.to_string(),
         title: curve.title.to_string(),
-        caption: format!(
-            "{}{scale} Figures: at the end.{}",
-            curve.caption,
-            left_out(runs, found.len())
-        ),
+        caption: format!("{}{scale} Figures: at the end.{left_out}", curve.caption),
         description: format!("{}.", said.join("; ")),
         plot,
     })
-}
-
-/// Where more runs were given than are drawn.
-fn left_out(runs: &[Run], drawn: usize) -> String {
-    match runs.len() > CURVES_MAX && drawn == CURVES_MAX {
-        true => format!(" The first {CURVES_MAX} drives."),
-        false => String::new(),
-    }
 }
 
 /// Longest name at the end of a curve, in characters.
@@ -214,12 +206,8 @@ pub fn price_chart(runs: &[Run], names: &[String], word: &str) -> Option<Chart> 
         );
     }
     let told = found.iter().map(|(i, (price, reads))| {
-        format!(
-            "{}: {} {currency} per TB, {} reads per second",
-            names[*i],
-            rounded(*price),
-            rounded(*reads)
-        )
+        let (price, reads) = (rounded(*price), rounded(*reads));
+        format!("{}: {price} {currency} per TB, {reads} reads per second", names[*i])
     });
     let what = if word == "price" { String::new() } else { format!(" ({word}s)") };
     Some(Chart {

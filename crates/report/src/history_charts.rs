@@ -56,11 +56,12 @@ fn chart(history: &DriveHistory, row: &MetricHistory, days: &[f64]) -> Option<Ch
         plot = plot.with(Layer::Rule { x: days[change.since] * length, text });
     }
     let marks = points.iter().map(|at| PlotMark::point(*at)).collect();
+    let (begin, newest) = (rounded(first.1), rounded(last.1));
     let plot = plot
         .with_line(points.clone(), VALUE)
         .with(Layer::Marks { marks, ink: VALUE })
-        .with_text(first, rounded(first.1), VALUE, Beside::AboveRight)
-        .with_text(last, rounded(last.1), VALUE, Beside::AboveLeft);
+        .with_text(first, begin.as_str(), VALUE, Beside::AboveRight)
+        .with_text(last, newest.as_str(), VALUE, Beside::AboveLeft);
     let caption = match &row.change {
         Some(change) => change_sentence(history, row, change),
         None => "No change shown.".to_string(),
@@ -69,14 +70,9 @@ fn chart(history: &DriveHistory, row: &MetricHistory, days: &[f64]) -> Option<Ch
         row.what.chars().filter(|letter| letter.is_ascii_alphanumeric() || *letter == ' ');
     Some(Chart {
         name: format!("history-{}", letters.collect::<String>().replace(' ', "-")),
-        title: format!("{}: {} {y_unit}", row.what, rounded(last.1)),
+        title: format!("{}: {newest} {y_unit}", row.what),
         caption,
-        description: format!(
-            "From {} to {} {y_unit} over {} runs.",
-            rounded(first.1),
-            rounded(last.1),
-            points.len()
-        ),
+        description: format!("From {begin} to {newest} {y_unit} over {} runs.", points.len()),
         plot,
     })
 }

@@ -69,13 +69,8 @@ pub(crate) fn change_sentence(
     let word = if change.times < 1.0 { "worse" } else { "better" };
     if let Some((month, low, high)) = change.per_month {
         let percent = |times: f64| format!("{:+.1} %", (times - 1.0) * 100.0);
-        return format!(
-            "{}: steadily {word}, {} a month (95 %: {} to {}).",
-            row.what,
-            percent(month),
-            percent(low),
-            percent(high)
-        );
+        let [month, low, high] = [month, low, high].map(percent);
+        return format!("{}: steadily {word}, {month} a month (95 %: {low} to {high}).", row.what);
     }
     let interval = change.interval.map_or(String::new(), |(low, high)| {
         format!(" (95 %: {} to {})", rounded(low), rounded(high))

@@ -94,17 +94,12 @@ fn machine(run: &Run, style: Style) -> String {
 
 fn cost(run: &Run, style: Style) -> String {
     let Some(cost) = &run.calibration else { return String::new() };
+    let (loop_ns, loop_iops) = (rounded(cost.loop_ns_per_io), rounded(cost.loop_iops_max));
+    let measuring = format!("{loop_ns} ns per request (at most {loop_iops} IOPS per thread)");
     facts(
         "overhead of drivescope, measured at the start",
         &[
-            (
-                "measuring loop",
-                format!(
-                    "{} ns per request (at most {} IOPS per thread)",
-                    rounded(cost.loop_ns_per_io),
-                    rounded(cost.loop_iops_max)
-                ),
-            ),
+            ("measuring loop", measuring),
             ("clock", format!("{} ns per reading", rounded(cost.clock_ns))),
             ("test data", format!("{} MB/s per core", rounded(cost.generator_mb_s))),
             ("memory copy", format!("{} MB/s on one core", rounded(cost.memory_copy_mb_s))),

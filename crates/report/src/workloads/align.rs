@@ -71,23 +71,17 @@ fn verdict(result: &TestResult, style: Style) -> String {
     let value = |quantity| value(result, "device", quantity);
     let penalty = find(result, "device", "penalty_ratio");
     let reported = value("reported_bytes");
-    let mut out = match value("sector_bytes") {
+    let mut lines = match value("sector_bytes") {
         Some(sector) => {
             let shift = value("shift_bytes").unwrap_or(0.0);
-            sector_line(sector, reported, style) + &shift_line(sector, shift, style)
+            vec![sector_line(sector, reported), shift_line(sector, shift)]
         }
-        None => no_sector_line(reported, penalty.is_some(), style),
+        None => vec![no_sector_line(reported, penalty.is_some())],
     };
-    out.push_str(&partition_lines(result, style));
-    if let Some(penalty) = penalty {
-        let of_phybs = cells(result).iter().any(|cell| cell.starts_with("pass"));
-        out.push_str(&penalty_line(penalty, of_phybs, style));
-    }
-    out
-}
-
-fn line(paragraph: Paragraph, style: Style) -> String {
-    paragraph.lines(4, style)
+    lines.extend(partition_lines(result));
+    let of_phybs = cells(result).iter().any(|cell| cell.starts_with("pass"));
+    lines.extend(penalty.map(|penalty| penalty_line(penalty, of_phybs)));
+    lines.iter().map(|line| line.lines(4, style)).collect()
 }
 
 fn begin(word: &str) -> Paragraph {
@@ -95,88 +89,63 @@ fn begin(word: &str) -> Paragraph {
 }
 
 /// What was found beside what the drive says.
-fn sector_line(sector: f64, reported: Option<f64>, style: Style) -> String {
-    let paragraph = begin("sector").item(Role::Title, format!("{sector} bytes"));
-    line(
-        match reported {
-            Some(reported) if reported < sector => {
-                paragraph.item(Role::Bad, format!("the drive reports {reported}, which is wrong"))
-            }
-            Some(reported) if reported > sector => {
-                paragraph.item(Role::Dim, format!("the drive reports {reported}"))
-            }
-            Some(_) => paragraph.item(Role::Dim, "as the drive reports"),
-            None => paragraph,
-        },
-        style,
-    )
+fn sector_line(sector: f64, reported: Option<f64>) -> Paragraph {
+    let (role, text) = match reported {
+        Some(reported) if reported < sector => {
+            (Role::Bad, format!("the drive reports {reported}, which is wrong"))
+        }
+        Some(reported) if reported > sector => (Role::Dim, format!("the drive reports {reported}")),
+        Some(_) => (Role::Dim, "as the drive reports".to_string()),
+        None => (Role::Dim, String::new()),
+    };
+    begin("sector").item(Role::Title, format!("{sector} bytes")).item(role, text)
 }
 
 /// What can be said where the times show no sector: `costless`, because no offset is slower than another.
-fn no_sector_line(reported: Option<f64>, costless: bool, style: Style) -> String {
-    let paragraph = if costless {
-        begin("sector").item(Role::Plain, "no offset is slower")
-    } else {
-        begin("sector").item(Role::Warn, "physical sector not found")
+fn no_sector_line(reported: Option<f64>, costless: bool) -> Paragraph {
+    let (role, text) = match costless {
+        true => (Role::Plain, "no offset is slower"),
+        false => (Role::Warn, "physical sector not found"),
     };
-    line(
-        match reported {
-            Some(reported) => paragraph.item(Role::Dim, format!("the drive reports {reported}")),
-            None => paragraph,
-        },
-        style,
-    )
+    let reported = reported.map(|reported| format!("the drive reports {reported}"));
+    begin("sector").item(role, text).items(Role::Dim, reported)
 }
 
-fn shift_line(sector: f64, shift: f64, style: Style) -> String {
-    let paragraph = begin("starts");
-    line(
-        if shift > 0.0 {
-            let text = format!("{shift} bytes past multiples of {sector}");
-            paragraph.item(Role::Warn, &text)
-        } else {
-            paragraph.item(Role::Plain, format!("at multiples of {sector}"))
-        },
-        style,
-    )
+fn shift_line(sector: f64, shift: f64) -> Paragraph {
+    let (role, text) = match shift > 0.0 {
+        true => (Role::Warn, format!("{shift} bytes past multiples of {sector}")),
+        false => (Role::Plain, format!("at multiples of {sector}")),
+    };
+    begin("starts").item(role, text)
 }
 
 /// Each partition with its start sector of 512 bytes, as partitioning programs count.
-fn partition_lines(result: &TestResult, style: Style) -> String {
-    let mut out = String::new();
-    for name in cells(result) {
-        let (Some(start), Some(behind)) =
-            (find(result, name, "start_bytes"), find(result, name, "misaligned_bytes"))
-        else {
-            continue;
+fn partition_lines(result: &TestResult) -> Vec<Paragraph> {
+    let line = |name: &str| {
+        let start = value(result, name, "start_bytes")?;
+        let (role, alignment) = match value(result, name, "misaligned_bytes")? {
+            behind if behind > 0.0 => (Role::Bad, format!("misaligned by {behind} bytes")),
+            _ => (Role::Good, "aligned".to_string()),
         };
-        let paragraph = begin("partition")
-            .item(Role::Plain, name)
-            .item(Role::Plain, format!("from sector {}", start.value / 512.0));
-        let paragraph = if behind.value > 0.0 {
-            paragraph.item(Role::Bad, format!("misaligned by {} bytes", behind.value))
-        } else {
-            paragraph.item(Role::Good, "aligned")
-        };
-        out.push_str(&line(paragraph, style));
-    }
-    out
+        let sector = format!("from sector {}", start / 512.0);
+        let line = begin("partition").item(Role::Plain, name).item(Role::Plain, sector);
+        Some(line.item(role, alignment))
+    };
+    cells(result).into_iter().filter_map(line).collect()
 }
 
 /// What misaligned writes cost, with the 95 % interval where there is one. phybs compares strides of writes
 /// that the drive's cache may put together if they are aligned; else each write waits for the medium.
-fn penalty_line(penalty: &Metric, of_phybs: bool, style: Style) -> String {
+fn penalty_line(penalty: &Metric, of_phybs: bool) -> Paragraph {
     let Metric { value, low, high, .. } = *penalty;
-    let interval = if low < high {
-        format!(" ({} to {})", rounded(low), rounded(high))
-    } else {
-        String::new()
+    let interval = match low < high {
+        true => format!(" ({} to {})", rounded(low), rounded(high)),
+        false => String::new(),
     };
     let role = if low > FELT_RATIO { Role::Warn } else { Role::Plain };
-    let what =
-        if of_phybs { "misaligned cached writes take" } else { "misaligned synced writes take" };
-    let text = format!("{what} {} times as long{interval}", rounded(value));
-    line(begin("cost").text(role, &text), style)
+    let writes = if of_phybs { "cached writes" } else { "synced writes" };
+    let times = rounded(value);
+    begin("cost").text(role, format!("misaligned {writes} take {times} times as long{interval}"))
 }
 
 #[cfg(test)]

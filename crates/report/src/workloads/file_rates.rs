@@ -63,7 +63,7 @@ pub(super) fn charts(
 
 fn over_level(result: &TestResult, cell: &str, name: &'static str, verb: &str) -> Option<Chart> {
     let points = points_of(result, &key(result, cell, "mb_s"));
-    let (first, last) = (points.first()?.1, points.last()?.1);
+    let (first, last) = (rounded(points.first()?.1), rounded(points.last()?.1));
     let end = points.last()?.0;
     let (unit, bytes) = unit_of(end);
     let scaled = scaled(&points, bytes);
@@ -79,11 +79,7 @@ fn over_level(result: &TestResult, cell: &str, name: &'static str, verb: &str) -
         name: name.to_string(),
         title: format!("Files {verb}, by the order of writing"),
         caption: format!("Rate of each of {} files.", points.len()),
-        description: format!(
-            "From {} MB/s at first to {} MB/s at the end.",
-            rounded(first),
-            rounded(last)
-        ),
+        description: format!("From {first} MB/s at first to {last} MB/s at the end."),
         plot,
     })
 }

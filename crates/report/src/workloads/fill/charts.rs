@@ -23,11 +23,8 @@ pub(super) fn headline(result: &TestResult) -> Option<String> {
     if let (Some(at), Some(before), Some(after)) =
         (knee("knee_bytes"), knee("before_mb_s"), knee("after_mb_s"))
     {
-        let (before, after) = (rounded(before), rounded(after));
-        return Some(format!(
-            "Filling: {before} MB/s, then {after} MB/s from {} on",
-            Bytes(at as u64)
-        ));
+        let (before, after, at) = (rounded(before), rounded(after), Bytes(at as u64));
+        return Some(format!("Filling: {before} MB/s, then {after} MB/s from {at} on"));
     }
     let seconds = value(result, "whole", "time_s")?;
     Some(format!("Filling: {} for the whole drive", Secs(seconds)))
@@ -88,16 +85,13 @@ fn curve(result: &TestResult, key: &str, name: &str, title: &str, x_word: &str) 
     let plot = plot.with_steps(points, CURVE).with_ends(ends, words, CURVE);
     let time = value(result, "whole", "time_s").map(|seconds| format!(": {}", Secs(seconds)));
     let time = time.filter(|_| name == "fill").unwrap_or_default();
+    let (first, last) = (rounded(first), rounded(last));
     Some(Chart {
         name: name.to_string(),
         title: format!("{title}{time}"),
         caption: "Rate of writing, fresh data in order, from the first byte to the last."
             .to_string(),
-        description: format!(
-            "From {} MB/s at first to {} MB/s at the end.",
-            rounded(first),
-            rounded(last)
-        ),
+        description: format!("From {first} MB/s at first to {last} MB/s at the end."),
         plot,
     })
 }

@@ -27,7 +27,7 @@ fn zones(result: &TestResult) -> Option<Chart> {
     let points = points_of(result, "geometry.zones.mb_s");
     let end = points.last()?.0;
     let (unit, bytes) = unit_of(end);
-    let (first, last) = (points[0].1, points[points.len() - 1].1);
+    let (first, last) = (rounded(points[0].1), rounded(points[points.len() - 1].1));
     let x = PlotAxis::until(&format!("position, {unit}"), end / bytes);
     let law = scaled(&points_of(result, "geometry.law.mb_s"), bytes);
     let mut plot = Plot::new(x, PlotAxis::from_zero("MB/s", highest(&points)));
@@ -40,9 +40,7 @@ fn zones(result: &TestResult) -> Option<Chart> {
         caption: "Steps: sequential rate of each zone, by the size of its tracks. Fine line: constant linear density."
             .to_string(),
         description: format!(
-            "Sequential rate from {} MB/s in the first zone to {} MB/s in the last.",
-            rounded(first),
-            rounded(last)
+            "Sequential rate from {first} MB/s in the first zone to {last} MB/s in the last."
         ),
         plot: plot.with_steps(scaled(&points, bytes), MEASURED).named(MEASURED, "zones"),
     })
@@ -59,15 +57,14 @@ fn seeks(result: &TestResult) -> Option<Chart> {
         .with(Layer::Marks { marks, ink: MEASURED })
         .named(MODEL, "curve")
         .named(MEASURED, "measured");
-    let average = value(result, "seek", "average_ms");
+    let average = value(result, "seek", "average_ms").map_or("?".to_string(), rounded);
+    let full = rounded(full.1);
     Some(Chart {
         name: "geometry-seek".to_string(),
         title: "Movement of the arm by distance".to_string(),
         caption: "Marks: movements without overhead and rotation. Line: the two-piece curve through them.".to_string(),
         description: format!(
-            "A movement takes {} ms on average and {} ms over the whole drive.",
-            average.map_or("?".to_string(), rounded),
-            rounded(full.1)
+            "A movement takes {average} ms on average and {full} ms over the whole drive."
         ),
         plot,
     })
@@ -80,15 +77,11 @@ fn accesses(result: &TestResult) -> Option<Chart> {
     let (unit, bytes) = unit_of(last.0);
     let most = highest(&model).max(highest(&measured));
     let x = PlotAxis::until(&format!("part that is used, from the start, {unit}"), last.0 / bytes);
+    let (end, all) = ((last.0 / bytes, last.1), rounded(last.1));
     let plot = Plot::new(x, PlotAxis::from_zero("ms", most))
         .with_line(scaled(&model, bytes), MODEL)
         .with(Layer::Dots { points: scaled(&measured, bytes), ink: MEASURED, axis: YAxis::Left })
-        .with_text(
-            (last.0 / bytes, last.1),
-            format!("{} ms", rounded(last.1)),
-            Ink::Text,
-            Beside::AboveLeft,
-        )
+        .with_text(end, format!("{all} ms"), Ink::Text, Beside::AboveLeft)
         .named(MODEL, "model")
         .named(MEASURED, "measured");
     Some(Chart {
@@ -97,10 +90,9 @@ fn accesses(result: &TestResult) -> Option<Chart> {
         caption: "Line: overhead, mean movement within the part, half a turn. Dots: random reads."
             .to_string(),
         description: format!(
-            "A random read takes {} ms in the first {} {unit} and {} ms over all of it.",
+            "A random read takes {} ms in the first {} {unit} and {all} ms over all of it.",
             rounded(first.1),
-            rounded(first.0 / bytes),
-            rounded(last.1)
+            rounded(first.0 / bytes)
         ),
         plot,
     })

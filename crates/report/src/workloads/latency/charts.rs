@@ -68,12 +68,8 @@ fn by_span(result: &TestResult, spans: &[&str]) -> Option<Chart> {
             plot = plot.with(Layer::Marks { marks: vec![mark], ink: Ink::Series(0) });
         }
         let [median, p99, _] = ends.map(rounded);
-        plot = plot.with_text((ends[0], y), median, Ink::Text, Beside::AboveLeft).with_text(
-            (ends[1], y),
-            p99,
-            Ink::Text,
-            Beside::AboveRight,
-        );
+        plot = plot.with_text((ends[0], y), median, Ink::Text, Beside::AboveLeft);
+        plot = plot.with_text((ends[1], y), p99, Ink::Text, Beside::AboveRight);
     }
     Some(Chart {
         name: "latency-span".to_string(),
@@ -139,20 +135,16 @@ fn under_load(result: &TestResult, loops: &[&str]) -> Option<Chart> {
         plot = plot.with(Layer::Marks { marks: marks.clone(), ink });
         plot = plot.with_text(last, text, ink, Beside::LineEnd);
     }
-    let (least_rate, most_rate) = (curves[0].1[0].at, curves[0].1[curves[0].1.len() - 1].at);
+    let told = |at: Point| format!("{} at {}", latency_us(at.1), rounded(at.0));
+    let medians = &curves[0].1;
+    let (least, most) = (told(medians[0].at), told(medians[medians.len() - 1].at));
     Some(Chart {
         name: "latency-load".to_string(),
         title: "Latency under load".to_string(),
         caption:
             "Requests arrive at random, and waiting in the queue counts. Bars: 95 % intervals; shaded: more than one by one."
                 .to_string(),
-        description: format!(
-            "Median {} at {} requests per second, {} at {}.",
-            latency_us(least_rate.1),
-            rounded(least_rate.0),
-            latency_us(most_rate.1),
-            rounded(most_rate.0)
-        ),
+        description: format!("Median {least} requests per second, {most}."),
         plot,
     })
 }

@@ -75,7 +75,8 @@ fn by_round(result: &TestResult) -> Option<Chart> {
         plot = plot.named(ink, cell).with_line(points.clone(), ink);
         plot = plot.with_text(last, told, ink, Beside::LineEnd);
     }
-    let (first, last) = (curves[0].1[0].1, curves[0].1[curves[0].1.len() - 1].1);
+    let (cell, points) = &curves[0];
+    let (first, last) = (rounded(points[0].1), rounded(points[points.len() - 1].1));
     Some(Chart {
         name: "steady-rounds".to_string(),
         title: super::headline(result).unwrap_or_else(|| "Round by round".to_string()),
@@ -83,10 +84,7 @@ fn by_round(result: &TestResult) -> Option<Chart> {
                   a drift of at most 10 % of the mean. Grey, where it is known: the drive's temperature, right axis."
             .to_string(),
         description: format!(
-            "{}: from {} to {} {title_y} in {} rounds.",
-            curves[0].0,
-            rounded(first),
-            rounded(last),
+            "{cell}: from {first} to {last} {title_y} in {} rounds.",
             rounded(rounds)
         ),
         plot,
@@ -161,17 +159,14 @@ fn by_pass(result: &TestResult) -> Option<Chart> {
     }
     let ink = Ink::Series(0);
     let plot = plot.with_line(points, ink).with_ends([first, last], ["MB/s", "at the end"], ink);
+    let (first, last) = (rounded(first.1), rounded(last.1));
     Some(Chart {
         name: "steady-passes".to_string(),
         title: "Applications between stretches of random writes".to_string(),
         caption: "Bandwidth of a pass of traces while the drive is busy: first behind longer and longer random writes, \
                   then (shaded) behind equal ones, then behind pauses. Grey, where it is known: temperature, right axis."
             .to_string(),
-        description: format!(
-            "From {} MB/s in the first pass to {} MB/s in the last.",
-            rounded(first.1),
-            rounded(last.1)
-        ),
+        description: format!("From {first} MB/s in the first pass to {last} MB/s in the last."),
         plot,
     })
 }

@@ -55,7 +55,7 @@ fn position(result: &TestResult) -> Option<Chart> {
         let (points, ink, course) = (steps, Ink::Muted, Course::Steps);
         plot = plot.with(Layer::Line { points, ink, course, is_fine: true, axis: YAxis::Left });
     }
-    let (start, last) = (first[0].1, first[first.len() - 1].1);
+    let (start, last) = (rounded(first[0].1), rounded(first[first.len() - 1].1));
     let dots = match accesses.iter().map(|(_, ms)| *ms).reduce(f64::min) {
         Some(fastest) => format!(
             " Dots: {} single reads, {} to {} ms, right scale.",
@@ -75,9 +75,7 @@ fn position(result: &TestResult) -> Option<Chart> {
             first.len()
         ),
         description: format!(
-            "Sequential rate from {} MB/s at the start to {} MB/s at the end.",
-            rounded(start),
-            rounded(last)
+            "Sequential rate from {start} MB/s at the start to {last} MB/s at the end."
         ),
         plot,
     })
@@ -122,13 +120,11 @@ fn heading(result: &TestResult, first: f64, last: f64) -> String {
     });
     let (start, end) = (ends[0].unwrap_or(first), ends[1].unwrap_or(last));
     let share = end / start;
+    let percent = one_decimal((share * 100.0).round());
     match share {
         _ if !share.is_finite() => "Over the drive".to_string(),
         share if share < 1.0 - SAME_RATE => {
-            format!(
-                "Over the drive: {} % of the speed is left at the end",
-                one_decimal((share * 100.0).round())
-            )
+            format!("Over the drive: {percent} % of the speed is left at the end")
         }
         share if share > 1.0 + SAME_RATE => "Over the drive: faster at the end".to_string(),
         _ => "Over the drive: the same speed everywhere".to_string(),
@@ -139,20 +135,15 @@ fn heading(result: &TestResult, first: f64, last: f64) -> String {
 fn distance(result: &TestResult) -> Option<Chart> {
     let points = points_of(result, "surface.access.lat_ms");
     let groups = by_distance(&points);
-    let (nearest, farthest) = (groups.first()?.2, groups.last()?.2);
+    let (nearest, farthest) = (rounded(groups.first()?.2), rounded(groups.last()?.2));
     let per_cent: Vec<Point> = points.iter().map(|(share, ms)| (share * 100.0, *ms)).collect();
     let y = PlotAxis::from_zero("ms", highest(&points));
     let x = PlotAxis::until("distance from the access before, % of the drive", 100.0);
     let mut plot =
         Plot::new(x, y).with(Layer::Dots { points: per_cent, ink: ACCESS, axis: YAxis::Left });
-    for (from, to, ms) in &groups {
-        let middle = ((from + to) / 2.0, *ms);
-        plot = plot.with(Layer::Level { from_to: (*from, *to), y: *ms }).with_text(
-            middle,
-            rounded(*ms),
-            Ink::Text,
-            Beside::Above,
-        );
+    for (from, to, ms) in groups {
+        plot = plot.with(Layer::Level { from_to: (from, to), y: ms });
+        plot = plot.with_text(((from + to) / 2.0, ms), rounded(ms), Ink::Text, Beside::Above);
     }
     Some(Chart {
         name: "surface-distance".to_string(),
@@ -162,9 +153,7 @@ fn distance(result: &TestResult) -> Option<Chart> {
             points.len()
         ),
         description: format!(
-            "Median access time {} ms for near places, {} ms for far ones.",
-            rounded(nearest),
-            rounded(farthest)
+            "Median access time {nearest} ms for near places, {farthest} ms for far ones."
         ),
         plot,
     })

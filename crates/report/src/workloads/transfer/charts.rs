@@ -41,14 +41,11 @@ pub(super) fn phases(result: &TestResult) -> Vec<(String, String)> {
 
 /// What a deeper queue gains, as a heading.
 fn depth_heading(what: &str, (shallow, slow): Point, (deep, fast): Point) -> String {
-    let gain = fast / slow;
-    match gain {
-        gain if gain >= WORTH_NAMING => format!(
-            "{} {what}s in flight do {} times as many as {}",
-            tick_number(deep),
-            rounded(gain),
-            tick_number(shallow)
-        ),
+    let (deep, shallow) = (tick_number(deep), tick_number(shallow));
+    match fast / slow {
+        gain if gain >= WORTH_NAMING => {
+            format!("{deep} {what}s in flight do {} times as many as {shallow}", rounded(gain))
+        }
         gain if gain <= 1.0 / WORTH_NAMING => format!("More {what}s in flight are slower"),
         _ => format!("More {what}s in flight gain nothing"),
     }
@@ -91,13 +88,8 @@ fn depths(result: &TestResult, cells: &[Cell]) -> Option<Chart> {
         let drawn =
             drawn.named(ink, *word).with_line(points, ink).with(Layer::Marks { marks, ink });
         plot = Some(drawn.with_text(last, text, ink, Beside::LineEnd));
-        said.push(format!(
-            "{word}: {} at depth {} to {} at depth {}",
-            rounded(first.1),
-            first.0,
-            rounded(last.1),
-            last.0
-        ));
+        let told = |at: Point| format!("{} at depth {}", rounded(at.1), at.0);
+        said.push(format!("{word}: {} to {}", told(first), told(last)));
     }
     Some(Chart {
         name: "transfer-depth".to_string(),
