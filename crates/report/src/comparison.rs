@@ -69,6 +69,16 @@ impl MetricRatio {
     pub fn is_told(&self) -> bool {
         self.outcome != RatioOutcome::NotShown
     }
+
+    /// The same as a sign.
+    pub(crate) fn sign(&self) -> &'static str {
+        match self.outcome {
+            RatioOutcome::Larger => "▲",
+            RatioOutcome::Smaller => "▼",
+            RatioOutcome::WithinBand => "=",
+            RatioOutcome::NotShown => "·",
+        }
+    }
 }
 
 /// Compares runs in their headline metrics, or in all that they share. `band` is a share: 0.03 is 3 %.

@@ -7,7 +7,7 @@ use crate::comparison_charts;
 use crate::text::sentences;
 use drivescope_model::number::rounded;
 use drivescope_model::{Run, TestResult};
-use drivescope_stats::ratio::RatioOutcome;
+
 use maud::{Markup, html};
 
 /// Size of a drawn ratio.
@@ -99,19 +99,10 @@ fn metric(row: &ComparedMetric, reach: f64) -> Markup {
             td { (row.unit) }
             @for value in &row.values { td.number { (rounded(*value)) } }
             @for ratio in &row.against_first {
-                td.number { (sign(ratio)) " " (rounded(ratio.times)) }
+                td.number { (ratio.sign()) " " (rounded(ratio.times)) }
                 td { (drawn(ratio, reach)) }
             }
         }
-    }
-}
-
-fn sign(ratio: &MetricRatio) -> &'static str {
-    match ratio.outcome {
-        RatioOutcome::Larger => "▲",
-        RatioOutcome::Smaller => "▼",
-        RatioOutcome::WithinBand => "=",
-        RatioOutcome::NotShown => "·",
     }
 }
 

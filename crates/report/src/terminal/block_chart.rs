@@ -1,7 +1,7 @@
 //! A curve drawn with block characters, its axis from zero.
 
 use crate::terminal::style::{Role, Style};
-use crate::terminal::width::width;
+use crate::terminal::width::{shorten, width};
 use drivescope_model::number::rounded;
 
 /// Columns of a line that a profile leaves to its labels.
@@ -58,7 +58,8 @@ pub(crate) fn block_chart(values: &[f64], [start, end]: [&str; 2], style: Style)
         out.push_str(blocks.trim_end());
         out.push('\n');
     }
-    let gap = chart_columns(style).saturating_sub(width(start) + width(end));
+    let end = shorten(end, chart_columns(style));
+    let gap = chart_columns(style).saturating_sub(width(start) + width(&end));
     out.push_str(&" ".repeat(2 + margin));
     style.paint(&mut out, Role::Dim, &format!("{start}{}{end}", " ".repeat(gap)));
     out.push('\n');

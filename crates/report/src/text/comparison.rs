@@ -144,17 +144,16 @@ fn besides(comparison: &RunComparison, style: Style) -> String {
 
 /// Sign, ratio and interval.
 fn fields(ratio: &MetricRatio) -> [TextCell; 3] {
-    let (role, sign, word) = match ratio.outcome {
-        RatioOutcome::Larger => (Role::Good, "▲", None),
-        RatioOutcome::Smaller => (Role::Bad, "▼", None),
-        RatioOutcome::WithinBand => (Role::Dim, "=", None),
-        RatioOutcome::NotShown => (Role::Dim, "·", Some("not shown")),
+    let role = match ratio.outcome {
+        RatioOutcome::Larger => Role::Good,
+        RatioOutcome::Smaller => Role::Bad,
+        RatioOutcome::WithinBand | RatioOutcome::NotShown => Role::Dim,
     };
     let interval = ratio.interval.map_or("too few rounds".to_string(), |(low, high)| {
         format!("{}–{}", rounded(low), rounded(high))
     });
-    let times = word.map_or_else(|| rounded(ratio.times), str::to_string);
-    [TextCell::new(role, sign), TextCell::new(role, times), TextCell::dim(interval)]
+    let times = if ratio.is_told() { rounded(ratio.times) } else { "not shown".to_string() };
+    [TextCell::new(role, ratio.sign()), TextCell::new(role, times), TextCell::dim(interval)]
 }
 
 fn notes(comparison: &RunComparison, style: Style) -> String {

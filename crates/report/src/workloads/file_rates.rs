@@ -4,9 +4,7 @@ use super::rates::rate_table;
 use crate::chart::axis::PlotAxis;
 use crate::chart::plot::{Ink, Layer, Plot, YAxis};
 use crate::chart::{Chart, highest, points_of, scaled, unit_of};
-use crate::terminal::{
-    Paragraph, Role, Style, block_chart, chart_columns, sections, shorten, value,
-};
+use crate::terminal::{Paragraph, Role, Style, block_chart, sections, value};
 use drivescope_model::number::{one_decimal, rounded, whole};
 use drivescope_model::{Bytes, Secs, TestResult};
 
@@ -23,8 +21,7 @@ pub(super) fn table(result: &TestResult, cell: &str, head: &str, style: Style) -
         return String::new();
     }
     let end = Bytes(points.last().map_or(0.0, |(x, _)| *x) as u64).to_string();
-    let columns = chart_columns(style);
-    let drawing = block_chart(&rates, ["0 B", &shorten(&end, columns)], style);
+    let drawing = block_chart(&rates, ["0 B", &end], style);
     sections([rate_table(result, &[(cell, head)], style), drawing + &remarks(result, cell, style)])
 }
 

@@ -5,9 +5,7 @@ mod charts;
 use super::WorkloadReport;
 use super::rates::rate_table;
 use crate::chart::finite_points;
-use crate::terminal::{
-    Paragraph, Role, Style, block_chart, chart_columns, find, sections, shorten, value,
-};
+use crate::terminal::{Paragraph, Role, Style, block_chart, chart_columns, find, sections, value};
 use drivescope_model::findings::FindingId;
 use drivescope_model::number::{one_decimal, rounded};
 use drivescope_model::{Bytes, Secs, TestKind, TestResult};
@@ -35,9 +33,8 @@ fn table(result: &TestResult, style: Style) -> String {
     let curve = staircase(result, "fill.write.mb_s");
     let (from, to) = ends(&curve);
     let label = |bytes: f64| Bytes(bytes as u64).to_string();
-    let columns = chart_columns(style);
-    let points = resampled(&curve, columns * COLUMN_POINTS);
-    let drawing = block_chart(&points, [&label(from), &shorten(&label(to), columns)], style);
+    let points = resampled(&curve, chart_columns(style) * COLUMN_POINTS);
+    let drawing = block_chart(&points, [&label(from), &label(to)], style);
     let remarks = remarks(result, &curve, style);
     sections([rates(result, style), drawing + &remarks, zones(result, style)])
 }

@@ -4,7 +4,7 @@ mod charts;
 
 use super::WorkloadReport;
 use crate::chart::points_of;
-use crate::terminal::{Paragraph, Role, Style, block_chart, chart_columns, find, shorten, value};
+use crate::terminal::{Paragraph, Role, Style, block_chart, find, value};
 use drivescope_model::number::{latency_us, rounded, whole};
 use drivescope_model::{Bytes, FindingId, Metric, TestKind, TestResult};
 
@@ -271,9 +271,7 @@ fn drawing(result: &TestResult, style: Style) -> String {
     // Each zone has its two ends.
     let rate = |x: f64| points.iter().rev().find(|point| point.0 <= x).map_or(0.0, |point| point.1);
     let rates: Vec<f64> = (0..DRAWN).map(|i| rate(at(i))).collect();
-    let end = bytes(end);
-    let end = shorten(&end, chart_columns(style));
-    format!("\n{}", block_chart(&rates, [&bytes(0.0), &end], style))
+    format!("\n{}", block_chart(&rates, [&bytes(0.0), &bytes(end)], style))
 }
 
 #[cfg(test)]

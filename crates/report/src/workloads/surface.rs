@@ -7,8 +7,7 @@ use super::rates::{rate_table, wide_table};
 use crate::chart::points_of;
 use crate::criteria::{Criterion, Evidence};
 use crate::terminal::{
-    Figure, Paragraph, Role, Style, TextCell, block_chart, chart_columns, find, headed, sections,
-    shorten, value,
+    Figure, Paragraph, Role, Style, TextCell, block_chart, find, headed, sections, value,
 };
 use drivescope_model::number::rounded;
 use drivescope_model::{Bytes, Metric, TestKind, TestResult};
@@ -71,9 +70,7 @@ fn zone_lines(result: &TestResult, style: Style) -> String {
 fn drawing(result: &TestResult, direction: &str, style: Style) -> String {
     let points = points_of(result, &format!("surface.{direction}.mb_s"));
     let rates: Vec<f64> = points.iter().map(|(_, rate)| *rate).collect();
-    let end = points.last().map_or(0.0, |(x, _)| *x);
-    let end = position(end);
-    let end = shorten(&end, chart_columns(style));
+    let end = position(points.last().map_or(0.0, |(x, _)| *x));
     let drawing = block_chart(&rates, [&position(0.0), &end], style);
     drawing + &remarks(result, direction, &points, style)
 }
