@@ -144,8 +144,8 @@ fn a_run_that_cannot_be_done_says_why() {
     }
 }
 
-/// Cells whose figure the models do not give. The table has the reason for each. A change that repairs or
-/// breaks a cell must change this list.
+/// Cells whose figure the models do not give, before the passes of [`FAILING_PASSES`]. The table has the reason for
+/// each. A change that repairs or breaks a cell must change this list.
 const FAILING: &[&str] = &[
     "s0-hgst-pcm8-score-vs",
     "s0-xg6-cpl-d2d-vs",
@@ -166,51 +166,25 @@ const FAILING: &[&str] = &[
     "s3-mp510-cdm-seq-write",
     "s3-870evo-cdm-latency",
     "s3-mp510-backup",
-    "s4-wd20eads-w-4096-0-msec",
-    "s4-wd20eads-w-4096-0-kbps",
-    "s4-wd20eads-w-4096-0-tps",
-    "s4-wd20eads-w-4096-512-msec",
-    "s4-wd20eads-w-4096-512-kbps",
-    "s4-wd20eads-w-4096-512-tps",
-    "s4-wd20eads-w-4096-1024-msec",
-    "s4-wd20eads-w-4096-1024-kbps",
-    "s4-wd20eads-w-4096-1024-tps",
-    "s4-wd20eads-w-4096-2048-msec",
-    "s4-wd20eads-w-4096-2048-kbps",
-    "s4-wd20eads-w-4096-2048-tps",
-    "s4-wd15earx-r-4096-0-msec",
-    "s4-wd15earx-r-4096-0-kbps",
-    "s4-wd15earx-r-4096-0-tps",
-    "s4-wd15earx-r-4096-512-msec",
-    "s4-wd15earx-r-4096-512-kbps",
-    "s4-wd15earx-r-4096-512-tps",
-    "s4-wd15earx-r-4096-2048-msec",
-    "s4-wd15earx-r-4096-2048-kbps",
-    "s4-wd15earx-r-4096-2048-tps",
-    "s4-wd15gp-rw-512-0-msec",
-    "s4-wd15gp-rw-512-0-kbps",
-    "s4-wd15gp-rw-512-0-tps",
-    "s4-wd15gp-rw-1024-0-msec",
-    "s4-wd15gp-rw-1024-0-kbps",
-    "s4-wd15gp-rw-1024-0-tps",
-    "s4-wd15gp-rw-1024-512-msec",
-    "s4-wd15gp-rw-1024-512-kbps",
-    "s4-wd15gp-rw-1024-512-tps",
-    "s4-wd15gp-rw-2048-0-msec",
-    "s4-wd15gp-rw-2048-0-kbps",
-    "s4-wd15gp-rw-2048-0-tps",
-    "s4-wd15gp-rw-2048-512-msec",
-    "s4-wd15gp-rw-2048-512-kbps",
-    "s4-wd15gp-rw-2048-512-tps",
-    "s4-wd15gp-rw-2048-1024-msec",
-    "s4-wd15gp-rw-2048-1024-kbps",
-    "s4-wd15gp-rw-2048-1024-tps",
-    "s4-wd15gp-rw-4096-0-msec",
-    "s4-wd15gp-rw-4096-0-kbps",
-    "s4-wd15gp-rw-4096-0-tps",
-    "s4-wd15gp-rw-4096-1024-msec",
-    "s4-wd15gp-rw-4096-1024-kbps",
-    "s4-wd15gp-rw-4096-1024-tps",
+];
+
+/// Passes of phybs of which no figure is given: three cells each.
+const FAILING_PASSES: &[&str] = &[
+    "s4-wd20eads-w-4096-0",
+    "s4-wd20eads-w-4096-512",
+    "s4-wd20eads-w-4096-1024",
+    "s4-wd20eads-w-4096-2048",
+    "s4-wd15earx-r-4096-0",
+    "s4-wd15earx-r-4096-512",
+    "s4-wd15earx-r-4096-2048",
+    "s4-wd15gp-rw-512-0",
+    "s4-wd15gp-rw-1024-0",
+    "s4-wd15gp-rw-1024-512",
+    "s4-wd15gp-rw-2048-0",
+    "s4-wd15gp-rw-2048-512",
+    "s4-wd15gp-rw-2048-1024",
+    "s4-wd15gp-rw-4096-0",
+    "s4-wd15gp-rw-4096-1024",
 ];
 
 #[test]
@@ -221,7 +195,10 @@ fn nine_in_ten_measurements_are_reproduced_and_those_that_are_not_are_known() {
     let results: Vec<_> = cells.iter().map(|cell| cell.result(&measured)).collect();
     let failing: Vec<&str> =
         results.iter().filter(|r| r.pass == Some(false)).map(|r| r.id.as_str()).collect();
-    assert_eq!(failing, FAILING, "the cells that fail");
+    let of_pass = |pass: &&str| ["msec", "kbps", "tps"].map(|cell| format!("{pass}-{cell}"));
+    let known = FAILING.iter().map(ToString::to_string);
+    let known: Vec<String> = known.chain(FAILING_PASSES.iter().flat_map(of_pass)).collect();
+    assert_eq!(failing, known, "the cells that fail");
     let trouble: Vec<&str> =
         results.iter().filter(|r| r.is_trouble()).map(|r| r.id.as_str()).collect();
     assert!(trouble.is_empty(), "no reason in the table for {trouble:?}");
