@@ -207,12 +207,7 @@ mod tests {
 
     #[test]
     fn the_buffer_memory_of_a_drive_is_no_cache() {
-        let rates = |i| match i {
-            0..6 => 523.0,
-            6..190 => 460.0,
-            _ => 165.0,
-        };
-        let rates: Vec<f64> = (0..1000).map(rates).collect();
+        let rates = [vec![523.0; 6], vec![460.0; 184], vec![165.0; 810]].concat();
         let seconds: Vec<f64> = rates.iter().map(|rate| 16.8 / rate).collect();
         let found = knee(&rates, &seconds).unwrap();
         assert_eq!((found.at, found.before, found.after), (190, 460.0, 165.0));
@@ -245,13 +240,7 @@ mod tests {
 
     #[test]
     fn the_first_of_two_falls_counts() {
-        let rates: Vec<f64> = (0..300)
-            .map(|i| match i {
-                0..40 => 2000.0,
-                40..120 => 900.0,
-                _ => 400.0,
-            })
-            .collect();
+        let rates = [vec![2000.0; 40], vec![900.0; 80], vec![400.0; 180]].concat();
         let found = knee(&rates, &[0.2; 300]).unwrap();
         assert_eq!((found.at, found.before, found.after), (40, 2000.0, 900.0));
     }
