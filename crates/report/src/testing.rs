@@ -42,14 +42,17 @@ fn latencies(cell: &str, [p50, p99, p99_9, max]: [f64; 4]) -> Vec<Metric> {
         .to_vec()
 }
 
-fn transfer_cell(cell: &str, mb_s: f64, iops: f64, lat: [f64; 4]) -> Vec<Metric> {
-    let cell = format!("transfer.{cell}");
-    let mut metrics = vec![
-        rounds(&format!("{cell}.mb_s"), mb_s, mb_s * 0.006),
-        rounds(&format!("{cell}.iops"), iops, iops * 0.006),
-    ];
-    metrics.extend(latencies(&cell, lat));
-    metrics
+/// A transfer test of cells, each with its rate in MB/s and in requests a second, and its latencies.
+fn transfer(cells: &[(&str, f64, f64, [f64; 4])]) -> TestResult {
+    let metrics = cells.iter().flat_map(|(cell, mb_s, iops, lat)| {
+        let cell = format!("transfer.{cell}");
+        let rates = [
+            rounds(&format!("{cell}.mb_s"), *mb_s, mb_s * 0.006),
+            rounds(&format!("{cell}.iops"), *iops, iops * 0.006),
+        ];
+        rates.into_iter().chain(latencies(&cell, *lat))
+    });
+    result(TestKind::Transfer, metrics.collect())
 }
 
 fn latency_cell(cell: &str, iops: f64, offered: Option<f64>, lat: [f64; 4]) -> Vec<Metric> {
@@ -112,6 +115,16 @@ pub fn result(test: TestKind, metrics: Vec<Metric>) -> TestResult {
     }
 }
 
+/// A series of these points, with the units of `x` and `y`.
+pub fn series(
+    key: &str,
+    [x_unit, y_unit]: [&str; 2],
+    points: impl IntoIterator<Item = (f64, f64)>,
+) -> Series {
+    let (x, y) = points.into_iter().unzip();
+    Series { key: key.into(), x_unit: x_unit.into(), y_unit: y_unit.into(), x, y }
+}
+
 /// A finished test with one round of each of these metrics, which are named without the test.
 pub fn measured(test: TestKind, metrics: &[(&str, f64)]) -> TestResult {
     let one = |(name, value): &(&str, f64)| metric(&format!("{test}.{name}"), &[*value]);
@@ -133,18 +146,14 @@ pub fn with_metrics(metrics: &[(&str, &[f64])]) -> Run {
 }
 
 pub fn hard_disk_transfer() -> TestResult {
-    let mut metrics = Vec::new();
-    for (cell, mb_s, iops, lat) in [
+    transfer(&[
         ("seq1m_q8t1.read", 178.2, 169.9, [47_020.0, 52_100.0, 60_000.0, 61_400.0]),
         ("seq1m_q8t1.write", 171.9, 163.9, [48_700.0, 55_300.0, 98_000.0, 120_000.0]),
         ("rnd4k_q32t1.read", 1.69, 412.0, [77_100.0, 214_000.0, 390_000.0, 402_000.0]),
         ("rnd4k_q32t1.write", 1.93, 471.0, [61_000.0, 244_000.0, 410_000.0, 431_000.0]),
         ("rnd4k_q1t1.read", 0.611, 149.0, [6_610.0, 14_200.0, 21_300.0, 24_800.0]),
         ("rnd4k_q1t1.write", 1.71, 418.0, [1_010.0, 18_800.0, 30_100.0, 44_000.0]),
-    ] {
-        metrics.extend(transfer_cell(cell, mb_s, iops, lat));
-    }
-    result(TestKind::Transfer, metrics)
+    ])
 }
 
 pub fn hard_disk_latency() -> TestResult {
@@ -162,7 +171,10 @@ pub fn hard_disk_latency() -> TestResult {
 }
 
 pub fn hard_disk_surface() -> TestResult {
-    let rate = |i: usize| 181.4 - 100.6 * (i as f64 / 63.0).powf(1.4);
+    let rates = (0..64).map(f64::from).map(|i| {
+        let rate = 181.4 - 100.6 * (i / 63.0).powf(1.4);
+        (i * 62_500_000_000.0, rate)
+    });
     let mut metrics: Vec<Metric> = [
         ("read.start", 181.2),
         ("read.end", 82.0),
@@ -176,31 +188,14 @@ pub fn hard_disk_surface() -> TestResult {
     for (name, value) in [("min", 1.21), ("mean", 13.4), ("max", 24.9)] {
         metrics.push(rounds(&format!("surface.access.access_{name}_ms"), value, 0.1));
     }
-    let shares: Vec<f64> = (1..=300).map(|i| f64::from(i * 7 % 300) / 300.0).collect();
-    let times: Vec<f64> = shares.iter().map(|share| 5.5 + 12.0 * share.sqrt()).collect();
+    let shares = (1..=300).map(|i| f64::from(i * 7 % 300) / 300.0);
+    let by_distance = shares.clone().map(|share| (share, 5.5 + 12.0 * share.sqrt()));
+    let by_place = shares.map(|share| (share * 4e12, 6.0 + 12.0 * share));
     TestResult {
         series: vec![
-            Series {
-                key: "surface.read.mb_s".into(),
-                x_unit: "bytes".into(),
-                y_unit: "MB/s".into(),
-                x: (0..64).map(|i| i as f64 * 62_500_000_000.0).collect(),
-                y: (0..64).map(rate).collect(),
-            },
-            Series {
-                key: "surface.access.lat_ms".into(),
-                x_unit: "share".into(),
-                y_unit: "ms".into(),
-                x: shares.clone(),
-                y: times,
-            },
-            Series {
-                key: "surface.access.position_lat_ms".into(),
-                x_unit: "bytes".into(),
-                y_unit: "ms".into(),
-                y: shares.iter().map(|share| 6.0 + 12.0 * share).collect(),
-                x: shares.into_iter().map(|share| share * 4e12).collect(),
-            },
+            series("surface.read.mb_s", ["bytes", "MB/s"], rates),
+            series("surface.access.lat_ms", ["share", "ms"], by_distance),
+            series("surface.access.position_lat_ms", ["bytes", "ms"], by_place),
         ],
         ..result(TestKind::Surface, metrics)
     }
@@ -352,8 +347,7 @@ pub fn plan() -> Plan {
 
 /// A fast NVMe drive behind dm-crypt.
 pub fn nvme() -> Run {
-    let mut metrics = Vec::new();
-    for (cell, mb_s, iops, lat) in [
+    let mut transfer = transfer(&[
         ("seq1m_q8t1.read", 3_456.0, 3_296.0, [2_400.0, 2_610.0, 3_000.0, 4_100.0]),
         ("seq1m_q8t1.write", 3_102.0, 2_958.0, [2_700.0, 3_010.0, 4_400.0, 9_800.0]),
         ("seq1m_q1t1.read", 2_210.0, 2_107.0, [470.0, 521.0, 600.0, 1_100.0]),
@@ -362,10 +356,7 @@ pub fn nvme() -> Run {
         ("rnd4k_q32t16.write", 3_080.0, 751_900.0, [680.0, 1_010.0, 2_200.0, 8_700.0]),
         ("rnd4k_q1t1.read", 84.0, 20_510.0, [47.1, 62.3, 91.0, 410.0]),
         ("rnd4k_q1t1.write", 260.0, 63_480.0, [14.2, 21.9, 44.0, 1_900.0]),
-    ] {
-        metrics.extend(transfer_cell(cell, mb_s, iops, lat));
-    }
-    let mut transfer = result(TestKind::Transfer, metrics);
+    ]);
     for phase in transfer.phases.iter_mut().filter(|p| p.cell.starts_with("rnd4k_q32t16")) {
         phase.limiter = Limiter::Cpu;
         phase.cpu_busiest_pct = 97.2;

@@ -133,17 +133,15 @@ fn phase(result: &TestResult, cell: &str, label: &str) -> Option<Chart> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use drivescope_model::{Series, TestKind};
+    use crate::testing::series;
+    use drivescope_model::TestKind;
 
     fn result(rates: &[&[f64]]) -> TestResult {
-        let series = |(i, y): (usize, &&[f64])| Series {
-            key: format!("transfer.b.mb_s#{}", i + 1),
-            x_unit: "s".into(),
-            y_unit: "MB/s".into(),
-            x: (0..y.len()).map(|i| i as f64).collect(),
-            y: y.to_vec(),
+        let of_round = |(i, rates): (usize, &&[f64])| {
+            let points = (0..).map(f64::from).zip(rates.iter().copied());
+            series(&format!("transfer.b.mb_s#{}", i + 1), ["s", "MB/s"], points)
         };
-        let series = rates.iter().enumerate().map(series).collect();
+        let series = rates.iter().enumerate().map(of_round).collect();
         TestResult { series, ..crate::testing::result(TestKind::Transfer, Vec::new()) }
     }
 

@@ -183,14 +183,13 @@ fn zones(result: &TestResult, style: Style) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{metric, one_line, result};
+    use crate::testing::{metric, one_line, result, series};
+    use drivescope_model::TestKind;
     use drivescope_model::findings::Finding;
-    use drivescope_model::{Series, TestKind};
 
-    fn series(key: &str, x: &[f64], y: &[f64]) -> Series {
-        let (x, y) = (x.to_vec(), y.to_vec());
-        Series { key: key.into(), x_unit: "bytes".into(), y_unit: "MB/s".into(), x, y }
-    }
+    const UNITS: [&str; 2] = ["bytes", "MB/s"];
+    /// Two zones, and where the second ends.
+    const STAIRS: [(f64, f64); 3] = [(0.0, 180.0), (1e12, 90.0), (4e12, 90.0)];
 
     fn filled(written: f64) -> TestResult {
         let mut metrics: Vec<_> = ["start", "end", "min", "mean", "max"]
@@ -200,13 +199,13 @@ mod tests {
         metrics.push(metric("fill.write.written_bytes", &[written]));
         metrics.push(metric("fill.whole.time_s", &[30_000.0]));
         let mut result = result(TestKind::Fill, metrics);
-        result.series.push(series("fill.write.mb_s", &[0.0, 1e12, 4e12], &[180.0, 90.0, 90.0]));
+        result.series.push(series("fill.write.mb_s", UNITS, STAIRS));
         result
     }
 
     #[test]
     fn a_staircase_is_sampled_by_position() {
-        let points = resampled(&[(0.0, 180.0), (1e12, 90.0), (4e12, 90.0)], 240);
+        let points = resampled(&STAIRS, 240);
         assert_eq!(points.iter().filter(|rate| **rate == 180.0).count(), 60);
         assert!(resampled(&[], 240).is_empty() && resampled(&[(5.0, 1.0)], 240).is_empty());
     }
@@ -251,8 +250,7 @@ mod tests {
         {
             result.metrics.push(metric(&format!("fill.knee.{key}"), &[value]));
         }
-        let y = [180.0, 90.0, 90.0];
-        result.series.push(series("fill.write.zone_mb_s", &[0.0, 1e12, 4e12], &y));
+        result.series.push(series("fill.write.zone_mb_s", UNITS, STAIRS));
         let text = table(&result, Style::default());
         assert!(text.contains("full after 42.0 GB in one go: 520, then 300 MB/s"), "{text}");
         assert!(text.contains(" · 20.0 GB written\n"), "{text}");
@@ -275,9 +273,8 @@ mod tests {
         let mut result = filled(2e10);
         result.metrics.push(metric("fill.burst.written_bytes", &[3e11]));
         result.metrics.push(metric("fill.burst.fall_min_pct", &[20.0]));
-        let y: Vec<f64> = (0..100).map(|i| 180.0 - f64::from(i % 2)).collect();
-        let x: Vec<f64> = (0..100).map(|i| 3e9 * f64::from(i)).collect();
-        result.series.push(series("fill.burst.burst_mb_s", &x, &y));
+        let rates = (0..100).map(|i| (3e9 * f64::from(i), 180.0 - f64::from(i % 2)));
+        result.series.push(series("fill.burst.burst_mb_s", UNITS, rates));
         let text = one_line(&table(&result, Style::default()));
         assert!(text.contains("fill time 8 h 20 min") && !text.contains("or more:"), "{text}");
         assert!(text.contains("no lasting slowdown of 20 % or more within 300 GB"), "{text}");

@@ -99,8 +99,8 @@ fn curve(result: &TestResult, key: &str, name: &str, title: &str, x_word: &str) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{measured, result};
-    use drivescope_model::{Series, TestKind};
+    use crate::testing::{measured, result, series};
+    use drivescope_model::TestKind;
 
     #[test]
     fn a_headline_says_where_the_rate_falls_or_how_long_it_takes() {
@@ -115,14 +115,9 @@ mod tests {
 
     #[test]
     fn a_stretch_takes_as_long_as_its_bytes_do_at_its_rate() {
-        let series = Series {
-            key: "fill.write.mb_s".into(),
-            x_unit: "bytes".into(),
-            y_unit: "MB/s".into(),
-            x: vec![0.0, 1e9, 2e9],
-            y: vec![100.0, 50.0, 50.0],
-        };
-        let result = TestResult { series: vec![series], ..result(TestKind::Fill, Vec::new()) };
+        let steps = [(0.0, 100.0), (1e9, 50.0), (2e9, 50.0)];
+        let mut result = result(TestKind::Fill, Vec::new());
+        result.series.push(series("fill.write.mb_s", ["bytes", "MB/s"], steps));
         let chart = over_time(&result).unwrap();
         assert!(chart.title.ends_with("takes 30 s"), "{}", chart.title);
         assert_eq!(chart.description, "50.0 MB/s after half of the time.");

@@ -1,14 +1,13 @@
 //! Tables and charts of rounds and of a sequence.
 
 use super::*;
-use crate::testing::{hard_disk_transfer, metric, result};
+use crate::testing::{hard_disk_transfer, metric, result, series};
 use drivescope_model::Series;
 use drivescope_model::document::PhaseRecord;
 use drivescope_model::findings::Finding;
 
-fn series(key: &str, y: &[f64]) -> Series {
-    let x = (1..=y.len()).map(|round| round as f64).collect();
-    Series { key: key.into(), x_unit: "round".into(), y_unit: "1/s".into(), x, y: y.to_vec() }
+fn by_round(key: &str, values: &[f64]) -> Series {
+    series(key, ["round", "1/s"], (1..).map(f64::from).zip(values.iter().copied()))
 }
 
 fn of_rounds(cells: &[&str]) -> TestResult {
@@ -20,7 +19,7 @@ fn of_rounds(cells: &[&str]) -> TestResult {
         metric("steady.window.last_round", &[7.0]),
     ];
     let mut curves =
-        vec![series("steady.rounds.written_bytes", &[1e9, 2e9, 3e9, 4e9, 5e9, 6e9, 7e9])];
+        vec![by_round("steady.rounds.written_bytes", &[1e9, 2e9, 3e9, 4e9, 5e9, 6e9, 7e9])];
     for cell in cells {
         for (quantity, value) in [
             ("iops", 8_120.0),
@@ -35,7 +34,7 @@ fn of_rounds(cells: &[&str]) -> TestResult {
             metrics.push(metric(&format!("steady.{cell}.{quantity}"), &[value]));
         }
         let rates = [42_000.0, 20_000.0, 8_300.0, 8_100.0, 8_120.0, 8_000.0, 8_200.0];
-        curves.push(series(&format!("steady.{cell}.round_iops"), &rates));
+        curves.push(by_round(&format!("steady.{cell}.round_iops"), &rates));
     }
     let reason = Some("purged: TRIM of 128 GB".to_string());
     let phase = |round: u32| PhaseRecord {
@@ -123,7 +122,7 @@ fn a_sequence_has_a_row_for_each_stage_and_its_passes() {
     }
     let passes = [400.0, 300.0, 250.0, 100.0, 101.0, 99.0, 100.0, 100.0, 150.0, 310.0];
     let mut result = result(TestKind::Steady, metrics);
-    result.series.push(series("steady.pass.busy_mb_s", &passes));
+    result.series.push(by_round("steady.pass.busy_mb_s", &passes));
     let text = table(&result, Style::default());
     for part in ["degrade", "MB/s busy", "first", "310"] {
         assert!(text.contains(part), "{part} in\n{text}");
