@@ -1,7 +1,7 @@
 //! Runs compared: the metrics that all of them have, each as a ratio to the first run.
 
 use crate::criteria::Criterion;
-
+use crate::first_seen::distinct_by;
 use crate::side_by_side::{SideBySide, side_by_side};
 use crate::workloads::evidence;
 use drivescope_model::metrics::quantity_of;
@@ -123,13 +123,7 @@ pub(crate) fn headline_keys(runs: &[&Run]) -> Vec<(String, String)> {
         let found = evidence(criterion).find(|(_, evidence)| has_all(evidence.key));
         found.map(|(_, evidence)| (what.to_string(), evidence.key.to_string()))
     };
-    let mut keys: Vec<(String, String)> = Vec::new();
-    for (what, key) in COMPARED.into_iter().filter_map(of_criterion) {
-        if keys.iter().all(|(_, known)| *known != key) {
-            keys.push((what, key));
-        }
-    }
-    keys
+    distinct_by(COMPARED.into_iter().filter_map(of_criterion), |(_, key), (_, other)| key == other)
 }
 
 /// Every metric of the first run that the others have too, but for costs of the processor.

@@ -27,33 +27,11 @@ pub fn comparison_charts(comparison: &RunComparison, runs: &[Run]) -> Vec<Chart>
         .collect()
 }
 
-/// Curves over each other: the rate over the drive, filling it, and how many small reads are slow.
+/// Curves over each other: those over the drive, and how many small reads are slow.
 fn curves(comparison: &RunComparison, runs: &[Run]) -> Vec<Chart> {
     let names = &comparison.names;
-    let surface = over_the_drive(
-        runs,
-        names,
-        Curve {
-            key: "surface.read.mb_s",
-            name: "compare-surface",
-            title: "Rate over the drive",
-            caption: "Sequential reads from the first to the last byte.",
-            course: Course::Straight,
-        },
-    );
-    let fill = over_the_drive(
-        runs,
-        names,
-        Curve {
-            key: "fill.write.mb_s",
-            name: "compare-fill",
-            title: "Filling the drive",
-            caption: "Rate of writing from the first to the last byte.",
-            course: Course::Steps,
-        },
-    );
-    let tails = slow_reads(runs, names);
-    surface.into_iter().chain(fill).chain(tails).collect()
+    let rates = CURVES.iter().filter_map(|curve| over_the_drive(runs, names, curve));
+    rates.chain(slow_reads(runs, names)).collect()
 }
 
 /// A mark with its interval for each run.
@@ -100,8 +78,25 @@ struct Curve {
     course: Course,
 }
 
+const CURVES: [Curve; 2] = [
+    Curve {
+        key: "surface.read.mb_s",
+        name: "compare-surface",
+        title: "Rate over the drive",
+        caption: "Sequential reads from the first to the last byte.",
+        course: Course::Straight,
+    },
+    Curve {
+        key: "fill.write.mb_s",
+        name: "compare-fill",
+        title: "Filling the drive",
+        caption: "Rate of writing from the first to the last byte.",
+        course: Course::Steps,
+    },
+];
+
 /// Rates by position in per cent of the drive, for the runs that have them.
-fn over_the_drive(runs: &[Run], names: &[String], curve: Curve) -> Option<Chart> {
+fn over_the_drive(runs: &[Run], names: &[String], curve: &Curve) -> Option<Chart> {
     let of_run = |run: &Run| -> Option<Vec<Point>> {
         let results = run.tests.iter();
         let points = results.map(|result| points_of(result, curve.key)).find(|it| it.len() > 1)?;

@@ -2,9 +2,17 @@
 
 /// Each of these things once.
 pub(crate) fn distinct<T: PartialEq>(things: impl IntoIterator<Item = T>) -> Vec<T> {
-    let mut found = Vec::new();
+    distinct_by(things, T::eq)
+}
+
+/// Of things that are the same in this sense, the first.
+pub(crate) fn distinct_by<T>(
+    things: impl IntoIterator<Item = T>,
+    is_same: impl Fn(&T, &T) -> bool,
+) -> Vec<T> {
+    let mut found: Vec<T> = Vec::new();
     for thing in things {
-        if !found.contains(&thing) {
+        if !found.iter().any(|known| is_same(known, &thing)) {
             found.push(thing);
         }
     }

@@ -1,6 +1,7 @@
 //! One drive over all its runs: what got better or worse, since when, and how sure that is.
 
 use crate::comparison::{COMPARED, options_of, usable};
+use crate::first_seen::distinct_by;
 use crate::workloads::evidence;
 use drivescope_model::metrics::quantity_of;
 use drivescope_model::{Run, TestKind};
@@ -130,14 +131,8 @@ fn rows(runs: &[Run]) -> Vec<MetricHistory> {
         let is_row = values.len() >= 2;
         is_row.then(|| MetricHistory { what, key: key.to_string(), unit, values, change: None })
     };
-    let mut rows: Vec<MetricHistory> = Vec::new();
-    for row in COMPARED.into_iter().filter_map(row) {
-        // As in comparisons, a metric that stands for two properties has one row.
-        if rows.iter().all(|known| known.key != row.key) {
-            rows.push(row);
-        }
-    }
-    rows
+    // As in comparisons, a metric that stands for two properties has one row.
+    distinct_by(COMPARED.into_iter().filter_map(row), |one, other| one.key == other.key)
 }
 
 /// Notes the changes that are shown, all rows being one family (Holm).

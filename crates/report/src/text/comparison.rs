@@ -83,12 +83,8 @@ fn range(low: f64, high: f64) -> String {
 }
 
 fn warnings(comparison: &RunComparison, style: Style) -> String {
-    let mut out = String::new();
-    for difference in &comparison.differences {
-        let text = format!("! not the same {difference}");
-        out.push_str(&Paragraph::new().text(Role::Warn, &text).lines(2, style));
-    }
-    out
+    let texts = comparison.differences.iter().map(|it| format!("! not the same {it}"));
+    texts.map(|text| Paragraph::new().text(Role::Warn, &text).lines(2, style)).collect()
 }
 
 /// The widest of the tables that fits: without intervals where there are many runs.

@@ -9,14 +9,12 @@ use std::collections::BTreeMap;
 /// All cells by drive, what fails and why, what has no figure and why, and how many pass.
 pub fn reproduction(result: &Reproduction, style: Style) -> String {
     let cells = &result.cells;
-    let mut parts = Vec::new();
-    for drive in distinct(cells.iter().map(|cell| cell.drive.as_str())) {
-        parts.push(of_drive(drive, cells.iter().filter(|cell| cell.drive == drive), style));
-    }
-    parts.push(failures(cells, style));
-    parts.push(without_figure(cells, style));
-    parts.push(summary(result, style));
-    sections(parts)
+    let drives = distinct(cells.iter().map(|cell| cell.drive.as_str()));
+    let of_drives = drives
+        .into_iter()
+        .map(|drive| of_drive(drive, cells.iter().filter(|cell| cell.drive == drive), style));
+    let of_all = [failures(cells, style), without_figure(cells, style), summary(result, style)];
+    sections(of_drives.chain(of_all))
 }
 
 fn of_drive<'c>(drive: &str, cells: impl Iterator<Item = &'c CellResult>, style: Style) -> String {
