@@ -3,9 +3,8 @@
 use crate::chart::axis::{AxisValues, PlotAxis};
 use crate::chart::plot::{Ink, Layer, Plot, PlotMark};
 use crate::chart::{Chart, extent};
-use crate::comparison::usable;
 use crate::known_drives::{ClassRange, DriveClass, FIGURES, KnownDrive, class_ranges, models};
-use crate::workloads::evidence;
+use crate::workloads::answer_to;
 use drivescope_model::number::rounded;
 use drivescope_model::{Metric, Run};
 
@@ -19,7 +18,7 @@ pub fn class_strips(run: &Run, known: &[KnownDrive]) -> Vec<Chart> {
     all.extend(known.iter().cloned());
     let class = run.drive.as_ref().and_then(DriveClass::of);
     let strip = |(i, (criterion, what)): (usize, &(_, &str))| {
-        let metric = evidence(*criterion).find_map(|(_, found)| usable(run, found.key))?;
+        let metric = answer_to(run, *criterion)?;
         Some(strip(i, what, metric, &class_ranges(&all, i), class))
     };
     FIGURES.iter().enumerate().filter_map(strip).collect()

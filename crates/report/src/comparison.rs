@@ -3,7 +3,7 @@
 use crate::criteria::Criterion;
 use crate::first_seen::distinct_by;
 use crate::side_by_side::{SideBySide, side_by_side};
-use crate::workloads::evidence;
+use crate::workloads::{evidence, usable};
 use drivescope_model::metrics::quantity_of;
 use drivescope_model::{Metric, Run, TestKind};
 use drivescope_stats::ratio::{Ratio, RatioOutcome, judge_all, ratio};
@@ -108,11 +108,6 @@ pub fn compare(runs: &[Run], band: f64, every_metric: bool) -> RunComparison {
         band,
         rounds_in_turns: None,
     }
-}
-
-/// A metric that can be compared: the drive's, and above 0.
-pub(crate) fn usable<'r>(run: &'r Run, key: &str) -> Option<&'r Metric> {
-    run.metric(key).filter(|metric| metric.valid && metric.value > 0.0)
 }
 
 /// For each property the first metric that all runs have. What stands for two properties is named once, as the first of

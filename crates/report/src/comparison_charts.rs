@@ -4,11 +4,11 @@ use crate::chart::axis::{AxisValues, PlotAxis};
 use crate::chart::plot::{Beside, Course, Ink, Layer, Plot, PlotMark, Point, YAxis};
 use crate::chart::tails::{tail_of, tails_chart};
 use crate::chart::{Chart, extent, points_of};
-use crate::comparison::{ComparedMetric, RunComparison, usable};
+use crate::comparison::{ComparedMetric, RunComparison};
 use crate::criteria::Criterion;
-use crate::known_drives::figure;
 use crate::markdown::capitalized;
 use crate::side_by_side::per_terabyte;
+use crate::workloads::{answer_to, usable};
 use drivescope_model::number::{latency_us, rounded};
 use drivescope_model::{Run, TestResult};
 
@@ -179,7 +179,7 @@ pub fn price_chart(runs: &[Run], names: &[String], word: &str) -> Option<Chart> 
     let currency = runs.iter().find_map(|run| Some(run.price.as_ref()?.currency.clone()))?;
     let point = |run: &Run| -> Option<Point> {
         let price = run.price.as_ref().filter(|price| price.currency == currency)?;
-        Some((per_terabyte(run, price)?, figure(run, Criterion::RandomReadsQ1)?))
+        Some((per_terabyte(run, price)?, answer_to(run, Criterion::RandomReadsQ1)?.value))
     };
     let found: Vec<(usize, Point)> =
         runs.iter().enumerate().filter_map(|(i, run)| Some((i, point(run)?))).collect();

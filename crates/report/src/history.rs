@@ -1,8 +1,8 @@
 //! One drive over all its runs: what got better or worse, since when, and how sure that is.
 
-use crate::comparison::{COMPARED, options_of, usable};
+use crate::comparison::{COMPARED, options_of};
 use crate::first_seen::distinct_by;
-use crate::workloads::evidence;
+use crate::workloads::{evidence, usable};
 use drivescope_model::metrics::quantity_of;
 use drivescope_model::{Run, TestKind};
 use drivescope_stats::ratio::ratio;

@@ -1,8 +1,7 @@
 //! Drives that others are held against: what the models that drivescope carries come to, and what stored runs add.
 
-use crate::comparison::usable;
 use crate::criteria::Criterion;
-use crate::workloads::evidence;
+use crate::workloads::answer_to;
 use drivescope_model::Run;
 use drivescope_model::drive::{Drive, DriveKind};
 use std::fmt::Write as _;
@@ -80,7 +79,8 @@ impl KnownDrive {
         let drive = run.drive.as_ref()?;
         let class = DriveClass::of(drive)?;
         let name = drive.model.as_deref().unwrap_or(&drive.name).trim().to_string();
-        Some(Self { name, class, figures: FIGURES.map(|(criterion, _)| figure(run, criterion)) })
+        let figures = FIGURES.map(|(criterion, _)| Some(answer_to(run, criterion)?.value));
+        Some(Self { name, class, figures })
     }
 
     /// As a line of the file of models: name, class and figures, separated by tabs.
@@ -103,11 +103,6 @@ impl KnownDrive {
         let figures = FIGURES.map(|_| fields.next().and_then(|text| text.parse().ok()));
         Some(Self { name, class, figures })
     }
-}
-
-/// The value of a run that answers a criterion, if it was measured and is the drive's.
-pub(crate) fn figure(run: &Run, criterion: Criterion) -> Option<f64> {
-    evidence(criterion).find_map(|(_, evidence)| usable(run, evidence.key)).map(|it| it.value)
 }
 
 /// The models that drivescope carries.

@@ -1,6 +1,7 @@
 //! Two targets measured in turns: each round of one against the round of the other beside it.
 
-use crate::comparison::{ComparedMetric, MetricRatio, RunComparison, headline_keys, usable};
+use crate::comparison::{ComparedMetric, MetricRatio, RunComparison, headline_keys};
+use crate::workloads::usable;
 use drivescope_model::Run;
 use drivescope_model::metrics::quantity_of;
 use drivescope_stats::paired_sequence::paired_ratio;

@@ -1,8 +1,8 @@
 //! What runs are held against each other in besides their metrics: prices, and what the drives suit.
 
 use crate::criteria::Criterion;
-use crate::known_drives::figure;
 use crate::verdict::dots;
+use crate::workloads::answer_to;
 use drivescope_model::Run;
 use drivescope_model::number::{rounded, whole};
 use drivescope_model::units::Price;
@@ -40,13 +40,13 @@ pub(crate) fn per_terabyte(run: &Run, price: &Price) -> Option<f64> {
 
 /// The price of [`REQUESTS`] random reads per second.
 pub(crate) fn per_reads(run: &Run, price: &Price) -> Option<f64> {
-    let reads = READS.into_iter().find_map(|criterion| figure(run, criterion))?;
-    Some(price.amount / (reads / REQUESTS as f64))
+    let reads = READS.into_iter().find_map(|criterion| answer_to(run, criterion))?;
+    Some(price.amount / (reads.value / REQUESTS as f64))
 }
 
 /// The price of [`RATE_MB_S`] of reads in order.
 pub(crate) fn per_rate(run: &Run, price: &Price) -> Option<f64> {
-    Some(price.amount / (figure(run, Criterion::SequentialReads)? / RATE_MB_S as f64))
+    Some(price.amount / (answer_to(run, Criterion::SequentialReads)?.value / RATE_MB_S as f64))
 }
 
 fn prices(runs: &[Run]) -> Vec<SideBySide> {

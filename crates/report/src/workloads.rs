@@ -25,7 +25,7 @@ use crate::chart::over_time::phases;
 use crate::criteria::{Criterion, Evidence};
 use crate::figure_grid::FigureGrid;
 use crate::terminal::Style;
-use drivescope_model::{Suite, TestKind, TestResult};
+use drivescope_model::{Metric, Run, Suite, TestKind, TestResult};
 
 /// One workload's part in plans, tables and verdicts.
 pub(crate) struct WorkloadReport {
@@ -128,6 +128,16 @@ pub(crate) fn evidence(
     let answers = all.filter(move |(_, evidence)| evidence.criterion == criterion);
     let preferred = answers.clone().filter(|(_, evidence)| evidence.is_preferred);
     preferred.chain(answers.filter(|(_, evidence)| !evidence.is_preferred))
+}
+
+/// A metric that can be compared: the drive's, and above 0.
+pub(crate) fn usable<'r>(run: &'r Run, key: &str) -> Option<&'r Metric> {
+    run.metric(key).filter(|metric| metric.valid && metric.value > 0.0)
+}
+
+/// The metric of a run that answers a criterion and can be compared.
+pub(crate) fn answer_to(run: &Run, criterion: Criterion) -> Option<&Metric> {
+    evidence(criterion).find_map(|(_, evidence)| usable(run, evidence.key))
 }
 
 #[cfg(test)]

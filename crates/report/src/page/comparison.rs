@@ -7,7 +7,6 @@ use crate::comparison_charts;
 use crate::text::sentences;
 use drivescope_model::number::rounded;
 use drivescope_model::{Run, TestResult};
-
 use maud::{Markup, html};
 
 /// Size of a drawn ratio.

@@ -1,7 +1,6 @@
 //! Pictures of latency: by span, under load, and how many requests are slow.
 
 use super::load;
-
 use crate::chart::axis::{AxisValues, PlotAxis, tick_number};
 use crate::chart::plot::{Beside, Ink, Layer, Plot, PlotMark, Point};
 use crate::chart::tails::tails;
