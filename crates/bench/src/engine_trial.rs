@@ -87,32 +87,20 @@ pub fn faster(device: &IoDevice, load: &Load) -> Result<Option<Engine>, BenchErr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine;
+    use crate::{engine, testing};
     use drivescope_drive::OwnFolder;
     use drivescope_model::cell::{Mix, Order};
     use drivescope_model::units::Bytes;
 
     fn load(depth: u32, mix: Mix) -> Load {
-        Load {
-            shape: Shape::new(Order::Rnd, Bytes(4096), depth, 1).unwrap(),
-            mix,
-            mode: LoopMode::Closed,
-            span: 0..64 << 20,
-            ramp: Secs(1.0),
-            time: Secs(5.0),
-            ops_max: u64::MAX,
-            seed: 1,
-            data_seed: 1,
-            pass: 1,
-            engine: None,
-            studies_span: false,
-        }
+        let shape = Shape::new(Order::Rnd, Bytes(4096), depth, 1).unwrap();
+        Load { span: 0..64 << 20, ramp: Secs(1.0), time: Secs(5.0), ..testing::load(shape, mix) }
     }
 
     /// A trial leaves the first half of a span alone, and writes no more than the plan says.
     #[test]
     fn a_trial_keeps_to_its_parts_and_its_bytes() {
-        let dir = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let dir = testing::scratch();
         let mut folder = OwnFolder::create(dir.path(), "trial").unwrap();
         let file = folder.create_file("data", Bytes::mib(64)).unwrap();
         let chosen = engine::choose(None).unwrap().engine;
@@ -135,7 +123,7 @@ mod tests {
 
     #[test]
     fn nothing_is_tried_where_there_is_no_choice() {
-        let dir = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let dir = testing::scratch();
         let mut folder = OwnFolder::create(dir.path(), "trial").unwrap();
         let file = folder.create_file("data", Bytes::mib(64)).unwrap();
         let asked = IoDevice::new(file, Engine::Threads);

@@ -80,7 +80,7 @@ mod tests {
             (suite.tiny_writes.time.0, suite.transfer.time.0) = (0.1, 0.2);
             suite.transfer.cells =
                 ["rnd4k_q1t1.write", "rnd4k_q1t1.sync"].map(|cell| cell.parse().unwrap()).to_vec();
-            let result = run_on(target, suite, 1, false);
+            let result = run_on(target, suite);
             let flush = [FindingId::FreeFlush, FindingId::FlushIgnored];
             let ids = result.findings.iter().map(|finding| finding.id);
             ids.filter(|id| flush.contains(id)).collect::<Vec<_>>()

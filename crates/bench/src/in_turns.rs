@@ -149,38 +149,18 @@ impl<Q: IoQueue> IoQueue for QueuePart<'_, Q> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::closed::{ClosedLoop, send_together};
     use crate::control::Control;
     use crate::offsets::Offsets;
     use crate::open::{OpenLoop, Schedule};
-    use crate::payload::Payload;
-    use crate::testing::{SECOND, VirtualQueue};
+    use crate::testing::{SECOND, VirtualQueue, random_reads};
     use drivescope_model::cell::{Mix, Order};
     use drivescope_model::options::Arrivals;
-
-    fn offsets(seed: u64) -> Offsets {
-        Offsets::new(Order::Rnd, 0..1 << 30, 4096, Mix::READ, 0.0, seed)
-    }
-
-    fn closed(depth: u32, seed: u64, control: &Control) -> ClosedLoop<'_> {
-        ClosedLoop {
-            depth,
-            send_together: send_together(false),
-            block_bytes: 4096,
-            offsets: offsets(seed),
-            payload: Payload::new(1, 1),
-            ramp_ns: 0,
-            time_ns: SECOND,
-            ops_max: u64::MAX,
-            control,
-        }
-    }
 
     #[test]
     fn loops_that_take_turns_share_a_drive_evenly() {
         let control = Control::default();
         for depth in [1, 3] {
-            let loops = (0..4).map(|seed| closed(depth, seed, &control)).collect();
+            let loops = (0..4).map(|seed| random_reads(depth, seed, &control)).collect();
             let mut drive = VirtualQueue::new(4 * (depth + 1), 1, |_, _| Ok(SECOND / 1_000));
             let records = InTurns(loops).run(&mut drive).unwrap();
             let counts: Vec<u64> = records.iter().map(|record| record.ops).collect();
@@ -197,8 +177,8 @@ mod tests {
         let service = |request: &IoRequest, _| Ok(50_000 + request.offset % 77_777);
         let (mut first, mut second) =
             (VirtualQueue::new(9, 3, service), VirtualQueue::new(9, 3, service));
-        let alone = alone(closed(8, 5, &control), &mut first).unwrap();
-        let [in_turns] = &InTurns(vec![closed(8, 5, &control)]).run(&mut second).unwrap()[..]
+        let alone = alone(random_reads(8, 5, &control), &mut first).unwrap();
+        let [in_turns] = &InTurns(vec![random_reads(8, 5, &control)]).run(&mut second).unwrap()[..]
         else {
             panic!("one loop, one record")
         };
@@ -214,7 +194,7 @@ mod tests {
         let load = |rate| OpenLoop {
             schedule: Schedule::new(Arrivals::Fixed, rate, 1),
             block_bytes: 4096,
-            offsets: offsets(1),
+            offsets: Offsets::new(Order::Rnd, 0..1 << 30, 4096, Mix::READ, 0.0, 1),
             ramp_ns: 0,
             time_ns: 2 * SECOND,
             control: &control,

@@ -208,6 +208,7 @@ fn run_closed(
 mod tests {
     use super::*;
     use crate::engine;
+    use crate::testing::{load, scratch};
     use drivescope_drive::OwnFolder;
     use drivescope_model::cell::Order;
     use drivescope_model::units::Bytes;
@@ -217,23 +218,16 @@ mod tests {
 
     /// Every block once, in order, at this depth, by each engine that works here.
     fn written(engine: Engine, depth: u32) -> (PhaseResult, Vec<u8>) {
-        let dir = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let dir = scratch();
         let mut folder = OwnFolder::create(dir.path(), "phase").unwrap();
         let file = folder.create_file("data", Bytes(BLOCKS * BLOCK)).unwrap();
         let device = IoDevice::new(file, engine);
         let load = Load {
-            shape: Shape::new(Order::Seq, Bytes(BLOCK), depth, 1).unwrap(),
-            mix: Mix::WRITE,
-            mode: LoopMode::Closed,
             span: 0..BLOCKS * BLOCK,
-            ramp: Secs(0.0),
             time: Secs(60.0),
             ops_max: BLOCKS,
-            seed: 1,
             data_seed: 7,
-            pass: 1,
-            engine: None,
-            studies_span: false,
+            ..load(Shape::new(Order::Seq, Bytes(BLOCK), depth, 1).unwrap(), Mix::WRITE)
         };
         let measured = run(&device, &load, &Control::default(), || ()).unwrap();
         let path = std::fs::read_dir(dir.path()).unwrap().next().unwrap().unwrap().path();

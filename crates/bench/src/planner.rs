@@ -187,7 +187,7 @@ mod tests {
         let models = built_in().unwrap();
         for name in suites::names(None) {
             for model in every(4, &models) {
-                let target = run_target(&format!("sim:{}", model.name));
+                let target = run_target(format!("sim:{}", model.name));
                 let suite = suites::find(&name, None).unwrap();
                 let Ok(plan) = plan(suite, 1, Engine::Sim, &target, false, WriteLevel::Read) else {
                     continue;
@@ -206,7 +206,7 @@ mod tests {
             .map(|it| it.parse().unwrap())
             .into();
         let planned = plan_of(&run_target("sim:samsung-860evo-250"), suite.clone());
-        let result = run_on("sim:samsung-860evo-250", suite, 1, false);
+        let result = run_on("sim:samsung-860evo-250", suite);
         (result.phases.iter().map(|phase| phase.ops).collect(), planned.round_requests)
     }
 

@@ -1,8 +1,14 @@
 //! A drive in virtual time whose truth is known, for tests of the loops; and whole tests on simulated
 //! drives.
 
+use crate::closed::{ClosedLoop, send_together};
+use crate::control::Control;
 use crate::cpu_usage::CpuCost;
+use crate::expected_speed::ExpectedSpeed;
+use crate::offsets::Offsets;
+use crate::payload::Payload;
 use crate::phase::{Load, LoopMode, PhaseResult};
+use crate::plan_context::PlanContext;
 use crate::queue::{IoCompletion, IoQueue, IoRequest};
 use crate::recorder::Recorder;
 use crate::round::{Cache, CoresTaken, Round};
@@ -12,16 +18,21 @@ use crate::{planner, suites};
 use drivescope_drive::Target;
 use drivescope_machine::Roots;
 use drivescope_machine::counters::DeviceCounters;
-use drivescope_model::cell::{Mix, Shape};
-use drivescope_model::document::{Limiter, TestResult};
+use drivescope_model::cell::{Mix, Order, Shape};
+use drivescope_model::document::{Limiter, TestResult, TestStatus};
+use drivescope_model::drive::Drive;
+use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::options::{Suite, TestKind};
-use drivescope_model::plan::{Engine, PlannedTest, WriteLevel};
+use drivescope_model::plan::{Engine, Plan, PlannedTest, WriteLevel};
+use drivescope_model::target::TargetInfo;
 use drivescope_model::units::Secs;
-use std::io;
+use std::borrow::Borrow;
+use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::channel;
+use tempfile::{NamedTempFile, TempDir};
 
 pub const SECOND: u64 = 1_000_000_000;
 
@@ -124,7 +135,9 @@ impl<F: FnMut(&IoRequest, u64) -> Result<u64, i32>> IoQueue for VirtualQueue<F> 
     fn wait_until(&mut self, at_ns: u64, done: &mut Vec<IoCompletion>) -> io::Result<()> {
         self.hand_over();
         let first = self.flying.iter().map(|(at, _)| *at).min().unwrap_or(u64::MAX);
-        self.advance(first.min(at_ns).max(self.now_ns));
+        let to_ns = first.min(at_ns).max(self.now_ns);
+        assert!(to_ns < u64::MAX, "nothing in flight is waited for");
+        self.advance(to_ns);
         self.take_due(done);
         Ok(())
     }
@@ -133,22 +146,53 @@ impl<F: FnMut(&IoRequest, u64) -> Result<u64, i32>> IoQueue for VirtualQueue<F> 
     }
 }
 
-/// Runs one test of `suite` on a target such as `sim:wd20ears`, and returns its result.
-pub fn run_on(target: &str, suite: Suite, seed: u64, stop: bool) -> TestResult {
-    run_at(&run_target(target), suite, seed, stop)
+/// Runs one test of `suite` on a target such as `sim:wd20ears` or a directory, and returns its result.
+pub fn run_on(target: impl AsRef<Path>, suite: Suite) -> TestResult {
+    run_at(&run_target(target), suite, 1, false)
 }
 
 /// A target by its name. A simulated drive keeps its contents as long as this is kept.
-pub fn run_target(target: &str) -> Target {
-    Target::find(Path::new(target), &Roots::host()).unwrap()
+pub fn run_target(target: impl AsRef<Path>) -> Target {
+    Target::find(target.as_ref(), &Roots::host()).unwrap()
 }
 
-/// The plan of one test.
+/// The plan of a suite.
+pub fn whole_plan(target: &Target, suite: Suite, seed: u64) -> Plan {
+    planner::plan(suite, seed, Engine::Sim, target, false, WriteLevel::Read).unwrap()
+}
+
+/// The plan of one test that can run.
 pub fn plan_of(target: &Target, suite: Suite) -> PlannedTest {
-    planner::plan(suite, 1, Engine::Sim, target, false, WriteLevel::Read).unwrap().tests.remove(0)
+    whole_plan(target, suite, 1).tests.remove(0)
 }
 
-/// The same on a target that was found before.
+/// Why a test cannot run, if so.
+pub fn skip_of(target: &Target, suite: Suite) -> Option<String> {
+    let draft = planner::draft(suite, 1, Engine::Sim, target, false, WriteLevel::Read);
+    draft.unwrap().tests.remove(0).skip
+}
+
+/// What a test is planned from where everything may be overwritten.
+pub fn plan_context<'a>(
+    suite: &'a Suite,
+    target: &'a TargetInfo,
+    drive: &'a Drive,
+) -> PlanContext<'a> {
+    PlanContext {
+        round_requests_max: None,
+        suite,
+        target,
+        typical: ExpectedSpeed::typical(Some(drive)),
+        fastest: None,
+        span_bytes: target.size_bytes,
+        room_bytes: 0,
+        allowed: WriteLevel::Destroy,
+        drive: Some(drive),
+        zoned: drive.zoned,
+    }
+}
+
+/// The same on a target that was found before, with other offsets and data, or with a stop from the beginning on.
 pub fn run_at(target: &Target, suite: Suite, seed: u64, stop: bool) -> TestResult {
     run_behind(None, target, suite, seed, stop)
 }
@@ -161,21 +205,75 @@ pub fn run_behind(
     seed: u64,
     stop: bool,
 ) -> TestResult {
-    let level = WriteLevel::Read;
-    let plan = planner::plan(suite, seed, Engine::Sim, target, false, level).unwrap();
+    let plan = whole_plan(target, suite, seed);
+    with_session(target, &plan, stop, |session| {
+        let mut runner = Runner::new(session).with_earlier(earlier);
+        let result = runner.run_test(&plan.tests[0]);
+        runner.close().unwrap();
+        result
+    })
+}
+
+/// Lends a session of a plan, to which nobody listens.
+pub fn with_session<T>(
+    target: &Target,
+    plan: &Plan,
+    stop: bool,
+    work: impl FnOnce(Session<'_>) -> T,
+) -> T {
     let (events, _listener) = channel();
     let stop = Arc::new(AtomicBool::new(stop));
-    let host = HostFacts::default();
-    let session = Session::new(&plan, target, None, host, events, stop);
-    let mut runner = Runner::new(session).with_earlier(earlier);
-    let result = runner.run_test(&plan.tests[0]);
-    runner.close().unwrap();
-    result
+    work(Session::new(plan, target, None, HostFacts::default(), events, stop))
+}
+
+/// An empty directory on the disk that the program is built on.
+pub fn scratch() -> TempDir {
+    tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap()
+}
+
+/// A model of a drive as a file, which is a target as long as it is kept, and that target's name.
+pub fn model_file(toml: &str) -> (NamedTempFile, String) {
+    let mut file = NamedTempFile::with_suffix(".toml").unwrap();
+    file.write_all(toml.as_bytes()).unwrap();
+    let target = format!("sim:{}", file.path().display());
+    (file, target)
+}
+
+/// The same of a built-in model with some of its lines changed, each the only one that begins so.
+pub fn changed_model(model: &str, lines: &[(&str, &str)]) -> (NamedTempFile, String) {
+    let models = concat!(env!("CARGO_MANIFEST_DIR"), "/../sim/models/");
+    let text = std::fs::read_to_string(format!("{models}{model}.toml")).unwrap();
+    for (line, _) in lines {
+        assert_eq!(text.lines().filter(|read| read.starts_with(line)).count(), 1, "{line}");
+    }
+    let put = |read: &str| {
+        let to = lines.iter().find(|(line, _)| read.starts_with(line));
+        format!("{}\n", to.map_or(read, |(_, to)| to))
+    };
+    model_file(&text.lines().map(put).collect::<String>())
 }
 
 /// A suite of one test with everything else as it comes.
 pub fn suite_of(test: TestKind) -> Suite {
     Suite { tests: vec![test], ..suites::find("quick", None).unwrap() }
+}
+
+/// A result that is whole.
+#[track_caller]
+pub fn done<R: Borrow<TestResult>>(result: R) -> R {
+    let TestResult { status, reason, .. } = result.borrow();
+    assert_eq!(*status, TestStatus::Done, "{reason:?}");
+    result
+}
+
+/// The finding of this kind, if there is one.
+pub fn finding(result: &TestResult, id: FindingId) -> Option<&Finding> {
+    result.findings.iter().find(|finding| finding.id == id)
+}
+
+/// Whether there is one.
+pub fn has(result: &TestResult, id: FindingId) -> bool {
+    finding(result, id).is_some()
 }
 
 /// The value of a metric, if it was measured.
@@ -187,6 +285,39 @@ pub fn value(result: &TestResult, key: &str) -> Option<f64> {
 pub fn points(result: &TestResult, key: &str) -> Vec<(f64, f64)> {
     let series = result.series.iter().find(|series| series.key == key).unwrap();
     series.x.iter().copied().zip(series.y.iter().copied()).collect()
+}
+
+/// One second of a closed loop.
+pub fn load(shape: Shape, mix: Mix) -> Load {
+    Load {
+        shape,
+        mix,
+        mode: LoopMode::Closed,
+        span: 0..1 << 40,
+        ramp: Secs(0.0),
+        time: Secs(1.0),
+        ops_max: u64::MAX,
+        seed: 1,
+        data_seed: 1,
+        pass: 1,
+        engine: None,
+        studies_span: false,
+    }
+}
+
+/// One second of random reads of 4 KiB.
+pub fn random_reads(depth: u32, seed: u64, control: &Control) -> ClosedLoop<'_> {
+    ClosedLoop {
+        depth,
+        send_together: send_together(false),
+        block_bytes: 4096,
+        offsets: Offsets::new(Order::Rnd, 0..1 << 30, 4096, Mix::READ, 0.0, seed),
+        payload: Payload::new(1, 1),
+        ramp_ns: 0,
+        time_ns: SECOND,
+        ops_max: u64::MAX,
+        control,
+    }
 }
 
 /// One second at `iops` requests of `block` bytes, seen in full by the device.
@@ -221,20 +352,7 @@ pub fn round(cell: &str, iops: u64, block: u64, mix: Mix) -> Round {
             },
             engine: None,
         },
-        load: Some(Load {
-            shape,
-            mix,
-            mode: LoopMode::Closed,
-            span: 0..1 << 40,
-            ramp: Secs(0.0),
-            time: Secs(1.0),
-            ops_max: u64::MAX,
-            seed: 1,
-            data_seed: 1,
-            pass: 1,
-            engine: None,
-            studies_span: false,
-        }),
+        load: Some(load(shape, mix)),
         asked: Some((reads as f64, (bytes - reads) as f64)),
         top: Some(seen),
         disk: Some(seen),

@@ -1,23 +1,13 @@
 //! The closed loop on drives whose truth is known, in virtual time.
 
 use super::*;
-use crate::testing::VirtualQueue;
+use crate::testing::{VirtualQueue, random_reads};
 use drivescope_model::cell::{Mix, Order};
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 fn plan(depth: u32, control: &Control) -> ClosedLoop<'_> {
-    ClosedLoop {
-        depth,
-        send_together: send_together(false),
-        block_bytes: 4096,
-        offsets: Offsets::new(Order::Rnd, 0..1 << 30, 4096, Mix::READ, 0.0, 1),
-        payload: Payload::new(1, 1),
-        ramp_ns: 100_000_000,
-        time_ns: 1_000_000_000,
-        ops_max: u64::MAX,
-        control,
-    }
+    ClosedLoop { ramp_ns: 100_000_000, ..random_reads(depth, 1, control) }
 }
 
 #[test]

@@ -193,13 +193,7 @@ mod tests {
     #[test]
     fn a_file_lies_at_the_mean_of_its_bytes() {
         let positions = FilePositions { start_bytes: 1000, size_bytes: 1 << 40, of: String::new() };
-        let sample = FileSample {
-            at_bytes: 0,
-            size_bytes: 400,
-            time_s: 1.0,
-            position_bytes: None,
-            span_bytes: 0,
-        };
+        let sample = FileSample::new(0, 400, 1.0);
         let placed = sample.placed(&[(0, 300), (9_900, 100)], &positions);
         assert_eq!(placed.position_bytes, Some(1000.0 + (150.0 * 300.0 + 9_950.0 * 100.0) / 400.0));
         assert_eq!(placed.span_bytes, 10_000);

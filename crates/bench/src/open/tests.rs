@@ -1,10 +1,8 @@
 //! The open loop on drives whose truth is known, in virtual time.
 
 use super::*;
-use crate::testing::VirtualQueue;
+use crate::testing::{SECOND, VirtualQueue};
 use drivescope_model::cell::{Mix, Order};
-
-const SECOND: u64 = 1_000_000_000;
 
 fn plan(arrivals: Arrivals, rate: f64, seconds: u64, control: &Control) -> OpenLoop<'_> {
     OpenLoop {

@@ -279,6 +279,7 @@ impl Drop for UringQueue<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::scratch;
     use drivescope_drive::OwnFolder;
     use drivescope_model::units::Bytes;
 
@@ -290,7 +291,7 @@ mod tests {
             eprintln!("SKIPPED: gathering on io_uring: {reason}");
             return;
         }
-        let dir = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let dir = scratch();
         let mut folder = OwnFolder::create(dir.path(), "gather").unwrap();
         let file = folder.create_file("data", Bytes(40 * u64::from(BLOCK))).unwrap();
         let spec = QueueSpec { depth: 39, ahead: 1, block_bytes: BLOCK, dsync: false };

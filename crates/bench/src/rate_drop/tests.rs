@@ -4,10 +4,8 @@ use super::*;
 use crate::phase::PhaseResult;
 use crate::recorder::Recorder;
 use crate::round::CoresTaken;
-use crate::testing;
+use crate::testing::{self, SECOND};
 use drivescope_model::cell::Mix;
-
-const SECOND: u64 = 1_000_000_000;
 
 /// A round of one second whose rate, in requests of 64 KiB per second, is a function of the share passed.
 fn round(cell: &str, number: u32, rate: impl Fn(f64) -> f64) -> Round {

@@ -3,7 +3,7 @@
 use super::*;
 use crate::io_device::IoDevice;
 use crate::queue::{IoOp, IoRequest, QueueSpec};
-use crate::testing::VirtualQueue;
+use crate::testing::{VirtualQueue, scratch};
 use drivescope_drive::OwnFolder;
 use drivescope_model::plan::Engine;
 use drivescope_model::units::Bytes;
@@ -199,7 +199,7 @@ fn a_write_that_fails_ends_it_after_one_more_attempt() {
 /// What is read is written back: a file is the same afterwards, byte for byte; fresh data replace it.
 #[test]
 fn the_same_bytes_stay_and_fresh_ones_replace_them() {
-    let dir = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+    let dir = scratch();
     let mut folder = OwnFolder::create(dir.path(), "test").unwrap();
     let size = Bytes::mib(8);
     let device = IoDevice::new(folder.create_file("data", size).unwrap(), Engine::Threads);

@@ -1,9 +1,8 @@
 //! Zoned block devices: what may be planned on them.
 
 use super::*;
-use crate::expected_speed::ExpectedSpeed;
-use crate::plan_context::{HOST_MANAGED, PlanContext};
-use crate::testing::{run_target, suite_of};
+use crate::plan_context::HOST_MANAGED;
+use crate::testing::{plan_context, run_target, suite_of};
 use drivescope_model::drive::{Drive, Zoned};
 use drivescope_model::options::{FillMode, Suite, SurfaceWrite, VerifyPhase};
 use drivescope_model::plan::{PlannedTest, WriteLevel};
@@ -14,19 +13,7 @@ fn planned_on(zoned: Option<Zoned>, suite: &Suite) -> PlannedTest {
     let target = run_target("sim:wd40efrx");
     let drive = Drive { zoned, ..target.drive().unwrap().clone() };
     let info = TargetInfo { kind: TargetKind::Block, ..target.info().clone() };
-    let context = PlanContext {
-        round_requests_max: None,
-        suite,
-        target: &info,
-        typical: ExpectedSpeed::typical(Some(&drive)),
-        fastest: None,
-        span_bytes: info.size_bytes,
-        room_bytes: 0,
-        allowed: WriteLevel::Destroy,
-        drive: Some(&drive),
-        zoned,
-    };
-    find(suite.tests[0]).plan(&context)
+    find(suite.tests[0]).plan(&plan_context(suite, &info, &drive))
 }
 
 #[test]

@@ -348,7 +348,7 @@ fn run_cell(
 mod tests {
     use super::*;
     use crate::planner;
-    use crate::testing::{plan_of, run_on, run_target, suite_of};
+    use crate::testing::{plan_of, run_at, run_on, run_target, suite_of};
     use drivescope_model::cell::Mix;
     use drivescope_model::plan::Engine;
     use drivescope_stats::summary;
@@ -383,7 +383,7 @@ mod tests {
         suite.transfer.time = Secs(3_600.0);
         let planned = plan_of(&run_target("sim:wd40efrx"), suite.clone());
         assert!(planned.cost.seconds < 20.0 && planned.cost.written_bytes == 1 << 30);
-        let result = run_on("sim:wd40efrx", suite, 1, false);
+        let result = run_on("sim:wd40efrx", suite);
         // 1 GiB at 180 MB/s
         assert!((5.0..7.0).contains(&result.elapsed_s), "{}", result.elapsed_s);
     }
@@ -394,7 +394,7 @@ mod tests {
         let mut suite = suite_of(TestKind::Transfer);
         suite.transfer.cells = vec!["rnd4k_q32t16.read".parse().unwrap()];
         suite.transfer.time = Secs(10.0);
-        let findings = run_on("sim:wd40efrx", suite, 1, false).findings;
+        let findings = run_on("sim:wd40efrx", suite).findings;
         assert_eq!(findings, []);
     }
 
@@ -407,7 +407,7 @@ mod tests {
         suite.transfer.cells = vec!["rnd4k_q1t1.read".parse().unwrap()];
         (suite.transfer.time, suite.transfer.ramp) = (Secs(2.0), Secs(0.0));
         let runs: Vec<_> = (0..100)
-            .map(|seed| run_on("sim:wd40efrx", suite.clone(), seed, false).metrics)
+            .map(|seed| run_at(&run_target("sim:wd40efrx"), suite.clone(), seed, false).metrics)
             .collect();
         for quantity in ["iops", "lat_mean_us", "lat_p50_us", "lat_p90_us"] {
             let key = format!("transfer.rnd4k_q1t1.read.{quantity}");

@@ -2,8 +2,7 @@
 
 use super::*;
 use crate::testing::{every, points, run_on, run_target, suite_of};
-use drivescope_model::options::FillMode;
-use drivescope_model::options::TestKind;
+use drivescope_model::options::{FillMode, TestKind};
 
 const NS: f64 = 1e9;
 
@@ -46,7 +45,7 @@ fn told(mut running: PlannedBytes, steps: &[(f64, u64)], at: &[f64]) -> Vec<f64>
 fn steps(model: &str) -> Vec<(f64, u64)> {
     let mut suite = suite_of(TestKind::Fill);
     suite.fill.mode = FillMode::Full;
-    let result = run_on(&format!("sim:{model}"), suite, 1, false);
+    let result = run_on(format!("sim:{model}"), suite);
     let curve = points(&result, "fill.write.mb_s");
     let step = |pair: &[(f64, f64)]| {
         let bytes = pair[1].0 - pair[0].0;
@@ -56,7 +55,7 @@ fn steps(model: &str) -> Vec<(f64, u64)> {
 }
 
 fn capacity(model: &str) -> u64 {
-    run_target(&format!("sim:{model}")).info().size_bytes
+    run_target(format!("sim:{model}")).info().size_bytes
 }
 
 /// A disk becomes slower inwards: at the pace of its first tenth it would be said to be done in two thirds of the

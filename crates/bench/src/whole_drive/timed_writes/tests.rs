@@ -3,8 +3,7 @@
 use crate::testing::{points, run_on, suite_of, value};
 use drivescope_drive::simulated::spec::model_named;
 use drivescope_model::document::TestResult;
-use drivescope_model::options::TestKind;
-use drivescope_model::options::{FillMode, VerifyMode};
+use drivescope_model::options::{FillMode, TestKind, VerifyMode};
 use drivescope_model::units::Bytes;
 use drivescope_sim::hdd::HardDisk;
 
@@ -19,7 +18,7 @@ fn written(test: TestKind, model: &str, mib: u64) -> TestResult {
     let mut suite = suite_of(test);
     suite.span = Bytes(mib << 20);
     (suite.fill.mode, suite.verify.mode) = (FillMode::Full, VerifyMode::Full);
-    run_on(&format!("sim:{model}"), suite, 1, false)
+    run_on(format!("sim:{model}"), suite)
 }
 
 /// A good part of what is written fits into the cache: without the flush behind it, the disk would be said to
@@ -57,7 +56,7 @@ fn a_fill_of_a_part_says_that_it_is_one() {
     let of = |mode, span| {
         let mut suite = suite_of(TestKind::Fill);
         (suite.fill.mode, suite.span) = (mode, Bytes(span));
-        run_on("sim:wd4000aaks", suite, 1, false).reason
+        run_on("sim:wd4000aaks", suite).reason
     };
     for (mode, span, told) in [
         (FillMode::Full, 32 << 20, "the first 33.6 MB of 400 GB"),

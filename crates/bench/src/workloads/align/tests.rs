@@ -6,56 +6,28 @@ use super::*;
 use crate::open_target;
 use crate::overrides::Overrides;
 use crate::planner;
-use crate::runner::Runner;
-use crate::session::HostFacts;
 use crate::suites;
-use crate::testing::every;
-use drivescope_drive::Target;
-use drivescope_machine::Roots;
-use drivescope_model::document::{Metric, TestResult, TestStatus};
+use crate::testing::{
+    changed_model, done, every, finding, has, run_at, run_target, scratch, value, whole_plan,
+    with_session,
+};
+use drivescope_model::document::{Metric, TestResult};
 use drivescope_model::findings::FindingId;
 
-use drivescope_model::plan::{Engine, Plan};
+use drivescope_model::plan::Engine;
 use drivescope_stats::summary;
 use std::ops::Range;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::sync::mpsc::channel;
 
-/// A target with the plan of this test, and options as `--set` takes them.
-fn prepared(target: &str, seed: u64, settings: &[&str]) -> (Target, Plan) {
-    let target = Target::simulate(target, &Roots::host()).unwrap();
-    let overrides = Overrides {
-        tests: vec!["align".to_string()],
-        settings: settings.iter().map(|s| (*s).to_string()).collect(),
-        ..Overrides::default()
-    };
-    let suite = suites::adapt(suites::find("quick", None).unwrap(), &overrides).unwrap();
-    let plan = planner::plan(
-        suite,
-        seed,
-        Engine::Sim,
-        &target,
-        false,
-        drivescope_model::plan::WriteLevel::Read,
-    )
-    .unwrap();
-    (target, plan)
-}
-
-fn with_session<T>(target: &Target, plan: &Plan, use_it: impl FnOnce(Session<'_>) -> T) -> T {
-    let stop = Arc::new(AtomicBool::new(false));
-    let (events, _listener) = channel();
-    let facts = HostFacts::default();
-    use_it(Session::new(plan, target, None, facts, events, stop))
+/// `quick` with this test alone, and options as `--set` takes them.
+fn suite_with(settings: &[&str]) -> Suite {
+    let settings = settings.iter().map(ToString::to_string).collect();
+    let overrides =
+        Overrides { tests: vec!["align".to_string()], settings, ..Overrides::default() };
+    suites::adapt(suites::find("quick", None).unwrap(), &overrides).unwrap()
 }
 
 fn run(target: &str, seed: u64, settings: &[&str]) -> TestResult {
-    let (target, plan) = prepared(target, seed, settings);
-    let result =
-        with_session(&target, &plan, |session| Runner::new(session).run_test(&plan.tests[0]));
-    assert_eq!(result.status, TestStatus::Done, "{:?}", result.reason);
-    result
+    done(run_at(&run_target(target), suite_with(settings), seed, false))
 }
 
 fn metric<'r>(result: &'r TestResult, key: &str) -> &'r Metric {
@@ -63,14 +35,11 @@ fn metric<'r>(result: &'r TestResult, key: &str) -> &'r Metric {
     found.unwrap_or_else(|| panic!("no {key}: {:?}", result.reason))
 }
 
-fn has(result: &TestResult, id: FindingId) -> bool {
-    result.findings.iter().any(|finding| finding.id == id)
-}
-
 /// What the fast method concludes of a part of the drive, with originals kept or not; and the time it took.
 fn on_site(target: &str, seed: u64, span: Range<u64>, kept: bool) -> (Conclusion, f64) {
-    let (target, plan) = prepared(target, seed, &[]);
-    with_session(&target, &plan, |mut session| {
+    let target = run_target(target);
+    let plan = whole_plan(&target, suite_with(&[]), seed);
+    with_session(&target, &plan, false, |mut session| {
         let session = &mut session;
         open_target::open(session).unwrap();
         let mut record = TestRecord::new(TestKind::Align);
@@ -152,7 +121,7 @@ fn partitions_are_judged_by_the_sector_that_was_found() {
         assert_eq!(metric(&result, &format!("{name}.start_bytes")).value, start * 512.0);
         assert_eq!(metric(&result, &format!("{name}.misaligned_bytes")).value, behind);
     }
-    let finding = result.findings.iter().find(|f| f.id == FindingId::Misaligned).unwrap();
+    let finding = finding(&result, FindingId::Misaligned).unwrap();
     assert!(finding.evidence.contains("wd20ears1 starts at sector 63"), "{}", finding.evidence);
     assert!(!finding.evidence.contains("wd20ears2"), "{}", finding.evidence);
     let result = run("sim:hds722020ala330?partition=63", 5, &[]);
@@ -203,8 +172,7 @@ fn phybs_gives_the_published_figures() {
 }
 
 fn sector(result: &TestResult) -> Option<f64> {
-    let found = result.metrics.iter().find(|metric| metric.key == "align.device.sector_bytes");
-    found.map(|metric| metric.value)
+    value(result, "align.device.sector_bytes")
 }
 
 #[test]
@@ -286,7 +254,7 @@ fn a_hidden_cost_is_no_small_sector() {
             "{target}: {:?}",
             sector(&result)
         );
-        let finding = result.findings.iter().find(|f| f.id == FindingId::Misaligned).unwrap();
+        let finding = finding(&result, FindingId::Misaligned).unwrap();
         assert!(
             finding.evidence.contains("1 starts at sector 63, 3584 bytes"),
             "{}",
@@ -302,19 +270,15 @@ fn a_hidden_cost_is_no_small_sector() {
 /// Flash whose writes are durable at once shows what it maps, on a partition that begins astray, too.
 #[test]
 fn units_of_flash_are_found_behind_a_partition_that_is_astray() {
-    let text = include_str!("../../../../sim/models/samsung-870evo-1tb.toml");
-    let put = |line: &str, to: &str, text: &str| {
-        let found: Vec<&str> = text.lines().filter(|read| read.starts_with(line)).collect();
-        assert_eq!(found.len(), 1, "{line}");
-        text.replace(found[0], &format!("{line} = {to}"))
-    };
-    let text = put("power_loss_protection", "true", text);
-    let text = put("capacity_bytes", "1000204877824", &text);
     for unit in [4096, 8192, 16_384] {
-        let mut file = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
-        let text = put("mapping_unit_bytes", &unit.to_string(), &text);
-        std::io::Write::write_all(&mut file, text.as_bytes()).unwrap();
-        let target = format!("sim:{}", file.path().display());
+        let (_file, target) = changed_model(
+            "samsung-870evo-1tb",
+            &[
+                ("power_loss_protection", "power_loss_protection = true"),
+                ("capacity_bytes", "capacity_bytes = 1000204877824"),
+                ("mapping_unit_bytes", &format!("mapping_unit_bytes = {unit}")),
+            ],
+        );
         for first_sector in [63, 2047, 2048, 2052] {
             let start = first_sector * 512;
             let (conclusion, _) = on_site(&target, 1, start..start + (1 << 30), false);
@@ -328,24 +292,11 @@ fn units_of_flash_are_found_behind_a_partition_that_is_astray() {
 /// On a raw device the bytes that are there are written back: done to a file whose contents are known.
 #[test]
 fn what_must_be_kept_is_the_same_afterwards() {
-    let dir = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
-    let target = Target::find(dir.path(), &Roots::host()).unwrap();
-    let overrides = Overrides {
-        tests: vec!["align".to_string()],
-        settings: vec!["size=16777216".to_string(), "align.time=1s".to_string()],
-        ..Overrides::default()
-    };
-    let suite = suites::adapt(suites::find("quick", None).unwrap(), &overrides).unwrap();
-    let plan = planner::plan(
-        suite,
-        3,
-        Engine::Threads,
-        &target,
-        true,
-        drivescope_model::plan::WriteLevel::Read,
-    )
-    .unwrap();
-    with_session(&target, &plan, |mut session| {
+    let dir = scratch();
+    let target = run_target(dir.path());
+    let suite = suite_with(&["size=16777216", "align.time=1s"]);
+    let plan = planner::plan(suite, 3, Engine::Threads, &target, true, WriteLevel::Read).unwrap();
+    with_session(&target, &plan, false, |mut session| {
         let session = &mut session;
         open_target::open(session).unwrap();
         let folder = std::fs::read_dir(dir.path()).unwrap().next().unwrap().unwrap();

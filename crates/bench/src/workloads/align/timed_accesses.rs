@@ -168,23 +168,26 @@ mod tests {
     use super::*;
     use crate::io_device::IoDevice;
     use crate::queue::{IoCompletion, QueueSpec};
-    use crate::testing::VirtualQueue;
+    use crate::testing::{VirtualQueue, scratch};
     use drivescope_drive::OwnFolder;
     use drivescope_model::plan::Engine;
     use drivescope_model::units::Bytes;
 
+    fn writes<'d>(
+        places: &[u64],
+        block: u32,
+        data: WriteData<'d>,
+        control: &'d Control,
+    ) -> TimedAccesses<'d> {
+        let (places, op) = (places.to_vec(), IoOp::Write);
+        TimedAccesses { places, block, op, reads_first: false, flushed: false, data, control }
+    }
+
     #[test]
     fn each_access_has_its_own_time_and_a_failure_ends_them() {
         let control = Control::default();
-        let task = |places: &[u64]| TimedAccesses {
-            places: places.to_vec(),
-            block: 4096,
-            op: IoOp::Write,
-            reads_first: false,
-            flushed: false,
-            data: WriteData::Fresh(Payload::new(1, 1)),
-            control: &control,
-        };
+        let fresh = WriteData::Fresh(Payload::new(1, 1));
+        let task = |places: &[u64]| writes(places, 4096, fresh, &control);
         let service = |request: &IoRequest, _: u64| match request.offset {
             8192 => Err(libc::EIO),
             offset => Ok(1_000 + offset),
@@ -252,15 +255,8 @@ mod tests {
             (vec![Write, Read], true, false),
         ] {
             let (original, control) = ([7; 512], Control::default());
-            let task = TimedAccesses {
-                places: vec![4096, 8192],
-                block: 512,
-                op: Write,
-                reads_first: false,
-                flushed: false,
-                data: WriteData::Kept(&[original, original].concat()),
-                control: &control,
-            };
+            let kept = [original, original].concat();
+            let task = writes(&[4096, 8192], 512, WriteData::Kept(&kept), &control);
             let (held, buffer) = (original.to_vec(), vec![0; 512]);
             let (asked, done) = (Vec::new(), None);
             let mut drive = Block { held, buffer, failing: failing.clone(), asked, done };
@@ -275,7 +271,7 @@ mod tests {
     /// What is read is written back: a file is the same afterwards, byte for byte.
     #[test]
     fn kept_data_stay_as_they_are() {
-        let dir = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let dir = scratch();
         let mut folder = OwnFolder::create(dir.path(), "test").unwrap();
         let size = Bytes::mib(1);
         let device = IoDevice::new(folder.create_file("data", size).unwrap(), Engine::Threads);

@@ -1,7 +1,6 @@
 //! `apps` on simulated drives, in virtual time.
 
-use crate::testing::{plan_of, run_at, run_on, run_target, suite_of, value};
-use drivescope_model::document::TestStatus;
+use crate::testing::{done, plan_of, run_at, run_on, run_target, skip_of, suite_of, value};
 use drivescope_model::options::{AppsOptions, Suite, TestKind};
 use drivescope_model::units::Secs;
 
@@ -15,8 +14,7 @@ fn suite(traces: &[&str]) -> Suite {
 #[test]
 fn a_disk_keeps_applications_waiting_and_flash_hardly_does() {
     let run = |model: &str| {
-        let result = run_on(model, suite(&["word"]), 1, false);
-        assert_eq!(result.status, TestStatus::Done, "{:?}", result.reason);
+        let result = done(run_on(model, suite(&["word"])));
         let get = |quantity: &str| value(&result, &format!("apps.word.{quantity}")).unwrap();
         let sum = get("think_s") + get("busy_s");
         assert!((get("run_s") / sum - 1.0).abs() < 0.002, "{} and {sum}", get("run_s"));
@@ -38,8 +36,8 @@ fn a_disk_keeps_applications_waiting_and_flash_hardly_does() {
 fn a_prediction_is_the_run_on_that_drive() {
     let mut predicting = suite(&["excel", "powerpoint"]);
     predicting.apps.predict = Some("samsung-860evo-1tb".to_string());
-    let there = run_on("sim:samsung-860evo-1tb", suite(&["excel", "powerpoint"]), 1, false);
-    let here = run_on("sim:wd40efrx", predicting, 1, false);
+    let there = run_on("sim:samsung-860evo-1tb", suite(&["excel", "powerpoint"]));
+    let here = run_on("sim:wd40efrx", predicting);
     for name in ["excel", "powerpoint"] {
         let told = value(&here, &format!("apps.{name}.predicted_s")).unwrap();
         let measured = value(&there, &format!("apps.{name}.run_s")).unwrap();
@@ -72,14 +70,6 @@ fn what_cannot_be_replayed_is_said_in_the_plan() {
     assert!((28.0..120.0).contains(&planned.cost.seconds), "{}", planned.cost.seconds);
     let mut suite = suite(&[]);
     suite.apps.file = Some("/nonexistent/day.trace".to_string());
-    let result = crate::planner::draft(
-        suite,
-        1,
-        drivescope_model::plan::Engine::Sim,
-        &target,
-        false,
-        drivescope_model::plan::WriteLevel::Read,
-    );
-    let reason = result.unwrap().tests[0].skip.clone().unwrap();
+    let reason = skip_of(&target, suite).unwrap();
     assert!(reason.contains("/nonexistent/day.trace cannot be read"), "{reason}");
 }

@@ -1,7 +1,7 @@
 #![expect(clippy::disallowed_methods, reason = "tests make files of their own")]
 
 use super::*;
-use crate::testing::{run_on, suite_of, value};
+use crate::testing::{done, has, run_at, run_on, run_target, scratch, suite_of, value};
 use drivescope_model::document::{TestResult, TestStatus};
 use drivescope_model::findings::FindingId;
 use drivescope_model::options::CopySet;
@@ -26,21 +26,16 @@ fn rate(result: &TestResult, cell: &str) -> f64 {
         .unwrap_or_else(|| panic!("no {key}: {:?} {:?}", result.status, result.reason))
 }
 
-fn scratch() -> tempfile::TempDir {
-    tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap()
-}
-
 /// A disk can read or write: what it copies within itself takes both, one after the other, and seeks between.
 #[test]
 fn a_simulated_disk_copies_within_itself_at_less_than_half_its_rate() {
-    let disk =
-        run_on("sim:wd40efrx", suite(|options| options.sets = vec![CopySet::Large]), 1, false);
+    let disk = run_on("sim:wd40efrx", suite(|options| options.sets = vec![CopySet::Large]));
     let [create, copy, read] =
         ["create", "copy", "read"].map(|part| rate(&disk, &format!("large.{part}")));
     assert!((160.0..190.0).contains(&create), "{create} MB/s at the outer edge");
     assert!((160.0..190.0).contains(&read), "{read}");
     assert!(copy < create / 2.0, "{copy} of {create} MB/s");
-    assert!(disk.findings.iter().all(|finding| finding.id != FindingId::FilesInMemory));
+    assert!(!has(&disk, FindingId::FilesInMemory));
 }
 
 #[test]
@@ -49,20 +44,17 @@ fn a_copy_from_a_slow_source_is_held_by_it() {
         options.sets = vec![CopySet::Large];
         options.from = Some("sim:wd40efrx".to_string());
     });
-    let flash = run_on("sim:samsung-860evo-1tb", from, 1, false);
+    let flash = run_on("sim:samsung-860evo-1tb", from);
     let (source, copied) = (rate(&flash, "large.source"), rate(&flash, "large.from"));
     assert!(copied <= source * 1.02 && copied > source * 0.7, "{copied} of {source} MB/s");
-    assert!(
-        flash.findings.iter().any(|finding| finding.id == FindingId::SourceLimits),
-        "{copied} of {source}"
-    );
+    assert!(has(&flash, FindingId::SourceLimits), "{copied} of {source}");
 }
 
 #[test]
 fn small_files_cost_more_than_their_bytes() {
     // less than the page cache may hold dirty, both
     let sets = suite(|options| (options.small_files, options.large) = (2_000, Bytes::mib(512)));
-    let both = run_on("sim:wd40efrx", sets, 1, false);
+    let both = run_on("sim:wd40efrx", sets);
     let (large, small) = (rate(&both, "large.copy"), rate(&both, "small.copy"));
     assert!(small < large, "{small} and {large} MB/s");
     assert_eq!(value(&both, "copy.small.copy.files"), Some(2_000.0));
@@ -71,13 +63,10 @@ fn small_files_cost_more_than_their_bytes() {
 #[test]
 fn a_directory_is_copied_within_itself_and_nothing_is_left() {
     let dir = scratch();
-    let result = run_on(
-        dir.path().to_str().unwrap(),
+    let result = done(run_on(
+        dir.path(),
         suite(|options| (options.rounds, options.large) = (2, Bytes::mib(64))),
-        1,
-        false,
-    );
-    assert_eq!(result.status, TestStatus::Done, "{:?}", result.reason);
+    ));
     for cell in
         ["large.create", "large.copy", "large.read", "small.create", "small.copy", "small.read"]
     {
@@ -101,8 +90,7 @@ fn somebodys_files_are_copied_and_stay_as_they_are() {
     std::os::unix::fs::symlink("/", files.path().join("out")).unwrap();
     let path = files.path().to_str().unwrap().to_string();
     let own = suite(|options| options.files = Some(path));
-    let result = run_on(dir.path().to_str().unwrap(), own, 1, false);
-    assert_eq!(result.status, TestStatus::Done, "{:?}", result.reason);
+    let result = done(run_on(dir.path(), own));
     assert_eq!(value(&result, "copy.files.copy.files"), Some(20.0));
     assert!(result.reason.as_ref().unwrap().contains("1 symbolic links"));
     assert_eq!(std::fs::read_dir(files.path().join("folder")).unwrap().count(), 20);
@@ -112,12 +100,8 @@ fn somebodys_files_are_copied_and_stay_as_they_are() {
 #[test]
 fn a_stopped_copy_leaves_nothing() {
     let dir = scratch();
-    let result = run_on(
-        dir.path().to_str().unwrap(),
-        suite(|options| options.large = Bytes::mib(64)),
-        1,
-        true,
-    );
+    let result =
+        run_at(&run_target(dir.path()), suite(|options| options.large = Bytes::mib(64)), 1, true);
     assert_eq!(result.status, TestStatus::Interrupted);
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
 }

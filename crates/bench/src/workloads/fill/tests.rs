@@ -3,22 +3,23 @@
 mod requests;
 
 use super::*;
-use crate::testing::{every, plan_of, points, run_behind, run_on, run_target, suite_of, value};
+use crate::testing::{
+    changed_model, done, every, has, plan_context, plan_of, points, run_behind, run_on, run_target,
+    suite_of, value,
+};
 use drivescope_drive::simulated::spec::model_named;
 use drivescope_model::document::{TestResult, TestStatus};
 use drivescope_model::findings::FindingId;
 use drivescope_model::units::Bytes;
 use drivescope_sim::hdd::{HardDisk, ZoneRate};
 use drivescope_sim::ssd::SsdParams;
-use requests::changed;
 
 /// A fill; what its plan said is held against what was done. Every model of the library comes by here.
 fn fill(target: &str, mode: FillMode) -> TestResult {
     let mut suite = suite_of(TestKind::Fill);
     suite.fill.mode = mode;
     let planned = plan_of(&run_target(target), suite.clone());
-    let result = run_on(target, suite, 1, false);
-    assert_eq!(result.status, TestStatus::Done, "{:?}", result.reason);
+    let result = done(run_on(target, suite));
     let cells = ["fill.write.written_bytes", "fill.burst.written_bytes"];
     let written: f64 = cells.iter().filter_map(|key| value(&result, key)).sum();
     let bytes = planned.cost.written_bytes as f64 / written;
@@ -194,13 +195,13 @@ fn the_end_of_the_cache_of_flash_is_found() {
 fn flash_without_a_burst_is_not_estimated() {
     let mut suite = suite_of(TestKind::Fill);
     suite.fill.burst = Some(Bytes(0));
-    let result = run_on("sim:samsung-860evo-250?fill=0", suite, 1, false);
+    let result = run_on("sim:samsung-860evo-250?fill=0", suite);
     assert_eq!(value(&result, "fill.burst.written_bytes"), None);
     is_doubted(&result);
 }
 
 fn is_doubted(result: &TestResult) {
-    assert!(result.findings.iter().any(|finding| finding.id == FindingId::SampledCache));
+    assert!(has(result, FindingId::SampledCache));
     assert_eq!(value(result, "fill.whole.time_s"), None);
     let metric = result.metrics.iter().find(|metric| metric.key == "fill.write.mean_mb_s");
     assert!(!metric.unwrap().valid);
@@ -215,7 +216,7 @@ fn shingled_disks_are_not_estimated_by_samples() {
         is_doubted(&fill(&format!("sim:{model}"), FillMode::Sampled));
         let full = fill(&format!("sim:{model}"), FillMode::Full);
         assert!(value(&full, "fill.whole.time_s").is_some());
-        assert!(!full.findings.iter().any(|finding| finding.id == FindingId::SampledCache));
+        assert!(!has(&full, FindingId::SampledCache));
     }
 }
 
@@ -230,7 +231,7 @@ fn disks_whose_cache_is_larger_than_the_lead_in_are_not_estimated() {
         ("usb-16tb", 160 << 10),
     ] {
         let to = format!("dirty_limit_kib = {kib}");
-        let (_file, target) = changed(model, &[("dirty_limit_kib", &to)]);
+        let (_file, target) = changed_model(model, &[("dirty_limit_kib", &to)]);
         is_doubted(&fill(&target, FillMode::Sampled));
     }
 }
@@ -244,7 +245,7 @@ fn parts_of_disks_are_sampled_well_or_not_at_all() {
         let run = |mode| {
             let mut suite = suite_of(TestKind::Fill);
             (suite.fill.mode, suite.span) = (mode, Bytes(gb * 1_000_000_000));
-            run_on(&format!("sim:{model}"), suite, 1, false)
+            run_on(format!("sim:{model}"), suite)
         };
         let [full, sampled] = [FillMode::Full, FillMode::Sampled].map(run);
         let curves = [&sampled, &full].map(|result| points(result, "fill.write.mb_s"));
@@ -291,7 +292,7 @@ fn a_burst_that_is_asked_for_changes_nothing_of_what_samples_of_a_disk_show() {
         let target = format!("sim:{model}");
         let mut suite = suite_of(TestKind::Fill);
         suite.fill.burst = Some(Bytes(gib << 30));
-        let with = run_on(&target, suite, 1, false);
+        let with = run_on(&target, suite);
         let without = fill_of(&target, FillMode::Sampled);
         assert!(with.findings.is_empty(), "{model} {gib} GiB: {:?}", with.findings);
         assert_eq!(value(&with, "fill.burst.written_bytes"), Some((gib << 30) as f64));
@@ -310,7 +311,7 @@ fn a_fill_that_ends_after_a_few_places_has_no_curve() {
     let ended = |target: &str| {
         let result = fill_of(target, FillMode::Sampled);
         assert_eq!(result.status, TestStatus::Failed);
-        assert!(result.findings.iter().all(|finding| finding.id != FindingId::SampledCache));
+        assert!(!has(&result, FindingId::SampledCache));
         assert_eq!(value(&result, "fill.whole.time_s"), None);
         assert!(result.series.iter().all(|series| series.key != "fill.write.zone_mb_s"));
         assert!(value(&result, "fill.write.written_bytes").unwrap() > 1e9);
@@ -351,7 +352,7 @@ fn only_positions_of_a_disk_have_zones() {
 fn fill_of(target: &str, mode: FillMode) -> TestResult {
     let mut suite = suite_of(TestKind::Fill);
     suite.fill.mode = mode;
-    run_on(target, suite, 1, false)
+    run_on(target, suite)
 }
 
 /// While nobody writes, a cache recovers: what was written before a stop is no part of the stream that fills it.
@@ -385,18 +386,7 @@ fn requests_that_direct_io_does_not_move_are_refused_with_some_that_it_does() {
     let info = TargetInfo { io_align_bytes: 4096, ..target.info().clone() };
     let mut suite = suite_of(TestKind::Fill);
     suite.fill.chunk = Bytes(6144);
-    let context = PlanContext {
-        round_requests_max: None,
-        suite: &suite,
-        target: &info,
-        typical: crate::expected_speed::ExpectedSpeed::typical(target.drive()),
-        fastest: None,
-        span_bytes: info.size_bytes,
-        room_bytes: 0,
-        allowed: WriteLevel::Destroy,
-        drive: target.drive(),
-        zoned: None,
-    };
+    let context = plan_context(&suite, &info, target.drive().unwrap());
     let reason = FillWorkload.plan(&context).skip.unwrap();
     assert!(reason.contains("multiples of 4096") && reason.contains("fill.chunk=8k"), "{reason}");
 }

@@ -32,11 +32,9 @@ fn evidence(celsius: Option<f64>, warning_c: Option<f64>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{run_on, suite_of, value};
-    use drivescope_model::options::FillMode;
-    use drivescope_model::options::TestKind;
+    use crate::testing::{finding, model_file, run_on, suite_of, value};
+    use drivescope_model::options::{FillMode, TestKind};
     use drivescope_model::units::Bytes;
-    use std::io::Write;
 
     #[test]
     fn a_drive_near_its_limit_may_be_throttled() {
@@ -55,17 +53,15 @@ mod tests {
         let (_, thermal) = slc.split_once("[ssd.thermal]").unwrap();
         let thermal = thermal.replace("throttle_start_c = 82", "throttle_start_c = 40");
         let thermal = thermal.replace("throttle_stop_c = 76", "throttle_stop_c = 36");
-        let mut file = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
-        write!(file, "{before}[ssd.thermal]{thermal}").unwrap();
-        let hot = format!("sim:{}", file.path().display());
+        let (_file, hot) = model_file(&format!("{before}[ssd.thermal]{thermal}"));
         for (target, is_hot) in [(hot.as_str(), true), ("sim:toshiba-xg6-1tb", false)] {
             for mode in [FillMode::Full, FillMode::Sampled] {
                 let mut suite = suite_of(TestKind::Fill);
                 (suite.fill.mode, suite.span) = (mode, Bytes(120_000_000_000));
-                let result = run_on(target, suite, 1, false);
+                let result = run_on(target, suite);
                 assert!(value(&result, "fill.knee.knee_bytes").is_some(), "{target} {mode:?}");
-                let told = result.findings.iter().any(|f| f.id == FindingId::Throttled);
-                assert_eq!(told, is_hot, "{target} {mode:?}: {:?}", result.findings);
+                let told = finding(&result, FindingId::Throttled);
+                assert_eq!(told.is_some(), is_hot, "{target} {mode:?}: {:?}", result.findings);
             }
         }
     }

@@ -1,11 +1,12 @@
 use super::*;
-use crate::testing::{points, run_behind, run_on, run_target, suite_of, value};
+use crate::testing::{
+    done, has, points, run_behind, run_on, run_target, scratch, skip_of, suite_of, value,
+};
 use drivescope_drive::OwnFolder;
 use drivescope_drive::own_folder::clean;
 use drivescope_model::document::{TestResult, TestStatus};
 use drivescope_model::findings::FindingId;
 use drivescope_model::options::FillFilesOptions;
-use std::path::Path;
 
 fn suite(size: Bytes, files: u32) -> Suite {
     let mut suite = suite_of(TestKind::FillFiles);
@@ -13,19 +14,10 @@ fn suite(size: Bytes, files: u32) -> Suite {
     suite
 }
 
-fn scratch() -> tempfile::TempDir {
-    tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap()
-}
-
-fn text(path: &Path) -> &str {
-    path.to_str().unwrap()
-}
-
 /// Seed 002: the rate falls with the position, and recovers where the file system fills gaps at the outer edge.
 #[test]
 fn a_simulated_disk_declines_and_recovers_where_gaps_at_its_start_are_filled() {
-    let disk = run_on("sim:wd40efrx", suite(Bytes(8_000_000_000), 0), 1, false);
-    assert_eq!(disk.status, TestStatus::Done, "{:?}", disk.reason);
+    let disk = done(run_on("sim:wd40efrx", suite(Bytes(8_000_000_000), 0)));
     let figure = |key: &str| {
         value(&disk, &format!("fill-files.{key}")).unwrap_or_else(|| panic!("no {key}"))
     };
@@ -37,14 +29,13 @@ fn a_simulated_disk_declines_and_recovers_where_gaps_at_its_start_are_filled() {
     let places = points(&disk, "fill-files.write.position_bytes");
     let last = places.last().unwrap().1;
     assert!(last < places[places.len() / 2].1, "the last file lies far outside: {last}");
-    assert!(disk.findings.iter().any(|finding| finding.id == FindingId::ScatteredFiles));
+    assert!(has(&disk, FindingId::ScatteredFiles));
 }
 
 #[test]
 fn a_directory_gets_so_many_files_and_is_empty_again() {
     let dir = scratch();
-    let result = run_on(text(dir.path()), suite(Bytes::mib(8), 5), 1, false);
-    assert_eq!(result.status, TestStatus::Done, "{:?}", result.reason);
+    let result = done(run_on(dir.path(), suite(Bytes::mib(8), 5)));
     assert_eq!(points(&result, "fill-files.write.mb_s").len(), 5);
     assert_eq!(value(&result, "fill-files.write.written_bytes"), Some(5.0 * 8_388_608.0));
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
@@ -55,12 +46,11 @@ fn kept_files_are_read_by_a_later_run_and_removed_when_asked() {
     let dir = scratch();
     let mut keeping = suite(Bytes::mib(8), 4);
     keeping.fill_files.keep = true;
-    run_on(text(dir.path()), keeping, 1, false);
-    let read = run_on(text(dir.path()), suite_of(TestKind::ReadFiles), 1, false);
-    assert_eq!(read.status, TestStatus::Done, "{:?}", read.reason);
+    run_on(dir.path(), keeping);
+    let read = done(run_on(dir.path(), suite_of(TestKind::ReadFiles)));
     assert_eq!(points(&read, "read-files.read.mb_s").len(), 4);
     assert_eq!(clean(dir.path()).unwrap().removed.len(), 1);
-    let read = run_on(text(dir.path()), suite_of(TestKind::ReadFiles), 1, false);
+    let read = run_on(dir.path(), suite_of(TestKind::ReadFiles));
     assert_eq!(read.status, TestStatus::Skipped);
     assert!(read.reason.unwrap().contains("--keep"));
 }
@@ -72,7 +62,7 @@ fn a_killed_fill_goes_on_behind_the_files_that_are_known() {
     let size = Bytes::mib(8);
     let mut first = suite(size, 2);
     first.fill_files.keep = true;
-    let earlier = run_on(text(dir.path()), first, 1, false);
+    let earlier = run_on(dir.path(), first);
     let mut folder = OwnFolder::adopt(dir.path(), "files").unwrap().unwrap();
     let tree = folder.open_tree("files").unwrap();
     for name in [c"f000002", c"f000003"] {
@@ -87,9 +77,8 @@ fn a_killed_fill_goes_on_behind_the_files_that_are_known() {
         intact_before: false,
     };
     let earlier = TestResult { resume: Some(point), status: TestStatus::Interrupted, ..earlier };
-    let target = run_target(text(dir.path()));
-    let result = run_behind(Some(earlier.clone()), &target, suite(size, 5), 1, false);
-    assert_eq!(result.status, TestStatus::Done, "{:?}", result.reason);
+    let target = run_target(dir.path());
+    let result = done(run_behind(Some(earlier.clone()), &target, suite(size, 5), 1, false));
     let (before, after) =
         (points(&earlier, "fill-files.write.mb_s"), points(&result, "fill-files.write.mb_s"));
     assert_eq!(after.len(), 5);
@@ -100,15 +89,6 @@ fn a_killed_fill_goes_on_behind_the_files_that_are_known() {
 #[test]
 fn files_that_do_not_fit_are_refused_before_anything_is_written() {
     let dir = scratch();
-    let target = run_target(text(dir.path()));
-    let planned = crate::planner::draft(
-        suite(Bytes(1 << 50), 0),
-        1,
-        drivescope_model::plan::Engine::Threads,
-        &target,
-        false,
-        drivescope_model::plan::WriteLevel::Read,
-    );
-    let reason = planned.unwrap().tests.remove(0).skip.unwrap();
+    let reason = skip_of(&run_target(dir.path()), suite(Bytes(1 << 50), 0)).unwrap();
     assert!(reason.contains("not one file"), "{reason}");
 }

@@ -2,7 +2,7 @@
 
 mod random_flash;
 
-use crate::testing::{is_thorough, suite_of, value};
+use crate::testing::{has, is_thorough, suite_of, value};
 use crate::workloads::testing::random_disks::{DiskTruth, RandomDisk, measured};
 use drivescope_model::document::TestResult;
 use drivescope_model::findings::FindingId;
@@ -106,7 +106,7 @@ impl Errors {
             }
         }
         self.reasons(result);
-        let has = |id: FindingId| result.findings.iter().any(|finding| finding.id == id);
+        let has = |id| has(result, id);
         let lies = of("write_flushed.write_ms").map(|_| has(FindingId::FlushIgnored));
         self.yes_or_no("flush lies", seed, lies, truth.flush_lies);
         let ratio = of("shingling.slowdown_ratio");

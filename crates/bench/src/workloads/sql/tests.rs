@@ -1,7 +1,10 @@
 #![expect(clippy::disallowed_methods, reason = "tests make files of their own")]
 
 use super::*;
-use crate::testing::{plan_of, round, run_on, run_target, suite_of, value};
+use crate::testing::{
+    done, finding, has, plan_of, round, run_at, run_on, run_target, scratch, skip_of, suite_of,
+    value,
+};
 use drivescope_machine::counters::DeviceCounters;
 use drivescope_model::cell::Mix;
 use drivescope_model::document::{TestResult, TestStatus};
@@ -27,22 +30,10 @@ fn suite(change: impl FnOnce(&mut SqlOptions)) -> Suite {
 }
 
 /// A directory that a server's user may pass through.
-fn scratch() -> tempfile::TempDir {
-    let dir = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+fn open_scratch() -> tempfile::TempDir {
+    let dir = scratch();
     std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
     dir
-}
-
-/// The plan for a directory.
-fn planned(path: &str, suite: Suite) -> PlannedTest {
-    let target = run_target(path);
-    let level = drivescope_model::plan::WriteLevel::Read;
-    let engine = drivescope_model::plan::Engine::Threads;
-    crate::planner::draft(suite, 1, engine, &target, false, level).unwrap().tests.remove(0)
-}
-
-fn text(dir: &tempfile::TempDir) -> &str {
-    dir.path().to_str().unwrap()
 }
 
 fn of(result: &TestResult, key: &str) -> f64 {
@@ -67,10 +58,9 @@ fn can_make(database: DatabaseKind) -> bool {
 
 /// Everything that is asked of every database, and that nothing of it stays.
 fn check_all_parts(database: DatabaseKind) {
-    let dir = scratch();
+    let dir = open_scratch();
     let options = suite(|options| options.databases = vec![database]);
-    let result = run_on(text(&dir), options, 1, false);
-    assert_eq!(result.status, TestStatus::Done, "{:?}", result.reason);
+    let result = done(run_on(dir.path(), options));
     for part in ["load", "scan", "backup", "restore"] {
         assert!(of(&result, &format!("{database}.{part}.mb_s")) > 0.0, "{part}");
     }
@@ -89,7 +79,7 @@ fn check_all_parts(database: DatabaseKind) {
     let made = &result.databases[0];
     assert_eq!((made.rows, made.is_prediction), (2_048, false));
     assert!((16 << 20..32 << 20).contains(&made.table_bytes), "{}", made.table_bytes);
-    assert!(result.findings.iter().all(|finding| finding.id != FindingId::FilesInMemory));
+    assert!(!has(&result, FindingId::FilesInMemory));
     if let Some(read) = value(&result, &format!("sql.{database}.scan.device_read_bytes")) {
         // A cold scan comes from the drive: all of it, and little besides (the kernel reads ahead).
         assert!(read > 15.5e6, "{read} bytes read");
@@ -121,11 +111,11 @@ fn mariadb_does_all_parts_and_leaves_nothing() {
 fn a_server_works_below_a_long_and_odd_path() {
     for database in [DatabaseKind::Mariadb, DatabaseKind::Postgres] {
         if can_make(database) {
-            let dir = scratch();
+            let dir = open_scratch();
             let odd = dir.path().join("a b'c:$d").join("x".repeat(120));
             std::fs::create_dir_all(&odd).unwrap();
             let options = suite(|options| options.databases = vec![database]);
-            let result = run_on(odd.to_str().unwrap(), options, 1, false);
+            let result = run_on(&odd, options);
             assert_eq!(result.status, TestStatus::Done, "{database}: {:?}", result.reason);
             assert_eq!(std::fs::read_dir(&odd).unwrap().count(), 0, "{database}");
         }
@@ -135,29 +125,29 @@ fn a_server_works_below_a_long_and_odd_path() {
 /// What the plan says of bytes written holds because the run keeps to it.
 #[test]
 fn commits_end_at_their_number_if_not_at_their_time() {
-    let dir = scratch();
+    let dir = open_scratch();
     let options = suite(|options| {
         (options.parts, options.clients) = (vec![SqlPart::Commit], vec![1, 3]);
         (options.commits, options.commit_time) = (30, Secs(20.0));
     });
-    let result = run_on(text(&dir), options.clone(), 1, false);
+    let result = run_on(dir.path(), options.clone());
     let commits = |result: &TestResult, cell: &str| {
         let cell = format!("sqlite.{cell}");
         result.phases.iter().find(|phase| phase.cell == cell).unwrap().ops
     };
     let both = |result| ["commit_c1", "commit_c3"].map(|cell| commits(result, cell));
     assert_eq!(both(&result), [30, 30], "{:?}", result.reason);
-    assert_eq!(both(&run_on("sim:samsung-860evo-250", options, 1, false)), [30, 30]);
+    assert_eq!(both(&run_on("sim:samsung-860evo-250", options)), [30, 30]);
     let many = suite(|options| (options.commits, options.commit_time) = (1_000, Secs(2.0)));
-    let written = planned(text(&dir), many).cost.written_bytes;
+    let written = plan_of(&run_target(dir.path()), many).cost.written_bytes;
     // The table, its pages and logs, backups and copies of them; 16 KiB for each commit of two cells.
     assert!(written < 8 * (16 << 20) + 2 * 1_000 * 16_384, "{written}");
 }
 
 #[test]
 fn a_statement_of_ones_own_is_measured_and_its_errors_are_counted() {
-    let dir = scratch();
-    let files = scratch();
+    let dir = open_scratch();
+    let files = open_scratch();
     let write = |name: &str, text: &str| {
         let path = files.path().join(name);
         std::fs::write(&path, text).unwrap();
@@ -170,11 +160,9 @@ fn a_statement_of_ones_own_is_measured_and_its_errors_are_counted() {
         (options.query, options.params) = (Some(query), Some(params));
         (options.parts, options.threads, options.iterations) = (vec![SqlPart::Query], 2, 100);
     });
-    let result = run_on(text(&dir), own, 1, false);
-    assert_eq!(result.status, TestStatus::Done, "{:?}", result.reason);
+    let result = done(run_on(dir.path(), own));
     assert!(of(&result, "sqlite.query.statements_s") > 0.0);
-    let failed = result.findings.iter().find(|finding| finding.id == FindingId::StatementErrors);
-    let evidence = &failed.unwrap().evidence;
+    let evidence = &finding(&result, FindingId::StatementErrors).unwrap().evidence;
     assert!(evidence.contains("50 of 200") && evidence.contains("integer overflow"), "{evidence}");
     assert!(value(&result, "sql.sqlite.scan.mb_s").is_none(), "nothing else was asked for");
 }
@@ -183,9 +171,9 @@ fn a_statement_of_ones_own_is_measured_and_its_errors_are_counted() {
 fn a_stopped_test_leaves_nothing() {
     for database in [DatabaseKind::Sqlite, DatabaseKind::Postgres, DatabaseKind::Mariadb] {
         if can_make(database) {
-            let dir = scratch();
+            let dir = open_scratch();
             let options = suite(|options| options.databases = vec![database]);
-            let result = run_on(text(&dir), options, 1, true);
+            let result = run_at(&run_target(dir.path()), options, 1, true);
             assert_eq!(result.status, TestStatus::Interrupted, "{database}");
             assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "{database}");
         }
@@ -196,8 +184,7 @@ fn a_stopped_test_leaves_nothing() {
 #[test]
 fn a_simulated_disk_scans_at_its_rate_and_seeks_by_its_arm() {
     let options = suite(|options| options.table = Bytes::mib(256));
-    let disk = run_on("sim:wd40efrx", options, 1, false);
-    assert_eq!(disk.status, TestStatus::Done, "{:?}", disk.reason);
+    let disk = done(run_on("sim:wd40efrx", options));
     let scan = of(&disk, "sqlite.scan.mb_s");
     // Of 1.5 s, and some 11 ms for each of the 37 inner pages: there and back.
     assert!((125.0..165.0).contains(&scan), "{scan} MB/s");
@@ -221,7 +208,7 @@ fn commits_of_several_clients_share_flushes_where_the_database_does() {
             (options.databases, options.parts) = (vec![database], vec![SqlPart::Commit]);
             (options.clients, options.commit_time) = (vec![1, 16], Secs(2.0));
         });
-        let disk = run_on("sim:wd40efrx", options, 1, false);
+        let disk = run_on("sim:wd40efrx", options);
         [1, 16].map(|clients| of(&disk, &format!("{database}.commit_c{clients}.commits_s")))
     };
     let [one, many] = rates(DatabaseKind::Postgres);
@@ -244,8 +231,7 @@ fn commits_that_do_not_wait_for_the_drive_are_noticed() {
             record.add(seen);
         }
         flush_floor::compare(&mut record, "sqlite.flush", "sqlite.commit_c1");
-        let ids = record.finish(1).findings;
-        ids.iter().any(|finding| finding.id == FindingId::CommitNotDurable)
+        finding(&record.finish(1), FindingId::CommitNotDurable).is_some()
     };
     assert!(noticed(20_000, 1_000, 0));
     assert!(noticed(20_000, 0, 0), "the drive counts no flushes");
@@ -294,13 +280,13 @@ fn databases_and_urls_are_chosen_by_name() {
 #[test]
 fn a_plan_says_what_cannot_run_and_a_simulated_drive_needs_no_server() {
     let of_mssql = suite(|options| options.databases = vec![DatabaseKind::Mssql]);
-    let dir = scratch();
-    let skipped = planned(text(&dir), of_mssql.clone()).skip.unwrap();
+    let dir = open_scratch();
+    let skipped = skip_of(&run_target(dir.path()), of_mssql.clone()).unwrap();
     // A build without it says so; one with it wants a URL.
     let says_why = ["on a server of yours only", "build with --features mssql"];
     assert!(says_why.iter().any(|words| skipped.contains(words)), "{skipped}");
     let predicted = plan_of(&run_target("sim:wd40efrx"), of_mssql);
     assert!(predicted.skip.is_none() && predicted.cost.computed_s > 0.0);
     let off = suite(|options| options.durability = Durability::Off);
-    assert_eq!(planned(text(&dir), off).skip, None);
+    assert_eq!(skip_of(&run_target(dir.path()), off), None);
 }

@@ -2,25 +2,22 @@
 
 use super::*;
 use crate::io_device::IoDevice;
-use crate::planner;
-use crate::session::HostFacts;
-use crate::testing::{plan_of, points, run_at, run_on, run_target, suite_of, value};
+use crate::testing::{
+    changed_model, done, finding, has, plan_of, points, run_at, run_on, run_target, skip_of,
+    suite_of, value, whole_plan, with_session,
+};
 use drivescope_drive::simulated::SimulatedDrive;
-use drivescope_model::document::{TestResult, TestStatus};
+use drivescope_model::document::TestResult;
 use drivescope_model::findings::FindingId;
 
 use drivescope_model::options::TrackedFigure;
-use drivescope_model::plan::Engine;
 use drivescope_model::target::IoMode;
 use drivescope_model::units::Secs;
 use drivescope_sim::device::{
     Nanos, RequestKind, SimCompletion, SimDevice, SimOutcome, SimRequest,
 };
 use std::collections::VecDeque;
-use std::io::Write;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::sync::mpsc::channel;
 
 const MIB: u64 = 1 << 20;
 const CELL: &str = "rnd4k_q4t1.write";
@@ -87,26 +84,20 @@ fn suite(change: impl FnOnce(&mut SteadyOptions)) -> Suite {
 /// The result of `suite` on a drive of 32 MiB.
 fn run_shaped(page_ns: fn(u64, f64) -> f64, suite: Suite) -> TestResult {
     let target = run_target("sim:kioxia-bg4-128");
-    let plan = planner::plan(suite, 1, Engine::Sim, &target, false, WriteLevel::Read).unwrap();
+    let plan = whole_plan(&target, suite, 1);
     let flying = VecDeque::new();
     let device = ShapedDrive { capacity: 32 * MIB, page_ns, written: 0, busy_until: 0, flying };
     let drive = Arc::new(SimulatedDrive::new(Box::new(device)));
-    let (events, _listener) = channel();
-    let stop = Arc::new(AtomicBool::new(false));
-    let host = HostFacts::default();
-    let mut session = Session::new(&plan, &target, None, host, events, stop);
-    session.storage.device = Some(IoDevice::simulated(Arc::clone(&drive), IoMode::Direct));
-    session.storage.simulated = Some(drive);
-    session.begin(&plan.tests[0], None);
-    let mut record = TestRecord::new(TestKind::Steady);
-    let end = SteadyWorkload.run(&mut session, &mut record);
-    let mut result = record.finish(3);
-    result.reason = end.err().map(|error| error.to_string());
-    result
-}
-
-fn has(result: &TestResult, id: FindingId) -> bool {
-    result.findings.iter().any(|finding| finding.id == id)
+    with_session(&target, &plan, false, |mut session| {
+        session.storage.device = Some(IoDevice::simulated(Arc::clone(&drive), IoMode::Direct));
+        session.storage.simulated = Some(drive);
+        session.begin(&plan.tests[0], None);
+        let mut record = TestRecord::new(TestKind::Steady);
+        let end = SteadyWorkload.run(&mut session, &mut record);
+        let mut result = record.finish(3);
+        result.reason = end.err().map(|error| error.to_string());
+        result
+    })
 }
 
 fn of_window(result: &TestResult) -> (f64, f64) {
@@ -132,7 +123,7 @@ fn a_drive_is_steady_for_the_right_reason_or_not_at_all() {
     assert_eq!(value(&flat, "steady.precondition.written_bytes"), Some((32 * MIB) as f64));
     // Drifts by 4 % from round to round, without an end: never, and it is said why.
     let drift = run_shaped(|_, s| FLAT_NS * (0.04 / ROUND_S * s).exp(), suite(|_| ()));
-    let told = &drift.findings.iter().find(|it| it.id == FindingId::NotSteady).unwrap().evidence;
+    let told = &finding(&drift, FindingId::NotSteady).unwrap().evidence;
     assert!(told.contains("not after 25 rounds") && told.contains("fall by 1"), "{told}");
     assert_eq!(of_window(&drift), (21.0, 25.0));
     assert!(!has(&drift, FindingId::SlowWhenSteady), "it never is");
@@ -180,38 +171,26 @@ fn rounds_end_with_their_volume_and_latency_can_be_what_is_tracked() {
     assert!(value(&flat, "steady.rnd4k_q1t1.read.range_ratio").is_none(), "not tracked");
 }
 
-/// A model of flash with 256 MiB and 7 % to spare.
-fn small_flash() -> tempfile::NamedTempFile {
-    let text = include_str!("../../../../sim/models/laptop-ssd-2015.toml");
-    let small = [
-        ("capacity_bytes = 251000193024", "capacity_bytes = 268435456"),
-        ("channels = 8 ", "channels = 2 "),
-        ("pages_per_block = 256", "pages_per_block = 16"),
-        ("size_kib = 16384", "size_kib = 512"),
-    ];
-    let text = small.iter().fold(text.to_string(), |text, (from, to)| {
-        assert!(text.contains(from), "{from}");
-        text.replace(from, to)
-    });
-    let mut file = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
-    file.write_all(text.as_bytes()).unwrap();
-    file
-}
+/// Of flash with 256 MiB and 7 % to spare.
+const SMALL_FLASH: [(&str, &str); 4] = [
+    ("capacity_bytes", "capacity_bytes = 268435456"),
+    ("channels", "channels = 2"),
+    ("pages_per_block", "pages_per_block = 16"),
+    ("size_kib", "size_kib = 512"),
+];
 
 /// Purged flash is as fast as its chips until its blocks are used up, and then cleans up for every write. The truth is
 /// the rate of a window that is so long that it begins with what no shorter one has reached.
 #[test]
 fn flash_is_steady_at_the_rate_of_cleaning_up() {
     const WRITES: &str = "rnd4k_q32t1.write";
-    let file = small_flash();
-    let name = format!("sim:{}", file.path().display());
+    let (_file, name) = changed_model("laptop-ssd-2015", &SMALL_FLASH);
     let run = |volume: f64| {
         let suite = suite(|options| {
             options.cells = vec![WRITES.parse().unwrap()];
             (options.passes, options.window_volume, options.rounds_max) = (0, volume, 600);
         });
-        let result = run_on(&name, suite, 1, false);
-        assert_eq!(result.status, TestStatus::Done, "{:?}", result.reason);
+        let result = done(run_on(&name, suite));
         assert!(!has(&result, FindingId::NotSteady), "{:?}", result.findings);
         result
     };
@@ -237,9 +216,9 @@ fn shortened_rounds_call_no_fresh_flash_steady() {
             (options.passes, options.window_volume, options.rounds_max) = (1, 0.0, 25);
         });
         (suite.simulated_requests, suite.span) = (25 * requests, Bytes(1024 * MIB));
-        let result = run_on("sim:samsung-870evo-1tb", suite, 1, false);
-        let finding = result.findings.iter().find(|it| it.id == FindingId::NotSteady);
-        (finding.map(|it| it.evidence.clone()), value(&result, "steady.window.last_round"))
+        let result = run_on("sim:samsung-870evo-1tb", suite);
+        let evidence = finding(&result, FindingId::NotSteady).map(|it| it.evidence.clone());
+        (evidence, value(&result, "steady.window.last_round"))
     };
     // 51 MB in all rounds, and a tenth of the span is 107 MB.
     let (few, last) = told(500);
@@ -277,10 +256,8 @@ fn plans_say_what_is_written_and_when_it_ends() {
     assert_eq!((planned.skip, planned.writes), (None, WriteLevel::Destroy));
     assert!(planned.at_most.unwrap().contains("first 5 of 25 rounds"));
     let too_large = suite(|options| options.cells = vec!["rnd64m_q1t1.write".parse().unwrap()]);
-    let (target, too_large) =
-        (run_target("sim:kioxia-bg4-128"), Suite { span: Bytes(64 * MIB), ..too_large });
-    let draft = planner::draft(too_large, 1, Engine::Sim, &target, false, WriteLevel::Read);
-    let skip = draft.unwrap().tests[0].skip.clone().unwrap();
+    let too_large = Suite { span: Bytes(64 * MIB), ..too_large };
+    let skip = skip_of(&run_target("sim:kioxia-bg4-128"), too_large).unwrap();
     assert!(skip.contains("needs 1 GiB or more"), "{skip}");
     for (change, word) in [
         ((|options| options.rounds_max = 4) as fn(&mut SteadyOptions), "5 to 3000 rounds"),
@@ -312,8 +289,7 @@ fn a_sequence_shows_how_a_drive_degrades_and_recovers() {
     suite.span = Bytes(256 * MIB);
     suite.apps.traces = vec!["excel".to_string()];
     suite.apps.think_max = Some(Secs(0.0));
-    let result = run_on("sim:kioxia-bg4-128", suite, 1, false);
-    assert_eq!(result.status, TestStatus::Done, "{:?}", result.reason);
+    let result = done(run_on("sim:kioxia-bg4-128", suite));
     assert_eq!(points(&result, "steady.pass.busy_mb_s").len(), 18);
     for (stage, passes) in [("degrade", 8), ("steady", 5), ("recover", 5)] {
         let key = format!("steady.{stage}.busy_mb_s");

@@ -75,7 +75,7 @@ fn the_mean_rate_is_bytes_over_time_and_the_curve_is_the_median_of_rounds() {
     let pace = StepPace::of(&rounds);
     rates::report(&mut record, "read", &rounds, &rates::medians(&rounds, pace), pace, 100_000_000);
     let result = record.finish(3);
-    let value = |key: &str| result.metrics.iter().find(|m| m.key == key).unwrap().value;
+    let value = |key: &str| value(&result, key).unwrap();
     // Second round: 2 MB in 25 ms is 80 MB/s, while the mean of 200 and 50 MB/s is 125.
     assert_eq!(value("surface.read.mean_mb_s"), 80.0);
     assert_eq!(value("surface.read.sample_mean_mb_s"), 125.0);
@@ -104,13 +104,13 @@ fn a_part_at_the_end_is_as_slow_as_the_end_of_the_whole() {
     };
     let part = |offset: PartStart| {
         let suite = Suite { span: Bytes::gib(8), offset: Some(offset), ..suite() };
-        let result = run_on("sim:wd40efrx", suite, 1, false);
+        let result = run_on("sim:wd40efrx", suite);
         let x: Vec<f64> =
             points(&result, "surface.read.mb_s").into_iter().map(|(x, _)| x).collect();
         assert!(x.iter().all(|x| (0.0..8.0 * 1_073_741_824.0).contains(x)), "{x:?}");
         value(&result, "surface.read.mean_mb_s").unwrap()
     };
-    let whole = run_on("sim:wd40efrx", suite(), 1, false);
+    let whole = run_on("sim:wd40efrx", suite());
     let of_whole = |key: &str| value(&whole, &format!("surface.read.{key}_mb_s")).unwrap();
     let (first, last) = (part(PartStart::At(Bytes(0))), part(PartStart::Named(NamedStart::End)));
     assert!((first / of_whole("max") - 1.0).abs() < 0.02, "{first} {}", of_whole("max"));

@@ -1,12 +1,13 @@
 //! Random disks of which everything is known: conventional and shingled, honest and not, on SATA and behind
 //! bridges. Their models are written as files, so that the test sees nothing of them but their answers.
 
-use crate::testing::{run_at, run_target};
+use crate::testing::{model_file, run_at, run_target};
 use crate::workloads::geometry::probe::Draw;
 use drivescope_drive::Target;
 use drivescope_model::document::TestResult;
 use drivescope_model::options::Suite;
 use std::fmt::Write;
+use tempfile::NamedTempFile;
 
 /// What is true of a disk.
 #[derive(Debug, Clone)]
@@ -285,16 +286,13 @@ impl Caches {
 
 /// One test on the drive of a model's file, in the state that the options say.
 pub fn measured(toml: &str, options: &str, suite: Suite, seed: u64) -> TestResult {
-    let (_folder, target) = drive_of(toml, options, seed);
+    let (_file, target) = drive_of(toml, options, seed);
     run_at(&target, suite, seed, false)
 }
 
-/// The drive of a model's file, and the folder of that.
-#[expect(clippy::disallowed_methods, reason = "a file of the test's own")]
-pub fn drive_of(toml: &str, options: &str, seed: u64) -> (tempfile::TempDir, Target) {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("random.toml");
-    std::fs::write(&file, toml).unwrap();
-    let target = run_target(&format!("sim:{}?seed={seed}{options}", file.display()));
-    (folder, target)
+/// The drive of a model, and its file.
+pub fn drive_of(toml: &str, options: &str, seed: u64) -> (NamedTempFile, Target) {
+    let (file, name) = model_file(toml);
+    let target = run_target(format!("{name}?seed={seed}{options}"));
+    (file, target)
 }

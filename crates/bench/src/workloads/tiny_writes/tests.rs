@@ -73,7 +73,7 @@ fn a_simulated_disk_reads_ahead_and_waits_for_its_flushes() {
     let mut suite = suite_of(TestKind::TinyWrites);
     (suite.rounds, suite.tiny_writes.size) = (1, Bytes::mib(64));
     suite.tiny_writes.time = Secs(0.2);
-    let result = run_on("sim:wd40efrx", suite, 1, false);
+    let result = run_on("sim:wd40efrx", suite);
     let share = |cell: &str| value(&result, &format!("tiny-writes.{cell}.cache_share_pct"));
     assert!(share("seq512_read_cold").unwrap() < 5.0, "{:?}", share("seq512_read_cold"));
     assert_eq!(share("seq512_read_warm"), Some(100.0));
@@ -101,7 +101,7 @@ fn only_the_cells_that_are_asked_for_run_on_a_file_that_may_be_new() {
         suite.rounds = 1;
         suite.tiny_writes.cells = vec!["seq512_write".to_string()];
         (suite.tiny_writes.new_file, suite.tiny_writes.size) = (new_file, Bytes::mib(16));
-        let result = run_on("sim:wd40efrx?fill=0", suite, 1, false);
+        let result = run_on("sim:wd40efrx?fill=0", suite);
         let cells = result.metrics.iter().map(|metric| metric.key.split('.').nth(1).unwrap());
         assert!(cells.collect::<Vec<&str>>().iter().all(|cell| *cell == "seq512_write"));
         value(&result, "tiny-writes.seq512_write.iops").unwrap()

@@ -63,7 +63,7 @@ fn of_reads(rounds: &[Round], order: Order) -> Option<Vec<&Round>> {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::{run_on, suite_of};
+    use crate::testing::{run_at, run_target, suite_of};
     use drivescope_model::findings::FindingId;
     use drivescope_model::options::TestKind;
     use drivescope_model::units::Bytes;
@@ -81,7 +81,8 @@ mod tests {
             for seed in 1..=3 {
                 let mut suite = suite_of(TestKind::Transfer);
                 (suite.rounds, suite.span) = (3, Bytes::gib(1));
-                let result = run_on(&format!("sim:{model}?seed={seed}"), suite, seed, false);
+                let result =
+                    run_at(&run_target(format!("sim:{model}?seed={seed}")), suite, seed, false);
                 let ids: Vec<FindingId> = result.findings.iter().map(|f| f.id).collect();
                 assert_eq!(ids.contains(&FindingId::Shingled), is_shingled, "{model}: {ids:?}");
                 assert!(!ids.contains(&FindingId::Unstable), "{model}: one cause, one finding");

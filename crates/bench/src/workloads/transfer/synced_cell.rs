@@ -71,7 +71,7 @@ mod tests {
         suite.transfer.cells =
             ["rnd4k_q1t1.write", "rnd4k_q1t1.sync"].map(|cell| cell.parse().unwrap()).to_vec();
         let rate = |drive: &str| {
-            let result = run_on(drive, suite.clone(), 1, false);
+            let result = run_on(drive, suite.clone());
             let lies = result.findings.iter().any(|it| {
                 it.id == FindingId::FlushIgnored && it.concerns("transfer.rnd4k_q1t1.sync.iops")
             });

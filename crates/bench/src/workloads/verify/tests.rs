@@ -1,9 +1,12 @@
 //! `verify` on simulated drives that keep data.
 
 use super::*;
-use crate::testing::{every, plan_of, run_at, run_on, run_target, suite_of, value};
+use crate::planner::plan;
+use crate::testing::{done, every, finding, has, plan_of, run_at, run_target, suite_of, value};
+use drivescope_drive::Target;
 use drivescope_model::document::{TestResult, TestStatus};
 use drivescope_model::options::Suite;
+use drivescope_model::plan::Engine;
 
 /// Quick, with a cache so small that little memory is filled.
 fn quick() -> Suite {
@@ -18,10 +21,15 @@ fn full(size: Bytes) -> Suite {
     suite
 }
 
+/// On a drive that keeps its contents from one run to the next.
+fn run(drive: &Target, suite: Suite) -> TestResult {
+    run_at(drive, suite, 7, false)
+}
+
 /// Runs on a drive of its own and holds the plan against what was done.
 fn run_planned(target: &str, suite: Suite) -> TestResult {
     let planned = plan_of(&run_target(target), suite.clone());
-    let result = run_on(target, suite, 7, false);
+    let result = run(&run_target(target), suite);
     let written = value(&result, "verify.capacity.written_bytes").unwrap();
     assert!(planned.cost.written_bytes as f64 >= written, "{target}: {written} {planned:?}");
     assert!(planned.cost.seconds >= result.elapsed_s, "{target}: {} {planned:?}", result.elapsed_s);
@@ -29,13 +37,8 @@ fn run_planned(target: &str, suite: Suite) -> TestResult {
     result
 }
 
-fn done(result: &TestResult) -> &TestResult {
-    assert_eq!(result.status, TestStatus::Done, "{:?}", result.reason);
-    result
-}
-
 fn accused(result: &TestResult) -> bool {
-    result.findings.iter().any(|finding| finding.id == FindingId::FakeCapacity)
+    has(result, FindingId::FakeCapacity)
 }
 
 #[test]
@@ -76,12 +79,12 @@ fn quick_does_not_call_a_failing_drive_fake() {
     for model in ["pm871b-128", "wd4000aaks", "hgst-7k1000", "wd40efrx", "samsung-860evo-1tb"] {
         for &seed in every(3, &[1, 2, 3]) {
             let target = format!("sim:{model}?fault=failing-region");
-            let result = run_on(&target, quick(), seed, false);
+            let result = run_at(&run_target(&target), quick(), seed, false);
             assert!(!accused(done(&result)), "{target}");
             assert_eq!(value(&result, "verify.capacity.real_bytes"), None, "{target}");
             assert_eq!(value(&result, "verify.capacity.silent_bytes"), None, "{target}");
             let announced = value(&result, "verify.capacity.announced_bytes").unwrap();
-            let error = result.findings.iter().find(|finding| finding.id == FindingId::IoError);
+            let error = finding(&result, FindingId::IoError);
             let evidence = &error.unwrap_or_else(|| panic!("{target}: nothing failed")).evidence;
             let (_, places) = evidence.split_once("lie between bytes ").expect(evidence);
             let numbers = places.split(|c: char| !c.is_ascii_digit());
@@ -101,7 +104,7 @@ fn full_sorts_every_sector() {
         ("cut:70MiB", 70 << 20, 0, 26 << 20),
         ("cut:100MiB", 96 << 20, 0, 0),
     ] {
-        let result = run_on(&format!("sim:pm871b-128?fake={fake}"), full(size), 7, false);
+        let result = run(&run_target(format!("sim:pm871b-128?fake={fake}")), full(size));
         let value = |key: &str| value(done(&result), key).unwrap() as u64;
         assert_eq!(value("verify.capacity.real_bytes"), real, "{fake}");
         assert_eq!(value("verify.read.intact_bytes"), real, "{fake}");
@@ -117,21 +120,8 @@ fn full_sorts_every_sector() {
 
 #[test]
 fn full_needs_a_part_of_a_simulated_drive_that_fits_into_memory() {
-    let target = drivescope_drive::Target::find(
-        std::path::Path::new("sim:pm871b-128"),
-        &drivescope_machine::Roots::host(),
-    )
-    .unwrap();
-    let engine = drivescope_model::plan::Engine::Sim;
-    let error = crate::planner::plan(
-        full(Bytes(0)),
-        1,
-        engine,
-        &target,
-        false,
-        drivescope_model::plan::WriteLevel::Read,
-    )
-    .unwrap_err();
+    let target = run_target("sim:pm871b-128");
+    let error = plan(full(Bytes(0)), 1, Engine::Sim, &target, false, WriteLevel::Read).unwrap_err();
     assert!(error.to_string().contains("--size 4 GiB"), "{error}");
 }
 
@@ -154,11 +144,11 @@ fn a_full_run_is_continued() {
     let drive = run_target("sim:pm871b-128");
     let stopped = run_at(&drive, full(Bytes::mib(96)), 7, true);
     assert_eq!(stopped.status, TestStatus::Interrupted);
-    done(&run_at(&drive, full(Bytes::mib(32)), 7, false));
+    done(&run(&drive, full(Bytes::mib(32))));
     let mut suite = full(Bytes::mib(96));
     suite.verify.from = Bytes::mib(32);
-    refused(&run_on("sim:pm871b-128", suite.clone(), 7, false), "does not hold the data of seed 7");
-    let result = run_at(&drive, suite, 7, false);
+    refused(&run(&run_target("sim:pm871b-128"), suite.clone()), "does not hold the data of seed 7");
+    let result = run(&drive, suite);
     let value = |key: &str| value(done(&result), key).unwrap() as u64;
     assert_eq!(value("verify.write.written_bytes"), 64 << 20);
     assert_eq!(value("verify.read.intact_bytes"), 96 << 20);
@@ -170,21 +160,18 @@ fn a_full_run_is_continued() {
 #[test]
 fn a_full_run_does_not_go_on_behind_what_an_earlier_one_wrote() {
     let drive = run_target("sim:pm871b-128");
-    done(&run_at(&drive, full(Bytes::mib(96)), 7, false));
-    done(&run_at(&drive, full(Bytes::mib(32)), 7, false));
+    done(&run(&drive, full(Bytes::mib(96))));
+    done(&run(&drive, full(Bytes::mib(32))));
     let mut suite = full(Bytes::mib(96));
     suite.verify.from = Bytes::mib(64);
-    refused(
-        &run_at(&drive, suite.clone(), 7, false),
-        "byte 33554432 does not hold the data of seed 7",
-    );
+    refused(&run(&drive, suite.clone()), "byte 33554432 does not hold the data of seed 7");
     suite.verify.from = Bytes::mib(32);
-    let went_on = run_at(&drive, suite, 7, false);
+    let went_on = run(&drive, suite);
     assert_eq!(value(done(&went_on), "verify.read.intact_bytes"), Some((96 << 20) as f64));
 }
 
 /// The pass of the stamp at a byte of a simulated drive that keeps its contents.
-fn pass_at(drive: &drivescope_drive::Target, at: u64) -> u64 {
+fn pass_at(drive: &Target, at: u64) -> u64 {
     let mut sector = [0; 512];
     drive.simulated().unwrap().fetch(at, &mut sector);
     u64::from_le_bytes(sector[8..16].try_into().unwrap())
@@ -197,7 +184,7 @@ fn a_full_run_writes_what_no_earlier_one_of_its_seed_has_written() {
     let places = [0, 32 << 20, (96 << 20) - 512];
     let mut before = [0; 3];
     for size in [96, 32, 96] {
-        done(&run_at(&drive, full(Bytes::mib(size)), 7, false));
+        done(&run(&drive, full(Bytes::mib(size))));
         let written = places.map(|at| pass_at(&drive, at));
         assert!(written[0] > before[0].max(FULL_PASS - 1) && written[0] > before[2], "{written:?}");
         assert!(size == 32 || written == [written[0]; 3], "{written:?}");
@@ -206,8 +193,8 @@ fn a_full_run_writes_what_no_earlier_one_of_its_seed_has_written() {
     // One that goes on writes the same, and one that only reads knows it.
     let mut suite = full(Bytes::mib(96));
     suite.verify.from = Bytes::mib(32);
-    let went_on = run_at(&drive, suite, 7, false);
-    let read = run_at(&drive, reading(full(Bytes::mib(96))), 7, false);
+    let went_on = run(&drive, suite);
+    let read = run(&drive, reading(full(Bytes::mib(96))));
     for result in [went_on, read] {
         assert_eq!(value(done(&result), "verify.read.intact_bytes"), Some((96 << 20) as f64));
     }
@@ -223,11 +210,11 @@ fn a_read_accuses_nobody_without_the_stamps_of_its_seed() {
     {
         let is_fake = drive.contains("fake");
         let drive = run_target(drive);
-        refused(&run_at(&drive, reading(full(size)), 7, false), "no data of seed 7 found");
-        let written = run_at(&drive, full(size), 7, false);
+        refused(&run(&drive, reading(full(size))), "no data of seed 7 found");
+        let written = run(&drive, full(size));
         assert_eq!(accused(done(&written)), is_fake);
         refused(&run_at(&drive, reading(full(size)), 8, false), "no data of seed 8 found");
-        let read = run_at(&drive, reading(full(size)), 7, false);
+        let read = run(&drive, reading(full(size)));
         let intact = |result| value(done(result), "verify.read.intact_bytes");
         assert_eq!(intact(&read), intact(&written));
         assert!(is_fake || read.findings.is_empty(), "{:?}", read.findings);
@@ -238,8 +225,8 @@ fn a_read_accuses_nobody_without_the_stamps_of_its_seed() {
 #[test]
 fn a_read_behind_half_a_write_is_no_accusation() {
     let drive = run_target("sim:pm871b-128");
-    done(&run_at(&drive, full(Bytes::mib(32)), 7, false));
-    let read = run_at(&drive, reading(full(Bytes::mib(96))), 7, false);
+    done(&run(&drive, full(Bytes::mib(32))));
+    let read = run(&drive, reading(full(Bytes::mib(96))));
     assert!(!accused(done(&read)));
     assert!(value(&read, "verify.capacity.real_bytes").is_none());
     let [finding] = &read.findings[..] else { panic!("{:?}", read.findings) };
@@ -254,7 +241,7 @@ fn a_cache_does_not_save_a_full_run_from_finding_a_fake() {
         for fake in ["cut:20MiB", "wrap:20MiB"] {
             let mut suite = full(Bytes::mib(48));
             suite.verify.cache = Bytes::mib(8);
-            let result = run_on(&format!("sim:pm871b-128?fake={fake}:{cache}"), suite, 7, false);
+            let result = run(&run_target(format!("sim:pm871b-128?fake={fake}:{cache}")), suite);
             let real = value(done(&result), "verify.capacity.real_bytes").unwrap() as u64;
             assert!(accused(&result), "{fake}:{cache}");
             // What a cache holds at the end reads back intact, though nothing is behind it.
@@ -267,10 +254,7 @@ fn a_cache_does_not_save_a_full_run_from_finding_a_fake() {
 #[test]
 fn a_read_writes_nothing_and_says_so() {
     let drive = run_target("sim:pm871b-128");
-    let level = drivescope_model::plan::WriteLevel::Read;
-    let engine = drivescope_model::plan::Engine::Sim;
-    let suite = reading(full(Bytes::mib(96)));
-    let plan = crate::planner::plan(suite, 1, engine, &drive, false, level).unwrap();
-    assert_eq!(plan.tests[0].writes, level);
-    assert_eq!((plan.tests[0].cost.written_bytes, plan.tests[0].cost.read_bytes), (0, 96 << 20));
+    let planned = plan_of(&drive, reading(full(Bytes::mib(96))));
+    assert_eq!(planned.writes, WriteLevel::Read);
+    assert_eq!((planned.cost.written_bytes, planned.cost.read_bytes), (0, 96 << 20));
 }

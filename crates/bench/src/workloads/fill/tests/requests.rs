@@ -1,25 +1,6 @@
 //! How long the requests of samples of a disk are.
 
 use super::*;
-use std::io::Write;
-
-/// A built-in model with some of its lines changed, each the only one that begins so: a file that is a target as
-/// long as it is kept.
-pub fn changed(model: &str, lines: &[(&str, &str)]) -> (tempfile::NamedTempFile, String) {
-    let models = concat!(env!("CARGO_MANIFEST_DIR"), "/../sim/models/");
-    let text = std::fs::read_to_string(format!("{models}{model}.toml")).unwrap();
-    for (line, _) in lines {
-        assert_eq!(text.lines().filter(|read| read.starts_with(line)).count(), 1, "{line}");
-    }
-    let put = |read: &str| {
-        let to = lines.iter().find(|(line, _)| read.starts_with(line));
-        format!("{}\n", to.map_or(read, |(_, to)| to))
-    };
-    let mut file = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
-    file.write_all(text.lines().map(put).collect::<String>().as_bytes()).unwrap();
-    let target = format!("sim:{}", file.path().display());
-    (file, target)
-}
 
 /// Without a cache and a queue every request loses a turn, so that short ones take twice the time. Behind a bridge
 /// that takes one at a time, long ones do that do not fit into a small cache.
@@ -35,11 +16,11 @@ fn a_disk_to_which_the_length_of_requests_matters_is_sampled_with_those_of_a_ful
         ),
     ];
     for (model, lines) in every(3, &disks) {
-        let (_file, target) = changed(model, lines);
+        let (_file, target) = changed_model(model, lines);
         let run = |mode| {
             let mut suite = suite_of(TestKind::Fill);
             (suite.fill.mode, suite.fill.depth) = (mode, 1);
-            run_on(&target, suite, 1, false)
+            run_on(&target, suite)
         };
         let [full, sampled] = [FillMode::Full, FillMode::Sampled].map(run);
         let [time, estimated] =

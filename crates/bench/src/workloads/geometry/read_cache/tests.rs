@@ -46,7 +46,7 @@ impl Probe for BusyHost<'_> {
 
 /// What such a host finds out of the cache of a disk.
 fn held_by(disk: &RandomDisk, late_share: f64, seed: u64) -> Result<HeldReads, String> {
-    let (_folder, target) = drive_of(&disk.toml, disk.options, seed);
+    let (_file, target) = drive_of(&disk.toml, disk.options, seed);
     let drive = target.simulated().unwrap();
     let spec =
         QueueSpec { depth: STREAM_DEPTH as u32, ahead: 1, block_bytes: 512 << 10, dsync: false };

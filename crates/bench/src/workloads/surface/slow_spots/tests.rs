@@ -1,8 +1,8 @@
 //! What seems slow, and what is.
 
 use super::*;
-use crate::testing::{run_on, suite_of};
-use drivescope_model::document::{TestResult, TestStatus};
+use crate::testing::{done, finding, run_at, run_target, suite_of};
+use drivescope_model::document::TestResult;
 use drivescope_model::options::TestKind;
 
 /// A disk of so many places that falls to 45 % in ten zones.
@@ -76,13 +76,11 @@ fn slow_accesses_are_told_by_their_part_of_the_drive() {
 fn surface(target: &str, seed: u64) -> TestResult {
     let mut suite = suite_of(TestKind::Surface);
     (suite.surface.samples, suite.surface.accesses) = (64, 200);
-    let result = run_on(target, suite, seed, false);
-    assert_eq!(result.status, TestStatus::Done, "{:?}", result.reason);
-    result
+    done(run_at(&run_target(target), suite, seed, false))
 }
 
 fn evidence(result: &TestResult, about: &str) -> Option<String> {
-    let slow = result.findings.iter().find(|finding| finding.id == FindingId::SlowRegion)?;
+    let slow = finding(result, FindingId::SlowRegion)?;
     assert!(slow.metrics.iter().all(|key| key.starts_with("surface.")), "{slow:?}");
     let all = if slow.observations.is_empty() {
         std::slice::from_ref(&slow.evidence)
