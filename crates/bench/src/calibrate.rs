@@ -51,25 +51,28 @@ pub fn memory_copy_mb_s() -> f64 {
     best
 }
 
-/// The whole measuring loop per request, on a target that answers at once.
+/// Runs the whole measuring loop on a target that answers at once, and returns how many requests it sent.
+pub fn null_loop(depth: u32, requests: u64) -> u64 {
+    let spec = QueueSpec { depth, ahead: 1, block_bytes: 4096, dsync: false };
+    let load = ClosedLoop {
+        depth,
+        send_together: closed::send_together(false),
+        block_bytes: 4096,
+        offsets: Offsets::new(Order::Rnd, 0..1 << 40, 4096, Mix::READ, 0.0, 1),
+        payload: Payload::new(1, 1),
+        ramp_ns: 0,
+        time_ns: 60_000_000_000,
+        ops_max: requests,
+        control: &Control::default(),
+    };
+    load.run(&mut NullQueue::new(spec)).expect("the null target does not fail").ops
+}
+
+/// That loop per request.
 fn null_loop_ns() -> f64 {
-    let control = Control::default();
     let measure = || {
-        let mut queue =
-            NullQueue::new(QueueSpec { depth: DEPTH, ahead: 1, block_bytes: 4096, dsync: false });
-        let load = ClosedLoop {
-            depth: DEPTH,
-            send_together: closed::send_together(false),
-            block_bytes: 4096,
-            offsets: Offsets::new(Order::Rnd, 0..1 << 40, 4096, Mix::READ, 0.0, 1),
-            payload: Payload::new(1, 1),
-            ramp_ns: 0,
-            time_ns: 60_000_000_000,
-            ops_max: REQUESTS,
-            control: &control,
-        };
         let start = clock::cpu_ns();
-        black_box(load.run(&mut queue)).expect("the null target does not fail");
+        black_box(null_loop(DEPTH, REQUESTS));
         (clock::cpu_ns() - start) as f64 / REQUESTS as f64
     };
     (0..REPEATS).map(|_| measure()).fold(f64::INFINITY, f64::min)
