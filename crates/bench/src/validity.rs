@@ -13,7 +13,6 @@ use crate::phase::{Load, LoopMode};
 use crate::rate_drop;
 use crate::recorder::STALL_NS;
 use crate::round::Round;
-use drivescope_machine::counters::DeviceCounters;
 use drivescope_machine::limits::IoLimits;
 use drivescope_model::cell::Order;
 use drivescope_model::findings::{Finding, FindingId};
@@ -209,44 +208,21 @@ fn bytes_missing(round: &Round, environment: &Environment) -> Option<Finding> {
             format!("{}: {share:.0} % of the loop device's file is cached in memory", round.cell);
         return found(FindingId::PageCache, evidence, share);
     }
-    if let Some(below) = round.below_loop {
-        return missing_below_loop(round, environment, (read, written), &below);
-    }
-    let top = round.top?;
-    for (asked, seen, what) in
-        [(read, top.read_bytes as f64, "read"), (written, top.written_bytes as f64, "written")]
-    {
-        if must_show(asked, round) && seen < asked * SEEN_SHARE_MIN {
-            let id =
-                if environment.direct { FindingId::BytesMissing } else { FindingId::PageCache };
-            let missing = 1.0 - seen / asked;
-            let (asked, seen) = (Bytes(asked as u64), Bytes(seen as u64));
-            let evidence = format!("{}: {asked} {what}, but the device saw {seen}", round.cell);
-            return found(id, evidence, missing);
+    // A loop device without direct I/O answers from the page cache of its file.
+    let (counted, from_cache, on_the_way) = match round.below_loop {
+        Some(below) => {
+            (below, environment.loop_caches, " through a loop device, but the drive below")
         }
-    }
-    None
-}
-
-/// A loop device without direct I/O answers from the page cache of its file.
-fn missing_below_loop(
-    round: &Round,
-    environment: &Environment,
-    (read, written): (f64, f64),
-    below: &DeviceCounters,
-) -> Option<Finding> {
+        None => (round.top?, !environment.direct, ", but the device"),
+    };
     for (asked, seen, what) in
-        [(read, below.read_bytes, "read"), (written, below.written_bytes, "written")]
+        [(read, counted.read_bytes, "read"), (written, counted.written_bytes, "written")]
     {
         if must_show(asked, round) && (seen as f64) < asked * SEEN_SHARE_MIN {
+            let id = if from_cache { FindingId::PageCache } else { FindingId::BytesMissing };
             let missing = 1.0 - seen as f64 / asked;
             let (asked, seen) = (Bytes(asked as u64), Bytes(seen));
-            let evidence = format!(
-                "{}: {asked} {what} through a loop device, but the drive below saw {seen}",
-                round.cell
-            );
-            let cached = environment.loop_caches;
-            let id = if cached { FindingId::PageCache } else { FindingId::BytesMissing };
+            let evidence = format!("{}: {asked} {what}{on_the_way} saw {seen}", round.cell);
             return found(id, evidence, missing);
         }
     }

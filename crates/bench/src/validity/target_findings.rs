@@ -13,19 +13,17 @@ use drivescope_model::target::TargetKind;
 /// What is known before the first request: for the whole run.
 pub fn of_target(target: &Target, power_save: Option<String>) -> Vec<Finding> {
     let mut found = Vec::new();
-    let mut notice = |id, evidence: String| found.push(Finding::new(id, evidence));
-    if let Some(evidence) = target.memory_backed() {
-        notice(FindingId::MemoryBacked, evidence);
-    }
-    if let Some(evidence) = target.holes() {
-        notice(FindingId::Holes, evidence);
-    }
+    let mut notice = |id, evidence: Option<String>| {
+        found.extend(evidence.map(|evidence| Finding::new(id, evidence)));
+    };
+    notice(FindingId::MemoryBacked, target.memory_backed());
+    notice(FindingId::Holes, target.holes());
     let info = target.info();
     if let Some(fs) = target.data_system() {
         let at = format!("{} of {}", fs.kind, fs.source);
         match FsClass::of(&fs.kind) {
-            FsClass::Network => notice(FindingId::NetworkFs, at),
-            FsClass::Fuse => notice(FindingId::FuseFs, at),
+            FsClass::Network => notice(FindingId::NetworkFs, Some(at)),
+            FsClass::Fuse => notice(FindingId::FuseFs, Some(at)),
             FsClass::Local | FsClass::Memory | FsClass::Overlay => {}
         }
     }
@@ -34,51 +32,38 @@ pub fn of_target(target: &Target, power_save: Option<String>) -> Vec<Finding> {
     {
         let at = format!("the file of {name} is on {} of {}", mount.kind, mount.source);
         let is_network = FsClass::of(&mount.kind) == FsClass::Network;
-        notice(if is_network { FindingId::NetworkFs } else { FindingId::FuseFs }, at);
+        notice(if is_network { FindingId::NetworkFs } else { FindingId::FuseFs }, Some(at));
     }
-    if let Some(evidence) = &target.stack().overlay {
-        notice(FindingId::SharedDrive, evidence.clone());
-    }
-    if let Some(evidence) = target.unproven() {
-        notice(FindingId::Unproven, evidence);
-    }
-    if let Some(evidence) = target.compression() {
-        notice(FindingId::Compression, evidence);
-    }
+    notice(FindingId::SharedDrive, target.stack().overlay.clone());
+    notice(FindingId::Unproven, target.unproven());
+    notice(FindingId::Compression, target.compression());
     let shared = target.disks_of_the_system();
     let shared =
         (!shared.is_empty()).then(|| system_disk(&shared, &info.stack, target.loop_device()));
-    if let Some(name) =
-        info.stack.iter().find(|name| name.starts_with("dm-") || name.starts_with("md"))
-    {
-        notice(FindingId::SharedDrive, format!("data passes through {name}"));
-    }
+    let mapped = info.stack.iter().find(|name| name.starts_with("dm-") || name.starts_with("md"));
+    notice(FindingId::SharedDrive, mapped.map(|name| format!("data passes through {name}")));
     let of_loop = target.loop_device().map(|name| match &target.stack().served_model {
         Some(model) => format!("{name} is the simulated drive {model}, served in real time"),
         None => format!("{name} is a file presented as a disk"),
     });
-    for evidence in [target.array_at_work(), target.measured_by_others()].into_iter().flatten() {
-        notice(FindingId::OtherIo, evidence);
-    }
+    notice(FindingId::OtherIo, target.array_at_work());
+    notice(FindingId::OtherIo, target.measured_by_others());
     let networks = target.networks();
-    if !networks.is_empty() {
-        notice(FindingId::NetworkDrive, format!("data passes through {}", networks.join(", ")));
-    }
+    let passes = format!("data passes through {}", networks.join(", "));
+    notice(FindingId::NetworkDrive, (!networks.is_empty()).then_some(passes));
     if let Some((id, evidence)) = no_drive_of_its_own(of_loop, target.drive(), shared) {
-        notice(id, evidence);
+        notice(id, Some(evidence));
     }
     let zoned = target.drive().filter(|drive| drive.rotational_hint);
     if let Some((drive, zoned)) = zoned.and_then(|drive| Some((drive, drive.zoned?))) {
-        notice(FindingId::Shingled, format!("{} reports {} zones", drive.name, zoned.name()));
+        let evidence = format!("{} reports {} zones", drive.name, zoned.name());
+        notice(FindingId::Shingled, Some(evidence));
     }
     let disks = target.disks();
     disks.iter().for_each(|disk| of_disk(disk, disks.len() > 1, &info.stack, &mut notice));
-    if let Some(limits) = limits::io_limits(&Roots::host(), &info.stack) {
-        notice(FindingId::IoLimited, limits.evidence);
-    }
-    if let Some(evidence) = power_save {
-        notice(FindingId::PowerSave, evidence);
-    }
+    let limits = limits::io_limits(&Roots::host(), &info.stack);
+    notice(FindingId::IoLimited, limits.map(|limits| limits.evidence));
+    notice(FindingId::PowerSave, power_save);
     found
 }
 
@@ -120,13 +105,14 @@ fn of_disk(
     disk: &Drive,
     has_others: bool,
     stack: &[String],
-    notice: &mut impl FnMut(FindingId, String),
+    notice: &mut impl FnMut(FindingId, Option<String>),
 ) {
     if let Some(link) = &disk.link
         && let Some(possible) = &link.possible
     {
         let of = if has_others { format!("{}: ", disk.name) } else { String::new() };
-        notice(FindingId::SlowLink, format!("{of}{} where {possible} is possible", link.name));
+        let evidence = format!("{of}{} where {possible} is possible", link.name);
+        notice(FindingId::SlowLink, Some(evidence));
     }
     let used = |name: &str| stack.iter().any(|s| s == name);
     for part in disk.partitions.iter().filter(|p| p.misaligned_bytes != 0 && used(&p.name)) {
@@ -134,7 +120,7 @@ fn of_disk(
             "{} starts {} bytes past a physical sector boundary",
             part.name, part.misaligned_bytes
         );
-        notice(FindingId::Misaligned, evidence);
+        notice(FindingId::Misaligned, Some(evidence));
     }
 }
 
@@ -153,19 +139,18 @@ fn blames_the_drive(failure: &IoFailure, kind: TargetKind) -> bool {
 
 /// What a failed test says about the drive of a target of this kind.
 pub fn of_error(error: &BenchError, kind: TargetKind) -> Option<Finding> {
-    match error {
+    let id = match error {
         BenchError::Request { failure, .. } if blames_the_drive(failure, kind) => {
-            Some(Finding::new(FindingId::IoError, error.to_string()))
+            FindingId::IoError
         }
-        BenchError::Mismatch { .. } => {
-            Some(Finding::new(FindingId::DataMismatch, error.to_string()))
-        }
+        BenchError::Mismatch { .. } => FindingId::DataMismatch,
         BenchError::Journal {
             error: JournalError::NotRestored { .. } | JournalError::Unreadable { .. },
             ..
-        } => Some(Finding::new(FindingId::IoError, error.to_string())),
-        _ => None,
-    }
+        } => FindingId::IoError,
+        _ => return None,
+    };
+    Some(Finding::new(id, error.to_string()))
 }
 
 #[cfg(test)]
