@@ -50,7 +50,6 @@ impl<'q, Q: IoQueue> ChunkedIo<'q, Q> {
     /// Requests of `chunk` bytes, `depth` at a time; the queue has one slot more than that.
     pub fn new(queue: &'q mut Q, chunk: u32, depth: u32, control: &'q Control) -> Self {
         let slots = queue.slots();
-        let none = IoRequest { op: IoOp::Read, offset: 0, len: 0, slot: 0 };
         Self {
             queue,
             moved: 0,
@@ -59,7 +58,7 @@ impl<'q, Q: IoQueue> ChunkedIo<'q, Q> {
             stopped_at: None,
             chunk: u64::from(chunk),
             depth: depth as usize,
-            sent: vec![(0, none); slots as usize],
+            sent: vec![(0, IoRequest::default()); slots as usize],
             free: (0..slots as u16).collect(),
             done: Vec::with_capacity(slots as usize),
         }

@@ -108,7 +108,6 @@ impl<'c> SteppedLoop for ClosedLoop<'c> {
     fn prepared(self, slots: u32) -> ClosedRun<'c> {
         let plan = self;
         let ahead = (slots - plan.depth) as usize;
-        let none = IoRequest { op: IoOp::Read, offset: 0, len: 0, slot: 0 };
         let recorder = Recorder::new(plan.time_ns);
         let publisher = Publisher::new(plan.control);
         let ramp_share = plan.ramp_ns as f64 / (plan.ramp_ns + plan.time_ns).max(1) as f64;
@@ -116,7 +115,7 @@ impl<'c> SteppedLoop for ClosedLoop<'c> {
         ClosedRun {
             plan,
             recorder,
-            requests: vec![(0, none); slots as usize],
+            requests: vec![(0, IoRequest::default()); slots as usize],
             free: (0..slots as u16).rev().collect(),
             staged: VecDeque::with_capacity(slots as usize),
             ahead,

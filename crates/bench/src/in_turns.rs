@@ -135,11 +135,8 @@ impl<Q: IoQueue> IoQueue for QueuePart<'_, Q> {
     fn kick(&mut self) -> io::Result<()> {
         self.queue.kick()
     }
-    fn wait(&mut self, _: &mut Vec<IoCompletion>) -> io::Result<()> {
+    fn wait_until(&mut self, _: u64, _: &mut Vec<IoCompletion>) -> io::Result<()> {
         Err(io::Error::other("a loop that takes turns does not wait"))
-    }
-    fn wait_until(&mut self, _: u64, done: &mut Vec<IoCompletion>) -> io::Result<()> {
-        self.wait(done)
     }
     fn now(&self) -> u64 {
         self.queue.now()

@@ -77,12 +77,17 @@ impl IoDevice {
         Ok(disk.ready()?)
     }
 
-    /// The gate's handle of a claimed block device.
-    pub fn claim(&self) -> Option<&RawDisk> {
+    /// The file behind an engine.
+    fn file(&self) -> Option<&IoFile> {
         match &self.backend {
-            Backend::File { file, .. } => file.claim(),
+            Backend::File { file, .. } => Some(file),
             Backend::Simulated { .. } => None,
         }
+    }
+
+    /// The gate's handle of a claimed block device.
+    pub fn claim(&self) -> Option<&RawDisk> {
+        self.file()?.claim()
     }
 
     /// Size of the file or drive.
@@ -117,18 +122,7 @@ impl IoDevice {
 
     /// Whether io_uring hands each request to a thread of the kernel.
     pub(crate) fn may_block(&self) -> bool {
-        match &self.backend {
-            Backend::File { file, .. } => file.may_block(),
-            Backend::Simulated { .. } => false,
-        }
-    }
-
-    /// Whether a thread of the kernel serves each request.
-    fn wakes_a_thread(&self) -> bool {
-        match &self.backend {
-            Backend::File { file, .. } => file.wakes_a_thread(),
-            Backend::Simulated { .. } => false,
-        }
+        self.file().is_some_and(IoFile::may_block)
     }
 
     /// Makes sure that what is written from now on can be read back; a simulated drive keeps it in memory.
@@ -151,10 +145,9 @@ impl IoDevice {
     /// a claim to lose what is there, and of drives that take no such command.
     pub fn discard(&self, bytes: Range<u64>) -> Result<bool, BenchError> {
         match &self.backend {
-            Backend::File { file, .. } => match file.claim() {
-                Some(disk) => Ok(disk.discard(bytes)?),
-                None => Ok(false),
-            },
+            Backend::File { file, .. } => {
+                file.claim().map_or(Ok(false), |disk| Ok(disk.discard(bytes)?))
+            }
             Backend::Simulated { drive, .. } => {
                 Ok(drive.discard(bytes.start, bytes.end - bytes.start))
             }
@@ -209,24 +202,24 @@ impl IoDevice {
             return self.run_with(engine, spec, loops, watch);
         }
         let all = QueueSpec { depth: spec.depth * count, ahead: spec.ahead * count, ..spec };
-        let outcomes = self.run(all, vec![InTurns(loops)], watch)?;
-        let each = |WorkerOutcome { output, cpu_cost, engine }: WorkerOutcome<Vec<Recorder>>| {
-            output.into_iter().map(move |output| WorkerOutcome { output, cpu_cost, engine })
-        };
-        Ok(outcomes.into_iter().flat_map(each).collect())
+        let WorkerOutcome { output, cpu_cost, engine } = self.run(all, InTurns(loops), watch)?;
+        let each = |output| WorkerOutcome { output, cpu_cost, engine };
+        Ok(output.into_iter().map(each).collect())
+    }
+
+    /// Runs a task on a queue and thread of its own, calling `watch` now and then until it has ended.
+    pub fn run<T: IoTask>(
+        &self,
+        spec: QueueSpec,
+        task: T,
+        watch: impl FnMut(),
+    ) -> Result<WorkerOutcome<T::Output>, BenchError> {
+        let mut outcomes = self.run_with(None, spec, vec![task], watch)?;
+        Ok(outcomes.pop().expect("one task, one outcome"))
     }
 
     /// Runs each task on a queue and thread of its own, all starting together, calling `watch` now and
     /// then until the last has ended.
-    pub fn run<T: IoTask>(
-        &self,
-        spec: QueueSpec,
-        tasks: Vec<T>,
-        watch: impl FnMut(),
-    ) -> Result<Vec<WorkerOutcome<T::Output>>, BenchError> {
-        self.run_with(None, spec, tasks, watch)
-    }
-
     fn run_with<T: IoTask>(
         &self,
         engine: Option<Engine>,
@@ -240,7 +233,7 @@ impl IoDevice {
         };
         let start = StartLine::default();
         let may_block = self.may_block() && engine == Engine::Uring;
-        let wakes_a_thread = self.wakes_a_thread();
+        let wakes_a_thread = self.file().is_some_and(IoFile::wakes_a_thread);
         let one_at_a_time = tasks.len() == 1 && spec.depth == 1;
         std::thread::scope(|scope| {
             let workers: Vec<_> = tasks

@@ -4,7 +4,7 @@
 use crate::control::{Control, Publisher};
 use crate::in_turns::{self, SteppedLoop, SteppedRun, Wait};
 use crate::offsets::Offsets;
-use crate::queue::{IoCompletion, IoOp, IoQueue, IoRequest, IoTask};
+use crate::queue::{IoCompletion, IoQueue, IoRequest, IoTask};
 use crate::recorder::Recorder;
 use drivescope_model::options::Arrivals;
 use rand::{Rng, SeedableRng};
@@ -100,10 +100,9 @@ impl<'c> SteppedLoop for OpenLoop<'c> {
 
     fn prepared(self, slots: u32) -> OpenRun<'c> {
         let slots = slots.min(IN_FLIGHT_MAX);
-        let none = IoRequest { op: IoOp::Read, offset: 0, len: 0, slot: 0 };
         OpenRun {
             recorder: Recorder::new(self.time_ns),
-            intended: vec![(0, none); slots as usize],
+            intended: vec![(0, IoRequest::default()); slots as usize],
             free: (0..slots as u16).rev().collect(),
             in_flight: 0,
             start_ns: 0,

@@ -21,9 +21,10 @@ pub use uring::UringQueue;
 use std::io;
 
 /// What a request does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum IoOp {
     /// Reads into the slot's buffer.
+    #[default]
     Read,
     /// Writes the slot's buffer.
     Write,
@@ -42,7 +43,7 @@ impl IoOp {
 }
 
 /// One request. A slot names its buffer and is free again when its completion has been taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct IoRequest {
     /// What to do.
     pub op: IoOp,
@@ -106,7 +107,9 @@ pub trait IoQueue {
 
     /// Waits for at least one completion and appends all there are. `done` has room for all slots.
     /// Must not be called with nothing in flight.
-    fn wait(&mut self, done: &mut Vec<IoCompletion>) -> io::Result<()>;
+    fn wait(&mut self, done: &mut Vec<IoCompletion>) -> io::Result<()> {
+        self.wait_until(u64::MAX, done)
+    }
 
     /// Like [`IoQueue::wait`], but also returns, with nothing appended, once the time has come.
     fn wait_until(&mut self, at_ns: u64, done: &mut Vec<IoCompletion>) -> io::Result<()>;

@@ -18,6 +18,7 @@ pub(crate) use storage::FilledDrive;
 pub use viewer::ViewerRequests;
 
 use crate::clock;
+use crate::control::Control;
 use crate::error::BenchError;
 use crate::io_device::IoDevice;
 use crate::validity;
@@ -242,6 +243,13 @@ impl<'a> Session<'a> {
     /// Whether the run was asked to stop, or the test in progress is to be skipped.
     pub fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed) || self.viewer.skips()
+    }
+
+    /// Passes that on to the loops of a phase.
+    pub(crate) fn pass_stop_on(&self, control: &Control) {
+        if self.stopped() {
+            control.stop();
+        }
     }
 
     /// Whether the test in progress was skipped, and the run goes on.

@@ -125,13 +125,6 @@ impl<F: FnMut(&IoRequest, u64) -> Result<u64, i32>> IoQueue for VirtualQueue<F> 
         self.hand_over();
         Ok(())
     }
-    fn wait(&mut self, done: &mut Vec<IoCompletion>) -> io::Result<()> {
-        self.hand_over();
-        let first = self.flying.iter().map(|(at, _)| *at).min().expect("something in flight");
-        self.advance(first.max(self.now_ns));
-        self.take_due(done);
-        Ok(())
-    }
     fn wait_until(&mut self, at_ns: u64, done: &mut Vec<IoCompletion>) -> io::Result<()> {
         self.hand_over();
         let first = self.flying.iter().map(|(at, _)| *at).min().unwrap_or(u64::MAX);

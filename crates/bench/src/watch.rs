@@ -216,10 +216,8 @@ pub fn watch(
     let mut listen = |told: &Receiver<Sighting>| {
         told.try_iter().flat_map(|sighting| tally.take(sighting)).for_each(&mut hear);
     };
-    device.run(spec, vec![task], || {
-        if session.stopped() {
-            control.stop();
-        }
+    device.run(spec, task, || {
+        session.pass_stop_on(&control);
         listen(&told);
     })?;
     listen(&told);

@@ -182,9 +182,6 @@ impl<F: FnMut(&IoRequest, u64) -> Result<u64, i32>> IoQueue for Watched<F> {
     fn kick(&mut self) -> io::Result<()> {
         self.drive.kick()
     }
-    fn wait(&mut self, done: &mut Vec<IoCompletion>) -> io::Result<()> {
-        self.drive.wait(done)
-    }
     fn wait_until(&mut self, at_ns: u64, done: &mut Vec<IoCompletion>) -> io::Result<()> {
         self.drive.wait_until(at_ns, done)
     }

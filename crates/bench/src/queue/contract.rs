@@ -4,6 +4,7 @@ use super::{IoCompletion, IoOp, IoQueue, IoRequest, IoTask, QueueSpec};
 use crate::engine;
 use crate::io_device::IoDevice;
 use crate::payload::Payload;
+use crate::testing::scratch;
 use drivescope_drive::OwnFolder;
 use drivescope_model::plan::Engine;
 use drivescope_model::units::Bytes;
@@ -25,12 +26,11 @@ fn on_every_engine<T: IoTask>(name: &str, make: impl Fn() -> T) -> Vec<T::Output
             }
         })
         .map(|engine| {
-            let dir = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+            let dir = scratch();
             let mut folder = OwnFolder::create(dir.path(), "contract").unwrap();
             let file = folder.create_file("data", Bytes(BLOCKS * u64::from(BLOCK))).unwrap();
             let device = IoDevice::new(file, engine);
-            let mut outcomes = device.run(SPEC, vec![make()], || {}).unwrap();
-            outcomes.pop().unwrap().output
+            device.run(SPEC, make(), || {}).unwrap().output
         })
         .collect()
 }

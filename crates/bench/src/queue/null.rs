@@ -31,10 +31,6 @@ impl IoQueue for NullQueue {
     fn kick(&mut self) -> io::Result<()> {
         Ok(())
     }
-    fn wait(&mut self, done: &mut Vec<IoCompletion>) -> io::Result<()> {
-        done.append(&mut self.flying);
-        Ok(())
-    }
     fn wait_until(&mut self, at_ns: u64, done: &mut Vec<IoCompletion>) -> io::Result<()> {
         while self.flying.is_empty() && clock::now_ns() < at_ns {
             std::hint::spin_loop();

@@ -65,9 +65,6 @@ impl IoQueue for SimulatedQueue<'_> {
     fn kick(&mut self) -> io::Result<()> {
         Ok(())
     }
-    fn wait(&mut self, done: &mut Vec<IoCompletion>) -> io::Result<()> {
-        self.wait_until(u64::MAX, done)
-    }
     fn wait_until(&mut self, at_ns: u64, done: &mut Vec<IoCompletion>) -> io::Result<()> {
         self.now_ns = self.drive.wait_until(at_ns, &mut self.answers);
         let completion = |(slot, result)| IoCompletion { slot: slot as u16, result };

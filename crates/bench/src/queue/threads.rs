@@ -34,6 +34,7 @@ struct HelperState {
     closed: bool,
 }
 
+#[derive(Default)]
 struct HelperShared {
     state: Mutex<HelperState>,
     work: Condvar,
@@ -65,16 +66,9 @@ impl<'scope> ThreadQueue<'scope> {
         spec: QueueSpec,
     ) -> io::Result<Self> {
         let slots = spec.slots() as usize;
-        let state = HelperState {
-            todo: VecDeque::with_capacity(slots),
-            done: Vec::with_capacity(slots),
-            closed: false,
-        };
-        let shared = Arc::new(HelperShared {
-            state: Mutex::new(state),
-            work: Condvar::new(),
-            finished: Condvar::new(),
-        });
+        let (todo, done) = (VecDeque::with_capacity(slots), Vec::with_capacity(slots));
+        let state = Mutex::new(HelperState { todo, done, closed: false });
+        let shared = Arc::new(HelperShared { state, ..HelperShared::default() });
         let mut queue = Self {
             file,
             buffers: Buffers::new(spec.slots(), spec.block_bytes as usize)?,
@@ -201,10 +195,6 @@ impl IoQueue for ThreadQueue<'_> {
 
     fn kick(&mut self) -> io::Result<()> {
         Ok(())
-    }
-
-    fn wait(&mut self, done: &mut Vec<IoCompletion>) -> io::Result<()> {
-        self.wait_until(u64::MAX, done)
     }
 
     #[inline]

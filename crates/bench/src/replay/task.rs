@@ -114,7 +114,6 @@ struct ReplayState<'c> {
 impl<'c> ReplayState<'c> {
     fn new<Q: IoQueue>(task: ReplayTask<'c>, queue: &mut Q) -> Self {
         let slots = queue.slots();
-        let none = IoRequest { op: IoOp::Read, offset: 0, len: 0, slot: 0 };
         let lag = Lag { delays: latency_histogram(), late: [0; 3], last_ns: 0 };
         let recorder = Recorder::new(task.expected_ns);
         let outcome = ReplayOutcome { recorder, busy_ns: 0, lag, moved: [0; 2], flushes: 0 };
@@ -124,7 +123,7 @@ impl<'c> ReplayState<'c> {
             publisher: Publisher::new(task.control),
             depth: task.depth.min(slots - 1),
             outcome,
-            sent: vec![(0, none); slots as usize],
+            sent: vec![(0, IoRequest::default()); slots as usize],
             free: (0..slots as u16).rev().collect(),
             staged: None,
             in_flight: 0,

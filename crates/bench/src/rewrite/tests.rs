@@ -209,7 +209,7 @@ fn the_same_bytes_stay_and_fresh_ones_replace_them() {
     let contents = || std::fs::read(path.join("data")).unwrap();
     let run = |places: Vec<ScanRegion>, fresh| {
         let task = task(places, fresh, &control);
-        let outcome = device.run(spec, vec![task], || {}).unwrap().remove(0).output;
+        let outcome = device.run(spec, task, || {}).unwrap().output;
         assert!(outcome.failures.is_empty(), "{outcome:?}");
         outcome.blank
     };

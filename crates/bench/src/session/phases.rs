@@ -194,8 +194,8 @@ impl Session<'_> {
             progress.report();
             also();
         };
-        let mut outcomes = device.run(spec, vec![task], look)?;
+        let outcome = device.run(spec, task, look)?;
         self.test.remaining.add(control.progress().1);
-        Ok((outcomes.pop().expect("one task, one outcome"), counters))
+        Ok((outcome, counters))
     }
 }

@@ -172,8 +172,7 @@ impl ReadBack<'_> {
     fn read_all<Q: IoQueue>(&self, queue: &mut Q, outcome: &mut ReadBackOutcome) -> io::Result<()> {
         let mut publisher = Publisher::new(self.control);
         let mut done: Vec<IoCompletion> = Vec::with_capacity(queue.slots() as usize);
-        let none = IoRequest { op: IoOp::Read, offset: 0, len: 0, slot: 0 };
-        let mut sent = vec![(0, none); queue.slots() as usize];
+        let mut sent = vec![(0, IoRequest::default()); queue.slots() as usize];
         let mut free: Vec<u16> = (0..queue.slots() as u16).collect();
         let (mut next, mut in_flight, mut stopping) = (self.span.start, 0, false);
         loop {

@@ -127,13 +127,7 @@ fn read(
     let (chunk, depth) = (CHUNK, DEPTH);
     let task = ReadBack { span, chunk, unit, depth, data, any_pass, control: &control };
     let spec = QueueSpec { depth: DEPTH, ahead: 1, block_bytes: CHUNK, dsync: false };
-    let stop = || {
-        if session.stopped() {
-            control.stop();
-        }
-    };
-    let mut workers = session.device().run(spec, vec![task], stop)?;
-    Ok(workers.pop().expect("one task, one outcome").output)
+    Ok(session.device().run(spec, task, || session.pass_stop_on(&control))?.output)
 }
 
 #[cfg(test)]

@@ -304,8 +304,7 @@ fn flush(
         ops_max: 0,
         control: &control,
     };
-    let mut outcomes = device.run(spec, vec![task], || ())?;
-    let outcome = outcomes.pop().expect("one task, one outcome").output;
+    let outcome = device.run(spec, task, || ())?.output;
     if let Some(failure) = outcome.recorder.first_error {
         recorder.failed(failure);
     }

@@ -67,14 +67,11 @@ impl IoQueue for Memory {
     fn kick(&mut self) -> io::Result<()> {
         Ok(())
     }
-    fn wait(&mut self, done: &mut Vec<IoCompletion>) -> io::Result<()> {
+    fn wait_until(&mut self, _: u64, done: &mut Vec<IoCompletion>) -> io::Result<()> {
         self.now_ns += 1000;
         // The youngest first: nobody promises an order.
         done.extend(self.flying.pop());
         Ok(())
-    }
-    fn wait_until(&mut self, _: u64, done: &mut Vec<IoCompletion>) -> io::Result<()> {
-        self.wait(done)
     }
     fn now(&self) -> u64 {
         self.now_ns

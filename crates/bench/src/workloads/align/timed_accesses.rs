@@ -232,12 +232,9 @@ mod tests {
         fn kick(&mut self) -> io::Result<()> {
             Ok(())
         }
-        fn wait(&mut self, done: &mut Vec<IoCompletion>) -> io::Result<()> {
+        fn wait_until(&mut self, _: u64, done: &mut Vec<IoCompletion>) -> io::Result<()> {
             done.extend(self.done.take());
             Ok(())
-        }
-        fn wait_until(&mut self, _: u64, done: &mut Vec<IoCompletion>) -> io::Result<()> {
-            self.wait(done)
         }
         fn now(&self) -> u64 {
             1
@@ -279,22 +276,13 @@ mod tests {
         let control = Control::default();
         let all: Vec<u64> = (0..256).map(|i| i * 4096).collect();
         let run = |places: &[u64], data| {
-            let places = places.to_vec();
-            let task = TimedAccesses {
-                places,
-                block: 4096,
-                op: IoOp::Write,
-                reads_first: false,
-                flushed: false,
-                data,
-                control: &control,
-            };
-            let accessed = device.run(spec, vec![task], || {}).unwrap().remove(0).output;
+            let task = writes(places, 4096, data, &control);
+            let accessed = device.run(spec, task, || {}).unwrap().output;
             assert_eq!(accessed.recorder.errors, 0);
         };
         let read = |places: &[u64]| {
             let task = ReadBlocks { places: places.to_vec(), block: 4096 };
-            device.run(spec, vec![task], || {}).unwrap().remove(0).output.unwrap()
+            device.run(spec, task, || {}).unwrap().output.unwrap()
         };
         run(&all, WriteData::Fresh(Payload::new(7, 1)));
         let before = read(&all);

@@ -143,20 +143,15 @@ impl<'t> ReplayRun<'t> {
                 ..rules(trace, options, placement)
             };
             let (spec, control) = (queue_spec(trace, options, false), Control::default());
-            let (outcomes, _) = with_feed(source, StepMaker::new(rules), |feed| {
+            let (outcome, _) = with_feed(source, StepMaker::new(rules), |feed| {
                 let payload = Payload::new(session.plan.seed, 0);
                 let (depth, expected_ns) = (spec.depth, trace.profile.length_ns);
                 let task = ReplayTask { feed, depth, payload, expected_ns, control: &control };
-                let watch = || {
-                    if session.stopped() {
-                        control.stop();
-                    }
-                };
-                device.run(spec, vec![task], watch)
+                device.run(spec, task, || session.pass_stop_on(&control))
             });
-            let outcome = outcomes?.pop().expect("one task, one outcome").output;
+            let recorder = outcome?.output.recorder;
             session.check_stop()?;
-            figures.predicted_s = Some(outcome.recorder.elapsed_ns() as f64 / 1e9);
+            figures.predicted_s = Some(recorder.elapsed_ns() as f64 / 1e9);
         }
         Ok(())
     }

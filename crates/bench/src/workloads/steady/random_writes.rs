@@ -48,8 +48,7 @@ impl IoTask for RandomWrites<'_> {
 
     fn run<Q: IoQueue>(self, queue: &mut Q) -> io::Result<RandomWritten> {
         let slots = queue.slots() as usize;
-        let none = IoRequest { op: IoOp::Write, offset: 0, len: 0, slot: 0 };
-        let mut sent = vec![(0u64, none); slots];
+        let mut sent = vec![(0, IoRequest::default()); slots];
         let mut free: Vec<u16> = (0..slots as u16).rev().collect();
         let mut done: Vec<IoCompletion> = Vec::with_capacity(slots);
         let mut random = Xoshiro256PlusPlus::seed_from_u64(self.seed);
