@@ -3,6 +3,7 @@
 use super::Session;
 use crate::test_record::TestRecord;
 use drivescope_model::document::{TestResult, TestStatus};
+use drivescope_model::resume::{ResumePhase, ResumePoint};
 use drivescope_model::target::TargetKind;
 use std::cell::Cell;
 
@@ -50,6 +51,11 @@ impl Session<'_> {
         if self.checkpoints.is_due(self.now_ns()) {
             self.checkpoint_at_once(record);
         }
+    }
+
+    /// A point at which the test in progress can be resumed, with nothing known of what lies before it.
+    pub(crate) fn resume_point(&self, phase: ResumePhase, at_bytes: u64) -> ResumePoint {
+        ResumePoint { seed: self.plan.seed, at_bytes, phase, intact_before: false }
     }
 
     /// The same, due or not: where a test goes over to something else, and what lies behind is not to be done again.

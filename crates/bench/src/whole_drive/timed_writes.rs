@@ -13,32 +13,12 @@ use crate::test_record::TestRecord;
 use drivescope_model::event::Event;
 use drivescope_model::findings::{Finding, FindingId};
 
-/// What came of the stretches, in order, and how the phase ended: failed writes and a request to stop
-/// are reported only after everything written was kept.
-pub(crate) struct Written {
-    /// One entry per stretch that was visited.
-    pub timed: Vec<TimedRegion>,
-    /// Bytes of all requests that were completed, also in a stretch that was not.
-    pub bytes: u64,
-    /// How it ended.
-    pub end: Result<(), BenchError>,
-}
-
-impl Written {
-    /// Whether the next phase may begin; what this one wrote has been kept.
-    pub fn add_to(self, sum: &mut WrittenSum) -> Result<(), BenchError> {
-        sum.timed.extend(self.timed);
-        sum.bytes += self.bytes;
-        self.end
-    }
-}
-
-/// What several phases wrote.
+/// What one or several phases wrote.
 #[derive(Debug, Default)]
 pub(crate) struct WrittenSum {
-    /// See [`Written`].
+    /// One entry per stretch that was visited, in order.
     pub timed: Vec<TimedRegion>,
-    /// See [`Written`].
+    /// Bytes of all requests that were completed, also in a stretch that was not.
     pub bytes: u64,
 }
 
@@ -71,32 +51,23 @@ pub(crate) fn flush(session: &Session<'_>) -> Result<f64, BenchError> {
 }
 
 /// Writes `places` and keeps that as the phase `cell`. Long stretches of simulated drives are written
-/// without a loop where nothing can fail; the result may then end before the last place, and the caller goes on.
+/// without a loop where nothing can fail; `sum` may then end before the last place, and the caller goes on.
+/// The inner error is a failed write or a request to stop: everything written was kept before. While it lasts,
+/// `so_far` says now and then what becomes of the stretches of all phases by then, for [`Session::checkpoint`].
 pub(crate) fn write(
     session: &Session<'_>,
     record: &mut TestRecord,
     cell: &'static str,
     places: Vec<ScanRegion>,
     manner: WriteSettings,
-) -> Result<Written, BenchError> {
-    write_kept(session, record, cell, places, manner, None)
-}
-
-/// The same; while it lasts, `so_far` says now and then what becomes of the stretches written by then, for
-/// [`Session::checkpoint`].
-pub(crate) fn write_kept(
-    session: &Session<'_>,
-    record: &mut TestRecord,
-    cell: &'static str,
-    places: Vec<ScanRegion>,
-    manner: WriteSettings,
+    sum: &mut WrittenSum,
     so_far: Option<SoFar<'_>>,
-) -> Result<Written, BenchError> {
+) -> Result<Result<(), BenchError>, BenchError> {
     let label = format!("{} {cell}", record.test());
     session.emit(Event::PhaseStarted { label, round: 1, rounds: 1 });
     let (counters, outcome) = match streamed(session, &places, manner)? {
         Some(streamed) => streamed,
-        None => stepped(session, places, manner, so_far)?,
+        None => stepped(session, places, manner, &sum.timed, so_far)?,
     };
     let WriteOutcome { timed, measured, asked, moved, failures } = outcome;
     for failure in &failures {
@@ -106,8 +77,9 @@ pub(crate) fn write_kept(
     let mut kept = counters.end(session, measured, cell, 1);
     kept.asked = failures.is_empty().then_some((0.0, asked as f64));
     kept.own_metrics = true;
-    let end = session.add_round(kept, record);
-    Ok(Written { timed, bytes: moved, end })
+    sum.timed.extend(timed);
+    sum.bytes += moved;
+    Ok(session.add_round(kept, record))
 }
 
 /// What came of a phase.
@@ -126,6 +98,7 @@ fn stepped(
     session: &Session<'_>,
     places: Vec<ScanRegion>,
     WriteSettings { data, chunk, depth }: WriteSettings,
+    before: &[TimedRegion],
     so_far: Option<SoFar<'_>>,
 ) -> Result<(PhaseCounters, WriteOutcome), BenchError> {
     let chunk = chunk as u32;
@@ -133,7 +106,7 @@ fn stepped(
     let visited = places.clone();
     let keep = || {
         if let Some(so_far) = so_far {
-            session.checkpoint(|| so_far(&timed_so_far(&visited, &control)));
+            session.checkpoint(|| so_far(&[before, &timed_so_far(&visited, &control)].concat()));
         }
     };
     let task = Scan { places, chunk, depth, data: Some(data), control: &control };

@@ -116,12 +116,7 @@ pub(super) fn keep(session: &Session<'_>, record: &mut TestRecord, samples: &[Fi
 /// Where a fill can go on.
 pub(super) fn resume_point(session: &Session<'_>, samples: &[FileSample]) -> ResumePoint {
     let at_bytes = samples.last().map_or(0, FileSample::end_bytes);
-    ResumePoint {
-        seed: session.plan.seed,
-        at_bytes,
-        phase: ResumePhase::FillFiles,
-        intact_before: false,
-    }
+    session.resume_point(ResumePhase::FillFiles, at_bytes)
 }
 
 fn phase() -> FilePhase<'static> {

@@ -18,9 +18,7 @@ use crate::session::{PhaseCounters, Session};
 use crate::test_record::TestRecord;
 use crate::whole_drive::read_back::{ReadBack, ReadBackOutcome};
 use crate::whole_drive::resume_check::{self, StampsNeeded};
-use crate::whole_drive::timed_writes::{
-    WriteSettings, WrittenSum, flush, write, write_kept, written_bytes,
-};
+use crate::whole_drive::timed_writes::{WriteSettings, WrittenSum, flush, write, written_bytes};
 use crate::workload::Workload;
 use capacity_probe::{usual_landmarks, written_with_pushing_max};
 use drivescope_model::event::Event;
@@ -281,7 +279,7 @@ fn write_all(
         record
     };
     let mut sum = WrittenSum::default();
-    let end = write_kept(session, record, "write", places, manner, Some(&so_far))?.add_to(&mut sum);
+    let end = write(session, record, "write", places, manner, &mut sum, Some(&so_far))?;
     let WrittenSum { timed, bytes } = sum;
     // Here, because what is written again behind it is no part of the rate.
     let flushed = end.and_then(|()| flush(session));
@@ -293,12 +291,7 @@ fn write_all(
 /// cache still has to be pushed out before anything is read back.
 fn resume_writing(session: &Session<'_>, at: u64, size: u64) -> ResumePoint {
     let last = size.saturating_sub(1) / PIECE * PIECE;
-    ResumePoint {
-        seed: session.plan.seed,
-        at_bytes: at.min(last),
-        phase: ResumePhase::VerifyWrite,
-        intact_before: false,
-    }
+    session.resume_point(ResumePhase::VerifyWrite, at.min(last))
 }
 
 /// What is written again before everything is read back.
@@ -320,7 +313,7 @@ fn push_out(
 ) -> Result<(), BenchError> {
     let places = ScanRegion::pieces(0, push_bytes(session, size), PIECE);
     let manner = WriteSettings { data, chunk: u64::from(CHUNK), depth: DEPTH };
-    write(session, record, "write", places, manner)?.end
+    write(session, record, "write", places, manner, &mut WrittenSum::default(), None)?
 }
 
 /// `bytes`: of all requests completed, also in a piece that failed and has no time. The rate counts the flush
@@ -377,7 +370,7 @@ fn read_back(
 
 /// Where to resume reading back.
 fn resume_reading(session: &Session<'_>, intact_before: bool, at_bytes: u64) -> ResumePoint {
-    ResumePoint { seed: session.plan.seed, at_bytes, phase: ResumePhase::VerifyRead, intact_before }
+    ResumePoint { intact_before, ..session.resume_point(ResumePhase::VerifyRead, at_bytes) }
 }
 
 fn notice_failures(record: &mut TestRecord, (count, first): (u64, Option<IoFailure>)) {

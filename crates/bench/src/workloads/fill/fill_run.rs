@@ -9,11 +9,11 @@ use crate::session::Session;
 use crate::test_record::TestRecord;
 use crate::whole_drive::resume_check::{self, StampsNeeded};
 use crate::whole_drive::timed_writes::{
-    WriteSettings, WrittenSum, flush, write, write_kept, written_bytes,
+    SoFar, WriteSettings, WrittenSum, flush, write, written_bytes,
 };
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::options::{FillOptions, TestKind};
-use drivescope_model::resume::{ResumePhase, ResumePoint};
+use drivescope_model::resume::ResumePhase;
 use drivescope_stats::knee::{DISK_FALL_MIN, FLASH_FALL_MIN};
 
 /// Pieces of a full fill, each timed; longer ones where a whole drive has too many of them.
@@ -62,30 +62,28 @@ impl FillRun<'_> {
 
     /// Writes everything from the asked position on.
     pub(super) fn full(&self, record: &mut TestRecord) -> Result<(), BenchError> {
-        let chunk = self.options().chunk.0;
+        let (session, manner) = (self.session, self.manner);
         let from = self.options().from.0 / PAGE * PAGE;
+        let is_simulated = session.target.simulated().is_some();
         // A simulated drive computes the times of a fill and keeps nothing of it.
-        if self.session.target.simulated().is_none() {
-            resume_check::check(self.session, self.manner.data, from, StampsNeeded::All)?;
+        if !is_simulated {
+            resume_check::check(session, manner.data, from, StampsNeeded::All)?;
         }
-        self.session.expect_transfers(Some(from..self.size));
+        session.expect_transfers(Some(from..self.size));
         let before = self.before(from);
-        let piece = piece_bytes(self.size, self.session.target.simulated().is_some(), chunk);
+        let piece = piece_bytes(self.size, is_simulated, self.options().chunk.0);
         let mut sum = WrittenSum::default();
         let mut end = Ok(());
         while end.is_ok() && from + written_bytes(&sum.timed) < self.size {
             let pieces = ScanRegion::pieces(from + written_bytes(&sum.timed), self.size, piece);
-            let so_far =
-                |new: &[TimedRegion]| self.so_far(from, &before, &[&sum.timed, new].concat());
-            let written =
-                write_kept(self.session, record, "write", pieces, self.manner, Some(&so_far));
-            end = written.and_then(|written| written.add_to(&mut sum));
+            let so_far: SoFar<'_> = &|timed| self.so_far(from, &before, timed);
+            end = write(session, record, "write", pieces, manner, &mut sum, Some(so_far)).flatten();
         }
         let WrittenSum { timed, bytes } = sum;
         let mut flush_s = None;
         if from + written_bytes(&timed) >= self.size {
             end = resume_check::unless_too_late(end)
-                .and_then(|()| flush(self.session))
+                .and_then(|()| flush(session))
                 .map(|seconds| flush_s = Some(seconds));
         }
         let curve = self.report(record, &before, Wrote { timed: &timed, bytes, flush_s });
@@ -96,7 +94,8 @@ impl FillRun<'_> {
             let at = from + written_bytes(&timed);
             // A flush that failed leaves nothing behind the last piece to go on with.
             let last = timed.last().filter(|_| at >= self.size);
-            record.resume_at(self.resume_point(last.map_or(at, |last| last.offset)));
+            let at = last.map_or(at, |last| last.offset);
+            record.resume_at(session.resume_point(ResumePhase::Fill, at));
         }
         end
     }
@@ -146,13 +145,8 @@ impl FillRun<'_> {
         let timed = &timed[..timed.len() - usize::from(is_all && !timed.is_empty())];
         let wrote = Wrote { timed, bytes: written_bytes(timed), flush_s: None };
         self.report(&mut record, before, wrote);
-        record.resume_at(self.resume_point(from + written_bytes(timed)));
+        record.resume_at(self.session.resume_point(ResumePhase::Fill, from + written_bytes(timed)));
         record
-    }
-
-    fn resume_point(&self, at_bytes: u64) -> ResumePoint {
-        let seed = self.session.plan.seed;
-        ResumePoint { seed, at_bytes, phase: ResumePhase::Fill, intact_before: false }
     }
 
     /// Writes a small share of the target: a burst on flash, then places spread over everything.
@@ -177,8 +171,7 @@ impl FillRun<'_> {
         let mut end = size.map(drop);
         while end.is_ok() && sum.timed.len() < places.len() {
             let rest = places[sum.timed.len()..].to_vec();
-            end = write(self.session, record, "write", rest, manner)
-                .and_then(|written| written.add_to(&mut sum));
+            end = write(self.session, record, "write", rest, manner, &mut sum, None).flatten();
         }
         let WrittenSum { timed, bytes } = sum;
         self.report_written(record, "write", tried.bytes + bytes);
@@ -239,7 +232,7 @@ impl FillRun<'_> {
         // The write cache is empty before the first visit, and never again.
         for &chunk in [sampling.chunk].iter().chain(&trials) {
             let manner = WriteSettings { chunk, ..self.manner };
-            write(self.session, record, "write", vec![place], manner)?.add_to(tried)?;
+            write(self.session, record, "write", vec![place], manner, tried, None)??;
         }
         let times = tried.timed[1..].iter().filter_map(curve::steady_ns);
         let times: Vec<(u64, u64)> = trials.into_iter().zip(times).collect();
@@ -285,8 +278,7 @@ impl FillRun<'_> {
         while end.is_ok() && !left.is_empty() && !self.has_knee(&sum.timed) {
             let leg = left[..left.len().min(BURST_LEG)].to_vec();
             let before = sum.timed.len();
-            end = write(self.session, record, "burst", leg, self.manner)
-                .and_then(|written| written.add_to(sum));
+            end = write(self.session, record, "burst", leg, self.manner, sum, None).flatten();
             left.drain(..sum.timed.len() - before);
         }
         let curve = curve::continuous(&sum.timed);

@@ -4,11 +4,11 @@
 use crate::deallocated;
 use crate::error::BenchError;
 use crate::payload::Payload;
-use crate::scan::{ScanRegion, TimedRegion};
+use crate::scan::ScanRegion;
 use crate::session::Session;
 use crate::test_record::TestRecord;
 use crate::whole_drive::resume_check::{self, StampsNeeded};
-use crate::whole_drive::timed_writes::{WriteSettings, WrittenSum, flush, write_kept};
+use crate::whole_drive::timed_writes::{SoFar, WriteSettings, WrittenSum, flush, write};
 use drivescope_model::document::TestResult;
 use drivescope_model::event::Event;
 use drivescope_model::resume::{ResumePhase, ResumePoint};
@@ -45,13 +45,8 @@ impl Prepared {
 
 /// Where `--resume` goes on: only devices, whose contents outlast the program.
 pub(super) fn resume_point(session: &Session<'_>, written_bytes: u64) -> Option<ResumePoint> {
-    let seed = session.plan.seed;
-    (session.target.info().kind == TargetKind::Block).then_some(ResumePoint {
-        seed,
-        at_bytes: written_bytes,
-        phase: ResumePhase::Steady,
-        intact_before: false,
-    })
+    let is_device = session.target.info().kind == TargetKind::Block;
+    is_device.then(|| session.resume_point(ResumePhase::Steady, written_bytes))
 }
 
 /// Discards everything, and says what came of it. Not of a drive that an interrupted run had prepared, whose data must
@@ -131,20 +126,18 @@ pub(super) fn precondition(
             piece_bytes(session, size, chunk),
         );
         let (manner, base) = (WriteSettings { data, chunk, depth }, record.clone());
-        let done = prepared.bytes;
-        let so_far = |timed: &[TimedRegion]| {
+        let so_far: SoFar<'_> = &|timed| {
             let mut record = base.clone();
-            let bytes = done + timed.iter().map(|place| place.len).sum::<u64>();
+            let bytes = before.bytes + timed.iter().map(|place| place.len).sum::<u64>();
             report_bytes(&mut record, Prepared { bytes });
             if let Some(point) = resume_point(session, bytes) {
                 record.resume_at(point);
             }
             record
         };
-        let places_done = sum.timed.len();
-        let written = write_kept(session, record, "precondition", places, manner, Some(&so_far));
-        end = written.and_then(|written| written.add_to(&mut sum));
-        prepared.bytes += sum.timed[places_done..].iter().map(|place| place.len).sum::<u64>();
+        end = write(session, record, "precondition", places, manner, &mut sum, Some(so_far))
+            .flatten();
+        prepared.bytes = before.bytes + sum.timed.iter().map(|place| place.len).sum::<u64>();
         if prepared.bytes.is_multiple_of(size) {
             flush_s += flush(session)?;
             session.free_replaced_blocks()?;
