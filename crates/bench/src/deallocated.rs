@@ -6,7 +6,7 @@ use crate::control::Control;
 use crate::error::BenchError;
 use crate::offsets::{Offsets, derive_seed};
 use crate::queue::{IoCompletion, IoOp, IoQueue, IoRequest, IoTask, QueueSpec};
-use crate::round::Round;
+use crate::round::{Round, distinct};
 use crate::session::Session;
 use crate::test_record::TestRecord;
 use drivescope_drive::Target;
@@ -66,13 +66,9 @@ pub(crate) fn notice(record: &mut TestRecord, evidence: &str) {
         Some(load) => load.mix.read_percent() > 0,
         None => !round.cell.starts_with("write"),
     };
-    let mut about: Vec<String> = Vec::new();
-    for round in record.rounds().iter().filter(reads) {
-        let key = format!("{test}.{}", round.cell);
-        if !about.contains(&key) {
-            about.push(key);
-        }
-    }
+    let cells = record.rounds().iter().filter(reads).map(|round| &round.cell);
+    let about: Vec<String> =
+        distinct(cells).into_iter().map(|cell| format!("{test}.{cell}")).collect();
     if !about.is_empty() {
         let finding = Finding::new(FindingId::BlankTarget, evidence);
         record.notice(about.into_iter().fold(finding, Finding::about));

@@ -40,8 +40,8 @@ pub(crate) fn free_flush(
 ) -> Option<Finding> {
     session.target.drive().filter(|drive| stores_on_flash(drive) && session.is_direct())?;
     let us = |cell: &str| {
-        let of_cell = record.rounds().iter().filter(|round| round.cell == cell);
-        let times: Vec<f64> = of_cell.map(|round| 1e6 / round.measured.iops()).collect();
+        let times: Vec<f64> =
+            record.rounds_of(cell).map(|round| 1e6 / round.measured.iops()).collect();
         summary::median(&times)
     };
     let (plain_us, flushed_us) = (us(plain)?, us(flushed)?);

@@ -77,6 +77,17 @@ pub struct Round {
     pub extra: Vec<(&'static str, f64)>,
 }
 
+/// Each name once, in the order of the first.
+pub(crate) fn distinct<T: PartialEq>(names: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut all = Vec::new();
+    for name in names {
+        if !all.contains(&name) {
+            all.push(name);
+        }
+    }
+    all
+}
+
 impl Round {
     /// All numbers of the round by quantity; of the percentiles, those that so many `requests` can hold, the
     /// fewest of a round of its cell.

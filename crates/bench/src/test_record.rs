@@ -1,22 +1,27 @@
 //! From rounds to metrics, series and distributions.
 
+mod metric;
+
 use crate::cpu_split::CpuSplit;
+use crate::error::describe;
 use crate::phase::LoopMode;
+use crate::queue::IoFailure;
 use crate::rate_drop::{self, DropCause, drop_of};
-use crate::round::{Round, encoded};
+use crate::round::{Round, distinct, encoded};
 use drivescope_model::document::{
     DatabaseRecord, Distribution, Limiter, Metric, PhaseRecord, Series, TestResult, TestStatus,
 };
 use drivescope_model::findings::{Finding, FindingId, Severity};
-use drivescope_model::metrics::{OfRounds, PERCENTILES, quantity_of};
+use drivescope_model::metrics::PERCENTILES;
 use drivescope_model::number::rounded;
 use drivescope_model::options::TestKind;
 use drivescope_model::resume::ResumePoint;
 use drivescope_model::units::Bytes;
 use drivescope_stats::interval::Interval;
 use drivescope_stats::lasting_drop::LastingDrop;
-use drivescope_stats::{interval, summary};
+use drivescope_stats::summary;
 use hdrhistogram::Histogram;
+use metric::metric;
 use std::ops::Range;
 
 /// Confidence of every interval.
@@ -39,15 +44,9 @@ pub const ROUNDS_MIN: u32 = 3;
 pub struct TestRecord {
     test: TestKind,
     rounds: Vec<Round>,
-    /// Rounds before them that count for no figure any more.
-    archived: Vec<PhaseRecord>,
-    metrics: Vec<Metric>,
-    series: Vec<Series>,
-    distributions: Vec<Distribution>,
-    findings: Vec<Finding>,
+    /// What is known of it already; its phases are those before the rounds that count for no figure any more.
+    result: TestResult,
     remarks: Vec<String>,
-    resume: Option<ResumePoint>,
-    databases: Vec<DatabaseRecord>,
     /// The figures rest on many requests each, not on repeated rounds.
     without_rounds: bool,
     /// Those over the rounds tell more than those within.
@@ -62,14 +61,8 @@ impl TestRecord {
         Self {
             test,
             rounds: Vec::new(),
-            archived: Vec::new(),
-            metrics: Vec::new(),
-            series: Vec::new(),
-            distributions: Vec::new(),
-            findings: Vec::new(),
+            result: TestResult::empty(test, TestStatus::Done, None),
             remarks: Vec::new(),
-            resume: None,
-            databases: Vec::new(),
             without_rounds: false,
             many_rounds: false,
             rotates: false,
@@ -101,7 +94,7 @@ impl TestRecord {
         self.rounds = kept;
         for round in rest {
             let record = round.record(CpuSplit::of([round.measured.cpu_cost.usage], CONFIDENCE));
-            self.archived.push(PhaseRecord { latencies: None, ..record });
+            self.result.phases.push(PhaseRecord { latencies: None, ..record });
         }
     }
 
@@ -117,12 +110,12 @@ impl TestRecord {
 
     /// Says where the test can be resumed, since it was stopped.
     pub fn resume_at(&mut self, point: ResumePoint) {
-        self.resume = Some(point);
+        self.result.resume = Some(point);
     }
 
     /// Notes a database that was measured.
     pub fn database(&mut self, database: DatabaseRecord) {
-        self.databases.push(database);
+        self.result.databases.push(database);
     }
 
     /// Which test.
@@ -135,6 +128,22 @@ impl TestRecord {
         &self.rounds
     }
 
+    /// Those of a cell.
+    pub(crate) fn rounds_of(&self, cell: &str) -> impl Iterator<Item = &Round> {
+        self.rounds.iter().filter(move |round| round.cell == cell)
+    }
+
+    /// The median rate of the requests of a cell, if it has a round.
+    pub(crate) fn median_iops(&self, cell: &str) -> Option<f64> {
+        let rates: Vec<f64> = self.rounds_of(cell).map(|round| round.measured.iops()).collect();
+        summary::median(&rates)
+    }
+
+    /// The name of a cell or a figure in the result: after the test's.
+    fn key(&self, name: &str) -> String {
+        format!("{}.{name}", self.test)
+    }
+
     /// Adds a round; its cell becomes metrics at the end.
     pub fn add(&mut self, round: Round) {
         self.rounds.push(round);
@@ -142,30 +151,34 @@ impl TestRecord {
 
     /// Adds a metric that a test computed itself; `key` without the test's name.
     pub fn metric(&mut self, key: &str, rounds: Vec<f64>) {
-        self.metrics.push(metric(format!("{}.{key}", self.test), rounds));
+        self.result.metrics.push(metric(self.key(key), rounds));
     }
 
     /// Adds a metric whose 95 % interval a test computed itself from many requests: rounds add nothing
     /// to it. `key` without the test's name. Few resamples need not reach the value, and few rounds reach below
     /// nothing; neither is a statement.
     pub fn estimate(&mut self, key: &str, value: f64, low: f64, high: f64) {
-        let key = format!("{}.{key}", self.test);
         let (low, high) = (low.min(value).max(0.0), high.max(value));
-        self.metrics.push(Metric { low, high, ..metric(key, vec![value]) });
+        self.result.metrics.push(Metric { low, high, ..metric(self.key(key), vec![value]) });
+    }
+
+    /// The same with an interval that reaches so far to both sides.
+    pub fn estimate_within(&mut self, key: &str, value: f64, margin: f64) {
+        self.estimate(key, value, value - margin, value + margin);
     }
 
     /// Adds a curve; `key` without the test's name.
     pub fn curve(&mut self, key: &str, units: (&str, &str), x: Vec<f64>, y: Vec<f64>) {
-        let key = format!("{}.{key}", self.test);
         let (x_unit, y_unit) = (units.0.to_string(), units.1.to_string());
-        self.series.push(Series { key, x_unit, y_unit, x, y });
+        self.result.series.push(Series { key: self.key(key), x_unit, y_unit, x, y });
     }
 
     /// Adds a finding; of several about the same metrics, such as the rounds of a cell, the gravest is kept.
     pub fn notice(&mut self, finding: Finding) {
         let same =
             |known: &&mut Finding| known.id == finding.id && known.metrics == finding.metrics;
-        match self.findings.iter_mut().find(same) {
+        let findings = &mut self.result.findings;
+        match findings.iter_mut().find(same) {
             // Each place where requests fail counts.
             Some(known) if known.id == FindingId::IoError => {
                 if known.count() < PLACES_MAX {
@@ -174,16 +187,24 @@ impl TestRecord {
             }
             Some(known) if finding.outweighs(known) => *known = finding,
             Some(_) => {}
-            None => self.findings.push(finding),
+            None => findings.push(finding),
+        }
+    }
+
+    /// Adds requests that failed, each with its place.
+    pub fn notice_failures<'f>(&mut self, failures: impl IntoIterator<Item = &'f IoFailure>) {
+        for failure in failures {
+            let finding = Finding::new(FindingId::IoError, describe(failure, 1));
+            self.notice(finding.about(self.test.name()));
         }
     }
 
     /// What was found about the metrics of `cell` holds for the metric `key` as well, which comes from them;
     /// both without the test's name.
     pub fn share_findings(&mut self, cell: &str, key: &str) {
-        let [cell, key] = [cell, key].map(|name| format!("{}.{name}", self.test));
+        let [cell, key] = [cell, key].map(|name| self.key(name));
         let about = |finding: &&mut Finding| !finding.metrics.is_empty() && finding.concerns(&cell);
-        for finding in self.findings.iter_mut().filter(about) {
+        for finding in self.result.findings.iter_mut().filter(about) {
             finding.metrics.push(key.clone());
         }
     }
@@ -191,20 +212,19 @@ impl TestRecord {
     /// What the rounds of a cell have come to so far.
     pub fn so_far(&self, cell: &str) -> TestResult {
         let mut record = Self::new(self.test);
-        let of_cell = || self.rounds.iter().filter(|round| round.cell == cell);
-        let before =
-            if self.many_rounds { of_cell().count().saturating_sub(LAST_ROUNDS) } else { 0 };
-        record.rounds = of_cell().skip(before).cloned().collect();
+        let rounds: Vec<&Round> = self.rounds_of(cell).collect();
+        let first = if self.many_rounds { rounds.len().saturating_sub(LAST_ROUNDS) } else { 0 };
+        record.rounds = rounds[first..].iter().copied().cloned().collect();
         record.many_rounds = self.many_rounds;
-        record.findings.clone_from(&self.findings);
+        record.result.findings.clone_from(&self.result.findings);
         record.finish(ROUNDS_MIN)
     }
 
     /// Whether a finding makes the metrics of `cell` invalid, its name without the test's.
     pub fn is_invalid(&self, cell: &str) -> bool {
-        let cell = format!("{}.{cell}", self.test);
+        let cell = self.key(cell);
         let invalid = |finding: &Finding| finding.severity == Severity::Invalid;
-        self.findings.iter().any(|finding| invalid(finding) && finding.concerns(&cell))
+        self.result.findings.iter().any(|finding| invalid(finding) && finding.concerns(&cell))
     }
 
     /// The result; status and time are the caller's.
@@ -213,19 +233,15 @@ impl TestRecord {
             self.finish_cell(&cell);
         }
         self.notice_few_rounds(rounds_planned);
-        let mut result = TestResult::empty(self.test, TestStatus::Done, None);
         let record = |round: &Round| round.record(self.split_of(&round.cell));
-        result.phases = self.rounds.iter().map(record).collect();
-        if !self.archived.is_empty() {
-            result.phases.extend(self.archived);
+        let phases = self.rounds.iter().map(record).collect();
+        let mut result = self.result;
+        let archived = std::mem::replace(&mut result.phases, phases);
+        if !archived.is_empty() {
+            result.phases.extend(archived);
             result.phases.sort_by(|a, b| a.start_s.total_cmp(&b.start_s));
         }
-        result.metrics = self.metrics;
-        result.series = self.series;
-        result.distributions = self.distributions;
-        result.resume = self.resume;
-        result.databases = self.databases;
-        for finding in self.findings {
+        for finding in std::mem::take(&mut result.findings) {
             match result.findings.iter_mut().find(|known| known.id == finding.id) {
                 Some(known) => known.join(finding),
                 None => result.findings.push(finding),
@@ -236,7 +252,7 @@ impl TestRecord {
 
     /// Fewer rounds than a figure needs: because no more were planned, or because the test ended before.
     fn notice_few_rounds(&mut self, planned: u32) {
-        if self.metrics.is_empty() || self.without_rounds {
+        if self.result.metrics.is_empty() || self.without_rounds {
             return;
         }
         if planned < ROUNDS_MIN {
@@ -254,30 +270,22 @@ impl TestRecord {
         if self.without_rounds {
             return;
         }
-        let of_cell = |round: &&Round| round.cell == cell && round.measured.recorder.ops > 0;
-        let rounds = self.rounds.iter().filter(of_cell).count();
+        let rounds = self.measured_rounds(cell).count();
         if (1..ROUNDS_MIN as usize).contains(&rounds) {
             let evidence = format!("{cell}: {}", few_rounds(rounds));
-            let about = format!("{}.{cell}", self.test);
-            self.notice(Finding::new(FindingId::FewRounds, evidence).about(about));
+            self.notice(Finding::new(FindingId::FewRounds, evidence).about(self.key(cell)));
         }
     }
 
     /// Cells in the order of their first round.
     fn cells(&self) -> Vec<String> {
-        let mut cells: Vec<String> = Vec::new();
-        for round in self.rounds.iter().filter(|round| !round.own_metrics) {
-            if !cells.contains(&round.cell) {
-                cells.push(round.cell.clone());
-            }
-        }
-        cells
+        let rounds = self.rounds.iter().filter(|round| !round.own_metrics);
+        distinct(rounds.map(|round| round.cell.clone()))
     }
 
     /// How the processor time of a cell divides, all its rounds together.
     fn split_of(&self, cell: &str) -> CpuSplit {
-        let rounds = self.rounds.iter().filter(|round| round.cell == cell);
-        CpuSplit::of(rounds.map(|round| round.measured.cpu_cost.usage), CONFIDENCE)
+        CpuSplit::of(self.rounds_of(cell).map(|round| round.measured.cpu_cost.usage), CONFIDENCE)
     }
 
     /// Processor time per request in user mode and in the kernel: each round's exact sum, divided as that
@@ -290,7 +298,7 @@ impl TestRecord {
         let split = self.split_of(cell);
         let parts = [("cpu_user_ns_per_io", split), ("cpu_sys_ns_per_io", split.of_kernel())];
         let metrics = parts.map(|(quantity, part)| {
-            let key = format!("{}.{cell}.{quantity}", self.test);
+            let key = self.key(&format!("{cell}.{quantity}"));
             let of_all = metric(key.clone(), sums.clone());
             let Interval { low, high } =
                 part.interval_of(Interval { low: of_all.low, high: of_all.high });
@@ -300,9 +308,13 @@ impl TestRecord {
         metrics.to_vec()
     }
 
+    /// The rounds of a cell that a request of came back in.
+    fn measured_rounds(&self, cell: &str) -> impl Iterator<Item = &Round> {
+        self.rounds_of(cell).filter(|round| round.measured.recorder.ops > 0)
+    }
+
     fn finish_cell(&mut self, cell: &str) {
-        let of_cell = |round: &&Round| round.cell == cell && round.measured.recorder.ops > 0;
-        let rounds: Vec<&Round> = self.rounds.iter().filter(of_cell).collect();
+        let rounds: Vec<&Round> = self.measured_rounds(cell).collect();
         let Some(first) = rounds.first() else { return };
         let of_memory = first.cached_on_purpose();
         let by_chance = rounds.iter().map(|round| chance(round)).fold(0.0, f64::max);
@@ -318,24 +330,24 @@ impl TestRecord {
         let tables: Vec<_> =
             rounds.iter().map(|round| round.quantities(fewest.unwrap_or(0))).collect();
         let series: Vec<Series> = rounds.iter().map(|round| round.series(self.test)).collect();
+        let key = |quantity: &str| self.key(&format!("{cell}.{quantity}"));
+        let mut metrics = Vec::new();
         for (index, (quantity, _)) in tables[0].iter().enumerate() {
             if *quantity == "lat_max_us" {
                 let of_all = of_all_rounds(&latencies, fewest.unwrap_or(0));
-                let key = |quantity| format!("{}.{cell}.{quantity}", self.test);
-                let metrics = of_all.map(|(quantity, us)| Metric {
+                metrics.extend(of_all.map(|(quantity, us)| Metric {
                     pooled: true,
                     ..metric(key(quantity), vec![us])
-                });
-                self.metrics.extend(metrics.collect::<Vec<_>>());
+                }));
             }
             let values = tables.iter().map(|table| table[index].1).collect();
-            self.metrics.push(metric(format!("{}.{cell}.{quantity}", self.test), values));
+            metrics.push(metric(key(quantity), values));
         }
-        let cpu = self.cpu_metrics(cell, &rounds);
-        self.metrics.extend(cpu);
+        metrics.extend(self.cpu_metrics(cell, &rounds));
+        self.result.metrics.extend(metrics);
         let is_kept = |series: &Series| series.y.len() > 1 && !self.many_rounds;
-        self.series.extend(series.into_iter().filter(is_kept));
-        self.distributions.push(distribution(format!("{}.{cell}", self.test), &latencies));
+        self.result.series.extend(series.into_iter().filter(is_kept));
+        self.result.distributions.push(distribution(self.key(cell), &latencies));
         self.notice_drops(cell, &drops);
         // An open loop has the rate of its schedule, whose chance is no doing of the drive.
         // That of the page cache says when the kernel chose to write.
@@ -359,13 +371,12 @@ impl TestRecord {
             seen.len(),
             drops.len()
         );
-        let about = format!("{}.{cell}", self.test);
         let cause = rate_drop::cause(&self.rounds, cell, self.rotates);
         let Some(DropCause { id, sign }) = cause else { return };
         if id == FindingId::CacheFull && first.share <= spread_before(&seen) {
             return;
         }
-        let finding = Finding::new(id, format!("{evidence}, {sign}")).about(about);
+        let finding = Finding::new(id, format!("{evidence}, {sign}")).about(self.key(cell));
         self.notice(finding.weighing(first.share));
         if id != FindingId::Throttled {
             return;
@@ -381,11 +392,11 @@ impl TestRecord {
     fn notice_spread(&mut self, cell: &str, rates: &[f64], unit: &str, by_chance: f64) {
         let (Some(low), Some(high)) = (summary::min(rates), summary::max(rates)) else { return };
         let median = summary::median(rates).unwrap_or(0.0);
-        let is_explained = self.findings.iter().any(|finding| finding.id == FindingId::Shingled);
+        let is_explained =
+            self.result.findings.iter().any(|finding| finding.id == FindingId::Shingled);
         if median <= 0.0 || (high - low) / median <= SPREAD_MAX.max(by_chance) || is_explained {
             return;
         }
-        let about = format!("{}.{cell}", self.test);
         let finding =
             match rate_drop::full_between_rounds(&self.rounds, cell, SPREAD_MAX, self.rotates) {
                 Some(written) => {
@@ -402,8 +413,20 @@ impl TestRecord {
                     Finding::new(FindingId::Unstable, evidence)
                 }
             };
-        self.notice(finding.about(about).weighing((high - low) / median));
+        self.notice(finding.about(self.key(cell)).weighing((high - low) / median));
     }
+}
+
+/// A series of a result; `key` without the test's name.
+pub(crate) fn series_of<'r>(result: &'r TestResult, key: &str) -> Option<&'r Series> {
+    let key = format!("{}.{key}", result.test);
+    result.series.iter().find(|series| series.key == key)
+}
+
+/// The value of a metric of a result; `key` without the test's name.
+pub(crate) fn value_of(result: &TestResult, key: &str) -> Option<f64> {
+    let key = format!("{}.{key}", result.test);
+    result.metrics.iter().find(|metric| metric.key == key).map(|metric| metric.value)
 }
 
 /// Percentiles that no round has requests enough for and all of them together have: the median of rounds would be
@@ -439,42 +462,6 @@ fn spread_before(drops: &[&LastingDrop]) -> f64 {
 
 fn few_rounds(rounds: usize) -> String {
     format!("{rounds} of the {ROUNDS_MIN} rounds that a result needs")
-}
-
-fn metric(key: String, rounds: Vec<f64>) -> Metric {
-    let quantity = quantity_of(&key);
-    debug_assert!(quantity.is_some(), "{key} has no documented quantity");
-    let unit = quantity.map_or("", |q| q.unit).to_string();
-    let (value, low, high) = match quantity.map_or(OfRounds::Median, |q| q.of_rounds) {
-        OfRounds::Median => median_of(&rounds, &unit),
-        extreme => {
-            let ends = summary::min(&rounds).zip(summary::max(&rounds));
-            let (low, high) = ends.unwrap_or_default();
-            (if extreme == OfRounds::Smallest { low } else { high }, low, high)
-        }
-    };
-    Metric {
-        key,
-        value,
-        unit,
-        low,
-        high,
-        rounds,
-        pooled: false,
-        valid: true,
-        invalid_because: Vec::new(),
-    }
-}
-
-/// The median and the ends of its interval.
-fn median_of(rounds: &[f64], unit: &str) -> (f64, f64, f64) {
-    let value = summary::median(rounds).unwrap_or(0.0);
-    let interval = interval::median_interval(rounds, CONFIDENCE);
-    // Rates and times of rounds above 0 have an interval above it; where one is 0, as a share may be, what lies below
-    // nothing is no statement. Nor is a share above the whole.
-    let most = if unit == "%" { 100.0 } else { f64::INFINITY };
-    let (low, high) = interval.map_or((value, value), |i| (i.low.max(0.0), i.high.min(most)));
-    (value, low, high)
 }
 
 fn distribution(key: String, latencies: &Histogram<u64>) -> Distribution {

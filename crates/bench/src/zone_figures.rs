@@ -28,8 +28,7 @@ fn law_of(zones: &[ZoneFigures], span: f64) -> Option<RadiusLaw> {
 pub fn report(record: &mut TestRecord, zones: &[ZoneFigures], span: f64) {
     for (number, zone) in (1..).zip(zones) {
         let mut estimate = |quantity: &str, value: f64, margin: f64| {
-            let key = format!("zone{number:02}.{quantity}");
-            record.estimate(&key, value, value - margin, value + margin);
+            record.estimate_within(&format!("zone{number:02}.{quantity}"), value, margin);
         };
         estimate("start_bytes", zone.start, if number > 1 { zone.margin } else { 0.0 });
         estimate("end_bytes", zone.end, if zone.end < span { zone.margin } else { 0.0 });

@@ -2,7 +2,7 @@
 
 use crate::control::Control;
 use crate::cpu_usage::CpuCost;
-use crate::error::{BenchError, describe};
+use crate::error::BenchError;
 use crate::payload::Payload;
 use crate::phase::PhaseResult;
 use crate::queue::{IoFailure, QueueSpec};
@@ -11,7 +11,6 @@ use crate::scan::{Scan, ScanOutcome, ScanRegion, TimedRegion};
 use crate::session::{PhaseCounters, Session};
 use crate::test_record::TestRecord;
 use drivescope_model::event::Event;
-use drivescope_model::findings::{Finding, FindingId};
 
 /// What one or several phases wrote.
 #[derive(Debug, Default)]
@@ -70,10 +69,7 @@ pub(crate) fn write(
         None => stepped(session, places, manner, &sum.timed, so_far)?,
     };
     let WriteOutcome { timed, measured, asked, moved, failures } = outcome;
-    for failure in &failures {
-        let finding = Finding::new(FindingId::IoError, describe(failure, 1));
-        record.notice(finding.about(record.test().name()));
-    }
+    record.notice_failures(&failures);
     let mut kept = counters.end(session, measured, cell, 1);
     kept.asked = failures.is_empty().then_some((0.0, asked as f64));
     kept.own_metrics = true;

@@ -21,7 +21,7 @@ mod zones;
 
 use super::align::write_area::WriteArea;
 use crate::control::Control;
-use crate::error::{BenchError, describe, is_want_of_the_host};
+use crate::error::{BenchError, is_want_of_the_host};
 use crate::offsets::derive_seed;
 use crate::option_checks::{check_request, check_time, ensure};
 use crate::overrides::Overrides;
@@ -33,7 +33,6 @@ use crate::test_record::TestRecord;
 use crate::workload::Workload;
 use answers::could_not_tell;
 use drivescope_model::event::Event;
-use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::options::{Suite, TestKind};
 use drivescope_model::plan::{Cost, PlannedTest, WriteLevel};
 use drivescope_model::target::TargetKind;
@@ -184,7 +183,25 @@ impl<'a> Questions<'_, 'a> {
         has
     }
 
-    /// The same for what fills a cache of many GB, and how much it may write: only where that is asked for, and where
+    /// What writes, if there is time for one more question that does and it is possible here; says so if not.
+    fn writes_in_time(&mut self, what: &str) -> Option<WriteProbe<'_, 'a>> {
+        if self.has_time_for(what) { self.writes(what) } else { None }
+    }
+
+    /// Says what was found, or why that could not be told.
+    fn tell<T>(
+        &mut self,
+        what: &str,
+        found: Result<T, String>,
+        answer: impl FnOnce(&mut TestRecord, T),
+    ) {
+        match found {
+            Ok(found) => answer(self.record, found),
+            Err(why) => could_not_tell(self.record, what, &why),
+        }
+    }
+
+    /// What fills a cache of many GB, and how much it may write: only where that is asked for, and where
     /// nothing that is there must be kept; says why not.
     fn fills(&mut self, filling: LongFilling) -> Option<(WriteProbe<'_, 'a>, u64)> {
         let LongFilling { what, unasked, too_slow } = filling;
@@ -193,10 +210,7 @@ impl<'a> Questions<'_, 'a> {
             could_not_tell(self.record, what, unasked);
             return None;
         }
-        if !self.has_time_for(what) {
-            return None;
-        }
-        let writes = self.writes(what)?;
+        let writes = self.writes_in_time(what)?;
         if writes.area.kept {
             could_not_tell(writes.record, what, too_slow);
             return None;
@@ -244,10 +258,7 @@ fn ask<T: Send>(
     let spec = QueueSpec { depth, ahead: 1, block_bytes: CHUNK_MAX, dsync: false };
     let (worker, counters) = session.run_task(device, spec, &control, task)?;
     let ProbeOutcome { answer, mut recorder, failures } = worker.output;
-    for failure in failures.iter().filter(|failure| !is_want_of_the_host(failure.errno)) {
-        let finding = Finding::new(FindingId::IoError, describe(failure, 1));
-        record.notice(finding.about("geometry"));
-    }
+    record.notice_failures(failures.iter().filter(|failure| !is_want_of_the_host(failure.errno)));
     // Single failures are named and left out; the rest of the drive still has its answers.
     recorder.first_error = None;
     let bytes = recorder.bytes as f64;
@@ -290,20 +301,15 @@ fn ask_flash_writes(questions: &mut Questions<'_, '_>) -> Result<(), BenchError>
     } else {
         return Ok(());
     }
-    if questions.has_time_for("unit of the map")
-        && let Some(mut writes) = questions.writes("unit of the map")
+    if let Some(mut writes) = questions.writes_in_time("unit of the map")
         && let Some(times) = flash_writes::mapping_unit(&mut writes)?
     {
         answers::unit(questions.record, &times);
     }
     const BUFFER: &str = "write buffer";
-    if questions.has_time_for(BUFFER)
-        && let Some(mut writes) = questions.writes(BUFFER)
-    {
-        match flash_writes::write_buffer(&mut writes)? {
-            Ok(fillings) => answers::write_buffer(questions.record, &fillings),
-            Err(why) => could_not_tell(questions.record, BUFFER, &why),
-        }
+    if let Some(mut writes) = questions.writes_in_time(BUFFER) {
+        let found = flash_writes::write_buffer(&mut writes)?;
+        questions.tell(BUFFER, found, |record, fillings| answers::write_buffer(record, &fillings));
     }
     ask_fast_cache(questions)
 }
@@ -317,10 +323,8 @@ fn ask_fast_cache(questions: &mut Questions<'_, '_>) -> Result<(), BenchError> {
         too_slow: "what is there must be kept, which is too slow; the test fill finds it, or a directory on the drive",
     };
     let Some((mut writes, most)) = questions.fills(filling) else { return Ok(()) };
-    match flash_writes::fast_cache(&mut writes, most)? {
-        Ok(found) => answers::fast_cache(questions.record, &found),
-        Err(why) => could_not_tell(questions.record, WHAT, &why),
-    }
+    let found = flash_writes::fast_cache(&mut writes, most)?;
+    questions.tell(WHAT, found, |record, found| answers::fast_cache(record, &found));
     Ok(())
 }
 

@@ -14,7 +14,6 @@ use drivescope_model::cell::{Mix, Order, Shape};
 use drivescope_model::options::{Arrivals, LatencyOptions, Rate, Suite, TestKind};
 use drivescope_model::plan::{Cost, PlannedTest};
 use drivescope_model::units::Bytes;
-use drivescope_stats::summary;
 use std::ops::Range;
 
 /// A span with fewer blocks than this is one cache line of the drive, not a span.
@@ -220,9 +219,7 @@ fn requests_per_second(
         Rate::Iops(iops) => Some(iops.max(RATE_MIN)),
         Rate::Share { percent } => {
             let (cell, _) = first_span?;
-            let rounds = record.rounds().iter().filter(|round| round.cell == *cell);
-            let rates: Vec<f64> = rounds.map(|round| round.measured.iops()).collect();
-            Some((summary::median(&rates)? * percent / 100.0).max(RATE_MIN))
+            Some((record.median_iops(cell)? * percent / 100.0).max(RATE_MIN))
         }
     }
 }

@@ -8,7 +8,7 @@ mod writes;
 mod zone_search;
 
 use crate::control::Control;
-use crate::error::{BenchError, describe, is_want_of_the_host};
+use crate::error::{BenchError, is_want_of_the_host};
 use crate::option_checks::{SAMPLES_MAX, check_request, ensure};
 use crate::overrides::Overrides;
 use crate::phase::PhaseResult;
@@ -21,7 +21,6 @@ use crate::validity;
 use crate::workload::Workload;
 use access_scatter::AccessScatter;
 use drivescope_model::event::Event;
-use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::options::{Suite, SurfaceOptions, SurfacePreset, TestKind};
 use drivescope_model::patterns::gnome_disks;
 use drivescope_model::plan::{Cost, PlannedTest, WriteLevel};
@@ -308,10 +307,7 @@ fn scan(
     let spec = QueueSpec { depth, ahead: 1, block_bytes: chunk, dsync: false };
     let (worker, counters) = session.run_task(session.device(), spec, &control, task)?;
     let ScanOutcome { timed, recorder, asked_bytes, failures, .. } = worker.output;
-    for failure in failures.iter().filter(|failure| !is_want_of_the_host(failure.errno)) {
-        let evidence = describe(failure, 1);
-        record.notice(Finding::new(FindingId::IoError, evidence).about("surface"));
-    }
+    record.notice_failures(failures.iter().filter(|failure| !is_want_of_the_host(failure.errno)));
     let measured = PhaseResult { recorder, cpu_cost: worker.cpu_cost, engine: worker.engine };
     let mut kept = counters.end(session, measured, cell, round);
     // Of a request that failed nobody knows how much was moved.

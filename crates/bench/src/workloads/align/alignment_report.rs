@@ -95,9 +95,8 @@ fn smallest_extra_ns(seen: &[BlockSizeResult]) -> f64 {
 fn of_size(record: &mut TestRecord, seen: &BlockSizeResult) {
     let block = Bytes(seen.block).short();
     for (offset, time) in &seen.times {
-        let (us, half) = (time.mean / 1e3, NORMAL_95 * time.error / 1e3);
         let key = format!("write{block}_at_{offset}.lat_mean_us");
-        record.estimate(&key, us, (us - half).max(0.0), us + half);
+        record.estimate_within(&key, time.mean / 1e3, NORMAL_95 * time.error / 1e3);
     }
     if let Some(penalty) = seen.penalty {
         let key = format!("blocks{block}.penalty_ratio");

@@ -4,7 +4,7 @@ use super::{CopyJob, set_of};
 use crate::error::BenchError;
 use crate::files::file_phase::{FilePhase, FileTally};
 use crate::files::file_store::{CopySide, FileStep, FileStore};
-use crate::round::Cache;
+use crate::round::{Cache, distinct};
 use crate::session::Session;
 use crate::test_record::TestRecord;
 use drivescope_model::event::Event;
@@ -187,41 +187,26 @@ impl JobRound<'_, '_, '_> {
 
 /// The metrics of all rounds so far, and what held the copies.
 pub(super) fn finish(session: &Session<'_>, record: &mut TestRecord, tallies: &[RoundTallies]) {
-    let mut cells: Vec<&str> = Vec::new();
-    for (cell, _) in tallies {
-        if !cells.contains(&cell.as_str()) {
-            cells.push(cell);
-        }
-    }
+    let of = |cell: &str, figure: fn(&FileTally) -> f64| -> Vec<f64> {
+        let rounds = tallies.iter().filter(|(name, _)| name == cell);
+        rounds.map(|(_, tally)| figure(tally)).collect()
+    };
+    let cells = distinct(tallies.iter().map(|(cell, _)| cell));
     for cell in &cells {
-        let of = |figure: fn(&FileTally) -> f64| -> Vec<f64> {
-            tallies
-                .iter()
-                .filter(|(name, _)| name == cell)
-                .map(|(_, tally)| figure(tally))
-                .collect()
-        };
         if !cell.ends_with(".delete") {
-            record.metric(&format!("{cell}.mb_s"), of(FileTally::mb_s));
+            record.metric(&format!("{cell}.mb_s"), of(cell, FileTally::mb_s));
         }
-        record.metric(&format!("{cell}.files_s"), of(FileTally::files_s));
-        record.metric(&format!("{cell}.time_s"), of(|tally| tally.time_s));
-        record.metric(&format!("{cell}.flush_s"), of(|tally| tally.flush_s));
-        record.metric(&format!("{cell}.files"), of(|tally| tally.files as f64));
+        record.metric(&format!("{cell}.files_s"), of(cell, FileTally::files_s));
+        record.metric(&format!("{cell}.time_s"), of(cell, |tally| tally.time_s));
+        record.metric(&format!("{cell}.flush_s"), of(cell, |tally| tally.flush_s));
+        record.metric(&format!("{cell}.files"), of(cell, |tally| tally.files as f64));
         if session.plan.suite.copy.rounds > 1 {
             record.notice_few_rounds_of(cell);
         }
     }
     for cell in cells.iter().filter(|cell| cell.ends_with(".from")) {
         let source = cell.replace(".from", ".source");
-        let rate = |name: &str| {
-            let rates: Vec<f64> = tallies
-                .iter()
-                .filter(|(cell, _)| cell == name)
-                .map(|(_, tally)| tally.mb_s())
-                .collect();
-            median(&rates)
-        };
+        let rate = |name: &str| median(&of(name, FileTally::mb_s));
         let Some((copied, read)) = rate(cell).zip(rate(&source)) else { continue };
         if copied > read * SOURCE_SHARE {
             let evidence = format!(
@@ -229,9 +214,8 @@ pub(super) fn finish(session: &Session<'_>, record: &mut TestRecord, tallies: &[
                 rounded(copied),
                 rounded(read)
             );
-            record.notice(
-                Finding::new(FindingId::SourceLimits, evidence).about(format!("copy.{cell}")),
-            );
+            let finding = Finding::new(FindingId::SourceLimits, evidence);
+            record.notice(finding.about(format!("copy.{cell}")));
         }
     }
 }

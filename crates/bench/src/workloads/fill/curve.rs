@@ -1,7 +1,7 @@
 //! What a fill makes of the times of its stretches: the curve, the time of a whole fill, zones, the knee.
 
 use crate::scan::TimedRegion;
-use crate::test_record::TestRecord;
+use crate::test_record::{TestRecord, series_of, value_of};
 use drivescope_model::document::TestResult;
 use drivescope_stats::changepoint::Plateau;
 use drivescope_stats::knee::knee;
@@ -88,10 +88,7 @@ pub(super) fn sampled(timed: &[TimedRegion], from: u64, to: u64, reach: usize) -
 
 /// The curve that an earlier result has, from its first step to its last.
 pub(super) fn of_result(result: &TestResult) -> Vec<CurveStep> {
-    let key = format!("{}.{WRITTEN}", result.test);
-    let Some(series) = result.series.iter().find(|series| series.key == key) else {
-        return Vec::new();
-    };
+    let Some(series) = series_of(result, WRITTEN) else { return Vec::new() };
     let ends = series.x.windows(2).map(|pair| (pair[0] as u64, pair[1] as u64));
     ends.zip(&series.y).map(|((from, to), &mb_s)| CurveStep { from, to, mb_s }).collect()
 }
@@ -110,10 +107,7 @@ pub(super) fn up_to(mut curve: Vec<CurveStep>, end: u64) -> Vec<CurveStep> {
 
 /// The knee that an earlier result has.
 pub(super) fn knee_of_result(result: &TestResult) -> Option<KneeOfBytes> {
-    let value = |quantity: &str| {
-        let key = format!("{}.knee.{quantity}", result.test);
-        result.metrics.iter().find(|metric| metric.key == key).map(|metric| metric.value)
-    };
+    let value = |quantity: &str| value_of(result, &format!("knee.{quantity}"));
     let (before, after) = (value("before_mb_s")?, value("after_mb_s")?);
     Some(KneeOfBytes { bytes: value("knee_bytes")? as u64, before, after })
 }
@@ -292,12 +286,12 @@ mod tests {
         report(&mut record, &curve, 0.5);
         report_whole(&mut record, &curve, Some(0.5));
         let result = record.finish(3);
-        let value = |key: &str| result.metrics.iter().find(|m| m.key == key).unwrap().value;
-        assert!((value("fill.whole.time_s") - 2.0).abs() < 1e-9, "the flush is a part of it");
-        assert!((value("fill.write.mean_mb_s") - 200.0 / 2.0).abs() < 1e-9);
-        assert_eq!(value("fill.whole.flush_s"), 0.5);
-        assert_eq!(value("fill.write.start_mb_s"), 200.0);
-        assert_eq!(value("fill.write.end_mb_s"), 100.0);
+        let value = |key: &str| value_of(&result, key).unwrap();
+        assert!((value("whole.time_s") - 2.0).abs() < 1e-9, "the flush is a part of it");
+        assert!((value("write.mean_mb_s") - 200.0 / 2.0).abs() < 1e-9);
+        assert_eq!(value("whole.flush_s"), 0.5);
+        assert_eq!(value("write.start_mb_s"), 200.0);
+        assert_eq!(value("write.end_mb_s"), 100.0);
         assert_eq!(result.series[0].x, [0.0, 1e8, 2e8]);
         assert_eq!(result.series[0].y, [200.0, 100.0, 100.0]);
         assert_eq!(of_result(&result), curve, "a later run gets it back");

@@ -8,7 +8,7 @@ use crate::files::file_store::FileStep;
 use crate::open_target;
 use crate::payload::Payload;
 use crate::session::Session;
-use crate::test_record::TestRecord;
+use crate::test_record::{TestRecord, series_of};
 use drivescope_drive::own_folder::trees::{TreeFile, TreeFolder};
 use drivescope_drive::target::FilePositions;
 use drivescope_drive::{DriveError, OwnFolder};
@@ -63,9 +63,7 @@ fn take_folder(session: &mut Session<'_>, is_resumed: bool) -> Result<OwnFolder,
 
 /// What the document of the interrupted run says of its files.
 fn samples_of(earlier: &TestResult) -> Vec<FileSample> {
-    let series = |key: &str| {
-        earlier.series.iter().find(|series| series.key == format!("fill-files.write.{key}"))
-    };
+    let series = |key: &str| series_of(earlier, &format!("write.{key}"));
     let Some(rates) = series("mb_s") else { return Vec::new() };
     let of = |key: &str, at: f64| {
         let series = series(key)?;

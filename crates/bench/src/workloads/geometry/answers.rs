@@ -42,7 +42,7 @@ pub fn could_not_tell(record: &mut TestRecord, what: &str, why: &str) {
 pub fn rotation(record: &mut TestRecord, turn: &CommonPeriod) {
     let rpm = |turn_ns: f64| 60e9 / turn_ns;
     let (value, margin) = (rpm(turn.period), rpm(turn.period) * turn.margin / turn.period);
-    record.estimate("rotation.rpm", value, value - margin, value + margin);
+    record.estimate_within("rotation.rpm", value, margin);
 }
 
 /// Zones with their shares, and the physical law.
@@ -57,9 +57,8 @@ pub fn zones(record: &mut TestRecord, map: &ZoneMap) {
     };
     zone_figures::report(record, &map.zones.iter().map(figures).collect::<Vec<_>>(), span);
     for (number, zone) in (1..).zip(&map.zones) {
-        let (bytes, margin) = (zone.track_bytes, RATE_ERROR * zone.track_bytes);
         let key = format!("zone{number:02}.track_bytes");
-        record.estimate(&key, bytes, bytes - margin, bytes + margin);
+        record.estimate_within(&key, zone.track_bytes, RATE_ERROR * zone.track_bytes);
     }
     record.metric("zones.read_bytes", vec![map.read_bytes as f64]);
     if !map.is_complete {
@@ -153,18 +152,11 @@ pub fn accesses(record: &mut TestRecord, points: &[(f64, f64)]) {
 
 /// Time and rate of cached reads.
 pub fn hits(record: &mut TestRecord, hits: &CacheHits) {
-    let us = hits.overhead_ns / 1e3;
-    let margin = Z_95 * hits.overhead_error_ns / 1e3;
-    record.estimate("read_cache.overhead_us", us, us - margin, us + margin);
+    let (us, error_us) = (hits.overhead_ns / 1e3, hits.overhead_error_ns / 1e3);
+    record.estimate_within("read_cache.overhead_us", us, Z_95 * error_us);
     // Where data take no time at all, there is no rate.
     if hits.link_mb_s < 1e6 {
-        let margin = Z_95 * hits.link_error_mb_s;
-        record.estimate(
-            "link.mb_s",
-            hits.link_mb_s,
-            hits.link_mb_s - margin,
-            hits.link_mb_s + margin,
-        );
+        record.estimate_within("link.mb_s", hits.link_mb_s, Z_95 * hits.link_error_mb_s);
     }
 }
 
@@ -227,8 +219,7 @@ pub fn write_cache(record: &mut TestRecord, fillings: &[CacheFilling]) {
 
 /// Bytes that are rewritten together.
 pub fn band(record: &mut TestRecord, band: BandSize) {
-    let BandSize { bytes, margin } = band;
-    record.estimate("shingling.band_bytes", bytes, bytes - margin, bytes + margin);
+    record.estimate_within("shingling.band_bytes", band.bytes, band.margin);
 }
 
 /// Bytes of random writes before cleaning begins, with what the test wrote before: there was hardly a rest to clean.
@@ -276,7 +267,7 @@ pub fn flush_cost(record: &mut TestRecord, times: &WriteTimes) {
 /// The end of a fast cache, and how soon it is back.
 pub fn fast_cache(record: &mut TestRecord, found: &FastCache) {
     let FastCache { bytes, margin, rates, recovered } = *found;
-    record.estimate("fast_cache.cache_bytes", bytes, bytes - margin, bytes + margin);
+    record.estimate_within("fast_cache.cache_bytes", bytes, margin);
     record.metric("fast_cache.recovered_bytes", vec![recovered]);
     record.remark(format!(
         "fast cache: {} MB/s within it, {} MB/s behind it",

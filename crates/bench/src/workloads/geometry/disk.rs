@@ -101,10 +101,8 @@ fn ask_heads(
     if !questions.has_time_for("heads") {
         return Ok(());
     }
-    match questions.ask("heads", |probe| heads::measure(probe, reader, map))? {
-        Ok(order) => answers::heads(questions.record, order),
-        Err(why) => could_not_tell(questions.record, "heads", &why),
-    }
+    let found = questions.ask("heads", |probe| heads::measure(probe, reader, map))?;
+    questions.tell("heads", found, answers::heads);
     Ok(())
 }
 
@@ -117,12 +115,10 @@ fn ask_seeks(
         return Ok(());
     }
     let (block, seed, turn_ns) = (questions.block, questions.seed("seeks"), reader.turn_ns);
-    let found: Result<SeekProfile, String> =
-        questions.ask("seek", |probe| seeks::measure(probe, reader, map, block, seed))?;
-    match found {
-        Ok(profile) => answers::seeks(questions.record, &profile, map, turn_ns),
-        Err(why) => could_not_tell(questions.record, "seeks", &why),
-    }
+    let found = questions.ask("seek", |probe| seeks::measure(probe, reader, map, block, seed))?;
+    questions.tell("seeks", found, |record, profile: SeekProfile| {
+        answers::seeks(record, &profile, map, turn_ns);
+    });
     Ok(())
 }
 
@@ -162,13 +158,10 @@ fn ask_read_cache(questions: &mut Questions<'_, '_>, turn_ns: f64) -> Result<(),
         };
         Ok(Ok((hits, read_cache::held(probe, hits, (block, turn_ns), seed)?)))
     })?;
-    match found {
-        Ok((hits, held)) => {
-            answers::hits(questions.record, &hits);
-            answers::held(questions.record, &held);
-        }
-        Err(why) => could_not_tell(questions.record, "read cache and link", &why),
-    }
+    questions.tell("read cache and link", found, |record, (hits, held)| {
+        answers::hits(record, &hits);
+        answers::held(record, &held);
+    });
     Ok(())
 }
 
@@ -190,10 +183,7 @@ fn ask_queue(questions: &mut Questions<'_, '_>) -> Result<(), BenchError> {
 
 fn ask_writes(questions: &mut Questions<'_, '_>, turn_ns: f64) -> Result<(), BenchError> {
     const WHAT: &str = "write cache and flushes";
-    if !questions.has_time_for(WHAT) {
-        return Ok(());
-    }
-    let Some(mut writes) = questions.writes(WHAT) else { return Ok(()) };
+    let Some(mut writes) = questions.writes_in_time(WHAT) else { return Ok(()) };
     let Some(times) = writes.times()? else { return Ok(()) };
     let is_cached = times.cached.ns < turn_ns / 2.0;
     let filled = if is_cached { Some(writes.cache_fillings()?) } else { None };

@@ -6,7 +6,6 @@ use crate::session::Session;
 use crate::test_record::TestRecord;
 use drivescope_model::cell::{Mix, Order, Shape};
 use drivescope_model::units::{Bytes, Secs};
-use drivescope_stats::summary;
 use std::ops::Range;
 
 /// Depths at which random reads are counted.
@@ -108,11 +107,9 @@ pub fn random_reads(
 ) -> Result<f64, BenchError> {
     let block = session.plan.suite.geometry.block;
     let shape = Shape { order: Order::Rnd, block, depth, threads: 1 };
-    let round = record.rounds().iter().filter(|round| round.cell == cell).count() as u32 + 1;
+    let round = record.rounds_of(cell).count() as u32 + 1;
     let load = session.load(shape, Mix::READ, span, cell, round);
     let load = Load { time, studies_span: true, ..load };
     session.measure(&load, cell, round, record)?;
-    let of_cell = record.rounds().iter().filter(|round| round.cell == cell);
-    let rates: Vec<f64> = of_cell.map(|round| round.measured.iops()).collect();
-    Ok(summary::median(&rates).unwrap_or(0.0))
+    Ok(record.median_iops(cell).unwrap_or(0.0))
 }

@@ -36,19 +36,14 @@ impl LoggedReads for Reads {
 /// How large bands are.
 pub fn ask_bands(questions: &mut Questions<'_, '_>, turn_ns: f64) -> Result<(), BenchError> {
     const WHAT: &str = "size of a band";
-    if !questions.has_time_for(WHAT) {
-        return Ok(());
-    }
     let block = questions.block;
-    let Some(mut writes) = questions.writes(WHAT) else { return Ok(()) };
+    let Some(mut writes) = questions.writes_in_time(WHAT) else { return Ok(()) };
     if writes.area.span.end - writes.area.span.start < STRETCH_ROOM * STRETCH {
         could_not_tell(questions.record, WHAT, "there is too little room");
         return Ok(());
     }
-    match bands::measure(&mut writes, turn_ns, &mut Reads { block })? {
-        Ok(band) => answers::band(questions.record, band),
-        Err(why) => could_not_tell(questions.record, WHAT, &why),
-    }
+    let found = bands::measure(&mut writes, turn_ns, &mut Reads { block })?;
+    questions.tell(WHAT, found, answers::band);
     Ok(())
 }
 
@@ -71,9 +66,7 @@ pub fn ask_log(questions: &mut Questions<'_, '_>) -> Result<(), BenchError> {
         .map(|(_, written)| written)
         .sum::<f64>();
     let has_time = |writes: &WriteProbe<'_, '_>| writes.session.test_elapsed_s() < until_s;
-    match shingle_log::measure(&mut writes, most, &has_time)? {
-        Ok(log) => answers::log(questions.record, log, earlier),
-        Err(why) => could_not_tell(questions.record, WHAT, &why),
-    }
+    let found = shingle_log::measure(&mut writes, most, &has_time)?;
+    questions.tell(WHAT, found, |record, log| answers::log(record, log, earlier));
     Ok(())
 }

@@ -42,8 +42,7 @@ pub(super) fn writes(
 /// Whether one client's commits are faster than that: medians over all rounds of both cells.
 pub(super) fn compare(record: &mut TestRecord, floor: &str, commit: &str) {
     let median = |cell: &str| {
-        let rounds = record.rounds().iter().filter(|round| round.cell == cell);
-        let mut all = rounds.map(|round| round.measured.recorder.latencies.clone());
+        let mut all = record.rounds_of(cell).map(|round| round.measured.recorder.latencies.clone());
         let mut first = all.next()?;
         all.for_each(|other| first.add(other).expect("all histograms have the same bounds"));
         (!first.is_empty()).then(|| first.value_at_quantile(0.5) as f64 / 1e3)
@@ -53,9 +52,8 @@ pub(super) fn compare(record: &mut TestRecord, floor: &str, commit: &str) {
         return;
     }
     let per_op = |cell: &str| {
-        let rounds = record.rounds().iter().filter(|round| round.cell == cell);
         let (mut flushes, mut ops) = (0, 0);
-        for round in rounds {
+        for round in record.rounds_of(cell) {
             flushes += super::device_figures::flushes(round)?;
             ops += round.measured.recorder.ops;
         }

@@ -8,7 +8,7 @@ use crate::cpu_usage::{CpuCost, CpuScope, CpuUsage};
 use crate::error::BenchError;
 use crate::phase::PhaseResult;
 use crate::recorder::Recorder;
-use crate::round::{Cache, Round};
+use crate::round::{Cache, Round, distinct};
 use crate::session::{PhaseCounters, Progress, Session};
 use crate::test_record::TestRecord;
 use drivescope_model::document::Limiter;
@@ -243,15 +243,9 @@ impl SqlPhases<'_, '_> {
 
     /// The metrics of all actions.
     pub fn finish(&mut self) {
-        let mut cells: Vec<&str> = Vec::new();
-        for tally in &self.actions {
-            if !cells.contains(&tally.cell.as_str()) {
-                cells.push(&tally.cell);
-            }
-        }
-        for cell in cells {
+        for cell in distinct(self.actions.iter().map(|tally| &tally.cell)) {
             let rounds: Vec<&ActionTally> =
-                self.actions.iter().filter(|it| it.cell == cell).collect();
+                self.actions.iter().filter(|it| it.cell == *cell).collect();
             let mut keep = |quantity: &str, of: &dyn Fn(&ActionTally) -> f64| {
                 let values = rounds.iter().map(|tally| of(tally)).collect();
                 self.record.metric(&format!("{cell}.{quantity}"), values);

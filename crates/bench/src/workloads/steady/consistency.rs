@@ -13,7 +13,7 @@ use crate::payload::Payload;
 use crate::phase::PhaseResult;
 use crate::queue::QueueSpec;
 use crate::session::Session;
-use crate::test_record::TestRecord;
+use crate::test_record::{TestRecord, series_of};
 use drivescope_model::document::TestResult;
 use drivescope_model::event::Event;
 use drivescope_model::findings::{Finding, FindingId};
@@ -257,11 +257,7 @@ impl PassLog {
 
     /// The passes of an interrupted run.
     fn of(result: &TestResult) -> Option<Self> {
-        let series = |quantity: &str| {
-            let key = format!("steady.pass.{quantity}");
-            result.series.iter().find(|series| series.key == key)
-        };
-        let y = |quantity: &str| Some(series(quantity)?.y.clone());
+        let y = |quantity: &str| Some(series_of(result, &format!("pass.{quantity}"))?.y.clone());
         Some(Self {
             busy_mb_s: y("busy_mb_s")?,
             lat_mean_us: y("lat_mean_us")?,

@@ -6,7 +6,7 @@ use crate::error::BenchError;
 use crate::payload::Payload;
 use crate::scan::ScanRegion;
 use crate::session::Session;
-use crate::test_record::TestRecord;
+use crate::test_record::{TestRecord, value_of};
 use crate::whole_drive::resume_check::{self, StampsNeeded};
 use crate::whole_drive::timed_writes::{SoFar, WriteSettings, WrittenSum, flush, write};
 use drivescope_model::document::TestResult;
@@ -36,10 +36,8 @@ pub(super) struct Prepared {
 impl Prepared {
     /// What an interrupted run had written in passes.
     pub fn by(earlier: Option<&TestResult>) -> Self {
-        let metric = earlier.and_then(|result| {
-            result.metrics.iter().find(|metric| metric.key == "steady.precondition.written_bytes")
-        });
-        Self { bytes: metric.map_or(0, |metric| metric.value as u64) }
+        let bytes = earlier.and_then(|result| value_of(result, "precondition.written_bytes"));
+        Self { bytes: bytes.unwrap_or(0.0) as u64 }
     }
 }
 

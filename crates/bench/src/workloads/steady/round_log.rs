@@ -1,6 +1,6 @@
 //! What the rounds came to, one after the other: those of an interrupted run first.
 
-use crate::test_record::TestRecord;
+use crate::test_record::{TestRecord, series_of};
 use drivescope_model::document::TestResult;
 
 /// One round, all cells.
@@ -106,14 +106,10 @@ const QUANTITIES: [CellQuantity; 2] = [
 
 /// The rounds of an interrupted run; nothing if it had other cells.
 fn rounds_of(result: &TestResult, cells: &[String]) -> Option<Vec<RoundSum>> {
-    let series = |key: &str| {
-        let key = format!("{}.{key}", result.test);
-        result.series.iter().find(|series| series.key == key)
-    };
-    let written = &series("rounds.written_bytes")?.y;
-    let seconds = &series("rounds.time_s")?.y;
+    let y = |key: &str| series_of(result, key).map(|series| &series.y);
+    let (written, seconds) = (y("rounds.written_bytes")?, y("rounds.time_s")?);
     let of_cells = |quantity: &str| -> Option<Vec<&Vec<f64>>> {
-        let of_cell = |cell: &String| Some(&series(&format!("{cell}.{quantity}"))?.y);
+        let of_cell = |cell: &String| y(&format!("{cell}.{quantity}"));
         let all: Option<Vec<&Vec<f64>>> = cells.iter().map(of_cell).collect();
         all.filter(|all| all.iter().all(|y| y.len() == written.len()))
     };

@@ -6,7 +6,7 @@
 
 use super::{PAGE, SAMPLE_DEPTH, on_target, part_start, places, within_part};
 use crate::control::Control;
-use crate::error::{BenchError, describe};
+use crate::error::BenchError;
 use crate::io_device::WorkerOutcome;
 use crate::payload::Payload;
 use crate::phase::PhaseResult;
@@ -121,10 +121,7 @@ pub(super) fn pass(
     let spec = QueueSpec { depth, ahead: 1, block_bytes: chunk, dsync: false };
     let (worker, counters) = session.run_task(session.device(), spec, &control, task)?;
     let WorkerOutcome { output: outcome, cpu_cost, engine } = worker;
-    for failure in &outcome.failures {
-        let finding = Finding::new(FindingId::IoError, describe(failure, 1));
-        record.notice(finding.about("surface"));
-    }
+    record.notice_failures(&outcome.failures);
     if let Some(Range { start, end }) = outcome.lost {
         let evidence = format!(
             "writing the same bytes back failed twice: some bytes from {start} to {end} may have changed"

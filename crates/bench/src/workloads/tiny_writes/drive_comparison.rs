@@ -56,7 +56,7 @@ pub(super) fn compare_with_drive(
         for quantity in ["drive_iops", "drive_mb_s"] {
             record.share_findings(drive_cell, &format!("{}.{quantity}", pattern.cell));
         }
-        let rounds = record.rounds().iter().filter(|round| round.cell == pattern.cell);
+        let rounds = record.rounds_of(pattern.cell);
         let shares: Option<Vec<f64>> =
             rounds.map(|round| cache_share_pct(pattern, round, span, counted)).collect();
         let shares = shares.filter(|shares| !shares.is_empty());
@@ -138,7 +138,7 @@ pub(super) fn cache_share_pct(
 
 /// Median rates of a cell: requests and MB per second.
 fn medians(record: &TestRecord, cell: &str) -> Option<(f64, f64)> {
-    let rounds = record.rounds().iter().filter(|round| round.cell == cell);
+    let rounds = record.rounds_of(cell);
     let (iops, mb_s): (Vec<f64>, Vec<f64>) =
         rounds.map(|round| (round.measured.iops(), round.measured.mb_s())).unzip();
     Some((summary::median(&iops)?, summary::median(&mb_s)?))
