@@ -11,6 +11,7 @@ mod cpu_placement;
 mod cpu_split;
 pub mod cpu_usage;
 mod deallocated;
+mod draw;
 pub mod engine;
 mod engine_trial;
 pub mod error;

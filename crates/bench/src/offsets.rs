@@ -1,6 +1,7 @@
 //! Which block comes next, and whether it is read or written. Everything follows from a seed, so that
 //! a plan replays the same requests.
 
+use crate::draw::below;
 use crate::queue::IoOp;
 use drivescope_model::cell::{Mix, Order};
 use rand::{Rng, SeedableRng};
@@ -32,15 +33,6 @@ pub fn derive_seed(seed: u64, purpose: &str, round: u32, thread: u32) -> u64 {
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
     })
-}
-
-/// Puts `items` into an order that follows from the seed (Fisher and Yates).
-pub fn shuffle<T>(items: &mut [T], seed: u64) {
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
-    for i in (1..items.len()).rev() {
-        let j = ((u128::from(random.next_u64()) * (i as u128 + 1)) >> 64) as usize;
-        items.swap(i, j);
-    }
 }
 
 impl Offsets {
@@ -89,8 +81,7 @@ impl Offsets {
         };
         let index = match self.order {
             Order::Seq => self.next.fetch_add(1, Ordering::Relaxed) % self.blocks,
-            // Multiply-shift (Lemire 2019); the bias is below blocks / 2^64.
-            Order::Rnd => ((u128::from(random) * u128::from(self.blocks)) >> 64) as u64,
+            Order::Rnd => below(random, self.blocks),
         };
         // The low half decides the direction: the high half already chose the offset.
         let op = if (random & 0xffff_ffff) < self.read_share { IoOp::Read } else { IoOp::Write };

@@ -7,6 +7,7 @@
 //! frozen because mathematics libraries differ in their last digits. Directories: a tenth as many as files, each in
 //! one that is chosen in proportion to its subdirectories + 2 (the model of Agrawal et al.), twelve deep at most.
 
+use crate::draw::below;
 use crate::offsets::derive_seed;
 
 /// Quantiles of the sizes, ascending: of 10,000 files, one a line.
@@ -95,7 +96,7 @@ impl SplitMix64 {
 
     /// A number below `bound`.
     pub fn below(&mut self, bound: u64) -> u64 {
-        ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
+        below(self.next(), bound)
     }
 }
 

@@ -21,6 +21,7 @@ mod zones;
 
 use super::align::write_area::WriteArea;
 use crate::control::Control;
+use crate::draw::Draw;
 use crate::error::{BenchError, is_want_of_the_host};
 use crate::offsets::derive_seed;
 use crate::option_checks::{check_request, check_time, ensure};
@@ -37,7 +38,7 @@ use drivescope_model::options::{Suite, TestKind};
 use drivescope_model::plan::{Cost, PlannedTest, WriteLevel};
 use drivescope_model::target::TargetKind;
 use drivescope_model::units::Bytes;
-use probe::{Draw, Probe, ProbeEnd, ProbeOutcome, ProbeTask, STREAM_DEPTH};
+use probe::{Probe, ProbeEnd, ProbeOutcome, ProbeTask, STREAM_DEPTH};
 use write_cache::WriteProbe;
 
 /// Less than this is a few tracks, or all of it in a cache.

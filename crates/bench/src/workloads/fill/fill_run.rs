@@ -2,8 +2,9 @@
 
 use super::sampling::{self, PLACES_MIN, Sampling};
 use super::{PAGE, burst_bytes, curve, sample_check, thermal};
+use crate::draw::Draw;
 use crate::error::BenchError;
-use crate::offsets::{derive_seed, shuffle};
+use crate::offsets::derive_seed;
 use crate::scan::{ScanRegion, TimedRegion};
 use crate::session::Session;
 use crate::test_record::TestRecord;
@@ -164,7 +165,7 @@ impl FillRun<'_> {
             Some(_) => self.size_of_requests(record, sampling, places[0], &mut tried),
             None => Ok(sampling.chunk),
         };
-        shuffle(&mut places, derive_seed(self.session.plan.seed, "fill", 1, 0));
+        Draw::new(derive_seed(self.session.plan.seed, "fill", 1, 0)).shuffle(&mut places);
         let manner =
             WriteSettings { chunk: *size.as_ref().unwrap_or(&sampling.chunk), ..self.manner };
         let mut sum = WrittenSum::default();

@@ -100,7 +100,7 @@ fn followed_share(visits: &[(u64, f64)]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::offsets::shuffle;
+    use crate::draw::Draw;
 
     /// 128 places of a disk whose rate falls by half in steps, as far as `part` of it goes.
     fn disk(part: f64) -> Vec<f64> {
@@ -155,7 +155,7 @@ mod tests {
         let head = |i: usize| if (i * 7 + seed as usize) % 11 < 5 { 0.95 } else { 1.05 };
         let places = disk(1.0).into_iter().enumerate();
         let mut visits: Vec<_> = places.map(|(i, rate)| (i as u64, rate * head(i))).collect();
-        shuffle(&mut visits, seed);
+        Draw::new(seed).shuffle(&mut visits);
         let medium: Vec<f64> = visits.iter().map(|&(_, rate)| rate).collect();
         for (visit, before) in visits[1..].iter_mut().zip(medium) {
             visit.1 += share * (before - visit.1);

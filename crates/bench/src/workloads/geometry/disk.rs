@@ -3,13 +3,14 @@
 use super::answers::{self, could_not_tell};
 use super::flash::random_reads;
 use super::heads;
-use super::probe::{Draw, Probe, ProbeEnd};
+use super::probe::{Probe, ProbeEnd};
 use super::seeks::{self, SeekProfile};
 use super::shingling::{self, AREA, RecordingKind};
 use super::tracks::TrackReader;
 use super::write_cache::WriteProbe;
 use super::zones::{self, ZoneBudget, ZoneMap};
 use super::{Questions, ask, read_cache, shingled};
+use crate::draw::Draw;
 use crate::error::BenchError;
 use crate::session::Session;
 use drivescope_model::target::{FileSystem, TargetKind};

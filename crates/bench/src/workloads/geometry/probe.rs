@@ -4,8 +4,6 @@ use crate::control::{Control, Publisher};
 use crate::queue::{IoCompletion, IoFailure, IoOp, IoQueue, IoRequest, IoTask};
 use crate::recorder::Recorder;
 use crate::scan::FAILURES_MAX;
-use rand::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
 use std::io;
 use std::ops::Range;
 
@@ -220,39 +218,6 @@ impl<Q: IoQueue> Probe for Prober<'_, '_, Q> {
         // Somebody's wait is no silence of the drive.
         self.recorder.last_ns = self.queue.now();
         Ok(())
-    }
-}
-
-/// Random choices that follow from a seed.
-#[derive(Debug)]
-pub struct Draw(Xoshiro256PlusPlus);
-
-impl Draw {
-    /// The choices of a seed.
-    pub fn new(seed: u64) -> Self {
-        Self(Xoshiro256PlusPlus::seed_from_u64(seed))
-    }
-
-    /// A number below `count`.
-    pub fn below(&mut self, count: u64) -> u64 {
-        ((u128::from(self.0.next_u64()) * u128::from(count.max(1))) >> 64) as u64
-    }
-
-    /// A number from 0 to 1.
-    pub fn share(&mut self) -> f64 {
-        self.below(1 << 52) as f64 / (1u64 << 52) as f64
-    }
-
-    /// A block somewhere in `span` bytes.
-    pub fn place(&mut self, span: u64, block: u64) -> u64 {
-        self.below(span / block) * block
-    }
-
-    /// Puts items into a random order.
-    pub fn shuffle<T>(&mut self, items: &mut [T]) {
-        for i in (1..items.len()).rev() {
-            items.swap(i, self.below(i as u64 + 1) as usize);
-        }
     }
 }
 

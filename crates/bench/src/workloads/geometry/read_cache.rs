@@ -4,7 +4,8 @@
 
 mod lateness;
 
-use super::probe::{Draw, Probe, ProbeEnd};
+use super::probe::{Probe, ProbeEnd};
+use crate::draw::Draw;
 use drivescope_stats::least_squares::least_squares;
 use drivescope_stats::summary;
 use lateness::{HitCount, Lateness};

@@ -4,7 +4,8 @@
 //! turns, whatever lay between them (the idea of H. Wong's hdubench, without the need to switch caches off: so many
 //! other places are read in between that the sector has left the drive's cache).
 
-use super::probe::{Draw, Probe, ProbeEnd};
+use super::probe::{Probe, ProbeEnd};
+use crate::draw::Draw;
 use drivescope_stats::common_period::{CommonPeriod, common_period};
 use drivescope_stats::summary;
 

@@ -4,10 +4,11 @@
 //! distance bound the movement from both sides ([`drivescope_stats::uniform_wait`]). Distances are shares of the
 //! stroke, not of addresses: outer tracks hold more bytes.
 
-use super::probe::{Draw, Probe, ProbeEnd, ProbeRead};
+use super::probe::{Probe, ProbeEnd, ProbeRead};
 use super::rotation::MEDIUM_NS_MIN;
 use super::tracks::{TrackReader, Tracks};
 use super::zones::ZoneMap;
+use crate::draw::Draw;
 use drivescope_stats::least_squares::least_squares;
 use drivescope_stats::summary;
 use drivescope_stats::uniform_wait::{ShortestTime, shortest_time};

@@ -5,7 +5,7 @@
 //! a turn each; a drive that is done sooner has the data somewhere else.
 
 use super::super::align::write_area::{AccessPattern, WriteArea};
-use super::probe::Draw;
+use crate::draw::Draw;
 use crate::error::BenchError;
 use crate::queue::IoOp;
 use crate::session::Session;

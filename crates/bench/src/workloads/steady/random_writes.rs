@@ -3,6 +3,7 @@
 
 use super::preparation::PAGE;
 use crate::control::{Control, Publisher};
+use crate::draw::below;
 use crate::payload::Payload;
 use crate::queue::{IoCompletion, IoOp, IoQueue, IoRequest, IoTask};
 use crate::recorder::Recorder;
@@ -107,8 +108,6 @@ impl IoTask for RandomWrites<'_> {
 impl RandomWrites<'_> {
     /// Place and length of the next write, from two random numbers.
     fn draw(&self, first: u64, second: u64) -> (u64, u32) {
-        let below =
-            |random: u64, count: u64| ((u128::from(random) * u128::from(count)) >> 64) as u64;
         let size = self.span.end - self.span.start;
         let longest = u64::from(LONGEST).min(size) / PAGE;
         let len = (below(first, longest) + 1) * PAGE;

@@ -1,12 +1,11 @@
 //! Where `surface` reads: GNOME Disks' and zcav's places, and our own.
 
 use super::PAGE;
-use crate::offsets::{derive_seed, shuffle};
+use crate::draw::Draw;
+use crate::offsets::derive_seed;
 use crate::scan::ScanRegion;
 use drivescope_model::options::{SurfaceOptions, SurfacePreset};
 use drivescope_model::patterns::gnome_disks;
-use rand::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// Where a round reads, in the order it reads.
 pub(super) fn places(
@@ -58,7 +57,7 @@ fn sampled(options: &SurfaceOptions, size: u64, seed: u64, round: u32) -> Vec<Sc
         })
         .collect();
     // Rounds 1 and 2, 3 and 4 … share an order.
-    shuffle(&mut places, derive_seed(seed, "surface", round.div_ceil(2), 0));
+    Draw::new(derive_seed(seed, "surface", round.div_ceil(2), 0)).shuffle(&mut places);
     if round.is_multiple_of(2) {
         places.reverse();
     }
@@ -76,11 +75,8 @@ pub(super) fn access_places(
     let offsets = if options.preset == SurfacePreset::GnomeDisks {
         gnome_disks::accesses(size, options.accesses)
     } else {
-        let seed = derive_seed(seed, "access", round, 0);
-        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
-        let blocks = u128::from(size / block);
-        let mut next = || ((u128::from(random.next_u64()) * blocks) >> 64) as u64 * block;
-        (0..options.accesses).map(|_| next()).collect()
+        let mut draw = Draw::new(derive_seed(seed, "access", round, 0));
+        (0..options.accesses).map(|_| draw.place(size, block)).collect()
     };
     offsets
         .into_iter()

@@ -8,8 +8,9 @@
 use super::rates::Profile;
 use super::{PAGE, RequestShape, on_target, part_start, within_part};
 use crate::control::Control;
+use crate::draw::Draw;
 use crate::error::BenchError;
-use crate::offsets::{derive_seed, shuffle};
+use crate::offsets::derive_seed;
 use crate::queue::QueueSpec;
 use crate::scan::{Scan, ScanRegion, TimedRegion};
 use crate::session::Session;
@@ -18,8 +19,6 @@ use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::number::rounded;
 use drivescope_model::units::Bytes;
 use drivescope_stats::summary;
-use rand::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -173,19 +172,18 @@ pub(super) fn find_by_access_time(
     }
     let block = session.plan.suite.surface.access_block.0;
     let seed = derive_seed(session.plan.seed, "slow", 1, 0);
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut draw = Draw::new(seed);
     let whole = 0..size;
     let mut places = Vec::new();
     for range in parts.iter().flat_map(|part| [part, &whole]) {
-        let blocks = u128::from((range.end - range.start) / block).max(1);
         let first = range.start.next_multiple_of(PAGE.max(block));
         for _ in 0..ACCESSES_AGAIN {
-            let block_no = ((u128::from(random.next_u64()) * blocks) >> 64) as u64;
-            let offset = (first + block_no * block).min((size - block) / PAGE * PAGE);
+            let offset = first + draw.place(range.end - range.start, block);
+            let offset = offset.min((size - block) / PAGE * PAGE);
             places.push(ScanRegion::new(offset, block));
         }
     }
-    shuffle(&mut places, seed);
+    Draw::new(seed).shuffle(&mut places);
     let timed = scan_again(session, places, RequestShape { chunk: block as u32, depth: 1 })?;
     let ms = |inside: &dyn Fn(u64) -> bool| {
         let inside = timed.iter().filter(|timed| inside(timed.offset));

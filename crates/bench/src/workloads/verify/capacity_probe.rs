@@ -16,6 +16,7 @@ mod failed_tail;
 
 pub use address_aliases::usual_landmarks;
 
+use crate::draw::{Draw, below};
 use address_aliases::AddressAliases;
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -231,8 +232,7 @@ impl<B: Blocks> CapacityProbe<'_, B> {
         }
         let mut chosen = Vec::with_capacity(wanted as usize);
         while chosen.len() < wanted as usize {
-            let draw = u128::from(self.random.next_u64()) * u128::from(to - from);
-            let block = from + (draw >> 64) as u64;
+            let block = from + below(self.random.next_u64(), to - from);
             if let Err(place) = chosen.binary_search(&block) {
                 chosen.insert(place, block);
             }
@@ -281,7 +281,7 @@ impl<B: Blocks> CapacityProbe<'_, B> {
             let mut looked_at = self.choose(CACHE_SAMPLES, first, end - 1);
             looked_at.push(end - 1);
             // In no order, or a drive would answer from what it reads ahead.
-            crate::offsets::shuffle(&mut looked_at, self.random.next_u64());
+            Draw::new(self.random.next_u64()).shuffle(&mut looked_at);
             if let Some(bad) = self.first_bad(&looked_at)? {
                 (self.right, self.bad_at_end) = (first, Some(bad));
                 self.overwhelm = if target == 1 { (0, 0) } else { (first, end - first) };

@@ -1,6 +1,6 @@
 //! Random SSDs of which everything is known.
 
-use crate::workloads::geometry::probe::Draw;
+use crate::draw::Draw;
 
 /// An SSD: its model as a file has it, and what is true of it.
 pub struct RandomFlash {

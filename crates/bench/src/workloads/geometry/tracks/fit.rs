@@ -318,7 +318,7 @@ impl PooledLine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workloads::geometry::probe::Draw;
+    use crate::draw::Draw;
 
     const TURN_NS: f64 = 8_333_333.0;
 
