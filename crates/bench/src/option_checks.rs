@@ -1,6 +1,8 @@
 //! Bounds that the options of several workloads share.
 
 use drivescope_model::units::{Bytes, Secs};
+use std::fmt::Display;
+use std::ops::RangeInclusive;
 
 /// Longest request.
 pub const REQUEST_MAX: u64 = 1 << 30;
@@ -23,6 +25,24 @@ pub fn check_time(time: Secs) -> Result<(), String> {
 /// The first that was there before: its rounds would be mistaken for more rounds of one.
 pub fn repeated<T: PartialEq>(named: &[T]) -> Option<&T> {
     named.iter().enumerate().find(|(i, one)| named[..*i].contains(one)).map(|(_, one)| one)
+}
+
+/// Whether nothing is named twice; `what` names it, as "transfer names the cell".
+pub fn check_once<T: PartialEq + Display>(named: &[T], what: &str) -> Result<(), String> {
+    repeated(named).map_or(Ok(()), |twice| Err(format!("{what} {twice} twice")))
+}
+
+/// Whether a count is one of those that are possible.
+pub fn check_count(count: u32, possible: RangeInclusive<u32>, what: &str) -> Result<(), String> {
+    ensure(possible.contains(&count), || {
+        format!("{what} must be between {} and {}", possible.start(), possible.end())
+    })
+}
+
+/// Whether shares are parts of something.
+pub fn check_percent(shares_pct: &[f64], what: &str) -> Result<(), String> {
+    let good = shares_pct.iter().all(|percent| *percent > 0.0 && *percent <= 100.0);
+    ensure(good, || format!("{what} must be above 0 and at most 100"))
 }
 
 /// `problem`, unless `good`.

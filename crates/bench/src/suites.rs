@@ -1,6 +1,6 @@
 //! Suites: named lists of tests with their options, built in or from a user's file.
 
-use crate::option_checks::{ensure, repeated};
+use crate::option_checks::{check_count, check_once, ensure};
 use crate::overrides::Overrides;
 use crate::test_record::ROUNDS_MIN;
 use crate::workloads::WORKLOADS;
@@ -298,12 +298,8 @@ fn check(suite: &Suite) -> Result<(), SuiteError> {
 /// What concerns all tests.
 fn check_general(suite: &Suite) -> Result<(), String> {
     ensure(!suite.tests.is_empty(), || "it names no tests".to_string())?;
-    if let Some(test) = repeated(&suite.tests) {
-        return Err(format!("it names the test {test} twice"));
-    }
-    ensure((1..=ROUNDS_MAX).contains(&suite.rounds), || {
-        format!("rounds must be between 1 and {ROUNDS_MAX}")
-    })?;
+    check_once(&suite.tests, "it names the test")?;
+    check_count(suite.rounds, 1..=ROUNDS_MAX, "rounds")?;
     let whole = [TestKind::Fill, TestKind::Verify, TestKind::Steady];
     let from_start = suite.tests.iter().find(|test| whole.contains(test));
     if let (Some(test), Some(_)) = (from_start, suite.offset) {

@@ -6,7 +6,7 @@ pub(crate) mod passes;
 mod replay_run;
 
 use crate::error::BenchError;
-use crate::option_checks::ensure;
+use crate::option_checks::{check_count, ensure};
 use crate::overrides::Overrides;
 use crate::plan_context::PlanContext;
 use crate::session::Session;
@@ -53,9 +53,7 @@ impl Workload for AppsWorkload {
     fn check(&self, suite: &Suite) -> Result<(), String> {
         let options = &suite.apps;
         check_names(options)?;
-        ensure((1..=DEPTH_MAX).contains(&options.depth), || {
-            format!("apps.depth must be between 1 and {DEPTH_MAX}")
-        })?;
+        check_count(options.depth, 1..=DEPTH_MAX, "apps.depth")?;
         ensure(options.think_max.is_none_or(|think| think.0 <= THINK_MAX_S), || {
             "apps.think_max must be at most a day".to_string()
         })?;

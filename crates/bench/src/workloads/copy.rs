@@ -11,7 +11,7 @@ use crate::files::file_set::FileSet;
 use crate::files::real_files::RealFiles;
 use crate::files::simulated_files::SimulatedFiles;
 use crate::open_target;
-use crate::option_checks::{REQUEST_MAX, ensure, repeated};
+use crate::option_checks::{REQUEST_MAX, check_count, ensure, repeated};
 use crate::overrides::Overrides;
 use crate::payload::Payload;
 use crate::plan_context::PlanContext;
@@ -79,9 +79,7 @@ impl Workload for CopyWorkload {
         ensure((512..=REQUEST_MAX).contains(&options.block.0), || {
             "copy.block must be between 512 bytes and 1 GiB".to_string()
         })?;
-        ensure((1..=ROUNDS_MAX).contains(&options.rounds), || {
-            format!("copy.rounds must be between 1 and {ROUNDS_MAX}")
-        })?;
+        check_count(options.rounds, 1..=ROUNDS_MAX, "copy.rounds")?;
         let is_simulated = options.from.as_deref().is_some_and(|from| from.starts_with(SIM));
         ensure(options.files.is_none() || options.from.is_none(), || {
             "copy.files says itself where the files come from; leave copy.from out".to_string()

@@ -8,7 +8,7 @@ mod sampling;
 mod thermal;
 
 use crate::error::BenchError;
-use crate::option_checks::{REQUEST_MAX, SAMPLES_MAX, check_request, ensure};
+use crate::option_checks::{REQUEST_MAX, SAMPLES_MAX, check_percent, check_request, ensure};
 use crate::payload::Payload;
 use crate::plan_context::PlanContext;
 use crate::session::Session;
@@ -60,9 +60,7 @@ impl Workload for FillWorkload {
                 "fill.places must be between {PLACES_MIN} and {SAMPLES_MAX}: fewer make no curve"
             )
         })?;
-        ensure(options.share_pct > 0.0 && options.share_pct <= 100.0, || {
-            "fill.share_pct must be above 0 and at most 100".to_string()
-        })?;
+        check_percent(&[options.share_pct], "fill.share_pct")?;
         // In the other mode they would say nothing, and something else would be written.
         let is_sampled = options.mode == FillMode::Sampled;
         ensure(!is_sampled || options.from.0 == 0, || {

@@ -24,7 +24,7 @@ use crate::control::Control;
 use crate::draw::Draw;
 use crate::error::{BenchError, is_want_of_the_host};
 use crate::offsets::derive_seed;
-use crate::option_checks::{check_request, check_time, ensure};
+use crate::option_checks::{check_percent, check_request, check_time};
 use crate::overrides::Overrides;
 use crate::phase::PhaseResult;
 use crate::plan_context::PlanContext;
@@ -76,9 +76,7 @@ impl Workload for GeometryWorkload {
         let options = &suite.geometry;
         check_time(options.time)?;
         check_request(options.block, "geometry.block")?;
-        ensure(options.surface_pct > 0.0 && options.surface_pct <= 100.0, || {
-            "geometry.surface_pct must be above 0 and at most 100".to_string()
-        })
+        check_percent(&[options.surface_pct], "geometry.surface_pct")
     }
 
     fn apply(&self, overrides: &Overrides, suite: &mut Suite) -> Result<(), String> {

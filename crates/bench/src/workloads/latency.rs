@@ -3,7 +3,9 @@
 
 use crate::buffered::evict;
 use crate::error::BenchError;
-use crate::option_checks::{check_request, check_time, ensure, repeated};
+use crate::option_checks::{
+    check_once, check_percent, check_request, check_time, ensure, repeated,
+};
 use crate::overrides::Overrides;
 use crate::phase::LoopMode;
 use crate::plan_context::PlanContext;
@@ -149,13 +151,8 @@ impl Workload for LatencyWorkload {
 
 fn check_spans(spans_pct: &[f64]) -> Result<(), String> {
     ensure(spans_pct.len() <= SPANS_MAX, too_many)?;
-    ensure(spans_pct.iter().all(|p| *p > 0.0 && *p <= 100.0), || {
-        "latency.spans_pct must be above 0 and at most 100".to_string()
-    })?;
-    match repeated(spans_pct) {
-        Some(percent) => Err(format!("latency.spans_pct names {percent} twice")),
-        None => Ok(()),
-    }
+    check_percent(spans_pct, "latency.spans_pct")?;
+    check_once(spans_pct, "latency.spans_pct names")
 }
 
 fn check_rates(rates: &[Rate]) -> Result<(), String> {

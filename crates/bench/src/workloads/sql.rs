@@ -18,7 +18,7 @@ mod table_scan;
 mod table_size;
 
 use crate::error::BenchError;
-use crate::option_checks::{check_time, ensure, repeated};
+use crate::option_checks::{check_count, check_once, check_time, ensure};
 use crate::overrides::Overrides;
 use crate::plan_context::PlanContext;
 use crate::session::Session;
@@ -73,20 +73,14 @@ impl Workload for SqlWorkload {
     fn check(&self, suite: &Suite) -> Result<(), String> {
         let options = &suite.sql;
         ensure(!options.databases.is_empty(), || "sql.databases names none".to_string())?;
-        if let Some(twice) = repeated(&options.databases) {
-            return Err(format!("sql.databases names {twice} twice"));
-        }
-        if let Some(twice) = repeated(&options.clients) {
-            return Err(format!("sql.clients names {twice} twice"));
-        }
+        check_once(&options.databases, "sql.databases names")?;
+        check_once(&options.clients, "sql.clients names")?;
         let has = |part| options.parts.contains(&part);
         ensure(!has(SqlPart::Restore) || has(SqlPart::Backup), || {
             "sql.parts: a restore needs its backup".to_string()
         })?;
         ensure(options.table.0 >= TABLE_MIN, || "sql.table must be 1 MiB or more".to_string())?;
-        ensure((1..=ROUNDS_MAX).contains(&options.rounds), || {
-            format!("sql.rounds must be between 1 and {ROUNDS_MAX}")
-        })?;
+        check_count(options.rounds, 1..=ROUNDS_MAX, "sql.rounds")?;
         let clients = options.clients.iter().chain([&options.threads]);
         ensure(clients.clone().all(|count| (1..=CLIENTS_MAX).contains(count)), || {
             format!("sql.threads and sql.clients must be between 1 and {CLIENTS_MAX}")

@@ -13,7 +13,7 @@ mod rounds;
 use super::apps::passes::TracePasses;
 use crate::engine_trial;
 use crate::error::BenchError;
-use crate::option_checks::{REQUEST_MAX, check_request, check_time, ensure, repeated};
+use crate::option_checks::{REQUEST_MAX, check_once, check_request, check_time, ensure};
 use crate::overrides::Overrides;
 use crate::plan_context::PlanContext;
 use crate::round_volume::{self, RoundLength};
@@ -170,9 +170,7 @@ impl Workload for SteadyWorkload {
 
 fn check_rounds(options: &SteadyOptions) -> Result<(), String> {
     let cells = options.all_cells();
-    if let Some(cell) = repeated(&cells) {
-        return Err(format!("steady names the cell {cell} twice"));
-    }
+    check_once(&cells, "steady names the cell")?;
     if let Some(cell) = cells.iter().find(|cell| cell.mix.is_synced()) {
         return Err(format!("steady cannot have {cell}: flushed writes are cells of transfer"));
     }

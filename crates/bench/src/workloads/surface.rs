@@ -9,7 +9,7 @@ mod zone_search;
 
 use crate::control::Control;
 use crate::error::{BenchError, is_want_of_the_host};
-use crate::option_checks::{SAMPLES_MAX, check_request, ensure};
+use crate::option_checks::{SAMPLES_MAX, check_count, check_request, ensure};
 use crate::overrides::Overrides;
 use crate::phase::PhaseResult;
 use crate::plan_context::PlanContext;
@@ -73,13 +73,8 @@ impl Workload for SurfaceWorkload {
         ensure(options.lead_in.0.is_multiple_of(512), || {
             "surface.lead_in must be a multiple of 512 bytes".to_string()
         })?;
-        for (count, what) in
-            [(options.samples, "samples"), (options.write_samples, "write_samples")]
-        {
-            ensure((2..=SAMPLES_MAX).contains(&count), || {
-                format!("surface.{what} must be between 2 and {SAMPLES_MAX}")
-            })?;
-        }
+        check_count(options.samples, 2..=SAMPLES_MAX, "surface.samples")?;
+        check_count(options.write_samples, 2..=SAMPLES_MAX, "surface.write_samples")?;
         ensure(options.accesses <= SAMPLES_MAX, || {
             format!("surface.accesses must be at most {SAMPLES_MAX}")
         })

@@ -11,7 +11,7 @@ use crate::error::BenchError;
 use crate::expected_speed::ExpectedSpeed;
 use crate::flush_honesty::free_flush;
 use crate::offsets::derive_seed;
-use crate::option_checks::{check_time, ensure, repeated};
+use crate::option_checks::{check_once, check_time, ensure};
 use crate::overrides::Overrides;
 use crate::plan_context::PlanContext;
 use crate::round_volume::{self, RoundLength};
@@ -54,9 +54,7 @@ impl Workload for TransferWorkload {
 
     fn check(&self, suite: &Suite) -> Result<(), String> {
         let options = &suite.transfer;
-        if let Some(cell) = repeated(&options.cells) {
-            return Err(format!("transfer names the cell {cell} twice"));
-        }
+        check_once(&options.cells, "transfer names the cell")?;
         check_time(options.time)?;
         let queued =
             |cell: &&Cell| cell.mix.is_synced() && cell.shape.depth * cell.shape.threads > 1;

@@ -1,6 +1,6 @@
 //! The patterns of access, and which of them run.
 
-use crate::option_checks::repeated;
+use crate::option_checks::check_once;
 use drivescope_model::cell::{Mix, Order};
 use drivescope_model::nearest::nearest;
 use drivescope_model::options::TinyWritesOptions;
@@ -95,8 +95,5 @@ pub fn check_cells(cells: &[String]) -> Result<(), String> {
         let hint = nearest(cell, known()).map(|near| format!(" (did you mean '{near}'?)"));
         return Err(format!("tiny-writes has no cell '{cell}'{}", hint.unwrap_or_default()));
     }
-    match repeated(cells) {
-        Some(cell) => Err(format!("tiny-writes names the cell {cell} twice")),
-        None => Ok(()),
-    }
+    check_once(cells, "tiny-writes names the cell")
 }
