@@ -9,7 +9,6 @@ use crate::recorder::Recorder;
 use crate::round::{Cache, Round};
 use crate::session::{PhaseCounters, Progress, Session};
 use crate::test_record::TestRecord;
-use drivescope_model::event::Event;
 
 /// How often a phase looks at the time while it moves bytes: once per so many.
 const LOOK_EVERY_BYTES: u64 = 8 << 20;
@@ -62,8 +61,7 @@ impl FilePhase<'_> {
         flush: impl FnOnce() -> Result<(), BenchError>,
     ) -> Result<(T, FileTally), BenchError> {
         session.check_stop()?;
-        let (label, round, rounds) = (self.cell.to_string(), self.round, self.rounds);
-        session.emit(Event::PhaseStarted { label, round, rounds });
+        session.phase_started(self.cell, self.round, self.rounds);
         let counters = PhaseCounters::begin(session);
         let control = Control::default();
         let mut progress = Progress::new(session, &control);
@@ -103,7 +101,7 @@ impl FilePhase<'_> {
             session,
             measured(session, recorder, usage, end - start),
             self.cell,
-            round,
+            self.round,
         );
         kept.cache = self.cache;
         kept.own_metrics = true;

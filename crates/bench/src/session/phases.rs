@@ -53,6 +53,11 @@ impl Session<'_> {
         }
     }
 
+    /// Tells listeners that a phase begins.
+    pub fn phase_started(&self, label: &str, round: u32, rounds: u32) {
+        self.emit(Event::PhaseStarted { label: label.to_string(), round, rounds });
+    }
+
     /// Runs a round of `load`, watched, and turns it into a [`Round`]. A failed request ends the test
     /// after the round has been kept in `record`.
     pub fn measure(
@@ -74,7 +79,7 @@ impl Session<'_> {
         record: &mut TestRecord,
     ) -> Result<(), BenchError> {
         self.check_stop()?;
-        self.emit(Event::PhaseStarted { label: cell.to_string(), round, rounds });
+        self.phase_started(cell, round, rounds);
         let load = &Load { engine: self.faster_engine(load, cell)?, ..load.clone() };
         let counters = PhaseCounters::begin(self);
         let control = Control::default();

@@ -62,8 +62,7 @@ pub(crate) fn write(
     sum: &mut WrittenSum,
     so_far: Option<SoFar<'_>>,
 ) -> Result<Result<(), BenchError>, BenchError> {
-    let label = format!("{} {cell}", record.test());
-    session.emit(Event::PhaseStarted { label, round: 1, rounds: 1 });
+    session.phase_started(&format!("{} {cell}", record.test()), 1, 1);
     let (counters, outcome) = match streamed(session, &places, manner)? {
         Some(streamed) => streamed,
         None => stepped(session, places, manner, &sum.timed, so_far)?,

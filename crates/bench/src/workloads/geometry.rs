@@ -33,7 +33,6 @@ use crate::session::Session;
 use crate::test_record::TestRecord;
 use crate::workload::Workload;
 use answers::could_not_tell;
-use drivescope_model::event::Event;
 use drivescope_model::options::{Suite, TestKind};
 use drivescope_model::plan::{Cost, PlannedTest, WriteLevel};
 use drivescope_model::target::TargetKind;
@@ -249,7 +248,7 @@ fn ask<T: Send>(
     cell: &str,
     question: impl FnOnce(&mut dyn Probe) -> Result<T, ProbeEnd> + Send,
 ) -> Result<T, BenchError> {
-    session.emit(Event::PhaseStarted { label: format!("geometry {cell}"), round: 1, rounds: 1 });
+    session.phase_started(&format!("geometry {cell}"), 1, 1);
     let device = session.device();
     let control = Control::default();
     let task = ProbeTask { span: session.span(device), question, control: &control };

@@ -20,7 +20,6 @@ use crate::test_record::TestRecord;
 use crate::validity;
 use crate::workload::Workload;
 use access_scatter::AccessScatter;
-use drivescope_model::event::Event;
 use drivescope_model::options::{Suite, SurfaceOptions, SurfacePreset, TestKind};
 use drivescope_model::patterns::gnome_disks;
 use drivescope_model::plan::{Cost, PlannedTest, WriteLevel};
@@ -293,8 +292,7 @@ fn scan(
     RequestShape { chunk, depth }: RequestShape,
     round: u32,
 ) -> Result<(Vec<TimedRegion>, Result<(), BenchError>), BenchError> {
-    let rounds = session.plan.suite.rounds;
-    session.emit(Event::PhaseStarted { label: format!("surface {cell}"), round, rounds });
+    session.phase_started(&format!("surface {cell}"), round, session.plan.suite.rounds);
     let control = Control::default();
     let start = part_start(session);
     let places = on_target(places, start);

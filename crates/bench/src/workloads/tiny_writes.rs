@@ -28,7 +28,6 @@ use crate::test_record::TestRecord;
 use crate::workload::{Workload, shorten_rounds};
 use drive_comparison::{CounterSource, compare_with_drive};
 use drivescope_model::cell::{Mix, Order};
-use drivescope_model::event::Event;
 use drivescope_model::options::{Suite, TestKind, TinyWritesOptions};
 use drivescope_model::plan::{Cost, PlannedTest, WriteLevel};
 use drivescope_model::target::TargetKind;
@@ -219,7 +218,7 @@ fn run_pattern(
         let taken = ops_max.saturating_mul(block_bytes.max(DRIVE_BLOCK).into());
         session.check_room_to_overwrite(taken)?;
     }
-    session.emit(phase_started(session, pattern, round));
+    session.phase_started(pattern.cell, round, session.plan.suite.rounds);
     let control = Control::default();
     let task = SerialLoop {
         block_bytes,
@@ -257,12 +256,6 @@ fn run_pattern(
         kept.extra.push(("flushed_mb_s", bytes / flushed_s.max(1e-9) / 1e6));
     }
     session.add_round(kept, record)
-}
-
-/// What listeners hear of before a pattern runs.
-fn phase_started(session: &Session<'_>, pattern: Pattern, round: u32) -> Event {
-    let rounds = session.plan.suite.rounds;
-    Event::PhaseStarted { label: pattern.cell.to_string(), round, rounds }
 }
 
 /// How the page cache takes part in a pattern.

@@ -21,7 +21,6 @@ use crate::whole_drive::resume_check::{self, StampsNeeded};
 use crate::whole_drive::timed_writes::{WriteSettings, WrittenSum, flush, write, written_bytes};
 use crate::workload::Workload;
 use capacity_probe::{usual_landmarks, written_with_pushing_max};
-use drivescope_model::event::Event;
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::options::{Suite, TestKind, VerifyMode, VerifyPhase};
 use drivescope_model::plan::{Cost, PlannedTest, WriteLevel};
@@ -170,7 +169,7 @@ fn quick_cost(context: &PlanContext<'_>) -> (Cost, String) {
 }
 
 fn run_quick(session: &Session<'_>, record: &mut TestRecord, size: u64) -> Result<(), BenchError> {
-    session.emit(Event::PhaseStarted { label: "verify capacity".into(), round: 1, rounds: 1 });
+    session.phase_started("verify capacity", 1, 1);
     let seed = session.plan.seed;
     let control = Control::default();
     let block_bytes = session.device().align_bytes().max(512);
@@ -341,7 +340,7 @@ fn read_back(
     data: Payload,
     is_whole: bool,
 ) -> Result<(ReadBackOutcome, Result<(), BenchError>), BenchError> {
-    session.emit(Event::PhaseStarted { label: "verify read".into(), round: 1, rounds: 1 });
+    session.phase_started("verify read", 1, 1);
     let control = Control::default();
     let unit = session.device().align_bytes().max(512);
     let span = start..size;

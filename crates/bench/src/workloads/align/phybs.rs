@@ -8,7 +8,6 @@ use crate::error::BenchError;
 use crate::queue::IoOp;
 use crate::session::Session;
 use crate::test_record::TestRecord;
-use drivescope_model::event::Event;
 use drivescope_model::options::AlignOptions;
 use drivescope_model::patterns::phybs::{PASS_BYTES, pass, passes};
 use drivescope_model::units::Bytes;
@@ -85,7 +84,7 @@ fn run_rounds(
         for one in all.iter_mut() {
             session.pause(pause)?;
             let cell = one.cell();
-            session.emit(Event::PhaseStarted { label: cell.clone(), round, rounds });
+            session.phase_started(&cell, round, rounds);
             let places: Vec<u64> =
                 pass(site.span.start, one.size, one.offset, options.total.0).collect();
             let originals = match op {

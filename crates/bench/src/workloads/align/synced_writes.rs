@@ -13,7 +13,6 @@ use crate::offsets::derive_seed;
 use crate::queue::IoOp;
 use crate::session::Session;
 use crate::test_record::TestRecord;
-use drivescope_model::event::Event;
 
 /// The sector of nearly all drives.
 const SMALL: u64 = 4 << 10;
@@ -143,8 +142,8 @@ impl Climb {
         data: Option<&[u8]>,
     ) -> Result<bool, BenchError> {
         self.looks += 1;
-        let (label, round) = (self.cell.clone(), self.looks as u32);
-        session.emit(Event::PhaseStarted { label, round, rounds: LOOKS_OF_LOT as u32 });
+        let round = self.looks as u32;
+        session.phase_started(&self.cell, round, LOOKS_OF_LOT as u32);
         let began = session.now_ns();
         let block = self.ladder.block;
         let way = AccessPattern {

@@ -16,7 +16,6 @@ use crate::session::Session;
 use crate::test_record::TestRecord;
 use drivescope_drive::Target;
 use drivescope_machine::Roots;
-use drivescope_model::event::Event;
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::number::{latency_us, whole};
 use drivescope_model::options::{AppsOptions, ReplayTiming};
@@ -74,14 +73,13 @@ impl<'t> ReplayRun<'t> {
         record: &mut TestRecord,
     ) -> Result<ReplayOutcome, BenchError> {
         let (options, device) = (&session.plan.suite.apps, session.device());
-        let rounds = session.plan.suite.rounds;
         if !self.reads_only {
             session.check_room_to_overwrite(trace.profile.totals.written_bytes)?;
         }
         if !device.is_direct() {
             device.evict()?;
         }
-        session.emit(Event::PhaseStarted { label: trace.cell.clone(), round, rounds });
+        session.phase_started(&trace.cell, round, session.plan.suite.rounds);
         let control = Control::default();
         let rules = StepRules {
             reads_only: self.reads_only,

@@ -12,7 +12,6 @@ use crate::round::{Cache, Round, distinct};
 use crate::session::{PhaseCounters, Progress, Session};
 use crate::test_record::TestRecord;
 use drivescope_model::document::Limiter;
-use drivescope_model::event::Event;
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_sql::{Canceller, Database, ServerCounters, SqlError};
 use std::time::Duration;
@@ -93,8 +92,7 @@ impl SqlPhases<'_, '_> {
     /// A phase begins.
     pub fn begin(&self, name: PhaseName<'_>) -> Result<PhaseCounters, BenchError> {
         self.session.check_stop()?;
-        let (label, round, rounds) = (name.cell.to_string(), name.round, name.rounds);
-        self.session.emit(Event::PhaseStarted { label, round, rounds });
+        self.session.phase_started(name.cell, name.round, name.rounds);
         Ok(PhaseCounters::begin(self.session))
     }
 

@@ -15,7 +15,6 @@ use crate::queue::QueueSpec;
 use crate::session::Session;
 use crate::test_record::{TestRecord, series_of};
 use drivescope_model::document::TestResult;
-use drivescope_model::event::Event;
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::number::rounded;
 use drivescope_model::units::Secs;
@@ -192,8 +191,7 @@ fn write_randomly(
     let pass = session.next_pass();
     let session = &*session;
     let rounds = DEGRADE + STEADY + RECOVER;
-    let label = format!("{} {}", record.test(), step.stage);
-    session.emit(Event::PhaseStarted { label, round: number, rounds });
+    session.phase_started(&format!("{} {}", record.test(), step.stage), number, rounds);
     let device = session.device();
     let bytes_max = bytes_max(session, step.writes);
     session.check_room_to_overwrite(bytes_max)?;

@@ -16,7 +16,6 @@ use crate::rewrite::Rewrite;
 use crate::scan::{ScanRegion, TimedRegion};
 use crate::session::Session;
 use crate::test_record::TestRecord;
-use drivescope_model::event::Event;
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::options::{SurfaceOptions, SurfacePreset, SurfaceWrite};
 use drivescope_model::plan::{Cost, WriteLevel};
@@ -105,8 +104,8 @@ pub(super) fn pass(
     size: u64,
     round: u32,
 ) -> Result<WritePass, BenchError> {
-    let (rounds, pass) = (session.plan.suite.rounds, session.next_pass());
-    session.emit(Event::PhaseStarted { label: "surface write".to_string(), round, rounds });
+    let pass = session.next_pass();
+    session.phase_started("surface write", round, session.plan.suite.rounds);
     let options = &session.plan.suite.surface;
     let is_gnome = options.preset == SurfacePreset::GnomeDisks;
     let chunk = if is_gnome { options.sample.0 } else { options.chunk.0 } as u32;

@@ -10,7 +10,6 @@ use crate::round::Cache;
 use crate::serial::SerialLoop;
 use crate::session::Session;
 use crate::test_record::TestRecord;
-use drivescope_model::event::Event;
 
 /// Runs a round of `load`, whose latencies include the flushes. It has no ramp: no cache is to be filled.
 pub(super) fn measure(
@@ -20,8 +19,7 @@ pub(super) fn measure(
     round: u32,
     record: &mut TestRecord,
 ) -> Result<(), BenchError> {
-    let rounds = session.plan.suite.rounds;
-    session.emit(Event::PhaseStarted { label: cell.to_string(), round, rounds });
+    session.phase_started(cell, round, session.plan.suite.rounds);
     let control = Control::default();
     let block_bytes = load.shape.block.0 as u32;
     let task = SerialLoop {
