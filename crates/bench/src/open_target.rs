@@ -58,12 +58,23 @@ fn make_test_file(session: &mut Session<'_>, size: Bytes) -> Result<(), BenchErr
 pub(crate) fn own_folder<'s>(
     session: &'s mut Session<'_>,
 ) -> Result<&'s mut OwnFolder, BenchError> {
-    if session.storage.folder.is_none() {
-        let folder = OwnFolder::create(session.target.path(), &unique_id())?;
-        session.storage.folder = Some(folder);
-    }
-    let missing = || BenchError::Unsuitable("needs a directory".to_string());
-    session.storage.folder.as_mut().ok_or_else(missing)
+    let folder = match session.storage.folder.take() {
+        Some(folder) => folder,
+        None => OwnFolder::create(session.target.path(), &unique_id())?,
+    };
+    Ok(session.storage.folder.insert(folder))
+}
+
+/// Works in the session's own folder, which is its own again afterwards.
+pub(crate) fn in_own_folder(
+    session: &mut Session<'_>,
+    work: impl FnOnce(&Session<'_>, &mut OwnFolder) -> Result<(), BenchError>,
+) -> Result<(), BenchError> {
+    own_folder(session)?;
+    let mut folder = session.storage.folder.take().expect("it was just made");
+    let end = work(session, &mut folder);
+    session.storage.folder = Some(folder);
+    end
 }
 
 /// A folder of our own in another directory. What killed runs left there goes first.

@@ -201,11 +201,9 @@ fn real(
     rounds: &mut Vec<copy_run::RoundTallies>,
 ) -> Result<(), BenchError> {
     let pass = session.next_pass();
-    open_target::own_folder(session)?;
-    let mut folder = session.storage.folder.take().expect("it was just made");
-    let end = real_in(session, &mut folder, pass, record, rounds);
-    session.storage.folder = Some(folder);
-    end
+    open_target::in_own_folder(session, |session, folder| {
+        real_in(session, folder, pass, record, rounds)
+    })
 }
 
 fn real_in(

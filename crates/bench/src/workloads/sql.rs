@@ -18,6 +18,7 @@ mod table_scan;
 mod table_size;
 
 use crate::error::BenchError;
+use crate::open_target;
 use crate::option_checks::{check_count, check_once, check_time, ensure};
 use crate::overrides::Overrides;
 use crate::plan_context::PlanContext;
@@ -168,7 +169,7 @@ impl Workload for SqlWorkload {
         if session.target.info().kind == TargetKind::Simulated {
             return predicted_run::run(session, record);
         }
-        places::in_own_folder(session, |session, folder| {
+        open_target::in_own_folder(session, |session, folder| {
             let options = &session.plan.suite.sql;
             let room = session.target.room()?.0;
             let mb_s = crate::expected_speed::ExpectedSpeed::typical(session.target.drive()).mb_s;

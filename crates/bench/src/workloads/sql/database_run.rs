@@ -309,7 +309,7 @@ impl DatabaseRun<'_, '_, '_> {
         let clients: Vec<Statement<'_>> = clients.collect();
         let bound = Bound { statements, time };
         let database = &mut *self.database;
-        self.phases.clients(name, "statements_s", database, clients, bound, |_| false).map(|_| ())
+        self.phases.clients(name, "statements_s", database, clients, bound, |_| false)
     }
 
     fn connect(&self, count: u32) -> Result<Vec<Box<dyn Client>>, BenchError> {
@@ -420,6 +420,6 @@ impl DatabaseRun<'_, '_, '_> {
         let database = &mut *self.database;
         // What only the statement is to blame for is counted.
         let goes_on = |error: &SqlError| matches!(error, SqlError::Statement { .. });
-        self.phases.clients(name, "statements_s", database, clients, bound, goes_on).map(|_| ())
+        self.phases.clients(name, "statements_s", database, clients, bound, goes_on)
     }
 }

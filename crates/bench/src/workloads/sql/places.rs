@@ -3,7 +3,6 @@
 use crate::error::BenchError;
 use crate::files::evictor::Evictor;
 use crate::open_target;
-use crate::session::Session;
 use drivescope_drive::{DriveError, OwnFolder};
 use drivescope_model::units::Bytes;
 use drivescope_sql::Installed;
@@ -13,18 +12,6 @@ use std::path::{Path, PathBuf};
 pub(super) const DATABASE: &str = "database";
 pub(super) const BACKUP: &str = "backup";
 pub(super) const RESTORED: &str = "restored";
-
-/// Works in the session's own folder, which is its own again afterwards.
-pub(super) fn in_own_folder(
-    session: &mut Session<'_>,
-    work: impl FnOnce(&Session<'_>, &mut OwnFolder) -> Result<(), BenchError>,
-) -> Result<(), BenchError> {
-    open_target::own_folder(session)?;
-    let mut folder = session.storage.folder.take().expect("it was just made");
-    let end = work(session, &mut folder);
-    session.storage.folder = Some(folder);
-    end
-}
 
 /// The folders of one database.
 pub(super) struct Places<'f> {
@@ -119,10 +106,7 @@ impl<'f> Places<'f> {
         for name in [DATABASE, BACKUP, RESTORED] {
             self.remove(name)?;
         }
-        match self.other.take() {
-            Some(other) => Ok(other.remove()?),
-            None => Ok(()),
-        }
+        self.other.take().map_or(Ok(()), |other| Ok(other.remove()?))
     }
 }
 

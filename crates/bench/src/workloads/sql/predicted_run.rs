@@ -222,15 +222,6 @@ impl PredictedRun<'_, '_> {
         let rows = u64::from(LOAD_BYTES) / PAGE_BYTES;
         // One processor makes the rows of all of these requests.
         let think_ns = load_row_ns * rows * u64::from(LOAD_DEPTH);
-        let write = |think_ns, offset, len| {
-            (len > 0).then_some(ClientRequest {
-                think_ns,
-                op: SimOp::Write,
-                offset,
-                len,
-                ends: None,
-            })
-        };
         let (at, log_at) = (Cell::new(table.start), Cell::new(log.start));
         let take = |cursor: &Cell<u64>, end: u64| {
             let offset = cursor.get();
@@ -240,18 +231,18 @@ impl PredictedRun<'_, '_> {
         };
         let client = |_| -> Requests<'_> {
             let mut is_log = false;
-            let (at, log_at, table, log, take, write) = (&at, &log_at, &table, &log, &take, &write);
+            let (at, log_at, table, log, take) = (&at, &log_at, &table, &log, &take);
             Box::new(move || {
                 is_log = logs_load && !is_log && at.get() < table.end;
                 if !is_log {
                     let (offset, len) = take(at, table.end);
-                    return write(think_ns, offset, len);
+                    return ClientRequest::write(think_ns, offset, len);
                 }
                 if log_at.get() + u64::from(LOAD_BYTES) > log.end {
                     log_at.set(log.start);
                 }
                 let (offset, len) = take(log_at, log.end);
-                write(0, offset, len)
+                ClientRequest::write(0, offset, len)
             })
         };
         let clients: Vec<Requests<'_>> = (0..LOAD_DEPTH).map(client).collect();
@@ -283,9 +274,7 @@ impl PredictedRun<'_, '_> {
                 let len = (index.end - at).min(64 << 10) as u32;
                 let offset = at;
                 at += u64::from(len);
-                let write =
-                    ClientRequest { think_ns: 0, op: SimOp::Write, offset, len, ends: None };
-                (len > 0).then_some(write)
+                ClientRequest::write(0, offset, len)
             })
         });
         let cpu_ns = scan_page_ns * self.size.rows;
@@ -414,7 +403,6 @@ fn writer(range: Range<u64>) -> Requests<'static> {
         let len = (1 << 20).min(range.end - at) as u32;
         let offset = at;
         at += u64::from(len);
-        let write = ClientRequest { think_ns: 0, op: SimOp::Write, offset, len, ends: None };
-        (len > 0).then_some(write)
+        ClientRequest::write(0, offset, len)
     })
 }

@@ -20,6 +20,13 @@ pub(super) struct ClientRequest {
     pub ends: Option<u64>,
 }
 
+impl ClientRequest {
+    /// A write within a statement, unless nothing is left to write.
+    pub fn write(think_ns: u64, offset: u64, len: u32) -> Option<Self> {
+        (len > 0).then_some(Self { think_ns, op: SimOp::Write, offset, len, ends: None })
+    }
+}
+
 /// Makes the requests of a client, one after the other; `None` at their end.
 pub(super) type Requests<'r> = Box<dyn FnMut() -> Option<ClientRequest> + 'r>;
 

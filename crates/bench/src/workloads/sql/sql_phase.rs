@@ -189,7 +189,7 @@ impl SqlPhases<'_, '_> {
         mut clients: Vec<Statement<'_>>,
         bound: Bound,
         goes_on: fn(&SqlError) -> bool,
-    ) -> Result<ClientTally, BenchError> {
+    ) -> Result<(), BenchError> {
         let session = self.session;
         let threads = clients.len() as u32;
         database.begin_counting().map_err(|error| ended(session, error))?;
@@ -226,7 +226,7 @@ impl SqlPhases<'_, '_> {
         }
         session.add_round(round, self.record)?;
         self.notice_errors(name.cell, &tally);
-        Ok(tally)
+        Ok(())
     }
 
     fn notice_errors(&mut self, cell: &str, tally: &ClientTally) {
