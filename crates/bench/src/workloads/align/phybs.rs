@@ -91,15 +91,9 @@ fn run_rounds(
                 IoOp::Write => site.originals(session, &places, one.size)?,
                 _ => None,
             };
-            let reads_first = reads_first(options);
             let way = AccessPattern {
-                cell: &cell,
-                round,
-                block: one.size,
-                op,
-                reads_first,
-                synced: false,
-                flushed: false,
+                reads_first: reads_first(options),
+                ..AccessPattern::of(&cell, round, one.size, op)
             };
             let data = originals.as_deref();
             let (_, ns) = site.access(session, record, way, places.clone(), data)?;

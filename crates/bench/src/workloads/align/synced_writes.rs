@@ -147,13 +147,8 @@ impl Climb {
         let began = session.now_ns();
         let block = self.ladder.block;
         let way = AccessPattern {
-            cell: &self.cell,
-            round,
-            block,
-            op: IoOp::Write,
-            reads_first: false,
             synced: true,
-            flushed: false,
+            ..AccessPattern::of(&self.cell, round, block, IoOp::Write)
         };
         let starts = batch.iter().map(|place| place.at).collect();
         let (ns, _) = site.access(session, record, way, starts, data)?;

@@ -58,6 +58,13 @@ pub struct AccessPattern<'w> {
     pub flushed: bool,
 }
 
+impl<'w> AccessPattern<'w> {
+    /// Plain ones.
+    pub fn of(cell: &'w str, round: u32, block: u64, op: IoOp) -> Self {
+        Self { cell, round, block, op, reads_first: false, synced: false, flushed: false }
+    }
+}
+
 impl WriteArea {
     /// The site of a session whose device is open.
     pub fn of(session: &Session<'_>) -> Self {

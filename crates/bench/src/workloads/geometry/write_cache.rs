@@ -183,24 +183,12 @@ impl WriteProbe<'_, '_> {
         places: Vec<u64>,
         (synced, flushed): (bool, bool),
     ) -> Result<Vec<f64>, BenchError> {
-        let way = AccessPattern {
-            cell,
-            round,
-            block,
-            op: IoOp::Write,
-            reads_first: false,
-            synced,
-            flushed,
-        };
+        let plain = AccessPattern::of(cell, round, block, IoOp::Write);
+        let way = AccessPattern { synced, flushed, ..plain };
         let originals = self.area.originals(self.session, &places, block)?;
-        let (ns, _) = self.area.access(
-            self.session,
-            self.record,
-            way,
-            places.clone(),
-            originals.as_deref(),
-        )?;
-        self.area.compare(self.session, &places, block, originals.as_deref())?;
+        let data = originals.as_deref();
+        let (ns, _) = self.area.access(self.session, self.record, way, places.clone(), data)?;
+        self.area.compare(self.session, &places, block, data)?;
         Ok(ns)
     }
 }
