@@ -5,22 +5,22 @@ use rustix::time::{ClockId, Timespec, clock_gettime};
 /// Nanoseconds since an arbitrary, fixed instant.
 #[inline]
 pub fn now_ns() -> u64 {
-    let Timespec { tv_sec, tv_nsec } = clock_gettime(ClockId::Monotonic);
-    tv_sec as u64 * 1_000_000_000 + tv_nsec as u64
+    reading_ns(ClockId::Monotonic)
 }
 
 /// Processor time of the calling thread in nanoseconds, exact: `CLOCK_THREAD_CPUTIME_ID` stands still
 /// while others hold the core.
 pub fn cpu_ns() -> u64 {
-    processor_ns(ClockId::ThreadCPUTime)
+    reading_ns(ClockId::ThreadCPUTime)
 }
 
 /// The same of all threads of the program.
 pub fn program_cpu_ns() -> u64 {
-    processor_ns(ClockId::ProcessCPUTime)
+    reading_ns(ClockId::ProcessCPUTime)
 }
 
-fn processor_ns(clock: ClockId) -> u64 {
+#[inline]
+fn reading_ns(clock: ClockId) -> u64 {
     let Timespec { tv_sec, tv_nsec } = clock_gettime(clock);
     tv_sec as u64 * 1_000_000_000 + tv_nsec as u64
 }

@@ -108,15 +108,16 @@ impl Payload {
         words[1] = self.pass.to_le_bytes();
     }
 
+    /// The offset and the pass that a sector names.
+    fn stamps(sector: &[u8; SECTOR]) -> (u64, u64) {
+        let (words, _) = sector.as_chunks::<8>();
+        (u64::from_le_bytes(words[0]), u64::from_le_bytes(words[1]))
+    }
+
     /// What `sector`, read at byte `offset`, holds of the data of this seed; `self.pass` is the pass in
     /// which it was written last.
     pub fn held(self, sector: &[u8; SECTOR], offset: u64) -> SectorContents {
-        let word = |at: usize| {
-            let mut bytes = [0; 8];
-            bytes.copy_from_slice(&sector[at..at + 8]);
-            u64::from_le_bytes(bytes)
-        };
-        let (stamp, pass) = (word(0), word(8));
+        let (stamp, pass) = Self::stamps(sector);
         let mut expected = [0; SECTOR];
         Self::new(self.seed, pass).fill_sector(&mut expected, stamp);
         if *sector == expected {
@@ -137,18 +138,13 @@ impl Payload {
     /// wrote there; the pass is taken from the stamp, as overwrites of different phases may mix.
     pub fn first_mismatch(seed: u64, data: &[u8], offset: u64) -> Option<u64> {
         let (sectors, _) = data.as_chunks::<SECTOR>();
-        let mut at = offset;
         let mut expected = [0; SECTOR];
-        for sector in sectors {
-            let mut pass = [0; 8];
-            pass.copy_from_slice(&sector[8..16]);
-            Self::new(seed, u64::from_le_bytes(pass)).fill_sector(&mut expected, at);
-            if *sector != expected {
-                return Some(at);
-            }
-            at += SECTOR as u64;
-        }
-        None
+        let mut places = (offset..).step_by(SECTOR).zip(sectors);
+        let wrong = places.find(|&(at, sector)| {
+            Self::new(seed, Self::stamps(sector).1).fill_sector(&mut expected, at);
+            *sector != expected
+        });
+        wrong.map(|(at, _)| at)
     }
 }
 

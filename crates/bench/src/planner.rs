@@ -78,19 +78,16 @@ pub fn draft(
         Some(_) => ExpectedSpeed::MEMORY,
         None => ExpectedSpeed::typical(target.drive()),
     };
-    let drive = target.drive();
-    let zoned = target.zoned();
-    let fastest = ExpectedSpeed::upper_bound(target);
     let context = PlanContext {
         suite: &suite,
         target: info,
         typical,
-        fastest,
+        fastest: ExpectedSpeed::upper_bound(target),
         span_bytes,
         room_bytes,
         allowed,
-        drive,
-        zoned,
+        drive: target.drive(),
+        zoned: target.zoned(),
         round_requests_max: round_requests_max(&suite, target),
     };
     let mut planned: Vec<PlannedTest> =

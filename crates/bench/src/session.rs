@@ -32,7 +32,6 @@ use drivescope_model::document::TestResult;
 use drivescope_model::event::Event;
 use drivescope_model::findings::Finding;
 use drivescope_model::host::Calibration;
-use drivescope_model::options::TestKind;
 use drivescope_model::plan::{Engine, Plan, PlannedTest, Restores, WriteLevel};
 use drivescope_model::target::TargetKind;
 use drivescope_model::units::Secs;
@@ -293,17 +292,6 @@ impl<'a> Session<'a> {
     /// Removes the session's own files; says so if that fails.
     pub fn close(mut self) -> Result<(), BenchError> {
         self.storage.device = None;
-        match self.storage.folder.take() {
-            Some(folder) => Ok(folder.remove()?),
-            None => Ok(()),
-        }
-    }
-}
-
-/// The test in progress, for listeners that join late.
-impl std::fmt::Debug for Session<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let tests: Vec<TestKind> = self.plan.tests.iter().map(|t| t.test).collect();
-        f.debug_struct("Session").field("tests", &tests).finish_non_exhaustive()
+        self.storage.folder.take().map_or(Ok(()), |folder| Ok(folder.remove()?))
     }
 }

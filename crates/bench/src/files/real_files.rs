@@ -5,11 +5,10 @@ use super::file_set::FileSet;
 use super::file_store::{CopyOutcome, CopySide, FileStep, FileStore, Watch};
 use crate::error::BenchError;
 use crate::payload::Payload;
-use drivescope_drive::DriveError;
-use drivescope_drive::OwnFolder;
 use drivescope_drive::own_folder::copying::{CopyCall, copy_tree};
 use drivescope_drive::own_folder::source_tree::{SourceFile, SourceTree, TreeVisitor};
 use drivescope_drive::own_folder::trees::TreeFolder;
+use drivescope_drive::{DriveError, OwnFolder};
 use std::ffi::CString;
 use std::path::PathBuf;
 
@@ -71,10 +70,7 @@ impl<'f> RealFiles<'f> {
 
     /// Removes the folder in the other directory, and says so if that fails.
     pub fn close(mut self) -> Result<(), BenchError> {
-        match self.other.take() {
-            Some(other) => Ok(other.remove()?),
-            None => Ok(()),
-        }
+        self.other.take().map_or(Ok(()), |other| Ok(other.remove()?))
     }
 }
 

@@ -46,13 +46,18 @@ impl UsedParts {
             Err(TraceError::Unsuitable(why.to_string()))
         };
         source.read(&mut take)?;
+        Ok(Self::placed(used, granule))
+    }
+
+    /// One behind the other.
+    fn placed(used: BTreeMap<u64, u64>, granule: u64) -> Self {
         let mut placed = 0;
         let part = |(from, to): (u64, u64)| {
             let at = placed;
             placed += to - from;
             (from, to, at)
         };
-        Ok(Self { granule, parts: used.into_iter().map(part).collect() })
+        Self { granule, parts: used.into_iter().map(part).collect() }
     }
 
     /// Length of all parts together.
@@ -143,12 +148,7 @@ mod tests {
     fn packed(ranges: &[(u64, u64)]) -> UsedParts {
         let mut used = BTreeMap::new();
         ranges.iter().for_each(|(from, len)| add(&mut used, *from, from + len));
-        let mut placed = 0;
-        let part = |(from, to): (u64, u64)| {
-            placed += to - from;
-            (from, to, placed - (to - from))
-        };
-        UsedParts { granule: 4096, parts: used.into_iter().map(part).collect() }
+        UsedParts::placed(used, 4096)
     }
 
     proptest! {

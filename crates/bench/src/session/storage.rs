@@ -105,10 +105,8 @@ impl Session<'_> {
 
     /// After own files were overwritten: has a file system that copies on write free what was replaced.
     pub fn free_replaced_blocks(&self) -> Result<(), BenchError> {
-        match self.storage.folder.as_ref().filter(|_| self.copies_on_write()) {
-            Some(folder) => Ok(folder.sync_file_system()?),
-            None => Ok(()),
-        }
+        let folder = self.storage.folder.as_ref().filter(|_| self.copies_on_write());
+        folder.map_or(Ok(()), |folder| Ok(folder.sync_file_system()?))
     }
 
     fn copies_on_write(&self) -> bool {

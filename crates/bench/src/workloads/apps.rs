@@ -57,12 +57,10 @@ impl Workload for AppsWorkload {
         ensure(options.think_max.is_none_or(|think| think.0 <= THINK_MAX_S), || {
             "apps.think_max must be at most a day".to_string()
         })?;
-        match &options.predict {
-            Some(model) => {
-                Spec::parse(model).map(drop).map_err(|error| format!("apps.predict: {error}"))
-            }
-            None => Ok(()),
+        if let Some(model) = &options.predict {
+            Spec::parse(model).map_err(|error| format!("apps.predict: {error}"))?;
         }
+        Ok(())
     }
 
     fn apply(&self, overrides: &Overrides, _suite: &mut Suite) -> Result<(), String> {

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 /// The largest unit of direct I/O.
 const UNIT: u64 = 4096;
 /// Names of sets of traces.
-const SETS: [&str; 2] = ["synthetic", "recorded"];
+pub(super) const SETS: [&str; 2] = ["synthetic", "recorded"];
 
 /// A trace that can be replayed on this target.
 #[derive(Debug, Clone)]

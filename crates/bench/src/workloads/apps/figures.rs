@@ -1,6 +1,6 @@
 //! What the rounds of each trace come to, and the scores of sets of traces.
 
-use super::chosen::PreparedTrace;
+use super::chosen::{PreparedTrace, SETS};
 use super::keeps_think_time;
 use crate::replay::task::ReplayOutcome;
 use crate::test_record::TestRecord;
@@ -93,7 +93,7 @@ pub(super) fn report(record: &mut TestRecord, figures: &[TraceFigures], options:
             record.metric(&key("predicted_s"), vec![seconds]);
         }
     }
-    for set in ["synthetic", "recorded"] {
+    for set in SETS {
         let of_set: Vec<&TraceFigures> =
             figures.iter().filter(|trace| trace.set == Some(set)).collect();
         let whole = TraceSource::built_in().filter(|it| it.set_name() == Some(set)).count();

@@ -81,11 +81,7 @@ impl<'t> ReplayRun<'t> {
         }
         session.phase_started(&trace.cell, round, session.plan.suite.rounds);
         let control = Control::default();
-        let rules = StepRules {
-            reads_only: self.reads_only,
-            align_bytes: device.align_bytes(),
-            ..rules(trace, options, trace.placement.clone())
-        };
+        let rules = self.rules(trace, options, trace.placement.clone(), device);
         let spec = queue_spec(trace, options, !device.is_direct());
         let (measured, counts) = with_feed(&trace.source, StepMaker::new(rules), |feed| {
             let payload = Payload::new(session.plan.seed, pass);
@@ -135,11 +131,7 @@ impl<'t> ReplayRun<'t> {
                     continue;
                 }
             };
-            let rules = StepRules {
-                reads_only: self.reads_only,
-                align_bytes: device.align_bytes(),
-                ..rules(trace, options, placement)
-            };
+            let rules = self.rules(trace, options, placement, &device);
             let (spec, control) = (queue_spec(trace, options, false), Control::default());
             let (outcome, _) = with_feed(source, StepMaker::new(rules), |feed| {
                 let payload = Payload::new(session.plan.seed, 0);
@@ -153,15 +145,21 @@ impl<'t> ReplayRun<'t> {
         }
         Ok(())
     }
-}
 
-fn rules(trace: &PreparedTrace, options: &AppsOptions, placement: Placement) -> StepRules {
-    StepRules {
-        timing: trace.timing(options),
-        think_max_ns: options.think_max.map_or(u64::MAX, |think| think.nanos()),
-        placement,
-        reads_only: false,
-        align_bytes: 1,
+    fn rules(
+        &self,
+        trace: &PreparedTrace,
+        options: &AppsOptions,
+        placement: Placement,
+        device: &IoDevice,
+    ) -> StepRules {
+        StepRules {
+            timing: trace.timing(options),
+            think_max_ns: options.think_max.map_or(u64::MAX, |think| think.nanos()),
+            placement,
+            reads_only: self.reads_only,
+            align_bytes: device.align_bytes(),
+        }
     }
 }
 

@@ -34,7 +34,7 @@ pub(super) fn jobs(options: &CopyOptions, room: u64, mb_s: f64) -> (Vec<CopyJob>
     let most = (room - room / METADATA_SHARE) / copies;
     let (mut jobs, mut omitted) = (Vec::new(), Vec::new());
     for set in &options.sets {
-        match set {
+        let job = match set {
             CopySet::Large => {
                 let in_time = (mb_s * 1e6 * options.time.0) as u64;
                 let bytes = options.large.0.min(in_time).min(most);
@@ -45,12 +45,7 @@ pub(super) fn jobs(options: &CopyOptions, room: u64, mb_s: f64) -> (Vec<CopyJob>
                     ));
                     continue;
                 }
-                jobs.push(CopyJob {
-                    name: "large",
-                    is_large: true,
-                    files: options.large_files,
-                    bytes,
-                });
+                CopyJob { name: "large", is_large: true, files: options.large_files, bytes }
             }
             CopySet::Small => {
                 let bytes = u64::from(options.small_files) * SMALL_MEAN_BYTES;
@@ -61,14 +56,10 @@ pub(super) fn jobs(options: &CopyOptions, room: u64, mb_s: f64) -> (Vec<CopyJob>
                     ));
                     continue;
                 }
-                jobs.push(CopyJob {
-                    name: "small",
-                    is_large: false,
-                    files: options.small_files,
-                    bytes,
-                });
+                CopyJob { name: "small", is_large: false, files: options.small_files, bytes }
             }
-        }
+        };
+        jobs.push(job);
     }
     (jobs, omitted)
 }

@@ -5,10 +5,10 @@
 //! answer long reads from larger caches than short ones.
 //!
 //! One stage differs. f3probe finds addresses that repeat after a power of two, from block 0 on; here it is any
-//! distance, and also such as fall back on the upper part of what is there (`probe/repeats.rs`).
+//! distance, and also such as fall back on the upper part of what is there (`address_aliases.rs`).
 //!
 //! Blocks that cannot be read or written say nothing of the capacity: they are passed over, and at the end it is
-//! asked whether anything good lies behind them (`probe/silence.rs`).
+//! asked whether anything good lies behind them (`failed_tail.rs`).
 
 mod address_aliases;
 mod data_behind;
