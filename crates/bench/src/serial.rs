@@ -4,7 +4,7 @@
 use crate::control::{Control, Publisher};
 use crate::offsets::Offsets;
 use crate::payload::Payload;
-use crate::queue::{IoCompletion, IoOp, IoQueue, IoRequest, IoTask};
+use crate::queue::{IoCompletion, IoFailure, IoOp, IoQueue, IoRequest, IoTask};
 use crate::recorder::Recorder;
 use std::io;
 
@@ -19,8 +19,6 @@ pub struct SerialLoop<'c> {
     pub payload: Payload,
     /// Flush after every request.
     pub sync: bool,
-    /// Flush once at the end; timed apart.
-    pub final_sync: bool,
     /// What the program does before each request, as time on its processor.
     pub think_ns: u64,
     /// Measured time.
@@ -31,28 +29,11 @@ pub struct SerialLoop<'c> {
     pub control: &'c Control,
 }
 
-/// What a serial loop leaves behind.
-#[derive(Debug)]
-pub struct SerialOutcome {
-    /// The record, the final flush excluded.
-    pub recorder: Recorder,
-    /// Length of the final flush.
-    pub final_sync_ns: u64,
-}
-
 impl IoTask for SerialLoop<'_> {
-    type Output = SerialOutcome;
+    type Output = Recorder;
 
-    fn run<Q: IoQueue>(self, queue: &mut Q) -> io::Result<SerialOutcome> {
+    fn run<Q: IoQueue>(mut self, queue: &mut Q) -> io::Result<Recorder> {
         let mut recorder = Recorder::new(self.time_ns);
-        let final_sync_ns = self.drive(queue, &mut recorder)?;
-        recorder.settle();
-        Ok(SerialOutcome { recorder, final_sync_ns })
-    }
-}
-
-impl SerialLoop<'_> {
-    fn drive<Q: IoQueue>(mut self, queue: &mut Q, recorder: &mut Recorder) -> io::Result<u64> {
         let mut done = Vec::with_capacity(queue.slots() as usize);
         let mut publisher = Publisher::new(self.control);
         let mut now = queue.now();
@@ -82,20 +63,28 @@ impl SerialLoop<'_> {
             let sent = now;
             now = queue.now();
             recorder.complete(now, now - sent, u64::from(self.block_bytes));
-            if publisher.tick(now, recorder) {
+            if publisher.tick(now, &recorder) {
                 break;
             }
         }
-        publisher.publish(recorder);
-        if !self.final_sync || recorder.errors > 0 {
-            return Ok(0);
-        }
+        publisher.publish(&recorder);
+        recorder.settle();
+        Ok(recorder)
+    }
+}
+
+/// One flush for all that was written before: how long it took, and how it failed.
+#[derive(Debug)]
+pub struct FinalFlush;
+
+impl IoTask for FinalFlush {
+    type Output = (u64, Option<IoFailure>);
+
+    fn run<Q: IoQueue>(self, queue: &mut Q) -> io::Result<Self::Output> {
         let before = queue.now();
-        let flush = IoRequest { op: IoOp::Sync, offset: 0, len: 0, slot: 0 };
-        if let Err(failure) = queue.exchange(flush, &mut done)? {
-            recorder.failed(failure);
-        }
-        Ok(queue.now() - before)
+        let flush = IoRequest { op: IoOp::Sync, ..IoRequest::default() };
+        let end = queue.exchange(flush, &mut Vec::new())?;
+        Ok((queue.now() - before, end.err()))
     }
 }
 
@@ -119,7 +108,6 @@ mod tests {
             offsets: Offsets::new(Order::Rnd, 0..1 << 20, 16, Mix::WRITE, 0.0, 1),
             payload: Payload::new(1, 1),
             sync,
-            final_sync: true,
             think_ns: 0,
             time_ns: 1_000_000_000,
             ops_max: 100,
@@ -135,26 +123,27 @@ mod tests {
     fn what_a_program_thinks_takes_time_and_is_no_latency() {
         let control = Control::default();
         let thinking = SerialLoop { think_ns: 3_000_000, ..plan(false, &control) };
-        let outcome = thinking.run(&mut VirtualQueue::new(2, 1, service)).unwrap();
-        assert_eq!(outcome.recorder.elapsed_ns(), 400_000_000);
-        assert!(outcome.recorder.latencies.max().abs_diff(1_000_000) < 10_000);
+        let recorder = thinking.run(&mut VirtualQueue::new(2, 1, service)).unwrap();
+        assert_eq!(recorder.elapsed_ns(), 400_000_000);
+        assert!(recorder.latencies.max().abs_diff(1_000_000) < 10_000);
     }
 
     #[test]
     fn a_flush_per_write_is_part_of_its_latency() {
         let control = Control::default();
-        let outcome = plan(true, &control).run(&mut VirtualQueue::new(2, 1, service)).unwrap();
-        assert_eq!(outcome.recorder.ops, 100);
-        assert_eq!(outcome.recorder.elapsed_ns(), 900_000_000);
-        assert!(outcome.recorder.latencies.value_at_quantile(0.5).abs_diff(9_000_000) < 10_000);
+        let recorder = plan(true, &control).run(&mut VirtualQueue::new(2, 1, service)).unwrap();
+        assert_eq!(recorder.ops, 100);
+        assert_eq!(recorder.elapsed_ns(), 900_000_000);
+        assert!(recorder.latencies.value_at_quantile(0.5).abs_diff(9_000_000) < 10_000);
     }
 
     #[test]
     fn the_final_flush_is_timed_apart() {
         let control = Control::default();
-        let outcome = plan(false, &control).run(&mut VirtualQueue::new(2, 1, service)).unwrap();
-        assert_eq!(outcome.recorder.elapsed_ns(), 100_000_000);
-        assert_eq!(outcome.final_sync_ns, 8_000_000);
+        let mut drive = VirtualQueue::new(2, 1, service);
+        let recorder = plan(false, &control).run(&mut drive).unwrap();
+        assert_eq!(recorder.elapsed_ns(), 100_000_000);
+        assert_eq!(FinalFlush.run(&mut drive).unwrap(), (8_000_000, None));
     }
 
     #[test]
@@ -164,7 +153,11 @@ mod tests {
             IoOp::Sync => Err(libc::EIO),
             _ => Ok(1_000),
         });
-        let outcome = plan(true, &control).run(&mut drive).unwrap();
-        assert_eq!((outcome.recorder.ops, outcome.recorder.errors), (0, 1));
+        let recorder = plan(true, &control).run(&mut drive).unwrap();
+        assert_eq!((recorder.ops, recorder.errors), (0, 1));
+        assert_eq!(
+            FinalFlush.run(&mut drive).unwrap().1.map(|failure| failure.errno),
+            Some(libc::EIO)
+        );
     }
 }

@@ -17,17 +17,16 @@ use crate::open_target;
 use crate::option_checks::{check_time, ensure};
 use crate::overrides::Overrides;
 use crate::payload::Payload;
-use crate::phase::PhaseResult;
 use crate::plan_context::PlanContext;
 use crate::queue::QueueSpec;
 use crate::recorder::Recorder;
 use crate::round::Cache;
-use crate::serial::SerialLoop;
+use crate::serial::{FinalFlush, SerialLoop};
 use crate::session::Session;
 use crate::test_record::TestRecord;
 use crate::workload::{Workload, shorten_rounds};
 use drive_comparison::{CounterSource, compare_with_drive};
-use drivescope_model::cell::{Mix, Order};
+use drivescope_model::cell::Order;
 use drivescope_model::options::{Suite, TestKind, TinyWritesOptions};
 use drivescope_model::plan::{Cost, PlannedTest, WriteLevel};
 use drivescope_model::target::TargetKind;
@@ -225,7 +224,6 @@ fn run_pattern(
         offsets: Offsets::new(pattern.order, span.clone(), step, pattern.mix, 0.0, seed),
         payload: Payload::new(session.plan.seed, pass),
         sync: pattern.sync,
-        final_sync: false,
         think_ns: options.thinktime.nanos(),
         time_ns: options.time.nanos(),
         ops_max,
@@ -235,22 +233,21 @@ fn run_pattern(
     let dsync = pattern.path == IoPath::Direct && !device.is_direct();
     let spec = QueueSpec { depth: 1, ahead: 1, block_bytes, dsync };
     let (worker, counters) = session.run_task(device, spec, &control, task)?;
-    let recorder = worker.output.recorder;
+    let recorder = &worker.output;
     let (ops, bytes) = (recorder.ops as f64, recorder.bytes as f64);
     let iops = ops / recorder.elapsed_ns() as f64 * 1e9;
     let lie = pattern.sync.then(|| flush_lies(session, record.test(), pattern.cell, iops));
     if let Some(finding) = lie.flatten() {
         record.notice(finding);
     }
-    let measured = PhaseResult { recorder, cpu_cost: worker.cpu_cost, engine: worker.engine };
-    let mut kept = counters.end(session, measured, pattern.cell, round);
+    let mut kept = counters.end(session, worker.into(), pattern.cell, round);
     kept.cache = cache_of(pattern);
     if pattern.path == IoPath::Direct && kept.measured.recorder.errors == 0 {
         kept.asked = Some(if pattern.mix.writes() { (0.0, bytes) } else { (bytes, 0.0) });
     }
     if pattern.mix.writes() && !pattern.sync {
         // After the counters were read: what is not on the drive by then, the page cache still has.
-        let flush_ns = flush(session, device, spec, &mut kept.measured.recorder)?;
+        let flush_ns = flush(device, spec, &mut kept.measured.recorder)?;
         let flushed_s = (kept.measured.recorder.elapsed_ns() + flush_ns) as f64 / 1e9;
         kept.extra.push(("flushed_iops", ops / flushed_s.max(1e-9)));
         kept.extra.push(("flushed_mb_s", bytes / flushed_s.max(1e-9) / 1e6));
@@ -276,32 +273,15 @@ fn just_written(record: &TestRecord, round: u32) -> u64 {
 
 /// Waits until everything written is on the drive, and returns how long that took; a failure is added to
 /// `recorder`, as one of the requests before it would be.
-fn flush(
-    session: &Session<'_>,
-    device: &IoDevice,
-    spec: QueueSpec,
-    recorder: &mut Recorder,
-) -> Result<u64, BenchError> {
+fn flush(device: &IoDevice, spec: QueueSpec, recorder: &mut Recorder) -> Result<u64, BenchError> {
     if recorder.errors > 0 {
         return Ok(0);
     }
-    let control = Control::default();
-    let task = SerialLoop {
-        block_bytes: spec.block_bytes,
-        offsets: Offsets::new(Order::Seq, 0..u64::from(spec.block_bytes), 1, Mix::WRITE, 0.0, 0),
-        payload: Payload::new(session.plan.seed, 0),
-        sync: false,
-        final_sync: true,
-        think_ns: 0,
-        time_ns: 0,
-        ops_max: 0,
-        control: &control,
-    };
-    let outcome = device.run(spec, task, || ())?.output;
-    if let Some(failure) = outcome.recorder.first_error {
+    let (flush_ns, failure) = device.run(spec, FinalFlush, || ())?.output;
+    if let Some(failure) = failure {
         recorder.failed(failure);
     }
-    Ok(outcome.final_sync_ns)
+    Ok(flush_ns)
 }
 
 /// Requests of a pattern at most.

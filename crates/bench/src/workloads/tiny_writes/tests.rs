@@ -4,6 +4,7 @@ use super::*;
 use crate::round::Round;
 use crate::testing::{run_on, suite_of, value};
 use drivescope_machine::counters::DeviceCounters;
+use drivescope_model::cell::Mix;
 use drivescope_model::document::Limiter;
 use drivescope_model::findings::FindingId;
 use drivescope_model::units::{Bytes, Secs};

@@ -4,7 +4,7 @@ use crate::control::Control;
 use crate::error::BenchError;
 use crate::flush_honesty::flush_lies;
 use crate::payload::Payload;
-use crate::phase::{Load, PhaseResult};
+use crate::phase::Load;
 use crate::queue::QueueSpec;
 use crate::round::Cache;
 use crate::serial::SerialLoop;
@@ -27,7 +27,6 @@ pub(super) fn measure(
         offsets: load.offsets(0),
         payload: Payload::new(load.data_seed, load.pass),
         sync: true,
-        final_sync: false,
         think_ns: 0,
         time_ns: load.time.nanos(),
         ops_max: load.ops_max,
@@ -36,17 +35,15 @@ pub(super) fn measure(
     let device = session.device();
     let spec = QueueSpec { depth: 1, ahead: 1, block_bytes, dsync: false };
     let (worker, counters) = session.run_task(device, spec, &control, task)?;
-    let recorder = worker.output.recorder;
+    let recorder = &worker.output;
     let iops = recorder.ops as f64 / recorder.elapsed_ns() as f64 * 1e9;
     if let Some(finding) = flush_lies(session, record.test(), cell, iops) {
         record.notice(finding);
     }
     let bytes = recorder.bytes as f64;
-    let has_errors = recorder.errors > 0;
-    let measured = PhaseResult { recorder, cpu_cost: worker.cpu_cost, engine: worker.engine };
-    let mut kept = counters.end(session, measured, cell, round);
+    let mut kept = counters.end(session, worker.into(), cell, round);
     if device.is_direct() {
-        kept.asked = (!has_errors).then_some((0.0, bytes));
+        kept.asked = (kept.measured.recorder.errors == 0).then_some((0.0, bytes));
     } else {
         kept.cache = Cache::SyncedWrites;
     }
