@@ -6,7 +6,7 @@ use crate::cpu_usage::{CpuCost, CpuScope, CpuUsage};
 use crate::error::BenchError;
 use crate::phase::PhaseResult;
 use crate::recorder::Recorder;
-use crate::round::{Cache, Round};
+use crate::round::Cache;
 use crate::session::{PhaseCounters, Progress, Session};
 use crate::test_record::TestRecord;
 
@@ -32,8 +32,7 @@ pub(crate) struct FileTally {
     pub bytes: u64,
     pub time_s: f64,
     pub flush_s: f64,
-    /// Bytes that the device read and wrote meanwhile, where somebody counts them.
-    pub device_read_bytes: Option<u64>,
+    /// Bytes that the device wrote meanwhile, where somebody counts them.
     pub device_written_bytes: Option<u64>,
 }
 
@@ -110,18 +109,13 @@ impl FilePhase<'_> {
             bytes: kept.measured.recorder.bytes,
             time_s: (end - start) as f64 / 1e9,
             flush_s: (end - worked) as f64 / 1e9,
-            device_read_bytes: kept.top.map(|top| top.read_bytes),
             device_written_bytes: kept.top.map(|top| top.written_bytes),
         };
-        add(session, kept, record)?;
+        // A file system that is slow to answer is no stall of the drive: a file of gigabytes takes seconds.
+        kept.measured.recorder.gap_max_ns = 0;
+        session.add_round(kept, record)?;
         Ok((outcome, tally))
     }
-}
-
-/// A file system that is slow to answer is no stall of the drive: a file of gigabytes takes seconds.
-fn add(session: &Session<'_>, mut round: Round, record: &mut TestRecord) -> Result<(), BenchError> {
-    round.measured.recorder.gap_max_ns = 0;
-    session.add_round(round, record)
 }
 
 fn measured(

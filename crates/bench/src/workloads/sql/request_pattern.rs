@@ -59,7 +59,7 @@ const SQLITE: RequestPattern = RequestPattern {
     copy_ns: 2_400,
     load_row_ns: 4_500,
     logs_load: false,
-    log: LogPattern { think_ns: 17_000, writes: 1, write_bytes: 12 << 10, is_shared: false },
+    log: LogPattern { think_ns: 17_000, write_bytes: 12 << 10, is_shared: false },
 };
 
 /// Two processes scan, as they were recorded: one and one that helps it.
@@ -78,7 +78,7 @@ const POSTGRES: RequestPattern = RequestPattern {
     copy_ns: 9_900,
     load_row_ns: 18_000,
     logs_load: true,
-    log: LogPattern { think_ns: 28_000, writes: 1, write_bytes: 8 << 10, is_shared: true },
+    log: LogPattern { think_ns: 28_000, write_bytes: 8 << 10, is_shared: true },
 };
 
 /// Its scan asks for an extent of 64 pages ahead, so that 26 requests of 20.7 kB were under way on average; four of a
@@ -98,7 +98,7 @@ const MARIADB: RequestPattern = RequestPattern {
     copy_ns: 530_000,
     load_row_ns: 22_000,
     logs_load: true,
-    log: LogPattern { think_ns: 35_000, writes: 1, write_bytes: 4 << 10, is_shared: true },
+    log: LogPattern { think_ns: 35_000, write_bytes: 4 << 10, is_shared: true },
 };
 
 const MSSQL: RequestPattern = RequestPattern {
@@ -116,7 +116,7 @@ const MSSQL: RequestPattern = RequestPattern {
     copy_ns: 50_000,
     load_row_ns: 12_000,
     logs_load: true,
-    log: LogPattern { think_ns: 60_000, writes: 1, write_bytes: 4 << 10, is_shared: true },
+    log: LogPattern { think_ns: 60_000, write_bytes: 4 << 10, is_shared: true },
 };
 
 impl RequestPattern {

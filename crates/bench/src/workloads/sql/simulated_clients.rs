@@ -109,8 +109,7 @@ pub(super) fn run(
 pub(super) struct LogPattern {
     /// What a client computes between its commits, with the way to the server and back.
     pub think_ns: u64,
-    /// Writes of a flush, and bytes of each.
-    pub writes: u32,
+    /// Bytes of the one write before each flush.
     pub write_bytes: u32,
     /// Whether commits that wait while a flush is under way share the next one.
     pub is_shared: bool,
@@ -147,12 +146,10 @@ pub(super) fn commit(
             waiting.sort_by_key(|&client| due[client]);
             waiting.truncate(1);
         }
-        for _ in 0..pattern.writes {
-            write(drive, mode, SimOp::Write, at, pattern.write_bytes)?;
-            at += u64::from(pattern.write_bytes);
-            if at + u64::from(pattern.write_bytes) > log.end {
-                at = log.start;
-            }
+        write(drive, mode, SimOp::Write, at, pattern.write_bytes)?;
+        at += u64::from(pattern.write_bytes);
+        if at + u64::from(pattern.write_bytes) > log.end {
+            at = log.start;
         }
         write(drive, mode, SimOp::Sync, 0, 0)?;
         let now = drive.now();
