@@ -41,7 +41,7 @@ const COMPARED_TESTS: &[&str] = &[
     "--rounds=3",
 ];
 
-const RUNS: [GalleryRun; 8] = [
+const RUNS: [GalleryRun; 11] = [
     GalleryRun { name: "usb-16tb", target: "sim:usb-16tb", options: STANDARD, example_usd: 260.0 },
     compared("wd40efrx", "sim:wd40efrx", 95.0),
     compared("archive-8tb", "sim:st8000as0002-smr", 110.0),
@@ -60,6 +60,24 @@ const RUNS: [GalleryRun; 8] = [
         example_usd: 0.0,
     },
     GalleryRun {
+        name: "files",
+        target: "sim:usb-16tb",
+        options: &["--test=fill-files"],
+        example_usd: 0.0,
+    },
+    GalleryRun {
+        name: "copy",
+        target: "sim:wd40efrx",
+        options: &["--test=copy", "--rounds=3"],
+        example_usd: 0.0,
+    },
+    GalleryRun {
+        name: "apps",
+        target: "sim:hgst-7k1000",
+        options: &["--test=apps"],
+        example_usd: 0.0,
+    },
+    GalleryRun {
         name: "steady",
         target: "sim:samsung-860evo-250",
         options: &["--suite=snia-pts-wsat", "--size=8GiB"],
@@ -75,7 +93,7 @@ const fn compared(name: &'static str, target: &'static str, example_usd: f64) ->
 const COMPARED: [&str; 5] = ["wd40efrx", "usb-16tb", "archive-8tb", "870evo", "xg6"];
 
 /// A picture: the run that it is drawn of, `compare` for several, and the chart.
-const PICTURES: [(&str, &str, &str); 13] = [
+const PICTURES: [(&str, &str, &str); 16] = [
     (
         "usb-16tb",
         "surface-position",
@@ -112,6 +130,22 @@ const PICTURES: [(&str, &str, &str); 13] = [
         "geometry",
         "geometry-seek",
         "How long the arm moves, from the times of reads alone: overhead and rotation are taken off.",
+    ),
+    (
+        "files",
+        "fill-files-position",
+        "15,000 files of 1 GB on an empty disk: where each lies decides its rate, not how full the disk is.",
+    ),
+    (
+        "copy",
+        "copy",
+        "Reading and writing on one disk costs more than both: the arm goes to and fro.",
+    ),
+    (
+        "apps",
+        "apps",
+        "What is left to gain with a faster drive: applications compute most of the time, except those that wait for \
+         every flush.",
     ),
     (
         "steady",

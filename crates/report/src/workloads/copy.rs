@@ -26,8 +26,8 @@ fn words(part: &str) -> &str {
     match part {
         "create" => "create",
         "source" => "read source",
-        "copy" => "copy, within the drive",
-        "from" => "copy, from the other",
+        "copy" => "copy within the drive",
+        "from" => "copy from the other",
         "read" => "read copy",
         other => other,
     }

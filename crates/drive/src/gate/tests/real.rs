@@ -112,9 +112,12 @@ fn contents_that_come_back_are_written_unseen_by_who_watches_the_node() {
     inotify::add_watch(&watch, &device.node, inotify::WatchFlags::CLOSE_WRITE).unwrap();
     let levels = [WriteLevel::SameBytes, WriteLevel::Restore, WriteLevel::Destroy];
     for (level, is_seen) in levels.into_iter().zip([false, false, true]) {
-        drop(device.claim(level).unwrap());
-        let event = rustix::io::read(&watch, &mut [0; 4096]);
-        assert_eq!(event.is_ok(), is_seen, "{level:?}: {event:?}");
+        let is_noticed = |_| {
+            drop(device.claim(level).unwrap());
+            rustix::io::read(&watch, &mut [0; 4096]).is_ok()
+        };
+        // Who looks for a free loop device may have this node for a moment too, but not again and again.
+        assert_eq!((0..5).all(is_noticed), is_seen, "{level:?}");
     }
     // Other tests of this process have theirs for a moment.
     let own = format!(".drivescope-{}-", std::process::id());
