@@ -51,7 +51,7 @@ impl SimRequest {
 }
 
 /// How a request ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SimOutcome {
     /// All of it was done.
     Done,

@@ -100,14 +100,8 @@ impl HardDisk {
         match (command, destage) {
             // under pressure the two take turns
             (Some(c), Some(d)) if d <= c || (!self.destaged_last && d <= free.max(c)) => {
-                offer(
-                    d,
-                    if self.destaged_last && c <= d {
-                        DiskEvent::Command
-                    } else {
-                        DiskEvent::Destage
-                    },
-                );
+                let is_command = self.destaged_last && c <= d;
+                offer(d, if is_command { DiskEvent::Command } else { DiskEvent::Destage });
             }
             (Some(c), _) => offer(c, DiskEvent::Command),
             (None, Some(d)) => offer(d, DiskEvent::Destage),

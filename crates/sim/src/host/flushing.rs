@@ -110,6 +110,23 @@ impl<D: SimDevice> PageCache<D> {
         waits > 0
     }
 
+    /// Sends the request of a task that passes by the cache; the task's last stage comes after it.
+    fn send_last(
+        &mut self,
+        at: Nanos,
+        number: u32,
+        op: RequestKind,
+        (offset, len): (u64, u64),
+        fua: bool,
+    ) {
+        let task = self.tasks.get_mut(number);
+        task.stage = CallStage::Last;
+        task.waits += 1;
+        let io = DeviceIo { kind: IoKind::Other, first: 0, pages: 0, waiters: vec![number] };
+        let id = u64::from(self.ios.insert(io));
+        self.inner.submit(at, SimRequest { id, op, offset, len, fua });
+    }
+
     /// Data first, and only when the device has it the flush.
     pub(super) fn step_sync(&mut self, at: Nanos, number: u32) {
         if !self.caught_up(at, number) {
@@ -124,15 +141,7 @@ impl<D: SimDevice> PageCache<D> {
                     }
                 }
                 CallStage::DataWritten => {
-                    task.stage = CallStage::Last;
-                    let io =
-                        DeviceIo { kind: IoKind::Flush, first: 0, pages: 0, waiters: vec![number] };
-                    task.waits += 1;
-                    let id = u64::from(self.ios.insert(io));
-                    let request =
-                        SimRequest { id, op: RequestKind::Flush, offset: 0, len: 0, fua: false };
-                    self.inner.submit(at, request);
-                    return;
+                    return self.send_last(at, number, RequestKind::Flush, (0, 0), false);
                 }
                 CallStage::Last => {
                     let failed = self.write_error.take();
@@ -166,21 +175,11 @@ impl<D: SimDevice> PageCache<D> {
                     }
                 }
                 CallStage::DataWritten => {
-                    task.stage = CallStage::Last;
-                    task.waits += 1;
                     let fua = task.through && op == RequestKind::Write;
                     if op != RequestKind::Read {
                         self.pages.evict(first, end);
                     }
-                    let io = DeviceIo {
-                        kind: IoKind::Direct,
-                        first: 0,
-                        pages: 0,
-                        waiters: vec![number],
-                    };
-                    let id = u64::from(self.ios.insert(io));
-                    self.inner.submit(at, SimRequest { id, op, offset, len, fua });
-                    return;
+                    return self.send_last(at, number, op, (offset, len), fua);
                 }
                 CallStage::Last => {
                     debug_assert!(matches!(task.kind, CallKind::Direct(_)));

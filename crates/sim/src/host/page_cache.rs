@@ -118,8 +118,8 @@ pub(super) struct DeviceIo {
 pub(super) enum IoKind {
     Fill,
     WriteBack,
-    Flush,
-    Direct,
+    /// Of no page of the cache: a flush, or what passes by.
+    Other,
 }
 
 /// The thread that writes dirty pages in the background.
@@ -315,7 +315,7 @@ impl<D: SimDevice> PageCache<D> {
         match io.kind {
             IoKind::Fill => self.filled(&io, answer.outcome),
             IoKind::WriteBack => self.written_back(answer.at, &io, answer.outcome),
-            IoKind::Flush | IoKind::Direct => {}
+            IoKind::Other => {}
         }
         for &waiter in &io.waiters {
             let task = self.tasks.get_mut(waiter);

@@ -103,33 +103,25 @@ impl Geometry {
         let logical_units = params.capacity_bytes / unit_bytes;
         let blocks = ordinary_blocks.saturating_add(static_blocks);
         if blocks > BLOCKS_MAX {
-            return Err(ParamProblem {
-                field: "flash.pages_per_block".into(),
-                message: format!(
-                    "makes {blocks} superblocks of {superblock_bytes} bytes, and {BLOCKS_MAX} is the limit: \
-                     take larger blocks or more dies"
-                ),
-            });
+            let message = format!(
+                "makes {blocks} superblocks of {superblock_bytes} bytes, and {BLOCKS_MAX} is the limit: \
+                 take larger blocks or more dies"
+            );
+            return Err(ParamProblem::new("flash.pages_per_block", message));
         }
         let units = (ordinary_blocks + static_blocks) * (superblock_bytes / unit_bytes);
         if units >= u64::from(u32::MAX) {
-            return Err(ParamProblem {
-                field: "capacity_bytes".into(),
-                message: format!(
-                    "{units} mapping units exceed 32 bits; take a larger mapping unit"
-                ),
-            });
+            let message = format!("{units} mapping units exceed 32 bits; take a larger mapping unit");
+            return Err(ParamProblem::new("capacity_bytes", message));
         }
         let spare = (ordinary_blocks * superblock_bytes).saturating_sub(params.capacity_bytes);
         if spare / superblock_bytes < SPARE_BLOCKS_MIN {
-            return Err(ParamProblem {
-                field: "spare_share".into(),
-                message: format!(
-                    "leaves {} spare superblocks of {superblock_bytes} bytes; at least \
-                     {SPARE_BLOCKS_MIN} are needed to collect garbage: raise it or shrink the blocks",
-                    spare / superblock_bytes
-                ),
-            });
+            let message = format!(
+                "leaves {} spare superblocks of {superblock_bytes} bytes; at least \
+                 {SPARE_BLOCKS_MIN} are needed to collect garbage: raise it or shrink the blocks",
+                spare / superblock_bytes
+            );
+            return Err(ParamProblem::new("spare_share", message));
         }
         let stripe = (stripe_bytes / unit_bytes) as u32;
         let superblock = (superblock_bytes / unit_bytes) as u32;
