@@ -17,6 +17,7 @@ pub use start_state::{Planted, Start};
 use crate::hdd::{HardDisk, HddParams};
 pub use crate::link::ModelIdentity;
 use crate::link::{LinkKind, LinkLayer, LinkParams, NonData};
+use crate::param_problem::ParamProblem;
 use crate::ssd::params::PortParams;
 use crate::ssd::{Ssd, SsdParams};
 use serde::{Deserialize, Serialize};
@@ -204,15 +205,15 @@ impl Model {
     /// # Errors
     /// Every parameter that cannot be; none in a model that [`Model::parse`] gave.
     pub fn build(&self, start: &Start) -> Result<LinkLayer<Medium>, Vec<String>> {
-        let say = |field: &str, message: &str| format!("{field}: {message}");
+        let texts = |problems: Vec<ParamProblem>| -> Vec<String> {
+            problems.iter().map(ToString::to_string).collect()
+        };
         let most_mb_s = self.link.payload_mb_s();
         let drive = match (&self.hdd, &self.ssd) {
             (Some(params), _) => {
                 let mut params = params.clone();
                 params.interface_mb_s = params.interface_mb_s.min(most_mb_s);
-                let mut disk = HardDisk::new(&params, start.seed).map_err(|problems| {
-                    problems.iter().map(|p| say(&p.field, &p.message)).collect::<Vec<_>>()
-                })?;
+                let mut disk = HardDisk::new(&params, start.seed).map_err(texts)?;
                 if start.anywhere {
                     disk.begin_anywhere();
                 }
@@ -223,9 +224,7 @@ impl Model {
                 let mut params = params.clone();
                 params.port = Some(port_within(params.port, &self.link));
                 let capacity = params.capacity_bytes;
-                let mut drive = Ssd::new(params, start.seed).map_err(|problems| {
-                    problems.iter().map(|p| say(&p.field, &p.message)).collect::<Vec<_>>()
-                })?;
+                let mut drive = Ssd::new(params, start.seed).map_err(texts)?;
                 if start.fill > 0.0 {
                     drive.precondition(start.fill);
                 }
@@ -255,4 +254,4 @@ fn port_within(own: Option<PortParams>, link: &LinkParams) -> PortParams {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -1,6 +1,6 @@
 //! A drive whose truth is known, for tests of the layers above it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use crate::device::{Nanos, RequestKind, SimCompletion, SimDevice, SimOutcome, SimRequest};
 
@@ -128,38 +128,57 @@ pub(crate) fn run_all<D: SimDevice>(device: &mut D) -> Vec<SimCompletion> {
     done
 }
 
-/// A closed loop at a queue depth: refills on each completion. All requests and the time of the last.
-pub(crate) fn closed_loop<D: SimDevice>(
-    device: &mut D,
-    depth: usize,
-    requests: impl Iterator<Item = SimRequest>,
-) -> (Vec<SimCompletion>, Nanos) {
-    closed_loop_from(device, 0, depth, requests)
+/// Sends one request with nothing else under way, and waits for its answer.
+pub(crate) fn ask<D: SimDevice>(device: &mut D, now: Nanos, request: SimRequest) -> SimCompletion {
+    device.submit(now, request);
+    let mut done = Vec::new();
+    while done.is_empty() {
+        let next = device.next_completion().expect("one is under way");
+        device.advance(next, &mut done);
+    }
+    assert_eq!(done.len(), 1);
+    done[0]
 }
 
-/// The same, beginning at `now`.
-pub(crate) fn closed_loop_from<D: SimDevice>(
-    device: &mut D,
-    now: Nanos,
-    depth: usize,
-    mut requests: impl Iterator<Item = SimRequest>,
-) -> (Vec<SimCompletion>, Nanos) {
-    let mut all = Vec::new();
-    let mut done = Vec::new();
-    for request in requests.by_ref().take(depth) {
-        device.submit(now, request);
+/// A request that has been answered.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Served {
+    pub id: u64,
+    pub len: u64,
+    pub sent: Nanos,
+    pub answered: Nanos,
+}
+
+impl Served {
+    pub(crate) fn took(&self) -> Nanos {
+        self.answered - self.sent
     }
-    while let Some(at) = device.next_completion() {
-        device.advance(at, &mut done);
-        for completion in done.drain(..) {
-            if let Some(request) = requests.next() {
-                device.submit(completion.at, request);
-            }
-            all.push(completion);
+}
+
+/// A closed loop from `now` on with `depth` under way: refills on each answer, all of which must be good ones. The
+/// requests in the order of their answers.
+pub(crate) fn serve<D: SimDevice>(
+    device: &mut D,
+    mut now: Nanos,
+    depth: usize,
+    requests: impl IntoIterator<Item = SimRequest>,
+) -> Vec<Served> {
+    let mut requests = requests.into_iter();
+    let (mut under_way, mut served, mut done) = (HashMap::new(), Vec::new(), Vec::new());
+    loop {
+        for request in requests.by_ref().take(depth - under_way.len()) {
+            under_way.insert(request.id, (now, request.len));
+            device.submit(now, request);
+        }
+        let Some(due) = device.next_completion() else { return served };
+        now = due;
+        device.advance(due, &mut done);
+        for SimCompletion { id, at, outcome } in done.drain(..) {
+            assert_eq!(outcome, SimOutcome::Done);
+            let (sent, len) = under_way.remove(&id).expect("it is under way");
+            served.push(Served { id, len, sent, answered: at });
         }
     }
-    let end = all.iter().map(|completion: &SimCompletion| completion.at).max().unwrap_or(now);
-    (all, end)
 }
 
 pub(crate) fn request(id: u64, op: RequestKind, offset: u64, len: u64) -> SimRequest {

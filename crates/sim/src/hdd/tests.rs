@@ -22,8 +22,8 @@ mod trimmed_bands;
 
 use crate::hdd::mechanism::Mechanism;
 use crate::hdd::params::{
-    HddParams, LayoutParams, QueueParams, ReadCacheParams, SeekParams, SkewParams,
-    WriteCacheParams, ZoneParams,
+    HddParams, LayoutParams, QueueParams, ReadCacheParams, SeekParams, SkewParams, SmrParams,
+    WriteCacheParams, ZoneEntry, ZoneParams,
 };
 
 /// A 4 GB drive with four heads, quick to build, with round figures.
@@ -74,6 +74,23 @@ pub fn small_drive() -> HddParams {
         queue: QueueParams { depth: 32, window: 32, starvation_ms: 500.0 },
         smr: None,
     }
+}
+
+/// Bands of 4 MiB behind a log of 64 MiB.
+pub fn bands(clean_idle_ms: f64) -> SmrParams {
+    SmrParams {
+        band_mib: 4,
+        cache_gib: 0.0625,
+        map_extents: 64,
+        clean_idle_ms,
+        append_kib: 512,
+        append_extents: 6,
+    }
+}
+
+/// A zone of a measured list, with the drive's skews.
+pub fn zone(cylinders: u32, sectors_per_track: u32) -> ZoneEntry {
+    ZoneEntry { cylinders, sectors_per_track, head_skew_rev: None, cylinder_skew_rev: None }
 }
 
 /// The moving parts of a drive.

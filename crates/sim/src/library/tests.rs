@@ -8,10 +8,21 @@ mod ports;
 mod toml_errors;
 
 use super::*;
-use crate::device::{Nanos, RequestKind, SimCompletion, SimDevice, SimOutcome, SimRequest};
+use crate::device::{Nanos, RequestKind, SimDevice};
 use crate::hdd::HardDisk;
 use crate::link::Bridge;
-use crate::sequential_pass;
+use crate::testing::{Served, serve};
+use crate::{sequential_pass, testing};
+
+/// The file of a built-in model.
+pub(crate) fn text_of(name: &str) -> &'static str {
+    BUILT_IN.iter().find(|(known, _)| *known == name).unwrap().1
+}
+
+/// A built-in model.
+pub(crate) fn model(name: &str) -> Model {
+    Model::parse(name, text_of(name)).unwrap()
+}
 
 #[test]
 fn every_built_in_model_is_valid_and_named_like_its_file() {
@@ -62,34 +73,18 @@ fn mistakes_are_named_with_line_and_field() {
 
 /// Mean time in ns of a request and the end of the last, at a queue depth.
 fn closed_loop(
-    device: &mut dyn SimDevice,
-    depth: u64,
+    device: &mut impl SimDevice,
+    depth: usize,
     count: u64,
     request: impl Fn(u64) -> (RequestKind, u64, u64),
 ) -> (f64, Nanos) {
-    let mut sent_at = Vec::new();
-    let (mut total, mut end, mut done) = (0, 0, Vec::new());
-    let send = |device: &mut dyn SimDevice, sent_at: &mut Vec<Nanos>, at: Nanos| {
-        let id = sent_at.len() as u64;
-        if id < count {
-            let (op, offset, len) = request(id);
-            device.submit(at, SimRequest { id, op, offset, len, fua: false });
-            sent_at.push(at);
-        }
-    };
-    for _ in 0..depth {
-        send(device, &mut sent_at, 0);
-    }
-    while let Some(next) = device.next_completion() {
-        device.advance(next, &mut done);
-        for SimCompletion { id, at, outcome } in done.drain(..) {
-            assert_eq!(outcome, SimOutcome::Done);
-            total += at - sent_at[id as usize];
-            end = at;
-            send(device, &mut sent_at, at);
-        }
-    }
-    (total as f64 / count as f64, end)
+    let requests = (0..count).map(|id| {
+        let (op, offset, len) = request(id);
+        testing::request(id, op, offset, len)
+    });
+    let served = serve(device, 0, depth, requests);
+    let total: Nanos = served.iter().map(Served::took).sum();
+    (total as f64 / count as f64, served.last().unwrap().answered)
 }
 
 fn scattered_read(id: u64) -> (RequestKind, u64, u64) {
@@ -143,7 +138,7 @@ fn data_are_paid_once_and_the_link_adds_its_command_times() {
 
 #[test]
 fn a_slow_link_caps_a_fast_drive_at_its_payload() {
-    let text = BUILT_IN.iter().find(|(name, _)| *name == "toshiba-xg6-1tb").unwrap().1;
+    let text = text_of("toshiba-xg6-1tb");
     let start = Start { fill: 0.2, ..Start::default() };
     for (preset, least, most) in [
         ("sata-3g", 270.0, 280.1),
@@ -163,8 +158,7 @@ fn a_slow_link_caps_a_fast_drive_at_its_payload() {
 
 #[test]
 fn an_ssd_without_a_port_is_as_fast_as_its_link() {
-    let text = BUILT_IN.iter().find(|(name, _)| *name == "samsung-870evo-1tb").unwrap().1;
-    let mut model = Model::parse("samsung-870evo-1tb", text).unwrap();
+    let mut model = model("samsung-870evo-1tb");
     model.ssd.as_mut().unwrap().port = None;
     let start = Start { fill: 0.2, ..Start::default() };
     let end = closed_loop(&mut model.build(&start).unwrap(), 4, 300, large_read).1;
@@ -174,7 +168,7 @@ fn an_ssd_without_a_port_is_as_fast_as_its_link() {
 
 #[test]
 fn a_link_is_checked_with_its_line() {
-    let (name, text) = BUILT_IN.iter().find(|(name, _)| *name == "easystore-2tb").unwrap();
+    let text = text_of("easystore-2tb");
     for (line, wrong, field) in [
         (
             "hides_rotation = true ",
@@ -193,7 +187,7 @@ fn a_link_is_checked_with_its_line() {
         let where_it_stands =
             if field == "bridge" { "[link.bridge]" } else { wrong.lines().last().unwrap() };
         let expected = spoilt.lines().position(|line| line.starts_with(where_it_stands));
-        match Model::parse(name, &spoilt).unwrap_err() {
+        match Model::parse("easystore-2tb", &spoilt).unwrap_err() {
             ModelError::Impossible { line, field: named, .. } => {
                 assert_eq!(named, format!("link.{field}"));
                 assert_eq!(line, expected.unwrap() + 1, "{field}");
@@ -205,7 +199,7 @@ fn a_link_is_checked_with_its_line() {
 
 #[test]
 fn what_a_drive_reports_must_be_possible() {
-    let (name, text) = BUILT_IN.iter().find(|(name, _)| *name == "wd20ears").unwrap();
+    let text = text_of("wd20ears");
     for (from, to, field) in [
         (
             "reported_physical_sector_bytes = 512",
@@ -215,7 +209,7 @@ fn what_a_drive_reports_must_be_possible() {
         ("reported_logical_sector_bytes = 512", "reported_logical_sector_bytes = 4096", "logical"),
         ("\nlogical_sector_bytes = 512", "\nlogical_sector_bytes = 4096", "logical"),
     ] {
-        match Model::parse(name, &text.replacen(from, to, 1)).unwrap_err() {
+        match Model::parse("wd20ears", &text.replacen(from, to, 1)).unwrap_err() {
             ModelError::Impossible { line, field: named, .. } => {
                 assert_eq!(named, format!("identity.reported_{field}_sector_bytes"));
                 let key = format!("reported_{field}");
@@ -229,7 +223,7 @@ fn what_a_drive_reports_must_be_possible() {
 
 #[test]
 fn a_bridge_changes_what_the_host_sees() {
-    let text = BUILT_IN.iter().find(|(name, _)| *name == "easystore-2tb").unwrap().1;
+    let text = text_of("easystore-2tb");
     let lies =
         "hidden_tail_bytes = 1000000\nserial = \"\"\nlogical_sector_bytes = 4096\nhides_rotation";
     let model = Model::parse("easystore-2tb", &text.replacen("hides_rotation", lies, 1)).unwrap();
@@ -244,8 +238,7 @@ fn a_bridge_changes_what_the_host_sees() {
 #[test]
 fn a_seed_moves_a_disks_start_and_repeats_it() {
     for name in ["wd40efrx", "st8000as0002-smr"] {
-        let text = BUILT_IN.iter().find(|(known, _)| *known == name).unwrap().1;
-        let model = Model::parse(name, text).unwrap();
+        let model = model(name);
         let run = |seed, anywhere| {
             let start = Start { seed, anywhere, ..Start::default() };
             closed_loop(&mut model.build(&start).unwrap(), 1, 500, scattered_read)
@@ -259,8 +252,7 @@ fn a_seed_moves_a_disks_start_and_repeats_it() {
 
 #[test]
 fn a_long_pass_takes_as_long_through_its_link() {
-    let text = BUILT_IN.iter().find(|(name, _)| *name == "usb-16tb").unwrap().1;
-    let (model, start) = (Model::parse("usb-16tb", text).unwrap(), Start::default());
+    let (model, start) = (model("usb-16tb"), Start::default());
     let write = (RequestKind::Write, 0, 256 << 30);
     let through = sequential_pass(&mut model.build(&start).unwrap(), 0, write, 1 << 20, 2);
     let alone = sequential_pass(&mut bare(&model, &start), 0, write, 1 << 20, 2);

@@ -38,19 +38,20 @@ pub(super) fn problem(model: &Model) -> Option<(String, String)> {
 
 #[cfg(test)]
 mod tests {
-    use crate::library::{BUILT_IN, Model};
+    use crate::library::Model;
+    use crate::library::tests::text_of;
 
     #[test]
     fn what_is_printed_is_one_line_and_a_model_has_a_name() {
-        let (name, text) = BUILT_IN.iter().find(|(name, _)| *name == "wd40efrx").unwrap();
+        let text = text_of("wd40efrx");
         for (from, to, words) in [
             ("name = \"wd40efrx\"", "name = \"\"", "toml:1: name: is empty"),
             ("name = \"wd40efrx\"", "name = \"a\\nb\"", "toml:1: name: has a line break"),
             ("serial = \"SIM", "serial = \"\\u001b[2J", "identity.serial: has a line break"),
         ] {
             let changed = text.replacen(from, to, 1);
-            assert_ne!(changed, *text);
-            let error = Model::parse(&format!("{name}.toml"), &changed).unwrap_err().to_string();
+            assert_ne!(changed, text);
+            let error = Model::parse("wd40efrx.toml", &changed).unwrap_err().to_string();
             assert!(error.contains(words), "{error}");
         }
     }

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::device::{Nanos, RequestKind, SimDevice, SimOutcome, SimRequest};
-use crate::testing::{TestDrive, closed_loop, request, run_all};
+use crate::testing::{TestDrive, request, run_all, serve};
 
 const MS: Nanos = 1_000_000;
 
@@ -19,25 +19,25 @@ fn plain(kind: LinkParams) -> LinkParams {
     LinkParams { command_us: 0.0, latency_us: 0.0, status_us: 0.0, ..kind }
 }
 
-fn scattered(op: RequestKind, count: u64) -> impl Iterator<Item = SimRequest> {
-    (0..count).map(move |i| request(i, op, (i * 7919 % 100_000) * 8192, 4096))
+fn scattered_reads(count: u64) -> impl Iterator<Item = SimRequest> {
+    (0..count).map(|i| request(i, RequestKind::Read, (i * 7919 % 100_000) * 8192, 4096))
 }
 
 #[test]
 fn bulk_only_serialises() {
     let mut link = LinkLayer::new(&LinkParams::usb3_bulk_only(), parallel(64)).unwrap();
-    let (done, end) = closed_loop(&mut link, 32, scattered(RequestKind::Read, 100));
+    let served = serve(&mut link, 0, 32, scattered_reads(100));
     assert_eq!(link.inner().depth_seen, 1);
-    let ids: Vec<u64> = done.iter().map(|c| c.id).collect();
+    let ids: Vec<u64> = served.iter().map(|one| one.id).collect();
     assert_eq!(ids, (0..100).collect::<Vec<_>>(), "bulk-only does not reorder");
-    assert_eq!(end, 100 * (MS + 100_000));
+    assert_eq!(served[99].answered, 100 * (MS + 100_000));
 }
 
 #[test]
 fn uas_and_sata_overlap_up_to_their_depth() {
     for (params, depth) in [(LinkParams::usb3_uas(), 30), (LinkParams::sata_6g(), 32)] {
         let mut link = LinkLayer::new(&params, parallel(1000)).unwrap();
-        let (_, end) = closed_loop(&mut link, 128, scattered(RequestKind::Read, 3000));
+        let end = serve(&mut link, 0, 128, scattered_reads(3000))[2999].answered;
         assert_eq!(link.inner().depth_seen, depth, "{}", params.name);
         let alone = 3000 * MS;
         assert!(end < alone / 15, "{}: {end}", params.name);
@@ -47,7 +47,7 @@ fn uas_and_sata_overlap_up_to_their_depth() {
 #[test]
 fn nvme_goes_past_a_thousand() {
     let mut link = LinkLayer::new(&LinkParams::pcie3_x4(), parallel(5000)).unwrap();
-    closed_loop(&mut link, 4096, scattered(RequestKind::Read, 20_000));
+    serve(&mut link, 0, 4096, scattered_reads(20_000));
     assert!(link.inner().depth_seen > 4000, "{}", link.inner().depth_seen);
 }
 
@@ -55,7 +55,7 @@ fn nvme_goes_past_a_thousand() {
 fn the_controller_caps_commands_per_second() {
     let mut link =
         LinkLayer::new(&LinkParams::usb3_uas(), TestDrive::new(64, 1000, |_| 1e12)).unwrap();
-    let (_, end) = closed_loop(&mut link, 30, scattered(RequestKind::Read, 10_000));
+    let end = serve(&mut link, 0, 30, scattered_reads(10_000))[9999].answered;
     let per_second = 10_000.0 * 1e9 / end as f64;
     let cap = 1e6 / LinkParams::usb3_uas().command_us;
     assert!((per_second / cap - 1.0).abs() < 0.01, "{per_second} against {cap}");

@@ -391,27 +391,16 @@ fn invalidate(
 mod tests {
     use proptest::prelude::*;
 
-    use super::{Ftl, Sink};
+    use super::Ftl;
     use crate::ssd::blocks::SuperblockState;
-    use crate::ssd::geometry::{Geometry, Ppn};
+    use crate::ssd::geometry::Geometry;
     use crate::ssd::params::SlcParams;
-    use crate::ssd::testing::small;
-
-    struct Deaf;
-
-    impl Sink for Deaf {
-        fn moved(&mut self, _from: Ppn, _from_slc: bool, _to: Ppn, _units: u32) {}
-        fn opened(&mut self, _block: u32) {}
-    }
+    use crate::ssd::testing::{Deaf, slc, small};
 
     /// 4096 units of 16 KiB on blocks of 192 units.
     fn tiny(static_gb: f64, dynamic_max_gb: f64) -> Ftl {
-        let slc = SlcParams {
-            static_gb,
-            dynamic_max_gb,
-            dynamic_free_share: 0.7,
-            idle_before_fold_ms: 1.0,
-        };
+        let half = slc(static_gb, dynamic_max_gb, 1.0);
+        let slc = SlcParams { dynamic_free_share: 0.7, ..half };
         let mut params = small();
         params.capacity_bytes = 64 << 20;
         params.mapping_unit_bytes = 16_384;

@@ -112,16 +112,10 @@ impl SlcCache {
 mod tests {
     use super::SlcCache;
     use crate::ssd::geometry::Geometry;
-    use crate::ssd::params::SlcParams;
-    use crate::ssd::testing::small;
+    use crate::ssd::testing::{slc, small};
 
     fn cache(static_gb: f64, dynamic_max_gb: f64) -> SlcCache {
-        let slc = SlcParams {
-            static_gb,
-            dynamic_max_gb,
-            dynamic_free_share: 0.5,
-            idle_before_fold_ms: 1000.0,
-        };
+        let slc = slc(static_gb, dynamic_max_gb, 1000.0);
         let mut params = small();
         params.slc = Some(slc.clone());
         SlcCache::new(Some(&slc), &Geometry::new(&params).unwrap())

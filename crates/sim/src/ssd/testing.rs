@@ -1,9 +1,14 @@
 //! Small drives for tests, and a closed loop that drives them.
 
+use super::ftl::Sink;
+use super::geometry::Ppn;
 use super::params::{
-    BufferParams, ControllerParams, FlashParams, MapParams, PortParams, SsdParams, ThermalParams,
+    BufferParams, ControllerParams, FlashParams, MapParams, PortParams, SlcParams, SsdParams,
+    ThermalParams,
 };
 use crate::device::{Nanos, RequestKind, SimDevice, SimOutcome, SimRequest};
+use crate::ssd::Ssd;
+use crate::testing::{ask, serve};
 
 /// 1 GiB on 8 dies, without SLC cache or thermal part.
 pub(super) fn small() -> SsdParams {
@@ -51,6 +56,18 @@ pub(super) fn small() -> SsdParams {
     }
 }
 
+/// A drive that is full of data.
+pub(super) fn full(params: SsdParams) -> Ssd {
+    let mut ssd = Ssd::new(params, 1).unwrap();
+    ssd.precondition(1.0);
+    ssd
+}
+
+/// A cache of which the dynamic part takes up to half of the free blocks.
+pub(super) fn slc(static_gb: f64, dynamic_max_gb: f64, idle_before_fold_ms: f64) -> SlcParams {
+    SlcParams { static_gb, dynamic_max_gb, dynamic_free_share: 0.5, idle_before_fold_ms }
+}
+
 /// The drive of [`small`] with another port.
 pub(super) fn with_port(mut params: SsdParams, rate_mb_s: f64, command_us: f64) -> SsdParams {
     params.port = Some(port(rate_mb_s, command_us));
@@ -89,15 +106,9 @@ pub(super) fn one(
     offset: u64,
     len: u64,
 ) -> Nanos {
-    drive.submit(now, request(op, offset, len));
-    let mut done = Vec::new();
-    while done.is_empty() {
-        let next = drive.next_completion().expect("one is outstanding");
-        drive.advance(next, &mut done);
-    }
-    assert_eq!(done.len(), 1);
-    assert_eq!(done[0].outcome, SimOutcome::Done);
-    done[0].at
+    let answer = ask(drive, now, request(op, offset, len));
+    assert_eq!(answer.outcome, SimOutcome::Done);
+    answer.at
 }
 
 /// Keeps `depth` requests outstanding until `count` are done; `next` gives offset and length of each.
@@ -110,27 +121,19 @@ pub(super) fn closed_loop<D: SimDevice>(
     depth: u64,
     mut next: impl FnMut(u64) -> (u64, u64),
 ) -> Nanos {
-    let mut submitted = 0;
-    let mut send = |drive: &mut D, at: Nanos| {
-        if submitted < count {
-            let (offset, len) = next(submitted);
-            drive.submit(at, SimRequest { id: submitted, op, offset, len, fua: false });
-            submitted += 1;
-        }
-    };
-    for _ in 0..depth {
-        send(drive, now);
-    }
-    let mut done = Vec::new();
-    let mut last = now;
-    while let Some(at) = drive.next_completion() {
-        drive.advance(at, &mut done);
-        for completion in done.drain(..) {
-            last = completion.at;
-            send(drive, last);
-        }
-    }
-    last
+    let requests = (0..count).map(|id| {
+        let (offset, len) = next(id);
+        SimRequest { id, ..request(op, offset, len) }
+    });
+    serve(drive, now, depth as usize, requests).last().map_or(now, |last| last.answered)
+}
+
+/// Hears nothing.
+pub(super) struct Deaf;
+
+impl Sink for Deaf {
+    fn moved(&mut self, _from: Ppn, _from_slc: bool, _to: Ppn, _units: u32) {}
+    fn opened(&mut self, _block: u32) {}
 }
 
 /// A small generator for offsets in tests.

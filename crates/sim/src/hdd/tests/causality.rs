@@ -1,10 +1,11 @@
 //! Nothing is written to the medium before it is there, and nothing is begun because somebody asked.
 
-use super::small_drive;
+use super::{bands, small_drive};
 use crate::device::{Nanos, RequestKind, SimCompletion, SimDevice, SimRequest};
 use crate::hdd::HardDisk;
-use crate::hdd::params::{HddParams, RmwParams, SmrParams};
+use crate::hdd::params::{HddParams, RmwParams};
 use crate::hdd::schedule::DiskEvent;
+use crate::testing::request;
 use proptest::prelude::*;
 
 const KIB: u64 = 1024;
@@ -80,14 +81,7 @@ fn drives() -> Vec<HddParams> {
     partial.physical_sector_bytes = 4096;
     partial.read_modify_write = Some(RmwParams { batch_sectors: 8, gap_ms: 0.4 });
     let mut shingled = tight.clone();
-    shingled.smr = Some(SmrParams {
-        band_mib: 4,
-        cache_gib: 0.0625,
-        map_extents: 64,
-        clean_idle_ms: 20.0,
-        append_kib: 512,
-        append_extents: 6,
-    });
+    shingled.smr = Some(bands(20.0));
     vec![tight, few, impatient, partial, shingled]
 }
 
@@ -96,8 +90,7 @@ fn a_read_takes_its_turn_while_a_write_waits_for_room() {
     let mut params = small_drive();
     params.write_cache.dirty_limit_kib = 256;
     let mut disk = HardDisk::new(&params, 1).unwrap();
-    let write =
-        |id, offset, len| SimRequest { id, op: RequestKind::Write, offset, len, fua: false };
+    let write = |id, offset, len| request(id, RequestKind::Write, offset, len);
     for i in 0..63 {
         disk.submit(i * 1000, write(i, i * 30_000_000 / 4096 * 4096, 4 * KIB));
     }
@@ -108,9 +101,7 @@ fn a_read_takes_its_turn_while_a_write_waits_for_room() {
     assert_eq!(done.len(), 63);
     // As a program does that waits for the answer, before another sends its read.
     assert!(disk.next_completion().is_some());
-    let read =
-        SimRequest { id: 100, op: RequestKind::Read, offset: 512 << 20, len: 4 * KIB, fua: false };
-    disk.submit(21_000_000, read);
+    disk.submit(21_000_000, request(100, RequestKind::Read, 512 << 20, 4 * KIB));
     disk.advance(60_000_000, &mut done);
     assert_eq!(done.last().map(|answer| answer.id), Some(100));
     disk.advance(1_000_000_000, &mut done);

@@ -1,10 +1,11 @@
 //! The drive against formulas.
 
 use super::host::{Host, mean_ms, random};
-use super::small_drive;
-use crate::device::{Nanos, RequestKind, SimDevice};
+use super::{small_drive, zone};
+use crate::device::{Nanos, RequestKind, SimDevice, SimOutcome, SimRequest};
 use crate::hdd::HddFaults;
-use crate::hdd::params::{HddParams, SeekParams};
+use crate::hdd::params::{HddParams, SeekParams, ZoneEntry, ZoneParams};
+use crate::testing::{ask, request};
 
 const KIB: u64 = 1024;
 
@@ -252,14 +253,8 @@ fn of_a_queue_of_adjoining_reads_none_is_left_behind() {
 #[test]
 fn a_force_unit_access_write_reaches_the_medium() {
     let mut host = Host::new(&small_drive());
-    let request = crate::device::SimRequest {
-        id: 1,
-        op: RequestKind::Write,
-        offset: 1 << 30,
-        len: 4 * KIB,
-        fua: true,
-    };
-    host.disk.submit(0, request);
+    let write = request(1, RequestKind::Write, 1 << 30, 4 * KIB);
+    host.disk.submit(0, SimRequest { fua: true, ..write });
     let mut done = Vec::new();
     host.disk.advance(1_000_000, &mut done);
     assert_eq!(done, []);
@@ -276,17 +271,8 @@ fn a_drive_with_4096_byte_logical_sectors_needs_no_read_modify_write() {
     let mut host = Host::new(&params);
     assert_eq!(host.disk.sector_bytes(), 4096);
     host.one(RequestKind::Write, 4096, 4096);
-    let invalid = crate::device::SimRequest {
-        id: 9,
-        op: RequestKind::Write,
-        offset: 512,
-        len: 4096,
-        fua: false,
-    };
-    host.disk.submit(host.now, invalid);
-    let mut done = Vec::new();
-    host.disk.advance(host.now, &mut done);
-    assert_eq!(done[0].outcome, crate::device::SimOutcome::Invalid);
+    let invalid = ask(&mut host.disk, host.now, request(9, RequestKind::Write, 512, 4096));
+    assert_eq!((invalid.at, invalid.outcome), (host.now, SimOutcome::Invalid));
 }
 
 #[test]
@@ -304,22 +290,11 @@ fn the_same_seed_gives_the_same_times() {
 
 #[test]
 fn a_measured_drive_can_be_entered_as_tables() {
-    use crate::hdd::params::{ZoneEntry, ZoneParams};
     let mut params = small_drive();
     params.zones = ZoneParams::Table {
         list: vec![
-            ZoneEntry {
-                cylinders: 1200,
-                sectors_per_track: 1000,
-                head_skew_rev: Some(0.3),
-                cylinder_skew_rev: None,
-            },
-            ZoneEntry {
-                cylinders: 1200,
-                sectors_per_track: 700,
-                head_skew_rev: None,
-                cylinder_skew_rev: Some(0.05),
-            },
+            ZoneEntry { head_skew_rev: Some(0.3), ..zone(1200, 1000) },
+            ZoneEntry { cylinder_skew_rev: Some(0.05), ..zone(1200, 700) },
         ],
     };
     params.seek =

@@ -1,9 +1,9 @@
 //! What a flush takes: whole sectors, partial ones, and the pause between.
 
 use super::host::{Host, random};
-use super::{mechanism_of, small_drive};
+use super::{bands, mechanism_of, small_drive};
 use crate::device::{Nanos, RequestKind};
-use crate::hdd::params::{HddParams, RmwParams, SmrParams};
+use crate::hdd::params::{HddParams, RmwParams};
 use crate::hdd::{HddFaults, SlowRegion};
 
 const KIB: u64 = 1024;
@@ -202,14 +202,7 @@ fn shingled() -> HddParams {
     let mut params = small_drive();
     params.write_cache.enabled = false;
     params.write_cache.gap_ms = 4.0 * TURN_MS;
-    params.smr = Some(SmrParams {
-        band_mib: 4,
-        cache_gib: 0.0625,
-        map_extents: 64,
-        clean_idle_ms: 1000.0,
-        append_kib: 512,
-        append_extents: 6,
-    });
+    params.smr = Some(bands(1000.0));
     params
 }
 

@@ -2,7 +2,7 @@
 //! addresses shifted by the jumper, turns, and jitter.
 
 use super::host::Host;
-use super::{mechanism_of, small_drive};
+use super::{mechanism_of, small_drive, zone};
 use crate::device::{Nanos, RequestKind};
 use crate::hdd::HardDisk;
 use crate::hdd::params::{HddParams, LayoutParams, RmwParams, SeekParams, ZoneEntry, ZoneParams};
@@ -52,13 +52,8 @@ fn a_segment_holds_so_many_kib() {
 fn a_zone_may_have_a_cylinder_skew_of_its_own() {
     let mut params = small_drive();
     params.heads = 1;
-    let zone = |cylinder_skew_rev| ZoneEntry {
-        cylinders: 5000,
-        sectors_per_track: 1000,
-        head_skew_rev: None,
-        cylinder_skew_rev,
-    };
-    params.zones = ZoneParams::Table { list: vec![zone(None), zone(Some(0.3))] };
+    let skewed = ZoneEntry { cylinder_skew_rev: Some(0.3), ..zone(5000, 1000) };
+    params.zones = ZoneParams::Table { list: vec![zone(5000, 1000), skewed] };
     params.capacity_bytes = 10_000 * 1000 * 512;
     let mechanism = mechanism_of(&params);
     let (layout, turn) = (mechanism.layout(), mechanism.rotation().period());

@@ -4,6 +4,7 @@ use super::host::{Host, mean_ms, random};
 use super::small_drive;
 use crate::device::{Nanos, RequestKind, SimCompletion, SimDevice, SimOutcome, SimRequest};
 use crate::hdd::{FailingRegion, HardDisk, HddFaults, SlowRegion};
+use crate::testing::{ask, request, run_all};
 
 fn drive(faults: HddFaults) -> HardDisk {
     let mut disk = HardDisk::new(&small_drive(), 1).unwrap();
@@ -11,16 +12,8 @@ fn drive(faults: HddFaults) -> HardDisk {
     disk
 }
 
-/// Sends one request and waits for its answer.
-fn ask(disk: &mut HardDisk, now: Nanos, op: RequestKind, offset: u64, len: u64) -> SimCompletion {
-    disk.submit(now, SimRequest { id: 9, op, offset, len, fua: false });
-    let mut done = Vec::new();
-    while done.is_empty() {
-        let due = disk.next_completion().unwrap();
-        disk.advance(due, &mut done);
-    }
-    assert_eq!(done.len(), 1);
-    done[0]
+fn read(disk: &mut HardDisk, now: Nanos, offset: u64, len: u64) -> SimCompletion {
+    ask(disk, now, request(9, RequestKind::Read, offset, len))
 }
 
 #[test]
@@ -34,7 +27,7 @@ fn a_failing_region_answers_with_an_error_after_its_retries() {
         ((1 << 30) + 4096, SimOutcome::MediaError),
         ((1 << 30) + 8192, SimOutcome::Done),
     ] {
-        let answer = ask(&mut disk, now, RequestKind::Read, offset, 4096);
+        let answer = read(&mut disk, now, offset, 4096);
         assert_eq!(answer.outcome, outcome, "{offset}");
         assert_eq!(answer.at - now > 3_000_000_000, outcome == SimOutcome::MediaError);
         now = answer.at;
@@ -48,7 +41,7 @@ fn read_ahead_does_not_step_over_a_failing_region() {
     let mut now = 0;
     let mut failed = Vec::new();
     for offset in (0..2 << 20).step_by(64 << 10) {
-        let answer = ask(&mut disk, now, RequestKind::Read, offset, 64 << 10);
+        let answer = read(&mut disk, now, offset, 64 << 10);
         now = answer.at;
         if answer.outcome != SimOutcome::Done {
             failed.push(offset);
@@ -74,33 +67,22 @@ fn a_slow_region_takes_further_revolutions() {
 #[test]
 fn a_drive_that_disappears_answers_everything_with_gone() {
     let mut disk = drive(HddFaults { gone_at: Some(20_000_000), ..HddFaults::default() });
-    for (id, (op, offset, len, _)) in random_mix().into_iter().enumerate() {
-        disk.submit(0, SimRequest { id: id as u64, op, offset, len, fua: false });
+    for (id, (op, offset, len)) in (0..).zip(random_mix()) {
+        disk.submit(0, request(id, op, offset, len));
     }
-    let mut done = Vec::new();
-    while let Some(due) = disk.next_completion() {
-        disk.advance(due, &mut done);
-    }
+    let done = run_all(&mut disk);
     assert_eq!(done.len(), random_mix().len());
     assert!(done.windows(2).all(|pair| pair[0].at <= pair[1].at));
     assert!(done.iter().all(|answer| answer.at <= 20_000_000));
     assert!(done.iter().any(|answer| answer.outcome == SimOutcome::Gone));
-    assert_eq!(ask(&mut disk, 30_000_000, RequestKind::Read, 0, 4096).outcome, SimOutcome::Gone);
+    assert_eq!(read(&mut disk, 30_000_000, 0, 4096).outcome, SimOutcome::Gone);
 }
 
 /// Reads, writes and a flush over the drive; more than it takes at once.
-fn random_mix() -> Vec<(RequestKind, u64, u64, bool)> {
-    let mut all: Vec<_> = (0..60u64)
-        .map(|i| {
-            (
-                if i % 3 == 0 { RequestKind::Write } else { RequestKind::Read },
-                i * 50_000_384 / 512 * 512,
-                4096,
-                false,
-            )
-        })
-        .collect();
-    all.insert(40, (RequestKind::Flush, 0, 0, false));
+fn random_mix() -> Vec<(RequestKind, u64, u64)> {
+    let op = |i: u64| if i % 3 == 0 { RequestKind::Write } else { RequestKind::Read };
+    let mut all: Vec<_> = (0..60).map(|i| (op(i), i * 50_000_384 / 512 * 512, 4096)).collect();
+    all.insert(40, (RequestKind::Flush, 0, 0));
     all
 }
 
@@ -111,13 +93,10 @@ fn impossible_requests_are_invalid() {
     for (offset, len) in
         [(1, 512), (0, 100), (0, 0), (capacity, 512), (capacity - 512, 1024), (u64::MAX - 511, 512)]
     {
-        assert_eq!(
-            ask(&mut disk, 0, RequestKind::Read, offset, len).outcome,
-            SimOutcome::Invalid,
-            "{offset} {len}"
-        );
+        let answer = read(&mut disk, 0, offset, len);
+        assert_eq!(answer.outcome, SimOutcome::Invalid, "{offset} {len}");
     }
-    assert_eq!(ask(&mut disk, 0, RequestKind::Read, capacity - 512, 512).outcome, SimOutcome::Done);
+    assert_eq!(read(&mut disk, 0, capacity - 512, 512).outcome, SimOutcome::Done);
 }
 
 #[test]
@@ -125,14 +104,12 @@ fn every_request_is_answered_once_and_in_order_of_time() {
     let mut disk = drive(HddFaults::default());
     let mix = random_mix();
     let mut done = Vec::new();
-    for (id, (op, offset, len, _)) in mix.iter().copied().enumerate() {
-        let now = id as u64 * 1_300_000;
+    for (id, &(op, offset, len)) in (0..).zip(&mix) {
+        let now = id * 1_300_000;
         disk.advance(now, &mut done);
-        disk.submit(now, SimRequest { id: id as u64, op, offset, len, fua: id % 7 == 0 });
+        disk.submit(now, SimRequest { id, op, offset, len, fua: id % 7 == 0 });
     }
-    while let Some(due) = disk.next_completion() {
-        disk.advance(due, &mut done);
-    }
+    done.extend(run_all(&mut disk));
     let mut ids: Vec<u64> = done.iter().map(|answer| answer.id).collect();
     assert!(done.windows(2).all(|pair| pair[0].at <= pair[1].at));
     ids.sort_unstable();

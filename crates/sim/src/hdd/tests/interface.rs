@@ -2,47 +2,22 @@
 
 use super::host::random;
 use super::small_drive;
-use crate::device::{Nanos, RequestKind, SimCompletion, SimDevice, SimOutcome, SimRequest};
+use crate::device::RequestKind;
 use crate::hdd::{HardDisk, HddParams};
+use crate::testing::{Served, request, serve};
 use proptest::prelude::*;
-use std::collections::HashMap;
 
 const KIB: u64 = 1024;
 
-/// A request that has been answered.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Served {
-    pub(super) sent: Nanos,
-    pub(super) answered: Nanos,
-    pub(super) len: u64,
-}
-
-/// Sends the requests with `depth` under way, each as soon as there is room for it.
-pub(super) fn serve(
+/// Sends the requests to a new drive with `depth` under way, each as soon as there is room for it.
+pub(super) fn serve_new(
     params: &HddParams,
     depth: usize,
     requests: &[(RequestKind, u64, u64)],
 ) -> Vec<Served> {
-    let mut disk = HardDisk::new(params, 1).unwrap();
-    let (mut now, mut next, mut served) = (0, 0, Vec::new());
-    let mut under_way: HashMap<u64, (Nanos, u64)> = HashMap::new();
-    let mut done: Vec<SimCompletion> = Vec::new();
-    loop {
-        while under_way.len() < depth && next < requests.len() {
-            let (op, offset, len) = requests[next];
-            under_way.insert(next as u64, (now, len));
-            disk.submit(now, SimRequest { id: next as u64, op, offset, len, fua: false });
-            next += 1;
-        }
-        let Some(due) = disk.next_completion() else { return served };
-        now = due;
-        disk.advance(due, &mut done);
-        for answer in done.drain(..) {
-            assert_eq!(answer.outcome, SimOutcome::Done);
-            let (sent, len) = under_way.remove(&answer.id).unwrap();
-            served.push(Served { sent, answered: answer.at, len });
-        }
-    }
+    let requests = (0..).zip(requests);
+    let requests = requests.map(|(id, &(op, offset, len))| request(id, op, offset, len));
+    serve(&mut HardDisk::new(params, 1).unwrap(), 0, depth, requests)
 }
 
 /// The highest rate, as a share of `mb_s`, at which requests sent since a moment were answered up to another one.
@@ -124,7 +99,7 @@ proptest! {
         mix in prop_oneof![Just(Mix::Reads), Just(Mix::Writes), Just(Mix::Both)],
         depth in 1usize..40,
     ) {
-        let served = serve(&params, depth, &as_asked(mix, &list));
+        let served = serve_new(&params, depth, &as_asked(mix, &list));
         prop_assert_eq!(served.len(), list.len());
         let highest = highest_share(&served, params.interface_mb_s);
         prop_assert!(highest <= 1.0, "{highest} of {} MB/s", params.interface_mb_s);
@@ -138,7 +113,7 @@ proptest! {
     ) {
         let mut params = params;
         params.read_cache.segments = 0;
-        let served = serve(&params, depth, &as_asked(Mix::Reads, &list));
+        let served = serve_new(&params, depth, &as_asked(Mix::Reads, &list));
         // the outermost zone of the small drive
         let highest = highest_share(&served, 100.0);
         prop_assert!(highest <= 1.001, "{highest} of 100 MB/s");
@@ -154,7 +129,7 @@ fn hits_and_misses_together_are_no_faster_than_the_interface() {
     let misses = random(RequestKind::Read, 1 << 30, 3 << 30, len, 200);
     let list: Vec<_> =
         misses.into_iter().flat_map(|miss| [(RequestKind::Read, 0, len), miss]).collect();
-    let served = serve(&params, 32, &list);
+    let served = serve_new(&params, 32, &list);
     let share = highest_share(&served, 40.0);
     assert!((0.8..=1.0).contains(&share), "{share} of the interface's rate");
 }

@@ -1,19 +1,16 @@
 //! When and how much is destaged, and who goes first: each limit of docs/models.md by itself.
 
 use super::host::{Host, random};
-use super::interface::serve;
-use super::{mechanism_of, small_drive};
+use super::interface::serve_new;
+use super::{bands, mechanism_of, small_drive};
 use crate::device::{Nanos, RequestKind, SimDevice, SimRequest};
 use crate::hdd::HardDisk;
-use crate::hdd::params::{HddParams, RmwParams, SmrParams};
+use crate::hdd::params::{HddParams, RmwParams};
 use crate::hdd::schedule::DiskEvent;
+use crate::testing::request;
 
 const KIB: u64 = 1024;
 const MIB: u64 = 1 << 20;
-
-fn request(id: u64, op: RequestKind, offset: u64, len: u64) -> SimRequest {
-    SimRequest { id, op, offset, len, fua: false }
-}
 
 /// The small drive with nothing that makes it destage but its marks.
 fn patient() -> HddParams {
@@ -63,9 +60,9 @@ fn a_command_that_has_starved_goes_before_all_that_are_nearer() {
         // one far away, known by its length, among many that are near
         let mut list = random(RequestKind::Read, 0, 8 * MIB, 4 * KIB, 1500);
         list.insert(3, (RequestKind::Read, 3800 * MIB, 8 * KIB));
-        let served = serve(&params, 8, &list);
+        let served = serve_new(&params, 8, &list);
         let far = served.iter().find(|one| one.len == 8 * KIB).unwrap();
-        let waited = (far.answered - far.sent) as f64 / 1e6;
+        let waited = far.took() as f64 / 1e6;
         // then it has at most one access before it, and its own
         assert!((starvation_ms..starvation_ms + 60.0).contains(&waited), "{waited}");
     }
@@ -190,14 +187,7 @@ fn cleaning_begins_so_long_after_the_last_command() {
     let mut params = small_drive();
     params.write_cache.enabled = false;
     for clean_idle_ms in [300.0, 1000.0] {
-        params.smr = Some(SmrParams {
-            band_mib: 4,
-            cache_gib: 0.0625,
-            map_extents: 64,
-            clean_idle_ms,
-            append_kib: 512,
-            append_extents: 6,
-        });
+        params.smr = Some(bands(clean_idle_ms));
         let mut host = Host::new(&params);
         host.one(RequestKind::Write, 1000 * MIB, 4 * KIB);
         let written = host.now;

@@ -1,8 +1,9 @@
 //! A drive that is described as DiskSim's parameter files describe one: Western Digital's published 4 TB set.
 
-use crate::device::{Nanos, RequestKind, SimDevice, SimRequest};
+use crate::device::{Nanos, RequestKind, SimRequest};
 use crate::hdd::HardDisk;
 use crate::hdd::params::{HddParams, SeekParams};
+use crate::testing::ask;
 
 /// The set: command overheads after a read and after a write, cache segments, head switch, skew and bands as
 /// published; the seek table and the zones in the same form with fewer points, 60 zones of which the first eight
@@ -78,14 +79,9 @@ fn set() -> HddParams {
 /// One request at `now`: how long it takes.
 fn time(disk: &mut HardDisk, now: &mut Nanos, op: RequestKind, offset: u64, fua: bool) -> Nanos {
     let begun = *now;
-    disk.submit(begun, SimRequest { id: 1, op, offset, len: 4096, fua });
-    let mut done = Vec::new();
-    while done.is_empty() {
-        let next = disk.next_completion().unwrap();
-        disk.advance(next, &mut done);
-    }
-    *now = done[0].at + 1_000_000;
-    done[0].at - begun
+    let ended = ask(disk, begun, SimRequest { id: 1, op, offset, len: 4096, fua }).at;
+    *now = ended + 1_000_000;
+    ended - begun
 }
 
 /// 4 KiB over the interface.

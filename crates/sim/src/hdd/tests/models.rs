@@ -4,31 +4,24 @@ use super::host::{Host, mean_ms, random};
 use super::phybs::{self, BOTH, READ, WRITE};
 use crate::device::{RequestKind, SimDevice};
 use crate::hdd::{HddFaults, HddParams};
+use crate::library::BUILT_IN;
+use crate::library::tests::text_of;
 
 const GB: u64 = 1_000_000_000;
 
-/// All models of disks, name and file.
-pub const FILES: [(&str, &str); 13] = [
-    ("easystore-2tb", include_str!("../../../models/easystore-2tb.toml")),
-    ("hds722020ala330", include_str!("../../../models/hds722020ala330.toml")),
-    ("hgst-7k1000", include_str!("../../../models/hgst-7k1000.toml")),
-    ("st8000as0002-smr", include_str!("../../../models/st8000as0002-smr.toml")),
-    ("usb-16tb", include_str!("../../../models/usb-16tb.toml")),
-    ("wd10ears", include_str!("../../../models/wd10ears.toml")),
-    ("wd15earx", include_str!("../../../models/wd15earx.toml")),
-    ("wd15gp", include_str!("../../../models/wd15gp.toml")),
-    ("wd20eads", include_str!("../../../models/wd20eads.toml")),
-    ("wd20ears", include_str!("../../../models/wd20ears.toml")),
-    ("wd4000aaks", include_str!("../../../models/wd4000aaks.toml")),
-    ("wd40efrx", include_str!("../../../models/wd40efrx.toml")),
-    ("wd40ezrz", include_str!("../../../models/wd40ezrz.toml")),
-];
+/// The names of all models of disks.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    BUILT_IN.iter().filter(|(_, text)| text.contains("\nkind = \"hdd\"")).map(|(name, _)| *name)
+}
+
+/// A model's file.
+pub fn file_of(name: &str) -> toml::Table {
+    toml::from_str(text_of(name)).unwrap()
+}
 
 /// A model's parameters from its file.
 pub fn model(name: &str) -> HddParams {
-    let text = FILES.iter().find(|(file, _)| *file == name).unwrap().1;
-    let table: toml::Table = toml::from_str(text).unwrap();
-    table["hdd"].clone().try_into().unwrap()
+    file_of(name)["hdd"].clone().try_into().unwrap()
 }
 
 fn host(name: &str) -> Host {
@@ -44,8 +37,9 @@ fn near(what: &str, value: f64, expected: f64, tolerance: f64) {
 
 #[test]
 fn every_file_is_a_drive_under_its_own_name() {
-    for (name, text) in FILES {
-        let table: toml::Table = toml::from_str(text).unwrap();
+    assert_eq!(names().count(), 13);
+    for name in names() {
+        let table = file_of(name);
         assert_eq!(table["name"].as_str(), Some(name));
         assert_eq!(table["kind"].as_str(), Some("hdd"));
         assert_eq!(model(name).validate(), [], "{name}");
@@ -54,7 +48,7 @@ fn every_file_is_a_drive_under_its_own_name() {
 
 #[test]
 fn a_model_survives_being_written_and_read() {
-    for (name, _) in FILES {
+    for name in names() {
         let params = model(name);
         let text = toml::to_string(&params).unwrap();
         assert_eq!(toml::from_str::<HddParams>(&text).unwrap(), params, "{name}");

@@ -2,7 +2,7 @@
 //! formulas of docs/models.md. Nothing here uses the drive's own parts; radii are shares of the full stroke.
 
 use super::host::{Host, mean_ms, random};
-use super::models::{FILES, model};
+use super::models::{file_of, model, names};
 use super::phybs::{WRITE, pass};
 use crate::device::{RequestKind, SimDevice};
 use crate::hdd::HddParams;
@@ -69,8 +69,7 @@ fn number(value: &toml::Value) -> f64 {
 
 impl OnPaper {
     fn of(name: &str) -> Self {
-        let text = FILES.iter().find(|(file, _)| *file == name).unwrap().1;
-        let file: toml::Table = toml::from_str(text).unwrap();
+        let file = file_of(name);
         let hdd = file["hdd"].as_table().unwrap();
         let field = |table: &str, name: &str| hdd[table].get(name).map(number);
         let (outer, inner) =
@@ -188,13 +187,13 @@ fn near(what: &str, seen: f64, expected: f64, tolerance: f64) {
 }
 
 /// All models whose writes go where they belong at once.
-fn names() -> impl Iterator<Item = &'static str> {
-    FILES.iter().map(|&(name, _)| name).filter(|&name| model(name).smr.is_none())
+fn conventional() -> impl Iterator<Item = &'static str> {
+    names().filter(|name| model(name).smr.is_none())
 }
 
 #[test]
 fn a_random_access_takes_what_the_seek_curve_and_half_a_turn_give() {
-    for name in names() {
+    for name in conventional() {
         // the mean of 20,000 times that vary by 4 ms is off by 0.03 ms of 12 to 16
         near(name, measured(&model(name), 1, 20_000), OnPaper::of(name).access(), 0.01);
     }
@@ -225,12 +224,12 @@ fn the_queue_gains_what_the_least_of_the_positioning_times_gives() {
 #[test]
 #[ignore = "takes a minute; cargo xtask soak runs it"]
 fn the_queue_of_each_model_gains_what_the_least_of_the_positioning_times_gives() {
-    check_gains_of_the_queue(names());
+    check_gains_of_the_queue(conventional());
 }
 
 #[test]
 fn a_full_pass_takes_capacity_by_mean_rate() {
-    for name in names() {
+    for name in conventional() {
         let paper = OnPaper::of(name);
         let mut params = model(name);
         let disk = Host::new(&params).disk;
@@ -246,9 +245,7 @@ fn a_full_pass_takes_capacity_by_mean_rate() {
 
 /// A field of a model's table below `[hdd]`.
 fn in_file(name: &str, table: &str, field: &str) -> f64 {
-    let text = FILES.iter().find(|(file, _)| *file == name).unwrap().1;
-    let file: toml::Table = toml::from_str(text).unwrap();
-    number(&file["hdd"][table][field])
+    number(&file_of(name)["hdd"][table][field])
 }
 
 /// From a transfer of `bytes` to the next place of phybs that has not passed by when a pause of `gap` ms is over,

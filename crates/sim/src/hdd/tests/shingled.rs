@@ -1,9 +1,9 @@
 //! Shingled drives: where the head must go, and what is cleaned.
 
 use super::host::Host;
-use super::{mechanism_of, small_drive};
+use super::{bands, mechanism_of, small_drive, zone};
 use crate::device::RequestKind;
-use crate::hdd::params::{HddParams, RmwParams, SmrParams, ZoneEntry, ZoneParams};
+use crate::hdd::params::{HddParams, RmwParams, ZoneParams};
 use crate::hdd::{HddFaults, SlowRegion};
 
 const MIB: u64 = 1 << 20;
@@ -14,22 +14,9 @@ const FAR: u64 = 3600 * MIB;
 /// Bands of 4 MiB, each of them one track, so that every one can begin a stream.
 fn shingled() -> HddParams {
     let mut params = small_drive();
-    let track = ZoneEntry {
-        cylinders: 243,
-        sectors_per_track: (4 * MIB / 512) as u32,
-        head_skew_rev: None,
-        cylinder_skew_rev: None,
-    };
-    params.zones = ZoneParams::Table { list: vec![track] };
+    params.zones = ZoneParams::Table { list: vec![zone(243, (4 * MIB / 512) as u32)] };
     params.read_cache.segments = 0;
-    params.smr = Some(SmrParams {
-        band_mib: 4,
-        cache_gib: LOG_BYTES as f64 / (1024 * MIB) as f64,
-        map_extents: 64,
-        clean_idle_ms: 100.0,
-        append_kib: 512,
-        append_extents: 6,
-    });
+    params.smr = Some(bands(100.0));
     params
 }
 

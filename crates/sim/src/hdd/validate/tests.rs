@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::hdd::params::{SeekParams, SmrParams};
-use crate::hdd::tests::small_drive;
+use crate::hdd::tests::{bands, small_drive, zone};
 
 fn fields(change: impl FnOnce(&mut HddParams)) -> Vec<String> {
     let mut params = small_drive();
@@ -53,14 +53,7 @@ fn each_impossible_value_names_its_field() {
         ("read_cache.water_mark", |p| p.read_cache.water_mark = 1.1),
         ("queue.depth", |p| p.queue.depth = 0),
         ("smr.band_mib", |p| {
-            p.smr = Some(SmrParams {
-                band_mib: 0,
-                cache_gib: 0.1,
-                map_extents: 10,
-                clean_idle_ms: 100.0,
-                append_kib: 1024,
-                append_extents: 8,
-            });
+            p.smr = Some(SmrParams { band_mib: 0, ..bands(100.0) });
         }),
     ];
     for (field, change) in cases {
@@ -70,12 +63,6 @@ fn each_impossible_value_names_its_field() {
 
 #[test]
 fn a_zone_list_must_hold_the_capacity_and_slow_down_inwards() {
-    let zone = |cylinders, sectors_per_track| ZoneEntry {
-        cylinders,
-        sectors_per_track,
-        head_skew_rev: None,
-        cylinder_skew_rev: None,
-    };
     let with = |list: Vec<ZoneEntry>| fields(|p| p.zones = ZoneParams::Table { list });
     assert_eq!(with(vec![zone(1, 100)]), ["zones.list"]);
     let needed = sectors_needed(&small_drive()) as u32;

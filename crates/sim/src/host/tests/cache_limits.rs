@@ -1,29 +1,18 @@
 //! The limits and times that docs/models.md gives the page cache, each against what reaches the drive.
 
+use super::{Cache, MS, S, drive, over};
 use crate::device::{Nanos, RequestKind, SimDevice, SimOutcome, SimRequest};
 use crate::host::*;
 use crate::testing::{TestDrive, request, run_all};
 
-const MS: Nanos = 1_000_000;
-const S: Nanos = 1_000 * MS;
 const PAGE: u64 = PAGE_BYTES;
 const MIB: u64 = 1 << 20;
 /// The largest request of write-back.
 const REQUEST_MAX: u64 = 1280 << 10;
 
-type Cache = PageCache<TestDrive>;
-
-fn over(drive: TestDrive, params: &HostParams) -> Cache {
-    PageCache::new(params, drive).expect("valid parameters")
-}
-
 /// Linux's settings with less memory: a tenth is 25.6 MiB.
 fn small() -> HostParams {
     HostParams { cache_bytes: 256 * MIB, ..HostParams::default() }
-}
-
-fn drive(cache: &Cache) -> &TestDrive {
-    cache.inner()
 }
 
 /// One system call from `now` on; when it returns.

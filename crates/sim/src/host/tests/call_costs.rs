@@ -1,5 +1,6 @@
 //! What a call costs that needs no drive: the system call, each page, and the copy.
 
+use super::over;
 use crate::device::{Nanos, RequestKind, SimDevice};
 use crate::host::*;
 use crate::testing::{TestDrive, request, run_all};
@@ -14,7 +15,7 @@ fn a_warm_call_takes_its_system_call_its_pages_and_the_copy() {
         copy_gb_s: 4.0,
         ..HostParams::default()
     };
-    let mut cache = PageCache::new(&params, TestDrive::disk()).expect("valid parameters");
+    let mut cache = over(TestDrive::disk(), &params);
     let mut now = 0;
     let mut call = |op: RequestKind, offset: u64, len: u64| -> Nanos {
         cache.submit(now, request(1, op, offset, len));

@@ -1,5 +1,6 @@
 //! What is dropped from the page cache: pages that lie wholly in the range, as `POSIX_FADV_DONTNEED` has it.
 
+use super::over;
 use crate::device::{RequestKind, SimDevice};
 use crate::host::*;
 use crate::testing::{TestDrive, request, run_all};
@@ -15,8 +16,7 @@ fn a_page_of_which_the_range_has_only_a_part_stays() {
         (PAGE, 2 * PAGE - 1, &[1][..]),
         (PAGE + 1, PAGE - 1, &[][..]),
     ] {
-        let drive = TestDrive::disk();
-        let mut cache = PageCache::new(&HostParams::default(), drive).expect("valid parameters");
+        let mut cache = over(TestDrive::disk(), &HostParams::default());
         cache.submit(0, request(1, RequestKind::Read, 0, 5 * PAGE));
         run_all(&mut cache);
         cache.evict(offset, len);

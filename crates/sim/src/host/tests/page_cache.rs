@@ -4,22 +4,10 @@ use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+use super::{Cache, MS, S, drive, over};
 use crate::device::{Nanos, RequestKind, SimCompletion, SimDevice, SimOutcome, SimRequest};
 use crate::host::*;
 use crate::testing::{TestDrive, request, run_all};
-
-const MS: Nanos = 1_000_000;
-const S: Nanos = 1_000 * MS;
-
-type Cache = PageCache<TestDrive>;
-
-fn over(drive: TestDrive, params: &HostParams) -> Cache {
-    PageCache::new(params, drive).expect("valid parameters")
-}
-
-fn drive(cache: &Cache) -> &TestDrive {
-    cache.inner()
-}
 
 /// Waits for all that is outstanding: the last completion.
 fn wait(cache: &mut Cache) -> SimCompletion {

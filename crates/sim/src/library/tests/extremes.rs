@@ -1,5 +1,6 @@
 //! Every number of every built-in model, one after the other, as no drive has it.
 
+use super::text_of;
 use crate::device::{Nanos, RequestKind, SimDevice, SimOutcome, SimRequest};
 use crate::library::*;
 use crate::sequential_pass;
@@ -176,8 +177,7 @@ fn several_extreme_numbers_at_once_are_refused_or_work() {
     let ends: Vec<Value> = ends.collect();
     let mut worked = 0;
     for name in ["wd20ears", "st8000as0002-smr", "usb-16tb", "toshiba-xg6-1tb"] {
-        let text = BUILT_IN.iter().find(|(known, _)| *known == name).unwrap().1;
-        let whole = Value::Table(text.parse::<Table>().unwrap());
+        let whole = Value::Table(text_of(name).parse::<Table>().unwrap());
         let mut paths = Vec::new();
         numbers(&whole, &Path::new(), &mut paths);
         for _ in 0..1500 {
@@ -232,7 +232,7 @@ const REFUSALS: [(&str, &str, &str, &str); 13] = [
 #[test]
 fn refusals_say_what_would_be_accepted() {
     for (model, from, to, words) in REFUSALS {
-        let text = BUILT_IN.iter().find(|(known, _)| *known == model).unwrap().1;
+        let text = text_of(model);
         let changed = text.replacen(from, to, 1);
         assert_ne!(changed, text, "{from}");
         match Model::parse(model, &changed) {

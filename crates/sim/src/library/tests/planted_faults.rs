@@ -1,26 +1,18 @@
 //! Planted faults where and as large as docs/models.md says.
 
-use crate::device::{Nanos, RequestKind, SimDevice, SimOutcome, SimRequest};
+use super::{model, text_of};
+use crate::device::{Nanos, RequestKind, SimOutcome};
 use crate::library::*;
+use crate::testing::{ask, request};
 
 const BLOCK: u64 = 4096;
-
-fn model(name: &str) -> Model {
-    let text = BUILT_IN.iter().find(|(known, _)| *known == name).unwrap().1;
-    Model::parse(name, text).unwrap()
-}
 
 /// The first read of a drive, at `offset`: how long it takes, and how it ends.
 fn read(model: &Model, planted: Planted, offset: u64) -> (Nanos, SimOutcome) {
     let start = Start { seed: 1, fill: 1.0, planted, ..Start::default() };
     let mut drive = model.build(&start).unwrap();
-    drive.submit(0, SimRequest { id: 1, op: RequestKind::Read, offset, len: BLOCK, fua: false });
-    let mut done = Vec::new();
-    while done.is_empty() {
-        let next = drive.next_completion().unwrap();
-        drive.advance(next, &mut done);
-    }
-    (done[0].at, done[0].outcome)
+    let answer = ask(&mut drive, 0, request(1, RequestKind::Read, offset, BLOCK));
+    (answer.at, answer.outcome)
 }
 
 /// What a fault adds to a read at `offset`, and how that ends.
@@ -48,11 +40,8 @@ fn bad_regions_lie_in_the_middle_and_cost_what_is_said() {
             assert_eq!(added(&model, planted, inside), (costs, ends), "{name} at {inside}");
         }
         for outside in [0, first - BLOCK, last + BLOCK] {
-            assert_eq!(
-                added(&model, planted, outside),
-                (0, SimOutcome::Done),
-                "{name} at {outside}"
-            );
+            let nothing = (0, SimOutcome::Done);
+            assert_eq!(added(&model, planted, outside), nothing, "{name} at {outside}");
         }
     }
 }
@@ -73,17 +62,7 @@ fn what_was_never_written_is_read_without_the_flash() {
     let read = |fill: f64| {
         let mut drive = model.build(&Start { seed: 1, fill, ..Start::default() }).unwrap();
         let offset = model.capacity_bytes() / 2 / BLOCK * BLOCK;
-        drive
-            .submit(0, SimRequest { id: 1, op: RequestKind::Read, offset, len: BLOCK, fua: false });
-        while drive.next_completion().is_some_and(|at| at < 1_000_000) {
-            let at = drive.next_completion().unwrap();
-            let mut done = Vec::new();
-            drive.advance(at, &mut done);
-            if !done.is_empty() {
-                return (done[0].at + 500) / 1000;
-            }
-        }
-        unreachable!("a read takes less than a millisecond")
+        (ask(&mut drive, 0, request(1, RequestKind::Read, offset, BLOCK)).at + 500) / 1000
     };
     // µs, as docs/models.md has them
     let (empty, less, full) = (read(0.0), read(0.3), read(1.0));
@@ -103,7 +82,7 @@ fn what_a_host_can_ask_is_what_drive_and_bridge_let_pass() {
         assert_eq!(model.shows_write_cache(), write_cache, "{name}");
         assert_eq!((model.looks_rotating(), model.takes_trim()), (rotating, trim), "{name}");
     }
-    let text = BUILT_IN.iter().find(|(name, _)| *name == "samsung-870evo-1tb").unwrap().1;
+    let text = text_of("samsung-870evo-1tb");
     let bridge = "[link.bridge]\nhides_rotation = true\nfirmware = \"B1\"\n\n[ssd]\n";
     let enclosed = text.replacen("preset = \"sata-6g\"", "preset = \"usb3-uas\"", 1);
     let enclosed = Model::parse("mine", &enclosed.replacen("[ssd]\n", bridge, 1)).unwrap();

@@ -1,7 +1,8 @@
 //! The drive's own port on the link of its model: as fast as that, and no faster.
 
+use super::text_of;
 use crate::device::RequestKind;
-use crate::library::{BUILT_IN, LinkParams, Model, Start, port_within};
+use crate::library::{LinkParams, Model, Start, port_within};
 use crate::sequential_pass;
 
 #[test]
@@ -19,9 +20,8 @@ fn a_port_that_no_model_gives_goes_both_ways_at_once_only_on_nvme() {
 
 #[test]
 fn a_slow_link_holds_a_disk_to_its_payload() {
-    let text = BUILT_IN.iter().find(|(name, _)| *name == "wd40efrx").unwrap().1;
     let model = |preset: &str| {
-        let text = text.replace("\"sata-6g\"", &format!("\"{preset}\""));
+        let text = text_of("wd40efrx").replace("\"sata-6g\"", &format!("\"{preset}\""));
         let mut drive = Model::parse(preset, &text).unwrap().build(&Start::default()).unwrap();
         [RequestKind::Read, RequestKind::Write].map(|op| {
             // an hour after the other

@@ -1,9 +1,10 @@
 //! Mistakes in files, and what is said of them.
 
+use super::text_of;
 use crate::library::*;
 
 fn said(model: &str, from: &str, to: &str) -> String {
-    let text = BUILT_IN.iter().find(|(name, _)| *name == model).unwrap().1;
+    let text = text_of(model);
     let changed = text.replacen(from, to, 1);
     assert_ne!(changed, text, "{from}");
     Model::parse("my.toml", &changed).expect_err(to).to_string()
@@ -89,7 +90,7 @@ fn in_tables_with_variants_mistakes_are_told_with_their_own_line_and_field() {
 
 #[test]
 fn mistakes_in_a_measured_list_are_told_with_their_place_in_it() {
-    let model = BUILT_IN.iter().find(|(name, _)| *name == "wd40efrx").unwrap().1;
+    let model = text_of("wd40efrx");
     let begin = model.find("[hdd.zones]").unwrap();
     let end = begin + model[begin + 1..].find("\n[").unwrap() + 1;
     for (second, words) in [

@@ -2,15 +2,10 @@
 //! is measured through its link.
 
 use crate::device::{Nanos, RequestKind};
+use crate::library::tests::model;
 use crate::library::{Medium, Model, Start};
 use crate::link::LinkLayer;
 use crate::ssd::testing::{Offsets, closed_loop, one};
-
-macro_rules! drive {
-    ($name:literal) => {
-        Model::parse($name, include_str!(concat!("../../../models/", $name, ".toml"))).unwrap()
-    };
-}
 
 /// A drive and the time.
 struct Bench {
@@ -90,7 +85,7 @@ fn expect_first_seed_4k(model: &Model) {
 
 #[test]
 fn samsung_860_evo_250() {
-    let model = drive!("samsung-860evo-250");
+    let model = model("samsung-860evo-250");
     let mut bench = Bench::new(&model, 0.5);
     near("4K read, old data", bench.random_4k(RequestKind::Read, 1), 30.0, 20.0);
     near("4K read, new file", Bench::file_4k_read(&model), 30.0, 20.0);
@@ -113,15 +108,11 @@ fn after_cache(model: &Model, from: u64, to: u64) -> f64 {
 
 #[test]
 fn samsung_860_evo_1tb() {
-    let model = drive!("samsung-860evo-1tb");
+    let model = model("samsung-860evo-1tb");
     let mut bench = Bench::new(&model, 0.3);
     near("sequential read", bench.sequential(RequestKind::Read, 4, 1 << 20), 3.0 * RED_FIRST, 20.0);
-    near(
-        "sequential write",
-        bench.sequential(RequestKind::Write, 4, 1 << 20),
-        3.0 * RED_FIRST,
-        20.0,
-    );
+    let write = bench.sequential(RequestKind::Write, 4, 1 << 20);
+    near("sequential write", write, 3.0 * RED_FIRST, 20.0);
     expect_first_seed_4k(&model);
     near("copy", Bench::new(&model, 0.0).fill(40 << 30), 2.7 * RED_FIRST, 15.0);
     // sectors in order come from what has been fetched ahead, each after its command alone
@@ -131,7 +122,7 @@ fn samsung_860_evo_1tb() {
 
 #[test]
 fn samsung_870_evo_1tb() {
-    let model = drive!("samsung-870evo-1tb");
+    let model = model("samsung-870evo-1tb");
     let mut bench = Bench::new(&model, 0.3);
     let path_us = model.link.command_us + model.link.latency_us + model.link.status_us;
     let read = bench.random_4k(RequestKind::Read, 1);
@@ -155,15 +146,11 @@ fn samsung_870_evo_1tb() {
 
 #[test]
 fn pm871b_128() {
-    let model = drive!("pm871b-128");
+    let model = model("pm871b-128");
     let mut bench = Bench::new(&model, 0.3);
     near("sequential read", bench.sequential(RequestKind::Read, 4, 1 << 20), 3.0 * RED_FIRST, 20.0);
-    near(
-        "sequential write",
-        bench.sequential(RequestKind::Write, 4, 1 << 20),
-        3.0 * RED_FIRST,
-        20.0,
-    );
+    let write = bench.sequential(RequestKind::Write, 4, 1 << 20);
+    near("sequential write", write, 3.0 * RED_FIRST, 20.0);
     expect_first_seed_4k(&model);
     near("copy", Bench::new(&model, 0.0).fill(40 << 30), RED_FIRST, 20.0);
     let fill = Bench::new(&model, 0.0).fill(model.capacity_bytes());
@@ -172,7 +159,7 @@ fn pm871b_128() {
 
 #[test]
 fn kioxia_bg4_128() {
-    let model = drive!("kioxia-bg4-128");
+    let model = model("kioxia-bg4-128");
     expect_first_seed_4k(&model);
     near("copy", Bench::new(&model, 0.0).fill(40 << 30), 1.8 * RED_FIRST, 15.0);
     // the map of the whole drive does not fit: half of the random reads pay a second flash read
@@ -188,20 +175,12 @@ fn kioxia_bg4_128() {
 
 #[test]
 fn toshiba_xg6_1tb() {
-    let model = drive!("toshiba-xg6-1tb");
+    let model = model("toshiba-xg6-1tb");
     let mut bench = Bench::new(&model, 0.1);
-    expect(
-        "sequential read",
-        bench.sequential(RequestKind::Read, 8, 1 << 20),
-        15.0 * RED_FIRST,
-        3250.0,
-    );
-    near(
-        "sequential write",
-        bench.sequential(RequestKind::Write, 8, 1 << 20),
-        13.5 * RED_FIRST,
-        15.0,
-    );
+    let read = bench.sequential(RequestKind::Read, 8, 1 << 20);
+    expect("sequential read", read, 15.0 * RED_FIRST, 3250.0);
+    let write = bench.sequential(RequestKind::Write, 8, 1 << 20);
+    near("sequential write", write, 13.5 * RED_FIRST, 15.0);
     near("128 KiB at depth 1", bench.sequential(RequestKind::Read, 1, 1 << 17), 1000.0, 15.0);
     expect_first_seed_4k(&model);
     near("depth 256", bench.random_4k(RequestKind::Read, 256) / 0.004096, 355_000.0, 10.0);
@@ -211,8 +190,8 @@ fn toshiba_xg6_1tb() {
 #[ignore = "takes a minute; cargo xtask soak runs it"]
 fn fills_of_drives_of_1_tb() {
     for (model, target) in [
-        (drive!("samsung-860evo-1tb"), 3.0 * RED_FILL),
-        (drive!("toshiba-xg6-1tb"), 11.0 * RED_FILL),
+        (model("samsung-860evo-1tb"), 3.0 * RED_FILL),
+        (model("toshiba-xg6-1tb"), 11.0 * RED_FILL),
     ] {
         near("fill", Bench::new(&model, 0.0).fill(model.capacity_bytes()), target, 20.0);
     }
@@ -220,7 +199,7 @@ fn fills_of_drives_of_1_tb() {
 
 #[test]
 fn corsair_mp510_240() {
-    let model = drive!("corsair-mp510-240");
+    let model = model("corsair-mp510-240");
     let mut bench = Bench::new(&model, 0.5);
     near("4K read, old data", bench.random_4k(RequestKind::Read, 1), 50.0, 20.0);
     near("4K read, new file", Bench::file_4k_read(&model), 50.0, 20.0);
@@ -240,7 +219,7 @@ fn corsair_mp510_240() {
 
 #[test]
 fn laptop_ssd_of_2015() {
-    let model = drive!("laptop-ssd-2015");
+    let model = model("laptop-ssd-2015");
     let mut bench = Bench::new(&model, 0.5);
     // a synchronous read of a page: 144 us with the file system and the interpreter
     expect("4K read, us", 4096.0 / bench.random_4k(RequestKind::Read, 1), 115.0, 144.0);

@@ -1,8 +1,7 @@
 //! What a flush saves: the rest of an unfinished row, once.
 
 use crate::device::{Nanos, RequestKind};
-use crate::ssd::Ssd;
-use crate::ssd::testing::{one, small};
+use crate::ssd::testing::{full, one, small};
 
 /// Command, then in rounds a stripe over the channel and a program of one bit per cell, then the journal.
 fn flush_ns(rounds: Nanos) -> Nanos {
@@ -11,8 +10,7 @@ fn flush_ns(rounds: Nanos) -> Nanos {
 
 #[test]
 fn what_one_flush_has_saved_the_next_does_not_save_again() {
-    let mut ssd = Ssd::new(small(), 1).unwrap();
-    ssd.precondition(1.0);
+    let mut ssd = full(small());
     let mut now = 0;
     let mut write_and_flush = |offset: u64, len: u64| {
         if len > 0 {

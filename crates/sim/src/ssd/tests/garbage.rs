@@ -3,18 +3,10 @@
 use crate::device::{Nanos, RequestKind};
 use crate::library::{BUILT_IN, Model};
 use crate::ssd::Ssd;
-use crate::ssd::ftl::{Ftl, Sink};
-use crate::ssd::geometry::{Geometry, Ppn};
+use crate::ssd::ftl::Ftl;
+use crate::ssd::geometry::Geometry;
 use crate::ssd::params::SsdParams;
-use crate::ssd::testing::{Offsets, closed_loop, one, small};
-
-/// Hears nothing.
-struct Deaf;
-
-impl Sink for Deaf {
-    fn moved(&mut self, _from: Ppn, _from_slc: bool, _to: Ppn, _units: u32) {}
-    fn opened(&mut self, _block: u32) {}
-}
+use crate::ssd::testing::{Deaf, Offsets, closed_loop, full, one, small};
 
 /// α/(α + W₀(−α·e^(−α))), the fixed point of greedy collection under uniform random writes.
 fn formula(spare_share: f64) -> f64 {
@@ -127,8 +119,7 @@ fn sequential_writes_are_not_amplified() {
 
 #[test]
 fn amplification_divides_the_writing_rate_and_trim_restores_it() {
-    let mut ssd = Ssd::new(small(), 1).unwrap();
-    ssd.precondition(1.0);
+    let mut ssd = full(small());
     let mut offsets = Offsets(5);
     let mut random = |ssd: &mut Ssd, now: Nanos, count: u64| {
         let before = ssd.status().moved_bytes;

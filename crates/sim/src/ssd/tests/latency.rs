@@ -3,15 +3,10 @@
 use crate::device::{Nanos, RequestKind, SimDevice, SimRequest};
 use crate::ssd::Ssd;
 use crate::ssd::params::SsdParams;
-use crate::ssd::testing::{Offsets, closed_loop, one, request, small, with_port};
+use crate::ssd::testing::{Offsets, closed_loop, full, one, request, small, with_port};
+use crate::testing::{Served, serve};
 
 const MS: Nanos = 1_000_000;
-
-fn full(params: SsdParams) -> Ssd {
-    let mut ssd = Ssd::new(params, 1).unwrap();
-    ssd.precondition(1.0);
-    ssd
-}
 
 /// Command, page read of the level, one unit over the channel at 800 MB/s, 4096 bytes at 2000 MB/s and
 /// the port's command.
@@ -212,22 +207,13 @@ fn a_large_read_crosses_the_port_as_it_comes_over_the_channels() {
 #[test]
 fn in_a_queue_before_a_slow_port_reads_end_in_the_order_in_which_their_dies_are_done() {
     // 20 µs a request over the port, dies that take 50 to 70
-    let params = with_port(small(), 4096.0 / 20.0, 0.0);
-    let mut ssd = full(params);
-    let (mut offsets, depth, count) = (Offsets(7), 32, 20_000);
-    let mut began = std::collections::HashMap::new();
-    let (mut times, mut done, mut now, mut sent) = (Vec::new(), Vec::new(), 0, 0);
-    while times.len() < count {
-        while began.len() < depth && sent < count as u64 {
-            sent += 1;
-            began.insert(sent, now);
-            let offset = offsets.below((1 << 30) / 4096) * 4096;
-            ssd.submit(now, SimRequest { id: sent, ..request(RequestKind::Read, offset, 4096) });
-        }
-        now = ssd.next_completion().expect("reads are under way");
-        ssd.advance(now, &mut done);
-        times.extend(done.drain(..).map(|answer| now - began.remove(&answer.id).unwrap()));
-    }
+    let mut ssd = full(with_port(small(), 4096.0 / 20.0, 0.0));
+    let (mut offsets, count) = (Offsets(7), 20_000);
+    let requests = (0..count).map(|id| {
+        let offset = offsets.below((1 << 30) / 4096) * 4096;
+        SimRequest { id, ..request(RequestKind::Read, offset, 4096) }
+    });
+    let mut times: Vec<Nanos> = serve(&mut ssd, 0, 32, requests).iter().map(Served::took).collect();
     times.sort_unstable();
     let at = |share: f64| times[(share * (count - 1) as f64) as usize] as f64 / 1000.0;
     // the port is always busy: 32 times 20 µs on average

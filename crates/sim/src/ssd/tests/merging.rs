@@ -1,13 +1,11 @@
 //! A write of part of a mapping unit reads the rest: from the flash, or from the buffer where that still has it.
 
 use crate::device::RequestKind;
-use crate::ssd::Ssd;
-use crate::ssd::testing::{one, small};
+use crate::ssd::testing::{full, one, small};
 
 #[test]
 fn what_the_buffer_still_has_is_not_read_from_the_flash() {
-    let mut ssd = Ssd::new(small(), 1).unwrap();
-    ssd.precondition(1.0);
+    let mut ssd = full(small());
     let from_flash = one(&mut ssd, 0, RequestKind::Write, 512, 512);
     // command, page read, and the unit over the channel
     assert_eq!(from_flash, 8_000 + 50_000 + 5_120);

@@ -2,20 +2,15 @@
 
 use crate::device::{Nanos, RequestKind, SimDevice, SimRequest};
 use crate::ssd::Ssd;
-use crate::ssd::params::{PortParams, SlcParams, SsdParams};
-use crate::ssd::testing::{Offsets, closed_loop, one, request, small};
+use crate::ssd::params::PortParams;
+use crate::ssd::testing::{Offsets, closed_loop, full, one, request, slc, small};
+use crate::testing::run_all;
 
 const MS: Nanos = 1_000_000;
 const SECOND: Nanos = 1_000 * MS;
 const MIB: u64 = 1 << 20;
 /// One row of cells over all dies: two planes of 16 KiB on 8 dies, three levels.
 const ROW: u64 = 8 * 3 * 32 * 1024;
-
-fn full(params: SsdParams) -> Ssd {
-    let mut ssd = Ssd::new(params, 1).unwrap();
-    ssd.precondition(1.0);
-    ssd
-}
 
 /// Command, page read of the lowest level, one unit over the channel at 800 MB/s, 4096 bytes at 2000 MB/s and the
 /// port's command.
@@ -26,11 +21,7 @@ fn together(ssd: &mut Ssd, now: Nanos, requests: [SimRequest; 2]) -> Nanos {
     for (id, request) in (0..).zip(requests) {
         ssd.submit(now, SimRequest { id, ..request });
     }
-    let mut done = Vec::new();
-    while let Some(at) = ssd.next_completion() {
-        ssd.advance(at, &mut done);
-    }
-    done.iter().map(|answer| answer.at).max().unwrap()
+    run_all(ssd).iter().map(|answer| answer.at).max().unwrap()
 }
 
 #[test]
@@ -130,12 +121,7 @@ fn capacitors_save_what_is_forced_as_well() {
 #[test]
 fn what_is_in_the_slc_cache_is_read_at_its_times() {
     let mut params = small();
-    params.slc = Some(SlcParams {
-        static_gb: 0.1,
-        dynamic_max_gb: 0.0,
-        dynamic_free_share: 0.5,
-        idle_before_fold_ms: 10_000.0,
-    });
+    params.slc = Some(slc(0.1, 0.0, 10_000.0));
     let mut ssd = Ssd::new(params, 1).unwrap();
     let written = one(&mut ssd, 0, RequestKind::Write, 0, MIB);
     let start = written + SECOND;
@@ -146,12 +132,7 @@ fn what_is_in_the_slc_cache_is_read_at_its_times() {
 fn folding_keeps_the_dies_busy() {
     let mut params = small();
     params.flash.suspend_us = None;
-    params.slc = Some(SlcParams {
-        static_gb: 0.2,
-        dynamic_max_gb: 0.0,
-        dynamic_free_share: 0.5,
-        idle_before_fold_ms: 100.0,
-    });
+    params.slc = Some(slc(0.2, 0.0, 100.0));
     let mut ssd = Ssd::new(params, 1).unwrap();
     let now = closed_loop(&mut ssd, 0, RequestKind::Write, 1024, 4, |k| (k * 131_072, 131_072));
     // in the midst of a fold that takes most of a second

@@ -2,7 +2,7 @@
 
 use crate::device::{Nanos, RequestKind, SimDevice};
 use crate::ssd::params::{SlcParams, SsdParams};
-use crate::ssd::testing::{closed_loop, one, small};
+use crate::ssd::testing::{closed_loop, one, slc, small};
 use crate::ssd::{Ssd, SsdFaults};
 
 const SECOND: Nanos = 1_000_000_000;
@@ -13,12 +13,8 @@ fn with_cache(static_gb: f64, dynamic_max_gb: f64) -> SsdParams {
     params.flash.program_us = 3000.0;
     // the blocks are small: longer erases would hide the difference between the modes
     params.flash.erase_us = 100.0;
-    params.slc = Some(SlcParams {
-        static_gb,
-        dynamic_max_gb,
-        dynamic_free_share: 1.0,
-        idle_before_fold_ms: 1000.0,
-    });
+    let half = slc(static_gb, dynamic_max_gb, 1000.0);
+    params.slc = Some(SlcParams { dynamic_free_share: 1.0, ..half });
     params
 }
 
@@ -28,16 +24,20 @@ fn knee(ssd: &mut Ssd, now: Nanos, bytes: u64, limit_mb_s: f64) -> (Nanos, Optio
     let step = 4 << 20;
     let (mut at, mut found) = (now, None);
     for k in 0..bytes / step {
-        let end = closed_loop(ssd, at, RequestKind::Write, step / CHUNK, 4, |j| {
-            (k * step + j * CHUNK, CHUNK)
-        });
-        let rate = step as f64 * 1000.0 / (end - at) as f64;
+        let (end, rate) = write(ssd, at, k * step, step);
         if rate < limit_mb_s && found.is_none() {
             found = Some(k * step);
         }
         at = end;
     }
     (at, found)
+}
+
+/// Writes `bytes` from `from` on; when that ends, and its rate in MB/s.
+fn write(ssd: &mut Ssd, now: Nanos, from: u64, bytes: u64) -> (Nanos, f64) {
+    let place = |k: u64| (from + k * CHUNK, CHUNK);
+    let end = closed_loop(ssd, now, RequestKind::Write, bytes / CHUNK, 4, place);
+    (end, bytes as f64 * 1000.0 / (end - now) as f64)
 }
 
 /// Dies × rows × program unit ÷ (rows × program + erase), in MB/s.
@@ -69,17 +69,11 @@ fn both_rates_follow_from_the_flash() {
     let (slc, tlc) = rates();
     let mut ssd = Ssd::new(with_cache(0.3, 0.0), 1).unwrap();
     let warm = 64 << 20;
-    let rate = |ssd: &mut Ssd, now: Nanos, from: u64, bytes: u64| {
-        let end = closed_loop(ssd, now, RequestKind::Write, bytes / CHUNK, 4, |k| {
-            (from + k * CHUNK, CHUNK)
-        });
-        (end, bytes as f64 * 1000.0 / (end - now) as f64)
-    };
-    let (now, _) = rate(&mut ssd, 0, 0, warm);
-    let (now, first) = rate(&mut ssd, now, warm, 192 << 20);
+    let (now, _) = write(&mut ssd, 0, 0, warm);
+    let (now, first) = write(&mut ssd, now, warm, 192 << 20);
     assert!((first / slc - 1.0).abs() < 0.03, "{first} against {slc}");
-    let (now, _) = rate(&mut ssd, now, 256 << 20, 128 << 20);
-    let (_, second) = rate(&mut ssd, now, 384 << 20, 256 << 20);
+    let (now, _) = write(&mut ssd, now, 256 << 20, 128 << 20);
+    let (_, second) = write(&mut ssd, now, 384 << 20, 256 << 20);
     assert!((second / tlc - 1.0).abs() < 0.03, "{second} against {tlc}");
 }
 
@@ -101,12 +95,6 @@ fn idle_time_brings_the_cache_back() {
 #[test]
 fn idle_time_brings_back_a_cache_with_nothing_left_to_fold() {
     let (slc, tlc) = rates();
-    let write = |ssd: &mut Ssd, now: Nanos, from: u64, bytes: u64| {
-        let end = closed_loop(ssd, now, RequestKind::Write, bytes / CHUNK, 4, |k| {
-            (from + k * CHUNK, CHUNK)
-        });
-        (end, bytes as f64 * 1000.0 / (end - now) as f64)
-    };
     for (static_gb, dynamic_gb) in [(0.1, 0.0), (0.0, 0.1), (0.05, 0.05)] {
         for trimmed in [false, true] {
             let mut ssd = Ssd::new(with_cache(static_gb, dynamic_gb), 1).unwrap();

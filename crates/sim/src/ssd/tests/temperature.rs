@@ -2,9 +2,8 @@
 
 use crate::device::RequestKind;
 use crate::sequential_pass;
-use crate::ssd::Ssd;
 use crate::ssd::params::ThermalParams;
-use crate::ssd::testing::{small, thermal};
+use crate::ssd::testing::{full, small, thermal};
 use crate::ssd::thermal::Thermal;
 
 #[test]
@@ -29,8 +28,7 @@ fn work_comes_on_top_of_idle_power() {
 fn reading_warms_a_drive() {
     let mut params = small();
     params.thermal = Some(ThermalParams { read_j_per_gb: 8.0, time_constant_s: 4.0, ..thermal() });
-    let mut ssd = Ssd::new(params, 1).unwrap();
-    ssd.precondition(1.0);
+    let mut ssd = full(params);
     let cold = ssd.status().temperature_c.unwrap();
     sequential_pass(&mut ssd, 0, (RequestKind::Read, 0, 1 << 30), 131_072, 4);
     // 8.6 J in about a second, a quarter of the time constant, and 10 °C for each watt in the long run

@@ -2,7 +2,7 @@
 
 use crate::device::{Nanos, RequestKind, SimCompletion, SimDevice, SimOutcome, SimRequest};
 use crate::ssd::params::SsdParams;
-use crate::ssd::testing::{closed_loop, one, request, small, thermal};
+use crate::ssd::testing::{closed_loop, full, one, request, slc, small, thermal};
 use crate::ssd::{RetryRegion, Ssd, SsdFaults};
 
 const SECOND: Nanos = 1_000_000_000;
@@ -43,8 +43,7 @@ fn throttling_appears_and_recovers() {
 #[test]
 fn a_forced_throttle_scales_everything() {
     let time = |faults: SsdFaults| {
-        let mut ssd = Ssd::new(small(), 1).unwrap();
-        ssd.precondition(1.0);
+        let mut ssd = full(small());
         ssd.set_faults(faults);
         one(&mut ssd, 0, RequestKind::Read, 0, 4096)
     };
@@ -62,8 +61,7 @@ fn a_flush_that_lies_costs_nothing() {
 
 #[test]
 fn a_failing_region_is_slow_and_unreadable() {
-    let mut ssd = Ssd::new(small(), 1).unwrap();
-    ssd.precondition(1.0);
+    let mut ssd = full(small());
     let region = RetryRegion { offset: 8192, len: 8192, retry_ns: 50_000_000, unreadable: true };
     let slow = RetryRegion { offset: 1 << 20, unreadable: false, ..region };
     ssd.set_faults(SsdFaults { failing: vec![region, slow], ..SsdFaults::default() });
@@ -82,8 +80,7 @@ fn a_failing_region_is_slow_and_unreadable() {
 
 #[test]
 fn trim_forgets_whole_units_only_and_takes_its_time() {
-    let mut ssd = Ssd::new(small(), 1).unwrap();
-    ssd.precondition(1.0);
+    let mut ssd = full(small());
     let live = ssd.status().live_bytes;
     let now = one(&mut ssd, 0, RequestKind::Trim, 3584, 8192);
     assert_eq!(ssd.status().live_bytes, live - 4096);
@@ -95,8 +92,7 @@ fn trim_forgets_whole_units_only_and_takes_its_time() {
 
 #[test]
 fn a_drive_that_goes_takes_its_requests_along() {
-    let mut ssd = Ssd::new(small(), 1).unwrap();
-    ssd.precondition(1.0);
+    let mut ssd = full(small());
     ssd.set_faults(SsdFaults { gone_at: Some(30_000), ..SsdFaults::default() });
     let pending = outcome(&mut ssd.clone(), 0, request(RequestKind::Read, 0, 4096));
     assert_eq!((pending.at, pending.outcome), (30_000, SimOutcome::Gone));
@@ -170,12 +166,7 @@ fn with_each_number_replaced(text: &str, value: &str, mut each: impl FnMut(&str,
 #[test]
 fn extreme_parameters_are_refused_or_work() {
     let mut params = small();
-    params.slc = Some(crate::ssd::params::SlcParams {
-        static_gb: 0.1,
-        dynamic_max_gb: 0.1,
-        dynamic_free_share: 0.5,
-        idle_before_fold_ms: 5.0,
-    });
+    params.slc = Some(slc(0.1, 0.1, 5.0));
     params.thermal = Some(thermal());
     let text = toml::to_string(&params).unwrap();
     let mut built = 0;
