@@ -24,6 +24,7 @@ mod served_sql;
 mod served_traces;
 mod table;
 mod tree;
+mod turns;
 
 use engines::EnginesOptions;
 use fio::Memory;
@@ -175,51 +176,46 @@ All but budgets measure a release build made for it, or with --program PATH anot
 
 /// Runs the comparison; `args` follow `compare`.
 pub fn run(args: &[String]) -> Result<(), String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("xtask has no parent")?;
-    match args.first().map(String::as_str) {
-        Some("budgets") => return budgets::run(root, &args[1..]),
-        Some("copy") => {
-            let compare = |ours: &Drivescope, request: &CompareRequest, tree: &Path| {
-                copy::section(ours, request.pairs, &request.folder, tree)
-            };
-            return of_tree(root, &args[1..], &compare).ok_or(USAGE)?;
+    let (peer, args) = args.split_first().ok_or(USAGE)?;
+    match peer.as_str() {
+        "fio" => beside_fio(args),
+        "engines" => {
+            let (request, drivescope) = with_fio(args)?;
+            let (rounds, seconds) = (request.pairs, request.seconds.unwrap_or(1.0));
+            let (folder, only, sampled) = (&*request.folder, &*request.only, request.perf);
+            let options = EnginesOptions { rounds, seconds, folder, only, sampled };
+            println!("{}", engines::section(&drivescope, &options)?);
+            Ok(())
         }
-        Some("tree") => {
-            let compare = |ours: &Drivescope, request: &CompareRequest, tree: &Path| {
-                tree::section(ours, request.pairs, tree)
-            };
-            return of_tree(root, &args[1..], &compare).ok_or(USAGE)?;
+        "budgets" => budgets::run(args),
+        "copy" => of_tree(args, &|ours, request, tree| {
+            copy::section(ours, request.pairs, &request.folder, tree)
+        }),
+        "tree" => {
+            of_tree(args, &|ours, request, tree| tree::section(ours, request.pairs, tree))
         }
-        Some("pgbench") => {
-            let compare = |ours: &Drivescope, request: &CompareRequest| {
-                let seconds = request.seconds.unwrap_or(pgbench::SECONDS).ceil() as u32;
-                pgbench::section(ours, request.pairs, seconds, &request.folder)
-            };
-            return section(root, &args[1..], &compare).ok_or(USAGE)?;
-        }
-        Some("sql") => {
-            let compare = |ours: &Drivescope, _: &CompareRequest| served_sql::section(ours);
-            return section(root, &args[1..], &compare).ok_or(USAGE)?;
-        }
-        Some("traces") => {
-            let compare = |ours: &Drivescope, _: &CompareRequest| served_traces::section(ours);
-            return section(root, &args[1..], &compare).ok_or(USAGE)?;
-        }
-        Some("fio" | "engines") => {}
-        _ => return Err(USAGE.to_string()),
+        "pgbench" => section(args, &|ours, request| {
+            let seconds = request.seconds.unwrap_or(pgbench::SECONDS).ceil() as u32;
+            pgbench::section(ours, request.pairs, seconds, &request.folder)
+        }),
+        "sql" => section(args, &|ours, _| served_sql::section(ours)),
+        "traces" => section(args, &|ours, _| served_traces::section(ours)),
+        _ => Err(USAGE.to_string()),
     }
-    let request = parse(&args[1..]).ok_or(USAGE)?;
+}
+
+/// What is asked of a comparison with fio, which must be there, and the program.
+fn with_fio(args: &[String]) -> Result<(CompareRequest, Drivescope), String> {
+    let request = parse(args).ok_or(USAGE)?;
     if Command::new("fio").arg("--version").output().is_err() {
         return Err("fio is not installed; Debian has it as the package fio".to_string());
     }
-    let drivescope = program(root, &request)?;
-    if args[0] == "engines" {
-        let (rounds, seconds) = (request.pairs, request.seconds.unwrap_or(1.0));
-        let (folder, only, sampled) = (&*request.folder, &*request.only, request.perf);
-        let options = EnginesOptions { rounds, seconds, folder, only, sampled };
-        println!("{}", engines::section(&drivescope, &options)?);
-        return Ok(());
-    }
+    let drivescope = program(&request)?;
+    Ok((request, drivescope))
+}
+
+fn beside_fio(args: &[String]) -> Result<(), String> {
+    let (request, drivescope) = with_fio(args)?;
     let mut sections = Vec::new();
     for &part in &request.parts {
         let seconds = request.seconds.unwrap_or(part.seconds());
@@ -229,48 +225,40 @@ pub fn run(args: &[String]) -> Result<(), String> {
         let options = CompareOptions { pairs: request.pairs, seconds, folder, malloc };
         sections.extend(measured(part, &drivescope, &options)?);
     }
-    if request.write {
-        let path = root.join("docs/performance.md");
-        table::write(&path, sections)?;
-        println!("wrote {}", path.display());
-    } else {
-        println!("{}", sections.join("\n"));
-    }
-    Ok(())
+    table::show(sections, request.write)
 }
 
 /// What compares one thing with a peer; what it has to say.
 type Compare<'c> = &'c dyn Fn(&Drivescope, &CompareRequest) -> Result<String, String>;
 
-/// A comparison that prints its section; `None` if the arguments are wrong.
-fn section(root: &Path, args: &[String], compare: Compare<'_>) -> Option<Result<(), String>> {
-    let request = parse(args)?;
-    let measured = || compare(&program(root, &request)?, &request);
-    Some(measured().map(|section| println!("{section}")))
+/// A comparison that prints its section.
+fn section(args: &[String], compare: Compare<'_>) -> Result<(), String> {
+    let request = parse(args).ok_or(USAGE)?;
+    println!("{}", compare(&program(&request)?, &request)?);
+    Ok(())
 }
 
 /// What compares the work on a tree with that of other programs.
 type CompareTree<'c> = &'c dyn Fn(&Drivescope, &CompareRequest, &Path) -> Result<String, String>;
 
-/// A comparison on the tree that the first argument names; `None` if the arguments are wrong.
-fn of_tree(root: &Path, args: &[String], compare: CompareTree<'_>) -> Option<Result<(), String>> {
-    let tree = PathBuf::from(args.first().filter(|tree| !tree.starts_with('-'))?);
-    section(root, &args[1..], &|ours, request| compare(ours, request, &tree))
+/// A comparison on the tree that the first argument names.
+fn of_tree(args: &[String], compare: CompareTree<'_>) -> Result<(), String> {
+    let (tree, args) = args.split_first().ok_or(USAGE)?;
+    if tree.starts_with('-') {
+        return Err(USAGE.to_string());
+    }
+    section(args, &|ours, request| compare(ours, request, Path::new(tree)))
 }
 
-/// The program that was named, or the release binary of the workspace at `root`, built for this.
-fn program(root: &Path, request: &CompareRequest) -> Result<Drivescope, String> {
-    if let Some(path) = &request.program {
-        return Drivescope::at(path);
-    }
-    build(root)?;
-    Ok(Drivescope::new(root))
+/// The program that was named, or the release binary, built for this.
+fn program(request: &CompareRequest) -> Result<Drivescope, String> {
+    request.program.as_deref().map_or_else(Drivescope::build, Drivescope::at)
 }
 
 /// The sections of a part; none, after saying why, where it cannot be measured here.
 fn measured(
     part: ComparePart,
-    drivescope: &ours::Drivescope,
+    drivescope: &Drivescope,
     options: &CompareOptions,
 ) -> Result<Vec<String>, String> {
     let skipped = |why: String| {
@@ -295,10 +283,7 @@ fn measured(
     Ok(table::sections(part, &all, options.pairs, options.seconds))
 }
 
-fn on_ram_disks(
-    drivescope: &ours::Drivescope,
-    options: &CompareOptions,
-) -> Result<Vec<Pairs>, String> {
+fn on_ram_disks(drivescope: &Drivescope, options: &CompareOptions) -> Result<Vec<Pairs>, String> {
     let mut all = Vec::new();
     for create in [RamDisk::zram, RamDisk::loop_on_tmpfs] {
         match create(SIZE_MIB) {
@@ -341,19 +326,9 @@ fn parse(args: &[String]) -> Option<CompareRequest> {
     Some(request)
 }
 
-/// Builds the release binary of the workspace at `root`.
-pub fn build(root: &Path) -> Result<(), String> {
-    let status = Command::new("cargo")
-        .args(["build", "--release", "--package", "drivescope"])
-        .current_dir(root)
-        .status()
-        .map_err(|e| format!("cannot start cargo: {e}"))?;
-    if status.success() { Ok(()) } else { Err("the release build failed".to_string()) }
-}
-
 /// Both programs on one file for reads. For writes each has a file of its own in the same folder, laid
 /// out just before: drivescope writes no others.
-fn on_file(drivescope: &ours::Drivescope, options: &CompareOptions) -> Result<Vec<Pairs>, String> {
+fn on_file(drivescope: &Drivescope, options: &CompareOptions) -> Result<Vec<Pairs>, String> {
     let file = options.folder.join("drivescope-compare.dat");
     let result = file_cells(drivescope, options, &file);
     fio::remove(&file);
@@ -361,7 +336,7 @@ fn on_file(drivescope: &ours::Drivescope, options: &CompareOptions) -> Result<Ve
 }
 
 fn file_cells(
-    drivescope: &ours::Drivescope,
+    drivescope: &Drivescope,
     options: &CompareOptions,
     file: &Path,
 ) -> Result<Vec<Pairs>, String> {
@@ -383,7 +358,7 @@ fn file_cells(
 }
 
 fn file_pairs(
-    drivescope: &ours::Drivescope,
+    drivescope: &Drivescope,
     options: &CompareOptions,
     file: &Path,
     cell: &'static str,
@@ -410,7 +385,7 @@ fn file_pairs(
 /// As the kernel places programs and its own threads, and with all of them on one processor: which of
 /// the two a free run comes to is luck that can double a rate at depth 1.
 fn on_ram_disk(
-    drivescope: &ours::Drivescope,
+    drivescope: &Drivescope,
     disk: &RamDisk,
     options: &CompareOptions,
 ) -> Result<Vec<Pairs>, String> {

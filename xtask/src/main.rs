@@ -10,6 +10,7 @@ mod format;
 mod gallery;
 mod house_rules;
 mod lab;
+mod programs;
 mod record_traces;
 mod soak;
 mod source;

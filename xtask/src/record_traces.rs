@@ -8,6 +8,7 @@
     reason = "makes an image, a folder and the traces of the repository"
 )]
 
+use crate::programs;
 use crate::workspace;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -34,7 +35,7 @@ pub fn run(names: &[&str]) -> Result<(), String> {
         return Err(format!("no recipe '{unknown}'; there are {}", RECIPES.join(", ")));
     }
     let root = workspace::root();
-    command("cargo", &["build", "--package", "drivescope"])?;
+    programs::run("cargo", &["build", "--package", "drivescope"])?;
     let folder = root.join("crates/trace/traces");
     for name in RECIPES.iter().filter(|name| names.is_empty() || names.contains(name)) {
         let system = FreshSystem::make(&root.join("target"))?;
@@ -47,7 +48,7 @@ pub fn run(names: &[&str]) -> Result<(), String> {
         let record = ["trace", "record", "--force", "--device", &system.device, &output, "--"];
         let words = [record.as_slice(), &["sh", &recipe, "run", &root.display().to_string()]];
         system.call(&drivescope, &words.concat())?;
-        println!("{}", command("sha256sum", &[&output])?);
+        println!("{}", programs::run("sha256sum", &[&output])?);
     }
     let sizes = RECIPES
         .map(|name| folder.join(format!("{name}.trace")).metadata().map_or(0, |it| it.len()));
@@ -70,12 +71,12 @@ impl FreshSystem {
             std::fs::File::create(&image).map_err(|e| format!("cannot make an image: {e}"))?;
         drop(file);
         let path = image.display().to_string();
-        command("fallocate", &["--length", SIZE, &path])?;
-        let device = command("losetup", &["--find", "--show", "--direct-io=on", &path])?;
+        programs::run("fallocate", &["--length", SIZE, &path])?;
+        let device = programs::run("losetup", &["--find", "--show", "--direct-io=on", &path])?;
         let folder = tempfile::tempdir().map_err(|e| format!("cannot make a folder: {e}"))?;
         let made = Self { image, device, folder };
-        command("mkfs.ext4", &[MKFS.as_slice(), &[&made.device]].concat())?;
-        command("mount", &["-o", "noatime", &made.device, &made.at()])?;
+        programs::run("mkfs.ext4", &[MKFS.as_slice(), &[&made.device]].concat())?;
+        programs::run("mount", &["-o", "noatime", &made.device, &made.at()])?;
         Ok(made)
     }
 
@@ -94,31 +95,19 @@ impl FreshSystem {
 
     /// Mounts it again with nothing of it in memory.
     fn cool(&self) -> Result<(), String> {
-        command("umount", &[&self.at()])?;
-        command("sh", &["-c", "sync; echo 3 > /proc/sys/vm/drop_caches"])?;
-        command("mount", &["-o", "noatime", &self.device, &self.at()]).map(drop)
+        programs::run("umount", &[&self.at()])?;
+        programs::run("sh", &["-c", "sync; echo 3 > /proc/sys/vm/drop_caches"])?;
+        programs::run("mount", &["-o", "noatime", &self.device, &self.at()]).map(drop)
     }
 }
 
 impl Drop for FreshSystem {
     fn drop(&mut self) {
-        let unmounted = command("umount", &[&self.at()]);
-        let detached = command("losetup", &["--detach", &self.device]);
+        let unmounted = programs::run("umount", &[&self.at()]);
+        let detached = programs::run("losetup", &["--detach", &self.device]);
         let removed = std::fs::remove_file(&self.image).map_err(|e| e.to_string());
         for why in [unmounted.err(), detached.err(), removed.err()].into_iter().flatten() {
             eprintln!("left behind: {why}");
         }
-    }
-}
-
-/// Runs a program; what it printed.
-fn command(program: &str, args: &[&str]) -> Result<String, String> {
-    let output = Command::new(program).args(args).output();
-    let output = output.map_err(|e| format!("cannot start {program}: {e}"))?;
-    let words = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_string();
-    if output.status.success() {
-        Ok(words(&output.stdout))
-    } else {
-        Err(format!("{program}: {}", words(&output.stderr)))
     }
 }

@@ -1,6 +1,6 @@
 //! `cargo xtask suites`: every suite on every simulated drive, how long it computes, and what its plan had said.
 
-use crate::compare::{Drivescope, build};
+use crate::compare::Drivescope;
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -46,9 +46,7 @@ pub fn run(args: &[&str]) -> Result<(), String> {
         ["--only", text] => text,
         _ => return Err("usage: cargo xtask suites [--only TEXT]".to_string()),
     };
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("xtask has no parent")?;
-    build(root)?;
-    let program = Drivescope::new(root);
+    let program = Drivescope::build()?;
     let suites = names(program.path(), &["suites", "--json"])?;
     let models = names(program.path(), &["sim", "list", "--json"])?;
     let mut table = "| suite | drives | median | longest | on | plan there | worst plan | on |\n\

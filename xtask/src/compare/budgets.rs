@@ -1,7 +1,8 @@
 //! `cargo xtask compare budgets`: the budgets of the project that need no peer, and where the others are
 //! shown.
 
-use super::{build, ours, table};
+use super::{Drivescope, table};
+use crate::workspace;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -46,7 +47,7 @@ const REPORT_MAX_S: f64 = 1.0;
 const REPORT_MAX_MB: f64 = 1.0;
 
 /// Measures, and prints the section or puts it into docs/performance.md.
-pub fn run(root: &Path, args: &[String]) -> Result<(), String> {
+pub fn run(args: &[String]) -> Result<(), String> {
     let (mut cold, mut write) = (false, false);
     for arg in args {
         match arg.as_str() {
@@ -55,23 +56,14 @@ pub fn run(root: &Path, args: &[String]) -> Result<(), String> {
             _ => return Err("usage: cargo xtask compare budgets [--cold] [--write]".to_string()),
         }
     }
-    build(root)?;
-    let binary = ours::Drivescope::new(root);
+    let drivescope = Drivescope::build()?;
+    let binary = drivescope.path();
     let before = load();
-    let mut rows = vec![version(binary.path())?, size(binary.path())?, generator(root)?];
-    rows.push(report(binary.path())?);
+    let mut rows = vec![version(binary)?, size(binary)?, generator()?, report(binary)?];
     if cold {
-        rows.push(cold_build(root)?);
+        rows.push(cold_build()?);
     }
-    let section = section(&rows, before.max(load()), cold);
-    if write {
-        let path = root.join("docs/performance.md");
-        table::write(&path, vec![section])?;
-        println!("wrote {}", path.display());
-    } else {
-        println!("{section}");
-    }
-    Ok(())
+    table::show(vec![section(&rows, before.max(load()), cold)], write)
 }
 
 /// A budget and what was measured.
@@ -148,10 +140,10 @@ fn report(binary: &Path) -> Result<BudgetRow, String> {
 }
 
 /// By processor time, so that other work on the machine costs little.
-fn generator(root: &Path) -> Result<BudgetRow, String> {
+fn generator() -> Result<BudgetRow, String> {
     let output = Command::new("cargo")
         .args(["bench", "--quiet", "--package", "drivescope-bench", "--bench", "generator"])
-        .current_dir(root)
+        .current_dir(workspace::root())
         .stderr(Stdio::inherit())
         .output()
         .map_err(|e| format!("cannot start cargo: {e}"))?;
@@ -180,7 +172,8 @@ fn rates(text: &str) -> Result<Vec<(u64, f64)>, String> {
 }
 
 /// Everything from nothing, into a folder of its own; what has to come from the network is there already.
-fn cold_build(root: &Path) -> Result<BudgetRow, String> {
+fn cold_build() -> Result<BudgetRow, String> {
+    let root = workspace::root();
     let target = tempfile::tempdir_in(root.join("target"))
         .map_err(|e| format!("cannot make a target folder: {e}"))?;
     let begin = Instant::now();

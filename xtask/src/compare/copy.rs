@@ -1,8 +1,11 @@
 //! `cargo xtask compare copy`: the copy of `drivescope run --files` against `cp -r` and a sync of the file system, on
 //! the same tree, the same file system and with the same cold cache, in alternating pairs.
 
-use super::mounted::{Mounted, run};
-use super::ours::Drivescope;
+use super::mounted::Mounted;
+use super::ours::{Drivescope, metric};
+use super::table;
+use super::turns::{in_turns, middle};
+use crate::programs::run;
 use rustix::fs::Advice;
 use serde_json::Value;
 use std::fs::File;
@@ -40,31 +43,15 @@ pub fn section(
         };
         let source = image.folder().join("tree");
         run("cp", &["-r", text(tree), text(&source)])?;
-        let mut all = Vec::new();
-        for pair in 0..=pairs {
-            let both = if pair % 2 == 0 {
-                let ours = ours(drivescope, image.folder(), &source)?;
-                (ours, cps(image.folder(), &source)?)
-            } else {
-                let cps = cps(image.folder(), &source)?;
-                (ours(drivescope, image.folder(), &source)?, cps)
-            };
-            // The first pair only makes both sides equal.
-            if pair > 0 {
-                all.push(both);
-            }
-        }
-        let median = |pick: &dyn Fn(&(f64, f64)) -> f64| {
-            let mut values: Vec<f64> = all.iter().map(pick).collect();
-            values.sort_by(f64::total_cmp);
-            values[values.len() / 2]
-        };
-        let ratio = median(&|pair| pair.0 / pair.1);
-        let within = if (0.9..=1.1).contains(&ratio) { "yes" } else { "**no**" };
+        let target = image.folder();
+        let all =
+            in_turns(pairs, || ours(drivescope, target, &source), || cps(target, &source))?;
+        let ratio = middle(&all, |pair| pair.0 / pair.1);
         rows += &format!(
-            "| {name} | {:.3} s | {:.3} s | {ratio:.3} | {within} |\n",
-            median(&|pair| pair.0),
-            median(&|pair| pair.1)
+            "| {name} | {:.3} s | {:.3} s | {ratio:.3} | {} |\n",
+            middle(&all, |pair| pair.0),
+            middle(&all, |pair| pair.1),
+            table::yes((0.9..=1.1).contains(&ratio))
         );
     }
     let head = "| file system | drivescope | cp -r, sync | drivescope / cp | within 10 % |\n|---|---|---|---|---|\n";
@@ -118,9 +105,7 @@ fn high_water_kb(status: &str) -> Option<u64> {
 
 /// A metric of a document.
 pub(super) fn value(document: &Value, key: &str) -> Result<f64, String> {
-    let metrics = document["tests"][0]["metrics"].as_array();
-    let found = metrics.and_then(|all| all.iter().find(|metric| metric["key"] == key));
-    found.and_then(|metric| metric["value"].as_f64()).ok_or(format!("no metric {key}"))
+    metric(&document["tests"][0], key).ok_or(format!("no metric {key}"))
 }
 
 /// Seconds that `cp -r` and a sync of the file system take, on files that are as cold as ours: dropped one by one,

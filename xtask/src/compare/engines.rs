@@ -5,6 +5,7 @@ use super::fio::{self, FioEngine, Memory};
 use super::mounted::Mounted;
 use super::ours::Drivescope;
 use super::ram_disk::RamDisk;
+use super::turns::middle;
 use super::{CellFigures, SIZE_MIB, table};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -143,7 +144,7 @@ fn measure(
 impl Measured {
     /// fio's engine with the highest median.
     fn best(&self) -> &(FioEngine, Vec<CellFigures>) {
-        let rate = |(_, all): &&(FioEngine, Vec<CellFigures>)| median(all, |f| f.iops);
+        let rate = |(_, all): &&(FioEngine, Vec<CellFigures>)| middle(all, |f| f.iops);
         let best = self.fio.iter().max_by(|a, b| rate(a).total_cmp(&rate(b)));
         best.expect("fio has engines")
     }
@@ -155,25 +156,15 @@ impl Measured {
         }
         let most = if self.cell.contains("_q1t") { USER_MAX_Q1 } else { USER_MAX_DEEP };
         let ratio = self.ratio(|f| f.user_ns);
-        let ours_ns = median(&self.ours, |f| f.user_ns);
+        let ours_ns = middle(&self.ours, |f| f.user_ns);
         (format!("{ratio:.2} ({ours_ns:.0} ns)"), ratio <= most)
     }
 
     /// Median over the rounds of drivescope's figure by that of fio's best engine.
     fn ratio(&self, figure: impl Fn(&CellFigures) -> f64) -> f64 {
-        let pairs = self.ours.iter().zip(&self.best().1);
-        let mut ratios: Vec<f64> = pairs.map(|(a, b)| figure(a) / figure(b)).collect();
-        middle(&mut ratios)
+        let pairs: Vec<_> = self.ours.iter().zip(&self.best().1).collect();
+        middle(&pairs, |(a, b)| figure(a) / figure(b))
     }
-}
-
-fn median(all: &[CellFigures], figure: impl Fn(&CellFigures) -> f64) -> f64 {
-    middle(&mut all.iter().map(figure).collect::<Vec<f64>>())
-}
-
-fn middle(values: &mut [f64]) -> f64 {
-    values.sort_unstable_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
 fn text(all: &[Measured], options: &EnginesOptions<'_>) -> String {
@@ -199,14 +190,14 @@ fn text(all: &[Measured], options: &EnginesOptions<'_>) -> String {
         let rate = measured.ratio(|f| f.iops);
         let (user, is_within) = measured.user_cpu();
         let fios: Vec<String> =
-            measured.fio.iter().map(|(_, all)| format!("{:.0}", median(all, |f| f.iops))).collect();
+            measured.fio.iter().map(|(_, all)| format!("{:.0}", middle(all, |f| f.iops))).collect();
         let _ = writeln!(
             text,
             "| {} | {} | {}: {:.0}/s | {} | {rate:.3} | {user} | {} |",
             measured.place,
             measured.cell,
             measured.engine,
-            median(&measured.ours, |f| f.iops),
+            middle(&measured.ours, |f| f.iops),
             fios.join(" | "),
             table::yes(rate >= RATE_MIN && is_within),
         );

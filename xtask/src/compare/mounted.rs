@@ -1,7 +1,7 @@
 //! A fresh file system in an image, mounted past the page cache of the one that holds it. Needs root.
 
+use crate::programs::run;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// A mounted file system; unmounted and removed when dropped.
 pub struct Mounted {
@@ -40,18 +40,6 @@ impl Mounted {
     /// Where it is mounted.
     pub fn folder(&self) -> &Path {
         self.folder.path()
-    }
-}
-
-/// Runs a program; what it printed.
-pub(super) fn run(program: &str, args: &[&str]) -> Result<String, String> {
-    let output = Command::new(program).args(args).output();
-    let output = output.map_err(|e| format!("cannot start {program}: {e}"))?;
-    let words = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_string();
-    if output.status.success() {
-        Ok(words(&output.stdout))
-    } else {
-        Err(format!("{program}: {}", words(&output.stderr)))
     }
 }
 

@@ -1,6 +1,7 @@
 //! drivescope's side of a pair.
 
 use super::{CellFigures, samples};
+use crate::workspace;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -9,10 +10,17 @@ use std::process::{Command, Output};
 pub struct Drivescope(PathBuf);
 
 impl Drivescope {
-    /// In the target folder of the workspace at `root`.
-    pub fn new(root: &Path) -> Self {
+    /// That of the workspace, built now.
+    pub fn build() -> Result<Self, String> {
+        let root = workspace::root();
+        let mut cargo = Command::new("cargo");
+        cargo.args(["build", "--release", "--package", "drivescope"]).current_dir(root);
+        let status = cargo.status().map_err(|e| format!("cannot start cargo: {e}"))?;
+        if !status.success() {
+            return Err("the release build failed".to_string());
+        }
         let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
-        Self(target.unwrap_or_else(|| root.join("target")).join("release/drivescope"))
+        Ok(Self(target.unwrap_or_else(|| root.join("target")).join("release/drivescope")))
     }
 
     /// A binary from elsewhere. Errors: there is none.
@@ -121,7 +129,11 @@ fn figures(test: &Value, cell: &str) -> Result<CellFigures, String> {
 
 fn value(test: &Value, cell: &str, quantity: &str) -> Result<f64, String> {
     let key = format!("transfer.{cell}.{quantity}");
-    let metrics = test["metrics"].as_array();
-    let found = metrics.and_then(|all| all.iter().find(|metric| metric["key"] == key.as_str()));
-    found.and_then(|metric| metric["value"].as_f64()).ok_or(format!("no metric {key}"))
+    metric(test, &key).ok_or(format!("no metric {key}"))
+}
+
+/// The value of a metric of a test.
+pub fn metric(test: &Value, key: &str) -> Option<f64> {
+    let found = test["metrics"].as_array()?.iter().find(|metric| metric["key"] == key)?;
+    found["value"].as_f64()
 }

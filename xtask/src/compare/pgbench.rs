@@ -1,7 +1,10 @@
 //! `cargo xtask compare pgbench`: single rows, commits and updates of `drivescope run --test sql` against pgbench: the
 //! same cluster, the same statements, the same number of clients, in alternating pairs.
 
-use super::ours::Drivescope;
+use super::ours::{Drivescope, metric};
+use super::table;
+use super::turns::{in_turns, middle, sorted};
+use crate::programs::finished;
 use serde_json::Value;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
@@ -57,15 +60,6 @@ fn program(name: &str) -> Result<Command, String> {
     let mut command = Command::new("setpriv");
     command.args(["--reuid=postgres", "--regid=postgres", "--clear-groups"]).arg(path);
     Ok(command)
-}
-
-fn finished(mut command: Command) -> Result<String, String> {
-    let name = format!("{command:?}");
-    let output = command.output().map_err(|error| format!("{name}: {error}"))?;
-    match output.status.success() {
-        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
-        false => Err(format!("{name}: {}", String::from_utf8_lossy(&output.stderr).trim())),
-    }
 }
 
 impl SharedCluster {
@@ -183,20 +177,11 @@ pub fn section(
     within: &Path,
 ) -> Result<String, String> {
     let cluster = SharedCluster::new(within)?;
-    let mut all = Vec::new();
-    for pair in 0..=pairs {
-        let both = match pair % 2 {
-            0 => (ours(drivescope, &cluster, seconds)?, theirs(&cluster, seconds)?),
-            _ => {
-                let theirs = theirs(&cluster, seconds)?;
-                (ours(drivescope, &cluster, seconds)?, theirs)
-            }
-        };
-        // The first pair only makes both sides equal.
-        if pair > 0 {
-            all.push(both);
-        }
-    }
+    let all = in_turns(
+        pairs,
+        || ours(drivescope, &cluster, seconds),
+        || theirs(&cluster, seconds),
+    )?;
     let version = cluster.run("SHOW server_version")?;
     let head = "| statement | drivescope | pgbench | drivescope / pgbench | lowest to highest | within 10 % |\n\
                 |---|---|---|---|---|---|\n";
@@ -212,22 +197,11 @@ pub fn section(
 type RatePair = ([f64; 3], [f64; 5]);
 
 fn row(all: &[RatePair], (what, ours, theirs, must_agree): (&str, usize, usize, bool)) -> String {
-    let sorted = |pick: &dyn Fn(&RatePair) -> f64| {
-        let mut values: Vec<f64> = all.iter().map(pick).collect();
-        values.sort_by(f64::total_cmp);
-        values
-    };
-    let median = |values: &[f64]| values[values.len() / 2];
-    let ratios = sorted(&|pair| pair.0[ours] / pair.1[theirs]);
-    let ratio = median(&ratios);
-    let within = match must_agree {
-        false => "-",
-        true if (0.9..=1.1).contains(&ratio) => "yes",
-        true => "**no**",
-    };
+    let ratios = sorted(all, |pair| pair.0[ours] / pair.1[theirs]);
+    let ratio = ratios[ratios.len() / 2];
+    let within = if must_agree { table::yes((0.9..=1.1).contains(&ratio)) } else { "-" };
     let range = format!("{:.2} to {:.2}", ratios[0], ratios[ratios.len() - 1]);
-    let [ours, theirs] = [sorted(&|pair| pair.0[ours]), sorted(&|pair| pair.1[theirs])];
-    let [ours, theirs] = [median(&ours), median(&theirs)];
+    let (ours, theirs) = (middle(all, |pair| pair.0[ours]), middle(all, |pair| pair.1[theirs]));
     format!("| {what} | {ours:.0}/s | {theirs:.0}/s | {ratio:.3} | {range} | {within} |\n")
 }
 
@@ -286,10 +260,8 @@ fn run_sql(
 }
 
 fn value(run: &Value, key: &str) -> Result<f64, String> {
-    let metrics = run["tests"][0]["metrics"].as_array();
-    let found = metrics.and_then(|all| all.iter().find(|metric| metric["key"] == key));
-    let why = || format!("no metric {key}: {}", run["tests"][0]["reason"]);
-    found.and_then(|metric| metric["value"].as_f64()).ok_or_else(why)
+    let test = &run["tests"][0];
+    metric(test, key).ok_or_else(|| format!("no metric {key}: {}", test["reason"]))
 }
 
 fn theirs(cluster: &SharedCluster, seconds: u32) -> Result<[f64; 5], String> {

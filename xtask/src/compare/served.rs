@@ -1,6 +1,7 @@
 //! A folder on a simulated hard disk that drivescope serves in real time: there both programs meet the
 //! same latencies, milliseconds that a busy machine does not move, instead of those of a shared disk.
 
+use crate::programs::printed;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -30,9 +31,9 @@ impl ServedDisk {
         let mut served = Self::start(drivescope, model)?;
         // Without a journal nothing else writes, and without lazy tables nothing catches up later.
         let options = ["-q", "-O", "^has_journal", "-E", "lazy_itable_init=0"];
-        run(Command::new("mkfs.ext4").args(options).arg(&served.device).arg(SIZE))?;
+        printed(Command::new("mkfs.ext4").args(options).arg(&served.device).arg(SIZE))?;
         let mut mount = Command::new("mount");
-        run(mount.args(["-o", "noatime"]).arg(&served.device).arg(served.folder()))?;
+        printed(mount.args(["-o", "noatime"]).arg(&served.device).arg(served.folder()))?;
         served.mounted = true;
         Ok(served)
     }
@@ -102,32 +103,19 @@ impl ServedDisk {
         }
         Err("the served disk did not appear".to_string())
     }
-}
 
-impl ServedDisk {
     /// A ring of io_uring lets go of its file some time after its program has ended.
     fn unmount(&self) -> Result<(), String> {
         let start = Instant::now();
         loop {
-            let result = run(Command::new("umount").arg(self.folder()));
+            let result = printed(Command::new("umount").arg(self.folder()));
             if result.is_ok() || start.elapsed() > PATIENCE {
-                return result;
+                return result.map(drop);
             }
             std::thread::sleep(Duration::from_millis(200));
         }
     }
-}
 
-fn run(command: &mut Command) -> Result<(), String> {
-    let program = command.get_program().to_string_lossy().to_string();
-    match command.output() {
-        Ok(output) if output.status.success() => Ok(()),
-        Ok(output) => Err(format!("{program}: {}", String::from_utf8_lossy(&output.stderr).trim())),
-        Err(error) => Err(format!("cannot start {program}: {error}")),
-    }
-}
-
-impl ServedDisk {
     /// As Ctrl-C does, which lets it unmount and detach by itself; once.
     fn stop(&mut self) {
         let said = |result: Result<(), String>| {
@@ -141,7 +129,8 @@ impl ServedDisk {
         if matches!(self.server.try_wait(), Ok(Some(_))) {
             return;
         }
-        said(run(Command::new("kill").args(["-INT", &self.server.id().to_string()])));
+        let mut interrupt = Command::new("kill");
+        said(printed(interrupt.args(["-INT", &self.server.id().to_string()])).map(drop));
         if let Err(error) = self.server.wait() {
             eprintln!("cannot wait for the served disk: {error}");
         }

@@ -1,7 +1,7 @@
 //! `cargo xtask compare sql`: scans and single rows of databases on served disks, beside what `sql` predicts for the
 //! same models in virtual time.
 
-use super::ours::Drivescope;
+use super::ours::{Drivescope, metric};
 use super::served::ServedDisk;
 use super::table;
 use serde_json::Value;
@@ -104,13 +104,12 @@ fn measured(drivescope: &Drivescope, target: &Path, database: &str) -> Result<Fi
     let said = String::from_utf8_lossy(&output.stderr);
     let run: Value = serde_json::from_slice(&output.stdout)
         .map_err(|error| format!("drivescope gave no document: {error}: {said}"))?;
-    let metrics = run["tests"][0]["metrics"].as_array();
+    let test = &run["tests"][0];
     let mut values = [0.0; FIGURES.len()];
     for (value, (figure, _)) in values.iter_mut().zip(FIGURES) {
         let key = format!("sql.{database}.{figure}");
-        let found = metrics.and_then(|all| all.iter().find(|it| it["key"] == key.as_str()));
-        let found = found.and_then(|metric| metric["value"].as_f64());
-        *value = found.ok_or_else(|| format!("no metric {key}: {}", run["tests"][0]["reason"]))?;
+        let found = metric(test, &key);
+        *value = found.ok_or_else(|| format!("no metric {key}: {}", test["reason"]))?;
     }
     Ok(values)
 }

@@ -5,6 +5,7 @@
 use super::ours::Drivescope;
 use super::served::ServedDisk;
 use super::table;
+use crate::programs::finished;
 use crate::workspace;
 use serde_json::Value;
 use std::fmt::Write as _;
@@ -90,10 +91,10 @@ fn recorded(
         shell.arg(&recipe).args([step, program]).current_dir(served.folder());
         shell
     };
-    run(recipe("prepare"))?;
+    finished(recipe("prepare"))?;
     let mut cool = Command::new("sh");
     cool.args(["-c", "sync; echo 3 > /proc/sys/vm/drop_caches"]);
-    run(cool)?;
+    finished(cool)?;
     let trace = folder.join(format!("{program}-{drive}.trace"));
     let mut record = Command::new(drivescope.path());
     record.args(["trace", "record", "--force", "--device"]).arg(served.device()).arg(&trace);
@@ -101,11 +102,11 @@ fn recorded(
     record.arg("--").arg(running.get_program()).args(running.get_args());
     record.current_dir(served.folder());
     let before = counted(served.device())?;
-    run(record)?;
+    finished(record)?;
     let after = counted(served.device())?;
     let mut info = Command::new(drivescope.path());
     info.args(["trace", "info", "--json"]).arg(&trace);
-    let info: Value = serde_json::from_str(&run(info)?).map_err(|error| error.to_string())?;
+    let info: Value = serde_json::from_str(&finished(info)?).map_err(|error| error.to_string())?;
     let of = |place: &str| info.pointer(place).and_then(Value::as_f64).unwrap_or(0.0);
     Ok(ServedRecording {
         trace,
@@ -135,19 +136,10 @@ fn replayed_s(drivescope: &Drivescope, trace: &Path, model: &str) -> Result<f64,
     let mut replay = Command::new(drivescope.path());
     replay.args(["trace", "replay"]).arg(trace).arg(format!("sim:{model}"));
     replay.args(["--json", "--no-save", "--quiet", "--force"]);
-    let replayed: Value = serde_json::from_str(&run(replay)?).map_err(|error| error.to_string())?;
+    let replayed: Value = serde_json::from_str(&finished(replay)?).map_err(|error| error.to_string())?;
     let metrics = replayed["tests"][0]["metrics"].as_array();
     let is_run =
         |metric: &&Value| metric["key"].as_str().is_some_and(|key| key.ends_with(".run_s"));
     let time = metrics.and_then(|all| all.iter().find(is_run)?["value"].as_f64());
     time.ok_or_else(|| "no metric run_s".to_string())
-}
-
-/// Runs a program to a good end; what it printed.
-fn run(mut command: Command) -> Result<String, String> {
-    let output = command.output().map_err(|error| format!("{command:?}: {error}"))?;
-    match output.status.success() {
-        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
-        false => Err(format!("{command:?}: {}", String::from_utf8_lossy(&output.stderr).trim())),
-    }
 }

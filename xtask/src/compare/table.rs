@@ -1,8 +1,8 @@
 //! Medians of ratios, as a table in Markdown.
 
 use super::{CellFigures, ComparePart, Pair, Pairs};
+use crate::workspace;
 use std::fmt::Write as _;
-use std::path::Path;
 
 /// What the design asks of a cell on a file: rates within 5 %, percentiles within 10 %.
 const RATE_BAND: f64 = 0.05;
@@ -216,11 +216,19 @@ pub fn machine() -> String {
     format!("Machine: {cpu}, {cpus} processors{virtual_machine}, Linux {}.", kernel.trim())
 }
 
-/// Puts `new` in place of the sections with the same headings; the others stay as they are.
-pub fn write(path: &Path, new: Vec<String>) -> Result<(), String> {
-    let old = std::fs::read_to_string(path).unwrap_or_default();
-    std::fs::write(path, merged(&old, new))
-        .map_err(|e| format!("cannot write {}: {e}", path.display()))
+/// Prints sections, or puts them into docs/performance.md in place of those with the same headings; the others stay
+/// as they are.
+pub fn show(new: Vec<String>, write: bool) -> Result<(), String> {
+    if !write {
+        println!("{}", new.join("\n"));
+        return Ok(());
+    }
+    let path = workspace::root().join("docs/performance.md");
+    let old = std::fs::read_to_string(&path).unwrap_or_default();
+    std::fs::write(&path, merged(&old, new))
+        .map_err(|e| format!("cannot write {}: {e}", path.display()))?;
+    println!("wrote {}", path.display());
+    Ok(())
 }
 
 fn merged(old: &str, new: Vec<String>) -> String {

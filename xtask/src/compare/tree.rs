@@ -2,17 +2,15 @@
 //! on the file system where the tree is; and how much memory that takes.
 
 use super::copy;
-use super::mounted::run;
 use super::ours::Drivescope;
+use super::turns::{in_turns, middle};
+use crate::programs::run;
 use drivescope_drive::own_folder::source_tree::SourceTree;
 use std::path::Path;
 use std::time::Instant;
 
 /// Pairs of listings, which take seconds.
 const LISTINGS: usize = 5;
-
-/// Seconds of ours and theirs, pair by pair.
-type SecondsPairs = Vec<(f64, f64)>;
 
 /// The section of docs/files.md. Needs root: directories are dropped from memory.
 pub fn section(drivescope: &Drivescope, pairs: usize, tree: &Path) -> Result<String, String> {
@@ -46,33 +44,10 @@ pub fn section(drivescope: &Drivescope, pairs: usize, tree: &Path) -> Result<Str
     Ok(format!("{files} files, {pairs} pairs, memory at most {peak_kb} kB.\n\n{head}{rows}"))
 }
 
-/// Pairs in alternating order, after one that is not counted.
-fn in_turns(
-    pairs: usize,
-    ours: impl Fn() -> Result<f64, String>,
-    theirs: impl Fn() -> Result<f64, String>,
-) -> Result<SecondsPairs, String> {
-    let mut all = Vec::new();
-    for pair in 0..=pairs {
-        let both = if pair % 2 == 0 {
-            (ours()?, theirs()?)
-        } else {
-            let theirs = theirs()?;
-            (ours()?, theirs)
-        };
-        all.push(both);
-    }
-    Ok(all.split_off(1))
-}
-
-fn row(name: &str, pairs: &SecondsPairs) -> String {
-    let median = |pick: &dyn Fn(&(f64, f64)) -> f64| {
-        let mut values: Vec<f64> = pairs.iter().map(pick).collect();
-        values.sort_by(f64::total_cmp);
-        values[values.len() / 2]
-    };
-    let [ours, theirs] = [median(&|pair| pair.0), median(&|pair| pair.1)];
-    let ratio = median(&|pair| pair.0 / pair.1);
+/// Seconds of ours and theirs, pair by pair.
+fn row(name: &str, pairs: &[(f64, f64)]) -> String {
+    let (ours, theirs) = (middle(pairs, |pair| pair.0), middle(pairs, |pair| pair.1));
+    let ratio = middle(pairs, |pair| pair.0 / pair.1);
     format!("| {name} | {ours:.2} s | {theirs:.2} s | {ratio:.2} |\n")
 }
 
