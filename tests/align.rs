@@ -1,7 +1,7 @@
 //! `align` as people call it, on simulated drives.
 
 use crate::support::json::{array, statuses, test_of, text};
-use crate::support::{Scratch, TINY};
+use crate::support::{Scratch, TINY, must_have};
 
 /// The text of a run on `target`, not stored.
 fn printed(scratch: &Scratch, target: &str, options: &[&str]) -> String {
@@ -13,16 +13,7 @@ fn printed(scratch: &Scratch, target: &str, options: &[&str]) -> String {
 fn a_drive_that_lies_is_found_out_with_its_partitions() {
     let scratch = Scratch::new();
     let out = printed(&scratch, "sim:wd20ears?partition=63,2048", &[]);
-    for part in [
-        "4096 bytes · the drive reports 512, which is wrong",
-        "wd20ears1 · from sector 63 · misaligned by 3584 bytes",
-        "wd20ears2 · from sector 2048 · aligned",
-        "misaligned synced writes take",
-        "F026",
-        "F029",
-    ] {
-        assert!(out.contains(part), "'{part}' is missing:\n{out}");
-    }
+    must_have(&out, &[ "4096 bytes · the drive reports 512, which is wrong", "wd20ears1 · from sector 63 · misaligned by 3584 bytes", "wd20ears2 · from sector 2048 · aligned", "misaligned synced writes take", "F026", "F029", ]);
     let out = printed(&scratch, "sim:hds722020ala330", &[]);
     assert!(out.contains("512 bytes · as the drive reports"), "{out}");
     assert!(!out.contains("F029"), "{out}");
@@ -102,14 +93,7 @@ fn a_drive_that_shifts_its_sectors_is_found_out() {
     let shifted = model.replace(plain, &format!("\nalignment_shift_sectors = 1{plain}"));
     let file = scratch.file("shifted.toml", shifted);
     let out = printed(&scratch, &format!("sim:{file}?partition=63,2048"), &[]);
-    for part in [
-        "3584 bytes past multiples of 4096",
-        "from sector 63 · aligned",
-        "from sector 2048 · misaligned by 512 bytes",
-        "F030",
-    ] {
-        assert!(out.contains(part), "'{part}' is missing:\n{out}");
-    }
+    must_have(&out, &[ "3584 bytes past multiples of 4096", "from sector 63 · aligned", "from sector 2048 · misaligned by 512 bytes", "F030", ]);
 }
 
 #[test]

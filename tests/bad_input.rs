@@ -3,7 +3,7 @@
 
 use crate::support::scratch::{listing, names};
 use crate::support::snapshot::without_paths;
-use crate::support::{ONE_CELL, Scratch, TINY, is_root, json, skip_loudly};
+use crate::support::{ONE_CELL, Scratch, TINY, is_root, json, must_have, skip_loudly};
 use rustix::process::{Resource, Rlimit, setrlimit};
 use std::ffi::OsStr;
 use std::fs;
@@ -373,10 +373,7 @@ fn where_no_thread_may_be_started_that_is_said() {
         })
     };
     let message = call.end().refused(2);
-    assert!(
-        message.contains("cannot start a thread") && message.contains("ulimit -u"),
-        "{message}"
-    );
+    must_have(&message, &["cannot start a thread", "ulimit -u"]);
 }
 
 /// A limit on file sizes comes as a deadly signal by default; here the test fails and says why.

@@ -1,7 +1,7 @@
 //! Help, typing errors, completions, and every way in which a person is (not) at the other end.
 
 use crate::support::json::array;
-use crate::support::{Call, ONE_CELL, Scratch, TINY, skip_loudly};
+use crate::support::{Call, ONE_CELL, Scratch, TINY, must_have, skip_loudly};
 use std::fs::OpenOptions;
 use std::io::pipe;
 
@@ -269,9 +269,7 @@ fn a_users_suite_is_listed_and_a_broken_one_does_not_hide_the_others() {
     scratch.file("home/config/drivescope/suites/mine.toml", suite);
     scratch.file("home/config/drivescope/suites/bad.toml", "name = ");
     let suites = scratch.drivescope(&["suites"]).code(0).stdout;
-    for part in ["mine", "just one cell", "bad", "broken", "quick"] {
-        assert!(suites.contains(part), "{part} is missing: {suites}");
-    }
+    must_have(&suites, &["mine", "just one cell", "bad", "broken", "quick"]);
     let message = scratch.run("target", &[&["--suite=min"]]).refused(2);
     assert!(message.contains("did you mean 'mine'"), "{message}");
     let plan = scratch.run("target", &[&["--suite=mine", "--dry-run", "--json"]]).code(0).json();

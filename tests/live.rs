@@ -79,7 +79,7 @@ fn a_paused_run_waits_for_the_same_key() {
     terminal.wait_for("ausing");
     // All of it takes two seconds. Too short a wait would only see less.
     std::thread::sleep(Duration::from_secs(3));
-    assert!(terminal.is_alive());
+    assert!(terminal.running.is_alive());
     terminal.press("p");
     let result = end(&scratch, terminal, 0);
     assert!(!result.contains("skipped") && !result.contains("interrupted"), "{result}");
@@ -92,7 +92,7 @@ fn signals_and_ctrl_c_leave_the_terminal_as_it_was() {
         let mut terminal = start(&scratch, ENDLESS);
         match is_key {
             true => terminal.press(CTRL_C),
-            false => terminal.signal(Signal::TERM),
+            false => terminal.running.signal(Signal::TERM),
         }
         end(&scratch, terminal, 130);
     }

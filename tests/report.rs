@@ -1,7 +1,7 @@
 //! Reports of runs: pages, charts and figures in files, which never replace anything unasked.
 
 use crate::store::with_a_run;
-use crate::support::Scratch;
+use crate::support::{Scratch, must_have};
 #[cfg(feature = "parquet")]
 use crate::support::{Call, skip_loudly};
 use std::fs;
@@ -74,9 +74,7 @@ fn several_runs_share_a_page_and_a_table() {
     let page = scratch.path("both.html").display().to_string();
     scratch.drivescope(&["report", "wd40efrx", "860evo", "-o", &page]).code(0);
     let text = std::fs::read_to_string(&page).expect("it was written");
-    for part in ["drivescope comparison", "Metrics", "WD40EFRX", "860 EVO", "<summary>"] {
-        assert!(text.contains(part), "{part}");
-    }
+    must_have(&text, &["drivescope comparison", "Metrics", "WD40EFRX", "860 EVO", "<summary>"]);
     let table = scratch.path("both.csv").display().to_string();
     scratch.drivescope(&["report", "wd40efrx", "860evo", "-o", &table]).code(0);
     let table = std::fs::read_to_string(&table).expect("it was written");

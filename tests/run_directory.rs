@@ -212,9 +212,7 @@ fn a_dry_run_writes_nothing_at_all() {
     let ended = scratch.run("target", &[&["--dry-run", "--seed=7"]]).code(0);
     let json = scratch.run("target", &[&["--dry-run", "--seed=7", "--json"]]).code(0);
     assert_eq!((listing(scratch.target()), listing(scratch.path("home"))), before);
-    for part in ["transfer", "latency", "tiny-writes", "total", "seed 7", "only to", "reads"] {
-        assert!(ended.stdout.contains(part), "{part} is missing: {ended}");
-    }
+    ended.shows(&["transfer", "latency", "tiny-writes", "total", "seed 7", "only to", "reads"]);
     let plan = json.json();
     let folder = format!("{}/.drivescope-…", scratch.target());
     assert_eq!(plan["own_folder"], folder);
@@ -332,21 +330,7 @@ fn text_shows_plan_results_verdict_and_where_it_is_kept() {
     let ended = scratch.run("target", &[TINY]).code(0);
     let begins = format!("drivescope {} · quick · ", env!("CARGO_PKG_VERSION"));
     assert!(ended.stdout.starts_with(&begins), "{ended}");
-    for part in [
-        "your files are not touched",
-        "seq1m_q8t1",
-        "rnd4k_q32t1",
-        "span100",
-        "16 MiB",
-        "rnd16_sync",
-        "F013",
-        "verdict",
-        "database",
-        "saved as run ",
-        "drivescope show ",
-    ] {
-        assert!(ended.stdout.contains(part), "'{part}' is missing: {ended}");
-    }
+    ended.shows(&[ "your files are not touched", "seq1m_q8t1", "rnd4k_q32t1", "span100", "16 MiB", "rnd16_sync", "F013", "verdict", "database", "saved as run ", "drivescope show ", ]);
 }
 
 #[test]
@@ -367,9 +351,7 @@ fn verbose_adds_the_overhead_and_every_round() {
     let options = [TINY, ONE_CELL, &["--rounds=3"]];
     let plain = scratch.run("target", &options).code(0);
     let verbose = scratch.run("target", &[&options[..], &[&["--verbose"]]].concat()).code(0);
-    for part in ["overhead of drivescope", "ns per request", "memory"] {
-        assert!(verbose.stdout.contains(part), "'{part}' is missing: {verbose}");
-    }
+    verbose.shows(&["overhead of drivescope", "ns per request", "memory"]);
     assert!(verbose.stdout.lines().count() > plain.stdout.lines().count() + 3);
 }
 

@@ -1,7 +1,7 @@
 //! `run` on an existing file: it is read, and never written.
 
 use crate::support::json::{array, keys, statuses, test_of, text};
-use crate::support::{ONE_CELL, Scratch, TINY, noise};
+use crate::support::{ONE_CELL, Scratch, TINY, must_have, noise};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
@@ -41,9 +41,7 @@ fn a_file_is_read_and_not_changed() {
         assert!(!key.contains("write"), "{key} of a file that is only read");
     }
     let left_out = text(&test_of(&run, "transfer")["reason"]);
-    for cell in ["seq1m_q8t1.write", "rnd4k_q1t1.write", "never written"] {
-        assert!(left_out.contains(cell), "{left_out}");
-    }
+    must_have(left_out, &["seq1m_q8t1.write", "rnd4k_q1t1.write", "never written"]);
     for test in array(&run["plan"]["tests"]) {
         assert_eq!(test["writes"], "read", "{test}");
     }
@@ -57,9 +55,7 @@ fn the_text_says_that_the_file_is_not_changed_and_what_is_left_out() {
     let file = scratch.file("image", noise(20 << 20, 3));
     for options in [&["--dry-run"][..], TINY] {
         let ended = scratch.run(&file, &[options]).code(0);
-        for part in ["your file is not changed", "left out", "rnd4k_q1t1.write", "never written"] {
-            assert!(ended.stdout.contains(part), "'{part}' is missing: {ended}");
-        }
+        ended.shows(&["your file is not changed", "left out", "rnd4k_q1t1.write", "never written"]);
     }
 }
 
@@ -101,9 +97,7 @@ fn a_file_that_is_too_small_says_what_is_needed() {
     assert!(message.contains("0 B") && message.contains("with contents"), "{message}");
     let small = scratch.file("small", "0123456789");
     let message = scratch.run(&small, &[]).refused(2);
-    for part in ["no test of this suite can run", "--cells rnd4k_q32t1.read", "needs 64 KiB"] {
-        assert!(message.contains(part), "{message}");
-    }
+    must_have(&message, &["no test of this suite can run", "--cells rnd4k_q32t1.read", "needs 64 KiB"]);
     assert!(message.matches("_q").count() == 1 && message.len() < 330, "{message}");
     // Some tests fit, others do not: the run goes on with those that do.
     let medium = scratch.file("medium", noise(1 << 20, 1));

@@ -3,7 +3,7 @@
 use crate::store::{holder, with_a_run};
 use crate::support::http::{Server, read_answer};
 use crate::support::scratch::{names, own_folder};
-use crate::support::{Scratch, wait_for};
+use crate::support::{Scratch, must_have, wait_for};
 use std::io::{Read, Write};
 
 /// A form that measures a simulated drive.
@@ -195,9 +195,7 @@ fn with_a_token_nothing_is_shown_to_those_who_do_not_have_it() {
     }
     let answer = server.get(&format!("/?token={token}")).status(200);
     let cookie = answer.header("set-cookie").expect("it lets in");
-    for part in ["HttpOnly", "SameSite=Strict", "Path=/"] {
-        assert!(cookie.contains(part), "{cookie}");
-    }
+    must_have(&cookie, &["HttpOnly", "SameSite=Strict", "Path=/"]);
     let cookie = format!("Cookie: {}", cookie.split(';').next().unwrap());
     server.ask("GET", "/runs", &[&cookie], "").status(200).has(&[&id]);
     let origin = format!("Origin: http://{}", server.host);

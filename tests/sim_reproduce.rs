@@ -1,6 +1,6 @@
 //! `sim reproduce`: the models against published measurements of their drives.
 
-use crate::support::Scratch;
+use crate::support::{Scratch, must_have};
 
 /// Three cells whose instruments take no time: one that is given, one that is a bound, one without figure.
 const THREE: &[&str] = &[
@@ -15,9 +15,7 @@ const THREE: &[&str] = &[
 fn cells_are_printed_by_drive_with_a_summary() {
     let scratch = Scratch::new();
     let out = scratch.drivescope(THREE).code(0).stdout;
-    for part in ["hgst-7k1000", "s0-wdred-fill-start", "181", "no instrument"] {
-        assert!(out.contains(part), "no '{part}' in: {out}");
-    }
+    must_have(&out, &["hgst-7k1000", "s0-wdred-fill-start", "181", "no instrument"]);
     let share =
         "2 of 2 reachable cells within tolerance (100.0 %)\nby kind: specifications 1 of 1, other";
     assert!(out.contains(share), "{out}");

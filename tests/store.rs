@@ -3,7 +3,7 @@
 use crate::bad_input::can_run_by_nobody;
 use crate::support::json::{array, text};
 use crate::support::scratch::names;
-use crate::support::{Call, ONE_CELL, Running, Scratch, TINY, is_root, skip_loudly, wait_for};
+use crate::support::{Call, ONE_CELL, Running, Scratch, TINY, is_root, must_have, skip_loudly, wait_for};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
@@ -60,9 +60,7 @@ fn a_run_is_found_by_its_id_the_beginning_of_it_and_as_the_last() {
         assert_eq!(shown, whole, "{name}");
     }
     let shown = scratch.drivescope(&["show", "last"]).code(0).stdout;
-    for part in [id.as_str(), "rnd4k_q1t1", "verdict", "F013"] {
-        assert!(shown.contains(part), "'{part}' is missing: {shown}");
-    }
+    must_have(&shown, &[id.as_str(), "rnd4k_q1t1", "verdict", "F013"]);
     let verbose = scratch.drivescope(&["show", "last", "--verbose"]).code(0).stdout;
     assert!(verbose.len() > shown.len() && verbose.contains("overhead of drivescope"), "{verbose}");
 }
@@ -112,9 +110,7 @@ fn runs_are_listed_and_filtered() {
     assert_eq!(list(&["--drive=no such drive"]), [""; 0]);
     assert_eq!(list(&["--drive=%"]), [""; 0], "a pattern is taken literally");
     let table = scratch.drivescope(&["runs"]).code(0).stdout;
-    for part in [first.as_str(), "disk10", "quick"] {
-        assert!(table.contains(part), "'{part}' is missing: {table}");
-    }
+    must_have(&table, &[first.as_str(), "disk10", "quick"]);
 }
 
 #[test]
@@ -288,8 +284,7 @@ fn a_store_that_another_process_writes_can_be_read_but_not_written() {
     let listed = scratch.drivescope(&["runs"]).code(0);
     assert!(listed.stdout.contains(&id), "{listed}");
     let message = scratch.drivescope(&["import", &file]).refused(2);
-    assert!(message.contains("locked by another process"), "{message}");
-    assert!(message.contains("try again"), "{message}");
+    must_have(&message, &["locked by another process", "try again"]);
 }
 
 #[test]
@@ -420,8 +415,7 @@ fn a_store_where_nothing_may_be_written_can_still_be_read() {
     scratch.folder_for_everyone("target");
     let call = scratch.run_call("target", &[TINY, ONE_CELL]).by_nobody();
     let note = call.end().code(0).stderr;
-    assert!(note.contains("this run is not saved: no permission to use"), "{note}");
-    assert!(note.contains("--store"), "{note}");
+    must_have(&note, &["this run is not saved: no permission to use", "--store"]);
     let call = scratch.call(&["run", "target", "--store", "home/new/runs.db"]).by_nobody();
     let message = call.end().refused(2);
     assert!(message.contains("no permission"), "{message}");

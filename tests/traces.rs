@@ -1,6 +1,6 @@
 //! `trace`: conversion there and back, descriptions, replays, and files that are no traces.
 
-use crate::support::Scratch;
+use crate::support::{Scratch, must_have};
 use crate::support::json::findings;
 use serde_json::Value;
 use std::fs;
@@ -46,9 +46,7 @@ fn a_trace_tells_its_mix_its_depth_and_its_think_time() {
     let path = scratch.text("day.txt");
     fs::write(&path, BLKPARSE).unwrap();
     let text = scratch.drivescope(&["trace", "info", &path]).code(0).stdout;
-    for part in ["2 requests", "busy for 30.0 ms", "think time", "jbd2/sda1-8"] {
-        assert!(text.contains(part), "{part} in\n{text}");
-    }
+    must_have(&text, &["2 requests", "busy for 30.0 ms", "think time", "jbd2/sda1-8"]);
     let documents = scratch.drivescope(&["trace", "info", &path, "--json"]).code(0).documents();
     let [found] = &documents[..] else { panic!("one object: {documents:?}") };
     assert_eq!(found["writes"]["bytes"], Value::from(8192));

@@ -2,7 +2,7 @@
 
 use super::guards::{Loop, OnLoop, image_of_noise, tool};
 use super::privileged_scratch;
-use crate::support::TINY;
+use crate::support::{TINY, must_have};
 use crate::support::json::{array, finding, findings, keys, metrics, statuses, test_of, text};
 use std::fs;
 
@@ -43,9 +43,7 @@ fn the_plan_of_a_device_says_that_it_only_reads() {
     let Some(scratch) = privileged_scratch() else { return };
     let Some(device) = Loop::attach(&image_of_noise(&scratch, 64), &[]) else { return };
     let plan = scratch.run(&device.node, &[&["--dry-run"]]).code(0).stdout;
-    for part in ["reads only", "opened read-only", "needs a raw write", "surface"] {
-        assert!(plan.contains(part), "'{part}' is missing: {plan}");
-    }
+    must_have(&plan, &["reads only", "opened read-only", "needs a raw write", "surface"]);
     for options in [&["--test=fill,verify"][..], &["--test=transfer", "--cells=rnd4k_q1t1.write"]] {
         let message = scratch.run(&device.node, &[options]).refused(2);
         assert!(message.contains("needs a raw write"), "{message}");
@@ -101,10 +99,7 @@ fn sectors_of_4096_bytes_are_respected() {
     assert_eq!(run["target"]["io_align_bytes"], 4096);
     assert_eq!(statuses(&run), [("transfer", "done"), ("latency", "done")]);
     let reason = text(&test_of(&run, "transfer")["reason"]);
-    assert!(
-        reason.contains("rnd512_q1t1.read") && reason.contains("multiples of 4096"),
-        "{reason}"
-    );
+    must_have(reason, &["rnd512_q1t1.read", "multiples of 4096"]);
     assert!(keys(&run).iter().all(|key| !key.contains("rnd512")), "{:?}", keys(&run));
 }
 

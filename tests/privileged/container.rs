@@ -1,7 +1,7 @@
 //! What a container does not show: the gate from namespaces of its own, on real loop devices.
 
 use super::gate::{SMALL_SAMPLES, blank, refusals, refused};
-use super::guards::{Loop, Mount, OnLoop, tool};
+use super::guards::{Loop, Mount, OnLoop, OnMount, or_skip, tool};
 use super::is_privileged;
 use super::list::add_partition;
 use crate::support::{Call, Scratch, skip_loudly, wait_for};
@@ -97,8 +97,7 @@ fn from_a_container_a_mount_of_the_machine_is_told_by_its_open_file_system() {
     for (mkfs, options, kind) in
         [("mkfs.ext4", &["-q", "-F"][..], "ext4"), ("mkfs.btrfs", &["-q"], "btrfs")]
     {
-        let Some(OnLoop { device, scratch, .. }) = OnLoop::with(256, mkfs, options) else { return };
-        let Some(_mount) = Mount::new(&scratch, &device.node, &[]) else { return };
+        let Some(OnMount { scratch, device, mount: _mount }) = OnMount::with(256, mkfs, options) else { return };
         let gate = opinion_within(&scratch, &device.node);
         refused(&gate, "file systems", &format!("{kind} on {}", device.name()));
         assert_eq!(refusing(&gate), ["claim", "file systems"], "{gate}");
@@ -110,9 +109,7 @@ fn from_a_container_a_mount_of_the_machine_is_told_by_its_open_file_system() {
 fn from_a_container_a_mount_that_nothing_shows_is_refused_by_the_claim() {
     let Some(scratch) = scratch_with_containers() else { return };
     let image = scratch.text("image");
-    if let Err(why) = tool("mksquashfs", &[&scratch.target(), &image, "-quiet", "-no-progress"]) {
-        return skip_loudly(&why);
-    }
+    let Some(_) = or_skip(tool("mksquashfs", &[&scratch.target(), &image, "-quiet", "-no-progress"])) else { return };
     fs::OpenOptions::new().write(true).open(&image).unwrap().set_len(64 * MIB).unwrap();
     let Some(device) = Loop::attach(&image, &[]) else { return };
     let Some(_mount) = Mount::new(&scratch, &device.node, &["-t", "squashfs", "-o", "ro"]) else {
@@ -129,9 +126,7 @@ fn from_a_container_swap_of_the_machine_is_told() {
         return;
     }
     let Some(OnLoop { device, scratch, .. }) = OnLoop::with(64, "mkswap", &[]) else { return };
-    if let Err(why) = tool("swapon", &[&device.node]) {
-        return skip_loudly(&why);
-    }
+    let Some(_) = or_skip(tool("swapon", &[&device.node])) else { return };
     let ended =
         within(&scratch, &[&[&device.node, "--write=same-bytes"], SMALL_SAMPLES].concat()).end();
     tool("swapoff", &[&device.node]).unwrap();
@@ -147,10 +142,7 @@ fn from_a_container_files_in_use_are_told_by_their_file_system() {
     if !has_containers() {
         return;
     }
-    let Some(OnLoop { device, scratch, .. }) = OnLoop::with(128, "mkfs.ext4", &["-q", "-F"]) else {
-        return;
-    };
-    let Some(mount) = Mount::new(&scratch, &device.node, &[]) else { return };
+    let Some(OnMount { scratch, device, mount }) = OnMount::ext4(128) else { return };
     let file = |name: &str| {
         fs::write(mount.text(name), vec![0; 16 << 20]).unwrap();
         mount.text(name)
@@ -158,9 +150,7 @@ fn from_a_container_files_in_use_are_told_by_their_file_system() {
     let swap = file("swap");
     tool("chmod", &["600", &swap]).unwrap();
     tool("mkswap", &[&swap]).unwrap();
-    if let Err(why) = tool("swapon", &[&swap]) {
-        return skip_loudly(&why);
-    }
+    let Some(_) = or_skip(tool("swapon", &[&swap])) else { return };
     let upper = Loop::attach(&file("disk"), &[]);
     let inside =
         within(&scratch, &[&[&device.node, "--write=same-bytes"], SMALL_SAMPLES].concat()).end();

@@ -1,10 +1,10 @@
 //! Devices and file systems that fail in the middle: the test fails, the run goes on and is kept.
 
-use super::guards::{Loop, Mount, OnLoop, image_of_noise, image_with, take_room};
+use super::guards::{Loop, OnLoop, OnMount, image_of_noise, take_room};
 use super::is_privileged;
 use crate::support::json::{array, finding, findings, statuses, text};
 use crate::support::scratch::{names, own_folder};
-use crate::support::{Running, Scratch, TINY, wait_for};
+use crate::support::{Running, Scratch, TINY, must_have, wait_for};
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader, pipe};
@@ -79,23 +79,15 @@ fn io_errors_give_the_exit_code_of_a_device_error() {
     let Some(OnLoop { scratch, device, image, .. }) = OnLoop::of_noise(64) else { return };
     take_away(&image);
     let ended = scratch.run(&device.node, &[TINY]).code(4);
-    for part in ["failed", "I/O error", "F017", "saved as run"] {
-        assert!(ended.stdout.contains(part), "'{part}' is missing: {ended}");
-    }
+    ended.shows(&["failed", "I/O error", "F017", "saved as run"]);
     let listed = scratch.drivescope(&["runs"]).code(0);
     assert!(listed.stdout.contains("failed"), "{listed}");
 }
 
 #[test]
 fn a_file_system_that_fills_up_in_the_middle_fails_the_test_and_is_left_clean() {
-    if !is_privileged() {
-        return;
-    }
     // btrfs writes every block anew, so that another writer can take the space of our own file.
-    let scratch = Scratch::new();
-    let Some(image) = image_with(&scratch, 2048, "mkfs.btrfs", &["-q"]) else { return };
-    let Some(device) = Loop::attach(&image, &[]) else { return };
-    let Some(mount) = Mount::new(&scratch, &device.node, &[]) else { return };
+    let Some(OnMount { scratch, device: _device, mount }) = OnMount::btrfs(2048) else { return };
     let options = [
         "--test=transfer,latency",
         "--cells=rnd4k_q8t1.write",
@@ -116,10 +108,7 @@ fn a_file_system_that_fills_up_in_the_middle_fails_the_test_and_is_left_clean() 
     let run = ended.json();
     assert_eq!(statuses(&run), [("transfer", "failed"), ("latency", "done")]);
     let reason = text(&run["tests"][0]["reason"]);
-    assert!(
-        reason.contains("file system is full") && reason.contains("free some space"),
-        "{reason}"
-    );
+    must_have(reason, &["file system is full", "free some space"]);
     assert!(!findings(&run).contains(&"F017"), "a full file system is no fault of the drive");
     let left = names(&mount.point);
     assert!(left.iter().all(|name| name.starts_with("filler")), "{left:?}");

@@ -1,12 +1,12 @@
 //! Directories on file systems of every kind.
 
-use super::guards::{Loop, Mount, OnLoop, image_with, take_room, tool};
+use super::guards::{Loop, Mount, OnLoop, OnMount, image_with, or_skip, take_room, tool};
 use super::{is_privileged, privileged_scratch};
 use crate::support::json::{
     array, finding, findings, keys, metrics, noticed_other_io, statuses, test_of, text,
 };
 use crate::support::scratch::names;
-use crate::support::{ONE_CELL, Scratch, TINY, noise, skip_loudly};
+use crate::support::{ONE_CELL, TINY, must_have, noise, skip_loudly};
 use serde_json::Value;
 
 /// Every test that runs on a directory.
@@ -25,10 +25,8 @@ fn the_common_file_systems_are_measured_with_direct_io() {
         ("xfs", "mkfs.xfs", &["-q"]),
         ("btrfs", "mkfs.btrfs", &["-q"]),
     ] {
-        let scratch = Scratch::new();
-        let Some(image) = image_with(&scratch, 2048, mkfs, options) else { continue };
-        let Some(device) = Loop::attach(&image, &[]) else { continue };
-        let Some(mount) = Mount::new(&scratch, &device.node, &[]) else { continue };
+        let made = OnMount::with(2048, mkfs, options);
+        let Some(OnMount { scratch, device: _device, mount }) = made else { continue };
         let before = names(&mount.point);
         let run = scratch.run(&mount.point, &[TINY, &["--json"]]).code(0).json();
         assert_eq!(statuses(&run), ALL_DONE, "{kind}");
@@ -109,10 +107,7 @@ fn a_read_only_file_system_has_files_to_read_and_no_directory_to_write() {
     let store = mount.text("runs.db");
     let options = ["--store", &store];
     let message = scratch.run("target", &[TINY, &options]).refused(2);
-    assert!(
-        message.contains("read-only file system") && message.contains("--no-save"),
-        "{message}"
-    );
+    must_have(&message, &["read-only file system", "--no-save"]);
     let ended = scratch.drivescope(&["run", "--clean", &mount.point]).code(0);
     assert_eq!(ended.stdout, "nothing to clean\n");
 }
@@ -134,12 +129,7 @@ fn a_store_on_a_full_disk_is_read_and_takes_no_run() {
 
 #[test]
 fn the_floor_of_free_space_is_kept() {
-    let Some(OnLoop { scratch, device, .. }) =
-        OnLoop::with(1280, "mkfs.ext4", &["-q", "-F", "-m", "0"])
-    else {
-        return;
-    };
-    let Some(mount) = Mount::new(&scratch, &device.node, &[]) else { return };
+    let Some(OnMount { scratch, device: _device, mount }) = OnMount::with(1280, "mkfs.ext4", &["-q", "-F", "-m", "0"]) else { return };
     let before = names(&mount.point);
     // The suite's 1 GiB do not fit above the floor of 1 GiB: the file becomes smaller.
     let plan = scratch.run(&mount.point, &[&["--dry-run", "--json"]]).code(0).json();
@@ -160,10 +150,7 @@ fn the_floor_of_free_space_is_kept() {
 /// Small writes leave the old extents of btrfs in place, so that the file takes twice its size, and more.
 #[test]
 fn what_a_small_btrfs_is_given_fits_to_the_end() {
-    let Some(OnLoop { scratch, device, .. }) = OnLoop::with(2048, "mkfs.btrfs", &["-q"]) else {
-        return;
-    };
-    let Some(mount) = Mount::new(&scratch, &device.node, &[]) else { return };
+    let Some(OnMount { scratch, device: _device, mount }) = OnMount::btrfs(2048) else { return };
     let cells = "--cells=seq1m_q8t1.write,rnd4k_q32t1.write";
     let options = ["--test=transfer", cells, "--time=60ms", "--rounds=3", "--json"];
     let run = scratch.run(&mount.point, &[&options]).code(0).json();
@@ -172,11 +159,7 @@ fn what_a_small_btrfs_is_given_fits_to_the_end() {
 
 #[test]
 fn an_overlay_is_said_to_lie_above_the_drive_of_its_upper_layer() {
-    let Some(OnLoop { scratch, device, .. }) = OnLoop::with(2048, "mkfs.ext4", &["-q", "-F"])
-    else {
-        return;
-    };
-    let Some(below) = Mount::new(&scratch, &device.node, &[]) else { return };
+    let Some(OnMount { scratch, device, mount: below }) = OnMount::ext4(2048) else { return };
     for folder in ["lower", "upper", "work", "merged"] {
         std::fs::create_dir(below.text(folder)).unwrap();
     }
@@ -207,10 +190,7 @@ fn an_overlay_is_said_to_lie_above_the_drive_of_its_upper_layer() {
 /// btrfs takes requests of 512 bytes with O_DIRECT, and answers them from the page cache.
 #[test]
 fn parts_of_a_block_of_btrfs_are_no_direct_io() {
-    let Some(OnLoop { scratch, device, .. }) = OnLoop::with(2048, "mkfs.btrfs", &["-q"]) else {
-        return;
-    };
-    let Some(mount) = Mount::new(&scratch, &device.node, &[]) else { return };
+    let Some(OnMount { scratch, device: _device, mount }) = OnMount::btrfs(2048) else { return };
     let cells = "--cells=rnd512_q1t1.read,rnd4k_q1t1.read";
     let options = ["--test=transfer,tiny-writes", cells, "--json"];
     let run = scratch.run(&mount.point, &[TINY, &options]).code(0).json();
@@ -224,10 +204,7 @@ fn must_be_whole_blocks(run: &Value) {
     assert_eq!(run["target"]["io_mode"], "direct");
     assert_eq!(run["target"]["io_align_bytes"], 4096);
     let reason = text(&test_of(run, "transfer")["reason"]);
-    assert!(
-        reason.contains("rnd512_q1t1.read") && reason.contains("multiples of 4096"),
-        "{reason}"
-    );
+    must_have(reason, &["rnd512_q1t1.read", "multiples of 4096"]);
     assert!(keys(run).iter().all(|key| !key.contains("rnd512")), "{:?}", keys(run));
     let own = |phase: &&Value| text(&phase["cell"]).starts_with("seq_direct");
     let phases: Vec<&Value> =
@@ -242,10 +219,7 @@ fn must_be_whole_blocks(run: &Value) {
 /// The trees that it writes for each flush are many times what was asked.
 #[test]
 fn nobody_else_is_blamed_for_what_btrfs_writes() {
-    let Some(OnLoop { scratch, device, .. }) = OnLoop::with(2048, "mkfs.btrfs", &["-q"]) else {
-        return;
-    };
-    let Some(mount) = Mount::new(&scratch, &device.node, &[]) else { return };
+    let Some(OnMount { scratch, device: _device, mount }) = OnMount::btrfs(2048) else { return };
     let longer = ["--set=tiny-writes.time=500ms", "--set=tiny-writes.writes=500", "--size=64M"];
     let options = [&longer[..], &["--test=tiny-writes", "--json"]].concat();
     let run = scratch.run(&mount.point, &[TINY, &options]).code(0).json();
@@ -265,9 +239,7 @@ fn what_lies_on_the_second_device_of_a_btrfs_is_counted() {
     let Some(second) = Loop::attach(&image, &[]) else { return };
     let nodes = [device.node.as_str(), &second.node];
     let options = [&["-q", "-f", "-draid0", "-mraid1"][..], &nodes].concat();
-    if let Err(why) = tool("mkfs.btrfs", &options) {
-        return skip_loudly(&why);
-    }
+    let Some(_) = or_skip(tool("mkfs.btrfs", &options)) else { return };
     let Some(mount) = Mount::new(&scratch, &device.node, &[]) else { return };
     let options = ["--cells=seq1m_q1t1.read", "--test=transfer", "--json"];
     let run = scratch.run(&mount.point, &[TINY, &options]).code(0).json();
@@ -288,9 +260,7 @@ fn a_drive_that_no_counter_shows_gets_no_verdict() {
     let point = scratch.text("mounted");
     std::fs::create_dir(&point).unwrap();
     // On the file itself, not through a loop device: the kernel knows of no device below.
-    if let Err(why) = tool("ntfs-3g", &[&image, &point]) {
-        return skip_loudly(&why);
-    }
+    let Some(_) = or_skip(tool("ntfs-3g", &[&image, &point])) else { return };
     let mount = Mount { point };
     let file = mount.text("data");
     std::fs::write(&file, noise(16 << 20, 3)).unwrap();
@@ -322,11 +292,7 @@ fn a_drive_that_no_counter_shows_gets_no_verdict() {
 /// The file behind the loop device was just written, and nothing evicts it.
 #[test]
 fn what_a_loop_device_answers_from_memory_is_no_uncached_read() {
-    let Some(OnLoop { scratch, device, .. }) = OnLoop::with(2048, "mkfs.ext4", &["-q", "-F"])
-    else {
-        return;
-    };
-    let Some(mount) = Mount::new(&scratch, &device.node, &[]) else { return };
+    let Some(OnMount { scratch, device: _device, mount }) = OnMount::ext4(2048) else { return };
     let options = ["--test=transfer,tiny-writes", "--cells=seq1m_q1t1.read", "--json"];
     let run = scratch.run(&mount.point, &[TINY, &options]).code(0).json();
     let key = "tiny-writes.seq512_read_cold.mb_s";

@@ -1,10 +1,10 @@
 //! The gate's opinion of real loop devices with real contents and real users, through `run --dry-run`.
 
-use super::guards::{Loop, Mount, OnLoop, image_with, tool};
+use super::guards::{Loop, Mount, OnLoop, OnMount, image_with, or_skip, tool};
 use super::list::add_partition;
 use super::{is_privileged, privileged_scratch};
 use crate::support::json::{array, text};
-use crate::support::{Call, Running, Scratch, skip_loudly, wait_for};
+use crate::support::{Call, Running, Scratch, wait_for};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -67,10 +67,7 @@ fn a_blank_device_is_free_and_stays_as_it_was() {
 
 #[test]
 fn a_mounted_device_is_refused_by_table_and_claim() {
-    let Some(OnLoop { scratch, device, .. }) = OnLoop::with(64, "mkfs.ext4", &["-q", "-F"]) else {
-        return;
-    };
-    let Some(mount) = Mount::new(&scratch, &device.node, &[]) else { return };
+    let Some(OnMount { scratch, device, mount }) = OnMount::ext4(64) else { return };
     let gate = opinion(&scratch, &device.node, &["--write=same-bytes"], 3);
     refused(&gate, "mounts", &mount.point);
     refused(&gate, "file systems", "ext4");
@@ -96,9 +93,7 @@ fn a_mount_in_another_namespace_is_found() {
     if !is_privileged() {
         return;
     }
-    if let Err(why) = tool("unshare", &["--mount", "true"]) {
-        return skip_loudly(&why);
-    }
+    let Some(_) = or_skip(tool("unshare", &["--mount", "true"])) else { return };
     let scratch = Scratch::new();
     let Some(image) = image_with(&scratch, 64, "mkfs.ext4", &["-q", "-F"]) else { return };
     let Some(device) = Loop::attach(&image, &[]) else { return };
@@ -110,10 +105,7 @@ fn a_mount_in_another_namespace_is_found() {
 
 #[test]
 fn a_lazily_unmounted_file_system_is_found() {
-    let Some(OnLoop { scratch, device, .. }) = OnLoop::with(64, "mkfs.ext4", &["-q", "-F"]) else {
-        return;
-    };
-    let Some(mount) = Mount::new(&scratch, &device.node, &[]) else { return };
+    let Some(OnMount { scratch, device, mount }) = OnMount::ext4(64) else { return };
     let held = fs::File::create(mount.text("held")).unwrap();
     tool("umount", &["--lazy", &mount.point]).unwrap();
     let gate = opinion(&scratch, &device.node, &["--write=same-bytes"], 3);
@@ -127,9 +119,7 @@ fn a_lazily_unmounted_file_system_is_found() {
 #[test]
 fn swap_in_use_is_refused() {
     let Some(OnLoop { scratch, device, .. }) = OnLoop::with(64, "mkswap", &[]) else { return };
-    if let Err(why) = tool("swapon", &[&device.node]) {
-        return skip_loudly(&why);
-    }
+    let Some(_) = or_skip(tool("swapon", &[&device.node])) else { return };
     let ended = scratch.run(&device.node, &[&["--dry-run", "--json", "--write=same-bytes"]]);
     tool("swapoff", &[&device.node]).unwrap();
     let gate = ended.code(3).json()["gate"].clone();
@@ -144,9 +134,7 @@ fn a_partition_is_judged_by_itself_and_the_disk_by_all_of_them() {
     let Some(_first) = add_partition(&device, 1, 2048, 65536) else { return };
     let Some(_second) = add_partition(&device, 2, 67584, 32768) else { return };
     let [first, second] = [1, 2].map(|n| format!("{}p{n}", device.node));
-    if let Err(why) = tool("mkfs.ext4", &["-q", "-F", &first]) {
-        return skip_loudly(&why);
-    }
+    let Some(_) = or_skip(tool("mkfs.ext4", &["-q", "-F", &first])) else { return };
     let gate = opinion(&scratch, &device.node, &["--write=restore"], 3);
     refused(&gate, "signatures", &format!("{}p1: ext4", device.name()));
     let Some(mount) = Mount::new(&scratch, &first, &[]) else { return };
@@ -211,9 +199,7 @@ fn a_loop_device_over_the_log_of_a_mounted_file_system_is_refused() {
         return;
     };
     let place = format!("logdev={}", held.node);
-    if let Err(why) = tool("mkfs.xfs", &["-q", "-f", "-l", &place, &device.node]) {
-        return skip_loudly(&why);
-    }
+    let Some(_) = or_skip(tool("mkfs.xfs", &["-q", "-f", "-l", &place, &device.node])) else { return };
     opinion(&scratch, &twin.node, &["--write=same-bytes"], 0);
     let Some(_mount) = Mount::new(&scratch, &device.node, &["-o", &place]) else { return };
     let gate = opinion(&scratch, &twin.node, &["--write=same-bytes"], 3);
@@ -323,9 +309,7 @@ fn swap_beside_the_target_is_told() {
     let Some(_second) = add_partition(&device, 2, 67584, 32768) else { return };
     let [first, second] = [1, 2].map(|n| format!("{}p{n}", device.node));
     tool("mkswap", &[&first]).unwrap();
-    if let Err(why) = tool("swapon", &[&first]) {
-        return skip_loudly(&why);
-    }
+    let Some(_) = or_skip(tool("swapon", &[&first])) else { return };
     let ended =
         scratch.run(&second, &[SMALL_SAMPLES, &["--dry-run", "--json", "--write=same-bytes"]]);
     tool("swapoff", &[&first]).unwrap();

@@ -36,7 +36,7 @@ pub fn insist(name: &str, arguments: &[&str]) -> Result<String, String> {
 }
 
 /// A result, or `None` after saying why the test did not run.
-fn or_skip<T>(result: Result<T, String>) -> Option<T> {
+pub fn or_skip<T>(result: Result<T, String>) -> Option<T> {
     result.map_err(|why| skip_loudly(&why)).ok()
 }
 
@@ -121,6 +121,32 @@ impl OnLoop {
         let bytes = fs::metadata(&image).expect("it was just made").len();
         let destroy = format!("--destroy={}:{bytes}", device.name());
         Some(Self { device, image, destroy, scratch })
+    }
+}
+
+/// A file system mounted from a loop device of its own. Taken apart, name `device` after `scratch`, and `mount` last.
+pub struct OnMount {
+    pub mount: Mount,
+    pub device: Loop,
+    pub scratch: Scratch,
+}
+
+impl OnMount {
+    /// What `mkfs` makes in `mib` MiB.
+    pub fn with(mib: u64, mkfs: &str, options: &[&str]) -> Option<Self> {
+        let OnLoop { scratch, device, .. } = OnLoop::with(mib, mkfs, options)?;
+        let mount = Mount::new(&scratch, &device.node, &[])?;
+        Some(Self { mount, device, scratch })
+    }
+
+    /// An ext4 of `mib` MiB.
+    pub fn ext4(mib: u64) -> Option<Self> {
+        Self::with(mib, "mkfs.ext4", &["-q", "-F"])
+    }
+
+    /// A btrfs of `mib` MiB.
+    pub fn btrfs(mib: u64) -> Option<Self> {
+        Self::with(mib, "mkfs.btrfs", &["-q"])
     }
 }
 

@@ -1,8 +1,8 @@
 //! Folders that cannot keep a restore journal over a power cut, though they seem to lie on a disk.
 
-use super::guards::{Loop, Mount, OnLoop, image_with, tool};
+use super::guards::{Loop, Mount, OnLoop, image_with, or_skip, tool};
 use super::originals::WRITES;
-use crate::support::{Call, Scratch, skip_loudly, wait_for};
+use crate::support::{Call, Scratch, wait_for};
 use std::fs;
 
 /// What a dry run says that would keep its journal in `folder`.
@@ -48,9 +48,7 @@ fn a_journal_over_a_file_system_that_does_not_wait_for_its_disk_is_refused() {
 #[test]
 fn a_journal_on_a_file_in_memory_of_another_namespace_is_refused() {
     let Some(target) = OnLoop::blank(64) else { return };
-    if let Err(why) = tool("unshare", &["--mount", "true"]) {
-        return skip_loudly(&why);
-    }
+    let Some(_) = or_skip(tool("unshare", &["--mount", "true"])) else { return };
     let scratch = Scratch::new();
     fs::create_dir(scratch.path("hidden")).unwrap();
     let (folder, shown) = (scratch.text("hidden"), scratch.text("shown"));

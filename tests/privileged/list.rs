@@ -1,9 +1,9 @@
 //! `list` shows loop devices, memory devices and partitions as what they are.
 
-use super::guards::{Loop, Mount, OnLoop, Zram, image_of_noise, tool};
+use super::guards::{Loop, OnMount, Zram, image_of_noise, tool};
 use super::privileged_scratch;
 use crate::support::json::{array, text};
-use crate::support::{Scratch, skip_loudly};
+use crate::support::{Scratch, must_have, skip_loudly};
 use serde_json::Value;
 
 /// A partition told to the kernel without a table on the device; taken back when dropped.
@@ -88,17 +88,12 @@ fn partitions_have_start_size_and_alignment() {
     let [first, second] = [1, 2].map(|n| format!("{}p{n}", device.name()));
     let expected = [(first.as_str(), 1 << 20, 4 << 20), (second.as_str(), 10303 * 512, 2 << 20)];
     assert_eq!(facts, expected);
-    for part in [first.as_str(), "at 1 MiB", "aligned", second.as_str()] {
-        assert!(entry.contains(part), "'{part}' is missing: {entry}");
-    }
+    must_have(&entry, &[first.as_str(), "at 1 MiB", "aligned", second.as_str()]);
 }
 
 #[test]
 fn a_file_system_shows_its_kind_and_mount() {
-    let Some(OnLoop { scratch, device, .. }) = OnLoop::with(64, "mkfs.ext4", &["-q", "-F"]) else {
-        return;
-    };
-    let Some(mount) = Mount::new(&scratch, &device.node, &[]) else { return };
+    let Some(OnMount { scratch, device, mount }) = OnMount::ext4(64) else { return };
     let (drive, entry) = shown(&scratch, device.name());
     assert_eq!(drive["content"], "ext4");
     assert_eq!(text(&drive["mounts"][0]), mount.point);

@@ -1,9 +1,9 @@
 //! Targets without a drive below them: numbers are shown, marked, and count for nothing.
 
-use super::guards::{Loop, Mount, Zram, tool};
+use super::guards::{Loop, Mount, Zram, or_skip, tool};
 use super::{is_privileged, privileged_scratch};
 use crate::support::json::{array, finding, findings, metrics, text};
-use crate::support::{Ended, ONE_CELL, Scratch, TINY, noise, skip_loudly};
+use crate::support::{Ended, ONE_CELL, Scratch, TINY, must_have, noise};
 
 /// Everything of a run on memory: F002, every number marked, no verdict.
 fn check_is_memory(scratch: &Scratch, target: &str, evidence: &str) {
@@ -22,9 +22,7 @@ fn check_is_memory(scratch: &Scratch, target: &str, evidence: &str) {
         assert!(verdict["points"].is_null(), "{verdict}");
     }
     let ended = scratch.drivescope(&["show", "last"]).code(0);
-    for part in ["! invalid: F002", "not judged"] {
-        assert!(ended.stdout.contains(part), "'{part}' is missing: {ended}");
-    }
+    ended.shows(&["! invalid: F002", "not judged"]);
     let listed = scratch.drivescope(&["runs"]).code(0);
     assert!(listed.stdout.contains("no valid figures"), "{listed}");
     check_no_number_is_cut(&ended);
@@ -49,9 +47,7 @@ fn tmpfs_is_memory() {
         return;
     };
     let message = scratch.run(&mount.point, &[TINY]).refused(2);
-    for part in ["is on no drive", "tmpfs", "--force"] {
-        assert!(message.contains(part), "{message}");
-    }
+    must_have(&message, &["is on no drive", "tmpfs", "--force"]);
     check_is_memory(&scratch, &mount.point, "tmpfs");
     // It is told before the minute that a run takes, and not where only the result is wanted.
     let options = [TINY, ONE_CELL, &["--force"]].concat();
@@ -84,9 +80,7 @@ fn what_passed_both_devices_of_a_btrfs_tells_the_caches_share() {
         return;
     };
     let options = ["-q", "-f", "-draid0", "-mraid1", one.node.as_str(), &two.node];
-    if let Err(why) = tool("mkfs.btrfs", &options) {
-        return skip_loudly(&why);
-    }
+    let Some(_) = or_skip(tool("mkfs.btrfs", &options)) else { return };
     let Some(mount) = Mount::new(&scratch, &one.node, &[]) else { return };
     let options = ["--test=tiny-writes", "--json"];
     let run = scratch.run(&mount.point, &[TINY, &options]).code(0).json();
@@ -103,9 +97,7 @@ fn memory_without_a_limit_is_refused_for_what_it_is() {
     let Some(scratch) = privileged_scratch() else { return };
     let Some(mount) = Mount::new(&scratch, "none", &["-t", "ramfs"]) else { return };
     let message = scratch.run(&mount.point, &[TINY]).refused(2);
-    for part in [&mount.point, "is on ramfs", "may take all memory", "a directory on a drive"] {
-        assert!(message.contains(part), "{message}");
-    }
+    must_have(&message, &[&mount.point, "is on ramfs", "may take all memory", "a directory on a drive"]);
     // A file has a size.
     let file = mount.text("data");
     std::fs::write(&file, noise(4 << 20, 1)).unwrap();

@@ -6,7 +6,7 @@ use super::list::add_partition;
 use super::{is_privileged, privileged_scratch};
 use crate::support::json::{array, finding, findings, metrics, statuses, test_of, text};
 use crate::support::terminal::{CTRL_C, OnTerminal};
-use crate::support::{Call, Scratch, every, few_or_all, noise, wait_for};
+use crate::support::{Call, Scratch, every, few_or_all, must_have, noise, wait_for};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
@@ -133,15 +133,7 @@ fn the_plan_says_what_is_overwritten_and_where_it_lies_meanwhile() {
     let shown = target.scratch.run(&target.device.node, &[&options]).code(0).stdout;
     let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
     let journals = target.journals();
-    for part in [
-        "patterns, then restored",
-        "16.8 MB from byte 25,165,824",
-        "first saved in",
-        journals.to_str().unwrap(),
-        "write results apply to this area only",
-    ] {
-        assert!(shown.contains(part), "'{part}' is missing: {shown}");
-    }
+    must_have(&shown, &[ "patterns, then restored", "16.8 MB from byte 25,165,824", "first saved in", journals.to_str().unwrap(), "write results apply to this area only", ]);
     assert!(!journals.exists(), "a dry run made something");
     target.must_be_whole("after the dry run");
 }
@@ -343,9 +335,7 @@ fn a_device_that_fails_a_write_gets_back_what_it_takes_and_the_rest_later() {
     assert!(ended.stderr.contains(&format!("for its sparse file {file}")), "{ended}");
     assert_eq!(statuses(&run), [("transfer", "failed")]);
     let reason = text(&run["tests"][0]["reason"]);
-    for part in ["did not take back", "before that: write at byte", "drivescope restore again"] {
-        assert!(reason.contains(part), "'{part}' is missing: {reason}");
-    }
+    must_have(&reason, &["did not take back", "before that: write at byte", "drivescope restore again"]);
     assert!(findings(&run).contains(&"F017"), "{:?}", findings(&run));
     let journals = scratch.path("home/state/drivescope/journals");
     assert_eq!(fs::read_dir(&journals).unwrap().count(), 1);

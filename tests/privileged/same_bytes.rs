@@ -1,11 +1,11 @@
 //! Other ways to the bytes of a target: memories of the kernel, loop devices, their file.
 
 use super::gate::{SMALL_SAMPLES, opinion, refused};
-use super::guards::{Loop, Mount, OnLoop, image_of_noise, tool};
+use super::guards::{Loop, Mount, OnLoop, OnMount, image_of_noise, or_skip, tool};
 use super::list::add_partition;
 use super::originals::{ENDLESS, Target, WRITES};
 use super::privileged_scratch;
-use crate::support::{noise, skip_loudly, wait_for};
+use crate::support::{noise, wait_for};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::process::Signal;
@@ -109,18 +109,13 @@ fn a_program_that_has_the_file_open_for_writing_is_told() {
 
 #[test]
 fn a_file_that_is_swap_is_told() {
-    let Some(OnLoop { scratch, device, .. }) = OnLoop::with(128, "mkfs.ext4", &["-q", "-F"]) else {
-        return;
-    };
-    let Some(mount) = Mount::new(&scratch, &device.node, &[]) else { return };
+    let Some(OnMount { scratch, device: _device, mount }) = OnMount::ext4(128) else { return };
     let swap = mount.text("swap");
     fs::write(&swap, vec![0; 16 * MIB]).unwrap();
     tool("chmod", &["600", &swap]).unwrap();
     tool("mkswap", &[&swap]).unwrap();
     let Some(upper) = Loop::attach(&swap, &[]) else { return };
-    if let Err(why) = tool("swapon", &[&swap]) {
-        return skip_loudly(&why);
-    }
+    let Some(_) = or_skip(tool("swapon", &[&swap])) else { return };
     let ended =
         scratch.run(&upper.node, &[SMALL_SAMPLES, &["--dry-run", "--json", "--write=same-bytes"]]);
     tool("swapoff", &[&swap]).unwrap();

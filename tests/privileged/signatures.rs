@@ -1,7 +1,7 @@
 //! Contents of real devices, made by the tools of each format, as `run --dry-run` tells them.
 
 use super::gate::{blank, opinion, refused};
-use super::guards::{Loop, image_with, tool};
+use super::guards::{Loop, image_with, or_skip, tool};
 use super::is_privileged;
 use crate::support::{Scratch, skip_loudly};
 use std::fs;
@@ -139,9 +139,7 @@ fn the_second_header_of_luks2_is_found_wherever_it_may_lie() {
         let format = ["luksFormat", "--batch-mode", "--key-file", &key, "--type", "luks2"];
         let cheap = ["--pbkdf", "pbkdf2", "--pbkdf-force-iterations", "1000"];
         let own = ["--luks2-metadata-size", &size, &device.node];
-        if let Err(why) = tool("cryptsetup", &[&format[..], &cheap, &own].concat()) {
-            return skip_loudly(&why);
-        }
+        let Some(_) = or_skip(tool("cryptsetup", &[&format[..], &cheap, &own].concat())) else { return };
         wipe(&device, kib << 10);
         expect_contents(&scratch, &device, "crypto_LUKS", 64 << 20);
     }
@@ -157,9 +155,7 @@ fn swap_areas_and_images_of_all_page_sizes_are_found() {
         let scratch = Scratch::new();
         let Some(device) = blank(&scratch, 64, &[]) else { return };
         let size = (kib << 10).to_string();
-        if let Err(why) = tool("mkswap", &["--pagesize", &size, &device.node]) {
-            return skip_loudly(&why);
-        }
+        let Some(_) = or_skip(tool("mkswap", &["--pagesize", &size, &device.node])) else { return };
         expect_contents(&scratch, &device, "swap", 64 << 20);
         write(&device, b"S1SUSPEND\0", (kib << 10) - 10);
         expect_contents(&scratch, &device, "swsuspend", 64 << 20);

@@ -1,10 +1,10 @@
 //! `sim mount`: what any program sees of a served drive, how it ends, and what stays.
 
-use super::guards::{Loop, image_of_noise, tool};
+use super::guards::{Loop, image_of_noise, or_skip, tool};
 use super::privileged_scratch;
 use super::served::{Fs, Served, can_serve, scratch_to_serve};
 use crate::support::json::{array, text};
-use crate::support::{Call, Scratch, skip_loudly, wait_for};
+use crate::support::{Call, Scratch, must_have, wait_for};
 use rustix::io::Errno;
 use rustix::process::Signal;
 use std::fs::{self, File, OpenOptions};
@@ -55,11 +55,7 @@ fn a_file_is_served_and_its_contents_stay() {
     let Some(scratch) = scratch_to_serve(false) else { return };
     let served = Served::start(&scratch, &[FLASH, "drive"]);
     let (image, backing) = (scratch.text("drive/disk.img"), scratch.path("drive.img"));
-    for words in
-        [&image, backing.to_str().unwrap(), "128 GB", "on disk now", "path through the file"]
-    {
-        assert!(served.said().contains(words), "'{words}' is missing: {}", served.said());
-    }
+    must_have(&served.said(), &[&image, backing.to_str().unwrap(), "128 GB", "on disk now", "path through the file"]);
     assert_eq!(fs::metadata(&image).unwrap().len(), FLASH_BYTES);
     let file = OpenOptions::new().read(true).write(true).open(&image).unwrap();
     let written = pattern(7, 300_000);
@@ -67,9 +63,7 @@ fn a_file_is_served_and_its_contents_stay() {
     file.sync_all().unwrap();
     drop(file);
     let ended = served.interrupt().end().code(0);
-    for words in ["lateness of the replies: p50", "path through the file: p50", "1 flushes"] {
-        assert!(ended.stdout.contains(words), "'{words}' is missing: {ended}");
-    }
+    ended.shows(&["lateness of the replies: p50", "path through the file: p50", "1 flushes"]);
     assert_eq!(fs::read_dir(scratch.path("drive")).unwrap().count(), 0, "it is unmounted");
     let stays = fs::metadata(&backing).unwrap();
     assert_eq!(stays.len(), FLASH_BYTES);
@@ -378,9 +372,7 @@ fn a_user_without_privileges_serves_a_file() {
     if !can_serve(false) {
         return;
     }
-    if let Err(why) = tool("fusermount3", &["--version"]) {
-        return skip_loudly(&why);
-    }
+    let Some(_) = or_skip(tool("fusermount3", &["--version"])) else { return };
     let scratch = Scratch::new();
     let place = scratch.folder_for_everyone("drive");
     let contents = format!("{}/contents", scratch.folder_for_everyone("theirs"));

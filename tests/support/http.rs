@@ -1,6 +1,6 @@
 //! The server of `serve`, and a client that sends exactly what a test says.
 
-use super::{Running, Scratch, wait_for};
+use super::{Running, Scratch, must_have, wait_for};
 use rustix::process::Signal;
 use std::io::{BufRead, BufReader, Read, Write, pipe};
 use std::net::TcpStream;
@@ -111,9 +111,7 @@ impl Answer {
     /// Panics unless all of these parts are in the page.
     #[track_caller]
     pub fn has(self, parts: &[&str]) -> Self {
-        for part in parts {
-            assert!(self.body.contains(part), "'{part}' is missing: {}", self.body);
-        }
+        must_have(&self.body, parts);
         self
     }
 

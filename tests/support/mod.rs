@@ -87,6 +87,14 @@ pub fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     }
 }
 
+/// Panics unless a text has all of these parts.
+#[track_caller]
+pub fn must_have(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "'{part}' is missing: {text}");
+    }
+}
+
 /// `count` bytes that neither compress nor repeat, the same for the same seed.
 pub fn noise(count: usize, seed: u64) -> Vec<u8> {
     let mut state = seed | 1;

@@ -23,7 +23,7 @@ pub struct Call {
 /// A program that runs.
 pub struct Running {
     child: Child,
-    what: String,
+    pub(super) what: String,
     readers: [Option<JoinHandle<Vec<u8>>>; 2],
 }
 
@@ -113,13 +113,11 @@ impl Call {
     }
 
     pub fn start(mut self) -> Running {
-        let what = format!("{:?}", self.command);
-        let mut child = self.command.spawn().unwrap_or_else(|e| panic!("{what}: {e}"));
-        let readers = [child.stdout.take().map(reader), child.stderr.take().map(reader)];
-        let mut stdin = child.stdin.take().expect("standard input is a pipe");
+        let mut running = Running::of(&mut self.command);
+        let mut stdin = running.child.stdin.take().expect("standard input is a pipe");
         // A program that does not read its input closes it; that is no fault of the test.
         let _ = stdin.write_all(&self.input);
-        Running { child, what, readers }
+        running
     }
 
     pub fn end(self) -> Ended {
@@ -136,6 +134,13 @@ fn reader(mut pipe: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
 }
 
 impl Running {
+    pub fn of(command: &mut Command) -> Self {
+        let what = format!("{command:?}");
+        let mut child = command.spawn().unwrap_or_else(|e| panic!("{what}: {e}"));
+        let readers = [child.stdout.take().map(reader), child.stderr.take().map(reader)];
+        Self { child, what, readers }
+    }
+
     pub fn id(&self) -> u32 {
         self.child.id()
     }
@@ -194,11 +199,6 @@ impl Drop for Running {
 }
 
 impl Ended {
-    /// A program that ended elsewhere, with all that it printed.
-    pub fn new(what: String, status: ExitStatus, stdout: String) -> Self {
-        Self { what, status, stdout, stderr: String::new() }
-    }
-
     /// Panics with the whole output if the program did.
     #[track_caller]
     pub fn not_panicked(self) -> Self {
@@ -222,6 +222,14 @@ impl Ended {
     /// The signal that ended it.
     pub fn signal(&self) -> Option<i32> {
         self.status.signal()
+    }
+
+    /// Panics unless standard output has all of these parts.
+    #[track_caller]
+    pub fn shows(&self, parts: &[&str]) {
+        for part in parts {
+            assert!(self.stdout.contains(part), "'{part}' is missing: {self}");
+        }
     }
 
     /// Standard output as one JSON document.

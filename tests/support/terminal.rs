@@ -1,15 +1,14 @@
 //! A program on a terminal of its own: a pseudo-terminal whose other end is the test.
 
-use super::runner::{Call, Ended};
+use super::runner::{Call, Ended, Running};
 use super::wait_for;
 use rustix::fd::BorrowedFd;
-use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
@@ -19,11 +18,10 @@ pub const CTRL_D: &str = "\u{4}";
 
 /// A program that runs on a terminal.
 pub struct OnTerminal {
-    child: Child,
-    what: String,
+    pub running: Running,
     keyboard: File,
     screen: Arc<Mutex<String>>,
-    reader: Option<JoinHandle<()>>,
+    reader: JoinHandle<()>,
 }
 
 impl OnTerminal {
@@ -53,14 +51,13 @@ impl OnTerminal {
                 Ok(())
             });
         }
-        let what = format!("{command:?}");
-        let child = command.spawn().unwrap_or_else(|e| panic!("{what}: {e}"));
+        let running = Running::of(&mut command);
         // The command keeps this end open; without it reading ends with the program.
         drop(command);
         let keyboard = File::from(keyboard);
         let screen = Arc::new(Mutex::new(String::new()));
         let reader = reader(keyboard.try_clone().expect("a descriptor more"), Arc::clone(&screen));
-        Self { child, what, keyboard, screen, reader: Some(reader) }
+        Self { running, keyboard, screen, reader }
     }
 
     /// Waits until the screen shows these words.
@@ -68,8 +65,7 @@ impl OnTerminal {
         let shows = || {
             self.screen.lock().expect("nobody panics with the screen").contains(words).then_some(())
         };
-        let what = format!("'{words}' of {}", self.what);
-        wait_for(&what, shows);
+        wait_for(&format!("'{words}' of {}", self.running.what), shows);
     }
 
     /// Presses keys.
@@ -83,23 +79,12 @@ impl OnTerminal {
         !modes.intersects(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG)
     }
 
-    /// Whether the program still runs.
-    pub fn is_alive(&mut self) -> bool {
-        self.child.try_wait().expect("the process is ours").is_none()
-    }
-
-    /// Sends it a signal.
-    pub fn signal(&self, signal: Signal) {
-        kill_process(Pid::from_child(&self.child), signal).expect("it has not been waited for");
-    }
-
     /// Waits for its end; standard output is all that the screen showed.
-    pub fn end(mut self) -> Ended {
-        let status = wait_for(&self.what, || self.child.try_wait().expect("the process is ours"));
-        self.reader.take().expect("it is taken once").join().expect("the reader does not panic");
-        let shown =
-            std::mem::take(&mut *self.screen.lock().expect("nobody panics with the screen"));
-        Ended::new(self.what.clone(), status, shown)
+    pub fn end(self) -> Ended {
+        let mut ended = self.running.end();
+        self.reader.join().expect("the reader does not panic");
+        ended.stdout.clone_from(&self.screen.lock().expect("nobody panics with the screen"));
+        ended
     }
 }
 
@@ -114,12 +99,4 @@ fn reader(mut end: File, screen: Arc<Mutex<String>>) -> JoinHandle<()> {
                 .push_str(&String::from_utf8_lossy(&bytes[..count]));
         }
     })
-}
-
-impl Drop for OnTerminal {
-    fn drop(&mut self) {
-        // A test that failed in the middle leaves nothing running.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }
