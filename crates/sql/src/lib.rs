@@ -24,8 +24,6 @@ mod postgres;
 mod program_places;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 mod server;
-#[cfg(any(feature = "mysql", feature = "postgres"))]
-mod session;
 
 pub use canceller::Canceller;
 pub use error::SqlError;
@@ -93,7 +91,7 @@ pub trait Installed {
 /// Makes the bytes of a row; whether to go on.
 pub type FillRow<'f> = dyn FnMut(u64, &mut [u8]) -> bool + Send + 'f;
 
-/// A database in use.
+/// A database in use. What has a default is so of somebody's server: it is not stopped, and its files are not ours.
 pub trait Database: Send {
     /// Which.
     fn kind(&self) -> DatabaseKind;
@@ -125,19 +123,27 @@ pub trait Database: Send {
     }
 
     /// Writes everything out, ends the server and closes all files. Clients end before.
-    fn stop(&mut self) -> Result<(), SqlError>;
+    fn stop(&mut self) -> Result<(), SqlError> {
+        self.checkpoint()
+    }
 
     /// Starts it again.
-    fn start(&mut self) -> Result<(), SqlError>;
+    fn start(&mut self) -> Result<(), SqlError> {
+        Ok(())
+    }
 
     /// A connection of its own.
     fn client(&self) -> Result<Box<dyn Client>, SqlError>;
 
     /// Copies the database to one file in an empty folder.
-    fn backup(&mut self, folder: &Path) -> Result<(), SqlError>;
+    fn backup(&mut self, _folder: &Path) -> Result<(), SqlError> {
+        Err(no_backup())
+    }
 
     /// Makes a database of the backup in an empty folder; rows that it has then.
-    fn restore(&mut self, backup: &Path, folder: &Path) -> Result<u64, SqlError>;
+    fn restore(&mut self, _backup: &Path, _folder: &Path) -> Result<u64, SqlError> {
+        Err(no_backup())
+    }
 
     /// What the server counts of itself; `begin` counts from now on.
     fn begin_counting(&mut self) -> Result<(), SqlError> {
@@ -158,6 +164,11 @@ pub trait Database: Send {
     fn clear(&mut self) -> Result<(), SqlError> {
         Ok(())
     }
+}
+
+/// Files of somebody's server may be anywhere.
+fn no_backup() -> SqlError {
+    SqlError::Usage("backups are measured on a server of the test's own only".to_string())
 }
 
 /// What a server counts of statements.

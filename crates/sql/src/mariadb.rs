@@ -6,7 +6,6 @@ mod statements;
 
 pub(crate) use programs::MariadbPrograms;
 
-use crate::session::RemoteDatabase;
 use crate::url::PASSWORD;
 use crate::{Canceller, Database, ServerUrl, SqlError};
 use drivescope_model::options::DatabaseKind;
@@ -72,7 +71,7 @@ pub(crate) fn connect(
         place: url.place(),
         why: words(&error),
     })?;
-    Ok(Box::new(RemoteDatabase { session: session.of_somebody_else(canceller) }))
+    Ok(Box::new(session.of_somebody_else(canceller)))
 }
 
 #[cfg(test)]

@@ -2,7 +2,6 @@
 
 use crate::canceller::Canceller;
 use crate::server::{ServerProcess, wait_ready};
-use crate::session::ServerSession;
 use crate::{
     Client, Database, DatabaseSettings, FillRow, Installed, ServerCounters, ServerUser, SqlError,
 };
@@ -17,6 +16,20 @@ use std::time::Duration;
 
 /// How long a server may take to start: it may have to recover.
 const START_TIME_MAX: Duration = Duration::from_secs(120);
+
+/// Why nothing of somebody's server is ever cold.
+pub(crate) const STAYS_WARM: &str =
+    "the server is not the test's own, so its buffers and files stay in memory";
+
+/// A connection to a server, the test's own or somebody else's, by which everything but single statements is asked of
+/// it. By itself it is a database of somebody's server.
+pub(crate) trait ServerSession: Database {
+    /// Which database answers.
+    const KIND: DatabaseKind;
+
+    /// Rows of a restored table, without reading it all.
+    fn restored_rows(&mut self) -> Result<u64, SqlError>;
+}
 
 /// The installed programs of a server, which all work with the server's folder as their working directory.
 pub(crate) trait ServerPrograms: Clone + Send + 'static {

@@ -9,7 +9,6 @@ mod statements;
 
 pub(crate) use cluster::PostgresPrograms;
 
-use crate::session::RemoteDatabase;
 use crate::url::PASSWORD;
 use crate::{Canceller, Database, DatabaseSettings, ServerUrl, SqlError};
 use drivescope_model::options::DatabaseKind;
@@ -84,5 +83,5 @@ pub(crate) fn connect(
         place: url.place(),
         why: words(&error),
     })?;
-    Ok(Box::new(RemoteDatabase { session }))
+    Ok(Box::new(session))
 }

@@ -3,8 +3,10 @@
 use super::client::MariadbClient;
 use super::{KIND, failed};
 use crate::canceller::{Canceller, Registration};
-use crate::session::ServerSession;
-use crate::{COMMIT_BYTES, COMMITS, Client, FillRow, ROW_BYTES, ServerCounters, SqlError, TABLE};
+use crate::own_server::{STAYS_WARM, ServerSession};
+use crate::{
+    COMMIT_BYTES, COMMITS, Client, Database, FillRow, ROW_BYTES, ServerCounters, SqlError, TABLE,
+};
 use drivescope_model::options::DatabaseKind;
 use mysql::prelude::Queryable;
 use mysql::{Conn, Opts, Params, Value};
@@ -114,8 +116,10 @@ fn plain_version(said: &str) -> String {
     }
 }
 
-impl ServerSession for MariadbSession {
-    const KIND: DatabaseKind = KIND;
+impl Database for MariadbSession {
+    fn kind(&self) -> DatabaseKind {
+        KIND
+    }
 
     fn version(&self) -> &str {
         &self.version
@@ -164,6 +168,10 @@ impl ServerSession for MariadbSession {
         self.run(&format!("CREATE INDEX {TABLE}_a ON {TABLE} (a)"))
     }
 
+    fn still_warm(&mut self) -> Result<Option<String>, SqlError> {
+        Ok(Some(STAYS_WARM.to_string()))
+    }
+
     fn client(&self) -> Result<Box<dyn Client>, SqlError> {
         let connection = Conn::new(self.options.clone()).map_err(failed)?;
         let cancel = self.canceller.as_ref();
@@ -189,13 +197,17 @@ impl ServerSession for MariadbSession {
         })
     }
 
+    fn clear(&mut self) -> Result<(), SqlError> {
+        self.run(&format!("DROP TABLE IF EXISTS {TABLE}, {COMMITS}"))
+    }
+}
+
+impl ServerSession for MariadbSession {
+    const KIND: DatabaseKind = KIND;
+
     fn restored_rows(&mut self) -> Result<u64, SqlError> {
         // The last number of the key: found at the right edge of its tree.
         self.number(&format!("SELECT max(n) FROM {TABLE}"))
-    }
-
-    fn clear(&mut self) -> Result<(), SqlError> {
-        self.run(&format!("DROP TABLE IF EXISTS {TABLE}, {COMMITS}"))
     }
 }
 

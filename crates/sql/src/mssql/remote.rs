@@ -123,10 +123,6 @@ impl Database for MssqlDatabase {
         self.run(texts::MAKE_COLD)
     }
 
-    fn start(&mut self) -> Result<(), SqlError> {
-        Ok(())
-    }
-
     fn client(&self) -> Result<Box<dyn Client>, SqlError> {
         let connection = MssqlConnection::open(&self.config, Some(&self.canceller))?;
         Ok(Box::new(MssqlClient::new(connection)))

@@ -3,9 +3,10 @@
 use super::client::PostgresClient;
 use super::{KIND, failed, failed_of};
 use crate::canceller::{Canceller, Registration};
-use crate::session::ServerSession;
+use crate::own_server::{STAYS_WARM, ServerSession};
 use crate::{
-    COMMITS, Client, DatabaseSettings, FillRow, ROW_BYTES, ServerCounters, SqlError, TABLE,
+    COMMITS, Client, Database, DatabaseSettings, FillRow, ROW_BYTES, ServerCounters, SqlError,
+    TABLE,
 };
 use drivescope_model::options::DatabaseKind;
 use postgres::{Error, NoTls};
@@ -91,8 +92,10 @@ impl PostgresSession {
     }
 }
 
-impl ServerSession for PostgresSession {
-    const KIND: DatabaseKind = KIND;
+impl Database for PostgresSession {
+    fn kind(&self) -> DatabaseKind {
+        KIND
+    }
 
     fn version(&self) -> &str {
         &self.version
@@ -168,6 +171,10 @@ impl ServerSession for PostgresSession {
         self.run(&format!("CREATE INDEX {TABLE}_a ON {TABLE} (a)"))
     }
 
+    fn still_warm(&mut self) -> Result<Option<String>, SqlError> {
+        Ok(Some(STAYS_WARM.to_string()))
+    }
+
     fn client(&self) -> Result<Box<dyn Client>, SqlError> {
         Ok(Box::new(PostgresClient::open(&self.config, &self.canceller)?))
     }
@@ -195,15 +202,19 @@ impl ServerSession for PostgresSession {
         })
     }
 
+    fn clear(&mut self) -> Result<(), SqlError> {
+        self.run(&format!("DROP TABLE IF EXISTS {TABLE}, {COMMITS}"))
+    }
+}
+
+impl ServerSession for PostgresSession {
+    const KIND: DatabaseKind = KIND;
+
     fn restored_rows(&mut self) -> Result<u64, SqlError> {
         self.run(&format!("SELECT 1 FROM {TABLE} LIMIT 1"))?;
         // By its statistics: it is enough that the table is there.
         let query =
             format!("SELECT reltuples::bigint FROM pg_class WHERE oid = '{TABLE}'::regclass");
         Ok(self.number(&query)?.max(0) as u64)
-    }
-
-    fn clear(&mut self) -> Result<(), SqlError> {
-        self.run(&format!("DROP TABLE IF EXISTS {TABLE}, {COMMITS}"))
     }
 }
