@@ -3,7 +3,6 @@
 use crate::support::json::{array, test_of, text};
 use crate::support::scratch::{names, own_folder};
 use crate::support::{Scratch, wait_for};
-use rustix::process::Signal;
 
 /// Small files, so that a test takes seconds.
 const FILL: &[&str] =
@@ -23,8 +22,7 @@ fn a_killed_fill_is_resumed_behind_its_last_known_file() {
         let run = scratch.drivescope(&["show", &id, "--json"]).json();
         (array(&run["tests"]).first()?["resume"]["at_bytes"].as_u64()? > 4 << 20).then_some(id)
     });
-    running.signal(Signal::KILL);
-    running.end();
+    running.kill();
     let before = scratch.drivescope(&["show", &id, "--json"]).code(0).json();
     let known = array(&before["tests"][0]["series"][0]["x"]).len();
     assert!(own_folder(scratch.target()).is_some(), "the files are still there");
@@ -44,8 +42,7 @@ fn the_next_run_removes_what_a_killed_copy_left() {
     wait_for("a copy under way", || {
         own_folder(scratch.target()).filter(|folder| folder.join("copy").exists())
     });
-    running.signal(Signal::KILL);
-    running.end();
+    running.kill();
     assert!(own_folder(scratch.target()).is_some());
     scratch.run_call("target", &[FILL]).end().code(0);
     assert_eq!(names(scratch.target()), [""; 0]);
@@ -59,8 +56,7 @@ fn a_signal_during_a_copy_leaves_nothing() {
     wait_for("a copy under way", || {
         own_folder(scratch.target()).filter(|folder| folder.join("copy").exists())
     });
-    running.signal(Signal::INT);
-    running.end().code(130);
+    running.interrupt();
     assert_eq!(names(scratch.target()), [""; 0]);
 }
 

@@ -26,15 +26,15 @@ fn start_and_wait_for_file(scratch: &Scratch, options: &[&[&str]]) -> (Running, 
     (running.must_be_alive(), folder)
 }
 
+/// Waits until the program reads from a drive.
+fn wait_for_reads(running: &Running) {
+    wait_for("reads", || running.io_bytes("read_bytes").filter(|read| *read > 1 << 20));
+}
+
 /// Starts an endless run and waits until it reads the test file.
 fn start_and_wait_for_reads(scratch: &Scratch) -> (Running, PathBuf) {
     let (running, folder) = start_and_wait_for_file(scratch, &[TINY, ENDLESS]);
-    let statistics = format!("/proc/{}/io", running.id());
-    wait_for("reads", || {
-        let io = std::fs::read_to_string(&statistics).ok()?;
-        let read = io.lines().find_map(|line| line.strip_prefix("read_bytes: "))?;
-        (read.parse::<u64>().ok()? > 1 << 20).then_some(())
-    });
+    wait_for_reads(&running);
     (running.must_be_alive(), folder)
 }
 
@@ -86,8 +86,7 @@ fn an_interrupted_run_is_still_one_json_document() {
     let scratch = Scratch::new();
     let options = [TINY, ENDLESS, &["--json", "--no-save"]];
     let (running, _) = start_and_wait_for_file(&scratch, &options);
-    running.signal(Signal::INT);
-    let run = running.end().code(130).json();
+    let run = running.interrupt().json();
     assert_eq!(run["status"], "interrupted");
     assert_eq!(names(scratch.target()), [""; 0]);
 }
@@ -97,8 +96,7 @@ fn a_signal_in_the_first_target_leaves_the_second_alone() {
     let scratch = Scratch::new();
     std::fs::create_dir(scratch.path("second")).unwrap();
     let (running, _) = start_and_wait_for_file(&scratch, &[TINY, ENDLESS, &["second"]]);
-    running.signal(Signal::INT);
-    running.end().code(130);
+    running.interrupt();
     for folder in ["target", "second"] {
         assert_eq!(names(scratch.path(folder)), [""; 0]);
     }
@@ -110,8 +108,7 @@ fn what_a_killed_run_leaves_the_next_run_removes() {
     let scratch = Scratch::new();
     let precious = scratch.file("target/.drivescope-notes", "mine");
     let (running, folder) = start_and_wait_for_reads(&scratch);
-    running.signal(Signal::KILL);
-    assert_eq!(running.end().signal(), Some(9));
+    assert_eq!(running.kill().signal(), Some(9));
     assert_eq!(names(&folder), ["data", "manifest.json"]);
     let ended = scratch.run("target", &[TINY, &["--test=latency", "--json"]]).code(0);
     assert!(ended.stderr.contains(&format!("removed {}", folder.display())), "{ended}");
@@ -128,8 +125,7 @@ fn what_a_killed_run_leaves_clean_removes() {
         scratch.call(&["run", "--clean"]).in_folder(&scratch.path("target")),
     ] {
         let (running, folder) = start_and_wait_for_file(&scratch, &[TINY, ENDLESS]);
-        running.signal(Signal::KILL);
-        running.end();
+        running.kill();
         let looked = scratch.drivescope(&["run", "--clean", "target", "--dry-run"]).code(0);
         assert!(looked.stdout.starts_with("would remove ") && folder.join("data").exists());
         let ended = call.end().code(0);
@@ -156,8 +152,7 @@ fn the_folder_of_a_living_run_is_left_alone() {
     scratch.run("target", &[TINY, &["--test=latency"]]).code(0);
     assert_eq!(names(&folder), ["data", "manifest.json"]);
     let running = running.must_be_alive();
-    running.signal(Signal::INT);
-    running.end().code(130);
+    running.interrupt();
     assert_eq!(names(scratch.target()), [""; 0]);
 }
 
@@ -165,8 +160,7 @@ fn the_folder_of_a_living_run_is_left_alone() {
 fn foreign_files_in_a_left_folder_are_kept_and_said() {
     let scratch = Scratch::new();
     let (running, folder) = start_and_wait_for_file(&scratch, &[TINY, ENDLESS]);
-    running.signal(Signal::KILL);
-    running.end();
+    running.kill();
     std::fs::write(folder.join("thesis.txt"), "mine").unwrap();
     let ended = scratch.drivescope(&["run", "--clean", "target", "--dry-run"]).code(3);
     assert!(
@@ -209,8 +203,7 @@ fn a_killed_run_costs_at_most_the_test_in_progress() {
         (!array(&runs).is_empty()).then_some(())
     });
     let running = running.must_be_alive();
-    running.signal(Signal::KILL);
-    running.end();
+    running.kill();
     let run = kept_run(&scratch);
     assert_eq!(text(&run["tests"][0]["test"]), "transfer");
     assert_eq!(text(&run["tests"][0]["status"]), "done");
@@ -225,8 +218,7 @@ fn a_killed_run_does_not_look_complete() {
         let runs = scratch.drivescope(&["runs", "--json"]).code(0).json();
         (!array(&runs).is_empty()).then_some(())
     });
-    running.signal(Signal::KILL);
-    running.end();
+    running.kill();
     // One of two tests ran: the store must not call that done.
     assert_eq!(kept_run(&scratch)["status"], "interrupted");
 }
@@ -326,12 +318,7 @@ fn a_program_that_is_stopped_for_a_while_blames_no_drive() {
     let running = scratch
         .run_call("target", &[TINY, &options, &["--set=transfer.time=3s", "--no-save"]])
         .start();
-    let statistics = format!("/proc/{}/io", running.id());
-    wait_for("reads", || {
-        let io = std::fs::read_to_string(&statistics).ok()?;
-        let read = io.lines().find_map(|line| line.strip_prefix("read_bytes: "))?;
-        (read.parse::<u64>().ok()? > 1 << 20).then_some(())
-    });
+    wait_for_reads(&running);
     running.signal(Signal::STOP);
     std::thread::sleep(Duration::from_millis(1_800));
     running.signal(Signal::CONT);

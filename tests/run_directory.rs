@@ -1,8 +1,6 @@
 //! `run` on a directory: the document, and that nothing of the user's is touched.
 
-use crate::support::json::{
-    array, finding, findings, keys, metrics, noticed_other_io, statuses, test_of, text,
-};
+use crate::support::json::{array, finding, findings, keys, metric, metrics, noticed_other_io, statuses, test_of, text};
 use crate::support::scratch::{listing, names};
 use crate::support::{ONE_CELL, Scratch, TINY};
 use drivescope_model::document::FORMAT;
@@ -81,8 +79,7 @@ fn every_number_is_documented_finite_and_within_its_interval() {
         assert!(metric["valid"].is_boolean(), "{metric}");
     }
     let rounds_of = |key: &str| {
-        let found = metrics(&run).find(|metric| metric["key"] == key);
-        array(&found.unwrap_or_else(|| panic!("no {key}"))["rounds"]).len()
+        array(&metric(&run, key).unwrap_or_else(|| panic!("no {key}"))["rounds"]).len()
     };
     // No percentiles: a round of 10 ms may have too few requests for them, and then they are of all rounds.
     for key in [
@@ -122,9 +119,7 @@ fn percentiles_rise_and_every_phase_names_its_limiter() {
             cells += 1;
             let cell = text(&first["key"]).trim_end_matches("lat_p50_us");
             let value = |name: &str| {
-                let key = format!("{cell}{name}");
-                let found = metrics(&run).find(|m| m["key"] == key.as_str());
-                found.and_then(|m| m["value"].as_f64())
+                metric(&run, &format!("{cell}{name}"))?["value"].as_f64()
             };
             let rising = ["lat_p50_us", "lat_p90_us", "lat_p99_us", "lat_p99_9_us", "lat_max_us"];
             let values: Vec<f64> = rising.into_iter().filter_map(value).collect();

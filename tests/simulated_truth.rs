@@ -2,7 +2,7 @@
 //! wrong and nowhere else, and bugs planted in a drive are noticed.
 
 use crate::support::Scratch;
-use crate::support::json::{array, findings, metrics, test_of, text};
+use crate::support::json::{array, findings, metric, metrics, test_of, text, value};
 use drivescope_drive::simulated::model_file::text_of;
 use drivescope_drive::simulated::spec::Spec;
 use drivescope_sim::hdd::{HardDisk, ZoneRate};
@@ -16,13 +16,6 @@ fn measure(target: &str, options: &[&str]) -> Value {
 fn measure_in(scratch: &Scratch, target: &str, options: &[&str], code: i32) -> Value {
     let run = scratch.run(target, &[&["--json", "--no-save", "--seed=1"], options]);
     run.code(code).json()
-}
-
-#[track_caller]
-fn metric(run: &Value, key: &str) -> f64 {
-    let found = metrics(run).find(|metric| metric["key"] == key);
-    let value = found.and_then(|metric| metric["value"].as_f64());
-    value.unwrap_or_else(|| panic!("no metric {key}"))
 }
 
 /// The points of a curve: x and y.
@@ -73,7 +66,7 @@ fn surface_finds_the_zones_and_their_rates() {
             assert!((rate / truth - 1.0).abs() < 0.02, "{target}: {rate} for {truth} at {offset}");
         }
         for (key, zone) in [("start", &zones[0]), ("end", &zones[zones.len() - 1])] {
-            let seen = metric(&run, &format!("surface.read.{key}_mb_s"));
+            let seen = value(&run, &format!("surface.read.{key}_mb_s"));
             let off = seen / zone.rate_mb_s - 1.0;
             assert!(off.abs() < 0.04, "{target}: {seen} at the {key}, {} there", zone.rate_mb_s);
         }
@@ -106,7 +99,7 @@ fn surface_finds_the_zones_and_their_rates_by_writing() {
             assert!((rate / truth - 1.0).abs() < 0.02, "{target}: {rate} for {truth} at {offset}");
         }
         for (key, zone) in [("start", &zones[0]), ("end", &zones[zones.len() - 1])] {
-            let seen = metric(&run, &format!("surface.write.{key}_mb_s"));
+            let seen = value(&run, &format!("surface.write.{key}_mb_s"));
             let off = seen / zone.rate_mb_s - 1.0;
             assert!(off.abs() < 0.04, "{target}: {seen} at the {key}, {} there", zone.rate_mb_s);
         }
@@ -138,7 +131,7 @@ fn latency_finds_seek_and_rotation() {
                 + turn_ms / 2.0
                 + transfer_ms;
             let cell =
-                |quantity: &str| metric(&run, &format!("latency.span{percent}.{quantity}")) / 1e3;
+                |quantity: &str| value(&run, &format!("latency.span{percent}.{quantity}")) / 1e3;
             let mean_ms = cell("lat_mean_us");
             let off = mean_ms / truth_ms - 1.0;
             assert!(off.abs() < 0.03, "{target}: {mean_ms} for {truth_ms} ms over {percent} %");
@@ -179,7 +172,7 @@ fn a_page_cache_in_the_path_is_found() {
     for id in ["F001", "F003", "F011"] {
         assert!(findings(&run).contains(&id), "{id} is missing: {:?}", findings(&run));
     }
-    let rate = metrics(&run).find(|metric| metric["key"] == "transfer.seq1m_q8t1.read.mb_s");
+    let rate = metric(&run, "transfer.seq1m_q8t1.read.mb_s");
     assert_eq!(rate.expect("measured")["valid"], false, "memory is not the drive");
 }
 
@@ -191,7 +184,7 @@ fn a_link_that_caps_the_drive_is_found() {
     assert!(!findings(&healthy).contains(&"F024"));
     let run = measure(&format!("{target}?fault=slow-link"), &SEQUENTIAL_READ);
     assert!(findings(&run).contains(&"F024"), "{:?}", findings(&run));
-    let rate = metric(&run, "transfer.seq1m_q8t1.read.mb_s");
+    let rate = value(&run, "transfer.seq1m_q8t1.read.mb_s");
     assert!((0.95..1.02).contains(&(rate * 4.0 / full)), "{rate} of {full} MB/s");
     for phase in array(&test_of(&run, "transfer")["phases"]) {
         assert_eq!(phase["limiter"], "link", "{phase}");
@@ -213,7 +206,7 @@ fn throttling_is_found() {
     let cool = measure("sim:corsair-mp510-240", &options);
     assert!(!findings(&cool).contains(&"F014"), "{:?}", findings(&cool));
     let held = measure("sim:corsair-mp510-240?fault=throttled", &SEQUENTIAL_READ);
-    let rate = |run: &Value| metric(run, "transfer.seq1m_q8t1.read.mb_s");
+    let rate = |run: &Value| value(run, "transfer.seq1m_q8t1.read.mb_s");
     let share = rate(&held) / rate(&cool);
     assert!((0.25..0.5).contains(&share), "a third of the speed: {share}");
 }
@@ -272,11 +265,11 @@ fn tiny_writes_show_one_read_of_the_drive_each() {
     let truth_ms = params.read_miss_overhead_ms
         + disk(target).mean_seek_ms_in(0, 512_000_000, 400)
         + 60e3 / params.rpm / 2.0;
-    let mean_ms = metric(&run, "tiny-writes.rnd16_buffered.lat_mean_us") / 1e3;
+    let mean_ms = value(&run, "tiny-writes.rnd16_buffered.lat_mean_us") / 1e3;
     assert!((mean_ms / truth_ms - 1.0).abs() < 0.08, "{mean_ms} for {truth_ms} ms");
     // A stream through the cache is read ahead: the host's calls are its cost, not the drive's.
-    let streamed = metric(&run, "tiny-writes.seq512_read_cold.iops");
-    assert!(streamed > 20.0 * metric(&run, "tiny-writes.seq_direct_read.iops"), "{streamed}");
+    let streamed = value(&run, "tiny-writes.seq512_read_cold.iops");
+    assert!(streamed > 20.0 * value(&run, "tiny-writes.seq_direct_read.iops"), "{streamed}");
 }
 
 #[test]
@@ -290,12 +283,12 @@ fn a_flush_that_lies_is_noticed() {
     };
     assert!(about(&lying) && !about(&honest), "{:?}", findings(&lying));
     // Half a turn and a short seek each: below two in a turn.
-    assert!(metric(&honest, key) < 2.0 * 90.0 && metric(&lying, key) > 2.0 * 90.0);
+    assert!(value(&honest, key) < 2.0 * 90.0 && value(&lying, key) > 2.0 * 90.0);
     // Flash has no turn to tell by; the cost of a flush is the measure.
     let honest = measure("sim:samsung-860evo-1tb", &TINY_FLASH);
     let lying = measure("sim:samsung-860evo-1tb?fault=flush-lies", &TINY_FLASH);
     assert!(findings(&lying).contains(&"F045") && !findings(&honest).contains(&"F045"));
-    let (honest, lying) = (metric(&honest, key), metric(&lying, key));
+    let (honest, lying) = (value(&honest, key), value(&lying, key));
     assert!(lying > 10.0 * honest, "{lying} and {honest} flushed writes/s");
 }
 
@@ -304,7 +297,7 @@ fn a_drive_without_read_modify_write_is_noticed() {
     let options = ["--test=transfer", "--cells=rnd512_q1t1.write,rnd4k_q1t1.write"];
     let gain = |target: &str| {
         let run = measure(target, &options);
-        let iops = |cell: &str| metric(&run, &format!("transfer.{cell}.write.iops"));
+        let iops = |cell: &str| value(&run, &format!("transfer.{cell}.write.iops"));
         iops("rnd512_q1t1") / iops("rnd4k_q1t1")
     };
     let (honest, planted) = (gain("sim:wd20ears"), gain("sim:wd20ears?fault=no-read-modify-write"));
@@ -318,7 +311,7 @@ fn a_drive_that_serves_in_order_of_arrival_is_noticed() {
         ["--test=transfer", "--cells=rnd4k_q1t1.read,rnd4k_q32t1.read", "--set=transfer.time=5s"];
     let gain = |target: &str| {
         let run = measure(target, &options);
-        let iops = |depth: &str| metric(&run, &format!("transfer.rnd4k_{depth}t1.read.iops"));
+        let iops = |depth: &str| value(&run, &format!("transfer.rnd4k_{depth}t1.read.iops"));
         iops("q32") / iops("q1")
     };
     let (honest, planted) = (gain("sim:wd40efrx"), gain("sim:wd40efrx?fault=first-come"));

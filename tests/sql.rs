@@ -86,8 +86,7 @@ fn ctrl_c_ends_every_server_and_leaves_nothing() {
             continue;
         }
         let (running, folder) = committing(&scratch, name);
-        running.signal(Signal::INT);
-        running.end().code(130);
+        running.interrupt();
         assert_eq!(names(scratch.target()), [""; 0], "{name}");
         assert_eq!(working_in(&folder), [0; 0], "{name}");
     }
@@ -102,8 +101,7 @@ fn a_killed_run_takes_its_server_along_and_the_next_one_removes_its_files() {
         }
         let (running, folder) = committing(&scratch, name);
         assert!(!working_in(&folder).is_empty(), "{name} runs");
-        running.signal(Signal::KILL);
-        running.end();
+        running.kill();
         nobody_works_in(&folder);
         assert!(folder.exists(), "{name}: its files are still there");
         let target = scratch.target();

@@ -1,7 +1,7 @@
 //! `steady` as a user calls it.
 
 use crate::support::Scratch;
-use crate::support::json::{array, findings, metrics, statuses, test_of, text};
+use crate::support::json::{array, findings, metric, statuses, test_of, text};
 use crate::support::scratch::names;
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ const CELL: &str = "--set=steady.cells=['rnd4k_q4t1.write']";
 const QUICK: &[&str] = &["--test=steady", CELL, "--size=16MiB"];
 
 fn value(run: &Value, key: &str) -> Option<f64> {
-    metrics(run).find(|metric| metric["key"] == key)?["value"].as_f64()
+    metric(run, key)?["value"].as_f64()
 }
 
 fn series<'r>(run: &'r Value, key: &str) -> Vec<&'r Value> {

@@ -1,8 +1,7 @@
 //! `fill` and `verify`: simulated drives, and targets that they must leave alone.
 
-use crate::support::json::{finding, findings, metrics, statuses, test_of, text};
+use crate::support::json::{finding, findings, metrics, statuses, test_of, text, value};
 use crate::support::{Scratch, noise, wait_for};
-use rustix::process::Signal;
 use serde_json::Value;
 
 const FILL: &[&str] = &["--test=fill", "--json", "--seed=1"];
@@ -10,11 +9,6 @@ const FILL: &[&str] = &["--test=fill", "--json", "--seed=1"];
 const VERIFY: &[&str] = &["--test=verify", "--seed=1", "--set=verify.cache=1MiB"];
 
 #[track_caller]
-fn value(run: &Value, key: &str) -> f64 {
-    let found = metrics(run).find(|metric| metric["key"] == key);
-    found.and_then(|metric| metric["value"].as_f64()).unwrap_or_else(|| panic!("no {key}"))
-}
-
 #[test]
 fn a_sampled_fill_estimates_the_full_one() {
     let scratch = Scratch::new();
@@ -59,8 +53,7 @@ fn a_fill_that_is_stopped_says_where_to_go_on() {
         // A fifth of a second: more than it takes to begin, less than any machine needs for a fill.
         (ticks > 20).then_some(())
     });
-    running.signal(Signal::INT);
-    let run = running.end().code(130).json();
+    let run = running.interrupt().json();
     let fill = test_of(&run, "fill");
     assert_eq!(fill["status"], "interrupted");
     let written = value(&run, "fill.write.written_bytes");

@@ -8,10 +8,7 @@ use std::fs;
 
 #[test]
 fn a_device_is_read_by_every_test_that_only_reads_and_stays_as_it_was() {
-    let Some(OnLoop { scratch, device, image, .. }) = OnLoop::with(64, "mkfs.ext4", &["-q", "-F"])
-    else {
-        return;
-    };
+    let Some(OnLoop { scratch, device, image, .. }) = OnLoop::ext4(64) else { return };
     let before = fs::read(&image).unwrap();
     let run = scratch.run(&device.node, &[TINY, &["--json", "--rounds=3"]]).code(0).json();
     tool("blockdev", &["--flushbufs", &device.node]).unwrap();

@@ -11,17 +11,12 @@ use std::io::{BufRead, BufReader, pipe};
 
 /// Waits until the program has read `bytes` from a drive.
 fn wait_for_reads(running: &Running, bytes: u64) {
-    wait_for_io(running, "read_bytes: ", bytes);
+    wait_for_io(running, "read_bytes", bytes);
 }
 
 /// Waits until one of the kernel's counters of the program passes `bytes`.
 fn wait_for_io(running: &Running, counter: &str, bytes: u64) {
-    let statistics = format!("/proc/{}/io", running.id());
-    wait_for(counter, || {
-        let io = fs::read_to_string(&statistics).ok()?;
-        let so_far = io.lines().find_map(|line| line.strip_prefix(counter))?;
-        (so_far.parse::<u64>().ok()? > bytes).then_some(())
-    });
+    wait_for(counter, || running.io_bytes(counter).filter(|so_far| *so_far > bytes));
 }
 
 /// Takes away most of what lies behind a loop device: reads there fail with EIO from now on.
@@ -54,8 +49,7 @@ fn io_errors_in_the_middle_end_the_test_and_not_the_run() {
         take_away(&image);
         // The second target is measured all the same; it would take an hour, so it is stopped.
         wait_for("the run of the second target", || own_folder(scratch.target()));
-        running.signal(rustix::process::Signal::INT);
-        let runs = running.end().code(130).documents();
+        let runs = running.interrupt().documents();
         let run = &runs[0];
         let failed = ["transfer", "latency", "surface"].map(|test| (test, "failed"));
         assert_eq!(statuses(run), failed);
@@ -101,7 +95,7 @@ fn a_file_system_that_fills_up_in_the_middle_fails_the_test_and_is_left_clean() 
     let running = scratch.run_call(&mount.point, &[TINY, &options]).start();
     wait_for("the run's own folder", || own_folder(&mount.point));
     // More than its file: within a round, and not between two, where free space is looked at.
-    wait_for_io(&running, "write_bytes: ", 20 << 20);
+    wait_for_io(&running, "write_bytes", 20 << 20);
     take_room(&mount, 0);
     // As at the plan: no device failed.
     let ended = running.end().code(3);

@@ -2,9 +2,7 @@
 
 use super::guards::{Loop, Mount, OnLoop, OnMount, image_with, or_skip, take_room, tool};
 use super::{is_privileged, privileged_scratch};
-use crate::support::json::{
-    array, finding, findings, keys, metrics, noticed_other_io, statuses, test_of, text,
-};
+use crate::support::json::{array, finding, findings, keys, metric, noticed_other_io, statuses, test_of, text};
 use crate::support::scratch::names;
 use crate::support::{ONE_CELL, TINY, must_have, noise, skip_loudly};
 use serde_json::Value;
@@ -90,9 +88,7 @@ fn overlay(lower: &str, all_else: &str) -> Option<Mount> {
 
 #[test]
 fn a_read_only_file_system_has_files_to_read_and_no_directory_to_write() {
-    let Some(OnLoop { scratch, device, .. }) = OnLoop::with(64, "mkfs.ext4", &["-q", "-F"]) else {
-        return;
-    };
+    let Some(OnLoop { scratch, device, .. }) = OnLoop::ext4(64) else { return };
     {
         let Some(mount) = Mount::new(&scratch, &device.node, &[]) else { return };
         std::fs::write(mount.text("data"), crate::support::noise(1 << 20, 2)).unwrap();
@@ -296,7 +292,7 @@ fn what_a_loop_device_answers_from_memory_is_no_uncached_read() {
     let options = ["--test=transfer,tiny-writes", "--cells=seq1m_q1t1.read", "--json"];
     let run = scratch.run(&mount.point, &[TINY, &options]).code(0).json();
     let key = "tiny-writes.seq512_read_cold.mb_s";
-    let cold = metrics(&run).find(|metric| metric["key"] == key).unwrap();
+    let cold = metric(&run, key).unwrap();
     assert_eq!(cold["valid"], false, "{cold}");
     let remedy = text(&finding(&run, "F001")["remedy"]);
     assert!(remedy.contains("losetup --direct-io=on"), "{remedy}");

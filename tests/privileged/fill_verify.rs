@@ -1,11 +1,11 @@
 //! `fill` and `verify` on loop devices: what lies behind them tells what was really written.
 
-use super::guards::{Loop, Mount, OnLoop, image_of_noise, tool};
+use super::guards::{Loop, Mount, OnLoop, image_of_noise, sparse_image, tool};
 use super::stamps::{
-    has_begun, options_to_continue, sparse_image, stamped, value, wait_for_writes, wait_until_free,
+    has_begun, options_to_continue, stamped, wait_for_writes, wait_until_free,
 };
 use super::{is_privileged, privileged_scratch};
-use crate::support::json::{array, findings, statuses, test_of, text};
+use crate::support::json::{array, findings, statuses, test_of, text, value};
 use crate::support::{Scratch, noise, wait_for};
 use rustix::process::Signal;
 use std::fs;
@@ -172,8 +172,7 @@ fn a_stopped_fill_goes_on_where_it_was_and_only_there() {
     let Some(OnLoop { scratch, image, device, destroy }) = OnLoop::of_noise(256) else { return };
     let running = scratch.run_call(&device.node, &[SLOW_FILL, &[&destroy]]).start();
     wait_for_writes(&running, 16 * MIB);
-    running.signal(Signal::INT);
-    let run = running.end().code(130).json();
+    let run = running.interrupt().json();
     let written = value(&run, "fill.write.written_bytes") as usize;
     let before = stamped(&image);
     assert!(before[..written / 512].iter().all(|&is_stamped| is_stamped));
@@ -313,8 +312,7 @@ fn went_on_after_kills(test: &str, mib: u64, options: &[&str], seed: u64) -> boo
             running.end().code(0);
             break;
         }
-        running.signal(Signal::KILL);
-        assert_eq!(running.end().signal(), Some(9));
+        assert_eq!(running.kill().signal(), Some(9));
         kills += 1;
         // A slow disk may need longer for what the killed program had under way than the gate waits.
         wait_until_free(&device.node);

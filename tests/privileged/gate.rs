@@ -1,6 +1,6 @@
 //! The gate's opinion of real loop devices with real contents and real users, through `run --dry-run`.
 
-use super::guards::{Loop, Mount, OnLoop, OnMount, image_with, or_skip, tool};
+use super::guards::{Loop, Mount, OnLoop, OnMount, image_with, or_skip, sparse_image, tool};
 use super::list::add_partition;
 use super::{is_privileged, privileged_scratch};
 use crate::support::json::{array, text};
@@ -11,10 +11,7 @@ use std::os::unix::fs::MetadataExt;
 
 /// A blank image of `mib` MiB and a device on it.
 pub fn blank(scratch: &Scratch, mib: u64, options: &[&str]) -> Option<Loop> {
-    let image = scratch.file("image", "");
-    let file = fs::OpenOptions::new().write(true).open(&image).expect("it was just made");
-    file.set_len(mib << 20).expect("file systems have sparse files");
-    Loop::attach(&image, options)
+    Loop::attach(&sparse_image(scratch, mib), options)
 }
 
 /// Samples that fit a small partition, so that its plan has a test that writes.
@@ -159,9 +156,7 @@ fn a_loop_device_on_a_loop_device_is_found() {
 /// The kernel's claim of a loop device says nothing of the device that it lies straight on.
 #[test]
 fn a_loop_device_straight_on_a_device_in_use_is_refused() {
-    let Some(OnLoop { scratch, device, .. }) = OnLoop::with(64, "mkfs.ext4", &["-q", "-F"]) else {
-        return;
-    };
+    let Some(OnLoop { scratch, device, .. }) = OnLoop::ext4(64) else { return };
     let Some(upper) = Loop::attach(&device.node, &[]) else { return };
     let Some(mount) = Mount::new(&scratch, &device.node, &[]) else { return };
     let gate = opinion(&scratch, &upper.node, &["--write=same-bytes"], 3);
@@ -173,10 +168,7 @@ fn a_loop_device_straight_on_a_device_in_use_is_refused() {
 /// Nor of another one over the same file, unless both show other parts of it.
 #[test]
 fn a_loop_device_over_a_file_that_another_one_has_mounted_is_refused() {
-    let Some(OnLoop { scratch, device, image, .. }) = OnLoop::with(64, "mkfs.ext4", &["-q", "-F"])
-    else {
-        return;
-    };
+    let Some(OnLoop { scratch, device, image, .. }) = OnLoop::ext4(64) else { return };
     fs::OpenOptions::new().write(true).open(&image).unwrap().set_len(96 << 20).unwrap();
     let options = ["--offset=67108864"];
     let (Some(twin), Some(behind)) = (Loop::attach(&image, &[]), Loop::attach(&image, &options))
@@ -211,10 +203,7 @@ fn a_loop_device_over_the_log_of_a_mounted_file_system_is_refused() {
 /// that name is removed, or from another mount namespace.
 #[test]
 fn a_file_is_known_by_its_number_and_not_by_its_name() {
-    let Some(OnLoop { scratch, device, image, .. }) = OnLoop::with(64, "mkfs.ext4", &["-q", "-F"])
-    else {
-        return;
-    };
+    let Some(OnLoop { scratch, device, image, .. }) = OnLoop::ext4(64) else { return };
     let renamed = scratch.text("renamed");
     fs::hard_link(&image, &renamed).unwrap();
     fs::remove_file(&image).unwrap();
@@ -230,9 +219,7 @@ fn a_file_is_known_by_its_number_and_not_by_its_name() {
 /// A device node of any name, in any folder, is the device.
 #[test]
 fn a_loop_device_on_another_node_of_a_device_in_use_is_refused() {
-    let Some(OnLoop { scratch, device, .. }) = OnLoop::with(64, "mkfs.ext4", &["-q", "-F"]) else {
-        return;
-    };
+    let Some(OnLoop { scratch, device, .. }) = OnLoop::ext4(64) else { return };
     let number = fs::metadata(&device.node).unwrap().rdev();
     let (major, minor) = (rustix::fs::major(number), rustix::fs::minor(number));
     let node = scratch.text("node");

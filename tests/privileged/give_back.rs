@@ -8,7 +8,6 @@ use super::privileged_scratch;
 use super::stamps::{wait_for_writes, wait_until_free};
 use crate::support::json::{finding, text};
 use crate::support::{Scratch, noise, wait_for};
-use rustix::process::Signal;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
@@ -169,8 +168,7 @@ fn originals_do_not_go_to_another_device_that_got_the_number_of_the_removed_one(
     let level = format!("--write=restore:{}:{}", node.trim_start_matches("/dev/"), 64 << 20);
     let running = scratch.run_call(&node, &[WRITES, ENDLESS, &[&level]]).start();
     wait_for_writes(&running, 40 << 20);
-    running.signal(Signal::KILL);
-    running.end();
+    running.kill();
     wait_until_free(&node);
     drop(zram);
     // Other tests may take the number meanwhile, and leave it again.

@@ -13,6 +13,9 @@ use std::time::Duration;
 const ATTEMPTS: u32 = 20;
 const MOMENT: Duration = Duration::from_millis(100);
 
+/// How `mkfs.ext4` asks nothing and says nothing.
+const EXT4: &[&str] = &["-q", "-F"];
+
 /// Runs a tool; the error is what it said.
 pub fn tool(name: &str, arguments: &[&str]) -> Result<String, String> {
     let output = Command::new(name).args(arguments).output().map_err(|e| format!("{name}: {e}"))?;
@@ -45,11 +48,17 @@ pub fn image_of_noise(scratch: &Scratch, mib: usize) -> String {
     scratch.file("image", noise(mib << 20, 11))
 }
 
-/// A sparse file of `mib` MiB with a file system in it; says so if it cannot be made.
-pub fn image_with(scratch: &Scratch, mib: u64, mkfs: &str, options: &[&str]) -> Option<String> {
+/// A sparse file of `mib` MiB.
+pub fn sparse_image(scratch: &Scratch, mib: u64) -> String {
     let image = scratch.file("image", "");
     let file = fs::OpenOptions::new().write(true).open(&image).expect("it was just made");
     file.set_len(mib << 20).expect("file systems have sparse files");
+    image
+}
+
+/// The same with a file system in it; says so if it cannot be made.
+pub fn image_with(scratch: &Scratch, mib: u64, mkfs: &str, options: &[&str]) -> Option<String> {
+    let image = sparse_image(scratch, mib);
     or_skip(tool(mkfs, &[options, &[&image]].concat())).map(|_| image)
 }
 
@@ -103,12 +112,17 @@ impl OnLoop {
 
     /// `mib` MiB of nothing.
     pub fn blank(mib: u64) -> Option<Self> {
-        Self::new(|scratch| image_with(scratch, mib, "true", &[]))
+        Self::new(|scratch| Some(sparse_image(scratch, mib)))
     }
 
     /// What `mkfs` makes in `mib` MiB.
     pub fn with(mib: u64, mkfs: &str, options: &[&str]) -> Option<Self> {
         Self::new(|scratch| image_with(scratch, mib, mkfs, options))
+    }
+
+    /// An ext4 of `mib` MiB.
+    pub fn ext4(mib: u64) -> Option<Self> {
+        Self::with(mib, "mkfs.ext4", EXT4)
     }
 
     fn new(make: impl FnOnce(&Scratch) -> Option<String>) -> Option<Self> {
@@ -141,7 +155,7 @@ impl OnMount {
 
     /// An ext4 of `mib` MiB.
     pub fn ext4(mib: u64) -> Option<Self> {
-        Self::with(mib, "mkfs.ext4", &["-q", "-F"])
+        Self::with(mib, "mkfs.ext4", EXT4)
     }
 
     /// A btrfs of `mib` MiB.

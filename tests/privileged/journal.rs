@@ -311,9 +311,7 @@ fn a_drive_that_has_nothing_of_the_run_is_not_restored() {
 
 #[test]
 fn a_device_in_use_is_not_restored() {
-    let Some(OnLoop { scratch, device, .. }) = OnLoop::with(64, "mkfs.ext4", &["-q", "-F"]) else {
-        return;
-    };
+    let Some(OnLoop { scratch, device, .. }) = OnLoop::ext4(64) else { return };
     // Only the part behind the file system's last block is changed: it can still be mounted.
     let mut disk = LoopDisk::open(&device.node);
     let mut journal = begin(&journals(&scratch), &device.node, &disk, MIB, 1).unwrap();

@@ -2,7 +2,7 @@
 
 use super::guards::{Loop, Mount, Zram, or_skip, tool};
 use super::{is_privileged, privileged_scratch};
-use crate::support::json::{array, finding, findings, metrics, text};
+use crate::support::json::{array, finding, findings, metric, metrics, text};
 use crate::support::{Ended, ONE_CELL, Scratch, TINY, must_have, noise};
 
 /// Everything of a run on memory: F002, every number marked, no verdict.
@@ -85,8 +85,8 @@ fn what_passed_both_devices_of_a_btrfs_tells_the_caches_share() {
     let options = ["--test=tiny-writes", "--json"];
     let run = scratch.run(&mount.point, &[TINY, &options]).code(0).json();
     let share = |cell: &str| {
-        let key = format!("tiny-writes.{cell}.cache_share_pct");
-        metrics(&run).find(|metric| metric["key"] == key).map(|metric| metric["value"].as_f64())
+        let found = metric(&run, &format!("tiny-writes.{cell}.cache_share_pct"));
+        found.map(|metric| metric["value"].as_f64())
     };
     assert_eq!(share("seq512_read_warm"), Some(Some(100.0)));
     assert!(share("seq512_read_cold").flatten().is_some_and(|share| share < 10.0), "{run}");

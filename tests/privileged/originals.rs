@@ -3,8 +3,9 @@
 
 use super::guards::{Loop, Mount, image_of_noise, image_with, tool};
 use super::list::add_partition;
+use super::stamps::wait_for_writes;
 use super::{is_privileged, privileged_scratch};
-use crate::support::json::{array, finding, findings, metrics, statuses, test_of, text};
+use crate::support::json::{array, finding, findings, metric, statuses, test_of, text};
 use crate::support::terminal::{CTRL_C, OnTerminal};
 use crate::support::{Call, Scratch, every, few_or_all, must_have, noise, wait_for};
 use rustix::process::Signal;
@@ -236,8 +237,7 @@ fn whenever_a_run_is_killed_restore_brings_the_contents_back() {
         let running = target.call(&[&["--set=transfer.time=200ms"]]).start();
         wait_for("a journal", || (target.open() > 0).then_some(()));
         std::thread::sleep(moment(seed, 400_000));
-        running.signal(Signal::KILL);
-        running.end();
+        running.kill();
         let is_changed = target.is_changed();
         changed += u64::from(is_changed);
         if is_changed && changed <= 3 {
@@ -271,8 +271,7 @@ fn a_partition_in_the_middle_of_physical_sectors_comes_back() {
     assert!(!is_changed(), "the contents are not back");
     let running = scratch.run_call(&node, &[WRITES, ENDLESS, &[&level]]).start();
     wait_for("patterns on the partition", || is_changed().then_some(()));
-    running.signal(Signal::KILL);
-    running.end();
+    running.kill();
     // The partition and its disk are refused, and the partition is found again.
     for node in [&node, &device.node] {
         scratch.run(node, &[&["--dry-run"]]).refused(3);
@@ -385,7 +384,7 @@ fn surface_writes_the_same_bytes_and_nothing_changes() {
     ] {
         let run = target.scratch.run(&target.device.node, &[&options, &[suite, level]]);
         let run = run.code(0).json();
-        let mean = metrics(&run).find(|metric| metric["key"] == "surface.write.mean_mb_s");
+        let mean = metric(&run, "surface.write.mean_mb_s");
         assert_eq!(mean.is_some(), is_written, "{suite} {level}");
         let writes = if is_written { "same-bytes" } else { "read" };
         assert_eq!(run["plan"]["tests"][0]["writes"], writes);
@@ -410,14 +409,9 @@ fn a_surface_that_is_ended_while_it_writes_changes_nothing() {
         "--rounds=100",
         "--json",
     ];
-    let written = |id: u32| {
-        let io = fs::read_to_string(format!("/proc/{id}/io")).ok()?;
-        let bytes = io.lines().find_map(|line| line.strip_prefix("write_bytes: "))?;
-        bytes.parse::<u64>().ok()
-    };
     for seed in 1..=few_or_all(4, 10) {
         let running = target.scratch.run_call(&target.device.node, &[&options]).start();
-        wait_for("writes", || (written(running.id())? > 16 << 20).then_some(()));
+        wait_for_writes(&running, 16 << 20);
         std::thread::sleep(moment(seed, 50_000));
         let signal = if seed % 2 == 0 { Signal::INT } else { Signal::KILL };
         running.signal(signal);

@@ -10,7 +10,6 @@ use crate::support::json::{statuses, test_of, text};
 use crate::support::{Scratch, wait_for};
 use rustix::fs::{Advice, FlockOperation};
 use rustix::mm::{MapFlags, ProtFlags};
-use rustix::process::Signal;
 use rustix::thread::UnshareFlags;
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -127,10 +126,7 @@ fn swap_by_a_node_that_somebody_made_is_told() {
 #[test]
 #[ignore = "waits for ten seconds: CI and the soak"]
 fn a_file_that_is_mounted_after_the_claim_is_not_written_by_the_next_test() {
-    let Some(OnLoop { scratch, device, image, .. }) = OnLoop::with(64, "mkfs.ext4", &["-q", "-F"])
-    else {
-        return;
-    };
+    let Some(OnLoop { scratch, device, image, .. }) = OnLoop::ext4(64) else { return };
     let tests = ["--test=latency,align", "--set=latency.time=3s", "--rounds=1", "--json"];
     let stat = format!("/sys/block/{}/stat", device.name());
     let reads = || -> u64 {
@@ -152,10 +148,7 @@ fn a_file_that_is_mounted_after_the_claim_is_not_written_by_the_next_test() {
 /// Nor does it while a test goes on: then that ends, and nothing is changed under what is mounted.
 #[test]
 fn a_file_that_is_mounted_in_the_middle_of_a_test_is_left_alone() {
-    let Some(OnLoop { scratch, device, image, .. }) = OnLoop::with(64, "mkfs.ext4", &["-q", "-F"])
-    else {
-        return;
-    };
+    let Some(OnLoop { scratch, device, image, .. }) = OnLoop::ext4(64) else { return };
     let before = contents(&device, &image);
     let level = format!("--write=restore:{}:{}", device.name(), 64 * MIB);
     let running = scratch.run_call(&device.node, &[WRITES, ENDLESS, &[&level]]).start();
@@ -206,8 +199,7 @@ fn what_others_read_of_the_patterns_is_forgotten_when_the_contents_are_back() {
         rustix::fs::fadvise(&reader, 0, None, Advice::DontNeed).unwrap();
         (read() != area).then_some(())
     });
-    running.signal(Signal::INT);
-    running.end().code(130);
+    running.interrupt();
     assert!(fs::read(&image).unwrap() == before, "the contents are not back");
     assert!(read() == area, "patterns are still seen by way of the partition");
 }

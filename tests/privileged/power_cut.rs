@@ -4,7 +4,6 @@
 use super::guards::{Loop, Mount, image_with, tool};
 use super::originals::{Target, moment};
 use crate::support::{Scratch, few_or_all, wait_for};
-use rustix::process::Signal;
 use std::fs;
 
 /// All cuts.
@@ -31,8 +30,7 @@ fn what_a_journal_promised_is_on_its_disk_when_that_loses_its_power() {
         wait_for("a journal", || is_open().then_some(()));
         std::thread::sleep(moment(seed, 200_000));
         tool("xfs_io", &["-x", "-c", "shutdown", &mount.point]).expect("xfsprogs is there");
-        running.signal(Signal::KILL);
-        running.end();
+        running.kill();
         drop(mount);
         changed += u64::from(target.is_changed());
         // The power is back.

@@ -3,8 +3,7 @@
 use super::guards::{Loop, image_of_noise};
 use super::list::add_partition;
 use super::privileged_scratch;
-use super::stamps::value;
-use crate::support::json::{array, test_of, text};
+use crate::support::json::{array, test_of, text, value};
 use crate::support::{Scratch, TINY};
 use std::fs;
 

@@ -125,8 +125,7 @@ fn what_a_kill_left_is_removed_by_the_next_recording() {
     let call = ["trace", "record", &trace, "--device", node, "--time=1min"];
     let running = scratch.call(&call).start();
     wait_for("the instance", || (!own_instances().is_empty()).then_some(()));
-    running.signal(Signal::KILL);
-    assert_eq!(running.end().signal(), Some(9));
+    assert_eq!(running.kill().signal(), Some(9));
     assert_eq!(own_instances().len(), 1, "a kill leaves it");
     assert!(!scratch.path("killed.trace").exists());
     let read = format!("dd if={node} of=/dev/null bs=4k count=1 iflag=direct status=none");

@@ -3,8 +3,8 @@
 use super::fill_verify::SLOW_FILL;
 use super::guards::{Loop, Mount, OnLoop, image_of_noise, tool};
 use super::is_privileged;
-use super::stamps::{stamped, value, wait_for_writes};
-use crate::support::json::{array, findings, statuses, test_of, text};
+use super::stamps::{stamped, wait_for_writes};
+use crate::support::json::{array, findings, statuses, test_of, text, value};
 use crate::support::{Running, Scratch, TINY};
 use rustix::process::Signal;
 use std::time::{Duration, Instant};
@@ -46,8 +46,7 @@ pub fn kill_after_a_checkpoint(scratch: &Scratch, mut running: Running, written:
         std::thread::sleep(LEFT_ALONE);
     }
     let running = running.must_be_alive();
-    running.signal(Signal::KILL);
-    assert_eq!(running.end().signal(), Some(9));
+    assert_eq!(running.kill().signal(), Some(9));
 }
 
 #[test]

@@ -8,7 +8,6 @@ use super::privileged_scratch;
 use crate::support::{noise, wait_for};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
-use rustix::process::Signal;
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 
@@ -48,8 +47,7 @@ fn what_was_written_through_the_disk_before_is_not_lost_with_the_patterns_on_its
         (behind(&fs::read(&image).unwrap()) != behind(&before)).then_some(())
     });
     tool("sync", &[&device.node]).unwrap();
-    running.signal(Signal::INT);
-    running.end().code(130);
+    running.interrupt();
     assert!(fs::read(&image).unwrap() == before, "what was written before the run is lost");
 }
 
@@ -68,8 +66,7 @@ fn other_loop_devices_over_the_file_are_claimed_as_long_as_the_run_lasts() {
     for other in [&twin, &part] {
         assert!(!is_free(&other.node), "{} is given away in the middle of the run", other.node);
     }
-    running.signal(Signal::INT);
-    running.end().code(130);
+    running.interrupt();
     target.must_be_whole("after the run");
     assert!(is_free(&twin.node) && is_free(&part.node));
 }

@@ -4,7 +4,6 @@ use super::guards::{Loop, image_of_noise, tool};
 use super::privileged_scratch;
 use crate::support::json::{findings, noticed_other_io};
 use crate::support::{Call, TINY};
-use rustix::process::Signal;
 use std::time::{Duration, Instant};
 
 /// No reader needs nearly as long to begin.
@@ -43,8 +42,7 @@ fn another_reader_of_the_same_device_is_noticed() {
     ];
     let run = scratch.run(&device.node, &[TINY, &options]).code(0).json();
     let busy = busy.must_be_alive();
-    busy.signal(Signal::KILL);
-    busy.end();
+    busy.kill();
     assert!(noticed_other_io(&run), "{:?} {}", findings(&run), run["tests"][0]["phases"]);
 }
 

@@ -273,8 +273,7 @@ fn a_program_that_is_killed_while_it_starts_waits_for_nothing() {
     for delay_ms in (20..260).step_by(10) {
         let starting = Served::call(&scratch, &[FLASH, "drive", "--block"]).start();
         std::thread::sleep(Duration::from_millis(delay_ms));
-        starting.signal(Signal::KILL);
-        assert_eq!(starting.end().signal(), Some(9));
+        assert_eq!(starting.kill().signal(), Some(9));
     }
     Served::start(&scratch, &[FLASH, "drive", "--block"]).interrupt().end().code(0);
 }

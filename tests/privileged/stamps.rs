@@ -1,18 +1,8 @@
 //! Looking at what `fill` and `verify` wrote, and at what they say of it.
 
-use crate::support::json::metrics;
-use crate::support::{Running, Scratch, wait_for};
+use crate::support::{Running, wait_for};
 use rustix::fs::{Mode, OFlags};
-use serde_json::Value;
 use std::fs;
-
-/// A sparse file of `mib` MiB.
-pub fn sparse_image(scratch: &Scratch, mib: u64) -> String {
-    let image = scratch.file("image", "");
-    let file = fs::OpenOptions::new().write(true).open(&image).expect("it was just made");
-    file.set_len(mib << 20).expect("file systems have sparse files");
-    image
-}
 
 /// For each sector, whether it begins with the stamp that test data have: its own address. The first
 /// sector has address 0, so it counts when something follows.
@@ -25,28 +15,15 @@ pub fn stamped(image: &str) -> Vec<bool> {
     bytes.as_chunks::<512>().0.iter().enumerate().map(is_stamped).collect()
 }
 
-/// The value of a metric, which must be there.
-#[track_caller]
-pub fn value(run: &Value, key: &str) -> f64 {
-    let found = metrics(run).find(|metric| metric["key"] == key);
-    found.and_then(|metric| metric["value"].as_f64()).unwrap_or_else(|| panic!("no {key} in {run}"))
-}
-
-/// Bytes that a program has read from drives and written to them.
-fn moved(running: &Running) -> Option<(u64, u64)> {
-    let io = fs::read_to_string(format!("/proc/{}/io", running.id())).ok()?;
-    let count = |name: &str| io.lines().find_map(|line| line.strip_prefix(name))?.parse().ok();
-    Some((count("read_bytes: ")?, count("write_bytes: ")?))
-}
-
 /// Waits until the program has written `bytes` to drives.
 pub fn wait_for_writes(running: &Running, bytes: u64) {
-    wait_for("writes", || moved(running).filter(|(_, written)| *written > bytes));
+    wait_for("writes", || running.io_bytes("write_bytes").filter(|written| *written > bytes));
 }
 
 /// Whether the program writes, or reads what was written: more than the gate looks at.
 pub fn has_begun(running: &Running) -> bool {
-    moved(running).is_some_and(|(read, written)| read > 48 << 20 || written > 1 << 20)
+    let passes = |counter, bytes| running.io_bytes(counter).is_some_and(|moved| moved > bytes);
+    passes("read_bytes", 48 << 20) || passes("write_bytes", 1 << 20)
 }
 
 /// Waits until nobody claims the device: until the kernel has ended what a killed program had under way.

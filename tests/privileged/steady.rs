@@ -2,8 +2,8 @@
 
 use super::guards::OnLoop;
 use super::resume::kill_after_a_checkpoint;
-use super::stamps::{stamped, value};
-use crate::support::json::{array, statuses, test_of, text};
+use super::stamps::stamped;
+use crate::support::json::{array, statuses, test_of, text, value};
 use serde_json::Value;
 
 const MIB: u64 = 1 << 20;

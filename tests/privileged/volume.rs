@@ -77,8 +77,7 @@ fn what_a_killed_run_left_is_room_for_the_next() {
         let own = own_folder(&mount.point)?;
         fs::exists(own.join("data")).unwrap().then_some(())
     });
-    endless.signal(rustix::process::Signal::KILL);
-    endless.end();
+    endless.kill();
     let once_more = [&options[..], &["--time=50ms", "--rounds=1"]];
     // A dry run counts it too, and leaves it there.
     let left = names(&mount.point);

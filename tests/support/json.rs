@@ -26,6 +26,18 @@ pub fn metrics(run: &Value) -> impl Iterator<Item = &Value> {
     array(&run["tests"]).iter().flat_map(|test| array(&test["metrics"]))
 }
 
+/// A metric of a run, if it is there.
+pub fn metric<'r>(run: &'r Value, key: &str) -> Option<&'r Value> {
+    metrics(run).find(|metric| metric["key"] == key)
+}
+
+/// The value of a metric, which must be there.
+#[track_caller]
+pub fn value(run: &Value, key: &str) -> f64 {
+    let found = metric(run, key).and_then(|metric| metric["value"].as_f64());
+    found.unwrap_or_else(|| panic!("no {key} in {run}"))
+}
+
 /// The keys of all metrics, in order.
 pub fn keys(run: &Value) -> Vec<String> {
     metrics(run).map(|metric| text(&metric["key"]).to_string()).collect()

@@ -1,5 +1,6 @@
 //! Starting the program, and what it leaves when it has ended.
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::fmt;
 use std::io::{Read, Write};
@@ -145,10 +146,28 @@ impl Running {
         self.child.id()
     }
 
-    pub fn signal(&self, signal: rustix::process::Signal) {
-        let id = i32::try_from(self.child.id()).ok().and_then(rustix::process::Pid::from_raw);
-        let id = id.expect("a process id is positive");
-        rustix::process::kill_process(id, signal).expect("the process has not been waited for");
+    pub fn signal(&self, signal: Signal) {
+        let process = Pid::from_child(&self.child);
+        kill_process(process, signal).expect("the process has not been waited for");
+    }
+
+    /// Kills it, and waits for its end.
+    pub fn kill(self) -> Ended {
+        self.signal(Signal::KILL);
+        self.end()
+    }
+
+    /// Ends it as Ctrl-C does.
+    #[track_caller]
+    pub fn interrupt(self) -> Ended {
+        self.signal(Signal::INT);
+        self.end().code(130)
+    }
+
+    /// Bytes that it has moved so far, by the kernel's counter: `read_bytes` or `write_bytes` of drives.
+    pub fn io_bytes(&self, counter: &str) -> Option<u64> {
+        let io = std::fs::read_to_string(format!("/proc/{}/io", self.id())).ok()?;
+        io.lines().find_map(|line| line.strip_prefix(counter)?.strip_prefix(": "))?.parse().ok()
     }
 
     /// Whether it still runs.
