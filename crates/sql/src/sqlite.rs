@@ -42,13 +42,9 @@ impl Installed for BuiltIn {
         settings: DatabaseSettings,
         canceller: &Arc<Canceller>,
     ) -> Result<Box<dyn Database>, SqlError> {
-        let mut made = Sqlite {
-            folder: folder.to_path_buf(),
-            settings,
-            canceller: Arc::clone(canceller),
-            open: None,
-        };
-        let open = made.connect(FILE, OpenFlags::default())?;
+        let file = folder.join(FILE);
+        let mut made = Sqlite { file, settings, canceller: Arc::clone(canceller), open: None };
+        let open = made.connect(&made.file, OpenFlags::default())?;
         // Fixed before the first table.
         open.pragma("page_size", PAGE_BYTES as i64)?;
         made.open = Some(open);
@@ -65,7 +61,7 @@ fn failed(error: rusqlite::Error) -> SqlError {
 
 /// A database in a file.
 struct Sqlite {
-    folder: PathBuf,
+    file: PathBuf,
     settings: DatabaseSettings,
     canceller: Arc<Canceller>,
     open: Option<Open>,
@@ -122,6 +118,11 @@ impl Open {
         [of_any, of_table]
     }
 
+    fn number(&self, statement: &str) -> Result<u64, SqlError> {
+        let number = self.connection.query_row(statement, [], |row| row.get::<_, i64>(0));
+        Ok(number.map_err(failed)? as u64)
+    }
+
     /// The write-ahead log becomes part of the file, and is emptied.
     fn checkpoint(&self) -> Result<(), SqlError> {
         let done = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
@@ -130,8 +131,22 @@ impl Open {
 }
 
 impl Sqlite {
-    fn connect(&self, file: &str, flags: OpenFlags) -> Result<Open, SqlError> {
-        connect(&self.folder.join(file), flags, self.settings, &self.canceller)
+    /// Opens its file, or that of a copy.
+    fn connect(&self, path: &Path, flags: OpenFlags) -> Result<Open, SqlError> {
+        let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
+        let handle = connection.get_interrupt_handle();
+        let cancel = self.canceller.on_cancel(move || handle.interrupt());
+        let open = Open { connection, _cancel: cancel };
+        open.connection.busy_timeout(BUSY_TIME_MAX).map_err(failed)?;
+        // Each connection has buffers of its own.
+        let DatabaseSettings { buffer_bytes, clients, is_durable, .. } = self.settings;
+        let kib = (buffer_bytes / u64::from(clients.max(1)) / 1024).max(2_048);
+        open.pragma("cache_size", -(kib as i64))?;
+        open.pragma("mmap_size", 0)?;
+        // Sorting for an index happens in memory, not in files elsewhere.
+        open.pragma("temp_store", "MEMORY")?;
+        open.pragma("synchronous", if is_durable { "FULL" } else { "OFF" })?;
+        Ok(open)
     }
 
     fn open(&self) -> Result<&Open, SqlError> {
@@ -142,27 +157,6 @@ impl Sqlite {
     fn check(&self) -> Result<(), SqlError> {
         if self.canceller.is_cancelled() { Err(SqlError::Interrupted) } else { Ok(()) }
     }
-}
-
-fn connect(
-    path: &Path,
-    flags: OpenFlags,
-    settings: DatabaseSettings,
-    canceller: &Arc<Canceller>,
-) -> Result<Open, SqlError> {
-    let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
-    let handle = connection.get_interrupt_handle();
-    let cancel = canceller.on_cancel(move || handle.interrupt());
-    let open = Open { connection, _cancel: cancel };
-    open.connection.busy_timeout(BUSY_TIME_MAX).map_err(failed)?;
-    // Each connection has buffers of its own.
-    let kib = (settings.buffer_bytes / u64::from(settings.clients.max(1)) / 1024).max(2_048);
-    open.pragma("cache_size", -(kib as i64))?;
-    open.pragma("mmap_size", 0)?;
-    // Sorting for an index happens in memory, not in files elsewhere.
-    open.pragma("temp_store", "MEMORY")?;
-    open.pragma("synchronous", if settings.is_durable { "FULL" } else { "OFF" })?;
-    Ok(open)
 }
 
 impl Database for Sqlite {
@@ -213,9 +207,7 @@ impl Database for Sqlite {
     }
 
     fn scan(&mut self) -> Result<u64, SqlError> {
-        let text = format!("SELECT count(*) FROM {TABLE} NOT INDEXED");
-        let rows = self.open()?.connection.query_row(&text, [], |row| row.get::<_, i64>(0));
-        Ok(rows.map_err(failed)? as u64)
+        self.open()?.number(&format!("SELECT count(*) FROM {TABLE} NOT INDEXED"))
     }
 
     fn make_index(&mut self) -> Result<(), SqlError> {
@@ -230,12 +222,12 @@ impl Database for Sqlite {
     }
 
     fn start(&mut self) -> Result<(), SqlError> {
-        self.open = Some(self.connect(FILE, OpenFlags::default())?);
+        self.open = Some(self.connect(&self.file, OpenFlags::default())?);
         Ok(())
     }
 
     fn client(&self) -> Result<Box<dyn Client>, SqlError> {
-        let open = self.connect(FILE, OpenFlags::default())?;
+        let open = self.connect(&self.file, OpenFlags::default())?;
         open.connection.set_prepared_statement_cache_capacity(8);
         Ok(Box::new(SqliteClient {
             open,
@@ -246,21 +238,16 @@ impl Database for Sqlite {
     }
 
     fn backup(&mut self, folder: &Path) -> Result<(), SqlError> {
-        let into =
-            connect(&folder.join(BACKUP), OpenFlags::default(), self.settings, &self.canceller)?;
+        let into = self.connect(&folder.join(BACKUP), OpenFlags::default())?;
         self.copy(self.open()?, into)
     }
 
     fn restore(&mut self, backup: &Path, folder: &Path) -> Result<u64, SqlError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
-        let from = connect(&backup.join(BACKUP), flags, self.settings, &self.canceller)?;
+        let from = self.connect(&backup.join(BACKUP), flags)?;
         let path = folder.join(RESTORED);
-        let into = connect(&path, OpenFlags::default(), self.settings, &self.canceller)?;
-        self.copy(&from, into)?;
-        let restored = connect(&path, flags, self.settings, &self.canceller)?;
-        let last = format!("SELECT max(a) FROM {TABLE}");
-        let rows = restored.connection.query_row(&last, [], |row| row.get::<_, i64>(0));
-        Ok(rows.map_err(failed)? as u64)
+        self.copy(&from, self.connect(&path, OpenFlags::default())?)?;
+        self.connect(&path, flags)?.number(&format!("SELECT max(a) FROM {TABLE}"))
     }
 }
 
