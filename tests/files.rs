@@ -2,7 +2,7 @@
 
 use crate::support::json::{array, test_of, text};
 use crate::support::scratch::{names, own_folder};
-use crate::support::{Scratch, wait_for};
+use crate::support::{Running, Scratch, wait_for};
 
 /// Small files, so that a test takes seconds.
 const FILL: &[&str] =
@@ -34,15 +34,20 @@ fn a_killed_fill_is_resumed_behind_its_last_known_file() {
     assert_eq!(names(scratch.target()), [""; 0], "nobody asked to keep them");
 }
 
-#[test]
-fn the_next_run_removes_what_a_killed_copy_left() {
-    let scratch = Scratch::new();
+/// A run that copies until it is ended, and does so now.
+fn copy_under_way(scratch: &Scratch) -> Running {
     let copies = ["--test=copy", "--size=256MiB", "--rounds=1000", "--set=copy.small_files=300"];
     let running = scratch.run_call("target", &[&copies]).start();
     wait_for("a copy under way", || {
         own_folder(scratch.target()).filter(|folder| folder.join("copy").exists())
     });
-    running.kill();
+    running
+}
+
+#[test]
+fn the_next_run_removes_what_a_killed_copy_left() {
+    let scratch = Scratch::new();
+    copy_under_way(&scratch).kill();
     assert!(own_folder(scratch.target()).is_some());
     scratch.run_call("target", &[FILL]).end().code(0);
     assert_eq!(names(scratch.target()), [""; 0]);
@@ -51,12 +56,7 @@ fn the_next_run_removes_what_a_killed_copy_left() {
 #[test]
 fn a_signal_during_a_copy_leaves_nothing() {
     let scratch = Scratch::new();
-    let copies = ["--test=copy", "--size=256MiB", "--rounds=1000", "--set=copy.small_files=300"];
-    let running = scratch.run_call("target", &[&copies]).start();
-    wait_for("a copy under way", || {
-        own_folder(scratch.target()).filter(|folder| folder.join("copy").exists())
-    });
-    running.interrupt();
+    copy_under_way(&scratch).interrupt();
     assert_eq!(names(scratch.target()), [""; 0]);
 }
 

@@ -53,23 +53,29 @@ const SURFACE: [&str; 5] = [
     "--set=surface.accesses=0",
 ];
 
+/// Samples of this length, and both ends, must have the rates of the zones. How many samples there are.
+#[track_caller]
+fn samples_of_the_zones(target: &str, run: &Value, direction: &str, len: u64) -> usize {
+    let zones = disk(target).zones();
+    let profile = curve(run, "surface", &format!("surface.{direction}.mb_s"));
+    for &(offset, rate) in &profile {
+        let truth = true_rate(&zones, offset as u64, len);
+        assert!((rate / truth - 1.0).abs() < 0.02, "{target}: {rate} for {truth} at {offset}");
+    }
+    for (key, zone) in [("start", &zones[0]), ("end", &zones[zones.len() - 1])] {
+        let seen = value(run, &format!("surface.{direction}.{key}_mb_s"));
+        let off = seen / zone.rate_mb_s - 1.0;
+        assert!(off.abs() < 0.04, "{target}: {seen} at the {key}, {} there", zone.rate_mb_s);
+    }
+    profile.len()
+}
+
 #[test]
 fn surface_finds_the_zones_and_their_rates() {
     for target in ["sim:hgst-7k1000", "sim:wd40efrx", "sim:usb-16tb"] {
-        let zones = disk(target).zones();
-        let run = measure(target, &SURFACE);
-        let profile = curve(&run, "surface", "surface.read.mb_s");
+        let samples = samples_of_the_zones(target, &measure(target, &SURFACE), "read", SAMPLE);
         // And once more as many, at the borders of zones.
-        assert!((66..=130).contains(&profile.len()), "{target}: {}", profile.len());
-        for (offset, rate) in profile {
-            let truth = true_rate(&zones, offset as u64, SAMPLE);
-            assert!((rate / truth - 1.0).abs() < 0.02, "{target}: {rate} for {truth} at {offset}");
-        }
-        for (key, zone) in [("start", &zones[0]), ("end", &zones[zones.len() - 1])] {
-            let seen = value(&run, &format!("surface.read.{key}_mb_s"));
-            let off = seen / zone.rate_mb_s - 1.0;
-            assert!(off.abs() < 0.04, "{target}: {seen} at the {key}, {} there", zone.rate_mb_s);
-        }
+        assert!((66..=130).contains(&samples), "{target}: {samples}");
     }
 }
 
@@ -89,20 +95,9 @@ fn surface_finds_the_zones_and_their_rates_by_writing() {
         ("sim:wd40efrx", "--set=surface.write=fresh", "destroy"),
         ("sim:usb-16tb", "--set=surface.write=same-bytes", "same-bytes"),
     ] {
-        let zones = disk(target).zones();
         let run = measure(target, &[&["--test=surface", how], &options[..]].concat());
         assert_eq!(run["plan"]["tests"][0]["writes"], writes, "{target} {how}");
-        let profile = curve(&run, "surface", "surface.write.mb_s");
-        assert_eq!(profile.len(), 33, "{target}");
-        for (offset, rate) in profile {
-            let truth = true_rate(&zones, offset as u64, WRITTEN);
-            assert!((rate / truth - 1.0).abs() < 0.02, "{target}: {rate} for {truth} at {offset}");
-        }
-        for (key, zone) in [("start", &zones[0]), ("end", &zones[zones.len() - 1])] {
-            let seen = value(&run, &format!("surface.write.{key}_mb_s"));
-            let off = seen / zone.rate_mb_s - 1.0;
-            assert!(off.abs() < 0.04, "{target}: {seen} at the {key}, {} there", zone.rate_mb_s);
-        }
+        assert_eq!(samples_of_the_zones(target, &run, "write", WRITTEN), 33, "{target}");
     }
     let silent = measure("sim:wd40efrx", &[&["--test=surface"], &options[..]].concat());
     assert!(!metrics(&silent).any(|metric| text(&metric["key"]).contains(".write.")));
@@ -215,8 +210,7 @@ fn throttling_is_found() {
 fn a_region_that_cannot_be_read_is_found_where_it_is() {
     let target = "sim:hgst-7k1000?fault=failing-region";
     let run = measure_in(&Scratch::new(), target, &SURFACE, 4);
-    let found = array(&run["findings"]).iter().find(|finding| finding["id"] == "F017");
-    assert!(found.is_some(), "{:?}", findings(&run));
+    assert!(findings(&run).contains(&"F017"), "{:?}", findings(&run));
     let middle = disk("sim:hgst-7k1000").zones().iter().map(|z| z.len_bytes).sum::<u64>() / 2;
     let profile = curve(&run, "surface", "surface.read.mb_s");
     assert_eq!(profile.len(), 64, "one place of 65 has no rate");
