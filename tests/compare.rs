@@ -7,9 +7,7 @@ use std::fs;
 fn run(scratch: &Scratch, target: &str, options: &[&str], name: &str) -> String {
     let arguments = ["run", target, "--no-save", "--json", "--rounds", "5"];
     let out = scratch.drivescope(&[&arguments[..], options].concat()).code(0).stdout;
-    let path = scratch.path(name);
-    fs::write(&path, out).expect("the scratch directory is writable");
-    path.display().to_string()
+    scratch.file(name, out)
 }
 
 const LATENCY: &[&str] = &["--test", "latency", "--time", "5s"];
@@ -100,7 +98,7 @@ fn in_turns_two_drives_differ_and_one_drive_does_not_differ_from_itself() {
 #[test]
 fn in_turns_settings_of_a_directory_are_compared_and_nothing_stays_behind() {
     let scratch = Scratch::new();
-    let here = scratch.path("").display().to_string();
+    let here = scratch.text("");
     let options = ["--cells", "rnd4k_q1t1.read", "--size", "16MiB", "--time", "10ms"];
     let settings = ["--set-a", "engine=uring", "--set-b", "engine=threads", "--max-time", "1s"];
     let arguments = [&["compare", "--ab", &here][..], &options, &settings].concat();

@@ -2,7 +2,7 @@
 
 use crate::support::scratch::names;
 use crate::support::terminal::{CTRL_C, OnTerminal};
-use crate::support::{Scratch, wait_for};
+use crate::support::{ONE_CELL, Scratch, wait_for};
 use rustix::process::Signal;
 use std::time::Duration;
 
@@ -11,20 +11,12 @@ const SCREEN: [&str; 2] = ["\u{1b}[?1049h", "\u{1b}[?1049l"];
 const KEYS: &str = "p pause between phases";
 
 /// Two tests that never end by themselves.
-const ENDLESS: &[&str] = &[
-    "run",
-    "target",
-    "--live",
-    "--no-save",
-    "--test=transfer,latency",
-    "--cells=rnd4k_q1t1.read",
-    "--size=16M",
-    "--time=1h",
-];
+const ENDLESS: &[&str] =
+    &["--test=transfer,latency", "--cells=rnd4k_q1t1.read", "--size=16M", "--time=1h"];
 
-fn start(scratch: &Scratch, arguments: &[&str]) -> OnTerminal {
-    let call = scratch.call(arguments).env("NO_COLOR", "1").env("TERM", "xterm");
-    let terminal = OnTerminal::start_with(call, 80);
+fn start(scratch: &Scratch, target: &str, options: &[&str]) -> OnTerminal {
+    let call = scratch.run_call(target, &[&["--live", "--no-save"], options]);
+    let terminal = OnTerminal::start_with(call.env("NO_COLOR", "1").env("TERM", "xterm"), 80);
     terminal.wait_for(SCREEN[0]);
     terminal.wait_for(KEYS);
     assert!(terminal.is_raw());
@@ -46,7 +38,7 @@ fn end(scratch: &Scratch, terminal: OnTerminal, code: i32) -> String {
 #[test]
 fn a_key_skips_the_test_and_another_ends_the_run_and_both_keep_what_was_measured() {
     let scratch = Scratch::new();
-    let mut terminal = start(&scratch, ENDLESS);
+    let mut terminal = start(&scratch, "target", ENDLESS);
     // The first phase is under way once its graph is there. Words are all that is drawn in one piece.
     terminal.wait_for("round");
     terminal.press("s");
@@ -62,18 +54,8 @@ fn a_key_skips_the_test_and_another_ends_the_run_and_both_keep_what_was_measured
 #[test]
 fn a_paused_run_waits_for_the_same_key() {
     let scratch = Scratch::new();
-    let arguments = [
-        "run",
-        "target",
-        "--live",
-        "--no-save",
-        "--test=transfer",
-        "--cells=rnd4k_q1t1.read",
-        "--size=16M",
-        "--time=500ms",
-        "--rounds=3",
-    ];
-    let mut terminal = start(&scratch, &arguments);
+    let options = [ONE_CELL, &["--size=16M", "--time=500ms", "--rounds=3"]].concat();
+    let mut terminal = start(&scratch, "target", &options);
     terminal.press("p");
     // The first letter stands there already.
     terminal.wait_for("ausing");
@@ -89,7 +71,7 @@ fn a_paused_run_waits_for_the_same_key() {
 fn signals_and_ctrl_c_leave_the_terminal_as_it_was() {
     for is_key in [true, false] {
         let scratch = Scratch::new();
-        let mut terminal = start(&scratch, ENDLESS);
+        let mut terminal = start(&scratch, "target", ENDLESS);
         match is_key {
             true => terminal.press(CTRL_C),
             false => terminal.running.signal(Signal::TERM),
@@ -101,8 +83,7 @@ fn signals_and_ctrl_c_leave_the_terminal_as_it_was() {
 #[test]
 fn a_simulated_run_ends_with_its_result_on_the_usual_screen() {
     let scratch = Scratch::new();
-    let call = ["run", "sim:wd40efrx", "--live", "--no-save", "--suite=first", "--seed=1"];
-    let terminal = start(&scratch, &call);
+    let terminal = start(&scratch, "sim:wd40efrx", &["--suite=first", "--seed=1"]);
     let result = end(&scratch, terminal, 0);
     assert!(result.contains("A simulated SATA hard disk"), "{result}");
 }

@@ -1,30 +1,26 @@
 //! Reports of runs: pages, charts and figures in files, which never replace anything unasked.
 
 use crate::store::with_a_run;
+use crate::support::json::{keys, value};
 use crate::support::{Scratch, must_have};
 #[cfg(feature = "parquet")]
 use crate::support::{Call, skip_loudly};
 use std::fs;
 
-fn file(scratch: &Scratch, name: &str) -> String {
-    scratch.path(name).display().to_string()
-}
-
 #[test]
 fn a_run_becomes_a_page_a_chart_and_a_table() {
     let (scratch, id) = with_a_run();
-    let page = file(&scratch, "run.html");
+    let page = scratch.text("run.html");
     scratch.drivescope(&["report", &id, "-o", &page]).code(0);
     let text = fs::read_to_string(&page).unwrap();
     assert!(text.starts_with("<!DOCTYPE html>") && text.contains(&id), "{text:.200}");
 
-    let table = file(&scratch, "run.csv");
+    let table = scratch.text("run.csv");
     scratch.drivescope(&["report", "last", "-o", &table]).code(0);
     let text = fs::read_to_string(&table).unwrap();
     let document = scratch.drivescope(&["show", "last", "--json"]).code(0).json();
-    for metric in document["tests"][0]["metrics"].as_array().unwrap() {
-        let line =
-            format!("{},{},", metric["key"].as_str().unwrap(), metric["value"].as_f64().unwrap());
+    for key in keys(&document) {
+        let line = format!("{key},{},", value(&document, &key));
         assert!(text.contains(&line), "{line} in {text}");
     }
 }
@@ -34,9 +30,8 @@ fn a_document_from_a_file_is_reported_like_a_stored_run() {
     let scratch = Scratch::new();
     let out =
         scratch.drivescope(&["run", "sim:wd10ears", "--test", "surface", "--no-save", "--json"]);
-    fs::write(scratch.path("run.json"), out.code(0).stdout).unwrap();
-    let chart = file(&scratch, "chart.svg");
-    let run = file(&scratch, "run.json");
+    let run = scratch.file("run.json", out.code(0).stdout);
+    let chart = scratch.text("chart.svg");
     let message = scratch.drivescope(&["report", &run, "-o", &chart]).refused(2);
     assert!(message.contains("--chart") && message.contains("surface-position"), "{message}");
     scratch.drivescope(&["report", &run, "-o", &chart, "--chart", "surface-position"]).code(0);
@@ -46,8 +41,7 @@ fn a_document_from_a_file_is_reported_like_a_stored_run() {
 #[test]
 fn what_is_there_is_only_replaced_when_asked_and_no_device_is_ever() {
     let (scratch, id) = with_a_run();
-    let page = file(&scratch, "run.html");
-    fs::write(&page, "mine").unwrap();
+    let page = scratch.file("run.html", "mine");
     let message = scratch.drivescope(&["report", &id, "-o", &page]).refused(3);
     assert!(message.contains("--force"), "{message}");
     assert_eq!(fs::read_to_string(&page).unwrap(), "mine");
@@ -56,10 +50,10 @@ fn what_is_there_is_only_replaced_when_asked_and_no_device_is_ever() {
 
     let link = scratch.path("link.html");
     std::os::unix::fs::symlink("/dev/null", &link).unwrap();
-    scratch.drivescope(&["report", &id, "-o", &file(&scratch, "link.html"), "--force"]).refused(3);
+    scratch.drivescope(&["report", &id, "-o", &scratch.text("link.html"), "--force"]).refused(3);
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
-    scratch.drivescope(&["report", &id, "-o", &file(&scratch, "run.doc")]).refused(2);
-    let absent = file(&scratch, "absent/run.html");
+    scratch.drivescope(&["report", &id, "-o", &scratch.text("run.doc")]).refused(2);
+    let absent = scratch.text("absent/run.html");
     let message = scratch.drivescope(&["report", &id, "-o", &absent]).refused(2);
     assert!(message.contains("its folder is not there"), "{message}");
 }
@@ -71,15 +65,15 @@ fn several_runs_share_a_page_and_a_table() {
         let options = ["--test", "latency", "--time", "100ms", "--quiet"];
         scratch.drivescope(&[&["run", target][..], &options].concat()).code(0);
     }
-    let page = scratch.path("both.html").display().to_string();
+    let page = scratch.text("both.html");
     scratch.drivescope(&["report", "wd40efrx", "860evo", "-o", &page]).code(0);
-    let text = std::fs::read_to_string(&page).expect("it was written");
+    let text = fs::read_to_string(&page).expect("it was written");
     must_have(&text, &["drivescope comparison", "Metrics", "WD40EFRX", "860 EVO", "<summary>"]);
-    let table = scratch.path("both.csv").display().to_string();
+    let table = scratch.text("both.csv");
     scratch.drivescope(&["report", "wd40efrx", "860evo", "-o", &table]).code(0);
-    let table = std::fs::read_to_string(&table).expect("it was written");
+    let table = fs::read_to_string(&table).expect("it was written");
     assert_eq!(table.lines().filter(|line| line.starts_with("run,drive")).count(), 1);
-    let chart = scratch.path("both.svg").display().to_string();
+    let chart = scratch.text("both.svg");
     let message = scratch.drivescope(&["report", "wd40efrx", "860evo", "-o", &chart]).refused(2);
     assert!(message.contains("compare-tails"), "{message}");
     let tails = ["report", "wd40efrx", "860evo", "-o", &chart, "--chart", "compare-tails"];
@@ -105,7 +99,7 @@ fn a_folder_has_the_page_every_chart_the_figures_and_the_document() {
     );
     assert_eq!(kept, stored);
     let csv = |run: &str, name: &str| {
-        let table = file(&scratch, name);
+        let table = scratch.text(name);
         scratch.drivescope(&["report", run, "-o", &table]).code(0);
         fs::read_to_string(table).unwrap()
     };
@@ -131,7 +125,7 @@ fn a_history_is_a_page_and_charts() {
         let run = ["run", "sim:wd40efrx", "--quiet", "--seed", seed];
         scratch.drivescope(&[&run[..], &cells].concat()).code(0);
     }
-    let page = file(&scratch, "history.html");
+    let page = scratch.text("history.html");
     scratch.drivescope(&["report", "--history", "wd40efrx", "-o", &page]).code(0);
     let text = fs::read_to_string(&page).unwrap();
     assert!(text.contains("2 runs") && text.contains("SIM-WD40EFRX"), "{text:.400}");
@@ -154,7 +148,7 @@ fn a_history_is_a_page_and_charts() {
 #[test]
 fn a_chart_as_png_is_a_picture() {
     let (scratch, id) = with_a_run();
-    let picture = file(&scratch, "grid.png");
+    let picture = scratch.text("grid.png");
     scratch.drivescope(&["report", &id, "-o", &picture, "--chart", "transfer-grid"]).code(0);
     let bytes = fs::read(&picture).unwrap();
     assert!(bytes.starts_with(b"\x89PNG\r\n\x1a\n"));
@@ -174,7 +168,7 @@ fn duckdb_reads_the_figures_of_runs() {
         return skip_loudly("needs Python's duckdb: pip install duckdb");
     }
     let (scratch, id) = with_a_run();
-    let table = file(&scratch, "run.parquet");
+    let table = scratch.text("run.parquet");
     scratch.drivescope(&["report", &id, "-o", &table]).code(0);
     let program = format!(
         "import duckdb, json\nprint(json.dumps(duckdb.sql(\"\"\"select run, metric, value, rounds, epoch_us(started_at) > 0 \
@@ -197,7 +191,7 @@ fn duckdb_reads_the_figures_of_runs() {
 #[test]
 fn an_anonymous_report_names_no_serial_number_machine_or_path() {
     let scratch = Scratch::new();
-    let here = scratch.path("").display().to_string();
+    let here = scratch.text("");
     let tiny =
         ["--quiet", "--label", "my-label", "--size", "16MiB", "--rounds", "1", "--time", "10ms"];
     let cells = ["--test", "transfer", "--cells", "rnd4k_q1t1.read"];
@@ -208,8 +202,8 @@ fn an_anonymous_report_names_no_serial_number_machine_or_path() {
     let host = bare.json()["host"]["name"].as_str().map(str::to_string);
     assert_eq!(host.as_deref(), Some(""));
     assert!(!bare.stdout.contains(here.trim_end_matches('/')) && !bare.stdout.contains("my-label"));
-    let page = scratch.path("bare.html").display().to_string();
+    let page = scratch.text("bare.html");
     scratch.drivescope(&["report", "last", "--anonymize", "-o", &page]).code(0);
-    let page = std::fs::read_to_string(&page).expect("it was written");
+    let page = fs::read_to_string(&page).expect("it was written");
     assert!(!page.contains(here.trim_end_matches('/')) && !page.contains("my-label"));
 }

@@ -1,7 +1,7 @@
 //! `trace`: conversion there and back, descriptions, replays, and files that are no traces.
 
 use crate::support::{Scratch, must_have};
-use crate::support::json::findings;
+use crate::support::json::{findings, value};
 use serde_json::Value;
 use std::fs;
 
@@ -26,7 +26,7 @@ fn a_log_of_fio_comes_back_from_a_trace_as_it_was() {
         .chain(["750000 disk close\n".to_string()])
         .collect();
     let path = |name: &str| scratch.text(name);
-    fs::write(path("a.iolog"), &log).unwrap();
+    scratch.file("a.iolog", &log);
     scratch.drivescope(&["trace", "convert", &path("a.iolog"), &path("a.trace")]).code(0);
     let call = ["trace", "convert", &path("a.trace"), &path("b.iolog"), "--name=disk"];
     scratch.drivescope(&call).code(0);
@@ -43,8 +43,7 @@ fn a_log_of_fio_comes_back_from_a_trace_as_it_was() {
 #[test]
 fn a_trace_tells_its_mix_its_depth_and_its_think_time() {
     let scratch = Scratch::new();
-    let path = scratch.text("day.txt");
-    fs::write(&path, BLKPARSE).unwrap();
+    let path = scratch.file("day.txt", BLKPARSE);
     let text = scratch.drivescope(&["trace", "info", &path]).code(0).stdout;
     must_have(&text, &["2 requests", "busy for 30.0 ms", "think time", "jbd2/sda1-8"]);
     let documents = scratch.drivescope(&["trace", "info", &path, "--json"]).code(0).documents();
@@ -58,16 +57,16 @@ fn a_trace_tells_its_mix_its_depth_and_its_think_time() {
 fn what_is_no_trace_is_refused_with_its_place_and_nothing_is_written() {
     let scratch = Scratch::new();
     let path = |name: &str| scratch.text(name);
-    fs::write(path("good.txt"), BLKPARSE).unwrap();
+    scratch.file("good.txt", BLKPARSE);
     scratch.drivescope(&["trace", "convert", &path("good.txt"), &path("good.trace")]).code(0);
     let whole = fs::read(path("good.trace")).unwrap();
-    fs::write(path("cut.trace"), &whole[..whole.len() - 10]).unwrap();
+    scratch.file("cut.trace", &whole[..whole.len() - 10]);
     let mut changed = whole.clone();
     changed[whole.len() / 2] ^= 0x10;
-    fs::write(path("changed.trace"), changed).unwrap();
-    fs::write(path("two.csv"), "7,R,4096,8192,1\n8,R,0,512,2\n").unwrap();
-    fs::write(path("short.iolog"), "fio version 3 iolog\n5 f read 0\n").unwrap();
-    fs::write(path("words.txt"), "no trace\n").unwrap();
+    scratch.file("changed.trace", changed);
+    scratch.file("two.csv", "7,R,4096,8192,1\n8,R,0,512,2\n");
+    scratch.file("short.iolog", "fio version 3 iolog\n5 f read 0\n");
+    scratch.file("words.txt", "no trace\n");
     for (name, words) in [
         ("cut.trace", "cut off"),
         ("changed.trace", "checksum"),
@@ -102,23 +101,18 @@ fn log_of(reads: u64) -> String {
 #[test]
 fn a_replay_is_a_run_whose_times_a_simulated_drive_keeps() {
     let scratch = Scratch::new();
-    let path = scratch.text("day.iolog");
-    fs::write(&path, log_of(500)).unwrap();
+    let path = scratch.file("day.iolog", log_of(500));
     let call = ["trace", "replay", &path, "sim:samsung-870evo-1tb", "--json", "--no-save"];
     let run = scratch.drivescope(&call).code(0).json();
-    let value = |run: &Value, quantity: &str| {
-        let metrics = run["tests"][0]["metrics"].as_array().unwrap().clone();
-        let key = format!("apps.day.{quantity}");
-        metrics.iter().find(|metric| metric["key"] == *key).unwrap()["value"].as_f64().unwrap()
-    };
     assert_eq!((&run["plan"]["suite"]["name"], &run["status"]), (&"replay".into(), &"done".into()));
     let phase = &run["tests"][0]["phases"][0];
     assert_eq!((&phase["ops"], &phase["bytes"]), (&550.into(), &(500 * 4096 + 50 * 8192).into()));
-    assert!((value(&run, "run_s") - 0.998).abs() < 0.01, "{}", value(&run, "run_s"));
-    assert_eq!(value(&run, "lag_max_us"), 0.0);
+    let run_s = value(&run, "apps.day.run_s");
+    assert!((run_s - 0.998).abs() < 0.01, "{run_s}");
+    assert_eq!(value(&run, "apps.day.lag_max_us"), 0.0);
     let fast = [&call[..], &["--as-fast-as-possible"]].concat();
     let fast = scratch.drivescope(&fast).code(0).json();
-    assert!(value(&fast, "run_s") < 0.3, "{}", value(&fast, "run_s"));
+    assert!(value(&fast, "apps.day.run_s") < 0.3, "{}", value(&fast, "apps.day.run_s"));
     let slow = ["trace", "replay", &path, "sim:wd40efrx", "--json", "--no-save"];
     let slow = scratch.drivescope(&slow).code(0).json();
     let late = &slow["tests"][0]["findings"][0];
@@ -130,14 +124,12 @@ fn a_replay_is_a_run_whose_times_a_simulated_drive_keeps() {
 #[test]
 fn a_trace_of_a_moment_is_not_called_late_for_microseconds() {
     let scratch = Scratch::new();
-    let path = scratch.text("moment.iolog");
     let reads = "x read 0 4096\nx read 1048576 4096\n";
-    fs::write(&path, format!("fio version 2 iolog\nx add\nx open\n{reads}x close\n")).unwrap();
+    let log = format!("fio version 2 iolog\nx add\nx open\n{reads}x close\n");
+    let path = scratch.file("moment.iolog", log);
     let call = ["trace", "replay", &path, "sim:samsung-870evo-1tb", "--depth=1", "--json"];
     let run = scratch.drivescope(&[&call[..], &["--no-save"]].concat()).code(0).json();
-    let lag = |metric: &&Value| metric["key"] == "apps.moment.lag_max_us";
-    let lag = run["tests"][0]["metrics"].as_array().unwrap().iter().find(lag).unwrap();
-    assert!(lag["value"].as_f64().unwrap() > 0.0, "the second one waits: {lag}");
+    assert!(value(&run, "apps.moment.lag_max_us") > 0.0, "the second one waits: {run}");
     assert!(!findings(&run).contains(&"F051"), "{:?}", findings(&run));
 }
 
@@ -145,17 +137,15 @@ fn a_trace_of_a_moment_is_not_called_late_for_microseconds() {
 #[test]
 fn writes_of_a_trace_go_to_a_file_of_its_own_or_nowhere() {
     let scratch = Scratch::new();
-    let (path, folder) = (scratch.text("day.iolog"), scratch.target());
-    fs::write(&path, log_of(50)).unwrap();
+    let (path, folder) = (scratch.file("day.iolog", log_of(50)), scratch.target());
     let call =
         ["trace", "replay", &path, &folder, "--json", "--no-save", "--think-max=1ms", "--force"];
     let run = scratch.drivescope(&call).json();
     let phase = &run["tests"][0]["phases"][0];
     assert_eq!((&phase["ops"], &phase["errors"]), (&55.into(), &0.into()), "{run}");
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 0, "nothing stays");
-    let file = scratch.text("existing");
     let contents = crate::support::noise(17 << 20, 5);
-    fs::write(&file, &contents).unwrap();
+    let file = scratch.file("existing", &contents);
     let run = scratch
         .drivescope(&["trace", "replay", &path, &file, "--json", "--no-save", "--think-max=1ms"])
         .json();
@@ -168,25 +158,23 @@ fn writes_of_a_trace_go_to_a_file_of_its_own_or_nowhere() {
 #[test]
 fn what_cannot_be_replayed_is_refused_in_a_line() {
     let scratch = Scratch::new();
-    let path = |name: &str| scratch.text(name);
     let far = format!("fio version 3 iolog\n1 d read 0 4096\n2 d read {} 4096\n", 1u64 << 44);
-    fs::write(path("far.iolog"), far).unwrap();
-    fs::write(path("bad.iolog"), "fio version 3 iolog\n5 f read 0\n").unwrap();
-    fs::write(path("good.iolog"), log_of(3)).unwrap();
+    let far = scratch.file("far.iolog", far);
+    let bad = scratch.file("bad.iolog", "fio version 3 iolog\n5 f read 0\n");
+    let good = scratch.file("good.iolog", log_of(3));
     let drive = "sim:wd40efrx";
     for (arguments, words) in [
-        (vec![&*path("far.iolog"), drive, "--fit=exact"], "17592186048512"),
-        (vec![&*path("bad.iolog"), drive], "line 2: read needs an offset"),
-        (vec![&*path("none.trace"), drive], "none.trace cannot be read"),
-        (vec!["-", drive], "trace convert"),
-        (vec![&*path("good.iolog"), drive, "--predict=860evo"], "apps.predict"),
-        (vec![&*path("good.iolog"), drive, "--depth=0"], "apps.depth"),
+        (&[&far, drive, "--fit=exact"][..], "17592186048512"),
+        (&[&bad, drive], "line 2: read needs an offset"),
+        (&[&scratch.text("none.trace"), drive], "none.trace cannot be read"),
+        (&["-", drive], "trace convert"),
+        (&[&good, drive, "--predict=860evo"], "apps.predict"),
+        (&[&good, drive, "--depth=0"], "apps.depth"),
     ] {
-        let call = [&["trace", "replay"], &arguments[..]].concat();
+        let call = [&["trace", "replay"], arguments].concat();
         let error = scratch.drivescope(&call).refused(2);
         assert!(error.contains(words), "{arguments:?}: {error}");
     }
-    let far = path("far.iolog");
     let packed = ["trace", "replay", &far, drive, "--no-save"];
     let text = scratch.drivescope(&packed).code(0).stdout;
     assert!(text.contains("packed"), "{text}");

@@ -5,7 +5,7 @@
 //! the soak only; the check sees that every question is answered or named.
 
 use super::served::{Served, scratch_to_serve};
-use crate::support::json::{array, text};
+use crate::support::json::metric;
 use crate::support::{Scratch, is_soak};
 use serde_json::Value;
 use std::io::Write;
@@ -36,27 +36,13 @@ const DIFFERENCES: [(&str, f64); 1] = [("geometry.seek.average_ms", 1.5)];
 const ALWAYS_TOLD: [&str; 2] = ["geometry.rotation.rpm", "geometry.zone01.mb_s"];
 
 fn value(document: &Value, key: &str) -> Option<f64> {
-    let metrics = array(&document["tests"][0]["metrics"]);
-    metrics.iter().find(|metric| text(&metric["key"]) == key)?["value"].as_f64()
+    metric(document, key)?["value"].as_f64()
 }
 
 fn geometry(scratch: &Scratch, target: &str, time: &str) -> Value {
-    let call = [
-        "run",
-        target,
-        "--test",
-        "geometry",
-        "--time",
-        time,
-        "--set",
-        "geometry.writes=false",
-        "--json",
-        "--no-save",
-        "--quiet",
-        "--seed",
-        "3",
-    ];
-    scratch.call(&call).start().end_within(PATIENCE).not_panicked().json()
+    let test = ["--test=geometry", "--set=geometry.writes=false", "--time", time];
+    let call = scratch.run_call(target, &[&test, &["--json", "--no-save", "--quiet", "--seed=3"]]);
+    call.start().end_within(PATIENCE).not_panicked().json()
 }
 
 /// What is told of the served drive is what its model is; what the path hides is named instead. `is_held`: figures must
