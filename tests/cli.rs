@@ -3,7 +3,7 @@
 use crate::support::json::array;
 use crate::support::{Call, ONE_CELL, Scratch, TINY, must_have, skip_loudly};
 use std::fs::OpenOptions;
-use std::io::pipe;
+use std::io::{PipeWriter, pipe};
 
 #[test]
 fn the_version_is_one_line() {
@@ -277,6 +277,11 @@ fn a_users_suite_is_listed_and_a_broken_one_does_not_hide_the_others() {
     assert_eq!(plan["tests"].as_array().unwrap().len(), 1);
 }
 
+/// A pipe whose reader went away.
+fn unread_pipe() -> PipeWriter {
+    pipe().expect("there are descriptors left").1
+}
+
 #[test]
 fn a_reader_that_went_away_is_no_error_and_no_panic() {
     let scratch = Scratch::new();
@@ -291,9 +296,7 @@ fn a_reader_that_went_away_is_no_error_and_no_panic() {
         &["man"],
         &["run", "target", "--dry-run"],
     ] {
-        let (reader, writer) = pipe().unwrap();
-        drop(reader);
-        let ended = scratch.call(arguments).output_to(writer).end().code(0);
+        let ended = scratch.call(arguments).output_to(unread_pipe()).end().code(0);
         assert_eq!(ended.stderr, "", "{ended}");
     }
 }
@@ -301,26 +304,18 @@ fn a_reader_that_went_away_is_no_error_and_no_panic() {
 #[test]
 fn a_run_whose_reader_went_away_ends_in_order_and_is_kept() {
     let scratch = Scratch::new();
-    let (reader, writer) = pipe().unwrap();
-    drop(reader);
-    scratch.run_call("target", &[TINY, ONE_CELL]).output_to(writer).end().code(0);
+    scratch.run_call("target", &[TINY, ONE_CELL]).output_to(unread_pipe()).end().code(0);
     assert_eq!(crate::support::scratch::names(scratch.target()), [""; 0]);
     let runs = scratch.drivescope(&["runs", "--json"]).code(0).json();
     assert_eq!(runs[0]["status"], "done");
-    let (reader, writer) = pipe().unwrap();
-    drop(reader);
-    scratch.call(&["export"]).output_to(writer).end().code(0);
+    scratch.call(&["export"]).output_to(unread_pipe()).end().code(0);
 }
 
 #[test]
 fn a_closed_standard_error_is_no_panic() {
     let scratch = Scratch::new();
-    let (reader, writer) = pipe().unwrap();
-    drop(reader);
-    scratch.call(&["run", "absent"]).errors_to(writer).end().code(2);
-    let (reader, writer) = pipe().unwrap();
-    drop(reader);
-    scratch.run_call("target", &[TINY, ONE_CELL]).errors_to(writer).end().code(0);
+    scratch.call(&["run", "absent"]).errors_to(unread_pipe()).end().code(2);
+    scratch.run_call("target", &[TINY, ONE_CELL]).errors_to(unread_pipe()).end().code(0);
 }
 
 #[test]

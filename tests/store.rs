@@ -20,6 +20,12 @@ pub fn add_run(scratch: &Scratch, options: &[&str]) -> String {
     text(&run["id"]).to_string()
 }
 
+/// The ids of the runs that are listed.
+fn ids_of_runs(scratch: &Scratch, options: &[&str]) -> Vec<String> {
+    let listed = scratch.drivescope(&[&["runs", "--json"], options].concat()).code(0).json();
+    array(&listed).iter().map(|run| text(&run["id"]).to_string()).collect()
+}
+
 /// Runs a Python program that has the store as `db` (a `sqlite3` connection in autocommit mode); says
 /// so if there is no Python.
 fn python(scratch: &Scratch, program: &str) -> Option<Call> {
@@ -98,10 +104,7 @@ fn runs_are_listed_and_filtered() {
     let first = add_run(&scratch, &["--label=disk1"]);
     let second = add_run(&scratch, &["--label=disk10"]);
     add_run(&scratch, &[]);
-    let list = |options: &[&str]| -> Vec<String> {
-        let listed = scratch.drivescope(&[&["runs", "--json"], options].concat()).code(0).json();
-        array(&listed).iter().map(|run| text(&run["id"]).to_string()).collect()
-    };
+    let list = |options: &[&str]| ids_of_runs(&scratch, options);
     assert_eq!(list(&[]).len(), 3);
     assert_eq!(list(&["--label=disk1"]), [first.as_str()]);
     assert_eq!(list(&["--label=DISK10"]), [second.as_str()]);
@@ -116,13 +119,11 @@ fn runs_are_listed_and_filtered() {
 #[test]
 fn the_last_run_is_the_newest_also_within_one_second() {
     let scratch = Scratch::new();
-    let mut ids: Vec<String> = (0..6).map(|_| add_run(&scratch, &[])).collect();
-    ids.reverse();
+    let mut added: Vec<String> = (0..6).map(|_| add_run(&scratch, &[])).collect();
+    added.reverse();
     let last = scratch.drivescope(&["show", "last", "--json"]).code(0).json();
-    let listed = scratch.drivescope(&["runs", "--json"]).code(0).json();
-    let listed: Vec<&str> = array(&listed).iter().map(|run| text(&run["id"])).collect();
-    assert_eq!(listed, ids);
-    assert_eq!(last["id"], ids[0]);
+    assert_eq!(ids_of_runs(&scratch, &[]), added);
+    assert_eq!(last["id"], added[0]);
 }
 
 #[test]
@@ -162,8 +163,7 @@ fn export_and_import_move_runs_between_stores() {
     let message = scratch.drivescope(&["import", &file, "--store", &other]).refused(2);
     assert!(message.contains(&ids[0]) && message.contains("--store FILE"), "{message}");
     assert_eq!(scratch.drivescope(&["export", "--store", &other]).code(0).stdout, all.stdout);
-    let listed = scratch.drivescope(&["runs", "--json", "--store", &other]).code(0).json();
-    assert_eq!(array(&listed).len(), 2);
+    assert_eq!(ids_of_runs(&scratch, &["--store", &other]).len(), 2);
 }
 
 #[test]
@@ -252,8 +252,8 @@ fn what_is_no_run_is_not_imported() {
         let file = scratch.file("runs.json", &content);
         let message = scratch.drivescope(&["import", &file, "--store", &other]).refused(2);
         assert!(message.contains("runs.json") && message.contains(part), "{part}: {message}");
-        let kept = scratch.drivescope(&["runs", "--json", "--store", &other]).code(0).json();
-        assert_eq!(array(&kept).len(), 0, "part of a broken file was kept: {part}");
+        let kept = ids_of_runs(&scratch, &["--store", &other]);
+        assert_eq!(kept, [""; 0], "part of a broken file was kept: {part}");
     }
     let file = scratch.file("runs.json", [0xff, 0xfe]);
     let message = scratch.drivescope(&["import", &file, "--store", &other]).refused(2);
@@ -342,7 +342,7 @@ fn a_store_that_is_free_again_at_the_end_has_the_run() {
     assert!(ended.stdout.contains("saved as run"), "{ended}");
     let left = names(scratch.store().parent().unwrap());
     assert!(!left.contains(&document), "{left:?}");
-    assert_eq!(array(&scratch.drivescope(&["runs", "--json"]).code(0).json()).len(), 2);
+    assert_eq!(ids_of_runs(&scratch, &[]).len(), 2);
 }
 
 #[test]
@@ -431,6 +431,5 @@ fn two_runs_at_once_are_both_kept() {
     for running in both {
         running.end().code(0);
     }
-    let runs = scratch.drivescope(&["runs", "--json"]).code(0).json();
-    assert_eq!(array(&runs).len(), 2);
+    assert_eq!(ids_of_runs(&scratch, &[]).len(), 2);
 }

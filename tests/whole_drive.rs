@@ -2,13 +2,11 @@
 
 use crate::support::json::{finding, findings, metrics, statuses, test_of, text, value};
 use crate::support::{Scratch, noise, wait_for};
-use serde_json::Value;
 
 const FILL: &[&str] = &["--test=fill", "--json", "--seed=1"];
 /// With a cache so small that the simulated drive keeps little in memory.
 const VERIFY: &[&str] = &["--test=verify", "--seed=1", "--set=verify.cache=1MiB"];
 
-#[track_caller]
 #[test]
 fn a_sampled_fill_estimates_the_full_one() {
     let scratch = Scratch::new();
@@ -158,7 +156,7 @@ fn directories_and_files_are_left_alone() {
 fn fakes_that_cannot_be_are_refused() {
     let scratch = Scratch::new();
     let message = scratch.run("sim:pm871b-128?fake=bent:1GiB", &[VERIFY]).refused(2);
-    assert!(text(&Value::from(message)).contains("wrap:SIZE or cut:SIZE"));
+    assert!(message.contains("wrap:SIZE or cut:SIZE"), "{message}");
 }
 
 /// What would say nothing there, and let something else be written.
