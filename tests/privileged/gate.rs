@@ -74,7 +74,7 @@ fn a_mounted_device_is_refused_by_table_and_claim() {
 }
 
 /// A shell in a mount namespace of its own, which mounts `device` there and waits.
-fn mounted_elsewhere(scratch: &Scratch, device: &Loop) -> Option<Running> {
+fn mounted_elsewhere(scratch: &Scratch, device: &Loop) -> Running {
     fs::create_dir(scratch.path("elsewhere")).expect("the scratch directory is ours");
     let (point, ready) = (scratch.text("elsewhere"), scratch.text("ready"));
     let node = &device.node;
@@ -82,7 +82,7 @@ fn mounted_elsewhere(scratch: &Scratch, device: &Loop) -> Option<Running> {
     let running =
         Call::new("unshare").arguments(&["--mount", "sh", "-c", &script]).start().must_be_alive();
     wait_for("the mount in the other namespace", || fs::metadata(&ready).ok());
-    Some(running)
+    running
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn a_mount_in_another_namespace_is_found() {
     let scratch = Scratch::new();
     let Some(image) = image_with(&scratch, 64, "mkfs.ext4", &["-q", "-F"]) else { return };
     let Some(device) = Loop::attach(&image, &[]) else { return };
-    let Some(running) = mounted_elsewhere(&scratch, &device) else { return };
+    let running = mounted_elsewhere(&scratch, &device);
     let gate = opinion(&scratch, &device.node, &["--write=same-bytes"], 3);
     refused(&gate, "mounts", &format!("for process {}", running.id()));
     refused(&gate, "claim", "in use");

@@ -2,6 +2,7 @@
 //! any moment.
 
 use super::guards::{Loop, Mount, OnLoop, image_of_noise, image_with, insist, tool};
+use super::originals::moment;
 use super::{is_privileged, privileged_scratch};
 use crate::support::{Scratch, few_or_all, noise, wait_for};
 use drivescope_drive::journal::{
@@ -149,16 +150,10 @@ fn kill(node: &str, folder: &Path, seed: u64) {
         let name = fs::read_dir(folder).ok()?.next()?.ok()?.file_name();
         name.to_string_lossy().starts_with("kill").then_some(())
     });
-    std::thread::sleep(Duration::from_micros(moment(seed) % 40_000));
+    std::thread::sleep(moment(seed, 40_000));
     assert!(is_alive(&mut victim), "it ended by itself");
     victim.kill().expect("it is ours");
     victim.wait().expect("it is ours");
-}
-
-/// A number that looks random.
-fn moment(seed: u64) -> u64 {
-    let bytes = noise(8, seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
-    bytes.iter().fold(0, |number, byte| number << 8 | u64::from(*byte))
 }
 
 pub(super) fn contents(device: &Loop, image: &str) -> Vec<u8> {
@@ -192,7 +187,7 @@ fn whenever_a_process_is_killed_the_device_comes_back() {
         if is_changed && seed % 2 == 0 {
             // The restore is killed too, somewhere.
             let mut restore = scratch.call(&["restore"]).start();
-            std::thread::sleep(Duration::from_micros(moment(seed + 1000) % 30_000));
+            std::thread::sleep(moment(seed + 1000, 30_000));
             killed_again += u64::from(restore.is_alive());
             drop(restore);
         }
