@@ -1,7 +1,7 @@
 //! `advise`: layouts and advice as a user asks for them, and the drives' kinds by geometry alone.
 
-use crate::support::{Scratch, must_have};
 use crate::support::json::{array, text};
+use crate::support::{Scratch, must_have};
 
 /// What seed 002 wanted of its 16 TB, in the order in which it said so.
 const NEEDS: [&str; 8] = [
@@ -34,7 +34,7 @@ fn a_layout_of_16_tb_is_the_one_that_its_owner_came_to() {
     assert!((6.0..10.0).contains(&of(0, "access_ms")), "{parts:?}");
     let script = text(&document["scripts"][0]);
     assert_eq!(script.lines().filter(|line| line.starts_with("start=")).count(), 4, "{script}");
-    must_have(&script, &["label: gpt", "EBD0A0A2", "ERASES", "mkfs.exfat"]);
+    must_have(script, &["label: gpt", "EBD0A0A2", "ERASES", "mkfs.exfat"]);
     let told = call(&[]).stdout;
     assert!(told.contains("vms") && told.contains("over the whole"), "{told}");
 }

@@ -13,7 +13,17 @@ fn printed(scratch: &Scratch, target: &str, options: &[&str]) -> String {
 fn a_drive_that_lies_is_found_out_with_its_partitions() {
     let scratch = Scratch::new();
     let out = printed(&scratch, "sim:wd20ears?partition=63,2048", &[]);
-    must_have(&out, &[ "4096 bytes · the drive reports 512, which is wrong", "wd20ears1 · from sector 63 · misaligned by 3584 bytes", "wd20ears2 · from sector 2048 · aligned", "misaligned synced writes take", "F026", "F029", ]);
+    must_have(
+        &out,
+        &[
+            "4096 bytes · the drive reports 512, which is wrong",
+            "wd20ears1 · from sector 63 · misaligned by 3584 bytes",
+            "wd20ears2 · from sector 2048 · aligned",
+            "misaligned synced writes take",
+            "F026",
+            "F029",
+        ],
+    );
     let out = printed(&scratch, "sim:hds722020ala330", &[]);
     assert!(out.contains("512 bytes · as the drive reports"), "{out}");
     assert!(!out.contains("F029"), "{out}");
@@ -93,7 +103,15 @@ fn a_drive_that_shifts_its_sectors_is_found_out() {
     let shifted = model.replace(plain, &format!("\nalignment_shift_sectors = 1{plain}"));
     let file = scratch.file("shifted.toml", shifted);
     let out = printed(&scratch, &format!("sim:{file}?partition=63,2048"), &[]);
-    must_have(&out, &[ "3584 bytes past multiples of 4096", "from sector 63 · aligned", "from sector 2048 · misaligned by 512 bytes", "F030", ]);
+    must_have(
+        &out,
+        &[
+            "3584 bytes past multiples of 4096",
+            "from sector 63 · aligned",
+            "from sector 2048 · misaligned by 512 bytes",
+            "F030",
+        ],
+    );
 }
 
 #[test]

@@ -2,9 +2,9 @@
 
 use crate::store::with_a_run;
 use crate::support::json::{keys, value};
-use crate::support::{Scratch, must_have};
 #[cfg(feature = "parquet")]
 use crate::support::{Call, skip_loudly};
+use crate::support::{Scratch, must_have};
 use std::fs;
 
 #[test]

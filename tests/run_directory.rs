@@ -1,6 +1,8 @@
 //! `run` on a directory: the document, and that nothing of the user's is touched.
 
-use crate::support::json::{array, finding, findings, keys, metric, metrics, noticed_other_io, statuses, test_of, text};
+use crate::support::json::{
+    array, finding, findings, keys, metric, metrics, noticed_other_io, statuses, test_of, text,
+};
 use crate::support::scratch::{listing, names};
 use crate::support::{ONE_CELL, Scratch, TINY};
 use drivescope_model::document::FORMAT;
@@ -78,9 +80,8 @@ fn every_number_is_documented_finite_and_within_its_interval() {
         }
         assert!(metric["valid"].is_boolean(), "{metric}");
     }
-    let rounds_of = |key: &str| {
-        array(&metric(&run, key).unwrap_or_else(|| panic!("no {key}"))["rounds"]).len()
-    };
+    let rounds_of =
+        |key: &str| array(&metric(&run, key).unwrap_or_else(|| panic!("no {key}"))["rounds"]).len();
     // No percentiles: a round of 10 ms may have too few requests for them, and then they are of all rounds.
     for key in [
         "transfer.seq1m_q8t1.read.mb_s",
@@ -118,9 +119,7 @@ fn percentiles_rise_and_every_phase_names_its_limiter() {
         for first in array(&test["metrics"]).iter().filter(|m| ends_with(m, ".lat_p50_us")) {
             cells += 1;
             let cell = text(&first["key"]).trim_end_matches("lat_p50_us");
-            let value = |name: &str| {
-                metric(&run, &format!("{cell}{name}"))?["value"].as_f64()
-            };
+            let value = |name: &str| metric(&run, &format!("{cell}{name}"))?["value"].as_f64();
             let rising = ["lat_p50_us", "lat_p90_us", "lat_p99_us", "lat_p99_9_us", "lat_max_us"];
             let values: Vec<f64> = rising.into_iter().filter_map(value).collect();
             assert!(values.is_sorted(), "{cell}: {values:?}");
@@ -325,7 +324,19 @@ fn text_shows_plan_results_verdict_and_where_it_is_kept() {
     let ended = scratch.run("target", &[TINY]).code(0);
     let begins = format!("drivescope {} · quick · ", env!("CARGO_PKG_VERSION"));
     assert!(ended.stdout.starts_with(&begins), "{ended}");
-    ended.shows(&[ "your files are not touched", "seq1m_q8t1", "rnd4k_q32t1", "span100", "16 MiB", "rnd16_sync", "F013", "verdict", "database", "saved as run ", "drivescope show ", ]);
+    ended.shows(&[
+        "your files are not touched",
+        "seq1m_q8t1",
+        "rnd4k_q32t1",
+        "span100",
+        "16 MiB",
+        "rnd16_sync",
+        "F013",
+        "verdict",
+        "database",
+        "saved as run ",
+        "drivescope show ",
+    ]);
 }
 
 #[test]

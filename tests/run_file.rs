@@ -97,7 +97,10 @@ fn a_file_that_is_too_small_says_what_is_needed() {
     assert!(message.contains("0 B") && message.contains("with contents"), "{message}");
     let small = scratch.file("small", "0123456789");
     let message = scratch.run(&small, &[]).refused(2);
-    must_have(&message, &["no test of this suite can run", "--cells rnd4k_q32t1.read", "needs 64 KiB"]);
+    must_have(
+        &message,
+        &["no test of this suite can run", "--cells rnd4k_q32t1.read", "needs 64 KiB"],
+    );
     assert!(message.matches("_q").count() == 1 && message.len() < 330, "{message}");
     // Some tests fit, others do not: the run goes on with those that do.
     let medium = scratch.file("medium", noise(1 << 20, 1));

@@ -195,7 +195,7 @@ fn with_a_token_nothing_is_shown_to_those_who_do_not_have_it() {
     }
     let answer = server.get(&format!("/?token={token}")).status(200);
     let cookie = answer.header("set-cookie").expect("it lets in");
-    must_have(&cookie, &["HttpOnly", "SameSite=Strict", "Path=/"]);
+    must_have(cookie, &["HttpOnly", "SameSite=Strict", "Path=/"]);
     let cookie = format!("Cookie: {}", cookie.split(';').next().unwrap());
     server.ask("GET", "/runs", &[&cookie], "").status(200).has(&[&id]);
     let origin = format!("Origin: http://{}", server.host);

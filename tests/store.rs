@@ -3,7 +3,9 @@
 use crate::bad_input::can_run_by_nobody;
 use crate::support::json::{array, text};
 use crate::support::scratch::names;
-use crate::support::{Call, ONE_CELL, Running, Scratch, TINY, is_root, must_have, skip_loudly, wait_for};
+use crate::support::{
+    Call, ONE_CELL, Running, Scratch, TINY, is_root, must_have, skip_loudly, wait_for,
+};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 

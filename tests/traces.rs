@@ -1,7 +1,7 @@
 //! `trace`: conversion there and back, descriptions, replays, and files that are no traces.
 
-use crate::support::{Scratch, must_have};
 use crate::support::json::{findings, value};
+use crate::support::{Scratch, must_have};
 use serde_json::Value;
 use std::fs;
 

@@ -2,8 +2,8 @@
 
 use super::guards::{Loop, OnLoop, image_of_noise, tool};
 use super::privileged_scratch;
-use crate::support::{TINY, must_have};
 use crate::support::json::{array, finding, findings, keys, metrics, statuses, test_of, text};
+use crate::support::{TINY, must_have};
 use std::fs;
 
 #[test]

@@ -97,7 +97,10 @@ fn from_a_container_a_mount_of_the_machine_is_told_by_its_open_file_system() {
     for (mkfs, options, kind) in
         [("mkfs.ext4", &["-q", "-F"][..], "ext4"), ("mkfs.btrfs", &["-q"], "btrfs")]
     {
-        let Some(OnMount { scratch, device, mount: _mount }) = OnMount::with(256, mkfs, options) else { return };
+        let Some(OnMount { scratch, device, mount: _mount }) = OnMount::with(256, mkfs, options)
+        else {
+            return;
+        };
         let gate = opinion_within(&scratch, &device.node);
         refused(&gate, "file systems", &format!("{kind} on {}", device.name()));
         assert_eq!(refusing(&gate), ["claim", "file systems"], "{gate}");
@@ -109,7 +112,11 @@ fn from_a_container_a_mount_of_the_machine_is_told_by_its_open_file_system() {
 fn from_a_container_a_mount_that_nothing_shows_is_refused_by_the_claim() {
     let Some(scratch) = scratch_with_containers() else { return };
     let image = scratch.text("image");
-    let Some(_) = or_skip(tool("mksquashfs", &[&scratch.target(), &image, "-quiet", "-no-progress"])) else { return };
+    let Some(_) =
+        or_skip(tool("mksquashfs", &[&scratch.target(), &image, "-quiet", "-no-progress"]))
+    else {
+        return;
+    };
     fs::OpenOptions::new().write(true).open(&image).unwrap().set_len(64 * MIB).unwrap();
     let Some(device) = Loop::attach(&image, &[]) else { return };
     let Some(_mount) = Mount::new(&scratch, &device.node, &["-t", "squashfs", "-o", "ro"]) else {

@@ -2,7 +2,9 @@
 
 use super::guards::{Loop, Mount, OnLoop, OnMount, image_with, or_skip, take_room, tool};
 use super::{is_privileged, privileged_scratch};
-use crate::support::json::{array, finding, findings, keys, metric, noticed_other_io, statuses, test_of, text};
+use crate::support::json::{
+    array, finding, findings, keys, metric, noticed_other_io, statuses, test_of, text,
+};
 use crate::support::scratch::names;
 use crate::support::{ONE_CELL, TINY, must_have, noise, skip_loudly};
 use serde_json::Value;
@@ -125,7 +127,11 @@ fn a_store_on_a_full_disk_is_read_and_takes_no_run() {
 
 #[test]
 fn the_floor_of_free_space_is_kept() {
-    let Some(OnMount { scratch, device: _device, mount }) = OnMount::with(1280, "mkfs.ext4", &["-q", "-F", "-m", "0"]) else { return };
+    let Some(OnMount { scratch, device: _device, mount }) =
+        OnMount::with(1280, "mkfs.ext4", &["-q", "-F", "-m", "0"])
+    else {
+        return;
+    };
     let before = names(&mount.point);
     // The suite's 1 GiB do not fit above the floor of 1 GiB: the file becomes smaller.
     let plan = scratch.run(&mount.point, &[&["--dry-run", "--json"]]).code(0).json();

@@ -1,9 +1,7 @@
 //! `fill` and `verify` on loop devices: what lies behind them tells what was really written.
 
 use super::guards::{Loop, Mount, OnLoop, image_of_noise, sparse_image, tool};
-use super::stamps::{
-    has_begun, options_to_continue, stamped, wait_for_writes, wait_until_free,
-};
+use super::stamps::{has_begun, options_to_continue, stamped, wait_for_writes, wait_until_free};
 use super::{is_privileged, privileged_scratch};
 use crate::support::json::{array, findings, statuses, test_of, text, value};
 use crate::support::{Scratch, noise, wait_for};

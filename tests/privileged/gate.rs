@@ -191,7 +191,9 @@ fn a_loop_device_over_the_log_of_a_mounted_file_system_is_refused() {
         return;
     };
     let place = format!("logdev={}", held.node);
-    let Some(_) = or_skip(tool("mkfs.xfs", &["-q", "-f", "-l", &place, &device.node])) else { return };
+    let Some(_) = or_skip(tool("mkfs.xfs", &["-q", "-f", "-l", &place, &device.node])) else {
+        return;
+    };
     opinion(&scratch, &twin.node, &["--write=same-bytes"], 0);
     let Some(_mount) = Mount::new(&scratch, &device.node, &["-o", &place]) else { return };
     let gate = opinion(&scratch, &twin.node, &["--write=same-bytes"], 3);

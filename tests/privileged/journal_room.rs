@@ -49,7 +49,7 @@ impl JournalDisk {
         let run = ended.json();
         assert_eq!(statuses(&run), [("align", "done"), ("transfer", "failed")], "{ended}");
         let reason = text(&test_of(&run, "transfer")["reason"]);
-        must_have(&reason, &["no room for the restore journal", "XDG_STATE_HOME"]);
+        must_have(reason, &["no room for the restore journal", "XDG_STATE_HOME"]);
         assert!(!findings(&run).contains(&"F017"), "a full journal is no fault of the drive");
         assert_eq!(self.journals(), 0, "a journal without a use is left");
         target.must_be_whole(reason);

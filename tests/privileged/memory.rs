@@ -97,7 +97,10 @@ fn memory_without_a_limit_is_refused_for_what_it_is() {
     let Some(scratch) = privileged_scratch() else { return };
     let Some(mount) = Mount::new(&scratch, "none", &["-t", "ramfs"]) else { return };
     let message = scratch.run(&mount.point, &[TINY]).refused(2);
-    must_have(&message, &[&mount.point, "is on ramfs", "may take all memory", "a directory on a drive"]);
+    must_have(
+        &message,
+        &[&mount.point, "is on ramfs", "may take all memory", "a directory on a drive"],
+    );
     // A file has a size.
     let file = mount.text("data");
     std::fs::write(&file, noise(4 << 20, 1)).unwrap();

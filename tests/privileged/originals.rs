@@ -134,7 +134,16 @@ fn the_plan_says_what_is_overwritten_and_where_it_lies_meanwhile() {
     let shown = target.scratch.run(&target.device.node, &[&options]).code(0).stdout;
     let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
     let journals = target.journals();
-    must_have(&shown, &[ "patterns, then restored", "16.8 MB from byte 25,165,824", "first saved in", journals.to_str().unwrap(), "write results apply to this area only", ]);
+    must_have(
+        &shown,
+        &[
+            "patterns, then restored",
+            "16.8 MB from byte 25,165,824",
+            "first saved in",
+            journals.to_str().unwrap(),
+            "write results apply to this area only",
+        ],
+    );
     assert!(!journals.exists(), "a dry run made something");
     target.must_be_whole("after the dry run");
 }
@@ -334,7 +343,10 @@ fn a_device_that_fails_a_write_gets_back_what_it_takes_and_the_rest_later() {
     assert!(ended.stderr.contains(&format!("for its sparse file {file}")), "{ended}");
     assert_eq!(statuses(&run), [("transfer", "failed")]);
     let reason = text(&run["tests"][0]["reason"]);
-    must_have(&reason, &["did not take back", "before that: write at byte", "drivescope restore again"]);
+    must_have(
+        reason,
+        &["did not take back", "before that: write at byte", "drivescope restore again"],
+    );
     assert!(findings(&run).contains(&"F017"), "{:?}", findings(&run));
     let journals = scratch.path("home/state/drivescope/journals");
     assert_eq!(fs::read_dir(&journals).unwrap().count(), 1);

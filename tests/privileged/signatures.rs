@@ -139,7 +139,9 @@ fn the_second_header_of_luks2_is_found_wherever_it_may_lie() {
         let format = ["luksFormat", "--batch-mode", "--key-file", &key, "--type", "luks2"];
         let cheap = ["--pbkdf", "pbkdf2", "--pbkdf-force-iterations", "1000"];
         let own = ["--luks2-metadata-size", &size, &device.node];
-        let Some(_) = or_skip(tool("cryptsetup", &[&format[..], &cheap, &own].concat())) else { return };
+        let Some(_) = or_skip(tool("cryptsetup", &[&format[..], &cheap, &own].concat())) else {
+            return;
+        };
         wipe(&device, kib << 10);
         expect_contents(&scratch, &device, "crypto_LUKS", 64 << 20);
     }

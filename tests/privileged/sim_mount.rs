@@ -55,7 +55,10 @@ fn a_file_is_served_and_its_contents_stay() {
     let Some(scratch) = scratch_to_serve(false) else { return };
     let served = Served::start(&scratch, &[FLASH, "drive"]);
     let (image, backing) = (scratch.text("drive/disk.img"), scratch.path("drive.img"));
-    must_have(&served.said(), &[&image, backing.to_str().unwrap(), "128 GB", "on disk now", "path through the file"]);
+    must_have(
+        &served.said(),
+        &[&image, backing.to_str().unwrap(), "128 GB", "on disk now", "path through the file"],
+    );
     assert_eq!(fs::metadata(&image).unwrap().len(), FLASH_BYTES);
     let file = OpenOptions::new().read(true).write(true).open(&image).unwrap();
     let written = pattern(7, 300_000);

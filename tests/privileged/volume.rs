@@ -18,7 +18,11 @@ fn written_bytes(device: &Loop) -> u64 {
 
 #[test]
 fn a_device_takes_no_more_than_the_plan_says() {
-    let Some(OnMount { scratch, device, mount }) = OnMount::with(2048, "mkfs.ext4", &["-q", "-F", "-E", "lazy_itable_init=0"]) else { return };
+    let Some(OnMount { scratch, device, mount }) =
+        OnMount::with(2048, "mkfs.ext4", &["-q", "-F", "-E", "lazy_itable_init=0"])
+    else {
+        return;
+    };
     let before = written_bytes(&device);
     let options = ["--size=64M", "--time=100ms", "--test=transfer,tiny-writes", "--json"];
     let run = scratch.run(&mount.point, &[&options]).code(0).json();
@@ -36,7 +40,11 @@ fn a_device_takes_no_more_than_the_plan_says() {
 
 #[test]
 fn who_fills_the_file_system_ends_the_run_before_the_floor_is_eaten() {
-    let Some(OnMount { scratch, device: _device, mount }) = OnMount::with(3072, "mkfs.ext4", &["-q", "-F", "-m", "0"]) else { return };
+    let Some(OnMount { scratch, device: _device, mount }) =
+        OnMount::with(3072, "mkfs.ext4", &["-q", "-F", "-m", "0"])
+    else {
+        return;
+    };
     let options = ["--size=512M", "--test=transfer", "--cells=rnd4k_q1t1.write", "--time=1s"];
     let running = scratch.run_call(&mount.point, &[&options, &["--json"]]).start();
     let own = wait_for("the test file", || {
@@ -70,7 +78,11 @@ fn a_file_system_that_copies_on_write_needs_room_for_the_copies() {
 
 #[test]
 fn what_a_killed_run_left_is_room_for_the_next() {
-    let Some(OnMount { scratch, device: _device, mount }) = OnMount::with(1280, "mkfs.ext4", &["-q", "-F", "-m", "0"]) else { return };
+    let Some(OnMount { scratch, device: _device, mount }) =
+        OnMount::with(1280, "mkfs.ext4", &["-q", "-F", "-m", "0"])
+    else {
+        return;
+    };
     let options = ["--size=128M", "--test=transfer", "--cells=rnd4k_q1t1.read"];
     let endless = scratch.run_call(&mount.point, &[&options, &["--set=transfer.time=1h"]]).start();
     wait_for("the test file", || {

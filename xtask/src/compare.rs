@@ -191,9 +191,7 @@ pub fn run(args: &[String]) -> Result<(), String> {
         "copy" => of_tree(args, &|ours, request, tree| {
             copy::section(ours, request.pairs, &request.folder, tree)
         }),
-        "tree" => {
-            of_tree(args, &|ours, request, tree| tree::section(ours, request.pairs, tree))
-        }
+        "tree" => of_tree(args, &|ours, request, tree| tree::section(ours, request.pairs, tree)),
         "pgbench" => section(args, &|ours, request| {
             let seconds = request.seconds.unwrap_or(pgbench::SECONDS).ceil() as u32;
             pgbench::section(ours, request.pairs, seconds, &request.folder)

@@ -44,8 +44,7 @@ pub fn section(
         let source = image.folder().join("tree");
         run("cp", &["-r", text(tree), text(&source)])?;
         let target = image.folder();
-        let all =
-            in_turns(pairs, || ours(drivescope, target, &source), || cps(target, &source))?;
+        let all = in_turns(pairs, || ours(drivescope, target, &source), || cps(target, &source))?;
         let ratio = middle(&all, |pair| pair.0 / pair.1);
         rows += &format!(
             "| {name} | {:.3} s | {:.3} s | {ratio:.3} | {} |\n",

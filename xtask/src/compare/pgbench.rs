@@ -177,11 +177,8 @@ pub fn section(
     within: &Path,
 ) -> Result<String, String> {
     let cluster = SharedCluster::new(within)?;
-    let all = in_turns(
-        pairs,
-        || ours(drivescope, &cluster, seconds),
-        || theirs(&cluster, seconds),
-    )?;
+    let all =
+        in_turns(pairs, || ours(drivescope, &cluster, seconds), || theirs(&cluster, seconds))?;
     let version = cluster.run("SHOW server_version")?;
     let head = "| statement | drivescope | pgbench | drivescope / pgbench | lowest to highest | within 10 % |\n\
                 |---|---|---|---|---|---|\n";

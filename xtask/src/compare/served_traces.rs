@@ -136,7 +136,8 @@ fn replayed_s(drivescope: &Drivescope, trace: &Path, model: &str) -> Result<f64,
     let mut replay = Command::new(drivescope.path());
     replay.args(["trace", "replay"]).arg(trace).arg(format!("sim:{model}"));
     replay.args(["--json", "--no-save", "--quiet", "--force"]);
-    let replayed: Value = serde_json::from_str(&finished(replay)?).map_err(|error| error.to_string())?;
+    let replayed: Value =
+        serde_json::from_str(&finished(replay)?).map_err(|error| error.to_string())?;
     let metrics = replayed["tests"][0]["metrics"].as_array();
     let is_run =
         |metric: &&Value| metric["key"].as_str().is_some_and(|key| key.ends_with(".run_s"));

@@ -111,7 +111,8 @@ impl Geometry {
         }
         let units = (ordinary_blocks + static_blocks) * (superblock_bytes / unit_bytes);
         if units >= u64::from(u32::MAX) {
-            let message = format!("{units} mapping units exceed 32 bits; take a larger mapping unit");
+            let message =
+                format!("{units} mapping units exceed 32 bits; take a larger mapping unit");
             return Err(ParamProblem::new("capacity_bytes", message));
         }
         let spare = (ordinary_blocks * superblock_bytes).saturating_sub(params.capacity_bytes);

@@ -51,6 +51,10 @@ use self::turns::PortTurns;
 use crate::device::{Heat, Nanos, RequestKind, SimCompletion, SimDevice, SimOutcome, SimRequest};
 use crate::param_problem::ParamProblem;
 
+/// A completion not yet handed out: time, order of submission, request, outcome. `None`: done, by whichever read that
+/// waits for the port is ready first.
+type PendingAnswer = (Nanos, u64, u64, Option<SimOutcome>);
+
 /// A simulated SSD.
 #[derive(Debug, Clone)]
 pub struct Ssd {
@@ -73,9 +77,7 @@ pub struct Ssd {
     last_completion: Nanos,
     /// End of what has been folded in idle time.
     folded_until: Nanos,
-    /// Completions not yet handed out: time, order of submission, request, outcome. `None`: done, by whichever read of
-    /// `turns` is ready first.
-    completions: BinaryHeap<Reverse<(Nanos, u64, u64, Option<SimOutcome>)>>,
+    completions: BinaryHeap<Reverse<PendingAnswer>>,
     submitted: u64,
     /// Reads that wait for the port.
     turns: PortTurns,

@@ -80,7 +80,7 @@ fn a_drive_that_disappears_answers_everything_with_gone() {
 
 /// Reads, writes and a flush over the drive; more than it takes at once.
 fn random_mix() -> Vec<(RequestKind, u64, u64)> {
-    let op = |i: u64| if i % 3 == 0 { RequestKind::Write } else { RequestKind::Read };
+    let op = |i: u64| if i.is_multiple_of(3) { RequestKind::Write } else { RequestKind::Read };
     let mut all: Vec<_> = (0..60).map(|i| (op(i), i * 50_000_384 / 512 * 512, 4096)).collect();
     all.insert(40, (RequestKind::Flush, 0, 0));
     all

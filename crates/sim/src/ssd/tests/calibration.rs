@@ -189,10 +189,9 @@ fn toshiba_xg6_1tb() {
 #[test]
 #[ignore = "takes a minute; cargo xtask soak runs it"]
 fn fills_of_drives_of_1_tb() {
-    for (model, target) in [
-        (model("samsung-860evo-1tb"), 3.0 * RED_FILL),
-        (model("toshiba-xg6-1tb"), 11.0 * RED_FILL),
-    ] {
+    for (model, target) in
+        [(model("samsung-860evo-1tb"), 3.0 * RED_FILL), (model("toshiba-xg6-1tb"), 11.0 * RED_FILL)]
+    {
         near("fill", Bench::new(&model, 0.0).fill(model.capacity_bytes()), target, 20.0);
     }
 }
