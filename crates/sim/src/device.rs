@@ -51,7 +51,7 @@ impl SimRequest {
 }
 
 /// How a request ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SimOutcome {
     /// All of it was done.
     Done,
