@@ -177,7 +177,7 @@ fn what_cannot_be_replayed_is_refused_in_a_line() {
     }
     let packed = ["trace", "replay", &far, drive, "--no-save"];
     let text = scratch.drivescope(&packed).code(0).stdout;
-    assert!(text.contains("packed"), "{text}");
+    assert!(text.contains("the gaps between the parts"), "{text}");
     let call = ["run", drive, "--test=apps", "--set=apps.traces=['wrod']"];
     let error = scratch.drivescope(&call).refused(2);
     assert!(error.contains("did you mean 'word'?"), "{error}");

@@ -27,7 +27,7 @@ pub struct RowQuantity {
     pub ink: Ink,
     /// Whether the marks are filled.
     pub is_filled: bool,
-    /// What it is called, before its value in the first row.
+    /// What it is called, before its value in the last row.
     pub word: &'static str,
     /// Where the values stand.
     pub beside: Beside,
@@ -53,8 +53,9 @@ pub fn quantity_rows(
     let x = PlotAxis::log(title, least, most, AxisValues::Number);
     let mut plot = Plot::new(x, PlotAxis::rows("", names));
     for (it, marks) in quantities.iter().zip(all) {
-        for mark in &marks {
-            let text = match mark.at.1 == 0.0 {
+        for (i, mark) in marks.iter().enumerate() {
+            // Above the first row there is little room.
+            let text = match i + 1 == marks.len() {
                 true => format!("{} {}", it.word, rounded(mark.at.0)),
                 false => rounded(mark.at.0),
             };

@@ -30,19 +30,21 @@ impl PictureSize {
     /// On a phone.
     pub const NARROW: Self = Self { width: 340, height: 300 };
 
-    /// The same width with the height that a chart needs: that of its rows, if it has few.
+    /// The same width with the height that a chart needs: that of its rows, if they are compact or many.
     pub fn fitting(self, chart: &Chart) -> Self {
-        match chart.plot.y.scale {
-            AxisScale::Rows(rows) if chart.plot.is_compact => {
-                Self { height: AROUND_ROWS + ROW_HEIGHT * rows as u32, ..self }
-            }
-            _ => self,
+        let AxisScale::Rows(rows) = chart.plot.y.scale else { return self };
+        let height = |row| AROUND_ROWS + row * rows as u32;
+        if chart.plot.is_compact {
+            Self { height: height(ROW_HEIGHT), ..self }
+        } else {
+            Self { height: self.height.max(height(MARKED_ROW_HEIGHT)), ..self }
         }
     }
 }
 
-/// Height of a row of marks or text, and what axis and title take besides.
+/// Height of a row of marks or text, of one of marks with their values, and what axis and title take besides.
 const ROW_HEIGHT: u32 = 19;
+const MARKED_ROW_HEIGHT: u32 = 30;
 const AROUND_ROWS: u32 = 62;
 
 /// A chart as an SVG document: `role="img"` with title and description, sized by its view box.
