@@ -154,8 +154,12 @@ mod tests {
         "crates/model",
         "crates/mount",
         "crates/report",
+        "crates/sim",
+        "crates/sql",
         "crates/stats",
         "crates/store",
+        "crates/trace",
+        "crates/web",
         "xtask",
     ];
 

@@ -5,6 +5,7 @@ mod blktrace;
 mod completions;
 mod csv;
 mod fio_iolog;
+pub(crate) mod intake;
 mod lines;
 mod order;
 mod parse;
@@ -13,7 +14,7 @@ pub(crate) mod record;
 use crate::error::TraceError;
 use crate::event::EventSink;
 use crate::file::{TraceReader, TraceTotals, is_trace};
-use record::{Intake, Pipeline};
+use intake::{Intake, Pipeline};
 use std::io::BufRead;
 
 /// The forms of traces that can be read.

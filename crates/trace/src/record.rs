@@ -14,7 +14,7 @@ use crate::error::TraceError;
 use crate::event::EventSink;
 use crate::file::{TraceHeader, TraceTotals};
 use crate::import::ImportOptions;
-use crate::import::record::{Intake, Pipeline};
+use crate::import::intake::{Intake, Pipeline};
 use device::RecordedDevice;
 use drivescope_machine::Roots;
 use instance::TraceInstance;

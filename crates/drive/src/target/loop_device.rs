@@ -27,7 +27,7 @@ impl Target {
     }
 
     /// Where the kernel describes that loop device; of a partition on one, the whole.
-    pub(super) fn loop_attributes(&self) -> Option<PathBuf> {
+    fn loop_attributes(&self) -> Option<PathBuf> {
         let loops = self.stack.names.iter().filter(|name| name.starts_with("loop"));
         let mut places = loops.filter_map(|name| Some(self.roots.block_dir(name)?.join("loop")));
         places.find(|place| place.is_dir())

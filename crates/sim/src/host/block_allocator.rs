@@ -27,8 +27,8 @@ pub(super) struct BlockAllocator {
 impl BlockAllocator {
     pub(super) fn new(layout: &FileLayout, capacity: u64) -> Self {
         let (journal, blocks) = layout.journal_blocks();
-        let journal = journal * super::file_system::BLOCK_BYTES;
-        let journal = journal..journal + blocks * super::file_system::BLOCK_BYTES;
+        let journal = journal * super::journaled::BLOCK_BYTES;
+        let journal = journal..journal + blocks * super::journaled::BLOCK_BYTES;
         let (taken_to, _) = layout.data_at(layout.taken);
         let taken_to = if layout.taken == 0 { 0 } else { taken_to };
         let mut groups = Vec::new();

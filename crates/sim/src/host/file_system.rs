@@ -10,12 +10,11 @@
 
 use std::collections::BTreeSet;
 
-use super::journaled::{BlockMap, Journaled};
+use super::journaled::{BLOCK_BYTES, BlockMap, Journaled};
 use super::ranges::Ranges;
 use crate::device::SimDevice;
 use crate::param_problem::ParamProblem;
 
-pub(super) const BLOCK_BYTES: u64 = 4096;
 /// One block of bitmap, 8 × 4096 bits.
 pub(super) const GROUP_BYTES: u64 = 32_768 * BLOCK_BYTES;
 /// Groups whose metadata stand together at the front of the first (`flex_bg`).

@@ -14,10 +14,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::block_allocator::BlockAllocator;
 use super::file_system::{
-    BLOCK_BYTES, DESCRIPTORS_PER_BLOCK, FLEX_BYTES, FLEX_GROUPS, FileLayout, GROUP_BYTES,
-    INODE_BYTES,
+    DESCRIPTORS_PER_BLOCK, FLEX_BYTES, FLEX_GROUPS, FileLayout, GROUP_BYTES, INODE_BYTES,
 };
-use super::journaled::{BlockMap, Journaled};
+use super::journaled::{BLOCK_BYTES, BlockMap, Journaled};
 use crate::device::SimDevice;
 
 /// Addresses of files begin at multiples of this: more than any read-ahead reaches past the end of the one before.

@@ -8,10 +8,11 @@
 
 use std::collections::VecDeque;
 
-use super::file_system::BLOCK_BYTES;
 use crate::device::{Nanos, RequestKind, SimCompletion, SimDevice, SimOutcome, SimRequest};
 use crate::slab::Slab;
 
+/// Unit of the journal and of the files' places.
+pub(super) const BLOCK_BYTES: u64 = 4096;
 /// Changes that are younger wait for more (ext4: `commit=5`).
 const COMMIT_EVERY_NS: Nanos = 5_000_000_000;
 

@@ -1,9 +1,10 @@
 //! What blkparse prints: device, processor, number, time, process, action, kind, then `sector + sectors [name]`.
 
 use super::BlockAction;
+use super::intake::Intake;
 use super::lines::{LineContent, LineParser};
 use super::parse::{check_end, length, number, scaled, seconds_ns};
-use super::record::{Intake, RecordKind, SourceRecord};
+use super::record::{RecordKind, SourceRecord};
 use crate::event::{TraceEvent, TraceOp};
 
 /// Sectors of block traces, whatever the drive has.

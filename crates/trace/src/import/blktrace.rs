@@ -2,8 +2,8 @@
 
 use super::BlockAction;
 use super::blkparse::BlockKind;
+use super::intake::Intake;
 use super::parse::{check_end, length};
-use super::record::Intake;
 use crate::error::TraceError;
 use crate::event::TraceOp;
 use std::io::BufRead;

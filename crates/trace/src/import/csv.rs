@@ -1,9 +1,10 @@
 //! Published traces as comma-separated values, one request a line.
 
 use super::SourceFormat;
+use super::intake::Intake;
 use super::lines::{LineContent, LineParser};
 use super::parse::{check_end, length, number, scaled, seconds_ns};
-use super::record::{Intake, RecordKind, SourceRecord};
+use super::record::{RecordKind, SourceRecord};
 use crate::event::{TraceEvent, TraceOp};
 
 const SECTOR: u64 = 512;

@@ -3,9 +3,10 @@
 //! Times of version 3 are microseconds from the start. In version 2, `wait N` holds everything back until N
 //! milliseconds after fio's start: so does its code, though its manual says microseconds since the last wait.
 
+use super::intake::Intake;
 use super::lines::{LineContent, LineParser};
 use super::parse::{check_end, length, number};
-use super::record::{Intake, RecordKind, SourceRecord};
+use super::record::{RecordKind, SourceRecord};
 use crate::event::{TraceEvent, TraceOp};
 
 /// Reads the lines of an iolog.

@@ -1,6 +1,7 @@
 //! Sources that are texts, line by line.
 
-use super::record::{Intake, SourceRecord};
+use super::intake::Intake;
+use super::record::SourceRecord;
 use crate::error::TraceError;
 use std::io::{BufRead, Read};
 

@@ -3,7 +3,8 @@
 use super::layout::RawEvent;
 use crate::error::TraceError;
 use crate::import::blkparse::BlockKind;
-use crate::import::record::{Intake, SourceRecord};
+use crate::import::intake::Intake;
+use crate::import::record::SourceRecord;
 use drivescope_machine::Roots;
 use drivescope_machine::block_device::{Below, below, disk_of_partition};
 use drivescope_machine::roots::{read_u64, split_dev};
