@@ -18,6 +18,8 @@ use std::time::{Duration, Instant};
 const SYSTEMS: [&str; 3] = ["ext4", "xfs", "btrfs"];
 /// The image must hold the tree, two copies and the floor of free space.
 const IMAGE_MIB: u64 = 12 << 10;
+/// Pause before each side.
+const SETTLE: Duration = Duration::from_secs(5);
 /// How often a process's memory is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
@@ -60,6 +62,7 @@ pub fn section(
 
 /// Seconds that our copy takes, the sync of the file system included.
 fn ours(drivescope: &Drivescope, target: &Path, tree: &Path) -> Result<f64, String> {
+    settle(target)?;
     value(&run_measured(drivescope, target, tree)?.0, "copy.files.copy.time_s")
 }
 
@@ -110,7 +113,7 @@ pub(super) fn value(document: &Value, key: &str) -> Result<f64, String> {
 /// Seconds that `cp -r` and a sync of the file system take, on files that are as cold as ours: dropped one by one,
 /// so that what is known of directories stays in memory on both sides. Without copies by reference, as ours.
 fn cps(target: &Path, tree: &Path) -> Result<f64, String> {
-    run("sync", &["--file-system", text(target)])?;
+    settle(target)?;
     evict(tree)?;
     let copy = target.join("copy-of-cp");
     let start = Instant::now();
@@ -119,6 +122,13 @@ fn cps(target: &Path, tree: &Path) -> Result<f64, String> {
     let seconds = start.elapsed().as_secs_f64();
     std::fs::remove_dir_all(&copy).map_err(|e| format!("cannot remove the copy: {e}"))?;
     Ok(seconds)
+}
+
+/// Lets the file system write what the deletion of the copy before has left, for which neither side is to pay.
+fn settle(target: &Path) -> Result<(), String> {
+    run("sync", &["--file-system", text(target)])?;
+    std::thread::sleep(SETTLE);
+    Ok(())
 }
 
 pub(super) fn evict(folder: &Path) -> Result<(), String> {

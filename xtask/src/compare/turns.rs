@@ -1,5 +1,7 @@
 //! Two programs that measure the same thing one after the other, and what their figures come to.
 
+use super::table::median;
+
 /// Pairs in alternating order, after one that only makes both sides equal.
 pub fn in_turns<A, B>(
     pairs: usize,
@@ -26,7 +28,7 @@ pub fn sorted<T>(all: &[T], figure: impl Fn(&T) -> f64) -> Vec<f64> {
     values
 }
 
-/// The value in the middle of those; of an even number the upper one.
+/// The median of those.
 pub fn middle<T>(all: &[T], figure: impl Fn(&T) -> f64) -> f64 {
-    sorted(all, figure).get(all.len() / 2).copied().unwrap_or(f64::NAN)
+    median(all.iter().map(figure).collect())
 }
