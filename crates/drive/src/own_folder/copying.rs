@@ -90,7 +90,7 @@ impl TreeVisitor for Copier<'_, '_> {
     }
 
     fn file(&mut self, from: &SourceFile<'_>) -> Result<bool, DriveError> {
-        let into = self.here().create_file(from.name)?;
+        let into = self.here().create_copy(from.name)?;
         from.expect_sequential_reads();
         let mut bytes = 0;
         for range in from.data() {
@@ -101,6 +101,10 @@ impl TreeVisitor for Copier<'_, '_> {
             if copied < range.end - range.start {
                 break; // it became shorter meanwhile
             }
+        }
+        if self.call == CopyCall::ReadWrite {
+            // As `cp`, which reads until nothing comes.
+            from.read_at(&mut self.buffer[..1], from.size_bytes())?;
         }
         if self.looks_left > 0 && bytes >= SHARED_MIN_BYTES {
             self.looks_left -= 1;

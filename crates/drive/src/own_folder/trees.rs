@@ -114,6 +114,15 @@ impl TreeFolder {
         Ok(TreeFile { fd, parent: self.parent.clone() })
     }
 
+    /// Makes an empty file in it with the calls of `cp`: what has this name, the file, what the file is. The answers
+    /// are known; that they are asked for is a part of the time that a copy takes.
+    pub(super) fn create_copy(&self, name: &CStr) -> Result<TreeFile, DriveError> {
+        let _ = rustix::fs::statat(&self.dir, name, AtFlags::SYMLINK_NOFOLLOW);
+        let file = self.create_file(name)?;
+        let _ = rustix::fs::fstat(&file.fd);
+        Ok(file)
+    }
+
     /// Removes a file of it. That there is none is no error.
     pub fn remove_file(&self, name: &CStr) -> Result<(), DriveError> {
         match syscalls::remove_in(self.dir.as_fd(), name, AtFlags::empty()) {
