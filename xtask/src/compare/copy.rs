@@ -10,7 +10,7 @@ use rustix::fs::Advice;
 use serde_json::Value;
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -112,26 +112,29 @@ pub(super) fn value(document: &Value, key: &str) -> Result<f64, String> {
     metric(&document["tests"][0], key).ok_or(format!("no metric {key}"))
 }
 
-/// Seconds that `cp -r` and a sync of the file system take, on files that are as cold as ours: dropped one by one,
-/// so that what is known of directories stays in memory on both sides. Without copies by reference, and in a folder
-/// of its own, as ours: ext4 spreads what lies in the root directory over the drive.
+/// Seconds that `cp -r` and a sync of the file system take.
 fn cps(target: &Path, tree: &Path) -> Result<f64, String> {
     settle(target)?;
-    evict(tree)?;
-    let own = target.join("own-folder");
-    let say = |e: std::io::Error| format!("{}: {e}", own.display());
-    std::fs::create_dir(&own).map_err(say)?;
-    let copy = own.join("copy");
-    let start = Instant::now();
-    run("cp", &["-r", "--reflink=never", text(tree), text(&copy)])?;
-    run("sync", &["--file-system", text(target)])?;
-    let seconds = start.elapsed().as_secs_f64();
-    std::fs::remove_dir_all(&own).map_err(say)?;
+    let (seconds, own) = cp(target, tree)?;
+    std::fs::remove_dir_all(&own).map_err(|e| format!("cannot remove {}: {e}", own.display()))?;
     Ok(seconds)
 }
 
+/// Seconds that `cp -r` and a sync of the file system take, and the folder that holds the copy. The files are as cold
+/// as ours: dropped one by one, so that what is known of directories stays in memory on both sides. Without copies by
+/// reference, and in a folder of its own, as ours: ext4 spreads what lies in the root directory over the drive.
+pub(super) fn cp(target: &Path, tree: &Path) -> Result<(f64, PathBuf), String> {
+    evict(tree)?;
+    let own = target.join("folder-of-cp");
+    std::fs::create_dir(&own).map_err(|e| format!("{}: {e}", own.display()))?;
+    let start = Instant::now();
+    run("cp", &["-r", "--reflink=never", text(tree), text(&own.join("copy"))])?;
+    run("sync", &["--file-system", text(target)])?;
+    Ok((start.elapsed().as_secs_f64(), own))
+}
+
 /// Lets the file system write what the deletion of the copy before has left, for which neither side is to pay.
-fn settle(target: &Path) -> Result<(), String> {
+pub(super) fn settle(target: &Path) -> Result<(), String> {
     run("sync", &["--file-system", text(target)])?;
     std::thread::sleep(SETTLE);
     Ok(())

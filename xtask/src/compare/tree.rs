@@ -85,6 +85,7 @@ struct TreeRun {
 }
 
 fn our_copy(drivescope: &Drivescope, target: &Path, tree: &Path) -> Result<TreeRun, String> {
+    copy::settle(target)?;
     forget_all()?;
     let (document, peak_kb) = copy::run_measured(drivescope, target, tree)?;
     let value = |key: &str| copy::value(&document, key);
@@ -95,26 +96,14 @@ fn our_copy(drivescope: &Drivescope, target: &Path, tree: &Path) -> Result<TreeR
 
 /// The same steps: copied and flushed, dropped from memory, read, deleted and flushed.
 fn theirs(beside: &Path, tree: &Path) -> Result<(f64, f64), String> {
+    copy::settle(beside)?;
     forget_all()?;
-    let sync = || run("sync", &["--file-system", copy::text(beside)]);
-    // As ours before it copies: it drops the files from memory one by one.
-    copy::evict(tree)?;
-    let into = beside.join("copy-of-cp");
-    let copied = timed(
-        || {
-            run("cp", &["-r", "--reflink=never", copy::text(tree), copy::text(&into)])?;
-            sync().map(|_| ())
-        },
-        false,
-    )?;
-    copy::evict(&into)?;
-    run("sh", &["-c", &format!("tar -c -f - -C '{}' . | cat > /dev/null", copy::text(&into))])?;
-    let deleted = timed(
-        || {
-            run("rm", &["-r", copy::text(&into)])?;
-            sync().map(|_| ())
-        },
-        false,
-    )?;
-    Ok((copied, deleted))
+    let (copied, own) = copy::cp(beside, tree)?;
+    copy::evict(&own)?;
+    run("sh", &["-c", &format!("tar -c -f - -C '{}' . | cat > /dev/null", copy::text(&own))])?;
+    let delete = || {
+        run("rm", &["-r", copy::text(&own)])?;
+        run("sync", &["--file-system", copy::text(beside)]).map(|_| ())
+    };
+    Ok((copied, timed(delete, false)?))
 }
