@@ -127,7 +127,9 @@ impl FileStore for RealFiles<'_> {
 
     fn evict(&mut self, side: CopySide) -> Result<Option<f64>, BenchError> {
         let mut evictor = Evictor::default();
-        self.open(side)?.walk(&mut evictor)?;
+        let tree = self.open(side)?;
+        tree.sync_file_system()?;
+        tree.walk(&mut evictor)?;
         Ok(evictor.share())
     }
 }

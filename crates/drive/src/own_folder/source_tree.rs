@@ -181,6 +181,12 @@ impl SourceTree {
         rustix::fs::fstat(&self.dir).ok().map(|stat| stat.st_dev)
     }
 
+    /// Waits until its file system is on the drive: what is not cannot be dropped from memory.
+    pub fn sync_file_system(&self) -> Result<(), DriveError> {
+        rustix::fs::syncfs(&self.dir)
+            .map_err(|errno| DriveError::from_errno("flush", &self.path, errno))
+    }
+
     /// Regular files in it. No file is opened, nor asked for its size.
     pub fn count_files(&self) -> Result<u64, DriveError> {
         let mut counter = FileCounter::default();

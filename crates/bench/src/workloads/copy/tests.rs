@@ -92,6 +92,7 @@ fn somebodys_files_are_copied_and_stay_as_they_are() {
     let own = suite(|options| options.files = Some(path));
     let result = done(run_on(dir.path(), own));
     assert_eq!(value(&result, "copy.files.copy.files"), Some(20.0));
+    assert!(!has(&result, FindingId::FilesInMemory), "just written, they are synced first");
     assert!(result.reason.as_ref().unwrap().contains("1 symbolic links"));
     assert_eq!(std::fs::read_dir(files.path().join("folder")).unwrap().count(), 20);
     assert!(value(&result, "copy.files.create.mb_s").is_none(), "nothing is made");
