@@ -1,37 +1,79 @@
-//! A trial of milliseconds: which engine serves the deep queue of a cell faster?
+//! A trial before a cell's first round: which engine serves it faster?
 //!
-//! Mostly io_uring, which costs less processor time. But some file systems hand its writes to one thread of the
-//! kernel (btrfs), and some devices (zram) each request to another one, and then threads that wait are faster.
+//! At depth mostly io_uring, which costs less processor time. But some file systems hand its writes to one thread of
+//! the kernel (btrfs), and some devices (zram) each request to another one, and then threads that wait are faster.
+//! One at a time, threads cost less; but some file systems (ext4, XFS) wake who waits for a write later than a ring.
 
 use crate::control::Control;
+use crate::engine;
 use crate::error::BenchError;
 use crate::io_device::IoDevice;
 use crate::offsets::derive_seed;
 use crate::phase::{self, Load, LoopMode};
-use drivescope_model::cell::Shape;
+use drivescope_model::cell::{Mix, Shape};
 use drivescope_model::plan::Engine;
 use drivescope_model::units::Secs;
 
-/// Length of one attempt, of which each engine has two.
-const TIME: Secs = Secs(0.02);
 /// Bytes and requests of an attempt, whichever is more.
 const BYTES_MAX: u64 = 8 << 20;
 const DEPTHS_MAX: u64 = 2;
-/// Threads must be faster by so much: they cost more processor time.
-const GAIN_MIN: f64 = 1.05;
 /// More threads than this only wait for each other.
 const THREADS_MAX: u32 = 128;
+/// Taken in this order. Rates that fall with the position favour neither.
+const TURNS: [Engine; 6] = {
+    use Engine::{Threads, Uring};
+    [Uring, Threads, Threads, Uring, Uring, Threads]
+};
 /// Each attempt has a part of the span to itself, in its second half: a round that begins at its start shall find
-/// nothing in the drive's memory. Rates that fall with the position favour neither engine.
-const PARTS: u64 = 8;
-const ATTEMPTS: [(Engine, u64); 4] =
-    [(Engine::Uring, 4), (Engine::Threads, 5), (Engine::Threads, 6), (Engine::Uring, 7)];
+/// nothing in the drive's memory.
+const PARTS: u64 = 2 * TURNS.len() as u64;
 /// Fewer blocks are no part.
 const BLOCKS_MIN: u64 = 16;
 
-/// Whether there is anything to try.
-fn is_tried(shape: Shape) -> bool {
-    shape.depth > 1 && shape.depth * shape.threads <= THREADS_MAX
+/// How the engines of a cell are tried.
+struct Trial {
+    /// Used if nothing is tried.
+    likely: Engine,
+    other: Engine,
+    /// Length of one attempt.
+    time: Secs,
+    turns: &'static [Engine],
+    /// The other one is used if it is faster by so much.
+    gain_min: f64,
+    /// Below this rate of a thread, engines make no difference.
+    iops_min: f64,
+}
+
+/// Threads that share a deep queue cost much more processor time than a ring.
+const DEEP: Trial = Trial {
+    likely: Engine::Uring,
+    other: Engine::Threads,
+    time: Secs(0.02),
+    turns: TURNS.split_at(4).0,
+    gain_min: 1.05,
+    iops_min: 0.0,
+};
+
+/// One write at a time: a few microseconds of some 70, which takes longer to see.
+const WRITES: Trial = Trial {
+    likely: Engine::Threads,
+    other: Engine::Uring,
+    time: Secs(0.1),
+    turns: &TURNS,
+    gain_min: 1.02,
+    iops_min: 5_000.0,
+};
+
+/// How a cell is tried, if there is anything to try.
+fn trial(shape: Shape, mix: Mix) -> Option<&'static Trial> {
+    if shape.depth * shape.threads > THREADS_MAX {
+        return None;
+    }
+    if shape.depth > 1 {
+        return Some(&DEEP);
+    }
+    let is_small = engine::of_cell(shape, mix) == WRITES.likely;
+    (mix.writes() && !mix.is_synced() && is_small).then_some(&WRITES)
 }
 
 /// Requests of an attempt at most, of each thread.
@@ -41,9 +83,9 @@ fn requests_max(shape: Shape) -> u64 {
 }
 
 /// Bytes that a trial moves at most.
-pub fn bytes_max(shape: Shape) -> u64 {
+pub fn bytes_max(shape: Shape, mix: Mix) -> u64 {
     let attempt = requests_max(shape) * u64::from(shape.threads) * shape.block.0;
-    if is_tried(shape) { ATTEMPTS.len() as u64 * attempt } else { 0 }
+    trial(shape, mix).map_or(0, |trial| trial.turns.len() as u64 * attempt)
 }
 
 /// The faster engine for a load; `None` where there is no choice, it makes no difference, or a request failed,
@@ -55,33 +97,37 @@ pub fn faster(device: &IoDevice, load: &Load) -> Result<Option<Engine>, BenchErr
     let is_long = part >= load.shape.block.0 * BLOCKS_MIN;
     // Through the page cache, it would leave something there.
     let has_choice = device.engine() == Engine::Auto && device.is_direct();
-    if !has_choice || !is_long || !is_tried(load.shape) || load.mode != LoopMode::Closed {
+    let Some(trial) = trial(load.shape, load.mix) else { return Ok(None) };
+    if !has_choice || !is_long || load.mode != LoopMode::Closed {
         return Ok(None);
     }
-    let (mut uring, mut threads) = (0f64, 0f64);
-    for (engine, number) in ATTEMPTS {
-        let start = load.span.start + number * part;
+    // What disturbs an attempt slows it down: the best one counts.
+    let (mut likely, mut other) = (0f64, 0f64);
+    for (number, &engine) in trial.turns.iter().enumerate() {
+        let start = load.span.start + (PARTS / 2 + number as u64) * part;
         let attempt = Load {
             span: start..start + part,
             ramp: Secs(0.0),
-            time: TIME,
+            time: trial.time,
             ops_max: requests_max(load.shape),
             seed: derive_seed(load.seed, "engine", number as u32, 0),
             engine: Some(engine),
             ..load.clone()
         };
-        let control = Control::default();
-        let rate = match phase::run(device, &attempt, &control, || ()) {
+        let rate = match phase::run(device, &attempt, &Control::default(), || ()) {
             Ok(measured) if measured.recorder.errors > 0 => return Ok(None),
             Ok(measured) => measured.iops(),
             // As where more threads are refused.
             Err(_) if engine == Engine::Threads => 0.0,
             Err(error) => return Err(error),
         };
-        let best = if engine == Engine::Threads { &mut threads } else { &mut uring };
+        if rate < trial.iops_min * f64::from(load.shape.threads) {
+            return Ok(None);
+        }
+        let best = if engine == trial.likely { &mut likely } else { &mut other };
         *best = best.max(rate);
     }
-    Ok((threads > uring * GAIN_MIN).then_some(Engine::Threads))
+    Ok((other > likely * trial.gain_min).then_some(trial.other))
 }
 
 #[cfg(test)]
@@ -100,25 +146,27 @@ mod tests {
     /// A trial leaves the first half of a span alone, and writes no more than the plan says.
     #[test]
     fn a_trial_keeps_to_its_parts_and_its_bytes() {
-        let dir = testing::scratch();
-        let mut folder = OwnFolder::create(dir.path(), "trial").unwrap();
-        let file = folder.create_file("data", Bytes::mib(64)).unwrap();
-        let chosen = engine::choose(None).unwrap().engine;
-        let device = IoDevice::new(file, chosen);
-        let load = load(8, Mix::WRITE);
-        let found = faster(&device, &load).unwrap();
-        assert!(chosen == Engine::Auto || found.is_none());
-        let path = std::fs::read_dir(dir.path()).unwrap().next().unwrap().unwrap().path();
-        let contents = std::fs::read(path.join("data")).unwrap();
-        let (untouched, parts) = contents.split_at(32 << 20);
-        assert!(untouched.iter().all(|byte| *byte == 0));
-        let written = parts.chunks(4096).filter(|block| block.iter().any(|byte| *byte != 0));
-        let bytes = written.count() as u64 * 4096;
-        let is_tried = device.is_direct() && chosen == Engine::Auto;
-        assert_eq!(bytes > 0, is_tried);
-        assert!(bytes <= bytes_max(load.shape), "{bytes}");
-        drop(device);
-        folder.remove().unwrap();
+        for depth in [1, 8] {
+            let dir = testing::scratch();
+            let mut folder = OwnFolder::create(dir.path(), "trial").unwrap();
+            let file = folder.create_file("data", Bytes::mib(64)).unwrap();
+            let chosen = engine::choose(None).unwrap().engine;
+            let device = IoDevice::new(file, chosen);
+            let load = load(depth, Mix::WRITE);
+            let found = faster(&device, &load).unwrap();
+            assert!(chosen == Engine::Auto || found.is_none());
+            let path = std::fs::read_dir(dir.path()).unwrap().next().unwrap().unwrap().path();
+            let contents = std::fs::read(path.join("data")).unwrap();
+            let (untouched, parts) = contents.split_at(32 << 20);
+            assert!(untouched.iter().all(|byte| *byte == 0));
+            let written = parts.chunks(4096).filter(|block| block.iter().any(|byte| *byte != 0));
+            let bytes = written.count() as u64 * 4096;
+            let is_tried = device.is_direct() && chosen == Engine::Auto;
+            assert_eq!(bytes > 0, is_tried);
+            assert!(bytes <= bytes_max(load.shape, load.mix), "{bytes}");
+            drop(device);
+            folder.remove().unwrap();
+        }
     }
 
     #[test]
@@ -128,8 +176,9 @@ mod tests {
         let file = folder.create_file("data", Bytes::mib(64)).unwrap();
         let asked = IoDevice::new(file, Engine::Threads);
         assert_eq!(faster(&asked, &load(8, Mix::READ)).unwrap(), None);
-        assert_eq!(bytes_max(load(1, Mix::WRITE).shape), 0, "one at a time");
-        assert_eq!(bytes_max(load(256, Mix::WRITE).shape), 0, "too many threads");
+        assert_eq!(bytes_max(load(1, Mix::READ).shape, Mix::READ), 0, "one read at a time");
+        assert_eq!(bytes_max(load(1, Mix::SYNC).shape, Mix::SYNC), 0, "synced each time");
+        assert_eq!(bytes_max(load(256, Mix::WRITE).shape, Mix::WRITE), 0, "too many threads");
         drop(asked);
         folder.remove().unwrap();
     }

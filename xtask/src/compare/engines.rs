@@ -51,8 +51,8 @@ impl EnginesOptions<'_> {
 struct Measured {
     place: String,
     cell: &'static str,
-    /// What drivescope chose.
-    engine: String,
+    /// What drivescope chose in each round.
+    engines: Vec<String>,
     ours: Vec<CellFigures>,
     /// Of each of fio's engines.
     fio: Vec<(FioEngine, Vec<CellFigures>)>,
@@ -115,16 +115,16 @@ fn measure(
     let mut ours = Vec::new();
     let mut fio: Vec<(FioEngine, Vec<CellFigures>)> =
         FioEngine::ALL.map(|engine| (engine, Vec::new())).into();
-    let mut engine = String::new();
+    let mut engines = Vec::new();
     for round in 0..=options.rounds {
         let size_mib = if folder.is_some() { SIZE_MIB } else { 0 };
         let target = folder.unwrap_or(file);
         let EnginesOptions { seconds, sampled, .. } = *options;
         let (figures, chosen) =
             drivescope.measure_with_its_choice(target, cell, seconds, size_mib, sampled)?;
-        engine = chosen;
         if round > 0 {
             ours.push(figures);
+            engines.push(chosen);
         }
         for (engine, of_engine) in &mut fio {
             if folder.is_some() {
@@ -138,7 +138,7 @@ fn measure(
             }
         }
     }
-    Ok(Measured { place, cell, engine, ours, fio })
+    Ok(Measured { place, cell, engines, ours, fio })
 }
 
 impl Measured {
@@ -147,6 +147,16 @@ impl Measured {
         let rate = |(_, all): &&(FioEngine, Vec<CellFigures>)| middle(all, |f| f.iops);
         let best = self.fio.iter().max_by(|a, b| rate(a).total_cmp(&rate(b)));
         best.expect("fio has engines")
+    }
+
+    /// The engine that was chosen most often, and how often if not always.
+    fn chosen(&self) -> String {
+        let times = |engine: &str| self.engines.iter().filter(|it| *it == engine).count();
+        let Some(engine) = self.engines.iter().max_by_key(|it| times(it)) else {
+            return String::new();
+        };
+        let (times, all) = (times(engine), self.engines.len());
+        if times == all { engine.clone() } else { format!("{engine} ({times} of {all})") }
     }
 
     /// The ratio of user CPU, drivescope's share, and whether it is within its budget, which is one of random reads.
@@ -196,7 +206,7 @@ fn text(all: &[Measured], options: &EnginesOptions<'_>) -> String {
             "| {} | {} | {}: {:.0}/s | {} | {rate:.3} | {user} | {} |",
             measured.place,
             measured.cell,
-            measured.engine,
+            measured.chosen(),
             middle(&measured.ours, |f| f.iops),
             fios.join(" | "),
             table::yes(rate >= RATE_MIN && is_within),

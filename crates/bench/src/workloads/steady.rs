@@ -280,7 +280,7 @@ fn cell_cost(cell: &Cell, context: &PlanContext<'_>, test: &mut PlannedTest) -> 
         Some(fastest) => {
             let length = RoundLength { time: options.time, write_once: false };
             let round = round_volume::round_bytes(cell, length, fastest, context.span_bytes);
-            round.saturating_add(engine_trial::bytes_max(shape))
+            round.saturating_add(engine_trial::bytes_max(shape, cell.mix))
         }
         None => (bytes * (1.0 - reads)) as u64,
     };

@@ -280,7 +280,7 @@ fn cell_cost(
         Some(fastest) => {
             let round = round_volume::round_bytes(cell, length(options), fastest, place_bytes);
             let round = round.min(io_size(options).unwrap_or(u64::MAX));
-            let trial = engine_trial::bytes_max(cell.shape);
+            let trial = engine_trial::bytes_max(cell.shape, cell.mix);
             round.saturating_mul(context.suite.rounds.into()).saturating_add(trial)
         }
         None => (bytes * (1.0 - reads)) as u64,
@@ -313,7 +313,7 @@ fn run_cell(
             let place = load.span.end - load.span.start;
             load.ops_max = round_volume::round_requests(cell, length(options), fastest, place);
             let bytes = round_volume::round_bytes(cell, length(options), fastest, place);
-            let trial = engine_trial::bytes_max(cell.shape);
+            let trial = engine_trial::bytes_max(cell.shape, cell.mix);
             session.check_room_to_overwrite(bytes.saturating_add(trial))?;
         }
     }

@@ -86,7 +86,7 @@ impl SteadyRounds {
                 let length = RoundLength { time: load.time, write_once: false };
                 load.ops_max = round_volume::round_requests(cell, length, fastest, self.size);
                 let bytes = round_volume::round_bytes(cell, length, fastest, self.size);
-                let trial = engine_trial::bytes_max(cell.shape);
+                let trial = engine_trial::bytes_max(cell.shape, cell.mix);
                 session.check_room_to_overwrite(bytes.saturating_add(trial))?;
             }
         }
