@@ -56,7 +56,7 @@ pub fn null_loop(depth: u32, requests: u64) -> u64 {
     let spec = QueueSpec { depth, ahead: 1, block_bytes: 4096, dsync: false };
     let load = ClosedLoop {
         depth,
-        send_together: closed::send_together(false),
+        send_together: closed::send_together(depth, false),
         block_bytes: 4096,
         offsets: Offsets::new(Order::Rnd, 0..1 << 40, 4096, Mix::READ, 0.0, 1),
         payload: Payload::new(1, 1),

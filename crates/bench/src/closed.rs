@@ -17,17 +17,15 @@ use std::io;
 /// Failed requests after which a phase gives up; one may be a bad sector, these are a dying drive.
 const ERRORS_MAX: u64 = 16;
 
-/// Reads sent with one system call. The kernel holds a larger batch back until its last request is in
-/// (it plugs the queue), so that the first ones start late and all end together.
-const SEND_TOGETHER: u32 = 2;
+/// Reads sent with one system call at most. The kernel holds a batch back until its last request is in (it plugs the
+/// queue), so that the first ones start late and all end together; a call for each costs processor time.
+const SEND_TOGETHER_MAX: u32 = 4;
 
-/// The same where each goes to a thread of the kernel: none is held back by the others of its batch, but
-/// those threads should not wait for a large one to be filled in.
-const SEND_TOGETHER_BLOCKING: u32 = 4;
-
-/// How many reads to send with one system call; `may_block`: whether requests block who sends them.
-pub fn send_together(may_block: bool) -> u32 {
-    if may_block { SEND_TOGETHER_BLOCKING } else { SEND_TOGETHER }
+/// How many reads to send with one system call: an eighth of a queue and no less than two. At depth 8 four are 3 %
+/// slower than two (ext4), at depth 32 up to 7 % faster (btrfs; 13 % with 128 KiB). `may_block`: each request goes to
+/// a thread of the kernel, and none is held back by the others of its batch.
+pub fn send_together(depth: u32, may_block: bool) -> u32 {
+    if may_block { SEND_TOGETHER_MAX } else { (depth / 8).clamp(2, SEND_TOGETHER_MAX) }
 }
 
 /// Data made for coming writes before completions are looked at again: about 30 µs of work.

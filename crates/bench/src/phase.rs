@@ -189,7 +189,7 @@ fn run_closed(
             let is_of_rest = u64::from(lane) < load.ops_max % u64::from(lanes);
             tasks.push(ClosedLoop {
                 depth,
-                send_together: closed::send_together(device.may_block()),
+                send_together: closed::send_together(depth, device.may_block()),
                 block_bytes,
                 offsets,
                 payload: Payload::new(load.data_seed, load.pass),

@@ -302,7 +302,7 @@ pub fn load(shape: Shape, mix: Mix) -> Load {
 pub fn random_reads(depth: u32, seed: u64, control: &Control) -> ClosedLoop<'_> {
     ClosedLoop {
         depth,
-        send_together: send_together(false),
+        send_together: send_together(depth, false),
         block_bytes: 4096,
         offsets: Offsets::new(Order::Rnd, 0..1 << 30, 4096, Mix::READ, 0.0, seed),
         payload: Payload::new(1, 1),
