@@ -236,7 +236,7 @@ mod tests {
         let measured = Measured {
             place: "ext4".into(),
             cell: "rnd4k_q1t1.read",
-            engine: "threads".into(),
+            engines: vec!["threads".into()],
             ours: [90.0, 100.0, 95.0].map(figures).into(),
             fio: vec![
                 (FioEngine::Psync, [100.0; 3].map(figures).into()),
