@@ -236,7 +236,7 @@ mod tests {
         let measured = Measured {
             place: "ext4".into(),
             cell: "rnd4k_q1t1.read",
-            engines: vec!["threads".into()],
+            engines: ["uring", "threads", "threads"].map(String::from).into(),
             ours: [90.0, 100.0, 95.0].map(figures).into(),
             fio: vec![
                 (FioEngine::Psync, [100.0; 3].map(figures).into()),
@@ -253,7 +253,8 @@ mod tests {
             sampled: false,
         };
         let text = text(&[measured], &options);
-        let line = "| ext4 | rnd4k_q1t1.read | threads: 95/s | 100 | 80 | 0.950 | 1.00 (100 ns) | **no** |";
+        let line = "| ext4 | rnd4k_q1t1.read | threads (2 of 3): 95/s | 100 | 80 | 0.950 | 1.00 (100 ns) \
+                    | **no** |";
         assert!(text.contains(line), "{text}");
     }
 }
