@@ -14,7 +14,8 @@ fn plan(depth: u32, control: &Control) -> ClosedLoop<'_> {
 fn reads_go_in_pairs_and_in_fours_at_depth_or_where_they_block() {
     for (depth, may_block, most) in [(8, false, 2), (8, true, 4), (32, false, 4)] {
         let control = Control::default();
-        let mut drive = VirtualQueue::new(depth + 1, depth, |_: &IoRequest, _| Ok(100_000));
+        let mut drive =
+            VirtualQueue::new(depth + 1, depth as usize, |_: &IoRequest, _| Ok(100_000));
         let send_together = send_together(depth, may_block);
         ClosedLoop { send_together, ..plan(depth, &control) }.run(&mut drive).unwrap();
         assert_eq!(drive.batch_max, most);
