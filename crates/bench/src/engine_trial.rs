@@ -93,8 +93,10 @@ pub fn bytes_max(shape: Shape, mix: Mix) -> u64 {
 ///
 /// Errors: no engine works.
 pub fn faster(device: &IoDevice, load: &Load) -> Result<Option<Engine>, BenchError> {
-    let part = (load.span.end - load.span.start) / PARTS / load.shape.block.0 * load.shape.block.0;
-    let is_long = part >= load.shape.block.0 * BLOCKS_MIN;
+    let block = load.shape.block.0;
+    let blocks = (load.span.end - load.span.start) / block;
+    let (middle, part) = (load.span.start + blocks.div_ceil(2) * block, blocks / PARTS * block);
+    let is_long = part >= block * BLOCKS_MIN;
     // Through the page cache, it would leave something there.
     let has_choice = device.engine() == Engine::Auto && device.is_direct();
     let Some(trial) = trial(load.shape, load.mix) else { return Ok(None) };
@@ -104,7 +106,7 @@ pub fn faster(device: &IoDevice, load: &Load) -> Result<Option<Engine>, BenchErr
     // What disturbs an attempt slows it down: the best one counts.
     let (mut likely, mut other) = (0f64, 0f64);
     for (number, &engine) in trial.turns.iter().enumerate() {
-        let start = load.span.start + (PARTS / 2 + number as u64) * part;
+        let start = middle + number as u64 * part;
         let attempt = Load {
             span: start..start + part,
             ramp: Secs(0.0),
