@@ -2,7 +2,7 @@
 //!
 //! At depth mostly io_uring, which costs less processor time. But some file systems hand its writes to one thread of
 //! the kernel (btrfs), and some devices (zram) each request to another one, and then threads that wait are faster.
-//! One at a time, threads cost less; but some file systems (ext4, XFS) wake who waits for a write later than a ring.
+//! One at a time, threads cost less; but on some file systems (ext4, XFS) writes come back sooner through a ring.
 
 use crate::control::Control;
 use crate::engine;
@@ -19,7 +19,7 @@ const BYTES_MAX: u64 = 8 << 20;
 const DEPTHS_MAX: u64 = 2;
 /// More threads than this only wait for each other.
 const THREADS_MAX: u32 = 128;
-/// Taken in this order. Rates that fall with the position favour neither.
+/// Taken in this order. Rates that fall with the position favour neither by much.
 const TURNS: [Engine; 6] = {
     use Engine::{Threads, Uring};
     [Uring, Threads, Threads, Uring, Uring, Threads]
