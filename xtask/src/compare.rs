@@ -140,6 +140,24 @@ impl ComparePart {
     }
 }
 
+/// How one program measures once.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Measurement {
+    /// Load before the measured time.
+    ramp_s: f64,
+    /// The measured time.
+    seconds: f64,
+    /// Whether user CPU is sampled, instead of read from the kernel's ticks.
+    sampled: bool,
+}
+
+impl Measurement {
+    /// Without a ramp, and with the kernel's ticks.
+    fn of(seconds: f64) -> Self {
+        Self { ramp_s: 0.0, seconds, sampled: false }
+    }
+}
+
 /// How to compare.
 struct CompareOptions {
     pairs: usize,
@@ -162,12 +180,14 @@ struct CompareRequest {
     only: String,
     /// Of engines, user CPU by samples.
     perf: bool,
+    /// Of engines, load before the measured time.
+    ramp_s: f64,
 }
 
 const USAGE: &str =
     "usage: cargo xtask compare fio [--part file|served|ram|precision] [--pairs N] \
                      [--time SECONDS] [--dir DIR] [--write]
-       cargo xtask compare engines [--only TEXT] [--pairs N] [--time SECONDS] [--perf] [--dir DIR]
+       cargo xtask compare engines [--only TEXT] [--pairs N] [--ramp SECONDS] [--time SECONDS] [--perf] [--dir DIR]
        cargo xtask compare budgets [--cold] [--write]
        cargo xtask compare copy|tree TREE [--pairs N] [--dir DIR]
        cargo xtask compare pgbench [--pairs N] [--time SECONDS] [--dir DIR]
@@ -183,7 +203,8 @@ pub fn run(args: &[String]) -> Result<(), String> {
             let (request, drivescope) = with_fio(args)?;
             let (rounds, seconds) = (request.pairs, request.seconds.unwrap_or(1.0));
             let (folder, only, sampled) = (&*request.folder, &*request.only, request.perf);
-            let options = EnginesOptions { rounds, seconds, folder, only, sampled };
+            let each = Measurement { ramp_s: request.ramp_s, seconds, sampled };
+            let options = EnginesOptions { rounds, each, folder, only };
             println!("{}", engines::section(&drivescope, &options)?);
             Ok(())
         }
@@ -302,6 +323,7 @@ fn parse(args: &[String]) -> Option<CompareRequest> {
         write: false,
         only: String::new(),
         perf: false,
+        ramp_s: 0.0,
     };
     let mut args = args.iter();
     while let Some(arg) = args.next() {
@@ -316,6 +338,7 @@ fn parse(args: &[String]) -> Option<CompareRequest> {
             "--dir" => request.folder = PathBuf::from(args.next()?),
             "--program" => request.program = Some(PathBuf::from(args.next()?)),
             "--write" => request.write = true,
+            "--ramp" => request.ramp_s = args.next()?.parse().ok().filter(|&s| s >= 0.0)?,
             "--perf" => request.perf = true,
             "--only" => request.only.clone_from(args.next()?),
             _ => return None,

@@ -1,6 +1,6 @@
 //! fio's side of a pair.
 
-use super::{CellFigures, samples};
+use super::{CellFigures, Measurement, samples};
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -94,7 +94,7 @@ pub fn measure(
     seconds: f64,
     memory: Memory,
 ) -> Result<CellFigures, String> {
-    measure_with(FioEngine::Uring, file, cell, seconds, memory, false)
+    measure_with(FioEngine::Uring, file, cell, memory, Measurement::of(seconds))
 }
 
 /// The same with any of its engines; on demand, with user CPU by samples.
@@ -102,9 +102,8 @@ pub fn measure_with(
     engine: FioEngine,
     file: &Path,
     cell: &str,
-    seconds: f64,
     memory: Memory,
-    sampled: bool,
+    each: Measurement,
 ) -> Result<CellFigures, String> {
     let (shape, direction) = cell.split_once('.').ok_or("a cell has a direction")?;
     let (order_block, queue) = shape.split_once("_q").ok_or("a cell has a depth")?;
@@ -115,7 +114,8 @@ pub fn measure_with(
         format!("--rw={rw}"),
         format!("--bs={block}"),
         format!("--iodepth={depth}"),
-        format!("--runtime={}ms", (seconds * 1e3) as u64),
+        format!("--ramp_time={}ms", (each.ramp_s * 1e3) as u64),
+        format!("--runtime={}ms", (each.seconds * 1e3) as u64),
     ];
     let own: Vec<&str> = own.iter().map(String::as_str).collect();
     let fixed = [
@@ -137,9 +137,9 @@ pub fn measure_with(
         Memory::Huge => args.push("--iomem=mmaphuge"),
         Memory::Fresh => args.push("--refill_buffers"),
     }
-    let (document, user_ns_per_s) = if sampled {
+    let (document, user_ns_per_s) = if each.sampled {
         let args = all_arguments(file, &args);
-        let (output, user_ns_per_s) = samples::run(Path::new("fio"), &args, seconds)?;
+        let (output, user_ns_per_s) = samples::run(Path::new("fio"), &args, each)?;
         (document(&output)?, Some(user_ns_per_s))
     } else {
         (run(file, &args)?, None)

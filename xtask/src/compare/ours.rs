@@ -1,6 +1,6 @@
 //! drivescope's side of a pair.
 
-use super::{CellFigures, samples};
+use super::{CellFigures, Measurement, samples};
 use crate::workspace;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -43,7 +43,9 @@ impl Drivescope {
         seconds: f64,
         size_mib: u64,
     ) -> Result<CellFigures, String> {
-        figures(&self.test(target, cell, seconds, size_mib, &["--engine", "uring"])?, cell)
+        let each = Measurement::of(seconds);
+        let args = arguments(target, cell, each, size_mib, &["--engine", "uring"]);
+        figures(&self.test(&args)?, cell)
     }
 
     /// The same with the engine that it chooses itself, and which that was; on demand, with user CPU by samples.
@@ -51,16 +53,15 @@ impl Drivescope {
         &self,
         target: &Path,
         cell: &str,
-        seconds: f64,
         size_mib: u64,
-        sampled: bool,
+        each: Measurement,
     ) -> Result<(CellFigures, String), String> {
-        let args = arguments(target, cell, seconds, size_mib, &[]);
-        let (test, user_ns_per_s) = if sampled {
-            let (output, user_ns_per_s) = samples::run(&self.0, &args, seconds)?;
+        let args = arguments(target, cell, each, size_mib, &[]);
+        let (test, user_ns_per_s) = if each.sampled {
+            let (output, user_ns_per_s) = samples::run(&self.0, &args, each)?;
             (test(&output)?, Some(user_ns_per_s))
         } else {
-            (self.test(target, cell, seconds, size_mib, &[])?, None)
+            (self.test(&args)?, None)
         };
         let engine = test["phases"][0]["engine"].as_str().unwrap_or("?").to_string();
         Ok((figures(&test, cell)?.with_user_cpu(user_ns_per_s), engine))
@@ -69,19 +70,12 @@ impl Drivescope {
     /// Median latency of one round of one cell on a simulated drive, which takes no processor time.
     pub fn simulated_p50_us(&self, model: &str, cell: &str, seconds: f64) -> Result<f64, String> {
         let target = format!("sim:{model}");
-        value(&self.test(Path::new(&target), cell, seconds, 0, &[])?, cell, "lat_p50_us")
+        let args = arguments(Path::new(&target), cell, Measurement::of(seconds), 0, &[]);
+        value(&self.test(&args)?, cell, "lat_p50_us")
     }
 
     /// The test's part of the document.
-    fn test(
-        &self,
-        target: &Path,
-        cell: &str,
-        seconds: f64,
-        size_mib: u64,
-        options: &[&str],
-    ) -> Result<Value, String> {
-        let args = arguments(target, cell, seconds, size_mib, options);
+    fn test(&self, args: &[String]) -> Result<Value, String> {
         let output = Command::new(&self.0).args(args).output();
         test(&output.map_err(|e| format!("cannot start drivescope: {e}"))?)
     }
@@ -91,14 +85,15 @@ impl Drivescope {
 fn arguments(
     target: &Path,
     cell: &str,
-    seconds: f64,
+    each: Measurement,
     size_mib: u64,
     options: &[&str],
 ) -> Vec<String> {
     let target = target.display().to_string();
-    let (time, size) = (format!("{seconds}s"), format!("{size_mib}MiB"));
+    let (time, size) = (format!("{}s", each.seconds), format!("{size_mib}MiB"));
+    let ramp = format!("transfer.ramp={}s", each.ramp_s);
     let mut args = vec!["run", &target, "--test", "transfer", "--rounds", "1", "--json"];
-    args.extend(["--no-save", "--quiet", "--set", "transfer.ramp=0", "--cells", cell]);
+    args.extend(["--no-save", "--quiet", "--set", &ramp, "--cells", cell]);
     args.extend(["--time", &time]);
     args.extend(options);
     if size_mib > 0 {

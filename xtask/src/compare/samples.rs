@@ -1,6 +1,7 @@
 //! Processor time in user mode by samples of `perf`. The kernel's own figure is made of ticks of 4 ms, and a program
 //! that waits for a drive nearly all the time gets few of them; a timer of its own gives 50 times as many samples.
 
+use super::Measurement;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -13,11 +14,12 @@ const SHORTEST_S: f64 = 2.0 * DELAY_S + 1.0;
 /// Addresses of the kernel begin here on every machine with 64 bits.
 const KERNEL_FROM: u64 = 1 << 63;
 
-/// Runs a program that measures for `seconds`. Gives its output, and how many nanoseconds of processor time it took in
-/// user mode in each second. Errors: no perf here, or too short.
-pub fn run(program: &Path, args: &[String], seconds: f64) -> Result<(Output, f64), String> {
+/// Runs a program that measures. Gives its output, and how many nanoseconds of processor time it took in user mode in
+/// each second. Errors: no perf here, or too short.
+pub fn run(program: &Path, args: &[String], each: Measurement) -> Result<(Output, f64), String> {
+    let seconds = each.ramp_s + each.seconds;
     if seconds < SHORTEST_S {
-        return Err(format!("--perf needs --time {SHORTEST_S} or more"));
+        return Err(format!("--perf needs --ramp and --time of {SHORTEST_S} together"));
     }
     let say = |error: std::io::Error| {
         format!("cannot start perf, which Debian has as linux-perf: {error}")
