@@ -88,6 +88,11 @@ pub fn bytes_max(shape: Shape, mix: Mix) -> u64 {
     trial(shape, mix).map_or(0, |trial| trial.turns.len() as u64 * attempt)
 }
 
+/// How long a trial takes at most, s.
+pub fn seconds_max(shape: Shape, mix: Mix) -> f64 {
+    trial(shape, mix).map_or(0.0, |trial| trial.turns.len() as f64 * trial.time.0)
+}
+
 /// The faster engine for a load; `None` where there is no choice, it makes no difference, or a request failed,
 /// which the load will show.
 ///
@@ -103,33 +108,47 @@ pub fn faster(device: &IoDevice, load: &Load) -> Result<Option<Engine>, BenchErr
     if !has_choice || !is_long || load.mode != LoopMode::Closed {
         return Ok(None);
     }
-    // What disturbs an attempt slows it down: the best one counts.
-    let (mut likely, mut other) = (0f64, 0f64);
-    for (number, &engine) in trial.turns.iter().enumerate() {
-        let start = middle + number as u64 * part;
+    trial.faster(load.shape.threads, |number, engine| {
+        let start = middle + u64::from(number) * part;
         let attempt = Load {
             span: start..start + part,
             ramp: Secs(0.0),
             time: trial.time,
             ops_max: requests_max(load.shape),
-            seed: derive_seed(load.seed, "engine", number as u32, 0),
+            seed: derive_seed(load.seed, "engine", number, 0),
             engine: Some(engine),
             ..load.clone()
         };
-        let rate = match phase::run(device, &attempt, &Control::default(), || ()) {
-            Ok(measured) if measured.recorder.errors > 0 => return Ok(None),
-            Ok(measured) => measured.iops(),
+        match phase::run(device, &attempt, &Control::default(), || ()) {
+            Ok(measured) if measured.recorder.errors > 0 => Ok(None),
+            Ok(measured) => Ok(Some(measured.iops())),
             // As where more threads are refused.
-            Err(_) if engine == Engine::Threads => 0.0,
-            Err(error) => return Err(error),
-        };
-        if rate < trial.iops_min * f64::from(load.shape.threads) {
-            return Ok(None);
+            Err(_) if engine == Engine::Threads => Ok(Some(0.0)),
+            Err(error) => Err(error),
         }
-        let best = if engine == trial.likely { &mut likely } else { &mut other };
-        *best = best.max(rate);
+    })
+}
+
+impl Trial {
+    /// The other engine, if it is faster. `attempt` gives the rate of the attempt with a number, 1/s; `None` if a
+    /// request failed, which ends the trial, as a rate does at which engines make no difference.
+    fn faster(
+        &self,
+        threads: u32,
+        mut attempt: impl FnMut(u32, Engine) -> Result<Option<f64>, BenchError>,
+    ) -> Result<Option<Engine>, BenchError> {
+        // What disturbs an attempt slows it down: the best one counts.
+        let (mut likely, mut other) = (0f64, 0f64);
+        for (number, &engine) in (0..).zip(self.turns) {
+            let Some(rate) = attempt(number, engine)? else { return Ok(None) };
+            if rate < self.iops_min * f64::from(threads) {
+                return Ok(None);
+            }
+            let best = if engine == self.likely { &mut likely } else { &mut other };
+            *best = best.max(rate);
+        }
+        Ok((other > likely * self.gain_min).then_some(self.other))
     }
-    Ok((other > likely * trial.gain_min).then_some(trial.other))
 }
 
 #[cfg(test)]
@@ -169,6 +188,38 @@ mod tests {
             drop(device);
             folder.remove().unwrap();
         }
+    }
+
+    /// What a trial of one write at a time comes to where a ring and threads make these rates, and its attempts.
+    fn tried(uring: f64, threads: f64) -> (Option<Engine>, u32) {
+        let mut attempts = 0;
+        let found = WRITES.faster(1, |number, engine| {
+            attempts += 1;
+            // Every other pair is disturbed.
+            let share = if number % 4 < 2 { 1.0 } else { 0.8 };
+            let rate = if engine == Engine::Uring { uring } else { threads };
+            Ok(Some(rate * share))
+        });
+        (found.unwrap(), attempts)
+    }
+
+    #[test]
+    fn the_other_engine_is_taken_where_its_best_attempt_is_faster_by_enough() {
+        assert_eq!(tried(12_500.0, 12_000.0), (Some(Engine::Uring), 6));
+        assert_eq!(tried(12_200.0, 12_000.0), (None, 6));
+        assert_eq!(tried(11_000.0, 12_000.0), (None, 6));
+    }
+
+    #[test]
+    fn one_slow_attempt_or_one_failure_ends_a_trial() {
+        assert_eq!(tried(4_900.0, 4_000.0), (None, 1));
+        assert_eq!(tried(5_100.0, 4_000.0), (None, 2));
+        let mut attempts = 0;
+        let fails = DEEP.faster(1, |number, _| {
+            attempts += 1;
+            Ok((number < 2).then_some(1e5))
+        });
+        assert_eq!((fails.unwrap(), attempts), (None, 3));
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! What a workload plans from, before anything runs, and what its plans have in common.
 
+use crate::engine_trial;
 use crate::expected_speed::ExpectedSpeed;
+use drivescope_model::cell::Cell;
 use drivescope_model::drive::{Drive, Zoned};
 use drivescope_model::options::{Suite, TestKind};
 use drivescope_model::plan::{Cost, PlannedTest, WriteLevel};
@@ -72,6 +74,12 @@ impl PlanContext<'_> {
     /// Whether a disk is at the bottom, or what is not known.
     pub(crate) fn is_disk(&self) -> bool {
         self.drive.is_none_or(|drive| drive.rotational_hint)
+    }
+
+    /// How long it takes at most to find out which engine serves a cell faster, s.
+    pub(crate) fn trial_s(&self, cell: &Cell) -> f64 {
+        let is_simulated = self.target.kind == TargetKind::Simulated;
+        if is_simulated { 0.0 } else { engine_trial::seconds_max(cell.shape, cell.mix) }
     }
 
     /// Plans a round of some requests, which may be shorter than its time: its share of them.

@@ -247,9 +247,10 @@ fn plan_rounds(context: &PlanContext<'_>, test: &mut PlannedTest) -> Result<(), 
         "ends after the first {STEADY_WINDOW} of {} rounds that are steady",
         options.rounds_max
     ));
-    let mut round = Cost::default();
+    let (mut round, mut trials_s) = (Cost::default(), 0.0);
     for cell in &cells {
         round = round + cell_cost(cell, context, test);
+        trials_s += context.trial_s(cell);
     }
     let rounds = f64::from(options.rounds_max);
     let mut written_bytes = round.written_bytes.saturating_mul(options.rounds_max.into());
@@ -258,7 +259,7 @@ fn plan_rounds(context: &PlanContext<'_>, test: &mut PlannedTest) -> Result<(), 
         written_bytes = written_bytes.min(most.saturating_add(round.written_bytes));
     }
     test.cost = Cost {
-        seconds: round.seconds * rounds,
+        seconds: round.seconds * rounds + trials_s,
         read_bytes: round.read_bytes.saturating_mul(options.rounds_max.into()),
         written_bytes,
         computed_s: round.computed_s * computed::rounds_expected(options),

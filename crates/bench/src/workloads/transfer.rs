@@ -275,6 +275,7 @@ fn cell_cost(
         bytes = bytes.min(most as f64 * rounds);
         seconds = seconds.min(bytes / rate + context.suite.pause.0 * rounds);
     }
+    seconds += context.trial_s(cell);
     let reads = f64::from(cell.mix.read_percent()) / 100.0;
     let written_bytes = match context.fastest.filter(|_| cell.mix.writes()) {
         Some(fastest) => {
