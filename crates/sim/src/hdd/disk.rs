@@ -108,6 +108,7 @@ pub(super) struct Sizes {
     pub over_requested: bool,
     pub on_arrival: bool,
     pub hits_on_written: bool,
+    pub ends_at_write: bool,
     pub destage_window: usize,
     pub rmw_batch: u64,
     pub append_sectors: u64,
@@ -168,7 +169,8 @@ impl HardDisk {
                 u64::from(write.dirty_limit_kib) * KIB,
                 write.dirty_extents,
                 write.high_water_pct / 100.0,
-            ),
+            )
+            .pressed_down_to(write.low_water_pct.unwrap_or(write.high_water_pct) / 100.0),
             queue: CommandQueue::new(params.queue.window, ms(params.queue.starvation_ms)),
             shingles: params.smr.map(|smr| {
                 let band = u64::from(smr.band_mib) * KIB * KIB / physical;
@@ -452,6 +454,7 @@ impl Sizes {
             over_requested: params.read_cache.read_ahead_over_requested,
             on_arrival: params.read_cache.read_on_arrival,
             hits_on_written: params.read_cache.read_hits_on_write_data,
+            ends_at_write: params.read_cache.read_ahead_ends_at_write,
             destage_window: params.write_cache.window as usize,
             rmw_batch: params.read_modify_write.map_or(1, |rmw| u64::from(rmw.batch_sectors)),
             append_sectors: params.smr.map_or(0, |smr| u64::from(smr.append_kib) * KIB / physical),

@@ -247,6 +247,10 @@ pub struct ReadCacheParams {
     /// write drops each segment that it overlaps.
     #[serde(default)]
     pub read_hits_on_write_data: bool,
+    /// Whether reading on ends when the data of a write are in the buffer (DiskSim: a command may "preempt"
+    /// read-ahead). Without, only where the write is of sectors that are still to be read.
+    #[serde(default)]
+    pub read_ahead_ends_at_write: bool,
     /// Share of a request that must be in the buffer before it begins to cross the interface (DiskSim: "High (read)
     /// water mark"). A sector crosses after it has been read, also with 0.
     #[serde(default)]
@@ -265,6 +269,10 @@ pub struct WriteCacheParams {
     pub dirty_extents: u32,
     /// Share of either limit above which destaging competes with the host's reads, percent.
     pub high_water_pct: f64,
+    /// Share below which it ends, percent: until then no command comes between. Absent: it takes turns with the
+    /// host's commands while above the high-water mark.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub low_water_pct: Option<f64>,
     /// Time without commands after which destaging starts by itself, ms.
     pub idle_ms: f64,
     /// Time after which a stretch is written next whatever that costs, ms.

@@ -98,9 +98,9 @@ impl HardDisk {
         let command = self.command_due();
         let destage = self.destage_due();
         match (command, destage) {
-            // under pressure the two take turns
-            (Some(c), Some(d)) if d <= c || (!self.destaged_last && d <= free.max(c)) => {
-                let is_command = self.destaged_last && c <= d;
+            // under pressure the two take turns, unless the cache is emptied in bursts
+            (Some(c), Some(d)) if d <= c || (self.is_destaging_next() && d <= free.max(c)) => {
+                let is_command = !self.is_destaging_next() && c <= d;
                 offer(d, if is_command { DiskEvent::Command } else { DiskEvent::Destage });
             }
             (Some(c), _) => offer(c, DiskEvent::Command),
@@ -114,6 +114,13 @@ impl HardDisk {
             }
         }
         next
+    }
+
+    /// Whether destaging comes before a command.
+    #[inline]
+    fn is_destaging_next(&self) -> bool {
+        let is_in_burst = self.write_cache.has_bursts() && self.write_cache.is_pressed();
+        is_in_burst || !self.destaged_last || self.writes_on()
     }
 
     /// When the mechanism can begin with the oldest command: once the electronics are done with it, or sooner

@@ -64,6 +64,7 @@ pub fn small_drive() -> HddParams {
             dirty_limit_kib: 8192,
             dirty_extents: 64,
             high_water_pct: 75.0,
+            low_water_pct: None,
             idle_ms: 50.0,
             age_limit_ms: 5000.0,
             window: 64,

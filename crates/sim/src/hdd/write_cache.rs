@@ -25,6 +25,9 @@ pub struct WriteCache {
     limit_bytes: u64,
     limit_extents: usize,
     high_water: f64,
+    low_water: f64,
+    /// The high-water mark was reached, and the low one not since.
+    pressed: bool,
 }
 
 impl WriteCache {
@@ -39,7 +42,15 @@ impl WriteCache {
             limit_bytes,
             limit_extents: limit_extents as usize,
             high_water,
+            low_water: high_water,
+            pressed: false,
         }
+    }
+
+    /// The same with pressure that lasts until less than the share `low_water` is held.
+    #[must_use]
+    pub fn pressed_down_to(self, low_water: f64) -> Self {
+        Self { low_water, ..self }
     }
 
     /// Whether nothing waits to be written (what is being written now does not count).
@@ -53,10 +64,21 @@ impl WriteCache {
         self.total_bytes() <= self.limit_bytes && self.total_extents() <= self.limit_extents
     }
 
-    /// Whether either limit's high-water mark is reached.
+    /// Whether either limit's high-water mark was reached, and since then not both low-water marks.
     pub fn is_pressed(&self) -> bool {
-        self.total_bytes() as f64 >= self.high_water * self.limit_bytes as f64
-            || self.total_extents() as f64 >= self.high_water * self.limit_extents as f64
+        self.pressed
+    }
+
+    /// Whether it is emptied in bursts, from one mark to the other.
+    pub fn has_bursts(&self) -> bool {
+        self.low_water < self.high_water
+    }
+
+    /// What is held has changed.
+    fn weigh(&mut self) {
+        let mark = if self.pressed { self.low_water } else { self.high_water };
+        self.pressed = self.total_bytes() as f64 >= mark * self.limit_bytes as f64
+            || self.total_extents() as f64 >= mark * self.limit_extents as f64;
     }
 
     /// Bytes held, stretches under way included.
@@ -71,6 +93,11 @@ impl WriteCache {
     /// Adds the bytes `from..to` at `now`, coalescing with neighbours and overwriting what overlaps. What
     /// comes of it is as old as the oldest of its parts.
     pub fn insert(&mut self, from: u64, to: u64, now: Nanos) {
+        self.put(from, to, now);
+        self.weigh();
+    }
+
+    fn put(&mut self, from: u64, to: u64, now: Nanos) {
         if let Some((&s, stretch)) = self.dirty.range_mut(..=to).next_back()
             && s <= from
             && from <= stretch.end
@@ -119,6 +146,7 @@ impl WriteCache {
                 self.add(to, stretch);
             }
         }
+        self.weigh();
     }
 
     /// The stretch that has waited longest, if since before `moment`.
@@ -127,11 +155,17 @@ impl WriteCache {
         (since < moment).then(|| (start, self.dirty[&start].end))
     }
 
+    /// Since when the stretch that begins there waits.
+    pub fn waiting_since(&self, start: u64) -> Option<Nanos> {
+        self.dirty.get(&start).map(|stretch| stretch.since)
+    }
+
     /// Starts writing `from..to`, which must be dirty: it keeps its room until [`WriteCache::finish`].
     pub fn start(&mut self, from: u64, to: u64) {
         self.remove(from, to);
         self.in_flight.push((from, to));
         self.in_flight_bytes += to - from;
+        self.weigh();
     }
 
     /// Whether a write to the medium is under way.
@@ -150,6 +184,7 @@ impl WriteCache {
     pub fn finish(&mut self) {
         self.in_flight.clear();
         self.in_flight_bytes = 0;
+        self.weigh();
     }
 
     /// Whether all of `from..to` is held, waiting or under way.

@@ -36,6 +36,9 @@ impl HardDisk {
         }
         let overhead = self.overhead(true, false);
         let (_, arrived) = self.electronics(at, overhead, request.len);
+        if self.sizes.ends_at_write {
+            self.stop_read_ahead(arrived);
+        }
         let from = self.medium_byte(request.offset);
         let to = from + request.len;
         self.arriving.push_back(ArrivingWrite { id: request.id, from, to, at: arrived });
@@ -89,13 +92,7 @@ impl HardDisk {
         let end = if self.shingles.is_some() {
             self.destage_shingled(at)
         } else {
-            let overdue =
-                self.write_cache.waiting_since_before(at.saturating_sub(self.times.age_limit));
-            let chosen = match overdue {
-                Some((from, to)) => Some(self.cut(from, to)),
-                None => self.choose(at),
-            };
-            let Some(chosen) = chosen else {
+            let Some(chosen) = self.choose_overdue(at).or_else(|| self.choose(at)) else {
                 return;
             };
             if self.is_partial(&chosen) {
@@ -125,6 +122,17 @@ impl HardDisk {
     pub(super) fn gap(&mut self, least: Nanos) -> Nanos {
         let jitter = self.times.gap_jitter;
         if jitter == 0 { least } else { least + self.random.random_range(0..=jitter) }
+    }
+
+    /// The stretch among those that have waited too long whose transfer could start first; if none of them is among the
+    /// next ones, the oldest.
+    fn choose_overdue(&self, at: Nanos) -> Option<Chosen> {
+        let moment = at.saturating_sub(self.times.age_limit);
+        let (from, to) = self.write_cache.waiting_since_before(moment)?;
+        let pause_over = at.max(self.write_from);
+        let is_overdue = |start| self.write_cache.waiting_since(start).is_some_and(|t| t < moment);
+        let near = self.nearest(at, pause_over, |(from, _)| is_overdue(from).then_some(pause_over));
+        near.or_else(|| Some(self.cut(from, to)))
     }
 
     /// The stretch whose transfer could start first at `at`. One that continues the last write needs no

@@ -52,6 +52,22 @@ fn a_write_drops_the_segments_that_it_overlaps() {
 }
 
 #[test]
+fn a_write_elsewhere_ends_read_ahead_in_a_drive_that_works_so() {
+    for ends in [false, true] {
+        let params = changed(|p| p.read_cache.read_ahead_ends_at_write = ends);
+        let mut host = Host::new(&params);
+        host.one(RequestKind::Read, MIB, 64 * KIB);
+        host.one(RequestKind::Write, 800 * MIB, 4 * KIB);
+        // 0.1 ms and more until its data were there: 8 KiB and more have been read
+        host.rest(5_000_000);
+        let near = host.one(RequestKind::Read, MIB + 64 * KIB, 4 * KIB);
+        assert!(near < HIT, "{near}");
+        let further = host.one(RequestKind::Read, MIB + 160 * KIB, 4 * KIB);
+        assert_eq!(further < HIT, !ends, "{further}");
+    }
+}
+
+#[test]
 fn what_was_asked_for_gives_way_to_read_ahead_in_a_drive_that_works_so() {
     for (gives_way, hit) in [(false, true), (true, false)] {
         let params = changed(|p| p.read_cache.read_ahead_over_requested = gives_way);

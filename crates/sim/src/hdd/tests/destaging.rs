@@ -167,6 +167,53 @@ fn what_is_too_old_goes_although_its_front_grows() {
 }
 
 #[test]
+fn of_what_is_too_old_the_nearest_goes_first() {
+    // each stretch before the last one on the same track, and between them more than the pause
+    let mut params = small_drive();
+    (params.write_cache.age_limit_ms, params.write_cache.idle_ms) = (1.0, 1000.0);
+    let mut host = Host::new(&params);
+    host.run(1, (0..8).map(|i| (RequestKind::Write, (8 - i) * 64 * KIB, 4096)));
+    host.rest(2_000_000);
+    let flush = host.one(RequestKind::Flush, 0, 0) as f64 / 1e6;
+    assert!(flush < 3.0 * TURN_MS, "{flush}: a turn for each in order of age");
+}
+
+/// How long a read far away waits where the cache has just reached its mark of 48 stretches, `step` bytes apart.
+fn read_under_pressure_ms(low_water_pct: Option<f64>, step: u64) -> f64 {
+    let mut params = small_drive();
+    params.write_cache.low_water_pct = low_water_pct;
+    let mut host = Host::new(&params);
+    host.run(1, (0..48).map(|i| (RequestKind::Write, i * step, 4096)));
+    host.one(RequestKind::Read, 3000 << 20, 4096) as f64 / 1e6
+}
+
+#[test]
+fn down_to_the_low_water_mark_no_command_comes_between() {
+    let (far_apart, two_moves_ms) = (16 << 20, 2.0 * (16.0 + TURN_MS));
+    let takes_turns = read_under_pressure_ms(None, far_apart);
+    assert!(takes_turns < two_moves_ms, "{takes_turns}");
+    // sixteen stretches, each of which takes the arm a movement
+    let waits = read_under_pressure_ms(Some(50.0), far_apart);
+    assert!(waits > 16.0 * 1.5 + two_moves_ms / 2.0, "{waits}");
+    let shorter = read_under_pressure_ms(Some(70.0), far_apart);
+    assert!((takes_turns..waits).contains(&shorter), "{shorter}");
+}
+
+#[test]
+fn what_continues_the_last_write_to_the_medium_goes_before_a_command() {
+    // 6 MiB are the mark of the bytes, and take six turns and more
+    let read_ms = |pieces: u64| {
+        let mut host = Host::new(&small_drive());
+        let piece = (6 << 20) / pieces;
+        host.run(1, (0..pieces).map(|i| (RequestKind::Write, i * 200 * piece, piece)));
+        host.one(RequestKind::Read, 3000 << 20, 4096) as f64 / 1e6
+    };
+    let (run, piece) = (read_ms(1), read_ms(12));
+    assert!(run > 6.0 * TURN_MS, "{run}");
+    assert!(piece < 5.0 * TURN_MS, "{piece}");
+}
+
+#[test]
 fn destaging_meets_bad_spots_too() {
     let flush = |faults: HddFaults, partial: bool| {
         let mut params = with_large_sectors(8);
