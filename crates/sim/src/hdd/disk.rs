@@ -65,6 +65,8 @@ pub struct HardDisk {
     pub(super) clock: Nanos,
     /// Whether the mechanism's last work was destaging; reads and destaging alternate under pressure.
     pub(super) destaged_last: bool,
+    /// Bytes destaged since the last command.
+    pub(super) destaged_bytes: u64,
     /// Whether the last command that moved data was a write.
     pub(super) wrote_last: bool,
 }
@@ -193,6 +195,7 @@ impl HardDisk {
             last_activity: 0,
             clock: 0,
             destaged_last: false,
+            destaged_bytes: 0,
             wrote_last: false,
         })
     }

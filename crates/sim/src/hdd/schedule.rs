@@ -116,11 +116,13 @@ impl HardDisk {
         next
     }
 
-    /// Whether destaging comes before a command.
+    /// Whether destaging comes before a command: so does what continues the last write to the medium, lest the arm leave
+    /// a run, but no more of it than the cache holds.
     #[inline]
     fn is_destaging_next(&self) -> bool {
         let is_in_burst = self.write_cache.has_bursts() && self.write_cache.is_pressed();
-        is_in_burst || !self.destaged_last || self.writes_on()
+        let may_write_on = self.destaged_bytes < self.write_cache.limit_bytes();
+        is_in_burst || !self.destaged_last || (may_write_on && self.writes_on())
     }
 
     /// When the mechanism can begin with the oldest command: once the electronics are done with it, or sooner
@@ -181,11 +183,13 @@ impl HardDisk {
             }
             DiskEvent::Command => {
                 self.destaged_last = false;
+                self.destaged_bytes = 0;
                 self.serve_command(at);
             }
             DiskEvent::Destage => {
                 self.destaged_last = true;
                 self.destage(at);
+                self.destaged_bytes += self.write_cache.bytes_under_way();
             }
             DiskEvent::Clean => self.clean_band(at),
         }

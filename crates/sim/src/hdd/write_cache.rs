@@ -81,6 +81,16 @@ impl WriteCache {
             || self.total_extents() as f64 >= mark * self.limit_extents as f64;
     }
 
+    /// Bytes that it may hold.
+    pub fn limit_bytes(&self) -> u64 {
+        self.limit_bytes
+    }
+
+    /// Bytes that are being written to the medium now.
+    pub fn bytes_under_way(&self) -> u64 {
+        self.in_flight_bytes
+    }
+
     /// Bytes held, stretches under way included.
     pub fn total_bytes(&self) -> u64 {
         self.dirty_bytes + self.in_flight_bytes

@@ -214,6 +214,17 @@ fn what_continues_the_last_write_to_the_medium_goes_before_a_command() {
 }
 
 #[test]
+fn a_stream_of_writes_holds_up_a_read_for_no_longer_than_the_cache_takes() {
+    let mut host = Host::new(&small_drive());
+    let stream = (0..200).map(|i| (RequestKind::Write, i << 20, 1 << 20));
+    let read = std::iter::once((RequestKind::Read, 3000 << 20, 4096));
+    let times = host.run(4, stream.clone().take(40).chain(read).chain(stream.skip(40)));
+    // 8 MiB at 80 MB/s are 0.1 s, all 160 behind the read two seconds
+    let longest_ms = *times.iter().max().unwrap() as f64 / 1e6;
+    assert!(longest_ms < 200.0, "{longest_ms}");
+}
+
+#[test]
 fn destaging_meets_bad_spots_too() {
     let flush = |faults: HddFaults, partial: bool| {
         let mut params = with_large_sectors(8);
