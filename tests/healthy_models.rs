@@ -51,7 +51,7 @@ const HEALTHY: [Healthy; 21] = [
     disk("hgst-7k1000", [1, 0, 0, 3, 2]),
     disk("wd10ears", [1, 0, 1, 2, 2]),
     disk("wd15earx", [1, 0, 1, 3, 2]),
-    disk("wd15gp", [1, 0, 1, 2, 2]),
+    disk("wd15gp", [1, 0, 1, 3, 2]),
     disk("wd20eads", [1, 0, 1, 2, 2]),
     disk("wd20ears", [1, 0, 1, 3, 2]),
     disk("wd4000aaks", [1, 0, 1, 2, 2]),

@@ -98,7 +98,7 @@ fn caches(p: &HddParams, all: &mut Problems) {
     add(all, name, (0.0, STRETCHES_MAX, "stretches"), &counts);
     add(all, name, (0.001, 100.0, "percent"), &[("high_water_pct", write.high_water_pct)]);
     if let Some(low) = write.low_water_pct {
-        add(all, name, (0.0, write.high_water_pct, "percent"), &[("low_water_pct", low)]);
+        add(all, name, (0.001, write.high_water_pct, "percent"), &[("low_water_pct", low)]);
     }
     add(all, name, (0.0, WAIT_MAX_MS, "ms"), &[("idle_ms", write.idle_ms)]);
     add(all, name, (TIME_MIN_MS, WAIT_MAX_MS, "ms"), &[("age_limit_ms", write.age_limit_ms)]);

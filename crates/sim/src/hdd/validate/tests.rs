@@ -50,6 +50,7 @@ fn each_impossible_value_names_its_field() {
             p.seek = SeekParams::Table { points_cylinders_ms: vec![(5, 1.0), (5, 2.0)] };
         }),
         ("write_cache.high_water_pct", |p| p.write_cache.high_water_pct = 0.0),
+        ("write_cache.low_water_pct", |p| p.write_cache.low_water_pct = Some(80.0)),
         ("read_cache.water_mark", |p| p.read_cache.water_mark = 1.1),
         ("queue.depth", |p| p.queue.depth = 0),
         ("smr.band_mib", |p| {
