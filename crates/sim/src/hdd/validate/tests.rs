@@ -27,7 +27,7 @@ fn a_good_drive_has_no_problem() {
 #[test]
 fn each_impossible_value_names_its_field() {
     type Change = fn(&mut HddParams);
-    let cases: [(&str, Change); 19] = [
+    let cases: [(&str, Change); 20] = [
         ("rpm", |p| p.rpm = 0.0),
         ("rpm", |p| p.rpm = f64::NAN),
         ("heads", |p| p.heads = 0),
