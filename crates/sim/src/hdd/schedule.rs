@@ -116,8 +116,8 @@ impl HardDisk {
         next
     }
 
-    /// Whether destaging comes before a command: so does what continues the last write to the medium, lest the arm leave
-    /// a run, but no more of it than the cache holds.
+    /// Whether destaging comes before a command: so does what continues the last write to the medium, lest the arm
+    /// leave a run, but no more of it than the cache holds.
     #[inline]
     fn is_destaging_next(&self) -> bool {
         let is_in_burst = self.write_cache.has_bursts() && self.write_cache.is_pressed();

@@ -22,10 +22,11 @@ pub fn pass(host: &mut Host, ops: &[RequestKind], size: u64, offset: u64) -> f64
 /// One published pass: drive, operations, size, offset, blocks per second.
 pub type Row = (&'static str, &'static [RequestKind], u64, u64, f64);
 
-/// Every published pass of a drive that is named, in the order in which it was run; reads and writes of a drive are runs
-/// of their own. A pass was printed as msec, tps and kBps, which are one measurement: the tps here follow from msec, since
-/// some that were printed are wrong (a product wrapped at 32 bits). `wd10ears-jumper` is the drive with jumper 7-8, printed
-/// as tps only. The generic model `wd15gp` was measured with `-rw`, where the host's part shows: `sim reproduce` has that.
+/// Every published pass of a drive that is named, in the order in which it was run; reads and writes of a drive are
+/// runs of their own. A pass was printed as msec, tps and kBps, which are one measurement: the tps here follow from
+/// msec, since some that were printed are wrong (a product wrapped at 32 bits). `wd10ears-jumper` is the drive with
+/// jumper 7-8, printed as tps only. The generic model `wd15gp` was measured with `-rw`, where the host's part shows:
+/// `sim reproduce` has that.
 pub const PUBLISHED: [Row; 48] = [
     ("wd20ears", WRITE, 4096, 0, 1680.2),
     ("wd20ears", WRITE, 4096, 512, 26.9),
