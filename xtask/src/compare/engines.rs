@@ -22,8 +22,7 @@ const CELLS: [&str; 6] = [
 const FILE_SYSTEMS: [&str; 3] = ["ext4", "xfs", "btrfs"];
 /// The default may be so much below the best.
 const RATE_MIN: f64 = 0.95;
-/// And use so much of its user CPU for a random read of a RAM disk. A drive that lets wait for a read is no measure of
-/// it: what is counted as user CPU there is for the most part the kernel's, the same for every program.
+/// And use so much of its user CPU for a random read.
 const USER_MAX_Q1: f64 = 0.50;
 const USER_MAX_DEEP: f64 = 0.35;
 
@@ -166,8 +165,7 @@ impl Measured {
         let most = if self.cell.contains("_q1t") { USER_MAX_Q1 } else { USER_MAX_DEEP };
         let ratio = self.ratio(|f| f.user_ns);
         let ours_ns = middle(&self.ours, |f| f.user_ns);
-        let is_within = ratio <= most || FILE_SYSTEMS.contains(&self.place.as_str());
-        (format!("{ratio:.2} ({ours_ns:.0} ns)"), is_within)
+        (format!("{ratio:.2} ({ours_ns:.0} ns)"), ratio <= most)
     }
 
     /// Median over the rounds of drivescope's figure by that of fio's best engine.
@@ -184,9 +182,9 @@ fn text(all: &[Measured], options: &EnginesOptions<'_>) -> String {
     let _ = writeln!(
         text,
         "## The engine of each cell, against the best of fio's\n\n`cargo xtask compare engines --pairs {rounds} \
-         --ramp {ramp_s} --time {seconds}{perf}`. {}\n\nfio: psync, libaio and io_uring with the same depth and one job; psync has one \
-         request in flight at any depth.\nRatios are drivescope / the best of them, medians over the rounds. Asked: \
-         a rate of at least {RATE_MIN}; user CPU per\nrandom read of a RAM disk of at most \
+         --ramp {ramp_s} --time {seconds}{perf}`. {}\n\nfio: psync, libaio and io_uring with the same depth \
+         and one job; psync has one request in flight at any depth.\nRatios are drivescope / the best of them, medians over the rounds. Asked: \
+         a rate of at least {RATE_MIN}; user CPU per\nrandom read of at most \
          {USER_MAX_Q1} at depth 1 and {USER_MAX_DEEP} at others. Of writes it is not compared. Every program\nmakes \
          fresh data for each write (fio: refill_buffers), to a file that was just laid out.\n",
         table::machine()

@@ -176,6 +176,8 @@ const FAILING_PASSES: &[&str] = &[
     "s4-wd15gp-rw-2048-0",
     "s4-wd15gp-rw-4096-0",
     "s4-wd15gp-rw-4096-512",
+    "s4-wd15gp-rw-4096-1024",
+    "s4-wd15gp-rw-4096-2048",
 ];
 
 #[test]
