@@ -183,7 +183,8 @@ fn text(all: &[Measured], options: &EnginesOptions<'_>) -> String {
         text,
         "## The engine of each cell, against the best of fio's\n\n`cargo xtask compare engines --pairs {rounds} \
          --ramp {ramp_s} --time {seconds}{perf}`. {}\n\nfio: psync, libaio and io_uring with the same depth \
-         and one job; psync has one request in flight at any depth.\nRatios are drivescope / the best of them, medians over the rounds. Asked: \
+         and one job; psync has one request in flight at any depth.\nRatios are drivescope / the best of them, \
+         medians over the rounds. Asked: \
          a rate of at least {RATE_MIN}; user CPU per\nrandom read of at most \
          {USER_MAX_Q1} at depth 1 and {USER_MAX_DEEP} at others. Of writes it is not compared. Every program\nmakes \
          fresh data for each write (fio: refill_buffers), to a file that was just laid out.\n",
