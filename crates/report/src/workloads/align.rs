@@ -42,7 +42,9 @@ fn times(result: &TestResult, style: Style) -> String {
     let mut out = String::new();
     for (number, (size, offsets)) in groups(result).into_iter().enumerate() {
         let title = if number == 0 { TextCell::title("align") } else { TextCell::blank() };
-        let mut columns = vec![vec![title, TextCell::plain(label(size))]];
+        // A pass of phybs counts its blocks.
+        let unit = if size.starts_with("pass") { "1/s" } else { "ms" };
+        let mut columns = vec![vec![title, TextCell::plain(format!("{}, {unit}", named(size)))]];
         for (offset, cell) in offsets {
             let figure = match find(result, cell, "tps") {
                 Some(tps) => Figure::plain(Some(tps)),
@@ -57,12 +59,12 @@ fn times(result: &TestResult, style: Style) -> String {
     out
 }
 
-/// `write4k` is `4 KiB writes, ms`; a pass of phybs counts its writes.
-fn label(size: &str) -> String {
-    let named = |text: &str| text.parse().map_or(text.to_string(), Bytes::binary);
+/// `write4k` is `4 KiB writes`, `pass4k` of phybs `4 KiB blocks`.
+fn named(size: &str) -> String {
+    let bytes = |text: &str| text.parse().map_or(text.to_string(), Bytes::binary);
     match (size.strip_prefix("write"), size.strip_prefix("pass")) {
-        (Some(block), _) => format!("{} writes, ms", named(block)),
-        (_, Some(block)) => format!("{} blocks, 1/s", named(block)),
+        (Some(block), _) => format!("{} writes", bytes(block)),
+        (_, Some(block)) => format!("{} blocks", bytes(block)),
         _ => size.to_string(),
     }
 }

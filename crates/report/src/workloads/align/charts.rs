@@ -1,6 +1,6 @@
 //! A map of alignment: how long an access takes by its size and its offset.
 
-use super::{groups, label};
+use super::{groups, named};
 use crate::chart::Chart;
 use crate::chart::axis::PlotAxis;
 use crate::chart::plot::{Layer, Plot};
@@ -27,7 +27,7 @@ fn map(result: &TestResult) -> Option<Chart> {
     offsets.sort_unstable();
     offsets.dedup();
     let columns: Vec<String> = offsets.iter().map(|offset| Bytes(*offset).binary()).collect();
-    let rows: Vec<String> = groups.iter().map(|(size, _)| label(size)).collect();
+    let rows: Vec<String> = groups.iter().map(|(size, _)| format!("{}, ms", named(size))).collect();
     let mut plot = Plot::new(
         PlotAxis::rows("distance from the first byte", &columns),
         PlotAxis::rows("", &rows),
@@ -54,9 +54,9 @@ fn map(result: &TestResult) -> Option<Chart> {
         caption: "Milliseconds; the darker, the slower than the fastest of its row.".to_string(),
         description: match slowest.1 > 1.1 {
             true => format!(
-                "The slowest takes {} times the fastest, at {}.",
+                "The slowest takes {} times the fastest of its row, {}.",
                 rounded(slowest.1),
-                slowest.0
+                named(slowest.0)
             ),
             false => "All take the same time.".to_string(),
         },

@@ -1,5 +1,6 @@
 //! What `align` prints.
 
+use crate::chart::{PictureSize, Theme, svg};
 use crate::terminal::Style;
 use crate::testing::{metric, result};
 use crate::text::test_result;
@@ -100,7 +101,15 @@ fn passes_of_phybs_are_counted() {
         ]
     };
     let metrics = [pass(0, 1680.2), pass(512, 26.9), device(4096.0, 512.0, 0.0, [62.3; 3])];
-    insta::assert_snapshot!(test_result(&result(TestKind::Align, metrics.concat()), PLAIN), @r"
+    let result = result(TestKind::Align, metrics.concat());
+    let map = &super::charts::charts(&result)[0];
+    assert_eq!(
+        map.description,
+        "The slowest takes 62.5 times the fastest of its row, 4 KiB blocks."
+    );
+    let picture = svg(map, PictureSize::WIDE, Theme::Light);
+    assert!(picture.contains("4 KiB blocks, ms") && picture.contains(">37.2<"), "{picture}");
+    insta::assert_snapshot!(test_result(&result, PLAIN), @r"
     align                 +0  +512
     4 KiB blocks, 1/s  1,680  26.9
       sector     4096 bytes · the drive reports 512, which is wrong
