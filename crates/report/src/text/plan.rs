@@ -61,7 +61,7 @@ pub fn plan(plan: &Plan, target: &TargetInfo, style: Style) -> String {
     };
     Paragraph::new()
         .item(Role::Plain, &tests)
-        .item(Role::Plain, format!("{about} {}", Secs(cost.seconds)))
+        .items(Role::Plain, (cost.seconds > 0.0).then(|| format!("{about} {}", Secs(cost.seconds))))
         .item(role, &writes)
         .item(Role::Good, promise)
         .lines(0, style)
@@ -135,9 +135,14 @@ fn cost_cells(tests: &[&PlannedTest], cost: Cost) -> [TextCell; 3] {
     let any = |is_so: fn(&PlannedTest) -> bool| tests.iter().any(|test| is_so(test));
     let up_to = |is_so: bool| if is_so { "up to " } else { "" };
     let about = if any(is_guess) && cost.read_bytes > 0 { "about " } else { "" };
-    let (seconds, written) = (Secs(cost.seconds), amount(cost.written_bytes));
+    let written = amount(cost.written_bytes);
+    // A tree of the user's is only counted once it runs.
+    let time = match cost.seconds {
+        0.0 => MISSING.to_string(),
+        seconds => format!("{}{}", up_to(any(|test| test.at_most.is_some())), Secs(seconds)),
+    };
     [
-        TextCell::plain(format!("{}{seconds}", up_to(any(|test| test.at_most.is_some())))),
+        TextCell::plain(time),
         TextCell::plain(format!("{about}{}", amount(cost.read_bytes))),
         TextCell::plain(format!("{}{written}", up_to(any(is_up_to)))),
     ]

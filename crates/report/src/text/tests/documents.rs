@@ -9,7 +9,7 @@ use crate::text;
 use crate::verdict::judge;
 use drivescope_model::drive::{Drive, DriveKind};
 use drivescope_model::target::{TargetInfo, TargetKind};
-use drivescope_model::{Finding, FindingId, Plan, Run, WriteLevel};
+use drivescope_model::{Cost, Finding, FindingId, Plan, Run, WriteLevel};
 
 /// The run with its verdicts.
 fn judged(mut run: Run) -> Run {
@@ -128,6 +128,22 @@ fn space_taken_by_copies_is_said() {
     let expected =
         "at most 1.07 GB at a time (up to twice that while overwriting: btrfs copies on write)";
     assert!(one_line(&text).contains(expected), "{text}");
+}
+
+#[test]
+fn what_depends_on_the_users_own_files_has_no_time() {
+    let mut plan = plan();
+    plan.tests.truncate(1);
+    plan.tests[0].cost = Cost { written_bytes: 9_000_000_000, ..Cost::default() };
+    plan.tests[0].at_most = Some("as much as these files hold".to_string());
+    let target = directory("/mnt/data", "ext4", &["sda1", "sda"]);
+    let sentence = text::plan(&plan, &target, PLAIN);
+    let expected = "1 test · writes up to 9.00 GB to its own folder";
+    assert!(one_line(&sentence).starts_with(expected), "{sentence}");
+    let dry = text::dry_run(&plan, &target, PLAIN);
+    let row = dry.lines().find(|line| line.starts_with("transfer")).unwrap();
+    let fields: Vec<_> = row.split_whitespace().collect();
+    assert_eq!(fields[..3], ["transfer", "-", "-"], "{dry}");
 }
 
 #[test]
