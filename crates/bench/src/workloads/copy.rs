@@ -113,6 +113,10 @@ impl Workload for CopyWorkload {
         }
         let mut test = context.planned(self.kind());
         if options.files.is_some() {
+            if context.room_bytes == 0 {
+                let reason = "nothing is free above the floor of free space".to_string();
+                return context.skipped(self.kind(), reason);
+            }
             test.at_most =
                 Some("as much as these files hold, or as is free above the floor".to_string());
             test.cost.written_bytes = context.room_bytes.saturating_mul(options.rounds.into());

@@ -1,7 +1,9 @@
 #![expect(clippy::disallowed_methods, reason = "tests make files of their own")]
 
 use super::*;
-use crate::testing::{done, has, run_at, run_on, run_target, scratch, suite_of, value};
+use crate::testing::{
+    done, has, plan_context, run_at, run_on, run_target, scratch, suite_of, value,
+};
 use drivescope_model::document::{TestResult, TestStatus};
 use drivescope_model::findings::FindingId;
 use drivescope_model::options::CopySet;
@@ -96,6 +98,17 @@ fn somebodys_files_are_copied_and_stay_as_they_are() {
     assert!(result.reason.as_ref().unwrap().contains("1 symbolic links"));
     assert_eq!(std::fs::read_dir(files.path().join("folder")).unwrap().count(), 20);
     assert!(value(&result, "copy.files.create.mb_s").is_none(), "nothing is made");
+}
+
+/// Found before anything is listed, as for files that the test makes itself.
+#[test]
+fn somebodys_files_are_not_copied_where_nothing_is_free() {
+    let (dir, own) = (scratch(), suite(|options| options.files = Some("/tmp".to_string())));
+    let (target, drive) = (run_target(dir.path()), run_target("sim:wd40efrx"));
+    let context = plan_context(&own, target.info(), drive.drive().unwrap());
+    let reason = |room_bytes| CopyWorkload.plan(&PlanContext { room_bytes, ..context }).skip;
+    assert!(reason(0).unwrap().contains("floor of free space"));
+    assert_eq!(reason(1), None);
 }
 
 #[test]
