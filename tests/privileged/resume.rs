@@ -15,12 +15,34 @@ const PATIENCE: Duration = Duration::from_secs(180);
 /// How long a run goes on between two looks at the store, so that it does not get far in memory, which takes a gigabyte
 /// in a tenth of a second. While a look lasts it stands still, but the next checkpoint comes nearer.
 const LEFT_ALONE: Duration = Duration::from_millis(5);
+/// A run in memory may be through before a busy machine looks at it: then another one is.
+const ATTEMPTS: usize = 20;
 const VERIFY: &[&str] = &["--test=verify", "--set=verify.mode=full", "--json"];
 
 /// Kills a run as soon as the store has something of it whose reason contains `words`, and that is not at the very
 /// beginning of writing. It stands still while the store is looked at, or a fast drive would be through: nobody looks
 /// before `written` bytes.
-pub fn kill_after_a_checkpoint(scratch: &Scratch, mut running: Running, written: u64, words: &str) {
+pub fn kill_after_a_checkpoint(
+    scratch: &Scratch,
+    start: impl Fn() -> Running,
+    written: u64,
+    words: &str,
+) {
+    for _ in 0..ATTEMPTS {
+        if was_killed_after_a_checkpoint(scratch, start(), written, words) {
+            return;
+        }
+    }
+    panic!("{ATTEMPTS} runs went through without a checkpoint that says '{words}'");
+}
+
+/// False if the run came to its end before.
+fn was_killed_after_a_checkpoint(
+    scratch: &Scratch,
+    mut running: Running,
+    written: u64,
+    words: &str,
+) -> bool {
     let last = || {
         let kept = scratch.drivescope(&["show", "last", "--json"]);
         kept.exit_code().filter(|code| *code == 0).map(|_| kept.json())
@@ -33,20 +55,21 @@ pub fn kill_after_a_checkpoint(scratch: &Scratch, mut running: Running, written:
         let is_begun = reason.contains("read phase") || resume["at_bytes"].as_u64()? > 0;
         (reason.contains(words) && is_begun).then_some(())
     };
-    wait_for_writes(&running, written);
     let begun = Instant::now();
-    loop {
-        running.signal(Signal::STOP);
-        if is_there().is_some() {
-            break;
-        }
-        running.signal(Signal::CONT);
-        running = running.must_be_alive();
+    while running.is_alive() {
         assert!(begun.elapsed() < PATIENCE, "no checkpoint that says '{words}' in {PATIENCE:?}");
+        if running.io_bytes("write_bytes").is_some_and(|bytes| bytes > written) {
+            running.signal(Signal::STOP);
+            if running.is_alive() && is_there().is_some() {
+                assert_eq!(running.kill().signal(), Some(9));
+                return true;
+            }
+            running.signal(Signal::CONT);
+        }
         std::thread::sleep(LEFT_ALONE);
     }
-    let running = running.must_be_alive();
-    assert_eq!(running.kill().signal(), Some(9));
+    running.end().code(0);
+    false
 }
 
 #[test]
@@ -55,8 +78,8 @@ fn a_killed_fill_is_resumed_with_one_word_and_has_the_whole_curve() {
     for kill in 1..=2 {
         // The second one is killed while it goes on.
         let resume: &[&str] = if kill == 1 { &[] } else { &["--resume"] };
-        let running = scratch.run_call(&device.node, &[SLOW_FILL, resume, &[&destroy]]).start();
-        kill_after_a_checkpoint(&scratch, running, 0, "continue with --resume");
+        let start = || scratch.run_call(&device.node, &[SLOW_FILL, resume, &[&destroy]]).start();
+        kill_after_a_checkpoint(&scratch, start, 0, "continue with --resume");
     }
     let stopped = scratch.drivescope(&["show", "last", "--json"]).code(0).json();
     let id = text(&stopped["id"]);
@@ -94,8 +117,8 @@ fn a_killed_fill_is_resumed_with_one_word_and_has_the_whole_curve() {
 #[ignore = "writes and reads gigabytes: CI and the soak"]
 fn a_verify_killed_while_it_reads_is_resumed_and_judges_the_whole_drive() {
     let Some(OnLoop { scratch, device, destroy, .. }) = OnLoop::blank(2048) else { return };
-    let running = scratch.run_call(&device.node, &[VERIFY, &[&destroy]]).start();
-    kill_after_a_checkpoint(&scratch, running, 2000 * MIB, "read phase, all data before it intact");
+    let start = || scratch.run_call(&device.node, &[VERIFY, &[&destroy]]).start();
+    kill_after_a_checkpoint(&scratch, start, 2000 * MIB, "read phase, all data before it intact");
     let resume = ["--test=verify", "--json", "--resume", &destroy];
     let run = scratch.run(&device.node, &[&resume]).code(0).json();
     assert_eq!(run["plan"]["suite"]["verify"]["phase"], "read");
@@ -110,8 +133,8 @@ fn a_verify_killed_while_it_reads_is_resumed_and_judges_the_whole_drive() {
 fn a_verify_stopped_behind_a_fill_goes_on_without_the_fill() {
     let Some(OnLoop { scratch, device, destroy, .. }) = OnLoop::blank(1024) else { return };
     let both = ["--test=fill,verify", "--set=fill.mode=full", "--set=verify.mode=full", "--json"];
-    let running = scratch.run_call(&device.node, &[&both, &[&destroy]]).start();
-    kill_after_a_checkpoint(&scratch, running, 1025 * MIB, "of the write phase");
+    let start = || scratch.run_call(&device.node, &[&both, &[&destroy]]).start();
+    kill_after_a_checkpoint(&scratch, start, 1025 * MIB, "of the write phase");
     let resume = ["--test=fill,verify", "--json", "--resume", &destroy];
     let ended = scratch.run(&device.node, &[&resume]).code(0);
     assert!(ended.stderr.contains("not repeated: fill"), "{ended}");
@@ -129,8 +152,8 @@ fn a_verify_stopped_behind_a_fill_goes_on_without_the_fill() {
 fn a_verify_that_was_written_over_is_not_resumed() {
     let Some(OnLoop { scratch, device, destroy, .. }) = OnLoop::blank(1024) else { return };
     let both = ["--test=fill,verify", "--set=fill.mode=full", "--set=verify.mode=full", "--json"];
-    let running = scratch.run_call(&device.node, &[&both, &[&destroy]]).start();
-    kill_after_a_checkpoint(&scratch, running, 1025 * MIB, "of the write phase");
+    let start = || scratch.run_call(&device.node, &[&both, &[&destroy]]).start();
+    kill_after_a_checkpoint(&scratch, start, 1025 * MIB, "of the write phase");
     let transfer = ["--test=transfer", "--cells=rnd4k_q32t1.write", "--json", &destroy];
     scratch.run(&device.node, &[TINY, &transfer]).code(0);
     let message = scratch.run(&device.node, &[&["--test=verify", "--resume", &destroy]]).refused(2);
@@ -143,8 +166,8 @@ fn a_verify_that_was_written_over_is_not_resumed() {
 fn a_verify_of_a_part_is_resumed_as_one_of_that_part() {
     let Some(OnLoop { scratch, image, device, destroy }) = OnLoop::blank(2560) else { return };
     let part = ["--size=2GiB", &destroy];
-    let running = scratch.run_call(&device.node, &[VERIFY, &part]).start();
-    kill_after_a_checkpoint(&scratch, running, 2000 * MIB, "read phase, all data before it intact");
+    let start = || scratch.run_call(&device.node, &[VERIFY, &part]).start();
+    kill_after_a_checkpoint(&scratch, start, 2000 * MIB, "read phase, all data before it intact");
     let resume = ["--test=verify", "--json", "--resume", &destroy];
     let message = scratch.run(&device.node, &[&resume, &["--size=2304MiB"]]).refused(2);
     assert!(message.contains("wrote only 2.15 GB"), "{message}");
@@ -239,8 +262,8 @@ fn only_what_was_ended_on_this_device_is_resumed() {
     // Nothing was ever begun.
     let message = scratch.run(&device.node, &[resume, &[&destroy]]).refused(2);
     assert!(message.contains("nothing to resume"), "{message}");
-    let running = scratch.run_call(&device.node, &[SLOW_FILL, &[&destroy]]).start();
-    kill_after_a_checkpoint(&scratch, running, 0, "continue with --resume");
+    let start = || scratch.run_call(&device.node, &[SLOW_FILL, &[&destroy]]).start();
+    kill_after_a_checkpoint(&scratch, start, 0, "continue with --resume");
     // A twin is another device.
     let other = Scratch::new();
     let twin = image_of_noise(&other, 256);

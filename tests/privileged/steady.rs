@@ -21,8 +21,8 @@ fn a_killed_run_goes_on_behind_its_rounds() {
     let Some(OnLoop { scratch, image, device, destroy }) = OnLoop::of_noise(64) else { return };
     // Rounds that are never steady by chance alone: they are killed before the window is whole.
     let long = ["--time=1s", "--rounds=300", "--json", &destroy];
-    let running = scratch.run_call(&device.node, &[STEADY, &long]).start();
-    kill_after_a_checkpoint(&scratch, running, 0, "written; continue with --resume");
+    let start = || scratch.run_call(&device.node, &[STEADY, &long]).start();
+    kill_after_a_checkpoint(&scratch, start, 0, "written; continue with --resume");
     let stopped = scratch.drivescope(&["show", "last", "--json"]).code(0).json();
     let id = text(&stopped["id"]);
     let reason = text(&test_of(&stopped, "steady")["reason"]).to_string();
