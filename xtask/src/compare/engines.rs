@@ -26,6 +26,12 @@ const RATE_MIN: f64 = 0.95;
 const USER_MAX_Q1: f64 = 0.50;
 const USER_MAX_DEEP: f64 = 0.35;
 
+/// The budget of a cell, if it has one.
+fn user_max(cell: &str) -> Option<f64> {
+    let is_random_read = cell.starts_with("rnd") && cell.ends_with(".read");
+    is_random_read.then_some(if cell.contains("_q1t") { USER_MAX_Q1 } else { USER_MAX_DEEP })
+}
+
 /// How often and how long each is measured, and where images of file systems lie.
 pub struct EnginesOptions<'o> {
     /// Rounds, each of which has every program once.
@@ -39,10 +45,13 @@ pub struct EnginesOptions<'o> {
 }
 
 impl EnginesOptions<'_> {
-    /// Those of `cells` that are to be measured at `place`.
-    fn chosen(&self, place: &str, cells: &[&'static str]) -> Vec<&'static str> {
-        let is_chosen = |cell: &&&str| format!("{place} {cell}").contains(self.only);
-        cells.iter().filter(is_chosen).copied().collect()
+    /// Those of [`CELLS`] that are to be measured at `place`: sampled ones have a budget of user CPU.
+    fn chosen(&self, place: &str) -> Vec<&'static str> {
+        let is_chosen = |cell: &&&str| {
+            let is_judged = !self.each.sampled || user_max(cell).is_some();
+            is_judged && format!("{place} {cell}").contains(self.only)
+        };
+        CELLS.iter().filter(is_chosen).copied().collect()
     }
 }
 
@@ -61,7 +70,7 @@ struct Measured {
 pub fn section(drivescope: &Drivescope, options: &EnginesOptions<'_>) -> Result<String, String> {
     let mut all = Vec::new();
     for kind in FILE_SYSTEMS {
-        if options.chosen(kind, &CELLS).is_empty() {
+        if options.chosen(kind).is_empty() {
             continue;
         }
         match Mounted::make(kind, options.folder, 8 * SIZE_MIB) {
@@ -72,7 +81,7 @@ pub fn section(drivescope: &Drivescope, options: &EnginesOptions<'_>) -> Result<
     for create in [RamDisk::zram, RamDisk::loop_on_tmpfs] {
         match create(SIZE_MIB) {
             Ok(disk) => {
-                let cells = options.chosen(disk.name(), &CELLS).into_iter();
+                let cells = options.chosen(disk.name()).into_iter();
                 for cell in cells.filter(|cell| cell.ends_with(".read")) {
                     let place = disk.name().to_string();
                     all.push(measure(drivescope, options, place, cell, disk.path(), None)?);
@@ -92,7 +101,7 @@ fn on_file_system(
     all: &mut Vec<Measured>,
 ) -> Result<(), String> {
     let file = mounted.folder().join("drivescope-compare.dat");
-    for cell in options.chosen(kind, &CELLS) {
+    for cell in options.chosen(kind) {
         fio::lay_out(&file, SIZE_MIB)?;
         let writes = cell.ends_with(".write");
         let folder = writes.then(|| mounted.folder());
@@ -136,7 +145,10 @@ fn measure(
             }
         }
     }
-    Ok(Measured { place, cell, engines, ours, fio })
+    let measured = Measured { place, cell, engines, ours, fio };
+    // What comes behind it may fail, after a long time.
+    eprintln!("{}", measured.row(options.each.sampled));
+    Ok(measured)
 }
 
 impl Measured {
@@ -159,13 +171,27 @@ impl Measured {
 
     /// The ratio of user CPU of random reads, drivescope's share, and whether it is within its budget, if it has one.
     fn user_cpu(&self) -> (String, bool) {
-        if !self.cell.starts_with("rnd") || self.cell.ends_with(".write") {
-            return (String::new(), true);
-        }
-        let most = if self.cell.contains("_q1t") { USER_MAX_Q1 } else { USER_MAX_DEEP };
+        let Some(most) = user_max(self.cell) else { return (String::new(), true) };
         let ratio = self.ratio(|f| f.user_ns);
         let ours_ns = middle(&self.ours, |f| f.user_ns);
         (format!("{ratio:.2} ({ours_ns:.0} ns)"), ratio <= most)
+    }
+
+    /// Its row of the table.
+    fn row(&self, sampled: bool) -> String {
+        let rate = self.ratio(|f| f.iops);
+        let (user, is_within) = self.user_cpu();
+        let fios: Vec<String> =
+            self.fio.iter().map(|(_, all)| format!("{:.0}", middle(all, |f| f.iops))).collect();
+        format!(
+            "| {} | {} | {}: {:.0}/s | {} | {rate:.3} | {user} | {} |",
+            self.place,
+            self.cell,
+            self.chosen(),
+            middle(&self.ours, |f| f.iops),
+            fios.join(" | "),
+            table::yes(if sampled { is_within } else { rate >= RATE_MIN }),
+        )
     }
 
     /// Median over the rounds of drivescope's figure by that of fio's best engine.
@@ -202,20 +228,7 @@ fn text(all: &[Measured], options: &EnginesOptions<'_>) -> String {
     );
     let _ = writeln!(text, "|---|---|---|---|---|---|---|---|---|");
     for measured in all {
-        let rate = measured.ratio(|f| f.iops);
-        let (user, is_within) = measured.user_cpu();
-        let fios: Vec<String> =
-            measured.fio.iter().map(|(_, all)| format!("{:.0}", middle(all, |f| f.iops))).collect();
-        let _ = writeln!(
-            text,
-            "| {} | {} | {}: {:.0}/s | {} | {rate:.3} | {user} | {} |",
-            measured.place,
-            measured.cell,
-            measured.chosen(),
-            middle(&measured.ours, |f| f.iops),
-            fios.join(" | "),
-            table::yes(if sampled { is_within } else { rate >= RATE_MIN }),
-        );
+        let _ = writeln!(text, "{}", measured.row(sampled));
     }
     text
 }

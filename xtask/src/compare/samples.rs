@@ -43,26 +43,44 @@ pub fn run(program: &Path, args: &[String], each: Measurement) -> Result<(Output
     script.args(["script", "--fields", FIELDS, "--input"]).arg(&data);
     let samples = script.output().map_err(say)?;
     let text = String::from_utf8_lossy(&samples.stdout);
-    let user = user_ns_per_s(&text, seconds - 2.0 * DELAY_S);
-    Ok((output, user.ok_or("perf took no samples")?))
+    let user = user_ns_per_s(&text, seconds - 2.0 * DELAY_S).map_err(|error| {
+        let said = [&output.stderr, &samples.stderr].map(|text| String::from_utf8_lossy(text));
+        format!("{error}; perf said: {}", said.concat().trim())
+    })?;
+    Ok((output, user))
 }
 
-/// From lines of `time: period address`, with or without ` ABI:2 CX:0x…`, those of the first `window_s`.
-fn user_ns_per_s(script: &str, window_s: f64) -> Option<f64> {
-    let mut begin_s = None;
-    let mut user_ns = 0;
-    for line in script.lines() {
+/// One line of `perf script`.
+struct Sample {
+    time_s: f64,
+    period_ns: u64,
+    is_user: bool,
+}
+
+impl Sample {
+    /// Of `time: period address`, with or without ` ABI:2 CX:0x…`.
+    fn read(line: &str) -> Option<Self> {
         let mut fields = line.split_whitespace();
-        let time_s: f64 = fields.next()?.trim_end_matches(':').parse().ok()?;
-        let period_ns: u64 = fields.next()?.parse().ok()?;
+        let time_s = fields.next()?.trim_end_matches(':').parse().ok()?;
+        let period_ns = fields.next()?.parse().ok()?;
         let address = u64::from_str_radix(fields.next()?, 16).ok()?;
         let register = fields.find_map(|field| field.strip_prefix("CX:0x"));
         let behind_call = register.and_then(|cx| u64::from_str_radix(cx, 16).ok());
-        let within = time_s - *begin_s.get_or_insert(time_s) < window_s;
         let is_user = address < KERNEL_FROM && behind_call != Some(address);
-        user_ns += if within && is_user { period_ns } else { 0 };
+        Some(Self { time_s, period_ns, is_user })
     }
-    begin_s.map(|_| user_ns as f64 / window_s)
+}
+
+/// From the samples of the first `window_s`. Errors: none, or a line that is no sample.
+fn user_ns_per_s(script: &str, window_s: f64) -> Result<f64, String> {
+    let mut begin_s = None;
+    let mut user_ns = 0;
+    for line in script.lines() {
+        let sample = Sample::read(line).ok_or_else(|| format!("not a sample: '{line}'"))?;
+        let within = sample.time_s - *begin_s.get_or_insert(sample.time_s) < window_s;
+        user_ns += if within && sample.is_user { sample.period_ns } else { 0 };
+    }
+    begin_s.map(|_| user_ns as f64 / window_s).ok_or_else(|| "no samples".to_string())
 }
 
 #[cfg(test)]
@@ -73,8 +91,10 @@ mod tests {
     fn samples_of_the_program_within_the_window_count() {
         let script = "  7.100000:  83333  55d2c0a1b2f0\n  7.200000:  83333  ffffffff81e00a5c\n  \
                       8.000000:  83333  7ffd0a1c5a10\n  9.200000:  83333  55d2c0a1b2f0\n";
-        assert_eq!(user_ns_per_s(script, 2.0), Some(83_333.0));
-        assert_eq!(user_ns_per_s("", 2.0), None);
+        assert_eq!(user_ns_per_s(script, 2.0), Ok(83_333.0));
+        assert_eq!(user_ns_per_s("", 2.0), Err("no samples".into()));
+        let cut = "  7.100000:  83333  55d2c0a1b2f0\n  7.2";
+        assert_eq!(user_ns_per_s(cut, 2.0), Err("not a sample: '  7.2'".into()));
     }
 
     #[test]
@@ -82,6 +102,6 @@ mod tests {
         let script = "  7.1:  83333  55d2c0a1b2f0 ABI:2    CX:0x55d2c0a1b2f0 \n  \
                       7.2:  83333  55d2c0a1b2f4 ABI:2    CX:0x55d2c0a1b2f0 \n  \
                       7.3:  83333  ffffffff81e00a5c ABI:2    CX:0x1 \n";
-        assert_eq!(user_ns_per_s(script, 1.0), Some(83_333.0));
+        assert_eq!(user_ns_per_s(script, 1.0), Ok(83_333.0));
     }
 }
