@@ -219,3 +219,11 @@ pub struct Drive {
     /// The file behind a loop device, the devices below a composite one.
     pub backing: Vec<String>,
 }
+
+impl Drive {
+    /// Whether it takes SATA's commands over SATA, as far as is known: some SSDs take them over PCIe (AHCI).
+    pub fn has_sata_link(&self) -> bool {
+        let is_sata = |link: &Link| link.name.starts_with("SATA");
+        self.transport == "sata" && self.link.as_ref().is_none_or(is_sata)
+    }
+}

@@ -33,7 +33,7 @@ pub fn answer(run: &Run, is_running: bool) -> Option<String> {
 /// `SATA SSD`, `simulated USB hard disk`.
 fn what(drive: &Drive, is_simulated: bool) -> String {
     let link = match drive.transport.as_str() {
-        "sata" => "SATA ",
+        _ if drive.has_sata_link() => "SATA ",
         "sas" => "SAS ",
         "usb" => "USB ",
         _ => "",
@@ -169,6 +169,7 @@ mod tests {
         let mut ssd = nvme();
         let drive = ssd.drive.as_mut().unwrap();
         (drive.kind, drive.transport, drive.health) = (DriveKind::Ssd, "sata".into(), healthy);
+        drive.link = None;
         for (points, uses) in [
             (
                 [Some(3), Some(3), Some(2), Some(2), Some(2)],
@@ -197,6 +198,7 @@ mod tests {
         let name = |kind, transport: &str, rpm, is_simulated| {
             let mut drive = nvme().drive.unwrap();
             (drive.kind, drive.transport, drive.rpm) = (kind, transport.into(), rpm);
+            drive.link = drive.link.filter(|_| rpm.is_none());
             with_article(&what(&drive, is_simulated))
         };
         assert_eq!(name(DriveKind::Nvme, "nvme", None, false), "An NVMe SSD");
@@ -206,6 +208,8 @@ mod tests {
             "A simulated SATA hard disk"
         );
         assert_eq!(name(DriveKind::Simulated, "nvme", None, true), "A simulated NVMe SSD");
+        // SATA's commands over PCIe, as the link of an NVMe SSD says.
+        assert_eq!(name(DriveKind::Simulated, "sata", None, true), "A simulated SSD");
         assert_eq!(name(DriveKind::Virtual, "virtio", None, false), "A virtual disk");
     }
 

@@ -50,17 +50,12 @@ impl DriveClass {
             (Some(rpm), _) if rpm < FAST_RPM => Some(Self::SlowDisk),
             (Some(_), _) => Some(Self::FastDisk),
             (None, "nvme") if is_ssd => Some(Self::NvmeSsd),
-            (None, "sata") if is_ssd && !drive.rotational_hint && is_sata(drive) => {
+            (None, _) if is_ssd && !drive.rotational_hint && drive.has_sata_link() => {
                 Some(Self::SataSsd)
             }
             _ => None,
         }
     }
-}
-
-/// Whether the link is not known to be another: some SSDs answer SATA's commands over PCIe.
-fn is_sata(drive: &Drive) -> bool {
-    drive.link.as_ref().is_none_or(|link| link.name.starts_with("SATA"))
 }
 
 /// A drive of a known class with what it came to.
