@@ -6,6 +6,7 @@ use crate::support::scratch::{names, own_folder};
 use crate::support::{Running, Scratch, skip_loudly, wait_for};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -58,9 +59,13 @@ fn working_in(folder: &Path) -> Vec<i32> {
     processes.filter_map(number).filter(is_there).collect()
 }
 
+fn endless(scratch: &Scratch, database: &str) -> Call {
+    scratch.run_call("target", &[ENDLESS, &["--db", database]])
+}
+
 /// A run whose clients commit, and the folder of its database.
-fn committing(scratch: &Scratch, database: &str) -> (Running, PathBuf) {
-    let mut running = scratch.run_call("target", &[ENDLESS, &["--db", database]]).start();
+fn committing(scratch: &Scratch, call: Call) -> (Running, PathBuf) {
+    let mut running = call.start();
     let begun = Instant::now();
     loop {
         // The table of flushes is made before the first commit.
@@ -69,7 +74,7 @@ fn committing(scratch: &Scratch, database: &str) -> (Running, PathBuf) {
             return (running, folder);
         }
         running = running.must_be_alive();
-        assert!(begun.elapsed() < PATIENCE, "{database} does not commit after {PATIENCE:?}");
+        assert!(begun.elapsed() < PATIENCE, "no commit after {PATIENCE:?}");
         std::thread::sleep(Duration::from_millis(3));
     }
 }
@@ -85,7 +90,7 @@ fn ctrl_c_ends_every_server_and_leaves_nothing() {
         if name != "sqlite" && !has_server(&scratch, name) {
             continue;
         }
-        let (running, folder) = committing(&scratch, name);
+        let (running, folder) = committing(&scratch, endless(&scratch, name));
         running.interrupt();
         assert_eq!(names(scratch.target()), [""; 0], "{name}");
         assert_eq!(working_in(&folder), [0; 0], "{name}");
@@ -99,7 +104,7 @@ fn a_killed_run_takes_its_server_along_and_the_next_one_removes_its_files() {
         if !has_server(&scratch, name) {
             continue;
         }
-        let (running, folder) = committing(&scratch, name);
+        let (running, folder) = committing(&scratch, endless(&scratch, name));
         assert!(!working_in(&folder).is_empty(), "{name} runs");
         running.kill();
         nobody_works_in(&folder);
@@ -117,7 +122,7 @@ fn a_server_that_is_killed_fails_the_test_in_its_own_words_and_leaves_nothing() 
         if !has_server(&scratch, name) {
             continue;
         }
-        let (running, folder) = committing(&scratch, name);
+        let (running, folder) = committing(&scratch, endless(&scratch, name));
         let is_server = |process: &&i32| {
             let parent = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
             let parent = parent.rsplit(") ").next().and_then(|rest| rest.split(' ').nth(1));
@@ -136,6 +141,23 @@ fn a_server_that_is_killed_fails_the_test_in_its_own_words_and_leaves_nothing() 
         nobody_works_in(&folder);
         assert_eq!(names(scratch.target()), [""; 0], "{name}");
     }
+}
+
+/// A server of MariaDB deletes temporary tables that it finds when it starts, as left over.
+#[test]
+fn temporary_tables_of_other_servers_stay() {
+    let scratch = Scratch::new();
+    if !has_server(&scratch, "mariadb") {
+        return;
+    }
+    let shared = scratch.path("shared");
+    fs::create_dir(&shared).unwrap();
+    fs::set_permissions(&shared, fs::Permissions::from_mode(0o777)).unwrap();
+    let table = shared.join("#sql-temptable-1-2-3.MAD");
+    fs::write(&table, "rows").unwrap();
+    let (running, _) = committing(&scratch, endless(&scratch, "mariadb").env("TMPDIR", &shared));
+    running.interrupt();
+    assert!(table.exists());
 }
 
 #[test]
@@ -189,7 +211,6 @@ fn a_server_that_does_not_answer_fails_the_test() {
 /// The directory of a user that servers' users may not enter.
 #[test]
 fn a_directory_that_the_servers_user_cannot_enter_is_named() {
-    use std::os::unix::fs::PermissionsExt;
     let scratch = Scratch::new();
     if !crate::support::is_root() {
         return skip_loudly("needs root: only then the server runs as another user");

@@ -34,6 +34,9 @@ const SUPERUSER: &str = "root";
 const NAME: &str = "drivescope";
 /// Its socket, in its own folder.
 const SOCKET: &str = "db.sock";
+/// Temporary tables in its own folder too, which is its working directory. A server that starts deletes all that it finds
+/// where they are kept; in the machine's temporary directory there are those of other servers.
+const OWN_TMPDIR: &str = "--tmpdir=.";
 /// The name of the backup's one file.
 const BACKUP: &str = "backup.mbstream";
 /// Smallest and largest log: what Debian's server begins with, and enough that no load of some GB waits for it.
@@ -158,11 +161,12 @@ impl ServerPrograms for MariadbPrograms {
     fn make(&self, folder: &Path, settings: DatabaseSettings) -> Command {
         let Some(install) = &self.install else {
             let mut make = Self::command(&self.server, folder);
-            make.args(["--initialize-insecure", "--skip-log-bin"]).arg(log_option(settings));
+            make.args(["--initialize-insecure", "--skip-log-bin", OWN_TMPDIR]);
+            make.arg(log_option(settings));
             return make;
         };
         let mut make = Self::command(install, folder);
-        make.args(["--auth-root-authentication-method=normal", "--skip-test-db"]);
+        make.args(["--auth-root-authentication-method=normal", "--skip-test-db", OWN_TMPDIR]);
         make.arg(log_option(settings));
         if std::env::var_os(OWN_PLACE).is_some() {
             let folder = self.server.parent().and_then(Path::parent);
@@ -174,7 +178,7 @@ impl ServerPrograms for MariadbPrograms {
     fn server(&self, folder: &Path, settings: DatabaseSettings) -> Command {
         let mut command = Self::command(&self.server, folder);
         // Its working directory is its folder: these are in there, by paths that are short.
-        command.arg(option("socket", SOCKET)).args(["--pid-file=db.pid", "--tmpdir=."]);
+        command.arg(option("socket", SOCKET)).args(["--pid-file=db.pid", OWN_TMPDIR]);
         command.args(["--skip-networking", "--skip-log-bin", "--secure-file-priv="]);
         command.arg(log_option(settings));
         let buffer_bytes = settings.buffer_bytes.max(BUFFER_BYTES_MIN);
@@ -210,7 +214,7 @@ impl ServerPrograms for MariadbPrograms {
     fn backup(&self, from: &Path, into: &Path) -> Command {
         let program = self.backup.as_ref().map_or(Path::new("mariadb-backup"), |[copy, _]| copy);
         let mut backup = Self::command(program, from);
-        backup.args(["--backup", "--stream=mbstream", "--tmpdir=."]);
+        backup.args(["--backup", "--stream=mbstream", OWN_TMPDIR]);
         backup.arg(option("target-dir", into));
         backup.arg(format!("--user={SUPERUSER}"));
         backup.arg(option("socket", Path::new("/proc/self/cwd").join(SOCKET)));
