@@ -234,7 +234,7 @@ findings! {
         cause "The drive, or a bridge or driver in front of it, serves requests in order of arrival instead of nearest first: its command queue is off, missing or not passed on."
         remedy "For SATA check /sys/block/NAME/device/queue_depth (1: the queue is off) and use AHCI; USB enclosures pass queues on only with UAS."
     SlowRegion = "F040" "slow-region" Warning
-        rule "surface finds two or more neighbouring places that read at less than three quarters of the rate of the surrounding tenth of the drive, or parts where random reads take twice as long as elsewhere, and measuring again confirms it"
+        rule "surface finds a stretch (two or more neighbouring places, and most of five between them) that reads at less than three quarters of the rate of the surrounding tenth of the drive, or parts where random reads take twice as long as elsewhere, and measuring again confirms it"
         cause "The drive retries reads there, or has moved the data elsewhere: worn or weak places. Steps between zones and the decline towards the inner edge of a disk do not count."
         remedy "Check the drive's health (smartctl -a: pending and reallocated sectors); save the data there, then let surface or verify write the drive and measure again."
     Unproven = "F041" "unproven-drive" Warning

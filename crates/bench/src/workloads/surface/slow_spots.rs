@@ -34,6 +34,8 @@ const REACH_PART: usize = 10;
 /// Neighbouring places that make a slow stretch. A single one may be where a shingled disk keeps what was just
 /// written, until it has moved it home.
 const STRETCH_MIN: usize = 2;
+/// Places between those of a slow stretch, of which most must be slow too: two neighbours may both be such single ones.
+const PLACES_BETWEEN: u64 = 5;
 /// Most places that are measured again.
 const AGAIN_MAX: usize = 16;
 /// Random accesses that a part of the drive needs to have a median, and most such parts.
@@ -107,22 +109,23 @@ pub(super) fn find_by_rate(
     let again: Vec<ScanRegion> =
         places.iter().copied().filter(|p| offsets.contains(&p.offset)).collect();
     let timed = scan_again(session, again, order)?;
-    let rate = |i: &usize| {
-        let timed = timed.iter().find(|timed| timed.offset == offset_of(i))?;
-        Some(timed.len as f64 * 1e3 / timed.ns?.max(1) as f64)
-    };
+    let rate = |i: &usize| rate_of(*timed.iter().find(|timed| timed.offset == offset_of(i))?);
     let slow = confirmed(&seeming, rate);
-    let len = again_len(places);
-    let stretches: Vec<SlowSpot> = slow
-        .chunk_by(|a, b| a.0 + 1 == b.0)
-        .filter(|run| run.len() >= STRETCH_MIN)
-        .filter_map(|run| {
-            let bytes = profile[run.first()?.0].0..profile[run.last()?.0].0 + len;
-            let here = median_of(run.iter().map(|place| place.1))?;
-            let elsewhere = median_of(run.iter().map(|place| place.2))?;
-            Some(SlowSpot { bytes, here, elsewhere })
-        })
-        .collect();
+    // The first has less to lead in, the last may be shorter.
+    let usual = places.iter().max_by_key(|place| (place.len, place.offset - place.lead_in_from));
+    let Some(&usual) = usual else { return Ok(()) };
+    let mut stretches = Vec::new();
+    for run in slow.chunk_by(|a, b| a.0 + 1 == b.0).filter(|run| run.len() >= STRETCH_MIN) {
+        let (first, last) = (offset_of(&run[0].0), offset_of(&run[run.len() - 1].0));
+        let here = median_of(run.iter().map(|place| place.1));
+        let elsewhere = median_of(run.iter().map(|place| place.2));
+        let (Some(here), Some(elsewhere)) = (here, elsewhere) else { continue };
+        let between = between(first + usual.len..last, usual);
+        let rates = scan_again(session, between.clone(), order)?.into_iter().filter_map(rate_of);
+        if between.is_empty() || median_of(rates).is_some_and(|it| it < elsewhere * RATE_SHARE) {
+            stretches.push(SlowSpot { bytes: first..last + usual.len, here, elsewhere });
+        }
+    }
     let slowness = |slow: &SlowSpot| slow.elsewhere / slow.here.max(f64::MIN_POSITIVE);
     notice(record, ("surface.read", part_start(session)), &stretches, slowness, |slow| {
         format!("reads at {} MB/s", rounded(slow.here))
@@ -131,9 +134,22 @@ pub(super) fn find_by_rate(
     session.check_stop()
 }
 
-/// Length of a place; the last may be shorter.
-fn again_len(places: &[ScanRegion]) -> u64 {
-    places.iter().map(|place| place.len).max().unwrap_or(0)
+/// Places like one of them all over a gap that has room for them.
+fn between(gap: Range<u64>, like: ScanRegion) -> Vec<ScanRegion> {
+    let lead_in = like.offset - like.lead_in_from;
+    let (first, room) = (gap.start + lead_in, gap.end.saturating_sub(gap.start));
+    if room < PLACES_BETWEEN * (lead_in + like.len) {
+        return Vec::new();
+    }
+    let step = (room - lead_in - like.len) / (PLACES_BETWEEN - 1);
+    let offsets = (0..PLACES_BETWEEN).map(|i| (first + step * i) / PAGE * PAGE);
+    let place = |offset| ScanRegion { offset, lead_in_from: offset - lead_in, ..like };
+    offsets.map(place).collect()
+}
+
+/// Megabytes a second.
+fn rate_of(timed: TimedRegion) -> Option<f64> {
+    Some(timed.len as f64 * 1e3 / timed.ns?.max(1) as f64)
 }
 
 /// The parts of the drive whose accesses take long, as shares of `parts`.

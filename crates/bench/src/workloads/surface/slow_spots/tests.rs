@@ -1,9 +1,10 @@
 //! What seems slow, and what is.
 
 use super::*;
-use crate::testing::{done, finding, run_at, run_target, suite_of};
+use crate::runner::Runner;
+use crate::testing::{done, finding, run_at, run_target, suite_of, whole_plan, with_session};
 use drivescope_model::document::TestResult;
-use drivescope_model::options::TestKind;
+use drivescope_model::options::{Suite, TestKind};
 
 /// A disk of so many places that falls to 45 % in ten zones.
 fn disk(places: usize) -> Vec<f64> {
@@ -107,6 +108,52 @@ fn a_slow_region_is_named_with_its_place() {
         assert!((0.45..0.54).contains(&share(bytes[0])), "{model}: {evidence}");
         assert!((0.51..0.60).contains(&share(bytes[1])), "{model}: {evidence}");
     }
+}
+
+/// What the suite quick has in `surface`, behind its random writes.
+fn quick_surface(target: &str, seed: u64) -> TestResult {
+    let tests = vec![TestKind::Transfer, TestKind::Latency, TestKind::Surface];
+    let (target, suite) = (run_target(target), Suite { tests, ..suite_of(TestKind::Surface) });
+    let plan = whole_plan(&target, suite, seed);
+    with_session(&target, &plan, false, |session| {
+        let mut runner = Runner::new(session);
+        let result = plan.tests.iter().map(|test| runner.run_test(test)).last().unwrap();
+        runner.close().unwrap();
+        done(result)
+    })
+}
+
+/// A shingled disk keeps what was written at random elsewhere. Two neighbours may lie there by chance, as with these
+/// seeds; what is between them does not.
+#[test]
+fn scattered_places_of_a_shingled_disk_are_no_stretch() {
+    for seed in [5, 10, 14] {
+        assert_eq!(evidence(&quick_surface("sim:easystore-2tb", seed), ""), None, "{seed}");
+        let slow = quick_surface("sim:easystore-2tb?fault=slow-region", seed);
+        assert!(evidence(&slow, "reads at").is_some(), "{seed}");
+    }
+}
+
+#[test]
+fn what_lies_between_has_room_and_is_inside() {
+    let like = ScanRegion {
+        offset: 512 * PAGE,
+        len: 2048 * PAGE,
+        lead_in_from: 0,
+        lead_in_len: 512 * PAGE,
+    };
+    let gap = 7 * PAGE..20_000 * PAGE;
+    let places = between(gap.clone(), like);
+    assert_eq!(places.len() as u64, PLACES_BETWEEN);
+    let (first, last) = (places[0], places[places.len() - 1]);
+    assert_eq!(first.lead_in_from, gap.start);
+    assert!(last.offset + last.len <= gap.end && last.offset + last.len + PAGE > gap.end - PAGE);
+    assert!(
+        places
+            .iter()
+            .all(|place| place.offset % PAGE == 0 && place.lead_in_len == like.lead_in_len)
+    );
+    assert_eq!(between(0..5 * 2560 * PAGE - 1, like), [], "no room");
 }
 
 #[test]
