@@ -19,7 +19,7 @@ use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::number::rounded;
 use drivescope_model::units::Bytes;
 use drivescope_stats::summary;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// A slow place has less than this share of its neighbours' rate.
@@ -36,8 +36,11 @@ const REACH_PART: usize = 10;
 const STRETCH_MIN: usize = 2;
 /// Places between those of a slow stretch, of which most must be slow too: two neighbours may both be such single ones.
 const PLACES_BETWEEN: u64 = 5;
-/// Most places that are measured again.
-const AGAIN_MAX: usize = 16;
+/// Most stretches that are measured again, and most places of each.
+const STRETCHES_AGAIN: usize = 8;
+const PLACES_AGAIN: usize = 4;
+/// Most parts of the drive whose random accesses are measured again.
+const PARTS_AGAIN: usize = 16;
 /// Random accesses that a part of the drive needs to have a median, and most such parts.
 const ACCESSES_PER_PART: usize = 8;
 const PARTS_MAX: usize = 50;
@@ -66,28 +69,42 @@ fn candidates(rates: &[f64]) -> Vec<usize> {
     (0..rates.len()).filter(is_slow).collect()
 }
 
-/// The slowest of them, in order, each with the nearest place to either side that does not seem slow.
-fn again(rates: &[f64], seeming: &[usize]) -> BTreeMap<usize, Vec<usize>> {
-    let mut slowest = seeming.to_vec();
-    slowest.sort_by(|&a, &b| rates[a].total_cmp(&rates[b]));
-    let usual = |i: &usize| !seeming.contains(i);
-    let beside = |i: usize| {
-        let (below, above) = ((0..i).rev().find(usual), (i + 1..rates.len()).find(usual));
-        (i, below.into_iter().chain(above).collect())
-    };
-    slowest.into_iter().take(AGAIN_MAX).map(beside).collect()
+/// Neighbouring places that seem slow, by index, some of which are measured again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Stretch {
+    places: Vec<usize>,
+    /// The nearest place to either side that does not seem slow.
+    beside: Vec<usize>,
 }
 
-/// Those that are slow in the second look, too, with their rates and those of the places beside them.
-fn confirmed(
-    seeming: &BTreeMap<usize, Vec<usize>>,
-    rate: impl Fn(&usize) -> Option<f64>,
-) -> Vec<(usize, f64, f64)> {
-    let is_slow = |(i, beside): (&usize, &Vec<usize>)| {
-        let (here, elsewhere) = (rate(i)?, median_of(beside.iter().filter_map(&rate))?);
-        (here < elsewhere * RATE_SHARE).then_some((*i, here, elsewhere))
+/// The slowest stretches.
+fn again(rates: &[f64], seeming: &[usize]) -> Vec<Stretch> {
+    let neighbours = seeming.chunk_by(|a, b| a + 1 == *b);
+    let mut all: Vec<&[usize]> = neighbours.filter(|run| run.len() >= STRETCH_MIN).collect();
+    let rate = |run: &[usize]| median_of(run.iter().map(|&i| rates[i])).unwrap_or(0.0);
+    all.sort_by(|a, b| rate(a).total_cmp(&rate(b)));
+    let stretch = |run: &[usize]| {
+        let count = run.len().min(PLACES_AGAIN);
+        let places = (0..count).map(|k| run[(run.len() - 1) * k / (count - 1)]).collect();
+        let usual = |i: &usize| !seeming.contains(i);
+        let below = (0..run[0]).rev().find(usual);
+        let above = (run[0] + run.len()..rates.len()).find(usual);
+        Stretch { places, beside: below.into_iter().chain(above).collect() }
     };
-    seeming.iter().filter_map(is_slow).collect()
+    all.into_iter().take(STRETCHES_AGAIN).map(stretch).collect()
+}
+
+/// The first and the last place of it that are slow in the second look, too, and the rates of those and beside it.
+fn confirmed(
+    stretch: &Stretch,
+    rate: impl Fn(&usize) -> Option<f64>,
+) -> Option<(usize, usize, f64, f64)> {
+    let elsewhere = median_of(stretch.beside.iter().filter_map(&rate))?;
+    let here = stretch.places.iter().filter_map(|i| Some((*i, rate(i)?)));
+    let slow: Vec<_> = here.filter(|(_, rate)| *rate < elsewhere * RATE_SHARE).collect();
+    let (first, last) = (slow.first()?.0, slow.last()?.0);
+    let here = median_of(slow.iter().map(|(_, rate)| *rate))?;
+    (slow.len() >= STRETCH_MIN).then_some((first, last, here, elsewhere))
 }
 
 /// Looks for places whose rate is low, and again at those.
@@ -100,30 +117,23 @@ pub(super) fn find_by_rate(
 ) -> Result<(), BenchError> {
     let rates: Vec<f64> = profile.iter().map(|&(_, rate)| rate).collect();
     let seeming = again(&rates, &candidates(&rates));
-    if seeming.is_empty() {
-        return Ok(());
-    }
+    // The first has less to lead in, the last may be shorter.
+    let usual = places.iter().max_by_key(|place| (place.len, place.offset - place.lead_in_from));
+    let (Some(&usual), false) = (usual, seeming.is_empty()) else { return Ok(()) };
     let offset_of = |i: &usize| profile[*i].0;
     let offsets: BTreeSet<u64> =
-        seeming.iter().flat_map(|(i, beside)| beside.iter().chain([i])).map(offset_of).collect();
+        seeming.iter().flat_map(|it| it.places.iter().chain(&it.beside)).map(offset_of).collect();
     let again: Vec<ScanRegion> =
         places.iter().copied().filter(|p| offsets.contains(&p.offset)).collect();
     let timed = scan_again(session, again, order)?;
     let rate = |i: &usize| rate_of(*timed.iter().find(|timed| timed.offset == offset_of(i))?);
-    let slow = confirmed(&seeming, rate);
-    // The first has less to lead in, the last may be shorter.
-    let usual = places.iter().max_by_key(|place| (place.len, place.offset - place.lead_in_from));
-    let Some(&usual) = usual else { return Ok(()) };
     let mut stretches = Vec::new();
-    for run in slow.chunk_by(|a, b| a.0 + 1 == b.0).filter(|run| run.len() >= STRETCH_MIN) {
-        let (first, last) = (offset_of(&run[0].0), offset_of(&run[run.len() - 1].0));
-        let here = median_of(run.iter().map(|place| place.1));
-        let elsewhere = median_of(run.iter().map(|place| place.2));
-        let (Some(here), Some(elsewhere)) = (here, elsewhere) else { continue };
-        let between = between(first + usual.len..last, usual);
+    for (first, last, here, elsewhere) in seeming.iter().filter_map(|it| confirmed(it, rate)) {
+        let bytes = offset_of(&first)..offset_of(&last) + usual.len;
+        let between = between(bytes.start + usual.len..bytes.end - usual.len, usual);
         let rates = scan_again(session, between.clone(), order)?.into_iter().filter_map(rate_of);
         if between.is_empty() || median_of(rates).is_some_and(|it| it < elsewhere * RATE_SHARE) {
-            stretches.push(SlowSpot { bytes: first..last + usual.len, here, elsewhere });
+            stretches.push(SlowSpot { bytes, here, elsewhere });
         }
     }
     let slowness = |slow: &SlowSpot| slow.elsewhere / slow.here.max(f64::MIN_POSITIVE);
@@ -172,7 +182,7 @@ fn slow_parts(accesses: &[TimedRegion], size: u64) -> Vec<Range<u64>> {
         is_enough && summary::median(ms).is_some_and(|here| here > usual * ACCESS_FACTOR)
     };
     let slow = (0..parts).filter(|&i| is_slow(&ms[i])).map(|i| edge(i)..edge(i + 1));
-    slow.take(AGAIN_MAX).collect()
+    slow.take(PARTS_AGAIN).collect()
 }
 
 /// Looks for parts whose random accesses take long, and again at those.

@@ -29,8 +29,10 @@ fn a_slow_stretch_stands_out_from_its_neighbours() {
         rates[slow.clone()].iter_mut().for_each(|rate| *rate /= 3.0);
         assert_eq!(candidates(&rates), slow.clone().collect::<Vec<_>>());
         let again = again(&rates, &candidates(&rates));
-        assert!(again.len() <= AGAIN_MAX && again.keys().all(|i| slow.contains(i)));
-        assert!(again.values().all(|beside| *beside == [slow.start - 1, slow.end]));
+        let [Stretch { places, beside }] = &again[..] else { panic!("{again:?}") };
+        assert_eq!(places.len(), slow.len().min(PLACES_AGAIN));
+        assert_eq!((places[0], places[places.len() - 1]), (slow.start, slow.end - 1));
+        assert_eq!(*beside, [slow.start - 1, slow.end]);
     }
     // At the ends of the drive, too.
     let mut rates = disk(64);
@@ -43,14 +45,22 @@ fn a_slow_stretch_stands_out_from_its_neighbours() {
 fn what_is_not_slow_again_is_not_slow() {
     let usual = disk(64);
     let mut first = usual.clone();
-    (first[20], first[50]) = (50.0, 10.0);
+    // Single places, of which no second look makes a stretch; then two and three side by side.
+    (first[10], first[60]) = (50.0, 10.0);
+    first[20..22].fill(50.0);
+    first[50..53].fill(10.0);
     let seeming = again(&first, &candidates(&first));
-    assert_eq!(seeming.keys().copied().collect::<Vec<_>>(), [20, 50]);
-    assert_eq!(confirmed(&seeming, |&i| Some(usual[i])), []);
-    assert_eq!(confirmed(&seeming, |&i| Some(usual[i] / 4.0)), [], "all of it is slower");
-    assert_eq!(confirmed(&seeming, |_| None), [], "stopped, or unreadable now");
-    let slow = confirmed(&seeming, |&i| Some(if i == 50 { 10.0 } else { usual[i] }));
-    assert_eq!(slow, [(50, 10.0, usual[50])]);
+    let [slowest, other] = &seeming[..] else { panic!("{seeming:?}") };
+    assert_eq!((&slowest.places[..], &other.places[..]), (&[50, 51, 52][..], &[20, 21][..]));
+    for stretch in &seeming {
+        assert_eq!(confirmed(stretch, |&i| Some(usual[i])), None);
+        assert_eq!(confirmed(stretch, |&i| Some(usual[i] / 4.0)), None, "all of it is slower");
+        assert_eq!(confirmed(stretch, |_| None), None, "stopped, or unreadable now");
+    }
+    let slow = |&i: &usize| Some(if (51..53).contains(&i) { 10.0 } else { usual[i] });
+    let beside = (usual[49] + usual[53]) / 2.0;
+    assert_eq!(confirmed(slowest, slow), Some((51, 52, 10.0, beside)));
+    assert_eq!(confirmed(other, slow), None);
 }
 
 #[test]
@@ -154,6 +164,14 @@ fn what_lies_between_has_room_and_is_inside() {
             .all(|place| place.offset % PAGE == 0 && place.lead_in_len == like.lead_in_len)
     );
     assert_eq!(between(0..5 * 2560 * PAGE - 1, like), [], "no room");
+}
+
+/// Fifteen thousand places, of which a twentieth is slow.
+#[test]
+fn a_slow_region_is_found_where_every_byte_is_read() {
+    let suite = crate::suites::find("zcav", None).unwrap();
+    let result = done(run_at(&run_target("sim:wd40efrx?fault=slow-region"), suite, 1, false));
+    assert!(evidence(&result, "reads at").is_some());
 }
 
 #[test]
