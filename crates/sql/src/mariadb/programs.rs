@@ -34,8 +34,8 @@ const SUPERUSER: &str = "root";
 const NAME: &str = "drivescope";
 /// Its socket, in its own folder.
 const SOCKET: &str = "db.sock";
-/// Temporary tables in its own folder too, which is its working directory. A server that starts deletes all that it finds
-/// where they are kept; in the machine's temporary directory there are those of other servers.
+/// Temporary tables in its own folder too, which is its working directory. A server that starts deletes all that it
+/// finds where they are kept; in the machine's temporary directory there are those of other servers.
 const OWN_TMPDIR: &str = "--tmpdir=.";
 /// The name of the backup's one file.
 const BACKUP: &str = "backup.mbstream";

@@ -71,14 +71,14 @@ fn candidates(rates: &[f64]) -> Vec<usize> {
 
 /// Neighbouring places that seem slow, by index, some of which are measured again.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Stretch {
+struct SeemingStretch {
     places: Vec<usize>,
     /// The nearest place to either side that does not seem slow.
     beside: Vec<usize>,
 }
 
 /// The slowest stretches.
-fn again(rates: &[f64], seeming: &[usize]) -> Vec<Stretch> {
+fn again(rates: &[f64], seeming: &[usize]) -> Vec<SeemingStretch> {
     let neighbours = seeming.chunk_by(|a, b| a + 1 == *b);
     let mut all: Vec<&[usize]> = neighbours.filter(|run| run.len() >= STRETCH_MIN).collect();
     let rate = |run: &[usize]| median_of(run.iter().map(|&i| rates[i])).unwrap_or(0.0);
@@ -89,14 +89,14 @@ fn again(rates: &[f64], seeming: &[usize]) -> Vec<Stretch> {
         let usual = |i: &usize| !seeming.contains(i);
         let below = (0..run[0]).rev().find(usual);
         let above = (run[0] + run.len()..rates.len()).find(usual);
-        Stretch { places, beside: below.into_iter().chain(above).collect() }
+        SeemingStretch { places, beside: below.into_iter().chain(above).collect() }
     };
     all.into_iter().take(STRETCHES_AGAIN).map(stretch).collect()
 }
 
 /// The first and the last place of it that are slow in the second look, too, and the rates of those and beside it.
 fn confirmed(
-    stretch: &Stretch,
+    stretch: &SeemingStretch,
     rate: impl Fn(&usize) -> Option<f64>,
 ) -> Option<(usize, usize, f64, f64)> {
     let elsewhere = median_of(stretch.beside.iter().filter_map(&rate))?;

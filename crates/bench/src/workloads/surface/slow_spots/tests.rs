@@ -29,7 +29,7 @@ fn a_slow_stretch_stands_out_from_its_neighbours() {
         rates[slow.clone()].iter_mut().for_each(|rate| *rate /= 3.0);
         assert_eq!(candidates(&rates), slow.clone().collect::<Vec<_>>());
         let again = again(&rates, &candidates(&rates));
-        let [Stretch { places, beside }] = &again[..] else { panic!("{again:?}") };
+        let [SeemingStretch { places, beside }] = &again[..] else { panic!("{again:?}") };
         assert_eq!(places.len(), slow.len().min(PLACES_AGAIN));
         assert_eq!((places[0], places[places.len() - 1]), (slow.start, slow.end - 1));
         assert_eq!(*beside, [slow.start - 1, slow.end]);
