@@ -1,10 +1,16 @@
 //! What the kernel itself gives to other machines and to virtual ones, without a claim and without any process
 //! that has it open: by its NVMe target, its SCSI target, its USB gadget, its back end of Xen.
+//!
+//! Most of these are known by the path that an administrator gave. The kernel opened what was there at that moment,
+//! and keeps it whatever the path means now: what cannot be traced to a device for certain may be any.
+
+mod traced;
 
 use crate::graph::Footprint;
 use crate::roots::{Roots, list_dir, read_text};
 use std::fs;
 use std::path::{Path, PathBuf};
+use traced::{Trace, trace};
 
 /// Where the back end of Xen tells of its devices.
 const XEN: &str = "bus/xen-backend/devices";
@@ -26,12 +32,52 @@ pub struct ExportOf {
     pub shown: PathBuf,
 }
 
+/// Something that is given to others and may be any device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UntracedExport {
+    /// By which part of the kernel.
+    pub by: &'static str,
+    /// How that part names it: `namespace 1 of nqn.lab`.
+    pub name: String,
+    /// The path as an administrator gave it.
+    pub path: PathBuf,
+    /// Why it does not tell the device.
+    pub why: String,
+    /// The command that ends it.
+    pub end: String,
+    /// The file that shows it.
+    pub shown: PathBuf,
+}
+
 /// Every such use of the target or of what shares its bytes.
 pub fn of_footprint(roots: &Roots, footprint: &Footprint) -> Vec<ExportOf> {
-    let by_path = exports(roots).into_iter().filter_map(|Export { by, path, shown }| {
-        Some(ExportOf { what: what_of(roots, footprint, &path)?, by, shown })
+    let by_path = exports(roots).into_iter().filter_map(|export| {
+        let what = export.of_target(roots, footprint)?;
+        Some(ExportOf { what, by: export.by, shown: export.shown })
     });
     by_path.chain(xen(roots, footprint)).collect()
+}
+
+/// What may be an export of the target, because nobody can tell which device it is.
+pub fn untraced(roots: &Roots, footprint: &Footprint) -> Vec<UntracedExport> {
+    let all =
+        exports(roots).into_iter().filter(|export| export.of_target(roots, footprint).is_none());
+    let mut same_bytes = footprint.own.iter().chain(footprint.on_same_drives());
+    let is_on_loop = same_bytes.any(|name| name.starts_with("loop"));
+    let may_be_ours = all.filter_map(|Export { by, name, path, number, end, shown }| {
+        // The kernel told the device itself.
+        if number.is_some() {
+            return None;
+        }
+        match trace(roots, &path) {
+            Trace::Device(_) | Trace::Controller(_) => None,
+            Trace::File(_) if !is_on_loop => None,
+            Trace::File(_) => Some("another file may have had that name then".to_string()),
+            Trace::Unsure { why, .. } => Some(why),
+        }
+        .map(|why| UntracedExport { by, name, path, why, end, shown })
+    });
+    may_be_ours.collect()
 }
 
 /// A part of the kernel that gives something away, and cannot be asked what.
@@ -42,8 +88,9 @@ pub struct HiddenExports {
     pub unread: PathBuf,
 }
 
-/// Who may give any device away unseen, since configfs is not mounted, or not in this container. A module that
-/// nobody uses gives nothing away: each backstore, subsystem and function counts as a use of its module.
+/// Who may give any device away unseen, since configfs is not mounted, or not in this container, or something else is
+/// mounted over it. A module that nobody uses gives nothing away: each backstore, subsystem and function counts as a
+/// use of its module.
 pub fn hidden(roots: &Roots) -> Vec<HiddenExports> {
     let is_used = |module: &str| {
         let dir = roots.sys.join("module").join(module);
@@ -51,7 +98,8 @@ pub fn hidden(roots: &Roots) -> Vec<HiddenExports> {
     };
     let silent = TOLD_BY_CONFIGFS.into_iter().filter_map(|(by, module, place)| {
         let unread = roots.sys.join("kernel/config").join(place);
-        (is_used(module) && fs::read_dir(&unread).is_err()).then_some(HiddenExports { by, unread })
+        let is_told = roots.is_configfs(&unread) && fs::read_dir(&unread).is_ok();
+        (is_used(module) && !is_told).then_some(HiddenExports { by, unread })
     });
     silent.collect()
 }
@@ -68,7 +116,7 @@ pub fn all(roots: &Roots) -> Vec<(PathBuf, PathBuf)> {
     told.chain(disks).chain(unknown).collect()
 }
 
-/// What is given by its path.
+/// What configfs tells.
 fn exports(roots: &Roots) -> Vec<Export> {
     let config = roots.sys.join("kernel/config");
     let mut found = nvme(&config.join("nvmet/subsystems"));
@@ -80,10 +128,42 @@ fn exports(roots: &Roots) -> Vec<Export> {
 /// Something that is given to others.
 struct Export {
     by: &'static str,
-    /// The device or file, as an administrator named it.
+    /// How that part of the kernel names it.
+    name: String,
+    /// The device or file, as an administrator named it; empty if nothing tells.
     path: PathBuf,
+    /// The device, where the kernel tells its number.
+    number: Option<(u32, u32)>,
+    /// The command that ends it.
+    end: String,
     /// What shows it.
     shown: PathBuf,
+}
+
+impl Export {
+    /// What of the target it is, if it is known to be any of it.
+    fn of_target(&self, roots: &Roots, footprint: &Footprint) -> Option<String> {
+        if let Some(number) = self.number {
+            let device = roots.block_name(number)?;
+            return is_ours(footprint, &device).then(|| footprint.describe(&device));
+        }
+        match trace(roots, &self.path) {
+            Trace::Device(name) | Trace::Unsure { now: Some(name), .. } => {
+                is_ours(footprint, &name).then(|| footprint.describe(&name))
+            }
+            Trace::File(found) => {
+                let is_file = footprint.has_file(&found);
+                is_file.then(|| format!("the file behind {}", footprint.target))
+            }
+            // A whole controller, `/dev/nvme0`, with all its namespaces.
+            Trace::Controller(name) => {
+                let is_of_it = |member: &&String| member.starts_with(&format!("{name}n"));
+                let member = footprint.members().chain(&footprint.below).find(is_of_it);
+                member.map(|name| footprint.describe(name))
+            }
+            Trace::Unsure { now: None, .. } => None,
+        }
+    }
 }
 
 /// Whether a device has the target's bytes, or is what it is built of: whoever is given a whole disk may have the
@@ -92,71 +172,98 @@ fn is_ours(footprint: &Footprint, name: &str) -> bool {
     footprint.has(name) || footprint.below.contains(name)
 }
 
-/// What of the target a path means.
-fn what_of(roots: &Roots, footprint: &Footprint, path: &Path) -> Option<String> {
-    if let Some(name) = roots.block_of_node(path) {
-        return is_ours(footprint, &name).then(|| footprint.describe(&name));
-    }
-    let is_file = fs::metadata(path).is_ok_and(|found| footprint.has_file(&found));
-    if is_file {
-        return Some(format!("the file behind {}", footprint.target));
-    }
-    // A whole controller, `/dev/nvme0`, with all its namespaces.
-    let controller = path.file_name()?.to_str().filter(|name| name.starts_with("nvme"))?;
-    let is_of_it = |name: &&String| name.starts_with(&format!("{controller}n"));
-    footprint.members().chain(&footprint.below).find(is_of_it).map(|name| footprint.describe(name))
-}
-
+/// Whether it is given to others; also where nothing tells.
 fn is_on(dir: &Path) -> bool {
-    read_text(dir.join("enable")).as_deref() == Some("1")
+    dir.is_dir() && read_text(dir.join("enable")).as_deref() != Some("0")
 }
 
 /// `nvmet` of the kernel: namespaces, and whole controllers passed through.
 fn nvme(subsystems: &Path) -> Vec<Export> {
-    let places = list_dir(subsystems).into_iter().flat_map(|subsystem| {
-        let dir = subsystems.join(subsystem);
+    let mut given = Vec::new();
+    for subsystem in list_dir(subsystems) {
+        let dir = subsystems.join(&subsystem);
         let namespaces = dir.join("namespaces");
-        let listed = list_dir(&namespaces).into_iter().map(move |number| namespaces.join(number));
-        listed.chain([dir.join("passthru")]).collect::<Vec<_>>()
-    });
-    let given = places.filter(|dir| is_on(dir)).filter_map(|dir| {
-        let shown = dir.join("device_path");
-        Some(Export { by: "NVMe target", path: PathBuf::from(read_text(&shown)?), shown })
-    });
-    given.collect()
+        let listed = list_dir(&namespaces).into_iter();
+        let places = listed.map(|number| (format!("namespace {number}"), namespaces.join(number)));
+        let places = places.chain([("passthru".to_string(), dir.join("passthru"))]);
+        given.extend(places.filter(|(_, dir)| is_on(dir)).map(|(what, dir)| {
+            let shown = dir.join("device_path");
+            Export {
+                by: "NVMe target",
+                name: format!("{what} of {subsystem}"),
+                path: PathBuf::from(read_text(&shown).unwrap_or_default()),
+                number: None,
+                end: format!("echo 0 > {}", dir.join("enable").display()),
+                shown,
+            }
+        }));
+    }
+    given
 }
 
-/// The SCSI target (LIO): `udev_path` is what its tools keep there, `info` what the kernel has open.
+/// The SCSI target (LIO). `info` is what the kernel has open: of a file its path, of a block device its number.
+/// `udev_path` is what its tools keep there, which may be anything, and counts only where it is of the target.
 fn scsi(backstores: &Path) -> Vec<Export> {
-    let all = list_dir(backstores).into_iter().flat_map(|kind| {
-        let dir = backstores.join(kind);
-        list_dir(&dir).into_iter().map(move |name| dir.join(name)).collect::<Vec<_>>()
-    });
-    let given = all.filter(|dir| is_on(dir)).flat_map(|dir| {
-        let info = read_text(dir.join("info")).unwrap_or_default();
-        let opened = info.split_once("File: ").and_then(|(_, rest)| rest.split("  ").next());
-        let named = read_text(dir.join("udev_path")).map(|path| (path, "udev_path"));
-        let paths = named.into_iter().chain(opened.map(|path| (path.trim().to_string(), "info")));
-        let of = |(path, shown)| {
-            let (path, shown) = (PathBuf::from(path), dir.join(shown));
-            Export { by: "SCSI target", path, shown }
-        };
-        paths.map(of).collect::<Vec<_>>()
-    });
-    given.collect()
+    let mut given = Vec::new();
+    for kind in list_dir(backstores) {
+        let plugin = kind.split('_').next().unwrap_or_default();
+        for name in list_dir(&backstores.join(&kind)) {
+            let dir = backstores.join(&kind).join(&name);
+            if !is_on(&dir) {
+                continue;
+            }
+            let info = read_text(dir.join("info")).unwrap_or_default();
+            let opened = info.split_once("File: ").and_then(|(_, rest)| rest.split("  ").next());
+            let number = scsi_number(&info).filter(|_| plugin == "iblock");
+            let named = read_text(dir.join("udev_path"));
+            let of = |path: &str, number, shown| Export {
+                by: "SCSI target",
+                name: format!("{kind}/{name}"),
+                path: PathBuf::from(path),
+                number,
+                end: format!("targetcli /backstores/{} delete {name}", targetcli_name(plugin)),
+                shown: dir.join(shown),
+            };
+            match plugin {
+                "iblock" => given.push(of(named.as_deref().unwrap_or_default(), number, "info")),
+                "fileio" => given.push(of(opened.unwrap_or_default().trim(), None, "info")),
+                // The others claim what they open, have a process that does, or keep it in memory.
+                _ => {}
+            }
+        }
+    }
+    given
+}
+
+/// `Major: 8 Minor: 16` of a block device's backstore.
+fn scsi_number(info: &str) -> Option<(u32, u32)> {
+    let after = |label| info.split_once(label)?.1.split_whitespace().next()?.parse().ok();
+    Some((after("Major: ")?, after("Minor: ")?))
+}
+
+/// What targetcli calls a kind of backstore.
+fn targetcli_name(plugin: &str) -> &str {
+    if plugin == "iblock" { "block" } else { plugin }
 }
 
 /// Mass storage of the USB gadget.
 fn gadgets(all: &Path) -> Vec<Export> {
     let mut given = Vec::new();
     for gadget in list_dir(all) {
-        let functions = all.join(gadget).join("functions");
+        let functions = all.join(&gadget).join("functions");
         for function in list_dir(&functions) {
-            let dir = functions.join(function);
+            let dir = functions.join(&function);
             for unit in list_dir(&dir).into_iter().filter(|name| name.starts_with("lun.")) {
-                let shown = dir.join(unit).join("file");
-                let path = read_text(&shown).map(PathBuf::from);
-                given.extend(path.map(|path| Export { by: "USB gadget", path, shown }));
+                let shown = dir.join(&unit).join("file");
+                let Some(path) = read_text(&shown).map(PathBuf::from) else { continue };
+                given.push(Export {
+                    by: "USB gadget",
+                    name: format!("{unit} of {function} of {gadget}"),
+                    path,
+                    number: None,
+                    end: format!("echo > {}", shown.display()),
+                    shown,
+                });
             }
         }
     }

@@ -4,7 +4,7 @@
 //! that are not here.
 
 use rustix::fd::OwnedFd;
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{FsWord, Mode, OFlags};
 use rustix::io::Errno;
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -27,7 +27,12 @@ pub struct Roots {
     pub run: PathBuf,
     /// Configuration of the system.
     pub etc: PathBuf,
+    /// The type of configfs, as `statfs` tells it; that of a described machine's directory in its place.
+    config_type: FsWord,
 }
+
+/// `CONFIGFS_MAGIC` of `include/uapi/linux/magic.h` of the kernel.
+const CONFIGFS_MAGIC: FsWord = 0x6265_6570;
 
 impl Roots {
     /// This machine.
@@ -44,7 +49,16 @@ impl Roots {
             dev: dir.join("dev"),
             run: dir.join("run"),
             etc: dir.join("etc"),
+            config_type: match dir == Path::new("/") {
+                true => CONFIGFS_MAGIC,
+                false => file_system_type(dir).unwrap_or(CONFIGFS_MAGIC),
+            },
         }
+    }
+
+    /// Whether a directory really is one of configfs: an empty folder mounted over it tells nothing.
+    pub fn is_configfs(&self, dir: &Path) -> bool {
+        file_system_type(dir) == Some(self.config_type)
     }
 
     /// Directory of a block device or partition in sysfs, with links resolved; `None` when there is
@@ -152,6 +166,10 @@ pub fn list_dir(dir: &Path) -> Vec<String> {
         entries.flatten().filter_map(|e| e.file_name().into_string().ok()).collect();
     names.sort();
     names
+}
+
+fn file_system_type(path: &Path) -> Option<FsWord> {
+    Some(rustix::fs::statfs(path).ok()?.f_type)
 }
 
 /// Last component of a path.

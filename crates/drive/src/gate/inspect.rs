@@ -187,15 +187,19 @@ fn writable(
 ) -> Check {
     let path = &device.path;
     let command = format!("lsblk --output NAME,RO,SIZE {path}");
-    let is_protected = |name: &String| {
+    let is_protected = |name: &&String| {
         graph.dir(name).is_some_and(|dir| read_text(dir.join("ro")).as_deref() == Some("1"))
     };
     if facts.size_bytes == 0 {
         return refused("writable", format!("{path} has no size; insert a medium"), &command);
     }
-    if facts.read_only || footprint.below.iter().any(is_protected) {
+    // A partition that somebody has set read-only is not to be written by way of its disk either.
+    let mut concerned = footprint.below.iter().chain(&footprint.own);
+    let protected = concerned.find(is_protected).map(|name| graph.roots().node(name));
+    if let Some(node) = protected.or_else(|| facts.read_only.then(|| path.into())) {
+        let node = node.display();
         let evidence =
-            format!("{path} is read-only; look for a switch, or blockdev --setrw {path}");
+            format!("{node} is read-only; look for a switch, or blockdev --setrw {node}");
         return refused("writable", evidence, &command);
     }
     if device.logical_sector_bytes > SECTOR_BYTES_MAX {

@@ -5,6 +5,7 @@
 
 mod claim;
 mod contents;
+mod exports;
 mod flush;
 mod give_back;
 mod kinds;

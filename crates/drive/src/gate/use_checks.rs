@@ -1,7 +1,7 @@
 //! The checks of who uses a device or anything built on it.
 
 use super::checks::uses;
-use drivescope_machine::exports::{self, HiddenExports};
+use drivescope_machine::exports::{self, HiddenExports, UntracedExport};
 use drivescope_machine::graph::{BlockGraph, Footprint};
 use drivescope_machine::processes::{MountTables, hides_processes};
 use drivescope_machine::uses::{self as found, DeviceUse, PoolMember};
@@ -26,6 +26,7 @@ pub(super) fn check(
         );
         DeviceUse::new(evidence, format!("ls {unread}"))
     }));
+    holders.extend(exports::untraced(graph.roots(), footprint).into_iter().map(may_be_it));
     for (name, found, none) in [
         ("file systems", found::file_systems(graph, footprint), "none on it is open in the kernel"),
         ("swap", found::swap_areas(graph, footprint), "no swap area in use"),
@@ -36,6 +37,17 @@ pub(super) fn check(
         checks.extend(uses(name, found, none));
     }
     checks
+}
+
+/// An export that may be of any device.
+fn may_be_it(export: UntracedExport) -> DeviceUse {
+    let UntracedExport { by, name, path, why, end, shown } = export;
+    let path =
+        if path.as_os_str().is_empty() { "something".into() } else { path.display().to_string() };
+    let evidence = format!(
+        "the kernel's {by} exports {path} ({name}), which may be this device: {why}; end that export: {end}"
+    );
+    DeviceUse::new(evidence, format!("cat {}", shown.display()))
 }
 
 fn mounts(graph: &BlockGraph, footprint: &Footprint) -> Vec<Check> {

@@ -5,7 +5,8 @@ mapped() { [ -n "$(ls /dev/mapper | grep -v '^control$')" ]; }
 if mapped; then
     for table in $(dmsetup ls --noheadings | cut -f1); do dmsetup resume "$table"; done
 fi
-umount /mnt/* /mnt 2>/dev/null
+umount /mnt/* /mnt "$config"/*/* 2>/dev/null
+rm -f /root/named /root/renamed
 [ "$(wc -l < /proc/swaps)" -gt 1 ] && swapoff -a
 mount -t configfs configfs /sys/kernel/config 2>/dev/null
 for enable in "$config"/nvmet/subsystems/*/namespaces/*/enable; do

@@ -268,7 +268,7 @@ fn everything_is_looked_at_again_before_the_first_write_and_only_then() {
 #[test]
 fn devices_that_cannot_be_written_are_refused_with_a_remedy() {
     type Case = (fn(&Machine), &'static str, &'static str);
-    let cases: [Case; 13] = [
+    let cases: [Case; 14] = [
         (|m| m.change("sdb", |n| n.open = Some(Errno::NOMEDIUM)), "path", "no medium"),
         (|m| m.change("sdb", |n| n.open = Some(Errno::ACCESS)), "path", "sudo"),
         (
@@ -281,6 +281,14 @@ fn devices_that_cannot_be_written_are_refused_with_a_remedy() {
         (|m| m.change("sdb", |n| n.open = Some(Errno::IO)), "path", "dmesg"),
         (|m| m.change("sdb", |n| n.facts.read_only = true), "writable", "read-only"),
         (|m| m.fake.attrs("sdb", &[("ro", "1")]), "writable", "read-only"),
+        (
+            |m| {
+                m.sdb1();
+                m.fake.attrs("sdb1", &[("ro", "1")]);
+            },
+            "writable",
+            "/dev/sdb1 is read-only; look for a switch",
+        ),
         (|m| m.change("sdb", |n| n.facts.size_bytes = 0), "writable", "no size"),
         (
             |m| m.change("sdb", |n| n.facts.logical_sector_bytes = 16384),

@@ -1,0 +1,184 @@
+//! What the kernel gives to others by a path that nobody can trace may be any device.
+
+use super::kinds::KINDS;
+use super::machine::{LEVELS, Machine, allowed, refused};
+use crate::gate::reasons;
+use drivescope_model::WriteLevel;
+use std::fs;
+use std::path::Path;
+
+const SUBSYSTEM: &str = "sys/kernel/config/nvmet/subsystems/nqn.1";
+const FILEIO: &str = "sys/kernel/config/target/core/fileio_0/lab";
+const IBLOCK: &str = "sys/kernel/config/target/core/iblock_0/lab";
+
+fn nvmet(machine: &Machine, path: &str) {
+    machine.fake.file(&format!("{SUBSYSTEM}/namespaces/1/device_path"), path);
+    machine.fake.file(&format!("{SUBSYSTEM}/namespaces/1/enable"), "1");
+}
+
+fn fileio(machine: &Machine, path: &str) {
+    let file = format!("TCM FILEIO ID: 0        File: {path}  Size: 9  Mode: O_DSYNC Async: 0");
+    machine.fake.file(&format!("{FILEIO}/info"), format!("Status: ACTIVATED  \n        {file}\n"));
+    machine.fake.file(&format!("{FILEIO}/enable"), "1");
+}
+
+fn iblock(machine: &Machine, udev_path: &str, number: &str) {
+    let device = format!("iBlock device: sdx  UDEV PATH: {udev_path}  readonly: 0");
+    machine
+        .fake
+        .file(&format!("{IBLOCK}/info"), format!("{device}\n        {number} CLAIMED: IBLOCK\n"));
+    machine.fake.file(&format!("{IBLOCK}/udev_path"), udev_path);
+    machine.fake.file(&format!("{IBLOCK}/enable"), "1");
+}
+
+fn gadget(machine: &Machine, path: &str) {
+    machine.fake.file("sys/kernel/config/usb_gadget/g1/functions/mass_storage.0/lun.0/file", path);
+}
+
+/// Each by that part of the kernel, and what its refusal says to type.
+const PARTS: [(fn(&Machine, &str), &str, &str); 3] = [
+    (nvmet, "NVMe target exports PATH (namespace 1 of nqn.1), which may be", "namespaces/1/enable"),
+    (fileio, "SCSI target exports PATH (fileio_0/lab), which may be", "fileio delete lab"),
+    (gadget, "USB gadget exports PATH (lun.0 of mass_storage.0 of g1), which may be", "echo > "),
+];
+
+/// A target that is free beside this export, or refused because that may be of it.
+fn is_refused(machine: &Machine, export: fn(&Machine, &str), path: &str) -> bool {
+    export(machine, path);
+    let record = machine.confirmed(WriteLevel::SameBytes);
+    reasons(&record.checks).is_some()
+}
+
+#[test]
+fn an_export_that_cannot_be_traced_refuses_every_level() {
+    let scratch = tempfile::tempdir().unwrap();
+    let scratch = scratch.path().canonicalize().unwrap();
+    fs::write(scratch.join("file"), "x").unwrap();
+    std::os::unix::fs::symlink(scratch.join("file"), scratch.join("link")).unwrap();
+    let link = scratch.join("link").display().to_string();
+    for kind in &KINDS {
+        for path in
+            ["/gone/node", "/dev/gone", "srv/disk.img", "dev/sdb", "/srv/a (deleted)", &link]
+        {
+            for (export, words, end) in PARTS {
+                let machine = Machine::of(kind);
+                export(&machine, path);
+                let words = words.replace("PATH", path);
+                machine.refuses(&LEVELS, "holders", &words);
+                machine.refuses(&LEVELS, "holders", end);
+                assert!(machine.claim_to_restore().is_err());
+            }
+        }
+    }
+}
+
+/// A link, or a node that somebody made, may have led to the target when the kernel opened it.
+#[test]
+fn a_link_that_leads_elsewhere_now_refuses_and_a_usual_node_does_not() {
+    for (export, words, _) in PARTS {
+        let machine = Machine::new();
+        machine.disk("sdd", (8, 48), 1 << 30);
+        machine.fake.link("dev/disk/by-id/lab", "../../sdd");
+        let path = "/dev/disk/by-id/lab";
+        export(&machine, path);
+        let words =
+            format!("{} this device: that name leads to /dev/sdd now", words.replace("PATH", path));
+        machine.refuses(&LEVELS, "holders", &words);
+        // To the target itself.
+        fs::remove_file(machine.fake.path("dev/disk/by-id/lab")).unwrap();
+        machine.fake.link("dev/disk/by-id/lab", "../../sdb");
+        machine.refuses(&LEVELS, "holders", "sdb is exported by the kernel's");
+        assert!(!is_refused(&machine, export, "/dev/sdd"));
+        assert!(is_refused(&machine, export, "/dev/sdb"));
+        // The usual node made a link to another device.
+        fs::remove_file(machine.fake.path("dev/sdd")).unwrap();
+        machine.fake.link("dev/sdd", "sda");
+        assert!(is_refused(&machine, export, "/dev/sdd"));
+    }
+}
+
+/// A file renamed since below a loop device: another one may have its name, or none.
+#[test]
+fn an_exported_file_may_be_the_one_below_a_loop_device() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let path = file.path().canonicalize().unwrap();
+    for (export, words, _) in PARTS {
+        assert!(!is_refused(&Machine::new(), export, path.to_str().unwrap()), "a disk is no file");
+        let machine = Machine::of(&KINDS[4]);
+        export(&machine, path.to_str().unwrap());
+        let words = words.replace("PATH", path.to_str().unwrap());
+        machine.refuses(&LEVELS, "holders", &words);
+    }
+}
+
+#[test]
+fn what_is_not_enabled_or_kept_in_memory_is_no_export() {
+    let machine = Machine::new();
+    for (export, ..) in &PARTS[..2] {
+        export(&machine, "/gone");
+    }
+    for dir in [&format!("{SUBSYSTEM}/namespaces/1"), FILEIO] {
+        machine.fake.file(&format!("{dir}/enable"), "0");
+    }
+    machine.fake.file("sys/kernel/config/target/core/rd_mcp_0/memory/enable", "1");
+    machine.fake.file("sys/kernel/config/target/core/rd_mcp_0/memory/info", "TCM RD ID: 0");
+    allowed(&machine.confirmed(WriteLevel::SameBytes));
+    // Nothing tells whether it is on, and nothing what it is.
+    fs::remove_file(machine.fake.path(&format!("{FILEIO}/enable"))).unwrap();
+    machine.refuses(&LEVELS, "holders", "exports /gone (fileio_0/lab)");
+    machine.fake.file(&format!("{FILEIO}/info"), "Status: ACTIVATED");
+    machine.refuses(&LEVELS, "holders", "exports something (fileio_0/lab)");
+}
+
+/// The kernel tells the number of the block device that it has open, whatever the path means now.
+#[test]
+fn a_number_that_the_kernel_tells_counts_more_than_a_path() {
+    let machine = Machine::new();
+    machine.disk("sdd", (8, 48), 1 << 30);
+    for (path, number, is_ours) in [
+        ("/gone", "Major: 8 Minor: 16", true),
+        ("/dev/sdd", "Major: 8 Minor: 16", true),
+        ("/gone", "Major: 8 Minor: 48", false),
+        ("/dev/sdb", "Major: 8 Minor: 48", false),
+        ("/gone", "", true),
+    ] {
+        iblock(&machine, path, number);
+        let record = machine.confirmed(WriteLevel::SameBytes);
+        match is_ours {
+            true => refused(&record, "holders", "the kernel's SCSI target"),
+            false => allowed(&record),
+        }
+    }
+}
+
+/// An empty folder mounted over configfs, as a container may have it.
+#[test]
+fn a_folder_that_is_not_configfs_tells_nothing() {
+    let machine = Machine::new();
+    machine.fake.file("sys/module/nvmet/refcnt", "1");
+    let place = "sys/kernel/config/nvmet/subsystems";
+    fs::create_dir_all(machine.fake.path(place)).unwrap();
+    allowed(&machine.confirmed(WriteLevel::SameBytes));
+    fs::remove_dir(machine.fake.path(place)).unwrap();
+    // Another file system than the one that stands for configfs here.
+    machine.fake.link(place, Path::new("/proc/self/task"));
+    machine.refuses(&LEVELS, "holders", &format!("{place} cannot be read to tell"));
+    machine.fake.file("sys/module/nvmet/refcnt", "0");
+    allowed(&machine.confirmed(WriteLevel::SameBytes));
+}
+
+/// A controller given away as a whole is its namespaces and no other drive.
+#[test]
+fn a_controller_passed_through_is_traced() {
+    let machine = Machine::of(&KINDS[1]);
+    for (node, is_ours) in [("nvme1", true), ("nvme7", false)] {
+        machine.fake.file(&format!("dev/{node}"), "");
+        machine.fake.file(&format!("{SUBSYSTEM}/passthru/device_path"), format!("/dev/{node}"));
+        machine.fake.file(&format!("{SUBSYSTEM}/passthru/enable"), "1");
+        let record = machine.confirmed(WriteLevel::SameBytes);
+        match is_ours {
+            true => refused(&record, "holders", "nvme1n1 is exported by the kernel's NVMe target"),
+            false => allowed(&record),
+        }
+    }
+}
