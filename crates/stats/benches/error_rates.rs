@@ -8,7 +8,7 @@ use drivescope_stats::interval::{Interval, median_interval};
 use drivescope_stats::knee::{DISK_FALL_MIN, FLASH_FALL_MIN, knee};
 use drivescope_stats::lasting_drop::lasting_drop;
 use drivescope_stats::summary::mean;
-use drivescope_stats::synthetic::rates;
+use drivescope_stats::synthetic::{falling_at, rates};
 use drivescope_stats::zones::{ZONE_DROP_MIN, zones};
 
 const PHIS: [f64; 3] = [0.0, 0.5, 0.9];
@@ -24,6 +24,7 @@ fn main() {
     false_alarms();
     changes_found();
     coverage();
+    coverage_of_knees();
 }
 
 /// One line of a table: percent of all seeds for each φ.
@@ -132,6 +133,36 @@ fn changes_found() {
 
 fn contains(interval: Option<Interval>, truth: f64) -> bool {
     interval.is_some_and(|interval| interval.contains(truth))
+}
+
+/// The place of a knee somewhere between two pieces: how often its interval contains it, of those found.
+fn coverage_of_knees() {
+    head("intervals of a knee that contain its place");
+    for (n, from, to, fall, cv) in [
+        (64, 3.0, 40.0, 0.5, 0.02),
+        (64, 3.0, 40.0, 0.5, 0.05),
+        (64, 0.2, 3.0, 0.5, 0.02),
+        (20, 3.0, 14.0, 0.5, 0.05),
+        (256, 20.0, 200.0, 0.15, 0.05),
+        (1000, 20.0, 900.0, 0.3, 0.1),
+    ] {
+        let percent = |phi: f64| {
+            let case = |seed: u64| {
+                let place = from + (to - from) * (seed as f64 * 0.618_034).fract();
+                let rates = falling_at(place, fall, n, cv, phi, seed);
+                let seconds: Vec<f64> = rates.iter().map(|rate| 1000.0 / rate).collect();
+                Some((knee(&rates, &seconds, FLASH_FALL_MIN)?, place))
+            };
+            let knees: Vec<_> = (0..SEEDS).filter_map(case).collect();
+            let held = knees.iter().filter(|(knee, place)| knee.places.contains(*place)).count();
+            let widths: Vec<f64> = knees.iter().map(|(knee, _)| knee.places.width()).collect();
+            let width = mean(&widths).unwrap_or(0.0);
+            format!(" {:.1} %, {width:.1} wide |", held as f64 * 100.0 / knees.len() as f64)
+        };
+        let (fall, cv) = (fall * 100.0, cv * 100.0);
+        let name = format!("-{fall:.0} % after {from} to {to} of {n} pieces ± {cv:.0} %");
+        println!("| {name} |{}", PHIS.map(percent).concat());
+    }
 }
 
 fn coverage() {

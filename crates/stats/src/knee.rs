@@ -5,6 +5,8 @@
 //! file's own and stated at [`knee`].
 
 use crate::changepoint::{Plateau, pelt, penalty, split_at};
+use crate::fall_place::fall_place;
+use crate::interval::Interval;
 use crate::noise::Noise;
 use crate::summary::median;
 use crate::usable;
@@ -29,6 +31,8 @@ const LEVEL_LEN_MIN: usize = 3;
 const NOISE_MIN: f64 = 0.01;
 /// What a level of seconds must exceed is the noise of means over a second, if the series has so many of them.
 const NOISE_BLOCKS_MIN: usize = 128;
+/// The place of a fall within a piece follows from at most this many pieces to each side of it.
+const AROUND: usize = 64;
 /// Longer series are shortened to at most this many values, each the median of a block.
 const VALUES_MAX: usize = 1000;
 
@@ -41,6 +45,10 @@ pub struct Knee {
     pub before: f64,
     /// Median rate of the level that begins with it.
     pub after: f64,
+    /// Where the rate falls, in pieces of bytes: 7.25 is a quarter of the eighth.
+    pub place: f64,
+    /// The interval of 95 % of that place.
+    pub places: Interval,
 }
 
 /// The first lasting fall of `rates`, positive and in the order of writing, each held for the time at the
@@ -101,7 +109,12 @@ pub fn knee(rates: &[f64], seconds: &[f64], fall_min: f64) -> Option<Knee> {
             let end = (last.end * stride).min(rates.len());
             let (before, after) = (median(&rates[..at])?, median(&rates[at..end])?);
             if after <= before * (1.0 - fall) {
-                return Some(Knee { at, before, after });
+                let from = (highest.start * stride).max(at.saturating_sub(AROUND));
+                let around = &rates[from..end.min(at + AROUND)];
+                let placed = fall_place(around, (before / after).ln())?;
+                let Interval { low, high } = placed.interval;
+                let [place, low, high] = [placed.value, low, high].map(|x| x + from as f64);
+                return Some(Knee { at, before, after, place, places: Interval { low, high } });
             }
         }
     }

@@ -16,6 +16,7 @@ pub mod bootstrap;
 pub mod changepoint;
 pub mod common_period;
 mod distributions;
+mod fall_place;
 pub mod interval;
 mod isotonic;
 pub mod knee;

@@ -96,7 +96,8 @@ fn remarks(result: &TestResult, curve: &[(f64, f64)], style: Style) -> String {
     {
         let (before, after) = (rounded(before), rounded(after));
         let knee = Bytes(knee as u64);
-        let rates = format!("after {knee} in one go: {before}, then {after} MB/s");
+        let ends = ends_of_knee(result);
+        let rates = format!("after {knee}{ends} in one go: {before}, then {after} MB/s");
         let text = match is_hot {
             true => format!("lasting slowdown {rates}; heat or a full cache (F014)"),
             false => format!("fast cache full {rates}"),
@@ -110,6 +111,14 @@ fn remarks(result: &TestResult, curve: &[(f64, f64)], style: Style) -> String {
         paragraph = paragraph.item(Role::Dim, "samples cannot show where a fast cache ends");
     }
     paragraph.lines(2, style)
+}
+
+/// ` (41.2 GB to 43.0 GB)`: how far the end of a fast cache may be off, where that can be seen.
+fn ends_of_knee(result: &TestResult) -> String {
+    let ends = find(result, "knee", "knee_bytes").map(|knee| [knee.low, knee.high]);
+    let ends = ends.map(|ends| ends.map(|bytes| Bytes(bytes as u64).to_string()));
+    ends.filter(|[low, high]| low != high)
+        .map_or(String::new(), |[low, high]| format!(" ({low} to {high})"))
 }
 
 /// `, 1.4 s of it flushing caches`, where that can be seen in `seconds` at all.
@@ -254,6 +263,11 @@ mod tests {
         let text = table(&result, Style::default());
         assert!(text.contains("full after 42.0 GB in one go: 520, then 300 MB/s"), "{text}");
         assert!(text.contains(" · 20.0 GB written\n"), "{text}");
+        let knee = result.metrics.iter_mut().find(|metric| metric.key == "fill.knee.knee_bytes");
+        let knee = knee.unwrap();
+        (knee.low, knee.high) = (4.12e10, 4.3e10);
+        let text = one_line(&table(&result, Style::default()));
+        assert!(text.contains("full after 42.0 GB (41.2 GB to 43.0 GB) in one go: 520"), "{text}");
         assert!(text.contains("2 zones  180 MB/s from 0 B · 90.0 MB/s from 1.00 TB"), "{text}");
     }
 

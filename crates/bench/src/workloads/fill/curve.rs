@@ -109,7 +109,8 @@ pub(super) fn up_to(mut curve: Vec<CurveStep>, end: u64) -> Vec<CurveStep> {
 pub(super) fn knee_of_result(result: &TestResult) -> Option<KneeOfBytes> {
     let value = |quantity: &str| value_of(result, &format!("knee.{quantity}"));
     let (before, after) = (value("before_mb_s")?, value("after_mb_s")?);
-    Some(KneeOfBytes { bytes: value("knee_bytes")? as u64, before, after })
+    let bytes = result.metrics.iter().find(|metric| metric.key == "fill.knee.knee_bytes")?;
+    Some(KneeOfBytes { bytes: bytes.value, low: bytes.low, high: bytes.high, before, after })
 }
 
 /// Adds the curve and the rates of the cell `write`; the mean is that of all the time, `flush_s` behind the last
@@ -213,7 +214,10 @@ fn without_straddlers(zones: Vec<CurveZone>) -> Vec<CurveStep> {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct KneeOfBytes {
     /// Bytes written by then.
-    bytes: u64,
+    bytes: f64,
+    /// The interval of that.
+    low: f64,
+    high: f64,
     /// Rate up to there, MB/s.
     before: f64,
     /// Rate behind, MB/s.
@@ -222,18 +226,25 @@ pub(super) struct KneeOfBytes {
 
 /// Adds a knee.
 pub(super) fn report_knee(record: &mut TestRecord, knee: KneeOfBytes) {
-    record.metric("knee.knee_bytes", vec![knee.bytes as f64]);
+    record.estimate("knee.knee_bytes", knee.bytes, knee.low, knee.high);
     record.metric("knee.before_mb_s", vec![knee.before]);
     record.metric("knee.after_mb_s", vec![knee.after]);
 }
 
-/// The knee of a stream that began with the first step.
-pub(super) fn knee_of(curve: &[CurveStep], fall_min: f64) -> Option<KneeOfBytes> {
+/// The knee of a stream that began with the first step, in requests of `chunk` bytes: one of them lies across it.
+pub(super) fn knee_of(curve: &[CurveStep], fall_min: f64, chunk: u64) -> Option<KneeOfBytes> {
     let rates: Vec<f64> = curve.iter().map(|step| step.mb_s).collect();
     let seconds: Vec<f64> = curve.iter().map(|step| step.seconds()).collect();
     let found = knee(&rates, &seconds, fall_min)?;
-    let bytes = curve[found.at].from - curve[0].from;
-    Some(KneeOfBytes { bytes, before: found.before, after: found.after })
+    let (begin, end) = (curve.first()?.from as f64, curve.last()?.to as f64);
+    let bytes_at = |place: f64| {
+        let within = curve.get(place as usize);
+        within.map_or(end, |step| step.from as f64 + step.len() * place.fract()) - begin
+    };
+    let (bytes, chunk) = (bytes_at(found.place), chunk as f64);
+    let low = (bytes_at(found.places.low) - chunk).clamp(0.0, bytes);
+    let high = (bytes_at(found.places.high) + chunk).clamp(bytes, end - begin);
+    Some(KneeOfBytes { bytes, low, high, before: found.before, after: found.after })
 }
 
 /// Neighbours put together until the curve is short enough; times stay exact.

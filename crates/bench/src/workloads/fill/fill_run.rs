@@ -292,7 +292,7 @@ impl FillRun<'_> {
 
     /// Adds the knee of a continuous stream that began with the first step, if there is one.
     fn report_knee(&self, record: &mut TestRecord, stream: &[curve::CurveStep]) {
-        if let Some(knee) = curve::knee_of(stream, self.fall_min()) {
+        if let Some(knee) = self.knee_of(stream) {
             curve::report_knee(record, knee);
             if self.disk.is_none() {
                 thermal::notice(self.session, record);
@@ -305,8 +305,12 @@ impl FillRun<'_> {
         if self.disk.is_some() { DISK_FALL_MIN } else { FLASH_FALL_MIN }
     }
 
+    fn knee_of(&self, stream: &[curve::CurveStep]) -> Option<curve::KneeOfBytes> {
+        curve::knee_of(stream, self.fall_min(), self.options().chunk.0)
+    }
+
     fn has_knee(&self, timed: &[TimedRegion]) -> bool {
-        curve::knee_of(&curve::continuous(timed), self.fall_min()).is_some()
+        self.knee_of(&curve::continuous(timed)).is_some()
     }
 
     fn report_written(&self, record: &mut TestRecord, cell: &str, bytes: u64) {

@@ -1,5 +1,6 @@
 //! Where `fill` writes, and what it finds on simulated drives whose truth is known.
 
+mod knees;
 mod requests;
 
 use super::*;
