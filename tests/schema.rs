@@ -35,6 +35,36 @@ fn real_runs_are_what_the_schema_says() {
     }
 }
 
+/// Each suite once, as small as it can be, on a drive that is computed fast.
+#[test]
+fn a_run_of_each_suite_is_what_the_schema_says() {
+    let (scratch, schema) = (Scratch::new(), schema());
+    for name in drivescope_bench::suites::names(None) {
+        let suite = drivescope_bench::suites::find(&name, None).expect("it comes with the program");
+        let smallest: Vec<&str> =
+            suite.tests.iter().flat_map(|test| smallest(test.name())).copied().collect();
+        let suite = format!("--suite={name}");
+        let options = ["--json", "--no-save", "--seed=1", "--rounds=1", "--size=1GiB", &suite];
+        let options = [&options, &["--set=simulated_requests=1"][..], &smallest];
+        let run = scratch.run("sim:samsung-860evo-250?fill=0", &options).json();
+        assert_eq!(faults(&schema, &run), [""; 0], "{name}");
+    }
+}
+
+/// What makes a test small that neither rounds nor requests bound.
+fn smallest(test: &str) -> &'static [&'static str] {
+    match test {
+        "align" => &["--set=align.total=32M"],
+        "apps" => &["--set=apps.traces=['word']"],
+        "copy" | "fill" => &["--size=64MiB"],
+        "fill-files" => &["--set=fill-files.files=2"],
+        "sql" => &["--size=16MiB"],
+        "steady" => &["--rounds=5", "--size=256MiB", "--set=apps.traces=['word']"],
+        "tiny-writes" => &["--set=tiny-writes.time=10ms", "--set=tiny-writes.writes=20"],
+        _ => &[],
+    }
+}
+
 /// As `export` prints them: what older versions wrote lacks the fields that were added since.
 #[test]
 fn the_examples_are_what_the_schema_says() {
@@ -60,6 +90,7 @@ fn other_documents_are_not() {
     assert_eq!(change("/elapsed_s", json!("1 s")).len(), 1);
     assert_eq!(change("/plan/seed", json!(-1)).len(), 1);
     assert_eq!(change("/plan/suite/tests/0", json!("no-such-test")).len(), 1);
+    assert_eq!(change("/plan/suite/transfer/cells/0", json!("rnd4k_q1t1.erase")).len(), 1);
     assert_eq!(change("/drive", json!(null)), [""; 0], "the drive need not be known");
     assert_eq!(change("/host", json!(null)).len(), 1);
     let faults = change("/tool", json!({"name": "x", "version": "1", "else": true}));
@@ -99,11 +130,8 @@ fn check(root: &Value, schema: &Value, value: &Value, path: &str, found: &mut Ve
             found.extend(all.into_iter().next().unwrap_or_default());
         }
     }
-    if schema.get("const").is_some_and(|constant| constant != value)
-        || schema.get("enum").is_some_and(|values| !array(values).contains(value))
-        || schema.get("type").is_some_and(|kinds| !has_kind(kinds, value))
-        || value.as_f64().zip(schema["minimum"].as_f64()).is_some_and(|(is, least)| is < least)
-    {
+    let words = schema.as_object().into_iter().flat_map(|words| words.iter());
+    if words.into_iter().any(|(word, rule)| !holds(word, rule, value)) {
         found.push(format!("{path} is {value}"));
         return;
     }
@@ -114,6 +142,31 @@ fn check(root: &Value, schema: &Value, value: &Value, path: &str, found: &mut Ve
     }
     if schema.get("properties").is_some() && value.is_object() {
         check_fields(root, schema, value, path, found);
+    }
+}
+
+/// Whether a value keeps one rule of a schema. The check knows all words that the schema uses.
+fn holds(word: &str, rule: &Value, value: &Value) -> bool {
+    let bound = || rule.as_f64().expect("a bound is a number");
+    let length = value.as_array().map(|elements| elements.len() as f64);
+    match word {
+        "const" => rule == value,
+        "enum" => array(rule).contains(value),
+        "type" => has_kind(rule, value),
+        "minimum" => value.as_f64().is_none_or(|is| is >= bound()),
+        "maximum" => value.as_f64().is_none_or(|is| is <= bound()),
+        "minItems" => length.is_none_or(|length| length >= bound()),
+        "maxItems" => length.is_none_or(|length| length <= bound()),
+        "pattern" => {
+            let pattern =
+                regex_lite::Regex::new(text(rule)).expect("a pattern that regex-lite knows");
+            value.as_str().is_none_or(|is| pattern.is_match(is))
+        }
+        "$schema" | "$ref" | "$defs" | "anyOf" | "oneOf" | "items" | "properties" | "required" => {
+            true
+        }
+        "title" | "description" | "default" | "format" => true,
+        other => panic!("the check does not know the word {other}"),
     }
 }
 

@@ -52,22 +52,22 @@ fn who_fills_the_file_system_ends_the_run_before_the_floor_is_eaten() {
             names(&mount.point).into_iter().find(|name| name.starts_with(".drivescope-"))?;
         Some(mount.text(&names)).filter(|folder| fs::exists(format!("{folder}/data")).unwrap())
     });
-    // What is left is less than the floor of 1 GiB.
-    tool("fallocate", &["-l", "1700M", &mount.text("filler")]).unwrap();
+    // What is left is less than the floor, a tenth of the file system.
+    tool("fallocate", &["-l", "2250M", &mount.text("filler")]).unwrap();
     let ended = running.end();
     assert!(!fs::exists(own).unwrap());
     let run = ended.code(3).json();
     assert_eq!(statuses(&run), [("transfer", "failed")]);
     let reason = text(&test_of(&run, "transfer")["reason"]).to_string();
-    assert!(reason.contains("must keep 1.07 GB"), "{reason}");
+    assert!(reason.contains("must keep 31"), "{reason}");
     assert_eq!(names(&mount.point), ["filler", "lost+found"]);
 }
 
 #[test]
 fn a_file_system_that_copies_on_write_needs_room_for_the_copies() {
     let Some(OnMount { scratch, device: _device, mount }) = OnMount::btrfs(2048) else { return };
-    let message = scratch.run(&mount.point, &[&["--size=512M"]]).refused(3);
-    assert!(message.contains("1.07 GB"), "{message}");
+    let message = scratch.run(&mount.point, &[&["--size=640M"]]).refused(3);
+    assert!(message.contains("must keep 215 MB"), "{message}");
     let plan = scratch.run(&mount.point, &[&["--size=128M", "--dry-run"]]).code(0).stdout;
     let words = plan.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("btrfs copies on write"), "{plan}");

@@ -57,6 +57,13 @@ pub const TINY: &[&str] = &[
     "--set=surface.accesses=10",
 ];
 
+/// Whether an argument suits these tests: [`TINY`] has options of several, and the program refuses those of others.
+fn fits(argument: &std::ffi::OsStr, tests: &str) -> bool {
+    let shared = TINY.iter().find(|shared| argument == **shared);
+    let test = shared.and_then(|shared| shared.strip_prefix("--set=")?.split('.').next());
+    test.is_none_or(|test| tests.split(',').any(|planned| planned == test))
+}
+
 /// Only the cheapest cell: for tests that need a run, but not its numbers.
 pub const ONE_CELL: &[&str] = &["--test=transfer", "--cells=rnd4k_q1t1.read"];
 

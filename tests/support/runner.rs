@@ -44,7 +44,10 @@ impl Call {
     }
 
     pub fn arguments<T: AsRef<std::ffi::OsStr>>(mut self, arguments: &[T]) -> Self {
-        self.command.args(arguments);
+        let arguments: Vec<&std::ffi::OsStr> = arguments.iter().map(AsRef::as_ref).collect();
+        let tests = arguments.iter().rev().find_map(|it| it.to_str()?.strip_prefix("--test="));
+        let is_fitting = |it: &&&std::ffi::OsStr| tests.is_none_or(|tests| super::fits(it, tests));
+        self.command.args(arguments.iter().filter(is_fitting));
         self
     }
 

@@ -107,7 +107,7 @@ fn must_have_room() {
     let room = own_folder::room(folder).expect("the build directory is there");
     assert!(
         room >= ROOM_MIN,
-        "too little free space for these tests in {}: the program keeps 10 % of a file system (at least 1 GiB) \
+        "too little free space for these tests in {}: the program keeps 10 % of a file system (64 MiB to 1 GiB) \
          free, and of {ROOM_MIN} that must lie above that there are {room}; free some space, or build elsewhere \
          (CARGO_TARGET_DIR)",
         folder.display()

@@ -45,6 +45,7 @@ pub mod steady_rate;
 pub mod suites;
 mod test_file;
 pub mod test_record;
+mod unused_options;
 pub mod validity;
 pub mod watch;
 mod whole_drive;

@@ -12,8 +12,8 @@ use drivescope_model::units::Bytes;
 
 /// The test file is a whole number of these, the block in which it is written.
 const FILE_UNIT: u64 = 1 << 20;
-/// Smallest test file that is made when the asked size does not fit.
-const FILE_MIN: u64 = 64 << 20;
+/// Smallest test file that is made when the asked size does not fit: `transfer` needs sixteen blocks of 1 MiB.
+const FILE_MIN: u64 = 16 << 20;
 /// A file that is made to fit leaves such a part of the room to the file system's own blocks.
 const METADATA_SHARE: u64 = 64;
 /// Where the file system copies on write, a file takes so many times its size: the old extents stay as long

@@ -3,6 +3,7 @@
 use crate::option_checks::{check_count, check_once, ensure};
 use crate::overrides::Overrides;
 use crate::test_record::ROUNDS_MIN;
+use crate::unused_options;
 use crate::workloads::WORKLOADS;
 use drivescope_model::nearest::nearest;
 use drivescope_model::options::{Suite, TestKind};
@@ -235,6 +236,7 @@ pub fn adapt(mut suite: Suite, overrides: &Overrides) -> Result<Suite, SuiteErro
         suite.tests =
             overrides.tests.iter().map(|name| test_named(name)).collect::<Result<_, _>>()?;
     }
+    unused_options::add_implied_tests(overrides, &mut suite);
     if let Some(size) = overrides.size {
         (suite.size, suite.span) = (size, size);
     }
@@ -249,6 +251,7 @@ pub fn adapt(mut suite: Suite, overrides: &Overrides) -> Result<Suite, SuiteErro
         suite = set(suite, &overrides.settings)?;
     }
     check(&suite)?;
+    unused_options::check(overrides, &suite).map_err(SuiteError::Absurd)?;
     Ok(suite)
 }
 

@@ -71,7 +71,7 @@ pub enum DriveError {
     },
     /// Writing would leave too little free space.
     #[error(
-        "{path} has {free} free and must keep {floor} (10 %, at least 1 GiB): {wanted} does not fit; {remedy}"
+        "{path} has {free} free and must keep {floor} (10 %, 64 MiB to 1 GiB): {wanted} does not fit; {remedy}"
     )]
     NoRoom {
         /// The directory.

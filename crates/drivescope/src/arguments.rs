@@ -37,8 +37,8 @@ use std::process::ExitCode;
 /// Find out what a storage drive is really good for.
 ///
 /// drivescope measures directories, files and block devices, rejects numbers that the hardware cannot
-/// produce, and says what a drive is suited for. By default it only reads; in a directory it uses a folder of
-/// its own and removes it afterwards.
+/// produce, and says what a drive is suited for. By default it reads devices and files; in a directory it writes
+/// only scratch files (up to 15 GB, in the plan) in a folder of its own, which it removes afterwards.
 #[derive(Debug, Parser)]
 #[command(name = "drivescope", version, max_term_width = 80, arg_required_else_help = true)]
 #[command(after_help = "Exit codes: 0 ok, 1 a test found a problem, 2 usage error, 3 refused for \
@@ -52,7 +52,8 @@ pub struct Arguments {
 /// What the help of `run` ends with.
 const RUN_EXAMPLES: &str = "\
 Examples:
-  drivescope run .                    the drive under this directory
+  drivescope run .                    the drive under this directory, by scratch
+                                      files of its own
   drivescope run . --dry-run          only the plan: time, bytes, paths
   drivescope run . --suite standard   ten minutes instead of one
   drivescope run /dev/sda             a whole drive, read-only
@@ -171,14 +172,16 @@ pub struct RunArguments {
     /// Rounds per cell (default: the suite's, 6 in quick).
     #[arg(long, value_name = "N", value_parser = rounds, allow_hyphen_values = true)]
     pub rounds: Option<u32>,
-    /// copy: a directory of your own to copy; it is only read.
+    /// copy: a directory of your own to copy; it is only read (without --test, runs copy alone).
     #[arg(long, value_name = "DIR")]
     pub files: Option<PathBuf>,
-    /// copy: copy from a directory on another drive (it gets a folder for the test's files), or from sim:MODEL.
+    /// copy: copy from a directory on another drive (it gets a folder for the test's files), or from sim:MODEL (without
+    /// --test, runs copy alone).
     #[arg(long, value_name = "DIR", conflicts_with = "files")]
     pub from: Option<PathBuf>,
     /// sql: databases (sqlite, postgres, mariadb; only on simulated drives: mssql), or the URL of a server whose files
-    /// lie on the target: postgres://USER@HOST/DATABASE, mysql://…, mssql://… (password: DRIVESCOPE_DB_PASSWORD).
+    /// lie on the target: postgres://USER@HOST/DATABASE, mysql://…, mssql://… (password: DRIVESCOPE_DB_PASSWORD). Without
+    /// --test, runs sql alone.
     #[arg(long, value_name = "DATABASE", value_delimiter = ',')]
     pub db: Vec<String>,
     /// sql: measure the statement in this file; ? is a parameter, %t the test's table (a: 1, 2, 3 …; b: 8,000 bytes).
@@ -190,7 +193,7 @@ pub struct RunArguments {
     /// fill-files: leave the files for a later read-files; run --clean removes them.
     #[arg(long)]
     pub keep: bool,
-    /// Set any test option, as in a suite file: latency.time=2s.
+    /// Set any option of a planned test, as in a suite file: latency.time=2s.
     #[arg(long, value_name = "TEST.OPTION=VALUE")]
     pub set: Vec<String>,
     /// Label of this run.

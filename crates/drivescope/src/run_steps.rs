@@ -64,11 +64,11 @@ pub fn carry_out(
         live_view::check_terminal()?;
     }
     let (ShowOptions { json, verbose, table }, store) = (show, store.store.as_deref());
-    if dry_run {
-        return dry_run::dry_run(&runs, store, json, permission.as_ref());
-    }
     if table {
         runs.iter().try_for_each(|run| phybs_table::check(&run.plan))?;
+    }
+    if dry_run {
+        return dry_run::dry_run(&runs, store, json, permission.as_ref());
     }
     if let Some(permission) = &permission {
         signals.begin(STOPPING);

@@ -51,10 +51,10 @@ schema_of! {
     Secs = "A length of time in seconds." { "type": "number", "format": "double", "minimum": 0 }
     Shape = "Order, block size, depth per thread and threads, such as `rnd4k_q32t1`."
         { "type": "string", "pattern": "^(seq|rnd)[0-9]+[kmgt]?_q[0-9]+t[0-9]+$" }
-    Mix = "`read`, `write`, or `mix70` with the percentage of reads."
-        { "type": "string", "pattern": "^(read|write|mix[0-9]+)$" }
+    Mix = "`read`, `write`, `sync` (each write is flushed), or `mix70` with the percentage of reads."
+        { "type": "string", "pattern": "^(read|write|sync|mix[0-9]+)$" }
     Cell = "A shape with its mix, such as `rnd4k_q1t1.read`."
-        { "type": "string", "pattern": "^(seq|rnd)[0-9]+[kmgt]?_q[0-9]+t[0-9]+\\.(read|write|mix[0-9]+)$" }
+        { "type": "string", "pattern": "^(seq|rnd)[0-9]+[kmgt]?_q[0-9]+t[0-9]+\\.(read|write|sync|mix[0-9]+)$" }
     FindingId = "Stable id of a finding, such as `F001`."
         { "type": "string", "pattern": "^F[0-9]{3}$" }
 }

@@ -65,10 +65,6 @@ impl Workload for TransferWorkload {
     }
 
     fn apply(&self, overrides: &Overrides, suite: &mut Suite) -> Result<(), String> {
-        let is_run = suite.tests.contains(&self.kind());
-        ensure(is_run || overrides.cells.is_empty(), || {
-            "--cells selects cells of transfer, which is not among the tests".to_string()
-        })?;
         let options = &mut suite.transfer;
         options.time = overrides.time.unwrap_or(options.time);
         let sets = |name: &str| overrides.settings.iter().any(|setting| setting.starts_with(name));

@@ -5,12 +5,14 @@ use crate::error::DriveError;
 use drivescope_model::units::Bytes;
 use std::path::Path;
 
-/// Space that stays available: a tenth of the file system, and at least this.
-const FLOOR_MIN: u64 = 1 << 30;
+/// Space that stays available: a tenth of the file system, and at least this: other programs go on writing.
+const FLOOR_MIN: u64 = 64 << 20;
+/// At most this: what is left of a large file system need not grow with it.
+const FLOOR_MAX: u64 = 1 << 30;
 /// `RAMFS_MAGIC` of linux/magic.h, which rustix does not name.
 const RAMFS_MAGIC: u32 = 0x8584_58f6;
 
-/// Space available in `parent` beyond the floor (10 % of the file system, at least 1 GiB) for a run that begins,
+/// Space available in `parent` beyond the floor (10 % of the file system, 64 MiB to 1 GiB) for a run that begins,
 /// which first removes what killed runs left there.
 pub fn room(parent: &Path) -> Result<Bytes, DriveError> {
     let (free, floor) = free_and_floor(parent)?;
@@ -32,8 +34,12 @@ fn free_and_floor(parent: &Path) -> Result<(u64, u64), DriveError> {
         });
     }
     let unit = if vfs.f_frsize > 0 { vfs.f_frsize } else { vfs.f_bsize };
-    let floor = (vfs.f_blocks * unit / 10).max(FLOOR_MIN);
-    Ok((vfs.f_bavail * unit, floor))
+    Ok((vfs.f_bavail * unit, floor_of(vfs.f_blocks * unit)))
+}
+
+/// What stays free of a file system of this size.
+fn floor_of(size_bytes: u64) -> u64 {
+    (size_bytes / 10).clamp(FLOOR_MIN, FLOOR_MAX)
 }
 
 pub(super) fn check_room(parent: &Path, wanted: Bytes) -> Result<(), DriveError> {
@@ -45,7 +51,7 @@ pub(super) fn check_room(parent: &Path, wanted: Bytes) -> Result<(), DriveError>
 
 /// The error for `wanted` bytes that do not fit into `parent`.
 pub(crate) fn no_room(parent: &Path, wanted: Option<Bytes>) -> DriveError {
-    let (free, floor) = free_and_floor(parent).unwrap_or((0, FLOOR_MIN));
+    let (free, floor) = free_and_floor(parent).unwrap_or((0, FLOOR_MAX));
     too_full(parent, (free, floor), wanted)
 }
 
@@ -66,5 +72,20 @@ pub(super) fn too_full(
         } else {
             "free some space, or name a directory of another file system"
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn floor_is_a_tenth_within_its_bounds() {
+        let mib = |count: u64| count << 20;
+        for (size, floor) in
+            [(128, 64), (512, 64), (1_000, 100), (4_000, 400), (20_000, 1_024), (4_000_000, 1_024)]
+        {
+            assert_eq!(floor_of(mib(size)), mib(floor), "{size} MiB");
+        }
     }
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub struct FillFilesOptions {
     /// Bytes of each file.
     pub size: Bytes,
-    /// Most files; 0: until the free space of every run remains (10 % of the file system, at least 1 GiB).
+    /// Most files; 0: until the free space of every run remains (10 % of the file system, 64 MiB to 1 GiB).
     pub files: u32,
     /// Whether each file is on the drive (`fdatasync`) before its time ends.
     pub sync: bool,

@@ -1,0 +1,138 @@
+//! Options that belong to one test: which test they ask for, and a refusal where it is not planned.
+
+use crate::overrides::Overrides;
+use drivescope_model::options::{Suite, TestKind};
+
+/// The suite of a command that names none. Its user who names an option of one test means that test.
+const DEFAULT_SUITE: &str = "quick";
+
+/// Makes `--db` and `--query` ask for `sql`, `--files` and `--from` for `copy`, where neither tests nor a suite are
+/// named.
+pub(crate) fn add_implied_tests(overrides: &Overrides, suite: &mut Suite) {
+    if !overrides.tests.is_empty() || suite.name != DEFAULT_SUITE {
+        return;
+    }
+    let implied =
+        named(overrides).filter(|(_, test, implies)| *implies && !suite.tests.contains(test));
+    let implied: Vec<TestKind> = implied.map(|(_, test, _)| test).collect();
+    let tests = TestKind::ALL.into_iter().filter(|test| implied.contains(test));
+    let tests: Vec<TestKind> = tests.collect();
+    if !tests.is_empty() {
+        suite.tests = tests;
+    }
+}
+
+/// Refuses an option of a test that is not planned: it would have no effect.
+pub(crate) fn check(overrides: &Overrides, suite: &Suite) -> Result<(), String> {
+    let is_used = |test: TestKind| {
+        // Two tests also take options of another: which files there are, and which traces.
+        let borrower = match test {
+            TestKind::FillFiles => TestKind::ReadFiles,
+            TestKind::Apps => TestKind::Steady,
+            other => other,
+        };
+        suite.tests.contains(&test) || suite.tests.contains(&borrower)
+    };
+    let settings = overrides.settings.iter().filter_map(|setting| {
+        let path = setting.split('=').next().unwrap_or(setting);
+        let test = path.split('.').next().unwrap_or(path);
+        let test = TestKind::ALL.into_iter().find(|known| known.name() == test)?;
+        Some((format!("--set {path}"), test))
+    });
+    let options = named(overrides).map(|(option, test, _)| (option.to_string(), test));
+    let Some((option, test)) = options.chain(settings).find(|(_, test)| !is_used(*test)) else {
+        return Ok(());
+    };
+    let tests = overrides.tests.iter().map(String::as_str).chain([test.name()]);
+    let tests = tests.collect::<Vec<_>>().join(",");
+    Err(format!(
+        "{option} is an option of {test}, which is not among the tests; add --test {tests}"
+    ))
+}
+
+/// The given options that belong to one test, and whether they ask for it.
+fn named(overrides: &Overrides) -> impl Iterator<Item = (&'static str, TestKind, bool)> {
+    let given = [
+        ("--cells", TestKind::Transfer, false, !overrides.cells.is_empty()),
+        ("--files", TestKind::Copy, true, overrides.files.is_some()),
+        ("--from", TestKind::Copy, true, overrides.from.is_some()),
+        ("--db", TestKind::Sql, true, !overrides.databases.is_empty()),
+        ("--query", TestKind::Sql, true, overrides.query.is_some()),
+        ("--params", TestKind::Sql, false, overrides.params.is_some()),
+        ("--keep", TestKind::FillFiles, false, overrides.keep),
+    ];
+    given
+        .into_iter()
+        .filter(|(.., is_given)| *is_given)
+        .map(|(option, test, implies, _)| (option, test, implies))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::suites;
+
+    fn adapted(suite: &str, overrides: &Overrides) -> Result<Vec<TestKind>, String> {
+        let suite = suites::find(suite, None).unwrap();
+        suites::adapt(suite, overrides).map(|suite| suite.tests).map_err(|error| error.to_string())
+    }
+
+    fn of_test(number: usize) -> Overrides {
+        let text = || Some("/somewhere".to_string());
+        let none = Overrides::default;
+        match number {
+            0 => Overrides { databases: vec!["sqlite".into()], ..none() },
+            1 => Overrides { query: text(), ..none() },
+            2 => Overrides { files: text(), ..none() },
+            3 => Overrides { from: text(), ..none() },
+            4 => Overrides { keep: true, ..none() },
+            _ => Overrides { settings: vec!["verify.mode=full".into()], ..none() },
+        }
+    }
+
+    #[test]
+    fn options_of_databases_and_copies_ask_for_their_tests() {
+        for (number, test) in
+            [(0, TestKind::Sql), (1, TestKind::Sql), (2, TestKind::Copy), (3, TestKind::Copy)]
+        {
+            assert_eq!(adapted("quick", &of_test(number)), Ok(vec![test]), "{number}");
+        }
+        let both = Overrides { from: Some("/somewhere".into()), ..of_test(0) };
+        assert_eq!(adapted("quick", &both), Ok(vec![TestKind::Copy, TestKind::Sql]));
+    }
+
+    #[test]
+    fn options_of_tests_that_are_not_planned_are_refused() {
+        let refused = |suite, overrides| adapted(suite, &overrides).unwrap_err();
+        assert_eq!(
+            refused("quick", of_test(4)),
+            "--keep is an option of fill-files, which is not among the tests; add --test fill-files"
+        );
+        let error = refused("quick", of_test(5));
+        assert!(error.starts_with("--set verify.mode is an option of verify,"), "{error}");
+        assert!(refused("standard", of_test(0)).ends_with("; add --test sql"));
+        let beside = Overrides { tests: vec!["latency".into()], ..of_test(3) };
+        assert!(refused("quick", beside).ends_with("; add --test latency,copy"));
+        let cells = Overrides { cells: vec!["rnd4k_q1t1.read".into()], ..Overrides::default() };
+        assert!(refused("zcav", cells).starts_with("--cells is an option of transfer"));
+    }
+
+    #[test]
+    fn options_of_planned_tests_stay() {
+        assert_eq!(adapted("techhabit-copies", &of_test(3)), Ok(vec![TestKind::Copy]));
+        let full = Overrides { tests: vec!["verify".into()], ..of_test(5) };
+        assert_eq!(adapted("quick", &full), Ok(vec![TestKind::Verify]));
+        for (test, setting) in [
+            (TestKind::ReadFiles, "fill-files.size=1MiB"),
+            (TestKind::Steady, "apps.traces=['word']"),
+        ] {
+            let settings = vec![setting.to_string(), "rounds=6".to_string()];
+            let tests = vec![test.name().to_string()];
+            let borrowed = Overrides { tests, settings, ..Overrides::default() };
+            assert_eq!(adapted("quick", &borrowed), Ok(vec![test]));
+        }
+        let tests = vec!["tests=['verify']".to_string(), "verify.mode=full".to_string()];
+        let set = Overrides { settings: tests, ..Overrides::default() };
+        assert_eq!(adapted("quick", &set), Ok(vec![TestKind::Verify]));
+    }
+}
