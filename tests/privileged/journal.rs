@@ -84,8 +84,11 @@ fn begin(
     window_bytes: usize,
     run: u64,
 ) -> Result<Journal<StateFolder>, JournalError> {
-    let settings =
-        JournalSettings { run_id: format!("kill{run}"), window_bytes: window_bytes as u64 };
+    let settings = JournalSettings {
+        run_id: format!("kill{run}"),
+        data_seed: None,
+        window_bytes: window_bytes as u64,
+    };
     journal::begin(&Roots::host(), folder, node.trim_start_matches("/dev/"), disk, settings)
 }
 
@@ -94,6 +97,15 @@ fn stamp(sector: &mut [u8], offset: u64) {
     sector.iter_mut().for_each(|byte| *byte |= 1);
     sector[..8].copy_from_slice(&offset.to_le_bytes());
     sector[8..16].copy_from_slice(&1u64.to_le_bytes());
+}
+
+/// So many bytes of test data for this place.
+fn test_data(bytes: usize, offset: u64) -> Vec<u8> {
+    let mut data = vec![7; bytes];
+    for (at, sector) in (offset..).step_by(512).zip(data.chunks_mut(512)) {
+        stamp(sector, at);
+    }
+    data
 }
 
 /// Writes through a journal without end. Not a test: the process of [`kill`] runs it by name, with the variables.
@@ -207,7 +219,7 @@ pub(super) fn leave_open(device: &Loop, folder: &Path, mib: usize, run: u64) {
     let mut disk = LoopDisk::open(&device.node);
     let mut journal =
         begin(folder, &device.node, &disk, (mib + 2) * MIB, run).expect("nothing is open");
-    let pattern = vec![7; mib * MIB];
+    let pattern = test_data(mib * MIB, 0);
     journal.write_at(&mut disk, 0, &pattern, &mut |_| {}).expect("loop devices do not fail");
 }
 
@@ -293,15 +305,46 @@ fn a_drive_that_has_nothing_of_the_run_is_not_restored() {
         file.write_all_at(bytes, 0).unwrap();
         file.sync_all().unwrap();
     };
-    let other = noise(8 * MIB, 5);
-    put(&other);
-    let ended = scratch.drivescope(&["restore"]).code(3);
-    assert!(ended.stderr.contains("shows no trace of the run"), "{ended}");
-    assert!(contents(&device, &image) == other, "{ended}");
-    scratch.run(&device.node, &[&["--dry-run"]]).refused(3);
+    // With contents, and blank.
+    for other in [noise(8 * MIB, 5), vec![0; 8 * MIB]] {
+        put(&other);
+        let ended = scratch.drivescope(&["restore"]).code(3);
+        assert!(ended.stderr.contains("are neither the originals in"), "{ended}");
+        assert!(contents(&device, &image) == other, "{ended}");
+        scratch.run(&device.node, &[&["--dry-run"]]).refused(3);
+    }
     put(&left);
     scratch.drivescope(&["restore"]).code(0);
     assert!(contents(&device, &image) == original);
+    leave_open(&device, &journals(&scratch), 2, 2);
+    put(&vec![0; 8 * MIB]);
+    let ended = scratch.drivescope(&["restore"]).code(3);
+    let insists = format!("--is-of={}", journals(&scratch).join("kill2-0.journal").display());
+    assert!(ended.stderr.contains(&insists.replace('=', " ")), "{ended}");
+    scratch.drivescope(&["restore", "--is-of=/nowhere/kill2-0.journal"]).code(2);
+    scratch.drivescope(&["restore", &insists]).code(0);
+    assert!(contents(&device, &image)[..2 * MIB] == original[..2 * MIB]);
+}
+
+/// One restores the drive; the other says so, or finds it done.
+#[test]
+fn two_restores_at_once_do_not_hinder_each_other() {
+    let Some(OnLoop { scratch, device, image, .. }) = OnLoop::of_noise(32) else { return };
+    let original = contents(&device, &image);
+    for run in 0..few_or_all(2, 8) {
+        leave_open(&device, &journals(&scratch), 16, run);
+        let both = [0, 1].map(|_| scratch.call(&["restore"]).start());
+        let [one, other] = both.map(|restore| restore.end());
+        for (ended, other) in [(&one, &other), (&other, &one)] {
+            let is_done = ended.stdout.contains("restored and verified");
+            let is_left = ended.stderr.contains("another drivescope is at work with")
+                || ended.stdout.contains("another drivescope has restored")
+                || ended.stdout.contains("nothing to restore");
+            assert!(is_done != is_left, "{ended}{other}");
+            assert!(is_done || other.stdout.contains("restored and verified"), "{ended}{other}");
+        }
+        assert!(contents(&device, &image) == original, "{one}{other}");
+    }
 }
 
 #[test]
@@ -311,7 +354,7 @@ fn a_device_in_use_is_not_restored() {
     let mut disk = LoopDisk::open(&device.node);
     let mut journal = begin(&journals(&scratch), &device.node, &disk, MIB, 1).unwrap();
     let last = disk.identity.size_bytes - 4096;
-    journal.write_at(&mut disk, last, &[7; 4096], &mut |_| {}).unwrap();
+    journal.write_at(&mut disk, last, &test_data(4096, last), &mut |_| {}).unwrap();
     drop((journal, disk));
     let Some(mount) = Mount::new(&scratch, &device.node, &[]) else { return };
     let ended = scratch.drivescope(&["restore"]).code(3);

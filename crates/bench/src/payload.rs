@@ -1,19 +1,9 @@
 //! Fresh test data: seeded, incompressible, and stamped per sector with offset and pass, so that
 //! read-back can be verified and neither compression nor deduplication can help.
-//!
-//! Each 512-byte sector holds its byte offset, its pass, and 62 words of a counter-based generator
-//! keyed by seed, offset and pass: `word = fold(c · (c ⊕ KEY))` with a 64×64→128-bit product, the mixer
-//! of wyrand (Wang Yi, public domain). No state runs from sector to sector, so any sector can be made
-//! or checked alone.
 
-/// The unit that carries a stamp.
-pub const SECTOR: usize = 512;
-const WORDS: usize = SECTOR / 8;
+use drivescope_drive::test_data::{fill_sector, stamps};
 
-/// wyrand's increment.
-const STEP: u64 = 0xa076_1d64_78bd_642f;
-/// wyrand's mixing key.
-const KEY: u64 = 0xe703_7ed1_a0b4_28db;
+pub use drivescope_drive::test_data::SECTOR;
 
 /// Passes are counted from 1, one for each phase; what tells the writes of one phase apart stands above so many,
 /// and below 2^32, as the journal knows test data.
@@ -51,12 +41,6 @@ pub struct Payload {
     pass: u64,
 }
 
-#[inline]
-fn mix(counter: u64) -> u64 {
-    let product = u128::from(counter) * u128::from(counter ^ KEY);
-    (product >> 64) as u64 ^ product as u64
-}
-
 impl Payload {
     /// Data of one pass; another pass over the same offset gives other data.
     pub fn new(seed: u64, pass: u64) -> Self {
@@ -76,11 +60,6 @@ impl Payload {
         self.pass
     }
 
-    #[inline]
-    fn counter(self, offset: u64) -> u64 {
-        mix(mix(self.seed ^ offset.wrapping_mul(STEP)) ^ self.pass.wrapping_add(STEP))
-    }
-
     /// Fills `buffer`, which will be written at byte `offset` (any offset, any length).
     pub fn fill(self, buffer: &mut [u8], offset: u64) {
         let (sectors, rest) = buffer.as_chunks_mut::<SECTOR>();
@@ -98,26 +77,13 @@ impl Payload {
 
     #[inline]
     fn fill_sector(self, sector: &mut [u8; SECTOR], offset: u64) {
-        let mut counter = self.counter(offset);
-        let (words, _) = sector.as_chunks_mut::<8>();
-        for word in &mut words[2..WORDS] {
-            counter = counter.wrapping_add(STEP);
-            *word = mix(counter).to_le_bytes();
-        }
-        words[0] = offset.to_le_bytes();
-        words[1] = self.pass.to_le_bytes();
-    }
-
-    /// The offset and the pass that a sector names.
-    fn stamps(sector: &[u8; SECTOR]) -> (u64, u64) {
-        let (words, _) = sector.as_chunks::<8>();
-        (u64::from_le_bytes(words[0]), u64::from_le_bytes(words[1]))
+        fill_sector(sector, self.seed, self.pass, offset);
     }
 
     /// What `sector`, read at byte `offset`, holds of the data of this seed; `self.pass` is the pass in
     /// which it was written last.
     pub fn held(self, sector: &[u8; SECTOR], offset: u64) -> SectorContents {
-        let (stamp, pass) = Self::stamps(sector);
+        let (stamp, pass) = stamps(sector);
         let mut expected = [0; SECTOR];
         Self::new(self.seed, pass).fill_sector(&mut expected, stamp);
         if *sector == expected {
@@ -141,7 +107,7 @@ impl Payload {
         let mut expected = [0; SECTOR];
         let mut places = (offset..).step_by(SECTOR).zip(sectors);
         let wrong = places.find(|&(at, sector)| {
-            Self::new(seed, Self::stamps(sector).1).fill_sector(&mut expected, at);
+            Self::new(seed, stamps(sector).1).fill_sector(&mut expected, at);
             *sector != expected
         });
         wrong.map(|(at, _)| at)
@@ -192,12 +158,16 @@ mod tests {
     /// A drive is known by them when it waits for its originals.
     #[test]
     fn the_journal_knows_test_data_as_such() {
+        use drivescope_drive::journal::is_test_data;
         for (seed, pass, offset) in [(0, 1, 0), (7, 3, 4096), (u64::MAX, 1 << 20, 1 << 44)] {
-            let mut sector = [0; SECTOR];
-            Payload::new(seed, pass).fill(&mut sector, offset);
-            assert!(drivescope_drive::journal::is_test_data(&sector, offset), "{seed} {pass}");
-            Payload::new(seed, pass).of_write(u64::MAX).fill(&mut sector, offset);
-            assert!(drivescope_drive::journal::is_test_data(&sector, offset), "{seed} {pass}");
+            for payload in [Payload::new(seed, pass), Payload::new(seed, pass).of_write(u64::MAX)] {
+                let mut sector = [0; SECTOR];
+                payload.fill(&mut sector, offset);
+                for known in [Some(seed), None] {
+                    assert!(is_test_data(&sector, offset, known), "{seed} {pass}");
+                }
+                assert!(!is_test_data(&sector, offset, Some(seed ^ 1)), "of another run");
+            }
         }
     }
 

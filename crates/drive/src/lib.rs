@@ -21,6 +21,7 @@ pub mod own_folder;
 pub mod page_cache;
 pub mod simulated;
 pub mod target;
+pub mod test_data;
 
 pub use error::{DriveError, ErrorKind};
 pub use io_file::IoFile;

@@ -341,6 +341,9 @@ pub struct RestoreArguments {
     /// Restore only this journal, or those of this block device (default: all open journals).
     #[arg(long, value_name = "FILE|DEVICE")]
     pub journal: Option<PathBuf>,
+    /// This journal is of the attached drive with its names, although that holds neither the originals nor test data.
+    #[arg(long, value_name = "JOURNAL")]
+    pub is_of: Option<PathBuf>,
 }
 
 /// Arguments of `suites`.

@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub struct RestoreJournal<'a> {
     folder: PathBuf,
     run_id: String,
+    data_seed: u64,
     /// Raised while the program must not end before everything is back.
     held: Arc<AtomicBool>,
     /// Hears how far putting back is.
@@ -27,16 +28,16 @@ pub struct RestoreJournal<'a> {
 }
 
 impl<'a> RestoreJournal<'a> {
-    /// A journal for `run_id` in `folder`. `held` is raised while originals are in it only; `told` hears
+    /// A journal for `run_id` in `folder`, whose test data have this seed. `held` is raised while originals are in it only; `told` hears
     /// how far it is with putting them back.
     pub fn new(
         folder: PathBuf,
-        run_id: String,
+        (run_id, data_seed): (String, u64),
         held: Arc<AtomicBool>,
         told: impl FnMut(RollbackStep) + 'a,
     ) -> Self {
         let told = Box::new(told);
-        Self { folder, run_id, held, told, originals: None, lost: None }
+        Self { folder, run_id, data_seed, held, told, originals: None, lost: None }
     }
 
     /// The journal of this device, begun the first time.
@@ -46,7 +47,8 @@ impl<'a> RestoreJournal<'a> {
         area_bytes: u64,
     ) -> Result<&mut BeforeImages, JournalError> {
         if self.originals.is_none() {
-            let begun = BeforeImages::begin(disk, &self.folder, &self.run_id, area_bytes)?;
+            let run = (self.run_id.as_str(), self.data_seed);
+            let begun = BeforeImages::begin(disk, &self.folder, run, area_bytes)?;
             self.originals = Some(begun);
         }
         Ok(self.originals.as_mut().expect("it was just begun"))

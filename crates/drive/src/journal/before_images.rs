@@ -35,20 +35,23 @@ pub struct BeforeImages {
 }
 
 impl BeforeImages {
-    /// Begins a journal in `folder` for a claimed device; nothing is made before something is saved.
-    /// `area_bytes` is the largest area that will be saved at once.
+    /// Begins a journal in `folder` for a claimed device and the test data of this run; nothing is made before
+    /// something is saved. `area_bytes` is the largest area that will be saved at once.
     ///
     /// Errors: the folder is on that drive, or cannot keep anything; a journal of that drive is open.
     pub fn begin(
         disk: &RawDisk,
         folder: &Path,
-        run_id: &str,
+        (run_id, data_seed): (&str, u64),
         area_bytes: u64,
     ) -> Result<Self, JournalError> {
         let name = &disk.device().name;
         let identity = identity_of(disk.roots(), disk)?;
-        let settings =
-            JournalSettings { run_id: run_id.to_string(), window_bytes: file_bytes(area_bytes) };
+        let settings = JournalSettings {
+            run_id: run_id.to_string(),
+            data_seed: Some(data_seed),
+            window_bytes: file_bytes(area_bytes),
+        };
         let claimed = ClaimedDisk { disk, identity: &identity };
         let journal = begin(disk.roots(), folder, name, &claimed, settings)?;
         Ok(Self { journal, identity })

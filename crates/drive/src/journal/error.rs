@@ -160,9 +160,9 @@ pub enum JournalError {
         /// The device.
         device: String,
     },
-    /// A drive that tells the right names, and has nothing of the run.
+    /// A drive that tells the right names, and has something else than the run left there.
     #[error(
-        "{device} shows no trace of the run of {path}: {extent} are neither its originals nor test data; it is another drive with the same names, or was overwritten since; attach the right one, or remove that file if no contents are missing"
+        "{extent} of {device} are neither the originals in {path} nor test data of its run: it is another drive with the same names, or was written since; attach the right one, or, if it is this one, add --is-of {path}"
     )]
     Stranger {
         /// The device.
@@ -202,9 +202,17 @@ pub enum JournalError {
         /// Who, with the command that shows it.
         why: String,
     },
-    /// The run that made it is alive.
-    #[error("{path} is in use by another drivescope, which restores the drive itself")]
+    /// The run that made it, or another restore, is alive.
+    #[error(
+        "another drivescope is at work with {path} and restores the drive itself; if it is still there when that has ended, run drivescope restore again"
+    )]
     Running {
+        /// The journal.
+        path: String,
+    },
+    /// It is not there, or not any more.
+    #[error("{path} is not there; drivescope restore without --journal lists the open ones")]
+    Gone {
         /// The journal.
         path: String,
     },
@@ -305,6 +313,7 @@ impl JournalError {
             | Self::TooLarge { .. }
             | Self::NoHome
             | Self::NotAttached { .. }
+            | Self::Gone { .. }
             | Self::NotAJournal { .. } => ErrorKind::Usage,
             _ => ErrorKind::Refused,
         }

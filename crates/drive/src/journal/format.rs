@@ -23,6 +23,8 @@ pub(super) const FIRST_RECORD: u64 = COMMITTED_AT + BLOCK_BYTES as u64 + APART_B
 pub(super) const HEAD_BYTES: usize = 64;
 /// Most data of one record: small enough that damage costs little, large enough for full speed.
 pub(super) const DATA_MAX: u64 = 1 << 20;
+/// So many bytes of a record's data have a checksum of their own: what one flipped bit costs.
+pub(super) const PIECE_BYTES: usize = 4096;
 /// Most records that one commit can name.
 pub(super) const COMMIT_MAX: usize = (BLOCK_BYTES - 44) / 16;
 /// Version of the layout.
@@ -45,6 +47,9 @@ pub(super) struct Header {
     pub sector_bytes: u32,
     /// The run that made it.
     pub run_id: String,
+    /// The seed of its test data; earlier versions did not keep it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data_seed: Option<u64>,
     /// Seconds since 1970.
     pub made_at_unix_s: u64,
     /// Stands in every block.
@@ -113,7 +118,15 @@ pub(super) fn record_bytes(data_bytes: u64) -> u64 {
     (HEAD_BYTES as u64 + data_bytes).next_multiple_of(BLOCK_BYTES as u64)
 }
 
-/// Puts the head before the data: `record` has the data from [`HEAD_BYTES`] on.
+/// Where a record of so many bytes has its tail, if its last block has room for one: behind data that end in the middle
+/// of a block it may not.
+fn tail_at(record_bytes: usize, data_bytes: usize) -> Option<usize> {
+    let tail = data_bytes.div_ceil(PIECE_BYTES) * 4 + 4 + HEAD_BYTES;
+    (HEAD_BYTES + data_bytes + tail <= record_bytes).then(|| record_bytes - tail)
+}
+
+/// Puts the head before the data, and the tail behind: `record` has the data from [`HEAD_BYTES`] on, and zeros. The
+/// tail is a checksum of each piece of the data, one of all these with the head, and the head again.
 pub(super) fn finish_record(record: &mut [u8], id: &Id, head: &Head) {
     record[..8].copy_from_slice(RECORD_MAGIC);
     record[8..24].copy_from_slice(id);
@@ -123,6 +136,46 @@ pub(super) fn finish_record(record: &mut [u8], id: &Id, head: &Head) {
     record[44..48].copy_from_slice(&head.data_crc.to_le_bytes());
     record[48..60].fill(0);
     seal(&mut record[..HEAD_BYTES]);
+    let data_bytes = head.data_bytes as usize;
+    let Some(at) = tail_at(record.len(), data_bytes) else { return };
+    let (data, tail) = record.split_at_mut(at);
+    let (head, data) = data.split_at(HEAD_BYTES);
+    let (sums, rest) = tail.split_at_mut(tail.len() - 4 - HEAD_BYTES);
+    for (sum, piece) in sums.chunks_exact_mut(4).zip(data[..data_bytes].chunks(PIECE_BYTES)) {
+        sum.copy_from_slice(&crc32c::crc32c(piece).to_le_bytes());
+    }
+    let (crc, copy) = rest.split_at_mut(4);
+    copy.copy_from_slice(head);
+    crc.copy_from_slice(&crc_of_tail(sums, head).to_le_bytes());
+}
+
+fn crc_of_tail(sums: &[u8], head: &[u8]) -> u32 {
+    crc32c::crc32c_append(crc32c::crc32c(sums), head)
+}
+
+/// The tail at the end of a record's last block: its head, and the checksum of each piece of its data. `None` if there
+/// is none, or it is not whole.
+pub(super) fn parse_tail(block: &[u8]) -> Option<(Id, Head, Vec<u32>)> {
+    let (before, copy) = block.split_at(BLOCK_BYTES - HEAD_BYTES);
+    let (id, head) = parse_head(copy)?;
+    let (before, crc) = before.split_at(before.len() - 4);
+    let sums_bytes = (head.data_bytes as usize).div_ceil(PIECE_BYTES) * 4;
+    let sums = &before[before.len().checked_sub(sums_bytes)?..];
+    let is_whole = u32_at(crc, 0) == crc_of_tail(sums, copy);
+    is_whole.then(|| (id, head, sums.chunks_exact(4).map(|sum| u32_at(sum, 0)).collect()))
+}
+
+/// Reads the head of a record.
+fn parse_head(bytes: &[u8]) -> Option<(Id, Head)> {
+    let head = Head {
+        number: u64_at(bytes, 24),
+        lba: u64_at(bytes, 32),
+        data_bytes: u32_at(bytes, 40),
+        data_crc: u32_at(bytes, 44),
+    };
+    let fits = (1..=DATA_MAX).contains(&u64::from(head.data_bytes));
+    let is_whole = &bytes[..8] == RECORD_MAGIC && is_sealed(&bytes[..HEAD_BYTES]) && fits;
+    Some((bytes[8..24].try_into().ok()?, head)).filter(|_| is_whole)
 }
 
 /// A commit of these records, the first of which has number `first`.
@@ -150,16 +203,7 @@ pub(super) fn done(id: &Id) -> Vec<u8> {
 pub(super) fn parse(block: &[u8]) -> Option<JournalBlock> {
     let id: Id = block[8..24].try_into().ok()?;
     match <&[u8; 8]>::try_from(&block[..8]).ok()? {
-        RECORD_MAGIC => {
-            let head = Head {
-                number: u64_at(block, 24),
-                lba: u64_at(block, 32),
-                data_bytes: u32_at(block, 40),
-                data_crc: u32_at(block, 44),
-            };
-            let fits = (1..=DATA_MAX).contains(&u64::from(head.data_bytes));
-            (is_sealed(&block[..HEAD_BYTES]) && fits).then_some(JournalBlock::Record(id, head))
-        }
+        RECORD_MAGIC => parse_head(block).map(|(id, head)| JournalBlock::Record(id, head)),
         COMMIT_MAGIC => {
             let count = u32_at(block, 32) as usize;
             (is_sealed(block) && count <= COMMIT_MAX).then(|| {
@@ -220,7 +264,8 @@ mod tests {
             size_bytes: 1 << 30,
             ..DriveIdentity::default()
         };
-        Header { drive, sector_bytes: 512, run_id: "r1".into(), made_at_unix_s: 7, id: ID }
+        let (run_id, data_seed) = ("r1".to_string(), Some(u64::MAX));
+        Header { drive, sector_bytes: 512, run_id, data_seed, made_at_unix_s: 7, id: ID }
     }
 
     #[test]

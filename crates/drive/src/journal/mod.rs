@@ -24,7 +24,7 @@
 //! |---|---|
 //! | header, twice | 8192 bytes: magic `DSJRNL01`, version, length, JSON, zeros, crc |
 //! | mark, twice | magic `DSAMOUNT`, id, records, ranges, (offset, length) of each, zeros, crc |
-//! | record | magic `DSRECORD`, id, number, LBA, length, crc of data, crc of head; data; zeros |
+//! | record | head: magic `DSRECORD`, id, number, LBA, length, crc of data, crc of head; data; zeros; tail: crc of each piece of the data, crc of these and the head, head |
 //! | commit | magic `DSCOMMIT`, id, first number, count, (LBA, length) of each, zeros, crc |
 //! | done | magic `DSALLBAK`, id, zeros, crc |
 //!

@@ -3,11 +3,13 @@
 use super::affected::{attached_devices, shares_bytes};
 use super::claimed_disk::ClaimedDisk;
 use super::journal_folder::check_folder;
-use super::recover::{Recovered, cannot_open, damage, discard_if_settled, nameless, recover};
+use super::recover::{
+    Recovered, cannot_open, damage, discard_if_settled, nameless, recover_opened,
+};
 use super::rollback::RollbackStep;
 use super::run_traces::stranger;
 use super::scan::{JournalContents, scan};
-use super::storage::{StateFolder, is_made};
+use super::storage::{OpenFile, StateFolder, is_made};
 use super::writer::{Journal, JournalSettings};
 use super::{ByteRange, Disk, DriveIdentity, Folder, JournalError, NotReady};
 use crate::error::DriveError;
@@ -221,12 +223,15 @@ fn cannot_use(folder: &Path, error: DriveError) -> JournalError {
     JournalError::of_file("use the folder of", path, source)
 }
 
-/// Restores the drive of a journal from it, whichever device that drive is now.
+/// Restores the drive of a journal from it, whichever device that drive is now. `is_sure`: somebody who knows says that
+/// it is the drive, whatever it holds.
 ///
-/// Errors: as [`recover`], and the drive is not attached, more than once, or in use.
+/// Errors: as [`super::recover`], and the drive is not attached, more than once, in use, or holds something else than
+/// the run can have left there.
 pub fn restore(
     roots: &Roots,
     path: &Path,
+    is_sure: bool,
     on: &mut dyn FnMut(RollbackStep),
 ) -> Result<Recovered, JournalError> {
     let text = path.display().to_string();
@@ -246,47 +251,47 @@ pub fn restore(
         return Ok(settled);
     }
     let FolderEntry::Open(journal) = look(&folder, name)? else {
-        return Err(no_journal("it was just removed"));
+        return Err(JournalError::Gone { path: text });
     };
     let Some(drive) = journal.drive else {
         let what = journal.damage.unwrap_or_default();
         return Err(JournalError::Damaged { path: text, what });
     };
     let device = device_of(roots, &drive, &text)?;
+    // Locked before the claim: another restore is told of this one, not of a device in use.
+    let file = folder.open(name).map_err(|error| cannot_open(&text, error))?;
     let disk = claim(roots, &device)?;
-    restore_claimed(roots, &mut folder, name, &disk, on)
+    restore_claimed((&mut folder, name, file), &disk, is_sure, on)
 }
 
-/// Restores a claimed drive from the journal `name`. Errors: as [`recover`], and it has nothing of that run.
+/// Restores a claimed drive from the open journal of this name. Errors: as [`super::recover`], and it holds something
+/// else than the run can have left there.
 pub(crate) fn restore_claimed(
-    roots: &Roots,
-    folder: &mut StateFolder,
-    name: &str,
+    (folder, name, mut file): (&mut StateFolder, &str, OpenFile),
     disk: &RawDisk,
+    is_sure: bool,
     on: &mut dyn FnMut(RollbackStep),
 ) -> Result<Recovered, JournalError> {
-    let identity = identity_of(roots, disk)?;
+    let identity = identity_of(disk.roots(), disk)?;
     let mut claimed = ClaimedDisk { disk, identity: &identity };
-    if let Some(extent) = strange(folder, name, &mut claimed)? {
-        let (device, path) = (disk.device().path.clone(), folder.path(name).display().to_string());
-        return Err(JournalError::Stranger { device, path, extent });
+    let path = folder.path(name).display().to_string();
+    if !is_sure && let Some(extent) = strange(&mut file, is_made(name), &path, &mut claimed)? {
+        return Err(JournalError::Stranger { device: disk.device().path.clone(), path, extent });
     }
-    recover(folder, name, &mut claimed, on)
+    recover_opened(folder, file, name, &mut claimed, on)
 }
 
 /// The bytes by which the drive of this journal is told from one of the same names.
 fn strange(
-    folder: &StateFolder,
-    name: &str,
+    file: &mut OpenFile,
+    is_made: bool,
+    path: &str,
     disk: &mut ClaimedDisk<'_>,
 ) -> Result<Option<ByteRange>, JournalError> {
-    let path = folder.path(name).display().to_string();
-    let (mut file, _) = folder.look(name).map_err(|error| cannot_open(&path, error))?;
-    let contents = scan(&mut file, is_made(name))
-        .map_err(|error| JournalError::of_file("read", path.as_str(), error))?;
+    let contents = scan(file, is_made).map_err(|e| JournalError::of_file("read", path, e))?;
     Ok(match contents {
         JournalContents::Open(it) if it.header.drive.difference(disk.identity).is_none() => {
-            stranger(disk, &mut file, &it.saved)
+            stranger(disk, file, &it.saved, it.header.data_seed)
         }
         _ => None,
     })

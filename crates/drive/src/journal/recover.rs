@@ -32,7 +32,19 @@ pub fn recover<F: Folder>(
     on: &mut dyn FnMut(RollbackStep),
 ) -> Result<Recovered, JournalError> {
     let path = folder.path(name).display().to_string();
-    let mut file = folder.open(name).map_err(|error| cannot_open(&path, error))?;
+    let file = folder.open(name).map_err(|error| cannot_open(&path, error))?;
+    recover_opened(folder, file, name, disk, on)
+}
+
+/// The same of a journal that is open already, and so locked.
+pub(super) fn recover_opened<F: Folder>(
+    folder: &mut F,
+    mut file: F::File,
+    name: &str,
+    disk: &mut dyn Disk,
+    on: &mut dyn FnMut(RollbackStep),
+) -> Result<Recovered, JournalError> {
+    let path = folder.path(name).display().to_string();
     let contents = scan(&mut file, is_made(name))
         .map_err(|e| JournalError::of_file("read", path.as_str(), e))?;
     let originals = match contents {
@@ -117,6 +129,7 @@ fn remove<F: Folder>(folder: &mut F, name: &str) -> Result<(), JournalError> {
 /// The error for a journal that cannot be opened.
 pub(super) fn cannot_open(path: &str, error: io::Error) -> JournalError {
     match error.kind() {
+        io::ErrorKind::NotFound => JournalError::Gone { path: path.to_string() },
         io::ErrorKind::WouldBlock => JournalError::Running { path: path.to_string() },
         io::ErrorKind::PermissionDenied => JournalError::Foreign { path: path.to_string() },
         io::ErrorKind::Unsupported => {
@@ -147,7 +160,6 @@ pub(super) fn damage(originals: &SavedOriginals) -> String {
     if originals.is_uncounted {
         parts.push("how much it held is unknown".to_string());
     }
-    let count = originals.saved.len();
-    parts.push(format!("the other {} bytes in {count} records are restored", originals.bytes()));
+    parts.push(format!("the other {} bytes are restored", originals.bytes()));
     parts.join("; ")
 }

@@ -2,15 +2,15 @@
 
 use super::byte_range::{ByteRange, ByteRangeSet};
 use super::format::{
-    self, APART_BYTES, BLOCK_BYTES, HEAD_BYTES, HEADER_BYTES, HEADERS_BYTES, Header, Id,
-    JournalBlock,
+    self, APART_BYTES, BLOCK_BYTES, HEAD_BYTES, HEADER_BYTES, HEADERS_BYTES, Head, Header, Id,
+    JournalBlock, PIECE_BYTES,
 };
 use super::storage::JournalFile;
 use super::watermark::{Watermark, Watermarks};
 use std::collections::BTreeMap;
 use std::io;
 
-/// A record that is whole, or was when it was written.
+/// A record, or a piece of one, that is whole, or was when the journal was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Saved {
     /// The bytes of the drive.
@@ -73,8 +73,20 @@ impl SavedOriginals {
 struct ScannedRecords {
     whole: BTreeMap<u64, (u64, u32, u64, u32)>,
     broken: BTreeMap<u64, (u64, u32)>,
+    /// What is whole of broken ones.
+    pieces: BTreeMap<u64, Vec<Piece>>,
     committed: BTreeMap<u64, (u64, u32)>,
     done: bool,
+}
+
+/// A piece of a broken record that has its checksum.
+struct Piece {
+    /// First byte of it in the record's data.
+    at: u64,
+    bytes: u64,
+    /// Where it is in the journal.
+    data_at: u64,
+    crc: u32,
 }
 
 impl ScannedRecords {
@@ -140,10 +152,18 @@ fn weigh(
     let is_uncounted = required.is_none();
     let required = required.unwrap_or_else(|| found.committed());
     let damaged = found.damaged(required.records);
-    for (lba, bytes) in damaged.values() {
-        match header.extent(*lba, *bytes) {
-            Some(extent) => lost.insert(extent),
-            None => unknown += 1,
+    for (number, (lba, bytes)) in &damaged {
+        let Some(extent) = header.extent(*lba, *bytes) else {
+            unknown += 1;
+            continue;
+        };
+        for piece in found.pieces.get(number).into_iter().flatten() {
+            let extent = ByteRange::new(extent.offset + piece.at, piece.bytes);
+            known.insert(extent);
+            saved.push(Saved { extent, data_at: piece.data_at, crc: piece.crc });
+        }
+        for gap in known.gaps(extent) {
+            lost.insert(gap);
         }
     }
     for gap in required.ranges.iter().flat_map(|range| known.gaps(*range)) {
@@ -186,11 +206,15 @@ fn step(
     found: &mut ScannedRecords,
 ) -> u64 {
     const NEXT: u64 = BLOCK_BYTES as u64;
-    let is_read = file.read_at(at, block).is_ok();
-    let Some(parsed) = Some(block).filter(|_| is_read).and_then(|block| format::parse(block))
-    else {
+    if file.read_at(at, block).is_err() {
         return NEXT;
-    };
+    }
+    if let Some((its, head, sums)) = format::parse_tail(block)
+        && id.is_none_or(|id| id == its)
+    {
+        add_broken(file, at + NEXT, head, &sums, found);
+    }
+    let Some(parsed) = format::parse(block) else { return NEXT };
     let (JournalBlock::Record(its, _) | JournalBlock::Commit(its, ..) | JournalBlock::Done(its)) =
         &parsed;
     if id.is_some_and(|id| id != *its) {
@@ -204,7 +228,7 @@ fn step(
             let is_whole =
                 file.read_at(data_at, &mut data).is_ok() && crc32c::crc32c(&data) == head.data_crc;
             if !is_whole {
-                // Its head may be all that arrived: what follows is looked at block by block.
+                // Its head may be all that arrived: what follows is looked at block by block, up to its tail.
                 found.broken.insert(head.number, range);
                 return NEXT;
             }
@@ -222,4 +246,29 @@ fn step(
             NEXT
         }
     }
+}
+
+/// A record whose tail ends at `end`, and whose head or data are damaged: else nobody would have looked at its tail.
+fn add_broken(
+    file: &mut impl JournalFile,
+    end: u64,
+    head: Head,
+    sums: &[u32],
+    found: &mut ScannedRecords,
+) {
+    let Some(start) = end.checked_sub(format::record_bytes(u64::from(head.data_bytes))) else {
+        return;
+    };
+    let data_at = start + HEAD_BYTES as u64;
+    let mut piece = vec![0; PIECE_BYTES];
+    let mut whole = Vec::new();
+    for (at, crc) in (0..u64::from(head.data_bytes)).step_by(PIECE_BYTES).zip(sums) {
+        let bytes = (PIECE_BYTES as u64).min(u64::from(head.data_bytes) - at);
+        let data = &mut piece[..bytes as usize];
+        if file.read_at(data_at + at, data).is_ok() && crc32c::crc32c(data) == *crc {
+            whole.push(Piece { at, bytes, data_at: data_at + at, crc: *crc });
+        }
+    }
+    found.broken.insert(head.number, (head.lba, head.data_bytes));
+    found.pieces.insert(head.number, whole);
 }

@@ -24,6 +24,8 @@ pub(super) const COMMITTED_BYTES: u64 = BLOCK_BYTES as u64 + APART_BYTES;
 pub struct JournalSettings {
     /// The run it belongs to; part of the file's name.
     pub run_id: String,
+    /// The seed of its test data, by which the drive is known again.
+    pub data_seed: Option<u64>,
     /// Most bytes that the file takes.
     pub window_bytes: u64,
 }
@@ -217,6 +219,7 @@ impl<F: Folder> Journal<F> {
             drive: self.drive.clone(),
             sector_bytes,
             run_id: self.settings.run_id.clone(),
+            data_seed: self.settings.data_seed,
             made_at_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs()),
             id: fresh_id().map_err(|source| fail("name", source))?,
         };

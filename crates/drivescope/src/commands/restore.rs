@@ -4,7 +4,9 @@ use crate::arguments::RestoreArguments;
 use crate::exit::{Code, Failure};
 use crate::signals::RunSignals;
 use crate::{output, progress};
-use drivescope_drive::journal::{self, DriveIdentity, JournalList, OpenJournal, Recovered};
+use drivescope_drive::journal::{
+    self, DriveIdentity, JournalError, JournalList, OpenJournal, Recovered,
+};
 use drivescope_machine::Roots;
 use drivescope_model::units::Bytes;
 use drivescope_report::clean;
@@ -15,9 +17,16 @@ use std::time::Instant;
 pub fn restore(arguments: &RestoreArguments, signals: &RunSignals) -> Result<Code, Failure> {
     signals.begin_held();
     let roots = Roots::host();
-    let (chosen, mut code) = match &arguments.journal {
+    let (chosen, mut code) = match arguments.journal.as_ref().or(arguments.is_of.as_ref()) {
         None => all()?,
         Some(path) => named(&roots, path)?,
+    };
+    let is_listed = arguments.journal.is_none() && arguments.is_of.is_none();
+    let is_known = |path: &Path| {
+        let same = |known: &PathBuf| {
+            path.canonicalize().is_ok_and(|real| known.canonicalize().ok() == Some(real))
+        };
+        arguments.is_of.as_ref().is_some_and(same)
     };
     if chosen.is_empty() {
         if code == Code::Ok {
@@ -30,9 +39,16 @@ pub fn restore(arguments: &RestoreArguments, signals: &RunSignals) -> Result<Cod
         return Ok(code);
     }
     for (index, path) in chosen.iter().enumerate() {
-        if let Err(failure) = restore_one(&roots, path, signals) {
-            output::complain(&failure.message);
-            code = code.max(failure.code);
+        match restore_one(&roots, path, is_known(path), signals) {
+            Err(JournalError::Gone { path }) if is_listed => output::tell(&clean(&format!(
+                "{path} is gone: another drivescope has restored its drive meanwhile"
+            ))),
+            Err(error) => {
+                let failure = Failure::from(error);
+                output::complain(&failure.message);
+                code = code.max(failure.code);
+            }
+            Ok(()) => {}
         }
         if signals.was_signalled() && index + 1 < chosen.len() {
             let left = chosen.len() - index - 1;
@@ -103,10 +119,15 @@ fn described(journal: &OpenJournal) -> String {
     format!("{}: {bytes} of {drive}{run}{made}", journal.path.display())
 }
 
-fn restore_one(roots: &Roots, path: &Path, signals: &RunSignals) -> Result<(), Failure> {
+fn restore_one(
+    roots: &Roots,
+    path: &Path,
+    is_sure: bool,
+    signals: &RunSignals,
+) -> Result<(), JournalError> {
     let bar = progress::RestoreBar::new();
     let start = Instant::now();
-    let recovered = journal::restore(roots, path, &mut |step| {
+    let recovered = journal::restore(roots, path, is_sure, &mut |step| {
         bar.show(step);
         if signals.was_signalled_again() {
             output::remark(&progress::restore_remaining(step, start.elapsed().as_secs_f64()));

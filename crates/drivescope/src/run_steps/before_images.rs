@@ -92,5 +92,6 @@ pub fn journal<'s>(
             output::remark(&restore_remaining(step, begin.elapsed().as_secs_f64()));
         }
     };
-    Some(RestoreJournal::new(folder, run_id.to_string(), Arc::clone(&signals.held), told))
+    let run = (run_id.to_string(), plan.seed);
+    Some(RestoreJournal::new(folder, run, Arc::clone(&signals.held), told))
 }

@@ -2,21 +2,26 @@
 
 use super::machine::{MODEL, Machine, SERIAL, SIZE, refused};
 use crate::gate::RawDisk;
-use crate::journal::{BeforeImages, JournalError, Recovered, StateFolder, restore_claimed};
+use crate::journal::{BeforeImages, Folder, JournalError, Recovered, StateFolder, restore_claimed};
+use crate::test_data::fill_sector;
 use drivescope_model::WriteLevel;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 const AREA: Range<u64> = 40 << 20..44 << 20;
 
-/// A sector of test data.
-fn test_data(offset: u64) -> Vec<u8> {
-    [&offset.to_le_bytes()[..], &1u64.to_le_bytes(), &[7; 496]].concat()
+const SEED: u64 = 77;
+
+/// A sector of test data of the run with this seed.
+fn test_data(seed: u64, offset: u64) -> [u8; 512] {
+    let mut sector = [0; 512];
+    fill_sector(&mut sector, seed, 1, offset);
+    sector
 }
 
 fn begin(machine: &Machine, disk: &RawDisk) -> Result<(BeforeImages, PathBuf), JournalError> {
     let folder = machine.fake.path("state/journals");
-    Ok((BeforeImages::begin(disk, &folder, "run1", AREA.end - AREA.start)?, folder))
+    Ok((BeforeImages::begin(disk, &folder, ("run1", SEED), AREA.end - AREA.start)?, folder))
 }
 
 /// A run that is killed after its first write.
@@ -24,15 +29,19 @@ fn leave_open(machine: &Machine) -> PathBuf {
     let disk = machine.claimed(WriteLevel::Restore);
     let (mut originals, folder) = begin(machine, &disk).unwrap();
     assert!(originals.protect(&disk, AREA, &|| false, &mut |_| {}).unwrap());
-    disk.write_at(WriteLevel::Restore, &test_data(AREA.start), AREA.start).unwrap();
+    disk.write_at(WriteLevel::Restore, &test_data(SEED, AREA.start), AREA.start).unwrap();
     folder
 }
 
 fn restore(machine: &Machine, folder: &Path) -> Result<Recovered, JournalError> {
+    restore_if(machine, folder, false)
+}
+
+fn restore_if(machine: &Machine, folder: &Path, is_sure: bool) -> Result<Recovered, JournalError> {
     let disk = machine.claim_to_restore().unwrap();
-    let mut folder = StateFolder::make(folder).unwrap();
-    let roots = &machine.fake.roots;
-    restore_claimed(roots, &mut folder, "run1-0.journal", &disk, &mut |_| {})
+    let (mut folder, name) = (StateFolder::make(folder).unwrap(), "run1-0.journal");
+    let file = folder.open(name).unwrap();
+    restore_claimed((&mut folder, name, file), &disk, is_sure, &mut |_| {})
 }
 
 #[test]
@@ -78,21 +87,43 @@ fn originals_do_not_go_to_a_drive_that_has_nothing_of_the_run() {
     let before = machine.contents("sdb");
     let folder = leave_open(&machine);
     let left = machine.contents("sdb");
-    // Another stick that tells the same names.
+    // Other sticks that tell the same names: with contents, blank, and with test data of another run.
     machine.fill("sdb", 3);
-    let other = machine.contents("sdb");
-    let error = restore(&machine, &folder).unwrap_err();
-    assert!(matches!(error, JournalError::Stranger { .. }), "{error}");
-    assert!(error.to_string().contains("bytes 41943040 to 41943551 are neither"), "{error}");
-    assert!(machine.contents("sdb") == other, "it was written");
-    // The one that was written, and one that lost what was written to it, and one that lost everything.
-    for bytes in [left, before.clone(), vec![0; SIZE as usize]] {
-        machine.write("sdb", 0, &bytes);
+    let full = machine.contents("sdb");
+    let pattern: Vec<u8> = AREA.step_by(512).flat_map(|at| test_data(SEED + 1, at)).collect();
+    let (start, end) = (AREA.start as usize, AREA.end as usize);
+    let of_another_run = [&left[..start], &pattern, &left[end..]].concat();
+    let size = SIZE as usize;
+    for (index, other) in
+        [full, vec![0; size], vec![0xFF; size], of_another_run].into_iter().enumerate()
+    {
+        machine.write("sdb", 0, &other);
+        let error = restore(&machine, &folder).unwrap_err();
+        assert!(matches!(error, JournalError::Stranger { .. }), "{index}: {error}");
+        let text = error.to_string();
+        assert!(
+            text.contains("bytes 41943040 to 41943551 of") && text.contains("are neither"),
+            "{text}"
+        );
+        assert!(
+            text.contains(&format!("--is-of {}", folder.join("run1-0.journal").display())),
+            "{text}"
+        );
+        assert!(machine.contents("sdb") == other, "it was written");
+    }
+    // Somebody wrote to the right one since, and one who knows insists.
+    let mut changed = left.clone();
+    changed[AREA.end as usize - 1] ^= 1;
+    machine.write("sdb", 0, &changed);
+    assert!(matches!(restore(&machine, &folder), Err(JournalError::Stranger { .. })));
+    restore_if(&machine, &folder, true).unwrap();
+    assert!(machine.contents("sdb") == before);
+    // The one that was written, and one that lost what was written to it.
+    for bytes in [&left, &before] {
+        let folder = leave_open(&machine);
+        machine.write("sdb", 0, bytes);
         restore(&machine, &folder).unwrap();
-        let area = AREA.start as usize..AREA.end as usize;
-        assert!(machine.contents("sdb")[area.clone()] == before[area]);
-        machine.write("sdb", 0, &before);
-        leave_open(&machine);
+        assert!(machine.contents("sdb") == before);
     }
 }
 

@@ -19,7 +19,7 @@ fn machine() -> (Machine, PathBuf) {
 }
 
 fn begin(disk: &RawDisk, folder: &std::path::Path) -> Result<BeforeImages, JournalError> {
-    BeforeImages::begin(disk, folder, "run1", AREA.end - AREA.start)
+    BeforeImages::begin(disk, folder, ("run1", 1), AREA.end - AREA.start)
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn a_device_that_changed_is_not_written_and_nothing_is_saved_of_it() {
 fn a_journal_on_the_claimed_drive_or_too_small_for_the_area_is_refused() {
     let (machine, folder) = machine();
     let disk = machine.claimed(WriteLevel::Restore);
-    let mut small = BeforeImages::begin(&disk, &folder, "run1", 1 << 20).unwrap();
+    let mut small = BeforeImages::begin(&disk, &folder, ("run1", 1), 1 << 20).unwrap();
     let error = small.protect(&disk, AREA, &|| false, &mut |_| {}).unwrap_err();
     assert!(matches!(error, JournalError::TooLarge { .. }), "{error}");
     assert!(!disk.allows(512, AREA.start));

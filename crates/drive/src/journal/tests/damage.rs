@@ -59,7 +59,8 @@ fn any_damaged_block_costs_at_most_its_own_range_and_is_told() {
                 (Err(JournalError::Damaged { what, .. }), false) => {
                     told += 1;
                     assert!(what.contains(&lost[0].to_string()), "{what}");
-                    assert!(what.contains("the other 24576 bytes in 3 records"), "{what}");
+                    let left = 4 * 2 * UNIT as u64 - lost.iter().map(|it| it.len).sum::<u64>();
+                    assert!(what.contains(&format!("the other {left} bytes")), "{what}");
                     assert_eq!(world.folder().names().unwrap(), [name.as_str()], "it stays");
                 }
                 other => panic!("block {block}: {other:?}"),
@@ -76,6 +77,59 @@ pub fn lost_ranges(world: &World, name: &str) -> Vec<ByteRange> {
         JournalContents::Open(originals) => originals.lost,
         other => panic!("{other:?}"),
     }
+}
+
+/// One long record, and the lost ranges after damage to its bytes, which begin at its head.
+fn lost_of_long_record(damage: impl FnOnce(&mut [u8])) -> Vec<ByteRange> {
+    const UNITS: usize = 40;
+    let world = World::new(Faults::default());
+    let original = world.durable();
+    let mut disk = world.disk();
+    let mut journal = world.journal("run", 1 << 20);
+    journal.write_at(&mut disk, 0, &[7; UNITS * UNIT], &mut |_| {}).unwrap();
+    drop(journal);
+    world.power_cycle(Left::Everything, 1);
+    let name = "run-0.journal";
+    world.damage(name, |bytes| damage(&mut bytes[FIRST_RECORD as usize..][..(UNITS + 1) * UNIT]));
+    let lost = lost_ranges(&world, name);
+    assert_eq!(recover_all(&world).is_ok(), lost.is_empty());
+    let units = lost.iter().flat_map(|it| (it.offset..it.end()).step_by(UNIT));
+    assert_eq!(differing(&world, &original), units.collect::<Vec<_>>());
+    lost
+}
+
+#[test]
+fn a_flipped_bit_in_a_long_record_costs_one_piece() {
+    let unit = UNIT as u64;
+    let head = format::HEAD_BYTES;
+    for (at, lost) in [
+        (head, Some(0)),
+        (head + 7 * UNIT, Some(7)),
+        (head + 7 * UNIT + 4095, Some(7)),
+        (head + 40 * UNIT - 1, Some(39)),
+        // The head, which stands behind the data again; that copy, a checksum, and the zeros before.
+        (20, None),
+        (41 * UNIT - 1, None),
+        (41 * UNIT - 100, None),
+        (head + 40 * UNIT, None),
+    ] {
+        let expected: Vec<ByteRange> =
+            lost.map(|piece| ByteRange::new(piece * unit, unit)).into_iter().collect();
+        assert_eq!(lost_of_long_record(|record| record[at] ^= 4), expected, "{at}");
+    }
+    // Both copies of the head, and the records of earlier versions, which had one checksum.
+    let both = lost_of_long_record(|record| {
+        record[20] ^= 4;
+        record[41 * UNIT - 44] ^= 4;
+    });
+    let earlier = lost_of_long_record(|record| {
+        record[40 * UNIT + head..].fill(0);
+        record[head + 9 * UNIT] ^= 4;
+    });
+    for lost in [both, earlier] {
+        assert_eq!(lost, [ByteRange::new(0, 40 * unit)]);
+    }
+    assert_eq!(lost_of_long_record(|record| record[40 * UNIT + head..].fill(0)), []);
 }
 
 #[test]

@@ -236,7 +236,7 @@ impl World {
 
     /// A journal of its drive in its folder.
     pub fn journal(&self, run_id: &str, window_bytes: u64) -> Journal<SimFolder> {
-        let settings = JournalSettings { run_id: run_id.into(), window_bytes };
+        let settings = JournalSettings { run_id: run_id.into(), data_seed: None, window_bytes };
         Journal::new(self.folder(), &self.disk(), settings)
     }
 }
