@@ -84,6 +84,9 @@ pub struct ClosedRun<'c> {
     issued: u64,
     /// Writes whose data were made.
     made: u64,
+    /// When the queue was full, and how many of the requests until then are still under way.
+    filled_ns: u64,
+    first_left: u32,
     measure_from_ns: u64,
     deadline_ns: u64,
     /// The ramp is over with so many requests, if it is not before: lest nothing be left to measure.
@@ -106,7 +109,7 @@ impl<'c> SteppedLoop for ClosedLoop<'c> {
     fn prepared(self, slots: u32) -> ClosedRun<'c> {
         let plan = self;
         let ahead = (slots - plan.depth) as usize;
-        let recorder = Recorder::new(plan.time_ns);
+        let recorder = Recorder::of_closed_loop(plan.time_ns, plan.depth);
         let publisher = Publisher::new(plan.control);
         let ramp_share = plan.ramp_ns as f64 / (plan.ramp_ns + plan.time_ns).max(1) as f64;
         let ramp_ops_max = (plan.ops_max as f64 * ramp_share) as u64;
@@ -121,6 +124,8 @@ impl<'c> SteppedLoop for ClosedLoop<'c> {
             unsent: 0,
             issued: 0,
             made: 0,
+            filled_ns: 0,
+            first_left: 0,
             measure_from_ns: 0,
             deadline_ns: 0,
             ramp_ops_max,
@@ -138,6 +143,7 @@ impl SteppedRun for ClosedRun<'_> {
         let now = queue.now();
         self.measure_from(now + self.plan.ramp_ns);
         self.refill(queue, now)?;
+        (self.filled_ns, self.first_left) = (queue.now(), self.in_flight);
         Ok(self.next(queue))
     }
 
@@ -248,10 +254,15 @@ impl ClosedRun<'_> {
         let (sent_ns, request) = self.requests[usize::from(completion.slot)];
         self.free.push(completion.slot);
         self.in_flight -= 1;
+        let is_first = self.first_left > 0 && sent_ns <= self.filled_ns;
+        self.first_left -= u32::from(is_first);
         if let Some(failure) = completion.failure(request) {
             self.fail(failure);
         } else if now > self.measure_from_ns {
             let latency = now - sent_ns;
+            if is_first {
+                self.recorder.first(now, latency);
+            }
             if now <= self.deadline_ns {
                 self.recorder.complete(now, latency, u64::from(request.len));
             } else {

@@ -1,8 +1,11 @@
 //! What a loop writes down: a histogram of latencies, an interval series, and the first error.
 //! Everything is allocated beforehand.
 
+mod round_edges;
+
 use crate::queue::IoFailure;
 use hdrhistogram::Histogram;
+use round_edges::RoundEdges;
 use std::ops::Range;
 
 /// Longest healthy silence of a drive.
@@ -67,8 +70,10 @@ pub struct Recorder {
     pub last_ns: u64,
     /// When the loop sent no more, if not because it had sent all it was to send.
     stopped_ns: Option<u64>,
-    /// Requests under way then, as far as they had come: a part of the next completion.
+    /// Requests that were done within the measured time beyond those that completed in it.
     parts: f64,
+    /// Requests under way at both ends of the measured time of a closed loop.
+    edges: RoundEdges,
     /// Requests that completed after it.
     late: Late,
 }
@@ -113,8 +118,14 @@ impl Recorder {
             last_ns: 0,
             stopped_ns: None,
             parts: 0.0,
+            edges: RoundEdges::default(),
             late: Late::default(),
         }
+    }
+
+    /// The same for a loop that keeps so many requests in flight.
+    pub fn of_closed_loop(expected_ns: u64, depth: u32) -> Self {
+        Self { edges: RoundEdges::of_depth(depth), ..Self::new(expected_ns) }
     }
 
     /// Begins the measured time.
@@ -127,7 +138,16 @@ impl Recorder {
     #[inline]
     pub fn complete(&mut self, now_ns: u64, latency_ns: u64, bytes: u64) {
         self.latencies.saturating_record(latency_ns);
+        if latency_ns >= now_ns - self.start_ns {
+            self.edges.at_start(now_ns - self.start_ns, latency_ns);
+        }
         self.moved(now_ns, bytes);
+    }
+
+    /// The same request is one of those that its loop began with, all at once.
+    #[cold]
+    pub fn first(&mut self, now_ns: u64, latency_ns: u64) {
+        self.edges.first(now_ns - self.start_ns, latency_ns);
     }
 
     /// The same without its latency.
@@ -157,6 +177,7 @@ impl Recorder {
         self.late.ops += 1;
         self.late.bytes += bytes;
         self.late.last_ns = now_ns;
+        self.edges.late(now_ns - self.start_ns, latency_ns);
     }
 
     /// Nothing was asked of the drive until now, or it did what moves no data: it was not silent.
@@ -202,9 +223,13 @@ impl Recorder {
             (self.ops, self.bytes) = (self.late.ops, self.late.bytes);
             self.last_ns = self.late.last_ns;
             self.stopped_ns = None;
-        } else if let Some(stopped_ns) = self.stopped_ns
-            && self.late.first_ns > self.last_ns
-        {
+            self.parts = -self.edges.before();
+            return;
+        }
+        let Some(stopped_ns) = self.stopped_ns else { return };
+        if self.edges.is_closed_loop() && stopped_ns >= self.last_ns {
+            self.parts = self.edges.parts(self.window_ns(), &self.latencies);
+        } else if self.late.first_ns > self.last_ns {
             let silence_ns = stopped_ns.saturating_sub(self.last_ns) as f64;
             let share = silence_ns / (self.late.first_ns - self.last_ns) as f64;
             self.parts = share.min(1.0) * self.late.first_ops as f64;
@@ -218,13 +243,18 @@ impl Recorder {
         self.first_error.get_or_insert(failure);
     }
 
-    /// Measured time, without the part that went into what was not done by its end. So a round that ends
-    /// in silence is as slow as it was, and one that ends in the middle of a request not too slow.
+    /// Measured time, so corrected that requests over it are the rate: shorter by what went into requests that were
+    /// not done by its end, longer by what was done of others before it. So a round that ends in silence is as slow
+    /// as it was, and one that ends in the middle of a request not too slow.
     pub fn elapsed_ns(&self) -> u64 {
-        let window_ns = self.end_ns() - self.start_ns;
         let done = self.ops as f64;
-        let share = if self.parts > 0.0 { done / (done + self.parts) } else { 1.0 };
-        (window_ns as f64 * share) as u64
+        let share = if self.parts == 0.0 { 1.0 } else { done / (done + self.parts) };
+        (self.window_ns() as f64 * share) as u64
+    }
+
+    /// Measured time by the clock.
+    pub fn window_ns(&self) -> u64 {
+        self.end_ns() - self.start_ns
     }
 
     /// The end of the measured time.

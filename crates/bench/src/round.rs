@@ -175,7 +175,8 @@ impl Round {
     /// Rate over time, whole intervals only.
     pub fn rates_mb_s(&self) -> Vec<f64> {
         let recorder = &self.measured.recorder;
-        let whole = (recorder.elapsed_ns() / recorder.interval_ns) as usize;
+        let seen_ns = recorder.elapsed_ns().min(recorder.window_ns());
+        let whole = (seen_ns / recorder.interval_ns) as usize;
         let seconds = recorder.interval_ns as f64 / 1e9;
         let intervals = recorder.intervals.iter().take(whole);
         intervals.map(|interval| interval.bytes as f64 / seconds / 1e6).collect()

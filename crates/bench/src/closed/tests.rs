@@ -56,8 +56,7 @@ fn the_depth_is_sustained_per_completion() {
     let control = Control::default();
     let mut random = Xoshiro256PlusPlus::seed_from_u64(3);
     let mut drive = VirtualQueue::new(9, 8, move |_: &IoRequest, _| {
-        let unit = ((random.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64;
-        Ok((-unit.ln() * 1e6) as u64 + 1)
+        Ok((-unit(&mut random).ln() * 1e6) as u64 + 1)
     });
     let record = plan(8, &control).run(&mut drive).unwrap();
     assert_eq!(drive.depth_max, 8);
@@ -235,4 +234,63 @@ fn a_drive_that_is_through_with_its_requests_in_the_ramp_is_measured_all_the_sam
     assert!((9_900..=10_000).contains(&record.ops), "{}", record.ops);
     let iops = record.ops as f64 * 1e9 / record.elapsed_ns() as f64;
     assert!((790_000.0..810_000.0).contains(&iops), "{iops}");
+}
+
+/// Rates of rounds of 250 ms behind a ramp at depth 8, over the true one: `ms` a request, on so many servers.
+fn short_rounds(
+    ramp_ms: u64,
+    servers: u32,
+    ms: f64,
+    mut times: impl FnMut(&mut Xoshiro256PlusPlus) -> f64,
+) -> Vec<f64> {
+    let mean_ns = ms * 1e6 * f64::from(servers);
+    let rate = |seed| {
+        let control = Control::default();
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let service = |_: &IoRequest, _| Ok((mean_ns * times(&mut random)) as u64 + 1);
+        let mut queue = VirtualQueue::new(9, servers as usize, service);
+        let load =
+            ClosedLoop { ramp_ns: ramp_ms * 1_000_000, time_ns: 250_000_000, ..plan(8, &control) };
+        let record = load.run(&mut queue).unwrap();
+        record.ops as f64 * 1e9 / record.elapsed_ns() as f64 * ms / 1e3
+    };
+    (0..100).map(rate).collect()
+}
+
+/// A throttled device answers eight requests one after the other, or all together when their time has come: whole
+/// requests would be up to 45 % too many or too few, the same in each round.
+#[test]
+fn a_short_round_at_depth_has_the_rate_of_the_device() {
+    for (ramp_ms, ms) in [(50, 2.0), (50, 5.0), (50, 11.5), (50, 30.0), (0, 5.0), (0, 11.5)] {
+        for servers in [1, 8] {
+            let rate = short_rounds(ramp_ms, servers, ms, |_| 1.0)[0];
+            assert!((rate - 1.0).abs() < 1e-3, "{ramp_ms} {servers} {ms}: {rate}");
+            let about = |random: &mut Xoshiro256PlusPlus| 0.9 + 0.2 * unit(random);
+            let rates = short_rounds(ramp_ms, servers, ms, about);
+            let far = rates.iter().filter(|rate| (**rate - 1.0).abs() > 0.08).count();
+            assert!(far <= 5, "{ramp_ms} {servers} {ms}: {rates:?}");
+        }
+    }
+    // A drive that needs longer for a request than the round lasts.
+    for servers in [1, 8] {
+        let rate = short_rounds(50, servers, 60.0, |_| 1.0)[0];
+        assert!((rate - 1.0).abs() < 1e-3, "{servers}: {rate}");
+    }
+}
+
+/// Where times have no memory, what was done of a request says nothing of what remains: still right on average.
+#[test]
+fn short_rounds_of_random_times_are_right_on_average() {
+    for (ramp_ms, ms) in [(50, 2.0), (50, 11.5), (50, 30.0), (0, 11.5)] {
+        let rates = short_rounds(ramp_ms, 8, ms, |random| -unit(random).ln());
+        let mean = rates.iter().sum::<f64>() / rates.len() as f64;
+        // The mean of 250/ms requests in each of 100 rounds, and of eight at each edge.
+        let error = ((250.0 / ms + 16.0) / 100.0).sqrt() / (250.0 / ms);
+        assert!((mean - 1.0).abs() < 3.0 * error, "{ramp_ms} {ms}: {mean} ± {error}");
+    }
+}
+
+/// Above 0, up to 1.
+fn unit(random: &mut Xoshiro256PlusPlus) -> f64 {
+    ((random.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64
 }

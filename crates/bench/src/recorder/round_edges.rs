@@ -1,0 +1,127 @@
+//! Requests under way when a round of a closed loop begins and when it ends, and how much of them belongs to it.
+//!
+//! Whole requests would be as many as happen to complete within the time. In a short round of a deep queue that is
+//! far from what the device did: where it answers a queue of eight together, one batch of eight more or less.
+
+use hdrhistogram::Histogram;
+
+/// A request under way at an edge of the measured time.
+#[derive(Debug, Clone, Copy)]
+struct AcrossEdge {
+    /// What of its time lies after the edge.
+    remaining_ns: u64,
+    latency_ns: u64,
+}
+
+impl AcrossEdge {
+    /// What was done of it before the edge, at an even pace.
+    fn done(self) -> f64 {
+        1.0 - self.remaining_ns.min(self.latency_ns) as f64 / self.latency_ns.max(1) as f64
+    }
+
+    /// The same by the usual time of a request.
+    fn done_of(self, usual_ns: u64) -> f64 {
+        (1.0 - self.remaining_ns as f64 / usual_ns.max(1) as f64).max(0.0)
+    }
+}
+
+/// Both edges of one worker's round. Each has at most as many requests as the queue is deep.
+#[derive(Debug, Clone, Default)]
+pub(super) struct RoundEdges {
+    start: Vec<AcrossEdge>,
+    /// Those of the end, with their time since the start of the measured time instead of what remains.
+    late: Vec<AcrossEdge>,
+    /// Latencies of requests that the loop began with, as far as they completed after the start.
+    first_ns: Vec<u64>,
+}
+
+impl RoundEdges {
+    /// Room for a queue of `depth` requests.
+    pub(super) fn of_depth(depth: u32) -> Self {
+        let room = depth as usize;
+        Self {
+            start: Vec::with_capacity(room),
+            late: Vec::with_capacity(room),
+            first_ns: Vec::with_capacity(room),
+        }
+    }
+
+    /// Whether the loop keeps a number of requests in flight.
+    pub(super) fn is_closed_loop(&self) -> bool {
+        self.start.capacity() > 0
+    }
+
+    /// A request of the first ones completed so long after the start.
+    pub(super) fn first(&mut self, since_start_ns: u64, latency_ns: u64) {
+        push(&mut self.first_ns, latency_ns);
+        if latency_ns < since_start_ns {
+            self.at_start(since_start_ns, latency_ns);
+        }
+    }
+
+    /// A request that was under way at the start.
+    #[cold]
+    pub(super) fn at_start(&mut self, remaining_ns: u64, latency_ns: u64) {
+        push(&mut self.start, AcrossEdge { remaining_ns, latency_ns });
+    }
+
+    /// A request that completed so long after the start, which is after the end.
+    pub(super) fn late(&mut self, since_start_ns: u64, latency_ns: u64) {
+        if latency_ns >= since_start_ns {
+            self.at_start(since_start_ns, latency_ns);
+        }
+        push(&mut self.late, AcrossEdge { remaining_ns: since_start_ns, latency_ns });
+    }
+
+    /// Requests that were done within the `window_ns` of the round, beyond those that completed in it: a part of
+    /// the late ones, less the part of the others that was done before.
+    ///
+    /// Parts are those of each request's own time: over many requests exact however times scatter. Requests that
+    /// the loop began with had a shorter queue before them, so that their own times say nothing of the pace. Where
+    /// such were under way at the start, what remains of each is held against the usual time of all later ones, at
+    /// both edges: exact for requests that are served one after the other, side by side, or without a memory.
+    pub(super) fn parts(&self, window_ns: u64, latencies: &Histogram<u64>) -> f64 {
+        let at_end = |late: &AcrossEdge| AcrossEdge {
+            remaining_ns: late.remaining_ns.saturating_sub(window_ns),
+            ..*late
+        };
+        let usual_ns = match self.first_ns.is_empty() {
+            true => None,
+            false => Some(self.usual_ns(latencies)),
+        };
+        let done = |across: AcrossEdge| match usual_ns {
+            Some(usual_ns) => across.done_of(usual_ns),
+            None => across.done(),
+        };
+        let within: f64 = self.late.iter().map(|late| done(at_end(late))).sum();
+        let before: f64 = self.start.iter().map(|across| done(*across)).sum();
+        within - before
+    }
+
+    /// What was done before the start of requests that were under way then, each at its own pace.
+    pub(super) fn before(&self) -> f64 {
+        self.start.iter().map(|across| across.done()).sum()
+    }
+
+    /// Median latency of the round's requests without the first ones; the largest where there are no others.
+    fn usual_ns(&self, latencies: &Histogram<u64>) -> u64 {
+        let later = latencies.len().saturating_sub(self.first_ns.len() as u64);
+        let mut count = 0;
+        for step in latencies.iter_recorded() {
+            count += step.count_at_value();
+            let value = step.value_iterated_to();
+            let first = self.first_ns.iter().filter(|&&first| first <= value).count() as u64;
+            if later > 0 && 2 * count.saturating_sub(first) >= later {
+                return value;
+            }
+        }
+        latencies.max()
+    }
+}
+
+/// Without an allocation.
+fn push<T>(list: &mut Vec<T>, value: T) {
+    if list.len() < list.capacity() {
+        list.push(value);
+    }
+}
