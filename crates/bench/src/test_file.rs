@@ -11,6 +11,7 @@ use crate::session::{Progress, Session};
 use drivescope_model::cell::{Mix, Order, Shape};
 use drivescope_model::units::{Bytes, Secs};
 use std::io;
+use std::ops::Range;
 
 /// Block and depth of the layout: enough to saturate any drive, small enough for its progress to move.
 const BLOCK: u64 = 1 << 20;
@@ -27,13 +28,23 @@ pub fn rounded(size: Bytes) -> Bytes {
 
 /// Writes every whole MiB of the file once, in order, and flushes. Own files are whole MiB long.
 pub fn fill(session: &Session<'_>, device: &IoDevice, size: Bytes) -> Result<(), BenchError> {
+    write_in_order(session, device, 0..size.0)
+}
+
+/// The same with a part, from its start on.
+pub fn write_in_order(
+    session: &Session<'_>,
+    device: &IoDevice,
+    part: Range<u64>,
+) -> Result<(), BenchError> {
     let shape = Shape { order: Order::Seq, block: Bytes(BLOCK), depth: DEPTH, threads: 1 };
-    let mut at = 0;
-    while at < size.0 {
+    let behind = part.end - (part.end - part.start) % BLOCK;
+    let mut at = part.start;
+    while at < behind {
         session.check_stop()?;
         // The space is reserved already; others may still have eaten into the floor meanwhile.
         session.check_room(Bytes(0))?;
-        let end = (at + CHUNK).min(size.0);
+        let end = (at + CHUNK).min(behind);
         let mut load = session.load(shape, Mix::WRITE, at..end, "layout", 0);
         load.time = NO_TIME_LIMIT;
         load.ops_max = (end - at) / BLOCK;

@@ -23,6 +23,11 @@ pub(super) fn small_working_set(round: &Round, environment: &Environment) -> Opt
         return None;
     }
     let span = load.span.end - load.span.start;
+    // A stretch that is read once, in order, is in no cache.
+    let sent = load.ops_max.saturating_mul(load.shape.block.0 * u64::from(load.shape.threads));
+    if studied && load.shape.order == Order::Seq && sent <= span {
+        return None;
+    }
     let (cache, what) = match past_memory {
         true => (DRIVE_CACHE_BYTES, "assumed for the drive's cache"),
         false => (environment.memory_bytes, "memory, which caches this target"),
@@ -35,11 +40,15 @@ pub(super) fn small_working_set(round: &Round, environment: &Environment) -> Opt
     })
 }
 
+/// Halves are whole MiB.
+const HALF_SLACK: u64 = 1 << 20;
+
 /// A round of random requests over all that a test uses, if that is a small part of a rotating drive.
 pub(super) fn short_stroke_of(round: &Round, environment: &Environment) -> Option<Finding> {
     let load = round.load.as_ref().filter(|load| load.shape.order == Order::Rnd)?;
-    // A part of it is named as such.
-    let is_all = load.span.end - load.span.start == environment.whole_bytes;
+    // A part of it is named as such; reads and writes may have a half each.
+    let span = load.span.end - load.span.start;
+    let is_all = !load.studies_span && span + HALF_SLACK >= environment.whole_bytes / 2;
     short_stroke(&round.cell, environment).filter(|_| is_all)
 }
 

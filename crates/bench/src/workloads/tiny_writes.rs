@@ -49,6 +49,8 @@ const SIMULATED_DIRECT_PART: u64 = 3;
 const SIMULATED_DIRECT_IOPS: f64 = 20e3;
 /// The unit in which the drive itself does a tiny write: a page of the file system.
 const DRIVE_BLOCK: u32 = 4096;
+/// Parts of the file begin at multiples of this.
+const PART_UNIT: u64 = 1 << 20;
 /// Longest work of a program on one request.
 const THINKTIME_MAX: Secs = Secs(1.0);
 
@@ -126,11 +128,13 @@ impl Workload for TinyWritesWorkload {
         let TinyWritesOptions { size, new_file, .. } = suite.tiny_writes;
         let (buffered, direct) = open_target::buffered_and_direct(session, size, new_file)?;
         let span = 0..buffered.size_bytes().min(size.0);
+        let (streams, at_random) = parts(&span, &suite.tiny_writes);
         for round in 1..=suite.rounds {
             for pattern in chosen(&suite.tiny_writes) {
                 session.pause(suite.pause)?;
                 let device = if pattern.path == IoPath::Direct { &direct } else { &buffered };
-                run_pattern(session, device, pattern, round, span.clone(), record)?;
+                let part = if pattern.order == Order::Rnd { &at_random } else { &streams };
+                run_pattern(session, device, pattern, round, part.clone(), record)?;
                 if pattern.mix.writes() {
                     session.free_replaced_blocks()?;
                 }
@@ -138,12 +142,23 @@ impl Workload for TinyWritesWorkload {
         }
         let counted = CounterSource::on(session.target);
         let has_drive = session.target.memory_backed().is_none();
-        compare_with_drive(record, &span, counted, has_drive);
+        compare_with_drive(record, &at_random, counted, has_drive);
         if let Some(finding) = free_flush(session, record, "rnd4k_direct", "rnd4k_direct_sync") {
             record.notice(finding.about("tiny-writes.rnd16_sync"));
         }
         Ok(())
     }
+}
+
+/// The parts of a file for streams and for random writes, which may scatter what a stream would read: a half each where
+/// there are both.
+fn parts(span: &Range<u64>, options: &TinyWritesOptions) -> (Range<u64>, Range<u64>) {
+    let has = |order: Order| chosen(options).any(|pattern| pattern.order == order);
+    let middle = span.start + (span.end - span.start) / 2 / PART_UNIT * PART_UNIT;
+    if middle == span.start || !has(Order::Rnd) || !has(Order::Seq) {
+        return (span.clone(), span.clone());
+    }
+    (span.start..middle, middle..span.end)
 }
 
 /// Requests that a stream on a simulated host has in a round at most.

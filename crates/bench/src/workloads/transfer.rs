@@ -1,8 +1,9 @@
 //! `transfer`: how fast are large transfers and small random ones, at which depth.
 
+mod places;
 mod queue_gain;
 mod restore_area;
-mod shingled;
+mod scattered;
 mod synced_cell;
 
 use crate::buffered::evict;
@@ -19,15 +20,15 @@ use crate::session::Session;
 use crate::test_file;
 use crate::test_record::TestRecord;
 use crate::workload::{Workload, shorten_rounds};
+use crate::workloads;
 use drivescope_model::cell::{Cell, Order, Shape};
 use drivescope_model::options::{Suite, TestKind, TransferOptions};
 use drivescope_model::plan::{Cost, PlannedTest, WriteLevel};
 use drivescope_model::target::TargetKind;
 use drivescope_model::units::{Bytes, Secs, UnitError};
+use places::{BLOCKS_MIN, Places};
 use std::ops::Range;
 
-/// A span must hold so many blocks, or its requests meet the same ones over and over.
-const BLOCKS_MIN: u64 = 16;
 /// Through the page cache, random reads touch at most this part of the blocks, so that few are met twice.
 const BUFFERED_PART: u64 = 16;
 
@@ -112,14 +113,19 @@ impl Workload for TransferWorkload {
         let refused = refused.or(restores.as_ref().err().cloned());
         let restores = restores.ok().flatten();
         let mut test = context.planned(self.kind());
-        let mut active = 0u32;
+        let area = restores.as_ref().map(|it| it.from_bytes..it.from_bytes + it.area_bytes);
+        let may_write = |cell: &&Cell| refused.is_none() || !cell.mix.writes();
+        let runnable: Vec<Cell> = all.iter().filter(may_write).copied().collect();
+        let places = Places::of(&(0..context.span_bytes), area.as_ref(), &runnable);
+        let mut active = Vec::new();
         // Why not, if nothing can run: once each, and the cell that asks for the least space.
         let mut reasons: Vec<String> = Vec::new();
         let mut least: Option<(Bytes, &Cell)> = None;
         for cell in &all {
             let writes = cell.mix.writes();
             let area = restores.as_ref().filter(|_| writes).map(|restores| restores.area_bytes);
-            let place = area.unwrap_or(context.span_bytes);
+            let place = places.of_cell(cell);
+            let place = place.end - place.start;
             let needed = Bytes(cell.shape.block.0 * BLOCKS_MIN);
             let reason = match &refused {
                 Some(reason) if writes => Some(reason.clone()),
@@ -140,7 +146,7 @@ impl Workload for TransferWorkload {
                     }
                 }
                 None => {
-                    active += 1;
+                    active.push(*cell);
                     if writes && context.target.kind == TargetKind::Block {
                         test.writes = context.allowed;
                         test.restores = restores.clone();
@@ -150,7 +156,7 @@ impl Workload for TransferWorkload {
                 }
             }
         }
-        if active == 0 {
+        if active.is_empty() {
             let reason = match least {
                 Some((needed, cell)) => {
                     format!("needs {} or more, enough for --cells {cell}", needed.binary())
@@ -160,6 +166,7 @@ impl Workload for TransferWorkload {
             return context.skipped(self.kind(), reason);
         }
         test.omitted = condense(test.omitted);
+        test.cost = test.cost + after_writes_cost(&active, &places, context);
         if let Some(restores) = &test.restores {
             test.cost = test.cost + restore_area::cost(restores, context);
         }
@@ -170,16 +177,16 @@ impl Workload for TransferWorkload {
         let suite = &session.plan.suite;
         let writable = session.may_write(WriteLevel::Restore);
         let device = session.device();
-        let (span, area) = (session.span(device), session.restore_area());
-        // Where a cell works: writes that are put back, only in their area.
-        let place =
-            |cell: &Cell| area.clone().filter(|_| cell.mix.writes()).unwrap_or(span.clone());
-        let runs_here = |cell: &Cell| {
-            let Range { start, end } = place(cell);
-            (writable || !cell.mix.writes()) && end - start >= cell.shape.block.0 * BLOCKS_MIN
+        let area = session.restore_area();
+        let may_run = |cell: &Cell| writable || !cell.mix.writes();
+        let all: Vec<Cell> = suite.transfer.all_cells().into_iter().filter(may_run).collect();
+        let places = Places::of(&session.span(device), area.as_ref(), &all);
+        let has_room = |cell: &Cell| {
+            let Range { start, end } = places.of_cell(cell);
+            end - start >= cell.shape.block.0 * BLOCKS_MIN
         };
         let (align, mut active) = (device.align_bytes(), Vec::new());
-        for cell in suite.transfer.all_cells().into_iter().filter(runs_here) {
+        for cell in all.into_iter().filter(has_room) {
             if cell.shape.block.0.is_multiple_of(u64::from(align)) {
                 active.push(cell);
             } else {
@@ -198,9 +205,10 @@ impl Workload for TransferWorkload {
         for round in 1..=suite.rounds {
             for cell in &active {
                 session.pause(suite.pause)?;
-                run_cell(session, cell, round, place(cell), record)?;
+                run_cell(session, cell, round, places.of_cell(cell), record)?;
             }
         }
+        let scattered = scattered::measure(session, &places, &active, record)?;
         let kind = session.target.drive().map(|drive| drive.kind);
         if session.is_direct()
             && !queue_gain::may_be_capped(kind, session.findings())
@@ -211,12 +219,8 @@ impl Workload for TransferWorkload {
         if let Some(finding) = free_flush(session, record, "rnd4k_q1t1.write", "rnd4k_q1t1.sync") {
             record.notice(finding);
         }
-        // Where a file system writes anew elsewhere, random writes scatter the file itself.
-        if session.is_direct()
-            && !session.target.writes_its_own()
-            && let Some(finding) = shingled::shingled(record)
-        {
-            record.notice(finding);
+        if area.is_none() {
+            put_in_order(session, &places, scattered, &active)?;
         }
         // On a raw device most places still hold what was there before; `verify` is the test for it.
         let own = session.target.info().kind == TargetKind::Directory;
@@ -226,6 +230,55 @@ impl Workload for TransferWorkload {
         }
         Ok(())
     }
+}
+
+/// Leaves in order what random writes have scattered, where later tests read it: all of a small part, or what was
+/// scattered on purpose. On a whole drive a few random writes are met by chance only.
+fn put_in_order(
+    session: &Session<'_>,
+    places: &Places,
+    scattered: Option<Range<u64>>,
+    cells: &[Cell],
+) -> Result<(), BenchError> {
+    let is_read_later =
+        later_reads(session.plan.tests.iter().map(|test| (test.test, test.skip.is_none())));
+    let part = part_to_put_in_order(places, cells).or(scattered).filter(|_| is_read_later);
+    match part {
+        Some(part) => test_file::write_in_order(session, session.device(), part),
+        None => Ok(()),
+    }
+}
+
+/// All that is written, if that is small and some of it is written at random.
+fn part_to_put_in_order(places: &Places, cells: &[Cell]) -> Option<Range<u64>> {
+    let scatters = cells.iter().any(|cell| cell.mix.writes() && cell.shape.order == Order::Rnd);
+    (scatters && places.is_small()).then(|| places.written.clone())
+}
+
+/// Whether tests after this one read what is there; each with whether it runs.
+fn later_reads(tests: impl Iterator<Item = (TestKind, bool)>) -> bool {
+    let mut later = tests.skip_while(|(test, _)| *test != TestKind::Transfer).skip(1);
+    later.any(|(test, runs)| runs && workloads::find(test).reads_existing_data())
+}
+
+/// What reading scattered data and putting them in order cost.
+fn after_writes_cost(cells: &[Cell], places: &Places, context: &PlanContext<'_>) -> Cost {
+    let Range { start, end } = places.written;
+    let ExpectedSpeed { mb_s, iops, .. } = context.typical;
+    let mut cost = Cost::default();
+    if context.is_disk() {
+        cost = scattered::cost(cells, end - start, mb_s, iops);
+    }
+    let tests = context.suite.tests.iter().map(|&test| (test, true));
+    if context.allowed != WriteLevel::Restore
+        && later_reads(tests)
+        && let Some(part) = part_to_put_in_order(places, cells)
+    {
+        let bytes = part.end - part.start;
+        let seconds = bytes as f64 / (mb_s * 1e6);
+        cost = cost + Cost { seconds, written_bytes: bytes, ..Cost::default() };
+    }
+    cost
 }
 
 /// Several cells left out for one reason become one line.

@@ -112,3 +112,17 @@ fn only_the_cells_that_are_asked_for_run_on_a_file_that_may_be_new() {
     assert!(check_cells(&["seq512_wrote".to_string()]).unwrap_err().contains("'seq512_write'"));
     assert!(check_cells(&["rnd16_sync".to_string(), "rnd16_sync".to_string()]).is_err());
 }
+
+/// A stream reads what a stream wrote: random writes of the same run have scattered none of it.
+#[test]
+fn streams_read_nothing_that_random_writes_scattered() {
+    let cold = |cells: &[&str]| {
+        let mut suite = suite_of(TestKind::TinyWrites);
+        (suite.rounds, suite.tiny_writes.time) = (2, Secs(0.25));
+        suite.tiny_writes.cells = cells.iter().map(|cell| cell.to_string()).collect();
+        let result = run_on("sim:easystore-2tb", suite);
+        value(&result, "tiny-writes.seq512_read_cold.mb_s").unwrap()
+    };
+    let (alone, beside) = (cold(&["seq512_read_cold"]), cold(&[]));
+    assert!(beside > 0.8 * alone, "{alone} MB/s alone, {beside} MB/s beside random writes");
+}

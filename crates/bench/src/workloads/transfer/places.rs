@@ -1,0 +1,125 @@
+//! Where cells read and where they write. Rounds of reads follow rounds of writes, and random writes scatter data on a
+//! shingled disk or a file system that copies on write, so that reads keep away from what was written.
+
+use drivescope_model::cell::{Cell, Order};
+use std::ops::Range;
+
+/// A span of up to twice this has a half for reads and one for writes. Of a larger one reads in order have so much from
+/// its start on, more than a disk reads in a round, and writes the rest; random reads go everywhere, as they hardly ever
+/// meet what was written.
+const READ_PART_MAX: u64 = 8 << 30;
+/// Parts begin and end at multiples of this.
+const UNIT: u64 = 1 << 20;
+/// A part must hold so many blocks, or its requests meet the same ones over and over.
+pub(super) const BLOCKS_MIN: u64 = 16;
+
+/// The parts of a span that cells work on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Places {
+    /// Reads in order.
+    in_order: Range<u64>,
+    /// Reads at random places.
+    at_random: Range<u64>,
+    /// Everything that writes.
+    pub(super) written: Range<u64>,
+}
+
+impl Places {
+    /// The parts of `span` for these cells. `restored`: where writes have to stay, if their bytes are put back. A span
+    /// that nothing writes, or whose half is too small for one of the cells, is not divided.
+    pub(super) fn of(span: &Range<u64>, restored: Option<&Range<u64>>, cells: &[Cell]) -> Self {
+        let len = span.end - span.start;
+        let half = (len / 2).min(READ_PART_MAX) / UNIT * UNIT;
+        let largest = cells.iter().map(|cell| cell.shape.block.0).max().unwrap_or(0);
+        let is_divided = half >= largest * BLOCKS_MIN && cells.iter().any(|cell| cell.mix.writes());
+        let read_end = match restored {
+            _ if !is_divided => span.end,
+            // What lies before the area is for reads.
+            Some(area) if area.start > span.start => area.start.min(span.start + half),
+            Some(_) => span.end,
+            None => span.start + half,
+        };
+        let in_order = span.start..read_end;
+        let rest = if is_divided && restored.is_none() { read_end..span.end } else { span.clone() };
+        Self {
+            at_random: if len > 2 * READ_PART_MAX { span.clone() } else { in_order.clone() },
+            in_order,
+            written: restored.cloned().unwrap_or(rest),
+        }
+    }
+
+    /// Where a cell works.
+    pub(super) fn of_cell(&self, cell: &Cell) -> Range<u64> {
+        match (cell.mix.writes(), cell.shape.order) {
+            (true, _) => self.written.clone(),
+            (false, Order::Seq) => self.in_order.clone(),
+            (false, Order::Rnd) => self.at_random.clone(),
+        }
+    }
+
+    /// Whether writes have a part so small that random ones scatter all of it.
+    pub(super) fn is_small(&self) -> bool {
+        self.written.end - self.written.start <= READ_PART_MAX + UNIT
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+    const GIB: u64 = 1 << 30;
+
+    fn cells(names: &[&str]) -> Vec<Cell> {
+        names.iter().map(|name| name.parse().unwrap()).collect()
+    }
+
+    #[test]
+    fn reads_never_meet_writes_in_a_small_span() {
+        let all = cells(&["seq1m_q8t1.read", "rnd4k_q1t1.read", "rnd4k_q1t1.write"]);
+        for len in [32 * MIB, 512 * MIB, 4 * GIB, 16 * GIB, 512 * MIB + 512] {
+            let places = Places::of(&(MIB..MIB + len), None, &all);
+            assert!(places.in_order.end <= places.written.start, "{places:?}");
+            assert!(places.at_random.end <= places.written.start, "{places:?}");
+            assert_eq!((places.in_order.start, places.written.end), (MIB, MIB + len));
+            assert!(places.is_small());
+        }
+    }
+
+    #[test]
+    fn random_requests_use_a_whole_drive_and_streams_stay_near_its_start() {
+        let all = cells(&["seq1m_q8t1.read", "rnd4k_q1t1.read", "seq1m_q8t1.write"]);
+        let places = Places::of(&(0..2_000 * GIB), None, &all);
+        assert_eq!(places.of_cell(&all[0]), 0..8 * GIB);
+        assert_eq!(places.of_cell(&all[1]), 0..2_000 * GIB);
+        assert_eq!(places.of_cell(&all[2]), 8 * GIB..2_000 * GIB);
+        assert!(!places.is_small());
+    }
+
+    #[test]
+    fn nothing_is_divided_without_need_or_without_room() {
+        let reads = cells(&["seq1m_q8t1.read", "rnd4k_q1t1.read"]);
+        let places = Places::of(&(0..GIB), None, &reads);
+        assert_eq!((places.of_cell(&reads[0]), places.of_cell(&reads[1])), (0..GIB, 0..GIB));
+        let both = cells(&["seq1m_q8t1.read", "seq1m_q8t1.write"]);
+        let places = Places::of(&(0..31 * MIB), None, &both);
+        assert_eq!(
+            (places.of_cell(&both[0]), places.of_cell(&both[1])),
+            (0..31 * MIB, 0..31 * MIB)
+        );
+    }
+
+    #[test]
+    fn writes_that_are_put_back_stay_in_their_area_and_reads_before_it() {
+        let both = cells(&["seq1m_q8t1.read", "rnd4k_q1t1.read", "seq1m_q8t1.write"]);
+        let area = 384 * MIB..640 * MIB;
+        let places = Places::of(&(0..GIB), Some(&area), &both);
+        assert_eq!(places.of_cell(&both[0]), 0..384 * MIB);
+        assert_eq!(places.of_cell(&both[1]), 0..384 * MIB);
+        assert_eq!(places.of_cell(&both[2]), area);
+        let area = 1_000 * GIB..1_001 * GIB;
+        let places = Places::of(&(0..2_000 * GIB), Some(&area), &both);
+        assert_eq!(places.of_cell(&both[0]), 0..8 * GIB);
+        assert_eq!(places.of_cell(&both[1]), 0..2_000 * GIB);
+    }
+}

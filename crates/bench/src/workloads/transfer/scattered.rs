@@ -1,0 +1,229 @@
+//! What reads in order come to after random writes: the state after writing, a figure of its own. A disk with shingled
+//! tracks cannot write in place and keeps random writes elsewhere, so that it is slow there, piece by piece from its
+//! cache on disk, where a conventional disk has everything in place (Aghayev and Desnoyers, Skylight, FAST 2015).
+
+use super::places::{BLOCKS_MIN, Places};
+use crate::control::Control;
+use crate::error::BenchError;
+use crate::phase::{self, Load};
+use crate::rate_drop::is_mechanical;
+use crate::round::Round;
+use crate::session::{Progress, Session};
+use crate::test_record::TestRecord;
+use drivescope_model::cell::{Cell, Mix, Order, Shape};
+use drivescope_model::document::Limiter;
+use drivescope_model::findings::{Finding, FindingId};
+use drivescope_model::number::rounded;
+use drivescope_model::plan::Cost;
+use drivescope_model::units::{Bytes, Secs};
+use drivescope_stats::summary;
+use std::ops::Range;
+
+/// Rounds of reads, each of a stretch of its own: what one has read, a buffer may have for the next.
+const ROUNDS: u32 = 3;
+/// Bytes of each stretch at most, half a second of a disk.
+const STRETCH: u64 = 64 << 20;
+/// One random write for so many bytes: reading it costs a shingled disk a turn or two, the others in order 3 ms. More
+/// would only give the disk a reason to clean up.
+const BYTES_PER_WRITE: u64 = 512 << 10;
+/// Bytes of each, more where the drive wants that.
+const WRITE_BYTES: u64 = 4096;
+/// Time in which they are written at most: the slowest disk writes enough in it.
+const WRITING: Secs = Secs(2.0);
+/// Sequential reads of a disk repeat within a few percent; pieces that lie elsewhere cost much more.
+const READS_KEPT_MAX: f64 = 0.85;
+
+/// The cell whose reads are repeated: the first that reads in order, where another one writes at random.
+pub(super) fn repeated(cells: &[Cell]) -> Option<Cell> {
+    let writes = cells.iter().any(|cell| cell.shape.order == Order::Rnd && cell.mix.writes());
+    let reads = |cell: &&Cell| cell.shape.order == Order::Seq && cell.mix == Mix::READ;
+    cells.iter().find(reads).copied().filter(|_| writes)
+}
+
+/// Bytes of the stretches for `cell` in a part of so many; `None` where it is too small.
+fn stretch_bytes(cell: &Cell, part_bytes: u64) -> Option<u64> {
+    let block = cell.shape.block.0;
+    let stretch = (part_bytes / u64::from(ROUNDS)).min(STRETCH) / block * block;
+    (stretch >= block * BLOCKS_MIN / 2).then_some(stretch)
+}
+
+/// What it costs on a disk at these rates, MB/s and requests per second; nothing on other drives, which have no
+/// reason for it.
+pub(super) fn cost(cells: &[Cell], part_bytes: u64, mb_s: f64, iops: f64) -> Cost {
+    let of = |cell: Cell| stretch_bytes(&cell, part_bytes);
+    let Some(stretch) = repeated(cells).and_then(of) else { return Cost::default() };
+    let all = stretch * u64::from(ROUNDS);
+    let writes = (all / BYTES_PER_WRITE) as f64;
+    Cost {
+        // And what is left alone, four times.
+        seconds: (writes / iops).min(WRITING.0) + (all + 4 * stretch) as f64 / (mb_s * 1e6),
+        read_bytes: all + 4 * stretch,
+        written_bytes: writes as u64 * WRITE_BYTES,
+        computed_s: 0.0,
+    }
+}
+
+/// Writes at random into the first part of what may be written and reads it in order; returns that part, if it did.
+/// Only of a disk: what is not mechanical does not fetch piece by piece.
+pub(super) fn measure(
+    session: &mut Session<'_>,
+    places: &Places,
+    cells: &[Cell],
+    record: &mut TestRecord,
+) -> Result<Option<Range<u64>>, BenchError> {
+    let part = &places.written;
+    let Some(cell) = repeated(cells).filter(|_| session.is_direct()) else { return Ok(None) };
+    let stretch = stretch_bytes(&cell, part.end - part.start);
+    let Some(stretch) = stretch.filter(|_| is_mechanical(record.rounds())) else { return Ok(None) };
+    let area = part.start..part.start + stretch * u64::from(ROUNDS);
+    write_at_random(session, area.clone())?;
+    session.device().sync()?;
+    let name = format!("{}.read_scattered", cell.shape);
+    let load = |span: Range<u64>, round| {
+        let mut load = session.load(cell.shape, Mix::READ, span, &name, round);
+        load.time = session.plan.suite.transfer.time;
+        load.ops_max =
+            load.ops_max.min(stretch / cell.shape.block.0 / u64::from(cell.shape.threads)).max(1);
+        load.studies_span = true;
+        load
+    };
+    // Data that nothing has written, right before and after: a drive that is busy with what it was given, or used by
+    // others, reads them slowly, too.
+    let before = control(session, &load(places.of_cell(&cell), 0))?;
+    let mut start = area.start;
+    for round in 1..=ROUNDS {
+        session.measure_of(&load(start..start + stretch, round), &name, (round, ROUNDS), record)?;
+        start += stretch;
+    }
+    let after = control(session, &load(places.of_cell(&cell), 0))?;
+    // A file system that writes anew elsewhere scatters the file itself.
+    if !session.target.writes_its_own()
+        && let Some(finding) = shingled(record, &cell, &name, before.min(after))
+    {
+        record.notice(finding);
+    }
+    Ok(Some(area))
+}
+
+fn write_at_random(session: &mut Session<'_>, area: Range<u64>) -> Result<(), BenchError> {
+    let block = Bytes(u64::from(session.device().align_bytes()).max(WRITE_BYTES));
+    let shape = Shape { order: Order::Rnd, block, depth: 32, threads: 1 };
+    let writes = (area.end - area.start) / BYTES_PER_WRITE;
+    let pass = session.next_pass();
+    session.check_room_to_overwrite(writes * block.0)?;
+    let mut load = session.load(shape, Mix::WRITE, area, "scatter", 0);
+    (load.time, load.ops_max, load.pass) = (WRITING, load.ops_max.min(writes), pass);
+    unrecorded(session, &load).map(drop)
+}
+
+/// The rate of data that nothing has written. Of two rounds the better one: a disk that has been idle cleans up, and
+/// the first request waits for that.
+fn control(session: &Session<'_>, load: &Load) -> Result<f64, BenchError> {
+    Ok(unrecorded(session, load)?.max(unrecorded(session, load)?))
+}
+
+/// A round that is no figure; its rate in MB/s.
+fn unrecorded(session: &Session<'_>, load: &Load) -> Result<f64, BenchError> {
+    session.check_stop()?;
+    let control = Control::default();
+    let mut progress = Progress::new(session, &control);
+    let measured = phase::run(session.device(), load, &control, || progress.report())?;
+    match measured.recorder.first_error {
+        Some(failure) => Err(BenchError::Request { failure, count: measured.recorder.errors }),
+        None => Ok(measured.mb_s()),
+    }
+}
+
+/// A finding if most stretches that were written at random are slower than what was not, and nothing else was slow. Not
+/// all: a disk may have cleaned one up.
+fn shingled(record: &TestRecord, cell: &Cell, name: &str, control_mb_s: f64) -> Option<Finding> {
+    let rounds = record.rounds();
+    let of = |name: &str| rounds.iter().filter(|round| round.cell == name).collect::<Vec<_>>();
+    let fresh: Vec<f64> = of(&cell.to_string()).into_iter().map(rate).collect();
+    let (fresh, scattered) = (summary::median(&fresh)?, of(name));
+    let limit = READS_KEPT_MAX * fresh;
+    let is_slow = |round: &&Round| rate(round) < limit && round.limiter != Limiter::OtherPrograms;
+    let slow = scattered.iter().filter(|round| is_slow(round)).count();
+    (control_mb_s >= limit && 2 * slow > scattered.len()).then(|| {
+        let rates: Vec<f64> = scattered.into_iter().map(rate).collect();
+        let evidence = format!(
+            "{cell}: {} MB/s, and {} MB/s where data had been written at random",
+            rounded(fresh),
+            rounded(summary::median(&rates).unwrap_or(0.0))
+        );
+        Finding::new(FindingId::Shingled, evidence).about("transfer")
+    })
+}
+
+fn rate(round: &Round) -> f64 {
+    round.measured.mb_s()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{every, has, run_at, run_target, suite_of, value};
+    use drivescope_model::findings::FindingId;
+    use drivescope_model::options::TestKind;
+    use drivescope_model::units::Bytes;
+
+    /// As in a directory, and on a whole drive.
+    const SPANS: [Bytes; 2] = [Bytes::mib(512), Bytes(0)];
+
+    #[test]
+    fn shingled_disks_are_named_and_conventional_ones_are_not() {
+        for (model, is_shingled) in [
+            ("st8000as0002-smr", true),
+            ("easystore-2tb", true),
+            ("wd40efrx", false),
+            ("wd20ears?fault=flush-lies", false),
+            ("usb-16tb", false),
+            ("hgst-7k1000", false),
+        ] {
+            for (seed, &span) in
+                every(2, &[1, 2, 3]).flat_map(|&seed| SPANS.iter().map(move |span| (seed, span)))
+            {
+                let mut suite = suite_of(TestKind::Transfer);
+                (suite.rounds, suite.span) = (3, span);
+                let sign = if model.contains('?') { '&' } else { '?' };
+                let target = run_target(format!("sim:{model}{sign}seed={seed}"));
+                let result = run_at(&target, suite, seed, false);
+                let case = format!("{model}, seed {seed}, {span}: {:?}", result.findings);
+                assert_eq!(has(&result, FindingId::Shingled), is_shingled, "{case}");
+                let of =
+                    |cell| value(&result, &format!("transfer.seq1m_q8t1.{cell}.mb_s")).unwrap();
+                let kept = of("read_scattered") / of("read");
+                assert_eq!(kept < 0.7, is_shingled, "{kept} of {case}");
+            }
+        }
+    }
+
+    #[test]
+    fn reads_in_order_are_the_drives_whatever_the_run_has_written() {
+        for model in ["st8000as0002-smr", "easystore-2tb"] {
+            for span in SPANS {
+                let rate = |cells: &[&str]| {
+                    let mut suite = suite_of(TestKind::Transfer);
+                    suite.span = span;
+                    suite.transfer.cells = cells.iter().map(|cell| cell.parse().unwrap()).collect();
+                    let result = run_at(&run_target(format!("sim:{model}")), suite, 1, false);
+                    assert!(!has(&result, FindingId::Unstable), "{model}: {:?}", result.findings);
+                    value(&result, "transfer.seq1m_q1t1.read.mb_s").unwrap()
+                };
+                let alone = rate(&["seq1m_q1t1.read"]);
+                let writes =
+                    ["seq1m_q1t1.read", "seq1m_q8t1.write", "rnd4k_q32t1.write", "rnd4k_q1t1.sync"];
+                let beside = rate(&writes);
+                assert!(
+                    (beside / alone - 1.0).abs() < 0.03,
+                    "{model}, {span}: {alone} and {beside}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn drives_that_do_not_turn_need_no_look_at_scattered_data() {
+        let result = run_at(&run_target("sim:pm871b-128"), suite_of(TestKind::Transfer), 1, false);
+        assert_eq!(value(&result, "transfer.seq1m_q8t1.read_scattered.mb_s"), None);
+    }
+}
