@@ -16,6 +16,9 @@ pub enum BenchError {
     /// The target refused.
     #[error(transparent)]
     Drive(#[from] DriveError),
+    /// What a copy reads from, on another drive than the target.
+    #[error("the source of the copy failed, not the target: {0}")]
+    Source(DriveError),
     /// A claimed device is not the same any more.
     #[error(transparent)]
     Raw(#[from] WriteError),
@@ -69,12 +72,22 @@ fn after(before: &str) -> String {
     if before.is_empty() { String::new() } else { format!("; before that: {before}") }
 }
 
+/// A flush of a simulated drive that failed, by its negative errno.
+pub(crate) fn flush_failed(errno: i32) -> BenchError {
+    let failure = IoFailure { errno: -errno, offset: 0, len: 0, write: true };
+    BenchError::Request { failure, count: 1 }
+}
+
 /// One line for people: what failed, where, how often, and what the kernel called it.
 pub fn describe(failure: &IoFailure, count: u64) -> String {
     let what = if failure.write { "write" } else { "read" };
     let length = Bytes(failure.len.into()).binary();
-    let place =
-        format!("{what} at byte {} ({}), {length} long,", failure.offset, Bytes(failure.offset));
+    let place = match failure.len {
+        0 => "the flush of what was written".to_string(),
+        _ => {
+            format!("{what} at byte {} ({}), {length} long,", failure.offset, Bytes(failure.offset))
+        }
+    };
     let why = match failure.errno {
         0 if failure.write => no_space(),
         0 => "found the end: the device is gone (drivescope list shows what is attached), or something shrank the file"
@@ -156,11 +169,21 @@ impl BenchError {
         Self::Engine { engine: engine.name(), other: other.name(), source }
     }
 
+    /// Whether the kernel says that there is no device any more.
+    pub(crate) fn is_of_a_device_gone(&self) -> bool {
+        let errno = match self {
+            Self::Request { failure, .. } => Some(failure.errno),
+            Self::Drive(DriveError::Io { source, .. }) => source.raw_os_error(),
+            _ => None,
+        };
+        matches!(errno, Some(libc::ENODEV | libc::ENXIO))
+    }
+
     /// Which exit code it deserves as the end of a test on a target of this kind. A file system that is full, and
     /// one that would be, are the same to who asks why.
     pub fn kind(&self, target: TargetKind) -> ErrorKind {
         match self {
-            Self::Drive(error) => error.kind(),
+            Self::Drive(error) | Self::Source(error) => error.kind(),
             Self::Journal { error, .. } => error.kind(),
             Self::Request { failure, .. } if is_full(failure, target) => ErrorKind::Refused,
             Self::Request { failure, .. } if is_want_of_the_host(failure.errno) => ErrorKind::Usage,

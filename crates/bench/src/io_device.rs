@@ -4,7 +4,7 @@ use crate::clock;
 use crate::cpu_placement;
 use crate::cpu_usage::{self, CpuCost, CpuScope, CpuUsage};
 use crate::engine;
-use crate::error::BenchError;
+use crate::error::{BenchError, flush_failed};
 use crate::in_turns::{InTurns, SteppedLoop};
 use crate::queue::{IoTask, QueueSpec, SimulatedQueue, ThreadQueue, UringQueue};
 use crate::recorder::Recorder;
@@ -158,10 +158,7 @@ impl IoDevice {
     pub fn sync(&self) -> Result<(), BenchError> {
         match &self.backend {
             Backend::File { file, .. } => Ok(file.sync()?),
-            Backend::Simulated { drive, .. } => {
-                drive.flush();
-                Ok(())
-            }
+            Backend::Simulated { drive, .. } => drive.flush().map_err(flush_failed),
         }
     }
 
@@ -172,7 +169,7 @@ impl IoDevice {
             Backend::Simulated { drive, .. } => {
                 // A bare drive has no pages, and its own write cache is no business of an eviction.
                 if drive.resident_share().is_some() {
-                    drive.flush();
+                    drive.flush().map_err(flush_failed)?;
                     drive.evict();
                 }
                 Ok(())

@@ -172,6 +172,11 @@ impl Round {
         self.cache != Cache::Past
     }
 
+    /// Whether memory answers it on purpose: unlike synced writes, it need not reach the drive.
+    pub(crate) fn is_of_memory(&self) -> bool {
+        matches!(self.cache, Cache::Reads | Cache::Writes)
+    }
+
     /// Rate over time, whole intervals only.
     pub fn rates_mb_s(&self) -> Vec<f64> {
         let recorder = &self.measured.recorder;

@@ -63,7 +63,7 @@ impl<'a> Runner<'a> {
 
     /// Runs one test to its end, whatever that is.
     pub fn run_test(&mut self, planned: &PlannedTest) -> TestResult {
-        let skipped = planned.skip.as_deref().or(self.session.lost());
+        let skipped = planned.skip.as_deref().or(self.session.ended_by());
         if let Some(reason) = skipped {
             return TestResult::empty(planned.test, TestStatus::Skipped, Some(reason.to_string()));
         }
@@ -79,7 +79,9 @@ impl<'a> Runner<'a> {
         let end = self.session.restore_before_images(end);
         self.session.leave_simulated_file();
         let remarks = [planned.omitted.as_slice(), record.remarks()].concat();
+        let of_memory = record.of_memory();
         let mut result = record.finish(self.session.plan.suite.rounds);
+        self.hold_figures(&mut result, &of_memory);
         result.elapsed_s = self.session.test_elapsed_s();
         self.conclude(&mut result, end, remarks);
         result.mark_invalid(self.session.findings());
@@ -107,6 +109,17 @@ impl<'a> Runner<'a> {
         end
     }
 
+    /// Rates that the test computed itself, against what can be.
+    fn hold_figures(&self, result: &mut TestResult, of_memory: &[String]) {
+        let environment = self.session.environment(result.test);
+        for finding in validity::of_figures(result, of_memory, &environment) {
+            match result.findings.iter_mut().find(|known| known.id == finding.id) {
+                Some(known) => known.join(finding),
+                None => result.findings.push(finding),
+            }
+        }
+    }
+
     /// How the test ended, and why.
     fn conclude(
         &mut self,
@@ -123,6 +136,7 @@ impl<'a> Runner<'a> {
             Err(BenchError::Unsuitable(why)) => (TestStatus::Skipped, Some(why)),
             Err(error) => {
                 let target = self.session.target.info().kind;
+                self.session.note_failure(result.test, &error);
                 self.failure = self.failure.max(Some(error.kind(target)));
                 result.findings.extend(validity::of_error(&error, target));
                 (TestStatus::Failed, Some(failed(&error, result.resume)))

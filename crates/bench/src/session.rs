@@ -2,6 +2,7 @@
 
 mod checkpoint;
 mod claim_recheck;
+mod device_failure;
 mod phase_counters;
 mod phases;
 mod progress;
@@ -74,6 +75,8 @@ pub struct Session<'a> {
     test: CurrentTest,
     /// Where before-images are kept while tests write patterns.
     restore_journal: Option<RestoreJournal<'a>>,
+    /// Why no further test may run, once the device does not answer.
+    device_gone: Option<String>,
     checkpoints: Checkpoints<'a>,
 }
 
@@ -134,6 +137,7 @@ impl<'a> Session<'a> {
             storage: Storage::new(simulated),
             test: CurrentTest::default(),
             restore_journal: None,
+            device_gone: None,
             checkpoints: Checkpoints::default(),
         }
     }
@@ -287,6 +291,11 @@ impl<'a> Session<'a> {
     /// What the workload reads and writes; see [`crate::open_target`].
     pub fn device(&self) -> &IoDevice {
         self.storage.device.as_ref().expect("the runner opened the target")
+    }
+
+    /// Why no further test may run, if so.
+    pub(crate) fn ended_by(&self) -> Option<&str> {
+        self.lost().or(self.device_gone.as_deref())
     }
 
     /// Removes the session's own files; says so if that fails.

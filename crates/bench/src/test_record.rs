@@ -7,6 +7,7 @@ use crate::error::describe;
 use crate::phase::LoopMode;
 use crate::queue::IoFailure;
 use crate::rate_drop::{self, DropCause, drop_of};
+use crate::recorder::Recorder;
 use crate::round::{Round, distinct, encoded};
 use drivescope_model::document::{
     DatabaseRecord, Distribution, Limiter, Metric, PhaseRecord, Series, TestResult, TestStatus,
@@ -53,6 +54,8 @@ pub struct TestRecord {
     many_rounds: bool,
     /// The drive is known to be a disk.
     rotates: bool,
+    /// Cells of its own figures that the page cache answers on purpose.
+    of_memory: Vec<String>,
 }
 
 impl TestRecord {
@@ -66,6 +69,7 @@ impl TestRecord {
             without_rounds: false,
             many_rounds: false,
             rotates: false,
+            of_memory: Vec::new(),
         }
     }
 
@@ -96,6 +100,19 @@ impl TestRecord {
             let record = round.record(CpuSplit::of([round.measured.cpu_cost.usage], CONFIDENCE));
             self.result.phases.push(PhaseRecord { latencies: None, ..record });
         }
+    }
+
+    /// Says that the page cache answers a cell whose figures the test computes itself.
+    pub fn answers_from_memory(&mut self, cell: &str) {
+        self.of_memory.push(self.key(cell));
+    }
+
+    /// Keys of the rates and cells that the page cache answers on purpose.
+    pub(crate) fn of_memory(&self) -> Vec<String> {
+        let is_memorys = |round: &&Round| !round.own_metrics && round.is_of_memory();
+        let rates =
+            self.rounds.iter().filter(is_memorys).map(|round| format!("{}.mb_s", round.cell));
+        distinct(rates.map(|rate| self.key(&rate)).chain(self.of_memory.iter().cloned()))
     }
 
     /// Notes a part of the test that could not run here.
@@ -308,9 +325,11 @@ impl TestRecord {
         metrics.to_vec()
     }
 
-    /// The rounds of a cell that a request of came back in.
+    /// The rounds of a cell that count for its figures: a request came back, and none failed. What a device does that
+    /// fails meanwhile is no figure of it.
     fn measured_rounds(&self, cell: &str) -> impl Iterator<Item = &Round> {
-        self.rounds_of(cell).filter(|round| round.measured.recorder.ops > 0)
+        let counts = |recorder: &Recorder| recorder.ops > 0 && recorder.errors == 0;
+        self.rounds_of(cell).filter(move |round| counts(&round.measured.recorder))
     }
 
     fn finish_cell(&mut self, cell: &str) {

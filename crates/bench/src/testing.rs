@@ -207,6 +207,17 @@ pub fn run_behind(
     })
 }
 
+/// All tests of a suite, one after the other in one session.
+pub fn run_all(target: &Target, suite: Suite) -> Vec<TestResult> {
+    let plan = whole_plan(target, suite, 1);
+    with_session(target, &plan, false, |session| {
+        let mut runner = Runner::new(session);
+        let results = plan.tests.iter().map(|planned| runner.run_test(planned)).collect();
+        runner.close().unwrap();
+        results
+    })
+}
+
 /// Lends a session of a plan, to which nobody listens.
 pub fn with_session<T>(
     target: &Target,

@@ -1,9 +1,11 @@
 //! The promise that no impossible number is printed: what was measured against what can be.
 
+mod ceiling;
 mod limiter;
 mod target_findings;
 mod working_set;
 
+pub(crate) use ceiling::of_figures;
 pub use limiter::limiter;
 pub use target_findings::{of_error, of_target};
 pub use working_set::short_stroke;
@@ -20,8 +22,6 @@ use drivescope_model::number::{rounded, whole};
 use drivescope_model::options::TestKind;
 use drivescope_model::units::Bytes;
 
-/// Clocks and counters of two devices agree to this; beyond it a rate is above its ceiling.
-const CEILING_SLACK: f64 = 1.02;
 /// Foreign bytes on the drive that are worth a word: a share of ours, and at least so many.
 const OTHER_SHARE: f64 = 0.10;
 const OTHER_MIN_BYTES: f64 = 4e6;
@@ -90,7 +90,7 @@ pub fn of_round(round: &Round, environment: &Environment) -> Vec<Finding> {
         [None, None, None] // by nothing, and the run says so
     } else {
         [
-            above_ceiling(round, environment),
+            ceiling::above_ceiling(round, environment),
             above_rotation(round, environment),
             bytes_missing(round, environment),
         ]
@@ -117,58 +117,6 @@ pub fn of_round(round: &Round, environment: &Environment) -> Vec<Finding> {
 
 fn found(id: FindingId, evidence: String, weight: f64) -> Option<Finding> {
     Some(Finding::new(id, evidence).weighing(weight))
-}
-
-fn above_ceiling(round: &Round, environment: &Environment) -> Option<Finding> {
-    if round.cached_on_purpose() {
-        return None;
-    }
-    let rate = round.measured.mb_s();
-    if let Some(link) = environment.link_mb_s {
-        // PCIe and USB 3 carry reads and writes side by side, SATA one or the other.
-        let one_way = rate * if environment.duplex { busier_way(round) } else { 1.0 };
-        let evidence = || {
-            format!(
-                "{}: {} MB/s over a link of {} MB/s",
-                round.cell,
-                rounded(one_way),
-                rounded(link)
-            )
-        };
-        return (one_way > link * CEILING_SLACK)
-            .then(|| Finding::new(FindingId::AboveLink, evidence()).weighing(one_way));
-    }
-    let cores = copying_cores(round, environment);
-    let ceiling = |copy_mb_s: f64| copy_mb_s * f64::from(cores);
-    if rate <= ceiling(environment.memory_copy_mb_s) * CEILING_SLACK {
-        return None;
-    }
-    let memory = ceiling(environment.memory_copy_mb_s.max((environment.memory_copy_again)()));
-    let of = if cores == 1 { "one CPU".to_string() } else { format!("{cores} CPUs") };
-    let evidence = || {
-        format!(
-            "{}: {} MB/s, but {of} can copy only {} MB/s",
-            round.cell,
-            rounded(rate),
-            rounded(memory)
-        )
-    };
-    (rate > memory * CEILING_SLACK)
-        .then(|| Finding::new(FindingId::AboveMemory, evidence()).weighing(rate))
-}
-
-/// Share of a round's bytes that went the way that most of them went.
-fn busier_way(round: &Round) -> f64 {
-    let reads = round.load.as_ref().map_or(100, |load| load.mix.read_percent());
-    f64::from(reads.max(100 - reads)) / 100.0
-}
-
-/// Cores that can move a round's bytes through memory. With direct I/O the device does it, and several
-/// at once below an array, so that only the whole machine bounds it; through the page cache the threads
-/// of the load copy.
-fn copying_cores(round: &Round, environment: &Environment) -> u32 {
-    let threads = round.load.as_ref().map_or(1, |load| load.shape.threads);
-    if environment.direct { environment.cores } else { threads.min(environment.cores) }
 }
 
 /// The rate of a closed loop of random requests at depth 1, if the round is one.

@@ -5,7 +5,7 @@
 use crate::aligned_buffer::AlignedBuffer;
 use rustix::fd::BorrowedFd;
 use rustix::fs::{AtFlags, StatxFlags};
-use rustix::io::{Errno, ReadWriteFlags};
+use rustix::io::{Errno, ReadWriteFlags, retry_on_intr};
 use std::io::IoSliceMut;
 
 /// Units to try, smallest first.
@@ -102,7 +102,7 @@ fn read(
 ) -> Result<usize, Errno> {
     let odd =
         offset - if len == 512 && offset.is_multiple_of(4096) && offset > 0 { 512 } else { 0 };
-    rustix::io::pread(fd, &mut page[..len], odd)
+    retry_on_intr(|| rustix::io::pread(fd, &mut page[..len], odd))
 }
 
 #[cfg(test)]

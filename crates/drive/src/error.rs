@@ -155,6 +155,18 @@ pub enum DriveError {
         /// So long it was waited for.
         seconds: u64,
     },
+    /// Reading found an end where the file goes on.
+    #[error(
+        "reading {path} ended at byte {at} of {size}: the drive or its file system failed; see the kernel log (dmesg)"
+    )]
+    CutShort {
+        /// Which file.
+        path: PathBuf,
+        /// Bytes that could be read.
+        at: u64,
+        /// Its size, still.
+        size: u64,
+    },
     /// Direct I/O does not work on a claimed device.
     #[error(
         "cannot read the last block of {path} with direct I/O: the file behind it is too short (losetup --list), it is \
@@ -200,6 +212,24 @@ fn way_on(source: &io::Error) -> &'static str {
 fn is_own_limit(source: &io::Error) -> bool {
     let errno = source.raw_os_error().map(Errno::from_raw_os_error);
     matches!(errno, Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM))
+}
+
+/// Whether the kernel says so of a drive: what the block layer calls its failures, and file systems what they find
+/// damaged (EUCLEAN, EBADMSG).
+fn is_of_a_drive(errno: i32) -> bool {
+    matches!(
+        Errno::from_raw_os_error(errno),
+        Errno::IO
+            | Errno::NXIO
+            | Errno::NODEV
+            | Errno::NODATA
+            | Errno::REMOTEIO
+            | Errno::TIMEDOUT
+            | Errno::NOLINK
+            | Errno::ILSEQ
+            | Errno::BADMSG
+            | Errno::UCLEAN
+    )
 }
 
 /// What helps where the kernel says that something is not permitted.
@@ -264,8 +294,28 @@ impl DriveError {
                 ErrorKind::Refused
             }
             Self::Io { source, .. } if is_own_limit(source) => ErrorKind::Usage,
-            Self::Io { .. } | Self::NoDirect { .. } | Self::NoAnswer { .. } => ErrorKind::Device,
+            Self::Io { .. }
+            | Self::CutShort { .. }
+            | Self::NoDirect { .. }
+            | Self::NoAnswer { .. } => ErrorKind::Device,
             _ => ErrorKind::Usage,
+        }
+    }
+
+    /// Whether the drive, or what the file system has on it, failed, and not what was asked.
+    pub fn is_io_failure(&self) -> bool {
+        match self {
+            Self::CutShort { .. } => true,
+            Self::Io { source, .. } => source.raw_os_error().is_some_and(is_of_a_drive),
+            _ => false,
+        }
+    }
+
+    /// The file that it is about, where reading or writing one failed.
+    pub fn failed_path(&self) -> Option<&Path> {
+        match self {
+            Self::CutShort { path, .. } | Self::Io { path, .. } => Some(path),
+            _ => None,
         }
     }
 }
@@ -323,6 +373,17 @@ mod tests {
         let kind = |errno| DriveError::from_errno("open", Path::new("/dev/sdz"), errno).kind();
         assert_eq!(kind(Errno::MFILE), ErrorKind::Usage);
         assert_eq!(kind(Errno::IO), ErrorKind::Device);
+    }
+
+    #[test]
+    fn only_failures_of_the_drive_count_as_such() {
+        let of = |errno| DriveError::from_errno("read", Path::new("/mnt/a"), errno).is_io_failure();
+        for errno in [Errno::IO, Errno::NODATA, Errno::UCLEAN] {
+            assert!(of(errno), "{errno}");
+        }
+        for errno in [Errno::NOSPC, Errno::MFILE, Errno::NOMEM, Errno::ACCESS, Errno::BUSY] {
+            assert!(!of(errno), "{errno}");
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use drivescope_machine::roots::{Roots, open_to_read, read_text, split_dev};
 use drivescope_model::target::IoMode;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{FileType, OFlags};
-use rustix::io::Errno;
+use rustix::io::{Errno, retry_on_intr};
 use std::path::{Path, PathBuf};
 
 /// An open file or device with its effective I/O mode.
@@ -134,7 +134,8 @@ impl IoFile {
 
     /// Waits until everything written has reached the drive (`fdatasync`).
     pub fn sync(&self) -> Result<(), DriveError> {
-        rustix::fs::fdatasync(&self.fd).map_err(|e| DriveError::from_errno("flush", &self.path, e))
+        retry_on_intr(|| rustix::fs::fdatasync(&self.fd))
+            .map_err(|e| DriveError::from_errno("flush", &self.path, e))
     }
 
     /// Drops this file's clean pages from the page cache; [`crate::page_cache::resident_share`] proves it.

@@ -31,7 +31,7 @@ use free_space::check_room;
 use manifest::{MANIFEST, Manifest, is_plain_name, parse_manifest};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, FileType, FlockOperation, OFlags, Stat};
-use rustix::io::Errno;
+use rustix::io::{Errno, retry_on_intr};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -112,8 +112,9 @@ impl OwnFolder {
         // The probe of direct I/O reads the last block: give it one that exists on the medium.
         let block = [0u8; 4096];
         let last = size.0.saturating_sub(block.len() as u64);
-        rustix::io::pwrite(&fd, &block[..block.len().min(size.0 as usize)], last).map_err(fail)?;
-        rustix::fs::fsync(&fd).map_err(fail)?;
+        let block = &block[..block.len().min(size.0 as usize)];
+        retry_on_intr(|| rustix::io::pwrite(&fd, block, last)).map_err(fail)?;
+        retry_on_intr(|| rustix::fs::fsync(&fd)).map_err(fail)?;
         drop(fd);
         self.open_file(name)
     }
@@ -151,7 +152,8 @@ impl OwnFolder {
 
     /// Has the file system finish what it holds back, such as space that it has yet to free.
     pub fn sync_file_system(&self) -> Result<(), DriveError> {
-        rustix::fs::syncfs(&self.dir).map_err(|errno| self.write_error(&self.path, errno))
+        retry_on_intr(|| rustix::fs::syncfs(&self.dir))
+            .map_err(|errno| self.write_error(&self.path, errno))
     }
 
     /// Removes the folder and says so if that fails; otherwise done silently on drop.
@@ -183,7 +185,7 @@ impl OwnFolder {
         // `parse_manifest` ignores by reading one JSON value only.
         write_all(file.as_fd(), &text).map_err(fail)?;
         syscalls::set_length(file.as_fd(), text.len() as u64).map_err(fail)?;
-        rustix::fs::fdatasync(file).map_err(fail)
+        retry_on_intr(|| rustix::fs::fdatasync(file)).map_err(fail)
     }
 
     fn write_error(&self, path: &Path, errno: Errno) -> DriveError {
@@ -337,7 +339,7 @@ fn holds_only_leaving(path: &Path) -> bool {
 fn write_all(fd: BorrowedFd<'_>, bytes: &[u8]) -> Result<(), Errno> {
     let mut done = 0;
     while done < bytes.len() {
-        done += rustix::io::pwrite(fd, &bytes[done..], done as u64)?;
+        done += retry_on_intr(|| rustix::io::pwrite(fd, &bytes[done..], done as u64))?;
     }
     Ok(())
 }

@@ -22,4 +22,4 @@ pub mod stalls;
 mod testing;
 
 pub use param_problem::ParamProblem;
-pub use sequential::sequential_pass;
+pub use sequential::{PassEnd, checked_pass, sequential_pass};

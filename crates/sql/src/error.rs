@@ -129,8 +129,20 @@ const FULL: [&str; 3] = ["No space left on device", "database or disk is full", 
 /// strerror's words of a user's share that is used up.
 const QUOTA: [&str; 1] = ["Disk quota exceeded"];
 
-/// What they say of a drive that failed: strerror's words, and SQLite's.
-const FAILED: [&str; 2] = ["Input/output error", "disk I/O error"];
+/// What they say of a drive that failed, or that gave other data than it was given: strerror's words, and those of
+/// SQLite, PostgreSQL, InnoDB and SQL Server.
+const FAILED: [&str; 10] = [
+    "Input/output error",
+    "disk I/O error",
+    "database disk image is malformed",
+    "file is not a database",
+    "invalid page in block",
+    "read only 0 of",
+    "corrupted page pointers",
+    "marked as crashed",
+    "page corruption",
+    "consistency-based I/O error",
+];
 
 impl SqlError {
     /// A statement that failed, in the database's own words.
@@ -186,11 +198,15 @@ mod tests {
         ] {
             assert!(matches!(of(words), SqlError::NoSpace { .. }), "{words}");
         }
-        for words in
-            ["could not read block 7 in file \"base/5/1\": Input/output error", "disk I/O error"]
-        {
+        for words in [
+            "could not read block 7 in file \"base/5/1\": Input/output error",
+            "disk I/O error",
+            "database disk image is malformed",
+            "could not read block 7 in file \"base/5/1\": read only 0 of 8192 bytes",
+        ] {
             assert!(matches!(of(words), SqlError::Device { .. }), "{words}");
         }
+        assert!(matches!(of("malformed JSON"), SqlError::Statement { .. }), "of a query");
         let quota = of("could not extend file \"base/5/1\": Disk quota exceeded");
         assert!(quota.to_string().contains("quota leaves no room"), "{quota}");
         let other = of("\n  relation \"x\" does not exist\nLINE 1");

@@ -227,6 +227,7 @@ impl TreeVisitor for Reader<'_, '_> {
                 let len = (range.end - at).min(self.buffer.len() as u64) as usize;
                 let count = file.read_at(&mut self.buffer[..len], at)? as u64;
                 if count == 0 {
+                    file.check_end(at)?;
                     break;
                 }
                 (at, bytes) = (at + count, bytes + count);

@@ -43,6 +43,8 @@ pub struct UringQueue<'f> {
     /// Whether completions come from threads of the kernel, which should not wake us for each.
     gathers: bool,
     in_flight: u32,
+    /// By slot: what is under way, to be sent again if a signal broke it off.
+    sent: Vec<IoRequest>,
     file: &'f IoFile,
 }
 
@@ -107,7 +109,8 @@ impl<'f> UringQueue<'f> {
         let fixed = unsafe { ring.submitter().register_buffers(&buffers.iovecs()) }.is_ok();
         let write_flags = if spec.dsync { libc::RWF_DSYNC } else { 0 };
         let gathers = file.may_block();
-        Ok(Self { ring, buffers, fixed, write_flags, gathers, in_flight: 0, file })
+        let sent = vec![IoRequest::default(); spec.slots() as usize];
+        Ok(Self { ring, buffers, fixed, write_flags, gathers, in_flight: 0, sent, file })
     }
 
     fn entry(&self, request: IoRequest) -> squeue::Entry {
@@ -140,9 +143,27 @@ impl<'f> UringQueue<'f> {
     }
 
     fn reap(&mut self, done: &mut Vec<IoCompletion>) {
+        let first = done.len();
         for entry in self.ring.completion() {
             done.push(IoCompletion { slot: entry.user_data() as u16, result: entry.result() });
             self.in_flight -= 1;
+        }
+        if done[first..].iter().any(is_broken_off) {
+            self.send_again(done, first);
+        }
+    }
+
+    /// Sends what a signal broke off once more, as a call is repeated: no drive answers so.
+    #[cold]
+    fn send_again(&mut self, done: &mut Vec<IoCompletion>, first: usize) {
+        let mut at = first;
+        while at < done.len() {
+            if is_broken_off(&done[at]) {
+                let broken = done.swap_remove(at);
+                self.submit(self.sent[usize::from(broken.slot)]);
+            } else {
+                at += 1;
+            }
         }
     }
 
@@ -187,6 +208,10 @@ impl<'f> UringQueue<'f> {
     }
 }
 
+fn is_broken_off(completion: &IoCompletion) -> bool {
+    completion.result == -libc::EINTR
+}
+
 fn interrupted(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::Interrupted
 }
@@ -202,6 +227,7 @@ impl IoQueue for UringQueue<'_> {
 
     fn submit(&mut self, request: IoRequest) {
         let entry = self.entry(request);
+        self.sent[usize::from(request.slot)] = request;
         // SAFETY: buffer and file outlive the request: both are borrowed or owned by this queue, which
         // drains before it is dropped.
         let pushed = unsafe { self.ring.submission().push(&entry) };
@@ -311,5 +337,28 @@ mod tests {
         }
         slots.sort_unstable();
         assert_eq!(slots, (0..39).collect::<Vec<_>>());
+    }
+
+    /// The kernel answers EINTR where a file system breaks a request off for a signal (FUSE, NFS).
+    #[test]
+    fn request_that_a_signal_broke_off_is_sent_again() {
+        if let Some(reason) = refusal() {
+            eprintln!("SKIPPED: repeating on io_uring: {reason}");
+            return;
+        }
+        let dir = scratch();
+        let mut folder = OwnFolder::create(dir.path(), "again").unwrap();
+        let file = folder.create_file("data", Bytes(2 * u64::from(BLOCK))).unwrap();
+        let spec = QueueSpec { depth: 2, ahead: 1, block_bytes: BLOCK, dsync: false };
+        let mut queue = UringQueue::new(&file, spec).unwrap();
+        queue.sent[1] =
+            IoRequest { op: IoOp::Write, offset: u64::from(BLOCK), len: BLOCK, slot: 1 };
+        let whole = IoCompletion { slot: 0, result: BLOCK as i32 };
+        let mut done = vec![IoCompletion { slot: 1, result: -libc::EINTR }, whole];
+        queue.send_again(&mut done, 0);
+        assert!(done.len() == 1 && done[0].slot == 0, "{done:?}");
+        done.clear();
+        queue.wait(&mut done).unwrap();
+        assert!(done.len() == 1 && done[0].slot == 1 && done[0].result == BLOCK as i32, "{done:?}");
     }
 }

@@ -125,8 +125,7 @@ pub fn limiter(round: &Round, environment: &Environment) -> Limiter {
     let open = round.load.as_ref().is_some_and(|load| load.mode != LoopMode::Closed);
     if environment.memory_backed {
         Limiter::Memory
-    } else if !matches!(round.cache, Cache::Reads | Cache::Writes) && at_a_limit(round, environment)
-    {
+    } else if !round.is_of_memory() && at_a_limit(round, environment) {
         Limiter::ControlGroup
     } else if round.cached_on_purpose() {
         through_the_cache(round, environment)

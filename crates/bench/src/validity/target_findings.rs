@@ -3,12 +3,14 @@
 use crate::error::{BenchError, is_want_of_the_host};
 use crate::queue::IoFailure;
 use drivescope_drive::Target;
+use drivescope_drive::gate::WriteError;
 use drivescope_drive::journal::JournalError;
 use drivescope_machine::filesystem::FsClass;
 use drivescope_machine::{Roots, limits};
 use drivescope_model::drive::{Drive, DriveKind};
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::target::TargetKind;
+use drivescope_sql::SqlError;
 
 /// What is known before the first request: for the whole run.
 pub fn of_target(target: &Target, power_save: Option<String>) -> Vec<Finding> {
@@ -143,6 +145,10 @@ pub fn of_error(error: &BenchError, kind: TargetKind) -> Option<Finding> {
         BenchError::Request { failure, .. } if blames_the_drive(failure, kind) => {
             FindingId::IoError
         }
+        BenchError::Drive(error) if error.is_io_failure() => FindingId::IoError,
+        BenchError::Raw(WriteError::Io { .. }) | BenchError::Sql(SqlError::Device { .. }) => {
+            FindingId::IoError
+        }
         BenchError::Mismatch { .. } => FindingId::DataMismatch,
         BenchError::Journal {
             error: JournalError::NotRestored { .. } | JournalError::Unreadable { .. },
@@ -157,6 +163,10 @@ pub fn of_error(error: &BenchError, kind: TargetKind) -> Option<Finding> {
 mod tests {
     use super::*;
     use crate::testing::run_target;
+    use drivescope_drive::{DriveError, ErrorKind};
+    use drivescope_model::options::DatabaseKind;
+    use rustix::io::Errno;
+    use std::path::{Path, PathBuf};
 
     #[test]
     fn what_is_no_drive_of_its_own_has_one_finding() {
@@ -217,5 +227,28 @@ mod tests {
             of(&["md0", "sda1", "sda", "sdb1", "sdb"], &["sda", "sdb"], None),
             "sda, sdb hold the running system, and md0 on sda1 on sdb1 is on it"
         );
+    }
+
+    /// Files, copies and databases say of a failed drive what requests say.
+    #[test]
+    fn failures_of_files_and_databases_blame_the_drive_too() {
+        let drive = |errno| DriveError::from_errno("read", Path::new("/mnt/a"), errno);
+        let path = PathBuf::from("/mnt/a");
+        let device =
+            SqlError::Device { database: DatabaseKind::Sqlite, why: "malformed".to_string() };
+        for (error, blamed) in [
+            (BenchError::Drive(drive(Errno::IO)), true),
+            (BenchError::Drive(DriveError::CutShort { path, at: 1, size: 2 }), true),
+            (BenchError::Drive(drive(Errno::NOSPC)), false),
+            (BenchError::Drive(drive(Errno::MFILE)), false),
+            (BenchError::Source(drive(Errno::IO)), false),
+            (BenchError::Sql(device), true),
+            (BenchError::Sql(SqlError::Usage(String::new())), false),
+        ] {
+            let finding = of_error(&error, TargetKind::Directory);
+            assert_eq!(finding.map(|it| it.id), blamed.then_some(FindingId::IoError), "{error}");
+        }
+        let source = BenchError::Source(drive(Errno::IO));
+        assert_eq!(source.kind(TargetKind::Directory), ErrorKind::Device);
     }
 }

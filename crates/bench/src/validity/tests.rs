@@ -13,7 +13,7 @@ use drivescope_model::document::Limiter;
 use drivescope_model::options::Arrivals;
 use drivescope_model::target::TargetKind;
 
-fn environment() -> Environment {
+pub(super) fn environment() -> Environment {
     Environment {
         test: TestKind::Transfer,
         direct: true,

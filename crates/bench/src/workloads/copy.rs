@@ -24,7 +24,7 @@ use copy_run::{CopyRun, finish};
 use drivescope_drive::own_folder::copying::CopyCall;
 use drivescope_drive::own_folder::source_tree::SourceTree;
 use drivescope_drive::own_folder::{self};
-use drivescope_drive::{OwnFolder, Target};
+use drivescope_drive::{DriveError, OwnFolder, Target};
 use drivescope_machine::Roots;
 use drivescope_model::event::Event;
 use drivescope_model::number::whole;
@@ -251,7 +251,20 @@ fn real_in(
     let run = CopyRun { session, jobs: &jobs, is_between, is_given: options.files.is_some() };
     let end = run.all(&mut store, record, rounds);
     let closed = store.close();
-    end.and(closed)
+    let source = options.files.as_ref().or(options.from.as_ref()).filter(|_| is_between);
+    end.and(closed).map_err(|error| blamed(error, source))
+}
+
+/// The same error, of the drive that it is about: what fails at the source is no failure of the target.
+fn blamed(error: BenchError, source: Option<&String>) -> BenchError {
+    let is_at_source = |error: &DriveError| {
+        let failed = error.failed_path().zip(source);
+        failed.is_some_and(|(path, source)| path.starts_with(source))
+    };
+    match error {
+        BenchError::Drive(error) if is_at_source(&error) => BenchError::Source(error),
+        other => other,
+    }
 }
 
 const fn call_of(method: CopyMethod) -> CopyCall {

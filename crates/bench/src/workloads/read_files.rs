@@ -16,6 +16,7 @@ use crate::session::Session;
 use crate::test_record::TestRecord;
 use crate::workload::Workload;
 use crate::workloads::fill_files::{TREE, file_name, places};
+use drivescope_drive::own_folder::source_tree::check_end;
 use drivescope_drive::own_folder::trees::TreeFolder;
 use drivescope_drive::page_cache;
 use drivescope_drive::simulated::SimOp;
@@ -26,7 +27,7 @@ use drivescope_model::options::{FileOrder, ReadFilesOptions, Suite, TestKind};
 use drivescope_model::plan::{Cost, PlannedTest, WriteLevel};
 use drivescope_model::target::TargetKind;
 use rustix::fd::{AsFd, OwnedFd};
-use rustix::io::Errno;
+use rustix::io::{Errno, retry_on_intr};
 
 /// The cells: read cold, and once more from memory.
 const COLD: &str = "read";
@@ -99,6 +100,7 @@ impl Workload for ReadFilesWorkload {
 
     fn run(&self, session: &mut Session<'_>, record: &mut TestRecord) -> Result<(), BenchError> {
         record.needs_no_rounds();
+        record.answers_from_memory(AGAIN);
         match session.target.info().kind {
             TargetKind::Simulated => simulated(session, record),
             _ => real(session, record),
@@ -248,8 +250,10 @@ impl Reading<'_> {
             let start = clock::now_ns();
             let mut done = 0;
             while done < size {
-                let count = rustix::io::pread(&file, &mut self.buffer, done).map_err(fail)? as u64;
+                let read = || rustix::io::pread(&file, &mut *self.buffer, done);
+                let count = retry_on_intr(read).map_err(fail)? as u64;
                 if count == 0 {
+                    check_end(file.as_fd(), done, &|| path.clone())?;
                     break;
                 }
                 done += count;

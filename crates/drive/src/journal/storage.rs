@@ -5,7 +5,7 @@ use crate::error::DriveError;
 use drivescope_machine::roots::open_to_read;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, FallocateFlags, FileType, FlockOperation, Mode, OFlags, RenameFlags};
-use rustix::io::Errno;
+use rustix::io::{Errno, retry_on_intr};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -153,7 +153,8 @@ fn make_durably(path: &Path) -> Result<(), Errno> {
 /// Makes the name of a folder durable in the one that holds it.
 fn sync_name(path: &Path) -> Result<(), Errno> {
     let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    rustix::fs::fsync(open_to_read(parent, OFlags::DIRECTORY)?)
+    let folder = open_to_read(parent, OFlags::DIRECTORY)?;
+    retry_on_intr(|| rustix::fs::fsync(&folder))
 }
 
 impl Folder for StateFolder {
@@ -196,7 +197,7 @@ impl Folder for StateFolder {
     }
 
     fn sync(&mut self) -> io::Result<()> {
-        Ok(rustix::fs::fsync(&self.dir)?)
+        Ok(retry_on_intr(|| rustix::fs::fsync(&self.dir))?)
     }
 
     fn names(&mut self) -> io::Result<Vec<String>> {

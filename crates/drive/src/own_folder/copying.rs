@@ -6,7 +6,7 @@ use super::trees::{TreeFile, TreeFolder};
 use crate::error::DriveError;
 use drivescope_machine::extents;
 use rustix::fd::AsFd;
-use rustix::io::Errno;
+use rustix::io::{Errno, retry_on_intr};
 use std::ffi::CStr;
 use std::ops::Range;
 
@@ -99,6 +99,7 @@ impl TreeVisitor for Copier<'_, '_> {
             };
             bytes += copied;
             if copied < range.end - range.start {
+                from.check_end(range.start + copied)?;
                 break; // it became shorter meanwhile
             }
         }
@@ -163,14 +164,15 @@ impl Copier<'_, '_> {
             CopyCall::Sendfile => {
                 let mut read_at = at;
                 rustix::fs::seek(&into.fd, rustix::fs::SeekFrom::Start(at)).and_then(|_| {
-                    rustix::fs::sendfile(&into.fd, from.as_fd(), Some(&mut read_at), len)
+                    let send =
+                        || rustix::fs::sendfile(&into.fd, from.as_fd(), Some(&mut read_at), len);
+                    retry_on_intr(send)
                 })
             }
         };
         match moved {
-            Err(Errno::INTR) => self.one_call(from, into, at, len),
-            Err(Errno::XDEV | Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => {
-                // As programs do: the kernel cannot, so they read and write.
+            Ok(0) | Err(Errno::XDEV | Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => {
+                // As programs do: the kernel cannot, or says that nothing comes, so they read and write.
                 self.call = CopyCall::ReadWrite;
                 self.one_call(from, into, at, len)
             }

@@ -1,6 +1,7 @@
 //! The list of what a run's own folder holds, written before anything of it is made.
 
 use rustix::fd::BorrowedFd;
+use rustix::io::retry_on_intr;
 use serde::{Deserialize, Serialize};
 
 /// Name of the manifest within the folder.
@@ -42,7 +43,7 @@ impl Manifest {
 /// Reads a manifest. Errors: it is none of ours; in words.
 pub(super) fn parse_manifest(fd: BorrowedFd<'_>) -> Result<Manifest, String> {
     let mut text = vec![0u8; MANIFEST_MAX_BYTES];
-    let len = rustix::io::pread(fd, &mut text, 0).map_err(|e| e.to_string())?;
+    let len = retry_on_intr(|| rustix::io::pread(fd, &mut *text, 0)).map_err(|e| e.to_string())?;
     if len == 0 {
         return Ok(Manifest::empty()); // killed before the first line was written: no files yet
     }

@@ -10,7 +10,7 @@ use crate::error::DriveError;
 use drivescope_machine::roots::open_to_read;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{FileType, OFlags, Stat};
-use rustix::io::Errno;
+use rustix::io::{Errno, retry_on_intr};
 use std::ffi::CStr;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -123,21 +123,33 @@ impl SourceFile<'_> {
 
     /// Reads some bytes, fewer at the end of the file.
     pub fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<usize, DriveError> {
-        loop {
-            match rustix::io::pread(&self.fd, &mut *buffer, offset) {
-                Err(Errno::INTR) => {}
-                other => {
-                    return other
-                        .map_err(|errno| DriveError::from_errno("read", &self.path(), errno));
-                }
-            }
-        }
+        retry_on_intr(|| rustix::io::pread(&self.fd, &mut *buffer, offset))
+            .map_err(|errno| DriveError::from_errno("read", &self.path(), errno))
+    }
+
+    /// To be asked where reading found an end: an error unless the file ends here, because something made it shorter.
+    pub fn check_end(&self, at: u64) -> Result<(), DriveError> {
+        check_end(self.fd.as_fd(), at, &|| self.path())
     }
 }
 
 impl AsFd for SourceFile<'_> {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
+    }
+}
+
+/// An error where a file that could not be read beyond `at` is longer than that.
+pub fn check_end(
+    file: BorrowedFd<'_>,
+    at: u64,
+    path: &dyn Fn() -> PathBuf,
+) -> Result<(), DriveError> {
+    let stat = rustix::fs::fstat(file);
+    let size = stat.map_err(|errno| DriveError::from_errno("read", &path(), errno))?.st_size;
+    match size.max(0) as u64 {
+        size if size > at => Err(DriveError::CutShort { path: path(), at, size }),
+        _ => Ok(()),
     }
 }
 
@@ -183,7 +195,7 @@ impl SourceTree {
 
     /// Waits until its file system is on the drive: what is not cannot be dropped from memory.
     pub fn sync_file_system(&self) -> Result<(), DriveError> {
-        rustix::fs::syncfs(&self.dir)
+        retry_on_intr(|| rustix::fs::syncfs(&self.dir))
             .map_err(|errno| DriveError::from_errno("flush", &self.path, errno))
     }
 

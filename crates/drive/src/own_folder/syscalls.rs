@@ -2,7 +2,7 @@
 
 use rustix::fd::{BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, FallocateFlags, Mode, OFlags};
-use rustix::io::Errno;
+use rustix::io::{Errno, retry_on_intr};
 use std::ffi::{CStr, OsStr};
 use std::path::Path;
 
@@ -31,14 +31,14 @@ pub(super) fn open_file(dir: BorrowedFd<'_>, name: &str, flags: OFlags) -> Resul
     reason = "a file that the manifest of the run's own folder names"
 )]
 pub(super) fn set_length(file: BorrowedFd<'_>, bytes: u64) -> Result<(), Errno> {
-    rustix::fs::ftruncate(file, bytes)
+    retry_on_intr(|| rustix::fs::ftruncate(file, bytes))
 }
 
 /// Reserves space, so that a full file system says so at once and the file is laid out in one piece;
 /// where the file system cannot, the length alone is set.
 #[expect(clippy::disallowed_methods, reason = "it only adds space to a file that was just made")]
 pub(super) fn reserve(file: BorrowedFd<'_>, bytes: u64) -> Result<(), Errno> {
-    match rustix::fs::fallocate(file, FallocateFlags::empty(), 0, bytes) {
+    match retry_on_intr(|| rustix::fs::fallocate(file, FallocateFlags::empty(), 0, bytes)) {
         Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => set_length(file, bytes),
         other => other,
     }
@@ -105,6 +105,8 @@ pub(super) fn copy_range(
     at: u64,
     len: usize,
 ) -> Result<usize, Errno> {
-    let (mut read_at, mut write_at) = (at, at);
-    rustix::fs::copy_file_range(from, Some(&mut read_at), into, Some(&mut write_at), len)
+    retry_on_intr(|| {
+        let (mut read_at, mut write_at) = (at, at);
+        rustix::fs::copy_file_range(from, Some(&mut read_at), into, Some(&mut write_at), len)
+    })
 }

@@ -11,7 +11,7 @@ use crate::error::DriveError;
 use drivescope_model::units::Bytes;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, FileType, OFlags};
-use rustix::io::Errno;
+use rustix::io::{Errno, retry_on_intr};
 use std::ffi::{CStr, CString};
 use std::path::{Path, PathBuf};
 
@@ -178,10 +178,10 @@ impl TreeFile {
     pub fn write_at(&self, bytes: &[u8], offset: u64) -> Result<(), DriveError> {
         let mut done = 0;
         while done < bytes.len() {
-            match rustix::io::pwrite(&self.fd, &bytes[done..], offset + done as u64) {
+            let write = || rustix::io::pwrite(&self.fd, &bytes[done..], offset + done as u64);
+            match retry_on_intr(write) {
                 Ok(0) => return Err(super::no_room(&self.parent, None)),
                 Ok(count) => done += count,
-                Err(Errno::INTR) => {}
                 Err(errno) => return Err(super::write_error(&self.parent, &self.parent, errno)),
             }
         }
@@ -195,7 +195,7 @@ impl TreeFile {
 
     /// Waits until its data are on the drive (`fdatasync`).
     pub fn sync(&self) -> Result<(), DriveError> {
-        rustix::fs::fdatasync(&self.fd)
+        retry_on_intr(|| rustix::fs::fdatasync(&self.fd))
             .map_err(|errno| DriveError::from_errno("flush", &self.parent, errno))
     }
 }

@@ -119,7 +119,7 @@ mod tests {
         let sync = call(&drive, mode, SimOp::Sync, 0, 0).unwrap();
         assert!(write < 10_000 && sync > 1_000_000, "{write} and {sync} ns");
         drive.end();
-        drive.flush();
+        drive.flush().unwrap();
     }
 
     /// Time of reading a file of 256 MiB in order, ms.

@@ -2,14 +2,13 @@
 //! page cache and file system.
 
 use super::counted::Counted;
-use super::{AnyDrive, Served, SimOp, SimulatedDrive, State};
+use super::{AnyDrive, Served, SimOp, SimulatedDrive, State, errno_of};
 use drivescope_machine::counters::DeviceCounters;
 use drivescope_model::target::IoMode;
 use drivescope_sim::ParamProblem;
 use drivescope_sim::device::{Nanos, RequestKind, SimDevice, SimRequest};
 use drivescope_sim::host::{FileTable, HostParams, ManyFileSystem, PageCache};
-use drivescope_sim::sequential_pass;
-use rustix::io::Errno;
+use drivescope_sim::{PassEnd, checked_pass};
 
 /// Requests in which a long file passes by without the page cache: those of write-back (`max_sectors_kb`), of which
 /// the drive always has some, and those of read-ahead, of which the next is under way while one is used.
@@ -27,8 +26,8 @@ pub(super) trait FileHost {
     /// Share of a range that is in memory.
     fn cached_share(&self, offset: u64, len: u64) -> f64;
 
-    /// Reads or writes stretches of the drive one after the other; when the last one ends.
-    fn stream(&mut self, now: Nanos, op: RequestKind, pieces: &[(u64, u64)]) -> Nanos;
+    /// Reads or writes stretches of the drive one after the other, up to the first request that fails.
+    fn stream(&mut self, now: Nanos, op: RequestKind, pieces: &[(u64, u64)]) -> PassEnd;
 }
 
 /// A page cache over a file system, and what of the host's settings streams follow.
@@ -51,15 +50,20 @@ impl FileHost for ManyFiles {
         self.cache.cached_share(offset, len)
     }
 
-    fn stream(&mut self, now: Nanos, op: RequestKind, pieces: &[(u64, u64)]) -> Nanos {
+    fn stream(&mut self, now: Nanos, op: RequestKind, pieces: &[(u64, u64)]) -> PassEnd {
         let (chunk, depth) = match op {
             RequestKind::Read => (self.read_bytes, READ_DEPTH),
             _ => (self.write_bytes, WRITE_DEPTH),
         };
         let drive = self.cache.inner_mut().inner_mut();
-        pieces
-            .iter()
-            .fold(now, |now, &(at, len)| sequential_pass(drive, now, (op, at, len), chunk, depth))
+        let mut end = PassEnd { at: now, failed: None };
+        for &(at, len) in pieces {
+            end = checked_pass(drive, end.at, (op, at, len), chunk, depth);
+            if end.failed.is_some() {
+                break;
+            }
+        }
+        end
     }
 }
 
@@ -163,21 +167,15 @@ impl SimulatedDrive {
 
     /// One call of a program: it waits for the answer. Returns how long that took, or a negative errno.
     pub fn call(&self, op: SimOp, offset: u64, len: u32) -> Result<Nanos, i32> {
-        self.begin(1);
-        let (before, mut answers) = (self.now(), Vec::new());
-        self.submit(IoMode::Buffered, op, offset, len, 0);
-        let now = self.wait_until(Nanos::MAX, &mut answers);
-        self.end();
-        match answers.first() {
-            Some(&(_, result)) if result >= 0 => Ok(now - before),
-            Some(&(_, errno)) => Err(errno),
-            None => Err(-Errno::IO.raw_os_error()),
-        }
+        self.call_in(IoMode::Buffered, op, offset, len)
     }
 
     /// Writes (or reads) a whole file past the page cache, in the requests that write-back (or read-ahead) sends, and
     /// after a write commits it; how long that took. Pages would only be moved through memory meanwhile: of a file
     /// that is larger than what may be dirty, the drive sets the pace.
+    ///
+    /// # Errors
+    /// The negative errno of the first request that failed.
     pub fn stream_file(&self, op: SimOp, address: u64) -> Result<Nanos, i32> {
         let before = self.now();
         {
@@ -190,7 +188,10 @@ impl SimulatedDrive {
             if op != SimOp::Read {
                 files.table().note_written(address);
             }
-            State::advance(&mut state, end, &mut Vec::new());
+            State::advance(&mut state, end.at, &mut Vec::new());
+            if let Some(errno) = end.failed.and_then(|(_, outcome)| errno_of(outcome)) {
+                return Err(errno);
+            }
         }
         if op != SimOp::Read {
             self.call(SimOp::Sync, 0, 0)?;

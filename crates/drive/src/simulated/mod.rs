@@ -208,10 +208,25 @@ impl SimulatedDrive {
     }
 
     /// Empties the write cache, with nobody else using the drive.
-    pub fn flush(&self) {
+    ///
+    /// # Errors
+    /// The negative errno of the drive.
+    pub fn flush(&self) -> Result<(), i32> {
+        self.call_in(IoMode::Direct, SimOp::Sync, 0, 0).map(|_| ())
+    }
+
+    /// One request with nobody else using the drive: how long its answer took, or a negative errno.
+    fn call_in(&self, mode: IoMode, op: SimOp, offset: u64, len: u32) -> Result<Nanos, i32> {
         self.begin(1);
-        self.submit(IoMode::Direct, SimOp::Sync, 0, 0, 0);
+        let (before, mut answers) = (self.now(), Vec::new());
+        self.submit(mode, op, offset, len, 0);
+        let now = self.wait_until(Nanos::MAX, &mut answers);
         self.end();
+        match answers.first() {
+            Some(&(_, result)) if result >= 0 => Ok(now - before),
+            Some(&(_, errno)) => Err(errno),
+            None => Err(-Errno::IO.raw_os_error()),
+        }
     }
 
     /// Declares bytes unused (TRIM), with nobody else using the drive; `false` of a drive that reads its medium all
@@ -316,15 +331,21 @@ impl State {
         self.now = to;
         self.in_flight -= self.done.len() as u32;
         answers.extend(self.done.drain(..).map(|SimCompletion { id, outcome, .. }| {
-            let result = match outcome {
-                SimOutcome::Done => self.lens[id as usize] as i32,
-                SimOutcome::MediaError => -Errno::IO.raw_os_error(),
-                SimOutcome::Gone => -Errno::NODEV.raw_os_error(),
-                SimOutcome::Invalid => -Errno::INVAL.raw_os_error(),
-            };
-            (id as u32, result)
+            let moved = self.lens[id as usize] as i32;
+            (id as u32, errno_of(outcome).unwrap_or(moved))
         }));
     }
+}
+
+/// The negative errno of a failure.
+fn errno_of(outcome: SimOutcome) -> Option<i32> {
+    let errno = match outcome {
+        SimOutcome::Done => return None,
+        SimOutcome::MediaError => Errno::IO,
+        SimOutcome::Gone => Errno::NODEV,
+        SimOutcome::Invalid => Errno::INVAL,
+    };
+    Some(-errno.raw_os_error())
 }
 
 impl std::fmt::Debug for SimulatedDrive {

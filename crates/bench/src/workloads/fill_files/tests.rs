@@ -1,6 +1,6 @@
 use super::*;
 use crate::testing::{
-    done, has, points, run_behind, run_on, run_target, scratch, skip_of, suite_of, value,
+    done, has, points, run_all, run_behind, run_on, run_target, scratch, skip_of, suite_of, value,
 };
 use drivescope_drive::OwnFolder;
 use drivescope_drive::own_folder::clean;
@@ -84,6 +84,43 @@ fn a_killed_fill_goes_on_behind_the_files_that_are_known() {
     assert_eq!(after.len(), 5);
     let is_same = |(a, b): (&(f64, f64), &(f64, f64))| a.0 == b.0 && (a.1 / b.1 - 1.0).abs() < 1e-6;
     assert!(before.iter().zip(&after).all(is_same), "what was known is kept: {before:?} {after:?}");
+}
+
+/// The drive was gone after 14 files, and read-files then read all of them at 26 GB/s.
+#[test]
+fn no_test_has_a_figure_of_a_drive_that_is_gone() {
+    for model in ["laptop-ssd-2015", "wd40efrx"] {
+        let target = run_target(format!("sim:{model}?fault=gone"));
+        let mut suite = suite(Bytes(1_000_000_000), 0);
+        suite.tests = vec![TestKind::FillFiles, TestKind::ReadFiles, TestKind::Latency];
+        let results = run_all(&target, suite);
+        assert_eq!(results[0].status, TestStatus::Failed, "{model}");
+        assert!(has(&results[0], FindingId::IoError));
+        for after in &results[1..] {
+            assert_eq!(after.status, TestStatus::Skipped, "{model}: {:?}", after.test);
+            assert!(after.metrics.is_empty() && after.phases.is_empty());
+            let reason = after.reason.as_deref().unwrap();
+            assert!(reason.contains("no longer answers since fill-files failed"), "{reason}");
+        }
+    }
+}
+
+/// A thousandth of the drive fails: the tests that follow run, and say so themselves.
+#[test]
+fn drive_with_a_bad_region_is_measured_further() {
+    let target = run_target("sim:kioxia-bg4-128?fault=failing-region");
+    let mut suite = suite_of(TestKind::Latency);
+    suite.tests.push(TestKind::Geometry);
+    let results = run_all(&target, suite);
+    assert_eq!(results[0].status, TestStatus::Failed, "it reads all over the drive");
+    assert_ne!(results[1].status, TestStatus::Skipped, "{:?}", results[1].reason);
+    let failed = results[0].phases.iter().filter(|phase| phase.errors > 0);
+    for phase in failed {
+        let key = format!("latency.{}.iops", phase.cell);
+        let rounds = results[0].metrics.iter().find(|metric| metric.key == key);
+        let good = results[0].phases.iter().filter(|it| it.cell == phase.cell && it.errors == 0);
+        assert_eq!(rounds.map_or(0, |metric| metric.rounds.len()), good.count(), "{key}");
+    }
 }
 
 #[test]

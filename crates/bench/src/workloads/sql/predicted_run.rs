@@ -8,7 +8,7 @@ use super::sql_phase::{PhaseName, SqlPhases};
 use super::table_scan::{reader, scanners};
 use super::{TableSize, statements};
 use crate::control::Control;
-use crate::error::BenchError;
+use crate::error::{BenchError, flush_failed};
 use crate::expected_speed::ExpectedSpeed;
 use crate::recorder::Recorder;
 use crate::round::Cache;
@@ -138,7 +138,7 @@ impl PredictedRun<'_, '_> {
         // A log is recycled: it has its place on the drive.
         let log = writer(self.layout.log.clone());
         self.run(IoMode::Direct, vec![log], NO_TIME_LIMIT_NS)?;
-        self.file.flush();
+        self.flush()?;
         self.load()?;
         if has(SqlPart::Scan) {
             self.scan()?;
@@ -184,7 +184,7 @@ impl PredictedRun<'_, '_> {
         self.run(mode, clients, NO_TIME_LIMIT_NS)?;
         let worked = self.file.now();
         if cache == Cache::Writes {
-            self.file.flush();
+            self.flush()?;
         }
         let times = (start, worked, self.file.now());
         self.phases.keep_action(name, counters, bytes, times, (0, cpu_ns))
@@ -250,13 +250,18 @@ impl PredictedRun<'_, '_> {
         self.action("load", self.size.bytes(), Cache::Writes, IoMode::Direct, clients, cpu_ns)
     }
 
-    fn make_cold(&self) {
-        self.file.flush();
+    fn flush(&self) -> Result<(), BenchError> {
+        self.file.flush().map_err(flush_failed)
+    }
+
+    fn make_cold(&self) -> Result<(), BenchError> {
+        self.flush()?;
         self.file.evict();
+        Ok(())
     }
 
     fn scan(&mut self) -> Result<(), BenchError> {
-        self.make_cold();
+        self.make_cold()?;
         let RequestPattern { mode, scan_page_ns, .. } = self.pattern;
         let cpu_ns = scan_page_ns * self.size.rows;
         let clients = scanners(&self.layout.table, &self.pattern);
@@ -264,7 +269,7 @@ impl PredictedRun<'_, '_> {
     }
 
     fn make_index(&mut self) -> Result<(), BenchError> {
-        self.make_cold();
+        self.make_cold()?;
         let scan_page_ns = self.pattern.scan_page_ns;
         let index = self.layout.index.clone();
         let mut reads = reader(self.layout.table.clone(), &self.pattern);
@@ -287,7 +292,7 @@ impl PredictedRun<'_, '_> {
         let cold = self.size.cold_seeks(options);
         let count = if is_cold { cold } else { u64::from(options.iterations) };
         if is_cold {
-            self.make_cold();
+            self.make_cold()?;
         }
         let seed = self.phases.session.plan.seed;
         let of_round = if is_cold { round } else { options.rounds };
@@ -369,7 +374,7 @@ impl PredictedRun<'_, '_> {
     }
 
     fn copy(&mut self, part: &str, from: Range<u64>, into: Range<u64>) -> Result<(), BenchError> {
-        self.make_cold();
+        self.make_cold()?;
         let RequestPattern { mode, copy_bytes, copy_depth, copy_ns, .. } = self.pattern;
         let bytes = from.end - from.start;
         let cursor = Cell::new(0);

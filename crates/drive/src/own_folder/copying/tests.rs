@@ -85,3 +85,45 @@ fn a_directory_within_the_run_folder_is_not_copied_into_itself() {
     let (summary, files, _folder) = copied(parent.path(), parent.path(), CopyCall::ReadWrite);
     assert_eq!((files, summary.left_out.elsewhere), (1, 1));
 }
+
+/// Files of sysfs say 4096 bytes and end before: so does a file that cannot be read further.
+#[test]
+fn copy_that_ends_early_is_a_failure() {
+    let from = Path::new("/sys/kernel/mm/transparent_hugepage");
+    if !from.join("enabled").exists() {
+        eprintln!("SKIPPED: a copy that ends early: no {}", from.display());
+        return;
+    }
+    let to = scratch();
+    for call in [CopyCall::ReadWrite, CopyCall::CopyFileRange, CopyCall::Sendfile] {
+        let mut folder = OwnFolder::create(to.path(), "copy").unwrap();
+        let into = folder.create_tree("copy").unwrap();
+        let source = SourceTree::open(from).unwrap();
+        let copied = copy_tree(&source, into, call, &mut [0; 4096], &mut |_| true);
+        let error = copied.expect_err("no file of it has its size");
+        assert!(matches!(error, DriveError::CutShort { size: 4096, .. }), "{call:?}: {error}");
+        assert!(error.is_io_failure() && error.kind() == crate::ErrorKind::Device);
+    }
+}
+
+/// A file that somebody cuts while it is copied has only become shorter.
+#[test]
+fn file_that_became_shorter_is_copied_as_it_is() {
+    let (from, to) = (scratch(), scratch());
+    let path = from.path().join("log");
+    std::fs::write(&path, vec![7; 300_000]).unwrap();
+    let mut folder = OwnFolder::create(to.path(), "copy").unwrap();
+    let into = folder.create_tree("copy").unwrap();
+    let source = SourceTree::open(from.path()).unwrap();
+    let mut bytes = 0;
+    let mut watch = |step: FileStep| {
+        if let FileStep::Done(all) = step {
+            bytes = all;
+        } else {
+            std::fs::File::options().write(true).open(&path).unwrap().set_len(100_000).unwrap();
+        }
+        true
+    };
+    copy_tree(&source, into, CopyCall::ReadWrite, &mut [0; 65_536], &mut watch).unwrap();
+    assert_eq!(bytes, 100_000);
+}
