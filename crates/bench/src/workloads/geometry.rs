@@ -2,6 +2,7 @@
 //! requests side by side and the reach of its map. All of it from the times of answers; whatever does not show is
 //! named with the reason.
 
+mod accesses;
 mod answers;
 mod bands;
 mod disk;

@@ -1,5 +1,6 @@
 //! From answers to metrics, curves, findings and reasons.
 
+use super::accesses::MeanAccess;
 use super::bands::BandSize;
 use super::flash::{MapSpan, Parallelism};
 use super::flash_writes::{FastCache, UnitTimes, of_fillings};
@@ -20,8 +21,10 @@ use drivescope_stats::summary;
 
 /// Points of the curves of seeks and of access time over span.
 const CURVE_POINTS: usize = 51;
-/// Two-sided 95 % of a normal distribution.
+/// Two-sided 95 % of a normal distribution, and of Student's with the four degrees of freedom that six lengths leave to
+/// a line.
 const Z_95: f64 = 1.96;
+const T_95_OF_LENGTHS: f64 = 2.776;
 /// Writes of one sector that take less of a turn were not on the medium; the next shortest possible time is a whole
 /// turn.
 const HONEST_TURNS_MIN: f64 = 0.5;
@@ -98,7 +101,7 @@ pub fn heads(record: &mut TestRecord, order: HeadOrder) {
 
 /// The seek profile, and what it means for access times over parts of the drive.
 pub fn seeks(record: &mut TestRecord, profile: &SeekProfile, map: &ZoneMap, turn_ns: f64) {
-    if profile.overhead.low > 0.0 {
+    if profile.shows_overhead {
         movements(record, profile);
     } else {
         could_not_tell(
@@ -134,29 +137,27 @@ fn movements(record: &mut TestRecord, profile: &SeekProfile) {
     if let Some(bounds) = profile.next_track.as_ref().filter(|bounds| bounds.value > 0.0) {
         ms("seek.next_track_ms", bounds);
     }
-    let margin = profile.points.last().map_or(0.0, |(_, bounds)| (bounds.high - bounds.low) / 2.0);
-    let full = profile.curve.ns(1.0);
-    ms("seek.full_stroke_ms", &Bounds { value: full, low: full - margin, high: full + margin });
+    ms("seek.full_stroke_ms", &profile.full_stroke);
     let Bounds { value, low, high } = profile.overhead;
     record.estimate("command.overhead_us", value / 1e3, low / 1e3, high / 1e3);
 }
 
 /// Access times that were measured over parts of the drive from its start.
-pub fn accesses(record: &mut TestRecord, points: &[(f64, f64)]) {
-    if let Some((_, ms)) = points.last() {
-        record.metric("access.access_mean_ms", vec![*ms]);
+pub fn accesses(record: &mut TestRecord, points: &[MeanAccess]) {
+    if let Some(MeanAccess { ms, error_ms, .. }) = points.last() {
+        record.estimate_within("access.access_mean_ms", *ms, Z_95 * error_ms);
     }
-    let (x, y) = points.iter().copied().unzip();
+    let (x, y) = points.iter().map(|point| (point.span_bytes, point.ms)).unzip();
     record.curve("access_measured.ms", ("bytes", "ms"), x, y);
 }
 
 /// Time and rate of cached reads.
 pub fn hits(record: &mut TestRecord, hits: &CacheHits) {
     let (us, error_us) = (hits.overhead_ns / 1e3, hits.overhead_error_ns / 1e3);
-    record.estimate_within("read_cache.overhead_us", us, Z_95 * error_us);
+    record.estimate_within("read_cache.overhead_us", us, T_95_OF_LENGTHS * error_us);
     // Where data take no time at all, there is no rate.
     if hits.link_mb_s < 1e6 {
-        record.estimate_within("link.mb_s", hits.link_mb_s, Z_95 * hits.link_error_mb_s);
+        record.estimate_within("link.mb_s", hits.link_mb_s, T_95_OF_LENGTHS * hits.link_error_mb_s);
     }
 }
 
@@ -222,11 +223,12 @@ pub fn band(record: &mut TestRecord, band: BandSize) {
     record.estimate_within("shingling.band_bytes", band.bytes, band.margin);
 }
 
-/// Bytes of random writes before cleaning begins, with what the test wrote before: there was hardly a rest to clean.
-pub fn log(record: &mut TestRecord, log: LogSize, earlier: f64) {
+/// Bytes of random writes before cleaning begins, with what the test wrote before: there was hardly a rest to clean. The
+/// drive's memory may have held some of them when the log was full.
+pub fn log(record: &mut TestRecord, log: LogSize, earlier: f64, cached: f64) {
     let LogSize { bytes, step } = log;
     let most = bytes + earlier;
-    record.estimate("shingling.log_bytes", most, bytes - step, most + step);
+    record.estimate("shingling.log_bytes", most, bytes - step - cached, most + step);
 }
 
 /// The unit of an SSD's map.

@@ -7,16 +7,14 @@ use super::probe::{Probe, ProbeEnd};
 use super::seeks::{self, SeekProfile};
 use super::shingling::{self, AREA, RecordingKind};
 use super::tracks::TrackReader;
-use super::write_cache::WriteProbe;
+use super::write_cache::{FILLING_MAX, WriteProbe};
 use super::zones::{self, ZoneBudget, ZoneMap};
-use super::{Questions, ask, read_cache, shingled};
-use crate::draw::Draw;
+use super::{Questions, accesses, ask, read_cache, shingled};
 use crate::error::BenchError;
 use crate::session::Session;
 use drivescope_model::target::{FileSystem, TargetKind};
 use drivescope_model::units::Secs;
 use drivescope_stats::common_period::CommonPeriod;
-use drivescope_stats::summary;
 
 /// Share of the time that zones may take.
 const ZONES_SHARE: f64 = 0.4;
@@ -24,9 +22,6 @@ const ZONES_SHARE: f64 = 0.4;
 const ZONES_BYTES_MIN: u64 = 240 << 20;
 /// Tracks that are read to see the pauses between them.
 const SKEW_TRACKS: f64 = 40.0;
-/// Random reads over parts of the drive: shares of it, and how many.
-const ACCESS_SHARES: [f64; 4] = [0.01, 0.1, 0.33, 1.0];
-const ACCESSES: usize = 150;
 /// Rounds that show what a queue gains, and the time of each.
 const QUEUE_ROUNDS: usize = 3;
 const QUEUE_TIME: Secs = Secs(2.5);
@@ -51,10 +46,11 @@ pub fn ask_all(questions: &mut Questions<'_, '_>, turn: &CommonPeriod) -> Result
     // What fills the write cache would fill the log of a shingled disk.
     if ask_shingling(questions)? {
         shingled::ask_bands(questions, turn_ns)?;
-        ask_writes(questions, turn_ns)?;
-        return shingled::ask_log(questions);
+        let cached_bytes = ask_writes(questions, turn_ns)?;
+        return shingled::ask_log(questions, cached_bytes);
     }
-    ask_writes(questions, turn_ns)
+    ask_writes(questions, turn_ns)?;
+    Ok(())
 }
 
 fn ask_zones(
@@ -129,20 +125,7 @@ fn ask_accesses(questions: &mut Questions<'_, '_>) -> Result<(), BenchError> {
         return Ok(());
     }
     let (block, seed) = (questions.block, questions.seed("accesses"));
-    let points = questions.ask("access", |probe| {
-        let mut draw = Draw::new(seed);
-        let mut points = Vec::new();
-        for share in ACCESS_SHARES {
-            let span = (probe.span() as f64 * share) as u64;
-            let mut times = Vec::new();
-            for _ in 0..ACCESSES {
-                let at = draw.place(span, u64::from(block));
-                times.extend(probe.read(at, block)?.map(|read| read.ns() / 1e6));
-            }
-            points.extend(summary::mean(&times).map(|ms| (span as f64, ms)));
-        }
-        Ok(points)
-    })?;
+    let points = questions.ask("access", |probe| accesses::measure(probe, block, seed))?;
     answers::accesses(questions.record, &points);
     Ok(())
 }
@@ -182,23 +165,31 @@ fn ask_queue(questions: &mut Questions<'_, '_>) -> Result<(), BenchError> {
     Ok(())
 }
 
-fn ask_writes(questions: &mut Questions<'_, '_>, turn_ns: f64) -> Result<(), BenchError> {
+/// Returns how many bytes of writes the drive has in its memory at most.
+fn ask_writes(questions: &mut Questions<'_, '_>, turn_ns: f64) -> Result<f64, BenchError> {
     const WHAT: &str = "write cache and flushes";
-    let Some(mut writes) = questions.writes_in_time(WHAT) else { return Ok(()) };
-    let Some(times) = writes.times()? else { return Ok(()) };
+    const CACHE: &str = "size of the write cache";
+    let Some(mut writes) = questions.writes_in_time(WHAT) else { return Ok(0.0) };
+    let Some(times) = writes.times()? else { return Ok(0.0) };
     let is_cached = times.cached.ns < turn_ns / 2.0;
     let filled = if is_cached { Some(writes.cache_fillings()?) } else { None };
     answers::writes(questions.record, &times, Some(turn_ns));
     match filled {
-        Some(Ok(fillings)) => answers::write_cache(questions.record, &fillings),
-        Some(Err(why)) => could_not_tell(questions.record, "size of the write cache", &why),
+        Some(Ok(fillings)) => {
+            answers::write_cache(questions.record, &fillings);
+            return Ok(fillings.iter().map(|it| it.bytes).fold(0.0, f64::max));
+        }
+        Some(Err(why)) => {
+            could_not_tell(questions.record, CACHE, &why);
+            return Ok(FILLING_MAX as f64);
+        }
         None => could_not_tell(
             questions.record,
-            "size of the write cache",
+            CACHE,
             "writes wait for the medium: the write cache is off, or there is none",
         ),
     }
-    Ok(())
+    Ok(0.0)
 }
 
 /// Returns whether the disk is shingled.

@@ -20,6 +20,12 @@ const SPAN_FACTOR: u64 = 4;
 /// A read that needs the map from flash takes so much longer.
 const MISS_SHARE: f64 = 0.15;
 
+/// It costs at least half a hit more, so that of the reads of a span that seems fast, so many may have missed.
+const MISSED_MAX: f64 = MISS_SHARE / 0.5;
+/// A span is read again as long as its reads become faster by more than this, so many times at most.
+const WARM_SHARE: f64 = 0.97;
+const WARMING_MAX: usize = 12;
+
 /// Requests side by side.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parallelism {
@@ -36,7 +42,8 @@ pub struct Parallelism {
 pub struct MapSpan {
     /// Bytes of the span, and mean time in us.
     pub points: Vec<(f64, f64)>,
-    /// The widest span with reads as fast as in the smallest, and the next one tried; `None` where all are alike.
+    /// What is at hand of the widest span with reads as fast as in the smallest, and the next one tried; `None` where
+    /// all are alike.
     pub knee: Option<(f64, f64)>,
 }
 
@@ -71,13 +78,27 @@ pub fn map_span(session: &Session<'_>, record: &mut TestRecord) -> Result<MapSpa
     let mut points = Vec::new();
     for span in spans {
         let part = whole.start..whole.start + span;
-        points.push((span as f64, 1e6 / rate(session, record, part, 1)?.max(f64::MIN_POSITIVE)));
+        let us = |iops: f64| 1e6 / iops.max(f64::MIN_POSITIVE);
+        let mut last = us(rate(session, record, part.clone(), 1)?);
+        let first = points.first().map_or(last, |&(_, us)| us);
+        // The map of a wide span is at hand only once most of it was asked for.
+        for _ in 1..WARMING_MAX {
+            if last <= first * (1.0 + MISS_SHARE) {
+                break;
+            }
+            let before = std::mem::replace(&mut last, us(rate(session, record, part.clone(), 1)?));
+            if last > before * WARM_SHARE {
+                break;
+            }
+        }
+        points.push((span as f64, last));
     }
     let first = points[0].1;
     let slow = points.iter().position(|&(_, us)| us > first * (1.0 + MISS_SHARE));
     // One span that is slower by chance is none if a wider one is not.
     let stays = |at: &usize| points[*at..].iter().all(|&(_, us)| us > first * (1.0 + MISS_SHARE));
-    let knee = slow.filter(stays).map(|at| (points[at - 1].0, points[at].0));
+    let reach = |at: usize| ((1.0 - MISSED_MAX) * points[at - 1].0, points[at].0);
+    let knee = slow.filter(stays).map(reach);
     Ok(MapSpan { points, knee })
 }
 
@@ -96,7 +117,7 @@ fn rate(
     random_reads(session, record, &cell, span, depth, TIME)
 }
 
-/// A closed loop of random reads of 4 KiB: requests per second.
+/// A closed loop of random reads of 4 KiB: requests per second of this round.
 pub fn random_reads(
     session: &Session<'_>,
     record: &mut TestRecord,
@@ -111,5 +132,5 @@ pub fn random_reads(
     let load = session.load(shape, Mix::READ, span, cell, round);
     let load = Load { time, studies_span: true, ..load };
     session.measure(&load, cell, round, record)?;
-    Ok(record.median_iops(cell).unwrap_or(0.0))
+    Ok(record.rounds_of(cell).last().map_or(0.0, |round| round.measured.iops()))
 }

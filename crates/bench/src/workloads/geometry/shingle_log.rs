@@ -15,7 +15,7 @@ const CACHED_BINS: usize = 128;
 /// Cleaning rewrites a whole band for each write: so many times as slow is no seek.
 const SLOWER_MIN: f64 = 4.0;
 
-/// Bytes of random writes that were taken at full speed.
+/// Bytes of random writes that were taken at full speed, each place once.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LogSize {
     /// Bytes.
@@ -38,13 +38,20 @@ pub fn measure(
         let ns = writes.write("shingle_log", round, CHUNK, places, (false, false))?;
         bins.extend(ns.chunks_exact(BIN).map(|bin| bin.iter().sum::<f64>()));
         if let Some(full) = full_at(&bins) {
-            return Ok(Ok(LogSize { bytes: full as f64 * in_bin, step: in_bin }));
+            let span = &writes.area.span;
+            let bytes = distinct(full as f64 * in_bin, (span.end - span.start) as f64);
+            return Ok(Ok(LogSize { bytes, step: in_bin }));
         }
     }
     let written = Bytes((bins.len() as f64 * in_bin) as u64);
     Ok(Err(format!(
         "{written} of random writes were taken without cleaning; use a larger geometry.cache_writes and --time"
     )))
+}
+
+/// What random writes of so many bytes cover of a span: what is written again takes the place of what was there.
+fn distinct(bytes: f64, span: f64) -> f64 {
+    -span * (-bytes / span).exp_m1()
 }
 
 /// The first bin of a slow end that is as long as a batch.
@@ -57,7 +64,13 @@ fn full_at(bins: &[f64]) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::full_at;
+    use super::{distinct, full_at};
+
+    #[test]
+    fn what_is_written_twice_counts_once() {
+        assert!((distinct(1e9, 1e15) / 1e9 - 1.0).abs() < 1e-5);
+        assert!((distinct(10e9, 100e9) / 1e9 - 9.516).abs() < 1e-3);
+    }
 
     #[test]
     fn the_log_is_full_where_writes_stay_slow() {

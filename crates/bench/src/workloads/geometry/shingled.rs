@@ -47,8 +47,8 @@ pub fn ask_bands(questions: &mut Questions<'_, '_>, turn_ns: f64) -> Result<(), 
     Ok(())
 }
 
-/// How much goes into the persistent cache, where so much may be written.
-pub fn ask_log(questions: &mut Questions<'_, '_>) -> Result<(), BenchError> {
+/// How much goes into the persistent cache, where so much may be written. Its memory holds `cached_bytes` besides.
+pub fn ask_log(questions: &mut Questions<'_, '_>, cached_bytes: f64) -> Result<(), BenchError> {
     const WHAT: &str = "size of the persistent cache";
     let until_s = questions.session.plan.suite.geometry.time.0;
     let filling = LongFilling {
@@ -67,6 +67,6 @@ pub fn ask_log(questions: &mut Questions<'_, '_>) -> Result<(), BenchError> {
         .sum::<f64>();
     let has_time = |writes: &WriteProbe<'_, '_>| writes.session.test_elapsed_s() < until_s;
     let found = shingle_log::measure(&mut writes, most, &has_time)?;
-    questions.tell(WHAT, found, |record, log| answers::log(record, log, earlier));
+    questions.tell(WHAT, found, |record, log| answers::log(record, log, earlier, cached_bytes));
     Ok(())
 }

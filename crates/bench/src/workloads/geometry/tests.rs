@@ -1,5 +1,6 @@
 //! Answers held against the truth of random drives: the distributions of errors, which must not get worse.
 
+mod coverage;
 mod random_flash;
 
 use crate::testing::{has, is_thorough, suite_of, value};

@@ -23,7 +23,7 @@ const FILLING_BLOCK: u64 = 64 << 10;
 /// Writes between two looks at the times.
 const BATCH: usize = 64;
 /// Most that is written to fill the cache; where what is there must be kept, it is in memory meanwhile.
-const FILLING_MAX: u64 = 512 << 20;
+pub const FILLING_MAX: u64 = 512 << 20;
 const FILLING_KEPT_MAX: u64 = 64 << 20;
 /// A write that takes so many times as long as usual, and as long as this, waited for room.
 const FULL_TIMES: f64 = 5.0;

@@ -65,6 +65,12 @@ impl ZoneMap {
         tracks(0.0, offset) / tracks(0.0, end).max(f64::MIN_POSITIVE)
     }
 
+    /// Bytes of a track at this one.
+    pub fn track_bytes(&self, offset: f64) -> f64 {
+        let zone = self.zones.iter().find(|zone| offset < zone.end).or(self.zones.last());
+        zone.map_or(f64::INFINITY, |zone| zone.track_bytes)
+    }
+
     /// The byte at a share of the stroke.
     pub fn byte_at(&self, share: f64) -> f64 {
         let all: f64 =

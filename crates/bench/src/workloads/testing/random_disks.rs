@@ -6,6 +6,7 @@ use crate::testing::{model_file, run_at, run_target};
 use drivescope_drive::Target;
 use drivescope_model::document::TestResult;
 use drivescope_model::options::Suite;
+use drivescope_sim::link::LinkParams;
 use std::fmt::Write;
 use tempfile::NamedTempFile;
 
@@ -33,6 +34,21 @@ pub struct DiskTruth {
     /// Of shingled ones.
     pub band_bytes: Option<f64>,
     pub log_bytes: Option<f64>,
+    /// Time of a movement over what the host sees of the stroke, and to the track before.
+    pub full_stroke_ms: f64,
+    pub next_track_ms: f64,
+    /// Pauses at ends of tracks, shares of a turn: to the next cylinder, and to another head.
+    pub skews: [f64; 2],
+    /// Time of a track with the mean pause behind it.
+    pub track_s: f64,
+    /// What the link adds to every command, and the rate at which data come over it.
+    pub link_us: f64,
+    pub link_mb_s: f64,
+    /// Times of the drive's electronics for a read from its cache and for a write.
+    pub hit_us: f64,
+    pub write_us: f64,
+    /// Mean movement between two random bytes.
+    pub random_seek_ms: f64,
 }
 
 /// A disk: its model as a file has it, its state, and the truth.
@@ -88,21 +104,65 @@ fn zone_table(draw: &mut Draw, cylinders: f64, turn_s: f64) -> Vec<(u64, u64)> {
     zones
 }
 
-/// A seek curve as a model has it, and its average over random cylinders.
-fn seek_curve(draw: &mut Draw) -> (String, f64) {
+/// Time of a movement over a share of the stroke, ms: base, and what √d and d count for, before the knee and from it on.
+#[derive(Debug, Clone, Copy)]
+struct SeekTruth {
+    knee: f64,
+    near: [f64; 3],
+    far: [f64; 3],
+}
+
+impl SeekTruth {
+    fn smooth(base: f64, root: f64, slope: f64) -> Self {
+        Self { knee: 2.0, near: [base, root, slope], far: [0.0; 3] }
+    }
+
+    fn ms(&self, share: f64) -> f64 {
+        let [base, root, slope] = if share < self.knee { self.near } else { self.far };
+        base + root * share.sqrt() + slope * share
+    }
+
+    /// Mean over two random bytes of cylinders that hold so many each, counted from the outside in.
+    fn between_bytes(&self, zones: &[(u64, u64)]) -> f64 {
+        const STEPS: usize = 400;
+        let cylinders: f64 = zones.iter().map(|zone| zone.0 as f64).sum();
+        let bytes: f64 = zones.iter().map(|zone| (zone.0 * zone.1) as f64).sum();
+        let place = |i: usize| {
+            let (mut left, mut at) = ((i as f64 + 0.5) / STEPS as f64 * bytes, 0.0);
+            for &(width, sectors) in zones {
+                let of_zone = (width * sectors) as f64;
+                if left <= of_zone {
+                    return (at + left / sectors as f64) / cylinders;
+                }
+                left -= of_zone;
+                at += width as f64;
+            }
+            1.0
+        };
+        let places: Vec<f64> = (0..STEPS).map(place).collect();
+        let from = |a: &f64| places.iter().map(|b| self.ms((a - b).abs())).sum::<f64>();
+        places.iter().map(from).sum::<f64>() / (STEPS * STEPS) as f64
+    }
+}
+
+/// A seek curve as a model has it, its average over random cylinders, and itself.
+fn seek_curve(draw: &mut Draw) -> (String, f64, SeekTruth) {
     let min = between(draw, 0.6, 2.5);
     let full = min + between(draw, 9.0, 22.0);
     match draw.below(3) {
         0 => (
             format!("curve = \"square-root\"\nmin_ms = {min}\nfull_ms = {full}\n"),
             min + (full - min) * 8.0 / 15.0,
+            SeekTruth::smooth(min, full - min, 0.0),
         ),
         1 => {
             let average = min + (full - min) * between(draw, 0.4, 0.52);
             let table = format!(
                 "curve = \"three-point\"\nmin_ms = {min}\naverage_ms = {average}\nfull_ms = {full}\n"
             );
-            (table, average)
+            let root = (15.0 * average - 10.0 * min - 5.0 * full) / 3.0;
+            let slope = (7.0 * min - 15.0 * average + 8.0 * full) / 3.0;
+            (table, average, SeekTruth::smooth(min, root, slope))
         }
         _ => {
             let (knee, root) = (between(draw, 0.2, 0.4), between(draw, 8.0, 14.0));
@@ -113,11 +173,11 @@ fn seek_curve(draw: &mut Draw) -> (String, f64) {
                 "curve = \"two-piece\"\nsingle_ms = {min}\nnear_base_ms = {min}\nnear_root_ms = {root}\n\
                  knee_fraction = {knee}\nfar_base_ms = {far}\nfar_slope_ms = {slope}\n"
             );
-            let ns = |d: f64| if d < knee { min + root * d.sqrt() } else { far + slope * d };
+            let truth = SeekTruth { knee, near: [min, root, 0.0], far: [far, 0.0, slope] };
             let at = |i: u32| (f64::from(i) + 0.5) / 20_000.0;
             let average =
-                (0..20_000).map(|i| 2.0 * (1.0 - at(i)) * ns(at(i))).sum::<f64>() / 20_000.0;
-            (table, average)
+                (0..20_000).map(|i| 2.0 * (1.0 - at(i)) * truth.ms(at(i))).sum::<f64>() / 20_000.0;
+            (table, average, truth)
         }
     }
 }
@@ -194,7 +254,7 @@ impl RandomDisk {
         let head_share = if serpentine { 0.0 } else { (heads - 1) as f64 / heads as f64 };
         let skew = cylinder_skew + (head_skew - cylinder_skew) * head_share;
         let starts = zone_starts(&zones, heads, log, turn_s * (1.0 + skew));
-        let (seek, average_seek_ms) = seek_curve(draw);
+        let (seek, average_seek_ms, seek_truth) = seek_curve(draw);
         let caches = Caches::new(draw);
         let link = one_of(draw, &["sata-6g", "sata-6g", "usb3-uas", "usb3-bulk-only"]);
         let window = if draw.below(4) == 0 { 1 } else { 32 };
@@ -225,6 +285,10 @@ impl RandomDisk {
         );
         let bands = if is_shingled { shingling(band_mib, cache_gib) } else { String::new() };
         toml += &(caches.toml() + &bands + &zone_list(&zones, physical));
+        let cylinders: f64 = zones.iter().map(|zone| zone.0 as f64).sum();
+        let log_share = log as f64 / (heads * zones[0].1) as f64 / cylinders;
+        let preset = format!("preset = \"{link_table}\"");
+        let link: LinkParams = toml::from_str(&preset).unwrap();
         // What the log hides of the outermost zones is none of the host's.
         let hidden = starts.iter().filter(|(at, _)| *at == 0.0).count() - 1;
         let truth = DiskTruth {
@@ -239,11 +303,20 @@ impl RandomDisk {
             write_cache_bytes: caches.dirty_mib.map(|mib| f64::from(mib << 20)),
             is_shingled,
             flush_lies,
-            queues: window > 1 && link != "usb3-bulk-only",
+            queues: window > 1 && link.queue_depth > 1,
             heads,
             pass_tracks,
             band_bytes: is_shingled.then_some((band_mib << 20) as f64),
             log_bytes: is_shingled.then_some((cache_gib << 30) as f64),
+            full_stroke_ms: seek_truth.ms(1.0 - log_share),
+            next_track_ms: if serpentine { seek_truth.ms(0.0) } else { head_switch_ms },
+            skews: [cylinder_skew, head_skew],
+            track_s: turn_s * (1.0 + skew),
+            link_us: link.command_us + link.latency_us + link.status_us,
+            link_mb_s: link_mb_s.min(link.payload_mb_s()),
+            hit_us: hit_ms * 1e3,
+            write_us: write_ms * 1e3,
+            random_seek_ms: seek_truth.between_bytes(&zones),
         };
         Self { toml, options: if flush_lies { "&fault=flush-lies" } else { "" }, truth }
     }

@@ -1,0 +1,178 @@
+//! How often the intervals of all answers hold the truth.
+
+use super::random_flash::RandomFlash;
+use crate::testing::{is_thorough, suite_of};
+use crate::workloads::testing::random_disks::{DiskTruth, RandomDisk, measured};
+use drivescope_model::document::{Metric, TestResult};
+use drivescope_model::options::TestKind;
+use drivescope_model::units::{Bytes, Secs};
+use std::collections::BTreeMap;
+
+/// What intervals promise.
+const LEVEL: f64 = 0.95;
+/// A quantity that keeps the promise fails by chance in so few of all such tests.
+const CHANCE: f64 = 1e-3;
+/// Clocks and models count whole nanoseconds.
+const ROUNDING: f64 = 2e-5;
+
+/// Of one quantity: intervals that hold the truth, all of them, and those that do not.
+#[derive(Default)]
+struct Held {
+    held: u32,
+    all: u32,
+    widths: f64,
+    missed: Vec<String>,
+}
+
+/// Of all quantities.
+#[derive(Default)]
+struct Coverage {
+    of: BTreeMap<&'static str, Held>,
+}
+
+impl Coverage {
+    fn hold(&mut self, what: &'static str, seed: u64, found: Option<&Metric>, truth: f64) {
+        let Some(Metric { value, low, high, .. }) = found else { return };
+        let of = self.of.entry(what).or_default();
+        let slack = truth.abs() * ROUNDING;
+        of.all += 1;
+        of.widths += (high - low) / truth.abs().max(f64::MIN_POSITIVE);
+        if (low - slack..=high + slack).contains(&truth) {
+            of.held += 1;
+        } else {
+            of.missed.push(format!("{seed}: {value} ({low} to {high}), truth {truth}"));
+        }
+    }
+
+    fn judge(&self) {
+        let mut failed = Vec::new();
+        for (what, Held { held, all, widths, missed }) in &self.of {
+            let mean_width = 100.0 * widths / f64::from(*all);
+            println!("{what:<28} {held:>4} of {all:>4} held, {mean_width:>8.3} % wide");
+            missed.iter().take(5).for_each(|missed| println!("    {missed}"));
+            if chance_of_so_few(*held, *all) < CHANCE {
+                failed.push(format!("{what}: {held} of {all}, such as {}", missed[0]));
+            }
+        }
+        assert!(failed.is_empty(), "{failed:#?}");
+    }
+}
+
+/// How likely so many intervals at most hold the truth where each does with the promised probability.
+fn chance_of_so_few(held: u32, all: u32) -> f64 {
+    let ln_of = |k: u32| -> f64 {
+        let ways = (1..=k).map(|i| (f64::from(all - i + 1) / f64::from(i)).ln()).sum::<f64>();
+        ways + f64::from(k) * LEVEL.ln() + f64::from(all - k) * (1.0 - LEVEL).ln()
+    };
+    (0..=held).map(|k| ln_of(k).exp()).sum()
+}
+
+fn of<'r>(result: &'r TestResult, key: &str) -> Option<&'r Metric> {
+    let key = format!("geometry.{key}");
+    result.metrics.iter().find(|metric| metric.key == key)
+}
+
+fn hold_disk(coverage: &mut Coverage, seed: u64, truth: &DiskTruth, result: &TestResult) {
+    let mut hold = |what, key: &str, truth| coverage.hold(what, seed, of(result, key), truth);
+    let turn_ms = 60e3 / truth.rpm;
+    let block_us = 4096.0 / truth.link_mb_s;
+    let command_us = truth.overhead_us + truth.link_us + block_us;
+    hold("rotation", "rotation.rpm", truth.rpm);
+    hold("command", "command.overhead_us", command_us);
+    hold("seek, average", "seek.average_ms", truth.average_seek_ms);
+    hold("seek, full", "seek.full_stroke_ms", truth.full_stroke_ms);
+    hold("seek, next track", "seek.next_track_ms", truth.next_track_ms);
+    let [cylinder, head] = truth.skews.map(|skew| 100.0 * skew);
+    let skew = if truth.pass_tracks.is_some() { cylinder } else { head };
+    hold("skew", "tracks.skew_pct", skew);
+    hold("hit", "read_cache.overhead_us", truth.hit_us + truth.link_us);
+    // Models count whole picoseconds for each byte.
+    hold("link", "link.mb_s", 1e6 / (1e6 / truth.link_mb_s).round());
+    hold("read-ahead", "read_cache.read_ahead_bytes", truth.read_ahead_bytes);
+    hold("places", "read_cache.places", f64::from(truth.places));
+    hold("read cache", "read_cache.cache_bytes", truth.read_cache_bytes);
+    if let Some(bytes) = truth.write_cache_bytes {
+        hold("write cache", "write_cache.cache_bytes", bytes);
+        hold(
+            "cached write",
+            "write_cached.write_ms",
+            (truth.write_us + truth.link_us + block_us) / 1e3,
+        );
+    }
+    // A log has the next sector of its own for each.
+    if !truth.flush_lies && !truth.is_shingled {
+        hold("flushed write", "write_flushed.write_ms", turn_ms);
+        hold("forced write", "write_forced.write_ms", turn_ms);
+    }
+    if let Some((band, log)) = truth.band_bytes.zip(truth.log_bytes) {
+        hold("band", "shingling.band_bytes", band);
+        hold("log", "shingling.log_bytes", log);
+    } else {
+        let passing_ms = 4096.0 / (truth.mb_s(0.5) * 1e6 * truth.track_s) * turn_ms;
+        let access = command_us / 1e3 + truth.random_seek_ms + turn_ms / 2.0 + passing_ms;
+        hold("access", "access.access_mean_ms", access);
+    }
+    for number in 1.. {
+        let key = |quantity: &str| format!("zone{number:02}.{quantity}");
+        let (Some(start), Some(end)) =
+            (of(result, &key("start_bytes")), of(result, &key("end_bytes")))
+        else {
+            break;
+        };
+        let middle = f64::midpoint(start.value, end.value) / truth.capacity as f64;
+        let mb_s = truth.mb_s(middle);
+        hold("rate of a zone", &key("mb_s"), mb_s);
+        hold("track", &key("track_bytes"), mb_s * 1e6 * truth.track_s);
+    }
+}
+
+/// Disks of `cargo test`, and where all are asked for.
+const FEW: u64 = 24;
+const ALL: u64 = 200;
+
+#[test]
+fn the_intervals_of_disks_hold_the_truth() {
+    let mut coverage = Coverage::default();
+    for seed in 1..=if is_thorough() { ALL } else { FEW } {
+        let disk = RandomDisk::new(seed);
+        let mut suite = suite_of(TestKind::Geometry);
+        if seed.is_multiple_of(4) {
+            suite.geometry.cache_writes = Bytes(24 << 30);
+            suite.geometry.time = Secs(900.0);
+        }
+        let result = measured(&disk.toml, disk.options, suite, seed);
+        hold_disk(&mut coverage, seed, &disk.truth, &result);
+    }
+    coverage.judge();
+}
+
+/// SSDs of `cargo test`, and where all are asked for.
+const FEW_FLASH: u64 = 4;
+const ALL_FLASH: u64 = 30;
+
+#[test]
+fn the_intervals_of_flash_hold_the_truth() {
+    let mut coverage = Coverage::default();
+    for seed in 1..=if is_thorough() { ALL_FLASH } else { FEW_FLASH } {
+        let flash = RandomFlash::new(seed);
+        let result = measured(&flash.toml, "", suite_of(TestKind::Geometry), seed);
+        coverage.hold(
+            "write buffer",
+            seed,
+            of(&result, "write_buffer.cache_bytes"),
+            flash.buffer_bytes,
+        );
+        if let Some(bytes) = flash.map_bytes {
+            coverage.hold("reach of the map", seed, of(&result, "map.span_bytes"), bytes);
+        }
+        if !is_thorough() {
+            continue;
+        }
+        let mut suite = suite_of(TestKind::Geometry);
+        suite.geometry.cache_writes = Bytes(30 << 30);
+        suite.geometry.time = Secs(900.0);
+        let empty = measured(&flash.toml, "&fill=0", suite, seed);
+        coverage.hold("fast cache", seed, of(&empty, "fast_cache.cache_bytes"), flash.slc_bytes);
+    }
+    coverage.judge();
+}
