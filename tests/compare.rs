@@ -135,9 +135,9 @@ fn a_model_beside_a_run_is_measured_on_the_spot_with_its_plan() {
 #[test]
 fn a_result_of_fio_is_imported_and_compared_when_forced() {
     let scratch = Scratch::new();
-    let job = |name: &str, iops: u32| {
+    let job = |name: &str, group: u32, iops: u32| {
         format!(
-            r#"{{"jobname": "{name}", "groupid": 0, "job_runtime": 1000,
+            r#"{{"jobname": "{name}", "groupid": {group}, "job_runtime": 1000,
                 "job options": {{"rw": "randread", "bs": "4k", "iodepth": "1"}},
                 "read": {{"total_ios": 100, "bw_bytes": {}, "iops": {iops},
                     "lat_ns": {{"mean": 12000000.0, "max": 30000000}}}}}}"#,
@@ -147,8 +147,8 @@ fn a_result_of_fio_is_imported_and_compared_when_forced() {
     let text = format!(
         r#"{{"fio version": "fio-3.33", "timestamp_ms": 1795528240563,
 "global options": {{"direct": "1", "ioengine": "libaio", "filename": "/dev/sdx"}}, "jobs": [{}, {}]}}"#,
-        job("a", 60),
-        job("b", 62)
+        job("a", 0, 60),
+        job("b", 1, 62)
     );
     let of_fio = scratch.file("fio.json", text);
     let options = ["--test", "transfer", "--cells", "rnd4k_q1t1.read", "--time", "1s"];

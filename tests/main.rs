@@ -24,6 +24,8 @@ mod files;
 /// All models with their verdicts, reasons and findings.
 mod healthy_models;
 mod history;
+/// `import`: several files, results of other programs, documents that anything may have written.
+mod imports;
 /// SIGINT, SIGTERM, SIGKILL, and what they leave behind.
 mod interruptions;
 /// `list`.

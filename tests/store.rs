@@ -257,12 +257,12 @@ fn what_is_no_run_is_not_imported() {
         let kept = ids_of_runs(&scratch, &["--store", &other]);
         assert_eq!(kept, [""; 0], "part of a broken file was kept: {part}");
     }
-    let file = scratch.file("runs.json", [0xff, 0xfe]);
+    let file = scratch.file("runs.json", [0xc3, 0x28]);
     let message = scratch.drivescope(&["import", &file, "--store", &other]).refused(2);
     assert!(message.contains("runs.json") && message.contains("UTF-8"), "{message}");
     // It has no end.
     let message = scratch.drivescope(&["import", "/dev/zero", "--store", &other]).refused(2);
-    assert!(message.contains("cannot read /dev/zero: it is not UTF-8 JSON"), "{message}");
+    assert!(message.contains("cannot read /dev/zero: it is not UTF-8 text"), "{message}");
 }
 
 /// A Python program that holds the store until it is killed.

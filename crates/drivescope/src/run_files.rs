@@ -2,26 +2,28 @@
 
 use crate::exit::Failure;
 use crate::store_access::open_existing;
-use drivescope_model::Run;
+use drivescope_model::{Bytes, Run};
 use drivescope_store::{Filter, Store, StoreFault, from_file};
 use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::path::Path;
 
 /// More than any store's runs need, a megabyte each at most.
 const DOCUMENT_MAX_BYTES: u64 = 1 << 30;
+/// What begins otherwise is a result of another program, or a text that may have no end.
+const TEXT_MAX_BYTES: u64 = 64 << 20;
 
-/// The runs of a JSON file; `-` is standard input.
+/// The runs of a file; `-` is standard input.
 pub fn read_runs(path: &Path) -> Result<Vec<Run>, Failure> {
     let text = read(path)?;
     from_file(&text).map_err(|error| Failure::usage(format!("{}: {error}", path.display())))
 }
 
-/// The runs with these names: what contains a `/` or ends in `.json` is a file, the rest is in the store.
+/// The runs with these names: what contains a `/` or ends in `.json` or `.txt` is a file, the rest is in the store.
 pub fn named_runs(names: &[String], store: Option<&str>) -> Result<Vec<Run>, Failure> {
     let mut opened = None;
     let mut runs = Vec::new();
     for name in names {
-        if name == "-" || name.contains('/') || name.ends_with(".json") {
+        if name == "-" || name.contains('/') || name.ends_with(".json") || name.ends_with(".txt") {
             runs.extend(read_runs(Path::new(name))?);
             continue;
         }
@@ -59,23 +61,71 @@ fn read(path: &Path) -> Result<String, Failure> {
     };
     result.map_err(|error| {
         let remedy = match error.kind() {
-            ErrorKind::NotFound => "name a file written by drivescope export or run --json",
+            ErrorKind::NotFound => "name a file written by drivescope export, run --json or fio",
             ErrorKind::PermissionDenied => "check its owner and mode",
-            _ => "import reads files written by drivescope export or run --json",
+            _ => "import reads files written by drivescope export, run --json or fio --output-format=json",
         };
         Failure::usage(format!("cannot read {}: {error}; {remedy}", path.display()))
     })
 }
 
-/// A whole document; what does not begin as one is not read to its end, which it may not have.
+/// A whole document; what does not begin as a text is not read to its end, which it may not have.
 fn document(mut source: impl BufRead) -> std::io::Result<String> {
-    let first = source.fill_buf()?.iter().find(|byte| !byte.is_ascii_whitespace());
-    if first.is_some_and(|byte| !b"{[".contains(byte)) {
-        return Err(std::io::Error::other("it is not UTF-8 JSON"));
+    let beginning = source.fill_buf()?;
+    let is_little = match beginning {
+        [0xff, 0xfe, ..] => Some(true),
+        [0xfe, 0xff, ..] => Some(false),
+        _ => None,
+    };
+    let is_broken = |bytes: &[u8]| {
+        bytes.contains(&0) || std::str::from_utf8(bytes).is_err_and(|it| it.error_len().is_some())
+    };
+    if is_little.is_none() && is_broken(beginning) {
+        return Err(std::io::Error::other("it is not UTF-8 text"));
     }
-    let mut text = String::new();
-    if source.take(DOCUMENT_MAX_BYTES).read_to_string(&mut text)? as u64 == DOCUMENT_MAX_BYTES {
-        return Err(std::io::Error::other("it is longer than 1 GiB; export fewer runs at a time"));
+    let first = beginning.iter().find(|byte| !byte.is_ascii_whitespace());
+    let is_json = is_little.is_none() && first.is_none_or(|byte| b"{[".contains(byte));
+    let most = if is_json { DOCUMENT_MAX_BYTES } else { TEXT_MAX_BYTES };
+    let mut bytes = Vec::new();
+    if source.take(most).read_to_end(&mut bytes)? as u64 == most {
+        let most = Bytes(most).binary();
+        let why = format!("it is longer than {most}; export fewer runs at a time");
+        return Err(std::io::Error::other(why));
     }
-    Ok(text)
+    let text = match is_little {
+        None => String::from_utf8(bytes).ok(),
+        Some(is_little) => utf_16(&bytes[2..], is_little),
+    };
+    text.ok_or_else(|| std::io::Error::other("it is not UTF-8 text"))
+}
+
+/// Windows PowerShell writes this into files (`fio … > result.json`).
+fn utf_16(bytes: &[u8], is_little: bool) -> Option<String> {
+    let unit = |two: &[u8; 2]| match is_little {
+        true => u16::from_le_bytes(*two),
+        false => u16::from_be_bytes(*two),
+    };
+    let (pairs, rest) = bytes.as_chunks();
+    let units = rest.is_empty().then(|| pairs.iter().map(unit))?;
+    char::decode_utf16(units).collect::<Result<String, _>>().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_of_windows_are_read_and_bytes_refused() {
+        let text = "fio: \u{e9}\n{\"a\": 1}";
+        let units: Vec<u16> = std::iter::once(0xfeff).chain(text.encode_utf16()).collect();
+        let little: Vec<u8> = units.iter().flat_map(|unit| unit.to_le_bytes()).collect();
+        let big: Vec<u8> = units.iter().flat_map(|unit| unit.to_be_bytes()).collect();
+        for bytes in [text.as_bytes(), &little, &big] {
+            assert_eq!(document(bytes).unwrap(), text);
+        }
+        for bytes in [&[0xc3, 0x28][..], &[0; 9], &[0xff, 0xfe, 1], &[0xff, 0xfe, 0, 0xd8]] {
+            let why = document(bytes).unwrap_err().to_string();
+            assert_eq!(why, "it is not UTF-8 text", "{bytes:?}");
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! The figures of runs as CSV: RFC 4180, a line for each metric.
 
+use crate::terminal::clean;
 use drivescope_model::Run;
 
 const HEAD: &str = "run,drive,test,metric,value,low,high,unit,rounds,valid";
@@ -36,11 +37,12 @@ fn lines(run: &Run) -> String {
     out
 }
 
-/// A field in quotes where it needs them. What a spreadsheet would take for a formula begins with an apostrophe;
+/// A field in quotes where it needs them, without control characters. What a spreadsheet would take for a formula begins with an apostrophe;
 /// numbers stay numbers.
 fn quoted(field: &str) -> String {
     let is_formula =
         field.starts_with(['=', '+', '-', '@', '\t', '\r']) && field.parse::<f64>().is_err();
+    let field = clean(field);
     let field = if is_formula { format!("'{field}") } else { field.to_string() };
     match field.contains([',', '"', '\n', '\r']) {
         true => format!("\"{}\"", field.replace('"', "\"\"")),
@@ -59,6 +61,7 @@ mod tests {
             ("a, \"b\"", "\"a, \"\"b\"\"\""),
             ("=cmd()", "'=cmd()"),
             ("-1.5", "-1.5"),
+            ("\tcmd\u{1b}[2J\n", "' cmd\u{fffd}[2J "),
         ] {
             assert_eq!(quoted(field), text);
         }

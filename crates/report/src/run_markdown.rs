@@ -68,6 +68,8 @@ fn metrics(out: &mut String, result: &TestResult) {
     out.push_str("| metric | value | 95 % | unit | |\n|---|---:|---|---|---|\n");
     for metric in &result.metrics {
         let Metric { key, value, low, high, unit, valid, .. } = metric;
+        // Of this program they have no letter that Markdown obeys; of a document from elsewhere, any.
+        let (key, unit) = (clean(key).replace('|', "\\|"), clean(unit).replace('|', "\\|"));
         let interval = match metric.pooled || low == high {
             true => String::new(),
             false => format!("{}–{}", rounded(*low), rounded(*high)),
@@ -100,6 +102,7 @@ mod tests {
         let mut run = hard_disk();
         run.label = Some("<b>|*bold*\u{1b}[31m".to_string());
         run.tests[0].metrics[0].valid = false;
+        run.tests[0].metrics.last_mut().unwrap().unit = "\u{1b}[31m\u{9b}2J".to_string();
         let text = run_markdown(&run);
         for metric in run.tests.iter().flat_map(|test| &test.metrics) {
             assert!(text.contains(&format!("| {} | ", metric.key)), "{text}");
@@ -108,6 +111,9 @@ mod tests {
             assert!(text.contains(&format!("**{}**", finding.id)), "{text}");
         }
         assert!(text.contains("| invalid |"), "{text}");
-        assert!(text.contains("\\<b\\>\\|\\*bold\\*") && !text.contains('\u{1b}'), "{text}");
+        assert!(
+            text.contains("\\<b\\>\\|\\*bold\\*") && !text.contains(['\u{1b}', '\u{9b}']),
+            "{text}"
+        );
     }
 }

@@ -4,7 +4,11 @@
 //! does not know are ignored, and optional fields may be absent, because fields are added without a
 //! new format.
 
+mod controls;
+mod disk_mark;
 mod fio;
+mod imported_run;
+mod plausible;
 mod resume_sentence;
 
 use drivescope_model::document::{FORMAT, Run};
@@ -12,6 +16,9 @@ use drivescope_model::options::Suite;
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::Value;
+
+/// How some programs begin a text; JSON does not allow it.
+const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// Digits of an id.
 pub(crate) const ID_DIGITS: usize = 12;
@@ -44,8 +51,7 @@ pub(crate) fn to_compact_json(run: &Run) -> String {
 /// The first fault found, with its line where the text shows it. Nothing is read from a text with a
 /// fault in it.
 pub fn from_json(text: &str) -> Result<Vec<Run>, FormatError> {
-    // Some editors begin a file with a byte order mark, which JSON does not allow.
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
     let mut runs = Vec::new();
     let mut number = 0;
@@ -70,25 +76,23 @@ pub fn from_json(text: &str) -> Result<Vec<Run>, FormatError> {
     Ok(runs)
 }
 
-/// The same of a file that anything may have written or changed since: also refuses metrics that cannot be.
+/// The same of a file that anything may have written or changed since, also another program: results of fio, and the
+/// text of CrystalDiskMark and KDiskMark. Refuses what no measurement gives.
 ///
 /// # Errors
-/// As [`from_json`]; a metric that no measurement gives.
+/// As [`from_json`]; a figure that cannot be.
 pub fn from_file(text: &str) -> Result<Vec<Run>, FormatError> {
-    if let Some(document) = fio::document(text) {
-        return Ok(vec![fio::run(&document)?]);
-    }
-    let runs = from_json(text)?;
-    for run in &runs {
-        for metric in run.tests.iter().flat_map(|test| &test.metrics) {
-            if let Some(what) = metric.impossible() {
-                return Err(FormatError::NotARun(format!(
-                    "run {}: {} is {what}; export the run again, or correct that metric",
-                    run.id, metric.key
-                )));
-            }
-        }
-    }
+    let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+    let of_others = match fio::runs(text)? {
+        Some(runs) => Some(runs),
+        None => disk_mark::run(text)?.map(|run| vec![run]),
+    };
+    let runs = match of_others {
+        Some(runs) => runs,
+        None if text.trim_start().starts_with(|c| !matches!(c, '{' | '[')) => return Err(foreign()),
+        None => from_json(text)?,
+    };
+    runs.iter().try_for_each(plausible::check)?;
     Ok(runs)
 }
 
@@ -99,6 +103,12 @@ pub(crate) fn from_stored(text: &str) -> Result<Run, FormatError> {
 
 fn empty() -> FormatError {
     let message = "the file is empty; import files written by drivescope export or run --json";
+    FormatError::NotJson(message.to_string())
+}
+
+fn foreign() -> FormatError {
+    let message = "it is neither JSON nor a text of CrystalDiskMark or KDiskMark; import files written by drivescope \
+                   export, run --json or fio --output-format=json, or the text that those two save";
     FormatError::NotJson(message.to_string())
 }
 
@@ -157,7 +167,7 @@ fn is_id(text: &str) -> bool {
 
 /// One document; `number` counts those of the text from 1, `place` says where a fault is.
 fn read(
-    document: Value,
+    mut document: Value,
     number: usize,
     place: impl Fn(&str) -> String,
 ) -> Result<Run, FormatError> {
@@ -166,6 +176,7 @@ fn read(
         _ => format!("document {number}"),
     };
     check_format(&document, &name)?;
+    controls::remove(&mut document);
     let mut run = Run::deserialize(&document)
         .or_else(|_| Run::deserialize(without_unknown_options(document)))
         .map_err(|error| {

@@ -1,38 +1,78 @@
-//! `import`: runs from JSON files into the store.
+//! `import`: runs from files into the store.
 
 use crate::arguments::ImportArguments;
 use crate::exit::{Code, Failure};
 use crate::output;
 use crate::run_files::read_runs;
+use drivescope_model::Run;
+use drivescope_model::document::TestStatus;
 use drivescope_report::clean;
-use drivescope_store::{Added, Store, StoreLocation};
+use drivescope_store::{Added, Store, StoreFault, StoreLocation};
+use std::path::Path;
 
-/// Stores runs from files; all of a file or nothing of it. What is stored is not replaced.
+/// Stores runs from files; all of a file or nothing of it. What is stored is not replaced. A file that cannot be taken
+/// does not keep back those after it.
 pub fn import(arguments: &ImportArguments) -> Result<Code, Failure> {
     // Not made for files that have nothing for it.
     let mut opened = None;
+    let count = arguments.files.len();
+    let (mut imported, mut is_usable) = (0, true);
     for path in &arguments.files {
-        let runs = read_runs(path)?;
-        let store = match &mut opened {
-            Some(store) => store,
-            none => {
-                none.insert(Store::open(&StoreLocation::parse(arguments.store.store.as_deref())?)?)
-            }
-        };
-        if runs.is_empty() {
-            output::tell(&clean(&format!("no runs in {}", path.display())));
+        match import_file(path, arguments, &mut opened, &mut is_usable) {
+            Ok(()) => imported += 1,
+            Err(failure) if count == 1 => return Err(failure),
+            Err(failure) => output::complain(&failure.message),
         }
-        for (run, added) in runs.iter().zip(store.add_all(&runs)?) {
-            let (id, target) = (&run.id, &run.target.path);
-            let line = match added {
-                Added::New => format!("imported run {id} of {target}"),
-                Added::Completed => {
-                    format!("completed run {id} of {target}, which was stored in part")
-                }
-                Added::Known => format!("run {id} of {target} is already stored, identical"),
-            };
-            output::tell(&clean(&line));
+        if !is_usable {
+            break;
         }
     }
-    Ok(Code::Ok)
+    match imported == count {
+        true => Ok(Code::Ok),
+        false => Err(Failure::usage(format!("{imported} of {count} imported"))),
+    }
+}
+
+/// Stores the runs of one file. `is_usable` is cleared where the store takes no other file either.
+fn import_file(
+    path: &Path,
+    arguments: &ImportArguments,
+    opened: &mut Option<Store>,
+    is_usable: &mut bool,
+) -> Result<(), Failure> {
+    let runs = read_runs(path)?;
+    *is_usable = false;
+    let store = match opened {
+        Some(store) => store,
+        none => none.insert(Store::open(&StoreLocation::parse(arguments.store.store.as_deref())?)?),
+    };
+    let added = store.add_all(&runs);
+    let is_its_fault =
+        |fault: StoreFault| matches!(fault, StoreFault::Differs | StoreFault::Document);
+    *is_usable = added.as_ref().err().is_none_or(|error| is_its_fault(error.fault));
+    if runs.is_empty() {
+        output::tell(&clean(&format!("no runs in {}", path.display())));
+    }
+    for (run, added) in runs.iter().zip(added?) {
+        let (id, target) = (&run.id, &run.target.path);
+        let line = match added {
+            Added::New => format!("imported run {id} of {target}{}", remarks(run)),
+            Added::Completed => format!("completed run {id} of {target}, which was stored in part"),
+            Added::Known => format!("run {id} of {target} is already stored, identical"),
+        };
+        output::tell(&clean(&line));
+    }
+    Ok(())
+}
+
+/// What must be known of a result of another program: its machine, what of it failed, was left out, or means something else.
+fn remarks(run: &Run) -> String {
+    let is_ours = run.tool.name == "drivescope";
+    let reasons = run.tests.iter().filter_map(|test| {
+        let head = if test.status == TestStatus::Done { "left out: " } else { "" };
+        test.reason.as_ref().map(|reason| format!("{head}{reason}"))
+    });
+    let said = run.note.iter().cloned().chain(reasons).filter(|_| !is_ours);
+    let host = (!is_ours && !run.host.name.is_empty()).then(|| format!(" on {}", run.host.name));
+    host.into_iter().chain(said.map(|text| format!("; {text}"))).collect()
 }

@@ -100,7 +100,7 @@ impl DriveFigures {
             name,
             path,
             bytes,
-            sector_bytes: drive.map_or(512, |drive| u64::from(drive.logical_sector_bytes)),
+            sector_bytes: drive.map_or(512, |drive| u64::from(drive.logical_sector_bytes).max(512)),
             is_shingled: has(FindingId::Shingled),
             flush_lies: has(FindingId::FlushIgnored),
             notes,

@@ -1,316 +1,206 @@
-//! Results of fio (`--output-format=json`) as a run, so that what people have measured can be compared.
+//! Results of fio (`--output-format=json`) as runs, so that what people have measured can be compared.
 //!
 //! A job becomes a cell of `transfer` where it means the same: direct, one block size, reads or writes only, closed
-//! loop. Other jobs are left out, and named in the result. Jobs of one name are its threads; jobs of other names with
-//! the same cell are its rounds.
+//! loop, on a drive. Other jobs are left out, and named in the result. Each file that was measured is a run of its own:
+//! other files may be other drives. Jobs of one group ran at once: with the same cell they are threads of one load,
+//! else none of them is measured alone. The same cell in a later group (`stonewall`) is a further round.
+
+mod fio_job;
+mod fio_number;
+mod fio_text;
 
 use super::FormatError;
-use drivescope_model::cell::{Cell, Mix, Order, Shape};
-use drivescope_model::document::{FORMAT, Metric, Run, TestResult, TestStatus, Tool};
-use drivescope_model::host::Host;
-use drivescope_model::metrics::quantity_of;
-use drivescope_model::options::{Suite, TestKind};
-use drivescope_model::plan::{Engine, Plan};
-use drivescope_model::target::{TargetInfo, TargetKind};
-use drivescope_model::units::Bytes;
+use super::imported_run::{ImportedRun, Rounds};
+use drivescope_model::document::{Run, TestStatus};
+use drivescope_model::plan::Engine;
+use fio_job::{FioCell, FioJob};
 use jiff::Timestamp;
 use serde_json::Value;
-use std::collections::BTreeMap;
 
-/// Percentiles, as fio names them, and the quantities of a cell.
-const PERCENTILES: [(&str, &str); 5] = [
-    ("50.000000", "lat_p50_us"),
-    ("90.000000", "lat_p90_us"),
-    ("99.000000", "lat_p99_us"),
-    ("99.900000", "lat_p99_9_us"),
-    ("99.990000", "lat_p99_99_us"),
-];
-
-/// Values of a quantity, round by round.
-type Rounds = BTreeMap<(String, &'static str), Vec<f64>>;
-
-/// The document in a file of fio.
-pub fn document(text: &str) -> Option<Value> {
-    let begin = text.find('{')?;
-    // Its first field: other documents are not parsed for nothing.
-    let is_fio = text[begin + 1..].trim_start().starts_with("\"fio version\"");
-    let document = is_fio.then(|| serde_json::from_str::<Value>(&text[begin..]).ok())??;
-    document["jobs"].is_array().then_some(document)
-}
-
-/// The run that a document of fio tells of.
+/// The runs in a text of fio. `None`: there are no results of fio in it.
 ///
 /// # Errors
-/// There is no job that can be told as a cell; the reasons are named.
-pub fn run(document: &Value) -> Result<Run, FormatError> {
-    let jobs = document["jobs"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let mut rounds = Rounds::new();
-    let mut left_out = Vec::new();
-    for threads in threads_of(jobs) {
-        if let Err(why) = add(document, &threads, &mut rounds) {
-            left_out.push(format!("{}: {why}", threads[0]["jobname"].as_str().unwrap_or("?")));
+/// A result breaks off, or no job of them all is a cell; the reasons are named.
+pub fn runs(text: &str) -> Result<Option<Vec<Run>>, FormatError> {
+    let documents = fio_text::documents(text)?;
+    if documents.is_empty() {
+        return Ok(None);
+    }
+    let (mut runs, mut faults) = (Vec::new(), Vec::new());
+    for document in &documents {
+        match runs_of(document) {
+            Ok(found) => runs.extend(found),
+            Err(why) => faults.push(why),
         }
     }
-    if rounds.is_empty() {
-        let why = if left_out.is_empty() { "it has none".to_string() } else { left_out.join("; ") };
-        let message = format!("no job of this fio result can be compared with a cell ({why})");
-        return Err(FormatError::NotARun(message));
+    match runs.first_mut() {
+        None => {
+            let message = format!(
+                "no job of this fio result can be compared with a cell ({})",
+                faults.join("; ")
+            );
+            return Err(FormatError::NotARun(message));
+        }
+        Some(first) => leave_out(first, &faults),
     }
-    let reason = (!left_out.is_empty()).then(|| left_out.join("; "));
-    let mut result = TestResult::empty(TestKind::Transfer, TestStatus::Done, reason);
-    result.metrics =
-        rounds.into_iter().map(|((cell, quantity), it)| metric(&cell, quantity, it)).collect();
-    result.elapsed_s = jobs.iter().filter_map(|job| job["job_runtime"].as_f64()).sum::<f64>() / 1e3;
-    Ok(whole(document, result))
+    Ok(Some(runs))
 }
 
-/// Jobs that ran together as threads of one: those of one name, unless fio put them together itself.
-fn threads_of(jobs: &[Value]) -> Vec<Vec<&Value>> {
-    let mut groups: Vec<Vec<&Value>> = Vec::new();
-    for job in jobs {
-        let name = |job: &Value| (job["jobname"].clone(), job["groupid"].clone());
-        match groups.iter_mut().find(|group| name(group[0]) == name(job)) {
-            Some(group) => group.push(job),
-            None => groups.push(vec![job]),
-        }
-    }
-    groups
-}
-
-/// An option of a job, or of all jobs.
-fn option<'d>(document: &'d Value, job: &'d Value, name: &str) -> Option<&'d str> {
-    let own = job["job options"][name].as_str();
-    own.or_else(|| document["global options"][name].as_str())
-}
-
-/// Adds a round of a cell. Errors: why the job is no cell.
-fn add(document: &Value, threads: &[&Value], rounds: &mut Rounds) -> Result<(), String> {
-    let of = |name: &str| option(document, threads[0], name);
-    let number = |name: &str| {
-        of(name).map_or(Ok(1), |text| text.parse::<u32>().map_err(|_| format!("{name}={text}")))
-    };
-    let (order, side, mix) = match of("rw").or(of("readwrite")).unwrap_or("read") {
-        "read" => (Order::Seq, "read", Mix::READ),
-        "write" => (Order::Seq, "write", Mix::WRITE),
-        "randread" => (Order::Rnd, "read", Mix::READ),
-        "randwrite" => (Order::Rnd, "write", Mix::WRITE),
-        other => return Err(format!("rw={other}")),
-    };
-    if of("direct").is_none_or(|direct| direct == "0") && of("buffered") != Some("0") {
-        return Err("through the page cache (direct=0)".to_string());
-    }
-    for name in [
-        "fsync",
-        "fdatasync",
-        "sync",
-        "rate",
-        "rate_iops",
-        "thinktime",
-        "bsrange",
-        "bssplit",
-        "verify",
-    ] {
-        if let Some(value) = of(name).filter(|value| !matches!(*value, "0" | "none")) {
-            return Err(format!("{name}={value}"));
-        }
-    }
-    let block: Bytes =
-        of("bs").or(of("blocksize")).unwrap_or("4k").parse().map_err(|_| "bs".to_string())?;
-    let is_synchronous = of("ioengine").is_none_or(|engine| engine.ends_with("sync"));
-    let depth = if is_synchronous { 1 } else { number("iodepth")? };
-    let count = number("numjobs")?.max(threads.len() as u32);
-    let shape = Shape::new(order, block, depth, count).map_err(|error| error.to_string())?;
-    let cell = Cell { shape, mix }.to_string();
-    let sum = |field: &str| threads.iter().filter_map(|job| job[side][field].as_f64()).sum::<f64>();
-    if sum("total_ios") == 0.0 {
-        return Err("no I/O".to_string());
-    }
-    let mut push = |quantity, value: f64| {
-        if value.is_finite() {
-            rounds.entry((cell.clone(), quantity)).or_default().push(value);
-        }
-    };
-    push("mb_s", sum("bw_bytes") / 1e6);
-    push("iops", sum("iops"));
-    // Percentiles of several threads cannot be put together again.
-    if let [job] = threads {
-        let latencies = &job[side]["lat_ns"];
-        let percentiles = [latencies, &job[side]["clat_ns"]];
-        let found = percentiles.into_iter().find(|of| of["percentile"].is_object());
-        push("lat_mean_us", latencies["mean"].as_f64().unwrap_or(f64::NAN) / 1e3);
-        push("lat_max_us", latencies["max"].as_f64().unwrap_or(f64::NAN) / 1e3);
-        for (name, quantity) in PERCENTILES {
-            let value = found.and_then(|of| of["percentile"][name].as_f64());
-            push(quantity, value.unwrap_or(f64::NAN) / 1e3);
-        }
-    }
-    Ok(())
-}
-
-/// The median of the rounds with their range: nothing else is known of their spread.
-fn metric(cell: &str, quantity: &str, rounds: Vec<f64>) -> Metric {
-    let key = format!("{}.{cell}.{quantity}", TestKind::Transfer);
-    let mut sorted = rounds.clone();
-    sorted.sort_by(f64::total_cmp);
-    let (last, middle) = (sorted.len() - 1, sorted.len() / 2);
-    Metric {
-        unit: quantity_of(&key).map_or(String::new(), |quantity| quantity.unit.to_string()),
-        key,
-        value: f64::midpoint(sorted[last - middle], sorted[middle]),
-        low: sorted[0],
-        high: sorted[last],
-        valid: true,
-        rounds,
-        pooled: false,
-        invalid_because: Vec::new(),
+/// Adds what was left out to the sentence of a run's only test.
+fn leave_out(run: &mut Run, faults: &[String]) {
+    if let [result] = &mut run.tests[..] {
+        let reasons = result.reason.take().into_iter().chain(faults.iter().cloned());
+        let reason = reasons.collect::<Vec<_>>().join("; ");
+        result.reason = (!reason.is_empty()).then_some(reason);
     }
 }
 
-/// The document around a result.
-fn whole(document: &Value, result: TestResult) -> Run {
-    let job = &document["jobs"][0];
-    let path = option(document, job, "filename").or(option(document, job, "directory"));
-    let path = path.unwrap_or("unknown").to_string();
-    let engine = match option(document, job, "ioengine") {
-        Some("io_uring") => Engine::Uring,
-        Some(engine) if engine.ends_with("sync") => Engine::Threads,
-        _ => Engine::Auto,
-    };
-    let started = document["timestamp_ms"].as_i64().unwrap_or_default();
-    let started = Timestamp::from_millisecond(started).unwrap_or_default();
-    let suite = Suite {
-        name: "fio".to_string(),
-        summary: "imported from fio".to_string(),
-        tests: vec![TestKind::Transfer],
-        ..Suite::default()
-    };
-    let version = document["fio version"].as_str().unwrap_or_default();
-    Run {
-        format: FORMAT,
-        id: id_of(document),
-        tool: Tool {
-            name: "fio".to_string(),
-            version: version.trim_start_matches("fio-").to_string(),
-            build: "imported".to_string(),
-            commit: None,
-            command_line: Vec::new(),
-        },
-        started_at: started.to_string(),
-        elapsed_s: result.elapsed_s,
-        status: TestStatus::Done,
-        label: None,
-        note: None,
-        price: None,
-        simulated: false,
-        target: TargetInfo {
-            kind: if path.starts_with("/dev/") { TargetKind::Block } else { TargetKind::File },
+/// What was measured of one file of one machine.
+struct MeasuredFile<'d> {
+    first: FioJob<'d>,
+    rounds: Rounds,
+    left_out: Vec<String>,
+    errors: Vec<String>,
+    note: Option<String>,
+    /// The longest of each group.
+    elapsed_s: Vec<(Value, f64)>,
+}
+
+/// The runs of one document, a file each. Errors: no job can be told as a cell; the reasons are named.
+fn runs_of(document: &Value) -> Result<Vec<Run>, String> {
+    let jobs = fio_job::jobs(document);
+    let mut files: Vec<MeasuredFile<'_>> = Vec::new();
+    for job in &jobs {
+        let index = files.iter().position(|file| file.first.place() == job.place());
+        let index = index.unwrap_or_else(|| {
+            files.push(MeasuredFile::new(job.clone()));
+            files.len() - 1
+        });
+        files[index].take(job, &jobs);
+    }
+    if files.iter().all(|file| file.rounds.is_empty()) {
+        let why: Vec<String> = files.into_iter().flat_map(|file| file.left_out).collect();
+        return Err(if why.is_empty() { "it has none".to_string() } else { why.join("; ") });
+    }
+    let (measured, rest): (Vec<_>, Vec<_>) =
+        files.into_iter().partition(|file| !file.rounds.is_empty());
+    let count = measured.len();
+    let mut runs: Vec<Run> = measured.into_iter().map(|file| file.run(document, count)).collect();
+    let rest: Vec<String> = rest.into_iter().flat_map(|file| file.left_out).collect();
+    leave_out(&mut runs[0], &rest);
+    Ok(runs)
+}
+
+impl<'d> MeasuredFile<'d> {
+    fn new(first: FioJob<'d>) -> Self {
+        let (rounds, left_out, errors) = (Rounds::new(), Vec::new(), Vec::new());
+        Self { first, rounds, left_out, errors, note: None, elapsed_s: Vec::new() }
+    }
+
+    /// Takes a job among all jobs of the document.
+    fn take(&mut self, job: &FioJob<'d>, jobs: &[FioJob<'d>]) {
+        self.errors.extend(job.error());
+        let load = load_of(job, jobs);
+        let keyed = load.and_then(|load| {
+            load.map(|(cell, load)| Ok((cell.key(load.count())?, cell, load))).transpose()
+        });
+        match keyed {
+            Ok(Some((key, cell, load))) => {
+                load.add_to(&cell, &key, &mut self.rounds);
+                let seconds = load.elapsed_s();
+                match self.elapsed_s.iter_mut().find(|(group, _)| group == job.group()) {
+                    Some((_, longest)) => *longest = longest.max(seconds),
+                    None => self.elapsed_s.push((job.group().clone(), seconds)),
+                }
+                self.note = self.note.take().or_else(|| note(job, jobs));
+            }
+            Ok(None) => {}
+            Err(why) => self.left_out.push(format!("{}: {why}", job.name())),
+        }
+    }
+
+    /// The document of it; `count` files of this result have one.
+    fn run(self, document: &Value, count: usize) -> Run {
+        let job = &self.first;
+        let (host, path) = job.place();
+        let engine = match job.option("ioengine") {
+            Some("io_uring") => Engine::Uring,
+            Some(engine) if fio_job::is_synchronous(engine) => Engine::Threads,
+            _ => Engine::Auto,
+        };
+        let is_failed = !self.errors.is_empty();
+        let left_out = self.left_out.join("; ");
+        let head = if is_failed && !left_out.is_empty() { "left out: " } else { "" };
+        let reasons = self.errors.into_iter().chain(Some(format!("{head}{left_out}")));
+        let reasons: Vec<String> = reasons.filter(|reason| !reason.is_empty()).collect();
+        let version = document["fio version"].as_str().unwrap_or_default();
+        let place = if count > 1 { format!("{host} {path}") } else { String::new() };
+        let identity = format!("{place}{document}");
+        ImportedRun {
+            tool: "fio",
+            version: version.trim_start_matches("fio-"),
+            identity: &identity,
+            started: started(document),
+            elapsed_s: self.elapsed_s.iter().map(|(_, seconds)| seconds).sum(),
+            status: if is_failed { TestStatus::Failed } else { TestStatus::Done },
+            reason: (!reasons.is_empty()).then(|| reasons.join("; ")),
+            note: self.note,
+            host,
             path,
-            size_bytes: 0,
-            file_system: None,
-            stack: Vec::new(),
-            system_disk: false,
-            io_mode: None,
-            io_align_bytes: 0,
-        },
-        drive: None,
-        host: Host::default(),
-        calibration: None,
-        gate: Vec::new(),
-        plan: Plan {
-            suite,
-            seed: 0,
             engine,
-            tests: Vec::new(),
-            own_folder: None,
-            own_bytes: Bytes(0),
-        },
-        tests: vec![result],
-        findings: Vec::new(),
-        verdict: Vec::new(),
+        }
+        .with(self.rounds)
     }
 }
 
-/// The same for the same document: importing it twice is known (FNV-1a, 48 bits).
-fn id_of(document: &Value) -> String {
-    let text = document.to_string();
-    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    format!("{:012x}", hash >> 16)
+/// When the result was written: fio does not say when it began. fio 2 has whole seconds.
+fn started(document: &Value) -> Timestamp {
+    let ms = document["timestamp_ms"].as_i64();
+    let ms = ms.or_else(|| document["timestamp"].as_i64()?.checked_mul(1000));
+    Timestamp::from_millisecond(ms.unwrap_or_default()).unwrap_or_default()
+}
+
+/// The cell of a job together with those of its group that were threads of the same load. `None`: an earlier one of
+/// them stands for it. Errors: why it is no cell.
+fn load_of<'d>(
+    job: &FioJob<'d>,
+    jobs: &[FioJob<'d>],
+) -> Result<Option<(FioCell, FioJob<'d>)>, String> {
+    let cell = job.cell()?;
+    let is_beside =
+        |it: &&FioJob<'_>| it.ran_with(job) && it.place() == job.place() && !it.is_idle();
+    let mut load: Option<FioJob<'d>> = None;
+    for other in jobs.iter().filter(is_beside) {
+        if other.cell().ok().as_ref() != Some(&cell) {
+            return Err(format!(
+                "at the same time as {} (no stonewall between them)",
+                other.name()
+            ));
+        }
+        match &mut load {
+            Some(load) => load.join(other),
+            None if std::ptr::eq(other, job) => load = Some(other.clone()),
+            None => return Ok(None),
+        }
+    }
+    Ok(load.map(|load| (cell, load)))
+}
+
+/// What a reader must know of the figures of a job.
+fn note(job: &FioJob<'_>, jobs: &[FioJob<'_>]) -> Option<String> {
+    let files = job.files();
+    if files.len() > 1 {
+        let names = files.join(", ");
+        return Some(format!(
+            "{} files in one figure, which may be as many drives: {names}",
+            files.len()
+        ));
+    }
+    let elsewhere =
+        |it: &&FioJob<'_>| it.ran_with(job) && it.place() != job.place() && !it.is_idle();
+    let other = jobs.iter().find(elsewhere)?;
+    Some(format!("measured while {} ran on {}", other.name(), other.place().1))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    fn job(name: &str, options: &Value, side: &str, iops: f64) -> Value {
-        json!({
-            "jobname": name, "groupid": 0, "job_runtime": 1000, "job options": options,
-            side: {"total_ios": 1000, "bw_bytes": iops * 4096.0, "iops": iops,
-                "lat_ns": {"mean": 100_000.0, "max": 900_000},
-                "clat_ns": {"percentile": {"50.000000": 90_000, "99.000000": 400_000}}},
-        })
-    }
-
-    fn document(jobs: &[Value]) -> Value {
-        let global = json!({"direct": "1", "ioengine": "io_uring", "bs": "4k"});
-        json!({"fio version": "fio-3.33", "timestamp_ms": 1_795_528_240_563_i64,
-            "global options": global, "jobs": jobs})
-    }
-
-    fn values(run: &Run, key: &str) -> Option<(f64, Vec<f64>)> {
-        run.metric(key).map(|metric| (metric.value, metric.rounds.clone()))
-    }
-
-    #[test]
-    fn jobs_of_other_names_are_rounds_and_of_one_name_threads() {
-        let deep = json!({"rw": "randread", "iodepth": "32"});
-        let both = json!({"rw": "randwrite"});
-        let jobs = [
-            job("a", &deep, "read", 100.0),
-            job("b", &deep, "read", 120.0),
-            job("c", &both, "write", 10.0),
-            job("c", &both, "write", 11.0),
-        ];
-        let run = run(&document(&jobs)).unwrap();
-        let read = values(&run, "transfer.rnd4k_q32t1.read.iops");
-        assert_eq!(read, Some((110.0, vec![100.0, 120.0])));
-        let p99 = values(&run, "transfer.rnd4k_q32t1.read.lat_p99_us");
-        assert_eq!(p99, Some((400.0, vec![400.0, 400.0])));
-        let written = values(&run, "transfer.rnd4k_q1t2.write.iops");
-        assert_eq!(written, Some((21.0, vec![21.0])));
-        assert!(values(&run, "transfer.rnd4k_q1t2.write.lat_p99_us").is_none());
-        assert_eq!(
-            (run.tool.version.as_str(), run.started_at.get(..10)),
-            ("3.33", Some("2026-11-24"))
-        );
-        assert!(crate::document::check(&run).is_ok());
-    }
-
-    #[test]
-    fn what_means_something_else_is_left_out_and_named() {
-        let cached = json!({"rw": "randread", "direct": "0"});
-        let synced = json!({"rw": "write", "fsync": "1"});
-        let mixed = json!({"rw": "randrw"});
-        let jobs = [
-            job("cached", &cached, "read", 1.0),
-            job("synced", &synced, "write", 1.0),
-            job("mixed", &mixed, "read", 1.0),
-        ];
-        let error = run(&document(&jobs)).unwrap_err().to_string();
-        for part in ["cached: through the page cache", "synced: fsync=1", "mixed: rw=randrw"] {
-            assert!(error.contains(part), "{error}");
-        }
-        let some = [job("plain", &json!({"rw": "read"}), "read", 1.0), jobs[0].clone()];
-        let reason = run(&document(&some)).unwrap().tests[0].reason.clone().unwrap();
-        assert!(reason.starts_with("cached"), "{reason}");
-    }
-
-    #[test]
-    fn a_depth_without_an_engine_that_queues_is_one() {
-        let options = json!({"rw": "randread", "iodepth": "32", "ioengine": "psync"});
-        let run = run(&document(&[job("a", &options, "read", 100.0)])).unwrap();
-        assert!(run.metric("transfer.rnd4k_q1t1.read.iops").is_some());
-    }
-}
+mod tests;

@@ -270,6 +270,33 @@ fn a_metric_that_cannot_be_is_refused_in_a_file_and_read_in_the_store() {
     }
 }
 
+#[test]
+fn a_sector_of_0_is_refused_in_a_file_with_its_field() {
+    for (field, spoil) in [("drive.logical_sector_bytes", 0), ("drive.physical_sector_bytes", 1)] {
+        let mut run = rich_run(ID);
+        let drive = run.drive.as_mut().unwrap();
+        let fields = [&mut drive.logical_sector_bytes, &mut drive.physical_sector_bytes];
+        *fields[spoil] = 0;
+        let message = from_file(&to_json(&run)).unwrap_err().to_string();
+        assert!(message.contains(&format!("{field} is 0")), "{message}");
+    }
+}
+
+#[test]
+fn control_characters_of_any_field_are_left_out() {
+    let text = to_json(&rich_run(ID)).replace("\"transfer.seq", "\"transfer.\\u001b[31m\\u009bseq");
+    let run = from_json(&text).unwrap().remove(0);
+    let key = &run.tests[0].metrics[0].key;
+    assert!(key.starts_with("transfer.\u{fffd}[31m\u{fffd}seq"), "{key}");
+    assert_eq!(from_stored(&text).unwrap(), run);
+}
+
+#[test]
+fn a_text_of_another_kind_is_refused_with_the_forms_that_are_read() {
+    let message = from_file("hello").unwrap_err().to_string();
+    assert!(message.contains("fio") && message.contains("CrystalDiskMark"), "{message}");
+}
+
 proptest! {
     #[test]
     fn a_file_is_taken_if_every_figure_of_it_can_be(

@@ -1,0 +1,131 @@
+//! The document of a run that another program measured.
+
+use drivescope_model::document::{FORMAT, Metric, Run, TestResult, TestStatus, Tool};
+use drivescope_model::host::Host;
+use drivescope_model::metrics::quantity_of;
+use drivescope_model::options::{Suite, TestKind};
+use drivescope_model::plan::{Engine, Plan};
+use drivescope_model::target::{TargetInfo, TargetKind};
+use drivescope_model::units::Bytes;
+use jiff::Timestamp;
+use std::collections::BTreeMap;
+
+/// Values of a quantity of a cell, round by round.
+pub type Rounds = BTreeMap<(String, &'static str), Vec<f64>>;
+
+/// What is known of a run of another program.
+pub struct ImportedRun<'s> {
+    /// The program.
+    pub tool: &'s str,
+    /// Its version.
+    pub version: &'s str,
+    /// What tells it from other runs: the same text is the same run.
+    pub identity: &'s str,
+    /// When it was measured.
+    pub started: Timestamp,
+    /// How long.
+    pub elapsed_s: f64,
+    /// How it ended.
+    pub status: TestStatus,
+    /// How it failed, and what was left out.
+    pub reason: Option<String>,
+    /// What a reader must know of its figures.
+    pub note: Option<String>,
+    /// The machine, if it is known.
+    pub host: &'s str,
+    /// What was measured.
+    pub path: &'s str,
+    /// What sent the requests.
+    pub engine: Engine,
+}
+
+impl ImportedRun<'_> {
+    /// The document with these figures of the test `transfer`.
+    pub fn with(self, rounds: Rounds) -> Run {
+        let mut result = TestResult::empty(TestKind::Transfer, self.status, self.reason);
+        result.metrics =
+            rounds.into_iter().map(|((cell, quantity), it)| metric(&cell, quantity, it)).collect();
+        result.elapsed_s = self.elapsed_s;
+        let suite = Suite {
+            name: self.tool.to_ascii_lowercase(),
+            summary: format!("imported from {}", self.tool),
+            tests: vec![TestKind::Transfer],
+            ..Suite::default()
+        };
+        let plan = Plan {
+            suite,
+            seed: 0,
+            engine: self.engine,
+            tests: Vec::new(),
+            own_folder: None,
+            own_bytes: Bytes(0),
+        };
+        Run {
+            format: FORMAT,
+            id: id_of(self.identity),
+            tool: Tool {
+                name: self.tool.to_string(),
+                version: self.version.to_string(),
+                build: "imported".to_string(),
+                commit: None,
+                command_line: Vec::new(),
+            },
+            started_at: self.started.to_string(),
+            elapsed_s: self.elapsed_s,
+            status: self.status,
+            label: None,
+            note: self.note,
+            price: None,
+            simulated: false,
+            target: target(self.path),
+            drive: None,
+            host: Host { name: self.host.to_string(), ..Host::default() },
+            calibration: None,
+            gate: Vec::new(),
+            plan,
+            tests: vec![result],
+            findings: Vec::new(),
+            verdict: Vec::new(),
+        }
+    }
+}
+
+fn target(path: &str) -> TargetInfo {
+    TargetInfo {
+        kind: if path.starts_with("/dev/") { TargetKind::Block } else { TargetKind::File },
+        path: path.to_string(),
+        size_bytes: 0,
+        file_system: None,
+        stack: Vec::new(),
+        system_disk: false,
+        io_mode: None,
+        io_align_bytes: 0,
+    }
+}
+
+/// The median of the rounds with their range: nothing else is known of their spread.
+fn metric(cell: &str, quantity: &str, rounds: Vec<f64>) -> Metric {
+    let key = format!("{}.{cell}.{quantity}", TestKind::Transfer);
+    let mut sorted = rounds.clone();
+    sorted.sort_by(f64::total_cmp);
+    let (last, middle) = (sorted.len() - 1, sorted.len() / 2);
+    Metric {
+        unit: quantity_of(&key).map_or(String::new(), |quantity| quantity.unit.to_string()),
+        key,
+        value: f64::midpoint(sorted[last - middle], sorted[middle]),
+        low: sorted[0],
+        high: sorted[last],
+        valid: true,
+        rounds,
+        pooled: false,
+        invalid_because: Vec::new(),
+    }
+}
+
+/// The same for the same text: importing it twice is known (FNV-1a, 48 bits).
+fn id_of(text: &str) -> String {
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    format!("{:012x}", hash >> 16)
+}

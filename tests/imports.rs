@@ -1,0 +1,145 @@
+//! `import`: several files, results of other programs, and documents that anything may have written.
+
+use crate::support::{Scratch, must_have};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+
+const EXAMPLE: &str = include_str!("../docs/examples/run.json");
+const OF_FIO: &str = include_str!("../crates/store/fixtures/fio_job_error.json");
+const TWO_FILES: &str = include_str!("../crates/store/fixtures/fio_two_devices_in_one_job.json");
+const OF_A_CLIENT: &str = include_str!("../crates/store/fixtures/fio_client_server.json");
+const OF_CRYSTAL_DISK_MARK: &str = include_str!("../crates/store/fixtures/crystaldiskmark_8.txt");
+
+#[test]
+fn good_files_are_imported_beside_bad_ones_and_counted() {
+    let scratch = Scratch::new();
+    let (bad, good) = (scratch.file("bad.json", "{}"), scratch.file("good.json", EXAMPLE));
+    let other = scratch.file("other.json", OF_FIO);
+    let ended = scratch.drivescope(&["import", &bad, &good, "absent.json", &other]).code(2);
+    must_have(
+        &ended.stderr,
+        &["bad.json: document 1", "cannot read absent.json", "2 of 4 imported"],
+    );
+    assert_eq!(ended.stdout.matches("imported run").count(), 2, "{ended}");
+    // Alone, its reason is enough.
+    let message = scratch.drivescope(&["import", &bad]).refused(2);
+    assert!(!message.contains("imported"), "{message}");
+}
+
+#[test]
+fn results_of_other_programs_say_what_they_are() {
+    let scratch = Scratch::new();
+    for (text, parts) in [
+        (OF_FIO, &["of /dev/sdx; m ended with error 5 (Input/output error)"][..]),
+        (TWO_FILES, &["2 files in one figure", "/dev/sdx, /dev/sdy"]),
+        (OF_A_CLIENT, &["of /dev/sdx on host-a"]),
+        (OF_CRYSTAL_DISK_MARK, &["of unknown", "no date"]),
+    ] {
+        let file = scratch.file("result", text);
+        must_have(&scratch.drivescope(&["import", &file]).code(0).stdout, parts);
+    }
+    let runs = scratch.drivescope(&["runs"]).code(0).stdout;
+    must_have(&runs, &["failed"]);
+}
+
+#[test]
+fn what_powershell_writes_is_read() {
+    let scratch = Scratch::new();
+    let units = std::iter::once(0xfeff).chain(OF_A_CLIENT.encode_utf16());
+    let file = scratch.file("result.json", units.flat_map(u16::to_le_bytes).collect::<Vec<u8>>());
+    scratch.drivescope(&["import", &file]).code(0);
+}
+
+#[test]
+fn a_sector_of_0_is_refused_by_name_and_divides_nothing() {
+    let scratch = Scratch::new();
+    let mut run: Value = serde_json::from_str(EXAMPLE).unwrap();
+    run["drive"]["logical_sector_bytes"] = 0.into();
+    let file = scratch.file("run.json", run.to_string());
+    let message = scratch.drivescope(&["advise", &file, "--need", "vms:100GB,fast"]).refused(2);
+    must_have(&message, &["drive.logical_sector_bytes is 0"]);
+}
+
+/// Texts of a document that reach people, and what a terminal would obey.
+const SHOWN: [&str; 16] = [
+    "/label",
+    "/note",
+    "/tool/version",
+    "/target/path",
+    "/drive/name",
+    "/drive/path",
+    "/drive/model",
+    "/drive/serial",
+    "/drive/firmware",
+    "/host/name",
+    "/host/cpu",
+    "/plan/suite/name",
+    "/plan/suite/summary",
+    "/tests/0/reason",
+    "/tests/0/metrics/0/key",
+    "/tests/0/metrics/0/unit",
+];
+const OBEYED: &str = "\u{1b}[31m\u{9b}2J\u{7}\u{7f}\r";
+
+/// No control characters but ends of lines, and what the program's own text for a terminal may have.
+#[track_caller]
+fn is_harmless(what: &str, bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let found = text.chars().find(|c| c.is_control() && !matches!(c, '\n' | '\t' | '\r'));
+    assert_eq!(found, None, "{what}: {text}");
+    // CSV ends lines so.
+    assert!(!text.replace("\r\n", "\n").contains('\r'), "{what}: {text}");
+}
+
+#[test]
+fn control_characters_of_a_document_reach_neither_terminal_nor_file() {
+    let scratch = Scratch::new();
+    let mut run: Value = serde_json::from_str(EXAMPLE).unwrap();
+    for field in SHOWN {
+        let (parent, name) = field.rsplit_once('/').unwrap();
+        let at = &mut run.pointer_mut(parent).unwrap()[name];
+        *at = format!("{}{OBEYED}", at.as_str().unwrap_or("x")).into();
+    }
+    let key = run["tests"][0]["metrics"][1]["key"].as_str().unwrap().to_string();
+    run["tests"][0]["metrics"][1]["key"] = key.replacen('.', &format!(".{OBEYED}"), 1).into();
+    let file = scratch.file("run.json", run.to_string());
+    is_harmless("import", scratch.drivescope(&["import", &file]).code(0).stdout.as_bytes());
+    let mut second: Value = serde_json::from_str(EXAMPLE).unwrap();
+    second["id"] = "0123456789ab".into();
+    let plain = scratch.file("plain.json", second.to_string());
+    for call in [
+        &["show", "last"][..],
+        &["show", "last", "--md"],
+        &["show", "last", "--csv"],
+        &["show", "last", "--json"],
+        &["runs"],
+        &["runs", "--json"],
+        &["history"],
+        &["export"],
+        &["compare", &file, &plain, "--force"],
+        &["compare", &file, &plain, "--force", "--all", "--md"],
+    ] {
+        let ended = scratch.drivescope(call);
+        is_harmless(&format!("{call:?}"), ended.stdout.as_bytes());
+        is_harmless(&format!("{call:?}"), ended.stderr.as_bytes());
+        assert!(!ended.stdout.is_empty(), "{call:?}: {ended}");
+    }
+    let folder = format!("{}/", scratch.text("pages"));
+    scratch.drivescope(&["report", "last", "-o", &folder]).code(0);
+    assert!(files_below(Path::new(&folder)) > 3);
+}
+
+/// Looks at every file of a folder; how many there are.
+fn files_below(folder: &Path) -> usize {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries
+        .map(|path| {
+            if path.is_dir() {
+                return files_below(&path);
+            }
+            is_harmless(&path.display().to_string(), &fs::read(&path).unwrap());
+            1
+        })
+        .sum()
+}
