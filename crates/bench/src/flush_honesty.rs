@@ -1,5 +1,6 @@
 //! Whether a drive has on its medium what it was told to flush.
 
+use crate::recorder::Recorder;
 use crate::session::Session;
 use crate::test_record::TestRecord;
 use drivescope_model::drive::{Drive, DriveKind};
@@ -7,21 +8,25 @@ use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::number::{latency_us, rounded};
 use drivescope_model::options::TestKind;
 use drivescope_stats::summary;
+use drivescope_stats::uniform_wait::is_without_waits;
 
 /// A page of one-bit cells, the fastest of flash to write, is programmed in 200 to 500 µs.
 const FLUSH_LEAST_US: f64 = 100.0;
 
 /// A rotating drive that has each random write on its medium before it answers waits half a turn for the place
-/// on average, and seeks besides: more than two in a turn, and its flush returns too early.
+/// on average, and seeks besides: more than two in a turn, and by more than chance makes of the few of a short round,
+/// and its flush returns too early.
 pub(crate) fn flush_lies(
     session: &Session<'_>,
     test: TestKind,
     cell: &str,
-    iops: f64,
+    recorder: &Recorder,
 ) -> Option<Finding> {
     let rpm = f64::from(session.target.drive()?.rpm.filter(|&rpm| rpm > 1)?);
     let allowed = 2.0 * rpm / 60.0;
-    (iops > allowed).then(|| {
+    let (writes, elapsed_s) = (recorder.ops as f64, recorder.elapsed_ns() as f64 / 1e9);
+    is_without_waits(writes, elapsed_s * rpm / 60.0).then(|| {
+        let iops = writes / elapsed_s.max(1e-9);
         let evidence = format!(
             "{cell}: {} writes/s, each flushed, is more than {rpm:.0} rpm allows ({allowed:.0}/s)",
             rounded(iops)
@@ -30,8 +35,9 @@ pub(crate) fn flush_lies(
     })
 }
 
-/// A drive of flash whose flush costs no time although it reports a cache that needs one: the median of the cell
-/// `flushed`, where each write is followed by a flush, against the same writes without, `plain`.
+/// A drive of flash whose flush costs no time although it reports a cache that needs one: rounds of the cell
+/// `flushed`, where each write is followed by a flush, against those of the same writes without, `plain`, by any two of
+/// them: one slow round of `plain` would hide what a flush takes.
 pub(crate) fn free_flush(
     session: &Session<'_>,
     record: &TestRecord,
@@ -39,12 +45,10 @@ pub(crate) fn free_flush(
     flushed: &str,
 ) -> Option<Finding> {
     session.target.drive().filter(|drive| stores_on_flash(drive) && session.is_direct())?;
-    let us = |cell: &str| {
-        let times: Vec<f64> =
-            record.rounds_of(cell).map(|round| 1e6 / round.measured.iops()).collect();
-        summary::median(&times)
+    let us = |cell: &str| -> Vec<f64> {
+        record.rounds_of(cell).map(|round| 1e6 / round.measured.iops()).collect()
     };
-    let (plain_us, flushed_us) = (us(plain)?, us(flushed)?);
+    let (plain_us, flushed_us) = (summary::min(&us(plain))?, summary::max(&us(flushed))?);
     let flush_us = flushed_us - plain_us;
     (flush_us < FLUSH_LEAST_US).then(|| {
         let evidence = format!(

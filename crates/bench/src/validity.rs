@@ -21,6 +21,7 @@ use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::number::{rounded, whole};
 use drivescope_model::options::TestKind;
 use drivescope_model::units::Bytes;
+use drivescope_stats::uniform_wait::is_without_waits;
 
 /// Foreign bytes on the drive that are worth a word: a share of ours, and at least so many.
 const OTHER_SHARE: f64 = 0.10;
@@ -119,21 +120,24 @@ fn found(id: FindingId, evidence: String, weight: f64) -> Option<Finding> {
     Some(Finding::new(id, evidence).weighing(weight))
 }
 
-/// The rate of a closed loop of random requests at depth 1, if the round is one.
-fn random_depth_one(round: &Round) -> Option<(&Load, f64)> {
+/// The load of a closed loop of random requests at depth 1, if the round is one.
+fn random_depth_one(round: &Round) -> Option<&Load> {
     let load = round.load.as_ref()?;
     let shape = load.shape;
     let alone = shape.depth * shape.threads == 1 && load.mode == LoopMode::Closed;
-    (alone && shape.order == Order::Rnd).then(|| (load, round.measured.iops()))
+    (alone && shape.order == Order::Rnd).then_some(load)
 }
 
 fn above_rotation(round: &Round, environment: &Environment) -> Option<Finding> {
     let rev_per_s = environment.rpm? / 60.0;
-    let (load, iops) = random_depth_one(round)?;
+    let load = random_depth_one(round)?;
     let whole = load.span.end - load.span.start >= environment.capacity_bytes / 2;
-    if load.mix.read_percent() < 100 || !whole || iops <= 2.0 * rev_per_s {
+    let (requests, elapsed_s) = (round.measured.recorder.ops as f64, round.measured.elapsed_s());
+    let possible = !is_without_waits(requests, elapsed_s * rev_per_s);
+    if load.mix.read_percent() < 100 || !whole || possible {
         return None;
     }
+    let iops = round.measured.iops();
     let rpm = rev_per_s * 60.0;
     let evidence = format!("{}: {} reads/s at {rpm:.0} rpm", round.cell, rounded(iops));
     found(FindingId::AboveRotation, evidence, iops)

@@ -102,7 +102,7 @@ findings! {
         cause "Every number includes the network, the server and the server's caches."
         remedy "Run drivescope on the server to measure the drive itself."
     FlushIgnored = "F007" "flush-ignored" Warning
-        rule "small random writes to a rotating drive, each followed by a flush, complete faster than two per revolution; or writes of one sector, each flushed or with force unit access, take less than half a turn (geometry)"
+        rule "small random writes to a rotating drive, each followed by a flush, complete faster than two per revolution, by more than chance makes of so few; or writes of one sector, each flushed or with force unit access, take less than half a turn (geometry)"
         cause "The drive, or a bridge or host in front of it, acknowledges flushes while data are still in a cache. A power cut loses what programs were told is safe, and can damage databases and file systems."
         remedy "Keep no database and no system on it, or disable its write cache (hdparm -W0) and measure again."
     FuseFs = "F008" "fuse-file-system" Warning
@@ -182,7 +182,7 @@ findings! {
         cause "Every small write touches two physical sectors, which the drive must read and rewrite."
         remedy "Recreate the partition at a multiple of 1 MiB."
     AboveRotation = "F027" "above-rotation" Invalid
-        rule "random reads at depth 1 over the whole drive complete faster than two per revolution"
+        rule "random reads at depth 1 over the whole drive complete faster than two per revolution, by more than chance makes of so few"
         cause "No head reaches a random sector that fast: a cache answered."
         remedy "Use a larger span, and displace the drive's cache with other data first."
     Unflushed = "F028" "unflushed-writes" Note

@@ -6,6 +6,9 @@
 
 use crate::sorted;
 
+/// One disk of ten thousand that moves its heads in no time is taken for one that does not wait: the normal quantile.
+const NO_WAIT_SIGMAS: f64 = 3.719_016;
+
 /// The part of times that is no wait.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ShortestTime {
@@ -37,10 +40,32 @@ pub fn shortest_time(times: &[f64], turn: f64) -> Option<ShortestTime> {
     Some(ShortestTime { value: f64::midpoint(low, min), low, high: min })
 }
 
+/// Whether `count` accesses to random places, one after the other, took too few turns of a disk for chance: even without
+/// any movement of the heads each waits half a turn on average, with a variance of 1/12. Few accesses never do. The
+/// waits' sum has shorter tails than the normal distribution that it is held against.
+pub fn is_without_waits(count: f64, turns: f64) -> bool {
+    count / 2.0 - turns > NO_WAIT_SIGMAS * (count / 12.0).sqrt()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::random::Random;
+
+    #[test]
+    fn chance_is_not_taken_for_a_lack_of_waits() {
+        let mut random = Random::new(1);
+        for (count, disks) in [(1, 10_000), (4, 10_000), (9, 10_000), (30, 10_000), (300, 2_000)] {
+            let mut wait = || random.below(1 << 20) as f64 / f64::from(1 << 20);
+            let mut turns = || (0..count).map(|_| wait()).sum::<f64>();
+            let is_false = |_: &i32| is_without_waits(f64::from(count), turns());
+            let (fast, all) = ((0..disks).filter(is_false).count(), disks);
+            assert!(fast <= 4, "{count}: {fast} of {all}");
+        }
+        // Twice as fast as waits allow is seen in a second of any disk, ten times in ten accesses.
+        assert!(is_without_waits(180.0, 45.0) && is_without_waits(12.0, 0.6));
+        assert!(!is_without_waits(4.0, 0.0), "too few to tell");
+    }
 
     fn times(count: usize, seed: u64) -> Vec<f64> {
         let mut random = Random::new(seed);

@@ -107,6 +107,12 @@ fn rotation_bounds_reads_and_not_cached_writes() {
     assert_eq!(ids(&possible, &environment), []);
     let impossible = round("rnd4k_q1t1.read", 400, 4096, Mix::READ);
     assert_eq!(ids(&impossible, &environment), [FindingId::AboveRotation]);
+    // Nine of them in a round by chance, on a disk that turns 90 times a second.
+    let lucky = round("rnd4k_q1t1.read", 250, 4096, Mix::READ);
+    let mut few = lucky.clone();
+    (few.measured.recorder.ops, few.measured.recorder.last_ns) = (9, SECOND + 36_000_000);
+    assert_eq!(ids(&few, &environment), [], "{} reads/s", few.measured.iops());
+    assert_eq!(ids(&lucky, &environment), [FindingId::AboveRotation]);
     let cached = round("rnd4k_q1t1.write", 418, 4096, Mix::WRITE);
     assert_eq!(ids(&cached, &environment), [], "every disk answers writes from its cache");
     // A span within the drive's reach of its cache, or a deep queue, may be faster.

@@ -250,8 +250,7 @@ fn run_pattern(
     let (worker, counters) = session.run_task(device, spec, &control, task)?;
     let recorder = &worker.output;
     let (ops, bytes) = (recorder.ops as f64, recorder.bytes as f64);
-    let iops = ops / recorder.elapsed_ns() as f64 * 1e9;
-    let lie = pattern.sync.then(|| flush_lies(session, record.test(), pattern.cell, iops));
+    let lie = pattern.sync.then(|| flush_lies(session, record.test(), pattern.cell, recorder));
     if let Some(finding) = lie.flatten() {
         record.notice(finding);
     }
