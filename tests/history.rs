@@ -1,6 +1,7 @@
 //! `history`: one drive over all its runs; and what else is done with stored runs.
 
-use crate::support::Scratch;
+use crate::support::json::array;
+use crate::support::{Scratch, must_have};
 
 /// A run of a simulated disk, stored.
 fn store(scratch: &Scratch, target: &str, seed: u64) {
@@ -23,8 +24,10 @@ fn a_drive_that_gets_slower_is_told_and_one_that_does_not_is_not() {
         store(&scratch, "sim:wd40efrx?fault=slow-link", seed);
     }
     let slower = scratch.drivescope(&["history", "wd40efrx"]).code(0).stdout;
-    assert!(slower.contains("reads in order: worse since"), "{slower}");
+    assert!(slower.contains("reads in order: "), "{slower}");
     assert_eq!(slower.matches('▼').count(), 1, "{slower}");
+    // All runs began within minutes: the day would say nothing.
+    assert!(slower.contains(" times slower since run "), "{slower}");
 }
 
 #[test]
@@ -34,13 +37,50 @@ fn a_drive_is_one_wherever_it_is_and_names_of_none_or_several_are_told() {
         store(&scratch, target, 1);
     }
     let two = scratch.drivescope(&["history", "WD40EFRX"]).code(0).stdout;
-    assert!(two.contains("2 runs") && two.contains("2 of 4 at the least"), "{two}");
+    assert!(two.contains("2 runs") && two.contains("a trend needs 10"), "{two}");
     let json = scratch.drivescope(&["history", "WD40EFRX", "--json"]).code(0).json();
     assert_eq!(json["runs"].as_array().map(Vec::len), Some(2));
     let several = scratch.drivescope(&["history", "WD"]).refused(2);
     assert!(several.contains("more than one drive"), "{several}");
+    // What it says to type names one of them.
+    let id = several.split_whitespace().last().unwrap();
+    let one = scratch.drivescope(&["history", id]).code(0).stdout;
+    assert!(one.starts_with("WDC WD10EARS") && one.contains("1 run, "), "{one}");
     let none = scratch.drivescope(&["history", "absent"]).refused(2);
     assert!(none.contains("drivescope runs"), "{none}");
+}
+
+/// A dock has one serial number for whatever lies in it; and a machine without a clock begins in 1970.
+#[test]
+fn drives_of_one_dock_are_kept_apart_and_the_last_run_is_the_last_saved() {
+    let scratch = Scratch::new();
+    for seed in 1..=4 {
+        store(&scratch, "sim:wd40efrx", seed);
+        let mut run = scratch.drivescope(&["show", "last", "--json"]).code(0).json();
+        scratch.drivescope(&["runs", "rm", "last", "--yes"]).code(0);
+        run["drive"]["serial"] = "DOCK123".into();
+        if seed % 2 == 0 {
+            run["drive"]["capacity_bytes"] = 2_000_398_934_016_u64.into();
+        }
+        if seed > 2 {
+            run["started_at"] = format!("1970-01-01T00:0{seed}:00Z").into();
+        }
+        run["id"] = format!("{seed}00000000000").into();
+        let file = scratch.file("run.json", run.to_string());
+        scratch.drivescope(&["import", &file]).code(0);
+    }
+    let several = scratch.drivescope(&["history", "dock123"]).refused(2);
+    let parts = ["2.00 TB", "4.00 TB", "(run 300000000000)", "drivescope history 400000000000"];
+    must_have(&several, &parts);
+    let one = scratch.drivescope(&["history", "300000000000", "--json"]).code(0).json();
+    let ids: Vec<&str> =
+        array(&one["runs"]).iter().map(|run| run["id"].as_str().unwrap()).collect();
+    assert_eq!(ids, ["100000000000", "300000000000"], "oldest first, as they were saved");
+    assert_eq!(one["runs"][1]["news"][0], "clock not set");
+    let last = scratch.drivescope(&["show", "last", "--json"]).code(0).json();
+    assert_eq!(last["id"], "400000000000");
+    let listed = scratch.drivescope(&["runs"]).code(0).stdout;
+    assert!(listed.contains("1970-01-01 00:04"), "{listed}");
 }
 
 #[test]

@@ -226,4 +226,81 @@ impl Drive {
         let is_sata = |link: &Link| link.name.starts_with("SATA");
         self.transport == "sata" && self.link.as_ref().is_none_or(is_sata)
     }
+
+    /// What makes `other` another drive, by what both tell; `None` if it may be the same. A serial number alone does
+    /// not make two the same: a dock has one for whatever lies in it. There, firmware counts too, unless both have a
+    /// world-wide name; elsewhere it was updated.
+    pub fn clash(&self, other: &Self) -> Option<&'static str> {
+        let told = |text: &Option<String>| {
+            text.as_deref().map(str::trim).filter(|text| !text.is_empty()).map(str::to_string)
+        };
+        let differ = |own: &Option<String>, others: &Option<String>| {
+            told(own).zip(told(others)).filter(|(own, others)| own != others)
+        };
+        // Of a revision, some views show the last characters only.
+        let is_other_firmware = differ(&self.firmware, &other.firmware)
+            .is_some_and(|(own, others)| !own.ends_with(&others) && !others.ends_with(&own));
+        let is_docked = self.transport == "usb" && other.transport == "usb";
+        let is_named = told(&self.wwn).is_some() && told(&other.wwn).is_some();
+        let sizes = [self.capacity_bytes, other.capacity_bytes];
+        let clashes = [
+            (differ(&self.serial, &other.serial).is_some(), "serial number"),
+            (sizes[0] != sizes[1] && !sizes.contains(&0), "capacity"),
+            (differ(&self.model, &other.model).is_some(), "model"),
+            (differ(&self.wwn, &other.wwn).is_some(), "world-wide name"),
+            (is_docked && !is_named && is_other_firmware, "firmware"),
+        ];
+        clashes.into_iter().find(|(is_clash, _)| *is_clash).map(|(_, what)| what)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drive(change: impl Fn(&mut Drive)) -> Drive {
+        let mut drive: Drive = serde_json::from_value(serde_json::json!({
+            "name": "sdb", "path": "/dev/sdb", "kind": "hard-disk", "model": "M", "serial": "DOCK", "firmware": "0104",
+            "wwn": null, "capacity_bytes": 2_000_000, "transport": "usb", "link": null, "rotational_hint": true,
+            "rpm": null, "logical_sector_bytes": 512, "physical_sector_bytes": 4096, "write_cache": null,
+            "scheduler": null, "removable": false, "read_only": false, "temperature_c": null,
+            "health": {"passed": null, "power_on_hours": null, "wear_pct": null, "bad_sectors": null, "note": null},
+            "partitions": [], "content": null, "mounts": [], "backing": []
+        }))
+        .unwrap();
+        change(&mut drive);
+        drive
+    }
+
+    #[test]
+    fn drives_of_one_docks_serial_number_differ_in_what_else_they_tell() {
+        let one = drive(|_| {});
+        assert_eq!(one.clash(&one), None);
+        type Change = fn(&mut Drive);
+        let changes: [(Change, Option<&str>); 9] = [
+            (|it| it.serial = Some("T".into()), Some("serial number")),
+            (|it| it.capacity_bytes += 512, Some("capacity")),
+            (|it| it.capacity_bytes = 0, None),
+            (|it| it.model = Some("N".into()), Some("model")),
+            (|it| it.model = None, None),
+            (|it| it.firmware = Some("82.0".into()), Some("firmware")),
+            (|it| it.firmware = Some("01.010104".into()), None),
+            (|it| (it.name, it.path) = ("sdz".into(), "/dev/sdz".into()), None),
+            (|it| it.wwn = Some("naa.1".into()), None),
+        ];
+        for (change, expected) in changes {
+            let other = drive(change);
+            assert_eq!((one.clash(&other), other.clash(&one)), (expected, expected), "{other:?}");
+        }
+        let named = |name: &str| drive(|it| it.wwn = Some(name.into()));
+        assert_eq!(named("naa.1").clash(&named("naa.2")), Some("world-wide name"));
+        // A drive with a name of its own, or on a link of its own, has got other firmware.
+        let updated = |mut it: Drive| {
+            it.firmware = Some("82.0".into());
+            it
+        };
+        assert_eq!(named("naa.1").clash(&updated(named("naa.1"))), None);
+        let sata = drive(|it| it.transport = "sata".into());
+        assert_eq!(sata.clash(&updated(sata.clone())), None);
+    }
 }

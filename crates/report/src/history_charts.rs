@@ -16,21 +16,17 @@ const MS_FROM_US: f64 = 1_000.0;
 
 /// A chart for each row of a history: every run a mark, with the change where one is shown.
 pub fn history_charts(history: &DriveHistory) -> Vec<Chart> {
-    let days = days(history);
-    history.rows.iter().filter_map(|row| chart(history, row, days.as_deref()?)).collect()
+    let axis = axis(history);
+    history.rows.iter().filter_map(|row| chart(history, row, axis.as_ref()?)).collect()
 }
 
-/// When each run began, in days since the first.
-fn days(history: &DriveHistory) -> Option<Vec<f64>> {
-    let starts = history.runs.iter().map(|run| run.started_at.parse::<jiff::Timestamp>().ok());
-    let starts: Vec<f64> = starts
-        .map(|start| Some(start?.as_microsecond() as f64 / 86_400e6))
-        .collect::<Option<_>>()?;
-    let first = *starts.first()?;
-    Some(starts.into_iter().map(|start| start - first).collect())
-}
-
-fn chart(history: &DriveHistory, row: &MetricHistory, days: &[f64]) -> Option<Chart> {
+/// Where each run stands, and of what the axis is: of time, or of runs where their dates are not in order. Nothing where
+/// all began at once.
+fn axis(history: &DriveHistory) -> Option<(Vec<f64>, String)> {
+    let Some(days) = days(history) else {
+        let places = (1..=history.runs.len()).map(|run| run as f64).collect();
+        return Some((places, "runs in the order of saving".to_string()));
+    };
     let since = history.runs.first()?.started_at.get(..10)?;
     let end = days.last().copied().filter(|end| *end > 0.0)?;
     let (unit, length) = match end {
@@ -38,6 +34,25 @@ fn chart(history: &DriveHistory, row: &MetricHistory, days: &[f64]) -> Option<Ch
         end if end < DAYS_MIN => ("hours", 24.0),
         _ => ("days", 1.0),
     };
+    let places = days.into_iter().map(|day| day * length).collect();
+    Some((places, format!("{unit} since {since}")))
+}
+
+/// When each run began, in days since the first; nothing where dates and the order of the runs disagree.
+fn days(history: &DriveHistory) -> Option<Vec<f64>> {
+    let starts = history.runs.iter().map(|run| run.started_at.parse::<jiff::Timestamp>().ok());
+    let starts: Vec<f64> = starts
+        .map(|start| Some(start?.as_microsecond() as f64 / 86_400e6))
+        .collect::<Option<_>>()?;
+    let first = *starts.first().filter(|_| starts.is_sorted())?;
+    Some(starts.into_iter().map(|start| start - first).collect())
+}
+
+fn chart(
+    history: &DriveHistory,
+    row: &MetricHistory,
+    (places, title): &(Vec<f64>, String),
+) -> Option<Chart> {
     let (_, most) = extent(row.values.iter().map(|(_, value)| *value));
     let (y_unit, size) = match row.unit.as_str() {
         "us" if most >= MS_FROM_US => ("ms", 1e3),
@@ -45,15 +60,15 @@ fn chart(history: &DriveHistory, row: &MetricHistory, days: &[f64]) -> Option<Ch
         "1/s" => ("per second", 1.0),
         other => (other, 1.0),
     };
-    let place = |(run, value): &(usize, f64)| (days[*run] * length, value / size);
+    let place = |(run, value): &(usize, f64)| (places[*run], value / size);
     let points: Vec<Point> = row.values.iter().map(place).collect();
     let (first, last) = (*points.first()?, *points.last()?);
-    let x = PlotAxis::until(&format!("{unit} since {since}"), end * length);
+    let x = PlotAxis::until(title, *places.last()?);
     let mut plot = Plot::new(x, PlotAxis::from_zero(y_unit, highest(&points)));
     if let Some(change) = row.change.filter(|change| change.per_month.is_none()) {
-        let word = if change.times < 1.0 { "worse" } else { "better" };
+        let word = if change.times < 1.0 { "slower" } else { "faster" };
         let text = format!("{word} from here on");
-        plot = plot.with(Layer::Rule { x: days[change.since] * length, text });
+        plot = plot.with(Layer::Rule { x: places[change.since], text });
     }
     let marks = points.iter().map(|at| PlotMark::point(*at)).collect();
     let (begin, newest) = (rounded(first.1), rounded(last.1));
@@ -95,7 +110,7 @@ mod tests {
             (0..12).map(|i| (100.0 * wave(i) * level(i), 9_000.0 * wave(i + 1))).collect();
         let charts = history_charts(&of(&values));
         let [rate, slow] = &charts[..] else { panic!("{charts:?}") };
-        assert!(rate.caption.contains("worse since 2026-02-16"), "{}", rate.caption);
+        assert!(rate.caption.contains("20 % slower since 2026-02-16"), "{}", rate.caption);
         assert!(
             rate.plot.layers.iter().any(|it| matches!(it, Layer::Rule { x, .. } if *x == 42.0))
         );

@@ -7,7 +7,8 @@
 pub(crate) const SCHEMA: u32 = 1;
 
 /// The tables of [`SCHEMA`]. `started_unix_us` orders runs from different time zones, which the text
-/// of `started_at` cannot; `ordinal` is the place of a metric within its document, from 0.
+/// of `started_at` cannot, and one whose machine did not know the time after all that were saved before it;
+/// `ordinal` is the place of a metric within its document, from 0.
 pub(crate) const CREATE: &[&str] = &[
     "CREATE TABLE meta (
         key TEXT NOT NULL PRIMARY KEY,
@@ -68,6 +69,12 @@ pub(crate) const PUT_RUN: &str = "INSERT INTO runs (
 pub(crate) const PUT_METRIC: &str = "INSERT INTO metrics (
         run_id, ordinal, key, value, unit, low, high, valid
     ) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+
+/// The place of a run in their order.
+pub(crate) const GET_PLACE: &str = "SELECT started_unix_us FROM runs WHERE id = $1";
+
+/// The place of the newest run.
+pub(crate) const NEWEST_PLACE: &str = "SELECT MAX(started_unix_us) FROM runs";
 
 /// Removes a run, and with it its metrics.
 pub(crate) const REMOVE_RUN: &str = "DELETE FROM runs WHERE id = $1";
@@ -145,13 +152,14 @@ pub(crate) const COUNT: &str = concat!("SELECT COUNT(*) FROM runs ", chosen!());
 /// How many runs there are, which an index tells.
 pub(crate) const COUNT_ALL: &str = "SELECT COUNT(*) FROM runs";
 
-/// The newest run of each drive: its id, and what tells the drive from others.
+/// The newest run of each drive, the newest of all first: its id, and what tells the drive from others.
 pub(crate) const NEWEST_OF_DRIVES: &str = "SELECT id, drive_name, drive_model, drive_serial
-    FROM (SELECT id, drive_name, drive_model, drive_serial, ROW_NUMBER() OVER (
+    FROM (SELECT id, started_unix_us, drive_name, drive_model, drive_serial, ROW_NUMBER() OVER (
             PARTITION BY drive_name, drive_model, drive_serial
             ORDER BY started_unix_us DESC, id DESC) place
         FROM runs) placed
-    WHERE place = 1";
+    WHERE place = 1
+    ORDER BY started_unix_us DESC, id DESC";
 
 #[cfg(test)]
 mod tests {
@@ -164,6 +172,8 @@ mod tests {
         PUT_METRIC,
         REMOVE_METRICS,
         GET_DOCUMENT,
+        GET_PLACE,
+        NEWEST_PLACE,
         FIND,
         NEWEST,
         LIST,

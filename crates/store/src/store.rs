@@ -217,7 +217,7 @@ impl Store {
         counted.map_err(|error| self.fail(&error))
     }
 
-    /// The newest run of each drive, in no order.
+    /// The newest run of each drive, the newest of all first.
     ///
     /// # Errors
     /// Only those of reading the file.
@@ -332,14 +332,31 @@ fn completes(whole: &Run, part: &Run) -> bool {
         && whole.tests.len() >= part.tests.len()
 }
 
+/// The place of a run in the order of all: when it began. One whose machine did not know the time comes after all that
+/// were saved before it, and keeps its place when more of it is saved.
+fn place_of(
+    transaction: &Transaction<'_>,
+    run: &Run,
+    started_unix_us: i64,
+) -> rusqlite::Result<i64> {
+    if run.is_clock_set() {
+        return Ok(started_unix_us);
+    }
+    let own = transaction.query_row(sql::GET_PLACE, [&run.id], |row| row.get(0)).optional()?;
+    let newest: Option<i64> = transaction.query_row(sql::NEWEST_PLACE, [], |row| row.get(0))?;
+    let after = newest.map_or(started_unix_us, |newest| started_unix_us.max(newest + 1));
+    Ok(own.unwrap_or(after))
+}
+
 fn put(transaction: &Transaction<'_>, run: &Run, started_unix_us: i64) -> rusqlite::Result<()> {
     let drive = run.drive.as_ref();
+    let place = place_of(transaction, run, started_unix_us)?;
     transaction.execute(
         sql::PUT_RUN,
         params![
             run.id,
             run.started_at,
-            started_unix_us,
+            place,
             run.elapsed_s,
             run.label,
             run.plan.suite.name,

@@ -97,7 +97,7 @@ pub struct ReportArguments {
 /// Arguments of `history`.
 #[derive(Debug, Args)]
 pub struct HistoryArguments {
-    /// A part of the drive's serial number, model, kernel name or target.
+    /// A part of the drive's serial number, model, kernel name or target, or the id of a run of it.
     pub drive: String,
     /// Only runs of this suite (default: all that have the options of the newest).
     #[arg(long, value_name = "NAME")]

@@ -17,7 +17,7 @@ use drivescope_report::{
     DataLayout, DriveFigures, MachineChange, Need, answer, clean, machine_changes,
     partition_script, place, text,
 };
-use drivescope_store::{FoundDrive, Store, store_words};
+use drivescope_store::{Store, store_words};
 use serde::Serialize;
 use std::path::Path;
 
@@ -128,18 +128,9 @@ fn run_for(name: &str, arguments: &AdviseArguments, signals: &RunSignals) -> Res
 
 /// The newest stored run of a drive that has what is asked for.
 fn newest(store: &Store, target: &Target, needs: &[Need]) -> Option<Run> {
-    let drive = target.drive();
-    let names = [drive.and_then(|drive| drive.serial.clone()), Some(target.info().path.clone())];
-    for name in names.into_iter().flatten().filter(|name| !name.trim().is_empty()) {
-        let Ok(FoundDrive::One(found)) = store.runs_of_drive(&name, None, RUNS_MAX) else {
-            continue;
-        };
-        let suits = |run: &Run| needs.is_empty() || DriveFigures::of(run).is_ok();
-        if let Some(run) = found.runs.into_iter().find(suits) {
-            return Some(run);
-        }
-    }
-    None
+    let path = &target.info().path;
+    let found = store.runs_of_attached(target.drive(), path, RUNS_MAX).ok()?;
+    found.runs.into_iter().find(|run| needs.is_empty() || DriveFigures::of(run).is_ok())
 }
 
 /// Measures a drive, reading only: its geometry for a layout, and what verdicts rest on without one. A run that was

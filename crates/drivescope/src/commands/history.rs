@@ -27,7 +27,7 @@ pub fn history(arguments: &HistoryArguments) -> Result<Code, Failure> {
 /// Which runs of a store make a history.
 #[derive(Debug, Clone, Copy)]
 pub struct WantedRuns<'a> {
-    /// A part of the drive's serial number, model, kernel name or target.
+    /// A part of the drive's serial number, model, kernel name or target, or the id of a run of it.
     pub drive: &'a str,
     /// Only of this suite.
     pub suite: Option<&'a str>,
@@ -47,15 +47,17 @@ pub fn history_of(
             "no stored run of a drive with '{drive}' in its name; drivescope runs{} lists all",
             store.words()
         )),
-        FoundDrive::Several(one, other) => Err(format!(
-            "'{drive}' names more than one drive: {one} and {other}; say more of its serial number"
+        FoundDrive::Several { listed, run } => Err(format!(
+            "'{drive}' names more than one drive: {listed}; give one by a run of it: drivescope history {run}{}",
+            store.words()
         )),
     };
     let DriveRuns { name, runs, unreadable } =
         found.map_err(|message| Failure::usage(clean(&message).into_owned()))?;
-    let runs: Vec<Run> = runs.into_iter().map(told).collect();
+    // Oldest first, in the order of the store.
+    let runs: Vec<Run> = runs.into_iter().rev().map(told).collect();
     // What the runs tell of their drive: of anonymous ones, no serial number.
-    let called = runs.first().map_or(name, name_of);
+    let called = runs.last().map_or(name, name_of);
     let mut history = drivescope_report::history(runs, called);
     history.left_out.extend(unreadable);
     Ok(history)

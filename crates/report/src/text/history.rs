@@ -2,7 +2,7 @@
 
 use super::runs::minute;
 use crate::chart::extent;
-use crate::history::{DriveHistory, MetricChange, MetricHistory};
+use crate::history::{DriveHistory, MetricChange, MetricHistory, RUNS_MIN};
 use crate::terminal::{Column, Paragraph, Role, Style, TextCell, TextTable, sections};
 use drivescope_model::number::rounded;
 use drivescope_model::units::Bytes;
@@ -11,6 +11,8 @@ use drivescope_model::units::Bytes;
 const RUNS_MAX: usize = 20;
 /// Part of the largest value that a drawn metric spans at least: noise shall look like noise.
 const SPAN_MIN: f64 = 0.2;
+/// From here on a change is said in times, not in percent.
+const TIMES_FROM: f64 = 2.0;
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 /// Digits of an id that are shown.
 const ID_DIGITS: usize = 4;
@@ -28,11 +30,12 @@ pub fn history(history: &DriveHistory, style: Style) -> String {
 
 fn head(history: &DriveHistory, style: Style) -> String {
     let size = history.capacity_bytes.map(|bytes| format!(" · {}", Bytes(bytes)));
-    let date = |i: usize| day(&history.runs[i].started_at).to_string();
-    let count = match history.runs.len() {
-        0 => "no run to compare".to_string(),
-        1 => format!("1 run, {}", date(0)),
-        n => format!("{n} runs, {} to {}", date(0), date(n - 1)),
+    let count = match &history.runs[..] {
+        [] => "no run to compare".to_string(),
+        [run] => format!("1 run, {}", day(&run.started_at)),
+        [first, .., last] => {
+            format!("{} runs, {}", history.runs.len(), period(&first.started_at, &last.started_at))
+        }
     };
     let text = format!("{}{} · {count}", history.drive, size.unwrap_or_default());
     Paragraph::new().text(Role::Dim, &text).lines(0, style)
@@ -43,6 +46,15 @@ fn answer(history: &DriveHistory, style: Style) -> String {
     sentences.map(|text| Paragraph::new().text(Role::Title, &text).lines(2, style)).collect()
 }
 
+/// `2026-01-05 to 2026-02-16`, or of one day `2026-01-05, 10:00 to 14:20`.
+fn period(first: &str, last: &str) -> String {
+    let clock = |time: &str| time.get(11..16).unwrap_or_default().to_string();
+    match (day(first), day(last)) {
+        (one, other) if one != other => format!("{one} to {other}"),
+        (day, _) => format!("{day}, {} to {}", clock(first), clock(last)),
+    }
+}
+
 /// The same as sentences.
 pub(crate) fn history_sentences(history: &DriveHistory) -> Vec<String> {
     let changed: Vec<(&MetricHistory, MetricChange)> =
@@ -51,33 +63,61 @@ pub(crate) fn history_sentences(history: &DriveHistory) -> Vec<String> {
     let most = history.rows.iter().map(|row| row.values.len()).max().unwrap_or(1);
     let mut sentences: Vec<String> =
         changed.iter().map(|(row, it)| change_sentence(history, row, it)).collect();
-    if most < 4 {
-        sentences
-            .push(format!("Too few comparable runs to show a change: {most} of 4 at the least."));
-    } else if changed.iter().all(|(_, change)| change.times >= 1.0) {
-        sentences.insert(0, "Nothing got worse.".to_string());
+    match most {
+        0 | 1 => sentences.push(format!("1 comparable run; a trend needs {RUNS_MIN}.")),
+        2..RUNS_MIN => sentences.push(format!(
+            "{most} comparable runs; a trend needs {RUNS_MIN}. drivescope compare OLD NEW compares two runs by their \
+             rounds."
+        )),
+        _ if changed.iter().all(|(_, change)| change.times >= 1.0) => {
+            sentences.insert(0, "Nothing got worse.".to_string());
+        }
+        _ => {}
     }
     sentences
 }
 
-/// `Slow reads (p99) take 1.11 times as long since 2026-02-16 (95 %: 1.09 to 1.13).`
+/// `slow reads (p99): 11 % slower since 2026-02-16 (95 %: 9 to 13 %).`
 pub(crate) fn change_sentence(
     history: &DriveHistory,
     row: &MetricHistory,
     change: &MetricChange,
 ) -> String {
-    let word = if change.times < 1.0 { "worse" } else { "better" };
     if let Some((month, low, high)) = change.per_month {
-        let percent = |times: f64| format!("{:+.1} %", (times - 1.0) * 100.0);
-        let [month, low, high] = [month, low, high].map(percent);
-        return format!("{}: steadily {word}, {month} a month (95 %: {low} to {high}).", row.what);
+        let change = speed_change(month, (low, high));
+        return format!("{}: steadily {} a month{}.", row.what, change.0, change.1);
     }
-    let interval = change.interval.map_or(String::new(), |(low, high)| {
-        format!(" (95 %: {} to {})", rounded(low), rounded(high))
-    });
-    let since = day(&history.runs[change.since].started_at);
-    let times = rounded(change.times);
-    format!("{}: {word} since {since}, {times} times as fast as before{interval}.", row.what)
+    let (by, interval) = speed_change(change.times, change.interval);
+    format!("{}: {by} {}{interval}.", row.what, since(history, change.since))
+}
+
+/// `18 % slower` and ` (95 %: 15 to 21 %)`, or `2.4 times faster` and ` (95 %: 2.1 to 2.7)`.
+fn speed_change(times: f64, (low, high): (f64, f64)) -> (String, String) {
+    let is_slower = times < 1.0;
+    let word = if is_slower { "slower" } else { "faster" };
+    if !(1.0 / TIMES_FROM..TIMES_FROM).contains(&times) {
+        let size = |times: f64| rounded(if is_slower { 1.0 / times } else { times });
+        let (least, most) = if is_slower { (high, low) } else { (low, high) };
+        let interval = format!(" (95 %: {} to {})", size(least), size(most));
+        return (format!("{} times {word}", size(times)), interval);
+    }
+    let percent = |times: f64| match (times - 1.0).abs() * 100.0 {
+        large if large >= 9.95 => format!("{large:.0}"),
+        small => format!("{small:.1}"),
+    };
+    let (least, most) = if is_slower { (high, low) } else { (low, high) };
+    let interval = format!(" (95 %: {} to {} %)", percent(least), percent(most));
+    (format!("{} % {word}", percent(times)), interval)
+}
+
+/// `since 2026-02-16`; where the run before began on that day too, the run and its time.
+fn since(history: &DriveHistory, at: usize) -> String {
+    let run = &history.runs[at];
+    let before = at.checked_sub(1).map(|before| day(&history.runs[before].started_at));
+    match before == Some(day(&run.started_at)) {
+        true => format!("since run {}, {}", shorten_id(&run.id), minute(&run.started_at)),
+        false => format!("since {}", day(&run.started_at)),
+    }
 }
 
 fn table(history: &DriveHistory, style: Style) -> String {
@@ -101,9 +141,14 @@ fn table(history: &DriveHistory, style: Style) -> String {
         let newest = &values[values.len().saturating_sub(RUNS_MAX)..];
         let (low, high) = extent(values.iter().copied());
         let (role, change) = match row.change {
+            None if values.len() < RUNS_MIN => (Role::Dim, "too few runs".to_string()),
             None => (Role::Dim, "= none shown".to_string()),
-            Some(it) if it.times < 1.0 => (Role::Bad, format!("▼ {}", rounded(it.times))),
-            Some(it) => (Role::Good, format!("▲ {}", rounded(it.times))),
+            Some(it) => {
+                let is_slower = it.times < 1.0;
+                let by = speed_change(it.times, it.interval).0;
+                let (role, mark) = if is_slower { (Role::Bad, '▼') } else { (Role::Good, '▲') };
+                (role, format!("{mark} {by}"))
+            }
         };
         table.row(vec![
             TextCell::plain(row.what),
@@ -159,8 +204,8 @@ fn notes(history: &DriveHistory, style: Style) -> String {
         text = format!("Left out: {}{more} ({why}). ", ids.join(", "));
     }
     if history.rows.iter().any(|row| row.change.is_some()) {
-        text += "Times: how many times as fast since, above 1 is better, for latencies too. A false change among all \
-                 rows has a probability of at most 5 %.";
+        text += "Slower and faster are of speeds, for latencies too: 50 % slower takes twice as long. A false change \
+                 among all rows has a probability of at most 1 %.";
     }
     if text.is_empty() {
         text

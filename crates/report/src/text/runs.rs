@@ -24,9 +24,9 @@ pub struct RunRow {
     pub headline: String,
 }
 
-/// A table of runs, in the order given. Where it is too wide, the year goes first, then the suite, then the
+/// A table of runs, in the order given. Where it is too wide, this year goes first, then the suite, then the
 /// drive: never a digit of a figure, nor the time of day, which alone tells the runs of a day apart.
-pub fn runs(rows: &[RunRow], style: Style) -> String {
+pub fn runs(rows: &[RunRow], this_year: i16, style: Style) -> String {
     if rows.is_empty() {
         let text = "no runs stored yet; drivescope run . creates one";
         return Paragraph::new().text(Role::Dim, text).lines(0, style);
@@ -37,19 +37,22 @@ pub fn runs(rows: &[RunRow], style: Style) -> String {
         Columns { year: false, suite: false, drive: true },
         Columns { year: false, suite: false, drive: false },
     ];
-    TextTable::first_fitting(columns.into_iter().map(|columns| table(rows, columns)), style)
+    TextTable::first_fitting(
+        columns.into_iter().map(|columns| table(rows, this_year, columns)),
+        style,
+    )
 }
 
 /// What of a run is shown besides the rest.
 #[derive(Clone, Copy)]
 struct Columns {
-    /// Of the start.
+    /// Of starts in this year; another year is always shown.
     year: bool,
     suite: bool,
     drive: bool,
 }
 
-fn table(rows: &[RunRow], columns: Columns) -> TextTable {
+fn table(rows: &[RunRow], this_year: i16, columns: Columns) -> TextTable {
     let layout = vec![
         Column::left(),
         Column::left(),
@@ -78,7 +81,7 @@ fn table(rows: &[RunRow], columns: Columns) -> TextTable {
             TestStatus::Interrupted => TextCell::new(Role::Warn, "interrupted"),
         };
         let started = minute(&row.started_at);
-        let of_year = of_year(&started);
+        let of_year = of_year(&started, this_year);
         table.row(vec![
             TextCell::title(&row.id),
             TextCell::dim(if columns.year { &started } else { of_year }),
@@ -100,10 +103,10 @@ pub(crate) fn minute(rfc3339: &str) -> String {
     }
 }
 
-/// `2026-08-01 14:02` as `08-01 14:02`; another form stays as it is.
-fn of_year(minute: &str) -> &str {
+/// `2026-08-01 14:02` as `08-01 14:02` in 2026; another year or form stays as it is.
+fn of_year(minute: &str, this_year: i16) -> &str {
     match minute.split_once('-') {
-        Some((year, rest)) if year.len() == 4 && rest.len() == 11 => rest,
+        Some((year, rest)) if year.parse() == Ok(this_year) && rest.len() == 11 => rest,
         _ => minute,
     }
 }
@@ -116,8 +119,10 @@ mod tests {
     fn times_are_shown_to_the_minute() {
         assert_eq!(minute("2026-08-01T14:02:11+02:00"), "2026-08-01 14:02");
         assert_eq!(minute("yesterday"), "yesterday");
-        assert_eq!(of_year("2026-08-01 14:02"), "08-01 14:02");
-        assert_eq!(of_year("long-ago"), "long-ago");
+        assert_eq!(of_year("2026-08-01 14:02", 2026), "08-01 14:02");
+        for other in ["2026-08-01 14:02", "1970-01-01 00:02", "long-ago"] {
+            assert_eq!(of_year(other, 2027), other);
+        }
         assert_eq!(minute("2026-08-01ä14:02:11"), "2026-08-01ä14:02:11");
     }
 }

@@ -75,7 +75,8 @@ fn is_aside(drive: &Drive) -> bool {
     matches!(drive.kind, DriveKind::Loop | DriveKind::Memory | DriveKind::Composite)
 }
 
-/// The newest run of this drive: by serial number or, without one, by name and model.
+/// The newest run of this drive: by serial number or, without one, by name and model; but not of another one that lay
+/// in its dock.
 fn newest_run(
     store: &Store,
     newest: &[NewestRun],
@@ -86,16 +87,21 @@ fn newest_run(
         (None, None) => run.name.as_ref() == Some(&drive.name) && drive.model == run.model,
         _ => false,
     };
-    let mut found = Vec::new();
     for run in newest.iter().filter(is_it) {
         match store.get(&run.id) {
-            Ok(run) => found.push(run),
+            Ok(run) if run.drive.as_ref().is_none_or(|of| of.clash(drive).is_none()) => {
+                return Ok(Some(run));
+            }
+            Ok(run) => {
+                let own = store.runs_of_attached(Some(drive), &run.target.path, 1)?.runs.pop();
+                return Ok(own);
+            }
             // Removed meanwhile, or of a newer drivescope.
             Err(error) if matches!(error.fault, StoreFault::NoRun | StoreFault::Document) => {}
             Err(error) => return Err(error.into()),
         }
     }
-    Ok(found.into_iter().max_by(|a, b| a.started_at.cmp(&b.started_at)))
+    Ok(None)
 }
 
 fn one(drive: &Drive, run: Option<&Run>) -> Markup {
@@ -117,16 +123,12 @@ fn one(drive: &Drive, run: Option<&Run>) -> Markup {
             ul.actions {
                 @if let Some(run) = run {
                     li { a href={ "/runs/" (run.id) } { "Run of " (minute(&run.started_at)) } }
-                    li { a href=(history_of(drive)) { "History" } }
+                    li { a href=(address("/history", &[("drive", &run.id)])) { "History" } }
                 }
                 li { a href=(address("/measure", &[("target", measured)])) { "Measure " (measured) } }
             }
         }
     }
-}
-
-fn history_of(drive: &Drive) -> String {
-    address("/history", &[("drive", drive.serial.as_deref().unwrap_or(&drive.name))])
 }
 
 /// What a look at the machine tells.

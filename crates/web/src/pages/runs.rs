@@ -143,7 +143,6 @@ fn table(found: &[RunSummary]) -> Markup {
 
 fn row(run: &RunSummary) -> Markup {
     let drive = run.drive().unwrap_or_default();
-    let drive_of = run.drive_serial.as_deref().or(run.drive());
     html! {
         tr {
             td { input type="checkbox" name="run" value=(run.id) aria-label={ "compare run " (run.id) }; }
@@ -152,9 +151,8 @@ fn row(run: &RunSummary) -> Markup {
                 span.small { (run.id) }
             }
             td {
-                @match drive_of {
-                    Some(of) => a href=(address("/history", &[("drive", of)])) { (drive) },
-                    None => (drive),
+                @if !drive.is_empty() {
+                    a href=(address("/history", &[("drive", &run.id)])) { (drive) }
                 }
             }
             td { @if run.status != "done" { strong { (run.status) } " " } (run.headline()) }

@@ -32,14 +32,14 @@ pub fn run(site: &Site, id: &str) -> Result<Html<String>, PageError> {
 
 /// What can be done with a run.
 fn actions(run: &Run) -> Markup {
-    let drive = run.drive.as_ref().map(|drive| drive.serial.as_ref().unwrap_or(&drive.name));
     let again = [("target", run.target.path.as_str()), ("suite", run.plan.suite.name.as_str())];
     html! {
         nav aria-label="This run" {
             ul.actions {
                 li { a href="/runs" { "All runs" } }
-                @if let Some(drive) = drive {
-                    li { a href=(address("/history", &[("drive", drive)])) { "History of this drive" } }
+                // By the run: a dock has one serial number for whatever lies in it.
+                @if run.drive.is_some() {
+                    li { a href=(address("/history", &[("drive", &run.id)])) { "History of this drive" } }
                 }
                 li { a href=(address("/measure", &again)) { "Measure again" } }
                 li { a href={ "/runs/" (run.id) "/metrics.csv" } { "Figures (CSV)" } }
@@ -90,7 +90,9 @@ pub fn compare(site: &Site, fields: &Fields) -> Result<Html<String>, PageError> 
 pub fn history(site: &Site, fields: &Fields) -> Result<Html<String>, PageError> {
     let drive = fields.text("drive").unwrap_or_default();
     match site.open_store()?.runs_of_drive(&drive, None, HISTORY_MAX)? {
-        FoundDrive::One(DriveRuns { name, runs, unreadable }) => {
+        FoundDrive::One(DriveRuns { name, mut runs, unreadable }) => {
+            // Oldest first, in the order of the store.
+            runs.reverse();
             let mut history = drivescope_report::history(runs, name);
             history.left_out.extend(unreadable);
             let content = history_page(&history, |id| Some(format!("/runs/{id}")));
@@ -100,9 +102,9 @@ pub fn history(site: &Site, fields: &Fields) -> Result<Html<String>, PageError> 
             let message = format!("No stored run is of a drive with “{drive}” in its name.");
             Err(PageError::unsuitable("No such drive", message))
         }
-        FoundDrive::Several(one, other) => {
+        FoundDrive::Several { listed, .. } => {
             let message = format!(
-                "“{drive}” names more than one drive: {one} and {other}. Choose a run of the one you mean."
+                "“{drive}” names more than one drive: {listed}. The page of a run links to the history of its drive."
             );
             Err(PageError::unsuitable("More than one drive", message))
         }

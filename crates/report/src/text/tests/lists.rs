@@ -103,7 +103,7 @@ fn the_time_of_day_tells_the_runs_of_a_day_apart() {
         )
     };
     let morning = RunRow { started_at: "2026-08-01T09:41:00+02:00".into(), ..long("7c2f00112233") };
-    let out = text::runs(&[long("91b000112233"), morning], PLAIN);
+    let out = text::runs(&[long("91b000112233"), morning], 2026, PLAIN);
     assert!(out.contains("08-01 14:02") && out.contains("08-01 09:41"), "{out}");
     assert!(out.lines().all(|line| crate::width(line) <= crate::WIDTH), "{out}");
 }
@@ -133,17 +133,17 @@ fn runs_take_a_line_each() {
         stopped,
         RunRow { drive: None, ..row("03aa", "", "/tmp/x", "no drive (F002)") },
     ];
-    insta::assert_snapshot!(text::runs(&rows, PLAIN), @r"
+    insta::assert_snapshot!(text::runs(&rows, 2026, PLAIN), @r"
     run   started      suite  label  drive            target     result
     7c2f  08-01 14:02  quick         WD40EFR…68N32N0  /mnt/data  178 MB/s · 149 IOPS
     91b0  08-01 14:02  quick  red-A  WD40EFR…68N32N0  /dev/sda   interrupted
     03aa  08-01 14:02  quick         -                /tmp/x     no drive (F002)
     ");
-    insta::assert_snapshot!(text::runs(&rows[..1], PLAIN), @r"
+    insta::assert_snapshot!(text::runs(&rows[..1], 2026, PLAIN), @r"
     run   started           suite  drive             target     result
     7c2f  2026-08-01 14:02  quick  WD40EFRX-68N32N0  /mnt/data  178 MB/s · 149 IOPS
     ");
-    insta::assert_snapshot!(text::runs(&[], PLAIN), @"no runs stored yet; drivescope run . creates one");
+    insta::assert_snapshot!(text::runs(&[], 2026, PLAIN), @"no runs stored yet; drivescope run . creates one");
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn a_wide_list_of_runs_loses_columns_before_digits() {
         suite: suite.into(),
         ..row("7c2f00112233", "WDC WD40EFRX-68N32N0", "/media/me/a disk with a long name", headline)
     };
-    let shown = |rows: &[RunRow]| text::runs(rows, PLAIN);
+    let shown = |rows: &[RunRow]| text::runs(rows, 2026, PLAIN);
     let suite = "crystaldiskmark-peak-nvme";
     let figures = "14310 MB/s · 10224 IOPS";
     let tables = [

@@ -174,7 +174,7 @@ fn outputs(run: &Run, style: Style, source: &mut Source) -> Vec<String> {
         text::plan(&run.plan, &run.target, style),
         text::dry_run(&run.plan, &run.target, style),
         text::drive_list(&[drive], style),
-        text::runs(&[row], style),
+        text::runs(&[row], 2026, style),
         text::saved(&run.id, " --store runs.db", style),
         text::name_list(&[(source.text(), source.text())], style),
     ]

@@ -7,6 +7,7 @@ use crate::store::Store;
 use crate::summary::Filter;
 use crate::testing::rich_run;
 use drivescope_model::document::{Run, TestStatus};
+use drivescope_model::drive::Drive;
 
 /// Runs of two drives, the older of the first one failed, and a simulated one.
 fn three() -> (tempfile::TempDir, Store) {
@@ -72,6 +73,89 @@ fn a_drive_has_its_newest_run_and_all_of_them() {
     };
     assert_eq!(found.runs.len(), 2);
     assert_eq!(found.name, "WDC WD20EARS-00MVWB0 (WD-WCAZA1234567)");
-    assert!(matches!(store.runs_of_drive("/mnt", None, 9).unwrap(), FoundDrive::Several(..)));
+    assert!(matches!(store.runs_of_drive("/mnt", None, 9).unwrap(), FoundDrive::Several { .. }));
     assert!(matches!(store.runs_of_drive("absent", None, 9).unwrap(), FoundDrive::None));
+}
+
+/// Runs of two drives that lay in one dock in turn, and how `change` makes the second of them.
+fn docked(change: impl Fn(&mut Drive)) -> (tempfile::TempDir, Store) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = Store::open(&StoreLocation::of_file(folder.path().join("runs.db"))).unwrap();
+    for day in 1..=4_u32 {
+        let mut run = rich_run(&format!("{day}00000000000"));
+        run.started_at = format!("2026-01-0{day}T12:00:00Z");
+        run.tool.name = "drivescope".into();
+        let drive = run.drive.as_mut().unwrap();
+        (drive.serial, drive.transport) = (Some("DOCK123".into()), "usb".into());
+        if day % 2 == 0 {
+            change(drive);
+        }
+        store.save(&run).unwrap();
+    }
+    (folder, store)
+}
+
+fn ids_of(found: FoundDrive) -> Vec<String> {
+    let FoundDrive::One(found) = found else { panic!("{found:?}") };
+    found.runs.into_iter().map(|run| run.id).collect()
+}
+
+#[test]
+fn two_drives_behind_the_serial_number_of_a_dock_are_kept_apart() {
+    let changes: [fn(&mut Drive); 3] = [
+        |drive| drive.capacity_bytes = 4_000_787_030_016,
+        |drive| drive.wwn = Some("naa.5000c500a1b2c3d4".into()),
+        |drive| (drive.wwn, drive.firmware) = (None, Some("82.00A82".into())),
+    ];
+    for change in changes {
+        let (_folder, store) = docked(change);
+        let FoundDrive::Several { listed, run } = store.runs_of_drive("dock", None, 9).unwrap()
+        else {
+            panic!("they are two");
+        };
+        assert_eq!(run, "400000000000");
+        for part in
+            ["WDC WD20EARS-00MVWB0 (DOCK123), ", "(run 400000000000); ", "(run 300000000000)"]
+        {
+            assert!(listed.contains(part), "{listed}");
+        }
+        let of = |id: &str| ids_of(store.runs_of_drive(id, None, 9).unwrap());
+        assert_eq!(of("400000000000"), ["400000000000", "200000000000"]);
+        assert_eq!(of("100000000000"), ["300000000000", "100000000000"]);
+        let first = store.get("1").unwrap();
+        let attached = store.runs_of_attached(first.drive.as_ref(), "/dev/sdq", 1).unwrap();
+        assert_eq!(attached.runs[0].id, "300000000000");
+    }
+    let (_folder, store) = docked(|drive| drive.name = "sdz".into());
+    assert_eq!(ids_of(store.runs_of_drive("dock", None, 9).unwrap()).len(), 4);
+}
+
+/// A clock without battery begins in 1970 at each boot: what was saved last is the newest all the same.
+#[test]
+fn runs_of_a_machine_without_the_time_stand_in_the_order_of_saving() {
+    let folder = tempfile::tempdir().unwrap();
+    let location = StoreLocation::of_file(folder.path().join("runs.db"));
+    let mut store = Store::open(&location).unwrap();
+    let mut run = |id: char, started_at: &str| {
+        let mut run = rich_run(&id.to_string().repeat(12));
+        (run.started_at, run.tool.name) = (started_at.into(), "drivescope".into());
+        store.save(&run).unwrap();
+        store.get("last").unwrap().id.chars().next().unwrap()
+    };
+    assert_eq!(run('a', "1970-01-01T00:02:00Z"), 'a');
+    assert_eq!(run('b', "1970-01-01T00:01:00Z"), 'b');
+    assert_eq!(run('c', "2026-05-01T00:00:00Z"), 'c');
+    assert_eq!(run('d', "1970-01-01T00:01:30Z"), 'd');
+    // Saved again after its next test, it stays where it is; a date that can be right counts.
+    assert_eq!(run('a', "1970-01-01T00:02:00Z"), 'd');
+    assert_eq!(run('e', "2026-04-01T00:00:00Z"), 'd');
+    assert_eq!(run('f', "2026-05-02T00:00:00Z"), 'f');
+    let first = |id: String| id.chars().next().unwrap();
+    let order: String = ids(&store, &Filter::default()).into_iter().map(first).collect();
+    assert_eq!(order, "fdceba");
+    // Results of other programs may be older than drivescope.
+    let mut foreign = rich_run("999999999999");
+    (foreign.started_at, foreign.tool.name) = ("2017-07-14T02:40:00Z".into(), "fio".into());
+    store.add_all(&[foreign]).unwrap();
+    assert_eq!(store.get("last").unwrap().id, "ffffffffffff");
 }
