@@ -66,6 +66,9 @@ fn what_cannot_be_laid_out_is_refused_or_named() {
     let large = ["advise", "sim:samsung-860evo-250", "--need", "photos:9TB"];
     let told = scratch.drivescope(&large).code(2).stdout;
     assert!(told.contains("no room for photos"), "{told}");
+    let ended = scratch.drivescope(&[&large[..], &["--json"]].concat()).code(2);
+    assert!(ended.stderr.contains("no room for photos: it needs 9.00 TB"), "{ended}");
+    assert_eq!(text(&ended.json()["layout"]["unplaced"][0][0]["name"]), "photos");
     let wrong = scratch.drivescope(&["advise", "sim:wd40efrx", "--need", "vms"]).refused(2);
     assert!(wrong.contains("NAME:SIZE"), "{wrong}");
     let unknown = scratch.drivescope(&["advise", "absent"]).refused(2);

@@ -61,6 +61,9 @@ pub fn advise(arguments: &AdviseArguments, signals: &RunSignals) -> Result<Code,
     let layout = (!figures.is_empty()).then(|| place(&figures, &arguments.need));
     if arguments.json {
         output::print_document(&document(&runs, &figures, layout.as_ref()));
+        for (need, why) in layout.iter().flat_map(|layout| &layout.unplaced) {
+            output::note(&clean(&format!("drivescope: no room for {}: it {why}", need.name)));
+        }
     } else {
         match &layout {
             Some(layout) => output::print(&text::layout(&figures, layout, output::style())),

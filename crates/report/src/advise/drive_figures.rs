@@ -273,17 +273,39 @@ fn write_share(run: &Run) -> Option<f64> {
 mod tests {
     use super::*;
 
+    impl DriveFigures {
+        /// A disk that reads alike everywhere.
+        pub fn disk(name: &str, bytes: u64, mb_s: f64) -> Self {
+            let seek_ms = vec![(0.0, 1.0), (1.0, 15.0)];
+            let access = AccessModel::Arm { fixed_ms: 5.0, seek_ms, margin_ms: 0.1 };
+            Self::even(name, bytes, mb_s, access)
+        }
+
+        /// An SSD.
+        pub fn ssd(name: &str, bytes: u64) -> Self {
+            Self::even(name, bytes, 500.0, AccessModel::Flat { ms: 0.1 })
+        }
+
+        fn even(name: &str, bytes: u64, mb_s: f64, access: AccessModel) -> Self {
+            Self {
+                name: name.to_string(),
+                path: String::new(),
+                bytes,
+                sector_bytes: 512,
+                is_shingled: false,
+                flush_lies: false,
+                notes: Vec::new(),
+                spans: vec![RateSpan { start: 0.0, end: bytes as f64, mb_s }],
+                access: Some(access),
+                write_share: None,
+            }
+        }
+    }
+
     #[test]
     fn a_part_has_the_rates_and_the_movements_of_its_own() {
         let span = |start: f64, end: f64, mb_s: f64| RateSpan { start, end, mb_s };
         let figures = DriveFigures {
-            name: String::new(),
-            path: String::new(),
-            bytes: 4_000,
-            sector_bytes: 512,
-            is_shingled: false,
-            flush_lies: false,
-            notes: Vec::new(),
             spans: vec![span(0.0, 2e3, 200.0), span(2e3, 4e3, 100.0)],
             access: Some(AccessModel::Arm {
                 fixed_ms: 5.0,
@@ -291,6 +313,7 @@ mod tests {
                 margin_ms: 0.2,
             }),
             write_share: Some(0.9),
+            ..DriveFigures::disk("", 4_000, 1.0)
         };
         let all = figures.part(0, 4_000);
         // 2·(1 − d)·9·d has the integral 3.

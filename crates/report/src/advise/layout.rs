@@ -40,18 +40,112 @@ pub struct DataLayout {
     pub notes: Vec<String>,
 }
 
-/// Places all needs on the drives.
+/// Of more drives than these, only the first are tried as those for backups.
+const TRIED_MAX: usize = 10;
+/// Data that are waited for take at most this many times as long so that a backup lies on a drive of its own.
+const SLOWER_MAX: f64 = 2.0;
+
+/// Places all needs on the drives: backups on other drives than the data that they save, wherever that leaves room for
+/// all, and no drive empty that a backup fits on.
 pub fn place(drives: &[DriveFigures], needs: &[Need]) -> DataLayout {
+    let plain = placed(drives, needs, 0);
+    let has_backup = drives.len() > 1 && needs.iter().any(is_backup);
+    let sets = if has_backup { 1_u32 << drives.len().min(TRIED_MAX) } else { 1 };
+    let ranked = (0..sets).map(|kept| {
+        let layout = placed(drives, needs, kept);
+        (LayoutRank::of(drives, &layout, &plain, kept), layout)
+    });
+    let better = |a: (LayoutRank, DataLayout), b: (LayoutRank, DataLayout)| {
+        if b.0.is_before(&a.0) { b } else { a }
+    };
+    let mut layout = ranked.reduce(better).map_or(plain.clone(), |(_, layout)| layout);
+    take_the_rest(drives, &mut layout);
+    layout.placements.sort_by_key(|placement| (placement.drive, placement.start));
+    layout.notes = notes(drives, &layout);
+    layout
+}
+
+/// Whether it saves what lies elsewhere: what is cold and not for exchange, and what calls itself so.
+fn is_backup(need: &Need) -> bool {
+    let name = need.name.to_lowercase();
+    let is_for_others = ["exchange", "transfer", "share"].iter().any(|part| name.contains(part));
+    name.contains("backup") || (need.data_use == DataUse::Cold && !is_for_others)
+}
+
+/// What a layout is chosen by; the least counts, from the first to the last.
+struct LayoutRank {
+    unplaced_bytes: u64,
+    /// Needs that are waited for, on a drive that makes them wait much longer than without a place for backups.
+    slowed: usize,
+    /// Backups beside data.
+    beside: usize,
+    /// Time of accesses to what is waited for.
+    access_ms: f64,
+    /// Rates of the drives that are kept for backups, which slow ones are good enough for.
+    kept_mb_s: f64,
+}
+
+impl LayoutRank {
+    fn of(drives: &[DriveFigures], layout: &DataLayout, plain: &DataLayout, kept: u32) -> Self {
+        let access_ms = |layout: &DataLayout, name: &str| {
+            let placed = layout.placements.iter().find(|it| it.need.name == name);
+            placed.and_then(|it| it.expected.access_ms).unwrap_or(0.0)
+        };
+        let is_fast = |it: &&PlacedPartition| it.need.data_use == DataUse::Fast;
+        let fast = || layout.placements.iter().filter(is_fast);
+        let is_slowed = |it: &&PlacedPartition| {
+            let without = access_ms(plain, &it.need.name);
+            it.expected.access_ms.unwrap_or(0.0) > SLOWER_MAX * without && without > 0.0
+        };
+        let is_beside = |it: &&PlacedPartition| is_backup(&it.need) && has_data(layout, it.drive);
+        let is_kept = |i: &usize| kept >> (*i).min(31) & 1 == 1;
+        let rate = |i: usize| drives[i].part(0, drives[i].bytes).read_mean_mb_s;
+        Self {
+            unplaced_bytes: layout
+                .unplaced
+                .iter()
+                .fold(0, |sum, (need, _)| sum.saturating_add(need.bytes)),
+            slowed: fast().filter(is_slowed).count(),
+            beside: layout.placements.iter().filter(is_beside).count(),
+            access_ms: fast().filter_map(|it| it.expected.access_ms).sum(),
+            kept_mb_s: (0..drives.len().min(TRIED_MAX)).filter(is_kept).map(rate).sum(),
+        }
+    }
+
+    fn is_before(&self, other: &Self) -> bool {
+        let counts = |it: &Self| (it.unplaced_bytes, it.slowed, it.beside);
+        counts(self)
+            .cmp(&counts(other))
+            .then(self.access_ms.total_cmp(&other.access_ms))
+            .then(self.kept_mb_s.total_cmp(&other.kept_mb_s))
+            .is_lt()
+    }
+}
+
+/// Whether data lie on a drive that a backup may save.
+fn has_data(layout: &DataLayout, drive: usize) -> bool {
+    let is_data = |it: &PlacedPartition| it.drive == drive && it.need.data_use != DataUse::Cold;
+    layout.placements.iter().any(|it| is_data(it) && !is_backup(&it.need))
+}
+
+/// All needs, one after the other: backups on the drives of a set alone, and data on the others; with an empty set,
+/// all anywhere.
+fn placed(drives: &[DriveFigures], needs: &[Need], kept: u32) -> DataLayout {
     let mut order: Vec<&Need> = needs.iter().collect();
-    order.sort_by_key(|need| need.data_use);
+    order.sort_by_key(|need| (need.data_use, !is_backup(need)));
     let mut cursors: Vec<u64> = vec![ALIGNMENT; drives.len()];
     let mut layout = DataLayout::default();
     for need in order {
-        let rooms: Vec<usize> = (0..drives.len())
-            .filter(|&i| {
-                cursors[i] + rounded_up(need.bytes) + TAIL <= end_of(&drives[i], need.bytes)
-            })
-            .collect();
+        let has_room = |i: usize| {
+            let end = cursors[i].saturating_add(rounded_up(need.bytes)).saturating_add(TAIL);
+            end <= end_of(&drives[i], need.bytes)
+        };
+        let is_for_it = |i: usize| match (kept, is_backup(need), need.data_use) {
+            (0, ..) | (_, false, DataUse::Cold) => true,
+            (kept, is_backup, _) => (kept >> i.min(31) & 1 == 1) == is_backup,
+        };
+        let rooms: Vec<usize> =
+            (0..drives.len()).filter(|&i| is_for_it(i) && has_room(i)).collect();
         let Some(drive) = best(drives, &cursors, need, &rooms, &layout) else {
             let left =
                 (0..drives.len()).map(|i| drives[i].bytes.saturating_sub(cursors[i] + TAIL)).max();
@@ -70,14 +164,11 @@ pub fn place(drives: &[DriveFigures], needs: &[Need]) -> DataLayout {
         let expected = drives[drive].part(start, end);
         layout.placements.push(PlacedPartition { drive, need: need.clone(), start, end, expected });
     }
-    take_the_rest(drives, &mut layout);
-    layout.placements.sort_by_key(|placement| (placement.drive, placement.start));
-    layout.notes = notes(drives, &layout);
     layout
 }
 
 fn rounded_up(bytes: u64) -> u64 {
-    bytes.next_multiple_of(ALIGNMENT)
+    bytes.checked_next_multiple_of(ALIGNMENT).unwrap_or(u64::MAX)
 }
 
 /// The byte up to which a need may reach: sizes as drives are sold (2 + 9 + 3 + 2 TB of 16) fit although tables
@@ -94,13 +185,15 @@ fn best(
     rooms: &[usize],
     layout: &DataLayout,
 ) -> Option<usize> {
-    let part = |i: usize| drives[i].part(cursors[i], cursors[i] + need.bytes);
+    let part = |i: usize| drives[i].part(cursors[i], cursors[i].saturating_add(need.bytes));
     let unsuited = |i: usize| {
         need.data_use == DataUse::Fast && (drives[i].is_shingled || drives[i].flush_lies)
     };
     // A backup beside what it saves is none.
-    let shares = |i: usize| {
-        need.data_use == DataUse::Cold && layout.placements.iter().any(|other| other.drive == i)
+    let shares = |i: usize| match (is_backup(need), need.data_use) {
+        (true, _) => has_data(layout, i),
+        (false, DataUse::Cold) => layout.placements.iter().any(|other| other.drive == i),
+        (false, _) => false,
     };
     let cost = |i: usize| {
         let figures = part(i);
@@ -155,8 +248,7 @@ fn notes(drives: &[DriveFigures], layout: &DataLayout) -> Vec<String> {
                 ));
             }
         }
-        let is_backup = |it: &&&PlacedPartition| it.need.name.to_lowercase().contains("backup");
-        if own.len() > 1 && own.iter().any(|it| is_backup(&it)) {
+        if has_data(layout, i) && own.iter().any(|it| is_backup(&it.need)) {
             notes.push(format!(
                 "a backup on {} is lost together with the data beside it if the drive fails; it should save what \
                  lies on other drives",
@@ -195,4 +287,86 @@ fn what_it_buys(drive: &DriveFigures, own: &[&PlacedPartition]) -> Vec<String> {
         placement.need.name,
         rounded(all)
     )]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GB: u64 = 1_000_000_000;
+
+    fn needs(texts: &[&str]) -> Vec<Need> {
+        texts.iter().map(|text| text.parse().unwrap()).collect()
+    }
+
+    /// Where each need went, by name.
+    fn drive_of(layout: &DataLayout, name: &str) -> Option<usize> {
+        layout.placements.iter().find(|it| it.need.name == name).map(|it| it.drive)
+    }
+
+    #[test]
+    fn backup_goes_to_another_drive_than_its_data() {
+        let disk = |bytes, mb_s| DriveFigures::disk("disk", bytes, mb_s);
+        let ssd = |bytes| DriveFigures::ssd("ssd", bytes);
+        for (drives, wanted, of_backup) in [
+            // The large disk is the faster one: data first would leave the backup no other place.
+            (
+                vec![disk(4_000 * GB, 200.0), disk(1_000 * GB, 100.0)],
+                &["photos:900GB", "backup:3TB"][..],
+                0,
+            ),
+            (
+                vec![disk(1_000 * GB, 100.0), disk(4_000 * GB, 200.0)],
+                &["photos:900GB", "backup:3TB"],
+                1,
+            ),
+            // What is for exchange does not take its drive.
+            (
+                vec![disk(4_000 * GB, 200.0), disk(2_000 * GB, 100.0)],
+                &["exchange:1500GB", "photos:2TB", "backup:1500GB"],
+                1,
+            ),
+            // Bulk data make room on the disk.
+            (
+                vec![ssd(2_000 * GB), disk(4_000 * GB, 200.0)],
+                &["vms:500GB", "photos:1TB", "backup:1500GB"],
+                1,
+            ),
+            // One that is called bulk is a backup as well.
+            (
+                vec![disk(2_000 * GB, 200.0), disk(2_000 * GB, 100.0)],
+                &["photos:1TB", "backup:900GB,bulk"],
+                1,
+            ),
+            (
+                vec![disk(2_000 * GB, 200.0), disk(2_000 * GB, 200.0)],
+                &["mail:1TB", "Sicherung:900GB,cold"],
+                1,
+            ),
+        ] {
+            let layout = place(&drives, &needs(wanted));
+            assert_eq!(layout.unplaced, [], "{wanted:?}");
+            let backup = wanted.last().unwrap().split(':').next().unwrap();
+            assert_eq!(drive_of(&layout, backup), Some(of_backup), "{wanted:?}");
+            assert!(!has_data(&layout, of_backup), "{wanted:?}: {layout:?}");
+            assert!(
+                layout.notes.iter().all(|note| !note.contains("is lost together")),
+                "{layout:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn backup_without_another_drive_is_placed_and_said() {
+        let drives =
+            [DriveFigures::ssd("ssd", 500 * GB), DriveFigures::disk("disk", 4_000 * GB, 200.0)];
+        // Machines on the disk would wait a hundred times as long so that the backup lay on the SSD.
+        let layout = place(&drives, &needs(&["vms:400GB", "photos:300GB", "backup:300GB"]));
+        let found = ["vms", "photos", "backup"].map(|name| drive_of(&layout, name));
+        assert_eq!(found, [Some(0), Some(1), Some(1)]);
+        assert!(layout.notes.iter().any(|note| note.contains("is lost together")), "{layout:?}");
+        let none = place(&drives, &needs(&["photos:9TB", "backup:9000000TB", "archive:9000000TB"]));
+        assert_eq!(none.unplaced.len(), 3);
+        assert_eq!(place(&[], &needs(&["backup:1TB"])).unplaced.len(), 1);
+    }
 }

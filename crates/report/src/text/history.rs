@@ -51,6 +51,7 @@ fn period(first: &str, last: &str) -> String {
     let clock = |time: &str| time.get(11..16).unwrap_or_default().to_string();
     match (day(first), day(last)) {
         (one, other) if one != other => format!("{one} to {other}"),
+        (day, _) if clock(first) == clock(last) => format!("{day}, {}", clock(first)),
         (day, _) => format!("{day}, {} to {}", clock(first), clock(last)),
     }
 }
