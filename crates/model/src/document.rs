@@ -361,10 +361,26 @@ pub struct Verdict {
     /// What was not tested and could lower the points: `end of drive`, `shingling`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_tested: Vec<String>,
+    /// The points that the next run may give instead: the interval of a rule's metric lies across a threshold.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub borderline: Option<u8>,
     /// The deciding rule, in one sentence.
     pub because: String,
     /// Every rule for which there is a metric.
     pub rules: Vec<Rule>,
+}
+
+/// What an earlier run of `verify` found of the same drive's capacity.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct EarlierCapacity {
+    /// The id of that run.
+    pub run: String,
+    /// When it began.
+    pub started_at: String,
+    /// Bytes that the drive announced.
+    pub announced_bytes: u64,
+    /// Bytes that it kept.
+    pub real_bytes: u64,
 }
 
 /// One check made before a target was used.
@@ -411,6 +427,9 @@ pub struct Run {
     /// none is known: a network, memory, a file system that itself spans several drives, an overlay whose layers are
     /// hidden.
     pub drive: Option<Drive>,
+    /// What an earlier run in the store found of this drive's capacity, if this one does not test it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub earlier_capacity: Option<EarlierCapacity>,
     /// The machine.
     pub host: Host,
     /// What the program itself costs on this machine. Not of a simulated drive, whose time is computed.

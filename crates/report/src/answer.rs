@@ -1,5 +1,6 @@
 //! The answer of a run in one sentence: what the drive is, how it is, and what it is good for.
 
+use crate::verdict::found_missing;
 use drivescope_model::document::{Rule, Run, Verdict};
 use drivescope_model::drive::{Drive, DriveKind};
 use drivescope_model::number::whole;
@@ -17,6 +18,9 @@ pub fn answer(run: &Run, is_running: bool) -> Option<String> {
     let what = with_article(&what(drive, run.simulated));
     let faults = run.findings.iter().filter(|finding| finding.severity == Severity::Problem);
     let mut faults: Vec<&str> = faults.map(|finding| finding.id.spec().name).collect();
+    if found_missing(run).is_some() {
+        faults.push(FindingId::FakeCapacity.spec().name);
+    }
     faults.dedup();
     if !faults.is_empty() {
         return Some(format!("{what}, faulty: {}.", faults.join(", ")));
@@ -27,7 +31,25 @@ pub fn answer(run: &Run, is_running: bool) -> Option<String> {
         // What it is counts, also where nothing says yet what it is good for.
         return (!nature.is_empty()).then(|| format!("{what}{nature}{}.", health(drive)));
     };
-    Some(format!("{what}{nature}{}: {uses}.", health(drive)))
+    Some(format!("{what}{nature}{}: {uses}{}.", health(drive), disturbed(run)))
+}
+
+/// That other programs took part in what was measured.
+fn disturbed(run: &Run) -> String {
+    let words = [
+        (FindingId::OtherIo, "used the drive"),
+        (FindingId::BusyProcessors, "kept the processors busy"),
+    ];
+    let seen = |id: FindingId| run.findings.iter().any(|finding| finding.id == id);
+    let what: Vec<String> = words
+        .into_iter()
+        .filter(|(id, _)| seen(*id))
+        .map(|(id, words)| format!("{words} ({id})"))
+        .collect();
+    match what.is_empty() {
+        true => String::new(),
+        false => format!("; disturbed: other programs {}", what.join(" and ")),
+    }
 }
 
 /// `SATA SSD`, `simulated USB hard disk`.
@@ -86,6 +108,17 @@ fn health(drive: &Drive) -> String {
 fn uses(verdicts: &[&Verdict], all: usize) -> Option<String> {
     let judged: Vec<(&str, u8)> =
         verdicts.iter().filter_map(|v| Some((v.suits.as_str(), v.points?))).collect();
+    let clauses = clauses(&judged, all)?;
+    // The next run may move these.
+    let near = verdicts.iter().filter(|v| v.points.is_some() && v.borderline.is_some());
+    let near: Vec<&str> = near.map(|v| phrase(&v.suits)).collect();
+    Some(match near.as_slice() {
+        [] => clauses,
+        near => format!("{clauses} (borderline for {})", listed(near)),
+    })
+}
+
+fn clauses(judged: &[(&str, u8)], all: usize) -> Option<String> {
     let with = |points: u8| {
         let names = judged.iter().filter(|(_, p)| *p == points).map(|(name, _)| phrase(name));
         names.collect::<Vec<_>>()
@@ -191,6 +224,19 @@ mod tests {
         ] {
             assert_eq!(judged(ssd.clone(), points), format!("A SATA SSD, healthy: {uses}."));
         }
+    }
+
+    #[test]
+    fn a_use_near_a_threshold_and_other_programs_are_named_in_the_sentence() {
+        let mut run = nvme();
+        run.verdict = judge(&run);
+        run.verdict[4].borderline = Some(2);
+        let sentence = answer(&run, false).unwrap();
+        assert!(sentence.ends_with("good for every use (borderline for backups)."), "{sentence}");
+        run.findings.push(drivescope_model::Finding::new(FindingId::BusyProcessors, "x"));
+        let sentence = answer(&run, false).unwrap();
+        let words = "; disturbed: other programs kept the processors busy (F034).";
+        assert!(sentence.ends_with(words), "{sentence}");
     }
 
     #[test]

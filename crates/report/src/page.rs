@@ -14,7 +14,7 @@ use crate::class_strips;
 use crate::comparison::name_of;
 use crate::known_drives::KnownDrive;
 use crate::text::minute;
-use crate::verdict::dots;
+use crate::verdict::{dots, untested};
 use crate::workloads::{charts, phase_charts, workload};
 use drivescope_model::document::Verdict;
 use drivescope_model::findings::Severity;
@@ -95,7 +95,10 @@ pub fn verdict_table(verdicts: &[Verdict]) -> Markup {
                 tr {
                     th scope="row" { (verdict.suits) }
                     td.points { (verdict.points.map_or("not judged", dots)) }
-                    td { (verdict.because) }
+                    td {
+                        @if let Some(what) = untested(verdict) { (what) "; " }
+                        (verdict.because)
+                    }
                 }
             }
         }

@@ -2,7 +2,7 @@
 
 use crate::answer::answer;
 use crate::terminal::clean;
-use crate::verdict::dots;
+use crate::verdict::{capacity_remedy, dots, untested};
 use drivescope_model::number::rounded;
 use drivescope_model::{Metric, Run, TestResult};
 use std::fmt::Write as _;
@@ -40,8 +40,12 @@ fn verdicts(out: &mut String, run: &Run) {
     out.push_str("\n## Verdict\n\n| use | | why |\n|---|---|---|\n");
     for verdict in &run.verdict {
         let points = verdict.points.map_or("not judged", dots);
-        let _ =
-            writeln!(out, "| {} | {points} | {} |", text(&verdict.suits), text(&verdict.because));
+        let left_out = untested(verdict).map_or(String::new(), |what| format!("{what}; "));
+        let because = text(&format!("{left_out}{}", verdict.because)).to_string();
+        let _ = writeln!(out, "| {} | {points} | {because} |", text(&verdict.suits));
+    }
+    if let Some(remedy) = capacity_remedy(run) {
+        let _ = writeln!(out, "\n{}", text(&remedy));
     }
 }
 

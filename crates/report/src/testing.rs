@@ -257,6 +257,7 @@ pub fn hard_disk() -> Run {
         label: None,
         note: None,
         price: None,
+        earlier_capacity: None,
         simulated: false,
         target: directory("/mnt/data", "ext4", &["sda1", "sda"]),
         drive: Some(hard_disk_drive()),

@@ -48,6 +48,8 @@ pub(crate) struct UseCase {
     pub(crate) caps: &'static [Cap],
     /// A smaller drive is named as such; 0 where capacity does not matter.
     pub(crate) capacity_named: Bytes,
+    /// Whether the drive is filled, so that capacity that it does not have loses data.
+    pub(crate) is_filled: bool,
 }
 
 impl Requirement {
@@ -64,12 +66,24 @@ impl Requirement {
         self.thresholds.iter().filter(meets).count() as u8
     }
 
-    /// Whether a threshold lies within the interval of a metric, or within [`TOLERANCE`] of its value.
+    /// Whether a threshold lies within the interval of a metric, or within [`TOLERANCE`] of its value, or may give other
+    /// points so close to it.
     pub fn is_borderline(&self, metric: &Metric) -> bool {
-        self.thresholds.iter().any(|threshold| {
+        let is_near = self.thresholds.iter().any(|threshold| {
             let is_near = (metric.value - threshold).abs() <= threshold * TOLERANCE;
             is_near || (metric.low < *threshold && *threshold < metric.high)
-        })
+        });
+        let (fewest, most) = self.points_range(metric);
+        is_near || fewest < most
+    }
+
+    /// The fewest and the most points that the next run may give: its value may be anywhere in the interval of a
+    /// metric, and within [`TOLERANCE`] of its value.
+    pub fn points_range(&self, metric: &Metric) -> (u8, u8) {
+        let low = metric.low.min(metric.value * (1.0 - TOLERANCE));
+        let high = metric.high.max(metric.value * (1.0 + TOLERANCE));
+        let (a, b) = (self.points(low), self.points(high));
+        (a.min(b), a.max(b))
     }
 }
 
@@ -101,6 +115,7 @@ pub(crate) const USE_CASES: &[UseCase] = &[
             },
         ],
         capacity_named: Bytes(0),
+        is_filled: false,
     },
     UseCase {
         name: "database",
@@ -110,6 +125,7 @@ pub(crate) const USE_CASES: &[UseCase] = &[
         requirements: DATABASE,
         caps: &[SLOW_REGION, SHINGLED, FLUSH_IGNORED, FREE_FLUSH, SLOW_WHEN_STEADY],
         capacity_named: Bytes(0),
+        is_filled: false,
     },
     UseCase {
         name: "virtual machines",
@@ -119,6 +135,7 @@ pub(crate) const USE_CASES: &[UseCase] = &[
         requirements: GUESTS,
         caps: &[SLOW_REGION, SHINGLED, FLUSH_IGNORED, FREE_FLUSH, SLOW_WHEN_STEADY],
         capacity_named: SMALL,
+        is_filled: false,
     },
     UseCase {
         name: "media library",
@@ -127,6 +144,7 @@ pub(crate) const USE_CASES: &[UseCase] = &[
         requirements: MEDIA,
         caps: &[SLOW_REGION],
         capacity_named: SMALL,
+        is_filled: true,
     },
     UseCase {
         name: "backup",
@@ -142,6 +160,7 @@ pub(crate) const USE_CASES: &[UseCase] = &[
             },
         ],
         capacity_named: SMALL,
+        is_filled: true,
     },
 ];
 

@@ -1,13 +1,17 @@
 //! What a drive suits: the requirements of [`crate::use_cases`] held against the metrics of a run.
 
+mod borderline;
+mod capacity;
 mod reasons;
 
 use crate::criteria::Criterion;
 use crate::use_cases::{Cap, Requirement, USE_CASES, UseCase};
 use crate::workloads::evidence;
+pub use capacity::tested as tested_capacity;
+pub(crate) use capacity::{found_missing, remedy as capacity_remedy};
 use drivescope_model::document::{Limiter, PhaseRecord, Rule, Verdict};
 use drivescope_model::drive::DriveKind;
-use drivescope_model::{FindingId, Metric, Run, TestKind};
+use drivescope_model::{FindingId, Metric, Run};
 use reasons::{capped, decided, faulty, no_drive, undecided, unproven};
 
 /// One verdict per use, in the order of [`USE_CASES`].
@@ -29,8 +33,11 @@ pub(crate) fn dots(points: u8) -> &'static str {
     }
 }
 
-/// Pieces that a sequential read must fetch from elsewhere before it is noticeably slower: each costs a turn.
-const SCATTERED_MIN: f64 = 50.0;
+/// `end of drive, capacity not tested`: what the points leave out.
+pub(crate) fn untested(verdict: &Verdict) -> Option<String> {
+    let what = verdict.not_tested.join(", ");
+    (!what.is_empty()).then(|| format!("{what} not tested"))
+}
 
 /// A rate of fewer requests says what the drive was still busy with, not how fast it is.
 const RATE_REQUESTS_MIN: u64 = 10;
@@ -85,6 +92,7 @@ fn judge_use(use_case: &UseCase, run: &Run) -> Verdict {
             None | Some(0) => Vec::new(),
             Some(points) => not_tested(use_case, points, &judged, run),
         },
+        borderline: None,
         because,
         rules: known().map(|(_, _, rule)| rule.clone()).collect(),
     };
@@ -104,11 +112,21 @@ fn judge_use(use_case: &UseCase, run: &Run) -> Verdict {
     if let Some(cap) = lowest_cap(use_case, known_points, run)
         && (lacking.is_none() || cap.most == Some(0))
     {
-        return verdict(cap.most, capped(cap, known_points, run));
+        let (fewest, _) = next_points(&judged);
+        let most = cap.most.filter(|most| fewest < *most);
+        return Verdict {
+            borderline: most.map(|_| fewest),
+            ..verdict(cap.most, capped(cap, known_points, run))
+        };
     }
     match (deciding, lacking) {
         (Some((requirement, metric, rule)), None) => {
-            verdict(Some(rule.points), decided(use_case, requirement, metric, &judged, run))
+            let (fewest, most) = next_points(&judged);
+            let most = lowest_cap(use_case, most, run).map_or(most, |cap| cap.most.unwrap_or(most));
+            let other = if fewest < rule.points { fewest } else { most };
+            let because = decided(use_case, requirement, metric, &judged, run);
+            let borderline = Some(other).filter(|other| *other != rule.points);
+            Verdict { borderline, ..verdict(Some(rule.points), because) }
         }
         // The least of all rules cannot rise above nothing, whatever is still unknown.
         (Some((requirement, metric, rule)), Some(_)) if rule.points == 0 => {
@@ -120,6 +138,14 @@ fn judge_use(use_case: &UseCase, run: &Run) -> Verdict {
         }
         (None, None) => verdict(None, "nothing was measured".to_string()),
     }
+}
+
+/// The fewest and the most points that the next run may give by its rates.
+fn next_points(judged: &Judged<'_>) -> (u8, u8) {
+    let known = judged.iter().filter_map(|(requirement, judgement)| {
+        judgement.known().map(|(metric, _)| requirement.points_range(metric))
+    });
+    known.fold((3, 3), |(fewest, most), (a, b)| (fewest.min(a), most.min(b)))
 }
 
 /// How the drive behaves, where that allows fewer points than its rates have.
@@ -148,6 +174,9 @@ fn not_tested(use_case: &UseCase, points: u8, judged: &Judged<'_>, run: &Run) ->
     if matters && may_rotate(run) && !is_known && !shows_shingling(run) {
         all.push("shingling".to_string());
     }
+    if use_case.is_filled && run.drive.is_some() && !capacity::is_tested(run) {
+        all.push(capacity::NAME.to_string());
+    }
     all
 }
 
@@ -160,27 +189,13 @@ fn may_rotate(run: &Run) -> bool {
     })
 }
 
-/// Whether the run did what a shingled drive shows itself by: sequential reads of an area that has many random writes;
-/// geometry makes a test of its own of it.
+/// Whether the run did what a shingled drive shows itself by: it read in order what it had written at random.
 fn shows_shingling(run: &Run) -> bool {
-    if run.metric("geometry.shingling.slowdown_ratio").is_some() {
-        return true;
-    }
-    let phases = || {
-        let tests = run.tests.iter().filter(|test| test.test == TestKind::Transfer);
-        tests.flat_map(|test| &test.phases).filter(|phase| phase.span_bytes.is_some())
-    };
-    let reads =
-        phases().filter(|phase| phase.cell.starts_with("seq") && phase.cell.ends_with(".read"));
-    let read_bytes =
-        reads.filter(|phase| phase.round > 1).map(|phase| phase.bytes).max().unwrap_or(0);
-    let is_random_write =
-        |phase: &&PhaseRecord| phase.cell.starts_with("rnd") && !phase.cell.ends_with(".read");
-    let met = phases().filter(is_random_write).map(|phase| {
-        let span = phase.span_bytes.unwrap_or(u64::MAX).max(1);
-        phase.ops as f64 * (read_bytes as f64 / span as f64).min(1.0)
-    });
-    met.sum::<f64>() > SCATTERED_MIN
+    let mut all = run.tests.iter().flat_map(|test| &test.metrics);
+    all.any(|metric| {
+        metric.key == "geometry.shingling.slowdown_ratio"
+            || metric.key.ends_with(".read_scattered.mb_s")
+    })
 }
 
 fn judgement<'a>(requirement: &Requirement, run: &'a Run) -> Judgement<'a> {

@@ -133,7 +133,7 @@ impl Workload for TinyWritesWorkload {
             for pattern in chosen(&suite.tiny_writes) {
                 session.pause(suite.pause)?;
                 let device = if pattern.path == IoPath::Direct { &direct } else { &buffered };
-                let part = if pattern.order == Order::Rnd { &at_random } else { &streams };
+                let part = if pattern.may_scatter() { &at_random } else { &streams };
                 run_pattern(session, device, pattern, round, part.clone(), record)?;
                 if pattern.mix.writes() {
                     session.free_replaced_blocks()?;
@@ -150,12 +150,12 @@ impl Workload for TinyWritesWorkload {
     }
 }
 
-/// The parts of a file for streams and for random writes, which may scatter what a stream would read: a half each where
-/// there are both.
+/// The parts of a file for streams, and for writes that may scatter what a stream would read: a half each where there
+/// are both.
 fn parts(span: &Range<u64>, options: &TinyWritesOptions) -> (Range<u64>, Range<u64>) {
-    let has = |order: Order| chosen(options).any(|pattern| pattern.order == order);
+    let has = |scatters: bool| chosen(options).any(|pattern| pattern.may_scatter() == scatters);
     let middle = span.start + (span.end - span.start) / 2 / PART_UNIT * PART_UNIT;
-    if middle == span.start || !has(Order::Rnd) || !has(Order::Seq) {
+    if middle == span.start || !has(true) || !has(false) {
         return (span.clone(), span.clone());
     }
     (span.start..middle, middle..span.end)

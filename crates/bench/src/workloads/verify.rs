@@ -137,6 +137,7 @@ impl Workload for VerifyWorkload {
         let align = u64::from(device.align_bytes());
         let (size, whole) = (session.span_bytes(device) / align * align, device.size_bytes());
         if size < whole / align * align {
+            record.metric("capacity.device_bytes", vec![whole as f64]);
             let (part, whole) = (Bytes(size), Bytes(whole));
             record.remark(format!("capacity: only the first {part} of {whole} was tested"));
         }
@@ -195,6 +196,7 @@ fn run_quick(session: &Session<'_>, record: &mut TestRecord, size: u64) -> Resul
     let looked = capacity_result::Sampled {
         block_bytes: u64::from(block_bytes),
         announced: size,
+        device_bytes: session.device().size_bytes(),
         written: outcome.written_bytes,
         failed: outcome.failed,
     };
@@ -231,7 +233,12 @@ fn run_full(session: &Session<'_>, record: &mut TestRecord, size: u64) -> Result
     capacity_result::full(
         record,
         &outcome,
-        capacity_result::Done { start: judged_from, size, wrote: wrote_all },
+        capacity_result::Done {
+            start: judged_from,
+            size,
+            device_bytes: session.device().size_bytes(),
+            wrote: wrote_all,
+        },
     );
     if wrote {
         record.metric("capacity.cache_bytes", vec![push_bytes(session, size) as f64]);

@@ -2,6 +2,7 @@
 
 use super::PlannedRun;
 use super::before_images;
+use super::earlier_capacity;
 use super::phybs_table::print_tables;
 use super::run_document::RunDocument;
 use super::save::SaveOutcome;
@@ -192,7 +193,8 @@ fn measure_one(
         announce(&plan, &target);
     }
     let (events, receiver) = channel();
-    let run = begin(&plan, &target, options, machine);
+    let mut run = begin(&plan, &target, options, machine);
+    run.earlier_capacity = store.as_deref().and_then(|store| earlier_capacity::of(&run, store));
     let viewer = ViewerRequests::default();
     let listener = listen(receiver, &run, &viewer)?;
     let journal = before_images::journal(&plan, &run.id, signals);
@@ -315,6 +317,7 @@ fn begin(plan: &Plan, target: &Target, options: &RunOptions, machine: &Machine) 
         label: options.label.clone(),
         note: None,
         price: options.price.clone(),
+        earlier_capacity: None,
         simulated: target.is_simulated(),
         target: target.info().clone(),
         drive: target.drive().cloned(),

@@ -16,7 +16,8 @@ pub fn verdicts_of(run: &Run, style: Style) -> String {
     if run.status == TestStatus::Interrupted && unjudged {
         return String::new();
     }
-    verdicts(&run.verdict, style)
+    let remedy = verdict::capacity_remedy(run).map_or(String::new(), |text| note(text, style));
+    verdicts(&run.verdict, style) + &remedy
 }
 
 /// One verdict per use with its reason, the best first; sentences that all of them share stand once
@@ -74,9 +75,9 @@ fn for_all(verdict: &Verdict, style: Style) -> String {
 
 /// What the points leave out stands beside them.
 fn after_not_tested(verdict: &Verdict, because: String) -> String {
-    match verdict.not_tested.as_slice() {
-        [] => because,
-        what => format!("· {} not tested; {because}", what.join(", ")),
+    match verdict::untested(verdict) {
+        None => because,
+        Some(what) => format!("· {what}; {because}"),
     }
 }
 

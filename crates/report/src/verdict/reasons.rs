@@ -1,6 +1,6 @@
 //! The sentences that give the reason of a verdict.
 
-use super::{HeldBackBy, Judged, Judgement, RATE_REQUESTS_MIN, dots};
+use super::{HeldBackBy, Judged, Judgement, RATE_REQUESTS_MIN, borderline, dots, found_missing};
 use crate::use_cases::{Cap, Requirement, UseCase};
 use crate::workloads::evidence;
 use drivescope_model::metrics::PERCENTILES;
@@ -45,6 +45,13 @@ pub(super) fn unproven(run: &Run) -> Option<String> {
 
 /// Why nothing should be kept on the drive, if so: a fast failure is not fast.
 pub(super) fn faulty(run: &Run) -> Option<String> {
+    if let Some(found) = found_missing(run) {
+        let day = found.started_at.get(..10).unwrap_or(&found.started_at);
+        let (id, run) = (FindingId::FakeCapacity, &found.run);
+        return Some(format!(
+            "it holds less than it claims ({id} in run {run} of {day}); do not use it"
+        ));
+    }
     let finding = run.findings.iter().find(|f| f.severity == Severity::Problem)?;
     let (what, until) = match finding.id {
         FindingId::FakeCapacity => ("it holds less than it claims", ""),
@@ -63,13 +70,16 @@ pub(super) fn decided(
     run: &Run,
 ) -> String {
     let value = quantity(metric.value, requirement.criterion.unit());
-    let borderline = if requirement.is_borderline(metric) { ", borderline" } else { "" };
+    let points = requirement.points(metric.value);
+    let borderline = near_threshold(requirement, metric);
+    let borderline = borderline.map_or(String::new(), |words| format!(", borderline: {words}"));
     let mut sentences = vec![format!(
         "{}{borderline}; {} {}",
         requirement.criterion.phrase().replace("{}", &value),
         use_case.wants,
-        wanted(requirement, requirement.points(metric.value)),
+        wanted(requirement, points),
     )];
+    sentences.extend(also_borderline(requirement, points, judged));
     sentences.extend(left_out(judged));
     for (requirement, judgement) in judged {
         let why = match judgement {
@@ -90,6 +100,25 @@ pub(super) fn decided(
         sentences.push("Simulated drive".to_string());
     }
     sentences.join(". ")
+}
+
+/// On which side of a threshold a value lies, where the next one may lie on the other.
+fn near_threshold(requirement: &Requirement, metric: &Metric) -> Option<String> {
+    borderline::words(requirement, metric, |value| quantity(value, requirement.criterion.unit()))
+}
+
+/// Rules beside the deciding one by which the next run may have fewer points.
+fn also_borderline(deciding: &Requirement, points: u8, judged: &Judged<'_>) -> Option<String> {
+    let others = judged.iter().filter(|(other, _)| other.criterion != deciding.criterion);
+    let near = others.filter_map(|(requirement, judgement)| {
+        let (metric, _) = judgement.known()?;
+        let (fewest, _) = requirement.points_range(metric);
+        let words = near_threshold(requirement, metric).filter(|_| fewest < points)?;
+        let value = quantity(metric.value, requirement.criterion.unit());
+        Some(format!("{}, {words}", requirement.criterion.phrase().replace("{}", &value)))
+    });
+    let near: Vec<String> = near.collect();
+    (!near.is_empty()).then(|| format!("Borderline, too: {}", near.join("; ")))
 }
 
 /// Why a use has no more points than a cap allows, or none that anybody could tell.

@@ -9,7 +9,7 @@ use crate::criteria::{Criterion, Evidence};
 use crate::figure_grid::{FigureGrid, GridField, GridRow};
 use crate::first_seen::distinct;
 use crate::terminal::{
-    Column, Figure, Style, TextCell, TextTable, cells, find, headed, sections, texts, value,
+    Column, Figure, Style, TextCell, TextTable, cells, find, headed, note, sections, texts, value,
 };
 use drivescope_model::number::rounded;
 use drivescope_model::{Finding, Mix, Order, Severity, Shape, TestKind, TestResult};
@@ -31,6 +31,11 @@ const EVIDENCE: &[Evidence] = &[
     Evidence::of_writes(Criterion::SequentialWrites, "transfer.seq1m_q8t1.write.mb_s"),
     Evidence::of_writes(Criterion::SequentialWrites, "transfer.seq128k_q32t1.write.mb_s"),
 ];
+
+/// The direction of reads, in order, of what had been written at random.
+const SCATTERED: &str = "read_scattered";
+/// Reads that keep this share of their rate are as fast as before.
+const KEPT_MIN: f64 = 0.85;
 
 /// Spaces between the groups of columns.
 const GROUP_GAP: usize = 3;
@@ -64,11 +69,24 @@ fn table(result: &TestResult, style: Style) -> String {
     if grid.rows.is_empty() {
         return String::new();
     }
+    let note = after_writes(result).map_or(String::new(), |text| note(text, style));
     let whole = grid.table(&grid.mixes, BOTH);
     if whole.fits(style) {
-        return whole.render(style);
+        return whole.render(style) + &note;
     }
-    sections([grid.fitting(RATES, style), grid.fitting(TIMES, style)])
+    sections([grid.fitting(RATES, style) + &note, grid.fitting(TIMES, style)])
+}
+
+/// What reads in order come to after random writes, where that is less.
+fn after_writes(result: &TestResult) -> Option<String> {
+    let cells = cells(result);
+    let cell = cells.iter().find(|cell| cell.ends_with(SCATTERED))?;
+    let shape = cell.trim_end_matches(SCATTERED).trim_end_matches('.');
+    let rate = |cell: &str| value(result, cell, "mb_s");
+    let (before, after) = (rate(&format!("{shape}.read"))?, rate(cell)?);
+    (after < KEPT_MIN * before).then(|| {
+        format!("{shape}.read: {} MB/s where data had been written at random", rounded(after))
+    })
 }
 
 /// `Speed: 266 MB/s in order, 80.3 to 294 requests a second at random`, of reads; of writes where none were measured.
@@ -151,7 +169,8 @@ struct Grid<'a> {
 
 impl<'a> Grid<'a> {
     fn of(result: &'a TestResult) -> Self {
-        let cells = cells(result);
+        let mut cells = cells(result);
+        cells.retain(|cell| !cell.ends_with(SCATTERED));
         let parts = cells.iter().copied().map(|cell| cell.split_once('.').unwrap_or((cell, "")));
         let mut mixes = distinct(parts.clone().map(|(_, mix)| mix));
         mixes.sort_by_key(|mix| rank(mix));

@@ -4,7 +4,7 @@
 use super::WorkloadReport;
 use crate::terminal::{Paragraph, Role, Style, value};
 use drivescope_model::findings::FindingId;
-use drivescope_model::number::{one_decimal, rounded, whole};
+use drivescope_model::number::{one_decimal, rounded, whole as in_full};
 use drivescope_model::{Bytes, TestKind, TestResult};
 
 pub(super) const REPORT: WorkloadReport = WorkloadReport::new(TestKind::Verify, table);
@@ -30,6 +30,7 @@ fn verdict(result: &TestResult, style: Style) -> String {
     else {
         return unjudged(result, paragraph, style);
     };
+    let whole = capacity("device_bytes").map(Bytes);
     let announced_text = Bytes(announced);
     if value(result, "fake", "module_bytes").is_none() {
         let sure = value(result, "capacity", "sure_pct").unwrap_or(0.0);
@@ -45,6 +46,10 @@ fn verdict(result: &TestResult, style: Style) -> String {
             paragraph
                 .item(Role::Bad, format!("{} of {announced_text} did not read back", Bytes(bad)))
                 .item(Role::Plain, "keep nothing on it")
+        } else if let Some(whole) = whole {
+            paragraph
+                .item(Role::Good, format!("{announced_text} of {whole} are real"))
+                .item(Role::Warn, "the rest is not tested: run without --size")
         } else {
             paragraph
                 .item(Role::Good, format!("the capacity is real: {announced_text}"))
@@ -55,14 +60,15 @@ fn verdict(result: &TestResult, style: Style) -> String {
             .items(Role::Dim, caches.map(|cache| format!("caches up to {cache} ruled out")))
             .lines(2, style);
     }
-    let kept = one_decimal(real as f64 / announced.max(1) as f64 * 100.0);
+    let claimed = whole.unwrap_or(announced_text);
+    let kept = one_decimal(real as f64 / claimed.0.max(1) as f64 * 100.0);
     let how = match bytes(result, "fake", "module_bytes").unwrap_or(0) {
         0 => "data written beyond that are lost".to_string(),
         module => format!("addresses repeat after {}", Bytes(module)),
     };
     paragraph
-        .item(Role::Bad, format!("FAKE: claims {announced_text}, holds {}", Bytes(real)))
-        .item(Role::Plain, format!("use only the first {} bytes ({kept} %)", whole(real)))
+        .item(Role::Bad, format!("FAKE: claims {claimed}, holds {}", Bytes(real)))
+        .item(Role::Plain, format!("use only the first {} bytes ({kept} %)", in_full(real)))
         .item(Role::Plain, &how)
         .item(Role::Dim, "certain: data were lost")
         .lines(2, style)
@@ -105,7 +111,7 @@ fn unjudged(result: &TestResult, paragraph: Paragraph, style: Style) -> String {
                 "nothing beyond {} ({} bytes) of {} could be written and read back: the drive is fake or \
                  broken; capacity beyond not judged",
                 Bytes(silent),
-                whole(silent),
+                in_full(silent),
                 Bytes(announced)
             );
             (Role::Bad, text)

@@ -76,6 +76,7 @@ impl ImportedRun<'_> {
             label: None,
             note: self.note,
             price: None,
+            earlier_capacity: None,
             simulated: false,
             target: target(self.path),
             drive: None,

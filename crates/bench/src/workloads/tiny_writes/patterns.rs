@@ -33,6 +33,13 @@ pub struct Pattern {
     pub drive: Option<&'static str>,
 }
 
+impl Pattern {
+    /// Whether it leaves data elsewhere than in order, on a drive that cannot write a little in place.
+    pub fn may_scatter(self) -> bool {
+        self.mix.writes() && (self.order == Order::Rnd || self.path == IoPath::Direct)
+    }
+}
+
 /// In the order they run; each `drive` cell is one of them.
 const PATTERNS: [Pattern; 8] = [
     pattern("rnd16_buffered", Mix::WRITE, Order::Rnd, IoPath::Cold, false, Some("rnd4k_direct")),

@@ -20,8 +20,10 @@ const BAD_SHARE: f64 = 0.01;
 pub(super) struct Sampled {
     /// Bytes of a block.
     pub block_bytes: u64,
-    /// Bytes that the drive announces.
+    /// Bytes under test.
     pub announced: u64,
+    /// Bytes that the drive announces.
+    pub device_bytes: u64,
     /// Bytes written in all.
     pub written: u64,
     /// Requests that failed, and the first.
@@ -62,7 +64,7 @@ pub(super) fn quick(record: &mut TestRecord, probed: &Probed, looked: &Sampled) 
     }
     record.metric("cache.cache_bytes", vec![(probed.cache * block_bytes) as f64]);
     let module = probed.module.map(|module| module * block_bytes);
-    accuse(record, announced, real, module);
+    accuse(record, looked.device_bytes, real, module);
     if probed.cut_short {
         let why = if probed.failed.is_some() {
             "too many requests failed"
@@ -110,8 +112,10 @@ fn silence(from: u64) -> String {
 pub(super) struct Done {
     /// Where reading back began.
     pub start: u64,
-    /// Bytes that the drive announces.
+    /// Bytes under test.
     pub size: u64,
+    /// Bytes that the drive announces.
+    pub device_bytes: u64,
     /// Everything was written, by this run or, checked, by those it continues. If not, what cannot be read
     /// back may never have been written.
     pub wrote: bool,
@@ -119,7 +123,7 @@ pub(super) struct Done {
 
 /// The outcome of reading `start..size` back.
 pub(super) fn full(record: &mut TestRecord, outcome: &ReadBackOutcome, done: Done) {
-    let Done { start, size, wrote } = done;
+    let Done { start, size, device_bytes, wrote } = done;
     let SectorTally { intact, changed, overwritten, lost, unreadable, .. } = outcome.tally;
     for (quantity, bytes) in [
         ("intact_bytes", intact),
@@ -168,7 +172,7 @@ pub(super) fn full(record: &mut TestRecord, outcome: &ReadBackOutcome, done: Don
     capacity(record, size, missing.unwrap_or(size), 100.0);
     if let Some(real) = missing {
         let module = outcome.tally.module.filter(|_| outcome.tally.repeats);
-        accuse(record, size, real, module);
+        accuse(record, device_bytes, real, module);
     }
 }
 
@@ -314,7 +318,7 @@ mod tests {
             (outcome.tally, outcome.reached) = (tally, size);
             outcome
         };
-        let done = Done { start: 0, size, wrote: true };
+        let done = Done { start: 0, size, device_bytes: size, wrote: true };
         full(&mut record, &read(dropping(5 * MIB, MIB)), done);
         full(&mut record, &read(holed(0, size, size)), done);
         let result = record.finish(3);

@@ -228,10 +228,10 @@ fn what_qualifies_every_verdict_stands_once() {
                              more
       virtual machines  ●●●  1,210 small synced writes/s; virtual machines want 500
                              or more
-      media library     ●●●  sequential reads at 2,210 MB/s; a media library wants
-                             100 MB/s or more
-      backup            ●●●  sequential reads at 2,210 MB/s; a backup drive wants
-                             100 MB/s or more
+      media library     ●●●  · capacity not tested; sequential reads at 2,210 MB/s;
+                             a media library wants 100 MB/s or more
+      backup            ●●●  · capacity not tested; sequential reads at 2,210 MB/s;
+                             a backup drive wants 100 MB/s or more
       Caution: network-file-system. Simulated drive.
     ");
 }
@@ -266,16 +266,20 @@ fn a_run_of_a_hard_disk() {
     system and virtual machines, not for databases.
 
     verdict
-      media library     ●●●  · end of drive not tested; sequential reads at 178
-                             MB/s; a media library wants 100 MB/s or more
-      backup            ●●●  · end of drive not tested; sequential writes at 172
-                             MB/s; a backup drive wants 100 MB/s or more
+      media library     ●●●  · end of drive, capacity not tested; sequential reads
+                             at 178 MB/s; a media library wants 100 MB/s or more
+      backup            ●●●  · end of drive, shingling, capacity not tested;
+                             sequential writes at 172 MB/s; a backup drive wants 100
+                             MB/s or more
       system drive      ●○○  149 random reads/s at depth 1; a system drive wants
                              4,000 or more (●●○: 1,500)
-      virtual machines  ●○○  412 random reads/s in a deep queue; virtual machines
-                             want 10,000 or more (●●○: 1,000)
+      virtual machines  ●○○  · shingling not tested; 412 random reads/s in a deep
+                             queue; virtual machines want 10,000 or more (●●○:
+                             1,000)
       database          ○○○  149 random reads/s at depth 1; a database wants 5,000
                              or more (●○○: 300)
+      capacity not tested: drivescope run /dev/sda --test verify --destroy
+      WD-WCC7K0XXXXXX (erases the drive)
 
     transfer                   read         write
     seq1m_q8t1   MB/s   178.2 ± 1.1   171.9 ± 1.0

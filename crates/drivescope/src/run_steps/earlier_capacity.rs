@@ -1,0 +1,47 @@
+//! What the store knows of the capacity of a drive, from an earlier run of `verify`.
+
+use drivescope_model::Run;
+use drivescope_model::document::EarlierCapacity;
+use drivescope_model::drive::Drive;
+use drivescope_report::verdict::tested_capacity;
+use drivescope_store::{Filter, Store};
+
+/// Runs of one drive that are looked at, the newest.
+const RUNS_MAX: u32 = 200;
+/// The test whose figure stands for a run that tested the capacity.
+const HEADLINE: &str = "verify.";
+
+/// The newest test of this drive's capacity, if there is one: same serial number, model and size; of simulated drives,
+/// which share serial numbers, the same target. A store that cannot be read knows nothing, and says so where the run
+/// is saved.
+pub fn of(run: &Run, store: &Store) -> Option<EarlierCapacity> {
+    let drive = run.drive.as_ref()?;
+    let serial = drive.serial.as_deref().map(str::trim).filter(|serial| !serial.is_empty());
+    let name = if run.simulated { &run.target.path } else { serial? };
+    let filter = Filter {
+        drive: Some(name.to_string()),
+        simulated: Some(run.simulated),
+        limit: Some(RUNS_MAX),
+        ..Filter::default()
+    };
+    let tests = |headline: &Option<String>| {
+        headline.as_deref().is_some_and(|key| key.starts_with(HEADLINE))
+    };
+    let all = store.list(&filter).ok()?;
+    all.into_iter().filter(|row| tests(&row.headline_key)).find_map(|row| {
+        let earlier = store.get(&row.id).ok()?;
+        let is_same = match run.simulated {
+            true => earlier.target.path == run.target.path,
+            false => earlier.drive.as_ref().is_some_and(|other| is_same(drive, other)),
+        };
+        is_same.then(|| tested_capacity(&earlier)).flatten()
+    })
+}
+
+fn is_same(one: &Drive, other: &Drive) -> bool {
+    let named = |drive: &Drive| {
+        let trimmed = |text: &Option<String>| text.as_deref().map(|text| text.trim().to_string());
+        (trimmed(&drive.serial), trimmed(&drive.model), drive.capacity_bytes)
+    };
+    named(one) == named(other)
+}
