@@ -32,7 +32,13 @@ pub struct TraceSummary {
     pub flushes: u64,
     /// Discards.
     pub discards: u64,
-    /// The byte behind the last one that is read or written: what a target needs.
+    /// How much they discard.
+    pub discarded_bytes: u64,
+    /// Requests that write zeroes without data.
+    pub zeroes: u64,
+    /// How much they write.
+    pub zeroed_bytes: u64,
+    /// The byte behind the last one that is read, written, zeroed or discarded: what a target needs.
     pub end_bytes: u64,
     /// How much of it is read or written, in whole MiB.
     pub touched_bytes: u64,

@@ -12,8 +12,11 @@ const OP_MASK: u8 = 0b11;
 const FUA: u8 = 1 << 2;
 const HAS_LATENCY: u8 = 1 << 3;
 const HAS_PROCESS: u8 = 1 << 4;
+/// With the operation of a discard: zeroes are written.
+const ZEROES: u8 = 1 << 5;
+const DISCARD: u8 = 3;
 /// Bits that this version knows.
-const KNOWN: u8 = OP_MASK | FUA | HAS_LATENCY | HAS_PROCESS;
+const KNOWN: u8 = OP_MASK | FUA | HAS_LATENCY | HAS_PROCESS | ZEROES;
 
 /// Nearly all requests are whole sectors: their places and lengths are counted in them.
 const SECTOR_SHIFT: u8 = 9;
@@ -49,7 +52,8 @@ fn head(event: &TraceEvent) -> u8 {
         TraceOp::Read => 0,
         TraceOp::Write => 1,
         TraceOp::Flush => 2,
-        TraceOp::Discard => 3,
+        TraceOp::Discard => DISCARD,
+        TraceOp::WriteZeroes => DISCARD | ZEROES,
     };
     let bit = |is_set: bool, bit: u8| if is_set { bit } else { 0 };
     let known = bit(event.latency_ns.is_some(), HAS_LATENCY) | bit(event.process > 0, HAS_PROCESS);
@@ -102,11 +106,13 @@ fn blank(head: u8, at_ns: u64) -> Result<TraceEvent, &'static str> {
     if head & !KNOWN != 0 {
         return Err("a request has unknown marks");
     }
-    let op = match head & OP_MASK {
+    let op = match head & (OP_MASK | ZEROES) {
         0 => TraceOp::Read,
         1 => TraceOp::Write,
         2 => TraceOp::Flush,
-        _ => TraceOp::Discard,
+        DISCARD => TraceOp::Discard,
+        op if op == DISCARD | ZEROES => TraceOp::WriteZeroes,
+        _ => return Err("a request has unknown marks"),
     };
     let fua = head & FUA > 0;
     Ok(TraceEvent { at_ns, offset: 0, len: 0, op, fua, latency_ns: None, process: 0 })

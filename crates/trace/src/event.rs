@@ -13,6 +13,8 @@ pub enum TraceOp {
     Flush,
     /// Says that data are needed no more.
     Discard,
+    /// Lets the drive write zeroes by itself: no data are sent.
+    WriteZeroes,
 }
 
 /// One request.

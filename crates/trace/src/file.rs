@@ -54,13 +54,22 @@ pub struct TraceTotals {
     pub flushes: u64,
     /// Discards.
     pub discards: u64,
+    /// Requests that write zeroes without data.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub zeroes: u64,
     /// Bytes read.
     pub read_bytes: u64,
     /// Bytes written.
     pub written_bytes: u64,
+    /// Bytes discarded.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub discarded_bytes: u64,
+    /// Bytes of zeroes written without data.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub zeroed_bytes: u64,
     /// When the last request was sent, nanoseconds.
     pub end_ns: u64,
-    /// The byte behind the last one that is read or written.
+    /// The byte behind the last one that is read, written, zeroed or discarded.
     pub end_bytes: u64,
     /// Longest read or write.
     pub longest_bytes: u32,
@@ -84,6 +93,25 @@ pub struct TraceTotals {
 }
 
 impl TraceTotals {
+    /// Whether these sums, which a file with times in `tick_ns` has, are those of its requests. Older files have neither
+    /// the bytes of discards nor their ends in `end_bytes`.
+    fn are_those_of(&self, requests: &Self, tick_ns: u64) -> bool {
+        let sums = |it: &Self| {
+            let counts = [it.events, it.reads, it.writes, it.flushes, it.discards, it.zeroes];
+            let bytes = [it.read_bytes, it.written_bytes, it.zeroed_bytes];
+            (counts, bytes, it.end_ns / tick_ns, it.longest_bytes, it.has_latencies)
+        };
+        let is_early = self.discards > 0 && self.discarded_bytes == 0;
+        let is_end = match is_early {
+            true => self.end_bytes <= requests.end_bytes,
+            false => {
+                (self.end_bytes, self.discarded_bytes)
+                    == (requests.end_bytes, requests.discarded_bytes)
+            }
+        };
+        sums(self) == sums(requests) && is_end
+    }
+
     /// Adds a request to the sums. Of no requests all tell their time.
     pub fn add(&mut self, event: &TraceEvent) {
         let is_first = self.reads + self.writes == 0;
@@ -99,15 +127,28 @@ impl TraceTotals {
                 self.written_bytes += u64::from(event.len);
             }
             TraceOp::Flush => self.flushes += 1,
-            TraceOp::Discard => self.discards += 1,
+            TraceOp::Discard => {
+                self.discards += 1;
+                self.discarded_bytes += u64::from(event.len);
+            }
+            TraceOp::WriteZeroes => {
+                self.zeroes += 1;
+                self.zeroed_bytes += u64::from(event.len);
+            }
+        }
+        if event.op != TraceOp::Flush {
+            self.end_bytes = self.end_bytes.max(event.end());
         }
         if event.moves_data() {
-            self.end_bytes = self.end_bytes.max(event.end());
             self.longest_bytes = self.longest_bytes.max(event.len);
             let is_known = event.latency_ns.is_some();
             self.has_latencies = is_known && (is_first || self.has_latencies);
         }
     }
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 #[cfg(test)]

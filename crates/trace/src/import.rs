@@ -108,6 +108,7 @@ pub fn detect(beginning: &[u8]) -> Result<SourceFormat, TraceError> {
         }
         Err(_) => return unknown("its bytes are no text"),
     };
+    let text = text.trim_start_matches('\u{feff}');
     let Some(first) = text.lines().map(str::trim).find(|line| !line.is_empty()) else {
         return unknown("it is empty");
     };
@@ -117,7 +118,8 @@ pub fn detect(beginning: &[u8]) -> Result<SourceFormat, TraceError> {
     if let Some(format) = csv::format_of(first) {
         return Ok(format);
     }
-    if blkparse::is_event(first) {
+    // Messages of blkparse may stand before its first event.
+    if text.lines().any(blkparse::is_event) {
         return Ok(SourceFormat::Blkparse);
     }
     unknown("its first line is of none of them")
@@ -160,5 +162,7 @@ fn copy(input: impl BufRead, sink: &mut dyn EventSink) -> Result<TraceTotals, Tr
     if totals.events == 0 { Err(TraceError::Empty) } else { Ok(totals) }
 }
 
+#[cfg(test)]
+mod other_records_tests;
 #[cfg(test)]
 mod tests;

@@ -44,6 +44,8 @@ impl<W: Write> EventSink for IologWriter<W> {
             TraceOp::Read => self.line("read", event.offset, event.len),
             TraceOp::Write => self.line("write", event.offset, event.len),
             TraceOp::Discard => self.line("trim", event.offset, event.len),
+            // fio has no request that writes zeroes without data.
+            TraceOp::WriteZeroes => self.line("write", event.offset, event.len),
             TraceOp::Flush => self.line("datasync", 0, 0),
         }?;
         if event.fua { self.line("datasync", 0, 0) } else { Ok(()) }

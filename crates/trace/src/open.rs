@@ -4,6 +4,7 @@ use crate::error::TraceError;
 use crate::event::EventSink;
 use crate::file::{TraceHeader, TraceReader, TraceTotals};
 use crate::import::{ImportOptions, SourceFormat, detect, import};
+use flate2::read::MultiGzDecoder;
 use std::fs::File;
 use std::io::{BufReader, Cursor, Read};
 use std::path::Path;
@@ -13,6 +14,18 @@ const BEGINNING_BYTES: u64 = 64 << 10;
 /// Bytes that are read at a time.
 const READ_BYTES: usize = 1 << 20;
 
+/// How files of gzip begin (RFC 1952), which published traces are.
+const GZIP: [u8; 3] = [0x1f, 0x8b, 8];
+/// How other compressed files begin, and what unpacks them.
+const OTHERS: [(&[u8], &str, &str); 4] = [
+    (&[0x28, 0xb5, 0x2f, 0xfd], "zstd", "zstdcat"),
+    (b"BZh", "bzip2", "bzcat"),
+    (&[0xfd, b'7', b'z', b'X', b'Z'], "xz", "xzcat"),
+    (b"PK\x03\x04", "zip", "unzip -p"),
+];
+/// Where an archive of tar says so (POSIX.1-1988).
+const TAR_AT: usize = 257;
+
 /// A trace that is open at its beginning.
 pub struct OpenTrace<'i> {
     format: SourceFormat,
@@ -21,12 +34,33 @@ pub struct OpenTrace<'i> {
     input: Box<dyn Read + 'i>,
 }
 
+fn beginning_of(input: &mut dyn Read) -> Result<Vec<u8>, TraceError> {
+    let mut beginning = Vec::new();
+    input.take(BEGINNING_BYTES).read_to_end(&mut beginning).map_err(TraceError::Read)?;
+    Ok(beginning)
+}
+
+/// What to type where the trace must be unpacked first.
+fn packed(beginning: &[u8]) -> Option<String> {
+    if beginning.get(TAR_AT..).is_some_and(|rest| rest.starts_with(b"ustar")) {
+        let remedy = "is an archive of tar; unpack one file of it: tar -xf ARCHIVE FILE";
+        return Some(remedy.to_string());
+    }
+    let (_, name, program) = OTHERS.into_iter().find(|(magic, ..)| beginning.starts_with(magic))?;
+    Some(format!("is compressed with {name}; unpack it: {program} FILE | drivescope trace … -"))
+}
+
 impl<'i> OpenTrace<'i> {
     /// Finds out what `input` is.
     pub fn new(mut input: Box<dyn Read + 'i>, options: ImportOptions) -> Result<Self, TraceError> {
-        let mut beginning = Vec::new();
-        let first = (&mut input).take(BEGINNING_BYTES).read_to_end(&mut beginning);
-        first.map_err(TraceError::Read)?;
+        let mut beginning = beginning_of(&mut input)?;
+        if beginning.starts_with(&GZIP) {
+            input = Box::new(MultiGzDecoder::new(Cursor::new(beginning).chain(input)));
+            beginning = beginning_of(&mut input)?;
+        }
+        if let Some(remedy) = packed(&beginning) {
+            return Err(TraceError::Unsuitable(remedy));
+        }
         let format = detect(&beginning)?;
         let header = match format {
             SourceFormat::Trace => TraceReader::new(&beginning[..])?.header().clone(),
@@ -40,7 +74,7 @@ impl<'i> OpenTrace<'i> {
         Ok(Self { format, header, options, input })
     }
 
-    /// Opens a file.
+    /// Opens a file, which may be compressed with gzip.
     pub fn file(path: &Path, options: ImportOptions) -> Result<Self, TraceError> {
         let file = File::open(path).map_err(TraceError::Read)?;
         Self::new(Box::new(file), options)

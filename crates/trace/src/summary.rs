@@ -35,7 +35,7 @@ pub struct Summarizer {
 impl Summarizer {
     /// The summary of a trace with this header; `told` has what only its source knows.
     pub fn finish(mut self, header: &TraceHeader, told: &TraceTotals) -> TraceSummary {
-        let TraceTotals { reads, writes, flushes, discards, .. } = self.totals;
+        let TraceTotals { reads, writes, flushes, discards, zeroes, .. } = self.totals;
         let names = |(index, (requests, bytes)): (u16, (u64, u64))| {
             let name = told.processes.get(usize::from(index.checked_sub(1)?))?.clone();
             Some(ProcessShare { name, requests, bytes })
@@ -57,6 +57,9 @@ impl Summarizer {
             writes: direction(self.sum.writes, writes, self.totals.written_bytes),
             flushes,
             discards,
+            discarded_bytes: self.totals.discarded_bytes,
+            zeroes,
+            zeroed_bytes: self.totals.zeroed_bytes,
             end_bytes: self.totals.end_bytes,
             touched_bytes: self.regions.len() as u64 * REGION,
             sizes: self.sizes.into_iter().map(class).collect(),

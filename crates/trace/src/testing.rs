@@ -15,7 +15,8 @@ pub fn events() -> impl Strategy<Value = Vec<TraceEvent>> {
         Just(TraceOp::Read),
         Just(TraceOp::Write),
         Just(TraceOp::Flush),
-        Just(TraceOp::Discard)
+        Just(TraceOp::Discard),
+        Just(TraceOp::WriteZeroes)
     ];
     // Half of the traces have whole sectors only.
     let place = prop_oneof![0u64..1 << 40, (0u64..1 << 50).prop_map(|sector| sector << 9)];

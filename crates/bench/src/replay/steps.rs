@@ -119,7 +119,8 @@ impl StepMaker {
 
     /// What is sent for a request, if anything.
     fn op(&mut self, event: &TraceEvent) -> Option<IoOp> {
-        if event.op == TraceOp::Discard || (event.moves_data() && event.len == 0) {
+        let is_discard = matches!(event.op, TraceOp::Discard | TraceOp::WriteZeroes);
+        if is_discard || (event.moves_data() && event.len == 0) {
             self.counts.discards += 1;
             return None;
         }

@@ -41,13 +41,16 @@ fn directions(trace: &TraceSummary, style: Style) -> String {
     for (name, direction) in [("read", &trace.reads), ("write", &trace.writes)] {
         table.row(direction_row(name, direction));
     }
-    for (name, count) in [
-        ("durable write (FUA)", trace.fua_writes),
-        ("flush", trace.flushes),
-        ("discard", trace.discards),
+    for (name, count, bytes) in [
+        ("durable write (FUA)", trace.fua_writes, 0),
+        ("flush", trace.flushes, 0),
+        ("discard", trace.discards, trace.discarded_bytes),
+        ("zeroes without data", trace.zeroes, trace.zeroed_bytes),
     ] {
         if count > 0 {
-            let cells = [TextCell::plain(name), TextCell::blank(), TextCell::plain(whole(count))];
+            let bytes = if bytes > 0 { Bytes(bytes).to_string() } else { String::new() };
+            let cells =
+                [TextCell::plain(name), TextCell::plain(bytes), TextCell::plain(whole(count))];
             table.row(cells.to_vec());
         }
     }

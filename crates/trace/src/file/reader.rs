@@ -23,9 +23,10 @@ pub struct TraceReader<R> {
     header: TraceHeader,
     /// Bytes read so far.
     at: u64,
-    /// Time of the last request, and how many there were.
+    /// Time of the last request.
     last_ns: u64,
-    events: u64,
+    /// Sums over the requests so far.
+    sums: TraceTotals,
     totals: Option<TraceTotals>,
 }
 
@@ -45,11 +46,15 @@ impl<R: Read> TraceReader<R> {
         }
         let bytes = head.bytes(&mut input, at, TEXT_BYTES_MAX, header)?;
         let header: TraceHeader = text(&bytes, at)?;
+        if header.version != head.number {
+            let reason = "its header has two different versions";
+            return Err(TraceError::Damaged { at, reason });
+        }
         if header.tick_ns == 0 {
             return Err(TraceError::Damaged { at, reason: "its unit of time is 0" });
         }
         let at = at + PART_HEAD + u64::from(head.len);
-        Ok(Self { input, header, at, last_ns: 0, events: 0, totals: None })
+        Ok(Self { input, header, at, last_ns: 0, sums: TraceTotals::default(), totals: None })
     }
 
     /// What stands at the beginning.
@@ -83,15 +88,21 @@ impl<R: Read> TraceReader<R> {
             return Err(damaged("its times run backwards"));
         }
         self.last_ns = events.last().map_or(self.last_ns, |last| last.at_ns);
-        self.events += events.len() as u64;
+        events.iter().for_each(|event| self.sums.add(event));
         Ok(Some(events))
     }
 
     fn read_end(&mut self, head: PartHead, at: u64) -> Result<TraceTotals, TraceError> {
         let bytes = head.bytes(&mut self.input, at, TEXT_BYTES_MAX, "its totals")?;
         let totals: TraceTotals = text(&bytes, at)?;
-        if totals.events != self.events {
+        if totals.events != self.sums.events {
             return Err(TraceError::Damaged { at, reason: "it has lost requests" });
+        }
+        if !totals.are_those_of(&self.sums, self.header.tick_ns) {
+            return Err(TraceError::Damaged {
+                at,
+                reason: "its sums are not those of its requests",
+            });
         }
         Ok(totals)
     }
@@ -112,12 +123,12 @@ pub fn read_totals(input: impl Read + Seek) -> Result<(TraceHeader, TraceTotals)
         if head.number == 0 {
             let bytes = head.bytes(&mut reader.input, at, TEXT_BYTES_MAX, "its totals")?;
             let totals: TraceTotals = text(&bytes, at)?;
-            if totals.events != reader.events {
+            if totals.events != reader.sums.events {
                 return Err(TraceError::Damaged { at, reason: "it has lost requests" });
             }
             return Ok((reader.header, totals));
         }
-        reader.events += u64::from(head.number);
+        reader.sums.events += u64::from(head.number);
         reader.at += PART_HEAD + u64::from(head.len);
         let to = SeekFrom::Start(reader.at);
         reader.input.seek(to).map_err(TraceError::Read)?;

@@ -51,6 +51,51 @@ fn a_file_of_a_newer_program_is_told_from_a_damaged_one() {
 }
 
 #[test]
+fn two_versions_in_one_header_are_refused() {
+    let refused = read(include_bytes!("../../fixtures/two_versions.trace")).unwrap_err();
+    assert!(refused.to_string().contains("two different versions"), "{refused}");
+}
+
+/// The file of these requests with other totals.
+fn with_totals(events: &[TraceEvent], change: impl FnOnce(&mut TraceTotals)) -> Vec<u8> {
+    let whole = written(events, 1);
+    let mut totals = read(&whole).unwrap().1;
+    let tail = serde_json::to_vec(&totals).unwrap().len() + 12;
+    change(&mut totals);
+    let text = serde_json::to_vec(&totals).unwrap();
+    let mut bytes = whole[..whole.len() - tail].to_vec();
+    for number in [0, text.len() as u32, crc32c::crc32c(&text)] {
+        bytes.extend(number.to_le_bytes());
+    }
+    bytes.extend(text);
+    bytes
+}
+
+#[test]
+fn sums_that_the_requests_do_not_have_are_refused() {
+    type Change = fn(&mut TraceTotals);
+    let discard = TraceEvent { op: TraceOp::Discard, offset: 1 << 30, ..event() };
+    let events = [event(), discard];
+    assert!(read(&with_totals(&events, |_| {})).is_ok());
+    let changes: [Change; 6] = [
+        |totals| totals.reads = 1 << 32,
+        |totals| totals.written_bytes = 1,
+        |totals| totals.end_ns = 1,
+        |totals| totals.end_bytes = u64::MAX,
+        |totals| totals.discarded_bytes = 1,
+        |totals| totals.has_latencies = true,
+    ];
+    for change in changes {
+        let refused = read(&with_totals(&events, change)).unwrap_err().to_string();
+        assert!(refused.contains("sums are not those of its requests"), "{refused}");
+    }
+    // Before discards counted for the end, and had bytes.
+    let early =
+        with_totals(&events, |totals| (totals.end_bytes, totals.discarded_bytes) = (4096, 0));
+    assert!(read(&early).is_ok());
+}
+
+#[test]
 fn a_lost_block_is_noticed() {
     let many: Vec<TraceEvent> =
         (0..70_000u64).map(|i| TraceEvent { at_ns: i, ..event() }).collect();

@@ -27,18 +27,21 @@ pub struct BlockKind {
 
 impl BlockKind {
     /// From letters such as `R`, `WS`, `FWFSM`: an F before the operation is a flush, one behind it makes the write
-    /// durable. `None`: it moves nothing.
+    /// durable. Of zones only the append (`ZA`) moves data, as a write. `None`: it moves nothing.
     pub fn parse(letters: &str) -> Option<Self> {
-        let operation = letters.find(['R', 'W', 'D', 'N']);
+        let operation = letters.find(['R', 'W', 'D', 'N', 'Z']);
         let (before, behind) = letters.split_at(operation.unwrap_or(letters.len()));
-        let op = match behind.chars().next() {
-            Some('R') => TraceOp::Read,
-            Some('W') => TraceOp::Write,
-            Some('D') => TraceOp::Discard,
-            _ if before.contains('F') => TraceOp::Flush,
+        let (op, modifiers) = match behind.as_bytes() {
+            [b'R', ..] => (TraceOp::Read, ""),
+            [b'Z', b'A', ..] => (TraceOp::Write, &behind[2..]),
+            [b'Z', ..] => return None,
+            [b'W', b'Z', ..] => (TraceOp::WriteZeroes, ""),
+            [b'W', ..] => (TraceOp::Write, &behind[1..]),
+            [b'D', ..] => (TraceOp::Discard, ""),
+            _ if before.contains('F') => (TraceOp::Flush, ""),
             _ => return None,
         };
-        let fua = op == TraceOp::Write && behind.contains('F');
+        let fua = modifiers.contains('F');
         Some(Self { op, flushes_before: before.contains('F'), fua })
     }
 }
@@ -47,13 +50,26 @@ impl BlockKind {
 pub fn is_event(line: &str) -> bool {
     let words: Vec<&str> = line.split_whitespace().take(7).collect();
     let &[device, cpu, sequence, time, _, action, _] = words.as_slice() else { return false };
-    let is_number = |text: &str| text.parse::<u64>().is_ok();
-    let is_device = device.split_once(',').is_some_and(|(a, b)| is_number(a) && is_number(b));
-    is_device
+    is_device(device)
         && is_number(cpu)
         && is_number(sequence)
         && seconds_ns("", time).is_ok()
         && action.len() <= 2
+}
+
+fn is_number(text: &str) -> bool {
+    text.parse::<u64>().is_ok()
+}
+
+fn is_device(text: &str) -> bool {
+    text.split_once(',').is_some_and(|(major, minor)| is_number(major) && is_number(minor))
+}
+
+/// What a line says besides its kind.
+enum BlockMoment {
+    Start,
+    Requeue,
+    Completion,
 }
 
 impl LineParser for BlkparseParser {
@@ -62,18 +78,25 @@ impl LineParser for BlkparseParser {
         if line.starts_with("CPU") || line.starts_with("Total (") {
             return Ok(LineContent::End);
         }
+        // Its messages stand among the events: files that were added, sequences that are missing.
+        if !line.split_whitespace().next().is_some_and(is_device) {
+            return Ok(LineContent::Skipped);
+        }
         let mut words = line.split_whitespace();
         let mut word = || words.next().ok_or("it ends before its action");
         let (device, _cpu, _sequence) = (word()?, word()?, word()?);
         let at_ns = seconds_ns("the time", word()?)?;
         let (_pid, action, letters) = (word()?, word()?, word()?);
-        let is_start = match (action, intake.action) {
-            ("D", BlockAction::Issue) | ("Q", BlockAction::Queue) => true,
-            ("C", _) => false,
+        let moment = match (action, intake.action) {
+            ("D", BlockAction::Issue) | ("Q", BlockAction::Queue) => BlockMoment::Start,
+            ("R", BlockAction::Issue) => BlockMoment::Requeue,
+            ("C", _) => BlockMoment::Completion,
             _ => return Ok(LineContent::Skipped),
         };
         let Some(kind) = BlockKind::parse(letters) else { return Ok(LineContent::Skipped) };
         let (place, name) = bracketed(line).ok_or("it has no name in brackets")?;
+        // In parentheses stand the time that `-t` adds, or the bytes of a command that was passed through.
+        let (place, _) = place.split_once('(').unwrap_or((place, ""));
         let mut place = place.split_whitespace().skip(7);
         let (offset, len) = match (place.next(), place.next(), place.next()) {
             (Some(sector), Some("+"), Some(sectors)) => {
@@ -90,12 +113,14 @@ impl LineParser for BlkparseParser {
         }
         let kind = if len == 0 { kind.without_data() } else { Some(kind) };
         let Some(kind) = kind else { return Ok(LineContent::Skipped) };
-        if is_start {
-            let process = intake.process(name);
-            return Ok(LineContent::Record(kind.start(at_ns, offset, len, process)));
-        }
-        let failed = number("the error", name.trim_start_matches('-')).is_ok_and(|errno| errno > 0);
-        Ok(LineContent::Record(kind.completion(at_ns, offset, len, failed)))
+        Ok(LineContent::Record(match moment {
+            BlockMoment::Start => kind.start(at_ns, offset, len, intake.process(name)),
+            BlockMoment::Requeue => kind.requeue(at_ns, offset, len),
+            BlockMoment::Completion => {
+                let errno = number("the error", name.trim_start_matches('-'));
+                kind.completion(at_ns, offset, len, errno.is_ok_and(|errno| errno > 0))
+            }
+        }))
     }
 }
 
@@ -111,6 +136,11 @@ impl BlockKind {
         let Self { op, flushes_before, fua } = self;
         let event = TraceEvent { at_ns, offset, len, op, fua, latency_ns: None, process };
         SourceRecord { event, kind: RecordKind::Start { flushes_before } }
+    }
+
+    /// The record of its way back to the queue.
+    pub fn requeue(self, at_ns: u64, offset: u64, len: u32) -> SourceRecord {
+        SourceRecord { kind: RecordKind::Requeue, ..self.start(at_ns, offset, len, 0) }
     }
 
     /// The record of its end.

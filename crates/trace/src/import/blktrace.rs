@@ -16,11 +16,14 @@ const SECTOR: u64 = 512;
 
 /// Low half of the action.
 const QUEUE: u32 = 1;
+const REQUEUE: u32 = 6;
 const ISSUE: u32 = 7;
 const COMPLETE: u32 = 8;
 /// Categories, in its high half.
 const WRITE: u32 = 1 << 1;
 const FLUSH: u32 = 1 << 2;
+/// Commands of SCSI and others that were passed through: they have no place.
+const PASSTHROUGH: u32 = 1 << 9;
 const NOTIFY: u32 = 1 << 10;
 const DISCARD: u32 = 1 << 13;
 const FUA: u32 = 1 << 15;
@@ -72,11 +75,14 @@ fn take(
     name: &str,
     intake: &mut Intake<'_>,
 ) -> Result<Option<super::record::SourceRecord>, String> {
-    let is_start = match (record.action & 0xffff, intake.action) {
-        (ISSUE, BlockAction::Issue) | (QUEUE, BlockAction::Queue) => true,
-        (COMPLETE, _) => false,
-        _ => return Ok(None),
+    let what = record.action & 0xffff;
+    let is_taken = match intake.action {
+        BlockAction::Issue => matches!(what, ISSUE | REQUEUE | COMPLETE),
+        BlockAction::Queue => matches!(what, QUEUE | COMPLETE),
     };
+    if !is_taken || record.category() & PASSTHROUGH > 0 {
+        return Ok(None);
+    }
     let device = format!("{},{}", record.device >> 20, record.device & 0xf_ffff);
     if !intake.takes(&device)? {
         return Ok(None);
@@ -88,11 +94,14 @@ fn take(
         _ => record.sector.checked_mul(SECTOR).ok_or("its sector is out of range")?,
     };
     check_end(offset, len)?;
-    if is_start {
-        let process = if name.is_empty() { 0 } else { intake.process(name) };
-        return Ok(Some(kind.start(record.time_ns, offset, len, process)));
-    }
-    Ok(Some(kind.completion(record.time_ns, offset, len, record.error != 0)))
+    Ok(Some(match what {
+        COMPLETE => kind.completion(record.time_ns, offset, len, record.error != 0),
+        REQUEUE => kind.requeue(record.time_ns, offset, len),
+        _ => {
+            let process = if name.is_empty() { 0 } else { intake.process(name) };
+            kind.start(record.time_ns, offset, len, process)
+        }
+    }))
 }
 
 /// Fills the buffer; whether there was anything. Errors: it ends within.

@@ -25,6 +25,8 @@ struct Waiting {
     /// Where the part begins that has not completed.
     rest: u64,
     is_done: bool,
+    /// It was sent again: the later one counts.
+    is_dropped: bool,
 }
 
 impl Matcher {
@@ -46,6 +48,7 @@ impl Matcher {
                 }
                 self.add(event, false);
             }
+            RecordKind::Requeue => self.requeue(event),
             RecordKind::Completion { failed } => {
                 self.failed += u64::from(failed);
                 self.complete(event);
@@ -55,7 +58,8 @@ impl Matcher {
 
     fn add(&mut self, event: TraceEvent, is_done: bool) {
         let number = self.first + self.waiting.len() as u64;
-        self.waiting.push_back(Waiting { event, rest: event.offset, is_done });
+        let rest = event.offset;
+        self.waiting.push_back(Waiting { event, rest, is_done, is_dropped: false });
         if !is_done {
             self.open.entry((event.op, event.offset)).or_default().push_back(number);
         }
@@ -63,15 +67,7 @@ impl Matcher {
 
     /// Large requests may complete in parts, from their beginning on.
     fn complete(&mut self, end: TraceEvent) {
-        let key = (end.op, end.offset);
-        let Some(numbers) = self.open.get_mut(&key) else { return };
-        // Those that were given up are gone.
-        let number =
-            std::iter::from_fn(|| numbers.pop_front()).find(|number| *number >= self.first);
-        if numbers.is_empty() {
-            self.open.remove(&key);
-        }
-        let Some(index) = number.map(|number| number - self.first) else { return };
+        let Some(index) = self.take_open(&end) else { return };
         let waiting = &mut self.waiting[index as usize];
         waiting.rest = waiting.rest.saturating_add(end.len.into());
         if end.len > 0 && waiting.rest < waiting.event.end() {
@@ -83,13 +79,40 @@ impl Matcher {
         waiting.is_done = true;
     }
 
+    /// Which of the waiting requests a record of this kind and place is about; it is open no more.
+    fn take_open(&mut self, record: &TraceEvent) -> Option<u64> {
+        let key = (record.op, record.offset);
+        let numbers = self.open.get_mut(&key)?;
+        // Those that were given up are gone.
+        let number =
+            std::iter::from_fn(|| numbers.pop_front()).find(|number| *number >= self.first);
+        if numbers.is_empty() {
+            self.open.remove(&key);
+        }
+        number.map(|number| number - self.first)
+    }
+
+    /// What was given back to the queue is sent again, whole or what is left of it.
+    fn requeue(&mut self, back: TraceEvent) {
+        let Some(index) = self.take_open(&back).map(|index| index as usize) else { return };
+        let waiting = &mut self.waiting[index];
+        waiting.is_done = true;
+        let done = waiting.rest - waiting.event.offset;
+        waiting.event.len = done as u32;
+        waiting.is_dropped = done == 0;
+    }
+
     /// The next request in order, if nothing more of it is to come.
     pub fn next(&mut self) -> Option<TraceEvent> {
+        while self.waiting.front().is_some_and(|first| first.is_dropped) {
+            self.waiting.pop_front();
+            self.first += 1;
+        }
         let first = self.waiting.front()?;
         if !first.is_done && !self.is_over && self.waiting.len() <= WAITING_MAX {
             return None;
         }
-        let Waiting { event, rest, is_done } = self.waiting.pop_front()?;
+        let Waiting { event, rest, is_done, .. } = self.waiting.pop_front()?;
         let key = (event.op, rest);
         if !is_done && let Some(numbers) = self.open.get_mut(&key) {
             if numbers.front() == Some(&self.first) {

@@ -9,6 +9,21 @@ use super::parse::{check_end, length, number};
 use super::record::{RecordKind, SourceRecord};
 use crate::event::{TraceEvent, TraceOp};
 
+/// All actions of fio.
+const ACTIONS: [&str; 11] = [
+    "add",
+    "open",
+    "close",
+    "wait",
+    "read",
+    "write",
+    "trim",
+    "sync",
+    "datasync",
+    "sync_file_range",
+    "syncfs",
+];
+
 /// Reads the lines of an iolog.
 #[derive(Debug, Default)]
 pub struct IologParser {
@@ -39,17 +54,19 @@ impl LineParser for IologParser {
             };
             return Ok(LineContent::Other);
         }
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let (at_ns, words) = match (self.version, words.as_slice()) {
-            (3, [time, rest @ ..]) => {
+        let (at_ns, line) = match self.version {
+            3 => {
+                let (time, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
                 let us = number("the time", time)?;
-                (us.checked_mul(1_000).ok_or("the time is out of range")?, rest)
+                (us.checked_mul(1_000).ok_or("the time is out of range")?, rest.trim())
             }
-            (_, words) => (self.waited_ns, words),
+            _ => (self.waited_ns, line),
         };
-        let &[file, action, ref place @ ..] = words else {
+        let (file, words) = file_and_words(line);
+        let [action, place @ ..] = words.as_slice() else {
             return Err("it has no action".to_string());
         };
+        let (action, place) = (*action, place);
         let op = match action {
             "add" | "open" | "close" if place.is_empty() => return Ok(LineContent::Other),
             "wait" => return self.wait(place),
@@ -57,6 +74,8 @@ impl LineParser for IologParser {
             "write" => TraceOp::Write,
             "trim" => TraceOp::Discard,
             "sync" | "datasync" => TraceOp::Flush,
+            // They write back what the page cache has, and need not reach the medium.
+            "sync_file_range" | "syncfs" => return Ok(LineContent::Skipped),
             other => return Err(format!("the action {other:?} is none of fio's")),
         };
         let &[offset, len] = place else {
@@ -71,6 +90,27 @@ impl LineParser for IologParser {
         let event = TraceEvent { at_ns, offset, len, op, fua: false, latency_ns: None, process: 0 };
         Ok(LineContent::Record(SourceRecord { event, kind: RecordKind::Whole }))
     }
+}
+
+/// The name of the file, which may have blanks, and the words after it: the action, and where it has them, two numbers.
+fn file_and_words(line: &str) -> (&str, Vec<&str>) {
+    let mut rest = line;
+    let mut words = Vec::new();
+    // From its end: a name may also have the word of an action in it.
+    while let Some((before, word)) = rest.rsplit_once(char::is_whitespace) {
+        words.insert(0, word);
+        rest = before.trim_end();
+        let is_bare = matches!(word, "add" | "open" | "close") && words.len() == 1;
+        if is_bare || (words.len() > 1 && ACTIONS.contains(&word)) || words.len() == 3 {
+            break;
+        }
+    }
+    // What is none of fio's is told with the second word of the line.
+    if words.first().is_none_or(|word| !ACTIONS.contains(word)) {
+        let mut all = line.split_whitespace();
+        return (all.next().unwrap_or_default(), all.collect());
+    }
+    (rest, words)
 }
 
 impl IologParser {

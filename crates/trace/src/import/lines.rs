@@ -48,7 +48,7 @@ pub fn read(
         }
         // Names of processes may be anything.
         let text = String::from_utf8_lossy(&bytes);
-        let text = text.trim();
+        let text = text.trim_start_matches('\u{feff}').trim();
         if text.is_empty() {
             continue;
         }

@@ -12,6 +12,8 @@ pub enum RecordKind {
         /// A flush goes before it.
         flushes_before: bool,
     },
+    /// That it was given back to the queue without having been done, to be sent again.
+    Requeue,
     /// That it ended.
     Completion {
         /// Whether it failed.

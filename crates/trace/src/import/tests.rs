@@ -282,6 +282,10 @@ proptest! {
         let events: Vec<TraceEvent> = events
             .into_iter()
             .map(|event| match event.op {
+                // fio has no such request.
+                TraceOp::WriteZeroes => {
+                    TraceEvent { op: TraceOp::Write, len: event.len.max(512), fua: false, ..event }
+                }
                 TraceOp::Flush => TraceEvent { offset: 0, len: 0, fua: false, ..event },
                 _ => TraceEvent { len: event.len.max(512), fua: false, ..event },
             })

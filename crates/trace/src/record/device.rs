@@ -1,13 +1,14 @@
 //! The device that is recorded: a whole disk, or a partition, whose requests the kernel tells by places on the disk.
 
-use super::layout::RawEvent;
+use super::layout::{RawEvent, RawKind};
 use crate::error::TraceError;
+use crate::event::TraceOp;
 use crate::import::blkparse::BlockKind;
 use crate::import::intake::Intake;
 use crate::import::record::SourceRecord;
 use drivescope_machine::Roots;
 use drivescope_machine::block_device::{Below, below, disk_of_partition};
-use drivescope_machine::roots::{read_u64, split_dev};
+use drivescope_machine::roots::{read_text, read_u64, split_dev};
 use std::path::Path;
 
 /// The unit of places in the block layer.
@@ -26,6 +27,8 @@ pub struct RecordedDevice {
     pub start_bytes: u64,
     /// Its length.
     pub size_bytes: u64,
+    /// Whether its disk has zones, whose commands older kernels tell as they tell zeroes.
+    pub is_zoned: bool,
 }
 
 impl RecordedDevice {
@@ -68,12 +71,13 @@ impl RecordedDevice {
             kernel_number: major << MINOR_BITS | minor,
             start_bytes: start * SECTOR,
             size_bytes: size * SECTOR,
+            is_zoned: roots.block_dir(disk).is_some_and(|dir| is_zoned(&dir)),
         })
     }
 
     /// The record of an event; `None` where it is none of a request to this device.
     pub(super) fn record(&self, event: &RawEvent, intake: &mut Intake<'_>) -> Option<SourceRecord> {
-        let kind = BlockKind::parse(event.letters())?;
+        let kind = self.kind(event)?;
         let len = u32::try_from(u64::from(event.sectors) * SECTOR).ok()?;
         let (kind, offset) = match len {
             // A flush has no place, and belongs to every partition.
@@ -85,13 +89,32 @@ impl RecordedDevice {
                 (kind, is_within.then_some(offset)?)
             }
         };
-        if event.is_issue {
-            let process = event.name();
-            let process = if process.is_empty() { 0 } else { intake.process(process) };
-            return Some(kind.start(event.at_ns, offset, len, process));
-        }
-        Some(kind.completion(event.at_ns, offset, len, event.failed))
+        Some(match event.kind {
+            RawKind::Issue => {
+                let process = event.name();
+                let process = if process.is_empty() { 0 } else { intake.process(process) };
+                kind.start(event.at_ns, offset, len, process)
+            }
+            RawKind::Requeue => kind.requeue(event.at_ns, offset, len),
+            RawKind::Complete => kind.completion(event.at_ns, offset, len, event.failed),
+        })
     }
+
+    /// Up to Linux 6.18 at least, zeroes without data have the letter of what has none (`NS`), as commands of zones had
+    /// before; commands that are passed through have no length.
+    fn kind(&self, event: &RawEvent) -> Option<BlockKind> {
+        let letters = event.letters();
+        let is_zeroes = letters.starts_with('N') && event.sectors > 0 && !self.is_zoned;
+        if is_zeroes {
+            let op = TraceOp::WriteZeroes;
+            return Some(BlockKind { op, flushes_before: false, fua: false });
+        }
+        BlockKind::parse(letters)
+    }
+}
+
+fn is_zoned(disk: &Path) -> bool {
+    read_text(disk.join("queue/zoned")).is_some_and(|zoned| zoned != "none")
 }
 
 fn refused(why: &str) -> TraceError {

@@ -14,7 +14,7 @@ const PREFIX: &str = "drivescope-";
 /// Ring of each processor: 50 ms of 1.2 million events a second.
 const RING_KIB: u32 = 4096;
 /// The events that are recorded.
-const EVENTS: [&str; 2] = ["block_rq_issue", "block_rq_complete"];
+const EVENTS: [&str; 3] = ["block_rq_issue", "block_rq_requeue", "block_rq_complete"];
 
 /// An instance, removed when it is dropped.
 #[derive(Debug)]

@@ -7,13 +7,24 @@ use crate::error::TraceError;
 const LETTERS_MAX: usize = 16;
 const NAME_MAX: usize = 16;
 
+/// What an event says of its request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RawKind {
+    /// It is issued to the drive.
+    Issue,
+    /// The drive did not take it: it goes back to the queue.
+    Requeue,
+    /// It is done.
+    Complete,
+}
+
 /// One event of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RawEvent {
     /// Time on the monotonic clock.
     pub at_ns: u64,
-    /// Issued to the drive; else completed.
-    pub is_issue: bool,
+    /// What happened to the request.
+    pub kind: RawKind,
     /// Where, in units of 512 bytes.
     pub sector: u64,
     /// How long.
@@ -104,10 +115,10 @@ impl EventLayout {
         })
     }
 
-    fn event(&self, at_ns: u64, is_issue: bool, bytes: &[u8]) -> Option<RawEvent> {
+    fn event(&self, at_ns: u64, kind: RawKind, bytes: &[u8]) -> Option<RawEvent> {
         Some(RawEvent {
             at_ns,
-            is_issue,
+            kind,
             sector: self.sector.number(bytes)?,
             sectors: self.sectors.number(bytes)? as u32,
             failed: self.error.and_then(|field| field.number(bytes)).unwrap_or(0) != 0,
@@ -128,10 +139,11 @@ fn field_of(line: &str, name: &str) -> Option<Field> {
     Some(Field { offset: number("offset:")?, size: number("size:")? })
 }
 
-/// Both kinds of events that are recorded.
+/// The kinds of events that are recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockEvents {
     issue: EventLayout,
+    requeue: EventLayout,
     complete: EventLayout,
 }
 
@@ -144,16 +156,23 @@ impl BlockEvents {
                 || TraceError::Unsuitable(format!("this kernel tells {event} in an unknown way"));
             EventLayout::parse(&text).ok_or_else(why)
         };
-        Ok(Self { issue: layout("block_rq_issue")?, complete: layout("block_rq_complete")? })
+        Ok(Self {
+            issue: layout("block_rq_issue")?,
+            requeue: layout("block_rq_requeue")?,
+            complete: layout("block_rq_complete")?,
+        })
     }
 
     /// The event with these bytes, if it is one of them.
     pub fn parse(&self, at_ns: u64, bytes: &[u8]) -> Option<RawEvent> {
         let id = u64::from(u16::from_ne_bytes([*bytes.first()?, *bytes.get(1)?]));
-        if id == self.issue.id {
-            return self.issue.event(at_ns, true, bytes);
-        }
-        (id == self.complete.id).then(|| self.complete.event(at_ns, false, bytes)).flatten()
+        let kinds = [
+            (&self.issue, RawKind::Issue),
+            (&self.requeue, RawKind::Requeue),
+            (&self.complete, RawKind::Complete),
+        ];
+        let (layout, kind) = kinds.into_iter().find(|(layout, _)| layout.id == id)?;
+        layout.event(at_ns, kind, bytes)
     }
 }
 
@@ -190,10 +209,11 @@ print fmt: \"%d,%d %s\", REC->error
         bytes[24..28].copy_from_slice(&16u32.to_ne_bytes());
         bytes[28..32].copy_from_slice(&(-5i32).to_ne_bytes());
         bytes[34..38].copy_from_slice(b"FWFS");
-        let events = BlockEvents { issue: EventLayout { id: 1, ..layout }, complete: layout };
+        let other = |id| EventLayout { id, ..layout };
+        let events = BlockEvents { issue: other(1), requeue: other(2), complete: layout };
         let event = events.parse(7, &bytes).unwrap();
         assert_eq!((event.sector, event.sectors, event.failed), (123_456_789_012, 16, true));
-        assert_eq!((event.letters(), event.name(), event.is_issue), ("FWFS", "", false));
+        assert_eq!((event.letters(), event.name(), event.kind), ("FWFS", "", RawKind::Complete));
         assert_eq!(events.parse(7, &bytes[..40]), None, "cut off");
         bytes[0] ^= 1;
         assert_eq!(events.parse(7, &bytes), None, "another event");

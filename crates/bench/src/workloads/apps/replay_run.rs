@@ -217,7 +217,7 @@ fn remark(record: &mut TestRecord, trace: &PreparedTrace, counts: StepCounts) {
     }
     for (count, what) in [
         (not_written, "writes and flushes"),
-        (discards, "discards"),
+        (discards, "discards and zeroes without data"),
         (altered, "requests as they stand (sent as whole sectors, or in pieces)"),
     ] {
         if count > 0 {
