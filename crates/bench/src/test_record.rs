@@ -1,6 +1,7 @@
 //! From rounds to metrics, series and distributions.
 
 mod metric;
+mod spread;
 
 use crate::cpu_split::CpuSplit;
 use crate::error::describe;
@@ -17,18 +18,17 @@ use drivescope_model::metrics::PERCENTILES;
 use drivescope_model::number::rounded;
 use drivescope_model::options::TestKind;
 use drivescope_model::resume::ResumePoint;
-use drivescope_model::units::Bytes;
 use drivescope_stats::interval::Interval;
 use drivescope_stats::lasting_drop::LastingDrop;
+use drivescope_stats::round_trend::error_within;
 use drivescope_stats::summary;
 use hdrhistogram::Histogram;
 use metric::metric;
+use spread::RoundRates;
 use std::ops::Range;
 
 /// Confidence of every interval.
 const CONFIDENCE: f64 = 0.95;
-/// Rounds of a rate may differ by this share of their median before that is said.
-const SPREAD_MAX: f64 = 0.25;
 /// Ten normal numbers range over more standard deviations than this once in fifty times.
 const RANGE_BY_CHANCE: f64 = 5.0;
 /// Requests below this size are counted, larger ones have a rate.
@@ -349,6 +349,7 @@ impl TestRecord {
         let tables: Vec<_> =
             rounds.iter().map(|round| round.quantities(fewest.unwrap_or(0))).collect();
         let series: Vec<Series> = rounds.iter().map(|round| round.series(self.test)).collect();
+        let errors = rounds.iter().map(|round| error_within(&round.rates_mb_s())).collect();
         let key = |quantity: &str| self.key(&format!("{cell}.{quantity}"));
         let mut metrics = Vec::new();
         for (index, (quantity, _)) in tables[0].iter().enumerate() {
@@ -372,8 +373,8 @@ impl TestRecord {
         // That of the page cache says when the kernel chose to write.
         if !open && !of_memory {
             let (index, unit) = if small { (1, "requests/s") } else { (0, "MB/s") };
-            let rates: Vec<f64> = tables.iter().map(|table| table[index].1).collect();
-            self.notice_spread(cell, &rates, unit, by_chance);
+            let rates = tables.iter().map(|table| table[index].1).collect();
+            self.notice_spread(cell, &RoundRates { rates, errors, unit, by_chance });
         }
     }
 
@@ -405,34 +406,6 @@ impl TestRecord {
                 round.limiter = Limiter::Throttling;
             }
         }
-    }
-
-    /// Notices rounds that differ, with their cause where it is known: a full cache, or shingling.
-    fn notice_spread(&mut self, cell: &str, rates: &[f64], unit: &str, by_chance: f64) {
-        let (Some(low), Some(high)) = (summary::min(rates), summary::max(rates)) else { return };
-        let median = summary::median(rates).unwrap_or(0.0);
-        let is_explained =
-            self.result.findings.iter().any(|finding| finding.id == FindingId::Shingled);
-        if median <= 0.0 || (high - low) / median <= SPREAD_MAX.max(by_chance) || is_explained {
-            return;
-        }
-        let finding =
-            match rate_drop::full_between_rounds(&self.rounds, cell, SPREAD_MAX, self.rotates) {
-                Some(written) => {
-                    let [before, after] = [rates[0], rates[rates.len() - 1]].map(rounded);
-                    let evidence = format!(
-                        "{cell}: from {before} to {after} {unit} after {} written",
-                        Bytes(written)
-                    );
-                    Finding::new(FindingId::CacheFull, evidence)
-                }
-                None => {
-                    let [from, to] = [low, high].map(rounded);
-                    let evidence = format!("{cell}: rounds range from {from} to {to} {unit}");
-                    Finding::new(FindingId::Unstable, evidence)
-                }
-            };
-        self.notice(finding.about(self.key(cell)).weighing((high - low) / median));
     }
 }
 

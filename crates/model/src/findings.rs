@@ -158,7 +158,7 @@ findings! {
         cause "Error recovery, spin-up, garbage collection or a blocked host."
         remedy "Check the series and the kernel log (dmesg); a drive that stalls often is failing."
     Unstable = "F021" "unstable" Warning
-        rule "the rounds of a rate differ by more than 25 % of their median"
+        rule "the rounds of a rate differ by more than 25 % of their median, or fall from each to the next by a tenth or more in all, closer along a line than chance makes them"
         cause "Something changed between rounds: caches, temperature, other load."
         remedy "Results vary: repeat for longer (--rounds, --time), and quote the range."
     VirtualDrive = "F022" "virtual-drive" Note

@@ -29,6 +29,7 @@ pub mod proportion;
 pub mod radius_law;
 mod random;
 pub mod ratio;
+pub mod round_trend;
 pub mod shift;
 pub mod summary;
 pub mod synthetic;

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::cpu_usage::CpuUsage;
+use crate::recorder::RateInterval;
 use crate::testing::{SECOND, round, value};
 use drivescope_model::cell::Mix;
 use proptest::prelude::*;
@@ -151,6 +152,34 @@ fn a_finding_of_several_cells_has_the_worst_as_evidence_and_keeps_all() {
     assert_eq!(finding.evidence, "rnd4k_q1t1.write: rounds range from 40.0 to 90.0 requests/s");
     assert_eq!(finding.observations.len(), 2);
     assert_eq!(finding.metrics.len(), 2);
+}
+
+#[test]
+fn a_steady_fall_over_the_rounds_is_told_with_its_pace() {
+    let found = |rates: [u64; 3], errors_on: bool| {
+        let rounds = rates.map(|iops| {
+            let mut round = round(CELL, iops, 4096, Mix::READ);
+            if errors_on {
+                // A rate that wavers within each round by more than it falls.
+                let waver = |(i, interval): (usize, &mut RateInterval)| {
+                    interval.bytes = interval.bytes * if i % 10 < 5 { 1 } else { 19 } / 10;
+                };
+                round.measured.recorder.intervals.iter_mut().enumerate().for_each(waver);
+            }
+            round
+        });
+        result_of(rounds.to_vec()).findings
+    };
+    let findings = found([678, 612, 533], false);
+    let [finding] = findings.as_slice() else { panic!("{findings:?}") };
+    assert_eq!(finding.id, FindingId::Unstable);
+    let told =
+        "rnd4k_q1t1.read: falls 11 % a round, from 678 to 533 requests/s: longer rounds are needed";
+    assert_eq!(finding.evidence, told);
+    for other in [[678, 533, 612], [533, 612, 678], [620, 612, 605]] {
+        assert_eq!(found(other, false), [], "{other:?}");
+    }
+    assert_eq!(found([678, 612, 533], true), []);
 }
 
 #[test]
