@@ -6,7 +6,7 @@ use crate::fixed_overhead::{StretchParts, fixed_overhead_ns};
 use crate::payload::Payload;
 use crate::queue::{IoFailure, IoQueue, IoTask};
 use crate::recorder::Recorder;
-use crate::scan::{FAILURES_MAX, ScanRegion, TimedRegion};
+use crate::scan::{FailureCount, ScanRegion, TimedRegion};
 use std::io;
 use std::ops::Range;
 
@@ -100,6 +100,7 @@ impl Rewrite<'_> {
         let longest = self.places.iter().map(|place| place.len).max().unwrap_or(0) as usize;
         let keeps = self.fresh.is_none() && chunked.moves_data();
         let mut memory = vec![0; if keeps { longest } else { 0 }];
+        let mut failing = FailureCount::default();
         for (index, place) in self.places.iter().enumerate() {
             let lens = self.parts(index, place.len);
             let visited = self.visit(&mut chunked, *place, &lens, &mut memory, outcome)?;
@@ -109,11 +110,12 @@ impl Rewrite<'_> {
             }
             let ns = parts_ns.map(|parts| parts.iter().sum());
             outcome.timed.push(TimedRegion::new(place.offset, place.len, ns));
+            let is_enough = failing.gives_up(visited.is_err());
             if let Err(failure) = visited {
                 outcome.recorder.failed(failure);
                 outcome.failures.push(failure);
                 // A drive that does not take its own bytes back is not written any more.
-                if failure.write || outcome.failures.len() >= FAILURES_MAX {
+                if failure.write || is_enough {
                     break;
                 }
             }

@@ -67,6 +67,8 @@ pub struct Round {
     pub limiter: Limiter,
     /// How the page cache takes part.
     pub cache: Cache,
+    /// Requests failed, which ended it: it counts for no figure.
+    pub is_cut_short: bool,
     /// The test computes its metrics itself: the round is only a phase of the record.
     pub own_metrics: bool,
     /// What held it back, where the test knows better than the rules for requests.

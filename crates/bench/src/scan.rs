@@ -8,8 +8,30 @@ use crate::recorder::Recorder;
 use crate::steady_rate::SteadyRate;
 use std::io;
 
-/// Places with failed reads after which a scan gives up. A failed write ends it at once.
+/// Fewest failed places for a statement about the drive.
 pub const FAILURES_MAX: usize = 16;
+/// Failed places in a row after which nothing else is to be expected, which each may take seconds to show.
+const IN_A_ROW_MAX: usize = 64;
+
+/// When reading on makes no sense: after [`FAILURES_MAX`] failed places that are more than half of those visited, or
+/// after [`IN_A_ROW_MAX`] in a row. A failed write ends a scan at once.
+#[derive(Debug, Default)]
+pub struct FailureCount {
+    visited: usize,
+    failed: usize,
+    in_a_row: usize,
+}
+
+impl FailureCount {
+    /// One more place; whether it is to be the last.
+    pub fn gives_up(&mut self, has_failed: bool) -> bool {
+        self.visited += 1;
+        self.failed += usize::from(has_failed);
+        self.in_a_row = if has_failed { self.in_a_row + 1 } else { 0 };
+        let is_most = self.failed >= FAILURES_MAX && 2 * self.failed > self.visited;
+        is_most || self.in_a_row >= IN_A_ROW_MAX
+    }
+}
 
 /// Shortest part of a stretch that is kept when a stop ends it: of less, caches would make the rate.
 pub const PART_MIN: u64 = 16 << 20;
@@ -94,6 +116,8 @@ pub struct ScanOutcome {
     pub moved_bytes: u64,
     /// Every failure, by place.
     pub failures: Vec<IoFailure>,
+    /// It ended before its last place because of them.
+    pub gave_up: bool,
 }
 
 impl IoTask for Scan<'_> {
@@ -106,6 +130,7 @@ impl IoTask for Scan<'_> {
             asked_bytes: 0,
             moved_bytes: 0,
             failures: Vec::new(),
+            gave_up: false,
         };
         outcome.recorder.start(queue.now());
         self.visit_all(queue, &mut outcome)?;
@@ -119,6 +144,7 @@ impl Scan<'_> {
         let data = || self.data.map_or(ChunkData::ReadDiscard, ChunkData::WriteFresh);
         let longest = self.places.iter().map(|place| place.len).max().unwrap_or(0);
         let mut pace = SteadyRate::of(longest.div_ceil(u64::from(self.chunk)) as usize);
+        let mut failing = FailureCount::default();
         for (index, place) in self.places.iter().enumerate() {
             let ScanRegion { offset, len, lead_in_from, lead_in_len } = *place;
             let (mut failure, before) = (None, chunked.moved);
@@ -147,11 +173,13 @@ impl Scan<'_> {
                 drift: ns.and(pace.drift()),
                 ..TimedRegion::new(offset, len, ns)
             });
+            let is_enough = failing.gives_up(failure.is_some());
             if let Some(failure) = failure {
                 outcome.recorder.failed(failure);
                 outcome.failures.push(failure);
                 let gone = matches!(failure.errno, libc::ENODEV | libc::ENXIO);
-                if gone || failure.write || outcome.failures.len() >= FAILURES_MAX {
+                outcome.gave_up = gone || failure.write || is_enough;
+                if outcome.gave_up {
                     break;
                 }
             }
@@ -246,6 +274,26 @@ mod tests {
         assert_eq!(outcome.timed[2].ns, None);
         assert_eq!(outcome.failures.len(), 1);
         assert_eq!(outcome.failures[0].offset, 8192);
+    }
+
+    /// A scan of 80 places ended after the sixteenth bad one, with most of the drive unseen.
+    #[test]
+    fn scan_ends_when_most_of_the_drive_fails() {
+        let visited = |is_bad: fn(u64) -> bool| {
+            let control = Control::default();
+            let mut drive = VirtualQueue::new(2, 1, |request: &IoRequest, _| {
+                if is_bad(request.offset / 4096) { Err(libc::EIO) } else { Ok(1_000) }
+            });
+            let places = (0..400).map(|i| place(i * 4096, 4096)).collect();
+            let scan = Scan { places, chunk: 4096, depth: 1, data: None, control: &control };
+            let outcome = scan.run(&mut drive).unwrap();
+            (outcome.timed.len(), outcome.gave_up)
+        };
+        assert_eq!(visited(|at| at % 4 == 3), (400, false), "a quarter");
+        assert_eq!(visited(|at| (100..160).contains(&at)), (400, false), "60 in a row");
+        assert_eq!(visited(|_| true), (16, true));
+        assert_eq!(visited(|at| at % 3 > 0), (24, true), "two thirds");
+        assert_eq!(visited(|at| at >= 200), (264, true), "the second half");
     }
 
     #[test]

@@ -8,7 +8,6 @@ use crate::error::describe;
 use crate::phase::LoopMode;
 use crate::queue::IoFailure;
 use crate::rate_drop::{self, DropCause, drop_of};
-use crate::recorder::Recorder;
 use crate::round::{Round, distinct, encoded};
 use drivescope_model::document::{
     DatabaseRecord, Distribution, Limiter, Metric, PhaseRecord, Series, TestResult, TestStatus,
@@ -328,8 +327,8 @@ impl TestRecord {
     /// The rounds of a cell that count for its figures: a request came back, and none failed. What a device does that
     /// fails meanwhile is no figure of it.
     fn measured_rounds(&self, cell: &str) -> impl Iterator<Item = &Round> {
-        let counts = |recorder: &Recorder| recorder.ops > 0 && recorder.errors == 0;
-        self.rounds_of(cell).filter(move |round| counts(&round.measured.recorder))
+        let counts = |round: &&Round| round.measured.recorder.ops > 0 && !round.is_cut_short;
+        self.rounds_of(cell).filter(counts)
     }
 
     fn finish_cell(&mut self, cell: &str) {

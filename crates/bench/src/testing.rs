@@ -370,6 +370,7 @@ pub fn round(cell: &str, iops: u64, block: u64, mix: Mix) -> Round {
         temperature_c: None,
         limiter: Limiter::Drive,
         cache: Cache::Past,
+        is_cut_short: false,
         own_metrics: false,
         own_limiter: None,
         counts: "iops",

@@ -90,6 +90,7 @@ impl PhaseCounters {
             before.zip(after).map(|(before, after)| counters::delta(&before, &after))
         };
         Round {
+            is_cut_short: measured.recorder.errors > 0,
             cell: cell.to_string(),
             round,
             start_s: self.start_s,

@@ -108,7 +108,7 @@ fn stepped(
     // One request is made while the others fly.
     let spec = QueueSpec { depth, ahead: 1, block_bytes: chunk, dsync: false };
     let (worker, counters) = session.run_task_with(session.device(), spec, &control, task, keep)?;
-    let ScanOutcome { timed, recorder, asked_bytes: asked, moved_bytes: moved, failures } =
+    let ScanOutcome { timed, recorder, asked_bytes: asked, moved_bytes: moved, failures, .. } =
         worker.output;
     let measured = PhaseResult { recorder, cpu_cost: worker.cpu_cost, engine: worker.engine };
     Ok((counters, WriteOutcome { timed, measured, asked, moved, failures }))

@@ -4,6 +4,7 @@ mod access_scatter;
 mod places;
 mod rates;
 mod slow_spots;
+mod unreadable;
 mod writes;
 mod zone_search;
 
@@ -13,7 +14,7 @@ use crate::option_checks::{SAMPLES_MAX, check_count, check_request, ensure};
 use crate::overrides::Overrides;
 use crate::phase::PhaseResult;
 use crate::plan_context::PlanContext;
-use crate::queue::QueueSpec;
+use crate::queue::{IoFailure, QueueSpec};
 use crate::scan::{Scan, ScanOutcome, ScanRegion, TimedRegion};
 use crate::session::Session;
 use crate::test_record::TestRecord;
@@ -27,6 +28,7 @@ use drivescope_model::target::TargetKind;
 use drivescope_model::units::Bytes;
 use places::{access_places, places};
 use rates::StepPace;
+use unreadable::Unreadable;
 use zone_search::SearchBudget;
 
 /// A file smaller than this has no surface worth a profile.
@@ -133,13 +135,14 @@ impl Workload for SurfaceWorkload {
         let mut onsets_ms = Vec::new();
         let (mut accesses, mut accessed) = (AccessScatter::default(), Vec::new());
         let order = RequestShape::of(&options);
-        let mut result = Ok(());
+        let (mut unreadable, mut result) = (Unreadable::default(), Ok(()));
         for round in 1..=suite.rounds {
             session.pause(suite.pause)?;
             let places = places(&options, size, session.plan.seed, round);
-            let (timed, end) = scan(session, record, "read", places, order, round)?;
-            rates.push(timed);
-            result = result.and(end);
+            let scanned = scan(session, record, "read", places, order, round)?;
+            unreadable.add(&scanned);
+            rates.push(scanned.timed);
+            result = result.and(scanned.end);
             if result.is_ok() && session.writes() >= WriteLevel::SameBytes {
                 let pass = writes::pass(session, record, size, round)?;
                 written.push(pass.timed);
@@ -149,10 +152,11 @@ impl Workload for SurfaceWorkload {
             if result.is_ok() && options.accesses > 0 {
                 let places = access_places(&options, size, session.plan.seed, round);
                 let single = RequestShape { chunk: options.access_block.0 as u32, depth: 1 };
-                let (timed, end) = scan(session, record, "access", places, single, round)?;
-                accesses.add(&timed, size);
-                accessed.extend(timed);
-                result = result.and(end);
+                let scanned = scan(session, record, "access", places, single, round)?;
+                unreadable.add(&scanned);
+                accesses.add(&scanned.timed, size);
+                accessed.extend(scanned.timed);
+                result = result.and(scanned.end);
             }
             if result.is_err() {
                 break;
@@ -177,10 +181,12 @@ impl Workload for SurfaceWorkload {
             record.metric("write.onset_ms", onsets_ms);
         }
         accesses.report(record);
+        unreadable.report(record, part_start(session));
         result?;
         let visited = places(&options, size, session.plan.seed, 1);
         slow_spots::find_by_rate(session, record, &even, &visited, order)?;
-        slow_spots::find_by_access_time(session, record, &accessed, size)
+        slow_spots::find_by_access_time(session, record, &accessed, size)?;
+        unreadable.outcome()
     }
 }
 
@@ -282,8 +288,19 @@ fn check_units(options: &SurfaceOptions, unit: u64) -> Result<(), BenchError> {
     }
 }
 
-/// Runs one scan and keeps it as a phase. Unreadable places end the test only after everything
-/// readable was kept: they come back as the inner error.
+/// What a scan has read.
+#[derive(Debug)]
+struct Scanned {
+    timed: Vec<TimedRegion>,
+    /// Every failure, by place.
+    failures: Vec<IoFailure>,
+    /// It ended because of them, before its last place.
+    gave_up: bool,
+    /// Whether the test ends here, after everything readable was kept.
+    end: Result<(), BenchError>,
+}
+
+/// Runs one scan and keeps it as a phase. Places that cannot be read do not end it, unless most of them fail.
 fn scan(
     session: &Session<'_>,
     record: &mut TestRecord,
@@ -291,7 +308,7 @@ fn scan(
     places: Vec<ScanRegion>,
     RequestShape { chunk, depth }: RequestShape,
     round: u32,
-) -> Result<(Vec<TimedRegion>, Result<(), BenchError>), BenchError> {
+) -> Result<Scanned, BenchError> {
     session.phase_started(&format!("surface {cell}"), round, session.plan.suite.rounds);
     let control = Control::default();
     let start = part_start(session);
@@ -299,12 +316,13 @@ fn scan(
     let task = Scan { places, chunk, depth, data: None, control: &control };
     let spec = QueueSpec { depth, ahead: 1, block_bytes: chunk, dsync: false };
     let (worker, counters) = session.run_task(session.device(), spec, &control, task)?;
-    let ScanOutcome { timed, recorder, asked_bytes, failures, .. } = worker.output;
+    let ScanOutcome { timed, recorder, asked_bytes, failures, gave_up, .. } = worker.output;
     record.notice_failures(failures.iter().filter(|failure| !is_want_of_the_host(failure.errno)));
     let measured = PhaseResult { recorder, cpu_cost: worker.cpu_cost, engine: worker.engine };
     let mut kept = counters.end(session, measured, cell, round);
     // Of a request that failed nobody knows how much was moved.
     kept.asked = failures.is_empty().then_some((asked_bytes as f64, 0.0));
+    kept.is_cut_short = gave_up;
     if cell == "access" {
         let facts = session.environment(record.test());
         if let Some(finding) = validity::short_stroke(cell, &facts) {
@@ -318,8 +336,24 @@ fn scan(
     } else {
         kept.own_metrics = true;
     }
-    let end = session.add_round(kept, record);
-    Ok((within_part(timed, start), end))
+    let end = go_on_unless(gave_up, session, session.add_round(kept, record));
+    Ok(Scanned { timed: within_part(timed, start), failures, gave_up, end })
+}
+
+/// How a round of many places ended, of which some could not be read: that ends the test only if it gave up.
+fn go_on_unless(
+    gave_up: bool,
+    session: &Session<'_>,
+    end: Result<(), BenchError>,
+) -> Result<(), BenchError> {
+    match end {
+        Err(BenchError::Request { failure, .. })
+            if !gave_up && !is_want_of_the_host(failure.errno) =>
+        {
+            session.check_stop()
+        }
+        other => other,
+    }
 }
 
 /// Where the part that is looked at begins on the target.

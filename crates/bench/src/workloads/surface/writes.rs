@@ -4,7 +4,7 @@
 //! GNOME Disks come out a tenth to a half below the rate of the medium. Our own stretches are longer, and written
 //! in two parts with a flush each, which tell that onset; where they do, the rates are without it.
 
-use super::{PAGE, SAMPLE_DEPTH, on_target, part_start, places, within_part};
+use super::{PAGE, SAMPLE_DEPTH, go_on_unless, on_target, part_start, places, within_part};
 use crate::control::Control;
 use crate::error::BenchError;
 use crate::io_device::WorkerOutcome;
@@ -115,6 +115,7 @@ pub(super) fn pass(
     let control = Control::default();
     let start = part_start(session);
     let places = on_target(targets(session, size, round), start);
+    let planned = places.len();
     let in_parts = options.preset == SurfacePreset::Sampled;
     let task = Rewrite { places, chunk, depth, in_parts, fresh, control: &control };
     let spec = QueueSpec { depth, ahead: 1, block_bytes: chunk, dsync: false };
@@ -136,7 +137,10 @@ pub(super) fn pass(
     let complete = outcome.failures.is_empty();
     kept.asked = complete.then_some((outcome.read_bytes as f64, outcome.written_bytes as f64));
     kept.own_metrics = true;
-    let end = session.add_round(kept, record);
+    let has_refused = outcome.failures.iter().any(|failure| failure.write);
+    let gave_up = has_refused || outcome.timed.len() < planned;
+    kept.is_cut_short &= gave_up;
+    let end = go_on_unless(gave_up, session, session.add_round(kept, record));
     let without_onset = |t: TimedRegion| TimedRegion { ns: t.steady_ns.or(t.ns), ..t };
     let timed = outcome.timed.into_iter().map(without_onset).collect();
     Ok(WritePass {
