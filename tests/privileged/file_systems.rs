@@ -142,7 +142,7 @@ fn the_floor_of_free_space_is_kept() {
     assert!(message.contains("must keep 67.1 MB") && message.contains("--size"), "{message}");
     // Nearly full: not even the smallest file fits.
     let filler = mount.text("filler");
-    super::guards::tool("fallocate", &["-l", "400M", &filler]).unwrap();
+    super::guards::tool("fallocate", &["-l", "420M", &filler]).unwrap();
     let message = scratch.run(&mount.point, &[&[]]).refused(3);
     assert!(message.contains("must keep") && !message.contains("--size"), "{message}");
     assert_eq!(names(&mount.point), ["filler", "lost+found"]);

@@ -59,7 +59,7 @@ fn who_fills_the_file_system_ends_the_run_before_the_floor_is_eaten() {
     let run = ended.code(3).json();
     assert_eq!(statuses(&run), [("transfer", "failed")]);
     let reason = text(&test_of(&run, "transfer")["reason"]).to_string();
-    assert!(reason.contains("must keep 31"), "{reason}");
+    assert!(reason.contains("must keep 309 MB"), "{reason}");
     assert_eq!(names(&mount.point), ["filler", "lost+found"]);
 }
 

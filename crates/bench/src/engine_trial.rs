@@ -51,7 +51,7 @@ const DEEP: Trial = Trial {
     time: Secs(0.02),
     turns: TURNS.split_at(4).0,
     gain_min: 1.05,
-    iops_min: 0.0,
+    iops_min: 100.0,
 };
 
 /// One write at a time: a few microseconds of some 70, which takes longer to see.

@@ -4,12 +4,15 @@
 use drivescope_drive::Target;
 use drivescope_model::drive::{Drive, DriveKind};
 use drivescope_model::target::TargetKind;
+use drivescope_model::units::Bytes;
 
 /// The most that a SATA link carries; flash behind a faster one has faster chips.
 const SATA_MB_S: f64 = 600.0;
 /// A round holds so many requests per place of the queue, however short it is: what begins and ends it would
 /// be all of it otherwise.
 pub(crate) const DEPTHS_MIN: u64 = 4;
+/// A test file is written at this share of the rate.
+const LAYOUT_SHARE_OF_RATE: f64 = 0.8;
 /// Upper bounds of memory in place of a drive.
 const MEMORY_MAX: ExpectedSpeed =
     ExpectedSpeed { mb_s: 10_000.0, iops: 500_000.0, queue_gain: 4.0 };
@@ -28,6 +31,19 @@ pub struct ExpectedSpeed {
 impl ExpectedSpeed {
     /// Memory in place of a drive.
     pub const MEMORY: Self = Self { mb_s: 3_000.0, iops: 100_000.0, queue_gain: 4.0 };
+
+    /// Typical figures of what is below a target.
+    pub fn of(target: &Target) -> Self {
+        match target.memory_backed() {
+            Some(_) => Self::MEMORY,
+            None => Self::typical(target.drive()),
+        }
+    }
+
+    /// How long it takes to write the test file, s; charged to the first test that needs it.
+    pub fn layout_s(self, size: Bytes) -> f64 {
+        size.0 as f64 / (self.mb_s * 1e6 * LAYOUT_SHARE_OF_RATE)
+    }
 
     /// Typical figures of a kind of drive.
     pub fn typical(drive: Option<&Drive>) -> Self {

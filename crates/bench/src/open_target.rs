@@ -2,6 +2,7 @@
 
 use crate::clock;
 use crate::error::BenchError;
+use crate::expected_speed::ExpectedSpeed;
 use crate::io_device::IoDevice;
 use crate::session::Session;
 use crate::test_file;
@@ -10,24 +11,28 @@ use drivescope_drive::{DriveError, IoFile, OwnFolder, own_folder};
 use drivescope_model::event::Event;
 use drivescope_model::plan::Engine;
 use drivescope_model::target::{IoMode, TargetKind};
-use drivescope_model::units::Bytes;
+use drivescope_model::units::{Bytes, Secs};
 use std::path::Path;
 use std::sync::Arc;
 
 /// Name of the one test file in a directory target.
 const DATA_FILE: &str = "data";
+/// A layout that takes so many times as long as planned, and longer than this, ends: the file is smaller then.
+const LATE_TIMES: f64 = 2.0;
+const LAYOUT_S: f64 = 20.0;
 /// Name of one more file, which holds nothing at first.
 const NEW_FILE: &str = "new";
 
-/// Opens the target, or makes the test file in the session's own folder and fills it, the first time.
-pub fn open(session: &mut Session<'_>) -> Result<(), BenchError> {
+/// Opens the target, or makes the test file in the session's own folder and fills it, the first time. Returns why
+/// that file is smaller than planned, if so.
+pub fn open(session: &mut Session<'_>) -> Result<Option<String>, BenchError> {
     if let Some(device) = session.opened() {
-        return device.ready_to_write(session.writes());
+        return device.ready_to_write(session.writes()).map(|()| None);
     }
     if let Some(drive) = session.target.simulated() {
         let mode = session.target.info().io_mode.unwrap_or(IoMode::Direct);
         session.storage.device = Some(IoDevice::simulated(Arc::clone(drive), mode));
-        return Ok(());
+        return Ok(None);
     }
     if session.target.info().kind == TargetKind::Directory {
         return make_test_file(session, session.plan.own_bytes);
@@ -39,19 +44,35 @@ pub fn open(session: &mut Session<'_>) -> Result<(), BenchError> {
     let device = IoDevice::new(file, session.plan.engine);
     device.ready_to_write(session.writes())?;
     session.storage.device = Some(device);
-    Ok(())
+    Ok(None)
 }
 
-fn make_test_file(session: &mut Session<'_>, size: Bytes) -> Result<(), BenchError> {
+fn make_test_file(session: &mut Session<'_>, size: Bytes) -> Result<Option<String>, BenchError> {
+    let engine = session.plan.engine;
     let folder = own_folder(session)?;
     // An earlier layout did not finish.
     folder.remove_file(DATA_FILE)?;
     let file = folder.create_file(DATA_FILE, size)?;
-    let device = IoDevice::new(file, session.plan.engine);
+    let mut device = IoDevice::new(file, engine);
     session.emit(Event::Preparing { what: format!("writing the test file, {size}") });
-    test_file::fill(session, &device, size)?;
+    let start_ns = session.now_ns();
+    let written = test_file::fill(session, &device, size, layout_limit(session))?;
+    let remark = (written < size).then(|| {
+        let took = Secs((session.now_ns() - start_ns) as f64 / 1e9);
+        format!("test file of {written} instead of {size}: the drive is slow, this took {took}")
+    });
+    if remark.is_some() {
+        drop(device);
+        device = IoDevice::new(own_folder(session)?.shorten_file(DATA_FILE, written)?, engine);
+    }
     session.storage.device = Some(device);
-    Ok(())
+    Ok(remark)
+}
+
+/// How long writing the test file may take, where it may be smaller than planned.
+fn layout_limit(session: &Session<'_>) -> Option<Secs> {
+    let planned_s = ExpectedSpeed::of(session.target).layout_s(session.plan.own_bytes);
+    session.may_be_shortened.then(|| Secs((LATE_TIMES * planned_s).max(LAYOUT_S)))
 }
 
 /// The session's own folder in a directory target, made the first time.
@@ -121,7 +142,7 @@ fn simulated_file(
     session.storage.simulated = Some(Arc::clone(&file));
     let direct = IoDevice::simulated(Arc::clone(&file), IoMode::Direct);
     if !new {
-        test_file::fill(session, &direct, size)?;
+        test_file::fill(session, &direct, size, None)?;
     }
     Ok((IoDevice::simulated(file, IoMode::Buffered), direct))
 }

@@ -25,8 +25,6 @@ const ROUND_REQUESTS_MIN: u64 = 10_000;
 const CELL_REQUESTS_MIN: u64 = 50_000;
 /// Share of a simulated drive that files can take: a twentieth is the superuser's, some is the file system's own.
 const SIMULATED_ROOM: f64 = 0.92;
-/// Laying out the test file is charged to the first test that needs it.
-const LAYOUT_SHARE_OF_RATE: f64 = 0.8;
 
 /// Makes the plan. `size_asked`: the user named the size, so it is not made smaller to fit. `allowed`: how a
 /// block device may be written; [`WriteLevel::Read`] is not at all.
@@ -74,10 +72,7 @@ pub fn draft(
             part.end - part.start
         }
     };
-    let typical = match target.memory_backed() {
-        Some(_) => ExpectedSpeed::MEMORY,
-        None => ExpectedSpeed::typical(target.drive()),
-    };
+    let typical = ExpectedSpeed::of(target);
     let context = PlanContext {
         suite: &suite,
         target: info,
@@ -98,7 +93,7 @@ pub fn draft(
     if let Some(first) = planned.iter_mut().find(needs_it) {
         first.cost = first.cost
             + Cost {
-                seconds: layout_s(own_bytes, typical),
+                seconds: typical.layout_s(own_bytes),
                 written_bytes: own_bytes.0,
                 ..Cost::default()
             };
@@ -116,11 +111,6 @@ fn round_requests_max(suite: &Suite, target: &Target) -> Option<u64> {
     let share = suite.simulated_requests.checked_div(rounds).filter(|_| is_bounded)?;
     let least = (CELL_REQUESTS_MIN / u64::from(suite.rounds.max(1))).min(ROUND_REQUESTS_MIN);
     Some(share.max(least))
-}
-
-/// How long it takes to write the test file, s.
-fn layout_s(bytes: Bytes, typical: ExpectedSpeed) -> f64 {
-    bytes.0 as f64 / (typical.mb_s * 1e6 * LAYOUT_SHARE_OF_RATE)
 }
 
 /// Size of the test file: as asked, or what fits.
@@ -167,7 +157,7 @@ mod tests {
         let seconds = |suite: &Suite, rounds| {
             let suite = Suite { rounds, tests: vec![TestKind::Transfer], ..suite.clone() };
             let planned = plan_of(&run_target("sim:wd40efrx"), suite.clone());
-            layout_s(suite.size, disk) + planned.cost.seconds
+            disk.layout_s(suite.size) + planned.cost.seconds
         };
         let (first, quick) = (suite("first"), suite("quick"));
         assert!(seconds(&first, first.rounds) <= 10.0, "{}", seconds(&first, first.rounds));

@@ -27,7 +27,8 @@ pub struct Runner<'a> {
 
 impl<'a> Runner<'a> {
     /// Nothing has run yet.
-    pub fn new(session: Session<'a>) -> Self {
+    pub fn new(mut session: Session<'a>) -> Self {
+        session.may_be_shortened = suites::may_be_shortened(&session.plan.suite);
         Self { session, earlier: None, failure: None, deallocated: None }
     }
 
@@ -96,7 +97,8 @@ impl<'a> Runner<'a> {
     ) -> Result<(), BenchError> {
         let is_first = self.session.opened().is_none();
         if workload.needs_test_file() {
-            open_target::open(&mut self.session)?;
+            let remark = open_target::open(&mut self.session)?;
+            remark.into_iter().for_each(|remark| record.remark(remark));
         }
         if is_first && workload.needs_test_file() {
             self.deallocated = deallocated::sample(&self.session)?;

@@ -8,6 +8,7 @@ mod phases;
 mod progress;
 mod remaining_time;
 mod restore_journal;
+mod slow_rounds;
 mod storage;
 mod viewer;
 
@@ -37,6 +38,7 @@ use drivescope_model::plan::{Engine, Plan, PlannedTest, Restores, WriteLevel};
 use drivescope_model::target::TargetKind;
 use drivescope_model::units::Secs;
 use remaining_time::RemainingTime;
+use slow_rounds::RoundsOver;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -73,6 +75,8 @@ pub struct Session<'a> {
     /// What is claimed and open.
     pub(crate) storage: Storage,
     test: CurrentTest,
+    /// Whether a slow drive may have a smaller test file and fewer rounds than planned.
+    pub(crate) may_be_shortened: bool,
     /// Where before-images are kept while tests write patterns.
     restore_journal: Option<RestoreJournal<'a>>,
     /// Why no further test may run, once the device does not answer.
@@ -104,6 +108,8 @@ struct CurrentTest {
     /// The interrupted one that it continues.
     earlier: Option<TestResult>,
     remaining: RemainingTime,
+    /// How long its rounds took so far.
+    rounds_over: Cell<Option<RoundsOver>>,
     /// When it was last told what its rounds come to, in real time.
     told_ns: Cell<u64>,
     /// What was found out about the engines of its cells.
@@ -136,6 +142,7 @@ impl<'a> Session<'a> {
             start_ns: simulated.as_ref().map_or_else(clock::now_ns, |drive| drive.now()),
             storage: Storage::new(simulated),
             test: CurrentTest::default(),
+            may_be_shortened: false,
             restore_journal: None,
             device_gone: None,
             checkpoints: Checkpoints::default(),

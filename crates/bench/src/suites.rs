@@ -131,6 +131,19 @@ pub fn has_few_rounds_by_method(suite: &Suite) -> bool {
     method.is_some_and(|method| method.rounds < ROUNDS_MIN && method.rounds == suite.rounds)
 }
 
+/// Suites of our own, which repeat no instrument's method: on a slow drive they move fewer bytes, in fewer rounds.
+const OF_OUR_OWN: [&str; 4] = ["first", "quick", "standard", "full"];
+
+/// Whether a slow drive may have a smaller test file, fewer rounds and smaller samples than this suite says: it is one
+/// of our own, and its user asked for none of these.
+pub(crate) fn may_be_shortened(suite: &Suite) -> bool {
+    let own = BUILT_IN.iter().find(|(name, _)| *name == suite.name && OF_OUR_OWN.contains(name));
+    let own = own.and_then(|(name, text)| parse(name, text).ok());
+    own.is_some_and(|own| {
+        (own.rounds, own.size, own.span) == (suite.rounds, suite.size, suite.span)
+    })
+}
+
 /// The suite that `watch` plans with: one small read at a time.
 pub fn of_watch() -> Suite {
     parse("watch", OF_WATCH).expect("the suites of the program are sound")

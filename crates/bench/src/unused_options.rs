@@ -78,7 +78,7 @@ mod tests {
     }
 
     fn of_test(number: usize) -> Overrides {
-        let text = || Some("/somewhere".to_string());
+        let text = || Some(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml").to_string());
         let none = Overrides::default;
         match number {
             0 => Overrides { databases: vec!["sqlite".into()], ..none() },

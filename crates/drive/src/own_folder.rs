@@ -119,6 +119,15 @@ impl OwnFolder {
         self.open_file(name)
     }
 
+    /// Cuts a file made by [`OwnFolder::create_file`], and opens it once more.
+    pub fn shorten_file(&self, name: &str, size: Bytes) -> Result<IoFile, DriveError> {
+        let fail = |errno| self.write_error(&self.path.join(name), errno);
+        let fd = syscalls::open_file(self.dir.as_fd(), name, OFlags::WRONLY).map_err(fail)?;
+        syscalls::set_length(fd.as_fd(), size.0).map_err(fail)?;
+        rustix::fs::fsync(&fd).map_err(fail)?;
+        self.open_file(name)
+    }
+
     /// Opens a file made by [`OwnFolder::create_file`] once more.
     pub fn open_file(&self, name: &str) -> Result<IoFile, DriveError> {
         IoFile::open(&self.path.join(name), OFlags::RDWR, true, |flags| {

@@ -34,9 +34,14 @@ impl<'s> Progress<'s> {
         let test = &self.session.test;
         let elapsed = self.session.test_elapsed_s();
         let planned = || {
-            let done = (elapsed / test.expected_s.max(elapsed * 1.01)).clamp(0.0, 1.0);
-            let is_over = elapsed > test.expected_s * LATE;
-            (done, (!is_over).then_some(test.expected_s - elapsed))
+            // The plan could only guess how long a round takes; those that are over show it.
+            let expected_s = test
+                .rounds_over
+                .get()
+                .map_or(test.expected_s, |rounds| test.expected_s.max(rounds.whole_s()));
+            let done = (elapsed / expected_s.max(elapsed * 1.01)).clamp(0.0, 1.0);
+            let is_over = elapsed > expected_s * LATE;
+            (done, (!is_over).then_some(expected_s - elapsed))
         };
         let by_work = test.remaining.look(now, bytes);
         let (done, left_s) = by_work.unwrap_or_else(planned);

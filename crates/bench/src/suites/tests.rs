@@ -135,7 +135,7 @@ fn what_is_named_twice_is_refused_not_run_twice() {
 #[test]
 fn the_command_line_wins() {
     let overrides = Overrides {
-        tests: vec!["transfer".into()],
+        tests: vec!["transfer".into(), "latency".into()],
         cells: vec!["rnd4k_q1t1.read".into(), "seq1m_q8t1".into()],
         size: Some(Bytes::mib(64)),
         time: Some(Secs(0.5)),
@@ -144,7 +144,7 @@ fn the_command_line_wins() {
         ..Overrides::default()
     };
     let suite = adapt(find("quick", None).unwrap(), &overrides).unwrap();
-    assert_eq!(suite.tests, [TestKind::Transfer]);
+    assert_eq!(suite.tests, [TestKind::Transfer, TestKind::Latency]);
     let cells: Vec<String> = suite.transfer.cells.iter().map(Cell::to_string).collect();
     assert_eq!(cells, ["rnd4k_q1t1.read", "seq1m_q8t1.read", "seq1m_q8t1.write"]);
     assert_eq!((suite.size, suite.span), (Bytes::mib(64), Bytes::mib(64)));

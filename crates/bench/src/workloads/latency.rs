@@ -133,6 +133,9 @@ impl Workload for LatencyWorkload {
             }
         }
         for round in 1..=suite.rounds {
+            if !session.has_time_for(round, record) {
+                break;
+            }
             for (cell, span) in &spans {
                 session.pause(suite.pause)?;
                 measure(session, record, cell, round, span.clone(), LoopMode::Closed)?;

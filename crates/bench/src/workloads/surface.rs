@@ -137,6 +137,9 @@ impl Workload for SurfaceWorkload {
         let order = RequestShape::of(&options);
         let (mut unreadable, mut result) = (Unreadable::default(), Ok(()));
         for round in 1..=suite.rounds {
+            if !session.has_time_for(round, record) {
+                break;
+            }
             session.pause(suite.pause)?;
             let places = places(&options, size, session.plan.seed, round);
             let scanned = scan(session, record, "read", places, order, round)?;

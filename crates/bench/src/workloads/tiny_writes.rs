@@ -130,6 +130,9 @@ impl Workload for TinyWritesWorkload {
         let span = 0..buffered.size_bytes().min(size.0);
         let (streams, at_random) = parts(&span, &suite.tiny_writes);
         for round in 1..=suite.rounds {
+            if !session.has_time_for(round, record) {
+                break;
+            }
             for pattern in chosen(&suite.tiny_writes) {
                 session.pause(suite.pause)?;
                 let device = if pattern.path == IoPath::Direct { &direct } else { &buffered };

@@ -185,6 +185,13 @@ impl Workload for TransferWorkload {
             let Range { start, end } = places.of_cell(cell);
             end - start >= cell.shape.block.0 * BLOCKS_MIN
         };
+        // A plan has said so already where the target is that small.
+        if span.end - span.start < session.plan.own_bytes.0 {
+            let large = |cell: &&Cell| span.end - span.start < cell.shape.block.0 * BLOCKS_MIN;
+            for cell in suite.transfer.all_cells().iter().filter(large) {
+                record.remark(format!("{cell}: the test file is too small on so slow a drive"));
+            }
+        }
         let (align, mut active) = (device.align_bytes(), Vec::new());
         for cell in all.into_iter().filter(has_room) {
             if cell.shape.block.0.is_multiple_of(u64::from(align)) {
@@ -203,6 +210,9 @@ impl Workload for TransferWorkload {
             restore_area::notice_confined(record, &area, &writing);
         }
         for round in 1..=suite.rounds {
+            if !session.has_time_for(round, record) {
+                break;
+            }
             for cell in &active {
                 session.pause(suite.pause)?;
                 run_cell(session, cell, round, places.of_cell(cell), record)?;

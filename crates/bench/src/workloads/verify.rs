@@ -160,8 +160,13 @@ fn quick_cost(context: &PlanContext<'_>) -> (Cost, String) {
     // Half of what is assumed of random reads: large disks behind bridges are so slow.
     let reads = 2.0 * QUICK_READS / context.typical.iops;
     let honest = Secs(usual as f64 / rate + reads);
-    let words = format!("{} and {honest}, unless the drive is a fake with a cache", Bytes(usual));
-    let seconds = most as f64 / rate + reads;
+    let worst = Secs(most as f64 / rate + reads);
+    let words = format!(
+        "{} and {honest}; a fake with a cache up to {} and {worst}",
+        Bytes(usual),
+        Bytes(most)
+    );
+    let seconds = honest.0;
     let computed_s = context.computed_s(usual as f64 / DATA_PER_REQUEST + QUICK_READS);
     (
         Cost { seconds, read_bytes: QUICK_READS as u64 * block, written_bytes: most, computed_s },

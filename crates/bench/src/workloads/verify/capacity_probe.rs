@@ -115,8 +115,13 @@ pub struct Probed {
 /// (`probe_max_written_blocks` of libprobe.c).
 fn written_max(count: u64, block_bytes: u64) -> u64 {
     let cache = (F3_CACHE_BYTES / block_bytes) * 2 - 1;
+    cache + samples_max(count)
+}
+
+/// The reference block and the samples among them.
+fn samples_max(count: u64) -> u64 {
     let n = u64::from(count.next_power_of_two().trailing_zeros());
-    cache + 1 + (n + 3) * SAMPLES_MAX + n.saturating_sub(1) * SAMPLES_MIN
+    1 + (n + 3) * SAMPLES_MAX + n.saturating_sub(1) * SAMPLES_MIN
 }
 
 /// How often blocks are written again to push others out of a cache, at most: f3's phases take n + 8 attempts,
@@ -127,8 +132,11 @@ fn overwhelms_max(count: u64) -> u64 {
 
 /// The most blocks that are written in all, those included that only push others out of a cache.
 pub fn written_with_pushing_max(count: u64, block_bytes: u64, cache_bytes: u64) -> u64 {
-    let stretch = 2 * cache_max(cache_bytes, block_bytes);
-    written_max(count, block_bytes) + overwhelms_max(count) * stretch
+    // What overwhelms a cache lies in the upper half of the drive.
+    let half = count / 2;
+    let stretch = (2 * cache_max(cache_bytes, block_bytes)).min(half);
+    let beside = written_max(count, block_bytes).min(half + samples_max(count));
+    beside + overwhelms_max(count) * stretch
 }
 
 /// The largest cache that is looked for, in blocks.

@@ -1,0 +1,58 @@
+//! A drive that is slower than planned has fewer rounds: a first look must not take an hour.
+
+use super::Session;
+use crate::test_record::TestRecord;
+use drivescope_model::units::Secs;
+
+/// Rounds end when their test has taken so many times as long as it was planned, and so much longer: a busy machine
+/// delays short tests, too.
+const LATE_TIMES: f64 = 2.0;
+const LATE_S: f64 = 20.0;
+
+/// How long the first rounds of a test took.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct RoundsOver {
+    count: u32,
+    all: u32,
+    elapsed_s: f64,
+}
+
+impl RoundsOver {
+    /// How long all take at this pace, s.
+    pub(super) fn whole_s(self) -> f64 {
+        self.elapsed_s * f64::from(self.all) / f64::from(self.count.max(1))
+    }
+}
+
+impl Session<'_> {
+    /// Whether `round` may begin. Where it may not, `record` says why; the first always may. Suites that repeat an
+    /// instrument have all of theirs, as has a run whose user asked for a number of rounds.
+    pub(crate) fn has_time_for(&self, round: u32, record: &mut TestRecord) -> bool {
+        let (over, all) = (round - 1, self.plan.suite.rounds);
+        if over == 0 {
+            return true;
+        }
+        let elapsed_s = self.test_elapsed_s();
+        self.test.rounds_over.set(Some(RoundsOver { count: over, all, elapsed_s }));
+        let planned_s = self.test.expected_s;
+        let is_late = elapsed_s > planned_s * LATE_TIMES && elapsed_s > planned_s + LATE_S;
+        if !is_late || !self.may_be_shortened {
+            return true;
+        }
+        let (took, planned) = (Secs(elapsed_s), Secs(planned_s));
+        record.remark(format!(
+            "{over} of {all} rounds: the drive is slow, they took {took} where {planned} were planned for all"
+        ));
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounds_that_are_over_show_how_long_all_take() {
+        assert_eq!(RoundsOver { count: 2, all: 6, elapsed_s: 50.0 }.whole_s(), 150.0);
+    }
+}
