@@ -14,13 +14,13 @@ fn store(scratch: &Scratch, target: &str, seed: u64) {
 #[test]
 fn a_drive_that_gets_slower_is_told_and_one_that_does_not_is_not() {
     let scratch = Scratch::new();
-    for seed in 0..6 {
+    for seed in 0..10 {
         store(&scratch, "sim:wd40efrx", seed);
     }
     let sound = scratch.drivescope(&["history", "wd40efrx"]).code(0).stdout;
     assert!(sound.contains("Nothing got worse") && !sound.contains('▼'), "{sound}");
     // A bad cable: sequential reads suffer, random ones do not.
-    for seed in 6..12 {
+    for seed in 10..16 {
         store(&scratch, "sim:wd40efrx?fault=slow-link", seed);
     }
     let slower = scratch.drivescope(&["history", "wd40efrx"]).code(0).stdout;

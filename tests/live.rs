@@ -54,12 +54,12 @@ fn a_key_skips_the_test_and_another_ends_the_run_and_both_keep_what_was_measured
 #[test]
 fn a_paused_run_waits_for_the_same_key() {
     let scratch = Scratch::new();
-    let options = [ONE_CELL, &["--size=16M", "--time=500ms", "--rounds=3"]].concat();
+    let options = [ONE_CELL, &["--size=16M", "--time=2s", "--rounds=3"]].concat();
     let mut terminal = start(&scratch, "target", &options);
     terminal.press("p");
     // The first letter stands there already.
     terminal.wait_for("ausing");
-    // All of it takes two seconds. Too short a wait would only see less.
+    // A round takes two seconds. Too short a wait would only see less.
     std::thread::sleep(Duration::from_secs(3));
     assert!(terminal.running.is_alive());
     terminal.press("p");

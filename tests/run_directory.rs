@@ -386,10 +386,11 @@ fn a_dot_means_here_and_a_link_means_what_it_points_to() {
 fn another_program_on_the_drive_is_noticed() {
     let scratch = Scratch::new();
     let big = scratch.file("big", crate::support::noise(64 << 20, 1));
-    let script =
-        format!("sync -d {big}; while dd if={big} of=/dev/null bs=1M iflag=direct; do :; done");
+    let (begun, read) =
+        (scratch.text("begun"), format!("dd if={big} of=/dev/null bs=1M iflag=direct"));
+    let script = format!("sync -d {big}; {read}; touch {begun}; while {read}; do :; done");
     let busy = crate::support::Call::new("bash").arguments(&["-c", &script]).start();
-    std::thread::sleep(std::time::Duration::from_millis(300));
+    crate::support::wait_for("the other program", || scratch.path("begun").exists().then_some(()));
     let options = ["--set=transfer.time=1s", "--rounds=3", "--json"];
     let run = scratch.run("target", &[TINY, ONE_CELL, &options]).code(0).json();
     let busy = busy.must_be_alive();

@@ -21,9 +21,6 @@ const ENDLESS: &[&str] = &[
     "--no-save",
 ];
 
-/// A new server's files are synced, which waits for all that other tests write to the same disk.
-const PATIENCE: Duration = Duration::from_secs(180);
-
 /// Servers that a test must find: by name, and the program of their process.
 const SERVERS: [(&str, &str); 2] = [("postgres", "postgres"), ("mariadb", "mariadbd")];
 

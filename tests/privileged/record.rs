@@ -135,8 +135,12 @@ fn what_a_kill_left_is_removed_by_the_next_recording() {
     // Ctrl-C keeps what was recorded, and removes the instance too.
     let call = ["trace", "record", &trace, "--force", "--device", node];
     let running = scratch.call(&call).start();
-    wait_for("the instance", || (!own_instances().is_empty()).then_some(()));
-    std::thread::sleep(std::time::Duration::from_millis(200));
+    let records = |instance: &String| {
+        // The last one that is switched on.
+        let event = format!("{INSTANCES}/{instance}/events/block/block_rq_complete/enable");
+        fs::read_to_string(event).is_ok_and(|state| state.starts_with('1'))
+    };
+    wait_for("the recording", || own_instances().first().filter(|it| records(it)).map(drop));
     tool("sh", &["-c", &read]).unwrap();
     running.signal(Signal::INT);
     running.end().code(0);

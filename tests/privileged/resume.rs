@@ -10,8 +10,6 @@ use rustix::process::Signal;
 use std::time::{Duration, Instant};
 
 const MIB: u64 = 1 << 20;
-/// A gigabyte or two may take a busy machine long to write.
-const PATIENCE: Duration = Duration::from_secs(180);
 /// How long a run goes on between two looks at the store, so that it does not get far in memory, which takes a gigabyte
 /// in a tenth of a second. While a look lasts it stands still, but the next checkpoint comes nearer.
 const LEFT_ALONE: Duration = Duration::from_millis(5);

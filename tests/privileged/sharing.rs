@@ -3,11 +3,8 @@
 use super::guards::{Loop, image_of_noise, tool};
 use super::privileged_scratch;
 use crate::support::json::{findings, noticed_other_io};
-use crate::support::{Call, TINY};
+use crate::support::{Call, PATIENCE, TINY};
 use std::time::{Duration, Instant};
-
-/// No reader needs nearly as long to begin.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Waits until so many more bytes have been read from the block device with this kernel name.
 fn wait_until_read(name: &str, more: u64) {

@@ -289,7 +289,7 @@ fn a_server_that_stands_still_holds_up_no_run_on_another_loop_device() {
     let served = Served::start(&scratch, &[FLASH, "drive", "--block"]);
     served.signal(Signal::STOP);
     let mut looking = scratch.call(&["run", "--dry-run", &device.node]).start();
-    let has_ended = (0..600).any(|_| {
+    let has_ended = (0..6_000).any(|_| {
         std::thread::sleep(Duration::from_millis(100));
         !looking.is_alive()
     });

@@ -5,17 +5,16 @@ pub mod http;
 pub mod json;
 pub mod runner;
 pub mod scratch;
+#[expect(dead_code, reason = "other test programs use more of it")]
+mod skip;
 pub mod snapshot;
 pub mod terminal;
 
 pub use runner::{Call, Ended, Running};
 pub use scratch::Scratch;
+pub use skip::skip_loudly;
 
-use std::io::Write;
 use std::time::{Duration, Instant};
-
-/// Set where every test must run: in CI.
-const MUST_RUN: &str = "DRIVESCOPE_TESTS_MUST_RUN";
 
 /// Set where tests that repeat something go on as long as they are meant to: in CI and in the soak.
 const THOROUGH: &str = "DRIVESCOPE_TESTS_THOROUGH";
@@ -67,23 +66,16 @@ fn fits(argument: &std::ffi::OsStr, tests: &str) -> bool {
 /// Only the cheapest cell: for tests that need a run, but not its numbers.
 pub const ONE_CELL: &[&str] = &["--test=transfer", "--cells=rnd4k_q1t1.read"];
 
-/// Says that a test did not run, or fails where it must run.
-pub fn skip_loudly(reason: &str) {
-    let must_run = std::env::var_os(MUST_RUN).is_some_and(|value| !value.is_empty());
-    assert!(!must_run, "{MUST_RUN} is set, but this test cannot run here: {reason}");
-    let test = std::thread::current().name().unwrap_or("a test").to_string();
-    // Not `eprintln!`: the test harness would show that only for tests that fail.
-    let _ = writeln!(std::io::stderr().lock(), "SKIPPED: {test}: {reason}");
-}
-
 /// Whether this process is root.
 pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// Waits until `what` is there; panics after a time that no healthy machine needs.
+/// What takes longer than this hangs: no machine needs it, however busy it is.
+pub const PATIENCE: Duration = Duration::from_secs(600);
+
+/// Waits until `what` is there; panics if it does not come.
 pub fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    const PATIENCE: Duration = Duration::from_secs(90);
     let start = Instant::now();
     loop {
         if let Some(found) = look() {

@@ -1,5 +1,6 @@
 //! Starting the program, and what it leaves when it has ended.
 
+use super::PATIENCE;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::fmt;
@@ -10,8 +11,6 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// No call of these tests takes nearly as long on a healthy machine.
-const PATIENCE: Duration = Duration::from_secs(90);
 /// The user and group called `nobody` almost everywhere.
 const NOBODY: u32 = 65534;
 

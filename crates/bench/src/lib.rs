@@ -54,4 +54,8 @@ pub mod workloads;
 mod zone_figures;
 
 #[cfg(test)]
+#[path = "../../../tests/support/skip.rs"]
+#[expect(dead_code, reason = "other test programs use more of it")]
+mod skip;
+#[cfg(test)]
 mod testing;

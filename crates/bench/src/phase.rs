@@ -208,6 +208,7 @@ fn run_closed(
 mod tests {
     use super::*;
     use crate::engine;
+    use crate::skip::note_skipped;
     use crate::testing::{load, scratch};
     use drivescope_drive::OwnFolder;
     use drivescope_model::cell::Order;
@@ -242,7 +243,7 @@ mod tests {
     fn a_file_is_written_whole_by_each_engine_at_each_depth() {
         for engine in [Engine::Uring, Engine::Threads, Engine::Auto] {
             if let Err(reason) = engine::choose(Some(engine)) {
-                eprintln!("SKIPPED: {}: {reason}", engine.name());
+                note_skipped(&format!("{}: {reason}", engine.name()));
                 continue;
             }
             for depth in [1, 4, 7, 32] {

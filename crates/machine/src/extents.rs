@@ -97,6 +97,7 @@ pub fn extents(file: BorrowedFd<'_>, synced: bool) -> Result<Vec<FileExtent>, Er
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::skip;
     use rustix::fd::AsFd;
     use std::io::Write;
 
@@ -113,8 +114,7 @@ mod tests {
         let found = match extents(file.as_fd(), true) {
             Ok(found) => found,
             Err(Errno::OPNOTSUPP | Errno::NOTTY) => {
-                eprintln!("SKIPPED: this file system has no FIEMAP");
-                return;
+                return skip::note_skipped("this file system has no FIEMAP");
             }
             Err(errno) => panic!("{errno}"),
         };

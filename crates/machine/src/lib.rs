@@ -34,5 +34,10 @@ pub mod served;
 pub mod udev;
 pub mod uses;
 
+#[cfg(test)]
+#[path = "../../../tests/support/skip.rs"]
+#[expect(dead_code, reason = "other test programs use more of it")]
+mod skip;
+
 pub use graph::BlockGraph;
 pub use roots::Roots;

@@ -4,6 +4,7 @@ use super::{IoCompletion, IoOp, IoQueue, IoRequest, IoTask, QueueSpec};
 use crate::engine;
 use crate::io_device::IoDevice;
 use crate::payload::Payload;
+use crate::skip::note_skipped;
 use crate::testing::scratch;
 use drivescope_drive::OwnFolder;
 use drivescope_model::plan::Engine;
@@ -21,7 +22,7 @@ fn on_every_engine<T: IoTask>(name: &str, make: impl Fn() -> T) -> Vec<T::Output
         .filter(|&engine| match engine::choose(Some(engine)) {
             Ok(_) => true,
             Err(reason) => {
-                eprintln!("SKIPPED: {name} on {}: {reason}", engine.name());
+                note_skipped(&format!("{} ({name}): {reason}", engine.name()));
                 false
             }
         })

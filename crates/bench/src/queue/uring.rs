@@ -305,6 +305,7 @@ impl Drop for UringQueue<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::skip::note_skipped;
     use crate::testing::scratch;
     use drivescope_drive::OwnFolder;
     use drivescope_model::units::Bytes;
@@ -314,8 +315,7 @@ mod tests {
     #[test]
     fn what_is_gathered_is_everything_once() {
         if let Some(reason) = refusal() {
-            eprintln!("SKIPPED: gathering on io_uring: {reason}");
-            return;
+            return note_skipped(&format!("io_uring: {reason}"));
         }
         let dir = scratch();
         let mut folder = OwnFolder::create(dir.path(), "gather").unwrap();

@@ -65,14 +65,19 @@ fn files_that_are_released_late_are_waited_for() {
 
 #[test]
 fn somebody_elses_file_in_the_folder_is_kept_and_not_waited_for() {
-    let parent = scratch();
-    let folder = OwnFolder::create(parent.path(), "shared").unwrap();
-    let foreign = folder.path().join("precious");
-    std::fs::write(&foreign, "keep").unwrap();
-    let start = Instant::now();
-    let error = folder.remove().unwrap_err();
-    assert!(matches!(error, DriveError::CannotClean { .. }), "{error}");
-    assert!(start.elapsed() < LEAVING_TIME_MAX && foreign.exists());
+    let is_waited_for = |_| {
+        let parent = scratch();
+        let folder = OwnFolder::create(parent.path(), "shared").unwrap();
+        let foreign = folder.path().join("precious");
+        std::fs::write(&foreign, "keep").unwrap();
+        let start = Instant::now();
+        let error = folder.remove().unwrap_err();
+        assert!(matches!(error, DriveError::CannotClean { .. }), "{error}");
+        assert!(foreign.exists());
+        start.elapsed() >= LEAVING_TIME_MAX
+    };
+    // A busy machine may take as long once; what waits does so each time.
+    assert!(!(0..20).all(is_waited_for));
 }
 
 #[test]

@@ -82,13 +82,13 @@ mod tests {
             rustix::fs::mknodat(CWD, &node, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
         }
         let names = ["sda", "sdb"].map(str::to_string).to_vec();
-        let found = described(&fake.roots, names, Duration::from_millis(300));
+        let found = described(&fake.roots, names, Duration::from_secs(3));
         let [silent, sound] = found.as_slice() else { panic!("{found:?}") };
         assert_eq!((silent.answers, sound.answers), (false, true));
         assert_eq!(silent.drive.name, "sda");
         assert_eq!(silent.drive.partitions.len(), 2, "the kernel knows them");
         let note = silent.drive.health.note.as_deref().unwrap();
-        assert!(note.starts_with("no answer within 0.3 s"), "{note}");
+        assert!(note.starts_with("no answer within 3), "{note}");
         assert_eq!(sound.drive.partitions[1].content.as_deref(), Some("swap"));
     }
 

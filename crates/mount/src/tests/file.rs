@@ -91,14 +91,11 @@ fn no_reply_comes_before_the_model_has_it_done() {
     let Some(place) = Place::for_file() else { return };
     let server = place.serve(slow(1));
     let file = open_direct(server.path());
-    let start = Instant::now();
     for n in 0..20u64 {
         let one = Instant::now();
         read_direct(&file, n * 4096, 4096).unwrap();
         assert!(one.elapsed() >= SLOW, "{:?}", one.elapsed());
     }
-    // Any machine that is not standing still does this.
-    assert!(start.elapsed() < 20 * SLOW * 10, "{:?}", start.elapsed());
     drop(file);
     let report = server.stop();
     assert_eq!(report.reads, 20);

@@ -75,7 +75,8 @@ fn is_backup(need: &Need) -> bool {
 /// What a layout is chosen by; the least counts, from the first to the last.
 struct LayoutRank {
     unplaced_bytes: u64,
-    /// Needs that are waited for, on a drive that makes them wait much longer than without a place for backups.
+    /// Needs that are waited for, on a drive that does not suit them or makes them wait much longer than without a place
+    /// for backups.
     slowed: usize,
     /// Backups beside data.
     beside: usize,
@@ -95,7 +96,9 @@ impl LayoutRank {
         let fast = || layout.placements.iter().filter(is_fast);
         let is_slowed = |it: &&PlacedPartition| {
             let without = access_ms(plain, &it.need.name);
-            it.expected.access_ms.unwrap_or(0.0) > SLOWER_MAX * without && without > 0.0
+            let is_slow =
+                it.expected.access_ms.unwrap_or(0.0) > SLOWER_MAX * without && without > 0.0;
+            is_slow || is_unsuited(&drives[it.drive])
         };
         let is_beside = |it: &&PlacedPartition| is_backup(&it.need) && has_data(layout, it.drive);
         let is_kept = |i: &usize| kept >> (*i).min(31) & 1 == 1;
@@ -120,6 +123,11 @@ impl LayoutRank {
             .then(self.kept_mb_s.total_cmp(&other.kept_mb_s))
             .is_lt()
     }
+}
+
+/// Whether data that are waited for had better lie elsewhere.
+fn is_unsuited(drive: &DriveFigures) -> bool {
+    drive.is_shingled || drive.flush_lies
 }
 
 /// Whether data lie on a drive that a backup may save.
@@ -186,9 +194,7 @@ fn best(
     layout: &DataLayout,
 ) -> Option<usize> {
     let part = |i: usize| drives[i].part(cursors[i], cursors[i].saturating_add(need.bytes));
-    let unsuited = |i: usize| {
-        need.data_use == DataUse::Fast && (drives[i].is_shingled || drives[i].flush_lies)
-    };
+    let unsuited = |i: usize| need.data_use == DataUse::Fast && is_unsuited(&drives[i]);
     // A backup beside what it saves is none.
     let shares = |i: usize| match (is_backup(need), need.data_use) {
         (true, _) => has_data(layout, i),
@@ -354,6 +360,15 @@ mod tests {
                 "{layout:?}"
             );
         }
+    }
+
+    #[test]
+    fn backup_drives_nothing_fast_onto_a_shingled_disk() {
+        let good = DriveFigures::disk("good", 4_000 * GB, 200.0);
+        let shingled =
+            DriveFigures { is_shingled: true, ..DriveFigures::disk("shingled", 8_000 * GB, 210.0) };
+        let layout = place(&[shingled, good], &needs(&["vms:1TB", "backup:1TB"]));
+        assert_eq!((drive_of(&layout, "vms"), drive_of(&layout, "backup")), (Some(1), Some(0)));
     }
 
     #[test]

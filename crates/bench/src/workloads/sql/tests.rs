@@ -1,6 +1,7 @@
 #![expect(clippy::disallowed_methods, reason = "tests make files of their own")]
 
 use super::*;
+use crate::skip::{note_skipped, skip_loudly};
 use crate::testing::{
     done, finding, has, plan_of, round, run_at, run_on, run_target, scratch, skip_of, suite_of,
     value,
@@ -46,11 +47,10 @@ fn can_make(database: DatabaseKind) -> bool {
     match drivescope_sql::find(database) {
         Ok(_) => true,
         Err(why) => {
-            let must = std::env::var_os("DRIVESCOPE_TESTS_MUST_RUN").is_some();
             // A build of this crate alone has not every database.
             let is_built = !matches!(why, SqlError::NotBuilt { .. });
-            assert!(!must || !is_built, "{why}");
-            eprintln!("SKIPPED: {database}: {why}");
+            let say = if is_built { skip_loudly } else { note_skipped };
+            say(&format!("{database}: {why}"));
             false
         }
     }

@@ -5,6 +5,7 @@ use super::machine::{Machine, SERIAL, check};
 use super::use_table::all;
 use drivescope_model::WriteLevel;
 use drivescope_model::gate::Outcome;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A program that looks at the device for a moment is let go; what it wrote in that moment counts.
@@ -16,8 +17,12 @@ fn what_a_program_writes_until_it_lets_go_is_flushed() {
     make(&machine);
     let process = machine.fake.path("proc/812");
     *machine.kernel.watched.lock().unwrap() = process.clone();
+    let kernel = Arc::clone(&machine.kernel);
     let ending = std::thread::spawn(move || {
-        std::thread::sleep(Duration::from_millis(90));
+        // Once it was seen there.
+        while !kernel.read.lock().unwrap().iter().any(|(_, is_there)| *is_there) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
         std::fs::remove_dir_all(process).unwrap();
     });
     let disk = machine.claim(report, &[SERIAL]).unwrap_or_else(|refusal| panic!("{refusal}"));

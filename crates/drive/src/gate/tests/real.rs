@@ -6,20 +6,15 @@ use drivescope_model::WriteLevel;
 use rustix::fs::inotify;
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// Says that a test did not run, or fails where it must run.
-pub fn skip_loudly(reason: &str) {
-    const MUST_RUN: &str = "DRIVESCOPE_TESTS_MUST_RUN";
-    let must_run = std::env::var_os(MUST_RUN).is_some_and(|value| !value.is_empty());
-    assert!(!must_run, "{MUST_RUN} is set, but this test cannot run here: {reason}");
-    let test = std::thread::current().name().unwrap_or("a test").to_string();
-    let _ = writeln!(std::io::stderr().lock(), "SKIPPED: {test}: {reason}");
-}
+#[path = "../../../../../tests/support/skip.rs"]
+#[expect(dead_code, reason = "other test programs use more of it")]
+mod skip;
+pub use skip::skip_loudly;
 
 fn tool(name: &str, arguments: &[&str]) -> Result<String, String> {
     let output = Command::new(name).args(arguments).output().map_err(|e| format!("{name}: {e}"))?;
@@ -64,7 +59,7 @@ impl Loop {
 
 impl Drop for Loop {
     fn drop(&mut self) {
-        for _ in 0..20 {
+        for _ in 0..100 {
             if tool("losetup", &["--detach", &self.node]).is_ok() {
                 return;
             }
@@ -123,7 +118,7 @@ fn contents_that_come_back_are_written_unseen_by_who_watches_the_node() {
     let own = format!(".drivescope-{}-", std::process::id());
     let is_own = |name: OsString| name.to_string_lossy().starts_with(&own);
     let left = || std::fs::read_dir("/dev").unwrap().any(|it| is_own(it.unwrap().file_name()));
-    for _ in 0..50 {
+    for _ in 0..600 {
         if !left() {
             return;
         }

@@ -1,6 +1,10 @@
 //! What happens when the file is held, damaged, foreign or out of reach.
 #![expect(clippy::disallowed_methods, reason = "tests damage files of their own")]
 
+#[path = "../../../../../tests/support/skip.rs"]
+#[expect(dead_code, reason = "other test programs use more of it")]
+mod skip;
+
 use super::*;
 use std::io::{Seek, SeekFrom, Write};
 
@@ -259,7 +263,7 @@ impl Drop for Mode<'_> {
 fn modes_bind(folder: &Path) -> bool {
     let bind = std::fs::create_dir(folder.join("probe")).is_err();
     if !bind {
-        eprintln!("SKIPPED: this user (root?) may write to folders of mode 0500");
+        skip::note_skipped("this user (root?) may write to folders of mode 0500");
     }
     bind
 }
