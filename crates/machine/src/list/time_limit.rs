@@ -88,7 +88,7 @@ mod tests {
         assert_eq!(silent.drive.name, "sda");
         assert_eq!(silent.drive.partitions.len(), 2, "the kernel knows them");
         let note = silent.drive.health.note.as_deref().unwrap();
-        assert!(note.starts_with("no answer within 3), "{note}");
+        assert!(note.starts_with("no answer within 3 s"), "{note}");
         assert_eq!(sound.drive.partitions[1].content.as_deref(), Some("swap"));
     }
 
