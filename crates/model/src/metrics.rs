@@ -235,6 +235,7 @@ pub const QUANTITIES: &[Quantity] = &[
     less("end_bytes", "bytes", "byte behind the last of a zone"),
     more("share_pct", "%", "share of the drive"),
     less("read_bytes", "bytes", "bytes read for an answer"),
+    less("resolved_bytes", "bytes", "widest gap left between samples around a border of two zones: narrower zones may be missed"),
     less("residual_pct", "%", "root mean square distance of the zones' rates from the law of constant linear density"),
     less("skew_pct", "%", "pause between two tracks, percent of a turn; the interval is its range"),
     less("average_ms", "ms", "mean movement of the arm between random cylinders, without overhead and rotation"),

@@ -7,6 +7,7 @@
 use drivescope_stats::interval::{Interval, median_interval};
 use drivescope_stats::knee::{DISK_FALL_MIN, FLASH_FALL_MIN, knee};
 use drivescope_stats::lasting_drop::lasting_drop;
+use drivescope_stats::round_trend::{error_within, round_fall};
 use drivescope_stats::summary::mean;
 use drivescope_stats::synthetic::{falling_at, rates};
 use drivescope_stats::zones::{ZONE_DROP_MIN, zones};
@@ -46,6 +47,14 @@ fn stops(rates: &[f64], piece_s: f64, fall_min: f64) -> bool {
     legs.any(|seen| knee(seen, &vec![piece_s; seen.len()], fall_min).is_some())
 }
 
+/// Whether rounds of 50 intervals, every tenth of the series, fall.
+fn falls(rates: &[f64]) -> bool {
+    let rounds: Vec<&[f64]> = rates.chunks_exact(50).step_by(10).collect();
+    let means: Vec<f64> = rounds.iter().filter_map(|round| mean(round)).collect();
+    let errors: Vec<f64> = rounds.iter().map(|round| error_within(round)).collect();
+    round_fall(&means, &errors).is_some()
+}
+
 fn is_zoned(rates: &[f64]) -> bool {
     zones(rates, ZONE_DROP_MIN).is_some_and(|zones| zones.len() > 1)
 }
@@ -70,6 +79,20 @@ fn false_alarms() {
     for (n, cv) in [(30, 0.15), (50, 0.15), (100, 0.15), (300, 0.15), (50, 0.3), (300, 0.3)] {
         let name = format!("lasting drop, {n} intervals ± {:.0} %", cv * 100.0);
         line(&name, |phi, seed| lasting_drop(&flat(n, cv, phi, seed)).is_some());
+    }
+    for (rounds, cv) in [(3, 0.02), (3, 0.05), (3, 0.1), (6, 0.05), (6, 0.1)] {
+        let name =
+            format!("fall over {rounds} rounds ± {:.0} % that correlate themselves", cv * 100.0);
+        line(&name, |phi, seed| {
+            round_fall(&flat(rounds, cv, phi, seed), &vec![0.0; rounds]).is_some()
+        });
+    }
+    for (rounds, cv) in [(3, 0.1), (3, 0.3), (6, 0.3)] {
+        let name = format!(
+            "fall over {rounds} rounds of 50 intervals ± {:.0} %, nine other cells between",
+            cv * 100.0
+        );
+        line(&name, |phi, seed| falls(&flat(rounds * 500, cv, phi, seed)));
     }
     // Pieces of 16 MiB at 60 MB/s take 0.28 s.
     let piece_s = 0.28;
@@ -127,6 +150,22 @@ fn changes_found() {
         line(&name, |phi, seed| {
             let level = |i| if 2 * i < n { 100.0 } else { 100.0 - 100.0 * fall };
             lasting_drop(&rates(n, cv, phi, seed, level)).is_some()
+        });
+    }
+    falls_found();
+}
+
+/// Rounds that fall by so much each, of intervals that scatter.
+fn falls_found() {
+    for (rounds, fall, cv) in [(3, 0.12, 0.05), (3, 0.12, 0.1), (5, 0.12, 0.1), (5, 0.05, 0.1)] {
+        let name = format!(
+            "fall of {:.0} % a round, {rounds} rounds of 50 intervals ± {:.0} %",
+            fall * 100.0,
+            cv * 100.0
+        );
+        line(&name, |phi, seed| {
+            let level = |i: usize| 100.0 * f64::powi(1.0 - fall, (i / 500) as i32);
+            falls(&rates(rounds * 500, cv, phi, seed, level))
         });
     }
 }

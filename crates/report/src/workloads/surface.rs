@@ -58,11 +58,16 @@ fn zone_lines(result: &TestResult, style: Style) -> String {
     let text = format!("{count} zones: {} to {} MB/s", rounded(outer), rounded(inner));
     let share = value(result, "zone01", "share_pct").map(rounded);
     let residual = value(result, "zones", "residual_pct").map(rounded);
+    let resolved = value(result, "zones", "resolved_bytes").map(|bytes| Bytes(bytes as u64));
     Paragraph::new()
         .lead(Role::Dim, "  ")
         .item(Role::Dim, &text)
         .items(Role::Dim, share.map(|share| format!("the outermost has {share} % of the drive")))
         .items(Role::Dim, residual.map(|residual| format!("physical law ± {residual} %")))
+        .items(
+            Role::Dim,
+            resolved.map(|width| format!("zones narrower than {width} may be missed")),
+        )
         .lines(2, style)
 }
 
@@ -145,7 +150,21 @@ fn by_distance(points: &[(f64, f64)]) -> Vec<(f64, f64, f64)> {
 
 #[cfg(test)]
 mod tests {
-    use super::by_distance;
+    use super::{by_distance, zone_lines};
+    use crate::terminal::Style;
+    use crate::testing::{metric, one_line, result};
+    use drivescope_model::TestKind;
+
+    #[test]
+    fn zones_say_how_narrow_they_may_be() {
+        let metrics = [("zones.count", 2.0), ("zone01.mb_s", 180.0), ("zone02.mb_s", 90.0)];
+        let metrics = metrics.iter().chain(&[("zones.resolved_bytes", 1.1e9)]);
+        let metrics = metrics.map(|(key, value)| metric(&format!("surface.{key}"), &[*value]));
+        let text = zone_lines(&result(TestKind::Surface, metrics.collect()), Style::default());
+        let text = one_line(&text);
+        assert!(text.contains("2 zones: 180 to 90.0 MB/s"), "{text}");
+        assert!(text.contains("zones narrower than 1.10 GB may be missed"), "{text}");
+    }
 
     #[test]
     fn access_times_are_grouped_by_distance() {

@@ -126,8 +126,18 @@ pub(super) fn report(
         let zones = zones_of(profile, options.sample.0, size as f64);
         if zones.len() > 1 {
             zone_figures::report(record, &zones, size as f64);
+            record.metric("zones.resolved_bytes", vec![resolved_bytes(profile)]);
         }
     }
+}
+
+/// The widest gap that is left between the samples on either side of a border. A zone within it has no sample of its
+/// own; elsewhere the samples around it have one rate, and a zone between them has the same.
+fn resolved_bytes(profile: &Profile) -> f64 {
+    let gap = |(range, _): &(std::ops::Range<usize>, f64)| {
+        profile[range.start].0 - profile[range.start - 1].0
+    };
+    cut(profile).iter().skip(1).map(gap).max().unwrap_or(0) as f64
 }
 
 fn zones_of(profile: &Profile, sample: u64, span: f64) -> Vec<ZoneFigures> {

@@ -80,10 +80,24 @@ fn rms(truth: &DiskTruth, curve: impl Fn(f64) -> f64) -> f64 {
     ((0..PLACES).map(error).sum::<f64>() / PLACES as f64).sqrt()
 }
 
+/// Zones wider than `resolved` bytes in whose bytes the found rate is off by more than one per cent, by their width.
+fn missed_zones(truth: &DiskTruth, ours: &TestResult, resolved: f64) -> Vec<f64> {
+    let capacity = truth.capacity as f64;
+    let ends = truth.zones.iter().skip(1).map(|zone| zone.0).chain([1.0]);
+    let zones =
+        truth.zones.iter().zip(ends).map(|((from, _), to)| (from * capacity, to * capacity));
+    let is_missed = |(from, to): &(f64, f64)| {
+        let middle = f64::midpoint(*from, *to);
+        let rate = zone_or_sample(ours, middle);
+        to - from > resolved && (rate / truth.mb_s(middle / capacity) - 1.0).abs() > 0.01
+    };
+    zones.filter(is_missed).map(|(from, to)| (to - from) / capacity).collect()
+}
+
 #[test]
 fn in_the_same_time_surface_errs_less_than_half_as_much() {
     let mut errors: [Vec<f64>; 3] = Default::default();
-    let mut borders = Vec::new();
+    let (mut borders, mut missed, mut widths) = (Vec::new(), Vec::new(), Vec::new());
     for seed in 1..=if is_thorough() { ALL } else { FEW } {
         let disk = RandomDisk::new(seed);
         let run = |suite: Suite| measured(&disk.toml, disk.options, suite, seed);
@@ -106,12 +120,18 @@ fn in_the_same_time_surface_errs_less_than_half_as_much() {
             of.map(|error| format!("{:.2} %", error * 100.0)).join(", ")
         );
         errors.iter_mut().zip(of).for_each(|(errors, of)| errors.push(of));
+        if let Some(resolved) = value(&ours, "surface.zones.resolved_bytes") {
+            missed.extend(missed_zones(truth, &ours, resolved));
+            widths.push(resolved / truth.capacity as f64);
+        }
         for (x, _) in points(&ours, "surface.zones.mb_s").iter().step_by(2).skip(1) {
             let share = x / truth.capacity as f64;
             let nearest = truth.zones[1..].iter().map(|(border, _)| (border - share).abs());
             borders.extend(nearest.reduce(f64::min));
         }
     }
+    println!("resolved: {widths:?} of the drive");
+    assert!(!widths.is_empty() && missed.is_empty(), "{missed:?}");
     println!("border: median {:.4} of the drive", summary::median(&borders).unwrap());
     let all_of = |errors: &[f64]| {
         (errors.iter().map(|error| error * error).sum::<f64>() / errors.len() as f64).sqrt()
