@@ -258,7 +258,7 @@ findings! {
         cause "Flash needs longer to store a page. Either the drive has power-loss protection and its cache is safe, or it ignores flushes: only a power cut tells."
         remedy "Look for power-loss protection in the data sheet; without it, keep no database on the drive."
     Shingled = "F046" "shingled" Warning
-        rule "a rotating drive reports shingled zones; or sequential reads of transfer are at least 15 % slower in most rounds after the first, once an area has been written at random, while random reads are not (not on a copy-on-write file system); or geometry reads all of five such areas at less than two thirds of the rate of those beside them"
+        rule "a rotating drive reports shingled zones; or transfer reads an area in order at least 15 % slower in most rounds after it was written at random, while what was not written keeps its rate right before and after (not on a copy-on-write file system); or geometry reads all of five such areas at less than two thirds of the rate of those beside them"
         cause "The tracks overlap, so the drive keeps random writes elsewhere and later rewrites whole bands. Long random writing, synced writes and rebuilding an array become very slow."
         remedy "Use it for large files that are written once: backups, media, archives. Do not mix it with other drives in an array."
     CopiedByReference = "F047" "copied-by-reference" Invalid

@@ -122,10 +122,13 @@ compares one metric with three thresholds, and **the lowest rule decides**: a dr
 use as its weakest side. There is no overall score.
 
 - The deciding rule is printed with its value and its threshold, so that it can be disputed.
-- A value that misses a threshold by no more than 5 % meets it. Within 5 % of a threshold, or if the threshold lies in its
-  95 % interval, it is called *borderline*: the next run may give other points. Intervals hold within a run only.
+- A value that misses a threshold by no more than 5 % meets it. Within 5 % of a threshold, or of 5 % below it, or if
+  either lies in its 95 % interval, it is called *borderline*, with the threshold, the side and the interval. Where the
+  next run may give other points, the sentence above the verdicts names the use. Intervals hold within a run only.
 - How the drive behaves limits the points, whatever its rates: shingling, ignored flushes, slow places.
-- What was not tested and could lower the points is named beside them: `●●● · end of drive not tested`.
+- What was not tested and could lower the points is named beside them: `●●● · end of drive not tested`. A drive that
+  holds less than it claims loses what fills it, so that a media library and backups say *capacity not tested* until
+  this run, or an earlier one of the same drive in the store, has run `verify` on all of it; the command stands below.
 - Rates of fewer than ten requests and invalid metrics ([findings.md](findings.md)) are ignored, and the reason says so.
 - A use is not judged while a metric marked *needed* is missing or invalid; the reason names the test to
   run. One exception: when a known rule already gives no points, nothing still unknown can change that.

@@ -59,8 +59,8 @@ pub struct TransferOptions {
     pub ramp: Secs,
     /// Most bytes that a round of a cell moves; 0 means that only the time ends it.
     pub io_size: Bytes,
-    /// Whether a round of a writing cell also ends when it has written as many bytes as the test file, span or area
-    /// has. More would only overwrite what it has just written.
+    /// Whether a round of a writing cell also ends when it has written as many bytes as its part of the test file or
+    /// span, or the area, has. More would only overwrite what it has just written.
     pub write_once: bool,
     /// How much of a block device, in its middle, the writing cells use at the level `restore`.
     pub area: Bytes,
