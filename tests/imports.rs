@@ -115,7 +115,7 @@ fn control_characters_of_a_document_reach_neither_terminal_nor_file() {
         &["show", "last", "--json"],
         &["runs"],
         &["runs", "--json"],
-        &["history"],
+        &["history", "0123456789"],
         &["export"],
         &["compare", &file, &plain, "--force"],
         &["compare", &file, &plain, "--force", "--all", "--md"],
