@@ -3,7 +3,7 @@
 use crate::support::json::{metric, test_of};
 use crate::support::runner::Call;
 use crate::support::scratch::{names, own_folder};
-use crate::support::{Running, Scratch, skip_loudly, wait_for};
+use crate::support::{PATIENCE, Running, Scratch, skip_loudly, wait_for};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -5,7 +5,7 @@ use super::guards::{Loop, Mount, OnLoop, image_of_noise, tool};
 use super::is_privileged;
 use super::stamps::{stamped, wait_for_writes};
 use crate::support::json::{array, findings, statuses, test_of, text, value};
-use crate::support::{Running, Scratch, TINY};
+use crate::support::{PATIENCE, Running, Scratch, TINY};
 use rustix::process::Signal;
 use std::time::{Duration, Instant};
 

@@ -5,7 +5,6 @@ pub mod http;
 pub mod json;
 pub mod runner;
 pub mod scratch;
-#[expect(dead_code, reason = "other test programs use more of it")]
 mod skip;
 pub mod snapshot;
 pub mod terminal;

@@ -55,7 +55,6 @@ mod zone_figures;
 
 #[cfg(test)]
 #[path = "../../../tests/support/skip.rs"]
-#[expect(dead_code, reason = "other test programs use more of it")]
 mod skip;
 #[cfg(test)]
 mod testing;

@@ -7,7 +7,6 @@ mod file;
 mod precision;
 mod remains;
 #[path = "../../../tests/support/skip.rs"]
-#[expect(dead_code, reason = "other test programs use more of it")]
 mod skip;
 
 use super::testing::{Fixed, Seen};

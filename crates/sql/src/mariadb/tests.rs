@@ -1,7 +1,6 @@
 #![expect(clippy::disallowed_methods, reason = "tests make files of their own")]
 
 #[path = "../../../../tests/support/skip.rs"]
-#[expect(dead_code, reason = "other test programs use more of it")]
 mod skip;
 
 use crate::{

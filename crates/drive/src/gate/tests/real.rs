@@ -12,7 +12,6 @@ use std::process::Command;
 use std::time::Duration;
 
 #[path = "../../../../../tests/support/skip.rs"]
-#[expect(dead_code, reason = "other test programs use more of it")]
 mod skip;
 pub use skip::skip_loudly;
 
