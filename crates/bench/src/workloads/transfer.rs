@@ -186,6 +186,7 @@ impl Workload for TransferWorkload {
             end - start >= cell.shape.block.0 * BLOCKS_MIN
         };
         // A plan has said so already where the target is that small.
+        let span = session.span(device);
         if span.end - span.start < session.plan.own_bytes.0 {
             let large = |cell: &&Cell| span.end - span.start < cell.shape.block.0 * BLOCKS_MIN;
             for cell in suite.transfer.all_cells().iter().filter(large) {
