@@ -251,6 +251,10 @@ pub struct ReadCacheParams {
     /// read-ahead). Without, only where the write is of sectors that are still to be read.
     #[serde(default)]
     pub read_ahead_ends_at_write: bool,
+    /// Whether only a read of the medium starts reading on (DiskSim: "Read-ahead on idle hit" 0): a hit that finds
+    /// it ended leaves it so. Without, a stream of hits carries it on.
+    #[serde(default)]
+    pub read_ahead_after_misses_only: bool,
     /// Share of a request that must be in the buffer before it begins to cross the interface (DiskSim: "High (read)
     /// water mark"). A sector crosses after it has been read, also with 0.
     #[serde(default)]

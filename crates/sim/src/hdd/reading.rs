@@ -68,6 +68,7 @@ impl HardDisk {
             self.answer_from_cache(at, &request, 0);
             self.give_up_requested(index, to);
             if continues
+                && !self.sizes.after_misses_only
                 && self.nothing_pending()
                 && self.write_cache.is_clean()
                 && self.mechanism_free <= at
@@ -123,7 +124,8 @@ impl HardDisk {
         self.answer_from_cache(at, request, available);
         self.give_up_requested(ahead.segment, to);
         if paused {
-            if continues && room_left * 2 < self.sizes.read_ahead_sectors {
+            let goes_on = continues && !self.sizes.after_misses_only;
+            if goes_on && room_left * 2 < self.sizes.read_ahead_sectors {
                 self.stop_read_ahead(at);
                 self.resume_read_ahead(at, ahead.segment, to);
             }

@@ -67,6 +67,28 @@ fn a_write_elsewhere_ends_read_ahead_in_a_drive_that_works_so() {
     }
 }
 
+/// A program that takes longer for each block than the head: read-ahead has come to its end whenever it asks.
+#[test]
+fn a_hit_does_not_carry_read_ahead_on_in_a_drive_that_works_so() {
+    let misses = |only: bool, pause: Nanos| {
+        let params = changed(|p| {
+            p.read_cache.read_ahead_after_misses_only = only;
+            (p.read_cache.segment_kib, p.read_cache.read_ahead_kib) = (512, 64);
+        });
+        let mut host = Host::new(&params);
+        let read = |i: u64| {
+            host.rest(pause);
+            host.one(RequestKind::Read, MIB + i * 16 * KIB, 16 * KIB)
+        };
+        (0..40).map(read).filter(|&time| time >= HIT).count()
+    };
+    let slow = 20_000_000;
+    assert_eq!(misses(false, slow), 1, "a stream never stops");
+    // One that is read, and four that were read ahead.
+    assert_eq!(misses(true, slow), 8);
+    assert_eq!(misses(true, 0), misses(false, 0), "what is being read ahead goes on");
+}
+
 #[test]
 fn what_was_asked_for_gives_way_to_read_ahead_in_a_drive_that_works_so() {
     for (gives_way, hit) in [(false, true), (true, false)] {
