@@ -1,37 +1,44 @@
 //! Whether a drive has on its medium what it was told to flush.
 
+use crate::rate_drop::is_mechanical;
 use crate::recorder::Recorder;
 use crate::session::Session;
 use crate::test_record::TestRecord;
 use drivescope_model::drive::{Drive, DriveKind};
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::number::{latency_us, rounded};
-use drivescope_model::options::TestKind;
 use drivescope_stats::summary;
 use drivescope_stats::uniform_wait::is_without_waits;
 
 /// A page of one-bit cells, the fastest of flash to write, is programmed in 200 to 500 µs.
 const FLUSH_LEAST_US: f64 = 100.0;
 
+/// No disk turns faster, times a minute.
+const RPM_MAX: u32 = 15_000;
+
 /// A rotating drive that has each random write on its medium before it answers waits half a turn for the place
 /// on average, and seeks besides: more than two in a turn, and by more than chance makes of the few of a short round,
 /// and its flush returns too early.
 pub(crate) fn flush_lies(
     session: &Session<'_>,
-    test: TestKind,
+    record: &TestRecord,
     cell: &str,
     recorder: &Recorder,
 ) -> Option<Finding> {
-    let rpm = f64::from(session.target.drive()?.rpm.filter(|&rpm| rpm > 1)?);
+    let drive = session.target.drive().filter(|drive| drive.rotates())?;
+    // What hides how fast it turns may hide as well that it does not: slow reads show a disk.
+    let is_disk = || is_mechanical(record.rounds());
+    let rpm = f64::from(drive.rpm.or_else(|| is_disk().then_some(RPM_MAX))?);
     let allowed = 2.0 * rpm / 60.0;
     let (writes, elapsed_s) = (recorder.ops as f64, recorder.elapsed_ns() as f64 / 1e9);
     is_without_waits(writes, elapsed_s * rpm / 60.0).then(|| {
         let iops = writes / elapsed_s.max(1e-9);
+        let of = if drive.rpm.is_some() { "" } else { ", the speed of the fastest disks," };
         let evidence = format!(
-            "{cell}: {} writes/s, each flushed, is more than {rpm:.0} rpm allows ({allowed:.0}/s)",
+            "{cell}: {} writes/s, each flushed, is more than {rpm:.0} rpm{of} allows ({allowed:.0}/s)",
             rounded(iops)
         );
-        Finding::new(FindingId::FlushIgnored, evidence).about(format!("{test}.{cell}"))
+        Finding::new(FindingId::FlushIgnored, evidence).about(format!("{}.{cell}", record.test()))
     })
 }
 
@@ -72,9 +79,30 @@ fn stores_on_flash(drive: &Drive) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::{run_on, suite_of};
-    use drivescope_model::findings::FindingId;
+    use crate::testing::{changed_model, run_on, suite_of};
+    use drivescope_model::findings::{Finding, FindingId};
     use drivescope_model::options::TestKind;
+
+    /// A disk that hides how fast it turns: no disk takes so many flushed writes. One that its own reads do not show to
+    /// be a disk may be an SSD behind a bridge.
+    #[test]
+    fn of_a_disk_of_unknown_speed_the_fastest_is_the_bound() {
+        let (_file, disk) = changed_model("wd40efrx", &[("rotation_rpm", "")]);
+        let lies = |target: &str, cells: &[&str]| {
+            let mut suite = suite_of(TestKind::Transfer);
+            (suite.rounds, suite.transfer.time.0) = (2, 1.0);
+            suite.transfer.cells = cells.iter().map(|cell| cell.parse().unwrap()).collect();
+            let result = run_on(target, suite);
+            let of = |finding: &Finding| finding.id == FindingId::FlushIgnored;
+            result.findings.iter().find(|finding| of(finding)).map(|it| it.evidence.clone())
+        };
+        let both = ["rnd4k_q1t1.read", "rnd4k_q1t1.sync"];
+        assert_eq!(lies(&disk, &both), None);
+        let lying = format!("{disk}?fault=flush-lies");
+        let evidence = lies(&lying, &both).unwrap();
+        assert!(evidence.contains("15000 rpm, the speed of the fastest disks"), "{evidence}");
+        assert_eq!(lies(&lying, &both[1..]), None, "nothing shows that it turns");
+    }
 
     #[test]
     fn a_flush_that_stores_nothing_is_noticed_on_flash_and_on_disks() {

@@ -221,6 +221,16 @@ pub struct Drive {
 }
 
 impl Drive {
+    /// Whether it is known to rotate: it says so, or it is of a kind of which the kernel knows.
+    pub fn rotates(&self) -> bool {
+        match (self.rpm, self.kind) {
+            (Some(rpm), _) => rpm > 1,
+            (None, DriveKind::HardDisk) => true,
+            (None, DriveKind::Composite | DriveKind::Simulated) => self.rotational_hint,
+            (None, _) => false,
+        }
+    }
+
     /// Whether it takes SATA's commands over SATA, as far as is known: some SSDs take them over PCIe (AHCI).
     pub fn has_sata_link(&self) -> bool {
         let is_sata = |link: &Link| link.name.starts_with("SATA");

@@ -102,7 +102,7 @@ findings! {
         cause "Every number includes the network, the server and the server's caches."
         remedy "Run drivescope on the server to measure the drive itself."
     FlushIgnored = "F007" "flush-ignored" Warning
-        rule "small random writes to a rotating drive, each followed by a flush, complete faster than two per revolution, by more than chance makes of so few; or writes of one sector, each flushed or with force unit access, take less than half a turn (geometry)"
+        rule "small random writes to a rotating drive, each followed by a flush, complete faster than two per revolution, by more than chance makes of so few (500/s, as at 15,000 rpm, where the drive does not tell its speed and its random reads are as slow as those of a disk); or writes of one sector, each flushed or with force unit access, take less than half a turn (geometry)"
         cause "The drive, or a bridge or host in front of it, acknowledges flushes while data are still in a cache. A power cut loses what programs were told is safe, and can damage databases and file systems."
         remedy "Keep no database and no system on it, or disable its write cache (hdparm -W0) and measure again."
     FuseFs = "F008" "fuse-file-system" Warning
@@ -230,7 +230,7 @@ findings! {
         cause "The drive's write cache (on flash, its SLC cache) took the first writes faster than the medium can, and was then full. Every drive with such a cache does this."
         remedy "Read the series of the phase: its end is the sustained rate, its start what a short burst gets. A longer --time gives the medium more weight."
     NoQueueGain = "F039" "no-queue-gain" Warning
-        rule "random reads of a rotating drive (fewer than 400 per second at depth 1) gain less than a factor of 1.2 at depth 16 or more; not checked on a virtual machine's disk or under a limit (F042), where requests may be capped"
+        rule "random reads of a drive that is known to rotate (fewer than 400 per second at depth 1) gain less than a factor of 1.2 at depth 16 or more; not checked on a virtual machine's disk, a loop device, or under a limit (F042), where requests may be capped"
         cause "The drive, or a bridge or driver in front of it, serves requests in order of arrival instead of nearest first: its command queue is off, missing or not passed on."
         remedy "For SATA check /sys/block/NAME/device/queue_depth (1: the queue is off) and use AHCI; USB enclosures pass queues on only with UAS."
     SlowRegion = "F040" "slow-region" Warning

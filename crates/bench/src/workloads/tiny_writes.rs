@@ -253,7 +253,7 @@ fn run_pattern(
     let (worker, counters) = session.run_task(device, spec, &control, task)?;
     let recorder = &worker.output;
     let (ops, bytes) = (recorder.ops as f64, recorder.bytes as f64);
-    let lie = pattern.sync.then(|| flush_lies(session, record.test(), pattern.cell, recorder));
+    let lie = pattern.sync.then(|| flush_lies(session, record, pattern.cell, recorder));
     if let Some(finding) = lie.flatten() {
         record.notice(finding);
     }

@@ -220,9 +220,8 @@ impl Workload for TransferWorkload {
             }
         }
         let scattered = scattered::measure(session, &places, &active, record)?;
-        let kind = session.target.drive().map(|drive| drive.kind);
         if session.is_direct()
-            && !queue_gain::may_be_capped(kind, session.findings())
+            && queue_gain::may_gain(session.target.drive(), session.findings())
             && let Some(finding) = queue_gain::no_gain(record)
         {
             record.notice(finding);

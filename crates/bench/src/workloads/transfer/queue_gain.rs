@@ -5,7 +5,7 @@ use crate::rate_drop::is_mechanical;
 use crate::round::Round;
 use crate::test_record::TestRecord;
 use drivescope_model::cell::Order;
-use drivescope_model::drive::DriveKind;
+use drivescope_model::drive::Drive;
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::number::rounded;
 use drivescope_stats::summary;
@@ -17,11 +17,11 @@ const DEEP_MIN: u32 = 16;
 /// Fewer random requests of a cell than this leave an uncertainty of a tenth and more in its rate.
 const REQUESTS_MIN: u64 = 100;
 
-/// Whether somebody may have set how many requests a second the drive takes, as hosts of virtual machines do:
-/// then it is as slow as one that turns, and a queue gains nothing, whatever the drive does with it.
-pub(super) fn may_be_capped(drive: Option<DriveKind>, findings: &[Finding]) -> bool {
-    drive == Some(DriveKind::Virtual)
-        || findings.iter().any(|finding| finding.id == FindingId::IoLimited)
+/// Whether a queue has something to gain: of a drive that turns, unless somebody may have set how many requests a
+/// second it takes, as hosts of virtual machines do.
+pub(super) fn may_gain(drive: Option<&Drive>, findings: &[Finding]) -> bool {
+    drive.is_some_and(Drive::rotates)
+        && findings.iter().all(|finding| finding.id != FindingId::IoLimited)
 }
 
 /// A finding if random reads of a drive that turns gain nothing from a deep queue.
@@ -72,14 +72,47 @@ fn of_depth(rounds: &[Round], wanted: impl Fn(u32) -> bool) -> Option<CellRate<'
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::{changed_model, has, run_on, run_target, suite_of};
+    use drivescope_model::drive::DriveKind;
+    use drivescope_model::options::TestKind;
 
     #[test]
-    fn a_limit_of_requests_is_no_missing_queue() {
+    fn a_limit_of_requests_is_no_missing_queue_nor_is_a_slow_device_that_does_not_turn() {
         let limited = [Finding::new(FindingId::IoLimited, "x")];
         let healthy = [Finding::new(FindingId::SystemDisk, "x")];
-        assert!(may_be_capped(Some(DriveKind::HardDisk), &limited));
-        assert!(may_be_capped(Some(DriveKind::Virtual), &healthy));
-        assert!(!may_be_capped(Some(DriveKind::HardDisk), &healthy));
-        assert!(!may_be_capped(None, &[]));
+        let disk = run_target("sim:wd40efrx").drive().unwrap().clone();
+        assert!(!may_gain(Some(&disk), &limited));
+        assert!(may_gain(Some(&disk), &healthy));
+        let of = |kind, rotational_hint| Drive { kind, rotational_hint, rpm: None, ..disk.clone() };
+        for (kind, hint, expected) in [
+            (DriveKind::HardDisk, true, true),
+            (DriveKind::Composite, true, true),
+            (DriveKind::Composite, false, false),
+            (DriveKind::Virtual, true, false),
+            (DriveKind::Loop, true, false),
+            (DriveKind::Card, false, false),
+        ] {
+            assert_eq!(may_gain(Some(&of(kind, hint)), &healthy), expected, "{kind:?} {hint}");
+        }
+        assert!(!may_gain(None, &[]));
+    }
+
+    /// Flash that takes 4 ms for each request, one after the other.
+    #[test]
+    fn a_slow_device_that_does_not_turn_has_no_finding_about_rotation() {
+        let gains_nothing = |target: &str| {
+            let mut suite = suite_of(TestKind::Transfer);
+            (suite.rounds, suite.transfer.time.0) = (1, 3.0);
+            suite.transfer.cells =
+                ["rnd4k_q1t1.read", "rnd4k_q32t1.read"].map(|cell| cell.parse().unwrap()).to_vec();
+            has(&run_on(target, suite), FindingId::NoQueueGain)
+        };
+        let (_file, flash) = changed_model(
+            "pm871b-128",
+            &[("read_command_us", "read_command_us = 4000"), ("queue_depth", "queue_depth = 1")],
+        );
+        assert!(!gains_nothing(&flash));
+        let (_file, disk) = changed_model("wd40efrx", &[("window = 32", "window = 1")]);
+        assert!(gains_nothing(&disk));
     }
 }

@@ -36,7 +36,7 @@ pub(super) fn measure(
     let spec = QueueSpec { depth: 1, ahead: 1, block_bytes, dsync: false };
     let (worker, counters) = session.run_task(device, spec, &control, task)?;
     let recorder = &worker.output;
-    if let Some(finding) = flush_lies(session, record.test(), cell, recorder) {
+    if let Some(finding) = flush_lies(session, record, cell, recorder) {
         record.notice(finding);
     }
     let bytes = recorder.bytes as f64;
