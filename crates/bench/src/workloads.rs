@@ -44,6 +44,7 @@ pub fn find(test: TestKind) -> &'static dyn Workload {
 
 #[cfg(test)]
 mod testing {
+    pub mod old_disks;
     pub mod random_disks;
 }
 #[cfg(test)]

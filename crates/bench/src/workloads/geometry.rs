@@ -243,6 +243,11 @@ impl<'a> Questions<'_, 'a> {
     }
 }
 
+/// Whether no other program can disturb: in virtual time there is none.
+fn is_alone(session: &Session<'_>) -> bool {
+    session.target.simulated().is_some()
+}
+
 fn ask<T: Send>(
     session: &Session<'_>,
     record: &mut TestRecord,
@@ -252,7 +257,8 @@ fn ask<T: Send>(
     session.phase_started(&format!("geometry {cell}"), 1, 1);
     let device = session.device();
     let control = Control::default();
-    let task = ProbeTask { span: session.span(device), question, control: &control };
+    let is_alone = is_alone(session);
+    let task = ProbeTask { span: session.span(device), is_alone, question, control: &control };
     let depth = STREAM_DEPTH as u32;
     let spec = QueueSpec { depth, ahead: 1, block_bytes: CHUNK_MAX, dsync: false };
     let (worker, counters) = session.run_task(device, spec, &control, task)?;

@@ -56,12 +56,13 @@ pub fn zones(record: &mut TestRecord, map: &ZoneMap) {
         end: zone.end,
         margin: zone.margin,
         mb_s: zone.mb_s,
-        mb_s_margin: RATE_ERROR * zone.mb_s,
+        mb_s_margin: (RATE_ERROR + zone.off_share) * zone.mb_s,
     };
     zone_figures::report(record, &map.zones.iter().map(figures).collect::<Vec<_>>(), span);
     for (number, zone) in (1..).zip(&map.zones) {
         let key = format!("zone{number:02}.track_bytes");
-        record.estimate_within(&key, zone.track_bytes, RATE_ERROR * zone.track_bytes);
+        let margin = (RATE_ERROR + zone.off_share) * zone.track_bytes;
+        record.estimate_within(&key, zone.track_bytes, margin);
     }
     record.metric("zones.read_bytes", vec![map.read_bytes as f64]);
     if !map.is_complete {
@@ -278,8 +279,13 @@ pub fn fast_cache(record: &mut TestRecord, found: &FastCache) {
     ));
 }
 
-/// Whether tracks overlap; beside the times, whether a disk takes discards.
-pub fn shingling(record: &mut TestRecord, slowdown: &Slowdown, takes_trim: Option<bool>) {
+/// Whether tracks overlap; beside the times, whether a disk takes discards. `is_alone`: no other programs can disturb it.
+pub fn shingling(
+    record: &mut TestRecord,
+    slowdown: &Slowdown,
+    takes_trim: Option<bool>,
+    is_alone: bool,
+) {
     let Slowdown { ratio, within, ratios } = slowdown;
     record.estimate("shingling.slowdown_ratio", *ratio, within.low, within.high);
     match slowdown.recording() {
@@ -303,11 +309,11 @@ pub fn shingling(record: &mut TestRecord, slowdown: &Slowdown, takes_trim: Optio
                 .to_string(),
         ),
         RecordingKind::Conventional => {}
-        RecordingKind::Unclear => could_not_tell(
-            record,
-            "shingling",
-            "areas that were written at random are read neither clearly slower nor alike; stop other programs",
-        ),
+        RecordingKind::Unclear => {
+            let advice = if is_alone { "" } else { "; stop other programs" };
+            let why = "areas that were written at random are read neither clearly slower nor alike";
+            could_not_tell(record, "shingling", &format!("{why}{advice}"));
+        }
     }
 }
 

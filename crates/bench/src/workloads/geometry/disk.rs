@@ -9,7 +9,7 @@ use super::shingling::{self, AREA, RecordingKind};
 use super::tracks::TrackReader;
 use super::write_cache::{FILLING_MAX, WriteProbe};
 use super::zones::{self, ZoneBudget, ZoneMap};
-use super::{Questions, accesses, ask, read_cache, shingled};
+use super::{Questions, accesses, ask, is_alone, read_cache, shingled};
 use crate::error::BenchError;
 use crate::session::Session;
 use drivescope_model::target::{FileSystem, TargetKind};
@@ -136,7 +136,7 @@ fn ask_read_cache(questions: &mut Questions<'_, '_>, turn_ns: f64) -> Result<(),
     }
     let (block, seed) = (questions.block, questions.seed("read cache"));
     let found = questions.ask("read_cache", |probe| {
-        let hits = match read_cache::hits(probe, seed)? {
+        let hits = match read_cache::hits(probe, turn_ns, seed)? {
             Ok(hits) => hits,
             Err(why) => return Ok(Err(why)),
         };
@@ -216,7 +216,8 @@ fn ask_shingling(questions: &mut Questions<'_, '_>) -> Result<bool, BenchError> 
     match found {
         Some(slowdown) => {
             let takes_trim = shingled::takes_trim(questions.session);
-            answers::shingling(questions.record, &slowdown, takes_trim);
+            let is_alone = is_alone(questions.session);
+            answers::shingling(questions.record, &slowdown, takes_trim, is_alone);
             Ok(slowdown.recording() == RecordingKind::Shingled)
         }
         None => {

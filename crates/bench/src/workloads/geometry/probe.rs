@@ -44,6 +44,8 @@ pub enum ProbeEnd {
 pub trait Probe {
     /// Bytes there are.
     fn span(&self) -> u64;
+    /// Whether nothing else can use the drive or keep the host busy, as in virtual time.
+    fn is_alone(&self) -> bool;
     /// The time.
     fn now_ns(&self) -> u64;
     /// One read with nothing else in flight; `None` if it failed.
@@ -58,6 +60,8 @@ pub trait Probe {
 pub struct ProbeTask<'c, F> {
     /// The part of the target that is looked at.
     pub span: Range<u64>,
+    /// Whether nothing else can disturb.
+    pub is_alone: bool,
     /// The question.
     pub question: F,
     /// The outside.
@@ -88,6 +92,7 @@ where
         let mut prober = Prober {
             queue,
             span: self.span,
+            is_alone: self.is_alone,
             recorder,
             publisher: Publisher::new(self.control),
             done: Vec::with_capacity(slots),
@@ -107,6 +112,7 @@ where
 struct Prober<'q, 'c, Q: IoQueue> {
     queue: &'q mut Q,
     span: Range<u64>,
+    is_alone: bool,
     recorder: Recorder,
     publisher: Publisher<'c>,
     done: Vec<IoCompletion>,
@@ -136,6 +142,10 @@ impl<Q: IoQueue> Prober<'_, '_, Q> {
 impl<Q: IoQueue> Probe for Prober<'_, '_, Q> {
     fn span(&self) -> u64 {
         self.span.end - self.span.start
+    }
+
+    fn is_alone(&self) -> bool {
+        self.is_alone
     }
 
     fn now_ns(&self) -> u64 {
@@ -238,7 +248,7 @@ mod tests {
             Ok(10_000_000)
         });
         let question = |probe: &mut dyn Probe| probe.stream(0, 1 << 20, 1_000);
-        let task = ProbeTask { span: 0..1 << 40, question, control: &control };
+        let task = ProbeTask { span: 0..1 << 40, is_alone: true, question, control: &control };
         let outcome = task.run(&mut drive).unwrap();
         assert!(matches!(outcome.answer, Err(ProbeEnd::Stopped)));
         let served = drive.served.len();

@@ -12,6 +12,8 @@ use lateness::{HitCount, Lateness};
 
 /// Lengths that are read from the cache, bytes.
 const LENGTHS: [u32; 6] = [4 << 10, 16 << 10, 32 << 10, 64 << 10, 96 << 10, 128 << 10];
+/// From the medium, a block that was just read takes a turn again: what takes more of it than this is no hit.
+const HIT_TURNS_MAX: f64 = 0.5;
 /// Reads of each, and of the shortest after a rest.
 const REPEATS: usize = 12;
 const RESTED: usize = 16;
@@ -38,9 +40,10 @@ const FAR_CHANCE: f64 = 0.001;
 /// The same just behind a read, at most: of the fastest disks on a host whose hits vary most.
 const NEAR_CHANCE_MAX: f64 = 0.2;
 /// What is said where no trial tells.
-const TOO_LATE: &str =
-    "the host answers too late too often to tell the cache from the medium; let nothing else run";
-const CONTRADICTORY: &str = "the same question was answered in two ways; let nothing else run";
+const TOO_LATE: &str = "the host answers too late too often to tell the cache from the medium";
+const CONTRADICTORY: &str = "the same question was answered in two ways";
+/// What helps, where other programs can be the reason.
+const ADVICE: &str = "; let nothing else run";
 /// A stream so many times as long as one is held shows whether other places give way.
 const CROWDING_TIMES: f64 = 1.5;
 
@@ -84,6 +87,19 @@ pub struct HeldReads {
 }
 
 impl HeldReads {
+    /// With what helps beside each reason that other programs may have caused.
+    fn advised(mut self) -> Self {
+        let Self { read_ahead, places, stream_bytes, .. } = &mut self;
+        let reasons =
+            [read_ahead.as_mut().err(), places.as_mut().err(), stream_bytes.as_mut().err()];
+        for why in reasons.into_iter().flatten() {
+            if [TOO_LATE, CONTRADICTORY].contains(&why.as_str()) {
+                why.push_str(ADVICE);
+            }
+        }
+        self
+    }
+
     /// All memory for reads: of borders that move, what one stream can have; else that of all places together.
     pub fn cache_bytes(&self) -> Option<u64> {
         let (stream, places) = (*self.stream_bytes.as_ref().ok()?, *self.places.as_ref().ok()?);
@@ -93,8 +109,13 @@ impl HeldReads {
     }
 }
 
-/// Reads the same block again and again, in several lengths; why not if it comes from the medium each time.
-pub fn hits(probe: &mut dyn Probe, seed: u64) -> Result<Result<CacheHits, String>, ProbeEnd> {
+/// Reads the same block again and again, in several lengths; why not if it comes from the medium each time, which turns
+/// in so many ns.
+pub fn hits(
+    probe: &mut dyn Probe,
+    turn_ns: f64,
+    seed: u64,
+) -> Result<Result<CacheHits, String>, ProbeEnd> {
     let mut draw = Draw::new(seed);
     let longest = LENGTHS[LENGTHS.len() - 1];
     let at = draw.place(probe.span() - u64::from(longest), u64::from(longest));
@@ -117,10 +138,10 @@ pub fn hits(probe: &mut dyn Probe, seed: u64) -> Result<Result<CacheHits, String
     let (Some(_), Some(&small_ns)) = (first, medians.first()) else {
         return Ok(Err("reads failed".to_string()));
     };
-    if medians.len() < LENGTHS.len() || small_ns > super::rotation::MEDIUM_NS_MIN {
-        let ms = small_ns / 1e6;
+    if medians.len() < LENGTHS.len() || small_ns > HIT_TURNS_MAX * turn_ns {
+        let [ms, turn_ms] = [small_ns, turn_ns].map(|ns| ns / 1e6);
         return Ok(Err(format!(
-            "a block that was just read takes {ms:.1} ms again: nothing is kept"
+            "a block that was just read takes {ms:.1} ms again, and a turn {turn_ms:.1} ms: nothing is kept"
         )));
     }
     let rows: Vec<Vec<f64>> = LENGTHS.iter().map(|&length| vec![1.0, f64::from(length)]).collect();
@@ -172,7 +193,8 @@ pub fn held(
         (Ok(_), Ok(_)) => Some(true),
         _ => None,
     };
-    Ok(HeldReads { read_ahead, places, stream_bytes, is_shared })
+    let held = HeldReads { read_ahead, places, stream_bytes, is_shared };
+    Ok(if probe.is_alone() { held } else { held.advised() })
 }
 
 /// Reads a stretch as a program does that reads a file, one chunk after the other.

@@ -35,8 +35,8 @@ const SEARCHES: usize = 4;
 /// More are begun where ends of tracks do not show, or elsewhere than they are.
 const SEARCHES_MAX: usize = 8;
 const HALVINGS: usize = 8;
-/// The first of each pair lies at this share of its track, so that its end is near.
-const SAME_TRACK_FROM: f64 = 0.99;
+/// The first of each pair lies so near to the end of its track, as a share of it: farther where its block needs that.
+const NEAR_END: f64 = 0.01;
 /// Ends of tracks must be known this well, as a share of a track: both of a pair lie on the same one.
 const END_SHARE: f64 = 0.005;
 /// No overhead takes a larger part of a turn.
@@ -190,9 +190,9 @@ pub fn measure(
         DISTANCES.into_iter().zip(bounded).filter_map(|(d, bounds)| Some((d, bounds?))).collect();
     if all.len() * 4 < DISTANCES.len() * 3 {
         let count = DISTANCES.len() - all.len();
+        let or_others = if probe.is_alone() { "" } else { "other programs use the drive, or " };
         return Ok(Err(format!(
-            "accesses over {count} of {} distances vary by more than a turn: other programs use the drive, or it is no \
-             single disk",
+            "accesses over {count} of {} distances vary by more than a turn: {or_others}it is no single disk",
             DISTANCES.len()
         )));
     }
@@ -255,6 +255,9 @@ fn pair(map: &ZoneMap, distance: f64, block: u32, draw: &mut Draw, span: u64) ->
 /// Fresh tracks behind a place that was looked at.
 struct FreshTracks {
     tracks: Tracks,
+    /// Where on its track the first of a pair begins, and the least at which the other one does: wholly on it.
+    from_share: f64,
+    least_share: f64,
     next: u64,
     block: u64,
     turn_ns: f64,
@@ -276,8 +279,10 @@ impl FreshTracks {
         let tracks = reader.find_ends(probe, tracks, slack)?;
         Ok(tracks.map(|tracks| {
             let read = (reader.look_bytes() as f64 + FRESH_BYTES) / tracks.track_bytes;
-            let turn_ns = reader.turn_ns;
-            Self { tracks, next: read.ceil() as u64, block: u64::from(block), turn_ns }
+            let (next, turn_ns) = (read.ceil() as u64, reader.turn_ns);
+            let least_share = (slack + f64::from(block)) / tracks.track_bytes;
+            let from_share = 1.0 - NEAR_END.max(least_share);
+            Self { tracks, from_share, least_share, next, block: u64::from(block), turn_ns }
         }))
     }
 
@@ -294,7 +299,7 @@ impl FreshTracks {
             let at = self.tracks.first_track + (track as f64 + share) * track_bytes;
             at as u64 / self.block * self.block
         };
-        let (from, to) = (byte(self.next, SAME_TRACK_FROM), byte(self.next - tracks_back, share));
+        let (from, to) = (byte(self.next, self.from_share), byte(self.next - tracks_back, share));
         probe.read(from, self.block as u32)?;
         let block_share = self.block as f64 / track_bytes;
         let later = (to as f64 - from as f64) / track_bytes - block_share;
@@ -330,11 +335,12 @@ fn overhead(
             break;
         }
         let Some(mut fresh) = FreshTracks::find(probe, reader, block, draw)? else { continue };
-        let (mut low, mut high) = (1.0 - SAME_TRACK_FROM, OVERHEAD_TURNS_MAX);
+        let nearest = 1.0 - fresh.from_share;
+        let (mut low, mut high) = (nearest + fresh.least_share, nearest + OVERHEAD_TURNS_MAX);
         let (mut caught, mut missed): (Option<TrackAccess>, Option<TrackAccess>) = (None, None);
         for _ in 0..HALVINGS {
             let phase = f64::midpoint(low, high);
-            let share = phase - (1.0 - SAME_TRACK_FROM);
+            let share = phase - nearest;
             let (mut seen, mut times) = (None, 0);
             while times < MISSED_TIMES && seen.is_none_or(|it: TrackAccess| it.turns > MISSED_TURNS)
             {
@@ -438,6 +444,7 @@ mod tests {
             end,
             margin: 0.0,
             track_bytes,
+            off_share: 0.0,
             mb_s: 100.0,
         };
         let zones = vec![zone(0.0, 2e12, 2e6), zone(2e12, 3e12, 1e6)];

@@ -2,6 +2,7 @@
 
 mod coverage;
 mod random_flash;
+mod small_tracks;
 
 use crate::testing::{has, is_thorough, suite_of, value};
 use crate::workloads::testing::random_disks::{DiskTruth, RandomDisk, measured};
@@ -76,7 +77,7 @@ impl Errors {
             self.difference("tracks of a pass", Some(found), truth as f64);
         }
         let overhead = of("command.overhead_us").map(|us| us / 1e3);
-        self.difference("overhead, ms", overhead, truth.overhead_us / 1e3);
+        self.difference("overhead, ms", overhead, truth.electronics_ms[0]);
         let is_complete =
             !result.reason.as_ref().is_some_and(|why| why.contains("borders of zones"));
         let count = of("zones.count").filter(|_| is_complete);
@@ -95,7 +96,7 @@ impl Errors {
             let what = if truth.is_shingled { "write cache, shingled" } else { "write cache" };
             self.share(what, of("write_cache.cache_bytes"), bytes);
         }
-        if let Some((band, log)) = truth.band_bytes.zip(truth.log_bytes) {
+        if let Some([band, log]) = truth.shingles {
             self.share("size of a band", of("shingling.band_bytes"), band);
             if self.seed.is_multiple_of(LOG_EACH) {
                 self.share("size of the log", of("shingling.log_bytes"), log);
@@ -123,6 +124,9 @@ impl Errors {
     fn reasons(&mut self, result: &TestResult) {
         let reason = result.reason.clone().unwrap_or_default();
         for why in reason.split("; ").filter(|why| why.contains("could not tell")) {
+            if ["nothing else run", "other programs"].iter().any(|advice| why.contains(advice)) {
+                self.wrong.push(format!("{why}, in virtual time, of disk {}", self.seed));
+            }
             let plain: String = why.split(|it: char| it.is_ascii_digit()).collect();
             *self.reasons.entry(plain).or_default() += 1;
         }

@@ -17,12 +17,14 @@ const PUNCTUAL_SHARE: f64 = 2e-4;
 const LEAD_IN: usize = 3;
 /// Chunks per track, about.
 const CHUNKS_PER_TRACK: f64 = 16.0;
-const CHUNK_MIN: u32 = 16 << 10;
+const CHUNK_MIN: u32 = 4 << 10;
 const CHUNK_MAX: u32 = 512 << 10;
-/// The first chunk: a drive behind a slow bridge needs larger ones to keep the medium busy.
+/// The first chunk: a drive behind a slow bridge needs larger ones to keep the medium busy, and tracks that hold few of
+/// them (of disks before about 2000) show with smaller ones.
 const CHUNK_FIRST: u32 = 64 << 10;
-/// What is read where nothing is known of tracks yet.
-const FIRST_BYTES: u64 = 14 << 20;
+/// What is read where nothing is known of tracks yet, in chunks.
+const FIRST_CHUNKS: u64 = 224;
+const FIRST_BYTES: u64 = FIRST_CHUNKS * CHUNK_FIRST as u64;
 /// Behind what was read a drive may have read ahead so far.
 const CACHED_BEHIND: u64 = 4 << 20;
 /// Two looks at the same tracks differ by less.
@@ -51,6 +53,8 @@ pub struct Tracks {
     pub track_bytes: f64,
     /// Standard error of that, as a share of it.
     pub error_share: f64,
+    /// Share of it by which the pace within tracks and the distance of their ends disagree.
+    pub off_share: f64,
     /// First byte of the first whole track behind `at`.
     pub first_track: f64,
     /// How far that may be off, bytes.
@@ -123,33 +127,52 @@ impl TrackReader {
         }
     }
 
-    /// The first look also finds chunks that keep the medium busy: with larger ones tracks are the same.
+    /// The first look also finds chunks that keep the medium busy: with larger ones tracks are the same. Where none do,
+    /// tracks may be small.
     fn first_look(&mut self, probe: &mut dyn Probe, at: u64) -> Result<Option<Tracks>, ProbeEnd> {
-        self.chunk = CHUNK_FIRST;
-        let (mut place, mut before): (u64, Option<Tracks>) = (at, None);
-        loop {
+        let larger = (0..).map(|i| CHUNK_FIRST << i).take_while(|&chunk| chunk <= CHUNK_MAX);
+        let smaller = (0..).map(|i| CHUNK_MIN << i).take_while(|&chunk| chunk <= CHUNK_FIRST / 2);
+        let (found, place) = self.first_look_with(probe, at, at, &mut larger.into_iter())?;
+        if found.is_some() || place + FIRST_BYTES > probe.span() {
+            return Ok(found);
+        }
+        Ok(self.first_look_with(probe, at, place, &mut smaller.into_iter())?.0)
+    }
+
+    /// The same with ever larger chunks from a place on; also where it ended.
+    fn first_look_with(
+        &mut self,
+        probe: &mut dyn Probe,
+        at: u64,
+        mut place: u64,
+        chunks: &mut dyn Iterator<Item = u32>,
+    ) -> Result<(Option<Tracks>, u64), ProbeEnd> {
+        let mut before: Option<Tracks> = None;
+        for chunk in chunks {
+            self.chunk = chunk;
+            self.track_bytes = before.as_ref().map(|before| before.track_bytes);
             let (found, read_bytes) = self.read_tracks(probe, place, TRACKS_READ)?;
             // Further on, where no cache has it.
             place += read_bytes + CACHED_BEHIND;
             let found = found.filter(|found| !found.is_mixed);
-            self.track_bytes = found.as_ref().map(|found| found.track_bytes);
             if let (Some(before), Some(found)) = (&before, &found)
                 && (before.track_bytes / found.track_bytes - 1.0).abs()
                     < SAME_TRACKS.max(before.noise_beside(found))
             {
+                self.track_bytes = Some(found.track_bytes);
                 let wanted = (found.track_bytes / CHUNKS_PER_TRACK) as u32;
                 let power = wanted.max(1).next_power_of_two() / 2;
                 // Never below what was seen to keep the medium busy.
                 self.chunk = power.clamp(CHUNK_MIN, CHUNK_MAX).max(self.chunk / 2);
-                return Ok(Some(Tracks { read_bytes: place - at, ..before.clone() }));
+                return Ok((Some(Tracks { read_bytes: place - at, ..before.clone() }), place));
             }
-            if self.chunk >= CHUNK_MAX || place + FIRST_BYTES > probe.span() {
-                self.track_bytes = None;
-                return Ok(None);
+            if place + FIRST_BYTES > probe.span() {
+                break;
             }
-            self.chunk *= 2;
             before = found;
         }
+        self.track_bytes = None;
+        Ok((None, place))
     }
 
     /// Reads tracks in order; what they are, and the bytes it took.
@@ -161,8 +184,9 @@ impl TrackReader {
     ) -> Result<(Option<Tracks>, u64), ProbeEnd> {
         // A drive takes whole sectors only.
         let at = at / SECTOR * SECTOR;
-        let bytes = self.track_bytes.map_or(FIRST_BYTES as f64, |track| track * tracks);
         let chunk = u64::from(self.chunk);
+        let first = FIRST_BYTES.min(FIRST_CHUNKS * chunk);
+        let bytes = self.track_bytes.map_or(first as f64, |track| track * tracks);
         let room = (probe.span().saturating_sub(at) / chunk) as usize;
         let count = ((bytes / chunk as f64).ceil() as usize + LEAD_IN + 1).min(room);
         let ends = probe.stream(at, self.chunk, count)?;
@@ -286,6 +310,10 @@ mod tests {
     impl Probe for ReadPlaces {
         fn span(&self) -> u64 {
             1 << 40
+        }
+
+        fn is_alone(&self) -> bool {
+            true
         }
 
         fn now_ns(&self) -> u64 {

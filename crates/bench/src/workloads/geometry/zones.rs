@@ -35,6 +35,8 @@ pub struct Zone {
     pub margin: f64,
     /// Bytes of a track.
     pub track_bytes: f64,
+    /// Share of it by which looks disagree with themselves, at most.
+    pub off_share: f64,
     /// Sequential rate, 10^6 bytes per second.
     pub mb_s: f64,
 }
@@ -105,7 +107,8 @@ pub fn measure(
     let mut search = ZoneSearch { found: Vec::new(), strange: Vec::new(), read_bytes: 0, budget };
     search.look_anywhere(probe, reader, 0)?;
     if search.found.is_empty() {
-        let why = "reading in order shows no end of a track: the link or another layer is slower than the disk";
+        let why = "reading in order shows no end of a track: the link or another layer is slower than the disk, or \
+                   tracks are too short beside the time of a command";
         return Ok(Err(why.to_string()));
     }
     // What a look takes is known now: of a small drive looks are shorter, and the grid is coarser.
@@ -122,9 +125,11 @@ pub fn measure(
     }
     search.keep_falling(probe, reader)?;
     if search.strange.len() as f64 > STRANGE_SHARE_MAX * grid as f64 {
-        let why = "at many places tracks do not show, or are larger than those before: the link is slower than the \
-                   disk, or other programs use it";
-        return Ok(Err(why.to_string()));
+        let or_others = if probe.is_alone() { "" } else { ", or other programs use it" };
+        return Ok(Err(format!(
+            "at many places tracks do not show, or are larger than those before: the link is slower than the \
+             disk{or_others}"
+        )));
     }
     search.refine(probe, reader)?;
     let is_complete = search.is_complete(probe.span(), reader);
@@ -287,6 +292,7 @@ impl ZoneSearch {
                 end,
                 margin: before.max(behind),
                 track_bytes: mean(&|tracks| tracks.track_bytes),
+                off_share: group.iter().map(|tracks| tracks.off_share).fold(0.0, f64::max),
                 mb_s: mean(&rate),
             }
         };

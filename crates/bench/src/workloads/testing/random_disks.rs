@@ -21,7 +21,6 @@ pub struct DiskTruth {
     pub read_cache_bytes: f64,
     pub places: u32,
     pub read_ahead_bytes: f64,
-    pub overhead_us: f64,
     /// `None`: writes wait for the medium.
     pub write_cache_bytes: Option<f64>,
     pub is_shingled: bool,
@@ -31,24 +30,49 @@ pub struct DiskTruth {
     pub heads: u64,
     /// Tracks of a pass over one head in serpentine order.
     pub pass_tracks: Option<u64>,
-    /// Of shingled ones.
-    pub band_bytes: Option<f64>,
-    pub log_bytes: Option<f64>,
-    /// Time of a movement over what the host sees of the stroke, and to the track before.
-    pub full_stroke_ms: f64,
-    pub next_track_ms: f64,
+    /// Bytes of a band and of the log of shingled ones.
+    pub shingles: Option<[f64; 2]>,
+    pub movements: MovementTruth,
     /// Pauses at ends of tracks, shares of a turn: to the next cylinder, and to another head.
     pub skews: [f64; 2],
     /// Time of a track with the mean pause behind it.
     pub track_s: f64,
-    /// What the link adds to every command, and the rate at which data come over it.
-    pub link_us: f64,
-    pub link_mb_s: f64,
-    /// Times of the drive's electronics for a read from its cache and for a write.
-    pub hit_us: f64,
-    pub write_us: f64,
-    /// Mean movement between two random bytes.
-    pub random_seek_ms: f64,
+    pub link: LinkTruth,
+    /// Times of the drive's electronics for a read of the medium, one from its cache, and a write.
+    pub electronics_ms: [f64; 3],
+}
+
+/// Times of movements.
+#[derive(Debug, Clone)]
+pub struct MovementTruth {
+    /// Over what the host sees of the stroke.
+    pub full_stroke_ms: f64,
+    /// To the track before.
+    pub next_track_ms: f64,
+    /// Mean between two random bytes.
+    pub random_ms: f64,
+}
+
+/// What stands between drive and host.
+#[derive(Debug, Clone)]
+pub struct LinkTruth {
+    /// What it adds to every command.
+    pub command_us: f64,
+    /// The rate at which data come over it.
+    pub mb_s: f64,
+    pub queue_depth: u32,
+}
+
+impl LinkTruth {
+    /// The link of a model's table, with a drive's port of such a rate.
+    fn of(table: &str, port_mb_s: f64) -> Self {
+        let link: LinkParams = toml::from_str(&format!("preset = \"{table}\"")).unwrap();
+        Self {
+            command_us: link.command_us + link.latency_us + link.status_us,
+            mb_s: port_mb_s.min(link.payload_mb_s()),
+            queue_depth: link.queue_depth,
+        }
+    }
 }
 
 /// A disk: its model as a file has it, its state, and the truth.
@@ -72,11 +96,11 @@ pub struct DiskSectors {
 const SPEEDS_RPM: [f64; 8] = [4200.0, 5400.0, 5700.0, 5900.0, 7200.0, 7200.0, 10_000.0, 15_000.0];
 
 /// A number between two others.
-fn between(draw: &mut Draw, low: f64, high: f64) -> f64 {
+pub fn between(draw: &mut Draw, low: f64, high: f64) -> f64 {
     low + (high - low) * draw.share()
 }
 
-fn one_of<T: Copy>(draw: &mut Draw, all: &[T]) -> T {
+pub fn one_of<T: Copy>(draw: &mut Draw, all: &[T]) -> T {
     all[draw.below(all.len() as u64) as usize]
 }
 
@@ -104,9 +128,10 @@ fn zone_table(draw: &mut Draw, cylinders: f64, turn_s: f64) -> Vec<(u64, u64)> {
     zones
 }
 
-/// Time of a movement over a share of the stroke, ms: base, and what √d and d count for, before the knee and from it on.
+/// Time of a movement over a share of the stroke, ms: base, and what √d and d count for, before the knee and from it
+/// on.
 #[derive(Debug, Clone, Copy)]
-struct SeekTruth {
+pub struct SeekTruth {
     knee: f64,
     near: [f64; 3],
     far: [f64; 3],
@@ -120,6 +145,23 @@ impl SeekTruth {
     fn ms(&self, share: f64) -> f64 {
         let [base, root, slope] = if share < self.knee { self.near } else { self.far };
         base + root * share.sqrt() + slope * share
+    }
+
+    /// On a disk whose outermost zone hides so many sectors of each surface. The track before is on the same head in
+    /// serpentine order, else a switch away.
+    fn movements(
+        &self,
+        zones: &[(u64, u64)],
+        hidden: u64,
+        serpentine: bool,
+        switch_ms: f64,
+    ) -> MovementTruth {
+        let cylinders: f64 = zones.iter().map(|zone| zone.0 as f64).sum();
+        MovementTruth {
+            full_stroke_ms: self.ms(1.0 - hidden as f64 / zones[0].1 as f64 / cylinders),
+            next_track_ms: if serpentine { self.ms(0.0) } else { switch_ms },
+            random_ms: self.between_bytes(zones),
+        }
     }
 
     /// Mean over two random bytes of cylinders that hold so many each, counted from the outside in.
@@ -146,7 +188,7 @@ impl SeekTruth {
 }
 
 /// A seek curve as a model has it, its average over random cylinders, and itself.
-fn seek_curve(draw: &mut Draw) -> (String, f64, SeekTruth) {
+pub fn seek_curve(draw: &mut Draw) -> (String, f64, SeekTruth) {
     let min = between(draw, 0.6, 2.5);
     let full = min + between(draw, 9.0, 22.0);
     match draw.below(3) {
@@ -197,11 +239,11 @@ fn shingling(band_mib: u64, cache_gib: u64) -> String {
     )
 }
 
-/// Zones of tracks with sectors of so many bytes; the table counts 4096 of them as one.
-fn zone_list(zones: &[(u64, u64)], sector: u32) -> String {
+/// Zones of tracks as a model has them, of which each counts so many sectors as one.
+pub fn zone_list(zones: &[(u64, u64)], sectors: u64) -> String {
     let mut toml = "[hdd.zones]\nprofile = \"table\"\n".to_string();
     for (width, per_track) in zones {
-        let per_track = per_track * u64::from(4096 / sector);
+        let per_track = per_track * sectors;
         let _ = write!(
             toml,
             "[[hdd.zones.list]]\ncylinders = {width}\nsectors_per_track = {per_track}\n"
@@ -219,7 +261,10 @@ fn zone_starts(zones: &[(u64, u64)], heads: u64, log: u64, track_s: f64) -> Vec<
         start += width * heads * per_track;
         (at.max(0.0), per_track as f64 * 4096.0 / track_s / 1e6)
     };
-    zones.iter().map(of_one).collect()
+    let starts: Vec<(f64, f64)> = zones.iter().map(of_one).collect();
+    // What the log hides of the outermost zones is none of the host's.
+    let hidden = starts.iter().filter(|(at, _)| *at == 0.0).count() - 1;
+    starts[hidden..].to_vec()
 }
 
 impl DiskTruth {
@@ -252,8 +297,7 @@ impl RandomDisk {
         let serpentine = draw.below(3) > 0;
         let turn_s = 60.0 / rpm;
         let head_share = if serpentine { 0.0 } else { (heads - 1) as f64 / heads as f64 };
-        let skew = cylinder_skew + (head_skew - cylinder_skew) * head_share;
-        let starts = zone_starts(&zones, heads, log, turn_s * (1.0 + skew));
+        let track_s = turn_s * (1.0 + cylinder_skew + (head_skew - cylinder_skew) * head_share);
         let (seek, average_seek_ms, seek_truth) = seek_curve(draw);
         let caches = Caches::new(draw);
         let link = one_of(draw, &["sata-6g", "sata-6g", "usb3-uas", "usb3-bulk-only"]);
@@ -272,10 +316,9 @@ impl RandomDisk {
                 .map(|(low, high)| between(draw, low, high));
         let mut toml = format!(
             "name = \"random-{seed}\"\nsummary = \"random\"\nkind = \"hdd\"\n[identity]\n\
-             model = \"RANDOM {seed}\"\n\
-             serial = \"R{seed}\"\nfirmware = \"1\"\nreported_logical_sector_bytes = {logical}\n\
-             reported_physical_sector_bytes = {reported}\nrotation_rpm = {rpm:.0}\n[link]\n\
-             preset = \"{link_table}\"\n[hdd]\n\
+             model = \"RANDOM {seed}\"\nserial = \"R{seed}\"\nfirmware = \"1\"\n\
+             reported_logical_sector_bytes = {logical}\nreported_physical_sector_bytes = {reported}\n\
+             rotation_rpm = {rpm:.0}\n[link]\npreset = \"{link_table}\"\n[hdd]\n\
              capacity_bytes = {capacity}\nrpm = {rpm}\nheads = {heads}\nlogical_sector_bytes = {logical}\n\
              physical_sector_bytes = {physical}\nhead_switch_ms = {head_switch_ms}\nwrite_settle_ms = {settle_ms}\n\
              read_hit_overhead_ms = {hit_ms}\nread_miss_overhead_ms = {overhead_ms}\nwrite_overhead_ms = {write_ms}\n\
@@ -284,39 +327,28 @@ impl RandomDisk {
              starvation_ms = 500\n[hdd.read_modify_write]\nbatch_sectors = 20\ngap_ms = 0.28\n"
         );
         let bands = if is_shingled { shingling(band_mib, cache_gib) } else { String::new() };
-        toml += &(caches.toml() + &bands + &zone_list(&zones, physical));
-        let cylinders: f64 = zones.iter().map(|zone| zone.0 as f64).sum();
-        let log_share = log as f64 / (heads * zones[0].1) as f64 / cylinders;
-        let preset = format!("preset = \"{link_table}\"");
-        let link: LinkParams = toml::from_str(&preset).unwrap();
-        // What the log hides of the outermost zones is none of the host's.
-        let hidden = starts.iter().filter(|(at, _)| *at == 0.0).count() - 1;
+        toml += &(caches.toml() + &bands + &zone_list(&zones, u64::from(4096 / physical)));
+        let link = LinkTruth::of(&link_table, link_mb_s);
         let truth = DiskTruth {
             rpm,
             average_seek_ms,
-            zones: starts[hidden..].to_vec(),
+            zones: zone_starts(&zones, heads, log, track_s),
             capacity,
             read_cache_bytes: f64::from(caches.segments * caches.segment_kib) * 1024.0,
             places: caches.segments,
             read_ahead_bytes: f64::from(caches.read_ahead_kib) * 1024.0,
-            overhead_us: overhead_ms * 1e3,
             write_cache_bytes: caches.dirty_mib.map(|mib| f64::from(mib << 20)),
             is_shingled,
             flush_lies,
             queues: window > 1 && link.queue_depth > 1,
             heads,
             pass_tracks,
-            band_bytes: is_shingled.then_some((band_mib << 20) as f64),
-            log_bytes: is_shingled.then_some((cache_gib << 30) as f64),
-            full_stroke_ms: seek_truth.ms(1.0 - log_share),
-            next_track_ms: if serpentine { seek_truth.ms(0.0) } else { head_switch_ms },
+            shingles: is_shingled.then_some([band_mib << 20, cache_gib << 30].map(|it| it as f64)),
+            movements: seek_truth.movements(&zones, log / heads, serpentine, head_switch_ms),
             skews: [cylinder_skew, head_skew],
-            track_s: turn_s * (1.0 + skew),
-            link_us: link.command_us + link.latency_us + link.status_us,
-            link_mb_s: link_mb_s.min(link.payload_mb_s()),
-            hit_us: hit_ms * 1e3,
-            write_us: write_ms * 1e3,
-            random_seek_ms: seek_truth.between_bytes(&zones),
+            track_s,
+            link,
+            electronics_ms: [overhead_ms, hit_ms, write_ms],
         };
         Self { toml, options: if flush_lies { "&fault=flush-lies" } else { "" }, truth }
     }

@@ -23,6 +23,10 @@ impl Probe for BusyHost<'_> {
         self.drive.span()
     }
 
+    fn is_alone(&self) -> bool {
+        self.late_share == 0.0
+    }
+
     fn now_ns(&self) -> u64 {
         self.drive.now_ns()
     }
@@ -54,13 +58,14 @@ fn held_by(disk: &RandomDisk, late_share: f64, seed: u64) -> Result<HeldReads, S
     let turn_ns = 60e9 / disk.truth.rpm;
     let question = |drive: &mut dyn Probe| {
         let mut host = BusyHost { drive, late_share, draw: Draw::new(seed) };
-        Ok(match hits(&mut host, seed)? {
+        Ok(match hits(&mut host, 60e9 / disk.truth.rpm, seed)? {
             Ok(hits) => Ok(held(&mut host, hits, (BLOCK, turn_ns), seed)?),
             Err(why) => Err(why),
         })
     };
     let control = Control::default();
-    let task = ProbeTask { span: 0..disk.truth.capacity, question, control: &control };
+    let task =
+        ProbeTask { span: 0..disk.truth.capacity, is_alone: true, question, control: &control };
     task.run(&mut queue).unwrap().answer.unwrap()
 }
 
@@ -87,4 +92,29 @@ fn what_a_busy_host_tells_of_a_cache_is_right_or_nothing() {
         assert!(told >= told_min, "{late_share}: {told} of 6");
     }
     assert_eq!(wrong, 0);
+}
+
+/// In virtual time a run said "let nothing else run" where nothing else can.
+#[test]
+fn what_helps_is_said_where_other_programs_may_be_the_reason() {
+    let disk = RandomDisk::new(2);
+    let found = |late_share| {
+        let held = held_by(&disk, late_share, 2).unwrap();
+        let reasons = [held.read_ahead.err(), held.places.err(), held.stream_bytes.err()];
+        reasons.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    };
+    assert!(found(0.4).ends_with(ADVICE), "{}", found(0.4));
+    let answer = |why: &str| HeldReads {
+        read_ahead: Err(why.to_string()),
+        places: Ok(3),
+        stream_bytes: Err("nothing of a stream is held".to_string()),
+        is_shared: None,
+    };
+    let advised = answer(CONTRADICTORY).advised();
+    assert_eq!(advised.read_ahead, Err(format!("{CONTRADICTORY}{ADVICE}")));
+    assert_eq!(
+        advised.stream_bytes,
+        answer("").stream_bytes,
+        "other programs change nothing there"
+    );
 }

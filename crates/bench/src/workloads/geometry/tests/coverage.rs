@@ -75,19 +75,20 @@ fn of<'r>(result: &'r TestResult, key: &str) -> Option<&'r Metric> {
 fn hold_disk(coverage: &mut Coverage, seed: u64, truth: &DiskTruth, result: &TestResult) {
     let mut hold = |what, key: &str, truth| coverage.hold(what, seed, of(result, key), truth);
     let turn_ms = 60e3 / truth.rpm;
-    let block_us = 4096.0 / truth.link_mb_s;
-    let command_us = truth.overhead_us + truth.link_us + block_us;
+    let block_us = 4096.0 / truth.link.mb_s;
+    let [overhead_us, hit_us, write_us] = truth.electronics_ms.map(|ms| ms * 1e3);
+    let command_us = overhead_us + truth.link.command_us + block_us;
     hold("rotation", "rotation.rpm", truth.rpm);
     hold("command", "command.overhead_us", command_us);
     hold("seek, average", "seek.average_ms", truth.average_seek_ms);
-    hold("seek, full", "seek.full_stroke_ms", truth.full_stroke_ms);
-    hold("seek, next track", "seek.next_track_ms", truth.next_track_ms);
+    hold("seek, full", "seek.full_stroke_ms", truth.movements.full_stroke_ms);
+    hold("seek, next track", "seek.next_track_ms", truth.movements.next_track_ms);
     let [cylinder, head] = truth.skews.map(|skew| 100.0 * skew);
     let skew = if truth.pass_tracks.is_some() { cylinder } else { head };
     hold("skew", "tracks.skew_pct", skew);
-    hold("hit", "read_cache.overhead_us", truth.hit_us + truth.link_us);
+    hold("hit", "read_cache.overhead_us", hit_us + truth.link.command_us);
     // Models count whole picoseconds for each byte.
-    hold("link", "link.mb_s", 1e6 / (1e6 / truth.link_mb_s).round());
+    hold("link", "link.mb_s", 1e6 / (1e6 / truth.link.mb_s).round());
     hold("read-ahead", "read_cache.read_ahead_bytes", truth.read_ahead_bytes);
     hold("places", "read_cache.places", f64::from(truth.places));
     hold("read cache", "read_cache.cache_bytes", truth.read_cache_bytes);
@@ -96,7 +97,7 @@ fn hold_disk(coverage: &mut Coverage, seed: u64, truth: &DiskTruth, result: &Tes
         hold(
             "cached write",
             "write_cached.write_ms",
-            (truth.write_us + truth.link_us + block_us) / 1e3,
+            (write_us + truth.link.command_us + block_us) / 1e3,
         );
     }
     // A log has the next sector of its own for each.
@@ -104,12 +105,12 @@ fn hold_disk(coverage: &mut Coverage, seed: u64, truth: &DiskTruth, result: &Tes
         hold("flushed write", "write_flushed.write_ms", turn_ms);
         hold("forced write", "write_forced.write_ms", turn_ms);
     }
-    if let Some((band, log)) = truth.band_bytes.zip(truth.log_bytes) {
+    if let Some([band, log]) = truth.shingles {
         hold("band", "shingling.band_bytes", band);
         hold("log", "shingling.log_bytes", log);
     } else {
         let passing_ms = 4096.0 / (truth.mb_s(0.5) * 1e6 * truth.track_s) * turn_ms;
-        let access = command_us / 1e3 + truth.random_seek_ms + turn_ms / 2.0 + passing_ms;
+        let access = command_us / 1e3 + truth.movements.random_ms + turn_ms / 2.0 + passing_ms;
         hold("access", "access.access_mean_ms", access);
     }
     for number in 1.. {

@@ -92,7 +92,7 @@ impl ReadStretch {
             false => HostNoise { late_ns: None, jitter_ns: 0.0 },
         };
         let slope = Slope::through(&whole, noise)?;
-        let track_bytes = self.track_bytes(&crossings, slope.pace_ns)?;
+        let (track_bytes, off_share) = self.track_bytes(&crossings, slope.pace_ns)?;
         let skews = skews(ends, &crossings, slope.pace_ns, turn_ns);
         if skews.iter().any(|&skew| skew > SKEW_TURNS_MAX) {
             return None;
@@ -114,6 +114,7 @@ impl ReadStretch {
             at,
             track_bytes,
             error_share,
+            off_share,
             first_track: at as f64 + LEAD_IN as f64 * chunk_bytes + first_end,
             first_slack,
             mb_s: track_bytes / (turn_ns * (1.0 + mean_skew)) * 1e3,
@@ -124,8 +125,9 @@ impl ReadStretch {
         })
     }
 
-    /// Bytes of a track by the pace within it, as far as its ends agree with that; `None` where they do not.
-    fn track_bytes(&self, crossings: &[Crossing], pace_ns: f64) -> Option<f64> {
+    /// Bytes of a track by the pace within it, as far as its ends agree with that, and the share of it by which they do
+    /// not; `None` where that is much.
+    fn track_bytes(&self, crossings: &[Crossing], pace_ns: f64) -> Option<(f64, f64)> {
         let chunk_bytes = f64::from(self.chunk);
         let by_pace = self.turn_ns / pace_ns * chunk_bytes;
         let (first, last) = (crossings.first()?, crossings.last()?);
@@ -145,7 +147,8 @@ impl ReadStretch {
         }
         // An end may seem to lie a chunk off where answers are late.
         let slack = if self.is_late { 2.0 * slack } else { slack };
-        Some(by_pace.clamp(by_ends - slack, by_ends + slack))
+        let bytes = by_pace.clamp(by_ends - slack, by_ends + slack);
+        Some((bytes, (bytes / by_pace - 1.0).abs()))
     }
 }
 
