@@ -1,6 +1,6 @@
 //! `fill` and `verify`: simulated drives, and targets that they must leave alone.
 
-use crate::support::json::{finding, findings, metrics, statuses, test_of, text, value};
+use crate::support::json::{array, finding, findings, metrics, statuses, test_of, text, value};
 use crate::support::{Scratch, noise, wait_for};
 
 const FILL: &[&str] = &["--test=fill", "--json", "--seed=1"];
@@ -200,4 +200,29 @@ fn a_cache_at_the_end_does_not_make_a_fake_good() {
         let ended = scratch.run(&target, &[VERIFY, &full]).code(1);
         assert!(ended.stdout.contains("FAKE") && !ended.stdout.contains("keep all"), "{ended}");
     }
+}
+
+/// What it dropped it wrote as fast as the rest.
+#[test]
+fn a_full_fill_of_a_drive_that_drops_writes_says_so() {
+    let scratch = Scratch::new();
+    let full = ["--test=fill", "--size=64MiB", "--set=fill.mode=full", "--json"];
+    let run = scratch.run("sim:pm871b-128?fake=cut:48MiB", &[&full]).code(1).json();
+    let evidence = text(&finding(&run, "F019")["evidence"]);
+    assert!(evidence.contains("the first at byte 50524160"), "{evidence}");
+    assert!(evidence.contains("64 of 256 sampled places"), "{evidence}");
+    let honest = scratch.run("sim:pm871b-128?fake=cut:100MiB", &[&full]).code(0).json();
+    assert!(!findings(&honest).contains(&"F019"), "{:?}", findings(&honest));
+}
+
+/// read-files showed 26 GB/s of a drive that was gone, as a valid figure.
+#[test]
+fn nothing_is_measured_of_a_drive_that_is_gone() {
+    let scratch = Scratch::new();
+    let call = ["--suite=nequalsone", "--json"];
+    let run = scratch.run("sim:laptop-ssd-2015?fault=gone", &[&call]).code(4).json();
+    assert_eq!(statuses(&run), [("fill-files", "failed"), ("read-files", "skipped")]);
+    let reason = text(&run["tests"][1]["reason"]);
+    assert!(reason.contains("no longer answers since fill-files failed"), "{reason}");
+    assert!(array(&run["tests"][1]["metrics"]).is_empty());
 }

@@ -107,7 +107,7 @@ fn without_its_own_name_or_writable_not_a_byte_changes() {
 
 /// A device over a file in a file system that becomes full: writes fail from some byte on.
 #[test]
-fn a_write_that_fails_in_the_middle_ends_the_test_and_is_told() {
+fn a_write_that_fails_in_the_middle_ends_a_fill_and_a_verify_judges() {
     if !is_privileged() {
         return;
     }
@@ -131,11 +131,21 @@ fn a_write_that_fails_in_the_middle_ends_the_test_and_is_told() {
         ];
         let ended = scratch.run(&device.node, &[&options]).code(4);
         let run = ended.json();
-        let expected = [("fill", "failed"), ("verify", "failed"), ("surface", "done")];
+        let expected = [("fill", "failed"), ("verify", "done"), ("surface", "done")];
         assert_eq!(statuses(&run), expected, "{ended}");
+        let reason = text(&test_of(&run, "fill")["reason"]);
+        assert!(reason.contains("write at byte") && !reason.contains('\n'), "{reason}");
+        // It is judged all the same: what was refused is not lost, and the end is named.
+        let end = value(&run, "verify.capacity.silent_bytes");
+        assert_eq!(end, value(&run, "verify.read.intact_bytes"));
+        assert!(((80 * MIB) as f64..=(96 * MIB) as f64).contains(&end), "{end}");
+        assert_eq!(value(&run, "verify.read.lost_bytes"), 0.0);
+        let verified = array(&test_of(&run, "verify")["findings"]);
+        let told = verified.iter().filter(|it| it["id"] == "F017").map(|it| text(&it["evidence"]));
+        let told = told.collect::<String>();
+        assert!(told.contains(&format!("nothing after byte {end} could be read back")), "{told}");
+        assert!(!findings(&run).contains(&"F019"), "{:?}", findings(&run));
         for test in ["fill", "verify"] {
-            let reason = text(&test_of(&run, test)["reason"]);
-            assert!(reason.contains("write at byte") && !reason.contains('\n'), "{reason}");
             let written = value(&run, &format!("{test}.write.written_bytes"));
             // What fits, but for requests in flight at its end: also what a piece had before it failed.
             let taken = ((88 * MIB) as f64..=(96 * MIB) as f64).contains(&written);

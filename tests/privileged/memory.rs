@@ -7,9 +7,9 @@ use crate::support::{Ended, ONE_CELL, Scratch, TINY, must_have, noise};
 
 /// Everything of a run on memory: F002, every number marked, no verdict.
 fn check_is_memory(scratch: &Scratch, target: &str, evidence: &str) {
-    let is_directory = std::path::Path::new(target).is_dir();
-    let (code, force): (_, &[&str]) = if is_directory { (1, &["--force"]) } else { (0, &[]) };
-    let run = scratch.run(target, &[TINY, &["--json"], force]).code(code).json();
+    let force: &[&str] = if std::path::Path::new(target).is_dir() { &["--force"] } else { &[] };
+    // Nothing valid was measured.
+    let run = scratch.run(target, &[TINY, &["--json"], force]).code(1).json();
     let memory = finding(&run, "F002");
     assert_eq!(memory["severity"], "invalid");
     assert!(text(&memory["evidence"]).contains(evidence), "{memory}");
@@ -104,7 +104,7 @@ fn memory_without_a_limit_is_refused_for_what_it_is() {
     // A file has a size.
     let file = mount.text("data");
     std::fs::write(&file, noise(4 << 20, 1)).unwrap();
-    let run = scratch.run(&file, &[TINY, ONE_CELL, &["--json"]]).code(0).json();
+    let run = scratch.run(&file, &[TINY, ONE_CELL, &["--json"]]).code(1).json();
     assert!(findings(&run).contains(&"F002"), "{:?}", findings(&run));
 }
 

@@ -13,7 +13,6 @@ use drivescope_model::document::{
     DatabaseRecord, Distribution, Limiter, Metric, PhaseRecord, Series, TestResult, TestStatus,
 };
 use drivescope_model::findings::{Finding, FindingId, Severity};
-use drivescope_model::metrics::PERCENTILES;
 use drivescope_model::number::rounded;
 use drivescope_model::options::TestKind;
 use drivescope_model::resume::ResumePoint;
@@ -22,14 +21,12 @@ use drivescope_stats::lasting_drop::LastingDrop;
 use drivescope_stats::round_trend::error_within;
 use drivescope_stats::summary;
 use hdrhistogram::Histogram;
-use metric::metric;
+use metric::{chance, metric, of_all_rounds};
 use spread::RoundRates;
 use std::ops::Range;
 
 /// Confidence of every interval.
 const CONFIDENCE: f64 = 0.95;
-/// Ten normal numbers range over more standard deviations than this once in fifty times.
-const RANGE_BY_CHANCE: f64 = 5.0;
 /// Requests below this size are counted, larger ones have a rate.
 const SMALL_BLOCK_BYTES: u64 = 64 << 10;
 /// Places of failed requests that are named.
@@ -232,6 +229,8 @@ impl TestRecord {
         let first = if self.many_rounds { rounds.len().saturating_sub(LAST_ROUNDS) } else { 0 };
         record.rounds = rounds[first..].iter().copied().cloned().collect();
         record.many_rounds = self.many_rounds;
+        // How many rounds there are in the end, nobody knows yet.
+        record.without_rounds = true;
         record.result.findings.clone_from(&self.result.findings);
         record.finish(ROUNDS_MIN)
     }
@@ -381,7 +380,8 @@ impl TestRecord {
     /// the rounds shows.
     fn notice_drops(&mut self, cell: &str, drops: &[Option<LastingDrop>]) {
         let seen: Vec<&LastingDrop> = drops.iter().flatten().collect();
-        let Some(first) = seen.first().filter(|_| seen.len() * 2 > drops.len()) else { return };
+        let is_told = seen.len() * 2 > drops.len() && !self.is_unreliable(cell);
+        let Some(first) = seen.first().filter(|_| is_told) else { return };
         let evidence = format!(
             "{cell}: from {} to {} MB/s within a round (-{:.0} %), in {} of {} rounds",
             rounded(first.before),
@@ -406,6 +406,13 @@ impl TestRecord {
             }
         }
     }
+
+    /// Whether other programs held the processors so that the cell's rates say nothing of the drive's caches or heat.
+    fn is_unreliable(&self, cell: &str) -> bool {
+        let key = self.key(cell);
+        let busy = |it: &&Finding| it.id == FindingId::BusyProcessors && it.concerns(&key);
+        self.result.findings.iter().any(|it| busy(&it))
+    }
 }
 
 /// A series of a result; `key` without the test's name.
@@ -418,29 +425,6 @@ pub(crate) fn series_of<'r>(result: &'r TestResult, key: &str) -> Option<&'r Ser
 pub(crate) fn value_of(result: &TestResult, key: &str) -> Option<f64> {
     let key = format!("{}.{key}", result.test);
     result.metrics.iter().find(|metric| metric.key == key).map(|metric| metric.value)
-}
-
-/// Percentiles that no round has requests enough for and all of them together have: the median of rounds would be
-/// that of their largest latencies, which lies lower the more and the shorter the rounds are.
-fn of_all_rounds(
-    latencies: &Histogram<u64>,
-    fewest: u64,
-) -> impl Iterator<Item = (&'static str, f64)> {
-    let all = latencies.len();
-    let held_by_all = PERCENTILES.iter().filter(move |percentile| {
-        fewest < percentile.round_requests_min() && percentile.requests_min <= all
-    });
-    held_by_all.map(|percentile| {
-        (percentile.key, latencies.value_at_quantile(percentile.share) as f64 / 1e3)
-    })
-}
-
-/// How far the rates of rounds like this one differ by chance, as a share: a rate of n requests has the spread of
-/// their latencies over √n.
-fn chance(round: &Round) -> f64 {
-    let latencies = &round.measured.recorder.latencies;
-    let spread = latencies.stdev() / latencies.mean().max(1.0);
-    RANGE_BY_CHANCE * spread / (latencies.len().max(1) as f64).sqrt()
 }
 
 /// How much the rates before the falls of several rounds differ, as a share of the highest. An empty cache is as

@@ -19,21 +19,11 @@ const BTRFS: u64 = 0x9123_683E;
 /// `OVERLAYFS_SUPER_MAGIC` of the same: of what lies below it shows the block, and not which file system it is.
 const OVERLAY: u64 = 0x794C_7630;
 
-/// The smallest unit in which `fd`, opened with `O_DIRECT`, really transfers past the page cache; `None` if
-/// none does, or if the end of it cannot be read.
+/// The smallest unit in which `fd`, opened with `O_DIRECT`, really transfers past the page cache; `None` if none does.
+/// Proved at the end, and near the beginning where the drive fails at the end: a bad place is no refusal of direct I/O.
 ///
 /// An empty file proves nothing, so a fresh one must be given its first block before this is asked.
 pub fn proven_alignment(fd: BorrowedFd<'_>, size_bytes: u64) -> Option<u32> {
-    prove(fd, size_bytes, false)
-}
-
-/// The same, proved at the beginning where the drive fails at the end: a bad place there is no refusal of
-/// direct I/O.
-pub fn proven_alignment_anywhere(fd: BorrowedFd<'_>, size_bytes: u64) -> Option<u32> {
-    prove(fd, size_bytes, true)
-}
-
-fn prove(fd: BorrowedFd<'_>, size_bytes: u64, anywhere: bool) -> Option<u32> {
     let mut page = AlignedBuffer::new(PAGE_BYTES);
     let least = least_unit(unit_told(fd), block_needed(fd))?;
     UNITS.into_iter().filter(|&unit| unit >= least).find(|&unit| {
@@ -42,7 +32,7 @@ fn prove(fd: BorrowedFd<'_>, size_bytes: u64, anywhere: bool) -> Option<u32> {
             let unit = unit as usize;
             match read(&mut page, fd, unit, offset) {
                 Ok(len) => len == unit,
-                Err(errno) if anywhere && is_of_the_drive(errno) => {
+                Err(errno) if is_of_the_drive(errno) => {
                     read(&mut page, fd, unit, NEAR_START.min(offset)) == Ok(unit)
                 }
                 Err(_) => false,

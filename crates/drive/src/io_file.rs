@@ -73,7 +73,7 @@ impl IoFile {
         match open_with(flags | OFlags::DIRECT) {
             Ok(fd) => {
                 let file = Self::buffered(fd, path, writable)?;
-                let proven = direct_io::proven_alignment_anywhere(file.as_fd(), file.size_bytes);
+                let proven = direct_io::proven_alignment(file.as_fd(), file.size_bytes);
                 if let Some(align_bytes) = proven {
                     return Ok(Self { mode: IoMode::Direct, align_bytes, ..file });
                 }

@@ -41,8 +41,10 @@ use std::process::ExitCode;
 /// only scratch files (up to 15 GB, in the plan) in a folder of its own, which it removes afterwards.
 #[derive(Debug, Parser)]
 #[command(name = "drivescope", version, max_term_width = 80, arg_required_else_help = true)]
-#[command(after_help = "Exit codes: 0 ok, 1 a test found a problem, 2 usage error, 3 refused for \
-                        safety, 4 device error, 130 interrupted.")]
+#[command(
+    after_help = "Exit codes: 0 ok, 1 a test found a problem or nothing valid was measured, 2 usage error, \
+                        3 refused for safety, 4 device error, 130 interrupted."
+)]
 pub struct Arguments {
     /// What to do.
     #[command(subcommand)]

@@ -13,7 +13,7 @@ use std::process::ExitCode;
 pub enum Code {
     /// All is well.
     Ok = 0,
-    /// A test found a problem of the drive or its data.
+    /// A test found a problem of the drive or its data, or nothing valid was measured or compared.
     Problem = 1,
     /// The user named something that cannot work.
     Usage = 2,

@@ -1,5 +1,9 @@
 //! Runs compared: the metrics that all of them have, each as a ratio to the first run.
 
+mod left_out;
+
+pub(crate) use left_out::{NamedRuns, left_out};
+
 use crate::criteria::Criterion;
 use crate::first_seen::distinct_by;
 use crate::side_by_side::{SideBySide, side_by_side};
@@ -28,6 +32,8 @@ pub struct RunComparison {
     pub names: Vec<String>,
     /// What they can be compared in.
     pub rows: Vec<ComparedMetric>,
+    /// What some of the runs have a figure of, and not all a valid one: why, and what helps.
+    pub left_out: Vec<String>,
     /// What else is known of both: prices, and what the drives suit.
     pub besides: Vec<SideBySide>,
     /// In what the runs differ besides their drives: such figures may differ for these reasons.
@@ -100,9 +106,12 @@ pub fn compare(runs: &[Run], band: f64, every_metric: bool) -> RunComparison {
         values: metrics.iter().map(|metric| metric.value).collect(),
         against_first,
     });
+    let names = names(runs);
+    let sides = names.iter().zip(runs).map(|(name, run)| NamedRuns { name, runs: vec![run] });
     RunComparison {
-        names: names(runs),
+        left_out: left_out(&sides.collect::<Vec<_>>()),
         rows: rows.collect(),
+        names,
         besides: side_by_side(runs),
         differences: differences(runs),
         band,

@@ -1,6 +1,8 @@
 //! Two targets measured in turns: each round of one against the round of the other beside it.
 
-use crate::comparison::{ComparedMetric, MetricRatio, RunComparison, headline_keys};
+use crate::comparison::{
+    ComparedMetric, MetricRatio, NamedRuns, RunComparison, headline_keys, left_out,
+};
 use crate::workloads::usable;
 use drivescope_model::Run;
 use drivescope_model::metrics::quantity_of;
@@ -27,8 +29,11 @@ pub fn compare_pairs(pairs: &[[Run; 2]], names: [String; 2], band: f64) -> RunCo
         let against_first = vec![ratio(&key, &a, &b, risk, band)?];
         Some(ComparedMetric { what, unit, key, values, against_first })
     };
+    let of_side = |side: usize| pairs.iter().map(|pair| &pair[side]).collect();
+    let sides = [0, 1].map(|side| NamedRuns { name: &names[side], runs: of_side(side) });
     RunComparison {
-        names: names.into(),
+        left_out: left_out(&sides),
+        names: names.clone().into(),
         rows: keys.into_iter().filter_map(row).collect(),
         besides: Vec::new(),
         differences: Vec::new(),

@@ -4,8 +4,10 @@ use super::*;
 use crate::phase::PhaseResult;
 use crate::recorder::Recorder;
 use crate::round::CoresTaken;
+use crate::test_record::TestRecord;
 use crate::testing::{self, SECOND};
 use drivescope_model::cell::Mix;
+use drivescope_model::options::TestKind;
 
 /// A round of one second whose rate, in requests of 64 KiB per second, is a function of the share passed.
 fn round(cell: &str, number: u32, rate: impl Fn(f64) -> f64) -> Round {
@@ -190,4 +192,20 @@ fn rounds_that_fall_for_good_have_filled_a_cache() {
     assert_eq!(written([5_000.0, 2_000.0, 5_000.0, 5_000.0], level), None);
     assert_eq!(written([5_000.0, 4_500.0, 5_100.0, 4_900.0], level), None);
     assert_eq!(written([5_000.0, 2_000.0, 2_050.0, 1_950.0], [8e3, 4e3, 4e3, 4e3]), None);
+}
+
+/// What other programs have slowed tells nothing of a cache.
+#[test]
+fn fall_with_unreliable_timing_is_no_full_cache() {
+    let is_full = |is_busy: bool| {
+        let mut record = TestRecord::new(TestKind::Transfer);
+        (1..=3).for_each(|number| record.add(round(WRITE, number, step(0.4))));
+        if is_busy {
+            let busy = Finding::new(FindingId::BusyProcessors, "timing unreliable");
+            record.notice(busy.about(format!("transfer.{WRITE}")));
+        }
+        record.finish(3).findings.iter().any(|finding| finding.id == FindingId::CacheFull)
+    };
+    assert!(is_full(false));
+    assert!(!is_full(true));
 }

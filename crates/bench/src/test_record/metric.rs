@@ -1,9 +1,14 @@
 //! A metric from the figures of rounds.
 
 use super::CONFIDENCE;
+use crate::round::Round;
 use drivescope_model::document::Metric;
-use drivescope_model::metrics::{OfRounds, quantity_of};
+use drivescope_model::metrics::{OfRounds, PERCENTILES, quantity_of};
 use drivescope_stats::{interval, summary};
+use hdrhistogram::Histogram;
+
+/// Ten normal numbers range over more standard deviations than this once in fifty times.
+const RANGE_BY_CHANCE: f64 = 5.0;
 
 /// The value of the rounds and its interval, as its quantity asks for.
 pub(super) fn metric(key: String, rounds: Vec<f64>) -> Metric {
@@ -40,4 +45,27 @@ fn median_of(rounds: &[f64], unit: &str) -> (f64, f64, f64) {
     let most = if unit == "%" { 100.0 } else { f64::INFINITY };
     let (low, high) = interval.map_or((value, value), |i| (i.low.max(0.0), i.high.min(most)));
     (value, low, high)
+}
+
+/// Percentiles that no round has requests enough for and all of them together have: the median of rounds would be
+/// that of their largest latencies, which lies lower the more and the shorter the rounds are.
+pub(super) fn of_all_rounds(
+    latencies: &Histogram<u64>,
+    fewest: u64,
+) -> impl Iterator<Item = (&'static str, f64)> {
+    let all = latencies.len();
+    let held_by_all = PERCENTILES.iter().filter(move |percentile| {
+        fewest < percentile.round_requests_min() && percentile.requests_min <= all
+    });
+    held_by_all.map(|percentile| {
+        (percentile.key, latencies.value_at_quantile(percentile.share) as f64 / 1e3)
+    })
+}
+
+/// How far the rates of rounds like this one differ by chance, as a share: a rate of n requests has the spread of
+/// their latencies over √n.
+pub(super) fn chance(round: &Round) -> f64 {
+    let latencies = &round.measured.recorder.latencies;
+    let spread = latencies.stdev() / latencies.mean().max(1.0);
+    RANGE_BY_CHANCE * spread / (latencies.len().max(1) as f64).sqrt()
 }

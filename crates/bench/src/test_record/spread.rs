@@ -41,7 +41,8 @@ impl TestRecord {
         let full = rate_drop::full_between_rounds(&self.rounds, cell, SPREAD_MAX, self.rotates);
         let [before, after] = [rates[0], rates[rates.len() - 1]].map(rounded);
         let [low, high] = [low, high].map(rounded);
-        let (id, evidence) = match (full.filter(|_| is_wide), fall) {
+        let is_full = is_wide && !self.is_unreliable(cell);
+        let (id, evidence) = match (full.filter(|_| is_full), fall) {
             (Some(written), _) => {
                 let written = Bytes(written);
                 let evidence =

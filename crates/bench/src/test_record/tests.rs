@@ -138,6 +138,27 @@ fn no_more_requests_fly_than_were_sent_at_once() {
     assert_eq!(result_of(vec![late]).phases[0].depth_mean, 1.0);
 }
 
+/// A run of six rounds said "1 of the 3 rounds that a result needs" while it ran.
+#[test]
+fn few_rounds_are_no_finding_before_the_end() {
+    let mut record = TestRecord::new(TestKind::Transfer);
+    record.add(round(CELL, 100, 4096, Mix::READ));
+    let few = |result: &TestResult| result.findings.iter().any(|it| it.id == FindingId::FewRounds);
+    assert!(!few(&record.so_far(CELL)));
+    assert!(few(&record.finish(6)));
+}
+
+/// Requests of a drive that fails meanwhile, or never came, make no figure.
+#[test]
+fn rounds_that_failures_ended_count_for_no_figure() {
+    let good = || round(CELL, 100, 4096, Mix::READ);
+    let ended = || Round { is_cut_short: true, ..round(CELL, 900_000, 4096, Mix::READ) };
+    let result = result_of(vec![good(), good(), ended()]);
+    assert_eq!(find(&result, "iops").rounds.len(), 2);
+    assert_eq!(result.phases.len(), 3);
+    assert!(result_of(vec![ended()]).metrics.is_empty());
+}
+
 #[test]
 fn a_finding_of_several_cells_has_the_worst_as_evidence_and_keeps_all() {
     let mut record = TestRecord::new(TestKind::Transfer);

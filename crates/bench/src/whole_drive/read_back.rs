@@ -120,6 +120,8 @@ pub(crate) struct ReadBack<'c> {
     /// Whether what another pass of its seed wrote will do, too. If not, that is lost: a drive that dropped the
     /// last write still has the one before.
     pub any_pass: bool,
+    /// What the drive did not take when it was written, by offset: that it cannot have lost.
+    pub refused: &'c [Range<u64>],
     /// The outside.
     pub control: &'c Control,
 }
@@ -153,6 +155,19 @@ impl ReadBackOutcome {
             unsettled: Vec::new(),
             misdirected: MisdirectedWrites::default(),
             is_coarse: false,
+        }
+    }
+}
+
+impl ReadBackOutcome {
+    /// Takes in what the drive refused when it was written, and its end, which was not read if nothing of it was
+    /// taken.
+    pub(crate) fn add_refused(&mut self, failed: &(u64, Option<IoFailure>), tail: Range<u64>) {
+        self.failed.0 += failed.0;
+        self.failed.1 = failed.1.or(self.failed.1);
+        if !tail.is_empty() && self.reached == tail.start {
+            self.reached = tail.end;
+            self.tally.add_unreadable(tail);
         }
     }
 }
@@ -244,7 +259,7 @@ impl ReadBack<'_> {
         for (sector, at) in sectors.iter().zip((offset..).step_by(SECTOR)) {
             let held = self.data.held(sector, at);
             let (SectorContents::Own { pass } | SectorContents::Other { pass, .. }) = held else {
-                tally.add(held, at);
+                self.tally(held, at, tally);
                 continue;
             };
             tally.newest_pass = tally.newest_pass.max(Some(pass));
@@ -252,7 +267,19 @@ impl ReadBack<'_> {
             if let (SectorContents::Other { offset: origin, .. }, false) = (held, is_stale) {
                 misdirected.note(at, origin, self.span.end);
             }
-            tally.add(if is_stale { SectorContents::Lost } else { held }, at);
+            self.tally(if is_stale { SectorContents::Lost } else { held }, at, tally);
+        }
+    }
+}
+
+impl ReadBack<'_> {
+    /// Counts a sector; one that was refused and is not there is no wrong one.
+    fn tally(&self, held: SectorContents, at: u64, tally: &mut SectorTally) {
+        let is_intact = matches!(held, SectorContents::Own { .. });
+        if !is_intact && self.refused.iter().any(|range| range.contains(&at)) {
+            tally.add_unreadable(at..at + SECTOR as u64);
+        } else {
+            tally.add(held, at);
         }
     }
 }

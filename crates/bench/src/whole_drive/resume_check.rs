@@ -116,7 +116,8 @@ fn pieces(to: u64) -> impl Iterator<Item = Range<u64>> {
     (0..to).step_by(step as usize).map(move |at| at..to.min(at + PIECE))
 }
 
-fn read(
+/// Reads a few bytes back and sorts them.
+pub(crate) fn read(
     session: &Session<'_>,
     data: Payload,
     span: Range<u64>,
@@ -125,7 +126,8 @@ fn read(
     let control = Control::default();
     let unit = session.device().align_bytes().max(512);
     let (chunk, depth) = (CHUNK, DEPTH);
-    let task = ReadBack { span, chunk, unit, depth, data, any_pass, control: &control };
+    let task =
+        ReadBack { span, chunk, unit, depth, data, any_pass, refused: &[], control: &control };
     let spec = QueueSpec { depth: DEPTH, ahead: 1, block_bytes: CHUNK, dsync: false };
     Ok(session.device().run(spec, task, || session.pass_stop_on(&control))?.output)
 }

@@ -13,6 +13,7 @@ use crate::payload::Payload;
 use crate::plan_context::PlanContext;
 use crate::session::Session;
 use crate::test_record::TestRecord;
+use crate::whole_drive::sample_read;
 use crate::whole_drive::timed_writes::WriteSettings;
 use crate::workload::Workload;
 use drivescope_model::drive::{Drive, DriveKind};
@@ -101,10 +102,15 @@ impl Workload for FillWorkload {
                 Err(reason) => return context.skipped(self.kind(), reason),
             },
         };
-        let seconds = written as f64 / (context.sequential_write_mb_s(written) * 1e6);
+        let mut seconds = written as f64 / (context.sequential_write_mb_s(written) * 1e6);
+        let mut read_bytes = 0;
+        if options.mode == FillMode::Full {
+            read_bytes = sample_read::PLACES * sample_read::PLACE;
+            seconds += sample_read::PLACES as f64 / context.typical.iops;
+        }
         test.writes = WriteLevel::Destroy;
         let computed_s = context.computed_stream_s(written as f64);
-        test.cost = Cost { seconds, read_bytes: 0, written_bytes: written, computed_s };
+        test.cost = Cost { seconds, read_bytes, written_bytes: written, computed_s };
         test
     }
 

@@ -3,6 +3,7 @@
 mod capacity_probe;
 mod capacity_result;
 mod quick;
+mod refused_writes;
 
 use crate::control::Control;
 use crate::error::{BenchError, describe};
@@ -28,6 +29,8 @@ use drivescope_model::resume::{ResumePhase, ResumePoint};
 use drivescope_model::target::TargetKind;
 use drivescope_model::units::{Bytes, Secs};
 use quick::{CHUNK, Quick};
+use refused_writes::{RefusedWrites, Writing, is_refusal};
+use std::ops::Range;
 
 /// A drive smaller than this has too few blocks to choose from.
 const SIZE_MIN: Bytes = Bytes::mib(4);
@@ -219,15 +222,21 @@ fn run_full(session: &Session<'_>, record: &mut TestRecord, size: u64) -> Result
     let start = if wrote { 0 } else { from };
     let written = wrote.then(|| [from..size, 0..push_bytes(session, size)]);
     session.expect_transfers(written.into_iter().flatten().chain(Some(start..size)));
+    let mut refused = RefusedWrites::default();
     if wrote {
-        write_all(session, record, from, size, data)?;
-        push_out(session, record, size, data)
-            .inspect_err(|_| record.resume_at(resume_writing(session, size, size)))?;
+        refused = write_all(session, record, from, size, data)?;
+        match push_out(session, record, size, data) {
+            // It has done what it is for where the drive takes it.
+            Err(error) if is_refusal(&error).is_some() => {}
+            end => end.inspect_err(|_| record.resume_at(resume_writing(session, size, size)))?,
+        }
         session.device().sync()?;
         session.device().evict()?;
     }
     let is_whole = start == 0 || was_intact_before(session, options.from.0);
-    let (mut outcome, end) = read_back(session, record, start, size, data, is_whole)?;
+    let readable = start..refused.tail(size).max(start);
+    let (mut outcome, end) = read_back(session, record, readable, data, &refused, is_whole)?;
+    outcome.add_refused(&refused.failed, refused.tail(size)..size);
     if !wrote && end.is_ok() && !outcome.tally.has_stamps() {
         return Err(resume_check::no_stamps(session.plan.seed));
     }
@@ -279,9 +288,7 @@ fn write_all(
     from: u64,
     size: u64,
     data: Payload,
-) -> Result<(), BenchError> {
-    let places = ScanRegion::pieces(from, size, PIECE);
-    let manner = WriteSettings { data, chunk: u64::from(CHUNK), depth: DEPTH };
+) -> Result<RefusedWrites, BenchError> {
     let resume = |timed: &[TimedRegion]| resume_writing(session, from + written_bytes(timed), size);
     let so_far = |timed: &[TimedRegion]| {
         let mut record = TestRecord::new(TestKind::Verify);
@@ -290,12 +297,18 @@ fn write_all(
         record
     };
     let mut sum = WrittenSum::default();
-    let end = write(session, record, "write", places, manner, &mut sum, Some(&so_far))?;
+    let end = Writing { session, record, sum: &mut sum, data, size }.all(from, &so_far)?;
     let WrittenSum { timed, bytes } = sum;
     // Here, because what is written again behind it is no part of the rate.
-    let flushed = end.and_then(|()| flush(session));
-    report_written(record, &timed, bytes, flushed.as_ref().ok().copied());
-    flushed.map(drop).inspect_err(|_| record.resume_at(resume(&timed)))
+    let is_whole = end.as_ref().map_or(true, |refused| refused.ranges.is_empty());
+    let flushed = end.and_then(|refused| Ok((refused, flush(session)?)));
+    report_written(record, &timed, bytes, flushed.as_ref().ok().map(|(_, flush_s)| *flush_s));
+    let end = flushed.map(|(refused, _)| refused);
+    end.inspect_err(|_| {
+        if is_whole {
+            record.resume_at(resume(&timed));
+        }
+    })
 }
 
 /// Where to resume writing that was stopped at `at`. After the last piece, that piece is written once more: a
@@ -347,17 +360,18 @@ fn report_written(
 fn read_back(
     session: &Session<'_>,
     record: &mut TestRecord,
-    start: u64,
-    size: u64,
+    span: Range<u64>,
     data: Payload,
+    refused: &RefusedWrites,
     is_whole: bool,
 ) -> Result<(ReadBackOutcome, Result<(), BenchError>), BenchError> {
     session.phase_started("verify read", 1, 1);
     let control = Control::default();
     let unit = session.device().align_bytes().max(512);
-    let span = start..size;
+    let Range { start, end: size } = span;
     let (chunk, depth, any_pass) = (CHUNK, DEPTH, false);
-    let task = ReadBack { span, chunk, unit, depth, data, any_pass, control: &control };
+    let refused = &refused.ranges;
+    let task = ReadBack { span, chunk, unit, depth, data, any_pass, refused, control: &control };
     let spec = QueueSpec { depth: DEPTH, ahead: 1, block_bytes: CHUNK, dsync: false };
     let so_far = || {
         let mut record = TestRecord::new(TestKind::Verify);

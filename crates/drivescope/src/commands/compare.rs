@@ -41,7 +41,7 @@ pub fn compare(arguments: &CompareArguments, signals: &RunSignals) -> Result<Cod
         return Err(Failure { message, code: Code::Refused });
     }
     output::print_line(&text::comparison(&comparison, output::style()));
-    Ok(Code::Ok)
+    Ok(if comparison.rows.is_empty() { Code::Problem } else { Code::Ok })
 }
 
 /// A simulated drive measured on the spot, in virtual time, with the plan of another run.

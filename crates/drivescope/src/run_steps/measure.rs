@@ -19,10 +19,9 @@ use drivescope_drive::Target;
 use drivescope_machine::{Roots, host};
 use drivescope_model::document::{FORMAT, Run, TestStatus, Tool};
 use drivescope_model::event::Event;
-use drivescope_model::findings::{Finding, FindingId, Severity};
+use drivescope_model::findings::{Finding, Severity};
 use drivescope_model::host::{Calibration, Host};
 use drivescope_model::plan::Plan;
-use drivescope_model::target::TargetKind;
 use drivescope_model::units::Price;
 use drivescope_report::{clean, text, wrap};
 use drivescope_store::Store;
@@ -346,17 +345,15 @@ fn started_at() -> String {
 
 /// What the run comes to; `failure`: what the gravest of its failed tests does.
 fn code_of(run: &Run, failure: Option<Code>) -> Code {
-    // A directory in memory is no drive's: whoever insisted on it does not get the code of a drive that is well.
-    let is_in_memory = run.target.kind == TargetKind::Directory && run.target.stack.is_empty();
-    let problem = run.findings.iter().any(|finding| {
-        finding.severity == Severity::Problem
-            || (is_in_memory && finding.id == FindingId::MemoryBacked)
-    });
+    let problem = run.findings.iter().any(|finding| finding.severity == Severity::Problem);
+    // Without one valid figure nobody gets the code of a drive that is well.
+    let mut metrics = run.tests.iter().flat_map(|test| &test.metrics).peekable();
+    let is_invalid = metrics.peek().is_some() && metrics.all(|metric| !metric.valid);
     match run.status {
         TestStatus::Interrupted => Code::Interrupted,
         TestStatus::Failed => failure.unwrap_or(Code::Device),
         TestStatus::Skipped => Code::Usage,
-        TestStatus::Done if problem => Code::Problem,
+        TestStatus::Done if problem || is_invalid => Code::Problem,
         TestStatus::Done => Code::Ok,
     }
 }

@@ -16,6 +16,7 @@ pub fn comparison(comparison: &RunComparison, style: Style) -> String {
         answer(comparison, style),
         warnings(comparison, style),
         table(comparison, style),
+        left_out(comparison, style),
         besides(comparison, style),
         notes(comparison, style),
     ])
@@ -117,6 +118,12 @@ fn table_of(comparison: &RunComparison, has_intervals: bool) -> TextTable {
         table.row(cells);
     }
     table
+}
+
+/// Rows that are missing, each with its reason and remedy.
+fn left_out(comparison: &RunComparison, style: Style) -> String {
+    let texts = comparison.left_out.iter().map(|it| format!("left out: {it}"));
+    texts.map(|text| Paragraph::new().text(Role::Warn, &text).lines(2, style)).collect()
 }
 
 /// Prices and verdicts of each.

@@ -39,7 +39,7 @@ impl Memory {
         let span = 0..self.contents.len() as u64;
         let data = Payload::new(1, 1);
         let (chunk, unit, any_pass) = (1 << 20, 512, false);
-        ReadBack { span, chunk, unit, depth: 4, data, any_pass, control: &control }
+        ReadBack { span, chunk, unit, depth: 4, data, any_pass, refused: &[], control: &control }
             .run(self)
             .unwrap()
     }
@@ -152,7 +152,8 @@ fn a_later_read_begins_where_this_one_is_not_done() {
     let control = Control::default();
     let (data, span) = (Payload::new(1, 1), 0..1 << 20);
     let (chunk, unit, any_pass) = (4096, 512, false);
-    let read = ReadBack { span, chunk, unit, depth: 2, data, any_pass, control: &control };
+    let read =
+        ReadBack { span, chunk, unit, depth: 2, data, any_pass, refused: &[], control: &control };
     let sent = |slot, offset, len| (0, IoRequest { op: IoOp::Read, offset, len, slot });
     let sent = [sent(0, 8192, 4096), sent(1, 4096, 4096), sent(2, 0, 0)];
     let mut outcome = ReadBackOutcome::at(0);

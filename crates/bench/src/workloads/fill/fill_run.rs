@@ -9,6 +9,7 @@ use crate::scan::{ScanRegion, TimedRegion};
 use crate::session::Session;
 use crate::test_record::TestRecord;
 use crate::whole_drive::resume_check::{self, StampsNeeded};
+use crate::whole_drive::sample_read;
 use crate::whole_drive::timed_writes::{
     SoFar, WriteSettings, WrittenSum, flush, write, written_bytes,
 };
@@ -98,7 +99,18 @@ impl FillRun<'_> {
             let at = last.map_or(at, |last| last.offset);
             record.resume_at(session.resume_point(ResumePhase::Fill, at));
         }
-        end
+        end.and_then(|()| self.read_sample(record, from > 0))
+    }
+
+    /// Whether what was written is there; what a simulated drive forgets, nobody asks it for.
+    fn read_sample(&self, record: &mut TestRecord, any_pass: bool) -> Result<(), BenchError> {
+        let Self { session, manner, size, .. } = *self;
+        let keeps = session.target.simulated().is_none_or(|drive| drive.keeps_contents());
+        if !keeps {
+            return Ok(());
+        }
+        let end = sample_read::check(session, record, manner.data, size, any_pass);
+        resume_check::unless_too_late(end)
     }
 
     /// The curve up to `from` of the run that this one goes on with; empty where it is not known.

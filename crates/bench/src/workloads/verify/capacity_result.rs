@@ -186,8 +186,10 @@ fn unreadable_part(record: &mut TestRecord, outcome: &ReadBackOutcome, silent: O
         None => evidence += "; a second read succeeded",
         Some(end) => {
             let bytes = Bytes(unreadable);
-            evidence +=
-                &format!("; {bytes} could not be read, the last at byte {}", end - SECTOR as u64);
+            evidence += &format!(
+                "; {bytes} could not be read or written, the last at byte {}",
+                end - SECTOR as u64
+            );
         }
     }
     if outcome.is_coarse {

@@ -52,6 +52,9 @@ pub fn compare(arguments: &CompareArguments, signals: &RunSignals) -> Result<Cod
         tell(&comparison);
     };
     output::print_line(&text::comparison(&comparison, output::style()));
+    if comparison.rows.is_empty() {
+        outcome = outcome.max(Code::Problem);
+    }
     Ok(if signals.was_signalled() { Code::Interrupted } else { outcome })
 }
 

@@ -1,0 +1,146 @@
+//! Writing everything, past what the drive refuses: what it did not take it cannot have lost, and what lies behind may
+//! be good.
+
+use super::{CHUNK, DEPTH, PIECE};
+use crate::error::{BenchError, is_want_of_the_host};
+use crate::payload::Payload;
+use crate::queue::IoFailure;
+use crate::scan::ScanRegion;
+use crate::session::Session;
+use crate::test_record::TestRecord;
+use crate::whole_drive::timed_writes::{SoFar, WriteSettings, WrittenSum, write};
+use std::ops::Range;
+
+/// Refused requests in a row after which places all over the rest are tried, and how many.
+const IN_A_ROW_MAX: u64 = 64;
+const TRIES: u64 = 16;
+/// Refused requests after which writing ends: each may take a dying drive seconds.
+const REFUSED_MAX: u64 = 1024;
+
+/// What a drive did not take.
+#[derive(Debug, Default)]
+pub(super) struct RefusedWrites {
+    /// By offset.
+    pub ranges: Vec<Range<u64>>,
+    /// Refused requests, and the first.
+    pub failed: (u64, Option<IoFailure>),
+    in_a_row: u64,
+}
+
+impl RefusedWrites {
+    fn note(&mut self, failure: &IoFailure) -> u64 {
+        let end = failure.offset + u64::from(failure.len);
+        match self.ranges.last_mut() {
+            Some(last) if last.end == failure.offset => {
+                last.end = end;
+                self.in_a_row += 1;
+            }
+            _ => {
+                self.ranges.push(failure.offset..end);
+                self.in_a_row = 1;
+            }
+        }
+        self.failed.0 += 1;
+        self.failed.1.get_or_insert(*failure);
+        end
+    }
+
+    /// Where the last stretch begins that reaches to the end of the drive; the end if none does.
+    pub fn tail(&self, size: u64) -> u64 {
+        self.ranges.last().filter(|last| last.end == size).map_or(size, |last| last.start)
+    }
+}
+
+/// Whether the drive did not take what it was given, and may take more elsewhere.
+pub(super) fn is_refusal(error: &BenchError) -> Option<IoFailure> {
+    let BenchError::Request { failure, .. } = error else { return None };
+    let is_gone = matches!(failure.errno, libc::ENODEV | libc::ENXIO);
+    let refused = failure.write && failure.len > 0 && !is_gone;
+    (refused && !is_want_of_the_host(failure.errno)).then_some(*failure)
+}
+
+/// Writes of one run, up to `size`.
+pub(super) struct Writing<'w, 's> {
+    pub session: &'w Session<'s>,
+    pub record: &'w mut TestRecord,
+    pub sum: &'w mut WrittenSum,
+    pub data: Payload,
+    pub size: u64,
+}
+
+impl Writing<'_, '_> {
+    fn pieces(
+        &mut self,
+        places: Vec<ScanRegion>,
+        depth: u32,
+        so_far: Option<SoFar<'_>>,
+    ) -> Result<Result<(), BenchError>, BenchError> {
+        let manner = WriteSettings { data: self.data, chunk: u64::from(CHUNK), depth };
+        write(self.session, self.record, "write", places, manner, self.sum, so_far)
+    }
+
+    /// Writes from `from` on; the inner error ends the test. A run that met refused writes cannot be resumed, so that
+    /// `so_far` is asked before the first of them only.
+    pub fn all(
+        &mut self,
+        from: u64,
+        so_far: SoFar<'_>,
+    ) -> Result<Result<RefusedWrites, BenchError>, BenchError> {
+        let (mut refused, mut at) = (RefusedWrites::default(), from);
+        while at < self.size {
+            let resumable = refused.ranges.is_empty().then_some(so_far);
+            let places = ScanRegion::pieces(at, self.size, PIECE);
+            let Err(error) = self.pieces(places, DEPTH, resumable)? else { break };
+            let Some(failure) = is_refusal(&error) else { return Ok(Err(error)) };
+            let piece = at + (failure.offset - at) / PIECE * PIECE;
+            match self.chunk_by_chunk(piece, &mut refused)? {
+                Ok(next) => at = next,
+                Err(error) => return Ok(Err(error)),
+            }
+        }
+        Ok(Ok(refused))
+    }
+
+    /// Writes a piece in which something was refused, one request after the other; where to go on.
+    fn chunk_by_chunk(
+        &mut self,
+        from: u64,
+        refused: &mut RefusedWrites,
+    ) -> Result<Result<u64, BenchError>, BenchError> {
+        let (mut at, end) = (from, (from + PIECE).min(self.size));
+        while at < end {
+            let places = ScanRegion::pieces(at, end, u64::from(CHUNK));
+            let Err(error) = self.pieces(places, 1, None)? else { break };
+            let Some(failure) = is_refusal(&error) else { return Ok(Err(error)) };
+            at = refused.note(&failure);
+            if refused.failed.0 >= REFUSED_MAX {
+                return Ok(Err(error));
+            }
+            if refused.in_a_row >= IN_A_ROW_MAX && at < self.size {
+                if self.takes_nothing_from(at)? {
+                    let last = refused.ranges.last_mut().expect("many were just noted");
+                    last.end = self.size;
+                    return Ok(Ok(self.size));
+                }
+                refused.in_a_row = 0;
+            }
+        }
+        Ok(Ok(end))
+    }
+
+    /// Whether every place is refused of some that are spread over the rest.
+    fn takes_nothing_from(&mut self, from: u64) -> Result<bool, BenchError> {
+        let chunk = u64::from(CHUNK);
+        let rest = (self.size - from).div_ceil(chunk);
+        for index in 0..TRIES.min(rest) {
+            let offset = from + index * rest / TRIES.min(rest) * chunk;
+            let place = ScanRegion::new(offset, chunk.min(self.size - offset));
+            match self.pieces(vec![place], 1, None)? {
+                Err(error) if is_refusal(&error).is_some() => {}
+                Err(error) => return Err(error),
+                Ok(()) => return Ok(false),
+            }
+        }
+        Ok(true)
+    }
+}
