@@ -122,7 +122,8 @@ pub fn faster(device: &IoDevice, load: &Load) -> Result<Option<Engine>, BenchErr
         match phase::run(device, &attempt, &Control::default(), || ()) {
             Ok(measured) if measured.recorder.errors > 0 => Ok(None),
             Ok(measured) => Ok(Some(measured.iops())),
-            // As where more threads are refused.
+            // As where more threads are refused, or the kernel's calls for a ring.
+            Err(BenchError::Engine { .. }) => Ok(Some(0.0)),
             Err(_) if engine == Engine::Threads => Ok(Some(0.0)),
             Err(error) => Err(error),
         }

@@ -94,6 +94,9 @@ pub fn describe(failure: &IoFailure, count: u64) -> String {
             .to_string(),
         libc::EIO => "failed: I/O error; see the kernel log (dmesg)".to_string(),
         libc::ENOSPC => no_space(),
+        libc::EFBIG => "failed: the file may not grow that long (ulimit -f, or the file system's limit); use a smaller \
+                        --size"
+            .to_string(),
         libc::EDQUOT => {
             "failed: the disk quota leaves no space; delete files that count towards it, or use a smaller --size"
                 .to_string()
@@ -133,10 +136,10 @@ pub fn describe(failure: &IoFailure, count: u64) -> String {
     }
 }
 
-/// Whether a request failed before it came to a drive: the kernel had no thread or memory for it, or it was broken
-/// off. No drive answers so.
+/// Whether a request failed before it came to a drive: the kernel had no thread or memory for it, it was broken off,
+/// or it would exceed a limit of this process. No drive answers so.
 pub fn is_want_of_the_host(errno: i32) -> bool {
-    matches!(errno, libc::ECANCELED | libc::ENOMEM | libc::EAGAIN | libc::EINTR)
+    matches!(errno, libc::ECANCELED | libc::ENOMEM | libc::EAGAIN | libc::EINTR | libc::EFBIG)
 }
 
 /// Where a file system is full, and so it is where a write of several pages found room for some of them.
@@ -157,6 +160,9 @@ fn limit_of(source: &io::Error) -> &'static str {
         Some(libc::EMFILE | libc::ENFILE) => " (raise the limit of open files: ulimit -n)",
         Some(libc::EAGAIN) => {
             " (raise the limit of threads: ulimit -u, or pids.max of a container)"
+        }
+        Some(libc::ENOMEM) => {
+            " (raise the limit of memory: ulimit -v, or the container's, or use a smaller block or depth)"
         }
         _ => "",
     }
@@ -253,6 +259,7 @@ mod tests {
             "io_uring without a thread"
         );
         assert_eq!(of(libc::ENOMEM, false, TargetKind::Block), ErrorKind::Usage);
+        assert_eq!(of(libc::EFBIG, true, directory), ErrorKind::Usage, "a limit of this process");
         let source = io::Error::from_raw_os_error(libc::EMFILE);
         let engine = BenchError::of_engine(Engine::Uring, source);
         assert_eq!(engine.kind(directory), ErrorKind::Usage);
@@ -271,5 +278,6 @@ mod tests {
         );
         let uring = of(libc::EMFILE, Engine::Uring);
         assert!(uring.contains("ulimit -n") && uring.ends_with("try --engine threads"), "{uring}");
+        assert!(of(libc::ENOMEM, Engine::Uring).contains("ulimit -v"));
     }
 }

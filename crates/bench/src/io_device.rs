@@ -15,7 +15,7 @@ use drivescope_model::plan::{Engine, WriteLevel};
 use drivescope_model::target::IoMode;
 use std::io;
 use std::ops::Range;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
 use std::thread::Thread;
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ pub struct IoDevice {
 #[derive(Debug)]
 enum Backend {
     /// A file or block device behind an engine.
-    File { file: IoFile, engine: Engine },
+    File { file: IoFile, engine: Engine, broken: OnceLock<String> },
     /// A simulated drive, or a file on one, in virtual time.
     Simulated { drive: Arc<SimulatedDrive>, mode: IoMode },
 }
@@ -53,7 +53,7 @@ pub struct WorkerOutcome<T> {
 impl IoDevice {
     /// Puts `file` behind `engine`.
     pub fn new(file: IoFile, engine: Engine) -> Self {
-        Self { backend: Backend::File { file, engine } }
+        Self { backend: Backend::File { file, engine, broken: OnceLock::new() } }
     }
 
     /// A simulated drive, or a file on one seen through the host's page cache or past it.
@@ -64,8 +64,29 @@ impl IoDevice {
     /// What sends requests; [`Engine::Auto`] leaves that to each phase.
     pub fn engine(&self) -> Engine {
         match &self.backend {
+            Backend::File { engine: Engine::Auto, broken, .. } if broken.get().is_some() => {
+                Engine::Threads
+            }
             Backend::File { engine, .. } => *engine,
             Backend::Simulated { .. } => Engine::Sim,
+        }
+    }
+
+    /// Why io_uring is not used any more, where the choice was open and it failed.
+    pub(crate) fn broken_uring(&self) -> Option<&str> {
+        match &self.backend {
+            Backend::File { broken, .. } => broken.get().map(String::as_str),
+            Backend::Simulated { .. } => None,
+        }
+    }
+
+    /// From now on threads send the requests, if the engine was open.
+    fn give_up(&self, engine: Engine, error: &io::Error) {
+        if let Backend::File { engine: Engine::Auto, broken, .. } = &self.backend
+            && engine == Engine::Uring
+        {
+            // The first reason stays.
+            let _ = broken.set(error.to_string());
         }
     }
 
@@ -269,6 +290,7 @@ impl IoDevice {
                 }
             }
             if let Some(error) = first_cause(broken) {
+                self.give_up(engine, &error);
                 return Err(BenchError::of_engine(engine, error));
             }
             // A simulated drive knows another time.

@@ -41,6 +41,8 @@ pub mod runner;
 pub mod scan;
 pub mod serial;
 pub mod session;
+mod slow_drive;
+pub mod speed_trial;
 pub mod steady_rate;
 pub mod suites;
 mod test_file;

@@ -59,7 +59,10 @@ fn make_test_file(session: &mut Session<'_>, size: Bytes) -> Result<Option<Strin
     let written = test_file::fill(session, &device, size, layout_limit(session))?;
     let remark = (written < size).then(|| {
         let took = Secs((session.now_ns() - start_ns) as f64 / 1e9);
-        format!("test file of {written} instead of {size}: the drive is slow, this took {took}")
+        let (left, size) = (Bytes(size.0 - written.0).binary(), size.binary());
+        format!(
+            "{left} of the test file of {size}: the drive is slow, writing the rest took {took}"
+        )
     });
     if remark.is_some() {
         drop(device);

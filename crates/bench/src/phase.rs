@@ -120,8 +120,24 @@ impl PhaseResult {
     }
 }
 
-/// Runs `load` on `device` until its time is over, `control` says stop, or it fails.
+/// Runs `load` on `device` until its time is over, `control` says stop, or it fails. Where io_uring was chosen and its
+/// calls fail, threads send the requests, now and from then on.
 pub fn run(
+    device: &IoDevice,
+    load: &Load,
+    control: &Control,
+    mut watch: impl FnMut(),
+) -> Result<PhaseResult, BenchError> {
+    let engine = device.engine();
+    match run_once(device, load, control, &mut watch) {
+        Err(BenchError::Engine { .. }) if device.engine() != engine => {
+            run_once(device, load, control, watch)
+        }
+        other => other,
+    }
+}
+
+fn run_once(
     device: &IoDevice,
     load: &Load,
     control: &Control,

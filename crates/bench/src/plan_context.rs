@@ -2,7 +2,7 @@
 
 use crate::engine_trial;
 use crate::expected_speed::ExpectedSpeed;
-use drivescope_model::cell::Cell;
+use drivescope_model::cell::{Cell, Order};
 use drivescope_model::drive::{Drive, Zoned};
 use drivescope_model::options::{Suite, TestKind};
 use drivescope_model::plan::{Cost, PlannedTest, WriteLevel};
@@ -22,6 +22,8 @@ pub struct PlanContext<'a> {
     pub target: &'a TargetInfo,
     /// For estimates of time.
     pub typical: ExpectedSpeed,
+    /// They are those of a trial, on a drive so slow that the requests at the end of a round count.
+    pub is_slow: bool,
     /// Upper bounds, for the volume of writes; `None` where writing costs nothing.
     pub fastest: Option<ExpectedSpeed>,
     /// Bytes that tests work on: the test file, or the used part of a file or device.
@@ -80,6 +82,20 @@ impl PlanContext<'_> {
     pub(crate) fn trial_s(&self, cell: &Cell) -> f64 {
         let is_simulated = self.target.kind == TargetKind::Simulated;
         if is_simulated { 0.0 } else { engine_trial::seconds_max(cell.shape, cell.mix) }
+    }
+
+    /// How long the requests take that are in flight at the end of a round, s: too little to count on most drives.
+    pub(crate) fn drain_s(&self, cell: &Cell) -> f64 {
+        let shape = cell.shape;
+        let in_flight = shape.depth * shape.threads;
+        let rate = self.typical.rate(shape.order == Order::Rnd, shape.block.0, in_flight);
+        let bytes = u64::from(in_flight) * shape.block.0;
+        if self.is_slow { bytes as f64 / rate } else { 0.0 }
+    }
+
+    /// How long writes take that the page cache took, s; of other drives, plans leave them out.
+    pub(crate) fn write_back_s(&self, bytes: f64) -> f64 {
+        if self.is_slow { bytes / (self.typical.mb_s * 1e6) } else { 0.0 }
     }
 
     /// Plans a round of some requests, which may be shorter than its time: its share of them.

@@ -3,7 +3,7 @@
 use crate::error::BenchError;
 use crate::expected_speed::ExpectedSpeed;
 use crate::plan_context::PlanContext;
-use crate::workloads;
+use crate::{slow_drive, suites, workloads};
 use drivescope_drive::{DriveError, Target};
 use drivescope_model::options::Suite;
 use drivescope_model::plan::{Cost, Engine, Plan, PlannedTest, WriteLevel};
@@ -54,6 +54,50 @@ pub fn draft(
     size_asked: bool,
     allowed: WriteLevel,
 ) -> Result<Plan, BenchError> {
+    draft_measured(suite, seed, engine, target, (size_asked, None), allowed)
+}
+
+/// The same where a trial showed how fast the drive is: if it is slow, the plan takes the time that it will take, and
+/// a suite of our own is shortened.
+pub fn draft_measured(
+    suite: Suite,
+    seed: u64,
+    engine: Engine,
+    target: &Target,
+    (size_asked, measured): (bool, Option<ExpectedSpeed>),
+    allowed: WriteLevel,
+) -> Result<Plan, BenchError> {
+    let typical = ExpectedSpeed::of(target);
+    let plan_at = |suite: &Suite, speed, is_slow| {
+        let whole = (suite.clone(), seed, engine);
+        plan_at(whole, target, size_asked, allowed, (speed, is_slow))
+    };
+    let Some(slow) = typical.unless_slow(measured) else {
+        return plan_at(&suite, typical, false);
+    };
+    let mut shortened = None;
+    if suites::may_be_shortened(&suite) {
+        let usual_s = plan_at(&suite, typical, false)?.cost().seconds;
+        let seconds = |suite: &Suite| plan_at(suite, slow, true).map(|plan| plan.cost().seconds);
+        let has_file = target.info().kind == TargetKind::Directory;
+        shortened = slow_drive::shortened(&suite, usual_s, slow, has_file, seconds)?;
+    }
+    let Some((short, words)) = shortened else { return plan_at(&suite, slow, true) };
+    let mut plan = plan_at(&short, slow, true)?;
+    if let Some(first) = plan.tests.iter_mut().find(|test| test.skip.is_none()) {
+        first.omitted.push(words);
+    }
+    Ok(plan)
+}
+
+/// A plan at these speeds.
+fn plan_at(
+    (suite, seed, engine): (Suite, u64, Engine),
+    target: &Target,
+    size_asked: bool,
+    allowed: WriteLevel,
+    (typical, is_slow): (ExpectedSpeed, bool),
+) -> Result<Plan, BenchError> {
     let info = target.info();
     let needs_file = suite.tests.iter().any(|&test| workloads::find(test).needs_test_file());
     let own_bytes = match info.kind {
@@ -72,11 +116,11 @@ pub fn draft(
             part.end - part.start
         }
     };
-    let typical = ExpectedSpeed::of(target);
     let context = PlanContext {
         suite: &suite,
         target: info,
         typical,
+        is_slow,
         fastest: ExpectedSpeed::upper_bound(target),
         span_bytes,
         room_bytes,
@@ -145,7 +189,6 @@ pub fn check_any_runs(plan: &Plan, target: &Target) -> Result<(), BenchError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::suites;
     use crate::testing::{every, plan_of, run_on, run_target, suite_of};
     use drivescope_drive::simulated::spec::built_in;
     use drivescope_model::options::TestKind;

@@ -1,6 +1,7 @@
 //! Runs the tests of a plan, one after the other: the only part that knows both workloads and sessions.
 
 use crate::error::BenchError;
+use crate::io_device::IoDevice;
 use crate::session::Session;
 use crate::test_record::TestRecord;
 use crate::workload::Workload;
@@ -77,6 +78,11 @@ impl<'a> Runner<'a> {
         let drive = self.session.target.drive();
         record.rotates(drive.is_some_and(|drive| drive.rpm > Some(1)));
         let end = self.measure(workload, &mut record);
+        if let Some(why) = self.session.opened().and_then(IoDevice::broken_uring) {
+            record.remark(format!(
+                "io_uring, whose calls fail here ({why}): threads sent the requests"
+            ));
+        }
         let end = self.session.restore_before_images(end);
         self.session.leave_simulated_file();
         let remarks = [planned.omitted.as_slice(), record.remarks()].concat();

@@ -176,6 +176,7 @@ pub fn plan_context<'a>(
         suite,
         target,
         typical: ExpectedSpeed::typical(Some(drive)),
+        is_slow: false,
         fastest: None,
         span_bytes: target.size_bytes,
         room_bytes: 0,

@@ -85,6 +85,19 @@ pub enum DriveError {
         /// What helps.
         remedy: &'static str,
     },
+    /// Space that is said to be free cannot be had.
+    #[error(
+        "cannot reserve {size} for {path}, although {free} are said to be free: the file system has no room for it \
+         (snapshots, blocks or inodes that are used up: df -i); use a smaller --size"
+    )]
+    NotReserved {
+        /// The file.
+        path: PathBuf,
+        /// Its size.
+        size: String,
+        /// What the file system says.
+        free: String,
+    },
     /// A quota of the user, the group, the project or the subvolume is used up, however much is free.
     #[error(
         "the disk quota leaves no room for {path}; free some space, use a smaller --size, or choose another directory"
@@ -284,6 +297,7 @@ impl DriveError {
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::NoRoom { .. }
+            | Self::NotReserved { .. }
             | Self::Quota { .. }
             | Self::Suspended { .. }
             | Self::OutputFile { .. } => ErrorKind::Refused,

@@ -27,7 +27,7 @@ use crate::error::DriveError;
 use crate::io_file::IoFile;
 use drivescope_machine::roots::open_to_read;
 use drivescope_model::units::Bytes;
-use free_space::check_room;
+use free_space::{check_room, not_reserved};
 use manifest::{MANIFEST, Manifest, is_plain_name, parse_manifest};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, FileType, FlockOperation, OFlags, Stat};
@@ -108,7 +108,10 @@ impl OwnFolder {
         let path = self.path.join(name);
         let fail = |errno| self.write_error(&path, errno);
         let fd = syscalls::create_file(self.dir.as_fd(), name).map_err(fail)?;
-        syscalls::reserve(fd.as_fd(), size.0).map_err(fail)?;
+        syscalls::reserve(fd.as_fd(), size.0).map_err(|errno| match errno {
+            Errno::NOSPC => not_reserved(&self.parent, &path, size),
+            _ => fail(errno),
+        })?;
         // The probe of direct I/O reads the last block: give it one that exists on the medium.
         let block = [0u8; 4096];
         let last = size.0.saturating_sub(block.len() as u64);

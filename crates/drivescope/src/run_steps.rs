@@ -34,7 +34,7 @@ pub use save::SaveOutcome;
 use write_permission::WritePermission;
 
 /// What the first signal is answered with.
-const STOPPING: &str = "interrupted: saving partial results; Ctrl-C again quits now";
+pub const STOPPING: &str = "interrupted: saving partial results; Ctrl-C again quits now";
 
 /// A target with its plan.
 pub struct PlannedRun {

@@ -7,8 +7,9 @@ use crate::roots::{Roots, open_to_read, split_dev};
 use drivescope_model::target::FileSystem;
 use rustix::fs::{OFlags, StatVfsMountFlags};
 use std::fs;
+use std::io;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// `FS_NOCOMP_FL` of linux/fs.h, which rustix does not name: set by `chattr +m`.
 const NO_COMPRESSION_FLAG: u32 = 0x400;
@@ -53,6 +54,17 @@ pub fn copies_on_write(kind: &str) -> bool {
     matches!(kind, "btrfs" | "bcachefs" | "zfs" | "f2fs" | "nilfs2")
 }
 
+/// Why the mount of a path was not found: a mount table that is there could not be read, as for want of descriptors,
+/// or it is not there, or does not show the mount.
+fn no_mount(roots: &Roots, path: PathBuf, is_empty: bool) -> MachineError {
+    let table = roots.proc.join("self/mountinfo");
+    match fs::read(&table).err().filter(|error| is_empty && error.kind() != io::ErrorKind::NotFound)
+    {
+        Some(source) => MachineError::Io { what: "read", path: table, source },
+        None => MachineError::NoMount { path },
+    }
+}
+
 /// The file system that holds an existing path.
 ///
 /// `available_bytes` is what a user without privileges may still use, also for root: the reserve
@@ -68,7 +80,7 @@ pub fn file_system_of(roots: &Roots, path: &Path) -> Result<FileSystem, MachineE
     })?;
     let table = mounts(roots);
     let mount = mount_of(&table, &path, split_dev(meta.dev()))
-        .ok_or_else(|| MachineError::NoMount { path: path.clone() })?;
+        .ok_or_else(|| no_mount(roots, path.clone(), table.is_empty()))?;
     // Some FUSE and network file systems leave the fragment size at 0.
     let unit = if size.f_frsize == 0 { size.f_bsize } else { size.f_frsize };
     Ok(FileSystem {
@@ -286,5 +298,9 @@ mod tests {
         assert!(matches!(absent, MachineError::Io { .. }), "{absent}");
         let blind = file_system_of(&fake.roots, &fake.path("")).unwrap_err();
         assert!(blind.to_string().contains("mount table"), "{blind}");
+        // A table that is there and cannot be read, as for want of descriptors: a folder stands for it.
+        fs::create_dir_all(fake.roots.proc.join("self/mountinfo")).unwrap();
+        let unread = file_system_of(&fake.roots, &fake.path("")).unwrap_err().to_string();
+        assert!(unread.contains("cannot read") && !unread.contains("is /proc"), "{unread}");
     }
 }

@@ -33,6 +33,11 @@ impl Limited {
     }
 }
 
+/// How much memory this process may map (`ulimit -v`); `None` where that is not limited.
+pub fn address_space_max() -> Option<Bytes> {
+    rustix::process::getrlimit(rustix::process::Resource::As).current.map(Bytes)
+}
+
 /// What a control group allows on a device, each second.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct IoLimits {

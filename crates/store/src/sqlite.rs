@@ -17,6 +17,9 @@ const FOLDER_MODE: u32 = 0o700;
 /// The smallest database: one page of the smallest size.
 const SMALLEST_BYTES: u64 = 512;
 
+/// The first page, which says what the file is.
+const PAGE_BYTES: u64 = 4096;
+
 /// What a file holds.
 enum Content {
     /// No table at all.
@@ -27,9 +30,35 @@ enum Content {
 
 /// Opens the store, and makes it with its folder if it is absent.
 pub(crate) fn create(path: &Path, patience: Duration) -> Result<Connection, StoreError> {
-    if size_of(path)?.is_none() {
+    let is_new = size_of(path)?.is_none();
+    if is_new {
         create_folder(path)?;
     }
+    let made = open_or_make(path, patience);
+    if is_new && made.is_err() {
+        remove_unmade(path);
+    }
+    made
+}
+
+/// Removes what a store that could not be made has left: a file without a table. One that another program makes
+/// meanwhile has a log, or more than its first page.
+#[expect(clippy::disallowed_methods, reason = "a store that this call has made, without a table")]
+fn remove_unmade(path: &Path) {
+    let with = |end: &str| {
+        let mut name = path.as_os_str().to_os_string();
+        name.push(end);
+        PathBuf::from(name)
+    };
+    let is_small = std::fs::metadata(path).is_ok_and(|it| it.is_file() && it.len() <= PAGE_BYTES);
+    if is_small && is_without_log(path) {
+        for file in [path.to_path_buf(), with("-wal"), with("-shm")] {
+            let _ = std::fs::remove_file(file);
+        }
+    }
+}
+
+fn open_or_make(path: &Path, patience: Duration) -> Result<Connection, StoreError> {
     let fail = |error: rusqlite::Error| StoreError::from_sqlite(&error, path, patience);
     let mut connection = connect(path, OpenFlags::SQLITE_OPEN_CREATE, patience).map_err(fail)?;
     // Known now, and not when the first results of a long run are to be kept.

@@ -9,6 +9,7 @@ use io_uring::types::{Fixed, FsyncFlags, SubmitArgs, Timespec};
 use io_uring::{IoUring, opcode, squeue};
 use rustix::fd::{AsFd, AsRawFd};
 use std::io;
+use std::mem::ManuallyDrop;
 use std::time::Duration;
 
 /// `io_uring_enter` also runs what completed (IORING_ENTER_GETEVENTS of the kernel's header).
@@ -28,14 +29,18 @@ const GATHER_MAX: u32 = 4;
 /// Sleeps end this early and spinning takes over: timer slack is 50 µs, plus the wake-up.
 const SPIN_NS: u64 = 80_000;
 
-/// How often, and after which pause, requests in flight are waited for again when an ending ring refuses to wait.
-const TRIES: u32 = 300;
+/// How often, and after which pause, requests that the kernel has are waited for again when an ending ring refuses to
+/// wait.
+const TRIES: u32 = 10;
+/// The same of a claimed device, whose contents may be put back next: nothing may be written after them.
+const TRIES_OF_CLAIMED: u32 = 300;
 const BETWEEN_TRIES: Duration = Duration::from_millis(100);
 
 /// A ring with its buffers. The file must outlive it, which the borrow in [`UringQueue::new`] ensures.
 pub struct UringQueue<'f> {
     ring: IoUring,
-    buffers: Buffers,
+    /// Kept mapped where the kernel may still write into them at the end.
+    buffers: ManuallyDrop<Buffers>,
     /// Whether the buffers are registered; `RLIMIT_MEMLOCK` may forbid it.
     fixed: bool,
     /// Flags of every write.
@@ -104,7 +109,7 @@ impl<'f> UringQueue<'f> {
     pub fn new(file: &'f IoFile, spec: QueueSpec) -> io::Result<Self> {
         let ring = build(spec.slots().next_power_of_two())?;
         ring.submitter().register_files(&[file.as_fd().as_raw_fd()])?;
-        let buffers = Buffers::new(spec.slots(), spec.block_bytes as usize)?;
+        let buffers = ManuallyDrop::new(Buffers::new(spec.slots(), spec.block_bytes as usize)?);
         // SAFETY: the buffers live in the same struct as the ring and are dropped after it drained.
         let fixed = unsafe { ring.submitter().register_buffers(&buffers.iovecs()) }.is_ok();
         let write_flags = if spec.dsync { libc::RWF_DSYNC } else { 0 };
@@ -140,6 +145,11 @@ impl<'f> UringQueue<'f> {
 
     fn flags_of(&self, op: IoOp) -> i32 {
         if op == IoOp::WriteThrough { libc::RWF_DSYNC } else { self.write_flags }
+    }
+
+    /// Requests that the kernel has.
+    fn sent(&mut self) -> u32 {
+        self.in_flight - self.ring.submission().len() as u32
     }
 
     fn reap(&mut self, done: &mut Vec<IoCompletion>) {
@@ -288,14 +298,19 @@ impl Drop for UringQueue<'_> {
         // Buffers must not be unmapped while the kernel may still write into them.
         // Nor may a pattern reach the drive after the original contents that are put back next.
         let mut done = Vec::with_capacity(self.buffers.slots() as usize);
-        let mut tries_left = TRIES;
-        while self.in_flight > 0 && tries_left > 0 {
+        let mut tries_left = if self.file.claim().is_some() { TRIES_OF_CLAIMED } else { TRIES };
+        // Requests that were never sent, as where the kernel refuses every call, need no waiting.
+        while self.sent() > 0 && tries_left > 0 {
             done.clear();
             if self.wait(&mut done).is_err() {
                 // The ring itself failed, as for want of memory, which may come back.
                 tries_left -= 1;
                 std::thread::sleep(BETWEEN_TRIES);
             }
+        }
+        if self.sent() == 0 {
+            // SAFETY: the kernel has no request that uses them, and nothing here does after this.
+            unsafe { ManuallyDrop::drop(&mut self.buffers) };
         }
         // A closed ring lets go of its file some time later; the claim of a device must end with us.
         let _ = self.ring.submitter().unregister_files();

@@ -41,7 +41,8 @@ impl Session<'_> {
         }
         let (took, planned) = (Secs(elapsed_s), Secs(planned_s));
         record.remark(format!(
-            "{over} of {all} rounds: the drive is slow, they took {took} where {planned} were planned for all"
+            "{} of {all} rounds: the drive is slow, the others took {took} where {planned} were planned for all",
+            all - over
         ));
         false
     }

@@ -113,8 +113,13 @@ impl Workload for TinyWritesWorkload {
         // Flushing random pages costs about one random write each.
         let flush = f64::from(options.writes) / (context.typical.iops * context.typical.queue_gain);
         let stream = context.typical.mb_s * 1e6 * options.time.0 * rounds;
+        let cached = chosen(options)
+            .filter(|it| it.mix.writes() && it.order == Order::Seq && it.path != IoPath::Direct);
+        let cached_bytes = CACHED_IOPS * options.stream_block.0 as f64 * options.time.0;
+        let write_back_s = context.write_back_s(cached_bytes.min(options.size.0 as f64));
+        let flush = flush.min(60.0) + write_back_s * cached.count() as f64;
         test.cost = Cost {
-            seconds: (phases * options.time.0 + flush.min(60.0)) * rounds,
+            seconds: (phases * options.time.0 + flush) * rounds,
             read_bytes: (3.0 * stream) as u64,
             written_bytes: round_bytes(context).saturating_mul(context.suite.rounds.into()),
             computed_s: context

@@ -329,12 +329,13 @@ fn cell_cost(
     let computed_as = round_volume::computed_as(block.0) as f64;
     let busy = busy * context.timed_round(test, rate * busy / block.0 as f64 * computed_as);
     let mut bytes = rate * busy * rounds;
-    let mut seconds = (busy + context.suite.pause.0) * rounds;
+    let drain_s = context.drain_s(cell);
+    let mut seconds = (busy + drain_s + context.suite.pause.0) * rounds;
     if let Some(most) = io_size(options) {
         bytes = bytes.min(most as f64 * rounds);
         seconds = seconds.min(bytes / rate + context.suite.pause.0 * rounds);
     }
-    seconds += context.trial_s(cell);
+    seconds += context.trial_s(cell) + drain_s;
     let reads = f64::from(cell.mix.read_percent()) / 100.0;
     let written_bytes = match context.fastest.filter(|_| cell.mix.writes()) {
         Some(fastest) => {

@@ -55,6 +55,16 @@ pub(crate) fn no_room(parent: &Path, wanted: Option<Bytes>) -> DriveError {
     too_full(parent, (free, floor), wanted)
 }
 
+/// The error for a file whose space the file system does not give, although it said that it has it.
+pub(super) fn not_reserved(parent: &Path, file: &Path, size: Bytes) -> DriveError {
+    let (free, floor) = free_and_floor(parent).unwrap_or((0, FLOOR_MAX));
+    if free < floor.saturating_add(size.0) {
+        return too_full(parent, (free, floor), Some(size));
+    }
+    let (size, free) = (size.to_string(), Bytes(free).to_string());
+    DriveError::NotReserved { path: file.to_path_buf(), size, free }
+}
+
 pub(super) fn too_full(
     parent: &Path,
     (free, floor): (u64, u64),
@@ -65,7 +75,7 @@ pub(super) fn too_full(
         path: parent.to_path_buf(),
         free: Bytes(free).to_string(),
         floor: Bytes(floor).to_string(),
-        wanted: wanted.map_or_else(|| "more bytes".to_string(), |wanted| wanted.to_string()),
+        wanted: wanted.map_or_else(|| "anything more".to_string(), |wanted| wanted.to_string()),
         // Below the floor not even the smallest file fits.
         remedy: if free > floor {
             "free some space or use a smaller --size"

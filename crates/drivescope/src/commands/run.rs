@@ -3,13 +3,22 @@
 
 use crate::arguments::RunArguments;
 use crate::exit::{Code, Failure};
-use crate::run_steps::write_permission::WritePermission;
-use crate::run_steps::{PlannedRun, carry_out, leftovers, resume, targets};
+use crate::run_steps::write_permission::{self, WritePermission};
+use crate::run_steps::{PlannedRun, STOPPING, carry_out, leftovers, resume, targets};
 use crate::signals::RunSignals;
+use drivescope_bench::error::BenchError;
+use drivescope_bench::expected_speed::ExpectedSpeed;
 use drivescope_bench::overrides::Overrides;
-use drivescope_bench::{clock, planner, suites};
+use drivescope_bench::{clock, planner, speed_trial, suites, workloads};
+use drivescope_drive::Target;
+use drivescope_machine::limits;
 use drivescope_model::options::Suite;
 use drivescope_model::plan::{Engine, WriteLevel};
+use drivescope_model::target::TargetKind;
+use drivescope_model::units::Bytes;
+
+/// Buffers, the stacks of threads and what the program's own cost is measured with take less than this.
+const ADDRESS_SPACE_MIN: Bytes = Bytes::mib(512);
 
 /// Plans a run for each target, and carries them out.
 pub fn run(arguments: RunArguments, signals: &RunSignals) -> Result<Code, Failure> {
@@ -48,6 +57,7 @@ pub fn run_suite(
     arguments: RunArguments,
     signals: &RunSignals,
 ) -> Result<Code, Failure> {
+    check_address_space(limits::address_space_max())?;
     let RunArguments { outcome, engine, seed, resume, .. } = arguments;
     let size_asked = arguments.size.is_some();
     let permission = WritePermission::of(&arguments.raw);
@@ -63,14 +73,66 @@ pub fn run_suite(
     for target in targets {
         let engine = targets::engine_for(&target, engine.map(Engine::from), outcome.quiet)?;
         let seed_now = seed.unwrap_or(new_seed);
-        let plan = planner::draft(suite.clone(), seed_now, engine, &target, size_asked, level)?;
+        let measured = trial(&target, &suite, resume, outcome.dry_run, signals)?;
+        let speed = (size_asked, measured);
+        let plan = planner::draft_measured(suite.clone(), seed_now, engine, &target, speed, level)?;
         let run = PlannedRun { plan, target, claim: None, resumed: None };
         let run = resume::resume_if_asked(run, level, resume, seed.is_some(), &outcome)?;
-        planner::check_any_runs(&run.plan, &run.target)?;
+        planner::check_any_runs(&run.plan, &run.target)
+            .map_err(|error| write_permission::with_command(error.into(), &run.target))?;
         runs.push(run);
     }
     // A verify that is resumed in its read phase needs no permission to write any more.
     let writes = |run: &PlannedRun| run.plan.active().any(|it| it.writes >= WriteLevel::SameBytes);
     let permission = permission.filter(|_| !resume || runs.iter().any(writes));
     carry_out(runs, outcome, (arguments.label, arguments.price), permission, signals)
+}
+
+/// How fast the drive is, for the plan: a directory is not written in a dry run, and what is resumed is planned already.
+fn trial(
+    target: &Target,
+    suite: &Suite,
+    is_resumed: bool,
+    is_dry: bool,
+    signals: &RunSignals,
+) -> Result<Option<ExpectedSpeed>, Failure> {
+    let needs_file = suite.tests.iter().any(|&test| workloads::find(test).needs_test_file());
+    if is_resumed || !needs_file {
+        return Ok(None);
+    }
+    let may_write = target.info().kind == TargetKind::Directory && !is_dry;
+    if may_write {
+        // From here on a scratch file has to be removed.
+        signals.begin(STOPPING);
+    }
+    let measured = speed_trial::measure(target, may_write, &signals.stop);
+    if signals.was_signalled() {
+        return Err(BenchError::Interrupted.into());
+    }
+    Ok(measured)
+}
+
+/// Refuses a limit of memory under which the program would be aborted amid a run.
+fn check_address_space(most: Option<Bytes>) -> Result<(), Failure> {
+    let Some(most) = most.filter(|most| *most < ADDRESS_SPACE_MIN) else { return Ok(()) };
+    Err(Failure::usage(format!(
+        "this process may use {} of memory (ulimit -v), and measuring takes up to {}: raise the limit, as with \
+         ulimit -v unlimited",
+        most.binary(),
+        ADDRESS_SPACE_MIN.binary()
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn too_little_memory_is_refused_with_the_limit() {
+        assert!(
+            check_address_space(None).is_ok() && check_address_space(Some(Bytes::gib(8))).is_ok()
+        );
+        let refused = check_address_space(Some(Bytes::mib(100))).unwrap_err();
+        assert!(refused.message.contains("100 MiB") && refused.message.contains("ulimit -v"));
+    }
 }

@@ -3,9 +3,43 @@
 use crate::arguments::RawArguments;
 use crate::exit::{Code, Failure};
 use drivescope_drive::Target;
+use drivescope_drive::gate::{self, GateRequest, OwnPaths};
+use drivescope_machine::Roots;
 use drivescope_model::gate::GateRecord;
 use drivescope_model::plan::{Plan, WriteLevel};
+use drivescope_model::shell::quoted;
 use drivescope_model::target::TargetKind;
+use std::path::PathBuf;
+
+/// A refusal of a plan that needs a raw write, with the command that allows it, serial number and all.
+pub fn with_command(refusal: Failure, target: &Target) -> Failure {
+    let levels = [
+        ("--write same-bytes", None),
+        ("--write restore", Some(':')),
+        ("--destroy SERIAL", Some(' ')),
+    ];
+    let Some((option, phrase)) =
+        levels.into_iter().find(|(option, _)| refusal.message.contains(option))
+    else {
+        return refusal;
+    };
+    let path = PathBuf::from(&target.info().path);
+    let own = OwnPaths::default();
+    let request = GateRequest { path, level: WriteLevel::Destroy, range: None, own };
+    let examination = gate::examine(&Roots::host(), request);
+    let Some(device) = examination.device() else { return refusal };
+    let option = option.trim_end_matches(" SERIAL");
+    let option = match phrase {
+        Some(between) => format!("{option}{between}{}", quoted(&device.phrase())),
+        None => option.to_string(),
+    };
+    let words = std::env::args().skip(1).map(|word| quoted(&word).to_string());
+    let words = words.collect::<Vec<_>>().join(" ");
+    Failure {
+        message: format!("{}; type: drivescope {words} {option}", refusal.message),
+        ..refusal
+    }
+}
 
 /// What the arguments allow.
 #[derive(Debug, Clone)]

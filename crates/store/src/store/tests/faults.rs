@@ -26,6 +26,20 @@ fn devices_and_folders_are_never_opened() {
     }
 }
 
+/// SQLite cannot make its journal where a folder has that name.
+#[test]
+fn store_that_cannot_be_made_leaves_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("runs.db");
+    std::fs::create_dir(folder.path().join("runs.db-journal")).unwrap();
+    Store::open(&StoreLocation::of_file(path.clone())).unwrap_err();
+    assert!(!path.exists());
+    // What was there before stays.
+    std::fs::write(&path, "").unwrap();
+    Store::open(&StoreLocation::of_file(path.clone())).unwrap_err();
+    assert!(path.exists());
+}
+
 /// Killed with its log full: whoever opens the file last would move that into it.
 #[test]
 fn another_programs_file_and_its_log_stay_as_they_are() {
