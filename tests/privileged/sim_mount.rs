@@ -299,6 +299,30 @@ fn a_server_that_stands_still_holds_up_no_run_on_another_loop_device() {
     served.interrupt().end().code(0);
 }
 
+/// A thread that waits for a device cannot be ended, and would hold its whole program: another process asks the device,
+/// and is left behind.
+#[test]
+fn a_command_ends_with_its_exit_code_although_the_device_never_answers() {
+    let Some(scratch) = scratch_to_serve(true) else { return };
+    let served = Served::start(&scratch, &[FLASH, "drive", "--block"]);
+    let node = served.node();
+    served.signal(Signal::STOP);
+    let commands = [&["list"][..], &["run", "--dry-run", &node], &["restore", "--journal", &node]];
+    let mut looking = commands.map(|arguments| scratch.call(arguments).start());
+    let have_ended = (0..1200).any(|_| {
+        std::thread::sleep(Duration::from_millis(100));
+        looking.iter_mut().all(|command| !command.is_alive())
+    });
+    served.signal(Signal::CONT);
+    let [list, run, restore] = looking.map(|command| command.end());
+    assert!(have_ended, "a command was held by the device: {list}{run}{restore}");
+    list.code(0).shows(&[node.trim_start_matches("/dev/")]);
+    let message = run.refused(4);
+    assert!(message.contains(&format!("{node} did not answer within 20 s")), "{message}");
+    restore.code(0);
+    served.interrupt().end().code(0);
+}
+
 /// Waits for the end of a program that was killed; what it leaves is for the next.
 fn end_of_killed(mut served: Served) {
     served.signal(Signal::KILL);

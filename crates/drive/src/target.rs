@@ -5,6 +5,8 @@ mod drive_below;
 mod file_positions;
 mod loop_device;
 
+pub(crate) use access::is_silent;
+pub use access::{TARGET, look};
 pub use file_positions::FilePositions;
 pub use loop_device::SparseFile;
 

@@ -15,9 +15,21 @@ mod run_steps;
 mod signals;
 mod store_access;
 
+use drivescope_drive::{journal, target};
+use drivescope_machine::{aside, list};
 use std::process::ExitCode;
 
+/// What this program does in a process of its own, which can be left behind.
+const LOOKS: [(&str, aside::Look); 3] = [
+    (list::DRIVE, list::look),
+    (target::TARGET, target::look),
+    (journal::FOLDER_OF_JOURNALS, journal::look),
+];
+
 fn main() -> ExitCode {
+    if aside::answer(&LOOKS) {
+        return ExitCode::SUCCESS;
+    }
     completion::answer_shell();
     let signals = match signals::RunSignals::new() {
         Ok(signals) => signals,

@@ -6,6 +6,7 @@
     expect(clippy::disallowed_methods, reason = "tests make the files that are looked at")
 )]
 
+pub mod aside;
 pub mod ata;
 #[cfg(any(test, feature = "testing"))]
 pub mod ata_image;

@@ -24,7 +24,8 @@
 //! |---|---|
 //! | header, twice | 8192 bytes: magic `DSJRNL01`, version, length, JSON, zeros, crc |
 //! | mark, twice | magic `DSAMOUNT`, id, records, ranges, (offset, length) of each, zeros, crc |
-//! | record | head: magic `DSRECORD`, id, number, LBA, length, crc of data, crc of head; data; zeros; tail: crc of each piece of the data, crc of these and the head, head |
+//! | record | head: magic `DSRECORD`, id, number, LBA, length, crc of data, crc of head; data; zeros; tail |
+//! | tail | crc of each piece of the data, crc of these and the head, the head again |
 //! | commit | magic `DSCOMMIT`, id, first number, count, (LBA, length) of each, zeros, crc |
 //! | done | magic `DSALLBAK`, id, zeros, crc |
 //!
@@ -61,7 +62,9 @@ pub use byte_range::ByteRange;
 pub use drivescope_machine::backing_file::BackingFile;
 pub use drivescope_machine::identity::DriveIdentity;
 pub use error::JournalError;
-pub use journal_folder::{check_folder, check_room, check_writable, state_folder};
+pub use journal_folder::{
+    FOLDER_OF_JOURNALS, check_answers, check_folder, check_room, check_writable, look, state_folder,
+};
 pub use not_ready::NotReady;
 pub use open_journals::{
     JournalList, OpenJournal, begin, check_names, list, refuse_open, restore, waiting,

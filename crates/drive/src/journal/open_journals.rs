@@ -2,7 +2,7 @@
 
 use super::affected::{attached_devices, shares_bytes};
 use super::claimed_disk::ClaimedDisk;
-use super::journal_folder::check_folder;
+use super::journal_folder::{check_answers, check_folder};
 use super::recover::{
     Recovered, cannot_open, damage, discard_if_settled, nameless, recover_opened,
 };
@@ -14,8 +14,10 @@ use super::writer::{Journal, JournalSettings};
 use super::{ByteRange, Disk, DriveIdentity, Folder, JournalError, NotReady};
 use crate::error::DriveError;
 use crate::gate::{self, RawDisk};
+use crate::target::is_silent;
 use drivescope_machine::graph::{BlockGraph, Stack};
 use drivescope_machine::identity::Sameness;
+use drivescope_machine::patience::PATIENCE;
 use drivescope_machine::roots::Roots;
 use drivescope_machine::uses::all_uses;
 use std::io;
@@ -258,6 +260,7 @@ pub fn restore(
         return Err(JournalError::Damaged { path: text, what });
     };
     let device = device_of(roots, &drive, &text)?;
+    check_answers(parent)?;
     // Locked before the claim: another restore is told of this one, not of a device in use.
     let file = folder.open(name).map_err(|error| cannot_open(&text, error))?;
     let disk = claim(roots, &device)?;
@@ -300,6 +303,10 @@ fn strange(
 /// Claims the device with this kernel name to write its originals back.
 fn claim(roots: &Roots, name: &str) -> Result<RawDisk, JournalError> {
     let node = roots.node(name);
+    if is_silent(&node) {
+        let why = format!("it does not answer within {} s", PATIENCE.as_secs());
+        return Err(JournalError::Failing { device: node.display().to_string(), why });
+    }
     gate::claim_to_restore(roots, node.clone()).map_err(|refusal| {
         NotReady::of(&refusal.record.checks)
             .unwrap_or_default()

@@ -236,6 +236,16 @@ impl JournalFile for OpenFile {
     }
 }
 
+/// Writes to the disk of a folder, as far as anybody may: a file without a name, which goes as it comes.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a file without a name, to learn whether its disk answers"
+)]
+pub(super) fn touch(folder: &Path) {
+    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+    let _ = rustix::fs::open(folder, flags, Mode::RUSR | Mode::WUSR).and_then(rustix::fs::fsync);
+}
+
 #[expect(clippy::disallowed_methods, reason = "the folder of journals, for its user alone")]
 fn make_folder(path: &Path) -> Result<(), Errno> {
     rustix::fs::mkdir(path, Mode::RWXU)

@@ -2,13 +2,31 @@
 
 use crate::error::{DEVICE_RULES, DriveError};
 use crate::io_file::IoFile;
+use drivescope_machine::aside;
 use drivescope_machine::patience::{PATIENCE, within};
 use drivescope_model::target::{FileSystem, TargetKind};
 use drivescope_model::units::Bytes;
 use rustix::fs::Access;
 use rustix::io::Errno;
+use std::ffi::OsString;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
+
+/// The name of [`look`] among those of [`aside::answer`].
+pub const TARGET: &str = "target";
+
+/// Asks each file or device for its first answer.
+pub fn look(paths: &[OsString], has_answered: &(dyn Fn(usize) + Sync)) {
+    for (index, path) in paths.iter().enumerate() {
+        let _ = IoFile::open_read(Path::new(path));
+        has_answered(index);
+    }
+}
+
+/// Whether a file or device does not answer in time, as another process finds out, which is left behind.
+pub(crate) fn is_silent(path: &Path) -> bool {
+    aside::silent(TARGET, &[path.into()], PATIENCE) == [true]
+}
 
 /// What kind of target a path is, if any.
 pub(super) fn kind_of(path: &Path, kind: std::fs::FileType) -> Result<TargetKind, DriveError> {
@@ -61,11 +79,10 @@ pub(super) fn size_of(
         TargetKind::Directory => Ok(file_system.map_or(0, |fs| fs.size_bytes)),
         _ => {
             let own = path.to_path_buf();
-            let size = within(PATIENCE, move || IoFile::open_read(&own).map(|it| it.size_bytes()))
-                .ok_or(DriveError::NoAnswer {
-                    path: path.to_path_buf(),
-                    seconds: PATIENCE.as_secs(),
-                })??;
+            let open = move || IoFile::open_read(&own).map(|it| it.size_bytes());
+            let size = (!is_silent(path)).then(|| within(PATIENCE, open)).flatten();
+            let seconds = PATIENCE.as_secs();
+            let size = size.ok_or(DriveError::NoAnswer { path: path.to_path_buf(), seconds })??;
             if size == 0 {
                 return Err(DriveError::TooSmall {
                     path: path.to_path_buf(),

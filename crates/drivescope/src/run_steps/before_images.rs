@@ -32,6 +32,7 @@ pub fn check(runs: &[PlannedRun]) -> Result<(), Failure> {
             journal::check_names(&graph, name)?;
         }
         journal::check_writable(folder)?;
+        journal::check_answers(folder)?;
         journal::check_room(folder, restores.journal_bytes)?;
     }
     warn_of_sparse(runs);

@@ -12,6 +12,8 @@ mod smart_report;
 mod temperature;
 mod time_limit;
 
+pub use time_limit::{DRIVE, look};
+
 use crate::block_device::{self, Below, BlockDevice};
 use crate::graph::BlockGraph;
 use crate::identity::ReportedIdentity;

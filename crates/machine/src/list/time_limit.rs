@@ -2,11 +2,13 @@
 
 use super::describe;
 use super::mounted_on::MountedOn;
+use crate::aside;
 use crate::block_device::BlockDevice;
 use crate::graph::BlockGraph;
 use crate::patience::beside;
 use crate::roots::Roots;
 use drivescope_model::drive::{Drive, Health};
+use std::ffi::OsString;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
@@ -19,16 +21,25 @@ pub(super) struct Described {
     pub answers: bool,
 }
 
+/// The name of [`look`] among those of [`aside::answer`].
+pub const DRIVE: &str = "drive";
+
 /// The drives with these kernel names, all asked at once. Of one that does not answer in time there is what the
-/// kernel and udev tell; whoever waits for it is left behind until this program ends.
+/// kernel and udev tell. Who asks it first is another process, which is left behind; a drive that answers that one and
+/// then no more holds a thread of this one.
 pub(super) fn described(roots: &Roots, names: Vec<String>, patience: Duration) -> Vec<Described> {
+    let named: Vec<OsString> = names.iter().map(OsString::from).collect();
+    let silent = aside::silent(DRIVE, &named, patience);
     let graph = BlockGraph::read(roots);
     let machine = Arc::new((MountedOn::of(&graph), graph));
-    let asked: Vec<_> = names.into_iter().map(|name| (ask(&machine, &name), name)).collect();
+    let ask_unless = |(name, is_silent): (String, bool)| {
+        ((!is_silent).then(|| beside_asked(&machine, &name)), name)
+    };
+    let asked: Vec<_> = names.into_iter().zip(silent).map(ask_unless).collect();
     let end = Instant::now() + patience;
-    let answer = |(asked, name): (Receiver<Option<Described>>, String)| {
+    let answer = |(asked, name): (Option<Receiver<Option<Described>>>, String)| {
         let left = end.saturating_duration_since(Instant::now());
-        asked.recv_timeout(left).unwrap_or_else(|_| {
+        asked.and_then(|asked| asked.recv_timeout(left).ok()).unwrap_or_else(|| {
             let seconds = patience.as_secs_f64();
             let why = format!(
                 "no answer within {seconds} s: contents, temperature and health unknown; see dmesg"
@@ -39,17 +50,38 @@ pub(super) fn described(roots: &Roots, names: Vec<String>, patience: Duration) -
     asked.into_iter().filter_map(answer).collect()
 }
 
-fn ask(machine: &Arc<(MountedOn, BlockGraph)>, name: &str) -> Receiver<Option<Described>> {
-    let (name, machine) = (name.to_string(), Arc::clone(machine));
-    beside(move || {
-        let (mounted_on, graph) = &*machine;
-        if let Some(upper) = graph.suspended_in(&graph.stack_of_device(&name)) {
-            let why = format!("{upper} is suspended: contents unknown; run dmsetup resume {upper}");
-            return without_answer(&machine, &name, why);
+/// Asks the drives with these kernel names what their description needs of them.
+pub fn look(names: &[OsString], has_answered: &(dyn Fn(usize) + Sync)) {
+    let graph = BlockGraph::read(&Roots::host());
+    let machine = (MountedOn::of(&graph), graph);
+    std::thread::scope(|scope| {
+        for (index, name) in names.iter().enumerate() {
+            let machine = &machine;
+            let ask = move || {
+                name.to_str().map(|name| ask(machine, name));
+                has_answered(index);
+            };
+            // Without a thread for it, the others wait with it.
+            if std::thread::Builder::new().spawn_scoped(scope, ask).is_err() {
+                ask();
+            }
         }
-        let device = BlockDevice::open(graph.roots(), &name)?;
-        Some(Described { drive: describe(graph, &device, mounted_on, true), answers: true })
-    })
+    });
+}
+
+fn beside_asked(machine: &Arc<(MountedOn, BlockGraph)>, name: &str) -> Receiver<Option<Described>> {
+    let (name, machine) = (name.to_string(), Arc::clone(machine));
+    beside(move || ask(&machine, &name))
+}
+
+fn ask(machine: &(MountedOn, BlockGraph), name: &str) -> Option<Described> {
+    let (mounted_on, graph) = machine;
+    if let Some(upper) = graph.suspended_in(&graph.stack_of_device(name)) {
+        let why = format!("{upper} is suspended: contents unknown; run dmsetup resume {upper}");
+        return without_answer(machine, name, why);
+    }
+    let device = BlockDevice::open(graph.roots(), name)?;
+    Some(Described { drive: describe(graph, &device, mounted_on, true), answers: true })
 }
 
 /// What the kernel and udev tell, and why there is no more.

@@ -1,0 +1,102 @@
+//! Finding out whether devices answer, in a process of its own. A thread that waits for a device cannot be ended, not
+//! even by SIGKILL, and it would hold this whole program, whatever its exit code; a child can be left behind.
+
+use std::ffi::OsString;
+use std::io::{self, BufRead, BufReader, Write};
+use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+/// The first argument of a process that looks at devices.
+const LOOK: &str = "--look-aside";
+
+/// Looks at what is named, and says of each when it has answered, whatever the answer was.
+pub type Look = fn(&[OsString], &(dyn Fn(usize) + Sync));
+
+/// Whether this program, called with [`LOOK`], comes to [`answer`]. The programs of tests do not.
+static CAN_LOOK: AtomicBool = AtomicBool::new(false);
+
+/// Does what a process that looks at devices is for, if this is one: the looks by their names. Else it makes
+/// [`silent`] start such processes.
+pub fn answer(looks: &[(&str, Look)]) -> bool {
+    let mut arguments = std::env::args_os().skip(1);
+    if arguments.next().is_none_or(|first| first != LOOK) {
+        CAN_LOOK.store(true, Ordering::Release);
+        return false;
+    }
+    let kind = arguments.next().unwrap_or_default();
+    let named: Vec<OsString> = arguments.collect();
+    let out = Mutex::new(io::stdout());
+    let has_answered = |index: usize| {
+        // Nobody who went away waits for it.
+        let _ = out.lock().map(|mut out| writeln!(out, "{index}").and_then(|()| out.flush()));
+    };
+    if let Some((_, look)) = looks.iter().find(|(name, _)| kind == *name) {
+        look(&named, &has_answered);
+    }
+    true
+}
+
+/// Which of these do not answer this look within the time. Where no process can be started for it, as in tests: none,
+/// and the caller must look itself.
+pub fn silent(kind: &str, named: &[OsString], patience: Duration) -> Vec<bool> {
+    let mut is_silent = vec![false; named.len()];
+    if named.is_empty() || !CAN_LOOK.load(Ordering::Acquire) {
+        return is_silent;
+    }
+    let Ok((_process, answers)) = start(kind, named) else { return is_silent };
+    is_silent.fill(true);
+    let end = Instant::now() + patience;
+    while is_silent.contains(&true) {
+        match answers.recv_timeout(end.saturating_duration_since(Instant::now())) {
+            Ok(index) if index < is_silent.len() => is_silent[index] = false,
+            Ok(_) => {}
+            // It ended early: that says nothing of the devices.
+            Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => is_silent.fill(false),
+            Err(std::sync::mpsc::RecvTimeoutError::Timeout) => break,
+        }
+    }
+    is_silent
+}
+
+/// A process that looks, left behind when this is dropped.
+struct LookingProcess(Option<Child>);
+
+fn start(kind: &str, named: &[OsString]) -> io::Result<(LookingProcess, Receiver<usize>)> {
+    let mut command = Command::new("/proc/self/exe");
+    command.arg(LOOK).arg(kind).args(named);
+    let mut child =
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
+    let out = child.stdout.take().expect("it is piped");
+    let process = LookingProcess(Some(child));
+    let (send, receive) = channel();
+    std::thread::Builder::new().spawn(move || {
+        let lines = BufReader::new(out).lines().map_while(Result::ok);
+        for index in lines.filter_map(|line| line.parse().ok()) {
+            let _ = send.send(index);
+        }
+    })?;
+    Ok((process, receive))
+}
+
+impl Drop for LookingProcess {
+    fn drop(&mut self) {
+        let Some(mut child) = self.0.take() else { return };
+        // One that waits for a device ends when that answers.
+        let _ = child.kill();
+        let _ = std::thread::Builder::new().spawn(move || child.wait());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The program of this test would run its tests.
+    #[test]
+    fn a_program_that_does_not_answer_starts_no_process() {
+        assert_eq!(silent("drive", &["sda".into()], Duration::ZERO), [false]);
+    }
+}
