@@ -138,4 +138,29 @@ mod tests {
         assert_eq!((disk.start_bytes, disk.size_bytes), (0, 1 << 30));
         assert!(RecordedDevice::named(&fake.roots, "sdz").is_err());
     }
+
+    #[test]
+    fn zeroes_and_zones_are_recorded_as_what_they_are() {
+        let device = |is_zoned| RecordedDevice {
+            name: "sda".to_string(),
+            kernel_number: 8 << 20,
+            start_bytes: 0,
+            size_bytes: 1 << 30,
+            is_zoned,
+        };
+        let op = |is_zoned, event: &RawEvent| device(is_zoned).kind(event).map(|kind| kind.op);
+        for (letters, plain, zoned) in [
+            ("WS", Some(TraceOp::Write), Some(TraceOp::Write)),
+            ("NS", Some(TraceOp::WriteZeroes), None),
+            ("WZS", Some(TraceOp::WriteZeroes), Some(TraceOp::WriteZeroes)),
+            ("ZA", Some(TraceOp::Write), Some(TraceOp::Write)),
+            ("ZR", None, None),
+            ("DS", Some(TraceOp::Discard), Some(TraceOp::Discard)),
+        ] {
+            let event = RawEvent::with_letters(letters);
+            assert_eq!((op(false, &event), op(true, &event)), (plain, zoned), "{letters}");
+        }
+        let passed_through = RawEvent { sectors: 0, ..RawEvent::with_letters("N") };
+        assert_eq!(op(false, &passed_through), None);
+    }
 }

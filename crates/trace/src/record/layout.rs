@@ -36,6 +36,15 @@ pub struct RawEvent {
 }
 
 impl RawEvent {
+    /// For tests: a request of 4 KiB with these letters.
+    #[cfg(test)]
+    pub fn with_letters(text: &str) -> Self {
+        let mut letters = [0; LETTERS_MAX];
+        letters[..text.len()].copy_from_slice(text.as_bytes());
+        let (kind, name) = (RawKind::Issue, [0; NAME_MAX]);
+        Self { at_ns: 0, kind, sector: 8, sectors: 8, failed: false, letters, name }
+    }
+
     /// Letters that tell the kind of request: `WS`, `FF`.
     pub fn letters(&self) -> &str {
         until_nul(&self.letters)
