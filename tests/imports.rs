@@ -118,7 +118,7 @@ fn control_characters_of_a_document_reach_neither_terminal_nor_file() {
         &["history", "0123456789"],
         &["export"],
         &["compare", &file, &plain, "--force"],
-        &["compare", &file, &plain, "--force", "--all", "--md"],
+        &["compare", &file, &plain, "--force", "--all"],
     ] {
         let ended = scratch.drivescope(call);
         is_harmless(&format!("{call:?}"), ended.stdout.as_bytes());
