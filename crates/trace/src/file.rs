@@ -93,8 +93,8 @@ pub struct TraceTotals {
 }
 
 impl TraceTotals {
-    /// Whether these sums, which a file with times in `tick_ns` has, are those of its requests. Older files have neither
-    /// the bytes of discards nor their ends in `end_bytes`.
+    /// Whether these sums, which a file with times in `tick_ns` has, are those of its requests. Older files have
+    /// neither the bytes of discards nor their ends in `end_bytes`.
     fn are_those_of(&self, requests: &Self, tick_ns: u64) -> bool {
         let sums = |it: &Self| {
             let counts = [it.events, it.reads, it.writes, it.flushes, it.discards, it.zeroes];

@@ -65,7 +65,8 @@ fn import_file(
     Ok(())
 }
 
-/// What must be known of a result of another program: its machine, what of it failed, was left out, or means something else.
+/// What must be known of a result of another program: its machine, what of it failed, was left out, or means something
+/// else.
 fn remarks(run: &Run) -> String {
     let is_ours = run.tool.name == "drivescope";
     let reasons = run.tests.iter().filter_map(|test| {

@@ -6,8 +6,8 @@ use serde_json::Value;
 /// Stands for a character that is taken out.
 const REPLACEMENT: char = '\u{fffd}';
 
-/// Takes the control characters out of all texts of a value, and out of its names. Ends of lines and tabs stay: notes and
-/// queries have them.
+/// Takes the control characters out of all texts of a value, and out of its names. Ends of lines and tabs stay: notes
+/// and queries have them.
 pub fn remove(value: &mut Value) {
     match value {
         Value::String(text) if has_any(text) => *text = without(text),

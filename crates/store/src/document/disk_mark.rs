@@ -1,7 +1,7 @@
 //! The text that CrystalDiskMark and KDiskMark save: rows such as
 //! `SEQ    1MiB (Q=  8, T= 1):   560.000 MB/s [    534.1 IOPS] < 14960.00 us>` below `[Read]` or `[Write]`. Rows of
-//! versions before 7 name the direction instead (`Random Read 4KiB (Q= 32,T= 1) :`), and have no block in sequential ones,
-//! which are left out.
+//! versions before 7 name the direction instead (`Random Read 4KiB (Q= 32,T= 1) :`), and have no block in sequential
+//! ones, which are left out.
 
 use super::FormatError;
 use super::controls;
