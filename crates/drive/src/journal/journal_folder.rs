@@ -145,7 +145,7 @@ pub fn check_room(folder: &Path, bytes: u64) -> Result<(), JournalError> {
 }
 
 /// The nearest folder above that is there.
-fn existing(folder: &Path) -> &Path {
+pub(super) fn existing(folder: &Path) -> &Path {
     folder.ancestors().find(|path| path.exists()).unwrap_or(Path::new("/"))
 }
 

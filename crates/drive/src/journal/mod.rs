@@ -42,6 +42,7 @@ mod before_images;
 mod byte_range;
 mod claimed_disk;
 mod error;
+mod folder_answers;
 mod format;
 mod journal_folder;
 mod not_ready;
@@ -62,9 +63,8 @@ pub use byte_range::ByteRange;
 pub use drivescope_machine::backing_file::BackingFile;
 pub use drivescope_machine::identity::DriveIdentity;
 pub use error::JournalError;
-pub use journal_folder::{
-    FOLDER_OF_JOURNALS, check_answers, check_folder, check_room, check_writable, look, state_folder,
-};
+pub use folder_answers::{FOLDER_OF_JOURNALS, check_answers, look};
+pub use journal_folder::{check_folder, check_room, check_writable, state_folder};
 pub use not_ready::NotReady;
 pub use open_journals::{
     JournalList, OpenJournal, begin, check_names, list, refuse_open, restore, waiting,

@@ -2,7 +2,8 @@
 
 use super::affected::{attached_devices, shares_bytes};
 use super::claimed_disk::ClaimedDisk;
-use super::journal_folder::{check_answers, check_folder};
+use super::folder_answers::check_answers;
+use super::journal_folder::check_folder;
 use super::recover::{
     Recovered, cannot_open, damage, discard_if_settled, nameless, recover_opened,
 };
