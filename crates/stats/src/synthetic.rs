@@ -23,8 +23,8 @@ pub fn rates(n: usize, cv: f64, phi: f64, seed: u64, level: impl Fn(usize) -> f6
     noise.map(|(i, noise)| level(i) * (1.0 + cv * noise).max(0.01)).collect()
 }
 
-/// Rates of `n` pieces of equal bytes written at 500 up to `place`, in pieces, and slower by the share `fall` behind it,
-/// with such noise.
+/// Rates of `n` pieces of equal bytes written at 500 up to `place`, in pieces, and slower by the share `fall` after
+/// it, with such noise.
 pub fn falling_at(place: f64, fall: f64, n: usize, cv: f64, phi: f64, seed: u64) -> Vec<f64> {
     rates(n, cv, phi, seed, |i| {
         let before = (place - i as f64).clamp(0.0, 1.0);
