@@ -214,7 +214,9 @@ fn a_region_that_cannot_be_read_is_found_where_it_is() {
     assert!(findings(&run).contains(&"F017"), "{:?}", findings(&run));
     let middle = disk("sim:hgst-7k1000").zones().iter().map(|z| z.len_bytes).sum::<u64>() / 2;
     let profile = curve(&run, "surface", "surface.read.mb_s");
-    assert_eq!(profile.len(), 64, "one place of 65 has no rate");
+    assert!(profile.len() >= 64, "the others are read, in all rounds: {}", profile.len());
+    let evidence = text(&named(&run, "io-error").expect("it is named")["evidence"]);
+    assert!(evidence.contains("places could not be read, within bytes"), "{evidence}");
     let inside = |offset: f64| (offset as u64) < middle && offset as u64 + SAMPLE > middle;
     assert!(!profile.iter().any(|&(offset, _)| inside(offset)));
 }

@@ -198,7 +198,9 @@ fn unreadable_part(record: &mut TestRecord, outcome: &ReadBackOutcome, silent: O
     if let Some(from) = silent {
         evidence += &format!("; {}", silence(from));
     }
-    record.notice(Finding::new(FindingId::IoError, evidence).about("verify"));
+    // It says more than each request that the drive refused.
+    let finding = Finding::new(FindingId::IoError, evidence).about("verify");
+    record.notice(finding.weighing(1.0));
 }
 
 /// The first byte behind which nothing is good, where some of that could not be read, or where there is nothing
