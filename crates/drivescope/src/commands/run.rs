@@ -88,7 +88,7 @@ pub fn run_suite(
     carry_out(runs, outcome, (arguments.label, arguments.price), permission, signals)
 }
 
-/// How fast the drive is, for the plan: a directory is not written in a dry run, and what is resumed is planned already.
+/// How fast the drive is, for the plan. A dry run writes to no directory, and what is resumed is planned already.
 fn trial(
     target: &Target,
     suite: &Suite,
