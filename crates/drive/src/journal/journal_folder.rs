@@ -1,16 +1,12 @@
 //! Where a journal may lie: on this machine, durable, and not on the drive it protects.
 
 use super::JournalError;
-use super::storage::touch;
-use drivescope_machine::aside;
 use drivescope_machine::filesystem::FsClass;
 use drivescope_machine::graph::BlockGraph;
 use drivescope_machine::mounts::{Mount, mount_of, mounts};
-use drivescope_machine::patience::PATIENCE;
 use drivescope_machine::roots::{Roots, split_dev};
 use rustix::fs::Access;
 use std::ffi::{OsStr, OsString};
-use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -100,30 +96,6 @@ pub fn check_writable(folder: &Path) -> Result<(), JournalError> {
         Ok(()) => Ok(()),
         Err(errno) => {
             bad(format!("no files can be made in {shown}: {}", std::io::Error::from(errno)))
-        }
-    }
-}
-
-/// The name of [`look`] among those of [`aside::answer`].
-pub const FOLDER_OF_JOURNALS: &str = "folder";
-
-/// Makes a file without a name in each folder, as far as its file system has such.
-pub fn look(folders: &[OsString], has_answered: &(dyn Fn(usize) + Sync)) {
-    for (index, folder) in folders.iter().enumerate() {
-        touch(Path::new(folder));
-        has_answered(index);
-    }
-}
-
-/// Refuses a folder whose disk does not answer in time to who writes there, such as one of a file system that is
-/// frozen: whoever writes there waits, deaf to every signal.
-pub fn check_answers(folder: &Path) -> Result<(), JournalError> {
-    let here = existing(folder).as_os_str().to_os_string();
-    match aside::silent(FOLDER_OF_JOURNALS, &[here], PATIENCE) == [true] {
-        false => Ok(()),
-        true => {
-            let why = format!("no answer within {} s", PATIENCE.as_secs());
-            Err(JournalError::of_file("write", folder.display().to_string(), io::Error::other(why)))
         }
     }
 }

@@ -365,8 +365,8 @@ mod tests {
     #[test]
     fn backup_drives_nothing_fast_onto_a_shingled_disk() {
         let good = DriveFigures::disk("good", 4_000 * GB, 200.0);
-        let shingled =
-            DriveFigures { is_shingled: true, ..DriveFigures::disk("shingled", 8_000 * GB, 210.0) };
+        let mut shingled = DriveFigures::disk("shingled", 8_000 * GB, 210.0);
+        shingled.is_shingled = true;
         let layout = place(&[shingled, good], &needs(&["vms:1TB", "backup:1TB"]));
         assert_eq!((drive_of(&layout, "vms"), drive_of(&layout, "backup")), (Some(1), Some(0)));
     }

@@ -35,15 +35,18 @@ fn gadget(machine: &Machine, path: &str) {
     machine.fake.file("sys/kernel/config/usb_gadget/g1/functions/mass_storage.0/lun.0/file", path);
 }
 
+/// Adds an export of a path to a machine.
+type AddExport = fn(&Machine, &str);
+
 /// Each by that part of the kernel, and what its refusal says to type.
-const PARTS: [(fn(&Machine, &str), &str, &str); 3] = [
+const PARTS: [(AddExport, &str, &str); 3] = [
     (nvmet, "NVMe target exports PATH (namespace 1 of nqn.1), which may be", "namespaces/1/enable"),
     (fileio, "SCSI target exports PATH (fileio_0/lab), which may be", "fileio delete lab"),
     (gadget, "USB gadget exports PATH (lun.0 of mass_storage.0 of g1), which may be", "echo > "),
 ];
 
 /// A target that is free beside this export, or refused because that may be of it.
-fn is_refused(machine: &Machine, export: fn(&Machine, &str), path: &str) -> bool {
+fn is_refused(machine: &Machine, export: AddExport, path: &str) -> bool {
     export(machine, path);
     let record = machine.confirmed(WriteLevel::SameBytes);
     reasons(&record.checks).is_some()
