@@ -132,13 +132,14 @@ fn control_characters_of_a_document_reach_neither_terminal_nor_file() {
 
 /// Looks at every file of a folder; how many there are.
 fn files_below(folder: &Path) -> usize {
-    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let entries =
+        fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
     entries
         .map(|path| {
             if path.is_dir() {
                 return files_below(&path);
             }
-            is_harmless(&path.display().to_string(), &fs::read(&path).unwrap());
+            is_harmless(&path.display().to_string(), &fs::read(&path).expect("a file"));
             1
         })
         .sum()

@@ -114,6 +114,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "a file of the test's own")]
     fn plan_for_a_slow_drive_fits_into_twice_the_usual_time() {
         let dir = scratch();
         let file = dir.path().join("file");

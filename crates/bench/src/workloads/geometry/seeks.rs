@@ -429,7 +429,8 @@ mod tests {
         let mut held = 0;
         for seed in 0..200 {
             let mut draw = Draw::new(seed);
-            let time = |i: usize| 2e6 + if i % 6 == 0 { 1e5 } else { 0.0 } + draw.share() * 8e6;
+            let time =
+                |i: usize| 2e6 + if i.is_multiple_of(6) { 1e5 } else { 0.0 } + draw.share() * 8e6;
             let times: Vec<f64> = (0..NEXT_TRACK_PAIRS).map(time).collect();
             let found = shortest_movement(&times, 8e6).unwrap();
             held += usize::from((found.low..=found.high).contains(&2e6));
