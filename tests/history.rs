@@ -27,7 +27,7 @@ fn a_drive_that_gets_slower_is_told_and_one_that_does_not_is_not() {
     assert!(slower.contains("reads in order: "), "{slower}");
     assert_eq!(slower.matches('▼').count(), 1, "{slower}");
     // All runs began within minutes: the day would say nothing.
-    assert!(slower.contains(" times slower since run "), "{slower}");
+    assert!(slower.contains(" % slower since run "), "{slower}");
 }
 
 #[test]

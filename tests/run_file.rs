@@ -25,7 +25,7 @@ fn a_file_is_read_and_not_changed() {
     let file = scratch.file("disk image", noise(20 << 20, 3));
     let before = state(&file);
     let options = ["--json", "--rounds=3"];
-    let run = scratch.run(&file, &[TINY, &options]).code(0).json();
+    let run = scratch.run(&file, &[TINY, &options]).measured().json();
     assert!(state(&file) == before, "the file was changed");
     assert_eq!((&run["target"]["kind"], &run["status"]), (&"file".into(), &"done".into()));
     assert_eq!(
@@ -54,7 +54,7 @@ fn the_text_says_that_the_file_is_not_changed_and_what_is_left_out() {
     let scratch = Scratch::new();
     let file = scratch.file("image", noise(20 << 20, 3));
     for options in [&["--dry-run"][..], TINY] {
-        let ended = scratch.run(&file, &[options]).code(0);
+        let ended = scratch.run(&file, &[options]).measured();
         ended.shows(&["your file is not changed", "left out", "rnd4k_q1t1.write", "never written"]);
     }
 }
@@ -64,7 +64,7 @@ fn a_file_that_may_only_be_read_is_enough() {
     let scratch = Scratch::new();
     let file = scratch.file("image", noise(2 << 20, 3));
     fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o444)).unwrap();
-    scratch.run(&file, &[TINY, ONE_CELL]).code(0);
+    scratch.run(&file, &[TINY, ONE_CELL]).measured();
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn a_file_of_any_length_is_read_to_its_last_whole_block() {
     for length in [64 << 10, (1 << 20) + 1, (1 << 20) + 511, (2 << 20) - 512] {
         let file = scratch.file("image", noise(length, 5));
         let options = ["--test=transfer,latency", "--cells=rnd4k_q4t1.read", "--json"];
-        let run = scratch.run(&file, &[TINY, &options]).code(0).json();
+        let run = scratch.run(&file, &[TINY, &options]).measured().json();
         assert_eq!(run["target"]["size_bytes"], length);
         assert_eq!(statuses(&run), [("transfer", "done"), ("latency", "done")], "{length}");
     }
@@ -86,7 +86,7 @@ fn size_narrows_the_span_of_a_file() {
     let options = ["--test=transfer", "--cells=seq1m_q1t1.read", "--json", "--size=8M"];
     let message = scratch.run(&file, &[&options]).refused(2);
     assert!(message.contains("needs 16 MiB or more"), "{message}");
-    scratch.run(&file, &[TINY, &options[..3], &["--size=16M"]]).code(0);
+    scratch.run(&file, &[TINY, &options[..3], &["--size=16M"]]).measured();
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn a_file_that_is_too_small_says_what_is_needed() {
     assert!(message.matches("_q").count() == 1 && message.len() < 330, "{message}");
     // Some tests fit, others do not: the run goes on with those that do.
     let medium = scratch.file("medium", noise(1 << 20, 1));
-    let run = scratch.run(&medium, &[TINY, &["--json"]]).code(0).json();
+    let run = scratch.run(&medium, &[TINY, &["--json"]]).measured().json();
     let left_out = text(&test_of(&run, "transfer")["reason"]);
     assert!(left_out.contains("seq1m_q8t1.read") && left_out.contains("16 MiB"), "{left_out}");
     assert!(!scratch.path("small-drivescope").exists());
@@ -132,7 +132,7 @@ fn the_surface_of_a_large_file_is_drawn() {
     handle.set_len(1 << 30).unwrap();
     drop(handle);
     let options = ["--test=surface", "--json", "--size=1G", "--rounds=1"];
-    let run = scratch.run(&file, &[TINY, &options]).code(0).json();
+    let run = scratch.run(&file, &[TINY, &options]).measured().json();
     assert_eq!(statuses(&run), [("surface", "done")]);
     for key in ["surface.read.mean_mb_s", "surface.access.access_mean_ms"] {
         assert!(keys(&run).iter().any(|known| known == key), "no {key} in {:?}", keys(&run));

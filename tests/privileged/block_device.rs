@@ -10,7 +10,7 @@ use std::fs;
 fn a_device_is_read_by_every_test_that_only_reads_and_stays_as_it_was() {
     let Some(OnLoop { scratch, device, image, .. }) = OnLoop::ext4(64) else { return };
     let before = fs::read(&image).unwrap();
-    let run = scratch.run(&device.node, &[TINY, &["--json", "--rounds=3"]]).code(0).json();
+    let run = scratch.run(&device.node, &[TINY, &["--json", "--rounds=3"]]).measured().json();
     tool("blockdev", &["--flushbufs", &device.node]).unwrap();
     assert!(fs::read(&image).unwrap() == before, "the device was changed");
     let reads = ["transfer", "latency", "surface"].map(|test| (test, "done"));
@@ -56,7 +56,7 @@ fn presets_of_other_instruments_run_on_a_device() {
         ("zcav", &["--set=surface.sample=8M"]),
     ] {
         let options = [options, &["--suite", suite, "--json", "--rounds=1"]].concat();
-        let run = scratch.run(&device.node, &[&options]).code(0).json();
+        let run = scratch.run(&device.node, &[&options]).measured().json();
         assert_eq!(statuses(&run), [("surface", "done")], "{suite}");
         let key = "surface.read.mean_mb_s";
         assert!(keys(&run).iter().any(|known| known == key), "{suite}: {:?}", keys(&run));
@@ -78,7 +78,7 @@ fn a_partition_is_a_target_of_its_own_size() {
     let Some(device) = Loop::attach(&image_of_noise(&scratch, 64), &["--partscan"]) else { return };
     let Some(_partition) = super::list::add_partition(&device, 1, 2048, 65536) else { return };
     let node = format!("{}p1", device.node);
-    let run = scratch.run(&node, &[TINY, &["--test=latency", "--json"]]).code(0).json();
+    let run = scratch.run(&node, &[TINY, &["--test=latency", "--json"]]).measured().json();
     assert_eq!(run["target"]["size_bytes"], 32 << 20);
     let stack: Vec<&str> = array(&run["target"]["stack"]).iter().map(text).collect();
     assert_eq!(stack[..2], [&format!("{}p1", device.name()), device.name()]);
@@ -91,7 +91,7 @@ fn sectors_of_4096_bytes_are_respected() {
     let Some(device) = Loop::attach(&image, &["--sector-size", "4096"]) else { return };
     let cells = "--cells=rnd512_q1t1.read,rnd4k_q1t1.read";
     let options = ["--test=transfer,latency", cells, "--json"];
-    let run = scratch.run(&device.node, &[TINY, &options]).code(0).json();
+    let run = scratch.run(&device.node, &[TINY, &options]).measured().json();
     assert_eq!(run["target"]["io_mode"], "direct");
     assert_eq!(run["target"]["io_align_bytes"], 4096);
     assert_eq!(statuses(&run), [("transfer", "done"), ("latency", "done")]);
@@ -115,7 +115,7 @@ fn a_test_of_which_nothing_fits_the_sectors_is_not_called_done() {
 fn a_loop_device_is_named_as_the_drive_it_is() {
     let Some(scratch) = privileged_scratch() else { return };
     let Some(device) = Loop::attach(&image_of_noise(&scratch, 64), &[]) else { return };
-    let run = scratch.run(&device.node, &[TINY, &["--json"]]).code(0).json();
+    let run = scratch.run(&device.node, &[TINY, &["--json"]]).measured().json();
     let virtual_drive = finding(&run, "F022");
     let evidence = text(&virtual_drive["evidence"]);
     assert!(evidence.contains(device.name()) && evidence.contains("file"), "{evidence}");
@@ -132,7 +132,7 @@ fn what_memory_answers_for_a_loop_device_is_not_the_drives_number() {
     let Some(device) = Loop::attach(&image_of_noise(&scratch, 64), &[]) else { return };
     let cells = "--cells=rnd4k_q1t1.read";
     let options = ["--test=transfer", cells, "--time=100ms", "--rounds=3", "--json"];
-    let run = scratch.run(&device.node, &[TINY, &options]).code(0).json();
+    let run = scratch.run(&device.node, &[TINY, &options]).measured().json();
     for metric in metrics(&run).filter(|metric| text(&metric["key"]).ends_with(".mb_s")) {
         assert_eq!(metric["valid"], false, "{metric}\nfindings: {:?}", findings(&run));
     }

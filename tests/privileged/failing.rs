@@ -45,7 +45,8 @@ fn io_errors_in_the_middle_end_the_test_and_not_the_run() {
         let Some(device) = Loop::attach(&image, &[]) else { return };
         let call = scratch.run_call(&device.node, &[TINY, ENDLESS, &["target", engine]]);
         let running = call.start();
-        wait_for_reads(&running, 4 << 20);
+        // More than the trial before the plan reads.
+        wait_for_reads(&running, 16 << 20);
         take_away(&image);
         // The second target is measured all the same; it would take an hour, so it is stopped.
         wait_for("the run of the second target", || own_folder(scratch.target()));
@@ -94,8 +95,8 @@ fn a_file_system_that_fills_up_in_the_middle_fails_the_test_and_is_left_clean() 
     ];
     let running = scratch.run_call(&mount.point, &[TINY, &options]).start();
     wait_for("the run's own folder", || own_folder(&mount.point));
-    // More than its file: within a round, and not between two, where free space is looked at.
-    wait_for_io(&running, "write_bytes", 20 << 20);
+    // More than the trial and its file: within a round, and not between two, where free space is looked at.
+    wait_for_io(&running, "write_bytes", 48 << 20);
     take_room(&mount, 0);
     // As at the plan: no device failed.
     let ended = running.end().code(3);
@@ -117,7 +118,7 @@ fn a_bad_place_at_the_end_is_no_refusal_of_direct_io() {
     let file = fs::OpenOptions::new().write(true).open(&image).expect("the image is ours");
     file.set_len(63 << 20).expect("a file can be cut");
     let options = ["--set=latency.spans_pct=[10]", "--set=latency.rates=[]", "--json"];
-    let run = scratch.run(&device.node, &[TINY, &["--test=latency"], &options]).code(0).json();
+    let run = scratch.run(&device.node, &[TINY, &["--test=latency"], &options]).measured().json();
     assert_eq!(run["target"]["io_mode"], "direct");
     assert!(!findings(&run).contains(&"F011"), "{:?}", findings(&run));
 }

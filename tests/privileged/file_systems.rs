@@ -28,7 +28,7 @@ fn the_common_file_systems_are_measured_with_direct_io() {
         let made = OnMount::with(2048, mkfs, options);
         let Some(OnMount { scratch, device: _device, mount }) = made else { continue };
         let before = names(&mount.point);
-        let run = scratch.run(&mount.point, &[TINY, &["--json"]]).code(0).json();
+        let run = scratch.run(&mount.point, &[TINY, &["--json"]]).measured().json();
         assert_eq!(statuses(&run), ALL_DONE, "{kind}");
         assert_eq!(run["target"]["file_system"]["kind"], kind);
         assert_eq!(run["target"]["io_mode"], "direct", "{kind}");
@@ -46,7 +46,7 @@ fn a_file_system_that_releases_files_late_is_left_as_it_was() {
     let Some(mount) = Mount::new(&scratch, &device.node, &["-t", "ntfs-3g"]) else { return };
     for engine in ["uring", "threads"] {
         let options = ["--json", "--engine", engine];
-        let run = scratch.run(&mount.point, &[TINY, ONE_CELL, &options]).code(0).json();
+        let run = scratch.run(&mount.point, &[TINY, ONE_CELL, &options]).measured().json();
         assert_eq!(statuses(&run), [("transfer", "done")], "{engine}");
         assert_eq!(names(&mount.point), Vec::<String>::new(), "{engine}");
     }
@@ -59,18 +59,18 @@ fn a_compressing_file_system_is_noticed() {
     };
     let options = ["-o", "compress=zstd"];
     let Some(mount) = Mount::new(&scratch, &device.node, &options) else { return };
-    let run = scratch.run(&mount.point, &[TINY, &["--json"]]).code(0).json();
+    let run = scratch.run(&mount.point, &[TINY, &["--json"]]).measured().json();
     assert_eq!(statuses(&run), ALL_DONE);
     assert!(text(&finding(&run, "F005")["evidence"]).contains("compress=zstd"));
     // A directory that is marked as not to be compressed does not count.
     let plain = mount.text("plain");
     std::fs::create_dir(&plain).unwrap();
     tool("chattr", &["+m", &plain]).unwrap();
-    let run = scratch.run(&plain, &[TINY, ONE_CELL, &["--json"]]).code(0).json();
+    let run = scratch.run(&plain, &[TINY, ONE_CELL, &["--json"]]).measured().json();
     assert!(!findings(&run).contains(&"F005"), "{:?}", findings(&run));
     // Neither does an overlay hide it.
     let Some(overlay) = overlay(&mount.point, &mount.point) else { return };
-    let run = scratch.run(&overlay.point, &[TINY, ONE_CELL, &["--json"]]).code(0).json();
+    let run = scratch.run(&overlay.point, &[TINY, ONE_CELL, &["--json"]]).measured().json();
     assert!(text(&finding(&run, "F005")["evidence"]).contains("compress=zstd"));
 }
 
@@ -101,7 +101,7 @@ fn a_read_only_file_system_has_files_to_read_and_no_directory_to_write() {
         assert!(message.contains("read-only file system"), "{message}");
     }
     let file = mount.text("data");
-    scratch.run(&file, &[TINY, ONE_CELL]).code(0);
+    scratch.run(&file, &[TINY, ONE_CELL]).measured();
     let store = mount.text("runs.db");
     let options = ["--store", &store];
     let message = scratch.run("target", &[TINY, &options]).refused(2);
@@ -117,7 +117,7 @@ fn a_store_on_a_full_disk_is_read_and_takes_no_run() {
         return;
     };
     let options = [TINY, ONE_CELL, &["--store", &mount.text("runs.db")]];
-    scratch.run("target", &options).code(0);
+    scratch.run("target", &options).measured();
     take_room(&mount, 0);
     let listed = scratch.drivescope(&["runs", "--json", "--store", &mount.text("runs.db")]);
     assert_eq!(array(&listed.code(0).json()).len(), 1);
@@ -157,7 +157,7 @@ fn small_file_system_is_measured() {
     else {
         return;
     };
-    let run = scratch.run(&mount.point, &[TINY, ONE_CELL, &["--json"]]).code(0).json();
+    let run = scratch.run(&mount.point, &[TINY, ONE_CELL, &["--json"]]).measured().json();
     assert_eq!(run["plan"]["own_bytes"], 16 << 20, "--size counts");
     let whole = ["--dry-run", "--json"];
     let plan = scratch.run(&mount.point, &[&whole]).code(0).json();
@@ -170,7 +170,7 @@ fn what_a_small_btrfs_is_given_fits_to_the_end() {
     let Some(OnMount { scratch, device: _device, mount }) = OnMount::btrfs(2048) else { return };
     let cells = "--cells=seq1m_q8t1.write,rnd4k_q32t1.write";
     let options = ["--test=transfer", cells, "--time=60ms", "--rounds=3", "--json"];
-    let run = scratch.run(&mount.point, &[&options]).code(0).json();
+    let run = scratch.run(&mount.point, &[&options]).measured().json();
     assert_eq!(test_of(&run, "transfer")["status"], "done");
 }
 
@@ -189,7 +189,7 @@ fn an_overlay_is_said_to_lie_above_the_drive_of_its_upper_layer() {
     // As layers are named by container engines: from the root, or from a folder of their own.
     for names in [format!("{}/", below.point), String::new()] {
         let Some(overlay) = merged(&names) else { return };
-        let run = scratch.run(&overlay.point, &[TINY, ONE_CELL, &["--json"]]).code(0).json();
+        let run = scratch.run(&overlay.point, &[TINY, ONE_CELL, &["--json"]]).measured().json();
         assert_eq!(run["target"]["stack"][0], device.name(), "{names}");
         assert!(run["drive"].is_object(), "{names}");
         let evidence = text(&finding(&run, "F025")["evidence"]).to_string();
@@ -198,7 +198,7 @@ fn an_overlay_is_said_to_lie_above_the_drive_of_its_upper_layer() {
     // The same from where the layers cannot be seen.
     let Some(overlay) = merged("") else { return };
     std::fs::rename(below.text("upper"), below.text("hidden")).unwrap();
-    let run = scratch.run(&overlay.point, &[TINY, ONE_CELL, &["--json"]]).code(0).json();
+    let run = scratch.run(&overlay.point, &[TINY, ONE_CELL, &["--json"]]).measured().json();
     assert!(run["drive"].is_null() && run["target"]["stack"].as_array().unwrap().is_empty());
     let evidence = text(&finding(&run, "F025")["evidence"]).to_string();
     assert!(evidence.contains("not visible from here"), "{evidence}");
@@ -210,11 +210,11 @@ fn parts_of_a_block_of_btrfs_are_no_direct_io() {
     let Some(OnMount { scratch, device: _device, mount }) = OnMount::btrfs(2048) else { return };
     let cells = "--cells=rnd512_q1t1.read,rnd4k_q1t1.read";
     let options = ["--test=transfer,tiny-writes", cells, "--json"];
-    let run = scratch.run(&mount.point, &[TINY, &options]).code(0).json();
+    let run = scratch.run(&mount.point, &[TINY, &options]).measured().json();
     must_be_whole_blocks(&run);
     // Nor through an overlay, which does not say what lies below it.
     let Some(overlay) = overlay(&mount.point, &mount.point) else { return };
-    must_be_whole_blocks(&scratch.run(&overlay.point, &[TINY, &options]).code(0).json());
+    must_be_whole_blocks(&scratch.run(&overlay.point, &[TINY, &options]).measured().json());
 }
 
 fn must_be_whole_blocks(run: &Value) {
@@ -245,7 +245,7 @@ fn nobody_else_is_blamed_for_what_btrfs_writes() {
         "--size=64M",
     ];
     let options = [&longer[..], &["--test=tiny-writes", "--json"]].concat();
-    let run = scratch.run(&mount.point, &[TINY, &options]).code(0).json();
+    let run = scratch.run(&mount.point, &[TINY, &options]).measured().json();
     let phases = array(&test_of(&run, "tiny-writes")["phases"]);
     let synced = phases.iter().find(|phase| phase["cell"] == "rnd4k_direct_sync").unwrap();
     let [asked, written] = ["bytes", "device_written_bytes"].map(|key| synced[key].as_u64());
@@ -265,7 +265,7 @@ fn what_lies_on_the_second_device_of_a_btrfs_is_counted() {
     let Some(_) = or_skip(tool("mkfs.btrfs", &options)) else { return };
     let Some(mount) = Mount::new(&scratch, &device.node, &[]) else { return };
     let options = ["--cells=seq1m_q1t1.read", "--test=transfer", "--json"];
-    let run = scratch.run(&mount.point, &[TINY, &options]).code(0).json();
+    let run = scratch.run(&mount.point, &[TINY, &options]).measured().json();
     assert!(run["target"]["stack"].as_array().unwrap().contains(&second.name().into()));
     let phases = array(&test_of(&run, "transfer")["phases"]);
     for phase in phases {
@@ -287,7 +287,7 @@ fn a_drive_that_no_counter_shows_gets_no_verdict() {
     let mount = Mount { point };
     let file = mount.text("data");
     std::fs::write(&file, noise(16 << 20, 3)).unwrap();
-    let run = scratch.run(&file, &[TINY, ONE_CELL, &["--json"]]).code(0).json();
+    let run = scratch.run(&file, &[TINY, ONE_CELL, &["--json"]]).measured().json();
     assert!(findings(&run).contains(&"F008"), "{:?}", findings(&run));
     let evidence = text(&finding(&run, "F041")["evidence"]);
     assert!(evidence.contains(&mount.point), "{evidence}");
@@ -303,7 +303,8 @@ fn a_drive_that_no_counter_shows_gets_no_verdict() {
     std::fs::create_dir(&elsewhere).unwrap();
     let Some(overlay) = overlay(&mount.point, &elsewhere) else { return };
     std::fs::rename(&file, mount.text("lower/data")).unwrap();
-    let above = scratch.run(&overlay.text("data"), &[TINY, ONE_CELL, &["--json"]]).code(0).json();
+    let above =
+        scratch.run(&overlay.text("data"), &[TINY, ONE_CELL, &["--json"]]).measured().json();
     for id in ["F008", "F025", "F041"] {
         assert!(findings(&above).contains(&id), "{id}: {:?}", findings(&above));
     }
@@ -317,7 +318,7 @@ fn a_drive_that_no_counter_shows_gets_no_verdict() {
 fn what_a_loop_device_answers_from_memory_is_no_uncached_read() {
     let Some(OnMount { scratch, device: _device, mount }) = OnMount::ext4(2048) else { return };
     let options = ["--test=transfer,tiny-writes", "--cells=seq1m_q1t1.read", "--json"];
-    let run = scratch.run(&mount.point, &[TINY, &options]).code(0).json();
+    let run = scratch.run(&mount.point, &[TINY, &options]).measured().json();
     let key = "tiny-writes.seq512_read_cold.mb_s";
     let cold = metric(&run, key).unwrap();
     assert_eq!(cold["valid"], false, "{cold}");
@@ -336,7 +337,7 @@ fn a_loop_device_over_a_file_of_fuse_is_no_proven_drive() {
     let Some(mount) = Mount::new(&scratch, &image, &["-t", "ntfs-3g"]) else { return };
     std::fs::write(mount.text("disk"), noise(64 << 20, 3)).unwrap();
     let Some(device) = Loop::attach(&mount.text("disk"), &[]) else { return };
-    let run = scratch.run(&device.node, &[TINY, ONE_CELL, &["--json"]]).code(0).json();
+    let run = scratch.run(&device.node, &[TINY, ONE_CELL, &["--json"]]).measured().json();
     let at = format!("the file of {} is on fuse of ", device.name());
     assert!(text(&finding(&run, "F008")["evidence"]).starts_with(&at), "{run}");
     assert!(text(&finding(&run, "F041")["evidence"]).contains("no device below fuse at "), "{run}");

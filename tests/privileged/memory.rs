@@ -83,7 +83,7 @@ fn what_passed_both_devices_of_a_btrfs_tells_the_caches_share() {
     let Some(_) = or_skip(tool("mkfs.btrfs", &options)) else { return };
     let Some(mount) = Mount::new(&scratch, &one.node, &[]) else { return };
     let options = ["--test=tiny-writes", "--json"];
-    let run = scratch.run(&mount.point, &[TINY, &options]).code(0).json();
+    let run = scratch.run(&mount.point, &[TINY, &options]).measured().json();
     let share = |cell: &str| {
         let found = metric(&run, &format!("tiny-writes.{cell}.cache_share_pct"));
         found.map(|metric| metric["value"].as_f64())

@@ -37,7 +37,7 @@ fn another_reader_of_the_same_device_is_noticed() {
         "--set=transfer.time=1s",
         "--json",
     ];
-    let run = scratch.run(&device.node, &[TINY, &options]).code(0).json();
+    let run = scratch.run(&device.node, &[TINY, &options]).measured().json();
     let busy = busy.must_be_alive();
     busy.kill();
     assert!(noticed_other_io(&run), "{:?} {}", findings(&run), run["tests"][0]["phases"]);
@@ -59,6 +59,6 @@ fn a_device_that_nobody_else_uses_is_not_called_shared() {
     let Some(device) = Loop::attach(&image, &[]) else { return };
     let options =
         ["--test=transfer", "--cells=rnd4k_q1t1.read", "--set=transfer.time=300ms", "--json"];
-    let run = scratch.run(&device.node, &[TINY, &options]).code(0).json();
+    let run = scratch.run(&device.node, &[TINY, &options]).measured().json();
     assert!(!noticed_other_io(&run), "{} {}", run["findings"], run["tests"][0]["phases"]);
 }

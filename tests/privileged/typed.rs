@@ -34,7 +34,7 @@ fn the_right_name_typed_after_the_plan_confirms_and_stays_in_the_record() {
     let Some((device, image, phrase)) = device(&scratch) else { return };
     let before = fs::read(&image).unwrap();
     let ended = asked(&scratch, &device.node, |program| program.press(&format!(" {phrase} \n")));
-    let ended = ended.code(0);
+    let ended = ended.measured();
     let place =
         |words: &str| ended.stdout.find(words).unwrap_or_else(|| panic!("{words}: {ended}"));
     // The plan in numbers, and what is on the device, stand above the question.

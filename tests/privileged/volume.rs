@@ -25,7 +25,7 @@ fn a_device_takes_no_more_than_the_plan_says() {
     };
     let before = written_bytes(&device);
     let options = ["--size=64M", "--time=100ms", "--test=transfer,tiny-writes", "--json"];
-    let run = scratch.run(&mount.point, &[&options]).code(0).json();
+    let run = scratch.run(&mount.point, &[&options]).measured().json();
     let written = written_bytes(&device) - before;
     let planned = |test: &str| {
         let tests = run["plan"]["tests"].as_array().unwrap();
@@ -72,7 +72,7 @@ fn a_file_system_that_copies_on_write_needs_room_for_the_copies() {
     let words = plan.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("btrfs copies on write"), "{plan}");
     let options = ["--size=128M", "--test=transfer", "--cells=rnd4k_q32t1.write", "--time=300ms"];
-    let run = scratch.run(&mount.point, &[&options, &["--json"]]).code(0).json();
+    let run = scratch.run(&mount.point, &[&options, &["--json"]]).measured().json();
     assert_eq!(statuses(&run), [("transfer", "done")]);
 }
 
@@ -96,7 +96,7 @@ fn what_a_killed_run_left_is_room_for_the_next() {
     let planned = scratch.run(&mount.point, &[&options, &["--dry-run"]]).code(0);
     assert!(planned.stderr.contains("would remove "), "{planned}");
     assert_eq!(names(&mount.point), left);
-    let ended = scratch.run(&mount.point, &once_more).code(0);
+    let ended = scratch.run(&mount.point, &once_more).measured();
     assert!(ended.stderr.contains("left by a killed run"), "{ended}");
     assert_eq!(names(&mount.point), ["lost+found"]);
 }

@@ -54,8 +54,8 @@ pub struct Arguments {
 /// What the help of `run` ends with.
 const RUN_EXAMPLES: &str = "\
 Examples:
-  drivescope run .                    the drive under this directory, by scratch
-                                      files of its own
+  drivescope run .                    the drive under this directory, with
+                                      scratch files of its own
   drivescope run . --dry-run          only the plan: time, bytes, paths
   drivescope run . --suite standard   ten minutes instead of one
   drivescope run /dev/sda             a whole drive, read-only

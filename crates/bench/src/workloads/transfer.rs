@@ -101,7 +101,7 @@ impl Workload for TransferWorkload {
 
     fn plan(&self, context: &PlanContext<'_>) -> PlannedTest {
         let options = &context.suite.transfer;
-        let all = options.all_cells();
+        let all = in_order(options);
         if all.is_empty() {
             return context.skipped(
                 self.kind(),
@@ -116,7 +116,8 @@ impl Workload for TransferWorkload {
         let area = restores.as_ref().map(|it| it.from_bytes..it.from_bytes + it.area_bytes);
         let may_write = |cell: &&Cell| refused.is_none() || !cell.mix.writes();
         let runnable: Vec<Cell> = all.iter().filter(may_write).copied().collect();
-        let places = Places::of(&(0..context.span_bytes), area.as_ref(), &runnable);
+        let repeats = repeats_all(context.suite);
+        let places = Places::of(&(0..context.span_bytes), area.as_ref(), &runnable, repeats);
         let mut active = Vec::new();
         // Why not, if nothing can run: once each, and the cell that asks for the least space.
         let mut reasons: Vec<String> = Vec::new();
@@ -179,8 +180,9 @@ impl Workload for TransferWorkload {
         let device = session.device();
         let area = session.restore_area();
         let may_run = |cell: &Cell| writable || !cell.mix.writes();
-        let all: Vec<Cell> = suite.transfer.all_cells().into_iter().filter(may_run).collect();
-        let places = Places::of(&session.span(device), area.as_ref(), &all);
+        let all: Vec<Cell> = in_order(&suite.transfer).into_iter().filter(may_run).collect();
+        let repeats = repeats_all(suite);
+        let places = Places::of(&session.span(device), area.as_ref(), &all, repeats);
         let has_room = |cell: &Cell| {
             let Range { start, end } = places.of_cell(cell);
             end - start >= cell.shape.block.0 * BLOCKS_MIN
@@ -210,15 +212,7 @@ impl Workload for TransferWorkload {
             session.save_before_images(area.clone())?;
             restore_area::notice_confined(record, &area, &writing);
         }
-        for round in 1..=suite.rounds {
-            if !session.has_time_for(round, record) {
-                break;
-            }
-            for cell in &active {
-                session.pause(suite.pause)?;
-                run_cell(session, cell, round, places.of_cell(cell), record)?;
-            }
-        }
+        run_rounds(session, &active, &places, record)?;
         let scattered = scattered::measure(session, &places, &active, record)?;
         if session.is_direct()
             && queue_gain::may_gain(session.target.drive(), session.findings())
@@ -240,6 +234,47 @@ impl Workload for TransferWorkload {
         }
         Ok(())
     }
+}
+
+/// The cells as they follow each other.
+fn in_order(options: &TransferOptions) -> Vec<Cell> {
+    let mut cells = options.all_cells();
+    if options.cell_by_cell {
+        cells.sort_by_key(|cell| (cell.mix.writes(), cell.mix.read_percent()));
+    }
+    cells
+}
+
+/// Whether cells come again after all others have run.
+fn repeats_all(suite: &Suite) -> bool {
+    suite.rounds > 1 && !suite.transfer.cell_by_cell
+}
+
+/// All rounds of all cells.
+fn run_rounds(
+    session: &mut Session<'_>,
+    cells: &[Cell],
+    places: &Places,
+    record: &mut TestRecord,
+) -> Result<(), BenchError> {
+    let suite = &session.plan.suite;
+    let mut run = |cell: &Cell, round, session: &mut Session<'_>, record: &mut TestRecord| {
+        session.pause(suite.pause)?;
+        run_cell(session, cell, round, places.of_cell(cell), record)
+    };
+    if suite.transfer.cell_by_cell {
+        for cell in cells {
+            (1..=suite.rounds).try_for_each(|round| run(cell, round, session, record))?;
+        }
+        return Ok(());
+    }
+    for round in 1..=suite.rounds {
+        if !session.has_time_for(round, record) {
+            break;
+        }
+        cells.iter().try_for_each(|cell| run(cell, round, session, record))?;
+    }
+    Ok(())
 }
 
 /// Leaves in order what random writes have scattered, where later tests read it: all of a small part, or what was

@@ -4,7 +4,7 @@
 use crate::arguments::RunArguments;
 use crate::exit::{Code, Failure};
 use crate::run_steps::write_permission::{self, WritePermission};
-use crate::run_steps::{PlannedRun, STOPPING, carry_out, leftovers, resume, targets};
+use crate::run_steps::{PlannedRun, STOPPING, carry_out, leftovers, max_duration, resume, targets};
 use crate::signals::RunSignals;
 use drivescope_bench::error::BenchError;
 use drivescope_bench::expected_speed::ExpectedSpeed;
@@ -13,7 +13,7 @@ use drivescope_bench::{clock, planner, speed_trial, suites, workloads};
 use drivescope_drive::Target;
 use drivescope_machine::limits;
 use drivescope_model::options::Suite;
-use drivescope_model::plan::{Engine, WriteLevel};
+use drivescope_model::plan::{Engine, Plan, WriteLevel};
 use drivescope_model::target::TargetKind;
 use drivescope_model::units::Bytes;
 
@@ -73,9 +73,14 @@ pub fn run_suite(
     for target in targets {
         let engine = targets::engine_for(&target, engine.map(Engine::from), outcome.quiet)?;
         let seed_now = seed.unwrap_or(new_seed);
-        let measured = trial(&target, &suite, resume, outcome.dry_run, signals)?;
-        let speed = (size_asked, measured);
-        let plan = planner::draft_measured(suite.clone(), seed_now, engine, &target, speed, level)?;
+        let draft = |measured| {
+            let speed = (size_asked, measured);
+            planner::draft_measured(suite.clone(), seed_now, engine, &target, speed, level)
+        };
+        let mut plan = draft(None)?;
+        if let Some(measured) = trial(&target, &plan, resume, outcome.dry_run, signals)? {
+            plan = draft(Some(measured))?;
+        }
         let run = PlannedRun { plan, target, claim: None, resumed: None };
         let run = resume::resume_if_asked(run, level, resume, seed.is_some(), &outcome)?;
         planner::check_any_runs(&run.plan, &run.target)
@@ -88,16 +93,17 @@ pub fn run_suite(
     carry_out(runs, outcome, (arguments.label, arguments.price), permission, signals)
 }
 
-/// How fast the drive is, for the plan. A dry run writes to no directory, and what is resumed is planned already.
+/// How fast the drive is, for the plan. A dry run writes to no directory, what is resumed is planned already, and a plan
+/// that is refused needs no trial.
 fn trial(
     target: &Target,
-    suite: &Suite,
+    plan: &Plan,
     is_resumed: bool,
     is_dry: bool,
     signals: &RunSignals,
 ) -> Result<Option<ExpectedSpeed>, Failure> {
-    let needs_file = suite.tests.iter().any(|&test| workloads::find(test).needs_test_file());
-    if is_resumed || !needs_file {
+    let needs_file = plan.active().any(|it| workloads::find(it.test).needs_test_file());
+    if is_resumed || !needs_file || max_duration::check(plan).is_err() {
         return Ok(None);
     }
     let may_write = target.info().kind == TargetKind::Directory && !is_dry;

@@ -62,6 +62,9 @@ pub struct TransferOptions {
     /// Whether a round of a writing cell also ends when it has written as many bytes as its part of the test file or
     /// span, or the area, has. More would only overwrite what it has just written.
     pub write_once: bool,
+    /// All rounds of a cell before the next cell, reads before writes and writes before mixes, as CrystalDiskMark has
+    /// them. Otherwise each round has all cells, so that drift shows as spread.
+    pub cell_by_cell: bool,
     /// How much of a block device, in its middle, the writing cells use at the level `restore`.
     pub area: Bytes,
 }
@@ -77,6 +80,7 @@ impl Default for TransferOptions {
             ramp: Secs(0.25),
             io_size: Bytes(0),
             write_once: false,
+            cell_by_cell: false,
             area: Bytes::mib(256),
         }
     }

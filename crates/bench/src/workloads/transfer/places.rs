@@ -25,13 +25,19 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// The parts of `span` for these cells. `restored`: where writes have to stay, if their bytes are put back. A span
-    /// that nothing writes, or whose half is too small for one of the cells, is not divided.
-    pub(super) fn of(span: &Range<u64>, restored: Option<&Range<u64>>, cells: &[Cell]) -> Self {
+    /// The parts of `span` for these cells in their order, which `repeats` or not. `restored`: where writes have to stay,
+    /// if their bytes are put back. A span where no reads in order follow writes that scatter, or whose half is too
+    /// small for one of the cells, is not divided.
+    pub(super) fn of(
+        span: &Range<u64>,
+        restored: Option<&Range<u64>>,
+        cells: &[Cell],
+        repeats: bool,
+    ) -> Self {
         let len = span.end - span.start;
         let half = (len / 2).min(READ_PART_MAX) / UNIT * UNIT;
         let largest = cells.iter().map(|cell| cell.shape.block.0).max().unwrap_or(0);
-        let is_divided = half >= largest * BLOCKS_MIN && cells.iter().any(|cell| cell.mix.writes());
+        let is_divided = half >= largest * BLOCKS_MIN && meets_writes(cells, repeats);
         let read_end = match restored {
             _ if !is_divided => span.end,
             // What lies before the area is for reads.
@@ -63,6 +69,16 @@ impl Places {
     }
 }
 
+/// Whether some cell reads what the run has written, and may have scattered.
+fn meets_writes(cells: &[Cell], repeats: bool) -> bool {
+    if repeats {
+        return cells.iter().any(|cell| cell.mix.writes());
+    }
+    let scatters = |cell: &Cell| cell.mix.writes() && cell.shape.order == Order::Rnd;
+    let mut later = cells.iter().skip_while(|cell| !scatters(cell));
+    later.any(|cell| !cell.mix.writes() && cell.shape.order == Order::Seq)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -78,7 +94,7 @@ mod tests {
     fn reads_never_meet_writes_in_a_small_span() {
         let all = cells(&["seq1m_q8t1.read", "rnd4k_q1t1.read", "rnd4k_q1t1.write"]);
         for len in [32 * MIB, 512 * MIB, 4 * GIB, 16 * GIB, 512 * MIB + 512] {
-            let places = Places::of(&(MIB..MIB + len), None, &all);
+            let places = Places::of(&(MIB..MIB + len), None, &all, true);
             assert!(places.in_order.end <= places.written.start, "{places:?}");
             assert!(places.at_random.end <= places.written.start, "{places:?}");
             assert_eq!((places.in_order.start, places.written.end), (MIB, MIB + len));
@@ -89,7 +105,7 @@ mod tests {
     #[test]
     fn random_requests_use_a_whole_drive_and_streams_stay_near_its_start() {
         let all = cells(&["seq1m_q8t1.read", "rnd4k_q1t1.read", "seq1m_q8t1.write"]);
-        let places = Places::of(&(0..2_000 * GIB), None, &all);
+        let places = Places::of(&(0..2_000 * GIB), None, &all, true);
         assert_eq!(places.of_cell(&all[0]), 0..8 * GIB);
         assert_eq!(places.of_cell(&all[1]), 0..2_000 * GIB);
         assert_eq!(places.of_cell(&all[2]), 8 * GIB..2_000 * GIB);
@@ -99,26 +115,42 @@ mod tests {
     #[test]
     fn nothing_is_divided_without_need_or_without_room() {
         let reads = cells(&["seq1m_q8t1.read", "rnd4k_q1t1.read"]);
-        let places = Places::of(&(0..GIB), None, &reads);
+        let places = Places::of(&(0..GIB), None, &reads, true);
         assert_eq!((places.of_cell(&reads[0]), places.of_cell(&reads[1])), (0..GIB, 0..GIB));
         let both = cells(&["seq1m_q8t1.read", "seq1m_q8t1.write"]);
-        let places = Places::of(&(0..31 * MIB), None, &both);
+        let places = Places::of(&(0..31 * MIB), None, &both, true);
         assert_eq!(
             (places.of_cell(&both[0]), places.of_cell(&both[1])),
             (0..31 * MIB, 0..31 * MIB)
         );
     }
 
+    /// As AS SSD has its cells, and CrystalDiskMark: each place is read as the instrument would.
+    #[test]
+    fn nothing_is_divided_where_no_stream_follows_random_writes() {
+        let streams_first = cells(&[
+            "seq16m_q1t1.write",
+            "seq16m_q1t1.read",
+            "rnd4k_q1t1.read",
+            "rnd4k_q1t1.write",
+        ]);
+        let places = |cells: &[Cell], repeats| Places::of(&(0..GIB), None, cells, repeats);
+        assert_eq!(places(&streams_first, false).written, 0..GIB);
+        assert_eq!(places(&streams_first, true).written, GIB / 2..GIB);
+        let streams_last = cells(&["rnd4k_q1t1.write", "seq1m_q1t1.read"]);
+        assert_eq!(places(&streams_last, false).written, GIB / 2..GIB);
+    }
+
     #[test]
     fn writes_that_are_put_back_stay_in_their_area_and_reads_before_it() {
         let both = cells(&["seq1m_q8t1.read", "rnd4k_q1t1.read", "seq1m_q8t1.write"]);
         let area = 384 * MIB..640 * MIB;
-        let places = Places::of(&(0..GIB), Some(&area), &both);
+        let places = Places::of(&(0..GIB), Some(&area), &both, true);
         assert_eq!(places.of_cell(&both[0]), 0..384 * MIB);
         assert_eq!(places.of_cell(&both[1]), 0..384 * MIB);
         assert_eq!(places.of_cell(&both[2]), area);
         let area = 1_000 * GIB..1_001 * GIB;
-        let places = Places::of(&(0..2_000 * GIB), Some(&area), &both);
+        let places = Places::of(&(0..2_000 * GIB), Some(&area), &both, true);
         assert_eq!(places.of_cell(&both[0]), 0..8 * GIB);
         assert_eq!(places.of_cell(&both[1]), 0..2_000 * GIB);
     }
