@@ -146,7 +146,7 @@ fn a_write_that_fails_in_the_middle_ends_a_fill_and_a_verify_judges() {
         assert!(told.contains(&format!("nothing after byte {end} could be read back")), "{told}");
         assert!(!findings(&run).contains(&"F019"), "{:?}", findings(&run));
         // A piece of verify of which something is refused is written once more, request by request.
-        for (test, most_mib) in [("fill", 96), ("verify", 96 + 32)] {
+        for (test, most_mib) in [("fill", 96), ("verify", 96 + 64)] {
             let written = value(&run, &format!("{test}.write.written_bytes"));
             // What fits, but for requests in flight at its end: also what a piece had before it failed.
             let taken = ((88 * MIB) as f64..=(most_mib * MIB) as f64).contains(&written);
