@@ -235,8 +235,8 @@ impl Ended {
         ended
     }
 
-    /// Panics unless a run was through: with 0, or with 1 where not one figure is valid. That depends on what this machine
-    /// keeps in memory, and on what other programs do.
+    /// Panics unless a run ended with 0, or with 1 because not one figure is valid, which depends on what this machine
+    /// keeps in memory and on what other programs do.
     #[track_caller]
     pub fn measured(self) -> Self {
         if self.exit_code() != Some(1) {

@@ -258,7 +258,7 @@ fn run_rounds(
     record: &mut TestRecord,
 ) -> Result<(), BenchError> {
     let suite = &session.plan.suite;
-    let mut run = |cell: &Cell, round, session: &mut Session<'_>, record: &mut TestRecord| {
+    let run = |cell: &Cell, round, session: &mut Session<'_>, record: &mut TestRecord| {
         session.pause(suite.pause)?;
         run_cell(session, cell, round, places.of_cell(cell), record)
     };
