@@ -30,7 +30,7 @@ pub struct ExpectedSpeed {
 
 impl ExpectedSpeed {
     /// Memory in place of a drive.
-    pub const MEMORY: Self = Self { mb_s: 3_000.0, iops: 100_000.0, queue_gain: 4.0 };
+    const MEMORY: Self = Self { mb_s: 3_000.0, iops: 100_000.0, queue_gain: 4.0 };
 
     /// Typical figures of what is below a target.
     pub fn of(target: &Target) -> Self {

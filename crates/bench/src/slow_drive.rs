@@ -1,6 +1,7 @@
 //! What a suite of our own becomes on a drive that is much slower than its kind: fewer bytes first, then fewer rounds.
 
 use crate::expected_speed::ExpectedSpeed;
+use crate::workloads;
 use drivescope_model::number::rounded;
 use drivescope_model::options::{Suite, TestKind};
 use drivescope_model::units::Bytes;
@@ -46,13 +47,10 @@ pub(crate) fn shortened<E>(
     Ok((short != *suite).then(|| (short.clone(), words(suite, &short, speed))))
 }
 
-/// Tests whose length follows from bytes and rounds.
-const IN_ROUNDS: [TestKind; 4] =
-    [TestKind::Transfer, TestKind::Latency, TestKind::Surface, TestKind::TinyWrites];
-
 /// One step; whether there was one left.
 fn shorten(suite: &mut Suite, has_test_file: bool) -> bool {
-    if !suite.tests.iter().any(|test| IN_ROUNDS.contains(test)) {
+    // The length of the others does not follow from bytes and rounds.
+    if !suite.tests.iter().any(|&test| workloads::find(test).needs_test_file()) {
         return false;
     }
     let surface = &mut suite.surface;

@@ -182,8 +182,8 @@ pub struct RunArguments {
     #[arg(long, value_name = "DIR", conflicts_with = "files")]
     pub from: Option<PathBuf>,
     /// sql: databases (sqlite, postgres, mariadb; only on simulated drives: mssql), or the URL of a server whose files
-    /// lie on the target: postgres://USER@HOST/DATABASE, mysql://…, mssql://… (password: DRIVESCOPE_DB_PASSWORD). Without
-    /// --test, runs sql alone.
+    /// lie on the target: postgres://USER@HOST/DATABASE, mysql://…, mssql://… (password: DRIVESCOPE_DB_PASSWORD).
+    /// Without --test, runs sql alone.
     #[arg(long, value_name = "DATABASE", value_delimiter = ',')]
     pub db: Vec<String>,
     /// sql: measure the statement in this file; ? is a parameter, %t the test's table (a: 1, 2, 3 …; b: 8,000 bytes).

@@ -11,7 +11,7 @@ use drivescope_stats::trend::{least_squares, theil_sen_interval};
 use serde::Serialize;
 
 /// Risk of a false change among all rows together, at one look. A drive is looked at again and again: of 20 runs with a
-/// look after each, one healthy drive in twenty shows a change at some time (the tests below; at 5 % a look, one in five).
+/// look after each, one healthy drive in twenty shows a change at some time (tests below; at 5 % a look, one in five).
 const RISK: f64 = 0.01;
 /// What an interval that is printed misses.
 const INTERVAL_RISK: f64 = 0.05;

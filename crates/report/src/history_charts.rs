@@ -20,8 +20,8 @@ pub fn history_charts(history: &DriveHistory) -> Vec<Chart> {
     history.rows.iter().filter_map(|row| chart(history, row, axis.as_ref()?)).collect()
 }
 
-/// Where each run stands, and of what the axis is: of time, or of runs where their dates are not in order. Nothing where
-/// all began at once.
+/// Where each run stands, and of what the axis is: of time, or of runs where their dates are not in order. Nothing
+/// where all began at once.
 fn axis(history: &DriveHistory) -> Option<(Vec<f64>, String)> {
     let Some(days) = days(history) else {
         let places = (1..=history.runs.len()).map(|run| run as f64).collect();

@@ -66,8 +66,8 @@ impl Requirement {
         self.thresholds.iter().filter(meets).count() as u8
     }
 
-    /// Whether a threshold lies within the interval of a metric, or within [`TOLERANCE`] of its value, or may give other
-    /// points so close to it.
+    /// Whether a threshold lies within the interval of a metric, or within [`TOLERANCE`] of its value, or may give
+    /// other points so close to it.
     pub fn is_borderline(&self, metric: &Metric) -> bool {
         let is_near = self.thresholds.iter().any(|threshold| {
             let is_near = (metric.value - threshold).abs() <= threshold * TOLERANCE;

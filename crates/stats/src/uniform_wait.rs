@@ -41,8 +41,8 @@ pub fn shortest_time(times: &[f64], turn: f64) -> Option<ShortestTime> {
 }
 
 /// Whether `count` accesses to random places, one after the other, took too few turns of a disk for chance: even
-/// without any movement of the heads each waits half a turn on average, with a variance of 1/12. Few accesses never do. The
-/// waits' sum has shorter tails than the normal distribution that it is held against.
+/// without any movement of the heads each waits half a turn on average, with a variance of 1/12. Few accesses never
+/// do. The waits' sum has shorter tails than the normal distribution that it is held against.
 pub fn is_without_waits(count: f64, turns: f64) -> bool {
     count / 2.0 - turns > NO_WAIT_SIGMAS * (count / 12.0).sqrt()
 }

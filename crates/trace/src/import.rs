@@ -163,6 +163,4 @@ fn copy(input: impl BufRead, sink: &mut dyn EventSink) -> Result<TraceTotals, Tr
 }
 
 #[cfg(test)]
-mod other_records_tests;
-#[cfg(test)]
 mod tests;

@@ -28,8 +28,8 @@ pub struct RestoreJournal<'a> {
 }
 
 impl<'a> RestoreJournal<'a> {
-    /// A journal for `run_id` in `folder`, whose test data have this seed. `held` is raised while originals are in it only; `told` hears
-    /// how far it is with putting them back.
+    /// A journal for `run_id` in `folder`, whose test data have this seed. `held` is raised while originals are in it
+    /// only; `told` hears how far it is with putting them back.
     pub fn new(
         folder: PathBuf,
         (run_id, data_seed): (String, u64),

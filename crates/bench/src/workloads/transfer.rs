@@ -1,5 +1,7 @@
 //! `transfer`: how fast are large transfers and small random ones, at which depth.
 
+mod after_writes;
+mod cell_order;
 mod places;
 mod queue_gain;
 mod restore_area;
@@ -21,12 +23,13 @@ use crate::test_file;
 use crate::test_record::TestRecord;
 use crate::workload::{Workload, shorten_rounds};
 use crate::workloads;
+use cell_order::{in_order, repeats_all, run_rounds};
 use drivescope_model::cell::{Cell, Order, Shape};
 use drivescope_model::options::{Suite, TestKind, TransferOptions};
 use drivescope_model::plan::{Cost, PlannedTest, WriteLevel};
 use drivescope_model::target::TargetKind;
 use drivescope_model::units::{Bytes, Secs, UnitError};
-use places::{BLOCKS_MIN, Places};
+use places::{BLOCKS_MIN, CellPlaces};
 use std::ops::Range;
 
 /// Through the page cache, random reads touch at most this part of the blocks, so that few are met twice.
@@ -117,7 +120,7 @@ impl Workload for TransferWorkload {
         let may_write = |cell: &&Cell| refused.is_none() || !cell.mix.writes();
         let runnable: Vec<Cell> = all.iter().filter(may_write).copied().collect();
         let repeats = repeats_all(context.suite);
-        let places = Places::of(&(0..context.span_bytes), area.as_ref(), &runnable, repeats);
+        let places = CellPlaces::of(&(0..context.span_bytes), area.as_ref(), &runnable, repeats);
         let mut active = Vec::new();
         // Why not, if nothing can run: once each, and the cell that asks for the least space.
         let mut reasons: Vec<String> = Vec::new();
@@ -158,16 +161,10 @@ impl Workload for TransferWorkload {
             }
         }
         if active.is_empty() {
-            let reason = match least {
-                Some((needed, cell)) => {
-                    format!("needs {} or more, enough for --cells {cell}", needed.binary())
-                }
-                None => reasons.join("; "),
-            };
-            return context.skipped(self.kind(), reason);
+            return context.skipped(self.kind(), why_nothing_runs(least, &reasons));
         }
         test.omitted = condense(test.omitted);
-        test.cost = test.cost + after_writes_cost(&active, &places, context);
+        test.cost = test.cost + after_writes::cost(&active, &places, context);
         if let Some(restores) = &test.restores {
             test.cost = test.cost + restore_area::cost(restores, context);
         }
@@ -182,7 +179,7 @@ impl Workload for TransferWorkload {
         let may_run = |cell: &Cell| writable || !cell.mix.writes();
         let all: Vec<Cell> = in_order(&suite.transfer).into_iter().filter(may_run).collect();
         let repeats = repeats_all(suite);
-        let places = Places::of(&session.span(device), area.as_ref(), &all, repeats);
+        let places = CellPlaces::of(&session.span(device), area.as_ref(), &all, repeats);
         let has_room = |cell: &Cell| {
             let Range { start, end } = places.of_cell(cell);
             end - start >= cell.shape.block.0 * BLOCKS_MIN
@@ -224,7 +221,7 @@ impl Workload for TransferWorkload {
             record.notice(finding);
         }
         if area.is_none() {
-            put_in_order(session, &places, scattered, &active)?;
+            after_writes::put_in_order(session, &places, scattered, &active)?;
         }
         // On a raw device most places still hold what was there before; `verify` is the test for it.
         let own = session.target.info().kind == TargetKind::Directory;
@@ -236,94 +233,14 @@ impl Workload for TransferWorkload {
     }
 }
 
-/// The cells as they follow each other.
-fn in_order(options: &TransferOptions) -> Vec<Cell> {
-    let mut cells = options.all_cells();
-    if options.cell_by_cell {
-        cells.sort_by_key(|cell| (cell.mix.writes(), cell.mix.read_percent()));
-    }
-    cells
-}
-
-/// Whether cells come again after all others have run.
-fn repeats_all(suite: &Suite) -> bool {
-    suite.rounds > 1 && !suite.transfer.cell_by_cell
-}
-
-/// All rounds of all cells.
-fn run_rounds(
-    session: &mut Session<'_>,
-    cells: &[Cell],
-    places: &Places,
-    record: &mut TestRecord,
-) -> Result<(), BenchError> {
-    let suite = &session.plan.suite;
-    let run = |cell: &Cell, round, session: &mut Session<'_>, record: &mut TestRecord| {
-        session.pause(suite.pause)?;
-        run_cell(session, cell, round, places.of_cell(cell), record)
-    };
-    if suite.transfer.cell_by_cell {
-        for cell in cells {
-            (1..=suite.rounds).try_for_each(|round| run(cell, round, session, record))?;
+/// Why no cell can run: the one that asks for the least space, or all reasons.
+fn why_nothing_runs(least: Option<(Bytes, &Cell)>, reasons: &[String]) -> String {
+    match least {
+        Some((needed, cell)) => {
+            format!("needs {} or more, enough for --cells {cell}", needed.binary())
         }
-        return Ok(());
+        None => reasons.join("; "),
     }
-    for round in 1..=suite.rounds {
-        if !session.has_time_for(round, record) {
-            break;
-        }
-        cells.iter().try_for_each(|cell| run(cell, round, session, record))?;
-    }
-    Ok(())
-}
-
-/// Leaves in order what random writes have scattered, where later tests read it: all of a small part, or what was
-/// scattered on purpose. On a whole drive a few random writes are met by chance only.
-fn put_in_order(
-    session: &Session<'_>,
-    places: &Places,
-    scattered: Option<Range<u64>>,
-    cells: &[Cell],
-) -> Result<(), BenchError> {
-    let is_read_later =
-        later_reads(session.plan.tests.iter().map(|test| (test.test, test.skip.is_none())));
-    let part = part_to_put_in_order(places, cells).or(scattered).filter(|_| is_read_later);
-    match part {
-        Some(part) => test_file::write_in_order(session, session.device(), part),
-        None => Ok(()),
-    }
-}
-
-/// All that is written, if that is small and some of it is written at random.
-fn part_to_put_in_order(places: &Places, cells: &[Cell]) -> Option<Range<u64>> {
-    let scatters = cells.iter().any(|cell| cell.mix.writes() && cell.shape.order == Order::Rnd);
-    (scatters && places.is_small()).then(|| places.written.clone())
-}
-
-/// Whether tests after this one read what is there; each with whether it runs.
-fn later_reads(tests: impl Iterator<Item = (TestKind, bool)>) -> bool {
-    let mut later = tests.skip_while(|(test, _)| *test != TestKind::Transfer).skip(1);
-    later.any(|(test, runs)| runs && workloads::find(test).reads_existing_data())
-}
-
-/// What reading scattered data and putting them in order cost.
-fn after_writes_cost(cells: &[Cell], places: &Places, context: &PlanContext<'_>) -> Cost {
-    let Range { start, end } = places.written;
-    let ExpectedSpeed { mb_s, iops, .. } = context.typical;
-    let mut cost = Cost::default();
-    if context.is_disk() {
-        cost = scattered::cost(cells, end - start, mb_s, iops);
-    }
-    let tests = context.suite.tests.iter().map(|&test| (test, true));
-    if context.allowed != WriteLevel::Restore
-        && later_reads(tests)
-        && let Some(part) = part_to_put_in_order(places, cells)
-    {
-        let bytes = part.end - part.start;
-        let seconds = bytes as f64 / (mb_s * 1e6);
-        cost = cost + Cost { seconds, written_bytes: bytes, ..Cost::default() };
-    }
-    cost
 }
 
 /// Several cells left out for one reason become one line.

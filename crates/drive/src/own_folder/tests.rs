@@ -172,7 +172,7 @@ fn a_smaller_size_is_only_advised_where_it_helps() {
     );
     for wanted in [Some(Bytes(0)), None] {
         let below = say(357_000_000, wanted);
-        assert!(below.contains("more bytes does not fit; free some space, or name"), "{below}");
+        assert!(below.contains("anything more does not fit; free some space, or name"), "{below}");
         assert!(!below.contains("--size"), "{below}");
     }
 }

@@ -93,8 +93,8 @@ pub fn run_suite(
     carry_out(runs, outcome, (arguments.label, arguments.price), permission, signals)
 }
 
-/// How fast the drive is, for the plan. A dry run writes to no directory, what is resumed is planned already, and a plan
-/// that is refused needs no trial.
+/// How fast the drive is, for the plan. A dry run writes to no directory, what is resumed is planned already, and a
+/// plan that is refused needs no trial.
 fn trial(
     target: &Target,
     plan: &Plan,

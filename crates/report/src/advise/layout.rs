@@ -75,8 +75,8 @@ fn is_backup(need: &Need) -> bool {
 /// What a layout is chosen by; the least counts, from the first to the last.
 struct LayoutRank {
     unplaced_bytes: u64,
-    /// Needs that are waited for, on a drive that does not suit them or makes them wait much longer than without a place
-    /// for backups.
+    /// Needs that are waited for, on a drive that does not suit them or makes them wait much longer than without a
+    /// place for backups.
     slowed: usize,
     /// Backups beside data.
     beside: usize,

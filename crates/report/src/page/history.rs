@@ -60,10 +60,10 @@ fn method(history: &DriveHistory, link: &impl Fn(&str) -> Option<String>) -> Mar
         section {
             h2 { "How it was compared" }
             p {
-                "Only runs with the options of the newest are compared. A change is one level before and another since, or \
-                 a steady way where a line explains more; it is 5 % or more, and its interval shows it. Slower and faster \
-                 are of speeds, for latencies too: 50 % slower takes twice as long. A false change among all rows has a \
-                 probability of at most 1 %."
+                "Only runs with the options of the newest are compared. A change is one level before and another \
+                 since, or a steady way where a line explains more; it is 5 % or more, and its interval shows it. \
+                 Slower and faster are of speeds, for latencies too: 50 % slower takes twice as long. A false \
+                 change among all rows has a probability of at most 1 %."
             }
             @if !history.left_out.is_empty() {
                 details {

@@ -18,8 +18,8 @@ pub(super) fn is_tested(run: &Run) -> bool {
         || run.earlier_capacity.is_some()
 }
 
-/// What a run of `verify` found of the whole target's capacity; `None` where it did not test that, or could not judge it.
-pub fn tested(run: &Run) -> Option<EarlierCapacity> {
+/// What a run of `verify` found of the whole target's capacity; `None` where it did not test that or could not judge.
+fn tested(run: &Run) -> Option<EarlierCapacity> {
     let bytes = |quantity: &str| {
         let metric = run.metric(&format!("verify.capacity.{quantity}_bytes"))?;
         (metric.valid && metric.value >= 0.0).then_some(metric.value as u64)

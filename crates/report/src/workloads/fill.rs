@@ -268,7 +268,7 @@ mod tests {
         (knee.low, knee.high) = (4.12e10, 4.3e10);
         let text = one_line(&table(&result, Style::default()));
         assert!(text.contains("full after 42.0 GB (41.2 GB to 43.0 GB) in one go: 520"), "{text}");
-        assert!(text.contains("2 zones  180 MB/s from 0 B · 90.0 MB/s from 1.00 TB"), "{text}");
+        assert!(text.contains("2 zones 180 MB/s from 0 B · 90.0 MB/s from 1.00 TB"), "{text}");
     }
 
     #[test]

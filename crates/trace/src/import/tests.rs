@@ -1,3 +1,5 @@
+mod other_records;
+
 use super::*;
 use crate::error::TraceError;
 use crate::event::{TraceEvent, TraceOp};

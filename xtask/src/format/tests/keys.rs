@@ -48,7 +48,12 @@ fn may_be_absent(cell: &str, quantity: &str) -> bool {
         || ["range_ratio", "drift_ratio", "kept_ratio"].contains(&quantity)
         || ["server_us", "logical_reads"].contains(&quantity)
         || (cell.starts_with("geometry.") && quantity.starts_with("cpu_"))
-        || [("fill.write", "start_bytes"), ("fill.whole", "flush_s")].contains(&(cell, quantity))
+        || [
+            ("fill.write", "start_bytes"),
+            ("fill.whole", "flush_s"),
+            ("verify.capacity", "device_bytes"),
+        ]
+        .contains(&(cell, quantity))
         || PERCENTILES.iter().any(|known| known.key == quantity)
 }
 

@@ -224,8 +224,8 @@ pub fn band(record: &mut TestRecord, band: BandSize) {
     record.estimate_within("shingling.band_bytes", band.bytes, band.margin);
 }
 
-/// Bytes of random writes before cleaning begins, with what the test wrote before: there was hardly a rest to clean. The
-/// drive's memory may have held some of them when the log was full.
+/// Bytes of random writes before cleaning begins, with what the test wrote before: there was hardly a rest to clean.
+/// The drive's memory may have held some of them when the log was full.
 pub fn log(record: &mut TestRecord, log: LogSize, earlier: f64, cached: f64) {
     let LogSize { bytes, step } = log;
     let most = bytes + earlier;
@@ -279,7 +279,7 @@ pub fn fast_cache(record: &mut TestRecord, found: &FastCache) {
     ));
 }
 
-/// Whether tracks overlap; beside the times, whether a disk takes discards. `is_alone`: no other programs can disturb it.
+/// Whether tracks overlap; beside the times, whether a disk takes discards. `is_alone`: no other program can disturb.
 pub fn shingling(
     record: &mut TestRecord,
     slowdown: &Slowdown,

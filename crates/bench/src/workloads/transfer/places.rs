@@ -4,9 +4,9 @@
 use drivescope_model::cell::{Cell, Order};
 use std::ops::Range;
 
-/// A span of up to twice this has a half for reads and one for writes. Of a larger one reads in order have so much from
-/// its start on, more than a disk reads in a round, and writes the rest; random reads go everywhere, as they hardly ever
-/// meet what was written.
+/// A span of up to twice this has a half for reads and one for writes. Of a larger one reads in order have this much
+/// from its start on, more than a disk reads in a round, and writes the rest; random reads go everywhere, as they hardly
+/// ever meet what was written.
 const READ_PART_MAX: u64 = 8 << 30;
 /// Parts begin and end at multiples of this.
 const UNIT: u64 = 1 << 20;
@@ -15,7 +15,7 @@ pub(super) const BLOCKS_MIN: u64 = 16;
 
 /// The parts of a span that cells work on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Places {
+pub(super) struct CellPlaces {
     /// Reads in order.
     in_order: Range<u64>,
     /// Reads at random places.
@@ -24,9 +24,9 @@ pub(super) struct Places {
     pub(super) written: Range<u64>,
 }
 
-impl Places {
-    /// The parts of `span` for these cells in their order, which `repeats` or not. `restored`: where writes have to stay,
-    /// if their bytes are put back. A span where no reads in order follow writes that scatter, or whose half is too
+impl CellPlaces {
+    /// The parts of `span` for these cells in their order, which `repeats` or not. `restored`: where writes have to
+    /// stay, if their bytes are put back. A span where no reads in order follow writes that scatter, or whose half is too
     /// small for one of the cells, is not divided.
     pub(super) fn of(
         span: &Range<u64>,
@@ -94,7 +94,7 @@ mod tests {
     fn reads_never_meet_writes_in_a_small_span() {
         let all = cells(&["seq1m_q8t1.read", "rnd4k_q1t1.read", "rnd4k_q1t1.write"]);
         for len in [32 * MIB, 512 * MIB, 4 * GIB, 16 * GIB, 512 * MIB + 512] {
-            let places = Places::of(&(MIB..MIB + len), None, &all, true);
+            let places = CellPlaces::of(&(MIB..MIB + len), None, &all, true);
             assert!(places.in_order.end <= places.written.start, "{places:?}");
             assert!(places.at_random.end <= places.written.start, "{places:?}");
             assert_eq!((places.in_order.start, places.written.end), (MIB, MIB + len));
@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn random_requests_use_a_whole_drive_and_streams_stay_near_its_start() {
         let all = cells(&["seq1m_q8t1.read", "rnd4k_q1t1.read", "seq1m_q8t1.write"]);
-        let places = Places::of(&(0..2_000 * GIB), None, &all, true);
+        let places = CellPlaces::of(&(0..2_000 * GIB), None, &all, true);
         assert_eq!(places.of_cell(&all[0]), 0..8 * GIB);
         assert_eq!(places.of_cell(&all[1]), 0..2_000 * GIB);
         assert_eq!(places.of_cell(&all[2]), 8 * GIB..2_000 * GIB);
@@ -115,10 +115,10 @@ mod tests {
     #[test]
     fn nothing_is_divided_without_need_or_without_room() {
         let reads = cells(&["seq1m_q8t1.read", "rnd4k_q1t1.read"]);
-        let places = Places::of(&(0..GIB), None, &reads, true);
+        let places = CellPlaces::of(&(0..GIB), None, &reads, true);
         assert_eq!((places.of_cell(&reads[0]), places.of_cell(&reads[1])), (0..GIB, 0..GIB));
         let both = cells(&["seq1m_q8t1.read", "seq1m_q8t1.write"]);
-        let places = Places::of(&(0..31 * MIB), None, &both, true);
+        let places = CellPlaces::of(&(0..31 * MIB), None, &both, true);
         assert_eq!(
             (places.of_cell(&both[0]), places.of_cell(&both[1])),
             (0..31 * MIB, 0..31 * MIB)
@@ -134,7 +134,7 @@ mod tests {
             "rnd4k_q1t1.read",
             "rnd4k_q1t1.write",
         ]);
-        let places = |cells: &[Cell], repeats| Places::of(&(0..GIB), None, cells, repeats);
+        let places = |cells: &[Cell], repeats| CellPlaces::of(&(0..GIB), None, cells, repeats);
         assert_eq!(places(&streams_first, false).written, 0..GIB);
         assert_eq!(places(&streams_first, true).written, GIB / 2..GIB);
         let streams_last = cells(&["rnd4k_q1t1.write", "seq1m_q1t1.read"]);
@@ -145,12 +145,12 @@ mod tests {
     fn writes_that_are_put_back_stay_in_their_area_and_reads_before_it() {
         let both = cells(&["seq1m_q8t1.read", "rnd4k_q1t1.read", "seq1m_q8t1.write"]);
         let area = 384 * MIB..640 * MIB;
-        let places = Places::of(&(0..GIB), Some(&area), &both, true);
+        let places = CellPlaces::of(&(0..GIB), Some(&area), &both, true);
         assert_eq!(places.of_cell(&both[0]), 0..384 * MIB);
         assert_eq!(places.of_cell(&both[1]), 0..384 * MIB);
         assert_eq!(places.of_cell(&both[2]), area);
         let area = 1_000 * GIB..1_001 * GIB;
-        let places = Places::of(&(0..2_000 * GIB), Some(&area), &both, true);
+        let places = CellPlaces::of(&(0..2_000 * GIB), Some(&area), &both, true);
         assert_eq!(places.of_cell(&both[0]), 0..8 * GIB);
         assert_eq!(places.of_cell(&both[1]), 0..2_000 * GIB);
     }

@@ -2,7 +2,7 @@
 //! tracks cannot write in place and keeps random writes elsewhere, so that it is slow there, piece by piece from its
 //! cache on disk, where a conventional disk has everything in place (Aghayev and Desnoyers, Skylight, FAST 2015).
 
-use super::places::{BLOCKS_MIN, Places};
+use super::places::{BLOCKS_MIN, CellPlaces};
 use crate::control::Control;
 use crate::error::BenchError;
 use crate::phase::{self, Load};
@@ -64,15 +64,16 @@ pub(super) fn cost(cells: &[Cell], part_bytes: u64, mb_s: f64, iops: f64) -> Cos
 }
 
 /// Writes at random into the first part of what may be written and reads it in order; returns that part, if it did.
-/// Only of a disk: what is not mechanical does not fetch piece by piece.
+/// Only of a disk: what is not mechanical does not fetch piece by piece. A first look has no time for it.
 pub(super) fn measure(
     session: &mut Session<'_>,
-    places: &Places,
+    places: &CellPlaces,
     cells: &[Cell],
     record: &mut TestRecord,
 ) -> Result<Option<Range<u64>>, BenchError> {
     let part = &places.written;
-    let Some(cell) = repeated(cells).filter(|_| session.is_direct()) else { return Ok(None) };
+    let is_wanted = session.is_direct() && session.plan.suite.rounds > 1;
+    let Some(cell) = repeated(cells).filter(|_| is_wanted) else { return Ok(None) };
     let stretch = stretch_bytes(&cell, part.end - part.start);
     let Some(stretch) = stretch.filter(|_| is_mechanical(record.rounds())) else { return Ok(None) };
     let area = part.start..part.start + stretch * u64::from(ROUNDS);

@@ -275,11 +275,11 @@ impl<'d> FioJob<'d> {
         push("iops", Some(self.sum(side, "iops")));
         // Percentiles of several threads cannot be put together again.
         let [job] = self.threads[..] else { return };
-        let whole = Latency::of(&job[side], "lat");
-        let completion = Latency::of(&job[side], "clat");
+        let whole = JobLatency::of(&job[side], "lat");
+        let completion = JobLatency::of(&job[side], "clat");
         push("lat_mean_us", whole.as_ref().and_then(|it| it.us("mean")));
         push("lat_max_us", whole.as_ref().and_then(|it| it.us("max")));
-        let has_percentiles = |it: &Latency<'_>| it.figures["percentile"].is_object();
+        let has_percentiles = |it: &JobLatency<'_>| it.figures["percentile"].is_object();
         let found = whole.filter(has_percentiles).or(completion.filter(has_percentiles));
         for (name, quantity) in PERCENTILES {
             push(quantity, found.as_ref().and_then(|it| it.percentile_us(name)));
@@ -302,12 +302,12 @@ impl FioCell {
 }
 
 /// Latencies of a direction: in nanoseconds, before fio 3 in microseconds.
-struct Latency<'d> {
+struct JobLatency<'d> {
     figures: &'d Value,
     per_us: f64,
 }
 
-impl<'d> Latency<'d> {
+impl<'d> JobLatency<'d> {
     /// `None` where nothing was timed, as with `gtod_reduce` and `disable_lat`, which leave zeros.
     fn of(side: &'d Value, name: &str) -> Option<Self> {
         let in_ns = &side[format!("{name}_ns")];

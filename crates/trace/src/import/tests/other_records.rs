@@ -1,6 +1,6 @@
 //! What blktrace, fio and collections of traces hold besides reads and writes of a plain disk.
 
-use super::*;
+use super::super::*;
 use crate::event::TraceOp;
 use crate::open::OpenTrace;
 use crate::summary::Summarizer;
@@ -22,7 +22,7 @@ fn read(bytes: &[u8], options: ImportOptions) -> Result<TraceSummary, TraceError
 
 #[test]
 fn passed_through_commands_are_skipped_and_counted() {
-    let found = summary(include_bytes!("../../fixtures/passthrough.blkparse"));
+    let found = summary(include_bytes!("../../../fixtures/passthrough.blkparse"));
     assert_eq!((found.reads.requests, found.reads.bytes), (1, 4096));
     assert_eq!((found.writes.requests, found.writes.bytes), (1, 4096));
     assert_eq!((found.requests, found.skipped), (2, 2));
@@ -31,14 +31,14 @@ fn passed_through_commands_are_skipped_and_counted() {
 
 #[test]
 fn times_that_blkparse_adds_are_no_places() {
-    let found = summary(include_bytes!("../../fixtures/elapsed.blkparse"));
+    let found = summary(include_bytes!("../../../fixtures/elapsed.blkparse"));
     assert_eq!((found.reads.requests, found.flushes, found.requests), (1, 1, 2));
     assert_eq!(found.reads.bytes, 4096);
 }
 
 #[test]
 fn of_commands_of_zones_only_the_append_is_a_request() {
-    let found = summary(include_bytes!("../../fixtures/zoned.blkparse"));
+    let found = summary(include_bytes!("../../../fixtures/zoned.blkparse"));
     assert_eq!((found.reads.requests, found.flushes, found.requests), (0, 0, 1));
     assert_eq!((found.writes.requests, found.writes.bytes, found.skipped), (1, 4096, 4));
     assert_eq!(found.fua_writes, 0);
@@ -46,7 +46,7 @@ fn of_commands_of_zones_only_the_append_is_a_request() {
 
 #[test]
 fn a_request_that_was_given_back_and_sent_again_is_one() {
-    let text = include_str!("../../fixtures/requeue.blkparse");
+    let text = include_str!("../../../fixtures/requeue.blkparse");
     let found = summary(text.as_bytes());
     assert_eq!((found.requests, found.reads.bytes), (1, 4096));
     let latency_us = found.service.unwrap().lat_mean_us;
@@ -69,7 +69,7 @@ fn what_was_done_before_a_request_came_back_stays() {
 
 #[test]
 fn discards_have_bytes_and_an_end_that_a_target_needs() {
-    let found = summary(include_bytes!("../../fixtures/discard_only.blkparse"));
+    let found = summary(include_bytes!("../../../fixtures/discard_only.blkparse"));
     assert_eq!((found.discards, found.requests), (1, 1));
     assert_eq!((found.discarded_bytes, found.end_bytes), (134_217_216, 135_265_792));
 }
@@ -83,7 +83,7 @@ fn zeroes_without_data_are_no_writes() {
 
 #[test]
 fn what_blkparse_prints_around_its_events_is_skipped() {
-    let text = include_str!("../../fixtures/elapsed.blkparse");
+    let text = include_str!("../../../fixtures/elapsed.blkparse");
     let around = format!(
         "Input file sda.blktrace.0 added\nInput file sda.blktrace.1 added\n{text}\
          (8,32): skipping 4 -> 7\ncomplete not found for (8,32): 2048\n\
@@ -95,7 +95,7 @@ fn what_blkparse_prints_around_its_events_is_skipped() {
 
 #[test]
 fn names_of_files_may_have_blanks_and_words_of_actions() {
-    let text = include_str!("../../fixtures/blank_in_name.iolog");
+    let text = include_str!("../../../fixtures/blank_in_name.iolog");
     for name in ["/mnt/My Disk/f.tmp", "/mnt/to read 1 2/add", "read write"] {
         let text = text.replace("/mnt/My Disk/f.tmp", name);
         let found = read(text.as_bytes(), ImportOptions::default()).unwrap();
@@ -109,13 +109,13 @@ fn names_of_files_may_have_blanks_and_words_of_actions() {
 
 #[test]
 fn calls_that_write_back_the_page_cache_are_skipped() {
-    let found = summary(include_bytes!("../../fixtures/sync_file_range.iolog"));
+    let found = summary(include_bytes!("../../../fixtures/sync_file_range.iolog"));
     assert_eq!((found.writes.requests, found.flushes, found.skipped), (2, 0, 2));
 }
 
 #[test]
 fn compressed_traces_are_read_by_content_or_named_with_their_remedy() {
-    let found = summary(include_bytes!("../../fixtures/msr.csv.gz"));
+    let found = summary(include_bytes!("../../../fixtures/msr.csv.gz"));
     assert_eq!((found.source.as_str(), found.requests), ("msr-cambridge", 2));
     let mut tar = vec![b'x'; 257];
     tar.extend(b"ustar\0");

@@ -1,0 +1,50 @@
+//! In which order cells and their rounds run.
+
+use super::places::CellPlaces;
+use super::run_cell;
+use crate::error::BenchError;
+use crate::session::Session;
+use crate::test_record::TestRecord;
+use drivescope_model::cell::Cell;
+use drivescope_model::options::{Suite, TransferOptions};
+
+/// The cells as they follow each other.
+pub(super) fn in_order(options: &TransferOptions) -> Vec<Cell> {
+    let mut cells = options.all_cells();
+    if options.cell_by_cell {
+        cells.sort_by_key(|cell| (cell.mix.writes(), cell.mix.read_percent()));
+    }
+    cells
+}
+
+/// Whether cells come again after all others have run.
+pub(super) fn repeats_all(suite: &Suite) -> bool {
+    suite.rounds > 1 && !suite.transfer.cell_by_cell
+}
+
+/// All rounds of all cells.
+pub(super) fn run_rounds(
+    session: &mut Session<'_>,
+    cells: &[Cell],
+    places: &CellPlaces,
+    record: &mut TestRecord,
+) -> Result<(), BenchError> {
+    let suite = &session.plan.suite;
+    let run = |cell: &Cell, round, session: &mut Session<'_>, record: &mut TestRecord| {
+        session.pause(suite.pause)?;
+        run_cell(session, cell, round, places.of_cell(cell), record)
+    };
+    if suite.transfer.cell_by_cell {
+        for cell in cells {
+            (1..=suite.rounds).try_for_each(|round| run(cell, round, session, record))?;
+        }
+        return Ok(());
+    }
+    for round in 1..=suite.rounds {
+        if !session.has_time_for(round, record) {
+            break;
+        }
+        cells.iter().try_for_each(|cell| run(cell, round, session, record))?;
+    }
+    Ok(())
+}
