@@ -22,7 +22,6 @@ use crate::session::Session;
 use crate::test_file;
 use crate::test_record::TestRecord;
 use crate::workload::{Workload, shorten_rounds};
-use crate::workloads;
 use cell_order::{in_order, repeats_all, run_rounds};
 use drivescope_model::cell::{Cell, Order, Shape};
 use drivescope_model::options::{Suite, TestKind, TransferOptions};
