@@ -7,7 +7,7 @@ mod reasons;
 use crate::criteria::Criterion;
 use crate::use_cases::{Cap, Requirement, USE_CASES, UseCase};
 use crate::workloads::evidence;
-pub use capacity::tested as tested_capacity;
+pub use capacity::tested_capacity;
 pub(crate) use capacity::{found_missing, remedy as capacity_remedy};
 use drivescope_model::document::{Limiter, PhaseRecord, Rule, Verdict};
 use drivescope_model::drive::DriveKind;

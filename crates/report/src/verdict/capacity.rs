@@ -13,13 +13,13 @@ pub(super) const NAME: &str = "capacity";
 /// Whether this run or an earlier one has tested all of the drive.
 pub(super) fn is_tested(run: &Run) -> bool {
     let drive_bytes = run.drive.as_ref().map_or(0, |drive| drive.capacity_bytes);
-    tested(run)
+    tested_capacity(run)
         .is_some_and(|found| found.announced_bytes as f64 >= WHOLE_SHARE * drive_bytes as f64)
         || run.earlier_capacity.is_some()
 }
 
 /// What a run of `verify` found of the whole target's capacity; `None` where it did not test that or could not judge.
-fn tested(run: &Run) -> Option<EarlierCapacity> {
+pub fn tested_capacity(run: &Run) -> Option<EarlierCapacity> {
     let bytes = |quantity: &str| {
         let metric = run.metric(&format!("verify.capacity.{quantity}_bytes"))?;
         (metric.valid && metric.value >= 0.0).then_some(metric.value as u64)
