@@ -37,8 +37,8 @@ fn lines(run: &Run) -> String {
     out
 }
 
-/// A field in quotes where it needs them, without control characters. What a spreadsheet would take for a formula begins
-/// with an apostrophe; numbers stay numbers.
+/// A field in quotes where it needs them, without control characters. What a spreadsheet would take for a formula
+/// begins with an apostrophe; numbers stay numbers.
 fn quoted(field: &str) -> String {
     let is_formula =
         field.starts_with(['=', '+', '-', '@', '\t', '\r']) && field.parse::<f64>().is_err();

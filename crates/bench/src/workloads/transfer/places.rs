@@ -4,9 +4,9 @@
 use drivescope_model::cell::{Cell, Order};
 use std::ops::Range;
 
-/// A span of up to twice this has a half for reads and one for writes. Of a larger one reads in order have this much
-/// from its start on, more than a disk reads in a round, and writes the rest; random reads go everywhere, as they hardly
-/// ever meet what was written.
+/// A span of up to twice this has a half for reads and one for writes. Of a larger one, reads in order have this much
+/// from its start on, more than a disk reads in a round, and writes the rest; random reads go everywhere, as they
+/// hardly ever meet what was written.
 const READ_PART_MAX: u64 = 8 << 30;
 /// Parts begin and end at multiples of this.
 const UNIT: u64 = 1 << 20;
@@ -26,8 +26,8 @@ pub(super) struct CellPlaces {
 
 impl CellPlaces {
     /// The parts of `span` for these cells in their order, which `repeats` or not. `restored`: where writes have to
-    /// stay, if their bytes are put back. A span where no reads in order follow writes that scatter, or whose half is too
-    /// small for one of the cells, is not divided.
+    /// stay, if their bytes are put back. A span is not divided where no reads in order follow writes that scatter, or
+    /// where a half is too small for one of the cells.
     pub(super) fn of(
         span: &Range<u64>,
         restored: Option<&Range<u64>>,
