@@ -77,7 +77,7 @@ const HEALTHY: [Healthy; 21] = [
         model: "easystore-2tb",
         points: [0, 0, 0, 2, 2],
         because: [DISK[0], DISK[1], DISK[1], DISK[3], DISK[4]],
-        findings: &["F039", "F046"],
+        findings: &["F046", "F039"],
     },
     sata_ssd("pm871b-128"),
     sata_ssd("samsung-860evo-250"),

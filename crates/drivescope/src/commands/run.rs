@@ -1,10 +1,12 @@
 //! `run`: arguments → plan → claim → tests → run document → store → report. The way from the plan on is
 //! [`crate::run_steps`].
 
-use crate::arguments::RunArguments;
+use crate::arguments::{OutcomeArguments, RunArguments};
 use crate::exit::{Code, Failure};
 use crate::run_steps::write_permission::{self, WritePermission};
-use crate::run_steps::{PlannedRun, STOPPING, carry_out, leftovers, max_duration, resume, targets};
+use crate::run_steps::{
+    PlannedRun, STOPPING, carry_out, leftovers, max_duration, phybs_table, resume, targets,
+};
 use crate::signals::RunSignals;
 use drivescope_bench::error::BenchError;
 use drivescope_bench::expected_speed::ExpectedSpeed;
@@ -78,7 +80,7 @@ pub fn run_suite(
             planner::draft_measured(suite.clone(), seed_now, engine, &target, speed, level)
         };
         let mut plan = draft(None)?;
-        if let Some(measured) = trial(&target, &plan, resume, outcome.dry_run, signals)? {
+        if let Some(measured) = trial(&target, &plan, resume, &outcome, signals)? {
             plan = draft(Some(measured))?;
         }
         let run = PlannedRun { plan, target, claim: None, resumed: None };
@@ -99,14 +101,16 @@ fn trial(
     target: &Target,
     plan: &Plan,
     is_resumed: bool,
-    is_dry: bool,
+    outcome: &OutcomeArguments,
     signals: &RunSignals,
 ) -> Result<Option<ExpectedSpeed>, Failure> {
     let needs_file = plan.active().any(|it| workloads::find(it.test).needs_test_file());
-    if is_resumed || !needs_file || max_duration::check(plan).is_err() {
+    let is_refused = max_duration::check(plan).is_err()
+        || outcome.show.table && phybs_table::check(plan).is_err();
+    if is_resumed || !needs_file || is_refused {
         return Ok(None);
     }
-    let may_write = target.info().kind == TargetKind::Directory && !is_dry;
+    let may_write = target.info().kind == TargetKind::Directory && !outcome.dry_run;
     if may_write {
         // From here on a scratch file has to be removed.
         signals.begin(STOPPING);
