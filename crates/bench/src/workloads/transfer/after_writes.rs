@@ -47,7 +47,7 @@ pub(super) fn cost(cells: &[Cell], places: &CellPlaces, context: &PlanContext<'_
     let Range { start, end } = places.written;
     let ExpectedSpeed { mb_s, iops, .. } = context.typical;
     let mut cost = Cost::default();
-    if context.is_disk() && context.suite.rounds > 1 {
+    if context.is_disk() && scattered::has_time(context.suite) {
         cost = scattered::cost(cells, end - start, mb_s, iops);
     }
     let tests = context.suite.tests.iter().map(|&test| (test, true));

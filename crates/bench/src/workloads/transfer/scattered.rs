@@ -14,6 +14,7 @@ use drivescope_model::cell::{Cell, Mix, Order, Shape};
 use drivescope_model::document::Limiter;
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::number::rounded;
+use drivescope_model::options::Suite;
 use drivescope_model::plan::Cost;
 use drivescope_model::units::{Bytes, Secs};
 use drivescope_stats::summary;
@@ -30,8 +31,15 @@ const BYTES_PER_WRITE: u64 = 512 << 10;
 const WRITE_BYTES: u64 = 4096;
 /// Time in which they are written at most: the slowest disk writes enough in it.
 const WRITING: Secs = Secs(2.0);
+/// Rounds of a first look are shorter than this.
+const ROUND_MIN: Secs = Secs(0.5);
 /// Sequential reads of a disk repeat within a few percent; pieces that lie elsewhere cost much more.
 const READS_KEPT_MAX: f64 = 0.85;
+
+/// Whether there is time for it: a first look has one round, or short ones.
+pub(super) fn has_time(suite: &Suite) -> bool {
+    suite.rounds > 1 && suite.transfer.time >= ROUND_MIN
+}
 
 /// The cell whose reads are repeated: the first that reads in order, where another one writes at random.
 pub(super) fn repeated(cells: &[Cell]) -> Option<Cell> {
@@ -72,7 +80,7 @@ pub(super) fn measure(
     record: &mut TestRecord,
 ) -> Result<Option<Range<u64>>, BenchError> {
     let part = &places.written;
-    let is_wanted = session.is_direct() && session.plan.suite.rounds > 1;
+    let is_wanted = session.is_direct() && has_time(&session.plan.suite);
     let Some(cell) = repeated(cells).filter(|_| is_wanted) else { return Ok(None) };
     let stretch = stretch_bytes(&cell, part.end - part.start);
     let Some(stretch) = stretch.filter(|_| is_mechanical(record.rounds())) else { return Ok(None) };
