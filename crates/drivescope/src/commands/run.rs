@@ -18,6 +18,7 @@ use drivescope_model::options::Suite;
 use drivescope_model::plan::{Engine, Plan, WriteLevel};
 use drivescope_model::target::TargetKind;
 use drivescope_model::units::Bytes;
+use drivescope_store::StoreLocation;
 
 /// Buffers, the stacks of threads and what the program's own cost is measured with take less than this.
 const ADDRESS_SPACE_MIN: Bytes = Bytes::mib(512);
@@ -106,7 +107,8 @@ fn trial(
 ) -> Result<Option<ExpectedSpeed>, Failure> {
     let needs_file = plan.active().any(|it| workloads::find(it.test).needs_test_file());
     let is_refused = max_duration::check(plan).is_err()
-        || outcome.show.table && phybs_table::check(plan).is_err();
+        || outcome.show.table && phybs_table::check(plan).is_err()
+        || StoreLocation::parse(outcome.store.store.as_deref()).is_err();
     if is_resumed || !needs_file || is_refused {
         return Ok(None);
     }
