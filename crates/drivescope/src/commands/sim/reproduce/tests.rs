@@ -160,7 +160,6 @@ const FAILING: &[&str] = &[
     "s2-usb16-ff-knee",
     "s3-mp510-cdm-seq-read",
     "s3-mp510-cdm-seq-write",
-    "s3-wdblue-cdm-4k-write",
     "s3-870evo-cdm-latency",
     "s3-mp510-backup",
 ];
