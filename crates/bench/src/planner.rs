@@ -131,6 +131,7 @@ fn plan_at(
     };
     let mut planned: Vec<PlannedTest> =
         suite.tests.iter().map(|&test| workloads::find(test).plan(&context)).collect();
+    planned.sort_by_key(|test| !only_reads(test));
     let needs_it = |test: &&mut PlannedTest| {
         test.skip.is_none() && workloads::find(test.test).needs_test_file()
     };
@@ -144,7 +145,16 @@ fn plan_at(
     }
     let own_folder = (info.kind == TargetKind::Directory)
         .then(|| format!("{}/.drivescope-…", info.path.trim_end_matches('/')));
+    let tests = planned.iter().map(|planned| planned.test).collect();
+    let suite = Suite { tests, ..suite };
     Ok(Plan { suite, seed, engine, tests: planned, own_folder, own_bytes })
+}
+
+/// Whether a test only reads what is there. Such tests come first: random writes of others leave a shingled disk slow
+/// where they went, which would look like a slow region of it.
+fn only_reads(test: &PlannedTest) -> bool {
+    let reads = workloads::find(test.test).reads_existing_data();
+    reads && test.skip.is_none() && test.cost.written_bytes == 0
 }
 
 /// Requests that each timed round may have, lest a run on a simulated drive take minutes to compute.
@@ -207,6 +217,17 @@ mod tests {
         assert!(seconds(&quick, 1) <= 10.0, "{}", seconds(&quick, 1));
         let has = |cell| quick.transfer.cells.contains(cell);
         assert!(first.transfer.cells.iter().all(has), "quick refines the cells of first");
+    }
+
+    #[test]
+    fn tests_that_only_read_come_before_random_writes() {
+        let target = run_target("sim:easystore-2tb");
+        let suite = suites::find("standard", None).unwrap();
+        let plan = plan(suite, 1, Engine::Sim, &target, false, WriteLevel::Read).unwrap();
+        let order =
+            [TestKind::Latency, TestKind::Surface, TestKind::Transfer, TestKind::TinyWrites];
+        assert_eq!(plan.suite.tests, order);
+        assert!(plan.tests.iter().map(|test| test.test).eq(order));
     }
 
     /// A run on a simulated drive computes no longer, s; `cargo xtask suites` holds the plans against the clock.

@@ -65,23 +65,6 @@ pub fn fill(
     Ok(Bytes(if at < size.0 { power_of_two(at) } else { at }))
 }
 
-/// Writes every whole MiB of a part once, in order from its start, and flushes.
-pub fn write_in_order(
-    session: &Session<'_>,
-    device: &IoDevice,
-    part: Range<u64>,
-) -> Result<(), BenchError> {
-    let end = part.end - (part.end - part.start) % BLOCK;
-    let mut at = part.start;
-    while at < end {
-        session.check_stop()?;
-        session.check_room(Bytes(0))?;
-        at += fill_part(session, device, at..(at + CHUNK).min(end), None)?;
-    }
-    session.check_stop()?;
-    device.sync()
-}
-
 /// The largest power of two of whole MiB that is not above: files of slow drives then have few different sizes.
 fn power_of_two(bytes: u64) -> u64 {
     let mib = bytes / BLOCK;

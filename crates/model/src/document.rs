@@ -453,6 +453,13 @@ impl Run {
         self.tests.iter().flat_map(|t| &t.metrics).find(|m| m.key == key)
     }
 
+    /// The results in the order for readers: rates first, although tests that only read run before those that write.
+    pub fn tests_for_readers(&self) -> Vec<&TestResult> {
+        let mut tests: Vec<&TestResult> = self.tests.iter().collect();
+        tests.sort_by_key(|result| result.test);
+        tests
+    }
+
     /// Whether the machine knew the time: drivescope is newer than 2020, and a clock without battery begins in 1970.
     /// Results of other programs may be older.
     pub fn is_clock_set(&self) -> bool {

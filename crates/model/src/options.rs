@@ -39,7 +39,11 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// A test: one question asked of a target.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+///
+/// Readers get results in this order, whatever ran first.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum TestKind {
     /// Large transfers and small random ones, by depth.

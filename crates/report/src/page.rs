@@ -59,7 +59,7 @@ pub fn page_among(
     let body = html! {
         (head(run, &name))
         div.overview { div { (suits(run)) (findings(&run.findings)) } (standing(run, known)) }
-        @for result in &run.tests { (test(result, &question(result), Detail::Whole)) }
+        @for result in run.tests_for_readers() { (test(result, &question(result), Detail::Whole)) }
         (document::method(run))
         (document::download(run))
     };

@@ -29,7 +29,7 @@ pub fn run_markdown(run: &Run) -> String {
     }
     verdicts(&mut out, run);
     findings(&mut out, run);
-    run.tests.iter().for_each(|result| metrics(&mut out, result));
+    run.tests_for_readers().into_iter().for_each(|result| metrics(&mut out, result));
     out
 }
 

@@ -1,6 +1,5 @@
 //! `transfer`: how fast are large transfers and small random ones, at which depth.
 
-mod after_writes;
 mod cell_order;
 mod places;
 mod queue_gain;
@@ -163,7 +162,7 @@ impl Workload for TransferWorkload {
             return context.skipped(self.kind(), why_nothing_runs(least, &reasons));
         }
         test.omitted = condense(test.omitted);
-        test.cost = test.cost + after_writes::cost(&active, &places, context);
+        test.cost = test.cost + scattered::cost(&active, &places, context);
         if let Some(restores) = &test.restores {
             test.cost = test.cost + restore_area::cost(restores, context);
         }
@@ -209,7 +208,7 @@ impl Workload for TransferWorkload {
             restore_area::notice_confined(record, &area, &writing);
         }
         run_rounds(session, &active, &places, record)?;
-        let scattered = scattered::measure(session, &places, &active, record)?;
+        scattered::measure(session, &places, &active, record)?;
         if session.is_direct()
             && queue_gain::may_gain(session.target.drive(), session.findings())
             && let Some(finding) = queue_gain::no_gain(record)
@@ -218,9 +217,6 @@ impl Workload for TransferWorkload {
         }
         if let Some(finding) = free_flush(session, record, "rnd4k_q1t1.write", "rnd4k_q1t1.sync") {
             record.notice(finding);
-        }
-        if area.is_none() {
-            after_writes::put_in_order(session, &places, scattered, &active)?;
         }
         // On a raw device most places still hold what was there before; `verify` is the test for it.
         let own = session.target.info().kind == TargetKind::Directory;

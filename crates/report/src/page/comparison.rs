@@ -175,7 +175,7 @@ fn whole_run(run: &Run, question: &impl Fn(&TestResult) -> String) -> Markup {
                 (head(run, &name))
                 (suits(run))
                 (findings(&run.findings))
-                @for result in &run.tests { (test(result, &question(result), Detail::Folded)) }
+                @for result in run.tests_for_readers() { (test(result, &question(result), Detail::Folded)) }
                 p.small { "Of many single accesses, an even sample of " (FOLDED_DOTS_MAX) " is drawn here at most; the page of one run has all." }
                 (document::method(run))
                 p.small { "The document: drivescope export " (run.id) }

@@ -7,7 +7,8 @@ use drivescope_model::{Run, TestStatus};
 
 /// The answer in a sentence, the verdict, the table of each test, findings, and the price.
 pub fn results(run: &Run, style: Style) -> String {
-    let tables: Vec<String> = run.tests.iter().map(|result| test_result(result, style)).collect();
+    let tests = run.tests_for_readers();
+    let tables: Vec<String> = tests.iter().map(|result| test_result(result, style)).collect();
     let legend = legend(&tables, style);
     let verdict = verdicts_of(run, style);
     // Where nothing could be judged, each use for another reason, the figures are the answer.

@@ -92,7 +92,7 @@ fn no_test_has_a_figure_of_a_drive_that_is_gone() {
     for model in ["laptop-ssd-2015", "wd40efrx"] {
         let target = run_target(format!("sim:{model}?fault=gone"));
         let mut suite = suite(Bytes(1_000_000_000), 0);
-        suite.tests = vec![TestKind::FillFiles, TestKind::ReadFiles, TestKind::Latency];
+        suite.tests = vec![TestKind::FillFiles, TestKind::ReadFiles, TestKind::TinyWrites];
         let results = run_all(&target, suite);
         assert_eq!(results[0].status, TestStatus::Failed, "{model}");
         assert!(has(&results[0], FindingId::IoError));

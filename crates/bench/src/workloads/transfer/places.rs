@@ -62,11 +62,6 @@ impl CellPlaces {
             (false, Order::Rnd) => self.at_random.clone(),
         }
     }
-
-    /// Whether writes have a part so small that random ones scatter all of it.
-    pub(super) fn is_small(&self) -> bool {
-        self.written.end - self.written.start <= READ_PART_MAX + UNIT
-    }
 }
 
 /// Whether some cell reads what the run has written, and may have scattered.
@@ -98,7 +93,6 @@ mod tests {
             assert!(places.in_order.end <= places.written.start, "{places:?}");
             assert!(places.at_random.end <= places.written.start, "{places:?}");
             assert_eq!((places.in_order.start, places.written.end), (MIB, MIB + len));
-            assert!(places.is_small());
         }
     }
 
@@ -109,7 +103,6 @@ mod tests {
         assert_eq!(places.of_cell(&all[0]), 0..8 * GIB);
         assert_eq!(places.of_cell(&all[1]), 0..2_000 * GIB);
         assert_eq!(places.of_cell(&all[2]), 8 * GIB..2_000 * GIB);
-        assert!(!places.is_small());
     }
 
     #[test]

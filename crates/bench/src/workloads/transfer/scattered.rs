@@ -5,7 +5,9 @@
 use super::places::{BLOCKS_MIN, CellPlaces};
 use crate::control::Control;
 use crate::error::BenchError;
+use crate::expected_speed::ExpectedSpeed;
 use crate::phase::{self, Load};
+use crate::plan_context::PlanContext;
 use crate::rate_drop::is_mechanical;
 use crate::round::Round;
 use crate::session::{Progress, Session};
@@ -55,11 +57,15 @@ fn stretch_bytes(cell: &Cell, part_bytes: u64) -> Option<u64> {
     (stretch >= block * BLOCKS_MIN / 2).then_some(stretch)
 }
 
-/// What it costs on a disk at these rates, MB/s and requests per second; nothing on other drives, which have no
-/// reason for it.
-pub(super) fn cost(cells: &[Cell], part_bytes: u64, mb_s: f64, iops: f64) -> Cost {
-    let of = |cell: Cell| stretch_bytes(&cell, part_bytes);
-    let Some(stretch) = repeated(cells).and_then(of) else { return Cost::default() };
+/// What it costs on a disk; nothing on other drives, which have no reason for it.
+pub(super) fn cost(cells: &[Cell], places: &CellPlaces, context: &PlanContext<'_>) -> Cost {
+    let Range { start, end } = places.written;
+    let ExpectedSpeed { mb_s, iops, .. } = context.typical;
+    let has_reason = context.is_disk() && has_time(context.suite);
+    let repeated = repeated(cells).filter(|_| has_reason);
+    let Some(stretch) = repeated.and_then(|cell| stretch_bytes(&cell, end - start)) else {
+        return Cost::default();
+    };
     let all = stretch * u64::from(ROUNDS);
     let writes = (all / BYTES_PER_WRITE) as f64;
     Cost {
@@ -71,19 +77,18 @@ pub(super) fn cost(cells: &[Cell], part_bytes: u64, mb_s: f64, iops: f64) -> Cos
     }
 }
 
-/// Writes at random into the first part of what may be written and reads it in order; returns that part, if it did.
-/// Only of a disk: what is not mechanical does not fetch piece by piece. A first look has no time for it.
+/// Writes at random into the first part of what may be written and reads it in order. Only of a disk: what is not mechanical does not fetch piece by piece. A first look has no time for it.
 pub(super) fn measure(
     session: &mut Session<'_>,
     places: &CellPlaces,
     cells: &[Cell],
     record: &mut TestRecord,
-) -> Result<Option<Range<u64>>, BenchError> {
+) -> Result<(), BenchError> {
     let part = &places.written;
     let is_wanted = session.is_direct() && has_time(&session.plan.suite);
-    let Some(cell) = repeated(cells).filter(|_| is_wanted) else { return Ok(None) };
+    let Some(cell) = repeated(cells).filter(|_| is_wanted) else { return Ok(()) };
     let stretch = stretch_bytes(&cell, part.end - part.start);
-    let Some(stretch) = stretch.filter(|_| is_mechanical(record.rounds())) else { return Ok(None) };
+    let Some(stretch) = stretch.filter(|_| is_mechanical(record.rounds())) else { return Ok(()) };
     let area = part.start..part.start + stretch * u64::from(ROUNDS);
     write_at_random(session, area.clone())?;
     session.device().sync()?;
@@ -111,7 +116,7 @@ pub(super) fn measure(
     {
         record.notice(finding);
     }
-    Ok(Some(area))
+    Ok(())
 }
 
 fn write_at_random(session: &mut Session<'_>, area: Range<u64>) -> Result<(), BenchError> {

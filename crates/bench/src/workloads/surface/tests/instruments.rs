@@ -132,7 +132,7 @@ fn in_the_same_time_surface_errs_less_than_half_as_much() {
     }
     println!("resolved: {widths:?} of the drive");
     // Neighbours that differ by less than 0.5 % are one zone, however wide.
-    assert!(!widths.is_empty() && missed.len() < widths.len() / 10, "{missed:?}");
+    assert!(!widths.is_empty() && missed.len() * 10 < widths.len(), "{missed:?}");
     println!("border: median {:.4} of the drive", summary::median(&borders).unwrap());
     let all_of = |errors: &[f64]| {
         (errors.iter().map(|error| error * error).sum::<f64>() / errors.len() as f64).sqrt()
