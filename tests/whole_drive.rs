@@ -90,6 +90,15 @@ fn the_verdict_is_one_line_with_the_bytes_to_keep() {
     assert!(ended.stdout.contains("the capacity is real: 128 GB"), "{ended}");
 }
 
+/// The check of all tests that accept a run without valid figures.
+#[test]
+#[should_panic(expected = "1 for another cause")]
+fn problem_does_not_count_as_a_run_without_valid_figures() {
+    let ended = Scratch::new().run("sim:pm871b-128?fake=wrap:20GiB", &[VERIFY]);
+    assert!(ended.stdout.contains("F031"), "{ended}");
+    ended.measured();
+}
+
 #[test]
 fn a_drive_that_fails_in_the_middle_is_broken_and_no_fake() {
     let scratch = Scratch::new();

@@ -49,16 +49,23 @@ fn tmpfs_is_memory() {
     let message = scratch.run(&mount.point, &[TINY]).refused(2);
     must_have(&message, &["is on no drive", "tmpfs", "--force"]);
     check_is_memory(&scratch, &mount.point, "tmpfs");
-    // It is told before the minute that a run takes, and not where only the result is wanted.
+    // A warning comes before the minute that a run takes, and not where only the result is wanted.
     let options = [TINY, ONE_CELL, &["--force"]].concat();
     let before = |more: &[&str]| {
         let ended = scratch.run(&mount.point, &[&options, more]).code(1);
-        assert_eq!(ended.stderr, "", "{ended}");
+        let cause =
+            format!("drivescope: no valid figure: tmpfs {} is memory (F002). Choose", mount.point);
+        assert!(ended.stderr.starts_with(&cause), "{ended}");
+        assert_eq!(ended.stderr.lines().count(), 1, "{ended}");
         let (before, _) = ended.stdout.split_once("transfer  ").unwrap();
         before.replace("\n  ", " ")
     };
-    let told = "these results will not describe a drive: tmpfs ";
-    assert!(before(&[]).contains(told) && !before(&["--quiet"]).contains(told), "{}", before(&[]));
+    let warning = "these results will not describe a drive: tmpfs ";
+    assert!(
+        before(&[]).contains(warning) && !before(&["--quiet"]).contains(warning),
+        "{}",
+        before(&[])
+    );
     assert_eq!(crate::support::scratch::names(&mount.point), [""; 0]);
 }
 

@@ -235,14 +235,18 @@ impl Ended {
         ended
     }
 
-    /// Panics unless a run ended with 0, or with 1 because not one figure is valid, which depends on what this machine
-    /// keeps in memory and on what other programs do.
+    /// Panics unless a run ended with 0, or with 1 because it has no valid figure: that depends on what this machine
+    /// keeps in memory and on what other programs do. The program names the cause, and its document must agree.
     #[track_caller]
     pub fn measured(self) -> Self {
         if self.exit_code() != Some(1) {
             return self.code(0);
         }
         let ended = self.code(1);
+        let is_cause = |line: &str| line.starts_with("drivescope: no valid figure: ");
+        // On a terminal both outputs are one.
+        let mut lines = ended.stderr.lines().chain(ended.stdout.lines());
+        assert!(lines.any(is_cause), "1 for another cause: {ended}");
         let Ok(run) = serde_json::from_str::<Value>(&ended.stdout) else { return ended };
         let of = |value: &Value, key: &str| value[key].as_array().cloned().unwrap_or_default();
         let valid = |it: &Value| of(it, "metrics").iter().any(|metric| metric["valid"] == true);

@@ -150,6 +150,9 @@ pub fn measure(
         if options.json {
             output::print_document(&run);
         }
+        if let Some(cause) = no_valid_figure(&run) {
+            output::complain(&cause);
+        }
         runs.push(run);
         waits |= waits_for_restore;
         stopped = outcome == Code::Interrupted || signals.was_signalled();
@@ -343,17 +346,30 @@ fn started_at() -> String {
     now.strftime("%Y-%m-%dT%H:%M:%S%.6f%:z").to_string()
 }
 
-/// What the run comes to; `failure`: what the gravest of its failed tests does.
+/// The exit code of a run; `failure`: the code of its worst failed test.
 fn code_of(run: &Run, failure: Option<Code>) -> Code {
-    let problem = run.findings.iter().any(|finding| finding.severity == Severity::Problem);
-    // Without one valid figure nobody gets the code of a drive that is well.
-    let mut metrics = run.tests.iter().flat_map(|test| &test.metrics).peekable();
-    let is_invalid = metrics.peek().is_some() && metrics.all(|metric| !metric.valid);
     match run.status {
         TestStatus::Interrupted => Code::Interrupted,
         TestStatus::Failed => failure.unwrap_or(Code::Device),
         TestStatus::Skipped => Code::Usage,
-        TestStatus::Done if problem || is_invalid => Code::Problem,
+        TestStatus::Done if has_problem(run) || no_valid_figure(run).is_some() => Code::Problem,
         TestStatus::Done => Code::Ok,
     }
+}
+
+fn has_problem(run: &Run) -> bool {
+    run.findings.iter().any(|finding| finding.severity == Severity::Problem)
+}
+
+/// Why a complete run without a problem does not end with 0: it has figures, and none is valid.
+fn no_valid_figure(run: &Run) -> Option<String> {
+    let metrics = || run.tests.iter().flat_map(|test| &test.metrics);
+    if run.status != TestStatus::Done || has_problem(run) || metrics().any(|it| it.valid) {
+        return None;
+    }
+    let id = metrics().next()?.invalid_because.first();
+    let cause = run.findings.iter().find(|finding| Some(&finding.id) == id);
+    let words =
+        cause.map(|Finding { id, evidence, remedy, .. }| format!(": {evidence} ({id}). {remedy}"));
+    Some(format!("no valid figure{}", words.unwrap_or_default()))
 }
