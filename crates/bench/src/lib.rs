@@ -47,6 +47,7 @@ pub mod steady_rate;
 pub mod suites;
 mod test_file;
 pub mod test_record;
+mod time_limit;
 mod unused_options;
 pub mod validity;
 pub mod watch;

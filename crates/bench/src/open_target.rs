@@ -6,6 +6,7 @@ use crate::expected_speed::ExpectedSpeed;
 use crate::io_device::IoDevice;
 use crate::session::Session;
 use crate::test_file;
+use crate::time_limit::time_limit_s;
 use drivescope_drive::simulated::SimulatedDrive;
 use drivescope_drive::{DriveError, IoFile, OwnFolder, own_folder};
 use drivescope_model::event::Event;
@@ -17,9 +18,6 @@ use std::sync::Arc;
 
 /// Name of the one test file in a directory target.
 const DATA_FILE: &str = "data";
-/// A layout that takes so many times as long as planned, and longer than this, ends: the file is smaller then.
-const LATE_TIMES: f64 = 2.0;
-const LAYOUT_S: f64 = 20.0;
 /// Name of one more file, which holds nothing at first.
 const NEW_FILE: &str = "new";
 
@@ -75,7 +73,7 @@ fn make_test_file(session: &mut Session<'_>, size: Bytes) -> Result<Option<Strin
 /// How long writing the test file may take, where it may be smaller than planned.
 fn layout_limit(session: &Session<'_>) -> Option<Secs> {
     let planned_s = ExpectedSpeed::of(session.target).layout_s(session.plan.own_bytes);
-    session.may_be_shortened.then(|| Secs((LATE_TIMES * planned_s).max(LAYOUT_S)))
+    session.may_be_shortened.then(|| Secs(time_limit_s(planned_s)))
 }
 
 /// The session's own folder in a directory target, made the first time.

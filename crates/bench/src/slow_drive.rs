@@ -1,6 +1,7 @@
 //! What a suite of our own becomes on a drive that is much slower than its kind: fewer bytes first, then fewer rounds.
 
 use crate::expected_speed::ExpectedSpeed;
+use crate::time_limit::time_limit_s;
 use crate::workloads;
 use drivescope_model::number::rounded;
 use drivescope_model::options::{Suite, TestKind};
@@ -8,9 +9,6 @@ use drivescope_model::units::Bytes;
 
 /// Below this share of what its kind does, a drive is slow: plans for others do not depend on a trial.
 const SLOW_SHARE: f64 = 0.25;
-/// A plan may take so many times as long as on another drive of the kind, and so much longer, s.
-const LATE_TIMES: f64 = 2.0;
-const LATE_S: f64 = 20.0;
 /// The least that still says something: sixteen blocks of the largest cell, a dozen places and accesses, a hundred
 /// small writes.
 const SIZE_MIN: Bytes = Bytes::mib(16);
@@ -41,7 +39,7 @@ pub(crate) fn shortened<E>(
     has_test_file: bool,
     seconds: impl Fn(&Suite) -> Result<f64, E>,
 ) -> Result<Option<(Suite, String)>, E> {
-    let limit_s = (usual_s * LATE_TIMES).max(usual_s + LATE_S);
+    let limit_s = time_limit_s(usual_s);
     let mut short = suite.clone();
     while seconds(&short)? > limit_s && shorten(&mut short, has_test_file) {}
     Ok((short != *suite).then(|| (short.clone(), words(suite, &short, speed))))

@@ -2,12 +2,8 @@
 
 use super::Session;
 use crate::test_record::TestRecord;
+use crate::time_limit::time_limit_s;
 use drivescope_model::units::Secs;
-
-/// Rounds end when their test has taken so many times as long as it was planned, and so much longer: a busy machine
-/// delays short tests, too.
-const LATE_TIMES: f64 = 2.0;
-const LATE_S: f64 = 20.0;
 
 /// How long the first rounds of a test took.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -35,7 +31,7 @@ impl Session<'_> {
         let elapsed_s = self.test_elapsed_s();
         self.test.rounds_over.set(Some(RoundsOver { count: over, all, elapsed_s }));
         let planned_s = self.test.expected_s;
-        let is_late = elapsed_s > planned_s * LATE_TIMES && elapsed_s > planned_s + LATE_S;
+        let is_late = elapsed_s > time_limit_s(planned_s);
         if !is_late || !self.may_be_shortened {
             return true;
         }

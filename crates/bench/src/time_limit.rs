@@ -1,0 +1,19 @@
+//! How much longer than planned a test may take on a slow drive. A busy machine delays short tests, too.
+
+const TIMES_MAX: f64 = 2.0;
+const DELAY_MAX_S: f64 = 20.0;
+
+/// The longest time, s, of what was planned to take `planned_s`.
+pub(crate) fn time_limit_s(planned_s: f64) -> f64 {
+    (planned_s * TIMES_MAX).max(planned_s + DELAY_MAX_S)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_tests_may_be_seconds_late_and_long_ones_twice_as_long() {
+        assert_eq!([1.0, 20.0, 100.0].map(time_limit_s), [21.0, 40.0, 200.0]);
+    }
+}
