@@ -1,4 +1,4 @@
-//! `import`: several files, results of other programs, and documents that anything may have written.
+//! `import`: several files, results of other programs, and documents of unknown origin.
 
 use crate::support::{Scratch, must_have};
 use serde_json::Value;
@@ -61,7 +61,7 @@ fn a_sector_of_0_is_refused_by_name_and_divides_nothing() {
     must_have(&message, &["drive.logical_sector_bytes is 0"]);
 }
 
-/// Texts of a document that reach people, and what a terminal would obey.
+/// Texts of a document that users see, and characters that a terminal would obey.
 const SHOWN: [&str; 16] = [
     "/label",
     "/note",
@@ -82,7 +82,7 @@ const SHOWN: [&str; 16] = [
 ];
 const OBEYED: &str = "\u{1b}[31m\u{9b}2J\u{7}\u{7f}\r";
 
-/// No control characters but ends of lines, and what the program's own text for a terminal may have.
+/// Has no control characters but ends of lines, and those of the program's own text for a terminal.
 #[track_caller]
 fn is_harmless(what: &str, bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
@@ -130,7 +130,7 @@ fn control_characters_of_a_document_reach_neither_terminal_nor_file() {
     assert!(files_below(Path::new(&folder)) > 3);
 }
 
-/// Looks at every file of a folder; how many there are.
+/// Checks every file of a folder; returns their number.
 fn files_below(folder: &Path) -> usize {
     let entries =
         fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());

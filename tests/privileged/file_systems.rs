@@ -237,7 +237,7 @@ fn must_be_whole_blocks(run: &Value) {
 #[test]
 fn nobody_else_is_blamed_for_what_btrfs_writes() {
     let Some(OnMount { scratch, device: _device, mount }) = OnMount::btrfs(2048) else { return };
-    // So many flushes, however long a busy machine takes for them: the trees of each are 64 KiB and more.
+    // The number of flushes is fixed, however busy the machine is: the trees of each are 64 KiB and more.
     let longer = [
         "--set=tiny-writes.cells=['rnd4k_direct_sync']",
         "--set=tiny-writes.time=5min",

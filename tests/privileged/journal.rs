@@ -99,7 +99,7 @@ fn stamp(sector: &mut [u8], offset: u64) {
     sector[8..16].copy_from_slice(&1u64.to_le_bytes());
 }
 
-/// So many bytes of test data for this place.
+/// Test data for this place.
 fn test_data(bytes: usize, offset: u64) -> Vec<u8> {
     let mut data = vec![7; bytes];
     for (at, sector) in (offset..).step_by(512).zip(data.chunks_mut(512)) {

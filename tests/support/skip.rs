@@ -1,7 +1,7 @@
 //! Tests that cannot run here: each says so at once, and again at the end of `cargo test`.
 //!
-//! The test harness has no word for them, and no end of its own over all test programs. So each leaves a line in a file
-//! beside the test programs, named after the `cargo test` that has started them; the last program of that,
+//! The test harness cannot report them, and does not have a common end of all test programs. So each leaves a line in a
+//! file beside the test programs, named after the `cargo test` that has started them; the last program,
 //! `xtask/tests/what_was_skipped.rs`, prints the file and removes it.
 
 #![expect(clippy::disallowed_methods, reason = "the list is a file of the tests' own")]
@@ -12,14 +12,14 @@ use std::path::PathBuf;
 /// Set where every test must run: in CI.
 const MUST_RUN: &str = "DRIVESCOPE_TESTS_MUST_RUN";
 
-/// Says that a test did not run, or fails where it must run.
+/// Reports that a test did not run, or fails where it must run.
 pub fn skip_loudly(reason: &str) {
     let must_run = std::env::var_os(MUST_RUN).is_some_and(|value| !value.is_empty());
     assert!(!must_run, "{MUST_RUN} is set, but this test cannot run here: {reason}");
     note_skipped(reason);
 }
 
-/// Says that a test, or a part of it, did not run, for a reason that CI has as well.
+/// Reports that a test, or a part of it, did not run, for a reason that CI has as well.
 pub fn note_skipped(reason: &str) {
     let test = std::thread::current().name().unwrap_or("a test").to_string();
     // Not `eprintln!`: the test harness would show that only for tests that fail.
@@ -35,8 +35,8 @@ pub fn note_skipped(reason: &str) {
     }
 }
 
-/// The file of what the `cargo test` above this test program has skipped so far: by the number and the start of its
-/// process, of which only both together are its own.
+/// The file with the tests that the `cargo test` above this program has skipped so far. Its name has the id and the
+/// start time of that process: ids are used again.
 pub fn skipped_file() -> Option<PathBuf> {
     let cargo = std::os::unix::process::parent_id();
     let stat = std::fs::read_to_string(format!("/proc/{cargo}/stat")).ok()?;

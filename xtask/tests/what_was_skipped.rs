@@ -1,5 +1,5 @@
-//! The end of `cargo test --workspace`: which tests could not run on this machine, and why. It is the last test program
-//! that cargo starts, in the alphabet of packages and names, and has no harness that would hide what it prints.
+//! The end of `cargo test --workspace`: the tests that could not run on this machine, and the reasons. Cargo starts
+//! this test program last, by the alphabet of packages and names; it has no harness that would hide its output.
 
 #[path = "../../tests/support/skip.rs"]
 #[expect(dead_code, reason = "nothing is skipped here")]
@@ -14,21 +14,21 @@ fn main() {
     let list = file.as_ref().map_or(String::new(), |file| {
         std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
     });
-    print!("\n{}", told(&list));
+    print!("\n{}", summary(&list));
     if let Some(file) = file {
         let _ = std::fs::remove_file(file);
     }
 }
 
-/// Each reason once, with the tests that it kept from running.
-fn told(list: &str) -> String {
+/// Each reason once, with its tests.
+fn summary(list: &str) -> String {
     let mut tests: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (reason, test) in list.lines().filter_map(|line| line.split_once('\t')) {
         tests.entry(reason).or_default().push(test);
     }
     let count: usize = tests.values().map(Vec::len).sum();
     let mut text = match count {
-        0 => "no test was skipped for want of something\n".to_string(),
+        0 => "no test was skipped\n".to_string(),
         1 => "SKIPPED: 1 test could not run here:\n".to_string(),
         _ => format!("SKIPPED: {count} tests could not run here:\n"),
     };

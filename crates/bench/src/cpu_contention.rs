@@ -118,7 +118,7 @@ mod tests {
         };
         (starved.top, starved.cores) = (busy(300), taken(97, 85));
         assert!(others_set_the_pace(&starved));
-        // A wait of a hundredth of the round is no part of the warning.
+        // A warning leaves out a wait of a hundredth of the round.
         starved.measured.cpu_cost.wait_ns = Some(SECOND / 100);
         let evidence = held_by_others(&starved).unwrap().evidence;
         assert_eq!(evidence, "rnd4k_q1t1.write: other programs used 97 % of all CPUs");

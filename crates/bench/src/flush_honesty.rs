@@ -83,8 +83,8 @@ mod tests {
     use drivescope_model::findings::{Finding, FindingId};
     use drivescope_model::options::TestKind;
 
-    /// A disk that hides how fast it turns: no disk takes so many flushed writes. One that its own reads do not show to
-    /// be a disk may be an SSD behind a bridge.
+    /// A disk that hides its rotation: the fastest disk takes fewer flushed writes. A drive whose reads do not show a
+    /// disk may be an SSD behind a bridge.
     #[test]
     fn of_a_disk_of_unknown_speed_the_fastest_is_the_bound() {
         let (_file, disk) = changed_model("wd40efrx", &[("rotation_rpm", "")]);

@@ -1,4 +1,4 @@
-//! What a suite of our own becomes on a drive that is much slower than its kind: fewer bytes first, then fewer rounds.
+//! Shortens our own suites for a drive that is much slower than its kind: fewer bytes first, then fewer rounds.
 
 use crate::expected_speed::ExpectedSpeed;
 use crate::time_limit::time_limit_s;
@@ -7,17 +7,16 @@ use drivescope_model::number::rounded;
 use drivescope_model::options::{Suite, TestKind};
 use drivescope_model::units::Bytes;
 
-/// Below this share of what its kind does, a drive is slow: plans for others do not depend on a trial.
+/// Below this share of the figures of its kind, a drive is slow. Plans for other drives do not depend on a trial.
 const SLOW_SHARE: f64 = 0.25;
-/// The least that still says something: sixteen blocks of the largest cell, a dozen places and accesses, a hundred
-/// small writes.
+/// Smallest useful values: sixteen blocks of the largest cell, a dozen places and accesses, a hundred small writes.
 const SIZE_MIN: Bytes = Bytes::mib(16);
 const SAMPLE_MIN: Bytes = Bytes::mib(1);
 const SAMPLES_MIN: u32 = 12;
 const WRITES_MIN: u32 = 100;
 
 impl ExpectedSpeed {
-    /// What to plan with where a trial showed `measured`: that, of what is much slower than these typical figures.
+    /// The speed to plan with: `measured` in a trial, if it is much slower than these typical figures.
     pub(crate) fn unless_slow(self, measured: Option<Self>) -> Option<Self> {
         let measured = measured?;
         let is_slow =
@@ -30,7 +29,7 @@ impl ExpectedSpeed {
     }
 }
 
-/// The suite as it fits into the time that `usual_s` allows, and what was changed; `None` where it fits as it is.
+/// The suite, shortened to fit into the limit over `usual_s`, and the changes in words; `None` where it fits as it is.
 /// `seconds` plans a suite on this drive.
 pub(crate) fn shortened<E>(
     suite: &Suite,
@@ -45,9 +44,9 @@ pub(crate) fn shortened<E>(
     Ok((short != *suite).then(|| (short.clone(), words(suite, &short, speed))))
 }
 
-/// One step; whether there was one left.
+/// Takes one step; `false` if none is left.
 fn shorten(suite: &mut Suite, has_test_file: bool) -> bool {
-    // The length of the others does not follow from bytes and rounds.
+    // The time of other tests does not depend on bytes and rounds.
     if !suite.tests.iter().any(|&test| workloads::find(test).needs_test_file()) {
         return false;
     }
@@ -87,7 +86,10 @@ fn words(whole: &Suite, short: &Suite, speed: ExpectedSpeed) -> String {
     note("tiny writes", short.tiny_writes.writes.to_string(), whole.tiny_writes.writes.to_string());
     note("rounds", short.rounds.to_string(), whole.rounds.to_string());
     let speed = format!("{} MB/s and {} requests/s", rounded(speed.mb_s), rounded(speed.iops));
-    format!("what a slow drive has no time for ({speed} in a trial): {}", changes.join(", "))
+    format!(
+        "parts that take too long on this slow drive ({speed} in a trial): {}",
+        changes.join(", ")
+    )
 }
 
 #[cfg(test)]
@@ -135,6 +137,6 @@ mod tests {
         let method = plan_of(dir.path(), "crystaldiskmark", None);
         let slow = plan_of(dir.path(), "crystaldiskmark", slow(1.0, 100.0));
         assert_eq!(slow.suite, method.suite);
-        assert!(slow.cost().seconds > method.cost().seconds, "it says how long it takes");
+        assert!(slow.cost().seconds > method.cost().seconds, "the plan shows the longer time");
     }
 }

@@ -1,4 +1,4 @@
-//! A trial of about a second before a plan is made: how fast is this drive, of which only the kind is known?
+//! A trial of about a second before the plan: the speed of a drive of which only the kind is known.
 
 use crate::clock;
 use crate::control::Control;
@@ -16,17 +16,17 @@ use drivescope_model::units::{Bytes, Secs};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Bytes of the scratch file, and most bytes that are read of a file or device.
+/// Bytes of the scratch file, and the most that is read of a file or device.
 const STREAM: Bytes = Bytes::mib(8);
-/// Blocks of the stream, and how long it may take. A request that is under way is waited for.
+/// Block of the stream, and its longest time, apart from the last request.
 const STREAM_BLOCK: Bytes = Bytes::mib(1);
 const STREAM_TIME: Secs = Secs(0.7);
-/// Random reads, and how long they may take.
+/// Random reads, and their longest time.
 const READS: u64 = 200;
 const READS_TIME: Secs = Secs(0.3);
 
-/// How fast `target` is: a file or device by reads, a directory by a scratch file of its own, where that `may_write`.
-/// `None` of simulated drives, whose kind is known, and where a trial would not show the drive.
+/// The speed of `target`: a file or device is read; in a directory a scratch file is written, if `may_write`. `None`
+/// for simulated drives, whose kind is known, and where a trial would not show the drive.
 ///
 /// A trial that finds the drive slow is repeated, and the faster one counts: other programs may have held up the first.
 /// `stop` ends it.
@@ -39,7 +39,7 @@ pub fn measure(target: &Target, may_write: bool, stop: &AtomicBool) -> Option<Ex
         TargetKind::File | TargetKind::Block => of_reads,
         TargetKind::Directory | TargetKind::Simulated => return None,
     };
-    // What fails here fails in the run, which says why.
+    // A failure here recurs in the run, which says why.
     let measured = trial(target, stop).ok().flatten()?;
     let is_slow = ExpectedSpeed::of(target).unless_slow(Some(measured)).is_some();
     let again = if is_slow { trial(target, stop).ok().flatten()? } else { measured };
@@ -75,7 +75,7 @@ fn of_scratch_file(
     let stream = load(Order::Seq, STREAM_BLOCK, Mix::WRITE, 0..room, STREAM_TIME);
     let mb_s = rate_of(&device, &stream, stop)? / 1e6;
     let measured = if device.is_direct() {
-        // Of what was not written, a file system knows without asking the drive.
+        // A file system answers reads of unwritten blocks without the drive.
         let written = ((mb_s * 1e6 * STREAM_TIME.0) as u64).clamp(STREAM_BLOCK.0, room);
         let span = 0..written / STREAM_BLOCK.0 * STREAM_BLOCK.0;
         let reads = load(Order::Rnd, Bytes(4096), Mix::READ, span, READS_TIME);
@@ -117,7 +117,7 @@ fn load(order: Order, block: Bytes, mix: Mix, span: Range<u64>, time: Secs) -> L
     }
 }
 
-/// Bytes per second, those included that a cache above the drive has yet to write.
+/// Bytes per second, with the time to flush caches above the drive.
 fn rate_of(device: &IoDevice, load: &Load, stop: &AtomicBool) -> Result<f64, BenchError> {
     let control = Control::default();
     let start_ns = clock::now_ns();

@@ -229,7 +229,7 @@ impl TestRecord {
         let first = if self.many_rounds { rounds.len().saturating_sub(LAST_ROUNDS) } else { 0 };
         record.rounds = rounds[first..].iter().copied().cloned().collect();
         record.many_rounds = self.many_rounds;
-        // How many rounds there are in the end, nobody knows yet.
+        // The final number of rounds is not known yet.
         record.without_rounds = true;
         record.result.findings.clone_from(&self.result.findings);
         record.finish(ROUNDS_MIN)
@@ -323,8 +323,8 @@ impl TestRecord {
         metrics.to_vec()
     }
 
-    /// The rounds of a cell that count for its figures: a request came back, and none failed. What a device does that
-    /// fails meanwhile is no figure of it.
+    /// The rounds of a cell that count for its figures: a request came back, and none failed: rates of a failing
+    /// device do not describe it.
     fn measured_rounds(&self, cell: &str) -> impl Iterator<Item = &Round> {
         let counts = |round: &&Round| round.measured.recorder.ops > 0 && !round.is_cut_short;
         self.rounds_of(cell).filter(counts)

@@ -1,9 +1,9 @@
-//! Options that belong to one test: which test they ask for, and a refusal where it is not planned.
+//! Options that belong to one test: they ask for it, or are refused where it is not planned.
 
 use crate::overrides::Overrides;
 use drivescope_model::options::{Suite, TestKind};
 
-/// The suite of a command that names none. Its user who names an option of one test means that test.
+/// The suite of a command that names none: there an option of one test asks for that test.
 const DEFAULT_SUITE: &str = "quick";
 
 /// Makes `--db` and `--query` ask for `sql`, `--files` and `--from` for `copy`, where neither tests nor a suite are
@@ -25,7 +25,7 @@ pub(crate) fn add_implied_tests(overrides: &Overrides, suite: &mut Suite) {
 /// Refuses an option of a test that is not planned: it would have no effect.
 pub(crate) fn check(overrides: &Overrides, suite: &Suite) -> Result<(), String> {
     let is_used = |test: TestKind| {
-        // Two tests also take options of another: which files there are, and which traces.
+        // Two tests also use another one's options: for the files, and for the traces.
         let borrower = match test {
             TestKind::FillFiles => TestKind::ReadFiles,
             TestKind::Apps => TestKind::Steady,

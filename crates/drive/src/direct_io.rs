@@ -20,7 +20,7 @@ const BTRFS: u64 = 0x9123_683E;
 const OVERLAY: u64 = 0x794C_7630;
 
 /// The smallest unit in which `fd`, opened with `O_DIRECT`, really transfers past the page cache; `None` if none does.
-/// Proved at the end, and near the beginning where the drive fails at the end: a bad place is no refusal of direct I/O.
+/// Proved at the end, and near the beginning where the drive fails at the end: a bad place does not refuse direct I/O.
 ///
 /// An empty file proves nothing, so a fresh one must be given its first block before this is asked.
 pub fn proven_alignment(fd: BorrowedFd<'_>, size_bytes: u64) -> Option<u32> {

@@ -1,4 +1,4 @@
-//! One sector of test data: what tests write, and by which a drive is known that waits for its originals.
+//! One sector of test data: tests write it, and `restore` knows by it a drive that waits for its originals.
 //!
 //! It holds its byte offset, its pass, and 62 words of a counter-based generator keyed by seed, offset and pass:
 //! `word = fold(c · (c ⊕ KEY))` with a 64×64→128-bit product, the mixer of wyrand (Wang Yi, public domain). No state

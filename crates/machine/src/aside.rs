@@ -1,5 +1,5 @@
-//! Finding out whether devices answer, in a process of its own. A thread that waits for a device cannot be ended, not
-//! even by SIGKILL, and it would hold this whole program, whatever its exit code; a child can be left behind.
+//! Asks devices for an answer in a process of its own. A thread that waits for a device cannot be ended, not even by
+//! SIGKILL, and would hold this whole program, whatever its exit code; a child process can be abandoned.
 
 use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Write};
@@ -12,14 +12,14 @@ use std::time::{Duration, Instant};
 /// The first argument of a process that looks at devices.
 const LOOK: &str = "--look-aside";
 
-/// Looks at what is named, and says of each when it has answered, whatever the answer was.
+/// Looks at the named things, and reports the index of each that has answered, whatever the answer was.
 pub type Look = fn(&[OsString], &(dyn Fn(usize) + Sync));
 
-/// Whether this program, called with [`LOOK`], comes to [`answer`]. The programs of tests do not.
+/// Whether this program, called with [`LOOK`], calls [`answer`]. Test programs do not.
 static CAN_LOOK: AtomicBool = AtomicBool::new(false);
 
-/// Does what a process that looks at devices is for, if this is one: the looks by their names. Else it makes
-/// [`silent`] start such processes.
+/// Looks at devices, if this process was started for that; `looks` have names. Otherwise lets [`silent`] start such
+/// processes.
 pub fn answer(looks: &[(&str, Look)]) -> bool {
     let mut arguments = std::env::args_os().skip(1);
     if arguments.next().is_none_or(|first| first != LOOK) {
@@ -30,7 +30,7 @@ pub fn answer(looks: &[(&str, Look)]) -> bool {
     let named: Vec<OsString> = arguments.collect();
     let out = Mutex::new(io::stdout());
     let has_answered = |index: usize| {
-        // Nobody who went away waits for it.
+        // The process that asked may have ended.
         let _ = out.lock().map(|mut out| writeln!(out, "{index}").and_then(|()| out.flush()));
     };
     if let Some((_, look)) = looks.iter().find(|(name, _)| kind == *name) {
@@ -39,8 +39,8 @@ pub fn answer(looks: &[(&str, Look)]) -> bool {
     true
 }
 
-/// Which of these do not answer this look within the time. Where no process can be started for it, as in tests: none,
-/// and the caller must look itself.
+/// Which of these do not answer this look in time. None where no process can be started, as in tests: the caller must
+/// look itself.
 pub fn silent(kind: &str, named: &[OsString], patience: Duration) -> Vec<bool> {
     let mut is_silent = vec![false; named.len()];
     if named.is_empty() || !CAN_LOOK.load(Ordering::Acquire) {
@@ -53,7 +53,7 @@ pub fn silent(kind: &str, named: &[OsString], patience: Duration) -> Vec<bool> {
         match answers.recv_timeout(end.saturating_duration_since(Instant::now())) {
             Ok(index) if index < is_silent.len() => is_silent[index] = false,
             Ok(_) => {}
-            // It ended early: that says nothing of the devices.
+            // The process ended early: the devices may answer.
             Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => is_silent.fill(false),
             Err(std::sync::mpsc::RecvTimeoutError::Timeout) => break,
         }
@@ -61,7 +61,7 @@ pub fn silent(kind: &str, named: &[OsString], patience: Duration) -> Vec<bool> {
     is_silent
 }
 
-/// A process that looks, left behind when this is dropped.
+/// A process that looks at devices; dropping this abandons it.
 struct LookingProcess(Option<Child>);
 
 fn start(kind: &str, named: &[OsString]) -> io::Result<(LookingProcess, Receiver<usize>)> {
@@ -84,7 +84,7 @@ fn start(kind: &str, named: &[OsString]) -> io::Result<(LookingProcess, Receiver
 impl Drop for LookingProcess {
     fn drop(&mut self) {
         let Some(mut child) = self.0.take() else { return };
-        // One that waits for a device ends when that answers.
+        // A process that waits for a device ends when the device answers.
         let _ = child.kill();
         let _ = std::thread::Builder::new().spawn(move || child.wait());
     }

@@ -58,7 +58,7 @@ pub fn of_footprint(roots: &Roots, footprint: &Footprint) -> Vec<ExportOf> {
     by_path.chain(xen(roots, footprint)).collect()
 }
 
-/// What may be an export of the target, because nobody can tell which device it is.
+/// Exports whose device is not known: they may be of the target.
 pub fn untraced(roots: &Roots, footprint: &Footprint) -> Vec<UntracedExport> {
     let all =
         exports(roots).into_iter().filter(|export| export.of_target(roots, footprint).is_none());
@@ -89,7 +89,7 @@ pub struct HiddenExports {
 }
 
 /// Who may give any device away unseen, since configfs is not mounted, or not in this container, or something else is
-/// mounted over it. A module that nobody uses gives nothing away: each backstore, subsystem and function counts as a
+/// mounted over it. A module without uses gives nothing away: each backstore, subsystem and function counts as a
 /// use of its module.
 pub fn hidden(roots: &Roots) -> Vec<HiddenExports> {
     let is_used = |module: &str| {

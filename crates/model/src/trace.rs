@@ -38,7 +38,7 @@ pub struct TraceSummary {
     pub zeroes: u64,
     /// How much they write.
     pub zeroed_bytes: u64,
-    /// The byte behind the last one that is read, written, zeroed or discarded: what a target needs.
+    /// End of the last byte that is read, written, zeroed or discarded: the size that a target needs.
     pub end_bytes: u64,
     /// How much of it is read or written, in whole MiB.
     pub touched_bytes: u64,

@@ -155,7 +155,7 @@ fn changes_found() {
     falls_found();
 }
 
-/// Rounds that fall by so much each, of intervals that scatter.
+/// Rounds whose rate falls by a share each, with intervals that scatter.
 fn falls_found() {
     for (rounds, fall, cv) in [(3, 0.12, 0.05), (3, 0.12, 0.1), (5, 0.12, 0.1), (5, 0.05, 0.1)] {
         let name = format!(

@@ -1,6 +1,6 @@
 //! Where within its pieces a series of rates falls from one level to another.
 //!
-//! The piece that the fall lies in was written at both rates, so its own lies between them. Pieces hold bytes, and
+//! The piece with the fall was written at both rates, so its own rate lies between them. Pieces hold bytes, and
 //! times add up: with the share x of the bytes at the rate a and the rest at b, 1/r = x/a + (1 − x)/b.
 //!
 //! Reference: B. E. Hansen, "Sample Splitting and Threshold Estimation", Econometrica 68(3), 2000: the place of least
@@ -12,7 +12,7 @@ use crate::summary::median;
 
 /// The likelihood ratio of the true place stays below this with 95 %: −2·ln(1 − √0.95), Hansen's table 1.
 const RATIO_95: f64 = 7.352_277;
-/// What is estimated of the series: two levels and the place.
+/// Estimated parameters: two levels and the place.
 const ESTIMATED: usize = 3;
 
 /// A place in pieces from the beginning of the series: 7.25 is a quarter of the bytes of the eighth.
@@ -23,7 +23,7 @@ pub(crate) struct FallPlace {
     pub interval: Interval,
 }
 
-/// One piece as the one that the fall lies in.
+/// A piece that may hold the fall.
 struct Candidate {
     index: usize,
     /// Squared deviations of all other pieces.
@@ -39,7 +39,7 @@ impl Candidate {
         let own = logs[index];
         let after = median(&logs[index + 1..])?;
         let before = match index {
-            // A fall within the first piece: the rate before it is not known, any higher one will do.
+            // A fall within the first piece: the rate before it is not known; any higher one fits.
             0 => f64::INFINITY,
             _ => median(&logs[..index])?,
         };
@@ -51,7 +51,7 @@ impl Candidate {
         Some(Self { index, squares, before: time(before), after: time(after) })
     }
 
-    /// The share of the piece before the fall, of a piece that takes `time` times what it took.
+    /// The share of the piece before the fall, if it takes `time` times its measured time.
     fn share(&self, time: f64) -> f64 {
         ((self.after - time) / (self.after - self.before)).clamp(0.0, 1.0)
     }
@@ -133,7 +133,7 @@ mod tests {
         }
     }
 
-    /// What lies within the first piece has no rate of its own.
+    /// A part of the first piece does not have a rate of its own.
     #[test]
     fn an_end_within_the_first_piece_may_be_anywhere_in_it() {
         let knee = found(&falling_at(0.6, 0.5, 64, 0.0, 0.0, 1)).unwrap();

@@ -1,17 +1,17 @@
 //! Whether a rate falls from round to round: a drive that warms up, fills its cache, or is slowed more and more.
 //!
-//! No order of three values is rarer than 1 in 6 by chance, so ranks (Mann and Kendall) say nothing of few rounds. The
-//! least-squares line through their logarithms does, by how close to it they lie (Student's t); and what rounds scatter
-//! by within themselves bounds how well their levels are known.
+//! No order of three values is rarer than 1 in 6 by chance, so a test of ranks (Mann and Kendall) cannot judge few
+//! rounds. The least-squares line through their logarithms can, by the residuals (Student's t); and the scatter within
+//! rounds limits how well their levels are known.
 
 use crate::distributions::{normal_quantile, student_t_quantile};
 use crate::noise::Noise;
 use crate::summary::mean;
 use crate::trend::least_squares;
 
-/// Of rounds that scatter by chance alone, one series of 20 falls as closely along a line.
+/// One series in 20 of rounds that scatter by chance falls as closely along a line.
 const CONFIDENCE: f64 = 0.95;
-/// And one of 100 falls by so much more than the scatter within its rounds.
+/// One series in 100 falls as far beyond the scatter within its rounds.
 const CONFIDENCE_WITHIN: f64 = 0.99;
 /// A smaller fall from the first round to the last is not worth a word.
 const FALL_MIN: f64 = 0.10;
@@ -19,8 +19,8 @@ const FALL_MIN: f64 = 0.10;
 const ROUNDS_MIN: usize = 3;
 
 /// The share by which `rates`, one a round and positive, fall from each round to the next; `None` where that may be
-/// chance, or is less than a tenth from the first round to the last. `errors`: how well the rate of each round is known
-/// from within it, as a share ([`error_within`]).
+/// chance, or is less than a tenth from the first round to the last. `errors`: the standard error of each rate from
+/// within its round, as a share ([`error_within`]).
 pub fn round_fall(rates: &[f64], errors: &[f64]) -> Option<f64> {
     if rates.len() < ROUNDS_MIN || rates.len() != errors.len() || rates.iter().any(|&r| r <= 0.0) {
         return None;
@@ -42,8 +42,8 @@ pub fn round_fall(rates: &[f64], errors: &[f64]) -> Option<f64> {
     falls.then(|| 1.0 - line.slope.exp())
 }
 
-/// How well the mean of `rates`, equal intervals of one round, is known, as a share of it: their noise in the long run,
-/// over the root of their number. 0 of too few to tell.
+/// Standard error of the mean of `rates`, equal intervals of one round, as a share of it: their long-run noise over the
+/// root of their number. 0 for too few intervals.
 pub fn error_within(rates: &[f64]) -> f64 {
     let Some(level) = mean(rates).filter(|&level| level > 0.0) else { return 0.0 };
     let shares: Vec<f64> = rates.iter().map(|rate| rate / level).collect();

@@ -69,7 +69,7 @@ pub struct TraceTotals {
     pub zeroed_bytes: u64,
     /// When the last request was sent, nanoseconds.
     pub end_ns: u64,
-    /// The byte behind the last one that is read, written, zeroed or discarded.
+    /// End of the last byte that is read, written, zeroed or discarded.
     pub end_bytes: u64,
     /// Longest read or write.
     pub longest_bytes: u32,

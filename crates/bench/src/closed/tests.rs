@@ -236,7 +236,7 @@ fn a_drive_that_is_through_with_its_requests_in_the_ramp_is_measured_all_the_sam
     assert!((790_000.0..810_000.0).contains(&iops), "{iops}");
 }
 
-/// Rates of rounds of 250 ms behind a ramp at depth 8, over the true one: `ms` a request, on so many servers.
+/// Rates of rounds of 250 ms after a ramp at depth 8, over the true one: `servers` that take `ms` for each request.
 fn short_rounds(
     ramp_ms: u64,
     servers: u32,

@@ -1,25 +1,25 @@
 //! Requests under way when a round of a closed loop begins and when it ends, and how much of them belongs to it.
 //!
-//! Whole requests would be as many as happen to complete within the time. In a short round of a deep queue that is
-//! far from what the device did: where it answers a queue of eight together, one batch of eight more or less.
+//! A count of completed requests is wrong in a short round of a deep queue: where a device answers a queue of eight
+//! together, by a batch of eight.
 
 use hdrhistogram::Histogram;
 
 /// A request under way at an edge of the measured time.
 #[derive(Debug, Clone, Copy)]
 struct AcrossEdge {
-    /// What of its time lies after the edge.
+    /// The part of its time after the edge.
     remaining_ns: u64,
     latency_ns: u64,
 }
 
 impl AcrossEdge {
-    /// What was done of it before the edge, at an even pace.
+    /// The share that was done before the edge, at an even pace.
     fn done(self) -> f64 {
         1.0 - self.remaining_ns.min(self.latency_ns) as f64 / self.latency_ns.max(1) as f64
     }
 
-    /// The same by the usual time of a request.
+    /// The same with the usual time of a request.
     fn done_of(self, usual_ns: u64) -> f64 {
         (1.0 - self.remaining_ns as f64 / usual_ns.max(1) as f64).max(0.0)
     }
@@ -29,7 +29,7 @@ impl AcrossEdge {
 #[derive(Debug, Clone, Default)]
 pub(super) struct RoundEdges {
     start: Vec<AcrossEdge>,
-    /// Those of the end, with their time since the start of the measured time instead of what remains.
+    /// Requests under way at the end; `remaining_ns` counts from the start of the measured time.
     late: Vec<AcrossEdge>,
     /// Latencies of requests that the loop began with, as far as they completed after the start.
     first_ns: Vec<u64>,
@@ -51,7 +51,7 @@ impl RoundEdges {
         self.start.capacity() > 0
     }
 
-    /// A request of the first ones completed so long after the start.
+    /// One of the first requests completed, `since_start_ns` after the start.
     pub(super) fn first(&mut self, since_start_ns: u64, latency_ns: u64) {
         push(&mut self.first_ns, latency_ns);
         if latency_ns < since_start_ns {
@@ -65,7 +65,7 @@ impl RoundEdges {
         push(&mut self.start, AcrossEdge { remaining_ns, latency_ns });
     }
 
-    /// A request that completed so long after the start, which is after the end.
+    /// A request that completed after the end, `since_start_ns` after the start.
     pub(super) fn late(&mut self, since_start_ns: u64, latency_ns: u64) {
         if latency_ns >= since_start_ns {
             self.at_start(since_start_ns, latency_ns);
@@ -76,10 +76,10 @@ impl RoundEdges {
     /// Requests that were done within the `window_ns` of the round, beyond those that completed in it: a part of
     /// the late ones, less the part of the others that was done before.
     ///
-    /// Parts are those of each request's own time: over many requests exact however times scatter. Requests that
-    /// the loop began with had a shorter queue before them, so that their own times say nothing of the pace. Where
-    /// such were under way at the start, what remains of each is held against the usual time of all later ones, at
-    /// both edges: exact for requests that are served one after the other, side by side, or without a memory.
+    /// A part is a share of the request's own time: exact over many requests, however times scatter. The first
+    /// requests of the loop had a shorter queue before them, so that their own times do not show the pace. Where some
+    /// were under way at the start, the remaining time of each request is compared with the usual time of all later
+    /// ones, at both edges: exact for requests that are served one after the other, side by side, or without a memory.
     pub(super) fn parts(&self, window_ns: u64, latencies: &Histogram<u64>) -> f64 {
         let at_end = |late: &AcrossEdge| AcrossEdge {
             remaining_ns: late.remaining_ns.saturating_sub(window_ns),
@@ -98,7 +98,7 @@ impl RoundEdges {
         within - before
     }
 
-    /// What was done before the start of requests that were under way then, each at its own pace.
+    /// The work done before the start, in requests: a share of each that was under way then, by its own time.
     pub(super) fn before(&self) -> f64 {
         self.start.iter().map(|across| across.done()).sum()
     }

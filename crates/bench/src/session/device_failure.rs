@@ -1,4 +1,4 @@
-//! Whether the device still answers after a test has failed on it: no test is run on one that does not.
+//! Whether the device still answers after a failed test: tests run only on one that does.
 
 use super::Session;
 use crate::control::Control;
@@ -11,11 +11,11 @@ use drivescope_model::target::IoMode;
 use std::io;
 use std::sync::Arc;
 
-/// Length of the reads that ask, where the device has no larger sectors.
+/// Length of the trial reads, where the device has no larger sectors.
 const BLOCK_BYTES: u32 = 4096;
 
 impl Session<'_> {
-    /// To be said of a test that failed: tests after it are skipped if the device does not answer any more.
+    /// Takes note of a failed test: later tests are skipped if the device no longer answers.
     pub(crate) fn note_failure(&mut self, test: TestKind, error: &BenchError) {
         if error.kind(self.target.info().kind) == ErrorKind::Device
             && (error.is_of_a_device_gone() || !self.answers())
@@ -27,8 +27,8 @@ impl Session<'_> {
         }
     }
 
-    /// Whether any of three blocks can be read: the first, the middle one and the last. Where no device is open, as in
-    /// tests of files, nobody is asked.
+    /// Whether any of three blocks can be read: the first, the middle one and the last. Always, where no device is
+    /// open, as in tests of files.
     fn answers(&self) -> bool {
         let of_model = self.target.simulated().map(|drive| {
             drive.idle_until(self.now_ns());
@@ -40,12 +40,12 @@ impl Session<'_> {
         let places = [0, blocks / 2, blocks.saturating_sub(1)].map(|at| at * u64::from(block));
         let spec = QueueSpec { depth: 1, ahead: 1, block_bytes: block, dsync: false };
         let outcome = self.run_task(device, spec, &Control::default(), AskBlocks { places, block });
-        // Who is asked to end has no answer.
+        // A run that is asked to end does not ask the device.
         outcome.map_or(true, |(outcome, _)| outcome.output)
     }
 }
 
-/// Reads blocks until one is answered; whether one was.
+/// Reads blocks until the device answers one; whether it did.
 struct AskBlocks {
     places: [u64; 3],
     block: u32,

@@ -14,15 +14,15 @@ pub(super) struct RoundsOver {
 }
 
 impl RoundsOver {
-    /// How long all take at this pace, s.
+    /// Time of all rounds at this pace, s.
     pub(super) fn whole_s(self) -> f64 {
         self.elapsed_s * f64::from(self.all) / f64::from(self.count.max(1))
     }
 }
 
 impl Session<'_> {
-    /// Whether `round` may begin. Where it may not, `record` says why; the first always may. Suites that repeat an
-    /// instrument have all of theirs, as has a run whose user asked for a number of rounds.
+    /// Whether `round` may begin; if not, `record` says why. The first always may. Suites that repeat an instrument
+    /// have all rounds, and so has a run whose user asked for a number of rounds.
     pub(crate) fn has_time_for(&self, round: u32, record: &mut TestRecord) -> bool {
         let (over, all) = (round - 1, self.plan.suite.rounds);
         if over == 0 {

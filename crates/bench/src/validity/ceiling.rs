@@ -1,5 +1,5 @@
-//! What no rate can exceed: the link of the drive, or memory where no link is known. Rates of rounds, and those that
-//! tests compute themselves.
+//! The ceiling of every rate: the link of the drive, or memory where no link is known. For rates of rounds, and for
+//! rates that tests compute themselves.
 
 use super::Environment;
 use crate::round::Round;
@@ -12,12 +12,12 @@ use drivescope_model::options::TestKind;
 const CEILING_SLACK: f64 = 1.02;
 /// A copy moves each byte through memory twice; a rate from or into memory counts it once.
 const COPY_MOVES: f64 = 2.0;
-/// Quantities that speak for all of their cell: where they cannot be true, nor can its times.
+/// Quantities that stand for their whole cell: if they cannot be true, its times cannot either.
 const OF_THE_CELL: [&str; 2] = ["mb_s", "mean_mb_s"];
 
 /// A round that is faster than the way to the drive, or than memory.
 pub(super) fn above_ceiling(round: &Round, environment: &Environment) -> Option<Finding> {
-    // A round of few requests knows its bytes to one of them: at least this.
+    // The bytes of a round are certain to within one request: at least this share.
     let certain = 1.0 - (round.measured.recorder.ops.max(1) as f64).recip();
     let rate = round.measured.mb_s() * certain;
     if round.is_of_memory() {
@@ -49,7 +49,7 @@ pub(crate) fn of_figures(
     };
     let check = |metric: &Metric| {
         let rate = match metric.unit.as_str() {
-            // An estimate is impossible where its whole interval is.
+            // An estimate is impossible if its whole interval is.
             "MB/s" if metric.rounds.len() < 2 => metric.low,
             "MB/s" => metric.value,
             "KiB/s" => metric.value * 1024.0 / 1e6,
@@ -74,7 +74,7 @@ fn concerned(key: &str) -> &str {
     if OF_THE_CELL.contains(&quantity) { cell } else { key }
 }
 
-/// Ways that the bytes of a test's own figures may go at once.
+/// Directions in which the bytes of a test's own figures may flow at once.
 fn ways(test: TestKind, environment: &Environment) -> f64 {
     let mixes = matches!(test, TestKind::Apps | TestKind::Steady);
     if mixes && environment.duplex { 2.0 } else { 1.0 }
@@ -110,7 +110,7 @@ fn above_memory(
         .then(|| Finding::new(FindingId::AboveMemory, evidence()).weighing(rate))
 }
 
-/// Share of a round's bytes that went the way that most of them went.
+/// Share of a round's bytes in the busier direction.
 fn busier_way(round: &Round) -> f64 {
     let reads = round.load.as_ref().map_or(100, |load| load.mix.read_percent());
     f64::from(reads.max(100 - reads)) / 100.0
@@ -142,7 +142,7 @@ mod tests {
         found.into_iter().flat_map(|finding| finding.metrics).collect()
     }
 
-    /// Cold files were read at 26 GB/s over a link of 1.8 GB/s, and that was valid.
+    /// A rate of 26 GB/s over a link of 1.8 GB/s was valid once.
     #[test]
     fn own_figures_above_the_link_are_invalid() {
         let of = |figures: &[(&str, f64)]| invalid(TestKind::ReadFiles, figures, &environment());

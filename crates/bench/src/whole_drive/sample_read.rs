@@ -1,4 +1,4 @@
-//! After everything was written: does a sample of it read back? A drive that drops writes is as fast as any.
+//! Reads back a sample after everything was written: a drive that drops writes is as fast as any other.
 
 use super::resume_check;
 use crate::error::{BenchError, describe};
@@ -8,15 +8,15 @@ use crate::test_record::TestRecord;
 use drivescope_model::event::Event;
 use drivescope_model::findings::{Finding, FindingId};
 
-/// Places that are read, spread evenly from the first to the last: of a drive that drops one write in fifty, all of
-/// them are intact once in 180 times.
+/// Places, spread evenly from the first to the last. On a drive that drops one write in fifty, all are intact once in
+/// 180 times.
 pub(crate) const PLACES: u64 = 256;
-/// Length of each.
+/// Length of a place.
 pub(crate) const PLACE: u64 = 4096;
 
 /// Reads a sample of the first `size` bytes, which hold `data`, in any pass if a stopped run had written a part.
 ///
-/// Errors: the run is to end. What is not there, or cannot be read, is a finding.
+/// Errors: the run must end. Lost and unreadable data are findings.
 pub(crate) fn check(
     session: &Session<'_>,
     record: &mut TestRecord,

@@ -255,7 +255,7 @@ fn real_in(
     end.and(closed).map_err(|error| blamed(error, source))
 }
 
-/// The same error, of the drive that it is about: what fails at the source is no failure of the target.
+/// The same error with the drive that failed: an error at the source does not count for the target.
 fn blamed(error: BenchError, source: Option<&String>) -> BenchError {
     let is_at_source = |error: &DriveError| {
         let failed = error.failed_path().zip(source);

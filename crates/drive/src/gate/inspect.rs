@@ -193,7 +193,7 @@ fn writable(
     if facts.size_bytes == 0 {
         return refused("writable", format!("{path} has no size; insert a medium"), &command);
     }
-    // A partition that somebody has set read-only is not to be written by way of its disk either.
+    // A read-only partition must not be written by way of its disk either.
     let mut concerned = footprint.below.iter().chain(&footprint.own);
     let protected = concerned.find(is_protected).map(|name| graph.roots().node(name));
     if let Some(node) = protected.or_else(|| facts.read_only.then(|| path.into())) {

@@ -1,4 +1,4 @@
-//! Whether the disk of the folder of journals answers to who writes there.
+//! Whether the disk of the folder of journals answers to writes.
 
 use super::JournalError;
 use super::journal_folder::existing;
@@ -12,7 +12,7 @@ use std::path::Path;
 /// The name of [`look`] among those of [`aside::answer`].
 pub const FOLDER_OF_JOURNALS: &str = "folder";
 
-/// Makes a file without a name in each folder, as far as its file system has such.
+/// Makes a file without a name in each folder, where the file system supports that.
 pub fn look(folders: &[OsString], has_answered: &(dyn Fn(usize) + Sync)) {
     for (index, folder) in folders.iter().enumerate() {
         touch(Path::new(folder));
@@ -20,8 +20,8 @@ pub fn look(folders: &[OsString], has_answered: &(dyn Fn(usize) + Sync)) {
     }
 }
 
-/// Refuses a folder whose disk does not answer in time to who writes there, such as one of a file system that is
-/// frozen: whoever writes there waits, deaf to every signal.
+/// Refuses a folder whose disk does not answer to writes in time, such as a frozen file system: a process that writes
+/// there waits, deaf to every signal.
 pub fn check_answers(folder: &Path) -> Result<(), JournalError> {
     let here = existing(folder).as_os_str().to_os_string();
     match aside::silent(FOLDER_OF_JOURNALS, &[here], PATIENCE) == [true] {

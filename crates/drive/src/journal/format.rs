@@ -23,7 +23,7 @@ pub(super) const FIRST_RECORD: u64 = COMMITTED_AT + BLOCK_BYTES as u64 + APART_B
 pub(super) const HEAD_BYTES: usize = 64;
 /// Most data of one record: small enough that damage costs little, large enough for full speed.
 pub(super) const DATA_MAX: u64 = 1 << 20;
-/// So many bytes of a record's data have a checksum of their own: what one flipped bit costs.
+/// Bytes of a record's data with a checksum of their own: the cost of one flipped bit.
 pub(super) const PIECE_BYTES: usize = 4096;
 /// Most records that one commit can name.
 pub(super) const COMMIT_MAX: usize = (BLOCK_BYTES - 44) / 16;
@@ -118,8 +118,8 @@ pub(super) fn record_bytes(data_bytes: u64) -> u64 {
     (HEAD_BYTES as u64 + data_bytes).next_multiple_of(BLOCK_BYTES as u64)
 }
 
-/// Where a record of so many bytes has its tail, if its last block has room for one: behind data that end in the middle
-/// of a block it may not.
+/// The place of the tail in a record of `record_bytes`, if its last block has room for one: after data that end in the
+/// middle of a block it may not.
 fn tail_at(record_bytes: usize, data_bytes: usize) -> Option<usize> {
     let tail = data_bytes.div_ceil(PIECE_BYTES) * 4 + 4 + HEAD_BYTES;
     (HEAD_BYTES + data_bytes + tail <= record_bytes).then(|| record_bytes - tail)

@@ -226,8 +226,8 @@ fn cannot_use(folder: &Path, error: DriveError) -> JournalError {
     JournalError::of_file("use the folder of", path, source)
 }
 
-/// Restores the drive of a journal from it, whichever device that drive is now. `is_sure`: somebody who knows says that
-/// it is the drive, whatever it holds.
+/// Restores the drive of a journal from it, whichever device that drive is now. `is_sure`: the user says that it
+/// is the drive, whatever it holds.
 ///
 /// Errors: as [`super::recover`], and the drive is not attached, more than once, in use, or holds something else than
 /// the run can have left there.
@@ -262,7 +262,7 @@ pub fn restore(
     };
     let device = device_of(roots, &drive, &text)?;
     check_answers(parent)?;
-    // Locked before the claim: another restore is told of this one, not of a device in use.
+    // Locked before the claim: another restore then names this one, not a device in use.
     let file = folder.open(name).map_err(|error| cannot_open(&text, error))?;
     let disk = claim(roots, &device)?;
     restore_claimed((&mut folder, name, file), &disk, is_sure, on)

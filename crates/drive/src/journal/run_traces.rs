@@ -56,7 +56,7 @@ impl RunTraces {
 }
 
 /// The first bytes of what was saved that are neither the originals nor test data of the run with this seed: then it
-/// is not the drive that was written, or somebody has written it since.
+/// is not the drive that was written, or another program has written it since.
 pub(super) fn stranger(
     disk: &mut dyn Disk,
     file: &mut impl JournalFile,
@@ -69,7 +69,7 @@ pub(super) fn stranger(
     for saved in saved {
         let len = saved.extent.len as usize;
         let (original, present) = (&mut original[..len], &mut present[..len]);
-        // What cannot be read is told when it is restored; what the journal lost does not go back.
+        // Restoring reports unreadable places, and leaves out what the journal lost.
         let is_known =
             file.read_at(saved.data_at, original).is_ok() && crc32c::crc32c(original) == saved.crc;
         if !is_known || disk.read_at(saved.extent.offset, present).is_err() {

@@ -248,7 +248,7 @@ fn step(
     }
 }
 
-/// A record whose tail ends at `end`, and whose head or data are damaged: else nobody would have looked at its tail.
+/// A record whose tail ends at `end`, and whose head or data are damaged: only then the tail matters.
 fn add_broken(
     file: &mut impl JournalFile,
     end: u64,

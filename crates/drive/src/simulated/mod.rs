@@ -215,7 +215,7 @@ impl SimulatedDrive {
         self.call_in(IoMode::Direct, SimOp::Sync, 0, 0).map(|_| ())
     }
 
-    /// One request with nobody else using the drive: how long its answer took, or a negative errno.
+    /// One request on a drive without other users: how long its answer took, or a negative errno.
     fn call_in(&self, mode: IoMode, op: SimOp, offset: u64, len: u32) -> Result<Nanos, i32> {
         self.begin(1);
         let (before, mut answers) = (self.now(), Vec::new());

@@ -1,4 +1,4 @@
-//! What the store knows of the capacity of a drive, from an earlier run of `verify`.
+//! The capacity of a drive from an earlier run of `verify` in the store.
 
 use drivescope_model::Run;
 use drivescope_model::document::EarlierCapacity;
@@ -6,14 +6,14 @@ use drivescope_model::drive::Drive;
 use drivescope_report::verdict::tested_capacity;
 use drivescope_store::{Filter, Store};
 
-/// Runs of one drive that are looked at, the newest.
+/// Number of the newest runs of a drive that are considered.
 const RUNS_MAX: u32 = 200;
 /// The test whose figure stands for a run that tested the capacity.
 const HEADLINE: &str = "verify.";
 
 /// The newest test of this drive's capacity, if there is one: same serial number, model and size; of simulated drives,
-/// which share serial numbers, the same target. A store that cannot be read knows nothing, and says so where the run
-/// is saved.
+/// which share serial numbers, the same target. A store that cannot be read has none, and says so when the run is
+/// saved.
 pub fn of(run: &Run, store: &Store) -> Option<EarlierCapacity> {
     let drive = run.drive.as_ref()?;
     let serial = drive.serial.as_deref().map(str::trim).filter(|serial| !serial.is_empty());

@@ -1,10 +1,10 @@
-//! From the path of an export to what the kernel has open behind it.
+//! Traces the path of an export to the device that the kernel has open for it.
 
 use crate::roots::Roots;
 use std::fs::{self, Metadata};
 use std::path::Path;
 
-/// What a path tells of what was opened by it, at an unknown time and perhaps in another mount namespace.
+/// The device that was opened by a path, at an unknown time and perhaps in another mount namespace.
 pub(super) enum Trace {
     /// The block device with this kernel name: the path is its usual node.
     Device(String),
@@ -12,11 +12,11 @@ pub(super) enum Trace {
     Controller(String),
     /// A regular file, without a link on the way to it.
     File(Metadata),
-    /// Something that may have been anything.
+    /// The path may have led to any device.
     Unsure {
         /// The block device to which the path leads now.
         now: Option<String>,
-        /// Why that says nothing.
+        /// Why that does not prove anything.
         why: String,
     },
 }
@@ -27,13 +27,15 @@ pub(super) fn trace(roots: &Roots, path: &Path) -> Trace {
         return unsure(None, "its path is not absolute");
     }
     if let Some(name) = roots.block_of_node(path) {
-        // Other names are links, or nodes that somebody made: they can be given to another device at any time.
+        // Other names are links, or nodes that a user made: they can be given to another device at any time.
         let usual = Path::new("/dev").join(name.replace('!', "/"));
         return match usual == path && !is_link(&roots.node(&name)) {
             true => Trace::Device(name),
             false => {
-                let why =
-                    format!("that name leads to {} now, but may be given anew", usual.display());
+                let why = format!(
+                    "that name leads to {} now, but may have led elsewhere",
+                    usual.display()
+                );
                 Trace::Unsure { now: Some(name), why }
             }
         };
@@ -44,9 +46,11 @@ pub(super) fn trace(roots: &Roots, path: &Path) -> Trace {
     match (fs::metadata(path), fs::canonicalize(path)) {
         (Ok(found), Ok(real)) if found.is_file() && real == path => Trace::File(found),
         (Ok(found), _) if found.is_file() => {
-            unsure(None, "there is a link in its path, which may be set anew")
+            unsure(None, "there is a link in its path, which may have led elsewhere")
         }
-        _ => unsure(None, "its path leads to no device or file from here, or none any more"),
+        _ => {
+            unsure(None, "its path does not lead to a device or file from here, or no longer does")
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Rows that a comparison leaves out although somebody measured them: why, and what helps.
+//! Rows that a comparison leaves out although a run measured them: reason and remedy.
 
 use super::{COMPARED, headline_keys};
 use crate::first_seen::distinct_by;
@@ -6,15 +6,15 @@ use crate::workloads::{evidence, usable};
 use drivescope_model::Run;
 use drivescope_model::findings::FindingId;
 
-/// Runs of one side.
+/// The runs of one side.
 pub(crate) struct NamedRuns<'r> {
-    /// What it is called.
+    /// Name of the side.
     pub name: &'r str,
     /// One, or one per round.
     pub runs: Vec<&'r Run>,
 }
 
-/// A sentence for each property that some run has a figure of, and not all a valid one.
+/// A sentence for each property of which some run has a figure, but not every run a valid one.
 pub(crate) fn left_out(sides: &[NamedRuns<'_>]) -> Vec<String> {
     let all: Vec<&Run> = sides.iter().flat_map(|side| side.runs.iter().copied()).collect();
     let has_any = |key: &str| all.iter().any(|run| run.metric(key).is_some());
@@ -30,9 +30,9 @@ pub(crate) fn left_out(sides: &[NamedRuns<'_>]) -> Vec<String> {
     missing.into_iter().map(|(what, key)| format!("{what}: {}", reason(sides, key))).collect()
 }
 
-/// Which side has no valid figure in how many runs, why, and the remedy of the first finding.
+/// Sides without a valid figure, the number of their runs, the reason, and the remedy of the first finding.
 fn reason(sides: &[NamedRuns<'_>], key: &str) -> String {
-    let (mut told, mut remedies) = (Vec::new(), Vec::new());
+    let (mut reasons, mut remedies) = (Vec::new(), Vec::new());
     for NamedRuns { name, runs } in sides {
         let bad: Vec<&&Run> = runs.iter().filter(|run| usable(run, key).is_none()).collect();
         if bad.is_empty() {
@@ -51,12 +51,12 @@ fn reason(sides: &[NamedRuns<'_>], key: &str) -> String {
             1 => String::new(),
             all => format!(" in {} of {all} rounds", bad.len()),
         };
-        told.push(format!("{name}: {why}{count}"));
+        reasons.push(format!("{name}: {why}{count}"));
         remedies.extend(ids.first().map(|id| id.spec().remedy));
     }
     let remedy =
         remedies.first().copied().unwrap_or("Run the same tests on both (--suite, --cells).");
-    format!("{}. {remedy}", told.join("; "))
+    format!("{}. {remedy}", reasons.join("; "))
 }
 
 #[cfg(test)]
@@ -76,10 +76,10 @@ mod tests {
             NamedRuns { name: "A", runs: vec![&good, &good] },
             NamedRuns { name: "B", runs: vec![&good, &bad] },
         ];
-        let told = left_out(&sides);
-        assert_eq!(told.len(), 1, "{told:?}");
+        let sentences = left_out(&sides);
+        assert_eq!(sentences.len(), 1, "{sentences:?}");
         let start = "random reads, Q1: B: invalid (F001) in 1 of 2 rounds. For a loop device";
-        assert!(told[0].starts_with(start), "{told:?}");
+        assert!(sentences[0].starts_with(start), "{sentences:?}");
         let shorter = with_metrics(&[(keys[0], &[100.0, 101.0])]);
         let comparison = compare(&[good.clone(), shorter], 0.03, false);
         assert_eq!((comparison.rows.len(), comparison.left_out.len()), (1, 1));

@@ -1,4 +1,4 @@
-//! How close a value is to a threshold, in words.
+//! Words for a value close to a threshold.
 
 use crate::use_cases::Requirement;
 use drivescope_model::Metric;

@@ -1,13 +1,13 @@
-//! Whether the capacity of a drive was tested, by this run or an earlier one, and what to type where it was not.
+//! Whether this run or an earlier one tested the capacity of a drive, and the command to test it.
 
 use drivescope_model::Run;
 use drivescope_model::document::EarlierCapacity;
 use drivescope_model::shell::quoted;
 use drivescope_model::target::TargetKind;
 
-/// A target of this share of the drive is all of it: blocks that are left at its end are not.
+/// A target of this share of the drive counts as the whole drive: a few blocks at its end may be left out.
 const WHOLE_SHARE: f64 = 0.99;
-/// What a verdict calls it that was given without it.
+/// Name of the rule in a verdict without a tested capacity.
 pub(super) const NAME: &str = "capacity";
 
 /// Whether this run or an earlier one has tested all of the drive.
@@ -18,14 +18,14 @@ pub(super) fn is_tested(run: &Run) -> bool {
         || run.earlier_capacity.is_some()
 }
 
-/// What a run of `verify` found of the whole target's capacity; `None` where it did not test that or could not judge.
+/// The capacity of the whole target that a run of `verify` found; `None` where it did not test that or could not judge.
 pub fn tested_capacity(run: &Run) -> Option<EarlierCapacity> {
     let bytes = |quantity: &str| {
         let metric = run.metric(&format!("verify.capacity.{quantity}_bytes"))?;
         (metric.valid && metric.value >= 0.0).then_some(metric.value as u64)
     };
     let is_fake = run.metric("verify.fake.module_bytes").is_some();
-    // Missing capacity is missing, whatever part was tested.
+    // Missing capacity counts, whatever part was tested.
     let announced_bytes = match bytes("device") {
         None => bytes("announced")?,
         Some(whole) if is_fake => whole,

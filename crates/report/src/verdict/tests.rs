@@ -306,7 +306,7 @@ fn what_was_not_tested_stands_in_the_verdict() {
     assert_eq!(disk_with(&[read, write, scattered]), ["end of drive", "capacity"]);
 }
 
-/// What `verify` finds of so many bytes, of a larger device if that is named.
+/// A run of `verify` over `announced` bytes, of a device of `device` bytes if that is larger.
 fn verified(announced: f64, real: f64, device: Option<f64>) -> Run {
     let mut run = nvme();
     let mut metrics = vec![

@@ -1,13 +1,13 @@
 //! Control characters in documents. A document may come from anywhere, and its texts reach terminals, pages and tables:
-//! whatever a terminal would obey is taken out when it is read, here once for every field.
+//! every field loses what a terminal would obey when the document is read.
 
 use serde_json::Value;
 
-/// Stands for a character that is taken out.
+/// Replaces a removed character.
 const REPLACEMENT: char = '\u{fffd}';
 
-/// Takes the control characters out of all texts of a value, and out of its names. Ends of lines and tabs stay: notes
-/// and queries have them.
+/// Removes control characters from all texts and names of a value. Ends of lines and tabs stay: notes and queries have
+/// them.
 pub fn remove(value: &mut Value) {
     match value {
         Value::String(text) if has_any(text) => *text = without(text),

@@ -14,10 +14,10 @@ use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
-/// How the titles of both begin.
+/// Beginnings of both titles.
 const PROGRAMS: [&str; 2] = ["CrystalDiskMark", "KDiskMark"];
 /// KDiskMark divides fio's KiB/s by 1,000 and calls them MB/s: one of its MB/s is 1,024,000 bytes/s (its issue 122).
-/// Where the IOPS of a row say so, its rate is corrected.
+/// A rate is corrected where the IOPS of its row show this.
 const KDISKMARK_MB: f64 = 1.024;
 
 /// One row.
@@ -28,10 +28,10 @@ struct MarkRow {
     lat_mean_us: Option<f64>,
 }
 
-/// The run in a text of either program. `None`: it is of neither.
+/// The run in a text of either program. `None`: the text is of neither.
 ///
 /// # Errors
-/// No row can be told as a cell.
+/// No row is a cell.
 pub fn run(text: &str) -> Result<Option<Run>, FormatError> {
     let Some((program, version)) = text.lines().take(12).find_map(title) else { return Ok(None) };
     let text = controls::without(&text.replace('\r', ""));
@@ -89,7 +89,7 @@ fn title(line: &str) -> Option<(&'static str, String)> {
     version.starts_with(|c: char| c.is_ascii_digit()).then(|| (program, version.to_string()))
 }
 
-/// A row: `SEQ    1MiB (Q=  8, T= 1` and what stands after its colon.
+/// A row: `SEQ    1MiB (Q=  8, T= 1` and the text after its colon.
 fn row(head: &str, figures: &str, section: &str) -> Result<(MarkRow, Mix), String> {
     let (name, load) = head.split_once('(').ok_or("its depth is missing")?;
     let words: Vec<&str> = name.split_whitespace().collect();
@@ -133,7 +133,7 @@ impl MarkRow {
         let by_iops = iops.map(|iops| iops * shape.block.0 as f64 / 1e6);
         let is_short = |by_iops: f64| (by_iops / mb_s - KDISKMARK_MB).abs() < 0.01;
         let factor = if is_kdiskmark && by_iops.is_some_and(is_short) { KDISKMARK_MB } else { 1.0 };
-        // KDiskMark's is that of completion alone.
+        // KDiskMark's latency is of completion alone.
         let latency = lat_mean_us.filter(|_| !is_kdiskmark);
         let cell = Cell { shape, mix }.to_string();
         let figures = [("mb_s", Some(mb_s * factor)), ("iops", iops), ("lat_mean_us", latency)];
@@ -149,7 +149,7 @@ fn number(text: &str) -> Option<f64> {
     text.trim().parse().ok()
 }
 
-/// What stands after a name and its colon, in a line of its own.
+/// The text after a name and its colon, in a line of its own.
 fn after<'t>(text: &'t str, name: &str) -> Option<&'t str> {
     text.lines().find_map(|line| {
         let (found, value) = line.split_once(':')?;
@@ -157,7 +157,7 @@ fn after<'t>(text: &'t str, name: &str) -> Option<&'t str> {
     })
 }
 
-/// `2021/06/01 12:34:56`, by the clock on the wall: where that hangs is not in the text.
+/// `2021/06/01 12:34:56`, local time; the text does not have the time zone.
 fn started(date: &str) -> Option<Timestamp> {
     let date: DateTime = date.replace('/', "-").parse().ok()?;
     Some(date.to_zoned(TimeZone::UTC).ok()?.timestamp())

@@ -17,7 +17,7 @@ use fio_job::{FioCell, FioJob};
 use jiff::Timestamp;
 use serde_json::Value;
 
-/// The runs in a text of fio. `None`: there are no results of fio in it.
+/// The runs in a text of fio. `None`: the text does not have results of fio.
 ///
 /// # Errors
 /// A result breaks off, or no job of them all is a cell; the reasons are named.
@@ -66,7 +66,7 @@ struct MeasuredFile<'d> {
     elapsed_s: Vec<(Value, f64)>,
 }
 
-/// The runs of one document, a file each. Errors: no job can be told as a cell; the reasons are named.
+/// The runs of one document, a file each. Errors: no job is a cell; the reasons are named.
 fn runs_of(document: &Value) -> Result<Vec<Run>, String> {
     let jobs = fio_job::jobs(document);
     let mut files: Vec<MeasuredFile<'_>> = Vec::new();

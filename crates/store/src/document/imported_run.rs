@@ -13,29 +13,29 @@ use std::collections::BTreeMap;
 /// Values of a quantity of a cell, round by round.
 pub type Rounds = BTreeMap<(String, &'static str), Vec<f64>>;
 
-/// What is known of a run of another program.
+/// A run of another program.
 pub struct ImportedRun<'s> {
     /// The program.
     pub tool: &'s str,
     /// Its version.
     pub version: &'s str,
-    /// What tells it from other runs: the same text is the same run.
+    /// Identifies the run: the same text is the same run.
     pub identity: &'s str,
-    /// When it was measured.
+    /// Start of the measurement.
     pub started: Timestamp,
-    /// How long.
+    /// Length of the measurement.
     pub elapsed_s: f64,
     /// How it ended.
     pub status: TestStatus,
-    /// How it failed, and what was left out.
+    /// The errors, and the parts that were left out.
     pub reason: Option<String>,
-    /// What a reader must know of its figures.
+    /// A caution for readers of its figures.
     pub note: Option<String>,
     /// The machine, if it is known.
     pub host: &'s str,
-    /// What was measured.
+    /// The measured file or device.
     pub path: &'s str,
-    /// What sent the requests.
+    /// The engine that sent the requests.
     pub engine: Engine,
 }
 
@@ -104,7 +104,7 @@ fn target(path: &str) -> TargetInfo {
     }
 }
 
-/// The median of the rounds with their range: nothing else is known of their spread.
+/// The median of the rounds, with their range as the interval.
 fn metric(cell: &str, quantity: &str, rounds: Vec<f64>) -> Metric {
     let key = format!("{}.{cell}.{quantity}", TestKind::Transfer);
     let mut sorted = rounds.clone();
@@ -123,7 +123,7 @@ fn metric(cell: &str, quantity: &str, rounds: Vec<f64>) -> Metric {
     }
 }
 
-/// The same for the same text: importing it twice is known (FNV-1a, 48 bits).
+/// The same for the same text, so that a second import is noticed (FNV-1a, 48 bits).
 fn id_of(text: &str) -> String {
     let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)

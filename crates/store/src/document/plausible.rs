@@ -1,9 +1,9 @@
-//! What no document of a measurement can hold, whoever wrote it.
+//! Values that no document of a measurement can hold, whichever program wrote it.
 
 use super::FormatError;
 use drivescope_model::document::Run;
 
-/// Refuses figures that no measurement gives, and sectors that no drive has.
+/// Refuses impossible figures and sector sizes.
 ///
 /// # Errors
 /// The first of these, with the name of its field.
@@ -27,7 +27,7 @@ pub fn check(run: &Run) -> Result<(), FormatError> {
     Ok(())
 }
 
-/// The sizes of sectors in a document. Those of a gate are what was claimed then.
+/// The sector sizes in a document.
 fn sectors(run: &Run) -> Vec<(&'static str, u32)> {
     let drive = run.drive.iter().flat_map(|drive| {
         [

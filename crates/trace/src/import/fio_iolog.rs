@@ -105,7 +105,7 @@ fn file_and_words(line: &str) -> (&str, Vec<&str>) {
             break;
         }
     }
-    // What is none of fio's is told with the second word of the line.
+    // A line that is not fio's is named by its second word.
     if words.first().is_none_or(|word| !ACTIONS.contains(word)) {
         let mut all = line.split_whitespace();
         return (all.next().unwrap_or_default(), all.collect());

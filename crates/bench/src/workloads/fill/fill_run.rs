@@ -102,7 +102,7 @@ impl FillRun<'_> {
         end.and_then(|()| self.read_sample(record, from > 0))
     }
 
-    /// Whether what was written is there; what a simulated drive forgets, nobody asks it for.
+    /// Reads back a sample of the written data. A simulated drive that does not keep contents is not read.
     fn read_sample(&self, record: &mut TestRecord, any_pass: bool) -> Result<(), BenchError> {
         let Self { session, manner, size, .. } = *self;
         let keeps = session.target.simulated().is_none_or(|drive| drive.keeps_contents());

@@ -36,7 +36,7 @@ pub(super) fn run(session: &mut Session<'_>, record: &mut TestRecord) -> Result<
     let mut folder = take_folder(session, !earlier.is_empty())?;
     let mut samples = earlier;
     let filled = fill(session, record, &mut folder, &options, &mut samples);
-    // Files that nobody flushed may never have come to a drive that failed.
+    // Files without a flush may not have reached a drive that failed.
     if options.sync || matches!(filled, Ok(()) | Err(BenchError::Interrupted)) {
         keep(session, record, &samples);
     }
@@ -113,7 +113,7 @@ fn fill(
         positions: session.target.file_positions(),
         samples,
     };
-    // What nobody waited for fails, if it does, when all is waited for; the time of a file is that of its calls.
+    // A deferred write fails at the final flush; the time of a file is the time of its calls.
     let flush = || Ok(folder.sync_file_system()?);
     let end = phase().run(session, record, |watch| filling.all(watch), flush);
     end.map(|_| ())

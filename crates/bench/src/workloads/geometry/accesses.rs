@@ -11,11 +11,11 @@ const READS: usize = 150;
 /// Mean time of random reads.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MeanAccess {
-    /// Bytes from the start of the drive that they lie in.
+    /// Bytes from the start of the drive in which the reads lie.
     pub span_bytes: f64,
-    /// The mean.
+    /// The mean time.
     pub ms: f64,
-    /// Its standard error: reads vary by the wait for their sector and by the movement to it.
+    /// Standard error of the mean: reads vary by the wait for their sector and by the movement to it.
     pub error_ms: f64,
 }
 

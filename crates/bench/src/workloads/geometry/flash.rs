@@ -17,12 +17,12 @@ const ENOUGH_SHARE: f64 = 0.9;
 /// Spans at which random reads are timed grow by this factor from here on.
 const SPAN_MIN: u64 = 1 << 30;
 const SPAN_FACTOR: u64 = 4;
-/// A read that needs the map from flash takes so much longer.
+/// A read that needs the map from flash takes longer by this share.
 const MISS_SHARE: f64 = 0.15;
 
-/// It costs at least half a hit more, so that of the reads of a span that seems fast, so many may have missed.
+/// A miss takes at least half a hit longer: in a span that seems fast, at most this share of the reads missed.
 const MISSED_MAX: f64 = MISS_SHARE / 0.5;
-/// A span is read again as long as its reads become faster by more than this, so many times at most.
+/// A span is read again while each pass takes less than this share of the one before, up to `WARMING_MAX` times.
 const WARM_SHARE: f64 = 0.97;
 const WARMING_MAX: usize = 12;
 

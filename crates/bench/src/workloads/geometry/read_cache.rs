@@ -109,8 +109,8 @@ impl HeldReads {
     }
 }
 
-/// Reads the same block again and again, in several lengths; why not if it comes from the medium each time, which turns
-/// in so many ns.
+/// Reads the same block again and again, in several lengths. The reason, if the block comes from the medium each time,
+/// which takes `turn_ns` a turn.
 pub fn hits(
     probe: &mut dyn Probe,
     turn_ns: f64,

@@ -286,7 +286,7 @@ impl FreshTracks {
         }))
     }
 
-    /// An access to a share of a track, after one near its end or near that of the track behind it.
+    /// An access to a share of a track, after one near its end or near the end of the next track.
     fn access(
         &mut self,
         probe: &mut dyn Probe,
@@ -310,13 +310,12 @@ impl FreshTracks {
     }
 }
 
-/// An access after another one, in turns.
+/// An access after another one, measured in rotations.
 #[derive(Debug, Clone, Copy)]
 struct TrackAccess {
-    /// What it took until its block began to pass the head.
+    /// Time until its block began to pass the head.
     turns: f64,
-    /// From the end of the other block on, the head came to its place after so much of a turn, where both lie on one
-    /// track.
+    /// Rotation from the end of the other block to the start of this one, where both lie on one track.
     wait_turns: f64,
 }
 

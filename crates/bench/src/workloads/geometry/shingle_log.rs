@@ -49,7 +49,7 @@ pub fn measure(
     )))
 }
 
-/// What random writes of so many bytes cover of a span: what is written again takes the place of what was there.
+/// Distinct bytes that random writes of `bytes` in all cover in a span: a block may be written more than once.
 fn distinct(bytes: f64, span: f64) -> f64 {
     -span * (-bytes / span).exp_m1()
 }

@@ -47,7 +47,7 @@ pub fn ask_bands(questions: &mut Questions<'_, '_>, turn_ns: f64) -> Result<(), 
     Ok(())
 }
 
-/// How much goes into the persistent cache, where so much may be written. Its memory holds `cached_bytes` besides.
+/// Finds the size of the persistent cache. The drive's memory holds `cached_bytes` besides.
 pub fn ask_log(questions: &mut Questions<'_, '_>, cached_bytes: f64) -> Result<(), BenchError> {
     const WHAT: &str = "size of the persistent cache";
     let until_s = questions.session.plan.suite.geometry.time.0;

@@ -1,4 +1,4 @@
-//! Places that could not be read: which stretches of the drive they make.
+//! Unreadable places, joined to stretches of the drive.
 
 use super::Scanned;
 use crate::error::BenchError;
@@ -13,7 +13,7 @@ use std::ops::Range;
 /// Stretches that are named one by one.
 const NAMED_MAX: usize = 8;
 
-/// All places of all rounds, and those of them that failed in one.
+/// All places of all rounds, and which of them failed in any round.
 #[derive(Debug, Default)]
 pub(super) struct Unreadable {
     /// By offset: the end of the place, and whether it failed.
@@ -25,7 +25,7 @@ pub(super) struct Unreadable {
 }
 
 impl Unreadable {
-    /// Takes in a scan.
+    /// Adds a scan.
     pub fn add(&mut self, scanned: &Scanned) {
         for timed in &scanned.timed {
             let place = self.places.entry(timed.offset).or_insert((0, false));
@@ -36,7 +36,7 @@ impl Unreadable {
         self.gave_up |= scanned.gave_up;
     }
 
-    /// From the first to the last of neighbouring places that failed, and how many they are.
+    /// Stretches of neighbouring places that failed, each with its number of places.
     fn stretches(&self) -> Vec<(Range<u64>, usize)> {
         let places: Vec<(u64, u64, bool)> =
             self.places.iter().map(|(&at, &(end, failed))| (at, end, failed)).collect();
@@ -64,14 +64,14 @@ impl Unreadable {
             all.push(format!("{} more stretches", whole((stretches.len() - NAMED_MAX) as u64)));
         }
         let [of, failed] = [self.places.len(), failed].map(|count| whole(count as u64));
-        let end = if self.gave_up { "; it ended there, because most places fail" } else { "" };
+        let end = if self.gave_up { "; the test ended there: most places fail" } else { "" };
         let evidence =
             format!("{failed} of {of} places could not be read, within {}{end}", all.join(", "));
         let finding = Finding::new(FindingId::IoError, evidence).about("surface");
         record.notice(finding.weighing(self.failures as f64));
     }
 
-    /// That a request failed ends the test as failed, once everything readable was measured.
+    /// A failed request makes the test failed, after everything readable was measured.
     pub fn outcome(&self) -> Result<(), BenchError> {
         let error = |failure| BenchError::Request { failure, count: self.failures };
         self.first.map_or(Ok(()), |failure| Err(error(failure)))

@@ -10,7 +10,7 @@ pub struct OldDisk {
     pub toml: String,
     pub rpm: f64,
     pub average_seek_ms: f64,
-    /// Of zones, as many as differ by half of a per cent.
+    /// Number of zones that differ by half a percent.
     pub zones: usize,
     /// Bytes of the outermost track.
     pub track_bytes: f64,

@@ -35,7 +35,7 @@ pub struct DiskTruth {
     pub movements: MovementTruth,
     /// Pauses at ends of tracks, shares of a turn: to the next cylinder, and to another head.
     pub skews: [f64; 2],
-    /// Time of a track with the mean pause behind it.
+    /// Time of a track with the mean pause after it.
     pub track_s: f64,
     pub link: LinkTruth,
     /// Times of the drive's electronics for a read of the medium, one from its cache, and a write.
@@ -147,7 +147,7 @@ impl SeekTruth {
         base + root * share.sqrt() + slope * share
     }
 
-    /// On a disk whose outermost zone hides so many sectors of each surface. The track before is on the same head in
+    /// On a disk whose outermost zone hides `hidden` sectors of each surface. The track before is on the same head in
     /// serpentine order, else a switch away.
     fn movements(
         &self,
@@ -164,7 +164,7 @@ impl SeekTruth {
         }
     }
 
-    /// Mean over two random bytes of cylinders that hold so many each, counted from the outside in.
+    /// Mean over two random bytes. `zones`: cylinders and the bytes of each, from the outside in.
     fn between_bytes(&self, zones: &[(u64, u64)]) -> f64 {
         const STEPS: usize = 400;
         let cylinders: f64 = zones.iter().map(|zone| zone.0 as f64).sum();
@@ -239,7 +239,7 @@ fn shingling(band_mib: u64, cache_gib: u64) -> String {
     )
 }
 
-/// Zones of tracks as a model has them, of which each counts so many sectors as one.
+/// Zones of tracks as a model has them, in units of `sectors` sectors.
 pub fn zone_list(zones: &[(u64, u64)], sectors: u64) -> String {
     let mut toml = "[hdd.zones]\nprofile = \"table\"\n".to_string();
     for (width, per_track) in zones {

@@ -1,4 +1,4 @@
-//! In which order cells and their rounds run.
+//! The order of cells and their rounds.
 
 use super::places::CellPlaces;
 use super::run_cell;
@@ -8,7 +8,7 @@ use crate::test_record::TestRecord;
 use drivescope_model::cell::Cell;
 use drivescope_model::options::{Suite, TransferOptions};
 
-/// The cells as they follow each other.
+/// The cells in the order in which they run.
 pub(super) fn in_order(options: &TransferOptions) -> Vec<Cell> {
     let mut cells = options.all_cells();
     if options.cell_by_cell {
@@ -17,7 +17,7 @@ pub(super) fn in_order(options: &TransferOptions) -> Vec<Cell> {
     cells
 }
 
-/// Whether cells come again after all others have run.
+/// Whether each cell runs again after all others.
 pub(super) fn repeats_all(suite: &Suite) -> bool {
     suite.rounds > 1 && !suite.transfer.cell_by_cell
 }

@@ -1,16 +1,16 @@
-//! Where cells read and where they write. Rounds of reads follow rounds of writes, and random writes scatter data on a
-//! shingled disk or a file system that copies on write, so that reads keep away from what was written.
+//! Places of reads and writes. Rounds of reads follow rounds of writes, and random writes scatter data on a shingled
+//! disk or a file system that copies on write, so reads keep away from written data.
 
 use drivescope_model::cell::{Cell, Order};
 use std::ops::Range;
 
-/// A span of up to twice this has a half for reads and one for writes. Of a larger one, reads in order have this much
-/// from its start on, more than a disk reads in a round, and writes the rest; random reads go everywhere, as they
-/// hardly ever meet what was written.
+/// A span of up to twice this has a half for reads and a half for writes. In a larger span, reads in order have this
+/// much from its start, more than a disk reads in a round, and writes have the rest; random reads go everywhere, as
+/// they seldom meet written data.
 const READ_PART_MAX: u64 = 8 << 30;
 /// Parts begin and end at multiples of this.
 const UNIT: u64 = 1 << 20;
-/// A part must hold so many blocks, or its requests meet the same ones over and over.
+/// Fewest blocks of a part: in a smaller one, requests meet the same blocks over and over.
 pub(super) const BLOCKS_MIN: u64 = 16;
 
 /// The parts of a span that cells work on.
@@ -25,9 +25,9 @@ pub(super) struct CellPlaces {
 }
 
 impl CellPlaces {
-    /// The parts of `span` for these cells in their order, which `repeats` or not. `restored`: where writes have to
-    /// stay, if their bytes are put back. A span is not divided where no reads in order follow writes that scatter, or
-    /// where a half is too small for one of the cells.
+    /// The parts of `span` for these cells. `repeats`: whether their order repeats. `restored`: the area of writes, if
+    /// their bytes are put back. A span is not divided where no reads in order follow writes that scatter, or where a
+    /// half is too small for one of the cells.
     pub(super) fn of(
         span: &Range<u64>,
         restored: Option<&Range<u64>>,
@@ -40,7 +40,7 @@ impl CellPlaces {
         let is_divided = half >= largest * BLOCKS_MIN && meets_writes(cells, repeats);
         let read_end = match restored {
             _ if !is_divided => span.end,
-            // What lies before the area is for reads.
+            // The part before the area is for reads.
             Some(area) if area.start > span.start => area.start.min(span.start + half),
             Some(_) => span.end,
             None => span.start + half,
@@ -54,7 +54,7 @@ impl CellPlaces {
         }
     }
 
-    /// Where a cell works.
+    /// The part of a cell.
     pub(super) fn of_cell(&self, cell: &Cell) -> Range<u64> {
         match (cell.mix.writes(), cell.shape.order) {
             (true, _) => self.written.clone(),
@@ -64,7 +64,7 @@ impl CellPlaces {
     }
 }
 
-/// Whether some cell reads what the run has written, and may have scattered.
+/// Whether some cell reads data that the run has written, and may have scattered.
 fn meets_writes(cells: &[Cell], repeats: bool) -> bool {
     if repeats {
         return cells.iter().any(|cell| cell.mix.writes());
@@ -118,7 +118,7 @@ mod tests {
         );
     }
 
-    /// As AS SSD has its cells, and CrystalDiskMark: each place is read as the instrument would.
+    /// The cells of AS SSD and CrystalDiskMark read the same places as those programs.
     #[test]
     fn nothing_is_divided_where_no_stream_follows_random_writes() {
         let streams_first = cells(&[

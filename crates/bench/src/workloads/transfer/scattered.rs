@@ -1,6 +1,6 @@
-//! What reads in order come to after random writes: the state after writing, a figure of its own. A disk with shingled
-//! tracks cannot write in place and keeps random writes elsewhere, so that it is slow there, piece by piece from its
-//! cache on disk, where a conventional disk has everything in place (Aghayev and Desnoyers, Skylight, FAST 2015).
+//! The rate of reads in order after random writes: the state after writing, a figure of its own. A disk with shingled
+//! tracks cannot write in place and keeps random writes in a cache on disk, so it reads such places slowly, piece by
+//! piece; a conventional disk has everything in place (Aghayev and Desnoyers, Skylight, FAST 2015).
 
 use super::places::{BLOCKS_MIN, CellPlaces};
 use crate::control::Control;
@@ -22,23 +22,23 @@ use drivescope_model::units::{Bytes, Secs};
 use drivescope_stats::summary;
 use std::ops::Range;
 
-/// Rounds of reads, each of a stretch of its own: what one has read, a buffer may have for the next.
+/// Rounds of reads, each of a stretch of its own: a buffer may still hold the stretch of the round before.
 const ROUNDS: u32 = 3;
 /// Bytes of each stretch at most, half a second of a disk.
 const STRETCH: u64 = 64 << 20;
-/// One random write for so many bytes: reading it costs a shingled disk a turn or two, the others in order 3 ms. More
-/// would only give the disk a reason to clean up.
+/// Bytes of a stretch for each random write: reading it costs a shingled disk a turn or two, and the bytes around it
+/// 3 ms. More writes would only give the disk a reason to clean up.
 const BYTES_PER_WRITE: u64 = 512 << 10;
-/// Bytes of each, more where the drive wants that.
+/// Bytes of each write, more where the drive needs more.
 const WRITE_BYTES: u64 = 4096;
-/// Time in which they are written at most: the slowest disk writes enough in it.
+/// Longest time of all writes: enough for the slowest disk.
 const WRITING: Secs = Secs(2.0);
 /// Rounds of a first look are shorter than this.
 const ROUND_MIN: Secs = Secs(0.5);
 /// Sequential reads of a disk repeat within a few percent; pieces that lie elsewhere cost much more.
 const READS_KEPT_MAX: f64 = 0.85;
 
-/// Whether there is time for it: a first look has one round, or short ones.
+/// Whether there is time for this measurement: a first look has one round, or short ones.
 pub(super) fn has_time(suite: &Suite) -> bool {
     suite.rounds > 1 && suite.transfer.time >= ROUND_MIN
 }
@@ -50,14 +50,14 @@ pub(super) fn repeated(cells: &[Cell]) -> Option<Cell> {
     cells.iter().find(reads).copied().filter(|_| writes)
 }
 
-/// Bytes of the stretches for `cell` in a part of so many; `None` where it is too small.
+/// Bytes of a stretch for `cell` in a part of `part_bytes`; `None` where the part is too small.
 fn stretch_bytes(cell: &Cell, part_bytes: u64) -> Option<u64> {
     let block = cell.shape.block.0;
     let stretch = (part_bytes / u64::from(ROUNDS)).min(STRETCH) / block * block;
     (stretch >= block * BLOCKS_MIN / 2).then_some(stretch)
 }
 
-/// What it costs on a disk; nothing on other drives, which have no reason for it.
+/// The cost on a disk. Other drives are not measured.
 pub(super) fn cost(cells: &[Cell], places: &CellPlaces, context: &PlanContext<'_>) -> Cost {
     let Range { start, end } = places.written;
     let ExpectedSpeed { mb_s, iops, .. } = context.typical;
@@ -69,7 +69,7 @@ pub(super) fn cost(cells: &[Cell], places: &CellPlaces, context: &PlanContext<'_
     let all = stretch * u64::from(ROUNDS);
     let writes = (all / BYTES_PER_WRITE) as f64;
     Cost {
-        // And what is left alone, four times.
+        // The control reads unwritten data four times.
         seconds: (writes / iops).min(WRITING.0) + (all + 4 * stretch) as f64 / (mb_s * 1e6),
         read_bytes: all + 4 * stretch,
         written_bytes: writes as u64 * WRITE_BYTES,
@@ -77,7 +77,8 @@ pub(super) fn cost(cells: &[Cell], places: &CellPlaces, context: &PlanContext<'_
     }
 }
 
-/// Writes at random into the first part of what may be written and reads it in order. Only of a disk: what is not mechanical does not fetch piece by piece. A first look has no time for it.
+/// Writes at random into the first part of the written span and reads that part in order. Only on a disk: other
+/// drives do not fetch piece by piece. A first look has no time for it.
 pub(super) fn measure(
     session: &mut Session<'_>,
     places: &CellPlaces,
@@ -101,8 +102,8 @@ pub(super) fn measure(
         load.studies_span = true;
         load
     };
-    // Data that nothing has written, right before and after: a drive that is busy with what it was given, or used by
-    // others, reads them slowly, too.
+    // Unwritten data, right before and after: a drive that is still busy with the writes, or that other programs use,
+    // reads them slowly, too.
     let before = control(session, &load(places.of_cell(&cell), 0))?;
     let mut start = area.start;
     for round in 1..=ROUNDS {
@@ -130,13 +131,13 @@ fn write_at_random(session: &mut Session<'_>, area: Range<u64>) -> Result<(), Be
     unrecorded(session, &load).map(drop)
 }
 
-/// The rate of data that nothing has written. Of two rounds the better one: a disk that has been idle cleans up, and
-/// the first request waits for that.
+/// The rate of unwritten data: the better one of two rounds, as an idle disk cleans up and the first request waits for
+/// that.
 fn control(session: &Session<'_>, load: &Load) -> Result<f64, BenchError> {
     Ok(unrecorded(session, load)?.max(unrecorded(session, load)?))
 }
 
-/// A round that is no figure; its rate in MB/s.
+/// Runs a round that is not recorded; its rate in MB/s.
 fn unrecorded(session: &Session<'_>, load: &Load) -> Result<f64, BenchError> {
     session.check_stop()?;
     let control = Control::default();
@@ -148,7 +149,7 @@ fn unrecorded(session: &Session<'_>, load: &Load) -> Result<f64, BenchError> {
     }
 }
 
-/// A finding if most stretches that were written at random are slower than what was not, and nothing else was slow. Not
+/// A finding if most stretches with random writes are slower than unwritten data, and nothing else was slow. Most, not
 /// all: a disk may have cleaned one up.
 fn shingled(record: &TestRecord, cell: &Cell, name: &str, control_mb_s: f64) -> Option<Finding> {
     let rounds = record.rounds();

@@ -1,5 +1,5 @@
-//! Writing everything, past what the drive refuses: what it did not take it cannot have lost, and what lies behind may
-//! be good.
+//! Writes everything, past the places that the drive refuses: it cannot have lost refused data, and later places may be
+//! good.
 
 use super::{CHUNK, DEPTH, PIECE};
 use crate::error::{BenchError, is_want_of_the_host};
@@ -11,13 +11,13 @@ use crate::test_record::TestRecord;
 use crate::whole_drive::timed_writes::{SoFar, WriteSettings, WrittenSum, write};
 use std::ops::Range;
 
-/// Refused requests in a row after which places all over the rest are tried, and how many.
+/// Refused requests in a row after which places all over the rest are tried; and the number of these places.
 const IN_A_ROW_MAX: u64 = 64;
 const TRIES: u64 = 16;
 /// Refused requests after which writing ends: each may take a dying drive seconds.
 const REFUSED_MAX: u64 = 1024;
 
-/// What a drive did not take.
+/// Writes that a drive refused.
 #[derive(Debug, Default)]
 pub(super) struct RefusedWrites {
     /// By offset.
@@ -45,13 +45,13 @@ impl RefusedWrites {
         end
     }
 
-    /// Where the last stretch begins that reaches to the end of the drive; the end if none does.
+    /// The start of the refused stretch that reaches the end of the drive; the end if there is none.
     pub fn tail(&self, size: u64) -> u64 {
         self.ranges.last().filter(|last| last.end == size).map_or(size, |last| last.start)
     }
 }
 
-/// Whether the drive did not take what it was given, and may take more elsewhere.
+/// The failure, if the drive refused a write and may take others elsewhere.
 pub(super) fn is_refusal(error: &BenchError) -> Option<IoFailure> {
     let BenchError::Request { failure, .. } = error else { return None };
     let is_gone = matches!(failure.errno, libc::ENODEV | libc::ENXIO);
@@ -79,8 +79,8 @@ impl Writing<'_, '_> {
         write(self.session, self.record, "write", places, manner, self.sum, so_far)
     }
 
-    /// Writes from `from` on; the inner error ends the test. A run that met refused writes cannot be resumed, so that
-    /// `so_far` is asked before the first of them only.
+    /// Writes from `from` on; the inner error ends the test. A run with refused writes cannot be resumed, so
+    /// `so_far` is called only before the first of them.
     pub fn all(
         &mut self,
         from: u64,
@@ -101,7 +101,7 @@ impl Writing<'_, '_> {
         Ok(Ok(refused))
     }
 
-    /// Writes a piece in which something was refused, one request after the other; where to go on.
+    /// Writes a piece with a refused request, one request after the other; returns where to continue.
     fn chunk_by_chunk(
         &mut self,
         from: u64,
@@ -128,7 +128,7 @@ impl Writing<'_, '_> {
         Ok(Ok(end))
     }
 
-    /// Whether every place is refused of some that are spread over the rest.
+    /// Whether the drive refuses all of some places that are spread over the rest.
     fn takes_nothing_from(&mut self, from: u64) -> Result<bool, BenchError> {
         let chunk = u64::from(CHUNK);
         let rest = (self.size - from).div_ceil(chunk);

@@ -1,4 +1,4 @@
-//! What the kernel gives to others by a path that nobody can trace may be any device.
+//! An export whose path cannot be traced may be any device.
 
 use super::kinds::KINDS;
 use super::machine::{LEVELS, Machine, allowed, refused};
@@ -38,14 +38,14 @@ fn gadget(machine: &Machine, path: &str) {
 /// Adds an export of a path to a machine.
 type AddExport = fn(&Machine, &str);
 
-/// Each by that part of the kernel, and what its refusal says to type.
+/// For each part of the kernel: how it exports a path, the words of the refusal, and what to type.
 const PARTS: [(AddExport, &str, &str); 3] = [
     (nvmet, "NVMe target exports PATH (namespace 1 of nqn.1), which may be", "namespaces/1/enable"),
     (fileio, "SCSI target exports PATH (fileio_0/lab), which may be", "fileio delete lab"),
     (gadget, "USB gadget exports PATH (lun.0 of mass_storage.0 of g1), which may be", "echo > "),
 ];
 
-/// A target that is free beside this export, or refused because that may be of it.
+/// Whether the gate refuses a target beside this export, because the export may be of it.
 fn is_refused(machine: &Machine, export: AddExport, path: &str) -> bool {
     export(machine, path);
     let record = machine.confirmed(WriteLevel::SameBytes);
@@ -75,7 +75,7 @@ fn an_export_that_cannot_be_traced_refuses_every_level() {
     }
 }
 
-/// A link, or a node that somebody made, may have led to the target when the kernel opened it.
+/// A link, or a node that a user made, may have led to the target when the kernel opened it.
 #[test]
 fn a_link_that_leads_elsewhere_now_refuses_and_a_usual_node_does_not() {
     for (export, words, _) in PARTS {
@@ -106,7 +106,10 @@ fn an_exported_file_may_be_the_one_below_a_loop_device() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let path = file.path().canonicalize().unwrap();
     for (export, words, _) in PARTS {
-        assert!(!is_refused(&Machine::new(), export, path.to_str().unwrap()), "a disk is no file");
+        assert!(
+            !is_refused(&Machine::new(), export, path.to_str().unwrap()),
+            "a disk is not a file"
+        );
         let machine = Machine::of(&KINDS[4]);
         export(&machine, path.to_str().unwrap());
         let words = words.replace("PATH", path.to_str().unwrap());
@@ -126,16 +129,16 @@ fn what_is_not_enabled_or_kept_in_memory_is_no_export() {
     machine.fake.file("sys/kernel/config/target/core/rd_mcp_0/memory/enable", "1");
     machine.fake.file("sys/kernel/config/target/core/rd_mcp_0/memory/info", "TCM RD ID: 0");
     allowed(&machine.confirmed(WriteLevel::SameBytes));
-    // Nothing tells whether it is on, and nothing what it is.
+    // Neither its state nor its device is known.
     fs::remove_file(machine.fake.path(&format!("{FILEIO}/enable"))).unwrap();
     machine.refuses(&LEVELS, "holders", "exports /gone (fileio_0/lab)");
     machine.fake.file(&format!("{FILEIO}/info"), "Status: ACTIVATED");
     machine.refuses(&LEVELS, "holders", "exports something (fileio_0/lab)");
 }
 
-/// The kernel tells the number of the block device that it has open, whatever the path means now.
+/// The kernel shows the number of the block device that it has open, whatever the path means now.
 #[test]
-fn a_number_that_the_kernel_tells_counts_more_than_a_path() {
+fn device_number_from_the_kernel_overrides_the_path() {
     let machine = Machine::new();
     machine.disk("sdd", (8, 48), 1 << 30);
     for (path, number, is_ours) in [
@@ -156,7 +159,7 @@ fn a_number_that_the_kernel_tells_counts_more_than_a_path() {
 
 /// An empty folder mounted over configfs, as a container may have it.
 #[test]
-fn a_folder_that_is_not_configfs_tells_nothing() {
+fn folder_that_is_not_configfs_proves_nothing() {
     let machine = Machine::new();
     machine.fake.file("sys/module/nvmet/refcnt", "1");
     let place = "sys/kernel/config/nvmet/subsystems";
@@ -170,7 +173,7 @@ fn a_folder_that_is_not_configfs_tells_nothing() {
     allowed(&machine.confirmed(WriteLevel::SameBytes));
 }
 
-/// A controller given away as a whole is its namespaces and no other drive.
+/// A controller that is exported as a whole stands for its namespaces, and for no other drive.
 #[test]
 fn a_controller_passed_through_is_traced() {
     let machine = Machine::of(&KINDS[1]);

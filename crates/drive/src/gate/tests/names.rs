@@ -111,7 +111,7 @@ fn originals_do_not_go_to_a_drive_that_has_nothing_of_the_run() {
         );
         assert!(machine.contents("sdb") == other, "it was written");
     }
-    // Somebody wrote to the right one since, and one who knows insists.
+    // The right drive was written since, and its user insists.
     let mut changed = left.clone();
     changed[AREA.end as usize - 1] ^= 1;
     machine.write("sdb", 0, &changed);

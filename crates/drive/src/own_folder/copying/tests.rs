@@ -106,7 +106,7 @@ fn copy_that_ends_early_is_a_failure() {
     }
 }
 
-/// A file that somebody cuts while it is copied has only become shorter.
+/// A file that another program cuts during the copy has only become shorter.
 #[test]
 fn file_that_became_shorter_is_copied_as_it_is() {
     let (from, to) = (scratch(), scratch());

@@ -67,7 +67,7 @@ fn a_write_elsewhere_ends_read_ahead_in_a_drive_that_works_so() {
     }
 }
 
-/// A program that takes longer for each block than the head: read-ahead has come to its end whenever it asks.
+/// A program that takes longer for each block than the head: read-ahead has ended before each read.
 #[test]
 fn a_hit_does_not_carry_read_ahead_on_in_a_drive_that_works_so() {
     let misses = |only: bool, pause: Nanos| {

@@ -16,7 +16,7 @@ const PERCENTILES: [(&str, &str); 5] = [
 ];
 /// The directions of fio.
 const SIDES: [&str; 4] = ["read", "write", "trim", "mixed"];
-/// What a server's client adds: the sum over all machines.
+/// The entry that fio's client adds: the sum over all machines.
 const SUM_OF_CLIENTS: &str = "All clients";
 /// Engines that reach no drive, or only through the page cache.
 const NO_DRIVE: [&str; 9] = [
@@ -30,7 +30,7 @@ const NO_DRIVE: [&str; 9] = [
     "filestat",
     "filedelete",
 ];
-/// Options that make something else of a job unless they have these values.
+/// Options that change the meaning of a job unless they have these values.
 const OTHER_LOADS: [(&str, &[&str]); 18] = [
     ("fsync", &["0"]),
     ("fdatasync", &["0"]),
@@ -52,16 +52,16 @@ const OTHER_LOADS: [(&str, &[&str]); 18] = [
     ("dedupe_percentage", &["0"]),
 ];
 
-/// A job, with those that were its threads.
+/// A job, with the jobs that were its threads.
 #[derive(Debug, Clone)]
 pub struct FioJob<'d> {
     document: &'d Value,
     threads: Vec<&'d Value>,
-    /// Threads that fio has put together itself (`group_reporting`) count too.
+    /// Threads that fio has combined itself (`group_reporting`) count too.
     count: u32,
 }
 
-/// What a job measures, but for its number of threads.
+/// The cell of a job, without its number of threads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FioCell {
     order: Order,
@@ -76,7 +76,7 @@ pub fn entries(document: &Value) -> impl Iterator<Item = &Value> {
     jobs.into_iter().flatten().filter(|job| job["jobname"] != SUM_OF_CLIENTS)
 }
 
-/// The jobs of a result; those of one name and group are threads of one.
+/// The jobs of a result; jobs of one name and group are threads of one job.
 pub fn jobs(document: &Value) -> Vec<FioJob<'_>> {
     let mut jobs: Vec<FioJob<'_>> = Vec::new();
     for entry in entries(document) {
@@ -95,7 +95,7 @@ pub fn jobs(document: &Value) -> Vec<FioJob<'_>> {
     jobs
 }
 
-/// Whether an engine has one request at a time, whatever depth was asked for.
+/// Whether an engine has one request at a time, whatever depth is set.
 pub fn is_synchronous(engine: &str) -> bool {
     matches!(engine, "sync" | "psync" | "vsync" | "pvsync" | "pvsync2")
 }
@@ -116,7 +116,7 @@ impl<'d> FioJob<'d> {
         self.entry()["jobname"].as_str().unwrap_or("?")
     }
 
-    /// The number of its group: what stands between two `stonewall`.
+    /// The number of its group: the jobs between two `stonewall`.
     pub fn group(&self) -> &'d Value {
         &self.entry()["groupid"]
     }
@@ -127,14 +127,14 @@ impl<'d> FioJob<'d> {
         own.or_else(|| self.document["global options"][name].as_str())
     }
 
-    /// What was measured: the machine, where fio's client names it, and the file.
+    /// The measured place: the machine, where fio's client names it, and the file.
     pub fn place(&self) -> (&'d str, &'d str) {
         let host = self.entry()["hostname"].as_str().unwrap_or_default();
         let path = self.option("filename").or_else(|| self.option("directory"));
         (host, path.unwrap_or("unknown"))
     }
 
-    /// The files of `filename`, which a colon separates unless a backslash stands before it.
+    /// The files of `filename`, separated by colons without a backslash before them.
     pub fn files(&self) -> Vec<String> {
         let names = self.option("filename").unwrap_or_default().replace("\\:", "\0");
         names.split(':').filter(|it| !it.is_empty()).map(|it| it.replace('\0', ":")).collect()
@@ -146,7 +146,7 @@ impl<'d> FioJob<'d> {
         ["groupid", "hostname", "port"].iter().all(|name| of(self, name) == of(other, name))
     }
 
-    /// Whether it asked nothing of a drive.
+    /// Whether it sent no request to a drive.
     pub fn is_idle(&self) -> bool {
         let is_null = self.option("ioengine").is_some_and(|it| NO_DRIVE.contains(&it));
         is_null || SIDES.iter().all(|side| self.sum(side, "total_ios") == 0.0)
@@ -157,13 +157,13 @@ impl<'d> FioJob<'d> {
         self.count
     }
 
-    /// Takes in a job that was part of the same load.
+    /// Adds a job of the same load.
     pub fn join(&mut self, other: &Self) {
         self.count = self.count.saturating_add(other.count);
         self.threads.extend(&other.threads);
     }
 
-    /// How it ended, if with an error.
+    /// Its error, if it ended with one.
     pub fn error(&self) -> Option<String> {
         let code = |name: &str| {
             let codes = self.threads.iter().filter_map(|job| job[name].as_i64());
@@ -181,7 +181,7 @@ impl<'d> FioJob<'d> {
         Some(format!("{}: {count} requests failed, the first with {}", self.name(), words(first)))
     }
 
-    /// The cell that it measures. Errors: why it is none.
+    /// The cell that it measures. Errors: why it does not measure one.
     pub fn cell(&self) -> Result<FioCell, String> {
         if !self.document["global options"].is_object() && !self.entry()["job options"].is_object()
         {
@@ -273,7 +273,7 @@ impl<'d> FioJob<'d> {
         let rates: Option<Vec<f64>> = self.threads.iter().map(rate).collect();
         push("mb_s", rates.map(|rates| rates.iter().sum::<f64>() / 1e6));
         push("iops", Some(self.sum(side, "iops")));
-        // Percentiles of several threads cannot be put together again.
+        // Percentiles of several threads cannot be combined.
         let [job] = self.threads[..] else { return };
         let whole = JobLatency::of(&job[side], "lat");
         let completion = JobLatency::of(&job[side], "clat");
@@ -292,7 +292,7 @@ impl FioCell {
         if self.is_write { "write" } else { "read" }
     }
 
-    /// The cell with this number of threads, as keys have it. Errors: there is none such.
+    /// The key of the cell with this number of threads. Errors: there is no such cell.
     pub fn key(&self, threads: u32) -> Result<String, String> {
         let Self { order, is_write, block, depth } = *self;
         let shape = Shape::new(order, block, depth, threads).map_err(|error| error.to_string())?;

@@ -30,8 +30,8 @@ pub fn size_bytes(text: &str, kb_base: u64) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(base.pow(power))
 }
 
-/// The size of reads or of writes in an option such as `bs=4k`, `bs=4k,8k` or `bs=,8k`: reads, writes, trims; what is
-/// left out at the end is as the one before, an empty one 4 KiB.
+/// The size of reads or of writes in an option such as `bs=4k`, `bs=4k,8k` or `bs=,8k`: reads, writes, trims; a
+/// missing size at the end equals the one before, an empty one is 4 KiB.
 pub fn block_bytes(text: &str, is_write: bool, kb_base: u64) -> Option<u64> {
     let parts: Vec<&str> = text.split(',').collect();
     let part = if is_write { parts.get(1).or(parts.first()) } else { parts.first() }?;

@@ -1,15 +1,15 @@
-//! The results in what fio has printed: among its messages, in several documents, with or without its text for people.
+//! The results in fio's output: among messages, in several documents, with or without its normal text.
 
 use super::super::controls;
 use super::FormatError;
 use serde_json::Value;
 
-/// What every result of fio has, and hardly another text.
+/// A field that every result of fio has, and hardly any other text.
 const MARK: &str = "\"fio version\"";
-/// How fio's messages begin, which may also stand within a document.
+/// The beginning of fio's messages, which may also stand within a document.
 const MESSAGE: &str = "fio: ";
 
-/// The results in a text; of those that `--status-interval` printed for one call, the last.
+/// The results in a text; of several that `--status-interval` printed for one call, the last.
 ///
 /// # Errors
 /// The only result breaks off or is damaged.
@@ -19,7 +19,7 @@ pub fn documents(text: &str) -> Result<Vec<Value>, FormatError> {
     }
     let lines = text.split_inclusive('\n').filter(|line| !line.starts_with(MESSAGE));
     let (found, fault) = values(&lines.collect::<String>());
-    // A document of drivescope is not passed over for those of fio beside it.
+    // A document of drivescope counts even beside results of fio.
     if found.iter().any(|value| value.get("format").is_some()) {
         return Ok(Vec::new());
     }
@@ -39,7 +39,7 @@ pub fn documents(text: &str) -> Result<Vec<Value>, FormatError> {
     }
 }
 
-/// The JSON values that begin with a line, and what is wrong with the first that is none.
+/// The JSON values that begin at the start of a line, and the fault of the first damaged one.
 fn values(text: &str) -> (Vec<Value>, Option<serde_json::Error>) {
     let (mut found, mut fault, mut rest) = (Vec::new(), None, text);
     loop {
@@ -73,7 +73,7 @@ fn is_result(value: &Value) -> bool {
     is_of_fio && (value["jobs"].is_array() || value["client_stats"].is_array())
 }
 
-/// Whether one call of fio printed both, this one later: it had begun before the other was printed, and has the same
+/// Whether one call of fio printed both, this one later: it began before the other was printed, and has the same
 /// jobs. fio counts the seconds since its start upwards (`elapsed`), so one is taken off.
 fn is_later_of_same_call(earlier: &Value, later: &Value) -> bool {
     let ms = |value: &Value| {

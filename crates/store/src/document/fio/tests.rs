@@ -2,7 +2,7 @@ use super::super::from_file;
 use super::*;
 use serde_json::json;
 
-/// What a result is imported as.
+/// The runs imported from a result.
 fn imported(text: &str) -> Vec<Run> {
     from_file(text).unwrap_or_else(|error| panic!("{error}"))
 }
@@ -41,7 +41,7 @@ fn messages_around_and_within_the_document_are_skipped() {
 }
 
 #[test]
-fn a_job_that_ended_with_an_error_is_told_beside_its_figures() {
+fn job_error_is_noted_beside_its_figures() {
     for (text, error) in [
         (include_str!("../../../fixtures/fio_messages_before.json"), "r ended with error 5 (Input"),
         (include_str!("../../../fixtures/fio_job_error.json"), "m ended with error 5 (Input"),
@@ -69,7 +69,7 @@ fn of_the_documents_of_one_call_the_last_counts() {
 }
 
 #[test]
-fn the_host_of_a_client_is_named_and_the_sum_of_all_is_none() {
+fn the_host_of_a_client_is_named_and_the_sum_is_left_out() {
     let text = include_str!("../../../fixtures/fio_client_server.json");
     let run = only(text);
     has(&run, "rnd4k_q4t1.read.mb_s", 40.96);

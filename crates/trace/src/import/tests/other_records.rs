@@ -1,4 +1,4 @@
-//! What blktrace, fio and collections of traces hold besides reads and writes of a plain disk.
+//! Records of blktrace, fio and trace collections besides reads and writes of a plain disk.
 
 use super::super::*;
 use crate::event::TraceOp;
@@ -7,7 +7,7 @@ use crate::summary::Summarizer;
 use drivescope_model::trace::TraceSummary;
 use std::io::Write;
 
-/// What `trace info` says of a file.
+/// The summary of a file in `trace info`.
 fn summary(bytes: &'static [u8]) -> TraceSummary {
     read(bytes, ImportOptions::default()).unwrap_or_else(|error| panic!("{error}"))
 }
@@ -16,8 +16,8 @@ fn read(bytes: &[u8], options: ImportOptions) -> Result<TraceSummary, TraceError
     let trace = OpenTrace::new(Box::new(bytes), options)?;
     let header = trace.header().clone();
     let mut sums = Summarizer::default();
-    let told = trace.read(&mut sums)?;
-    Ok(sums.finish(&header, &told))
+    let totals = trace.read(&mut sums)?;
+    Ok(sums.finish(&header, &totals))
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Where the end of a fast cache is placed, on drives whose cache has a known size.
+//! The measured end of a fast cache, on drives whose cache has a known size.
 
 use super::*;
 use drivescope_model::document::Metric;
@@ -23,7 +23,7 @@ fn knee(mode: FillMode, cache_gb: f64, span_gb: u64) -> Metric {
     knee.unwrap_or_else(|| panic!("{mode:?} {cache_gb} {span_gb}"))
 }
 
-/// Its fast cache takes whole rows of blocks, and its buffer memory next to nothing.
+/// The fast cache takes whole rows of blocks, and the buffer memory next to nothing.
 #[test]
 fn a_knee_is_placed_within_a_percent_and_its_interval_contains_it() {
     const ROW_OF_BLOCKS: f64 = 67_108_864.0;
@@ -31,10 +31,10 @@ fn a_knee_is_placed_within_a_percent_and_its_interval_contains_it() {
         for rows in [5.0, 6.0, 7.0, 9.0, 11.0, 12.0, 13.0, 15.0, 19.0, 25.0] {
             let truth = rows * ROW_OF_BLOCKS;
             let Metric { value, low, high, .. } = knee(mode, truth / 1e9, span_gb);
-            let told = format!("{mode:?} {span_gb} GB: {value} ({low} to {high}) for {truth}");
-            assert!((value / truth - 1.0).abs() < 0.01, "{told}");
-            assert!(low <= truth && truth <= high && low < high, "{told}");
-            assert!(high - low < 0.06 * truth, "{told}");
+            let case = format!("{mode:?} {span_gb} GB: {value} ({low} to {high}) for {truth}");
+            assert!((value / truth - 1.0).abs() < 0.01, "{case}");
+            assert!(low <= truth && truth <= high && low < high, "{case}");
+            assert!(high - low < 0.06 * truth, "{case}");
         }
     }
 }

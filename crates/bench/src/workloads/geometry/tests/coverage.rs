@@ -1,4 +1,4 @@
-//! How often the intervals of all answers hold the truth.
+//! Coverage: how often the intervals of all answers contain the truth.
 
 use super::random_flash::RandomFlash;
 use crate::testing::{is_thorough, suite_of};
@@ -8,14 +8,14 @@ use drivescope_model::options::TestKind;
 use drivescope_model::units::{Bytes, Secs};
 use std::collections::BTreeMap;
 
-/// What intervals promise.
+/// The promised coverage.
 const LEVEL: f64 = 0.95;
-/// A quantity that keeps the promise fails by chance in so few of all such tests.
+/// Probability that a quantity with the promised coverage fails by chance.
 const CHANCE: f64 = 1e-3;
 /// Clocks and models count whole nanoseconds.
 const ROUNDING: f64 = 2e-5;
 
-/// Of one quantity: intervals that hold the truth, all of them, and those that do not.
+/// One quantity: the number of intervals that contain the truth, of all, and the ones that do not.
 #[derive(Default)]
 struct Held {
     held: u32,
@@ -24,7 +24,7 @@ struct Held {
     missed: Vec<String>,
 }
 
-/// Of all quantities.
+/// All quantities.
 #[derive(Default)]
 struct Coverage {
     of: BTreeMap<&'static str, Held>,
@@ -58,7 +58,7 @@ impl Coverage {
     }
 }
 
-/// How likely so many intervals at most hold the truth where each does with the promised probability.
+/// Probability that at most `held` of `all` intervals contain the truth, if each does with the promised probability.
 fn chance_of_so_few(held: u32, all: u32) -> f64 {
     let ln_of = |k: u32| -> f64 {
         let ways = (1..=k).map(|i| (f64::from(all - i + 1) / f64::from(i)).ln()).sum::<f64>();
@@ -100,7 +100,7 @@ fn hold_disk(coverage: &mut Coverage, seed: u64, truth: &DiskTruth, result: &Tes
             (write_us + truth.link.command_us + block_us) / 1e3,
         );
     }
-    // A log has the next sector of its own for each.
+    // Each write takes the next sector of a log.
     if !truth.flush_lies && !truth.is_shingled {
         hold("flushed write", "write_flushed.write_ms", turn_ms);
         hold("forced write", "write_forced.write_ms", turn_ms);

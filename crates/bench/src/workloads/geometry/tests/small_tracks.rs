@@ -9,9 +9,9 @@ use drivescope_model::options::TestKind;
 /// Disks of `cargo test`, and where all are asked for.
 const FEW: u64 = 8;
 const ALL: u64 = 60;
-/// Of eight, so many may have tracks too short to see.
+/// Of eight disks, at most this many may have tracks too short to see.
 const UNSEEN_OF_EIGHT: u64 = 2;
-/// What the link adds to a command, and the last sector's way over the interface, µs.
+/// Time that the link adds to a command, and the last sector's transfer over the interface, µs.
 const LINK_US: f64 = 10.0;
 const SECTOR_US: f64 = 512.0 / 80.0;
 
@@ -42,7 +42,7 @@ fn zones_and_seeks_of_small_tracks_are_found_and_hits_that_are_slow() {
         near("zone01.track_bytes", disk.track_bytes, 1e-2);
         let track = find("zone01.track_bytes").unwrap();
         assert!((track.low..=track.high).contains(&disk.track_bytes), "{seed}: {track:?}");
-        // Their blocks are coarse beside their tracks.
+        // Blocks are coarse in relation to such tracks.
         let Some(overhead) = find("command.overhead_us") else {
             unknown += 1;
             continue;
@@ -63,6 +63,6 @@ fn zones_and_seeks_of_small_tracks_are_found_and_hits_that_are_slow() {
     }
     println!("{count}: {unseen} unseen, {unknown} without overhead, {overheads} overheads held");
     assert!(unseen * 8 <= UNSEEN_OF_EIGHT * count, "{unseen} of {count}");
-    let told = count - unseen - unknown;
-    assert!(told * 2 >= count && overheads * 10 >= told * 9, "{overheads} of {told}");
+    let answered = count - unseen - unknown;
+    assert!(answered * 2 >= count && overheads * 10 >= answered * 9, "{overheads} of {answered}");
 }
