@@ -60,8 +60,8 @@ fn every_number_is_documented_finite_and_within_its_interval() {
     assert_eq!(
         statuses(&run),
         [
-            ("transfer", "done"),
             ("latency", "done"),
+            ("transfer", "done"),
             ("surface", "skipped"),
             ("tiny-writes", "done")
         ]

@@ -2,7 +2,7 @@
 
 use super::guards::{Loop, OnLoop, OnMount, image_of_noise, take_room};
 use super::is_privileged;
-use crate::support::json::{array, finding, findings, statuses, text};
+use crate::support::json::{array, finding, findings, statuses, test_of, text};
 use crate::support::scratch::{names, own_folder};
 use crate::support::{Running, Scratch, TINY, must_have, wait_for};
 use serde_json::Value;
@@ -45,8 +45,8 @@ fn io_errors_in_the_middle_end_the_test_and_not_the_run() {
         let Some(device) = Loop::attach(&image, &[]) else { return };
         let call = scratch.run_call(&device.node, &[TINY, ENDLESS, &["target", engine]]);
         let running = call.start();
-        // More than the trial before the plan reads.
-        wait_for_reads(&running, 16 << 20);
+        // More than two trials before the plan read.
+        wait_for_reads(&running, 32 << 20);
         take_away(&image);
         // The second target is measured all the same; it would take an hour, so it is stopped.
         wait_for("the run of the second target", || own_folder(scratch.target()));
@@ -101,8 +101,8 @@ fn a_file_system_that_fills_up_in_the_middle_fails_the_test_and_is_left_clean() 
     // As at the plan: no device failed.
     let ended = running.end().code(3);
     let run = ended.json();
-    assert_eq!(statuses(&run), [("transfer", "failed"), ("latency", "done")]);
-    let reason = text(&run["tests"][0]["reason"]);
+    assert_eq!(statuses(&run), [("latency", "done"), ("transfer", "failed")]);
+    let reason = text(&test_of(&run, "transfer")["reason"]);
     must_have(reason, &["file system is full", "free some space"]);
     assert!(!findings(&run).contains(&"F017"), "a full file system is no fault of the drive");
     let left = names(&mount.point);

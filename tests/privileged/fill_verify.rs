@@ -131,7 +131,7 @@ fn a_write_that_fails_in_the_middle_ends_a_fill_and_a_verify_judges() {
         ];
         let ended = scratch.run(&device.node, &[&options]).code(4);
         let run = ended.json();
-        let expected = [("fill", "failed"), ("verify", "done"), ("surface", "done")];
+        let expected = [("surface", "done"), ("fill", "failed"), ("verify", "done")];
         assert_eq!(statuses(&run), expected, "{ended}");
         let reason = text(&test_of(&run, "fill")["reason"]);
         assert!(reason.contains("write at byte") && !reason.contains('\n'), "{reason}");
