@@ -6,7 +6,7 @@ mod file_positions;
 mod loop_device;
 
 pub(crate) use access::is_silent;
-pub use access::{TARGET, look};
+pub use access::{PATH, TARGET, check_answers, look, look_up};
 pub use file_positions::FilePositions;
 pub use loop_device::SparseFile;
 
@@ -67,6 +67,7 @@ impl Target {
             return Err(SpecError::Wrong(message).into());
         }
         let fail = |error| DriveError::from_io("look at", path, error);
+        check_answers(path)?;
         let real = std::fs::canonicalize(path).map_err(fail)?;
         let meta = std::fs::metadata(&real).map_err(fail)?;
         let kind = access::kind_of(path, meta.file_type())?;
@@ -84,7 +85,7 @@ impl Target {
         let info = TargetInfo {
             path: real.display().to_string(),
             kind,
-            size_bytes: access::size_of(&real, kind, file_system.as_ref())?,
+            size_bytes: access::size_of(roots, &real, kind, file_system.as_ref())?,
             file_system,
             stack: stack.names.clone(),
             system_disk: !shared_with_system(&graph, &stack).is_empty(),

@@ -16,12 +16,15 @@ mod signals;
 mod store_access;
 
 use drivescope_drive::{journal, target};
-use drivescope_machine::{aside, list};
+use drivescope_machine::{aside, list, silent_loops};
 use std::process::ExitCode;
 
 /// What this program does in a process of its own, which can be left behind.
-const LOOKS: [(&str, aside::Look); 3] = [
+const LOOKS: [(&str, aside::Look); 6] = [
     (list::DRIVE, list::look),
+    (silent_loops::LOOP, silent_loops::look),
+    (silent_loops::FILE, silent_loops::look_at_files),
+    (target::PATH, target::look_up),
     (target::TARGET, target::look),
     (journal::FOLDER_OF_JOURNALS, journal::look),
 ];

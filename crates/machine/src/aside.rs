@@ -61,6 +61,26 @@ pub fn silent(kind: &str, named: &[OsString], patience: Duration) -> Vec<bool> {
     is_silent
 }
 
+/// Asks each of what is named in a thread of its own, and says of each when it has answered.
+pub fn each<'n>(
+    named: &'n [OsString],
+    has_answered: &(dyn Fn(usize) + Sync),
+    ask: &(dyn Fn(&'n OsString) + Sync),
+) {
+    std::thread::scope(|scope| {
+        for (index, name) in named.iter().enumerate() {
+            let ask = move || {
+                ask(name);
+                has_answered(index);
+            };
+            // Without a thread for it, the others wait with it.
+            if std::thread::Builder::new().spawn_scoped(scope, ask).is_err() {
+                ask();
+            }
+        }
+    });
+}
+
 /// A process that looks at devices; dropping this abandons it.
 struct LookingProcess(Option<Child>);
 

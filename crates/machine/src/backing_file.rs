@@ -2,6 +2,7 @@
 
 use crate::loop_status::LoopStatus;
 use crate::roots::{Roots, read_text, read_u64};
+use crate::silent_loops::{is_served_by_none, is_silent};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, Metadata};
 use std::ops::Range;
@@ -26,11 +27,15 @@ pub struct BackingFile {
 
 impl BackingFile {
     /// The file behind the loop device with this kernel name. `None` for other devices, and where neither
-    /// the kernel nor the file's name can be asked.
+    /// the kernel nor the file's name can be asked, or does not answer.
     pub fn of(roots: &Roots, name: &str) -> Option<Self> {
         let dir = roots.block_dir(name)?;
         let path = read_text(dir.join("loop/backing_file"))?;
-        let named = fs::metadata(Path::new(&path)).ok();
+        if is_silent(roots, name) {
+            return None;
+        }
+        let may_be_asked = !is_served_by_none(roots, name);
+        let named = may_be_asked.then(|| fs::metadata(Path::new(&path)).ok()).flatten();
         let (device, inode) = LoopStatus::of(roots, name)
             .map(|status| status.file)
             .or_else(|| named.as_ref().map(|found| (found.dev(), found.ino())))?;

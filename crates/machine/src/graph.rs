@@ -22,6 +22,7 @@ use crate::identity::ReportedIdentity;
 use crate::loop_status::LoopStatus;
 use crate::mounts::{Mount, mounts, mounts_of_init, swaps};
 use crate::roots::{Roots, list_dir, read_text};
+use crate::silent_loops::is_silent;
 use crate::udev;
 use node::Node;
 use std::collections::BTreeMap;
@@ -122,6 +123,7 @@ impl BlockGraph {
         match self.loop_status(name) {
             // Its name may be another file's by now, or one on a server that never answers.
             Some(told) => told.block_device.and_then(|number| self.roots.block_name(number)),
+            None if is_silent(&self.roots, name) && !path.starts_with("/dev/") => None,
             None => self.roots.block_of_node(Path::new(path)),
         }
     }
@@ -183,7 +185,10 @@ impl BlockGraph {
     }
 
     fn loop_status(&self, name: &str) -> Option<LoopStatus> {
-        let ask = || LoopStatus::of(&self.roots, name);
+        let ask = || match is_silent(&self.roots, name) {
+            true => None,
+            false => LoopStatus::of(&self.roots, name),
+        };
         *self.node(name)?.loop_status.get_or_init(ask)
     }
 

@@ -15,7 +15,7 @@ use super::writer::{Journal, JournalSettings};
 use super::{ByteRange, Disk, DriveIdentity, Folder, JournalError, NotReady};
 use crate::error::DriveError;
 use crate::gate::{self, RawDisk};
-use crate::target::is_silent;
+use crate::target::{self, is_silent};
 use drivescope_machine::graph::{BlockGraph, Stack};
 use drivescope_machine::identity::Sameness;
 use drivescope_machine::patience::PATIENCE;
@@ -83,6 +83,7 @@ enum FolderEntry {
 }
 
 fn find(folder: &Path) -> Result<Option<StateFolder>, JournalError> {
+    target::check_answers(folder).map_err(|error| cannot_use(folder, error))?;
     StateFolder::find(folder).map_err(|error| cannot_use(folder, error))
 }
 
@@ -250,6 +251,8 @@ pub fn restore(
     {
         return Err(no_journal("it has no journal header"));
     }
+    // Whoever opens a journal to write, if only to lock it, waits for a file system that is frozen.
+    check_answers(parent)?;
     if let Some(settled) = discard_if_settled(&mut folder, name)? {
         return Ok(settled);
     }
@@ -261,7 +264,6 @@ pub fn restore(
         return Err(JournalError::Damaged { path: text, what });
     };
     let device = device_of(roots, &drive, &text)?;
-    check_answers(parent)?;
     // Locked before the claim: another restore then names this one, not a device in use.
     let file = folder.open(name).map_err(|error| cannot_open(&text, error))?;
     let disk = claim(roots, &device)?;
@@ -304,7 +306,7 @@ fn strange(
 /// Claims the device with this kernel name to write its originals back.
 fn claim(roots: &Roots, name: &str) -> Result<RawDisk, JournalError> {
     let node = roots.node(name);
-    if is_silent(&node) {
+    if is_silent(roots, &node) {
         let why = format!("it does not answer within {} s", PATIENCE.as_secs());
         return Err(JournalError::Failing { device: node.display().to_string(), why });
     }

@@ -4,6 +4,7 @@ use crate::error::{DEVICE_RULES, DriveError};
 use crate::io_file::IoFile;
 use drivescope_machine::aside;
 use drivescope_machine::patience::{PATIENCE, within};
+use drivescope_machine::{Roots, silent_loops};
 use drivescope_model::target::{FileSystem, TargetKind};
 use drivescope_model::units::Bytes;
 use rustix::fs::Access;
@@ -23,9 +24,36 @@ pub fn look(paths: &[OsString], has_answered: &(dyn Fn(usize) + Sync)) {
     }
 }
 
+/// The name of [`look_up`] among those of [`aside::answer`].
+pub const PATH: &str = "path";
+
+/// Asks whoever serves each path where it leads.
+pub fn look_up(paths: &[OsString], has_answered: &(dyn Fn(usize) + Sync)) {
+    aside::each(paths, has_answered, &|path| {
+        // The kernel may know the path by itself; of room on a file system it asks the server.
+        let _ = rustix::fs::statvfs(Path::new(path));
+    });
+}
+
+/// Refuses a path whose server, such as that of a file system over a network or of FUSE, does not answer in time.
+pub fn check_answers(path: &Path) -> Result<(), DriveError> {
+    match aside::silent(PATH, &[path.into()], PATIENCE) == [true] {
+        false => Ok(()),
+        true => Err(no_answer(path)),
+    }
+}
+
+fn no_answer(path: &Path) -> DriveError {
+    DriveError::NoAnswer { path: path.to_path_buf(), seconds: PATIENCE.as_secs() }
+}
+
 /// Whether a file or device does not answer in time, as another process finds out, which is left behind.
-pub(crate) fn is_silent(path: &Path) -> bool {
-    aside::silent(TARGET, &[path.into()], PATIENCE) == [true]
+pub(crate) fn is_silent(roots: &Roots, path: &Path) -> bool {
+    let is_known = path.starts_with(&roots.dev)
+        && roots
+            .block_of_node(path)
+            .is_some_and(|name| silent_loops::is_served_by_none(roots, &name));
+    is_known || aside::silent(TARGET, &[path.into()], PATIENCE) == [true]
 }
 
 /// What kind of target a path is, if any.
@@ -71,6 +99,7 @@ pub(super) fn check(
 
 /// Bytes of a file or device, which has to answer, or of the file system of a directory.
 pub(super) fn size_of(
+    roots: &Roots,
     path: &Path,
     kind: TargetKind,
     file_system: Option<&FileSystem>,
@@ -80,9 +109,8 @@ pub(super) fn size_of(
         _ => {
             let own = path.to_path_buf();
             let open = move || IoFile::open_read(&own).map(|it| it.size_bytes());
-            let size = (!is_silent(path)).then(|| within(PATIENCE, open)).flatten();
-            let seconds = PATIENCE.as_secs();
-            let size = size.ok_or(DriveError::NoAnswer { path: path.to_path_buf(), seconds })??;
+            let size = (!is_silent(roots, path)).then(|| within(PATIENCE, open)).flatten();
+            let size = size.ok_or_else(|| no_answer(path))??;
             if size == 0 {
                 return Err(DriveError::TooSmall {
                     path: path.to_path_buf(),

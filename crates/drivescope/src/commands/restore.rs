@@ -7,6 +7,7 @@ use crate::{output, progress};
 use drivescope_drive::journal::{
     self, DriveIdentity, JournalError, JournalList, OpenJournal, Recovered,
 };
+use drivescope_drive::target;
 use drivescope_machine::Roots;
 use drivescope_model::units::Bytes;
 use drivescope_report::clean;
@@ -72,6 +73,7 @@ fn all() -> Result<(Vec<PathBuf>, Code), Failure> {
 
 /// The journal with this path, or those of the device with this path.
 fn named(roots: &Roots, path: &Path) -> Result<(Vec<PathBuf>, Code), Failure> {
+    target::check_answers(path)?;
     let Some(name) = roots.block_of_node(path) else {
         return Ok((vec![path.to_path_buf()], Code::Ok));
     };

@@ -5,6 +5,7 @@
 use super::BlockGraph;
 use crate::overlay::file_in_layer;
 use crate::roots::split_dev;
+use crate::silent_loops::is_silent;
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
@@ -101,24 +102,30 @@ struct LoopFile {
     told: Option<(u64, u64)>,
     /// The same of the file in the layer of an overlay that has its bytes.
     below: Option<(u64, u64)>,
+    /// Whether its server does not answer, so that its name must not be asked either.
+    is_silent: bool,
 }
 
 impl LoopFile {
     fn of(graph: &BlockGraph, name: &str) -> Option<Self> {
         let path = graph.node(name)?.backing_file.clone()?;
         let told = graph.loop_status(name).map(|status| status.file);
+        if told.is_none() && is_silent(&graph.roots, name) {
+            return Some(Self { name: path, told, below: None, is_silent: true });
+        }
         // An overlay has no device of its own.
         let may_be_layered = told.is_none_or(|(system, _)| split_dev(system).0 == 0);
         let below = may_be_layered.then(|| file_in_layer(&graph.mounts, Path::new(&path)));
         // Only now: where it is no overlay, a server that never answers may have the file.
         let is_it = || told.is_none_or(|told| number_of(&path) == Some(told));
         let below = below.flatten().filter(|_| is_it()).and_then(|file| number_of(&file));
-        Some(Self { name: path, told, below })
+        Some(Self { name: path, told, below, is_silent: false })
     }
 
     /// Its numbers, as far as it or its name tells any.
     fn numbers(&self) -> impl Iterator<Item = (u64, u64)> {
-        self.told.or_else(|| number_of(&self.name)).into_iter().chain(self.below)
+        let of_name = || (!self.is_silent).then(|| number_of(&self.name)).flatten();
+        self.told.or_else(of_name).into_iter().chain(self.below)
     }
 
     /// Whether both are one file: as both tell, or else as their names do, as far as anybody can see from here.
@@ -199,13 +206,14 @@ mod tests {
         let [one, two] = ["one", "two"].map(|name| scratch.path().join(name));
         std::fs::write(&one, "x").unwrap();
         std::fs::hard_link(&one, &two).unwrap();
-        let named = |name: &str| LoopFile { name: name.to_string(), told: None, below: None };
+        let file =
+            |name: &str, told| LoopFile { name: name.into(), told, below: None, is_silent: false };
+        let named = |name: &str| file(name, None);
         let one = named(one.to_str().unwrap());
         assert!(one.is_same(&named(two.to_str().unwrap())));
         assert!(!one.is_same(&named("/nothing")));
         // What the devices tell counts more: the same path is another file in another namespace.
-        let told =
-            |name: &str, file| LoopFile { name: name.to_string(), told: Some(file), below: None };
+        let told = |name: &str, numbers| file(name, Some(numbers));
         assert!(told("/a (deleted)", (8, 12)).is_same(&told("/b", (8, 12))));
         assert!(!told("/a", (8, 12)).is_same(&told("/a", (8, 13))));
         assert!(told("/a", (8, 12)).is_same(&named("/a")));

@@ -7,6 +7,7 @@ use crate::block_device::BlockDevice;
 use crate::graph::BlockGraph;
 use crate::patience::beside;
 use crate::roots::Roots;
+use crate::silent_loops::is_served_by_none;
 use drivescope_model::drive::{Drive, Health};
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -28,8 +29,7 @@ pub const DRIVE: &str = "drive";
 /// kernel and udev tell. Who asks it first is another process, which is left behind; a drive that answers that one and
 /// then no more holds a thread of this one.
 pub(super) fn described(roots: &Roots, names: Vec<String>, patience: Duration) -> Vec<Described> {
-    let named: Vec<OsString> = names.iter().map(OsString::from).collect();
-    let silent = aside::silent(DRIVE, &named, patience);
+    let silent = are_silent(roots, &names, patience);
     let graph = BlockGraph::read(roots);
     let machine = Arc::new((MountedOn::of(&graph), graph));
     let ask_unless = |(name, is_silent): (String, bool)| {
@@ -50,22 +50,24 @@ pub(super) fn described(roots: &Roots, names: Vec<String>, patience: Duration) -
     asked.into_iter().filter_map(answer).collect()
 }
 
+/// Which of the drives do not answer, as another process finds out. One that is known for it already is not asked
+/// again: nobody waits twice.
+fn are_silent(roots: &Roots, names: &[String], patience: Duration) -> Vec<bool> {
+    let mut silent: Vec<bool> = names.iter().map(|name| is_served_by_none(roots, name)).collect();
+    let (asked, named): (Vec<usize>, Vec<OsString>) =
+        (0..names.len()).filter(|&at| !silent[at]).map(|at| (at, (&names[at]).into())).unzip();
+    for (at, is_silent) in asked.into_iter().zip(aside::silent(DRIVE, &named, patience)) {
+        silent[at] = is_silent;
+    }
+    silent
+}
+
 /// Asks the drives with these kernel names what their description needs of them.
 pub fn look(names: &[OsString], has_answered: &(dyn Fn(usize) + Sync)) {
     let graph = BlockGraph::read(&Roots::host());
     let machine = (MountedOn::of(&graph), graph);
-    std::thread::scope(|scope| {
-        for (index, name) in names.iter().enumerate() {
-            let machine = &machine;
-            let ask = move || {
-                name.to_str().map(|name| ask(machine, name));
-                has_answered(index);
-            };
-            // Without a thread for it, the others wait with it.
-            if std::thread::Builder::new().spawn_scoped(scope, ask).is_err() {
-                ask();
-            }
-        }
+    aside::each(names, has_answered, &|name| {
+        name.to_str().map(|name| ask(&machine, name));
     });
 }
 
