@@ -155,7 +155,7 @@ fn is_alive(victim: &mut Child) -> bool {
 }
 
 /// Lets a process write, and kills it after a random time once its first journal is there.
-fn kill(node: &str, folder: &Path, seed: u64) {
+pub(super) fn kill(node: &str, folder: &Path, seed: u64) {
     let mut victim = start_victim(node, folder, seed);
     wait_for("the first journal", || {
         assert!(is_alive(&mut victim), "it ended by itself");

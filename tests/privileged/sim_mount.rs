@@ -1,6 +1,7 @@
 //! `sim mount`: what any program sees of a served drive, how it ends, and what stays.
 
 use super::guards::{Loop, image_of_noise, or_skip, tool};
+use super::journal::{journals, kill};
 use super::privileged_scratch;
 use super::served::{Fs, Served, can_serve, scratch_to_serve};
 use crate::support::json::{array, text};
@@ -305,20 +306,35 @@ fn a_server_that_stands_still_holds_up_no_run_on_another_loop_device() {
 fn a_command_ends_with_its_exit_code_although_the_device_never_answers() {
     let Some(scratch) = scratch_to_serve(true) else { return };
     let served = Served::start(&scratch, &[FLASH, "drive", "--block"]);
-    let node = served.node();
+    let (node, folder) = (served.node(), scratch.text("drive"));
+    kill(&node, &journals(&scratch), 1);
     served.signal(Signal::STOP);
-    let commands = [&["list"][..], &["run", "--dry-run", &node]];
+    let commands = [
+        &["list"][..],
+        &["restore"],
+        &["restore", "--journal", &node],
+        &["watch", &node],
+        &["run", "--dry-run", &node],
+        &["run", "--dry-run", &folder],
+    ];
     let mut looking = commands.map(|arguments| scratch.call(arguments).start());
     let have_ended = (0..1200).any(|_| {
         std::thread::sleep(Duration::from_millis(100));
         looking.iter_mut().all(|command| !command.is_alive())
     });
     served.signal(Signal::CONT);
-    let [list, run] = looking.map(|command| command.end());
-    assert!(have_ended, "a command was held by the device: {list}{run}");
+    let [list, restore, restore_device, watch, run, run_in] = looking.map(|command| command.end());
+    assert!(have_ended, "a command was held: {list}{restore}{restore_device}{watch}{run}{run_in}");
     list.code(0).shows(&[node.trim_start_matches("/dev/")]);
-    let message = run.refused(4);
-    assert!(message.contains(&format!("{node} did not answer within 20 s")), "{message}");
+    for restored in [restore, restore_device] {
+        let ended = restored.code(4);
+        let told = format!("cannot restore {node}: it does not answer within 20 s");
+        assert!(ended.stderr.contains(&told), "{ended}");
+    }
+    for (ended, named) in [(watch, &node), (run, &node), (run_in, &folder)] {
+        let message = ended.refused(4);
+        assert!(message.contains(&format!("{named} did not answer within 20 s")), "{message}");
+    }
     served.interrupt().end().code(0);
 }
 
