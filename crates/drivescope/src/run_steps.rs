@@ -23,6 +23,7 @@ use crate::signals::RunSignals;
 use drivescope_bench::error::BenchError;
 use drivescope_drive::Target;
 use drivescope_drive::gate::RawDisk;
+use drivescope_drive::target;
 use drivescope_model::document::TestResult;
 use drivescope_model::plan::Plan;
 use drivescope_model::units::Price;
@@ -100,7 +101,9 @@ pub fn open_store(
     if !is_claimed {
         signals.begin("");
     }
-    let opened = StoreLocation::parse(store).and_then(|location| Store::open(&location));
+    let location = StoreLocation::parse(store);
+    location.iter().try_for_each(|location| target::check_answers(location.path()))?;
+    let opened = location.and_then(|location| Store::open(&location));
     let is_homeless = |error: &StoreError| {
         let of_home = [StoreFault::Location, StoreFault::Denied, StoreFault::ReadOnly];
         store.is_none() && of_home.contains(&error.fault)

@@ -1,8 +1,9 @@
-//! Whether the disk of the folder of journals answers to writes.
+//! Whether a folder, such as the folder of journals, answers reads and writes.
 
 use super::JournalError;
 use super::journal_folder::existing;
 use super::storage::touch;
+use crate::target;
 use drivescope_machine::aside;
 use drivescope_machine::patience::PATIENCE;
 use std::ffi::OsString;
@@ -20,15 +21,26 @@ pub fn look(folders: &[OsString], has_answered: &(dyn Fn(usize) + Sync)) {
     }
 }
 
-/// Refuses a folder whose disk does not answer to writes in time, such as a frozen file system: a process that writes
+/// Whether the disk of a folder does not answer to writes in time, such as a frozen file system: a process that writes
 /// there waits, deaf to every signal.
+pub fn is_deaf(folder: &Path) -> bool {
+    aside::silent(FOLDER_OF_JOURNALS, &[folder.into()], PATIENCE) == [true]
+}
+
+/// Refuses a folder whose disk does not answer to writes in time.
 pub fn check_answers(folder: &Path) -> Result<(), JournalError> {
-    let here = existing(folder).as_os_str().to_os_string();
-    match aside::silent(FOLDER_OF_JOURNALS, &[here], PATIENCE) == [true] {
+    match is_deaf(existing(folder)) {
         false => Ok(()),
-        true => {
-            let why = format!("no answer within {} s", PATIENCE.as_secs());
-            Err(JournalError::of_file("write", folder.display().to_string(), io::Error::other(why)))
-        }
+        true => Err(no_answer("write", folder)),
     }
+}
+
+/// Refuses a folder that lies on a server which does not answer in time.
+pub(super) fn check_served(folder: &Path) -> Result<(), JournalError> {
+    target::check_answers(folder).map_err(|_| no_answer("read", folder))
+}
+
+fn no_answer(what: &'static str, folder: &Path) -> JournalError {
+    let why = format!("no answer within {} s", PATIENCE.as_secs());
+    JournalError::of_file(what, folder.display().to_string(), io::Error::other(why))
 }

@@ -63,7 +63,7 @@ pub use byte_range::ByteRange;
 pub use drivescope_machine::backing_file::BackingFile;
 pub use drivescope_machine::identity::DriveIdentity;
 pub use error::JournalError;
-pub use folder_answers::{FOLDER_OF_JOURNALS, check_answers, look};
+pub use folder_answers::{FOLDER_OF_JOURNALS, check_answers, is_deaf, look};
 pub use journal_folder::{check_folder, check_room, check_writable, state_folder};
 pub use not_ready::NotReady;
 pub use open_journals::{

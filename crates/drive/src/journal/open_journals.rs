@@ -2,7 +2,7 @@
 
 use super::affected::{attached_devices, shares_bytes};
 use super::claimed_disk::ClaimedDisk;
-use super::folder_answers::check_answers;
+use super::folder_answers::{check_answers, check_served};
 use super::journal_folder::check_folder;
 use super::recover::{
     Recovered, cannot_open, damage, discard_if_settled, nameless, recover_opened,
@@ -15,7 +15,7 @@ use super::writer::{Journal, JournalSettings};
 use super::{ByteRange, Disk, DriveIdentity, Folder, JournalError, NotReady};
 use crate::error::DriveError;
 use crate::gate::{self, RawDisk};
-use crate::target::{self, is_silent};
+use crate::target::is_silent;
 use drivescope_machine::graph::{BlockGraph, Stack};
 use drivescope_machine::identity::Sameness;
 use drivescope_machine::patience::PATIENCE;
@@ -83,7 +83,7 @@ enum FolderEntry {
 }
 
 fn find(folder: &Path) -> Result<Option<StateFolder>, JournalError> {
-    target::check_answers(folder).map_err(|error| cannot_use(folder, error))?;
+    check_served(folder)?;
     StateFolder::find(folder).map_err(|error| cannot_use(folder, error))
 }
 

@@ -4,10 +4,11 @@ use crate::arguments::ImportArguments;
 use crate::exit::{Code, Failure};
 use crate::output;
 use crate::run_files::read_runs;
+use crate::store_access::location;
 use drivescope_model::Run;
 use drivescope_model::document::TestStatus;
 use drivescope_report::clean;
-use drivescope_store::{Added, Store, StoreFault, StoreLocation};
+use drivescope_store::{Added, Store, StoreFault};
 use std::path::Path;
 
 /// Stores runs from files; all of a file or nothing of it. What is stored is not replaced. A file that cannot be taken
@@ -44,7 +45,7 @@ fn import_file(
     *is_usable = false;
     let store = match opened {
         Some(store) => store,
-        none => none.insert(Store::open(&StoreLocation::parse(arguments.store.store.as_deref())?)?),
+        none => none.insert(Store::open(&location(arguments.store.store.as_deref())?)?),
     };
     let added = store.add_all(&runs);
     let is_its_fault =

@@ -34,7 +34,7 @@ pub fn rerun(arguments: RerunArguments, signals: &RunSignals) -> Result<Code, Fa
     // Where io_uring is refused now, threads must do, as for a new run.
     let asked = Some(engine).filter(|engine| *engine == Engine::Threads);
     let engine = targets::engine_for(&target, asked, outcome.quiet)?;
-    leftovers::clean_target(&target, false, outcome.dry_run);
+    leftovers::clean_target(&target, false, outcome.dry_run)?;
     if let (Some(then), Some(now), false) = (&earlier.drive, target.drive(), outcome.quiet)
         && (&then.model, &then.serial) != (&now.model, &now.serial)
     {

@@ -71,7 +71,8 @@ pub fn run_suite(
     }
     let new_seed = clock::now_ns();
     // First: what they take is room for the test file.
-    targets.iter().for_each(|target| leftovers::clean_target(target, resume, outcome.dry_run));
+    let clean = |target| leftovers::clean_target(target, resume, outcome.dry_run);
+    targets.iter().try_for_each(clean)?;
     let mut runs = Vec::new();
     for target in targets {
         let engine = targets::engine_for(&target, engine.map(Engine::from), outcome.quiet)?;

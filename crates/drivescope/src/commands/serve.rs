@@ -5,8 +5,8 @@ mod local_workbench;
 
 use crate::arguments::ServeArguments;
 use crate::exit::{Code, Failure, no_thread};
-use crate::output;
 use crate::signals::RunSignals;
+use crate::{output, store_access};
 use drivescope_store::{Store, StoreFault, StoreLocation};
 use drivescope_web::{AccessToken, Guard, Site};
 use local_workbench::LocalWorkbench;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// Serves until a signal comes; runs that browsers have started are stopped then, and what they measured is kept.
 pub fn serve(arguments: &ServeArguments, signals: &RunSignals) -> Result<Code, Failure> {
-    let store = StoreLocation::parse(arguments.store.store.as_deref())?;
+    let store = store_access::location(arguments.store.store.as_deref())?;
     check(&store)?;
     let listener = bind(arguments.listen)?;
     let bound = listener.local_addr().map_err(|error| cannot_listen(arguments.listen, &error))?;

@@ -38,7 +38,7 @@ pub fn watch(arguments: &WatchArguments, signals: &RunSignals) -> Result<Code, F
     if !arguments.force {
         targets::check_is_on_a_drive(target)?;
     }
-    leftovers::clean_target(target, false, false);
+    leftovers::clean_target(target, false, false)?;
     let plan = plan(arguments, target)?;
     let options = options(arguments, target);
     if !arguments.json {

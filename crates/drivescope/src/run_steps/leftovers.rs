@@ -2,11 +2,12 @@
 
 use crate::exit::{Code, Failure};
 use crate::output;
-use drivescope_drive::Target;
 use drivescope_drive::own_folder::{self, Cleaned};
+use drivescope_drive::{Target, journal, target};
+use drivescope_machine::patience::PATIENCE;
 use drivescope_model::target::TargetKind;
 use drivescope_report::clean as escaped;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// `run --clean`; with `only_look` nothing is removed.
 pub fn clean(paths: &[PathBuf], only_look: bool) -> Result<Code, Failure> {
@@ -15,6 +16,7 @@ pub fn clean(paths: &[PathBuf], only_look: bool) -> Result<Code, Failure> {
     let mut code = Code::Ok;
     let mut found = false;
     for path in paths {
+        target::check_answers(path)?;
         if path.metadata().is_ok_and(|found| !found.is_dir()) {
             let path = path.display();
             return Err(Failure::usage(format!(
@@ -23,7 +25,10 @@ pub fn clean(paths: &[PathBuf], only_look: bool) -> Result<Code, Failure> {
         }
         let (cleaned, removed, left) = match only_look {
             true => (own_folder::look(path)?, "would remove", "would leave"),
-            false => (own_folder::clean(path)?, "removed", "left"),
+            false => {
+                check_takes_files(path)?;
+                (own_folder::clean(path)?, "removed", "left")
+            }
         };
         found |= cleaned != Cleaned::default();
         for folder in cleaned.removed {
@@ -46,15 +51,20 @@ pub fn clean(paths: &[PathBuf], only_look: bool) -> Result<Code, Failure> {
 
 /// Removes what killed runs left in a directory target, but for files that were kept, or that this run resumes; a dry
 /// run says that it would. What cannot go is said, and no hindrance.
-pub fn clean_target(target: &Target, resumes: bool, dry_run: bool) {
+///
+/// Errors: the directory takes no files, because its file system does not answer who writes.
+pub fn clean_target(target: &Target, resumes: bool, dry_run: bool) -> Result<(), Failure> {
     if target.info().kind != TargetKind::Directory {
-        return;
+        return Ok(());
+    }
+    if !dry_run {
+        check_takes_files(target.path())?;
     }
     let (found, removed, left) = match dry_run {
         true => (own_folder::look_for(target.path(), resumes), "would remove", "would leave"),
         false => (own_folder::clean_for(target.path(), resumes), "removed", "left"),
     };
-    let Ok(found) = found else { return };
+    let Ok(found) = found else { return Ok(()) };
     for folder in found.removed {
         let note = format!("{removed} {}, left by a killed run", folder.display());
         output::remark(&escaped(&note));
@@ -62,5 +72,22 @@ pub fn clean_target(target: &Target, resumes: bool, dry_run: bool) {
     for (folder, why) in found.kept {
         let note = format!("{left} {}: {why}", folder.display());
         output::remark(&escaped(&note));
+    }
+    Ok(())
+}
+
+/// Refuses a directory on a file system that is frozen, or whose drive does not take writes: nothing could end who waits
+/// for it.
+fn check_takes_files(path: &Path) -> Result<(), Failure> {
+    match journal::is_deaf(path) {
+        false => Ok(()),
+        true => Err(Failure {
+            message: format!(
+                "{} takes no files: a write was not answered within {} s; see dmesg, or fsfreeze --unfreeze",
+                path.display(),
+                PATIENCE.as_secs()
+            ),
+            code: Code::Device,
+        }),
     }
 }

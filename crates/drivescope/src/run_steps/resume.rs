@@ -6,6 +6,7 @@ use super::PlannedRun;
 use crate::arguments::OutcomeArguments;
 use crate::exit::Failure;
 use crate::output;
+use crate::store_access::open_existing;
 use drivescope_bench::overrides::Overrides;
 use drivescope_bench::planner;
 use drivescope_bench::suites;
@@ -18,7 +19,7 @@ use drivescope_model::plan::{Plan, WriteLevel};
 use drivescope_model::resume::{ResumePhase, ResumePoint};
 use drivescope_model::target::TargetKind;
 use drivescope_model::units::Bytes;
-use drivescope_store::{Filter, Store, StoreLocation};
+use drivescope_store::Filter;
 
 /// Tests that can go on.
 const TESTS: [TestKind; 4] =
@@ -140,7 +141,7 @@ fn newest(
     target: &Target,
     is_it: impl Fn(&Run, &TestResult) -> bool,
 ) -> Result<Option<(Run, TestResult)>, Failure> {
-    let store = Store::open_existing(&StoreLocation::parse(store)?)?;
+    let store = open_existing(store)?;
     let drive = target.drive();
     let serial = drive.and_then(|drive| drive.serial.as_ref());
     let model = drive.and_then(|drive| drive.model.as_ref());

@@ -9,6 +9,7 @@ use drivescope_drive::Target;
 use drivescope_drive::gate;
 use drivescope_drive::journal::{self, JournalError};
 use drivescope_drive::simulated::spec::PREFIX;
+use drivescope_drive::target::check_answers;
 use drivescope_machine::Roots;
 use drivescope_machine::graph::BlockGraph;
 use drivescope_model::plan::Engine;
@@ -136,6 +137,7 @@ fn choose_engine(asked: Option<Engine>, quiet: bool) -> Result<Engine, Failure> 
 /// A file that is read, by its whole path.
 pub fn file(path: Option<&Path>) -> Result<Option<String>, Failure> {
     let Some(path) = path else { return Ok(None) };
+    check_answers(path)?;
     let real = std::fs::canonicalize(path).map_err(|error| {
         Failure::usage(format!("cannot read {}: {error}; name a file", path.display()))
     })?;
@@ -150,6 +152,7 @@ pub fn source(path: Option<&Path>) -> Result<Option<String>, Failure> {
     if path.to_str().is_some_and(|text| text.starts_with(PREFIX)) {
         return Ok(path.to_str().map(str::to_string));
     }
+    check_answers(path)?;
     let shown = path.display();
     let real = std::fs::canonicalize(path).map_err(|error| {
         Failure::usage(format!("cannot copy from {shown}: {error}; name a directory"))

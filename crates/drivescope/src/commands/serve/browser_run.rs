@@ -114,7 +114,9 @@ impl PlannedBrowserRun {
             Ok(store) => store,
             Err(error) => return not_begun(format!("Not measured: {error}")),
         };
-        leftovers::clean_target(&self.planned.target, false, false);
+        if let Err(failure) = leftovers::clean_target(&self.planned.target, false, false) {
+            return not_begun(format!("Not measured: {}", failure.message));
+        }
         let signals = RunSignals::of_another(stop);
         let view = |run: &Run| view(run, Arc::clone(board));
         let measurer = Measurer::new(&signals);
