@@ -13,6 +13,43 @@ use serde_json::Value;
 const ALL_DONE: [(&str, &str); 4] =
     [("latency", "done"), ("transfer", "done"), ("surface", "skipped"), ("tiny-writes", "done")];
 
+/// A frozen file system: whoever writes there waits, deaf to every signal.
+struct Frozen<'m>(&'m Mount);
+
+impl Drop for Frozen<'_> {
+    fn drop(&mut self) {
+        if let Err(why) = tool("fsfreeze", &["--unfreeze", &self.0.point]) {
+            eprintln!("left frozen: {why}");
+        }
+    }
+}
+
+#[test]
+fn no_command_waits_for_a_frozen_file_system() {
+    if !is_privileged() {
+        return;
+    }
+    let Some(OnMount { scratch, device: _device, mount }) = OnMount::ext4(64) else { return };
+    let frozen = or_skip(tool("fsfreeze", &["--freeze", &mount.point]));
+    let Some(frozen) = frozen.map(|_| Frozen(&mount)) else { return };
+    let commands = [
+        &["run", "--test=latency", &mount.point][..],
+        &["run", "--clean", &mount.point],
+        &["watch", "--time=1s", &mount.point],
+    ];
+    let mut waiting = commands.map(|arguments| scratch.call(arguments).start());
+    let have_ended = (0..1200).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        waiting.iter_mut().all(|command| !command.is_alive())
+    });
+    drop(frozen);
+    for ended in waiting.map(|command| command.end()) {
+        assert!(have_ended, "a command was held: {ended}");
+        let message = ended.refused(4);
+        assert!(message.contains(&format!("{} takes no files", mount.point)), "{message}");
+    }
+}
+
 #[test]
 fn the_common_file_systems_are_measured_with_direct_io() {
     if !is_privileged() {

@@ -4,6 +4,7 @@ use super::guards::{Loop, image_of_noise, or_skip, tool};
 use super::journal::{journals, kill};
 use super::privileged_scratch;
 use super::served::{Fs, Served, can_serve, scratch_to_serve};
+use crate::support::http::Server;
 use crate::support::json::{array, text};
 use crate::support::{Call, Scratch, must_have, wait_for};
 use rustix::io::Errno;
@@ -318,6 +319,10 @@ fn a_command_ends_with_its_exit_code_although_the_device_never_answers() {
         &["run", "--dry-run", &folder],
     ];
     let mut looking = commands.map(|arguments| scratch.call(arguments).start());
+    let pages = Server::start(&scratch, &[]);
+    // The server ends a page that takes too long with another answer.
+    pages.get("/").status(200).has(&[node.trim_start_matches("/dev/")]);
+    pages.end(0);
     let have_ended = (0..1200).any(|_| {
         std::thread::sleep(Duration::from_millis(100));
         looking.iter_mut().all(|command| !command.is_alive())

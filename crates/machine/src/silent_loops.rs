@@ -18,8 +18,10 @@ pub const FILE: &str = "file";
 /// How long an answer, or that there was none, holds: longer than a command needs, and short for one that runs on.
 const HOLDS: Duration = Duration::from_secs(60);
 
-/// Which loop devices did not answer which look, and when they were asked.
-static KNOWN: Mutex<BTreeMap<(&str, Attached), (bool, Instant)>> = Mutex::new(BTreeMap::new());
+/// By look and loop device: whether it did not answer, and when it was asked.
+type LoopAnswers = BTreeMap<(&'static str, Attached), (bool, Instant)>;
+
+static KNOWN: Mutex<LoopAnswers> = Mutex::new(BTreeMap::new());
 
 /// A loop device and what is attached to it: another file counts anew.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -48,7 +50,7 @@ pub fn is_served_by_none(roots: &Roots, name: &str) -> bool {
 }
 
 /// Whether a loop device of this machine does not answer another process in time. All of them are asked together, so
-/// that nobody waits for one after the other, and not again within a minute.
+/// that several silent ones cost one wait, and not again within a minute.
 fn is_silent_to(look: &'static str, roots: &Roots, name: &str) -> bool {
     let Some(asked) = Attached::of(roots, name).filter(|_| *roots == Roots::host()) else {
         return false;
@@ -59,7 +61,7 @@ fn is_silent_to(look: &'static str, roots: &Roots, name: &str) -> bool {
     if !known.contains_key(&asked) {
         let names = list_dir(&roots.sys.join("block")).into_iter();
         let attached = names.filter_map(|name| Some((look, Attached::of(roots, &name)?)));
-        // Nobody waits a second time for one that does not even say which file it shows.
+        // One that does not even say which file it shows would cost a second wait.
         let is_lost = |it: &Attached| known.get(&(LOOP, it.clone())).is_some_and(|(lost, _)| *lost);
         let is_new = |it: &(&str, Attached)| !known.contains_key(it) && !is_lost(&it.1);
         let new: Vec<_> = attached.filter(is_new).collect();

@@ -1,6 +1,7 @@
 //! `serve`: drives, runs and runs in progress as pages for browsers.
 
 mod browser_run;
+mod drives_of_machine;
 mod local_workbench;
 
 use crate::arguments::ServeArguments;

@@ -76,8 +76,8 @@ pub fn clean_target(target: &Target, resumes: bool, dry_run: bool) -> Result<(),
     Ok(())
 }
 
-/// Refuses a directory on a file system that is frozen, or whose drive does not take writes: nothing could end who waits
-/// for it.
+/// Refuses a directory on a file system that is frozen, or whose drive does not take writes: nothing could end who
+/// waits for it.
 fn check_takes_files(path: &Path) -> Result<(), Failure> {
     match journal::is_deaf(path) {
         false => Ok(()),

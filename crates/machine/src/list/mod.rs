@@ -44,10 +44,7 @@ impl Default for ListOptions {
 /// Left out are loop devices without a file, RAM disks and other virtual devices of size 0, paths of
 /// multipath NVMe drives (`nvme0c0n1`; the drive itself is listed), and the boot areas of eMMC.
 pub fn drives(roots: &Roots, opts: &ListOptions) -> Vec<Drive> {
-    let mut names = list_dir(&roots.sys.join("block"));
-    names.sort_by_key(|name| natural(name));
-    names.retain(|name| BlockDevice::open(roots, name).is_some_and(|device| !is_left_out(&device)));
-    let mut drives = time_limit::described(roots, names, PATIENCE);
+    let mut drives = time_limit::described(roots, listed(roots), PATIENCE);
     if opts.smart {
         // One slow drive must not add its time to that of the others.
         std::thread::scope(|scope| {
@@ -60,6 +57,19 @@ pub fn drives(roots: &Roots, opts: &ListOptions) -> Vec<Drive> {
         });
     }
     drives.into_iter().map(|described| described.drive).collect()
+}
+
+/// The same drives without asking them: what the kernel and udev report.
+pub fn drives_unasked(roots: &Roots) -> Vec<Drive> {
+    time_limit::unasked(roots, &listed(roots))
+}
+
+/// Kernel names of the drives that are listed, in their order.
+fn listed(roots: &Roots) -> Vec<String> {
+    let mut names = list_dir(&roots.sys.join("block"));
+    names.sort_by_key(|name| natural(name));
+    names.retain(|name| BlockDevice::open(roots, name).is_some_and(|device| !is_left_out(&device)));
+    names
 }
 
 /// The drive with this kernel name; `None` for partitions and for names that do not exist.

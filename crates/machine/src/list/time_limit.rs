@@ -50,8 +50,17 @@ pub(super) fn described(roots: &Roots, names: Vec<String>, patience: Duration) -
     asked.into_iter().filter_map(answer).collect()
 }
 
+/// The drives with these kernel names, as far as the kernel and udev tell.
+pub(super) fn unasked(roots: &Roots, names: &[String]) -> Vec<Drive> {
+    let graph = BlockGraph::read(roots);
+    let machine = (MountedOn::of(&graph), graph);
+    let why = "it has not answered yet: contents, temperature and health unknown";
+    let told = |name: &String| Some(without_answer(&machine, name, why.to_string())?.drive);
+    names.iter().filter_map(told).collect()
+}
+
 /// Which of the drives do not answer, as another process finds out. One that is known for it already is not asked
-/// again: nobody waits twice.
+/// again, which would double the wait.
 fn are_silent(roots: &Roots, names: &[String], patience: Duration) -> Vec<bool> {
     let mut silent: Vec<bool> = names.iter().map(|name| is_served_by_none(roots, name)).collect();
     let (asked, named): (Vec<usize>, Vec<OsString>) =
@@ -116,6 +125,9 @@ mod tests {
             rustix::fs::mknodat(CWD, &node, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
         }
         let names = ["sda", "sdb"].map(str::to_string).to_vec();
+        let unasked = unasked(&fake.roots, &names);
+        assert_eq!(unasked.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(), ["sda", "sdb"]);
+        assert_eq!(unasked[1].partitions[1].content, None, "it would have to be read");
         let found = described(&fake.roots, names, Duration::from_secs(3));
         let [silent, sound] = found.as_slice() else { panic!("{found:?}") };
         assert_eq!((silent.answers, sound.answers), (false, true));

@@ -1,12 +1,11 @@
 //! What the pages show of this machine, and how they measure on it: by the same steps as `run`.
 
 use super::browser_run::{MeasuredDrives, PlannedBrowserRun};
+use super::drives_of_machine::DrivesOfMachine;
 use crate::exit::Failure;
 use crate::run_steps::{PlannedRun, max_duration, targets};
 use drivescope_bench::{clock, planner, suites, workloads};
-use drivescope_drive::simulated::spec::{self, PREFIX, name_served};
-use drivescope_machine::Roots;
-use drivescope_machine::list::{ListOptions, drives};
+use drivescope_drive::simulated::spec::{self, PREFIX};
 use drivescope_model::TestKind;
 use drivescope_model::drive::Drive;
 use drivescope_model::plan::WriteLevel;
@@ -21,20 +20,19 @@ use std::sync::Arc;
 pub struct LocalWorkbench {
     store: StoreLocation,
     measured: Arc<MeasuredDrives>,
+    drives: DrivesOfMachine,
 }
 
 impl LocalWorkbench {
     /// With the store that keeps what is measured.
     pub fn new(store: StoreLocation) -> Self {
-        Self { store, measured: Arc::default() }
+        Self { store, measured: Arc::default(), drives: DrivesOfMachine::asked() }
     }
 }
 
 impl Workbench for LocalWorkbench {
     fn drives(&self) -> Vec<Drive> {
-        let mut found = drives(&Roots::host(), &ListOptions { smart: true });
-        found.iter_mut().for_each(name_served);
-        found
+        self.drives.now()
     }
 
     fn models(&self) -> Vec<ListedModel> {
