@@ -39,7 +39,7 @@ fn detach(device: Loop, image: &str) {
 fn originals_do_not_go_under_a_file_system_that_another_loop_device_has_mounted() {
     let Some(OnLoop { scratch, device, image, .. }) = OnLoop::of_noise(64) else { return };
     let original = contents(&device, &image);
-    leave_open(&device, &journals(&scratch), 2, 1);
+    leave_open(&device.node, &journals(&scratch), 2, 1);
     for below in [&device.node, &image] {
         let window = ["--offset=16777216", "--sizelimit=33554432"];
         let Some(other) = Loop::attach(below, &window) else { return };
@@ -58,7 +58,7 @@ fn originals_do_not_go_under_a_file_system_that_another_loop_device_has_mounted(
 #[test]
 fn originals_do_not_go_under_swap_or_a_program_that_writes() {
     let Some(OnLoop { scratch, device, image, .. }) = OnLoop::of_noise(64) else { return };
-    leave_open(&device, &journals(&scratch), 2, 1);
+    leave_open(&device.node, &journals(&scratch), 2, 1);
     let writer = fs::OpenOptions::new().write(true).open(&device.node).unwrap();
     let message = not_restored(&scratch, &device, &image);
     assert!(message.contains("open for writing"), "{message}");
@@ -78,7 +78,7 @@ fn originals_do_not_go_under_swap_or_a_program_that_writes() {
 fn a_read_only_drive_is_told_before_anything_is_written() {
     let Some(OnLoop { scratch, device, image, .. }) = OnLoop::of_noise(64) else { return };
     let original = contents(&device, &image);
-    leave_open(&device, &journals(&scratch), 2, 1);
+    leave_open(&device.node, &journals(&scratch), 2, 1);
     tool("blockdev", &["--setro", &device.node]).unwrap();
     let message = not_restored(&scratch, &device, &image);
     let remedy = format!("blockdev --setrw {}", device.node);
@@ -92,7 +92,7 @@ fn a_read_only_drive_is_told_before_anything_is_written() {
 #[test]
 fn while_a_journal_is_open_its_bytes_are_not_written_by_way_of_another_device() {
     let Some(OnLoop { scratch, device, image, .. }) = OnLoop::of_noise(64) else { return };
-    leave_open(&device, &journals(&scratch), 2, 1);
+    leave_open(&device.node, &journals(&scratch), 2, 1);
     let journal = journals(&scratch).join("kill1-0.journal");
     let refused = |node: &str| {
         let destroy = format!("--destroy={}:1", node.trim_start_matches("/dev/"));
@@ -120,7 +120,7 @@ fn while_a_journal_is_open_its_bytes_are_not_written_by_way_of_another_device() 
 fn originals_do_not_go_to_another_file_of_the_same_name() {
     let Some(OnLoop { scratch, device, image, .. }) = OnLoop::of_noise(8) else { return };
     let original = contents(&device, &image);
-    leave_open(&device, &journals(&scratch), 2, 1);
+    leave_open(&device.node, &journals(&scratch), 2, 1);
     detach(device, &image);
     let moved = scratch.text("moved");
     fs::rename(&image, &moved).unwrap();
@@ -142,7 +142,7 @@ fn originals_do_not_go_to_another_file_of_the_same_name() {
 #[test]
 fn originals_do_not_go_to_a_file_that_got_the_number_of_the_removed_one() {
     let Some(OnLoop { scratch, device, image, .. }) = OnLoop::of_noise(8) else { return };
-    leave_open(&device, &journals(&scratch), 2, 1);
+    leave_open(&device.node, &journals(&scratch), 2, 1);
     detach(device, &image);
     let number = || fs::metadata(&image).unwrap().ino();
     let first = number();
@@ -205,7 +205,7 @@ fn a_drive_that_turns_read_only_in_the_middle_of_a_run_is_told_in_one_range() {
 fn a_drive_that_became_smaller_is_told_as_such() {
     let Some(OnLoop { scratch, device, image, .. }) = OnLoop::of_noise(8) else { return };
     let original = contents(&device, &image);
-    leave_open(&device, &journals(&scratch), 2, 1);
+    leave_open(&device.node, &journals(&scratch), 2, 1);
     let resize = |bytes: u64| {
         fs::OpenOptions::new().write(true).open(&image).unwrap().set_len(bytes).unwrap();
         tool("losetup", &["--set-capacity", &device.node]).unwrap();

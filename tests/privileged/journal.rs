@@ -155,7 +155,7 @@ fn is_alive(victim: &mut Child) -> bool {
 }
 
 /// Lets a process write, and kills it after a random time once its first journal is there.
-pub(super) fn kill(node: &str, folder: &Path, seed: u64) {
+fn kill(node: &str, folder: &Path, seed: u64) {
     let mut victim = start_victim(node, folder, seed);
     wait_for("the first journal", || {
         assert!(is_alive(&mut victim), "it ended by itself");
@@ -215,10 +215,9 @@ fn whenever_a_process_is_killed_the_device_comes_back() {
 }
 
 /// Leaves an open journal of `mib` MiB.
-pub(super) fn leave_open(device: &Loop, folder: &Path, mib: usize, run: u64) {
-    let mut disk = LoopDisk::open(&device.node);
-    let mut journal =
-        begin(folder, &device.node, &disk, (mib + 2) * MIB, run).expect("nothing is open");
+pub(super) fn leave_open(node: &str, folder: &Path, mib: usize, run: u64) {
+    let mut disk = LoopDisk::open(node);
+    let mut journal = begin(folder, node, &disk, (mib + 2) * MIB, run).expect("nothing is open");
     let pattern = test_data(mib * MIB, 0);
     journal.write_at(&mut disk, 0, &pattern, &mut |_| {}).expect("loop devices do not fail");
 }
@@ -235,7 +234,7 @@ fn signals_do_not_end_a_restore_and_are_told_how_long_it_takes() {
     let original = contents(&device, &image);
     // The restore may be over before the signal comes; then once more.
     let told = (0..ATTEMPTS).any(|run| {
-        leave_open(&device, &journals(&scratch), 48, run);
+        leave_open(&device.node, &journals(&scratch), 48, run);
         assert!(contents(&device, &image) != original);
         let mut restore = scratch.call(&["restore"]).start();
         // Before it has begun, a signal ends it.
@@ -266,7 +265,7 @@ fn only_the_drive_of_a_journal_is_restored_from_it() {
     let other = scratch.file("other", noise(8 * MIB, 5));
     let Some(device) = Loop::attach(&image, &[]) else { return };
     let original = contents(&device, &image);
-    leave_open(&device, &journals(&scratch), 2, 1);
+    leave_open(&device.node, &journals(&scratch), 2, 1);
     let path = journals(&scratch).join("kill1-0.journal");
     let path = path.to_str().unwrap();
     drop(device);
@@ -298,7 +297,7 @@ fn only_the_drive_of_a_journal_is_restored_from_it() {
 fn a_drive_that_has_nothing_of_the_run_is_not_restored() {
     let Some(OnLoop { scratch, device, image, .. }) = OnLoop::of_noise(8) else { return };
     let original = contents(&device, &image);
-    leave_open(&device, &journals(&scratch), 2, 1);
+    leave_open(&device.node, &journals(&scratch), 2, 1);
     let left = contents(&device, &image);
     let put = |bytes: &[u8]| {
         let file = fs::OpenOptions::new().write(true).open(&device.node).unwrap();
@@ -316,7 +315,7 @@ fn a_drive_that_has_nothing_of_the_run_is_not_restored() {
     put(&left);
     scratch.drivescope(&["restore"]).code(0);
     assert!(contents(&device, &image) == original);
-    leave_open(&device, &journals(&scratch), 2, 2);
+    leave_open(&device.node, &journals(&scratch), 2, 2);
     put(&vec![0; 8 * MIB]);
     let ended = scratch.drivescope(&["restore"]).code(3);
     let insists = format!("--is-of={}", journals(&scratch).join("kill2-0.journal").display());
@@ -332,7 +331,7 @@ fn two_restores_at_once_do_not_hinder_each_other() {
     let Some(OnLoop { scratch, device, image, .. }) = OnLoop::of_noise(32) else { return };
     let original = contents(&device, &image);
     for run in 0..few_or_all(2, 8) {
-        leave_open(&device, &journals(&scratch), 16, run);
+        leave_open(&device.node, &journals(&scratch), 16, run);
         let both = [0, 1].map(|_| scratch.call(&["restore"]).start());
         let [one, other] = both.map(|restore| restore.end());
         for (ended, other) in [(&one, &other), (&other, &one)] {
@@ -394,7 +393,7 @@ fn a_journal_needs_room_on_another_disk() {
 #[test]
 fn a_journal_that_another_user_may_have_made_up_is_not_written_to_a_drive() {
     let Some(OnLoop { scratch, device, image, .. }) = OnLoop::of_noise(8) else { return };
-    leave_open(&device, &journals(&scratch), 1, 1);
+    leave_open(&device.node, &journals(&scratch), 1, 1);
     let before = contents(&device, &image);
     let path = journals(&scratch).join("kill1-0.journal");
     std::os::unix::fs::chown(&path, Some(65534), None).unwrap();
@@ -416,7 +415,7 @@ fn a_journal_that_another_user_may_have_made_up_is_not_written_to_a_drive() {
 fn a_damaged_journal_restores_the_rest_and_names_what_is_lost() {
     let Some(OnLoop { scratch, device, image, .. }) = OnLoop::of_noise(8) else { return };
     let original = contents(&device, &image);
-    leave_open(&device, &journals(&scratch), 3, 1);
+    leave_open(&device.node, &journals(&scratch), 3, 1);
     let path = journals(&scratch).join("kill1-0.journal");
     // In the second of three records of 1 MiB, after 16 KiB of headers.
     let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
@@ -446,7 +445,7 @@ fn a_damaged_journal_restores_the_rest_and_names_what_is_lost() {
 fn a_journal_that_lost_its_end_is_not_taken_for_whole() {
     let Some(OnLoop { scratch, device, image, .. }) = OnLoop::of_noise(8) else { return };
     let original = contents(&device, &image);
-    leave_open(&device, &journals(&scratch), 3, 1);
+    leave_open(&device.node, &journals(&scratch), 3, 1);
     let path = journals(&scratch).join("kill1-0.journal");
     let whole = fs::read(&path).unwrap();
     let zeroed = |from: usize| [&whole[..from], &vec![0; whole.len() - from][..]].concat();
@@ -472,7 +471,7 @@ fn a_link_beside_a_journal_does_not_keep_it_from_being_restored() {
     let original = contents(&device, &image);
     let link = journals(&scratch).join("0.journal");
     for chosen in [&["restore"][..], &["restore", "--journal", &device.node]] {
-        leave_open(&device, &journals(&scratch), 2, 1);
+        leave_open(&device.node, &journals(&scratch), 2, 1);
         std::os::unix::fs::symlink("/etc/passwd", &link).unwrap();
         let ended = scratch.drivescope(chosen).code(4);
         assert!(ended.stdout.contains("restored and verified 2"), "{ended}");

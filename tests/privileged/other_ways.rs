@@ -102,7 +102,7 @@ fn a_node_that_somebody_made_is_the_device() {
     let message = call.end().code(3).stderr;
     assert!(message.contains("cannot hold a restore journal"), "{message}");
     let before = contents(&device, &image);
-    leave_open(&device, &journals(&scratch), 2, 1);
+    leave_open(&device.node, &journals(&scratch), 2, 1);
     scratch.drivescope(&["restore", "--journal", &other]).code(0);
     assert_eq!(fs::read_dir(journals(&scratch)).unwrap().count(), 0);
     assert!(contents(&device, &image) == before);

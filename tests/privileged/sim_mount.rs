@@ -1,7 +1,7 @@
 //! `sim mount`: what any program sees of a served drive, how it ends, and what stays.
 
 use super::guards::{Loop, image_of_noise, or_skip, tool};
-use super::journal::{journals, kill};
+use super::journal::{journals, leave_open};
 use super::privileged_scratch;
 use super::served::{Fs, Served, can_serve, scratch_to_serve};
 use crate::support::http::Server;
@@ -308,7 +308,7 @@ fn a_command_ends_with_its_exit_code_although_the_device_never_answers() {
     let Some(scratch) = scratch_to_serve(true) else { return };
     let served = Served::start(&scratch, &[FLASH, "drive", "--block"]);
     let (node, folder) = (served.node(), scratch.text("drive"));
-    kill(&node, &journals(&scratch), 1);
+    leave_open(&node, &journals(&scratch), 2, 1);
     served.signal(Signal::STOP);
     let commands = [
         &["list"][..],
