@@ -29,7 +29,7 @@ fn no_command_waits_for_a_frozen_file_system() {
     if !is_privileged() {
         return;
     }
-    let Some(OnMount { scratch, device: _device, mount }) = OnMount::ext4(64) else { return };
+    let Some(OnMount { scratch, device: _device, mount }) = OnMount::ext4(2048) else { return };
     let frozen = or_skip(tool("fsfreeze", &["--freeze", &mount.point]));
     let Some(frozen) = frozen.map(|_| Frozen(&mount)) else { return };
     let commands = [
