@@ -48,7 +48,7 @@ fn a_measured_run_is_stored_and_writes_that_nobody_made_are_called_so() {
     let id = ended.stderr.split_whitespace().skip_while(|word| *word != "run").nth(1).unwrap();
     assert!(ended.stderr.contains("saved as run"), "{}", ended.stderr);
     let shown = scratch.drivescope(&["show", id, "--json"]).code(0).json();
-    assert_eq!(text(&shown["tests"][0]["test"]), "geometry");
+    assert!(array(&shown["tests"]).iter().any(|result| result["test"] == "geometry"));
     let geometry = ["run", "sim:wd40efrx", "--test", "geometry", "--quiet", "--set"];
     let file = scratch.text("geometry.json");
     let told = scratch.drivescope(&[&geometry[..], &["geometry.writes=false", "--json"]].concat());

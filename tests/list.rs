@@ -2,6 +2,7 @@
 
 use crate::support::json::{array, text};
 use crate::support::{Scratch, skip_loudly};
+use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
 
@@ -21,7 +22,9 @@ fn devices_of_the_kernel() -> BTreeSet<String> {
 #[test]
 fn every_drive_has_the_fields_that_scripts_rely_on() {
     let list = Scratch::new().drivescope(&["list", "--json"]).code(0).json();
-    for drive in array(&list) {
+    // Other tests detach loop devices meanwhile.
+    let is_detached = |drive: &&Value| drive["kind"] == "loop" && drive["capacity_bytes"] == 0;
+    for drive in array(&list).iter().filter(|drive| !is_detached(drive)) {
         let name = text(&drive["name"]);
         assert_eq!(drive["path"], format!("/dev/{name}"));
         assert!(drive["capacity_bytes"].as_u64() > Some(0), "{drive}");
