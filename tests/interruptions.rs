@@ -26,9 +26,12 @@ fn start_and_wait_for_file(scratch: &Scratch, options: &[&[&str]]) -> (Running, 
     (running.must_be_alive(), folder)
 }
 
+/// More bytes than two trials of the speed read.
+const AFTER_TRIALS: u64 = 32 << 20;
+
 /// Waits until the program reads from a drive.
 fn wait_for_reads(running: &Running) {
-    wait_for("reads", || running.io_bytes("read_bytes").filter(|read| *read > 1 << 20));
+    wait_for("reads", || running.io_bytes("read_bytes").filter(|read| *read > AFTER_TRIALS));
 }
 
 /// Starts an endless run and waits until it reads the test file.
