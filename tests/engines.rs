@@ -134,7 +134,10 @@ fn quiet_does_not_speak_of_engines() {
 fn a_run_of_threads_has_the_same_metrics_as_one_of_io_uring() {
     let scratch = Scratch::new();
     let run_with = |engine: &[&str]| {
-        let run = scratch.run("target", &[TINY, &["--seed=1", "--json"], engine]).code(0).json();
+        // Long enough for a request in each round, also on a busy machine.
+        let long = ["--set=transfer.time=200ms", "--set=latency.time=200ms"];
+        let asked: [&[&str]; 4] = [TINY, &long, &["--seed=1", "--json"], engine];
+        let run = scratch.run("target", &asked).code(0).json();
         assert!(metrics(&run).all(|metric| metric["value"].as_f64().is_some_and(f64::is_finite)));
         run
     };
