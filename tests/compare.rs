@@ -83,20 +83,20 @@ fn one_drive_differs_from_itself_in_at_most_one_of_twenty_trials() {
 }
 
 #[test]
-fn in_turns_two_drives_differ_and_one_drive_does_not_differ_from_itself() {
+fn interleaved_two_drives_differ_and_one_drive_does_not_differ_from_itself() {
     let scratch = Scratch::new();
-    let in_turns = |a: &str, b: &str| {
+    let interleaved = |a: &str, b: &str| {
         let cells = "rnd4k_q1t1.read,seq1m_q8t1.read";
         scratch.drivescope(&["compare", "--ab", a, b, "--cells", cells]).code(0).stdout
     };
-    let shown = in_turns("sim:wd10ears", "sim:samsung-860evo-250");
+    let shown = interleaved("sim:wd10ears", "sim:samsung-860evo-250");
     must_have(&shown, &["better in reads in order", "in random order"]);
-    let same = in_turns("sim:wd10ears", "sim:wd10ears");
+    let same = interleaved("sim:wd10ears", "sim:wd10ears");
     assert!(!same.contains('▲') && !same.contains('▼'), "{same}");
 }
 
 #[test]
-fn in_turns_settings_of_a_directory_are_compared_and_nothing_stays_behind() {
+fn interleaved_settings_of_a_directory_are_compared_and_nothing_stays_behind() {
     let scratch = Scratch::new();
     let here = scratch.text("");
     let options = ["--cells", "rnd4k_q1t1.read", "--size", "16MiB", "--time", "10ms"];
@@ -111,7 +111,7 @@ fn in_turns_settings_of_a_directory_are_compared_and_nothing_stays_behind() {
 }
 
 #[test]
-fn in_turns_mistakes_are_told() {
+fn interleaved_mistakes_are_told() {
     let scratch = Scratch::new();
     let one = scratch.drivescope(&["compare", "--ab", "sim:wd10ears"]).refused(2);
     assert!(one.contains("--set-a"), "{one}");

@@ -8,7 +8,7 @@ use drivescope_sim::library::BUILT_IN;
 use serde_json::Value;
 
 /// The figures that classes of drives are known by.
-const KNOWN_DRIVES: &str = include_str!("../crates/report/src/known_drives.tsv");
+const KNOWN_DRIVES: &str = include_str!("../crates/report/src/drive_class/known_drives.tsv");
 
 /// What a run must say of a drive.
 struct Healthy {

@@ -2,7 +2,7 @@
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
-use drivescope_bench::calibrate::null_loop;
+use drivescope_bench::loops::calibrate::null_loop;
 
 const REQUESTS: u64 = 100_000;
 

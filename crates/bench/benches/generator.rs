@@ -2,7 +2,7 @@
 //! little: a line per size of the buffers, `BYTES MB_S`. For `cargo xtask compare budgets`.
 #![expect(clippy::print_stdout, reason = "a program of its own, whose results go there")]
 
-use drivescope_bench::payload::Payload;
+use drivescope_bench::io::payload::Payload;
 use rustix::time::{ClockId, clock_gettime};
 use std::hint::black_box;
 

@@ -2,7 +2,7 @@
 
 use divan::Bencher;
 use divan::counter::BytesCount;
-use drivescope_bench::payload::Payload;
+use drivescope_bench::io::payload::Payload;
 
 fn main() {
     divan::main();

@@ -1,6 +1,6 @@
 //! How a test can end before its end.
 
-use crate::queue::IoFailure;
+use crate::io::queue::IoFailure;
 use drivescope_drive::gate::WriteError;
 use drivescope_drive::journal::JournalError;
 use drivescope_drive::{DriveError, ErrorKind};

@@ -1,9 +1,11 @@
 //! From a suite and a target to a plan that can be printed before anything runs.
 
 use crate::error::BenchError;
-use crate::expected_speed::ExpectedSpeed;
-use crate::plan_context::PlanContext;
-use crate::{slow_drive, suites, workloads};
+use crate::plan::expected_speed::ExpectedSpeed;
+use crate::plan::plan_context::PlanContext;
+use crate::plan::slow_drive;
+use crate::suites;
+use crate::workloads;
 use drivescope_drive::{DriveError, Target};
 use drivescope_model::options::Suite;
 use drivescope_model::plan::{Cost, Engine, Plan, PlannedTest, WriteLevel};

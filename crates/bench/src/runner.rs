@@ -1,11 +1,15 @@
 //! Runs the tests of a plan, one after the other: the only part that knows both workloads and sessions.
 
 use crate::error::BenchError;
-use crate::io_device::IoDevice;
+use crate::io::device::IoDevice;
+use crate::judging::test_record::TestRecord;
+use crate::judging::validity;
 use crate::session::Session;
-use crate::test_record::TestRecord;
+use crate::suites;
 use crate::workload::Workload;
-use crate::{deallocated, open_target, suites, validity, workloads};
+use crate::workloads;
+use crate::workloads::shared::deallocated;
+use crate::workloads::shared::open_target;
 use drivescope_drive::ErrorKind;
 use drivescope_model::document::{TestResult, TestStatus};
 use drivescope_model::event::Event;

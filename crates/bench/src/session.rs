@@ -19,11 +19,11 @@ pub use restore_journal::RestoreJournal;
 pub(crate) use storage::FilledDrive;
 pub use viewer::ViewerRequests;
 
-use crate::clock;
-use crate::control::Control;
 use crate::error::BenchError;
-use crate::io_device::IoDevice;
-use crate::validity;
+use crate::io::clock;
+use crate::io::device::IoDevice;
+use crate::judging::validity;
+use crate::loops::control::Control;
 use checkpoint::Checkpoints;
 use drivescope_drive::Target;
 use drivescope_drive::gate::RawDisk;
@@ -295,7 +295,7 @@ impl<'a> Session<'a> {
         self.check_stop()
     }
 
-    /// What the workload reads and writes; see [`crate::open_target`].
+    /// What the workload reads and writes; see [`crate::workloads::shared::open_target`].
     pub fn device(&self) -> &IoDevice {
         self.storage.device.as_ref().expect("the runner opened the target")
     }

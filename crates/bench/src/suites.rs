@@ -1,10 +1,10 @@
 //! Suites: named lists of tests with their options, built in or from a user's file.
 
-use crate::option_checks::{check_count, check_once, ensure};
-use crate::overrides::Overrides;
-use crate::test_record::ROUNDS_MIN;
-use crate::unused_options;
-use crate::workloads::WORKLOADS;
+use crate::judging::test_record::ROUNDS_MIN;
+use crate::plan::option_checks::{ROUNDS_MAX, check_count, check_once, ensure};
+use crate::plan::overrides::Overrides;
+use crate::plan::unused_options;
+use crate::workloads::{self, WORKLOADS};
 use drivescope_model::nearest::nearest;
 use drivescope_model::options::{Suite, TestKind};
 use std::ffi::OsString;
@@ -55,8 +55,6 @@ const OF_WATCH: &str = include_str!("../suites/watch.toml");
 const FILE_MAX_BYTES: u64 = 1 << 20;
 /// Smallest test file or span.
 const SIZE_MIN: u64 = 1 << 20;
-/// Most rounds; more only help against chance, and a hundred exclude it.
-pub const ROUNDS_MAX: u32 = 1000;
 
 /// Why a suite or an option of one cannot be used; always one line.
 #[derive(Debug, thiserror::Error)]
@@ -316,8 +314,7 @@ fn check_general(suite: &Suite) -> Result<(), String> {
     ensure(!suite.tests.is_empty(), || "it names no tests".to_string())?;
     check_once(&suite.tests, "it names the test")?;
     check_count(suite.rounds, 1..=ROUNDS_MAX, "rounds")?;
-    let whole = [TestKind::Fill, TestKind::Verify, TestKind::Steady];
-    let from_start = suite.tests.iter().find(|test| whole.contains(test));
+    let from_start = suite.tests.iter().find(|&&test| workloads::find(test).takes_whole_target());
     if let (Some(test), Some(_)) = (from_start, suite.offset) {
         return Err(format!("{test} begins at the start of the target; leave offset out"));
     }

@@ -1,17 +1,17 @@
 //! A drive in virtual time whose truth is known, for tests of the loops; and whole tests on simulated
 //! drives.
 
-use crate::closed::{ClosedLoop, send_together};
-use crate::control::Control;
-use crate::cpu_usage::CpuCost;
-use crate::expected_speed::ExpectedSpeed;
-use crate::offsets::Offsets;
-use crate::payload::Payload;
-use crate::phase::{Load, LoopMode, PhaseResult};
-use crate::plan_context::PlanContext;
-use crate::queue::{IoCompletion, IoQueue, IoRequest};
-use crate::recorder::Recorder;
-use crate::round::{Cache, CoresTaken, Round};
+use crate::io::cpu_usage::CpuCost;
+use crate::io::offsets::Offsets;
+use crate::io::payload::Payload;
+use crate::io::queue::{IoCompletion, IoQueue, IoRequest};
+use crate::io::recorder::Recorder;
+use crate::judging::round::{Cache, CoresTaken, Round};
+use crate::loops::closed::{ClosedLoop, send_together};
+use crate::loops::control::Control;
+use crate::loops::phase::{Load, LoopMode, PhaseResult};
+use crate::plan::expected_speed::ExpectedSpeed;
+use crate::plan::plan_context::PlanContext;
 use crate::runner::Runner;
 use crate::session::{HostFacts, Session};
 use crate::{planner, suites};

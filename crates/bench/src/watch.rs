@@ -2,13 +2,14 @@
 
 mod tally;
 
-use crate::control::Control;
 use crate::error::BenchError;
-use crate::offsets::{Offsets, derive_seed};
-use crate::queue::{IoFailure, IoOp, IoQueue, IoRequest, IoTask, QueueSpec};
-use crate::recorder::latency_histogram;
+use crate::io::offsets::{Offsets, derive_seed};
+use crate::io::queue::{IoFailure, IoOp, IoQueue, IoRequest, IoTask, QueueSpec};
+use crate::io::recorder::latency_histogram;
+use crate::loops::control::Control;
 use crate::session::Session;
-use crate::{deallocated, open_target};
+use crate::workloads::shared::deallocated;
+use crate::workloads::shared::open_target;
 use drivescope_model::cell::{Mix, Order};
 use drivescope_model::watch::{WatchLine, WatchSummary};
 use hdrhistogram::Histogram;

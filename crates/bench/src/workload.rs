@@ -1,12 +1,14 @@
 //! The one interface of all tests of the product.
 
 use crate::error::BenchError;
-use crate::overrides::Overrides;
-use crate::plan_context::PlanContext;
+use crate::judging::test_record::TestRecord;
+use crate::plan::overrides::Overrides;
+use crate::plan::plan_context::PlanContext;
 use crate::session::Session;
-use crate::test_record::TestRecord;
 use drivescope_model::options::{Suite, TestKind};
 use drivescope_model::plan::PlannedTest;
+use drivescope_model::resume::ResumePoint;
+use drivescope_model::target::TargetKind;
 use drivescope_model::units::Secs;
 
 /// A test: one question asked of a target. Each stands in [`crate::workloads::WORKLOADS`].
@@ -31,6 +33,26 @@ pub trait Workload: Sync {
         Ok(())
     }
 
+    /// The given options that only this test has.
+    fn given_options(&self, _overrides: &Overrides) -> Vec<GivenOption> {
+        Vec::new()
+    }
+
+    /// Another test whose options it uses, too.
+    fn borrows_options_of(&self) -> Option<TestKind> {
+        None
+    }
+
+    /// Whether it works on the whole target, from its start.
+    fn takes_whole_target(&self) -> bool {
+        false
+    }
+
+    /// How it continues after an interruption; `None`: it begins anew.
+    fn continuation(&self) -> Option<Continuation> {
+        None
+    }
+
     /// How many phases of a round last for a set time, however many requests a drive does in it.
     fn timed_phases(&self, _suite: &Suite) -> usize {
         0
@@ -51,6 +73,36 @@ pub trait Workload: Sync {
 
     /// Measures.
     fn run(&self, session: &mut Session<'_>, record: &mut TestRecord) -> Result<(), BenchError>;
+}
+
+/// An option of one test, as given on the command line.
+#[derive(Debug, Clone, Copy)]
+pub struct GivenOption {
+    /// As typed: `--db`.
+    pub name: &'static str,
+    /// Whether it asks for the test.
+    pub implies_test: bool,
+}
+
+impl GivenOption {
+    /// Of these, those that were given.
+    pub(crate) fn among(all: &[(&'static str, bool, bool)]) -> Vec<Self> {
+        let given = all.iter().filter(|(.., is_given)| *is_given);
+        given.map(|&(name, implies_test, _)| Self { name, implies_test }).collect()
+    }
+}
+
+/// How an interrupted test continues.
+#[derive(Debug, Clone, Copy)]
+pub struct Continuation {
+    /// On targets of this kind.
+    pub on: TargetKind,
+    /// Whether it reads back what it wrote, so that nothing else may have written since.
+    pub reads_back: bool,
+    /// Makes the options begin at a point.
+    pub continue_at: fn(ResumePoint, &mut Suite),
+    /// Whether the options begin where the interrupted test began, which could continue instead.
+    pub begins_anew: fn(&Suite) -> bool,
 }
 
 /// How to shorten a workload whose cells each take a set time per round.

@@ -8,6 +8,7 @@ mod fill_files;
 mod geometry;
 mod latency;
 mod read_files;
+pub(crate) mod shared;
 mod sql;
 mod steady;
 mod surface;

@@ -13,7 +13,7 @@ pub use raw_writes::RawArguments;
 #[cfg(feature = "web")]
 pub use serve::ServeArguments;
 pub use stored_runs::{
-    CompareArguments, ExportArguments, HistoryArguments, ImportArguments, InTurnsArguments,
+    CompareArguments, ExportArguments, HistoryArguments, ImportArguments, InterleavedArguments,
     ReportArguments, RerunArguments, RunsArguments, RunsCommand, RunsListArguments, ShowArguments,
 };
 
@@ -27,7 +27,7 @@ use crate::exit::Code;
 use crate::{mistakes, output};
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use drivescope_bench::suites::ROUNDS_MAX;
+use drivescope_bench::plan::option_checks::ROUNDS_MAX;
 use drivescope_model::plan::Engine;
 use drivescope_model::units::{Bytes, Price, Secs};
 use std::ffi::OsString;

@@ -1,6 +1,6 @@
 //! Where a test that writes a whole drive or file system was stopped, so that `--resume` can continue it.
 
-use crate::options::{FillMode, Suite, TestKind, VerifyMode, VerifyPhase};
+use crate::options::TestKind;
 use crate::units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -51,23 +51,6 @@ impl ResumePoint {
     /// Whether resuming saves anything.
     pub fn is_worthwhile(&self) -> bool {
         self.at_bytes > 0 || self.phase == ResumePhase::VerifyRead
-    }
-
-    /// Makes a suite begin here. Tests before this one go: they would overwrite what it wrote.
-    pub fn continue_in(&self, suite: &mut Suite) {
-        let before = suite.tests.iter().take_while(|&&test| test != self.test()).count();
-        suite.tests.drain(..before);
-        let from = Bytes(self.at_bytes);
-        match self.phase {
-            ResumePhase::Fill => (suite.fill.mode, suite.fill.from) = (FillMode::Full, from),
-            ResumePhase::VerifyWrite => suite.verify.phase = VerifyPhase::Write,
-            ResumePhase::VerifyRead => suite.verify.phase = VerifyPhase::Read,
-            // The files themselves say where it continues, or the rounds of the interrupted run.
-            ResumePhase::FillFiles | ResumePhase::Steady => {}
-        }
-        if self.test() == TestKind::Verify {
-            (suite.verify.mode, suite.verify.from) = (VerifyMode::Full, from);
-        }
     }
 
     /// The options that continue here, as `--set` takes them.

@@ -1,12 +1,15 @@
 //! Runs compared: the metrics that all of them have, each as a ratio to the first run.
 
+pub(crate) mod charts;
 mod left_out;
+pub(crate) mod paired;
+pub(crate) mod side_by_side;
 
 pub(crate) use left_out::{NamedRuns, left_out};
 
-use crate::criteria::Criterion;
+use crate::comparison::side_by_side::{SideBySide, side_by_side};
 use crate::first_seen::distinct_by;
-use crate::side_by_side::{SideBySide, side_by_side};
+use crate::verdict::criteria::Criterion;
 use crate::workloads::{evidence, usable};
 use drivescope_model::metrics::quantity_of;
 use drivescope_model::{Metric, Run, TestKind};
@@ -40,8 +43,8 @@ pub struct RunComparison {
     pub differences: Vec<String>,
     /// The share that makes no difference in practice.
     pub band: f64,
-    /// Rounds of each, where they were measured in turns and held against each other in pairs.
-    pub rounds_in_turns: Option<usize>,
+    /// Rounds of each, where they were interleaved and held against each other in pairs.
+    pub interleaved_rounds: Option<usize>,
 }
 
 /// One metric in all runs.
@@ -115,7 +118,7 @@ pub fn compare(runs: &[Run], band: f64, every_metric: bool) -> RunComparison {
         besides: side_by_side(runs),
         differences: differences(runs),
         band,
-        rounds_in_turns: None,
+        interleaved_rounds: None,
     }
 }
 

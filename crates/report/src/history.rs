@@ -1,5 +1,7 @@
 //! One drive over all its runs: what got better or worse, since when, and how sure that is.
 
+pub(crate) mod charts;
+
 use crate::comparison::{COMPARED, options_of};
 use crate::first_seen::distinct_by;
 use crate::workloads::{evidence, usable};

@@ -1,7 +1,7 @@
 //! Generated pages of `docs/`: every finding, and the rules behind the verdicts.
 
-use crate::use_cases::{Requirement, USE_CASES};
 use crate::verdict::dots;
+use crate::verdict::use_cases::{Requirement, USE_CASES};
 use crate::workloads::evidence;
 use drivescope_model::number::threshold;
 use drivescope_model::{FindingId, Severity};

@@ -12,7 +12,7 @@ use crate::answer;
 use crate::chart::{Chart, PictureSize, Theme, svg};
 use crate::class_strips;
 use crate::comparison::name_of;
-use crate::known_drives::KnownDrive;
+use crate::drive_class::known_drives::KnownDrive;
 use crate::text::minute;
 use crate::verdict::{dots, untested};
 use crate::workloads::{charts, phase_charts, workload};

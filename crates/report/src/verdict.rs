@@ -1,11 +1,14 @@
 //! What a drive suits: the requirements of [`crate::use_cases`] held against the metrics of a run.
 
+pub(crate) mod answer;
 mod borderline;
 mod capacity;
+pub(crate) mod criteria;
 mod reasons;
+pub(crate) mod use_cases;
 
-use crate::criteria::Criterion;
-use crate::use_cases::{Cap, Requirement, USE_CASES, UseCase};
+use crate::verdict::criteria::Criterion;
+use crate::verdict::use_cases::{Cap, Requirement, USE_CASES, UseCase};
 use crate::workloads::evidence;
 pub use capacity::tested_capacity;
 pub(crate) use capacity::{found_missing, remedy as capacity_remedy};

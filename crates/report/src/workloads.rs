@@ -22,9 +22,9 @@ pub use align::phybs_table::phybs_table;
 
 use crate::chart::Chart;
 use crate::chart::over_time::phases;
-use crate::criteria::{Criterion, Evidence};
 use crate::figure_grid::FigureGrid;
 use crate::terminal::Style;
+use crate::verdict::criteria::{Criterion, Evidence};
 use drivescope_model::{Metric, Run, Suite, TestKind, TestResult};
 
 /// One workload's part in plans, tables and verdicts.

@@ -1,7 +1,7 @@
 //! What a long test has found so far, kept now and then, so that a killed program costs little of it.
 
 use super::Session;
-use crate::test_record::TestRecord;
+use crate::judging::test_record::TestRecord;
 use drivescope_model::document::{TestResult, TestStatus};
 use drivescope_model::resume::{ResumePhase, ResumePoint};
 use drivescope_model::target::TargetKind;

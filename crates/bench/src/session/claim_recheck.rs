@@ -1,9 +1,9 @@
 //! Checks a claimed device about every second while tests write to it: whether nobody else uses it.
 
 use super::Session;
-use crate::clock;
 use crate::error::BenchError;
-use crate::io_device::IoDevice;
+use crate::io::clock;
+use crate::io::device::IoDevice;
 use drivescope_drive::gate::{RawDisk, Rechecks, WriteError};
 use drivescope_model::plan::WriteLevel;
 use std::cell::{Cell, RefCell};

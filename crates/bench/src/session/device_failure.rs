@@ -1,10 +1,10 @@
 //! Whether the device still answers after a failed test: tests run only on one that does.
 
 use super::Session;
-use crate::control::Control;
 use crate::error::BenchError;
-use crate::io_device::IoDevice;
-use crate::queue::{IoCompletion, IoOp, IoQueue, IoRequest, IoTask, QueueSpec};
+use crate::io::device::IoDevice;
+use crate::io::queue::{IoCompletion, IoOp, IoQueue, IoRequest, IoTask, QueueSpec};
+use crate::loops::control::Control;
 use drivescope_drive::ErrorKind;
 use drivescope_model::options::TestKind;
 use drivescope_model::target::IoMode;

@@ -1,9 +1,9 @@
 //! The kernel's counters before and after a phase.
 
 use super::Session;
-use crate::cpu_usage::{CpuScope, CpuUsage};
-use crate::phase::PhaseResult;
-use crate::round::{Cache, CoresTaken, Round};
+use crate::io::cpu_usage::{CpuScope, CpuUsage};
+use crate::judging::round::{Cache, CoresTaken, Round};
+use crate::loops::phase::PhaseResult;
 use drivescope_machine::Roots;
 use drivescope_machine::counters::{self, DeviceCounters};
 use drivescope_machine::processors::CoreTimes;

@@ -1,19 +1,19 @@
 //! What tests do most: phases of load, measured and kept.
 
 use super::{PhaseCounters, Progress, Session};
-use crate::calibrate;
-use crate::clock;
-use crate::control::Control;
-use crate::engine_trial;
 use crate::error::BenchError;
-use crate::expected_speed::DEPTHS_MIN;
-use crate::io_device::{IoDevice, WorkerOutcome};
-use crate::offsets::derive_seed;
-use crate::phase::{self, Load, LoopMode};
-use crate::queue::{IoTask, QueueSpec};
-use crate::round::Round;
-use crate::test_record::TestRecord;
-use crate::validity::{self, Environment};
+use crate::io::clock;
+use crate::io::device::{IoDevice, WorkerOutcome};
+use crate::io::offsets::derive_seed;
+use crate::io::queue::{IoTask, QueueSpec};
+use crate::judging::round::Round;
+use crate::judging::test_record::TestRecord;
+use crate::judging::validity::{self, Environment};
+use crate::loops::calibrate;
+use crate::loops::control::Control;
+use crate::loops::engine_trial;
+use crate::loops::phase::{self, Load, LoopMode};
+use crate::plan::expected_speed::DEPTHS_MIN;
 use drivescope_model::cell::{Mix, Shape};
 use drivescope_model::drive::Link;
 use drivescope_model::event::Event;

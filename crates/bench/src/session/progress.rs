@@ -1,7 +1,7 @@
 //! Forwards the progress of a phase to the listeners, and the stop flag to the phase.
 
 use super::Session;
-use crate::control::Control;
+use crate::loops::control::Control;
 use drivescope_model::event::Event;
 
 /// A test that takes so many times as long as it was planned is no longer almost done.

@@ -2,7 +2,7 @@
 
 use super::Session;
 use crate::error::BenchError;
-use crate::io_device::IoDevice;
+use crate::io::device::IoDevice;
 use drivescope_drive::gate::RawDisk;
 use drivescope_drive::journal::{BeforeImages, JournalError, RollbackStage, RollbackStep};
 use drivescope_model::event::Event;

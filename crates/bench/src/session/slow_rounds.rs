@@ -1,8 +1,8 @@
 //! A drive that is slower than planned has fewer rounds: a first look must not take an hour.
 
 use super::Session;
-use crate::test_record::TestRecord;
-use crate::time_limit::time_limit_s;
+use crate::judging::test_record::TestRecord;
+use crate::plan::time_limit::time_limit_s;
 use drivescope_model::units::Secs;
 
 /// How long the first rounds of a test took.

@@ -3,7 +3,7 @@
 use super::Session;
 use super::claim_recheck::ClaimRecheck;
 use crate::error::BenchError;
-use crate::io_device::IoDevice;
+use crate::io::device::IoDevice;
 use drivescope_drive::OwnFolder;
 use drivescope_drive::gate::RawDisk;
 use drivescope_drive::simulated::SimulatedDrive;

@@ -1,7 +1,7 @@
 //! What somebody who watches a run asks of it: to skip a test, to pause. Looked at between phases.
 
 use super::Session;
-use crate::clock;
+use crate::io::clock;
 use drivescope_model::event::Event;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -2,8 +2,8 @@
 
 use super::{STALL_MIN_NS, Sighting, TimedRead, WatchWindow};
 use crate::error::describe;
-use crate::queue::IoFailure;
-use crate::recorder::latency_histogram;
+use crate::io::queue::IoFailure;
+use crate::io::recorder::latency_histogram;
 use drivescope_model::watch::{
     STEPS, WatchError, WatchLine, WatchSecond, WatchSummary, WatchedRead, step_of,
 };

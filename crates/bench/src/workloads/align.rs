@@ -11,10 +11,10 @@ mod timed_accesses;
 pub(super) mod write_area;
 
 use crate::error::BenchError;
-use crate::option_checks::ensure;
-use crate::plan_context::PlanContext;
+use crate::judging::test_record::TestRecord;
+use crate::plan::option_checks::ensure;
+use crate::plan::plan_context::PlanContext;
 use crate::session::Session;
-use crate::test_record::TestRecord;
 use crate::workload::Workload;
 use drivescope_model::options::{AlignMethod, AlignOptions, Suite, TestKind};
 use drivescope_model::plan::{Cost, PlannedTest, WriteLevel};

@@ -6,11 +6,11 @@ pub(crate) mod passes;
 mod replay_run;
 
 use crate::error::BenchError;
-use crate::option_checks::{check_count, ensure};
-use crate::overrides::Overrides;
-use crate::plan_context::PlanContext;
+use crate::judging::test_record::TestRecord;
+use crate::plan::option_checks::{check_count, ensure};
+use crate::plan::overrides::Overrides;
+use crate::plan::plan_context::PlanContext;
 use crate::session::Session;
-use crate::test_record::TestRecord;
 use crate::workload::Workload;
 use chosen::{PreparedTrace, check_names, choose};
 use drivescope_drive::simulated::spec::Spec;

@@ -7,18 +7,17 @@ mod copy_job;
 mod copy_run;
 
 use crate::error::BenchError;
-use crate::files::file_set::FileSet;
-use crate::files::real_files::RealFiles;
-use crate::files::simulated_files::SimulatedFiles;
-use crate::open_target;
-use crate::option_checks::{REQUEST_MAX, check_count, ensure, repeated};
-use crate::overrides::Overrides;
-use crate::payload::Payload;
-use crate::plan_context::PlanContext;
+use crate::io::payload::Payload;
+use crate::judging::test_record::TestRecord;
+use crate::plan::option_checks::{REQUEST_MAX, ROUNDS_MAX, check_count, ensure, repeated};
+use crate::plan::overrides::Overrides;
+use crate::plan::plan_context::PlanContext;
 use crate::session::Session;
-use crate::suites::ROUNDS_MAX;
-use crate::test_record::TestRecord;
-use crate::workload::Workload;
+use crate::workload::{GivenOption, Workload};
+use crate::workloads::shared::files::file_set::FileSet;
+use crate::workloads::shared::files::real_files::RealFiles;
+use crate::workloads::shared::files::simulated_files::SimulatedFiles;
+use crate::workloads::shared::open_target;
 use copy_job::{CopyJob, jobs};
 use copy_run::{CopyRun, finish};
 use drivescope_drive::own_folder::copying::CopyCall;
@@ -100,6 +99,13 @@ impl Workload for CopyWorkload {
 
     fn needs_test_file(&self) -> bool {
         false
+    }
+
+    fn given_options(&self, overrides: &Overrides) -> Vec<GivenOption> {
+        GivenOption::among(&[
+            ("--files", true, overrides.files.is_some()),
+            ("--from", true, overrides.from.is_some()),
+        ])
     }
 
     fn plan(&self, context: &PlanContext<'_>) -> PlannedTest {
@@ -192,7 +198,7 @@ fn simulated(
         None => Arc::clone(&into),
     };
     session.storage.simulated = Some(Arc::clone(&into));
-    let mb_s = crate::expected_speed::ExpectedSpeed::typical(session.target.drive()).mb_s;
+    let mb_s = crate::plan::expected_speed::ExpectedSpeed::typical(session.target.drive()).mb_s;
     let (jobs, _) = jobs(options, into.free_bytes().min(from.free_bytes()), mb_s);
     let mut store = SimulatedFiles::new(from, into, options.block);
     let run = CopyRun { session, jobs: &jobs, is_between: options.from.is_some(), is_given: false };
@@ -242,7 +248,7 @@ fn real_in(
             "--from is on the same file system: this is a copy within the drive".to_string(),
         );
     }
-    let mb_s = crate::expected_speed::ExpectedSpeed::typical(session.target.drive()).mb_s;
+    let mb_s = crate::plan::expected_speed::ExpectedSpeed::typical(session.target.drive()).mb_s;
     let (jobs, omitted) = match &options.files {
         Some(_) => (vec![CopyJob::of_files()], Vec::new()),
         None => jobs(options, room, mb_s),

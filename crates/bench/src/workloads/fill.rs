@@ -8,18 +8,18 @@ mod sampling;
 mod thermal;
 
 use crate::error::BenchError;
-use crate::option_checks::{REQUEST_MAX, SAMPLES_MAX, check_percent, check_request, ensure};
-use crate::payload::Payload;
-use crate::plan_context::PlanContext;
+use crate::io::payload::Payload;
+use crate::judging::test_record::TestRecord;
+use crate::plan::option_checks::{REQUEST_MAX, SAMPLES_MAX, check_percent, check_request, ensure};
+use crate::plan::plan_context::PlanContext;
 use crate::session::Session;
-use crate::test_record::TestRecord;
-use crate::whole_drive::sample_read;
-use crate::whole_drive::timed_writes::WriteSettings;
-use crate::workload::Workload;
+use crate::workload::{Continuation, Workload};
+use crate::workloads::shared::whole_drive::sample_read;
+use crate::workloads::shared::whole_drive::timed_writes::WriteSettings;
 use drivescope_model::drive::{Drive, DriveKind};
 use drivescope_model::options::{FillMode, FillOptions, Suite, TestKind};
 use drivescope_model::plan::{Cost, PlannedTest, WriteLevel};
-use drivescope_model::target::TargetInfo;
+use drivescope_model::target::{TargetInfo, TargetKind};
 use drivescope_model::units::Bytes;
 use fill_run::FillRun;
 use sampling::{PLACES_MIN, Sampling};
@@ -69,6 +69,21 @@ impl Workload for FillWorkload {
         })?;
         ensure(is_sampled || options.burst.is_none_or(|burst| burst.0 == 0), || {
             "fill.burst needs fill.mode=sampled: a full fill is one burst".to_string()
+        })
+    }
+
+    fn takes_whole_target(&self) -> bool {
+        true
+    }
+
+    fn continuation(&self) -> Option<Continuation> {
+        Some(Continuation {
+            on: TargetKind::Block,
+            reads_back: false,
+            continue_at: |point, suite| {
+                (suite.fill.mode, suite.fill.from) = (FillMode::Full, Bytes(point.at_bytes));
+            },
+            begins_anew: |suite| suite.fill.mode == FillMode::Full && suite.fill.from.0 == 0,
         })
     }
 

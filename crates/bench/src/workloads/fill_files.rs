@@ -8,17 +8,17 @@ mod real_fill;
 pub(super) use real_fill::{TREE, file_name, places};
 
 use crate::error::BenchError;
-use crate::files::file_curve::{self, FileSample};
-use crate::files::file_phase::FilePhase;
-use crate::files::file_store::FileStep;
-use crate::files::simulated_files::{failed, full, moved_at_once};
-use crate::option_checks::ensure;
-use crate::overrides::Overrides;
-use crate::plan_context::PlanContext;
-use crate::round::Cache;
+use crate::judging::round::Cache;
+use crate::judging::test_record::TestRecord;
+use crate::plan::option_checks::ensure;
+use crate::plan::overrides::Overrides;
+use crate::plan::plan_context::PlanContext;
 use crate::session::{FilledDrive, Session};
-use crate::test_record::TestRecord;
-use crate::workload::Workload;
+use crate::workload::{Continuation, GivenOption, Workload};
+use crate::workloads::shared::files::file_curve::{self, FileSample};
+use crate::workloads::shared::files::file_phase::FilePhase;
+use crate::workloads::shared::files::file_store::FileStep;
+use crate::workloads::shared::files::simulated_files::{failed, full, moved_at_once};
 use drivescope_drive::simulated::SimOp;
 use drivescope_model::options::{Suite, TestKind};
 use drivescope_model::plan::{Cost, PlannedTest};
@@ -64,6 +64,21 @@ impl Workload for FillFilesWorkload {
 
     fn needs_test_file(&self) -> bool {
         false
+    }
+
+    fn given_options(&self, overrides: &Overrides) -> Vec<GivenOption> {
+        GivenOption::among(&[("--keep", false, overrides.keep)])
+    }
+
+    fn continuation(&self) -> Option<Continuation> {
+        Some(Continuation {
+            on: TargetKind::Directory,
+            reads_back: false,
+            // The files themselves say where it continues.
+            continue_at: |_, _| {},
+            // What was not kept is gone.
+            begins_anew: |_| false,
+        })
     }
 
     fn plan(&self, context: &PlanContext<'_>) -> PlannedTest {

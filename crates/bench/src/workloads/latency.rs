@@ -1,17 +1,17 @@
 //! `latency`: how long does one small request take; how does that change with the span used and with
 //! load.
 
-use crate::buffered::evict;
 use crate::error::BenchError;
-use crate::option_checks::{
+use crate::judging::test_record::TestRecord;
+use crate::loops::phase::LoopMode;
+use crate::plan::option_checks::{
     check_once, check_percent, check_request, check_time, ensure, repeated,
 };
-use crate::overrides::Overrides;
-use crate::phase::LoopMode;
-use crate::plan_context::PlanContext;
+use crate::plan::overrides::Overrides;
+use crate::plan::plan_context::PlanContext;
 use crate::session::Session;
-use crate::test_record::TestRecord;
 use crate::workload::{Workload, shorten_rounds};
+use crate::workloads::shared::buffered::evict;
 use drivescope_model::cell::{Mix, Order, Shape};
 use drivescope_model::options::{Arrivals, LatencyOptions, Rate, Suite, TestKind};
 use drivescope_model::plan::{Cost, PlannedTest};

@@ -1,21 +1,21 @@
 //! `read-files`: how fast files are read back, by the order in which they were written and by where they lie
 //! (seed 002). They are those of `fill-files`: of the same run, or of one before with `--keep`.
 
-use crate::clock;
 use crate::error::BenchError;
-use crate::files::file_curve::{self, FileSample};
-use crate::files::file_phase::FilePhase;
-use crate::files::file_set::SplitMix64;
-use crate::files::file_store::FileStep;
-use crate::files::simulated_files::{failed, moved_at_once};
-use crate::offsets::derive_seed;
-use crate::option_checks::{REQUEST_MAX, ensure};
-use crate::plan_context::PlanContext;
-use crate::round::Cache;
+use crate::io::clock;
+use crate::io::offsets::derive_seed;
+use crate::judging::round::Cache;
+use crate::judging::test_record::TestRecord;
+use crate::plan::option_checks::{REQUEST_MAX, ensure};
+use crate::plan::plan_context::PlanContext;
 use crate::session::Session;
-use crate::test_record::TestRecord;
 use crate::workload::Workload;
 use crate::workloads::fill_files::{TREE, file_name, places};
+use crate::workloads::shared::files::file_curve::{self, FileSample};
+use crate::workloads::shared::files::file_phase::FilePhase;
+use crate::workloads::shared::files::file_set::SplitMix64;
+use crate::workloads::shared::files::file_store::FileStep;
+use crate::workloads::shared::files::simulated_files::{failed, moved_at_once};
 use drivescope_drive::own_folder::source_tree::check_end;
 use drivescope_drive::own_folder::trees::TreeFolder;
 use drivescope_drive::page_cache;
@@ -66,6 +66,10 @@ impl Workload for ReadFilesWorkload {
 
     fn needs_test_file(&self) -> bool {
         false
+    }
+
+    fn borrows_options_of(&self) -> Option<TestKind> {
+        Some(TestKind::FillFiles)
     }
 
     fn plan(&self, context: &PlanContext<'_>) -> PlannedTest {

@@ -18,14 +18,13 @@ mod table_scan;
 mod table_size;
 
 use crate::error::BenchError;
-use crate::open_target;
-use crate::option_checks::{check_count, check_once, check_time, ensure};
-use crate::overrides::Overrides;
-use crate::plan_context::PlanContext;
+use crate::judging::test_record::TestRecord;
+use crate::plan::option_checks::{ROUNDS_MAX, check_count, check_once, check_time, ensure};
+use crate::plan::overrides::Overrides;
+use crate::plan::plan_context::PlanContext;
 use crate::session::Session;
-use crate::suites::ROUNDS_MAX;
-use crate::test_record::TestRecord;
-use crate::workload::Workload;
+use crate::workload::{GivenOption, Workload};
+use crate::workloads::shared::open_target;
 use drivescope_model::options::{DatabaseKind, SqlOptions, SqlPart, Suite, TestKind};
 use drivescope_model::plan::{Cost, PlannedTest};
 use drivescope_model::target::TargetKind;
@@ -129,6 +128,14 @@ impl Workload for SqlWorkload {
         false
     }
 
+    fn given_options(&self, overrides: &Overrides) -> Vec<GivenOption> {
+        GivenOption::among(&[
+            ("--db", true, !overrides.databases.is_empty()),
+            ("--query", true, overrides.query.is_some()),
+            ("--params", false, overrides.params.is_some()),
+        ])
+    }
+
     fn plan(&self, context: &PlanContext<'_>) -> PlannedTest {
         let options = &context.suite.sql;
         if let Some(reason) = context.files_refusal() {
@@ -172,7 +179,8 @@ impl Workload for SqlWorkload {
         open_target::in_own_folder(session, |session, folder| {
             let options = &session.plan.suite.sql;
             let room = session.target.room()?.0;
-            let mb_s = crate::expected_speed::ExpectedSpeed::typical(session.target.drive()).mb_s;
+            let mb_s =
+                crate::plan::expected_speed::ExpectedSpeed::typical(session.target.drive()).mb_s;
             let size = TableSize::fitting(options, room, mb_s);
             let size = size.ok_or_else(|| session.target.no_room(Bytes(TABLE_MIN)))?;
             for options in databases(options, false).0 {

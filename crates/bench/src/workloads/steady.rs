@@ -11,15 +11,15 @@ mod round_log;
 mod rounds;
 
 use super::apps::passes::TracePasses;
-use crate::engine_trial;
 use crate::error::BenchError;
-use crate::option_checks::{REQUEST_MAX, check_once, check_request, check_time, ensure};
-use crate::overrides::Overrides;
-use crate::plan_context::PlanContext;
-use crate::round_volume::{self, RoundLength};
+use crate::judging::test_record::TestRecord;
+use crate::loops::engine_trial;
+use crate::plan::option_checks::{REQUEST_MAX, check_once, check_request, check_time, ensure};
+use crate::plan::overrides::Overrides;
+use crate::plan::plan_context::PlanContext;
+use crate::plan::round_volume::{self, RoundLength};
 use crate::session::Session;
-use crate::test_record::TestRecord;
-use crate::workload::Workload;
+use crate::workload::{Continuation, Workload};
 use consistency::{Consistency, steps};
 use drivescope_model::cell::{Cell, Order};
 use drivescope_model::options::{SteadyOptions, SteadySequence, Suite, TestKind};
@@ -101,6 +101,24 @@ impl Workload for SteadyWorkload {
             SteadySequence::Consistency => steps(options.time).len(),
         };
         phases.div_ceil(suite.rounds.max(1) as usize)
+    }
+
+    fn borrows_options_of(&self) -> Option<TestKind> {
+        Some(TestKind::Apps)
+    }
+
+    fn takes_whole_target(&self) -> bool {
+        true
+    }
+
+    fn continuation(&self) -> Option<Continuation> {
+        Some(Continuation {
+            on: TargetKind::Block,
+            reads_back: false,
+            // The rounds of the interrupted run say where it continues.
+            continue_at: |_, _| {},
+            begins_anew: |_| true,
+        })
     }
 
     fn plan(&self, context: &PlanContext<'_>) -> PlannedTest {

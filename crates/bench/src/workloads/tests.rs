@@ -1,7 +1,7 @@
 //! Zoned block devices: what may be planned on them.
 
 use super::*;
-use crate::plan_context::HOST_MANAGED;
+use crate::plan::plan_context::HOST_MANAGED;
 use crate::testing::{plan_context, run_target, suite_of};
 use drivescope_model::drive::{Drive, Zoned};
 use drivescope_model::options::{FillMode, Suite, SurfaceWrite, VerifyPhase};

@@ -7,20 +7,20 @@ mod restore_area;
 mod scattered;
 mod synced_cell;
 
-use crate::buffered::evict;
-use crate::engine_trial;
 use crate::error::BenchError;
-use crate::expected_speed::ExpectedSpeed;
-use crate::flush_honesty::free_flush;
-use crate::offsets::derive_seed;
-use crate::option_checks::{check_once, check_time, ensure};
-use crate::overrides::Overrides;
-use crate::plan_context::PlanContext;
-use crate::round_volume::{self, RoundLength};
+use crate::io::offsets::derive_seed;
+use crate::judging::test_record::TestRecord;
+use crate::loops::engine_trial;
+use crate::plan::expected_speed::ExpectedSpeed;
+use crate::plan::option_checks::{check_once, check_time, ensure};
+use crate::plan::overrides::Overrides;
+use crate::plan::plan_context::PlanContext;
+use crate::plan::round_volume::{self, RoundLength};
 use crate::session::Session;
-use crate::test_file;
-use crate::test_record::TestRecord;
-use crate::workload::{Workload, shorten_rounds};
+use crate::workload::{GivenOption, Workload, shorten_rounds};
+use crate::workloads::shared::buffered::evict;
+use crate::workloads::shared::flush_honesty::free_flush;
+use crate::workloads::shared::test_file;
 use cell_order::{in_order, repeats_all, run_rounds};
 use drivescope_model::cell::{Cell, Order, Shape};
 use drivescope_model::options::{Suite, TestKind, TransferOptions};
@@ -98,6 +98,10 @@ impl Workload for TransferWorkload {
 
     fn reads_existing_data(&self) -> bool {
         true
+    }
+
+    fn given_options(&self, overrides: &Overrides) -> Vec<GivenOption> {
+        GivenOption::among(&[("--cells", false, !overrides.cells.is_empty())])
     }
 
     fn plan(&self, context: &PlanContext<'_>) -> PlannedTest {

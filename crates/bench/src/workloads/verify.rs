@@ -5,22 +5,24 @@ mod capacity_result;
 mod quick;
 mod refused_writes;
 
-use crate::control::Control;
 use crate::error::{BenchError, describe};
-use crate::io_device::WorkerOutcome;
-use crate::offsets::derive_seed;
-use crate::option_checks::{check_request, ensure};
-use crate::payload::Payload;
-use crate::phase::PhaseResult;
-use crate::plan_context::PlanContext;
-use crate::queue::{IoFailure, QueueSpec};
-use crate::scan::{ScanRegion, TimedRegion};
+use crate::io::device::WorkerOutcome;
+use crate::io::offsets::derive_seed;
+use crate::io::payload::Payload;
+use crate::io::queue::{IoFailure, QueueSpec};
+use crate::judging::test_record::TestRecord;
+use crate::loops::control::Control;
+use crate::loops::phase::PhaseResult;
+use crate::loops::scan::{ScanRegion, TimedRegion};
+use crate::plan::option_checks::{check_request, ensure};
+use crate::plan::plan_context::PlanContext;
 use crate::session::{PhaseCounters, Session};
-use crate::test_record::TestRecord;
-use crate::whole_drive::read_back::{ReadBack, ReadBackOutcome};
-use crate::whole_drive::resume_check::{self, StampsNeeded};
-use crate::whole_drive::timed_writes::{WriteSettings, WrittenSum, flush, write, written_bytes};
-use crate::workload::Workload;
+use crate::workload::{Continuation, Workload};
+use crate::workloads::shared::whole_drive::read_back::{ReadBack, ReadBackOutcome};
+use crate::workloads::shared::whole_drive::resume_check::{self, StampsNeeded};
+use crate::workloads::shared::whole_drive::timed_writes::{
+    WriteSettings, WrittenSum, flush, write, written_bytes,
+};
 use capacity_probe::{usual_landmarks, written_with_pushing_max};
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::options::{Suite, TestKind, VerifyMode, VerifyPhase};
@@ -86,6 +88,26 @@ impl Workload for VerifyWorkload {
         let whole = check_request(options.cache, "verify.cache").is_ok();
         ensure(whole && options.cache.0 <= CACHE_MAX, || {
             "verify.cache must be a multiple of 512 bytes, at most 512 MiB".to_string()
+        })
+    }
+
+    fn takes_whole_target(&self) -> bool {
+        true
+    }
+
+    fn continuation(&self) -> Option<Continuation> {
+        Some(Continuation {
+            on: TargetKind::Block,
+            reads_back: true,
+            continue_at: |point, suite| {
+                let options = &mut suite.verify;
+                (options.mode, options.from) = (VerifyMode::Full, Bytes(point.at_bytes));
+                options.phase = match point.phase {
+                    ResumePhase::VerifyRead => VerifyPhase::Read,
+                    _ => VerifyPhase::Write,
+                };
+            },
+            begins_anew: |suite| suite.verify.mode == VerifyMode::Full && suite.verify.from.0 == 0,
         })
     }
 

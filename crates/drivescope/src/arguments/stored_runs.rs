@@ -13,7 +13,7 @@ pub struct CompareArguments {
     /// which is measured on the spot as the first run was.
     #[arg(value_name = "RUN", required = true)]
     pub runs: Vec<String>,
-    /// Measure two targets in turns instead, or one with two settings, until the difference shows or the time is
+    /// Interleave rounds of two targets, or one with two settings, until the difference shows or the time is
     /// over: directories (in a folder of their own), files, block devices (read only) or simulated drives.
     #[arg(long, conflicts_with_all = ["all", "force"])]
     pub ab: bool,
@@ -26,9 +26,9 @@ pub struct CompareArguments {
     /// Compare runs of different plans, machines or versions.
     #[arg(long)]
     pub force: bool,
-    /// How they are measured in turns.
+    /// How rounds are interleaved.
     #[command(flatten)]
-    pub in_turns: InTurnsArguments,
+    pub interleaved: InterleavedArguments,
     /// The store of runs.
     #[command(flatten)]
     pub store: StoreArguments,
@@ -36,7 +36,7 @@ pub struct CompareArguments {
 
 /// How `compare --ab` measures.
 #[derive(Debug, Args)]
-pub struct InTurnsArguments {
+pub struct InterleavedArguments {
     /// With --ab: a setting of the first, as in run --set, or engine=threads (may be repeated).
     #[arg(long, value_name = "TEST.OPTION=VALUE", requires = "ab")]
     pub set_a: Vec<String>,

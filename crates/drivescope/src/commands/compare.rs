@@ -1,6 +1,6 @@
 //! `compare`: stored runs side by side, with what their differences are worth; `--ab` measures them on the spot.
 
-mod in_turns;
+mod interleaved;
 
 use crate::arguments::CompareArguments;
 use crate::exit::{Code, Failure};
@@ -17,7 +17,7 @@ use std::path::Path;
 /// Prints the comparison; refuses runs that were not made alike, unless told to compare them all the same.
 pub fn compare(arguments: &CompareArguments, signals: &RunSignals) -> Result<Code, Failure> {
     if arguments.ab {
-        return in_turns::compare(arguments, signals);
+        return interleaved::compare(arguments, signals);
     }
     let (models, names): (Vec<String>, Vec<String>) =
         arguments.runs.iter().cloned().partition(|name| name.starts_with("sim:"));

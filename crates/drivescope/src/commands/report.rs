@@ -13,9 +13,9 @@ use drivescope_bench::workloads::WORKLOADS;
 use drivescope_drive::document_file::DocumentFile;
 use drivescope_model::{Run, TestResult};
 use drivescope_report::chart::{Chart, PictureSize, Theme, svg};
-use drivescope_report::csv::metrics_csv;
+use drivescope_report::export::csv::metrics_csv;
+use drivescope_report::export::markdown::run_markdown;
 use drivescope_report::page::{comparison_page, history_page, page_among};
-use drivescope_report::run_markdown::run_markdown;
 use drivescope_report::{anonymized, class_strips, comparison_charts, every_chart, history_charts};
 use std::path::Path;
 
@@ -127,7 +127,7 @@ fn png(_: &Chart) -> Result<Vec<u8>, Failure> {
 
 #[cfg(feature = "parquet")]
 fn parquet(runs: &[Run]) -> Result<Vec<u8>, Failure> {
-    drivescope_report::parquet::metrics_parquet(runs).map_err(Failure::usage)
+    drivescope_report::export::parquet::metrics_parquet(runs).map_err(Failure::usage)
 }
 
 #[cfg(not(feature = "parquet"))]

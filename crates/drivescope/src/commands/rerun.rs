@@ -7,7 +7,7 @@ use crate::run_steps::write_permission::WritePermission;
 use crate::run_steps::{PlannedRun, carry_out, leftovers, targets};
 use crate::signals::RunSignals;
 use crate::store_access::open_existing;
-use drivescope_bench::overrides::Overrides;
+use drivescope_bench::plan::overrides::Overrides;
 use drivescope_bench::{planner, suites};
 use drivescope_model::plan::{Engine, Plan, WriteLevel};
 use drivescope_model::target::TargetKind;

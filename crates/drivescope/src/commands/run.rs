@@ -9,9 +9,13 @@ use crate::run_steps::{
 };
 use crate::signals::RunSignals;
 use drivescope_bench::error::BenchError;
-use drivescope_bench::expected_speed::ExpectedSpeed;
-use drivescope_bench::overrides::Overrides;
-use drivescope_bench::{clock, planner, speed_trial, suites, workloads};
+use drivescope_bench::io::clock;
+use drivescope_bench::plan::expected_speed::ExpectedSpeed;
+use drivescope_bench::plan::overrides::Overrides;
+use drivescope_bench::plan::speed_trial;
+use drivescope_bench::planner;
+use drivescope_bench::suites;
+use drivescope_bench::workloads;
 use drivescope_drive::Target;
 use drivescope_machine::limits;
 use drivescope_model::options::Suite;

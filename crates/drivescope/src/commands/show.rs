@@ -5,8 +5,8 @@ use crate::exit::{Code, Failure};
 use crate::output;
 use crate::run_steps::phybs_table::phybs_table;
 use crate::store_access::open_existing;
-use drivescope_report::csv::metrics_csv;
-use drivescope_report::run_markdown::run_markdown;
+use drivescope_report::export::csv::metrics_csv;
+use drivescope_report::export::markdown::run_markdown;
 use drivescope_report::text;
 
 /// Shows one run.

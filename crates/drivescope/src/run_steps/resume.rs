@@ -7,23 +7,21 @@ use crate::arguments::OutcomeArguments;
 use crate::exit::Failure;
 use crate::output;
 use crate::store_access::open_existing;
-use drivescope_bench::overrides::Overrides;
+use drivescope_bench::plan::overrides::Overrides;
 use drivescope_bench::planner;
 use drivescope_bench::suites;
+use drivescope_bench::workload::Continuation;
+use drivescope_bench::workloads;
 use drivescope_drive::Target;
 use drivescope_machine::identity::DriveIdentity;
 use drivescope_model::document::{Run, TestResult, TestStatus};
-use drivescope_model::options::{FillMode, VerifyMode, VerifyPhase};
-use drivescope_model::options::{Suite, TestKind};
+use drivescope_model::options::{Suite, TestKind, VerifyMode, VerifyPhase};
 use drivescope_model::plan::{Plan, WriteLevel};
 use drivescope_model::resume::{ResumePhase, ResumePoint};
 use drivescope_model::target::TargetKind;
 use drivescope_model::units::Bytes;
 use drivescope_store::Filter;
 
-/// Tests that can go on.
-const TESTS: [TestKind; 4] =
-    [TestKind::Fill, TestKind::Verify, TestKind::FillFiles, TestKind::Steady];
 /// So many of the newest runs are looked through.
 const RUNS_MAX: u32 = 200;
 
@@ -77,17 +75,15 @@ fn find(
     suite: &Suite,
 ) -> Result<Option<Unfinished>, Failure> {
     let kind = target.info().kind;
-    let goes_on = |test: &TestKind| match test {
-        TestKind::FillFiles => kind == TargetKind::Directory,
-        _ => kind == TargetKind::Block,
-    };
-    let wanted: Vec<TestKind> =
-        TESTS.into_iter().filter(|t| suite.tests.contains(t) && goes_on(t)).collect();
+    let continues = |test: &TestKind| continuation(*test).is_some_and(|it| it.on == kind);
+    let wanted: Vec<TestKind> = suite.tests.iter().copied().filter(continues).collect();
     if wanted.is_empty() {
         return Ok(None);
     }
+    let reads_back = |&test: &TestKind| continuation(test).is_some_and(|it| it.reads_back);
+    let may_be_spoiled = wanted.iter().any(reads_back);
     let counts = |run: &Run, result: &TestResult| {
-        let spoils = wanted.contains(&TestKind::Verify) && overwrites(run, result.test);
+        let spoils = may_be_spoiled && overwrites(run, result.test);
         has_begun(result) && (wanted.contains(&result.test) || spoils)
     };
     let found = newest(store, target, counts)?;
@@ -96,6 +92,11 @@ fn find(
         let point = point.filter(|point| wanted.contains(&point.test()))?;
         Some(Unfinished { run_id: run.id, point, span: run.plan.suite.span, result })
     }))
+}
+
+/// How a test continues.
+fn continuation(test: TestKind) -> Option<Continuation> {
+    workloads::find(test).continuation()
 }
 
 /// Whether a test moved anything. One that was stopped while it looked at the device has changed nothing.
@@ -183,7 +184,12 @@ impl Unfinished {
     /// one of then.
     fn resumed(&self, plan: &Plan, target: &Target, level: WriteLevel) -> Result<Plan, Failure> {
         let mut suite = plan.suite.clone();
-        self.point.continue_in(&mut suite);
+        let test = self.point.test();
+        // Tests before it would overwrite what it wrote.
+        suite.tests = suite.tests.into_iter().skip_while(|&before| before != test).collect();
+        if let Some(continuation) = continuation(test) {
+            (continuation.continue_at)(self.point, &mut suite);
+        }
         if suite.span.0 == 0 {
             suite.span = self.span;
         }
@@ -228,13 +234,8 @@ impl Unfinished {
 
     /// Says that it could go on, where the suite begins the same anew.
     fn note_possible(&self, target: &Target, suite: &Suite) {
-        let begins_anew = match self.point.test() {
-            TestKind::Fill => suite.fill.mode == FillMode::Full && suite.fill.from.0 == 0,
-            // What was not kept is gone by now.
-            TestKind::FillFiles => false,
-            TestKind::Steady => true,
-            _ => suite.verify.mode == VerifyMode::Full && suite.verify.from.0 == 0,
-        };
+        let continuation = continuation(self.point.test());
+        let begins_anew = continuation.is_some_and(|it| (it.begins_anew)(suite));
         if begins_anew {
             let what = self.described(target);
             output::remark(&format!("{what}; --resume continues it"));

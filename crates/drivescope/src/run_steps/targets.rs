@@ -4,7 +4,7 @@ use super::write_permission::WritePermission;
 use crate::exit::Failure;
 use crate::mistakes::no_target;
 use crate::output;
-use drivescope_bench::engine;
+use drivescope_bench::io::engine;
 use drivescope_drive::Target;
 use drivescope_drive::gate;
 use drivescope_drive::journal::{self, JournalError};

@@ -160,7 +160,7 @@ fn fields(ratio: &MetricRatio) -> [TextCell; 3] {
 }
 
 fn notes(comparison: &RunComparison, style: Style) -> String {
-    let held = match comparison.rounds_in_turns {
+    let held = match comparison.interleaved_rounds {
         Some(rounds) => format!(
             "{rounds} rounds of each, in random order. The interval holds for all rows together and after every \
              round, so that measuring may stop when it tells enough"

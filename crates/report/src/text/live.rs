@@ -1,7 +1,7 @@
 //! A run in progress: the tables of its result, filled as it goes on.
 
-use crate::answer::answer;
 use crate::terminal::{Paragraph, Role, Style, sections, width};
+use crate::verdict::answer::answer;
 use crate::verdict::judge;
 use crate::workloads::workload;
 use drivescope_model::{Run, TestResult};

@@ -1,6 +1,6 @@
 //! What a run says of the price: how much of it each terabyte and each request costs.
 
-use crate::side_by_side::{RATE_MB_S, REQUESTS, per_rate, per_reads, per_terabyte};
+use crate::comparison::side_by_side::{RATE_MB_S, REQUESTS, per_rate, per_reads, per_terabyte};
 use crate::terminal::{Paragraph, Role, Style};
 use drivescope_model::number::{rounded, whole};
 use drivescope_model::{Bytes, Run};

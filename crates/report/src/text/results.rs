@@ -1,8 +1,8 @@
 //! What a run found: the answer first, then the verdict, the tables, and what to know about them.
 
 use super::{findings, price, test_result, verdicts::verdicts_of};
-use crate::answer::answer;
 use crate::terminal::{Paragraph, Role, Style, sections};
+use crate::verdict::answer::answer;
 use drivescope_model::{Run, TestStatus};
 
 /// The answer in a sentence, the verdict, the table of each test, findings, and the price.

@@ -1,6 +1,6 @@
 //! Words for a value close to a threshold.
 
-use crate::use_cases::Requirement;
+use crate::verdict::use_cases::Requirement;
 use drivescope_model::Metric;
 use drivescope_model::number::threshold as as_threshold;
 

@@ -1,7 +1,7 @@
 //! The sentences that give the reason of a verdict.
 
 use super::{HeldBackBy, Judged, Judgement, RATE_REQUESTS_MIN, borderline, dots, found_missing};
-use crate::use_cases::{Cap, Requirement, UseCase};
+use crate::verdict::use_cases::{Cap, Requirement, UseCase};
 use crate::workloads::evidence;
 use drivescope_model::metrics::PERCENTILES;
 use drivescope_model::number::{latency_us, rounded, threshold};

@@ -4,8 +4,8 @@ mod charts;
 
 use super::WorkloadReport;
 use super::rates::wide_table;
-use crate::criteria::{Criterion, Evidence};
 use crate::terminal::{CellRows, Figure, Paragraph, Role, Style, TextCell, cells, texts, value};
+use crate::verdict::criteria::{Criterion, Evidence};
 use drivescope_model::number::whole;
 use drivescope_model::{Bytes, TestKind, TestResult};
 

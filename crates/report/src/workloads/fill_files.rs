@@ -1,7 +1,7 @@
 //! `fill-files`: rates of files as a file system fills, by their order and by where they lie.
 
 use super::{WorkloadReport, file_rates};
-use crate::criteria::{Criterion, Evidence};
+use crate::verdict::criteria::{Criterion, Evidence};
 use drivescope_model::TestKind;
 
 const EVIDENCE: &[Evidence] =

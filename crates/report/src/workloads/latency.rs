@@ -3,10 +3,10 @@
 mod charts;
 
 use super::WorkloadReport;
-use crate::criteria::{Criterion, Evidence};
 use crate::terminal::{
     CellRows, Column, Figure, Style, TextCell, TextTable, cells, find, note, texts, value,
 };
+use crate::verdict::criteria::{Criterion, Evidence};
 use drivescope_model::number::{latency_us, rounded};
 use drivescope_model::{Bytes, TestKind, TestResult};
 

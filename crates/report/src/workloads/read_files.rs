@@ -1,8 +1,8 @@
 //! `read-files`: rates of files that are read back, by the order of writing and by where they lie.
 
 use super::{WorkloadReport, file_rates};
-use crate::criteria::{Criterion, Evidence};
 use crate::terminal::sections;
+use crate::verdict::criteria::{Criterion, Evidence};
 use drivescope_model::TestKind;
 
 const EVIDENCE: &[Evidence] =

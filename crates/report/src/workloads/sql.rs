@@ -3,11 +3,11 @@
 mod charts;
 
 use super::WorkloadReport;
-use crate::criteria::{Criterion, Evidence};
 use crate::terminal::{
     CellRows, Column, Figure, Paragraph, Role, Style, TextCell, TextTable, cells, common_limiter,
     find, find_usable, headed, sections, texts,
 };
+use crate::verdict::criteria::{Criterion, Evidence};
 use drivescope_model::document::DatabaseRecord;
 use drivescope_model::number::{one_decimal, rounded, whole};
 use drivescope_model::options::{DatabaseKind, Durability};

@@ -4,12 +4,12 @@
 mod charts;
 
 use super::WorkloadReport;
-use crate::criteria::{Criterion, Evidence};
 use crate::first_seen::distinct;
 use crate::terminal::{
     CellRows, Column, Figure, Paragraph, Role, Style, TextCell, TextTable, find, headed, sections,
     texts, value,
 };
+use crate::verdict::criteria::{Criterion, Evidence};
 use drivescope_model::number::{one_decimal, rounded, whole};
 use drivescope_model::{Bytes, Cell, FindingId, Metric, Secs, TestKind, TestResult, TestStatus};
 

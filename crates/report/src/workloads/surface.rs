@@ -5,10 +5,10 @@ mod charts;
 use super::WorkloadReport;
 use super::rates::{rate_table, wide_table};
 use crate::chart::points_of;
-use crate::criteria::{Criterion, Evidence};
 use crate::terminal::{
     Figure, Paragraph, Role, Style, TextCell, block_chart, find, headed, sections, value,
 };
+use crate::verdict::criteria::{Criterion, Evidence};
 use drivescope_model::number::rounded;
 use drivescope_model::{Bytes, Metric, TestKind, TestResult};
 

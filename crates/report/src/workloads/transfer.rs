@@ -5,12 +5,12 @@ mod charts;
 
 use super::WorkloadReport;
 use crate::chart::plain_words::shape_words;
-use crate::criteria::{Criterion, Evidence};
 use crate::figure_grid::{FigureGrid, GridField, GridRow};
 use crate::first_seen::distinct;
 use crate::terminal::{
     Column, Figure, Style, TextCell, TextTable, cells, find, headed, note, sections, texts, value,
 };
+use crate::verdict::criteria::{Criterion, Evidence};
 use drivescope_model::number::rounded;
 use drivescope_model::{Finding, Mix, Order, Severity, Shape, TestKind, TestResult};
 

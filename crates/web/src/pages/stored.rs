@@ -7,7 +7,7 @@ use crate::site::Site;
 use axum::http::header;
 use axum::response::{Html, IntoResponse};
 use drivescope_model::{Run, TestResult};
-use drivescope_report::csv::metrics_csv;
+use drivescope_report::export::csv::metrics_csv;
 use drivescope_report::page::{comparison_page, history_page, page as run_page};
 use drivescope_store::{DriveRuns, FoundDrive, to_json};
 use maud::{Markup, html};

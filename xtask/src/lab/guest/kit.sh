@@ -92,7 +92,7 @@ align() {
     sums > "$out/after"
 }
 
-# The same reads by drivescope and by fio, in turns.
+# The same reads by drivescope and by fio, interleaved.
 pairs() {
     for turn in 1 2 3; do
         drivescope run "$target" --json --quiet --no-save --engine threads --test latency --rounds 1 \

@@ -1,8 +1,8 @@
 //! What `align` says of drive and partitions, beside what the drive says of itself.
 
 use super::physical_sector::{BlockSizeResult, Boundaries, Sector, conclude, misaligned};
+use crate::judging::test_record::TestRecord;
 use crate::session::Session;
-use crate::test_record::TestRecord;
 use drivescope_drive::Target;
 use drivescope_model::drive::{Drive, DriveKind};
 use drivescope_model::findings::{Finding, FindingId};

@@ -1,6 +1,6 @@
 //! Sectors of random disks behind random bridges, held against the exact truth.
 
-use crate::draw::Draw;
+use crate::io::draw::Draw;
 use crate::testing::{is_thorough, suite_of, value};
 use crate::workloads::testing::random_disks::{DiskSectors, RandomDisk, measured};
 use drivescope_model::options::TestKind;

@@ -9,10 +9,10 @@ use super::offset_ladder::{Ladder, LadderAccess};
 use super::physical_sector::{BlockSizeResult, Boundaries, judge, judge_finally};
 use super::write_area::{AccessPattern, WriteArea};
 use crate::error::BenchError;
-use crate::offsets::derive_seed;
-use crate::queue::IoOp;
+use crate::io::offsets::derive_seed;
+use crate::io::queue::IoOp;
+use crate::judging::test_record::TestRecord;
 use crate::session::Session;
-use crate::test_record::TestRecord;
 
 /// The sector of nearly all drives.
 const SMALL: u64 = 4 << 10;

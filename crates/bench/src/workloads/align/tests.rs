@@ -3,14 +3,14 @@
 use super::physical_sector::{Conclusion, Sector, conclude};
 use super::write_area::WriteArea;
 use super::*;
-use crate::open_target;
-use crate::overrides::Overrides;
+use crate::plan::overrides::Overrides;
 use crate::planner;
 use crate::suites;
 use crate::testing::{
     changed_model, done, every, finding, has, run_at, run_target, scratch, value, whole_plan,
     with_session,
 };
+use crate::workloads::shared::open_target;
 use drivescope_model::document::{Metric, TestResult};
 use drivescope_model::findings::FindingId;
 

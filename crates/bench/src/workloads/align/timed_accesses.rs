@@ -1,9 +1,9 @@
 //! Accesses at given places, one after the other, each timed; and reading what is there beforehand.
 
-use crate::control::{Control, Publisher};
-use crate::payload::Payload;
-use crate::queue::{IoFailure, IoOp, IoQueue, IoRequest, IoTask};
-use crate::recorder::Recorder;
+use crate::io::payload::Payload;
+use crate::io::queue::{IoFailure, IoOp, IoQueue, IoRequest, IoTask};
+use crate::io::recorder::Recorder;
+use crate::loops::control::{Control, Publisher};
 use std::io;
 
 /// What writes carry.
@@ -166,8 +166,8 @@ impl IoTask for ReadBlocks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::io_device::IoDevice;
-    use crate::queue::{IoCompletion, QueueSpec};
+    use crate::io::device::IoDevice;
+    use crate::io::queue::{IoCompletion, QueueSpec};
     use crate::testing::{VirtualQueue, scratch};
     use drivescope_drive::OwnFolder;
     use drivescope_model::plan::Engine;

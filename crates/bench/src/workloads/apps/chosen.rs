@@ -1,6 +1,6 @@
 //! Which traces are replayed, and where on the target.
 
-use crate::replay::footprint::Placement;
+use crate::workloads::shared::replay::footprint::Placement;
 use drivescope_model::nearest::nearest;
 use drivescope_model::options::{AppsOptions, ReplayTiming};
 use drivescope_trace::built_in::TraceSource;

@@ -2,8 +2,8 @@
 
 use super::chosen::{PreparedTrace, SETS};
 use super::keeps_think_time;
-use crate::replay::task::ReplayOutcome;
-use crate::test_record::TestRecord;
+use crate::judging::test_record::TestRecord;
+use crate::workloads::shared::replay::task::ReplayOutcome;
 use drivescope_model::metrics::PERCENTILES;
 use drivescope_model::options::{AppsOptions, ReplayTiming};
 use drivescope_trace::built_in::TraceSource;

@@ -2,18 +2,18 @@
 
 use super::chosen::{PreparedTrace, about};
 use super::figures::TraceFigures;
-use crate::control::Control;
 use crate::error::BenchError;
-use crate::io_device::IoDevice;
-use crate::payload::Payload;
-use crate::phase::PhaseResult;
-use crate::queue::QueueSpec;
-use crate::replay::feed::with_feed;
-use crate::replay::footprint::Placement;
-use crate::replay::steps::{LEN_MAX, StepCounts, StepMaker, StepRules};
-use crate::replay::task::{LATE_NS, Lag, ReplayOutcome, ReplayTask};
+use crate::io::device::IoDevice;
+use crate::io::payload::Payload;
+use crate::io::queue::QueueSpec;
+use crate::judging::test_record::TestRecord;
+use crate::loops::control::Control;
+use crate::loops::phase::PhaseResult;
 use crate::session::Session;
-use crate::test_record::TestRecord;
+use crate::workloads::shared::replay::feed::with_feed;
+use crate::workloads::shared::replay::footprint::Placement;
+use crate::workloads::shared::replay::steps::{LEN_MAX, StepCounts, StepMaker, StepRules};
+use crate::workloads::shared::replay::task::{LATE_NS, Lag, ReplayOutcome, ReplayTask};
 use drivescope_drive::Target;
 use drivescope_machine::Roots;
 use drivescope_model::findings::{Finding, FindingId};

@@ -2,11 +2,11 @@
 
 use super::{CopyJob, set_of};
 use crate::error::BenchError;
-use crate::files::file_phase::{FilePhase, FileTally};
-use crate::files::file_store::{CopySide, FileStep, FileStore};
-use crate::round::{Cache, distinct};
+use crate::judging::round::{Cache, distinct};
+use crate::judging::test_record::TestRecord;
 use crate::session::Session;
-use crate::test_record::TestRecord;
+use crate::workloads::shared::files::file_phase::{FilePhase, FileTally};
+use crate::workloads::shared::files::file_store::{CopySide, FileStep, FileStore};
 use drivescope_model::event::Event;
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::number::rounded;

@@ -1,7 +1,7 @@
 //! What a fill makes of the times of its stretches: the curve, the time of a whole fill, zones, the knee.
 
-use crate::scan::TimedRegion;
-use crate::test_record::{TestRecord, series_of, value_of};
+use crate::judging::test_record::{TestRecord, series_of, value_of};
+use crate::loops::scan::TimedRegion;
 use drivescope_model::document::TestResult;
 use drivescope_stats::changepoint::Plateau;
 use drivescope_stats::knee::knee;

@@ -2,15 +2,15 @@
 
 use super::sampling::{self, PLACES_MIN, Sampling};
 use super::{PAGE, burst_bytes, curve, sample_check, thermal};
-use crate::draw::Draw;
 use crate::error::BenchError;
-use crate::offsets::derive_seed;
-use crate::scan::{ScanRegion, TimedRegion};
+use crate::io::draw::Draw;
+use crate::io::offsets::derive_seed;
+use crate::judging::test_record::TestRecord;
+use crate::loops::scan::{ScanRegion, TimedRegion};
 use crate::session::Session;
-use crate::test_record::TestRecord;
-use crate::whole_drive::resume_check::{self, StampsNeeded};
-use crate::whole_drive::sample_read;
-use crate::whole_drive::timed_writes::{
+use crate::workloads::shared::whole_drive::resume_check::{self, StampsNeeded};
+use crate::workloads::shared::whole_drive::sample_read;
+use crate::workloads::shared::whole_drive::timed_writes::{
     SoFar, WriteSettings, WrittenSum, flush, write, written_bytes,
 };
 use drivescope_model::findings::{Finding, FindingId};

@@ -100,7 +100,7 @@ fn followed_share(visits: &[(u64, f64)]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::draw::Draw;
+    use crate::io::draw::Draw;
 
     /// 128 places of a disk whose rate falls by half in steps, as far as `part` of it goes.
     fn disk(part: f64) -> Vec<f64> {

@@ -1,7 +1,7 @@
 //! Where a sampled fill writes, and where it cannot say anything.
 
 use super::PAGE;
-use crate::scan::ScanRegion;
+use crate::loops::scan::ScanRegion;
 use drivescope_model::options::FillOptions;
 use drivescope_model::units::Bytes;
 use std::iter;

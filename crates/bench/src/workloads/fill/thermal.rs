@@ -1,7 +1,7 @@
 //! Whether heat may be what slowed a stream of writes: a full cache and a drive that protects itself look alike.
 
+use crate::judging::test_record::TestRecord;
 use crate::session::Session;
-use crate::test_record::TestRecord;
 use drivescope_model::findings::{Finding, FindingId};
 
 /// A drive that throttles does so until it has cooled by some degrees, and begins some below the temperature from

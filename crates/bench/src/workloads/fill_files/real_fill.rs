@@ -1,14 +1,14 @@
 //! Filling a directory with files.
 
 use super::{keep, phase, resume_point};
-use crate::clock;
 use crate::error::BenchError;
-use crate::files::file_curve::FileSample;
-use crate::files::file_store::FileStep;
-use crate::open_target;
-use crate::payload::Payload;
+use crate::io::clock;
+use crate::io::payload::Payload;
+use crate::judging::test_record::{TestRecord, series_of};
 use crate::session::Session;
-use crate::test_record::{TestRecord, series_of};
+use crate::workloads::shared::files::file_curve::FileSample;
+use crate::workloads::shared::files::file_store::FileStep;
+use crate::workloads::shared::open_target;
 use drivescope_drive::own_folder::trees::{TreeFile, TreeFolder};
 use drivescope_drive::target::FilePositions;
 use drivescope_drive::{DriveError, OwnFolder};

@@ -1,7 +1,7 @@
 //! Random reads within ever larger parts of a disk, from its start.
 
 use super::probe::{Probe, ProbeEnd};
-use crate::draw::Draw;
+use crate::io::draw::Draw;
 use drivescope_stats::summary;
 
 /// Shares of the drive, and reads of each.

@@ -230,7 +230,7 @@ fn ask_shingling(questions: &mut Questions<'_, '_>) -> Result<bool, BenchError> 
 /// Reads something else, so that the cache holds nothing of an area.
 fn forget(
     session: &Session<'_>,
-    record: &mut crate::test_record::TestRecord,
+    record: &mut crate::judging::test_record::TestRecord,
 ) -> Result<(), BenchError> {
     ask(session, record, "shingling", |probe| {
         let at = (probe.span() / 2).saturating_sub(FORGET_BYTES + 2 * AREA);

@@ -1,9 +1,9 @@
 //! What an SSD's answers tell: how many requests it serves side by side, and over how wide a span its map is at hand.
 
 use crate::error::BenchError;
-use crate::phase::Load;
+use crate::judging::test_record::TestRecord;
+use crate::loops::phase::Load;
 use crate::session::Session;
-use crate::test_record::TestRecord;
 use drivescope_model::cell::{Mix, Order, Shape};
 use drivescope_model::units::{Bytes, Secs};
 use std::ops::Range;

@@ -1,9 +1,9 @@
 //! Single reads and streams, each timed: what the questions of `geometry` are asked with.
 
-use crate::control::{Control, Publisher};
-use crate::queue::{IoCompletion, IoFailure, IoOp, IoQueue, IoRequest, IoTask};
-use crate::recorder::Recorder;
-use crate::scan::FAILURES_MAX;
+use crate::io::queue::{IoCompletion, IoFailure, IoOp, IoQueue, IoRequest, IoTask};
+use crate::io::recorder::Recorder;
+use crate::loops::control::{Control, Publisher};
+use crate::loops::scan::FAILURES_MAX;
 use std::io;
 use std::ops::Range;
 

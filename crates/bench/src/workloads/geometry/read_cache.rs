@@ -5,7 +5,7 @@
 mod lateness;
 
 use super::probe::{Probe, ProbeEnd};
-use crate::draw::Draw;
+use crate::io::draw::Draw;
 use drivescope_stats::least_squares::least_squares;
 use drivescope_stats::summary;
 use lateness::{HitCount, Lateness};

@@ -5,7 +5,7 @@
 //! other places are read in between that the sector has left the drive's cache).
 
 use super::probe::{Probe, ProbeEnd};
-use crate::draw::Draw;
+use crate::io::draw::Draw;
 use drivescope_stats::common_period::{CommonPeriod, common_period};
 use drivescope_stats::summary;
 

@@ -8,7 +8,7 @@ use super::probe::{Probe, ProbeEnd};
 use super::rotation::MEDIUM_NS_MIN;
 use super::tracks::{TrackReader, Tracks};
 use super::zones::ZoneMap;
-use crate::draw::Draw;
+use crate::io::draw::Draw;
 use drivescope_stats::least_squares::least_squares;
 use drivescope_stats::summary;
 use drivescope_stats::uniform_wait::{ShortestTime, shortest_time};

@@ -5,11 +5,11 @@
 //! a turn each; a drive that is done sooner has the data somewhere else.
 
 use super::super::align::write_area::{AccessPattern, WriteArea};
-use crate::draw::Draw;
 use crate::error::BenchError;
-use crate::queue::IoOp;
+use crate::io::draw::Draw;
+use crate::io::queue::IoOp;
+use crate::judging::test_record::TestRecord;
 use crate::session::Session;
-use crate::test_record::TestRecord;
 use drivescope_model::plan::WriteLevel;
 use drivescope_stats::interval::{Interval, median_interval};
 use drivescope_stats::summary;

@@ -1,8 +1,8 @@
 //! Statements of several clients at the same time, each with a thread of its own.
 
-use crate::clock;
-use crate::control::Control;
-use crate::recorder::Recorder;
+use crate::io::clock;
+use crate::io::recorder::Recorder;
+use crate::loops::control::Control;
 use drivescope_model::units::Secs;
 use drivescope_sql::SqlError;
 use std::sync::Barrier;
@@ -109,7 +109,7 @@ fn one(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cpu_usage::{CpuScope, CpuUsage};
+    use crate::io::cpu_usage::{CpuScope, CpuUsage};
 
     const BOUND: Bound = Bound { statements: 1_000_000, time: Secs(60.0) };
 

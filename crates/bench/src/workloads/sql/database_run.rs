@@ -5,10 +5,10 @@ use super::places::{BACKUP, DATABASE, Places, RESTORED, other_folder};
 use super::sql_phase::{PhaseName, SqlPhases, ended};
 use super::{TableSize, flush_floor, statements, user_query};
 use crate::error::BenchError;
-use crate::payload::Payload;
-use crate::round::Cache;
+use crate::io::payload::Payload;
+use crate::judging::round::Cache;
+use crate::judging::test_record::TestRecord;
 use crate::session::Session;
-use crate::test_record::TestRecord;
 use drivescope_drive::OwnFolder;
 use drivescope_model::document::{DatabaseRecord, DatabaseSetting};
 use drivescope_model::event::Event;
@@ -223,7 +223,7 @@ impl DatabaseRun<'_, '_, '_> {
         let database = &mut *self.database;
         let stopped = super::sql_phase::watched(
             session,
-            &crate::control::Control::default(),
+            &crate::loops::control::Control::default(),
             self.phases.canceller,
             || database.stop(),
         );

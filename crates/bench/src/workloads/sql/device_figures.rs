@@ -1,7 +1,7 @@
 //! What the device did while a database worked, beside what the database did, and which of them was held.
 
-use crate::cpu_contention::DEVICE_IDLE_PCT;
-use crate::round::Round;
+use crate::judging::cpu_contention::DEVICE_IDLE_PCT;
+use crate::judging::round::Round;
 use drivescope_model::document::Limiter;
 
 /// Processors this busy with the database set the pace.

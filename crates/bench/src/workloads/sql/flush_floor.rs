@@ -2,7 +2,7 @@
 
 use super::client_loop::Statement;
 use crate::error::BenchError;
-use crate::test_record::TestRecord;
+use crate::judging::test_record::TestRecord;
 use drivescope_drive::ErrorKind;
 use drivescope_drive::own_folder::trees::{TreeFile, TreeFolder};
 use drivescope_model::findings::{Finding, FindingId};

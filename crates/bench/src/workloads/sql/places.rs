@@ -1,8 +1,8 @@
 //! Where the files of a database are: trees of the run's own folder, emptied from memory when they are to be cold.
 
 use crate::error::BenchError;
-use crate::files::evictor::Evictor;
-use crate::open_target;
+use crate::workloads::shared::files::evictor::Evictor;
+use crate::workloads::shared::open_target;
 use drivescope_drive::{DriveError, OwnFolder};
 use drivescope_model::units::Bytes;
 use drivescope_sql::Installed;

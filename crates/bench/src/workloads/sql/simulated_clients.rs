@@ -3,8 +3,8 @@
 
 use super::client_loop::Bound;
 use crate::error::BenchError;
-use crate::files::simulated_files::failed;
-use crate::recorder::Recorder;
+use crate::io::recorder::Recorder;
+use crate::workloads::shared::files::simulated_files::failed;
 use drivescope_drive::simulated::{SimOp, SimulatedDrive};
 use drivescope_model::target::IoMode;
 

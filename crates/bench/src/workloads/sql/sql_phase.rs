@@ -2,15 +2,15 @@
 
 use super::client_loop::{self, Bound, ClientTally, Statement};
 use super::device_figures::{self, DeviceFigure};
-use crate::clock;
-use crate::control::Control;
-use crate::cpu_usage::{CpuCost, CpuScope, CpuUsage};
 use crate::error::BenchError;
-use crate::phase::PhaseResult;
-use crate::recorder::Recorder;
-use crate::round::{Cache, Round, distinct};
+use crate::io::clock;
+use crate::io::cpu_usage::{CpuCost, CpuScope, CpuUsage};
+use crate::io::recorder::Recorder;
+use crate::judging::round::{Cache, Round, distinct};
+use crate::judging::test_record::TestRecord;
+use crate::loops::control::Control;
+use crate::loops::phase::PhaseResult;
 use crate::session::{PhaseCounters, Progress, Session};
-use crate::test_record::TestRecord;
 use drivescope_model::document::Limiter;
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_sql::{Canceller, Database, ServerCounters, SqlError};

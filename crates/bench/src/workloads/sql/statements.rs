@@ -1,7 +1,7 @@
 //! The statements of clients: which rows they ask for, and what they add.
 
 use super::client_loop::Statement;
-use crate::offsets::derive_seed;
+use crate::io::offsets::derive_seed;
 use drivescope_sql::{COMMIT_BYTES, Client, UserQuery};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;

@@ -1,7 +1,7 @@
 //! How much of a round is computed on a simulated drive, and how long that takes.
 
-use crate::expected_speed::DEPTHS_MIN;
-use crate::plan_context::{FASTER_THAN_TYPICAL, PlanContext};
+use crate::plan::expected_speed::DEPTHS_MIN;
+use crate::plan::plan_context::{FASTER_THAN_TYPICAL, PlanContext};
 use drivescope_model::cell::{Cell, Order};
 use drivescope_model::options::{SteadyOptions, Suite};
 use drivescope_model::plan::PlannedTest;

@@ -1,14 +1,16 @@
 //! What comes before the rounds: the purge, and sequential passes over everything (the PTS calls them workload
 //! independent preconditioning).
 
-use crate::deallocated;
 use crate::error::BenchError;
-use crate::payload::Payload;
-use crate::scan::ScanRegion;
+use crate::io::payload::Payload;
+use crate::judging::test_record::{TestRecord, value_of};
+use crate::loops::scan::ScanRegion;
 use crate::session::Session;
-use crate::test_record::{TestRecord, value_of};
-use crate::whole_drive::resume_check::{self, StampsNeeded};
-use crate::whole_drive::timed_writes::{SoFar, WriteSettings, WrittenSum, flush, write};
+use crate::workloads::shared::deallocated;
+use crate::workloads::shared::whole_drive::resume_check::{self, StampsNeeded};
+use crate::workloads::shared::whole_drive::timed_writes::{
+    SoFar, WriteSettings, WrittenSum, flush, write,
+};
 use drivescope_model::document::TestResult;
 use drivescope_model::event::Event;
 use drivescope_model::resume::{ResumePhase, ResumePoint};

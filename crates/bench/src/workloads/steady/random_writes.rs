@@ -2,11 +2,11 @@
 //! a few in flight.
 
 use super::preparation::PAGE;
-use crate::control::{Control, Publisher};
-use crate::draw::below;
-use crate::payload::Payload;
-use crate::queue::{IoCompletion, IoOp, IoQueue, IoRequest, IoTask};
-use crate::recorder::Recorder;
+use crate::io::draw::below;
+use crate::io::payload::Payload;
+use crate::io::queue::{IoCompletion, IoOp, IoQueue, IoRequest, IoTask};
+use crate::io::recorder::Recorder;
+use crate::loops::control::{Control, Publisher};
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::io;

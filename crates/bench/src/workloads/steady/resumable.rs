@@ -3,8 +3,8 @@
 
 use super::preparation::resume_point;
 use crate::error::BenchError;
+use crate::judging::test_record::TestRecord;
 use crate::session::Session;
-use crate::test_record::TestRecord;
 
 /// A sequence that can be interrupted and go on.
 pub(super) trait Resumable: Sized {

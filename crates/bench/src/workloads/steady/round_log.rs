@@ -1,6 +1,6 @@
 //! What the rounds came to, one after the other: those of an interrupted run first.
 
-use crate::test_record::{TestRecord, series_of};
+use crate::judging::test_record::{TestRecord, series_of};
 use drivescope_model::document::TestResult;
 
 /// One round, all cells.
@@ -56,11 +56,12 @@ impl RoundLog {
     pub fn add(&mut self, record: &TestRecord, number: u32) {
         let of_round = || record.rounds().iter().filter(|it| it.round == number && !it.own_metrics);
         let of_cell = |name: &String| of_round().find(|round| round.cell == *name);
-        let each = |figure: fn(&crate::round::Round) -> f64| {
+        let each = |figure: fn(&crate::judging::round::Round) -> f64| {
             self.cells.iter().map(|cell| of_cell(cell).map_or(0.0, figure)).collect()
         };
-        let written =
-            |round: &crate::round::Round| round.measured.recorder.writes * round.load_block_bytes();
+        let written = |round: &crate::judging::round::Round| {
+            round.measured.recorder.writes * round.load_block_bytes()
+        };
         let sum = RoundSum {
             rates: each(|round| round.measured.iops()),
             latencies_us: each(|round| round.measured.recorder.latencies.mean() / 1e3),

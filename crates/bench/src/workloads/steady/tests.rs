@@ -1,7 +1,7 @@
 //! `steady` on drives of known truth: rates that follow what was written or the time, and flash that cleans up.
 
 use super::*;
-use crate::io_device::IoDevice;
+use crate::io::device::IoDevice;
 use crate::testing::{
     changed_model, done, finding, has, plan_of, points, run_at, run_on, run_target, skip_of,
     suite_of, value, whole_plan, with_session,

@@ -1,7 +1,7 @@
 //! Single accesses, by place and by distance.
 
-use crate::scan::TimedRegion;
-use crate::test_record::TestRecord;
+use crate::judging::test_record::TestRecord;
+use crate::loops::scan::TimedRegion;
 
 /// Access times by place, and by distance from the access before.
 #[derive(Default)]

@@ -1,9 +1,9 @@
 //! Where `surface` reads: GNOME Disks' and zcav's places, and our own.
 
 use super::PAGE;
-use crate::draw::Draw;
-use crate::offsets::derive_seed;
-use crate::scan::ScanRegion;
+use crate::io::draw::Draw;
+use crate::io::offsets::derive_seed;
+use crate::loops::scan::ScanRegion;
 use drivescope_model::options::{SurfaceOptions, SurfacePreset};
 use drivescope_model::patterns::gnome_disks;
 

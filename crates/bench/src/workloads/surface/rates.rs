@@ -1,7 +1,7 @@
 //! Rates by position, and what is said of them.
 
-use crate::scan::TimedRegion;
-use crate::test_record::TestRecord;
+use crate::judging::test_record::TestRecord;
+use crate::loops::scan::TimedRegion;
 use drivescope_stats::summary;
 
 /// Share of the positions that make up the start and the end of a drive.

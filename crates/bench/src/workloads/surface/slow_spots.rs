@@ -7,14 +7,14 @@
 
 use super::rates::Profile;
 use super::{PAGE, RequestShape, on_target, part_start, within_part};
-use crate::control::Control;
-use crate::draw::Draw;
 use crate::error::BenchError;
-use crate::offsets::derive_seed;
-use crate::queue::QueueSpec;
-use crate::scan::{Scan, ScanRegion, TimedRegion};
+use crate::io::draw::Draw;
+use crate::io::offsets::derive_seed;
+use crate::io::queue::QueueSpec;
+use crate::judging::test_record::TestRecord;
+use crate::loops::control::Control;
+use crate::loops::scan::{Scan, ScanRegion, TimedRegion};
 use crate::session::Session;
-use crate::test_record::TestRecord;
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::number::rounded;
 use drivescope_model::units::Bytes;

@@ -2,8 +2,8 @@
 
 use super::Scanned;
 use crate::error::BenchError;
-use crate::queue::IoFailure;
-use crate::test_record::TestRecord;
+use crate::io::queue::IoFailure;
+use crate::judging::test_record::TestRecord;
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::number::whole;
 use drivescope_model::units::Bytes;
@@ -81,7 +81,7 @@ impl Unreadable {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scan::TimedRegion;
+    use crate::loops::scan::TimedRegion;
     use drivescope_model::options::TestKind;
 
     #[test]

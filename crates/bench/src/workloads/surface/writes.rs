@@ -5,17 +5,17 @@
 //! in two parts with a flush each, which tell that onset; where they do, the rates are without it.
 
 use super::{PAGE, SAMPLE_DEPTH, go_on_unless, on_target, part_start, places, within_part};
-use crate::control::Control;
 use crate::error::BenchError;
-use crate::io_device::WorkerOutcome;
-use crate::payload::Payload;
-use crate::phase::PhaseResult;
-use crate::plan_context::PlanContext;
-use crate::queue::QueueSpec;
-use crate::rewrite::Rewrite;
-use crate::scan::{ScanRegion, TimedRegion};
+use crate::io::device::WorkerOutcome;
+use crate::io::payload::Payload;
+use crate::io::queue::QueueSpec;
+use crate::judging::test_record::TestRecord;
+use crate::loops::control::Control;
+use crate::loops::phase::PhaseResult;
+use crate::loops::rewrite::Rewrite;
+use crate::loops::scan::{ScanRegion, TimedRegion};
+use crate::plan::plan_context::PlanContext;
 use crate::session::Session;
-use crate::test_record::TestRecord;
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::options::{SurfaceOptions, SurfacePreset, SurfaceWrite};
 use drivescope_model::plan::{Cost, WriteLevel};

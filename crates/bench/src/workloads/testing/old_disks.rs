@@ -1,7 +1,7 @@
 //! Random disks of the 1990s, whose tracks hold 60 to 250 KB, with everything known of them.
 
 use super::random_disks::{between, one_of, seek_curve, zone_list};
-use crate::draw::Draw;
+use crate::io::draw::Draw;
 
 const SECTOR: u32 = 512;
 

@@ -1,7 +1,7 @@
 //! Random disks of which everything is known: conventional and shingled, honest and not, on SATA and behind
 //! bridges. Their models are written as files, so that the test sees nothing of them but their answers.
 
-use crate::draw::Draw;
+use crate::io::draw::Draw;
 use crate::testing::{model_file, run_at, run_target};
 use drivescope_drive::Target;
 use drivescope_model::document::TestResult;

@@ -2,8 +2,8 @@
 
 use super::DRIVE_BLOCK;
 use super::patterns::{IoPath, Pattern, patterns};
-use crate::round::Round;
-use crate::test_record::TestRecord;
+use crate::judging::round::Round;
+use crate::judging::test_record::TestRecord;
 use drivescope_drive::Target;
 use drivescope_model::cell::Order;
 use drivescope_model::findings::{Finding, FindingId};

@@ -1,6 +1,6 @@
 //! The patterns of access, and which of them run.
 
-use crate::option_checks::check_once;
+use crate::plan::option_checks::check_once;
 use drivescope_model::cell::{Mix, Order};
 use drivescope_model::nearest::nearest;
 use drivescope_model::options::TinyWritesOptions;

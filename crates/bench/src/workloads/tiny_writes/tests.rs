@@ -1,7 +1,7 @@
 use super::drive_comparison::{CounterSource, cache_share_pct, cold_in_memory};
 use super::patterns::patterns;
 use super::*;
-use crate::round::Round;
+use crate::judging::round::Round;
 use crate::testing::{run_on, suite_of, value};
 use drivescope_machine::counters::DeviceCounters;
 use drivescope_model::cell::Mix;

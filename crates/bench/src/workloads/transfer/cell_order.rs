@@ -3,8 +3,8 @@
 use super::places::CellPlaces;
 use super::run_cell;
 use crate::error::BenchError;
+use crate::judging::test_record::TestRecord;
 use crate::session::Session;
-use crate::test_record::TestRecord;
 use drivescope_model::cell::Cell;
 use drivescope_model::options::{Suite, TransferOptions};
 

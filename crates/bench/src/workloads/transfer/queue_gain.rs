@@ -1,9 +1,9 @@
 //! Whether a disk uses its queue: with many requests to choose from, it serves the nearest first.
 
-use crate::phase::LoopMode;
-use crate::rate_drop::is_mechanical;
-use crate::round::Round;
-use crate::test_record::TestRecord;
+use crate::judging::rate_drop::is_mechanical;
+use crate::judging::round::Round;
+use crate::judging::test_record::TestRecord;
+use crate::loops::phase::LoopMode;
 use drivescope_model::cell::Order;
 use drivescope_model::drive::Drive;
 use drivescope_model::findings::{Finding, FindingId};

@@ -1,7 +1,7 @@
 //! The part of a block device that a test overwrites and puts back: planned before, confessed after.
 
-use crate::plan_context::PlanContext;
-use crate::test_record::TestRecord;
+use crate::judging::test_record::TestRecord;
+use crate::plan::plan_context::PlanContext;
 use drivescope_drive::journal;
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::plan::{Cost, Restores, WriteLevel};

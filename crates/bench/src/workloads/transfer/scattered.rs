@@ -3,15 +3,15 @@
 //! piece; a conventional disk has everything in place (Aghayev and Desnoyers, Skylight, FAST 2015).
 
 use super::places::{BLOCKS_MIN, CellPlaces};
-use crate::control::Control;
 use crate::error::BenchError;
-use crate::expected_speed::ExpectedSpeed;
-use crate::phase::{self, Load};
-use crate::plan_context::PlanContext;
-use crate::rate_drop::is_mechanical;
-use crate::round::Round;
+use crate::judging::rate_drop::is_mechanical;
+use crate::judging::round::Round;
+use crate::judging::test_record::TestRecord;
+use crate::loops::control::Control;
+use crate::loops::phase::{self, Load};
+use crate::plan::expected_speed::ExpectedSpeed;
+use crate::plan::plan_context::PlanContext;
 use crate::session::{Progress, Session};
-use crate::test_record::TestRecord;
 use drivescope_model::cell::{Cell, Mix, Order, Shape};
 use drivescope_model::document::Limiter;
 use drivescope_model::findings::{Finding, FindingId};

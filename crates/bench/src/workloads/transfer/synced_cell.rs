@@ -1,15 +1,15 @@
 //! A cell of synced writes: each is flushed before the next one is sent, as a database commits.
 
-use crate::control::Control;
 use crate::error::BenchError;
-use crate::flush_honesty::flush_lies;
-use crate::payload::Payload;
-use crate::phase::Load;
-use crate::queue::QueueSpec;
-use crate::round::Cache;
-use crate::serial::SerialLoop;
+use crate::io::payload::Payload;
+use crate::io::queue::QueueSpec;
+use crate::judging::round::Cache;
+use crate::judging::test_record::TestRecord;
+use crate::loops::control::Control;
+use crate::loops::phase::Load;
+use crate::loops::serial::SerialLoop;
 use crate::session::Session;
-use crate::test_record::TestRecord;
+use crate::workloads::shared::flush_honesty::flush_lies;
 
 /// Runs a round of `load`, whose latencies include the flushes. It has no ramp: no cache is to be filled.
 pub(super) fn measure(

@@ -16,7 +16,7 @@ mod failed_tail;
 
 pub use address_aliases::usual_landmarks;
 
-use crate::draw::{Draw, below};
+use crate::io::draw::{Draw, below};
 use address_aliases::AddressAliases;
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;

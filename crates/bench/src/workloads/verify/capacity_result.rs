@@ -3,10 +3,10 @@
 
 use super::capacity_probe::{FailedBlocks, Probed, SAMPLES_MAX};
 use crate::error::describe;
-use crate::payload::SECTOR;
-use crate::queue::IoFailure;
-use crate::test_record::TestRecord;
-use crate::whole_drive::read_back::{ReadBackOutcome, SectorTally};
+use crate::io::payload::SECTOR;
+use crate::io::queue::IoFailure;
+use crate::judging::test_record::TestRecord;
+use crate::workloads::shared::whole_drive::read_back::{ReadBackOutcome, SectorTally};
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::units::Bytes;
 

@@ -1,10 +1,10 @@
 //! The probe on a queue: blocks are requests, stamps are the test data of a salt.
 
 use super::capacity_probe::{Blocks, Probed, ProbedContents, Stopped, probe};
-use crate::control::{Control, Publisher};
-use crate::payload::{Payload, SECTOR, SectorContents};
-use crate::queue::{IoCompletion, IoFailure, IoOp, IoQueue, IoRequest, IoTask};
-use crate::recorder::Recorder;
+use crate::io::payload::{Payload, SECTOR, SectorContents};
+use crate::io::queue::{IoCompletion, IoFailure, IoOp, IoQueue, IoRequest, IoTask};
+use crate::io::recorder::Recorder;
+use crate::loops::control::{Control, Publisher};
 use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;

@@ -3,12 +3,14 @@
 
 use super::{CHUNK, DEPTH, PIECE};
 use crate::error::{BenchError, is_want_of_the_host};
-use crate::payload::Payload;
-use crate::queue::IoFailure;
-use crate::scan::ScanRegion;
+use crate::io::payload::Payload;
+use crate::io::queue::IoFailure;
+use crate::judging::test_record::TestRecord;
+use crate::loops::scan::ScanRegion;
 use crate::session::Session;
-use crate::test_record::TestRecord;
-use crate::whole_drive::timed_writes::{SoFar, WriteSettings, WrittenSum, write};
+use crate::workloads::shared::whole_drive::timed_writes::{
+    SoFar, WriteSettings, WrittenSum, write,
+};
 use std::ops::Range;
 
 /// Refused requests in a row after which places all over the rest are tried; and the number of these places.

@@ -4,7 +4,7 @@ use super::Subject;
 use crate::exit::Failure;
 use drivescope_drive::document_file::{DocumentFile, make_folder};
 use drivescope_report::chart::{PictureSize, Theme, svg};
-use drivescope_report::csv::metrics_csv;
+use drivescope_report::export::csv::metrics_csv;
 use std::path::Path;
 
 /// Folder of the charts within it.

@@ -5,7 +5,7 @@ use crate::arguments::{ReplayArguments, RunArguments};
 use crate::commands::run::run_suite;
 use crate::exit::{Code, Failure};
 use crate::signals::RunSignals;
-use drivescope_bench::overrides::Overrides;
+use drivescope_bench::plan::overrides::Overrides;
 use drivescope_bench::suites;
 use drivescope_model::options::{AppsOptions, ReplayTiming, Suite, TestKind};
 use drivescope_model::units::Bytes;

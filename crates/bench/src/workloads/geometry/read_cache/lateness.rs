@@ -73,7 +73,7 @@ impl HitCount {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::draw::Draw;
+    use crate::io::draw::Draw;
 
     fn lateness(of_ten: u32) -> Lateness {
         let mut lateness = Lateness::default();

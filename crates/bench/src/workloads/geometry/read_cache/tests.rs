@@ -1,8 +1,8 @@
 //! Caches of known size, asked by a host that answers late.
 
 use super::*;
-use crate::control::Control;
-use crate::queue::{IoTask, QueueSpec, SimulatedQueue};
+use crate::io::queue::{IoTask, QueueSpec, SimulatedQueue};
+use crate::loops::control::Control;
 use crate::workloads::geometry::probe::{ProbeRead, ProbeTask, STREAM_DEPTH};
 use crate::workloads::testing::random_disks::{RandomDisk, drive_of};
 use drivescope_model::target::IoMode;

@@ -1,6 +1,6 @@
 //! Random SSDs of which everything is known.
 
-use crate::draw::Draw;
+use crate::io::draw::Draw;
 
 /// An SSD: its model as a file has it, and what is true of it.
 pub struct RandomFlash {

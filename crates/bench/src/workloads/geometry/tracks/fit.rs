@@ -321,7 +321,7 @@ impl PooledLine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::draw::Draw;
+    use crate::io::draw::Draw;
 
     const TURN_NS: f64 = 8_333_333.0;
 

@@ -5,7 +5,7 @@ use super::judge::scale;
 use crate::arguments::{Arguments, Command, RunArguments};
 use crate::commands::run::overrides;
 use clap::Parser;
-use drivescope_bench::overrides::Overrides;
+use drivescope_bench::plan::overrides::Overrides;
 use drivescope_bench::planner;
 use drivescope_bench::runner::Runner;
 use drivescope_bench::session::{HostFacts, Session};

@@ -1,0 +1,391 @@
+//! What a loop writes down: a histogram of latencies, an interval series, and the first error.
+//! Everything is allocated beforehand.
+
+mod round_edges;
+
+use crate::io::queue::IoFailure;
+use hdrhistogram::Histogram;
+use round_edges::RoundEdges;
+use std::ops::Range;
+
+/// Longest healthy silence of a drive.
+pub(crate) const STALL_NS: u64 = 1_000_000_000;
+/// Stalls that are kept one by one, besides those that fit into the expected time.
+const STALLS_SPARE: u64 = 60;
+
+/// Longest latency a histogram can hold: an hour, longer than any driver's time-out. Longer ones are
+/// counted as this.
+const LATENCY_MAX_NS: u64 = 3_600_000_000_000;
+/// Significant digits of the histogram: values within 0.1 %.
+const DIGITS: u8 = 3;
+/// Intervals of a series at most; later completions are added to the last.
+const INTERVALS_MAX: usize = 20_000;
+
+/// An empty histogram of latencies in nanoseconds.
+pub(crate) fn latency_histogram() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, LATENCY_MAX_NS, DIGITS).expect("constant bounds are valid")
+}
+
+/// One interval of a series.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RateInterval {
+    /// Requests completed in it.
+    pub ops: u64,
+    /// Bytes moved in it.
+    pub bytes: u64,
+}
+
+/// The record of one worker in one round.
+#[derive(Debug, Clone)]
+pub struct Recorder {
+    /// Latencies of the measured time, the drained requests at its end included.
+    pub latencies: Histogram<u64>,
+    /// Rates over time.
+    pub intervals: Vec<RateInterval>,
+    /// Length of an interval.
+    pub interval_ns: u64,
+    /// Requests of the whole round, ramp and drained ones included.
+    pub requests: u64,
+    /// Those of them that write, in a closed loop: chance decides which of a mix do.
+    pub writes: u64,
+    /// Requests of an open loop that were due within the measured time.
+    pub due: u64,
+    /// Requests completed within the measured time.
+    pub ops: u64,
+    /// Bytes of these.
+    pub bytes: u64,
+    /// Requests among them that had been due before it.
+    pub overdue: u64,
+    /// Requests that failed, at any time.
+    pub errors: u64,
+    /// The first of them.
+    pub first_error: Option<IoFailure>,
+    /// Longest time between two completions. Of several workers together: 0 where it is no stall.
+    pub gap_max_ns: u64,
+    /// The times of more than [`STALL_NS`] without a completion, in their order.
+    stalls: Vec<Range<u64>>,
+    /// Beginning of the measured time.
+    pub start_ns: u64,
+    /// Last completion within the measured time.
+    pub last_ns: u64,
+    /// When the loop sent no more, if not because it had sent all it was to send.
+    stopped_ns: Option<u64>,
+    /// Requests that were done within the measured time beyond those that completed in it.
+    parts: f64,
+    /// Requests under way at both ends of the measured time of a closed loop.
+    edges: RoundEdges,
+    /// Requests that completed after it.
+    late: Late,
+}
+
+/// What completed after the measured time.
+#[derive(Debug, Clone, Copy, Default)]
+struct Late {
+    ops: u64,
+    bytes: u64,
+    first_ns: u64,
+    /// Those that came with the first.
+    first_ops: u64,
+    last_ns: u64,
+}
+
+impl Recorder {
+    /// A recorder for a phase that ends when everything is moved: beyond a minute, its intervals share the last.
+    pub fn of_any_length() -> Self {
+        Self::new(60_000_000_000)
+    }
+
+    /// A recorder for a phase of `expected_ns`, with intervals of 100 ms, finer for short phases.
+    pub fn new(expected_ns: u64) -> Self {
+        let interval_ns = (expected_ns / 50).clamp(1_000_000, 100_000_000);
+        let intervals = (expected_ns / interval_ns + 2).min(INTERVALS_MAX as u64) as usize;
+        let stalls = (expected_ns / STALL_NS + STALLS_SPARE).min(INTERVALS_MAX as u64) as usize;
+        Self {
+            latencies: latency_histogram(),
+            intervals: vec![RateInterval::default(); intervals],
+            interval_ns,
+            requests: 0,
+            writes: 0,
+            due: 0,
+            ops: 0,
+            bytes: 0,
+            overdue: 0,
+            errors: 0,
+            first_error: None,
+            gap_max_ns: 0,
+            stalls: Vec::with_capacity(stalls),
+            start_ns: 0,
+            last_ns: 0,
+            stopped_ns: None,
+            parts: 0.0,
+            edges: RoundEdges::default(),
+            late: Late::default(),
+        }
+    }
+
+    /// The same for a loop that keeps `depth` requests in flight.
+    pub fn of_closed_loop(expected_ns: u64, depth: u32) -> Self {
+        Self { edges: RoundEdges::of_depth(depth), ..Self::new(expected_ns) }
+    }
+
+    /// Begins the measured time.
+    pub fn start(&mut self, now_ns: u64) {
+        self.start_ns = now_ns;
+        self.last_ns = now_ns;
+    }
+
+    /// A request of `bytes` completed within the measured time.
+    #[inline]
+    pub fn complete(&mut self, now_ns: u64, latency_ns: u64, bytes: u64) {
+        self.latencies.saturating_record(latency_ns);
+        if latency_ns >= now_ns - self.start_ns {
+            self.edges.at_start(now_ns - self.start_ns, latency_ns);
+        }
+        self.moved(now_ns, bytes);
+    }
+
+    /// The same request is one of those that its loop began with, all at once.
+    #[cold]
+    pub fn first(&mut self, now_ns: u64, latency_ns: u64) {
+        self.edges.first(now_ns - self.start_ns, latency_ns);
+    }
+
+    /// The same without its latency.
+    #[inline]
+    pub fn moved(&mut self, now_ns: u64, bytes: u64) {
+        self.ops += 1;
+        self.bytes += bytes;
+        self.silent(self.last_ns, now_ns);
+        self.last_ns = now_ns;
+        let index = ((now_ns - self.start_ns) / self.interval_ns) as usize;
+        let index = index.min(self.intervals.len() - 1);
+        let interval = &mut self.intervals[index];
+        interval.ops += 1;
+        interval.bytes += bytes;
+    }
+
+    /// A request that was still in flight when the measured time ended: its latency counts, lest a
+    /// stall at the end be hidden; its bytes do not.
+    #[inline]
+    pub fn drained(&mut self, now_ns: u64, latency_ns: u64, bytes: u64) {
+        self.latencies.saturating_record(latency_ns);
+        self.silent(self.heard_ns(), now_ns);
+        if self.late.ops == 0 {
+            self.late.first_ns = now_ns;
+        }
+        self.late.first_ops += u64::from(now_ns == self.late.first_ns);
+        self.late.ops += 1;
+        self.late.bytes += bytes;
+        self.late.last_ns = now_ns;
+        self.edges.late(now_ns - self.start_ns, latency_ns);
+    }
+
+    /// Nothing was asked of the drive until now, or it did what moves no data: it was not silent.
+    #[inline]
+    pub fn not_silent(&mut self, now_ns: u64) {
+        self.last_ns = now_ns;
+    }
+
+    /// Nothing completed from one time to another. One comparison for nearly every completion: each pays for it.
+    #[inline]
+    fn silent(&mut self, from_ns: u64, to_ns: u64) {
+        if to_ns.saturating_sub(from_ns) > self.gap_max_ns.min(STALL_NS) {
+            self.long_silence(from_ns, to_ns);
+        }
+    }
+
+    /// A gap that is a stall, or longer than all before it.
+    #[cold]
+    #[inline(never)]
+    fn long_silence(&mut self, from_ns: u64, to_ns: u64) {
+        let gap_ns = to_ns - from_ns;
+        self.gap_max_ns = self.gap_max_ns.max(gap_ns);
+        if gap_ns > STALL_NS && self.stalls.len() < self.stalls.capacity() {
+            self.stalls.push(from_ns..to_ns);
+        }
+    }
+
+    /// Last completion, within the measured time or after it.
+    fn heard_ns(&self) -> u64 {
+        self.last_ns.max(self.late.last_ns)
+    }
+
+    /// The measured time is over, or the load is: what comes now was under way.
+    #[inline]
+    pub fn stop(&mut self, now_ns: u64) {
+        self.stopped_ns.get_or_insert(now_ns);
+    }
+
+    /// Ends the round. If not one request completed in time (a drive slower than the round is long),
+    /// the late ones count, over the time they really took.
+    pub fn settle(&mut self) {
+        if self.ops == 0 && self.late.ops > 0 {
+            (self.ops, self.bytes) = (self.late.ops, self.late.bytes);
+            self.last_ns = self.late.last_ns;
+            self.stopped_ns = None;
+            self.parts = -self.edges.before();
+            return;
+        }
+        let Some(stopped_ns) = self.stopped_ns else { return };
+        if self.edges.is_closed_loop() && stopped_ns >= self.last_ns {
+            self.parts = self.edges.parts(self.window_ns(), &self.latencies);
+        } else if self.late.first_ns > self.last_ns {
+            let silence_ns = stopped_ns.saturating_sub(self.last_ns) as f64;
+            let share = silence_ns / (self.late.first_ns - self.last_ns) as f64;
+            self.parts = share.min(1.0) * self.late.first_ops as f64;
+        }
+    }
+
+    /// A request failed.
+    #[cold]
+    pub fn failed(&mut self, failure: IoFailure) {
+        self.errors += 1;
+        self.first_error.get_or_insert(failure);
+    }
+
+    /// Measured time, so corrected that requests over it are the rate: shorter by what went into requests that were
+    /// not done by its end, longer by what was done of others before it. So a round that ends in silence is as slow
+    /// as it was, and one that ends in the middle of a request not too slow.
+    pub fn elapsed_ns(&self) -> u64 {
+        let done = self.ops as f64;
+        let share = if self.parts == 0.0 { 1.0 } else { done / (done + self.parts) };
+        (self.window_ns() as f64 * share) as u64
+    }
+
+    /// Measured time by the clock.
+    pub fn window_ns(&self) -> u64 {
+        self.end_ns() - self.start_ns
+    }
+
+    /// The end of the measured time.
+    fn end_ns(&self) -> u64 {
+        self.stopped_ns.unwrap_or(self.last_ns).max(self.last_ns)
+    }
+
+    /// Adds another worker's record of the same round.
+    pub fn merge(&mut self, other: &Self) {
+        self.latencies.add(&other.latencies).expect("all histograms have the same bounds");
+        for (mine, theirs) in self.intervals.iter_mut().zip(&other.intervals) {
+            mine.ops += theirs.ops;
+            mine.bytes += theirs.bytes;
+        }
+        self.requests += other.requests;
+        self.writes += other.writes;
+        self.due += other.due;
+        self.ops += other.ops;
+        self.bytes += other.bytes;
+        self.overdue += other.overdue;
+        self.errors += other.errors;
+        self.first_error = self.first_error.or(other.first_error);
+        self.stalls = common_stalls(self, other);
+        self.gap_max_ns = self.stalls.iter().map(|s| s.end - s.start).max().unwrap_or(0);
+        self.start_ns = self.start_ns.min(other.start_ns);
+        self.late.last_ns = self.late.last_ns.max(other.late.last_ns);
+        self.parts += other.parts;
+        if self.stopped_ns.is_some() || other.stopped_ns.is_some() {
+            self.stopped_ns = Some(self.end_ns().max(other.end_ns()));
+        }
+        self.last_ns = self.last_ns.max(other.last_ns);
+    }
+}
+
+/// The stalls of two workers together: a stall of one counts while the other hears nothing either, because it
+/// stalls, has not begun, or has ended.
+fn common_stalls(a: &Recorder, b: &Recorder) -> Vec<Range<u64>> {
+    let silences = |worker: &Recorder| {
+        let before = std::iter::once(0..worker.start_ns);
+        let after = std::iter::once(worker.heard_ns()..u64::MAX);
+        before.chain(worker.stalls.clone()).chain(after).collect::<Vec<_>>()
+    };
+    let (of_a, of_b) = (silences(a), silences(b));
+    let both =
+        of_a.iter().flat_map(|a| of_b.iter().map(move |b| a.start.max(b.start)..a.end.min(b.end)));
+    let is_within = |gap: &Range<u64>| gap.start > 0 && gap.end < u64::MAX;
+    both.filter(|gap| is_within(gap) && gap.end.saturating_sub(gap.start) > STALL_NS).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn completions_fall_into_their_intervals() {
+        let mut recorder = Recorder::new(1_000_000_000);
+        assert_eq!(recorder.interval_ns, 20_000_000);
+        recorder.start(5_000_000_000);
+        recorder.complete(5_010_000_000, 10_000_000, 4096);
+        recorder.complete(5_030_000_000, 20_000_000, 4096);
+        recorder.complete(99_000_000_000, 1, 1);
+        assert_eq!(recorder.intervals[0], RateInterval { ops: 1, bytes: 4096 });
+        assert_eq!(recorder.intervals[1], RateInterval { ops: 1, bytes: 4096 });
+        assert_eq!(recorder.intervals.last().unwrap().ops, 1, "late ones go to the last interval");
+        assert_eq!(recorder.ops, 3);
+        assert_eq!(recorder.gap_max_ns, 93_970_000_000);
+    }
+
+    #[test]
+    fn a_deep_queue_that_drains_is_no_silence() {
+        let mut recorder = Recorder::new(1_000_000_000);
+        recorder.start(0);
+        recorder.complete(990_000_000, 1, 4096);
+        recorder.stop(1_000_000_000);
+        for late in 1..=300 {
+            recorder.drained(990_000_000 + late * 10_000_000, 1, 4096);
+        }
+        assert_eq!(recorder.gap_max_ns, 990_000_000);
+        recorder.drained(9_000_000_000, 1, 4096);
+        assert_eq!(recorder.gap_max_ns, 5_010_000_000, "but a stall at the end counts");
+    }
+
+    #[test]
+    fn merging_adds_everything() {
+        let mut a = Recorder::new(1_000_000_000);
+        a.start(100);
+        a.complete(200, 100, 512);
+        let mut b = Recorder::new(1_000_000_000);
+        b.start(150);
+        b.complete(400, 250, 512);
+        b.failed(IoFailure { errno: 5, offset: 8192, len: 4096, write: false });
+        (a.requests, b.requests, b.writes) = (3, 4, 2);
+        a.merge(&b);
+        assert_eq!((a.requests, a.writes), (7, 2));
+        assert_eq!((a.ops, a.bytes, a.errors), (2, 1024, 1));
+        assert_eq!(a.elapsed_ns(), 300);
+        assert_eq!(a.latencies.len(), 2);
+        assert_eq!(a.first_error.unwrap().offset, 8192);
+    }
+
+    /// A worker that hears of a completion at each of these tenths of a second.
+    fn worker(completions: &[u64]) -> Recorder {
+        let mut recorder = Recorder::new(10_000_000_000);
+        recorder.start(1_000);
+        completions.iter().for_each(|at| recorder.complete(at * 100_000_000, 1, 4096));
+        recorder
+    }
+
+    #[test]
+    fn a_stall_of_several_workers_is_one_of_all_at_once() {
+        for (workers, gap) in [
+            // Each waits for three seconds, never both.
+            (vec![worker(&[10, 40, 50, 60, 70]), worker(&[10, 20, 30, 40, 70])], 0),
+            // Both wait for 1.5 s of the three of each.
+            (vec![worker(&[10, 40, 50]), worker(&[5, 25, 55, 65])], 15),
+            // Twice; what the third hears divides the longer stall.
+            (vec![worker(&[10, 50, 90]), worker(&[10, 50, 90]), worker(&[10, 38, 50, 75, 90])], 28),
+            // One ended before.
+            (vec![worker(&[10]), worker(&[10, 30, 60])], 30),
+        ] {
+            let mut all = workers[0].clone();
+            workers[1..].iter().for_each(|other| all.merge(other));
+            assert_eq!(all.gap_max_ns, gap * 100_000_000, "{:?}", all.stalls);
+        }
+    }
+
+    #[test]
+    fn a_latency_beyond_the_range_is_kept_as_the_largest() {
+        let mut recorder = Recorder::new(1_000);
+        recorder.start(0);
+        recorder.complete(u64::MAX / 2, u64::MAX / 2, 1);
+        assert!(recorder.latencies.max() >= LATENCY_MAX_NS / 1000 * 999);
+    }
+}

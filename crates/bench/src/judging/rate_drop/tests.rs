@@ -1,0 +1,212 @@
+//! Falls whose cause is known.
+
+use super::*;
+use crate::io::recorder::Recorder;
+use crate::judging::round::CoresTaken;
+use crate::judging::test_record::TestRecord;
+use crate::loops::phase::PhaseResult;
+use crate::testing::{self, SECOND};
+use drivescope_model::cell::Mix;
+use drivescope_model::options::TestKind;
+
+/// A round of one second whose rate, in requests of 64 KiB per second, is a function of the share passed.
+fn round(cell: &str, number: u32, rate: impl Fn(f64) -> f64) -> Round {
+    let mix = if cell.ends_with(".read") { Mix::READ } else { Mix::WRITE };
+    let mut recorder = Recorder::new(SECOND);
+    recorder.start(0);
+    let mut now = 0.0;
+    while now < 1.0 {
+        let took = 1.0 / rate(now);
+        now += took;
+        recorder.complete((now * 1e9) as u64, (took * 1e9) as u64, 64 << 10);
+    }
+    let mut round = testing::round(cell, 1, 64 << 10, mix);
+    round.round = number;
+    round.measured = PhaseResult { recorder, ..round.measured };
+    round
+}
+
+const READ: &str = "seq1m_q8t1.read";
+const WRITE: &str = "seq1m_q8t1.write";
+
+fn step(at: f64) -> impl Fn(f64) -> f64 {
+    move |passed| if passed < at { 5_000.0 } else { 1_500.0 }
+}
+
+#[test]
+fn writes_that_fall_once_have_filled_a_cache() {
+    let rounds = [round(READ, 1, |_| 8_000.0), round(WRITE, 1, step(0.4))];
+    let DropCause { id, sign } = cause(&rounds, WRITE, false).unwrap();
+    assert_eq!(id, FindingId::CacheFull);
+    // 5,000 requests of 64 KiB per second for 0.4 s.
+    assert_eq!(sign, format!("after {} written", Bytes(131_000_000)), "{sign}");
+}
+
+/// Those of tiny-writes have no load, and each of them may be followed by a flush.
+#[test]
+fn writes_one_by_one_are_no_reads() {
+    let one_by_one = |asked| {
+        let fallen = round(WRITE, 1, step(0.4));
+        Round { cell: "rnd4k_direct_sync".to_string(), load: None, asked, ..fallen }
+    };
+    let found = |asked| cause(&[one_by_one(asked)], "rnd4k_direct_sync", false).unwrap().id;
+    assert_eq!(found(Some((0.0, 1e9))), FindingId::CacheFull);
+    assert_eq!(found(Some((1e9, 0.0))), FindingId::Throttled, "reads fill no cache");
+}
+
+#[test]
+fn heat_is_told_by_reads_and_by_a_fall_that_goes_on() {
+    let hot_reads = [round(READ, 1, step(0.4)), round(WRITE, 1, |_| 5_000.0)];
+    assert_eq!(cause(&hot_reads, READ, false).unwrap().id, FindingId::Throttled);
+    for reads in [
+        vec![round(READ, 1, step(0.5))],
+        vec![round(READ, 1, |_| 8_000.0), round(READ, 2, |_| 4_000.0)],
+    ] {
+        let rounds = [reads, vec![round(WRITE, 1, step(0.4))]].concat();
+        let found = cause(&rounds, WRITE, false).unwrap();
+        assert_eq!(found.id, FindingId::Throttled, "{}", found.sign);
+    }
+    let ever_slower = |passed: f64| 6_000.0 * (-2.5 * passed).exp();
+    let found = cause(&[round(WRITE, 1, ever_slower)], WRITE, false).unwrap();
+    assert_eq!((found.id, found.sign.as_str()), (FindingId::Throttled, "and it kept falling"));
+}
+
+#[test]
+fn a_drive_that_calls_itself_too_hot_is_believed() {
+    let at = |temperature_c| Round { temperature_c, ..round(READ, 1, |_| 8_000.0) };
+    let found = too_hot(&at(Some(81.4)), Some(80.0)).unwrap();
+    assert_eq!(
+        found.evidence,
+        "seq1m_q8t1.read: 81 °C at the end; the drive's warning level is 80 °C"
+    );
+    assert_eq!(too_hot(&at(Some(79.9)), Some(80.0)), None);
+    assert_eq!(too_hot(&at(Some(99.0)), None), None, "what is hot, the drive must say");
+    assert_eq!(too_hot(&at(None), Some(80.0)), None);
+}
+
+#[test]
+fn a_disk_is_not_slowed_by_heat_but_its_cache_fills() {
+    let ever_slower = |passed: f64| 30_000.0 * (-2.5 * passed).exp();
+    let id = |rounds: &[Round], cell, rotates| cause(rounds, cell, rotates).map(|cause| cause.id);
+    assert_eq!(id(&[round(WRITE, 1, ever_slower)], WRITE, true), Some(FindingId::CacheFull));
+    // A bridge may hide what is behind it; the times of random reads do not.
+    let rounds = [round("rnd4k_q1t1.read", 1, |_| 60.0), round(WRITE, 1, ever_slower)];
+    assert_eq!(id(&rounds, WRITE, false), Some(FindingId::CacheFull));
+    assert_eq!(id(&[round(READ, 1, step(0.4))], READ, true), Some(FindingId::Throttled));
+    let buffer = [round(WRITE, 1, |passed| 0.1 * ever_slower(passed))];
+    assert_eq!(id(&buffer, WRITE, true), None, "every disk has a buffer, which is full at times");
+}
+
+/// A second of writes at 5,000 requests of 64 KiB per second, and at less from its middle on.
+fn falling_to(rate: f64, number: u32) -> Round {
+    round(WRITE, number, move |passed| if passed < 0.5 { 5_000.0 } else { rate })
+}
+
+/// Other programs come and go: on a machine with half of its cores taken a fall of a quarter is no cache.
+#[test]
+fn a_fall_no_larger_than_what_others_had_of_the_processors_is_none() {
+    let with_others = |rate, others_pct| {
+        let mut round = falling_to(rate, 1);
+        let total_ns = 2 * SECOND;
+        let cores = CoresTaken {
+            others_ns: total_ns * others_pct / 100,
+            total_ns,
+            ..CoresTaken::default()
+        };
+        round.cores = Some(cores);
+        drop_of(&round).is_some()
+    };
+    assert!(with_others(3_600.0, 5));
+    assert!(!with_others(3_600.0, 50));
+    assert!(with_others(1_500.0, 50), "a cliff is seen all the same");
+}
+
+#[test]
+fn a_fall_no_larger_than_the_rounds_differ_before_it_is_no_full_cache() {
+    let found = |rates: [f64; 3]| {
+        let mut record = crate::judging::test_record::TestRecord::new(
+            drivescope_model::options::TestKind::Transfer,
+        );
+        for (number, rate) in (1..).zip(rates) {
+            let before = rate * 1.4;
+            record.add(round(
+                WRITE,
+                number,
+                move |passed| if passed < 0.5 { before } else { rate },
+            ));
+        }
+        record.finish(3).findings.iter().any(|finding| finding.id == FindingId::CacheFull)
+    };
+    assert!(found([3_000.0, 3_100.0, 2_900.0]));
+    assert!(!found([3_000.0, 5_000.0, 2_000.0]));
+}
+
+/// 200 requests in a second come three or four in an interval of 20 ms, by chance fewer at its end.
+#[test]
+fn a_few_requests_more_or_less_are_no_drop() {
+    let mut slow = testing::round("rnd4k_q32t1.read", 200, 4096, Mix::READ);
+    let recorder = &mut slow.measured.recorder;
+    let rates = [4u64, 4, 5, 4, 4, 4, 3, 4, 5, 2].iter().cycle().take(50);
+    for (index, (interval, &ops)) in recorder.intervals.iter_mut().zip(rates).enumerate() {
+        interval.ops = if index >= 40 { ops * 6 / 10 } else { ops };
+        interval.bytes = interval.ops * 4096;
+    }
+    assert!(slow.rates_mb_s().len() >= 49, "{}", slow.rates_mb_s().len());
+    assert!(lasting_drop(&slow.rates_mb_s()).is_some(), "the case must be one");
+    assert_eq!(drop_of(&slow), None);
+    // Where each interval has requests enough, the same share is a drop; not where some of them failed.
+    let recorder = &mut slow.measured.recorder;
+    recorder.ops *= 100;
+    for interval in &mut recorder.intervals {
+        (interval.ops, interval.bytes) = (interval.ops * 100, interval.bytes * 100);
+    }
+    assert!(drop_of(&slow).is_some_and(|drop| (35..=45).contains(&drop.at_index)));
+    slow.measured.recorder.errors = 1;
+    assert_eq!(drop_of(&slow), None);
+}
+
+/// A silence at the end of a round is F020, not a drop beside it.
+#[test]
+fn a_silence_at_the_end_is_no_drop() {
+    let mut silent = round(READ, 1, |passed| if passed < 0.7 { 5_000.0 } else { 0.5 });
+    assert!(silent.measured.recorder.gap_max_ns > STALL_NS);
+    assert_eq!(drop_of(&silent), None);
+    silent.measured.recorder.gap_max_ns = 0;
+    assert!(drop_of(&silent).is_some(), "the case must be one");
+}
+
+/// A drive of flash whose cache was full after its first round, one that was slow once, and one whose reads slowed.
+#[test]
+fn rounds_that_fall_for_good_have_filled_a_cache() {
+    let written = |rates: [f64; 4], reads: [f64; 4]| {
+        let rounds: Vec<Round> = (1..=4)
+            .flat_map(|n| {
+                let [write, read] = [rates, reads].map(|of| of[n as usize - 1]);
+                [round(READ, n, move |_| read), round(WRITE, n, move |_| write)]
+            })
+            .collect();
+        full_between_rounds(&rounds, WRITE, 0.25, false)
+    };
+    let level = [8_000.0; 4];
+    let first_round = written([5_000.0, 2_000.0, 2_050.0, 1_950.0], level).unwrap();
+    assert_eq!(first_round >> 20, 312, "5,000 requests of 64 KiB");
+    assert_eq!(written([5_000.0, 2_000.0, 5_000.0, 5_000.0], level), None);
+    assert_eq!(written([5_000.0, 4_500.0, 5_100.0, 4_900.0], level), None);
+    assert_eq!(written([5_000.0, 2_000.0, 2_050.0, 1_950.0], [8e3, 4e3, 4e3, 4e3]), None);
+}
+
+/// What other programs have slowed tells nothing of a cache.
+#[test]
+fn fall_with_unreliable_timing_is_no_full_cache() {
+    let is_full = |is_busy: bool| {
+        let mut record = TestRecord::new(TestKind::Transfer);
+        (1..=3).for_each(|number| record.add(round(WRITE, number, step(0.4))));
+        if is_busy {
+            let busy = Finding::new(FindingId::BusyProcessors, "timing unreliable");
+            record.notice(busy.about(format!("transfer.{WRITE}")));
+        }
+        record.finish(3).findings.iter().any(|finding| finding.id == FindingId::CacheFull)
+    };
+    assert!(is_full(false));
+    assert!(!is_full(true));
+}

@@ -1,0 +1,452 @@
+//! From rounds to metrics, series and distributions.
+
+mod metric;
+mod spread;
+
+use crate::error::describe;
+use crate::io::queue::IoFailure;
+use crate::judging::cpu_split::CpuSplit;
+use crate::judging::rate_drop::{self, DropCause, drop_of};
+use crate::judging::round::{Round, distinct, encoded};
+use crate::loops::phase::LoopMode;
+use drivescope_model::document::{
+    DatabaseRecord, Distribution, Limiter, Metric, PhaseRecord, Series, TestResult, TestStatus,
+};
+use drivescope_model::findings::{Finding, FindingId, Severity};
+use drivescope_model::number::rounded;
+use drivescope_model::options::TestKind;
+use drivescope_model::resume::ResumePoint;
+use drivescope_stats::interval::Interval;
+use drivescope_stats::lasting_drop::LastingDrop;
+use drivescope_stats::round_trend::error_within;
+use drivescope_stats::summary;
+use hdrhistogram::Histogram;
+use metric::{chance, metric, of_all_rounds};
+use spread::RoundRates;
+use std::ops::Range;
+
+/// Confidence of every interval.
+const CONFIDENCE: f64 = 0.95;
+/// Requests below this size are counted, larger ones have a rate.
+const SMALL_BLOCK_BYTES: u64 = 64 << 10;
+/// Places of failed requests that are named.
+const PLACES_MAX: usize = 100;
+/// The last rounds of many.
+const LAST_ROUNDS: usize = 5;
+/// Rounds that a headline figure needs.
+pub const ROUNDS_MIN: u32 = 3;
+
+/// What a test collects while it runs.
+#[derive(Debug, Clone)]
+pub struct TestRecord {
+    test: TestKind,
+    rounds: Vec<Round>,
+    /// What is known of it already; its phases are those before the rounds that count for no figure any more.
+    result: TestResult,
+    remarks: Vec<String>,
+    /// The figures rest on many requests each, not on repeated rounds.
+    without_rounds: bool,
+    /// Those over the rounds tell more than those within.
+    many_rounds: bool,
+    /// The drive is known to be a disk.
+    rotates: bool,
+    /// Cells of its own figures that the page cache answers on purpose.
+    of_memory: Vec<String>,
+}
+
+impl TestRecord {
+    /// Nothing yet.
+    pub fn new(test: TestKind) -> Self {
+        Self {
+            test,
+            rounds: Vec::new(),
+            result: TestResult::empty(test, TestStatus::Done, None),
+            remarks: Vec::new(),
+            without_rounds: false,
+            many_rounds: false,
+            rotates: false,
+            of_memory: Vec::new(),
+        }
+    }
+
+    /// Says that the drive is known to be a disk, whose rate heat does not change.
+    pub fn rotates(&mut self, rotates: bool) {
+        self.rotates = rotates;
+    }
+
+    /// Says that the figures do not rest on repeated rounds, so that few of them are no flaw.
+    pub fn needs_no_rounds(&mut self) {
+        self.without_rounds = true;
+    }
+
+    /// Says that there are many rounds: no curves within them are kept, and while they go on only the last few are
+    /// told of.
+    pub fn has_many_rounds(&mut self) {
+        self.many_rounds = true;
+    }
+
+    /// Puts the rounds aside whose number is none of these, so that they stay phases of the result and count for no
+    /// figure. They leave their histograms behind, which take much memory.
+    pub fn archive_all_but(&mut self, numbers: Range<u32>) {
+        let is_kept = |round: &Round| numbers.contains(&round.round);
+        let (kept, rest): (Vec<Round>, Vec<Round>) =
+            std::mem::take(&mut self.rounds).into_iter().partition(is_kept);
+        self.rounds = kept;
+        for round in rest {
+            let record = round.record(CpuSplit::of([round.measured.cpu_cost.usage], CONFIDENCE));
+            self.result.phases.push(PhaseRecord { latencies: None, ..record });
+        }
+    }
+
+    /// Says that the page cache answers a cell whose figures the test computes itself.
+    pub fn answers_from_memory(&mut self, cell: &str) {
+        self.of_memory.push(self.key(cell));
+    }
+
+    /// Keys of the rates and cells that the page cache answers on purpose.
+    pub(crate) fn of_memory(&self) -> Vec<String> {
+        let is_memorys = |round: &&Round| !round.own_metrics && round.is_of_memory();
+        let rates =
+            self.rounds.iter().filter(is_memorys).map(|round| format!("{}.mb_s", round.cell));
+        distinct(rates.map(|rate| self.key(&rate)).chain(self.of_memory.iter().cloned()))
+    }
+
+    /// Notes a part of the test that could not run here.
+    pub fn remark(&mut self, remark: String) {
+        self.remarks.push(remark);
+    }
+
+    /// Parts that could not run here.
+    pub fn remarks(&self) -> &[String] {
+        &self.remarks
+    }
+
+    /// Says where the test can be resumed, since it was stopped.
+    pub fn resume_at(&mut self, point: ResumePoint) {
+        self.result.resume = Some(point);
+    }
+
+    /// Notes a database that was measured.
+    pub fn database(&mut self, database: DatabaseRecord) {
+        self.result.databases.push(database);
+    }
+
+    /// Which test.
+    pub fn test(&self) -> TestKind {
+        self.test
+    }
+
+    /// Rounds so far.
+    pub fn rounds(&self) -> &[Round] {
+        &self.rounds
+    }
+
+    /// Those of a cell.
+    pub(crate) fn rounds_of(&self, cell: &str) -> impl Iterator<Item = &Round> {
+        self.rounds.iter().filter(move |round| round.cell == cell)
+    }
+
+    /// The median rate of the requests of a cell, if it has a round.
+    pub(crate) fn median_iops(&self, cell: &str) -> Option<f64> {
+        let rates: Vec<f64> = self.rounds_of(cell).map(|round| round.measured.iops()).collect();
+        summary::median(&rates)
+    }
+
+    /// The name of a cell or a figure in the result: after the test's.
+    fn key(&self, name: &str) -> String {
+        format!("{}.{name}", self.test)
+    }
+
+    /// Adds a round; its cell becomes metrics at the end.
+    pub fn add(&mut self, round: Round) {
+        self.rounds.push(round);
+    }
+
+    /// Adds a metric that a test computed itself; `key` without the test's name.
+    pub fn metric(&mut self, key: &str, rounds: Vec<f64>) {
+        self.result.metrics.push(metric(self.key(key), rounds));
+    }
+
+    /// Adds a metric whose 95 % interval a test computed itself from many requests: rounds add nothing
+    /// to it. `key` without the test's name. Few resamples need not reach the value, and few rounds reach below
+    /// nothing; neither is a statement.
+    pub fn estimate(&mut self, key: &str, value: f64, low: f64, high: f64) {
+        let (low, high) = (low.min(value).max(0.0), high.max(value));
+        self.result.metrics.push(Metric { low, high, ..metric(self.key(key), vec![value]) });
+    }
+
+    /// The same with an interval that reaches so far to both sides.
+    pub fn estimate_within(&mut self, key: &str, value: f64, margin: f64) {
+        self.estimate(key, value, value - margin, value + margin);
+    }
+
+    /// Adds a curve; `key` without the test's name.
+    pub fn curve(&mut self, key: &str, units: (&str, &str), x: Vec<f64>, y: Vec<f64>) {
+        let (x_unit, y_unit) = (units.0.to_string(), units.1.to_string());
+        self.result.series.push(Series { key: self.key(key), x_unit, y_unit, x, y });
+    }
+
+    /// Adds a finding; of several about the same metrics, such as the rounds of a cell, the gravest is kept.
+    pub fn notice(&mut self, finding: Finding) {
+        let same =
+            |known: &&mut Finding| known.id == finding.id && known.metrics == finding.metrics;
+        let findings = &mut self.result.findings;
+        match findings.iter_mut().find(same) {
+            // Each place where requests fail counts.
+            Some(known) if known.id == FindingId::IoError => {
+                if known.count() < PLACES_MAX {
+                    known.join(finding);
+                }
+            }
+            Some(known) if finding.outweighs(known) => *known = finding,
+            Some(_) => {}
+            None => findings.push(finding),
+        }
+    }
+
+    /// Adds requests that failed, each with its place.
+    pub fn notice_failures<'f>(&mut self, failures: impl IntoIterator<Item = &'f IoFailure>) {
+        for failure in failures {
+            let finding = Finding::new(FindingId::IoError, describe(failure, 1));
+            self.notice(finding.about(self.test.name()));
+        }
+    }
+
+    /// What was found about the metrics of `cell` holds for the metric `key` as well, which comes from them;
+    /// both without the test's name.
+    pub fn share_findings(&mut self, cell: &str, key: &str) {
+        let [cell, key] = [cell, key].map(|name| self.key(name));
+        let about = |finding: &&mut Finding| !finding.metrics.is_empty() && finding.concerns(&cell);
+        for finding in self.result.findings.iter_mut().filter(about) {
+            finding.metrics.push(key.clone());
+        }
+    }
+
+    /// What the rounds of a cell have come to so far.
+    pub fn so_far(&self, cell: &str) -> TestResult {
+        let mut record = Self::new(self.test);
+        let rounds: Vec<&Round> = self.rounds_of(cell).collect();
+        let first = if self.many_rounds { rounds.len().saturating_sub(LAST_ROUNDS) } else { 0 };
+        record.rounds = rounds[first..].iter().copied().cloned().collect();
+        record.many_rounds = self.many_rounds;
+        // The final number of rounds is not known yet.
+        record.without_rounds = true;
+        record.result.findings.clone_from(&self.result.findings);
+        record.finish(ROUNDS_MIN)
+    }
+
+    /// Whether a finding makes the metrics of `cell` invalid, its name without the test's.
+    pub fn is_invalid(&self, cell: &str) -> bool {
+        let cell = self.key(cell);
+        let invalid = |finding: &Finding| finding.severity == Severity::Invalid;
+        self.result.findings.iter().any(|finding| invalid(finding) && finding.concerns(&cell))
+    }
+
+    /// The result; status and time are the caller's.
+    pub fn finish(mut self, rounds_planned: u32) -> TestResult {
+        for cell in self.cells() {
+            self.finish_cell(&cell);
+        }
+        self.notice_few_rounds(rounds_planned);
+        let record = |round: &Round| round.record(self.split_of(&round.cell));
+        let phases = self.rounds.iter().map(record).collect();
+        let mut result = self.result;
+        let archived = std::mem::replace(&mut result.phases, phases);
+        if !archived.is_empty() {
+            result.phases.extend(archived);
+            result.phases.sort_by(|a, b| a.start_s.total_cmp(&b.start_s));
+        }
+        for finding in std::mem::take(&mut result.findings) {
+            match result.findings.iter_mut().find(|known| known.id == finding.id) {
+                Some(known) => known.join(finding),
+                None => result.findings.push(finding),
+            }
+        }
+        result
+    }
+
+    /// Fewer rounds than a figure needs: because no more were planned, or because the test ended before.
+    fn notice_few_rounds(&mut self, planned: u32) {
+        if self.result.metrics.is_empty() || self.without_rounds {
+            return;
+        }
+        if planned < ROUNDS_MIN {
+            let evidence = few_rounds(planned as usize);
+            self.notice(Finding::new(FindingId::FewRounds, evidence).about(self.test.name()));
+            return;
+        }
+        for cell in self.cells() {
+            self.notice_few_rounds_of(&cell);
+        }
+    }
+
+    /// Notices a cell that was meant to have several rounds and has fewer than a figure needs.
+    pub fn notice_few_rounds_of(&mut self, cell: &str) {
+        if self.without_rounds {
+            return;
+        }
+        let rounds = self.measured_rounds(cell).count();
+        if (1..ROUNDS_MIN as usize).contains(&rounds) {
+            let evidence = format!("{cell}: {}", few_rounds(rounds));
+            self.notice(Finding::new(FindingId::FewRounds, evidence).about(self.key(cell)));
+        }
+    }
+
+    /// Cells in the order of their first round.
+    fn cells(&self) -> Vec<String> {
+        let rounds = self.rounds.iter().filter(|round| !round.own_metrics);
+        distinct(rounds.map(|round| round.cell.clone()))
+    }
+
+    /// How the processor time of a cell divides, all its rounds together.
+    fn split_of(&self, cell: &str) -> CpuSplit {
+        CpuSplit::of(self.rounds_of(cell).map(|round| round.measured.cpu_cost.usage), CONFIDENCE)
+    }
+
+    /// Processor time per request in user mode and in the kernel: each round's exact sum, divided as that
+    /// of all rounds, so that the two add up to it. Nothing where none was counted: on a simulated drive.
+    fn cpu_metrics(&self, cell: &str, rounds: &[&Round]) -> Vec<Metric> {
+        let sums: Vec<f64> = rounds.iter().map(|round| round.measured.cpu_ns_per_io()).collect();
+        if sums.contains(&0.0) {
+            return Vec::new();
+        }
+        let split = self.split_of(cell);
+        let parts = [("cpu_user_ns_per_io", split), ("cpu_sys_ns_per_io", split.of_kernel())];
+        let metrics = parts.map(|(quantity, part)| {
+            let key = self.key(&format!("{cell}.{quantity}"));
+            let of_all = metric(key.clone(), sums.clone());
+            let Interval { low, high } =
+                part.interval_of(Interval { low: of_all.low, high: of_all.high });
+            let values = sums.iter().map(|sum| sum * part.share).collect();
+            Metric { low, high, ..metric(key, values) }
+        });
+        metrics.to_vec()
+    }
+
+    /// The rounds of a cell that count for its figures: a request came back, and none failed: rates of a failing
+    /// device do not describe it.
+    fn measured_rounds(&self, cell: &str) -> impl Iterator<Item = &Round> {
+        let counts = |round: &&Round| round.measured.recorder.ops > 0 && !round.is_cut_short;
+        self.rounds_of(cell).filter(counts)
+    }
+
+    fn finish_cell(&mut self, cell: &str) {
+        let rounds: Vec<&Round> = self.measured_rounds(cell).collect();
+        let Some(first) = rounds.first() else { return };
+        let of_memory = first.cached_on_purpose();
+        let by_chance = rounds.iter().map(|round| chance(round)).fold(0.0, f64::max);
+        let open = first.load.as_ref().is_some_and(|load| load.mode != LoopMode::Closed);
+        let mut latencies = first.measured.recorder.latencies.clone();
+        for round in &rounds[1..] {
+            let other = &round.measured.recorder.latencies;
+            latencies.add(other).expect("all histograms have the same bounds");
+        }
+        let small = rounds.iter().all(|round| round.block_bytes() < SMALL_BLOCK_BYTES);
+        let drops: Vec<_> = rounds.iter().map(|round| drop_of(round)).collect();
+        let fewest = rounds.iter().map(|round| round.measured.recorder.latencies.len()).min();
+        let tables: Vec<_> =
+            rounds.iter().map(|round| round.quantities(fewest.unwrap_or(0))).collect();
+        let series: Vec<Series> = rounds.iter().map(|round| round.series(self.test)).collect();
+        let errors = rounds.iter().map(|round| error_within(&round.rates_mb_s())).collect();
+        let key = |quantity: &str| self.key(&format!("{cell}.{quantity}"));
+        let mut metrics = Vec::new();
+        for (index, (quantity, _)) in tables[0].iter().enumerate() {
+            if *quantity == "lat_max_us" {
+                let of_all = of_all_rounds(&latencies, fewest.unwrap_or(0));
+                metrics.extend(of_all.map(|(quantity, us)| Metric {
+                    pooled: true,
+                    ..metric(key(quantity), vec![us])
+                }));
+            }
+            let values = tables.iter().map(|table| table[index].1).collect();
+            metrics.push(metric(key(quantity), values));
+        }
+        metrics.extend(self.cpu_metrics(cell, &rounds));
+        self.result.metrics.extend(metrics);
+        let is_kept = |series: &Series| series.y.len() > 1 && !self.many_rounds;
+        self.result.series.extend(series.into_iter().filter(is_kept));
+        self.result.distributions.push(distribution(self.key(cell), &latencies));
+        self.notice_drops(cell, &drops);
+        // An open loop has the rate of its schedule, whose chance is no doing of the drive.
+        // That of the page cache says when the kernel chose to write.
+        if !open && !of_memory {
+            let (index, unit) = if small { (1, "requests/s") } else { (0, "MB/s") };
+            let rates = tables.iter().map(|table| table[index].1).collect();
+            self.notice_spread(cell, &RoundRates { rates, errors, unit, by_chance });
+        }
+    }
+
+    /// A drop in most rounds is the drive's doing; in one of several it is chance, which the spread of
+    /// the rounds shows.
+    fn notice_drops(&mut self, cell: &str, drops: &[Option<LastingDrop>]) {
+        let seen: Vec<&LastingDrop> = drops.iter().flatten().collect();
+        let is_told = seen.len() * 2 > drops.len() && !self.is_unreliable(cell);
+        let Some(first) = seen.first().filter(|_| is_told) else { return };
+        let evidence = format!(
+            "{cell}: from {} to {} MB/s within a round (-{:.0} %), in {} of {} rounds",
+            rounded(first.before),
+            rounded(first.after),
+            first.share * 100.0,
+            seen.len(),
+            drops.len()
+        );
+        let cause = rate_drop::cause(&self.rounds, cell, self.rotates);
+        let Some(DropCause { id, sign }) = cause else { return };
+        if id == FindingId::CacheFull && first.share <= spread_before(&seen) {
+            return;
+        }
+        let finding = Finding::new(id, format!("{evidence}, {sign}")).about(self.key(cell));
+        self.notice(finding.weighing(first.share));
+        if id != FindingId::Throttled {
+            return;
+        }
+        for round in self.rounds.iter_mut().filter(|round| round.cell == cell) {
+            if drop_of(round).is_some() {
+                round.limiter = Limiter::Throttling;
+            }
+        }
+    }
+
+    /// Whether other programs held the processors so that the cell's rates say nothing of the drive's caches or heat.
+    fn is_unreliable(&self, cell: &str) -> bool {
+        let key = self.key(cell);
+        let busy = |it: &&Finding| it.id == FindingId::BusyProcessors && it.concerns(&key);
+        self.result.findings.iter().any(|it| busy(&it))
+    }
+}
+
+/// A series of a result; `key` without the test's name.
+pub(crate) fn series_of<'r>(result: &'r TestResult, key: &str) -> Option<&'r Series> {
+    let key = format!("{}.{key}", result.test);
+    result.series.iter().find(|series| series.key == key)
+}
+
+/// The value of a metric of a result; `key` without the test's name.
+pub(crate) fn value_of(result: &TestResult, key: &str) -> Option<f64> {
+    let key = format!("{}.{key}", result.test);
+    result.metrics.iter().find(|metric| metric.key == key).map(|metric| metric.value)
+}
+
+/// How much the rates before the falls of several rounds differ, as a share of the highest. An empty cache is as
+/// fast in each round; a fall that is no larger than this is one of the ways in which rounds differ.
+fn spread_before(drops: &[&LastingDrop]) -> f64 {
+    let before: Vec<f64> = drops.iter().map(|drop| drop.before).collect();
+    let ends = summary::min(&before).zip(summary::max(&before)).filter(|&(_, high)| high > 0.0);
+    ends.map_or(0.0, |(low, high)| (high - low) / high)
+}
+
+fn few_rounds(rounds: usize) -> String {
+    format!("{rounds} of the {ROUNDS_MIN} rounds that a result needs")
+}
+
+fn distribution(key: String, latencies: &Histogram<u64>) -> Distribution {
+    Distribution {
+        key,
+        encoding: "hdr-v2-deflate-base64".to_string(),
+        data: encoded(latencies),
+        count: latencies.len(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,485 @@
+//! Each finding on a round whose truth is known: it fires where it must, and is silent on a healthy
+//! drive.
+
+use super::*;
+use crate::error::BenchError;
+use crate::io::queue::IoFailure;
+use crate::judging::rate_drop::drop_of;
+use crate::judging::round::{Cache, CoresTaken};
+use crate::testing::{SECOND, round};
+use drivescope_machine::counters::DeviceCounters;
+use drivescope_model::cell::Mix;
+use drivescope_model::document::Limiter;
+use drivescope_model::options::Arrivals;
+use drivescope_model::target::TargetKind;
+
+pub(super) fn environment() -> Environment {
+    Environment {
+        test: TestKind::Transfer,
+        direct: true,
+        memory_backed: false,
+        file_system: true,
+        unproven: false,
+        writes_its_own: false,
+        link_mb_s: Some(600.0),
+        duplex: false,
+        rpm: None,
+        capacity_bytes: 1 << 40,
+        whole_bytes: 1 << 40,
+        loop_caches: false,
+        has_holes: false,
+        loop_cached_share: None,
+        uncounted: false,
+        warning_c: Some(80.0),
+        memory_bytes: 16 << 30,
+        memory_copy_mb_s: 10_000.0,
+        memory_copy_again: || 0.0,
+        cores: 1,
+        generator_mb_s: 8_000.0,
+        io_limits: None,
+    }
+}
+
+fn others_had(others_ns: u64) -> CoresTaken {
+    CoresTaken { others_ns, total_ns: 2 * SECOND, ..CoresTaken::default() }
+}
+
+fn ids(round: &Round, environment: &Environment) -> Vec<FindingId> {
+    of_round(round, environment).into_iter().map(|finding| finding.id).collect()
+}
+
+#[test]
+fn a_healthy_drive_raises_nothing() {
+    let healthy = round("seq1m_q8t1.read", 500, 1 << 20, Mix::READ);
+    assert_eq!(ids(&healthy, &environment()), []);
+    assert_eq!(limiter(&healthy, &environment()), Limiter::Drive);
+}
+
+/// Held back by the kernel, the device has little to do: without the limit, the file system was blamed.
+#[test]
+fn a_round_at_the_limit_of_its_control_group_is_limited_by_it() {
+    let of = |iops, bytes_s, requests_s| {
+        let mut held = round("rnd4k_q1t1.read", iops, 4096, Mix::READ);
+        held.top.as_mut().unwrap().busy_ms = 50;
+        let io_limits = Some(IoLimits { bytes_s, requests_s, ..IoLimits::default() });
+        limiter(&held, &Environment { io_limits, ..environment() })
+    };
+    let none = [None, None];
+    assert_eq!(of(1_900, none, [Some(2_000), None]), Limiter::ControlGroup);
+    assert_eq!(of(1_900, none, [None, Some(2_000)]), Limiter::FileSystem, "a limit of writes");
+    assert_eq!(of(1_900, none, [Some(9_000), None]), Limiter::FileSystem, "far from its limit");
+    assert_eq!(of(2_400, [Some(10_000_000), None], none), Limiter::ControlGroup);
+    assert_eq!(of(1_200, [Some(10_000_000), None], none), Limiter::FileSystem);
+}
+
+#[test]
+fn a_rate_above_the_link_is_invalid() {
+    let fast = round("seq1m_q8t1.read", 600, 1 << 20, Mix::READ);
+    assert_eq!(ids(&fast, &environment()), [FindingId::AboveLink]);
+    let slow = round("seq1m_q8t1.read", 560, 1 << 20, Mix::READ);
+    assert_eq!(ids(&slow, &environment()), []);
+    assert_eq!(limiter(&slow, &environment()), Limiter::Link);
+}
+
+#[test]
+fn a_rate_above_memory_is_invalid_where_no_link_is_known() {
+    let environment = Environment { link_mb_s: None, memory_copy_mb_s: 500.0, ..environment() };
+    let fast = round("seq1m_q8t1.read", 600, 1 << 20, Mix::READ);
+    assert_eq!(ids(&fast, &environment), [FindingId::AboveMemory]);
+    // Through the page cache, as many cores copy as there are threads; direct I/O needs none of them.
+    let two_cores = Environment { cores: 2, ..environment };
+    assert_eq!(ids(&fast, &two_cores), []);
+    let two_threads = round("seq1m_q8t2.read", 600, 1 << 20, Mix::READ);
+    let buffered = Environment { direct: false, memory_bytes: 1, ..two_cores };
+    assert_eq!(ids(&two_threads, &buffered), []);
+    assert_eq!(ids(&fast, &buffered), [FindingId::AboveMemory]);
+    let one_core = Environment { cores: 1, ..buffered };
+    assert_eq!(ids(&two_threads, &one_core), [FindingId::AboveMemory]);
+    // What a busy machine copied at the start accuses nobody.
+    let busy_at_the_start = Environment { memory_copy_again: || 700.0, ..one_core };
+    assert_eq!(ids(&fast, &busy_at_the_start), []);
+}
+
+#[test]
+fn rotation_bounds_reads_and_not_cached_writes() {
+    let environment = Environment { rpm: Some(5_400.0), capacity_bytes: 1 << 40, ..environment() };
+    let possible = round("rnd4k_q1t1.read", 90, 4096, Mix::READ);
+    assert_eq!(ids(&possible, &environment), []);
+    let impossible = round("rnd4k_q1t1.read", 400, 4096, Mix::READ);
+    assert_eq!(ids(&impossible, &environment), [FindingId::AboveRotation]);
+    // Nine of them in a round by chance, on a disk that turns 90 times a second.
+    let lucky = round("rnd4k_q1t1.read", 250, 4096, Mix::READ);
+    let mut few = lucky.clone();
+    (few.measured.recorder.ops, few.measured.recorder.last_ns) = (9, SECOND + 36_000_000);
+    assert_eq!(ids(&few, &environment), [], "{} reads/s", few.measured.iops());
+    assert_eq!(ids(&lucky, &environment), [FindingId::AboveRotation]);
+    let cached = round("rnd4k_q1t1.write", 418, 4096, Mix::WRITE);
+    assert_eq!(ids(&cached, &environment), [], "every disk answers writes from its cache");
+    // A span within the drive's reach of its cache, or a deep queue, may be faster.
+    let mut short = round("rnd4k_q1t1.read", 400, 4096, Mix::READ);
+    short.load.as_mut().unwrap().span = 0..1 << 34;
+    assert_eq!(ids(&short, &environment), []);
+    assert_eq!(ids(&round("rnd4k_q32t1.read", 400, 4096, Mix::READ), &environment), []);
+}
+
+#[test]
+fn bytes_that_never_reached_the_device_are_missed() {
+    let mut cached = round("rnd4k_q1t1.read", 10_000, 4096, Mix::READ);
+    cached.top = Some(DeviceCounters { read_bytes: 1 << 20, ..DeviceCounters::default() });
+    assert_eq!(ids(&cached, &environment()), [FindingId::BytesMissing]);
+    let buffered = Environment { direct: false, memory_bytes: 1 << 30, ..environment() };
+    assert_eq!(ids(&cached, &buffered), [FindingId::PageCache]);
+    cached.top = None;
+    assert_eq!(ids(&cached, &environment()), [], "without counters nothing is claimed");
+}
+
+#[test]
+fn a_loop_device_that_answers_from_memory_is_found_out_below_it() {
+    let environment = Environment { loop_caches: true, memory_bytes: 1 << 30, ..environment() };
+    let mut cached = round("rnd4k_q1t1.read", 10_000, 4096, Mix::READ);
+    cached.disk = None;
+    cached.below_loop = Some(DeviceCounters::default());
+    assert_eq!(ids(&cached, &environment), [FindingId::PageCache]);
+    assert_eq!(limiter(&cached, &environment), Limiter::Memory, "however busy the loop device was");
+    cached.below_loop = cached.top;
+    assert_eq!(ids(&cached, &environment), []);
+    assert_eq!(limiter(&cached, &environment), Limiter::Drive);
+    let in_memory = Environment { loop_cached_share: Some(0.98), ..environment };
+    assert_eq!(ids(&cached, &in_memory), [FindingId::PageCache]);
+    // A program's reads from a loop device that is busy while the drive below it is not.
+    cached.cache = Cache::Reads;
+    cached.below_loop = Some(DeviceCounters::default());
+    assert_eq!(limiter(&cached, &in_memory), Limiter::Memory);
+}
+
+#[test]
+fn what_no_counter_shows_was_not_set_by_the_drive() {
+    let mut hidden = round("seq1m_q8t1.read", 500, 1 << 20, Mix::READ);
+    (hidden.top, hidden.disk) = (None, None);
+    let unproven = Environment { unproven: true, link_mb_s: None, ..environment() };
+    assert_eq!(limiter(&hidden, &unproven), Limiter::FileSystem);
+    assert_eq!(
+        limiter(&hidden, &environment()),
+        Limiter::Drive,
+        "a kernel file system takes it there"
+    );
+    hidden.cache = Cache::SyncedWrites;
+    assert_eq!(limiter(&hidden, &unproven), Limiter::FileSystem);
+}
+
+#[test]
+fn a_layer_that_answers_is_named_as_what_set_the_pace() {
+    let mut cached = round("rnd4k_q1t1.read", 10_000, 4096, Mix::READ);
+    cached.top.as_mut().unwrap().read_bytes = 1 << 20;
+    assert_eq!(ids(&cached, &environment()), [FindingId::BytesMissing]);
+    assert_eq!(limiter(&cached, &environment()), Limiter::FileSystem);
+    assert_eq!(
+        limiter(&cached, &Environment { file_system: false, ..environment() }),
+        Limiter::Host
+    );
+    let buffered = Environment { direct: false, ..environment() };
+    assert_eq!(limiter(&cached, &buffered), Limiter::Memory);
+}
+
+#[test]
+fn what_a_file_system_writes_for_our_requests_is_no_other_program() {
+    let mut synced = round("rnd4k_q1t1.write", 107, 4096, Mix::WRITE);
+    synced.disk = Some(DeviceCounters { written_bytes: 20_100_000, ..DeviceCounters::default() });
+    assert_eq!(ids(&synced, &environment()), [FindingId::OtherIo]);
+    let btrfs = Environment { writes_its_own: true, ..environment() };
+    assert_eq!(ids(&synced, &btrfs), []);
+    synced.disk.as_mut().unwrap().read_bytes = 20_000_000;
+    assert_eq!(ids(&synced, &btrfs), [FindingId::OtherIo], "we read nothing");
+}
+
+#[test]
+fn a_loop_device_past_the_page_cache_is_not_accused_of_it() {
+    let environment =
+        || Environment { memory_bytes: 64 << 30, loop_caches: false, ..environment() };
+    let mut past = round("rnd4k_q1t1.read", 10_000, 4096, Mix::READ);
+    past.load.as_mut().unwrap().span = 0..1 << 34;
+    past.disk = None;
+    past.below_loop = past.top;
+    assert_eq!(ids(&past, &environment()), []);
+    past.below_loop = Some(DeviceCounters::default());
+    assert_eq!(ids(&past, &environment()), [FindingId::BytesMissing]);
+    // Reads of holes, which the run names once, for all its numbers.
+    assert_eq!(ids(&past, &Environment { has_holes: true, ..environment() }), []);
+    let fast = round("seq1m_q8t1.read", 5_000, 1 << 20, Mix::READ);
+    assert_eq!(ids(&fast, &Environment { has_holes: true, ..environment() }), []);
+    past.below_loop = past.top;
+    let cached = Environment { loop_caches: true, ..environment() };
+    assert_eq!(ids(&past, &cached), [FindingId::SmallWorkingSet], "memory holds all of it");
+}
+
+#[test]
+fn other_users_of_the_drive_are_seen() {
+    let mut shared = round("rnd4k_q1t1.read", 10_000, 4096, Mix::READ);
+    let ours = 10_000 * 4096;
+    shared.disk = Some(DeviceCounters {
+        read_bytes: ours,
+        written_bytes: ours / 5,
+        ..DeviceCounters::default()
+    });
+    assert_eq!(ids(&shared, &environment()), [FindingId::OtherIo]);
+    shared.disk =
+        Some(DeviceCounters { read_bytes: ours + ours / 20, ..DeviceCounters::default() });
+    assert_eq!(ids(&shared, &environment()), [], "five percent are the file system's own");
+}
+
+#[test]
+fn a_busy_core_is_named() {
+    let mut busy = round("rnd4k_q32t1.read", 100_000, 4096, Mix::READ);
+    busy.measured.cpu_cost.busiest_cpu_ns = SECOND * 95 / 100;
+    assert_eq!(ids(&busy, &environment()), [FindingId::CpuBound]);
+    assert_eq!(limiter(&busy, &environment()), Limiter::Cpu);
+    let mut writer = round("seq1m_q8t1.write", 5_000, 1 << 20, Mix::WRITE);
+    writer.measured.cpu_cost.busiest_cpu_ns = SECOND;
+    assert_eq!(
+        limiter(&writer, &Environment { link_mb_s: None, ..environment() }),
+        Limiter::Generator
+    );
+}
+
+#[test]
+fn stalls_and_small_spans_are_named() {
+    let mut stalled = round("rnd4k_q1t1.read", 90, 4096, Mix::READ);
+    stalled.measured.recorder.gap_max_ns = 2 * SECOND;
+    assert_eq!(ids(&stalled, &environment()), [FindingId::Stall]);
+    let mut small = round("rnd4k_q1t1.read", 90, 4096, Mix::READ);
+    small.load.as_mut().unwrap().span = 0..64 << 20;
+    assert_eq!(ids(&small, &environment()), [FindingId::SmallWorkingSet]);
+    small.load.as_mut().unwrap().span = 0..1 << 30;
+    assert_eq!(
+        ids(&small, &Environment { loop_caches: true, ..environment() }),
+        [FindingId::SmallWorkingSet]
+    );
+}
+
+#[test]
+fn a_part_of_the_span_that_a_disk_can_cache_is_named() {
+    let disk = Environment { rpm: Some(5_400.0), ..environment() };
+    let mut part = round("rnd4k_q1t1.read", 90, 4096, Mix::READ);
+    part.cell = "span1".to_string();
+    part.load.as_mut().unwrap().studies_span = true;
+    part.load.as_mut().unwrap().span = 0..10 << 20;
+    assert_eq!(ids(&part, &disk), [FindingId::SmallWorkingSet]);
+    assert_eq!(ids(&part, &Environment { rpm: None, ..disk }), [], "flash is as fast there");
+    let disk = Environment { rpm: Some(5_400.0), ..environment() };
+    part.load.as_mut().unwrap().span = 0..10 << 30;
+    assert_eq!(ids(&part, &disk), [], "of a large drive it is a short seek");
+}
+
+#[test]
+fn random_requests_within_a_corner_of_a_disk_are_no_seeks() {
+    let corner = || Environment { rpm: Some(7_200.0), whole_bytes: 1 << 30, ..environment() };
+    let mut small = round("rnd4k_q1t1.read", 90, 4096, Mix::READ);
+    small.load.as_mut().unwrap().span = 0..1 << 30;
+    assert_eq!(ids(&small, &corner()), [FindingId::ShortStroke]);
+    let evidence = of_round(&small, &corner()).remove(0).evidence;
+    assert!(evidence.contains("1.07 GB of a rotating drive of 1.10 TB (0.0977 %)"), "{evidence}");
+    assert_eq!(ids(&small, &Environment { rpm: None, ..corner() }), []);
+    let fifth = Environment { whole_bytes: 200 << 30, ..corner() };
+    small.load.as_mut().unwrap().span = 0..200 << 30;
+    assert_eq!(ids(&small, &fifth), []);
+    let mut stream = round("seq1m_q8t1.read", 90, 1 << 20, Mix::READ);
+    stream.load.as_mut().unwrap().span = 0..1 << 30;
+    assert_eq!(ids(&stream, &corner()), []);
+}
+
+#[test]
+fn an_open_loop_that_falls_behind_is_overload() {
+    let mut open = round("rnd4k_q1t1.read", 90, 4096, Mix::READ);
+    open.load.as_mut().unwrap().mode = LoopMode::Open { arrivals: Arrivals::Fixed, rate: 100.0 };
+    open.measured.recorder.due = 100;
+    assert_eq!(ids(&open, &environment()), [FindingId::RateMissed]);
+    let evidence = of_round(&open, &environment()).remove(0).evidence;
+    let words =
+        "10 of 100 requests (10 %) were late at the end: target 100/s, due 100/s, completed 90.0/s";
+    assert!(evidence.ends_with(words), "{evidence}");
+    // Those that had been due before are done as well, but they are not among these 100.
+    open.measured.recorder.overdue = 40;
+    let evidence = of_round(&open, &environment()).remove(0).evidence;
+    let words =
+        "50 of 100 requests (50 %) were late at the end: target 100/s, due 100/s, completed 90.0/s";
+    assert!(evidence.ends_with(words), "{evidence}");
+    // Others held the processors, and the drive waited for requests.
+    let mut held = open.clone();
+    held.measured.cpu_cost.wait_ns = Some(SECOND * 6 / 10);
+    held.cores = Some(others_had(SECOND * 19 / 10));
+    assert_eq!(ids(&held, &environment()), [FindingId::BusyProcessors, FindingId::RateMissed]);
+    held.top.as_mut().unwrap().busy_ms = 100;
+    assert_eq!(ids(&held, &environment()), [FindingId::BusyProcessors]);
+    assert_eq!(limiter(&held, &environment()), Limiter::OtherPrograms);
+    open.measured.recorder.overdue = 0;
+    // Chance made fewer requests due than the rate says, and the last few are under way.
+    open.measured.recorder.due = 95;
+    assert_eq!(ids(&open, &environment()), []);
+    assert_eq!(limiter(&open, &environment()), Limiter::Schedule);
+}
+
+#[test]
+fn an_open_loop_that_asks_seldom_is_no_stall() {
+    let mut open = round("rnd4k_q1t1.read", 90, 4096, Mix::READ);
+    let recorder = &mut open.measured.recorder;
+    (recorder.due, recorder.gap_max_ns) = (90, 3 * SECOND);
+    open.load.as_mut().unwrap().mode = LoopMode::Open { arrivals: Arrivals::Poisson, rate: 1.0 };
+    assert_eq!(ids(&open, &environment()), [], "nothing was due in these seconds");
+    open.measured.recorder.latencies.record(5 * SECOND / 2).unwrap();
+    let found = of_round(&open, &environment());
+    assert_eq!(found.iter().map(|f| f.id).collect::<Vec<_>>(), [FindingId::Stall]);
+    assert!(found[0].evidence.ends_with("nothing completed for 2.5 s"), "{}", found[0].evidence);
+    open.load.as_mut().unwrap().mode = LoopMode::Closed;
+    assert_eq!(ids(&open, &environment()), [FindingId::Stall]);
+}
+
+#[test]
+fn memory_says_so_once_and_not_per_round() {
+    let environment = Environment { memory_backed: true, ..environment() };
+    let fast = round("seq1m_q8t1.read", 20_000, 1 << 20, Mix::READ);
+    assert_eq!(ids(&fast, &environment), []);
+    assert_eq!(limiter(&fast, &environment), Limiter::Memory);
+}
+
+#[test]
+fn through_the_page_cache_the_drive_sets_the_pace_only_of_what_waits_for_it() {
+    let mut cached = round("rnd4k_q1t1.write", 1_000, 4096, Mix::WRITE);
+    let counted = |busy_ms, read_wait_ms, flush_wait_ms, written_bytes| {
+        Some(DeviceCounters {
+            busy_ms,
+            read_wait_ms,
+            flush_wait_ms,
+            written_bytes,
+            ..DeviceCounters::default()
+        })
+    };
+    let mut of = |cache, counters| {
+        (cached.cache, cached.top, cached.disk) = (cache, counters, counters);
+        limiter(&cached, &environment())
+    };
+    assert_eq!(of(Cache::Reads, counted(0, 0, 0, 0)), Limiter::Memory);
+    assert_eq!(of(Cache::Reads, counted(900, 900, 0, 0)), Limiter::Drive);
+    // Written behind the program's back, while it goes on.
+    assert_eq!(of(Cache::Writes, counted(900, 0, 0, 400_000)), Limiter::Memory);
+    assert_eq!(of(Cache::Writes, counted(900, 0, 0, 4_000_000)), Limiter::Drive);
+    assert_eq!(of(Cache::Writes, counted(900, 800, 0, 0)), Limiter::Drive);
+    // The kernel counts a flush apart from the busy time.
+    assert_eq!(of(Cache::SyncedWrites, counted(100, 0, 850, 8_000_000)), Limiter::Drive);
+    assert_eq!(of(Cache::SyncedWrites, counted(100, 0, 50, 8_000_000)), Limiter::FileSystem);
+    assert_eq!(of(Cache::SyncedWrites, None), Limiter::Drive);
+    // What waited for a core and not for the drive is neither memory's pace nor the file system's.
+    cached.measured.cpu_cost.wait_ns = Some(SECOND * 8 / 10);
+    cached.cores = Some(others_had(SECOND * 18 / 10));
+    for cache in [Cache::Reads, Cache::Writes, Cache::SyncedWrites] {
+        for counters in [counted(100, 0, 50, 0), None] {
+            (cached.cache, cached.top, cached.disk) = (cache, counters, counters);
+            assert_eq!(limiter(&cached, &environment()), Limiter::OtherPrograms, "{cache:?}");
+        }
+    }
+}
+
+#[test]
+fn an_idle_device_points_at_the_layers_above() {
+    let mut idle = round("rnd4k_q1t1.write", 1_000, 4096, Mix::WRITE);
+    if let Some(top) = &mut idle.top {
+        top.busy_ms = 100;
+    }
+    assert_eq!(limiter(&idle, &environment()), Limiter::FileSystem);
+    let device = Environment { file_system: false, ..environment() };
+    assert_eq!(limiter(&idle, &device), Limiter::Host, "a block device has no file system");
+}
+
+#[test]
+fn others_that_hold_the_processors_are_named() {
+    let mut held = round("rnd4k_q1t1.read", 1_000, 4096, Mix::READ);
+    held.measured.cpu_cost.wait_ns = Some(SECOND * 4 / 10);
+    let busy = others_had(SECOND * 19 / 10);
+    held.cores = Some(busy);
+    assert_eq!(ids(&held, &environment()), [FindingId::BusyProcessors]);
+    let evidence = of_round(&held, &environment()).remove(0).evidence;
+    assert!(evidence.contains("40 %") && evidence.contains("95 % of all CPUs"), "{evidence}");
+    assert_eq!(limiter(&held, &environment()), Limiter::Drive, "the device was busy for longer");
+    held.top.as_mut().unwrap().busy_ms = 300;
+    assert_eq!(limiter(&held, &environment()), Limiter::OtherPrograms);
+    // The load's own threads wait for each other: nobody else ran.
+    held.cores = Some(CoresTaken { others_ns: SECOND / 10, ..busy });
+    assert_eq!(ids(&held, &environment()), []);
+    let mut stolen = round("rnd4k_q1t1.read", 1_000, 4096, Mix::READ);
+    stolen.cores = Some(CoresTaken { others_ns: 0, steal_ns: SECOND / 2, ..busy });
+    assert_eq!(ids(&stolen, &environment()), [FindingId::BusyProcessors]);
+    let evidence = of_round(&stolen, &environment()).remove(0).evidence;
+    assert_eq!(evidence, "rnd4k_q1t1.read: the hypervisor took 25 % of all CPUs");
+}
+
+#[test]
+fn a_program_that_was_stopped_blames_no_drive() {
+    let mut stopped = round("rnd4k_q1t1.read", 1_000, 4096, Mix::READ);
+    // Three seconds of nothing, at the end of which the round was over: half of it has no requests.
+    let recorder = &mut stopped.measured.recorder;
+    recorder.gap_max_ns = 3 * SECOND;
+    let half = recorder.intervals.len() / 2;
+    recorder.intervals[half..].fill(Default::default());
+    let cpu_cost = &mut stopped.measured.cpu_cost;
+    (cpu_cost.wall_ns, cpu_cost.still_ns) = (4 * SECOND, 0);
+    stopped.top.as_mut().unwrap().busy_ms = 250;
+    stopped.window_s = 4.0;
+    assert_eq!(ids(&stopped, &environment()), [FindingId::Stall]);
+    stopped.measured.cpu_cost.still_ns = SECOND * 29 / 10;
+    assert_eq!(ids(&stopped, &environment()), [FindingId::BusyProcessors]);
+    assert_eq!(drop_of(&stopped), None);
+    assert_eq!(limiter(&stopped, &environment()), Limiter::OtherPrograms);
+    let evidence = of_round(&stopped, &environment()).remove(0).evidence;
+    assert!(evidence.ends_with("drivescope itself was paused for 72 % of the round"), "{evidence}");
+}
+
+#[test]
+fn links_with_lanes_each_way_carry_as_much_both_ways() {
+    let mix: Mix = "mix70".parse().unwrap();
+    // 720 MB/s in all, 504 of them read, over 600 MB/s each way.
+    let both = round("seq1m_q8t1.mix70", 720, 1 << 20, mix);
+    let rate = both.measured.mb_s();
+    assert!((700.0..800.0).contains(&rate), "{rate}");
+    assert_eq!(ids(&both, &environment()), [FindingId::AboveLink]);
+    assert_eq!(ids(&both, &Environment { duplex: true, ..environment() }), []);
+    let reads = round("seq1m_q8t1.read", 720, 1 << 20, Mix::READ);
+    assert_eq!(ids(&reads, &Environment { duplex: true, ..environment() }), [FindingId::AboveLink]);
+}
+
+#[test]
+fn many_small_requests_that_the_device_did_not_see_are_missed() {
+    // As `surface` reads single blocks: 0.8 MB in all.
+    let mut small = round("rnd4k_q1t1.read", 200, 4096, Mix::READ);
+    small.load = None;
+    if let Some(top) = &mut small.top {
+        top.read_bytes = 0;
+    }
+    assert_eq!(ids(&small, &environment()), [FindingId::BytesMissing]);
+    let few = Round { asked: Some((12.0 * 4096.0, 0.0)), ..small };
+    assert_eq!(ids(&few, &environment()), []);
+}
+
+#[test]
+fn only_the_drive_is_blamed_for_its_own_failures() {
+    let error = |errno, write| BenchError::Request {
+        failure: IoFailure { errno, offset: 4096, len: 4096, write },
+        count: 1,
+    };
+    for (errno, write, kind, blamed) in [
+        (libc::EIO, false, TargetKind::File, true),
+        (libc::EIO, true, TargetKind::Directory, true),
+        (libc::ENOSPC, true, TargetKind::Directory, false),
+        (libc::EINVAL, false, TargetKind::Block, false),
+        // Cut short: a file system that is full, a file that became smaller, a drive that ends early.
+        (0, true, TargetKind::Directory, false),
+        (0, false, TargetKind::File, false),
+        (0, false, TargetKind::Block, true),
+        // Never came to a drive: io_uring that was allowed no thread.
+        (libc::ECANCELED, true, TargetKind::Directory, false),
+        (libc::ENOMEM, false, TargetKind::Block, false),
+    ] {
+        let finding = of_error(&error(errno, write), kind);
+        assert_eq!(finding.is_some(), blamed, "{errno} {write} {kind:?}");
+    }
+    assert!(error(0, true).to_string().contains("no space left"));
+    assert!(error(0, false).to_string().contains("something shrank the file"));
+}

@@ -1,0 +1,290 @@
+//! Pictures of runs side by side: a row for each run and metric, curves over each other, and price against speed.
+
+use crate::chart::axis::{AxisValues, PlotAxis};
+use crate::chart::plot::{Beside, Course, Ink, Layer, Plot, PlotMark, Point, YAxis};
+use crate::chart::tails::{tail_of, tails_chart};
+use crate::chart::{Chart, extent, points_of};
+use crate::comparison::side_by_side::per_terabyte;
+use crate::comparison::{ComparedMetric, RunComparison};
+use crate::markdown::capitalized;
+use crate::verdict::criteria::Criterion;
+use crate::workloads::{answer_to, usable};
+use drivescope_model::number::{latency_us, rounded};
+use drivescope_model::{Run, TestResult};
+
+/// Curves over each other: more cannot be told apart.
+const CURVES_MAX: usize = 5;
+/// From this ratio of the largest to the smallest value on, an axis is logarithmic.
+const LOG_FROM: f64 = 5.0;
+/// Axes of rows reach a factor of two at least: small differences shall look small.
+const REACH_MIN: f64 = 2.0;
+
+/// Every chart of runs side by side: a row for each run in every compared metric, curves, and prices.
+pub fn comparison_charts(comparison: &RunComparison, runs: &[Run]) -> Vec<Chart> {
+    let rows = comparison.rows.iter().filter_map(|row| of_metric(row, comparison, runs));
+    rows.chain(curves(comparison, runs))
+        .chain(price_chart(runs, &comparison.names, "price"))
+        .collect()
+}
+
+/// Curves over each other: those over the drive, and how many small reads are slow.
+fn curves(comparison: &RunComparison, runs: &[Run]) -> Vec<Chart> {
+    let names = &comparison.names;
+    let rates = CURVES.iter().filter_map(|curve| over_the_drive(runs, names, curve));
+    rates.chain(slow_reads(runs, names)).collect()
+}
+
+/// A mark with its interval for each run.
+fn of_metric(row: &ComparedMetric, comparison: &RunComparison, runs: &[Run]) -> Option<Chart> {
+    let metrics: Option<Vec<_>> = runs.iter().map(|run| usable(run, &row.key)).collect();
+    let metrics = metrics?;
+    let is_latency = row.unit == "us";
+    let (low, high) = extent(metrics.iter().map(|metric| metric.value));
+    let stretch = (REACH_MIN / (high / low)).max(1.0).sqrt();
+    let values = if is_latency { AxisValues::LatencyUs } else { AxisValues::Number };
+    let unit = match row.unit.as_str() {
+        "1/s" => "per second",
+        "us" => "latency",
+        unit => unit,
+    };
+    let x = PlotAxis::log(unit, low / stretch, high * stretch, values);
+    let y = PlotAxis::rows("", &comparison.names);
+    let mut plot = Plot { is_compact: true, ..Plot::new(x, y) };
+    let text = |value| if is_latency { latency_us(value) } else { rounded(value) };
+    for (i, metric) in metrics.iter().enumerate() {
+        let (marks, ink) = (vec![PlotMark::in_row(metric, i)], Ink::Series(i));
+        plot = plot.with(Layer::Marks { marks, ink });
+        plot = plot.with_text((high, i as f64), text(metric.value), ink, Beside::LineEnd);
+    }
+    let told = comparison.names.iter().zip(&metrics);
+    let told: Vec<String> =
+        told.map(|(name, metric)| format!("{name}: {}", text(metric.value))).collect();
+    let letters = row.key.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' });
+    Some(Chart {
+        name: format!("compare-{}", letters.collect::<String>()),
+        title: capitalized(&row.what),
+        caption: "Median of the rounds with its 95 % interval; logarithmic.".to_string(),
+        description: format!("{}.", told.join("; ")),
+        plot,
+    })
+}
+
+/// One curve of each run over its drive.
+struct Curve {
+    key: &'static str,
+    name: &'static str,
+    title: &'static str,
+    caption: &'static str,
+    course: Course,
+}
+
+const CURVES: [Curve; 2] = [
+    Curve {
+        key: "surface.read.mb_s",
+        name: "compare-surface",
+        title: "Rate over the drive",
+        caption: "Sequential reads from the first to the last byte.",
+        course: Course::Straight,
+    },
+    Curve {
+        key: "fill.write.mb_s",
+        name: "compare-fill",
+        title: "Filling the drive",
+        caption: "Rate of writing from the first to the last byte.",
+        course: Course::Steps,
+    },
+];
+
+/// Rates by position in per cent of the drive, for the runs that have them.
+fn over_the_drive(runs: &[Run], names: &[String], curve: &Curve) -> Option<Chart> {
+    let of_run = |run: &Run| -> Option<Vec<Point>> {
+        let results = run.tests.iter();
+        let points = results.map(|result| points_of(result, curve.key)).find(|it| it.len() > 1)?;
+        let end = points.last().map(|(x, _)| *x).filter(|end| *end > 0.0)?;
+        Some(points.into_iter().map(|(x, rate)| (x / end * 100.0, rate)).collect())
+    };
+    let found = runs.iter().enumerate().filter_map(|(i, run)| Some((i, of_run(run)?)));
+    let found: Vec<(usize, Vec<Point>)> = found.take(CURVES_MAX).collect();
+    if found.len() < 2 {
+        return None;
+    }
+    let rates = found.iter().flat_map(|(_, points)| points).map(|(_, rate)| *rate);
+    let (slowest, fastest) = extent(rates.filter(|rate| *rate > 0.0));
+    let is_log = fastest > slowest * LOG_FROM;
+    let y = match is_log {
+        true => PlotAxis::log("MB/s", slowest, fastest, AxisValues::Number),
+        false => PlotAxis::from_zero("MB/s", fastest),
+    };
+    let mut plot = Plot::new(PlotAxis::until("position, % of the drive", 100.0), y);
+    let mut said = Vec::new();
+    for (i, points) in &found {
+        let ink = Ink::Series(*i);
+        let (first, last) = (points[0], points[points.len() - 1]);
+        let text = format!("{} {}", shortened(&names[*i]), rounded(last.1));
+        said.push(format!("{}: {} to {} MB/s", names[*i], rounded(first.1), rounded(last.1)));
+        let points = points.iter().copied().filter(|point| !is_log || point.1 > 0.0).collect();
+        plot = plot
+            .named(ink, names[*i].as_str())
+            .with_curve(points, ink, curve.course, YAxis::Left)
+            .with_text(last, text, ink, Beside::LineEnd);
+    }
+    let scale = if is_log { " Logarithmic." } else { "" };
+    let left_out = match runs.len() > CURVES_MAX && found.len() == CURVES_MAX {
+        true => format!(" The first {CURVES_MAX} drives."),
+        false => String::new(),
+    };
+    Some(Chart {
+        name: curve.name.to_string(),
+        title: curve.title.to_string(),
+        caption: format!("{}{scale} Figures: at the end.{left_out}", curve.caption),
+        description: format!("{}.", said.join("; ")),
+        plot,
+    })
+}
+
+/// Longest name at the end of a curve, in characters.
+const NAME_MAX: usize = 16;
+
+/// The beginning of a name, where it is too long for the end of a curve.
+fn shortened(name: &str) -> String {
+    match name.chars().count() > NAME_MAX {
+        true => name.chars().take(NAME_MAX - 1).chain(['…']).collect(),
+        false => name.to_string(),
+    }
+}
+
+/// Small reads, one at a time, over the whole drive.
+const SLOW_READS: [&str; 2] = ["transfer.rnd4k_q1t1.read", "latency.span100"];
+
+/// Distributions of the latencies of small reads, of the first cell that at least two runs have.
+fn slow_reads(runs: &[Run], names: &[String]) -> Option<Chart> {
+    SLOW_READS.into_iter().find_map(|key| {
+        let of_run = |run: &Run| {
+            let mut results = run.tests.iter();
+            results.find_map(|result: &TestResult| tail_of(result, key))
+        };
+        let curves =
+            runs.iter().zip(names).filter_map(|(run, name)| Some((shortened(name), of_run(run)?)));
+        let curves: Vec<(String, Vec<Point>)> = curves.take(CURVES_MAX).collect();
+        let is_all = curves.len() == runs.len().min(CURVES_MAX) && curves.len() > 1;
+        let chart = tails_chart("compare-tails", curves).filter(|_| is_all)?;
+        let caption = format!("Random 4 KiB reads, one at a time. {}", chart.caption);
+        Some(Chart { title: "How many small reads are slow".to_string(), caption, ..chart })
+    })
+}
+
+/// Price of a terabyte against small reads per second, of the runs with a price in the currency of the first. `word` is
+/// what the axis calls it: `price`, or `example price` where no user has named it.
+pub fn price_chart(runs: &[Run], names: &[String], word: &str) -> Option<Chart> {
+    let currency = runs.iter().find_map(|run| Some(run.price.as_ref()?.currency.clone()))?;
+    let point = |run: &Run| -> Option<Point> {
+        let price = run.price.as_ref().filter(|price| price.currency == currency)?;
+        Some((per_terabyte(run, price)?, answer_to(run, Criterion::RandomReadsQ1)?.value))
+    };
+    let found: Vec<(usize, Point)> =
+        runs.iter().enumerate().filter_map(|(i, run)| Some((i, point(run)?))).collect();
+    if found.len() < 2 {
+        return None;
+    }
+    let ends = |of: fn(&Point) -> f64| extent(found.iter().map(|(_, point)| of(point)));
+    let ((cheap, dear), (slow, fast)) = (ends(|point| point.0), ends(|point| point.1));
+    let x = PlotAxis::log(&format!("{word}, {currency} per TB"), cheap, dear, AxisValues::Number);
+    let y = PlotAxis::log("small reads per second", slow, fast, AxisValues::Number);
+    let mut plot = Plot::new(x, y);
+    for (i, at) in &found {
+        let (marks, ink) = (vec![PlotMark::point(*at)], Ink::Series(*i));
+        plot = plot.named(ink, names[*i].as_str()).with(Layer::Marks { marks, ink }).with_text(
+            *at,
+            names[*i].as_str(),
+            ink,
+            Beside::AboveRight,
+        );
+    }
+    let told = found.iter().map(|(i, (price, reads))| {
+        let (price, reads) = (rounded(*price), rounded(*reads));
+        format!("{}: {price} {currency} per TB, {reads} reads per second", names[*i])
+    });
+    let what = if word == "price" { String::new() } else { format!(" ({word}s)") };
+    Some(Chart {
+        name: "compare-price".to_string(),
+        title: format!("Space or speed{what}"),
+        caption: format!(
+            "Up and left is better; both scales logarithmic. Each {word} is that of the whole drive."
+        ),
+        description: format!("{}.", told.collect::<Vec<_>>().join("; ")),
+        plot,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare;
+    use crate::testing::{hard_disk, hard_disk_surface, nvme};
+    use drivescope_model::units::Price;
+
+    fn with_surface(mut run: Run, factor: f64) -> Run {
+        let mut surface = hard_disk_surface();
+        surface.series[0].y.iter_mut().for_each(|rate| *rate *= factor);
+        run.tests.push(surface);
+        run
+    }
+
+    fn drawn(runs: &[Run]) -> Vec<Chart> {
+        comparison_charts(&compare(runs, 0.03, false), runs)
+    }
+
+    #[test]
+    fn every_compared_metric_has_a_row_for_each_run() {
+        let runs = [hard_disk(), nvme()];
+        let comparison = compare(&runs, 0.03, false);
+        let charts = comparison_charts(&comparison, &runs);
+        for row in &comparison.rows {
+            let chart = charts.iter().find(|chart| chart.title == capitalized(&row.what));
+            let chart = chart.unwrap_or_else(|| panic!("{}", row.what));
+            let marks = chart.plot.layers.iter().filter(|it| matches!(it, Layer::Marks { .. }));
+            assert_eq!(marks.count(), 2);
+        }
+    }
+
+    #[test]
+    fn curves_share_an_axis_that_is_logarithmic_where_drives_are_far_apart() {
+        let curve = |factor| {
+            let runs = [with_surface(hard_disk(), 1.0), with_surface(hard_disk(), factor)];
+            drawn(&runs).into_iter().find(|chart| chart.name == "compare-surface").unwrap()
+        };
+        assert!(!curve(1.5).caption.contains("Logarithmic"));
+        let far = curve(20.0);
+        assert!(far.caption.contains("Logarithmic"));
+        assert!(
+            far.description.contains("to 1,616 MB/s") || far.description.contains("to 1,620 MB/s"),
+            "{}",
+            far.description
+        );
+        let one = [with_surface(hard_disk(), 1.0), nvme()];
+        assert!(drawn(&one).iter().all(|chart| chart.name != "compare-surface"));
+    }
+
+    #[test]
+    fn prices_are_drawn_where_two_have_one_in_the_same_currency() {
+        let priced = |amount, currency: &str| Run {
+            price: Some(Price { amount, currency: currency.to_string() }),
+            ..hard_disk()
+        };
+        let names = ["a".to_string(), "b".to_string()];
+        let chart = |runs: &[Run], word| price_chart(runs, &names, word);
+        assert!(chart(&[hard_disk(), priced(100.0, "EUR")], "price").is_none());
+        assert!(chart(&[priced(90.0, "USD"), priced(100.0, "EUR")], "price").is_none());
+        let runs = [priced(90.0, "EUR"), priced(100.0, "EUR")];
+        let given = chart(&runs, "price").unwrap();
+        assert_eq!(
+            (given.title.as_str(), given.plot.x.title.as_str()),
+            ("Space or speed", "price, EUR per TB")
+        );
+        let example = chart(&runs, "example price").unwrap();
+        assert!(
+            example.title.contains("example prices")
+                && example.plot.x.title.contains("example price")
+        );
+    }
+}

@@ -1,0 +1,123 @@
+//! A run as Markdown, for issues, notes and mails: the answer, verdicts, findings, and every metric.
+
+use crate::terminal::clean;
+use crate::verdict::answer::answer;
+use crate::verdict::{capacity_remedy, dots, untested};
+use drivescope_model::number::rounded;
+use drivescope_model::{Metric, Run, TestResult};
+use std::fmt::Write as _;
+
+/// The whole document.
+pub fn run_markdown(run: &Run) -> String {
+    let drive = run.drive.as_ref();
+    let name = drive.and_then(|drive| drive.model.as_deref()).unwrap_or(&run.target.path);
+    let mut out = format!("# {}\n\n", text(name));
+    if let Some(answer) = answer(run, false) {
+        let _ = writeln!(out, "{}\n", text(&answer));
+    }
+    let facts = [
+        Some(format!("run {}", run.id)),
+        Some(run.started_at.clone()),
+        Some(format!("suite {}", run.plan.suite.name)),
+        Some(format!("target {}", run.target.path)),
+        Some(format!("{} {}", run.tool.name, run.tool.version)),
+        run.label.as_ref().map(|label| format!("label {label}")),
+        run.note.clone(),
+    ];
+    for fact in facts.into_iter().flatten() {
+        let _ = writeln!(out, "- {}", text(&fact));
+    }
+    verdicts(&mut out, run);
+    findings(&mut out, run);
+    run.tests_for_readers().into_iter().for_each(|result| metrics(&mut out, result));
+    out
+}
+
+fn verdicts(out: &mut String, run: &Run) {
+    if run.verdict.is_empty() {
+        return;
+    }
+    out.push_str("\n## Verdict\n\n| use | | why |\n|---|---|---|\n");
+    for verdict in &run.verdict {
+        let points = verdict.points.map_or("not judged", dots);
+        let left_out = untested(verdict).map_or(String::new(), |what| format!("{what}; "));
+        let because = text(&format!("{left_out}{}", verdict.because)).to_string();
+        let _ = writeln!(out, "| {} | {points} | {because} |", text(&verdict.suits));
+    }
+    if let Some(remedy) = capacity_remedy(run) {
+        let _ = writeln!(out, "\n{}", text(&remedy));
+    }
+}
+
+fn findings(out: &mut String, run: &Run) {
+    if run.findings.is_empty() {
+        return;
+    }
+    out.push_str("\n## Findings\n\n");
+    for it in &run.findings {
+        let (id, severity) = (it.id, it.severity.name());
+        let _ =
+            writeln!(out, "- **{id}** ({severity}): {}. {}", text(&it.evidence), text(&it.remedy));
+    }
+}
+
+fn metrics(out: &mut String, result: &TestResult) {
+    let _ = writeln!(out, "\n## {}\n", result.test);
+    if let Some(reason) = &result.reason {
+        let _ = writeln!(out, "{}\n", text(reason));
+    }
+    if result.metrics.is_empty() {
+        return;
+    }
+    out.push_str("| metric | value | 95 % | unit | |\n|---|---:|---|---|---|\n");
+    for metric in &result.metrics {
+        let Metric { key, value, low, high, unit, valid, .. } = metric;
+        // Of this program they have no letter that Markdown obeys; of a document from elsewhere, any.
+        let (key, unit) = (clean(key).replace('|', "\\|"), clean(unit).replace('|', "\\|"));
+        let interval = match metric.pooled || low == high {
+            true => String::new(),
+            false => format!("{}–{}", rounded(*low), rounded(*high)),
+        };
+        let note = if *valid { "" } else { "invalid" };
+        let _ = writeln!(out, "| {key} | {} | {interval} | {unit} | {note} |", rounded(*value));
+    }
+}
+
+/// Text from outside: one line, and nothing in it that Markdown, HTML or a terminal would obey.
+fn text(text: &str) -> String {
+    let mut out = String::new();
+    for letter in clean(text).chars() {
+        if matches!(letter, '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '#' | '&' | '~')
+        {
+            out.push('\\');
+        }
+        out.push(if letter == '\n' { ' ' } else { letter });
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::hard_disk;
+
+    #[test]
+    fn all_of_a_run_is_there_and_names_do_nothing() {
+        let mut run = hard_disk();
+        run.label = Some("<b>|*bold*\u{1b}[31m".to_string());
+        run.tests[0].metrics[0].valid = false;
+        run.tests[0].metrics.last_mut().unwrap().unit = "\u{1b}[31m\u{9b}2J".to_string();
+        let text = run_markdown(&run);
+        for metric in run.tests.iter().flat_map(|test| &test.metrics) {
+            assert!(text.contains(&format!("| {} | ", metric.key)), "{text}");
+        }
+        for finding in &run.findings {
+            assert!(text.contains(&format!("**{}**", finding.id)), "{text}");
+        }
+        assert!(text.contains("| invalid |"), "{text}");
+        assert!(
+            text.contains("\\<b\\>\\|\\*bold\\*") && !text.contains(['\u{1b}', '\u{9b}']),
+            "{text}"
+        );
+    }
+}
