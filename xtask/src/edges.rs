@@ -3,8 +3,8 @@
 use crate::workspace;
 use toml::Table;
 
-/// The crates that each crate may use, those that are planned too. Tests and benches may use others.
-const ALLOWED: [(&str, Uses); 15] = [
+/// The crates that each crate may use. Tests and benches may use others.
+const ALLOWED: [(&str, Uses); 14] = [
     ("drivescope-model", Uses::Only(&[])),
     ("drivescope-stats", Uses::Only(&[])),
     ("drivescope-sim", Uses::Only(&["model"])),
@@ -17,7 +17,6 @@ const ALLOWED: [(&str, Uses); 15] = [
     ("drivescope-store", Uses::Only(&["model"])),
     ("drivescope-report", Uses::Only(&["model", "stats"])),
     ("drivescope-web", Uses::Only(&["model", "report", "store"])),
-    ("drivescope-fleet", Uses::Only(&["model", "store", "bench"])),
     ("drivescope", Uses::Every),
     ("xtask", Uses::Every),
 ];

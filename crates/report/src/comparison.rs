@@ -124,7 +124,7 @@ pub fn compare(runs: &[Run], band: f64, every_metric: bool) -> RunComparison {
 
 /// For each property the first metric that all runs have. What stands for two properties is named once, as the first of
 /// them: where no deep queue was measured, a verdict judges by depth 1, but a row says what was measured.
-pub(crate) fn headline_keys(runs: &[&Run]) -> Vec<(String, String)> {
+fn headline_keys(runs: &[&Run]) -> Vec<(String, String)> {
     let of_criterion = |(criterion, what): (Criterion, &str)| {
         let has_all = |key: &str| runs.iter().all(|run| usable(run, key).is_some());
         let found = evidence(criterion).find(|(_, evidence)| has_all(evidence.key));

@@ -13,7 +13,7 @@ pub struct SourcePart {
     pub words: BTreeSet<String>,
     /// Paths of `use`.
     pub imports: Vec<ImportPath>,
-    /// Paths within code that begin with `crate` or `super`.
+    /// Paths within code, from their first step on.
     pub paths: Vec<Vec<String>>,
     /// The types that it defines, each with its line; but those that belong to a trait.
     pub types: Vec<(String, usize)>,
@@ -65,7 +65,7 @@ impl SourcePart {
         self.words.is_empty() && self.imports.is_empty()
     }
 
-    /// Collects words, and paths that begin with `crate` or `super`.
+    /// Collects words and paths.
     fn look_through(&mut self, stream: TokenStream) {
         let trees: Vec<TokenTree> = stream.into_iter().collect();
         for (at, tree) in trees.iter().enumerate() {
@@ -73,7 +73,8 @@ impl SourcePart {
                 TokenTree::Group(group) => self.look_through(group.stream()),
                 TokenTree::Ident(word) => {
                     let path = path_of(&trees[at..]);
-                    if path.len() > 1 && (word == "crate" || word == "super") {
+                    let is_within_path = at > 0 && is_colon(&trees[at - 1]);
+                    if path.len() > 1 && !is_within_path {
                         self.paths.push(path);
                     }
                     self.words.insert(name_of(word));
@@ -207,17 +208,19 @@ fn words(stream: TokenStream) -> BTreeSet<String> {
 /// The names that `::` joins at the beginning of `trees`.
 fn path_of(trees: &[TokenTree]) -> Vec<String> {
     let mut path = Vec::new();
-    let is_colon =
-        |at: usize| matches!(trees.get(at), Some(TokenTree::Punct(mark)) if mark.as_char() == ':');
     let mut at = 0;
     while let Some(TokenTree::Ident(name)) = trees.get(at) {
         path.push(name_of(name));
-        if !is_colon(at + 1) || !is_colon(at + 2) {
+        if !trees.get(at + 1..at + 3).is_some_and(|two| two.iter().all(is_colon)) {
             break;
         }
         at += 3;
     }
     path
+}
+
+fn is_colon(tree: &TokenTree) -> bool {
+    matches!(tree, TokenTree::Punct(mark) if mark.as_char() == ':')
 }
 
 #[cfg(test)]
