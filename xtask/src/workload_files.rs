@@ -26,6 +26,58 @@ mod tests {
             || source.code.modules.iter().any(|module| module == MODULE)
     }
 
+    /// Files beside those of the workloads that name one, each with its reason.
+    const MAY_NAME: [(&str, &str); 12] = [
+        ("crates/model/src/options.rs", "the list of all tests"),
+        ("crates/model/src/resume.rs", "the format says which phase is of which test"),
+        (
+            "crates/store/src/document/imported_run.rs",
+            "figures of other programs are those of transfer",
+        ),
+        ("crates/report/src/advise/drive_figures.rs", "advice asks geometry and surface"),
+        ("crates/drivescope/src/commands/advise.rs", "--measure runs what advice asks"),
+        ("crates/drivescope/src/commands/trace/replay.rs", "a replay is a run of apps"),
+        ("crates/drivescope/src/live_run.rs", "the first table is that of transfer"),
+        ("crates/drivescope/src/run_steps/phybs_table.rs", "--table prints a method of align"),
+        (
+            "crates/drivescope/src/run_steps/resume.rs",
+            "verify reads stamps of another run of verify",
+        ),
+    ];
+
+    /// `TinyWrites` as files are named: `tiny_writes`.
+    fn file_name(kind: &str) -> String {
+        let small = |(at, c): (usize, char)| match c.is_uppercase() && at > 0 {
+            true => format!("_{}", c.to_lowercase()),
+            false => c.to_lowercase().to_string(),
+        };
+        kind.char_indices().map(small).collect()
+    }
+
+    #[test]
+    fn workloads_are_named_in_their_own_files_or_for_a_reason() {
+        let sources = of_workspace().unwrap();
+        let is_kind =
+            |name: &str| name.starts_with(char::is_uppercase) && name.contains(char::is_lowercase);
+        let mut needless: BTreeSet<&str> = MAY_NAME.iter().map(|(path, _)| *path).collect();
+        let mut faults = Vec::new();
+        for source in sources.iter().filter(|source| source.path.contains("/src/")) {
+            let kinds =
+                source.code.paths.iter().filter(|path| path[0] == "TestKind" && is_kind(&path[1]));
+            for kind in kinds.map(|path| &path[1]) {
+                let is_own = source.module.contains(&file_name(kind));
+                if !is_own
+                    && !needless.remove(source.path.as_str())
+                    && MAY_NAME.iter().all(|(path, _)| *path != source.path)
+                {
+                    faults.push(format!("{}: {kind}", source.path));
+                }
+            }
+        }
+        assert!(faults.is_empty(), "name a property of the trait Workload instead: {faults:#?}");
+        assert!(needless.is_empty(), "these name none: {needless:?}");
+    }
+
     #[test]
     fn a_workload_is_named_in_the_listed_files_only() {
         let sources = of_workspace().unwrap();

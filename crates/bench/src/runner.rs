@@ -124,7 +124,9 @@ impl<'a> Runner<'a> {
     /// Rates that the test computed itself, against what can be.
     fn hold_figures(&self, result: &mut TestResult, of_memory: &[String]) {
         let environment = self.session.environment(result.test);
-        for finding in validity::of_figures(result, of_memory, &environment) {
+        let has_both = workloads::find(result.test).counts_both_directions();
+        let directions = if has_both && environment.duplex { 2.0 } else { 1.0 };
+        for finding in validity::of_figures(result, of_memory, directions, &environment) {
             match result.findings.iter_mut().find(|known| known.id == finding.id) {
                 Some(known) => known.join(finding),
                 None => result.findings.push(finding),

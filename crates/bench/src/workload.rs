@@ -53,6 +53,16 @@ pub trait Workload: Sync {
         None
     }
 
+    /// Takes one step towards a shorter time on a slow drive, with or without a test file; `false` if none is left.
+    fn shorten(&self, _suite: &mut Suite, _has_test_file: bool) -> bool {
+        false
+    }
+
+    /// Whether its rates count reads and writes together, which a duplex link carries at once.
+    fn counts_both_directions(&self) -> bool {
+        false
+    }
+
     /// How many phases of a round last for a set time, however many requests a drive does in it.
     fn timed_phases(&self, _suite: &Suite) -> usize {
         0

@@ -4,16 +4,13 @@ use crate::plan::expected_speed::ExpectedSpeed;
 use crate::plan::time_limit::time_limit_s;
 use crate::workloads;
 use drivescope_model::number::rounded;
-use drivescope_model::options::{Suite, TestKind};
+use drivescope_model::options::Suite;
 use drivescope_model::units::Bytes;
 
 /// Below this share of the figures of its kind, a drive is slow. Plans for other drives do not depend on a trial.
 const SLOW_SHARE: f64 = 0.25;
-/// Smallest useful values: sixteen blocks of the largest cell, a dozen places and accesses, a hundred small writes.
+/// Smallest useful test file: sixteen blocks of the largest cell.
 const SIZE_MIN: Bytes = Bytes::mib(16);
-const SAMPLE_MIN: Bytes = Bytes::mib(1);
-const SAMPLES_MIN: u32 = 12;
-const WRITES_MIN: u32 = 100;
 
 impl ExpectedSpeed {
     /// The speed to plan with: `measured` in a trial, if it is much slower than these typical figures.
@@ -50,26 +47,18 @@ fn shorten(suite: &mut Suite, has_test_file: bool) -> bool {
     if !suite.tests.iter().any(|&test| workloads::find(test).needs_test_file()) {
         return false;
     }
-    let surface = &mut suite.surface;
-    let has_surface = suite.tests.contains(&TestKind::Surface) && !has_test_file;
-    let has_tiny_writes = suite.tests.contains(&TestKind::TinyWrites) && has_test_file;
     if has_test_file && suite.size.0 > SIZE_MIN.0 {
         suite.size = Bytes((suite.size.0 / 2).max(SIZE_MIN.0));
         suite.tiny_writes.size = suite.tiny_writes.size.min(suite.size);
-    } else if has_surface && surface.sample.0 > SAMPLE_MIN.0 {
-        surface.sample = Bytes((surface.sample.0 / 2).max(SAMPLE_MIN.0));
-        surface.lead_in = surface.lead_in.min(surface.sample);
-    } else if has_surface && surface.samples > SAMPLES_MIN {
-        surface.samples = (surface.samples / 2).max(SAMPLES_MIN);
-        surface.accesses = surface.accesses.min((surface.accesses / 2).max(SAMPLES_MIN));
-    } else if has_tiny_writes && suite.tiny_writes.writes > WRITES_MIN {
-        suite.tiny_writes.writes = (suite.tiny_writes.writes / 2).max(WRITES_MIN);
-    } else if suite.rounds > 1 {
-        suite.rounds /= 2;
-    } else {
-        return false;
+        return true;
     }
-    true
+    let tests = suite.tests.clone();
+    if tests.iter().any(|&test| workloads::find(test).shorten(suite, has_test_file)) {
+        return true;
+    }
+    let has_rounds = suite.rounds > 1;
+    suite.rounds = (suite.rounds / 2).max(1);
+    has_rounds
 }
 
 fn words(whole: &Suite, short: &Suite, speed: ExpectedSpeed) -> String {

@@ -76,6 +76,10 @@ impl Workload for AppsWorkload {
         true
     }
 
+    fn counts_both_directions(&self) -> bool {
+        true
+    }
+
     fn plan(&self, context: &PlanContext<'_>) -> PlannedTest {
         let options = &context.suite.apps;
         let reads_only = reads_only(context);

@@ -121,6 +121,10 @@ impl Workload for SteadyWorkload {
         })
     }
 
+    fn counts_both_directions(&self) -> bool {
+        true
+    }
+
     fn plan(&self, context: &PlanContext<'_>) -> PlannedTest {
         let options = &context.suite.steady;
         if let Some(reason) = context.write_refusal(WriteLevel::Destroy) {

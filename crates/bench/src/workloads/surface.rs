@@ -38,6 +38,9 @@ const PAGE: u64 = gnome_disks::PAGE;
 /// Places of a trial that tells how many samples the time is enough for, and the fewest that it leads to.
 const TRIAL_SAMPLES: u32 = 8;
 const SAMPLES_MIN: u32 = 16;
+/// Smallest useful sample, places and accesses on a slow drive.
+const SLOW_SAMPLE_MIN: Bytes = Bytes::mib(1);
+const SLOW_SAMPLES_MIN: u32 = 12;
 /// Share of the time for samples all over the drive; the rest goes where they show borders of zones.
 const EVEN_SHARE: f64 = 0.3;
 /// Requests in flight within one of our samples: 4 MiB, enough for fast flash, in requests that are short beside
@@ -93,6 +96,24 @@ impl Workload for SurfaceWorkload {
 
     fn reads_existing_data(&self) -> bool {
         true
+    }
+
+    fn shorten(&self, suite: &mut Suite, has_test_file: bool) -> bool {
+        let options = &mut suite.surface;
+        if has_test_file {
+            return false;
+        }
+        if options.sample.0 > SLOW_SAMPLE_MIN.0 {
+            options.sample = Bytes((options.sample.0 / 2).max(SLOW_SAMPLE_MIN.0));
+            options.lead_in = options.lead_in.min(options.sample);
+            return true;
+        }
+        let is_long = options.samples > SLOW_SAMPLES_MIN;
+        if is_long {
+            options.samples = (options.samples / 2).max(SLOW_SAMPLES_MIN);
+            options.accesses = options.accesses.min((options.accesses / 2).max(SLOW_SAMPLES_MIN));
+        }
+        is_long
     }
 
     fn plan(&self, context: &PlanContext<'_>) -> PlannedTest {

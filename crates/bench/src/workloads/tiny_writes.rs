@@ -34,6 +34,8 @@ use drivescope_model::units::{Bytes, Secs};
 use patterns::{IoPath, Pattern, WARMING, check_cells, chosen};
 use std::ops::Range;
 
+/// Fewest writes that say something on a slow drive.
+const SLOW_WRITES_MIN: u32 = 100;
 /// Calls of `write` through the page cache per second, of one thread.
 const CACHED_IOPS: f64 = 2e6;
 /// The same on a simulated host; how many of them are computed in the time of a request to the drive; and how many
@@ -96,6 +98,15 @@ impl Workload for TinyWritesWorkload {
         options.size = overrides.size.map_or(options.size, |size| options.size.min(size));
         options.time = overrides.time.unwrap_or(options.time);
         Ok(())
+    }
+
+    fn shorten(&self, suite: &mut Suite, has_test_file: bool) -> bool {
+        let options = &mut suite.tiny_writes;
+        let is_long = has_test_file && options.writes > SLOW_WRITES_MIN;
+        if is_long {
+            options.writes = (options.writes / 2).max(SLOW_WRITES_MIN);
+        }
+        is_long
     }
 
     fn plan(&self, context: &PlanContext<'_>) -> PlannedTest {

@@ -211,7 +211,7 @@ impl Unfinished {
         let percent =
             self.point.at_bytes as f64 * 100.0 / bytes_of(self.span, target).max(1) as f64;
         let (test, path, id) = (self.point.test(), &info.path, &self.run_id);
-        if test == TestKind::Steady {
+        if self.point.phase == ResumePhase::Steady {
             let written = Bytes(self.point.at_bytes);
             return format!(
                 "a {test} of {path} was interrupted after {written} written (run {id})"

@@ -6,7 +6,6 @@ use crate::judging::round::Round;
 use drivescope_model::document::{Metric, TestResult};
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::number::rounded;
-use drivescope_model::options::TestKind;
 
 /// Clocks and counters of two devices agree to this; beyond it a rate is above its ceiling.
 const CEILING_SLACK: f64 = 1.02;
@@ -32,10 +31,11 @@ pub(super) fn above_ceiling(round: &Round, environment: &Environment) -> Option<
 }
 
 /// The rates of a result that tests have computed themselves, against the same ceilings. `of_memory`: keys of rates and
-/// of cells that the page cache answers on purpose.
+/// of cells that the page cache answers on purpose. `directions`: in how many the bytes of a rate may cross a link at once.
 pub(crate) fn of_figures(
     result: &TestResult,
     of_memory: &[String],
+    directions: f64,
     environment: &Environment,
 ) -> Vec<Finding> {
     if environment.memory_backed || environment.has_holes {
@@ -59,7 +59,7 @@ pub(crate) fn of_figures(
         let found = if is_of_memory(&metric.key) {
             above_memory(name, rate, COPY_MOVES, environment.cores, environment)
         } else if environment.link_mb_s.is_some() {
-            above_link(name, rate / ways(result.test, environment), environment)
+            above_link(name, rate / directions, environment)
         } else {
             above_memory(name, rate, 1.0, environment.cores, environment)
         };
@@ -72,12 +72,6 @@ pub(crate) fn of_figures(
 fn concerned(key: &str) -> &str {
     let (cell, quantity) = key.rsplit_once('.').unwrap_or((key, ""));
     if OF_THE_CELL.contains(&quantity) { cell } else { key }
-}
-
-/// Directions in which the bytes of a test's own figures may flow at once.
-fn ways(test: TestKind, environment: &Environment) -> f64 {
-    let mixes = matches!(test, TestKind::Apps | TestKind::Steady);
-    if mixes && environment.duplex { 2.0 } else { 1.0 }
 }
 
 fn above_link(name: &str, rate: f64, environment: &Environment) -> Option<Finding> {
@@ -129,6 +123,7 @@ mod tests {
     use super::*;
     use crate::judging::test_record::TestRecord;
     use crate::judging::validity::tests::environment;
+    use drivescope_model::options::TestKind;
 
     fn invalid(test: TestKind, figures: &[(&str, f64)], environment: &Environment) -> Vec<String> {
         let mut record = TestRecord::new(test);
@@ -138,7 +133,7 @@ mod tests {
         }
         let of_memory = record.of_memory();
         let result = record.finish(3);
-        let found = of_figures(&result, &of_memory, environment);
+        let found = of_figures(&result, &of_memory, 1.0, environment);
         found.into_iter().flat_map(|finding| finding.metrics).collect()
     }
 
