@@ -31,7 +31,7 @@ pub(super) fn above_ceiling(round: &Round, environment: &Environment) -> Option<
 }
 
 /// The rates of a result that tests have computed themselves, against the same ceilings. `of_memory`: keys of rates and
-/// of cells that the page cache answers on purpose. The bytes of a rate may cross a link in so many `directions` at once.
+/// of cells that the page cache answers on purpose. `directions`: in which the bytes of a rate cross a link at once.
 pub(crate) fn of_figures(
     result: &TestResult,
     of_memory: &[String],
