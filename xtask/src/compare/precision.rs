@@ -48,7 +48,7 @@ pub fn section(drivescope: &Drivescope, seconds: f64) -> Result<String, String> 
         "## Served drives: the model's time and little more\n\n`--part precision --time {seconds}`. {machine} \
          Load while it was measured: {}.\n\n{ABOUT}\n\n| drive | depth | through | model | fio, shortest | \
          median | 99 % | median beyond |\n|---|---|---|---|---|---|---|---|\n{rows}\nAt its end each server \
-         told how late its replies were and what the path costs:\n\n{}",
+         reported how late its replies were and what the path costs:\n\n{}",
         load(),
         reports.trim_end().to_string() + "\n"
     ))
