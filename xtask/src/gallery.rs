@@ -234,7 +234,7 @@ fn charts_of(run: &Run) -> Vec<Chart> {
     class_strips(run, &[]).into_iter().chain(run.tests.iter().flat_map(every_chart)).collect()
 }
 
-/// With prices that nobody has named, and that say so.
+/// With made-up prices, marked as such.
 fn compared_charts(runs: &[Run]) -> Vec<Chart> {
     let comparison = compare(runs, BAND, false);
     let mut charts = comparison_charts(&comparison, runs);

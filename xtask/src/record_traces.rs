@@ -18,7 +18,7 @@ const SIZE: &str = "4G";
 /// Traces are made in this order.
 const RECIPES: [&str; 6] =
     ["git-clone", "package-install", "compile", "sqlite-load", "thumbnails", "mail-sync"];
-/// All traces together have so many bytes at most.
+/// Bytes of all traces together, at most.
 const BYTES_MAX: u64 = 300_000;
 /// Nothing of a file system is left to chance.
 const MKFS: [&str; 5] = [

@@ -35,7 +35,7 @@ impl Source {
     }
 }
 
-/// Those of this workspace, read once.
+/// The sources of this workspace, read once.
 pub fn of_workspace() -> Result<&'static [Source], String> {
     static SOURCES: LazyLock<Result<Vec<Source>, String>> =
         LazyLock::new(|| load(workspace::root()));

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 /// A run computes no longer.
 const COMPUTED_MAX_S: f64 = 15.0;
-/// Above so much the plan says how long it takes, and is within this factor.
+/// Above this the plan gives the time, right within the factor.
 const SAID_FROM_S: f64 = 2.0;
 const SAID_FACTOR_MAX: f64 = 2.0;
 
@@ -140,7 +140,7 @@ mod tests {
             let time = SuiteTime { model: String::new(), planned_s, computed_s, requests: 0 };
             (time.is_long(), time.is_wrong())
         };
-        assert_eq!(of(0.1, 1.9), (false, false), "nobody waits for it");
+        assert_eq!(of(0.1, 1.9), (false, false), "too short to matter");
         assert_eq!(of(0.1, 2.1), (false, true));
         assert_eq!(of(5.0, 2.4), (false, true));
         assert_eq!(of(10.0, 14.9), (false, false));

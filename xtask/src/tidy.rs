@@ -89,7 +89,7 @@ fn misplaced(path: &str, text: &str) -> Vec<String> {
     let leads_away =
         |line: &str| line.trim().starts_with("#[path") && !line.contains("tests/support/skip.rs");
     for (number, _) in (1..).zip(text.lines()).filter(|(_, line)| leads_away(line)) {
-        found.push(format!("{path}:{number}: #[path] leads where nobody looks"));
+        found.push(format!("{path}:{number}: #[path] leads outside the module tree"));
     }
     found
 }
@@ -116,7 +116,7 @@ fn no_forbidden_word_is_in_the_tree() -> Result<(), String> {
     Ok(())
 }
 
-/// Whether `word` stands in `line` and is no part of a longer one.
+/// Whether `word` stands in `line`, not as part of a longer one.
 fn has_word(line: &str, word: &str) -> bool {
     line.match_indices(word).any(|(at, _)| {
         let is_inside = |c: char| c.is_alphanumeric() || c == '_';

@@ -88,7 +88,7 @@ mod tests {
         assert_eq!(without_tests("a\n#[cfg(test)]\nmod tests {\n"), "a\n");
     }
 
-    /// The gate alone makes the handle that writes to devices, and nobody copies it.
+    /// Only the gate makes the handle that writes to devices, and no code copies it.
     #[test]
     fn a_raw_disk_is_made_by_the_gate_alone() {
         let handle = workspace::read("crates/drive/src/gate/raw_disk.rs").unwrap();

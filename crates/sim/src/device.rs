@@ -70,7 +70,7 @@ pub struct SimCompletion {
     pub id: u64,
     /// When it was done.
     pub at: Nanos,
-    /// How.
+    /// How it ended.
     pub outcome: SimOutcome,
 }
 
@@ -92,7 +92,7 @@ pub trait SimDevice {
     /// lower bound of the next completion. A bare drive gives the completion itself; a layer gives its own
     /// next step, after which the request may still be under way. Whoever waits for a completion therefore
     /// advances to this time and asks again until one has come; each round makes progress, so that the
-    /// time given after an `advance` lies behind it. `None` with nothing outstanding.
+    /// time given after an `advance` is later. `None` with nothing outstanding.
     fn next_completion(&mut self) -> Option<Nanos>;
 
     /// Lets time pass until `to` and appends every completion due by then, in order of time.

@@ -16,7 +16,7 @@ const PAGE_BYTES: u64 = 4096;
 /// How a drive pretends to be larger than it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FakeKind {
-    /// Addresses are taken modulo the real size: what is written behind it lands on earlier data.
+    /// Addresses are taken modulo the real size: writes beyond it land on earlier data.
     Wrap,
     /// What is written behind the real size is dropped; zeros are read there.
     Cut,

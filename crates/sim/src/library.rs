@@ -40,7 +40,7 @@ pub struct Model {
     pub name: String,
     /// One line.
     pub summary: String,
-    /// Whether it stands for a drive that nobody names exactly, with the parameters of its siblings.
+    /// Whether it stands for a drive that no source names exactly, with the parameters of its siblings.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub generic: bool,
     /// Which of the tables `[hdd]` and `[ssd]` it has.
@@ -175,7 +175,7 @@ impl Model {
         self.link.shown_bytes(self.own_capacity(), self.own_sector())
     }
 
-    /// What the host is told of the drive, through its link.
+    /// What the drive reports to the host, through its link.
     pub fn shown(&self) -> ModelIdentity {
         self.identity.through(&self.link.bridge)
     }

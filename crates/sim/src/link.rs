@@ -18,8 +18,8 @@
 //!   and hold back all later ones.
 //! * A request above `max_transfer_bytes` is split; it is done when its last part is.
 //!
-//! [`params`] holds the parameters, typical links and how they stand in a file, [`identity`] what the host is told
-//! about the drive.
+//! [`params`] holds the parameters, typical links and their form in a file, [`identity`] what the drive reports
+//! to the host.
 //!
 //! Not modelled: transmission errors and retries, link power states, and arbitration between other devices
 //! on the same bus.

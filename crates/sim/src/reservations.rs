@@ -14,7 +14,7 @@ pub(crate) struct Reservations {
 
 impl Reservations {
     /// Reserves `len` at the first gap from `from` on, and returns its start. `now` is the present:
-    /// nobody will ask for an earlier time again.
+    /// no later call asks for an earlier time.
     pub(crate) fn reserve(&mut self, now: Nanos, from: Nanos, len: Nanos) -> Nanos {
         while self.busy.front().is_some_and(|span| span.1 <= now) {
             self.busy.pop_front();

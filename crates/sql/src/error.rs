@@ -10,15 +10,15 @@ pub enum SqlError {
     /// The server is not installed.
     #[error("{} is not installed (Debian: apt-get install {package})", .database.title())]
     NotInstalled {
-        /// Which.
+        /// The database.
         database: DatabaseKind,
         /// Debian's package.
         package: &'static str,
     },
-    /// Nobody but its owner can make a server of it.
+    /// Only its owner can make a server of it.
     #[error("{} is measured on a server of yours only: name it (--db {scheme}://USER@HOST/DATABASE)", .database.title())]
     OnlyByUrl {
-        /// Which.
+        /// The database.
         database: DatabaseKind,
         /// How its URLs begin.
         scheme: &'static str,
@@ -26,7 +26,7 @@ pub enum SqlError {
     /// This program was built without it.
     #[error("this build has no {}: build with --features {feature}", .database.title())]
     NotBuilt {
-        /// Which.
+        /// The database.
         database: DatabaseKind,
         /// The feature.
         feature: &'static str,
@@ -34,7 +34,7 @@ pub enum SqlError {
     /// The server is too old.
     #[error("{} {found} is too old: version {least} or later is needed", .database.title())]
     TooOld {
-        /// Which.
+        /// The database.
         database: DatabaseKind,
         /// What was found.
         found: String,
@@ -46,25 +46,25 @@ pub enum SqlError {
         "{} refuses root: run as a normal user, or make its own (adduser --system {user})", .database.title()
     )]
     NoUser {
-        /// Which.
+        /// The database.
         database: DatabaseKind,
         /// The name of the user.
         user: &'static str,
     },
-    /// That user cannot come to the target.
+    /// The server's user cannot reach the target.
     #[error(
         "the server's user {user} cannot enter {}: allow it (setfacl -m u:{user}:x {})", .path.display(), .path.display()
     )]
     CannotEnter {
         /// The user.
         user: String,
-        /// Where it ends.
+        /// The directory that is closed to it.
         path: PathBuf,
     },
     /// A program of the database failed.
     #[error("{program} failed: {why}")]
     Program {
-        /// Which.
+        /// Its name.
         program: String,
         /// Its own words.
         why: String,
@@ -72,15 +72,15 @@ pub enum SqlError {
     /// The server did not start, or ended.
     #[error("the {} server ended: {why}", .database.title())]
     ServerEnded {
-        /// Which.
+        /// The database.
         database: DatabaseKind,
         /// Its own words.
         why: String,
     },
-    /// Nobody answers.
+    /// The server does not answer.
     #[error("cannot connect to {} at {place}: {why}", .database.title())]
     Connect {
-        /// Which.
+        /// The database.
         database: DatabaseKind,
         /// Where.
         place: String,
@@ -90,7 +90,7 @@ pub enum SqlError {
     /// A statement failed.
     #[error("{}: {why}", .database.title())]
     Statement {
-        /// Which.
+        /// The database.
         database: DatabaseKind,
         /// Its own words.
         why: String,
@@ -98,19 +98,19 @@ pub enum SqlError {
     /// The file system is full.
     #[error("{}: no space left: free some space or use a smaller --size", .database.title())]
     NoSpace {
-        /// Which.
+        /// The database.
         database: DatabaseKind,
     },
     /// The user's, or the directory's, share of the file system is used up.
     #[error("{}: the disk quota leaves no room: free some space or use a smaller --size", .database.title())]
     Quota {
-        /// Which.
+        /// The database.
         database: DatabaseKind,
     },
     /// The drive, or the kernel's way to it, failed.
     #[error("{}: {why}", .database.title())]
     Device {
-        /// Which.
+        /// The database.
         database: DatabaseKind,
         /// Its own words, and the remedy.
         why: String,
@@ -189,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_full_file_system_is_told_from_other_errors() {
+    fn full_file_system_differs_from_other_errors() {
         let of = |words: &str| SqlError::of_statement(DatabaseKind::Postgres, words);
         for words in [
             "could not extend file \"base/5/16384\": No space left on device\nHINT: Check",

@@ -5,7 +5,7 @@ use crate::{Canceller, Database, DatabaseSettings, Installed, SqlError, sqlite};
 use drivescope_model::options::{DatabaseKind, SqlPart};
 use std::sync::Arc;
 
-/// A database that can be made here. Errors: it is not installed, too old, or not part of this build; nobody can run
+/// A database that can be made here. Errors: it is not installed, too old, or not part of this build; no user can run
 /// its server.
 pub fn find(database: DatabaseKind) -> Result<Box<dyn Installed>, SqlError> {
     match database {
@@ -25,7 +25,7 @@ pub fn find(database: DatabaseKind) -> Result<Box<dyn Installed>, SqlError> {
     }
 }
 
-/// A database on a server that somebody else runs.
+/// A database on a server that the user runs.
 pub fn at_url(
     url: &ServerUrl,
     settings: DatabaseSettings,
@@ -49,7 +49,7 @@ pub fn at_url(
     }
 }
 
-/// Why a part is not measured on a server that somebody else runs, if it is not.
+/// Why a part is not measured on the user's server, if it is not.
 pub fn lacks_at_url(database: DatabaseKind, part: SqlPart) -> Option<&'static str> {
     match (database, part) {
         (DatabaseKind::Mssql, SqlPart::Restore) => Some("it would make a second database"),

@@ -1,6 +1,6 @@
 //! Databases as a load for drives, behind one trait.
 //!
-//! A database is found ([`find`]), made in a folder that somebody else has made for it, loaded, and asked. It runs as
+//! A database is found ([`find`]), made in a folder that the caller has made for it, loaded, and asked. It runs as
 //! a server of its own or within this program, and never outlives it. Nothing here knows of rounds, counters of drives
 //! or page caches: that is the workload `sql`.
 
@@ -91,9 +91,9 @@ pub trait Installed {
 /// Makes the bytes of a row; whether to go on.
 pub type FillRow<'f> = dyn FnMut(u64, &mut [u8]) -> bool + Send + 'f;
 
-/// A database in use. What has a default is so of somebody's server: it is not stopped, and its files are not ours.
+/// A database in use. The defaults fit the user's server: it is not stopped, and its files are not ours.
 pub trait Database: Send {
-    /// Which.
+    /// Its kind.
     fn kind(&self) -> DatabaseKind;
 
     /// Its version, as it says itself.
@@ -166,7 +166,7 @@ pub trait Database: Send {
     }
 }
 
-/// Files of somebody's server may be anywhere.
+/// Files of the user's server may be anywhere.
 fn no_backup() -> SqlError {
     SqlError::Usage("backups are measured on a server of the test's own only".to_string())
 }

@@ -1,4 +1,4 @@
-//! MariaDB and MySQL: a server of its own, made with the installed programs, or a database of somebody's server.
+//! MariaDB and MySQL: a server of its own, made with the installed programs, or a database on the user's server.
 
 mod client;
 mod programs;
@@ -47,7 +47,7 @@ fn words(error: &mysql::Error) -> String {
     }
 }
 
-/// A database of somebody's server.
+/// A database on the user's server.
 pub(crate) fn connect(
     url: &ServerUrl,
     canceller: &Arc<Canceller>,
@@ -71,7 +71,7 @@ pub(crate) fn connect(
         place: url.place(),
         why: words(&error),
     })?;
-    Ok(Box::new(session.of_somebody_else(canceller)))
+    Ok(Box::new(session.on_user_server(canceller)))
 }
 
 #[cfg(test)]

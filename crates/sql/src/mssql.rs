@@ -1,4 +1,4 @@
-//! SQL Server: a database of somebody's server. It was never run against one, only against a fake of its protocol.
+//! SQL Server: a database on the user's server. It never ran against a real one, only against a fake of its protocol.
 
 mod client;
 mod connection;
@@ -28,7 +28,7 @@ fn failed(error: tiberius::error::Error) -> SqlError {
     }
 }
 
-/// A database of somebody's server. Errors: nobody answers, or the database holds anything else.
+/// A database on the user's server. Errors: the server does not answer, or the database holds anything else.
 pub(crate) fn connect(
     url: &ServerUrl,
     canceller: &Arc<Canceller>,

@@ -17,12 +17,12 @@ use std::time::Duration;
 /// How long a server may take to start: it may have to recover.
 const START_TIME_MAX: Duration = Duration::from_secs(120);
 
-/// Why nothing of somebody's server is ever cold.
+/// Why nothing on the user's server is ever cold.
 pub(crate) const STAYS_WARM: &str =
     "the server is not the test's own, so its buffers and files stay in memory";
 
-/// A connection to a server, the test's own or somebody else's, by which everything but single statements is asked of
-/// it. By itself it is a database of somebody's server.
+/// A connection to a server, the test's own or the user's, for everything but single statements. By itself it is a
+/// database on the user's server.
 pub(crate) trait ServerSession: Database {
     /// Which database answers.
     const KIND: DatabaseKind;

@@ -1,4 +1,4 @@
-//! PostgreSQL: a cluster of its own, made with the installed server's programs, or a database of somebody's server.
+//! PostgreSQL: a cluster of its own, made with the installed server's programs, or a database on the user's server.
 
 mod client;
 mod cluster;
@@ -51,7 +51,7 @@ fn is_of_connection(error: &::postgres::Error) -> bool {
     std::error::Error::source(error).is_some_and(|source| source.is::<std::io::Error>())
 }
 
-/// An error with what is behind it, which its own words leave out.
+/// An error with its source, which its own words leave out.
 fn words(error: &::postgres::Error) -> String {
     match std::error::Error::source(error) {
         Some(source) => format!("{error}: {source}"),
@@ -59,7 +59,7 @@ fn words(error: &::postgres::Error) -> String {
     }
 }
 
-/// A database of somebody's server.
+/// A database on the user's server.
 pub(crate) fn connect(
     url: &ServerUrl,
     settings: DatabaseSettings,

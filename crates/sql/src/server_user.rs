@@ -14,7 +14,7 @@ pub struct ServerUser {
     pub name: String,
     /// Its number.
     pub user: u32,
-    /// That of its group.
+    /// Its group's number.
     pub group: u32,
 }
 

@@ -93,7 +93,7 @@ impl Open {
         self.connection.execute_batch(statements).map_err(|error| self.failed(error))
     }
 
-    /// What failed. SQLite has no words of its own for a quota that is used up: the kernel's are told.
+    /// What failed. SQLite has no words for a quota that is used up: these are the kernel's.
     fn failed(&self, error: rusqlite::Error) -> SqlError {
         let is_of_file = error.sqlite_error_code() == Some(rusqlite::ErrorCode::SystemIoFailure);
         match is_of_file && self.last_errnos().contains(&libc::EDQUOT) {

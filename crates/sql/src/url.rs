@@ -1,4 +1,4 @@
-//! Addresses of servers that somebody else runs.
+//! Addresses of the user's servers.
 
 use crate::SqlError;
 use drivescope_model::options::DatabaseKind;
@@ -53,7 +53,7 @@ impl ServerUrl {
         }
         let (host, port) = match place.rsplit_once(':') {
             Some((host, port)) => {
-                (host, Some(port.parse().map_err(|_| wrong("its port is no number"))?))
+                (host, Some(port.parse().map_err(|_| wrong("its port is not a number"))?))
             }
             None => (place, None),
         };

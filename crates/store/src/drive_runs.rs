@@ -34,7 +34,7 @@ pub struct DriveRuns {
     pub name: String,
     /// The newest of them, newest first.
     pub runs: Vec<Run>,
-    /// Those that this program cannot read, such as that of a newer one, with the reason.
+    /// Runs that this program cannot read, such as a newer program's, with the reason.
     pub unreadable: Vec<(String, String)>,
 }
 

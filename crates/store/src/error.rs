@@ -114,7 +114,7 @@ impl StoreError {
     pub(crate) fn from_sqlite(error: &rusqlite::Error, path: &Path, waited: Duration) -> Self {
         let reason = error.to_string();
         let Some(sqlite) = error.sqlite_error() else {
-            // A value of another type than this program writes: somebody changed the tables.
+            // A value of another type than this program writes: another program changed the tables.
             return Self::corrupt(path, &reason);
         };
         match sqlite.code {
@@ -147,8 +147,8 @@ impl StoreError {
     }
 
     /// Why SQLite was refused a file: it reports one code for a missing permission, a read-only file
-    /// system and a full one. Making a folder beside the store tells which. If that succeeds and
-    /// there is no file, `reason` is all that is known.
+    /// system and a full one. Making a folder beside the store shows which. If that succeeds and
+    /// the file does not exist, only `reason` is known.
     ///
     /// The store's own file is not opened for this, because closing it would drop the locks that
     /// this process holds on it (POSIX record locks belong to the process).

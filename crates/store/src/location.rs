@@ -15,8 +15,8 @@ pub struct StoreLocation {
     words: String,
 }
 
-/// What the next command must be told to find the store that this one used: ` --store FILE`, or nothing where it is
-/// the default. The environment may have named it for this command only.
+/// The option with which the next command finds the store that this one used: ` --store FILE`, or nothing for the
+/// default. The environment may have named it for this command only.
 pub fn store_words(named: Option<&str>) -> String {
     named.map_or_else(String::new, |store| format!(" --store {}", quoted(store)))
 }

@@ -165,7 +165,7 @@ fn leave_log_of_others(connection: &Connection, leave: bool) -> rusqlite::Result
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, leave).map(drop)
 }
 
-/// Opens a file that nobody is changing, without locks and without a log.
+/// Opens a file that no program is changing, without locks and without a log.
 fn connect_unchanging(path: &Path, patience: Duration) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
         | OpenFlags::SQLITE_OPEN_NO_MUTEX

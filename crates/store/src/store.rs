@@ -88,7 +88,7 @@ impl Store {
         format!("no runs stored in {path} yet; drivescope run .{words} creates one")
     }
 
-    /// What the next command must be told to find this store: see [`store_words`](crate::store_words).
+    /// The option with which the next command finds this store: see [`store_words`](crate::store_words).
     pub fn words(&self) -> &str {
         &self.words
     }

@@ -19,9 +19,9 @@ pub struct Filter {
     pub status: Option<String>,
     /// Only simulated drives, or only real ones.
     pub simulated: Option<bool>,
-    /// At most so many, the newest.
+    /// How many at most, the newest.
     pub limit: Option<u32>,
-    /// So many of the newest are left out: they are on the pages before.
+    /// How many of the newest are left out: they are on the pages before.
     pub skip: u32,
 }
 

@@ -37,7 +37,7 @@ pub struct TraceEvent {
 }
 
 impl TraceEvent {
-    /// The byte behind it.
+    /// The first byte after it.
     pub fn end(&self) -> u64 {
         self.offset + u64::from(self.len)
     }

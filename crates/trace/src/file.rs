@@ -25,7 +25,7 @@ pub struct TraceHeader {
     pub tick_ns: u64,
     /// What it was made from: `fio-iolog`, `blkparse`, `recorded`, …
     pub source: String,
-    /// Steps in which the source told times, if they are coarser than its unit; nanoseconds.
+    /// Resolution of the source's times, if it is coarser than its unit; nanoseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolution_ns: Option<u64>,
     /// Size of the device it was recorded on, if that is known.
@@ -46,9 +46,9 @@ impl TraceHeader {
 pub struct TraceTotals {
     /// Requests.
     pub events: u64,
-    /// Those that read.
+    /// Requests that read.
     pub reads: u64,
-    /// Those that write.
+    /// Requests that write.
     pub writes: u64,
     /// Flushes.
     pub flushes: u64,
@@ -73,7 +73,7 @@ pub struct TraceTotals {
     pub end_bytes: u64,
     /// Longest read or write.
     pub longest_bytes: u32,
-    /// Whether every request that moves data tells how long it took.
+    /// Whether every request that moves data has a latency.
     pub has_latencies: bool,
     /// Records of the source that are no requests, or incomplete.
     #[serde(default)]

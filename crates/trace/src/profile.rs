@@ -87,7 +87,7 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// Two that overlap, one after a pause of a second, one right behind it.
+    /// Two that overlap, one after a pause of a second, one right after that.
     #[test]
     fn think_time_is_what_is_left_between_bursts_and_may_be_cut() {
         let read = |at_ms: u64, latency_ms: u64| TraceEvent {

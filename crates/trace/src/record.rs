@@ -1,6 +1,6 @@
 //! Recording: what reaches a drive, as the kernel's tracepoints of block requests tell it (tracefs, as root).
 //!
-//! Each request is told when it is issued to the drive and when it completes, on the clock that programs use. The
+//! The kernel reports each request when it is issued to the drive and when it completes, on the clock that programs use. The
 //! events come from a ring per processor, which is drained every 50 ms without waiting ([`ring`]). The instance of
 //! tracefs is the recording's own, and is removed at its end; one that a kill left behind, by the next recording
 //! ([`instance`]).
@@ -88,7 +88,7 @@ impl Recording {
                 std::thread::sleep(DRAIN_EVERY);
             }
         }
-        // Both tell of those that were overwritten.
+        // Both count those that were overwritten.
         let lost = missed.max(instance.lost()?);
         let told = intake.finish()?;
         Ok(TraceTotals { lost, reordered: 0, ..told })

@@ -209,7 +209,7 @@ fn section(rows: &[BudgetRow], load: f64, cold: bool) -> String {
         "## Budgets\n\n`cargo xtask compare budgets{option}`. {}\n",
         table::machine()
     );
-    // A load that nobody knows is none that can be called quiet.
+    // An unknown load does not count as quiet.
     if load.is_nan() || load >= QUIET_LOAD {
         let _ = writeln!(
             text,

@@ -79,7 +79,7 @@ pub(super) fn run_measured(
     command.args(["--test", "copy", "--rounds", "1", "--json", "--no-save", "--quiet"]);
     command.stdin(Stdio::null()).stdout(Stdio::piped());
     let mut child = command.spawn().map_err(|e| format!("cannot start drivescope: {e}"))?;
-    // The kernel keeps the most that the process had until it is waited for.
+    // The kernel keeps the maximum until `wait` reaps the process.
     let status = format!("/proc/{}/status", child.id());
     let mut peak_kb = 0;
     let mut document = Vec::new();

@@ -20,9 +20,9 @@ const CELLS: [&str; 6] = [
     "seq1m_q8t1.write",
 ];
 const FILE_SYSTEMS: [&str; 3] = ["ext4", "xfs", "btrfs"];
-/// The default may be so much below the best.
+/// The least rate of the default, as a share of the best.
 const RATE_MIN: f64 = 0.95;
-/// And use so much of its user CPU for a random read; of writes, each with fresh data, it is not compared.
+/// The most user CPU for a random read, as a share of the best's; not compared for writes, each with fresh data.
 const USER_MAX_Q1: f64 = 0.50;
 const USER_MAX_DEEP: f64 = 0.35;
 
@@ -45,7 +45,7 @@ pub struct EnginesOptions<'o> {
 }
 
 impl EnginesOptions<'_> {
-    /// Those of [`CELLS`] that are to be measured at `place`: sampled ones have a budget of user CPU.
+    /// Which of [`CELLS`] to measure at `place`: sampled ones have a budget of user CPU.
     fn chosen(&self, place: &str) -> Vec<&'static str> {
         let is_chosen = |cell: &&&str| {
             let is_judged = !self.each.sampled || user_max(cell).is_some();
@@ -146,7 +146,7 @@ fn measure(
         }
     }
     let measured = Measured { place, cell, engines, ours, fio };
-    // What comes behind it may fail, after a long time.
+    // Printed now, because the next cells may fail after a long time.
     eprintln!("{}", measured.row(options.each.sampled));
     Ok(measured)
 }

@@ -29,7 +29,7 @@ fn read() -> Option<u64> {
 
 impl Drop for HugePages {
     fn drop(&mut self) {
-        // Nobody is left to tell; the number is visible in /proc/meminfo.
+        // A failure cannot be reported here; the number is visible in /proc/meminfo.
         let _ = std::fs::write(NUMBER, self.before.to_string());
     }
 }

@@ -10,7 +10,7 @@ use std::process::{Command, Output};
 pub struct Drivescope(PathBuf);
 
 impl Drivescope {
-    /// That of the workspace, built now.
+    /// Builds the program of the workspace.
     pub fn build() -> Result<Self, String> {
         let root = workspace::root();
         let mut cargo = Command::new("cargo");

@@ -17,7 +17,7 @@ pub struct RamDisk {
 enum RamDiskKind {
     /// With its number.
     Zram(u32),
-    /// With the file behind it.
+    /// With its file.
     Loop(PathBuf),
 }
 

@@ -61,7 +61,7 @@ pub fn section(drivescope: &Drivescope) -> Result<String, String> {
 fn both(database: &str, drive: &str, there: Figures, predicted: Figures, way_us: f64) -> String {
     let mut rows = String::new();
     for (index, (figure, unit)) in FIGURES.iter().enumerate() {
-        // A statement waits for one request; of a scan nobody knows which waits were for the way.
+        // A statement waits for one request; in a scan the waits for the way are unknown.
         let bare = figure.starts_with("seek").then(|| without_way(there[index], way_us));
         let off = predicted[index] / bare.unwrap_or(there[index]) - 1.0;
         let bare = bare.map_or("-".to_string(), |bare| format!("{bare:.1} {unit}"));

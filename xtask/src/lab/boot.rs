@@ -10,7 +10,7 @@ const CPU: &str = "Nehalem";
 /// The guests beside each other keep this machine's processors busy; with a second one in each they wait for their
 /// own locks, and a pass takes half as long again.
 const PROCESSORS: &str = "1";
-/// The second line leaves out what takes long in emulation and protects nobody here.
+/// The second line turns off protections that are slow in emulation and not needed here.
 const KERNEL_OPTIONS: &str = "console=ttyS0 quiet panic=-1 root=LABEL=lab-root rw init=/sbin/lab-init \
     mitigations=off nokaslr no_timer_check random.trust_cpu=on cryptomgr.notests=1 apparmor=0 audit=0";
 /// Bytes of each of the three plain drives, and of the others.

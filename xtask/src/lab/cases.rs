@@ -36,7 +36,7 @@ pub enum Expect {
     RestoredAfterFailure,
     /// `align` and the drive's description say these sizes, and where a partition at sector 2048 lies.
     Sectors { logical: u64, physical: u64, misaligned: u64 },
-    /// Reads take at least so many microseconds, and as long as by fio.
+    /// Reads take at least `least_us`, and as long as with fio.
     LikeFio { least_us: f64 },
 }
 

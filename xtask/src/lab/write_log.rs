@@ -65,7 +65,7 @@ fn entries(log: &[u8]) -> Result<(Vec<Entry>, usize), String> {
     let sector = match words(0) {
         Some([MAGIC, VERSION, _, sector]) => (sector & u64::from(u32::MAX)) as usize,
         None if log.is_empty() => return Ok((Vec::new(), 1)),
-        _ => return Err("this is no log of writes".to_string()),
+        _ => return Err("this is not a log of writes".to_string()),
     };
     let (mut at, mut found) = (sector, Vec::new());
     while let Some([from, count, flags, bytes]) = words(at) {

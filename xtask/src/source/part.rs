@@ -48,7 +48,7 @@ pub struct PubItem {
 }
 
 impl SourcePart {
-    /// That of these items.
+    /// The part that these items make.
     pub fn of(items: &[Item]) -> Self {
         let mut part = Self::default();
         items.iter().for_each(|item| part.visit_item(item));

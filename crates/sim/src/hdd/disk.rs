@@ -250,8 +250,8 @@ impl HardDisk {
         (ready, self.electronics_free)
     }
 
-    /// Lets the interface carry `len` bytes from `from` on, or when it is free next; returns the end. Nobody will
-    /// ask for a time before `now` again.
+    /// Lets the interface carry `len` bytes from `from` on, or when it is free next; returns the end. No later
+    /// call asks for a time before `now`.
     #[inline]
     fn carry(&mut self, now: Nanos, from: Nanos, len: u64) -> Nanos {
         let time = self.crossing_time(len);

@@ -65,7 +65,7 @@ pub struct TrackSpan {
     per_track: u32,
     /// Angle at which the track starts, below the period.
     angle: Nanos,
-    /// The outermost cylinder of the track and all behind it: a band in serpentine order runs to and fro.
+    /// The outermost cylinder of the track and all after it: a band in serpentine order runs to and fro.
     pub outermost: u32,
     /// The innermost cylinder of the track and all before it.
     pub innermost: u32,
@@ -156,7 +156,7 @@ impl Layout {
         }
     }
 
-    /// First sector, head direction, start angle and clock of a zone that follows `skew` behind the last.
+    /// First sector, head direction, start angle and clock of a zone that follows the last by `skew`.
     fn end_of_zones(&self, skew: Nanos) -> (u64, bool, Nanos, Nanos) {
         let Some(last) = self.zones.last() else {
             return (0, false, 0, 0);

@@ -4,7 +4,7 @@
 /// The order of use of the things `0..count`. A thing may stand outside the order.
 #[derive(Debug, Clone)]
 pub struct LruOrder {
-    /// Neighbours of each thing; behind the last thing stands the ring's seam, whose neighbours are the
+    /// Neighbours of each thing; after the last thing stands the ring's seam, whose neighbours are the
     /// newest and the oldest. What stands outside is its own neighbour.
     ring: Vec<Neighbours>,
 }

@@ -146,7 +146,7 @@ impl Mechanism {
         }
     }
 
-    /// No movement for a write to this track or to any behind it takes less.
+    /// No movement for a write to this track or to a later one takes less.
     pub fn shortest_move_behind(&self, track: &TrackSpan) -> Nanos {
         self.shortest_over(track.outermost.saturating_sub(self.cylinder))
     }

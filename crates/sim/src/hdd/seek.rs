@@ -94,7 +94,7 @@ impl SeekCurve {
         }
     }
 
-    /// No movement over so many cylinders or more takes less than this: measured times scatter, and a fitted curve may
+    /// No movement over `cylinders` or more takes less than this: measured times scatter, and a fitted curve may
     /// fall at its knee.
     #[inline]
     pub fn shortest_from(&self, cylinders: u32) -> Nanos {

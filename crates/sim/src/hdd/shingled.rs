@@ -85,7 +85,7 @@ impl HardDisk {
             shingles.append(stretch.first, stretch.first + stretch.count, next);
             next += stretch.count;
         }
-        // also behind the last append, so that each takes about a turn
+        // also after the last append, so that each takes about a turn
         self.mechanism.access_not_before(at, self.write_from, place, total, true)
     }
 

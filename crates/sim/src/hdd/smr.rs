@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Sectors in the log, by the home sector of the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Logged {
-    /// Home sector behind the last.
+    /// First home sector after it.
     end: u64,
     /// Sector in the log of the first.
     at: u64,
@@ -90,7 +90,7 @@ impl Shingles {
     }
 
     /// Notes a write of `from..to` straight to its bands. A stream that broke off inside a band has
-    /// overwritten the tracks behind it: that band must be cleaned, unless a stream goes through all of it.
+    /// overwritten the tracks after it: that band must be cleaned, unless a stream goes through all of it.
     pub fn write_direct(&mut self, from: u64, to: u64) {
         if self.stream_next != Some(from) {
             self.break_stream();

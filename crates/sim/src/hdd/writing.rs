@@ -158,8 +158,8 @@ impl HardDisk {
     /// The stretch whose transfer could start first, among the next ones in order of address from the head
     /// on, which can move from `at` on. `not_before` says when the transfer of a stretch may start, or that
     /// it is not wanted; it is `pause_over` or, for what continues the last write, earlier. The search ends at
-    /// the first stretch on this track that comes sooner than any movement to another track ends: those
-    /// behind it come later. Of those so far away that the movement alone takes longer, none is looked at.
+    /// the first stretch on this track that comes sooner than any movement to another track ends: later
+    /// stretches come later. It ignores stretches so far away that the movement alone takes longer.
     fn nearest(
         &self,
         at: Nanos,

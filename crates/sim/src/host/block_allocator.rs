@@ -51,7 +51,7 @@ impl BlockAllocator {
         self.free_bytes.saturating_sub(self.reserved_bytes)
     }
 
-    /// Gives so many bytes a place, in whole blocks; `None` where there is no room. Nothing takes no place.
+    /// Gives `bytes` a place, in whole blocks; `None` where there is no room. 0 bytes take no place.
     pub(super) fn allocate(&mut self, bytes: u64) -> Option<Vec<(u64, u64)>> {
         if bytes > self.free_bytes() {
             return None;

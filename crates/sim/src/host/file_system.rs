@@ -42,7 +42,7 @@ pub(super) struct FileLayout {
 
 impl FileLayout {
     pub(super) fn new(capacity: u64, taken: u64) -> Self {
-        // one inode for so many bytes, as mke2fs chooses by the drive's size
+        // mke2fs chooses by the drive's size
         let bytes_per_inode = match capacity >> 40 {
             0..4 => 16_384,
             4..16 => 32_768,

@@ -41,8 +41,8 @@ impl PageReadAhead {
         self.previous = Some(page);
     }
 
-    /// A page is missing, `wanted` pages from it are asked for: what to read now. `cached_before` tells how many pages
-    /// just before `page` are cached (asked for only if needed).
+    /// What to read now that `page` is missing and `wanted` pages from it on are requested. `cached_before` counts the
+    /// cached pages just before `page` (called only if needed).
     pub fn on_miss(
         &mut self,
         page: u64,
@@ -115,7 +115,7 @@ impl PageReadAhead {
 /// Who reads: everybody through one open file, or whoever sends requests of an id through one of his own.
 #[derive(Debug, Clone, Default)]
 pub(super) struct OpenFiles {
-    /// Those of ids from 0 on; the first one is everybody's unless `is_by_id`.
+    /// States of ids from 0 on; all files share the first one unless `is_by_id`.
     states: Vec<PageReadAhead>,
     pub is_by_id: bool,
 }
@@ -228,7 +228,7 @@ mod tests {
     fn each_open_file_has_a_stream_of_its_own() {
         let mut files = OpenFiles { is_by_id: true, ..OpenFiles::default() };
         files.of(1).has_read(500);
-        assert_eq!(files.of(0).on_miss(501, 1, MAX, none).size, 1, "somebody else has read it");
+        assert_eq!(files.of(0).on_miss(501, 1, MAX, none).size, 1, "another file has read it");
         assert_eq!(files.of(1).on_miss(501, 1, MAX, none).size, 4);
         files.is_by_id = false;
         files.of(1).has_read(700);

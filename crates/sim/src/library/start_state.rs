@@ -17,7 +17,7 @@ pub struct Planted {
     pub slow_region: bool,
     /// A thousandth of the drive, at its middle, cannot be read.
     pub failing_region: bool,
-    /// The drive disappears after so much time.
+    /// When the drive disappears.
     pub gone_at: Option<Nanos>,
     /// The drive falls silent every now and then.
     pub stalls: Option<Stalls>,

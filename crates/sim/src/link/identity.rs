@@ -1,4 +1,4 @@
-//! What the host is told about a drive, which is not always so.
+//! What a drive reports to the host, which is not always true.
 
 use serde::{Deserialize, Serialize};
 
@@ -63,7 +63,7 @@ pub struct Bridge {
     /// The bridge does not say whether there is a write cache.
     pub hides_write_cache: bool,
     /// Bytes at the start of the drive that the bridge keeps for itself, a multiple of the drive's sector: the host's
-    /// first byte lies behind them. Where they are no multiple of the physical sector, its boundaries are shifted.
+    /// first byte follows them. If they are not a multiple of the physical sector, its boundaries are shifted.
     pub hidden_head_bytes: u64,
     /// Bytes at the end of the drive that the bridge keeps for itself.
     pub hidden_tail_bytes: u64,

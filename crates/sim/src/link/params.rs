@@ -36,7 +36,7 @@ pub enum LinkKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NonData {
-    /// Waits until nothing is with the drive, and holds back everything behind it (ATA non-queued).
+    /// Waits until nothing is with the drive, and holds back everything after it (ATA non-queued).
     Alone,
     /// Goes among the others.
     Queued,

@@ -1,4 +1,4 @@
-//! One flash die: reads go first, programs and erases form a chain behind them.
+//! One flash die: reads go first, programs and erases form a chain after them.
 
 use std::collections::VecDeque;
 

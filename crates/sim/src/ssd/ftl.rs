@@ -2,7 +2,7 @@
 //!
 //! The host and the collector each fill a superblock of their own. When few are free, the sealed
 //! superblock with the least live data is emptied, in step with the host: for each unit the host
-//! takes, so many live units are moved that the superblock is empty when its space is needed. Under
+//! takes, enough live units are moved to empty the superblock before its space is needed. Under
 //! uniform random writes the write amplification is α/(α + W₀(−α·e^(−α))) with α = physical/logical.
 
 use std::collections::VecDeque;

@@ -1,4 +1,4 @@
-//! The drive's own queue: so many commands at once, the rest in order of arrival.
+//! The drive's own queue: up to its depth at once, the rest in order of arrival.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -15,7 +15,7 @@ impl Ssd {
         let (first, end) = ((offset / unit) as Lpn, end_byte.div_ceil(unit) as Lpn);
         let merged = self.read_partial_units(ready, request, first, end);
         if let Some(page) = self.map_cache.touch(first) {
-            // the entry must be there before the data reach the flash, but nobody waits for it
+            // the entry must be there before the data reach the flash, but no command waits for it
             self.flash.read_map(self.now, ready, page);
         }
         if let Some(thermal) = &mut self.thermal {

@@ -1,4 +1,4 @@
-//! What is asked of MariaDB, on a server of its own or somebody else's.
+//! Statements for MariaDB, on a server of its own or the user's.
 
 use super::client::MariadbClient;
 use super::{KIND, failed};
@@ -60,8 +60,8 @@ impl MariadbSession {
         })
     }
 
-    /// A server of somebody else's goes on when the run is cancelled: its statements are ended.
-    pub fn of_somebody_else(mut self, canceller: &Arc<Canceller>) -> Self {
+    /// The user's server continues when the run is cancelled, so its statements are ended.
+    pub fn on_user_server(mut self, canceller: &Arc<Canceller>) -> Self {
         self._cancel = Some(cancels(&self.options, &self.connection, canceller));
         self.canceller = Some(Arc::clone(canceller));
         self

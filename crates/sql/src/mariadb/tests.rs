@@ -21,8 +21,8 @@ const SETTINGS: DatabaseSettings = DatabaseSettings {
     table_bytes: 0,
 };
 
-/// A server of the test's own, which is somebody else's for whoever comes by its URL; nothing where none is installed.
-fn somebodys_server(folder: &Path) -> Option<Box<dyn Database>> {
+/// A server of the test's own, which a connection by URL takes for the user's; `None` where none is installed.
+fn user_server(folder: &Path) -> Option<Box<dyn Database>> {
     let installed = match find(DatabaseKind::Mariadb) {
         Ok(installed) => installed,
         Err(why) => {
@@ -52,9 +52,9 @@ fn client_asking(database: &dyn Database, statement: &str) -> Box<dyn Client> {
 }
 
 #[test]
-fn a_database_of_somebodys_server_is_loaded_asked_and_cleared() {
+fn database_on_user_server_is_loaded_asked_cleared() {
     let dir = tempfile::tempdir().unwrap();
-    let Some(mut owner) = somebodys_server(dir.path()) else { return };
+    let Some(mut owner) = user_server(dir.path()) else { return };
     let canceller = Arc::<Canceller>::default();
     let open = |user, name| at_url(&url(dir.path(), user, name), SETTINGS, &canceller);
     let mut database = open("root", "drivescope").unwrap();

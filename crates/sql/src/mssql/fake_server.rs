@@ -1,5 +1,5 @@
-//! A fake of SQL Server's protocol (MS-TDS 7.3) for tests: it lets everybody in, keeps what is asked as text, and
-//! answers as it is told. It knows nothing of SQL.
+//! A fake of SQL Server's protocol (MS-TDS 7.3) for tests: it accepts every login, keeps statements as text, and
+//! gives the test's answers. It does not parse SQL.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};

@@ -1,4 +1,4 @@
-//! A database of somebody's SQL Server.
+//! A database on the user's SQL Server.
 
 use super::client::MssqlClient;
 use super::connection::MssqlConnection;
@@ -34,7 +34,7 @@ impl MssqlDatabase {
         mut connection: MssqlConnection,
         canceller: &Arc<Canceller>,
     ) -> Result<Self, SqlError> {
-        // Backups and emptied buffers are of the whole database: nobody else is to be in there.
+        // Backups and emptied buffers cover the whole database: it may hold no other tables.
         if connection.number(&texts::foreign_tables())? > 0 {
             let why = format!("SQL Server: {name} has tables of others: name an empty database");
             return Err(SqlError::Usage(why));
@@ -76,7 +76,7 @@ impl Database for MssqlDatabase {
         rows.iter().map(|row| Ok((cell(row, 0)?, cell(row, 1)?))).collect()
     }
 
-    /// The server makes the data itself, as in seed 003: what `fill` makes is not sent, but it tells how far it is.
+    /// The server makes the data itself, as in seed 003: the data of `fill` are not sent, but it counts the progress.
     fn load(&mut self, rows: u64, fill: &mut FillRow<'_>) -> Result<(), SqlError> {
         self.run(&texts::drop_tables())?;
         self.run(&texts::make_tables())?;
@@ -130,7 +130,7 @@ impl Database for MssqlDatabase {
 
     /// To a file of the server's folder for backups: it may see no other.
     fn backup(&mut self, _folder: &Path) -> Result<(), SqlError> {
-        // A name that no file of somebody else has.
+        // A name that no other file has.
         let fresh = || format!("drivescope_{:016x}.bak", RandomState::new().hash_one(0));
         let file = self.backup.get_or_insert_with(fresh).clone();
         self.run(&texts::backup(&self.name, &file))

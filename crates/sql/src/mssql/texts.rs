@@ -37,7 +37,7 @@ pub(super) fn make_tables() -> String {
     )
 }
 
-/// Adds so many rows of characters that are not all the same: random bytes as digits.
+/// Adds `count` rows of characters that are not all the same: random bytes as digits.
 pub(super) fn insert_rows(count: u64) -> String {
     let half = ROW_BYTES / 2;
     format!(

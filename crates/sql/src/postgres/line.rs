@@ -41,7 +41,7 @@ pub(super) struct Line {
     to: usize,
 }
 
-/// On a socket every future of the client is ready as soon as it is asked.
+/// On a socket every future of the client is ready at the first poll.
 fn now<T>(future: impl Future<Output = T>) -> T {
     let mut future = pin!(future);
     let mut context = Context::from_waker(Waker::noop());

@@ -18,7 +18,7 @@ fn name(out: &mut Vec<u8>, name: &str) {
 /// How the bytes of a value are meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ValueForm {
-    /// As somebody would write it.
+    /// As text.
     Text = 0,
     /// As its type has it: numbers from the highest byte.
     Binary = 1,

@@ -9,7 +9,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_postgres::Config;
 use tokio_postgres::config::Host;
 
-/// Where PostgreSQL listens unless told otherwise.
+/// Where PostgreSQL listens by default.
 const PORT: u16 = 5432;
 
 /// A socket on which calls wait.

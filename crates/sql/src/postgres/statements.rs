@@ -1,4 +1,4 @@
-//! What is asked of PostgreSQL, on a server of its own or somebody else's.
+//! Statements for PostgreSQL, on a server of its own or the user's.
 
 use super::client::PostgresClient;
 use super::{KIND, failed, failed_of};

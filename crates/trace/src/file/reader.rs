@@ -152,7 +152,7 @@ impl PartHead {
         Ok(Self { number: number(0), len: number(4), checksum: number(8) })
     }
 
-    /// The part's bytes, at most so many.
+    /// The part's bytes, within its limit.
     fn bytes(
         self,
         input: &mut impl Read,

@@ -65,7 +65,7 @@ impl<W: Write> EventSink for TraceWriter<W> {
     }
 }
 
-/// A number, a length, a checksum, and so many bytes.
+/// A number, the length of the bytes, their checksum, and the bytes.
 fn write_part(out: &mut impl Write, number: u32, bytes: &[u8]) -> Result<(), TraceError> {
     let mut write = |number: u32| out.write_all(&number.to_le_bytes());
     write(number).map_err(TraceError::Write)?;

@@ -26,7 +26,7 @@ pub struct BlockKind {
 }
 
 impl BlockKind {
-    /// From letters such as `R`, `WS`, `FWFSM`: an F before the operation is a flush, one behind it makes the write
+    /// From letters such as `R`, `WS`, `FWFSM`: an F before the operation is a flush, one after it makes the write
     /// durable. Of zones only the append (`ZA`) moves data, as a write. `None`: it moves nothing.
     pub fn parse(letters: &str) -> Option<Self> {
         let operation = letters.find(['R', 'W', 'D', 'N', 'Z']);

@@ -4,7 +4,7 @@ use super::record::{RecordKind, SourceRecord};
 use crate::event::{TraceEvent, TraceOp};
 use std::collections::{HashMap, VecDeque};
 
-/// Requests that wait for their completion, and those behind them; more have lost it.
+/// Requests that wait for their completion, and later ones; beyond this, the completion was lost.
 const WAITING_MAX: usize = 1 << 16;
 
 /// Requests in the order in which they were sent, until their completion has come.

@@ -28,7 +28,7 @@ pub fn seconds_ns(what: &str, text: &str) -> Result<u64, String> {
     whole.checked_mul(1_000_000_000).and_then(|ns| ns.checked_add(part)).ok_or_else(fault)
 }
 
-/// A number of units of so many, such as sectors.
+/// A number of units of `unit` bytes, such as sectors.
 pub fn scaled(what: &str, text: &str, unit: u64) -> Result<u64, String> {
     let fault = || format!("{what} {} is out of range", quoted(text));
     number(what, text)?.checked_mul(unit).ok_or_else(fault)

@@ -2,7 +2,7 @@
 
 use crate::event::TraceEvent;
 
-/// What a source tells of a request at once.
+/// What one record of a source says of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RecordKind {
     /// All that it knows.

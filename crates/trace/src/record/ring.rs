@@ -9,13 +9,13 @@ use rustix::io::Errno;
 
 /// Bytes before the events of a page.
 const HEAD_BYTES: usize = 16;
-/// Flags in the length: events were lost before this page, and their number stands behind its data.
+/// Flags in the length: events were lost before this page, and their number follows its data.
 const MISSED: u64 = 1 << 31;
 const MISSED_STORED: u64 = 1 << 30;
 /// The length itself.
 const LEN_MASK: u64 = (1 << 30) - 1;
 
-/// Kinds of entries that are no event of up to 28 words.
+/// Kinds of entries other than an event of up to 28 words.
 const KIND_LONG: u32 = 0;
 const KIND_PADDING: u32 = 29;
 const KIND_TIME_EXTEND: u32 = 30;
@@ -179,7 +179,7 @@ mod tests {
         let count =
             |commit: u64, entries: &[u32]| page_events(&page(0, commit, entries), |_, _| ());
         assert_eq!(count(8, &[entry(1, 0), 7]), 0);
-        assert_eq!(count(8 | MISSED, &[entry(1, 0), 7]), 1, "nobody knows how many");
+        assert_eq!(count(8 | MISSED, &[entry(1, 0), 7]), 1, "the number is unknown");
         assert_eq!(count(8 | MISSED | MISSED_STORED, &[entry(1, 0), 7, 41, 0]), 41);
     }
 

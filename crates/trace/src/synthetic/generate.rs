@@ -12,7 +12,7 @@ const FILE_BYTES: u64 = 150_000;
 const WRITE_AREA_BYTES: u64 = 512 << 20;
 /// Areas begin at multiples of this.
 const AREA_UNIT: u64 = 1 << 20;
-/// One in so many reads is sent together with the next (90 % at depth 1 and 2 in AnandTech's light trace).
+/// One read in this many is sent together with the next (90 % at depth 1 and 2 in AnandTech's light trace).
 const READ_PAIRS: u64 = 5;
 /// Writes that are sent together: the page cache writes back in batches (mean depth 4.6 in the same trace).
 const WRITE_BATCH: usize = 4;
@@ -68,7 +68,7 @@ fn parts(whole: u64, weights: &[u64]) -> Vec<u64> {
 /// Requests that go on where the one before ended: lengths in pages.
 type Stretch = Vec<u64>;
 
-/// `random` stretches of `random + sequential` requests and so many bytes together.
+/// `starts` stretches with `starts + going_on` requests and `bytes` together.
 fn stretches(random: &mut SplitMix, starts: u32, going_on: u32, bytes: u64) -> Vec<Stretch> {
     let requests = u64::from(starts) + u64::from(going_on);
     let weights: Vec<u64> = (0..requests).map(|_| 1 + random.below(15)).collect();
@@ -91,8 +91,8 @@ fn accesses(op: TraceOp, mut at: u64, stretch: Stretch) -> impl Iterator<Item = 
     })
 }
 
-/// What is read of each file: its stretches in any order, as page faults come. Files lie one behind the other, with
-/// a page between stretches. And the page behind them all.
+/// The reads of each file: its stretches in any order, as page faults come. Files lie one after the other, with
+/// a page between stretches. Also the first page after them all.
 fn reads(trace: &SyntheticTrace, random: &mut SplitMix) -> (Vec<Vec<TracedAccess>>, u64) {
     let bytes = u64::from(trace.read_mb) * 1_000_000;
     let all = stretches(random, trace.random_reads, trace.sequential_reads, bytes);

@@ -21,7 +21,7 @@ look() {
     level=${level:-restore}
 }
 
-# What the gate says to patterns, and what a run does that is told to write them.
+# What the gate says to patterns, and what a run does that should write them.
 gate() {
     udevadm settle
     sums > "$out/before"

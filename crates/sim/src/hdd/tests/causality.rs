@@ -1,4 +1,4 @@
-//! Nothing is written to the medium before it is there, and nothing is begun because somebody asked.
+//! Nothing is written to the medium before it is there, and a question begins nothing.
 
 use super::{bands, small_drive};
 use crate::device::{Nanos, RequestKind, SimCompletion, SimDevice, SimRequest};
@@ -111,8 +111,8 @@ fn a_read_takes_its_turn_while_a_write_waits_for_room() {
 /// One step of a history: what to do, how long after the last one, and on how many sectors.
 type DestageStart = (u32, u64, u64);
 
-/// What a drive answers to a history in which it is asked for its next answer, and let go on, at `looks` moments
-/// between any two requests.
+/// Answers of a drive that the caller asks for its next answer, and advances, at `looks` moments between any two
+/// requests.
 fn answers(
     params: &HddParams,
     stride: u64,

@@ -88,7 +88,7 @@ fn destaging_settles_after_a_movement() {
 }
 
 /// Without the cache, the second of two writes a thousand tracks apart waits for the way there (with what it settles)
-/// or for the pause, whichever is longer, and then takes so many turns.
+/// or for the pause, whichever is longer, and then takes `turns`.
 fn the_longer_of_way_and_pause(mut params: HddParams, len: u64, settle_ms: f64, turns: f64) {
     let (overhead_ms, block_ms) = (0.1, 4096.0 / 50e3);
     params.write_cache.enabled = false;
@@ -219,7 +219,7 @@ fn a_stream_of_writes_holds_up_a_read_for_no_longer_than_the_cache_takes() {
     let stream = (0..200).map(|i| (RequestKind::Write, i << 20, 1 << 20));
     let read = std::iter::once((RequestKind::Read, 3000 << 20, 4096));
     let times = host.run(4, stream.clone().take(40).chain(read).chain(stream.skip(40)));
-    // 8 MiB at 80 MB/s are 0.1 s, all 160 behind the read two seconds
+    // 8 MiB at 80 MB/s are 0.1 s, all 160 after the read two seconds
     let longest_ms = *times.iter().max().unwrap() as f64 / 1e6;
     assert!(longest_ms < 200.0, "{longest_ms}");
 }
@@ -258,7 +258,7 @@ fn the_arm_moves_during_the_pause_before_an_append() {
     let ended = host.now;
     host.one(RequestKind::Read, 3000 << 20, 4096);
     host.one(RequestKind::Write, 2000 << 20, 4096);
-    // whole turns later the head is just behind the first append, where the second one goes
+    // whole turns later the head is just past the first append, where the second one goes
     let seen = (host.now - ended) as f64 / 1e6 - 4.0 * TURN_MS;
     assert!((0.0..0.1).contains(&seen), "{seen}");
 }

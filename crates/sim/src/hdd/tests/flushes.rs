@@ -5,7 +5,7 @@ use super::small_drive;
 use crate::device::{Nanos, RequestKind, SimCompletion, SimDevice, SimRequest};
 use crate::hdd::HardDisk;
 
-/// Eight reads beside forty cached writes, perhaps with a flush behind them: when each read ends, and the flush.
+/// Eight reads beside forty cached writes, perhaps with a flush after them: when each read ends, and the flush.
 fn reads_before(flush: bool) -> (Vec<(u64, Nanos)>, Option<Nanos>) {
     let mut params = small_drive();
     // nothing is written for any other reason

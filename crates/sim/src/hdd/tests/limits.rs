@@ -68,7 +68,7 @@ fn a_command_that_has_starved_goes_before_all_that_are_nearer() {
     }
 }
 
-/// Time to flush random writes when so many stretches are looked at for the next.
+/// Time to flush random writes when the drive chooses the next among `window` stretches.
 fn flush_ms(window: u32) -> f64 {
     let mut params = patient();
     params.write_cache.window = window;

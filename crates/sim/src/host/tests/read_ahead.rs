@@ -2,7 +2,7 @@
 
 use crate::host::readahead::{PageReadAhead, ReadAheadWindow};
 
-/// A miss of `page` by a request for one page, with so many pages before it cached.
+/// A miss of `page` by a request for one page, with `history` pages before it cached.
 fn miss(page: u64, history: u64) -> ReadAheadWindow {
     PageReadAhead::default().on_miss(page, 1, 32, |_| history)
 }

@@ -151,9 +151,9 @@ fn a_database_of_others_is_left_alone() {
     assert!(why.contains("the URL needs a database"), "{why}");
 }
 
-/// A backup that stays is named; buffers that are not empty are told.
+/// A backup that stays is named; buffers that are not empty are reported.
 #[test]
-fn what_stays_is_said() {
+fn backup_and_buffers_that_stay_are_reported() {
     let server = FakeServer::start(|statement| match statement {
         _ if statement.contains("xp_delete_file") => {
             FakeAnswer::Fails(229, "The EXECUTE was denied.")
@@ -167,7 +167,7 @@ fn what_stays_is_said() {
     database.backup(Path::new("/nowhere")).unwrap();
     let why = database.clear().unwrap_err().to_string();
     assert!(why.contains(BACKUP_PATH) && why.contains("EXECUTE was denied"), "{why}");
-    assert!(database.clear().is_ok(), "it is said once");
+    assert!(database.clear().is_ok(), "said once");
 }
 
 /// A statement that takes for ever ends with the run, and the tables go all the same.

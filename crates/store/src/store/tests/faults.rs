@@ -112,8 +112,7 @@ fn a_link_to_nowhere_is_reported() {
 
 #[test]
 fn garbage_is_reported_and_left_as_it_is() {
-    for garbage in [&b"x"[..], b"not a database, but somebody's letter\n", &[0; 4096], &[0xff; 100]]
-    {
+    for garbage in [&b"x"[..], b"not a database, but a letter\n", &[0; 4096], &[0xff; 100]] {
         let mut file = NamedTempFile::new().unwrap();
         file.write_all(garbage).unwrap();
         let location = StoreLocation::of_file(file.path());
