@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn parent_and_child_may_know_each_other_but_not_by_way_of_others() {
+    fn parent_child_use_is_allowed_only_directly() {
         let parent = ("a/mod.rs", "mod b; mod c; use b::B; use self::c::C;");
         assert_eq!(
             found(&[("lib.rs", "mod a;"), parent, ("a/b.rs", "use super::X;"), ("a/c.rs", "")]),

@@ -247,7 +247,7 @@ fn beside_fio(args: &[String]) -> Result<(), String> {
     table::show(sections, request.write)
 }
 
-/// What compares one thing with a peer; what it has to say.
+/// One comparison with a peer; returns its report.
 type Compare<'c> = &'c dyn Fn(&Drivescope, &CompareRequest) -> Result<String, String>;
 
 /// A comparison that prints its section.

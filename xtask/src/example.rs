@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn short_parts_stand_on_one_line_and_nothing_is_lost() {
+    fn short_parts_share_a_line_without_loss() {
         let long = "x".repeat(LINE_MAX);
         let value = serde_json::json!({"a": [1, 2, {"b": "{"}], "c": [long, []], "d": {}});
         let text = joined(&serde_json::to_string_pretty(&value).unwrap());

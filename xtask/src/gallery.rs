@@ -17,7 +17,7 @@ use std::process::Command;
 const PAGE: &str = "docs/gallery.md";
 /// Folder of its pictures.
 const FOLDER: &str = "docs/gallery";
-/// What the models come to, for the ranges of classes.
+/// Figures of the models, for the ranges of classes.
 const KNOWN_DRIVES: &str = "crates/report/src/drive_class/known_drives.tsv";
 /// Difference that makes none, as `compare` has it.
 const BAND: f64 = 0.03;
@@ -161,7 +161,7 @@ const PICTURES: [(&str, &str, &str); 16] = [
     ),
 ];
 
-/// Writes what each model comes to in suite `quick`, the figures that classes of drives are known by. The integration
+/// Writes the figures of each model in suite `quick`, which define the classes of drives. The integration
 /// test `healthy_models` sees when they are out of date.
 pub fn write_known_drives() -> Result<(), String> {
     workspace::write(KNOWN_DRIVES, &known_drives(&binary()?)?)
@@ -243,7 +243,7 @@ fn compared_charts(runs: &[Run]) -> Vec<Chart> {
     charts
 }
 
-/// What each model comes to in suite `quick`.
+/// Figures of each model in suite `quick`.
 fn known_drives(binary: &PathBuf) -> Result<String, String> {
     let mut text = "# What the models come to in suite quick with seed 1: made by cargo xtask classes. \
                     Model, class, and MB/s or requests\n# per second: reads and writes in order, small \

@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tests_are_told_from_code() {
+    fn tests_are_distinguished_from_code() {
         let text = "use a::{b};\n/// c\n#[cfg(test)]\n#[x]\nmod tests {\n fn d() {}\n}\nfn e() -> [u8; 2] {}\n\
                     #[cfg(test)]\nmod f;\n#[cfg(not(test))]\nconst G: u8 = S { a: 1 };\n\
                     impl H { #[cfg(test)] fn i() {} fn j() {} }\n";

@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_plan_is_held_to_its_word_where_it_matters() {
+    fn planned_time_is_checked_where_it_matters() {
         let of = |planned_s, computed_s| {
             let time = SuiteTime { model: String::new(), planned_s, computed_s, requests: 0 };
             (time.is_long(), time.is_wrong())

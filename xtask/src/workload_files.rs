@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn workloads_are_named_in_their_own_files_or_for_a_reason() {
+    fn workloads_are_named_only_in_listed_files() {
         let sources = of_workspace().unwrap();
         let is_kind =
             |name: &str| name.starts_with(char::is_uppercase) && name.contains(char::is_lowercase);

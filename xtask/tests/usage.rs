@@ -3,7 +3,7 @@
 use std::process::Command;
 
 #[test]
-fn what_it_does_not_know_shows_what_it_knows() {
+fn unknown_command_lists_known_ones() {
     let called = Command::new(env!("CARGO_BIN_EXE_xtask")).arg("labb").output().unwrap();
     let said = String::from_utf8(called.stderr).unwrap();
     assert_eq!(called.status.code(), Some(1), "{said}");

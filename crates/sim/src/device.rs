@@ -1,4 +1,4 @@
-//! What every simulated layer is: something that accepts requests, and answers them as time goes on.
+//! The interface of every simulated layer: it accepts requests, and answers them as time passes.
 
 /// Virtual time in nanoseconds since the device was powered on.
 pub type Nanos = u64;
@@ -13,7 +13,7 @@ pub(crate) fn whole_ns(ns: f64) -> Nanos {
 pub enum RequestKind {
     /// Reads.
     Read,
-    /// Writes; done when the device says so, which with a write cache is before the medium has it.
+    /// Writes; done when the device reports it, which with a write cache is before the medium has it.
     Write,
     /// Empties the write cache; offset and length are ignored.
     Flush,
@@ -37,7 +37,7 @@ pub struct SimRequest {
 }
 
 impl SimRequest {
-    /// Whether a device of `capacity_bytes` can be asked this: whole sectors of `sector_bytes` (a power of
+    /// Whether a device of `capacity_bytes` can take this request: whole sectors of `sector_bytes` (a power of
     /// two), at least one, none beyond the end. A flush addresses nothing.
     #[inline]
     pub fn is_valid(&self, capacity_bytes: u64, sector_bytes: u32) -> bool {

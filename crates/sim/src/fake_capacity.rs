@@ -18,7 +18,7 @@ const PAGE_BYTES: u64 = 4096;
 pub enum FakeKind {
     /// Addresses are taken modulo the real size: writes beyond it land on earlier data.
     Wrap,
-    /// What is written behind the real size is dropped; zeros are read there.
+    /// Writes beyond the real size are dropped; zeros are read there.
     Cut,
 }
 
@@ -93,7 +93,7 @@ impl DriveContents {
         }
     }
 
-    /// Where the sector at `offset` really is; `None` where there is no memory behind the address.
+    /// Where the sector at `offset` really is; `None` where the address has no memory.
     fn place(&self, offset: u64) -> Option<u64> {
         match self.fake {
             None => Some(offset),
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn an_honest_drive_returns_what_was_written_and_zeros_elsewhere() {
+    fn honest_drive_returns_writes_and_zeros_elsewhere() {
         let mut drive = DriveContents::new(None);
         // Across the end of a page, and over part of what was there.
         drive.write(3 * KIB, &[1; 4096]);
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_drive_drops_what_lies_behind() {
+    fn cut_drive_drops_writes_beyond() {
         let mut drive = fake(FakeKind::Cut, 0);
         drive.write(9 * KIB, &[3; 2048]);
         assert_eq!([9 * KIB, 9 * KIB + 512, 10 * KIB].map(|at| read(&drive, at)), [3, 3, 0]);

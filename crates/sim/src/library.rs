@@ -45,7 +45,7 @@ pub struct Model {
     pub generic: bool,
     /// Which of the tables `[hdd]` and `[ssd]` it has.
     pub kind: MediumKind,
-    /// What it says of itself.
+    /// What it reports about itself.
     pub identity: ModelIdentity,
     /// What is printed of it and has no part in how it works.
     #[serde(default, skip_serializing_if = "DataSheet::is_empty")]
@@ -180,7 +180,7 @@ impl Model {
         self.identity.through(&self.link.bridge)
     }
 
-    /// Whether the host takes it for a rotating drive, as Linux does where nothing is said.
+    /// Whether the host takes it for a rotating drive, as Linux does by default.
     pub fn looks_rotating(&self) -> bool {
         self.kind == MediumKind::Hdd || self.link.bridge.hides_rotation
     }

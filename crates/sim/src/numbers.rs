@@ -31,7 +31,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ends_belong_to_the_range_and_what_is_no_number_does_not() {
+    fn range_includes_its_ends_and_excludes_nan() {
         assert_eq!(outside(60.0, 60.0, 100.0, "ms"), None);
         assert_eq!(outside(100.0, 60.0, 100.0, "ms"), None);
         let found = outside(f64::NAN, 60.0, 100.0, "ms");

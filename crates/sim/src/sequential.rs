@@ -54,7 +54,7 @@ mod tests {
     use crate::testing::TestDrive;
 
     #[test]
-    fn a_pass_keeps_the_queue_at_its_depth_and_ends_with_its_last_byte() {
+    fn pass_keeps_queue_full_until_last_byte() {
         let mut drive = TestDrive::new(4, 1_000_000, |_| 100.0);
         let end = sequential_pass(&mut drive, 5_000, (RequestKind::Write, 4096, 10_240), 4096, 2);
         assert_eq!(

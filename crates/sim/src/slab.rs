@@ -12,7 +12,7 @@ impl<T> Slab<T> {
         Self { values: Vec::new(), free: Vec::new() }
     }
 
-    /// Puts a value somewhere and says where.
+    /// Stores a value and returns its place.
     pub(crate) fn insert(&mut self, value: T) -> u32 {
         if let Some(number) = self.free.pop() {
             self.values[number as usize] = Some(value);

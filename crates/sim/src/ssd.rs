@@ -173,7 +173,7 @@ impl Ssd {
         &self.params
     }
 
-    /// Brings everything that goes on by itself up to `now`.
+    /// Advances all background work to `now`.
     fn settle(&mut self, now: Nanos) {
         self.now = self.now.max(now);
         self.settle_speed(self.now);

@@ -24,7 +24,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answers_wait_for_the_end_of_a_stall_and_others_do_not() {
+    fn answers_due_in_stall_wait_for_end() {
         let stalls = Stalls { every: 100, len: 20 };
         let given = [0, 79, 80, 99, 100, 179, 180].map(|at| stalls.answered(at));
         assert_eq!(given, [0, 79, 100, 100, 100, 179, 200]);

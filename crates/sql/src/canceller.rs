@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 type Hook = Box<dyn Fn() + Send>;
 
-/// Who can end what is under way. It may be asked from any thread, and more than once.
+/// Ends statements under way. Any thread may call it, more than once.
 #[derive(Default)]
 pub struct Canceller {
     is_cancelled: AtomicBool,
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_registered_is_ended_and_what_is_done_is_not() {
+    fn only_registered_statements_are_ended() {
         let canceller = Arc::new(Canceller::default());
         let ended = Arc::new(Mutex::new(Vec::new()));
         let register = |name: &'static str| {

@@ -88,7 +88,7 @@ pub trait Installed {
     ) -> Result<Box<dyn Database>, SqlError>;
 }
 
-/// Makes the bytes of a row; whether to go on.
+/// Makes the bytes of a row; whether to continue.
 pub type FillRow<'f> = dyn FnMut(u64, &mut [u8]) -> bool + Send + 'f;
 
 /// A database in use. The defaults fit the user's server: it is not stopped, and its files are not ours.

@@ -223,7 +223,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_went_wrong_is_found_among_the_last_lines() {
+    fn cause_is_found_among_last_lines() {
         let of = |lines: &[&str]| gravest(&lines.iter().map(|line| (*line).to_string()).collect());
         let mariadb = [
             "2026-11-26 10:49:47 0 [Note] InnoDB: Completed initialization of buffer pool",
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_is_killed_says_so_and_one_that_fails_says_why() {
+    fn killed_and_failing_servers_report_the_cause() {
         let folder = std::env::temp_dir();
         let words = |script: &str| {
             let mut command = Command::new("/bin/sh");

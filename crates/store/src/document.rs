@@ -1,4 +1,4 @@
-//! Run documents as text: writing them, reading them back, and refusing what is not one.
+//! Run documents as text: writing them, reading them back, and refusing other texts.
 //!
 //! A reader takes documents of its own format and older ones, which it brings up to date. Fields it
 //! does not know are ignored, and optional fields may be absent, because fields are added without a

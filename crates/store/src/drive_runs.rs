@@ -11,7 +11,7 @@ use drivescope_model::drive::Drive;
 /// Drives that are listed where a text names several.
 const LISTED_MAX: usize = 4;
 
-/// What a text comes to that names a drive.
+/// The drives that a text names.
 #[derive(Debug)]
 pub enum FoundDrive {
     /// No run has it.

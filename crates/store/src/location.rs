@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn other_stores_are_refused_by_name_and_no_password_is_shown() {
+    fn other_stores_are_refused_without_their_password() {
         for (text, word) in [
             ("postgres://ann:secret@db/runs", "PostgreSQL"),
             ("postgresql://ann:secret@db/runs", "PostgreSQL"),

@@ -159,7 +159,7 @@ fn connect(path: &Path, extra: OpenFlags, patience: Duration) -> rusqlite::Resul
     Ok(connection)
 }
 
-/// Whether closing leaves the write-ahead log as it is. Else whoever closes last moves it into the file, which
+/// Whether closing leaves the write-ahead log as it is. Else the last connection to close moves it into the file, which
 /// would change another program's: that may have been killed with its log full.
 fn leave_log_of_others(connection: &Connection, leave: bool) -> rusqlite::Result<()> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, leave).map(drop)

@@ -1,4 +1,4 @@
-//! A block of requests as columns of variable-length integers: what is alike stands together, which compresses well.
+//! A block of requests as columns of variable-length integers: similar values stand together, which compresses well.
 
 use crate::event::{TraceEvent, TraceOp};
 

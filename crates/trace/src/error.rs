@@ -61,7 +61,7 @@ pub enum TraceError {
 }
 
 impl TraceError {
-    /// Whether it names a line or record, which stands behind the name of the file and a colon.
+    /// Whether it names a line or record, which follows the name of the file and a colon.
     pub fn is_of_a_line(&self) -> bool {
         matches!(self, Self::Line { .. } | Self::Record { .. })
     }

@@ -9,7 +9,7 @@ pub use writer::TraceWriter;
 use crate::event::{TraceEvent, TraceOp};
 use serde::{Deserialize, Serialize};
 
-/// How every trace file begins. The first byte is no text, and line ends that a transfer changes are seen.
+/// How every trace file begins. The first byte is not text, and line ends that a transfer changes are seen.
 const MAGIC: [u8; 8] = *b"\x89DSTRC\r\n";
 /// What this program writes, and all that it reads.
 const VERSION: u32 = 1;
@@ -75,10 +75,10 @@ pub struct TraceTotals {
     pub longest_bytes: u32,
     /// Whether every request that moves data has a latency.
     pub has_latencies: bool,
-    /// Records of the source that are no requests, or incomplete.
+    /// Records of the source that are not requests, or incomplete.
     #[serde(default)]
     pub skipped: u64,
-    /// Records of the source that stood behind later ones.
+    /// Records of the source that stood after later ones.
     #[serde(default)]
     pub reordered: u64,
     /// Requests of the source that had failed.

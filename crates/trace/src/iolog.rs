@@ -6,7 +6,7 @@ use std::io::Write;
 
 /// Writes requests as they come.
 ///
-/// A write that had to be durable is followed by a `datasync`, which fio has instead. fio forgets the delay behind a
+/// A write that had to be durable is followed by a `datasync`, which fio has instead. fio forgets the delay after a
 /// line of time 0, so times begin at 1 µs.
 #[derive(Debug)]
 pub struct IologWriter<W: Write> {

@@ -89,7 +89,7 @@ mod tests {
 
     /// Two that overlap, one after a pause of a second, one right after that.
     #[test]
-    fn think_time_is_what_is_left_between_bursts_and_may_be_cut() {
+    fn think_time_lies_between_bursts_and_is_cuttable() {
         let read = |at_ms: u64, latency_ms: u64| TraceEvent {
             at_ns: at_ms * MS,
             latency_ns: Some(latency_ms * MS),

@@ -2,7 +2,7 @@
 //!
 //! The kernel reports each request when it is issued to the drive and when it completes, on the clock that programs use. The
 //! events come from a ring per processor, which is drained every 50 ms without waiting ([`ring`]). The instance of
-//! tracefs is the recording's own, and is removed at its end; one that a kill left behind, by the next recording
+//! tracefs is the recording's own, and is removed at its end; one that a kill left, by the next recording
 //! ([`instance`]).
 
 pub mod device;

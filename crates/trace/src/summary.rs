@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BinaryHeap, HashSet};
 
 /// The unit in which touched places are counted.
 const REGION: u64 = 1 << 20;
-/// First length of an interval; it doubles as the trace goes on.
+/// First length of an interval; it doubles while the trace grows.
 const INTERVAL_NS: u64 = 1_000_000;
 
 /// Sums over the requests of a trace.
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_trace_has_as_few_points_and_all_its_bytes() {
+    fn long_trace_has_few_points_and_all_bytes() {
         let hours: Vec<TraceEvent> =
             (0..100_000u64).map(|i| TraceEvent { at_ns: i * 1_000_000_000, ..event() }).collect();
         let found = summary(&hours);

@@ -1,9 +1,9 @@
 //! Ten traces that are made as they are read, from published counts of the ten storage traces of PCMark 8.
 //!
 //! Published are operations, bytes and run times on one drive (Tom's Hardware, "How we test storage", 2015, page 9, and
-//! its review of the Plextor M6S and M6M): reads and writes, of each those that go on where the one before ended, the
+//! its review of the Plextor M6S and M6M): reads and writes, of each those that continue where the one before ended, the
 //! bytes, and the seconds on a Plextor M6e of 256 GB. Sizes, places, order and think times below those sums are not
-//! published; docs/apps.md says how they are chosen here. They are no PCMark traces.
+//! published; docs/apps.md says how they are chosen here. They are not PCMark traces.
 
 mod generate;
 
@@ -17,11 +17,11 @@ pub struct SyntheticTrace {
     pub name: &'static str,
     /// What the application does.
     pub about: &'static str,
-    /// Reads that go on where the one before ended.
+    /// Reads that continue where the one before ended.
     pub sequential_reads: u32,
     /// Other reads.
     pub random_reads: u32,
-    /// Writes that go on where the one before ended.
+    /// Writes that continue where the one before ended.
     pub sequential_writes: u32,
     /// Other writes.
     pub random_writes: u32,

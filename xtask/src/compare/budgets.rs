@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_benchmark_prints_is_read_whole_or_not_at_all() {
+    fn benchmark_output_is_read_whole_or_refused() {
         assert_eq!(
             rates("4096 7100\n1048576 6900\n").unwrap(),
             [(4096, 7100.0), (1 << 20, 6900.0)]
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_budget_and_a_busy_machine_are_said() {
+    fn broken_budget_and_busy_machine_are_reported() {
         let quiet = section(&[row(true)], 0.5, false);
         assert!(
             quiet.contains("| a thing | < 1 | 2 | yes |") && !quiet.contains("busy"),

@@ -158,7 +158,7 @@ pub(super) fn evict(folder: &Path) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn the_most_memory_of_a_process_is_read_from_its_status() {
+    fn peak_memory_is_read_from_process_status() {
         let status = "Name:\tdrivescope\nVmPeak:\t  999 kB\nVmHWM:\t   76460 kB\nThreads:\t1\n";
         assert_eq!(super::high_water_kb(status), Some(76_460));
         assert_eq!(super::high_water_kb("Name:\tgone\n"), None);

@@ -58,7 +58,7 @@ pub fn lay_out(file: &Path, size_mib: u64) -> Result<(), String> {
     run(file, &[fixed.as_slice(), &[&size]].concat()).map(drop)
 }
 
-/// Removes the file; a file that is gone already is no error.
+/// Removes the file; a missing file is not an error.
 pub fn remove(file: &Path) {
     let _ = std::fs::remove_file(file);
 }

@@ -2,7 +2,7 @@
 //! that waits for a drive nearly all the time gets few of them; a timer of its own gives 50 times as many samples.
 //!
 //! An interrupt that comes while the kernel has them off, as it has at the end of a system call, waits, and is taken at
-//! the first instruction behind the call. Its time was the kernel's, so it does not count. `syscall` leaves the address
+//! the first instruction after the call. Its time was the kernel's, so it does not count. `syscall` leaves the address
 //! of that instruction in rcx (AMD64 Architecture Programmer's Manual, volume 3), and the kernel leaves it there.
 
 use super::Measurement;
@@ -71,7 +71,7 @@ impl Sample {
     }
 }
 
-/// From the samples of the first `window_s`. Errors: none, or a line that is no sample.
+/// From the samples of the first `window_s`. Errors: none, or a line that is not a sample.
 fn user_ns_per_s(script: &str, window_s: f64) -> Result<f64, String> {
     let mut begin_s = None;
     let mut user_ns = 0;
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_right_behind_a_system_call_are_the_kernels() {
+    fn sample_after_system_call_is_the_kernels() {
         let script = "  7.1:  83333  55d2c0a1b2f0 ABI:2    CX:0x55d2c0a1b2f0 \n  \
                       7.2:  83333  55d2c0a1b2f4 ABI:2    CX:0x55d2c0a1b2f0 \n  \
                       7.3:  83333  ffffffff81e00a5c ABI:2    CX:0x1 \n";

@@ -85,7 +85,7 @@ fn way_us(said: &str) -> Option<f64> {
     about.split_once(" µs")?.0.parse().ok()
 }
 
-/// Statements per second of all clients, had each come to its one request at once.
+/// Statements per second of all clients without the way to the drive: each sends one request.
 fn without_way(statements_s: f64, way_us: f64) -> f64 {
     let each_us = f64::from(THREADS) * 1e6 / statements_s;
     f64::from(THREADS) * 1e6 / (each_us - way_us).max(1.0)
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_way_is_what_the_server_says_and_is_taken_from_each_statement() {
+    fn way_is_parsed_and_subtracted_per_statement() {
         let said = "path through the block device: p50 44.5 µs, p99 10.0 ms, added to the model's time\n\
                     path through the file: p50 77 µs; a program sees the model's time and about 81.0 µs more\n\
                     path through the block device: p50 96.1 µs, p99 123 µs; a program sees the model's time and \

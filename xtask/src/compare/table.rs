@@ -250,7 +250,7 @@ mod tests {
     use crate::compare::Processors;
 
     #[test]
-    fn a_new_section_takes_the_place_of_the_old_one() {
+    fn new_section_replaces_the_old_one() {
         let first = merged("", vec!["## a\n\n1\n".into(), "## b\n\n2\n".into()]);
         let second = merged(&first, vec!["## b\n\n3\n".into(), "## c\n\n4\n".into()]);
         assert_eq!(second, format!("{HEAD}\n## a\n\n1\n\n## b\n\n3\n\n## c\n\n4\n"));

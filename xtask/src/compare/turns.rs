@@ -1,4 +1,4 @@
-//! Two programs that measure the same thing one after the other, and what their figures come to.
+//! Two programs that measure the same thing one after the other, and the summary of their figures.
 
 use super::table::median;
 

@@ -1,4 +1,4 @@
-//! Holds docs/format.md against real runs, and what it says of the store against the store.
+//! Compares docs/format.md with real runs, and its description of the store with the store.
 
 mod keys;
 mod page;
@@ -101,7 +101,7 @@ fn the_examples_are_runs_and_have_described_fields_only() {
 }
 
 #[test]
-fn the_tables_of_the_store_and_the_queries_are_true() {
+fn documented_tables_and_queries_match_the_store() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("runs.db");
     let mut store = Store::open(&StoreLocation::of_file(file.clone())).unwrap();

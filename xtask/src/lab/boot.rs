@@ -1,4 +1,4 @@
-//! QEMU and the drives of its guest. There is no hardware acceleration: the guest is the same on every machine.
+//! QEMU and the drives of its guest, without hardware acceleration: the guest is the same on every machine.
 
 use super::image::Guest;
 use super::share::SharedFolder;

@@ -1,4 +1,4 @@
-//! The cases: what is built in the guest, and what must come of it.
+//! The cases: what is built in the guest, and the expected outcome.
 
 mod exports;
 mod faults;
@@ -29,7 +29,7 @@ pub enum Expect {
     Refused(&'static str),
     /// The call is refused before the gate has a say, for a reason that contains this.
     Declined(&'static str),
-    /// A killed run leaves patterns that nothing comes to use, and `restore` brings the contents back. The refusal
+    /// A killed run leaves patterns that nothing uses, and `restore` brings the contents back. The refusal
     /// of the next run has these words.
     Restored(&'static str),
     /// The drive fails while patterns are on it, and `restore` brings the contents back when it works again.
@@ -91,7 +91,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn each_case_has_a_name_of_its_own_and_a_target() {
+    fn cases_have_distinct_names_and_targets() {
         let mut names = BTreeSet::new();
         for case in all() {
             assert!(names.insert(case.name), "{} twice", case.name);

@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_flush_covers_stays_and_what_follows_may_be_lost() {
+    fn flushed_writes_stay_and_later_may_be_lost() {
         let requests = [(0, 1, 0), (1, 2, 0), (0, 0, FLUSH), (2, 3, 0), (3, 4, FUA), (0, 5, 0)];
         let all: Vec<[u8; 4]> = (0..64).map(|seed| after(&requests, seed)).collect();
         assert!(
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_no_log_and_a_write_beyond_the_drive_are_errors() {
+    fn foreign_file_and_write_beyond_drive_are_errors() {
         assert!(lose_power(&mut [0; 512], &[0; 2048], 0).is_err());
         assert!(lose_power(&mut [0; 512], &log_of(&[(1, 1, 0)]), 0).is_err());
     }

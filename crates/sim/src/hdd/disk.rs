@@ -59,7 +59,7 @@ pub struct HardDisk {
     pub(super) interface: Reservations,
     /// Earliest start of a media write that does not continue the last one.
     pub(super) write_from: Nanos,
-    /// When the host last asked for something.
+    /// When the host last sent a request.
     pub(super) last_activity: Nanos,
     /// When the last event took place: the next cannot come before.
     pub(super) clock: Nanos,
@@ -300,7 +300,7 @@ impl HardDisk {
         len * self.times.byte_ps / 1000
     }
 
-    /// Answers a request; a drive that has disappeared by then says so instead.
+    /// Answers a request; a drive that has disappeared by then fails it.
     #[inline]
     pub(super) fn complete(&mut self, id: u64, at: Nanos, outcome: SimOutcome) {
         let at = self.faults.stalls.map_or(at, |stalls| stalls.answered(at));
@@ -387,7 +387,7 @@ impl SimDevice for HardDisk {
         }
     }
 
-    /// Nothing is begun before its time by being asked: a request that comes first may change it.
+    /// The question begins nothing before its time: an earlier request may change it.
     fn next_completion(&mut self) -> Option<Nanos> {
         let known = self.completions.front().map(|c| c.at);
         if self.nothing_pending() {

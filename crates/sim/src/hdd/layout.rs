@@ -128,7 +128,7 @@ impl Layout {
         layout
     }
 
-    /// Appends a zone behind those there are; one that lies beyond the capacity only adds cylinders.
+    /// Appends a zone after the existing ones; one that lies beyond the capacity only adds cylinders.
     fn push_zone(&mut self, format: &ZoneFormat, head_switch: Nanos) {
         let period = self.rotation.period();
         let head_skew = self.rotation.turns(format.head_skew_rev);

@@ -208,7 +208,7 @@ impl Mechanism {
         self.rotation = self.rotation.starting_at(angle);
     }
 
-    /// Puts the head just behind sector `end - 1`, as after a transfer that ended there.
+    /// Puts the head just after sector `end - 1`, as after a transfer that ended there.
     #[inline]
     pub fn place_behind(&mut self, end: u64) {
         let further = end.checked_sub(self.next_sector);
@@ -249,7 +249,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn continuing_a_transfer_costs_nothing_and_going_back_a_turn() {
+    fn continuing_costs_nothing_and_going_back_a_turn() {
         let mut parts = mechanism_of(&small_drive());
         let end = parts.access(0, 1000, 8, false);
         assert_eq!(parts.access(end, 1008, 8, false), end + parts.layout().transfer_time(1008, 8));
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_transfer_in_pieces_takes_as_long_as_in_one() {
+    fn split_transfer_takes_as_long_as_whole() {
         let mut parts = mechanism_of(&small_drive());
         let mut at = 0;
         for piece in 0..2000 {
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn another_head_takes_its_switch_unless_the_arm_takes_longer() {
+    fn head_change_takes_longer_of_switch_and_seek() {
         let mut params = small_drive();
         params.layout = LayoutParams::Cylinder;
         params.head_switch_ms = 3.0;
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn a_write_settles_after_a_seek_but_not_on_the_track() {
+    fn write_settles_after_seek_not_on_track() {
         let params = small_drive();
         let parts = mechanism_of(&params);
         let far = parts.layout().locate(400_000);

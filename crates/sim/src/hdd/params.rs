@@ -217,13 +217,13 @@ pub enum SeekParams {
     },
 }
 
-/// Read cache. Each segment holds one stretch of addresses: what was asked for and what was read ahead.
+/// Read cache. Each segment holds one stretch of addresses: the requested data and the read-ahead.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReadCacheParams {
     /// Number of segments; the least recently used is given up. 0 turns the cache off.
     pub segments: u32,
-    /// Size of a segment, KiB; older data is overwritten as reading goes on.
+    /// Size of a segment, KiB; older data is overwritten while reading continues.
     pub segment_kib: u32,
     /// Whether the borders of segments move: a stretch that outgrows its segment takes over the least recently
     /// used one, so that a single stream can use the whole cache.

@@ -13,7 +13,7 @@ pub struct QueuedCommand {
     pub arrived: Nanos,
     /// When the electronics were done with it.
     pub ready: Nanos,
-    /// Earliest start of its transfer: what is written must be in the buffer before the head comes to it.
+    /// Earliest start of its transfer: data to write must be in the buffer before the head reaches its place.
     pub not_before: Nanos,
     /// First physical sector to transfer.
     pub sector: u64,

@@ -6,7 +6,7 @@
 use crate::device::Nanos;
 use crate::hdd::lru_order::LruOrder;
 
-/// Reading that goes on by itself after a command.
+/// Reading that continues by itself after a command.
 #[derive(Debug, Clone, Copy)]
 pub struct DiskReadAhead {
     /// The segment it fills.
@@ -17,7 +17,7 @@ pub struct DiskReadAhead {
     pub since: Nanos,
     /// First sector that it will not read.
     pub limit: u64,
-    /// It must go on until then, because a command was promised its data.
+    /// It must continue until then, because a command was promised its data.
     pub promised: Nanos,
 }
 
@@ -320,7 +320,7 @@ impl ReadCache {
         self.segments[index].start
     }
 
-    /// First sector behind a segment; none if it is empty.
+    /// First sector after a segment; none if it is empty.
     pub fn end(&self, index: usize) -> Option<u64> {
         Some(self.stretches[self.place(index)?].end)
     }
@@ -348,7 +348,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_segment_answers_what_it_holds_and_continues_at_its_end() {
+    fn segment_answers_its_data_and_continues_at_end() {
         let mut cache = ReadCache::new(2, 100, false);
         let index = cache.keep(1000, 1050, None);
         assert_eq!(cache.find(999), Lookup::Miss);
@@ -380,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_that_begins_where_the_last_one_ended_is_known() {
+    fn continuing_command_is_recognized() {
         let mut cache = ReadCache::new(2, 100, false);
         let index = cache.keep(0, 80, None);
         assert!(!cache.touch(index, 0, 512));
@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn an_adaptive_stretch_takes_the_room_of_the_least_recently_used() {
+    fn adaptive_stretch_takes_least_recently_used_room() {
         let mut cache = ReadCache::new(4, 100, true);
         for (start, uses) in [(1000, 1), (2000, 2)] {
             let index = cache.keep(start, start + 50, None);

@@ -6,7 +6,7 @@ use crate::hdd::queue::QueuedCommand;
 use crate::hdd::read_cache::{DiskReadAhead, Lookup};
 
 impl HardDisk {
-    /// The physical sectors that hold the host's bytes, as first and behind-last.
+    /// The physical sectors that hold the host's bytes, as first and end.
     #[inline]
     pub(super) fn sectors_of(&self, request: &SimRequest) -> (u64, u64) {
         let from = self.medium_byte(request.offset);
@@ -28,7 +28,7 @@ impl HardDisk {
                 (oldest..=ahead.limit).contains(&from)
             };
             if let Some(ahead) = self.read_ahead.filter(has) {
-                // read-ahead has it or will come to it
+                // read-ahead has it or will reach it
                 return self.read_from_segment(at, request, (from, to), ahead.segment, ahead.from);
             }
             if let Lookup::Held { index, end } = self.read_cache.find(from) {
@@ -46,7 +46,7 @@ impl HardDisk {
         self.complete(request.id, sent.max(available), SimOutcome::Done);
     }
 
-    /// Answers a read that begins in or just behind a segment.
+    /// Answers a read that begins in or just after a segment.
     fn read_from_segment(
         &mut self,
         at: Nanos,
@@ -135,7 +135,7 @@ impl HardDisk {
         }
     }
 
-    /// Lets reading go on behind a segment up to the read-ahead limit beyond `to`, the end of the last
+    /// Lets reading continue after a segment up to the read-ahead limit beyond `to`, the end of the last
     /// request.
     fn resume_read_ahead(&mut self, at: Nanos, segment: usize, to: u64) {
         let Some(from) = self.read_cache.end(segment) else {
@@ -155,7 +155,7 @@ impl HardDisk {
         self.read_ahead = Some(DiskReadAhead { segment, from, since, limit, promised: 0 });
     }
 
-    /// First sector behind what the drive reads on by itself after a request that ends before `to`.
+    /// First sector after the read-ahead of a request that ends before `to`.
     #[inline]
     fn read_ahead_limit(&self, to: u64) -> u64 {
         let layout = self.mechanism.layout();
@@ -163,7 +163,7 @@ impl HardDisk {
         if self.sizes.stop_at_track_end { limit.min(layout.next_track(to - 1)) } else { limit }
     }
 
-    /// First sector that read-ahead has not yet overwritten by `at`, where it goes further than its segment holds.
+    /// First sector that read-ahead has not yet overwritten by `at`, where it exceeds its segment.
     #[inline]
     fn overwritten_before(&self, at: Nanos, ahead: &DiskReadAhead) -> u64 {
         let room = self.read_cache.segment_sectors();
@@ -338,7 +338,7 @@ impl HardDisk {
         !self.read_cache.is_off() && self.sizes.read_ahead_sectors > 0
     }
 
-    /// Whether reading by itself may go on over these sectors: it follows the order of addresses, so they
+    /// Whether read-ahead may continue over these sectors: it follows the order of addresses, so they
     /// must be at home, and it keeps away from planted bad spots.
     #[inline]
     fn may_read_on(&self, from: u64, to: u64) -> bool {

@@ -70,7 +70,7 @@ impl HardDisk {
         }
     }
 
-    /// The next event, unless a request comes first. It follows from what the last one left behind, and so cannot
+    /// The next event, unless a request comes first. It follows from the state after the last one, and so cannot
     /// come before that: what is destaged has arrived.
     pub(super) fn next_event(&self) -> Option<(Nanos, DiskEvent)> {
         let mut next: Option<(Nanos, DiskEvent)> = None;
@@ -126,7 +126,7 @@ impl HardDisk {
     }
 
     /// When the mechanism can begin with the oldest command: once the electronics are done with it, or sooner
-    /// if the head comes to its sectors from those before and reads on anyway, as it would without the command.
+    /// if the head reaches its sectors from those before and reads on anyway, as it would without the command.
     #[inline]
     fn command_due(&self) -> Option<Nanos> {
         let (oldest, free) = (self.queue.oldest()?, self.mechanism_free);

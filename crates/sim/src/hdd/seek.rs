@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn the_published_two_piece_curve_of_a_4_tb_drive() {
+    fn published_two_piece_curve_of_4_tb_drive() {
         let stroke = 353_181;
         let curve = SeekCurve::new(
             &SeekParams::TwoPiece {
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn no_longer_movement_is_shorter_than_the_shortest_from_there() {
+    fn longer_movements_take_the_least_time_or_more() {
         let two_piece = |single_ms, far_base_ms| SeekParams::TwoPieceCylinders {
             single_ms,
             near_base_ms: 1.386,

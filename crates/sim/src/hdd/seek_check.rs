@@ -99,7 +99,7 @@ pub(super) fn strange_points(table: &str, seek: &SeekParams) -> Option<String> {
     ))
 }
 
-/// Checks the curve of a drive whose longest seek is `stroke` cylinders: its second piece must go on where the
+/// Checks the curve of a drive whose longest seek is `stroke` cylinders: its second piece must continue where the
 /// first ends, and no movement may take longer than [`MOVE_MAX_MS`].
 pub(super) fn check_curve(table: &str, seek: &SeekParams, stroke: u32, p: &mut Problems) {
     let curve = SeekCurve::new(seek, stroke);
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn an_outlier_of_a_measured_table_is_told_and_accepted() {
+    fn measured_table_outlier_warns_and_is_accepted() {
         let mut points: Vec<(u32, f64)> = (1..40).map(|n| (n * 100, 2.0 + f64::from(n))).collect();
         let table =
             |points: &[(u32, f64)]| SeekParams::Table { points_cylinders_ms: points.to_vec() };
@@ -173,13 +173,13 @@ mod tests {
             let told = strange_points("seek", &seek).unwrap();
             assert!(told.contains(&format!("{ms} ms at 2100 cylinders")), "{told}");
         }
-        // too many of them are no measurement
+        // with too many of them it is not a measurement
         points.iter_mut().step_by(3).for_each(|point| point.1 = 90.0);
         assert_eq!(fields(&table(&points), 4000)[0], "seek.points_cylinders_ms");
     }
 
     #[test]
-    fn a_three_point_curve_that_overshoots_or_begins_by_falling_is_refused() {
+    fn overshooting_or_falling_three_point_curve_is_refused() {
         let three = |min_ms, average_ms, full_ms| {
             fields(&SeekParams::ThreePoint { min_ms, average_ms, full_ms }, 100_000)
         };

@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_bands_bypass_the_log_and_a_broken_stream_must_be_mended() {
+    fn whole_bands_bypass_log_and_broken_are_cleaned() {
         let mut shingles = Shingles::new(100, 50, 10);
         assert!(shingles.takes_direct(150, 170, 20) && !shingles.takes_direct(151, 190, 20));
         assert!(!shingles.takes_direct(150, 169, 20));
@@ -323,9 +323,9 @@ mod tests {
     }
 
     #[test]
-    fn a_band_with_nothing_left_in_the_log_is_not_cleaned() {
+    fn band_without_logged_data_is_not_cleaned() {
         let mut shingles = Shingles::new(100, 50, 10);
-        // a stream over a whole band, and one that ends behind what was logged of the next
+        // a stream over a whole band, and one that ends after the logged part of the next
         shingles.append(160, 165, 0);
         shingles.append(201, 205, 5);
         shingles.write_direct(150, 210);
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn a_band_in_which_a_stream_broke_off_is_cleaned_until_it_is_written_or_unused_as_a_whole() {
+    fn broken_band_is_cleaned_until_rewritten_or_unused() {
         let broken = || {
             let mut shingles = Shingles::new(100, 50, 10);
             shingles.write_direct(150, 170);
@@ -363,7 +363,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_bands_to_clean_are_those_with_something_in_the_log(
+        fn only_bands_with_logged_data_need_cleaning(
             steps in proptest::collection::vec((0u8..3, 100u64..290, 1u64..60), 1..30),
         ) {
             let mut shingles = Shingles::new(100, 50, 1000);

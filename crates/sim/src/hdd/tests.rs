@@ -77,7 +77,7 @@ pub fn small_drive() -> HddParams {
     }
 }
 
-/// Bands of 4 MiB behind a log of 64 MiB.
+/// Bands of 4 MiB after a log of 64 MiB.
 pub fn bands(clean_idle_ms: f64) -> SmrParams {
     SmrParams {
         band_mib: 4,

@@ -184,7 +184,7 @@ impl WriteCache {
         !self.in_flight.is_empty()
     }
 
-    /// The writes under way, as first byte and behind-last.
+    /// The writes under way, as first byte and end.
     #[cfg(test)]
     pub fn under_way(&self) -> &[(u64, u64)] {
         &self.in_flight
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lands_in_front_of_an_old_stretch_does_not_make_it_young() {
+    fn data_before_old_stretch_keep_its_age() {
         let mut cache = WriteCache::new(1000, 9, 0.75);
         cache.insert(50, 60, 1);
         cache.insert(10, 20, 2);
@@ -286,7 +286,7 @@ mod tests {
         assert_eq!(cache.waiting_since_before(2), Some((40, 60)));
         cache.start(40, 55);
         assert_eq!(cache.waiting_since_before(2), Some((55, 60)));
-        // nor does it hold up the one behind when it is gone
+        // nor does it hold up the next one when it is gone
         cache.remove(0, 100);
         cache.insert(70, 80, 4);
         assert_eq!(cache.waiting_since_before(5), Some((70, 80)));

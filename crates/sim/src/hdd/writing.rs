@@ -76,7 +76,7 @@ impl HardDisk {
         }
     }
 
-    /// Earliest time at which the head can come to the first of the sectors `from..to`, of whose `len` bytes the last
+    /// Earliest time at which the head can reach the first of the sectors `from..to`, of whose `len` bytes the last
     /// has crossed the interface at `arrived`: each must be there before the head is.
     pub(super) fn can_be_written(&self, arrived: Nanos, from: u64, to: u64, len: u64) -> Nanos {
         let other_sectors = len.saturating_sub(self.sizes.physical);

@@ -102,7 +102,7 @@ mod tests {
     use crate::hdd::tests::small_drive;
 
     #[test]
-    fn the_rates_run_from_outer_to_inner_and_stay_below_the_clamp() {
+    fn rates_fall_inwards_and_stay_below_clamp() {
         assert_eq!(zone_rates(180.0, 80.0, None, 3), [180.0, 130.0, 80.0]);
         assert_eq!(zone_rates(280.0, 130.0, Some(250.0), 4), [250.0, 230.0, 180.0, 130.0]);
     }

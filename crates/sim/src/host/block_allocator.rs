@@ -2,7 +2,7 @@
 //!
 //! The order is that of ext4's allocator for large files (mm: `mballoc`), tried on an empty file system of 256 GiB
 //! with files of 1 GiB: a stream goal moves forward over the groups and wraps around; a group whose free run is too
-//! short for the piece that is asked for (a whole group, 128 MiB, of a large file) is left for later. Such are the
+//! short for the requested piece (a whole group, 128 MiB, of a large file) is left for later. Such are the
 //! first groups of the flexible groups, which hold the metadata of sixteen, and the groups around the journal. So
 //! positions rise until about 95 % are full; then files are laid into the gaps from the start of the drive on, in
 //! many pieces. A twentieth of the drive is kept for the superuser.
@@ -137,7 +137,7 @@ mod tests {
     /// The order of 250 files of 1 GiB on an empty file system of 256 GiB, as it was seen there by FIEMAP: it rises
     /// until about 95 %, then come passes over the gaps.
     #[test]
-    fn positions_rise_until_nineteen_twentieths_are_full_then_gaps_are_filled() {
+    fn positions_rise_until_95_percent_then_gaps_fill() {
         let mut all = allocator(256 * GIB, 0);
         all.reserved_bytes = 0; // as the superuser
         let mut files = Vec::new();
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_taken_lies_before_and_a_twentieth_stays_free() {
+    fn taken_space_lies_first_and_twentieth_stays_free() {
         let mut all = allocator(64 * GIB, 32 * GIB);
         let extents = all.allocate(GIB).unwrap();
         assert!(extents[0].0 > 32 * GIB, "{extents:?}");

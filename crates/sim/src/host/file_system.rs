@@ -3,7 +3,7 @@
 //!
 //! The layout is that of an empty ext4 (mke2fs.conf of e2fsprogs): flexible groups of 2 GiB that begin with their
 //! metadata, a journal in the middle of the drive, and a twentieth kept for the superuser. The file lies in order
-//! behind the space that is taken already.
+//! after the space that is taken already.
 //!
 //! Not modelled: commits every five seconds, those that would only record times, and the later write of metadata to
 //! their own places.

@@ -1,7 +1,7 @@
 //! A file system with many files and directories, as a device.
 //!
 //! Each file has a range of addresses of its own, far from the next one's, so that read-ahead ends with its file.
-//! Its blocks have their place from the moment it is made, with its final size: what delayed allocation comes to for
+//! Its blocks have their place from the moment it is made, with its final size: the result of delayed allocation for
 //! a program that writes a file in one go.
 //!
 //! Places are those of ext4: [`super::block_allocator`]. A new file changes a bitmap of inodes, an inode (16 of them
@@ -181,7 +181,7 @@ impl FileTable {
         inode
     }
 
-    /// Inodes stand behind the bitmaps at the front of their flexible group.
+    /// Inodes follow the bitmaps at the front of their flexible group.
     fn change_inode(&mut self, inode: u64) {
         let inodes_per_flex = (self.layout.metadata / INODE_BYTES).max(1);
         let flex = inode / inodes_per_flex * FLEX_BYTES;

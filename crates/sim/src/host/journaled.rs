@@ -41,7 +41,7 @@ pub trait BlockMap {
         Vec::new()
     }
 
-    /// Whether changes are committed every few seconds without being asked.
+    /// Whether changes are committed every few seconds without a sync.
     fn commits_by_time(&self) -> bool {
         false
     }

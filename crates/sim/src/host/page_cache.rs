@@ -1,6 +1,6 @@
 //! The page cache as a device: buffered and direct reads and writes, write-back, sync.
 //!
-//! This file has the types, what can be asked, and the course of time. What a task does is in `reading`,
+//! This file has the types, the interface, and the course of time. What a task does is in `reading`,
 //! `writing` and `flushing`.
 
 use std::collections::VecDeque;
@@ -53,7 +53,7 @@ pub(super) struct CacheSettings {
 
 #[derive(Debug, Clone, Copy)]
 pub(super) enum CacheEvent {
-    /// The task goes on.
+    /// The task continues.
     Step(u32),
     /// The task is done.
     Finish(u32),
@@ -79,14 +79,14 @@ pub(super) struct SystemCall {
     pub kind: CallKind,
     pub offset: u64,
     pub end: u64,
-    /// The next page to look at.
+    /// The next page to examine.
     pub page: u64,
     /// Until when the thread is busy with what it has done so far.
     pub busy_until: Nanos,
-    /// I/Os that must end before it goes on.
+    /// I/Os that must end before it continues.
     pub waits: u32,
     pub stage: CallStage,
-    /// Pages made dirty since the last look at the limits.
+    /// Pages made dirty since the last check of the limits.
     pub new_dirty: u64,
     /// Read page by page, because reading ahead has failed.
     pub careful: bool,
@@ -269,7 +269,7 @@ impl<D: SimDevice> PageCache<D> {
         }
     }
 
-    /// Lets a task go on as far as it can.
+    /// Runs a task as far as it can.
     fn step(&mut self, at: Nanos, number: u32) {
         let task = self.tasks.get_mut(number);
         task.busy_until = task.busy_until.max(at);
@@ -281,7 +281,7 @@ impl<D: SimDevice> PageCache<D> {
         }
     }
 
-    /// Whether the thread has done all it did before; if not, the task goes on when it has. I/O is only
+    /// Whether the thread has done all it did before; if not, the task continues when it has. I/O is only
     /// sent by a thread that has reached that point.
     pub(super) fn caught_up(&mut self, at: Nanos, number: u32) -> bool {
         let busy_until = self.tasks.get(number).busy_until;

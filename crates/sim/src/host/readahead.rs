@@ -78,7 +78,7 @@ impl PageReadAhead {
     }
 
     /// The marked page is being read: what to read besides. `next_missing` is the first page from there
-    /// that is not cached (asked for only if needed).
+    /// that is not cached (called only if needed).
     pub fn on_marker(
         &mut self,
         page: u64,
@@ -112,7 +112,7 @@ impl PageReadAhead {
     }
 }
 
-/// Who reads: everybody through one open file, or whoever sends requests of an id through one of his own.
+/// The readers: all through one open file, or each id through an open file of its own.
 #[derive(Debug, Clone, Default)]
 pub(super) struct OpenFiles {
     /// States of ids from 0 on; all files share the first one unless `is_by_id`.

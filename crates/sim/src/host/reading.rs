@@ -76,7 +76,7 @@ impl<D: SimDevice> PageCache<D> {
         let window = files.of(id).on_miss(page, wanted, max, cached_before);
         self.fill(at, &window, end);
         if !self.pages.holds(page) {
-            // A stream that was read elsewhere meanwhile: the window lies beyond the page asked for.
+            // A stream that was read elsewhere meanwhile: the window lies beyond the requested page.
             self.fill(at, &ReadAheadWindow { start: page, size: 1, async_size: 0 }, page + 1);
         }
     }

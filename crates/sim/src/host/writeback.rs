@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn writers_run_free_then_at_the_device_rate_then_stop() {
+    fn writers_run_free_then_device_rate_then_stop() {
         let pause = |dirty| thresholds().pause(dirty, 10, 40_000.0);
         assert_eq!(pause(1500), 0);
         assert_eq!(pause(1750), 400_000);

@@ -6,7 +6,7 @@ macro_rules! models {
     };
 }
 
-/// The built-in models: name and text of the file. A test holds the list against the folder.
+/// The built-in models: name and text of the file. A test compares the list with the folder.
 pub const BUILT_IN: &[(&str, &str)] = models![
     "corsair-mp510-240"
     "easystore-2tb"

@@ -4,7 +4,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// Line (from 1) of a field given by its path, such as `hdd.zones.list[2].sectors`; of the nearest table
-/// above it where the field is left out; 1 where that is missing too or the text is no TOML.
+/// above it where the field is left out; 1 where that is missing too or the text is not TOML.
 pub(super) fn line_of(text: &str, path: &str) -> usize {
     let at = DeTable::parse(text).map_or(0, |document| start_of(document.get_ref(), path));
     text[..at.min(text.len())].matches('\n').count() + 1

@@ -34,7 +34,7 @@ pub struct Start {
     /// over the outermost track.
     pub anywhere: bool,
     /// Share of the drive that has been written before, 0–1. The times of flash depend on it; on a hard disk it
-    /// only says where what is new lies, which is the caller's to choose.
+    /// only says where new data lie, which the caller chooses.
     pub fill: f64,
     /// What is wrong with it.
     pub planted: Planted,

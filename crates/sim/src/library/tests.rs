@@ -25,7 +25,7 @@ pub(crate) fn model(name: &str) -> Model {
 }
 
 #[test]
-fn every_built_in_model_is_valid_and_named_like_its_file() {
+fn built_in_models_are_valid_with_file_names() {
     for &(name, text) in BUILT_IN {
         let model = Model::parse(name, text).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(model.name, name);
@@ -113,7 +113,7 @@ fn bare(model: &Model, start: &Start) -> Medium {
 }
 
 #[test]
-fn data_are_paid_once_and_the_link_adds_its_command_times() {
+fn link_adds_command_times_but_no_data_time() {
     for &(name, text) in BUILT_IN {
         let model = Model::parse(name, text).unwrap();
         let start = Start { seed: 1, fill: 0.2, ..Start::default() };
@@ -137,7 +137,7 @@ fn data_are_paid_once_and_the_link_adds_its_command_times() {
 }
 
 #[test]
-fn a_slow_link_caps_a_fast_drive_at_its_payload() {
+fn slow_link_caps_fast_drive_at_payload() {
     let text = text_of("toshiba-xg6-1tb");
     let start = Start { fill: 0.2, ..Start::default() };
     for (preset, least, most) in [
@@ -157,7 +157,7 @@ fn a_slow_link_caps_a_fast_drive_at_its_payload() {
 }
 
 #[test]
-fn an_ssd_without_a_port_is_as_fast_as_its_link() {
+fn ssd_without_port_is_fast_as_its_link() {
     let mut model = model("samsung-870evo-1tb");
     model.ssd.as_mut().unwrap().port = None;
     let start = Start { fill: 0.2, ..Start::default() };

@@ -42,7 +42,7 @@ mod tests {
     use crate::library::tests::text_of;
 
     #[test]
-    fn what_is_printed_is_one_line_and_a_model_has_a_name() {
+    fn messages_are_one_line_and_name_the_model() {
         let text = text_of("wd40efrx");
         for (from, to, words) in [
             ("name = \"wd40efrx\"", "name = \"\"", "toml:1: name: is empty"),

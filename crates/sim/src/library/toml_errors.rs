@@ -1,4 +1,4 @@
-//! What the reader of model files says of a mistake, in the words of someone who writes one.
+//! Messages about mistakes in model files, in the terms of their author.
 
 use super::wrong_value::{self, WrongValue};
 use crate::numbers::plain;
@@ -55,7 +55,7 @@ fn in_quotes(names: &str) -> String {
     names.replace('`', "\"")
 }
 
-/// The name in backquotes behind the beginning `before`.
+/// The name in backquotes after `before`.
 fn quoted_after<'a>(message: &'a str, before: &str) -> Option<&'a str> {
     message.strip_prefix(before)?.strip_prefix('`')?.split('`').next()
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 const RPM_MIN: u32 = 0x401;
 const RPM_MAX: u32 = 0xfffe;
 
-/// What a drive says of itself, or what is left of that behind a bridge.
+/// What a drive reports about itself, or what a bridge leaves of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelIdentity {
@@ -21,7 +21,7 @@ pub struct ModelIdentity {
     /// Smallest unit of offsets and lengths that it reports; not below the one it has.
     #[serde(default = "sector_512")]
     pub reported_logical_sector_bytes: u32,
-    /// What is said to be the unit of the medium; early 4096-byte drives and many bridges say 512.
+    /// Reported unit of the medium; early 4096-byte drives and many bridges report 512.
     #[serde(default = "sector_4096")]
     pub reported_physical_sector_bytes: u32,
     /// Rotation speed as reported (ATA word 217, SCSI VPD page B1h); absent where it is not reported.
@@ -54,7 +54,7 @@ pub struct Bridge {
     /// of a 512-byte drive, so that old systems can address more than 2 TiB).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub logical_sector_bytes: Option<u32>,
-    /// Physical sector the bridge reports, whatever the drive says.
+    /// Physical sector the bridge reports, whatever the drive reports.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub physical_sector_bytes: Option<u32>,
     /// The bridge does not pass the rotation speed on. Linux takes a drive that does not say for a
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_bridge_the_drive_is_shown_as_it_is() {
+    fn drive_without_bridge_is_shown_unchanged() {
         assert_eq!(drive().through(&Bridge::default()), drive());
     }
 
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_drive_may_lie_about_its_physical_sector_but_must_be_addressable() {
+    fn reported_sector_may_be_false_but_addressable() {
         let with = |logical, physical| ModelIdentity {
             reported_logical_sector_bytes: logical,
             reported_physical_sector_bytes: physical,

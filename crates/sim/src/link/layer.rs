@@ -27,7 +27,7 @@ pub struct LinkLayer<D> {
     statuses: DueQueue,
     /// Commands that the drive has.
     with_drive: u64,
-    /// What the drive last said of its next completion; `None` when it must be asked again.
+    /// The drive's last answer on its next completion; `None` if it is out of date.
     drive_due: Option<Option<Nanos>>,
     /// Commands that have a tag.
     tagged: u64,
@@ -138,7 +138,7 @@ impl<D: SimDevice> LinkLayer<D> {
         self.requests.len() == 0 && self.ready.is_empty()
     }
 
-    /// What the far end of the link says to a command that the drive never sees.
+    /// The answer of the far end of the link to a command that does not reach the drive.
     fn bridge_answer(&self, op: RequestKind) -> Option<SimOutcome> {
         match self.non_data(op) {
             Some(NonData::Ignored) => Some(SimOutcome::Done),

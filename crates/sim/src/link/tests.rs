@@ -62,7 +62,7 @@ fn the_controller_caps_commands_per_second() {
 }
 
 #[test]
-fn large_requests_are_split_and_end_with_their_last_part() {
+fn large_request_ends_with_its_last_part() {
     let params = LinkParams { max_transfer_bytes: Some(122_880), ..LinkParams::usb3_bulk_only() };
     let mut link = LinkLayer::new(&params, parallel(4)).unwrap();
     link.submit(0, request(7, RequestKind::Write, 4096, 1 << 20));
@@ -112,7 +112,7 @@ fn statuses_of_several_commands_overlap() {
 }
 
 #[test]
-fn an_impossible_request_is_refused_in_the_time_of_a_command() {
+fn impossible_request_fails_within_a_command_time() {
     let mut link = LinkLayer::new(&LinkParams::usb3_uas(), parallel(1)).unwrap();
     link.submit(MS, request(1, RequestKind::Read, 100, 512));
     let done = run_all(&mut link);
@@ -120,7 +120,7 @@ fn an_impossible_request_is_refused_in_the_time_of_a_command() {
 }
 
 #[test]
-fn a_sata_flush_or_trim_waits_for_queued_commands_and_holds_back_later_ones() {
+fn sata_flush_and_trim_run_alone() {
     for op in [RequestKind::Flush, RequestKind::Trim] {
         waits_and_holds_back(op);
     }
@@ -159,7 +159,7 @@ fn flush_can_be_ignored_and_trim_refused() {
 }
 
 #[test]
-fn what_a_bridge_answers_itself_is_a_command_too() {
+fn bridge_answer_costs_a_command() {
     let flushed = |params: LinkParams| {
         let params = LinkParams { flush: NonData::Ignored, ..params };
         let mut link = LinkLayer::new(&params, parallel(1)).unwrap();
@@ -236,7 +236,7 @@ fn bridges_hide_the_tail_and_change_the_sector() {
 
 proptest! {
     #[test]
-    fn the_drive_has_each_command_when_controller_and_latency_say(
+    fn command_reaches_drive_after_controller_and_latency(
         gaps_us in prop::collection::vec(0u64..200, 1..30),
     ) {
         let mut link = LinkLayer::new(&LinkParams::usb3_uas(), TestDrive::new(3, 100_000, |_| 200.0)).unwrap();
@@ -254,7 +254,7 @@ proptest! {
     }
 
     #[test]
-    fn every_request_ends_once_in_order_of_time_and_every_byte_reaches_the_drive(
+    fn requests_end_once_in_order_and_reach_drive(
         list in prop::collection::vec((0u64..1000, 1u64..2000, any::<bool>(), 0u64..500), 1..60),
         which in 0usize..4,
     ) {

@@ -107,7 +107,7 @@ impl Die {
         &self.chain[self.index(self.behind(nth)) - 1]
     }
 
-    /// Number of the first work behind the `nth` stretch.
+    /// Number of the first work after the `nth` stretch.
     fn behind(&self, nth: usize) -> u64 {
         let end = self.dropped + self.chain.len() as u64;
         self.stretches.get(nth + 1).map_or(end, |next| next.first)
@@ -126,7 +126,7 @@ impl Die {
         }
     }
 
-    /// When something asked for at `at` could begin behind everything else.
+    /// When work requested at `at` could begin after everything else.
     pub(super) fn free_from(&self, at: Nanos) -> Nanos {
         at.max(self.chain_end()).max(self.read_free)
     }
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_read_waits_for_a_program_that_cannot_be_suspended() {
+    fn read_waits_for_program_without_suspend() {
         let mut die = Die::default();
         let first = die.append(0, 0, 1000);
         let second = die.append(0, 1000, 1000);

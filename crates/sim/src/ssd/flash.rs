@@ -100,7 +100,7 @@ impl Flash {
     }
 
     /// Reads `units` units of the stripe that holds `ppn`; returns when the controller has them. A die
-    /// goes on reading while its register is emptied (cache read).
+    /// continues reading while its register is emptied (cache read).
     pub(super) fn read(&mut self, now: Nanos, at: Nanos, ppn: Ppn, slc: bool, units: u32) -> Nanos {
         let place = self.geometry.place(ppn, slc);
         let len = self.read_time(place.level, slc);
@@ -125,7 +125,7 @@ impl Flash {
     }
 
     /// Transfers a whole program operation to the die, which may be programming the one before (cache
-    /// program), and writes it behind the die's other work.
+    /// program), and writes it after the die's other work.
     pub(super) fn program(&mut self, now: Nanos, at: Nanos, die: u32, slc: bool) -> Ticket {
         let from = self.dies[die as usize].register_free_from(at);
         let there = self.over_channel(now, from, die, self.geometry.program_units(slc));

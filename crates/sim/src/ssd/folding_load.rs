@@ -22,7 +22,7 @@ impl<'a> FoldingLoad<'a> {
         Self { flash, geometry, die_ns: 0.0, moved: 0, last_stripe: None }
     }
 
-    /// How long dies and channels need for it, at the present speed. Transfers go on beside the work of the dies.
+    /// How long dies and channels need for it, at the present speed. Transfers continue beside the work of the dies.
     pub(super) fn duration(&self) -> Nanos {
         let (geometry, times, moved) = (self.geometry, &self.flash.times, self.moved as f64);
         let program_ns = times.program as f64 / f64::from(geometry.program_units(false));

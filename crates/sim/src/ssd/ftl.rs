@@ -47,7 +47,7 @@ pub(super) struct Counts {
 #[derive(Debug, Clone, Copy)]
 struct Victim {
     block: u32,
-    /// Next place to look at.
+    /// Next place to examine.
     cursor: u32,
     /// Units to move for each unit the host takes.
     pace: f64,
@@ -66,7 +66,7 @@ pub(super) struct Ftl {
     parked: Option<u32>,
     collector: Option<u32>,
     victim: Option<Victim>,
-    /// Units the collector is behind the host.
+    /// Units by which the collector lags the host.
     debt: f64,
     slc: SlcCache,
     live_units: u64,

@@ -39,7 +39,7 @@ const NOTHING: MapExtent = MapExtent { start: 0, len: 0, ppn: 0 };
 
 #[derive(Debug, Clone)]
 enum MapSegment {
-    /// One extent or, if that is empty, none; it lies in the piece itself, for which a look at it waits only once.
+    /// One extent or, if that is empty, none; it lies in the piece itself, which saves a memory access.
     One(MapExtent),
     Extents(Vec<MapExtent>),
     Table(Box<[Ppn]>),
@@ -159,7 +159,7 @@ impl MapSegment {
     }
 }
 
-/// Index of the first extent that ends behind unit `at`.
+/// Index of the first extent that ends after unit `at`.
 ///
 /// What random writes leave lies evenly, so the search begins where that would put it: mostly in the same line of
 /// the processor's cache, where halving the list would wait for memory at each step.
@@ -262,7 +262,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_search_finds_what_halving_finds_however_unevenly_extents_lie(
+        fn search_agrees_with_halving_on_uneven_extents(
             ends in prop::collection::btree_set(1_u32..PIECE, 0..129),
             narrow in prop::sample::select(vec![1, 16, 1024]),
             at in 0..PIECE,

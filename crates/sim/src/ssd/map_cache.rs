@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_that_were_used_again_outlast_those_that_were_not() {
+    fn reused_pages_outlast_pages_used_once() {
         let mut cache = MapCache::new(4096.0 * 4.0, 64 * 1024);
         let mut missed = |page: u32| cache.touch(page * 1024).is_some();
         assert_eq!([0, 1, 2, 3, 0, 2].map(&mut missed), [true, true, true, true, false, false]);

@@ -17,7 +17,7 @@ impl QueueTags {
         Self { depth: depth as usize, in_use: BinaryHeap::new() }
     }
 
-    /// When a command that arrives `now`, behind all before it, gets a tag.
+    /// When a command that arrives `now`, after all earlier ones, gets a tag.
     pub(super) fn acquire(&mut self, now: Nanos) -> Nanos {
         while self.in_use.peek().is_some_and(|&Reverse(free)| free <= now) {
             self.in_use.pop();
@@ -39,7 +39,7 @@ mod tests {
     use super::QueueTags;
 
     #[test]
-    fn those_beyond_the_depth_wait_for_the_first_to_finish() {
+    fn commands_beyond_depth_wait_for_first_to_finish() {
         let mut tags = QueueTags::new(2);
         for (arrives, starts, ends) in
             [(0, 0, 100), (0, 0, 50), (10, 50, 80), (10, 80, 90), (95, 95, 99)]

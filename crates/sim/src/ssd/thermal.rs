@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn at_rest_it_stays_as_warm_as_its_idle_power_makes_it() {
+    fn idle_temperature_follows_from_idle_power() {
         let mut drive = Thermal::new(thermal());
         let warm = thermal().ambient_c + thermal().idle_w * thermal().resistance_c_per_w;
         for second in [1, 10, 1000] {

@@ -43,7 +43,7 @@ mod tests {
     use super::PortTurns;
 
     #[test]
-    fn the_first_that_is_ready_goes_first_among_those_of_one_length() {
+    fn equal_lengths_go_in_order_of_readiness() {
         let mut turns = PortTurns::default();
         assert!(turns.wait(4096, 30, 1) && turns.wait(4096, 10, 2) && turns.wait(4096, 30, 3));
         assert!(!turns.wait(8192, 5, 4));

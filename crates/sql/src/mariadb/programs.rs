@@ -238,7 +238,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn old_servers_are_refused_and_mysql_is_told_from_mariadb() {
+    fn old_servers_are_refused_and_mysql_is_recognized() {
         let mariadb = "mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64";
         assert!(!check_version(mariadb).unwrap());
         assert!(!check_version("mariadbd  Ver 11.4.2-MariaDB for Linux").unwrap());

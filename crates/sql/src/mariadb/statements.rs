@@ -13,7 +13,7 @@ use mysql::{Conn, Opts, Params, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Settings that matter for the drive; a server has not all of them.
+/// Settings that matter for the drive; not every server has all of them.
 const SETTINGS: &str = "SHOW GLOBAL VARIABLES WHERE Variable_name IN (
     'innodb_flush_log_at_trx_commit', 'innodb_flush_method', 'innodb_doublewrite', 'innodb_page_size',
     'innodb_buffer_pool_size', 'innodb_log_file_size', 'innodb_redo_log_capacity', 'innodb_io_capacity',
@@ -147,7 +147,7 @@ impl Database for MariadbSession {
         self.run("COMMIT")
     }
 
-    /// Writes what is in the buffers of the tables; a statement for all of them not every version has.
+    /// Writes the buffers of the tables; not every version has a statement for all of them.
     fn checkpoint(&mut self) -> Result<(), SqlError> {
         self.run(&format!("FLUSH TABLES {TABLE}, {COMMITS} FOR EXPORT"))?;
         self.run("UNLOCK TABLES")
@@ -216,7 +216,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_are_told_without_their_packaging() {
+    fn versions_are_shown_without_packaging() {
         assert_eq!(plain_version("10.11.19-MariaDB-0+deb12u1"), "10.11.19");
         // What servers before 11 put before their version for old replicas.
         assert_eq!(plain_version("5.5.5-10.5.29-MariaDB-log"), "10.5.29");

@@ -118,7 +118,7 @@ impl Database for MssqlDatabase {
         Ok((share > WARM_SHARE_MAX).then(words))
     }
 
-    /// It goes on, with empty buffers.
+    /// It continues, with empty buffers.
     fn stop(&mut self) -> Result<(), SqlError> {
         self.run(texts::MAKE_COLD)
     }

@@ -24,7 +24,7 @@ pub(super) enum ValueForm {
     Binary = 1,
 }
 
-/// Frees the name of a statement; that there is none is no error.
+/// Frees the name of a statement; a missing one is not an error.
 pub(super) fn forget(out: &mut Vec<u8>, statement: &str) {
     message(out, b'C', |out| {
         out.push(b'S');

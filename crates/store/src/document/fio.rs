@@ -161,7 +161,7 @@ fn started(document: &Value) -> Timestamp {
 }
 
 /// The cell of a job together with those of its group that were threads of the same load. `None`: an earlier one of
-/// them stands for it. Errors: why it is no cell.
+/// them stands for it. Errors: why it is not a cell.
 fn load_of<'d>(
     job: &FioJob<'d>,
     jobs: &[FioJob<'d>],

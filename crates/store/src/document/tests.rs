@@ -57,7 +57,7 @@ fn broken_json_is_placed() {
 }
 
 #[test]
-fn a_newer_format_is_refused_before_the_rest_is_read() {
+fn newer_format_is_refused_before_parsing() {
     let message = message_of(&json!({"format": 2, "id": ID, "everything": "else"}));
     assert_eq!(
         message,
@@ -107,7 +107,7 @@ fn a_wrong_field_is_named_with_its_place() {
 }
 
 #[test]
-fn a_finding_of_the_future_is_an_error_that_names_it() {
+fn unknown_finding_is_an_error_naming_it() {
     let text = to_json(&rich_run(ID)).replace("F020", "F999");
     let message = from_json(&text).unwrap_err().to_string();
     assert!(message.contains("F999") && message.contains("update"), "{message}");
@@ -133,7 +133,7 @@ fn fields_of_the_future_are_ignored() {
 }
 
 #[test]
-fn an_option_of_the_future_does_not_hide_another_fault() {
+fn unknown_option_does_not_hide_another_fault() {
     let mut value = value_of(&rich_run(ID));
     value["plan"]["suite"]["surface"]["of_the_future"] = json!(1);
     value["host"]["cpus"] = json!("eight");
@@ -245,7 +245,7 @@ prop_compose! {
 }
 
 #[test]
-fn a_metric_that_cannot_be_is_refused_in_a_file_and_read_in_the_store() {
+fn impossible_metric_is_refused_in_file_not_store() {
     type Spoil = fn(&mut Metric);
     let cases: [(&str, Spoil); 5] = [
         ("is -5 MB/s, which no measurement gives", |metric| metric.value = -5.0),
@@ -271,7 +271,7 @@ fn a_metric_that_cannot_be_is_refused_in_a_file_and_read_in_the_store() {
 }
 
 #[test]
-fn a_sector_of_0_is_refused_in_a_file_with_its_field() {
+fn sector_of_0_is_refused_naming_its_field() {
     for (field, spoil) in [("drive.logical_sector_bytes", 0), ("drive.physical_sector_bytes", 1)] {
         let mut run = rich_run(ID);
         let drive = run.drive.as_mut().unwrap();
@@ -292,14 +292,14 @@ fn control_characters_of_any_field_are_left_out() {
 }
 
 #[test]
-fn a_text_of_another_kind_is_refused_with_the_forms_that_are_read() {
+fn unknown_text_is_refused_naming_accepted_forms() {
     let message = from_file("hello").unwrap_err().to_string();
     assert!(message.contains("fio") && message.contains("CrystalDiskMark"), "{message}");
 }
 
 proptest! {
     #[test]
-    fn a_file_is_taken_if_every_figure_of_it_can_be(
+    fn file_with_possible_figures_is_accepted(
         figures in prop::collection::vec(-9.0..9.0f64, 2..6), low in -9.0..9.0f64, high in -9.0..9.0f64,
         known: bool,
     ) {

@@ -73,7 +73,7 @@ fn what_comes_from_elsewhere_replaces_nothing() {
 }
 
 #[test]
-fn a_run_that_was_cut_short_is_completed_by_the_same_run_only() {
+fn interrupted_run_is_completed_by_itself_only() {
     let (_folder, _, mut store) = opened();
     let mut whole = rich_run(ID);
     whole.tests.push(whole.tests[0].clone());
@@ -216,7 +216,7 @@ fn names_find_runs() {
 }
 
 #[test]
-fn the_next_command_is_told_the_store() {
+fn next_command_names_the_store() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("my run's.db");
     let location = StoreLocation::parse(path.to_str()).unwrap();
@@ -383,7 +383,7 @@ fn two_handles_see_each_others_runs() {
 }
 
 #[test]
-fn many_threads_may_make_and_fill_the_same_new_store() {
+fn many_threads_can_fill_one_new_store() {
     let (_folder, location) = place();
     let patience = Duration::from_secs(120);
     std::thread::scope(|scope| {

@@ -44,7 +44,7 @@ fn requests_out_of_order_are_not_written() {
 }
 
 #[test]
-fn a_file_of_a_newer_program_is_told_from_a_damaged_one() {
+fn newer_file_differs_from_damaged_one() {
     let mut bytes = written(&[event()], 1);
     bytes[8] = 2;
     assert!(matches!(read(&bytes), Err(TraceError::Version(2))));
@@ -142,7 +142,7 @@ proptest! {
     }
 
     #[test]
-    fn a_file_with_a_wrong_byte_is_never_read_as_another(
+    fn file_with_wrong_byte_is_refused(
         events in events(), share in 0.0f64..1.0, flip in 1u8..=255
     ) {
         let mut bytes = written(&events, 1);

@@ -74,7 +74,7 @@ enum BlockMoment {
 
 impl LineParser for BlkparseParser {
     fn line(&mut self, line: &str, intake: &mut Intake<'_>) -> Result<LineContent, String> {
-        // The sums that stand behind the events.
+        // The sums after the events.
         if line.starts_with("CPU") || line.starts_with("Total (") {
             return Ok(LineContent::End);
         }

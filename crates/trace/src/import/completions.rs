@@ -92,7 +92,7 @@ impl Matcher {
         number.map(|number| number - self.first)
     }
 
-    /// What was given back to the queue is sent again, whole or what is left of it.
+    /// A request given back to the queue is sent again, whole or the rest of it.
     fn requeue(&mut self, back: TraceEvent) {
         let Some(index) = self.take_open(&back).map(|index| index as usize) else { return };
         let waiting = &mut self.waiting[index];

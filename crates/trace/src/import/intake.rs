@@ -21,7 +21,7 @@ pub struct Intake<'s> {
     names: Vec<String>,
     indices: HashMap<String, u16>,
     pipeline: Pipeline<'s>,
-    /// Records that are no requests.
+    /// Records that are not requests.
     pub skipped: u64,
 }
 
@@ -73,7 +73,7 @@ impl<'s> Intake<'s> {
         self.pipeline.take(record)
     }
 
-    /// Hands over what is still held back.
+    /// Passes on the requests that are still held back.
     pub fn finish(mut self) -> Result<TraceTotals, TraceError> {
         self.pipeline.finish()?;
         let device = self.device.as_deref().unwrap_or_default();

@@ -13,7 +13,7 @@ const LINE_BYTES_MAX: u64 = 64 << 10;
 pub enum LineContent {
     /// A record.
     Record(SourceRecord),
-    /// Something that is no request, as it should be: a head, a name.
+    /// A line that is not a request, as expected: a head, a name.
     Other,
     /// A request or event that is not taken.
     Skipped,

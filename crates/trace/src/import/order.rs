@@ -36,7 +36,7 @@ impl OrderWindow {
         Some(record)
     }
 
-    /// Records that stood behind later ones.
+    /// Records that stood after later ones.
     pub fn inversions(&self) -> u64 {
         self.inversions
     }

@@ -7,7 +7,7 @@ use crate::iolog::IologWriter;
 use crate::testing::events;
 use proptest::prelude::*;
 
-/// The requests of a source, and what it told.
+/// The requests of a source, and its report.
 fn imported(
     text: &[u8],
     options: &ImportOptions,
@@ -83,7 +83,7 @@ fn each_form_is_detected() {
 }
 
 #[test]
-fn published_lines_have_the_places_and_times_that_their_readmes_say() {
+fn published_lines_match_their_readmes() {
     let read = |text: &str| {
         let events = all(text);
         assert_eq!(events.len(), 2, "{text}");
@@ -244,7 +244,7 @@ fn requests_without_completions_are_handed_on() {
     assert!(events.is_sorted_by_key(|event| event.at_ns));
 }
 
-/// Any line of these letters: what is no request is refused with its line, and nothing breaks.
+/// Any line of these letters is a request or is refused with its line, without a panic.
 fn hostile_text(head: &'static str) -> impl Strategy<Value = String> {
     let words = "[0-9]{1,20}|[RWDFNCQ+\\[\\],.]{1,6}|read|write|wait|f|8,0|-1|1e9|\u{e9}";
     let line = proptest::collection::vec(words, 0..9).prop_map(|words| words.join(" "));

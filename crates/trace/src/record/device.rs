@@ -127,7 +127,7 @@ mod tests {
     use drivescope_machine::roots::fake::Fake;
 
     #[test]
-    fn partitions_have_the_number_of_their_disk_and_a_start() {
+    fn partitions_have_disk_number_and_start() {
         let fake = Fake::new();
         fake.disk("pci0000:00/ata3/host2/block/sda", (8, 0), 1 << 30);
         fake.partition("sda", 1, (8, 1), 2048, 1 << 19);
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn zeroes_and_zones_are_recorded_as_what_they_are() {
+    fn zeroes_and_zones_keep_their_kinds() {
         let device = |is_zoned| RecordedDevice {
             name: "sda".to_string(),
             kernel_number: 8 << 20,

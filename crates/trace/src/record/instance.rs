@@ -52,7 +52,7 @@ impl TraceInstance {
         EVENTS.iter().try_for_each(|event| self.write(&format!("events/block/{event}/enable"), "1"))
     }
 
-    /// Records no more; what is in the rings stays.
+    /// Stops recording; events in the rings stay.
     pub fn stop(&self) -> Result<(), TraceError> {
         self.write("tracing_on", "0")
     }
@@ -169,14 +169,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_kernel_lost_is_the_sum_of_overwritten_and_dropped_events() {
+    fn lost_events_are_overwritten_plus_dropped_ones() {
         let stats = "entries: 12\noverrun: 3\ncommit overrun: 9\nbytes: 100\ndropped events: 4\nread events: 1\n";
         assert_eq!(lost_of(stats), 7);
         assert_eq!(lost_of("entries: 12\noverrun: 0\ndropped events: 0\n"), 0);
     }
 
     #[test]
-    fn a_process_is_known_by_its_number_and_its_beginning() {
+    fn process_is_identified_by_number_and_start() {
         let roots = Roots::host();
         let me = began(&roots, std::process::id()).unwrap();
         assert!(me > 0 && began(&roots, std::process::id()) == Some(me));

@@ -56,7 +56,7 @@ impl RawEvent {
     }
 }
 
-/// The text before the first NUL; of what is not UTF-8, the beginning that is.
+/// The text before the first NUL; if it is not UTF-8, the part that is.
 fn until_nul(bytes: &[u8]) -> &str {
     let text = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
     match std::str::from_utf8(text) {

@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn lost_events_are_told() {
+    fn lost_events_are_reported() {
         let count =
             |commit: u64, entries: &[u32]| page_events(&page(0, commit, entries), |_, _| ());
         assert_eq!(count(8, &[entry(1, 0), 7]), 0);

@@ -65,7 +65,7 @@ fn parts(whole: u64, weights: &[u64]) -> Vec<u64> {
     weights.iter().map(part).collect()
 }
 
-/// Requests that go on where the one before ended: lengths in pages.
+/// Requests that continue where the one before ended: lengths in pages.
 type Stretch = Vec<u64>;
 
 /// `starts` stretches with `starts + going_on` requests and `bytes` together.
@@ -113,7 +113,7 @@ fn reads(trace: &SyntheticTrace, random: &mut SplitMix) -> (Vec<Vec<TracedAccess
     (files.collect(), page)
 }
 
-/// Stretches of writes, anywhere in an area behind `page`.
+/// Stretches of writes, anywhere in an area after `page`.
 fn writes(trace: &SyntheticTrace, random: &mut SplitMix, page: u64) -> Vec<Vec<TracedAccess>> {
     let bytes = u64::from(trace.written_mb) * 1_000_000;
     let first = (page * PAGE).next_multiple_of(AREA_UNIT) / PAGE;
@@ -178,7 +178,7 @@ mod tests {
     use crate::profile::TraceProfile;
     use crate::summary::Summarizer;
 
-    /// Operations, bytes, the split into those that go on and others, and the think time are the published ones.
+    /// Operations, bytes, the split into those that continue and others, and the think time are the published ones.
     #[test]
     fn each_trace_has_the_published_sums() {
         for trace in &SYNTHETIC {

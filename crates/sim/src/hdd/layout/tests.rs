@@ -25,7 +25,7 @@ fn orders() -> [LayoutParams; 3] {
 }
 
 #[test]
-fn a_band_goes_in_on_one_head_and_out_on_the_next() {
+fn band_runs_inward_then_outward_by_head() {
     let layout = layout(LayoutParams::Serpentine { band_cylinders: 4 }, 2);
     let at: Vec<(u32, u32)> = (0..12)
         .map(|track| layout.locate(track * 100))
@@ -75,7 +75,7 @@ fn every_track_is_used_once() {
 }
 
 #[test]
-fn no_sector_behind_lies_further_out_and_none_before_further_in() {
+fn later_sectors_lie_inward_and_earlier_outward() {
     for order in orders() {
         let layout = layout(order, 3);
         let cylinder = |sector: u64| layout.locate(sector).cylinder;
@@ -90,7 +90,7 @@ fn no_sector_behind_lies_further_out_and_none_before_further_in() {
 }
 
 #[test]
-fn a_sequential_transfer_loses_exactly_the_skew_at_each_crossing() {
+fn sequential_transfer_loses_skew_at_each_crossing() {
     let layout = layout(LayoutParams::Serpentine { band_cylinders: 4 }, 2);
     assert_eq!(layout.transfer_time(0, 100), PERIOD);
     assert_eq!(layout.transfer_time(0, 200), 2 * PERIOD + PERIOD / 10);
@@ -100,7 +100,7 @@ fn a_sequential_transfer_loses_exactly_the_skew_at_each_crossing() {
 }
 
 #[test]
-fn zones_join_on_the_same_head_and_with_the_skew_of_a_cylinder() {
+fn zones_join_on_same_head_with_cylinder_skew() {
     for (heads, band_cylinders) in [(1, 4), (2, 4), (3, 4), (2, 1), (3, 2), (4, 3)] {
         let layout = layout(LayoutParams::Serpentine { band_cylinders }, heads);
         let zones: Vec<_> = layout.zones().collect();
@@ -156,7 +156,7 @@ proptest! {
     }
 
     #[test]
-    fn the_sectors_within_a_time_end_in_it_and_the_next_does_not(order in 0usize..3, part in 0.0..1.0f64, elapsed in 0..7 * PERIOD, limit in 1u64..600) {
+    fn sectors_within_a_time_are_all_that_fit(order in 0usize..3, part in 0.0..1.0f64, elapsed in 0..7 * PERIOD, limit in 1u64..600) {
         let layout = layout(orders()[order], 2);
         let from = 1 + (part * (layout.sectors() - 602) as f64) as u64;
         let count = layout.sectors_within(from, elapsed, limit);

@@ -37,7 +37,7 @@ fn a_write_drops_the_segments_that_it_overlaps() {
         // what stands before the written sectors went with their segment
         (false, near, false),
         (true, near, true),
-        // behind what was read ahead in 2 ms
+        // after what was read ahead in 2 ms
         (false, 8 * MIB, true),
     ] {
         let params = changed(|p| p.read_cache.read_hits_on_write_data = keeps);
@@ -52,7 +52,7 @@ fn a_write_drops_the_segments_that_it_overlaps() {
 }
 
 #[test]
-fn a_write_elsewhere_ends_read_ahead_in_a_drive_that_works_so() {
+fn write_elsewhere_may_end_read_ahead() {
     for ends in [false, true] {
         let params = changed(|p| p.read_cache.read_ahead_ends_at_write = ends);
         let mut host = Host::new(&params);
@@ -69,7 +69,7 @@ fn a_write_elsewhere_ends_read_ahead_in_a_drive_that_works_so() {
 
 /// A program that takes longer for each block than the head: read-ahead has ended before each read.
 #[test]
-fn a_hit_does_not_carry_read_ahead_on_in_a_drive_that_works_so() {
+fn hit_need_not_extend_read_ahead() {
     let misses = |only: bool, pause: Nanos| {
         let params = changed(|p| {
             p.read_cache.read_ahead_after_misses_only = only;
@@ -90,7 +90,7 @@ fn a_hit_does_not_carry_read_ahead_on_in_a_drive_that_works_so() {
 }
 
 #[test]
-fn what_was_asked_for_gives_way_to_read_ahead_in_a_drive_that_works_so() {
+fn read_ahead_may_overwrite_requested_data() {
     for (gives_way, hit) in [(false, true), (true, false)] {
         let params = changed(|p| p.read_cache.read_ahead_over_requested = gives_way);
         let next = (RequestKind::Read, MIB + 64 * KIB, 4 * KIB);
@@ -101,7 +101,7 @@ fn what_was_asked_for_gives_way_to_read_ahead_in_a_drive_that_works_so() {
 }
 
 #[test]
-fn read_ahead_ends_with_the_track_in_a_drive_that_works_so() {
+fn read_ahead_may_end_with_the_track() {
     for ends in [false, true] {
         let params = changed(|p| {
             p.read_cache.stop_at_track_end = ends;
@@ -121,7 +121,7 @@ fn read_ahead_ends_with_the_track_in_a_drive_that_works_so() {
 }
 
 #[test]
-fn sectors_that_passed_before_the_request_are_kept_by_read_on_arrival() {
+fn read_on_arrival_keeps_sectors_before_request() {
     for on_arrival in [false, true] {
         let params = changed(|p| {
             p.read_cache.read_on_arrival = on_arrival;
@@ -157,7 +157,7 @@ fn read_ahead_beyond_its_segment_overwrites_the_oldest() {
 }
 
 #[test]
-fn data_cross_after_the_share_of_the_water_mark_and_each_sector_after_it_was_read() {
+fn data_cross_after_water_mark_and_medium() {
     let len = 256 * KIB;
     let time = |share: f64| {
         let params = changed(|p| p.read_cache.water_mark = share);
@@ -174,7 +174,7 @@ fn data_cross_after_the_share_of_the_water_mark_and_each_sector_after_it_was_rea
 }
 
 #[test]
-fn what_is_written_through_is_on_the_medium_after_it_has_crossed_the_interface() {
+fn written_through_data_cross_interface_before_medium() {
     // 1 MiB at 20 MB/s takes longer than the medium
     for (enabled, fua) in [(false, false), (true, true)] {
         let params = changed(|p| {

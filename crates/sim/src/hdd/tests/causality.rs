@@ -86,7 +86,7 @@ fn drives() -> Vec<HddParams> {
 }
 
 #[test]
-fn a_read_takes_its_turn_while_a_write_waits_for_room() {
+fn read_proceeds_while_write_waits_for_room() {
     let mut params = small_drive();
     params.write_cache.dirty_limit_kib = 256;
     let mut disk = HardDisk::new(&params, 1).unwrap();

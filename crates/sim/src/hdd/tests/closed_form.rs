@@ -100,7 +100,7 @@ fn a_depth_beyond_the_drives_waits_outside() {
 }
 
 #[test]
-fn a_cached_write_returns_at_once_and_a_flush_waits_for_the_medium() {
+fn cached_write_returns_early_and_flush_waits() {
     let params = small_drive();
     let mut host = Host::new(&params);
     let capacity = host.disk.capacity_bytes();
@@ -114,7 +114,7 @@ fn a_cached_write_returns_at_once_and_a_flush_waits_for_the_medium() {
 }
 
 #[test]
-fn what_passes_the_head_faster_than_the_interface_can_carry_it_waits_for_that() {
+fn fast_medium_waits_for_slow_interface() {
     // slower than the innermost zone, which has 50 MB/s
     let mut params = small_drive();
     params.interface_mb_s = 20.0;
@@ -165,7 +165,7 @@ fn a_lying_flush_leaves_the_data_in_the_cache() {
 }
 
 #[test]
-fn a_drive_with_one_tag_gains_nothing_from_a_queue() {
+fn drive_with_one_tag_gains_no_queue() {
     let mut params = without_caches();
     params.queue.depth = 1;
     let time = |depth: usize| {
@@ -190,7 +190,7 @@ fn what_is_trimmed_need_not_be_written() {
 }
 
 #[test]
-fn requests_behind_a_flush_wait_for_it() {
+fn requests_after_flush_wait_for_it() {
     let mut host = Host::new(&small_drive());
     let capacity = host.disk.capacity_bytes();
     host.run(1, random(RequestKind::Write, 0, capacity, 4 * KIB, 30));
@@ -209,7 +209,7 @@ fn idle_time_empties_the_write_cache() {
 }
 
 #[test]
-fn what_was_just_read_or_written_comes_from_the_buffer() {
+fn recent_reads_and_writes_come_from_buffer() {
     let mut host = Host::new(&small_drive());
     let first = host.one(RequestKind::Read, 1 << 30, 4 * KIB);
     let again = host.one(RequestKind::Read, 1 << 30, 4 * KIB);
@@ -219,7 +219,7 @@ fn what_was_just_read_or_written_comes_from_the_buffer() {
 }
 
 #[test]
-fn reading_goes_on_while_the_host_thinks() {
+fn reading_continues_while_host_thinks() {
     let mut host = Host::new(&small_drive());
     host.one(RequestKind::Read, 1 << 30, 64 * KIB);
     host.rest(20_000_000);
@@ -228,7 +228,7 @@ fn reading_goes_on_while_the_host_thinks() {
 }
 
 #[test]
-fn reads_that_skip_forward_ride_on_read_ahead_but_do_not_carry_it_on() {
+fn skipping_reads_use_without_extending_read_ahead() {
     let mut host = Host::new(&small_drive());
     host.run(1, (0..4000).map(|i| (RequestKind::Read, i * 16 * KIB, 4 * KIB)));
     let rate = 4000.0 * 16.384 / (host.now as f64 / 1e6);
@@ -240,7 +240,7 @@ fn reads_that_skip_forward_ride_on_read_ahead_but_do_not_carry_it_on() {
 }
 
 #[test]
-fn of_a_queue_of_adjoining_reads_none_is_left_behind() {
+fn queue_of_adjoining_reads_starves_none() {
     let mut host = Host::new(&small_drive());
     let (chunk, file) = (1024 * KIB, 64);
     // Again and again over the same file: at its end the head has to go back.
@@ -264,7 +264,7 @@ fn a_force_unit_access_write_reaches_the_medium() {
 }
 
 #[test]
-fn a_drive_with_4096_byte_logical_sectors_needs_no_read_modify_write() {
+fn native_4k_drive_needs_no_read_modify_write() {
     let mut params = small_drive();
     (params.logical_sector_bytes, params.physical_sector_bytes) = (4096, 4096);
     params.capacity_bytes = params.capacity_bytes / 4096 * 4096;

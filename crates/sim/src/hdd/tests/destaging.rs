@@ -29,7 +29,7 @@ fn shortest_flush_ms(params: &HddParams, writes: &[(u64, u64)]) -> f64 {
 }
 
 #[test]
-fn a_batch_turns_once_for_ends_that_touch_and_twice_for_ends_apart() {
+fn batch_turns_once_if_ends_touch_else_twice() {
     let params = with_large_sectors(16);
     // 64 KiB pass in 0.66 ms, so that after the pause of 0.4 ms each next stretch is just reached
     let span_ms = 3.0 * 65_536.0 / 100e3;
@@ -114,17 +114,17 @@ fn the_longer_of_way_and_pause(mut params: HddParams, len: u64, settle_ms: f64, 
 }
 
 #[test]
-fn the_arm_moves_during_the_pause_of_a_write_through_as_well() {
+fn arm_moves_during_pause_of_write_through() {
     the_longer_of_way_and_pause(small_drive(), 4096, 0.5, 0.0);
 }
 
 #[test]
-fn the_read_of_a_partial_write_through_waits_for_the_pause_too() {
+fn partial_write_through_read_waits_for_pause() {
     the_longer_of_way_and_pause(with_large_sectors(1), 512, 0.0, 1.0);
 }
 
 #[test]
-fn what_is_too_old_goes_before_what_is_near() {
+fn old_data_are_destaged_before_near() {
     // far away, while the cache stays above its mark with writes to the first tracks
     let far = 3000 << 20;
     let waits = |age_limit_ms: f64| {
@@ -149,7 +149,7 @@ fn what_is_too_old_goes_before_what_is_near() {
 }
 
 #[test]
-fn what_is_too_old_goes_although_its_front_grows() {
+fn old_data_are_destaged_although_front_grows() {
     let far = 3000 << 20;
     let mut params = small_drive();
     params.write_cache.age_limit_ms = 1000.0;
@@ -167,7 +167,7 @@ fn what_is_too_old_goes_although_its_front_grows() {
 }
 
 #[test]
-fn of_what_is_too_old_the_nearest_goes_first() {
+fn nearest_of_old_data_goes_first() {
     // each stretch before the last one on the same track, and between them more than the pause
     let mut params = small_drive();
     (params.write_cache.age_limit_ms, params.write_cache.idle_ms) = (1.0, 1000.0);
@@ -188,7 +188,7 @@ fn read_under_pressure_ms(low_water_pct: Option<f64>, step: u64) -> f64 {
 }
 
 #[test]
-fn down_to_the_low_water_mark_no_command_comes_between() {
+fn no_command_interrupts_destaging_to_low_water_mark() {
     let (far_apart, two_moves_ms) = (16 << 20, 2.0 * (16.0 + TURN_MS));
     let takes_turns = read_under_pressure_ms(None, far_apart);
     assert!(takes_turns < two_moves_ms, "{takes_turns}");
@@ -200,7 +200,7 @@ fn down_to_the_low_water_mark_no_command_comes_between() {
 }
 
 #[test]
-fn what_continues_the_last_write_to_the_medium_goes_before_a_command() {
+fn continuation_of_last_write_precedes_commands() {
     // 6 MiB are the mark of the bytes, and take six turns and more
     let read_ms = |pieces: u64| {
         let mut host = Host::new(&small_drive());
@@ -214,7 +214,7 @@ fn what_continues_the_last_write_to_the_medium_goes_before_a_command() {
 }
 
 #[test]
-fn a_stream_of_writes_holds_up_a_read_for_no_longer_than_the_cache_takes() {
+fn write_stream_delays_read_by_one_cache() {
     let mut host = Host::new(&small_drive());
     let stream = (0..200).map(|i| (RequestKind::Write, i << 20, 1 << 20));
     let read = std::iter::once((RequestKind::Read, 3000 << 20, 4096));
@@ -264,7 +264,7 @@ fn the_arm_moves_during_the_pause_before_an_append() {
 }
 
 #[test]
-fn a_stream_into_a_band_waits_for_the_pause_unless_it_continues() {
+fn stream_into_band_pauses_unless_it_continues() {
     let mut host = Host::new(&shingled());
     host.one(RequestKind::Write, 1000 << 20, 4096);
     let first = host.one(RequestKind::Write, 2000 << 20, 1 << 20) as f64 / 1e6;
@@ -275,7 +275,7 @@ fn a_stream_into_a_band_waits_for_the_pause_unless_it_continues() {
 }
 
 #[test]
-fn cleaning_a_band_is_a_write_to_the_medium_with_its_pause() {
+fn band_cleaning_includes_the_write_pause() {
     let mut host = Host::new(&shingled());
     host.one(RequestKind::Write, 1000 << 20, 4096);
     // the band is read and written back: more than a second and a tenth

@@ -27,7 +27,7 @@ fn is_hit(params: &HddParams, before: &[(u64, u64)], offset: u64) -> bool {
 }
 
 #[test]
-fn reading_ahead_goes_so_many_kib_beyond_the_request() {
+fn read_ahead_reaches_its_limit_beyond_request() {
     let params = small_drive();
     let ahead = u64::from(params.read_cache.read_ahead_kib) * KIB;
     for (offset, hit) in [(4 * KIB, true), (ahead, true), (4 * KIB + ahead, false)] {
@@ -49,7 +49,7 @@ fn a_segment_holds_so_many_kib() {
 }
 
 #[test]
-fn a_zone_may_have_a_cylinder_skew_of_its_own() {
+fn zone_may_have_its_own_cylinder_skew() {
     let mut params = small_drive();
     params.heads = 1;
     let skewed = ZoneEntry { cylinder_skew_rev: Some(0.3), ..zone(5000, 1000) };
@@ -63,7 +63,7 @@ fn a_zone_may_have_a_cylinder_skew_of_its_own() {
 }
 
 #[test]
-fn a_movement_before_a_write_takes_its_own_curve_but_never_less_than_the_head_switch() {
+fn write_seek_takes_own_curve_or_head_switch() {
     let mut params = small_drive();
     params.layout = LayoutParams::Cylinder;
     let curve = SeekParams::ThreePoint { min_ms: 2.0, average_ms: 10.0, full_ms: 20.0 };
@@ -84,7 +84,7 @@ fn a_movement_before_a_write_takes_its_own_curve_but_never_less_than_the_head_sw
 }
 
 #[test]
-fn a_drive_with_its_jumper_set_has_room_for_its_last_sector() {
+fn jumper_drive_has_room_for_last_sector() {
     let mut params = small_drive();
     params.capacity_bytes = 4_000_000_000 / 4096 * 4096;
     params.physical_sector_bytes = 4096;
@@ -99,7 +99,7 @@ fn a_drive_with_its_jumper_set_has_room_for_its_last_sector() {
 }
 
 #[test]
-fn the_jitter_of_the_gap_is_uniform_up_to_what_was_entered() {
+fn gap_jitter_is_uniform_up_to_its_limit() {
     let mut params = small_drive();
     params.write_cache.gap_jitter_ms = 0.5;
     let mut disk = HardDisk::new(&params, 7).unwrap();
@@ -112,7 +112,7 @@ fn the_jitter_of_the_gap_is_uniform_up_to_what_was_entered() {
 }
 
 #[test]
-fn a_turn_is_sixty_seconds_by_the_speed_to_the_nearest_nanosecond() {
+fn turn_is_60_s_over_rpm_in_ns() {
     for (rpm, period) in [(5200.0, 11_538_462), (5900.0, 10_169_492), (10_000.0, 6_000_000)] {
         let mut params = small_drive();
         params.rpm = rpm;

@@ -17,7 +17,7 @@ fn read(disk: &mut HardDisk, now: Nanos, offset: u64, len: u64) -> SimCompletion
 }
 
 #[test]
-fn a_failing_region_answers_with_an_error_after_its_retries() {
+fn failing_region_errors_after_retries() {
     let bad = FailingRegion { offset: 1 << 30, len: 8192, retry_ms: 3000.0 };
     let mut disk = drive(HddFaults { failing_region: Some(bad), ..HddFaults::default() });
     let mut now = 0;
@@ -100,7 +100,7 @@ fn impossible_requests_are_invalid() {
 }
 
 #[test]
-fn every_request_is_answered_once_and_in_order_of_time() {
+fn requests_are_answered_once_in_time_order() {
     let mut disk = drive(HddFaults::default());
     let mix = random_mix();
     let mut done = Vec::new();

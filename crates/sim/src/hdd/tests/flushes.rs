@@ -37,7 +37,7 @@ fn reads_before(flush: bool) -> (Vec<(u64, Nanos)>, Option<Nanos>) {
 }
 
 #[test]
-fn commands_before_a_flush_end_as_without_it_and_then_all_is_written() {
+fn flush_writes_all_after_earlier_commands_end() {
     let (without, _) = reads_before(false);
     let (with, flushed) = reads_before(true);
     assert_eq!(with, without);

@@ -121,7 +121,7 @@ proptest! {
 }
 
 #[test]
-fn hits_and_misses_together_are_no_faster_than_the_interface() {
+fn hits_and_misses_stay_within_interface_rate() {
     let mut params = small_drive();
     params.interface_mb_s = 40.0;
     let len = 512 * KIB;

@@ -52,7 +52,7 @@ fn destaging_begins_at_the_mark_of_either_limit() {
 }
 
 #[test]
-fn a_command_that_has_starved_goes_before_all_that_are_nearer() {
+fn starved_command_precedes_nearer_ones() {
     for starvation_ms in [200.0, 600.0] {
         let mut params = small_drive();
         params.read_cache.segments = 0;
@@ -84,7 +84,7 @@ fn the_window_is_how_many_stretches_destaging_chooses_among() {
 }
 
 #[test]
-fn destaging_goes_on_from_the_head_and_then_from_the_start() {
+fn destaging_continues_from_head_then_wraps() {
     let mut params = patient();
     params.write_cache.window = 1;
     let mut host = Host::new(&params);
@@ -148,7 +148,7 @@ fn under_pressure_commands_and_destaging_take_turns() {
 }
 
 #[test]
-fn what_is_on_its_way_to_the_cache_can_be_read() {
+fn data_in_transit_to_cache_are_readable() {
     let mut disk = HardDisk::new(&small_drive(), 1).unwrap();
     // 1 MiB takes 3.5 ms to cross
     disk.submit(0, request(1, RequestKind::Write, 1 << 30, MIB));
@@ -160,7 +160,7 @@ fn what_is_on_its_way_to_the_cache_can_be_read() {
 }
 
 #[test]
-fn a_write_through_the_cache_takes_the_place_of_what_is_in_it() {
+fn write_through_replaces_cached_data() {
     let mut host = Host::new(&patient());
     host.one(RequestKind::Write, 1 << 30, 8 * KIB);
     host.disk.submit(
@@ -200,12 +200,12 @@ fn cleaning_begins_so_long_after_the_last_command() {
 }
 
 #[test]
-fn what_reading_ahead_has_promised_is_read_before_the_head_leaves() {
+fn promised_read_ahead_ends_before_head_leaves() {
     // at all angles
     for far in (0..40).map(|n| 3000 * MIB + n * 16 * KIB) {
         let mut host = Host::new(&small_drive());
         host.one(RequestKind::Read, 0, 64 * KIB);
-        // the head comes to this one in 4 ms
+        // the head reaches this one in 4 ms
         host.disk.submit(host.now, request(1001, RequestKind::Read, 64 * KIB, 384 * KIB));
         host.disk.submit(host.now + 1, request(1002, RequestKind::Read, far, 4 * KIB));
         let mut done = Vec::new();
@@ -218,7 +218,7 @@ fn what_reading_ahead_has_promised_is_read_before_the_head_leaves() {
 }
 
 #[test]
-fn a_reader_that_goes_on_lets_reading_ahead_go_on_after_an_interruption() {
+fn continuing_reader_resumes_interrupted_read_ahead() {
     let mut host = Host::new(&small_drive());
     let read = |host: &mut Host, at: u64| host.one(RequestKind::Read, at * 64 * KIB, 64 * KIB);
     read(&mut host, 0);
@@ -231,7 +231,7 @@ fn a_reader_that_goes_on_lets_reading_ahead_go_on_after_an_interruption() {
 }
 
 #[test]
-fn the_partial_end_of_a_stream_stays_for_the_rest() {
+fn partial_stream_end_stays_for_the_rest() {
     let mut params = patient();
     params.physical_sector_bytes = 4096;
     params.read_modify_write = Some(RmwParams { batch_sectors: 16, gap_ms: 0.4 });

@@ -98,7 +98,7 @@ fn the_set_is_entered_whole_and_comes_back() {
 }
 
 #[test]
-fn commands_cost_what_the_set_says_after_reads_and_after_writes() {
+fn command_costs_match_set_after_reads_and_writes() {
     let (mut disk, mut now) = (HardDisk::new(&set(), 1).unwrap(), 0);
     let read =
         |disk: &mut HardDisk, now: &mut Nanos| time(disk, now, RequestKind::Read, 1 << 30, false);

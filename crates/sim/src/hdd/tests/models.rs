@@ -82,14 +82,14 @@ fn phybs_on_the_drives_of_seed_004() {
 }
 
 #[test]
-fn phybs_on_the_erratic_wd20eads_gives_only_its_regular_half() {
+fn phybs_on_wd20eads_gives_only_regular_half() {
     // 886.9 and 654.0/s where offsets 0 and 512 give 1436.5 and 1675.9: with 512-byte sectors all four
     // offsets are whole sectors, so nothing in the pattern can make these two cost twice as much
     assert_eq!(missed_passes("wd20eads"), [(WRITE, 4096, 1024), (WRITE, 4096, 2048)]);
 }
 
 #[test]
-fn phybs_on_the_wd15earx_misses_one_pass_that_differs_from_its_like() {
+fn phybs_on_wd15earx_misses_one_pass() {
     // offsets 512, 1024 and 2048 read the same two sectors each, and gave 4991, 4158 and 3787/s: no one rate
     // is within 10 % of the first and of the last
     assert_eq!(missed_passes("wd15earx"), [(READ, 4096, 512)]);
@@ -97,7 +97,7 @@ fn phybs_on_the_wd15earx_misses_one_pass_that_differs_from_its_like() {
 
 /// Jumper 7-8 shifts the alignment by one sector: offset 3584 is aligned then, offset 0 is not.
 #[test]
-fn phybs_on_the_wd10ears_with_its_jumper_misses_the_aligned_pass() {
+fn phybs_on_jumpered_wd10ears_misses_aligned_pass() {
     let mut params = model("wd10ears");
     params.alignment_shift_sectors = 1;
     // the same writes of the same kind of drive gave 1418/s without the jumper, which the model has
@@ -183,7 +183,7 @@ fn random_access_by_region() {
 }
 
 #[test]
-fn an_archive_drive_is_fast_until_its_cache_is_full() {
+fn archive_drive_is_fast_until_cache_full() {
     let mut params = model("st8000as0002-smr");
     // the same drive with a small map, so that the test is short
     params.smr.as_mut().unwrap().map_extents = 5000;

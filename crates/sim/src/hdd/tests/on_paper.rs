@@ -192,7 +192,7 @@ fn conventional() -> impl Iterator<Item = &'static str> {
 }
 
 #[test]
-fn a_random_access_takes_what_the_seek_curve_and_half_a_turn_give() {
+fn random_access_takes_seek_and_half_a_turn() {
     for name in conventional() {
         // the mean of 20,000 times that vary by 4 ms is off by 0.03 ms of 12 to 16
         near(name, measured(&model(name), 1, 20_000), OnPaper::of(name).access(), 0.01);
@@ -217,13 +217,13 @@ fn check_gains_of_the_queue(names: impl Iterator<Item = &'static str>) {
 }
 
 #[test]
-fn the_queue_gains_what_the_least_of_the_positioning_times_gives() {
+fn queue_gains_least_positioning_time() {
     check_gains_of_the_queue(["wd40efrx", "hds722020ala330"].into_iter());
 }
 
 #[test]
 #[ignore = "takes a minute; cargo xtask soak runs it"]
-fn the_queue_of_each_model_gains_what_the_least_of_the_positioning_times_gives() {
+fn queue_of_each_model_gains_least_positioning_time() {
     check_gains_of_the_queue(conventional());
 }
 
@@ -257,7 +257,7 @@ fn to_the_next_place(paper: &OnPaper, gap: f64, bytes: u64) -> f64 {
 }
 
 #[test]
-fn strided_writes_take_the_places_that_come_by_after_the_pause() {
+fn strided_writes_take_places_after_the_pause() {
     for name in ["wd20ears", "wd10ears", "wd15earx", "wd20eads", "wd4000aaks", "hds722020ala330"] {
         let paper = OnPaper::of(name);
         let least = to_the_next_place(&paper, in_file(name, "write_cache", "gap_ms"), BLOCK);
@@ -273,7 +273,7 @@ fn strided_writes_take_the_places_that_come_by_after_the_pause() {
 }
 
 #[test]
-fn misaligned_strided_writes_take_a_turn_for_each_batch_as_well() {
+fn misaligned_strided_writes_add_turn_per_batch() {
     for name in ["wd10ears", "wd15earx"] {
         let paper = OnPaper::of(name);
         let field = |field| in_file(name, "read_modify_write", field);

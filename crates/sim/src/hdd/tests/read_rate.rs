@@ -1,4 +1,4 @@
-//! In whatever order a stretch is asked for, its bytes pass the head once, and no faster than the platter turns.
+//! In whatever order a stretch is read, its bytes pass the head once, and no faster than the platter turns.
 
 use super::host::Host;
 use super::small_drive;
@@ -23,7 +23,7 @@ fn drive(segment_kib: u32, read_ahead_kib: u32, adaptive: bool) -> HddParams {
 
 /// Read-ahead that ends where it was promised to come still keeps the head until then.
 #[test]
-fn a_request_out_of_turn_gives_nobody_the_head_before_its_promise() {
+fn out_of_turn_request_keeps_promised_reading() {
     let mut disk = HardDisk::new(&drive(512, 512, false), 1).unwrap();
     let mut done = Vec::new();
     let request = |id, mib: f64, kib| SimRequest {

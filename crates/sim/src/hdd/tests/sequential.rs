@@ -1,4 +1,4 @@
-//! Long sequential passes: what sets their pace, and what they leave behind.
+//! Long sequential passes: what sets their pace, and the state they leave.
 
 use super::host::Host;
 use super::small_drive;
@@ -24,7 +24,7 @@ fn pass(
 
 /// Read-ahead that has gone on for long holds what its segment holds, not all that it has passed.
 #[test]
-fn what_a_long_read_passed_long_ago_is_not_in_the_buffer() {
+fn long_read_keeps_only_its_end_in_buffer() {
     let mut host = Host::new(&small_drive());
     host.run(1, (0..200).map(|i| (RequestKind::Read, i * MIB, MIB)));
     assert!(host.one(RequestKind::Read, 200 * MIB - 8192, 4096) < 500_000, "the end of the pass");
@@ -37,13 +37,13 @@ fn what_a_long_read_passed_long_ago_is_not_in_the_buffer() {
 
 /// A head switch that takes longer than its skew costs a turn, whether one transfer crosses it or two meet there.
 #[test]
-fn a_late_head_switch_costs_a_write_in_pieces_what_it_costs_a_read() {
+fn late_head_switch_costs_writes_and_reads_alike() {
     let mut params = small_drive();
     params.layout = LayoutParams::Cylinder;
     params.head_switch_ms = 2.5;
     let pass = |op| Host::new(&params).sequential_mb_s(op, 0, 400 * MIB, MIB);
     let (read, write) = (pass(RequestKind::Read), pass(RequestKind::Write));
-    // a turn of 10 ms, and behind three of four tracks 2 ms and another turn, behind the fourth 1 ms
+    // a turn of 10 ms, and after three of four tracks 2 ms and another turn, after the fourth 1 ms
     assert!((read - 100.0 / 1.925).abs() < 1.0, "{read} MB/s");
     assert!((write / read - 1.0).abs() < 0.03, "{write} against {read} MB/s");
 }
@@ -79,9 +79,9 @@ fn an_interface_slower_than_the_medium_limits_a_pass() {
     }
 }
 
-/// A queue of reads lets the head go on at its own pace, whatever the interface has carried.
+/// A queue of reads lets the head continue at its own pace, whatever the interface has carried.
 #[test]
-fn a_head_that_runs_before_the_interface_does_not_set_the_pace() {
+fn head_faster_than_interface_does_not_set_pace() {
     let mut params = small_drive();
     params.capacity_bytes = 2_683_129_856;
     params.rpm = 10_000.0;
@@ -124,7 +124,7 @@ fn reads_in_a_queue_become_a_stream_as_well() {
 }
 
 #[test]
-fn without_read_ahead_the_head_passes_what_the_electronics_have_not_understood() {
+fn without_read_ahead_sequential_reads_lose_turns() {
     let mut params = small_drive();
     params.read_cache.read_ahead_kib = 0;
     let mut host = Host::new(&params);

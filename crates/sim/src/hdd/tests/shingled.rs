@@ -21,7 +21,7 @@ fn shingled() -> HddParams {
 }
 
 #[test]
-fn the_head_moves_between_a_sector_and_its_neighbour_in_the_log() {
+fn head_moves_to_neighbour_sector_in_log() {
     let mut params = shingled();
     params.smr.as_mut().unwrap().clean_idle_ms = 1e9;
     let parts = mechanism_of(&params);
@@ -40,7 +40,7 @@ fn the_head_moves_between_a_sector_and_its_neighbour_in_the_log() {
 }
 
 #[test]
-fn what_is_written_of_a_sector_in_part_is_read_before_it_goes_to_the_log() {
+fn partial_sector_is_read_before_it_is_logged() {
     let mut params = shingled();
     params.physical_sector_bytes = 4096;
     params.read_modify_write = Some(RmwParams { batch_sectors: 8, gap_ms: 0.0 });
@@ -89,7 +89,7 @@ fn a_stream_into_bands_meets_bad_spots() {
 }
 
 #[test]
-fn cleaning_reads_the_log_and_the_band_and_writes_the_band() {
+fn cleaning_reads_log_and_band_then_writes_band() {
     let mut params = shingled();
     params.smr.as_mut().unwrap().band_mib = 40;
     let parts = mechanism_of(&params);
@@ -110,7 +110,7 @@ fn cleaning_reads_the_log_and_the_band_and_writes_the_band() {
 }
 
 #[test]
-fn an_append_has_so_many_stretches_and_each_takes_a_turn() {
+fn append_takes_a_turn_per_stretch() {
     let flushed = |append_extents: u32| {
         let mut params = shingled();
         params.smr.as_mut().unwrap().append_extents = append_extents;
@@ -125,7 +125,7 @@ fn an_append_has_so_many_stretches_and_each_takes_a_turn() {
 }
 
 #[test]
-fn nothing_is_cleaned_where_nothing_is_left_in_the_log() {
+fn empty_log_leaves_nothing_to_clean() {
     // what a stream has written over, and what was trimmed, part of a band
     let streamed = |host: &mut Host| {
         host.run(1, (0..8).map(|i| (RequestKind::Write, FAR + i * MIB, MIB)));

@@ -3,8 +3,8 @@
 use crate::hdd::smr::Shingles;
 
 #[test]
-fn a_broken_band_of_which_a_part_is_trimmed_is_still_cleaned() {
-    // bands of 100 sectors behind a log of 1000
+fn partly_trimmed_broken_band_is_still_cleaned() {
+    // bands of 100 sectors after a log of 1000
     for (trimmed, clean) in [(1075..1100, false), (1050..1100, false), (1000..1100, true)] {
         let mut shingles = Shingles::new(1000, 100, 50);
         shingles.write_direct(1000, 1050);

@@ -63,7 +63,7 @@ fn each_impossible_value_names_its_field() {
 }
 
 #[test]
-fn a_zone_list_must_hold_the_capacity_and_slow_down_inwards() {
+fn zone_list_must_hold_capacity_and_slow_inwards() {
     let with = |list: Vec<ZoneEntry>| fields(|p| p.zones = ZoneParams::Table { list });
     assert_eq!(with(vec![zone(1, 100)]), ["zones.list"]);
     let needed = sectors_needed(&small_drive()) as u32;

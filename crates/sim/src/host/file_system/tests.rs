@@ -69,7 +69,7 @@ fn a_file_that_does_not_fit_is_refused() {
 }
 
 #[test]
-fn a_commit_writes_data_then_journal_then_flush_then_commit() {
+fn commit_orders_data_journal_flush_commit() {
     let mut system = system(64 * GIB, 0, GIB);
     let now = write(&mut system, 0, 64 << 10, 64 << 10);
     let now = flush(&mut system, now);
@@ -110,7 +110,7 @@ fn the_journal_is_a_ring() {
 }
 
 #[test]
-fn flushes_that_wait_for_a_commit_share_the_next_one() {
+fn flushes_waiting_for_commit_share_the_next() {
     let mut system = system(64 * GIB, 0, GIB);
     let now = write(&mut system, 0, 0, BLOCK_BYTES);
     for id in 1..=4 {
@@ -166,7 +166,7 @@ fn dd_runs_at_the_speed_of_system_calls() {
 }
 
 #[test]
-fn tiny_writes_through_the_whole_stack_are_those_of_a_portable_disk() {
+fn tiny_writes_match_those_of_a_portable_disk() {
     // seed 001: 9.2 ms behind a bulk-only bridge, its file of 512 MB written, synced and evicted
     let slow = TestDrive::new(1, 86 * MS / 10, |_| 105.0);
     let link = LinkLayer::new(&LinkParams::usb3_bulk_only(), slow).unwrap();
@@ -210,7 +210,7 @@ fn buffered_files_reach_the_drive_rate() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 5))]
     #[test]
-    fn what_is_read_is_what_was_written_at_the_same_places(
+    fn reads_return_writes_at_the_same_places(
         steps in prop::collection::vec((0u8..4, 0u64..40, 1u64..30), 1..60),
     ) {
         let system = system(GIB, 0, 16 * MIB);

@@ -24,7 +24,7 @@ fn ask(
 }
 
 #[test]
-fn files_are_read_where_they_were_written_and_no_further() {
+fn files_are_read_at_their_places_only() {
     let mut cache = cache();
     let sizes = [10_000, 3 * MIB, 1, 200 * MIB];
     let table = cache.inner_mut().map_mut();
@@ -52,7 +52,7 @@ fn files_are_read_where_they_were_written_and_no_further() {
 }
 
 #[test]
-fn many_small_files_cost_their_metadata_once_in_the_journal_and_once_at_home() {
+fn small_files_write_metadata_to_journal_and_home() {
     let mut cache = cache();
     let table = cache.inner_mut().map_mut();
     let folder = table.create_folder(0).unwrap();
@@ -76,7 +76,7 @@ fn many_small_files_cost_their_metadata_once_in_the_journal_and_once_at_home() {
 }
 
 #[test]
-fn removed_files_give_their_place_back_and_a_full_system_says_so() {
+fn removed_files_free_space_and_full_is_reported() {
     let mut drive = TestDrive::disk();
     drive.capacity_bytes = 4 * GIB;
     let mut system = ManyFileSystem::empty(drive, 0);

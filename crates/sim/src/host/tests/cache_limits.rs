@@ -41,7 +41,7 @@ fn dirty_share(cache: &Cache) -> f64 {
 }
 
 #[test]
-fn write_back_begins_above_a_tenth_of_the_memory_and_ends_there() {
+fn write_back_begins_and_ends_at_a_tenth() {
     let mut cache = over(TestDrive::disk(), &small());
     let now = write(&mut cache, 0, 0..25 * MIB);
     cache.advance(now + S, &mut Vec::new());
@@ -56,7 +56,7 @@ fn write_back_begins_above_a_tenth_of_the_memory_and_ends_there() {
 }
 
 #[test]
-fn pages_are_looked_for_every_five_seconds_and_written_when_thirty_old() {
+fn old_pages_are_written_every_five_seconds() {
     let mut cache = over(TestDrive::disk(), &small());
     for (at, offset) in [(0, 0), (3 * S, MIB), (6 * S, 2 * MIB)] {
         call(&mut cache, at, RequestKind::Write, offset, PAGE);
@@ -74,7 +74,7 @@ fn pages_are_looked_for_every_five_seconds_and_written_when_thirty_old() {
 }
 
 #[test]
-fn a_writer_comes_to_rest_half_way_between_free_run_and_limit() {
+fn writer_settles_midway_between_free_run_and_limit() {
     // a quarter of the rate that is assumed at first: 100 MiB/s
     let mut cache = over(TestDrive::new(1, 5 * MS, |_| 25.0), &small());
     let (mut now, mut shares) = (0, Vec::new());
@@ -113,7 +113,7 @@ fn many_writers_together_stay_below_the_limit() {
 }
 
 #[test]
-fn so_many_writes_are_at_the_drive_at_once_and_no_more() {
+fn writes_at_the_drive_stay_within_limit() {
     for sync in [false, true] {
         let mut cache = over(TestDrive::disk(), &small());
         let pages = if sync { 500 } else { 7000 };
@@ -127,7 +127,7 @@ fn so_many_writes_are_at_the_drive_at_once_and_no_more() {
 }
 
 #[test]
-fn reading_ahead_goes_on_beside_the_reader() {
+fn read_ahead_continues_beside_reader() {
     // a reader that takes 30 µs for a page, three quarters of what the drive does
     let params = HostParams { page_us: 30.0, ..HostParams::default() };
     let mut cache = over(TestDrive::disk(), &params);
@@ -140,7 +140,7 @@ fn reading_ahead_goes_on_beside_the_reader() {
 }
 
 #[test]
-fn a_second_page_in_order_begins_a_stream_and_another_place_does_not() {
+fn second_page_in_order_begins_a_stream() {
     let mut cache = over(TestDrive::disk(), &HostParams::default());
     let mut read = |page: u64| {
         let now = page * S;
@@ -152,7 +152,7 @@ fn a_second_page_in_order_begins_a_stream_and_another_place_does_not() {
 }
 
 #[test]
-fn pages_that_were_used_lately_stay_and_the_others_go() {
+fn recently_used_pages_outlast_others() {
     let params = HostParams { cache_bytes: MIB, ..HostParams::default() };
     let mut cache = over(TestDrive::disk(), &params);
     // 256 pages fit
@@ -171,7 +171,7 @@ fn pages_that_were_used_lately_stay_and_the_others_go() {
 }
 
 #[test]
-fn a_direct_write_is_forced_to_the_medium_if_it_was_asked_for() {
+fn direct_write_is_forced_when_requested() {
     for fua in [false, true] {
         let mut cache = over(TestDrive::disk(), &HostParams::default());
         cache.submit_direct(0, SimRequest { fua, ..request(1, RequestKind::Write, 0, PAGE) });
@@ -181,7 +181,7 @@ fn a_direct_write_is_forced_to_the_medium_if_it_was_asked_for() {
 }
 
 #[test]
-fn what_was_read_while_a_direct_write_was_under_way_is_not_kept() {
+fn read_during_direct_write_is_not_kept() {
     let mut cache = over(TestDrive::new(2, 5 * MS, |_| 100.0), &HostParams::default());
     cache.submit_direct(0, request(1, RequestKind::Write, MIB, 64 * PAGE));
     cache.submit(MS, request(2, RequestKind::Read, MIB, PAGE));
@@ -191,7 +191,7 @@ fn what_was_read_while_a_direct_write_was_under_way_is_not_kept() {
 }
 
 #[test]
-fn a_writer_after_idle_time_is_held_to_the_rate_of_the_drive_and_not_to_less() {
+fn idle_time_leaves_writer_rate_unchanged() {
     let second_burst = |idle: Nanos| {
         let mut cache = over(TestDrive::new(1, 5 * MS, |_| 25.0), &small());
         let written = write(&mut cache, 0, 0..192 * MIB);

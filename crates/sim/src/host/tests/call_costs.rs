@@ -6,7 +6,7 @@ use crate::host::*;
 use crate::testing::{TestDrive, request, run_all};
 
 #[test]
-fn a_warm_call_takes_its_system_call_its_pages_and_the_copy() {
+fn warm_call_takes_system_call_pages_and_copy() {
     let params = HostParams {
         syscall_us: 1.0,
         read_path_us: 2.0,

@@ -8,7 +8,7 @@ use crate::testing::{TestDrive, request, run_all};
 const PAGE: u64 = PAGE_BYTES;
 
 #[test]
-fn a_page_of_which_the_range_has_only_a_part_stays() {
+fn partly_covered_page_stays() {
     for (offset, len, dropped) in [
         (PAGE, 2 * PAGE, &[1, 2][..]),
         (PAGE + 1, 2 * PAGE, &[2][..]),

@@ -89,7 +89,7 @@ fn evicted_pages_are_read_again_and_dirty_ones_stay() {
 }
 
 #[test]
-fn tiny_writes_read_a_page_each_and_are_written_when_thirty_seconds_old() {
+fn tiny_writes_read_pages_and_flush_late() {
     let mut cache = over(TestDrive::disk(), &HostParams::default());
     let end = one_by_one(&mut cache, 0, tiny_writes(300));
     let reads = drive(&cache).requests(RequestKind::Read);
@@ -131,7 +131,7 @@ fn sync_makes_each_write_pay() {
 }
 
 #[test]
-fn sync_flushes_only_after_the_data_is_at_the_device() {
+fn sync_flushes_only_after_data_reach_device() {
     let mut cache = over(TestDrive::new(4, 5 * MS, |_| 100.0), &HostParams::default());
     let now = one_by_one(&mut cache, 0, sequential(RequestKind::Write, 10 << 20, 1 << 20));
     one_by_one(&mut cache, now, [request(50, RequestKind::Write, 1 << 30, 4096)].into_iter());
@@ -148,7 +148,7 @@ fn sync_flushes_only_after_the_data_is_at_the_device() {
 }
 
 #[test]
-fn writers_are_held_to_the_device_rate_and_below_the_limit() {
+fn writers_stay_at_device_rate_below_limit() {
     let params = HostParams { cache_bytes: 256 << 20, ..HostParams::default() };
     let mut cache = over(TestDrive::disk(), &params);
     let limit_pages = (256 << 20) / 4096 / 5;
@@ -223,7 +223,7 @@ fn only_the_failing_page_of_a_read_ahead_fails() {
 }
 
 #[test]
-fn a_failed_write_back_is_told_by_the_next_sync_only() {
+fn failed_write_back_fails_next_sync_only() {
     let mut failing = TestDrive::disk();
     failing.fails = Some((0, SimOutcome::MediaError));
     let mut cache = over(failing, &HostParams::default());
@@ -247,7 +247,7 @@ fn several_readers_share_one_read() {
 }
 
 #[test]
-fn a_page_that_changes_while_it_is_written_is_written_again_by_the_next_sync() {
+fn page_changed_during_write_is_written_again() {
     let mut cache = over(TestDrive::new(2, MS, |_| 100.0), &HostParams::default());
     let mut done = Vec::new();
     let steps = [RequestKind::Write, RequestKind::Flush, RequestKind::Write, RequestKind::Flush];
@@ -266,7 +266,7 @@ fn a_page_that_changes_while_it_is_written_is_written_again_by_the_next_sync() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 4))]
     #[test]
-    fn after_a_sync_every_written_byte_is_at_the_device(
+    fn sync_brings_every_written_byte_to_device(
         list in prop::collection::vec((0u8..5, 0u64..2_000_000, 1u64..200_000, 0u64..3000), 1..60),
         small in any::<bool>(),
     ) {

@@ -8,18 +8,18 @@ fn miss(page: u64, history: u64) -> ReadAheadWindow {
 }
 
 #[test]
-fn a_history_is_trusted_for_its_length_and_twice_where_it_reaches_the_start() {
+fn history_from_file_start_counts_twice() {
     // try_context_readahead: as long as the run of cached pages before, twice that from the file's start on
     let window = |page, size| ReadAheadWindow { start: page, size, async_size: 1 };
     assert_eq!(miss(1000, 8), window(1000, 9));
     assert_eq!(miss(12, 12), window(12, 25));
     assert_eq!(miss(1000, 32), window(1000, 32), "never beyond the largest");
-    // no longer than the request itself: that is no history
+    // no longer than the request itself: not a history
     assert_eq!(miss(1000, 1), ReadAheadWindow { start: 1000, size: 1, async_size: 0 });
 }
 
 #[test]
-fn the_next_page_and_the_same_page_again_are_sequential() {
+fn next_page_and_same_page_are_sequential() {
     for (page, sequential) in [(500, true), (501, true), (502, false), (499, false)] {
         let mut readers = PageReadAhead::default();
         readers.has_read(500);

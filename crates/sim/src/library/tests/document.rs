@@ -1,4 +1,4 @@
-//! docs/models.md shows files and mistakes: they are what it says.
+//! Files and mistakes in docs/models.md behave as shown there.
 
 use crate::library::Model;
 
@@ -54,7 +54,7 @@ fn the_complete_file_and_the_measured_tables_are_models() {
 }
 
 #[test]
-fn the_mistakes_are_told_as_shown() {
+fn mistakes_are_reported_as_documented() {
     let shown: Vec<&str> = block("Mistakes are one line", "").lines().collect();
     let file = complete_file();
     let (heads, inner) = ("heads = 2 ", "inner_media_mb_s = 114 ");

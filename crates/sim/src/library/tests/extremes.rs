@@ -159,7 +159,7 @@ fn extreme_numbers_in_every_model_are_refused_or_work() {
 
 #[test]
 #[ignore = "takes a minute; cargo xtask soak runs it"]
-fn every_extreme_number_in_every_model_is_refused_or_works() {
+fn each_extreme_number_is_refused_or_works() {
     for &(name, text) in BUILT_IN {
         let (refused, worked) = try_extremes(name, text, 1);
         assert!(refused > 200 && worked > 50, "{name}: {refused} refused, {worked} worked");
@@ -197,7 +197,7 @@ fn several_extreme_numbers_at_once_are_refused_or_work() {
     assert!(worked > 200, "{worked}");
 }
 
-/// A model, what stands in its file, what is put there instead, and part of what is said of it.
+/// A model, a text in its file, the replacement, and part of the message.
 const REFUSALS: [(&str, &str, &str, &str); 13] = [
     (
         "wd40efrx",

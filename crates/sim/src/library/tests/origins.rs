@@ -43,7 +43,7 @@ fn every_value_says_where_it_comes_from() {
 }
 
 #[test]
-fn what_was_made_up_of_an_identity_says_so() {
+fn made_up_identity_is_marked() {
     for (name, text) in BUILT_IN {
         for key in ["serial", "firmware"] {
             let line = text.lines().find(|line| line.starts_with(key)).unwrap();

@@ -22,7 +22,7 @@ fn added(model: &Model, planted: Planted, offset: u64) -> (Nanos, SimOutcome) {
 }
 
 #[test]
-fn bad_regions_lie_in_the_middle_and_cost_what_is_said() {
+fn bad_regions_lie_midway_at_documented_cost() {
     let two_turns = 2 * 11_111_111;
     let slow = Planted { slow_region: true, ..Planted::default() };
     let failing = Planted { failing_region: true, ..Planted::default() };
@@ -47,7 +47,7 @@ fn bad_regions_lie_in_the_middle_and_cost_what_is_said() {
 }
 
 #[test]
-fn a_throttled_drive_runs_at_a_third_of_its_speed() {
+fn throttled_drive_runs_at_third_of_speed() {
     let model = model("samsung-870evo-1tb");
     let throttled = Planted { throttled: true, ..Planted::default() };
     // beside the 10 µs of the link
@@ -57,7 +57,7 @@ fn a_throttled_drive_runs_at_a_third_of_its_speed() {
 }
 
 #[test]
-fn what_was_never_written_is_read_without_the_flash() {
+fn unwritten_units_are_read_without_flash() {
     let model = model("samsung-870evo-1tb");
     let read = |fill: f64| {
         let mut drive = model.build(&Start { seed: 1, fill, ..Start::default() }).unwrap();
@@ -71,7 +71,7 @@ fn what_was_never_written_is_read_without_the_flash() {
 }
 
 #[test]
-fn what_a_host_can_ask_is_what_drive_and_bridge_let_pass() {
+fn host_limits_follow_from_drive_and_bridge() {
     for (name, write_cache, rotating, trim) in [
         ("wd40efrx", Some(true), true, false),
         ("st8000as0002-smr", Some(true), true, true),

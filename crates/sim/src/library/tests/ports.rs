@@ -6,7 +6,7 @@ use crate::library::{LinkParams, Model, Start, port_within};
 use crate::sequential_pass;
 
 #[test]
-fn a_port_that_no_model_gives_goes_both_ways_at_once_only_on_nvme() {
+fn default_port_is_duplex_only_on_nvme() {
     for (link, both_ways) in [
         (LinkParams::pcie3_x4(), true),
         (LinkParams::sata_6g(), false),

@@ -1,4 +1,4 @@
-//! Mistakes in files, and what is said of them.
+//! Mistakes in files, and their messages.
 
 use super::text_of;
 use crate::library::*;
@@ -11,7 +11,7 @@ fn said(model: &str, from: &str, to: &str) -> String {
 }
 
 #[test]
-fn mistakes_are_told_in_the_words_of_the_file() {
+fn mistakes_use_the_words_of_the_file() {
     for (from, to, words) in [
         (
             "heads = 6 ",
@@ -61,7 +61,7 @@ fn mistakes_are_told_in_the_words_of_the_file() {
 }
 
 #[test]
-fn in_tables_with_variants_mistakes_are_told_with_their_own_line_and_field() {
+fn variant_table_mistakes_name_line_and_field() {
     for (from, to, words) in [
         // the same text stands in another field above
         ("count = 30", "count = 207.1", ":37:9: count: is 207.1; give a whole number"),
@@ -89,7 +89,7 @@ fn in_tables_with_variants_mistakes_are_told_with_their_own_line_and_field() {
 }
 
 #[test]
-fn mistakes_in_a_measured_list_are_told_with_their_place_in_it() {
+fn measured_list_mistakes_name_their_place() {
     let model = text_of("wd40efrx");
     let begin = model.find("[hdd.zones]").unwrap();
     let end = begin + model[begin + 1..].find("\n[").unwrap() + 1;
@@ -112,7 +112,7 @@ fn mistakes_in_a_measured_list_are_told_with_their_place_in_it() {
 }
 
 #[test]
-fn what_is_far_too_long_is_not_repeated_whole() {
+fn overlong_value_is_shortened() {
     let long = "x".repeat(500_000);
     for (from, to, words) in [
         ("heads = 6 ", format!("heads = \"{long}\" "), "heads: is the text \"xxx"),

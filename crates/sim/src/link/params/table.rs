@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_link_says_what_is_missing() {
+    fn incomplete_link_names_missing_fields() {
         for (text, words) in [
             ("kind = \"sata\"", "missing field `name`; give it, or a preset"),
             ("preset = \"sata-9g\"", "sata-6g"),

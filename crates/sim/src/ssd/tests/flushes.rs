@@ -9,7 +9,7 @@ fn flush_ns(rounds: Nanos) -> Nanos {
 }
 
 #[test]
-fn what_one_flush_has_saved_the_next_does_not_save_again() {
+fn second_flush_saves_only_new_data() {
     let mut ssd = full(small());
     let mut now = 0;
     let mut write_and_flush = |offset: u64, len: u64| {

@@ -69,7 +69,7 @@ fn random_writes_are_amplified_as_the_formula_says() {
 /// In small blocks chance makes some emptier than the formula knows of; real ones have tens of thousands of units.
 #[test]
 #[ignore = "takes a minute; cargo xtask soak runs it"]
-fn in_larger_blocks_they_are_so_within_a_hundredth() {
+fn larger_blocks_agree_within_one_percent() {
     let (measured, expected) = (amplification(0.10, 1.5, 8), formula(0.10));
     assert!((measured / expected - 1.0).abs() < 0.01, "{measured} against {expected}");
 }
@@ -96,13 +96,13 @@ fn check_amplification_of_models(chosen: impl Fn(&str) -> bool) {
 }
 
 #[test]
-fn random_writes_to_a_small_model_are_amplified_as_the_formula_says() {
+fn small_model_amplification_matches_formula() {
     check_amplification_of_models(|name| name == "kioxia-bg4-128");
 }
 
 #[test]
 #[ignore = "takes a minute; cargo xtask soak runs it"]
-fn random_writes_to_each_model_are_amplified_as_the_formula_says() {
+fn amplification_of_each_model_matches_formula() {
     check_amplification_of_models(|_| true);
 }
 

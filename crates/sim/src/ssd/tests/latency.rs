@@ -105,7 +105,7 @@ fn the_internal_queue_has_its_depth() {
 }
 
 #[test]
-fn a_flush_waits_for_the_programs_unless_capacitors_stand_in() {
+fn flush_waits_for_programs_without_capacitors() {
     let mut ssd = full(small());
     let written = one(&mut ssd, 0, RequestKind::Write, 0, 4096);
     let flushed = one(&mut ssd, written, RequestKind::Flush, 0, 0) - written;
@@ -192,7 +192,7 @@ fn the_same_seed_gives_the_same_times() {
 }
 
 #[test]
-fn a_large_read_crosses_the_port_as_it_comes_over_the_channels() {
+fn large_read_crosses_port_unit_by_unit() {
     // four stripes of 32 KiB on four channels of 800 MB/s, the port at 2000 MB/s
     let (unit_port, stripe_port, stripe_channel) = (2048, 16_384, 40_960);
     let mut ssd = full(small());
@@ -205,7 +205,7 @@ fn a_large_read_crosses_the_port_as_it_comes_over_the_channels() {
 }
 
 #[test]
-fn in_a_queue_before_a_slow_port_reads_end_in_the_order_in_which_their_dies_are_done() {
+fn queued_reads_cross_slow_port_in_die_order() {
     // 20 µs a request over the port, dies that take 50 to 70
     let mut ssd = full(with_port(small(), 4096.0 / 20.0, 0.0));
     let (mut offsets, count) = (Offsets(7), 20_000);

@@ -4,7 +4,7 @@ use crate::device::RequestKind;
 use crate::ssd::testing::{full, one, small};
 
 #[test]
-fn what_the_buffer_still_has_is_not_read_from_the_flash() {
+fn buffered_data_are_not_read_from_flash() {
     let mut ssd = full(small());
     let from_flash = one(&mut ssd, 0, RequestKind::Write, 512, 512);
     // command, page read, and the unit over the channel

@@ -25,7 +25,7 @@ fn together(ssd: &mut Ssd, now: Nanos, requests: [SimRequest; 2]) -> Nanos {
 }
 
 #[test]
-fn a_read_interrupts_a_program_for_its_price_or_waits_for_its_end() {
+fn read_suspends_a_program_or_waits() {
     for (suspend_us, further) in [(Some(20.0), 20_000), (Some(150.0), 150_000), (None, 0)] {
         let mut params = small();
         params.flash.suspend_us = suspend_us;
@@ -44,7 +44,7 @@ fn a_read_interrupts_a_program_for_its_price_or_waits_for_its_end() {
 }
 
 #[test]
-fn a_port_of_one_direction_carries_reads_and_writes_one_after_the_other() {
+fn half_duplex_port_serializes_reads_and_writes() {
     let end = |full_duplex: bool| {
         let mut params = small();
         params.port =
@@ -63,7 +63,7 @@ fn a_port_of_one_direction_carries_reads_and_writes_one_after_the_other() {
 }
 
 #[test]
-fn a_port_has_a_rate_for_each_direction_and_a_price_for_each_command() {
+fn port_has_rate_per_direction_and_command_cost() {
     let mut params = small();
     params.port = Some(PortParams {
         read_mb_s: 400.0,
@@ -82,7 +82,7 @@ fn a_port_has_a_rate_for_each_direction_and_a_price_for_each_command() {
 }
 
 #[test]
-fn a_read_of_many_pages_is_one_command_for_the_port() {
+fn multi_page_read_is_one_port_command() {
     let read = |command_us: f64| {
         let mut params = small();
         // slower than the flash, so that the pages wait for it
@@ -119,7 +119,7 @@ fn capacitors_save_what_is_forced_as_well() {
 }
 
 #[test]
-fn what_is_in_the_slc_cache_is_read_at_its_times() {
+fn slc_cache_reads_take_slc_times() {
     let mut params = small();
     params.slc = Some(slc(0.1, 0.0, 10_000.0));
     let mut ssd = Ssd::new(params, 1).unwrap();
@@ -165,7 +165,7 @@ fn several_sequential_readers_are_followed() {
 }
 
 #[test]
-fn a_sequential_reader_finds_as_much_ahead_as_the_window_says() {
+fn sequential_reader_finds_a_full_window_ahead() {
     for read_ahead_kib in [256, 1024] {
         let mut params = small();
         params.controller.read_ahead_kib = read_ahead_kib;

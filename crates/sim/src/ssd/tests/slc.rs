@@ -93,7 +93,7 @@ fn idle_time_brings_the_cache_back() {
 }
 
 #[test]
-fn idle_time_brings_back_a_cache_with_nothing_left_to_fold() {
+fn idle_time_restores_cache_without_live_data() {
     let (slc, tlc) = rates();
     for (static_gb, dynamic_gb) in [(0.1, 0.0), (0.0, 0.1), (0.05, 0.05)] {
         for trimmed in [false, true] {
@@ -157,7 +157,7 @@ fn a_full_drive_has_a_smaller_dynamic_cache() {
 }
 
 #[test]
-fn the_whole_drive_can_be_written_through_a_dynamic_cache() {
+fn whole_drive_is_writable_through_dynamic_cache() {
     let mut params = with_cache(0.0, 1.0);
     params.spare_share = 0.1;
     let mut ssd = Ssd::new(params, 1).unwrap();

@@ -6,7 +6,7 @@ use crate::ssd::testing::{closed_loop, one, request, small, thermal};
 use crate::ssd::{Ssd, SsdFaults};
 
 #[test]
-fn commands_begin_at_a_third_of_the_rate_at_a_third_of_the_speed() {
+fn third_of_the_speed_starts_third_of_commands() {
     // nothing else takes as long: no port, and addresses that were never written
     let mut params = small();
     params.port = None;
@@ -22,7 +22,7 @@ fn commands_begin_at_a_third_of_the_rate_at_a_third_of_the_speed() {
 }
 
 #[test]
-fn a_write_of_part_of_a_unit_warms_as_one_of_the_whole() {
+fn partial_unit_write_warms_like_a_whole_one() {
     let warmth = |len: u64| {
         let mut params = small();
         params.thermal = Some(thermal());

@@ -41,7 +41,7 @@ fn open(server: &FakeServer, canceller: &Arc<Canceller>) -> Result<Box<dyn Datab
 
 /// Every part asks what it should, in its order; the texts are what a real server would get.
 #[test]
-fn all_parts_are_asked_as_the_seed_asked_them() {
+fn statements_follow_seed_003() {
     let server = FakeServer::start(of_server);
     let canceller = Arc::default();
     let mut database = open(&server, &canceller).unwrap();
@@ -111,7 +111,7 @@ fn statements_are_counted_between_two_moments() {
 }
 
 #[test]
-fn what_the_server_refuses_is_said_in_its_words() {
+fn server_refusal_is_reported_in_its_words() {
     let server = FakeServer::start(of_server);
     let mut client = open(&server, &Arc::default()).unwrap().client().unwrap();
     client.prepare(&UserQuery::parse("SELECT * FROM bad", None).unwrap()).unwrap();

@@ -44,7 +44,7 @@ fn rows_are_counted_however_they_come() {
 }
 
 #[test]
-fn an_error_is_told_when_the_server_is_ready_again() {
+fn error_is_reported_when_server_is_ready() {
     let error = message(b'E', b"SERROR\0C42P01\0Mno such table\0\0");
     let (mut line, server) = beside([error, ready()].concat(), 5);
     let end = line.prepare("seek", "SELECT 1").unwrap_err();

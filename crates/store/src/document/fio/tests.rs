@@ -69,7 +69,7 @@ fn of_the_documents_of_one_call_the_last_counts() {
 }
 
 #[test]
-fn the_host_of_a_client_is_named_and_the_sum_is_left_out() {
+fn client_host_is_named_and_sum_left_out() {
     let text = include_str!("../../../fixtures/fio_client_server.json");
     let run = only(text);
     has(&run, "rnd4k_q4t1.read.mb_s", 40.96);
@@ -112,7 +112,7 @@ fn sizes_follow_kb_base_as_fio_reads_them() {
 }
 
 #[test]
-fn what_measured_no_drive_or_another_load_is_left_out_and_named() {
+fn jobs_without_drive_are_left_out_and_named() {
     for (text, why) in [
         (
             include_str!("../../../fixtures/fio_null_engine.json"),
@@ -162,7 +162,7 @@ fn values(run: &Run, key: &str) -> Option<(f64, Vec<f64>)> {
 }
 
 #[test]
-fn jobs_of_later_groups_are_rounds_and_of_one_group_threads() {
+fn later_groups_are_rounds_and_one_group_threads() {
     let deep = json!({"rw": "randread", "iodepth": "32"});
     let both = json!({"rw": "randwrite"});
     let run = only(&document(&[
@@ -186,7 +186,7 @@ fn jobs_of_later_groups_are_rounds_and_of_one_group_threads() {
 }
 
 #[test]
-fn jobs_that_disturbed_one_another_are_no_cells() {
+fn jobs_that_disturbed_each_other_are_left_out() {
     let (read, write) = (json!({"rw": "randread"}), json!({"rw": "randwrite"}));
     let cached = json!({"rw": "write", "direct": "0"});
     for other in [job("w", 0, &write, "write", 1.0), job("w", 0, &cached, "write", 1.0)] {
@@ -220,7 +220,7 @@ fn other_files_are_other_runs() {
 }
 
 #[test]
-fn jobs_that_fio_put_together_are_counted_or_left_out() {
+fn grouped_fio_jobs_are_counted_or_left_out() {
     let four = json!({"rw": "randread", "numjobs": "4"});
     let mut one = job("a", 0, &four, "read", 100.0);
     one["job_runtime"] = json!(4000);
@@ -232,7 +232,7 @@ fn jobs_that_fio_put_together_are_counted_or_left_out() {
 }
 
 #[test]
-fn what_means_something_else_is_left_out_and_named() {
+fn differing_rows_are_left_out_and_named() {
     let cached = json!({"rw": "randread", "direct": "0"});
     let synced = json!({"rw": "write", "fsync": "1"});
     let mixed = json!({"rw": "randrw"});

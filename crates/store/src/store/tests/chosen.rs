@@ -29,7 +29,7 @@ fn three() -> (tempfile::TempDir, Store) {
 }
 
 #[test]
-fn a_search_looks_at_all_that_a_line_shows() {
+fn search_covers_all_shown_fields() {
     let (_folder, store) = three();
     for (text, found) in [
         ("wd20", &["bbbbbbbbbbb2", "aaaaaaaaaaa1"][..]),
@@ -62,7 +62,7 @@ fn filters_narrow_and_pages_follow_one_another() {
 }
 
 #[test]
-fn a_drive_has_its_newest_run_and_all_of_them() {
+fn drive_has_newest_run_and_all_runs() {
     let (_folder, store) = three();
     let mut newest: Vec<String> =
         store.newest_of_drives().unwrap().into_iter().map(|run| run.id).collect();
@@ -101,7 +101,7 @@ fn ids_of(found: FoundDrive) -> Vec<String> {
 }
 
 #[test]
-fn two_drives_behind_the_serial_number_of_a_dock_are_kept_apart() {
+fn drives_in_one_dock_are_kept_apart() {
     let changes: [fn(&mut Drive); 3] = [
         |drive| drive.capacity_bytes = 4_000_787_030_016,
         |drive| drive.wwn = Some("naa.5000c500a1b2c3d4".into()),
@@ -132,7 +132,7 @@ fn two_drives_behind_the_serial_number_of_a_dock_are_kept_apart() {
 
 /// A clock without battery begins in 1970 at each boot: what was saved last is the newest all the same.
 #[test]
-fn runs_of_a_machine_without_the_time_stand_in_the_order_of_saving() {
+fn runs_without_clock_are_ordered_by_saving() {
     let folder = tempfile::tempdir().unwrap();
     let location = StoreLocation::of_file(folder.path().join("runs.db"));
     let mut store = Store::open(&location).unwrap();

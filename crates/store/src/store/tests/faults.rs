@@ -40,9 +40,9 @@ fn store_that_cannot_be_made_leaves_no_file() {
     assert!(path.exists());
 }
 
-/// Killed with its log full: whoever opens the file last would move that into it.
+/// Killed with its log full: the next connection to close would move the log into the file.
 #[test]
-fn another_programs_file_and_its_log_stay_as_they_are() {
+fn foreign_file_and_log_stay_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let [living, dead] = ["living.db", "dead.db"].map(|name| folder.path().join(name));
     let log = |path: &Path| PathBuf::from(format!("{}-wal", path.display()));
@@ -65,7 +65,7 @@ fn another_programs_file_and_its_log_stay_as_they_are() {
 }
 
 #[test]
-fn a_held_store_is_reported_as_locked_and_can_still_be_read() {
+fn held_store_is_locked_but_readable() {
     let (_folder, location) = place();
     let short = Duration::from_millis(20);
     let mut store = Store::open_with(&location, short).unwrap();
@@ -170,7 +170,7 @@ fn a_store_with_a_spoiled_page_is_reported() {
 }
 
 #[test]
-fn a_newer_store_is_refused_and_left_as_it_is() {
+fn newer_store_is_refused_and_unchanged() {
     let (_folder, location) = place();
     drop(Store::open(&location).unwrap());
     raw(&location).execute("UPDATE meta SET value = '9' WHERE key = 'schema'", []).unwrap();
@@ -185,7 +185,7 @@ fn a_newer_store_is_refused_and_left_as_it_is() {
 }
 
 #[test]
-fn databases_of_other_programs_are_refused_and_left_as_they_are() {
+fn foreign_databases_are_refused_and_unchanged() {
     for tables in [
         "CREATE TABLE bookmarks (url TEXT)",
         "CREATE TABLE meta (a); CREATE TABLE runs (b); CREATE TABLE metrics (c)",
@@ -282,7 +282,7 @@ fn modes_bind(folder: &Path) -> bool {
 }
 
 #[test]
-fn a_folder_without_write_permission_can_be_read_from_only() {
+fn folder_without_write_permission_is_read_only() {
     let (_folder, location) = place();
     Store::open(&location).unwrap().save(&rich_run(ID)).unwrap();
     let folder = location.path().parent().unwrap();

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn an_absent_store_reads_as_empty_and_is_not_made() {
+fn absent_store_reads_empty_and_is_not_created() {
     let (folder, location) = place();
     let mut store = Store::open_existing(&location).unwrap();
     assert_eq!(store.list(&Filter::default()).unwrap(), []);
@@ -15,7 +15,7 @@ fn an_absent_store_reads_as_empty_and_is_not_made() {
 }
 
 #[test]
-fn an_empty_file_reads_as_empty_and_can_become_a_store() {
+fn empty_file_reads_empty_and_becomes_a_store() {
     let file = NamedTempFile::new().unwrap();
     let location = StoreLocation::of_file(file.path());
     assert_eq!(Store::open_existing(&location).unwrap().list(&Filter::default()).unwrap(), []);
@@ -25,7 +25,7 @@ fn an_empty_file_reads_as_empty_and_can_become_a_store() {
 }
 
 #[test]
-fn the_folder_is_private_and_the_write_ahead_log_is_used() {
+fn folder_is_private_and_log_is_used() {
     use std::os::unix::fs::PermissionsExt;
     let (_folder, location, store) = opened();
     let folder = location.path().parent().unwrap();

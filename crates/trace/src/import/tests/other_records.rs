@@ -30,14 +30,14 @@ fn passed_through_commands_are_skipped_and_counted() {
 }
 
 #[test]
-fn times_that_blkparse_adds_are_no_places() {
+fn added_blkparse_times_are_not_places() {
     let found = summary(include_bytes!("../../../fixtures/elapsed.blkparse"));
     assert_eq!((found.reads.requests, found.flushes, found.requests), (1, 1, 2));
     assert_eq!(found.reads.bytes, 4096);
 }
 
 #[test]
-fn of_commands_of_zones_only_the_append_is_a_request() {
+fn append_is_the_only_zone_request() {
     let found = summary(include_bytes!("../../../fixtures/zoned.blkparse"));
     assert_eq!((found.reads.requests, found.flushes, found.requests), (0, 0, 1));
     assert_eq!((found.writes.requests, found.writes.bytes, found.skipped), (1, 4096, 4));
@@ -45,7 +45,7 @@ fn of_commands_of_zones_only_the_append_is_a_request() {
 }
 
 #[test]
-fn a_request_that_was_given_back_and_sent_again_is_one() {
+fn requeued_request_counts_once() {
     let text = include_str!("../../../fixtures/requeue.blkparse");
     let found = summary(text.as_bytes());
     assert_eq!((found.requests, found.reads.bytes), (1, 4096));
@@ -59,7 +59,7 @@ fn a_request_that_was_given_back_and_sent_again_is_one() {
 }
 
 #[test]
-fn what_was_done_before_a_request_came_back_stays() {
+fn work_before_requeue_stays_counted() {
     let text = "8,0 0 1 0.000000000 1 D W 0 + 16 [a]\n8,0 0 2 0.000100000 0 C W 0 + 8 [0]\n\
                 8,0 0 3 0.000200000 1 R W 8 + 8 [0]\n8,0 0 4 0.000300000 1 D W 8 + 8 [a]\n\
                 8,0 0 5 0.000400000 0 C W 8 + 8 [0]\n";
@@ -68,7 +68,7 @@ fn what_was_done_before_a_request_came_back_stays() {
 }
 
 #[test]
-fn discards_have_bytes_and_an_end_that_a_target_needs() {
+fn discards_count_bytes_and_target_size() {
     let found = summary(include_bytes!("../../../fixtures/discard_only.blkparse"));
     assert_eq!((found.discards, found.requests), (1, 1));
     assert_eq!((found.discarded_bytes, found.end_bytes), (134_217_216, 135_265_792));
@@ -94,7 +94,7 @@ fn what_blkparse_prints_around_its_events_is_skipped() {
 }
 
 #[test]
-fn names_of_files_may_have_blanks_and_words_of_actions() {
+fn file_names_may_hold_blanks_and_actions() {
     let text = include_str!("../../../fixtures/blank_in_name.iolog");
     for name in ["/mnt/My Disk/f.tmp", "/mnt/to read 1 2/add", "read write"] {
         let text = text.replace("/mnt/My Disk/f.tmp", name);
@@ -114,7 +114,7 @@ fn calls_that_write_back_the_page_cache_are_skipped() {
 }
 
 #[test]
-fn compressed_traces_are_read_by_content_or_named_with_their_remedy() {
+fn compressed_traces_are_read_or_name_remedy() {
     let found = summary(include_bytes!("../../../fixtures/msr.csv.gz"));
     assert_eq!((found.source.as_str(), found.requests), ("msr-cambridge", 2));
     let mut tar = vec![b'x'; 257];
