@@ -36,7 +36,7 @@ use served::ServedDisk;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What one program measured of one cell.
+/// One program's figures of one cell.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CellFigures {
     /// 10^6 bytes per second.
@@ -101,7 +101,7 @@ const RAM_CELLS: [&str; 2] = ["rnd4k_q1t1.read", "rnd4k_q32t1.read"];
 /// smaller file these made the slowest hundredth of the requests.
 const SIZE_MIB: u64 = 1024;
 
-/// What can be compared by itself.
+/// Parts that can be compared alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ComparePart {
     /// A file on the machine's own drive.
@@ -118,7 +118,7 @@ impl ComparePart {
     const ALL: [ComparePart; 4] =
         [ComparePart::File, ComparePart::Served, ComparePart::Ram, ComparePart::Precision];
 
-    /// As given after `--part`.
+    /// Its name after `--part`.
     pub fn name(self) -> &'static str {
         match self {
             ComparePart::File => "file",
@@ -167,7 +167,7 @@ struct CompareOptions {
     malloc: bool,
 }
 
-/// What was asked for.
+/// The options of a comparison.
 struct CompareRequest {
     parts: Vec<ComparePart>,
     pairs: usize,
@@ -176,11 +176,11 @@ struct CompareRequest {
     /// Instead of the release build: another build, such as one with more databases.
     program: Option<PathBuf>,
     write: bool,
-    /// Of engines, what holds this text of a place and a cell.
+    /// Engines: only pairs of place and cell that contain this text.
     only: String,
-    /// Of engines, user CPU by samples.
+    /// Engines: user CPU by samples.
     perf: bool,
-    /// Of engines, load before the measured time.
+    /// Engines: load before the measured time.
     ramp_s: f64,
 }
 
@@ -223,7 +223,7 @@ pub fn run(args: &[String]) -> Result<(), String> {
     }
 }
 
-/// What is asked of a comparison with fio, which must be there, and the program.
+/// Options of a comparison with fio, which must be installed, and the program.
 fn with_fio(args: &[String]) -> Result<(CompareRequest, Drivescope), String> {
     let request = parse(args).ok_or(USAGE)?;
     if Command::new("fio").arg("--version").output().is_err() {
@@ -257,7 +257,7 @@ fn section(args: &[String], compare: Compare<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// What compares the work on a tree with that of other programs.
+/// Compares the work on a tree with other programs.
 type CompareTree<'c> = &'c dyn Fn(&Drivescope, &CompareRequest, &Path) -> Result<String, String>;
 
 /// A comparison on the tree that the first argument names.

@@ -1,4 +1,4 @@
-//! Which crate may use which: the edges of docs/architecture.md.
+//! Checks which crate uses which: the edges of docs/architecture.md.
 
 use crate::workspace;
 use toml::Table;

@@ -11,7 +11,7 @@ const DISTRIBUTIONS_KEPT: usize = 1;
 const PHASES_KEPT: usize = 2;
 /// Objects and lists up to this length stay on one line.
 const LINE_MAX: usize = 320;
-/// What stands in place of the target's path.
+/// The text in place of the target's path.
 const TARGET: &str = "/mnt/data/target";
 
 /// Makes `docs/examples/OUTPUT` of the run document in the file `input`.

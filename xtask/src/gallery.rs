@@ -27,12 +27,12 @@ struct GalleryRun {
     name: &'static str,
     target: &'static str,
     options: &'static [&'static str],
-    /// What such a drive may cost in USD: an example, said to be one.
+    /// An example price of such a drive in USD, marked as an example.
     example_usd: f64,
 }
 
 const STANDARD: &[&str] = &["--suite=standard"];
-/// What comparisons draw.
+/// Charts of comparisons.
 const COMPARED_TESTS: &[&str] = &[
     "--suite=standard",
     "--test=surface",

@@ -1,4 +1,4 @@
-//! What the checks of the house count in a tree.
+//! The figures of the house checks in a tree.
 
 use crate::circles::{circles, files_in_circles};
 use crate::source::{Source, load};
@@ -7,12 +7,12 @@ use crate::unused::unused;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What is counted of a crate.
+/// The figures of a crate.
 #[derive(Default)]
 struct CrateCount {
     files: usize,
     lines: usize,
-    /// Of them in files of tests.
+    /// Of these, lines in files of tests.
     tests: usize,
 }
 

@@ -35,7 +35,7 @@ const CUTS: [u64; 2] = [1, 12];
 const USAGE: &str =
     "usage: cargo xtask lab [--long] [--only TEXT] [--program FILE] [--make] [--keep] [--list]";
 
-/// What one call does.
+/// The task of one call.
 #[derive(Debug, Default)]
 struct Options {
     long: bool,
@@ -44,7 +44,7 @@ struct Options {
     program: Option<PathBuf>,
     /// Only the guest is made.
     make: bool,
-    /// What the guest left stays where it is.
+    /// Keep the guest's files.
     keep: bool,
     list: bool,
 }

@@ -2,12 +2,12 @@
 
 use std::process::Command;
 
-/// What a program printed, without blanks around it. Errors name it.
+/// The output of a program, without blanks around it. Errors name the program.
 pub fn run(program: &str, args: &[&str]) -> Result<String, String> {
     printed(Command::new(program).args(args))
 }
 
-/// The same of a command.
+/// The output of a command, likewise.
 pub fn printed(command: &mut Command) -> Result<String, String> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output = command.output().map_err(|e| format!("cannot start {program}: {e}"))?;

@@ -22,9 +22,9 @@ pub struct Source {
     pub module: Vec<String>,
     /// Number of lines.
     pub lines: usize,
-    /// What is compiled without tests; nothing of a file of tests.
+    /// The part compiled without tests; empty for a file of tests.
     pub code: SourcePart,
-    /// What is compiled with tests only.
+    /// The part compiled with tests only.
     pub tests: SourcePart,
 }
 

@@ -15,7 +15,7 @@ const SAID_FACTOR_MAX: f64 = 2.0;
 /// One suite on one drive.
 struct SuiteTime {
     model: String,
-    /// What the plan said, s.
+    /// The planned time, s.
     planned_s: f64,
     /// Processor time of the program, which a busy machine does not lengthen much, s.
     computed_s: f64,

@@ -1,4 +1,4 @@
-//! Where the repository is, and which files it has.
+//! The place of the repository, and its files.
 
 use std::path::{Path, PathBuf};
 

@@ -115,7 +115,7 @@ pub trait SimDevice {
     }
 }
 
-/// What a drive's sensor tells, °C.
+/// The reading of a drive's sensor, °C.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Heat {
     /// Now.

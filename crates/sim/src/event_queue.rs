@@ -1,4 +1,4 @@
-//! What will happen when: events in order of time, and of entry where times are equal.
+//! Coming events: in order of time, and of entry where times are equal.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

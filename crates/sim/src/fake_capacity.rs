@@ -1,4 +1,4 @@
-//! What a drive keeps, and drives that keep less than they announce.
+//! The contents of a drive, and drives that keep less than they announce.
 //!
 //! The other parts of this crate compute times and move no data. Contents are what a test of capacity
 //! reads back, so here they are: sparse, in memory, a page at a time. A fake drive announces more than it
@@ -27,14 +27,14 @@ pub enum FakeKind {
 pub struct FakeCapacity {
     /// In which way.
     pub fraud: FakeKind,
-    /// What is really there; a multiple of [`SECTOR_BYTES`], above 0.
+    /// The real size; a multiple of [`SECTOR_BYTES`], above 0.
     pub real_bytes: u64,
     /// Memory that answers for the most recently written sectors, wherever they were written, so that a
     /// hasty reader finds them intact; 0: none.
     pub cache_bytes: u64,
 }
 
-/// What is on a drive. Sectors that were never written hold zeros.
+/// The contents of a drive. Sectors that were never written hold zeros.
 #[derive(Debug, Default)]
 pub struct DriveContents {
     fake: Option<FakeCapacity>,

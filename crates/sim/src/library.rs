@@ -43,11 +43,11 @@ pub struct Model {
     /// Whether it stands for a drive that no source names exactly, with the parameters of its siblings.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub generic: bool,
-    /// Which of the tables `[hdd]` and `[ssd]` it has.
+    /// Chooses between the tables `[hdd]` and `[ssd]`.
     pub kind: MediumKind,
     /// What it reports about itself.
     pub identity: ModelIdentity,
-    /// What is printed of it and has no part in how it works.
+    /// Printed facts that the model does not use.
     #[serde(default, skip_serializing_if = "DataSheet::is_empty")]
     pub data_sheet: DataSheet,
     /// The link between it and the host.
@@ -146,7 +146,7 @@ impl Model {
         Some((format!("data_sheet.{field}"), message))
     }
 
-    /// What is accepted, but is hardly meant: one line each.
+    /// Warnings about accepted values that are probably mistakes: one line each.
     pub fn warnings(&self) -> Vec<String> {
         let strange = self.hdd.iter().flat_map(HddParams::strange);
         strange.map(|warning| format!("{}: hdd.{warning}", self.name)).collect()

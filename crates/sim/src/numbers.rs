@@ -10,7 +10,7 @@ pub(crate) fn plain(value: f64) -> String {
     }
 }
 
-/// What a value outside its range is, and what would be accepted; `None` within the range.
+/// The message for a value outside its range; `None` within the range.
 pub(crate) fn outside(value: f64, least: f64, most: f64, unit: &str) -> Option<String> {
     let ok = (least..=most).contains(&value);
     let (is, least, most) = (plain(value), plain(least), plain(most));

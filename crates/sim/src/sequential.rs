@@ -37,7 +37,7 @@ pub fn checked_pass<D: SimDevice + ?Sized>(
     }
 }
 
-/// The same on a device that does not fail: when the last request ends.
+/// Runs a pass on a device that does not fail; returns when the last request ends.
 pub fn sequential_pass<D: SimDevice + ?Sized>(
     device: &mut D,
     now: Nanos,

@@ -80,7 +80,7 @@ pub struct Ssd {
     turns: PortTurns,
 }
 
-/// What a drive has done and how it stands.
+/// Counters and state of a drive.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SsdStatus {
     /// Bytes the host has written, in whole mapping units.
@@ -157,7 +157,7 @@ impl Ssd {
         self.faults = faults;
     }
 
-    /// What the drive has done and how it stands.
+    /// Counters and state of the drive.
     pub fn status(&self) -> SsdStatus {
         let (counts, unit) = (self.ftl.counts(), self.geometry.unit_bytes);
         SsdStatus {

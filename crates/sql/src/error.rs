@@ -36,9 +36,9 @@ pub enum SqlError {
     TooOld {
         /// The database.
         database: DatabaseKind,
-        /// What was found.
+        /// The installed version.
         found: String,
-        /// What is needed.
+        /// The oldest version that works.
         least: &'static str,
     },
     /// The user that the server should run as does not exist.
@@ -123,13 +123,13 @@ pub enum SqlError {
     Interrupted,
 }
 
-/// What databases say of a full file system: strerror's words, SQLite's, InnoDB's error 1114.
+/// Words of databases for a full file system: strerror's words, SQLite's, InnoDB's error 1114.
 const FULL: [&str; 3] = ["No space left on device", "database or disk is full", "is full"];
 
 /// strerror's words of a user's share that is used up.
 const QUOTA: [&str; 1] = ["Disk quota exceeded"];
 
-/// What they say of a drive that failed, or that gave other data than it was given: strerror's words, and those of
+/// Their words for a drive that failed, or that returned other data than were written: strerror's words, and those of
 /// SQLite, PostgreSQL, InnoDB and SQL Server.
 const FAILED: [&str; 10] = [
     "Input/output error",
@@ -159,7 +159,7 @@ impl SqlError {
         Self::of_drive(database, &why).unwrap_or(Self::ServerEnded { database, why })
     }
 
-    /// What a database's words say of the drive below it, if they do.
+    /// The error of the drive that a database's words report, if any.
     fn of_drive(database: DatabaseKind, why: &str) -> Option<Self> {
         let says = |all: &[&str]| all.iter().any(|words| why.contains(words));
         match (says(&FULL), says(&QUOTA), says(&FAILED)) {

@@ -1,4 +1,4 @@
-//! Which databases there are.
+//! The databases of this build.
 
 use crate::url::ServerUrl;
 use crate::{Canceller, Database, DatabaseSettings, Installed, SqlError, sqlite};

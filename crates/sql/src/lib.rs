@@ -48,7 +48,7 @@ const COMMITS: &str = "drivescope_commits";
 /// Bytes of such a row.
 pub const COMMIT_BYTES: usize = 100;
 
-/// How a database is to be set.
+/// Settings of a database.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DatabaseSettings {
     /// Memory for its own buffers.
@@ -68,7 +68,7 @@ pub trait Installed {
     /// Programs that it starts in its folders.
     fn programs(&self) -> Vec<std::path::PathBuf>;
 
-    /// Who its folders must belong to, if not to this program's user.
+    /// The owner that its folders need, if not this program's user.
     fn user(&self) -> Option<&ServerUser>;
 
     /// Why a part cannot be measured with what is installed, if it cannot.
@@ -117,7 +117,7 @@ pub trait Database: Send {
     /// Makes the index on their numbers.
     fn make_index(&mut self) -> Result<(), SqlError>;
 
-    /// What keeps it from being cold after [`stop`](Self::stop) and [`start`](Self::start), besides files in memory.
+    /// The reason why it is not cold after [`stop`](Self::stop) and [`start`](Self::start), besides files in memory.
     fn still_warm(&mut self) -> Result<Option<String>, SqlError> {
         Ok(None)
     }
@@ -145,12 +145,12 @@ pub trait Database: Send {
         Err(no_backup())
     }
 
-    /// What the server counts of itself; `begin` counts from now on.
+    /// The server's own counters; `begin` counts from now on.
     fn begin_counting(&mut self) -> Result<(), SqlError> {
         Ok(())
     }
 
-    /// What it has counted since.
+    /// Its counts since then.
     fn counted(&mut self) -> Result<ServerCounters, SqlError> {
         Ok(ServerCounters::default())
     }
@@ -171,7 +171,7 @@ fn no_backup() -> SqlError {
     SqlError::Usage("backups are measured on a server of the test's own only".to_string())
 }
 
-/// What a server counts of statements.
+/// A server's counts of statements.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct ServerCounters {
     /// Statements.

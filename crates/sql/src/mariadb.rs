@@ -15,10 +15,10 @@ use std::time::Duration;
 const KIND: DatabaseKind = DatabaseKind::Mariadb;
 /// How long a server may take to let a connection in.
 const CONNECT_TIME_MAX: Duration = Duration::from_secs(15);
-/// What a server says that is being stopped, or that ended a connection: ER_SERVER_SHUTDOWN, ER_CONNECTION_KILLED.
+/// Errors of a server that is being stopped, or that ended a connection: ER_SERVER_SHUTDOWN, ER_CONNECTION_KILLED.
 const ENDS: [u16; 2] = [1053, 1927];
 
-/// What the server said, or the connection.
+/// An error of the server, or of the connection.
 fn failed(error: mysql::Error) -> SqlError {
     let why = words(&error);
     let is_of_server = match &error {

@@ -24,7 +24,7 @@ pub(crate) const STAYS_WARM: &str =
 /// A connection to a server, the test's own or the user's, for everything but single statements. By itself it is a
 /// database on the user's server.
 pub(crate) trait ServerSession: Database {
-    /// Which database answers.
+    /// The database that answers.
     const KIND: DatabaseKind;
 
     /// Rows of a restored table, without reading it all.
@@ -33,7 +33,7 @@ pub(crate) trait ServerSession: Database {
 
 /// The installed programs of a server, which all work with the server's folder as their working directory.
 pub(crate) trait ServerPrograms: Clone + Send + 'static {
-    /// How the server is asked.
+    /// The connection to the server.
     type Session: ServerSession;
     /// Ends the server, and its children, without writing anything out.
     const END_AT_ONCE: Signal;
@@ -43,7 +43,7 @@ pub(crate) trait ServerPrograms: Clone + Send + 'static {
     /// All that work in its folders.
     fn programs(&self) -> Vec<PathBuf>;
 
-    /// Who it runs as, if not as this program's user.
+    /// The user it runs as, if not this program's user.
     fn user(&self) -> Option<&ServerUser>;
 
     /// Why a part cannot be measured with what is installed, if it cannot.
@@ -51,7 +51,7 @@ pub(crate) trait ServerPrograms: Clone + Send + 'static {
         None
     }
 
-    /// What makes an empty database in the folder.
+    /// The command that makes an empty database in the folder.
     fn make(&self, folder: &Path, settings: DatabaseSettings) -> Command;
 
     /// The server.
@@ -65,10 +65,10 @@ pub(crate) trait ServerPrograms: Clone + Send + 'static {
         canceller: &Arc<Canceller>,
     ) -> Result<Self::Session, String>;
 
-    /// What copies the running server in `from` to one file in `into`.
+    /// The command that copies the running server in `from` to one file in `into`.
     fn backup(&self, from: &Path, into: &Path) -> Command;
 
-    /// What makes files of a server again of that file, one after the other, in an empty folder.
+    /// The commands that restore the server's files from that file in an empty folder, one after the other.
     fn unpack(&self, backup: &Path, settings: DatabaseSettings) -> Vec<Command>;
 }
 

@@ -19,7 +19,7 @@ const KIND: DatabaseKind = DatabaseKind::Postgres;
 /// How the codes (SQLSTATE) of "the server ends" begin; the last words of a process whose server was killed have one.
 const SERVER_ENDS: &str = "57P";
 
-/// What the server said, or the connection.
+/// An error of the server, or of the connection.
 fn failed(error: ::postgres::Error) -> SqlError {
     failed_of(&error)
 }
@@ -37,7 +37,7 @@ fn failed_of(error: &::postgres::Error) -> SqlError {
     }
 }
 
-/// What the server said of a statement, or of its own end.
+/// The server's error on a statement, or on its own end.
 fn said(said: &ServerSaid) -> SqlError {
     let why = said.message.clone();
     match said.code.starts_with(SERVER_ENDS) {

@@ -17,7 +17,7 @@ pub(crate) enum Placeholder {
 /// A statement of the user's own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UserQuery {
-    /// As it was written, but for the name of the table.
+    /// The text as written, except for the name of the table.
     text: String,
     /// Its parameters, a row for each iteration; one without any if there are none.
     rows: Vec<Vec<String>>,
@@ -58,7 +58,7 @@ impl UserQuery {
         &self.rows
     }
 
-    /// As the database wants it.
+    /// The text in the database's form.
     pub(crate) fn text(&self, placeholder: Placeholder) -> String {
         let marks = marks(&self.text);
         let mut text = String::with_capacity(self.text.len() + marks.len() * 2);

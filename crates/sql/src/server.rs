@@ -21,7 +21,7 @@ const LINES_MAX: usize = 20;
 const STOP_TIME_MAX: Duration = Duration::from_secs(60);
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// What a program said last.
+/// The last lines of a program.
 type Said = Arc<Mutex<VecDeque<String>>>;
 
 /// A running program. Dropped, it is killed.
@@ -113,7 +113,7 @@ impl ServerProcess {
         self.child.try_wait().ok().flatten()
     }
 
-    /// What it said last, in a line: the gravest of the last lines.
+    /// The worst of its last lines.
     pub fn last_words(&mut self) -> String {
         let ended = self.ended();
         if ended.is_some()

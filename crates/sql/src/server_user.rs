@@ -19,7 +19,7 @@ pub struct ServerUser {
 }
 
 impl ServerUser {
-    /// Who the server is to run as: `None` if that is this program's own user, who is not root.
+    /// The user that the server runs as: `None` if that is this program's own user, who is not root.
     pub(crate) fn for_server(
         database: DatabaseKind,
         user: &'static str,

@@ -105,7 +105,7 @@ impl Open {
         }
     }
 
-    /// What the kernel said last, of any file and of the table's.
+    /// The kernel's last errors, of any file and of the table's.
     fn last_errnos(&self) -> [i32; 2] {
         let mut of_table = 0;
         // SAFETY: the connection is open; SQLite writes one int, which outlives the call.

@@ -3,10 +3,10 @@
 use crate::SqlError;
 use drivescope_model::options::DatabaseKind;
 
-/// Where the password of a server is looked for: not in the URL, which is kept in the run document.
+/// Variable with the password of a server: not in the URL, which is kept in the run document.
 pub(crate) const PASSWORD: &str = "DRIVESCOPE_DB_PASSWORD";
 
-/// How URLs begin, and of which database they are then.
+/// Schemes of URLs, each with its database.
 const SCHEMES: [(&str, DatabaseKind); 6] = [
     ("postgres", DatabaseKind::Postgres),
     ("postgresql", DatabaseKind::Postgres),
@@ -19,7 +19,7 @@ const SCHEMES: [(&str, DatabaseKind); 6] = [
 /// The address of a server: `postgres://user@host:port/database`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerUrl {
-    /// Which database answers there.
+    /// The database that answers there.
     pub database: DatabaseKind,
     /// User, if one is named.
     pub user: Option<String>,

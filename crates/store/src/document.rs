@@ -17,7 +17,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// How some programs begin a text; JSON does not allow it.
+/// The byte order mark that some programs write; JSON does not allow it.
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// Digits of an id.

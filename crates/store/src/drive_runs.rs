@@ -38,7 +38,7 @@ pub struct DriveRuns {
     pub unreadable: Vec<(String, String)>,
 }
 
-/// What tells drives apart wherever they are plugged in, as far as a line of a run shows it: the serial number, or else
+/// The key of a drive wherever it is plugged in, as far as a line of a run shows it: the serial number, or else
 /// model and target.
 #[derive(Debug, PartialEq, Eq)]
 struct DriveKey {

@@ -20,7 +20,7 @@ pub struct StoreError {
 /// The kinds of causes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StoreFault {
-    /// What was named cannot be a store.
+    /// A store cannot have this name.
     Location,
     /// There is no store, and an existing one was asked for.
     Missing,

@@ -1,4 +1,4 @@
-//! Which store a user means.
+//! Finds the store that a user means.
 
 use crate::error::{StoreError, StoreFault};
 use drivescope_model::shell::quoted;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// The store's file below the user's data directory.
 const DEFAULT_FILE: &str = "drivescope/runs.db";
 
-/// Where a store is.
+/// The place of a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoreLocation {
     path: PathBuf,

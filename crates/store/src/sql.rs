@@ -149,7 +149,7 @@ pub(crate) const LIST: &str = concat!(
 /// How many runs [`chosen`] chooses.
 pub(crate) const COUNT: &str = concat!("SELECT COUNT(*) FROM runs ", chosen!());
 
-/// How many runs there are, which an index tells.
+/// The number of runs, from an index.
 pub(crate) const COUNT_ALL: &str = "SELECT COUNT(*) FROM runs";
 
 /// The newest run of each drive, the newest of all first: its id, and what tells the drive from others.

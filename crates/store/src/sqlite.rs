@@ -20,7 +20,7 @@ const SMALLEST_BYTES: u64 = 512;
 /// The first page, which says what the file is.
 const PAGE_BYTES: u64 = 4096;
 
-/// What a file holds.
+/// The contents of a file.
 enum Content {
     /// No table at all.
     Nothing,
@@ -220,7 +220,7 @@ fn use_write_ahead_log(connection: &Connection) -> rusqlite::Result<()> {
     }
 }
 
-/// What the file holds, and whether this program may use it.
+/// The contents of the file, and whether this program may use it.
 fn content_of(
     connection: &Connection,
     path: &Path,

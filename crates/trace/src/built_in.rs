@@ -13,7 +13,7 @@ use std::path::PathBuf;
 pub struct RecordedTrace {
     /// Its name.
     pub name: &'static str,
-    /// What was done.
+    /// The recorded work.
     pub about: &'static str,
     /// The file.
     bytes: &'static [u8],
@@ -46,7 +46,7 @@ pub enum TraceSource {
     File {
         /// Where.
         path: PathBuf,
-        /// What is taken from it.
+        /// The figures taken from it.
         options: ImportOptions,
     },
     /// One that comes with the program.

@@ -38,7 +38,7 @@ pub enum TraceError {
     Truncated {
         /// Its length.
         at: u64,
-        /// What is missing the rest.
+        /// The part that is cut off.
         within: &'static str,
     },
     /// A trace file whose bytes are not what was written.
@@ -46,7 +46,7 @@ pub enum TraceError {
     Damaged {
         /// Where.
         at: u64,
-        /// How that is known.
+        /// The evidence.
         reason: &'static str,
     },
     /// A trace file of a newer program.

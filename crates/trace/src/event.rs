@@ -32,7 +32,7 @@ pub struct TraceEvent {
     pub fua: bool,
     /// How long it took when it was traced, if that is known.
     pub latency_ns: Option<u64>,
-    /// Who sent it: an index into the names of the trace, from 1; 0 is not known.
+    /// The process that sent it: an index into the names of the trace, from 1; 0 is not known.
     pub process: u16,
 }
 
@@ -48,7 +48,7 @@ impl TraceEvent {
     }
 }
 
-/// Who takes the requests of a trace, in the order of their times.
+/// Takes the requests of a trace, in the order of their times.
 pub trait EventSink {
     /// Takes one.
     fn event(&mut self, event: &TraceEvent) -> Result<(), TraceError>;

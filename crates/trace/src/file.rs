@@ -11,12 +11,12 @@ use serde::{Deserialize, Serialize};
 
 /// How every trace file begins. The first byte is not text, and line ends that a transfer changes are seen.
 const MAGIC: [u8; 8] = *b"\x89DSTRC\r\n";
-/// What this program writes, and all that it reads.
+/// The only version that this program writes and reads.
 const VERSION: u32 = 1;
 /// Header and totals are short texts; the names of processes are most of them.
 const TEXT_BYTES_MAX: u32 = 8 << 20;
 
-/// What stands at the beginning of a trace file.
+/// The beginning of a trace file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TraceHeader {
     /// The version of the format.
@@ -34,14 +34,14 @@ pub struct TraceHeader {
 }
 
 impl TraceHeader {
-    /// Of a trace from `source` with times in `tick_ns`.
+    /// The header of a trace from `source` with times in `tick_ns`.
     pub fn new(source: &str, tick_ns: u64) -> Self {
         let source = source.to_string();
         Self { version: VERSION, tick_ns, source, resolution_ns: None, device_bytes: None }
     }
 }
 
-/// What stands at the end of a trace file: everything that planning a replay needs.
+/// The end of a trace file: everything that planning a replay needs.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TraceTotals {
     /// Requests.

@@ -24,9 +24,9 @@ pub enum SourceFormat {
     Trace,
     /// fio's iolog, versions 2 and 3.
     FioIolog,
-    /// What blkparse prints.
+    /// Text of blkparse.
     Blkparse,
-    /// What blktrace records and `blkparse -d` merges.
+    /// Binary records of blktrace, merged by `blkparse -d`.
     Blktrace,
     /// MSR Cambridge, 2007.
     Msr,
@@ -72,7 +72,7 @@ impl SourceFormat {
     }
 }
 
-/// Which of the events of a request says when it was sent.
+/// The event of a request whose time counts as its sending.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum BlockAction {
     /// Issue to the drive (D): what the drive saw.
@@ -82,16 +82,16 @@ pub enum BlockAction {
     Queue,
 }
 
-/// What is taken from a source.
+/// The part that is taken from a source.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ImportOptions {
     /// The one device of several whose requests are taken: its number or name in the source.
     pub device: Option<String>,
-    /// Which events of block traces are taken.
+    /// The events that are taken from block traces.
     pub action: BlockAction,
 }
 
-/// Which form a source that begins like this has. Errors: none that is known.
+/// The form of a source that begins like this. Errors: an unknown form.
 pub fn detect(beginning: &[u8]) -> Result<SourceFormat, TraceError> {
     if is_trace(beginning) {
         return Ok(SourceFormat::Trace);

@@ -11,7 +11,7 @@ use std::io::Write;
 #[derive(Debug)]
 pub struct IologWriter<W: Write> {
     out: W,
-    /// What fio opens, unless its `replay_redirect` names something else.
+    /// The path that fio opens, unless its `replay_redirect` names something else.
     name: String,
     last_us: u64,
 }

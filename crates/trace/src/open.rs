@@ -23,7 +23,7 @@ const OTHERS: [(&[u8], &str, &str); 4] = [
     (&[0xfd, b'7', b'z', b'X', b'Z'], "xz", "xzcat"),
     (b"PK\x03\x04", "zip", "unzip -p"),
 ];
-/// Where an archive of tar says so (POSIX.1-1988).
+/// Place of the magic word in an archive of tar (POSIX.1-1988).
 const TAR_AT: usize = 257;
 
 /// A trace that is open at its beginning.

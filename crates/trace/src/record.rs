@@ -1,6 +1,6 @@
 //! Recording: what reaches a drive, as the kernel's tracepoints of block requests tell it (tracefs, as root).
 //!
-//! The kernel reports each request when it is issued to the drive and when it completes, on the clock that programs use. The
+//! The kernel reports each request when it is issued to the drive and when it completes, on the programs' clock. The
 //! events come from a ring per processor, which is drained every 50 ms without waiting ([`ring`]). The instance of
 //! tracefs is the recording's own, and is removed at its end; one that a kill left, by the next recording
 //! ([`instance`]).
@@ -21,12 +21,12 @@ use instance::TraceInstance;
 use layout::{BlockEvents, RawEvent};
 use std::time::Duration;
 
-/// How often the rings are drained: at 1.2 million events a second on one processor, its ring is full after so long.
+/// How often the rings are drained: at 1.2 million events a second on one processor, its ring is full after this time.
 const DRAIN_EVERY: Duration = Duration::from_millis(50);
 /// Times of recordings are kept in ns.
 const TICK_NS: u64 = 1;
 
-/// What recordings are called in headers.
+/// Name of recordings in headers.
 const SOURCE: &str = "recorded";
 
 /// The header of a recording of this device.

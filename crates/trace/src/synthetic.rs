@@ -15,7 +15,7 @@ use crate::event::EventSink;
 pub struct SyntheticTrace {
     /// Its name.
     pub name: &'static str,
-    /// What the application does.
+    /// The work of the application.
     pub about: &'static str,
     /// Reads that continue where the one before ended.
     pub sequential_reads: u32,

@@ -161,7 +161,7 @@ fn generator() -> Result<BudgetRow, String> {
     })
 }
 
-/// What the benchmark prints: a size of buffers and 10^6 bytes per second on each line.
+/// The benchmark's output: a size of buffers and 10^6 bytes per second on each line.
 fn rates(text: &str) -> Result<Vec<(u64, f64)>, String> {
     let line = |line: &str| -> Option<(u64, f64)> {
         let (bytes, mb_s) = line.split_once(' ')?;

@@ -20,7 +20,7 @@ const SYSTEMS: [&str; 3] = ["ext4", "xfs", "btrfs"];
 const IMAGE_MIB: u64 = 12 << 10;
 /// Pause before each side.
 const SETTLE: Duration = Duration::from_secs(5);
-/// How often a process's memory is looked at.
+/// How often a process's memory is sampled.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 pub(super) fn text(path: &Path) -> &str {

@@ -40,7 +40,7 @@ pub struct EnginesOptions<'o> {
     pub each: Measurement,
     /// On the drive to be measured.
     pub folder: &'o Path,
-    /// What of `PLACE CELL` holds this text.
+    /// Only pairs `PLACE CELL` that contain this text.
     pub only: &'o str,
 }
 
@@ -59,10 +59,10 @@ impl EnginesOptions<'_> {
 struct Measured {
     place: String,
     cell: &'static str,
-    /// What drivescope chose in each round.
+    /// The engine that drivescope chose in each round.
     engines: Vec<String>,
     ours: Vec<CellFigures>,
-    /// Of each of fio's engines.
+    /// Figures of each of fio's engines.
     fio: Vec<(FioEngine, Vec<CellFigures>)>,
 }
 

@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// What fio's buffers lie in.
+/// The memory of fio's buffers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Memory {
     /// malloc, fio's default: whether a large request is one piece of memory is luck.
@@ -17,7 +17,7 @@ pub enum Memory {
     Fresh,
 }
 
-/// What fio sends requests with.
+/// The engine of fio.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FioEngine {
     /// One `pread` or `pwrite` after the other, at any depth.

@@ -81,7 +81,7 @@ impl Drivescope {
     }
 }
 
-/// What measures one round of one cell.
+/// Measures one round of one cell.
 fn arguments(
     target: &Path,
     cell: &str,

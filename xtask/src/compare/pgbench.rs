@@ -24,7 +24,7 @@ pub(super) const SECONDS: f64 = 3.0;
 const ACCOUNTS: u32 = 100_000;
 const UPDATE: &str = "UPDATE pgbench_accounts SET abalance = abalance + 1 WHERE aid =";
 
-/// What stands beside what: words, the place among our rates and theirs, and whether they must agree.
+/// Pairs to compare: words, the place among our rates and theirs, and whether they must agree.
 const COMPARED: [(&str, usize, usize, bool); 5] = [
     ("single row of 8,000 bytes, warm", 0, 0, true),
     ("commit of an added row", 1, 1, true),

@@ -54,7 +54,7 @@ pub fn section(drivescope: &Drivescope, seconds: f64) -> Result<String, String> 
     ))
 }
 
-/// What the figures are.
+/// The meaning of the figures.
 const ABOUT: &str = "fio reads 4 KiB at random places of a drive that `drivescope sim mount --block` serves. All \
                      figures are\nmicroseconds; the model's is the median of the same reads in virtual time. The \
                      drive of 8 ms is the 870 EVO's\nmodel with page reads of 7.96 ms and no retries. At \

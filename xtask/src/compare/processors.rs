@@ -3,7 +3,7 @@
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::path::Path;
 
-/// Where the kernel's unbound workers may run, as a mask in hexadecimal.
+/// Processors for the kernel's unbound workers, as a mask in hexadecimal.
 const WORKERS: &str = "/sys/devices/virtual/workqueue/cpumask";
 /// The first processor, in that form.
 const FIRST: &str = "1";
@@ -11,7 +11,7 @@ const FIRST: &str = "1";
 /// How a comparison uses the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Processors {
-    /// As the kernel's scheduler likes.
+    /// All processors, placed by the kernel's scheduler.
     All,
     /// Everything on the first one.
     One,

@@ -17,7 +17,7 @@ const DELAY_S: f64 = 1.5;
 const SHORTEST_S: f64 = 2.0 * DELAY_S + 1.0;
 /// Addresses of the kernel begin here on every machine with 64 bits.
 const KERNEL_FROM: u64 = 1 << 63;
-/// What tells where a system call returns to; other processors than x86 do not have it.
+/// The register with the return address of a system call; only x86 has it.
 const REGISTERS: &[&str] = if cfg!(target_arch = "x86_64") { &["--intr-regs=cx"] } else { &[] };
 const FIELDS: &str =
     if cfg!(target_arch = "x86_64") { "time,period,ip,iregs" } else { "time,period,ip" };
@@ -58,7 +58,7 @@ struct Sample {
 }
 
 impl Sample {
-    /// Of `time: period address`, with or without ` ABI:2 CX:0x…`.
+    /// Parses `time: period address`, with or without ` ABI:2 CX:0x…`.
     fn read(line: &str) -> Option<Self> {
         let mut fields = line.split_whitespace();
         let time_s = fields.next()?.trim_end_matches(':').parse().ok()?;

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 pub const MODEL: &str = "wd40efrx";
 /// Size of the file system, at the disk's outer edge: what was ever written stays in the contents.
 const SIZE: &str = "4G";
-/// Where its standard output goes.
+/// The file for its standard output.
 const SAID: &str = "said";
 /// How long the disk may take to appear.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -81,7 +81,7 @@ impl ServedDisk {
         std::fs::read_to_string(said).map_err(|e| format!("cannot read its report: {e}"))
     }
 
-    /// Where files go.
+    /// The folder for files.
     pub fn folder(&self) -> PathBuf {
         self.place.path().join("files")
     }
@@ -116,7 +116,7 @@ impl ServedDisk {
         }
     }
 
-    /// As Ctrl-C does, which lets it unmount and detach by itself; once.
+    /// Ends it like Ctrl-C, so that it unmounts and detaches by itself; once.
     fn stop(&mut self) {
         let said = |result: Result<(), String>| {
             if let Err(why) = result {

@@ -15,13 +15,13 @@ const DATABASES: [&str; 3] = ["sqlite", "postgres", "mariadb"];
 /// The table: as large as predictions compute page by page, and some seconds of a disk, so that what a server reads
 /// once at its start counts little.
 const SIZE: &str = "1GB";
-/// What is compared: the end of its key, and its unit.
+/// The compared figures: the end of the key, and the unit.
 const FIGURES: [(&str, &str); 2] = [("scan.mb_s", "MB/s"), ("seek_cold.statements_s", "/s")];
 /// Clients that ask for single rows.
 const THREADS: u32 = 4;
 /// A prediction must be so near.
 const NEAR: f64 = 0.15;
-/// What Linux has by default, and the simulated host: some machines set it otherwise for all devices.
+/// The default of Linux and of the simulated host: some machines set it otherwise for all devices.
 const READ_AHEAD_KIB: &str = "128";
 
 /// Figures of a run, in the order of [`FIGURES`].

@@ -22,7 +22,7 @@ const PROGRAMS: [(&str, &str); 3] = [
 const DRIVES: [&str; 2] = ["wd40efrx", "samsung-870evo-1tb"];
 /// A prediction must be so near.
 const NEAR: f64 = 0.15;
-/// What was recorded is what the kernel counted, within this.
+/// The most that a recording may differ from the kernel's counts.
 const COUNTED: f64 = 0.01;
 
 /// A program on a drive.

@@ -4,7 +4,7 @@ use super::{CellFigures, ComparePart, Pair, Pairs};
 use crate::workspace;
 use std::fmt::Write as _;
 
-/// What the design asks of a cell on a file: rates within 5 %, percentiles within 10 %.
+/// Limits for a cell on a file: rates within 5 %, percentiles within 10 %.
 const RATE_BAND: f64 = 0.05;
 const LATENCY_BAND: f64 = 0.10;
 /// And of user CPU per request on a RAM disk.

@@ -51,7 +51,7 @@ fn row(name: &str, pairs: &[(f64, f64)]) -> String {
     format!("| {name} | {ours:.2} s | {theirs:.2} s | {ratio:.2} |\n")
 }
 
-/// What is known of directories and inodes is dropped too.
+/// Directories and inodes are dropped too.
 fn forget_all() -> Result<(), String> {
     run("sync", &[])?;
     std::fs::write("/proc/sys/vm/drop_caches", "3")
@@ -77,7 +77,7 @@ fn find(tree: &Path, is_cold: bool) -> Result<f64, String> {
     timed(|| run("sh", &["-c", &count]).map(|_| ()), is_cold)
 }
 
-/// What one run came to.
+/// The figures of one run.
 struct TreeRun {
     copied_s: f64,
     deleted_s: f64,

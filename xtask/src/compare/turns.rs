@@ -21,7 +21,7 @@ pub fn in_turns<A, B>(
     Ok(all.split_off(1))
 }
 
-/// What `figure` makes of each, from the lowest to the highest.
+/// The value of `figure` for each, from the lowest to the highest.
 pub fn sorted<T>(all: &[T], figure: impl Fn(&T) -> f64) -> Vec<f64> {
     let mut values: Vec<f64> = all.iter().map(figure).collect();
     values.sort_unstable_by(f64::total_cmp);

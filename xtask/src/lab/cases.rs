@@ -20,7 +20,7 @@ pub struct Case {
     pub long: bool,
 }
 
-/// What must come of a case. In all of them the compared bytes are at the end what they were.
+/// The expected outcome of a case. In all of them the compared bytes are unchanged at the end.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Expect {
     /// The gate lets patterns be written, and they are taken back.

@@ -5,7 +5,7 @@ use crate::workspace;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What the guest runs besides drivescope.
+/// The guest's programs besides drivescope.
 const PACKAGES: &str = "linux-image-amd64,udev,kmod,mdadm,lvm2,cryptsetup-bin,bcache-tools,btrfs-progs,e2fsprogs,\
     xfsprogs,thin-provisioning-tools,multipath-tools,fdisk,fio";
 /// The release whose kernel the cases are written for, and its C library.
@@ -16,7 +16,7 @@ const UNUSED_DRIVERS: &str = "drivers/accessibility,drivers/ata,drivers/bluetoot
     drivers/hid,drivers/hwmon,drivers/iio,drivers/infiniband,drivers/input,drivers/leds,drivers/media,drivers/mfd,\
     drivers/net,drivers/platform,drivers/staging,drivers/thunderbolt,drivers/video,fs/ceph,fs/nfs,fs/ocfs2,\
     net/bluetooth,net/netfilter,net/sched,net/wireless,sound";
-/// What finds the root: an initial file system of these modules alone is made in a moment.
+/// Modules that find the root: an initial file system of these alone is made in a moment.
 const ROOT_MODULES: &str = "virtio_pci\nvirtio_blk\next4\n";
 /// The first process of the root file system: everything else comes from the shared folder.
 const INIT: &str = "#!/bin/sh\nmodprobe 9pnet_virtio\nmodprobe 9p\n\

@@ -1,4 +1,4 @@
-//! What a case left against what must come of it.
+//! Compares the files of a case with the expected outcome.
 
 use super::cases::{Case, Expect};
 use super::share::Out;
@@ -9,7 +9,7 @@ use serde_json::Value;
 const DONE: i32 = 0;
 /// A test found a problem, or the run has no valid figure: drives in the guest's memory have none.
 const PROBLEM: i32 = 1;
-/// How a run without a valid figure says so.
+/// The message of a run without a valid figure.
 const NO_VALID_FIGURE: &str = "drivescope: no valid figure: ";
 const USAGE: i32 = 2;
 const REFUSED: i32 = 3;

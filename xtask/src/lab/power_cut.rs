@@ -13,7 +13,7 @@ use std::process::Command;
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
-/// Of the rows, with a number after it.
+/// Name of the rows, with a number after it.
 pub const NAME: &str = "power-cut";
 /// Bytes of the drive, and of the one with the journal.
 const DRIVE_BYTES: u64 = 32 << 20;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// What every guest runs.
+/// The scripts that every guest runs.
 const SCRIPTS: [(&str, &str); 3] = [
     ("start.sh", include_str!("guest/start.sh")),
     ("kit.sh", include_str!("guest/kit.sh")),
@@ -16,7 +16,7 @@ pub struct SharedFolder {
     folder: TempDir,
 }
 
-/// What one case left there.
+/// The files that one case left there.
 #[derive(Debug)]
 pub struct Out {
     folder: PathBuf,

@@ -1,11 +1,11 @@
-//! What the lab prints: one row a case, as soon as it is known.
+//! The lab's output: one row a case, as soon as it is known.
 
 /// How a case ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CaseOutcome {
     /// Whether what was seen is what must be.
     pub passed: bool,
-    /// What was seen.
+    /// The observed outcome.
     pub seen: String,
 }
 
@@ -32,7 +32,7 @@ impl From<Result<String, String>> for CaseOutcome {
 #[derive(Debug)]
 pub struct Row {
     pub name: String,
-    /// What must come of it, in words.
+    /// The expected outcome, in words.
     pub expected: String,
     pub outcome: CaseOutcome,
 }

@@ -4,10 +4,10 @@
 
 use std::ops::Range;
 
-/// Of the log's first sector.
+/// Magic number of the log's first sector.
 const MAGIC: u64 = 0x006a_7366_7773_6872;
 const VERSION: u64 = 1;
-/// Of an entry: sector, sectors, flags and length of its data, 8 bytes each, in a sector of its own.
+/// An entry has sector, sectors, flags and length of its data, 8 bytes each, in a sector of its own.
 const FLUSH: u64 = 1;
 const FUA: u64 = 2;
 const DISCARD: u64 = 4;
@@ -88,7 +88,7 @@ fn entries(log: &[u8]) -> Result<(Vec<Entry>, usize), String> {
     Ok((found, sector))
 }
 
-/// What becomes of a write that was in the cache.
+/// The fate of a write that was in the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Whole,

@@ -1,4 +1,4 @@
-//! Where each physical sector is, and how long a sequential transfer takes, in O(log zones).
+//! The place of each physical sector, and the time of a sequential transfer, in O(log zones).
 //!
 //! Sectors are numbered in order of transfer. The *drive's sequential clock* [`Layout::clock`] is the time
 //! at which a transfer of the whole drive would reach a sector; the time of any sequential transfer is a

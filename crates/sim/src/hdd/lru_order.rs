@@ -1,4 +1,4 @@
-//! Which of some numbered things was used longest ago: a ring of neighbours in order of use, so that neither a use
+//! Finds the least recently used of some numbered things: a ring of neighbours in order of use, so that neither a use
 //! nor the question needs a search.
 
 /// The order of use of the things `0..count`. A thing may stand outside the order.

@@ -1,4 +1,4 @@
-//! What is so about a drive, for tests that must know: zones, rates, times.
+//! True properties of a drive, for tests: zones, rates, times.
 
 use crate::hdd::disk::HardDisk;
 

@@ -21,7 +21,7 @@ pub struct QueuedCommand {
     pub count: u64,
     /// Where on the medium the transfer begins: at that sector, unless a shingled drive has it in its log.
     pub first: u64,
-    /// Where that is.
+    /// The place of that sector.
     pub place: DiskLocation,
     /// Cache segment that this read continues.
     pub segment: Option<usize>,

@@ -29,7 +29,7 @@ struct CachedRange {
     segment: usize,
 }
 
-/// What is known of a segment beside its end.
+/// The state of a segment beside its end.
 #[derive(Debug, Clone, Copy)]
 struct Segment {
     /// Start of the stretch that it holds, by which that is found.
@@ -44,10 +44,10 @@ struct Segment {
 #[derive(Debug, Clone)]
 pub struct ReadCache {
     segments: Vec<Segment>,
-    /// What they hold, in ascending order of start. In an adaptive cache the stretches do not touch, in
+    /// Their stretches, in ascending order of start. In an adaptive cache the stretches do not touch, in
     /// another they may overlap.
     stretches: Vec<CachedRange>,
-    /// Where the stretch that was put down last stood then: where to look first.
+    /// Where the latest stretch was put: the search begins there.
     last_held: usize,
     /// The segments that have room, in order of use.
     order: LruOrder,

@@ -20,7 +20,7 @@ impl Rotation {
         Self { period: (60e9 / rpm).round().max(1.0) as Nanos, start: 0 }
     }
 
-    /// The same spindle, at this angle (below the period) at time 0.
+    /// The spindle turned to this angle (below the period) at time 0.
     #[must_use]
     pub fn starting_at(self, start: Nanos) -> Self {
         Self { start, ..self }

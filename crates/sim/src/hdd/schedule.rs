@@ -1,4 +1,4 @@
-//! What the drive does next, and when: the only place where work for the mechanism begins.
+//! The drive's next action, and its time: the only place where work for the mechanism begins.
 
 use crate::device::{Nanos, SimOutcome};
 use crate::hdd::disk::HardDisk;

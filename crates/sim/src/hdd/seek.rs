@@ -1,4 +1,4 @@
-//! How long the arm takes to move: a time for each distance in cylinders, settling for a read included.
+//! The arm's movement times: one for each distance in cylinders, settling for a read included.
 
 use crate::device::Nanos;
 use crate::hdd::params::SeekParams;

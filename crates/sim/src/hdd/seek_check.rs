@@ -84,7 +84,7 @@ fn outliers(points: &[(u32, f64)]) -> Vec<(u32, f64)> {
     points.windows(3).filter(is_far).map(|three| three[1]).collect()
 }
 
-/// What of an accepted curve is strange: one line, if anything is.
+/// A warning about a strange but accepted curve, in one line.
 pub(super) fn strange_points(table: &str, seek: &SeekParams) -> Option<String> {
     let SeekParams::Table { points_cylinders_ms: points } = seek else { return None };
     let outliers = outliers(points);

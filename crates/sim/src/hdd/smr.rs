@@ -17,7 +17,7 @@ struct Logged {
     at: u64,
 }
 
-/// Where a stretch of home sectors really is.
+/// The real place of a stretch of home sectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MediumRange {
     /// First sector on the medium.
@@ -214,7 +214,7 @@ impl Shingles {
         Some((logged, MediumRange { sector: start, count: end - start }))
     }
 
-    /// Where the home sectors `from..to` are to be read, in order.
+    /// The places to read the home sectors `from..to` from, in order.
     pub fn resolve(&self, from: u64, to: u64) -> Vec<MediumRange> {
         let mut pieces = Vec::new();
         let mut at = from;

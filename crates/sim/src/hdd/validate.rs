@@ -40,7 +40,7 @@ impl HddParams {
         problems.0
     }
 
-    /// What is accepted, but is hardly meant: one line each.
+    /// Warnings about accepted values that are probably mistakes: one line each.
     pub fn strange(&self) -> Vec<String> {
         let read = strange_points("seek", &self.seek);
         let write = self.write_seek.as_ref().and_then(|curve| strange_points("write_seek", curve));

@@ -16,7 +16,7 @@ struct DirtyRange {
 pub struct WriteCache {
     /// Stretches by their start.
     dirty: BTreeMap<u64, DirtyRange>,
-    /// The same stretches in order of waiting: since when, and their start.
+    /// The stretches in order of waiting: since when, and their start.
     ages: BTreeSet<(Nanos, u64)>,
     dirty_bytes: u64,
     /// Stretches that are being written to the medium now; they keep their room until that is done.
@@ -74,7 +74,7 @@ impl WriteCache {
         self.low_water < self.high_water
     }
 
-    /// What is held has changed.
+    /// Updates the pressure after a change of the cached data.
     fn weigh(&mut self) {
         let mark = if self.pressed { self.low_water } else { self.high_water };
         self.pressed = self.total_bytes() as f64 >= mark * self.limit_bytes as f64

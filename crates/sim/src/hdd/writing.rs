@@ -246,7 +246,7 @@ impl HardDisk {
         self.partial_ends(chosen).into_iter().flatten().map(|(_, count)| count).sum()
     }
 
-    /// What must be read before a stretch can be written: the sectors that it covers only in part, as first
+    /// The sectors to read before a stretch can be written: those that it covers only in part, as first
     /// sector and count. The sectors between are replaced whole. Two that touch are one piece.
     pub(super) fn partial_ends(&self, chosen: &Chosen) -> [Option<(u64, u64)>; 2] {
         if self.faults.no_read_modify_write {
@@ -357,7 +357,7 @@ impl HardDisk {
         DestageStart { at: end, not_before: end + self.gap(self.times.rmw_gap) }
     }
 
-    /// What planted bad spots add to writing a stretch.
+    /// Time that planted bad spots add to writing a stretch.
     fn delay_of(&self, chosen: &Chosen) -> Nanos {
         let host = |byte: u64| byte.saturating_sub(self.sizes.base);
         let period = self.mechanism.rotation().period();

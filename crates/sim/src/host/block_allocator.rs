@@ -1,4 +1,4 @@
-//! Where a file system puts new files: groups of 128 MiB, filled from the start of the drive to its end.
+//! The places of new files in a file system: groups of 128 MiB, filled from the start of the drive to its end.
 //!
 //! The order is that of ext4's allocator for large files (mm: `mballoc`), tried on an empty file system of 256 GiB
 //! with files of 1 GiB: a stream goal moves forward over the groups and wraps around; a group whose free run is too
@@ -20,7 +20,7 @@ pub(super) struct BlockAllocator {
     /// The group in which the last piece was laid.
     goal: usize,
     free_bytes: u64,
-    /// What only the superuser can have.
+    /// Space for the superuser only.
     reserved_bytes: u64,
 }
 

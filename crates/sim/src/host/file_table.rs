@@ -30,7 +30,7 @@ const ADDRESSES: u64 = 1 << 62;
 /// A file system with many files, on a device.
 pub type ManyFileSystem<D> = Journaled<D, FileTable>;
 
-/// Where the files are on the drive.
+/// The files and their places on the drive.
 #[derive(Debug, Clone)]
 pub struct FileTable {
     layout: FileLayout,
@@ -145,7 +145,7 @@ impl FileTable {
         }
     }
 
-    /// Where a file lies on the drive: first byte and length, in its order; nothing of one that is not there.
+    /// Where a file lies on the drive: first byte and length, in its order; empty for a missing file.
     #[must_use]
     pub fn extents(&self, address: u64) -> &[(u64, u64)] {
         self.files.get(&address).map_or(&[], |file| &file.extents)

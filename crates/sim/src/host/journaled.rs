@@ -16,7 +16,7 @@ pub(super) const BLOCK_BYTES: u64 = 4096;
 /// Changes that are younger wait for more (ext4: `commit=5`).
 const COMMIT_EVERY_NS: Nanos = 5_000_000_000;
 
-/// What a file system keeps where.
+/// The layout of a file system.
 pub trait BlockMap {
     /// Bytes that can be addressed, of all files together.
     fn size_bytes(&self) -> u64;
@@ -79,7 +79,7 @@ struct Commit {
     outcome: SimOutcome,
 }
 
-/// What is under way.
+/// The operation in progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CommitStep {
     Blocks,
@@ -115,7 +115,7 @@ impl<D: SimDevice, M: BlockMap> Journaled<D, M> {
         &mut self.inner
     }
 
-    /// What lies where.
+    /// The layout.
     pub fn map(&self) -> &M {
         &self.map
     }

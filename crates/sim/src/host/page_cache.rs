@@ -61,7 +61,7 @@ pub(super) enum CacheEvent {
     Wake,
 }
 
-/// What a task does.
+/// The kind of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CallKind {
     Read,
@@ -95,7 +95,7 @@ pub(super) struct SystemCall {
     pub outcome: SimOutcome,
 }
 
-/// How far a sync or direct task is.
+/// The progress of a sync or direct task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CallStage {
     Begin,
@@ -118,14 +118,14 @@ pub(super) struct DeviceIo {
 pub(super) enum IoKind {
     Fill,
     WriteBack,
-    /// Of no page of the cache: a flush, or what passes by.
+    /// I/O of no page of the cache: a flush, or direct I/O.
     Other,
 }
 
 /// The thread that writes dirty pages in the background.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Flusher {
-    /// Where the next background run is looked for.
+    /// Where the search for the next background run begins.
     pub cursor: u64,
     /// Pages due by age, in order of address.
     pub expired: VecDeque<u64>,
@@ -174,7 +174,7 @@ impl<D: SimDevice> PageCache<D> {
         self.files.is_by_id = true;
     }
 
-    /// What is under the cache.
+    /// The device under the cache.
     pub fn inner(&self) -> &D {
         &self.inner
     }
@@ -383,7 +383,7 @@ impl<D: SimDevice> SimDevice for PageCache<D> {
         self.inner.capacity_bytes()
     }
 
-    /// Of direct requests; buffered ones may begin and end at any byte.
+    /// Sector of direct requests; buffered ones may begin and end at any byte.
     fn sector_bytes(&self) -> u32 {
         self.inner.sector_bytes()
     }

@@ -1,4 +1,4 @@
-//! Where in the table of pages each cached page stands.
+//! The place of each cached page in the table of pages.
 //!
 //! Programs use neighbouring pages one after the other. Places are therefore kept in groups of neighbours: one lookup
 //! brings those of the next pages into the processor's cache too.

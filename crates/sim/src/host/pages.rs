@@ -12,7 +12,7 @@ use crate::device::Nanos;
 /// End of a list.
 const NONE: u32 = u32::MAX;
 
-/// What is known of a cached page.
+/// The state of a cached page.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Page {
     pub number: u64,
@@ -39,7 +39,7 @@ pub(super) struct PageTable {
     oldest: u32,
     /// Dirty pages that are not being written, with the time each became dirty.
     dirty: BTreeMap<u64, Nanos>,
-    /// The same in order of time; entries that no longer hold are skipped.
+    /// These pages in order of time; outdated entries are skipped.
     by_age: VecDeque<(Nanos, u64)>,
     writeback_pages: u64,
 }

@@ -21,7 +21,7 @@ impl Ranges {
         self.ends.insert(low, high);
     }
 
-    /// What of `start..end` is in the set, in order.
+    /// The parts of `start..end` that are in the set, in order.
     pub(super) fn within(&self, start: u64, end: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
         let around = self.ends.range(..=start).next_back().map(|(&first, _)| first);
         let from = self.ends.range(around.unwrap_or(start)..end);

@@ -1,4 +1,4 @@
-//! What is printed of a drive and has no part in how the model works.
+//! Printed facts of a drive that the model does not use.
 
 use crate::hdd::HddParams;
 use crate::numbers::{outside, plain};

@@ -1,4 +1,4 @@
-//! Where a field stands in a model's file.
+//! The place of a field in a model's file.
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};

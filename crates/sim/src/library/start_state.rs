@@ -4,7 +4,7 @@ use crate::device::Nanos;
 use crate::stalls::Stalls;
 use crate::{hdd, ssd};
 
-/// What is planted in a simulated drive, the same words for every kind.
+/// The faults planted in a simulated drive, the same for every kind.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Planted {
     /// Flushes are answered at once.

@@ -1,6 +1,6 @@
-//! Which value of a table with variants is wrong.
+//! Finds the wrong value of a table with variants.
 //!
-//! Of tables one of whose fields says how the others are read, the TOML reader keeps no places and names the table
+//! For tables in which one field decides how the others are read, the TOML reader keeps no places and names the table
 //! alone. So the table is read again with fewer of its values: the mistake comes with the value that makes it.
 
 use super::Model;

@@ -70,7 +70,7 @@ pub struct Bridge {
 }
 
 impl ModelIdentity {
-    /// What the host sees of this drive behind a bridge.
+    /// The identity that the host sees through a bridge.
     #[must_use]
     pub fn through(&self, bridge: &Bridge) -> ModelIdentity {
         let pick = |own: &String, shown: &Option<String>| shown.as_ref().unwrap_or(own).clone();

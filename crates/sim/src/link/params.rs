@@ -47,7 +47,7 @@ pub enum NonData {
 }
 
 impl LinkKind {
-    /// As `drivescope list` calls it: `sata`, `nvme` or `usb`.
+    /// Its name in `drivescope list`: `sata`, `nvme` or `usb`.
     #[must_use]
     pub fn transport(self) -> &'static str {
         match self {
@@ -70,7 +70,7 @@ impl LinkKind {
 pub struct LinkParams {
     /// The protocol.
     pub kind: LinkKind,
-    /// As people write it: `SATA 6.0 Gb/s`, `PCIe 3.0 x4`, `USB 5 Gb/s`.
+    /// Its usual spelling: `SATA 6.0 Gb/s`, `PCIe 3.0 x4`, `USB 5 Gb/s`.
     pub name: String,
     /// Commands that can be with the drive at once, per queue.
     pub queue_depth: u32,
@@ -95,7 +95,7 @@ pub struct LinkParams {
     pub flush: NonData,
     /// How trims pass.
     pub trim: NonData,
-    /// What a bridge changes in the drive's identity.
+    /// The bridge's changes to the drive's identity.
     pub bridge: Bridge,
 }
 

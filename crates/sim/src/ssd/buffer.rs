@@ -23,7 +23,7 @@ pub(super) struct Buffer {
     used: u32,
     /// Units whose program operation is not complete yet and thus has not begun.
     waiting: u32,
-    /// Of those, units that no flush has saved.
+    /// Of these, units that no flush has saved.
     unsaved: u32,
     /// Something has been written since the last flush.
     dirty: bool,

@@ -1,4 +1,4 @@
-//! Which parameters cannot be.
+//! Checks for impossible parameters.
 
 use super::geometry::Geometry;
 use super::params::{FlashParams, SlcParams, SsdParams, ThermalParams};
@@ -36,7 +36,7 @@ impl Problems {
 }
 
 impl SsdParams {
-    /// What cannot be; empty for a drive that [`Ssd::new`](super::Ssd::new) accepts.
+    /// The impossible parameters; empty for a drive that [`Ssd::new`](super::Ssd::new) accepts.
     pub fn validate(&self) -> Vec<ParamProblem> {
         let mut problems = Problems::default();
         self.check_sizes(&mut problems);
@@ -126,7 +126,7 @@ impl SsdParams {
         );
     }
 
-    /// What depends on several fields, once each of them can be.
+    /// Checks of several fields together, once each is possible alone.
     fn check_together(&self, problems: &mut Problems) {
         match Geometry::new(self) {
             Ok(geometry) => {

@@ -21,7 +21,7 @@ struct DieWork {
 struct DieStretch {
     /// Number of its first work.
     first: u64,
-    /// How much later its works are than they say.
+    /// Delay to add to the times of its works.
     delay: Nanos,
 }
 
@@ -227,7 +227,7 @@ mod tests {
         assert_eq!(die.end_of(program), Some(1150));
     }
 
-    /// The same chain without stretches: every work is delayed by itself.
+    /// A chain without stretches, for comparison: every work is delayed by itself.
     fn read_plainly(chain: &mut [(u64, u64, u8)], start: u64, len: u64, wait: Option<u64>) -> u64 {
         let index = chain.partition_point(|work| work.1 <= start);
         let Some(work) = chain.get_mut(index) else { return start + len };

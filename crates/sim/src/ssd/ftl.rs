@@ -28,7 +28,7 @@ pub(super) trait Sink {
     fn opened(&mut self, block: u32);
 }
 
-/// Where a piece of a host write goes.
+/// The destination of a piece of a host write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Placed {
     pub(super) ppn: Ppn,

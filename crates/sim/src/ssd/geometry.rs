@@ -1,4 +1,4 @@
-//! Where a physical unit lies: superblock, row, die and level.
+//! The place of a physical unit: superblock, row, die and level.
 //!
 //! A *superblock* is one block of every plane of every die; it is filled, collected and erased as a
 //! whole. Its physical units are numbered in the order they are written: a *stripe* (one page of each
@@ -74,7 +74,7 @@ pub(super) struct Geometry {
     by_bits: Divisor,
 }
 
-/// Where a physical unit lies.
+/// The place of a physical unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FlashAddress {
     pub(super) die: u32,

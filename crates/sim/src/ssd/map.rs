@@ -34,7 +34,7 @@ impl MapExtent {
     }
 }
 
-/// What a piece without extents has.
+/// The value of a piece without extents.
 const NOTHING: MapExtent = MapExtent { start: 0, len: 0, ppn: 0 };
 
 #[derive(Debug, Clone)]
@@ -161,7 +161,7 @@ impl MapSegment {
 
 /// Index of the first extent that ends after unit `at`.
 ///
-/// What random writes leave lies evenly, so the search begins where that would put it: mostly in the same line of
+/// Random writes leave extents evenly spread, so the search begins at the expected place: mostly in the same line of
 /// the processor's cache, where halving the list would wait for memory at each step.
 fn first_behind(list: &[MapExtent], at: u32) -> usize {
     let mut index = list.len() * at as usize / PIECE as usize;

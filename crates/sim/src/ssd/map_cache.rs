@@ -1,4 +1,4 @@
-//! Which pages of the map are in memory. A page holds 1024 entries; the clock algorithm chooses which
+//! The pages of the map that are in memory. A page holds 1024 entries; the clock algorithm chooses which
 //! one makes way.
 
 use super::geometry::Lpn;

@@ -1,4 +1,4 @@
-//! What describes an SSD: physical parameters only, checked before a drive is built from them.
+//! The description of an SSD: physical parameters only, checked before a drive is built from them.
 
 use serde::{Deserialize, Serialize};
 
@@ -45,7 +45,7 @@ pub struct ControllerParams {
     pub command_interval_us: f64,
     /// A TRIM of any length.
     pub trim_command_us: f64,
-    /// What a TRIM takes in addition for each GiB.
+    /// Additional time of a TRIM for each GiB.
     pub trim_us_per_gib: f64,
     /// Data fetched ahead of a sequential reader; 0: none.
     pub read_ahead_kib: u32,
@@ -116,11 +116,11 @@ pub struct FlashParams {
     pub slc_read_us: f64,
     /// Program time in blocks used with one bit per cell.
     pub slc_program_us: f64,
-    /// What a read waits when it interrupts a program or erase; absent: it waits for the end.
+    /// The wait of a read that interrupts a program or erase; absent: it waits for the end.
     pub suspend_us: Option<f64>,
     /// Share of page reads that must be repeated with shifted voltages.
     pub retry_share: f64,
-    /// What such a repetition adds.
+    /// The time that such a repetition adds.
     pub retry_us: f64,
 }
 

@@ -5,7 +5,7 @@ use super::params::PortParams;
 use crate::device::{Nanos, whole_ns};
 use crate::reservations::Reservations;
 
-/// Which way data go.
+/// The direction of data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PortDirection {
     ToHost,

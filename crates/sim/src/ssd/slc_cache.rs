@@ -1,4 +1,4 @@
-//! Which superblocks may be written with one bit per cell, and which are waiting to be folded.
+//! The superblocks that may be written with one bit per cell, and those waiting to be folded.
 //!
 //! A *static* part has blocks of its own; a *dynamic* part borrows free ordinary blocks, so that it
 //! shrinks as the drive fills. Once both are used up the cache is closed and the host writes at the

@@ -1,4 +1,4 @@
-//! Which of the reads that wait for the port goes next: the one whose data came first.
+//! Chooses the next of the reads that wait for the port: the one whose data came first.
 //!
 //! The port's times are given out as requests arrive, its turns as data do: a read that waited for its die is passed
 //! by others. So in a queue the answers come in the order in which the dies are done, and take as different times as

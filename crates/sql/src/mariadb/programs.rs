@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
-/// Where distributions and the makers' archives have the programs, and a folder of one's own choice.
+/// Places of the programs in distributions and the makers' archives, and the variable for another folder.
 const PLACES: [&str; 6] = [
     "/usr/sbin",
     "/usr/libexec",
@@ -50,9 +50,9 @@ const PREPARE_BYTES_MIN: u64 = 64 << 20;
 #[derive(Clone)]
 pub(crate) struct MariadbPrograms {
     server: PathBuf,
-    /// What makes an empty database; MySQL's server does that itself.
+    /// The program that makes an empty database; MySQL's server does that itself.
     install: Option<PathBuf>,
-    /// What copies a running server, and what unpacks that.
+    /// The programs that copy a running server, and unpack the copy.
     backup: Option<[PathBuf; 2]>,
     user: Option<ServerUser>,
 }

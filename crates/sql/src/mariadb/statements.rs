@@ -18,7 +18,7 @@ const SETTINGS: &str = "SHOW GLOBAL VARIABLES WHERE Variable_name IN (
     'innodb_flush_log_at_trx_commit', 'innodb_flush_method', 'innodb_doublewrite', 'innodb_page_size',
     'innodb_buffer_pool_size', 'innodb_log_file_size', 'innodb_redo_log_capacity', 'innodb_io_capacity',
     'innodb_data_file_buffering', 'innodb_log_file_buffering', 'log_bin', 'sync_binlog')";
-/// What is counted: prepared statements that ran, and pages that they asked the buffers for.
+/// The counters: prepared statements that ran, and pages that they asked the buffers for.
 const COUNTERS: &str = "SHOW GLOBAL STATUS WHERE Variable_name IN
     ('Com_stmt_execute', 'Innodb_buffer_pool_read_requests')";
 /// Rows that one statement adds: 512 KB, a small part of what a server lets in at a time.

@@ -18,7 +18,7 @@ const IS_LAST: u8 = 1;
 const INT8: u8 = 0x7f;
 const NVARCHAR: u8 = 0xe7;
 
-/// What is answered.
+/// An answer.
 #[derive(Debug, Clone)]
 pub(super) enum FakeAnswer {
     /// No rows.
@@ -205,7 +205,7 @@ fn utf16(bytes: &[u8]) -> String {
     String::from_utf16(&units).unwrap()
 }
 
-/// What follows the headers of a request, which begin with their length.
+/// The part of a request after its headers, which begin with their length.
 fn after_headers(body: &[u8]) -> &[u8] {
     let length = u32::from_le_bytes([body[0], body[1], body[2], body[3]]);
     &body[length as usize..]

@@ -156,7 +156,7 @@ impl Database for MssqlDatabase {
         Ok(ServerCounters { statements, server_us, logical_reads })
     }
 
-    /// By a connection of its own: the other one may have been left in the middle of an answer.
+    /// On a new connection: the other one may have stopped in the middle of an answer.
     fn clear(&mut self) -> Result<(), SqlError> {
         let mut connection = MssqlConnection::open(&self.config, None)?;
         connection.batch(&texts::drop_tables())?;

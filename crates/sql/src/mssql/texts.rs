@@ -1,4 +1,4 @@
-//! What SQL Server is asked, as text.
+//! Statements for SQL Server, as text.
 
 use crate::{COMMITS, ROW_BYTES, TABLE};
 
@@ -100,7 +100,7 @@ pub(super) fn backup(database: &str, file: &str) -> String {
     format!("BACKUP DATABASE {database} TO DISK = {file} WITH INIT, COPY_ONLY, NO_COMPRESSION")
 }
 
-/// Where the server put it.
+/// The server's path of the backup.
 pub(super) fn backup_path(file: &str) -> String {
     let pattern = text(&format!("%{}", file.replace('_', "[_]")));
     format!(

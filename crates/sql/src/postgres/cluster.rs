@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
-/// Where distributions have its programs, and a folder of one's own choice.
+/// Places of its programs in distributions, and the variable for another folder.
 const PLACES: [&str; 3] = ["/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/local/pgsql/bin"];
 const OWN_PLACE: &str = "DRIVESCOPE_POSTGRES_BIN";
 /// The oldest version that has everything that is used here.

@@ -21,7 +21,7 @@ const READ_BYTES: usize = 16 << 10;
 const HEAD_BYTES: usize = 5;
 const LENGTH_BYTES: usize = 4;
 
-/// What a statement gave.
+/// The result of a statement.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct ServerAnswer {
     /// Rows.
@@ -33,9 +33,9 @@ pub(super) struct ServerAnswer {
 /// A connection, and what waits on it.
 pub(super) struct Line {
     socket: Socket,
-    /// What is sent next.
+    /// The bytes to send next.
     out: Vec<u8>,
-    /// What has come, and which part of it was not looked at yet.
+    /// The bytes received, and the part not parsed yet.
     come: Box<[u8]>,
     from: usize,
     to: usize,

@@ -15,12 +15,12 @@ fn name(out: &mut Vec<u8>, name: &str) {
     out.push(0);
 }
 
-/// How the bytes of a value are meant.
+/// The form of a value's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ValueForm {
     /// As text.
     Text = 0,
-    /// As its type has it: numbers from the highest byte.
+    /// In the type's own form: numbers from the highest byte.
     Binary = 1,
 }
 
@@ -95,7 +95,7 @@ pub(super) mod from_server {
     pub(in super::super) const COPY_IN: u8 = b'G';
 }
 
-/// What the server says of an error.
+/// An error of the server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct ServerSaid {
     /// Its code (SQLSTATE).

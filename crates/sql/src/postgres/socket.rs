@@ -46,7 +46,7 @@ impl Socket {
         }
     }
 
-    /// The same socket once more.
+    /// A second descriptor of the socket.
     pub fn again(&self) -> io::Result<Self> {
         match self {
             Self::Unix(socket) => socket.try_clone().map(Self::Unix),

@@ -55,7 +55,7 @@ fn leave_out(run: &mut Run, faults: &[String]) {
     }
 }
 
-/// What was measured of one file of one machine.
+/// The figures of one file of one machine.
 struct MeasuredFile<'d> {
     first: FioJob<'d>,
     rounds: Rounds,
@@ -186,7 +186,7 @@ fn load_of<'d>(
     Ok(load.map(|load| (cell, load)))
 }
 
-/// What a reader must know of the figures of a job.
+/// Notes on the figures of a job.
 fn note(job: &FioJob<'_>, jobs: &[FioJob<'_>]) -> Option<String> {
     let files = job.files();
     if files.len() > 1 {

@@ -57,7 +57,7 @@ impl<R: Read> TraceReader<R> {
         Ok(Self { input, header, at, last_ns: 0, sums: TraceTotals::default(), totals: None })
     }
 
-    /// What stands at the beginning.
+    /// The header.
     pub fn header(&self) -> &TraceHeader {
         &self.header
     }
@@ -107,13 +107,13 @@ impl<R: Read> TraceReader<R> {
         Ok(totals)
     }
 
-    /// What stands at the end, once everything before it was read.
+    /// The totals, once everything before them was read.
     pub fn totals(&self) -> Option<&TraceTotals> {
         self.totals.as_ref()
     }
 }
 
-/// What stands at both ends of a trace file, of which no block is read: whether it is whole is seen, whether it is
+/// Header and totals of a trace file, without reading a block: whether it is whole is seen, whether it is
 /// sound is not.
 pub fn read_totals(input: impl Read + Seek) -> Result<(TraceHeader, TraceTotals), TraceError> {
     let mut reader = TraceReader::new(input)?;
@@ -135,7 +135,7 @@ pub fn read_totals(input: impl Read + Seek) -> Result<(TraceHeader, TraceTotals)
     }
 }
 
-/// What stands before each part.
+/// The head of each part.
 #[derive(Debug, Clone, Copy)]
 struct PartHead {
     number: u32,

@@ -1,4 +1,4 @@
-//! What blkparse prints: device, processor, number, time, process, action, kind, then `sector + sectors [name]`.
+//! The output of blkparse: device, processor, number, time, process, action, kind, then `sector + sectors [name]`.
 
 use super::BlockAction;
 use super::intake::Intake;
@@ -14,7 +14,7 @@ const SECTOR: u64 = 512;
 #[derive(Debug)]
 pub struct BlkparseParser;
 
-/// What the letters of a block event say of its request.
+/// The meaning of a block event's letters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockKind {
     /// What it does.
@@ -65,7 +65,7 @@ fn is_device(text: &str) -> bool {
     text.split_once(',').is_some_and(|(major, minor)| is_number(major) && is_number(minor))
 }
 
-/// What a line says besides its kind.
+/// The fields of a line besides its kind.
 enum BlockMoment {
     Start,
     Requeue,
@@ -150,7 +150,7 @@ impl BlockKind {
     }
 }
 
-/// What stands before the brackets, and in them. Names may have brackets.
+/// The text before the brackets, and in them. Names may have brackets.
 fn bracketed(line: &str) -> Option<(&str, &str)> {
     let (place, name) = line.split_once('[')?;
     Some((place, name.rsplit_once(']')?.0))

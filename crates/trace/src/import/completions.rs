@@ -13,7 +13,7 @@ pub struct Matcher {
     /// The first has this number.
     first: u64,
     waiting: VecDeque<Waiting>,
-    /// By kind and place: where those stand that have no completion yet.
+    /// By kind and place: the positions of requests without a completion yet.
     open: HashMap<(TraceOp, u64), VecDeque<u64>>,
     is_over: bool,
     failed: u64,
@@ -79,7 +79,7 @@ impl Matcher {
         waiting.is_done = true;
     }
 
-    /// Which of the waiting requests a record of this kind and place is about; it is open no more.
+    /// Takes out the waiting request that a record of this kind and place is about.
     fn take_open(&mut self, record: &TraceEvent) -> Option<u64> {
         let key = (record.op, record.offset);
         let numbers = self.open.get_mut(&key)?;

@@ -13,7 +13,7 @@ const FILETIME_NS: u64 = 100;
 /// Digits of a FILETIME of this century.
 const FILETIME_DIGITS: usize = 18;
 
-/// How the heads of published files begin, and of which form they are.
+/// Heads of published files, with their form.
 const HEADS: [(&str, SourceFormat); 5] = [
     ("timestamp,hostname", SourceFormat::Msr),
     ("timestamp,response", SourceFormat::Systor),
@@ -29,7 +29,7 @@ pub struct CsvParser {
 }
 
 impl CsvParser {
-    /// Of this form.
+    /// A parser of this form.
     pub fn new(format: SourceFormat) -> Self {
         Self { format }
     }
@@ -72,7 +72,7 @@ pub fn format_of(line: &str) -> Option<SourceFormat> {
     }
 }
 
-/// What a line tells, by name.
+/// The fields of a line, by name.
 struct CsvRequest<'l> {
     device: String,
     at_ns: u64,

@@ -28,7 +28,7 @@ const ACTIONS: [&str; 11] = [
 #[derive(Debug, Default)]
 pub struct IologParser {
     version: u64,
-    /// Of version 2: until when the last wait held everything back.
+    /// In version 2, the time until which the last wait held everything back.
     waited_ns: u64,
 }
 

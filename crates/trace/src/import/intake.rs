@@ -14,7 +14,7 @@ const PROCESSES_MAX: usize = u16::MAX as usize;
 
 /// Takes the records of a source.
 pub struct Intake<'s> {
-    /// Which events of block traces are taken.
+    /// The events that are taken from block traces.
     pub action: BlockAction,
     device: Option<String>,
     is_chosen: bool,

@@ -24,8 +24,8 @@ pub enum RecordKind {
 /// One record of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SourceRecord {
-    /// What it tells; its time is that of this record.
+    /// The request; its time is the time of this record.
     pub event: TraceEvent,
-    /// Of what.
+    /// The part of the request's life that this record reports.
     pub kind: RecordKind,
 }

@@ -16,14 +16,14 @@ const SECTOR: u64 = 512;
 /// Bits of a device's minor number within the kernel.
 const MINOR_BITS: u32 = 20;
 
-/// What is recorded.
+/// The recorded device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordedDevice {
     /// Name of it in /sys.
     pub name: String,
     /// Number of the whole disk, as the kernel counts them.
     pub kernel_number: u32,
-    /// Where it begins on the disk.
+    /// Its start on the disk.
     pub start_bytes: u64,
     /// Its length.
     pub size_bytes: u64,

@@ -9,7 +9,7 @@ use rustix::fs::OFlags;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// How instances are called: this, the process, and when it began, which tells it from a later one of that number.
+/// Instances are named by this, the process, and its start time: a later process may have the same number.
 const PREFIX: &str = "drivescope-";
 /// Ring of each processor: 50 ms of 1.2 million events a second.
 const RING_KIB: u32 = 4096;
@@ -103,7 +103,7 @@ fn refused(what: &str, error: &io::Error) -> TraceError {
     TraceError::Unsuitable(format!("cannot {what}: {error}"))
 }
 
-/// Where instances are.
+/// The folder of instances.
 fn instances(roots: &Roots) -> Result<PathBuf, TraceError> {
     let places = ["kernel/tracing/instances", "kernel/debug/tracing/instances"];
     let found = places.map(|place| roots.sys.join(place)).into_iter().find(|path| path.is_dir());

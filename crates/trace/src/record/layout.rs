@@ -1,4 +1,4 @@
-//! Where the fields of block events stand, which the kernel tells in the file `format` of each.
+//! The places of fields in block events, from the kernel's file `format` of each.
 
 use super::instance::TraceInstance;
 use crate::error::TraceError;
@@ -7,7 +7,7 @@ use crate::error::TraceError;
 const LETTERS_MAX: usize = 16;
 const NAME_MAX: usize = 16;
 
-/// What an event says of its request.
+/// The description of a request in an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RawKind {
     /// It is issued to the drive.
@@ -65,7 +65,7 @@ fn until_nul(bytes: &[u8]) -> &str {
     }
 }
 
-/// Where a field stands.
+/// The place of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Field {
     offset: usize,
@@ -157,7 +157,7 @@ pub struct BlockEvents {
 }
 
 impl BlockEvents {
-    /// What this kernel has.
+    /// The layout of this kernel.
     pub fn find(instance: &TraceInstance) -> Result<Self, TraceError> {
         let layout = |event: &str| {
             let text = instance.read(&format!("events/block/{event}/format"))?;

@@ -1,4 +1,4 @@
-//! What the read cache keeps and gives up, and when data cross the interface.
+//! Data that the read cache keeps and gives up, and when data cross the interface.
 
 use super::host::Host;
 use super::small_drive;

@@ -1,4 +1,4 @@
-//! What a flush takes: whole sectors, partial ones, and the pause between.
+//! The time of a flush: whole sectors, partial ones, and the pause between.
 
 use super::host::{Host, random};
 use super::{bands, mechanism_of, small_drive};

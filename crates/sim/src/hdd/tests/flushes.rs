@@ -1,4 +1,4 @@
-//! What a flush waits for: commands that came before it go as if it were not there.
+//! A flush waits for earlier commands, which run as if it were not there.
 
 use super::host::random;
 use super::small_drive;

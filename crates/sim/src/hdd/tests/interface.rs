@@ -1,4 +1,4 @@
-//! What crosses the interface, and what passes the head, over any stretch of time.
+//! Data that cross the interface, and data that pass the head, over any stretch of time.
 
 use super::host::random;
 use super::small_drive;
@@ -53,7 +53,7 @@ fn drives() -> impl Strategy<Value = HddParams> {
     )
 }
 
-/// Which requests there are.
+/// The requests.
 #[derive(Debug, Clone, Copy)]
 enum Mix {
     Reads,

@@ -111,7 +111,7 @@ fn command_costs_match_set_after_reads_and_writes() {
     assert_eq!(read(&mut disk, &mut now), 158_000 + transfer(), "hit after a write");
 }
 
-/// What a miss takes changes by the overhead or by a whole turn more or less, as the platter stands.
+/// The time of a miss changes by the overhead or by a whole turn more or less, depending on the platter.
 #[test]
 fn misses_and_writes_through_have_their_own_overheads() {
     let with = |change: fn(&mut HddParams), first: RequestKind, second: RequestKind| {

@@ -1,4 +1,4 @@
-//! What a TRIM of part of a shingled band leaves to do.
+//! The cleaning left after a TRIM of part of a shingled band.
 
 use crate::hdd::smr::Shingles;
 

@@ -1,4 +1,4 @@
-//! What a call costs that needs no drive: the system call, each page, and the copy.
+//! The cost of a call that needs no drive: the system call, each page, and the copy.
 
 use super::over;
 use crate::device::{Nanos, RequestKind, SimDevice};

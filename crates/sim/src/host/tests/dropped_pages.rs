@@ -1,4 +1,4 @@
-//! What is dropped from the page cache: pages that lie wholly in the range, as `POSIX_FADV_DONTNEED` has it.
+//! Pages dropped from the page cache: those that lie wholly in the range, as `POSIX_FADV_DONTNEED` has it.
 
 use super::over;
 use crate::device::{RequestKind, SimDevice};

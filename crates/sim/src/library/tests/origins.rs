@@ -14,7 +14,7 @@ const ORIGINS: [&str; 8] = [
     "as ",
 ];
 
-/// What needs none: the model's own labels, and which form the values below it have.
+/// Fields without an origin: the model's labels, and those that choose the form of other values.
 const LABELS: [&str; 7] = ["name", "summary", "generic", "kind", "profile", "curve", "enabled"];
 
 /// The lines of a file that give a value without an origin.

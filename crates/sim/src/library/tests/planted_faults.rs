@@ -15,7 +15,7 @@ fn read(model: &Model, planted: Planted, offset: u64) -> (Nanos, SimOutcome) {
     (answer.at, answer.outcome)
 }
 
-/// What a fault adds to a read at `offset`, and how that ends.
+/// The time that a fault adds to a read at `offset`, and its outcome.
 fn added(model: &Model, planted: Planted, offset: u64) -> (Nanos, SimOutcome) {
     let (with, outcome) = read(model, planted, offset);
     (with - read(model, Planted::default(), offset).0, outcome)

@@ -1,4 +1,4 @@
-//! How much the write buffer takes in before anybody waits for the flash.
+//! The amount that the write buffer takes before a write waits for the flash.
 
 use crate::device::RequestKind;
 use crate::ssd::Ssd;

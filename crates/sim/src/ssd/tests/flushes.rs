@@ -1,4 +1,4 @@
-//! What a flush saves: the rest of an unfinished row, once.
+//! A flush saves the rest of an unfinished row, once.
 
 use crate::device::{Nanos, RequestKind};
 use crate::ssd::testing::{full, one, small};

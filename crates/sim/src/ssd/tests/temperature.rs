@@ -1,4 +1,4 @@
-//! How warm a drive becomes in the long run: its idle power counts beside the work, in J for each 10^9 bytes.
+//! The temperature of a drive in the long run: its idle power counts beside the work, in J for each 10^9 bytes.
 
 use crate::device::RequestKind;
 use crate::sequential_pass;

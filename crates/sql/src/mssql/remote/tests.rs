@@ -7,7 +7,7 @@ use std::time::Duration;
 const ROWS: i64 = 3_000;
 const BACKUP_PATH: &str = r"C:\backup\drivescope_1.bak";
 
-/// As a server with an empty database would answer.
+/// The answers of a server with an empty database.
 fn of_server(statement: &str) -> FakeAnswer {
     let seen = |part: &str| statement.contains(part);
     match statement {
