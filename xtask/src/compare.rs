@@ -1,7 +1,7 @@
 //! `cargo xtask compare fio`: drivescope against fio on the same file, on the same served disk and the
 //! same RAM disk, in alternating pairs, so that a drifting machine moves both sides alike. `cargo xtask
 //! compare engines`: its own choice of an engine against the best of fio's. `cargo xtask compare budgets`: what the
-//! project asks of itself without a peer.
+//! project requires of itself without a peer.
 #![expect(
     clippy::disallowed_methods,
     reason = "comparisons set up RAM disks, models and huge pages for a while"
@@ -54,7 +54,7 @@ pub struct CellFigures {
 }
 
 impl CellFigures {
-    /// The same with user CPU by nanoseconds in each second, where they were sampled.
+    /// Sets user CPU from nanoseconds in each second, where they were sampled.
     fn with_user_cpu(self, ns_per_s: Option<f64>) -> Self {
         Self { user_ns: ns_per_s.map_or(self.user_ns, |ns| ns / self.iops), ..self }
     }
@@ -67,7 +67,7 @@ pub struct Pair {
     pub ours: CellFigures,
     /// fio.
     pub fio: CellFigures,
-    /// fio once more, right after: what the machine makes of the same thing twice.
+    /// fio once more, right after: the machine's own variation.
     pub again: Option<CellFigures>,
 }
 
@@ -128,8 +128,8 @@ impl ComparePart {
         }
     }
 
-    /// Length of one measurement, unless told otherwise: on the disk a random read takes 8 ms, and a hundredth of
-    /// them shall be more than a few; on a RAM disk processor time is counted in ticks of 4 ms.
+    /// Default length of one measurement: on the disk a random read takes 8 ms, and a hundredth of them should be
+    /// more than a few; on a RAM disk processor time is counted in ticks of 4 ms.
     fn seconds(self) -> f64 {
         match self {
             ComparePart::File => 1.0,

@@ -145,7 +145,7 @@ fn links_and_paths_in_documents_lead_somewhere() -> Result<(), String> {
             let is_there = || workspace::root().join(name).exists();
             let is_end = || code.iter().any(|file| file.ends_with(&format!("/{name}")));
             if is_path(name) && !is_there() || is_code(name) && !is_there() && !is_end() {
-                faults.push(format!("{path}: there is no {name}"));
+                faults.push(format!("{path}: {name} does not exist"));
             }
         }
     }

@@ -26,7 +26,7 @@ pub fn files(ends: &[&str]) -> Result<Vec<String>, String> {
     files_below(root(), ends)
 }
 
-/// The same of another folder.
+/// The files of another folder.
 pub fn files_below(folder: &Path, ends: &[&str]) -> Result<Vec<String>, String> {
     let mut found = Vec::new();
     collect(folder, folder, ends, &mut found)

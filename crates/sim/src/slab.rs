@@ -27,7 +27,7 @@ impl<T> Slab<T> {
         self.values[number as usize].as_ref().expect("the number is in use")
     }
 
-    /// The same, to change it.
+    /// The value of a number, mutably.
     pub(crate) fn get_mut(&mut self, number: u32) -> &mut T {
         self.values[number as usize].as_mut().expect("the number is in use")
     }

@@ -1,4 +1,4 @@
-//! Ending what a database does when the run is to end: statements block for as long as the drive lets them.
+//! Ends a database's statements with the run: they block for as long as the drive takes.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -21,12 +21,12 @@ impl Canceller {
         self.hooks().iter().for_each(|(_, hook)| hook());
     }
 
-    /// Whether that was asked.
+    /// Whether it was called.
     pub fn is_cancelled(&self) -> bool {
         self.is_cancelled.load(Ordering::Relaxed)
     }
 
-    /// What ends something, for as long as the answer is kept.
+    /// Registers a way to end something, for as long as the result is kept.
     pub(crate) fn on_cancel(self: &Arc<Self>, hook: impl Fn() + Send + 'static) -> Registration {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         self.hooks().push((id, Box::new(hook)));

@@ -1,6 +1,6 @@
 //! Databases as a load for drives, behind one trait.
 //!
-//! A database is found ([`find`]), made in a folder that the caller has made for it, loaded, and asked. It runs as
+//! A database is found ([`find`]), made in a folder of the caller, loaded, and queried. It runs as
 //! a server of its own or within this program, and never outlives it. Nothing here knows of rounds, counters of drives
 //! or page caches: that is the workload `sql`.
 
@@ -59,7 +59,7 @@ pub struct DatabaseSettings {
     pub clients: u32,
     /// Processors that a scan may use.
     pub cpus: u32,
-    /// Bytes of the table that is to come, about: logs are sized by it.
+    /// Approximate bytes of the table to load: logs are sized by it.
     pub table_bytes: u64,
 }
 
@@ -96,10 +96,10 @@ pub trait Database: Send {
     /// Its kind.
     fn kind(&self) -> DatabaseKind;
 
-    /// Its version, as it says itself.
+    /// The version that it reports.
     fn version(&self) -> &str;
 
-    /// Settings that matter, as they are.
+    /// The settings that matter, as the server has them.
     fn settings(&mut self) -> Result<BTreeMap<String, String>, SqlError>;
 
     /// Makes the table with rows 1 to `rows`, without an index, and the table of commits.
@@ -114,7 +114,7 @@ pub trait Database: Send {
     /// Counts the rows, reading all of them.
     fn scan(&mut self) -> Result<u64, SqlError>;
 
-    /// Makes the index on their numbers.
+    /// Makes the index on the numbers of rows.
     fn make_index(&mut self) -> Result<(), SqlError>;
 
     /// The reason why it is not cold after [`stop`](Self::stop) and [`start`](Self::start), besides files in memory.
@@ -140,7 +140,7 @@ pub trait Database: Send {
         Err(no_backup())
     }
 
-    /// Makes a database of the backup in an empty folder; rows that it has then.
+    /// Makes a database of the backup in an empty folder; returns its rows.
     fn restore(&mut self, _backup: &Path, _folder: &Path) -> Result<u64, SqlError> {
         Err(no_backup())
     }
@@ -176,9 +176,9 @@ fn no_backup() -> SqlError {
 pub struct ServerCounters {
     /// Statements.
     pub statements: u64,
-    /// Time that it took for them.
+    /// Their time on the server.
     pub server_us: Option<f64>,
-    /// Pages that it asked its buffers for.
+    /// Pages that they requested from its buffers.
     pub logical_reads: Option<u64>,
 }
 
@@ -190,13 +190,13 @@ pub trait Client: Send {
     /// Adds a row to the table of commits, and commits it.
     fn commit(&mut self, id: i64, data: &[u8]) -> Result<(), SqlError>;
 
-    /// Gets a statement of the user's ready.
+    /// Prepares a statement of the user.
     fn prepare(&mut self, query: &UserQuery) -> Result<(), SqlError>;
 
     /// Runs it with these parameters, and fetches all of its rows; bytes of them, about.
     fn query(&mut self, parameters: &[String]) -> Result<usize, SqlError>;
 
-    /// Pages that this connection has asked its own buffers for, where it has them.
+    /// Pages that this connection has requested from its own buffers, where it has them.
     fn logical_reads(&self) -> Option<u64> {
         None
     }

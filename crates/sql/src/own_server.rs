@@ -40,7 +40,7 @@ pub(crate) trait ServerPrograms: Clone + Send + 'static {
     /// Ends it in order.
     const END_IN_ORDER: Signal;
 
-    /// All that work in its folders.
+    /// All programs that work in its folders.
     fn programs(&self) -> Vec<PathBuf>;
 
     /// The user it runs as, if not this program's user.
@@ -171,7 +171,7 @@ impl<P: ServerPrograms> OwnServer<P> {
         SqlError::of_statement(P::Session::KIND, "the server is stopped")
     }
 
-    /// Asks something of the server; if it has ended meanwhile, that is said in its own words.
+    /// Runs a call on the server; if it has ended meanwhile, the error has its own words.
     fn ask<T>(
         &mut self,
         question: impl FnOnce(&mut P::Session) -> Result<T, SqlError>,
@@ -279,7 +279,7 @@ impl<P: ServerPrograms> Database for OwnServer<P> {
 impl<P: ServerPrograms> Drop for OwnServer<P> {
     fn drop(&mut self) {
         if let Some(mut running) = self.running.take() {
-            // Its files go: nothing needs to be written any more.
+            // Its files are removed: it need not write anything.
             running.process.stop(P::END_AT_ONCE);
         }
     }

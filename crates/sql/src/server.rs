@@ -15,9 +15,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Lines of what a program said last that are kept.
+/// Last lines of a program that are kept.
 const LINES_MAX: usize = 20;
-/// How long a server may take to end when asked before it is killed: it writes its buffers.
+/// How long a server may take to end before it is killed: it writes its buffers.
 const STOP_TIME_MAX: Duration = Duration::from_secs(60);
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
@@ -36,7 +36,7 @@ pub(crate) struct ServerProcess {
 }
 
 impl ServerProcess {
-    /// Starts a program in `folder`. It gets `on_death` when the thread that called this ends, however that comes, and
+    /// Starts a program in `folder`. It gets `on_death` when the calling thread ends, for whatever reason, and
     /// when the run is cancelled.
     pub fn start(
         mut command: Command,
@@ -62,7 +62,7 @@ impl ServerProcess {
                 if libc::prctl(libc::PR_SET_PDEATHSIG, signal) != 0 {
                     return Err(std::io::Error::last_os_error());
                 }
-                // Whoever started it may be gone by now.
+                // Its parent may have ended by now.
                 match rustix::process::getppid() == Some(parent) {
                     true => Ok(()),
                     false => Err(std::io::Error::from_raw_os_error(libc::ESRCH)),
@@ -89,7 +89,7 @@ impl ServerProcess {
         Ok(Self { child, held, folder, said, listener, _cancel: cancel })
     }
 
-    /// Runs a program to its end, which must be a good one.
+    /// Runs a program to its end, which must be a success.
     pub fn run_to_end(
         command: Command,
         folder: &Path,
@@ -152,10 +152,10 @@ impl ServerProcess {
     }
 }
 
-/// Words of lines that say what went wrong, the gravest first.
+/// Words of lines that name a cause, the worst first.
 const GRAVE: [&str; 4] = ["PANIC", "FATAL", "ERROR", "error"];
 
-/// Keeps a line among the last ones. Servers that crash say why first, and then much about themselves.
+/// Keeps a line among the last ones. A server that crashes names the cause first, then prints much else.
 fn keep(said: &mut VecDeque<String>, line: String) {
     if line.trim().is_empty() {
         return;

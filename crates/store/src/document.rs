@@ -76,11 +76,11 @@ pub fn from_json(text: &str) -> Result<Vec<Run>, FormatError> {
     Ok(runs)
 }
 
-/// The same of a file that anything may have written or changed since, also another program: results of fio, and the
-/// text of CrystalDiskMark and KDiskMark. Refuses what no measurement gives.
+/// Reads runs from a file that any program may have written: also results of fio, and the text of CrystalDiskMark and
+/// KDiskMark. Refuses figures that no measurement gives.
 ///
 /// # Errors
-/// As [`from_json`]; a figure that cannot be.
+/// As [`from_json`]; an impossible figure.
 pub fn from_file(text: &str) -> Result<Vec<Run>, FormatError> {
     let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
     let of_others = match fio::runs(text)? {
@@ -219,7 +219,7 @@ fn not_a_run(name: &str, reason: &str) -> FormatError {
 }
 
 /// Takes the options away that this version does not know. The types of a suite refuse unknown
-/// options, since one in a suite file is a slip of the pen; in a document it is an option of a newer
+/// options, since one in a suite file is a mistake; in a document it is an option of a newer
 /// drivescope, and the results beside it can be read all the same.
 fn without_unknown_options(mut document: Value) -> Value {
     let known = serde_json::to_value(Suite::default());

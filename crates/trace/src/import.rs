@@ -106,7 +106,7 @@ pub fn detect(beginning: &[u8]) -> Result<SourceFormat, TraceError> {
         Err(error) if error.error_len().is_none() => {
             std::str::from_utf8(&beginning[..error.valid_up_to()]).unwrap_or_default()
         }
-        Err(_) => return unknown("its bytes are no text"),
+        Err(_) => return unknown("its bytes are not text"),
     };
     let text = text.trim_start_matches('\u{feff}');
     let Some(first) = text.lines().map(str::trim).find(|line| !line.is_empty()) else {

@@ -1,4 +1,4 @@
-//! What planning a replay needs to know of a trace, and how its times become waits.
+//! The facts of a trace that planning a replay needs, and how its times become waits.
 
 use crate::error::TraceError;
 use crate::event::{EventSink, TraceEvent};
@@ -15,9 +15,9 @@ pub struct ThinkClock {
 /// When a request was sent, by what went before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SendTime {
-    /// So long after everything before it had completed; without completions, after the one before was sent.
+    /// Time after everything before it had completed; without completions, after the one before was sent.
     AfterIdle(u64),
-    /// So long after the one before it was sent, with something in flight.
+    /// Time after the one before it was sent, with something in flight.
     AfterSend(u64),
 }
 
@@ -40,17 +40,17 @@ impl ThinkClock {
     }
 }
 
-/// What planning a replay needs to know of a trace.
+/// The facts of a trace that planning a replay needs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TraceProfile {
     /// Sums over its requests.
     pub totals: TraceTotals,
     /// From its beginning to its last completion, or where none is known to its last request.
     pub length_ns: u64,
-    /// Time with nothing in flight, each stretch at most as long as asked for; where no completions are known, time
+    /// Time with nothing in flight, each stretch at most the requested length; where no completions are known, time
     /// between requests.
     pub think_ns: u64,
-    /// What was left out of longer stretches.
+    /// Time left out of longer stretches.
     pub cut_ns: u64,
 }
 

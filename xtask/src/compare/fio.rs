@@ -97,7 +97,7 @@ pub fn measure(
     measure_with(FioEngine::Uring, file, cell, memory, Measurement::of(seconds))
 }
 
-/// The same with any of its engines; on demand, with user CPU by samples.
+/// Figures with any of its engines; on demand, with user CPU by samples.
 pub fn measure_with(
     engine: FioEngine,
     file: &Path,

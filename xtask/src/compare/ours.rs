@@ -48,7 +48,7 @@ impl Drivescope {
         figures(&self.test(&args)?, cell)
     }
 
-    /// The same with the engine that it chooses itself, and which that was; on demand, with user CPU by samples.
+    /// Figures with the engine that it chooses, and that engine; on demand, with user CPU by samples.
     pub fn measure_with_its_choice(
         &self,
         target: &Path,

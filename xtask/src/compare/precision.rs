@@ -66,7 +66,7 @@ fn model_text(drivescope: &Drivescope, name: &str) -> Result<String, String> {
         .args(["sim", "show", name])
         .output()
         .map_err(|e| format!("cannot start drivescope: {e}"))?;
-    String::from_utf8(output.stdout).map_err(|e| format!("the model is no text: {e}"))
+    String::from_utf8(output.stdout).map_err(|e| format!("the model is not text: {e}"))
 }
 
 /// The same model with slow pages, each alike.

@@ -44,7 +44,7 @@ pub fn section(drivescope: &Drivescope) -> Result<String, String> {
             }
         }
         let said = served.end()?;
-        let way_us = way_us(&said).ok_or(format!("the served drive told no path: {said}"))?;
+        let way_us = way_us(&said).ok_or(format!("the served drive reported no path: {said}"))?;
         let _ = writeln!(rows, "| the way to it | {drive} | {way_us:.0} µs | | | | |");
         for (database, there) in all {
             let model = format!("sim:{drive}");

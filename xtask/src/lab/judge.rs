@@ -173,7 +173,7 @@ fn like_fio(out: &Out, least_us: f64) -> Result<String, String> {
         ours.push(metric(&out.json(&format!("ours.{turn}"))?, "latency.span100.", "lat_p50_us")?);
         let fio = out.json(&format!("fio.{turn}"))?;
         let median = fio["jobs"][0]["read"]["clat_ns"]["percentile"]["50.000000"].as_f64();
-        fios.push(median.ok_or("fio told no median")? / 1_000.0);
+        fios.push(median.ok_or("fio reported no median")? / 1_000.0);
     }
     let (ours, fios) = (middle(ours), middle(fios));
     let text = format!("{ours:.0} µs, fio {fios:.0} µs");

@@ -111,7 +111,7 @@ impl Out {
 
     pub fn json(&self, name: &str) -> Result<serde_json::Value, String> {
         serde_json::from_str(&self.text(name)?)
-            .map_err(|e| format!("{name} is no JSON ({e}): {}", self.last_of("run.err")))
+            .map_err(|e| format!("{name} is not JSON ({e}): {}", self.last_of("run.err")))
     }
 
     /// The last line of a result that has lines.

@@ -244,7 +244,7 @@ impl Layout {
         self.locate_on(&self.track_of(sector), sector)
     }
 
-    /// The same of a sector whose track is known.
+    /// Position of a sector whose track is known.
     #[inline]
     pub fn locate_on(&self, track: &TrackSpan, sector: u64) -> DiskLocation {
         let along = (sector - track.first) as u32;

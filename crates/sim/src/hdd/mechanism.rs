@@ -50,7 +50,7 @@ impl Mechanism {
         }
     }
 
-    /// The same parts with a curve of their own for movements before a write, settling included.
+    /// Gives movements before a write a curve of their own, settling included.
     #[must_use]
     pub fn with_write_seek(self, write_seek: Option<SeekCurve>) -> Self {
         Self { write_seek, ..self }
@@ -86,7 +86,7 @@ impl Mechanism {
         there + self.rotation.wait(there, place.angle)
     }
 
-    /// The same if the transfer must not start before `not_before`, while the head may be on its way already.
+    /// Like [`reach`](Self::reach), but the transfer must not start before `not_before`; the head may move earlier.
     pub fn reach_not_before(
         &self,
         at: Nanos,
@@ -189,7 +189,7 @@ impl Mechanism {
         self.transfer(start, sector, &place, count)
     }
 
-    /// The same, with the transfer not before `not_before`.
+    /// Like [`access`](Self::access), with the transfer not before `not_before`.
     pub fn access_not_before(
         &mut self,
         at: Nanos,

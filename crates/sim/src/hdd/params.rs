@@ -32,7 +32,7 @@ pub struct HddParams {
     pub skew: SkewParams,
     /// Time of an arm movement, settling for a read included.
     pub seek: SeekParams,
-    /// The same for a write, settling for it included, where it was measured by itself; absent: `seek` and
+    /// Time of a movement before a write, settling included, where it was measured by itself; absent: `seek` and
     /// `write_settle_ms`. With it that settling is only paid for a switch of heads on one cylinder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_seek: Option<SeekParams>,
@@ -42,12 +42,12 @@ pub struct HddParams {
     pub write_settle_ms: f64,
     /// Time the electronics take for a read that the cache answers, before the transfer, ms.
     pub read_hit_overhead_ms: f64,
-    /// The same for a read that needs the medium, before the arm moves, ms.
+    /// Time of the electronics for a read that needs the medium, before the arm moves, ms.
     pub read_miss_overhead_ms: f64,
-    /// The same for a write into the cache, ms.
+    /// Time of the electronics for a write into the cache, ms.
     pub write_overhead_ms: f64,
-    /// The same for a write that is answered when the medium has it (cache off, force unit access), ms; absent:
-    /// `write_overhead_ms`.
+    /// Time of the electronics for a write that is answered when the medium has it (cache off, force unit access),
+    /// ms; absent: `write_overhead_ms`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_miss_overhead_ms: Option<f64>,
     /// The overheads of a command that follows a write, where they differ from those above, which then are those
@@ -178,7 +178,7 @@ pub enum SeekParams {
         /// Factor of f, ms.
         far_slope_ms: f64,
     },
-    /// The same with the distance d in cylinders, as the literature prints it.
+    /// Two pieces with the distance d in cylinders, as the literature prints them.
     TwoPieceCylinders {
         /// Step to the next cylinder, ms.
         single_ms: f64,

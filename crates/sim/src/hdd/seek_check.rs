@@ -130,11 +130,11 @@ pub(super) fn check_curve(table: &str, seek: &SeekParams, stroke: u32, p: &mut P
         format!("is {}, more than twice the {:.3} ms of two cylinders by the curve", ms(1), ms(2)),
     );
     if (3..=stroke).contains(&knee) {
-        let (before, behind) = (ms(knee - 1), ms(knee));
+        let (before, after) = (ms(knee - 1), ms(knee));
         p.unless(
-            behind >= before * KNEE,
+            after >= before * KNEE,
             &format!("{table}.far_base_ms"),
-            format!("makes the curve fall at the knee, from {before:.3} to {behind:.3} ms; it must go on there"),
+            format!("makes the curve fall at the knee, from {before:.3} to {after:.3} ms; it must continue there"),
         );
     }
 }

@@ -147,7 +147,7 @@ impl HardDisk {
         })
     }
 
-    /// The same among stretches that need at most `room` sectors read first.
+    /// The nearest among stretches that need at most `room` sectors read first.
     fn choose_partial(&self, step: DestageStart, room: u64) -> Option<Chosen> {
         self.nearest(step.at, step.not_before, |(from, to)| {
             let partial = self.partial_sectors(&self.cut(from, to));

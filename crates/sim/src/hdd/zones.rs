@@ -12,7 +12,7 @@ pub struct ZoneFormat {
     pub sectors_per_track: u32,
     /// Revolutions between the end of a track and the start of the next after a head switch.
     pub head_skew_rev: f64,
-    /// The same after a step to the neighbouring cylinder.
+    /// Revolutions between these after a step to the neighbouring cylinder.
     pub cylinder_skew_rev: f64,
 }
 

@@ -110,7 +110,7 @@ impl<D: SimDevice, M: BlockMap> Journaled<D, M> {
         &self.inner
     }
 
-    /// The same, to use it while nothing is under way.
+    /// The device, mutably; for use while nothing is under way.
     pub fn inner_mut(&mut self) -> &mut D {
         &mut self.inner
     }
@@ -120,7 +120,7 @@ impl<D: SimDevice, M: BlockMap> Journaled<D, M> {
         &self.map
     }
 
-    /// The same, to change it.
+    /// The layout, mutably.
     pub fn map_mut(&mut self) -> &mut M {
         &mut self.map
     }

@@ -179,7 +179,7 @@ impl<D: SimDevice> PageCache<D> {
         &self.inner
     }
 
-    /// The same, to change what is there.
+    /// The device under the cache, mutably.
     pub fn inner_mut(&mut self) -> &mut D {
         &mut self.inner
     }

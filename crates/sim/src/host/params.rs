@@ -129,7 +129,7 @@ fn in_range(field: &'static str, value: f64, low: f64, high: f64) -> Result<(), 
     if (low..=high).contains(&value) {
         return Ok(());
     }
-    Err(ParamProblem::new(field, format!("{value} cannot be; give {low} to {high}")))
+    Err(ParamProblem::new(field, format!("is {value}; give {low} to {high}")))
 }
 
 /// The costs in nanoseconds.

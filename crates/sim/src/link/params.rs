@@ -186,7 +186,7 @@ impl LinkParams {
             ("bridge.physical_sector_bytes", bridge.physical_sector_bytes),
         ] {
             if let Some(other) = sector.filter(|sector| ![512, 4096].contains(sector)) {
-                return problem(field, format!("{other} is no sector; give 512 or 4096"));
+                return problem(field, format!("{other} is not a sector size; give 512 or 4096"));
             }
         }
         Ok(())

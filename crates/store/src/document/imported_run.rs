@@ -123,7 +123,7 @@ fn metric(cell: &str, quantity: &str, rounds: Vec<f64>) -> Metric {
     }
 }
 
-/// The same for the same text, so that a second import is noticed (FNV-1a, 48 bits).
+/// Equal for equal texts, so that a second import is noticed (FNV-1a, 48 bits).
 fn id_of(text: &str) -> String {
     let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)

@@ -16,7 +16,7 @@ fn place() -> (TempDir, StoreLocation) {
     (folder, location)
 }
 
-/// The same, with the store made and open.
+/// A folder for one test, and the store in it, made and open.
 fn opened() -> (TempDir, StoreLocation, Store) {
     let (folder, location) = place();
     let store = Store::open(&location).unwrap();

@@ -83,7 +83,7 @@ impl Matcher {
     fn take_open(&mut self, record: &TraceEvent) -> Option<u64> {
         let key = (record.op, record.offset);
         let numbers = self.open.get_mut(&key)?;
-        // Requests that were given up are gone.
+        // Abandoned requests are gone.
         let number =
             std::iter::from_fn(|| numbers.pop_front()).find(|number| *number >= self.first);
         if numbers.is_empty() {

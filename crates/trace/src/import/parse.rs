@@ -11,12 +11,14 @@ fn quoted(text: &str) -> String {
 
 /// A whole number.
 pub fn number(what: &str, text: &str) -> Result<u64, String> {
-    text.trim().parse().map_err(|_| format!("{what} is {}, which is no whole number", quoted(text)))
+    text.trim()
+        .parse()
+        .map_err(|_| format!("{what} is {}, which is not a whole number", quoted(text)))
 }
 
 /// Seconds with at most nine decimals that count, in nanoseconds.
 pub fn seconds_ns(what: &str, text: &str) -> Result<u64, String> {
-    let fault = || format!("{what} is {}, which is no time in seconds", quoted(text));
+    let fault = || format!("{what} is {}, which is not a time in seconds", quoted(text));
     let (whole, part) = text.trim().split_once('.').unwrap_or((text.trim(), ""));
     let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     if whole.is_empty() || !is_digits(whole) || !is_digits(part) {

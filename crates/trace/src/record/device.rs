@@ -35,7 +35,8 @@ impl RecordedDevice {
     /// The block device at `path`, such as /dev/sda1. Errors: it is none, or one whose requests go to others.
     pub fn find(roots: &Roots, path: &Path) -> Result<Self, TraceError> {
         let name = roots.block_of_node(path);
-        let name = name.ok_or_else(|| refused("is no block device; drivescope list shows them"))?;
+        let name =
+            name.ok_or_else(|| refused("is not a block device; drivescope list shows them"))?;
         Self::named(roots, &name)
     }
 

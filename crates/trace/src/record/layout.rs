@@ -161,8 +161,9 @@ impl BlockEvents {
     pub fn find(instance: &TraceInstance) -> Result<Self, TraceError> {
         let layout = |event: &str| {
             let text = instance.read(&format!("events/block/{event}/format"))?;
-            let why =
-                || TraceError::Unsuitable(format!("this kernel tells {event} in an unknown way"));
+            let why = || {
+                TraceError::Unsuitable(format!("this kernel reports {event} in an unknown form"))
+            };
             EventLayout::parse(&text).ok_or_else(why)
         };
         Ok(Self {

@@ -69,7 +69,7 @@ fn missed_by(params: &HddParams, drive: &str) -> Vec<(&'static [RequestKind], u6
     missed.into_iter().map(|(ops, size, offset, _)| (ops, size, offset)).collect()
 }
 
-/// The same of a drive's own model.
+/// Checks a drive's own model likewise.
 fn missed_passes(name: &str) -> Vec<(&'static [RequestKind], u64, u64)> {
     missed_by(&model(name), name)
 }
