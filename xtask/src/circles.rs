@@ -1,5 +1,5 @@
-//! Circles between the files of a crate: files that use each other, directly or by way of others. A file and those
-//! below it may know each other.
+//! Circles between the files of a crate: files that use each other, directly or through others. A file and its
+//! children may use each other.
 
 use crate::source::Source;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -81,7 +81,7 @@ impl<'s> Crate<'s> {
         }
     }
 
-    /// The files that a file uses, but those above it: a child may know its parents.
+    /// The files that a file uses, except its parents, which a child may use.
     fn used(&self, source: &Source) -> BTreeSet<&'s [String]> {
         let module = &source.module[..];
         let imports = source.code.imports.iter().map(|import| &import.steps);
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
     use crate::source::{of_workspace, sources};
 
-    /// Crates that have none. The others are to get there.
+    /// Crates without circles.
     const FREE: &[&str] = &[
         "crates/bench",
         "crates/drive",

@@ -403,8 +403,8 @@ fn file_pairs(
     Ok(Pairs { cell, place, processors: Processors::All, pairs })
 }
 
-/// As the kernel places programs and its own threads, and with all of them on one processor: which of
-/// the two a free run comes to is luck that can double a rate at depth 1.
+/// Twice: placed by the kernel, and with programs and kernel threads on one processor. The kernel's placement is
+/// luck that can double a rate at depth 1.
 fn on_ram_disk(
     drivescope: &Drivescope,
     disk: &RamDisk,

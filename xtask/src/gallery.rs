@@ -89,7 +89,7 @@ const fn compared(name: &'static str, target: &'static str, example_usd: f64) ->
     GalleryRun { name, target, options: COMPARED_TESTS, example_usd }
 }
 
-/// Runs that are held against each other, the first being the measure.
+/// Runs to compare with the first one.
 const COMPARED: [&str; 5] = ["wd40efrx", "usb-16tb", "archive-8tb", "870evo", "xg6"];
 
 /// A picture: the run that it is drawn of, `compare` for several, and the chart.
@@ -258,7 +258,7 @@ fn known_drives(binary: &PathBuf) -> Result<String, String> {
     models.sort();
     for model in models {
         let run = measure(binary, &format!("sim:{model}"), &[])?;
-        // A disk that does not tell its speed is of no known class.
+        // A disk that does not report its speed has no known class.
         if let Some(known) = KnownDrive::of(&run) {
             let _ = writeln!(text, "{}", known.line());
         }

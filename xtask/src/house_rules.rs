@@ -16,7 +16,7 @@ struct CrateCount {
     tests: usize,
 }
 
-/// Prints the figures of a tree, to be held beside those of another one: per crate lines and circles.
+/// Prints the figures of a tree, to compare with another one: per crate lines and circles.
 pub fn print_figures(folder: &str) -> Result<(), String> {
     let sources = load(Path::new(folder))?;
     let mut crates: BTreeMap<&str, CrateCount> = BTreeMap::new();

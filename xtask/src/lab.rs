@@ -23,7 +23,7 @@ use std::sync::mpsc::{self, Sender};
 use std::time::{Duration, Instant};
 use table::{CaseOutcome, Row, Table};
 
-/// No pass takes longer, on the slowest machine that builds the project; what does has stopped.
+/// No pass takes longer on the slowest machine that builds the project; a longer one hangs.
 const LONGEST: Duration = Duration::from_secs(90 * 60);
 /// How often the host looks for results.
 const LOOK: Duration = Duration::from_millis(300);
@@ -141,7 +141,7 @@ fn run_cases(
                 CaseOutcome::failed(format!("the guest never came to it; {}", share.last_words()))
             }
         };
-        // Who shows the rows has gone only if this thread is to end as well.
+        // The receiver ends only if this thread should end as well.
         let _ =
             rows.send(Row { name: case.name.into(), expected: case.expect.to_string(), outcome });
     }

@@ -14,7 +14,7 @@ const VERSION_MAX_MS: f64 = 10.0;
 const BINARY_MAX_MB: f64 = 20.0;
 const GENERATOR_MIN_MB_S: f64 = 5000.0;
 const COLD_MAX_S: f64 = 240.0;
-/// Beyond this load other work takes processor time away from what is measured here.
+/// Beyond this load other work takes processor time from the measurement.
 const QUIET_LOAD: f64 = 2.0;
 
 /// Budgets that are measured elsewhere: what, how much, and where it is shown.
@@ -171,7 +171,7 @@ fn rates(text: &str) -> Result<Vec<(u64, f64)>, String> {
     rates.filter(|rates| !rates.is_empty()).ok_or(format!("no rates in what it printed: {text}"))
 }
 
-/// Everything from nothing, into a folder of its own; what has to come from the network is there already.
+/// A build from nothing, into a folder of its own; downloads are there already.
 fn cold_build() -> Result<BudgetRow, String> {
     let root = workspace::root();
     let target = tempfile::tempdir_in(root.join("target"))

@@ -45,7 +45,7 @@ pub fn section(
         };
         let source = image.folder().join("tree");
         run("cp", &["-r", text(tree), text(&source)])?;
-        // Drivescope leaves symbolic links out, and cp would have them to make beside the files.
+        // drivescope leaves symbolic links out, which cp would make.
         run("find", &[text(&source), "-type", "l", "-delete"])?;
         let target = image.folder();
         let all = in_turns(pairs, || ours(drivescope, target, &source), || cps(target, &source))?;
@@ -121,8 +121,8 @@ fn cps(target: &Path, tree: &Path) -> Result<f64, String> {
 }
 
 /// Seconds that `cp -r` and a sync of the file system take, and the folder that holds the copy. The files are as cold
-/// as ours: dropped one by one, so that what is known of directories stays in memory on both sides. Without copies by
-/// reference, and in a folder of its own, as ours: ext4 spreads what lies in the root directory over the drive.
+/// as ours: dropped one by one, so that directories stay in memory on both sides. Without copies by
+/// reference, and in a folder of its own, as ours: ext4 spreads the entries of the root directory over the drive.
 pub(super) fn cp(target: &Path, tree: &Path) -> Result<(f64, PathBuf), String> {
     evict(tree)?;
     let own = target.join("folder-of-cp");
@@ -133,7 +133,7 @@ pub(super) fn cp(target: &Path, tree: &Path) -> Result<(f64, PathBuf), String> {
     Ok((start.elapsed().as_secs_f64(), own))
 }
 
-/// Lets the file system write what the deletion of the copy before has left, for which neither side is to pay.
+/// Lets the file system finish the deletion of the last copy, so that neither side pays for it.
 pub(super) fn settle(target: &Path) -> Result<(), String> {
     run("sync", &["--file-system", text(target)])?;
     std::thread::sleep(SETTLE);

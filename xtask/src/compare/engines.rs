@@ -10,7 +10,7 @@ use super::{CellFigures, Measurement, SIZE_MIB, table};
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// Reads and writes of file systems, and what of it reads: block devices are not written.
+/// Cells of file systems; block devices have only those that read.
 const CELLS: [&str; 6] = [
     "rnd4k_q1t1.read",
     "rnd4k_q32t1.read",

@@ -12,17 +12,17 @@ pub struct Mounted {
 }
 
 impl Mounted {
-    /// Makes a file system of this kind in an image in `folder`. Errors: why it cannot be had here.
+    /// Makes a file system of this kind in an image in `folder`. Errors: why it is not possible here.
     pub fn make(kind: &str, folder: &Path, size_mib: u64) -> Result<Self, String> {
         let image = folder.join(format!("drivescope-compare-{kind}-{}.img", std::process::id()));
         let at = tempfile::tempdir().map_err(|e| format!("cannot make a folder: {e}"))?;
         let mut mounted = Self { image, device: None, folder: at, is_mounted: false };
         let image = mounted.image.display().to_string();
-        // Written once: what a file system below must first convert would slow the first writes down.
+        // Written once: converting unwritten extents below would slow the first writes.
         super::fio::lay_out(&mounted.image, size_mib)?;
         let device = run("losetup", &["--find", "--show", "--direct-io=on", &image])?;
         mounted.device = Some(device.clone());
-        // Nothing is given back to the file system below, now or when files go: it would have to make room again.
+        // No discards, now or when files are removed: the file system below would have to allocate again.
         let (options, mount_options): (&[&str], _) = match kind {
             "ext4" => {
                 let at_once = "nodiscard,lazy_itable_init=0,lazy_journal_init=0";

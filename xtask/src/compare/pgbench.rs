@@ -18,7 +18,7 @@ const ROWS_ASKED: u32 = ROWS / 32;
 /// Clients, and single rows that each asks for.
 const CLIENTS: u32 = 4;
 const STATEMENTS: u32 = 50_000;
-/// Seconds of commits and of updates, unless told otherwise.
+/// Default seconds of commits and of updates.
 pub(super) const SECONDS: f64 = 3.0;
 /// Accounts of pgbench's smallest database.
 const ACCOUNTS: u32 = 100_000;
@@ -38,7 +38,7 @@ const COMPARED: [(&str, usize, usize, bool); 5] = [
     ("commit of an added row; pgbench's whole simple update, five statements", 1, 4, false),
 ];
 
-/// A cluster for both, gone when dropped.
+/// A cluster for both, removed when dropped.
 struct SharedCluster {
     folder: tempfile::TempDir,
     server: Child,

@@ -1,5 +1,4 @@
-//! Served drives against their models: what fio sees of a request in real time, beside what the same model
-//! says of it in virtual time.
+//! Served drives against their models: fio's times of requests in real time, beside the model's in virtual time.
 
 use super::ours::Drivescope;
 use super::served::ServedDisk;

@@ -86,7 +86,7 @@ impl ServedDisk {
         self.place.path().join("files")
     }
 
-    /// The loop device, once the server has said its name.
+    /// The loop device, once the server has printed its name.
     fn find_device(&mut self) -> Result<PathBuf, String> {
         let start = Instant::now();
         while start.elapsed() < PATIENCE {

@@ -19,7 +19,7 @@ const SIZE: &str = "1GB";
 const FIGURES: [(&str, &str); 2] = [("scan.mb_s", "MB/s"), ("seek_cold.statements_s", "/s")];
 /// Clients that ask for single rows.
 const THREADS: u32 = 4;
-/// A prediction must be so near.
+/// The most that a prediction may differ.
 const NEAR: f64 = 0.15;
 /// The default of Linux and of the simulated host: some machines set it otherwise for all devices.
 const READ_AHEAD_KIB: &str = "128";

@@ -20,7 +20,7 @@ const PROGRAMS: [(&str, &str); 3] = [
 ];
 /// A disk and flash.
 const DRIVES: [&str; 2] = ["wd40efrx", "samsung-870evo-1tb"];
-/// A prediction must be so near.
+/// The most that a prediction may differ.
 const NEAR: f64 = 0.15;
 /// The most that a recording may differ from the kernel's counts.
 const COUNTED: f64 = 0.01;

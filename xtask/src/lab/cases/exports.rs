@@ -1,4 +1,4 @@
-//! What the kernel gives to other machines: some of it takes no claim, and is known through configfs only.
+//! Exports of the kernel to other machines: some take no claim, and show through configfs only.
 
 use super::Case;
 use super::Expect::{Free, Refused};

@@ -1,5 +1,5 @@
-//! What the kernel builds on drives: file systems, volumes, arrays, caches. What loop devices show as well is in the
-//! long pass only: tests on the host have it.
+//! Users of drives in the kernel: file systems, volumes, arrays, caches. Cases that loop devices show as well are in
+//! the long pass only: tests on the host have them.
 
 use super::Case;
 use super::Expect::{Declined, Free, Refused};

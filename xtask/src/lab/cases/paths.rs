@@ -38,7 +38,7 @@ pub const CASES: &[Case] = &[
     ),
     Case::short(
         "null-block",
-        // Known as memory, whatever its name: measured, and said to be no drive.
+        // Recognized as memory, whatever its name: measured, and reported not to be a drive.
         Free,
         "modprobe null_blk nr_devices=0; d=$config/nullb/lab; mkdir $d; echo 32 > $d/size; echo 1 > $d/power; udevadm settle; bytes=$a; target=/dev/$(ls /sys/block | grep -E '^(nullb|lab)' | head -n 1)",
     ),
