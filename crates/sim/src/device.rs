@@ -88,7 +88,7 @@ pub trait SimDevice {
     /// done first.
     fn submit(&mut self, now: Nanos, request: SimRequest);
 
-    /// The next time at which something happens to what is outstanding, if nothing else is submitted: a
+    /// The next time at which something happens to outstanding requests, if nothing else is submitted: a
     /// lower bound of the next completion. A bare drive gives the completion itself; a layer gives its own
     /// next step, after which the request may still be under way. Whoever waits for a completion therefore
     /// advances to this time and asks again until one has come; each round makes progress, so that the

@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn honest_drive_returns_writes_and_zeros_elsewhere() {
         let mut drive = DriveContents::new(None);
-        // Across the end of a page, and over part of what was there.
+        // Across the end of a page, and over part of the earlier data.
         drive.write(3 * KIB, &[1; 4096]);
         drive.write(4 * KIB, &[2; 512]);
         let mut data = vec![9; 6 * KIB as usize];

@@ -72,7 +72,7 @@ pub enum ModelError {
         line: usize,
         /// From 1.
         column: usize,
-        /// What is wrong there.
+        /// The mistake there.
         message: String,
     },
     /// A value that no drive can have.
@@ -84,7 +84,7 @@ pub enum ModelError {
         line: usize,
         /// Path of the field.
         field: String,
-        /// What is wrong and what would be right.
+        /// The mistake, and the accepted values.
         message: String,
     },
 }
@@ -123,7 +123,7 @@ impl Model {
         }
     }
 
-    /// The first value that cannot be: path of the field, and what is wrong.
+    /// The first impossible value: path of the field, and the mistake.
     fn problem(&self) -> Option<(String, String)> {
         if let Some(problem) = text_fields::problem(self) {
             return Some(problem);
@@ -191,7 +191,7 @@ impl Model {
         (!self.link.bridge.hides_write_cache).then_some(on)
     }
 
-    /// Whether the host can send it TRIM: its kind gives back what is trimmed, and the link lets it pass.
+    /// Whether the host can send it TRIM: its kind frees trimmed space, and the link lets TRIM pass.
     pub fn takes_trim(&self) -> bool {
         let kind_does = self.hdd.as_ref().is_none_or(|params| params.smr.is_some());
         kind_does && self.link.trim != NonData::Refused

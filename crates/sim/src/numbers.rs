@@ -1,4 +1,4 @@
-//! Numbers in messages, and what is out of range.
+//! Numbers in messages, and numbers out of range.
 
 /// A number as people write it: figures of more than 15 places with an exponent.
 pub(crate) fn plain(value: f64) -> String {

@@ -8,7 +8,7 @@ use crate::numbers::outside;
 pub struct ParamProblem {
     /// Path of the field inside its table, for example `zones.inner_media_mb_s`.
     pub field: String,
-    /// What is wrong and what would be right.
+    /// The mistake, and the accepted values.
     pub message: String,
 }
 

@@ -1,4 +1,4 @@
-//! Numbered places that are used again: what is under way, found by a small number.
+//! Numbered places that are used again: work in progress, found by a small number.
 
 /// Values by number; numbers of removed values are given out again.
 #[derive(Debug, Clone)]

@@ -12,7 +12,7 @@ pub struct Stalls {
 }
 
 impl Stalls {
-    /// When an answer is given that is due at `at`.
+    /// When an answer due at `at` is given.
     pub fn answered(self, at: Nanos) -> Nanos {
         let since = at % self.every;
         if since >= self.every - self.len { at - since + self.every } else { at }

@@ -236,7 +236,7 @@ impl HardDisk {
         }
     }
 
-    /// The overhead of a command without data: that of a write.
+    /// The overhead of a command without data: a write's.
     fn overhead_without_data(&self) -> Nanos {
         self.times.overheads[usize::from(self.wrote_last)].write
     }

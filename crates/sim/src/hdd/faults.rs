@@ -3,7 +3,7 @@
 use crate::device::Nanos;
 use crate::stalls::Stalls;
 
-/// What is wrong with a drive; nothing by default.
+/// Faults of a drive; none by default.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct HddFaults {
     /// FLUSH is answered at once and nothing is written.

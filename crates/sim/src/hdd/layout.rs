@@ -9,7 +9,7 @@ use crate::hdd::params::LayoutParams;
 use crate::hdd::rotation::Rotation;
 use crate::hdd::zones::ZoneFormat;
 
-/// A zone with everything that is needed to find a sector in it.
+/// A zone with the figures to find a sector in it.
 #[derive(Debug, Clone, Copy)]
 struct LayoutZone {
     first_sector: u64,
@@ -46,7 +46,7 @@ pub struct DiskLocation {
     pub per_track: u32,
 }
 
-/// A track within its zone, and what was crossed on the way to it.
+/// A track within its zone, and the crossings on the way to it.
 #[derive(Debug, Clone, Copy)]
 struct Track {
     cylinder: u32,
@@ -55,7 +55,7 @@ struct Track {
     cylinder_steps: u64,
 }
 
-/// The sectors of a track, and what is the same for all of them: looked up once for several sectors of it.
+/// The sectors of a track, and their common figures: looked up once for several sectors of it.
 #[derive(Debug, Clone, Copy)]
 pub struct TrackSpan {
     first: u64,

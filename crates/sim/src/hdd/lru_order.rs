@@ -5,7 +5,7 @@
 #[derive(Debug, Clone)]
 pub struct LruOrder {
     /// Neighbours of each thing; after the last thing stands the ring's seam, whose neighbours are the
-    /// newest and the oldest. What stands outside is its own neighbour.
+    /// newest and the oldest. A thing outside the ring is its own neighbour.
     ring: Vec<Neighbours>,
 }
 

@@ -7,7 +7,7 @@ use crate::hdd::disk::HardDisk;
 pub struct ZoneRate {
     /// Host offset of its first byte.
     pub offset_bytes: u64,
-    /// Bytes in it.
+    /// Bytes in the zone.
     pub len_bytes: u64,
     /// Rate of a long sequential transfer in it, skew included, MB/s.
     pub rate_mb_s: f64,

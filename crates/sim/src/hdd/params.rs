@@ -235,7 +235,7 @@ pub struct ReadCacheParams {
     /// Whether reading on ends with the track of the request (DiskSim: "Buffer continuous read" 1 instead of 3).
     #[serde(default)]
     pub stop_at_track_end: bool,
-    /// Whether what was asked for gives way to what is read ahead, once the host has it (DiskSim: "Read-ahead over
+    /// Whether requested data give way to read-ahead, once the host has them (DiskSim: "Read-ahead over
     /// requested").
     #[serde(default)]
     pub read_ahead_over_requested: bool,
@@ -243,7 +243,7 @@ pub struct ReadCacheParams {
     /// (DiskSim: "Read any free blocks"; DIXtrac: read-on-arrival).
     #[serde(default)]
     pub read_on_arrival: bool,
-    /// Whether a segment takes over what is written into it (DiskSim: "Allow read hits on write data"). Without, a
+    /// Whether a segment takes over data written into it (DiskSim: "Allow read hits on write data"). Without, a
     /// write drops each segment that it overlaps.
     #[serde(default)]
     pub read_hits_on_write_data: bool,
@@ -279,7 +279,7 @@ pub struct WriteCacheParams {
     pub low_water_pct: Option<f64>,
     /// Time without commands after which destaging starts by itself, ms.
     pub idle_ms: f64,
-    /// Time after which a stretch is written next whatever that costs, ms.
+    /// Time after which a stretch is written next, at any cost, ms.
     pub age_limit_ms: f64,
     /// Stretches among which the next one is chosen by shortest positioning time.
     pub window: u32,
@@ -312,7 +312,7 @@ pub struct QueueParams {
     /// Oldest commands among which the next is chosen by shortest positioning time; 1 is first come, first
     /// served.
     pub window: u32,
-    /// Waiting time after which a command is taken next whatever it costs, ms.
+    /// Waiting time after which a command is taken next, at any cost, ms.
     pub starvation_ms: f64,
 }
 

@@ -73,8 +73,8 @@ impl CommandQueue {
         self.commands.first()
     }
 
-    /// Looks again where the transfers begin, which `first_on_medium` says of home sectors from one to behind
-    /// another: what was written or cleaned since a command came may have moved its sectors.
+    /// Updates where the transfers begin; `first_on_medium` gives this for a range of home sectors: writes or cleaning
+    /// since a command came may have moved its sectors.
     pub fn find_again(&mut self, layout: &Layout, first_on_medium: impl Fn(u64, u64) -> u64) {
         for command in &mut self.commands {
             let first = first_on_medium(command.sector, command.sector + command.count);

@@ -131,7 +131,7 @@ impl ReadCache {
     /// lost. The caller touches it.
     #[inline]
     pub fn keep(&mut self, start: u64, end: u64, continued: Option<usize>) -> usize {
-        // what a command was to continue may be gone by the time the head has read it
+        // the stretch that a command should continue may be gone by the time the head has read it
         let still =
             |index: &usize| self.place(*index).is_some_and(|at| self.stretches[at].reaches(start));
         let continued =
@@ -201,7 +201,7 @@ impl ReadCache {
         Some(from + further)
     }
 
-    /// Puts a stretch into its segment in place of what that held; returns where it stands.
+    /// Puts a stretch into its segment in place of the old one; returns its place.
     #[inline]
     fn hold(&mut self, stretch: CachedRange) -> usize {
         let behind = self.stretches.partition_point(|other| other.start < stretch.start);
@@ -225,7 +225,7 @@ impl ReadCache {
         at
     }
 
-    /// Empties a segment; returns what it held.
+    /// Empties a segment; returns its stretch.
     #[inline]
     fn forget(&mut self, index: usize) -> Option<CachedRange> {
         let at = self.place(index)?;

@@ -104,7 +104,7 @@ impl HardDisk {
             let index = ahead.segment;
             let from = self.read_cache.end(index).unwrap_or(ahead.from);
             if to <= from {
-                // what it read met a stretch that was there
+                // the new data met an existing stretch
                 return self.answer_from_cache(at, request, 0);
             }
             return self.queue_command(at, *request, from, to, Some(index));
@@ -175,7 +175,7 @@ impl HardDisk {
         (ahead.from + read).saturating_sub(room)
     }
 
-    /// Lets what the host has of a segment give way to what is read ahead, in a drive that works so.
+    /// Lets the part of a segment that the host has give way to read-ahead, in a drive that works so.
     #[inline]
     fn give_up_requested(&mut self, segment: usize, to: u64) {
         if self.sizes.over_requested {
@@ -196,7 +196,7 @@ impl HardDisk {
         self.read_cache.drop_overlapping(from, to);
     }
 
-    /// Ends read-ahead at `at`, or as soon after as promises allow; the segment keeps what was read.
+    /// Ends read-ahead at `at`, or as soon after as promises allow; the segment keeps the data read.
     #[inline]
     pub(super) fn stop_read_ahead(&mut self, at: Nanos) {
         let Some(ahead) = self.read_ahead.take() else {
@@ -210,7 +210,7 @@ impl HardDisk {
                 self.read_cache.grow(ahead.segment, ahead.from + read);
                 self.mechanism.place_behind(ahead.from + read);
             }
-            // What was promised may be all that there was to read.
+            // The promised data may be all that there was to read.
             let busy_until = if read < room { at } else { ahead.promised };
             self.mechanism_free = self.mechanism_free.max(busy_until);
         }
@@ -304,7 +304,7 @@ impl HardDisk {
         }
     }
 
-    /// Puts what was read into a segment, with the sectors `before` it that passed the head, and lets the head read
+    /// Puts the data read into a segment, with the sectors `before` it that passed the head, and lets the head read
     /// on if nothing else waits for it.
     #[inline]
     fn keep_and_read_on(
@@ -333,7 +333,7 @@ impl HardDisk {
         }
     }
 
-    /// Whether the drive reads on by itself at all.
+    /// Whether the drive reads ahead at all.
     pub(super) fn reads_ahead(&self) -> bool {
         !self.read_cache.is_off() && self.sizes.read_ahead_sectors > 0
     }

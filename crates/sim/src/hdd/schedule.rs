@@ -71,7 +71,7 @@ impl HardDisk {
     }
 
     /// The next event, unless a request comes first. It follows from the state after the last one, and so cannot
-    /// come before that: what is destaged has arrived.
+    /// come before that: destaged data have arrived.
     pub(super) fn next_event(&self) -> Option<(Nanos, DiskEvent)> {
         let mut next: Option<(Nanos, DiskEvent)> = None;
         let mut offer = |at: Nanos, event: DiskEvent| {
@@ -195,7 +195,7 @@ impl HardDisk {
         }
     }
 
-    /// Answers all that is outstanding with "gone" and forgets the rest.
+    /// Answers all outstanding requests with "gone" and forgets the rest.
     fn lose_everything(&mut self, at: Nanos) {
         let mut ids: Vec<u64> = self.queue.drain().iter().map(|c| c.request.id).collect();
         ids.extend(self.blocked_write.take());

@@ -186,7 +186,7 @@ mod tests {
         assert_eq!(three(1.0, 8.9, 18.0), [""; 0]);
         assert_eq!(three(1.0, 19.0, 20.0), ["seek.average_ms"]);
         assert_eq!(three(1.0, 5.0, 20.0), ["seek.average_ms"]);
-        // what is accepted only rises
+        // an accepted curve only rises
         for average_ms in [7.4, 14.9] {
             let params = SeekParams::ThreePoint { min_ms: 1.0, average_ms, full_ms: 20.0 };
             assert_eq!(fields(&params, 100_000), [""; 0]);

@@ -1,4 +1,4 @@
-//! Drive-managed shingled recording: what is in the persistent cache, and what must be cleaned when.
+//! Drive-managed shingled recording: the contents of the persistent cache, and the bands to clean.
 //!
 //! The drive's first sectors hold the persistent cache, a circular log; the bands follow. A write goes to
 //! the log unless it fills bands from their start on. The map of the log is in memory and limited; when it
@@ -246,7 +246,7 @@ impl Shingles {
         self.resolve(from, to).first().map_or(from, |piece| piece.sector)
     }
 
-    /// Whether the log has nothing of `from..to`, so that all of it is at home.
+    /// Whether the log holds no part of `from..to`, so that all of it is at home.
     #[inline]
     pub fn at_home(&self, from: u64, to: u64) -> bool {
         self.map.range(..to).next_back().is_none_or(|(_, logged)| logged.end <= from)

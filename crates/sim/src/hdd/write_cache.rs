@@ -59,7 +59,7 @@ impl WriteCache {
         self.dirty.is_empty()
     }
 
-    /// Whether what is held, stretches under way included, is within both limits.
+    /// Whether the cached data, stretches under way included, are within both limits.
     pub fn fits(&self) -> bool {
         self.total_bytes() <= self.limit_bytes && self.total_extents() <= self.limit_extents
     }
@@ -142,7 +142,7 @@ impl WriteCache {
         self.dirty_bytes -= stretch.end - start;
     }
 
-    /// Forgets the bytes `from..to`, wherever they are waiting. What remains of a stretch is as old as it was.
+    /// Forgets the bytes `from..to`, wherever they are waiting. The rest of a stretch keeps its age.
     pub fn remove(&mut self, from: u64, to: u64) {
         while let Some((&s, &stretch)) = self.dirty.range(..to).next_back() {
             if stretch.end <= from {

@@ -276,7 +276,7 @@ impl HardDisk {
     }
 
     /// Reads, merges and writes a partial stretch, together with as many others as one batch carries. One
-    /// sweep reads what is partial at the beginnings, the next what remains at the ends, the third writes.
+    /// sweep reads partial beginnings, the next partial ends, the third writes.
     fn read_modify_write(&mut self, at: Nanos, first: Chosen) -> Nanos {
         let mut step = DestageStart { at, not_before: at.max(self.write_from) };
         let mut room = self.sizes.rmw_batch;
@@ -320,7 +320,7 @@ impl HardDisk {
     }
 
     /// Writes a stretch with two partial ends where a batch carries one partial sector: each end is read and
-    /// written by itself, and what lies between is written.
+    /// written by itself, and the sectors between are written.
     fn one_sector_at_a_time(&mut self, step: DestageStart, stretch: &Chosen) -> Nanos {
         let (head, tail) = (stretch.first, stretch.first + stretch.count - 1);
         let mut step = self.perform_step(step, (head, 1), false);
@@ -334,7 +334,7 @@ impl HardDisk {
         step.not_before
     }
 
-    /// Reads what is partial of a stretch, after the pause like destaging, then writes it whole.
+    /// Reads the partial sectors of a stretch, after the pause like destaging, then writes it whole.
     fn read_and_write(&mut self, at: Nanos, stretch: &Chosen) -> Nanos {
         let mut step = DestageStart { at, not_before: at.max(self.write_from) };
         for piece in self.partial_ends(stretch).into_iter().flatten() {

@@ -3,7 +3,7 @@
 use crate::hdd::params::{HddParams, LayoutParams, ZoneParams};
 use crate::hdd::rotation::Rotation;
 
-/// One zone as it is formatted.
+/// The format of one zone.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ZoneFormat {
     /// Width in cylinders.

@@ -1,6 +1,6 @@
 //! The places of new files in a file system: groups of 128 MiB, filled from the start of the drive to its end.
 //!
-//! The order is that of ext4's allocator for large files (mm: `mballoc`), tried on an empty file system of 256 GiB
+//! The order follows ext4's allocator for large files (mm: `mballoc`), tried on an empty file system of 256 GiB
 //! with files of 1 GiB: a stream goal moves forward over the groups and wraps around; a group whose free run is too
 //! short for the requested piece (a whole group, 128 MiB, of a large file) is left for later. Such are the
 //! first groups of the flexible groups, which hold the metadata of sixteen, and the groups around the journal. So
@@ -134,7 +134,7 @@ mod tests {
         BlockAllocator::new(&FileLayout::new(capacity, taken), capacity)
     }
 
-    /// The order of 250 files of 1 GiB on an empty file system of 256 GiB, as it was seen there by FIEMAP: it rises
+    /// The order of 250 files of 1 GiB on an empty file system of 256 GiB, by FIEMAP: it rises
     /// until about 95 %, then come passes over the gaps.
     #[test]
     fn positions_rise_until_95_percent_then_gaps_fill() {

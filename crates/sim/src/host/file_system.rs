@@ -1,7 +1,7 @@
 //! A file system that holds one file, as a device: requests go to the file's place on the drive, and a flush
 //! commits the journal (see [`super::journaled`]).
 //!
-//! The layout is that of an empty ext4 (mke2fs.conf of e2fsprogs): flexible groups of 2 GiB that begin with their
+//! The layout is an empty ext4's (mke2fs.conf of e2fsprogs): flexible groups of 2 GiB that begin with their
 //! metadata, a journal in the middle of the drive, and a twentieth kept for the superuser. The file lies in order
 //! after the space that is taken already.
 //!

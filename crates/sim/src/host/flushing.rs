@@ -81,11 +81,11 @@ impl<D: SimDevice> PageCache<D> {
         self.write_back(at);
     }
 
-    /// Writes what is dirty in a task's range and makes the task wait for that and for what is being
+    /// Writes the dirty pages in a task's range and makes the task wait for these and for pages being
     /// written there already. Whether there is anything to wait for.
     ///
-    /// A page that was changed again while it is being written cannot be written now: the task comes once
-    /// more. What is being written then holds the change, or the page is free to be written.
+    /// A page that was changed again while it is being written cannot be written now: the task runs
+    /// again. By then the write in progress holds the change, or the page is free to be written.
     fn write_range(&mut self, at: Nanos, number: u32) -> bool {
         let task = self.tasks.get_mut(number);
         let (first, end) = (task.offset / PAGE_BYTES, task.end.div_ceil(PAGE_BYTES));

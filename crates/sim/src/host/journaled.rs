@@ -47,7 +47,7 @@ pub trait BlockMap {
     }
 }
 
-/// A file system on a device. Its addresses are those of its map.
+/// A file system on a device. Its map defines its addresses.
 #[derive(Debug, Clone)]
 pub struct Journaled<D, M> {
     pub(super) inner: D,
@@ -159,7 +159,7 @@ impl<D: SimDevice, M: BlockMap> Journaled<D, M> {
         }
     }
 
-    /// Begins a commit, or what is left of a flush where nothing has changed.
+    /// Begins a commit, or only the rest of a flush if nothing has changed.
     fn begin_commit(&mut self, now: Nanos) {
         self.committed_at = now;
         let ids: Vec<u64> = self.flushes_waiting.drain(..).collect();

@@ -66,7 +66,7 @@ pub(super) enum CacheEvent {
 pub(super) enum CallKind {
     Read,
     Write,
-    /// Writes what is dirty in the range, then flushes the device.
+    /// Writes the dirty pages in the range, then flushes the device.
     Sync,
     /// Passes by the cache.
     Direct(RequestKind),
@@ -81,7 +81,7 @@ pub(super) struct SystemCall {
     pub end: u64,
     /// The next page to examine.
     pub page: u64,
-    /// Until when the thread is busy with what it has done so far.
+    /// Until when the thread is busy with its work so far.
     pub busy_until: Nanos,
     /// I/Os that must end before it continues.
     pub waits: u32,
@@ -215,7 +215,7 @@ impl<D: SimDevice> PageCache<D> {
         }
     }
 
-    /// Drops the pages that lie wholly in a range whatever they hold: one that is trimmed, or a file that is removed.
+    /// Drops the pages that lie wholly in a range, dirty or not: a trimmed range, or a removed file.
     pub fn discard(&mut self, offset: u64, len: u64) {
         let end = offset.saturating_add(len) / PAGE_BYTES;
         let first = offset.div_ceil(PAGE_BYTES);

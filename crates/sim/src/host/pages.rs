@@ -206,7 +206,7 @@ impl PageTable {
         self.drop_where(first, end, |page| page.listed);
     }
 
-    /// Drops pages whatever they hold, except those under I/O: their contents no longer matter.
+    /// Drops pages, dirty or not, except those under I/O: their contents no longer matter.
     pub(super) fn discard(&mut self, first: u64, end: u64) {
         self.drop_where(first, end, |page| page.loaded && !page.writeback);
     }

@@ -1,6 +1,6 @@
 //! The parameters of the host: costs of system calls and memory, and the kernel's cache settings.
 //!
-//! Defaults of the kernel's settings are those of Linux: `dirty_*` in Documentation/admin-guide/sysctl/vm.rst
+//! Defaults of the kernel's settings come from Linux: `dirty_*` in Documentation/admin-guide/sysctl/vm.rst
 //! (values in mm/page-writeback.c and fs/fs-writeback.c), `read_ahead_kb`, `max_sectors_kb` and `nr_requests`
 //! in Documentation/ABI/stable/sysfs-block.
 

@@ -1,4 +1,4 @@
-//! The state a simulated drive begins in, and what is planted in it.
+//! The start state of a simulated drive, and its planted faults.
 
 use crate::device::Nanos;
 use crate::stalls::Stalls;
@@ -36,7 +36,7 @@ pub struct Start {
     /// Share of the drive that has been written before, 0–1. The times of flash depend on it; on a hard disk it
     /// only says where new data lie, which the caller chooses.
     pub fill: f64,
-    /// What is wrong with it.
+    /// Its faults.
     pub planted: Planted,
 }
 

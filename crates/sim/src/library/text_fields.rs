@@ -1,11 +1,11 @@
-//! Texts of a model: what is printed must stay on one line.
+//! Texts of a model: printed ones must stay on one line.
 
 use super::Model;
 
 /// Longest text; ATA's model names have 40 characters.
 const LONGEST: usize = 200;
 
-/// The first text that cannot be printed, by its field's path, and what is wrong with it.
+/// The first text that cannot be printed: its field's path, and the mistake.
 pub(super) fn problem(model: &Model) -> Option<(String, String)> {
     if model.name.trim().is_empty() {
         return Some(("name".to_string(), "is empty; give the model a name".to_string()));

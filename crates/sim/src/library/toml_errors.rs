@@ -4,7 +4,7 @@ use super::wrong_value::{self, WrongValue};
 use crate::numbers::plain;
 use drivescope_model::shortened::shortened;
 
-/// Where a mistake stands in `text` (first byte of the value, or of the table), and what it is, in one line.
+/// The place of a mistake in `text` (first byte of the value, or of the table), and its message in one line.
 pub(super) fn mistake(text: &str, error: &toml::de::Error) -> (usize, String) {
     let at = error.span().map_or(0, |span| span.start);
     let message = in_words(error.message());
@@ -18,7 +18,7 @@ pub(super) fn mistake(text: &str, error: &toml::de::Error) -> (usize, String) {
     }
 }
 
-/// The message of the TOML reader, one line: what stands there, and what is wanted.
+/// The message of the TOML reader in one line: what it found, and what it expected.
 fn in_words(message: &str) -> String {
     let message = message.lines().collect::<Vec<_>>().join(" ");
     if let Some(name) = quoted_after(&message, "missing field ") {

@@ -13,7 +13,7 @@ const DECIDING: [&str; 3] = ["curve", "order", "profile"];
 /// A value in a model's file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct WrongValue {
-    /// First byte of the value; of its key where that is what is wrong.
+    /// First byte of the value, or of its key if the key is wrong.
     pub(super) at: usize,
     /// Path of the field below its table.
     pub(super) field: String,
@@ -25,7 +25,7 @@ pub(super) fn find(text: &str, at: usize, message: &str) -> Option<WrongValue> {
     let (path, table) = table_at(document.get_ref(), at)?;
     let search = Mistake { whole: text.parse().ok()?, path, message };
     let parts = parts(table);
-    // what is missing is so from a list's member; all else must stay
+    // the missing field belongs to a list's member; all else must stay
     let fixed = |part: &TableValue<'_>| search.missing() && part.index.is_none();
     // each value more can only add mistakes
     let (mut without, mut with) = (0, parts.len());
@@ -143,7 +143,7 @@ impl Mistake<'_> {
         self.message.starts_with("unknown field ")
     }
 
-    /// Whether the reader still says the same after `change` to the table.
+    /// Whether the reader reports the same after `change` to the table.
     fn remains(&self, change: impl FnOnce(&mut toml::Table)) -> bool {
         let mut document = self.whole.clone();
         let table = self

@@ -5,7 +5,7 @@ use super::geometry::Lpn;
 /// What a superblock is used for at the moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SuperblockState {
-    /// Nothing in it; erased before it is used.
+    /// Empty; erased before use.
     Free,
     /// Being filled by the host or the collector.
     Open,

@@ -16,7 +16,7 @@ pub struct RetryRegion {
     pub unreadable: bool,
 }
 
-/// What is wrong with the drive; nothing by default.
+/// Faults of the drive; none by default.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SsdFaults {
     /// Flushes are answered at once, with nothing saved.

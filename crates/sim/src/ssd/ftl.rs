@@ -225,7 +225,7 @@ impl Ftl {
         block
     }
 
-    /// Moves what is due when the host takes `units` units of ordinary space.
+    /// Moves the units that are due when the host takes `units` units of ordinary space.
     fn keep_pace(&mut self, units: u32, sink: &mut impl Sink) {
         if self.victim.is_none() {
             if self.free.len() > COLLECT_BELOW_FREE {

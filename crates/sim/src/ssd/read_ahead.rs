@@ -1,4 +1,4 @@
-//! Recognises sequential readers and keeps what has been fetched ahead of them.
+//! Recognises sequential readers and keeps the units fetched ahead of them.
 
 use std::collections::VecDeque;
 

@@ -54,7 +54,7 @@ impl SlcCache {
     pub(super) fn borrow(&mut self, free: u32, unused: u32) -> bool {
         let limit = (f64::from(unused) * self.dynamic_free_share) as u32;
         let taken = self.dynamic_blocks + 1;
-        // folding what is borrowed takes blocks too
+        // folding borrowed blocks takes blocks too
         let needed = taken.div_ceil(self.bits) + BLOCKS_LEFT_FREE;
         self.open = self.open && taken <= limit.min(self.dynamic_max_blocks) && free > needed;
         if self.open {
