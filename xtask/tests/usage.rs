@@ -1,4 +1,4 @@
-//! `cargo xtask` as it is typed.
+//! `cargo xtask` from the command line.
 
 use std::process::Command;
 

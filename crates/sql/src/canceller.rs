@@ -15,7 +15,7 @@ pub struct Canceller {
 }
 
 impl Canceller {
-    /// Ends everything that is under way; what begins later fails, or ends at the next call.
+    /// Ends everything under way; later work fails, or ends at the next call.
     pub fn cancel(&self) {
         self.is_cancelled.store(true, Ordering::Relaxed);
         self.hooks().iter().for_each(|(_, hook)| hook());

@@ -1,4 +1,4 @@
-//! What can go wrong with a database.
+//! Errors of databases.
 
 use drivescope_model::options::DatabaseKind;
 use std::io;
@@ -118,7 +118,7 @@ pub enum SqlError {
     /// A URL, a statement or its parameters make no sense.
     #[error("{0}")]
     Usage(String),
-    /// The run is to end.
+    /// The run was interrupted.
     #[error("interrupted")]
     Interrupted,
 }
@@ -178,7 +178,7 @@ impl SqlError {
     }
 }
 
-/// The first line that says something.
+/// The first line that is not empty.
 pub(crate) fn one_line(text: &str) -> String {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty());
     line.unwrap_or("it says nothing").to_string()

@@ -71,7 +71,7 @@ pub trait Installed {
     /// The owner that its folders need, if not this program's user.
     fn user(&self) -> Option<&ServerUser>;
 
-    /// Why a part cannot be measured with what is installed, if it cannot.
+    /// Why the installed programs cannot measure a part, if so.
     fn lacks(&self, _part: SqlPart) -> Option<&'static str> {
         None
     }

@@ -23,7 +23,7 @@ fn failed(error: mysql::Error) -> SqlError {
     let why = words(&error);
     let is_of_server = match &error {
         mysql::Error::MySqlError(said) => ENDS.contains(&said.code),
-        // Neither a statement nor its parameters are to blame.
+        // Neither a statement nor its parameters are wrong.
         mysql::Error::IoError(_) | mysql::Error::CodecError(_) => true,
         _ => false,
     };

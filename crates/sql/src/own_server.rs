@@ -46,7 +46,7 @@ pub(crate) trait ServerPrograms: Clone + Send + 'static {
     /// The user it runs as, if not this program's user.
     fn user(&self) -> Option<&ServerUser>;
 
-    /// Why a part cannot be measured with what is installed, if it cannot.
+    /// Why the installed programs cannot measure a part, if so.
     fn lacks(&self, _part: SqlPart) -> Option<&'static str> {
         None
     }

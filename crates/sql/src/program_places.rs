@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 /// The first of these folders that has a program of this name; each may end in `*`, which stands for a version, of
 /// which the highest counts. The search path comes last.
 pub(crate) fn folder_with(program: &str, places: &[&str]) -> Option<PathBuf> {
-    // The programs beside it are those of the real place, not of a link.
+    // The programs beside the real place count, not those beside a link.
     program_in(program, places)?.parent().map(Path::to_path_buf)
 }
 

@@ -129,7 +129,7 @@ impl ServerProcess {
         gravest(&self.said.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Asks it to end, and waits for that; kills it if it does not.
+    /// Signals it to end, and waits; kills it if it does not.
     pub fn stop(&mut self, signal: Signal) {
         let _ = pidfd_send_signal(&*self.held, signal);
         let begun = Instant::now();
@@ -168,7 +168,7 @@ fn keep(said: &mut VecDeque<String>, line: String) {
     }
 }
 
-/// The line that says what went wrong, without the time before it; else the last one.
+/// The line that names a cause, without its time stamp; else the last one.
 fn gravest(said: &VecDeque<String>) -> String {
     let found = GRAVE.iter().find_map(|word| said.iter().find(|line| line.contains(word)));
     let line = one_line(found.or(said.back()).map_or("", String::as_str));

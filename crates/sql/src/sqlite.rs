@@ -19,7 +19,7 @@ use std::time::Duration;
 const FILE: &str = "table.db";
 const BACKUP: &str = "backup.db";
 const RESTORED: &str = "restored.db";
-/// Pages of one step of a backup: 64 MiB, so that it can be interrupted and costs no more than one step for all.
+/// Pages of one step of a backup: 64 MiB, so that it can be interrupted and costs no more than a single step.
 const STEP_PAGES: i32 = 8_192;
 /// How long a client waits for another one's transaction.
 const BUSY_TIME_MAX: Duration = Duration::from_secs(60);
@@ -93,7 +93,7 @@ impl Open {
         self.connection.execute_batch(statements).map_err(|error| self.failed(error))
     }
 
-    /// What failed. SQLite has no words for a quota that is used up: these are the kernel's.
+    /// An error. SQLite has no words for a quota that is used up: these are the kernel's.
     fn failed(&self, error: rusqlite::Error) -> SqlError {
         let is_of_file = error.sqlite_error_code() == Some(rusqlite::ErrorCode::SystemIoFailure);
         match is_of_file && self.last_errnos().contains(&libc::EDQUOT) {
@@ -131,7 +131,7 @@ impl Open {
 }
 
 impl Sqlite {
-    /// Opens its file, or that of a copy.
+    /// Opens its file, or a copy's.
     fn connect(&self, path: &Path, flags: OpenFlags) -> Result<Open, SqlError> {
         let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
         let handle = connection.get_interrupt_handle();
@@ -323,7 +323,7 @@ impl Client for SqliteClient {
     fn logical_reads(&self) -> Option<u64> {
         let of = |which| {
             let (mut now, mut most) = (0, 0);
-            // SAFETY: the handle is that of an open connection, used by no other thread; both numbers outlive the call.
+            // SAFETY: the handle belongs to an open connection, used by no other thread; both numbers outlive the call.
             let result = unsafe {
                 ffi::sqlite3_db_status(self.open.connection.handle(), which, &mut now, &mut most, 0)
             };

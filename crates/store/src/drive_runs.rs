@@ -209,7 +209,7 @@ fn name(run: &RunSummary) -> String {
     with_serial(model, run.drive_serial.as_deref())
 }
 
-/// A drive with what tells it from others of its serial number.
+/// A drive with the facts that distinguish it from others of its serial number.
 fn words(drive: &Drive) -> String {
     let model = drive.model.as_ref().unwrap_or(&drive.name).trim().to_string();
     let names = [&drive.wwn, &drive.firmware].into_iter().zip(["", "firmware "]);

@@ -1,4 +1,4 @@
-//! What can go wrong with a store, each with its cause and what to do about it.
+//! Errors of a store, each with its cause and remedy.
 
 use crate::document::FormatError;
 use rusqlite::ErrorCode;
@@ -22,7 +22,7 @@ pub struct StoreError {
 pub enum StoreFault {
     /// A store cannot have this name.
     Location,
-    /// There is no store, and an existing one was asked for.
+    /// The store does not exist, and an existing one is needed.
     Missing,
     /// Another process held the store for longer than the time allowed.
     Locked,
@@ -59,7 +59,7 @@ impl StoreError {
         Self { fault, message: message.into() }
     }
 
-    /// The file is damaged, or none of a store, as `reason` says.
+    /// The file is damaged, or not a store; see `reason`.
     pub(crate) fn corrupt(path: &Path, reason: &str) -> Self {
         let message = format!(
             "the store {} is damaged or not a database ({reason}); move it away, restore a copy, or name another \
@@ -94,7 +94,7 @@ impl StoreError {
         Self::new(StoreFault::Io, message)
     }
 
-    /// What an error of the file system means for the store.
+    /// The fault that an error of the file system causes.
     pub(crate) fn from_io(error: &io::Error, path: &Path) -> Self {
         match error.kind() {
             io::ErrorKind::PermissionDenied => Self::denied(path),
@@ -110,7 +110,7 @@ impl StoreError {
         }
     }
 
-    /// What an error of SQLite means, after waiting `waited` for locks.
+    /// The fault of an error of SQLite, after waiting `waited` for locks.
     pub(crate) fn from_sqlite(error: &rusqlite::Error, path: &Path, waited: Duration) -> Self {
         let reason = error.to_string();
         let Some(sqlite) = error.sqlite_error() else {

@@ -11,7 +11,7 @@
 //! ORDER BY started_unix_us;
 //! ```
 //!
-//! [`Store::save`] is called after each test of a run: it replaces what was kept of the run before,
+//! [`Store::save`] is called after each test of a run: it replaces the run's earlier state,
 //! in one transaction that is on the disk when the call returns.
 
 mod document;

@@ -52,7 +52,7 @@ pub(crate) const SET_SCHEMA: &str = "INSERT INTO meta (key, value) VALUES ('sche
 /// The version of the tables.
 pub(crate) const GET_SCHEMA: &str = "SELECT value FROM meta WHERE key = 'schema'";
 
-/// Puts a run, or puts it in the place of what was kept of it.
+/// Stores a run, or replaces its earlier state.
 pub(crate) const PUT_RUN: &str = "INSERT INTO runs (
         id, started_at, started_unix_us, elapsed_s, label, suite, target,
         drive_name, drive_model, drive_serial, status, simulated, format, document
@@ -114,8 +114,8 @@ macro_rules! chosen {
     };
 }
 
-/// Summaries, newest first: what [`chosen`] takes, then a limit and how many are left out before. Only of those that
-/// are shown the metrics are looked at. The headline is the first number that says most of its test.
+/// Summaries, newest first: the parameters of [`chosen`], then a limit and how many to skip. Reads the metrics of
+/// shown runs only. The headline is the first number that says most of its test.
 pub(crate) const LIST: &str = concat!(
     "SELECT
         id, started_at, elapsed_s, label, suite, target,
@@ -152,7 +152,7 @@ pub(crate) const COUNT: &str = concat!("SELECT COUNT(*) FROM runs ", chosen!());
 /// The number of runs, from an index.
 pub(crate) const COUNT_ALL: &str = "SELECT COUNT(*) FROM runs";
 
-/// The newest run of each drive, the newest of all first: its id, and what tells the drive from others.
+/// The newest run of each drive, the newest of all first: its id, and the key of the drive.
 pub(crate) const NEWEST_OF_DRIVES: &str = "SELECT id, drive_name, drive_model, drive_serial
     FROM (SELECT id, started_unix_us, drive_name, drive_model, drive_serial, ROW_NUMBER() OVER (
             PARTITION BY drive_name, drive_model, drive_serial

@@ -17,7 +17,7 @@ const FOLDER_MODE: u32 = 0o700;
 /// The smallest database: one page of the smallest size.
 const SMALLEST_BYTES: u64 = 512;
 
-/// The first page, which says what the file is.
+/// The first page, which identifies the file.
 const PAGE_BYTES: u64 = 4096;
 
 /// The contents of a file.
@@ -41,7 +41,7 @@ pub(crate) fn create(path: &Path, patience: Duration) -> Result<Connection, Stor
     made
 }
 
-/// Removes what a store that could not be made has left: a file without a table. One that another program makes
+/// Removes the remains of a store that could not be made: a file without a table. One that another program makes
 /// meanwhile has a log, or more than its first page.
 #[expect(clippy::disallowed_methods, reason = "a store that this call has made, without a table")]
 fn remove_unmade(path: &Path) {
@@ -61,7 +61,7 @@ fn remove_unmade(path: &Path) {
 fn open_or_make(path: &Path, patience: Duration) -> Result<Connection, StoreError> {
     let fail = |error: rusqlite::Error| StoreError::from_sqlite(&error, path, patience);
     let mut connection = connect(path, OpenFlags::SQLITE_OPEN_CREATE, patience).map_err(fail)?;
-    // Known now, and not when the first results of a long run are to be kept.
+    // Found now, not when a long run saves its first results.
     if connection.is_readonly("main").map_err(fail)? {
         return Err(StoreError::refused(path, None));
     }
@@ -100,7 +100,7 @@ pub(crate) fn open_existing(
     }
 }
 
-/// A store in memory with nothing in it, which stands for one that does not exist.
+/// An empty store in memory, in place of one that does not exist.
 pub(crate) fn empty() -> Result<Connection, StoreError> {
     let path = Path::new("in memory");
     let fail = |error: rusqlite::Error| StoreError::from_sqlite(&error, path, Duration::ZERO);
@@ -111,7 +111,7 @@ pub(crate) fn empty() -> Result<Connection, StoreError> {
 
 /// Size of the file; none if it does not exist.
 ///
-/// Only what SQLite cannot mistake for an empty file is let through. It would write its header over
+/// Passes only files that SQLite cannot mistake for an empty one. It would write its header over
 /// the first sectors of a block device, whose size the kernel gives as 0, and over a file of one
 /// byte, which it takes for its own way around a fault of another system.
 fn size_of(path: &Path) -> Result<Option<u64>, StoreError> {

@@ -18,14 +18,14 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// The name of the newest run.
 const LAST: &str = "last";
 
-/// What [`Store::add_all`] did with a run.
+/// The effect of [`Store::add_all`] on a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Added {
     /// It was not there.
     New,
     /// It was there, just the same.
     Known,
-    /// It was there as far as it had come when it was stopped or its store failed; now it is whole.
+    /// An interrupted part of it was there; now it is whole.
     Completed,
 }
 
@@ -98,7 +98,7 @@ impl Store {
         &self.path
     }
 
-    /// Keeps a run, in the place of what was kept under its id. When this returns, the run is on
+    /// Stores a run, in place of the one with its id. When this returns, the run is on
     /// the disk.
     ///
     /// # Errors
@@ -115,8 +115,8 @@ impl Store {
         transaction.commit().map_err(fail)
     }
 
-    /// Keeps runs that come from elsewhere, and says of each what that meant: all of them, or none after an
-    /// error. What is stored is not replaced, unless by the same run with more of it.
+    /// Stores imported runs, and returns the effect on each: all of them, or none after an error. A stored run
+    /// is replaced only by the same run with more of it.
     ///
     /// # Errors
     /// [`StoreFault::Differs`] if another run is stored under an id; else as [`Store::save`].
@@ -320,7 +320,7 @@ fn document_of(connection: &Connection, id: &str) -> rusqlite::Result<Option<Str
     connection.query_row(sql::GET_DOCUMENT, [id], |row| row.get(0)).optional()
 }
 
-/// Whether `whole` is `part` with what came after it: the same call on the same target, whose tests, as far
+/// Whether `whole` is `part` with its continuation: the same call on the same target, whose tests, as far
 /// as they had ended, are the same.
 fn completes(whole: &Run, part: &Run) -> bool {
     let ended = part.tests.iter().filter(|test| test.status != TestStatus::Interrupted).count();

@@ -1,4 +1,4 @@
-//! What `drivescope runs` shows of each run, and which runs it shows.
+//! The lines of `drivescope runs`, and the choice of runs.
 
 use drivescope_model::number::{latency_us, rounded};
 use drivescope_model::units::Bytes;
@@ -43,7 +43,7 @@ impl Filter {
         texts.into_iter().all(Option::is_none) && simulated.is_none()
     }
 
-    /// The label as it is compared.
+    /// The label in the form for comparison.
     pub(crate) fn label_lower(&self) -> Option<String> {
         self.label.as_deref().map(str::to_ascii_lowercase)
     }

@@ -62,7 +62,7 @@ impl TraceSource {
         synthetic.chain(RECORDED.iter().copied().map(Self::Recorded))
     }
 
-    /// Its name: that of a file without folder and ending.
+    /// Its name: a file's without folder and ending.
     pub fn name(&self) -> String {
         match self {
             Self::File { path, .. } => {
@@ -82,7 +82,7 @@ impl TraceSource {
         }
     }
 
-    /// Hands its requests to `sink`, in the order of their times; returns what only the source knows.
+    /// Passes its requests to `sink`, in the order of their times; returns facts that only the source has.
     pub fn read(&self, sink: &mut dyn EventSink) -> Result<TraceTotals, TraceError> {
         match self {
             Self::File { path, options } => OpenTrace::file(path, options.clone())?.read(sink),

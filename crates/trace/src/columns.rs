@@ -7,7 +7,7 @@ pub const BLOCK_EVENTS_MAX: usize = 1 << 16;
 /// Bytes of a block before compression at most: an operation and five integers of ten bytes each, and its head.
 pub const BLOCK_BYTES_MAX: usize = BLOCK_EVENTS_MAX * 51 + 1;
 
-/// Of an operation's byte: the operation, and what else is known of the request.
+/// Bits of an operation's byte: the operation, and the marks of the request.
 const OP_MASK: u8 = 0b11;
 const FUA: u8 = 1 << 2;
 const HAS_LATENCY: u8 = 1 << 3;
@@ -60,7 +60,7 @@ fn head(event: &TraceEvent) -> u8 {
     op | bit(event.fua, FUA) | known
 }
 
-/// The requests of a block of `count`. Errors: what is wrong with it.
+/// The requests of a block of `count`. Errors: the damage.
 pub fn decode(bytes: &[u8], count: usize, tick_ns: u64) -> Result<Vec<TraceEvent>, &'static str> {
     let (&shift, rest) = bytes.split_first().ok_or("a block is empty")?;
     if shift != 0 && shift != SECTOR_SHIFT {

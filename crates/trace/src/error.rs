@@ -2,7 +2,7 @@
 
 use std::io;
 
-/// What is wrong with a trace, with the place and the remedy. Callers put the name of the file before it.
+/// An error of a trace, with the place and the remedy. Callers put the name of the file before it.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
     /// It cannot be read.
@@ -17,7 +17,7 @@ pub enum TraceError {
          binary, and CSV of MSR Cambridge, SYSTOR '17, Alibaba, Tencent and SPC"
     )]
     Unknown(String),
-    /// A line of a text says nothing that can be understood.
+    /// A line of a text is not understood.
     #[error("line {line}: {reason}")]
     Line {
         /// Which, from 1.
@@ -25,7 +25,7 @@ pub enum TraceError {
         /// What is wrong with it.
         reason: String,
     },
-    /// A record of a binary file says nothing that can be understood.
+    /// A record of a binary file is not understood.
     #[error("record {record}: {reason}")]
     Record {
         /// Which, from 1.
@@ -41,7 +41,7 @@ pub enum TraceError {
         /// The part that is cut off.
         within: &'static str,
     },
-    /// A trace file whose bytes are not what was written.
+    /// A trace file whose bytes were changed.
     #[error("is damaged at byte {at}: {reason}; copy or record it again")]
     Damaged {
         /// Where.
@@ -55,7 +55,7 @@ pub enum TraceError {
     /// Nothing in it.
     #[error("holds no requests")]
     Empty,
-    /// It cannot be what is asked.
+    /// It does not fit the request.
     #[error("{0}")]
     Unsuitable(String),
 }

@@ -2,16 +2,16 @@
 
 use crate::error::TraceError;
 
-/// What a traced request does.
+/// The operation of a traced request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TraceOp {
     /// Reads.
     Read,
     /// Writes.
     Write,
-    /// Makes what was written durable; has no length.
+    /// Makes earlier writes durable; has no length.
     Flush,
-    /// Says that data are needed no more.
+    /// Marks data as no longer needed.
     Discard,
     /// Lets the drive write zeroes by itself: no data are sent.
     WriteZeroes,
@@ -26,7 +26,7 @@ pub struct TraceEvent {
     pub offset: u64,
     /// Bytes; 0 of a flush.
     pub len: u32,
-    /// What it does.
+    /// Its operation.
     pub op: TraceOp,
     /// A write that had to be on the medium before it was done.
     pub fua: bool,

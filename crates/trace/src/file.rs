@@ -23,7 +23,7 @@ pub struct TraceHeader {
     pub version: u32,
     /// The unit of its times, nanoseconds.
     pub tick_ns: u64,
-    /// What it was made from: `fio-iolog`, `blkparse`, `recorded`, …
+    /// Its origin: `fio-iolog`, `blkparse`, `recorded`, …
     pub source: String,
     /// Resolution of the source's times, if it is coarser than its unit; nanoseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -84,7 +84,7 @@ pub struct TraceTotals {
     /// Requests of the source that had failed.
     #[serde(default)]
     pub failed: u64,
-    /// Events that were lost while it was recorded: with any, the trace is not what happened.
+    /// Events that were lost while it was recorded: with any, the trace is incomplete.
     #[serde(default)]
     pub lost: u64,
     /// Names of the processes that sent requests; the first has index 1.
@@ -93,7 +93,7 @@ pub struct TraceTotals {
 }
 
 impl TraceTotals {
-    /// Whether these sums, which a file with times in `tick_ns` has, are those of its requests. Older files have
+    /// Whether these sums, which a file with times in `tick_ns` has, match its requests. Older files have
     /// neither the bytes of discards nor their ends in `end_bytes`.
     fn are_those_of(&self, requests: &Self, tick_ns: u64) -> bool {
         let sums = |it: &Self| {

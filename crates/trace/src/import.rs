@@ -75,10 +75,10 @@ impl SourceFormat {
 /// The event of a request whose time counts as its sending.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum BlockAction {
-    /// Issue to the drive (D): what the drive saw.
+    /// Issue to the drive (D): the drive's view.
     #[default]
     Issue,
-    /// Queueing (Q): what programs asked for.
+    /// Queueing (Q): the programs' view.
     Queue,
 }
 
@@ -125,7 +125,7 @@ pub fn detect(beginning: &[u8]) -> Result<SourceFormat, TraceError> {
     unknown("its first line is of none of them")
 }
 
-/// Hands the requests of a source to `sink`, in the order of their times. Returns what only the source knows: what
+/// Passes the requests of a source to `sink`, in the order of their times. Returns facts that only the source has: what
 /// was skipped, and who sent.
 pub fn import(
     input: impl BufRead,

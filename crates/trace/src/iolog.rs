@@ -1,4 +1,4 @@
-//! Writes what fio replays: an iolog of version 3.
+//! Writes an iolog of version 3, which fio replays.
 
 use crate::error::TraceError;
 use crate::event::{EventSink, TraceEvent, TraceOp};

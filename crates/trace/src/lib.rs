@@ -1,8 +1,8 @@
-//! Traces: what applications asked of a drive, request by request, with its times.
+//! Traces: the requests of applications to a drive, with their times.
 //!
 //! A trace file ([`file`], described in docs/traces.md) is compact, and whole or refused. [`import`] reads what other
-//! tools write, [`record`] records, [`iolog`] writes what fio replays, [`summary`] says what a trace holds.
-//! [`built_in`] has the traces of the test `apps`; [`profile`] is what planning a replay needs.
+//! tools write, [`record`] records, [`iolog`] writes logs for fio, [`summary`] has a trace's sums.
+//! [`built_in`] has the traces of the test `apps`; [`profile`] has the facts for planning a replay.
 
 pub mod built_in;
 mod columns;

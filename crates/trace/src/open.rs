@@ -1,4 +1,4 @@
-//! A trace to be read, of whatever form.
+//! Opens a trace of any form.
 
 use crate::error::TraceError;
 use crate::event::EventSink;
@@ -51,7 +51,7 @@ fn packed(beginning: &[u8]) -> Option<String> {
 }
 
 impl<'i> OpenTrace<'i> {
-    /// Finds out what `input` is.
+    /// Finds out the form of `input`.
     pub fn new(mut input: Box<dyn Read + 'i>, options: ImportOptions) -> Result<Self, TraceError> {
         let mut beginning = beginning_of(&mut input)?;
         if beginning.starts_with(&GZIP) {
@@ -80,12 +80,12 @@ impl<'i> OpenTrace<'i> {
         Self::new(Box::new(file), options)
     }
 
-    /// Its header, or that of the trace that it becomes.
+    /// Its header, or the header of the trace that it becomes.
     pub fn header(&self) -> &TraceHeader {
         &self.header
     }
 
-    /// Hands its requests to `sink`; returns what only the source knows.
+    /// Passes its requests to `sink`; returns facts that only the source has.
     pub fn read(self, sink: &mut dyn EventSink) -> Result<TraceTotals, TraceError> {
         let input = BufReader::with_capacity(READ_BYTES, self.input);
         import(input, self.format, &self.options, sink)

@@ -4,7 +4,7 @@ use crate::error::TraceError;
 use crate::event::{EventSink, TraceEvent};
 use crate::file::TraceTotals;
 
-/// Follows the requests of a trace: what was in flight when each was sent.
+/// Follows the requests of a trace: those in flight when each was sent.
 #[derive(Debug, Clone, Default)]
 pub struct ThinkClock {
     /// When all requests so far had completed.

@@ -1,4 +1,4 @@
-//! Recording: what reaches a drive, as the kernel's tracepoints of block requests tell it (tracefs, as root).
+//! Recording: requests to a drive, from the kernel's tracepoints of block requests (tracefs, as root).
 //!
 //! The kernel reports each request when it is issued to the drive and when it completes, on the programs' clock. The
 //! events come from a ring per processor, which is drained every 50 ms without waiting ([`ring`]). The instance of
@@ -52,7 +52,7 @@ impl Recording {
         Ok(Self { device, instance, events, start_ns: now_ns() })
     }
 
-    /// Hands what reaches the device to `sink`, in the order of its times, until `is_over`, which is asked every now
+    /// Passes the requests to the device to `sink`, in the order of their times, until `is_over`, called every now
     /// and then. Returns who sent it, and how many events were lost.
     pub fn run(
         self,
@@ -72,7 +72,7 @@ impl Recording {
                 missed +=
                     pipe.drain(|at_ns, payload| batch.extend(events.parse(at_ns, payload)))?;
             }
-            // Each processor has a ring of its own; what is issued on one may complete on another.
+            // Each processor has a ring of its own; a request issued on one may complete on another.
             batch.sort_by_key(|event: &RawEvent| event.at_ns);
             for event in batch.drain(..).filter(|event| event.at_ns >= start_ns) {
                 match device.record(&event, &mut intake) {

@@ -1,4 +1,4 @@
-//! What a trace holds: sums over its requests, in one pass and little memory.
+//! Sums over the requests of a trace, in one pass and little memory.
 
 use crate::error::TraceError;
 use crate::event::{EventSink, TraceEvent, TraceOp};
@@ -33,7 +33,7 @@ pub struct Summarizer {
 }
 
 impl Summarizer {
-    /// The summary of a trace with this header; `told` has what only its source knows.
+    /// The summary of a trace with this header; `told` has facts that only its source has.
     pub fn finish(mut self, header: &TraceHeader, told: &TraceTotals) -> TraceSummary {
         let TraceTotals { reads, writes, flushes, discards, zeroes, .. } = self.totals;
         let names = |(index, (requests, bytes)): (u16, (u64, u64))| {

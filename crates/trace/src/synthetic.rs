@@ -39,7 +39,7 @@ impl SyntheticTrace {
         generate::generate(self, sink)
     }
 
-    /// Time in which the application thinks: the published time without what the drive of the publication was busy.
+    /// Time in which the application thinks: the published time less the busy time of that drive.
     /// All ten moved 12,275 MB at 280.57 MB/s of busy time (published), so it was busy for 43.75 s. Of these its
     /// 8,869 MB of writes took 15.3 s at the 580 MB/s of its data sheet; 28.4 s are left for 185,837 reads.
     fn think_us(&self) -> u64 {

@@ -280,7 +280,7 @@ fn pieces_of_one_zone_take_the_same_time() {
         let (mut now, mut compared) = (0, 0);
         for zone in disk.zones().iter().filter(|zone| zone.len_bytes > 4 * piece) {
             let from = zone.offset_bytes.next_multiple_of(1 << 20);
-            // the first is shorter by what the empty cache takes in
+            // the first is shorter by the amount that the empty cache takes
             let took = [0, 1, 2].map(|number| {
                 let began = now;
                 let write = (RequestKind::Write, from + number * piece, piece);

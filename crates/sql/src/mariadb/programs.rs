@@ -35,11 +35,11 @@ const NAME: &str = "drivescope";
 /// Its socket, in its own folder.
 const SOCKET: &str = "db.sock";
 /// Temporary tables in its own folder too, which is its working directory. A server that starts deletes all that it
-/// finds where they are kept; in the machine's temporary directory there are those of other servers.
+/// finds where they are kept; the machine's temporary directory may hold other servers' tables.
 const OWN_TMPDIR: &str = "--tmpdir=.";
 /// The name of the backup's one file.
 const BACKUP: &str = "backup.mbstream";
-/// Smallest and largest log: what Debian's server begins with, and enough that no load of some GB waits for it.
+/// Smallest and largest log: the default of Debian's server, and enough that no load of some GB waits for it.
 const LOG_BYTES: std::ops::RangeInclusive<u64> = (96 << 20)..=(512 << 20);
 /// Fewer buffers it refuses, by its version: 5 to 6 MiB.
 const BUFFER_BYTES_MIN: u64 = 8 << 20;
@@ -86,7 +86,7 @@ impl MariadbPrograms {
         Ok(Self { server, install, backup, user: ServerUser::for_server(KIND, USER)? })
     }
 
-    /// A program with the settings that all of them need; what the system's files say is for its own server.
+    /// A program with the settings that all of them need; the system's files are for its own server.
     fn command(program: &Path, folder: &Path) -> Command {
         let mut command = Command::new(program);
         command.arg("--no-defaults").arg(option("datadir", folder));
@@ -106,7 +106,7 @@ fn log_option(settings: DatabaseSettings) -> String {
 }
 
 /// Whether it is MySQL: `mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for …`, `/usr/sbin/mysqld  Ver 8.0.36 for …`. Errors:
-/// it is older than what is used here.
+/// it is older than the features used here.
 fn check_version(said: &str) -> Result<bool, SqlError> {
     let found = said.split_once("Ver ").map_or("", |(_, rest)| rest);
     let found = found.split_whitespace().next().unwrap_or("?").to_string();
@@ -133,7 +133,7 @@ fn redirected(command: &Command, direction: &str, file: &Path) -> Command {
 
 impl ServerPrograms for MariadbPrograms {
     type Session = MariadbSession;
-    // It has no children, and nothing of it stays.
+    // It has no children, and leaves nothing.
     const END_AT_ONCE: Signal = Signal::KILL;
     const END_IN_ORDER: Signal = Signal::TERM;
 
@@ -183,10 +183,10 @@ impl ServerPrograms for MariadbPrograms {
         command.arg(log_option(settings));
         let buffer_bytes = settings.buffer_bytes.max(BUFFER_BYTES_MIN);
         command.arg(format!("--innodb-buffer-pool-size={buffer_bytes}"));
-        // Cold means empty: what was in the buffers is not read again.
+        // Cold means empty: the server does not reload its buffers.
         command.arg("--innodb-buffer-pool-dump-at-shutdown=OFF");
         command.arg("--innodb-buffer-pool-load-at-startup=OFF");
-        // Nothing happens by itself while something is measured.
+        // No background work during a measurement.
         command.arg("--innodb-stats-auto-recalc=OFF");
         let flushes = if settings.is_durable { 1 } else { 0 };
         command.arg(format!("--innodb-flush-log-at-trx-commit={flushes}"));

@@ -18,10 +18,10 @@ const SETTINGS: &str = "SHOW GLOBAL VARIABLES WHERE Variable_name IN (
     'innodb_flush_log_at_trx_commit', 'innodb_flush_method', 'innodb_doublewrite', 'innodb_page_size',
     'innodb_buffer_pool_size', 'innodb_log_file_size', 'innodb_redo_log_capacity', 'innodb_io_capacity',
     'innodb_data_file_buffering', 'innodb_log_file_buffering', 'log_bin', 'sync_binlog')";
-/// The counters: prepared statements that ran, and pages that they asked the buffers for.
+/// The counters: prepared statements that ran, and pages that they requested from the buffers.
 const COUNTERS: &str = "SHOW GLOBAL STATUS WHERE Variable_name IN
     ('Com_stmt_execute', 'Innodb_buffer_pool_read_requests')";
-/// Rows that one statement adds: 512 KB, a small part of what a server lets in at a time.
+/// Rows that one statement adds: 512 KB, a small part of a server's largest packet.
 const ROWS_EACH: u64 = 64;
 
 /// A connection for everything that one client does.
@@ -35,7 +35,7 @@ pub(crate) struct MariadbSession {
     counted: BTreeMap<String, u64>,
 }
 
-/// Ends what a connection waits for when the run is cancelled.
+/// Ends a connection's statement when the run is cancelled.
 fn cancels(options: &Opts, connection: &Conn, canceller: &Arc<Canceller>) -> Registration {
     let (options, id) = (options.clone(), connection.connection_id());
     canceller.on_cancel(move || {
@@ -218,7 +218,7 @@ mod tests {
     #[test]
     fn versions_are_shown_without_packaging() {
         assert_eq!(plain_version("10.11.19-MariaDB-0+deb12u1"), "10.11.19");
-        // What servers before 11 put before their version for old replicas.
+        // Servers before 11 put this before their version for old replicas.
         assert_eq!(plain_version("5.5.5-10.5.29-MariaDB-log"), "10.5.29");
         assert_eq!(plain_version("8.0.36"), "MySQL 8.0.36");
     }

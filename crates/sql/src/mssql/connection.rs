@@ -1,4 +1,4 @@
-//! A connection to SQL Server, one statement at a time on the thread that asks.
+//! A connection to SQL Server, one statement at a time on the calling thread.
 
 use super::{KIND, failed};
 use crate::SqlError;
@@ -43,7 +43,7 @@ impl MssqlConnection {
         })?;
         let cancelled = Arc::new(Notify::new());
         let hook = Arc::clone(&cancelled);
-        // A permit is kept for whatever is asked next.
+        // A permit is kept for the next wait.
         let cancel = canceller.map(|canceller| canceller.on_cancel(move || hook.notify_one()));
         Ok(Self { client, runtime, cancelled, _cancel: cancel })
     }
@@ -77,7 +77,7 @@ impl MssqlConnection {
         let row = rows.first().ok_or_else(|| SqlError::of_statement(KIND, "it has no row"))?;
         match row.try_get::<i64, _>(0) {
             Ok(number) => Ok(number.unwrap_or(0)),
-            // What is not larger than that comes as such.
+            // A value that is not larger comes in this type.
             Err(_) => Ok(row.try_get::<i32, _>(0).map_err(failed)?.unwrap_or(0).into()),
         }
     }

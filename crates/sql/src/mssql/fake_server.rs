@@ -71,7 +71,7 @@ impl FakeServer {
         Self { port, asked }
     }
 
-    /// Everything that was asked so far, in order.
+    /// All requests so far, in order.
     pub fn asked(&self) -> Vec<String> {
         self.asked.lock().unwrap().clone()
     }
@@ -104,7 +104,7 @@ fn serve(mut stream: TcpStream, asked: &Mutex<Vec<String>>, answers: &MakeAnswer
     }
 }
 
-/// The next message, of one packet or several: its type and what is in it.
+/// The next message, of one packet or several: its type and contents.
 fn message(stream: &mut TcpStream) -> Option<(u8, Vec<u8>)> {
     let mut body = Vec::new();
     loop {
@@ -120,7 +120,7 @@ fn message(stream: &mut TcpStream) -> Option<(u8, Vec<u8>)> {
     }
 }
 
-/// An answer, cut into packets as every client takes them before it has asked for larger ones.
+/// An answer, cut into packets as every client takes them before it negotiates larger ones.
 fn packets(answer: &[u8]) -> Vec<u8> {
     let mut all = Vec::new();
     let mut parts = answer.chunks(4_088).peekable();
@@ -226,7 +226,7 @@ fn call_text(body: &[u8]) -> String {
     assert_eq!(value[0], NVARCHAR, "a text");
     let length = usize::from(u16::from_le_bytes([value[8], value[9]]));
     match length {
-        // Of unknown length: the length of all, then that of the first piece.
+        // Of unknown length: the length of all, then the length of the first piece.
         _ if value[1..3] == [0xff, 0xff] => {
             let piece = u32::from_le_bytes([value[16], value[17], value[18], value[19]]);
             utf16(&value[20..20 + piece as usize])

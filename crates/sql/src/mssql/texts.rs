@@ -78,7 +78,7 @@ pub(super) fn commit() -> String {
     format!("INSERT INTO {COMMITS} (a, b) VALUES (@P1, @P2)")
 }
 
-/// How often statements on the tables ran, how long that took the server, µs, and how many pages they asked for.
+/// How often statements on the tables ran, how long that took the server, µs, and how many pages they read.
 pub(super) const COUNTERS: &str = "SELECT COALESCE(SUM(s.execution_count), 0), \
     COALESCE(SUM(s.total_elapsed_time), 0), COALESCE(SUM(s.total_logical_reads), 0) \
     FROM sys.dm_exec_query_stats AS s CROSS APPLY sys.dm_exec_sql_text(s.sql_handle) AS t \

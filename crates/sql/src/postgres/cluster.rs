@@ -88,7 +88,7 @@ impl ServerPrograms for PostgresPrograms {
         let mut set = |name: &str, value: &str| {
             command.args(["-c", &format!("{name}={value}")]);
         };
-        // A socket in its own folder, by a path that is short however long that of the folder is.
+        // A socket in its own folder, by a short path, however long the folder's is.
         set("unix_socket_directories", "/proc/self/cwd");
         set("listen_addresses", "");
         set("max_connections", &(settings.clients + 20).to_string());
@@ -96,7 +96,7 @@ impl ServerPrograms for PostgresPrograms {
         set("synchronous_commit", wal);
         // Else a count could not use more than two processes.
         set("max_parallel_workers", &settings.cpus.to_string());
-        // Nothing happens by itself while something is measured.
+        // No background work during a measurement.
         set("autovacuum", "off");
         set("jit", "off");
         set("synchronize_seqscans", "off");

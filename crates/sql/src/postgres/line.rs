@@ -57,7 +57,7 @@ fn broken(error: &io::Error) -> SqlError {
 }
 
 impl Line {
-    /// Logs in; what cancels its statements from elsewhere.
+    /// Logs in; also returns the handle that cancels its statements.
     pub fn open(config: &Config) -> Result<(Self, CancelToken), SqlError> {
         let ended = |error: io::Error| SqlError::of_end(KIND, error.to_string());
         let socket = Socket::open(config).map_err(ended)?;
@@ -93,7 +93,7 @@ impl Line {
         self.ask()
     }
 
-    /// Sends what is to be sent, and waits until the server is ready again.
+    /// Sends the prepared bytes, and waits until the server is ready again.
     fn ask(&mut self) -> Result<ServerAnswer, SqlError> {
         messages::sync(&mut self.out);
         self.socket.write(&self.out).map_err(|error| broken(&error))?;
@@ -101,7 +101,7 @@ impl Line {
         loop {
             let (kind, len) = match self.head() {
                 Ok(head) => head,
-                // What it said last is why it has ended.
+                // Its last message is why it ended.
                 Err(error) => return Err(failed.unwrap_or(error)),
             };
             match kind {
@@ -178,7 +178,7 @@ impl Line {
         }
     }
 
-    /// Ends what a connection waits for, by a way of its own.
+    /// Ends a connection's statement, over a connection of its own.
     pub fn cancel(config: &Config, token: &CancelToken) -> io::Result<()> {
         // It may have ended already.
         let _ = now(token.cancel_query_raw(Socket::open(config)?, NoTls));

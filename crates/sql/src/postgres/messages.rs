@@ -1,6 +1,6 @@
 //! The messages of PostgreSQL's protocol, version 3, that a prepared statement needs.
 
-/// A message to the server: its letter, its length, and what `body` adds.
+/// A message to the server: its letter, its length, and the bytes of `body`.
 fn message(out: &mut Vec<u8>, kind: u8, body: impl FnOnce(&mut Vec<u8>)) {
     out.push(kind);
     let at = out.len();
@@ -41,7 +41,7 @@ pub(super) fn parse(out: &mut Vec<u8>, statement: &str, text: &str) {
     });
 }
 
-/// Runs a statement that is ready, with these values, and asks for all rows in binary form.
+/// Runs a statement that is ready, with these values, and requests all rows in binary form.
 pub(super) fn run<'v>(
     out: &mut Vec<u8>,
     statement: &str,
@@ -68,7 +68,7 @@ pub(super) fn run<'v>(
     });
 }
 
-/// Ends what belongs together; the server answers that it is ready.
+/// Ends a group of messages; the server answers that it is ready.
 pub(super) fn sync(out: &mut Vec<u8>) {
     message(out, b'S', |_| {});
 }
@@ -78,7 +78,7 @@ pub(super) fn refuse_copy(out: &mut Vec<u8>, why: &str) {
     message(out, b'f', |out| name(out, why));
 }
 
-/// Says goodbye.
+/// Closes the connection.
 pub(super) fn terminate(out: &mut Vec<u8>) {
     message(out, b'X', |_| {});
 }

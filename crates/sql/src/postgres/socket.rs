@@ -1,4 +1,4 @@
-//! A socket to the server on which calls wait: what tokio's client logs in by, and what statements go over then.
+//! A socket to the server on which calls wait: tokio's client logs in over it, then statements use it.
 
 use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};

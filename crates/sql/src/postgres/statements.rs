@@ -37,7 +37,7 @@ pub(crate) struct PostgresSession {
     counts: bool,
 }
 
-/// Ends what a connection waits for when the run is cancelled.
+/// Ends a connection's statement when the run is cancelled.
 fn cancels(client: &postgres::Client, canceller: &Arc<Canceller>) -> Registration {
     let token = client.cancel_token();
     canceller.on_cancel(move || {
@@ -126,7 +126,7 @@ impl Database for PostgresSession {
         let sent = |error: std::io::Error| {
             match error.get_ref().and_then(|it| it.downcast_ref::<Error>()) {
                 Some(said) => failed_of(said),
-                // The way to the server broke: it says itself why, if it can.
+                // The connection broke: the server reports why, if it can.
                 None => SqlError::of_end(KIND, error.to_string()),
             }
         };

@@ -1,5 +1,5 @@
 //! Control characters in documents. A document may come from anywhere, and its texts reach terminals, pages and tables:
-//! every field loses what a terminal would obey when the document is read.
+//! every field loses control characters when the document is read.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Results of fio (`--output-format=json`) as runs, so that what people have measured can be compared.
+//! Results of fio (`--output-format=json`) as runs, so that they can be compared.
 //!
 //! A job becomes a cell of `transfer` where it means the same: direct, one block size, reads or writes only, closed
 //! loop, on a drive. Other jobs are left out, and named in the result. Each file that was measured is a run of its own:
@@ -46,7 +46,7 @@ pub fn runs(text: &str) -> Result<Option<Vec<Run>>, FormatError> {
     Ok(Some(runs))
 }
 
-/// Adds what was left out to the sentence of a run's only test.
+/// Adds the jobs left out to the sentence of a run's only test.
 fn leave_out(run: &mut Run, faults: &[String]) {
     if let [result] = &mut run.tests[..] {
         let reasons = result.reason.take().into_iter().chain(faults.iter().cloned());
@@ -160,7 +160,7 @@ fn started(document: &Value) -> Timestamp {
     Timestamp::from_millisecond(ms.unwrap_or_default()).unwrap_or_default()
 }
 
-/// The cell of a job together with those of its group that were threads of the same load. `None`: an earlier one of
+/// The cell of a job together with the jobs of its group that were threads of the same load. `None`: an earlier one of
 /// them stands for it. Errors: why it is not a cell.
 fn load_of<'d>(
     job: &FioJob<'d>,

@@ -4,9 +4,9 @@
 use drivescope_model::document::Run;
 use drivescope_model::resume::{ResumePhase, ResumePoint};
 
-/// Separates what people read from the options.
+/// Separates the sentence from the options.
 const OPTIONS: &str = "to continue: ";
-/// What the sentence of a read phase has where nothing before the position must be read again.
+/// Part of a read phase's sentence if nothing before the position must be read again.
 const INTACT: &str = "all before it intact";
 
 /// Fills in the resume points that only sentences have.

@@ -27,7 +27,7 @@ impl<W: Write> TraceWriter<W> {
         Ok(Self { out, tick_ns: header.tick_ns.max(1), block, totals: TraceTotals::default() })
     }
 
-    /// Ends the file. `told` has what only the source knows: what was skipped, and who sent.
+    /// Ends the file. `told` has facts that only the source has: records skipped, and the senders.
     pub fn finish(mut self, told: TraceTotals) -> Result<(W, TraceTotals), TraceError> {
         self.write_block()?;
         let TraceTotals { skipped, reordered, failed, lost, processes, .. } = told;

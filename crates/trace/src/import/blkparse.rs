@@ -17,7 +17,7 @@ pub struct BlkparseParser;
 /// The meaning of a block event's letters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockKind {
-    /// What it does.
+    /// Its operation.
     pub op: TraceOp,
     /// A flush goes before it.
     pub flushes_before: bool,
@@ -103,7 +103,7 @@ impl LineParser for BlkparseParser {
                 let len = length(scaled("the length", sectors, SECTOR)?)?;
                 (scaled("the sector", sector, SECTOR)?, len)
             }
-            // Flushes have no length, and a place that says nothing.
+            // Flushes have no length, and a meaningless place.
             (_, None, None) => (0, 0),
             _ => return Err("its place is not sector + sectors".to_string()),
         };

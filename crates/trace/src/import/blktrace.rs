@@ -31,7 +31,7 @@ const READ: u32 = 1;
 /// The notice that names a process.
 const NOTIFY_PROCESS: u32 = 0;
 
-/// Whether the beginning is that of a record.
+/// Whether a record begins like this.
 pub fn is_blktrace(beginning: &[u8]) -> bool {
     let Some(first) = beginning.first_chunk() else { return false };
     is_magic(u32::from_le_bytes(*first)) || is_magic(u32::from_be_bytes(*first))
@@ -122,7 +122,7 @@ fn fill(input: &mut impl BufRead, bytes: &mut [u8], number: u64) -> Result<bool,
     Ok(true)
 }
 
-/// What a record holds.
+/// The contents of a record.
 struct BinaryRecord {
     time_ns: u64,
     sector: u64,

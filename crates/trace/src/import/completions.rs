@@ -102,7 +102,7 @@ impl Matcher {
         waiting.is_dropped = done == 0;
     }
 
-    /// The next request in order, if nothing more of it is to come.
+    /// The next request in order, if it is complete.
     pub fn next(&mut self) -> Option<TraceEvent> {
         while self.waiting.front().is_some_and(|first| first.is_dropped) {
             self.waiting.pop_front();
@@ -126,7 +126,7 @@ impl Matcher {
         Some(event)
     }
 
-    /// Nothing more comes.
+    /// The source has ended.
     pub fn end(&mut self) {
         self.is_over = true;
     }

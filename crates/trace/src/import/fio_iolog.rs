@@ -32,7 +32,7 @@ pub struct IologParser {
     waited_ns: u64,
 }
 
-/// Whether a file that begins with this line is an iolog, of whatever version.
+/// Whether a file that begins with this line is an iolog, of any version.
 pub fn is_header(line: &str) -> bool {
     version(line).is_some()
 }
@@ -74,7 +74,7 @@ impl LineParser for IologParser {
             "write" => TraceOp::Write,
             "trim" => TraceOp::Discard,
             "sync" | "datasync" => TraceOp::Flush,
-            // They write back what the page cache has, and need not reach the medium.
+            // They write back the page cache, and need not reach the medium.
             "sync_file_range" | "syncfs" => return Ok(LineContent::Skipped),
             other => return Err(format!("the action {other:?} is none of fio's")),
         };

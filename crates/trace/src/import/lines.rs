@@ -8,7 +8,7 @@ use std::io::{BufRead, Read};
 /// No line of any known form is nearly so long.
 const LINE_BYTES_MAX: u64 = 64 << 10;
 
-/// What a line says.
+/// The content of a line.
 #[derive(Debug, PartialEq, Eq)]
 pub enum LineContent {
     /// A record.
@@ -23,7 +23,7 @@ pub enum LineContent {
 
 /// Reads one form of lines.
 pub trait LineParser {
-    /// Reads a line, which is not empty. Errors: what is wrong with it.
+    /// Reads a line, which is not empty. Errors: the mistake.
     fn line(&mut self, line: &str, intake: &mut Intake<'_>) -> Result<LineContent, String>;
 }
 

@@ -7,7 +7,7 @@ use std::collections::BinaryHeap;
 /// Records held back: far more than the processors of a machine write out of order, and a few megabytes.
 const WINDOW: usize = 1 << 16;
 
-/// The newest records of a source. Those of one time keep their order.
+/// The newest records of a source. Records of one time keep their order.
 #[derive(Debug, Default)]
 pub struct OrderWindow {
     held: BinaryHeap<Reverse<(u64, u64, SourceRecord)>>,

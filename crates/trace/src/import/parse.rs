@@ -1,4 +1,4 @@
-//! Numbers of lines, with what is wrong with them.
+//! Numbers in lines, and mistakes in them.
 
 /// Letters of a word that are shown.
 const SHOWN_MAX: usize = 40;
@@ -41,7 +41,7 @@ pub fn length(bytes: u64) -> Result<u32, String> {
     u32::try_from(bytes).map_err(|_| format!("a request of {bytes} bytes is too long"))
 }
 
-/// No drive is so large, and every place on one fits into what the kernel takes.
+/// Larger than every drive, and within the kernel's type for places.
 pub fn check_end(offset: u64, len: u32) -> Result<(), String> {
     match offset.checked_add(len.into()).filter(|end| *end <= i64::MAX as u64) {
         Some(_) => Ok(()),

@@ -1,4 +1,4 @@
-//! What a source says of a request.
+//! A record of a source.
 
 use crate::event::TraceEvent;
 

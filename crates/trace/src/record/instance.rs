@@ -1,5 +1,5 @@
 //! The recording's own instance of tracefs: the only thing outside of its own folders that drivescope makes besides
-//! what it serves. Nothing of it is on a drive.
+//! what it serves. None of it is on a drive.
 
 use super::ring::RingPipe;
 use crate::error::TraceError;
@@ -23,7 +23,7 @@ pub struct TraceInstance {
 }
 
 impl TraceInstance {
-    /// Makes one, and removes those of recordings that were killed.
+    /// Makes one, and removes instances of killed recordings.
     pub fn make(roots: &Roots) -> Result<Self, TraceError> {
         if !rustix::process::geteuid().is_root() {
             let why =
@@ -37,7 +37,7 @@ impl TraceInstance {
         let path = folder.join(format!("{PREFIX}{me}-{began}"));
         make_folder(&path).map_err(|error| refused("make an instance of tracefs", &error))?;
         let made = Self { path };
-        // What programs read is on the clock that all processors share.
+        // The clock that all processors share, as programs read it.
         made.write("trace_clock", "mono")?;
         made.write("buffer_size_kb", &RING_KIB.to_string())?;
         Ok(made)
@@ -113,7 +113,7 @@ fn instances(roots: &Roots) -> Result<PathBuf, TraceError> {
     })
 }
 
-/// Removes what recordings left that were killed. What another one uses, the kernel keeps.
+/// Removes instances of killed recordings. The kernel keeps those in use.
 fn remove_left(roots: &Roots, folder: &Path) {
     for name in list_dir(folder) {
         let owner = name.strip_prefix(PREFIX).and_then(|rest| rest.split_once('-'));

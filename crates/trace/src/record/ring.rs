@@ -81,7 +81,7 @@ fn page_events(page: &[u8], mut take: impl FnMut(u64, &[u8])) -> u64 {
                 at_ns = at_ns >> STAMP_BITS << STAMP_BITS | stamp;
                 4
             }
-            // Discarded: its length stands where that of a long one does.
+            // Discarded: its length stands where a long one's does.
             (KIND_PADDING, Some((size, _))) => {
                 at_ns = at_ns.saturating_add(delta);
                 size as usize
@@ -110,7 +110,7 @@ fn page_events(page: &[u8], mut take: impl FnMut(u64, &[u8])) -> u64 {
     missed
 }
 
-/// The first word, and what follows it.
+/// The first word, and the words after it.
 fn word(bytes: &[u8]) -> Option<(u32, &[u8])> {
     let (word, rest) = bytes.split_first_chunk::<4>()?;
     Some((u32::from_ne_bytes(*word), rest))

@@ -218,7 +218,7 @@ mod tests {
         }
     }
 
-    /// What is left of the published busy time is small beside the published 43.75 s.
+    /// The rest of the published busy time is small beside the published 43.75 s.
     #[test]
     fn think_times_leave_the_published_busy_time() {
         let of = |value: fn(&SyntheticTrace) -> u64| SYNTHETIC.iter().map(value).sum::<u64>();

@@ -80,7 +80,7 @@ fn first_come_first_served_gains_nothing_from_a_queue() {
         4000.0 / (host.now as f64 / 1e9)
     };
     let single = rate(1, false);
-    // on_paper.rs has what the queue gains without the fault
+    // on_paper.rs has the queue's gain without the fault
     assert!(rate(32, false) / single > 1.8);
     let planted = rate(32, true) / single;
     assert!((0.95..1.1).contains(&planted), "{planted}");

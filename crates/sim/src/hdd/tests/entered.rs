@@ -1,4 +1,4 @@
-//! What a model's file enters is what the drive has: sizes in KiB, skews of single zones, a seek curve of writes,
+//! The drive has the values of its model's file: sizes in KiB, skews of single zones, a seek curve of writes,
 //! addresses shifted by the jumper, turns, and jitter.
 
 use super::host::Host;
@@ -9,7 +9,7 @@ use crate::hdd::params::{HddParams, LayoutParams, RmwParams, SeekParams, ZoneEnt
 use crate::hdd::zones::sectors_needed;
 
 const KIB: u64 = 1024;
-/// A hit takes its overhead and the interface's time for 4 KiB; what needs the medium takes twice the overhead.
+/// A hit takes its overhead and the interface's time for 4 KiB; a read from the medium takes twice the overhead.
 const HIT: Nanos = 115_000;
 
 /// Whether 4 KiB at `offset` are in the buffer a second after `before` was read; what of that is far away comes a

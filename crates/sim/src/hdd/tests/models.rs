@@ -1,4 +1,4 @@
-//! The model library against what is known of each drive.
+//! The model library against known facts of each drive.
 
 use super::host::{Host, mean_ms, random};
 use super::phybs::{self, READ, WRITE};

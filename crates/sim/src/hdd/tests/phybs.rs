@@ -5,7 +5,7 @@ use crate::device::RequestKind;
 use crate::hdd::HddParams;
 use drivescope_model::patterns::phybs::{self, PASS_BYTES};
 
-/// What phybs does to each block: `-r` and `-w`.
+/// The work of phybs on each block: `-r` and `-w`.
 pub const READ: &[RequestKind] = &[RequestKind::Read];
 pub const WRITE: &[RequestKind] = &[RequestKind::Write];
 

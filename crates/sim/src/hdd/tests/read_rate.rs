@@ -37,7 +37,7 @@ fn out_of_turn_request_keeps_promised_reading() {
     disk.submit(1000, request(99, -1.0, 1024));
     disk.advance(100_000_000, &mut done);
     let start = done.drain(..).map(|answer| answer.at).max().unwrap();
-    // When (ms), what (MiB and KiB): the fifth comes before the one that it follows.
+    // Time (ms), place and length (MiB and KiB): the fifth comes before the one that it follows.
     let asked = [
         (0.6, 0.0, 1024),
         (0.6, 1.0, 1024),

@@ -22,7 +22,7 @@ fn pass(
     host.now
 }
 
-/// Read-ahead that has gone on for long holds what its segment holds, not all that it has passed.
+/// Long read-ahead keeps one segment of data, not all that it has passed.
 #[test]
 fn long_read_keeps_only_its_end_in_buffer() {
     let mut host = Host::new(&small_drive());

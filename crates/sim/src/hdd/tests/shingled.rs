@@ -1,4 +1,4 @@
-//! Shingled drives: where the head must go, and what is cleaned.
+//! Shingled drives: the head's movements, and the bands cleaned.
 
 use super::host::Host;
 use super::{bands, mechanism_of, small_drive, zone};

@@ -128,7 +128,7 @@ fn writes_at_the_drive_stay_within_limit() {
 
 #[test]
 fn read_ahead_continues_beside_reader() {
-    // a reader that takes 30 µs for a page, three quarters of what the drive does
+    // a reader that takes 30 µs for a page, three quarters of the drive's rate
     let params = HostParams { page_us: 30.0, ..HostParams::default() };
     let mut cache = over(TestDrive::disk(), &params);
     let total = 64 * MIB;
@@ -199,7 +199,7 @@ fn idle_time_leaves_writer_rate_unchanged() {
         write(&mut cache, began, 192 * MIB..384 * MIB) - began
     };
     let (at_once, later) = (second_burst(S / 100), second_burst(1000 * S));
-    // what does not fit into the memory goes at 25 MB/s
+    // data beyond the memory go at 25 MB/s
     let least = (192 - 52) * MIB * 40;
     assert!(at_once > least, "{at_once} of {least}");
     assert!((0.99..1.01).contains(&(later as f64 / at_once as f64)), "{later} for {at_once}");

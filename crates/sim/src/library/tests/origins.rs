@@ -1,4 +1,4 @@
-//! Every value of the built-in models says where it comes from.
+//! Every value of the built-in models names its origin.
 
 use crate::library::BUILT_IN;
 

@@ -1,4 +1,4 @@
-//! Planted faults where and as large as docs/models.md says.
+//! Planted faults have the places and sizes of docs/models.md.
 
 use super::{model, text_of};
 use crate::device::{Nanos, RequestKind, SimOutcome};
@@ -86,7 +86,7 @@ fn host_limits_follow_from_drive_and_bridge() {
     let bridge = "[link.bridge]\nhides_rotation = true\nfirmware = \"B1\"\n\n[ssd]\n";
     let enclosed = text.replacen("preset = \"sata-6g\"", "preset = \"usb3-uas\"", 1);
     let enclosed = Model::parse("mine", &enclosed.replacen("[ssd]\n", bridge, 1)).unwrap();
-    // Linux takes what does not say for a disk; UAS lets TRIM pass, bulk-only does not
+    // Linux takes a device that does not report it for a disk; UAS lets TRIM pass, bulk-only does not
     assert!(enclosed.looks_rotating() && enclosed.takes_trim());
     assert_eq!(enclosed.shown().firmware, "B1");
     let bulk_only = text.replacen("preset = \"sata-6g\"", "preset = \"usb3-bulk-only\"", 1);

@@ -1,4 +1,4 @@
-//! Write amplification, and what TRIM does to it.
+//! Write amplification, and the effect of TRIM on it.
 
 use crate::device::{Nanos, RequestKind};
 use crate::library::{BUILT_IN, Model};

@@ -1,4 +1,4 @@
-//! Port, dies, retries and map: what each costs by itself.
+//! Port, dies, retries and map: the cost of each by itself.
 
 use crate::device::{Nanos, RequestKind, SimDevice, SimRequest};
 use crate::ssd::Ssd;
@@ -49,7 +49,7 @@ fn half_duplex_port_serializes_reads_and_writes() {
         let mut params = small();
         params.port =
             Some(PortParams { read_mb_s: 100.0, write_mb_s: 100.0, command_us: 0.0, full_duplex });
-        // what was never written is read without the flash
+        // unwritten units are read without the flash
         let mut ssd = Ssd::new(params, 1).unwrap();
         let requests =
             [request(RequestKind::Read, 512 * MIB, MIB), request(RequestKind::Write, 0, MIB)];
@@ -176,7 +176,7 @@ fn sequential_reader_finds_a_full_window_ahead() {
         for k in 0..4 {
             now = one(&mut ssd, now, RequestKind::Read, k * 16_384, 16_384) + 200 * MS;
         }
-        // all at once: what was fetched is there, the rest needs the flash
+        // all at once: fetched units are there, the rest needs the flash
         let ahead = 4 * 16_384 + u64::from(read_ahead_kib) * 1024;
         let take =
             |ssd: &Ssd, at: u64| one(&mut ssd.clone(), now, RequestKind::Read, at, 4096) - now;

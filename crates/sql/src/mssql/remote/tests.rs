@@ -39,7 +39,7 @@ fn open(server: &FakeServer, canceller: &Arc<Canceller>) -> Result<Box<dyn Datab
     mssql::connect(&url, canceller)
 }
 
-/// Every part asks what it should, in its order; the texts are what a real server would get.
+/// Every part sends its statements in order; a real server would get the same texts.
 #[test]
 fn statements_follow_seed_003() {
     let server = FakeServer::start(of_server);

@@ -2,7 +2,7 @@ use super::*;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 
-/// A line, and a thread that sends `answer` in pieces of `piece` bytes as soon as something was asked; what was asked.
+/// A line, and a thread that sends `answer` in pieces of `piece` bytes as soon as a request came; returns the request.
 fn beside(answer: Vec<u8>, piece: usize) -> (Line, std::thread::JoinHandle<Vec<u8>>) {
     let (ours, mut theirs) = UnixStream::pair().unwrap();
     let server = std::thread::spawn(move || {

@@ -130,7 +130,7 @@ fn drives_in_one_dock_are_kept_apart() {
     assert_eq!(ids_of(store.runs_of_drive("dock", None, 9).unwrap()).len(), 4);
 }
 
-/// A clock without battery begins in 1970 at each boot: what was saved last is the newest all the same.
+/// A clock without battery begins in 1970 at each boot: the run saved last is still the newest.
 #[test]
 fn runs_without_clock_are_ordered_by_saving() {
     let folder = tempfile::tempdir().unwrap();

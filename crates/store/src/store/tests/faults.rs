@@ -1,4 +1,4 @@
-//! What happens when the file is held, damaged, foreign or out of reach.
+//! A file that is held, damaged, foreign or out of reach.
 #![expect(clippy::disallowed_methods, reason = "tests damage files of their own")]
 
 #[path = "../../../../../tests/support/skip.rs"]
@@ -34,7 +34,7 @@ fn store_that_cannot_be_made_leaves_no_file() {
     std::fs::create_dir(folder.path().join("runs.db-journal")).unwrap();
     Store::open(&StoreLocation::of_file(path.clone())).unwrap_err();
     assert!(!path.exists());
-    // What was there before stays.
+    // Earlier contents stay.
     std::fs::write(&path, "").unwrap();
     Store::open(&StoreLocation::of_file(path.clone())).unwrap_err();
     assert!(path.exists());
