@@ -21,7 +21,7 @@ use instance::TraceInstance;
 use layout::{BlockEvents, RawEvent};
 use std::time::Duration;
 
-/// How often the rings are drained: at 1.2 million events a second on one processor, its ring is full after this time.
+/// How often the rings are drained: at 1.2 million events a second on one processor, a ring is full after this time.
 const DRAIN_EVERY: Duration = Duration::from_millis(50);
 /// Times of recordings are kept in ns.
 const TICK_NS: u64 = 1;

@@ -86,7 +86,7 @@ fn hit_need_not_extend_read_ahead() {
     assert_eq!(misses(false, slow), 1, "a stream never stops");
     // One that is read, and four that were read ahead.
     assert_eq!(misses(true, slow), 8);
-    assert_eq!(misses(true, 0), misses(false, 0), "what is being read ahead goes on");
+    assert_eq!(misses(true, 0), misses(false, 0), "read-ahead in progress continues");
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn read_ahead_may_overwrite_requested_data() {
         let next = (RequestKind::Read, MIB + 64 * KIB, 4 * KIB);
         assert_eq!(after(&params, next, MIB) < HIT, hit, "again");
         assert_eq!(after(&params, next, MIB + 64 * KIB) < HIT, hit, "a hit again");
-        assert!(after(&params, next, MIB + 68 * KIB) < HIT, "what was read ahead");
+        assert!(after(&params, next, MIB + 68 * KIB) < HIT, "the read-ahead");
     }
 }
 

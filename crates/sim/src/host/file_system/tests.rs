@@ -64,7 +64,7 @@ fn a_file_that_does_not_fit_is_refused() {
         [(0, room - MIB, true), (0, room + MIB, false), (room, MIB, false), (0, u64::MAX, false)]
     {
         let made = OneFileSystem::new(TestDrive::disk(), taken, size);
-        assert_eq!(made.is_ok(), fits, "{size} behind {taken}");
+        assert_eq!(made.is_ok(), fits, "{size} after {taken}");
     }
 }
 
@@ -103,7 +103,7 @@ fn the_journal_is_a_ring() {
         if !(start..start + len).contains(&at) {
             continue;
         }
-        assert_eq!(at - start, next, "each behind the one before");
+        assert_eq!(at - start, next, "each after the one before");
         assert!(next + blocks <= len, "{at} + {blocks}");
         next = (next + blocks) % len;
     }

@@ -187,7 +187,7 @@ fn read_during_direct_write_is_not_kept() {
     cache.submit(MS, request(2, RequestKind::Read, MIB, PAGE));
     assert_eq!(run_all(&mut cache).len(), 2);
     let again = cache.is_cached(MIB);
-    assert!(!again, "it may hold what was there before");
+    assert!(!again, "it may hold older data");
 }
 
 #[test]

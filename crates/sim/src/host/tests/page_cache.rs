@@ -189,7 +189,7 @@ fn direct_requests_pass_by_and_keep_the_cache_true() {
     cache.submit_direct(now, request(1, RequestKind::Read, 0, 16_384));
     let now = wait(&mut cache).at;
     let order: Vec<RequestKind> = drive(&cache).log.iter().map(|(_, r)| r.op).collect();
-    assert_eq!(order, [RequestKind::Write, RequestKind::Read], "what was dirty is written first");
+    assert_eq!(order, [RequestKind::Write, RequestKind::Read], "dirty pages are written first");
     assert_eq!((cache.is_cached(4096), cache.is_cached(0)), (true, false));
     cache.submit_direct(now, request(2, RequestKind::Write, 0, 16_384));
     let now = wait(&mut cache).at;

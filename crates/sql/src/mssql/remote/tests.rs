@@ -116,7 +116,7 @@ fn server_refusal_is_reported_in_its_words() {
     let mut client = open(&server, &Arc::default()).unwrap().client().unwrap();
     client.prepare(&UserQuery::parse("SELECT * FROM bad", None).unwrap()).unwrap();
     let why = client.query(&[]).unwrap_err();
-    assert!(matches!(why, SqlError::Statement { .. }), "it is counted: {why:?}");
+    assert!(matches!(why, SqlError::Statement { .. }), "counted: {why:?}");
     assert_eq!(why.to_string(), "SQL Server: Invalid object name 'bad'.");
     assert_eq!(client.seek(1).unwrap(), 4_000, "and the next one runs");
 
@@ -145,7 +145,7 @@ fn a_database_of_others_is_left_alone() {
     });
     let why = open(&server, &Arc::default()).err().unwrap().to_string();
     assert_eq!(why, "SQL Server: my]db has tables of others: name an empty database");
-    assert_eq!(server.asked().len(), 1, "nothing else is asked");
+    assert_eq!(server.asked().len(), 1, "no other statement is sent");
     let url = ServerUrl::parse("mssql://h").unwrap();
     let why = mssql::connect(&url, &Arc::default()).err().unwrap().to_string();
     assert!(why.contains("the URL needs a database"), "{why}");
