@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// Unless told otherwise.
+/// Default length.
 const MINUTES: u64 = 30;
 /// Cases of each property test in one go, four times the usual ones: the time is looked at between two goes.
 const CASES: &str = "1024";

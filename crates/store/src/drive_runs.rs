@@ -179,8 +179,8 @@ impl FoundDrive {
 
 impl DriveKey {
     fn new(drive: Option<&Drive>, target: &str) -> Self {
-        let told = |text: Option<&String>| text.filter(|text| !text.trim().is_empty()).cloned();
-        let serial = told(drive.and_then(|drive| drive.serial.as_ref()));
+        let known = |text: Option<&String>| text.filter(|text| !text.trim().is_empty()).cloned();
+        let serial = known(drive.and_then(|drive| drive.serial.as_ref()));
         let model = drive.and_then(|drive| drive.model.clone());
         let target = if serial.is_some() { String::new() } else { target.to_string() };
         Self { serial, model, target }
@@ -213,9 +213,13 @@ fn name(run: &RunSummary) -> String {
 fn words(drive: &Drive) -> String {
     let model = drive.model.as_ref().unwrap_or(&drive.name).trim().to_string();
     let names = [&drive.wwn, &drive.firmware].into_iter().zip(["", "firmware "]);
-    let told = names.filter_map(|(text, what)| Some(format!(", {what}{}", text.as_deref()?)));
+    let details = names.filter_map(|(text, what)| Some(format!(", {what}{}", text.as_deref()?)));
     let size = Bytes(drive.capacity_bytes);
-    format!("{}, {size}{}", with_serial(model, drive.serial.as_deref()), told.collect::<String>())
+    format!(
+        "{}, {size}{}",
+        with_serial(model, drive.serial.as_deref()),
+        details.collect::<String>()
+    )
 }
 
 fn with_serial(model: String, serial: Option<&str>) -> String {

@@ -70,8 +70,8 @@ impl TraceProfile {
             }
             Ok(())
         };
-        let told = read(&mut take)?;
-        profile.totals.lost = told.lost;
+        let source_totals = read(&mut take)?;
+        profile.totals.lost = source_totals.lost;
         if profile.totals.events == 0 {
             return Err(TraceError::Empty);
         }

@@ -90,8 +90,8 @@ impl Recording {
         }
         // Both count those that were overwritten.
         let lost = missed.max(instance.lost()?);
-        let told = intake.finish()?;
-        Ok(TraceTotals { lost, reordered: 0, ..told })
+        let source_totals = intake.finish()?;
+        Ok(TraceTotals { lost, reordered: 0, ..source_totals })
     }
 }
 

@@ -33,11 +33,11 @@ pub struct Summarizer {
 }
 
 impl Summarizer {
-    /// The summary of a trace with this header; `told` has facts that only its source has.
-    pub fn finish(mut self, header: &TraceHeader, told: &TraceTotals) -> TraceSummary {
+    /// The summary of a trace with this header; `source_totals` has facts that only its source has.
+    pub fn finish(mut self, header: &TraceHeader, source_totals: &TraceTotals) -> TraceSummary {
         let TraceTotals { reads, writes, flushes, discards, zeroes, .. } = self.totals;
         let names = |(index, (requests, bytes)): (u16, (u64, u64))| {
-            let name = told.processes.get(usize::from(index.checked_sub(1)?))?.clone();
+            let name = source_totals.processes.get(usize::from(index.checked_sub(1)?))?.clone();
             Some(ProcessShare { name, requests, bytes })
         };
         let mut processes: Vec<ProcessShare> =
@@ -68,10 +68,10 @@ impl Summarizer {
             interval_s: self.rates.interval_ns as f64 / 1e9,
             over_time: self.rates.bytes,
             processes,
-            skipped: told.skipped,
-            reordered: told.reordered,
-            failed: told.failed,
-            lost: told.lost,
+            skipped: source_totals.skipped,
+            reordered: source_totals.reordered,
+            failed: source_totals.failed,
+            lost: source_totals.lost,
             ..self.sum
         }
     }
@@ -213,8 +213,9 @@ mod tests {
     fn summary(events: &[TraceEvent]) -> TraceSummary {
         let mut sum = Summarizer::default();
         events.iter().for_each(|event| sum.event(event).unwrap());
-        let told = TraceTotals { processes: vec!["cp".to_string()], ..TraceTotals::default() };
-        sum.finish(&TraceHeader::new("test", 1_000), &told)
+        let source_totals =
+            TraceTotals { processes: vec!["cp".to_string()], ..TraceTotals::default() };
+        sum.finish(&TraceHeader::new("test", 1_000), &source_totals)
     }
 
     /// Two reads that overlap, then one after a second of silence.

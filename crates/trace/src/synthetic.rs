@@ -1,7 +1,7 @@
 //! Ten traces that are made as they are read, from published counts of the ten storage traces of PCMark 8.
 //!
 //! Published are operations, bytes and run times on one drive (Tom's Hardware, "How we test storage", 2015, page 9, and
-//! its review of the Plextor M6S and M6M): reads and writes, of each those that continue where the one before ended, the
+//! its review of the Plextor M6S and M6M): reads and writes, of each those that continue the one before, the
 //! bytes, and the seconds on a Plextor M6e of 256 GB. Sizes, places, order and think times below those sums are not
 //! published; docs/apps.md says how they are chosen here. They are not PCMark traces.
 

@@ -156,8 +156,8 @@ fn build(folder: &Path, runs_there: bool) -> Result<PathBuf, String> {
 
 /// The version of this machine's C library; none with another one.
 fn host_glibc() -> Option<[u32; 2]> {
-    let told = Command::new("getconf").arg("GNU_LIBC_VERSION").output().ok()?;
-    let text = String::from_utf8(told.stdout).ok()?;
+    let output = Command::new("getconf").arg("GNU_LIBC_VERSION").output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
     let (major, minor) = text.trim().strip_prefix("glibc ")?.split_once('.')?;
     Some([major.parse().ok()?, minor.parse().ok()?])
 }

@@ -8,8 +8,8 @@ use std::io::Cursor;
 fn written(events: &[TraceEvent], tick_ns: u64) -> Vec<u8> {
     let mut writer = TraceWriter::new(Vec::new(), &TraceHeader::new("test", tick_ns)).unwrap();
     events.iter().for_each(|event| writer.event(event).unwrap());
-    let told = TraceTotals { processes: vec!["cp".to_string()], ..TraceTotals::default() };
-    writer.finish(told).unwrap().0
+    let source_totals = TraceTotals { processes: vec!["cp".to_string()], ..TraceTotals::default() };
+    writer.finish(source_totals).unwrap().0
 }
 
 fn read(bytes: &[u8]) -> Result<(Vec<TraceEvent>, TraceTotals), TraceError> {
@@ -102,8 +102,9 @@ fn a_lost_block_is_noticed() {
     let (bytes, one) = (written(&many, 1), written(&[], 1));
     let header = one.len() - {
         let mut tail = Vec::new();
-        let told = TraceTotals { processes: vec!["cp".to_string()], ..TraceTotals::default() };
-        tail.extend(serde_json::to_vec(&told).unwrap());
+        let source_totals =
+            TraceTotals { processes: vec!["cp".to_string()], ..TraceTotals::default() };
+        tail.extend(serde_json::to_vec(&source_totals).unwrap());
         tail.len() + 12
     };
     let length = u32::from_le_bytes(bytes[header + 4..header + 8].try_into().unwrap()) as usize;

@@ -27,10 +27,10 @@ impl<W: Write> TraceWriter<W> {
         Ok(Self { out, tick_ns: header.tick_ns.max(1), block, totals: TraceTotals::default() })
     }
 
-    /// Ends the file. `told` has facts that only the source has: records skipped, and the senders.
-    pub fn finish(mut self, told: TraceTotals) -> Result<(W, TraceTotals), TraceError> {
+    /// Ends the file. `source_totals` has facts that only the source has: records skipped, and the senders.
+    pub fn finish(mut self, source_totals: TraceTotals) -> Result<(W, TraceTotals), TraceError> {
         self.write_block()?;
-        let TraceTotals { skipped, reordered, failed, lost, processes, .. } = told;
+        let TraceTotals { skipped, reordered, failed, lost, processes, .. } = source_totals;
         let totals = TraceTotals { skipped, reordered, failed, lost, processes, ..self.totals };
         let text = serde_json::to_vec(&totals).expect("totals are plain data");
         write_part(&mut self.out, 0, &text)?;

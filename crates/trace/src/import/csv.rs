@@ -40,7 +40,7 @@ fn format_of_head(line: &str) -> Option<SourceFormat> {
     HEADS.into_iter().find(|(head, _)| line.starts_with(head)).map(|(_, format)| format)
 }
 
-/// The form of a file with this first line: told by its head, or by its columns.
+/// The form of a file with this first line: recognized by its head, or by its columns.
 pub fn format_of(line: &str) -> Option<SourceFormat> {
     if let Some(format) = format_of_head(line) {
         return Some(format);

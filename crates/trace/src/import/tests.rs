@@ -19,8 +19,8 @@ fn imported(
             events.push(*event);
             Ok(())
         };
-        let told = import(text, format, options, &mut keep)?;
-        Ok((events, told))
+        let source_totals = import(text, format, options, &mut keep)?;
+        Ok((events, source_totals))
     };
     read().map_err(|error| error.to_string())
 }
@@ -100,13 +100,13 @@ fn published_lines_match_their_readmes() {
 
 #[test]
 fn blank_operations_are_skipped_and_counted() {
-    let (_, told) = imported(SYSTOR.as_bytes(), &ImportOptions::default()).unwrap();
-    assert_eq!(told.skipped, 1);
+    let (_, source_totals) = imported(SYSTOR.as_bytes(), &ImportOptions::default()).unwrap();
+    assert_eq!(source_totals.skipped, 1);
 }
 
 #[test]
 fn block_traces_have_flushes_completions_and_processes() {
-    let (events, told) = imported(BLKPARSE.as_bytes(), &ImportOptions::default()).unwrap();
+    let (events, source_totals) = imported(BLKPARSE.as_bytes(), &ImportOptions::default()).unwrap();
     let seen: Vec<_> =
         events.iter().map(|e| (e.op, e.offset, e.len, e.fua, e.latency_ns)).collect();
     assert_eq!(
@@ -118,8 +118,8 @@ fn block_traces_have_flushes_completions_and_processes() {
             (TraceOp::Flush, 0, 0, false, Some(100_000)),
         ]
     );
-    assert_eq!(told.processes, ["app", "jbd2/sda1-8", "kworker/1:0"]);
-    assert_eq!(told.skipped, 2, "one queueing, one plug");
+    assert_eq!(source_totals.processes, ["app", "jbd2/sda1-8", "kworker/1:0"]);
+    assert_eq!(source_totals.skipped, 2, "one queueing, one plug");
     let queue = ImportOptions { action: BlockAction::Queue, ..ImportOptions::default() };
     let (events, _) = imported(BLKPARSE.as_bytes(), &queue).unwrap();
     assert_eq!(events.len(), 1);
@@ -162,9 +162,9 @@ fn a_fault_names_its_line_and_reason() {
 #[test]
 fn records_out_of_order_are_sorted_and_counted() {
     let text = "7,R,4096,512,30\n7,R,0,512,10\n7,W,0,512,20\n";
-    let (events, told) = imported(text.as_bytes(), &ImportOptions::default()).unwrap();
+    let (events, source_totals) = imported(text.as_bytes(), &ImportOptions::default()).unwrap();
     assert_eq!(events.iter().map(|e| e.at_ns).collect::<Vec<_>>(), [0, 10_000, 20_000]);
-    assert_eq!(told.reordered, 2);
+    assert_eq!(source_totals.reordered, 2);
 }
 
 #[test]
@@ -212,7 +212,7 @@ fn binary_records_say_the_same_as_their_text() {
         binary(40, 0, 0, 4 << 16 | 7, b""),
     ]
     .concat();
-    let (events, told) = imported(&bytes, &ImportOptions::default()).unwrap();
+    let (events, source_totals) = imported(&bytes, &ImportOptions::default()).unwrap();
     let seen: Vec<_> = events.iter().map(|e| (e.at_ns, e.op, e.offset, e.len, e.fua)).collect();
     assert_eq!(
         seen,
@@ -222,7 +222,10 @@ fn binary_records_say_the_same_as_their_text() {
             (30, TraceOp::Flush, 0, 0, false),
         ]
     );
-    assert_eq!((events[0].latency_ns, told.processes), (Some(10), vec!["app".to_string()]));
+    assert_eq!(
+        (events[0].latency_ns, source_totals.processes),
+        (Some(10), vec!["app".to_string()])
+    );
     let cut = imported(&bytes[..bytes.len() - 5], &ImportOptions::default()).unwrap_err();
     assert!(cut.starts_with("record 5: ") && cut.contains("cut off"), "{cut}");
     let mut damaged = bytes;

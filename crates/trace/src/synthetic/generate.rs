@@ -68,15 +68,15 @@ fn parts(whole: u64, weights: &[u64]) -> Vec<u64> {
 /// Requests that continue where the one before ended: lengths in pages.
 type Stretch = Vec<u64>;
 
-/// `starts` stretches with `starts + going_on` requests and `bytes` together.
-fn stretches(random: &mut SplitMix, starts: u32, going_on: u32, bytes: u64) -> Vec<Stretch> {
-    let requests = u64::from(starts) + u64::from(going_on);
+/// `starts` stretches with `starts + continuing` requests and `bytes` together.
+fn stretches(random: &mut SplitMix, starts: u32, continuing: u32, bytes: u64) -> Vec<Stretch> {
+    let requests = u64::from(starts) + u64::from(continuing);
     let weights: Vec<u64> = (0..requests).map(|_| 1 + random.below(15)).collect();
     let pages = parts((bytes / PAGE).saturating_sub(requests), &weights);
     let mut lengths = pages.into_iter().map(|pages| pages + 1);
     let weights: Vec<u64> = (0..starts).map(|_| random.doubling(STRETCH_DOUBLINGS)).collect();
     let stretch = |more: u64| lengths.by_ref().take(more as usize + 1).collect();
-    parts(going_on.into(), &weights).into_iter().map(stretch).collect()
+    parts(continuing.into(), &weights).into_iter().map(stretch).collect()
 }
 
 /// A request without its time.
@@ -188,15 +188,15 @@ mod tests {
             let of = |direction: &drivescope_model::trace::DirectionSummary| {
                 (direction.requests, direction.sequential)
             };
-            let sum = |random: u32, going_on: u32| {
-                (u64::from(random) + u64::from(going_on), u64::from(going_on))
+            let sum = |random: u32, continuing: u32| {
+                (u64::from(random) + u64::from(continuing), u64::from(continuing))
             };
             assert_eq!(of(&found.reads), sum(trace.random_reads, trace.sequential_reads));
-            let (writes, going_on) = of(&found.writes);
+            let (writes, continuing) = of(&found.writes);
             let published = sum(trace.random_writes, trace.sequential_writes);
             assert_eq!(writes, published.0, "{}", trace.name);
             // Two stretches may meet by chance.
-            assert!(going_on - published.1 <= 2, "{}: {going_on}", trace.name);
+            assert!(continuing - published.1 <= 2, "{}: {continuing}", trace.name);
             let mb = |bytes: u64| (bytes as f64 / 1e6).round() as u32;
             assert_eq!(
                 (mb(found.reads.bytes), mb(found.writes.bytes)),
