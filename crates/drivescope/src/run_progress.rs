@@ -19,19 +19,19 @@ pub struct RunProgress {
     doing: Doing,
 }
 
-/// How long the rest takes, and when that was said; `None` where nobody knows.
+/// Time left, and when it was estimated; `None` if unknown.
 struct Left {
     seconds: Option<f64>,
-    told: Instant,
+    estimated_at: Instant,
 }
 
 impl Left {
-    fn told(seconds: Option<f64>) -> Self {
-        Self { seconds, told: Instant::now() }
+    fn as_of_now(seconds: Option<f64>) -> Self {
+        Self { seconds, estimated_at: Instant::now() }
     }
 
     fn now(&self) -> Option<f64> {
-        self.seconds.map(|seconds| seconds - self.told.elapsed().as_secs_f64())
+        self.seconds.map(|seconds| seconds - self.estimated_at.elapsed().as_secs_f64())
     }
 }
 
@@ -48,7 +48,7 @@ struct Doing {
 impl RunProgress {
     /// Nothing is done.
     pub fn new(run: LiveRun) -> Self {
-        Self { run, test: ("", 0.0), left: Left::told(None), doing: Doing::default() }
+        Self { run, test: ("", 0.0), left: Left::as_of_now(None), doing: Doing::default() }
     }
 
     /// Takes what the run tells.
@@ -56,7 +56,7 @@ impl RunProgress {
         match event {
             Event::TestStarted { test, seconds } => {
                 self.test = (test.name(), 0.0);
-                self.left = Left::told(Some(seconds));
+                self.left = Left::as_of_now(Some(seconds));
                 self.doing = Doing::default();
             }
             // The rate of what was before no longer belongs to it.
@@ -69,7 +69,7 @@ impl RunProgress {
             }
             Event::Progress { done, left_s, mb_s, iops } => {
                 self.test.1 = done;
-                self.left = Left::told(left_s);
+                self.left = Left::as_of_now(left_s);
                 self.doing.rate = Some((mb_s, iops));
             }
             Event::RoundFinished(so_far) => self.run.refine(*so_far),

@@ -61,7 +61,7 @@ impl DriveIdentity {
         let disk = disk_of_partition(&device.dir);
         let start_bytes = if disk.is_some() { part("start") } else { 0 };
         let disk = disk.unwrap_or_else(|| device.name.clone());
-        let drive = told_by_kernel(roots, &disk)?;
+        let drive = kernel_identity(roots, &disk)?;
         Some(Self {
             place: place_of(roots, &disk)?,
             file: BackingFile::of(roots, &disk),
@@ -115,9 +115,9 @@ impl DriveIdentity {
     }
 }
 
-/// Who a disk is, as the kernel and udev tell. It is not opened: one that fails, or whose server has
+/// The identity of a disk, from the kernel and udev. The disk is not opened: one that fails, or whose server has
 /// gone, would hold up whoever only looks for another.
-fn told_by_kernel(roots: &Roots, disk: &str) -> Option<ReportedIdentity> {
+fn kernel_identity(roots: &Roots, disk: &str) -> Option<ReportedIdentity> {
     let device = BlockDevice::open(roots, disk)?;
     let served = || {
         let file = device.backing_file()?;

@@ -181,12 +181,12 @@ impl ProcessScan<'_> {
     /// is taken by its name.
     fn behind(&self, link: &Path) -> Option<String> {
         match stat_locally(link) {
-            Some(found) => self.told(&found),
+            Some(found) => self.part_of_target(&found),
             None => self.named(&fs::read_link(link).ok()?),
         }
     }
 
-    fn told(&self, found: &Statx) -> Option<String> {
+    fn part_of_target(&self, found: &Statx) -> Option<String> {
         match FileType::from_raw_mode(found.stx_mode.into()) {
             FileType::BlockDevice => {
                 let name = self.roots.block_name((found.stx_rdev_major, found.stx_rdev_minor));
@@ -240,8 +240,8 @@ impl ProcessScan<'_> {
             paths.into_iter().map(move |path| (path, command.clone()))
         };
         let found = fds.filter(is_ring).flat_map(files).filter_map(|(path, command)| {
-            let device =
-                stat_locally(&path).map_or_else(|| self.named(&path), |it| self.told(&it))?;
+            let device = stat_locally(&path)
+                .map_or_else(|| self.named(&path), |it| self.part_of_target(&it))?;
             Some(self.open(device, "registered with io_uring for writing", true, command))
         });
         found.collect()

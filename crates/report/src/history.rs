@@ -96,7 +96,7 @@ pub fn history(runs: Vec<Run>, drive: String) -> DriveHistory {
     DriveHistory {
         drive,
         capacity_bytes: kept.last().and_then(|run| Some(run.drive.as_ref()?.capacity_bytes)),
-        runs: (0..kept.len()).map(|i| told(&kept, i)).collect(),
+        runs: (0..kept.len()).map(|i| history_run(&kept, i)).collect(),
         left_out,
         rows,
     }
@@ -221,18 +221,18 @@ const FACTS: [Fact; 6] = [
 
 type Fact = (&'static str, fn(&Run) -> Option<String>);
 
-/// A run in a line, with what is new in it.
-fn told(runs: &[Run], i: usize) -> HistoryRun {
+/// A run, with what changed since the one before.
+fn history_run(runs: &[Run], i: usize) -> HistoryRun {
     let run = &runs[i];
     let before = i.checked_sub(1).map(|before| &runs[before]);
     let news = FACTS.iter().filter_map(|(what, of)| {
         let now = of(run)?;
-        let is_told = match before {
+        let is_news = match before {
             Some(before) => of(before).as_ref() != Some(&now),
             // Of the first run, only what most likely explains a later change, and why its date is wrong.
             None => *what == "firmware" || (*what == "clock" && !run.is_clock_set()),
         };
-        is_told.then(|| format!("{what} {now}"))
+        is_news.then(|| format!("{what} {now}"))
     });
     HistoryRun {
         id: run.id.clone(),
@@ -280,7 +280,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_step_is_told_with_its_run_and_a_latency_is_turned_round() {
+    fn a_step_is_news_with_its_run_and_a_latency_is_turned_round() {
         let level = |i: usize| if i < 6 { 1.0 } else { 0.9 };
         let values: Vec<(f64, f64)> =
             (0..12).map(|i| (100.0 * wave(i), 900.0 * wave(i + 1) / level(i))).collect();
@@ -293,7 +293,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_slow_decline_is_told_by_month() {
+    fn a_slow_decline_is_news_by_month() {
         let values: Vec<(f64, f64)> = (0..20)
             .map(|i| (100.0 * 0.99f64.powi(i as i32) * wave(i), 900.0 * wave(i + 1)))
             .collect();

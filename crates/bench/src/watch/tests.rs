@@ -6,19 +6,19 @@ use drivescope_model::watch::{WatchSecond, step_of};
 
 const MS: u64 = 1_000_000;
 
-/// What is told of a drive that takes so long for each read, or fails it.
-fn told(
+/// What the loop reports of a drive with this service time per read, or this error.
+fn lines_and_summary(
     options: WatchOptions,
     service: impl FnMut(&IoRequest, u64) -> Result<u64, i32>,
 ) -> (Vec<WatchLine>, WatchSummary) {
-    let (tell, told) = sync_channel(1_000);
+    let (tell, sightings) = sync_channel(1_000);
     let offsets = Offsets::new(Order::Rnd, 0..1 << 30, 4096, Mix::READ, 0.0, 1);
     let control = Control::default();
     let task = WatchLoop { options, offsets, tell, control: &control };
     task.run(&mut VirtualQueue::new(1, 1, service)).unwrap();
     let mut tally = WatchTally::new(0, |_| None);
     let mut lines: Vec<WatchLine> =
-        told.try_iter().flat_map(|sighting| tally.take(sighting)).collect();
+        sightings.try_iter().flat_map(|sighting| tally.take(sighting)).collect();
     lines.extend(tally.end());
     (lines, tally.summary())
 }
@@ -48,7 +48,7 @@ fn stalls(lines: &[WatchLine]) -> Vec<(f64, f64)> {
 
 #[test]
 fn a_line_a_second_has_its_reads_and_their_latencies() {
-    let (lines, summary) = told(options(), |_, _| Ok(5 * MS));
+    let (lines, summary) = lines_and_summary(options(), |_, _| Ok(5 * MS));
     let seconds = seconds(&lines);
     assert_eq!((lines.len(), seconds.len(), summary.reads), (10, 10, 2_000));
     for second in seconds {
@@ -70,7 +70,7 @@ fn a_stall_is_told_with_its_time_before_its_second_and_others_are_not() {
             _ => 12 * MS,
         })
     };
-    let (lines, summary) = told(options(), service);
+    let (lines, summary) = lines_and_summary(options(), service);
     assert_eq!(stalls(&lines), [(4.0, 3.0)]);
     assert_eq!((summary.stalls, summary.stalled_s), (1, 3.0));
     let slowest = summary.slowest.unwrap();
@@ -84,11 +84,11 @@ fn a_stall_is_told_with_its_time_before_its_second_and_others_are_not() {
 #[test]
 fn a_drive_that_wakes_up_is_a_stall_once_it_is_known_what_is_usual() {
     let service = |_: &IoRequest, start: u64| Ok(if start == 0 { 8 * SECOND } else { 10 * MS });
-    let (lines, summary) = told(options(), service);
+    let (lines, summary) = lines_and_summary(options(), service);
     assert_eq!((stalls(&lines), summary.stalls), (vec![(0.0, 8.0)], 1));
     assert!(matches!(lines[0], WatchLine::Second(_)), "judged with the next second: {lines:?}");
     // Of a drive that is slow throughout, none is.
-    let (lines, summary) = told(options(), |_, _| Ok(400 * MS));
+    let (lines, summary) = lines_and_summary(options(), |_, _| Ok(400 * MS));
     assert_eq!((stalls(&lines), summary.stalls, summary.reads), (vec![], 0, 25));
 }
 
@@ -99,7 +99,7 @@ fn failed_reads_are_told_counted_and_followed_by_a_rest() {
         count += 1;
         if count % 100 == 0 { Err(libc::EIO) } else { Ok(10 * MS) }
     };
-    let (lines, summary) = told(options(), service);
+    let (lines, summary) = lines_and_summary(options(), service);
     // 0.99 s of reads and 1 s of rest, five times.
     assert_eq!((summary.errors, summary.reads), (5, 500));
     let errors = lines.iter().filter(|line| matches!(line, WatchLine::Error(_))).count();
@@ -111,7 +111,7 @@ fn failed_reads_are_told_counted_and_followed_by_a_rest() {
 fn a_drive_that_is_gone_ends_it_with_what_was_seen() {
     let service =
         |_: &IoRequest, start: u64| if start > 2 * SECOND { Err(libc::ENODEV) } else { Ok(MS) };
-    let (lines, summary) = told(options(), service);
+    let (lines, summary) = lines_and_summary(options(), service);
     assert_eq!((summary.errors, summary.elapsed_s.round()), (1, 2.0));
     assert!(summary.reads > 1_900 && seconds(&lines).len() == 3, "{lines:?}");
 }
@@ -120,7 +120,7 @@ fn a_drive_that_is_gone_ends_it_with_what_was_seen() {
 fn an_interval_is_from_read_to_read_and_a_count_ends_it() {
     let hourly = WatchOptions { interval_ns: 2 * SECOND, count: 4, time_ns: u64::MAX, ..options() };
     let mut sent = Vec::new();
-    let (lines, summary) = told(hourly, |_, start| {
+    let (lines, summary) = lines_and_summary(hourly, |_, start| {
         sent.push(start / SECOND);
         Ok(5 * MS)
     });

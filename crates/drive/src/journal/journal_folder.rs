@@ -177,18 +177,18 @@ mod tests {
         (fake, folder)
     }
 
-    /// What is said of a folder for a journal of this device.
-    fn told(fake: &Fake, folder: &Path, target: &str) -> Result<(), String> {
+    /// Whether `folder` may hold a journal of this device; else the message.
+    fn folder_check(fake: &Fake, folder: &Path, target: &str) -> Result<(), String> {
         check_folder(&BlockGraph::read(&fake.roots), folder, target).map_err(|e| e.to_string())
     }
 
-    /// Panics unless a folder is refused with these words, or taken where there are none.
+    /// Panics unless a folder is refused with these words, or accepted where there are none.
     #[track_caller]
-    fn expect(told: Result<(), String>, words: Option<&str>, case: &str) {
+    fn expect(result: Result<(), String>, words: Option<&str>, case: &str) {
         match words {
-            None => assert_eq!(told, Ok(()), "{case}"),
+            None => assert_eq!(result, Ok(()), "{case}"),
             Some(words) => {
-                assert!(told.as_ref().is_err_and(|e| e.contains(words)), "{case}: {told:?}")
+                assert!(result.as_ref().is_err_and(|e| e.contains(words)), "{case}: {result:?}")
             }
         }
     }
@@ -209,7 +209,7 @@ mod tests {
             let (fake, folder) = machine(on, "ext4");
             let words = shared.map(|disk| format!("is on {disk}, the drive to be written"));
             let case = format!("{target} with a journal on {on}");
-            expect(told(&fake, &folder, target), words.as_deref(), &case);
+            expect(folder_check(&fake, &folder, target), words.as_deref(), &case);
         }
     }
 
@@ -220,7 +220,7 @@ mod tests {
             fake.attrs(name, &[("wwid", "naa.5000c500a")]);
         }
         for target in ["sdb2", "sdb", "dm-0"] {
-            expect(told(&fake, &folder, target), Some("the drive to be written"), target);
+            expect(folder_check(&fake, &folder, target), Some("the drive to be written"), target);
         }
     }
 
@@ -265,7 +265,7 @@ mod tests {
         ] {
             let (fake, folder) = machine("sda1", kind);
             fake.mounts(&[&format!("20 1 8:1 / / rw - {kind} /dev/sda1 {options}")]);
-            expect(told(&fake, &folder, "sdb"), words, &format!("{kind} {options}"));
+            expect(folder_check(&fake, &folder, "sdb"), words, &format!("{kind} {options}"));
         }
     }
 
@@ -295,7 +295,7 @@ mod tests {
                 &format!("21 20 8:2 / {below} rw - ext4 /dev/sda2 {options}"),
                 upper,
             ]);
-            expect(told(&fake, &folder, "sdb"), words, &format!("{upper} {options}"));
+            expect(folder_check(&fake, &folder, "sdb"), words, &format!("{upper} {options}"));
         }
     }
 
@@ -307,7 +307,7 @@ mod tests {
             ("nfs4", None),
         ] {
             let (fake, folder) = machine("nowhere", kind);
-            expect(told(&fake, &folder, "sda"), words, kind);
+            expect(folder_check(&fake, &folder, "sda"), words, kind);
         }
     }
 }

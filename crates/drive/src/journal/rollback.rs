@@ -156,15 +156,15 @@ pub(super) fn not_restored(
     refused: &[RefusedRange],
     besides: &str,
 ) -> JournalError {
-    let what = told(refused) + besides;
+    let what = failed_ranges(refused) + besides;
     match refused.iter().all(|refused| refused.is_journals) {
         true => JournalError::Unread { drive, path, what },
         false => JournalError::NotRestored { drive, path, what },
     }
 }
 
-/// What failed, in one line: ranges that touch and failed for one reason are one.
-fn told(refused: &[RefusedRange]) -> String {
+/// The failed ranges in one line; adjacent ranges with the same cause are merged.
+fn failed_ranges(refused: &[RefusedRange]) -> String {
     const SHOWN: usize = 4;
     let mut by_reason: BTreeMap<&str, ByteRangeSet> = BTreeMap::new();
     for refused in refused {
@@ -192,18 +192,22 @@ mod tests {
     }
 
     #[test]
-    fn ranges_that_touch_and_failed_for_one_reason_are_told_as_one() {
+    fn adjacent_ranges_with_one_cause_are_merged() {
         let mut all: Vec<RefusedRange> =
             (0..16384).map(|block| refused(block, 1, "read-only")).collect();
-        assert_eq!(told(&all), "bytes 0 to 67108863 (read-only)");
+        assert_eq!(failed_ranges(&all), "bytes 0 to 67108863 (read-only)");
         all.push(refused(16384, 1, "bad sector"));
         all.push(refused(20000, 2, "read-only"));
         assert_eq!(
-            told(&all),
+            failed_ranges(&all),
             "bytes 0 to 67108863 (read-only), bytes 67108864 to 67112959 (bad sector), \
              bytes 81920000 to 81928191 (read-only)"
         );
         all.extend((0..4).map(|n| refused(30000 + 2 * n, 1, "bad sector")));
-        assert!(told(&all).ends_with("(bad sector), and 3 more ranges"), "{}", told(&all));
+        assert!(
+            failed_ranges(&all).ends_with("(bad sector), and 3 more ranges"),
+            "{}",
+            failed_ranges(&all)
+        );
     }
 }

@@ -72,8 +72,8 @@ impl Watermark {
         Some((block[8..24].try_into().ok()?, mark))
     }
 
-    /// What was saved, in words.
-    pub(super) fn told(&self) -> String {
+    /// What was saved, for messages.
+    pub(super) fn description(&self) -> String {
         let more = if self.is_complete() { "" } else { ", and others" };
         format!("{} records, of {}{more}", self.records, listed(&self.ranges))
     }
@@ -124,7 +124,7 @@ mod tests {
             assert_eq!(block.len(), BLOCK_BYTES);
             assert_eq!(Watermark::decode(&block), Some((ID, mark.clone())));
             assert_eq!(mark.is_complete(), count <= RANGES_MAX);
-            assert_eq!(mark.told().ends_with(", and others"), count > RANGES_MAX);
+            assert_eq!(mark.description().ends_with(", and others"), count > RANGES_MAX);
         }
     }
 }

@@ -31,11 +31,11 @@ pub fn restore(arguments: &RestoreArguments, signals: &RunSignals) -> Result<Cod
     };
     if chosen.is_empty() {
         if code == Code::Ok {
-            // Those of a run with another home lie elsewhere.
+            // Journals of a run with another home lie elsewhere.
             let folder = journal::state_folder()?;
-            let told =
+            let line =
                 format!("no open restore journal in {}; nothing to restore", folder.display());
-            output::print_line(&clean(&told));
+            output::print_line(&clean(&line));
         }
         return Ok(code);
     }
@@ -66,7 +66,7 @@ pub fn restore(arguments: &RestoreArguments, signals: &RunSignals) -> Result<Cod
 fn all() -> Result<(Vec<PathBuf>, Code), Failure> {
     let listed = journal::list(&journal::state_folder()?)?;
     let code = complained(&listed);
-    let mut paths = told(listed.open);
+    let mut paths = paths_shown(listed.open);
     paths.extend(listed.leftovers);
     Ok((paths, code))
 }
@@ -85,7 +85,7 @@ fn named(roots: &Roots, path: &Path) -> Result<(Vec<PathBuf>, Code), Failure> {
         let pair = journal.drive.as_ref().zip(device.as_ref());
         pair.is_some_and(|(drive, device)| drive.drive_difference(device).is_none())
     });
-    Ok((told(listed.open), code))
+    Ok((paths_shown(listed.open), code))
 }
 
 /// Says what could not be looked at. The others are restored all the same.
@@ -96,8 +96,8 @@ fn complained(listed: &JournalList) -> Code {
     if listed.unknown.is_empty() { Code::Ok } else { Code::Device }
 }
 
-/// Says which journals are open; their paths.
-fn told(open: Vec<OpenJournal>) -> Vec<PathBuf> {
+/// Prints which journals are open; returns their paths.
+fn paths_shown(open: Vec<OpenJournal>) -> Vec<PathBuf> {
     for journal in &open {
         output::tell(&clean(&described(journal)));
     }

@@ -34,14 +34,14 @@ mod tests {
     use drivescope_model::document::TestResult;
     use drivescope_model::units::Price;
 
-    fn told(run: &Run) -> String {
+    fn price_text(run: &Run) -> String {
         price(run, Style::PLAIN)
     }
 
     #[test]
-    fn a_price_is_told_of_each_terabyte_and_request() {
+    fn price_is_also_given_per_tb_and_request() {
         let mut run = hard_disk();
-        assert_eq!(told(&run), "");
+        assert_eq!(price_text(&run), "");
         run.price = Some(Price { amount: 105.0, currency: "USD".into() });
         let capacity = run.drive.as_ref().unwrap().capacity_bytes as f64;
         let reads = run.metric("transfer.rnd4k_q32t1.read.iops").unwrap().value;
@@ -50,7 +50,7 @@ mod tests {
         let per_rate = rounded(105.0 / in_order * 100.0);
         let per_read = rounded(105.0 / reads * 1e3);
         // An item that begins a line has no dot before it.
-        let all = one_line(&told(&run).replace('·', ""));
+        let all = one_line(&price_text(&run).replace('·', ""));
         let expected = format!(
             "price 105 USD for 4.00 TB {per_tb} USD per TB {per_rate} USD per 100 MB/s read \
              {per_read} USD per 1,000 random reads/s"
@@ -62,6 +62,6 @@ mod tests {
         };
         run.tests.iter_mut().for_each(invalid);
         run.drive = None;
-        assert_eq!(told(&run), "price  105 USD\n");
+        assert_eq!(price_text(&run), "price  105 USD\n");
     }
 }

@@ -182,7 +182,7 @@ mod tests {
     use crate::verdict::judge;
     use drivescope_model::drive::Health;
 
-    fn told(mut run: Run, is_running: bool) -> Option<String> {
+    fn judged_answer(mut run: Run, is_running: bool) -> Option<String> {
         run.verdict = judge(&run);
         answer(&run, is_running)
     }
@@ -265,26 +265,26 @@ mod tests {
         run.findings = [FindingId::Shingled, FindingId::FlushIgnored]
             .map(|id| drivescope_model::Finding::new(id, "x"))
             .to_vec();
-        let sentence = told(run, false).unwrap();
+        let sentence = judged_answer(run, false).unwrap();
         assert!(sentence.contains("disk, shingled, which answers flushes before"), "{sentence}");
     }
 
     #[test]
     fn faults_come_first_and_no_drive_has_no_sentence() {
-        let faulty = told(interrupted(), false).unwrap();
+        let faulty = judged_answer(interrupted(), false).unwrap();
         assert!(faulty.ends_with("faulty: io-error."), "{faulty}");
-        assert_eq!(told(memory(), false), None);
+        assert_eq!(judged_answer(memory(), false), None);
     }
 
     #[test]
     fn a_first_look_names_only_what_is_a_factor_of_two_from_its_threshold() {
         let mut run = hard_disk();
-        assert!(told(run.clone(), false).unwrap().contains("backups"));
+        assert!(judged_answer(run.clone(), false).unwrap().contains("backups"));
         // 171 MB/s of writes where 100 are wanted, 149 reads/s where 60 are.
-        let running = told(run.clone(), true).unwrap();
+        let running = judged_answer(run.clone(), true).unwrap();
         assert!(!running.contains("backups") && running.contains("databases"), "{running}");
         run.tests.clear();
-        assert_eq!(told(run, true), None);
+        assert_eq!(judged_answer(run, true), None);
         // What is not sure yet is no part of every use.
         let mut run = nvme();
         run.verdict = judge(&run);

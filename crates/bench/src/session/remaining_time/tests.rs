@@ -22,7 +22,7 @@ fn running(passes: &[(u64, u64)], disk: Option<u64>, planned_s: f64) -> PlannedB
 
 /// Steps of time and bytes, looked at one after the other: by how much what is said to be left, where `at` of the
 /// bytes are through, differs from what was, as a ratio.
-fn told(mut running: PlannedBytes, steps: &[(f64, u64)], at: &[f64]) -> Vec<f64> {
+fn left_ratios(mut running: PlannedBytes, steps: &[(f64, u64)], at: &[f64]) -> Vec<f64> {
     let all_bytes: u64 = steps.iter().map(|step| step.1).sum();
     let all_s: f64 = steps.iter().map(|step| step.0).sum();
     let (mut seconds, mut bytes, mut ratios) = (0.0, 0, Vec::new());
@@ -64,7 +64,8 @@ fn capacity(model: &str) -> u64 {
 fn the_time_left_of_a_disk_knows_that_it_slows_down() {
     for model in every(3, &["wd20ears", "wd4000aaks", "wd40efrx", "hgst-7k1000", "usb-16tb"]) {
         let size = capacity(model);
-        let ratios = told(running(&[(0, size)], Some(size), 1.0), &steps(model), &[0.1, 0.5, 0.9]);
+        let ratios =
+            left_ratios(running(&[(0, size)], Some(size), 1.0), &steps(model), &[0.1, 0.5, 0.9]);
         assert!(ratios.iter().all(|ratio| (0.85..1.15).contains(ratio)), "{model}: {ratios:?}");
     }
 }
@@ -74,7 +75,7 @@ fn a_verify_of_a_disk_begins_at_its_fast_end_twice() {
     let size = capacity("wd20ears");
     let twice = [steps("wd20ears"), steps("wd20ears")].concat();
     let running = running(&[(0, size), (0, size)], Some(size), 1.0);
-    let ratios = told(running, &twice, &[0.1, 0.45, 0.6, 0.9]);
+    let ratios = left_ratios(running, &twice, &[0.1, 0.45, 0.6, 0.9]);
     assert!(ratios.iter().all(|ratio| (0.85..1.15).contains(ratio)), "{ratios:?}");
 }
 
@@ -82,11 +83,11 @@ fn a_verify_of_a_disk_begins_at_its_fast_end_twice() {
 fn the_end_of_a_fast_cache_is_soon_forgotten() {
     for model in every(2, &["pm871b-128", "kioxia-bg4-128", "samsung-860evo-250"]) {
         let (size, steps) = (capacity(model), steps(model));
-        let ratios = told(running(&[(0, size)], None, 1.0), &steps, &[0.15, 0.5, 0.9]);
+        let ratios = left_ratios(running(&[(0, size)], None, 1.0), &steps, &[0.15, 0.5, 0.9]);
         assert!(ratios.iter().all(|ratio| (0.75..1.35).contains(ratio)), "{model}: {ratios:?}");
         // While the cache takes everything the plan's time counts.
         let all_s: f64 = steps.iter().map(|step| step.0).sum();
-        let ratios = told(running(&[(0, size)], None, all_s), &steps, &[0.01, 0.08]);
+        let ratios = left_ratios(running(&[(0, size)], None, all_s), &steps, &[0.01, 0.08]);
         assert!(ratios.iter().all(|ratio| (0.8..1.35).contains(ratio)), "{model}: {ratios:?}");
     }
 }
@@ -96,7 +97,7 @@ fn the_end_of_a_fast_cache_is_soon_forgotten() {
 fn a_drive_that_is_far_slower_than_planned_is_not_almost_done() {
     let size = 128_000_000_000;
     let steps = vec![(12.8, size / 1000); 1000];
-    let ratios = told(running(&[(0, size)], None, 900.0), &steps, &[0.01, 0.1, 0.5, 0.99]);
+    let ratios = left_ratios(running(&[(0, size)], None, 900.0), &steps, &[0.01, 0.1, 0.5, 0.99]);
     assert!(ratios.iter().all(|ratio| (0.97..1.03).contains(ratio)), "{ratios:?}");
 }
 

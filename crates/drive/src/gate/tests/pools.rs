@@ -49,8 +49,8 @@ pub fn label(pool: &str) -> Vec<u8> {
     label
 }
 
-/// What is read of `sda` with so many bytes at their places.
-fn told(fake: &Fake, parts: &[(u64, &[u8])]) -> Vec<PoolMember> {
+/// The pools found on `sda` with these bytes at these offsets.
+fn pool_members(fake: &Fake, parts: &[(u64, &[u8])]) -> Vec<PoolMember> {
     members(&BlockGraph::read(&fake.roots), "sda", &image(SIZE, parts), SIZE)
 }
 
@@ -64,11 +64,11 @@ fn each_label_tells_the_pool_on_the_device_and_on_its_partitions() {
     fake.disk("pci0000:00/block/sda", (8, 0), SIZE);
     fake.partition("sda", 1, (8, 1), 2048, (32 << 20) / 512);
     for at in [0, LABEL, SIZE - 2 * LABEL, SIZE - LABEL] {
-        assert_eq!(told(&fake, &[(at, &label("tank"))]), [member("sda", "tank")], "{at}");
+        assert_eq!(pool_members(&fake, &[(at, &label("tank"))]), [member("sda", "tank")], "{at}");
     }
-    let within = told(&fake, &[((1 << 20) + LABEL, &label("my pool-1"))]);
+    let within = pool_members(&fake, &[((1 << 20) + LABEL, &label("my pool-1"))]);
     assert_eq!(within, [member("sda1", "my pool-1")]);
-    assert!(told(&fake, &[]).is_empty());
+    assert!(pool_members(&fake, &[]).is_empty());
 }
 
 #[test]
@@ -80,12 +80,12 @@ fn damaged_labels_tell_nothing_and_do_no_harm() {
             let mut damaged = whole.clone();
             damaged[at] = wrong;
             damaged.truncate(200 << 10);
-            told(&fake, &[(0, &damaged)]);
+            pool_members(&fake, &[(0, &damaged)]);
         }
     }
     let mut cut = whole.clone();
     cut[(16 << 10) + 12..].fill(0);
-    assert!(told(&fake, &[(0, &cut)]).is_empty());
+    assert!(pool_members(&fake, &[(0, &cut)]).is_empty());
     let graph = BlockGraph::read(&fake.roots);
     assert!(members(&graph, "sda", &image(SIZE, &[]), 1000).is_empty(), "too small for a label");
 }
@@ -97,8 +97,8 @@ fn blkid_reads_the_same_name_from_such_a_label() {
     let image = folder.path().join("image");
     std::fs::write(&image, label("tank")).unwrap();
     File::options().write(true).open(&image).unwrap().set_len(SIZE).unwrap();
-    let told = Command::new("blkid").args(["--probe", "--output", "export"]).arg(&image).output();
-    let Ok(told) = told else { return super::real::skip_loudly("needs blkid") };
-    let told = String::from_utf8_lossy(&told.stdout).into_owned();
-    assert!(told.contains("TYPE=zfs_member") && told.contains("LABEL=tank"), "{told}");
+    let output = Command::new("blkid").args(["--probe", "--output", "export"]).arg(&image).output();
+    let Ok(output) = output else { return super::real::skip_loudly("needs blkid") };
+    let output = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.contains("TYPE=zfs_member") && output.contains("LABEL=tank"), "{output}");
 }

@@ -36,8 +36,8 @@ fn machine() -> Fake {
     fake
 }
 
-/// What a run on the device with this name is told, where somebody knows of some journals that they are of others.
-fn told(
+/// How a run on device `name` starts; `is_of_others`: journals that the user assigned to other drives.
+fn refusal_if_open(
     fake: &Fake,
     folder: &Path,
     name: &str,
@@ -47,9 +47,9 @@ fn told(
     refuse_open(&graph, &graph.stack_of_device(name), folder, is_of_others)
 }
 
-/// The same where nobody knows anything of them.
+/// The same without assigned journals.
 fn run_on(fake: &Fake, folder: &Path, name: &str) -> Result<(), JournalError> {
-    told(fake, folder, name, &|_| false)
+    refusal_if_open(fake, folder, name, &|_| false)
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn a_drive_with_an_open_journal_is_refused_and_others_are_not() {
     std::fs::write(&path, bytes).unwrap();
     let refused = run_on(&fake, &folder, "sdb");
     assert!(matches!(refused, Err(JournalError::OfAnyDrive { .. })), "{refused:?}");
-    told(&fake, &folder, "sdb", &|it| it == path).unwrap();
+    refusal_if_open(&fake, &folder, "sdb", &|it| it == path).unwrap();
 }
 
 #[test]
