@@ -52,7 +52,7 @@ fn least_unit(told: Option<u32>, block_needed: Option<u32>) -> Option<u32> {
     match told {
         Some(0) => None,
         Some(unit) => Some(unit),
-        // btrfs tells nothing, takes any multiple of 512, and reads parts of its blocks through the cache.
+        // btrfs reports nothing, takes any multiple of 512, and reads parts of its blocks through the cache.
         None => Some(block_needed.unwrap_or(0)),
     }
 }
@@ -105,7 +105,7 @@ mod tests {
         assert_eq!(least_unit(Some(4096), None), Some(4096));
         assert_eq!(least_unit(Some(0), None), None, "the kernel says that it would be cached");
         assert_eq!(least_unit(None, Some(4096)), Some(4096), "btrfs tells nothing");
-        assert_eq!(least_unit(Some(512), Some(4096)), Some(512), "what is told counts");
+        assert_eq!(least_unit(Some(512), Some(4096)), Some(512), "the reported unit counts");
         assert_eq!(least_unit(None, None), Some(0), "whatever transfers");
     }
 }

@@ -186,7 +186,7 @@ pub enum DriveError {
          failing (dmesg), or its driver does not support direct I/O"
     )]
     NoDirect {
-        /// Which.
+        /// The claimed device.
         path: PathBuf,
     },
     /// Anything the kernel said.
@@ -338,7 +338,7 @@ impl From<MachineError> for DriveError {
     fn from(error: MachineError) -> Self {
         match error {
             MachineError::Io { what, path, source } => Self::from_io(what, &path, source),
-            // /proc is missing, and nobody knows which device it would be.
+            // Without /proc the device is unknown.
             MachineError::NoMount { .. } => Self::Unknown(error),
         }
     }

@@ -1,10 +1,9 @@
 //! The folder that drivescope makes for itself inside a directory target.
 //!
-//! It is hidden, private, and carries a manifest that names every file *before* the file is created.
-//! Removal deletes the named files, the named trees, the manifest and the empty folder; it never follows a link,
-//! never leaves the file system, and keeps anything that it does not know beside them. While a run lives it holds a
-//! lock on its manifest, so that what a killed run left behind is told from a run in progress, whatever its process
-//! id.
+//! It is hidden, private, and carries a manifest that names every file *before* the file is created. Removal deletes
+//! the named files, the named trees, the manifest and the empty folder; it never follows a link, never leaves the file
+//! system, and keeps anything that it does not know beside them. A living run holds a lock on its manifest, which
+//! distinguishes it from the remains of a killed run, whatever its process id.
 //!
 //! Tests of many files work in [`trees`]: folders in it that the manifest names as a whole. Servers that work in such a
 //! tree are named too (`programs.rs`), and ended before it goes.
@@ -42,7 +41,7 @@ const PREFIX: &str = ".drivescope-";
 
 /// What FUSE and NFS call a file that was removed before its last descriptor was released.
 const LEAVING: [&str; 2] = [".fuse_hidden", ".nfs"];
-/// Both release a closed file a moment later: how long that is waited for, and how often it is looked.
+/// Both release a closed file a moment later: the longest wait, and the interval between checks.
 const LEAVING_TIME_MAX: Duration = Duration::from_secs(2);
 const LEAVING_LOOK: Duration = Duration::from_millis(10);
 
@@ -60,7 +59,7 @@ fn own() -> MutexGuard<'static, Vec<PathBuf>> {
 #[derive(Debug)]
 pub struct OwnFolder {
     parent: PathBuf,
-    /// The same, should somebody give it or what it lies in another name.
+    /// The same, in case it or its parent is renamed.
     parent_dir: OwnedFd,
     path: PathBuf,
     dir: OwnedFd,
@@ -216,7 +215,7 @@ fn write_error(parent: &Path, path: &Path, errno: Errno) -> DriveError {
 
 impl Drop for OwnFolder {
     fn drop(&mut self) {
-        // The caller who wants to know uses `remove`; here there is nobody left to tell.
+        // A caller that needs the result uses `remove`; a drop has no one to report to.
         let _ = self.remove_now();
     }
 }
@@ -229,8 +228,8 @@ pub fn remove_all_own() {
         let manifest = syscalls::open_file(dir.as_fd(), MANIFEST, OFlags::RDONLY);
         let Ok(manifest) = manifest else { continue };
         if let Ok(holds) = parse_manifest(manifest.as_fd()).and_then(not_kept) {
-            // There is nobody left to tell, and nothing to wait for: the owners' descriptors go with the
-            // process, and what then remains is an empty folder, which [`clean`] knows.
+            // Nothing to report or wait for: the descriptors close with the process, and [`clean`] removes the empty
+            // folder that remains.
             let removed = remove_listed(&path, dir.as_fd(), &holds);
             let _ = removed.and_then(|()| remove_emptied(&path, Duration::ZERO));
         }
@@ -261,7 +260,7 @@ fn open_folder(path: &Path) -> Result<OwnedFd, Errno> {
 
 fn lock(fd: BorrowedFd<'_>) -> Result<(), Errno> {
     match rustix::fs::flock(fd, FlockOperation::NonBlockingLockExclusive) {
-        // A file system without locks: other runs are told apart by their folders' names only.
+        // A file system without locks: only the folders' names distinguish runs.
         Err(Errno::NOLCK | Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
         other => other,
     }
@@ -339,7 +338,7 @@ fn remove_emptied(path: &Path, patience: Duration) -> Result<(), DriveError> {
     }
 }
 
-/// Whether all that is still in the folder are removed files that somebody has yet to release.
+/// Whether the folder holds only removed files that other programs have yet to close.
 fn holds_only_leaving(path: &Path) -> bool {
     let Ok(entries) = std::fs::read_dir(path) else { return false };
     let is_leaving = |name: &OsStr| {

@@ -93,14 +93,14 @@ pub struct SimulatedDrive {
     sector_bytes: u32,
     /// Requests may fail.
     has_faults: bool,
-    /// What was written, once somebody wants to read it back.
+    /// Written contents, kept once a caller reads them back.
     contents: OnceLock<Mutex<DriveContents>>,
 }
 
 struct State {
     device: Box<dyn Served>,
     now: Nanos,
-    /// Somebody uses the drive.
+    /// Whether the drive is in use.
     is_in_use: bool,
     in_flight: u32,
     /// Lengths by slot, to answer with.
@@ -159,9 +159,9 @@ impl SimulatedDrive {
         }
     }
 
-    /// Writes `len` bytes from `offset` on in requests of `chunk` bytes at the given depth, without a loop that
-    /// records each; returns how long that took. `None` where a loop must do it: the drive keeps contents, has
-    /// faults or a host above it, or somebody else uses it.
+    /// Writes `len` bytes from `offset` on in requests of `chunk` bytes at the given depth, without a loop that records
+    /// each; returns how long that took. `None` where a loop must do it: the drive keeps contents, has faults or a host
+    /// above it, or is in use.
     pub fn stream_write(&self, offset: u64, len: u64, chunk: u64, depth: u32) -> Option<Nanos> {
         let mut state = self.lock();
         if state.is_in_use || self.keeps_contents() || self.has_faults || !state.device.is_bare() {
@@ -207,7 +207,7 @@ impl SimulatedDrive {
         }
     }
 
-    /// Empties the write cache, with nobody else using the drive.
+    /// Empties the write cache while the drive is otherwise idle.
     ///
     /// # Errors
     /// The negative errno of the drive.
@@ -229,8 +229,8 @@ impl SimulatedDrive {
         }
     }
 
-    /// Declares bytes unused (TRIM), with nobody else using the drive; `false` of a drive that reads its medium all
-    /// the same, and below a simulated file system.
+    /// Declares bytes unused (TRIM) while the drive is otherwise idle; `false` for a drive that still reads its medium,
+    /// and below a simulated file system.
     pub fn discard(&self, offset: u64, len: u64) -> bool {
         let mut state = self.lock();
         assert!(!state.is_in_use, "one load at a time");
@@ -268,7 +268,7 @@ impl SimulatedDrive {
         self.lock().device.counters()
     }
 
-    /// A load begins, of so many requests at a time; time stands still until it waits.
+    /// Begins a load of `slots` requests at a time; time stands still until it waits.
     pub fn begin(&self, slots: u32) {
         let mut state = self.lock();
         assert!(!state.is_in_use, "one load at a time");

@@ -53,8 +53,8 @@ pub struct Target {
 impl Target {
     /// Finds out what `path` is; `sim:…` is a simulated drive.
     ///
-    /// Errors: it does not exist, is no directory, file or block device, may not be read (or, for a
-    /// directory, written), or is a directory on a read-only file system.
+    /// Errors: it does not exist, is neither a directory, file nor block device, may not be read (or, for a directory,
+    /// written), or is a directory on a read-only file system.
     pub fn find(path: &Path, roots: &Roots) -> Result<Self, DriveError> {
         if let Some(text) = path.to_str().filter(|text| text.starts_with(PREFIX)) {
             return Self::simulate(text, roots);
@@ -284,7 +284,7 @@ impl Target {
         self.data_system().and_then(|fs| compression(fs, self.data_path()))
     }
 
-    /// Why there is no drive below, if so.
+    /// Why there is no drive below, or `None`.
     pub fn memory_backed(&self) -> Option<String> {
         if let Some(evidence) = &self.stack.memory_backed {
             return Some(evidence.clone());
@@ -308,8 +308,8 @@ impl Target {
         shared_with_system(&BlockGraph::read(&self.roots), &self.stack)
     }
 
-    /// The part of a file, or of a loop device's file, that was never written and lies on no drive: reading
-    /// it needs no drive. `None` if there is none of any size, or where nobody can tell.
+    /// The part of a file, or of a loop device's file, that was never written and lies on no drive: reading it needs no
+    /// drive. `None` if there is none, or if unknown.
     pub fn holes(&self) -> Option<String> {
         let file = match self.info.kind {
             TargetKind::File => self.path.clone(),

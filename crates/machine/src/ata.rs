@@ -23,7 +23,7 @@ pub struct Identify {
     pub firmware: Option<String>,
     /// Rotation: `Some(0)` for no rotation, else revolutions per minute.
     pub rpm: Option<u32>,
-    /// Its zones, if it tells of any.
+    /// Zone model, if reported.
     pub zoned: Option<Zoned>,
     /// Fastest SATA generation it supports: 1, 2 or 3.
     pub sata_generation: Option<u32>,

@@ -121,7 +121,7 @@ mod tests {
             "a number given again"
         );
         assert_eq!(compared(|file| file.born_unix_ns = None), [true; 3]);
-        // A copy of the file system, or its disk attached anew: nobody can tell.
+        // A copy of the file system or its disk reattached: not distinguishable.
         assert_eq!(compared(|file| file.device = 3), [false, false, true]);
     }
 
@@ -153,7 +153,7 @@ mod tests {
         assert_eq!((first.inode, first.offset_bytes), (fs::metadata(&path).unwrap().ino(), 512));
         assert_eq!(first.bytes(1024), 512..1536);
         fs::rename(&path, fake.path("old")).unwrap();
-        assert_eq!(BackingFile::of(&fake.roots, "loop3"), None, "nobody can be asked");
+        assert_eq!(BackingFile::of(&fake.roots, "loop3"), None, "no source");
         fs::write(&path, "y").unwrap();
         let second = BackingFile::of(&fake.roots, "loop3").unwrap();
         assert!(!first.may_be_same_file(&second));

@@ -36,7 +36,7 @@ pub struct DeviceCounters {
 }
 
 impl DeviceCounters {
-    /// Those of two devices together. One after the other, they are busy for the sum of their times.
+    /// Sum over two devices used one after the other: their busy times add up.
     #[must_use]
     pub fn beside(self, other: Self) -> Self {
         let add = |own: u64, others: u64| own + others;
@@ -67,12 +67,11 @@ impl DeviceCounters {
     }
 }
 
-/// Statistics of the disk or partition with this kernel name; `None` when it has none, or the kernel was told to
-/// keep none.
+/// Statistics of the disk or partition with this kernel name; `None` when it has none, or they are disabled.
 ///
-/// Where one NVMe drive may have several controllers, the requests of the disk that programs open go on to hidden
-/// ones, one for each path. Only those count on every kernel: before Linux 6.3 the open disk has zeros, and its
-/// partitions have them to this day. So there it is the whole drive that is counted.
+/// Where one NVMe drive may have several controllers, requests to the disk that programs open pass to hidden disks, one
+/// for each path. Only these count on every kernel: the open disk has zeros before Linux 6.3, and its partitions still
+/// have. So there the whole drive is counted.
 pub fn read(roots: &Roots, name: &str) -> Option<DeviceCounters> {
     let dir = roots.block_dir(name)?;
     let disk = if dir.join("partition").exists() { dir.parent()? } else { &dir };

@@ -1,4 +1,4 @@
-//! Why the kernel did not tell what was asked.
+//! Errors of queries to the kernel.
 
 use rustix::io::Errno;
 use std::io;

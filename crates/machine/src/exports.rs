@@ -12,7 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use traced::{Trace, trace};
 
-/// Where the back end of Xen tells of its devices.
+/// Devices of the Xen back end in sysfs.
 const XEN: &str = "bus/xen-backend/devices";
 
 /// Parts of the kernel that say only in configfs what they give away: which, the module that does it, and where.
@@ -82,9 +82,9 @@ pub fn untraced(roots: &Roots, footprint: &Footprint) -> Vec<UntracedExport> {
 
 /// A part of the kernel that gives something away, and cannot be asked what.
 pub struct HiddenExports {
-    /// Which.
+    /// Its name.
     pub by: &'static str,
-    /// The directory that would tell.
+    /// The directory that would list its exports.
     pub unread: PathBuf,
 }
 

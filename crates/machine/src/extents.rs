@@ -76,7 +76,7 @@ pub fn extents(file: BorrowedFd<'_>, synced: bool) -> Result<Vec<FileExtent>, Er
             reserved: 0,
             extents: [FiemapExtent::default(); CALL_EXTENTS],
         };
-        // SAFETY: the kernel reads and fills one `fiemap` with room for so many extents as it says.
+        // SAFETY: the kernel reads and fills one `fiemap` with room for its `fm_extent_count` extents.
         unsafe { ioctl(file, Updater::<FS_IOC_FIEMAP, Fiemap>::new(&mut map)) }?;
         let mapped = &map.extents[..(map.mapped_extents as usize).min(CALL_EXTENTS)];
         found.extend(mapped.iter().map(|extent| FileExtent {

@@ -29,8 +29,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// A snapshot of the block devices and what the kernel tells of their relations. What only a loop device itself tells
-/// is asked when it is needed, once.
+/// A snapshot of the block devices and their relations. Loop devices are queried once, when needed.
 #[derive(Debug)]
 pub struct BlockGraph {
     roots: Roots,

@@ -137,7 +137,7 @@ fn cpufreq(roots: &Roots, attr: &str) -> Option<String> {
         .or_else(|| read_text(cpu.join("cpufreq/policy0").join(attr)))
 }
 
-/// Whether a battery feeds the machine; `None` when it has neither battery nor mains to tell of.
+/// Whether a battery feeds the machine; `None` when neither battery nor mains is reported.
 fn on_battery(roots: &Roots) -> Option<bool> {
     let all = roots.sys.join("class/power_supply");
     let mut known = None;

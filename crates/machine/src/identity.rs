@@ -139,7 +139,7 @@ pub fn names_of(roots: &Roots, name: &str) -> [Option<String>; 3] {
 }
 
 impl From<&DeviceIdentity> for DriveIdentity {
-    /// What the gate's record of a device tells of its drive.
+    /// From the gate's record of a device.
     fn from(device: &DeviceIdentity) -> Self {
         Self {
             model: device.model.clone(),
@@ -154,7 +154,7 @@ impl From<&DeviceIdentity> for DriveIdentity {
 }
 
 impl From<&Drive> for DriveIdentity {
-    /// What a run document tells of its drive.
+    /// From the drive of a run document.
     fn from(drive: &Drive) -> Self {
         Self {
             model: drive.model.clone(),
@@ -264,7 +264,7 @@ mod tests {
             assert_eq!(own("WD-1").difference(&own("WD-1")), None);
             let difference = own("WD-1").difference(&own("WD-2")).unwrap();
             assert_eq!(difference, "its own serial number is WD-2, not WD-1");
-            // Nobody has asked it yet, or it was not asked when the journal was made.
+            // Not queried yet, or not when the journal was made.
             assert_eq!(own("WD-1").difference(&disk(serial)), None);
             assert_eq!(disk(serial).difference(&own("WD-1")), None);
         }

@@ -193,7 +193,7 @@ fn add_smart(drive: &mut Drive, node: &Path) {
 fn apply(drive: &mut Drive, report: Report) {
     drive.health = report.health;
     drive.temperature_c = drive.temperature_c.or(report.temperature_c);
-    // What the drive tells of its rotation corrects the kernel's guess.
+    // The drive's own rotation rate corrects the kernel's guess.
     if let (DriveKind::HardDisk | DriveKind::Ssd | DriveKind::Unknown, Some(rpm)) =
         (drive.kind, report.rpm)
     {

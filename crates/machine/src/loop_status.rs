@@ -1,5 +1,5 @@
-//! What a loop device tells of its file (`LOOP_GET_STATUS64`): the name of the file is not enough, because it may be
-//! of another mount namespace, or another file may have taken it.
+//! A loop device's record of its file (`LOOP_GET_STATUS64`): the file's name is not enough, because it may belong to
+//! another mount namespace, or another file may have taken it.
 
 use crate::roots::{Roots, open_to_read, split_dev};
 use rustix::fs::OFlags;

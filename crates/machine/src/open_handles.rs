@@ -19,7 +19,7 @@ const RING: &str = "anon_inode:[io_uring]";
 pub enum Sought<'s> {
     /// A device, all that shares bytes with it, and what it is built of: by number, in any way a process can have it.
     Device(&'s Footprint),
-    /// What descriptors show under such a path. Nothing is asked of the file behind it, which this program may serve.
+    /// Descriptors whose path matches. The file itself is not queried: this program may serve it.
     Paths(&'s dyn Fn(&Path) -> bool),
 }
 
@@ -41,7 +41,7 @@ pub struct OpenHandle {
 /// What one scan found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OpenHandles {
-    /// Those of other processes.
+    /// Handles of other processes.
     pub found: Vec<OpenHandle>,
     /// How many processes hide what they have.
     pub hidden: usize,
@@ -77,7 +77,7 @@ fn threads_with_own_table(roots: &Roots, process: &str) -> Vec<String> {
         let other = thread.parse::<libc::pid_t>().unwrap_or(id);
         // SAFETY: the call compares two tasks by their numbers and touches no memory of ours.
         let order = unsafe { libc::syscall(libc::SYS_kcmp, id, other, KCMP_FILES, 0, 0) };
-        // Where nobody may compare them (a container's rules, a kernel without kcmp) each is looked at.
+        // If comparing is not allowed (a container's rules, a kernel without kcmp), each one is checked.
         let is_unknown = || {
             let errno = std::io::Error::last_os_error().raw_os_error();
             matches!(errno, Some(libc::EPERM | libc::EACCES | libc::ENOSYS))
@@ -177,8 +177,7 @@ impl ProcessScan<'_> {
             || (self.is_only_below(device) && comm().as_deref() == Some("mdmon"))
     }
 
-    /// What of the target a link of procfs leads to. The number is what counts; a link without anything behind it
-    /// is taken by its name.
+    /// The part of the target that a procfs link leads to, by device number; by name if the link is dangling.
     fn behind(&self, link: &Path) -> Option<String> {
         match stat_locally(link) {
             Some(found) => self.part_of_target(&found),
@@ -222,7 +221,7 @@ impl ProcessScan<'_> {
         read_text(self.dir.join("fdinfo").join(fd)).unwrap_or_default()
     }
 
-    /// Files that a ring keeps, also when nobody has them open any more. Nothing tells whether they are written.
+    /// Files registered with an io_uring instance, even if closed since. Whether they are written is unknown.
     fn registered(&self) -> Vec<OpenHandle> {
         let fds = list_dir(&self.dir.join("fd")).into_iter();
         let is_ring = |fd: &String| {

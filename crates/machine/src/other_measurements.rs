@@ -34,9 +34,9 @@ pub fn on_same_drive(graph: &BlockGraph, stack: &Stack) -> Option<String> {
     })
 }
 
-/// Whether a descriptor of which this is told passes the page cache.
-fn is_direct(told: &str) -> bool {
-    let flags = told.lines().find_map(|line| line.strip_prefix("flags:"));
+/// Whether a descriptor with these flags bypasses the page cache.
+fn is_direct(fdinfo: &str) -> bool {
+    let flags = fdinfo.lines().find_map(|line| line.strip_prefix("flags:"));
     let flags = flags.and_then(|octal| u32::from_str_radix(octal.trim(), 8).ok());
     flags.is_some_and(|flags| flags & OFlags::DIRECT.bits() != 0)
 }

@@ -12,8 +12,8 @@ use std::path::PathBuf;
 /// who is in it sees the machine's own first process, and with it the mounts of the running system.
 const FIRST_PID_NAMESPACE: &str = "pid:[4026531836]";
 
-/// Where procfs describes processes. One whose first thread has ended shows nothing there while others of its
-/// threads go on; then these are told too.
+/// Where procfs describes processes. A process whose first thread has ended shows nothing there while its other threads
+/// run; then these are listed too.
 pub fn processes(roots: &Roots) -> Vec<String> {
     let mut names = list_dir(&roots.proc);
     names.retain(|name| name.bytes().all(|b| b.is_ascii_digit()));

@@ -95,8 +95,8 @@ impl Roots {
         self.dev.join(name.replace('!', "/"))
     }
 
-    /// Kernel name behind a device node such as `/dev/sda1`, `/dev/mapper/root` or
-    /// `/dev/disk/by-uuid/…`, or one that somebody made elsewhere; `None` when `node` is not a block device.
+    /// Kernel name behind a device node such as `/dev/sda1`, `/dev/mapper/root` or `/dev/disk/by-uuid/…`, or a node
+    /// made elsewhere; `None` when `node` is not a block device.
     ///
     /// Containers often lack the node of a mounted device; then the name itself is looked up.
     pub fn block_of_node(&self, node: &Path) -> Option<String> {

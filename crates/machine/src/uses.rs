@@ -1,6 +1,5 @@
-//! Who uses a device or anything built on it: mounts of every visible namespace, file systems that the kernel has
-//! open, swap areas, holders, loop devices, pools. Programs that merely have it open are told by
-//! [`crate::open_handles`].
+//! Who uses a device or anything built on it: mounts of every visible namespace, file systems that the kernel has open,
+//! swap areas, holders, loop devices, pools. [`crate::open_handles`] reports programs that merely have it open.
 
 use crate::exports::{self, ExportOf};
 use crate::graph::{BlockGraph, Footprint};
@@ -11,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// So many uses of a kind are told; the rest is counted.
+/// Uses listed per kind; the rest is counted.
 const USES_MAX: usize = 8;
 
 /// One use of a device: what was seen, and the command that shows it.
@@ -85,7 +84,7 @@ pub fn mounts(graph: &BlockGraph, footprint: &Footprint, tables: &MountTables) -
             let may_be_file = mount.kind == "erofs" || is_by_fuse;
             let is_file =
                 || fs::metadata(&mount.source).is_ok_and(|file| footprint.has_file(&file));
-            // Nobody is asked for nothing: what is mounted may lie on a server that never answers.
+            // Query only if needed: the mount may lie on a server that never answers.
             if may_be_file && !footprint.files.is_empty() && is_file() {
                 let (kind, point) = (&mount.kind, mount.mount_point.display());
                 let what = format!("the file behind {} is mounted on {point}", footprint.target);
@@ -163,7 +162,7 @@ pub fn open_file_systems(roots: &Roots) -> Vec<OpenFileSystem> {
     found
 }
 
-/// Those of `/proc/fs`: ntfs3, and the journals of ext4 (`sdb1-8`, or `sdb1` where it has the device to itself).
+/// File systems in `/proc/fs`: ntfs3, and the journals of ext4 (`sdb1-8`, or `sdb1` where it has the device to itself).
 fn in_proc(roots: &Roots) -> Vec<OpenFileSystem> {
     let all = roots.proc.join("fs");
     let mut found = Vec::new();

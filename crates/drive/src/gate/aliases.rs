@@ -52,8 +52,7 @@ pub(super) fn claim(
     (uses("same bytes", found, none), claimed)
 }
 
-/// The claim of a device, none where it has no drive behind it and is used by nobody; or why it is not given, as
-/// far as that is known.
+/// The claim of a device; none if it has no drive and no user. Errors: why it is refused, as far as known.
 fn ask(kernel: &dyn KernelCalls, roots: &Roots, name: &str) -> Result<Option<AliasClaim>, String> {
     match claim_patiently(kernel, roots, name) {
         Ok(file) => Ok(Some(AliasClaim { name: name.to_string(), _claim: file })),

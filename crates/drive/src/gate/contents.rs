@@ -113,8 +113,8 @@ fn spread(size_bytes: u64, pieces: u64) -> impl Iterator<Item = u64> {
     })
 }
 
-/// The checks `signatures` and `blankness`: they refuse where contents are in danger and nobody
-/// `consents` to lose them.
+/// The checks `signatures` and `blankness`: they refuse if contents are in danger and the user does not consent to lose
+/// them.
 pub(super) fn check(contents: &DeviceContents, node: &Path, consents: bool) -> Vec<Check> {
     let node = node.display();
     let wipefs = format!("wipefs --no-act {node}; lsblk --fs {node}");

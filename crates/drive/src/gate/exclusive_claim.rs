@@ -13,14 +13,13 @@ const ATTEMPTS: u32 = 5;
 pub(super) struct ExclusiveClaim {
     /// The exclusive descriptor.
     pub device: File,
-    /// The one with the advisory lock, when that is on another node: the disk of a partition. Nobody
-    /// asks it anything; it must only stay open.
+    /// Holds the advisory lock if that is on another node: the disk of a partition. It only has to stay open.
     pub _lock: Option<File>,
     /// Other devices with the same bytes.
     pub aliases: Vec<AliasClaim>,
 }
 
-/// Another device with the target's bytes: nobody can mount it meanwhile.
+/// Another device with the target's bytes, claimed so that it cannot be mounted meanwhile.
 #[derive(Debug)]
 pub(super) struct AliasClaim {
     /// Kernel name.

@@ -1,6 +1,6 @@
-//! What others wrote before and the kernel still keeps in memory. A disk and its partitions have a memory each,
-//! so that of one may go to the drive over what a test has just saved, written or put back by way of another; and
-//! what somebody has read by way of another stays there after it was put back.
+//! Earlier writes of other programs that the kernel still caches. A disk and each of its partitions have their own
+//! cache: one may be written out over bytes that a test has saved, written or restored through another, and cached
+//! reads stay outdated after a restore.
 
 use super::checks::{unknown, uses};
 use super::kernel_calls::{Access, KernelCalls};
@@ -12,8 +12,8 @@ use rustix::io::Errno;
 use std::collections::BTreeSet;
 use std::fs::File;
 
-/// The check `flushed`, made through the claim only: a look changes nothing. To be made when nobody has the device
-/// open for writing any more: what a program writes until it lets go is to be on the drive as well.
+/// The check `flushed`, made by a claim only: inspection changes nothing. To be made once no program has the device
+/// open for writing, so that everything they wrote reaches the drive.
 pub(super) fn check(kernel: &dyn KernelCalls, roots: &Roots, footprint: &Footprint) -> Vec<Check> {
     let (mut failed, mut closed) = (Vec::new(), Vec::new());
     for name in with_memory(footprint) {
@@ -26,7 +26,7 @@ pub(super) fn check(kernel: &dyn KernelCalls, roots: &Roots, footprint: &Footpri
                         .push(DeviceUse::new(evidence, format!("dmesg; sync {}", node.display())));
                 }
             }
-            // Nothing behind it, and nothing kept of it.
+            // No drive, so nothing is cached.
             Err(Errno::NXIO | Errno::NOMEDIUM) => {}
             Err(_) => closed.push(name.as_str()),
         }
@@ -43,7 +43,7 @@ fn with_memory(footprint: &Footprint) -> BTreeSet<&String> {
     footprint.own.iter().chain(&footprint.aliases).chain(&footprint.below).collect()
 }
 
-/// Those of them that can be opened from here.
+/// The devices that can be opened from here.
 pub(super) fn cached_devices(
     kernel: &dyn KernelCalls,
     roots: &Roots,

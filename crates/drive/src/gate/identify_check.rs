@@ -1,10 +1,9 @@
-//! What a drive answers when it is asked itself who it is, held against what the kernel tells of it.
+//! Compares the drive's own answer to IDENTIFY with the kernel's record of it.
 //!
-//! IDENTIFY is the only command that is sent: it reads 4096 bytes of a controller (NVM Express Base
-//! Specification 2.0, section 5.17.2.1) or 512 of an ATA drive (ACS-4, section 7.13), through SAT where
-//! SCSI lies between (SAT-4, section 12.2.2). Not every bridge takes unknown commands well, so only those
-//! drives are asked which udev asks by default as well (60-persistent-storage.rules: vendor `ATA`, and
-//! disks on USB that are not removable).
+//! IDENTIFY is the only command sent: it reads 4096 bytes of a controller (NVM Express Base Specification 2.0, section
+//! 5.17.2.1) or 512 of an ATA drive (ACS-4, section 7.13), through SAT where SCSI lies between (SAT-4, section 12.2.2).
+//! Some bridges fail on unknown commands, so only drives that udev identifies by default are asked
+//! (60-persistent-storage.rules: vendor `ATA`, and disks on USB that are not removable).
 
 use super::checks::{ok, refused, unknown};
 use super::identify_command::{ATA_BYTES, IdentifyCommand, NVME_BYTES};

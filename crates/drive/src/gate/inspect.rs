@@ -18,8 +18,7 @@ use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// A user that nobody sees may be a program that was killed a moment ago, whose last requests the kernel
-/// still ends: three seconds are given to it.
+/// An invisible user may be a program killed a moment ago, whose last requests are still pending: allow three seconds.
 const CLAIM_ATTEMPTS: u32 = 30;
 
 /// Largest sector in which the engines and the journal write.
@@ -115,7 +114,7 @@ pub(super) fn inspect(
     found
 }
 
-/// The check `mounts` where not even our own mounts are shown: then nobody who uses anything is.
+/// The check `mounts` when not even our own mounts are visible: then no user of any device is.
 fn without_procfs(roots: &Roots) -> Option<Check> {
     let table = roots.proc.join("self/mountinfo");
     let why = std::fs::File::open(&table).err()?;
@@ -288,7 +287,7 @@ fn lock(
     let node = roots.node(disk);
     let on_disk = open_device(kernel, roots, disk, Access::Read);
     let on_disk = match (&footprint.disk, on_disk) {
-        // The lock is of a node: one that somebody made elsewhere has another.
+        // The lock belongs to a node: another node of the device has another lock.
         (None, Ok(usual)) => Ok(Some(usual).filter(|usual| !is_same_node(usual, &device))),
         (None, Err(_)) => Ok(None),
         (Some(_), of_disk) => of_disk.map(Some),

@@ -89,7 +89,7 @@ pub(super) trait KernelCalls: Send + Sync {
     fn discard(&self, file: &File, bytes: Range<u64>) -> Result<(), Errno>;
     /// Waits a moment for something to pass.
     fn wait(&self);
-    /// Takes the exclusive advisory lock; `WOULDBLOCK` when somebody else keeps one.
+    /// Takes the exclusive advisory lock; `WOULDBLOCK` when another program holds it.
     fn lock(&self, file: &File) -> Result<(), Errno>;
 }
 
@@ -97,8 +97,8 @@ pub(super) trait KernelCalls: Send + Sync {
 #[derive(Debug)]
 pub(super) struct HostKernel;
 
-/// Another node of a device, there until it is opened. udev watches the usual one: when somebody closes that after
-/// writing, it looks at the contents, and starts an array whose member it finds, which holds patterns after a kill.
+/// A temporary node of a device, removed once opened. udev watches the usual node: after a writer closes it, udev
+/// probes the contents and starts any array it finds, even in the test patterns of a killed run.
 struct UnseenNode {
     path: PathBuf,
 }

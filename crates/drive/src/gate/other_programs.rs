@@ -28,7 +28,7 @@ fn open_handles(roots: &Roots, footprint: &Footprint) -> OpenHandles {
     seen
 }
 
-/// Refuses where somebody can write; readers (health daemons) are only told.
+/// Refuses if another program can write; readers (health daemons) are only reported.
 pub(super) fn check(roots: &Roots, footprint: &Footprint) -> Vec<Check> {
     let OpenHandles { found, hidden } = open_handles(roots, footprint);
     let (writers, readers): (Vec<OpenHandle>, Vec<OpenHandle>) =
@@ -116,7 +116,7 @@ mod tests {
         assert!(check.evidence.starts_with("open files of 1 processes"), "{}", check.evidence);
     }
 
-    /// In a container, or a list of processes of its own, nobody else's are listed.
+    /// A container or a PID namespace lists only its own processes.
     #[test]
     fn where_only_own_processes_are_listed_nothing_is_known_of_others() {
         let fake = opened("0");
@@ -170,7 +170,7 @@ mod tests {
         assert_eq!(outcome(&fake, "gate-sdx").outcome, Outcome::Ok);
     }
 
-    /// A ring keeps a file that nobody has open any more, and so does a mapping.
+    /// An io_uring instance keeps a closed file in use, and so does a mapping.
     #[test]
     fn what_only_a_ring_or_a_mapping_keeps_is_found() {
         let closed = || {

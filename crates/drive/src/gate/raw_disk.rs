@@ -112,7 +112,7 @@ pub enum WriteError {
         /// Which device.
         path: String,
     },
-    /// Somebody uses the device since it was claimed.
+    /// Another user of the device appeared since the claim.
     #[error("this test stopped writing: {why}; fix that, then run again")]
     InUse {
         /// Who, with the command that shows it.
@@ -299,7 +299,7 @@ impl RawDisk {
     /// and an open descriptor then leads to the next card: the kernel only counts the change.
     pub fn same_medium(&self) -> Result<(), WriteError> {
         let now = self.kernel.facts(&self.claim.device);
-        // What fails here is told by the request that follows.
+        // The next request reports a failure.
         if now.is_err() || now.is_ok_and(|now| now.disk_sequence == self.device.disk_sequence) {
             return Ok(());
         }

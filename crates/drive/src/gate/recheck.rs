@@ -1,5 +1,5 @@
-//! What is checked again while a claim lasts: the device may have become another one, and the claim of a loop device
-//! does not keep others from its file, so somebody can show that by another one and mount it in the middle of a test.
+//! Checks repeated while a claim lasts: the device may have been replaced, and claiming a loop device does not protect
+//! its file, which another loop device can expose and mount in the middle of a test.
 
 use super::checks::reasons;
 use super::raw_disk::{RawDisk, WriteError};
@@ -17,11 +17,10 @@ use std::hash::{Hash, Hasher};
 use std::io;
 
 impl RawDisk {
-    /// Begins a test that writes at this level. Engines may then write within the claimed range at
-    /// `same-bytes` and `destroy`; at `restore` nowhere, until the journal has the originals of an area
-    /// ([`crate::journal::BeforeImages::protect`]); at `read` nowhere at all. Errors: a level above the
-    /// claimed one; another medium lies in the drive; somebody uses the device by now, since no claim of a loop
-    /// device keeps others from its file.
+    /// Begins a test that writes at this level. Engines may then write within the claimed range at `same-bytes` and
+    /// `destroy`; at `restore` nowhere, until the journal has the originals of an area
+    /// ([`crate::journal::BeforeImages::protect`]); at `read` nowhere at all. Errors: a level above the claimed one;
+    /// the medium was changed; another program uses the device, since claiming a loop device does not protect its file.
     pub fn begin(&self, level: WriteLevel) -> Result<(), WriteError> {
         self.permit_level(level.max(WriteLevel::SameBytes))?;
         self.open(0..0);
@@ -69,9 +68,9 @@ impl RawDisk {
         change(self).map_or(Ok(()), |why| Err(WriteError::Changed { why }))
     }
 
-    /// A check now and then while a test writes, and before each piece of what goes back; cheap as long as no file
-    /// system, swap area or device of this machine has come or gone: an error if somebody uses the device by now,
-    /// or another medium lies in it. New ways to its bytes that nobody uses yet are claimed too.
+    /// Checks regularly while a test writes, and before each range is restored; cheap while no file system, swap area
+    /// or device of this machine has come or gone. Errors: another program uses the device, or its medium was changed.
+    /// New, unused paths to its bytes are claimed too.
     pub fn still_free(&self) -> Result<(), WriteError> {
         self.same_medium()?;
         let is_as_before = self.recheck_log().replace(signs(self.roots()));
@@ -153,7 +152,7 @@ pub(crate) fn visible_use_of(disk: &RawDisk) -> Option<String> {
 
 fn visible_uses(disk: &RawDisk, graph: &BlockGraph, footprint: &Footprint) -> Vec<Check> {
     let mut checks = use_checks::check(graph, footprint, &[]);
-    // Those that are held already keep everybody else out, and so do new ones from now on.
+    // Claimed aliases keep other users out; new ones are claimed here.
     let mut held = disk.aliases();
     let (found, claimed) = aliases::claim(disk.kernel(), graph, footprint, &held);
     held.extend(claimed);
@@ -173,7 +172,7 @@ pub(crate) fn flush_others(disk: &RawDisk) -> Result<(), String> {
 pub(crate) fn drop_caches(disk: &RawDisk) {
     let footprint = BlockGraph::read(disk.roots()).footprint(&disk.device().name);
     for file in flush::cached_devices(disk.kernel(), disk.roots(), &footprint) {
-        // What cannot be opened from here is no reason against what is on the drive.
+        // A device that cannot be opened does not make the drive's contents invalid.
         let _ = evict(file.as_fd());
     }
 }

@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 pub struct Rechecks {
     /// All of them.
     pub made: u64,
-    /// Those of everybody who may use it: something of the machine had changed since the one before.
+    /// Complete checks for users, made because the machine had changed since the check before.
     pub whole: u64,
     /// When the last one was, since the claim.
     pub last: Duration,
-    /// Whether the last one found somebody.
+    /// Whether the last check found a user.
     pub refused: bool,
 }
 

@@ -11,10 +11,10 @@ use rustix::io::Errno;
 
 /// The check `rest of the drive`, for levels that replace contents.
 ///
-/// In a container the running system may lie on a sibling of the target, or on another volume of the same
-/// group, without any sign. The kernel lets nobody claim a disk of which anything is in use. A disk that is in
-/// use by what the target is made of (device mapper, md) is not free for that reason alone: then everything
-/// else on it is asked one by one.
+/// In a container the running system may lie on a sibling of the target, or on another volume of the same group,
+/// without any sign. The kernel refuses to claim a disk of which any part is in use. A disk that is in use by what the
+/// target is made of (device mapper, md) cannot be claimed for that reason alone: then everything else on it is checked
+/// individually.
 pub(crate) fn check(
     kernel: &dyn KernelCalls,
     graph: &BlockGraph,
@@ -67,8 +67,8 @@ fn blocked(
     }
 }
 
-/// Whether what the target is made of holds the disk or a partition of it. Nobody else can claim what is held:
-/// other users of it are holders too.
+/// Whether what the target is made of holds the disk or a partition of it. A held device cannot be claimed: its other
+/// users are holders too.
 fn is_held_for_target(graph: &BlockGraph, footprint: &Footprint, disk: &str) -> bool {
     let mut names = graph.partitions(disk);
     names.push(disk.to_string());

@@ -1,8 +1,8 @@
-//! Claiming a drive whose own contents go back to it from a journal.
+//! Claims a drive to restore its contents from a journal.
 //!
-//! What lies on such a drive is its own, and no reason against that: signatures, blankness and the running
-//! system are for the run that saved it, and nobody has to type a serial number. But whoever uses the drive
-//! meanwhile would lose what was written since, so every check of use is the gate's own.
+//! The original run has already checked signatures, blankness and the running system, so the contents do not speak
+//! against a restore, and no serial number has to be typed. But a program that uses the drive meanwhile would lose its
+//! writes, so the gate makes every check of use.
 
 use super::inspect::{self, Inspection, Purpose};
 use super::kernel_calls::{Access, HostKernel, KernelCalls};

@@ -9,7 +9,7 @@ pub(super) fn attached_devices(graph: &BlockGraph) -> Vec<(String, DriveIdentity
     let mut found = Vec::new();
     for disk in graph.disks() {
         let Some(dir) = graph.dir(disk) else { continue };
-        // A single path of a multipath NVMe drive, which nobody can open.
+        // A single path of a multipath NVMe drive, which cannot be opened.
         if read_text(dir.join("hidden")).as_deref() == Some("1") {
             continue;
         }

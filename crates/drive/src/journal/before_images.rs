@@ -91,9 +91,9 @@ impl BeforeImages {
         Ok(true)
     }
 
-    /// Ends all writing by engines, writes the originals back, verifies them by reading, and removes the
-    /// journal. Nothing to do when nothing was saved. Errors: the journal stays; also when somebody has mounted
-    /// the same bytes by way of another device, under whom they would be changed.
+    /// Ends all writing by engines, writes the originals back, verifies them by reading, and removes the journal. Does
+    /// nothing if nothing was saved. Errors (the journal stays): a failed write, or the same bytes are mounted through
+    /// another device.
     pub fn put_back(
         &mut self,
         disk: &RawDisk,

@@ -31,7 +31,7 @@ impl Disk for ClaimedDisk<'_> {
     fn still_free(&mut self) -> Result<(), String> {
         match self.disk.still_free() {
             Err(WriteError::InUse { why }) => Err(why),
-            // Another medium is told by the write.
+            // The write reports a changed medium.
             _ => Ok(()),
         }
     }

@@ -103,7 +103,7 @@ pub enum JournalError {
         /// The device both have in common.
         disk: String,
     },
-    /// The journal would not survive a power cut, or nobody can tell where it lies.
+    /// The journal would not survive a power cut, or its location is unknown.
     #[error(
         "{folder} cannot hold a restore journal: {why}; set XDG_STATE_HOME to a folder on another disk"
     )]
@@ -152,7 +152,7 @@ pub enum JournalError {
         /// The other.
         double: String,
     },
-    /// Nothing but the kernel's number tells what it is.
+    /// Only the kernel's number identifies the device.
     #[error(
         "{device} is known only by its number, which may belong to another device after a reboot, so its contents could not be restored; write to what it is made of, or use --write same-bytes"
     )]
@@ -172,7 +172,7 @@ pub enum JournalError {
         /// The first such bytes.
         extent: super::ByteRange,
     },
-    /// Somebody uses the drive, or it cannot be written; nothing was written.
+    /// The drive is in use or cannot be written; nothing was written.
     #[error(
         "cannot restore {device}: {why}; nothing was written: resolve that, then run drivescope restore"
     )]
@@ -192,7 +192,7 @@ pub enum JournalError {
         /// What the kernel said.
         why: String,
     },
-    /// Somebody came to use the drive while originals went back.
+    /// A user of the drive appeared while originals were restored.
     #[error(
         "{drive} is only partly restored, because it came into use: {why}; the journal stays: resolve that, then run drivescope restore"
     )]
@@ -216,7 +216,7 @@ pub enum JournalError {
         /// The journal.
         path: String,
     },
-    /// Made by somebody else.
+    /// Created by another user.
     #[error(
         "{path} belongs to another user and may be forged; restore as that user, or take it over with chown"
     )]

@@ -10,8 +10,8 @@ pub(super) const BLOCK_BYTES: usize = 4096;
 pub(super) const HEADER_BYTES: usize = 2 * BLOCK_BYTES;
 /// Both copies of the header.
 pub(super) const HEADERS_BYTES: u64 = 2 * HEADER_BYTES as u64;
-/// Nothing is written so near behind what a sync has made durable: a torn write can take along the physical
-/// sector, the flash page or the stripe that it shares, which nobody tells a file.
+/// Distance kept from synced bytes: a torn write can destroy the whole physical sector, flash page or stripe, whose
+/// size a file cannot find out.
 pub(super) const APART_BYTES: u64 = 64 << 10;
 /// Where the mark is that is synced with the records; it names them too.
 pub(super) const INTENDED_AT: u64 = HEADERS_BYTES + APART_BYTES;
@@ -113,7 +113,7 @@ impl Header {
     }
 }
 
-/// Bytes that a record with so much data takes in the file.
+/// Bytes in the file of a record with `data_bytes` of data.
 pub(super) fn record_bytes(data_bytes: u64) -> u64 {
     (HEAD_BYTES as u64 + data_bytes).next_multiple_of(BLOCK_BYTES as u64)
 }

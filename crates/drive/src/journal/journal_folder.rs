@@ -50,11 +50,11 @@ fn folder_of(state: Option<OsString>, home: Option<OsString>) -> Result<PathBuf,
         .ok_or(JournalError::NoHome)
 }
 
-/// Refuses a folder that cannot hold the journal of the block device `target` (kernel name): one on the
-/// same drive, in memory, or of which nobody can tell where it is.
+/// Refuses a folder that cannot hold the journal of the block device `target` (kernel name): one on the same drive, in
+/// memory, or at an unknown place.
 ///
-/// The file of a loop device is not the loop device: the journal may lie on the file system that holds
-/// that file. The other way round, a journal in a file on the target is refused.
+/// The file of a loop device is not the loop device: the journal may lie on the file system that holds that file.
+/// Conversely, a journal in a file on the target is refused.
 pub fn check_folder(graph: &BlockGraph, folder: &Path, target: &str) -> Result<(), JournalError> {
     let here = existing(folder);
     let bad = |why: String| JournalError::BadPlace { folder: folder.to_path_buf(), why };

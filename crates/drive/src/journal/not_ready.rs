@@ -1,4 +1,4 @@
-//! What keeps the originals of a drive from going back to it: somebody who uses it, or the drive itself.
+//! Why originals cannot be restored now: the drive is in use, or it fails.
 
 use super::JournalError;
 use crate::gate;
@@ -9,7 +9,7 @@ use drivescope_model::gate::{Check, Outcome};
 pub struct NotReady {
     /// Every reason, in one line.
     pub why: String,
-    /// Whether it is the drive that fails, and nobody's use of it.
+    /// Whether the drive fails, rather than being in use.
     pub is_failing: bool,
 }
 

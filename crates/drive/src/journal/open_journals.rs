@@ -100,7 +100,7 @@ fn look(folder: &StateFolder, name: &str) -> Result<FolderEntry, JournalError> {
         Err(error) => return Err(unknown(error)),
     };
     let contents = scan(&mut file, is_made(name)).map_err(unknown)?;
-    let nobody = |records, damage| OpenJournal {
+    let unattributed = |records, damage| OpenJournal {
         path: path.clone(),
         drive: None,
         run_id: String::new(),
@@ -115,7 +115,7 @@ fn look(folder: &StateFolder, name: &str) -> Result<FolderEntry, JournalError> {
             return Ok(FolderEntry::Settled);
         }
         JournalContents::Nameless { records, required } => {
-            nobody(records, Some(nameless(records, required.as_ref())))
+            unattributed(records, Some(nameless(records, required.as_ref())))
         }
         JournalContents::Open(originals) => OpenJournal {
             run_id: originals.header.run_id.clone(),
@@ -123,14 +123,14 @@ fn look(folder: &StateFolder, name: &str) -> Result<FolderEntry, JournalError> {
             bytes: originals.bytes(),
             damage: originals.is_damaged().then(|| damage(&originals)),
             drive: Some(originals.header.drive),
-            ..nobody(originals.saved.len(), None)
+            ..unattributed(originals.saved.len(), None)
         },
     })))
 }
 
-/// Refuses a target that shares bytes with a drive whose journal is open; `stack` is everything below the
-/// target. A journal of which nobody can tell the drive refuses every target, unless it `is_of_others`, as somebody
-/// says who knows; and so does what cannot be looked at.
+/// Refuses a target that shares bytes with a drive whose journal is open; `stack` is everything below the target. A
+/// journal of an unknown drive refuses every target, unless the user says that it `is_of_others`; so does an unreadable
+/// one.
 pub fn refuse_open(
     graph: &BlockGraph,
     stack: &Stack,
@@ -191,15 +191,15 @@ pub fn begin(
     let graph = BlockGraph::read(roots);
     check_folder(&graph, folder, target)?;
     check_names(&graph, target)?;
-    // Of journals that may be any drive's somebody has said before that they are not this one's.
+    // The user has already said that journals of unknown drives are not this drive's.
     refuse_open(&graph, &graph.stack_of_device(target), folder, &|_| true)?;
     let made = StateFolder::make(folder).map_err(|error| cannot_use(folder, error))?;
     Ok(Journal::new(made, disk, settings))
 }
 
-/// Refuses a device beside which another one tells the same names and size: of a journal nobody could tell later
-/// to which of them its originals belong. Other ways to the same bytes are none. And one that has only a number,
-/// which nobody knows again after a boot, unless it is memory, which is gone by then.
+/// Refuses a device if another one reports the same names and size: a journal could not say to which of them its
+/// originals belong. Other paths to the same bytes do not count. Also refuses a device with only a number, which a boot
+/// may reassign, unless it is memory, which does not survive a boot.
 pub fn check_names(graph: &BlockGraph, target: &str) -> Result<(), JournalError> {
     let Some(own) = DriveIdentity::of(graph.roots(), target) else { return Ok(()) };
     if own.has_only_a_number() && graph.stack_of_device(target).memory_backed.is_none() {
@@ -287,7 +287,7 @@ pub(crate) fn restore_claimed(
     recover_opened(folder, file, name, &mut claimed, on)
 }
 
-/// The bytes by which the drive of this journal is told from one of the same names.
+/// The bytes that distinguish this journal's drive from one with the same names.
 fn strange(
     file: &mut OpenFile,
     is_made: bool,
@@ -361,7 +361,7 @@ pub(super) fn device_of(
     }
 }
 
-/// Whether two attached devices are two ways to one drive for sure: both tell what no other drive does.
+/// Whether two attached devices are certainly two paths to one drive: both report a unique identifier.
 fn is_one_drive(
     graph: &BlockGraph,
     drive: &DriveIdentity,

@@ -14,7 +14,7 @@ use std::io;
 pub enum Recovered {
     /// The drive was never written, or had everything back already; the file is removed.
     NothingToDo,
-    /// So many bytes are back and verified; the file is removed.
+    /// Bytes restored and verified; the file is removed.
     Restored {
         /// Bytes.
         bytes: u64,
@@ -116,7 +116,7 @@ pub(super) fn remove_done<F: Folder>(
 
 fn remove<F: Folder>(folder: &mut F, name: &str) -> Result<(), JournalError> {
     let removed = match folder.remove(name) {
-        // Somebody was faster.
+        // Another process was faster.
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         other => other,
     };

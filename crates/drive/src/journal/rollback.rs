@@ -37,10 +37,10 @@ pub(super) struct RefusedRange {
     pub(super) is_journals: bool,
 }
 
-/// Writes all records to the drive, syncs it, and compares what the drive then has. One range that fails
-/// does not keep the others from going back. An empty answer: all of it is on the medium.
+/// Writes all records to the drive, syncs it, and compares what the drive then has. A range that fails does not stop
+/// the others. An empty answer: everything is on the medium.
 ///
-/// Errors: somebody has come to use the drive, and nothing more was written.
+/// Errors: the drive is in use; nothing more was written.
 pub(super) fn roll_back(
     disk: &mut dyn Disk,
     file: &mut impl JournalFile,
@@ -68,7 +68,7 @@ pub(super) fn roll_back(
         let original = rollback.original(file, saved);
         let is_journals = original.is_err();
         if let Err(why) = original.and_then(|()| rollback.compare(disk, saved)) {
-            // A range whose write failed has been told already.
+            // A range whose write failed is already reported.
             if !rollback.refused.iter().any(|refused| overlap(refused.extent, saved.extent)) {
                 rollback.refuse(saved.extent, why, is_journals);
             }

@@ -8,7 +8,7 @@ use super::storage::JournalFile;
 use crate::aligned_buffer::AlignedBuffer;
 use crate::test_data::{SECTOR, fill_sector, stamps};
 
-/// Tests count their passes; no run has so many.
+/// Above any number of passes that a run makes.
 const PASSES_MAX: u64 = 1 << 32;
 
 /// Whether a sector read at byte `offset` is test data of the run with this seed. Where the seed is not known, as in

@@ -50,7 +50,7 @@ pub(super) struct SavedOriginals {
     pub lost: Vec<ByteRange>,
     /// Records that are lost, and not all of their ranges are known any more.
     pub unknown: u64,
-    /// Nothing tells how many records there must be.
+    /// The expected number of records is unknown.
     pub is_uncounted: bool,
     /// Where the next block may be written.
     pub end: u64,
@@ -148,7 +148,7 @@ fn weigh(
             None => unknown += 1,
         }
     }
-    // So many records were synced; what is missing is damaged. Without a mark the commits tell of some.
+    // The mark counts the synced records; a missing one is damaged. Without a mark, commits count some of them.
     let is_uncounted = required.is_none();
     let required = required.unwrap_or_else(|| found.committed());
     let damaged = found.damaged(required.records);

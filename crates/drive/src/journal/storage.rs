@@ -1,4 +1,4 @@
-//! Where journals lie: a folder of files that are locked while somebody works with them.
+//! The journals' folder; a process locks a file while it works with it.
 
 use super::journal_folder::is_open_to_others;
 use crate::error::DriveError;
@@ -102,8 +102,8 @@ impl StateFolder {
         }
     }
 
-    /// Opens a file to read it, and whether another process has it locked. It is not kept locked: whoever only
-    /// reads it is in nobody's way.
+    /// Opens a file to read it, and whether another process has it locked. It is not kept locked: a reader does not
+    /// disturb others.
     pub(super) fn look(&self, name: &str) -> io::Result<(OpenFile, bool)> {
         let fd = self.opened(name, OFlags::RDONLY)?;
         let shared = rustix::fs::flock(&fd, FlockOperation::NonBlockingLockShared);
@@ -138,7 +138,7 @@ fn make_durably(path: &Path) -> Result<(), Errno> {
     match make_folder(path) {
         // Whoever made it may have been killed before its name was synced.
         Err(Errno::EXIST) => match sync_name(path) {
-            Err(Errno::ACCESS) => Ok(()), // a name that somebody else made
+            Err(Errno::ACCESS) => Ok(()), // made by another user
             other => other,
         },
         Err(Errno::NOENT) => {

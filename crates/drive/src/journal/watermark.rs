@@ -25,7 +25,7 @@ pub(super) struct Watermark {
 }
 
 impl Watermark {
-    /// Of so many records, which hold `held`.
+    /// A mark for `records` that hold `held`.
     pub(super) fn new(records: u64, held: &ByteRangeSet) -> Self {
         let mut ranges = held.ranges();
         let ranges_count = u32::try_from(ranges.len()).unwrap_or(u32::MAX);
@@ -38,7 +38,7 @@ impl Watermark {
         self.ranges.len() == self.ranges_count as usize
     }
 
-    /// So many records, of which it names none.
+    /// A mark for `records` without their ranges.
     pub(super) fn of_unknown_ranges(records: u64) -> Self {
         Self { records, ranges: Vec::new(), ranges_count: u32::MAX }
     }

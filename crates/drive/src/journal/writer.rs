@@ -16,7 +16,7 @@ use std::io::{self, Read};
 use std::ops::Range;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// A commit, and the gap behind it.
+/// A commit and the gap after it.
 pub(super) const COMMITTED_BYTES: u64 = BLOCK_BYTES as u64 + APART_BYTES;
 
 /// How a journal is made.

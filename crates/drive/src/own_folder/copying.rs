@@ -21,18 +21,18 @@ pub enum CopyCall {
     Sendfile,
 }
 
-/// The free space is looked at once per so many bytes.
+/// Bytes between checks of the free space.
 const ROOM_EVERY: u64 = 64 << 20;
-/// Files of which it is asked whether they share the place of the one they were copied from, and the smallest.
+/// Number of files checked for extents shared with their source, and their least size.
 const SHARED_FILES_MAX: u32 = 64;
 const SHARED_MIN_BYTES: u64 = 64 << 10;
 
 /// What whoever watches hears of: the bytes of each call, and the end of each file with all its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileStep {
-    /// So many bytes more.
+    /// More bytes were copied.
     Moved(u64),
-    /// A file is done, of so many bytes.
+    /// A file of this many bytes is done.
     Done(u64),
 }
 

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 /// What [`clean`] and [`look`] found.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Cleaned {
-    /// Folders of dead runs, which [`clean`] has removed and [`look`] has not.
+    /// Folders of dead runs, removed by [`clean`], only listed by [`look`].
     pub removed: Vec<PathBuf>,
     /// Folders of runs that are still alive.
     pub in_use: Vec<PathBuf>,
@@ -163,7 +163,7 @@ fn remove_if_dead(path: &Path, is_spared: impl Fn(&Manifest) -> bool) -> Result<
             syscalls::remove_folder(path).map_err(|errno| errno.to_string())?
         }
         LeftoverFolder::Dead { dir, lock, holds } => {
-            // All or nothing: without its manifest the folder would be nobody's.
+            // All or nothing: without its manifest the folder would not be recognized.
             refuse_foreign(path, &holds)?;
             empty_listed(dir.as_fd(), &holds.files);
             remove_listed(path, dir.as_fd(), &holds).map_err(|error| error.to_string())?;

@@ -99,7 +99,7 @@ fn running(dir: BorrowedFd<'_>, holds: &Manifest) -> Vec<OwnedFd> {
     };
     let held = |process: &String| {
         let number: i32 = process.parse().ok()?;
-        // Held first, then looked at: the number cannot be somebody else's by then.
+        // Held first, then inspected: the number cannot belong to another process by then.
         let held = pidfd_open(Pid::from_raw(number)?, PidfdFlags::empty()).ok()?;
         is_ours(process).then_some(held)
     };

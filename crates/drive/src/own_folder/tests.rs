@@ -7,7 +7,7 @@ pub(super) fn scratch() -> tempfile::TempDir {
     tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap()
 }
 
-/// As a kill leaves it: its descriptors close and the lock is gone, and nobody removed anything.
+/// As a kill leaves it: descriptors closed, lock gone, nothing removed.
 pub(super) fn killed(mut folder: OwnFolder) {
     drop(folder.manifest.take());
 }
@@ -92,7 +92,7 @@ fn what_a_dead_run_still_holds_gives_its_space_back() {
     killed(dead);
     assert_eq!(clean(parent.path()).unwrap().removed.len(), 1);
     assert_eq!(std::os::unix::fs::MetadataExt::blocks(&held.metadata().unwrap()), 0);
-    assert_eq!(second_name.metadata().unwrap().len(), 8 << 20, "another name is somebody's");
+    assert_eq!(second_name.metadata().unwrap().len(), 8 << 20, "another hard link is in use");
     assert_eq!(entries(parent.path()), 1);
 }
 

@@ -77,7 +77,7 @@ fn a_stream_moves_the_clock_when_nobody_else_uses_the_drive() {
     assert_eq!(drive.stream_write(0, 8192, 4096, 1), Some(2 * MS));
     assert_eq!(drive.now(), 2 * MS);
     drive.begin(1);
-    assert_eq!(drive.stream_write(0, 8192, 4096, 1), None, "somebody uses it");
+    assert_eq!(drive.stream_write(0, 8192, 4096, 1), None, "in use");
     drive.end();
     drive.keep_contents();
     assert_eq!(drive.stream_write(0, 8192, 4096, 1), None, "a stream carries no data");

@@ -11,7 +11,7 @@ const SYSFS_SECTOR: u64 = 512;
 pub struct FilePositions {
     /// Where its device begins on what `of` names.
     pub start_bytes: u64,
-    /// Bytes of that; 0 where nobody tells.
+    /// Its size; 0 if unknown.
     pub size_bytes: u64,
     /// On what: the drive, a volume, or addresses of the file system's own.
     pub of: String,

@@ -45,8 +45,8 @@ impl Target {
         self.loop_device().is_some() && !self.loop_attributes().is_some_and(direct)
     }
 
-    /// Share (0–1) of a loop device's file that lies in memory, when the device reads it through the
-    /// page cache; `None` without a loop device, with direct I/O below it, or where nobody can tell.
+    /// Share (0–1) of a loop device's file that lies in memory, when the device reads it through the page cache; `None`
+    /// without a loop device, with direct I/O below it, or if unknown.
     pub fn loop_cached_share(&self) -> Option<f64> {
         if !self.loop_caches() {
             return None;
@@ -54,8 +54,7 @@ impl Target {
         IoFile::open_read_buffered(&self.loop_file()?).ok()?.resident_share()
     }
 
-    /// The kernel's counters of the drive below a loop device: they tell what its file's page cache
-    /// answered.
+    /// The kernel's counters of the drive below a loop device: they show what its file's page cache answered.
     pub fn below_loop_counters(&self) -> Option<DeviceCounters> {
         self.loop_device()?;
         match self.stack.whole_disks.as_slice() {
@@ -64,14 +63,14 @@ impl Target {
         }
     }
 
-    /// Whether nobody counts what the drives below it moved: several of them, below loop devices that the page
-    /// cache answers. What left the file system, [`Target::top_counters`] have of several drives too.
+    /// Whether the traffic of the drives below is not counted: several drives below cached loop devices.
+    /// [`Target::top_counters`] count what left the file system even for several drives.
     pub fn drives_are_uncounted(&self) -> bool {
         self.stack.whole_disks.len() > 1 && self.loop_caches()
     }
 
-    /// What writing all of this device may still take of the file system that has its loop device's file. `None`
-    /// for other targets, for files that have all their room, and where nobody can tell.
+    /// What writing all of this device may still take of the file system that has its loop device's file. `None` for
+    /// other targets, for fully allocated files, and if unknown.
     pub fn sparse_file(&self) -> Option<SparseFile> {
         self.loop_device().filter(|_| self.info.kind == TargetKind::Block)?;
         let path = self.loop_file()?;

@@ -2,8 +2,7 @@
 
 use crate::mounts::Mount;
 
-/// Why nothing is durable there after a sync, if so: the file system was told not to wait for its disk, or for its
-/// server.
+/// Why a sync there is not durable: a mount option keeps the file system from waiting for its disk or server.
 pub(super) fn lost_syncs(mount: &Mount) -> Option<String> {
     const OPTIONS: [(&str, &str); 7] = [
         ("volatile", ""),

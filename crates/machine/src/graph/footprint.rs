@@ -24,8 +24,8 @@ pub struct Footprint {
     pub aliases: BTreeSet<String>,
     /// Built on any of these, with what each lies on directly.
     pub above: BTreeMap<String, String>,
-    /// The target and what it is built of. A file behind a loop device is not followed: writing the
-    /// device changes nothing but this file. A block device behind it is.
+    /// The target and what it is built of. A file behind a loop device is not followed: writing the device changes only
+    /// this file. A block device that backs it is followed.
     pub below: BTreeSet<String>,
     /// The main area of an eMMC of which the target is another: one chip.
     pub emmc_main_area: Option<String>,

@@ -1,4 +1,4 @@
-//! Devices of the system that are mounted only when somebody looks there, or by hand: `noauto` and automounts.
+//! System devices that are mounted on access or by hand: `noauto` and automounts.
 
 use super::BlockGraph;
 use crate::mounts::path_of;

@@ -19,7 +19,7 @@ pub struct Stack {
     /// Kernel names from the top: `dm-0`, `md0`, `sda1`, `sda`. A device comes before those below
     /// it, and only once.
     pub names: Vec<String>,
-    /// Those of `names` at the bottom, with nothing below them that the kernel shows.
+    /// The bottom devices of `names`, with nothing below them that the kernel shows.
     pub whole_disks: Vec<String>,
     /// Why a part of it lives in memory, when it does: `zram0 is compressed memory`,
     /// `loop3 is a file on tmpfs /dev/shm`.
@@ -125,7 +125,7 @@ enum FilePlace {
     Mount(Mount),
     /// On a file system of the block device with this name, which is not mounted where we see it.
     Device(String),
-    /// Nobody can tell.
+    /// Unknown.
     Nowhere,
 }
 
@@ -145,7 +145,7 @@ impl<'a> Walk<'a> {
         Self { graph, mounts, seen_mounts, devices_of: BlockGraph::devices_of_mount, stack }
     }
 
-    /// A device and all below it, once. Each of these steps tells whether it led to any device.
+    /// A device and all below it, once. Each step returns whether it led to any device.
     fn device(&mut self, name: &str) -> bool {
         if self.graph.node(name).is_none() {
             return false;
@@ -250,8 +250,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Whether a program passes on a directory in memory, as it names it. Nobody is asked for anything else: the
-    /// source may lie on a server that never answers.
+    /// Whether a program passes on a directory in memory, by the name it gives. Nothing else is queried: the source may
+    /// lie on a server that never answers.
     fn passes_on_memory(&mut self, mount: &Mount) -> bool {
         let source = Path::new(&mount.source);
         let below = mount_at(self.mounts, source).filter(|below| below.id != mount.id);

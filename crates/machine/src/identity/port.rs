@@ -3,7 +3,7 @@
 use crate::roots::{Roots, read_text, read_u64};
 use crate::udev::{self, Udev};
 
-/// Where devices are that the kernel makes up; they are told apart by a number.
+/// Parent of virtual devices, which differ only by a number.
 pub(super) const MADE_UP: &str = "devices/virtual/block/";
 /// Before the name of a mapping.
 pub(super) const MAPPING: &str = "mapping ";
@@ -111,7 +111,7 @@ mod tests {
         }
         let elsewhere = USB.replace("1-2", "1-3");
         assert!(!is_same_place(&format!("{USB}/host6"), &format!("{elsewhere}/host6")));
-        assert!(!is_same_place("file /x/host1", "file /x/host2"), "a name that somebody gave");
+        assert!(!is_same_place("file /x/host1", "file /x/host2"), "a name chosen by a user");
         assert!(!is_same_place("devices/virtual/block/nbd1", "devices/virtual/block/nbd2"));
     }
 

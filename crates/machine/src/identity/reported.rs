@@ -27,7 +27,7 @@ pub struct ReportedIdentity {
     pub size_bytes: u64,
     /// Revolutions per minute; `Some(0)`: it does not rotate.
     pub rpm: Option<u32>,
-    /// Its zones, if it tells of any.
+    /// Zone model, if reported.
     pub zoned: Option<Zoned>,
     /// Fastest SATA generation of the drive.
     pub sata_generation: Option<u32>,
@@ -98,7 +98,7 @@ fn serial(device: &BlockDevice) -> Option<String> {
         .or_else(|| device.udev.get_encoded("ID_SERIAL_SHORT"))
 }
 
-/// That of the enclosure, for when nothing tells the drive's own.
+/// The enclosure's serial number, used if the drive's own is unknown.
 fn serial_of_enclosure(device: &BlockDevice) -> Option<String> {
     read_text(device.usb_device()?.join("serial"))
 }

@@ -74,8 +74,8 @@ impl fmt::Display for Difference {
 impl DriveIdentity {
     /// Whether `other` is the same drive, whichever part of it.
     ///
-    /// A world-wide name that only one of them tells does not count: bridges hide it. Neither does the drive's own
-    /// serial number: it is asked through a claim only.
+    /// A world-wide name that only one of them reports does not count: bridges hide it. Neither does the drive's own
+    /// serial number: only a claim queries it.
     pub fn compare(&self, other: &Self) -> Sameness {
         let both_told =
             |own: &Option<String>, others: &Option<String>| own.is_some() && others.is_some();

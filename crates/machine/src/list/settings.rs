@@ -23,7 +23,7 @@ pub fn settings(device: &BlockDevice) -> DriveSettings {
     }
 }
 
-/// That of the SCSI host that a port of libata is.
+/// The policy of the SCSI host that represents the libata port.
 fn link_power_policy(device: &BlockDevice) -> Option<String> {
     let host = device.ancestor(|name| numbered(name, "host").is_some())?;
     let class = device.roots.sys.join("class/scsi_host").join(file_name(host)?);

@@ -83,7 +83,7 @@ fn capture(mut command: Command, timeout: Duration) -> Result<Vec<u8>, String> {
     let reader = std::thread::Builder::new().spawn(move || {
         let mut output = Vec::new();
         let result = stdout.read_to_end(&mut output).map(|_| output);
-        // The receiver is gone after a timeout; then nobody wants the output.
+        // After a timeout the receiver is gone and the output is not needed.
         let _ = send.send(result);
     });
     if let Err(e) = reader {

@@ -112,7 +112,7 @@ mod tests {
     use crate::roots::fake::Fake;
     use rustix::fs::{CWD, FileType, Mode};
 
-    /// Nobody writes to a named pipe: whoever opens it to read waits, as for a drive that does not answer.
+    /// Opening a named pipe without a writer blocks, like a drive that does not answer.
     #[test]
     fn a_drive_that_never_answers_is_listed_beside_those_that_do() {
         let fake = Fake::two_disks();

@@ -425,7 +425,7 @@ fn levels_that_write_nothing_raw_get_no_handle() {
     assert!(machine.kernel.opened.lock().unwrap().is_empty());
 }
 
-/// Without `/proc` nobody who uses the device is seen.
+/// Without `/proc` no user of the device is visible.
 #[test]
 fn without_procfs_nothing_is_called_free() {
     let machine = Machine::new();

@@ -17,7 +17,7 @@ const MD: &[u8] = b"\xFC\x4E\x2B\xA9";
 const EXT: &[u8] = b"\x53\xEF";
 const BCACHE: &[u8] = b"\xC6\x85\x73\xF6\x4E\x1A\x45\xCA\x82\x65\xF5\x7F\x48\xBA\x6D\x81";
 
-/// The kind that must be told, and the bytes that format puts on a device.
+/// The kind to report, and the bytes that this format writes.
 type Case = (&'static str, &'static [(At, &'static [u8])]);
 
 /// Places and magics are those of each format's own description, not of the code under test.

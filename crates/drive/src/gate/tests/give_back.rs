@@ -21,7 +21,7 @@ fn every_use_keeps_originals_away_and_nothing_is_opened_for_writing() {
         make(&machine);
         let refusal = machine.claim_to_restore().unwrap_err();
         let told = reasons(&refusal.record.checks).unwrap();
-        // What else lies there is not asked for: it is mounted, and that is told.
+        // Other contents are not checked: the mount is reported first.
         if *by != "places" {
             refused(&refusal.record, by, &machine.named(words));
             assert!(told.contains(&machine.named(words)) && !told.contains('\n'), "{told}");
@@ -57,10 +57,10 @@ fn a_use_that_comes_after_the_claim_keeps_originals_away() {
     machine.fake.attrs("sdb", &[("device/wwid", "naa.1")]);
     machine.upper("sdk", (8, 160), &[], &[("device/wwid", "naa.1")]);
     let disk = machine.claim_to_restore().unwrap();
-    // What was there is claimed too, and nobody else is given it: that counts for nothing.
+    // Existing devices are claimed too; a refused claim of one does not count.
     machine.change("sdk", |node| node.exclusive = Some(Errno::BUSY));
     assert_eq!(reason_against_restore(&disk), None);
-    // What comes is claimed as soon as it is seen, if nobody was faster.
+    // New devices are claimed when first seen, unless another program was faster.
     machine.upper("sdm", (8, 192), &[], &[("device/wwid", "naa.1")]);
     assert_eq!(reason_against_restore(&disk), None);
     machine.change("sdm", |node| node.exclusive = Some(Errno::BUSY));

@@ -119,7 +119,7 @@ impl Machine {
         self.kind.part
     }
 
-    /// A second partition behind the first.
+    /// A second partition after the first.
     pub fn with_second_part(&self) -> String {
         let (major, minor) = self.kind.part_number;
         let start = PART.0 + PART.1;

@@ -30,7 +30,7 @@ pub const MODEL: &str = "WDC WD10EARS-00Y5B1";
 /// Every level that writes to a device.
 pub const LEVELS: [WriteLevel; 3] =
     [WriteLevel::SameBytes, WriteLevel::Restore, WriteLevel::Destroy];
-/// Those of them that replace contents.
+/// The levels that replace contents.
 pub const OVERWRITING: [WriteLevel; 2] = [WriteLevel::Restore, WriteLevel::Destroy];
 
 /// What the kernel answers about one node.

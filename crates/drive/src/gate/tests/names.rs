@@ -139,7 +139,7 @@ fn beside_a_drive_that_tells_the_same_names_nothing_is_saved() {
     let error = begin(&machine, &disk).map(|_| ()).unwrap_err();
     assert!(matches!(error, JournalError::Double { .. }), "{error}");
     assert!(error.to_string().starts_with("sdd reports the same names"), "{error}");
-    // Two paths to one drive, and drives that can be told apart.
+    // Two paths to one drive, and two distinguishable drives.
     for (one, other) in [("naa.1", "naa.1"), ("naa.1", "naa.2")] {
         machine.fake.attrs("sdb", &[("wwid", one)]);
         machine.fake.attrs("sdd", &[("wwid", other)]);

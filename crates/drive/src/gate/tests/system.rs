@@ -53,7 +53,7 @@ fn beside_another_btrfs_the_system_is_found_too() {
     let root = "1 0 0:30 / / rw - btrfs /dev/root rw,subvolid=5";
     let other = "2 1 0:31 / /data rw - btrfs /dev/sdc rw,subvolid=5";
     let volume = "3 1 0:30 /@home /home rw - btrfs /dev/sda1 rw,subvolid=257";
-    // Where neither is told by another mount, both may be it.
+    // If no other mount identifies either, both may be it.
     for (lines, of_other) in
         [(vec![root, other], false), (vec![root, volume], false), (vec![root], true)]
     {

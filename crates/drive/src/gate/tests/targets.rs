@@ -128,7 +128,7 @@ fn the_same_bytes_claimed_by_way_of_another_device_are_in_use_at_every_level() {
         machine.refuses(&LEVELS, "same bytes", "loop6 (same bytes as loop5) ");
         machine.refuses(&LEVELS, "same bytes", words);
     }
-    // A path that has lost its drive is used by nobody, and a moment's look passes.
+    // A path that has lost its drive has no users; inspection passes.
     machine.change("loop6", |node| node.exclusive = Some(Errno::NXIO));
     allowed(&machine.confirmed(WriteLevel::Destroy));
     machine.change("loop6", |node| (node.exclusive, node.busy_for) = (Some(Errno::BUSY), Some(2)));
@@ -172,8 +172,8 @@ fn a_hidden_path_to_a_namespace_is_not_another_device() {
     machine.allows_all();
 }
 
-/// A volume or an array on `sda2`, beside the system, another volume of the same group, and one of a group on
-/// `sda3`. The kernel lets nobody claim what is held.
+/// A volume or an array on `sda2`, beside the system, another volume of the same group, and one of a group on `sda3`.
+/// The kernel refuses to claim a held device.
 fn beside_volumes(name: &'static str) -> Machine {
     let mut machine = Machine::new();
     machine.mapping(0, "vg-other", "LVM-x", &["sda2"]);

@@ -204,7 +204,7 @@ pub const BUILT: &[Use] = &[
         ("holders", "DISK is registered with bcache", Same),
     ),
     (
-        "a holder of a kind nobody knows",
+        "a holder of an unknown kind",
         |m| m.upper("drbd0", (147, 0), &[m.kind.disk], &[]),
         ("holders", "drbd0 on DISK: built on it", Same),
     ),

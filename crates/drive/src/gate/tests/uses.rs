@@ -43,8 +43,8 @@ fn every_use_is_refused_on_every_kind_of_device() {
     }
 }
 
-/// What `/sys` and the kernel's own tables show is told with its reason. Where they show nothing, nothing else
-/// pretends to know, and the claim refuses.
+/// Uses that `/sys` and the kernel's tables show are reported with their reason. If they show none, no other check
+/// invents one, and the claim refuses.
 #[test]
 fn in_a_container_what_is_visible_is_told_and_the_claim_refuses_the_rest() {
     for kind in &KINDS {

@@ -83,7 +83,7 @@ pub fn run(world: &World, seed: u64) -> Result<(), JournalError> {
     journal.roll_back(&mut disk, &mut |_| {})
 }
 
-/// A world whose power fails at the n-th step of a run, if the run has so many.
+/// A world whose power fails at the n-th step of a run, if it has n steps.
 pub fn cut_run(below: Below, faults: Faults, seed: u64, n: u64) -> World {
     let world = World::over(below, faults);
     world.cut_at(Some(n));

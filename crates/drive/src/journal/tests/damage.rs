@@ -1,4 +1,4 @@
-//! Journals that rot: what is whole goes back, what is not is told.
+//! Damaged journals: intact records are restored, damaged ones are reported.
 
 use super::world::{DISK, Faults, Left, UNIT, World, recover_all};
 use crate::journal::format::{self, FIRST_RECORD};
@@ -67,7 +67,7 @@ fn any_damaged_block_costs_at_most_its_own_range_and_is_told() {
             }
         }
     }
-    // Four records of three blocks each, in two ways. One bit in the padding of a record hurts nobody.
+    // Four records of three blocks each, in two ways. One flipped bit in a record's padding is harmless.
     assert_eq!(told, 4 * (3 + 2));
 }
 
@@ -145,7 +145,7 @@ fn one_header_is_enough_and_without_any_nothing_is_guessed() {
     world.damage(&name, |bytes| bytes[..FIRST_RECORD as usize].fill(0));
     let error = recover_all(&world).unwrap_err().to_string();
     assert!(error.contains("header is gone") && error.contains("4 intact records"), "{error}");
-    assert!(world.contents() == before, "nobody knows that it is this drive");
+    assert!(world.contents() == before, "the journal does not identify this drive");
     assert_eq!(world.folder().names().unwrap(), [name]);
 }
 

@@ -7,7 +7,7 @@ use super::medium::Units;
 pub struct Below {
     /// Of the drive; it tells their size, as a drive should.
     pub drive: Units,
-    /// Of each journal; nobody knows of them.
+    /// Silent faults of each journal.
     pub journal: Units,
 }
 
@@ -39,7 +39,7 @@ pub struct Faults {
     pub removal_fails: bool,
     /// Journals cannot be read any more.
     pub journal_unread: bool,
-    /// Journals take so many bytes and no more.
+    /// Bytes of room for journals.
     pub journal_room: Option<u64>,
     /// Making a journal fails where its space is not there.
     pub reserves: bool,

@@ -10,7 +10,7 @@ pub const UNIT: usize = 4096;
 pub struct Units {
     /// Size of one.
     pub bytes: usize,
-    /// So many bytes of the first one lie before the first byte of the medium.
+    /// Bytes of the first unit before the first byte of the medium.
     pub shift: usize,
 }
 
@@ -63,7 +63,7 @@ impl Medium {
         self.pending.clear();
     }
 
-    /// Nobody can reach it any more.
+    /// No longer reachable.
     pub fn forget(&mut self) {
         *self = Self { units: self.units, ..Self::default() };
     }

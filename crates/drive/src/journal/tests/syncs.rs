@@ -5,8 +5,8 @@ use super::crash::{SEED, Sweep, loss_at, run};
 use super::world::{Below, Faults, Left, SECTOR, SimFolder, Synced, UNIT, World, recover_all};
 use crate::journal::{Folder, Journal, JournalError};
 
-/// So many steps after it the loss of a sync is looked for: until the next sync of the same file, and
-/// beyond the next writes to the drive.
+/// Steps after a sync in which its loss is looked for: until the next sync of the same file, and beyond the next writes
+/// to the drive.
 const STEPS_AFTER: u64 = 12;
 
 fn lying(step: u64) -> Faults {
@@ -62,7 +62,7 @@ fn step_of(world: &World, what: Synced) -> u64 {
     world.syncs().iter().find(|(_, known)| *known == what).expect("it was synced").0
 }
 
-/// With the originals durable a cut is survived without their commit; damage after it would not be told.
+/// Durable originals survive a cut without their commit; later damage would not be reported.
 #[test]
 fn a_commit_is_synced_so_that_damage_to_what_it_names_is_told() {
     for lies in [false, true] {

@@ -39,7 +39,7 @@ fn places(len: usize) -> impl Iterator<Item = usize> {
     (0..len).step_by(UNIT).flat_map(|at| [at, at + UNIT / 2]).filter(move |at| *at < len)
 }
 
-/// Restores from a journal without its end; whether that was told. Then it stays.
+/// Restores from a journal without its end; whether that was reported. If so, the journal stays.
 fn is_told(world: &World, name: &str, original: &[u8], what: &str) -> bool {
     match recover_all(world) {
         Ok(()) => {
@@ -67,8 +67,8 @@ fn a_journal_that_lost_its_end_anywhere_after_a_cut_is_not_taken_for_whole() {
     ends_are_lost(Sweep::All, 10_000, 1000);
 }
 
-/// Cuts a run everywhere, and then its journal. So often at least it must be told that something is lost, and so
-/// often nothing is.
+/// Cuts a run everywhere, and then its journal. Loss must be reported at least `told_min` times, and nothing be lost
+/// `settled_min` times.
 fn ends_are_lost(sweep: Sweep, told_min: u32, settled_min: u32) {
     let original = World::over(PLAIN, Faults::default()).durable();
     let (mut told, mut settled) = (0, 0);
@@ -144,7 +144,7 @@ fn either_mark_alone_tells_that_the_end_is_gone() {
     for mark in [INTENDED_AT, COMMITTED_AT] {
         world.damage(&name, |bytes| bytes[mark as usize..][..SECTOR].fill(0));
     }
-    // All of it is there, but nobody can know.
+    // Everything is there, but that cannot be known.
     assert!(is_told(&world, &name, &original, "without marks"));
     assert!(world.contents() == original);
 }

@@ -101,7 +101,7 @@ impl World {
         Self::of_size(DISK, below, faults)
     }
 
-    /// The same with a drive of so many bytes.
+    /// The same with a drive of `bytes`.
     pub fn of_size(bytes: usize, below: Below, faults: Faults) -> Self {
         let mut dice = Dice(7);
         let noise: Vec<u8> = (0..bytes).map(|_| dice.below(256) as u8).collect();
@@ -260,7 +260,7 @@ pub struct SimDisk {
     pub identity: DriveIdentity,
     /// What keeps originals from going back, if anything.
     pub used_by: Option<String>,
-    /// At which look somebody has come to use it, if ever.
+    /// The check at which the drive is first in use, if ever.
     pub free_for: Option<u32>,
     physical_bytes: u32,
 }
