@@ -39,7 +39,7 @@ fn a_layout_of_16_tb_is_the_one_that_its_owner_came_to() {
     assert!(told.contains("vms") && told.contains("over the whole"), "{told}");
 }
 
-/// What was measured for it stays, as a run does, and is named; what nothing wrote is no figure.
+/// The measurement stays as a run and is named; a figure needs writes.
 #[test]
 fn a_measured_run_is_stored_and_writes_that_nobody_made_are_called_so() {
     let scratch = Scratch::new();

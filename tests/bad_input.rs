@@ -333,7 +333,7 @@ fn without_permission_the_error_says_what_helps() {
     fs::set_permissions(scratch.path("target"), fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// Whether user `nobody` reaches the program; if not, that is said.
+/// Whether user `nobody` can run the program; prints a note if not.
 pub fn can_run_by_nobody(scratch: &Scratch) -> bool {
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_drivescope"));
     std::os::unix::process::CommandExt::uid(&mut command, 65534);

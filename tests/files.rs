@@ -31,7 +31,7 @@ fn a_killed_fill_is_resumed_behind_its_last_known_file() {
     let run = scratch.run_call("target", &[&resumed]).end().code(0).json();
     let fill = test_of(&run, "fill-files");
     assert_eq!(array(&fill["series"][0]["x"]).len(), known + 3);
-    assert_eq!(names(scratch.target()), [""; 0], "nobody asked to keep them");
+    assert_eq!(names(scratch.target()), [""; 0], "kept only if requested");
 }
 
 /// A run that copies until it is ended, and does so now.
@@ -80,7 +80,7 @@ fn what_cannot_be_copied_is_said_in_a_line() {
     let scratch = Scratch::new();
     for (options, words) in [
         (["--files", "/nonexistent"], "cannot copy from /nonexistent"),
-        (["--from", "/dev/null"], "it is no directory"),
+        (["--from", "/dev/null"], "it is not a directory"),
     ] {
         let call: Vec<&str> = ["--test=copy", "--no-save"].into_iter().chain(options).collect();
         let why = scratch.run_call("target", &[&call]).end().refused(2);

@@ -174,7 +174,7 @@ fn foreign_files_in_a_left_folder_are_kept_and_said() {
     let name = folder.file_name().unwrap().to_string_lossy().into_owned();
     assert!(ended.stderr.contains(&name) && ended.stderr.contains("thesis.txt"), "{ended}");
     assert_eq!(std::fs::read_to_string(folder.join("thesis.txt")).unwrap(), "mine");
-    assert!(folder.join("data").exists(), "half a folder would be nobody's");
+    assert!(folder.join("data").exists(), "half a folder would not be recognized");
     // A later run says so too, and works.
     let ended = scratch.run("target", &[TINY, &["--test=latency"]]).code(0);
     assert!(ended.stderr.contains("left "), "{ended}");
@@ -247,7 +247,7 @@ fn a_later_signal_ends_at_once_and_takes_the_own_folder_along() {
 
 #[test]
 fn a_signal_before_anything_is_done_ends_at_once() {
-    // A pipe that nobody reads holds it up.
+    // A pipe without a reader holds it up.
     let scratch = Scratch::new();
     let (_reader, writer) = full_pipe();
     let call = scratch.run_call("target", &[&["--dry-run"]]).output_to(writer);
@@ -298,7 +298,7 @@ fn full_pipe() -> (PipeReader, PipeWriter) {
     (reader, writer)
 }
 
-/// What stops the program, and not its requests, is no stall of the drive, and no heat.
+/// A pause of the program, not of its requests, is neither a stall of the drive nor heat.
 #[test]
 fn a_program_that_is_stopped_for_a_while_blames_no_drive() {
     let scratch = Scratch::new();

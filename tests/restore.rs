@@ -75,7 +75,7 @@ fn a_journal_that_lost_its_header_is_told_and_kept() {
         assert!(ended.stderr.contains("cut.journal is damaged: its header is gone"), "{ended}");
         assert_eq!(names(&folder), ["cut.journal"]);
     }
-    // It refuses every drive of the machine, until somebody says of which it is not.
+    // It refuses every drive of the machine, until the user says which ones it does not belong to.
     let options = [TINY, ONE_CELL];
     let message = scratch.run("target", &options).code(3).stderr;
     assert!(message.contains("it may belong to any drive") && message.contains("--not-of"));

@@ -102,7 +102,7 @@ fn a_file_that_is_too_small_says_what_is_needed() {
         &["no test of this suite can run", "--cells rnd4k_q32t1.read", "needs 64 KiB"],
     );
     assert!(message.matches("_q").count() == 1 && message.len() < 330, "{message}");
-    // Some tests fit, others do not: the run goes on with those that do.
+    // Some tests fit, others do not: the run continues with the fitting ones.
     let medium = scratch.file("medium", noise(1 << 20, 1));
     let run = scratch.run(&medium, &[TINY, &["--json"]]).measured().json();
     let left_out = text(&test_of(&run, "transfer")["reason"]);

@@ -214,7 +214,7 @@ fn slow_and_many_clients_are_held_within_bounds() {
     let server = Server::start(&scratch, &[]);
     let mut slow: Vec<_> = (0..80).map(|_| server.connect()).collect();
     for stream in &mut slow {
-        // Those for whom there is no place are gone already.
+        // Connections over the limit are closed already.
         let _ = stream.write_all(b"GET / HTTP/1.1\r\nHost: local");
     }
     let answers: Vec<u16> = slow.into_iter().map(|stream| read_answer(stream).status).collect();
@@ -226,7 +226,7 @@ fn slow_and_many_clients_are_held_within_bounds() {
     half.write_all(format!("{head}{body}").as_bytes()).unwrap();
     server.get("/runs").status(200).has(&[&id]);
     let mut answer = [0; 12];
-    half.read_exact(&mut answer).expect("it is told that it took too long");
+    half.read_exact(&mut answer).expect("it receives a timeout answer");
     assert_eq!(&answer, b"HTTP/1.1 503");
     server.end(0);
 }

@@ -24,7 +24,7 @@ const ENDLESS: &[&str] = &[
 /// Servers that a test must find: by name, and the program of their process.
 const SERVERS: [(&str, &str); 2] = [("postgres", "postgres"), ("mariadb", "mariadbd")];
 
-/// What a build says that has SQL Server, and one that has not.
+/// Messages of a build with SQL Server, and of one without.
 const MSSQL_NEEDS: &str = if cfg!(feature = "mssql") {
     "on a server of yours only"
 } else {
@@ -185,7 +185,7 @@ fn what_is_missing_is_said_in_a_line() {
 
 #[test]
 fn a_server_that_does_not_answer_fails_the_test() {
-    // Nobody listens at the port of discard, or at a socket that is not there.
+    // No server listens at the discard port, or at a missing socket.
     for (url, words, is_built) in [
         ("postgres://me@127.0.0.1:9/x", "PostgreSQL at 127.0.0.1:9", cfg!(feature = "postgres")),
         ("mysql://me@127.0.0.1:9/x", "MariaDB at 127.0.0.1:9", cfg!(feature = "mysql")),

@@ -18,8 +18,8 @@ fn series<'r>(run: &'r Value, key: &str) -> Vec<&'r Value> {
     found.map_or(Vec::new(), |series| array(&series["y"]).iter().collect())
 }
 
-/// Whether this machine's drive is steady within 25 rounds of 20 ms nobody knows; the curve and its figures are there
-/// either way, and nothing stays behind.
+/// This machine's drive may or may not be steady within 25 rounds of 20 ms; the curve and its figures exist either way,
+/// and no file remains.
 #[test]
 fn a_directory_is_written_over_and_over_and_left_as_it_was() {
     let scratch = Scratch::new();

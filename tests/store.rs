@@ -209,7 +209,7 @@ fn the_environment_names_a_store_and_the_option_wins() {
     assert!(listed.stdout.contains(&id), "{listed}");
 }
 
-/// What was found in a store that was named is found there by the next command only if that is told.
+/// The next command finds a run of a named store only if it is named again.
 #[test]
 fn the_next_command_is_told_the_store_that_was_named() {
     let (scratch, _) = with_a_run();
@@ -380,7 +380,7 @@ fn without_a_home_a_run_is_measured_and_not_saved() {
     let scratch = Scratch::new();
     let options = [TINY, ONE_CELL];
     let call = || scratch.run_call("target", &options).env("XDG_DATA_HOME", "");
-    // No folder can be made in /sys, by nobody.
+    // No user can make a folder in /sys.
     for home in ["", "/sys"] {
         let ended = call().env("HOME", home).end().code(0);
         let (note, way_out) = ("this run is not saved", "--store FILE");
@@ -390,7 +390,7 @@ fn without_a_home_a_run_is_measured_and_not_saved() {
             "{ended}"
         );
     }
-    // A place that somebody named is meant.
+    // A named place is meant.
     let named = [TINY, ONE_CELL, &["--store", "/sys/drivescope/runs.db"]];
     assert!(scratch.run("target", &named).code(2).stderr.contains("--no-save"));
 }

@@ -104,7 +104,7 @@ fn a_file_system_that_fills_up_in_the_middle_fails_the_test_and_is_left_clean() 
     assert_eq!(statuses(&run), [("latency", "done"), ("transfer", "failed")]);
     let reason = text(&test_of(&run, "transfer")["reason"]);
     must_have(reason, &["file system is full", "free some space"]);
-    assert!(!findings(&run).contains(&"F017"), "a full file system is no fault of the drive");
+    assert!(!findings(&run).contains(&"F017"), "a full file system is not the drive's fault");
     let left = names(&mount.point);
     assert!(left.iter().all(|name| name.starts_with("filler")), "{left:?}");
     assert_eq!(scratch.drivescope(&["show", "last", "--json"]).code(0).json(), run);

@@ -1,4 +1,4 @@
-//! `fill` and `verify` on loop devices: what lies behind them tells what was really written.
+//! `fill` and `verify` on loop devices: their files show what was really written.
 
 use super::guards::{Loop, Mount, OnLoop, image_of_noise, sparse_image, tool};
 use super::stamps::{has_begun, options_to_continue, stamped, wait_for_writes, wait_until_free};
@@ -246,7 +246,7 @@ fn a_verify_goes_on_reading_behind_a_bad_sector_but_not_writing() {
     assert!(fs::read(&image).unwrap() == before, "a refused continuation wrote");
 }
 
-/// Another seed is no reason to accuse a drive, and neither is half a write.
+/// Neither another seed nor half a write is evidence against a drive.
 #[test]
 fn a_read_without_its_seed_accuses_nobody() {
     let Some(scratch) = privileged_scratch() else { return };
@@ -297,8 +297,8 @@ fn the_second_signal_ends_at_once_and_gives_the_claim_up() {
     scratch.run(&device.node, &[&quick]).measured();
 }
 
-/// Kills runs at random moments and goes on with what the store says, until one comes to its end; on
-/// devices so large that this machine is killed in the middle of one.
+/// Kills runs at random moments and resumes from the store until one ends; the devices are large enough for a kill in
+/// the middle.
 fn kill_and_continue(test: &str, mib: u64, options: &[&str], seed: u64) {
     let was_killed = (0..4).any(|doubled| went_on_after_kills(test, mib << doubled, options, seed));
     assert!(was_killed, "no run was killed in the middle");

@@ -24,7 +24,7 @@ fn not_restored(scratch: &Scratch, device: &Loop, image: &str) -> String {
     message
 }
 
-/// Detaches a device and waits until nobody who only looked at it keeps it.
+/// Detaches a device and waits until programs that only inspected it have closed it.
 fn detach(device: Loop, image: &str) {
     let file = format!("/sys/block/{}/loop/backing_file", device.name());
     drop(device);

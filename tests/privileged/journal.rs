@@ -274,7 +274,7 @@ fn only_the_drive_of_a_journal_is_restored_from_it() {
         let devices = insist("losetup", &["--associated", &image]).expect("losetup is there");
         devices.is_empty().then_some(())
     });
-    // A device of the same size and kind, with another file behind it.
+    // A device of the same size and kind, with another file.
     let Some(device) = Loop::attach(&other, &[]) else { return };
     let before = contents(&device, &other);
     for arguments in [&["restore"][..], &["restore", "--journal", path]] {

@@ -50,7 +50,7 @@ impl JournalDisk {
         assert_eq!(statuses(&run), [("align", "done"), ("transfer", "failed")], "{ended}");
         let reason = text(&test_of(&run, "transfer")["reason"]);
         must_have(reason, &["no room for the restore journal", "XDG_STATE_HOME"]);
-        assert!(!findings(&run).contains(&"F017"), "a full journal is no fault of the drive");
+        assert!(!findings(&run).contains(&"F017"), "a full journal is not the drive's fault");
         assert_eq!(self.journals(), 0, "a journal without a use is left");
         target.must_be_whole(reason);
     }
@@ -82,7 +82,7 @@ fn no_room_while_originals_are_saved() {
     disk.must_fail(&target, running.end());
 }
 
-/// A thin disk: its file system has room, and what is below has not.
+/// A thin disk: its file system has room, the storage below is full.
 #[test]
 fn a_journal_disk_that_fails_while_originals_are_saved() {
     let Some(target) = Target::new() else { return };
@@ -111,7 +111,7 @@ fn a_journal_disk_that_fails_while_patterns_are_written() {
     running.signal(Signal::INT);
     let ended = running.end();
     target.must_be_whole("whatever became of the journal");
-    // Removing the journal can fail, which is told; it would give back once more what is there.
+    // Removing the journal can fail, which is reported; it would restore the same contents again.
     if ended.exit_code() != Some(130) {
         let run = ended.code(4).json();
         let reason = text(&test_of(&run, "transfer")["reason"]);

@@ -69,7 +69,7 @@ fn tmpfs_is_memory() {
     assert_eq!(crate::support::scratch::names(&mount.point), [""; 0]);
 }
 
-/// Of a file system over several drives nobody said what its cache had answered.
+/// For a file system over several drives, the share of its cache was not reported.
 #[test]
 fn what_passed_both_devices_of_a_btrfs_tells_the_caches_share() {
     if !is_privileged() {

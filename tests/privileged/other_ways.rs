@@ -27,7 +27,7 @@ struct Mapping(*mut std::ffi::c_void);
 impl Mapping {
     fn of(path: &str) -> Self {
         let (file, access) = (writable(path), ProtFlags::READ | ProtFlags::WRITE);
-        // SAFETY: a mapping of its own, where the kernel likes it, which nobody reads or writes.
+        // SAFETY: a new mapping at an address of the kernel's choice, never read or written.
         let place = unsafe {
             rustix::mm::mmap(std::ptr::null_mut(), MIB, access, MapFlags::SHARED, &file, 0)
         };
@@ -155,7 +155,7 @@ fn a_file_that_is_mounted_in_the_middle_of_a_test_is_left_alone() {
     wait_for("patterns", || (fs::read(&image).unwrap() != before).then_some(()));
     let point = scratch.text("mounted");
     fs::create_dir(&point).unwrap();
-    // A new loop device that nobody uses yet is claimed with the next look, a second later at most.
+    // A new, unused loop device is claimed by the next check, at most a second later.
     let other = (0..20).find_map(|_| {
         let other = Loop::attach(&image, &["--read-only"])?;
         tool("mount", &["-o", "ro,noload", &other.node, &point]).ok().map(|_| other)

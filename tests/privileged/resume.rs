@@ -1,4 +1,4 @@
-//! `--resume`: one word goes on with a full fill or verify that was killed, and the result is about all of it.
+//! `--resume` continues a full fill or verify that was killed; the result covers all of it.
 
 use super::fill_verify::SLOW_FILL;
 use super::guards::{Loop, Mount, OnLoop, image_of_noise, tool};
@@ -17,9 +17,8 @@ const LEFT_ALONE: Duration = Duration::from_millis(5);
 const ATTEMPTS: usize = 20;
 const VERIFY: &[&str] = &["--test=verify", "--set=verify.mode=full", "--json"];
 
-/// Kills a run as soon as the store has something of it whose reason contains `words`, and that is not at the very
-/// beginning of writing. It stands still while the store is looked at, or a fast drive would be through: nobody looks
-/// before `written` bytes.
+/// Kills a run once the store has a part of it whose reason contains `words`. The run is paused while the store is
+/// read, or a fast drive would finish; the first check is after `written` bytes.
 pub fn kill_after_a_checkpoint(
     scratch: &Scratch,
     start: impl Fn() -> Running,
@@ -81,7 +80,7 @@ fn a_killed_fill_is_resumed_with_one_word_and_has_the_whole_curve() {
     }
     let stopped = scratch.drivescope(&["show", "last", "--json"]).code(0).json();
     let id = text(&stopped["id"]);
-    // Who begins anew is told.
+    // A new start is announced.
     let plan = scratch.run(&device.node, &[SLOW_FILL, &[&destroy, "--dry-run"]]).code(0);
     assert!(plan.stderr.contains(&format!("(run {id}); --resume continues it")), "{plan}");
     let resumed = scratch.run(&device.node, &[&["--test=fill", "--json", "--resume", &destroy]]);
@@ -103,7 +102,7 @@ fn a_killed_fill_is_resumed_with_one_word_and_has_the_whole_curve() {
     let shown = scratch.drivescope(&["show", text(&run["id"])]).code(0).stdout;
     assert!(shown.contains("filled in") && !shown.contains("samples"), "{shown}");
     assert!(stamped(&image).iter().all(|&is_stamped| is_stamped), "a gap");
-    // It has come to its end: there is nothing more to go on with, and nothing to tell.
+    // It has ended: nothing to resume, nothing to say.
     let again = ["--test=fill", "--resume", &destroy];
     let message = scratch.run(&device.node, &[&again]).refused(2);
     assert!(message.contains("nothing to resume"), "{message}");
@@ -145,7 +144,7 @@ fn a_verify_stopped_behind_a_fill_goes_on_without_the_fill() {
     assert!(message.contains("nothing to resume"), "{message}");
 }
 
-/// What another test wrote over would be read back as wrong data of a drive that kept all it was told to.
+/// Bytes overwritten by another test would read as wrong data of a faultless drive.
 #[test]
 fn a_verify_that_was_written_over_is_not_resumed() {
     let Some(OnLoop { scratch, device, destroy, .. }) = OnLoop::blank(1024) else { return };

@@ -37,7 +37,7 @@ pub struct Served {
 impl Served {
     /// `sim mount` with these arguments, in the scratch directory.
     pub fn call(scratch: &Scratch, arguments: &[&str]) -> Call {
-        // After a kill something may be mounted there that answers nobody, not even whether it is a folder.
+        // After a kill a dead mount may lie there, which does not even answer whether it is a folder.
         match fs::create_dir(scratch.path("drive")) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             made => made.expect("the scratch directory is writable"),
@@ -117,7 +117,7 @@ impl Served {
     }
 
     fn ended(&mut self) -> Ended {
-        let mut ended = self.program.take().expect("it is waited for once").end();
+        let mut ended = self.program.take().expect("it is ended only once").end();
         (ended.stdout, ended.stderr) = (self.said(), self.complained());
         ended
     }

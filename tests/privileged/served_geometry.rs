@@ -43,8 +43,8 @@ fn geometry(scratch: &Scratch, target: &str, time: &str) -> Value {
     call.end().not_panicked().json()
 }
 
-/// What is told of the served drive is what its model is; what the path hides is named instead. `is_held`: figures must
-/// be within their bounds. Returns them, a line each.
+/// The report on the served drive must match its model; properties that the path hides are named instead. `is_held`:
+/// figures must be within their bounds. Returns them, a line each.
 fn compared(model: &str, found: &Value, truth: &Value, is_held: bool) -> String {
     let mut lines = String::new();
     let reason = found["tests"][0]["reason"].as_str().unwrap_or_default();

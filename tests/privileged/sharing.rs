@@ -6,7 +6,7 @@ use crate::support::json::{findings, noticed_other_io};
 use crate::support::{Call, PATIENCE, TINY};
 use std::time::{Duration, Instant};
 
-/// Waits until so many more bytes have been read from the block device with this kernel name.
+/// Waits until `more` bytes have been read from the block device with this kernel name.
 fn wait_until_read(name: &str, more: u64) {
     let read = || {
         let text = std::fs::read_to_string(format!("/sys/block/{name}/stat"));
@@ -16,7 +16,7 @@ fn wait_until_read(name: &str, more: u64) {
     };
     let (before, begun) = (read(), Instant::now());
     while read() < before + more {
-        assert!(begun.elapsed() < PATIENCE, "nobody reads {name}");
+        assert!(begun.elapsed() < PATIENCE, "no program reads {name}");
         std::thread::sleep(Duration::from_millis(20));
     }
 }

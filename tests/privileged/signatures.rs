@@ -7,7 +7,7 @@ use crate::support::{Scratch, skip_loudly};
 use std::fs;
 use std::os::unix::fs::FileExt;
 
-/// All levels of a device that nobody uses and that carries `kind`.
+/// All levels of an unused device that carries `kind`.
 #[track_caller]
 fn expect_contents(scratch: &Scratch, device: &Loop, kind: &str, size: u64) {
     let node = &device.node;
@@ -164,7 +164,7 @@ fn swap_areas_and_images_of_all_page_sizes_are_found() {
     }
 }
 
-/// Writes to the device itself, so that nobody reads older bytes from its cache.
+/// Writes to the device itself, so that no program reads older bytes from its cache.
 fn write(device: &Loop, bytes: &[u8], at: u64) {
     let node = fs::OpenOptions::new().write(true).open(&device.node).expect("it is ours");
     node.write_all_at(bytes, at).expect("it lies within");

@@ -113,7 +113,7 @@ fn ctrl_c_names_the_users_and_waits_for_them() {
     served.wait_for("is mounted on");
     served.wait_for("until they are done");
     assert!(served.complained().contains(fs.path("").trim_end_matches('/')));
-    // Nobody has lost anything: it goes on being written and read.
+    // Nothing is lost: it can still be written and read.
     fs::write(fs.path("after"), pattern(2, 50_000)).unwrap();
     tool("sync", &["-f", &fs.path("after")]).unwrap();
     drop(open);
@@ -216,7 +216,7 @@ fn errors_of_the_backing_file_are_told_and_in_the_exit_code() {
     assert!(last.contains("drive.img failed: File too large"), "{ended}");
 }
 
-/// Reads 4 KiB places far apart with so many threads at a time.
+/// Reads 4 KiB places far apart with this many threads.
 fn read_side_by_side(file: &File, threads: u64) {
     let start = std::sync::Barrier::new(threads as usize);
     std::thread::scope(|scope| {
@@ -389,7 +389,7 @@ fn ctrl_c_waits_for_what_the_kernel_has_in_memory_and_says_so() {
         device.write_all_at(&pattern(n as u8, 4096), at(n)).unwrap();
     }
     drop(device);
-    // The head needs seconds for so many places.
+    // The head needs seconds for these places.
     let served = served.interrupt();
     // Another test's program may look at the device at this very moment: then it is named, not the kernel.
     served.wait_for("still in use: ");

@@ -26,7 +26,7 @@ pub fn has_begun(running: &Running) -> bool {
     passes("read_bytes", 48 << 20) || passes("write_bytes", 1 << 20)
 }
 
-/// Waits until nobody claims the device: until the kernel has ended what a killed program had under way.
+/// Waits until the device is unclaimed: until the kernel has ended the requests of a killed program.
 pub fn wait_until_free(node: &str) {
     let claim = OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC;
     wait_for("the claim's end", || rustix::fs::open(node, claim, Mode::empty()).ok());

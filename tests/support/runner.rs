@@ -118,7 +118,7 @@ impl Call {
     pub fn start(mut self) -> Running {
         let mut running = Running::of(&mut self.command);
         let mut stdin = running.child.stdin.take().expect("standard input is a pipe");
-        // A program that does not read its input closes it; that is no fault of the test.
+        // A program may close its input unread; the test is not at fault.
         let _ = stdin.write_all(&self.input);
         running
     }

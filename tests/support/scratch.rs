@@ -132,7 +132,7 @@ pub fn listing(folder: impl AsRef<Path>) -> Listing {
     let changed = fs::metadata(folder).expect("the folder is there");
     let entries = fs::read_dir(folder).expect("the folder is there").map(|entry| {
         let entry = entry.expect("the folder can be read");
-        let meta = entry.metadata().expect("nobody else removes entries");
+        let meta = entry.metadata().expect("only the test removes entries");
         let facts = (meta.len(), meta.mtime(), meta.mtime_nsec(), meta.mode());
         (entry.file_name().into(), facts)
     });

@@ -31,7 +31,7 @@ impl OnTerminal {
         Self::start_with(call, 0)
     }
 
-    /// The same on a terminal that has so many columns.
+    /// The same on a terminal with `columns`.
     pub fn start_with(call: Call, columns: u16) -> Self {
         let keyboard = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("there are ptys");
         grantpt(&keyboard).expect("the pty is ours");
@@ -63,7 +63,11 @@ impl OnTerminal {
     /// Waits until the screen shows these words.
     pub fn wait_for(&self, words: &str) {
         let shows = || {
-            self.screen.lock().expect("nobody panics with the screen").contains(words).then_some(())
+            self.screen
+                .lock()
+                .expect("no panic while the screen is locked")
+                .contains(words)
+                .then_some(())
         };
         wait_for(&format!("'{words}' of {}", self.running.what), shows);
     }
@@ -83,19 +87,19 @@ impl OnTerminal {
     pub fn end(self) -> Ended {
         let mut ended = self.running.end();
         self.reader.join().expect("the reader does not panic");
-        ended.stdout.clone_from(&self.screen.lock().expect("nobody panics with the screen"));
+        ended.stdout.clone_from(&self.screen.lock().expect("no panic while the screen is locked"));
         ended
     }
 }
 
-/// Collects what the program prints; a terminal that nobody has open any more reads as an error.
+/// Collects the program's output; a terminal that no program has open reads as an error.
 fn reader(mut end: File, screen: Arc<Mutex<String>>) -> JoinHandle<()> {
     std::thread::spawn(move || {
         let mut bytes = [0; 4096];
         while let Ok(count @ 1..) = end.read(&mut bytes) {
             screen
                 .lock()
-                .expect("nobody panics with the screen")
+                .expect("no panic while the screen is locked")
                 .push_str(&String::from_utf8_lossy(&bytes[..count]));
         }
     })

@@ -16,7 +16,7 @@ use std::io;
 
 /// With this in its environment the program answers a shell.
 const VARIABLE: &str = "DRIVESCOPE_COMPLETE";
-/// So many of the newest runs are offered.
+/// The newest runs offered.
 const RUNS_MAX: u32 = 50;
 /// bash would split `sim:MODEL` in two words.
 const BASH_WORDS: &str = "COMP_WORDBREAKS=${COMP_WORDBREAKS//:}\n";

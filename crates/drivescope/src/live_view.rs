@@ -30,9 +30,9 @@ const DRAW_EVERY: Duration = Duration::from_millis(250);
 /// Longest time that a key waits.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// Refuses a view where nobody could see it, or press a key.
+/// Refuses a view that could not be seen or operated.
 ///
-/// Errors: standard input or standard error is no terminal.
+/// Errors: standard input or standard error is not a terminal.
 pub fn check_terminal() -> Result<(), Failure> {
     if io::stdin().is_terminal() && output::is_watched() {
         return Ok(());
@@ -89,7 +89,7 @@ impl LiveView {
         let mut drawn: Option<Instant> = None;
         loop {
             let is_over = self.hear(events);
-            // Somebody ends the program, and has given the screen back.
+            // The program is ending and has released the screen.
             let is_shown = output::is_held();
             if is_over || !is_shown {
                 break;

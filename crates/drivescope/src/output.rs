@@ -74,7 +74,7 @@ pub fn print(text: &str) {
     }
 }
 
-/// Whether nobody reads standard output any more, or it takes no more.
+/// Whether standard output is closed or full.
 pub fn is_unread() -> bool {
     CLOSED.load(Ordering::Relaxed) || was_lost()
 }
@@ -89,8 +89,7 @@ pub fn print_line(text: &str) {
     print(&format!("{}\n", text.trim_end_matches('\n')));
 }
 
-/// Writes a JSON document: indented for somebody at a terminal; else on one line, so that several are a stream of
-/// lines (NDJSON).
+/// Writes a JSON document: indented on a terminal; else on one line, so that several are a stream of lines (NDJSON).
 pub fn print_document(document: &impl Serialize) {
     let json = match std::io::stdout().is_terminal() {
         true => serde_json::to_string_pretty(document),

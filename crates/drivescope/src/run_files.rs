@@ -1,4 +1,4 @@
-//! Runs that a command is told: by their id in the store, or as JSON files.
+//! Runs named to a command: by their id in the store, or as JSON files.
 
 use crate::exit::Failure;
 use crate::store_access::open_existing;

@@ -90,9 +90,9 @@ pub fn carry_out(
     measure(runs, &options, opened, signals)
 }
 
-/// Opens the store; a signal meanwhile ends the run after it, so that no half of one is left behind. One that
-/// came before a claim is answered already. Where there is no home, or none that can be written, and nobody named
-/// another place, the run is measured and not saved, which is said.
+/// Opens the store; a signal meanwhile ends the run afterwards, so that no half-made store is left. An earlier signal
+/// has already been handled. Without a writable home and without --store, the run is measured but not saved, which is
+/// said.
 pub fn open_store(
     store: Option<&str>,
     is_claimed: bool,

@@ -21,14 +21,13 @@ const GRACE: Duration = Duration::from_secs(1);
 /// How long an abrupt end waits for the files of the run to go; a drive that hangs must not hold it up.
 const REMOVAL: Duration = Duration::from_secs(1);
 
-/// Signals that end a program that does not handle them, other than those that tell of a fault in the program
-/// itself (SIGABRT, SIGBUS, SIGSEGV and such), after which nothing can be put in order, and SIGPIPE, which is
-/// ignored.
+/// Signals that end a program that does not handle them, other than those that report a fault in the program itself
+/// (SIGABRT, SIGBUS, SIGSEGV and such), after which nothing can be put in order, and SIGPIPE, which is ignored.
 const ENDING: [c_int; 11] = [
     SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGXCPU, SIGIO,
 ];
 
-/// Of these, the wish of somebody who does not want to wait.
+/// Of these, the signals that ask for a prompt end.
 const URGENT: [c_int; 3] = [SIGINT, SIGTERM, SIGQUIT];
 
 /// All that [`ENDING`] tells, and those that only Linux has: real-time signals end a program too.
@@ -70,7 +69,7 @@ impl RunSignals {
         Ok(signals)
     }
 
-    /// Those of a run that somebody else ends, by raising `stop`: no signal reaches it.
+    /// For a run that its starter ends by raising `stop`: no signal reaches it.
     pub fn of_another(stop: &Arc<AtomicBool>) -> Self {
         Self { stop: Arc::clone(stop), ..Self::default() }
     }
@@ -91,7 +90,7 @@ impl RunSignals {
         self.stop.load(Ordering::Acquire)
     }
 
-    /// Whether an urgent one came since this was asked last: somebody insists. A lost terminal does not.
+    /// Whether an urgent signal came since the last call: the user insists. A lost terminal does not count.
     pub fn was_signalled_again(&self) -> bool {
         self.again.swap(false, Ordering::AcqRel)
     }

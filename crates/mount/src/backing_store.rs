@@ -71,7 +71,7 @@ impl BackingStore {
         let mut done = 0;
         while done < len {
             match rustix::io::pread(&self.fd, &mut bytes[done..], offset + done as u64) {
-                Ok(0) => break, // somebody cut the file: what is gone reads as zeros
+                Ok(0) => break, // the file was truncated: read zeros
                 Ok(n) => done += n,
                 Err(Errno::INTR) => {}
                 Err(errno) => return Err(errno),
@@ -131,7 +131,7 @@ fn set_length(fd: &OwnedFd, bytes: u64) -> Result<(), Errno> {
 )]
 fn remove_if(unused: bool, path: &Path) {
     if unused {
-        // An empty file is all that stays otherwise; why nothing is served is told in any case.
+        // Else an empty file would stay. The error itself is reported in any case.
         let _ = std::fs::remove_file(path);
     }
 }

@@ -165,7 +165,7 @@ impl DriveFile {
     }
 }
 
-/// Notes why the backing file failed and turns it into what the program is told.
+/// Notes why the backing file failed; returns the error for the program.
 fn explain(errno: SysErrno, backing: &BackingStore, recorder: &ServeRecorder) -> SysErrno {
     match errno {
         SysErrno::NOSPC | SysErrno::DQUOT => {

@@ -14,11 +14,11 @@ use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Threads that take requests from the kernel. Two would take them in turns, and now and then a disk got the second of
-/// two neighbours first, which a cable does not do.
+/// Threads that take requests from the kernel. Two would sometimes reorder neighbouring requests, which a cable does
+/// not do.
 const LISTENERS: usize = 1;
 
-/// How long the threads may take to end once nobody uses the mount.
+/// Time for the threads to end once the mount is unused.
 const GLANCE: Duration = Duration::from_millis(500);
 
 /// A mount; it ends with [`FuseSession::unmount`].
@@ -66,8 +66,7 @@ impl FuseSession {
         self.session.is_finished()
     }
 
-    /// Unmounts if nobody uses it; false if somebody does, as they still may when it was taken out of sight
-    /// (`umount -l`).
+    /// Unmounts if unused; false if in use, even after `umount -l`.
     pub(super) fn release(&self) -> bool {
         let unmounted =
             self.is_finished() || mount_point::unmount(&self.mount_point) != Err(Errno::BUSY);

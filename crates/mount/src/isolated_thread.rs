@@ -10,10 +10,10 @@ const FIRST: u32 = 3;
 
 /// Does `work` on a thread that has no open files but `keep` and what it opens itself.
 ///
-/// A request to the block device that this program serves cannot be broken off. If the program were killed
-/// while one of its threads waits for such a request, that thread would keep the program's files open, with
-/// them the connection to FUSE that the request waits for, and would wait for ever. A thread that has not
-/// got the connection lets it end; then the request fails, and the thread too.
+/// A request to the block device that this program serves cannot be broken off. If the program were killed while one of
+/// its threads waits for such a request, that thread would keep the program's files open, and with them the FUSE
+/// connection that the request waits for, and would wait for ever. Without the connection in this thread, it closes;
+/// then the request fails and the thread ends.
 ///
 /// `work` must use no descriptor from outside but `keep`. Errors: no thread can be started.
 pub(super) fn run_isolated<T: Send>(
@@ -77,8 +77,8 @@ fn leave_signals() {
 
 #[expect(clippy::disallowed_methods, reason = "close_range closes descriptors of this thread")]
 fn close_range(first: u32, last: u32) {
-    // SAFETY: the table is this thread's alone, so nobody else's descriptors are closed; the thread itself
-    // uses none of these (see `run_isolated`). Linux before 5.9 does not know the call, and they stay open.
+    // SAFETY: the table is this thread's alone, so no other thread's descriptors are closed; the thread itself uses
+    // none of these (see `run_isolated`). Linux before 5.9 does not know the call, and they stay open.
     let _ = unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) };
 }
 

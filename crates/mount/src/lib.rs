@@ -82,7 +82,7 @@ pub struct ServeOptions {
     pub block: bool,
     /// Logical sector of the block device, 512 or 4096; a multiple of the device's own.
     pub sector_bytes: u32,
-    /// The kernel is told that the block device turns.
+    /// The block device is shown as rotational.
     pub rotational: bool,
     /// Whether the drive has TRIM. Without it punching holes and discarding are refused, although the
     /// queue of a loop device announces them for any file.
@@ -157,7 +157,7 @@ impl Server {
         Ok(self)
     }
 
-    /// The file system and the threads behind it, not mounted yet.
+    /// The file system and its threads, not mounted yet.
     fn prepare(
         device: Box<dyn SimDevice + Send>,
         options: &ServeOptions,
@@ -222,7 +222,7 @@ impl Server {
         users
     }
 
-    /// Whether somebody else has unmounted the drive, after which only [`Server::stop`] is left to do.
+    /// Whether another program has unmounted the drive; then only [`Server::stop`] remains.
     pub fn has_ended(&self) -> bool {
         self.mounted.as_ref().is_none_or(FuseSession::is_finished)
     }
@@ -233,9 +233,8 @@ impl Server {
         self.recorder.report()
     }
 
-    /// Lets go of the drive: what nobody uses ends, and what somebody uses is served until they are
-    /// done. True when all has ended and [`Server::stop`] takes nothing from anybody; to be asked again
-    /// until then.
+    /// Releases the drive: unused parts end, used parts are served until their users finish. True once all has ended
+    /// and [`Server::stop`] cuts off no user; call again until then.
     pub fn release(&mut self) -> bool {
         if let Some(block) = &mut self.block {
             if !block.release() {
@@ -264,10 +263,10 @@ impl Server {
         Ok(receiver)
     }
 
-    /// Detaches the block device, unmounts the file, waits for all threads and tells how it went.
+    /// Detaches the block device, unmounts the file, waits for all threads and returns a report.
     ///
-    /// Programs that still use the drive get a few seconds to let go of it; after that all they get
-    /// is errors, and the report says so.
+    /// Programs that still use the drive get a few seconds to close it; after that they get errors, and the report says
+    /// so.
     pub fn stop(mut self) -> ServeReport {
         self.shut_down();
         self.recorder.report()

@@ -74,7 +74,7 @@ impl LoopDevice {
             });
             match configured.map_err(ServeError::Thread)? {
                 Ok(()) => return Self::keep(number, file),
-                Err(Errno::BUSY) => {} // somebody was faster
+                Err(Errno::BUSY) => {} // another program was faster
                 Err(Errno::NOTTY | Errno::INVAL) => {
                     return Err(missing("LOOP_CONFIGURE is refused; it needs Linux 5.8".into()));
                 }

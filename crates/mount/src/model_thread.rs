@@ -25,7 +25,7 @@ const WAKE_MAX_NS: Nanos = 250_000;
 /// Replies above this size are sent by a worker: copying them would hold up the model.
 const INLINE_REPLY_BYTES: usize = 64 << 10;
 
-/// What the model thread is told.
+/// Messages to the model thread.
 #[derive(Debug)]
 pub(super) enum ModelMessage {
     /// A request arrived.
@@ -48,7 +48,7 @@ pub(super) struct Submission {
 /// The model and the requests that are with it.
 pub(super) struct ModelTimeline {
     device: Box<dyn SimDevice + Send>,
-    /// Time up to which the device has been told of; it cannot be told of earlier times.
+    /// Time that the device has reached; it cannot go back.
     reached: Nanos,
     arrived: VecDeque<Submission>,
     accepted: HashMap<u64, Arc<PendingRequest>>,
@@ -119,7 +119,7 @@ impl fmt::Debug for ModelTimeline {
     }
 }
 
-/// Keeps the model's time until it is told to stop or nobody can send requests any more.
+/// Keeps the model's time until it is stopped or all senders are gone.
 pub(super) fn run(
     device: Box<dyn SimDevice + Send>,
     messages: &Receiver<ModelMessage>,

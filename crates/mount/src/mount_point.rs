@@ -88,7 +88,7 @@ fn is_dead(path: &Path) -> bool {
     asked.is_ok() && told.recv_timeout(ANSWER).unwrap_or(false)
 }
 
-/// Unmounts what nobody uses any more.
+/// Unmounts a mount point that is no longer used.
 pub(super) fn unmount(path: &Path) -> Result<(), Errno> {
     match unmount_as(path, UnmountFlags::empty()) {
         Err(Errno::PERM) => helper(path, "-u"),

@@ -52,7 +52,7 @@ pub(super) fn micros(nanos: u64) -> String {
     }
 }
 
-/// The place that is answered at once, as long as it is measured.
+/// The place that is answered at once while the overhead is measured.
 #[derive(Debug)]
 pub(super) struct PathProbe(AtomicU64);
 
@@ -75,7 +75,7 @@ impl PathProbe {
     /// Measures the way through `path`, the served file or the block device on it. `None` where it
     /// cannot be read: that is then told by whoever uses it.
     pub(super) fn measure(&self, path: &Path, capacity: u64) -> Option<PathOverhead> {
-        // Somewhere inside, where nobody looks for signatures of file systems.
+        // Inside, away from the places of file-system signatures.
         let at = (capacity / 13 * 5) / LEN as u64 * LEN as u64;
         self.begin(at);
         let times = run_isolated(&[], || {

@@ -44,7 +44,7 @@ impl ServeRecorder {
         counts.held_by_backing += u64::from(held);
     }
 
-    /// So many requests are with the model.
+    /// Notes the number of requests in the model.
     pub(super) fn in_flight(&self, count: usize) {
         let counts = &mut self.open().counts;
         counts.in_flight_max = counts.in_flight_max.max(count);
@@ -70,7 +70,7 @@ impl ServeRecorder {
         add_once(&mut self.open().counts.troubles, line);
     }
 
-    /// Somebody loses the drive while using it.
+    /// A program loses the drive while using it.
     pub(super) fn cut_off(&self, line: String) {
         add_once(&mut self.open().counts.cut_off, line);
     }
@@ -128,7 +128,7 @@ mod tests {
         for _ in 0..2 {
             recorder.backing_full(Path::new("/data/disk.img"));
             recorder.trouble("once".into());
-            recorder.cut_off("somebody".into());
+            recorder.cut_off("a program".into());
         }
         let report = recorder.report();
         assert_eq!((report.troubles.len(), report.cut_off.len()), (2, 1));

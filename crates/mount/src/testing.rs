@@ -1,4 +1,4 @@
-//! A device whose truth is plain: each request takes the same time, so many of them side by side.
+//! A device of known behaviour: each request takes the same time, a fixed number of them in parallel.
 
 use drivescope_sim::device::{
     Nanos, RequestKind, SimCompletion, SimDevice, SimOutcome, SimRequest,

@@ -114,7 +114,7 @@ fn options_in(dir: &Path) -> ServeOptions {
 struct MountedFs(PathBuf);
 
 impl MountedFs {
-    /// As `mount` is told, and where.
+    /// Calls `mount` with these arguments on this folder.
     fn mount(arguments: &[&str], on: &Path) -> Self {
         run("mount", &[arguments, &[on.to_str().unwrap()]].concat());
         Self(on.to_path_buf())
@@ -132,7 +132,7 @@ fn instant() -> Fixed {
     Fixed::new(CAPACITY, 512, 0, 1)
 }
 
-/// A drive of 8 ms that serves so many requests side by side.
+/// A drive of 8 ms that serves `parallel` requests at a time.
 fn slow(parallel: usize) -> Fixed {
     Fixed::new(CAPACITY, 512, SLOW.as_nanos() as u64, parallel)
 }

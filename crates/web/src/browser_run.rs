@@ -89,7 +89,7 @@ impl BrowserRuns {
         self.lock().runs.iter().find(|run| run.number == number).cloned()
     }
 
-    /// Those that go on.
+    /// The runs in progress.
     pub fn running(&self) -> Vec<BrowserRun> {
         self.lock().runs.iter().filter(|run| run.is_running()).cloned().collect()
     }

@@ -4,7 +4,7 @@
 pub struct Fields(Vec<(String, String)>);
 
 impl Fields {
-    /// Those of the part of an address behind `?`, or of a form that was sent.
+    /// Parses the query part of an address, or a submitted form.
     pub fn parse(text: &[u8]) -> Self {
         Self(form_urlencoded::parse(text).into_owned().collect())
     }

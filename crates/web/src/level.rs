@@ -3,8 +3,8 @@
 use drivescope_model::plan::Engine;
 use drivescope_model::{Plan, WriteLevel};
 
-/// The levels that a browser may ask for. There is none above: what is in a page can be sent by another page, and
-/// nobody types a serial number here.
+/// The levels that a browser may ask for. No higher level: another page could send the same request, and no serial
+/// number is typed here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BrowserLevel {
     /// Nothing is written.

@@ -26,7 +26,7 @@ pub struct RunEnd {
     pub message: String,
 }
 
-/// Where a run shows how it goes. Nobody who looks ever holds it up: they see the newest state or none.
+/// A run's published state. Readers never delay the run: they see the newest state or none.
 pub struct RunBoard(watch::Sender<BoardState>);
 
 impl RunBoard {

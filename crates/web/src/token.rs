@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::hint::black_box;
 use std::io::{self, Read};
 
-/// Random bytes of a token: nobody guesses 2^128.
+/// Random bytes of a token: 2^128 values cannot be guessed.
 const BYTES: usize = 16;
 
 /// A random token, in hexadecimal digits.
@@ -29,11 +29,11 @@ impl AccessToken {
         &self.0
     }
 
-    /// Whether this is it, in a time that does not tell how much of it is.
-    pub(crate) fn is(&self, told: &str) -> bool {
-        let (own, told) = (self.0.as_bytes(), told.as_bytes());
-        let differences = own.iter().zip(told).fold(0, |all, (a, b)| black_box(all | (a ^ b)));
-        own.len() == told.len() && differences == 0
+    /// Compares in constant time.
+    pub(crate) fn is(&self, sent: &str) -> bool {
+        let (own, sent) = (self.0.as_bytes(), sent.as_bytes());
+        let differences = own.iter().zip(sent).fold(0, |all, (a, b)| black_box(all | (a ^ b)));
+        own.len() == sent.len() && differences == 0
     }
 }
 

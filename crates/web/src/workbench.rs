@@ -36,7 +36,7 @@ pub trait PreparedRun: Send {
     fn start(self: Box<Self>, board: RunBoard) -> Result<Arc<AtomicBool>, String>;
 }
 
-/// A run that somebody asks for.
+/// A run that a browser requests.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunWish {
     /// A directory, a file, a block device, or a simulated drive.

@@ -6,12 +6,12 @@ use drivescope_machine::roots::read_u64;
 /// The unit of `start` in sysfs, whatever the drive's sectors are.
 const SYSFS_SECTOR: u64 = 512;
 
-/// How positions that a file system tells (FIEMAP) become those on a drive.
+/// Maps positions that a file system reports (FIEMAP) to positions on a drive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FilePositions {
     /// Where its device begins on what `of` names.
     pub start_bytes: u64,
-    /// Its size; 0 if unknown.
+    /// Size of the file system's device; 0 if unknown.
     pub size_bytes: u64,
     /// On what: the drive, a volume, or addresses of the file system's own.
     pub of: String,

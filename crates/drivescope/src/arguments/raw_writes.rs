@@ -25,7 +25,7 @@ pub struct RawArguments {
 /// What `--write` takes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WriteName {
-    /// Same-bytes, restore, or destroy, which somebody at a terminal must confirm.
+    /// Same-bytes, restore, or destroy, which a user at a terminal must confirm.
     pub level: WriteLevel,
     /// Serial number of the device that has contents.
     pub serial: Option<String>,

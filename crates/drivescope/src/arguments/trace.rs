@@ -161,7 +161,7 @@ pub struct ReplayArguments {
     /// Of a file that names several devices, the one whose requests are replayed.
     #[arg(long, value_name = "NAME")]
     pub device: Option<String>,
-    /// Also tell what the trace takes on this simulated drive (drivescope sim list).
+    /// Also show how long the trace takes on this simulated drive (drivescope sim list).
     #[arg(long, value_name = "MODEL")]
     pub predict: Option<String>,
     /// Size of the file in a directory (default: what the trace needs, 4 GiB at most), or the part of a file or device
@@ -215,7 +215,7 @@ impl From<TimingName> for ReplayTiming {
 /// What becomes of a trace that reaches beyond the target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum FitName {
-    /// Its used parts are put one behind the other.
+    /// Its used parts are placed one after the other.
     Pack,
     /// It is refused.
     Exact,

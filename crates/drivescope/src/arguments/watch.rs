@@ -27,7 +27,7 @@ pub struct WatchArguments {
     /// Time from one read to the next, such as 1s (default: back to back).
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub interval: Option<Secs>,
-    /// Stop after so many reads.
+    /// Stop after N reads.
     #[arg(long, short, value_name = "N", allow_hyphen_values = true)]
     pub count: Option<u64>,
     /// Stop after this time (default: at Ctrl-C; on a simulated drive, after 10 s).

@@ -32,7 +32,7 @@ pub fn compare(arguments: &CompareArguments, signals: &RunSignals) -> Result<Cod
         return Err(Failure::usage("a comparison takes two runs; drivescope runs lists them"));
     }
     let comparison = drivescope_report::compare(&runs, arguments.band, arguments.all);
-    // A model that was named beside a run is no other plan, though another machine: which is told, not refused.
+    // A model named beside a run shares its plan but not its machine, which is reported, not refused.
     if !comparison.differences.is_empty() && !arguments.force && models.is_empty() {
         let reasons = comparison.differences.join("; ");
         let message = format!(

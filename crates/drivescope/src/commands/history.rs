@@ -56,7 +56,7 @@ pub fn history_of(
         found.map_err(|message| Failure::usage(clean(&message).into_owned()))?;
     // Oldest first, in the order of the store.
     let runs: Vec<Run> = runs.into_iter().rev().map(told).collect();
-    // What the runs tell of their drive: of anonymous ones, no serial number.
+    // The drive's name as in its runs: without a serial number if they are anonymous.
     let called = runs.last().map_or(name, name_of);
     let mut history = drivescope_report::history(runs, called);
     history.left_out.extend(unreadable);

@@ -10,7 +10,7 @@ use drivescope_report::text::{self, RunRow};
 use drivescope_store::{Filter, RunSummary};
 use std::io::IsTerminal;
 
-/// Runs in a table that nobody asked to be longer.
+/// Rows of a table by default.
 const SHOWN: u32 = 100;
 
 /// Lists runs, removes some, or notes something of one.

@@ -65,7 +65,7 @@ fn cannot_listen(address: SocketAddr, error: &std::io::Error) -> Failure {
             format!("no permission to listen on port {}; {remedy}", address.port())
         }
         ErrorKind::AddrNotAvailable => {
-            format!("{} is no address of this machine; omit --listen", address.ip())
+            format!("{} is not an address of this machine; omit --listen", address.ip())
         }
         _ => format!("cannot listen on {address}: {error}; {remedy}"),
     };

@@ -12,7 +12,7 @@ pub fn suites(arguments: &SuitesArguments) -> Result<Code, Failure> {
     let folder = suites::user_folder();
     if let Some(SuitesCommand::Show { suite }) = &arguments.command {
         let (_, text) = suites::text_of(suite, folder.as_deref())?;
-        // What would be refused as a suite is no example of one.
+        // A suite that would be refused is not shown as an example.
         suites::find(suite, folder.as_deref())?;
         output::print_line(text.trim_end());
         return Ok(Code::Ok);

@@ -15,7 +15,7 @@ const SAMPLES_MAX: usize = 512;
 const COLUMNS_PER_SAMPLE: usize = 2;
 /// Requests of this size and above are shown as a rate in MB/s.
 const LARGE_BYTES: u64 = 64 << 10;
-/// From so many columns on the two graphs stand side by side.
+/// Columns from which the two graphs stand side by side.
 const WIDE: u16 = 100;
 /// The levels of a bar: eight blocks in each row.
 const LEVELS: f64 = 1e6;
@@ -70,7 +70,7 @@ impl PhaseGraph {
             true => GraphedQuantity { name: "MB/s", values: rates.collect(), show: rounded },
             false => GraphedQuantity { name: "IOPS", values: rates.collect(), show: rounded },
         };
-        // Little's law: so many requests are in flight all the time.
+        // Little's law, with the number of requests in flight.
         let latency = self.cell.map(|cell| {
             let depth = f64::from(cell.shape.depth) * f64::from(cell.shape.threads);
             let us = |iops: f64| if iops > 0.0 { depth / iops * 1e6 } else { 0.0 };

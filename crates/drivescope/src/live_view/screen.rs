@@ -22,7 +22,7 @@ const KEYS: &str = "p pause between phases   s skip this test   q stop and keep 
 const PAUSING: &str = "pausing after this phase; p continues";
 /// Findings that are shown; the result has all.
 const FINDINGS_MAX: usize = 3;
-/// From so many rows on the graphs are taller.
+/// Rows from which the graphs are taller.
 const TALL: u16 = 36;
 
 /// What is shown.

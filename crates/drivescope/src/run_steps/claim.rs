@@ -43,8 +43,8 @@ fn look(target: &Target, permission: &WritePermission, own: &OwnPaths) -> Examin
     gate::examine(&Roots::host(), request)
 }
 
-/// What confirms that this device may be written: what the options say or, where they say nothing, nothing
-/// else speaks against it and somebody is there, what is typed after the plan was shown.
+/// Confirms that this device may be written: by the options or, if they say nothing and every other check passes, by
+/// what a user at a terminal types after the plan.
 ///
 /// Errors: no answer.
 fn confirm(

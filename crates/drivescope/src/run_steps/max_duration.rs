@@ -1,4 +1,4 @@
-//! Plans that nobody means: longer than a month.
+//! Refuses plans longer than a month, which are mistakes.
 
 use crate::exit::Failure;
 use drivescope_bench::workloads;

@@ -100,9 +100,9 @@ impl<'s> Measurer<'s> {
 
     /// The document of a run, and what it comes to.
     pub fn measure_quietly(&self, planned: PlannedRun) -> Result<(Run, Code), Failure> {
-        let nobody = |events, _: &Run, _: &_| nobody_listens(events);
+        let silent = |events, _: &Run, _: &_| discard_events(events);
         let options = RunOptions::silent(None);
-        let it = measure_one(planned, &options, None, self.signals, &self.machine, nobody)?;
+        let it = measure_one(planned, &options, None, self.signals, &self.machine, silent)?;
         let is_stopped = self.signals.was_signalled();
         Ok((it.run, if is_stopped { Code::Interrupted } else { it.outcome }))
     }
@@ -129,7 +129,7 @@ impl<'s> Measurer<'s> {
 }
 
 /// A listener that shows nothing.
-fn nobody_listens(events: Receiver<Event>) -> Result<JoinHandle<()>, Failure> {
+fn discard_events(events: Receiver<Event>) -> Result<JoinHandle<()>, Failure> {
     progress::listen(events, None).map_err(|error| Failure::usage(no_thread(&error)))
 }
 
@@ -248,7 +248,7 @@ fn measure_one(
     Ok(TargetOutcome { run, outcome, waits_for_restore, kept })
 }
 
-/// Whoever shows the run: the view that was asked for, a line of progress, or nobody.
+/// Shows the run: in the requested view, as a line of progress, or not at all.
 fn listen(
     events: Receiver<Event>,
     run: &Run,

@@ -22,7 +22,7 @@ use drivescope_model::target::TargetKind;
 use drivescope_model::units::Bytes;
 use drivescope_store::Filter;
 
-/// So many of the newest runs are looked through.
+/// The newest runs that are searched.
 const RUNS_MAX: u32 = 200;
 
 /// A test that was ended before its end.
@@ -150,7 +150,7 @@ fn newest(
         if (summary.drive_serial.as_ref(), summary.drive_model.as_ref()) != (serial, model) {
             continue;
         }
-        // One that cannot be read is no reason to refuse a run.
+        // An unreadable stored run does not refuse a new one.
         let Ok(run) = store.get(&summary.id) else { continue };
         if !is_same_device(&run, target) {
             continue;

@@ -11,7 +11,7 @@ use std::path::Path;
 /// What became of a run in the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SaveOutcome {
-    /// Nobody asked for it to be kept.
+    /// The user asked not to save it.
     NotRequested,
     /// The store has it.
     Stored,

@@ -71,9 +71,8 @@ fn check_lock(roots: &Roots, one: &Target, other: &Target) -> Result<(), Failure
     Err(Failure::usage(format!("{both}; write to one at a time")))
 }
 
-/// Refuses targets on drives that do not have their contents back. Where nobody can tell, because the
-/// journals cannot be read, a block device is refused; a directory or file, which takes no raw write, is
-/// measured all the same, with a note.
+/// Refuses targets on drives whose contents are not restored. If that is unknown, because the journals cannot be read,
+/// a block device is refused; a directory or file, which takes no raw write, is measured all the same, with a note.
 fn refuse_open(targets: &[Target], journals_of_others: &[PathBuf]) -> Result<(), Failure> {
     let real = |path: &Path| path.canonicalize().ok();
     let is_of_others = |journal: &Path| {
@@ -158,7 +157,7 @@ pub fn source(path: Option<&Path>) -> Result<Option<String>, Failure> {
         Failure::usage(format!("cannot copy from {shown}: {error}; name a directory"))
     })?;
     if !real.is_dir() {
-        return Err(Failure::usage(format!("cannot copy from {shown}: it is no directory")));
+        return Err(Failure::usage(format!("cannot copy from {shown}: it is not a directory")));
     }
     match real.to_str() {
         Some(text) => Ok(Some(text.to_string())),

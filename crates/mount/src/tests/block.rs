@@ -141,7 +141,7 @@ fn who_uses_the_drive_keeps_it_until_they_are_done() {
     for _ in 0..3 {
         assert!(!server.release(), "it is open");
     }
-    // It is as good as before, and nobody has been cut off.
+    // It works as before, and no program was cut off.
     write_direct(&device, 4096, 4096).unwrap();
     read_direct(&device, 4096, 4096).unwrap();
     let file = open_direct(server.path());

@@ -48,7 +48,7 @@ fn unmounting_by_hand_is_noticed_and_does_no_harm() {
     assert!(!server.has_ended());
     run("umount", &[place.mount_point().to_str().unwrap()]);
     wait_until("it is not noticed", || server.has_ended());
-    // Somebody else's mount on the same directory stays.
+    // Another program's mount on the same directory stays.
     run("mount", &["-t", "tmpfs", "none", place.mount_point().to_str().unwrap()]);
     let ServeReport { troubles, cut_off, .. } = server.stop();
     let stays = place.is_mounted();

@@ -70,7 +70,7 @@ pub fn in_progress(running: &[BrowserRun]) -> Markup {
     }
 }
 
-/// Whether it is made of something else, and hardly what somebody looks for first.
+/// Whether it is built on other devices, and thus rarely looked for first.
 fn is_aside(drive: &Drive) -> bool {
     matches!(drive.kind, DriveKind::Loop | DriveKind::Memory | DriveKind::Composite)
 }

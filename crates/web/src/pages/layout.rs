@@ -39,7 +39,7 @@ const PARTS: [(SitePart, &str, &str); 4] = [
     (SitePart::Measure, "/measure", "Measure"),
 ];
 
-/// A whole page. `refresh_s`: without a script, it is loaded again after so many seconds.
+/// A whole page. `refresh_s`: without a script, the interval of reloads.
 pub fn page(title: &str, part: SitePart, refresh_s: Option<u32>, body: &Markup) -> Html<String> {
     let whole = html! {
         (DOCTYPE)

@@ -14,7 +14,7 @@ use maud::{Markup, html};
 
 /// The difference that makes none in practice, as `compare` has it.
 const BAND: f64 = 0.03;
-/// Runs that stand side by side at most: more columns nobody reads.
+/// Most runs side by side: more columns are unreadable.
 const COMPARED_MAX: usize = 10;
 /// Runs of a history, the newest.
 const HISTORY_MAX: u32 = 100;

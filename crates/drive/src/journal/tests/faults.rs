@@ -1,13 +1,13 @@
-//! What a simulated world is made of, and what is broken in it on purpose.
+//! Parts and injected faults of a simulated world.
 
 use super::medium::Units;
 
 /// What lies below the drive and the journals.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Below {
-    /// Of the drive; it tells their size, as a drive should.
+    /// Units of the drive, which reports their size.
     pub drive: Units,
-    /// Silent faults of each journal.
+    /// Units of each journal, which does not know their size.
     pub journal: Units,
 }
 

@@ -40,7 +40,7 @@ fn places(len: usize) -> impl Iterator<Item = usize> {
 }
 
 /// Restores from a journal without its end; whether that was reported. If so, the journal stays.
-fn is_told(world: &World, name: &str, original: &[u8], what: &str) -> bool {
+fn is_loss_reported(world: &World, name: &str, original: &[u8], what: &str) -> bool {
     match recover_all(world) {
         Ok(()) => {
             world.power_cycle(Left::Nothing, 0);
@@ -67,9 +67,9 @@ fn a_journal_that_lost_its_end_anywhere_after_a_cut_is_not_taken_for_whole() {
     ends_are_lost(Sweep::All, 10_000, 1000);
 }
 
-/// Cuts a run everywhere, and then its journal. Loss must be reported at least `told_min` times, and nothing be lost
+/// Cuts a run everywhere, and then its journal. Loss must be reported at least `reported_min` times, and nothing be lost
 /// `settled_min` times.
-fn ends_are_lost(sweep: Sweep, told_min: u32, settled_min: u32) {
+fn ends_are_lost(sweep: Sweep, reported_min: u32, settled_min: u32) {
     let original = World::over(PLAIN, Faults::default()).durable();
     let (mut told, mut settled) = (0, 0);
     for n in 1.. {
@@ -87,14 +87,14 @@ fn ends_are_lost(sweep: Sweep, told_min: u32, settled_min: u32) {
                 let world = cut.fork();
                 lose(&world, &name, from, how);
                 let what = format!("cut at step {n}, {left:?} left, then from {from} {how:?}");
-                match is_told(&world, &name, &original, &what) {
+                match is_loss_reported(&world, &name, &original, &what) {
                     true => told += 1,
                     false => settled += 1,
                 }
             }
         }
     }
-    assert!(told > told_min && settled > settled_min, "{told} told, {settled} settled");
+    assert!(told > reported_min && settled > settled_min, "{told} told, {settled} settled");
 }
 
 #[test]
@@ -106,13 +106,13 @@ fn the_ranges_that_went_with_the_end_are_named() {
         lose(&world, &name, from, how);
         let what = format!("from {from} {how:?}");
         if from < HEADER_BYTES {
-            assert!(is_told(&world, &name, &original, &what), "{what}");
+            assert!(is_loss_reported(&world, &name, &original, &what), "{what}");
             let error = recover_all(&world).unwrap_err().to_string();
             assert!(error.contains("header is gone"), "{what}: {error}");
             continue;
         }
         let lost = lost_ranges(&world, &name);
-        let is_lost = is_told(&world, &name, &original, &what);
+        let is_lost = is_loss_reported(&world, &name, &original, &what);
         let differs = differing(&world, &original);
         assert_eq!(is_lost, !differs.is_empty(), "{what}");
         if from < INTENDED_AT as usize + UNIT {
@@ -138,14 +138,14 @@ fn either_mark_alone_tells_that_the_end_is_gone() {
         let expected = [(9, 2), (20, 2), (41, 2)]
             .map(|(at, count): (u64, u64)| ByteRange::new(at * UNIT as u64, count * UNIT as u64));
         assert_eq!(lost_ranges(&world, &name), expected, "without the mark at {mark}");
-        assert!(is_told(&world, &name, &original, "with one mark"));
+        assert!(is_loss_reported(&world, &name, &original, "with one mark"));
     }
     let world = dead.fork();
     for mark in [INTENDED_AT, COMMITTED_AT] {
         world.damage(&name, |bytes| bytes[mark as usize..][..SECTOR].fill(0));
     }
     // Everything is there, but that cannot be known.
-    assert!(is_told(&world, &name, &original, "without marks"));
+    assert!(is_loss_reported(&world, &name, &original, "without marks"));
     assert!(world.contents() == original);
 }
 

@@ -1,4 +1,4 @@
-//! `sim mount`: a model in real time, until it is asked to end and nobody uses it any more.
+//! `sim mount`: serves a model in real time, until it is stopped and no longer used.
 
 use crate::arguments::MountArguments;
 use crate::exit::{Code, Failure};
@@ -21,7 +21,7 @@ const GLANCE: Duration = Duration::from_secs(1);
 /// its time for that.
 const SAVE_MAX: Duration = Duration::from_secs(60);
 
-/// Serves a model until a signal, or until somebody unmounts it.
+/// Serves a model until a signal, or until it is unmounted.
 pub fn mount(arguments: &MountArguments, signals: &RunSignals) -> Result<Code, Failure> {
     let spec = Spec::parse(&arguments.model).map_err(DriveError::from)?;
     let drive = spec.build_for_real_time().map_err(DriveError::from)?;
@@ -85,8 +85,8 @@ fn introduce(server: &Server, model: &str, backing: &Path, capacity: u64) {
     output::note("press Ctrl-C to stop");
 }
 
-/// Looks after the drive until it may be stopped: unmounted by somebody, asked to end with nobody using
-/// it, or asked again by who has been told of the users.
+/// Serves the drive until it may be stopped: it was unmounted, a signal came while it was unused, or a second signal
+/// came after its users were listed.
 fn serve(server: &mut Server, signals: &RunSignals) {
     let mut told = 0;
     let mut asked_at = None;

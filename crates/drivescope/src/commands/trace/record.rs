@@ -20,7 +20,7 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 
-/// How long a command may take to end after Ctrl-C, which it is told as well.
+/// Time for a command to end after Ctrl-C, which it receives as well.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// What the first signal is answered with.
 const STOPPING: &str = "interrupted: saving what was recorded; Ctrl-C again quits now";
@@ -127,7 +127,7 @@ impl<'s> RecordedProgram<'s> {
         Ok(Self { child, until, stopped: None, signals, is_awaited })
     }
 
-    /// Whether the command has ended, the time is over, or somebody stopped it.
+    /// Whether the command has ended, the time is over, or the user stopped it.
     fn is_over(&mut self) -> bool {
         if self.signals.was_signalled() {
             let since = *self.stopped.get_or_insert_with(Instant::now);

@@ -20,7 +20,7 @@ impl Comparison {
     /// Reads the two columns.
     pub fn parse(op: &str, value: &str) -> Result<Self, String> {
         let number =
-            |text: &str| text.parse::<f64>().map_err(|_| format!("value '{text}' is no number"));
+            |text: &str| text.parse::<f64>().map_err(|_| format!("value '{text}' is not a number"));
         match op {
             "=" | "~" | "min" | "max" | "ratio" => number(value).map(Self::Near),
             "<" => number(value).map(Self::Below),

@@ -36,8 +36,8 @@ struct Term {
 }
 
 /// Figures of models, as a cell asks for them: `MODEL/RUN:METRIC …`, the mean of several unless `min` or `max` stands
-/// before them. `COUNT/MODEL/RUN:METRIC` is the time that so many take at a rate. From all that, the mean of those
-/// behind `minus` is taken away.
+/// before them. `COUNT/MODEL/RUN:METRIC` is the time of COUNT units at that rate. The mean of the figures after `minus`
+/// is subtracted.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Formula {
     combined: Combined,

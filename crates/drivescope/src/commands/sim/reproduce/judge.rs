@@ -17,7 +17,7 @@ pub(super) fn scale(unit: &str) -> Result<f64, String> {
         "MB/s" => 1e6,
         "GB" | "GB/s" => 1e9,
         "TB" => 1e12,
-        other => return Err(format!("'{other}' is no unit of a figure")),
+        other => return Err(format!("'{other}' is not a unit of a figure")),
     })
 }
 

@@ -30,7 +30,7 @@ const COLUMNS: [&str; 15] = [
 /// One published figure.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PublishedCell {
-    /// As published, with nothing simulated yet; the reason is why there is no figure, or why it cannot be matched
+    /// As published, with nothing simulated yet; the reason says why there is none, or why it cannot be matched
     /// honestly.
     pub entry: CellResult,
     /// How the published value is meant.
@@ -77,7 +77,9 @@ fn cell(fields: &[&str]) -> Result<PublishedCell, String> {
     let formula = |at: usize| text(at).map(|text| text.parse::<Formula>()).transpose();
     let tolerance_pct = match tolerance.as_str() {
         "" => None,
-        number => Some(number.parse().map_err(|_| format!("tolerance '{number}' is no number"))?),
+        number => {
+            Some(number.parse().map_err(|_| format!("tolerance '{number}' is not a number"))?)
+        }
     };
     let (measured, versus) = (formula(12)?, formula(13)?);
     let comparison = Comparison::parse(&op, &value)?;

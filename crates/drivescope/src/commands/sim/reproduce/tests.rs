@@ -98,7 +98,7 @@ fn an_instrument_that_breaks_is_a_failure_whatever_reason_is_known() {
 fn a_broken_table_names_its_line() {
     for (fields, words) in [
         (["==", "1", "5", "one/fill:rate", "", ""], "'==' is not"),
-        (["=", "fast", "5", "one/fill:rate", "", ""], "'fast' is no number"),
+        (["=", "fast", "5", "one/fill:rate", "", ""], "'fast' is not a number"),
         (["range", "1-2", "5", "one/fill:rate", "", ""], "LOW..HIGH"),
         (["=", "1", "5 %", "one/fill:rate", "", ""], "tolerance '5 %'"),
         (["=", "1", "5", "rate", "", ""], "MODEL/RUN:METRIC"),
