@@ -18,7 +18,7 @@ const NEEDS: [&str; 8] = [
 /// The published plan: machines outermost, then bulk, backup, and the exchange partition innermost; with its figures,
 /// "upwards of 250 MB/s", "above 200 MB/s on reading", and about 9 ms within 2 TB against 12 over all.
 #[test]
-fn a_layout_of_16_tb_is_the_one_that_its_owner_came_to() {
+fn layout_of_16_tb_matches_the_owners_choice() {
     let scratch = Scratch::new();
     let call = |more: &[&str]| {
         let call = [&["advise", "sim:usb-16tb"][..], &NEEDS, more].concat();
@@ -41,7 +41,7 @@ fn a_layout_of_16_tb_is_the_one_that_its_owner_came_to() {
 
 /// The measurement stays as a run and is named; a figure needs writes.
 #[test]
-fn a_measured_run_is_stored_and_writes_that_nobody_made_are_called_so() {
+fn measured_run_is_stored_and_missing_writes_named() {
     let scratch = Scratch::new();
     let call = ["advise", "sim:wd40efrx", "--measure", "--need", "vms:100GB"];
     let ended = scratch.drivescope(&call).code(0);
@@ -58,7 +58,7 @@ fn a_measured_run_is_stored_and_writes_that_nobody_made_are_called_so() {
 }
 
 #[test]
-fn what_cannot_be_laid_out_is_refused_or_named() {
+fn impossible_layout_is_refused_or_named() {
     let scratch = Scratch::new();
     let ssd = ["advise", "sim:samsung-860evo-250", "--need", "vms:100GB", "--need", "photos:50GB"];
     let told = scratch.drivescope(&ssd).code(0).stdout;
@@ -77,7 +77,7 @@ fn what_cannot_be_laid_out_is_refused_or_named() {
 
 /// The first line of a report names what its box does not.
 #[test]
-fn a_shingled_disk_and_a_lying_one_are_named_first() {
+fn shingled_and_lying_disks_are_named_first() {
     let scratch = Scratch::new();
     for (model, words) in [
         ("sim:st8000as0002-smr", "disk, shingled"),

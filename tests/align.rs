@@ -10,7 +10,7 @@ fn printed(scratch: &Scratch, target: &str, options: &[&str]) -> String {
 }
 
 #[test]
-fn a_drive_that_lies_is_found_out_with_its_partitions() {
+fn lying_drive_is_detected_with_its_partitions() {
     let scratch = Scratch::new();
     let out = printed(&scratch, "sim:wd20ears?partition=63,2048", &[]);
     must_have(
@@ -30,7 +30,7 @@ fn a_drive_that_lies_is_found_out_with_its_partitions() {
 }
 
 #[test]
-fn a_directory_is_measured_in_a_file_of_its_own() {
+fn directory_is_measured_in_a_scratch_file() {
     let scratch = Scratch::new();
     let options = ["--test=align", "--json"];
     let ended = scratch.run("target", &[TINY, &options]);
@@ -95,7 +95,7 @@ fn partitions_that_no_drive_can_have_are_refused() {
 
 /// Jumper 7-8 of a WD10EARS: every address is moved by one sector.
 #[test]
-fn a_drive_that_shifts_its_sectors_is_found_out() {
+fn drive_with_shifted_sectors_is_detected() {
     let scratch = Scratch::new();
     let model = scratch.drivescope(&["sim", "show", "wd10ears"]).code(0).stdout;
     let plain = "\nphysical_sector_bytes = 4096";
@@ -115,7 +115,7 @@ fn a_drive_that_shifts_its_sectors_is_found_out() {
 }
 
 #[test]
-fn a_drive_that_disappears_ends_the_test_and_keeps_the_passes_before() {
+fn disappearing_drive_keeps_the_finished_passes() {
     let scratch = Scratch::new();
     let options = ["--suite=phybs", "--set=align.min=4k", "--set=align.max=4k", "--json"];
     let arguments = [&["run", "sim:wd20ears?fault=gone"], &options[..]].concat();

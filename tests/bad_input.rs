@@ -47,7 +47,7 @@ fn what_is_no_target_is_refused_by_name() {
 }
 
 #[test]
-fn names_that_lead_nowhere_are_a_mistake_and_no_device_error() {
+fn wrong_names_are_mistakes_not_device_errors() {
     let scratch = Scratch::new();
     symlink("circle", scratch.path("circle")).unwrap();
     refuse(&scratch, &["circle"], 2, &["circle", "symbolic links"]);
@@ -148,7 +148,7 @@ fn absurd_shapes_are_refused_before_anything_happens() {
 }
 
 #[test]
-fn options_that_no_request_can_have_are_refused_and_never_a_panic_or_the_drives_fault() {
+fn impossible_request_options_are_refused_without_panic() {
     let scratch = Scratch::new();
     for settings in [
         // Smaller than one write, one block of the drive, one stream block.
@@ -169,7 +169,7 @@ fn options_that_no_request_can_have_are_refused_and_never_a_panic_or_the_drives_
 }
 
 #[test]
-fn counts_that_no_memory_holds_are_refused_before_anything_happens() {
+fn counts_beyond_memory_are_refused_first() {
     let scratch = Scratch::new();
     for option in ["surface.samples", "surface.accesses"] {
         let setting = format!("--set={option}=4294967295");
@@ -178,7 +178,7 @@ fn counts_that_no_memory_holds_are_refused_before_anything_happens() {
 }
 
 #[test]
-fn rates_that_no_clock_resolves_are_refused_before_anything_happens() {
+fn rates_beyond_clock_resolution_are_refused_first() {
     // A dry run, because a rate without a distance between requests never ends.
     let scratch = Scratch::new();
     for rate in ["\"many\"", "0", "-5", "nan", "inf", "1e12", "{percent=-1}", "{percent=1e300}"] {
@@ -205,7 +205,7 @@ fn options_that_contradict_each_other_are_refused() {
 }
 
 #[test]
-fn control_characters_of_a_path_do_not_reach_the_terminal() {
+fn control_characters_do_not_reach_the_terminal() {
     let scratch = Scratch::new();
     for name in ["absent\u{1b}[31m", "absent\u{7}", "absent\r"] {
         let message = refuse(&scratch, &[name], 2, &["no such path"]);
@@ -214,7 +214,7 @@ fn control_characters_of_a_path_do_not_reach_the_terminal() {
 }
 
 #[test]
-fn a_negative_number_is_not_taken_for_an_option() {
+fn negative_number_is_not_parsed_as_an_option() {
     // `--time -1s` with a blank: the tip "use '-- -1s'" would make it a target.
     let scratch = Scratch::new();
     for (option, value) in
@@ -236,7 +236,7 @@ fn more_than_fits_is_refused_for_safety() {
 }
 
 #[test]
-fn one_target_given_twice_is_refused_whatever_its_name() {
+fn same_target_twice_is_refused_under_any_name() {
     let scratch = Scratch::new();
     symlink("target", scratch.path("link")).unwrap();
     let file = scratch.file("file", vec![7; 1 << 20]);
@@ -279,7 +279,7 @@ fn broken_suites_are_refused_with_line_and_column() {
 }
 
 #[test]
-fn a_latency_test_without_a_span_says_what_is_missing() {
+fn latency_without_a_span_names_the_missing_option() {
     let scratch = Scratch::new();
     let tiny = ["--test=latency", "--size=1MiB", "--set=latency.spans_pct=[0.001]"];
     let ended = scratch.run("target", &[&tiny]).code(2);
@@ -363,7 +363,7 @@ fn a_user_without_privileges_measures_a_directory() {
 
 /// The program was said to have panicked in a library.
 #[test]
-fn where_no_thread_may_be_started_that_is_said() {
+fn thread_limit_is_reported() {
     let scratch = Scratch::new();
     if is_root() && !can_run_by_nobody(&scratch) {
         return;
@@ -382,7 +382,7 @@ fn where_no_thread_may_be_started_that_is_said() {
 
 /// A limit on file sizes comes as a deadly signal by default; here the test fails and says why.
 #[test]
-fn a_limit_on_file_sizes_fails_the_test_and_leaves_nothing() {
+fn file_size_limit_fails_cleanly() {
     let scratch = Scratch::new();
     let call = scratch.run_call("target", &[TINY, ONE_CELL, &["--json"]]);
     // SAFETY: one system call.
@@ -400,7 +400,7 @@ fn a_limit_on_file_sizes_fails_the_test_and_leaves_nothing() {
 
 /// A run document is text, so a name that is not cannot be taken from it again.
 #[test]
-fn a_rerun_of_a_name_that_is_not_text_says_so() {
+fn rerun_of_a_non_utf8_name_is_reported() {
     let scratch = Scratch::new();
     let odd = OsStr::from_bytes(b"odd\xff");
     fs::create_dir(scratch.path("").join(odd)).unwrap();

@@ -71,14 +71,14 @@ fn every_option_of_run_has_help() {
 }
 
 #[test]
-fn no_arguments_at_all_show_the_help_as_a_mistake() {
+fn no_arguments_show_help_as_a_mistake() {
     let ended = Scratch::new().drivescope(&[]).code(2);
     assert_eq!(ended.stdout, "");
     assert!(ended.stderr.contains("Usage: drivescope <COMMAND>"), "{ended}");
 }
 
 #[test]
-fn typing_errors_are_one_line_with_the_nearest_name() {
+fn typing_error_names_the_nearest_word() {
     let scratch = Scratch::new();
     for (arguments, parts) in [
         (&["lst"][..], &["lst", "list"][..]),
@@ -100,7 +100,7 @@ fn typing_errors_are_one_line_with_the_nearest_name() {
 }
 
 #[test]
-fn a_name_that_resembles_nothing_is_not_guessed_at() {
+fn unlike_name_gets_no_suggestion() {
     let scratch = Scratch::new();
     for (option, list) in [("--suite", "drivescope suites"), ("--test", "drivescope tests")] {
         let message = scratch.drivescope(&["run", "target", option, "xyzzyplugh"]).refused(2);
@@ -110,7 +110,7 @@ fn a_name_that_resembles_nothing_is_not_guessed_at() {
 }
 
 #[test]
-fn completions_and_the_manual_are_those_of_every_command() {
+fn completions_and_manual_cover_every_command() {
     let scratch = Scratch::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = scratch.drivescope(&["completions", shell]).code(0).stdout;
@@ -151,7 +151,7 @@ fn bash_accepts_its_completions() {
 }
 
 #[test]
-fn a_stored_run_is_offered_with_what_it_measured() {
+fn stored_run_is_offered_with_its_measurements() {
     let scratch = Scratch::new();
     let options = ["run", "sim:wd20ears", "--test=align", "--json"];
     let run = scratch.drivescope(&options).code(0).json();
@@ -185,7 +185,7 @@ fn every_list_is_also_one_line_of_json() {
 }
 
 #[test]
-fn a_suite_that_is_shown_is_a_suite_to_run() {
+fn shown_suite_can_be_run() {
     let scratch = Scratch::new();
     let shown = scratch.drivescope(&["suites", "show", "as-ssd"]).code(0).stdout;
     let file = scratch.file("mine.toml", &shown);
@@ -227,7 +227,7 @@ fn the_catalogues_say_what_they_promise() {
 }
 
 #[test]
-fn the_list_of_tests_shows_what_each_does_to_directories_files_and_devices() {
+fn test_list_shows_the_effect_per_target_kind() {
     let tests = Scratch::new().drivescope(&["tests"]).code(0).stdout;
     assert!(tests.lines().all(|line| line.chars().count() <= 80), "{tests}");
     // A description goes on in lines that are set in.
@@ -261,7 +261,7 @@ fn the_list_of_tests_shows_what_each_does_to_directories_files_and_devices() {
 }
 
 #[test]
-fn a_users_suite_is_listed_and_a_broken_one_does_not_hide_the_others() {
+fn broken_suite_does_not_hide_the_others() {
     let scratch = Scratch::new();
     std::fs::create_dir_all(scratch.path("home/config/drivescope/suites")).unwrap();
     let suite = "name = \"mine\"\nsummary = \"just one cell\"\ntests = [\"transfer\"]\n\
@@ -283,7 +283,7 @@ fn unread_pipe() -> PipeWriter {
 }
 
 #[test]
-fn a_reader_that_went_away_is_no_error_and_no_panic() {
+fn closed_reader_is_neither_error_nor_panic() {
     let scratch = Scratch::new();
     for arguments in [
         &["--help"][..],
@@ -302,7 +302,7 @@ fn a_reader_that_went_away_is_no_error_and_no_panic() {
 }
 
 #[test]
-fn a_run_whose_reader_went_away_ends_in_order_and_is_kept() {
+fn closed_reader_ends_the_run_and_keeps_it() {
     let scratch = Scratch::new();
     scratch.run_call("target", &[TINY, ONE_CELL]).output_to(unread_pipe()).end().code(0);
     assert_eq!(crate::support::scratch::names(scratch.target()), [""; 0]);
@@ -319,7 +319,7 @@ fn a_closed_standard_error_is_no_panic() {
 }
 
 #[test]
-fn a_result_that_cannot_be_written_is_not_passed_over() {
+fn unwritable_result_is_an_error() {
     // A reader that went away has seen enough; a full disk has lost the result.
     let scratch = Scratch::new();
     let Ok(full) = OpenOptions::new().write(true).open("/dev/full") else {
@@ -344,7 +344,7 @@ fn quiet_output_begins_with_the_result() {
 }
 
 #[test]
-fn without_a_terminal_nothing_is_coloured_and_no_bar_is_drawn() {
+fn without_a_terminal_no_colour_and_no_bar() {
     let scratch = Scratch::new();
     let ended = scratch.run("target", &[TINY, ONE_CELL, &["--verbose"]]).code(0);
     assert!(!ended.stdout.contains(['\u{1b}', '\r']), "{ended}");

@@ -13,7 +13,7 @@ fn run(scratch: &Scratch, target: &str, options: &[&str], name: &str) -> String 
 const LATENCY: &[&str] = &["--test", "latency", "--time", "5s"];
 
 #[test]
-fn two_drives_differ_and_one_drive_does_not_differ_from_itself() {
+fn two_drives_differ_and_one_does_not() {
     let scratch = Scratch::new();
     let slow = run(&scratch, "sim:wd10ears", LATENCY, "slow.json");
     let fast = run(&scratch, "sim:hds722020ala330", LATENCY, "fast.json");
@@ -29,7 +29,7 @@ fn two_drives_differ_and_one_drive_does_not_differ_from_itself() {
 }
 
 #[test]
-fn runs_that_were_not_made_alike_are_only_compared_when_forced() {
+fn unlike_runs_are_compared_only_when_forced() {
     let scratch = Scratch::new();
     let plain = run(&scratch, "sim:wd10ears", LATENCY, "plain.json");
     let options = [LATENCY, &["--set", "latency.block=8k"]].concat();
@@ -41,7 +41,7 @@ fn runs_that_were_not_made_alike_are_only_compared_when_forced() {
 }
 
 #[test]
-fn runs_are_named_by_label_and_drive_and_mistakes_are_told() {
+fn run_names_and_mistakes_are_reported() {
     let scratch = Scratch::new();
     for (target, label) in [("sim:wd10ears", "old"), ("sim:wd20ears", "new")] {
         let options = ["run", target, "--label", label, "--quiet"];
@@ -58,7 +58,7 @@ fn runs_are_named_by_label_and_drive_and_mistakes_are_told() {
 }
 
 #[test]
-fn one_drive_differs_from_itself_in_at_most_one_of_twenty_trials() {
+fn one_drive_differs_in_few_trials() {
     // One in twenty is expected; more than the most have a probability of about 1 %.
     let (trials, most) = (few_or_all(10, 200), few_or_all(2, 17) as usize);
     let scratch = Scratch::new();
@@ -83,7 +83,7 @@ fn one_drive_differs_from_itself_in_at_most_one_of_twenty_trials() {
 }
 
 #[test]
-fn interleaved_two_drives_differ_and_one_drive_does_not_differ_from_itself() {
+fn interleaved_comparison_separates_two_drives_only() {
     let scratch = Scratch::new();
     let interleaved = |a: &str, b: &str| {
         let cells = "rnd4k_q1t1.read,seq1m_q8t1.read";
@@ -96,7 +96,7 @@ fn interleaved_two_drives_differ_and_one_drive_does_not_differ_from_itself() {
 }
 
 #[test]
-fn interleaved_settings_of_a_directory_are_compared_and_nothing_stays_behind() {
+fn interleaved_directory_settings_are_compared_without_remains() {
     let scratch = Scratch::new();
     let here = scratch.text("");
     let options = ["--cells", "rnd4k_q1t1.read", "--size", "16MiB", "--time", "10ms"];
@@ -123,7 +123,7 @@ fn interleaved_mistakes_are_told() {
 }
 
 #[test]
-fn a_model_beside_a_run_is_measured_on_the_spot_with_its_plan() {
+fn model_beside_a_run_is_measured_alike() {
     let scratch = Scratch::new();
     let slow = run(&scratch, "sim:wd10ears", LATENCY, "slow.json");
     let shown = scratch.drivescope(&["compare", &slow, "sim:hds722020ala330"]).code(0).stdout;
@@ -133,7 +133,7 @@ fn a_model_beside_a_run_is_measured_on_the_spot_with_its_plan() {
 }
 
 #[test]
-fn a_result_of_fio_is_imported_and_compared_when_forced() {
+fn fio_result_is_compared_only_when_forced() {
     let scratch = Scratch::new();
     let job = |name: &str, group: u32, iops: u32| {
         format!(

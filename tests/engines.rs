@@ -75,7 +75,7 @@ fn without_io_uring(call: Call) -> Call {
 
 /// Debian 11 and many boards have Linux 5.10: there each test ended with "Invalid argument".
 #[test]
-fn where_io_uring_cannot_wait_for_a_limited_time_threads_do_everything() {
+fn threads_replace_io_uring_without_timed_waits() {
     let scratch = Scratch::new();
     let call = scratch.run_call("target", &[TINY, &["--json"]]);
     // SAFETY: as in `without_io_uring`.
@@ -87,7 +87,7 @@ fn where_io_uring_cannot_wait_for_a_limited_time_threads_do_everything() {
 }
 
 #[test]
-fn where_io_uring_is_refused_threads_do_everything_and_that_is_said() {
+fn threads_replace_a_refused_io_uring_visibly() {
     let scratch = Scratch::new();
     let call = scratch.run_call("target", &[TINY, &["--json"]]);
     let ended = without_io_uring(call).end().code(0);
@@ -102,7 +102,7 @@ fn where_io_uring_is_refused_threads_do_everything_and_that_is_said() {
 }
 
 #[test]
-fn where_io_uring_is_refused_asking_for_it_is_a_mistake() {
+fn requested_io_uring_is_a_mistake_if_refused() {
     let scratch = Scratch::new();
     let call = scratch.run_call("target", &[TINY, &["--engine=io_uring"]]);
     let message = without_io_uring(call).end().refused(2);
@@ -111,7 +111,7 @@ fn where_io_uring_is_refused_asking_for_it_is_a_mistake() {
 
 /// `rerun` has no option that names an engine.
 #[test]
-fn a_run_is_done_again_where_its_engine_is_refused() {
+fn rerun_works_where_its_engine_is_refused() {
     let scratch = Scratch::new();
     let first = scratch.run("target", &[TINY, ONE_CELL, &["--json"]]).code(0).json();
     let again = without_io_uring(scratch.call(&["rerun", "last", "--json"])).end().code(0);
@@ -131,7 +131,7 @@ fn quiet_does_not_speak_of_engines() {
 }
 
 #[test]
-fn a_run_of_threads_has_the_same_metrics_as_one_of_io_uring() {
+fn threads_give_the_same_metrics_as_io_uring() {
     let scratch = Scratch::new();
     let run_with = |engine: &[&str]| {
         // Long enough for a request in each round, also on a busy machine.

@@ -9,7 +9,7 @@ const FILL: &[&str] =
     &["--test=fill-files", "--set=fill-files.size=8MiB", "--set=fill-files.files=6", "--json"];
 
 #[test]
-fn a_killed_fill_is_resumed_behind_its_last_known_file() {
+fn killed_fill_resumes_after_its_last_file() {
     let scratch = Scratch::new();
     let endless =
         ["--test=fill-files", "--set=fill-files.size=4MiB", "--set=fill-files.files=100000"];
@@ -45,7 +45,7 @@ fn copy_under_way(scratch: &Scratch) -> Running {
 }
 
 #[test]
-fn the_next_run_removes_what_a_killed_copy_left() {
+fn next_run_removes_a_killed_copy() {
     let scratch = Scratch::new();
     copy_under_way(&scratch).kill();
     assert!(own_folder(scratch.target()).is_some());
@@ -61,7 +61,7 @@ fn a_signal_during_a_copy_leaves_nothing() {
 }
 
 #[test]
-fn kept_files_outlive_other_runs_until_they_are_cleaned() {
+fn kept_files_survive_runs_until_cleaned() {
     let scratch = Scratch::new();
     scratch.run_call("target", &[FILL, &["--keep"]]).end().code(0);
     assert!(own_folder(scratch.target()).is_some());
@@ -76,7 +76,7 @@ fn kept_files_outlive_other_runs_until_they_are_cleaned() {
 }
 
 #[test]
-fn what_cannot_be_copied_is_said_in_a_line() {
+fn impossible_copy_is_reported_in_one_line() {
     let scratch = Scratch::new();
     for (options, words) in [
         (["--files", "/nonexistent"], "cannot copy from /nonexistent"),

@@ -254,21 +254,21 @@ fn every_model_is_in_the_table() {
 }
 
 #[test]
-fn the_first_quarter_of_the_models_gets_its_verdicts() {
+fn first_quarter_of_models_gets_its_verdicts() {
     assert_healthy(0);
 }
 
 #[test]
-fn the_second_quarter_of_the_models_gets_its_verdicts() {
+fn second_quarter_of_models_gets_its_verdicts() {
     assert_healthy(1);
 }
 
 #[test]
-fn the_third_quarter_of_the_models_gets_its_verdicts() {
+fn third_quarter_of_models_gets_its_verdicts() {
     assert_healthy(2);
 }
 
 #[test]
-fn the_last_quarter_of_the_models_gets_its_verdicts() {
+fn last_quarter_of_models_gets_its_verdicts() {
     assert_healthy(3);
 }

@@ -12,7 +12,7 @@ fn store(scratch: &Scratch, target: &str, seed: u64) {
 }
 
 #[test]
-fn a_drive_that_gets_slower_is_told_and_one_that_does_not_is_not() {
+fn only_a_slowing_drive_is_reported() {
     let scratch = Scratch::new();
     for seed in 0..10 {
         store(&scratch, "sim:wd40efrx", seed);
@@ -31,7 +31,7 @@ fn a_drive_that_gets_slower_is_told_and_one_that_does_not_is_not() {
 }
 
 #[test]
-fn a_drive_is_one_wherever_it_is_and_names_of_none_or_several_are_told() {
+fn drive_is_recognized_anywhere_and_ambiguous_names_reported() {
     let scratch = Scratch::new();
     for target in ["sim:wd40efrx", "sim:wd40efrx?seed=9", "sim:wd10ears"] {
         store(&scratch, target, 1);
@@ -52,7 +52,7 @@ fn a_drive_is_one_wherever_it_is_and_names_of_none_or_several_are_told() {
 
 /// A dock has one serial number for whatever lies in it; and a machine without a clock begins in 1970.
 #[test]
-fn drives_of_one_dock_are_kept_apart_and_the_last_run_is_the_last_saved() {
+fn drives_of_one_dock_stay_separate() {
     let scratch = Scratch::new();
     for seed in 1..=4 {
         store(&scratch, "sim:wd40efrx", seed);

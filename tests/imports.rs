@@ -12,7 +12,7 @@ const OF_A_CLIENT: &str = include_str!("../crates/store/fixtures/fio_client_serv
 const OF_CRYSTAL_DISK_MARK: &str = include_str!("../crates/store/fixtures/crystaldiskmark_8.txt");
 
 #[test]
-fn good_files_are_imported_beside_bad_ones_and_counted() {
+fn good_files_are_imported_beside_bad_ones() {
     let scratch = Scratch::new();
     let (bad, good) = (scratch.file("bad.json", "{}"), scratch.file("good.json", EXAMPLE));
     let other = scratch.file("other.json", OF_FIO);
@@ -52,7 +52,7 @@ fn what_powershell_writes_is_read() {
 }
 
 #[test]
-fn a_sector_of_0_is_refused_by_name_and_divides_nothing() {
+fn sector_size_0_is_refused_by_name() {
     let scratch = Scratch::new();
     let mut run: Value = serde_json::from_str(EXAMPLE).unwrap();
     run["drive"]["logical_sector_bytes"] = 0.into();
@@ -93,7 +93,7 @@ fn is_harmless(what: &str, bytes: &[u8]) {
 }
 
 #[test]
-fn control_characters_of_a_document_reach_neither_terminal_nor_file() {
+fn control_characters_reach_neither_terminal_nor_file() {
     let scratch = Scratch::new();
     let mut run: Value = serde_json::from_str(EXAMPLE).unwrap();
     for field in SHOWN {

@@ -50,7 +50,7 @@ fn kept_run(scratch: &Scratch) -> Value {
 }
 
 #[test]
-fn a_signal_while_the_test_file_is_written_ends_in_order() {
+fn signal_while_the_file_is_written_ends_cleanly() {
     for signal in [Signal::INT, Signal::TERM] {
         let scratch = Scratch::new();
         let (running, _) = start_and_wait_for_file(&scratch, &[TINY, ENDLESS, &["--size=512M"]]);
@@ -65,7 +65,7 @@ fn a_signal_while_the_test_file_is_written_ends_in_order() {
 }
 
 #[test]
-fn a_signal_in_a_phase_ends_in_order_and_keeps_what_was_measured() {
+fn signal_in_a_phase_keeps_the_measurements() {
     for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
         let scratch = Scratch::new();
         let (running, _) = start_and_wait_for_reads(&scratch);
@@ -95,7 +95,7 @@ fn an_interrupted_run_is_still_one_json_document() {
 }
 
 #[test]
-fn a_signal_in_the_first_target_leaves_the_second_alone() {
+fn signal_in_the_first_target_spares_the_second() {
     let scratch = Scratch::new();
     std::fs::create_dir(scratch.path("second")).unwrap();
     let (running, _) = start_and_wait_for_file(&scratch, &[TINY, ENDLESS, &["second"]]);
@@ -107,7 +107,7 @@ fn a_signal_in_the_first_target_leaves_the_second_alone() {
 }
 
 #[test]
-fn what_a_killed_run_leaves_the_next_run_removes() {
+fn next_run_removes_a_killed_runs_files() {
     let scratch = Scratch::new();
     let precious = scratch.file("target/.drivescope-notes", "mine");
     let (running, folder) = start_and_wait_for_reads(&scratch);
@@ -146,7 +146,7 @@ fn what_a_killed_run_leaves_clean_removes() {
 }
 
 #[test]
-fn the_folder_of_a_living_run_is_left_alone() {
+fn folder_of_a_living_run_is_kept() {
     let scratch = Scratch::new();
     let (running, folder) = start_and_wait_for_reads(&scratch);
     let ended = scratch.drivescope(&["run", "--clean", "target"]).code(0);
@@ -159,7 +159,7 @@ fn the_folder_of_a_living_run_is_left_alone() {
 }
 
 #[test]
-fn foreign_files_in_a_left_folder_are_kept_and_said() {
+fn foreign_files_are_kept_and_named() {
     let scratch = Scratch::new();
     let (running, folder) = start_and_wait_for_file(&scratch, &[TINY, ENDLESS]);
     running.kill();
@@ -185,7 +185,7 @@ fn foreign_files_in_a_left_folder_are_kept_and_said() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_removed_at_the_end_shows_in_the_exit_code() {
+fn unremovable_folder_shows_in_the_exit_code() {
     let scratch = Scratch::new();
     let options = ["--test=transfer", "--cells=rnd4k_q1t1.read", "--set=transfer.time=1s"];
     let (running, folder) = start_and_wait_for_file(&scratch, &[TINY, &options]);
@@ -197,7 +197,7 @@ fn a_folder_that_cannot_be_removed_at_the_end_shows_in_the_exit_code() {
 }
 
 #[test]
-fn a_killed_run_costs_at_most_the_test_in_progress_and_does_not_look_complete() {
+fn killed_run_loses_only_the_current_test() {
     let scratch = Scratch::new();
     let running = scratch.run_call("target", &[TINY, ENDLESS_SECOND]).start();
     wait_for("the first test in the store", || {
@@ -231,7 +231,7 @@ fn signals_close_together_are_one() {
 }
 
 #[test]
-fn a_later_signal_ends_at_once_and_takes_the_own_folder_along() {
+fn later_signal_ends_at_once_and_cleans_up() {
     let scratch = Scratch::new();
     // Its store is held, so that the end in order has to wait.
     scratch.run("target", &[TINY, &["--test=latency"]]).code(0);
@@ -246,7 +246,7 @@ fn a_later_signal_ends_at_once_and_takes_the_own_folder_along() {
 }
 
 #[test]
-fn a_signal_before_anything_is_done_ends_at_once() {
+fn early_signal_ends_at_once() {
     // A pipe without a reader holds it up.
     let scratch = Scratch::new();
     let (_reader, writer) = full_pipe();
@@ -265,7 +265,7 @@ fn a_signal_before_anything_is_done_ends_at_once() {
 }
 
 #[test]
-fn from_its_first_moment_on_a_signal_leaves_nothing_half_made() {
+fn early_signals_leave_nothing_half_made() {
     for step in 0..20 {
         let scratch = Scratch::new();
         let running = scratch.run_call("target", &[TINY, ENDLESS]).start();
@@ -300,7 +300,7 @@ fn full_pipe() -> (PipeReader, PipeWriter) {
 
 /// A pause of the program, not of its requests, is neither a stall of the drive nor heat.
 #[test]
-fn a_program_that_is_stopped_for_a_while_blames_no_drive() {
+fn paused_program_does_not_blame_the_drive() {
     let scratch = Scratch::new();
     let options = ["--test=transfer", "--cells=rnd4k_q1t1.read", "--rounds=1", "--json"];
     let running = scratch

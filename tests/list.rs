@@ -20,7 +20,7 @@ fn devices_of_the_kernel() -> BTreeSet<String> {
 }
 
 #[test]
-fn every_drive_has_the_fields_that_scripts_rely_on() {
+fn every_drive_has_the_scripted_fields() {
     let list = Scratch::new().drivescope(&["list", "--json"]).code(0).json();
     // Other tests detach loop devices meanwhile.
     let is_detached = |drive: &&Value| drive["kind"] == "loop" && drive["capacity_bytes"] == 0;
@@ -69,7 +69,7 @@ fn no_drive_of_the_kernel_is_missing() {
 }
 
 #[test]
-fn without_smartctl_the_list_says_so_and_does_not_fail() {
+fn missing_smartctl_is_reported_without_failure() {
     let scratch = Scratch::new();
     let call = scratch.call(&["list", "--json"]).env("PATH", scratch.path("target"));
     let list = call.end().code(0).json();
@@ -80,7 +80,7 @@ fn without_smartctl_the_list_says_so_and_does_not_fail() {
 }
 
 #[test]
-fn a_smartctl_that_fails_or_talks_nonsense_does_no_harm() {
+fn failing_smartctl_does_no_harm() {
     use std::os::unix::fs::PermissionsExt;
     let scratch = Scratch::new();
     for script in ["exit 2", "echo nonsense", "echo '{}'", "head -c 100000 /dev/zero", "kill -9 $$"]

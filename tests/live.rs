@@ -36,7 +36,7 @@ fn end(scratch: &Scratch, terminal: OnTerminal, code: i32) -> String {
 }
 
 #[test]
-fn a_key_skips_the_test_and_another_ends_the_run_and_both_keep_what_was_measured() {
+fn skip_and_end_keys_keep_the_measurements() {
     let scratch = Scratch::new();
     let mut terminal = start(&scratch, "target", ENDLESS);
     // The first phase is under way once its graph is there. Words are all that is drawn in one piece.
@@ -68,7 +68,7 @@ fn a_paused_run_waits_for_the_same_key() {
 }
 
 #[test]
-fn signals_and_ctrl_c_leave_the_terminal_as_it_was() {
+fn signals_restore_the_terminal() {
     for is_key in [true, false] {
         let scratch = Scratch::new();
         let mut terminal = start(&scratch, "target", ENDLESS);
@@ -81,7 +81,7 @@ fn signals_and_ctrl_c_leave_the_terminal_as_it_was() {
 }
 
 #[test]
-fn a_simulated_run_ends_with_its_result_on_the_usual_screen() {
+fn simulated_run_ends_on_the_usual_screen() {
     let scratch = Scratch::new();
     let terminal = start(&scratch, "sim:wd40efrx", &["--suite=first", "--seed=1"]);
     let result = end(&scratch, terminal, 0);
@@ -89,7 +89,7 @@ fn a_simulated_run_ends_with_its_result_on_the_usual_screen() {
 }
 
 #[test]
-fn without_a_terminal_it_is_refused_before_anything_happens() {
+fn live_view_without_a_terminal_is_refused_first() {
     let scratch = Scratch::new();
     let message = scratch.drivescope(&["run", "target", "--live"]).refused(2);
     assert!(message.contains("needs a terminal") && message.contains("omit --live"), "{message}");

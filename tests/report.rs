@@ -8,7 +8,7 @@ use crate::support::{Scratch, must_have};
 use std::fs;
 
 #[test]
-fn a_run_becomes_a_page_a_chart_and_a_table() {
+fn run_becomes_page_chart_and_table() {
     let (scratch, id) = with_a_run();
     let page = scratch.text("run.html");
     scratch.drivescope(&["report", &id, "-o", &page]).code(0);
@@ -26,7 +26,7 @@ fn a_run_becomes_a_page_a_chart_and_a_table() {
 }
 
 #[test]
-fn a_document_from_a_file_is_reported_like_a_stored_run() {
+fn file_is_reported_like_a_stored_run() {
     let scratch = Scratch::new();
     let out =
         scratch.drivescope(&["run", "sim:wd10ears", "--test", "surface", "--no-save", "--json"]);
@@ -39,7 +39,7 @@ fn a_document_from_a_file_is_reported_like_a_stored_run() {
 }
 
 #[test]
-fn what_is_there_is_only_replaced_when_asked_and_no_device_is_ever() {
+fn files_are_replaced_on_request_devices_never() {
     let (scratch, id) = with_a_run();
     let page = scratch.file("run.html", "mine");
     let message = scratch.drivescope(&["report", &id, "-o", &page]).refused(3);
@@ -82,7 +82,7 @@ fn several_runs_share_a_page_and_a_table() {
 }
 
 #[test]
-fn a_folder_has_the_page_every_chart_the_figures_and_the_document() {
+fn report_folder_has_page_charts_figures_and_document() {
     let (scratch, id) = with_a_run();
     let folder = scratch.path("report");
     let named = format!("{}/", folder.display());
@@ -189,7 +189,7 @@ fn duckdb_reads_the_figures_of_runs() {
 }
 
 #[test]
-fn an_anonymous_report_names_no_serial_number_machine_or_path() {
+fn anonymous_report_names_no_serial_machine_or_path() {
     let scratch = Scratch::new();
     let here = scratch.text("");
     let tiny =

@@ -29,7 +29,7 @@ fn rerun_does_the_same_again() {
 
 /// Leave to write is never taken from the earlier run: it is given anew.
 #[test]
-fn a_run_that_wrote_to_its_device_is_done_again_with_the_same_options() {
+fn device_writing_run_repeats_with_its_options() {
     let scratch = Scratch::new();
     let options = ["--test=surface", "--write=same-bytes", "--rounds=1", "--json"];
     let first = scratch.run("sim:wd4000aaks", &[&options]).code(0).json();
@@ -44,7 +44,7 @@ fn a_run_that_wrote_to_its_device_is_done_again_with_the_same_options() {
 
 /// A model of one's own is a file; from another directory its name meant nothing, or another file.
 #[test]
-fn a_run_of_a_models_file_is_done_again_from_anywhere() {
+fn run_of_a_model_file_repeats_from_anywhere() {
     let scratch = Scratch::new();
     let model = scratch.drivescope(&["sim", "show", "wd40efrx"]).code(0);
     scratch.file("own.toml", model.stdout.clone());
@@ -59,7 +59,7 @@ fn a_run_of_a_models_file_is_done_again_from_anywhere() {
 /// `import` takes options that no suite may have: a block of 0 bytes panicked, a file of 0 bytes was the
 /// drive's fault.
 #[test]
-fn an_imported_run_with_options_that_cannot_be_is_refused() {
+fn imported_run_with_impossible_options_is_refused() {
     let scratch = Scratch::new();
     let id = add_run(&scratch, &[]);
     let run = scratch.drivescope(&["show", &id, "--json"]).code(0).json();

@@ -7,7 +7,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 #[test]
-fn journals_that_cannot_be_read_are_no_hindrance_to_directories_and_files() {
+fn unreadable_journals_do_not_block_directories() {
     let scratch = Scratch::new();
     if is_root() && !can_run_by_nobody(&scratch) {
         return;
@@ -28,7 +28,7 @@ fn journals_that_cannot_be_read_are_no_hindrance_to_directories_and_files() {
 }
 
 #[test]
-fn without_a_journal_there_is_nothing_to_do_and_nothing_is_made() {
+fn without_a_journal_nothing_is_made() {
     let scratch = Scratch::new();
     let ended = scratch.drivescope(&["restore"]).code(0);
     // Where it looked: whoever ran as another user, or with another home, has them elsewhere.
@@ -39,7 +39,7 @@ fn without_a_journal_there_is_nothing_to_do_and_nothing_is_made() {
 }
 
 #[test]
-fn what_is_no_journal_is_refused_and_left_alone() {
+fn other_file_is_refused_as_a_journal() {
     let scratch = Scratch::new();
     let file = scratch.file("letter.journal", "Dear reader");
     for path in [file.as_str(), "missing.journal", "target", "/dev/null"] {
@@ -52,7 +52,7 @@ fn what_is_no_journal_is_refused_and_left_alone() {
 }
 
 #[test]
-fn what_a_cut_left_before_anything_was_saved_is_removed() {
+fn journal_cut_before_any_save_is_removed() {
     let scratch = Scratch::new();
     let folder = scratch.path("home/state/drivescope/journals");
     fs::create_dir_all(&folder).unwrap();
@@ -65,7 +65,7 @@ fn what_a_cut_left_before_anything_was_saved_is_removed() {
 
 /// A journal gets its name when its header is durable: without one it has been damaged.
 #[test]
-fn a_journal_that_lost_its_header_is_told_and_kept() {
+fn journal_without_a_header_is_reported_and_kept() {
     let scratch = Scratch::new();
     let folder = scratch.path("home/state/drivescope/journals");
     fs::create_dir_all(&folder).unwrap();
@@ -86,7 +86,7 @@ fn a_journal_that_lost_its_header_is_told_and_kept() {
 }
 
 #[test]
-fn what_cannot_be_looked_at_is_told_and_does_not_hold_up_the_others() {
+fn unreadable_journal_does_not_block_the_others() {
     let scratch = Scratch::new();
     let folder = scratch.path("home/state/drivescope/journals");
     fs::create_dir_all(folder.join("1.journal")).unwrap();

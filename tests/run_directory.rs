@@ -14,7 +14,7 @@ use std::fs;
 const THREE_ROUNDS: &[&str] = &["--rounds=3", "--json"];
 
 #[test]
-fn the_document_has_the_spine_that_scripts_rely_on() {
+fn document_has_the_fields_for_scripts() {
     let scratch = Scratch::new();
     let options = ["--label=first disk", "--price=105USD", "--seed=42"];
     let ended = scratch.run("target", &[TINY, THREE_ROUNDS, &options]).code(0);
@@ -54,7 +54,7 @@ fn is_rfc3339(text: &str) -> bool {
 }
 
 #[test]
-fn every_number_is_documented_finite_and_within_its_interval() {
+fn every_number_is_documented_and_within_its_interval() {
     let scratch = Scratch::new();
     let run = scratch.run("target", &[TINY, THREE_ROUNDS]).code(0).json();
     assert_eq!(
@@ -168,7 +168,7 @@ fn findings_explain_themselves() {
 }
 
 #[test]
-fn what_is_invalid_is_marked_by_a_finding_of_the_run() {
+fn invalid_metric_is_marked_by_a_finding() {
     let scratch = Scratch::new();
     let run = scratch.run("target", &[TINY, &["--json"]]).code(0).json();
     for metric in metrics(&run) {
@@ -238,7 +238,7 @@ fn the_same_seed_gives_the_same_plan() {
 }
 
 #[test]
-fn the_setting_of_one_test_wins_over_the_option_for_all() {
+fn setting_of_one_test_overrides_the_common_one() {
     let scratch = Scratch::new();
     let options = ["--time=5s", "--set=latency.time=1s", "--dry-run", "--json"];
     let plan = scratch.run("target", &[&options]).code(0).json();
@@ -302,7 +302,7 @@ fn open_loops_run_at_the_asked_rates() {
 }
 
 #[test]
-fn two_targets_give_a_document_each_in_their_order() {
+fn two_targets_give_two_documents_in_order() {
     let scratch = Scratch::new();
     fs::create_dir(scratch.path("second")).unwrap();
     let options = [TINY, ONE_CELL, &["target", "--json"]];
@@ -319,7 +319,7 @@ fn two_targets_give_a_document_each_in_their_order() {
 }
 
 #[test]
-fn text_shows_plan_results_verdict_and_where_it_is_kept() {
+fn text_shows_plan_results_verdict_and_place() {
     let scratch = Scratch::new();
     let ended = scratch.run("target", &[TINY]).code(0);
     let begins = format!("drivescope {} · quick · ", env!("CARGO_PKG_VERSION"));
@@ -340,7 +340,7 @@ fn text_shows_plan_results_verdict_and_where_it_is_kept() {
 }
 
 #[test]
-fn quiet_prints_only_the_result_and_no_save_keeps_nothing() {
+fn quiet_prints_the_result_no_save_stores_nothing() {
     let scratch = Scratch::new();
     let ended = scratch.run("target", &[TINY, ONE_CELL, &["--quiet", "--no-save"]]).code(0);
     assert_eq!(ended.stderr, "", "{ended}");
@@ -372,7 +372,7 @@ fn paths_with_blanks_and_other_letters_work() {
 }
 
 #[test]
-fn a_dot_means_here_and_a_link_means_what_it_points_to() {
+fn dot_and_link_are_resolved() {
     let scratch = Scratch::new();
     let call = scratch.run_call(".", &[TINY, ONE_CELL, &["--json"]]);
     let run = call.in_folder(&scratch.path("target")).end().code(0).json();
@@ -402,7 +402,7 @@ fn another_program_on_the_drive_is_noticed() {
 }
 
 #[test]
-fn a_run_without_reads_is_listed_with_what_it_measured() {
+fn run_without_reads_is_listed_with_its_metrics() {
     for (options, figure) in [
         (["--test=transfer", "--cells=rnd4k_q1t1.write"], "rnd4k_q1t1.write "),
         (["--test=latency", "--rounds=1"], "span100 "),

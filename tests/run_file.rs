@@ -50,7 +50,7 @@ fn a_file_is_read_and_not_changed() {
 }
 
 #[test]
-fn the_text_says_that_the_file_is_not_changed_and_what_is_left_out() {
+fn text_says_file_unchanged_and_names_skipped_tests() {
     let scratch = Scratch::new();
     let file = scratch.file("image", noise(20 << 20, 3));
     for options in [&["--dry-run"][..], TINY] {
@@ -60,7 +60,7 @@ fn the_text_says_that_the_file_is_not_changed_and_what_is_left_out() {
 }
 
 #[test]
-fn a_file_that_may_only_be_read_is_enough() {
+fn read_only_file_is_enough() {
     let scratch = Scratch::new();
     let file = scratch.file("image", noise(2 << 20, 3));
     fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o444)).unwrap();
@@ -68,7 +68,7 @@ fn a_file_that_may_only_be_read_is_enough() {
 }
 
 #[test]
-fn a_file_of_any_length_is_read_to_its_last_whole_block() {
+fn file_of_any_length_is_read_fully() {
     let scratch = Scratch::new();
     for length in [64 << 10, (1 << 20) + 1, (1 << 20) + 511, (2 << 20) - 512] {
         let file = scratch.file("image", noise(length, 5));
@@ -90,7 +90,7 @@ fn size_narrows_the_span_of_a_file() {
 }
 
 #[test]
-fn a_file_that_is_too_small_says_what_is_needed() {
+fn too_small_file_names_the_needed_size() {
     let scratch = Scratch::new();
     let empty = scratch.file("empty", "");
     let message = scratch.run(&empty, &[]).refused(2);
@@ -111,7 +111,7 @@ fn a_file_that_is_too_small_says_what_is_needed() {
 }
 
 #[test]
-fn a_test_that_must_write_is_refused_on_a_file() {
+fn writing_test_is_refused_on_a_file() {
     let scratch = Scratch::new();
     let file = scratch.file("image", noise(20 << 20, 3));
     for options in [

@@ -37,7 +37,7 @@ fn real_runs_are_what_the_schema_says() {
 
 /// Each suite once, as small as it can be, on a drive that is computed fast.
 #[test]
-fn a_run_of_each_suite_is_what_the_schema_says() {
+fn runs_of_each_suite_match_the_schema() {
     let (scratch, schema) = (Scratch::new(), schema());
     for name in drivescope_bench::suites::names(None) {
         let suite = drivescope_bench::suites::find(&name, None).expect("it comes with the program");

@@ -45,7 +45,7 @@ fn every_page_is_there_and_sends_nothing_elsewhere() {
 }
 
 #[test]
-fn a_store_without_runs_says_what_to_do_and_is_not_made() {
+fn empty_store_gives_advice_and_is_not_created() {
     let scratch = Scratch::new();
     let server = Server::start(&scratch, &[]);
     server.get("/").status(200).has(&["No run is stored yet", "drivescope run ."]);
@@ -56,7 +56,7 @@ fn a_store_without_runs_says_what_to_do_and_is_not_made() {
 }
 
 #[test]
-fn forged_requests_and_odd_paths_are_refused_and_start_nothing() {
+fn forged_requests_start_nothing() {
     let (scratch, id) = with_a_run();
     let server = Server::start(&scratch, &[]);
     let origin = format!("Origin: http://{}", server.host);
@@ -102,7 +102,7 @@ fn forged_requests_and_odd_paths_are_refused_and_start_nothing() {
 }
 
 #[test]
-fn a_run_from_a_page_is_that_of_the_command_and_can_be_removed_while_it_is_shown() {
+fn browser_run_equals_a_command_line_run() {
     let scratch = Scratch::new();
     let server = Server::start(&scratch, &[]);
     let answer = server.post("/measure", SIMULATED).status(303);
@@ -153,7 +153,7 @@ fn no_form_reaches_a_level_above_own_files() {
 }
 
 #[test]
-fn a_drive_is_measured_once_at_a_time_and_stops_on_request() {
+fn drive_is_measured_once_and_stops_on_request() {
     let scratch = Scratch::new();
     let server = Server::start(&scratch, &[]);
     let form = format!("target={}&suite=quick&level=own-files", scratch.target());
@@ -171,7 +171,7 @@ fn a_drive_is_measured_once_at_a_time_and_stops_on_request() {
 }
 
 #[test]
-fn ctrl_c_stops_a_run_as_it_does_on_the_command_line() {
+fn ctrl_c_stops_a_browser_run_in_order() {
     let scratch = Scratch::new();
     let server = Server::start(&scratch, &[]);
     let form = format!("target={}&suite=quick&level=own-files", scratch.target());
@@ -185,7 +185,7 @@ fn ctrl_c_stops_a_run_as_it_does_on_the_command_line() {
 }
 
 #[test]
-fn with_a_token_nothing_is_shown_to_those_who_do_not_have_it() {
+fn token_hides_everything_from_strangers() {
     let (scratch, id) = with_a_run();
     let server = Server::start(&scratch, &["--token"]);
     let (_, token) = server.address.split_once("/?token=").expect("the address has the token");
@@ -232,7 +232,7 @@ fn slow_and_many_clients_are_held_within_bounds() {
 }
 
 #[test]
-fn a_locked_store_is_told_on_the_page_and_in_order_once_it_is_free() {
+fn locked_store_is_reported_until_free() {
     let (scratch, id) = with_a_run();
     let server = Server::start(&scratch, &[]);
     let mode = "db.execute('PRAGMA locking_mode=EXCLUSIVE')";
@@ -244,7 +244,7 @@ fn a_locked_store_is_told_on_the_page_and_in_order_once_it_is_free() {
 }
 
 #[test]
-fn what_cannot_be_served_is_refused_in_one_line() {
+fn impossible_serve_is_refused_in_one_line() {
     let (scratch, _) = with_a_run();
     let server = Server::start(&scratch, &[]);
     let message = scratch.drivescope(&["serve", "--listen", &server.host]).refused(2);

@@ -40,7 +40,7 @@ fn the_document_has_every_field_of_a_cell() {
 }
 
 #[test]
-fn a_drive_is_known_by_its_own_name_and_by_its_models() {
+fn drive_is_found_by_both_its_names() {
     let scratch = Scratch::new();
     let count = |drive: &str| {
         let arguments =
@@ -51,7 +51,7 @@ fn a_drive_is_known_by_its_own_name_and_by_its_models() {
 }
 
 #[test]
-fn what_is_unknown_is_refused_with_the_nearest_name() {
+fn unknown_name_is_refused_with_the_nearest() {
     let scratch = Scratch::new();
     let refused = |arguments: &[&str]| {
         scratch.drivescope(&[&["sim", "reproduce"], arguments].concat()).refused(2)

@@ -33,7 +33,7 @@ fn refuse(scratch: &Scratch, target: &str, parts: &[&str]) {
 }
 
 #[test]
-fn faults_that_a_drive_cannot_have_are_refused_with_those_it_can() {
+fn impossible_faults_are_refused_with_the_possible() {
     let scratch = Scratch::new();
     for (target, why, instead) in [
         ("sim:kioxia-bg4-128?fault=first-come", "mechanics of hard disks", "throttled"),
@@ -89,7 +89,7 @@ fn mistakes_in_a_model_have_their_line() {
 }
 
 #[test]
-fn a_mistake_in_a_table_on_one_line_has_a_line_too() {
+fn one_line_table_mistake_names_its_line() {
     let scratch = Scratch::new();
     let skew = "[hdd.skew]\nhead_rev = 0.1417     # taken from the published WD 4 TB layout\n\
                 cylinder_rev = 0.1417 # taken from the published WD 4 TB layout\n";
@@ -121,7 +121,7 @@ fn the_host_sees_what_the_bridge_lets_through() {
 }
 
 #[test]
-fn a_bridge_with_one_command_at_a_time_leaves_nothing_of_the_queue() {
+fn single_command_bridge_removes_the_queue() {
     let scratch = Scratch::new();
     let iops = |target: &str| {
         let queued = ["--test=transfer", "--cells=rnd4k_q32t1.read", "--time=4s", "--rounds=1"];
@@ -136,7 +136,7 @@ fn a_bridge_with_one_command_at_a_time_leaves_nothing_of_the_queue() {
 }
 
 #[test]
-fn reads_of_an_ssd_reach_its_flash_unless_it_is_empty() {
+fn ssd_reads_reach_flash_unless_empty() {
     let scratch = Scratch::new();
     let iops = |target: &str| iops_of(&one_cell(&scratch, target));
     let (usual, empty) = (iops("sim:samsung-870evo-1tb"), iops("sim:samsung-870evo-1tb?fill=0"));
@@ -151,7 +151,7 @@ fn reads_of_an_ssd_reach_its_flash_unless_it_is_empty() {
 }
 
 #[test]
-fn fill_on_a_hard_disk_moves_the_part_that_is_measured_and_says_so() {
+fn hard_disk_fill_moves_the_measured_part() {
     let scratch = Scratch::new();
     let run = |target: &str, more: &[&str]| {
         let options =
@@ -173,7 +173,7 @@ fn fill_on_a_hard_disk_moves_the_part_that_is_measured_and_says_so() {
 }
 
 #[test]
-fn a_seed_of_a_hard_disk_repeats_exactly_and_another_differs_slightly() {
+fn hard_disk_seed_repeats_exactly() {
     let scratch = Scratch::new();
     let options = ["--no-save", "--json", "--seed=1", "--rounds=1", "--time=4s"];
     let iops = |target: &str| {
@@ -191,7 +191,7 @@ fn a_seed_of_a_hard_disk_repeats_exactly_and_another_differs_slightly() {
 }
 
 #[test]
-fn show_checks_a_file_of_the_users_without_running_it() {
+fn show_checks_a_user_file_without_running_it() {
     let scratch = Scratch::new();
     let model = scratch.drivescope(&["sim", "show", "wd40efrx"]).code(0).stdout;
     let name = "./what?.toml";

@@ -81,7 +81,7 @@ fn surface_finds_the_zones_and_their_rates() {
 
 /// The same for writes: of what is there, and of fresh data.
 #[test]
-fn surface_finds_the_zones_and_their_rates_by_writing() {
+fn surface_finds_zones_and_rates_by_writing() {
     const WRITTEN: u64 = 256 << 20;
     let options = [
         "--set=surface.write_samples=33",
@@ -145,7 +145,7 @@ fn named<'r>(run: &'r Value, name: &str) -> Option<&'r Value> {
 
 /// What the healthy drives do not raise, the same suite raises where it is so.
 #[test]
-fn the_quick_suite_notices_heat_and_a_queue_that_is_not_used() {
+fn quick_suite_notices_heat_and_unused_queue() {
     let hot = measure("sim:corsair-mp510-240?fault=throttled", &[]);
     let evidence = text(&named(&hot, "throttled").expect("it is hot")["evidence"]);
     assert!(
@@ -208,7 +208,7 @@ fn throttling_is_found() {
 }
 
 #[test]
-fn a_region_that_cannot_be_read_is_found_where_it_is() {
+fn unreadable_region_is_located() {
     let target = "sim:hgst-7k1000?fault=failing-region";
     let run = measure_in(&Scratch::new(), target, &SURFACE, 4);
     assert!(findings(&run).contains(&"F017"), "{:?}", findings(&run));
@@ -254,7 +254,7 @@ const TINY: [&str; 3] = ["--test=tiny-writes", "--rounds=1", "--set=tiny-writes.
 const TINY_FLASH: [&str; 3] = ["--test=tiny-writes", "--rounds=1", "--set=tiny-writes.time=50ms"];
 
 #[test]
-fn tiny_writes_show_one_read_of_the_drive_each() {
+fn tiny_writes_cause_one_drive_read_each() {
     let target = "sim:wd40efrx";
     let params = Spec::parse(target).expect("a model").model.hdd.expect("a hard disk");
     let run = measure(target, &TINY);
@@ -303,7 +303,7 @@ fn a_drive_without_read_modify_write_is_noticed() {
 }
 
 #[test]
-fn a_drive_that_serves_in_order_of_arrival_is_noticed() {
+fn in_order_service_is_noticed() {
     let options =
         ["--test=transfer", "--cells=rnd4k_q1t1.read,rnd4k_q32t1.read", "--set=transfer.time=5s"];
     let gain = |target: &str| {

@@ -95,7 +95,7 @@ fn ctrl_c_ends_every_server_and_leaves_nothing() {
 }
 
 #[test]
-fn a_killed_run_takes_its_server_along_and_the_next_one_removes_its_files() {
+fn killed_run_ends_its_server_and_is_cleaned() {
     for (name, _) in SERVERS {
         let scratch = Scratch::new();
         if !has_server(&scratch, name) {
@@ -113,7 +113,7 @@ fn a_killed_run_takes_its_server_along_and_the_next_one_removes_its_files() {
 }
 
 #[test]
-fn a_server_that_is_killed_fails_the_test_in_its_own_words_and_leaves_nothing() {
+fn killed_server_fails_the_test_without_remains() {
     for (name, program) in SERVERS {
         let scratch = Scratch::new();
         if !has_server(&scratch, name) {
@@ -184,7 +184,7 @@ fn what_is_missing_is_said_in_a_line() {
 }
 
 #[test]
-fn a_server_that_does_not_answer_fails_the_test() {
+fn silent_server_fails_the_test() {
     // No server listens at the discard port, or at a missing socket.
     for (url, words, is_built) in [
         ("postgres://me@127.0.0.1:9/x", "PostgreSQL at 127.0.0.1:9", cfg!(feature = "postgres")),
@@ -207,7 +207,7 @@ fn a_server_that_does_not_answer_fails_the_test() {
 
 /// The directory of a user that servers' users may not enter.
 #[test]
-fn a_directory_that_the_servers_user_cannot_enter_is_named() {
+fn directory_closed_to_the_server_user_is_named() {
     let scratch = Scratch::new();
     if !crate::support::is_root() {
         return skip_loudly("needs root: only then the server runs as another user");

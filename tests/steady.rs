@@ -21,7 +21,7 @@ fn series<'r>(run: &'r Value, key: &str) -> Vec<&'r Value> {
 /// This machine's drive may or may not be steady within 25 rounds of 20 ms; the curve and its figures exist either way,
 /// and no file remains.
 #[test]
-fn a_directory_is_written_over_and_over_and_left_as_it_was() {
+fn steady_overwrites_a_directory_and_cleans_up() {
     let scratch = Scratch::new();
     let run = scratch.run_call("target", &[QUICK, &["--time=20ms", "--json"]]).end().code(0).json();
     assert_eq!(statuses(&run), [("steady", "done")]);
@@ -40,7 +40,7 @@ fn a_directory_is_written_over_and_over_and_left_as_it_was() {
 }
 
 #[test]
-fn the_text_of_a_simulated_drive_has_window_and_preparation_and_the_page_its_rounds() {
+fn text_has_window_and_preparation_page_has_rounds() {
     let scratch = Scratch::new();
     let call = ["--time=1s", "--size=64MiB", "--seed=1"];
     let ended = scratch.run("sim:kioxia-bg4-128", &[&QUICK[..2], &call]).code(0);

@@ -45,7 +45,7 @@ fn python(scratch: &Scratch, program: &str) -> Option<Call> {
 }
 
 #[test]
-fn an_empty_store_is_no_error_and_is_not_made() {
+fn empty_store_is_neither_error_nor_created() {
     let scratch = Scratch::new();
     let ended = scratch.drivescope(&["runs"]).code(0);
     assert!(ended.stdout.contains("no runs stored yet"), "{ended}");
@@ -59,7 +59,7 @@ fn an_empty_store_is_no_error_and_is_not_made() {
 }
 
 #[test]
-fn a_run_is_found_by_its_id_the_beginning_of_it_and_as_the_last() {
+fn run_is_found_by_id_prefix_and_last() {
     let (scratch, id) = with_a_run();
     let whole = scratch.drivescope(&["show", &id, "--json"]).code(0).json();
     assert_eq!(whole["id"], id);
@@ -119,7 +119,7 @@ fn runs_are_listed_and_filtered() {
 }
 
 #[test]
-fn the_last_run_is_the_newest_also_within_one_second() {
+fn last_run_is_the_newest_within_one_second() {
     let scratch = Scratch::new();
     let mut added: Vec<String> = (0..6).map(|_| add_run(&scratch, &[])).collect();
     added.reverse();
@@ -129,7 +129,7 @@ fn the_last_run_is_the_newest_also_within_one_second() {
 }
 
 #[test]
-fn a_filter_that_nothing_passes_does_not_say_that_there_are_no_runs() {
+fn empty_filter_result_does_not_claim_no_runs() {
     let (scratch, id) = with_a_run();
     for filter in ["--label=other", "--drive=other", "--limit=0"] {
         let ended = scratch.drivescope(&["runs", filter]).code(0);
@@ -198,7 +198,7 @@ fn what_a_terminal_would_obey_is_not_printed() {
 }
 
 #[test]
-fn the_environment_names_a_store_and_the_option_wins() {
+fn store_option_overrides_the_environment() {
     let (scratch, id) = with_a_run();
     let store = scratch.store();
     let elsewhere = scratch.call(&["runs"]).env("DRIVESCOPE_STORE", scratch.path("none.db"));
@@ -211,7 +211,7 @@ fn the_environment_names_a_store_and_the_option_wins() {
 
 /// The next command finds a run of a named store only if it is named again.
 #[test]
-fn the_next_command_is_told_the_store_that_was_named() {
+fn next_command_names_the_named_store() {
     let (scratch, _) = with_a_run();
     let [store, none] = ["a store.db", "none.db"].map(|name| scratch.text(name));
     let runs = scratch.file("runs.json", scratch.drivescope(&["export"]).code(0).stdout);
@@ -279,7 +279,7 @@ pub fn holder(scratch: &Scratch, mode: &str) -> Option<Running> {
 }
 
 #[test]
-fn a_store_that_another_process_writes_can_be_read_but_not_written() {
+fn busy_store_can_be_read_not_written() {
     let (scratch, id) = with_a_run();
     let file = scratch.file("one.json", scratch.drivescope(&["export"]).code(0).stdout);
     let Some(_holder) = holder(&scratch, "") else { return };
@@ -290,7 +290,7 @@ fn a_store_that_another_process_writes_can_be_read_but_not_written() {
 }
 
 #[test]
-fn a_store_locked_for_all_is_refused_before_a_run_begins() {
+fn locked_store_is_refused_before_the_run() {
     let (scratch, _) = with_a_run();
     let mode = "db.execute('PRAGMA locking_mode=EXCLUSIVE')";
     let Some(_holder) = holder(&scratch, mode) else { return };
@@ -304,7 +304,7 @@ fn a_store_locked_for_all_is_refused_before_a_run_begins() {
 }
 
 #[test]
-fn a_store_that_fails_in_the_middle_does_not_cost_the_run() {
+fn store_failure_does_not_lose_the_run() {
     let (scratch, first) = with_a_run();
     let Some(holder) = holder(&scratch, "") else { return };
     let ended = scratch.run("target", &[TINY, &["--test=transfer,latency"]]).code(2);
@@ -329,7 +329,7 @@ fn a_store_that_fails_in_the_middle_does_not_cost_the_run() {
 }
 
 #[test]
-fn a_store_that_is_free_again_at_the_end_has_the_run() {
+fn store_freed_in_time_has_the_run() {
     let (scratch, _) = with_a_run();
     let Some(holder) = holder(&scratch, "") else { return };
     let options = ["--test=transfer,latency", "--cells=rnd4k_q1t1.read"];
@@ -348,7 +348,7 @@ fn a_store_that_is_free_again_at_the_end_has_the_run() {
 }
 
 #[test]
-fn a_store_of_a_newer_version_is_left_alone() {
+fn newer_store_is_left_unchanged() {
     let (scratch, _) = with_a_run();
     let Some(update) =
         python(&scratch, "db.execute(\"UPDATE meta SET value='99' WHERE key='schema'\")")
@@ -376,7 +376,7 @@ fn a_store_of_a_newer_version_is_left_alone() {
 }
 
 #[test]
-fn without_a_home_a_run_is_measured_and_not_saved() {
+fn without_a_home_a_run_is_not_saved() {
     let scratch = Scratch::new();
     let options = [TINY, ONE_CELL];
     let call = || scratch.run_call("target", &options).env("XDG_DATA_HOME", "");
@@ -396,7 +396,7 @@ fn without_a_home_a_run_is_measured_and_not_saved() {
 }
 
 #[test]
-fn a_store_where_nothing_may_be_written_can_still_be_read() {
+fn read_only_store_can_be_read() {
     let (scratch, id) = with_a_run();
     if is_root() && !can_run_by_nobody(&scratch) {
         return;

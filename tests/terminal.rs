@@ -33,7 +33,7 @@ fn words(text: &str) -> Vec<&str> {
 }
 
 #[test]
-fn models_and_suites_end_between_words_on_narrow_terminals() {
+fn narrow_lists_break_between_words() {
     let scratch = Scratch::new();
     for arguments in [&["sim", "list"][..], &["sim", "show", "wd10ears"], &["suites"], &["tests"]] {
         let piped = scratch.drivescope(arguments).code(0);
@@ -81,7 +81,7 @@ fn results_take_the_width_of_the_terminal() {
 }
 
 #[test]
-fn a_terminal_sees_the_table_from_the_start_and_a_pipe_only_its_result() {
+fn terminal_shows_the_table_pipe_only_the_result() {
     let scratch = Scratch::new();
     let cells = "--cells=seq1m_q1t1.read,rnd4k_q1t1.read";
     let arguments =

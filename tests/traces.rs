@@ -16,7 +16,7 @@ CPU0 (8,0):
 
 /// One request a line, from fio's log to a trace and back.
 #[test]
-fn a_log_of_fio_comes_back_from_a_trace_as_it_was() {
+fn fio_log_survives_conversion_to_a_trace() {
     let scratch = Scratch::new();
     let log: String = std::iter::once("fio version 3 iolog\n0 disk add\n0 disk open\n".to_string())
         .chain(
@@ -41,7 +41,7 @@ fn a_log_of_fio_comes_back_from_a_trace_as_it_was() {
 }
 
 #[test]
-fn a_trace_tells_its_mix_its_depth_and_its_think_time() {
+fn trace_shows_its_mix_depth_and_think_time() {
     let scratch = Scratch::new();
     let path = scratch.file("day.txt", BLKPARSE);
     let text = scratch.drivescope(&["trace", "info", &path]).code(0).stdout;
@@ -54,7 +54,7 @@ fn a_trace_tells_its_mix_its_depth_and_its_think_time() {
 }
 
 #[test]
-fn what_is_no_trace_is_refused_with_its_place_and_nothing_is_written() {
+fn invalid_trace_is_refused_with_its_position() {
     let scratch = Scratch::new();
     let path = |name: &str| scratch.text(name);
     scratch.file("good.txt", BLKPARSE);
@@ -99,7 +99,7 @@ fn log_of(reads: u64) -> String {
 }
 
 #[test]
-fn a_replay_is_a_run_whose_times_a_simulated_drive_keeps() {
+fn replay_keeps_its_times_on_a_simulated_drive() {
     let scratch = Scratch::new();
     let path = scratch.file("day.iolog", log_of(500));
     let call = ["trace", "replay", &path, "sim:samsung-870evo-1tb", "--json", "--no-save"];
@@ -122,7 +122,7 @@ fn a_replay_is_a_run_whose_times_a_simulated_drive_keeps() {
 
 /// A hundredth of its length is nothing.
 #[test]
-fn a_trace_of_a_moment_is_not_called_late_for_microseconds() {
+fn short_trace_is_not_late_by_microseconds() {
     let scratch = Scratch::new();
     let reads = "x read 0 4096\nx read 1048576 4096\n";
     let log = format!("fio version 2 iolog\nx add\nx open\n{reads}x close\n");
@@ -135,7 +135,7 @@ fn a_trace_of_a_moment_is_not_called_late_for_microseconds() {
 
 /// In a directory a trace goes to a file of its own, which is gone afterwards; an existing file is only read.
 #[test]
-fn writes_of_a_trace_go_to_a_file_of_its_own_or_nowhere() {
+fn trace_writes_go_only_to_a_scratch_file() {
     let scratch = Scratch::new();
     let (path, folder) = (scratch.file("day.iolog", log_of(50)), scratch.target());
     let call =
@@ -156,7 +156,7 @@ fn writes_of_a_trace_go_to_a_file_of_its_own_or_nowhere() {
 }
 
 #[test]
-fn what_cannot_be_replayed_is_refused_in_a_line() {
+fn impossible_replay_is_refused_in_one_line() {
     let scratch = Scratch::new();
     let far = format!("fio version 3 iolog\n1 d read 0 4096\n2 d read {} 4096\n", 1u64 << 44);
     let far = scratch.file("far.iolog", far);

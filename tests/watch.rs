@@ -17,7 +17,7 @@ fn number(value: &Value) -> f64 {
 }
 
 #[test]
-fn a_simulated_disk_has_a_line_for_each_second_of_its_time_and_a_summary_that_agrees() {
+fn simulated_disk_has_one_line_per_second() {
     let scratch = Scratch::new();
     let call = ["watch", "sim:wd40efrx", "--time=20s", "--json"];
     let lines = scratch.drivescope(&call).code(0).documents();
@@ -43,7 +43,7 @@ fn a_simulated_disk_has_a_line_for_each_second_of_its_time_and_a_summary_that_ag
 
 /// `fault=stalls` is silent from 8.5 s to 10 s, from 18.5 s to 20 s, and so on.
 #[test]
-fn every_stall_is_named_with_its_time_and_length() {
+fn every_stall_is_named_with_time_and_length() {
     let scratch = Scratch::new();
     for (model, healthy_ms) in [("wd40efrx", 30.0), ("kioxia-bg4-128", 1.0)] {
         let target = format!("sim:{model}?fault=stalls");
@@ -78,7 +78,7 @@ fn a_pipe_gets_plain_lines_of_eighty_columns() {
 }
 
 #[test]
-fn reads_that_fail_are_named_counted_and_not_the_end() {
+fn failed_reads_are_counted_and_do_not_end() {
     let scratch = Scratch::new();
     let target = "sim:wd40efrx?fault=failing-region";
     let lines = scratch.drivescope(&["watch", target, "--time=5min", "--json"]).code(4).documents();
@@ -97,7 +97,7 @@ fn reads_that_fail_are_named_counted_and_not_the_end() {
 }
 
 #[test]
-fn a_drive_that_disappears_ends_it_with_what_was_seen() {
+fn disappearing_drive_ends_the_watch_with_results() {
     let scratch = Scratch::new();
     let target = "sim:kioxia-bg4-128?fault=gone";
     let ended = scratch.drivescope(&["watch", target, "--time=1min"]).code(4);
@@ -105,7 +105,7 @@ fn a_drive_that_disappears_ends_it_with_what_was_seen() {
 }
 
 #[test]
-fn a_directory_is_watched_in_a_file_that_goes_when_a_signal_ends_it() {
+fn watched_directory_uses_a_file_removed_by_signal() {
     let scratch = Scratch::new();
     let (reader, writer) = pipe().unwrap();
     let call = scratch.call(&["watch", "target", "--size=16M", "--json"]).output_to(writer);
@@ -124,7 +124,7 @@ fn a_directory_is_watched_in_a_file_that_goes_when_a_signal_ends_it() {
 }
 
 #[test]
-fn an_existing_file_is_only_read_and_a_count_ends_it() {
+fn existing_file_is_only_read_up_to_count() {
     let scratch = Scratch::new();
     let contents = crate::support::noise(1 << 20, 1);
     let file = scratch.file("file", &contents);
@@ -147,7 +147,7 @@ fn a_reader_that_goes_away_ends_it() {
 }
 
 #[test]
-fn ctrl_c_on_a_terminal_is_the_usual_end() {
+fn ctrl_c_on_a_terminal_ends_normally() {
     let scratch = Scratch::new();
     let call = scratch.call(&["watch", "target", "--size=16M"]).env("NO_COLOR", "1");
     let mut terminal = OnTerminal::start_with(call, 80);
@@ -159,7 +159,7 @@ fn ctrl_c_on_a_terminal_is_the_usual_end() {
 }
 
 #[test]
-fn what_cannot_be_watched_is_refused_in_one_line() {
+fn impossible_watch_is_refused_in_one_line() {
     let scratch = Scratch::new();
     for (arguments, parts) in [
         (&["absent"][..], &["no such path", "drivescope list"][..]),

@@ -40,7 +40,7 @@ fn a_fill_goes_on_where_it_is_told() {
 
 /// A shingled disk is computed request by request, which takes long enough to be stopped.
 #[test]
-fn a_fill_that_is_stopped_says_where_to_go_on() {
+fn stopped_fill_says_where_to_resume() {
     let scratch = Scratch::new();
     let full = ["--set=fill.mode=full"];
     let running = scratch.run_call("sim:st8000as0002-smr", &[FILL, &full]).start();
@@ -67,7 +67,7 @@ fn the_text_shows_curve_time_and_zones() {
 }
 
 #[test]
-fn a_fake_drive_is_a_problem_and_an_honest_one_is_not() {
+fn fake_drive_is_a_problem_honest_is_not() {
     let scratch = Scratch::new();
     for (fake, real) in [("wrap:20GiB", 20u64 << 30), ("cut:31999999488", 31_999_999_488)] {
         let target = format!("sim:pm871b-128?fake={fake}");
@@ -81,7 +81,7 @@ fn a_fake_drive_is_a_problem_and_an_honest_one_is_not() {
 }
 
 #[test]
-fn the_verdict_is_one_line_with_the_bytes_to_keep() {
+fn verdict_is_one_line_with_bytes_to_keep() {
     let scratch = Scratch::new();
     let ended = scratch.run("sim:pm871b-128?fake=wrap:20GiB", &[VERIFY]).code(1);
     assert!(ended.stdout.contains("FAKE: claims 128 GB, holds 21.5 GB"), "{ended}");
@@ -93,14 +93,14 @@ fn the_verdict_is_one_line_with_the_bytes_to_keep() {
 /// The check of all tests that accept a run without valid figures.
 #[test]
 #[should_panic(expected = "1 for another cause")]
-fn problem_does_not_count_as_a_run_without_valid_figures() {
+fn problem_does_not_count_as_invalid_run() {
     let ended = Scratch::new().run("sim:pm871b-128?fake=wrap:20GiB", &[VERIFY]);
     assert!(ended.stdout.contains("F031"), "{ended}");
     ended.measured();
 }
 
 #[test]
-fn a_drive_that_fails_in_the_middle_is_broken_and_no_fake() {
+fn drive_failing_midway_is_broken_not_fake() {
     let scratch = Scratch::new();
     let ended = scratch.run("sim:wd40efrx?fault=failing-region", &[VERIFY]).code(1);
     assert!(ended.stdout.contains("not judged") && ended.stdout.contains("F017"), "{ended}");
@@ -111,7 +111,7 @@ fn a_drive_that_fails_in_the_middle_is_broken_and_no_fake() {
 
 /// A small drive of which a thousandth in the middle answers with errors, to the sector.
 #[test]
-fn a_full_verify_says_which_sectors_cannot_be_read() {
+fn full_verify_names_unreadable_sectors() {
     let scratch = Scratch::new();
     let shown = scratch.drivescope(&["sim", "show", "pm871b-128"]).code(0).stdout;
     let small = |line: &str| match line.split_once(" =").map(|(field, _)| field) {
@@ -190,7 +190,7 @@ fn options_of_another_mode_are_refused() {
 
 /// A simulated drive is new in every call.
 #[test]
-fn a_read_of_a_drive_that_was_never_written_accuses_nobody() {
+fn reading_an_unwritten_drive_accuses_no_drive() {
     let scratch = Scratch::new();
     let read = ["--size=64MiB", "--set=verify.mode=full", "--set=verify.phase=read", "--json"];
     let run = scratch.run("sim:pm871b-128", &[VERIFY, &read]).code(2).json();
@@ -201,7 +201,7 @@ fn a_read_of_a_drive_that_was_never_written_accuses_nobody() {
 }
 
 #[test]
-fn a_cache_at_the_end_does_not_make_a_fake_good() {
+fn final_cache_does_not_hide_a_fake() {
     let scratch = Scratch::new();
     let full = ["--size=96MiB", "--set=verify.mode=full"];
     for cache in ["1MiB", "20MiB"] {
@@ -213,7 +213,7 @@ fn a_cache_at_the_end_does_not_make_a_fake_good() {
 
 /// What it dropped it wrote as fast as the rest.
 #[test]
-fn a_full_fill_of_a_drive_that_drops_writes_says_so() {
+fn full_fill_reports_dropped_writes() {
     let scratch = Scratch::new();
     let full = ["--test=fill", "--size=64MiB", "--set=fill.mode=full", "--json"];
     let run = scratch.run("sim:pm871b-128?fake=cut:48MiB", &[&full]).code(1).json();
@@ -226,7 +226,7 @@ fn a_full_fill_of_a_drive_that_drops_writes_says_so() {
 
 /// read-files showed 26 GB/s of a drive that was gone, as a valid figure.
 #[test]
-fn nothing_is_measured_of_a_drive_that_is_gone() {
+fn nothing_is_measured_of_a_missing_drive() {
     let scratch = Scratch::new();
     let call = ["--suite=nequalsone", "--json"];
     let run = scratch.run("sim:laptop-ssd-2015?fault=gone", &[&call]).code(4).json();

@@ -7,7 +7,7 @@ use crate::support::{TINY, must_have};
 use std::fs;
 
 #[test]
-fn a_device_is_read_by_every_test_that_only_reads_and_stays_as_it_was() {
+fn read_tests_leave_a_device_unchanged() {
     let Some(OnLoop { scratch, device, image, .. }) = OnLoop::ext4(64) else { return };
     let before = fs::read(&image).unwrap();
     let run = scratch.run(&device.node, &[TINY, &["--json", "--rounds=3"]]).measured().json();
@@ -36,7 +36,7 @@ fn a_device_is_read_by_every_test_that_only_reads_and_stays_as_it_was() {
 }
 
 #[test]
-fn the_plan_of_a_device_says_that_it_only_reads() {
+fn plan_of_a_device_says_read_only() {
     let Some(scratch) = privileged_scratch() else { return };
     let Some(device) = Loop::attach(&image_of_noise(&scratch, 64), &[]) else { return };
     let plan = scratch.run(&device.node, &[&["--dry-run"]]).code(0).stdout;
@@ -73,7 +73,7 @@ fn one_device_by_two_names_is_one_target() {
 }
 
 #[test]
-fn a_partition_is_a_target_of_its_own_size() {
+fn partition_is_a_target_of_its_size() {
     let Some(scratch) = privileged_scratch() else { return };
     let Some(device) = Loop::attach(&image_of_noise(&scratch, 64), &["--partscan"]) else { return };
     let Some(_partition) = super::list::add_partition(&device, 1, 2048, 65536) else { return };
@@ -101,7 +101,7 @@ fn sectors_of_4096_bytes_are_respected() {
 }
 
 #[test]
-fn a_test_of_which_nothing_fits_the_sectors_is_not_called_done() {
+fn test_that_fits_no_sector_is_not_complete() {
     let Some(scratch) = privileged_scratch() else { return };
     let image = image_of_noise(&scratch, 64);
     let Some(device) = Loop::attach(&image, &["--sector-size", "4096"]) else { return };
@@ -112,7 +112,7 @@ fn a_test_of_which_nothing_fits_the_sectors_is_not_called_done() {
 }
 
 #[test]
-fn a_loop_device_is_named_as_the_drive_it_is() {
+fn loop_device_is_named_as_a_drive() {
     let Some(scratch) = privileged_scratch() else { return };
     let Some(device) = Loop::attach(&image_of_noise(&scratch, 64), &[]) else { return };
     let run = scratch.run(&device.node, &[TINY, &["--json"]]).measured().json();
@@ -125,7 +125,7 @@ fn a_loop_device_is_named_as_the_drive_it_is() {
 }
 
 #[test]
-fn what_memory_answers_for_a_loop_device_is_not_the_drives_number() {
+fn cached_loop_reads_do_not_describe_the_drive() {
     let Some(scratch) = privileged_scratch() else { return };
     // The file was just written and lies in the page cache, through which the loop device reads:
     // no byte comes from a drive.

@@ -54,7 +54,7 @@ fn refusing(gate: &Value) -> Vec<String> {
 }
 
 #[test]
-fn from_a_container_a_free_partition_beside_a_used_one_keeps_its_contents() {
+fn container_free_partition_keeps_its_contents() {
     let Some(scratch) = scratch_with_containers() else { return };
     let Some(device) = blank(&scratch, 128, &["--partscan"]) else { return };
     let Some(_first) = add_partition(&device, 1, 2048, 64 * MIB / 512) else { return };
@@ -79,7 +79,7 @@ fn from_a_container_a_free_partition_beside_a_used_one_keeps_its_contents() {
 }
 
 #[test]
-fn from_a_container_a_blank_device_is_free_at_every_level() {
+fn container_blank_device_is_free_at_every_level() {
     if !has_containers() {
         return;
     }
@@ -90,7 +90,7 @@ fn from_a_container_a_blank_device_is_free_at_every_level() {
 }
 
 #[test]
-fn from_a_container_a_mount_of_the_machine_is_told_by_its_open_file_system() {
+fn container_host_mount_shows_by_its_file_system() {
     if !has_containers() {
         return;
     }
@@ -109,7 +109,7 @@ fn from_a_container_a_mount_of_the_machine_is_told_by_its_open_file_system() {
 
 /// Of squashfs the kernel shows nothing outside the mount table.
 #[test]
-fn from_a_container_a_mount_that_nothing_shows_is_refused_by_the_claim() {
+fn container_hidden_mount_is_refused_by_the_claim() {
     let Some(scratch) = scratch_with_containers() else { return };
     let image = scratch.text("image");
     let Some(_) =
@@ -128,7 +128,7 @@ fn from_a_container_a_mount_that_nothing_shows_is_refused_by_the_claim() {
 }
 
 #[test]
-fn from_a_container_swap_of_the_machine_is_told() {
+fn container_host_swap_is_reported() {
     if !has_containers() {
         return;
     }
@@ -145,7 +145,7 @@ fn from_a_container_swap_of_the_machine_is_told() {
 /// A swap file, and a file behind a loop device: the path that the kernel tells leads nowhere in the container,
 /// but their file system is open.
 #[test]
-fn from_a_container_files_in_use_are_told_by_their_file_system() {
+fn container_files_in_use_are_reported() {
     if !has_containers() {
         return;
     }
@@ -206,7 +206,7 @@ impl Drop for DeviceRules {
 }
 
 #[test]
-fn a_device_that_the_rules_of_a_container_deny_is_told_so_to_root() {
+fn device_denied_by_a_container_is_reported() {
     let Some(OnLoop { device, scratch, .. }) = OnLoop::blank(64) else { return };
     let Some(rules) = DeviceRules::deny(&device) else { return };
     let program = env!("CARGO_BIN_EXE_drivescope");

@@ -35,7 +35,7 @@ const ENDLESS: &[&str] = &[
 ];
 
 #[test]
-fn io_errors_in_the_middle_end_the_test_and_not_the_run() {
+fn io_errors_end_the_test_not_the_run() {
     if !is_privileged() {
         return;
     }
@@ -70,7 +70,7 @@ fn io_errors_in_the_middle_end_the_test_and_not_the_run() {
 }
 
 #[test]
-fn io_errors_give_the_exit_code_of_a_device_error() {
+fn io_errors_give_the_device_exit_code() {
     let Some(OnLoop { scratch, device, image, .. }) = OnLoop::of_noise(64) else { return };
     take_away(&image);
     let ended = scratch.run(&device.node, &[TINY]).code(4);
@@ -80,7 +80,7 @@ fn io_errors_give_the_exit_code_of_a_device_error() {
 }
 
 #[test]
-fn a_file_system_that_fills_up_in_the_middle_fails_the_test_and_is_left_clean() {
+fn full_file_system_fails_the_test_cleanly() {
     // btrfs writes every block anew, so that another writer can take the space of our own file.
     let Some(OnMount { scratch, device: _device, mount }) = OnMount::btrfs(2048) else { return };
     let options = [
@@ -113,7 +113,7 @@ fn a_file_system_that_fills_up_in_the_middle_fails_the_test_and_is_left_clean() 
 /// The last block is where direct I/O was proved: a bad one was taken for a file system without it, and all reads
 /// went through the page cache.
 #[test]
-fn a_bad_place_at_the_end_is_no_refusal_of_direct_io() {
+fn bad_last_sector_does_not_refuse_direct_io() {
     let Some(OnLoop { device, image, scratch, .. }) = OnLoop::of_noise(64) else { return };
     let file = fs::OpenOptions::new().write(true).open(&image).expect("the image is ours");
     file.set_len(63 << 20).expect("a file can be cut");
@@ -124,7 +124,7 @@ fn a_bad_place_at_the_end_is_no_refusal_of_direct_io() {
 }
 
 #[test]
-fn a_watched_device_whose_reads_fail_is_watched_on_and_each_failure_named() {
+fn watch_continues_after_failed_reads() {
     if !is_privileged() {
         return;
     }

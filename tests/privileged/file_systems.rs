@@ -51,7 +51,7 @@ fn no_command_waits_for_a_frozen_file_system() {
 }
 
 #[test]
-fn the_common_file_systems_are_measured_with_direct_io() {
+fn common_file_systems_use_direct_io() {
     if !is_privileged() {
         return;
     }
@@ -76,7 +76,7 @@ fn the_common_file_systems_are_measured_with_direct_io() {
 }
 
 #[test]
-fn a_file_system_that_releases_files_late_is_left_as_it_was() {
+fn late_release_of_files_leaves_no_remains() {
     let Some(scratch) = privileged_scratch() else { return };
     let Some(image) = image_with(&scratch, 2048, "mkfs.ntfs", &["-q", "-F", "-f"]) else { return };
     let Some(device) = Loop::attach(&image, &[]) else { return };
@@ -126,7 +126,7 @@ fn overlay(lower: &str, all_else: &str) -> Option<Mount> {
 }
 
 #[test]
-fn a_read_only_file_system_has_files_to_read_and_no_directory_to_write() {
+fn read_only_file_system_allows_only_files() {
     let Some(OnLoop { scratch, device, .. }) = OnLoop::ext4(64) else { return };
     {
         let Some(mount) = Mount::new(&scratch, &device.node, &[]) else { return };
@@ -148,7 +148,7 @@ fn a_read_only_file_system_has_files_to_read_and_no_directory_to_write() {
 }
 
 #[test]
-fn a_store_on_a_full_disk_is_read_and_takes_no_run() {
+fn store_on_a_full_disk_is_read_only() {
     let Some(scratch) = privileged_scratch() else { return };
     let Some(mount) = Mount::new(&scratch, "none", &["-t", "tmpfs", "-o", "size=4M"]) else {
         return;
@@ -203,7 +203,7 @@ fn small_file_system_is_measured() {
 
 /// Small writes leave the old extents of btrfs in place, so that the file takes twice its size, and more.
 #[test]
-fn what_a_small_btrfs_is_given_fits_to_the_end() {
+fn files_fit_a_small_btrfs() {
     let Some(OnMount { scratch, device: _device, mount }) = OnMount::btrfs(2048) else { return };
     let cells = "--cells=seq1m_q8t1.write,rnd4k_q32t1.write";
     let options = ["--test=transfer", cells, "--time=60ms", "--rounds=3", "--json"];
@@ -212,7 +212,7 @@ fn what_a_small_btrfs_is_given_fits_to_the_end() {
 }
 
 #[test]
-fn an_overlay_is_said_to_lie_above_the_drive_of_its_upper_layer() {
+fn overlay_is_placed_on_its_upper_layer() {
     let Some(OnMount { scratch, device, mount: below }) = OnMount::ext4(2048) else { return };
     for folder in ["lower", "upper", "work", "merged"] {
         std::fs::create_dir(below.text(folder)).unwrap();
@@ -243,7 +243,7 @@ fn an_overlay_is_said_to_lie_above_the_drive_of_its_upper_layer() {
 
 /// btrfs takes requests of 512 bytes with O_DIRECT, and answers them from the page cache.
 #[test]
-fn parts_of_a_block_of_btrfs_are_no_direct_io() {
+fn partial_btrfs_blocks_are_not_direct_io() {
     let Some(OnMount { scratch, device: _device, mount }) = OnMount::btrfs(2048) else { return };
     let cells = "--cells=rnd512_q1t1.read,rnd4k_q1t1.read";
     let options = ["--test=transfer,tiny-writes", cells, "--json"];
@@ -292,7 +292,7 @@ fn nobody_else_is_blamed_for_what_btrfs_writes() {
 
 /// As one that was given another partition of its disk: the second device's half of each file was missing.
 #[test]
-fn what_lies_on_the_second_device_of_a_btrfs_is_counted() {
+fn second_btrfs_device_is_counted() {
     let Some(OnLoop { scratch, device, .. }) = OnLoop::blank(1024) else { return };
     let image = scratch.text("second.img");
     std::fs::File::create(&image).unwrap().set_len(1 << 30).unwrap();
@@ -313,7 +313,7 @@ fn what_lies_on_the_second_device_of_a_btrfs_is_counted() {
 }
 
 #[test]
-fn a_drive_that_no_counter_shows_gets_no_verdict() {
+fn drive_without_counters_gets_no_verdict() {
     let Some(scratch) = privileged_scratch() else { return };
     let options = ["--force", "--quick", "--quiet"];
     let Some(image) = image_with(&scratch, 2048, "mkntfs", &options) else { return };
@@ -352,7 +352,7 @@ fn a_drive_that_no_counter_shows_gets_no_verdict() {
 
 /// The file behind the loop device was just written, and nothing evicts it.
 #[test]
-fn what_a_loop_device_answers_from_memory_is_no_uncached_read() {
+fn loop_reads_from_memory_are_not_uncached() {
     let Some(OnMount { scratch, device: _device, mount }) = OnMount::ext4(2048) else { return };
     let options = ["--test=transfer,tiny-writes", "--cells=seq1m_q1t1.read", "--json"];
     let run = scratch.run(&mount.point, &[TINY, &options]).measured().json();
@@ -368,7 +368,7 @@ fn what_a_loop_device_answers_from_memory_is_no_uncached_read() {
 
 /// On an image, and not on a device, ntfs-3g has nothing below it that the kernel shows.
 #[test]
-fn a_loop_device_over_a_file_of_fuse_is_no_proven_drive() {
+fn loop_device_over_fuse_is_not_a_drive() {
     let Some(scratch) = privileged_scratch() else { return };
     let Some(image) = image_with(&scratch, 256, "mkfs.ntfs", &["-q", "-F", "-f"]) else { return };
     let Some(mount) = Mount::new(&scratch, &image, &["-t", "ntfs-3g"]) else { return };

@@ -48,7 +48,7 @@ fn a_full_fill_writes_every_sector() {
 }
 
 #[test]
-fn a_sampled_fill_writes_its_share_and_nothing_else() {
+fn sampled_fill_writes_only_its_share() {
     let Some(OnLoop { scratch, image, device, destroy }) = OnLoop::blank(1024) else { return };
     let options =
         ["--test=fill", "--set=fill.share_pct=55", "--set=fill.burst=32MiB", "--json", &destroy];
@@ -83,7 +83,7 @@ fn verify_finds_an_honest_device_honest() {
 }
 
 #[test]
-fn without_its_own_name_or_writable_not_a_byte_changes() {
+fn without_consent_nothing_is_written() {
     let Some(OnLoop { scratch, image, device, destroy }) = OnLoop::of_noise(128) else { return };
     let before = fs::read(&image).unwrap();
     let wrong = format!("--destroy={}:{}", device.name(), 128 * MIB - 512);
@@ -107,7 +107,7 @@ fn without_its_own_name_or_writable_not_a_byte_changes() {
 
 /// A device over a file in a file system that becomes full: writes fail from some byte on.
 #[test]
-fn a_write_that_fails_in_the_middle_ends_a_fill_and_a_verify_judges() {
+fn failed_write_ends_a_fill_and_is_judged() {
     if !is_privileged() {
         return;
     }
@@ -160,7 +160,7 @@ fn a_write_that_fails_in_the_middle_ends_a_fill_and_a_verify_judges() {
 
 /// The end of the device comes nearer while it is written.
 #[test]
-fn a_device_that_shrinks_during_the_run_fails_the_test() {
+fn shrinking_device_fails_the_test() {
     let Some(OnLoop { scratch, image, device, destroy }) = OnLoop::of_noise(256) else { return };
     let running = scratch.run_call(&device.node, &[SLOW_FILL, &[&destroy]]).start();
     wait_for_writes(&running, 4 * MIB);
@@ -177,7 +177,7 @@ fn a_device_that_shrinks_during_the_run_fails_the_test() {
 }
 
 #[test]
-fn a_stopped_fill_goes_on_where_it_was_and_only_there() {
+fn stopped_fill_resumes_at_its_place_only() {
     let Some(OnLoop { scratch, image, device, destroy }) = OnLoop::of_noise(256) else { return };
     let running = scratch.run_call(&device.node, &[SLOW_FILL, &[&destroy]]).start();
     wait_for_writes(&running, 16 * MIB);
@@ -212,7 +212,7 @@ fn a_stopped_fill_goes_on_where_it_was_and_only_there() {
 
 /// Writing goes on only behind what is whole; reading also behind sectors that it has found bad.
 #[test]
-fn a_verify_goes_on_reading_behind_a_bad_sector_but_not_writing() {
+fn verify_reads_but_never_writes_after_bad_sectors() {
     let Some(OnLoop { scratch, image, device, destroy }) = OnLoop::of_noise(160) else { return };
     let verify = ["--test=verify", "--set=verify.mode=full", "--json", "--seed=7"];
     scratch.run(&device.node, &[&verify, &[&destroy]]).measured();
@@ -279,7 +279,7 @@ fn a_read_without_its_seed_accuses_nobody() {
 }
 
 #[test]
-fn the_second_signal_ends_at_once_and_gives_the_claim_up() {
+fn second_signal_ends_and_releases_the_claim() {
     let Some(OnLoop { scratch, device, destroy, .. }) = OnLoop::of_noise(256) else { return };
     let verify = ["--test=verify", "--set=verify.mode=full"];
     for options in [SLOW_FILL, &verify] {

@@ -39,7 +39,7 @@ pub fn refused(gate: &Value, name: &str, words: &str) {
 }
 
 #[test]
-fn a_blank_device_is_free_and_stays_as_it_was() {
+fn blank_device_is_free_and_unchanged() {
     let Some(OnLoop { scratch, device, .. }) = OnLoop::blank(64) else { return };
     let changed = || fs::metadata(scratch.path("image")).unwrap().modified().unwrap();
     let before = changed();
@@ -63,7 +63,7 @@ fn a_blank_device_is_free_and_stays_as_it_was() {
 }
 
 #[test]
-fn a_mounted_device_is_refused_by_table_and_claim() {
+fn mounted_device_is_refused_by_table_and_claim() {
     let Some(OnMount { scratch, device, mount }) = OnMount::ext4(64) else { return };
     let gate = opinion(&scratch, &device.node, &["--write=same-bytes"], 3);
     refused(&gate, "mounts", &mount.point);
@@ -125,7 +125,7 @@ fn swap_in_use_is_refused() {
 }
 
 #[test]
-fn a_partition_is_judged_by_itself_and_the_disk_by_all_of_them() {
+fn partition_is_judged_alone_disk_by_all() {
     let Some(scratch) = privileged_scratch() else { return };
     let Some(device) = blank(&scratch, 64, &["--partscan"]) else { return };
     let Some(_first) = add_partition(&device, 1, 2048, 65536) else { return };
@@ -144,7 +144,7 @@ fn a_partition_is_judged_by_itself_and_the_disk_by_all_of_them() {
 }
 
 #[test]
-fn a_loop_device_on_a_loop_device_is_found() {
+fn nested_loop_device_is_found() {
     let Some(scratch) = privileged_scratch() else { return };
     let Some(lower) = blank(&scratch, 64, &[]) else { return };
     let Some(upper) = Loop::attach(&lower.node, &[]) else { return };
@@ -155,7 +155,7 @@ fn a_loop_device_on_a_loop_device_is_found() {
 
 /// The kernel's claim of a loop device says nothing of the device that it lies straight on.
 #[test]
-fn a_loop_device_straight_on_a_device_in_use_is_refused() {
+fn loop_device_on_a_used_device_is_refused() {
     let Some(OnLoop { scratch, device, .. }) = OnLoop::ext4(64) else { return };
     let Some(upper) = Loop::attach(&device.node, &[]) else { return };
     let Some(mount) = Mount::new(&scratch, &device.node, &[]) else { return };
@@ -167,7 +167,7 @@ fn a_loop_device_straight_on_a_device_in_use_is_refused() {
 
 /// Nor of another one over the same file, unless both show other parts of it.
 #[test]
-fn a_loop_device_over_a_file_that_another_one_has_mounted_is_refused() {
+fn loop_device_over_a_mounted_file_is_refused() {
     let Some(OnLoop { scratch, device, image, .. }) = OnLoop::ext4(64) else { return };
     fs::OpenOptions::new().write(true).open(&image).unwrap().set_len(96 << 20).unwrap();
     let options = ["--offset=67108864"];
@@ -183,7 +183,7 @@ fn a_loop_device_over_a_file_that_another_one_has_mounted_is_refused() {
 
 /// The log of a mounted XFS stands in no list of what is mounted: only the kernel's claim of its device tells.
 #[test]
-fn a_loop_device_over_the_log_of_a_mounted_file_system_is_refused() {
+fn loop_device_over_an_active_log_is_refused() {
     let Some(OnLoop { scratch, device, .. }) = OnLoop::blank(400) else { return };
     let log = scratch.file("log", "");
     fs::OpenOptions::new().write(true).open(&log).unwrap().set_len(100 << 20).unwrap();
@@ -204,7 +204,7 @@ fn a_loop_device_over_the_log_of_a_mounted_file_system_is_refused() {
 /// The kernel names the file of a loop device by the path that it was attached by, which leads nowhere once
 /// that name is removed, or from another mount namespace.
 #[test]
-fn a_file_is_known_by_its_number_and_not_by_its_name() {
+fn file_is_identified_by_number_not_name() {
     let Some(OnLoop { scratch, device, image, .. }) = OnLoop::ext4(64) else { return };
     let renamed = scratch.text("renamed");
     fs::hard_link(&image, &renamed).unwrap();
@@ -220,7 +220,7 @@ fn a_file_is_known_by_its_number_and_not_by_its_name() {
 
 /// A device node of any name, in any folder, is the device.
 #[test]
-fn a_loop_device_on_another_node_of_a_device_in_use_is_refused() {
+fn loop_device_on_another_used_node_is_refused() {
     let Some(OnLoop { scratch, device, .. }) = OnLoop::ext4(64) else { return };
     let number = fs::metadata(&device.node).unwrap().rdev();
     let (major, minor) = (rustix::fs::major(number), rustix::fs::minor(number));
@@ -234,7 +234,7 @@ fn a_loop_device_on_another_node_of_a_device_in_use_is_refused() {
 
 /// Only the bytes of the partition count.
 #[test]
-fn a_loop_device_over_the_neighbour_of_a_partition_does_not_hold_it() {
+fn loop_device_on_a_neighbour_spares_a_partition() {
     let Some(OnLoop { scratch, device, image, .. }) = OnLoop::blank(64) else { return };
     let Some(_first) = add_partition(&device, 1, 2048, 32768) else { return };
     let options = ["--offset=33554432"];
@@ -247,7 +247,7 @@ fn a_loop_device_over_the_neighbour_of_a_partition_does_not_hold_it() {
 }
 
 #[test]
-fn two_loop_devices_over_one_file_are_one_target_given_twice() {
+fn two_loop_devices_over_one_file_are_refused() {
     let Some(OnLoop { scratch, device, image, .. }) = OnLoop::blank(64) else { return };
     let Some(twin) = Loop::attach(&image, &[]) else { return };
     for options in [&["--dry-run"][..], &["--test=align", "--write=same-bytes"]] {
@@ -258,7 +258,7 @@ fn two_loop_devices_over_one_file_are_one_target_given_twice() {
 }
 
 #[test]
-fn a_disk_and_its_partition_are_not_written_by_one_call() {
+fn disk_and_its_partition_are_refused_together() {
     let Some(scratch) = privileged_scratch() else { return };
     let Some(device) = blank(&scratch, 64, &["--partscan"]) else { return };
     let Some(_part) = add_partition(&device, 1, 2048, 65536) else { return };
@@ -275,7 +275,7 @@ fn a_disk_and_its_partition_are_not_written_by_one_call() {
 
 /// The lock is that of the disk, and the call itself would be the other program.
 #[test]
-fn two_partitions_of_a_disk_are_not_written_by_one_call() {
+fn two_partitions_of_a_disk_are_refused_together() {
     let Some(scratch) = privileged_scratch() else { return };
     let Some(device) = blank(&scratch, 64, &["--partscan"]) else { return };
     let Some(_first) = add_partition(&device, 1, 2048, 32768) else { return };

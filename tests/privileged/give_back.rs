@@ -36,7 +36,7 @@ fn detach(device: Loop, image: &str) {
 
 /// The kernel's claim of a loop device does not see what is mounted beside it.
 #[test]
-fn originals_do_not_go_under_a_file_system_that_another_loop_device_has_mounted() {
+fn originals_avoid_a_file_mounted_elsewhere() {
     let Some(OnLoop { scratch, device, image, .. }) = OnLoop::of_noise(64) else { return };
     let original = contents(&device, &image);
     leave_open(&device.node, &journals(&scratch), 2, 1);
@@ -56,7 +56,7 @@ fn originals_do_not_go_under_a_file_system_that_another_loop_device_has_mounted(
 }
 
 #[test]
-fn originals_do_not_go_under_swap_or_a_program_that_writes() {
+fn originals_avoid_swap_and_writing_programs() {
     let Some(OnLoop { scratch, device, image, .. }) = OnLoop::of_noise(64) else { return };
     leave_open(&device.node, &journals(&scratch), 2, 1);
     let writer = fs::OpenOptions::new().write(true).open(&device.node).unwrap();
@@ -75,7 +75,7 @@ fn originals_do_not_go_under_swap_or_a_program_that_writes() {
 }
 
 #[test]
-fn a_read_only_drive_is_told_before_anything_is_written() {
+fn read_only_drive_is_reported_before_any_write() {
     let Some(OnLoop { scratch, device, image, .. }) = OnLoop::of_noise(64) else { return };
     let original = contents(&device, &image);
     leave_open(&device.node, &journals(&scratch), 2, 1);
@@ -90,7 +90,7 @@ fn a_read_only_drive_is_told_before_anything_is_written() {
 
 /// The same bytes by way of another device: a fill there would be undone by the restore.
 #[test]
-fn while_a_journal_is_open_its_bytes_are_not_written_by_way_of_another_device() {
+fn open_journal_blocks_writes_through_other_devices() {
     let Some(OnLoop { scratch, device, image, .. }) = OnLoop::of_noise(64) else { return };
     leave_open(&device.node, &journals(&scratch), 2, 1);
     let journal = journals(&scratch).join("kill1-0.journal");
@@ -117,7 +117,7 @@ fn while_a_journal_is_open_its_bytes_are_not_written_by_way_of_another_device() 
 }
 
 #[test]
-fn originals_do_not_go_to_another_file_of_the_same_name() {
+fn originals_avoid_another_file_of_that_name() {
     let Some(OnLoop { scratch, device, image, .. }) = OnLoop::of_noise(8) else { return };
     let original = contents(&device, &image);
     leave_open(&device.node, &journals(&scratch), 2, 1);
@@ -140,7 +140,7 @@ fn originals_do_not_go_to_another_file_of_the_same_name() {
 
 /// The number of a file is free when it is removed; its time of birth tells the next one apart.
 #[test]
-fn originals_do_not_go_to_a_file_that_got_the_number_of_the_removed_one() {
+fn originals_avoid_a_file_with_a_reused_number() {
     let Some(OnLoop { scratch, device, image, .. }) = OnLoop::of_noise(8) else { return };
     leave_open(&device.node, &journals(&scratch), 2, 1);
     detach(device, &image);
@@ -160,7 +160,7 @@ fn originals_do_not_go_to_a_file_that_got_the_number_of_the_removed_one() {
 
 /// The kernel gives the number of a device that is gone to the next one.
 #[test]
-fn originals_do_not_go_to_another_device_that_got_the_number_of_the_removed_one() {
+fn originals_avoid_a_device_with_a_reused_number() {
     let Some(scratch) = privileged_scratch() else { return };
     let Some(zram) = Zram::new("64M") else { return };
     let node = zram.node.clone();
@@ -183,7 +183,7 @@ fn originals_do_not_go_to_another_device_that_got_the_number_of_the_removed_one(
 
 /// The run tells in one range what did not go back, and `restore` what to do about it.
 #[test]
-fn a_drive_that_turns_read_only_in_the_middle_of_a_run_is_told_in_one_range() {
+fn read_only_turn_is_reported_as_one_range() {
     let Some(target) = Target::new() else { return };
     let node = &target.device.node;
     // Not done with writing once the area is full.
@@ -202,7 +202,7 @@ fn a_drive_that_turns_read_only_in_the_middle_of_a_run_is_told_in_one_range() {
 }
 
 #[test]
-fn a_drive_that_became_smaller_is_told_as_such() {
+fn shrunk_drive_is_reported() {
     let Some(OnLoop { scratch, device, image, .. }) = OnLoop::of_noise(8) else { return };
     let original = contents(&device, &image);
     leave_open(&device.node, &journals(&scratch), 2, 1);

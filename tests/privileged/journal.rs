@@ -174,7 +174,7 @@ pub(super) fn contents(device: &Loop, image: &str) -> Vec<u8> {
 }
 
 #[test]
-fn whenever_a_process_is_killed_the_device_comes_back() {
+fn killed_process_is_restored_at_any_time() {
     if !is_privileged() {
         return;
     }
@@ -223,7 +223,7 @@ pub(super) fn leave_open(node: &str, folder: &Path, mib: usize, run: u64) {
 }
 
 #[test]
-fn signals_do_not_end_a_restore_and_are_told_how_long_it_takes() {
+fn signals_do_not_end_a_restore() {
     if !is_privileged() {
         return;
     }
@@ -259,7 +259,7 @@ fn signals_do_not_end_a_restore_and_are_told_how_long_it_takes() {
 }
 
 #[test]
-fn only_the_drive_of_a_journal_is_restored_from_it() {
+fn journal_restores_only_its_own_drive() {
     let Some(scratch) = privileged_scratch() else { return };
     let image = image_of_noise(&scratch, 8);
     let other = scratch.file("other", noise(8 * MIB, 5));
@@ -294,7 +294,7 @@ fn only_the_drive_of_a_journal_is_restored_from_it() {
 
 /// Sticks of one make may tell the same names: what shows the one that was written is what was written.
 #[test]
-fn a_drive_that_has_nothing_of_the_run_is_not_restored() {
+fn drive_without_the_runs_data_is_not_restored() {
     let Some(OnLoop { scratch, device, image, .. }) = OnLoop::of_noise(8) else { return };
     let original = contents(&device, &image);
     leave_open(&device.node, &journals(&scratch), 2, 1);
@@ -327,7 +327,7 @@ fn a_drive_that_has_nothing_of_the_run_is_not_restored() {
 
 /// One restores the drive; the other says so, or finds it done.
 #[test]
-fn two_restores_at_once_do_not_hinder_each_other() {
+fn two_concurrent_restores_do_not_conflict() {
     let Some(OnLoop { scratch, device, image, .. }) = OnLoop::of_noise(32) else { return };
     let original = contents(&device, &image);
     for run in 0..few_or_all(2, 8) {
@@ -391,7 +391,7 @@ fn a_journal_needs_room_on_another_disk() {
 }
 
 #[test]
-fn a_journal_that_another_user_may_have_made_up_is_not_written_to_a_drive() {
+fn journal_of_another_user_is_not_restored() {
     let Some(OnLoop { scratch, device, image, .. }) = OnLoop::of_noise(8) else { return };
     leave_open(&device.node, &journals(&scratch), 1, 1);
     let before = contents(&device, &image);
@@ -412,7 +412,7 @@ fn a_journal_that_another_user_may_have_made_up_is_not_written_to_a_drive() {
 }
 
 #[test]
-fn a_damaged_journal_restores_the_rest_and_names_what_is_lost() {
+fn damaged_journal_restores_the_rest_and_names_losses() {
     let Some(OnLoop { scratch, device, image, .. }) = OnLoop::of_noise(8) else { return };
     let original = contents(&device, &image);
     leave_open(&device.node, &journals(&scratch), 3, 1);
@@ -442,7 +442,7 @@ fn a_damaged_journal_restores_the_rest_and_names_what_is_lost() {
 }
 
 #[test]
-fn a_journal_that_lost_its_end_is_not_taken_for_whole() {
+fn truncated_journal_is_not_taken_as_whole() {
     let Some(OnLoop { scratch, device, image, .. }) = OnLoop::of_noise(8) else { return };
     let original = contents(&device, &image);
     leave_open(&device.node, &journals(&scratch), 3, 1);
@@ -466,7 +466,7 @@ fn a_journal_that_lost_its_end_is_not_taken_for_whole() {
 }
 
 #[test]
-fn a_link_beside_a_journal_does_not_keep_it_from_being_restored() {
+fn link_beside_a_journal_does_not_block_restore() {
     let Some(OnLoop { scratch, device, image, .. }) = OnLoop::of_noise(8) else { return };
     let original = contents(&device, &image);
     let link = journals(&scratch).join("0.journal");

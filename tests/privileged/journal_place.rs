@@ -16,7 +16,7 @@ fn refused(target: &OnLoop, folder: &str) -> String {
 }
 
 #[test]
-fn a_journal_over_a_file_system_that_does_not_wait_for_its_disk_is_refused() {
+fn journal_without_durable_syncs_is_refused() {
     let Some(target) = OnLoop::blank(64) else { return };
     let scratch = Scratch::new();
     let Some(image) = image_with(&scratch, 64, "mkfs.ext4", &["-q", "-F"]) else { return };
@@ -46,7 +46,7 @@ fn a_journal_over_a_file_system_that_does_not_wait_for_its_disk_is_refused() {
 
 /// The kernel names its file by a path of that namespace, which is another one here.
 #[test]
-fn a_journal_on_a_file_in_memory_of_another_namespace_is_refused() {
+fn journal_in_hidden_memory_is_refused() {
     let Some(target) = OnLoop::blank(64) else { return };
     let Some(_) = or_skip(tool("unshare", &["--mount", "true"])) else { return };
     let scratch = Scratch::new();

@@ -84,7 +84,7 @@ fn no_room_while_originals_are_saved() {
 
 /// A thin disk: its file system has room, the storage below is full.
 #[test]
-fn a_journal_disk_that_fails_while_originals_are_saved() {
+fn journal_disk_fails_while_originals_are_saved() {
     let Some(target) = Target::new() else { return };
     let Some(below) = JournalDisk::new("mkfs.ext4") else { return };
     let scratch = Scratch::new();
@@ -98,7 +98,7 @@ fn a_journal_disk_that_fails_while_originals_are_saved() {
 
 /// The originals are there; only that they are back cannot be written down.
 #[test]
-fn a_journal_disk_that_fails_while_patterns_are_written() {
+fn journal_disk_fails_while_patterns_are_written() {
     let Some(target) = Target::new() else { return };
     let Some(below) = JournalDisk::new("mkfs.ext4") else { return };
     let scratch = Scratch::new();
@@ -151,14 +151,14 @@ fn stopped_without_a_journal_disk(end: [&str; 4], words: &[&str], is_changed: bo
 
 /// Who asks what became of the run must not take that for the end of one whose contents are back.
 #[test]
-fn contents_that_are_not_back_count_more_than_a_signal() {
+fn unrestored_contents_outrank_a_signal() {
     let end = ["xfs_io", "-x", "-c", "shutdown"];
     let words = ["exist only in the journal", "drivescope restore"];
     stopped_without_a_journal_disk(end, &words, true);
 }
 
 #[test]
-fn a_journal_that_cannot_be_removed_is_not_told_as_contents_that_are_lost() {
+fn unremovable_journal_is_not_reported_as_loss() {
     let end = ["mount", "-o", "remount,abort", "--"];
     let words = ["cannot remove the journal", "its drive is restored", "drivescope restore"];
     stopped_without_a_journal_disk(end, &words, false);

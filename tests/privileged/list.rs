@@ -59,7 +59,7 @@ fn a_loop_device_shows_the_file_behind_it() {
 }
 
 #[test]
-fn a_zram_device_is_memory_and_not_a_drive() {
+fn zram_is_memory_not_a_drive() {
     let Some(scratch) = privileged_scratch() else { return };
     let Some(zram) = Zram::new("64M") else { return };
     let (drive, entry) = shown(&scratch, zram.node.trim_start_matches("/dev/"));

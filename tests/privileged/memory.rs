@@ -71,7 +71,7 @@ fn tmpfs_is_memory() {
 
 /// For a file system over several drives, the share of its cache was not reported.
 #[test]
-fn what_passed_both_devices_of_a_btrfs_tells_the_caches_share() {
+fn traffic_of_both_btrfs_devices_gives_cache_share() {
     if !is_privileged() {
         return;
     }
@@ -100,7 +100,7 @@ fn what_passed_both_devices_of_a_btrfs_tells_the_caches_share() {
 }
 
 #[test]
-fn memory_without_a_limit_is_refused_for_what_it_is() {
+fn unlimited_memory_is_refused_by_name() {
     let Some(scratch) = privileged_scratch() else { return };
     let Some(mount) = Mount::new(&scratch, "none", &["-t", "ramfs"]) else { return };
     let message = scratch.run(&mount.point, &[TINY]).refused(2);

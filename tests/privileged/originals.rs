@@ -95,7 +95,7 @@ pub(super) fn moment(seed: u64, below: u64) -> Duration {
 }
 
 #[test]
-fn a_run_writes_patterns_and_puts_the_contents_back() {
+fn run_writes_patterns_and_restores_the_contents() {
     let Some(target) = Target::new() else { return };
     let run = target.call(&[]).end().code(0).json();
     target.must_be_whole("after the run");
@@ -127,7 +127,7 @@ fn a_run_writes_patterns_and_puts_the_contents_back() {
 }
 
 #[test]
-fn the_plan_says_what_is_overwritten_and_where_it_lies_meanwhile() {
+fn plan_names_overwritten_ranges_and_their_copy() {
     let Some(target) = Target::new() else { return };
     let level = target.level();
     let options = [&WRITES[..WRITES.len() - 1], &["--dry-run", &level]].concat();
@@ -187,7 +187,7 @@ fn signals_end_the_run_with_the_contents_back() {
 
 /// The test is over and its numbers are whole; the call was interrupted all the same.
 #[test]
-fn a_signal_while_contents_are_put_back_gives_130_and_the_run_is_complete() {
+fn signal_during_restore_gives_130_and_completes() {
     let Some(scratch) = privileged_scratch() else { return };
     let image = image_of_noise(&scratch, 256);
     let Some(device) = Loop::attach(&image, &["--direct-io=on"]) else { return };
@@ -235,7 +235,7 @@ fn whenever_signals_come_the_contents_are_back() {
 }
 
 #[test]
-fn whenever_a_run_is_killed_restore_brings_the_contents_back() {
+fn restore_works_after_a_kill_at_any_time() {
     const MOST: u64 = 60;
     let Some(target) = Target::new() else { return };
     let enough = few_or_all(4, 12);
@@ -265,7 +265,7 @@ fn whenever_a_run_is_killed_restore_brings_the_contents_back() {
 }
 
 #[test]
-fn a_partition_in_the_middle_of_physical_sectors_comes_back() {
+fn partition_within_physical_sectors_is_restored() {
     let Some(scratch) = privileged_scratch() else { return };
     let image = image_of_noise(&scratch, 64);
     let options = ["--partscan", "--direct-io=on"];
@@ -290,7 +290,7 @@ fn a_partition_in_the_middle_of_physical_sectors_comes_back() {
 }
 
 #[test]
-fn a_journal_that_cannot_be_kept_refuses_the_run_before_anything_is_claimed() {
+fn unkeepable_journal_refuses_before_the_claim() {
     let Some(target) = Target::new() else { return };
     let small = Scratch::new();
     let Some(image) = image_with(&small, 8, "mkfs.ext4", &["-q", "-F"]) else { return };
@@ -319,7 +319,7 @@ fn a_journal_that_cannot_be_kept_refuses_the_run_before_anything_is_claimed() {
 }
 
 #[test]
-fn a_device_that_fails_a_write_gets_back_what_it_takes_and_the_rest_later() {
+fn failing_device_gets_its_contents_in_two_parts() {
     let Some(scratch) = privileged_scratch() else { return };
     let Some(image) = image_with(&scratch, 64, "mkfs.ext4", &["-q", "-F"]) else { return };
     let Some(below) = Loop::attach(&image, &[]) else { return };
@@ -362,7 +362,7 @@ fn a_device_that_fails_a_write_gets_back_what_it_takes_and_the_rest_later() {
 }
 
 #[test]
-fn a_read_only_device_and_a_wrong_name_are_refused() {
+fn read_only_device_and_wrong_name_are_refused() {
     let Some(target) = Target::new() else { return };
     let node = &target.device.node;
     for (options, words) in
@@ -410,7 +410,7 @@ fn surface_writes_the_same_bytes_and_nothing_changes() {
 
 /// The bytes that are written are those that are there: at no moment does a kill change anything.
 #[test]
-fn a_surface_that_is_ended_while_it_writes_changes_nothing() {
+fn interrupted_surface_changes_nothing() {
     let Some(target) = Target::new() else { return };
     let options = [
         "--test=surface",

@@ -43,7 +43,7 @@ impl Drop for Mapping {
 }
 
 #[test]
-fn a_program_that_has_it_mapped_and_closed_is_told() {
+fn program_with_only_a_mapping_is_reported() {
     let Some(OnLoop { scratch, device, image, .. }) = OnLoop::blank(64) else { return };
     let its_file = format!("the file behind {}", device.name());
     for (path, what) in [(&device.node, device.name()), (&image, &its_file)] {
@@ -56,7 +56,7 @@ fn a_program_that_has_it_mapped_and_closed_is_told() {
 }
 
 #[test]
-fn a_thread_with_descriptors_of_its_own_is_told() {
+fn thread_with_its_own_descriptors_is_reported() {
     let Some(OnLoop { scratch, device, .. }) = OnLoop::blank(64) else { return };
     let (node, (ready, is_ready), (end, ended)) = (device.node.clone(), channel(), channel::<()>());
     let thread = std::thread::spawn(move || {
@@ -109,7 +109,7 @@ fn a_node_that_somebody_made_is_the_device() {
 }
 
 #[test]
-fn swap_by_a_node_that_somebody_made_is_told() {
+fn swap_through_another_node_is_reported() {
     let Some(OnLoop { scratch, device, .. }) = OnLoop::with(64, "mkswap", &[]) else { return };
     let other = node_beside(&scratch, &device.node);
     if let Err(why) = tool("swapon", &[&other]) {
@@ -125,7 +125,7 @@ fn swap_by_a_node_that_somebody_made_is_told() {
 /// No claim of a loop device keeps others from its file.
 #[test]
 #[ignore = "waits for ten seconds: CI and the soak"]
-fn a_file_that_is_mounted_after_the_claim_is_not_written_by_the_next_test() {
+fn file_mounted_after_the_claim_is_not_written() {
     let Some(OnLoop { scratch, device, image, .. }) = OnLoop::ext4(64) else { return };
     let tests = ["--test=latency,align", "--set=latency.time=3s", "--rounds=1", "--json"];
     let stat = format!("/sys/block/{}/stat", device.name());
@@ -147,7 +147,7 @@ fn a_file_that_is_mounted_after_the_claim_is_not_written_by_the_next_test() {
 
 /// Nor does it while a test goes on: then that ends, and nothing is changed under what is mounted.
 #[test]
-fn a_file_that_is_mounted_in_the_middle_of_a_test_is_left_alone() {
+fn file_mounted_during_a_test_is_not_written() {
     let Some(OnLoop { scratch, device, image, .. }) = OnLoop::ext4(64) else { return };
     let before = contents(&device, &image);
     let level = format!("--write=restore:{}:{}", device.name(), 64 * MIB);
@@ -180,7 +180,7 @@ fn a_file_that_is_mounted_in_the_middle_of_a_test_is_left_alone() {
 
 /// Whoever keeps a partition open has what was read of it in memory, also after the disk has its contents back.
 #[test]
-fn what_others_read_of_the_patterns_is_forgotten_when_the_contents_are_back() {
+fn cached_patterns_are_dropped_after_the_restore() {
     let Some(scratch) = privileged_scratch() else { return };
     let image = image_of_noise(&scratch, 64);
     let before = fs::read(&image).unwrap();

@@ -10,7 +10,7 @@ use std::fs;
 const MOST: u64 = 80;
 
 #[test]
-fn what_a_journal_promised_is_on_its_disk_when_that_loses_its_power() {
+fn synced_journal_survives_a_power_cut() {
     let Some(target) = Target::new() else { return };
     let small = Scratch::new();
     let Some(image) = image_with(&small, 128, "mkfs.ext4", &["-q", "-F"]) else { return };

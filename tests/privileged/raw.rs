@@ -16,7 +16,7 @@ fn device(scratch: &Scratch, mib: u64) -> Option<(Loop, String, String)> {
 }
 
 #[test]
-fn align_at_same_bytes_changes_nothing_and_keeps_the_gates_record() {
+fn align_at_same_bytes_changes_nothing() {
     let Some(scratch) = privileged_scratch() else { return };
     let Some((device, image, _)) = device(&scratch, 64) else { return };
     let before = fs::read(&image).unwrap();
@@ -32,7 +32,7 @@ fn align_at_same_bytes_changes_nothing_and_keeps_the_gates_record() {
 
 /// The file's drive has a table of its own; the device's is the one that is asked for.
 #[test]
-fn align_judges_the_partitions_of_the_device_that_was_named() {
+fn align_judges_the_partitions_of_its_device() {
     let Some(scratch) = privileged_scratch() else { return };
     let Some((device, ..)) = device(&scratch, 64) else { return };
     let Some(_first) = add_partition(&device, 1, 2048, 8192) else { return };
@@ -47,7 +47,7 @@ fn align_judges_the_partitions_of_the_device_that_was_named() {
 }
 
 #[test]
-fn contents_are_only_given_up_by_their_own_name() {
+fn contents_are_erased_only_by_serial_number() {
     let Some(scratch) = privileged_scratch() else { return };
     let Some((device, image, phrase)) = device(&scratch, 64) else { return };
     let before = fs::read(&image).unwrap();

@@ -117,7 +117,7 @@ fn a_partition_has_its_own_places() {
 }
 
 #[test]
-fn what_a_kill_left_is_removed_by_the_next_recording() {
+fn next_recording_removes_a_killed_one() {
     let Some(scratch) = privileged_scratch() else { return };
     let Some(_alone) = can_record() else { return };
     let Some(device) = direct_loop(&scratch, 16) else { return };
@@ -149,7 +149,7 @@ fn what_a_kill_left_is_removed_by_the_next_recording() {
 }
 
 #[test]
-fn what_cannot_be_recorded_is_refused_and_leaves_no_file() {
+fn impossible_recording_is_refused_without_a_file() {
     let Some(on) = OnLoop::blank(16) else { return };
     let Some(_alone) = can_record() else { return };
     let (scratch, node) = (&on.scratch, &on.device.node);

@@ -70,7 +70,7 @@ fn was_killed_after_a_checkpoint(
 }
 
 #[test]
-fn a_killed_fill_is_resumed_with_one_word_and_has_the_whole_curve() {
+fn resumed_fill_has_the_whole_curve() {
     let Some(OnLoop { scratch, image, device, destroy }) = OnLoop::of_noise(256) else { return };
     for kill in 1..=2 {
         // The second one is killed while it goes on.
@@ -112,7 +112,7 @@ fn a_killed_fill_is_resumed_with_one_word_and_has_the_whole_curve() {
 
 #[test]
 #[ignore = "writes and reads gigabytes: CI and the soak"]
-fn a_verify_killed_while_it_reads_is_resumed_and_judges_the_whole_drive() {
+fn resumed_verify_judges_the_whole_drive() {
     let Some(OnLoop { scratch, device, destroy, .. }) = OnLoop::blank(2048) else { return };
     let start = || scratch.run_call(&device.node, &[VERIFY, &[&destroy]]).start();
     kill_after_a_checkpoint(&scratch, start, 2000 * MIB, "read phase, all data before it intact");
@@ -127,7 +127,7 @@ fn a_verify_killed_while_it_reads_is_resumed_and_judges_the_whole_drive() {
 
 /// Of a run of both, only the second was stopped: the first is not done again, which would write over it.
 #[test]
-fn a_verify_stopped_behind_a_fill_goes_on_without_the_fill() {
+fn verify_stopped_after_a_fill_resumes_without_it() {
     let Some(OnLoop { scratch, device, destroy, .. }) = OnLoop::blank(1024) else { return };
     let both = ["--test=fill,verify", "--set=fill.mode=full", "--set=verify.mode=full", "--json"];
     let start = || scratch.run_call(&device.node, &[&both, &[&destroy]]).start();
@@ -146,7 +146,7 @@ fn a_verify_stopped_behind_a_fill_goes_on_without_the_fill() {
 
 /// Bytes overwritten by another test would read as wrong data of a faultless drive.
 #[test]
-fn a_verify_that_was_written_over_is_not_resumed() {
+fn overwritten_verify_is_not_resumed() {
     let Some(OnLoop { scratch, device, destroy, .. }) = OnLoop::blank(1024) else { return };
     let both = ["--test=fill,verify", "--set=fill.mode=full", "--set=verify.mode=full", "--json"];
     let start = || scratch.run_call(&device.node, &[&both, &[&destroy]]).start();
@@ -160,7 +160,7 @@ fn a_verify_that_was_written_over_is_not_resumed() {
 /// What the stopped run had not been asked to write is neither written nor missed.
 #[test]
 #[ignore = "writes and reads gigabytes: CI and the soak"]
-fn a_verify_of_a_part_is_resumed_as_one_of_that_part() {
+fn resumed_partial_verify_keeps_its_part() {
     let Some(OnLoop { scratch, image, device, destroy }) = OnLoop::blank(2560) else { return };
     let part = ["--size=2GiB", &destroy];
     let start = || scratch.run_call(&device.node, &[VERIFY, &part]).start();
@@ -177,7 +177,7 @@ fn a_verify_of_a_part_is_resumed_as_one_of_that_part() {
 
 /// A stop that comes while the last piece is written: everything is done, and nothing is left to go on with.
 #[test]
-fn a_fill_stopped_in_its_last_piece_is_complete() {
+fn fill_stopped_in_its_last_part_is_complete() {
     let Some(OnLoop { scratch, image, device, destroy }) = OnLoop::of_noise(256) else { return };
     let in_one_piece = ["--test=fill", "--set=fill.mode=full", "--set=fill.chunk=256MiB", "--json"];
     let stopped = (0..20).find_map(|_| {
@@ -196,7 +196,7 @@ fn a_fill_stopped_in_its_last_piece_is_complete() {
 /// Stopped while the beginning is written once more to push the end out of a cache: that is done again, or a cache
 /// could answer for what a drive has not kept.
 #[test]
-fn a_verify_stopped_before_its_reading_pushes_the_cache_out_again() {
+fn resumed_verify_flushes_the_cache_again() {
     let Some(OnLoop { scratch, device, destroy, .. }) = OnLoop::of_noise(256) else { return };
     let pushing = [VERIFY, &["--set=verify.cache=128MiB"]].concat();
     let written_once = |run: &serde_json::Value| {
@@ -250,7 +250,7 @@ fn a_fill_that_failed_is_resumed() {
 }
 
 #[test]
-fn only_what_was_ended_on_this_device_is_resumed() {
+fn only_runs_of_this_device_are_resumed() {
     let Some(OnLoop { scratch, image, device, destroy }) = OnLoop::of_noise(256) else { return };
     let resume: &[&str] = &["--test=fill", "--resume"];
     // Nothing was ever begun.

@@ -26,7 +26,7 @@ fn is_free(node: &str) -> bool {
 /// The kernel keeps what is written to a disk apart from what is written to its partitions. If it went to the
 /// drive while patterns are there, the originals would replace it.
 #[test]
-fn what_was_written_through_the_disk_before_is_not_lost_with_the_patterns_on_its_partition() {
+fn earlier_writes_through_the_disk_survive() {
     let Some(scratch) = privileged_scratch() else { return };
     let image = image_of_noise(&scratch, 64);
     let Some(device) = Loop::attach(&image, &[]) else { return };
@@ -52,7 +52,7 @@ fn what_was_written_through_the_disk_before_is_not_lost_with_the_patterns_on_its
 }
 
 #[test]
-fn other_loop_devices_over_the_file_are_claimed_as_long_as_the_run_lasts() {
+fn other_loop_devices_stay_claimed_during_the_run() {
     let Some(target) = Target::new() else { return };
     let options = ["--offset=8388608", "--sizelimit=8388608"];
     let image = target.scratch.text("image");
@@ -73,7 +73,7 @@ fn other_loop_devices_over_the_file_are_claimed_as_long_as_the_run_lasts() {
 
 /// Only those of its partitions count that have any of the target's bytes.
 #[test]
-fn a_loop_device_beside_a_mounted_partition_of_another_over_the_same_file_is_free() {
+fn loop_device_beside_a_mounted_partition_is_free() {
     let Some(scratch) = privileged_scratch() else { return };
     let image = scratch.file("image", vec![0; 64 * MIB]);
     let Some(device) = Loop::attach(&image, &[]) else { return };
@@ -92,7 +92,7 @@ fn a_loop_device_beside_a_mounted_partition_of_another_over_the_same_file_is_fre
 }
 
 #[test]
-fn a_program_that_has_the_file_open_for_writing_is_told() {
+fn program_with_the_file_open_is_reported() {
     let Some(OnLoop { scratch, device, image, .. }) = OnLoop::blank(64) else { return };
     let reader = File::open(&image).unwrap();
     opinion(&scratch, &device.node, &["--write=same-bytes"], 0);
@@ -123,7 +123,7 @@ fn a_file_that_is_swap_is_told() {
 /// An overlay gives its files numbers of its own: by these, loop devices over it and over its layer have nothing
 /// in common.
 #[test]
-fn a_file_is_the_same_through_an_overlay_and_in_its_layer() {
+fn overlay_file_equals_its_layers_file() {
     let Some(scratch) = privileged_scratch() else { return };
     for folder in ["lower", "upper", "work"] {
         fs::create_dir(scratch.path(folder)).unwrap();

@@ -70,7 +70,7 @@ fn compared(model: &str, found: &Value, truth: &Value, is_held: bool) -> String 
 
 #[test]
 #[ignore = "takes a minute: CI and the soak"]
-fn a_served_disk_turns_and_moves_as_its_model_does() {
+fn served_disk_rotates_and_seeks_like_its_model() {
     let is_soak = is_soak();
     let (models, time) = if is_soak { (&HANDFUL[..], TIME_SOAK) } else { (&ONE[..], TIME) };
     for model in models {

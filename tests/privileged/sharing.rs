@@ -51,7 +51,7 @@ fn evict(file: &str) {
 }
 
 #[test]
-fn a_device_that_nobody_else_uses_is_not_called_shared() {
+fn exclusively_used_device_is_not_called_shared() {
     let Some(scratch) = privileged_scratch() else { return };
     let image = image_of_noise(&scratch, 64);
     // Not in the page cache, so that every read of the loop device is one of the drive below.

@@ -126,7 +126,7 @@ fn copies_are_found_when_the_beginning_is_wiped() {
 }
 
 #[test]
-fn the_second_header_of_luks2_is_found_wherever_it_may_lie() {
+fn second_luks2_header_is_found_anywhere() {
     if !is_privileged() {
         return;
     }
@@ -149,7 +149,7 @@ fn the_second_header_of_luks2_is_found_wherever_it_may_lie() {
 
 /// Swap areas of machines with other pages, and the name that takes their place when the system hibernates.
 #[test]
-fn swap_areas_and_images_of_all_page_sizes_are_found() {
+fn swap_signatures_of_all_page_sizes_are_found() {
     if !is_privileged() {
         return;
     }

@@ -82,7 +82,7 @@ fn a_file_is_served_and_its_contents_stay() {
 }
 
 #[test]
-fn a_file_system_lives_on_the_block_device_and_in_the_next_one() {
+fn file_system_survives_on_the_next_block_device() {
     let Some(scratch) = scratch_to_serve(true) else { return };
     let (served, fs) = with_new_file_system(&scratch);
     for n in 0..20u8 {
@@ -104,7 +104,7 @@ fn a_file_system_lives_on_the_block_device_and_in_the_next_one() {
 }
 
 #[test]
-fn ctrl_c_names_the_users_and_waits_for_them() {
+fn ctrl_c_names_and_awaits_the_users() {
     let Some(scratch) = scratch_to_serve(true) else { return };
     let (served, fs) = with_new_file_system(&scratch);
     fs::write(fs.path("before"), pattern(1, 50_000)).unwrap();
@@ -129,7 +129,7 @@ fn ctrl_c_names_the_users_and_waits_for_them() {
 }
 
 #[test]
-fn a_second_ctrl_c_saves_what_it_can_and_is_an_interruption() {
+fn second_ctrl_c_saves_and_interrupts() {
     let Some(scratch) = scratch_to_serve(true) else { return };
     let (served, fs) = with_new_file_system(&scratch);
     // In memory only, as far as this program knows.
@@ -147,7 +147,7 @@ fn a_second_ctrl_c_saves_what_it_can_and_is_an_interruption() {
 }
 
 #[test]
-fn a_program_that_reads_the_file_is_a_user_too_and_a_lost_terminal_takes_nothing_away() {
+fn reading_program_counts_as_a_user() {
     let Some(scratch) = scratch_to_serve(false) else { return };
     let served = Served::start(&scratch, &[FLASH, "drive"]);
     let file = File::open(scratch.path("drive/disk.img")).unwrap();
@@ -175,7 +175,7 @@ fn small_fs(scratch: &Scratch) -> Fs {
 }
 
 #[test]
-fn a_full_backing_store_is_told_at_once_and_in_the_exit_code() {
+fn full_backing_store_is_reported_at_once() {
     let Some(scratch) = scratch_to_serve(false) else { return };
     let small = small_fs(&scratch);
     let served = Served::start(&scratch, &[FLASH, "drive", "--backing", &small.path("contents")]);
@@ -194,7 +194,7 @@ fn a_full_backing_store_is_told_at_once_and_in_the_exit_code() {
 }
 
 #[test]
-fn errors_of_the_backing_file_are_told_and_in_the_exit_code() {
+fn backing_file_errors_show_in_the_exit_code() {
     let Some(scratch) = scratch_to_serve(false) else { return };
     let backing = File::create(scratch.path("drive.img")).unwrap();
     backing.set_len(FLASH_BYTES).unwrap();
@@ -241,7 +241,7 @@ fn most_in_flight(report: &str) -> u64 {
 }
 
 #[test]
-fn a_hard_disk_sees_32_and_128_requests_at_a_time() {
+fn hard_disk_sees_32_and_128_parallel_requests() {
     let Some(scratch) = scratch_to_serve(true) else { return };
     for (depth, most) in [(32, 127), (128, u64::MAX)] {
         let served = Served::start(&scratch, &[DISK, "drive", "--block"]);
@@ -255,7 +255,7 @@ fn a_hard_disk_sees_32_and_128_requests_at_a_time() {
 }
 
 #[test]
-fn what_a_killed_program_leaves_is_cleaned_up_by_the_next() {
+fn next_mount_cleans_up_a_killed_one() {
     let Some(scratch) = scratch_to_serve(true) else { return };
     let served = Served::start(&scratch, &[FLASH, "drive", "--block"]);
     let device = OpenOptions::new().write(true).open(served.node()).unwrap();
@@ -273,7 +273,7 @@ fn what_a_killed_program_leaves_is_cleaned_up_by_the_next() {
 
 /// While it starts, the program itself reads the device that it serves: such a request cannot be broken off.
 #[test]
-fn a_program_that_is_killed_while_it_starts_waits_for_nothing() {
+fn program_killed_at_start_waits_for_nothing() {
     let Some(scratch) = scratch_to_serve(true) else { return };
     for delay_ms in (20..260).step_by(10) {
         let starting = Served::call(&scratch, &[FLASH, "drive", "--block"]).start();
@@ -285,7 +285,7 @@ fn a_program_that_is_killed_while_it_starts_waits_for_nothing() {
 
 /// The kernel tells which file a loop device shows; to ask the file itself is to wait for its server.
 #[test]
-fn a_server_that_stands_still_holds_up_no_run_on_another_loop_device() {
+fn hung_server_does_not_block_other_loop_devices() {
     let Some(scratch) = scratch_to_serve(true) else { return };
     let Some(device) = Loop::attach(&image_of_noise(&scratch, 8), &[]) else { return };
     let served = Served::start(&scratch, &[FLASH, "drive", "--block"]);
@@ -304,7 +304,7 @@ fn a_server_that_stands_still_holds_up_no_run_on_another_loop_device() {
 /// A thread that waits for a device cannot be ended, and would hold its whole program: another process asks the device,
 /// and is left behind.
 #[test]
-fn a_command_ends_with_its_exit_code_although_the_device_never_answers() {
+fn command_ends_although_the_device_never_answers() {
     let Some(scratch) = scratch_to_serve(true) else { return };
     let served = Served::start(&scratch, &[FLASH, "drive", "--block"]);
     let (node, folder) = (served.node(), scratch.text("drive"));
@@ -353,7 +353,7 @@ fn end_of_killed(mut served: Served) {
 /// Whoever closes a device last, or saves what is on it, waits for it; a killed program must not wait for itself.
 #[test]
 #[ignore = "takes half a minute: CI and the soak"]
-fn a_killed_program_does_not_wait_for_what_the_kernel_has_in_memory() {
+fn killed_program_does_not_wait_for_dirty_pages() {
     let Some(scratch) = scratch_to_serve(true) else { return };
     let served = Served::start(&scratch, &[FLASH, "drive", "--block"]);
     let device = OpenOptions::new().write(true).open(served.node()).unwrap();
@@ -376,7 +376,7 @@ fn a_killed_program_does_not_wait_for_what_the_kernel_has_in_memory() {
 }
 
 #[test]
-fn ctrl_c_waits_for_what_the_kernel_has_in_memory_and_says_so() {
+fn ctrl_c_waits_for_dirty_pages_visibly() {
     if !can_serve(true) {
         return;
     }
@@ -403,7 +403,7 @@ fn ctrl_c_waits_for_what_the_kernel_has_in_memory_and_says_so() {
 }
 
 #[test]
-fn a_server_that_was_stopped_is_busy_and_holds_nobody_up() {
+fn paused_server_is_busy_and_blocks_no_user() {
     let Some(scratch) = scratch_to_serve(false) else { return };
     let served = Served::start(&scratch, &[FLASH, "drive"]);
     served.signal(Signal::STOP);
@@ -437,7 +437,7 @@ fn a_user_without_privileges_serves_a_file() {
 }
 
 #[test]
-fn what_cannot_be_served_is_refused_in_one_line() {
+fn impossible_mount_is_refused_in_one_line() {
     let Some(scratch) = privileged_scratch() else { return };
     fs::create_dir(scratch.path("drive")).unwrap();
     for (arguments, words) in [
@@ -458,7 +458,7 @@ fn what_cannot_be_served_is_refused_in_one_line() {
 }
 
 #[test]
-fn results_of_a_served_drive_are_marked_as_simulated() {
+fn results_of_a_served_drive_say_simulated() {
     let Some(scratch) = scratch_to_serve(true) else { return };
     let served = Served::start(&scratch, &[FLASH, "drive", "--block"]);
     let (node, image) = (served.node(), scratch.text("drive/disk.img"));

@@ -29,7 +29,7 @@ fn asked(scratch: &Scratch, node: &str, answer: impl FnOnce(&mut OnTerminal)) ->
 }
 
 #[test]
-fn the_right_name_typed_after_the_plan_confirms_and_stays_in_the_record() {
+fn typed_name_confirms_and_is_recorded() {
     let Some(scratch) = privileged_scratch() else { return };
     let Some((device, image, phrase)) = device(&scratch) else { return };
     let before = fs::read(&image).unwrap();
@@ -90,7 +90,7 @@ fn anything_else_stops_and_changes_nothing() {
 
 /// All targets are confirmed before the first is claimed.
 #[test]
-fn a_wrong_answer_for_the_second_target_leaves_the_first_alone() {
+fn wrong_second_answer_spares_the_first_target() {
     if !is_privileged() {
         return;
     }
@@ -111,7 +111,7 @@ fn a_wrong_answer_for_the_second_target_leaves_the_first_alone() {
 }
 
 #[test]
-fn nobody_is_asked_without_a_terminal_or_where_silence_was_asked_for() {
+fn quiet_or_no_terminal_asks_no_question() {
     let Some(scratch) = privileged_scratch() else { return };
     let Some((device, image, phrase)) = device(&scratch) else { return };
     let before = fs::read(&image).unwrap();
@@ -134,7 +134,7 @@ fn nobody_is_asked_without_a_terminal_or_where_silence_was_asked_for() {
 
 /// Between the look and the claim lies all the time that a person takes.
 #[test]
-fn a_device_that_changes_while_the_question_stands_is_refused() {
+fn device_changed_during_the_question_is_refused() {
     let Some(scratch) = privileged_scratch() else { return };
     let Some((device, image, phrase)) = device(&scratch) else { return };
     let ended = asked(&scratch, &device.node, |program| {

@@ -17,7 +17,7 @@ fn written_bytes(device: &Loop) -> u64 {
 }
 
 #[test]
-fn a_device_takes_no_more_than_the_plan_says() {
+fn device_takes_no_more_than_planned() {
     let Some(OnMount { scratch, device, mount }) =
         OnMount::with(2048, "mkfs.ext4", &["-q", "-F", "-E", "lazy_itable_init=0"])
     else {
@@ -39,7 +39,7 @@ fn a_device_takes_no_more_than_the_plan_says() {
 }
 
 #[test]
-fn who_fills_the_file_system_ends_the_run_before_the_floor_is_eaten() {
+fn filling_program_ends_the_run_early() {
     let Some(OnMount { scratch, device: _device, mount }) =
         OnMount::with(3072, "mkfs.ext4", &["-q", "-F", "-m", "0"])
     else {
@@ -64,7 +64,7 @@ fn who_fills_the_file_system_ends_the_run_before_the_floor_is_eaten() {
 }
 
 #[test]
-fn a_file_system_that_copies_on_write_needs_room_for_the_copies() {
+fn copy_on_write_needs_room_for_copies() {
     let Some(OnMount { scratch, device: _device, mount }) = OnMount::btrfs(2048) else { return };
     let message = scratch.run(&mount.point, &[&["--size=640M"]]).refused(3);
     assert!(message.contains("must keep 215 MB"), "{message}");
@@ -77,7 +77,7 @@ fn a_file_system_that_copies_on_write_needs_room_for_the_copies() {
 }
 
 #[test]
-fn what_a_killed_run_left_is_room_for_the_next() {
+fn remains_of_a_killed_run_count_as_room() {
     let Some(OnMount { scratch, device: _device, mount }) =
         OnMount::with(1280, "mkfs.ext4", &["-q", "-F", "-m", "0"])
     else {
