@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_unit_is_smaller_than_what_passes_the_page_cache() {
+    fn unit_is_never_below_the_direct_io_unit() {
         assert_eq!(least_unit(Some(512), None), Some(512));
         assert_eq!(least_unit(Some(4096), None), Some(4096));
         assert_eq!(least_unit(Some(0), None), None, "the kernel says that it would be cached");

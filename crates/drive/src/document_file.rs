@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_document_is_replaced_as_a_whole_and_removed() {
+    fn document_is_replaced_whole_and_removed() {
         let folder = tempfile::tempdir().unwrap();
         let file = DocumentFile::new(folder.path(), "run-1.json");
         file.write("a long text").unwrap();
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_is_made_once_and_nothing_else_becomes_one() {
+    fn folder_is_made_once_and_replaces_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let new = folder.path().join("report");
         make_folder(&new).unwrap();
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_is_not_there_is_an_error_with_its_name() {
+    fn missing_folder_is_an_error_with_its_name() {
         let error = DocumentFile::new(Path::new("/nonexistent"), "x").write("y").unwrap_err();
         assert!(error.to_string().contains("/nonexistent/x"), "{error}");
     }

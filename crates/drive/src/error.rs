@@ -349,7 +349,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_kernel_says_comes_with_a_way_on() {
+    fn kernel_errors_come_with_a_remedy() {
         let of = |errno| DriveError::from_errno("open", Path::new("/dev/sdz"), errno).to_string();
         assert!(of(Errno::NOMEDIUM).ends_with("; insert a medium"), "{}", of(Errno::NOMEDIUM));
         for errno in [Errno::IO, Errno::BUSY, Errno::NXIO, Errno::NOSPC, Errno::STALE, Errno::INVAL]
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_that_hides_its_mounts_is_no_broken_device() {
+    fn hidden_mounts_do_not_mean_a_broken_device() {
         use drivescope_machine::filesystem::file_system_of;
         use drivescope_machine::roots::fake::Fake;
         let error = file_system_of(&Fake::new().roots, Path::new("/")).unwrap_err();
@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn want_of_room_is_a_refusal_and_a_quota_is_called_one() {
+    fn missing_room_is_a_refusal_that_names_quotas() {
         let of = |errno| DriveError::from_errno("write in", Path::new("/home/ann"), errno);
         assert_eq!(
             of(Errno::NOSPC).kind(),
@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_of_the_program_is_no_device_error() {
+    fn program_limit_is_not_a_device_error() {
         let kind = |errno| DriveError::from_errno("open", Path::new("/dev/sdz"), errno).kind();
         assert_eq!(kind(Errno::MFILE), ErrorKind::Usage);
         assert_eq!(kind(Errno::IO), ErrorKind::Device);

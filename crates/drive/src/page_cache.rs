@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn both_ways_of_asking_agree_and_see_an_eviction() {
+    fn both_queries_agree_and_see_an_eviction() {
         let file = written_file();
         let size = 4 << 20;
         let before = resident_share(file.as_fd(), size).unwrap();

@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn a_target_is_the_same_through_links_and_other_paths() {
+    fn target_is_the_same_through_links() {
         let roots = Roots::host();
         let dir = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         let link = dir.path().join("link");
@@ -414,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_with_holes_is_told_from_a_full_one() {
+    fn sparse_file_is_distinguished_from_a_full_one() {
         let dir = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         let path = dir.path().join("data");
         std::fs::write(&path, vec![1; 1 << 20]).unwrap();
@@ -428,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_on_a_suspended_device_is_refused_before_it_is_read() {
+    fn file_on_a_suspended_device_is_refused_unread() {
         use drivescope_machine::roots::fake::Fake;
         let fake = Fake::new();
         for (minor, lower) in [(0, None), (1, Some("dm-0"))] {

@@ -58,7 +58,7 @@ mod tests {
     use clap::Parser;
 
     #[test]
-    fn what_is_no_command_but_can_be_measured_is_told_how() {
+    fn measurable_target_gets_the_command_that_measures_it() {
         let told = |args: &[&str]| {
             explained(&Arguments::try_parse_from([&["drivescope"], args].concat()).unwrap_err())
         };
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_of_a_model_is_told_how_it_is_measured() {
+    fn model_name_gets_the_command_that_measures_it() {
         for (named, meant) in [
             ("wd40efrx", Some("sim:wd40efrx")),
             ("WD40EFRX?fill=0.5", Some("'sim:wd40efrx?fill=0.5'")),

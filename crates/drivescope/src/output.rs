@@ -217,7 +217,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_is_one_line_that_can_be_read() {
+    fn error_is_one_readable_line() {
         assert_eq!(error_line("no\n  such\n\npath"), "no; such; path");
         assert_eq!(error_line("no \u{1b}[2J"), "no \u{fffd}[2J");
         let long = format!("no suite '{}'; drivescope suites lists them", "x".repeat(100_000));

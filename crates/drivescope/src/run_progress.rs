@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_narrow_line_keeps_the_time_left_and_the_rate() {
+    fn narrow_line_keeps_time_left_and_rate() {
         // Of 40 columns the name of the test and the bar take 23.
         let line = message(&time_left(41.6), Some((178.2, 170.0)), "seq1m_q8t1.read  2/3");
         assert_eq!(&line[..40 - 23], "42 s left  178 MB");

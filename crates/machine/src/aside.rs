@@ -116,7 +116,7 @@ mod tests {
 
     /// The program of this test would run its tests.
     #[test]
-    fn a_program_that_does_not_answer_starts_no_process() {
+    fn hung_program_starts_no_more_processes() {
         assert_eq!(silent("drive", &["sda".into()], Duration::ZERO), [false]);
     }
 }

@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn the_level_of_power_management_counts_while_it_is_on() {
+    fn power_management_level_counts_while_enabled() {
         for (supported, enabled, level, expected) in [
             (0x4008, 0x0008, 0x40FE, Some(0xFE)),
             (0x4008, 0x0000, 0x00FE, Some(0)),
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_port_multiplier_has_a_link_for_each_of_its_ports() {
+    fn port_multiplier_has_a_link_per_port() {
         let fake = Fake::new();
         fake.scsi_disk("pci0000:00/ata5/host4/target4:2:0/4:2:0:0/block/sdc", (8, 32), 1 << 30);
         let device = BlockDevice::open(&fake.roots, "sdc").unwrap();

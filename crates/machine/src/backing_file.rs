@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_known_by_its_number_and_its_birth_and_not_by_its_name() {
+    fn file_is_identified_by_number_and_birth() {
         assert_eq!(compared(|_| {}), [true; 3]);
         assert_eq!(compared(|file| file.inode = 13), [false; 3]);
         assert_eq!(
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn in_another_boot_the_name_counts_too_and_the_number_of_the_file_system_may_change() {
+    fn name_counts_after_a_boot() {
         let other_boot = |file: &mut BackingFile| file.boot_id = Some("second".into());
         assert_eq!(compared(other_boot), [false, true, true]);
         let moved = |file: &mut BackingFile| {
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn the_file_of_a_name_is_found_and_another_one_of_that_name_is_another() {
+    fn file_is_found_by_name_unless_replaced() {
         let fake = Fake::new();
         let path = fake.path("image");
         fs::write(&path, "x").unwrap();

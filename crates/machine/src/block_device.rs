@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_numbered_name_has_only_digits_after_its_prefix() {
+    fn numbered_name_has_only_digits_after_its_prefix() {
         assert_eq!(numbered("ata12", "ata"), Some(12));
         for name in ["ata", "ata1x", "data1", "ata-1", "ata+1"] {
             assert_eq!(numbered(name, "ata"), None, "{name}");

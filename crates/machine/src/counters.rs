@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn old_kernels_have_eleven_fields_and_fewer_are_none() {
+    fn old_kernels_have_eleven_fields() {
         let old = parse("1 0 8 1 2 0 16 1 0 3 4").unwrap();
         assert_eq!((old.writes, old.written_bytes, old.flushes), (2, 8192, 0));
         assert_eq!(parse("1 0 8 1 2 0 16 1 0 3"), None);
@@ -195,7 +195,7 @@ mod tests {
 
     /// Every number was called invalid, because nothing seemed to reach the drive (F018).
     #[test]
-    fn an_nvme_drive_with_paths_is_counted_on_them() {
+    fn multipath_nvme_drive_is_counted_on_its_paths() {
         let fake = Fake::new();
         let zeros = "0 0 0 0 0 0 0 0 0 0 0";
         fake.disk("virtual/nvme-subsystem/nvme-subsys0/nvme0n1", (259, 0), 1 << 30);
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_kernel_was_told_not_to_count_is_unknown_and_not_nothing() {
+    fn disabled_counters_are_unknown_not_zero() {
         let fake = Fake::two_disks();
         fake.attrs("sda", &[("mq/0/cpu_list", "0")]);
         for name in ["sda", "sda1"] {
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn milliseconds_wrap_at_32_bits_and_a_replaced_device_moved_nothing() {
+    fn milliseconds_wrap_at_32_bits() {
         let before = DeviceCounters {
             busy_ms: u64::from(u32::MAX) - 9,
             read_bytes: 1000,

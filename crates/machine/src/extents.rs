@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_written_file_has_extents_over_all_of_it() {
+    fn written_file_has_extents_over_all_of_it() {
         let mut file = tempfile::tempfile_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         file.write_all(&vec![7; 3 << 20]).unwrap();
         let found = match extents(file.as_fd(), true) {

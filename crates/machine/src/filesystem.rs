@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_directory_and_a_special_file_do_not_compress() {
+    fn directory_and_special_file_do_not_compress() {
         let dir = tempfile::tempdir().unwrap();
         assert_eq!(compression(&fs_with("ext4", "rw"), dir.path()), None);
         assert_eq!(compression(&fs_with("ext4", "rw"), Path::new("/dev/null")), None);
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_is_described_by_its_mount_and_its_size() {
+    fn path_is_described_by_mount_and_size() {
         let fake = Fake::new();
         let dir = fake.path("sub dir");
         fs::create_dir(&dir).unwrap();
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_absent_or_without_a_mount_table_is_an_error_that_says_so() {
+    fn missing_path_or_mount_table_is_an_error() {
         let fake = Fake::new();
         let absent = file_system_of(&fake.roots, &fake.path("absent")).unwrap_err();
         assert!(matches!(absent, MachineError::Io { .. }), "{absent}");

@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn a_battery_feeds_the_machine_when_it_discharges_and_nothing_is_plugged_in() {
+    fn discharging_battery_without_mains_feeds_the_machine() {
         let off = ("AC", "Mains", "online", "0");
         let on = ("AC", "Mains", "online", "1");
         let usb_c = ("ucsi", "USB", "online", "1");
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn hypervisors_are_named_and_bare_metal_of_a_cloud_is_none() {
+    fn hypervisors_are_named_bare_metal_is_not() {
         for (cpuinfo, vendor, product, expected) in [
             (X86, "QEMU", "Standard PC", Some("QEMU")),
             (X86, "Microsoft Corporation", "Virtual Machine", Some("Hyper-V")),

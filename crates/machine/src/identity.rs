@@ -208,7 +208,7 @@ mod tests {
 
     /// Any other disk may fail, or hang: whoever looks for one must not read all.
     #[test]
-    fn a_device_is_not_opened_to_know_who_it_is() {
+    fn device_is_not_opened_for_its_identity() {
         use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
         let fake = Fake::two_disks();
         let watch = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC).unwrap();
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_counts_only_where_nothing_else_tells_drives_apart() {
+    fn place_counts_only_without_other_names() {
         let moved = |id: &DriveIdentity| DriveIdentity { place: "port 2".into(), ..id.clone() };
         let named = disk(Some("S"));
         assert_eq!(named.difference(&moved(&named)), None);
@@ -258,7 +258,7 @@ mod tests {
 
     /// A dock has one serial number for whatever lies in it.
     #[test]
-    fn a_drive_in_a_dock_is_known_by_its_own_serial_number() {
+    fn docked_drive_is_recognized_by_its_own_serial() {
         for serial in [None, Some("DOCK")] {
             let own = |own: &str| DriveIdentity { own_serial: Some(own.into()), ..disk(serial) };
             assert_eq!(own("WD-1").difference(&own("WD-1")), None);
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn the_file_of_a_loop_device_counts_more_than_its_name() {
+    fn file_of_a_loop_device_outranks_its_name() {
         let backed = |inode| Some(file(inode, 4096));
         let image = DriveIdentity { place: "file /x".into(), file: backed(7), ..disk(None) };
         let renamed = DriveIdentity { place: "file /y".into(), ..image.clone() };
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_was_given_again_is_another_device() {
+    fn reused_number_is_another_device() {
         let fake = Fake::new();
         fake.file("proc/sys/kernel/random/boot_id", "first\n");
         fake.disk("virtual/block/zram0", (252, 0), GIB);
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_of_a_file_are_shared_by_what_shows_any_of_them() {
+    fn any_shown_byte_of_a_file_is_shared() {
         let shows = |inode, offset_bytes, disk_bytes| DriveIdentity {
             file: Some(file(inode, offset_bytes)),
             disk_bytes,

@@ -168,7 +168,7 @@ mod tests {
     const UNIFIED: &str = "2 1 0:30 / TOP rw - cgroup2 cgroup2 rw";
 
     #[test]
-    fn limits_of_a_group_and_of_those_above_it_count() {
+    fn limits_of_a_group_and_its_parents_count() {
         let limit = "8:16 rbps=1 wbps=max riops=max wiops=max\n8:0 rbps=10485760 wbps=max riops=max wiops=500\n";
         let all = "reads to 10.5 MB/s, writes to 500/s";
         for folder in ["a/b/", "a/"] {
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_is_known_by_its_direction_and_kind() {
+    fn limit_is_identified_by_direction_and_kind() {
         let fake = Fake::two_disks();
         fake.file("proc/self/cgroup", "0::/\n");
         fake.mounts(&[&UNIFIED.replace("TOP", &fake.path("cg").display().to_string())]);
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_container_may_see_its_own_group_as_the_top() {
+    fn container_may_see_its_group_as_the_top() {
         let limit = ("io.max", "8:0 rbps=max wbps=2000000 riops=max wiops=max");
         let expected = Some("the control group TOP limits sda: writes to 2.00 MB/s".to_string());
         let whole = "2 1 0:30 /docker/3f TOP ro - cgroup2 cgroup rw";
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_of_version_1_have_a_file_for_each_limit() {
+    fn version_1_groups_have_a_file_per_limit() {
         let mount = "2 1 0:30 / TOP rw - cgroup cgroup rw,blkio";
         let files = [
             ("x/blkio.throttle.read_bps_device", "8:16 7\n8:0 1048576\n"),

@@ -214,7 +214,7 @@ garbage
     }
 
     #[test]
-    fn bind_mounts_subvolumes_overlays_and_networks_are_told_apart() {
+    fn bind_subvolume_overlay_and_network_mounts_are_distinguished() {
         let mounts = table();
         let by_id = |id| mounts.iter().find(|m| m.id == id).unwrap();
         assert_eq!(by_id(31).root, Path::new("/srv/data"));
@@ -230,7 +230,7 @@ garbage
     }
 
     #[test]
-    fn a_path_belongs_to_the_mount_that_is_visible_there() {
+    fn path_belongs_to_its_visible_mount() {
         let mounts = table();
         let id = |path: &str| mount_of(&mounts, Path::new(path), (9, 9)).unwrap().id;
         for (path, expected) in [
@@ -249,14 +249,14 @@ garbage
     }
 
     #[test]
-    fn a_covered_mount_is_not_found_even_when_its_mount_point_is_longer() {
+    fn covered_mount_is_not_found() {
         let mounts = table();
         // /data/deep hangs on the root: it was there before /data was mounted over it.
         assert_eq!(mount_of(&mounts, Path::new("/data/deep/x"), (8, 2)).unwrap().id, 31);
     }
 
     #[test]
-    fn without_a_root_the_device_number_decides_then_the_length() {
+    fn without_a_root_the_number_decides_then_length() {
         let mounts: Vec<Mount> = table().into_iter().filter(|m| m.id != 27).collect();
         let find = |path: &str, dev| mount_of(&mounts, Path::new(path), dev).map(|m| m.id);
         assert_eq!(find("/data/deep/x", (8, 2)), Some(31));

@@ -320,7 +320,7 @@ mod tests {
 
     /// `/proc/PID/fd` shows the descriptors of the first thread only.
     #[test]
-    fn threads_with_descriptors_of_their_own_are_told_apart() {
+    fn threads_with_own_descriptors_are_distinguished() {
         let own = std::process::id().to_string();
         let name = |id: i32| format!("{own}/task/{id}");
         let (sender, ids) = channel();
@@ -348,7 +348,7 @@ mod tests {
 
     /// Disks of virtual machines are passed by these nodes, which know no claim.
     #[test]
-    fn a_node_that_takes_commands_is_the_disk_behind_it() {
+    fn command_node_is_its_disk() {
         let fake = Fake::new();
         let scsi = "pci0000:00/host2/2:0:0:0";
         fake.scsi_disk(&format!("{scsi}/block/gate-sdx"), (8, 0), 1 << 30);

@@ -100,13 +100,13 @@ mod tests {
     use crate::roots::fake::Fake;
 
     #[test]
-    fn layers_are_split_at_colons_that_are_not_escaped() {
+    fn layers_are_split_at_unescaped_colons() {
         assert_eq!(split(r"/a:/b\:c::/d"), ["/a", "/b:c", "/d"]);
         assert_eq!(split(""), Vec::<String>::new());
     }
 
     #[test]
-    fn relative_layers_are_found_beside_the_overlay_or_not_at_all() {
+    fn relative_layers_are_found_beside_the_overlay() {
         let fake = Fake::new();
         fs::create_dir(fake.path("up")).unwrap();
         fs::create_dir(fake.path("other")).unwrap();

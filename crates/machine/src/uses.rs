@@ -304,7 +304,7 @@ mod tests {
     use crate::roots::fake::Fake;
 
     #[test]
-    fn a_mount_is_told_once_and_found_through_what_lies_between() {
+    fn mount_is_found_through_layers_and_listed_once() {
         let fake = Fake::new();
         fake.disk("virtual/block/loop7", (7, 7), 1 << 30);
         fake.upper("dm-0", (253, 0), 1 << 30, &["loop7"]);
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn each_use_is_told_once_and_many_are_counted() {
+    fn each_use_is_listed_once_many_are_counted() {
         let uses = |of: fn(usize) -> usize, count| {
             let uses = (0..count).map(|i| DeviceUse::new(format!("u{:02}", of(i)), "c"));
             shortened(uses.collect())

@@ -170,7 +170,7 @@ mod tests {
     const SIZE: u64 = 1 << 20;
 
     #[test]
-    fn a_new_file_is_sparse_and_keeps_what_was_written() {
+    fn new_file_is_sparse_and_keeps_writes() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("disk");
         let backing = BackingStore::open(&path, SIZE).unwrap();
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_made_here_and_holds_nothing_is_removed() {
+    fn only_own_empty_files_are_removed() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("disk");
         let new = BackingStore::open(&path, SIZE).unwrap();

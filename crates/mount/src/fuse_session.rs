@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_of_fuse_is_named_and_what_still_works() {
+    fn missing_fuse_is_reported_with_an_alternative() {
         let opening = [Errno::NOENT, Errno::ACCESS].map(no_fuse);
         let mounting = [ErrorKind::NotFound, ErrorKind::PermissionDenied, ErrorKind::Other]
             .map(|kind| no_mount(&kind.into()));

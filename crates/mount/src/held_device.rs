@@ -67,7 +67,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn what_is_let_go_is_closed_once_and_nobody_waits_for_it() {
+    fn released_device_is_closed_once_without_waiting() {
         let (done, may_end) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
         let last = {
             let (done, may_end) = (Arc::clone(&done), Arc::clone(&may_end));

@@ -89,7 +89,7 @@ mod tests {
     use std::io::{Read, Write};
 
     #[test]
-    fn the_thread_has_what_it_is_given_and_the_program_keeps_the_rest() {
+    fn isolated_thread_has_only_its_own_files() {
         let (mut reader, writer) = io::pipe().unwrap();
         let other = std::fs::File::open("/dev/null").unwrap();
         let number = other.as_raw_fd();

@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_device_says_what_is_missing_and_what_still_works() {
+    fn missing_device_is_reported_with_an_alternative() {
         for (errno, word) in [(Errno::NOENT, "is missing"), (Errno::ACCESS, "sudo")] {
             let error = no_node(Path::new(CONTROL), errno).to_string();
             assert!(error.contains(word) && error.contains("virtual time"), "{error}");

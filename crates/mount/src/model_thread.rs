@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_late_thread_still_tells_the_model_the_true_order_of_time() {
+    fn late_thread_keeps_the_order_of_time() {
         // One at a time, 8 µs each: due at 8, 16 and, because it arrived idle, 38.
         let arrivals = [0, 1_000, 30_000];
         assert_eq!(

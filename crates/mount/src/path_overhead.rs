@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_place_that_is_measured_is_answered_at_once() {
+    fn only_the_measured_place_is_answered_at_once() {
         let probe = PathProbe::new();
         assert!(!probe.is_asked(0, 4096) && !probe.is_asked(NOWHERE, 4096 - 1));
         probe.begin(8192);

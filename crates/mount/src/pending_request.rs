@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn the_reply_waits_for_the_model_and_for_the_data_in_either_order() {
+    fn reply_waits_for_model_and_data() {
         for data_first in [true, false] {
             let (pending, received) = pending();
             let recorder = ServeRecorder::new();
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn outcomes_of_the_model_become_the_errors_a_drive_gives() {
+    fn model_outcomes_become_a_drives_errors() {
         for (outcome, data, expected) in [
             (SimOutcome::Done, Ok(vec![1]), Ok(vec![1])),
             (SimOutcome::Done, Err(Errno::NOSPC), Err(Errno::NOSPC)),

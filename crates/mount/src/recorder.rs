@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn percentiles_and_counts_are_those_of_what_was_recorded() {
+    fn percentiles_and_counts_match_the_records() {
         let recorder = ServeRecorder::new();
         for late_us in 1..=100u64 {
             recorder.replied(RequestKind::Read, late_us * 1_000, late_us == 7, late_us > 98);
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_backing_store_and_other_troubles_are_told_once() {
+    fn each_kind_of_trouble_is_reported_once() {
         let recorder = ServeRecorder::new();
         for _ in 0..2 {
             recorder.backing_full(Path::new("/data/disk.img"));

@@ -62,7 +62,7 @@ mod tests {
     use drivescope_machine::roots::fake::Fake;
 
     #[test]
-    fn programs_that_have_the_device_or_a_partition_open_are_named_and_this_one_is_not() {
+    fn other_programs_with_an_open_partition_are_named() {
         let fake = Fake::new();
         fake.link("proc/self", "99");
         for (process, open) in

@@ -108,7 +108,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     #[test]
-    fn jobs_run_side_by_side_and_all_of_them_before_the_end() {
+    fn jobs_run_in_parallel_and_all_finish() {
         let workers = Workers::start(3).unwrap();
         let jobs = workers.jobs();
         let (meeting, ran) = (Arc::new(Barrier::new(3)), Arc::new(AtomicUsize::new(0)));

@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn where_there_is_a_token_nothing_is_seen_without_it() {
+    fn token_is_needed_to_see_anything() {
         let token = AccessToken::random().unwrap();
         let digits = token.digits().to_string();
         let guard = Guard::new("0.0.0.0:7483".parse().unwrap(), &[], Some(token));

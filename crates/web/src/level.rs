@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_that_writes_more_is_refused_whatever_was_asked() {
+    fn plan_that_writes_more_is_refused() {
         let levels = ["read", "own-files", "same-bytes", "restore", "destroy"];
         for (i, level) in levels.into_iter().enumerate() {
             let plan = plan(&[("read", false), (level, false)]);

@@ -226,7 +226,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_block_device_is_refused_before_it_is_opened() {
+    fn other_file_types_are_refused_before_opening() {
         let file = tempfile::NamedTempFile::new().unwrap();
         assert_eq!(HostKernel.resolve(file.path()), Err(Errno::NOTBLK));
         assert_eq!(HostKernel.resolve(Path::new("/dev/null")), Err(Errno::NOTBLK));
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_put_in_place_of_a_node_is_not_followed() {
+    fn link_replacing_a_node_is_not_followed() {
         let dir = tempfile::tempdir().unwrap();
         let link = dir.path().join("sda");
         std::os::unix::fs::symlink("/dev/null", &link).unwrap();

@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_can_write_refuses_and_one_that_reads_is_told() {
+    fn writing_program_refuses_reading_one_is_reported() {
         let check = outcome(&opened("02100002"), "gate-sdx");
         assert_eq!(check.outcome, Outcome::Refused);
         assert!(check.evidence.contains("qemu-system (process 812)"), "{}", check.evidence);
@@ -118,7 +118,7 @@ mod tests {
 
     /// A container or a PID namespace lists only its own processes.
     #[test]
-    fn where_only_own_processes_are_listed_nothing_is_known_of_others() {
+    fn own_processes_alone_say_nothing_of_others() {
         let fake = opened("0");
         fake.link("proc/self/ns/pid", "pid:[4026532201]");
         let check = outcome(&fake, "gate-sdx");
@@ -131,7 +131,7 @@ mod tests {
 
     /// The host of virtual machines finds volumes on their disks, and makes them its own.
     #[test]
-    fn a_program_that_writes_what_the_target_is_built_of_refuses() {
+    fn program_writing_the_layer_below_refuses() {
         let fake = opened("02100002");
         fake.partition("gate-sdx", 1, (8, 1), 2048, 2048);
         fake.upper("md5", (9, 5), 1 << 20, &["gate-sdx1"]);
@@ -154,7 +154,7 @@ mod tests {
 
     /// Of its first thread, which has ended, nothing is left but an empty list.
     #[test]
-    fn a_program_whose_first_thread_has_ended_is_told_by_the_others() {
+    fn ended_first_thread_does_not_hide_a_program() {
         let fake = opened("0");
         fs::remove_file(fake.path("proc/812/fd/7")).unwrap();
         assert_eq!(outcome(&fake, "gate-sdx").outcome, Outcome::Ok);
@@ -172,7 +172,7 @@ mod tests {
 
     /// An io_uring instance keeps a closed file in use, and so does a mapping.
     #[test]
-    fn what_only_a_ring_or_a_mapping_keeps_is_found() {
+    fn files_held_by_ring_or_mapping_are_found() {
         let closed = || {
             let fake = opened("0");
             fs::remove_file(fake.path("proc/812/fd/7")).unwrap();
@@ -207,7 +207,7 @@ mod tests {
 
     /// `hidepid=invisible`: nothing is listed that could refuse to be read.
     #[test]
-    fn processes_that_are_not_even_listed_may_have_it_open() {
+    fn unlisted_processes_may_have_the_device_open() {
         let fake = opened("02100000");
         assert_eq!(outcome(&fake, "gate-sdx").outcome, Outcome::Ok);
         for (options, is_known) in
@@ -227,7 +227,7 @@ mod tests {
     /// What is mapped the kernel does not forget, and the device itself is the only one whose memory follows its
     /// writes.
     #[test]
-    fn a_partition_that_is_mapped_to_be_read_keeps_what_it_has_read() {
+    fn read_only_mapping_of_a_partition_stays_cached() {
         let fake = opened("02100000");
         fake.partition("gate-sdx", 1, (8, 1), 2048, 2048);
         for (name, refuses) in [("gate-sdx1", true), ("gate-sdx", false), ("gate-sdy", false)] {

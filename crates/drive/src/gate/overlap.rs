@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn another_path_to_the_same_drive_shares_its_bytes() {
+    fn another_path_to_the_drive_shares_its_bytes() {
         let fake = machine();
         for name in ["sda", "sdb"] {
             fake.attrs(name, &[("device/wwid", "naa.5000c500a")]);
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn partitions_have_a_disk_in_common_and_nothing_else_has() {
+    fn only_partitions_have_a_disk_in_common() {
         let fake = machine();
         let common = |one, other| common_disk(&fake.roots, one, other);
         assert_eq!(common("sda1", "sda2").as_deref(), Some("sda"));

@@ -113,7 +113,7 @@ mod tests {
 
     /// Areas of every size fit, also when each end takes a whole unit more.
     #[test]
-    fn a_file_holds_the_area_it_was_made_for() {
+    fn journal_has_room_for_its_area() {
         for area in [4096, 1 << 20, (16 << 20) + 4096, 256 << 20, (1 << 30) + 512] {
             let widened = area + 2 * WIDENED_MAX;
             let mut used = FIRST_RECORD + COMMITTED_BYTES;

@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_is_told_by_its_first_and_last_byte() {
+    fn range_shows_its_first_and_last_byte() {
         assert_eq!(ByteRange::new(4096, 512).to_string(), "bytes 4096 to 4607");
         let many: Vec<ByteRange> = (0..10).map(|i| ByteRange::new(i * 10, 5)).collect();
         assert!(listed(&many).ends_with("and 2 more ranges"));

@@ -155,7 +155,7 @@ mod tests {
 
     /// Services of the system have no `HOME`: their journals and those of root's shell are the same.
     #[test]
-    fn without_a_variable_the_home_is_what_the_system_lists() {
+    fn home_comes_from_the_system_without_a_variable() {
         let user = rustix::process::geteuid().as_raw().to_string();
         let lines = std::fs::read_to_string("/etc/passwd").unwrap();
         let mut lines = lines.lines().map(|line| line.split(':').collect::<Vec<_>>());
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_journal_on_the_drive_it_protects_is_refused() {
+    fn journal_on_the_protected_drive_is_refused() {
         for (on, target, shared) in [
             ("sda1", "sda", Some("sda")),
             ("sda1", "sda2", Some("sda")),
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_journal_on_another_path_to_the_drive_is_refused() {
+    fn journal_through_another_path_is_refused() {
         let (fake, folder) = machine("sda1", "ext4");
         for name in ["sda", "sdb"] {
             fake.attrs(name, &[("wwid", "naa.5000c500a")]);
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_journal_whose_file_system_does_not_wait_for_its_disk_is_refused() {
+    fn journal_on_a_volatile_file_system_is_refused() {
         let lost = Some("a power cut may lose");
         for (kind, options, words) in [
             ("ext4", "rw,nobarrier", lost),
@@ -271,7 +271,7 @@ mod tests {
 
     /// What lies between a folder and its disk may forget as well.
     #[test]
-    fn a_journal_above_a_file_system_that_does_not_wait_for_its_disk_is_refused() {
+    fn journal_above_a_volatile_file_system_is_refused() {
         let (fake, folder) = machine("sda1", "ext4");
         std::fs::create_dir_all(folder.parent().unwrap()).unwrap();
         let [here, below, low] = ["state", "below", "low"].map(|name| {
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_journal_in_memory_or_nowhere_is_refused_and_a_network_is_another_machine() {
+    fn journal_in_memory_is_refused_network_is_not() {
         for (kind, words) in [
             ("tmpfs", Some("power cut")),
             ("strangefs", Some("its disk is unknown")),

@@ -42,7 +42,7 @@ mod tests {
     use crate::error::ErrorKind;
 
     #[test]
-    fn a_drive_that_fails_is_told_from_one_that_is_used() {
+    fn failing_drive_is_distinguished_from_used() {
         let check = |name: &str, outcome| Check {
             name: name.to_string(),
             outcome,

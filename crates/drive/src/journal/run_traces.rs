@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_torn_sector_is_known_and_any_other_is_not() {
+    fn only_the_runs_torn_sector_is_recognized() {
         let (offset, original) = (8192, [0; SECTOR]);
         let mut pattern = [0; SECTOR];
         fill_sector(&mut pattern, 7, 3, offset);

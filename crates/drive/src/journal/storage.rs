@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn space_that_is_not_there_is_refused_and_leaves_nothing() {
+    fn missing_space_is_refused_without_remains() {
         let scratch = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         let mut folder = StateFolder::make(scratch.path()).unwrap();
         let error = folder.create("x.journal", 1 << 55).unwrap_err();

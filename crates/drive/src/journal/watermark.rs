@@ -113,7 +113,7 @@ mod tests {
     const ID: Id = *b"0123456789abcdef";
 
     #[test]
-    fn a_mark_reads_back_and_says_when_it_names_only_some() {
+    fn mark_reads_back_and_says_if_incomplete() {
         for count in [0, 1, RANGES_MAX, RANGES_MAX + 1] {
             let mut held = ByteRangeSet::default();
             for number in 0..count as u64 {

@@ -125,7 +125,7 @@ mod tests {
 
     /// The next run finds what a killed run has started, ends it, and leaves alone what only looks like it.
     #[test]
-    fn a_server_of_a_dead_run_ends_before_its_files_go_and_others_live() {
+    fn server_of_a_dead_run_ends_first() {
         let dir = scratch();
         let mut folder = OwnFolder::create(dir.path(), "programs").unwrap();
         folder.note_program(&sleep_program()).unwrap();

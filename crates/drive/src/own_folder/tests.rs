@@ -29,7 +29,7 @@ fn a_folder_goes_with_everything_it_made() {
 }
 
 #[test]
-fn a_living_run_is_left_alone_and_a_dead_one_is_cleaned() {
+fn living_run_is_kept_dead_one_cleaned() {
     let parent = scratch();
     let mut living = OwnFolder::create(parent.path(), "alive").unwrap();
     living.create_file("data", Bytes(4096)).unwrap();
@@ -64,7 +64,7 @@ fn files_that_are_released_late_are_waited_for() {
 }
 
 #[test]
-fn somebody_elses_file_in_the_folder_is_kept_and_not_waited_for() {
+fn foreign_file_is_kept_without_waiting() {
     let is_waited_for = |_| {
         let parent = scratch();
         let folder = OwnFolder::create(parent.path(), "shared").unwrap();
@@ -81,7 +81,7 @@ fn somebody_elses_file_in_the_folder_is_kept_and_not_waited_for() {
 }
 
 #[test]
-fn what_a_dead_run_still_holds_gives_its_space_back() {
+fn space_held_by_a_dead_run_is_freed() {
     let parent = scratch();
     let mut dead = OwnFolder::create(parent.path(), "dead").unwrap();
     dead.create_file("data", Bytes::mib(8)).unwrap();
@@ -124,7 +124,7 @@ fn cleaning_spares_what_is_not_ours() {
 }
 
 #[test]
-fn a_run_killed_while_its_folder_was_made_is_cleaned_too() {
+fn killed_runs_unfinished_folder_is_cleaned() {
     let parent = scratch();
     std::fs::create_dir(parent.path().join(format!("{PREFIX}empty"))).unwrap();
     let half = parent.path().join(format!("{PREFIX}half"));
@@ -145,7 +145,7 @@ fn the_floor_is_kept() {
 }
 
 #[test]
-fn what_a_run_removes_first_is_room_for_it() {
+fn space_freed_first_counts_as_room() {
     let parent = scratch();
     let size = Bytes::mib(8);
     let mut living = OwnFolder::create(parent.path(), "alive").unwrap();
@@ -161,7 +161,7 @@ fn what_a_run_removes_first_is_room_for_it() {
 }
 
 #[test]
-fn a_smaller_size_is_only_advised_where_it_helps() {
+fn smaller_size_is_advised_only_if_it_helps() {
     let say = |free: u64, wanted| {
         free_space::too_full(Path::new("/mnt"), (free, 1_074_000_000), wanted).to_string()
     };
@@ -178,7 +178,7 @@ fn a_smaller_size_is_only_advised_where_it_helps() {
 }
 
 #[test]
-fn a_missing_or_forbidden_parent_is_a_clear_error() {
+fn missing_or_forbidden_parent_is_a_clear_error() {
     let error = OwnFolder::create(Path::new("/nonexistent"), "x").unwrap_err();
     assert!(matches!(error, DriveError::NotFound { .. }), "{error}");
     let error = OwnFolder::create(Path::new("/proc"), "x").unwrap_err();
@@ -186,7 +186,7 @@ fn a_missing_or_forbidden_parent_is_a_clear_error() {
 }
 
 #[test]
-fn a_folder_that_somebody_removes_is_named_as_such() {
+fn folder_removed_by_another_program_is_named() {
     let parent = scratch();
     let mut folder = OwnFolder::create(parent.path(), "gone").unwrap();
     folder.create_file("data", Bytes(8192)).unwrap();
@@ -213,7 +213,7 @@ fn a_folder_whose_parent_was_renamed_goes_too() {
 }
 
 #[test]
-fn a_file_that_could_not_be_made_is_no_file_to_miss() {
+fn file_never_made_is_not_missed() {
     let parent = scratch();
     let mut folder = OwnFolder::create(parent.path(), "full").unwrap();
     let error = folder.create_file("data", Bytes(1 << 60)).unwrap_err();
@@ -224,7 +224,7 @@ fn a_file_that_could_not_be_made_is_no_file_to_miss() {
 
 /// Each would take the other's for that of a killed run, before it is locked.
 #[test]
-fn runs_that_clean_up_do_not_take_the_folder_of_one_that_begins() {
+fn cleaning_spares_a_folder_in_the_making() {
     let parent = scratch();
     let ended = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|scope| {

@@ -125,7 +125,7 @@ mod tests {
     use drivescope_sim::library::Start;
 
     #[test]
-    fn bytes_requests_and_busy_time_are_those_of_the_drive() {
+    fn bytes_requests_and_busy_time_match_the_drive() {
         let spec = Spec::parse("sim:wd20ears").unwrap();
         let mut drive = Counted::new(spec.build_drive(&Start::default()).unwrap());
         let mut done = Vec::new();

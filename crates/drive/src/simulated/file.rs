@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tiny_write_is_kept_in_memory_until_a_sync() {
+    fn tiny_write_stays_in_memory_until_a_sync() {
         let drive = file();
         drive.begin(1);
         let mode = IoMode::Buffered;
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_on_a_fuller_disk_lies_further_in_and_is_slower() {
+    fn file_on_a_fuller_disk_is_slower() {
         let (empty, full) = (sequential_ms("sim:wd40ezrz"), sequential_ms("sim:wd40ezrz?fill=0.8"));
         // 175 to 78 MB/s: at 80 % of the addresses 105
         assert!((1.5..1.8).contains(&(full / empty)), "{empty} and {full} ms");

@@ -208,7 +208,7 @@ mod tests {
     const MIB: u64 = 1 << 20;
 
     #[test]
-    fn files_are_cold_after_an_eviction_and_lie_behind_what_is_taken() {
+    fn evicted_files_are_cold_and_after_used_space() {
         let spec = Spec::parse("sim:wd40efrx?fill=0.5").unwrap();
         let drive = spec.build_with_files(1_000).unwrap();
         let folder = drive.create_folder(0).unwrap();
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_takes_as_long_as_the_page_cache_does() {
+    fn stream_takes_as_long_as_the_page_cache() {
         const SIZE: u64 = 4 << 30;
         let of = |streamed: bool| {
             let drive = Spec::parse("sim:wd40efrx").unwrap().build_with_files(0).unwrap();

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn names_in_capitals_and_beginnings_of_names_are_recognised() {
+    fn capitals_and_prefixes_of_names_are_recognized() {
         for (asked, meant) in [("WD40EFRX", "wd40efrx"), ("Wd20ear", "wd20ears")] {
             let error = text_of(asked).unwrap_err().to_string();
             assert!(error.contains(&format!("did you mean '{meant}'")), "{error}");

@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_real_time_cannot_have_is_refused_by_name() {
+    fn impossible_real_time_option_is_refused_by_name() {
         for (option, words) in [
             ("fake=wrap:1GiB", "fake= works in virtual time only"),
             ("fault=page-cache", "own page cache"),

@@ -315,7 +315,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_served_drive_is_called_what_its_model_says_it_is() {
+    fn served_drive_has_its_models_name() {
         let spec = Spec::parse("sim:wd40efrx").unwrap();
         let mut drive = Drive { model: Some("wd40efrx".to_string()), ..spec.drive() };
         name_served(&mut drive);
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_of_a_hard_disk_lies_behind_what_is_taken() {
+    fn hard_disk_free_part_follows_used_space() {
         let disk = Spec::parse("sim:wd40ezrz?fill=0.8").unwrap();
         assert_eq!(disk.notes.len(), 1);
         assert!(disk.notes[0].contains("fill=0.8 on a hard disk"), "{}", disk.notes[0]);
@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_far_too_long_is_not_repeated_whole() {
+    fn overlong_input_is_not_repeated_whole() {
         let long = "x".repeat(500_000);
         for (text, words) in [
             (format!("sim:{long}"), "drivescope sim list"),

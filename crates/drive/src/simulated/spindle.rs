@@ -33,7 +33,7 @@ mod tests {
     use super::super::spec::Spec;
 
     #[test]
-    fn a_faster_spindle_passes_the_same_tracks_in_less_time() {
+    fn faster_spindle_passes_tracks_sooner() {
         let spec = |text: &str| Spec::parse(text).unwrap();
         let capacity = |text: &str| spec(text).build().unwrap().capacity_bytes();
         assert_eq!(spec("sim:wd40efrx?rpm=7200").model.hdd.unwrap().rpm, 7200.0);

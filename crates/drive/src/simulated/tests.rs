@@ -72,7 +72,7 @@ fn a_deadline_comes_before_a_later_completion() {
 }
 
 #[test]
-fn a_stream_moves_the_clock_when_nobody_else_uses_the_drive() {
+fn stream_moves_the_clock_of_an_idle_drive() {
     let drive = drive();
     assert_eq!(drive.stream_write(0, 8192, 4096, 1), Some(2 * MS));
     assert_eq!(drive.now(), 2 * MS);

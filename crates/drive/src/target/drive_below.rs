@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn an_array_has_neither_the_link_nor_the_name_of_its_first_disk() {
+    fn array_has_no_link_or_disk_name() {
         let fake = sata_disks();
         let alone = target_on(&fake, "sda1", "8:1");
         let drive = alone.drive().unwrap();
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_system_over_several_disks_is_on_none_of_them() {
+    fn file_system_over_several_disks_has_no_drive() {
         let fake = sata_disks();
         for name in ["sda1", "sdb1"] {
             fake.file(&format!("sys/fs/btrfs/uuid/devices/{name}/x"), "");
@@ -212,7 +212,7 @@ mod tests {
     /// Of two partitions of one disk, only the first one's bytes were counted: the rest was missing, as if a
     /// cache had answered.
     #[test]
-    fn what_passes_all_devices_of_a_file_system_is_counted_together() {
+    fn traffic_of_all_file_system_devices_is_summed() {
         let fake = sata_disks();
         fake.partition("sda", 2, (8, 2), 8192, 4096);
         let stat =
@@ -242,7 +242,7 @@ mod tests {
 
     /// A container on a host with ZFS sees neither the pool's disks nor udev: its cache was called a drive.
     #[test]
-    fn zfs_is_proven_by_the_counters_of_its_disks_or_not_at_all() {
+    fn zfs_is_proven_by_its_disks_counters_only() {
         let fake = sata_disks();
         let point = fake.path("").canonicalize().unwrap();
         let found = || Target::find(&point, &fake.roots).unwrap();
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn one_drive_on_two_paths_keeps_its_name_and_has_no_link_of_its_own() {
+    fn multipath_drive_keeps_its_name_without_link() {
         let fake = sata_disks();
         for (disk, ata) in [("sda", 1), ("sdb", 2)] {
             let device = format!("pci0000:00/ata{ata}/host{ata}/target{ata}:0:0/{ata}:0:0:0");
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn members_that_udev_would_put_to_work_are_named() {
+    fn members_that_udev_would_start_are_named() {
         let fake = sata_disks();
         fake.file("run/udev/data/b8:1", "E:ID_FS_TYPE=linux_raid_member\n");
         fake.file("run/udev/data/b8:16", "E:ID_FS_TYPE=ext4\n");

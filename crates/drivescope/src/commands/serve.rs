@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_address_can_be_opened_and_has_the_token() {
+    fn address_can_be_opened_and_has_the_token() {
         let at = |bound: &str| address(bound.parse().unwrap(), Some("nas"), None);
         assert_eq!(at("127.0.0.1:7483"), "http://127.0.0.1:7483/");
         assert_eq!(at("[::1]:80"), "http://[::1]:80/");

@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_disk_has_all_its_partitions_and_everything_on_them() {
+    fn disk_includes_its_partitions_and_their_users() {
         let fake = layers();
         let found = footprint(&fake.roots, "sda");
         assert_eq!(names(&found.own), ["sda", "sda1", "sda2"]);
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn a_partition_has_its_disk_and_not_its_siblings() {
+    fn partition_includes_its_disk_not_its_siblings() {
         let fake = layers();
         let found = footprint(&fake.roots, "sda2");
         assert_eq!(names(&found.own), ["sda", "sda2"]);
@@ -360,7 +360,7 @@ mod tests {
 
     /// Whoever writes the loop device writes the disk: all its partitions and users are concerned.
     #[test]
-    fn a_loop_device_straight_on_a_disk_is_the_disk() {
+    fn loop_device_on_a_disk_is_the_disk() {
         let fake = layers();
         for (minor, lower) in [(1, "/dev/sda"), (2, "/dev/loop1")] {
             fake.loop_device(minor, 8 * GIB, lower);
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_device_straight_on_a_partition_is_that_partition_and_not_its_siblings() {
+    fn loop_device_on_a_partition_excludes_its_siblings() {
         let fake = layers();
         for (minor, lower) in [(5, "/data/disk"), (6, "/data/disk"), (7, "/dev/loop5p2")] {
             fake.loop_device(minor, 8 * GIB, lower);
@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_device_elsewhere_on_the_disk_is_nothing_to_a_partition() {
+    fn loop_device_elsewhere_does_not_touch_a_partition() {
         let fake = Fake::two_disks();
         fake.loop_device(1, 1 << 20, "/dev/sda");
         // sda1 has the second MiB, sda2 the third.
@@ -405,7 +405,7 @@ mod tests {
 
     /// What holds a loop device says nothing of others over its file, nor of those straight on what it holds.
     #[test]
-    fn loop_devices_that_reach_past_a_holder_share_its_bytes() {
+    fn loop_devices_past_a_holder_share_its_bytes() {
         let fake = Fake::two_disks();
         let files = ["/data/disk", "/data/disk", "/dev/sdb1", "/dev/sdb", "/data/other"];
         for (minor, file) in (0..).zip(files) {
@@ -422,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn a_snapshot_is_built_on_its_volume_and_not_the_other_way_round() {
+    fn snapshot_is_built_on_its_volume() {
         let fake = Fake::two_disks();
         let volumes: [(&str, &str, &[&str]); 5] = [
             ("vg-lv-real", "LVM-vvvvoooo-real", &["sda1"]),

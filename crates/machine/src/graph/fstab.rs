@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_to_be_mounted_on_a_place_of_the_system_is_the_system_while_it_is_not() {
+    fn unmounted_system_place_still_belongs_to_the_system() {
         let fake = Fake::two_disks();
         let root = "1 0 8:1 / / rw - ext4 /dev/sda1 rw";
         fake.mounts(&[root]);

@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn loops_over_the_same_bytes_of_a_file_belong_together() {
+    fn loops_over_the_same_bytes_belong_together() {
         let fake = Fake::new();
         loops(
             &fake,

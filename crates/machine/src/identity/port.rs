@@ -117,7 +117,7 @@ mod tests {
 
     /// It dropped off its bus while the run still had it open, or the machine was started again.
     #[test]
-    fn a_stick_without_a_serial_number_is_known_in_its_port() {
+    fn stick_without_serial_is_recognized_by_its_port() {
         let of = |host: u32, port: &str| {
             let fake = Fake::new();
             let place = format!("usb1/{port}/host{host}/target{host}:0:0/{host}:0:0:0");
@@ -134,7 +134,7 @@ mod tests {
 
     /// Older kernels do not tell the UUID of an array, and newer ones all zeros for those of a BIOS.
     #[test]
-    fn an_array_is_known_by_its_uuid_after_a_boot() {
+    fn array_is_recognized_by_uuid_after_a_boot() {
         let of = |number: u32, uuid: Option<&str>, udev: &str| {
             let fake = Fake::new();
             fake.file("proc/sys/kernel/random/boot_id", format!("boot of md{number}\n"));

@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn the_serial_page_has_a_header_and_a_length() {
+    fn serial_page_has_a_header_and_a_length() {
         let page = |length: u8, text: &[u8]| [&[0, 0x80, 0, length][..], text].concat();
         for (content, expected) in [
             (page(8, b"  ABC123xx"), Some("ABC123")),
@@ -213,7 +213,7 @@ mod tests {
 
     /// Four units of one target had the serial number of the ATA drive that it made up for all of them.
     #[test]
-    fn a_units_own_serial_number_comes_before_that_of_an_ata_drive() {
+    fn own_serial_precedes_the_ata_drives() {
         let made_up = [vec![0; 60], crate::ata_image::bytes("MODEL", "SAME")].concat();
         let own = [&[0, 0x80, 0, 5][..], b"UNIT2"].concat();
         let serial = |files: &[(&str, &[u8])]| scsi(files).serial;
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rotation_page_is_read_when_it_makes_sense() {
+    fn rotation_page_is_read_if_plausible() {
         for (page, expected) in [
             (&[0, 0xB1, 0, 60, 0x1C, 0x20][..], Some(7200)),
             (&[0, 0xB1, 0, 60, 0, 1], Some(0)),

@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn mount_comes_before_udev_and_udev_before_the_device() {
+    fn mount_precedes_udev_and_udev_the_device() {
         let fake = disk();
         assert_eq!(content_of(&fake).as_deref(), Some("swap"));
         fake.file("run/udev/data/b8:0", "E:ID_FS_TYPE=crypto_LUKS\n");

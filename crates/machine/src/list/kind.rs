@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_null_device_is_known_by_its_driver_and_a_card_by_its_type() {
+    fn null_device_shows_by_driver_card_by_type() {
         let fake = Fake::new();
         fake.file(
             "proc/devices",
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stick_that_does_not_tell_its_rotation_is_unknown() {
+    fn stick_without_a_rotation_rate_is_unknown() {
         let fake = Fake::new();
         let place = "pci0000:00/usb1/1-1/1-1:1.0/host6/6:0:0:0";
         fake.scsi_disk(&format!("{place}/block/sda"), (8, 0), 1 << 30);
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn the_drivers_of_hosts_and_the_controllers_of_fabrics_tell_the_rest() {
+    fn other_kinds_show_by_host_driver_and_fabric() {
         let fake = Fake::new();
         fake.scsi_disk("soc/host0/0:0:0:0/block/sda", (8, 0), 1 << 30);
         fake.file("sys/devices/soc/host0/scsi_host/host0/proc_name", "ufshcd");

@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn sata_links_have_a_rate_and_at_best_what_both_ends_can() {
+    fn sata_link_has_a_rate_and_maximum() {
         const GEN3: u16 = 0b1110;
         const GEN2: u16 = 0b0110;
         let (slow, half, full, unknown) = ("1.5 Gbps", "3.0 Gbps", "6.0 Gbps", "<unknown>");
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn pci_express_links_have_version_lanes_and_what_both_ends_can() {
+    fn pci_express_link_has_version_lanes_and_maximum() {
         let (gen3, gen4) = ("8.0 GT/s PCIe", "16.0 GT/s PCIe");
         let (x2, x4) = ((gen3, "2"), (gen3, "4"));
         for (now, card, port, name, payload, possible) in [
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_namespace_of_a_subsystem_with_several_paths_finds_its_first_controller() {
+    fn multipath_namespace_finds_its_first_controller() {
         let fake = Fake::new();
         let card = "sys/devices/pci0000:00/0000:02:00.0";
         fake.disk("virtual/nvme-subsystem/nvme-subsys0/nvme0n1", (259, 0), 1 << 30);

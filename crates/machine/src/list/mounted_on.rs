@@ -76,7 +76,7 @@ mod tests {
     use crate::roots::fake::Fake;
 
     #[test]
-    fn all_data_sets_of_a_pool_are_on_its_devices() {
+    fn pool_data_sets_are_on_its_devices() {
         let fake = Fake::new();
         fake.disk("pci0000:00/block/sda", (8, 0), 1 << 30);
         fake.file("run/udev/data/b8:0", "E:ID_FS_TYPE=zfs_member\nE:ID_FS_LABEL=tank\n");

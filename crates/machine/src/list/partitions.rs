@@ -60,7 +60,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_start_is_measured_from_the_drives_own_boundaries() {
+    fn start_is_relative_to_the_drives_boundaries() {
         for (start_sectors, physical, offset, expected) in [
             (2048, 4096, 0, 0),
             (63, 4096, 0, 3584),
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn partitions_come_in_order_of_their_start_with_what_they_hold() {
+    fn partitions_are_sorted_by_start_with_contents() {
         let fake = Fake::new();
         fake.disk("pci0000:00/block/nvme0n1", (259, 0), 1 << 30);
         fake.partition("nvme0n1", 1, (259, 1), 1_000_000, 8192);
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_disk_whose_layers_the_kernel_could_not_align_has_no_offset() {
+    fn unaligned_layers_have_no_offset() {
         let fake = Fake::new();
         fake.disk("pci0000:00/block/sda", (8, 0), 1 << 30);
         fake.partition("sda", 1, (8, 1), 2048, 2048);
@@ -122,7 +122,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn moving_a_start_back_by_its_misalignment_aligns_it(
+        fn start_minus_its_misalignment_is_aligned(
             start in 1u64 << 20..1 << 40, shift in 9u32..17, offset in 0u64..1 << 16,
         ) {
             let physical = 1u64 << shift;

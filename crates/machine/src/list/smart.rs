@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn output_counts_whatever_the_exit_code_and_however_long() {
+    fn output_counts_with_any_exit_code_and_length() {
         let output = capture(shell("printf hello; exit 4"), TIMEOUT).unwrap();
         assert_eq!(output, b"hello");
         let long = capture(shell("head -c 300000 /dev/zero"), TIMEOUT).unwrap();
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_prints_for_ever_is_cut_off() {
+    fn endless_output_is_cut_off() {
         let error = capture(shell("exec yes"), TIMEOUT).unwrap_err();
         assert_eq!(error, "printed more than 16.8 MB");
     }

@@ -149,7 +149,7 @@ mod tests {
     }"#;
 
     #[test]
-    fn an_ata_report_is_read_whatever_the_exit_status() {
+    fn ata_report_is_read_with_any_exit_status() {
         let report = parse(ATA.as_bytes());
         assert_eq!(report.rpm, Some(5400));
         assert_eq!(report.temperature_c, Some(34.0));
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn without_figures_the_reason_is_told_in_one_line() {
+    fn missing_figures_give_a_one_line_reason() {
         let with = |message: &str| {
             let json = format!(r#"{{"smartctl":{{"messages":[{{"string":"{message}"}}]}}}}"#);
             parse(json.as_bytes()).health.note.unwrap()

@@ -105,7 +105,7 @@ fn partitions_tell_misalignment_content_and_mounts() {
 }
 
 #[test]
-fn an_encrypted_device_names_what_it_is_made_of() {
+fn encrypted_device_names_its_parts() {
     let drive = named(&sata_machine(), "dm-0");
     assert_eq!((drive.kind, drive.transport.as_str()), (DriveKind::Composite, "dm"));
     assert_eq!(drive.backing, ["sda2"]);
@@ -170,7 +170,7 @@ fn a_usb_disk_tells_enclosure_and_protocol() {
 }
 
 #[test]
-fn a_virtual_disk_has_neither_name_nor_link_and_claims_rotation() {
+fn virtual_disk_has_neither_name_nor_link() {
     let fake = Fake::new();
     fake.disk("pci0000:00/0000:00:02.0/virtio1/block/vda", (254, 0), 256 << 30);
     fake.file("sys/devices/pci0000:00/0000:00:02.0/virtio1/vendor", "0x1af4");
@@ -209,7 +209,7 @@ fn what_a_hypervisor_calls_a_link_bounds_nothing() {
 }
 
 #[test]
-fn the_list_has_every_drive_in_order_and_leaves_out_what_is_none() {
+fn list_has_every_drive_in_order_only() {
     let fake = Fake::new();
     for (i, name) in ["sdaa", "sda", "sdb"].into_iter().enumerate() {
         fake.scsi_disk(&format!("pci0000:00/host0/0:0:{i}:0/block/{name}"), (8, i as u32), GB);
@@ -251,7 +251,7 @@ fn only_whole_devices_have_a_description() {
 }
 
 #[test]
-fn what_a_drive_tells_of_its_rotation_corrects_the_kernels_guess() {
+fn drives_own_rotation_corrects_the_kernels_guess() {
     for (kind, told, expected, rpm) in [
         (DriveKind::HardDisk, Some(0), DriveKind::Ssd, None),
         (DriveKind::Unknown, Some(7200), DriveKind::HardDisk, Some(7200)),

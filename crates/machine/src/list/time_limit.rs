@@ -114,7 +114,7 @@ mod tests {
 
     /// Opening a named pipe without a writer blocks, like a drive that does not answer.
     #[test]
-    fn a_drive_that_never_answers_is_listed_beside_those_that_do() {
+    fn silent_drive_is_listed_beside_the_others() {
         let fake = Fake::two_disks();
         let mut swap = vec![0u8; 1 << 20];
         swap[4086..4096].copy_from_slice(b"SWAPSPACE2");
@@ -140,7 +140,7 @@ mod tests {
 
     /// Whatever lies on a suspended device waits, beyond the reach of any signal.
     #[test]
-    fn what_lies_on_a_suspended_device_is_listed_without_being_read() {
+    fn device_on_a_suspended_one_is_listed_unread() {
         let fake = Fake::new();
         let mut swap = vec![0u8; 1 << 20];
         swap[4086..4096].copy_from_slice(b"SWAPSPACE2");

@@ -33,7 +33,7 @@ fn the_device_looks_like_the_drive() {
 }
 
 #[test]
-fn requests_to_the_file_may_block_those_to_the_device_are_passed_on() {
+fn device_requests_pass_while_file_requests_block() {
     let Some(place) = Place::for_device() else { return };
     let server = place.serve_block(instant());
     let open = |path: &Path| {
@@ -133,7 +133,7 @@ fn a_file_system_lives_on_the_drive() {
 }
 
 #[test]
-fn who_uses_the_drive_keeps_it_until_they_are_done() {
+fn used_drive_stays_until_its_users_finish() {
     let Some(place) = Place::for_device() else { return };
     let mut server = place.serve_block(instant());
     let node = server.block_device().unwrap();

@@ -27,7 +27,7 @@ fn errors_of_the_model_reach_the_program() {
 }
 
 #[test]
-fn a_drive_that_has_gone_keeps_what_it_had() {
+fn vanished_drive_keeps_its_contents() {
     let Some(place) = Place::for_file() else { return };
     let had = pattern(1, MIB);
     let server = place.serve(instant());
@@ -50,7 +50,7 @@ fn a_drive_that_has_gone_keeps_what_it_had() {
 }
 
 #[test]
-fn a_full_backing_store_is_enospc_and_told_in_the_report() {
+fn full_backing_store_is_enospc_and_reported() {
     let Some(place) = Place::for_file() else { return };
     let on = place.dir.path().join("small");
     std::fs::create_dir(&on).unwrap();
@@ -91,7 +91,7 @@ impl SimDevice for Broken {
 }
 
 #[test]
-fn a_model_that_breaks_takes_no_program_with_it() {
+fn broken_model_ends_no_other_program() {
     let Some(place) = Place::for_file() else { return };
     let server = Server::start(Box::new(Broken), &place.options()).unwrap();
     let file = open_direct(server.path());
@@ -114,7 +114,7 @@ fn a_model_that_breaks_takes_no_program_with_it() {
 
 #[test]
 #[ignore = "waits for seconds: CI and the soak"]
-fn a_stop_does_not_wait_for_ever_for_users() {
+fn stop_waits_for_users_for_limited_time() {
     let Some(place) = Place::for_device() else { return };
     let server = place.serve_block(instant());
     let node = server.block_device().unwrap();

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn the_file_has_the_drives_size_and_keeps_its_contents() {
+fn file_has_the_drives_size_and_keeps_contents() {
     let Some(place) = Place::for_file() else { return };
     let server = place.serve(instant());
     assert_eq!(server.path(), place.mount_point().canonicalize().unwrap().join("disk.img"));
@@ -87,7 +87,7 @@ fn holes_are_trims_where_the_drive_has_trim() {
 }
 
 #[test]
-fn no_reply_comes_before_the_model_has_it_done() {
+fn no_reply_precedes_the_models_completion() {
     let Some(place) = Place::for_file() else { return };
     let server = place.serve(slow(1));
     let file = open_direct(server.path());
@@ -104,7 +104,7 @@ fn no_reply_comes_before_the_model_has_it_done() {
 }
 
 #[test]
-fn the_model_sees_128_requests_at_a_time_and_whole_mebibytes() {
+fn model_sees_128_requests_and_whole_mebibytes() {
     let Some(place) = Place::for_file() else { return };
     let device = slow(128);
     let seen = device.seen();

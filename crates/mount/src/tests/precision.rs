@@ -73,7 +73,7 @@ fn attempt() -> [u64; 3] {
 }
 
 #[test]
-fn a_request_of_8_ms_is_8_ms_and_what_the_machine_adds() {
+fn request_takes_8_ms_plus_machine_overhead() {
     if !can_run(true) {
         return;
     }

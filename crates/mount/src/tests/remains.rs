@@ -7,7 +7,7 @@ use std::process::{Child, Stdio};
 const CHILD: &str = "DRIVESCOPE_SERVE_CHILD";
 
 #[test]
-fn a_drive_in_use_is_not_touched_by_a_second_server() {
+fn second_server_does_not_touch_a_used_drive() {
     let Some(place) = Place::for_file() else { return };
     let elsewhere = Place::new();
     let server = place.serve(instant());
@@ -28,7 +28,7 @@ fn a_drive_in_use_is_not_touched_by_a_second_server() {
 }
 
 #[test]
-fn a_drive_that_cannot_be_mounted_leaves_no_empty_file() {
+fn failed_mount_leaves_no_empty_file() {
     let Some(place) = Place::for_file() else { return };
     // Longer than what the kernel takes as the source of a mount.
     let options = ServeOptions { model: "x".repeat(10_000), ..place.options() };
@@ -42,7 +42,7 @@ fn a_drive_that_cannot_be_mounted_leaves_no_empty_file() {
 }
 
 #[test]
-fn unmounting_by_hand_is_noticed_and_does_no_harm() {
+fn manual_unmount_is_noticed_and_harmless() {
     let Some(place) = Place::for_file() else { return };
     let server = place.serve(instant());
     assert!(!server.has_ended());
@@ -57,7 +57,7 @@ fn unmounting_by_hand_is_noticed_and_does_no_harm() {
 }
 
 #[test]
-fn who_uses_a_mount_that_was_taken_out_of_sight_is_not_cut_off() {
+fn user_of_a_detached_mount_is_not_interrupted() {
     for block in [true, false] {
         let Some(place) = Place::for_device() else { return };
         let options = ServeOptions { block, ..place.options() };
@@ -113,7 +113,7 @@ fn server_to_be_killed() {
 }
 
 #[test]
-fn the_next_server_cleans_up_after_a_killed_one() {
+fn next_server_cleans_up_after_a_kill() {
     let Some(place) = Place::for_device() else { return };
     let mut victim = Victim::start(&place);
     let ready = place.dir.path().join("ready");

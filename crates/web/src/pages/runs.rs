@@ -189,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_says_what_is_searched_for_and_nothing_else() {
+    fn address_contains_the_search_and_nothing_else() {
         for (query, same) in [
             ("search=wd+red&status=failed&drives=real&page=3", true),
             ("status=absent&drives=x&page=0", false),

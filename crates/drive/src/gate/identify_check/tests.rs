@@ -57,7 +57,7 @@ fn names_are_read_where_the_specifications_put_them() {
 }
 
 #[test]
-fn what_is_damaged_short_or_nameless_is_no_answer() {
+fn damaged_short_or_nameless_data_is_no_answer() {
     let mut page = checked(ata_image("IMAGINED DISK 2000 GB", "  WD-TEST123456"));
     page[200] ^= 1;
     assert_eq!(parse(Ata, &page), None, "the checksum is wrong");
@@ -68,7 +68,7 @@ fn what_is_damaged_short_or_nameless_is_no_answer() {
 }
 
 #[test]
-fn only_drives_that_udev_asks_as_well_are_asked() {
+fn only_drives_that_udev_asks_are_asked() {
     let fake = Fake::new();
     let scsi = |place: &str, name: &str, minor, vendor: &str, removable: &str| {
         fake.scsi_disk(&format!("{place}/block/{name}"), (8, minor), 1 << 30);
@@ -87,7 +87,7 @@ fn only_drives_that_udev_asks_as_well_are_asked() {
 }
 
 #[test]
-fn a_drive_that_says_to_be_another_is_refused_and_a_bridge_is_not() {
+fn other_identity_is_refused_except_by_a_bridge() {
     let own = || answer("S1", "Disk 2000 GB").unwrap();
     for (command, model, serial, outcome, words) in [
         (Nvme, Some("Disk 2000 GB"), Some("S1"), Outcome::Ok, "serial S1"),
@@ -108,7 +108,7 @@ fn a_drive_that_says_to_be_another_is_refused_and_a_bridge_is_not() {
 }
 
 #[test]
-fn the_drives_own_serial_stands_in_where_the_kernel_shows_none() {
+fn own_serial_replaces_one_missing_in_the_kernel() {
     for command in [Nvme, Ata, Bridge] {
         let mut nameless = device(Some("Disk 2000 GB"), None);
         let check =

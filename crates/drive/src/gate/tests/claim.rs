@@ -7,7 +7,7 @@ use drivescope_model::gate::Outcome;
 use rustix::io::Errno;
 
 #[test]
-fn a_claimed_disk_writes_within_its_level_and_range() {
+fn claimed_disk_is_written_within_level_and_range() {
     let machine = Machine::new();
     let mut report_request = machine.request(WriteLevel::Restore);
     report_request.range = Some(4096..8192);
@@ -99,7 +99,7 @@ fn destroy_needs_exactly_the_serial_of_the_device() {
 }
 
 #[test]
-fn what_was_typed_counts_like_what_was_given_and_the_record_tells_them_apart() {
+fn typed_consent_counts_and_is_recorded_as_typed() {
     let machine = Machine::new();
     let record = |confirmation| machine.report(WriteLevel::Destroy).record(&confirmation);
     let typed = record(Confirmation::typed(SERIAL));
@@ -132,7 +132,7 @@ fn without_a_serial_model_and_size_confirm() {
 }
 
 #[test]
-fn a_serial_of_another_device_refuses_even_where_none_is_needed() {
+fn wrong_serial_refuses_even_if_not_needed() {
     let machine = Machine::new();
     for level in LEVELS {
         let refusal = machine.claim(machine.report(level), &["WD-OTHER"]).unwrap_err();
@@ -141,7 +141,7 @@ fn a_serial_of_another_device_refuses_even_where_none_is_needed() {
 }
 
 #[test]
-fn a_drive_that_says_to_be_another_than_the_kernel_says_is_refused() {
+fn drive_with_another_identity_is_refused() {
     for (model, serial) in [(MODEL, "WD-OTHER"), ("ST1000DM003", SERIAL)] {
         let machine = Machine::new();
         machine.answers(model, serial);
@@ -155,7 +155,7 @@ fn a_drive_that_says_to_be_another_than_the_kernel_says_is_refused() {
 }
 
 #[test]
-fn a_drive_that_does_not_answer_is_judged_by_what_the_kernel_tells() {
+fn silent_drive_is_judged_by_the_kernels_record() {
     let machine = Machine::new();
     for answer in [Err(Errno::NOTTY), Err(Errno::IO), Ok(Vec::new()), Ok(vec![0; 512])] {
         machine.change("sdb", |node| node.answer = answer.clone());
@@ -165,7 +165,7 @@ fn a_drive_that_does_not_answer_is_judged_by_what_the_kernel_tells() {
 }
 
 #[test]
-fn the_phrase_is_asked_for_only_when_nothing_else_refuses() {
+fn phrase_is_requested_only_if_all_checks_pass() {
     let machine = Machine::new();
     let phrase = |level| machine.report(level).missing_phrase();
     assert_eq!(phrase(WriteLevel::Destroy).as_deref(), Some(SERIAL));
@@ -178,7 +178,7 @@ fn the_phrase_is_asked_for_only_when_nothing_else_refuses() {
 }
 
 #[test]
-fn what_a_killed_program_still_holds_is_waited_for_but_not_for_ever() {
+fn killed_program_is_awaited_for_limited_time() {
     for (waits, is_free) in [(1, true), (9, true), (60, false)] {
         let machine = Machine::new();
         machine.change("sdb", |node| {
@@ -189,7 +189,7 @@ fn what_a_killed_program_still_holds_is_waited_for_but_not_for_ever() {
 }
 
 #[test]
-fn nothing_is_opened_for_writing_to_look_or_when_refused() {
+fn inspection_and_refusal_open_nothing_for_writing() {
     let machine = Machine::new();
     machine.mounts(&["2 1 8:16 / /data rw - ext4 /dev/sdb rw"]);
     for level in LEVELS {
@@ -200,7 +200,7 @@ fn nothing_is_opened_for_writing_to_look_or_when_refused() {
 }
 
 #[test]
-fn a_link_that_is_swapped_is_refused_whenever_it_happens() {
+fn swapped_link_is_refused_at_any_time() {
     // Each look asks once at its beginning and once at its end.
     for (ways, by) in [
         (&["sdb", "sdc", "sdc"][..], "same device"),
@@ -218,7 +218,7 @@ fn a_link_that_is_swapped_is_refused_whenever_it_happens() {
 }
 
 #[test]
-fn a_node_that_opens_another_device_than_it_named_is_refused() {
+fn node_of_another_device_is_refused() {
     let machine = Machine::new();
     // The path is asked at the time of check, the descriptor at the time of use.
     let image = machine.image("sdc");
@@ -235,7 +235,7 @@ fn a_node_that_opens_another_device_than_it_named_is_refused() {
 }
 
 #[test]
-fn everything_is_looked_at_again_before_the_first_write_and_only_then() {
+fn checks_repeat_once_before_the_first_write() {
     type Change = fn(&Machine);
     let changes: [(Change, &str); 6] = [
         (|m| m.link("/dev/sdb", &["sdc"]), "another device"),
@@ -266,7 +266,7 @@ fn everything_is_looked_at_again_before_the_first_write_and_only_then() {
 }
 
 #[test]
-fn devices_that_cannot_be_written_are_refused_with_a_remedy() {
+fn unwritable_device_is_refused_with_a_remedy() {
     type Case = (fn(&Machine), &'static str, &'static str);
     let cases: [Case; 14] = [
         (|m| m.change("sdb", |n| n.open = Some(Errno::NOMEDIUM)), "path", "no medium"),
@@ -314,7 +314,7 @@ fn devices_that_cannot_be_written_are_refused_with_a_remedy() {
 }
 
 #[test]
-fn what_is_gone_or_unknown_to_the_kernel_is_refused() {
+fn missing_or_unknown_device_is_refused() {
     let mut machine = Machine::new();
     machine.target = "absent";
     refused(&machine.examine(WriteLevel::SameBytes), "path", "no such path");
@@ -324,7 +324,7 @@ fn what_is_gone_or_unknown_to_the_kernel_is_refused() {
 }
 
 #[test]
-fn the_kernels_refusal_to_write_and_a_foreign_lock_are_told() {
+fn kernels_refusal_and_foreign_lock_are_reported() {
     let machine = Machine::new();
     let report = machine.report(WriteLevel::SameBytes);
     machine.change("sdb", |node| node.write = Some(Errno::ROFS));
@@ -342,7 +342,7 @@ fn the_kernels_refusal_to_write_and_a_foreign_lock_are_told() {
 }
 
 #[test]
-fn a_partition_is_claimed_itself_and_locks_its_disk() {
+fn claim_of_a_partition_locks_its_disk() {
     let mut machine = Machine::new();
     machine.sdb1();
     machine.target = "sdb1";
@@ -389,7 +389,7 @@ fn one_name_never_confirms_two_devices() {
 }
 
 #[test]
-fn a_disk_that_got_busy_or_other_contents_after_the_report_is_refused() {
+fn disk_changed_after_the_report_is_refused() {
     let machine = Machine::new();
     let report = machine.report(WriteLevel::Restore);
     machine.change("sdb", |node| node.exclusive = Some(Errno::BUSY));
@@ -434,7 +434,7 @@ fn without_procfs_nothing_is_called_free() {
 }
 
 #[test]
-fn only_a_claim_to_destroy_discards_and_only_within_it() {
+fn only_destroy_discards_within_its_claim() {
     let machine = Machine::new();
     let disk = machine.claimed(WriteLevel::Restore);
     assert!(matches!(disk.discard(0..4096), Err(WriteError::Level { .. })));

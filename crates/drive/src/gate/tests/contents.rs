@@ -130,7 +130,7 @@ fn expect(machine: &Machine, kind: &str) {
 }
 
 #[test]
-fn every_signature_asks_for_the_serial_on_the_disk_and_on_a_partition() {
+fn every_signature_requires_the_serial() {
     let with_partition = || {
         let machine = Machine::new();
         machine.sdb1();
@@ -153,7 +153,7 @@ fn every_signature_asks_for_the_serial_on_the_disk_and_on_a_partition() {
 }
 
 #[test]
-fn each_of_the_four_labels_of_zfs_is_enough() {
+fn each_of_four_zfs_labels_is_enough() {
     const LABEL: u64 = 256 << 10;
     for label in [Head(0), Head(LABEL), Tail(2 * LABEL), Tail(LABEL)] {
         let machine = Machine::new();
@@ -170,7 +170,7 @@ fn each_of_the_four_labels_of_zfs_is_enough() {
 }
 
 #[test]
-fn an_old_superblock_in_the_order_of_another_machine_is_known() {
+fn other_endian_superblock_is_recognized() {
     let machine = Machine::new();
     put(&machine, &[(Tail(64 << 10), b"\xA9\x2B\x4E\xFC")], (0, SIZE));
     expect(&machine, "linux_raid_member");
@@ -198,7 +198,7 @@ fn unknown_data_are_not_taken_for_empty() {
 }
 
 #[test]
-fn a_blank_disk_says_so_and_only_destroy_wants_the_serial() {
+fn blank_disk_needs_a_serial_only_to_destroy() {
     for fill in [0x00, 0xFF] {
         let machine = Machine::new();
         machine.write("sdb", 0, &vec![fill; usize::try_from(SIZE).unwrap()]);
@@ -212,7 +212,7 @@ fn a_blank_disk_says_so_and_only_destroy_wants_the_serial() {
 }
 
 #[test]
-fn a_disk_that_cannot_be_read_is_not_taken_for_empty() {
+fn unreadable_disk_is_not_taken_as_empty() {
     let machine = Machine::new();
     let image = std::fs::OpenOptions::new().write(true).open(machine.image("sdb")).unwrap();
     image.set_len(SIZE / 2).unwrap();

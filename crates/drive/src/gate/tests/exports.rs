@@ -53,7 +53,7 @@ fn is_refused(machine: &Machine, export: AddExport, path: &str) -> bool {
 }
 
 #[test]
-fn an_export_that_cannot_be_traced_refuses_every_level() {
+fn untraceable_export_refuses_every_level() {
     let scratch = tempfile::tempdir().unwrap();
     let scratch = scratch.path().canonicalize().unwrap();
     fs::write(scratch.join("file"), "x").unwrap();
@@ -77,7 +77,7 @@ fn an_export_that_cannot_be_traced_refuses_every_level() {
 
 /// A link, or a node that a user made, may have led to the target when the kernel opened it.
 #[test]
-fn a_link_that_leads_elsewhere_now_refuses_and_a_usual_node_does_not() {
+fn redirected_link_refuses_usual_node_does_not() {
     for (export, words, _) in PARTS {
         let machine = Machine::new();
         machine.disk("sdd", (8, 48), 1 << 30);
@@ -102,7 +102,7 @@ fn a_link_that_leads_elsewhere_now_refuses_and_a_usual_node_does_not() {
 
 /// A file renamed since below a loop device: another one may have its name, or none.
 #[test]
-fn an_exported_file_may_be_the_one_below_a_loop_device() {
+fn exported_file_may_be_below_a_loop_device() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let path = file.path().canonicalize().unwrap();
     for (export, words, _) in PARTS {
@@ -118,7 +118,7 @@ fn an_exported_file_may_be_the_one_below_a_loop_device() {
 }
 
 #[test]
-fn what_is_not_enabled_or_kept_in_memory_is_no_export() {
+fn disabled_or_in_memory_export_does_not_count() {
     let machine = Machine::new();
     for (export, ..) in &PARTS[..2] {
         export(&machine, "/gone");

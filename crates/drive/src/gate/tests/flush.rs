@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// A program that looks at the device for a moment is let go; what it wrote in that moment counts.
 #[test]
-fn what_a_program_writes_until_it_lets_go_is_flushed() {
+fn writes_until_a_program_closes_are_flushed() {
     let machine = Machine::new();
     let report = machine.report(WriteLevel::Restore);
     let (_, make, _) = all().find(|case| case.0 == "a program that writes to it").unwrap();
@@ -34,7 +34,7 @@ fn what_a_program_writes_until_it_lets_go_is_flushed() {
 }
 
 #[test]
-fn what_was_written_to_what_the_target_is_built_of_is_flushed_too() {
+fn writes_to_lower_layers_are_flushed() {
     for kind in KINDS.iter().filter(|kind| ["dm-5", "md5"].contains(&kind.disk)) {
         let machine = Machine::of(kind);
         let report = machine.report(WriteLevel::SameBytes);

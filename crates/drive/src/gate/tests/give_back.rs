@@ -14,7 +14,7 @@ fn reason_against_restore(disk: &RawDisk) -> Option<String> {
 }
 
 #[test]
-fn every_use_keeps_originals_away_and_nothing_is_opened_for_writing() {
+fn every_use_blocks_the_restore_without_opening() {
     for (name, make, (by, words, _)) in all() {
         println!("{name}");
         let machine = Machine::new();
@@ -45,7 +45,7 @@ fn what_the_drive_carries_is_its_own() {
 
 /// The claim of a loop device, or of what one lies on, does not keep others from using the same bytes.
 #[test]
-fn a_use_that_comes_after_the_claim_keeps_originals_away() {
+fn use_after_the_claim_blocks_the_restore() {
     let machine = Machine::new();
     let disk = machine.claim_to_restore().unwrap();
     assert_eq!(reason_against_restore(&disk), None);
@@ -78,7 +78,7 @@ fn a_use_that_comes_after_the_claim_keeps_originals_away() {
 
 /// The same for tests: each that writes looks again.
 #[test]
-fn a_use_that_comes_after_the_claim_keeps_tests_from_writing() {
+fn use_after_the_claim_blocks_writing_tests() {
     let machine = Machine::of(&KINDS[4]);
     let disk = machine.claim(machine.report(WriteLevel::SameBytes), &[]).unwrap();
     disk.begin(WriteLevel::SameBytes).unwrap();
@@ -93,7 +93,7 @@ fn a_use_that_comes_after_the_claim_keeps_tests_from_writing() {
 
 /// And so does each, now and then while it goes on.
 #[test]
-fn a_use_that_comes_in_the_middle_of_a_test_is_seen() {
+fn use_during_a_test_is_seen() {
     let machine = Machine::of(&KINDS[4]);
     let disk = machine.claim(machine.report(WriteLevel::SameBytes), &[]).unwrap();
     disk.begin(WriteLevel::SameBytes).unwrap();
@@ -118,7 +118,7 @@ fn a_use_that_comes_in_the_middle_of_a_test_is_seen() {
 
 /// What the kernel gives to others takes no claim, and shows in no table of mounts.
 #[test]
-fn what_is_given_to_others_in_the_middle_of_a_test_is_seen() {
+fn export_during_a_test_is_seen() {
     let machine = Machine::new();
     let disk = machine.claim(machine.report(WriteLevel::SameBytes), &[]).unwrap();
     disk.begin(WriteLevel::SameBytes).unwrap();
@@ -141,7 +141,7 @@ fn what_is_given_to_others_in_the_middle_of_a_test_is_seen() {
 
 /// A loop device that shows another part of its file by now.
 #[test]
-fn a_loop_device_that_moves_over_the_target_in_the_middle_of_a_test_is_seen() {
+fn loop_device_moved_onto_the_target_is_seen() {
     let machine = Machine::of(&KINDS[4]);
     machine.loop_over(6, "/srv/disk.img");
     machine.fake.attrs("loop6", &[("loop/offset", &SIZE.to_string())]);
@@ -155,7 +155,7 @@ fn a_loop_device_that_moves_over_the_target_in_the_middle_of_a_test_is_seen() {
 }
 
 #[test]
-fn a_drive_that_cannot_be_written_is_said_to_be_so_with_the_remedy() {
+fn unwritable_drive_is_reported_with_the_remedy() {
     let machine = Machine::new();
     machine.change("sdb", |node| node.facts.read_only = true);
     let why = reasons(&machine.claim_to_restore().unwrap_err().record.checks).unwrap();
@@ -163,7 +163,7 @@ fn a_drive_that_cannot_be_written_is_said_to_be_so_with_the_remedy() {
 }
 
 #[test]
-fn a_hidden_user_is_told_by_the_claim_alone() {
+fn hidden_user_is_found_by_the_claim_alone() {
     let machine = Machine::new();
     machine.change("sdb", |node| node.exclusive = Some(Errno::BUSY));
     let why = reasons(&machine.claim_to_restore().unwrap_err().record.checks).unwrap();
@@ -171,7 +171,7 @@ fn a_hidden_user_is_told_by_the_claim_alone() {
 }
 
 #[test]
-fn in_a_container_the_rest_of_the_drive_must_be_free() {
+fn container_restore_needs_a_free_drive() {
     let mut machine = Machine::new();
     machine.part("sdb", 1, (8, 17), PART);
     machine.target = "sdb1";

@@ -45,7 +45,7 @@ fn restore_if(machine: &Machine, folder: &Path, is_sure: bool) -> Result<Recover
 }
 
 #[test]
-fn the_name_of_a_dock_confirms_no_drive_in_it() {
+fn name_of_a_dock_confirms_no_drive() {
     let machine = Machine::in_dock();
     machine.answers(MODEL, "WD-1");
     let phrase = || machine.report(WriteLevel::Destroy).missing_phrase();
@@ -65,7 +65,7 @@ fn the_name_of_a_dock_confirms_no_drive_in_it() {
 }
 
 #[test]
-fn originals_do_not_go_to_another_drive_in_the_same_dock() {
+fn originals_avoid_another_drive_in_the_dock() {
     let machine = Machine::in_dock();
     machine.answers(MODEL, "WD-1");
     machine.fill("sdb", 0);
@@ -81,7 +81,7 @@ fn originals_do_not_go_to_another_drive_in_the_same_dock() {
 }
 
 #[test]
-fn originals_do_not_go_to_a_drive_that_has_nothing_of_the_run() {
+fn originals_avoid_a_drive_without_the_runs_data() {
     let machine = Machine::new();
     machine.fill("sdb", 0);
     let before = machine.contents("sdb");
@@ -128,7 +128,7 @@ fn originals_do_not_go_to_a_drive_that_has_nothing_of_the_run() {
 }
 
 #[test]
-fn beside_a_drive_that_tells_the_same_names_nothing_is_saved() {
+fn nothing_is_saved_beside_a_drives_namesake() {
     let machine = Machine::new();
     machine.fill("sdb", 0);
     machine.disk("sdd", (8, 48), SIZE);

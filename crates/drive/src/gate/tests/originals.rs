@@ -23,7 +23,7 @@ fn begin(disk: &RawDisk, folder: &std::path::Path) -> Result<BeforeImages, Journ
 }
 
 #[test]
-fn only_what_is_saved_may_be_written_and_it_comes_back() {
+fn only_saved_ranges_are_written_and_restored() {
     let (machine, folder) = machine();
     let before = machine.contents("sdb");
     let disk = machine.claimed(WriteLevel::Restore);
@@ -96,7 +96,7 @@ fn a_stop_while_originals_are_saved_opens_nothing() {
 }
 
 #[test]
-fn a_device_that_changed_is_not_written_and_nothing_is_saved_of_it() {
+fn changed_device_is_neither_saved_nor_written() {
     let (machine, folder) = machine();
     let disk = machine.claimed(WriteLevel::Restore);
     let mut originals = begin(&disk, &folder).unwrap();
@@ -108,7 +108,7 @@ fn a_device_that_changed_is_not_written_and_nothing_is_saved_of_it() {
 }
 
 #[test]
-fn a_journal_on_the_claimed_drive_or_too_small_for_the_area_is_refused() {
+fn journal_on_the_drive_or_small_is_refused() {
     let (machine, folder) = machine();
     let disk = machine.claimed(WriteLevel::Restore);
     let mut small = BeforeImages::begin(&disk, &folder, ("run1", 1), 1 << 20).unwrap();
@@ -123,7 +123,7 @@ fn a_journal_on_the_claimed_drive_or_too_small_for_the_area_is_refused() {
 
 /// A reader of cards: the device and its descriptor stay, the card does not.
 #[test]
-fn another_card_in_the_same_reader_is_never_written() {
+fn another_card_in_the_reader_is_not_written() {
     let (machine, folder) = machine();
     let disk = machine.claimed(WriteLevel::Restore);
     disk.begin(WriteLevel::Restore).unwrap();
@@ -149,7 +149,7 @@ fn another_card_in_the_same_reader_is_never_written() {
 /// The same bytes are mounted by way of another loop device right before the area would be opened, or while the
 /// originals go back.
 #[test]
-fn whoever_comes_while_originals_are_saved_or_go_back_is_not_written_under() {
+fn new_user_stops_saving_and_restoring() {
     let machine = Machine::of(&KINDS[4]);
     machine.fill("loop5", 0);
     let now = || machine.contents("loop5");

@@ -59,7 +59,7 @@ fn member(device: &str, pool: &str) -> PoolMember {
 }
 
 #[test]
-fn each_label_tells_the_pool_on_the_device_and_on_its_partitions() {
+fn each_label_names_its_pool_and_device() {
     let fake = Fake::new();
     fake.disk("pci0000:00/block/sda", (8, 0), SIZE);
     fake.partition("sda", 1, (8, 1), 2048, (32 << 20) / 512);
@@ -92,7 +92,7 @@ fn damaged_labels_tell_nothing_and_do_no_harm() {
 
 /// The labels of these tests are what another program takes for labels too.
 #[test]
-fn blkid_reads_the_same_name_from_such_a_label() {
+fn blkid_reads_the_same_name() {
     let folder = tempfile::tempdir().unwrap();
     let image = folder.path().join("image");
     std::fs::write(&image, label("tank")).unwrap();

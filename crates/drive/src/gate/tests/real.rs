@@ -76,7 +76,7 @@ fn page(memory: &mut [u8; 8192], fill: u8) -> &mut [u8] {
 }
 
 #[test]
-fn a_claim_writes_and_keeps_all_others_out_until_it_is_dropped() {
+fn claim_writes_and_excludes_others_until_dropped() {
     let Some(device) = Loop::new(&[]) else { return };
     let disk = device.claim(WriteLevel::Destroy).unwrap();
     let mut memory = [0; 8192];
@@ -100,7 +100,7 @@ fn a_claim_writes_and_keeps_all_others_out_until_it_is_dropped() {
 
 /// Issue 16: udev watches nodes, and starts an array whose member was written to and closed, also after a kill.
 #[test]
-fn contents_that_come_back_are_written_unseen_by_who_watches_the_node() {
+fn restored_contents_do_not_wake_udev() {
     let Some(device) = Loop::new(&[]) else { return };
     let watch = inotify::init(inotify::CreateFlags::NONBLOCK).unwrap();
     inotify::add_watch(&watch, &device.node, inotify::WatchFlags::CLOSE_WRITE).unwrap();
@@ -127,7 +127,7 @@ fn contents_that_come_back_are_written_unseen_by_who_watches_the_node() {
 }
 
 #[test]
-fn a_swapped_link_is_seen_before_the_first_write() {
+fn swapped_link_is_seen_before_the_first_write() {
     let (Some(one), Some(two)) = (Loop::new(&[]), Loop::new(&[])) else { return };
     let folder = tempfile::tempdir().unwrap();
     let link = folder.path().join("disk");
@@ -177,7 +177,7 @@ fn a_read_only_device_is_refused() {
 }
 
 #[test]
-fn a_program_that_writes_is_seen_although_the_kernel_would_allow_it() {
+fn writing_program_is_seen_despite_a_granted_claim() {
     let Some(device) = Loop::new(&[]) else { return };
     // Another process, because our own descriptors do not count.
     let mut other = Command::new("sleep")
@@ -206,7 +206,7 @@ fn nothing_that_is_only_looked_at_changes() {
 }
 
 #[test]
-fn a_thread_answers_for_a_loop_device_unless_its_drive_does() {
+fn thread_answers_for_a_loop_device_without_drive() {
     for (options, wakes) in [(&["--direct-io=off"][..], true), (&["--direct-io=on"], false)] {
         let Some(device) = Loop::new(options) else { return };
         let dio = format!("/sys/block/{}/loop/dio", device.node.trim_start_matches("/dev/"));

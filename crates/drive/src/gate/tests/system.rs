@@ -7,7 +7,7 @@ use drivescope_model::gate::Outcome;
 use rustix::io::Errno;
 
 #[test]
-fn the_disk_of_the_running_system_is_never_overwritten() {
+fn disk_of_the_running_system_is_protected() {
     for (place, name) in [("/", "sda"), ("/boot", "sdb"), ("/usr", "sdb")] {
         let mut machine = Machine::new();
         machine.target = name;
@@ -21,7 +21,7 @@ fn the_disk_of_the_running_system_is_never_overwritten() {
 }
 
 #[test]
-fn a_free_partition_beside_the_system_takes_only_its_own_bytes() {
+fn free_partition_beside_the_system_takes_its_bytes() {
     let mut machine = Machine::new();
     machine.target = "sda2";
     let record = machine.examine(WriteLevel::SameBytes);
@@ -34,7 +34,7 @@ fn a_free_partition_beside_the_system_takes_only_its_own_bytes() {
 
 /// The kernel names it so when it mounts the root itself, and a btrfs has no number of its own in the table.
 #[test]
-fn a_btrfs_that_the_kernel_mounted_as_its_root_is_the_system() {
+fn btrfs_mounted_by_the_kernel_is_the_system() {
     let mut machine = Machine::new();
     machine.target = "sda2";
     let table = "1 0 0:30 / / rw - btrfs /dev/root rw,subvolid=5\n";
@@ -74,7 +74,7 @@ fn beside_another_btrfs_the_system_is_found_too() {
 
 /// A volume of ZFS shows nothing below it but its name, by udev's link.
 #[test]
-fn a_volume_of_the_pool_that_has_the_system_or_the_journal_is_on_their_drive() {
+fn system_pool_volume_is_on_its_drive() {
     for (of_pool, root, level, by, words) in [
         ("sda", "zfs rpool/root", WriteLevel::Destroy, "system", "sda holds the running system"),
         ("sdc", "ext4 /dev/sda1", WriteLevel::Restore, "journal", "is also on sdc"),
@@ -114,7 +114,7 @@ fn on_another_path() -> Machine {
 }
 
 #[test]
-fn the_drive_of_the_system_and_of_the_journal_is_that_on_any_path() {
+fn system_drive_is_recognized_on_any_path() {
     let machine = on_another_path();
     allowed(&machine.examine(WriteLevel::SameBytes));
     machine.refuses(&OVERWRITING, "system", "sda holds the running system");
@@ -136,7 +136,7 @@ fn beside_the_hidden_system(is_volume: bool) -> Machine {
 }
 
 #[test]
-fn beside_a_system_that_cannot_be_seen_nothing_is_overwritten() {
+fn invisible_system_blocks_overwriting() {
     for (is_volume, busy) in [(false, Errno::BUSY), (true, Errno::BUSY), (false, Errno::NOENT)] {
         let machine = beside_the_hidden_system(is_volume);
         // What hides the system shows other uses: swap of the host, and a volume of it.
@@ -154,7 +154,7 @@ fn beside_a_system_that_cannot_be_seen_nothing_is_overwritten() {
 }
 
 #[test]
-fn without_the_mounts_of_the_first_process_the_system_is_hidden_too() {
+fn hidden_mounts_of_process_1_hide_the_system() {
     let mut machine = Machine::new();
     machine.sdb1();
     machine.target = "sdb1";
@@ -165,7 +165,7 @@ fn without_the_mounts_of_the_first_process_the_system_is_hidden_too() {
 }
 
 #[test]
-fn a_sibling_that_another_container_has_mounted_is_told() {
+fn sibling_mounted_by_another_container_is_reported() {
     let machine = beside_the_hidden_system(false);
     machine.fake.file("sys/fs/ext4/sda1/x", "1");
     let record = machine.examine(WriteLevel::SameBytes);
@@ -174,7 +174,7 @@ fn a_sibling_that_another_container_has_mounted_is_told() {
 }
 
 #[test]
-fn swap_and_the_running_program_are_part_of_the_system() {
+fn swap_and_the_running_program_are_system() {
     let machine = Machine::new();
     machine.fake.file("proc/swaps", "Filename Type\n/dev/sdb partition 8 0 -2\n");
     refused(&machine.confirmed(WriteLevel::Destroy), "system", "sdb");
@@ -204,7 +204,7 @@ fn the_store_and_the_journal_must_lie_elsewhere() {
 }
 
 #[test]
-fn a_logical_volume_on_the_system_disk_is_part_of_it() {
+fn logical_volume_on_the_system_disk_is_system() {
     let mut machine = Machine::new();
     machine.mapping(0, "vg-free", "LVM-x", &["sda2"]);
     machine.target = "dm-0";
@@ -214,7 +214,7 @@ fn a_logical_volume_on_the_system_disk_is_part_of_it() {
 
 /// What starts the machine lies in the boot areas of the same chip.
 #[test]
-fn the_boot_areas_of_the_chip_that_has_the_system_are_never_overwritten() {
+fn boot_areas_of_the_system_chip_are_protected() {
     let mut machine = Machine::of(&KINDS[3]);
     machine.change("mmcblk1boot0", |node| node.facts.size_bytes = 4 << 20);
     machine.target = "mmcblk1boot0";

@@ -25,7 +25,7 @@ const VIEWS: [View; 3] = [
 ];
 
 #[test]
-fn a_blank_device_is_free_whatever_it_is_and_wherever_one_looks() {
+fn blank_device_is_free_from_anywhere() {
     for kind in &KINDS {
         for (from, view) in VIEWS {
             println!("{} from {from}", kind.disk);
@@ -40,7 +40,7 @@ fn a_blank_device_is_free_whatever_it_is_and_wherever_one_looks() {
 }
 
 #[test]
-fn a_blank_partition_is_free_whatever_it_lies_on_and_wherever_one_looks() {
+fn blank_partition_is_free_from_anywhere() {
     for kind in KINDS.iter().filter(|kind| kind.part != kind.disk) {
         for (from, view) in VIEWS {
             println!("{} from {from}", kind.part);
@@ -77,7 +77,7 @@ fn among_others(kind: &Kind) -> Machine {
 }
 
 #[test]
-fn what_others_use_does_not_make_a_device_busy() {
+fn unrelated_use_does_not_make_a_device_busy() {
     for kind in &KINDS {
         for (from, view) in VIEWS {
             println!("{} from {from}", kind.disk);
@@ -89,7 +89,7 @@ fn what_others_use_does_not_make_a_device_busy() {
 
 /// A whole disk may be given to another machine while this one has found the volumes on it.
 #[test]
-fn what_a_device_is_built_of_counts_when_it_is_given_away() {
+fn exports_of_lower_devices_count() {
     for kind in &KINDS {
         let machine = blank(kind);
         machine.export("sde", true);
@@ -102,13 +102,13 @@ fn what_a_device_is_built_of_counts_when_it_is_given_away() {
 }
 
 #[test]
-fn a_loop_device_is_named_by_its_size_and_free_although_its_file_lies_on_the_system_disk() {
+fn loop_device_is_free_beside_the_system() {
     let machine = Machine::of(&KINDS[4]);
     assert_eq!(machine.report(WriteLevel::Destroy).missing_phrase(), Some(format!("loop5:{SIZE}")));
 }
 
 #[test]
-fn a_file_that_another_loop_device_has_mounted_is_in_use_in_a_container_too() {
+fn file_mounted_elsewhere_is_in_use_in_containers() {
     let machine = Machine::of(&KINDS[4]);
     machine.loop_over(6, "/srv/disk.img");
     machine.mounted("loop6", "/data", "ext4");
@@ -119,7 +119,7 @@ fn a_file_that_another_loop_device_has_mounted_is_in_use_in_a_container_too() {
 
 /// The claim of one loop device says nothing of another one, and nothing else shows this use.
 #[test]
-fn the_same_bytes_claimed_by_way_of_another_device_are_in_use_at_every_level() {
+fn bytes_claimed_through_another_device_are_in_use() {
     let machine = Machine::of(&KINDS[4]);
     machine.loop_over(6, "/srv/disk.img");
     allowed(&machine.confirmed(WriteLevel::Destroy));
@@ -137,7 +137,7 @@ fn the_same_bytes_claimed_by_way_of_another_device_are_in_use_at_every_level() {
 
 /// Erofs mounts a file without any loop device, and so do programs by FUSE, which only read it.
 #[test]
-fn a_file_that_is_mounted_itself_is_in_use() {
+fn mounted_file_is_in_use() {
     let machine = Machine::of(&KINDS[4]);
     machine.fake.file("srv/disk.img", "x");
     let image = machine.fake.path("srv/disk.img").display().to_string();
@@ -153,7 +153,7 @@ fn a_file_that_is_mounted_itself_is_in_use() {
 }
 
 #[test]
-fn another_namespace_of_the_same_drive_is_another_device() {
+fn another_namespace_of_a_drive_is_another_device() {
     let machine = Machine::of(&KINDS[1]);
     nvme(&machine, "nvme1n2", (259, 40), 2);
     machine.mounted("nvme1n2", "/", "ext4");
@@ -163,7 +163,7 @@ fn another_namespace_of_the_same_drive_is_another_device() {
 }
 
 #[test]
-fn a_hidden_path_to_a_namespace_is_not_another_device() {
+fn hidden_namespace_path_is_not_another_device() {
     let machine = Machine::of(&KINDS[1]);
     nvme(&machine, "nvme1c1n1", (259, 41), 1);
     machine.fake.attrs("nvme1c1n1", &[("hidden", "1")]);
@@ -194,7 +194,7 @@ fn beside_volumes(name: &'static str) -> Machine {
 }
 
 #[test]
-fn in_a_container_a_volume_is_free_unless_something_else_on_its_drive_is_in_use() {
+fn container_volume_is_free_on_an_unused_drive() {
     for target in ["dm-5", "md5"] {
         let machine = beside_volumes(target);
         machine.allows_all();
@@ -211,7 +211,7 @@ fn in_a_container_a_volume_is_free_unless_something_else_on_its_drive_is_in_use(
 }
 
 #[test]
-fn a_loop_device_straight_on_a_partition_is_free_beside_the_system_for_its_own_bytes() {
+fn loop_device_on_a_free_partition_is_free() {
     let mut machine = Machine::new();
     machine.loop_over(9, "/dev/sda2");
     machine.target = "loop9";
@@ -222,7 +222,7 @@ fn a_loop_device_straight_on_a_partition_is_free_beside_the_system_for_its_own_b
 
 /// Loop devices hold nothing of what they lie straight on: its own claim decides.
 #[test]
-fn in_a_container_a_loop_device_straight_on_a_used_disk_gives_up_nothing() {
+fn container_loop_device_on_used_disk_is_refused() {
     let mut machine = Machine::new();
     machine.loop_over(9, "/dev/sda2");
     machine.target = "loop9";

@@ -20,7 +20,7 @@ fn claims(machine: &Machine, device: &str, answer: Option<Errno>) {
 }
 
 #[test]
-fn every_use_is_refused_at_every_level_with_and_without_the_kernels_claim() {
+fn every_use_is_refused_at_every_level() {
     for case @ (.., (by, words, _)) in all() {
         let machine = used(&SDB, case);
         let words = machine.named(words);
@@ -34,7 +34,7 @@ fn every_use_is_refused_at_every_level_with_and_without_the_kernels_claim() {
 }
 
 #[test]
-fn every_use_is_refused_on_every_kind_of_device() {
+fn every_use_is_refused_on_every_device_kind() {
     for kind in &KINDS {
         for case @ (.., (by, words, _)) in all() {
             let machine = used(kind, case);
@@ -46,7 +46,7 @@ fn every_use_is_refused_on_every_kind_of_device() {
 /// Uses that `/sys` and the kernel's tables show are reported with their reason. If they show none, no other check
 /// invents one, and the claim refuses.
 #[test]
-fn in_a_container_what_is_visible_is_told_and_the_claim_refuses_the_rest() {
+fn container_reports_visible_uses_and_refuses_hidden() {
     for kind in &KINDS {
         for case @ (.., (by, words, seen)) in all() {
             let machine = used(kind, case).in_container();
@@ -68,7 +68,7 @@ fn in_a_container_what_is_visible_is_told_and_the_claim_refuses_the_rest() {
 
 /// A container that shares the processes of the host sees its mounts in those.
 #[test]
-fn beside_the_processes_of_the_host_its_mounts_are_found() {
+fn host_mounts_are_found_beside_host_processes() {
     let by_mounts = ["mounts", "swap", "loop devices"];
     for case @ (.., (by, words, _)) in all().filter(|case| by_mounts.contains(&case.2.0)) {
         let machine = used(&SDB, case).in_container_with_processes();
@@ -79,7 +79,7 @@ fn beside_the_processes_of_the_host_its_mounts_are_found() {
 
 /// From a container, contents of a free partition are not given up beside a use of the first, seen or not.
 #[test]
-fn in_a_container_nothing_is_overwritten_beside_any_use_of_the_same_disk() {
+fn container_overwrites_nothing_on_a_used_disk() {
     let of_part = |(.., (_, words, _)): &&Use| words.contains("PART");
     for kind in KINDS.iter().filter(|kind| kind.part != kind.disk) {
         for case in all().filter(of_part) {
@@ -95,7 +95,7 @@ fn in_a_container_nothing_is_overwritten_beside_any_use_of_the_same_disk() {
 
 /// Without configfs, or in a container without it, the exported disk looked free and was written.
 #[test]
-fn what_may_be_exported_is_refused_where_nobody_tells() {
+fn possible_export_is_refused_if_unknown() {
     for (module, place) in [
         ("nvmet", "nvmet/subsystems"),
         ("target_core_file", "target/core"),
@@ -121,7 +121,7 @@ fn what_may_be_exported_is_refused_where_nobody_tells() {
 }
 
 #[test]
-fn a_use_that_nobody_shows_is_refused_and_said_to_be_hidden() {
+fn invisible_use_is_refused_as_hidden() {
     let machine = Machine::new().in_container();
     machine.change("sdb", |node| node.exclusive = Some(Errno::BUSY));
     refused(&machine.confirmed(WriteLevel::Destroy), "claim", "not visible here");

@@ -164,7 +164,7 @@ const SHIFTED_UNIT_RUNS: [(Below, u64); 3] = [
 ];
 
 #[test]
-fn an_undisturbed_run_leaves_the_drive_as_it_was_and_fills_several_windows() {
+fn undisturbed_run_restores_over_several_windows() {
     let world = World::new(Faults::default());
     let original = world.durable();
     run(&world, SEED).unwrap();
@@ -177,33 +177,33 @@ fn an_undisturbed_run_leaves_the_drive_as_it_was_and_fills_several_windows() {
 }
 
 #[test]
-fn whatever_a_cut_leaves_the_restore_brings_everything_back() {
+fn restore_after_any_cut_is_complete() {
     nothing_is_lost(&PLAIN_RUNS, Sweep::Sample);
 }
 
 #[test]
-fn a_partition_that_begins_in_the_middle_of_a_physical_sector_comes_back_too() {
+fn partition_within_a_physical_sector_is_restored() {
     nothing_is_lost(&PARTITION_RUNS, Sweep::Sample);
 }
 
 #[test]
-fn a_drive_with_large_physical_sectors_comes_back_too() {
+fn drive_with_large_physical_sectors_is_restored() {
     nothing_is_lost(&LARGE_SECTOR_RUNS, Sweep::Sample);
 }
 
 #[test]
-fn journals_over_large_units_survive_when_one_is_torn() {
+fn journals_survive_a_torn_large_unit() {
     nothing_is_lost(&LARGE_UNIT_RUNS, Sweep::Sample);
 }
 
 #[test]
-fn journals_that_begin_in_the_middle_of_a_unit_survive_when_one_is_torn() {
+fn unaligned_journals_survive_a_torn_unit() {
     nothing_is_lost(&SHIFTED_UNIT_RUNS, Sweep::Sample);
 }
 
 #[test]
 #[ignore = "takes a minute: cargo xtask soak"]
-fn every_way_in_which_a_cut_leaves_things_is_survived() {
+fn every_outcome_of_a_cut_is_survived() {
     nothing_is_lost(&PLAIN_RUNS, Sweep::All);
     nothing_is_lost(&PARTITION_RUNS, Sweep::All);
     nothing_is_lost(&LARGE_SECTOR_RUNS, Sweep::All);
@@ -212,13 +212,13 @@ fn every_way_in_which_a_cut_leaves_things_is_survived() {
 }
 
 #[test]
-fn a_restore_that_is_cut_anywhere_can_be_repeated() {
+fn interrupted_restore_can_be_repeated() {
     restores_are_cut(Sweep::Sample, 1000);
 }
 
 #[test]
 #[ignore = "takes half a minute: cargo xtask soak"]
-fn a_restore_of_whatever_a_cut_leaves_can_be_repeated() {
+fn restore_after_any_cut_can_be_repeated() {
     restores_are_cut(Sweep::All, 3000);
 }
 

@@ -32,7 +32,7 @@ pub fn differing(world: &World, original: &[u8]) -> Vec<u64> {
 }
 
 #[test]
-fn any_damaged_block_costs_at_most_its_own_range_and_is_told() {
+fn damaged_block_loses_its_range_and_is_reported() {
     let (world, name, original) = dead_run();
     let blocks = world.journal_len(&name) / UNIT;
     let mut told = 0;
@@ -99,7 +99,7 @@ fn lost_of_long_record(damage: impl FnOnce(&mut [u8])) -> Vec<ByteRange> {
 }
 
 #[test]
-fn a_flipped_bit_in_a_long_record_costs_one_piece() {
+fn flipped_bit_in_long_record_costs_one_piece() {
     let unit = UNIT as u64;
     let head = format::HEAD_BYTES;
     for (at, lost) in [
@@ -133,7 +133,7 @@ fn a_flipped_bit_in_a_long_record_costs_one_piece() {
 }
 
 #[test]
-fn one_header_is_enough_and_without_any_nothing_is_guessed() {
+fn one_header_is_enough_none_is_not() {
     let (world, name, original) = dead_run();
     for copy in [0, 1] {
         let world = world.fork();
@@ -150,7 +150,7 @@ fn one_header_is_enough_and_without_any_nothing_is_guessed() {
 }
 
 #[test]
-fn a_record_and_its_commit_lost_together_are_noticed_by_what_comes_after() {
+fn lost_record_and_commit_are_noticed_later() {
     let (world, name, original) = dead_run();
     // Record 1 and its commit: behind the three blocks and the commit of record 0.
     let start = FIRST_RECORD as usize + (3 + 1) * UNIT + format::APART_BYTES as usize;
@@ -161,7 +161,7 @@ fn a_record_and_its_commit_lost_together_are_noticed_by_what_comes_after() {
 }
 
 #[test]
-fn what_may_be_written_is_committed_so_that_later_damage_is_told() {
+fn committed_ranges_make_later_damage_visible() {
     let world = World::new(Faults::default());
     let mut disk = world.disk();
     let mut journal = world.journal("run", 1 << 20);
@@ -176,7 +176,7 @@ fn what_may_be_written_is_committed_so_that_later_damage_is_told() {
 
 /// Saves that a power cut ended, and a range that was therefore never written.
 #[test]
-fn a_tail_that_was_never_synced_is_nothing_to_worry_about() {
+fn unsynced_tail_is_ignored() {
     let range = 100 * 512..101 * 512;
     let mut cuts = 0;
     for n in 1.. {
@@ -204,7 +204,7 @@ fn a_tail_that_was_never_synced_is_nothing_to_worry_about() {
 }
 
 #[test]
-fn any_bytes_are_taken_for_a_journal_without_harm() {
+fn arbitrary_bytes_as_a_journal_do_no_harm() {
     let (world, name, _) = dead_run();
     let mut dice = super::world::Dice(5);
     for _ in 0..300 {

@@ -23,7 +23,7 @@ fn start() -> (World, Vec<u8>, SimDisk, Journal<SimFolder>) {
 }
 
 #[test]
-fn a_full_disk_is_noticed_before_the_drive_is_written() {
+fn full_disk_is_noticed_before_any_write() {
     let faults = Faults { journal_room: Some(WINDOW / 2), reserves: true, ..Faults::default() };
     let world = World::new(faults);
     let original = world.contents();
@@ -36,7 +36,7 @@ fn a_full_disk_is_noticed_before_the_drive_is_written() {
 }
 
 #[test]
-fn a_disk_that_fills_up_later_stops_the_next_write_and_gives_back_the_others() {
+fn later_full_disk_stops_writes_and_restores() {
     // Wherever the space ends: in the header, a record, a commit, or the last block.
     let original = World::new(Faults::default()).contents();
     for room in (0..190).map(|blocks| blocks * UNIT as u64) {
@@ -62,7 +62,7 @@ fn a_disk_that_fills_up_later_stops_the_next_write_and_gives_back_the_others() {
 }
 
 #[test]
-fn a_bad_sector_costs_only_itself_and_keeps_the_journal_open() {
+fn bad_sector_costs_itself_and_keeps_the_journal() {
     let (world, original, mut disk, mut journal) = start();
     journal.write_at(&mut disk, 0, &vec![1; 8 * UNIT], &mut |_| {}).unwrap();
     journal.write_at(&mut disk, units(20, 1).start, &[2; UNIT], &mut |_| {}).unwrap();
@@ -84,7 +84,7 @@ fn a_bad_sector_costs_only_itself_and_keeps_the_journal_open() {
 }
 
 #[test]
-fn a_drive_that_says_yes_and_does_nothing_is_found_out() {
+fn drive_that_ignores_writes_is_detected() {
     let (world, _, mut disk, mut journal) = start();
     journal.write_at(&mut disk, units(5, 1).start, &[1; UNIT], &mut |_| {}).unwrap();
     world.set_faults(Faults { deaf_byte: Some(units(5, 1).start), ..Faults::default() });
@@ -95,7 +95,7 @@ fn a_drive_that_says_yes_and_does_nothing_is_found_out() {
 
 /// Who reads that must check the right disk.
 #[test]
-fn a_journal_that_cannot_be_read_is_no_fault_of_the_drive() {
+fn unreadable_journal_does_not_blame_the_drive() {
     let (world, original, mut disk, mut writer) = start();
     writer.write_at(&mut disk, 0, &[1; UNIT], &mut |_| {}).unwrap();
     world.set_faults(Faults { journal_unread: true, ..Faults::default() });
@@ -110,7 +110,7 @@ fn a_journal_that_cannot_be_read_is_no_fault_of_the_drive() {
 }
 
 #[test]
-fn a_drive_that_is_used_right_before_the_first_write_is_left_alone() {
+fn drive_used_before_the_first_write_is_spared() {
     let (world, original, mut disk, mut writer) = start();
     writer.write_at(&mut disk, 0, &[1; UNIT], &mut |_| {}).unwrap();
     drop(writer);
@@ -166,7 +166,7 @@ fn what_cannot_be_saved_is_not_written() {
 }
 
 #[test]
-fn more_ranges_than_a_commit_names_are_saved_in_several() {
+fn many_ranges_are_saved_in_several_commits() {
     let bytes = 600 * UNIT;
     let world = World::of_size(bytes, Below::default(), Faults::default());
     let mut disk = world.disk();
@@ -186,7 +186,7 @@ fn more_ranges_than_a_commit_names_are_saved_in_several() {
 }
 
 #[test]
-fn a_write_protects_the_physical_sectors_that_it_may_tear() {
+fn write_protects_the_whole_physical_sector() {
     let shift = 63 * SECTOR % UNIT;
     let drive = Units { bytes: UNIT, shift };
     let world = World::over(Below { drive, ..Below::default() }, Faults::default());

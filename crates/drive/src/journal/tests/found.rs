@@ -53,7 +53,7 @@ fn run_on(fake: &Fake, folder: &Path, name: &str) -> Result<(), JournalError> {
 }
 
 #[test]
-fn a_drive_with_an_open_journal_is_refused_and_others_are_not() {
+fn only_drive_with_open_journal_is_refused() {
     let fake = machine();
     let folder = fake.path("state/journals");
     run_on(&fake, &folder, "sda1").unwrap();
@@ -76,7 +76,7 @@ fn a_drive_with_an_open_journal_is_refused_and_others_are_not() {
 }
 
 #[test]
-fn open_journals_are_described_and_leftovers_are_not_open() {
+fn open_journals_are_described_leftovers_are_not_open() {
     let fake = machine();
     let folder = fake.path("journals");
     assert_eq!(list(&folder).unwrap().open, []);
@@ -94,7 +94,7 @@ fn open_journals_are_described_and_leftovers_are_not_open() {
 
 /// One that cannot be looked at may belong to any drive; it does not hide the others.
 #[test]
-fn what_cannot_be_looked_at_refuses_every_drive_and_hides_no_journal() {
+fn unreadable_journal_refuses_every_drive() {
     let fake = machine();
     let folder = fake.path("journals");
     drop(open_journal(&folder, DriveIdentity { disk_bytes: GIB, ..identity(0) }));
@@ -191,7 +191,7 @@ fn is_refused(fake: &Fake, folder: &Path, name: &str) -> bool {
 }
 
 #[test]
-fn whatever_shares_bytes_with_a_drive_is_refused_as_the_drive() {
+fn shared_bytes_are_refused_as_the_drive() {
     const MIB: u64 = 1 << 20;
     let fake = machine();
     let (image, folder) = (fake.path("image"), fake.path("journals"));
@@ -216,7 +216,7 @@ fn whatever_shares_bytes_with_a_drive_is_refused_as_the_drive() {
 }
 
 #[test]
-fn what_a_volume_lies_on_is_refused_as_the_volume() {
+fn devices_below_a_volume_are_refused_with_it() {
     let fake = machine();
     fake.partition("sda", 2, (8, 2), 8192, 4096);
     fake.upper("dm-0", (253, 0), GIB / 2, &["sda1"]);
@@ -256,7 +256,7 @@ fn what_has_only_a_number_takes_no_patterns() {
 }
 
 #[test]
-fn another_file_of_the_same_name_is_not_the_drive() {
+fn file_of_that_name_is_not_the_drive() {
     let fake = machine();
     let image = fake.path("image");
     std::fs::write(&image, "x").unwrap();

@@ -15,7 +15,7 @@ fn lying(step: u64) -> Faults {
 
 /// Every sync of a run, each of which lies alone.
 #[test]
-fn every_sync_that_is_missing_alone_is_noticed_or_has_another_behind_it() {
+fn every_missing_sync_is_noticed_or_redundant() {
     let world = World::new(Faults::default());
     run(&world, SEED).unwrap();
     let syncs = world.syncs();
@@ -64,7 +64,7 @@ fn step_of(world: &World, what: Synced) -> u64 {
 
 /// Durable originals survive a cut without their commit; later damage would not be reported.
 #[test]
-fn a_commit_is_synced_so_that_damage_to_what_it_names_is_told() {
+fn commit_is_synced_before_later_damage() {
     for lies in [false, true] {
         let (world, journal) = protected(lies.then_some(Synced::Commit));
         world.sync_as_a_test().unwrap();
@@ -100,7 +100,7 @@ fn step_to_come(what: Synced) -> u64 {
 
 /// *Done* says what the missing name does; it counts where the removal fails.
 #[test]
-fn done_is_synced_so_that_a_journal_that_cannot_be_removed_is_not_restored_over_new_data() {
+fn done_is_synced_before_new_data() {
     for lies in [false, true] {
         let (world, journal) = protected(None);
         let lying_step = lies.then(|| step_to_come(Synced::Done));
@@ -111,7 +111,7 @@ fn done_is_synced_so_that_a_journal_that_cannot_be_removed_is_not_restored_over_
 
 /// The removal says what *done* does; it counts where there is no room for *done*.
 #[test]
-fn a_removal_is_synced_so_that_a_journal_without_room_for_done_does_not_come_back() {
+fn removal_is_synced_without_room_for_done() {
     for lies in [false, true] {
         let (world, journal) = protected(None);
         // Without room there is nothing to sync either.

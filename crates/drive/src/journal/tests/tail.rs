@@ -57,13 +57,13 @@ fn is_loss_reported(world: &World, name: &str, original: &[u8], what: &str) -> b
 }
 
 #[test]
-fn a_journal_that_lost_its_end_after_a_cut_is_not_taken_for_whole() {
+fn truncated_journal_is_not_taken_as_whole() {
     ends_are_lost(Sweep::Sample, 1000, 100);
 }
 
 #[test]
 #[ignore = "takes half a minute: cargo xtask soak"]
-fn a_journal_that_lost_its_end_anywhere_after_a_cut_is_not_taken_for_whole() {
+fn journal_truncated_anywhere_is_not_taken_as_whole() {
     ends_are_lost(Sweep::All, 10_000, 1000);
 }
 
@@ -98,7 +98,7 @@ fn ends_are_lost(sweep: Sweep, reported_min: u32, settled_min: u32) {
 }
 
 #[test]
-fn the_ranges_that_went_with_the_end_are_named() {
+fn ranges_lost_with_the_end_are_named() {
     let (dead, name, original) = dead_run();
     let len = dead.journal_len(&name);
     for (from, how) in places(len).flat_map(|from| BOTH.map(|how| (from, how))) {
@@ -127,7 +127,7 @@ fn the_ranges_that_went_with_the_end_are_named() {
 
 /// One failure more: the end is gone, and one of the two marks.
 #[test]
-fn either_mark_alone_tells_that_the_end_is_gone() {
+fn either_mark_alone_shows_a_lost_end() {
     let (dead, name, original) = dead_run();
     // Behind the first of four saves, each of three blocks and a commit.
     let second = FIRST_RECORD as usize + 4 * UNIT + APART_BYTES as usize;
@@ -151,7 +151,7 @@ fn either_mark_alone_tells_that_the_end_is_gone() {
 
 /// More ranges than a mark names: the others are counted.
 #[test]
-fn ranges_that_no_mark_has_room_for_are_counted() {
+fn ranges_without_room_in_a_mark_are_counted() {
     let world = World::of_size(800 * UNIT, Below::default(), Faults::default());
     let mut disk = world.disk();
     let mut journal = world.journal("many", 64 << 20);
@@ -170,7 +170,7 @@ fn ranges_that_no_mark_has_room_for_are_counted() {
 }
 
 #[test]
-fn what_is_left_of_the_making_of_a_journal_is_removed() {
+fn remains_of_making_a_journal_are_removed() {
     let (dead, name, _) = dead_run();
     let len = dead.journal_len(&name);
     let before = dead.contents();

@@ -20,7 +20,7 @@ fn copied(from: &Path, to: &Path, call: CopyCall) -> (CopySummary, u64, OwnFolde
 }
 
 #[test]
-fn every_way_of_copying_copies_every_byte_under_the_same_name() {
+fn every_copy_method_copies_every_byte() {
     let (from, to) = (scratch(), scratch());
     let names: [&[u8]; 4] = [b"a\nb", b"\xff\xfe", &[b'x'; 255], b"plain"];
     let contents =
@@ -42,7 +42,7 @@ fn every_way_of_copying_copies_every_byte_under_the_same_name() {
 }
 
 #[test]
-fn what_is_no_readable_file_is_left_out_and_counted() {
+fn unreadable_entries_are_skipped_and_counted() {
     let (from, to) = (scratch(), scratch());
     let path = |name: &str| from.path().join(name);
     std::fs::write(path("file"), "data").unwrap();
@@ -79,7 +79,7 @@ fn holes_are_not_written_out() {
 }
 
 #[test]
-fn a_directory_within_the_run_folder_is_not_copied_into_itself() {
+fn run_folder_is_not_copied_into_itself() {
     let parent = scratch();
     std::fs::write(parent.path().join("file"), "data").unwrap();
     let (summary, files, _folder) = copied(parent.path(), parent.path(), CopyCall::ReadWrite);
@@ -108,7 +108,7 @@ fn copy_that_ends_early_is_a_failure() {
 
 /// A file that another program cuts during the copy has only become shorter.
 #[test]
-fn file_that_became_shorter_is_copied_as_it_is() {
+fn shortened_file_is_copied_at_its_new_length() {
     let (from, to) = (scratch(), scratch());
     let path = from.path().join("log");
     std::fs::write(&path, vec![7; 300_000]).unwrap();

@@ -16,7 +16,7 @@ fn with_tree(parent: &Path) -> OwnFolder {
 }
 
 #[test]
-fn removing_a_tree_leaves_what_its_links_lead_to() {
+fn removing_a_tree_keeps_link_targets() {
     let parent = scratch();
     let precious = parent.path().join("precious");
     std::fs::create_dir(&precious).unwrap();
@@ -33,7 +33,7 @@ fn removing_a_tree_leaves_what_its_links_lead_to() {
 }
 
 #[test]
-fn a_killed_runs_tree_is_found_and_removed_with_its_folder() {
+fn killed_runs_tree_is_removed_with_its_folder() {
     let parent = scratch();
     killed(with_tree(parent.path()));
     assert_eq!(look(parent.path()).unwrap().removed.len(), 1);
@@ -43,7 +43,7 @@ fn a_killed_runs_tree_is_found_and_removed_with_its_folder() {
 }
 
 #[test]
-fn kept_trees_stay_until_they_are_cleaned_and_can_be_adopted() {
+fn kept_trees_stay_until_cleaned_or_adopted() {
     let parent = scratch();
     let mut folder = with_tree(parent.path());
     folder.create_file("data", Bytes::mib(1)).unwrap();

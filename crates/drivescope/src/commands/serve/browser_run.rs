@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_drive_is_measured_once_at_a_time_by_whatever_path() {
+    fn drive_is_measured_once_at_a_time_by_any_path() {
         let all = Arc::new(MeasuredDrives::default());
         let drive = |path: &str, disks: &[&str]| MeasuredDrive {
             path: path.to_string(),

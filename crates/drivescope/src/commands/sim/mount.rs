@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn troubles_are_a_device_error_and_users_that_were_cut_off_an_interruption() {
+    fn trouble_is_a_device_error_cut_users_an_interruption() {
         let report = |troubles: &[&str], cut_off: &[&str]| {
             let lines = |all: &[&str]| all.iter().map(|line| (*line).to_string()).collect();
             outcome(&ServeReport {
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn the_default_backing_file_is_beside_the_mount_point_whatever_it_is_called() {
+    fn default_backing_file_is_beside_the_mount_point() {
         let arguments = |backing: Option<&str>| MountArguments {
             model: "wd40efrx".into(),
             mount_point: ".".into(),

@@ -65,7 +65,7 @@ fn a_run_in_progress_at_120_columns() {
 }
 
 #[test]
-fn the_table_of_the_test_in_progress_is_seen_where_not_all_fit() {
+fn running_tests_table_stays_visible() {
     let (run, results) = example();
     let mut screen = Screen::new(run);
     let label = results[1].phases[0].cell.clone();
@@ -89,7 +89,7 @@ fn no_terminal_is_too_small() {
 }
 
 #[test]
-fn a_key_is_answered_until_the_next_test_and_another_phase_clears_the_graph() {
+fn key_works_until_the_next_test() {
     let mut screen = in_progress();
     let keys = |screen: &Screen| picture(screen, 80, 24).lines().last().unwrap().to_string();
     assert!(keys(&screen).contains("p pause"));

@@ -64,7 +64,7 @@ fn two_ways_to_one_disk_name_it_once() {
 
 /// The system does not start without them.
 #[test]
-fn what_file_systems_of_the_system_keep_beside_their_files_is_the_system_too() {
+fn side_devices_of_system_file_systems_are_system() {
     let fake = Fake::two_disks();
     fake.disk("pci0000:00/block/sdc", (8, 32), GIB);
     fake.mounts(&[
@@ -84,7 +84,7 @@ fn what_file_systems_of_the_system_keep_beside_their_files_is_the_system_too() {
 }
 
 #[test]
-fn the_system_is_found_below_encryption_boot_and_swap() {
+fn system_is_found_below_encryption_boot_and_swap() {
     let fake = Fake::two_disks();
     fake.upper("dm-0", (253, 0), GIB, &["sda2"]);
     fake.disk("pci0000:00/block/sdc", (8, 32), GIB);
@@ -102,7 +102,7 @@ fn the_system_is_found_below_encryption_boot_and_swap() {
 }
 
 #[test]
-fn in_a_container_bind_mounts_and_the_first_process_show_the_system() {
+fn container_bind_mounts_show_the_system() {
     let fake = Fake::two_disks();
     fake.mounts(&[
         "1 0 0:50 / / rw - overlay overlay rw,lowerdir=/var/absent/l,upperdir=/var/absent/u",
@@ -114,7 +114,7 @@ fn in_a_container_bind_mounts_and_the_first_process_show_the_system() {
 }
 
 #[test]
-fn a_loop_device_lies_on_the_disk_that_holds_its_file() {
+fn loop_device_lies_on_its_files_disk() {
     let fake = Fake::two_disks();
     fake.loop_device(0, GIB, "/srv/disk image (deleted)");
     fake.mounts(&["1 0 8:1 / / rw - ext4 /dev/sda1 rw"]);
@@ -125,7 +125,7 @@ fn a_loop_device_lies_on_the_disk_that_holds_its_file() {
 }
 
 #[test]
-fn a_loop_device_over_a_device_or_a_network_is_told_apart_from_memory() {
+fn loop_device_over_a_network_is_not_memory() {
     let fake = Fake::two_disks();
     fake.loop_device(0, GIB, "/dev/sdb2");
     fake.loop_device(1, GIB, "/net/image");
@@ -190,7 +190,7 @@ fn names_that_only_begin_like_memory_are_not() {
 }
 
 #[test]
-fn btrfs_is_found_by_its_source_with_all_its_devices() {
+fn btrfs_is_found_with_all_its_devices() {
     let fake = Fake::two_disks();
     for device in ["sda1", "sdb2"] {
         let target = fake.roots.block_dir(device).unwrap();
@@ -203,7 +203,7 @@ fn btrfs_is_found_by_its_source_with_all_its_devices() {
 }
 
 #[test]
-fn zfs_and_bcachefs_name_their_devices_in_their_own_ways() {
+fn zfs_and_bcachefs_devices_are_found() {
     let fake = Fake::two_disks();
     let member = "E:ID_FS_TYPE=zfs_member\nE:ID_FS_LABEL=tank\n";
     fake.file("run/udev/data/b8:2", member);
@@ -219,7 +219,7 @@ fn zfs_and_bcachefs_name_their_devices_in_their_own_ways() {
 }
 
 #[test]
-fn bcache_lies_on_its_backing_and_its_caching_device() {
+fn bcache_lies_on_backing_and_caching_device() {
     let fake = Fake::two_disks();
     fake.upper("bcache0", (252, 0), GIB, &["sda1"]);
     fake.file("sys/devices/pci0000:00/block/sdb/sdb1/bcache/state", "");
@@ -230,7 +230,7 @@ fn bcache_lies_on_its_backing_and_its_caching_device() {
 }
 
 #[test]
-fn an_overlay_is_as_volatile_as_its_upper_layer() {
+fn overlay_is_as_volatile_as_its_upper_layer() {
     let fake = Fake::two_disks();
     let (upper, lower) = (fake.path("upper"), fake.path("lower"));
     fs::create_dir(&upper).unwrap();
@@ -257,7 +257,7 @@ fn an_overlay_is_as_volatile_as_its_upper_layer() {
 }
 
 #[test]
-fn of_an_overlay_the_layer_counts_that_has_the_data() {
+fn overlay_layer_with_the_data_counts() {
     let fake = Fake::two_disks();
     for dir in ["upper", "lower", "merged"] {
         fs::create_dir(fake.path(dir).join("")).unwrap();
@@ -332,7 +332,7 @@ fn the_drive_of_this_machines_root_is_found() {
 }
 
 #[test]
-fn a_program_that_passes_on_memory_is_known_by_what_it_passes_on() {
+fn program_over_memory_is_recognized_by_its_source() {
     let fake = Fake::new();
     let [memory, plain, passed] = ["memory", "plain", "passed"].map(|name| {
         std::fs::create_dir_all(fake.path(name)).unwrap();
@@ -357,7 +357,7 @@ fn a_program_that_passes_on_memory_is_known_by_what_it_passes_on() {
 }
 
 #[test]
-fn what_lies_on_a_served_drive_is_known_as_simulated() {
+fn file_on_a_served_drive_is_simulated() {
     let fake = Fake::new();
     fake.loop_device(0, GIB, "/srv/drive/disk.img");
     fake.loop_device(1, GIB, "/srv/other/disk.img");

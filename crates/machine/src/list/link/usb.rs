@@ -116,14 +116,14 @@ mod tests {
     }
 
     #[test]
-    fn two_lanes_of_5_gigabits_are_slower_than_one_of_10() {
+    fn two_5_gigabit_lanes_are_slower_than_10() {
         let fake = disk("10000", "uas");
         fake.file(&format!("{DEVICE}/rx_lanes"), "2");
         assert_eq!(link(&fake).unwrap().payload_mb_s, 1000.0);
     }
 
     #[test]
-    fn a_faster_link_is_possible_only_when_both_ends_can() {
+    fn faster_link_needs_both_ends() {
         let fake = disk("480", "uas");
         assert_eq!(link(&fake).unwrap().possible, None);
         fake.file(&format!("{DEVICE}/bos_descriptors"), WITH_SUPERSPEED);

@@ -11,7 +11,7 @@ fn found(parts: &[(u64, &[u8])]) -> Option<&'static str> {
 }
 
 #[test]
-fn each_magic_is_found_at_its_place_and_nowhere_else() {
+fn each_magic_is_found_only_at_its_place() {
     for (name, at, magic) in MAGICS.iter().copied().chain(at_page_ends()) {
         let at = at as u64;
         assert_eq!(found(&[(at, magic)]), Some(name), "{name} at {at}");
@@ -39,7 +39,7 @@ fn the_generations_of_ext_differ_by_their_features() {
 }
 
 #[test]
-fn members_of_arrays_are_known_at_both_ends_and_before_what_they_hold() {
+fn array_members_are_recognized_at_both_ends() {
     let magic = MD_MAGIC.to_le_bytes();
     let ext4: (u64, &[u8]) = (1080, b"\x53\xEF");
     for at in [0, 4096, SIZE - 8192, SIZE - 65536] {
@@ -51,7 +51,7 @@ fn members_of_arrays_are_known_at_both_ends_and_before_what_they_hold() {
 }
 
 #[test]
-fn a_volume_group_is_known_by_label_and_version() {
+fn volume_group_is_recognized_by_label_and_version() {
     for sector in 0..4 {
         let parts: &[(u64, &[u8])] =
             &[(sector * 512, b"LABELONE"), (sector * 512 + 24, b"LVM2 001"), (510, b"\x55\xAA")];
@@ -61,7 +61,7 @@ fn a_volume_group_is_known_by_label_and_version() {
 }
 
 #[test]
-fn a_pool_is_known_by_several_uberblocks_in_either_byte_order() {
+fn pool_is_recognized_by_uberblocks_in_either_endianness() {
     for magic in [ZFS_UBERBLOCK_MAGIC.to_le_bytes(), ZFS_UBERBLOCK_MAGIC.to_be_bytes()] {
         let at = |i: u64| (128 * 1024 + i * 4096, &magic[..]);
         assert_eq!(found(&[at(0), at(1), at(2), at(3)]), Some("zfs_member"));
@@ -70,7 +70,7 @@ fn a_pool_is_known_by_several_uberblocks_in_either_byte_order() {
 }
 
 #[test]
-fn file_systems_come_before_partition_tables_in_the_same_sector() {
+fn file_system_precedes_a_table_in_one_sector() {
     let boot: (u64, &[u8]) = (510, b"\x55\xAA");
     assert_eq!(found(&[boot, (82, b"FAT32   ")]), Some("vfat"));
     assert_eq!(found(&[boot, (3, b"NTFS    ")]), Some("ntfs"));
@@ -111,7 +111,7 @@ fn everything_is_listed_once_and_within_its_part() {
 }
 
 #[test]
-fn what_cannot_be_read_is_not_taken_for_empty() {
+fn unreadable_device_is_not_taken_as_empty() {
     let look = all(&image(SIZE, &[(1080, b"\x53\xEF")]), 0, 2 * SIZE);
     assert_eq!(look.found[0].kind, "ext2");
     assert!(look.unread.is_some_and(|(at, _)| at >= SIZE));

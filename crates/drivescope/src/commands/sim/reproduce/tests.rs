@@ -83,7 +83,7 @@ fn what_has_no_figure_neither_passes_nor_fails() {
 }
 
 #[test]
-fn an_instrument_that_breaks_is_a_failure_whatever_reason_is_known() {
+fn broken_instrument_fails_despite_a_known_reason() {
     let cell = one_cell(["=", "190", "5", "broken/fill:rate", "", "known"]).unwrap();
     let result = cell.result(&measured());
     assert_eq!((result.simulated, result.pass), (None, Some(false)));
@@ -120,7 +120,7 @@ fn every_published_cell_is_kept() {
 }
 
 #[test]
-fn every_run_that_cells_ask_for_can_be_planned_and_none_is_left_over() {
+fn every_requested_run_can_be_planned() {
     let jobs = jobs(&cells().unwrap());
     for job in &jobs {
         assert!(model_named(&job.model).is_ok(), "{}", job.model);
@@ -182,7 +182,7 @@ const FAILING_PASSES: &[&str] = &[
 
 #[test]
 #[ignore = "takes two minutes of computing: CI and the soak"]
-fn nine_in_ten_measurements_are_reproduced_and_those_that_are_not_are_known() {
+fn nine_in_ten_measurements_are_reproduced() {
     let cells = cells().unwrap();
     let measured = run_all(jobs(&cells));
     let results: Vec<_> = cells.iter().map(|cell| cell.result(&measured)).collect();

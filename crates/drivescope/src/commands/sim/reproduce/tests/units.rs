@@ -35,7 +35,7 @@ const UNITS: [(&str, f64, f64); 16] = [
 ];
 
 #[test]
-fn a_figure_is_printed_in_the_unit_of_its_cell() {
+fn figure_has_the_unit_of_its_cell() {
     for (unit, figure, expected) in UNITS {
         let value = printed(unit, figure);
         assert!((value / expected - 1.0).abs() < 1e-12, "{unit}: {value} for {expected}");
