@@ -26,7 +26,7 @@ fn refuse(scratch: &Scratch, arguments: &[&str], code: i32, parts: &[&str]) -> S
 }
 
 #[test]
-fn what_is_no_target_is_refused_by_name() {
+fn invalid_target_is_refused_by_name() {
     let scratch = Scratch::new();
     let _socket = UnixListener::bind(scratch.path("socket")).unwrap();
     symlink("nowhere", scratch.path("dangling")).unwrap();
@@ -318,9 +318,9 @@ fn without_permission_the_error_says_what_helps() {
     }
     let call = |target: &str| {
         let arguments = ["run", target, "--no-save", "--size=16M"];
-        scratch.call(&arguments).by_nobody().end()
+        scratch.call(&arguments).as_nobody().end()
     };
-    if is_root() && !can_run_by_nobody(&scratch) {
+    if is_root() && !can_run_as_nobody(&scratch) {
         return;
     }
     let message = call("target").refused(2);
@@ -334,7 +334,7 @@ fn without_permission_the_error_says_what_helps() {
 }
 
 /// Whether user `nobody` can run the program; prints a note if not.
-pub fn can_run_by_nobody(scratch: &Scratch) -> bool {
+pub fn can_run_as_nobody(scratch: &Scratch) -> bool {
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_drivescope"));
     std::os::unix::process::CommandExt::uid(&mut command, 65534);
     let reaches = command.arg("--version").current_dir(scratch.path("")).output();
@@ -348,16 +348,16 @@ pub fn can_run_by_nobody(scratch: &Scratch) -> bool {
 #[test]
 fn a_user_without_privileges_measures_a_directory() {
     let scratch = Scratch::new();
-    if is_root() && !can_run_by_nobody(&scratch) {
+    if is_root() && !can_run_as_nobody(&scratch) {
         return;
     }
     let target = scratch.folder_for_everyone("open");
     scratch.folder_for_everyone("home");
-    let call = scratch.run_call(&target, &[TINY, ONE_CELL, &["--json"]]).by_nobody();
+    let call = scratch.run_call(&target, &[TINY, ONE_CELL, &["--json"]]).as_nobody();
     let run = call.end().code(0).json();
     assert_eq!(run["status"], "done");
     assert_eq!(fs::read_dir(&target).unwrap().count(), 0);
-    let list = scratch.call(&["list", "--json"]).by_nobody().end().code(0).json();
+    let list = scratch.call(&["list", "--json"]).as_nobody().end().code(0).json();
     assert!(list.is_array());
 }
 
@@ -365,10 +365,10 @@ fn a_user_without_privileges_measures_a_directory() {
 #[test]
 fn thread_limit_is_reported() {
     let scratch = Scratch::new();
-    if is_root() && !can_run_by_nobody(&scratch) {
+    if is_root() && !can_run_as_nobody(&scratch) {
         return;
     }
-    let call = scratch.call(&["list"]).by_nobody();
+    let call = scratch.call(&["list"]).as_nobody();
     // SAFETY: one system call.
     let call = unsafe {
         call.before_exec(|| {

@@ -230,7 +230,7 @@ fn the_catalogues_say_what_they_promise() {
 fn test_list_shows_the_effect_per_target_kind() {
     let tests = Scratch::new().drivescope(&["tests"]).code(0).stdout;
     assert!(tests.lines().all(|line| line.chars().count() <= 80), "{tests}");
-    // A description goes on in lines that are set in.
+    // A description continues on indented lines.
     let mut described: Vec<String> = Vec::new();
     for line in tests.lines() {
         match (line.strip_prefix(' '), described.last_mut()) {
@@ -312,7 +312,7 @@ fn closed_reader_ends_the_run_and_keeps_it() {
 }
 
 #[test]
-fn a_closed_standard_error_is_no_panic() {
+fn closed_standard_error_does_not_panic() {
     let scratch = Scratch::new();
     scratch.call(&["run", "absent"]).errors_to(unread_pipe()).end().code(2);
     scratch.run_call("target", &[TINY, ONE_CELL]).errors_to(unread_pipe()).end().code(0);
@@ -330,7 +330,7 @@ fn unwritable_result_is_an_error() {
 }
 
 #[test]
-fn the_rounds_of_a_test_are_told_once() {
+fn rounds_of_a_test_are_shown_once() {
     let scratch = Scratch::new();
     let ended = scratch.run("target", &[TINY, ONE_CELL, &["--verbose"]]).code(0);
     assert_eq!(ended.stdout.matches("limited by\n").count(), 1, "{ended}");

@@ -111,7 +111,7 @@ fn interleaved_directory_settings_are_compared_without_remains() {
 }
 
 #[test]
-fn interleaved_mistakes_are_told() {
+fn interleaved_mistakes_are_reported() {
     let scratch = Scratch::new();
     let one = scratch.drivescope(&["compare", "--ab", "sim:wd10ears"]).refused(2);
     assert!(one.contains("--set-a"), "{one}");

@@ -44,7 +44,7 @@ fn results_of_other_programs_say_what_they_are() {
 }
 
 #[test]
-fn what_powershell_writes_is_read() {
+fn powershell_output_is_read() {
     let scratch = Scratch::new();
     let units = std::iter::once(0xfeff).chain(OF_A_CLIENT.encode_utf16());
     let file = scratch.file("result.json", units.flat_map(u16::to_le_bytes).collect::<Vec<u8>>());

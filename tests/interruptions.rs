@@ -121,7 +121,7 @@ fn next_run_removes_a_killed_runs_files() {
 }
 
 #[test]
-fn what_a_killed_run_leaves_clean_removes() {
+fn clean_removes_a_killed_runs_files() {
     let scratch = Scratch::new();
     for call in [
         scratch.call(&["run", "--clean", "target"]),

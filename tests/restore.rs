@@ -1,6 +1,6 @@
 //! `restore` without any drive: tests/privileged/journal.rs has those that write to one.
 
-use crate::bad_input::can_run_by_nobody;
+use crate::bad_input::can_run_as_nobody;
 use crate::support::scratch::names;
 use crate::support::{ONE_CELL, Scratch, TINY, is_root};
 use std::fs;
@@ -9,7 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 #[test]
 fn unreadable_journals_do_not_block_directories() {
     let scratch = Scratch::new();
-    if is_root() && !can_run_by_nobody(&scratch) {
+    if is_root() && !can_run_as_nobody(&scratch) {
         return;
     }
     let directory = scratch.folder_for_everyone("open");
@@ -20,7 +20,7 @@ fn unreadable_journals_do_not_block_directories() {
     };
     set(0o000);
     let options = [TINY, ONE_CELL, &["--no-save", "--size=1M", &file]];
-    let ended = scratch.run_call(&directory, &options).by_nobody().end();
+    let ended = scratch.run_call(&directory, &options).as_nobody().end();
     set(0o755);
     let ended = ended.code(0);
     let told = ended.stderr.matches("needs drivescope restore").count();
@@ -31,7 +31,7 @@ fn unreadable_journals_do_not_block_directories() {
 fn without_a_journal_nothing_is_made() {
     let scratch = Scratch::new();
     let ended = scratch.drivescope(&["restore"]).code(0);
-    // Where it looked: whoever ran as another user, or with another home, has them elsewhere.
+    // The searched folder: runs of another user or home have theirs elsewhere.
     let place = scratch.text("home/state/drivescope/journals");
     let told = format!("no open restore journal in {place}; nothing to restore");
     assert!(ended.stdout.contains(&told), "{ended}");

@@ -24,7 +24,7 @@ fn real_runs_are_what_the_schema_says() {
     for run in [&directory, &simulated] {
         assert_eq!(faults(&schema(), run), [""; 0]);
     }
-    // What a machine always tells that is there to repeat the run.
+    // Fields that every machine reports and a rerun needs.
     let call = array(&directory["tool"]["command_line"]);
     assert!(text(&call[0]).ends_with("drivescope") && call.contains(&json!("--price=105USD")));
     assert_eq!(array(&directory["host"]["load"]).len(), 3);

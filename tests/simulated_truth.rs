@@ -281,7 +281,7 @@ fn a_flush_that_lies_is_noticed() {
     assert!(about(&lying) && !about(&honest), "{:?}", findings(&lying));
     // Half a turn and a short seek each: below two in a turn.
     assert!(value(&honest, key) < 2.0 * 90.0 && value(&lying, key) > 2.0 * 90.0);
-    // Flash has no turn to tell by; the cost of a flush is the measure.
+    // Flash has no rotation to measure; the cost of a flush decides.
     let honest = measure("sim:samsung-860evo-1tb", &TINY_FLASH);
     let lying = measure("sim:samsung-860evo-1tb?fault=flush-lies", &TINY_FLASH);
     assert!(findings(&lying).contains(&"F045") && !findings(&honest).contains(&"F045"));

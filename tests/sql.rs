@@ -76,7 +76,7 @@ fn committing(scratch: &Scratch, call: Call) -> (Running, PathBuf) {
     }
 }
 
-fn nobody_works_in(folder: &Path) {
+fn no_process_works_in(folder: &Path) {
     wait_for("the end of every server", || working_in(folder).is_empty().then_some(()));
 }
 
@@ -104,7 +104,7 @@ fn killed_run_ends_its_server_and_is_cleaned() {
         let (running, folder) = committing(&scratch, endless(&scratch, name));
         assert!(!working_in(&folder).is_empty(), "{name} runs");
         running.kill();
-        nobody_works_in(&folder);
+        no_process_works_in(&folder);
         assert!(folder.exists(), "{name}: its files are still there");
         let target = scratch.target();
         scratch.drivescope(&["run", "--clean", &target]).code(0);
@@ -135,7 +135,7 @@ fn killed_server_fails_the_test_without_remains() {
             ended.stdout.contains("ended") || ended.stderr.contains("ended"),
             "{name}: {ended}"
         );
-        nobody_works_in(&folder);
+        no_process_works_in(&folder);
         assert_eq!(names(scratch.target()), [""; 0], "{name}");
     }
 }
@@ -158,7 +158,7 @@ fn temporary_tables_of_other_servers_stay() {
 }
 
 #[test]
-fn what_is_missing_is_said_in_a_line() {
+fn missing_part_is_named_in_one_line() {
     let scratch = Scratch::new();
     let call =
         |options: &[&str]| scratch.run_call("target", &[&["--test=sql", "--no-save"], options]);

@@ -53,7 +53,7 @@ fn text_has_window_and_preparation_page_has_rounds() {
 }
 
 #[test]
-fn mistakes_are_told_in_one_line() {
+fn mistakes_are_reported_in_one_line() {
     let scratch = Scratch::new();
     for (more, words) in [
         (&["--rounds=3"][..], "the rule compares 5"),

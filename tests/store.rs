@@ -1,6 +1,6 @@
 //! Where runs are kept: finding them again, moving them, and stores that cannot be used.
 
-use crate::bad_input::can_run_by_nobody;
+use crate::bad_input::can_run_as_nobody;
 use crate::support::json::{array, text};
 use crate::support::scratch::names;
 use crate::support::{
@@ -169,7 +169,7 @@ fn export_and_import_move_runs_between_stores() {
 }
 
 #[test]
-fn what_a_terminal_would_obey_is_not_printed() {
+fn control_characters_are_not_printed() {
     let scratch = Scratch::new();
     let odd = "odd\u{1b}[31m\u{9b}2J";
     fs::create_dir(scratch.path(odd)).unwrap();
@@ -236,7 +236,7 @@ fn next_command_names_the_named_store() {
 }
 
 #[test]
-fn what_is_no_run_is_not_imported() {
+fn other_document_is_not_imported() {
     let (scratch, _) = with_a_run();
     let good = scratch.drivescope(&["export"]).code(0).stdout;
     let other = scratch.text("other.db");
@@ -398,7 +398,7 @@ fn without_a_home_a_run_is_not_saved() {
 #[test]
 fn read_only_store_can_be_read() {
     let (scratch, id) = with_a_run();
-    if is_root() && !can_run_by_nobody(&scratch) {
+    if is_root() && !can_run_as_nobody(&scratch) {
         return;
     }
     let folder = scratch.store().parent().unwrap().to_path_buf();
@@ -410,15 +410,15 @@ fn read_only_store_can_be_read() {
     };
     set_modes(0o555);
     fs::set_permissions(scratch.store(), fs::Permissions::from_mode(0o444)).unwrap();
-    let listed = scratch.call(&["runs"]).by_nobody().end().code(0);
+    let listed = scratch.call(&["runs"]).as_nobody().end().code(0);
     assert!(listed.stdout.contains(&id), "{listed}");
-    let shown = scratch.call(&["show", "last", "--json"]).by_nobody().end().code(0).json();
+    let shown = scratch.call(&["show", "last", "--json"]).as_nobody().end().code(0).json();
     assert_eq!(shown["id"], id);
     scratch.folder_for_everyone("target");
-    let call = scratch.run_call("target", &[TINY, ONE_CELL]).by_nobody();
+    let call = scratch.run_call("target", &[TINY, ONE_CELL]).as_nobody();
     let note = call.end().code(0).stderr;
     must_have(&note, &["this run is not saved: no permission to use", "--store"]);
-    let call = scratch.call(&["run", "target", "--store", "home/new/runs.db"]).by_nobody();
+    let call = scratch.call(&["run", "target", "--store", "home/new/runs.db"]).as_nobody();
     let message = call.end().refused(2);
     assert!(message.contains("no permission"), "{message}");
     set_modes(0o755);

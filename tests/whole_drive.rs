@@ -24,7 +24,7 @@ fn a_sampled_fill_estimates_the_full_one() {
 }
 
 #[test]
-fn a_fill_goes_on_where_it_is_told() {
+fn fill_resumes_at_the_given_place() {
     let scratch = Scratch::new();
     let more = ["--set=fill.mode=full", "--set=fill.from=399GB"];
     let run = scratch.run("sim:wd4000aaks", &[FILL, &more]).code(0).json();

@@ -87,7 +87,7 @@ fn full_file_system_fails_the_test_cleanly() {
         "--test=transfer,latency",
         "--cells=rnd4k_q8t1.write",
         "--set=transfer.time=1h",
-        // It goes on until there is no room, however long that takes to fill.
+        // It continues until the file system is full.
         "--set=transfer.write_once=false",
         "--set=latency.spans_pct=[100]",
         "--set=latency.rates=[]",

@@ -272,7 +272,7 @@ fn must_be_whole_blocks(run: &Value) {
 
 /// The trees that it writes for each flush are many times what was asked.
 #[test]
-fn nobody_else_is_blamed_for_what_btrfs_writes() {
+fn writes_of_btrfs_blame_no_other_program() {
     let Some(OnMount { scratch, device: _device, mount }) = OnMount::btrfs(2048) else { return };
     // The number of flushes is fixed, however busy the machine is: the trees of each are 64 KiB and more.
     let longer = [

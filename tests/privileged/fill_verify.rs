@@ -248,7 +248,7 @@ fn verify_reads_but_never_writes_after_bad_sectors() {
 
 /// Neither another seed nor half a write is evidence against a drive.
 #[test]
-fn a_read_without_its_seed_accuses_nobody() {
+fn read_without_its_seed_accuses_no_drive() {
     let Some(scratch) = privileged_scratch() else { return };
     let image = image_of_noise(&scratch, 96);
     let Some((device, destroy)) = attach(&image) else { return };
@@ -347,7 +347,7 @@ fn went_on_after_kills(test: &str, mib: u64, options: &[&str], seed: u64) -> boo
 }
 
 #[test]
-fn a_killed_fill_goes_on() {
+fn killed_fill_resumes() {
     if is_privileged() {
         kill_and_continue("fill", 192, SLOW_FILL, 5);
         kill_and_continue("fill", 192, &[SLOW_FILL, &["--engine=threads"]].concat(), 6);
@@ -355,7 +355,7 @@ fn a_killed_fill_goes_on() {
 }
 
 #[test]
-fn a_killed_verify_goes_on() {
+fn killed_verify_resumes() {
     if is_privileged() {
         kill_and_continue("verify", 768, &["--test=verify", "--set=verify.mode=full"], 7);
     }

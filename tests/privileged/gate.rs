@@ -291,7 +291,7 @@ fn two_partitions_of_a_disk_are_refused_together() {
 }
 
 #[test]
-fn swap_beside_the_target_is_told() {
+fn swap_beside_the_target_is_reported() {
     let Some(scratch) = privileged_scratch() else { return };
     let Some(device) = blank(&scratch, 64, &["--partscan"]) else { return };
     let Some(_first) = add_partition(&device, 1, 2048, 65536) else { return };

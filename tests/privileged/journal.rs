@@ -178,7 +178,7 @@ fn killed_process_is_restored_at_any_time() {
     if !is_privileged() {
         return;
     }
-    // Not every kill hits while something is changed: it goes on until enough did.
+    // Not every kill hits during a change: repeat until enough did.
     const MOST: u64 = 400;
     let scratch = Scratch::new();
     let image = image_of_noise(&scratch, 8);
@@ -269,7 +269,7 @@ fn journal_restores_only_its_own_drive() {
     let path = journals(&scratch).join("kill1-0.journal");
     let path = path.to_str().unwrap();
     drop(device);
-    // Whoever has it open, such as a list of all drives in another test, holds it up.
+    // A program that has it open, such as a drive list in another test, delays it.
     wait_for("the end of the loop device", || {
         let devices = insist("losetup", &["--associated", &image]).expect("losetup is there");
         devices.is_empty().then_some(())

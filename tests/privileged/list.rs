@@ -6,7 +6,7 @@ use crate::support::json::{array, text};
 use crate::support::{Scratch, must_have, skip_loudly};
 use serde_json::Value;
 
-/// A partition told to the kernel without a table on the device; taken back when dropped.
+/// A partition added to the kernel without a table on the device; removed when dropped.
 pub struct Partition<'d> {
     device: &'d Loop,
     number: String,

@@ -354,7 +354,7 @@ fn failing_device_gets_its_contents_in_two_parts() {
     assert!(fs::read(&file).unwrap()[64 << 20..66 << 20] == before[64 << 20..66 << 20]);
     let message = scratch.run(&device.node, &[&["--test=latency"]]).refused(3);
     assert!(message.contains("drivescope restore"), "{message}");
-    // With room again, the rest goes back too.
+    // With room again, the rest is restored too.
     fs::remove_file(&filler).unwrap();
     scratch.drivescope(&["restore"]).code(0);
     assert!(fs::read(&file).unwrap() == before, "the contents are not back");

@@ -86,7 +86,7 @@ fn node_beside(scratch: &Scratch, node: &str) -> String {
 }
 
 #[test]
-fn a_node_that_somebody_made_is_the_device() {
+fn additional_node_is_the_device() {
     let Some(OnLoop { scratch, device, image, .. }) = OnLoop::of_noise(64) else { return };
     let other = node_beside(&scratch, &device.node);
     let locked = File::open(&device.node).unwrap();

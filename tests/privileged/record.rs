@@ -56,7 +56,7 @@ fn direct_loop(scratch: &Scratch, mib: u64) -> Option<Loop> {
 }
 
 #[test]
-fn what_is_recorded_is_what_the_kernel_counted() {
+fn recording_matches_the_kernels_counters() {
     let Some(scratch) = privileged_scratch() else { return };
     let Some(_alone) = can_record() else { return };
     let Some(device) = direct_loop(&scratch, 64) else { return };

@@ -73,7 +73,7 @@ fn was_killed_after_a_checkpoint(
 fn resumed_fill_has_the_whole_curve() {
     let Some(OnLoop { scratch, image, device, destroy }) = OnLoop::of_noise(256) else { return };
     for kill in 1..=2 {
-        // The second one is killed while it goes on.
+        // The second one is killed while it resumes.
         let resume: &[&str] = if kill == 1 { &[] } else { &["--resume"] };
         let start = || scratch.run_call(&device.node, &[SLOW_FILL, resume, &[&destroy]]).start();
         kill_after_a_checkpoint(&scratch, start, 0, "continue with --resume");

@@ -32,7 +32,7 @@ fn earlier_writes_through_the_disk_survive() {
     let Some(device) = Loop::attach(&image, &[]) else { return };
     let Some(_part) = add_partition(&device, 1, 2048, 98304) else { return };
     let part = format!("{}p1", device.node);
-    // Whoever has the disk open, as a mounted neighbour has, keeps the kernel from writing it all at the end.
+    // A program with the disk open, like a mounted neighbour, keeps the kernel from writing everything at the end.
     let _reader = File::open(&device.node).unwrap();
     let mut before = fs::read(&image).unwrap();
     let fresh = noise(MIB, 5);
@@ -105,7 +105,7 @@ fn program_with_the_file_open_is_reported() {
 }
 
 #[test]
-fn a_file_that_is_swap_is_told() {
+fn swap_file_is_reported() {
     let Some(OnMount { scratch, device: _device, mount }) = OnMount::ext4(128) else { return };
     let swap = mount.text("swap");
     fs::write(&swap, vec![0; 16 * MIB]).unwrap();

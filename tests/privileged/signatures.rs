@@ -21,7 +21,7 @@ fn expect_contents(scratch: &Scratch, device: &Loop, kind: &str, size: u64) {
 }
 
 #[test]
-fn what_mkfs_makes_is_recognised() {
+fn mkfs_signatures_are_recognized() {
     if !is_privileged() {
         return;
     }
@@ -45,7 +45,7 @@ fn what_mkfs_makes_is_recognised() {
 
 /// Volume managers and the file systems of other systems, made by their own tools on the device.
 #[test]
-fn what_other_tools_make_is_recognised() {
+fn signatures_of_other_tools_are_recognized() {
     if !is_privileged() {
         return;
     }
@@ -92,7 +92,7 @@ fn members_of_volume_managers_are_recognised() {
         let Some(device) = blank(&scratch, SIZE >> 20, &[]) else { return };
         let image = fs::OpenOptions::new().write(true).open(scratch.path("image")).unwrap();
         image.write_all_at(&bytes, at).unwrap();
-        // Whoever has it open for writing uses the device.
+        // A program that has it open for writing uses the device.
         drop(image);
         expect_contents(&scratch, &device, kind, SIZE);
     }

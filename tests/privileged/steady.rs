@@ -17,7 +17,7 @@ fn rounds(run: &Value) -> usize {
 }
 
 #[test]
-fn a_killed_run_goes_on_behind_its_rounds() {
+fn killed_run_resumes_after_its_rounds() {
     let Some(OnLoop { scratch, image, device, destroy }) = OnLoop::of_noise(64) else { return };
     // Rounds that are never steady by chance alone: they are killed before the window is whole.
     let long = ["--time=1s", "--rounds=300", "--json", &destroy];

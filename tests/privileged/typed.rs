@@ -50,7 +50,7 @@ fn typed_name_confirms_and_is_recorded() {
 
 /// Refusals and the question of the gate, on terminals of 80 and 60 columns.
 #[test]
-fn what_the_gate_says_fits_the_terminal() {
+fn gate_messages_fit_the_terminal() {
     let Some(scratch) = privileged_scratch() else { return };
     let Some((device, ..)) = device(&scratch) else { return };
     let refused = ["run", &device.node, "--test=verify", "--destroy=WD-WX11D1234567"];

@@ -71,7 +71,7 @@ impl Scratch {
         self.text(name)
     }
 
-    /// Where the program keeps runs when nothing else is said.
+    /// The program's default store.
     pub fn store(&self) -> PathBuf {
         self.path("home/data/drivescope/runs.db")
     }

@@ -25,7 +25,7 @@ const OVERLAY: u64 = 0x794C_7630;
 /// An empty file proves nothing, so a fresh one must be given its first block before this is asked.
 pub fn proven_alignment(fd: BorrowedFd<'_>, size_bytes: u64) -> Option<u32> {
     let mut page = AlignedBuffer::new(PAGE_BYTES);
-    let least = least_unit(unit_told(fd), block_needed(fd))?;
+    let least = least_unit(reported_unit(fd), block_needed(fd))?;
     UNITS.into_iter().filter(|&unit| unit >= least).find(|&unit| {
         size_bytes >= u64::from(unit) && {
             let offset = (size_bytes / u64::from(unit) - 1) * u64::from(unit);
@@ -58,7 +58,7 @@ fn least_unit(told: Option<u32>, block_needed: Option<u32>) -> Option<u32> {
 }
 
 /// The unit of direct I/O that the kernel tells for this file; 0 where it does none.
-fn unit_told(fd: BorrowedFd<'_>) -> Option<u32> {
+fn reported_unit(fd: BorrowedFd<'_>) -> Option<u32> {
     let told = rustix::fs::statx(fd, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN).ok()?;
     let is_told = told.stx_mask & StatxFlags::DIOALIGN.bits() != 0;
     is_told.then_some(told.stx_dio_offset_align)

@@ -56,8 +56,8 @@ impl DocumentFile {
         self.write_with(io, |file| file.write_all(contents).map_err(io))
     }
 
-    /// The same with contents that `fill` writes, which may be larger than memory. `refused` makes errors of the
-    /// folder those of the caller.
+    /// The same with contents that `fill` writes, which may be larger than memory. `refused` converts errors of the
+    /// folder into the caller's.
     pub fn write_with<T, E>(
         &self,
         refused: impl Fn(io::Error) -> E,

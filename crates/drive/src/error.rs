@@ -85,7 +85,7 @@ pub enum DriveError {
         /// What helps.
         remedy: &'static str,
     },
-    /// Space that is said to be free cannot be had.
+    /// Space reported as free could not be allocated.
     #[error(
         "cannot reserve {size} for {path}, although {free} are said to be free: the file system has no room for it \
          (snapshots, blocks or inodes that are used up: df -i); use a smaller --size"
@@ -144,13 +144,13 @@ pub enum DriveError {
         /// Why.
         why: String,
     },
-    /// The kernel does not tell which file system has it.
+    /// The kernel does not report which file system has it.
     #[error(transparent)]
     Unknown(MachineError),
     /// A simulated target that cannot be made.
     #[error(transparent)]
     Simulated(#[from] crate::simulated::spec::SpecError),
-    /// A device-mapper device at the target or below it: whoever reads it waits, deaf to signals.
+    /// A device-mapper device at the target or below it: its readers wait uninterruptibly.
     #[error("{path} cannot be read: {device} is suspended; run dmsetup resume {device}")]
     Suspended {
         /// What was named.
@@ -168,7 +168,7 @@ pub enum DriveError {
         /// So long it was waited for.
         seconds: u64,
     },
-    /// Reading found an end where the file goes on.
+    /// Reading ended before the end of the file.
     #[error(
         "reading {path} ended at byte {at} of {size}: the drive or its file system failed; see the kernel log (dmesg)"
     )]
@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn root_is_not_told_to_become_root() {
+    fn root_gets_no_advice_to_become_root() {
         assert_eq!(permission(Errno::PERM, true, true), DEVICE_RULES);
         for (errno, is_device) in [(Errno::ACCESS, true), (Errno::PERM, false)] {
             assert!(!permission(errno, is_device, true).contains("sudo"));

@@ -147,7 +147,7 @@ impl IoFile {
             .map_err(|e| DriveError::from_errno("evict from memory", &self.path, e))
     }
 
-    /// Share of the file that is in the page cache now, when the kernel tells.
+    /// Share of the file that is in the page cache now, if the kernel reports it.
     pub fn resident_share(&self) -> Option<f64> {
         crate::page_cache::resident_share(self.as_fd(), self.size_bytes)
     }

@@ -85,14 +85,13 @@ use std::io;
 /// Offsets and lengths are bytes and multiples of [`Disk::sector_bytes`]; buffers that the journal hands
 /// over are aligned to 4096 bytes, as direct I/O asks.
 pub trait Disk {
-    /// Who it is, as the open descriptor tells.
+    /// Its identity, read through the open descriptor.
     fn identity(&self) -> &DriveIdentity;
     /// Smallest unit of a request.
     fn sector_bytes(&self) -> u32;
     /// What a torn write can take along with it: the physical sector, if it is known to be more.
     fn physical_sector_bytes(&self) -> u32;
-    /// The look right before the first original goes back in a program that did not save it itself; an error
-    /// says what keeps it from going back.
+    /// The check before a program restores originals that it did not save itself; an error says why it must not.
     fn ready(&mut self) -> Result<(), NotReady>;
     /// The look right before each piece of them: an error says who has come to use it since.
     fn still_free(&mut self) -> Result<(), String>;

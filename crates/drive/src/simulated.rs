@@ -303,7 +303,7 @@ impl SimulatedDrive {
         }
     }
 
-    /// Waits until an answer arrives or the time has come, appends what has arrived, and tells the time.
+    /// Waits until an answer arrives or the time has come, appends the answers, and returns the time.
     pub fn wait_until(&self, at: Nanos, answers: &mut Vec<Answer>) -> Nanos {
         let mut state = self.lock();
         let before = answers.len();

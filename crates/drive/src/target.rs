@@ -227,12 +227,12 @@ impl Target {
         own_folder::no_room(&self.path, Some(wanted))
     }
 
-    /// The drive's temperature now, when a sensor of the kernel tells.
+    /// The drive's temperature now, if the kernel has a sensor.
     pub fn temperature_c(&self) -> Option<f64> {
         drivescope_machine::list::temperature_of(&self.roots, self.stack.whole_disks.first()?)
     }
 
-    /// The temperature from which on the drive calls itself too hot, when it tells.
+    /// The drive's own limit of its temperature, if reported.
     pub fn warning_c(&self) -> Option<f64> {
         if let Some(drive) = self.simulated() {
             return drive.heat().map(|heat| heat.warning_c);
@@ -243,8 +243,8 @@ impl Target {
         )
     }
 
-    /// The file system that has the data of a directory or file: of an overlay, that of the layer with them,
-    /// where it can be seen.
+    /// The file system that has the data of a directory or file: for an overlay, the file system of its data's layer,
+    /// where visible.
     pub fn data_system(&self) -> Option<&FileSystem> {
         self.layer_system.as_ref().or(self.info.file_system.as_ref())
     }
@@ -382,7 +382,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kinds_are_told_apart_and_wrong_ones_refused() {
+    fn kinds_are_distinguished_and_wrong_ones_refused() {
         let roots = Roots::host();
         let dir = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         let file = dir.path().join("data");

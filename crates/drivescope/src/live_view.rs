@@ -102,7 +102,7 @@ impl LiveView {
             match event::poll(LOOK_EVERY) {
                 Ok(true) => self.answer(),
                 Ok(false) => {}
-                // No keys any more; the pictures go on.
+                // No more keys; drawing continues.
                 Err(_) => std::thread::sleep(LOOK_EVERY),
             }
         }

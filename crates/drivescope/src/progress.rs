@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_remains_follows_from_what_is_done() {
+    fn remaining_time_follows_from_progress() {
         let step = |stage, done_bytes| RollbackStep { stage, done_bytes, total_bytes: 100 };
         // Half of the writing took 5 s: the other half and the reading take 15 s more.
         assert!(

@@ -51,7 +51,7 @@ impl RunProgress {
         Self { run, test: ("", 0.0), left: Left::as_of_now(None), doing: Doing::default() }
     }
 
-    /// Takes what the run tells.
+    /// Takes an event of the run.
     pub fn hear(&mut self, event: Event) {
         match event {
             Event::TestStarted { test, seconds } => {

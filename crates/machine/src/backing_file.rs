@@ -49,9 +49,8 @@ impl BackingFile {
         })
     }
 
-    /// Whether both are one file for certain. In one boot of the machine its number and that of its file system
-    /// tell; in another the name must be the same too, and where the number of the file system is not, as it may
-    /// change then, so must the time of birth.
+    /// Whether both are one file for certain. Within one boot, the numbers of the file and its file system decide.
+    /// After a boot the name must match too; so must the time of birth if the file system's number has changed.
     pub fn is_same_file(&self, other: &Self, has_same_name: bool) -> bool {
         let is_same_system = self.device == other.device;
         let is_known = match self.boot_id == other.boot_id {
@@ -68,7 +67,7 @@ impl BackingFile {
         self.inode == other.inode && born != Some(false) && may_be_same_system
     }
 
-    /// Whether both were made at one time, where both tell it.
+    /// Whether both have the same time of birth, if known.
     fn is_born_with(&self, other: &Self) -> Option<bool> {
         self.born_unix_ns.zip(other.born_unix_ns).map(|(own, others)| own == others)
     }

@@ -81,7 +81,7 @@ impl<'a> BlockDevice<'a> {
         self.name.starts_with("mmcblk") && (area("boot") || area("rpmb") || area("gp"))
     }
 
-    /// Whether it is a device of null_blk, which has no medium: whoever makes one by configfs chooses its name.
+    /// Whether it is a device of null_blk, which has no medium; configfs allows any name.
     pub fn is_null_device(&self) -> bool {
         let major = || self.roots.block_number(&self.name).map(|(major, _)| major);
         numbered(&self.name, "nullb").is_some()

@@ -41,7 +41,7 @@ pub struct UntracedExport {
     pub name: String,
     /// The path as an administrator gave it.
     pub path: PathBuf,
-    /// Why it does not tell the device.
+    /// Why the device is unknown.
     pub why: String,
     /// The command that ends it.
     pub end: String,
@@ -65,7 +65,7 @@ pub fn untraced(roots: &Roots, footprint: &Footprint) -> Vec<UntracedExport> {
     let mut same_bytes = footprint.own.iter().chain(footprint.on_same_drives());
     let is_on_loop = same_bytes.any(|name| name.starts_with("loop"));
     let may_be_ours = all.filter_map(|Export { by, name, path, number, end, shown }| {
-        // The kernel told the device itself.
+        // The kernel reported the device itself.
         if number.is_some() {
             return None;
         }
@@ -130,9 +130,9 @@ struct Export {
     by: &'static str,
     /// How that part of the kernel names it.
     name: String,
-    /// The device or file, as an administrator named it; empty if nothing tells.
+    /// The device or file, as an administrator named it; empty if unknown.
     path: PathBuf,
-    /// The device, where the kernel tells its number.
+    /// The device, if the kernel reports its number.
     number: Option<(u32, u32)>,
     /// The command that ends it.
     end: String,

@@ -146,8 +146,8 @@ impl BlockGraph {
         self.disks().filter(is_it).map(str::to_string).collect()
     }
 
-    /// The device-mapper device of a stack that is suspended: whoever reads what lies on it waits, deaf to every
-    /// signal, until it is resumed.
+    /// The device-mapper device of a stack that is suspended: readers of anything on it wait, uninterruptibly, until it
+    /// is resumed.
     pub fn suspended_in<'s>(&self, stack: &'s Stack) -> Option<&'s str> {
         let is_suspended = |name: &&String| {
             let told = self.dir(name).and_then(|dir| read_text(dir.join("dm/suspended")));

@@ -185,8 +185,8 @@ fn hypervisor(roots: &Roots, cpuinfo: &str) -> Option<String> {
     if release.to_ascii_lowercase().contains("microsoft") {
         return Some("WSL".to_string());
     }
-    // x86 processors tell by a flag; then DMI only adds the name, because rented bare metal carries
-    // the names of its cloud.
+    // x86 processors report it by a flag; DMI only adds the name, because rented bare metal carries the names of its
+    // cloud.
     let flags = field(cpuinfo, "flags");
     if flags.is_some_and(|flags| flags.split_whitespace().all(|flag| flag != "hypervisor")) {
         return None;

@@ -27,8 +27,8 @@ pub struct DriveIdentity {
     pub model: Option<String>,
     /// Serial number as reported.
     pub serial: Option<String>,
-    /// Serial number that the drive itself tells a claim, where the kernel has another or none. Only looked at
-    /// where both tell it.
+    /// Serial number that the drive itself reports to a claim, if the kernel has another or none. Only compared if both
+    /// report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_serial: Option<String>,
     /// World-wide name.
@@ -76,7 +76,7 @@ impl DriveIdentity {
         })
     }
 
-    /// What makes `other` another drive, or another part of it; `None` if it is the same as far as anybody can tell.
+    /// What makes `other` another drive, or another part of it; `None` if no difference is known.
     pub fn difference(&self, other: &Self) -> Option<String> {
         self.drive_difference(other).or_else(|| {
             let part = |id: &Self| format!("{} from byte {}", id.size_bytes, id.start_bytes);
@@ -98,18 +98,18 @@ impl DriveIdentity {
         })
     }
 
-    /// Whether nothing tells it from another one that has its number after it was attached anew.
+    /// Whether nothing distinguishes it from a later device with its number.
     pub fn has_only_a_number(&self) -> bool {
         let is_mapping = self.attachment.as_ref().is_some_and(|it| it.starts_with(MAPPING));
         !self.is_named() && self.place.starts_with(MADE_UP) && !is_mapping
     }
 
-    /// Whether both are in one place, as far as its name tells.
+    /// Whether both are in one place, by its name.
     pub fn is_in_place_of(&self, other: &Self) -> bool {
         is_same_place(&self.place, &other.place)
     }
 
-    /// Whether it tells a name that others should not have.
+    /// Whether it has a name that should be unique.
     fn is_named(&self) -> bool {
         self.serial.is_some() || self.wwn.is_some()
     }
@@ -206,7 +206,7 @@ mod tests {
         BackingFile { device: 1, inode, born_unix_ns: None, boot_id: None, offset_bytes }
     }
 
-    /// Any other disk may fail, or hang: whoever looks for one must not read all.
+    /// Any other disk may fail or hang: searching for one must not read all.
     #[test]
     fn device_is_not_opened_for_its_identity() {
         use rustix::fs::inotify::{self, CreateFlags, WatchFlags};

@@ -152,7 +152,7 @@ mod tests {
     use super::*;
     use crate::roots::fake::Fake;
 
-    /// What is said of `sda1` on `sda`, of a program in `group` with this mount of control groups.
+    /// The limit reported for `sda1` on `sda`, for a program in `group` with this mount of control groups.
     fn said(group: &str, mount: &str, files: &[(&str, &str)]) -> Option<String> {
         let fake = Fake::two_disks();
         fake.file("proc/self/cgroup", format!("3:memory:/\n{group}\n"));

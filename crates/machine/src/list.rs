@@ -46,7 +46,7 @@ impl Default for ListOptions {
 pub fn drives(roots: &Roots, opts: &ListOptions) -> Vec<Drive> {
     let mut drives = time_limit::described(roots, listed(roots), PATIENCE);
     if opts.smart {
-        // One slow drive must not add its time to that of the others.
+        // One slow drive must not delay the others.
         std::thread::scope(|scope| {
             for described in drives.iter_mut().filter(|described| described.answers) {
                 let node = roots.node(&described.drive.name);

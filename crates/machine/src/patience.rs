@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_never_answers_is_left_behind() {
+    fn silent_work_is_abandoned() {
         assert_eq!(within(PATIENCE, || 7), Some(7));
         let (_open, never) = channel::<()>();
         let never = std::sync::Arc::new(std::sync::Mutex::new(never));

@@ -19,7 +19,7 @@ pub struct CoreTimes {
 }
 
 impl CoreTimes {
-    /// Now; `None` where the kernel does not tell.
+    /// Now; `None` if the kernel does not report it.
     pub fn read(roots: &Roots) -> Option<Self> {
         parse(&read_text(roots.proc.join("stat"))?)
     }
@@ -64,7 +64,7 @@ mod tests {
     const NOW: &str = "cpu  100 20 30 1000 50 6 4 7 90 0\ncpu0 1 2 3 4 5 6 7 8 9 0\nintr 1\n";
 
     #[test]
-    fn busy_stolen_and_idle_time_are_told_apart() {
+    fn busy_stolen_and_idle_time_are_distinguished() {
         let times = parse(NOW).unwrap();
         // 100 + 20 + 30 + 6 + 4, of which user and nice are programs.
         assert_eq!((times.busy_ns, times.programs_ns), (160 * TICK_NS, 120 * TICK_NS));
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_kernel_does_not_tell_is_none() {
+    fn unreported_times_are_none() {
         for text in ["", "cpu0 1 2 3 4 5 6 7 8", "cpu  1 2 3 4", "cpu  1 2 3 4 5 6 x 8"] {
             assert_eq!(parse(text), None);
         }

@@ -27,7 +27,7 @@ pub struct Roots {
     pub run: PathBuf,
     /// Configuration of the system.
     pub etc: PathBuf,
-    /// The type of configfs, as `statfs` tells it; that of a described machine's directory in its place.
+    /// The `statfs` type of configfs; in tests, the type of the stand-in directory.
     config_type: FsWord,
 }
 
@@ -56,7 +56,7 @@ impl Roots {
         }
     }
 
-    /// Whether a directory really is one of configfs: an empty folder mounted over it tells nothing.
+    /// Whether a directory really is one of configfs: an empty folder may be mounted over it.
     pub fn is_configfs(&self, dir: &Path) -> bool {
         file_system_type(dir) == Some(self.config_type)
     }
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_block_device_has_no_name() {
+    fn other_file_has_no_block_device_name() {
         let fake = Fake::new();
         fake.disk("virtual/block/dm-0", (253, 0), 1 << 30);
         for node in ["/dev/absent", "/dev/shm/dm-0", "/dev", "tmpfs", "/home/dm-0", "/dev/.."] {

@@ -24,7 +24,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_served_drive_is_told_from_other_mounts() {
+    fn served_drive_is_distinguished_from_other_mounts() {
         let model = |kind: &str, source: &str| {
             let line = format!("1 0 0:50 / /mnt rw - {kind} {source} rw");
             served_model(&crate::mounts::parse(line.as_bytes())[0]).map(str::to_string)

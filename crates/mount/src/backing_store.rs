@@ -103,7 +103,7 @@ impl BackingStore {
         rustix::fs::fallocate(&self.fd, flags, offset, len)
     }
 
-    /// Puts everything on the host's drive, which tells errors that writes did not meet.
+    /// Syncs to the host's drive, which reports errors that writes did not meet.
     pub(super) fn sync(&self) -> Result<(), Errno> {
         rustix::fs::fdatasync(&self.fd)
     }

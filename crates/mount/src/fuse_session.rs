@@ -73,7 +73,7 @@ impl FuseSession {
         self.ends_by(Instant::now() + GLANCE, unmounted)
     }
 
-    /// Unmounts, with force if programs do not let go of the file within `patience`.
+    /// Unmounts, with force if programs do not close the file within `patience`.
     pub(super) fn unmount(mut self, patience: Duration, recorder: &ServeRecorder) {
         let start = Instant::now();
         let mut gone = self.session.is_finished() || self.unmounter.unmount().is_ok();
@@ -158,7 +158,7 @@ mod tests {
     use std::io::ErrorKind;
 
     #[test]
-    fn the_end_of_a_mount_is_no_trouble() {
+    fn end_of_a_mount_is_not_an_error() {
         let error = |errno: Errno| io::Error::from(errno);
         assert!(is_end(&error(Errno::NODEV)) && is_end(&error(Errno::CONNABORTED)));
         assert!(!is_end(&error(Errno::IO)) && !is_end(&error(Errno::INVAL)));

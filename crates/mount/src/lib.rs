@@ -256,7 +256,7 @@ impl Server {
         let node = self.block_device();
         let work = move || {
             let lost = node.map(|node| users::save(&Roots::host(), &node)).unwrap_or_default();
-            // Whoever asked may have stopped waiting.
+            // The caller may have stopped waiting.
             let _ = sender.send(lost);
         };
         isolated_thread::spawn_isolated("sim-save", work).map_err(ServeError::Thread)?;

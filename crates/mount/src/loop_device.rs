@@ -49,7 +49,7 @@ pub(super) struct LoopAttributes {
 pub(super) struct LoopDevice {
     number: u32,
     file: PathBuf,
-    /// The same by its number and that of its file system: the name changes when the mount is out of sight.
+    /// Numbers of the file and its file system: the name changes when the mount is detached.
     numbers: Option<(u64, u64)>,
     /// Has it open for as long as the drive is served.
     held: HeldDevice,

@@ -128,7 +128,7 @@ pub(super) fn run(
     jobs: &Jobs,
 ) {
     raise_priority();
-    // Without this a sleep takes 50 µs longer. Where it is refused, lateness tells.
+    // Without this a sleep takes 50 µs longer. If it is refused, lateness shows it.
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
     let mut timeline = ModelTimeline::new(device);
     let mut waiter = Waiter::new(clock);

@@ -81,7 +81,7 @@ fn is_dead(path: &Path) -> bool {
     let place = path.to_path_buf();
     let ask = move || {
         let is_dead = matches!(rustix::fs::statfs(place), Err(Errno::NOTCONN | Errno::CONNABORTED));
-        // Whoever asked may have stopped waiting.
+        // The caller may have stopped waiting.
         let _ = sender.send(is_dead);
     };
     let asked = std::thread::Builder::new().name("sim-statfs".into()).spawn(ask);
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_mounted_is_left_alone() {
+    fn foreign_mount_is_not_touched() {
         let error = prepare(Path::new("/proc")).unwrap_err();
         assert!(matches!(&error, ServeError::Busy { kind, .. } if kind == "proc"), "{error}");
         assert!(Path::new("/proc/self").exists());

@@ -72,8 +72,8 @@ impl PathProbe {
         self.0.store(place, Ordering::Release);
     }
 
-    /// Measures the way through `path`, the served file or the block device on it. `None` where it
-    /// cannot be read: that is then told by whoever uses it.
+    /// Measures the way through `path`, the served file or the block device on it. `None` where it cannot be read: its
+    /// users then report that.
     pub(super) fn measure(&self, path: &Path, capacity: u64) -> Option<PathOverhead> {
         // Inside, away from the places of file-system signatures.
         let at = (capacity / 13 * 5) / LEN as u64 * LEN as u64;

@@ -65,7 +65,7 @@ impl ServeRecorder {
         (counts.file_path, counts.device_path) = (file, device);
     }
 
-    /// Something went wrong; told once, however often it happens.
+    /// An error, reported once, however often it happens.
     pub(super) fn trouble(&self, line: String) {
         add_once(&mut self.open().counts.troubles, line);
     }
@@ -88,7 +88,7 @@ impl ServeRecorder {
         report
     }
 
-    /// Counting goes on after a panic elsewhere: each change is complete in itself.
+    /// Counting continues after a panic elsewhere: each change is complete in itself.
     fn open(&self) -> MutexGuard<'_, ServeRecord> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

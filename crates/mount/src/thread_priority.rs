@@ -9,7 +9,7 @@ pub(super) fn raise_priority() {
     // SAFETY: 0 is the calling thread, and the parameters are only read.
     let result = unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters) };
     if result != 0 {
-        // Without any permission the drive works, and lateness tells.
+        // Without permission the drive works, and lateness is reported.
         let _ = rustix::process::setpriority_process(None, -20);
     }
 }

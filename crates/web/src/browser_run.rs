@@ -29,7 +29,7 @@ pub struct BrowserRun {
 }
 
 impl BrowserRun {
-    /// Whether it goes on.
+    /// Whether it is running.
     pub fn is_running(&self) -> bool {
         self.board.borrow().end.is_none()
     }

@@ -23,7 +23,7 @@ const HEADERS: [(HeaderName, &str); 8] = [
     (header::CONTENT_SECURITY_POLICY, POLICY),
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (header::X_FRAME_OPTIONS, "DENY"),
-    // Of forms, browsers tell the origin only with this or less.
+    // Browsers send the origin of a form only with this policy or a weaker one.
     (header::REFERRER_POLICY, "same-origin"),
     (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),

@@ -19,8 +19,7 @@ impl BrowserLevel {
 
     /// The level with this name.
     ///
-    /// # Errors
-    /// In one line: no such level, or one above those of browsers.
+    /// # Errors In one line: no such level, or one that browsers may not use.
     pub(crate) fn parse(name: &str) -> Result<Self, String> {
         let found = Self::ALL.into_iter().find(|level| level.name() == name);
         found.ok_or_else(|| {

@@ -178,7 +178,7 @@ struct Follower {
 }
 
 impl Follower {
-    /// The next event, and whoever waits for the one after it.
+    /// The next event, and the stream for the one after it.
     async fn next(mut self, is_first: bool) -> Option<(Event, Option<Self>)> {
         if self.begun.elapsed() > FOLLOWED_FOR {
             return None;

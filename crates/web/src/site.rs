@@ -19,7 +19,7 @@ impl Site {
         Self { store, workbench, guard, runs: BrowserRuns::default() }
     }
 
-    /// Whether runs that browsers have started go on.
+    /// Whether runs started by browsers are in progress.
     pub fn has_runs(&self) -> bool {
         !self.runs.running().is_empty()
     }

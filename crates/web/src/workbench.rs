@@ -28,8 +28,7 @@ pub trait Workbench: Send + Sync {
 pub trait PreparedRun: Send {
     /// What it would do.
     fn plan(&self) -> &Plan;
-    /// Begins it in a thread of its own, which shows on `board` how it goes. Whoever raises the flag that is returned
-    /// stops it.
+    /// Starts it in its own thread, which publishes progress on `board`. Raising the returned flag stops it.
     ///
     /// # Errors
     /// In one line: its drive is being measured already, or too much is.
@@ -54,7 +53,7 @@ pub struct RunWish {
 pub struct ListedModel {
     /// As `sim:` names it.
     pub name: String,
-    /// As the drive itself would tell.
+    /// As the drive itself reports it.
     pub model: String,
     /// In a sentence.
     pub summary: String,

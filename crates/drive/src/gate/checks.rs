@@ -31,7 +31,7 @@ pub(crate) fn uses(name: &str, found: Vec<DeviceUse>, none: impl Into<String>) -
 pub(crate) fn reasons(checks: &[Check]) -> Option<String> {
     let refused: Vec<&Check> =
         checks.iter().filter(|check| check.outcome == Outcome::Refused).collect();
-    // The claim only says that there is a use where another check tells which.
+    // The claim only says that a use exists; another check names it.
     let is_told = refused.iter().any(|check| check.name != "claim");
     let told = refused.into_iter().filter(|check| !(is_told && check.name == "claim"));
     let parts: Vec<String> = told

@@ -21,7 +21,7 @@ impl Confirmation {
         Self::default()
     }
 
-    /// These serial numbers; one of them must be that of the device.
+    /// These serial numbers; one of them must be the device's.
     pub fn given(phrases: &[String]) -> Self {
         Self { phrases: phrases.to_vec(), was_typed: false }
     }

@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_not_blank() {
+    fn unreadable_device_is_not_blank() {
         let found = look(&BlockGraph::read(&Fake::new().roots), "sda", &image(4096, &[]), 8192);
         assert!(!found.is_blank());
         let refuses = |consents| {

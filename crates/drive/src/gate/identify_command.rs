@@ -17,7 +17,7 @@ pub(super) enum IdentifyCommand {
     Nvme,
     /// IDENTIFY DEVICE, to a drive that the kernel itself asked when it was attached.
     Ata,
-    /// The same through a USB bridge, which tells the kernel what it likes.
+    /// The same through a USB bridge, which may report other names to the kernel.
     Bridge,
 }
 

@@ -96,7 +96,7 @@ pub(super) fn inspect(
         found.claim = lock(kernel, roots, &mut found.checks, &footprint, device_file)
             .map(|claim| ExclusiveClaim { aliases: claimed, ..claim });
     }
-    // A program may write until it lets go.
+    // A program may write until it closes the device.
     let others = other_programs::check(roots, &footprint);
     if access.writes() && found.claim.is_some() {
         found.checks.extend(flush::check(kernel, roots, &footprint));

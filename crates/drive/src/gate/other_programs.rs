@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_that_do_not_show_theirs_are_told() {
+    fn programs_with_hidden_descriptors_are_reported() {
         let fake = opened("0");
         // A file where the directory should be cannot be read as one, not even by root.
         fake.file("proc/813/fd", "");

@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn what_shares_bytes_is_told_in_either_order() {
+    fn shared_bytes_are_found_in_either_order() {
         let fake = machine();
         for (one, other, how, is_same) in [
             ("sda", "sda1", "sda1 is a partition of sda", false),

@@ -15,7 +15,7 @@ pub(super) fn check(graph: &BlockGraph, footprint: &Footprint) -> Check {
     let has_holders = |name: &&String| !graph.holders(name).is_empty();
     let built_on = footprint.siblings.iter().filter(has_holders).cloned();
     let mut used: BTreeMap<String, &str> = BTreeMap::new();
-    // The last that is said of a device counts.
+    // The last statement about a device counts.
     used.extend(built_on.map(|name| (name, "has something built on it")));
     used.extend(swap.map(|name| (name, "is active swap")));
     used.extend(open.map(|name| (name, "has an open file system")));

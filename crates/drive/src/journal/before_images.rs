@@ -57,9 +57,8 @@ impl BeforeImages {
         Ok(Self { journal, identity })
     }
 
-    /// Saves the originals of `area`, durably, and then opens it to the engines. `stopped` is asked now
-    /// and then; whether the area is open is the answer. What was saved goes back by
-    /// [`BeforeImages::put_back`] in either case.
+    /// Saves the originals of `area`, durably, and then opens it to the engines. `stopped` is checked regularly;
+    /// returns whether the area is open. [`BeforeImages::put_back`] restores what was saved in either case.
     ///
     /// Errors: the device is not the claimed one any more, or see [`JournalError`]. Then nothing was
     /// opened.

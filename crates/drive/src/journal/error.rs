@@ -160,7 +160,7 @@ pub enum JournalError {
         /// The device.
         device: String,
     },
-    /// A drive that tells the right names, and has something else than the run left there.
+    /// A drive with the right names but other contents than the run left.
     #[error(
         "{extent} of {device} are neither the originals in {path} nor test data of its run: it is another drive with the same names, or was written since; attach the right one, or, if it is this one, add --is-of {path}"
     )]
@@ -252,7 +252,7 @@ pub enum JournalError {
         /// What is lost and what was restored.
         what: String,
     },
-    /// A journal that does not tell its drive, and so may keep the contents of each.
+    /// A journal without its drive's identity, which may hold any drive's contents.
     #[error(
         "{path} is damaged: its header is gone, so it may belong to any drive; recover those parts from a backup, then remove that file; where it cannot be of this drive, add --not-of {path}"
     )]

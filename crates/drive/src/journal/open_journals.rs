@@ -251,7 +251,7 @@ pub fn restore(
     {
         return Err(no_journal("it has no journal header"));
     }
-    // Whoever opens a journal to write, if only to lock it, waits for a file system that is frozen.
+    // Opening a journal for writing, even to lock it, waits for a frozen file system.
     check_answers(parent)?;
     if let Some(settled) = discard_if_settled(&mut folder, name)? {
         return Ok(settled);
@@ -317,7 +317,7 @@ fn claim(roots: &Roots, name: &str) -> Result<RawDisk, JournalError> {
     })
 }
 
-/// Who a claimed device is, by what it told itself as well.
+/// Identity of a claimed device, including its own answer.
 pub(super) fn identity_of(roots: &Roots, disk: &RawDisk) -> Result<DriveIdentity, JournalError> {
     let device = disk.device();
     let known = DriveIdentity::of(roots, &device.name).ok_or_else(|| JournalError::NotFree {

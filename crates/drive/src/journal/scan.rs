@@ -24,13 +24,13 @@ pub(super) struct Saved {
 /// What a journal holds.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum JournalContents {
-    /// Nothing was ever committed, as far as it tells: the drive was not written.
+    /// Contains no commit: the drive was not written.
     NeverUsed,
     /// Everything was given back, and verified.
     Done,
     /// The drive may have been written.
     Open(Box<SavedOriginals>),
-    /// Neither copy of the header tells for which drive it is.
+    /// Neither copy of the header identifies the drive.
     Nameless {
         /// Records that are whole.
         records: usize,
@@ -96,7 +96,7 @@ impl ScannedRecords {
         Watermark::of_unknown_ranges(last.map_or(0, |(number, _)| number + 1))
     }
 
-    /// Ranges of those of the first `records` that are not whole, by number.
+    /// Ranges of the damaged ones of the first `records`, by number.
     fn damaged(&self, records: u64) -> BTreeMap<u64, (u64, u32)> {
         let mut damaged = self.broken.clone();
         damaged.extend(&self.committed);
@@ -235,7 +235,7 @@ fn step(
             found.whole.insert(head.number, (range.0, range.1, data_at, head.data_crc));
             format::record_bytes(u64::from(head.data_bytes))
         }
-        // Every record takes a block at least: a number beyond the file is none that was written.
+        // Every record takes a block at least: a number beyond the file was never written.
         JournalBlock::Commit(_, first, ranges) => {
             let numbers = (first..).take_while(|number| *number < at / NEXT);
             found.committed.extend(numbers.zip(ranges));

@@ -136,7 +136,7 @@ impl StateFolder {
 /// Makes a folder and those above it; each new name is synced in the folder that holds it.
 fn make_durably(path: &Path) -> Result<(), Errno> {
     match make_folder(path) {
-        // Whoever made it may have been killed before its name was synced.
+        // Its creator may have been killed before the name was synced.
         Err(Errno::EXIST) => match sync_name(path) {
             Err(Errno::ACCESS) => Ok(()), // made by another user
             other => other,
@@ -175,7 +175,7 @@ impl Folder for StateFolder {
     fn open(&mut self, name: &str) -> io::Result<OpenFile> {
         let fd = self.opened(name, OFlags::RDWR)?;
         if !is_own(&fd)? {
-            // Whoever can make up a journal could write to the drive through us.
+            // A user who can forge a journal could write to the drive through us.
             return Err(io::ErrorKind::PermissionDenied.into());
         }
         lock(&fd)?;

@@ -56,7 +56,7 @@ impl Watermark {
         block
     }
 
-    /// Reads such a block; `None` if it is none, or not whole.
+    /// Reads a mark's block; `None` if it is another block, or damaged.
     pub(super) fn decode(block: &[u8]) -> Option<(Id, Self)> {
         if &block[..8] != MARK_MAGIC || !format::is_sealed(block) {
             return None;
@@ -89,7 +89,7 @@ pub(super) struct Watermarks {
 }
 
 impl Watermarks {
-    /// Reads those of the journal `id`, or of any; `None` if neither is whole.
+    /// Reads the marks of the journal `id`, or of any; `None` if both are damaged.
     pub(super) fn read(file: &mut impl JournalFile, id: Option<Id>) -> Option<Self> {
         let mut block = vec![0; BLOCK_BYTES];
         [COMMITTED_AT, INTENDED_AT].into_iter().find_map(|at| {

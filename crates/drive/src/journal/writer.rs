@@ -65,9 +65,8 @@ impl<F: Folder> Journal<F> {
     /// written. Each is widened to whole physical sectors, which a torn write can take along, and to
     /// 4096 bytes.
     ///
-    /// If they do not fit into the window, all that was saved before is given back first, and may not be
-    /// written any more: [`Journal::is_protected`] tells. Errors: see [`JournalError`]; then none of
-    /// these ranges may be written.
+    /// If they do not fit into the window, all that was saved before is given back first, and may not be written any
+    /// more (see [`Journal::is_protected`]). Errors: see [`JournalError`]; then none of these ranges may be written.
     pub fn protect(
         &mut self,
         disk: &mut dyn Disk,
@@ -163,7 +162,7 @@ impl<F: Folder> Journal<F> {
         }
     }
 
-    /// Refuses to go on with a file that failed.
+    /// Refuses to continue with a file that failed.
     fn check_fit(&self) -> Result<(), JournalError> {
         match self.window.as_ref().is_some_and(|window| window.failed) {
             true => Err(JournalError::Failed { path: self.path() }),
@@ -268,9 +267,9 @@ impl<F: Folder> Journal<F> {
 }
 
 impl<T: JournalFile> JournalWindow<T> {
-    /// Appends records and their commit, syncs, marks them as saved, syncs. Until both are durable nothing is
-    /// written to the drive. What comes next may tear neither. The other mark, synced with the records, tells
-    /// of them if the last one is torn or lost.
+    /// Appends records and their commit, syncs, marks them as saved, syncs. Until both are durable nothing is written
+    /// to the drive. Later writes may tear neither. The other mark, synced with the records, counts them if the last
+    /// one is torn or lost.
     fn save(
         &mut self,
         disk: &mut dyn Disk,

@@ -44,7 +44,7 @@ pub type Watch<'w> = dyn FnMut(FileStep) -> bool + 'w;
 pub struct CopySummary {
     /// What was not, and why.
     pub left_out: LeftOut,
-    /// Bytes of copies that were looked at, and those of them that lie where the original does.
+    /// Bytes of the checked copies, and how many share the original's extents.
     pub looked_at_bytes: u64,
     /// See above.
     pub shared_bytes: u64,

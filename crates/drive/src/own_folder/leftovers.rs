@@ -1,4 +1,4 @@
-//! What killed runs left in a directory: found, told from runs that live, and removed.
+//! Finds and removes the remains of killed runs in a directory; living runs stay.
 
 use super::manifest::{MANIFEST, Manifest, parse_manifest};
 use super::{

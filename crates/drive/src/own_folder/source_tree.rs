@@ -71,7 +71,7 @@ pub trait TreeVisitor {
         true
     }
 
-    /// A regular file, open for reading. Whether the walk goes on.
+    /// A regular file, open for reading. Returns whether the walk continues.
     fn file(&mut self, file: &SourceFile<'_>) -> Result<bool, DriveError>;
 }
 
@@ -116,7 +116,7 @@ impl SourceFile<'_> {
         let _ = rustix::fs::fadvise(&self.fd, 0, None, rustix::fs::Advice::Sequential);
     }
 
-    /// Share of it that is in memory, where the kernel tells.
+    /// Share in memory, if the kernel reports it.
     pub fn resident_share(&self) -> Option<f64> {
         crate::page_cache::resident_share(self.fd.as_fd(), self.size_bytes())
     }
@@ -160,7 +160,7 @@ fn stretches(file: BorrowedFd<'_>, size: u64) -> Vec<Range<u64>> {
         let data = match seek(file, SeekFrom::Data(at)) {
             Ok(data) => data,
             Err(Errno::NXIO) => return found,
-            // The file system does not tell: all of it is read.
+            // The file system does not report holes: read everything.
             Err(_) => return std::iter::once(0..size).collect(),
         };
         let hole = seek(file, SeekFrom::Hole(data)).unwrap_or(size).min(size);
@@ -241,7 +241,7 @@ struct TreeWalk<'v> {
 }
 
 impl TreeWalk<'_> {
-    /// Whether the walk goes on.
+    /// Returns whether the walk continues.
     fn folder(&mut self, dir: BorrowedFd<'_>, depth: usize) -> Result<bool, DriveError> {
         let listing = match DirectoryNames::read(dir) {
             Ok(listing) => listing,

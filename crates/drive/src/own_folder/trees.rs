@@ -68,7 +68,7 @@ impl OwnFolder {
     }
 
     /// The folder that an earlier run left in `parent` with a tree of this name, taken over; `None` if there is none.
-    /// Whether it goes or stays at the end is as it was.
+    /// It is kept or removed at the end as before.
     pub fn adopt(parent: &Path, tree: &str) -> Result<Option<Self>, DriveError> {
         let fail = |errno| DriveError::from_errno("write in", parent, errno);
         let flags = OFlags::PATH | OFlags::DIRECTORY;
@@ -123,7 +123,7 @@ impl TreeFolder {
         Ok(file)
     }
 
-    /// Removes a file of it. That there is none is no error.
+    /// Removes a file of the tree; a missing one is not an error.
     pub fn remove_file(&self, name: &CStr) -> Result<(), DriveError> {
         match syscalls::remove_in(self.dir.as_fd(), name, AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => Ok(()),

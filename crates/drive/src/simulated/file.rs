@@ -13,9 +13,9 @@ use drivescope_sim::host::{HostParams, OneFileSystem, PAGE_BYTES, PageCache};
 pub struct FileProblem(#[from] ParamProblem);
 
 impl SimulatedDrive {
-    /// A new file of `size_bytes`, its space reserved and nothing written, on a `drive` whose file system has
-    /// given the share `taken` (0 to 1) of the drive to other files before; its time begins at `now`. The page
-    /// cache is that of `host`.
+    /// A new file of `size_bytes`, its space reserved and nothing written, on a `drive` whose file system has given the
+    /// share `taken` (0 to 1) of the drive to other files before; its time begins at `now`. It uses the page cache of
+    /// `host`.
     ///
     /// Errors: no such file fits on the drive.
     pub fn with_file(
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_outside_is_refused() {
+    fn range_outside_the_file_is_refused() {
         let drive = file();
         drive.begin(1);
         for (at, len) in [(64 * MIB, 16), (64 * MIB - 8, 16)] {

@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn options_begin_behind_the_name() {
+    fn options_begin_after_the_name() {
         for (text, name, options) in [
             ("wd20ears", "wd20ears", ""),
             ("wd20ears?fill=0.5&seed=1", "wd20ears", "fill=0.5&seed=1"),

@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn flash_starts_written_unless_told_otherwise() {
+    fn flash_starts_written_by_default() {
         let start = |text: &str| Spec::parse(text).unwrap().start.fill;
         assert_eq!(start("sim:kioxia-bg4-128"), 1.0);
         assert_eq!(start("sim:kioxia-bg4-128?fill=0"), 0.0);

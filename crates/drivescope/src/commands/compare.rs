@@ -14,7 +14,7 @@ use drivescope_model::plan::{Engine, WriteLevel};
 use drivescope_report::text;
 use std::path::Path;
 
-/// Prints the comparison; refuses runs that were not made alike, unless told to compare them all the same.
+/// Prints the comparison; refuses runs made with different plans, unless forced.
 pub fn compare(arguments: &CompareArguments, signals: &RunSignals) -> Result<Code, Failure> {
     if arguments.ab {
         return interleaved::compare(arguments, signals);

@@ -63,7 +63,7 @@ fn list(arguments: &RunsListArguments) -> Result<Code, Failure> {
     let filter = Filter {
         drive: arguments.drive.clone(),
         label: arguments.label.clone(),
-        // One more tells that there are more.
+        // One more shows whether there are more.
         limit: arguments.limit.or((!arguments.json).then_some(SHOWN + 1)),
         ..Filter::default()
     };

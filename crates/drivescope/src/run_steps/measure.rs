@@ -107,8 +107,8 @@ impl<'s> Measurer<'s> {
         Ok((it.run, if is_stopped { Code::Interrupted } else { it.outcome }))
     }
 
-    /// The document of a run that is kept after each test, and what became of it there; `view` makes of the run, with
-    /// nothing measured yet, whoever hears of its events.
+    /// Measures a run that is saved after each test; returns its document and the outcome of saving. `view` makes the
+    /// listener for events from the unmeasured run.
     pub fn measure_shown<V: FnMut(Event) + Send + 'static>(
         &self,
         planned: PlannedRun,

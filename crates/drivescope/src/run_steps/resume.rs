@@ -220,7 +220,7 @@ impl Unfinished {
         format!("a {test} of {path} was interrupted at {percent:.0} % (run {id})")
     }
 
-    /// Says that it goes on, and which tests of those asked for come before it and are left out.
+    /// Says that the run resumes, and which requested tests before that place are skipped.
     fn note_resumed(&self, target: &Target, asked: &[TestKind]) {
         let what = self.described(target);
         output::remark(&format!("{what}; this run resumes it"));
@@ -232,7 +232,7 @@ impl Unfinished {
         }
     }
 
-    /// Says that it could go on, where the suite begins the same anew.
+    /// Says that the run could be resumed, if the suite starts it anew.
     fn note_possible(&self, target: &Target, suite: &Suite) {
         let continuation = continuation(self.point.test());
         let begins_anew = continuation.is_some_and(|it| (it.begins_anew)(suite));

@@ -32,7 +32,7 @@ impl<'s> RunSaver<'s> {
         Self { store, file: None }
     }
 
-    /// Keeps what is known so far. A failure is said at the end only: it may be over by then.
+    /// Keeps what is known so far. A failure is reported only at the end: it may have passed by then.
     pub fn keep(&mut self, run: &Run) {
         let Some(store) = &mut self.store else { return };
         if self.file.is_none() && store.save(run).is_err() {

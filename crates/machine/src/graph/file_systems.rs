@@ -18,9 +18,9 @@ impl BlockGraph {
         names
     }
 
-    /// Other devices of a file system that the mount table has on one: XFS names that of its log and that for files
-    /// in real time, ext4 the one of its journal by the thread that writes it (`jbd2/sdb1`; `jbd2/sda1-8` is a journal
-    /// of its own).
+    /// Other devices of a file system that the mount table has on one: XFS names its log device and its real-time
+    /// device, ext4 the one of its journal by the thread that writes it (`jbd2/sdb1`; `jbd2/sda1-8` is a journal of its
+    /// own).
     fn log_devices(&self, mount: &Mount, names: &[String]) -> Vec<String> {
         match mount.kind.as_str() {
             "xfs" => {

@@ -194,7 +194,7 @@ impl BlockGraph {
         }
     }
 
-    /// The devices directly below one; for a loop device those of the file system that has its file.
+    /// The devices directly below one; for a loop device the devices of its file's file system.
     fn directly_below(&self, name: &str) -> Vec<String> {
         match self.below(name) {
             Below::Devices(names) => names.clone(),
@@ -243,8 +243,8 @@ impl Footprint {
         found.is_file() && self.files.contains(&(found.dev(), found.ino()))
     }
 
-    /// Whether only some partitions of a disk share bytes with the target, so that what is on the others is not
-    /// concerned. Where none does, the bytes lie between them, and only the disk can tell.
+    /// Whether only some partitions of a disk share bytes with the target, so that the others are not concerned. If
+    /// none does, the bytes lie between partitions, and the whole disk counts.
     pub fn is_shared_in_part(&self, disk: &str) -> bool {
         self.shared_in_part.contains(disk)
     }
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_below_ends_at_files() {
+    fn footprint_ends_at_files() {
         let fake = layers();
         assert_eq!(names(&footprint(&fake.roots, "loop0").below), ["loop0"]);
         let below = footprint(&fake.roots, "dm-0").below;
@@ -358,7 +358,7 @@ mod tests {
         assert!(footprint(&fake.roots, "sda").aliases.is_empty());
     }
 
-    /// Whoever writes the loop device writes the disk: all its partitions and users are concerned.
+    /// Writing the loop device writes the disk: all its partitions and users are concerned.
     #[test]
     fn loop_device_on_a_disk_is_the_disk() {
         let fake = layers();
@@ -447,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn partitions_that_overlap_are_no_siblings() {
+    fn overlapping_partitions_are_not_siblings() {
         let fake = Fake::new();
         fake.disk("pci0000:00/block/sda", (8, 0), GIB);
         for (number, start, length) in [(1, 64, 8192), (2, 4096, 1024), (3, 8256, 1024)] {

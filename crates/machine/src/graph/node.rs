@@ -31,7 +31,7 @@ pub(super) struct Node {
 impl Node {
     pub fn read(roots: &Roots, name: &str) -> Option<Self> {
         let dir = roots.block_dir(name)?;
-        // sysfs counts sectors of 512 bytes, whatever those of the device are.
+        // sysfs counts sectors of 512 bytes on every device.
         let sectors = |attribute: &str| Some(read_u64(dir.join(attribute))?.saturating_mul(512));
         Some(Self {
             disk: disk_of_partition(&dir),

@@ -98,7 +98,7 @@ impl BlockGraph {
 struct LoopFile {
     /// As the kernel names it, which may be a path of another namespace, or of a file that has another by now.
     name: String,
-    /// `st_dev` and `st_ino`, which the loop device itself told.
+    /// `st_dev` and `st_ino`, from the loop device itself.
     told: Option<(u64, u64)>,
     /// The same of the file in the layer of an overlay that has its bytes.
     below: Option<(u64, u64)>,
@@ -122,13 +122,13 @@ impl LoopFile {
         Some(Self { name: path, told, below, is_silent: false })
     }
 
-    /// Its numbers, as far as it or its name tells any.
+    /// Its numbers, from the device or its name, as far as known.
     fn numbers(&self) -> impl Iterator<Item = (u64, u64)> {
         let of_name = || (!self.is_silent).then(|| number_of(&self.name)).flatten();
         self.told.or_else(of_name).into_iter().chain(self.below)
     }
 
-    /// Whether both are one file: as both tell, or else as their names do, as far as anybody can see from here.
+    /// Whether both are one file: by both devices' numbers, else by names, as far as visible from here.
     fn is_same(&self, other: &Self) -> bool {
         let are_told = self.told.is_some() && other.told.is_some();
         let is_named_alike = !are_told && self.name == other.name;
@@ -212,7 +212,7 @@ mod tests {
         let one = named(one.to_str().unwrap());
         assert!(one.is_same(&named(two.to_str().unwrap())));
         assert!(!one.is_same(&named("/nothing")));
-        // What the devices tell counts more: the same path is another file in another namespace.
+        // The devices' numbers count more: the same path is another file in another namespace.
         let told = |name: &str, numbers| file(name, Some(numbers));
         assert!(told("/a (deleted)", (8, 12)).is_same(&told("/b", (8, 12))));
         assert!(!told("/a", (8, 12)).is_same(&told("/a", (8, 13))));

@@ -81,7 +81,7 @@ impl BlockGraph {
         walk.stack
     }
 
-    /// What lies below an existing path; `walk` goes on from the mount that holds a directory or file, given its path
+    /// What lies below an existing path; `walk` continues from the mount that holds a directory or file, given its path
     /// with links resolved and whether it is a directory.
     fn stack_below(
         &self,
@@ -204,8 +204,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Where the file of a loop device is. Its name may be one of another mount namespace, or of what is not
-    /// mounted any more, and mean another file here: the device itself tells the number of the file system.
+    /// Where the file of a loop device is. Its name may belong to another mount namespace or a former mount, and mean
+    /// another file here: the device itself reports the number of the file system.
     fn place_of(&self, name: &str, file: &Path) -> FilePlace {
         let named = mount_at(self.mounts, file).cloned();
         let Some((system, inode)) = self.graph.loop_status(name).map(|status| status.file) else {

@@ -33,8 +33,8 @@ pub(super) fn place_of(roots: &Roots, disk: &str) -> Option<String> {
     Some(port.filter(|port| !port.ends_with("virtual")).unwrap_or(path).to_string())
 }
 
-/// The UUID of an md array: the kernel's (since 2020), which is all zeros where other metadata than its own make
-/// the array; else what mdadm has told udev.
+/// The UUID of an md array: the kernel's (since 2020), which is all zeros where other metadata than its own make the
+/// array; else udev's record from mdadm.
 fn array_uuid(roots: &Roots, disk: &str) -> Option<String> {
     let is_told = |uuid: &String| uuid.contains(|c: char| c.is_ascii_hexdigit() && c != '0');
     let array = roots.block_dir(disk)?.join("md");
@@ -95,7 +95,7 @@ mod tests {
     const USB: &str = "devices/pci0000:00/0000:00:14.0/usb1/1-2/1-2:1.0";
 
     #[test]
-    fn the_kernels_counters_are_no_places() {
+    fn kernel_counters_are_not_places() {
         for (one, other, expected) in [
             ("host6/target6:0:0/6:0:0:0", "host4/target4:0:0/4:0:0:0", true),
             ("host6/target6:0:0/6:0:0:0", "host6/target6:0:0/6:0:0:1", false),
@@ -132,7 +132,7 @@ mod tests {
         assert!(saved.difference(&of(6, "1-3")).unwrap().contains("usb1/1-3"));
     }
 
-    /// Older kernels do not tell the UUID of an array, and newer ones all zeros for those of a BIOS.
+    /// Older kernels do not report the UUID of an array, and newer ones all zeros for those of a BIOS.
     #[test]
     fn array_is_recognized_by_uuid_after_a_boot() {
         let of = |number: u32, uuid: Option<&str>, udev: &str| {

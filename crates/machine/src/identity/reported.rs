@@ -82,7 +82,7 @@ fn model(device: &BlockDevice) -> Option<String> {
             _ => short,
         })
         .or_else(|| device.udev.get_encoded("ID_MODEL_ENC"))?;
-    // The vendor of an ATA drive is "ATA", that of virtio and NVMe a number.
+    // The vendor is "ATA" for ATA drives, a number for virtio and NVMe.
     let vendor = device
         .attr("device/vendor")
         .filter(|v| v != "ATA" && !v.starts_with("0x") && !name.starts_with(v.as_str()));

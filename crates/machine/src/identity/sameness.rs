@@ -6,13 +6,13 @@ use std::fmt;
 /// How sure it is that two drives are the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Sameness {
-    /// They are: no other drive tells this.
+    /// The same: no other drive reports this.
     Sure(MatchedBy),
-    /// All that they tell agrees, but another one may tell it too: a cheap stick, whatever lies in a dock.
+    /// Everything reported agrees, but another drive may report it too: a cheap stick, any drive in a dock.
     Likely(MatchedBy),
-    /// One of them tells less than the other, or is elsewhere: what a drive tells depends on who asks.
+    /// One reports less than the other, or is elsewhere: a drive's report depends on its connection.
     Unknown(Difference),
-    /// They are not: both tell something, and it differs.
+    /// Different: both report a value, and it differs.
     Different(Difference),
 }
 
@@ -38,9 +38,9 @@ pub enum MatchedBy {
     Wwn,
     /// The same bytes of the same file.
     File,
-    /// Serial number that the drive itself told.
+    /// Serial number that the drive itself reported.
     OwnSerial,
-    /// Serial number that the kernel tells.
+    /// Serial number that the kernel reports.
     Serial,
     /// Where they are attached.
     Place,

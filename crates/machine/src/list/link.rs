@@ -110,7 +110,7 @@ impl Lanes {
         let speed = read_text(dir.join(format!("{which}_link_speed")))?;
         let rate = speed.split_whitespace().next()?.parse().ok()?;
         let width = read_text(dir.join(format!("{which}_link_width")))?.parse().ok()?;
-        // An unconnected port reports width 0, one that cannot tell 255.
+        // An unconnected port reports width 0, an unknown width is 255.
         (1..=32).contains(&width).then_some(Self { rate, width }).filter(|l| l.version().is_some())
     }
 

@@ -60,7 +60,7 @@ impl MountedOn {
         places
     }
 
-    /// What a device in use holds: type of the file system, or `swap`. FUSE does not tell the type.
+    /// What a device in use holds: type of the file system, or `swap`. FUSE does not report the type.
     pub fn content(&self, name: &str) -> Option<String> {
         if self.swapped.contains(name) {
             return Some("swap".to_string());

@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_kernel_tells_is_taken_over() {
+    fn settings_are_read_from_the_kernel() {
         let fake = Fake::new();
         let place = "pci0000:00/0000:00:17.0/ata3/host2/target2:0:0/2:0:0:0";
         fake.disk(&format!("{place}/block/sda"), (8, 0), 8 << 30);

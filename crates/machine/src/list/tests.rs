@@ -190,7 +190,7 @@ fn virtual_disk_has_neither_name_nor_link() {
 
 /// Rates of a fast host's disk were above such a link, and invalid (F003).
 #[test]
-fn what_a_hypervisor_calls_a_link_bounds_nothing() {
+fn hypervisor_link_is_not_a_limit() {
     let sata = |model: &str| {
         let fake = Fake::new();
         let device = "pci0000:00/ata3/host2/target2:0:0/2:0:0:0";

@@ -12,7 +12,7 @@ pub struct PageError {
     status: StatusCode,
     title: &'static str,
     message: String,
-    /// Where it goes on, and what is there.
+    /// Address and label of the next page.
     back: (&'static str, &'static str),
 }
 

@@ -120,7 +120,7 @@ fn without_a_serial_model_and_size_confirm() {
     let machine = Machine::new();
     std::fs::remove_file(machine.fake.path("sys/devices/pci0000:00/host-sdb/1:0:0:0/serial"))
         .unwrap();
-    // The drive itself still tells it.
+    // The drive itself still reports it.
     assert_eq!(machine.report(WriteLevel::Destroy).missing_phrase().as_deref(), Some(SERIAL));
     drop(machine.claimed(WriteLevel::Destroy));
     machine.change("sdb", |node| node.answer = Err(Errno::NOTTY));
@@ -352,7 +352,7 @@ fn claim_of_a_partition_locks_its_disk() {
     machine.change("sdb", |node| node.lock = Some(Errno::WOULDBLOCK));
     refused(&machine.examine(WriteLevel::SameBytes), "lock", "sdb");
     machine.change("sdb", |node| node.lock = None);
-    // The serial number alone is the disk's: whoever means it must not lose a partition, or the other way.
+    // The serial number alone names the disk: it must not erase a partition, nor the other way round.
     let own = format!("{SERIAL}:sdb1");
     let refusal = machine.claim(machine.report(WriteLevel::Destroy), &[SERIAL]).unwrap_err();
     refused(&refusal.record, "confirmation", &own);

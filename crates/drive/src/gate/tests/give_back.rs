@@ -31,7 +31,7 @@ fn every_use_blocks_the_restore_without_opening() {
 }
 
 #[test]
-fn what_the_drive_carries_is_its_own() {
+fn contents_of_the_drive_do_not_block_restore() {
     let machine = Machine::new();
     machine.write("sdb", 1024 + 56, b"\x53\xEF");
     machine.write("sdb", 40 << 20, &[7; 1 << 20]);

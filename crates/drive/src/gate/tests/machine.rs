@@ -195,13 +195,13 @@ impl Machine {
         self.answers(MODEL, SERIAL);
     }
 
-    /// Lets the kernel tell these names of a SCSI disk.
+    /// Makes the kernel report these names of a SCSI disk.
     pub fn tells(&self, name: &str, vendor: &str, model: &str, serial: &str) {
         let attrs = [("device/vendor", vendor), ("device/model", model), ("device/serial", serial)];
         self.fake.attrs(name, &attrs);
     }
 
-    /// The same with `sdb` in a dock on USB, which tells the kernel its own names, whatever lies in it.
+    /// The same with `sdb` in a dock on USB, which reports its own names, whatever drive is in it.
     pub fn in_dock() -> Self {
         let machine = Self::without_target(SDB);
         let place = "pci0000:00/usb2/2-1/2-1:1.0/host6/6:0:0:0";
@@ -237,7 +237,7 @@ impl Machine {
         self
     }
 
-    /// Leaves of the mounts of this program those of its own directories, on an overlay.
+    /// Leaves only mounts of this program's own directories, on an overlay.
     fn cover_mounts(&self) {
         let table = std::fs::read_to_string(self.fake.path("proc/self/mountinfo")).unwrap();
         let home = self.fake.path("").canonicalize().unwrap().display().to_string();

@@ -87,7 +87,7 @@ fn originals_avoid_a_drive_without_the_runs_data() {
     let before = machine.contents("sdb");
     let folder = leave_open(&machine);
     let left = machine.contents("sdb");
-    // Other sticks that tell the same names: with contents, blank, and with test data of another run.
+    // Other sticks that report the same names: with contents, blank, and with test data of another run.
     machine.fill("sdb", 3);
     let full = machine.contents("sdb");
     let pattern: Vec<u8> = AREA.step_by(512).flat_map(|at| test_data(SEED + 1, at)).collect();

@@ -225,7 +225,7 @@ fn boot_areas_of_the_system_chip_are_protected() {
 }
 
 #[test]
-fn siblings_are_told_with_what_uses_them() {
+fn siblings_are_reported_with_their_users() {
     type Case = (fn(&Machine), &'static str);
     let cases: [Case; 5] = [
         (|m| m.mounted("sdb1", "/data", "ext4"), "sdb1 is mounted"),

@@ -7,7 +7,7 @@ use super::machine::Machine;
 pub enum Seen {
     /// The same.
     Same,
-    /// Another check tells it, with these words.
+    /// Another check reports it, with these words.
     As(&'static str, &'static str),
     /// Nothing but that the kernel does not give the claim.
     Claim,

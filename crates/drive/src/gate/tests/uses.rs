@@ -128,7 +128,7 @@ fn invisible_use_is_refused_as_hidden() {
 }
 
 #[test]
-fn processes_that_hide_their_mounts_are_told() {
+fn processes_with_hidden_mounts_are_reported() {
     let machine = Machine::new();
     // A directory where the file should be cannot be read as one, not even by root.
     std::fs::remove_file(machine.fake.path("proc/1/mountinfo")).unwrap();

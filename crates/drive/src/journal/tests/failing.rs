@@ -151,7 +151,7 @@ fn another_drive_is_refused_and_left_alone() {
 }
 
 #[test]
-fn what_cannot_be_saved_is_not_written() {
+fn unsaved_range_is_not_written() {
     let (world, original, mut disk, mut writer) = start();
     let end = DISK as u64;
     for range in [end..end + 512, end - 512..end + 512, 512..512] {

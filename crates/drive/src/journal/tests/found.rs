@@ -232,7 +232,7 @@ fn devices_below_a_volume_are_refused_with_it() {
 
 /// After a boot its originals could go back to nothing.
 #[test]
-fn what_has_only_a_number_takes_no_patterns() {
+fn device_with_only_a_number_is_refused() {
     let fake = machine();
     fake.file("proc/sys/kernel/random/boot_id", "first\n");
     let names = ["nbd0", "md5", "md6", "dm-0", "dm-1", "zram0"];
@@ -280,7 +280,7 @@ fn file_of_that_name_is_not_the_drive() {
 }
 
 #[test]
-fn what_is_no_journal_is_never_removed() {
+fn other_file_is_never_removed() {
     let fake = machine();
     let file = fake.path("precious.txt");
     std::fs::write(&file, "keep").unwrap();

@@ -136,7 +136,7 @@ impl World {
         self.0.borrow().syncs.clone()
     }
 
-    /// A sync of the drive that is none of the protocol: a test may sync too.
+    /// A sync of the drive outside the protocol: a test may sync too.
     pub fn sync_as_a_test(&self) -> io::Result<()> {
         let mut state = self.0.borrow_mut();
         state.step()?;
@@ -145,7 +145,7 @@ impl World {
         Ok(())
     }
 
-    /// Once a run is over, whoever owns the drive uses it: from now on this is what must be there.
+    /// After a run the owner uses the drive: from now on it must hold this.
     pub fn use_drive(&self, byte: u8) -> Vec<u8> {
         let mut state = self.0.borrow_mut();
         state.disk.now.fill(byte);
@@ -171,7 +171,7 @@ impl World {
         self.0.borrow_mut().faults = faults;
     }
 
-    /// The power fails, if it has not yet, and comes back.
+    /// Cuts the power unless it is already off, and restores it.
     pub fn power_cycle(&self, left: Left, seed: u64) {
         let mut state = self.0.borrow_mut();
         let mut dice = Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);

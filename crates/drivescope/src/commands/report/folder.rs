@@ -31,7 +31,7 @@ pub fn write(subject: &Subject, path: &Path, may_replace: bool) -> Result<(), Fa
         let picture = svg(&chart, PictureSize::WIDE.fitting(&chart), Theme::System);
         files.push((format!("{CHARTS}/{}.svg", file_name(&chart.name)), picture));
     }
-    // A trailing slash is none of the name: it would follow a link.
+    // Without a trailing slash, which would follow a link.
     let folder: std::path::PathBuf = path.components().collect();
     make_folder(&folder)?;
     make_folder(&folder.join(CHARTS))?;

@@ -99,7 +99,7 @@ impl PreparedRun for PlannedBrowserRun {
         let begun = thread.spawn(move || {
             let board = Arc::new(board);
             let end = self.measure(&board, &stopped_by);
-            // Whoever sees the end may start the next one.
+            // A browser that sees the end may start the next one.
             drop(place);
             board.end(end);
         });
@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn drive_is_measured_once_at_a_time_by_any_path() {
+    fn drive_is_measured_once_on_any_path() {
         let all = Arc::new(MeasuredDrives::default());
         let drive = |path: &str, disks: &[&str]| MeasuredDrive {
             path: path.to_string(),

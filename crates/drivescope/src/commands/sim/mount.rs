@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn trouble_is_a_device_error_cut_users_an_interruption() {
+    fn trouble_and_cut_users_set_the_exit_code() {
         let report = |troubles: &[&str], cut_off: &[&str]| {
             let lines = |all: &[&str]| all.iter().map(|line| (*line).to_string()).collect();
             outcome(&ServeReport {

@@ -31,7 +31,7 @@ pub fn open(path: &Path, arguments: &SourceArguments) -> Result<NamedTrace, Fail
 }
 
 impl NamedTrace {
-    /// Its header, or that of the trace that it becomes.
+    /// Its header, or the header of the converted trace.
     pub fn header(&self) -> &TraceHeader {
         self.trace.header()
     }

@@ -75,7 +75,7 @@ fn figures_are_combined_and_divided() {
 }
 
 #[test]
-fn what_has_no_figure_neither_passes_nor_fails() {
+fn cell_without_figure_neither_passes_nor_fails() {
     let fields = ["=", "190", "5", "", "", "the test comes later"];
     assert_eq!(outcome(fields), (None, None, None));
     let result = one_cell(fields).unwrap().result(&measured());
