@@ -35,8 +35,8 @@ fn layout_of_16_tb_matches_the_owners_choice() {
     let script = text(&document["scripts"][0]);
     assert_eq!(script.lines().filter(|line| line.starts_with("start=")).count(), 4, "{script}");
     must_have(script, &["label: gpt", "EBD0A0A2", "ERASES", "mkfs.exfat"]);
-    let told = call(&[]).stdout;
-    assert!(told.contains("vms") && told.contains("over the whole"), "{told}");
+    let output = call(&[]).stdout;
+    assert!(output.contains("vms") && output.contains("over the whole"), "{output}");
 }
 
 /// The measurement stays as a run and is named; a figure needs writes.
@@ -51,21 +51,22 @@ fn measured_run_is_stored_and_missing_writes_named() {
     assert!(array(&shown["tests"]).iter().any(|result| result["test"] == "geometry"));
     let geometry = ["run", "sim:wd40efrx", "--test", "geometry", "--quiet", "--set"];
     let file = scratch.text("geometry.json");
-    let told = scratch.drivescope(&[&geometry[..], &["geometry.writes=false", "--json"]].concat());
-    std::fs::write(&file, told.code(0).stdout).unwrap();
-    let told = scratch.drivescope(&["advise", &file, "--need", "vms:100GB"]).code(0).stdout;
-    assert!(told.contains("as reads"), "{told}");
+    let output =
+        scratch.drivescope(&[&geometry[..], &["geometry.writes=false", "--json"]].concat());
+    std::fs::write(&file, output.code(0).stdout).unwrap();
+    let output = scratch.drivescope(&["advise", &file, "--need", "vms:100GB"]).code(0).stdout;
+    assert!(output.contains("as reads"), "{output}");
 }
 
 #[test]
 fn impossible_layout_is_refused_or_named() {
     let scratch = Scratch::new();
     let ssd = ["advise", "sim:samsung-860evo-250", "--need", "vms:100GB", "--need", "photos:50GB"];
-    let told = scratch.drivescope(&ssd).code(0).stdout;
-    assert!(told.contains("partitioning buys no speed"), "{told}");
+    let output = scratch.drivescope(&ssd).code(0).stdout;
+    assert!(output.contains("partitioning buys no speed"), "{output}");
     let large = ["advise", "sim:samsung-860evo-250", "--need", "photos:9TB"];
-    let told = scratch.drivescope(&large).code(2).stdout;
-    assert!(told.contains("no room for photos"), "{told}");
+    let output = scratch.drivescope(&large).code(2).stdout;
+    assert!(output.contains("no room for photos"), "{output}");
     let ended = scratch.drivescope(&[&large[..], &["--json"]].concat()).code(2);
     assert!(ended.stderr.contains("no room for photos: it needs 9.00 TB"), "{ended}");
     assert_eq!(text(&ended.json()["layout"]["unplaced"][0][0]["name"]), "photos");
@@ -85,8 +86,8 @@ fn shingled_and_lying_disks_are_named_first() {
     ] {
         let call =
             ["run", model, "--test", "geometry,transfer", "--quiet", "--no-save", "--seed", "3"];
-        let told = scratch.drivescope(&call).not_panicked().stdout;
-        let first: String = told.lines().take(4).collect::<Vec<_>>().join(" ");
-        assert!(first.contains(words), "{told}");
+        let output = scratch.drivescope(&call).not_panicked().stdout;
+        let first: String = output.lines().take(4).collect::<Vec<_>>().join(" ");
+        assert!(first.contains(words), "{output}");
     }
 }

@@ -134,8 +134,8 @@ fn faults_of(expected: &Healthy, run: &Value) -> Vec<String> {
             faults.push(format!("{model}: {suits} without {}", verdict["not_tested"]));
         }
     }
-    let told = serde_json::from_value(run.clone()).expect("a run document");
-    if let Some(known) = KnownDrive::of(&told).map(|known| known.line())
+    let document = serde_json::from_value(run.clone()).expect("a run document");
+    if let Some(known) = KnownDrive::of(&document).map(|known| known.line())
         && !KNOWN_DRIVES.lines().any(|line| line == known)
     {
         faults.push(format!("{model}: not in known_drives.tsv (cargo xtask classes): {known}"));

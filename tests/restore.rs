@@ -23,8 +23,8 @@ fn unreadable_journals_do_not_block_directories() {
     let ended = scratch.run_call(&directory, &options).as_nobody().end();
     set(0o755);
     let ended = ended.code(0);
-    let told = ended.stderr.matches("needs drivescope restore").count();
-    assert!(told == 1 && ended.stderr.contains("no permission to read"), "{ended}");
+    let count = ended.stderr.matches("needs drivescope restore").count();
+    assert!(count == 1 && ended.stderr.contains("no permission to read"), "{ended}");
 }
 
 #[test]
@@ -33,8 +33,8 @@ fn without_a_journal_nothing_is_made() {
     let ended = scratch.drivescope(&["restore"]).code(0);
     // The searched folder: runs of another user or home have theirs elsewhere.
     let place = scratch.text("home/state/drivescope/journals");
-    let told = format!("no open restore journal in {place}; nothing to restore");
-    assert!(ended.stdout.contains(&told), "{ended}");
+    let message = format!("no open restore journal in {place}; nothing to restore");
+    assert!(ended.stdout.contains(&message), "{ended}");
     assert_eq!(names(scratch.path("home")), [""; 0]);
 }
 

@@ -145,9 +145,15 @@ fn ssd_reads_reach_flash_unless_empty() {
         "{usual}: 77 us of the drive and 10 of the host"
     );
     assert!(empty > 2.0 * usual, "{empty} against {usual}");
-    let told = |target: &str| json::findings(&one_cell(&scratch, target)).contains(&"F043");
-    assert!(told("sim:samsung-870evo-1tb?fill=0") && told("sim:samsung-870evo-1tb?fill=0.5"));
-    assert!(!told("sim:samsung-870evo-1tb") && !told("sim:wd40efrx"), "a disk reads what is there");
+    let has_finding = |target: &str| json::findings(&one_cell(&scratch, target)).contains(&"F043");
+    assert!(
+        has_finding("sim:samsung-870evo-1tb?fill=0")
+            && has_finding("sim:samsung-870evo-1tb?fill=0.5")
+    );
+    assert!(
+        !has_finding("sim:samsung-870evo-1tb") && !has_finding("sim:wd40efrx"),
+        "a disk reads what is there"
+    );
 }
 
 #[test]

@@ -130,7 +130,7 @@ async function hidesAndEnlarges(checks, page, chart, tip) {
   checks.expect(await big.getAttribute('viewBox') !== whole, 'a key zooms in');
   const box = await big.boundingBox();
   await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
-  checks.expect(/MB\/s|ms/.test(await tip.innerText()), 'values are told in the zoomed chart too');
+  checks.expect(/MB\/s|ms/.test(await tip.innerText()), 'values are shown in the zoomed chart too');
   await page.keyboard.press('0');
   checks.expect(await big.getAttribute('viewBox') === whole, 'a key shows the whole chart again');
   await page.keyboard.press('Escape');

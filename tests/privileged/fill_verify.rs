@@ -141,9 +141,13 @@ fn failed_write_ends_a_fill_and_is_judged() {
         assert!(((80 * MIB) as f64..=(96 * MIB) as f64).contains(&end), "{end}");
         assert_eq!(value(&run, "verify.read.lost_bytes"), 0.0);
         let verified = array(&test_of(&run, "verify")["findings"]);
-        let told = verified.iter().filter(|it| it["id"] == "F017").map(|it| text(&it["evidence"]));
-        let told = told.collect::<String>();
-        assert!(told.contains(&format!("nothing after byte {end} could be read back")), "{told}");
+        let evidence =
+            verified.iter().filter(|it| it["id"] == "F017").map(|it| text(&it["evidence"]));
+        let evidence = evidence.collect::<String>();
+        assert!(
+            evidence.contains(&format!("nothing after byte {end} could be read back")),
+            "{evidence}"
+        );
         assert!(!findings(&run).contains(&"F019"), "{:?}", findings(&run));
         // A piece of verify of which something is refused is written once more, request by request.
         for (test, most_mib) in [("fill", 96), ("verify", 96 + 64)] {

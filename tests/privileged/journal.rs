@@ -233,7 +233,7 @@ fn signals_do_not_end_a_restore() {
     let Some(device) = Loop::attach(&image, &[]) else { return };
     let original = contents(&device, &image);
     // The restore may be over before the signal comes; then once more.
-    let told = (0..ATTEMPTS).any(|run| {
+    let is_reported = (0..ATTEMPTS).any(|run| {
         leave_open(&device.node, &journals(&scratch), 48, run);
         assert!(contents(&device, &image) != original);
         let mut restore = scratch.call(&["restore"]).start();
@@ -255,7 +255,7 @@ fn signals_do_not_end_a_restore() {
         assert!(contents(&device, &image) == original, "{ended}");
         ended.stderr.contains("must finish first; about")
     });
-    assert!(told, "none of {ATTEMPTS} restores said how long it takes");
+    assert!(is_reported, "none of {ATTEMPTS} restores said how long it takes");
 }
 
 #[test]

@@ -333,8 +333,8 @@ fn command_ends_although_the_device_never_answers() {
     list.code(0).shows(&[node.trim_start_matches("/dev/")]);
     for restored in [restore, restore_device] {
         let ended = restored.code(4);
-        let told = format!("cannot restore {node}: it does not answer within 20 s");
-        assert!(ended.stderr.contains(&told), "{ended}");
+        let message = format!("cannot restore {node}: it does not answer within 20 s");
+        assert!(ended.stderr.contains(&message), "{ended}");
     }
     for (ended, named) in [(watch, &node), (run, &node), (run_in, &folder)] {
         let message = ended.refused(4);

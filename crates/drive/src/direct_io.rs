@@ -47,9 +47,9 @@ fn is_of_the_drive(errno: Errno) -> bool {
 }
 
 /// The least unit that can pass the page cache, by what the kernel tells; `None` where it says that none
-/// does. `told` counts from Linux 6.1 on, and not on every file system.
-fn least_unit(told: Option<u32>, block_needed: Option<u32>) -> Option<u32> {
-    match told {
+/// does. `reported` counts from Linux 6.1 on, and not on every file system.
+fn least_unit(reported: Option<u32>, block_needed: Option<u32>) -> Option<u32> {
+    match reported {
         Some(0) => None,
         Some(unit) => Some(unit),
         // btrfs reports nothing, takes any multiple of 512, and reads parts of its blocks through the cache.
@@ -59,9 +59,9 @@ fn least_unit(told: Option<u32>, block_needed: Option<u32>) -> Option<u32> {
 
 /// The unit of direct I/O that the kernel tells for this file; 0 where it does none.
 fn reported_unit(fd: BorrowedFd<'_>) -> Option<u32> {
-    let told = rustix::fs::statx(fd, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN).ok()?;
-    let is_told = told.stx_mask & StatxFlags::DIOALIGN.bits() != 0;
-    is_told.then_some(told.stx_dio_offset_align)
+    let reported = rustix::fs::statx(fd, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN).ok()?;
+    let is_reported = reported.stx_mask & StatxFlags::DIOALIGN.bits() != 0;
+    is_reported.then_some(reported.stx_dio_offset_align)
 }
 
 /// The block of a file system that holds this file and is, or may be, btrfs.

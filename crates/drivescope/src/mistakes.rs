@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn measurable_target_gets_the_command_that_measures_it() {
-        let told = |args: &[&str]| {
+        let explanation = |args: &[&str]| {
             explained(&Arguments::try_parse_from([&["drivescope"], args].concat()).unwrap_err())
         };
         for (args, end) in [
@@ -73,7 +73,7 @@ mod tests {
             ),
             (&["show"], "; see --help"),
         ] {
-            let line = told(args);
+            let line = explanation(args);
             assert!(line.ends_with(end) && !line.contains('\n'), "{line}");
             assert_eq!(
                 line.matches("see --help").count(),

@@ -98,8 +98,8 @@ pub fn hidden(roots: &Roots) -> Vec<HiddenExports> {
     };
     let silent = TOLD_BY_CONFIGFS.into_iter().filter_map(|(by, module, place)| {
         let unread = roots.sys.join("kernel/config").join(place);
-        let is_told = roots.is_configfs(&unread) && fs::read_dir(&unread).is_ok();
-        (is_used(module) && !is_told).then_some(HiddenExports { by, unread })
+        let is_readable = roots.is_configfs(&unread) && fs::read_dir(&unread).is_ok();
+        (is_used(module) && !is_readable).then_some(HiddenExports { by, unread })
     });
     silent.collect()
 }
@@ -112,8 +112,8 @@ pub fn all(roots: &Roots) -> Vec<(PathBuf, PathBuf)> {
         (PathBuf::from(read_text(&shown).unwrap_or_default()), shown)
     });
     let unknown = hidden(roots).into_iter().map(|it| (PathBuf::from(it.by), it.unread));
-    let told = exports(roots).into_iter().map(|export| (export.path, export.shown));
-    told.chain(disks).chain(unknown).collect()
+    let traced = exports(roots).into_iter().map(|export| (export.path, export.shown));
+    traced.chain(disks).chain(unknown).collect()
 }
 
 /// What configfs tells.

@@ -123,7 +123,7 @@ fn by_options(fs: &FileSystem, refused: bool) -> Option<String> {
             named("compress_algorithm")
         }
         "zfs" => Some(format!(
-            "zfs compresses unless told otherwise, and its mount options do not tell: zfs get compression {}",
+            "zfs compresses by default, and its mount options do not show it: zfs get compression {}",
             fs.source
         )),
         "ubifs" => (option(&fs.options, "compr") != Some("none"))

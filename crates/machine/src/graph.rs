@@ -121,7 +121,7 @@ impl BlockGraph {
         let path = self.node(name)?.backing_file.as_ref()?;
         match self.loop_status(name) {
             // Its name may be another file's by now, or one on a server that never answers.
-            Some(told) => told.block_device.and_then(|number| self.roots.block_name(number)),
+            Some(status) => status.block_device.and_then(|number| self.roots.block_name(number)),
             None if is_silent(&self.roots, name) && !path.starts_with("/dev/") => None,
             None => self.roots.block_of_node(Path::new(path)),
         }
@@ -150,8 +150,8 @@ impl BlockGraph {
     /// is resumed.
     pub fn suspended_in<'s>(&self, stack: &'s Stack) -> Option<&'s str> {
         let is_suspended = |name: &&String| {
-            let told = self.dir(name).and_then(|dir| read_text(dir.join("dm/suspended")));
-            told.as_deref() == Some("1")
+            let status = self.dir(name).and_then(|dir| read_text(dir.join("dm/suspended")));
+            status.as_deref() == Some("1")
         };
         stack.names.iter().find(is_suspended).map(String::as_str)
     }

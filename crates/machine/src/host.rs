@@ -81,8 +81,8 @@ fn mitigations(roots: &Roots) -> Vec<String> {
     let folder = roots.sys.join("devices/system/cpu/vulnerabilities");
     let mut names = list_dir(&folder);
     names.sort();
-    let told = names.iter().filter_map(|name| Some((name, read_text(folder.join(name))?)));
-    told.map(|(name, state)| format!("{name}: {state}")).collect()
+    let states = names.iter().filter_map(|name| Some((name, read_text(folder.join(name))?)));
+    states.map(|(name, state)| format!("{name}: {state}")).collect()
 }
 
 /// `PRETTY_NAME` of os-release, which may be in quotes.

@@ -204,8 +204,8 @@ fn apply(drive: &mut Drive, report: Report) {
 
 /// The zones of the whole disk, as the kernel writes to them.
 fn queue_zoned(device: &BlockDevice) -> Option<Zoned> {
-    let told = device.attr("queue/zoned")?;
-    [Zoned::HostAware, Zoned::HostManaged].into_iter().find(|zoned| zoned.name() == told)
+    let reported = device.attr("queue/zoned")?;
+    [Zoned::HostAware, Zoned::HostManaged].into_iter().find(|zoned| zoned.name() == reported)
 }
 
 /// The zones that whoever writes to this block device has to keep to: devices made of others may hide those

@@ -339,11 +339,11 @@ mod tests {
         let (one, other) = (thread(true, held), thread(false, held_shared));
         let ids: Vec<i32> = ids.iter().take(2).collect();
         let found = threads_with_own_table(&Roots::host(), &own);
-        let told: Vec<bool> = ids.iter().map(|id| found.contains(&name(*id))).collect();
+        let listed: Vec<bool> = ids.iter().map(|id| found.contains(&name(*id))).collect();
         drop((release, release_shared));
         one.join().unwrap();
         other.join().unwrap();
-        assert_eq!(told.iter().filter(|is_told| **is_told).count(), 1, "{ids:?}: {found:?}");
+        assert_eq!(listed.iter().filter(|is_listed| **is_listed).count(), 1, "{ids:?}: {found:?}");
     }
 
     /// Disks of virtual machines are passed by these nodes, which know no claim.
@@ -356,9 +356,9 @@ mod tests {
         fake.file("proc/812/fdinfo/7", "pos:\t0\nflags:\t02100002\n");
         fake.link("proc/812/fd/7", "/dev/null");
         let nodes = [("scsi_generic/sg2", "gate-sdx (by sg2)"), ("bsg/2:0:0:0", "(by 2:0:0:0)")];
-        let nodes = nodes.map(|(node, told)| (format!("{scsi}/{node}"), "gate-sdx", told));
+        let nodes = nodes.map(|(node, shown)| (format!("{scsi}/{node}"), "gate-sdx", shown));
         let of_nvme = ("pci0000:00/nvme/nvme77/ng77n1".to_string(), "nvme77n1", "(by ng77n1)");
-        for (node, disk, told) in nodes.into_iter().chain([of_nvme]) {
+        for (node, disk, shown) in nodes.into_iter().chain([of_nvme]) {
             let dir = fake.path(&format!("sys/devices/{node}"));
             fs::create_dir_all(&dir).unwrap();
             fake.link("sys/dev/char/1:3", &dir);
@@ -368,7 +368,7 @@ mod tests {
                 let footprint = BlockGraph::read(&fake.roots).footprint(target);
                 let found = of_process(&fake.roots, Sought::Device(&footprint), "812");
                 assert_eq!(found.len(), usize::from(is_it), "{node} {target}");
-                assert!(found.iter().all(|open| open.writes && open.what.ends_with(told)));
+                assert!(found.iter().all(|open| open.writes && open.what.ends_with(shown)));
             }
             fs::remove_file(fake.path("sys/dev/char/1:3")).unwrap();
         }

@@ -70,8 +70,8 @@ mod tests {
         open(0);
         assert_eq!(found("sda2"), None, "what it only reads, such as its store");
         open(OFlags::DIRECT.bits());
-        let told = format!("drivescope (process 812) measures {} on sda", data.display());
-        assert_eq!(found("sda2"), Some(told));
+        let expected = format!("drivescope (process 812) measures {} on sda", data.display());
+        assert_eq!(found("sda2"), Some(expected));
         assert_eq!(found("sdb"), None);
         fake.file("proc/812/comm", "fio\n");
         assert_eq!(found("sda2"), None);

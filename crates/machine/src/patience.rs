@@ -9,12 +9,12 @@ pub const PATIENCE: Duration = Duration::from_secs(20);
 /// Does some work in a thread of its own; where there is none to be had, at once.
 pub fn beside<T: Send + 'static>(work: impl FnOnce() -> T + Clone + Send + 'static) -> Receiver<T> {
     let (send, receive) = channel();
-    let told = move || {
+    let send_answer = move || {
         // The receiver is gone when it took too long.
         let _ = send.send(work());
     };
-    if std::thread::Builder::new().spawn(told.clone()).is_err() {
-        told();
+    if std::thread::Builder::new().spawn(send_answer.clone()).is_err() {
+        send_answer();
     }
     receive
 }

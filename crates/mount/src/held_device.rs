@@ -29,7 +29,7 @@ impl HeldDevice {
     /// It cannot be opened, or no thread can be started.
     pub(super) fn open(node: PathBuf, last: impl FnOnce() + Send + 'static) -> Result<Self, Errno> {
         let (hold, let_go) = channel::<()>();
-        let (opened, told) = channel();
+        let (opened, answer) = channel();
         let work = move || {
             let device = open_to_read(&node, OFlags::empty());
             // The caller waits for this.
@@ -43,7 +43,7 @@ impl HeldDevice {
         };
         let thread = spawn_isolated("sim-hold", work)
             .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::AGAIN))?;
-        told.recv().unwrap_or(Err(Errno::IO))?;
+        answer.recv().unwrap_or(Err(Errno::IO))?;
         Ok(Self { hold: Some(hold), thread })
     }
 

@@ -77,7 +77,7 @@ fn mounted_on(path: &Path) -> Option<Mount> {
 /// Whether the server behind a mount is gone. `stat` may still answer from memory, `statfs` asks. A server that
 /// was only stopped (Ctrl-Z) does not answer.
 fn is_dead(path: &Path) -> bool {
-    let (sender, told) = channel();
+    let (sender, answer) = channel();
     let place = path.to_path_buf();
     let ask = move || {
         let is_dead = matches!(rustix::fs::statfs(place), Err(Errno::NOTCONN | Errno::CONNABORTED));
@@ -85,7 +85,7 @@ fn is_dead(path: &Path) -> bool {
         let _ = sender.send(is_dead);
     };
     let asked = std::thread::Builder::new().name("sim-statfs".into()).spawn(ask);
-    asked.is_ok() && told.recv_timeout(ANSWER).unwrap_or(false)
+    asked.is_ok() && answer.recv_timeout(ANSWER).unwrap_or(false)
 }
 
 /// Unmounts a mount point that is no longer used.

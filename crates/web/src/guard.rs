@@ -61,11 +61,11 @@ impl Guard {
             return refused(StatusCode::FORBIDDEN, why);
         }
         let Some(token) = &self.token else { return Admission::Pass };
-        if cookies(headers, &self.cookie_name()).any(|told| token.is(told)) {
+        if cookies(headers, &self.cookie_name()).any(|sent| token.is(sent)) {
             return Admission::Pass;
         }
-        let told = Fields::parse(uri.query().unwrap_or_default().as_bytes());
-        if *method == Method::GET && told.all("token").any(|told| token.is(told)) {
+        let sent = Fields::parse(uri.query().unwrap_or_default().as_bytes());
+        if *method == Method::GET && sent.all("token").any(|sent| token.is(sent)) {
             return Admission::LetIn;
         }
         let why = "Open the whole address that drivescope serve printed: it has the token.";

@@ -32,9 +32,9 @@ pub(crate) fn reasons(checks: &[Check]) -> Option<String> {
     let refused: Vec<&Check> =
         checks.iter().filter(|check| check.outcome == Outcome::Refused).collect();
     // The claim only says that a use exists; another check names it.
-    let is_told = refused.iter().any(|check| check.name != "claim");
-    let told = refused.into_iter().filter(|check| !(is_told && check.name == "claim"));
-    let parts: Vec<String> = told
+    let has_named_use = refused.iter().any(|check| check.name != "claim");
+    let shown = refused.into_iter().filter(|check| !(has_named_use && check.name == "claim"));
+    let parts: Vec<String> = shown
         .map(|check| match &check.command {
             Some(command) => format!("{} ({command})", check.evidence),
             None => check.evidence.clone(),

@@ -117,8 +117,9 @@ fn judge(
             ok("answer", format!("{evidence}; {bridge}"))
         }
         IdentifyCommand::Nvme | IdentifyCommand::Ata => {
-            let told = format!("model {}, serial {}", said(&device.model), said(&device.serial));
-            refused("answer", format!("{evidence}, but the kernel reports {told}"), show)
+            let by_kernel =
+                format!("model {}, serial {}", said(&device.model), said(&device.serial));
+            refused("answer", format!("{evidence}, but the kernel reports {by_kernel}"), show)
         }
     }
 }

@@ -124,9 +124,9 @@ fn signs(roots: &Roots) -> u64 {
     }
     for name in list_dir(&roots.sys.join("block")) {
         let dir = roots.sys.join("block").join(&name);
-        let told =
+        let loop_state =
             ["loop/backing_file", "loop/offset", "diskseq"].map(|it| read_text(dir.join(it)));
-        (name, told).hash(&mut signs);
+        (name, loop_state).hash(&mut signs);
     }
     exports::all(roots).hash(&mut signs);
     signs.finish()

@@ -20,14 +20,14 @@ pub(super) fn check(graph: &BlockGraph, footprint: &Footprint) -> Check {
     used.extend(swap.map(|name| (name, "is active swap")));
     used.extend(open.map(|name| (name, "has an open file system")));
     used.extend(mounted.map(|name| (name, "is mounted")));
-    let told: Vec<String> = footprint
+    let uses: Vec<String> = footprint
         .siblings
         .iter()
         .filter_map(|name| Some(format!("{name} {}", used.get(name)?)))
         .collect();
-    if told.is_empty() {
+    if uses.is_empty() {
         return ok("siblings", "no other partition of the disk is in use");
     }
-    let evidence = format!("{} on the same disk, which may slow the test", told.join(", "));
+    let evidence = format!("{} on the same disk, which may slow the test", uses.join(", "));
     unknown("siblings", evidence, "lsblk; findmnt; swapon --show")
 }

@@ -324,8 +324,8 @@ pub(super) fn identity_of(roots: &Roots, disk: &RawDisk) -> Result<DriveIdentity
         device: device.path.clone(),
         why: "the kernel does not describe it any more".to_string(),
     })?;
-    let told = device.own_serial.as_ref().or(device.serial.as_ref());
-    let own_serial = told.filter(|told| known.serial.as_ref() != Some(told)).cloned();
+    let serial = device.own_serial.as_ref().or(device.serial.as_ref());
+    let own_serial = serial.filter(|serial| known.serial.as_ref() != Some(serial)).cloned();
     Ok(DriveIdentity { own_serial, ..known })
 }
 

@@ -240,7 +240,7 @@ impl Spec {
     pub fn drive(&self) -> Drive {
         let Model { name, link, .. } = &self.model;
         let identity = self.model.shown();
-        let told = |text: String| (!text.is_empty()).then_some(text);
+        let non_empty = |text: String| (!text.is_empty()).then_some(text);
         let cache = |on| if on { "write back" } else { "write through" }.to_string();
         let note = "a simulated drive has no health".to_string();
         let (link_name, possible) = match self.path.slow_link {
@@ -251,9 +251,9 @@ impl Spec {
             name: name.clone(),
             path: self.text.clone(),
             kind: DriveKind::Simulated,
-            model: told(identity.model),
-            serial: told(identity.serial),
-            firmware: told(identity.firmware),
+            model: non_empty(identity.model),
+            serial: non_empty(identity.serial),
+            firmware: non_empty(identity.firmware),
             wwn: None,
             capacity_bytes: self.model.capacity_bytes(),
             transport: link.kind.transport().to_string(),

@@ -184,14 +184,14 @@ mod tests {
         assert_eq!((drive.capacity_bytes, &drive.link, drive.rpm), (16 << 30, &None, None));
         let disks: Vec<String> = array.disks().into_iter().map(|disk| disk.name).collect();
         assert_eq!(disks, ["sda", "sdb"]);
-        for (action, told) in [
+        for (action, expected) in [
             ("idle", None),
             ("frozen", None),
             ("resync", Some("md0 is being rebuilt (resync); see /proc/mdstat")),
             ("check", Some("md0 is being checked (check); see /proc/mdstat")),
         ] {
             fake.attrs("md0", &[("md/sync_action", action)]);
-            assert_eq!(array.array_at_work().as_deref(), told, "{action}");
+            assert_eq!(array.array_at_work().as_deref(), expected, "{action}");
         }
     }
 
@@ -298,9 +298,9 @@ mod tests {
             target.stack = stack;
             target.sleeping_members()
         };
-        let told = ["sda1 is a sleeping part of an md array"];
-        assert_eq!(below("sda1"), told);
-        assert_eq!(below("sda"), told);
+        let expected = ["sda1 is a sleeping part of an md array"];
+        assert_eq!(below("sda1"), expected);
+        assert_eq!(below("sda"), expected);
         assert!(below("sdb").is_empty());
     }
 

@@ -35,11 +35,11 @@ pub struct WantedRuns<'a> {
     pub limit: u32,
 }
 
-/// The history of a drive, of its runs as `told` has them. Errors: no run or several drives have that name.
+/// The history of a drive, of its runs as `prepared` changes them. Errors: no run or several drives have that name.
 pub fn history_of(
     store: &Store,
     WantedRuns { drive, suite, limit }: WantedRuns<'_>,
-    told: impl Fn(Run) -> Run,
+    prepared: impl Fn(Run) -> Run,
 ) -> Result<DriveHistory, Failure> {
     let found = match store.runs_of_drive(drive, suite, limit)? {
         FoundDrive::One(found) => Ok(found),
@@ -55,7 +55,7 @@ pub fn history_of(
     let DriveRuns { name, runs, unreadable } =
         found.map_err(|message| Failure::usage(clean(&message).into_owned()))?;
     // Oldest first, in the order of the store.
-    let runs: Vec<Run> = runs.into_iter().rev().map(told).collect();
+    let runs: Vec<Run> = runs.into_iter().rev().map(prepared).collect();
     // The drive's name as in its runs: without a serial number if they are anonymous.
     let called = runs.last().map_or(name, name_of);
     let mut history = drivescope_report::history(runs, called);

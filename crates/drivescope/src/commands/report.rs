@@ -52,15 +52,15 @@ struct Subject {
 
 fn subject(arguments: &ReportArguments) -> Result<Subject, Failure> {
     let store = arguments.store.store.as_deref();
-    let told = |run: Run| if arguments.anonymize { anonymized(&run) } else { run };
+    let anonymous = |run: Run| if arguments.anonymize { anonymized(&run) } else { run };
     if let Some(drive) = &arguments.history {
         let wanted = WantedRuns { drive, suite: None, limit: HISTORY_MAX };
-        let history = Some(history_of(&open_existing(store)?, wanted, told)?);
+        let history = Some(history_of(&open_existing(store)?, wanted, anonymous)?);
         return Ok(Subject { runs: Vec::new(), history, known: Vec::new() });
     }
     let runs = named_runs(&arguments.runs, store)?;
     let known = if runs.len() == 1 { known::drives(store, &runs[0]) } else { Vec::new() };
-    Ok(Subject { runs: runs.into_iter().map(told).collect(), history: None, known })
+    Ok(Subject { runs: runs.into_iter().map(anonymous).collect(), history: None, known })
 }
 
 impl Subject {

@@ -87,12 +87,12 @@ pub fn journal<'s>(
 ) -> Option<RestoreJournal<'s>> {
     let folder = PathBuf::from(&restores(plan)?.journal);
     let mut begun: Option<Instant> = None;
-    let told = move |step: journal::RollbackStep| {
+    let on_step = move |step: journal::RollbackStep| {
         let begin = *begun.get_or_insert_with(Instant::now);
         if signals.was_signalled_again() {
             output::remark(&restore_remaining(step, begin.elapsed().as_secs_f64()));
         }
     };
     let run = (run_id.to_string(), plan.seed);
-    Some(RestoreJournal::new(folder, run, Arc::clone(&signals.held), told))
+    Some(RestoreJournal::new(folder, run, Arc::clone(&signals.held), on_step))
 }

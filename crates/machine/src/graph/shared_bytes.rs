@@ -99,7 +99,7 @@ struct LoopFile {
     /// As the kernel names it, which may be a path of another namespace, or of a file that has another by now.
     name: String,
     /// `st_dev` and `st_ino`, from the loop device itself.
-    told: Option<(u64, u64)>,
+    numbers: Option<(u64, u64)>,
     /// The same of the file in the layer of an overlay that has its bytes.
     below: Option<(u64, u64)>,
     /// Whether its server does not answer, so that its name must not be asked either.
@@ -109,29 +109,29 @@ struct LoopFile {
 impl LoopFile {
     fn of(graph: &BlockGraph, name: &str) -> Option<Self> {
         let path = graph.node(name)?.backing_file.clone()?;
-        let told = graph.loop_status(name).map(|status| status.file);
-        if told.is_none() && is_silent(&graph.roots, name) {
-            return Some(Self { name: path, told, below: None, is_silent: true });
+        let numbers = graph.loop_status(name).map(|status| status.file);
+        if numbers.is_none() && is_silent(&graph.roots, name) {
+            return Some(Self { name: path, numbers, below: None, is_silent: true });
         }
         // An overlay has no device of its own.
-        let may_be_layered = told.is_none_or(|(system, _)| split_dev(system).0 == 0);
+        let may_be_layered = numbers.is_none_or(|(system, _)| split_dev(system).0 == 0);
         let below = may_be_layered.then(|| file_in_layer(&graph.mounts, Path::new(&path)));
         // Only now: where it is no overlay, a server that never answers may have the file.
-        let is_it = || told.is_none_or(|told| number_of(&path) == Some(told));
+        let is_it = || numbers.is_none_or(|numbers| number_of(&path) == Some(numbers));
         let below = below.flatten().filter(|_| is_it()).and_then(|file| number_of(&file));
-        Some(Self { name: path, told, below, is_silent: false })
+        Some(Self { name: path, numbers, below, is_silent: false })
     }
 
     /// Its numbers, from the device or its name, as far as known.
     fn numbers(&self) -> impl Iterator<Item = (u64, u64)> {
         let of_name = || (!self.is_silent).then(|| number_of(&self.name)).flatten();
-        self.told.or_else(of_name).into_iter().chain(self.below)
+        self.numbers.or_else(of_name).into_iter().chain(self.below)
     }
 
     /// Whether both are one file: by both devices' numbers, else by names, as far as visible from here.
     fn is_same(&self, other: &Self) -> bool {
-        let are_told = self.told.is_some() && other.told.is_some();
-        let is_named_alike = !are_told && self.name == other.name;
+        let are_known = self.numbers.is_some() && other.numbers.is_some();
+        let is_named_alike = !are_known && self.name == other.name;
         is_named_alike || self.numbers().any(|own| other.numbers().any(|others| own == others))
     }
 }
@@ -206,16 +206,20 @@ mod tests {
         let [one, two] = ["one", "two"].map(|name| scratch.path().join(name));
         std::fs::write(&one, "x").unwrap();
         std::fs::hard_link(&one, &two).unwrap();
-        let file =
-            |name: &str, told| LoopFile { name: name.into(), told, below: None, is_silent: false };
+        let file = |name: &str, numbers| LoopFile {
+            name: name.into(),
+            numbers,
+            below: None,
+            is_silent: false,
+        };
         let named = |name: &str| file(name, None);
         let one = named(one.to_str().unwrap());
         assert!(one.is_same(&named(two.to_str().unwrap())));
         assert!(!one.is_same(&named("/nothing")));
         // The devices' numbers count more: the same path is another file in another namespace.
-        let told = |name: &str, numbers| file(name, Some(numbers));
-        assert!(told("/a (deleted)", (8, 12)).is_same(&told("/b", (8, 12))));
-        assert!(!told("/a", (8, 12)).is_same(&told("/a", (8, 13))));
-        assert!(told("/a", (8, 12)).is_same(&named("/a")));
+        let numbered = |name: &str, numbers| file(name, Some(numbers));
+        assert!(numbered("/a (deleted)", (8, 12)).is_same(&numbered("/b", (8, 12))));
+        assert!(!numbered("/a", (8, 12)).is_same(&numbered("/a", (8, 13))));
+        assert!(numbered("/a", (8, 12)).is_same(&named("/a")));
     }
 }

@@ -36,12 +36,12 @@ pub(super) fn place_of(roots: &Roots, disk: &str) -> Option<String> {
 /// The UUID of an md array: the kernel's (since 2020), which is all zeros where other metadata than its own make the
 /// array; else udev's record from mdadm.
 fn array_uuid(roots: &Roots, disk: &str) -> Option<String> {
-    let is_told = |uuid: &String| uuid.contains(|c: char| c.is_ascii_hexdigit() && c != '0');
+    let is_uuid = |uuid: &String| uuid.contains(|c: char| c.is_ascii_hexdigit() && c != '0');
     let array = roots.block_dir(disk)?.join("md");
     if !array.is_dir() {
         return None;
     }
-    read_text(array.join("uuid")).filter(is_told).or_else(|| {
+    read_text(array.join("uuid")).filter(is_uuid).or_else(|| {
         let udev = Udev::of(roots, roots.block_number(disk)?);
         let digits = udev.get("MD_UUID")?.replace(':', "");
         let parts = [0..8, 8..12, 12..16, 16..20, 20..32].map(|part| digits.get(part));
@@ -148,14 +148,14 @@ mod tests {
             DriveIdentity::of(&fake.roots, &name).unwrap()
         };
         let own = "6c0c6c2f-9e1d-4a3e-8b5a-0123456789ab";
-        let told = "E:MD_UUID=6c0c6c2f:9e1d4a3e:8b5a0123:456789ab\n";
+        let udev = "E:MD_UUID=6c0c6c2f:9e1d4a3e:8b5a0123:456789ab\n";
         let none = "00000000-0000-0000-0000-000000000000";
-        let saved = of(126, None, told);
+        let saved = of(126, None, udev);
         for (other, expected) in [
-            (of(127, None, told), true),
-            (of(127, Some(none), told), true),
+            (of(127, None, udev), true),
+            (of(127, Some(none), udev), true),
             (of(127, Some(own), ""), true),
-            (of(126, None, &told.replace("9ab", "9ac")), false),
+            (of(126, None, &udev.replace("9ab", "9ac")), false),
             (of(126, None, ""), false),
         ] {
             assert_eq!(saved.difference(&other).is_none(), expected, "{other:?}");

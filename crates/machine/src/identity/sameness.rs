@@ -77,21 +77,21 @@ impl DriveIdentity {
     /// A world-wide name that only one of them reports does not count: bridges hide it. Neither does the drive's own
     /// serial number: only a claim queries it.
     pub fn compare(&self, other: &Self) -> Sameness {
-        let both_told =
+        let both_known =
             |own: &Option<String>, others: &Option<String>| own.is_some() && others.is_some();
         let value = |what, own: &Option<String>, others: &Option<String>| {
             let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "none".to_string());
             let difference = Difference::Value { what, own: text(own), other: text(others) };
-            (own != others).then(|| (difference, both_told(own, others)))
+            (own != others).then(|| (difference, both_known(own, others)))
         };
-        let told = |what, own, others| value(what, own, others).filter(|(_, both)| *both);
+        let known_to_both = |what, own, others| value(what, own, others).filter(|(_, both)| *both);
         let size = |id: &Self| Some(id.disk_bytes.to_string());
         let found: Vec<(Difference, bool)> = [
             value("serial number", &self.serial, &other.serial),
-            told("own serial number", &self.own_serial, &other.own_serial),
+            known_to_both("own serial number", &self.own_serial, &other.own_serial),
             value("model", &self.model, &other.model),
             value("size", &size(self), &size(other)),
-            told("world-wide name", &self.wwn, &other.wwn),
+            known_to_both("world-wide name", &self.wwn, &other.wwn),
             self.unnamed_place_difference(other),
         ]
         .into_iter()
@@ -105,7 +105,7 @@ impl DriveIdentity {
             None if self.file.is_some() && self.file == other.file => {
                 Sameness::Sure(MatchedBy::File)
             }
-            None if both_told(&self.own_serial, &other.own_serial) => {
+            None if both_known(&self.own_serial, &other.own_serial) => {
                 Sameness::Sure(MatchedBy::OwnSerial)
             }
             None if self.serial.is_some() => Sameness::Likely(MatchedBy::Serial),

@@ -199,10 +199,10 @@ mod tests {
         );
         fake.disk("virtual/block/fast", (251, 3), 1 << 30);
         assert_eq!(kind_of(&fake, "fast"), ("memory".to_string(), DriveKind::Memory));
-        for (told, transport) in [("SD", "sd"), ("MMC", "mmc")] {
+        for (card, transport) in [("SD", "sd"), ("MMC", "mmc")] {
             let fake = Fake::new();
             fake.scsi_disk("platform/mmc0/mmc0:0001/block/mmcblk0", (179, 0), 1 << 30);
-            fake.file("sys/devices/platform/mmc0/mmc0:0001/type", told);
+            fake.file("sys/devices/platform/mmc0/mmc0:0001/type", card);
             assert_eq!(kind_of(&fake, "mmcblk0"), (transport.to_string(), DriveKind::Card));
         }
     }

@@ -79,11 +79,11 @@ fn wear_pct(json: &Value) -> Option<u64> {
 }
 
 fn bad_sectors(json: &Value) -> Option<u64> {
-    let told = [&json[NVME_LOG]["media_errors"], &json["scsi_grown_defect_list"]];
+    let reported = [&json[NVME_LOG]["media_errors"], &json["scsi_grown_defect_list"]];
     let counts = attributes(json)
         .filter(|a| [REALLOCATED, PENDING].contains(&a["id"].as_u64()))
         .filter_map(|a| raw_count(&a["raw"]));
-    told.into_iter().find_map(Value::as_u64).or_else(|| counts.reduce(u64::saturating_add))
+    reported.into_iter().find_map(Value::as_u64).or_else(|| counts.reduce(u64::saturating_add))
 }
 
 fn attributes(json: &Value) -> impl Iterator<Item = &Value> {
@@ -99,16 +99,16 @@ fn raw_count(raw: &Value) -> Option<u64> {
 /// Why there are no figures, in one line.
 fn reason(json: &Value) -> String {
     let messages = json["smartctl"]["messages"].as_array().into_iter().flatten();
-    let told: Vec<(&str, bool)> = messages
+    let all: Vec<(&str, bool)> = messages
         .filter_map(|it| Some((it["string"].as_str()?, it["severity"] == "error")))
         .collect();
-    let any = |words: &str| told.iter().any(|(message, _)| message.contains(words));
-    let error = told.iter().find(|(_, is_error)| *is_error);
+    let any = |words: &str| all.iter().any(|(message, _)| message.contains(words));
+    let error = all.iter().find(|(_, is_error)| *is_error);
     if any("Permission denied") || any("Operation not permitted") {
         "health: run with sudo".to_string()
     } else if any("STANDBY") || any("SLEEP") {
         "health: the drive is asleep and was not woken".to_string()
-    } else if let Some((message, _)) = error.or(told.first()) {
+    } else if let Some((message, _)) = error.or(all.first()) {
         format!("smartctl: {}", message.split_whitespace().collect::<Vec<_>>().join(" "))
     } else {
         "health: not reported by this drive".to_string()

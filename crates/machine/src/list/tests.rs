@@ -252,7 +252,7 @@ fn only_whole_devices_have_a_description() {
 
 #[test]
 fn drives_own_rotation_corrects_the_kernels_guess() {
-    for (kind, told, expected, rpm) in [
+    for (kind, reported, expected, rpm) in [
         (DriveKind::HardDisk, Some(0), DriveKind::Ssd, None),
         (DriveKind::Unknown, Some(7200), DriveKind::HardDisk, Some(7200)),
         (DriveKind::Ssd, None, DriveKind::Ssd, None),
@@ -260,7 +260,7 @@ fn drives_own_rotation_corrects_the_kernels_guess() {
     ] {
         let mut drive = Drive { kind, rpm: None, ..named(&sata_machine(), "sda") };
         let health = Health { passed: Some(true), ..Health::default() };
-        let report = Report { rpm: told, temperature_c: Some(50.0), health: health.clone() };
+        let report = Report { rpm: reported, temperature_c: Some(50.0), health: health.clone() };
         apply(&mut drive, report);
         assert_eq!((drive.kind, drive.rpm, drive.health), (expected, rpm, health), "{kind:?}");
         assert_eq!(drive.temperature_c, Some(31.0), "the kernel's own sensor comes first");

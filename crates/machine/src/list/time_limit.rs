@@ -55,8 +55,8 @@ pub(super) fn unasked(roots: &Roots, names: &[String]) -> Vec<Drive> {
     let graph = BlockGraph::read(roots);
     let machine = (MountedOn::of(&graph), graph);
     let why = "it has not answered yet: contents, temperature and health unknown";
-    let told = |name: &String| Some(without_answer(&machine, name, why.to_string())?.drive);
-    names.iter().filter_map(told).collect()
+    let silent = |name: &String| Some(without_answer(&machine, name, why.to_string())?.drive);
+    names.iter().filter_map(silent).collect()
 }
 
 /// Which of the drives do not answer, as another process finds out. One that is known for it already is not asked

@@ -20,11 +20,14 @@ fn every_use_blocks_the_restore_without_opening() {
         let machine = Machine::new();
         make(&machine);
         let refusal = machine.claim_to_restore().unwrap_err();
-        let told = reasons(&refusal.record.checks).unwrap();
+        let message = reasons(&refusal.record.checks).unwrap();
         // Other contents are not checked: the mount is reported first.
         if *by != "places" {
             refused(&refusal.record, by, &machine.named(words));
-            assert!(told.contains(&machine.named(words)) && !told.contains('\n'), "{told}");
+            assert!(
+                message.contains(&machine.named(words)) && !message.contains('\n'),
+                "{message}"
+            );
         }
         assert!(!machine.opened_for_writing());
     }

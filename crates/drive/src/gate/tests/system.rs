@@ -67,8 +67,8 @@ fn beside_another_btrfs_the_system_is_found_too() {
         machine.target = "sda2";
         refused(&machine.confirmed(WriteLevel::Destroy), "system", "sda holds the running system");
         machine.target = "sdc2";
-        let told = machine.confirmed(WriteLevel::Destroy);
-        assert_eq!(check(&told, "system").outcome == Outcome::Refused, of_other, "{lines:?}");
+        let report = machine.confirmed(WriteLevel::Destroy);
+        assert_eq!(check(&report, "system").outcome == Outcome::Refused, of_other, "{lines:?}");
     }
 }
 

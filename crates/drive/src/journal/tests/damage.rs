@@ -35,7 +35,7 @@ pub fn differing(world: &World, original: &[u8]) -> Vec<u64> {
 fn damaged_block_loses_its_range_and_is_reported() {
     let (world, name, original) = dead_run();
     let blocks = world.journal_len(&name) / UNIT;
-    let mut told = 0;
+    let mut reported = 0;
     for block in 0..blocks {
         for zeros in [true, false] {
             let world = world.fork();
@@ -57,7 +57,7 @@ fn damaged_block_loses_its_range_and_is_reported() {
             match (&ended, lost.is_empty()) {
                 (Ok(()), true) => assert_eq!(world.folder().names().unwrap(), [""; 0]),
                 (Err(JournalError::Damaged { what, .. }), false) => {
-                    told += 1;
+                    reported += 1;
                     assert!(what.contains(&lost[0].to_string()), "{what}");
                     let left = 4 * 2 * UNIT as u64 - lost.iter().map(|it| it.len).sum::<u64>();
                     assert!(what.contains(&format!("the other {left} bytes")), "{what}");
@@ -68,7 +68,7 @@ fn damaged_block_loses_its_range_and_is_reported() {
         }
     }
     // Four records of three blocks each, in two ways. One flipped bit in a record's padding is harmless.
-    assert_eq!(told, 4 * (3 + 2));
+    assert_eq!(reported, 4 * (3 + 2));
 }
 
 pub fn lost_ranges(world: &World, name: &str) -> Vec<ByteRange> {

@@ -73,8 +73,8 @@ fn commit_is_synced_before_later_damage() {
         world.damage("run-0.journal", |bytes| {
             bytes[crate::journal::format::FIRST_RECORD as usize..][..SECTOR].fill(0);
         });
-        let told = matches!(recover_all(&world), Err(JournalError::Damaged { .. }));
-        assert_eq!(told, !lies, "the sync of the commit lies: {lies}");
+        let is_reported = matches!(recover_all(&world), Err(JournalError::Damaged { .. }));
+        assert_eq!(is_reported, !lies, "the sync of the commit lies: {lies}");
     }
 }
 

@@ -71,7 +71,7 @@ fn journal_truncated_anywhere_is_not_taken_as_whole() {
 /// `settled_min` times.
 fn ends_are_lost(sweep: Sweep, reported_min: u32, settled_min: u32) {
     let original = World::over(PLAIN, Faults::default()).durable();
-    let (mut told, mut settled) = (0, 0);
+    let (mut reported, mut settled) = (0, 0);
     for n in 1.. {
         let cut = cut_run(PLAIN, Faults::default(), SEED, n);
         if !cut.is_off() {
@@ -88,13 +88,16 @@ fn ends_are_lost(sweep: Sweep, reported_min: u32, settled_min: u32) {
                 lose(&world, &name, from, how);
                 let what = format!("cut at step {n}, {left:?} left, then from {from} {how:?}");
                 match is_loss_reported(&world, &name, &original, &what) {
-                    true => told += 1,
+                    true => reported += 1,
                     false => settled += 1,
                 }
             }
         }
     }
-    assert!(told > reported_min && settled > settled_min, "{told} told, {settled} settled");
+    assert!(
+        reported > reported_min && settled > settled_min,
+        "{reported} reported, {settled} settled"
+    );
 }
 
 #[test]

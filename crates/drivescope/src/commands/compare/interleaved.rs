@@ -64,9 +64,12 @@ pub fn compare(arguments: &CompareArguments, signals: &RunSignals) -> Result<Cod
 /// How far it is, for people who watch.
 fn tell(comparison: &RunComparison) {
     if output::is_watched() {
-        let told = comparison.rows.iter().filter(|row| row.against_first[0].is_told()).count();
+        let decided = comparison.rows.iter().filter(|row| row.against_first[0].is_told()).count();
         let rounds = comparison.interleaved_rounds.unwrap_or(0);
-        output::tell(&format!("round {rounds}: {told} of {} rows decided", comparison.rows.len()));
+        output::tell(&format!(
+            "round {rounds}: {decided} of {} rows decided",
+            comparison.rows.len()
+        ));
     }
 }
 

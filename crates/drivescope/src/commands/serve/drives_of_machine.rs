@@ -9,15 +9,15 @@ use std::sync::mpsc::Receiver;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// So long the first page waits for what the drives themselves tell; it has what the kernel tells at once.
+/// Time that the first page waits for answers of the drives; the kernel's answers are immediate.
 const FIRST_WAIT: Duration = Duration::from_millis(100);
-/// So long a later one waits before it shows what the drives told last.
+/// Time that a later page waits before it shows the drives' last answers.
 const WAIT: Duration = Duration::from_secs(1);
 
-/// What the drives tell, and have told last.
-pub struct DrivesOfMachine(Mutex<Told>);
+/// The answers of the drives, with the last ones kept.
+pub struct DrivesOfMachine(Mutex<DriveAnswers>);
 
-struct Told {
+struct DriveAnswers {
     asked: Option<Receiver<Vec<Drive>>>,
     last: Option<Vec<Drive>>,
 }
@@ -25,23 +25,23 @@ struct Told {
 impl DrivesOfMachine {
     /// Asks them, for the first page.
     pub fn asked() -> Self {
-        Self(Mutex::new(Told { asked: Some(beside(all)), last: None }))
+        Self(Mutex::new(DriveAnswers { asked: Some(beside(all)), last: None }))
     }
 
     /// All of them, as far as they answer in time.
     pub fn now(&self) -> Vec<Drive> {
-        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(found) = told.asked.as_ref().and_then(|asked| asked.try_recv().ok()) {
-            *told = Told { asked: None, last: Some(found) };
+        let mut answers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = answers.asked.as_ref().and_then(|asked| asked.try_recv().ok()) {
+            *answers = DriveAnswers { asked: None, last: Some(found) };
         }
-        let wait = if told.last.is_some() { WAIT } else { FIRST_WAIT };
-        let asked = told.asked.take().unwrap_or_else(|| beside(all));
+        let wait = if answers.last.is_some() { WAIT } else { FIRST_WAIT };
+        let asked = answers.asked.take().unwrap_or_else(|| beside(all));
         if let Ok(found) = asked.recv_timeout(wait) {
-            told.last = Some(found.clone());
+            answers.last = Some(found.clone());
             return found;
         }
-        told.asked = Some(asked);
-        told.last.clone().unwrap_or_else(|| named(drives_unasked(&Roots::host())))
+        answers.asked = Some(asked);
+        answers.last.clone().unwrap_or_else(|| named(drives_unasked(&Roots::host())))
     }
 }
 

@@ -88,14 +88,14 @@ fn introduce(server: &Server, model: &str, backing: &Path, capacity: u64) {
 /// Serves the drive until it may be stopped: it was unmounted, a signal came while it was unused, or a second signal
 /// came after its users were listed.
 fn serve(server: &mut Server, signals: &RunSignals) {
-    let mut told = 0;
+    let mut shown = 0;
     let mut asked_at = None;
     let mut users_told = false;
     while !server.has_ended() {
         std::thread::sleep(LOOK_EVERY);
         let troubles = server.report().troubles;
-        troubles.iter().skip(told).for_each(|trouble| output::complain(trouble));
-        told = troubles.len();
+        troubles.iter().skip(shown).for_each(|trouble| output::complain(trouble));
+        shown = troubles.len();
         if !signals.was_signalled() {
             continue;
         }

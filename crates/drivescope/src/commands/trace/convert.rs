@@ -58,8 +58,8 @@ fn write_trace(trace: NamedTrace, file: &mut File, name: &str) -> Result<u64, Fa
     let refused = |error| failure(name, error);
     let header = trace.header().clone();
     let mut writer = TraceWriter::new(BufWriter::new(file), &header).map_err(refused)?;
-    let told = trace.read(&mut writer)?;
-    Ok(writer.finish(told).map_err(refused)?.1.events)
+    let totals = trace.read(&mut writer)?;
+    Ok(writer.finish(totals).map_err(refused)?.1.events)
 }
 
 fn write_iolog(

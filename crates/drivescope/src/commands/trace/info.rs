@@ -12,8 +12,8 @@ pub fn info(arguments: &TraceInfoArguments) -> Result<Code, Failure> {
     let trace = source::open(&arguments.file, &arguments.source)?;
     let (header, name) = (trace.header().clone(), trace.name().to_string());
     let mut sums = Summarizer::default();
-    let told = trace.read(&mut sums)?;
-    let summary = sums.finish(&header, &told);
+    let totals = trace.read(&mut sums)?;
+    let summary = sums.finish(&header, &totals);
     match arguments.json {
         true => output::print_document(&summary),
         false => output::print(&text::trace_summary(&name, &summary, output::style())),

@@ -49,9 +49,9 @@ pub fn record(arguments: &RecordArguments, signals: &RunSignals) -> Result<Code,
         let refused = |error| failure(&name, error);
         let mut writer =
             TraceWriter::new(BufWriter::new(file), &header(&device)).map_err(refused)?;
-        let told = recording.run(&mut writer, || program.is_over());
-        let told = told.map_err(|error| nothing_seen(&device.name, error))?;
-        Ok(writer.finish(told).map_err(refused)?.1)
+        let totals = recording.run(&mut writer, || program.is_over());
+        let totals = totals.map_err(|error| nothing_seen(&device.name, error))?;
+        Ok(writer.finish(totals).map_err(refused)?.1)
     })?;
     tell(&name, &totals);
     if totals.lost > 0 {
