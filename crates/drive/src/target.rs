@@ -284,7 +284,7 @@ impl Target {
         self.data_system().and_then(|fs| compression(fs, self.data_path()))
     }
 
-    /// Why there is no drive below, or `None`.
+    /// Why the data is in memory, or `None`.
     pub fn memory_backed(&self) -> Option<String> {
         if let Some(evidence) = &self.stack.memory_backed {
             return Some(evidence.clone());

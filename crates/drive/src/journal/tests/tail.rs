@@ -67,7 +67,7 @@ fn journal_truncated_anywhere_is_not_taken_as_whole() {
     ends_are_lost(Sweep::All, 10_000, 1000);
 }
 
-/// Cuts a run everywhere, and then its journal. Loss must be reported at least `reported_min` times, and nothing be lost
+/// Cuts a run everywhere, and then its journal. Loss must be reported over `reported_min` times, and nothing be lost
 /// `settled_min` times.
 fn ends_are_lost(sweep: Sweep, reported_min: u32, settled_min: u32) {
     let original = World::over(PLAIN, Faults::default()).durable();
