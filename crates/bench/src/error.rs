@@ -41,7 +41,7 @@ pub enum BenchError {
     /// The engine could not be set up or broke.
     #[error("the {engine} engine failed: {source}{}; try --engine {other}", limit_of(source))]
     Engine {
-        /// Which.
+        /// The engine that failed.
         engine: &'static str,
         /// The other one.
         other: &'static str,
@@ -222,7 +222,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_block_layer_calls_no_data_is_a_bad_place() {
+    fn enodata_from_block_layer_is_a_bad_place() {
         let of = |errno| describe(&IoFailure { errno, offset: 512, len: 4096, write: false }, 1);
         let bad = of(libc::ENODATA);
         assert!(bad.contains("bad sector") && bad.contains("smartctl"), "{bad}");
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_the_drive_did_ends_with_the_code_of_a_device_error() {
+    fn only_drive_errors_exit_with_device_code() {
         let of = |errno, write, target| {
             let failure = IoFailure { errno, offset: 0, len: 4096, write };
             BenchError::Request { failure, count: 1 }.kind(target)
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_that_broke_points_at_the_other_engine_and_at_the_limit() {
+    fn broken_queue_names_other_engine_and_limit() {
         let of = |errno, engine| {
             BenchError::of_engine(engine, io::Error::from_raw_os_error(errno)).to_string()
         };

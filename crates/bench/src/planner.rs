@@ -16,12 +16,12 @@ use drivescope_model::units::Bytes;
 const FILE_UNIT: u64 = 1 << 20;
 /// Smallest test file that is made when the asked size does not fit: `transfer` needs sixteen blocks of 1 MiB.
 const FILE_MIN: u64 = 16 << 20;
-/// A file that is made to fit leaves such a part of the room to the file system's own blocks.
+/// A file that is made to fit leaves this part of the room to the file system's own blocks.
 const METADATA_SHARE: u64 = 64;
-/// Where the file system copies on write, a file takes so many times its size: the old extents stay as long
+/// Where the file system copies on write, a file takes this many times its size: the old extents stay as long
 /// as a part of one is in use, and what replaces them counts once more until it is committed.
 const COW_COPIES: u64 = 3;
-/// A round that is shortened keeps so many requests: ten beyond its 99.9th percentile. More than six have fewer: all
+/// A shortened round keeps this many requests: ten beyond its 99.9th percentile. More than six have fewer: all
 /// of a cell together have sixty beyond it.
 const ROUND_REQUESTS_MIN: u64 = 10_000;
 const CELL_REQUESTS_MIN: u64 = 50_000;
@@ -159,7 +159,7 @@ fn only_reads(test: &PlannedTest) -> bool {
     reads && test.skip.is_none() && test.cost.written_bytes == 0
 }
 
-/// Requests that each timed round may have, lest a run on a simulated drive take minutes to compute.
+/// Requests that each timed round may have, so that a run on a simulated drive is not computed for minutes.
 fn round_requests_max(suite: &Suite, target: &Target) -> Option<u64> {
     let phases = suite.tests.iter().map(|&test| workloads::find(test).timed_phases(suite));
     let rounds = phases.sum::<usize>() as u64 * u64::from(suite.rounds);
@@ -206,7 +206,7 @@ mod tests {
     use drivescope_model::options::TestKind;
 
     #[test]
-    fn a_first_look_takes_a_disk_ten_seconds_with_its_preparation() {
+    fn first_look_at_a_disk_takes_ten_seconds() {
         let disk = ExpectedSpeed::typical(None);
         let suite = |name| suites::find(name, None).unwrap();
         let seconds = |suite: &Suite, rounds| {
@@ -236,7 +236,7 @@ mod tests {
     const COMPUTED_MAX_S: f64 = 15.0;
 
     #[test]
-    fn every_suite_is_computed_within_seconds_on_every_simulated_drive() {
+    fn every_suite_computes_fast_on_every_simulated_drive() {
         let models = built_in().unwrap();
         for name in suites::names(None) {
             for model in every(4, &models) {
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn rounds_that_would_take_too_long_to_compute_end_after_their_share() {
+    fn slow_to_compute_rounds_end_after_their_share() {
         for test in [TestKind::Transfer, TestKind::Latency] {
             let (whole, bound) = rounds_of(test, 0);
             assert!(bound.is_none() && whole.iter().all(|ops| *ops > 100), "{test}: {whole:?}");

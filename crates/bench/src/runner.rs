@@ -168,7 +168,7 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// Why a test failed and where it can be resumed: a cable that came off is no reason to begin anew.
+/// Why a test failed and where it can be resumed: after a loose cable it need not begin anew.
 fn failed(error: &BenchError, resume: Option<ResumePoint>) -> String {
     match resume.filter(ResumePoint::is_worthwhile) {
         Some(point) => format!("{error}; {point}"),

@@ -110,7 +110,7 @@ struct CurrentTest {
     remaining: RemainingTime,
     /// How long its rounds took so far.
     rounds_over: Cell<Option<RoundsOver>>,
-    /// When it was last told what its rounds come to, in real time.
+    /// When the results of its rounds were last reported, in real time.
     told_ns: Cell<u64>,
     /// What was found out about the engines of its cells.
     engines: RefCell<BTreeMap<String, Option<Engine>>>,
@@ -170,7 +170,7 @@ impl<'a> Session<'a> {
         (self.now_ns() - self.test.start_ns - self.test.paused_ns.get()) as f64 / 1e9
     }
 
-    /// The same with somebody who saves what a long test has found so far: see [`Session::checkpoint`].
+    /// The same with `save`, which stores what a long test has found so far: see [`Session::checkpoint`].
     pub fn with_checkpoints(mut self, save: SaveCheckpoint<'a>) -> Self {
         self.checkpoints = Checkpoints::of(save);
         self
@@ -262,7 +262,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Whether the test in progress was skipped, and the run goes on.
+    /// Whether the test in progress was skipped, and the run continues.
     pub(crate) fn is_skipped(&self) -> bool {
         self.viewer.skips() && !self.stop.load(Ordering::Relaxed)
     }
@@ -275,12 +275,12 @@ impl<'a> Session<'a> {
         if self.stopped() { Err(BenchError::Interrupted) } else { Ok(()) }
     }
 
-    /// Tells the listeners; nobody listening is no error.
+    /// Sends the event to the listeners, if there are any.
     pub fn emit(&self, event: Event) {
         let _ = self.events.send(event);
     }
 
-    /// Waits between phases, or until the run is asked to stop.
+    /// Waits between phases, or until the run is to end.
     pub fn pause(&self, length: Secs) -> Result<(), BenchError> {
         if let Some(drive) = &self.storage.simulated {
             drive.idle_until(drive.now() + length.nanos());

@@ -80,7 +80,7 @@ pub enum SuiteError {
         "cannot read the suite {path}: {source}; name a TOML file, or one that drivescope suites lists"
     )]
     Unreadable {
-        /// Where.
+        /// The file.
         path: PathBuf,
         /// Why.
         source: std::io::Error,
@@ -111,7 +111,7 @@ pub fn user_folder() -> Option<PathBuf> {
     folder_of(std::env::var_os("XDG_CONFIG_HOME"), std::env::var_os("HOME"))
 }
 
-/// As the XDG base directories are: a variable that is no absolute path counts as not set.
+/// As the XDG base directories are: a variable that is not an absolute path counts as not set.
 fn folder_of(config: Option<OsString>, home: Option<OsString>) -> Option<PathBuf> {
     let absolute = |text: OsString| Some(PathBuf::from(text)).filter(|path| path.is_absolute());
     let config = config.and_then(absolute);
@@ -232,7 +232,7 @@ fn parse(path: &str, text: &str) -> Result<Suite, SuiteError> {
 }
 
 /// In one line, in the words of a suite file, and with the nearest of the names that were expected, which stand
-/// in backticks behind the one that is unknown.
+/// in backticks after the unknown one.
 fn with_nearest(message: &str) -> String {
     let message = message.lines().collect::<Vec<_>>().join(" ");
     let message = message.replace("expected a sequence", "expected a list, like [100, 200]");

@@ -219,7 +219,7 @@ pub fn run_all(target: &Target, suite: Suite) -> Vec<TestResult> {
     })
 }
 
-/// Lends a session of a plan, to which nobody listens.
+/// Lends a session of a plan, without listeners.
 pub fn with_session<T>(
     target: &Target,
     plan: &Plan,

@@ -1,4 +1,4 @@
-//! Watching a drive: one small read after the other, somewhere on it, until somebody ends it.
+//! Watching a drive: one small read after the other, somewhere on it, until the user stops it.
 
 mod tally;
 
@@ -17,16 +17,16 @@ use std::io;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use tally::WatchTally;
 
-/// The reads of so much time are told together.
+/// The reads of this time are reported together.
 const SECOND_NS: u64 = 1_000_000_000;
-/// No stall, whatever the median: healthy disks seek longer than half of this, and a pause that nobody notices is
-/// nobody's trouble.
+/// Shorter times are not stalls, whatever the median: healthy disks seek longer than half of this, and users do
+/// not notice such a pause.
 const STALL_MIN_NS: u64 = 50_000_000;
 /// Pause after a failed read: a drive in trouble is not to be driven on.
 const ERROR_REST_NS: u64 = SECOND_NS;
 /// While it rests, a loop looks so often whether it is to end.
 const LOOK_EVERY_NS: u64 = 100_000_000;
-/// So much is measured ahead of a slow listener: a minute. After that reads wait for it, between two of them.
+/// Lines kept for a slow listener: a minute. After that reads wait for it, between two of them.
 const AHEAD_MAX: usize = 64;
 
 /// How to watch.
@@ -42,7 +42,7 @@ pub struct WatchOptions {
     pub time_ns: u64,
 }
 
-/// What the loop tells.
+/// What the loop reports.
 #[derive(Debug)]
 enum Sighting {
     /// The reads of a second.
@@ -89,7 +89,7 @@ impl WatchWindow {
     }
 }
 
-/// The loop: tells what it has seen between two reads, never during one.
+/// The loop: reports what it has seen between two reads, never during one.
 struct WatchLoop<'c> {
     options: WatchOptions,
     offsets: Offsets,
@@ -97,7 +97,7 @@ struct WatchLoop<'c> {
     control: &'c Control,
 }
 
-/// Nobody listens any more.
+/// The listener is gone.
 struct Unheard;
 
 impl IoTask for WatchLoop<'_> {
@@ -194,7 +194,7 @@ pub fn open(session: &mut Session<'_>, block_bytes: u32) -> Result<Option<String
     deallocated::sample(session)
 }
 
-/// Reads until the session is stopped, or as long as the options say. `hear` is told each line but the last, which
+/// Reads until the session is stopped, or as long as the options say. `hear` gets each line but the last, which
 /// is returned; `at` names a time of the target, if it has one that people know.
 ///
 /// Errors: the engine broke. A read that fails is none.

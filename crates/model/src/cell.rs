@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_cells_say_what_is_wrong() {
+    fn wrong_cells_explain_the_error() {
         for (text, word) in [
             ("rnd4k_q32t1", "no direction"),
             ("foo4k_q1t1.read", "write it like"),

@@ -87,7 +87,7 @@ impl Metric {
         if let Some(odd) = std::iter::once(value).chain(rounds).find(is_odd) {
             return Some(format!("{odd} {unit}, which no measurement gives"));
         }
-        // An end may be beyond what is possible: it says how little few rounds tell.
+        // An end may be beyond what is possible: it says how little few rounds show.
         let within = low <= value && value <= high;
         (!within).then(|| format!("{value} {unit}, outside its own interval from {low} to {high}"))
     }
@@ -269,7 +269,7 @@ pub struct TestResult {
 /// A database that `sql` measured, and how it was set.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DatabaseRecord {
-    /// Which.
+    /// The database product.
     pub database: DatabaseKind,
     /// Its version, as it says itself.
     pub version: String,
@@ -389,7 +389,7 @@ pub struct GateCheck {
     /// What was checked: `path`, `identity`, `access`. After raw writes also `looks`: the repeated checks for other
     /// users of the device while tests could write.
     pub check: String,
-    /// Whether it passed; without that, a run does not begin. For `looks`: whether the last check found nobody.
+    /// Whether it passed; without that, a run does not begin. For `looks`: whether the last check found no other user.
     pub passed: bool,
     /// What was seen.
     pub evidence: String,

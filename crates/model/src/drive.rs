@@ -101,7 +101,7 @@ impl Partition {
     }
 }
 
-/// Health as SMART tells it.
+/// Health as reported by SMART.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Health {
     /// SMART's overall verdict.
@@ -183,9 +183,9 @@ pub struct Drive {
     pub link: Option<Link>,
     /// Whether the kernel believes that it rotates; virtual and loop devices often claim so.
     pub rotational_hint: bool,
-    /// Revolutions per minute, when the drive tells.
+    /// Revolutions per minute, if the drive reports them.
     pub rpm: Option<u32>,
-    /// Its zones, when kernel or drive tell of any; many shingled disks hide theirs.
+    /// Its zones, if the kernel or the drive reports them; many shingled disks hide theirs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zoned: Option<Zoned>,
     /// Smallest addressable unit.
@@ -237,7 +237,7 @@ impl Drive {
         self.transport == "sata" && self.link.as_ref().is_none_or(is_sata)
     }
 
-    /// What makes `other` another drive, by what both tell; `None` if it may be the same. A serial number alone does
+    /// What makes `other` another drive, by what both report; `None` if it may be the same. A serial number alone does
     /// not make two the same: a dock has one for whatever lies in it. There, firmware counts too, unless both have a
     /// world-wide name; elsewhere it was updated.
     pub fn clash(&self, other: &Self) -> Option<&'static str> {
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn drives_of_one_docks_serial_number_differ_in_what_else_they_tell() {
+    fn drives_sharing_a_dock_serial_are_distinguished() {
         let one = drive(|_| {});
         assert_eq!(one.clash(&one), None);
         type Change = fn(&mut Drive);

@@ -1,4 +1,4 @@
-//! What a run tells its listeners while it works: progress bars, live views, controllers.
+//! What a run reports to its listeners while it works: progress bars, live views, controllers.
 
 use crate::document::TestResult;
 use crate::options::TestKind;
@@ -8,7 +8,7 @@ use crate::options::TestKind;
 pub enum Event {
     /// A test begins and expects to take `seconds`.
     TestStarted {
-        /// Which.
+        /// The test that begins.
         test: TestKind,
         /// Expected length.
         seconds: f64,

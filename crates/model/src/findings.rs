@@ -40,11 +40,11 @@ pub struct FindingSpec {
     pub id: &'static str,
     /// Stable short name, `page-cache`.
     pub name: &'static str,
-    /// Weight.
+    /// How serious it is.
     pub severity: Severity,
     /// When it is raised: the rule with its thresholds.
     pub rule: &'static str,
-    /// What is behind it.
+    /// Why it occurs.
     pub cause: &'static str,
     /// What the user can do.
     pub remedy: &'static str,
@@ -102,8 +102,8 @@ findings! {
         cause "Every number includes the network, the server and the server's caches."
         remedy "Run drivescope on the server to measure the drive itself."
     FlushIgnored = "F007" "flush-ignored" Warning
-        rule "small random writes to a rotating drive, each followed by a flush, complete faster than two per revolution, by more than chance makes of so few (500/s, as at 15,000 rpm, where the drive does not tell its speed and its random reads are as slow as those of a disk); or writes of one sector, each flushed or with force unit access, take less than half a turn (geometry)"
-        cause "The drive, or a bridge or host in front of it, acknowledges flushes while data are still in a cache. A power cut loses what programs were told is safe, and can damage databases and file systems."
+        rule "small random writes to a rotating drive, each followed by a flush, complete faster than two per revolution, by more than chance makes of so few (500/s, as at 15,000 rpm, where the drive does not report its speed and its random reads are as slow as those of a disk); or writes of one sector, each flushed or with force unit access, take less than half a turn (geometry)"
+        cause "The drive, or a bridge or host in front of it, acknowledges flushes while data are still in a cache. A power cut loses data that programs believe to be safe, and can damage databases and file systems."
         remedy "Keep no database and no system on it, or disable its write cache (hdparm -W0) and measure again."
     FuseFs = "F008" "fuse-file-system" Warning
         rule "the target's file system, that of the overlay layer that holds its data, or that of the file of a loop device below it runs in user space (FUSE)"
@@ -266,7 +266,7 @@ findings! {
         cause "The file system did not copy: it noted where the original lies (reflink, on btrfs and XFS), compressed, or found the same data."
         remedy "Use --set copy.method=read-write on a file system without compression and deduplication."
     FilesInMemory = "F048" "files-in-memory" Warning
-        rule "more than 2 % of the files of a cold phase were still in memory before it, by cachestat; or the kernel does not tell"
+        rule "more than 2 % of the files of a cold phase were still in memory before it, by cachestat; or the kernel does not report it"
         cause "Another program holds them (mapped files, an index service), or the kernel could not be asked: it tells owners and writers only."
         remedy "Close programs that use these files; reboot before read-files with files kept by --keep."
     SourceLimits = "F049" "source-limits" Note
@@ -298,7 +298,7 @@ findings! {
         cause "The database says that a transaction is committed before the drive has it: its settings, or a layer between, do not wait for the flush. A power cut loses what was committed last."
         remedy "Leave sql.durability at full; on a server of your own look at synchronous_commit, fsync, innodb_flush_log_at_trx_commit, PRAGMA synchronous."
     StatementErrors = "F056" "statement-errors" Warning
-        rule "statements of --query failed; the first one is told"
+        rule "statements of --query failed; the first one is shown"
         cause "The statement, its parameters, or the database."
         remedy "Try the statement by hand; figures are those of the statements that did not fail."
 }
@@ -337,7 +337,7 @@ pub struct Finding {
     pub severity: Severity,
     /// What was seen, with numbers; the most serious of several observations.
     pub evidence: String,
-    /// What is behind it.
+    /// Why it occurs.
     pub cause: String,
     /// What the user can do.
     pub remedy: String,
@@ -352,7 +352,7 @@ pub struct Finding {
     weight: Weight,
 }
 
-/// It is no part of what a document says, and so none of what makes two findings the same.
+/// It is not written to documents, and does not make two findings differ.
 #[derive(Debug, Clone, Copy, Default)]
 struct Weight(f64);
 

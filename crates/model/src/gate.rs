@@ -104,7 +104,7 @@ impl DeviceIdentity {
 /// Everything the gate found out about one device at one level.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GateRecord {
-    /// What was asked for.
+    /// The requested level.
     pub level: WriteLevel,
     /// The device; absent when it could not be opened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn the_phrase_is_the_serial_or_the_best_other_name_with_the_size() {
+    fn phrase_is_serial_or_best_name_with_size() {
         let nameless = device();
         assert_eq!(nameless.phrase(), "loop0:4096");
         let model = DeviceIdentity { model: Some("Flash Disk".into()), ..nameless };
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_comes_back_from_json_and_only_refusals_refuse() {
+    fn record_survives_json_and_only_refusals_refuse() {
         let check = |outcome| Check {
             name: "mounts".into(),
             outcome,

@@ -24,7 +24,7 @@ pub enum OfRounds {
     Median,
     /// The smallest: an extreme of single samples is one of all rounds.
     Smallest,
-    /// The largest, likewise.
+    /// The largest one.
     Largest,
 }
 
@@ -89,7 +89,7 @@ pub const QUANTITIES: &[Quantity] = &[
     less(
         "lat_p50_us",
         "us",
-        "median latency; like all percentiles by nearest rank, the smallest latency that so many percent of the \
+        "median latency; like all percentiles by nearest rank, the smallest latency that this percentage of the \
          requests do not exceed, within the 0.1 % of a histogram's bin. Of each round if at least ten of its requests \
          lie beyond it, else of all rounds together (`pooled`)",
     ),
@@ -213,8 +213,8 @@ pub const QUANTITIES: &[Quantity] = &[
     more(
         "score",
         "1",
-        "100 × the geometric mean over the traces of a set of think_s / run_s: 100 would be a drive that nobody ever \
-         waits for",
+        "100 × the geometric mean over the traces of a set of think_s / run_s: 100 would be a drive that no program \
+         ever waits for",
     ),
     less(
         "range_ratio",
@@ -232,7 +232,7 @@ pub const QUANTITIES: &[Quantity] = &[
     more("rpm", "1/min", "revolutions per minute, by the times of answers"),
     more("count", "1", "how many there are"),
     more("track_bytes", "bytes", "bytes of a track"),
-    less("end_bytes", "bytes", "byte behind the last of a zone"),
+    less("end_bytes", "bytes", "first byte after a zone"),
     more("share_pct", "%", "share of the drive"),
     less("read_bytes", "bytes", "bytes read for an answer"),
     less("resolved_bytes", "bytes", "widest gap left between samples around a border of two zones: narrower zones may be missed"),
@@ -244,7 +244,7 @@ pub const QUANTITIES: &[Quantity] = &[
     less("overhead_us", "us", "fixed time of a command, of host, link and drive together, without seek, rotation and the reading of its data"),
     more("read_ahead_bytes", "bytes", "bytes that the drive reads on by itself behind a single read"),
     more("stream_bytes", "bytes", "bytes of one stream that the drive still holds"),
-    more("pass_tracks", "1", "tracks in order on one head before a serpentine disk goes on with the next"),
+    more("pass_tracks", "1", "tracks in order on one head before a serpentine disk changes to the next"),
     more("band_bytes", "bytes", "bytes of a shingled disk that are rewritten together"),
     more("log_bytes", "bytes", "random writes that a shingled disk takes before it has to clean"),
     less("unit_bytes", "bytes", "smallest writes that an SSD does not have to complete by reading"),

@@ -26,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_typing_error_finds_its_name_and_nonsense_none() {
+    fn typing_error_finds_its_name_and_nonsense_none() {
         let names = ["wd20eads", "wd20ears", "st8000as0002-smr"];
         assert_eq!(nearest("wd20eras", names.into_iter()).as_deref(), Some("wd20eads"));
         assert_eq!(nearest("wd20ear", names.into_iter()).as_deref(), Some("wd20ears"));

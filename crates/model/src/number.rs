@@ -10,7 +10,7 @@ const DECIMALS_MAX: i32 = 4;
 /// Printed for a number that is not there.
 pub const MISSING: &str = "-";
 
-/// Three significant digits: `0.612`, `13.1`, `178`, `3,460`, `842,000`; `-` for what is no number.
+/// Three significant digits: `0.612`, `13.1`, `178`, `3,460`, `842,000`; `-` for NaN and infinities.
 pub fn rounded(value: f64) -> String {
     fixed(value, DIGITS - 1 - exponent(value, DIGITS))
 }
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn the_value_carries_the_digits_that_its_interval_supports() {
+    fn value_carries_the_digits_that_its_interval_supports() {
         for (value, half, texts) in [
             (178.2, 1.1, ("178.2", "1.1")),
             (149.0, 12.0, ("149", "12")),
@@ -201,7 +201,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn printed_numbers_are_short_and_within_half_a_unit(value in 1e-3..1e9f64) {
+        fn printed_numbers_are_within_half_a_unit(value in 1e-3..1e9f64) {
             let text = rounded(value);
             prop_assert!(text.len() <= 13, "{}", text);
             let back: f64 = text.replace(',', "").parse().unwrap();

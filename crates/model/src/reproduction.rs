@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The outcome of all cells asked for.
+/// The outcome of all chosen cells.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Reproduction {
     /// Cells with a figure, or whose instrument broke.
@@ -28,7 +28,7 @@ impl Reproduction {
 pub struct Tally {
     /// Cells with a figure, or whose instrument broke.
     pub reachable: usize,
-    /// Those that pass.
+    /// Cells that pass.
     pub passed: usize,
 }
 

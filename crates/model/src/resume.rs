@@ -97,7 +97,7 @@ mod tests {
         ResumePoint { seed: 7, at_bytes: 512, phase: ResumePhase::VerifyRead, intact_before: true };
 
     #[test]
-    fn the_sentence_has_the_options_of_the_command_line() {
+    fn sentence_has_the_options_of_the_command_line() {
         assert_eq!(
             POINT.to_string(),
             "stopped at byte 512 (512 B) of the read phase, all data before it intact; continue with --resume, \
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_just_begun_is_not_worth_resuming_unless_everything_is_written() {
+    fn early_stop_is_not_resumable_unless_all_written() {
         assert_eq!(POINT.test(), TestKind::Verify);
         let at_start = |phase| ResumePoint { at_bytes: 0, phase, ..POINT };
         assert!(at_start(ResumePhase::VerifyRead).is_worthwhile());

@@ -32,7 +32,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_fits_stays_and_the_rest_keeps_both_ends(text in any::<String>(), times in 1usize..40) {
+        fn long_text_keeps_both_ends(text in any::<String>(), times in 1usize..40) {
             let text = text.repeat(times);
             let shown = shortened(&text).into_owned();
             let count = text.chars().count();

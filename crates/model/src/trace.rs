@@ -1,4 +1,4 @@
-//! What a trace holds, as `trace info` tells it.
+//! What a trace holds, as `trace info` shows it.
 
 use serde::Serialize;
 
@@ -13,7 +13,7 @@ pub const GAPS_FROM_S: [f64; 6] = [0.0, 1e-4, 1e-3, 1e-2, 1e-1, 1.0];
 pub struct TraceSummary {
     /// What it was made from.
     pub source: String,
-    /// Steps in which the source told times, s.
+    /// Resolution of the source's times, s.
     pub resolution_s: f64,
     /// Size of the device it was recorded on, if that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -54,9 +54,9 @@ pub struct TraceSummary {
     pub over_time: Vec<u64>,
     /// Length of such an interval, s.
     pub interval_s: f64,
-    /// Who sent how much, most first, where the source tells.
+    /// Who sent how much, most first, where the source says so.
     pub processes: Vec<ProcessShare>,
-    /// Records of the source that are no requests, or incomplete.
+    /// Records of the source that are not requests, or incomplete.
     pub skipped: u64,
     /// Records of the source that stood behind later ones.
     pub reordered: u64,
@@ -69,11 +69,11 @@ pub struct TraceSummary {
 /// Requests of one direction.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct DirectionSummary {
-    /// How many.
+    /// Number of requests.
     pub requests: u64,
     /// How much they moved.
     pub bytes: u64,
-    /// Those that begin where the one before of their direction ended.
+    /// Requests that begin where the one before of their direction ended.
     pub sequential: u64,
 }
 

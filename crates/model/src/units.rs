@@ -294,7 +294,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn bare_and_iec_suffixes_are_binary_and_si_suffixes_decimal() {
+    fn iec_suffixes_are_binary_si_suffixes_decimal() {
         for (text, bytes) in [
             ("512", 512),
             ("4k", 4096),

@@ -1,4 +1,4 @@
-//! What `watch` tells while it reads: a line a second, stalls, failed reads, and a summary. With `--json` each is one
+//! What `watch` reports while it reads: a line a second, stalls, failed reads, and a summary. With `--json` each is one
 //! JSON object.
 
 use serde::Serialize;
@@ -16,7 +16,7 @@ pub fn step_of(latency_us: f64) -> usize {
     ((decades * STEPS_PER_DECADE as f64) as usize).min(STEPS - 1)
 }
 
-/// One thing that `watch` tells.
+/// One report of `watch`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum WatchLine {

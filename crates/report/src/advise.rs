@@ -32,7 +32,7 @@ pub enum DataUse {
 pub struct Need {
     /// What the user calls it; also the label of its partition.
     pub name: String,
-    /// How much.
+    /// How much of the data.
     pub bytes: u64,
     /// How it is used.
     pub data_use: DataUse,
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn needs_say_what_they_are_and_mistakes_are_named() {
+    fn needs_are_described_and_mistakes_named() {
         let vms: Need = "vms:2TB,fast".parse().unwrap();
         assert_eq!((vms.bytes, vms.data_use), (2_000_000_000_000, DataUse::Fast));
         let exchange: Need = "exchange:2TB,exfat".parse().unwrap();

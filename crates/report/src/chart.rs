@@ -61,7 +61,7 @@ pub(crate) fn finite_points(series: &Series) -> impl Iterator<Item = Point> {
     points.filter(|(x, y)| x.is_finite() && y.is_finite())
 }
 
-/// The same points with `x` in a unit that has so many of theirs.
+/// The same points with `x` divided by `unit`.
 pub(crate) fn scaled(points: &[Point], unit: f64) -> Vec<Point> {
     points.iter().map(|(x, y)| (x / unit, *y)).collect()
 }

@@ -31,7 +31,7 @@ pub(crate) const COMPARED: [(Criterion, &str); 9] = [
 /// Runs side by side.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunComparison {
-    /// What the runs are called, the first being the one that the others are held against.
+    /// Names of the runs; the others are compared with the first.
     pub names: Vec<String>,
     /// What they can be compared in.
     pub rows: Vec<ComparedMetric>,
@@ -39,11 +39,11 @@ pub struct RunComparison {
     pub left_out: Vec<String>,
     /// What else is known of both: prices, and what the drives suit.
     pub besides: Vec<SideBySide>,
-    /// In what the runs differ besides their drives: such figures may differ for these reasons.
+    /// Differences of the runs besides their drives: figures may differ for these reasons.
     pub differences: Vec<String>,
     /// The share that makes no difference in practice.
     pub band: f64,
-    /// Rounds of each, where they were interleaved and held against each other in pairs.
+    /// Rounds of each, where they were interleaved and compared in pairs.
     pub interleaved_rounds: Option<usize>,
 }
 
@@ -178,7 +178,7 @@ pub(crate) fn name_of(run: &Run) -> String {
     model.filter(|model| !model.is_empty()).unwrap_or(&run.target.path).to_string()
 }
 
-/// Labels, or models; the beginning of the run's id besides where that does not tell them apart.
+/// Labels, or models; with the beginning of the run's id where two would be the same.
 fn names(runs: &[Run]) -> Vec<String> {
     let plain = |run: &Run| run.label.clone().unwrap_or_else(|| name_of(run));
     let plain: Vec<String> = runs.iter().map(plain).collect();
@@ -242,7 +242,7 @@ mod tests {
     ];
 
     #[test]
-    fn a_metric_has_one_row_though_it_stands_for_two_properties() {
+    fn metric_for_two_properties_has_one_row() {
         let run = with_metrics(&[("transfer.rnd4k_q1t1.write.iops", &[80.0, 80.0, 80.0])]);
         let keys = headline_keys(&[&run, &run]);
         let named = keys.iter().filter(|(_, key)| key == "transfer.rnd4k_q1t1.write.iops");
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn more_is_better_for_rates_and_less_for_latencies() {
+    fn higher_rates_and_lower_latencies_are_better() {
         let a = with_metrics(&[
             (KEYS[0], &[100.0, 101.0, 99.0]),
             (KEYS[1], &[80.0, 80.0, 80.0]),
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_invalid_or_missing_is_not_compared_and_one_round_shows_nothing() {
+    fn invalid_missing_or_single_values_are_not_compared() {
         let a = with_metrics(&[(KEYS[0], &[100.0]), (KEYS[1], &[80.0, 81.0])]);
         let mut b = with_metrics(&[(KEYS[0], &[300.0]), (KEYS[1], &[90.0, 91.0])]);
         b.tests[0].metrics[1].valid = false;
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn what_else_differs_is_told() {
+    fn other_differences_are_listed() {
         let a = hard_disk();
         let mut b = hard_disk();
         b.tool.version = "9.9.9".to_string();

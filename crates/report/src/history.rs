@@ -29,7 +29,7 @@ pub struct DriveHistory {
     pub drive: String,
     /// Size of the drive.
     pub capacity_bytes: Option<u64>,
-    /// The runs that can be held against each other.
+    /// The runs that can be compared.
     pub runs: Vec<HistoryRun>,
     /// The others, and why they cannot.
     pub left_out: Vec<(String, String)>,
@@ -107,7 +107,7 @@ fn started(run: &Run) -> Option<jiff::Timestamp> {
     run.started_at.parse().ok()
 }
 
-/// Why a run cannot be held against the newest, if so.
+/// Why a run cannot be compared with the newest, if so.
 fn difference(run: &Run, newest: &Run) -> Option<String> {
     if run.tests.is_empty() {
         return Some("no results".to_string());
@@ -206,7 +206,7 @@ fn per_month(
     Some((line.slope.exp(), interval.low.exp(), interval.high.exp()))
 }
 
-/// What may explain a change, and how a run tells it.
+/// What may explain a change, and how a run shows it.
 const FACTS: [Fact; 6] = [
     ("clock", |run| Some(if run.is_clock_set() { "set" } else { "not set" }.to_string())),
     ("firmware", |run| run.drive.as_ref()?.firmware.clone()),
@@ -273,14 +273,14 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_drive_that_keeps_its_speed_shows_no_change() {
+    fn drive_that_keeps_its_speed_shows_no_change() {
         let values: Vec<(f64, f64)> =
             (0..12).map(|i| (100.0 * wave(i), 900.0 * wave(i + 1))).collect();
         assert_eq!(changes(weekly(&values)), [None, None]);
     }
 
     #[test]
-    fn a_step_is_news_with_its_run_and_a_latency_is_turned_round() {
+    fn step_names_its_run_and_latency_is_inverted() {
         let level = |i: usize| if i < 6 { 1.0 } else { 0.9 };
         let values: Vec<(f64, f64)> =
             (0..12).map(|i| (100.0 * wave(i), 900.0 * wave(i + 1) / level(i))).collect();
@@ -293,7 +293,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_slow_decline_is_news_by_month() {
+    fn slow_decline_is_shown_per_month() {
         let values: Vec<(f64, f64)> = (0..20)
             .map(|i| (100.0 * 0.99f64.powi(i as i32) * wave(i), 900.0 * wave(i + 1)))
             .collect();
@@ -304,7 +304,7 @@ pub(crate) mod tests {
 
     /// Seventeen runs of one speed, then three that scatter: their mean is 6 % lower, and may as well be higher.
     #[test]
-    fn a_level_whose_interval_holds_1_is_no_change() {
+    fn interval_containing_1_is_not_a_change() {
         let after = [88.0, 95.0, 99.0];
         let values: Vec<(f64, f64)> = (0..17)
             .map(|i| (100.0 * wave(i), 900.0 * wave(i + 1)))
@@ -329,7 +329,7 @@ pub(crate) mod tests {
 
     /// A drive that picks one of two levels at each run: two runs of one and two of the other came to be a change.
     #[test]
-    fn few_runs_of_a_drive_with_two_levels_show_nothing() {
+    fn few_runs_at_two_levels_show_nothing() {
         for (rates, words) in [
             (&[100.0, 100.5, 70.0, 70.3][..], "4 comparable runs; a trend needs 10."),
             (&[100.0, 101.0, 100.4, 100.2, 70.0, 71.0], "6 comparable runs; a trend needs 10."),
@@ -359,7 +359,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn healthy_drives_of_any_noise_alarm_at_one_look_of_a_hundred() {
+    fn healthy_drives_alarm_at_one_percent_of_looks() {
         let drives = (0..4).flat_map(|law| (0..25).map(move |seed| healthy(law, seed, 12)));
         let alarms = drives.filter(|values| is_alarm(values)).count();
         // 1 % of 100 is 1; 5 or more have a probability of 0.3 %.
@@ -368,7 +368,7 @@ pub(crate) mod tests {
 
     #[test]
     #[ignore = "takes minutes of computing: CI and the soak"]
-    fn healthy_drives_looked_at_after_each_of_twenty_runs_alarm_in_one_of_twenty() {
+    fn healthy_drives_alarm_in_5_percent_of_histories() {
         let drives = (0..4).flat_map(|law| (0..40).map(move |seed| healthy(law, 100 + seed, 20)));
         let alarms =
             drives.filter(|values| (RUNS_MIN..=20).any(|runs| is_alarm(&values[..runs]))).count();
@@ -377,7 +377,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn runs_of_one_day_are_told_by_run_and_time() {
+    fn runs_of_one_day_show_id_and_time() {
         let level = |i: usize| if i < 6 { 1.0 } else { 0.8 };
         let values: Vec<(f64, f64)> =
             (0..12).map(|i| (100.0 * wave(i) * level(i), 900.0 * wave(i + 1))).collect();
@@ -396,7 +396,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn runs_of_other_options_and_without_results_are_left_out_and_news_told() {
+    fn incomparable_runs_are_left_out_and_news_shown() {
         let mut runs = weekly(&[(100.0, 900.0); 4]);
         runs[1].plan.suite.transfer.time = drivescope_model::Secs(9.0);
         runs[2].tests.clear();

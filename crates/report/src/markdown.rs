@@ -134,10 +134,10 @@ use as its weakest side. There is no overall score.
   run. One exception: when a known rule already gives no points, nothing still unknown can change that.
 - Warnings about the deciding metric are named beside the verdict.
 - Failed requests and wrong data rule out every use.
-- A target in memory is never judged: there is no drive.
+- A target in memory is never judged.
 
 Where several metrics can answer a rule, the first valid one counts. Of a suite that reads only a part of the drive,
-`surface` does not tell of its end, and only a part from the start on tells how fast it reads in order.
+`surface` does not show its end, and only a part from the start on shows how fast it reads in order.
 "
     );
     for use_case in USE_CASES {
@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_finding_is_in_the_table_and_has_a_section() {
+    fn every_finding_has_a_row_and_section() {
         let page = findings_markdown();
         for id in FindingId::ALL {
             let spec = id.spec();
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_have_the_same_number_of_fields_in_every_row() {
+    fn table_rows_have_equal_field_counts() {
         for page in [findings_markdown(), verdicts_markdown()] {
             let mut fields = None;
             for line in page.lines() {

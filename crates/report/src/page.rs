@@ -66,7 +66,7 @@ pub fn page_among(
     PageContent { title: name, body }
 }
 
-/// What a run in progress has measured: findings and tables, without what only a whole run tells.
+/// What a run in progress has measured: findings and tables, without what only a whole run shows.
 pub fn so_far(run: &Run, question: impl Fn(&TestResult) -> String) -> Markup {
     html! {
         (findings(&run.findings))
@@ -160,7 +160,7 @@ fn head(run: &Run, name: &str) -> Markup {
             p.small { (facts.join(" · ")) " · run " (run.id) @if let Some(label) = &run.label { " · " (label) } }
             @if let Some(answer) = answer(run, false) { p.answer { (answer) } }
             @if run.status != TestStatus::Done {
-                p.warning { "This run did not come to its end: what follows is part of it." }
+                p.warning { "This run did not finish: the results below are incomplete." }
             }
         }
     }
@@ -295,7 +295,7 @@ mod tests {
     use crate::testing::hard_disk;
 
     #[test]
-    fn a_page_needs_nothing_from_elsewhere_and_has_one_script() {
+    fn page_is_self_contained_with_one_script() {
         let mut run = hard_disk();
         run.verdict = crate::judge(&run);
         let page = page(&run, |_| "what?".to_string()).alone();

@@ -1,4 +1,4 @@
-//! What a drive suits: the requirements of [`crate::use_cases`] held against the metrics of a run.
+//! What a drive suits: the requirements of [`crate::use_cases`] compared with the metrics of a run.
 
 pub(crate) mod answer;
 mod borderline;
@@ -64,7 +64,7 @@ enum Judgement<'a> {
     },
     /// Too low for all points, and something else made it so.
     HeldBack(HeldBackBy),
-    /// A rate of so many requests, fewer than [`RATE_REQUESTS_MIN`].
+    /// A rate of this many requests, fewer than [`RATE_REQUESTS_MIN`].
     TooFew(u64),
     Missing,
 }
@@ -156,7 +156,7 @@ fn lowest_cap(use_case: &UseCase, points: u8, run: &Run) -> Option<&'static Cap>
     let shown = |cap: &&Cap| run.findings.iter().any(|finding| finding.id == cap.finding);
     let lower =
         use_case.caps.iter().filter(shown).filter(|cap| cap.most.is_none_or(|most| most < points));
-    // What nobody knows can only lower what else there is.
+    // Unknown values can only lower the points.
     lower.min_by_key(|cap| cap.most.unwrap_or(points)).filter(|_| points > 0)
 }
 

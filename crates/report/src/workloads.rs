@@ -40,7 +40,7 @@ pub(crate) struct WorkloadReport {
     pub(crate) grid: for<'r> fn(&'r TestResult) -> Option<FigureGrid<'r>>,
     /// Cells whose rounds are drawn over time, the most telling first: key without the test, and what it is called.
     pub(crate) phases: fn(&TestResult) -> Vec<(String, String)>,
-    /// The figures of the table that tell most, while the run goes on.
+    /// The most useful figures of the table, during the run.
     pub(crate) brief: fn(&TestResult, Style) -> String,
     /// Whether the table says itself what the reason of a finished test has.
     pub(crate) tells_reason: bool,

@@ -17,7 +17,7 @@ const PHIS: [f64; 3] = [0.0, 0.5, 0.9];
 const SEEDS: u64 = 500;
 /// Confidence of the intervals.
 const CONFIDENCE: f64 = 0.95;
-/// A burst of `fill` looks for its knee after each so many pieces, 16 times at most.
+/// A burst of `fill` looks for its knee after each this many pieces, 16 times at most.
 const LEG: usize = 64;
 const LOOKS: usize = 16;
 
@@ -41,7 +41,7 @@ fn head(title: &str) {
     println!("\n| {title} | φ = 0 | φ = 0.5 | φ = 0.9 |\n|---|---|---|---|");
 }
 
-/// Whether a burst of pieces of so many seconds each stops at a knee.
+/// Whether a burst of pieces of `piece_s` each stops at a knee.
 fn stops(rates: &[f64], piece_s: f64, fall_min: f64) -> bool {
     let mut legs = (1..=LOOKS).map(|legs| &rates[..rates.len().min(legs * LEG)]);
     legs.any(|seen| knee(seen, &vec![piece_s; seen.len()], fall_min).is_some())

@@ -26,7 +26,7 @@ impl Plateau {
         self.end - self.start
     }
 
-    /// This one and the one behind it together.
+    /// This level and the next one together.
     pub(crate) fn joined(self, next: Self) -> Self {
         let share = next.len() as f64 / (self.len() + next.len()) as f64;
         let mean = self.mean + (next.mean - self.mean) * share;

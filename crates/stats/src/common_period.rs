@@ -20,7 +20,7 @@ const JITTER_SHARE: f64 = 1.5;
 const STEPS_PER_PEAK: f64 = 16.0;
 /// Half of the width of a look, as a share of the distance between peaks.
 const WITHIN_PEAK: f64 = 0.3;
-/// Residuals beyond so many times their median are delays of the host, not of the drive.
+/// Residuals beyond this many times their median are delays of the host, not of the drive.
 const RESIDUALS_MAX: f64 = 6.0;
 /// Two-sided 95 % of a normal distribution.
 const Z_95: f64 = 1.96;
@@ -52,14 +52,14 @@ pub fn common_period(series: &[Vec<f64>], shortest: f64, longest: f64) -> Option
         .into_iter()
         .filter_map(|(frequency, strength)| fit(series, frequency, strength))
         .collect();
-    // A neighbour of the right peak leaves much more; half of a period leaves as little, and is behind it.
+    // A neighbour of the right peak leaves much more; half of a period leaves as little, and comes after it.
     let least = fits.iter().map(|fit| fit.jitter).fold(f64::INFINITY, f64::min);
     fits.into_iter().find(|fit| fit.jitter <= JITTER_SHARE * least + shortest * 1e-6)
 }
 
 /// The period near a frequency.
 fn fit(series: &[Vec<f64>], mut frequency: f64, strength: f64) -> Option<CommonPeriod> {
-    // Ever longer differences tell the frequency ever finer. Where they are nearly alike, the peaks at both sides are
+    // Longer differences give a finer frequency. Where they are nearly alike, the peaks at both sides are
     // nearly as high: each look stays within the one peak, whose top the look before has found.
     let visits = series.iter().map(Vec::len).max().unwrap_or(0);
     let mut lag = 2;
@@ -170,7 +170,7 @@ mod tests {
     use super::*;
     use crate::random::Random;
 
-    /// 24 series of so many sums of `step`.
+    /// 24 series of `count` sums of `step`.
     fn sums(count: usize, seed: u64, step: impl Fn(&mut Random) -> f64) -> Vec<Vec<f64>> {
         let mut random = Random::new(seed);
         let mut series = || {
@@ -184,7 +184,7 @@ mod tests {
         (0..24).map(|_| series()).collect()
     }
 
-    /// Series of a disk that turns in `period`, with so much jitter, in ms.
+    /// Series of a disk that turns in `period` with this `jitter`, in ms.
     fn disk(period: f64, jitter: f64, seed: u64) -> Vec<Vec<f64>> {
         let mut random = Random::new(seed);
         (0..24)
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn the_period_is_found_to_its_interval_and_no_half_of_it_is() {
+    fn period_is_within_its_interval_and_not_halved() {
         for (period, jitter) in [(8.333_333, 0.0), (8.333_333, 0.1), (11.111_1, 0.3), (4.0, 0.1)] {
             let mut inside = 0;
             for seed in 0..40 {
@@ -216,7 +216,7 @@ mod tests {
 
     /// Where all sectors are read again after nearly the same time, the peaks beside the right one are nearly as high.
     #[test]
-    fn sectors_that_are_read_in_long_and_even_rounds_are_counted_right() {
+    fn sectors_in_long_even_rounds_are_counted_right() {
         for seed in 0..40 {
             let mut series = sums(10, seed, |random| 160.0 + (random.normal() * 12.0).round());
             series.iter_mut().flatten().for_each(|turn| *turn *= 5.991_118);
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_turn_has_no_period() {
+    fn series_without_rotation_has_no_period() {
         for seed in 0..40 {
             let series = sums(8, seed, |random| 200.0 + 40.0 * random.normal());
             assert_eq!(common_period(&series, 3.8, 17.5), None, "{seed}");

@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rate_of_the_mixed_piece_says_where_it_falls() {
+    fn rate_of_the_mixed_piece_locates_the_fall() {
         for place in [3.0, 3.1, 3.5, 3.9, 17.25, 40.0, 40.02, 40.98] {
             let knee = found(&falling_at(place, 0.5, 64, 0.0, 0.0, 1)).unwrap();
             assert_close(knee.place, place, 1e-9);
@@ -135,7 +135,7 @@ mod tests {
 
     /// A part of the first piece does not have a rate of its own.
     #[test]
-    fn an_end_within_the_first_piece_may_be_anywhere_in_it() {
+    fn end_in_first_piece_may_be_anywhere_there() {
         let knee = found(&falling_at(0.6, 0.5, 64, 0.0, 0.0, 1)).unwrap();
         assert_eq!(knee.place, 1.0);
         assert!(knee.places.low < 0.6 && knee.places.high >= 1.0, "{knee:?}");

@@ -38,7 +38,7 @@ impl Interval {
 ///   are then taken to spread by shares, as [`crate::ratio`] takes them: their logarithms are Gaussian, and the
 ///   interval is exp(mean ± t·s/√n) of these, never down to 0. (Order statistics are the same on either scale.) Other
 ///   rounds are Gaussian themselves. Both are widened if needed to contain the median, and wide for two rounds
-///   (t = 12.7), which says truthfully how little two rounds tell.
+///   (t = 12.7), which says truthfully how little two rounds show.
 /// - One round: both ends equal it; nothing is known about its spread.
 ///
 /// `None` for an empty or non-finite slice or a confidence outside 0–1.
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_whose_rounds_scatter_has_an_interval_above_nothing() {
+    fn scattered_rate_has_an_interval_above_zero() {
         // One of five rounds at 190 MB/s, the others at 42: the interval of the ratio to 181 was 0.10 to 0.54, that of
         // the rate 0 to 154.
         let interval = median_interval(&[190.0, 42.0, 42.1, 41.9, 42.0], 0.95).unwrap();

@@ -19,7 +19,7 @@ pub const DISK_FALL_MIN: f64 = 0.20;
 /// A fall must be larger than this many σ of the pieces: levels of flash that collects garbage wander so far.
 const FALL_SIGMAS: f64 = 2.0;
 /// Levels that ended within 1/20 of the series before a fall are what it falls from: a slope that takes
-/// longer, as over the zones of a disk, is no knee.
+/// longer, as over the zones of a disk, is not a knee.
 const NEAR_PART: usize = 20;
 /// What is faster for less time at the beginning is the drive's buffer memory, no cache of flash, s.
 const BUFFER_S: f64 = 0.5;
@@ -29,7 +29,7 @@ const LASTING_S: f64 = 5.0;
 const LEVEL_LEN_MIN: usize = 3;
 /// Noise is taken to be at least this share, so that a smooth slope is not cut into slivers.
 const NOISE_MIN: f64 = 0.01;
-/// What a level of seconds must exceed is the noise of means over a second, if the series has so many of them.
+/// With this many means over a second, a level of seconds must exceed their noise.
 const NOISE_BLOCKS_MIN: usize = 128;
 /// The place of a fall within a piece follows from at most this many pieces to each side of it.
 const AROUND: usize = 64;
@@ -55,7 +55,7 @@ pub struct Knee {
 /// same place of `seconds`.
 ///
 /// It is the first change of level that lasts for 5 s or more and falls from the highest level right before by
-/// the share [`resolution`], as do the medians before and behind it. Noise may remember ([`crate::noise`]).
+/// the share [`resolution`], as do the medians before and after it. Noise may remember ([`crate::noise`]).
 /// Levels that end within the first half second do not count. Falls that recover sooner, or for as many pieces as
 /// they last, smaller ones and those of the last two pieces, are none. `None` also for slices of different
 /// length, below six values, or with a value that is not positive and finite.
@@ -89,7 +89,7 @@ pub fn knee(rates: &[f64], seconds: &[f64], fall_min: f64) -> Option<Knee> {
             // The level may begin with pieces of the one before.
             let begin = level.start * stride;
             let at = begin + rates[begin..].iter().position(|rate| rate.ln() < threshold)?;
-            // Or the one before, which is not shorter than so many, ends with pieces of this one.
+            // Or the one before, which is not shorter than a level must be, ends with pieces of this one.
             let of_this = rates[..at].iter().rev().take(LEVEL_LEN_MIN - 1);
             let at = at - of_this.take_while(|rate| at == begin && rate.ln() < threshold).count();
             // One or two slow pieces at the end may be a pause, of the drive or of this program.
@@ -121,8 +121,8 @@ pub fn knee(rates: &[f64], seconds: &[f64], fall_min: f64) -> Option<Knee> {
     None
 }
 
-/// The smallest fall of `rates` that [`knee`] tells from noise, as a share: `fall_min`, or 2 σ of the
-/// pieces if that is more. `None` where the noise cannot be told.
+/// The smallest fall of `rates` that [`knee`] distinguishes from noise, as a share: `fall_min`, or 2 σ of the
+/// pieces if that is more. `None` where the noise is unknown.
 pub fn resolution(rates: &[f64], fall_min: f64) -> Option<f64> {
     if !usable(rates) || rates.iter().any(|&rate| rate <= 0.0) {
         return None;
@@ -131,7 +131,7 @@ pub fn resolution(rates: &[f64], fall_min: f64) -> Option<f64> {
     Some(fall_min.max(1.0 - (-FALL_SIGMAS * sigma).exp()))
 }
 
-/// Logarithms of medians of so many values each.
+/// Logarithms of medians of `stride` values each.
 fn logs(rates: &[f64], stride: usize) -> Vec<f64> {
     rates.chunks(stride).filter_map(median).map(f64::ln).collect()
 }
@@ -146,7 +146,7 @@ fn lasts(levels: &[Plateau], threshold: f64, seconds: &[f64], stride: usize) -> 
     time.sum::<f64>() >= LASTING_S
 }
 
-/// Whether `levels` begin with ones below `threshold`, and as many pieces behind them are above it again: a slow
+/// Whether `levels` begin with ones below `threshold`, and as many pieces after them are above it again: a slow
 /// stretch of the medium, or a pause of the drive, and no end of a cache.
 fn recovers(levels: &[Plateau], threshold: f64) -> bool {
     let (mut low, mut high) = (0, 0);
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_cache_is_found_to_the_piece() {
+    fn cache_end_is_found_to_the_piece() {
         for seed in 0..20 {
             let (rates, seconds) = cache(400, 42, 0.03, seed, 0.4);
             let found = knee(&rates, &seconds).unwrap();
@@ -194,7 +194,7 @@ mod tests {
 
     /// TurboWrite of a Samsung 860 EVO of 1 TB: from 524 to 464 MB/s.
     #[test]
-    fn a_small_fall_of_a_quiet_series_is_found() {
+    fn small_fall_of_a_quiet_series_is_found() {
         for seed in 0..20 {
             let (rates, seconds) = cache(1000, 42, 0.01, seed, 0.11);
             assert_eq!(knee(&rates, &seconds).unwrap().at, 42, "seed {seed}");
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_piece_across_the_end_of_a_cache_does_not_hide_it() {
+    fn piece_across_cache_end_does_not_hide_it() {
         let rates: Vec<f64> = [vec![1013.0; 7], vec![700.0], vec![497.0; 1000]].concat();
         let found = knee(&rates, &[0.4; 1008]).unwrap();
         assert!(found.at <= 8 && found.before == 1013.0 && found.after < 701.0, "{found:?}");
@@ -210,7 +210,7 @@ mod tests {
 
     /// A level has three pieces at least, a cache may end after one.
     #[test]
-    fn a_cache_of_one_piece_has_its_own_rate_before_it() {
+    fn one_piece_cache_has_its_own_rate() {
         for pieces in 1..=4 {
             let rates = [vec![440.0; pieces], vec![300.0; 900]].concat();
             let found = knee(&rates, &[0.9; 904][..rates.len()]).unwrap();
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn the_buffer_memory_of_a_drive_is_no_cache() {
+    fn buffer_memory_is_not_a_cache() {
         let rates = [vec![523.0; 6], vec![460.0; 184], vec![165.0; 810]].concat();
         let seconds: Vec<f64> = rates.iter().map(|rate| 16.8 / rate).collect();
         let found = knee(&rates, &seconds).unwrap();
@@ -228,7 +228,7 @@ mod tests {
 
     /// On a slow drive it ends within the first level, which has three pieces at least.
     #[test]
-    fn a_buffer_of_two_pieces_is_no_cache() {
+    fn two_piece_buffer_is_not_a_cache() {
         let rates = [vec![175.0; 2], vec![154.0; 94], vec![55.0; 200]].concat();
         let seconds: Vec<f64> = rates.iter().map(|rate| 31.0 / rate).collect();
         let found = knee(&rates, &seconds).unwrap();
@@ -237,7 +237,7 @@ mod tests {
 
     /// What it took raises the mean of the first level, which in a long series has more pieces.
     #[test]
-    fn a_buffer_within_a_longer_level_is_no_cache() {
+    fn buffer_within_a_longer_level_is_not_cache() {
         let piece = |i: usize| match i {
             0 => 217.7,
             _ if i.is_multiple_of(3) => 162.2,
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn short_or_small_falls_are_no_knee() {
+    fn short_or_small_falls_are_not_knees() {
         let (rates, seconds) = cache(400, 100, 0.03, 1, 0.1);
         assert_eq!(super::knee(&rates, &seconds, DISK_FALL_MIN), None, "a tenth of a disk");
         let (rates, seconds) = cache(400, 100, 0.03, 1, 0.03);
@@ -276,7 +276,7 @@ mod tests {
 
     /// A burst looks for its knee when a part of it is written: it must not end with a pause.
     #[test]
-    fn a_pause_at_the_end_is_no_knee() {
+    fn pause_at_the_end_is_not_a_knee() {
         for (slow, is_knee) in [(1, false), (2, false), (3, true)] {
             let rates = [vec![500.0; 64], vec![40.0; slow]].concat();
             let seconds: Vec<f64> = rates.iter().map(|rate| 244.0 / rate).collect();
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slope_is_no_knee_but_a_step_in_it_is() {
+    fn slope_is_not_a_knee_but_step_is() {
         let slope = |i: usize| 200.0 * (1.0 - i as f64 / 2000.0);
         let rates: Vec<f64> = (0..1000).map(|i| slope(i / 40 * 40)).collect();
         let knee = |rates: &[f64], seconds: &[f64]| super::knee(rates, seconds, DISK_FALL_MIN);
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn noise_that_remembers_does_not_hide_the_end_of_a_cache() {
+    fn correlated_noise_does_not_hide_cache_end() {
         let is_found = |seed: &u64| {
             let rates = rates(400, 0.05, 0.9, *seed, |i| if i < 60 { 500.0 } else { 300.0 });
             knee(&rates, &[1.0; 400]).is_some_and(|knee| knee.at.abs_diff(60) <= 2)

@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn noise_that_remembers_is_no_drop_and_hides_none() {
+    fn correlated_noise_neither_is_nor_hides_a_drop() {
         for (phi, n) in [(0.5, 50), (0.9, 30), (0.9, 50), (0.9, 300)] {
             let hits = |cv, after| {
                 let level = |i| if 2 * i < n { 100.0 } else { after };
@@ -254,7 +254,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_reported_is_a_drop(series in prop::collection::vec(0.0..100.0f64, 30..90)) {
+        fn reported_drop_is_significant(series in prop::collection::vec(0.0..100.0f64, 30..90)) {
             if let Some(drop) = lasting_drop(&series) {
                 prop_assert!((SHARE_MIN..=1.0).contains(&drop.share));
                 prop_assert!(drop.at_index > 0 && drop.at_index <= series.len() - series.len().div_ceil(5));

@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn standard_errors_are_those_of_a_line() {
+    fn standard_errors_match_a_line() {
         // The closed formulas of a straight line: s² / Σ(x − x̄)².
         let y = [0.5, 1.0, 3.0, 3.5, 4.0, 5.5, 7.0, 8.0, 9.0, 9.5];
         let rows: Vec<Vec<f64>> = (0..10).map(|i| vec![1.0, f64::from(i)]).collect();
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_answer_has_none() {
+    fn unsolvable_system_has_no_answer() {
         assert_eq!(least_squares(&[], &[], &[]), None);
         let twice = vec![vec![1.0, 2.0], vec![2.0, 4.0], vec![3.0, 6.0]];
         assert_eq!(least_squares(&twice, &[1.0, 2.0, 3.0], &[]), None);

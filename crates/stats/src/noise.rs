@@ -18,12 +18,12 @@ const CLIP_SIGMAS: f64 = 3.0;
 /// independent ones do.
 const PHI_MAX: f64 = 0.95;
 
-/// Noise on top of a series that falls or stays. Steps and slopes downwards are no noise, rises are.
+/// Noise on top of a series that falls or stays. Steps and slopes downwards are not noise, rises are.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Noise {
     /// Standard deviation of single values.
     pub sigma: f64,
-    /// That of the mean of many values, times the root of their number: the σ of independent noise whose levels
+    /// Deviation of the mean of many values, times the root of their number: the σ of independent noise whose levels
     /// would vary as much. Of noise with the correlation φ of neighbours, AR(1), it is σ·√((1 + φ) / (1 − φ)).
     pub long_run_sigma: f64,
 }
@@ -65,7 +65,7 @@ fn sigmas(series: &[f64]) -> Option<Noise> {
     Some(Noise { sigma, long_run_sigma: fresh_sigma / (1.0 - phi) })
 }
 
-/// Values within a few σ. Those that are 0 do not tell σ: the median of a level is one of its values.
+/// Values within a few σ. Zeros do not show σ: the median of a level is one of its values.
 fn clipped(residuals: &[f64]) -> Vec<f64> {
     let sizes: Vec<f64> = residuals.iter().map(|r| r.abs()).filter(|&size| size > 0.0).collect();
     let most = median(&sizes).map_or(0.0, |size| size * MAD_TO_SIGMA * CLIP_SIGMAS);
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn noise_is_found_with_its_memory_on_steps_and_slopes() {
+    fn noise_memory_is_found_on_steps_and_slopes() {
         let levels: [fn(usize) -> f64; 3] =
             [|_| 5.0, |i| if i < 150 { 100.0 } else { 70.0 }, |i| -0.05 * i as f64];
         for phi in [0.0, 0.5, 0.9] {

@@ -29,7 +29,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_spike_is_local_and_a_step_is_not() {
+    fn spike_is_local_and_a_step_is_not() {
         let mut series = [9.0; 14];
         series[7..].fill(7.0);
         assert_eq!(local_outliers(&series, 3, 0.5), []);

@@ -93,13 +93,13 @@ mod tests {
     }
 
     #[test]
-    fn all_looks_together_miss_the_truth_in_one_of_twenty_at_most() {
+    fn all_looks_together_miss_at_most_5_percent() {
         let missed = missed(gaussian, sequence);
         assert!((5..=50).contains(&missed), "{missed} of 1,000");
     }
 
     #[test]
-    fn an_ordinary_interval_looked_at_each_time_misses_it_far_more_often() {
+    fn repeated_ordinary_intervals_miss_the_truth_more_often() {
         let ordinary = |pairs: &[(f64, f64)]| {
             let logs: Vec<f64> = pairs.iter().map(|(a, b)| (b / a).ln()).collect();
             let t = student_t_quantile(0.975, logs.len() as f64 - 1.0)?;
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn stalls_that_hit_one_round_in_twenty_do_not_break_it() {
+    fn rare_stalls_do_not_break_the_interval() {
         let stalling = |random: &mut Random| {
             let stall = if random.below(20) == 0 { -0.3 } else { 0.0 };
             0.02 * random.normal() + stall
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn three_percent_are_found_in_ten_pairs_where_the_spread_is_one() {
+    fn three_percent_difference_is_found_in_ten_pairs() {
         let found = |seed: &u64| {
             let pairs = pairs(*seed, |random| 0.01 * random.normal());
             (2..=10).filter_map(|n| sequence(&pairs[..n])).any(|interval| interval.low > 1.0)
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bound_is_where_the_bayes_factor_is_one_by_risk() {
+    fn bound_is_at_bayes_factor_one_over_risk() {
         let (n, risk) = (10.0, 0.05);
         let t = half_width(10, risk).unwrap() * f64::sqrt(n);
         let (x, spread) = (t * t / (n - 1.0), 1.0 + n * PRIOR_VARIANCE);

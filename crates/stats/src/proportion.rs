@@ -44,7 +44,7 @@ mod tests {
     /// R. G. Newcombe, "Two-sided confidence intervals for the single proportion", Statistics in Medicine 17,
     /// 1998, table I, method 3.
     #[test]
-    fn ends_are_those_of_the_literature() {
+    fn ends_match_the_literature() {
         for (hits, trials, low, high) in [
             (81.0, 263.0, 0.2553, 0.3662),
             (15.0, 148.0, 0.0624, 0.1605),
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn the_estimate_is_never_certain_and_lies_within_its_interval() {
+    fn estimate_is_uncertain_and_within_its_interval() {
         for trials in 0..200 {
             for hits in 0..=trials {
                 let (hits, trials) = (f64::from(hits), f64::from(trials));
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_count_gives_nothing() {
+    fn invalid_count_gives_nothing() {
         for (hits, trials) in [(2.0, 1.0), (-1.0, 1.0), (f64::NAN, 1.0), (1.0, f64::INFINITY)] {
             assert_eq!(succession(hits, trials), None);
             assert_eq!(wilson_interval(hits, trials, 0.95), None);

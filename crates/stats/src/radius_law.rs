@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_that_does_not_fall_has_no_law() {
+    fn rate_that_does_not_fall_has_no_law() {
         assert_eq!(radius_law(&[(0.0, 1.0), (0.3, 2.0), (0.6, 3.0), (1.0, 4.0)]), None);
         assert_eq!(radius_law(&[(0.0, 1.0)]), None);
         assert_eq!(radius_law(&[(0.0, 1.0), (0.3, f64::NAN), (0.6, 3.0), (1.0, 4.0)]), None);

@@ -34,7 +34,7 @@ pub enum RatioOutcome {
     Larger,
     /// The second is smaller.
     Smaller,
-    /// The interval holds 1 and reaches beyond the band: the rounds do not tell.
+    /// The interval holds 1 and reaches beyond the band: the rounds do not decide.
     NotShown,
 }
 
@@ -81,7 +81,7 @@ impl Ratio {
 /// What each of many comparisons shows, with the interval that agrees: any false difference among all of them has a
 /// probability of at most 5 % (Holm). `band` is the share that makes no difference in practice.
 ///
-/// The smallest p is held against 5 % divided by the number of comparisons, the next against one fewer, until one
+/// The smallest p is compared with 5 % divided by the number of comparisons, the next against one fewer, until one
 /// fails; intervals are those of the level at which a comparison was judged.
 pub fn judge_all(ratios: &[Ratio], band: f64) -> Vec<(RatioOutcome, Interval)> {
     let mut order: Vec<usize> = (0..ratios.len()).collect();
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn rounds_without_spread_and_rounds_that_cannot_be_compared() {
+    fn rounds_without_spread_or_comparison() {
         let same = ratio(&[5.0, 5.0], &[5.0, 5.0]).unwrap();
         assert_eq!((same.value, same.p_value, same.interval(0.05).width()), (1.0, 1.0, 0.0));
         assert_eq!(ratio(&[5.0, 5.0], &[10.0, 10.0]).unwrap().p_value, 0.0);
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_drives_differ_falsely_in_one_family_of_twenty_at_most() {
+    fn equal_drives_differ_falsely_in_5_percent() {
         for (rounds, cv) in [(3, 0.02), (5, 0.05), (10, 0.2)] {
             let is_false = |family: &u64| {
                 let ratios: Vec<Ratio> =
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_true_difference_is_found_and_a_small_one_is_none_in_practice() {
+    fn true_difference_is_found_small_one_ignored() {
         let found = |seed: &u64| {
             let outcome = judge_all(&[pair(10, 0.01, 1.05, *seed)], BAND)[0].0;
             outcome == RatioOutcome::Larger

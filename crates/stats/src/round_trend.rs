@@ -13,7 +13,7 @@ use crate::trend::least_squares;
 const CONFIDENCE: f64 = 0.95;
 /// One series in 100 falls as far beyond the scatter within its rounds.
 const CONFIDENCE_WITHIN: f64 = 0.99;
-/// A smaller fall from the first round to the last is not worth a word.
+/// A smaller fall from the first round to the last is not worth reporting.
 const FALL_MIN: f64 = 0.10;
 /// Fewest rounds: two always lie on a line.
 const ROUNDS_MIN: usize = 3;
@@ -58,7 +58,7 @@ mod tests {
     use crate::testing::assert_close;
 
     #[test]
-    fn a_steady_decline_is_a_fall_and_scatter_is_not() {
+    fn steady_decline_is_a_fall_scatter_is_not() {
         let fall = |rates: &[f64]| round_fall(rates, &vec![0.01; rates.len()]);
         assert_close(fall(&[67.8, 61.2, 53.3]).unwrap(), 0.113, 0.01);
         assert_eq!(fall(&[67.8, 53.3, 61.2]), None);
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn true_falls_are_found_more_often_the_more_rounds_there_are() {
+    fn more_rounds_find_true_falls_more_often() {
         let found = |rounds: usize, cv: f64| {
             let is_found = |seed: &u64| {
                 let rates = rates(rounds, cv, 0.0, *seed, |i| 100.0 * 0.88f64.powi(i as i32));

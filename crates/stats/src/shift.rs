@@ -114,7 +114,7 @@ mod tests {
     /// A drive of two levels that it picks by chance shows no change, however quiet each level is.
     #[test]
     #[ignore = "takes ten seconds of computing: CI and the soak"]
-    fn steady_series_of_any_noise_change_falsely_in_one_of_twenty() {
+    fn steady_series_change_falsely_in_5_percent() {
         let picks =
             |seed: u64, i: usize| (seed * 31 + i as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         for (law, levels) in [("Gaussian", 0.0), ("two levels", 0.3)] {
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn five_percent_are_found_in_ten_runs_where_the_spread_is_one() {
+    fn five_percent_shift_is_found_in_ten_runs() {
         let level = |i: usize| if i < 5 { 100.0 } else { 95.0 };
         let found = |seed: &u64| {
             let it = of(&[noisy(10, 0.01, *seed, level), noisy(10, 0.01, seed + 99, |_| 100.0)]);
@@ -144,14 +144,14 @@ mod tests {
     }
 
     #[test]
-    fn one_outlier_is_no_change() {
+    fn one_outlier_is_not_a_change() {
         let mut values = noisy(12, 0.01, 3, |_| 100.0);
         values[6] = 40.0;
         assert!(p_value(&values) > 0.05);
     }
 
     #[test]
-    fn levels_without_spread_are_as_clear_as_their_order_is_rare() {
+    fn p_of_spreadless_levels_follows_their_order() {
         let level =
             |n: usize| (0..n).map(|i| if i < n / 2 { 7.0 } else { 5.0 }).collect::<Vec<f64>>();
         // 2 of 252 orders, and 2 of 924.
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn series_with_gaps_keep_their_own_places_and_short_ones_show_nothing() {
+    fn series_with_gaps_keep_places_short_show_nothing() {
         let mut gaps: Vec<Option<f64>> =
             (0..16).map(|i| Some(if i < 8 { 7.0 } else { 5.0 })).collect();
         (gaps[2], gaps[9]) = (None, None);

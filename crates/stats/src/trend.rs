@@ -109,7 +109,7 @@ mod tests {
 
     /// The rates of docs/methods.md: how often five points around a constant meet the rule.
     #[test]
-    fn chance_alone_meets_the_rule_as_often_as_the_methods_say() {
+    fn chance_meets_the_rule_at_documented_rate() {
         for (cv, least, most) in [(0.03, 0.97, 1.0), (0.05, 0.82, 0.91), (0.10, 0.24, 0.36)] {
             let windows = 1_000;
             let met = (0..windows).filter(|&seed| {

@@ -9,7 +9,7 @@ use crate::sorted;
 /// One disk of ten thousand that moves its heads in no time is taken for one that does not wait: the normal quantile.
 const NO_WAIT_SIGMAS: f64 = 3.719_016;
 
-/// The part of times that is no wait.
+/// The part of times that is not a wait.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ShortestTime {
     /// Best estimate.
@@ -42,7 +42,7 @@ pub fn shortest_time(times: &[f64], turn: f64) -> Option<ShortestTime> {
 
 /// Whether `count` accesses to random places, one after the other, took too few turns of a disk for chance: even
 /// without any movement of the heads each waits half a turn on average, with a variance of 1/12. Few accesses never
-/// do. The waits' sum has shorter tails than the normal distribution that it is held against.
+/// do. The waits' sum has shorter tails than the normal distribution that it is compared with.
 pub fn is_without_waits(count: f64, turns: f64) -> bool {
     count / 2.0 - turns > NO_WAIT_SIGMAS * (count / 12.0).sqrt()
 }
@@ -53,7 +53,7 @@ mod tests {
     use crate::random::Random;
 
     #[test]
-    fn chance_is_not_taken_for_a_lack_of_waits() {
+    fn chance_is_not_mistaken_for_missing_waits() {
         let mut random = Random::new(1);
         for (count, disks) in [(1, 10_000), (4, 10_000), (9, 10_000), (30, 10_000), (300, 2_000)] {
             let mut wait = || random.below(1 << 20) as f64 / f64::from(1 << 20);
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shortest_lies_within_its_bounds_and_the_middle_is_near() {
+    fn shortest_is_within_bounds_middle_is_near() {
         let mut squares = 0.0;
         for seed in 0..200 {
             let found = shortest_time(&times(32, seed), 8.0).unwrap();
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn retries_are_left_out_and_nonsense_has_no_answer() {
+    fn retries_are_left_out_nonsense_gives_nothing() {
         let mut some = times(32, 7);
         some.extend([14.5, 21.0]);
         let found = shortest_time(&some, 8.0).unwrap();

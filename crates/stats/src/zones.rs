@@ -17,13 +17,13 @@ pub const ZONE_DROP_MIN: f64 = 0.005;
 const OUTLIER_REACH: usize = 3;
 /// Probes this many σ away from their neighbours are set aside.
 const OUTLIER_SIGMAS: f64 = 4.0;
-/// What is slower by more than this share than stretches behind it is no zone: disks do not become faster inwards.
+/// A stretch slower by more than this share than later ones is not a zone: disks do not become faster inwards.
 const DIP_SHARE: f64 = 0.1;
 
 /// Zones of constant rate of `rates`, positive values in order of address, taken to fall or stay.
 ///
 /// Probes far outside their neighbourhood count as the median of it, and a stretch of any length that is a tenth
-/// slower than what lies behind it (places that need retries) as the rate before it. A further zone must reduce
+/// slower than the rates after it (places that need retries) as the rate before it. A further zone must reduce
 /// the squared deviations of the logarithms by 3·σ²·ln n, σ that of the noise in the long run ([`crate::noise`]), and
 /// begin with a drop of at least the share `drop_min` of the rate before ([`ZONE_DROP_MIN`]). Each edge is good to
 /// one probe; `mean` is geometric and in the unit of the rates, and the zones cover the slice. A curve that falls
@@ -68,7 +68,7 @@ fn without_outliers(rates: &[f64], threshold: f64) -> Vec<f64> {
     cleaned
 }
 
-/// The curve with stretches that something behind them exceeds by more than [`DIP_SHARE`], and by more than the
+/// The curve with stretches that a later one exceeds by more than [`DIP_SHARE`], and by more than the
 /// noise, at the level before them; at the very beginning, at that of what exceeds them.
 fn without_dips(mut logs: Vec<f64>) -> Option<Vec<f64>> {
     let sigma = Noise::of_falling(&logs, 1)?.sigma;
@@ -166,9 +166,9 @@ mod tests {
         assert_eq!(edges(&zones(&disk(0, 0.0), ZONE_DROP_MIN).unwrap()), EDGES, "without noise");
     }
 
-    /// Two or three probes for each zone: a third of all differences are steps, which are no noise.
+    /// Two or three probes for each zone: a third of all differences are steps, which are not noise.
     #[test]
-    fn many_narrow_zones_are_told_from_noise() {
+    fn many_narrow_zones_are_distinguished_from_noise() {
         let level = |i: usize| 165.0 - 4.2 * (i * 24 / 74) as f64;
         let truth: Vec<usize> = (1..74).filter(|&i| level(i) < level(i - 1)).collect();
         let is_right = |seed: &u64| {
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn one_rate_is_one_zone_even_if_the_noise_remembers() {
+    fn one_rate_is_one_zone_despite_correlated_noise() {
         for (phi, n) in [(0.0, 128), (0.5, 128), (0.9, 128), (0.9, 512)] {
             let is_false = |seed: &u64| {
                 zones(&rates(n, 0.02, phi, *seed, |_| 500.0), ZONE_DROP_MIN).unwrap().len() > 1

@@ -20,7 +20,7 @@ pub fn stay_here() {
 /// Lets the calling thread, once woken, wait for what runs on its processor (`SCHED_BATCH`). For many
 /// requests in flight on a device to which requests may block: where the threads of the kernel share a
 /// processor with this one, each completion would interrupt them, and the switches would halve the rate
-/// (on zram with one processor 170 000 reads a second against 320 000). A refusal is no harm.
+/// (on zram with one processor 170 000 reads a second against 320 000). A refusal does no harm.
 pub fn let_workers_finish() {
     let none = libc::sched_param { sched_priority: 0 };
     // SAFETY: thread 0 is the caller; the parameters live through the call.
@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn the_thread_stays_on_one_processor_and_others_do_not() {
+    fn only_this_thread_stays_on_one_processor() {
         let before = sched_getaffinity(None).unwrap();
         let inside = std::thread::spawn(|| {
             stay_here();

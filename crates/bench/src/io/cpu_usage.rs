@@ -17,7 +17,7 @@ pub struct CpuUsage {
     /// Processor time of both modes, by the clock that the scheduler keeps: exact. Other threads of the program
     /// may be behind by what they ran since the last tick of their core.
     pub cpu_ns: u64,
-    /// User mode as `getrusage` has it, which may know of nothing since the last tick: it tells the modes apart,
+    /// User mode as `getrusage` has it, which may know of nothing since the last tick: it separates the modes,
     /// not how long they took.
     pub user_ns: u64,
     /// Kernel mode, the same.
@@ -82,7 +82,7 @@ pub struct CpuCost {
     /// Processor time of the busiest thread.
     pub busiest_cpu_ns: u64,
     /// Longest time that a worker stood ready to run while others held the cores; `None` where the
-    /// kernel does not tell.
+    /// kernel does not report it.
     pub wait_ns: Option<u64>,
     /// Time in which nothing of the program ran although it was due: stopped by a signal or a debugger, with
     /// its machine, or by the limit of its container.
@@ -92,7 +92,7 @@ pub struct CpuCost {
 }
 
 impl CpuCost {
-    /// That of two workers of one round.
+    /// Cost of two workers of one round together.
     #[must_use]
     pub fn beside(self, other: Self) -> Self {
         let all = self.whole_program || other.whole_program;
@@ -129,7 +129,7 @@ mod tests {
         assert_eq!(parse_wait(""), None);
     }
 
-    /// The wall clock tells when the work is done: the processor's would bring the others up to date.
+    /// The wall clock shows when the work is done: the processor's would bring the others up to date.
     #[test]
     fn work_shorter_than_a_tick_is_seen() {
         for who in [CpuScope::Thread, CpuScope::Process] {

@@ -22,7 +22,7 @@ use std::time::Duration;
 /// How often the watcher of a running phase looks.
 const WATCH_EVERY: Duration = Duration::from_millis(50);
 
-/// A watcher that looks again so much too late was kept from it; less is the unrest of a busy machine.
+/// A watcher that looks again this much too late was kept from it; shorter delays are usual on a busy machine.
 const LATE_NS: u64 = 20_000_000;
 
 /// What requests go to.
@@ -188,7 +188,7 @@ impl IoDevice {
         match &self.backend {
             Backend::File { file, .. } => Ok(file.evict()?),
             Backend::Simulated { drive, .. } => {
-                // A bare drive has no pages, and its own write cache is no business of an eviction.
+                // A bare drive has no pages, and an eviction does not concern its own write cache.
                 if drive.resident_share().is_some() {
                     drive.flush().map_err(flush_failed)?;
                     drive.evict();
@@ -198,7 +198,7 @@ impl IoDevice {
         }
     }
 
-    /// Share of the file that is in the page cache now, when the kernel tells.
+    /// Share of the file that is in the page cache now, if the kernel reports it.
     pub fn resident_share(&self) -> Option<f64> {
         match &self.backend {
             Backend::File { file, .. } => file.resident_share(),
@@ -359,7 +359,7 @@ struct StartState {
 
 impl StartLine {
     fn lock(&self) -> MutexGuard<'_, StartState> {
-        self.state.lock().expect("nobody panics at the start line")
+        self.state.lock().expect("no thread panics at the start line")
     }
 
     /// A worker is about to be started by this thread, which will be woken when it ends.
@@ -368,10 +368,10 @@ impl StartLine {
         Finish { start: self, watcher: std::thread::current() }
     }
 
-    /// Lets the `expected` workers go once all stand here; nobody runs if one has no queue.
+    /// Lets the `expected` workers go once all stand here; no worker runs if one has no queue.
     fn open(&self, expected: usize, all_spawned: bool) {
         let waited = self.changed.wait_while(self.lock(), |state| state.ready < expected);
-        let mut state = waited.expect("nobody panics at the start line");
+        let mut state = waited.expect("no thread panics at the start line");
         state.broken |= !all_spawned;
         state.go = true;
         self.changed.notify_all();
@@ -384,7 +384,7 @@ impl StartLine {
         state.broken |= !has_queue;
         self.changed.notify_all();
         let waited = self.changed.wait_while(state, |state| !state.go);
-        !waited.expect("nobody panics at the start line").broken
+        !waited.expect("no thread panics at the start line").broken
     }
 
     /// Workers that have not come to their end.
@@ -392,7 +392,7 @@ impl StartLine {
         self.lock().running
     }
 
-    /// Runs the task once all stand at the line; `who` is charged for it, nobody on a simulated drive.
+    /// Runs the task once all stand at the line; `who` is charged for it (`None` on a simulated drive).
     fn run<T: IoTask, Q: crate::io::queue::IoQueue>(
         &self,
         queue: io::Result<Q>,
@@ -440,7 +440,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_kernel_said_to_one_worker_is_said_and_not_that_another_did_not_start() {
+    fn the_kernel_error_of_one_worker_is_reported() {
         let waiting = || io::Error::other("another worker could not start");
         let refused = io::Error::from_raw_os_error(libc::EMFILE);
         let cause = first_cause(vec![waiting(), refused, waiting()]).unwrap();

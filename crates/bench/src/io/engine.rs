@@ -32,7 +32,7 @@ pub fn choose(asked: Option<Engine>) -> Result<EngineChoice, String> {
     }
 }
 
-/// The engine for requests at this depth where nobody tried both: one at a time needs no ring.
+/// The engine for requests at this depth where neither was tried: one at a time needs no ring.
 pub fn of_depth(depth: u32) -> Engine {
     if depth == 1 { Engine::Threads } else { Engine::Uring }
 }

@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sequential_stream_wraps_at_the_last_whole_block() {
+    fn sequential_stream_wraps_at_the_last_whole_block() {
         let mut offsets = stream(Order::Seq, Mix::READ, 0.8);
         let seen: Vec<u64> = (0..4).map(|_| offsets.draw().1).collect();
         assert_eq!(seen, [8192 + 8 * 4096, 8192 + 9 * 4096, 8192, 8192 + 4096]);

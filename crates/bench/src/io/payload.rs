@@ -5,12 +5,12 @@ use drivescope_drive::test_data::{fill_sector, stamps};
 
 pub use drivescope_drive::test_data::SECTOR;
 
-/// Passes are counted from 1, one for each phase; what tells the writes of one phase apart stands above so many,
+/// Passes are counted from 1, one for each phase; the number of a phase's writes stands above these bits,
 /// and below 2^32, as the journal knows test data.
 const PHASES: u64 = 1 << 16;
 const WRITES: u64 = 1 << 15;
 
-/// A sector with at most so many wrong bits is changed, not lost (AltraMayor/f3, f3read).
+/// A sector with at most this many wrong bits is changed, not lost (AltraMayor/f3, f3read).
 const CHANGED_BITS_MAX: u32 = 7;
 
 /// What a sector holds.
@@ -120,7 +120,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn data_is_found_intact_and_any_change_is_seen() {
+    fn intact_data_pass_and_any_change_shows() {
         let mut data = vec![0; 16 * SECTOR];
         Payload::new(7, 3).fill(&mut data, 4096);
         assert_eq!(Payload::first_mismatch(7, &data, 4096), None);
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_sector_holds_is_told() {
+    fn sector_contents_are_classified() {
         let sector = |payload: Payload, offset| {
             let mut sector = [0; SECTOR];
             payload.fill(&mut sector, offset);

@@ -82,7 +82,7 @@ impl IoCompletion {
 pub struct IoFailure {
     /// errno, or 0 for a transfer that was shorter than asked.
     pub errno: i32,
-    /// Where.
+    /// Offset on the target.
     pub offset: u64,
     /// Its length in bytes; 0 for a flush.
     pub len: u32,
@@ -92,7 +92,7 @@ pub struct IoFailure {
 
 /// A drive to send requests to. At most one request per slot is in flight.
 pub trait IoQueue {
-    /// Number of buffers, at most as many as a `u16` tells apart.
+    /// Number of buffers, at most as many as a `u16` can number.
     fn slots(&self) -> u32;
 
     /// The buffer of a slot that is not in flight. Empty on simulated drives that keep

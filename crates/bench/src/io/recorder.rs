@@ -46,7 +46,7 @@ pub struct Recorder {
     pub interval_ns: u64,
     /// Requests of the whole round, ramp and drained ones included.
     pub requests: u64,
-    /// Those of them that write, in a closed loop: chance decides which of a mix do.
+    /// Writes among `requests`, in a closed loop: chance decides which of a mix write.
     pub writes: u64,
     /// Requests of an open loop that were due within the measured time.
     pub due: u64,
@@ -60,7 +60,7 @@ pub struct Recorder {
     pub errors: u64,
     /// The first of them.
     pub first_error: Option<IoFailure>,
-    /// Longest time between two completions. Of several workers together: 0 where it is no stall.
+    /// Longest time between two completions. Of several workers together: 0 where it is not a stall.
     pub gap_max_ns: u64,
     /// The times of more than [`STALL_NS`] without a completion, in their order.
     stalls: Vec<Range<u64>>,
@@ -84,7 +84,7 @@ struct Late {
     ops: u64,
     bytes: u64,
     first_ns: u64,
-    /// Those that came with the first.
+    /// Requests that came with the first.
     first_ops: u64,
     last_ns: u64,
 }
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deep_queue_that_drains_is_no_silence() {
+    fn draining_deep_queue_is_not_a_silence() {
         let mut recorder = Recorder::new(1_000_000_000);
         recorder.start(0);
         recorder.complete(990_000_000, 1, 4096);
@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stall_of_several_workers_is_one_of_all_at_once() {
+    fn stall_counts_only_when_all_workers_wait() {
         for (workers, gap) in [
             // Each waits for three seconds, never both.
             (vec![worker(&[10, 40, 50, 60, 70]), worker(&[10, 20, 30, 40, 70])], 0),
@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn a_latency_beyond_the_range_is_kept_as_the_largest() {
+    fn latency_beyond_the_range_counts_as_the_largest() {
         let mut recorder = Recorder::new(1_000);
         recorder.start(0);
         recorder.complete(u64::MAX / 2, u64::MAX / 2, 1);

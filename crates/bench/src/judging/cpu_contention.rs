@@ -8,7 +8,7 @@ const CPU_BUSY_SHARE: f64 = 0.85;
 /// Waiting longer than this part of a round for a core shows in its numbers; so does a hypervisor that
 /// takes more than this part of all cores.
 const WAIT_SHARE_MAX: f64 = 0.10;
-/// With so much of all cores taken by others, none is free when it is wanted.
+/// With this share of all cores taken by others, none is free when a load needs it.
 const TAKEN_PCT: f64 = 75.0;
 /// A device less busy than this was waiting for what is above it.
 pub(crate) const DEVICE_IDLE_PCT: f64 = 50.0;
@@ -42,14 +42,14 @@ fn waited_share(round: &Round) -> Option<f64> {
     others_did_it.then(|| wait_ns as f64 / cpu_cost.wall_ns.max(1) as f64)
 }
 
-/// Share of the round in which nothing of the program ran.
+/// Share of the round in which the program did not run at all.
 fn still_share(round: &Round) -> f64 {
     let cpu_cost = &round.measured.cpu_cost;
     (cpu_cost.still_ns as f64 / cpu_cost.wall_ns.max(1) as f64).min(1.0)
 }
 
-/// What others had of the processors, of all of them or of the time of the thread that needed one: so much of a
-/// rate may have been theirs.
+/// Share of the processors that others had, of all of them or of the time of the thread that needed one: this share
+/// of a rate may have been theirs.
 pub(crate) fn taken_share(round: &Round) -> f64 {
     let cores = round.cores.map_or(0.0, |cores| (cores.others_pct() + cores.steal_pct()) / 100.0);
     cores.max(waited_share(round).unwrap_or(0.0))
@@ -81,7 +81,7 @@ pub(crate) fn held_by_others(round: &Round) -> Option<Finding> {
 
 /// Whether other programs left no core to what serves requests, while the device had little to do. A flush, a
 /// checksum or a loop device is the work of threads of the kernel, whose waiting for a core shows nowhere. Where
-/// they took the cores themselves, most of that time is the kernel's, and nobody else is to blame.
+/// they took the cores themselves, most of that time is the kernel's, and no other program is to blame.
 fn starved_of_cores(round: &Round) -> bool {
     let is_taken = |cores: CoresTaken| {
         cores.others_pct() + cores.steal_pct() >= TAKEN_PCT
@@ -91,7 +91,7 @@ fn starved_of_cores(round: &Round) -> bool {
 }
 
 /// Whether waiting for a core, or standing still, took more of the round than the device was busy, and more than
-/// half of it where nobody knows how busy that was; or no core was left for it.
+/// half of it where that is unknown; or no core was left for it.
 pub(crate) fn others_set_the_pace(round: &Round) -> bool {
     const HALF: f64 = 0.5;
     let device = round.busy_pct().map_or(HALF, |pct| pct / 100.0);
@@ -108,7 +108,7 @@ mod tests {
 
     /// A flush waits for a thread of the kernel, which stood in line behind compilers: the file system was blamed.
     #[test]
-    fn who_leaves_no_core_to_the_kernels_threads_sets_the_pace() {
+    fn programs_starving_kernel_threads_are_the_limiter() {
         let mut starved = round("rnd4k_q1t1.write", 100, 4096, Mix::WRITE);
         let busy = |busy_ms| Some(DeviceCounters { busy_ms, ..DeviceCounters::default() });
         let taken = |others_pct: u64, programs_pct: u64| {

@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_that_no_tick_resolved_is_a_guess_with_a_wide_interval() {
+    fn unresolved_share_has_a_wide_interval() {
         let unresolved = CpuSplit::of([usage(0, 3), usage(4, 0)], 0.95);
         assert!(unresolved.share > 0.4 && unresolved.share < 0.6, "{unresolved:?}");
         assert!(unresolved.interval.width() > 0.9, "{unresolved:?}");

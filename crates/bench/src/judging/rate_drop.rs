@@ -1,7 +1,7 @@
 //! Why a rate fell within the rounds of a cell: heat, or a cache that was full.
 //!
 //! Both look alike in one curve. They differ in what else happens: a cache is filled by writes alone, once a
-//! round, and leaves a steady rate behind; heat comes with time, goes on, and slows reads as well.
+//! round, and leaves a steady rate behind; heat comes with time, stays, and slows reads as well.
 
 use crate::io::recorder::STALL_NS;
 use crate::judging::cpu_contention;
@@ -15,7 +15,7 @@ use drivescope_stats::summary;
 
 /// Requests that a rate within a round rests on, on average.
 const DROP_REQUESTS_MIN: f64 = 16.0;
-/// Behind a full cache the rate stays within this share; heat goes on to slow the drive.
+/// After a full cache the rate stays within this share; heat continues to slow the drive.
 const FLAT_SHARE: f64 = 0.8;
 /// Reads whose last round keeps less than this share of their first were slowed by what writes cannot fill.
 const READS_KEPT_SHARE: f64 = 0.75;
@@ -39,7 +39,7 @@ pub fn drop_of(round: &Round) -> Option<LastingDrop> {
         return None;
     }
     let mut rates = round.rates_mb_s();
-    // A silence has a finding of its own: without it, what is left has fallen or has not.
+    // A silence has a finding of its own: the rest is judged without it.
     if recorder.gap_max_ns > STALL_NS {
         rates.truncate(longest_silence(&rates));
     }
@@ -65,7 +65,7 @@ fn longest_silence(rates: &[f64]) -> usize {
     found
 }
 
-/// What the falls of a cell are, and what tells it.
+/// The kind of the falls of a cell, and its evidence.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DropCause {
     /// [`FindingId::CacheFull`] or [`FindingId::Throttled`].

@@ -51,13 +51,13 @@ pub struct Round {
     /// What was asked, for rounds of a [`Load`].
     pub load: Option<Load>,
     /// Bytes that were asked of the drive, ramps and lead-ins included: read and written. `None` where
-    /// the page cache is in the path, so that nobody knows.
+    /// the page cache is in the path, so that it is unknown.
     pub asked: Option<(f64, f64)>,
     /// The uppermost block device's counters over the round.
     pub top: Option<DeviceCounters>,
     /// The drive's counters over the round.
     pub disk: Option<DeviceCounters>,
-    /// Those of the drive that holds a loop device's file.
+    /// Counters of the drive that holds a loop device's file.
     pub below_loop: Option<DeviceCounters>,
     /// What others had of the processors over the round.
     pub cores: Option<CoresTaken>,
@@ -91,7 +91,7 @@ pub(crate) fn distinct<T: PartialEq>(names: impl IntoIterator<Item = T>) -> Vec<
 }
 
 impl Round {
-    /// All numbers of the round by quantity; of the percentiles, those that so many `requests` can hold, the
+    /// All numbers of the round by quantity; of the percentiles, those that `requests` can support, the
     /// fewest of a round of its cell.
     pub(crate) fn quantities(&self, requests: u64) -> Vec<(&'static str, f64)> {
         let measured = &self.measured;
@@ -207,7 +207,7 @@ impl Round {
 pub struct CoresTaken {
     /// Processor time of other programs and of interrupts.
     pub others_ns: u64,
-    /// The part of it that was neither the kernel's own work nor its work for somebody.
+    /// The part of it that was neither the kernel's own work nor its work for a program.
     pub programs_ns: u64,
     /// Time in which the hypervisor ran others.
     pub steal_ns: u64,
@@ -216,7 +216,7 @@ pub struct CoresTaken {
 }
 
 impl CoresTaken {
-    /// Of what all processors did and this program used meanwhile.
+    /// The rest of what all processors did, without this program.
     pub fn of(all: CoreTimes, own: CpuUsage) -> Self {
         let others_ns = all.busy_ns.saturating_sub(own.cpu_ns);
         let programs_ns = all.programs_ns.saturating_sub(own.user_ns).min(others_ns);

@@ -46,7 +46,7 @@ pub struct TestRecord {
     remarks: Vec<String>,
     /// The figures rest on many requests each, not on repeated rounds.
     without_rounds: bool,
-    /// Those over the rounds tell more than those within.
+    /// Series over the rounds say more than those within.
     many_rounds: bool,
     /// The drive is known to be a disk.
     rotates: bool,
@@ -74,7 +74,7 @@ impl TestRecord {
         self.rotates = rotates;
     }
 
-    /// Says that the figures do not rest on repeated rounds, so that few of them are no flaw.
+    /// Says that the figures do not rest on repeated rounds, so that few of them are not a flaw.
     pub fn needs_no_rounds(&mut self) {
         self.without_rounds = true;
     }
@@ -86,7 +86,7 @@ impl TestRecord {
     }
 
     /// Puts the rounds aside whose number is none of these, so that they stay phases of the result and count for no
-    /// figure. They leave their histograms behind, which take much memory.
+    /// figure. They keep no histograms, which take much memory.
     pub fn archive_all_but(&mut self, numbers: Range<u32>) {
         let is_kept = |round: &Round| numbers.contains(&round.round);
         let (kept, rest): (Vec<Round>, Vec<Round>) =
@@ -141,7 +141,7 @@ impl TestRecord {
         &self.rounds
     }
 
-    /// Those of a cell.
+    /// The rounds of a cell.
     pub(crate) fn rounds_of(&self, cell: &str) -> impl Iterator<Item = &Round> {
         self.rounds.iter().filter(move |round| round.cell == cell)
     }
@@ -367,8 +367,8 @@ impl TestRecord {
         self.result.series.extend(series.into_iter().filter(is_kept));
         self.result.distributions.push(distribution(self.key(cell), &latencies));
         self.notice_drops(cell, &drops);
-        // An open loop has the rate of its schedule, whose chance is no doing of the drive.
-        // That of the page cache says when the kernel chose to write.
+        // The schedule sets the rate of an open loop: its chance does not describe the drive.
+        // The rate of the page cache shows when the kernel chose to write.
         if !open && !of_memory {
             let (index, unit) = if small { (1, "requests/s") } else { (0, "MB/s") };
             let rates = tables.iter().map(|table| table[index].1).collect();

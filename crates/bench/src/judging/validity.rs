@@ -23,7 +23,7 @@ use drivescope_model::options::TestKind;
 use drivescope_model::units::Bytes;
 use drivescope_stats::uniform_wait::is_without_waits;
 
-/// Foreign bytes on the drive that are worth a word: a share of ours, and at least so many.
+/// Foreign bytes on the drive that are worth reporting: a share of ours, and at least a minimum.
 const OTHER_SHARE: f64 = 0.10;
 const OTHER_MIN_BYTES: f64 = 4e6;
 /// Less than this share of our bytes on the device means that something else answered.
@@ -49,7 +49,7 @@ pub struct Environment {
     pub(crate) file_system: bool,
     /// No counters, and something between that may cache.
     pub(crate) unproven: bool,
-    /// The file system writes more than it is asked to, some of it later.
+    /// The file system writes more than programs request, some of it later.
     pub(crate) writes_its_own: bool,
     pub(crate) link_mb_s: Option<f64>,
     /// The link carries data both ways at once.
@@ -63,7 +63,7 @@ pub struct Environment {
     /// Parts of the target lie on no drive, which the run says once.
     pub(crate) has_holes: bool,
     pub(crate) loop_cached_share: Option<f64>,
-    /// Nobody counts what the drives below several loop devices moved.
+    /// The bytes that the drives below several loop devices moved are unknown.
     pub(crate) uncounted: bool,
     pub(crate) warning_c: Option<f64>,
     pub(crate) memory_bytes: u64,
@@ -103,7 +103,7 @@ pub fn of_round(round: &Round, environment: &Environment) -> Vec<Finding> {
         stalled(round),
         working_set::small_working_set(round, environment),
         working_set::short_stroke_of(round, environment),
-        // What fell behind in line for a core is no overload of the drive.
+        // Requests that waited for a core do not overload the drive.
         rate_missed(round).filter(|_| !cpu_contention::others_set_the_pace(round)),
         rate_drop::too_hot(round, environment.warning_c),
     ];
@@ -143,7 +143,7 @@ fn above_rotation(round: &Round, environment: &Environment) -> Option<Finding> {
     found(FindingId::AboveRotation, evidence, iops)
 }
 
-/// Whether so many bytes must show in the kernel's counters.
+/// Whether `asked` bytes must show in the kernel's counters.
 fn must_show(asked: f64, round: &Round) -> bool {
     let many = round.measured.recorder.ops >= COUNTED_MANY;
     asked > if many { COUNTED_MANY_BYTES } else { COUNTED_MIN_BYTES }

@@ -102,7 +102,7 @@ mod tests {
 
     /// Sleeping stands for waiting behind others: neither is the thread's own time.
     #[test]
-    fn the_rate_is_that_of_the_work_not_of_the_wait() {
+    fn rate_counts_work_not_waiting() {
         let work = || (0..1_000_000u64).fold(0, |sum, i| black_box(sum ^ i));
         let alone = best_mb_s(1 << 20, || {
             black_box(work());

@@ -36,7 +36,7 @@ pub struct ChunkedIo<'q, Q: IoQueue> {
     pub publisher: Publisher<'q>,
     /// What is moved now is moved to its end, whoever asks for a stop.
     pub to_its_end: bool,
-    /// How far the last stretch came before a stop that was asked for, if it did not come to its end: all before
+    /// How far the last stretch came before a stop that was asked for, if it did not finish: all before
     /// this byte was moved.
     pub stopped_at: Option<u64>,
     chunk: u64,
@@ -83,7 +83,7 @@ impl<'q, Q: IoQueue> ChunkedIo<'q, Q> {
         let mut failure = None;
         let mut now = self.queue.now();
         loop {
-            // On a slow drive a stretch takes minutes: nobody waits for its end.
+            // On a slow drive a stretch takes minutes: a stop does not wait for its end.
             let stops = failure.is_some() || (self.publisher.stopped() && !self.to_its_end);
             while in_flight < self.depth && next < end && !stops {
                 let slot = self.free.pop().expect("one slot more than the depth");

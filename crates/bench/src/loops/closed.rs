@@ -31,10 +31,10 @@ pub fn send_together(depth: u32, may_block: bool) -> u32 {
 /// Data made for coming writes before completions are looked at again: about 30 µs of work.
 const PREPARE_BYTES: u32 = 256 << 10;
 
-/// Writes prepared ahead at most: so much memory, which a processor's caches hold beside what flies.
+/// Memory for writes prepared ahead, at most: a processor's caches hold it beside the data in flight.
 const AHEAD_BYTES: u32 = 256 << 10;
 
-/// And never fewer than so many. Of large writes more would only take room in the caches: 16 of 1 MiB cost
+/// Writes prepared ahead, at least. Of large writes more would only take room in the caches: 16 of 1 MiB cost
 /// a fifth of the rate, 4 cost nothing.
 const AHEAD_MIN: u32 = 4;
 
@@ -89,7 +89,7 @@ pub struct ClosedRun<'c> {
     first_left: u32,
     measure_from_ns: u64,
     deadline_ns: u64,
-    /// The ramp is over with so many requests, if it is not before: lest nothing be left to measure.
+    /// The ramp ends after this many requests, if not before, so that some are left to measure.
     ramp_ops_max: u64,
     publisher: Publisher<'c>,
     stopping: bool,

@@ -16,12 +16,12 @@ pub struct Control {
 }
 
 impl Control {
-    /// The same for a scan of so many places, each of which is to be seen as soon as it is done.
+    /// The same for a scan of `count` places, each of which shows as soon as it is done.
     pub fn of_places(count: usize) -> Self {
         Self { places: (0..count).map(|_| AtomicU64::new(0)).collect(), ..Self::default() }
     }
 
-    /// Says that a place was done, in so many ns.
+    /// Marks a place as done, with its time in ns.
     pub fn done(&self, place: usize, ns: u64) {
         if let Some(time) = self.places.get(place) {
             time.store(ns.max(1), Ordering::Relaxed);

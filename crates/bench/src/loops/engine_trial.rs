@@ -27,7 +27,7 @@ const TURNS: [Engine; 6] = {
 /// Each attempt has a part of the span to itself, in its second half: a round that begins at its start shall find
 /// nothing in the drive's memory.
 const PARTS: u64 = 2 * TURNS.len() as u64;
-/// Fewer blocks are no part.
+/// A part of fewer blocks is too short for an attempt.
 const BLOCKS_MIN: u64 = 16;
 
 /// How the engines of a cell are tried.
@@ -38,7 +38,7 @@ struct Trial {
     /// Length of one attempt.
     time: Secs,
     turns: &'static [Engine],
-    /// The other one is used if it is faster by so much.
+    /// The other one is used if its rate is more than this times the likely one's.
     gain_min: f64,
     /// Below this rate of a thread, engines make no difference.
     iops_min: f64,
@@ -168,7 +168,7 @@ mod tests {
 
     /// A trial leaves the first half of a span alone, and writes no more than the plan says.
     #[test]
-    fn a_trial_keeps_to_its_parts_and_its_bytes() {
+    fn trial_keeps_to_its_parts_and_its_bytes() {
         for depth in [1, 8] {
             let dir = testing::scratch();
             let mut folder = OwnFolder::create(dir.path(), "trial").unwrap();
@@ -206,14 +206,14 @@ mod tests {
     }
 
     #[test]
-    fn the_other_engine_is_taken_where_its_best_attempt_is_faster_by_enough() {
+    fn clearly_faster_engine_is_chosen() {
         assert_eq!(tried(12_500.0, 12_000.0), (Some(Engine::Uring), 6));
         assert_eq!(tried(12_200.0, 12_000.0), (None, 6));
         assert_eq!(tried(11_000.0, 12_000.0), (None, 6));
     }
 
     #[test]
-    fn one_slow_attempt_or_one_failure_ends_a_trial() {
+    fn slow_attempt_or_failure_ends_a_trial() {
         assert_eq!(tried(4_900.0, 4_000.0), (None, 1));
         assert_eq!(tried(5_100.0, 4_000.0), (None, 2));
         let mut attempts = 0;

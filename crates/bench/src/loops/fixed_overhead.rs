@@ -2,7 +2,7 @@
 //!
 //! A write and its flush take the time of the bytes on the medium, and a time that does not depend on them: a
 //! turn of a disk, the filling of a cache that a drive gathers before it begins, the flush command. Of parts
-//! of different length that lie side by side, each written and flushed, two times tell both:
+//! of different length that lie side by side, each written and flushed, two times show both:
 //! T = onset + len / rate.
 //! No cache can make the rest look faster than the medium, as each time ends with a flush, whether the
 //! cache was full or never is. A drive that gathers more than a part has shows less of its onset, and the
@@ -15,7 +15,7 @@ const STRETCHES_MIN: usize = 4;
 /// Where onsets take more of the time of a stretch, what is left of it is not its rate.
 const SHARE_MAX: f64 = 0.5;
 
-/// A stretch written in two parts, each with the flush behind it.
+/// A stretch written in two parts, each with the flush after it.
 #[derive(Debug, Clone, Copy)]
 pub struct StretchParts {
     /// Bytes and ns of the part written first.
@@ -75,20 +75,20 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_depend_on_the_length_is_found() {
+    fn fixed_overhead_is_found() {
         let known = written(|len, rate, _| 120e6 + len / rate);
         assert!((fixed_overhead_ns(&known).unwrap() / 120e6 - 1.0).abs() < 1e-6);
     }
 
     /// The way from elsewhere, 10 ms before the first part only: the sum over a stretch is right.
     #[test]
-    fn what_only_the_first_part_has_counts_once() {
+    fn overhead_of_the_first_part_counts_once() {
         let known = written(|len, rate, first| if first { 18e6 } else { 8e6 } + len / rate);
         assert!((2.0 * fixed_overhead_ns(&known).unwrap() / 26e6 - 1.0).abs() < 1e-6);
     }
 
     #[test]
-    fn a_drive_that_gathers_more_than_a_part_never_looks_faster_than_it_is() {
+    fn gathering_drive_never_looks_too_fast() {
         for gathered in [0.0, 32.0, 64.0, 100.0, 192.0, 1000.0] {
             // What is gathered comes at 600 MiB/s, then the medium begins.
             let interface = 0.6 * MIB as f64 / 1e6;
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn where_it_cannot_be_known_nothing_is_said() {
+    fn unknown_overhead_is_not_reported() {
         let steady = |len: f64, rate: f64, _| 10e6 + len / rate;
         assert!(fixed_overhead_ns(&written(steady)[..6]).is_none(), "three of each order");
         assert!(fixed_overhead_ns(&[]).is_none());

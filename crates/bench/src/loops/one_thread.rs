@@ -14,7 +14,7 @@ pub enum Wait {
     Completion,
     /// A completion, or this time; one that is over only asks what has completed by now.
     Until(u64),
-    /// Nothing: it has come to its end, and has nothing in flight.
+    /// Nothing: it has ended, and has nothing in flight.
     Over,
 }
 
@@ -23,7 +23,7 @@ pub trait SteppedLoop: Send {
     /// The loop under way.
     type Run: SteppedRun;
 
-    /// The same with everything allocated, for a queue of so many slots.
+    /// The same with everything allocated, for a queue of `slots`.
     fn prepared(self, slots: u32) -> Self::Run;
 }
 
@@ -36,7 +36,7 @@ pub trait SteppedRun: Send {
     fn step<Q: IoQueue>(&mut self, queue: &mut Q, done: &mut Vec<IoCompletion>)
     -> io::Result<Wait>;
 
-    /// What it leaves behind.
+    /// Its outcome.
     fn finish<Q: IoQueue>(self, queue: &Q) -> Recorder;
 }
 

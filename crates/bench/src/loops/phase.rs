@@ -54,7 +54,7 @@ pub struct Load {
     pub data_seed: u64,
     /// Pass number stamped into written data.
     pub pass: u64,
-    /// What sends the requests, where the device leaves that open and somebody knows.
+    /// What sends the requests, where the device leaves that open and it is known.
     pub engine: Option<Engine>,
     /// A span smaller than the target is what the round is about, so that it needs no caution.
     pub studies_span: bool,
@@ -174,8 +174,8 @@ fn run_once(
     Ok(all.expect("a shape has at least one thread"))
 }
 
-/// The engine `threads` has a thread for each place of the queue, which sends its own requests: nobody waits for
-/// somebody else to do so.
+/// The engine `threads` has a thread for each place of the queue, which sends its own requests: none waits for
+/// another one to send them.
 fn run_closed(
     device: &IoDevice,
     load: &Load,
@@ -191,7 +191,7 @@ fn run_closed(
         asked => asked,
     };
     let (lanes, depth, ahead) = match engine {
-        // A thread that waits for its request cannot make the data of the next one meanwhile.
+        // A thread that waits for its request cannot make the data of the next one in that time.
         Engine::Threads => (depth, 1, u32::from(!load.mix.writes())),
         // Nor does anybody make data in no time.
         Engine::Sim => (1, depth, 0),
@@ -256,7 +256,7 @@ mod tests {
 
     /// However the places of a queue are shared among threads, none is left out and none sent twice.
     #[test]
-    fn a_file_is_written_whole_by_each_engine_at_each_depth() {
+    fn every_engine_and_depth_writes_the_whole_file() {
         for engine in [Engine::Uring, Engine::Threads, Engine::Auto] {
             if let Err(reason) = engine::choose(Some(engine)) {
                 note_skipped(&format!("{}: {reason}", engine.name()));

@@ -10,7 +10,7 @@ use crate::loops::scan::{FailureCount, ScanRegion, TimedRegion};
 use std::io;
 use std::ops::Range;
 
-/// Of a shorter stretch, the flush behind each part would take more time than the parts.
+/// Of a shorter stretch, the flush after each part would take more time than the parts.
 const IN_PARTS_MIN: u64 = 64 << 20;
 /// The shorter part of a stretch.
 const SHORT_PART: u64 = 4;
@@ -20,18 +20,18 @@ const PAGE: u64 = 4096;
 /// Bytes that are read between two looks at whether to stop.
 const PIECE: u64 = 16 << 20;
 
-/// Writes each place in the given order, and flushes behind each. A lead-in is read, never written: it
+/// Writes each place in the given order, and flushes after each. A lead-in is read, never written: it
 /// brings the head there.
 #[derive(Debug)]
 pub struct Rewrite<'c> {
-    /// Where.
+    /// Places to write, in order.
     pub places: Vec<ScanRegion>,
     /// Bytes per request at most.
     pub chunk: u32,
     /// Requests in flight within a stretch.
     pub depth: u32,
     /// Whether long stretches are written in two parts of different length, each with its flush: their times
-    /// tell what does not depend on the length.
+    /// show what does not depend on the length.
     pub in_parts: bool,
     /// What is written; `None` reads each stretch first and writes the same bytes back.
     pub fresh: Option<Payload>,
@@ -42,7 +42,7 @@ pub struct Rewrite<'c> {
 /// What came of it.
 #[derive(Debug)]
 pub struct Rewritten {
-    /// One entry per place visited: the time of its writes and of the flushes behind them; its steady time
+    /// One entry per place visited: the time of its writes and of the flushes after them; its steady time
     /// is without the onsets of its parts.
     pub timed: Vec<TimedRegion>,
     /// What a part costs beside its bytes, ns, where that can be known.
@@ -137,8 +137,8 @@ impl Rewrite<'_> {
         }
     }
 
-    /// Writes one place; the time of each part's writes and of the flush behind them, in ns. Nothing if a
-    /// stop was asked for meanwhile. A place that cannot be read is not written.
+    /// Writes one place; the time of each part's writes and of the flush after them, in ns. Nothing if a
+    /// stop came in between. A place that cannot be read is not written.
     fn visit<Q: IoQueue>(
         &self,
         chunked: &mut ChunkedIo<'_, Q>,
@@ -177,7 +177,7 @@ impl Rewrite<'_> {
         let (mut times, mut at) = (Vec::with_capacity(parts.len()), 0);
         for &part in parts {
             let start = chunked.queue.now();
-            // What was read meanwhile is no silence of the drive.
+            // Reads in between do not count as a silence of the drive.
             outcome.recorder.last_ns = start;
             let recorded = Some((&mut outcome.recorder, None));
             done = chunked.go(offset + at, part, data(at, at + part), recorded)?;
@@ -205,7 +205,7 @@ impl Rewrite<'_> {
     }
 }
 
-/// Whether bytes are all alike; where no data move, nobody knows.
+/// Whether all bytes are the same; meaningless where no data move.
 fn is_blank(bytes: &[u8]) -> bool {
     bytes.first().is_some_and(|first| bytes.iter().all(|byte| byte == first))
 }

@@ -65,7 +65,7 @@ impl ScanRegion {
 /// What came of one place.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TimedRegion {
-    /// Where.
+    /// Offset on the target.
     pub offset: u64,
     /// How long the stretch took; `None` if a request of it failed.
     pub ns: Option<u64>,
@@ -91,7 +91,7 @@ impl TimedRegion {
 /// A scan over places in the given order.
 #[derive(Debug)]
 pub struct Scan<'c> {
-    /// Where.
+    /// Places to read or write, in order.
     pub places: Vec<ScanRegion>,
     /// Bytes per request at most.
     pub chunk: u32,
@@ -103,14 +103,14 @@ pub struct Scan<'c> {
     pub control: &'c Control,
 }
 
-/// What a scan leaves behind.
+/// The outcome of a scan.
 #[derive(Debug)]
 pub struct ScanOutcome {
     /// One entry per place visited.
     pub timed: Vec<TimedRegion>,
     /// Latencies and rates of the timed requests.
     pub recorder: Recorder,
-    /// Bytes asked for, lead-ins included.
+    /// Bytes requested, lead-ins included.
     pub asked_bytes: u64,
     /// Bytes of the requests that were completed, lead-ins and what lies before a failure included.
     pub moved_bytes: u64,
@@ -195,7 +195,7 @@ impl Scan<'_> {
         Ok(())
     }
 
-    /// A place that a stop ended at byte `at`, in so much time: what was written in order need not be written
+    /// A place that a stop ended at byte `at`, after `ns`: what was written in order need not be written
     /// again.
     fn part_of(&self, place: &ScanRegion, at: u64, ns: u64) -> Option<TimedRegion> {
         let ScanRegion { offset, lead_in_len, .. } = *place;
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_lead_in_is_no_stall() {
+    fn long_lead_in_is_not_a_stall() {
         let control = Control::default();
         let mut drive = VirtualQueue::new(5, 1, |_: &IoRequest, _| Ok(10_000_000));
         let len = 1 << 20;
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unreadable_place_is_kept_and_the_scan_goes_on() {
+    fn unreadable_place_is_kept_and_scan_continues() {
         let control = Control::default();
         let mut drive = VirtualQueue::new(2, 1, |request: &IoRequest, _| {
             if request.offset == 8192 { Err(libc::EIO) } else { Ok(1_000) }
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_write_ends_the_scan_and_what_was_done_is_seen_outside() {
+    fn failed_write_ends_scan_and_keeps_published_places() {
         let control = Control::of_places(5);
         let mut drive = VirtualQueue::new(2, 1, |request: &IoRequest, _| {
             if request.offset == 8192 { Err(libc::EIO) } else { Ok(1_000) }
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_before_a_failure_counts_although_its_stretch_does_not() {
+    fn bytes_before_a_failure_count_without_their_stretch() {
         let control = Control::default();
         let mut drive = VirtualQueue::new(2, 1, |request: &IoRequest, _| {
             if request.offset >= 5 << 20 { Err(libc::ENOSPC) } else { Ok(1_000) }
@@ -329,10 +329,10 @@ mod tests {
         assert_eq!(outcome.timed.iter().filter(|timed| timed.ns.is_some()).count(), 1);
     }
 
-    /// On a slow drive nobody waits for the end of a stretch; what was written of it counts, if it is enough for
+    /// On a slow drive a stop does not wait for the end of a stretch; what is written of it counts if it is enough for
     /// a rate and nothing before it is missing.
     #[test]
-    fn a_stop_ends_a_stretch_and_what_was_written_in_order_stays() {
+    fn stop_ends_stretch_and_keeps_ordered_writes() {
         let lead_in =
             ScanRegion { lead_in_from: 0, lead_in_len: 64 << 20, ..place(64 << 20, 64 << 20) };
         let (written, read) = (Some(Payload::new(1, 1)), None);

@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_program_thinks_takes_time_and_is_no_latency() {
+    fn think_time_passes_but_is_not_latency() {
         let control = Control::default();
         let thinking = SerialLoop { think_ns: 3_000_000, ..plan(false, &control) };
         let recorder = thinking.run(&mut VirtualQueue::new(2, 1, service)).unwrap();
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flush_per_write_is_part_of_its_latency() {
+    fn flush_per_write_is_part_of_its_latency() {
         let control = Control::default();
         let recorder = plan(true, &control).run(&mut VirtualQueue::new(2, 1, service)).unwrap();
         assert_eq!(recorder.ops, 100);

@@ -10,7 +10,7 @@ use drivescope_stats::summary;
 /// Fewest points of a line.
 const POINTS_MIN: usize = 8;
 
-/// So many bytes were done when the next were answered.
+/// Bytes done when the next ones were answered.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct RatePoint {
     before: f64,
@@ -25,7 +25,7 @@ pub struct SteadyRate {
 }
 
 impl SteadyRate {
-    /// For so many completions, which then cost no memory.
+    /// Room for this many completions, which then allocate nothing.
     pub fn of(completions: usize) -> Self {
         Self { answers: Vec::with_capacity(completions), bytes: 0 }
     }
@@ -81,7 +81,7 @@ impl SteadyRate {
     }
 }
 
-/// The drift of points among so many bytes.
+/// The drift of points among `bytes`.
 fn drift_of(points: &[RatePoint], bytes: u64) -> Option<f64> {
     let middle = bytes as f64 / 2.0;
     let (first, second) = points.split_at(points.partition_point(|at| at.before < middle));

@@ -8,7 +8,7 @@ use drivescope_model::units::Bytes;
 
 /// The most that a SATA link carries; flash behind a faster one has faster chips.
 const SATA_MB_S: f64 = 600.0;
-/// A round holds so many requests per place of the queue, however short it is: what begins and ends it would
+/// A round holds this many requests per place of the queue, however short it is: what begins and ends it would
 /// be all of it otherwise.
 pub(crate) const DEPTHS_MIN: u64 = 4;
 /// A test file is written at this share of the rate.
@@ -100,7 +100,7 @@ impl ExpectedSpeed {
             // Four lanes of PCIe 4.0, unless the link is known.
             Some(DriveKind::Nvme) => of(link.unwrap_or(8_000.0), 100_000.0, 10.0),
             Some(DriveKind::Memory) => MEMORY_MAX,
-            // Nobody knows what is below.
+            // What is below is unknown.
             Some(DriveKind::Virtual | DriveKind::Loop | DriveKind::Composite) | None => {
                 of(5_000.0, 50_000.0, 10.0)
             }
@@ -109,7 +109,7 @@ impl ExpectedSpeed {
         }
     }
 
-    /// Rate, MB/s, at which so many bytes of `drive` can be expected to be written one after the other.
+    /// Rate, MB/s, at which `bytes` of `drive` can be expected to be written in order.
     ///
     /// Fitted on the drives of docs/models.md, all but the shingled ones within a factor of 1.5. The mean over a
     /// disk grows with the third root of its capacity; flash behind its cache, with the number of its chips. What

@@ -55,7 +55,7 @@ const FLASH_MIB_PER_S: f64 = 4.4e5;
 pub(crate) const FASTER_THAN_TYPICAL: f64 = 2.0;
 
 impl PlanContext<'_> {
-    /// How long so many requests to a simulated drive are computed; 0 on others.
+    /// Time to compute `requests` to a simulated drive; 0 on others.
     pub(crate) fn computed_s(&self, requests: f64) -> f64 {
         if self.target.kind == TargetKind::Simulated { requests / COMPUTED_PER_S } else { 0.0 }
     }
@@ -66,7 +66,7 @@ impl PlanContext<'_> {
         self.computed_s(requests * slower)
     }
 
-    /// How long a stream of so many bytes to or from a simulated drive is computed; 0 on others.
+    /// Time to compute a stream of `bytes` to or from a simulated drive; 0 on others.
     pub(crate) fn computed_stream_s(&self, bytes: f64) -> f64 {
         let per_s = if self.is_disk() { DISK_MIB_PER_S } else { FLASH_MIB_PER_S };
         let is_simulated = self.target.kind == TargetKind::Simulated;
@@ -167,7 +167,7 @@ impl PlanContext<'_> {
         }
     }
 
-    /// Rate, MB/s, at which so many bytes can be expected to be written one after the other.
+    /// Rate, MB/s, at which `bytes` can be expected to be written in order.
     pub(crate) fn sequential_write_mb_s(&self, bytes: u64) -> f64 {
         self.typical.sequential_write_mb_s(self.drive, bytes)
     }

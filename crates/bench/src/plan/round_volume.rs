@@ -12,13 +12,13 @@ use crate::plan::expected_speed::{DEPTHS_MIN, ExpectedSpeed};
 use drivescope_model::cell::{Cell, Order, Shape};
 use drivescope_model::units::Secs;
 
-/// Chance decides which requests of a mix are writes: so many standard deviations are room enough.
+/// Chance decides which requests of a mix are writes: this many standard deviations are room enough.
 const SIGMAS: f64 = 5.0;
 
 /// Bytes of a request that is computed as quickly as a small one, on a simulated drive.
 const COMPUTED_AS_ONE: u64 = 256 << 10;
 
-/// As how many small requests one of so many bytes counts where a round on a simulated drive is shortened.
+/// How many small requests a request counts as where a round on a simulated drive is shortened.
 pub fn computed_as(block_bytes: u64) -> u64 {
     block_bytes.div_ceil(COMPUTED_AS_ONE).max(1)
 }
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a_round_holds_what_the_link_carries_and_never_less_than_its_queue() {
+    fn round_volume_follows_link_and_queue() {
         let most = ExpectedSpeed { mb_s: 600.0, iops: 30_000.0, queue_gain: 5.0 };
         let second = seconds(1.1);
         let of = |cell: &str| cell.parse().unwrap();
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_round_that_writes_once_ends_with_the_file() {
+    fn round_that_writes_once_ends_with_the_file() {
         let most = ExpectedSpeed { mb_s: 5_000.0, iops: 50_000.0, queue_gain: 10.0 };
         let once = RoundLength { write_once: true, ..seconds(0.55) };
         let bytes = |cell: &str, length: RoundLength| {
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mix_writes_its_share_and_a_little_for_chance() {
+    fn mix_plans_its_share_plus_chance() {
         let most = ExpectedSpeed { mb_s: 600.0, iops: 10_000.0, queue_gain: 1.0 };
         let mix = round_bytes(&"rnd4k_q1t1.mix70".parse().unwrap(), seconds(1.0), most, u64::MAX);
         assert!((3_000 * 4096..3_300 * 4096).contains(&mix), "{mix}");

@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     #[expect(clippy::disallowed_methods, reason = "a file of the test's own")]
-    fn plan_for_a_slow_drive_fits_into_twice_the_usual_time() {
+    fn slow_drive_plan_fits_twice_the_usual_time() {
         let dir = scratch();
         let file = dir.path().join("file");
         std::fs::File::create(&file).unwrap().set_len(4 << 30).unwrap();
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn fast_drives_and_methods_of_others_keep_their_plans() {
+    fn fast_drives_and_foreign_methods_keep_plans() {
         let dir = scratch();
         let usual = plan_of(dir.path(), "quick", None);
         assert_eq!(plan_of(dir.path(), "quick", slow(1e4, 1e6)), usual);

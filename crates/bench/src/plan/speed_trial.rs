@@ -142,7 +142,7 @@ mod tests {
     use crate::testing::{run_target, scratch};
 
     #[test]
-    fn trial_writes_only_where_it_may_and_leaves_nothing() {
+    fn trial_writes_only_where_allowed_without_leftovers() {
         let dir = scratch();
         let (target, stop) = (run_target(dir.path()), AtomicBool::new(false));
         assert_eq!(measure(&target, false, &stop), None);

@@ -13,7 +13,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn short_tests_may_be_seconds_late_and_long_ones_twice_as_long() {
+    fn time_limit_allows_seconds_or_twice_the_plan() {
         assert_eq!([1.0, 20.0, 100.0].map(time_limit_s), [21.0, 40.0, 200.0]);
     }
 }

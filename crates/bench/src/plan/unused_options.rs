@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn options_of_databases_and_copies_ask_for_their_tests() {
+    fn database_and_copy_options_select_their_tests() {
         for (number, test) in
             [(0, TestKind::Sql), (1, TestKind::Sql), (2, TestKind::Copy), (3, TestKind::Copy)]
         {
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn options_of_tests_that_are_not_planned_are_refused() {
+    fn options_of_unplanned_tests_are_refused() {
         let refused = |suite, overrides| adapted(suite, &overrides).unwrap_err();
         assert_eq!(
             refused("quick", of_test(4)),

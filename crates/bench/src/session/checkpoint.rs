@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn checkpoints_cost_a_killed_test_a_tenth_at_most() {
+    fn killed_test_loses_at_most_a_tenth() {
         let checkpoints = Checkpoints::default();
         checkpoints.begin(1_000);
         let mut kept = Vec::new();

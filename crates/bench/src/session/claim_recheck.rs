@@ -1,4 +1,4 @@
-//! Checks a claimed device about every second while tests write to it: whether nobody else uses it.
+//! Checks a claimed device about every second while tests write to it: whether another program uses it.
 
 use super::Session;
 use crate::error::BenchError;
@@ -19,7 +19,7 @@ pub(super) struct ClaimRecheck {
 }
 
 impl Session<'_> {
-    /// Whether the test may go on writing, as far as the last check tells.
+    /// Whether the test may continue to write, as far as the last check shows.
     pub(super) fn claim_holds(&self) -> bool {
         if self.storage.recheck.refused.borrow().is_some() {
             return false;
@@ -43,7 +43,7 @@ impl Session<'_> {
         of_device.or(self.storage.claim.as_ref()).map(RawDisk::rechecks)
     }
 
-    /// Ends the test if it may not go on.
+    /// Ends the test if it may not continue.
     pub(super) fn check_claim(&self) -> Result<(), BenchError> {
         self.claim_holds();
         let refused = self.storage.recheck.refused.borrow_mut().take();

@@ -40,7 +40,7 @@ impl Session<'_> {
         let places = [0, blocks / 2, blocks.saturating_sub(1)].map(|at| at * u64::from(block));
         let spec = QueueSpec { depth: 1, ahead: 1, block_bytes: block, dsync: false };
         let outcome = self.run_task(device, spec, &Control::default(), AskBlocks { places, block });
-        // A run that is asked to end does not ask the device.
+        // A run that is to end does not query the device.
         outcome.map_or(true, |(outcome, _)| outcome.output)
     }
 }

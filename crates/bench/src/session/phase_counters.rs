@@ -36,12 +36,12 @@ fn cores(session: &Session<'_>) -> Option<(CoreTimes, CpuUsage)> {
     Some((all, CpuUsage::of(CpuScope::Process)))
 }
 
-/// How often it is looked whether the devices still have something to do, at most, and how long between.
+/// How often drivescope checks whether the devices are busy, at most, and the time between checks.
 const LOOKS_MAX: u32 = 100;
 const LOOK_EVERY: Duration = Duration::from_millis(1);
 
 /// Waits until nothing is in flight. What the page cache read ahead of the round before (8 MiB at a time on
-/// some machines) would else be counted as somebody else's in this one. Others may keep a device busy for
+/// some machines) would else be counted as another program's in this one. Others may keep a device busy for
 /// ever: then not for long.
 fn wait_until_idle(mut in_flight: impl FnMut() -> u64, mut pause: impl FnMut()) {
     for _ in 0..LOOKS_MAX {
@@ -135,7 +135,7 @@ mod tests {
     use std::cell::Cell;
 
     #[test]
-    fn a_round_begins_when_nothing_is_in_flight_or_when_others_never_end() {
+    fn round_begins_when_idle_or_after_the_limit() {
         for (requests, pauses) in [(0, 0), (3, 3), (u64::MAX, u64::from(LOOKS_MAX))] {
             let [left, paused] = [Cell::new(requests), Cell::new(0)];
             let pause = || {

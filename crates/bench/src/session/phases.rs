@@ -70,7 +70,7 @@ impl Session<'_> {
         self.measure_of(load, cell, (round, self.plan.suite.rounds), record)
     }
 
-    /// The same where it is one round of so many.
+    /// The same for round `round` of `rounds`.
     pub fn measure_of(
         &self,
         load: &Load,
@@ -90,7 +90,7 @@ impl Session<'_> {
         let recorder = &kept.measured.recorder;
         let bytes = |requests: u64| requests as f64 * load.shape.block.0 as f64;
         let asked = (bytes(recorder.requests - recorder.writes), bytes(recorder.writes));
-        // Of a request that failed nobody knows how much was moved.
+        // How much a failed request moved is unknown.
         kept.asked = (recorder.errors == 0).then_some(asked);
         kept.load = Some(load.clone());
         self.add_round(kept, record)
@@ -140,7 +140,7 @@ impl Session<'_> {
         is_due
     }
 
-    /// What rounds of `test` are held against.
+    /// What rounds of `test` are compared with.
     pub(crate) fn environment(&self, test: TestKind) -> Environment {
         let drive = self.target.drive();
         // What costs nothing here bounds nothing.

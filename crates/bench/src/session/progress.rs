@@ -4,7 +4,7 @@ use super::Session;
 use crate::loops::control::Control;
 use drivescope_model::event::Event;
 
-/// A test that takes so many times as long as it was planned is no longer almost done.
+/// A test that takes this many times its planned time is no longer almost done.
 const LATE: f64 = 1.1;
 
 /// Forwards a phase's counters to the listeners and the stop flag to the phase.

@@ -14,7 +14,7 @@ const CACHE_SHARE: f64 = 0.1;
 /// Rates go with the radius, and bytes with its square: of the square of the outermost rate, a quarter is left at
 /// the innermost tracks, which hold half as much.
 const INNER: f64 = 0.75;
-/// Where nothing was moved for so long, nobody knows how long it goes on: bad places are read again and again.
+/// After this time without progress the rest is unknown: bad places are read again and again.
 const STILL_NS: u64 = 60_000_000_000;
 
 /// What the test in progress has to move, if its end depends on that.
@@ -40,14 +40,14 @@ struct PlannedBytes {
 }
 
 impl RemainingTime {
-    /// A phase ended, which moved so many bytes.
+    /// A phase ended, which moved `bytes`.
     pub(super) fn add(&self, bytes: u64) {
         if let Some(running) = self.0.borrow_mut().as_mut() {
             running.before += bytes;
         }
     }
 
-    /// Share of the time that is over, and how long the rest takes, s, when this phase has moved so many
+    /// Share of the time that is over, and how long the rest takes, s, when this phase has moved this many
     /// bytes; neither of tests that do not say what they move, nor the latter where nothing moves.
     pub(super) fn look(&self, now_ns: u64, bytes: u64) -> Option<(f64, Option<f64>)> {
         self.0.borrow_mut().as_mut().map(|running| running.look(now_ns, bytes))

@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rounds_that_are_over_show_how_long_all_take() {
+    fn finished_rounds_predict_the_total_time() {
         assert_eq!(RoundsOver { count: 2, all: 6, elapsed_s: 50.0 }.whole_s(), 150.0);
     }
 }

@@ -1,4 +1,4 @@
-//! What somebody who watches a run asks of it: to skip a test, to pause. Looked at between phases.
+//! What a viewer of a run asks of it: to skip a test, to pause. Checked between phases.
 
 use super::Session;
 use crate::io::clock;
@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// How often a paused run looks whether it goes on.
+/// How often a paused run checks whether to continue.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// What somebody who watches a run asks of it. Clones are the same.
+/// Requests of a viewer of a run. Clones share them.
 #[derive(Debug, Clone, Default)]
 pub struct ViewerRequests {
     skip: Arc<AtomicBool>,
@@ -18,12 +18,12 @@ pub struct ViewerRequests {
 }
 
 impl ViewerRequests {
-    /// Asks to end the test in progress as a signal would, and to go on with the next one.
+    /// Asks to end the test in progress as a signal would, and to continue with the next one.
     pub fn skip_test(&self) {
         self.skip.store(true, Ordering::Relaxed);
     }
 
-    /// Asks to pause before the next phase, or to go on; returns whether it is to pause.
+    /// Asks to pause before the next phase, or to continue; returns whether it is to pause.
     pub fn toggle_pause(&self) -> bool {
         !self.pause.fetch_xor(true, Ordering::Relaxed)
     }
@@ -44,14 +44,14 @@ impl ViewerRequests {
 }
 
 impl Session<'_> {
-    /// The same with somebody who watches.
+    /// The same with a viewer.
     #[must_use]
     pub fn with_viewer(mut self, viewer: ViewerRequests) -> Self {
         self.viewer = viewer;
         self
     }
 
-    /// Waits as long as the viewer wants the run to pause, and nobody wants it to end.
+    /// Waits as long as the viewer wants the run to pause, unless it is to end.
     pub(super) fn wait_while_paused(&self) {
         if !self.viewer.pauses() || self.stopped() {
             return;

@@ -5,7 +5,7 @@ use drivescope_model::cell::Cell;
 use drivescope_model::units::{Bytes, Secs};
 
 #[test]
-fn built_in_suites_are_valid_and_named_like_their_files() {
+fn built_in_suites_are_valid_and_named_consistently() {
     for name in names(None) {
         let suite = find(&name, None).unwrap();
         assert_eq!(name, suite.name);
@@ -28,7 +28,7 @@ fn a_typing_error_gets_a_suggestion() {
 }
 
 #[test]
-fn folders_that_depend_on_where_one_stands_are_none() {
+fn relative_folders_are_ignored() {
     let of = |config: &str, home: &str| folder_of(Some(config.into()), Some(home.into()));
     let suites = |folder: &str| Some(Path::new(folder).join("drivescope/suites"));
     assert_eq!(of("/conf", "/home/ann"), suites("/conf"));
@@ -39,7 +39,7 @@ fn folders_that_depend_on_where_one_stands_are_none() {
 }
 
 #[test]
-fn what_never_ends_is_no_suite() {
+fn endless_test_is_not_a_suite() {
     let error = find("/dev/zero", None).unwrap_err().to_string();
     assert_eq!(
         error,
@@ -110,7 +110,7 @@ fn absurd_values_are_refused() {
 }
 
 #[test]
-fn what_is_named_twice_is_refused_not_run_twice() {
+fn duplicate_tests_are_refused() {
     let adapted = |cells: &[&str], settings: &[&str]| {
         let words = |words: &[&str]| words.iter().map(|word| word.to_string()).collect();
         let (cells, settings) = (words(cells), words(settings));
@@ -153,7 +153,7 @@ fn the_command_line_wins() {
 }
 
 #[test]
-fn shapes_and_directions_that_are_asked_for_win_over_the_cells_of_a_suite() {
+fn chosen_shapes_and_directions_win_over_suite_cells() {
     let cells = |setting: &str| -> Vec<String> {
         let overrides = Overrides { settings: vec![setting.into()], ..Overrides::default() };
         let suite = adapt(find("quick", None).unwrap(), &overrides).unwrap();
@@ -176,7 +176,7 @@ fn a_users_suite_hides_a_built_in_one() {
 }
 
 #[test]
-fn what_begins_at_the_start_takes_no_part_elsewhere() {
+fn tests_from_the_start_refuse_another_part() {
     for (test, works) in [("surface", true), ("align", true), ("fill", false), ("verify", false)] {
         let (tests, settings) = (vec![test.to_string()], vec!["offset=end".to_string()]);
         let overrides = Overrides { tests, settings, ..Overrides::default() };
@@ -186,7 +186,7 @@ fn what_begins_at_the_start_takes_no_part_elsewhere() {
 }
 
 #[test]
-fn cells_of_the_command_line_stand_instead_of_those_of_the_suite() {
+fn command_line_cells_replace_suite_cells() {
     let cells = vec!["rnd4k_q1t1.read".to_string()];
     let overrides = Overrides { cells, ..Overrides::default() };
     let suite = adapt(find("as-ssd", None).unwrap(), &overrides).unwrap();

@@ -9,7 +9,7 @@ use drivescope_model::watch::{
 };
 use hdrhistogram::Histogram;
 
-/// A stall takes more than so many times the median.
+/// A stall takes more than this many times the median.
 const STALL_MEDIANS: u64 = 10;
 /// Fewer reads have no median that says what is usual.
 const READS_MIN: u64 = 16;
@@ -75,7 +75,7 @@ impl<C: Fn(u64) -> Option<String>> WatchTally<C> {
         self.judge(1).into_iter()
     }
 
-    /// The stalls among the slow reads, once enough were seen to tell.
+    /// The stalls among the slow reads, once enough reads were seen.
     fn judge(&mut self, reads_min: u64) -> Vec<WatchLine> {
         if self.unjudged.is_empty() || self.latencies.len() < reads_min {
             return Vec::new();

@@ -6,7 +6,7 @@ use drivescope_model::watch::{WatchSecond, step_of};
 
 const MS: u64 = 1_000_000;
 
-/// What the loop reports of a drive with this service time per read, or this error.
+/// Lines and summary of a drive whose reads take the time of `service`, or fail.
 fn lines_and_summary(
     options: WatchOptions,
     service: impl FnMut(&IoRequest, u64) -> Result<u64, i32>,
@@ -47,7 +47,7 @@ fn stalls(lines: &[WatchLine]) -> Vec<(f64, f64)> {
 }
 
 #[test]
-fn a_line_a_second_has_its_reads_and_their_latencies() {
+fn each_second_has_its_reads_and_latencies() {
     let (lines, summary) = lines_and_summary(options(), |_, _| Ok(5 * MS));
     let seconds = seconds(&lines);
     assert_eq!((lines.len(), seconds.len(), summary.reads), (10, 10, 2_000));
@@ -61,7 +61,7 @@ fn a_line_a_second_has_its_reads_and_their_latencies() {
 }
 
 #[test]
-fn a_stall_is_told_with_its_time_before_its_second_and_others_are_not() {
+fn only_stalls_are_reported_before_their_second() {
     // 3 s of silence after the 4th second, and 80 ms somewhere, on a drive of 12 ms.
     let service = |_: &IoRequest, start: u64| {
         Ok(match start / MS {
@@ -82,7 +82,7 @@ fn a_stall_is_told_with_its_time_before_its_second_and_others_are_not() {
 }
 
 #[test]
-fn a_drive_that_wakes_up_is_a_stall_once_it_is_known_what_is_usual() {
+fn waking_drive_stalls_once_usual_is_known() {
     let service = |_: &IoRequest, start: u64| Ok(if start == 0 { 8 * SECOND } else { 10 * MS });
     let (lines, summary) = lines_and_summary(options(), service);
     assert_eq!((stalls(&lines), summary.stalls), (vec![(0.0, 8.0)], 1));
@@ -93,7 +93,7 @@ fn a_drive_that_wakes_up_is_a_stall_once_it_is_known_what_is_usual() {
 }
 
 #[test]
-fn failed_reads_are_told_counted_and_followed_by_a_rest() {
+fn failed_reads_are_reported_then_the_drive_rests() {
     let mut count = 0;
     let service = |_: &IoRequest, _| {
         count += 1;
@@ -108,7 +108,7 @@ fn failed_reads_are_told_counted_and_followed_by_a_rest() {
 }
 
 #[test]
-fn a_drive_that_is_gone_ends_it_with_what_was_seen() {
+fn lost_drive_ends_watch_with_results_so_far() {
     let service =
         |_: &IoRequest, start: u64| if start > 2 * SECOND { Err(libc::ENODEV) } else { Ok(MS) };
     let (lines, summary) = lines_and_summary(options(), service);
@@ -117,7 +117,7 @@ fn a_drive_that_is_gone_ends_it_with_what_was_seen() {
 }
 
 #[test]
-fn an_interval_is_from_read_to_read_and_a_count_ends_it() {
+fn interval_is_between_reads_and_count_ends_it() {
     let hourly = WatchOptions { interval_ns: 2 * SECOND, count: 4, time_ns: u64::MAX, ..options() };
     let mut sent = Vec::new();
     let (lines, summary) = lines_and_summary(hourly, |_, start| {

@@ -22,7 +22,7 @@ use replay_run::ReplayRun;
 
 /// Requests in flight at most.
 const DEPTH_MAX: u32 = 1024;
-/// Nobody thinks longer.
+/// No user thinks longer.
 const THINK_MAX_S: f64 = 86_400.0;
 
 /// The test `apps`.

@@ -24,7 +24,7 @@ use drivescope_model::units::Bytes;
 use fill_run::FillRun;
 use sampling::{PLACES_MIN, Sampling};
 
-/// Share of the target that the longest burst writes unless told otherwise.
+/// Share of the target that the longest burst writes by default.
 const BURST_PART: u64 = 4;
 /// The end of a device need not be a multiple of its direct I/O unit; whole pages are.
 const PAGE: u64 = 4096;
@@ -185,7 +185,7 @@ fn disk_of(drive: Option<&Drive>, target: &TargetInfo) -> Option<u64> {
 }
 
 /// Whether positions of the target are such of a disk with zones. Behind a virtual machine's disk is what the host
-/// likes, and the file of a loop device lies anywhere: steps of their rates are no zones.
+/// likes, and the file of a loop device lies anywhere: steps of their rates are not zones.
 fn has_zones(drive: Option<&Drive>, target: &TargetInfo) -> bool {
     let through_file = target.stack.iter().any(|name| name.starts_with("loop"));
     drive.filter(|drive| drive.rotational_hint).is_some_and(|drive| match drive.kind {

@@ -128,7 +128,7 @@ pub(super) fn keep(session: &Session<'_>, record: &mut TestRecord, samples: &[Fi
     }
 }
 
-/// Where a fill can go on.
+/// Where a fill can resume.
 pub(super) fn resume_point(session: &Session<'_>, samples: &[FileSample]) -> ResumePoint {
     let at_bytes = samples.last().map_or(0, FileSample::end_bytes);
     session.resume_point(ResumePhase::FillFiles, at_bytes)

@@ -155,7 +155,7 @@ impl Workload for GeometryWorkload {
 /// What is found by filling it, and why it is not.
 struct LongFilling {
     what: &'static str,
-    /// Nobody has asked for so many writes.
+    /// The options do not ask for this many writes.
     unasked: &'static str,
     /// What is there must be kept.
     too_slow: &'static str,
@@ -187,7 +187,7 @@ impl<'a> Questions<'_, 'a> {
         if self.has_time_for(what) { self.writes(what) } else { None }
     }
 
-    /// Says what was found, or why that could not be told.
+    /// Reports what was found, or why it could not be.
     fn tell<T>(
         &mut self,
         what: &str,
@@ -293,7 +293,7 @@ fn ask_flash(questions: &mut Questions<'_, '_>) -> Result<(), BenchError> {
     ask_flash_writes(questions)
 }
 
-/// What the writes of an SSD tell.
+/// What the writes of an SSD show.
 fn ask_flash_writes(questions: &mut Questions<'_, '_>) -> Result<(), BenchError> {
     if questions.has_time_for("flushes")
         && let Some(mut writes) =
@@ -319,7 +319,7 @@ fn ask_flash_writes(questions: &mut Questions<'_, '_>) -> Result<(), BenchError>
     ask_fast_cache(questions)
 }
 
-/// Where the fast cache ends, where so much may be written.
+/// Where the fast cache ends, if the options allow as many writes.
 fn ask_fast_cache(questions: &mut Questions<'_, '_>) -> Result<(), BenchError> {
     const WHAT: &str = "size of the fast cache";
     let filling = LongFilling {

@@ -22,13 +22,13 @@ use std::ops::Range;
 const BLOCKS_MIN: u64 = 16;
 /// Most spans, and most rates.
 const SPANS_MAX: usize = 100;
-/// Fastest open loop: beyond it, one thread's clock no longer tells requests apart.
+/// Fastest open loop: beyond it, one thread's clock no longer separates requests.
 const IOPS_MAX: f64 = 10_000_000.0;
 /// Fastest open loop, against what the drive did one by one.
 const PERCENT_MAX: f64 = 10_000.0;
 /// An open loop below this rate would not see one request in a round.
 const RATE_MIN: f64 = 1.0;
-/// A request alone on a simulated SSD is computed so many times as fast as one among many (`cargo xtask suites`).
+/// A request alone on a simulated SSD is computed this many times faster than among many (`cargo xtask suites`).
 const ALONE_GAIN: f64 = 2.5;
 
 /// The test `latency`.

@@ -84,7 +84,7 @@ impl Workload for ReadFilesWorkload {
                 "a simulated drive keeps no files between runs: add fill-files",
             );
         }
-        // Of files that were kept, nobody knows the number before they are looked for.
+        // How many files were kept is unknown before the search for them.
         let made = (context.room_bytes / fill.size.0.max(1))
             .min(u64::from(fill.files).wrapping_sub(1))
             .saturating_add(1);
@@ -112,7 +112,7 @@ impl Workload for ReadFilesWorkload {
     }
 }
 
-/// Which of so many files are read, in which order.
+/// The files to read, and their order.
 fn chosen(options: &ReadFilesOptions, all: usize, seed: u64) -> Vec<usize> {
     let count = if options.files == 0 { all } else { all.min(options.files as usize) };
     let at = |i: usize| if count < 2 { 0 } else { i * (all - 1) / (count - 1) };
@@ -230,7 +230,7 @@ struct Reading<'r> {
     positions: FilePositions,
     /// Shares of files that were in memory when they should not be.
     warm: Vec<f64>,
-    /// Files of which the kernel did not tell.
+    /// Files on which the kernel did not report.
     unknown: usize,
 }
 
@@ -289,7 +289,7 @@ impl Reading<'_> {
     fn notice(&self, record: &mut TestRecord, files: usize) {
         let evidence = match (self.warm.len(), self.unknown) {
             (0, 0) => return,
-            (0, unknown) => format!("the kernel does not tell of {unknown} of {files} files"),
+            (0, unknown) => format!("the kernel does not report on {unknown} of {files} files"),
             (warm, _) => format!("{warm} of {files} files were in memory before they were read"),
         };
         let finding = Finding::new(FindingId::FilesInMemory, evidence);
@@ -302,7 +302,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_spread_from_the_first_to_the_last() {
+    fn chosen_files_spread_from_first_to_last() {
         let options =
             |files, order| ReadFilesOptions { files, order, ..ReadFilesOptions::default() };
         assert_eq!(chosen(&options(3, FileOrder::Spread), 101, 1), [0, 50, 100]);

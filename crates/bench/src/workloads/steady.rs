@@ -31,11 +31,11 @@ use preparation::Prepared;
 use resumable::Resumable;
 use rounds::SteadyRounds;
 
-/// A target must hold so many blocks of a cell.
+/// A target must hold this many blocks of a cell.
 const BLOCKS_MIN: u64 = 16;
 /// Rounds at most: a day of minutes, and as many again.
 const ROUNDS_MAX: u32 = 3_000;
-/// Rounds of cells at most: so many numbers tell the data of phases apart.
+/// Rounds of cells at most: this many numbers distinguish the data of phases.
 const PHASES_MAX: usize = 60_000;
 /// Passes at most, and multiples of the target that rounds may write.
 const PASSES_MAX: u32 = 100;

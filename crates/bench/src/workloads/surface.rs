@@ -35,7 +35,7 @@ use zone_search::SearchBudget;
 const SIZE_MIN: Bytes = Bytes::gib(1);
 /// What is read before a sample of GNOME Disks, and the unit of all places.
 const PAGE: u64 = gnome_disks::PAGE;
-/// Places of a trial that tells how many samples the time is enough for, and the fewest that it leads to.
+/// Places of a trial that shows how many samples the time is enough for, and the fewest that it leads to.
 const TRIAL_SAMPLES: u32 = 8;
 const SAMPLES_MIN: u32 = 16;
 /// Smallest useful sample, places and accesses on a slow drive.
@@ -344,7 +344,7 @@ fn scan(
     record.notice_failures(failures.iter().filter(|failure| !is_want_of_the_host(failure.errno)));
     let measured = PhaseResult { recorder, cpu_cost: worker.cpu_cost, engine: worker.engine };
     let mut kept = counters.end(session, measured, cell, round);
-    // Of a request that failed nobody knows how much was moved.
+    // How much a failed request moved is unknown.
     kept.asked = failures.is_empty().then_some((asked_bytes as f64, 0.0));
     kept.is_cut_short = gave_up;
     if cell == "access" {
@@ -380,7 +380,7 @@ fn go_on_unless(
     }
 }
 
-/// Where the part that is looked at begins on the target.
+/// Where the examined part begins on the target.
 fn part_start(session: &Session<'_>) -> u64 {
     session.part_start_bytes(session.device())
 }

@@ -8,7 +8,7 @@ use drivescope_model::options::{FillMode, Suite, SurfaceWrite, VerifyPhase};
 use drivescope_model::plan::{PlannedTest, WriteLevel};
 use drivescope_model::target::{TargetInfo, TargetKind};
 
-/// The plan of a test on a block device that may be overwritten, whose drive tells of these zones.
+/// The plan of a test on a block device that may be overwritten, whose drive reports these zones.
 fn planned_on(zoned: Option<Zoned>, suite: &Suite) -> PlannedTest {
     let target = run_target("sim:wd40efrx");
     let drive = Drive { zoned, ..target.drive().unwrap().clone() };
@@ -44,7 +44,7 @@ fn zones_of_the_host_can_be_read() {
 }
 
 #[test]
-fn a_disk_that_says_it_is_shingled_is_filled_in_full_only() {
+fn declared_shingled_disk_is_only_filled_in_full() {
     for zoned in [None, Some(Zoned::DriveManaged), Some(Zoned::HostAware)] {
         let mut fill = suite_of(TestKind::Fill);
         let planned = planned_on(zoned, &fill);

@@ -43,9 +43,9 @@ const CACHED_IOPS: f64 = 2e6;
 const SIMULATED_CACHED_IOPS: f64 = 0.8e6;
 const CACHED_GAIN: f64 = 5.0;
 const SIMULATED_STREAM_MAX: u64 = 2_000_000;
-/// Several rounds of a stream share so many, lest ten take as long to compute as ten gigabytes.
+/// Several rounds of a stream share these, so that ten do not take as long to compute as ten gigabytes.
 const SIMULATED_STREAMS_MAX: u64 = 1_200_000;
-/// A stream past the page cache has fewer: the drive itself does each of its requests. A fast drive does so many a
+/// A stream past the page cache has fewer: the drive itself does each of its requests. A fast drive does this many a
 /// second.
 const SIMULATED_DIRECT_PART: u64 = 3;
 const SIMULATED_DIRECT_IOPS: f64 = 20e3;
@@ -331,7 +331,7 @@ fn most(pattern: Pattern, session: &Session<'_>, span: &Range<u64>, block_bytes:
     });
     match (pattern.order, pattern.path) {
         (Order::Rnd, _) => u64::from(options.writes),
-        // Behind the end it would go on at the start, which is in memory by then.
+        // After the end it would continue at the start, which is in memory by then.
         (Order::Seq, IoPath::Cold) => ((span.end - span.start) / u64::from(block_bytes)).min(bound),
         (Order::Seq, _) => bound,
     }

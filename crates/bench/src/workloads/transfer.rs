@@ -74,7 +74,7 @@ impl Workload for TransferWorkload {
             options.cells.clear();
         } else if ["transfer.preset=", "transfer.shapes=", "transfer.mixes="].into_iter().any(sets)
         {
-            // A suite's own cells would win over the shapes and directions that are asked for here.
+            // A suite's own cells would win over the chosen shapes and directions.
             for cell in std::mem::take(&mut options.cells) {
                 if !sets("transfer.preset=") && !options.shapes.contains(&cell.shape) {
                     options.shapes.push(cell.shape);
@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn a_round_ends_with_its_bytes_where_they_are_bounded() {
+    fn bounded_round_ends_with_its_bytes() {
         let mut suite = suite_of(TestKind::Transfer);
         (suite.rounds, suite.span) = (1, Bytes::gib(1));
         suite.transfer.cells = vec!["seq16m_q1t1.write".parse().unwrap()];
@@ -400,7 +400,7 @@ mod tests {
 
     /// Each of 512 requests takes three seconds, while the disk completes 160 of them per second.
     #[test]
-    fn threads_that_wait_for_their_turn_are_no_stall() {
+    fn threads_waiting_for_their_turn_are_not_stalled() {
         let mut suite = suite_of(TestKind::Transfer);
         suite.transfer.cells = vec!["rnd4k_q32t16.read".parse().unwrap()];
         suite.transfer.time = Secs(10.0);
@@ -431,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn a_suite_without_cells_is_told_so_in_a_sentence() {
+    fn suite_without_cells_gets_a_clear_error() {
         let mut suite = suite_of(TestKind::Transfer);
         (suite.transfer.cells, suite.transfer.shapes) = (Vec::new(), Vec::new());
         let target = run_target("sim:wd40efrx");
@@ -441,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn reasons_are_said_once() {
+    fn reasons_are_listed_once() {
         let lines = ["a: needs x", "b: needs y", "c: needs x"].map(String::from).to_vec();
         assert_eq!(condense(lines), ["a, c: needs x", "b: needs y"]);
     }

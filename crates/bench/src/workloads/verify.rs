@@ -38,19 +38,19 @@ use std::ops::Range;
 const SIZE_MIN: Bytes = Bytes::mib(4);
 /// A simulated drive keeps in memory what is written, so this much of it at most can be written.
 const SIMULATED_MAX: Bytes = Bytes::gib(4);
-/// Largest cache that is looked for: with it, a quick run stays within what f3probe writes.
+/// Largest cache that the search covers: with it, a quick run stays within what f3probe writes.
 const CACHE_MAX: u64 = 512 << 20;
 /// Requests in flight of a full run.
 const DEPTH: u32 = 4;
 /// Pieces in which everything is written: short, so that it can be stopped at any time.
 const PIECE: u64 = 64 << 20;
 /// The first pass of full runs; no other test comes so far. What an earlier one of the same seed wrote, as a rerun
-/// meets it, must not pass for what a drive was told to write last.
+/// meets it, must not pass for what was last written to a drive.
 const FULL_PASS: u64 = 1 << 32;
 /// Single reads of a quick run on an honest drive: landmarks and samples.
 const QUICK_READS: f64 = 12_000.0;
 
-/// A simulated drive keeps what is written: making and moving so many bytes takes as long as computing a request.
+/// A simulated drive keeps what is written: making and moving this many bytes takes as long as computing a request.
 const DATA_PER_REQUEST: f64 = 1_000.0;
 
 /// The test `verify`.
@@ -264,7 +264,7 @@ fn run_full(session: &Session<'_>, record: &mut TestRecord, size: u64) -> Result
     }
     let judged_from = if is_whole { 0 } else { start };
     outcome.tally.add_intact(judged_from..start);
-    // A run that goes on with a stopped one knows that everything was written.
+    // A run that continues a stopped one knows that everything was written.
     let wrote_all = wrote || session.earlier().is_some();
     capacity_result::full(
         record,
@@ -284,7 +284,7 @@ fn run_full(session: &Session<'_>, record: &mut TestRecord, size: u64) -> Result
     end.inspect_err(|_| record.resume_at(resume_reading(session, is_whole, at)))
 }
 
-/// What is written, or was: the pass behind all that left stamps here, or that of the run that goes on.
+/// What is written, or was: the pass after all that left stamps here, or that of the resumed run.
 fn data_of(session: &Session<'_>, from: u64, size: u64) -> Result<Payload, BenchError> {
     let seed = session.plan.seed;
     let writes = session.plan.suite.verify.phase == VerifyPhase::Write;
@@ -298,7 +298,7 @@ fn data_of(session: &Session<'_>, from: u64, size: u64) -> Result<Payload, Bench
     Ok(Payload::new(seed, pass))
 }
 
-/// Whether the run that this one goes on with has read everything before `from` and found it intact.
+/// Whether the run that this one continues has read everything before `from` and found it intact.
 fn was_intact_before(session: &Session<'_>, from: u64) -> bool {
     let resumed = session.earlier().and_then(|result| result.resume);
     resumed.is_some_and(|point| point.intact_before && point.at_bytes == from)
@@ -321,7 +321,7 @@ fn write_all(
     let mut sum = WrittenSum::default();
     let end = Writing { session, record, sum: &mut sum, data, size }.all(from, &so_far)?;
     let WrittenSum { timed, bytes } = sum;
-    // Here, because what is written again behind it is no part of the rate.
+    // Here, because what is written again after it does not count in the rate.
     let is_whole = end.as_ref().map_or(true, |refused| refused.ranges.is_empty());
     let flushed = end.and_then(|refused| Ok((refused, flush(session)?)));
     report_written(record, &timed, bytes, flushed.as_ref().ok().map(|(_, flush_s)| *flush_s));
@@ -363,7 +363,7 @@ fn push_out(
 }
 
 /// `bytes`: of all requests completed, also in a piece that failed and has no time. The rate counts the flush
-/// behind the last byte, once that is over.
+/// after the last byte, once that is over.
 fn report_written(
     record: &mut TestRecord,
     timed: &[TimedRegion],
@@ -397,7 +397,7 @@ fn read_back(
     let spec = QueueSpec { depth: DEPTH, ahead: 1, block_bytes: CHUNK, dsync: false };
     let so_far = || {
         let mut record = TestRecord::new(TestKind::Verify);
-        // A run that is killed with only its end before it must leave something to go on with.
+        // A run that is killed with only its end before it must leave something to resume.
         let last = size.saturating_sub(1) / u64::from(CHUNK) * u64::from(CHUNK);
         let at = control.settled().max(start).min(last);
         record.resume_at(resume_reading(session, is_whole, at));

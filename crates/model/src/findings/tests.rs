@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn ids_are_numbered_without_gaps_and_names_are_unique() {
+fn ids_have_no_gaps_and_unique_names() {
     for (i, id) in FindingId::ALL.iter().enumerate() {
         assert_eq!(id.spec().id, format!("F{:03}", i + 1));
         assert!(FindingId::ALL[i + 1..].iter().all(|other| other.spec().name != id.spec().name));
@@ -18,7 +18,7 @@ fn a_finding_concerns_keys_below_its_prefix_only() {
 }
 
 #[test]
-fn the_gravest_of_several_observations_is_the_evidence_and_all_are_kept() {
+fn worst_observation_is_evidence_and_all_are_kept() {
     let seen = |evidence: &str, weight| {
         Finding::new(FindingId::CpuBound, evidence).about(evidence).weighing(weight)
     };
@@ -35,7 +35,7 @@ fn the_gravest_of_several_observations_is_the_evidence_and_all_are_kept() {
 
 /// That a partition is misaligned was said of all figures, until a test found the same of its own.
 #[test]
-fn what_is_about_every_metric_stays_so() {
+fn finding_about_every_metric_stays_so() {
     let of_all = || Finding::new(FindingId::Misaligned, "sda1 begins at sector 63");
     let of_test = || Finding::new(FindingId::Misaligned, "x").about("align.sector");
     for (mut first, second) in [(of_all(), of_test()), (of_test(), of_all())] {

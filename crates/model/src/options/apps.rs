@@ -16,7 +16,7 @@ pub enum ReplayTiming {
     /// What was sent when nothing was in flight waits for everything before it, then for its think time; within a
     /// burst the times between requests stay.
     Dependent,
-    /// One behind the other, as fast as the drive takes them.
+    /// One after the other, as fast as the drive takes them.
     Asap,
 }
 
@@ -36,7 +36,7 @@ impl ReplayTiming {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TraceFit {
-    /// Its used parts are put one behind the other, in their order.
+    /// Its used parts are placed one after the other, in their order.
     #[default]
     Pack,
     /// It does not run.

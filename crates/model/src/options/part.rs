@@ -15,7 +15,7 @@ const UNIT_BYTES: u64 = 4096;
 pub enum PartStart {
     /// By a name.
     Named(NamedStart),
-    /// So many bytes from the start.
+    /// Bytes from the start.
     At(Bytes),
 }
 
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_lies_where_the_suite_says_and_ends_with_the_target() {
+    fn part_follows_suite_and_ends_with_target() {
         const SIZE: u64 = 1 << 30;
         assert_eq!(part(0, "", SIZE), 0..SIZE);
         assert_eq!(part(1000, "", SIZE), 0..1000);
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_position_says_what_is_wanted() {
+    fn invalid_position_names_valid_forms() {
         let error = serde_json::from_str::<Suite>(&suite_with(0, "true")).unwrap_err().to_string();
         assert!(error.contains("\"2TB\", or \"end\""), "{error}");
         assert!(serde_json::from_str::<Suite>(&suite_with(0, "\"behind\"")).is_err());

@@ -58,7 +58,7 @@ pub struct SteadyOptions {
     pub time: Secs,
     /// Rounds at most.
     pub rounds_max: u32,
-    /// Rounds end when they have written so many times the size of the target, steady or not; 0 is no limit.
+    /// Rounds end when they have written this many times the size of the target, steady or not; 0 is no limit.
     pub volume_max: f64,
     /// How many times the size of the target is written within the five points that are compared, at least: rounds are
     /// taken together for that. With 0, every round is a point.

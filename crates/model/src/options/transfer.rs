@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shape_of_the_preset_is_not_run_twice() {
+    fn shape_of_the_preset_is_not_run_twice() {
         let options = TransferOptions {
             preset: Some(Preset::RealWorld),
             shapes: vec!["rnd4k_q1t1".parse().unwrap(), "rnd4k_q4t1".parse().unwrap()],

@@ -79,7 +79,7 @@ pub fn samples(size: u64, count: u32, sample_bytes: u64) -> Vec<(u64, u64)> {
 mod tests {
     use super::*;
 
-    /// As GNOME Disks has them unless told otherwise.
+    /// As GNOME Disks has them by default.
     const SAMPLES: u32 = 100;
     const SAMPLE_BYTES: u64 = 10 << 20;
     const ACCESSES: u32 = 1000;
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_samples_of_a_small_partition_are_short() {
+    fn last_samples_of_a_small_partition_are_short() {
         let size = 256_000_000;
         let samples = samples(size, SAMPLES, SAMPLE_BYTES);
         let (whole, short) = samples.split_at(95);

@@ -1,6 +1,6 @@
 //! phybs, as FreeBSD's tools/tools/phybs runs it (Dag-Erling Smørgrav, 2010): passes of strided accesses.
 
-/// Bytes that a pass moves unless told otherwise.
+/// Bytes that a pass moves by default.
 pub const PASS_BYTES: u64 = 128 << 20;
 
 /// One pass: every fourth block of `size` bytes from `start` + `offset` on, `total` bytes in all.

@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_has_the_rates_and_the_movements_of_its_own() {
+    fn part_has_its_own_rates_and_movements() {
         let span = |start: f64, end: f64, mb_s: f64| RateSpan { start, end, mb_s };
         let figures = DriveFigures {
             spans: vec![span(0.0, 2e3, 200.0), span(2e3, 4e3, 100.0)],

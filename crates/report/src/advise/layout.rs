@@ -23,13 +23,13 @@ pub struct PlacedPartition {
     pub need: Need,
     /// First byte.
     pub start: u64,
-    /// Byte behind the last.
+    /// First byte after it.
     pub end: u64,
     /// What to expect there.
     pub expected: PartFigures,
 }
 
-/// All partitions, what found no room, and what must be said.
+/// All partitions, what found no room, and remarks.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct DataLayout {
     /// By drive and start.
@@ -218,7 +218,7 @@ fn best(
     })
 }
 
-/// What little is left behind the last partition of a drive belongs to it.
+/// The last partition of a drive takes the small rest after it.
 fn take_the_rest(drives: &[DriveFigures], layout: &mut DataLayout) {
     for (i, drive) in drives.iter().enumerate() {
         let whole = drive.bytes.saturating_sub(TAIL) / ALIGNMENT * ALIGNMENT;
@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn backup_without_another_drive_is_placed_and_said() {
+    fn backup_without_another_drive_is_placed_with_warning() {
         let drives =
             [DriveFigures::ssd("ssd", 500 * GB), DriveFigures::disk("disk", 4_000 * GB, 200.0)];
         // Machines on the disk would wait a hundred times as long so that the backup lay on the SSD.

@@ -19,7 +19,7 @@ pub struct MachineChange {
     pub command: Option<String>,
 }
 
-/// A gain nobody has measured here.
+/// A gain not measured here.
 const UNMEASURED: &str = "not measured here; drivescope compare --ab shows it";
 /// The kernel's default; less starves sequential readers of a disk.
 const READ_AHEAD_KIB: u64 = 128;
@@ -74,7 +74,7 @@ fn flushes(run: &Run, drive: &Drive) -> Option<MachineChange> {
     Some(change(
         "switch the write cache off: the drive answers flushes before data are safe",
         evidence.to_string(),
-        "no speed: what programs were told is safe survives a power cut".to_string(),
+        "no speed: data that programs believe to be safe survive a power cut".to_string(),
         Some(format!("hdparm -W0 {}", drive.path)),
     ))
 }
@@ -281,7 +281,7 @@ mod tests {
     use crate::testing::hard_disk;
 
     #[test]
-    fn each_setting_that_costs_something_is_named_with_its_evidence() {
+    fn costly_settings_are_named_with_evidence() {
         let mut run = hard_disk();
         let drive = run.drive.as_mut().unwrap();
         drive.kind = DriveKind::HardDisk;

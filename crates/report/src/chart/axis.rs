@@ -181,7 +181,7 @@ fn step_of(largest: f64, intervals: usize) -> f64 {
     STEPS.iter().find(fits).map_or(10.0 * power, |step| step * power)
 }
 
-/// Decimals that tell multiples of `step` apart.
+/// Decimals that distinguish multiples of `step`.
 fn decimals_of(step: f64) -> usize {
     let is_exact = |decimals: &usize| {
         let scaled = step * 10f64.powi(*decimals as i32);

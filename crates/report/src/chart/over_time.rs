@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_rate_that_falls_is_worth_a_picture() {
+    fn only_a_falling_rate_has_a_picture() {
         let cells = [("transfer.b.mb_s".to_string(), "writes".to_string())];
         let falls: &[&[f64]] = &[&[12.0, 12.0, 3.0, 3.0, 3.0], &[12.0, 12.0, 12.0, 3.0, 3.0]];
         let chart = worst_fall(&result(falls), "x", &cells).expect("it falls");
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn waiting_follows_from_requests_in_flight_and_their_rate() {
+    fn waiting_follows_from_depth_and_rate() {
         let mut result = result(&[&[4.096, 8.192], &[4.096, 8.192]]);
         let cells = [("b".to_string(), "reads".to_string())];
         assert!(phases(&result, &cells).is_empty(), "no phase says how large requests are");

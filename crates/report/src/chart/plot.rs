@@ -98,7 +98,7 @@ pub enum Beside {
 pub enum Layer {
     /// A curve.
     Line {
-        /// In the order of `x`; a point that is no number interrupts the line.
+        /// In the order of `x`; a point that is NaN or infinite interrupts the line.
         points: Vec<Point>,
         /// Its colour.
         ink: Ink,

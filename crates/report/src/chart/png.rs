@@ -48,7 +48,7 @@ fn outlined(picture: &str) -> Result<String, String> {
     Ok(out)
 }
 
-/// The path of one text; nothing if it is no text.
+/// The path of one text; nothing if it is not a text.
 fn outline(element: &str, fonts: &Fonts) -> Option<String> {
     let (head, rest) = element.strip_prefix("<text ")?.split_once('>')?;
     let words = unescaped(rest.strip_suffix("</text>")?);
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn every_text_becomes_an_outline_and_nothing_else_changes() {
+    fn only_texts_become_outlines() {
         for chart in all_charts() {
             let picture = svg(&chart, PictureSize::WIDE, Theme::Light);
             let outlined = outlined(&picture).unwrap();
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_has_the_size_asked_for_and_light_differs_from_dark() {
+    fn picture_has_requested_size_and_theme() {
         let chart = all_charts().swap_remove(0);
         let size = PictureSize { width: 300, height: 200 };
         let light = png(&chart, size, Theme::Light).unwrap();

@@ -11,7 +11,7 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 
 const ENCODING: &str = "hdr-v2-deflate-base64";
-/// Most curves: more cannot be told apart.
+/// Most curves that a reader can distinguish.
 const CURVES_MAX: usize = 5;
 /// Rarest share that is drawn.
 const RAREST: f64 = 1e-6;
@@ -45,7 +45,7 @@ pub fn tail_of(result: &TestResult, key: &str) -> Option<Vec<Point>> {
     complementary(result.distributions.iter().find(|found| found.key == *key)?)
 }
 
-/// The curves with their names in one picture, as many as can be told apart; nothing of none.
+/// The curves with their names in one picture, at most [`CURVES_MAX`]; `None` without curves.
 pub fn tails_chart(name: &str, mut curves: Vec<(String, Vec<Point>)>) -> Option<Chart> {
     curves.truncate(CURVES_MAX);
     let all = || curves.iter().flat_map(|(_, points)| points);
@@ -80,7 +80,7 @@ fn median_text(label: &str, points: &[Point]) -> String {
     format!("{label}: median {}", latency_us(half.map_or(f64::NAN, |(us, _)| *us)))
 }
 
-/// From all requests at the top to one in so many.
+/// From all requests at the top to the share `rarest`.
 fn share_axis(rarest: f64) -> PlotAxis {
     let decades = (-rarest.log10()).ceil().max(1.0) as i32;
     let tick = |power: i32| {
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_histogram_is_not_drawn() {
+    fn invalid_histogram_is_not_drawn() {
         let good = distribution(&[1_000]);
         assert!(
             complementary(&Distribution { encoding: "other".into(), ..good.clone() }).is_none()

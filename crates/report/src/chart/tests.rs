@@ -17,7 +17,7 @@ fn numbers<'a>(svg: &'a str, attribute: &'a str) -> impl Iterator<Item = f64> + 
 }
 
 #[test]
-fn the_same_data_give_the_same_bytes_and_nothing_stands_outside_the_picture() {
+fn charts_are_reproducible_and_within_bounds() {
     for chart in all_charts() {
         for size in [PictureSize::WIDE, PictureSize::NARROW] {
             let picture = svg(&chart, size, Theme::Light);
@@ -34,7 +34,7 @@ fn the_same_data_give_the_same_bytes_and_nothing_stands_outside_the_picture() {
 }
 
 #[test]
-fn a_chart_says_in_words_what_it_shows() {
+fn chart_describes_itself_in_words() {
     let charts = all_charts();
     let names: Vec<&str> = charts.iter().map(|chart| chart.name.as_str()).collect();
     for name in [

@@ -130,7 +130,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_text_moves_until_it_stands_free_or_is_left_out() {
+    fn text_moves_until_free_or_is_omitted() {
         let bounds = TextBox { left: 0.0, top: 0.0, right: 300.0, bottom: 45.0 };
         let text = TextBox::around(10.0, 20.0, "264 MB/s", 12.0);
         let mut placed = PlacedTexts::default();

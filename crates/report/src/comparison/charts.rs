@@ -12,11 +12,11 @@ use crate::workloads::{answer_to, usable};
 use drivescope_model::number::{latency_us, rounded};
 use drivescope_model::{Run, TestResult};
 
-/// Curves over each other: more cannot be told apart.
+/// Most curves that a reader can distinguish in one picture.
 const CURVES_MAX: usize = 5;
 /// From this ratio of the largest to the smallest value on, an axis is logarithmic.
 const LOG_FROM: f64 = 5.0;
-/// Axes of rows reach a factor of two at least: small differences shall look small.
+/// Axes of rows reach a factor of two at least: small differences must look small.
 const REACH_MIN: f64 = 2.0;
 
 /// Every chart of runs side by side: a row for each run in every compared metric, curves, and prices.
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn every_compared_metric_has_a_row_for_each_run() {
+    fn compared_metrics_have_a_row_per_run() {
         let runs = [hard_disk(), nvme()];
         let comparison = compare(&runs, 0.03, false);
         let charts = comparison_charts(&comparison, &runs);
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn curves_share_an_axis_that_is_logarithmic_where_drives_are_far_apart() {
+    fn distant_curves_share_a_logarithmic_axis() {
         let curve = |factor| {
             let runs = [with_surface(hard_disk(), 1.0), with_surface(hard_disk(), factor)];
             drawn(&runs).into_iter().find(|chart| chart.name == "compare-surface").unwrap()
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn prices_are_drawn_where_two_have_one_in_the_same_currency() {
+    fn prices_are_drawn_with_two_in_one_currency() {
         let priced = |amount, currency: &str| Run {
             price: Some(Price { amount, currency: currency.to_string() }),
             ..hard_disk()

@@ -66,7 +66,7 @@ mod tests {
     use crate::testing::with_metrics;
 
     #[test]
-    fn row_without_valid_figures_is_named_with_its_remedy() {
+    fn row_without_valid_figures_shows_its_remedy() {
         let keys = ["transfer.seq1m_q1t1.read.mb_s", "transfer.rnd4k_q1t1.read.iops"];
         let good = with_metrics(&[(keys[0], &[100.0, 101.0]), (keys[1], &[80.0, 81.0])]);
         let mut bad = good.clone();

@@ -13,7 +13,7 @@ use drivescope_stats::summary::median;
 /// Risk of all rows together, at all looks together.
 const RISK: f64 = 0.05;
 
-/// What the pairs of runs show so far, one round each; the second of each pair is held against the first. Looking
+/// What the pairs of runs show so far, one round each; the second of each pair is compared with the first. Looking
 /// again after more pairs does not spoil the intervals. `band` is a share: 0.03 is 3 %.
 pub fn compare_pairs(pairs: &[[Run; 2]], names: [String; 2], band: f64) -> RunComparison {
     let runs: Vec<&Run> = pairs.iter().flatten().collect();
@@ -42,7 +42,7 @@ pub fn compare_pairs(pairs: &[[Run; 2]], names: [String; 2], band: f64) -> RunCo
     }
 }
 
-/// Whether every row tells something: a difference, or that there is none in practice. With `width`, intervals
+/// Whether every row shows something: a difference, or that there is none in practice. With `width`, intervals
 /// must also be no farther from their ratio than this share.
 pub fn is_decided(comparison: &RunComparison, width: Option<f64>) -> bool {
     let is_told = |ratio: &MetricRatio| {
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn decided_is_what_tells_something_narrowly_enough() {
+    fn narrow_enough_rows_are_decided() {
         let names = || ["a", "b"].map(str::to_string);
         let few = compare_pairs(&pairs(3, 150.0, 900.0), names(), 0.03);
         let many = compare_pairs(&pairs(12, 150.0, 900.0), names(), 0.03);

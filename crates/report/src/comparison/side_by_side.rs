@@ -1,4 +1,4 @@
-//! What runs are held against each other in besides their metrics: prices, and what the drives suit.
+//! Comparisons of runs besides their metrics: prices, and what the drives suit.
 
 use crate::verdict::criteria::Criterion;
 use crate::verdict::dots;
@@ -7,9 +7,9 @@ use drivescope_model::Run;
 use drivescope_model::number::{rounded, whole};
 use drivescope_model::units::Price;
 
-/// Requests per second that a price is told of: what a hard disk does is a fraction of it.
+/// A price is given for this many requests per second: a hard disk does a fraction of it.
 pub(crate) const REQUESTS: u64 = 1_000;
-/// MB/s that a price is told of, about what a hard disk does.
+/// A price is given for this rate, about what a hard disk reaches.
 pub(crate) const RATE_MB_S: u64 = 100;
 /// Random reads, in a deep queue or one by one, whichever was measured and is the drive's.
 const READS: [Criterion; 2] = [Criterion::RandomReadsDeep, Criterion::RandomReadsQ1];

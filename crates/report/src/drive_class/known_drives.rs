@@ -1,4 +1,4 @@
-//! Drives that others are held against: what the models that drivescope carries come to, and what stored runs add.
+//! Drives to compare others with: the figures of drivescope's models, and those of stored runs.
 
 use crate::verdict::criteria::Criterion;
 use crate::workloads::answer_to;
@@ -133,7 +133,7 @@ mod tests {
     use crate::testing::{hard_disk, nvme};
 
     #[test]
-    fn every_line_is_read_and_every_class_has_drives_in_every_figure() {
+    fn every_class_has_drives_in_every_figure() {
         let lines = OF_MODELS.lines().filter(|line| !line.starts_with('#')).count();
         let models = models();
         assert_eq!(lines, models.len());

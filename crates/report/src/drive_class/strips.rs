@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_strip_has_the_drive_and_every_class_and_stored_drives_widen_a_range() {
+    fn stored_drives_widen_the_ranges_of_strips() {
         let run = hard_disk();
         let strips = class_strips(&run, &[]);
         assert!(!strips.is_empty());

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_named_like_a_word_of_the_format_keeps_nothing_else() {
+    fn machine_named_like_a_format_word_is_anonymized() {
         let mut run = hard_disk();
         run.host.name = "transfer".to_string();
         run.target.path = "/home/anna".to_string();
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_and_devices_are_no_paths() {
+    fn rates_and_devices_are_not_paths() {
         for (text, left) in [
             ("181 MB/s, 1/s", "181 MB/s, 1/s"),
             ("/dev/sda1 is mounted at /mnt/a: busy", "/dev/sda1 is mounted at /removed: busy"),

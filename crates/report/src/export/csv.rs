@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_are_quoted_and_no_name_is_a_formula() {
+    fn fields_are_quoted_and_formulas_disarmed() {
         for (field, text) in [
             ("WD40EFRX", "WD40EFRX"),
             ("a, \"b\"", "\"a, \"\"b\"\"\""),

@@ -102,7 +102,7 @@ mod tests {
     use crate::testing::hard_disk;
 
     #[test]
-    fn all_of_a_run_is_there_and_names_do_nothing() {
+    fn whole_run_is_shown_and_names_are_inert() {
         let mut run = hard_disk();
         run.label = Some("<b>|*bold*\u{1b}[31m".to_string());
         run.tests[0].metrics[0].valid = false;

@@ -39,7 +39,7 @@ struct MetricRow<'r> {
 
 /// Every metric of every test of the runs as a Parquet file, compressed with Snappy.
 ///
-/// `Err`: a run whose start is no time, which no run of this program has.
+/// `Err`: a run whose start is not a time, which no run of this program has.
 pub fn metrics_parquet(runs: &[Run]) -> std::result::Result<Vec<u8>, String> {
     let rows: Vec<MetricRow> = runs.iter().flat_map(rows_of).collect();
     let starts =
@@ -54,10 +54,9 @@ fn rows_of(run: &Run) -> impl Iterator<Item = MetricRow<'_>> {
 
 /// When a run began, in microseconds since 1970.
 fn started_us(run: &Run) -> std::result::Result<i64, String> {
-    let start: jiff::Timestamp = run
-        .started_at
-        .parse()
-        .map_err(|_| format!("run {} began at '{}', which is no time", run.id, run.started_at))?;
+    let start: jiff::Timestamp = run.started_at.parse().map_err(|_| {
+        format!("run {} began at '{}', which is not a time", run.id, run.started_at)
+    })?;
     Ok(start.as_microsecond())
 }
 
@@ -143,7 +142,7 @@ mod tests {
     use parquet::record::RowAccessor;
 
     #[test]
-    fn what_is_read_back_is_what_was_written() {
+    fn written_table_is_read_back_unchanged() {
         let mut runs = [hard_disk(), nvme()];
         runs[0].label = Some("größer".to_string());
         runs[1].drive = None;
@@ -172,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_start_that_is_no_time_is_named() {
+    fn invalid_start_time_is_named() {
         let run = Run { started_at: "soon".to_string(), ..hard_disk() };
         assert!(metrics_parquet(&[run]).unwrap_err().contains("soon"));
         assert!(metrics_parquet(&[]).is_ok());

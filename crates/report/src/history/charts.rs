@@ -8,7 +8,7 @@ use crate::text::change_sentence;
 use drivescope_model::number::rounded;
 
 const VALUE: Ink = Ink::Series(0);
-/// Runs within less than this are told apart by the hour, and within less than the other by the minute.
+/// Runs within fewer days than this are labelled with the hour, within fewer than the other with the minute.
 const DAYS_MIN: f64 = 2.0;
 const HOURS_MIN: f64 = 2.0;
 /// From here on a latency in microseconds is drawn in milliseconds.
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_stands_in_the_picture_and_below_it() {
+    fn change_stands_in_the_picture_and_below_it() {
         let wave = |i: usize| 1.0 + 0.004 * ((i * 7 % 5) as f64 - 2.0);
         let level = |i: usize| if i < 6 { 1.0 } else { 0.8 };
         let values: Vec<(f64, f64)> =

@@ -12,10 +12,10 @@ use maud::{Markup, html};
 /// Size of a drawn ratio.
 const WIDTH: f64 = 180.0;
 const HEIGHT: f64 = 18.0;
-/// The axis reaches a factor of two at least: small differences shall look small.
+/// The axis reaches a factor of two at least: small differences must look small.
 const REACH_MIN: f64 = 2.0;
 
-/// The page of several runs, the first being the one that the others are held against; `question` as for
+/// The page of several runs, the first being the one that the others are compared with; `question` as for
 /// [`page`](super::page).
 pub fn comparison_page(
     comparison: &RunComparison,
@@ -191,7 +191,7 @@ mod tests {
     use crate::testing::hard_disk;
 
     #[test]
-    fn ten_runs_stand_side_by_side_within_a_megabyte() {
+    fn page_of_ten_runs_fits_a_megabyte() {
         let mut run = hard_disk();
         run.verdict = crate::judge(&run);
         let runs = vec![run; 10];

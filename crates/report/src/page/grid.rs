@@ -4,7 +4,7 @@ use crate::figure_grid::{FigureGrid, GridField};
 use drivescope_model::number::{latency_us, rounded};
 use maud::{Markup, html};
 
-/// An interval whose ends differ by less than this share of the value is said in one word.
+/// An interval whose ends differ by less than this share of the value is written as one number.
 const NARROW: f64 = 0.01;
 
 /// The table, with a note that explains the marks in it.
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_narrow_interval_is_said_in_a_word() {
+    fn narrow_interval_is_written_as_one_number() {
         assert_eq!(interval(266.0, 265.5, 266.4), "± < 0.5 %");
         assert_eq!(interval(182.0, 173.0, 189.0), "173–189");
     }

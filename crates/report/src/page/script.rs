@@ -40,7 +40,7 @@ mod tests {
     }
 
     #[test]
-    fn hashes_are_those_of_what_stands_in_the_page() {
+    fn hashes_match_the_scripts_of_the_page() {
         let page = crate::page::page(&hard_disk(), |_| String::new()).alone();
         let hash = |name| {
             let digest = Sha256::digest(element(&page, name).as_bytes());

@@ -1,4 +1,4 @@
-//! The style sheet of pages: that of the charts, and little besides.
+//! The style sheet of pages: the charts' rules, and a few more.
 
 use crate::chart::page_colours;
 

@@ -17,7 +17,7 @@ pub(crate) const fn chart_columns(style: Style) -> usize {
 }
 
 /// Means of `values` in `columns` groups of (nearly) equal size, in their order; a short series is
-/// stretched. Values that are no number are left out.
+/// stretched. NaN and infinities are left out.
 fn column_means(values: &[f64], columns: usize) -> Vec<f64> {
     let values: Vec<f64> = values.iter().copied().filter(|v| v.is_finite() && *v >= 0.0).collect();
     let n = values.len();

@@ -234,7 +234,7 @@ mod tests {
     use drivescope_model::TestKind;
 
     #[test]
-    fn an_interval_needs_two_rounds_and_takes_the_longer_arm() {
+    fn interval_needs_two_rounds_and_longer_arm() {
         assert_eq!(half_width(&metric("a.b.iops", &[100.0])), None);
         assert_eq!(half_width(&metric("a.b.iops", &[100.0, 90.0, 104.0])), Some(10.0));
     }

@@ -51,7 +51,7 @@ impl Paragraph {
         self
     }
 
-    /// An item that ends in a command. Somebody copies that: it is neither broken nor cut, as long as it may be.
+    /// An item that ends in a command. Readers copy it: it is neither broken nor cut, as long as it may be.
     #[must_use]
     pub(crate) fn command(self, role: Role, what: &str, command: &str) -> Self {
         let both = format!("{what} {command}");
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn items_stay_whole_and_lose_the_dot_at_the_end_of_a_line() {
+    fn items_stay_whole_and_lose_trailing_dot() {
         let paragraph = Paragraph::new()
             .item(Role::Plain, "5 tests")
             .item(Role::Plain, "about 70 s")

@@ -61,7 +61,7 @@ impl Style {
     /// As it is piped: without colour, in lines of [`WIDTH`].
     pub const PLAIN: Self = Self { colour: false, columns: WIDTH };
 
-    /// The same on a terminal of so many columns.
+    /// The same on a terminal with this many columns.
     #[must_use]
     pub fn within(self, columns: usize) -> Self {
         Self { columns: columns.clamp(COLUMNS_MIN, COLUMNS_MAX), ..self }
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn colour_is_added_around_the_text_and_only_when_asked() {
+    fn colour_surrounds_text_only_when_chosen() {
         let mut plain = String::new();
         Style::default().paint(&mut plain, Role::Bad, "x");
         assert_eq!(plain, "x");

@@ -53,7 +53,7 @@ fn replaced(c: char) -> char {
 }
 
 /// `text` in at most `room` columns, with `…` in place of its middle: both ends of a path or a model
-/// name tell more than its middle.
+/// name say more than its middle.
 pub fn shorten(text: &str, room: usize) -> Cow<'_, str> {
     if width(text) <= room {
         return Cow::Borrowed(text);

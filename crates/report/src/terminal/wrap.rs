@@ -3,7 +3,7 @@
 use super::width::width;
 
 /// A plain message in lines of at most `columns`, broken at spaces; all but the first begin with `hang`
-/// spaces. A word that is longer than a line stays whole: it may be a path that somebody copies.
+/// spaces. A word that is longer than a line stays whole: it may be a path that a reader copies.
 pub fn wrap(message: &str, columns: usize, hang: usize) -> String {
     let mut out = String::new();
     let (mut column, mut spaces, mut fresh) = (0, 0, true);
@@ -49,7 +49,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn wrapped_messages_have_the_same_words_and_lines_that_fit(
+        fn wrapped_messages_keep_words_and_fit(
             text in "[a-z ]{0,300}", columns in 30usize..90, hang in 0usize..8,
         ) {
             let out = wrap(&text, columns, hang);

@@ -191,7 +191,7 @@ fn kind_name(kind: DriveKind) -> &'static str {
     }
 }
 
-/// What must be said about a drive wherever it is named: that it is none, or not one of its own.
+/// What is written about a drive wherever it is named: that it is not a whole drive, or only in memory.
 pub(super) fn kind_note(drive: &Drive) -> Option<String> {
     let note = match drive.kind {
         DriveKind::Virtual => "virtual disk",

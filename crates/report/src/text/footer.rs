@@ -87,7 +87,7 @@ fn intervals(result: &TestResult) -> Option<String> {
 
 /// The common limiter, and the phases that had another: `limited by the drive;`, `by one CPU in …`.
 fn limits(result: &TestResult) -> Vec<String> {
-    // The rate of an open loop is asked for; saying that it limits would only confuse.
+    // The user chose the rate of an open loop; a limit beside it would only confuse.
     let phases = result.phases.iter().filter(|phase| phase.limiter != Limiter::Schedule);
     let cells = grouped(phases.map(|phase| (phase.cell.as_str(), phase)));
     let common = cells

@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_come_first_with_their_commands_and_the_rest_follows() {
+    fn refusals_come_first_with_their_commands() {
         let mut record = GateRecord {
             level: WriteLevel::Destroy,
             device: None,

@@ -86,7 +86,7 @@ fn below(target: &TargetInfo, drive: Option<&Drive>) -> Vec<String> {
     parts
 }
 
-/// Health and temperature, where the drive tells: `SMART passed`, `31 °C`.
+/// Health and temperature, if the drive reports them: `SMART passed`, `31 °C`.
 fn condition(drive: &Drive) -> Vec<String> {
     let passed = drive.health.passed.map(|passed| if passed { "passed" } else { "FAILED" });
     let bad = drive.health.bad_sectors.filter(|&count| count > 0);

@@ -9,9 +9,9 @@ use drivescope_model::units::Bytes;
 
 /// Runs that are drawn and listed at most, the newest.
 const RUNS_MAX: usize = 20;
-/// Part of the largest value that a drawn metric spans at least: noise shall look like noise.
+/// Part of the largest value that a drawn metric spans at least: noise must look like noise.
 const SPAN_MIN: f64 = 0.2;
-/// From here on a change is said in times, not in percent.
+/// From here on a change is written as a factor, not in percent.
 const TIMES_FROM: f64 = 2.0;
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 /// Digits of an id that are shown.

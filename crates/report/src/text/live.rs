@@ -1,4 +1,4 @@
-//! A run in progress: the tables of its result, filled as it goes on.
+//! A run in progress: the tables of its result, filled as it continues.
 
 use crate::terminal::{Paragraph, Role, Style, sections, width};
 use crate::verdict::answer::answer;
@@ -26,7 +26,7 @@ pub fn live(run: &Run, progress: &str, style: Style) -> String {
     sections([progress, look].into_iter().chain(tables))
 }
 
-/// As much of a line as fits; what tells least stands at its end.
+/// As much of a line as fits; the least useful part stands at its end.
 fn begin_of(line: &str, columns: usize) -> String {
     let mut begin = String::new();
     for c in line.chars() {

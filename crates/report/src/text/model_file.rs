@@ -67,7 +67,7 @@ mod tests {
     const FILE: &str = "\
 # a remark that is longer than the narrow terminal on which it is shown here
 name = \"a#b\"
-rpm = 5400 # published, and confirmed by somebody who counted the turns
+rpm = 5400 # published, and confirmed by a user who counted the turns
 summary = \"words that stand in one value and need more than one line\" # short
 ";
 
@@ -77,14 +77,14 @@ summary = \"words that stand in one value and need more than one line\" # short
     }
 
     #[test]
-    fn longer_ones_end_between_words_and_comments_go_on_as_comments() {
+    fn long_lines_break_between_words_as_comments() {
         insta::assert_snapshot!(model_file(FILE, 30), @r##"
         # a remark that is longer than
         # the narrow terminal on which
         # it is shown here
         name = "a#b"
         rpm = 5400 # published, and
-          # confirmed by somebody who
+          # confirmed by a user who
           # counted the turns
         summary = "words that stand in
           one value and need more than

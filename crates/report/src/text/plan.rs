@@ -9,7 +9,7 @@ use drivescope_model::plan::PlannedTest;
 use drivescope_model::target::{TargetInfo, TargetKind};
 use drivescope_model::{Bytes, Cost, Plan, Secs, WriteLevel};
 
-/// Nobody wonders about less, s.
+/// Shorter times are not worth a remark, s.
 const SECONDS_MAX: f64 = 10.0;
 
 /// `5 tests · about 70 s · writes up to 1.07 GB to its own folder, then removes it · your files are

@@ -39,7 +39,7 @@ mod tests {
     }
 
     #[test]
-    fn price_is_also_given_per_tb_and_request() {
+    fn price_is_shown_per_terabyte_and_request() {
         let mut run = hard_disk();
         assert_eq!(price_text(&run), "");
         run.price = Some(Price { amount: 105.0, currency: "USD".into() });
@@ -56,7 +56,7 @@ mod tests {
              {per_read} USD per 1,000 random reads/s"
         );
         assert_eq!(all, expected);
-        // What is not the drive's is no part of its price.
+        // Invalid values do not describe the drive, so they have no part in its price.
         let invalid = |result: &mut TestResult| {
             result.metrics.iter_mut().for_each(|metric| metric.valid = false);
         };

@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kinds_of_cells_are_counted_each_in_its_way() {
+    fn each_kind_of_cell_is_counted() {
         let of = |method: &str, metric: &str, condition: &str, pass: bool| CellResult {
             method: method.into(),
             metric: metric.into(),

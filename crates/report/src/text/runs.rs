@@ -25,7 +25,7 @@ pub struct RunRow {
 }
 
 /// A table of runs, in the order given. Where it is too wide, this year goes first, then the suite, then the
-/// drive: never a digit of a figure, nor the time of day, which alone tells the runs of a day apart.
+/// drive: never a digit of a figure, nor the time of day, which alone distinguishes the runs of a day.
 pub fn runs(rows: &[RunRow], this_year: i16, style: Style) -> String {
     if rows.is_empty() {
         let text = "no runs stored yet; drivescope run . creates one";
@@ -43,7 +43,7 @@ pub fn runs(rows: &[RunRow], this_year: i16, style: Style) -> String {
     )
 }
 
-/// What of a run is shown besides the rest.
+/// Further columns of a run.
 #[derive(Clone, Copy)]
 struct Columns {
     /// Of starts in this year; another year is always shown.

@@ -42,8 +42,8 @@ fn closing(run: &Run, store: &str, style: Style) -> String {
         .lines(0, style)
 }
 
-/// The last line of a run that was stored; `id` may be any beginning that names it. `store` is what a command
-/// that is to find it there is told besides, such as ` --store runs.db`.
+/// The last line of a run that was stored; `id` may be any beginning that names it. `store` is the option that a
+/// command needs to find it, such as ` --store runs.db`.
 pub fn saved(id: &str, store: &str, style: Style) -> String {
     let (id, store) = (short(id), clean(store));
     Paragraph::new()

@@ -10,7 +10,7 @@ use drivescope_model::units::{Bytes, Secs};
 /// Processes that are named.
 const PROCESSES_MAX: usize = 8;
 
-/// Everything that a trace tells, in tables.
+/// Everything known of a trace, in tables.
 pub fn trace_summary(name: &str, trace: &TraceSummary, style: Style) -> String {
     sections([
         head(name, trace, style),
@@ -180,7 +180,7 @@ fn notes(trace: &TraceSummary, style: Style) -> String {
         .then(|| format!("times in steps of {}", time(trace.resolution_s)));
     let facts = [
         coarse,
-        count(trace.skipped, "records of the source skipped: they are no requests"),
+        count(trace.skipped, "records of the source skipped: they are not requests"),
         count(trace.reordered, "records were not in the order of their times"),
         count(trace.failed, "requests had failed"),
         count(trace.lost, "events were lost while it was recorded: it is invalid"),
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_summary_shows_mix_places_think_time_and_doubts_within_its_columns() {
+    fn trace_summary_fits_its_columns() {
         let text = trace_summary("day.trace", &trace(), Style::PLAIN);
         for part in [
             "1,003 requests",

@@ -1,4 +1,4 @@
-//! What `watch` tells, as lines for people.
+//! The reports of `watch`, as lines for people.
 
 use crate::terminal::{Paragraph, Role, Style, clean};
 use drivescope_model::number::{latency_us, rounded, whole};
@@ -61,7 +61,7 @@ fn histogram(steps: &[u64]) -> String {
     steps.iter().map(block).collect()
 }
 
-/// `18:33:45`; in virtual time, and where nobody knows, since the start: `0:00:45`.
+/// `18:33:45`; in virtual time, or without a clock, since the start: `0:00:45`.
 fn time(at: Option<&str>, start_s: f64) -> String {
     let clock = at.and_then(|at| at.get(11..19));
     clock.map_or_else(|| since_start(start_s), |clock| format!("{:<8}", clean(clock)))
@@ -164,7 +164,7 @@ time      reads/s     median    slowest  10 µs 100   1 ms  10    100   1 s
     }
 
     #[test]
-    fn stalls_errors_and_the_summary_say_when_how_long_and_how_many() {
+    fn stalls_errors_and_summary_have_times_and_counts() {
         let read = WatchedRead {
             at: None,
             start_s: 4.0,

@@ -11,7 +11,7 @@ const SLACK: f64 = 2.0;
 
 /// `A SATA SSD, healthy: good for a system and databases, no trouble for anything else.`
 ///
-/// While the run goes on, only what later figures will hardly overturn. `None` where there is no drive to speak of,
+/// During the run, only what later figures will hardly overturn. `None` without a drive to describe,
 /// or nothing was judged.
 pub fn answer(run: &Run, is_running: bool) -> Option<String> {
     let drive = run.drive.as_ref()?;
@@ -166,7 +166,7 @@ fn is_settled(verdict: &Verdict) -> bool {
     verdict.points.is_some() && least(SLACK) == least(1.0 / SLACK)
 }
 
-/// Points of a rule whose value is so many times as high.
+/// Points of a rule whose value is multiplied by `times`.
 fn points(rule: &Rule, times: f64) -> usize {
     let value = rule.value * times;
     let meets = |limit: &&f64| {
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sentence_names_the_drive_its_health_and_its_uses() {
+    fn sentence_names_drive_health_and_uses() {
         let healthy = Health { passed: Some(true), ..Health::default() };
         let mut ssd = nvme();
         let drive = ssd.drive.as_mut().unwrap();
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_use_near_a_threshold_and_other_programs_are_named_in_the_sentence() {
+    fn sentence_names_borderline_use_and_other_programs() {
         let mut run = nvme();
         run.verdict = judge(&run);
         run.verdict[4].borderline = Some(2);
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_drive_is_follows_from_its_identity() {
+    fn drive_description_follows_from_identity() {
         let name = |kind, transport: &str, rpm, is_simulated| {
             let mut drive = nvme().drive.unwrap();
             (drive.kind, drive.transport, drive.rpm) = (kind, transport.into(), rpm);
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn overlapping_tracks_and_lying_flushes_are_named_with_the_drive() {
+    fn shingling_and_lying_flushes_are_named() {
         let mut run = hard_disk();
         run.findings = [FindingId::Shingled, FindingId::FlushIgnored]
             .map(|id| drivescope_model::Finding::new(id, "x"))
@@ -270,14 +270,14 @@ mod tests {
     }
 
     #[test]
-    fn faults_come_first_and_no_drive_has_no_sentence() {
+    fn faults_come_first_without_drive_no_sentence() {
         let faulty = judged_answer(interrupted(), false).unwrap();
         assert!(faulty.ends_with("faulty: io-error."), "{faulty}");
         assert_eq!(judged_answer(memory(), false), None);
     }
 
     #[test]
-    fn a_first_look_names_only_what_is_a_factor_of_two_from_its_threshold() {
+    fn first_look_names_only_clear_uses() {
         let mut run = hard_disk();
         assert!(judged_answer(run.clone(), false).unwrap().contains("backups"));
         // 171 MB/s of writes where 100 are wanted, 149 reads/s where 60 are.
@@ -285,7 +285,7 @@ mod tests {
         assert!(!running.contains("backups") && running.contains("databases"), "{running}");
         run.tests.clear();
         assert_eq!(judged_answer(run, true), None);
-        // What is not sure yet is no part of every use.
+        // A use that is not sure yet does not count as good.
         let mut run = nvme();
         run.verdict = judge(&run);
         assert!(answer(&run, true).unwrap().contains("good for every use"));

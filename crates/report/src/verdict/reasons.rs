@@ -34,7 +34,7 @@ pub(super) fn no_drive(run: &Run) -> Option<String> {
     })
 }
 
-/// Why nobody knows whether the numbers are a drive's, if so.
+/// Why the numbers may not describe a drive, if so.
 pub(super) fn unproven(run: &Run) -> Option<String> {
     run.findings.iter().any(|f| f.id == FindingId::Unproven).then(|| {
         "a cache may have answered instead of a drive (F041); measure the directory or device below \
@@ -121,7 +121,7 @@ fn also_borderline(deciding: &Requirement, points: u8, judged: &Judged<'_>) -> O
     (!near.is_empty()).then(|| format!("Borderline, too: {}", near.join("; ")))
 }
 
-/// Why a use has no more points than a cap allows, or none that anybody could tell.
+/// Why a use has no more points than a cap allows, or none that can be known.
 pub(super) fn capped(cap: &Cap, points: u8, run: &Run) -> String {
     let protected = match cap.most {
         None => format!("; with protection {}", dots(points)),

@@ -68,7 +68,7 @@ fn the_reason_names_the_value_and_the_thresholds() {
 }
 
 #[test]
-fn a_limit_of_the_control_group_is_not_held_against_the_drive() {
+fn control_group_limit_does_not_count_against_drive() {
     let mut run = hard_disk();
     run.findings.push(Finding::new(FindingId::IoLimited, "reads to 150/s"));
     let database = of(&run, "database");
@@ -79,7 +79,7 @@ fn a_limit_of_the_control_group_is_not_held_against_the_drive() {
 }
 
 #[test]
-fn cells_that_were_asked_for_large_requests_are_no_small_ones() {
+fn large_request_cells_are_not_small_ones() {
     let mut run = with_metrics(&[
         ("latency.span100.iops", &[9_000.0]),
         ("latency.span100.lat_p99_us", &[150.0]),
@@ -94,7 +94,7 @@ fn cells_that_were_asked_for_large_requests_are_no_small_ones() {
 }
 
 #[test]
-fn a_percentile_that_too_few_requests_cannot_hold_is_not_judged_and_said_so() {
+fn percentile_of_too_few_requests_is_not_judged() {
     let mut run = with_metrics(&[
         ("transfer.rnd4k_q1t1.read.iops", &[149.0]),
         ("tiny-writes.rnd16_sync.iops", &[61.0]),
@@ -119,7 +119,7 @@ fn the_first_valid_key_answers() {
 }
 
 #[test]
-fn what_is_missing_names_the_test_to_run() {
+fn missing_metric_names_the_test_to_run() {
     let run = with_metrics(&[("transfer.rnd4k_q1t1.read.iops", &[9_000.0])]);
     let verdict = judge(&run).remove(1);
     assert_eq!(verdict.points, None);
@@ -135,7 +135,7 @@ fn what_is_missing_names_the_test_to_run() {
 }
 
 #[test]
-fn nothing_missing_can_raise_a_verdict_of_no_points() {
+fn missing_metrics_cannot_raise_zero_points() {
     let run = with_metrics(&[("transfer.rnd4k_q1t1.read.iops", &[80.0])]);
     assert_eq!(of(&run, "database").points, Some(0));
 }
@@ -151,7 +151,7 @@ fn a_failed_test_is_named() {
 }
 
 #[test]
-fn invalid_numbers_are_left_out_and_said_so() {
+fn invalid_numbers_are_left_out_with_a_reason() {
     let mut run = with_metrics(&[
         ("transfer.seq1m_q1t1.read.mb_s", &[180.0]),
         ("surface.read.end_mb_s", &[9_000.0]),
@@ -175,7 +175,7 @@ fn invalid_numbers_are_left_out_and_said_so() {
 }
 
 #[test]
-fn what_other_programs_held_back_is_not_held_against_the_drive() {
+fn other_programs_do_not_count_against_the_drive() {
     let mut run = nvme();
     for phase in run.tests.iter_mut().flat_map(|test| &mut test.phases) {
         phase.limiter = Limiter::OtherPrograms;
@@ -200,7 +200,7 @@ fn memory_is_never_judged() {
 }
 
 #[test]
-fn what_no_drive_is_proved_to_have_answered_is_not_judged() {
+fn unproven_results_are_not_judged() {
     let mut run = nvme();
     run.findings = vec![Finding::new(FindingId::Unproven, "no device below fuse.bindfs at /mnt")];
     for verdict in judge(&run) {
@@ -245,7 +245,7 @@ fn warnings_about_the_deciding_metric_qualify_it() {
 }
 
 #[test]
-fn a_slow_place_is_named_for_every_use_although_surface_found_it() {
+fn slow_place_is_named_for_every_use() {
     let mut run = nvme();
     run.findings = vec![Finding::new(FindingId::SlowRegion, "a third").about("surface.read")];
     for verdict in judge(&run) {
@@ -255,14 +255,14 @@ fn a_slow_place_is_named_for_every_use_although_surface_found_it() {
 }
 
 #[test]
-fn a_value_that_is_no_number_counts_as_missing() {
+fn nan_counts_as_missing() {
     let mut run = with_metrics(&[("transfer.seq1m_q1t1.read.mb_s", &[180.0])]);
     run.tests[0].metrics[0] = metric("transfer.seq1m_q1t1.read.mb_s", &[f64::NAN]);
     assert_eq!(points(&run)[3], None);
 }
 
 #[test]
-fn how_a_drive_behaves_limits_its_points_whatever_its_rates_are() {
+fn behaviour_limits_points_despite_rates() {
     let with = |id| {
         let mut run = nvme();
         run.findings = vec![Finding::new(id, "seen")];
@@ -283,7 +283,7 @@ fn how_a_drive_behaves_limits_its_points_whatever_its_rates_are() {
 }
 
 #[test]
-fn what_nobody_can_tell_is_no_verdict_unless_the_rates_have_none() {
+fn unknown_facts_cap_points_only_with_rates() {
     let mut run = with_metrics(&[("transfer.rnd4k_q1t1.read.iops", &[80.0])]);
     run.findings = vec![Finding::new(FindingId::FreeFlush, "seen")];
     assert_eq!(of(&run, "database").points, Some(0));
@@ -291,7 +291,7 @@ fn what_nobody_can_tell_is_no_verdict_unless_the_rates_have_none() {
 
 /// The end of a hard disk is half as fast as its start; flash has no end.
 #[test]
-fn what_was_not_tested_stands_in_the_verdict() {
+fn verdict_names_untested_parts() {
     let disk = hard_disk();
     assert_eq!(of(&disk, "media library").not_tested, ["end of drive", "capacity"]);
     assert_eq!(of(&nvme(), "media library").not_tested, ["capacity"]);
@@ -322,7 +322,7 @@ fn verified(announced: f64, real: f64, device: Option<f64>) -> Run {
 }
 
 #[test]
-fn capacity_is_tested_by_a_verify_of_the_whole_drive_in_this_run_or_before() {
+fn capacity_counts_as_tested_after_a_whole_verify() {
     let none: [String; 0] = [];
     let whole = nvme().drive.unwrap().capacity_bytes as f64;
     let untested = |run: &Run| of(run, "backup").not_tested;
@@ -359,7 +359,7 @@ fn the_command_that_tests_the_capacity_stands_below() {
 }
 
 #[test]
-fn a_verdict_that_the_next_run_may_change_says_what_to() {
+fn uncertain_verdict_shows_its_alternative() {
     let run = |write: &[f64]| {
         with_metrics(&[
             ("transfer.seq1m_q1t1.read.mb_s", &[180.0]),
@@ -385,9 +385,9 @@ fn a_verdict_that_the_next_run_may_change_says_what_to() {
     assert!(other.because.contains("reads at its end at 31.0 MB/s"), "{}", other.because);
 }
 
-/// 82 ± 3 against 80 may be less next time; 78 against 80 is no point less.
+/// 82 ± 3 against 80 may be less next time; 78 against 80 costs no point.
 #[test]
-fn a_value_near_a_threshold_is_borderline_and_costs_no_point() {
+fn value_near_threshold_is_borderline_without_losing_points() {
     let end = |value: f64, half: f64| {
         let mut run = with_metrics(&[
             ("transfer.seq1m_q1t1.read.mb_s", &[180.0]),
@@ -418,7 +418,7 @@ fn a_small_drive_is_named_where_capacity_matters() {
 }
 
 #[test]
-fn a_part_of_a_drive_does_not_tell_of_its_end() {
+fn partial_test_does_not_show_the_end() {
     let mut run =
         with_metrics(&[("surface.read.start_mb_s", &[150.0]), ("surface.read.end_mb_s", &[30.0])]);
     let media = |run: &Run| of(run, "media library");
@@ -438,7 +438,7 @@ fn a_rate_of_a_few_requests_decides_nothing() {
         ("transfer.rnd4k_q1t1.write.iops", &[6_000.0]),
         ("transfer.rnd4k_q1t1.sync.iops", &[2.8, 2.8, 2.8]),
     ]);
-    assert_eq!(of(&run, "virtual machines").points, Some(0), "nobody knows how many they were");
+    assert_eq!(of(&run, "virtual machines").points, Some(0), "their number is unknown");
     for (count, points) in [(3, Some(3)), (10, Some(0))] {
         run.tests[0].distributions = vec![counted("transfer.rnd4k_q1t1.sync", count)];
         let verdict = of(&run, "virtual machines");

@@ -6,7 +6,7 @@ use crate::verdict::criteria::Criterion;
 use drivescope_model::units::Bytes;
 use drivescope_model::{FindingId, Metric};
 
-/// A value this close to a threshold meets it: nobody notices 3 MB/s.
+/// A value this close to a threshold meets it: no user notices 3 MB/s.
 const TOLERANCE: f64 = 0.05;
 
 /// One demand of a use on one property of a drive.
@@ -27,7 +27,7 @@ pub(crate) struct Requirement {
 pub(crate) struct Cap {
     /// What says so.
     pub(crate) finding: FindingId,
-    /// The most points; `None` where nobody can know.
+    /// The most points; `None` where they cannot be known.
     pub(crate) most: Option<u8>,
     /// The reason, as part of a sentence.
     pub(crate) why: &'static str,
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn every_use_has_a_requirement_it_cannot_be_judged_without() {
+    fn every_use_has_a_needed_requirement() {
         for a_use in USE_CASES {
             assert!(
                 a_use.requirements.iter().any(|requirement| requirement.is_needed),

@@ -10,9 +10,9 @@ use crate::terminal::{
 use drivescope_model::number::one_decimal;
 use drivescope_model::{Secs, TestKind, TestResult};
 
-/// A difference of less is no news.
+/// A difference of less is not news.
 const SAME_SHARE: f64 = 0.02;
-/// Traces whose prediction is said in words.
+/// Traces whose prediction is written as a sentence.
 const SENTENCES_MAX: usize = 3;
 
 pub(super) const REPORT: WorkloadReport = WorkloadReport {
@@ -64,8 +64,7 @@ fn scores(result: &TestResult, style: Style) -> String {
     if !paragraph.has_words() {
         return String::new();
     }
-    let how =
-        "score: geometric mean of think time in percent of time; 100 is a drive nobody waits for";
+    let how = "score: geometric mean of think time in percent of time; 100 is a drive that no program waits for";
     paragraph.item(Role::Dim, how).lines(2, style)
 }
 
@@ -121,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn traces_have_rows_and_what_another_drive_changes_is_said() {
+    fn traces_have_rows_and_changes_by_other_drives() {
         let text = table(&of_traces(), Style::default());
         for part in ["word", "git-clone", "41 s", "score 71.2", "word would take 12 s less"] {
             assert!(text.contains(part), "{part} in\n{text}");

@@ -21,7 +21,7 @@ pub(super) fn table(result: &TestResult, cell: &str, head: &str, style: Style) -
         return String::new();
     }
     let end = Bytes(points.last().map_or(0.0, |(x, _)| *x) as u64).to_string();
-    // One file is no course.
+    // One file is not a course.
     let drawing =
         if rates.len() > 1 { block_chart(&rates, ["0 B", &end], style) } else { String::new() };
     sections([rate_table(result, &[(cell, head)], style), drawing + &remarks(result, cell, style)])

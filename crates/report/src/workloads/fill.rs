@@ -17,7 +17,7 @@ const COLUMN_POINTS: usize = 4;
 const ZONES_MAX: usize = 12;
 /// A fill that wrote this share of its curve or more measured it, one that wrote less estimated it.
 const WHOLE_SHARE: f64 = 0.999;
-/// A shorter part of the time is not told.
+/// A shorter part of the time is not shown.
 const FLUSH_SHARE: f64 = 0.01;
 
 pub(super) const REPORT: WorkloadReport = WorkloadReport {
@@ -151,7 +151,7 @@ fn fall_min(result: &TestResult) -> f64 {
     value(result, "burst", "fall_min_pct").map_or(FLASH_FALL_MIN, |pct| pct / 100.0)
 }
 
-/// ` of 5 % or more`: what would have been told from noise.
+/// ` of 5 % or more`: the smallest fall that could be distinguished from noise.
 fn smallest_fall(result: &TestResult, key: &str) -> String {
     let rates: Vec<f64> = staircase(result, key).into_iter().map(|(_, rate)| rate).collect();
     let resolution = resolution(&rates, fall_min(result));
@@ -160,7 +160,7 @@ fn smallest_fall(result: &TestResult, key: &str) -> String {
 }
 
 /// Whether the curve was estimated from places: less was written than it is long, by this run or the one that it
-/// goes on with.
+/// continues.
 fn is_sampled(result: &TestResult, curve: &[(f64, f64)]) -> bool {
     let (from, to) = ends(curve);
     let bytes = |cell, quantity| value(result, cell, quantity).unwrap_or(0.0);
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn an_estimate_is_called_one_and_says_what_it_cannot_see() {
+    fn estimate_is_labelled_with_its_limits() {
         let text = table(&filled(2e10), Style::default());
         assert!(text.contains("estimated fill time 8 h 20 min"), "{text}");
         assert!(text.contains("cannot show where a fast cache ends"), "{text}");
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_flush_at_the_end_is_told() {
+    fn long_final_flush_is_shown() {
         for (flush_s, told) in [(100.0, false), (3_000.0, true)] {
             let mut result = filled(4e12);
             result.metrics.push(metric("fill.whole.flush_s", &[flush_s]));
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_before_a_resumed_run_is_no_estimate() {
+    fn data_from_before_a_resume_are_not_estimates() {
         let mut resumed = filled(1e12);
         resumed.metrics.push(metric("fill.write.start_bytes", &[3e12]));
         let text = table(&resumed, Style::default());
@@ -283,7 +283,7 @@ mod tests {
 
     /// Of a disk nothing slows down when it is nearly full, and smaller falls than were looked for may be there.
     #[test]
-    fn the_burst_of_a_disk_is_not_told_as_one_of_flash() {
+    fn disk_burst_is_not_described_as_flash() {
         let mut result = filled(2e10);
         result.metrics.push(metric("fill.burst.written_bytes", &[3e11]));
         result.metrics.push(metric("fill.burst.fall_min_pct", &[20.0]));
@@ -296,7 +296,7 @@ mod tests {
 
     /// What a full cache and heat do points alike.
     #[test]
-    fn a_fall_of_a_hot_drive_is_not_called_the_end_of_its_cache() {
+    fn hot_drive_fall_is_not_cache_end() {
         let mut result = filled(2e10);
         for (key, value) in [("knee_bytes", 9.2e10), ("before_mb_s", 1430.0), ("after_mb_s", 718.0)]
         {
@@ -309,9 +309,9 @@ mod tests {
         assert!(!text.contains("fast cache") && !text.contains("or more"), "{text}");
     }
 
-    /// One that was ended in its burst, or soon behind it, has no curve of the whole.
+    /// A fill that was stopped during its burst, or soon after it, has no curve of the whole.
     #[test]
-    fn the_share_of_an_unknown_target_is_not_told() {
+    fn share_of_an_unknown_target_is_not_shown() {
         let mut result = filled(0.0);
         result.metrics.push(metric("fill.burst.written_bytes", &[4e12]));
         assert!(!table(&result, Style::default()).contains('%'), "the curve ends with the burst");

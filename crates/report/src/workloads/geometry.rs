@@ -280,7 +280,7 @@ mod tests {
     use crate::testing::measured;
 
     #[test]
-    fn each_answer_has_its_line_and_what_was_not_measured_has_none() {
+    fn only_measured_answers_have_lines() {
         let told =
             |values: &[(&str, f64)]| table(&measured(TestKind::Geometry, values), Style::PLAIN);
         assert_eq!(told(&[]), "");

@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prediction_says_so_and_a_headline_names_the_database() {
+    fn prediction_is_marked_and_headline_names_database() {
         assert!(table(&measured(true), Style::default()).contains("predicted, no database ran"));
         assert_eq!(
             headline(&measured(false)).unwrap(),

@@ -1,4 +1,4 @@
-//! `steady`: the figures of the window, the rule that it was held against, how the drive was prepared; or the stages of
+//! `steady`: the figures of the window, the rule applied, how the drive was prepared; or the stages of
 //! a sequence.
 
 mod charts;
@@ -120,7 +120,7 @@ fn rows(result: &TestResult, measured: Vec<&str>, style: Style) -> String {
     TextTable::first_fitting(tables, style)
 }
 
-/// IOPS by block size and share of reads, as the PTS prints them; nothing where the cells are no matrix.
+/// IOPS by block size and share of reads, as the PTS prints them; nothing where the cells are not a matrix.
 fn matrix(result: &TestResult, measured: &[&str]) -> Option<TextTable> {
     let all: Option<Vec<Cell>> = measured.iter().map(|cell| cell.parse().ok()).collect();
     let all = all?;
@@ -200,7 +200,7 @@ fn remarks(result: &TestResult, style: Style) -> String {
         let series = result.series.iter().find(|series| series.key == key)?;
         Some(format!("{} in {word}", Bytes(*series.y.last()? as u64)))
     };
-    // Of a test that did not come to its end, it stands above.
+    // The reason of an unfinished test stands above.
     let reason = result.reason.as_ref().filter(|_| result.status == TestStatus::Done);
     Paragraph::new()
         .lead(Role::Dim, "  ")

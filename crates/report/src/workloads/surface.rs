@@ -102,7 +102,7 @@ fn access_table(result: &TestResult, style: Style) -> String {
     let mut first = true;
     for (from, to, ms) in by_distance(&points_of(result, "surface.access.lat_ms")) {
         let head = format!("{}{from}-{to} %", if first { "seeks " } else { "" });
-        // The mean comes from the same accesses: what is said against it holds for these.
+        // The mean comes from the same accesses: the same cautions hold for these.
         let mean = find(result, "access", "access_mean_ms");
         let like_mean = mean.map(|metric| Metric { value: ms, ..metric.clone() });
         columns.push(headed(&head, [Figure::plain(like_mean.as_ref())]));

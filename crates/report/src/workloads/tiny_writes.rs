@@ -77,7 +77,7 @@ fn is_drives_own(cell: &str) -> bool {
     cell.split('_').any(|part| part == "direct")
 }
 
-/// Which rate tells most about a pattern, and how it is written.
+/// Which rate describes a pattern best, and how it is written.
 struct Unit {
     quantity: &'static str,
     suffix: &'static str,
@@ -105,7 +105,7 @@ mod tests {
     use crate::testing::measured;
 
     #[test]
-    fn a_headline_says_what_a_program_gets() {
+    fn headline_shows_application_rate() {
         let said = |metrics: &[(&str, f64)]| headline(&measured(TestKind::TinyWrites, metrics));
         let both = [("rnd16_sync.iops", 78.3), ("rnd16_sync.drive_iops", 145.0)];
         assert_eq!(

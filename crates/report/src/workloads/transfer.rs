@@ -252,7 +252,7 @@ fn heads(mix: &str, parts: Parts) -> Vec<(String, Option<&'static str>)> {
     heads
 }
 
-/// The rate that tells most of a shape, and its unit: small random requests are counted.
+/// The rate that describes a shape best, and its unit: small random requests are counted.
 fn rate_of(row: &str) -> (&'static str, &'static str) {
     let shape = row.split('.').next().unwrap_or(row);
     match shape.parse::<Shape>().map(|shape| shape.order) {
@@ -282,7 +282,7 @@ mod tests {
     use crate::testing::{measured, nvme};
 
     #[test]
-    fn a_headline_says_how_fast_it_is_in_order_and_at_random() {
+    fn headline_shows_sequential_and_random_rates() {
         let said = |metrics: &[(&str, f64)]| headline(&measured(TestKind::Transfer, metrics));
         let [large, one, deep, write] = [
             ("seq1m_q8t1.read.mb_s", 266.4),
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn the_grid_has_a_field_for_each_cell_and_marks_what_a_finding_is_about() {
+    fn grid_has_every_cell_and_marks_findings() {
         let result = &nvme().tests[0];
         let grid = figure_grid(result).unwrap();
         let fields = grid.rows.iter().flat_map(|row| &row.fields).flatten();

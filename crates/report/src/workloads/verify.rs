@@ -74,7 +74,7 @@ fn verdict(result: &TestResult, style: Style) -> String {
         .lines(2, style)
 }
 
-/// Why nothing is said of the capacity: not all was done, or requests failed.
+/// Why there is no statement on the capacity: not all was done, or requests failed.
 fn unjudged(result: &TestResult, paragraph: Paragraph, style: Style) -> String {
     let capacity = |quantity| bytes(result, "capacity", quantity);
     let has_lost = result.findings.iter().any(|finding| finding.id == FindingId::DataMismatch);
@@ -168,7 +168,7 @@ mod tests {
     const ANNOUNCED: (&str, f64) = ("capacity.announced_bytes", 64e9);
 
     #[test]
-    fn an_honest_drive_is_called_real_with_what_that_rests_on() {
+    fn honest_drive_is_called_real_with_evidence() {
         let real = ("capacity.real_bytes", 64e9);
         let quick = verified(&[ANNOUNCED, real, ("capacity.sure_pct", 99.9966)]);
         assert!(quick.contains("the capacity is real: 64.0 GB · keep all of it"), "{quick}");
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fake_is_called_one_with_the_bytes_to_keep() {
+    fn fake_is_named_with_the_usable_bytes() {
         let text = verified(&[
             ANNOUNCED,
             ("capacity.real_bytes", 8_000_000_000.0),
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_told_to_keep_all_of_a_drive_that_lost_something() {
+    fn lossy_drive_gets_no_advice_to_keep_all() {
         for kind in BAD {
             let text = verified(&[
                 ANNOUNCED,
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn caches_that_were_looked_for_are_named() {
+    fn caches_covered_by_the_search_are_named() {
         let real = ("capacity.real_bytes", 64e9);
         let cache = ("capacity.cache_bytes", f64::from(256 << 20));
         let text = verified(&[ANNOUNCED, real, ("capacity.sure_pct", 99.9966), cache]);
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn failed_requests_are_no_fraud() {
+    fn failed_requests_are_not_fraud() {
         let text = verified(&[ANNOUNCED, ("capacity.written_bytes", 1e6)]);
         assert!(text.contains("not judged") && text.contains("F017"), "{text}");
         let text = verified(&[ANNOUNCED, ("capacity.silent_bytes", 8e9)]);
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn lost_data_with_good_ones_behind_are_no_fraud() {
+    fn lost_data_before_good_ones_are_not_fraud() {
         let mut lost = measured(TestKind::Verify, &[ANNOUNCED]);
         lost.findings.push(Finding::new(FindingId::DataMismatch, "blocks lost".to_string()));
         let text = table(&lost, Style::default());
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn half_a_run_is_no_verdict() {
+    fn half_a_run_gives_no_verdict() {
         let text = verified(&[("write.mb_s", 90.0)]);
         assert!(text.contains("not judged") && text.contains("written at 90.0 MB/s"), "{text}");
     }

@@ -61,7 +61,7 @@ impl Buffers {
     /// Writes to every page, so that the kernel gives it memory now.
     fn touch(&self, len: usize) {
         for offset in (0..len).step_by(ALIGN) {
-            // SAFETY: the offset lies within the mapping, which nobody else knows yet.
+            // SAFETY: the offset lies within the mapping, which no other code knows yet.
             unsafe { self.base.add(offset).write_volatile(0) };
         }
     }

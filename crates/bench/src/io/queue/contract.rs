@@ -83,7 +83,7 @@ impl IoTask for WriteAndReadBack {
 }
 
 #[test]
-fn what_is_written_is_read_back() {
+fn written_data_are_read_back() {
     assert!(!on_every_engine("read back", || WriteAndReadBack).is_empty());
 }
 
@@ -152,6 +152,6 @@ impl IoTask for LeaveInFlight {
 }
 
 #[test]
-fn a_queue_can_be_dropped_with_requests_in_flight() {
+fn queue_can_be_dropped_with_requests_in_flight() {
     assert!(!on_every_engine("drop", || LeaveInFlight).is_empty());
 }

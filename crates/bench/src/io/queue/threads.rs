@@ -24,7 +24,7 @@ struct QueuedRequest {
     buffer: *mut u8,
 }
 
-// SAFETY: the buffer belongs to the request's slot, which nobody else touches while it is in flight.
+// SAFETY: the buffer belongs to the request's slot, which no other code touches while it is in flight.
 unsafe impl Send for QueuedRequest {}
 
 #[derive(Default)]
@@ -53,7 +53,7 @@ pub struct ThreadQueue<'scope> {
     buffers: Buffers,
     shared: Arc<HelperShared>,
     workers: Vec<ScopedJoinHandle<'scope, ()>>,
-    /// Depth 1: the request waits here and runs when it is waited for.
+    /// Depth 1: the request waits here, and the waiting thread runs it.
     inline: Option<QueuedRequest>,
     write_flags: ReadWriteFlags,
 }
@@ -127,8 +127,8 @@ fn serve(shared: &HelperShared, file: &IoFile) {
 #[inline]
 fn perform(file: &IoFile, job: QueuedRequest) -> IoCompletion {
     let QueuedRequest { request, buffer, .. } = job;
-    // SAFETY: `submit` checked the length against the buffer, and the slot is in flight, so nobody
-    // else reads or writes it until its completion is taken.
+    // SAFETY: `submit` checked the length against the buffer, and the slot is in flight, so no other code
+    // reads or writes it until its completion is taken.
     let buffer = unsafe { std::slice::from_raw_parts_mut(buffer, request.len as usize) };
     let result = loop {
         let result = match request.op {

@@ -22,7 +22,7 @@ const ENTER_EXT_ARG: u32 = 8;
 /// device needs, about what a sleep and a wake-up take.
 const GATHER_US: u32 = 5;
 
-/// Completions woken for together: one in so many of those in flight, and no more than so many.
+/// Completions waited for together: this part of those in flight, and at most the maximum.
 const GATHER_SHARE: u32 = 8;
 const GATHER_MAX: u32 = 4;
 
@@ -53,7 +53,7 @@ pub struct UringQueue<'f> {
     file: &'f IoFile,
 }
 
-/// What a wait may be told (`struct io_uring_getevents_arg` of the kernel's header).
+/// Options of a wait (`struct io_uring_getevents_arg` of the kernel's header).
 #[repr(C)]
 struct GetEvents {
     sigmask: u64,
@@ -177,7 +177,7 @@ impl<'f> UringQueue<'f> {
         }
     }
 
-    /// Submits and waits for a completion; an interruption is no error.
+    /// Submits and waits for a completion; an interruption is not an error.
     fn wait_for_one(&mut self) -> io::Result<()> {
         let gather = (self.in_flight / GATHER_SHARE).min(GATHER_MAX);
         let waited = if self.gathers && gather > 1 {
@@ -328,7 +328,7 @@ mod tests {
     const BLOCK: u32 = 4096;
 
     #[test]
-    fn what_is_gathered_is_everything_once() {
+    fn every_completion_is_gathered_once() {
         if let Some(reason) = refusal() {
             return note_skipped(&format!("io_uring: {reason}"));
         }
@@ -356,7 +356,7 @@ mod tests {
 
     /// The kernel answers EINTR where a file system breaks a request off for a signal (FUSE, NFS).
     #[test]
-    fn request_that_a_signal_broke_off_is_sent_again() {
+    fn request_interrupted_by_a_signal_is_resent() {
         if let Some(reason) = refusal() {
             eprintln!("SKIPPED: repeating on io_uring: {reason}");
             return;

@@ -42,9 +42,9 @@ fn writes_that_fall_once_have_filled_a_cache() {
     assert_eq!(sign, format!("after {} written", Bytes(131_000_000)), "{sign}");
 }
 
-/// Those of tiny-writes have no load, and each of them may be followed by a flush.
+/// Cells of tiny-writes have no load, and a flush may follow each write.
 #[test]
-fn writes_one_by_one_are_no_reads() {
+fn single_writes_are_not_reads() {
     let one_by_one = |asked| {
         let fallen = round(WRITE, 1, step(0.4));
         Round { cell: "rnd4k_direct_sync".to_string(), load: None, asked, ..fallen }
@@ -55,7 +55,7 @@ fn writes_one_by_one_are_no_reads() {
 }
 
 #[test]
-fn heat_is_told_by_reads_and_by_a_fall_that_goes_on() {
+fn reads_or_lasting_fall_show_heat() {
     let hot_reads = [round(READ, 1, step(0.4)), round(WRITE, 1, |_| 5_000.0)];
     assert_eq!(cause(&hot_reads, READ, false).unwrap().id, FindingId::Throttled);
     for reads in [
@@ -72,7 +72,7 @@ fn heat_is_told_by_reads_and_by_a_fall_that_goes_on() {
 }
 
 #[test]
-fn a_drive_that_calls_itself_too_hot_is_believed() {
+fn drive_that_calls_itself_too_hot_is_believed() {
     let at = |temperature_c| Round { temperature_c, ..round(READ, 1, |_| 8_000.0) };
     let found = too_hot(&at(Some(81.4)), Some(80.0)).unwrap();
     assert_eq!(
@@ -85,7 +85,7 @@ fn a_drive_that_calls_itself_too_hot_is_believed() {
 }
 
 #[test]
-fn a_disk_is_not_slowed_by_heat_but_its_cache_fills() {
+fn disk_fall_is_full_cache_not_heat() {
     let ever_slower = |passed: f64| 30_000.0 * (-2.5 * passed).exp();
     let id = |rounds: &[Round], cell, rotates| cause(rounds, cell, rotates).map(|cause| cause.id);
     assert_eq!(id(&[round(WRITE, 1, ever_slower)], WRITE, true), Some(FindingId::CacheFull));
@@ -104,7 +104,7 @@ fn falling_to(rate: f64, number: u32) -> Round {
 
 /// Other programs come and go: on a machine with half of its cores taken a fall of a quarter is no cache.
 #[test]
-fn a_fall_no_larger_than_what_others_had_of_the_processors_is_none() {
+fn fall_explained_by_busy_processors_is_ignored() {
     let with_others = |rate, others_pct| {
         let mut round = falling_to(rate, 1);
         let total_ns = 2 * SECOND;
@@ -122,7 +122,7 @@ fn a_fall_no_larger_than_what_others_had_of_the_processors_is_none() {
 }
 
 #[test]
-fn a_fall_no_larger_than_the_rounds_differ_before_it_is_no_full_cache() {
+fn fall_within_round_spread_is_not_full_cache() {
     let found = |rates: [f64; 3]| {
         let mut record = crate::judging::test_record::TestRecord::new(
             drivescope_model::options::TestKind::Transfer,
@@ -143,7 +143,7 @@ fn a_fall_no_larger_than_the_rounds_differ_before_it_is_no_full_cache() {
 
 /// 200 requests in a second come three or four in an interval of 20 ms, by chance fewer at its end.
 #[test]
-fn a_few_requests_more_or_less_are_no_drop() {
+fn few_requests_more_or_less_are_not_drop() {
     let mut slow = testing::round("rnd4k_q32t1.read", 200, 4096, Mix::READ);
     let recorder = &mut slow.measured.recorder;
     let rates = [4u64, 4, 5, 4, 4, 4, 3, 4, 5, 2].iter().cycle().take(50);
@@ -167,7 +167,7 @@ fn a_few_requests_more_or_less_are_no_drop() {
 
 /// A silence at the end of a round is F020, not a drop beside it.
 #[test]
-fn a_silence_at_the_end_is_no_drop() {
+fn silence_at_the_end_is_not_a_drop() {
     let mut silent = round(READ, 1, |passed| if passed < 0.7 { 5_000.0 } else { 0.5 });
     assert!(silent.measured.recorder.gap_max_ns > STALL_NS);
     assert_eq!(drop_of(&silent), None);
@@ -177,7 +177,7 @@ fn a_silence_at_the_end_is_no_drop() {
 
 /// A drive of flash whose cache was full after its first round, one that was slow once, and one whose reads slowed.
 #[test]
-fn rounds_that_fall_for_good_have_filled_a_cache() {
+fn lasting_fall_of_rounds_is_a_full_cache() {
     let written = |rates: [f64; 4], reads: [f64; 4]| {
         let rounds: Vec<Round> = (1..=4)
             .flat_map(|n| {
@@ -195,9 +195,9 @@ fn rounds_that_fall_for_good_have_filled_a_cache() {
     assert_eq!(written([5_000.0, 2_000.0, 2_050.0, 1_950.0], [8e3, 4e3, 4e3, 4e3]), None);
 }
 
-/// What other programs have slowed tells nothing of a cache.
+/// Rates that other programs have slowed show nothing of a cache.
 #[test]
-fn fall_with_unreliable_timing_is_no_full_cache() {
+fn fall_with_unreliable_timing_is_not_full_cache() {
     let is_full = |is_busy: bool| {
         let mut record = TestRecord::new(TestKind::Transfer);
         (1..=3).for_each(|number| record.add(round(WRITE, number, step(0.4))));

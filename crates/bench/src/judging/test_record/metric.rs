@@ -41,7 +41,7 @@ fn median_of(rounds: &[f64], unit: &str) -> (f64, f64, f64) {
     let value = summary::median(rounds).unwrap_or(0.0);
     let interval = interval::median_interval(rounds, CONFIDENCE);
     // Rates and times of rounds above 0 have an interval above it; where one is 0, as a share may be, what lies below
-    // nothing is no statement. Nor is a share above the whole.
+    // nothing is not a statement. Nor is a share above the whole.
     let most = if unit == "%" { 100.0 } else { f64::INFINITY };
     let (low, high) = interval.map_or((value, value), |i| (i.low.max(0.0), i.high.min(most)));
     (value, low, high)

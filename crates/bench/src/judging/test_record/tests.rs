@@ -29,7 +29,7 @@ fn find<'a>(result: &'a TestResult, quantity: &str) -> &'a Metric {
 }
 
 #[test]
-fn processor_time_adds_up_in_every_round_and_no_mode_had_none_of_it() {
+fn processor_time_adds_up_in_every_round() {
     // 3 ms each: the one tick of the second round fell into user mode.
     let result = result_of(vec![used(0, 3_000_000), used(3_000_000, 0), used(0, 3_000_000)]);
     let [user, sys] = ["cpu_user_ns_per_io", "cpu_sys_ns_per_io"].map(|q| find(&result, q));
@@ -43,7 +43,7 @@ fn processor_time_adds_up_in_every_round_and_no_mode_had_none_of_it() {
 }
 
 #[test]
-fn time_that_getrusage_does_not_know_of_yet_counts_and_divides_as_nobody_knows() {
+fn time_unknown_to_getrusage_counts_without_a_split() {
     let unseen = |cpu_ns| {
         let mut round = used(0, 0);
         round.measured.cpu_cost.usage.cpu_ns = cpu_ns;
@@ -56,14 +56,14 @@ fn time_that_getrusage_does_not_know_of_yet_counts_and_divides_as_nobody_knows()
 }
 
 #[test]
-fn a_simulated_drive_has_no_processor_time_to_tell_of() {
+fn simulated_drive_reports_no_processor_time() {
     let result = result_of(vec![used(0, 0); 3]);
     assert!(result.metrics.iter().all(|metric| !metric.key.contains("cpu_")));
     assert!(value(&result, &format!("transfer.{CELL}.iops")).is_some());
 }
 
 #[test]
-fn long_rounds_tell_the_modes_apart() {
+fn long_rounds_separate_the_modes() {
     let result = result_of(vec![used(SECOND / 10, SECOND * 7 / 10); 3]);
     let user = find(&result, "cpu_user_ns_per_io");
     assert!((user.value / 100_000.0 - 1.0).abs() < 0.05, "{}", user.value);
@@ -72,7 +72,7 @@ fn long_rounds_tell_the_modes_apart() {
 }
 
 #[test]
-fn the_histograms_of_the_rounds_add_up_to_the_distribution() {
+fn round_histograms_add_up_to_the_distribution() {
     use base64::{Engine as _, engine::general_purpose::STANDARD};
     let decoded = |text: &str| {
         let bytes = STANDARD.decode(text).unwrap();
@@ -90,7 +90,7 @@ fn the_histograms_of_the_rounds_add_up_to_the_distribution() {
 }
 
 #[test]
-fn percentiles_that_the_rounds_together_cannot_hold_are_left_out() {
+fn percentiles_beyond_all_requests_are_left_out() {
     let of = |iops| {
         let few = round(CELL, iops, 4096, Mix::READ);
         let result = result_of(vec![few; 3]);
@@ -105,7 +105,7 @@ fn percentiles_that_the_rounds_together_cannot_hold_are_left_out() {
 /// Three of 2,000 requests were slow, in two of twenty rounds: the 99.9th percentile is theirs, and the median
 /// of the rounds' largest latencies knows nothing of them.
 #[test]
-fn a_percentile_that_no_round_can_hold_is_that_of_all_rounds() {
+fn unsupported_percentile_pools_all_rounds() {
     let mut rounds = vec![round(CELL, 100, 4096, Mix::READ); 20];
     for (index, slow) in [(4, 2), (11, 1)] {
         let latencies = &mut rounds[index].measured.recorder.latencies;
@@ -131,7 +131,7 @@ fn a_percentile_that_no_round_can_hold_is_that_of_all_rounds() {
 }
 
 #[test]
-fn no_more_requests_fly_than_were_sent_at_once() {
+fn requests_in_flight_never_exceed_those_sent() {
     let mut late = round(CELL, 100, 4096, Mix::READ);
     late.measured.recorder.latencies.record(3 * SECOND).unwrap();
     assert!(late.measured.depth_mean() > 1.5, "the case must be one");
@@ -140,7 +140,7 @@ fn no_more_requests_fly_than_were_sent_at_once() {
 
 /// A run of six rounds said "1 of the 3 rounds that a result needs" while it ran.
 #[test]
-fn few_rounds_are_no_finding_before_the_end() {
+fn few_rounds_raise_no_finding_before_the_end() {
     let mut record = TestRecord::new(TestKind::Transfer);
     record.add(round(CELL, 100, 4096, Mix::READ));
     let few = |result: &TestResult| result.findings.iter().any(|it| it.id == FindingId::FewRounds);
@@ -160,7 +160,7 @@ fn rounds_that_failures_ended_count_for_no_figure() {
 }
 
 #[test]
-fn a_finding_of_several_cells_has_the_worst_as_evidence_and_keeps_all() {
+fn finding_shows_worst_cell_and_keeps_all() {
     let mut record = TestRecord::new(TestKind::Transfer);
     for (cell, rates) in [("rnd4k_q1t1.read", [40, 60, 50]), ("rnd4k_q1t1.write", [40, 90, 50])] {
         for iops in rates {
@@ -176,7 +176,7 @@ fn a_finding_of_several_cells_has_the_worst_as_evidence_and_keeps_all() {
 }
 
 #[test]
-fn a_steady_fall_over_the_rounds_is_told_with_its_pace() {
+fn steady_fall_over_rounds_is_reported_with_pace() {
     let found = |rates: [u64; 3], errors_on: bool| {
         let rounds = rates.map(|iops| {
             let mut round = round(CELL, iops, 4096, Mix::READ);
@@ -204,7 +204,7 @@ fn a_steady_fall_over_the_rounds_is_told_with_its_pace() {
 }
 
 #[test]
-fn of_the_rounds_of_a_cell_the_worst_is_told() {
+fn worst_round_of_a_cell_is_reported() {
     let mut record = TestRecord::new(TestKind::Transfer);
     let seen = |weight: f64| {
         Finding::new(FindingId::CpuBound, format!("{weight}")).about("transfer.a").weighing(weight)
@@ -217,7 +217,7 @@ fn of_the_rounds_of_a_cell_the_worst_is_told() {
 }
 
 #[test]
-fn the_interval_of_a_share_ends_at_nothing_and_at_the_whole() {
+fn share_interval_stays_between_0_and_1() {
     let share = |rounds: &[f64]| metric("tiny-writes.x.cache_share_pct".into(), rounds.to_vec());
     let near_the_whole = share(&[99.6, 97.0, 99.9]);
     assert_eq!(near_the_whole.high, 100.0);
@@ -228,7 +228,7 @@ fn the_interval_of_a_share_ends_at_nothing_and_at_the_whole() {
 }
 
 #[test]
-fn an_extreme_is_that_of_all_rounds() {
+fn extremes_cover_all_rounds() {
     let of = |key: &str| {
         let found = metric(key.into(), vec![20.0, 900.0, 10.0]);
         (found.value, found.low, found.high)

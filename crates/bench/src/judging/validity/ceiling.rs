@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn own_figures_without_a_link_are_held_against_memory() {
+    fn own_figures_without_link_are_compared_with_memory() {
         let unknown = Environment { link_mb_s: None, ..environment() };
         let of = |rate| invalid(TestKind::Copy, &[("large.copy.mb_s", rate)], &unknown);
         assert_eq!(of(26_200.0), ["copy.large.copy"]);

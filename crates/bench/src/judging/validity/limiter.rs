@@ -118,7 +118,7 @@ fn is_handed_down_singly(round: &Round) -> bool {
     asked >= QUEUE_ASKED_MIN && busy_pct < DEVICE_FULL_PCT && is_less
 }
 
-/// What held a round back; throttling is told from all rounds of a cell, in [`crate::judging::test_record`].
+/// What limited a round; throttling is found from all rounds of a cell, in [`crate::judging::test_record`].
 pub fn limiter(round: &Round, environment: &Environment) -> Limiter {
     let rate = round.measured.mb_s();
     let writes = round.load.as_ref().is_some_and(|load| load.mix.writes());
@@ -157,7 +157,7 @@ mod tests {
 
     /// Of 32 writes at once, btrfs handed 0.7 on, and the drive was said to be no faster.
     #[test]
-    fn who_hands_on_one_request_of_many_is_no_drive_that_takes_no_more() {
+    fn serializing_layer_is_not_a_drive_limit() {
         let held = |cell: &str, busy_ms, wait_ms| {
             let mut round = round(cell, 3_000, 4096, Mix::WRITE);
             let top = DeviceCounters { busy_ms, write_wait_ms: wait_ms, ..round.top.unwrap() };
@@ -169,6 +169,6 @@ mod tests {
         assert!(!held("rnd4k_q32t1.write", 700, 9_100), "enough to choose from");
         assert!(!held("rnd4k_q32t1.write", 990, 1_000), "a drive without a queue");
         assert!(!held("rnd4k_q4t1.write", 700, 400));
-        assert!(!held("rnd4k_q32t1.write", 700, 0), "nobody counted");
+        assert!(!held("rnd4k_q32t1.write", 700, 0), "counters unknown");
     }
 }

@@ -82,7 +82,7 @@ fn system_disk(disks: &[String], stack: &[String], loop_device: Option<&str>) ->
     format!("{disks_text} {verb} the running system, and {what} is on it")
 }
 
-/// That the target is no drive for itself: a virtual machine's disk, made of others, a file, or shared with the running
+/// A target that is not a whole drive: a virtual machine's disk, made of others, a file, or shared with the running
 /// system. Of all these only the most telling has a finding, which names the others: their remedy is one.
 fn no_drive_of_its_own(
     of_loop: Option<String>,
@@ -169,7 +169,7 @@ mod tests {
     use std::path::{Path, PathBuf};
 
     #[test]
-    fn what_is_no_drive_of_its_own_has_one_finding() {
+    fn target_below_a_whole_drive_has_one_finding() {
         let target = run_target("sim:wd40efrx");
         let like = target.drive().unwrap();
         let kind = |kind| Drive { name: "vda".to_string(), kind, ..like.clone() };
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn the_drive_holds_the_system_and_not_what_is_made_of_its_files() {
+    fn only_the_drive_itself_holds_the_system() {
         let of = |stack: &[&str], disks: &[&str], loop_device| {
             let owned = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
             system_disk(&owned(disks), &owned(stack), loop_device)
@@ -231,7 +231,7 @@ mod tests {
 
     /// Files, copies and databases say of a failed drive what requests say.
     #[test]
-    fn failures_of_files_and_databases_blame_the_drive_too() {
+    fn failed_files_and_databases_blame_the_drive() {
         let drive = |errno| DriveError::from_errno("read", Path::new("/mnt/a"), errno);
         let path = PathBuf::from("/mnt/a");
         let device =

@@ -57,7 +57,7 @@ fn a_healthy_drive_raises_nothing() {
 
 /// Held back by the kernel, the device has little to do: without the limit, the file system was blamed.
 #[test]
-fn a_round_at_the_limit_of_its_control_group_is_limited_by_it() {
+fn control_group_limit_is_named_as_limiter() {
     let of = |iops, bytes_s, requests_s| {
         let mut held = round("rnd4k_q1t1.read", iops, 4096, Mix::READ);
         held.top.as_mut().unwrap().busy_ms = 50;
@@ -82,7 +82,7 @@ fn a_rate_above_the_link_is_invalid() {
 }
 
 #[test]
-fn a_rate_above_memory_is_invalid_where_no_link_is_known() {
+fn rate_above_memory_is_invalid_without_known_link() {
     let environment = Environment { link_mb_s: None, memory_copy_mb_s: 500.0, ..environment() };
     let fast = round("seq1m_q8t1.read", 600, 1 << 20, Mix::READ);
     assert_eq!(ids(&fast, &environment), [FindingId::AboveMemory]);
@@ -95,7 +95,7 @@ fn a_rate_above_memory_is_invalid_where_no_link_is_known() {
     assert_eq!(ids(&fast, &buffered), [FindingId::AboveMemory]);
     let one_core = Environment { cores: 1, ..buffered };
     assert_eq!(ids(&two_threads, &one_core), [FindingId::AboveMemory]);
-    // What a busy machine copied at the start accuses nobody.
+    // A slow copy at the start, on a busy machine, does not count against a target.
     let busy_at_the_start = Environment { memory_copy_again: || 700.0, ..one_core };
     assert_eq!(ids(&fast, &busy_at_the_start), []);
 }
@@ -134,7 +134,7 @@ fn bytes_that_never_reached_the_device_are_missed() {
 }
 
 #[test]
-fn a_loop_device_that_answers_from_memory_is_found_out_below_it() {
+fn loop_answering_from_memory_is_found_below_it() {
     let environment = Environment { loop_caches: true, memory_bytes: 1 << 30, ..environment() };
     let mut cached = round("rnd4k_q1t1.read", 10_000, 4096, Mix::READ);
     cached.disk = None;
@@ -153,7 +153,7 @@ fn a_loop_device_that_answers_from_memory_is_found_out_below_it() {
 }
 
 #[test]
-fn what_no_counter_shows_was_not_set_by_the_drive() {
+fn limiter_is_not_the_drive_without_counters() {
     let mut hidden = round("seq1m_q8t1.read", 500, 1 << 20, Mix::READ);
     (hidden.top, hidden.disk) = (None, None);
     let unproven = Environment { unproven: true, link_mb_s: None, ..environment() };
@@ -168,7 +168,7 @@ fn what_no_counter_shows_was_not_set_by_the_drive() {
 }
 
 #[test]
-fn a_layer_that_answers_is_named_as_what_set_the_pace() {
+fn answering_layer_is_named_as_limiter() {
     let mut cached = round("rnd4k_q1t1.read", 10_000, 4096, Mix::READ);
     cached.top.as_mut().unwrap().read_bytes = 1 << 20;
     assert_eq!(ids(&cached, &environment()), [FindingId::BytesMissing]);
@@ -182,7 +182,7 @@ fn a_layer_that_answers_is_named_as_what_set_the_pace() {
 }
 
 #[test]
-fn what_a_file_system_writes_for_our_requests_is_no_other_program() {
+fn file_system_writes_are_not_other_programs() {
     let mut synced = round("rnd4k_q1t1.write", 107, 4096, Mix::WRITE);
     synced.disk = Some(DeviceCounters { written_bytes: 20_100_000, ..DeviceCounters::default() });
     assert_eq!(ids(&synced, &environment()), [FindingId::OtherIo]);
@@ -193,7 +193,7 @@ fn what_a_file_system_writes_for_our_requests_is_no_other_program() {
 }
 
 #[test]
-fn a_loop_device_past_the_page_cache_is_not_accused_of_it() {
+fn direct_loop_device_is_not_called_cached() {
     let environment =
         || Environment { memory_bytes: 64 << 30, loop_caches: false, ..environment() };
     let mut past = round("rnd4k_q1t1.read", 10_000, 4096, Mix::READ);
@@ -257,7 +257,7 @@ fn stalls_and_small_spans_are_named() {
 }
 
 #[test]
-fn a_part_of_the_span_that_a_disk_can_cache_is_named() {
+fn span_within_disk_cache_is_reported() {
     let disk = Environment { rpm: Some(5_400.0), ..environment() };
     let mut part = round("rnd4k_q1t1.read", 90, 4096, Mix::READ);
     part.cell = "span1".to_string();
@@ -271,7 +271,7 @@ fn a_part_of_the_span_that_a_disk_can_cache_is_named() {
 }
 
 #[test]
-fn random_requests_within_a_corner_of_a_disk_are_no_seeks() {
+fn random_requests_in_a_corner_are_not_seeks() {
     let corner = || Environment { rpm: Some(7_200.0), whole_bytes: 1 << 30, ..environment() };
     let mut small = round("rnd4k_q1t1.read", 90, 4096, Mix::READ);
     small.load.as_mut().unwrap().span = 0..1 << 30;
@@ -297,7 +297,7 @@ fn an_open_loop_that_falls_behind_is_overload() {
     let words =
         "10 of 100 requests (10 %) were late at the end: target 100/s, due 100/s, completed 90.0/s";
     assert!(evidence.ends_with(words), "{evidence}");
-    // Those that had been due before are done as well, but they are not among these 100.
+    // Requests that had been due before are done as well, but they are not among these 100.
     open.measured.recorder.overdue = 40;
     let evidence = of_round(&open, &environment()).remove(0).evidence;
     let words =
@@ -319,7 +319,7 @@ fn an_open_loop_that_falls_behind_is_overload() {
 }
 
 #[test]
-fn an_open_loop_that_asks_seldom_is_no_stall() {
+fn sparse_open_loop_is_not_a_stall() {
     let mut open = round("rnd4k_q1t1.read", 90, 4096, Mix::READ);
     let recorder = &mut open.measured.recorder;
     (recorder.due, recorder.gap_max_ns) = (90, 3 * SECOND);
@@ -342,7 +342,7 @@ fn memory_says_so_once_and_not_per_round() {
 }
 
 #[test]
-fn through_the_page_cache_the_drive_sets_the_pace_only_of_what_waits_for_it() {
+fn through_page_cache_the_drive_limits_waiting_requests() {
     let mut cached = round("rnd4k_q1t1.write", 1_000, 4096, Mix::WRITE);
     let counted = |busy_ms, read_wait_ms, flush_wait_ms, written_bytes| {
         Some(DeviceCounters {
@@ -359,7 +359,7 @@ fn through_the_page_cache_the_drive_sets_the_pace_only_of_what_waits_for_it() {
     };
     assert_eq!(of(Cache::Reads, counted(0, 0, 0, 0)), Limiter::Memory);
     assert_eq!(of(Cache::Reads, counted(900, 900, 0, 0)), Limiter::Drive);
-    // Written behind the program's back, while it goes on.
+    // Written by another program during the round.
     assert_eq!(of(Cache::Writes, counted(900, 0, 0, 400_000)), Limiter::Memory);
     assert_eq!(of(Cache::Writes, counted(900, 0, 0, 4_000_000)), Limiter::Drive);
     assert_eq!(of(Cache::Writes, counted(900, 800, 0, 0)), Limiter::Drive);
@@ -401,7 +401,7 @@ fn others_that_hold_the_processors_are_named() {
     assert_eq!(limiter(&held, &environment()), Limiter::Drive, "the device was busy for longer");
     held.top.as_mut().unwrap().busy_ms = 300;
     assert_eq!(limiter(&held, &environment()), Limiter::OtherPrograms);
-    // The load's own threads wait for each other: nobody else ran.
+    // The load's own threads wait for each other: no other program ran.
     held.cores = Some(CoresTaken { others_ns: SECOND / 10, ..busy });
     assert_eq!(ids(&held, &environment()), []);
     let mut stolen = round("rnd4k_q1t1.read", 1_000, 4096, Mix::READ);
@@ -433,7 +433,7 @@ fn a_program_that_was_stopped_blames_no_drive() {
 }
 
 #[test]
-fn links_with_lanes_each_way_carry_as_much_both_ways() {
+fn duplex_links_carry_the_same_both_ways() {
     let mix: Mix = "mix70".parse().unwrap();
     // 720 MB/s in all, 504 of them read, over 600 MB/s each way.
     let both = round("seq1m_q8t1.mix70", 720, 1 << 20, mix);
@@ -446,7 +446,7 @@ fn links_with_lanes_each_way_carry_as_much_both_ways() {
 }
 
 #[test]
-fn many_small_requests_that_the_device_did_not_see_are_missed() {
+fn unseen_small_requests_are_noticed() {
     // As `surface` reads single blocks: 0.8 MB in all.
     let mut small = round("rnd4k_q1t1.read", 200, 4096, Mix::READ);
     small.load = None;
@@ -459,7 +459,7 @@ fn many_small_requests_that_the_device_did_not_see_are_missed() {
 }
 
 #[test]
-fn only_the_drive_is_blamed_for_its_own_failures() {
+fn drive_is_blamed_only_for_its_failures() {
     let error = |errno, write| BenchError::Request {
         failure: IoFailure { errno, offset: 4096, len: 4096, write },
         count: 1,

@@ -8,7 +8,7 @@ use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::number::rounded;
 use drivescope_model::units::Bytes;
 
-/// The cache assumed in a drive that does not tell: hard disks and SATA SSDs have up to this.
+/// The cache assumed in a drive that does not report it: hard disks and SATA SSDs have up to this.
 const DRIVE_CACHE_BYTES: u64 = 256 << 20;
 /// Random requests within a smaller part of a rotating drive say nothing of its seeks.
 const SHORT_STROKE_SHARE: f64 = 0.10;

@@ -11,7 +11,7 @@ fn plan(depth: u32, control: &Control) -> ClosedLoop<'_> {
 }
 
 #[test]
-fn reads_go_in_pairs_and_in_fours_at_depth_or_where_they_block() {
+fn reads_are_batched_by_depth_or_blocking() {
     for (depth, may_block, most) in [(8, false, 2), (8, true, 4), (32, false, 4)] {
         let control = Control::default();
         let mut drive =
@@ -23,7 +23,7 @@ fn reads_go_in_pairs_and_in_fours_at_depth_or_where_they_block() {
 }
 
 #[test]
-fn depth_one_sees_the_service_time_and_its_inverse() {
+fn depth_one_shows_service_time_and_its_inverse() {
     let control = Control::default();
     let mut drive = VirtualQueue::new(2, 1, |_: &IoRequest, _| Ok(100_000));
     let record = plan(1, &control).run(&mut drive).unwrap();
@@ -77,7 +77,7 @@ fn the_ramp_is_not_counted() {
 }
 
 #[test]
-fn a_stall_at_the_end_shows_in_the_latencies_and_in_the_rate() {
+fn final_stall_shows_in_latency_and_rate() {
     let control = Control::default();
     let mut drive = VirtualQueue::new(2, 1, |_: &IoRequest, at| {
         Ok(if at >= 600_000_000 { 3_000_000_000 } else { 1_000_000 })
@@ -92,7 +92,7 @@ fn a_stall_at_the_end_shows_in_the_latencies_and_in_the_rate() {
 
 /// Ten requests of 95 ms fit into a second, and half of another.
 #[test]
-fn a_round_that_ends_within_a_request_is_not_too_slow() {
+fn round_ending_within_a_request_is_not_slowed() {
     for depth in [1, 4] {
         let control = Control::default();
         let mut drive = VirtualQueue::new(5, 4, |_: &IoRequest, _| Ok(95_000_000));
@@ -106,7 +106,7 @@ fn a_round_that_ends_within_a_request_is_not_too_slow() {
 }
 
 #[test]
-fn a_drive_slower_than_the_round_still_gives_a_rate() {
+fn drive_slower_than_the_round_has_a_rate() {
     let control = Control::default();
     let mut drive = VirtualQueue::new(2, 1, |_: &IoRequest, _| Ok(5_000_000_000));
     let record = plan(1, &control).run(&mut drive).unwrap();
@@ -115,7 +115,7 @@ fn a_drive_slower_than_the_round_still_gives_a_rate() {
 }
 
 #[test]
-fn single_errors_are_counted_and_a_dying_drive_ends_the_phase() {
+fn single_errors_count_dying_drive_ends_phase() {
     let control = Control::default();
     let mut count = 0;
     let mut drive = VirtualQueue::new(2, 1, |_: &IoRequest, _| {
@@ -207,7 +207,7 @@ fn writes_that_end_together_are_replaced_together() {
 /// A round comes by the same place again where the drive is fast or the span small: what is there already would
 /// be nothing that a drive or file system that deduplicates need write.
 #[test]
-fn what_is_written_to_a_place_again_is_other_data() {
+fn rewritten_place_gets_other_data() {
     let control = Control::default();
     for order in [Order::Seq, Order::Rnd] {
         let mut watched = Watched::of(VirtualQueue::new(8, 4, |_: &IoRequest, _| Ok(1_000_000)));
@@ -225,7 +225,7 @@ fn what_is_written_to_a_place_again_is_other_data() {
 }
 
 #[test]
-fn a_drive_that_is_through_with_its_requests_in_the_ramp_is_measured_all_the_same() {
+fn drive_that_finishes_during_the_ramp_is_measured() {
     let control = Control::default();
     let mut drive = VirtualQueue::new(9, 8, |_: &IoRequest, _| Ok(10_000));
     let load = ClosedLoop { ops_max: 11_000, ..plan(8, &control) };
@@ -260,7 +260,7 @@ fn short_rounds(
 /// A throttled device answers eight requests one after the other, or all together when their time has come: whole
 /// requests would be up to 45 % too many or too few, the same in each round.
 #[test]
-fn a_short_round_at_depth_has_the_rate_of_the_device() {
+fn short_deep_round_has_the_device_rate() {
     for (ramp_ms, ms) in [(50, 2.0), (50, 5.0), (50, 11.5), (50, 30.0), (0, 5.0), (0, 11.5)] {
         for servers in [1, 8] {
             let rate = short_rounds(ramp_ms, servers, ms, |_| 1.0)[0];
@@ -280,7 +280,7 @@ fn a_short_round_at_depth_has_the_rate_of_the_device() {
 
 /// Where times have no memory, what was done of a request says nothing of what remains: still right on average.
 #[test]
-fn short_rounds_of_random_times_are_right_on_average() {
+fn short_random_rounds_are_right_on_average() {
     for (ramp_ms, ms) in [(50, 2.0), (50, 11.5), (50, 30.0), (0, 11.5)] {
         let rates = short_rounds(ramp_ms, 8, ms, |random| -unit(random).ln());
         let mean = rates.iter().sum::<f64>() / rates.len() as f64;

@@ -16,7 +16,7 @@ fn plan(arrivals: Arrivals, rate: f64, seconds: u64, control: &Control) -> OpenL
 }
 
 #[test]
-fn a_fixed_rate_below_the_drives_is_met_with_its_service_time() {
+fn fixed_rate_within_capacity_has_service_latency() {
     let control = Control::default();
     let mut drive = VirtualQueue::new(129, 1, |_: &IoRequest, _| Ok(1_000_000));
     let record = plan(Arrivals::Fixed, 500.0, 2, &control).run(&mut drive).unwrap();
@@ -56,7 +56,7 @@ fn a_stall_shows_in_every_request_that_waited() {
 
 /// The ramp leaves a backlog that lasts for all of the measured time: the drive is busy nevertheless.
 #[test]
-fn overload_from_the_ramp_on_has_the_drives_rate() {
+fn overload_since_the_ramp_has_the_drive_rate() {
     let control = Control::default();
     let mut drive = VirtualQueue::new(129, 1, |_: &IoRequest, _| Ok(10_000_000));
     let ramp_ns = 2 * SECOND;
@@ -70,7 +70,7 @@ fn overload_from_the_ramp_on_has_the_drives_rate() {
 }
 
 #[test]
-fn overload_counts_those_that_never_got_a_turn() {
+fn overload_counts_requests_never_sent() {
     let control = Control::default();
     let mut drive = VirtualQueue::new(129, 1, |_: &IoRequest, _| Ok(10_000_000));
     let record = plan(Arrivals::Fixed, 1_000.0, 5, &control).run(&mut drive).unwrap();

@@ -26,7 +26,7 @@ fn service(request: &IoRequest) -> u64 {
 }
 
 #[test]
-fn the_time_is_that_of_the_writes_and_their_flush() {
+fn time_covers_writes_and_their_flush() {
     let control = Control::default();
     for (fresh, reads) in [(None, 8 + 1), (Some(Payload::new(1, 1)), 1)] {
         let mut drive = VirtualQueue::new(3, 1, |request: &IoRequest, _| Ok(service(request)));
@@ -57,7 +57,7 @@ fn cached(cache_bytes: u64) -> impl FnMut(&IoRequest, u64) -> Result<u64, i32> {
     }
 }
 
-/// A drive that gathers so many bytes before it begins to write them, 1 MiB in 10 ms, and then takes what fits
+/// A drive that gathers `gather` bytes before it begins to write them, 1 MiB in 10 ms, and then takes what fits
 /// into its cache in 1 ms for each MiB.
 fn gathering(gather: u64, cache: u64) -> impl FnMut(&IoRequest, u64) -> Result<u64, i32> {
     let medium_ns = |bytes: u64| (bytes * 10_000_000) >> 20;
@@ -100,7 +100,7 @@ fn in_parts(len: u64, gather: u64, cache: u64) -> Vec<(u64, Option<u64>)> {
 }
 
 #[test]
-fn what_a_drive_gathers_first_is_not_the_time_of_the_medium_whether_its_cache_fills_or_not() {
+fn gathered_bytes_do_not_distort_the_medium_rate() {
     let medium = 1280;
     for gather in [1 << 20, 16 << 20, 32 << 20] {
         for cache in [32 << 20, 100 << 20, 1 << 30] {
@@ -113,7 +113,7 @@ fn what_a_drive_gathers_first_is_not_the_time_of_the_medium_whether_its_cache_fi
 }
 
 #[test]
-fn where_the_onset_cannot_be_known_the_whole_time_stays() {
+fn unknown_onset_keeps_the_whole_time() {
     // More than the shorter part is gathered: less of it is seen.
     for (whole, steady) in in_parts(128 << 20, 64 << 20, 1 << 30) {
         assert!((1280..whole).contains(&steady.unwrap()), "{steady:?}");
@@ -149,7 +149,7 @@ fn a_stop_comes_between_reading_and_writing() {
 }
 
 #[test]
-fn no_cache_makes_writes_look_faster_than_the_medium() {
+fn caches_never_make_writes_beat_the_medium() {
     let control = Control::default();
     for cache_bytes in [0, 8 << 20, 1 << 30] {
         let mut drive = VirtualQueue::new(3, 1, cached(cache_bytes));
@@ -160,7 +160,7 @@ fn no_cache_makes_writes_look_faster_than_the_medium() {
 }
 
 #[test]
-fn a_place_that_cannot_be_read_is_not_written_and_the_next_ones_are() {
+fn unreadable_place_is_skipped_and_next_ones_written() {
     let control = Control::default();
     let bad = |request: &IoRequest| request.offset == 9 << 20 && request.op == IoOp::Read;
     let mut drive =
@@ -180,7 +180,7 @@ fn a_place_that_cannot_be_read_is_not_written_and_the_next_ones_are() {
 }
 
 #[test]
-fn a_write_that_fails_ends_it_after_one_more_attempt() {
+fn failed_write_ends_it_after_one_retry() {
     let control = Control::default();
     let mut drive = VirtualQueue::new(3, 1, |request: &IoRequest, _| match request.op {
         IoOp::Write if request.offset == 9 << 20 => Err(libc::EIO),
@@ -198,7 +198,7 @@ fn a_write_that_fails_ends_it_after_one_more_attempt() {
 
 /// What is read is written back: a file is the same afterwards, byte for byte; fresh data replace it.
 #[test]
-fn the_same_bytes_stay_and_fresh_ones_replace_them() {
+fn same_bytes_stay_and_fresh_ones_replace_them() {
     let dir = scratch();
     let mut folder = OwnFolder::create(dir.path(), "test").unwrap();
     let size = Bytes::mib(8);
@@ -226,7 +226,7 @@ fn the_same_bytes_stay_and_fresh_ones_replace_them() {
     folder.remove().unwrap();
 }
 
-/// A stop while a stretch is written: what is there stays, and nobody waits for the end of the stretch.
+/// A stop while a stretch is written: what is there stays, and the stop does not wait for the end of the stretch.
 #[test]
 fn a_stop_ends_a_stretch_that_is_written() {
     for fresh in [None, Some(Payload::new(1, 1))] {

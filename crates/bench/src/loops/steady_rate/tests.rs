@@ -26,7 +26,7 @@ fn bursts_do_not_move_the_pace() {
                 let len = 32 << 20;
                 let seen = in_bursts(track, chunk, ahead, len / chunk).ns_of(len).unwrap() as f64;
                 let truth = len as f64 / track as f64 * 8e6;
-                // A request in bytes, spread over so many tracks.
+                // A request in bytes, spread over the tracks that it covers.
                 let bound = chunk as f64 / len as f64 * (track as f64 / len as f64).sqrt() * 3.0;
                 let off = seen / truth - 1.0;
                 assert!(off.abs() < bound.max(0.0002), "{track} {chunk} {ahead}: {off} {bound}");
@@ -36,7 +36,7 @@ fn bursts_do_not_move_the_pace() {
 }
 
 #[test]
-fn without_bursts_the_pace_is_that_of_all_answers() {
+fn without_bursts_all_answers_give_the_pace() {
     let mut even = SteadyRate::default();
     (1..=8).for_each(|i| even.add(i * 1_000_000, 4096));
     assert_eq!(even.ns_of(8 * 4096), Some(8_000_000));
@@ -56,7 +56,7 @@ fn without_bursts_the_pace_is_that_of_all_answers() {
 
 /// Garbage collection stops a drive seven times: too few pauses for a line of their own.
 #[test]
-fn a_few_long_pauses_are_not_the_only_points() {
+fn few_long_pauses_are_not_the_only_points() {
     let mut pace = SteadyRate::default();
     let mut now = 0;
     for i in 1..=64u64 {
@@ -68,7 +68,7 @@ fn a_few_long_pauses_are_not_the_only_points() {
 }
 
 #[test]
-fn few_answers_have_no_pace_and_a_new_stretch_begins_anew() {
+fn few_answers_have_no_pace_new_stretch_restarts() {
     let mut pace = SteadyRate::of(16);
     (1..=7).for_each(|i| pace.add(i * 1000, 4096));
     assert_eq!(pace.ns_of(4096), None);
@@ -106,7 +106,7 @@ fn a_change_of_pace_is_seen() {
 
 /// Tracks of seven and a half answers with a skew between them.
 #[test]
-fn the_step_between_answers_does_not_see_the_ends_of_tracks() {
+fn track_ends_do_not_affect_the_step() {
     let mut pace = SteadyRate::default();
     for i in 0..40u64 {
         pace.add(i * 1_000_000 + i * 2 / 15 * 800_000, 4096);

@@ -1,4 +1,4 @@
-//! What is said to be left of whole fills and verifies, against what was.
+//! The remaining time of whole fills and verifies as shown, compared with the real one.
 
 use super::*;
 use crate::testing::{every, points, run_on, run_target, suite_of};
@@ -58,10 +58,10 @@ fn capacity(model: &str) -> u64 {
     run_target(format!("sim:{model}")).info().size_bytes
 }
 
-/// A disk becomes slower inwards: at the pace of its first tenth it would be said to be done in two thirds of the
+/// A disk becomes slower inwards: at the pace of its first tenth it would seem to be done in two thirds of the
 /// time.
 #[test]
-fn the_time_left_of_a_disk_knows_that_it_slows_down() {
+fn remaining_time_of_a_disk_includes_its_slowdown() {
     for model in every(3, &["wd20ears", "wd4000aaks", "wd40efrx", "hgst-7k1000", "usb-16tb"]) {
         let size = capacity(model);
         let ratios =
@@ -71,7 +71,7 @@ fn the_time_left_of_a_disk_knows_that_it_slows_down() {
 }
 
 #[test]
-fn a_verify_of_a_disk_begins_at_its_fast_end_twice() {
+fn verify_begins_twice_at_the_fast_end() {
     let size = capacity("wd20ears");
     let twice = [steps("wd20ears"), steps("wd20ears")].concat();
     let running = running(&[(0, size), (0, size)], Some(size), 1.0);
@@ -80,7 +80,7 @@ fn a_verify_of_a_disk_begins_at_its_fast_end_twice() {
 }
 
 #[test]
-fn the_end_of_a_fast_cache_is_soon_forgotten() {
+fn end_of_a_fast_cache_is_soon_forgotten() {
     for model in every(2, &["pm871b-128", "kioxia-bg4-128", "samsung-860evo-250"]) {
         let (size, steps) = (capacity(model), steps(model));
         let ratios = left_ratios(running(&[(0, size)], None, 1.0), &steps, &[0.15, 0.5, 0.9]);
@@ -92,9 +92,9 @@ fn the_end_of_a_fast_cache_is_soon_forgotten() {
     }
 }
 
-/// Nobody knows how slow a stick is before it is written.
+/// How slow a stick is shows only when it is written.
 #[test]
-fn a_drive_that_is_far_slower_than_planned_is_not_almost_done() {
+fn much_slower_drive_is_not_almost_done() {
     let size = 128_000_000_000;
     let steps = vec![(12.8, size / 1000); 1000];
     let ratios = left_ratios(running(&[(0, size)], None, 900.0), &steps, &[0.01, 0.1, 0.5, 0.99]);
@@ -114,9 +114,9 @@ fn shares_are_of_time() {
     assert_eq!(running(&[], None, 1.0).share(9), 1.0);
 }
 
-/// A dying drive is asked again for hours, while nearly all of it is through.
+/// A dying drive is read again for hours, while nearly all of it is done.
 #[test]
-fn where_nothing_moves_nobody_knows_what_is_left() {
+fn remaining_time_is_unknown_without_progress() {
     let mut running = running(&[(0, 1000)], None, 100.0);
     let left = |running: &mut PlannedBytes, second: u64, bytes| {
         running.look(second * 1_000_000_000, bytes).1

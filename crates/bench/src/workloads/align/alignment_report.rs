@@ -9,7 +9,7 @@ use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::target::TargetKind;
 use drivescope_model::units::Bytes;
 
-/// Largest sector for which a file tells of its drive: the block in which file systems place data.
+/// Largest sector that a file can show of its drive: the block in which file systems place data.
 pub const FILE_BLOCK: u64 = 4096;
 /// No flash maps smaller units.
 const FLASH_UNIT: u64 = 4096;
@@ -68,7 +68,7 @@ pub fn report(session: &Session<'_>, record: &mut TestRecord, seen: &[BlockSizeR
     }
 }
 
-/// Said where flash costs so much per write that one read more of a page would not show.
+/// Said where a flash write takes so long that one more page read would not show.
 const HIDDEN_BY_FLASH: &str = "physical sector: no offset is slower, but a synced write takes so long here that one \
                                more flash page read would not show";
 
@@ -203,7 +203,7 @@ mod tests {
 
     /// Some drives report that their first sector begins at byte 3584, so that sector 63 lies on a boundary.
     #[test]
-    fn what_the_drive_reports_counts_from_where_it_says() {
+    fn reported_alignment_counts_from_reported_offset() {
         let target = run_target("sim:wd40efrx?partition=63,2048");
         let mut drive = target.drive().unwrap().clone();
         assert_eq!(drive.physical_sector_bytes, 4096);

@@ -10,7 +10,7 @@ use drivescope_stats::trimmed_mean::{TrimmedMean, trimmed_mean};
 
 /// Stalls (recalibration, garbage collection) are rarer than this share at each end of the times.
 const TRIM_SHARE: f64 = 0.1;
-/// Two groups must be so many standard errors of each side apart, all members of both: chance makes
+/// Two groups must be this many standard errors of each side apart, all members of both: chance makes
 /// eight equal locations look like that in fewer than one of ten thousand cases.
 const ERRORS_APART: f64 = 3.0;
 /// Resamples of the penalty's interval: two digits of its ends.
@@ -39,9 +39,9 @@ pub struct Estimate {
 /// Fast and slow offsets, in order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct OffsetGroups {
-    /// Those of the fast group.
+    /// Offsets of the fast group.
     pub fast: Vec<u64>,
-    /// Those of the slow group; empty if all are alike.
+    /// Offsets of the slow group; empty if all are alike.
     pub slow: Vec<u64>,
 }
 
@@ -67,7 +67,7 @@ pub fn split(points: &[(u64, TrimmedMean)], ratio_min: f64) -> OffsetGroups {
     OffsetGroups { fast: offsets(fast), slow: offsets(slow) }
 }
 
-/// Whether every interval before the cut ends below every one behind it.
+/// Whether every interval before the cut ends below every one after it.
 fn are_apart(points: &[(u64, TrimmedMean)], order: &[usize], cut: usize) -> bool {
     let end =
         |sign: f64| move |&i: &usize| points[i].1.mean + sign * ERRORS_APART * points[i].1.error;
@@ -148,7 +148,7 @@ fn mean_of_drawn(ascending: &[(bool, f64)], counts: &[usize], slow: bool) -> Opt
     let cut = (TRIM_SHARE * all as f64).floor() as usize;
     let (mut before, mut sum) = (0, 0.0);
     for (&(_, ns), &count) in group() {
-        // Those of this time whose rank lies within what is kept.
+        // Accesses of this time whose rank lies within what is kept.
         let (from, to) = (before.max(cut), (before + count).min(all - cut));
         sum += to.saturating_sub(from) as f64 * ns;
         before += count;

@@ -9,7 +9,7 @@ use std::ops::Range;
 /// Each write has a stretch of this length to itself, so that no sector is written twice and found in the
 /// drive's memory.
 const STRETCH: u64 = 32 << 10;
-/// Writes stay within so much of the target: far enough apart, and near enough that seeks are short.
+/// Writes stay within this stretch of the target: far enough apart, and near enough that seeks are short.
 pub const SPAN_MAX: u64 = 128 << 20;
 
 /// Writes of one size at equally spaced offsets.
@@ -68,7 +68,7 @@ impl Ladder {
 }
 
 /// A stretch of `len` bytes to read so that the drive's memory forgets what lies in the first
-/// [`SPAN_MAX`] bytes of `span`: behind them, another one each `turn`; shorter where there is no room.
+/// [`SPAN_MAX`] bytes of `span`: after them, another one each `turn`; shorter where there is no room.
 pub fn far_stretch(span: &Range<u64>, len: u64, turn: u64) -> Range<u64> {
     let first = span.start.saturating_add(SPAN_MAX).min(span.end);
     let len = len.min(span.end - first);
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_between_lies_behind_the_span_and_differs_by_turn() {
+    fn intermediate_reads_lie_after_span_and_vary() {
         let span = 0..1 << 30;
         assert_eq!(far_stretch(&span, SPAN_MAX, 0), SPAN_MAX..2 * SPAN_MAX);
         assert_eq!(far_stretch(&span, SPAN_MAX, 1), 2 * SPAN_MAX..3 * SPAN_MAX);
@@ -102,7 +102,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn each_offset_gets_its_count_and_no_two_writes_meet(
+        fn offsets_get_their_counts_without_overlapping_writes(
             count in 1usize..64, seed: u64, start in 0u64..1 << 40, larger: bool,
         ) {
             let large = Ladder { block: 16_384, step: 4096, base: 3584 };
@@ -124,7 +124,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_read_between_fits(start in 0u64..1 << 44, len in 0u64..1 << 44, turn in 0u64..9) {
+        fn intermediate_read_fits(start in 0u64..1 << 44, len in 0u64..1 << 44, turn in 0u64..9) {
             let span = start..start + len;
             let far = far_stretch(&span, SPAN_MAX, turn);
             prop_assert!(span.start <= far.start && far.start <= far.end && far.end <= span.end);

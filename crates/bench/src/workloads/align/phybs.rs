@@ -16,7 +16,7 @@ use drivescope_stats::{interval, summary};
 
 /// Two passes of the same kind agree to this share: published passes of one drive mostly do.
 const PASS_ERROR: f64 = 0.03;
-/// A pass off the boundaries takes at least so many times as long: reading before writing cannot cost less
+/// A pass off the boundaries takes at least this many times as long: reading before writing cannot cost less
 /// where nothing is synced, and erratic passes of drives with small sectors stay below.
 const RATIO_MIN: f64 = 2.0;
 
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn the_erratic_drive_of_the_seed_is_not_called_one_of_4_kib() {
+    fn erratic_drive_is_not_called_4_kib() {
         // 20 s, 23 s, 37 s and 50 s: no step of a factor of two
         let ms = [22_811.0, 19_552.0, 36_945.0, 50_102.0];
         let seen = judge(&group(4096, &[0, 512, 1024, 2048], &ms), 512);
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn passes_at_one_offset_were_measured_and_tell_nothing() {
+    fn passes_at_one_offset_show_nothing() {
         let options = AlignOptions { max: Bytes(512), ..AlignOptions::default() };
         let only = group(512, &[0], &[9.0]);
         let why = |seen: &[BlockSizeResult]| match conclude(seen).sector {

@@ -7,9 +7,9 @@ use super::offset_groups::{
 use drivescope_model::units::Bytes;
 use drivescope_stats::trimmed_mean::TrimmedMean;
 
-/// Synced writes off a boundary must take at least so many times as long as those on it.
+/// Synced writes off a boundary must take at least this many times as long as those on it.
 const RATIO_MIN: f64 = 1.1;
-/// Times that would hide this are no answer: a turn more than the time of a synced write, which is two turns at
+/// Times that would hide this are not an answer: a turn more than the time of a synced write, which is two turns at
 /// most.
 const HIDDEN_SHARE: f64 = 0.5;
 
@@ -28,7 +28,7 @@ pub enum Boundaries {
         /// The share of extra time that would have been seen.
         resolution: f64,
     },
-    /// Nothing can be said, and why.
+    /// No answer, and why.
     Hidden(String),
 }
 
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_few_wild_times_hide_the_answer_and_that_is_said() {
+    fn wild_times_hide_the_answer_with_a_reason() {
         let wild = |offset| OffsetTimes { offset, ns: vec![1e6, 9e6, 30e6, 2e6, 80e6] };
         let seen = judge(&[wild(0), wild(512), wild(1024)], 4096, 512);
         let Boundaries::Hidden(why) = seen.boundaries else { panic!("{seen:?}") };
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fast_pattern_without_order_is_no_sector() {
+    fn unordered_fast_offsets_are_not_a_sector() {
         let split =
             OffsetGroups { fast: vec![0, 512], slow: vec![1024, 1536, 2048, 2560, 3072, 3584] };
         let Boundaries::Hidden(why) = interpret(&split, 4096, 512) else { panic!() };

@@ -1,15 +1,15 @@
-//! Sectors of random disks behind random bridges, held against the exact truth.
+//! Sectors of random disks behind random bridges, compared with the exact truth.
 
 use crate::io::draw::Draw;
 use crate::testing::{is_thorough, suite_of, value};
 use crate::workloads::testing::random_disks::{DiskSectors, RandomDisk, measured};
 use drivescope_model::options::TestKind;
 
-/// Disks of `cargo test`, and where all are asked for.
+/// Disks of `cargo test`, and of a full run.
 const FEW: usize = 36;
 const ALL: usize = 72;
 
-/// What is said where times are too scattered for an answer, and of how many disks that may be said of one.
+/// The reason given where times are too scattered, and the number of disks of which one may have it.
 const VARY: &str = "vary so much";
 const UNKNOWN_EACH: usize = 12;
 
@@ -44,7 +44,7 @@ fn random_sectors(draw: &mut Draw) -> SectorTruth {
 }
 
 #[test]
-fn sectors_and_their_shift_are_exact_behind_any_bridge() {
+fn sectors_and_shift_are_exact_behind_bridges() {
     let count = if is_thorough() { ALL } else { FEW };
     // A log takes what is misaligned as well as what is not.
     let conventional = (1..).filter(|&seed| !RandomDisk::new(seed).truth.is_shingled);

@@ -22,11 +22,11 @@ const LARGE: u64 = 16 << 10;
 const BATCH: usize = 8;
 /// Looks before the times are believed.
 const LOOKS_MIN: usize = 2;
-/// So many looks are one lot: of a disk without difference they show extra times of a third. Only where
+/// This many looks are one lot: of a disk without difference they show extra times of a third. Only where
 /// the times still say nothing are there more lots.
 const LOOKS_OF_LOT: usize = 7;
 const LOTS_MAX: usize = 3;
-/// Without difference, finer than this is of no use.
+/// Without difference, finer results are useless.
 const FINE_SHARE: f64 = 0.1;
 /// With a difference, the penalty needs the time of the fast offsets within this standard error.
 const ERROR_SHARE: f64 = 0.05;

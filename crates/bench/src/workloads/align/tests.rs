@@ -82,14 +82,14 @@ fn assert_truth(model: &str, sector: f64, revolution_ms: f64, extra: f64, pause_
 
 /// Sectors of 4 KiB: a misaligned write reads both, and they come by again a revolution later.
 #[test]
-fn sectors_of_4_kib_are_found_in_every_seed() {
+fn sectors_of_4_kib_are_always_found() {
     for (model, pause_ms) in [("wd20ears", 2.2), ("wd10ears", 0.54), ("wd15earx", 0.28)] {
         assert_truth(model, 4096.0, 11.11, 1.0, pause_ms);
     }
 }
 
 #[test]
-fn sectors_of_512_bytes_are_found_in_every_seed() {
+fn sectors_of_512_bytes_are_always_found() {
     for (model, revolution_ms) in
         [("hds722020ala330", 8.33), ("wd4000aaks", 8.33), ("wd20eads", 11.11)]
     {
@@ -99,7 +99,7 @@ fn sectors_of_512_bytes_are_found_in_every_seed() {
 
 /// A partition that begins at sector 63 sees its drive's sectors 512 bytes behind its own boundaries.
 #[test]
-fn a_span_that_begins_astray_is_found_with_its_shift() {
+fn misaligned_span_is_found_with_its_shift() {
     for (first_sector, shift) in [(63, 512), (2047, 512), (2049, 3584), (2048, 0), (4, 2048)] {
         for (seed, kept) in [(1, false), (2, true), (3, false)] {
             let start = first_sector * 512;
@@ -115,7 +115,7 @@ fn a_span_that_begins_astray_is_found_with_its_shift() {
 }
 
 #[test]
-fn partitions_are_judged_by_the_sector_that_was_found() {
+fn partitions_are_judged_by_the_measured_sector() {
     let result = run("sim:wd20ears?partition=63,2048", 5, &[]);
     for (name, start, behind) in [("wd20ears1", 63.0, 3584.0), ("wd20ears2", 2048.0, 0.0)] {
         assert_eq!(metric(&result, &format!("{name}.start_bytes")).value, start * 512.0);
@@ -131,7 +131,7 @@ fn partitions_are_judged_by_the_sector_that_was_found() {
 }
 
 #[test]
-fn a_drive_that_skips_reading_before_writing_has_no_penalty() {
+fn drive_without_read_before_write_has_no_penalty() {
     for seed in 1..=5 {
         let result =
             run(&format!("sim:wd15earx?fault=no-read-modify-write&seed={seed}"), seed, &[]);
@@ -176,7 +176,7 @@ fn sector(result: &TestResult) -> Option<f64> {
 }
 
 #[test]
-fn phybs_tells_sectors_of_512_bytes() {
+fn phybs_finds_512_byte_sectors() {
     let settings = ["align.method=phybs", "align.min=4KiB", "rounds=2"];
     for model in every(2, &["hds722020ala330", "wd4000aaks", "wd20eads"]) {
         let result = run(&format!("sim:{model}"), 1, &settings);
@@ -210,8 +210,8 @@ fn phybs_says_when_it_cannot_know_the_sector() {
     }
 }
 
-/// Flash and shingled disks answer a synced write from memory or a log: what is said of their sectors is true,
-/// or nothing is said. The mapping unit of flash is 4 KiB, that of the shingled disk its reported sector.
+/// Flash and shingled disks answer a synced write from memory or a log: the answer on their sectors is true,
+/// or there is none. The mapping unit of flash is 4 KiB, that of the shingled disk its reported sector.
 #[test]
 fn drives_that_remap_are_measured_or_honestly_not() {
     for (model, truths) in [
@@ -245,7 +245,7 @@ fn drives_that_remap_are_measured_or_honestly_not() {
 /// A drive that reports 4096 bytes and hides what misalignment costs: nothing is claimed of its sectors, and
 /// its partitions are judged by its word.
 #[test]
-fn a_hidden_cost_is_no_small_sector() {
+fn hidden_cost_is_not_a_small_sector() {
     for target in ["easystore-2tb?", "st8000as0002-smr?", "wd40efrx?fault=no-read-modify-write&"] {
         let result = run(&format!("sim:{target}partition=63,2048"), 1, &[]);
         assert_eq!(metric(&result, "device.reported_bytes").value, 4096.0, "{target}");
@@ -269,7 +269,7 @@ fn a_hidden_cost_is_no_small_sector() {
 
 /// Flash whose writes are durable at once shows what it maps, on a partition that begins astray, too.
 #[test]
-fn units_of_flash_are_found_behind_a_partition_that_is_astray() {
+fn flash_units_are_found_behind_misaligned_partition() {
     for unit in [4096, 8192, 16_384] {
         let (_file, target) = changed_model(
             "samsung-870evo-1tb",
@@ -291,7 +291,7 @@ fn units_of_flash_are_found_behind_a_partition_that_is_astray() {
 
 /// On a raw device the bytes that are there are written back: done to a file whose contents are known.
 #[test]
-fn what_must_be_kept_is_the_same_afterwards() {
+fn kept_contents_are_unchanged() {
     let dir = scratch();
     let target = run_target(dir.path());
     let suite = suite_with(&["size=16777216", "align.time=1s"]);

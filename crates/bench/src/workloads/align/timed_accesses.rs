@@ -34,7 +34,7 @@ pub struct TimedAccesses<'d> {
     pub control: &'d Control,
 }
 
-/// What they leave behind.
+/// The outcome of the accesses.
 #[derive(Debug)]
 pub struct Accessed {
     /// Time of each access that was made, ns.
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn each_access_has_its_own_time_and_a_failure_ends_them() {
+    fn each_access_is_timed_and_failure_ends_them() {
         let control = Control::default();
         let fresh = WriteData::Fresh(Payload::new(1, 1));
         let task = |places: &[u64]| writes(places, 4096, fresh, &control);
@@ -199,7 +199,7 @@ mod tests {
         assert_eq!(accessed.recorder.first_error.unwrap().offset, 8192);
     }
 
-    /// A drive with one block, which fails so many requests of a kind from the first write on.
+    /// A drive with one block, which fails the requests of `failing` from the first write on.
     struct Block {
         held: Vec<u8>,
         buffer: Vec<u8>,
@@ -243,7 +243,7 @@ mod tests {
 
     /// A failed write may have torn the block: what it held is still there to be written once more.
     #[test]
-    fn a_block_whose_write_failed_gets_its_contents_back() {
+    fn block_whose_write_failed_gets_its_contents_back() {
         use IoOp::{Read, Write};
         for (failing, is_back, is_known) in [
             (vec![Write], true, true),

@@ -87,7 +87,7 @@ pub(super) fn choose(options: &AppsOptions, room: u64) -> Result<PreparedTraces,
     Ok(prepared)
 }
 
-/// What is wrong with a trace, behind its name.
+/// What is wrong with a trace, to follow its name.
 pub(super) fn about(source: &TraceSource, error: &drivescope_trace::TraceError) -> String {
     let name = match source {
         TraceSource::File { path, .. } => path.display().to_string(),

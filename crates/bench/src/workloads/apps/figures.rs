@@ -8,7 +8,7 @@ use drivescope_model::metrics::PERCENTILES;
 use drivescope_model::options::{AppsOptions, ReplayTiming};
 use drivescope_trace::built_in::TraceSource;
 
-/// Percentile of delays that is told.
+/// Percentile of delays that is reported.
 const LAG_SHARE: f64 = 0.99;
 
 /// The figures of one trace.

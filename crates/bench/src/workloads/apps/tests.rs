@@ -12,7 +12,7 @@ fn suite(traces: &[&str]) -> Suite {
 
 /// Run time is think time and waiting, and a disk makes its user wait longer than flash does.
 #[test]
-fn a_disk_keeps_applications_waiting_and_flash_hardly_does() {
+fn disk_keeps_applications_waiting_and_flash_hardly_does() {
     let run = |model: &str| {
         let result = done(run_on(model, suite(&["word"])));
         let get = |quantity: &str| value(&result, &format!("apps.word.{quantity}")).unwrap();
@@ -64,7 +64,7 @@ fn the_score_is_of_whole_sets_only() {
 }
 
 #[test]
-fn what_cannot_be_replayed_is_said_in_the_plan() {
+fn plan_reports_traces_that_cannot_be_replayed() {
     let target = run_target("sim:wd40efrx");
     let planned = plan_of(&target, suite(&["word"]));
     assert!((28.0..120.0).contains(&planned.cost.seconds), "{}", planned.cost.seconds);

@@ -17,12 +17,12 @@ pub(super) struct CopyJob {
     pub name: &'static str,
     pub is_large: bool,
     pub files: u32,
-    /// About so many of the small tree.
+    /// Approximate for the small tree.
     pub bytes: u64,
 }
 
 impl CopyJob {
-    /// Somebody's files.
+    /// The user's own files.
     pub fn of_files() -> Self {
         Self { name: "files", is_large: false, files: 0, bytes: 0 }
     }

@@ -14,7 +14,7 @@ use drivescope_stats::summary::median;
 
 /// A larger share of files that should be cold and are in memory makes their phase no cold one.
 const IN_MEMORY_MAX: f64 = 0.02;
-/// Of copied bytes, the device must have written this share; it counts from so many on.
+/// Of copied bytes, the device must have written this share, if they are at least the minimum.
 const WRITTEN_SHARE_MIN: f64 = 0.9;
 const WRITTEN_MIN_BYTES: u64 = 16 << 20;
 /// A copy this near to the rate of its source is held by it.
@@ -29,7 +29,7 @@ pub(super) struct CopyRun<'r, 's> {
     pub jobs: &'r [CopyJob],
     /// From another drive.
     pub is_between: bool,
-    /// Somebody's files, which are not made.
+    /// The user's own files, which are not made.
     pub is_given: bool,
 }
 
@@ -157,7 +157,9 @@ impl JobRound<'_, '_, '_> {
             Some(share) => {
                 (format!("{:.0} % of the files were still in memory", share * 100.0), share)
             }
-            None => ("the kernel does not tell what is in memory of these files".to_string(), 0.0),
+            None => {
+                ("the kernel does not report how much of these files is in memory".to_string(), 0.0)
+            }
         };
         let cell = self.cell(part);
         let finding = Finding::new(FindingId::FilesInMemory, format!("{cell}: {evidence}"));

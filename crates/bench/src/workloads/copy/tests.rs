@@ -30,7 +30,7 @@ fn rate(result: &TestResult, cell: &str) -> f64 {
 
 /// A disk can read or write: what it copies within itself takes both, one after the other, and seeks between.
 #[test]
-fn a_simulated_disk_copies_within_itself_at_less_than_half_its_rate() {
+fn simulated_disk_copies_at_under_half_rate() {
     let disk = run_on("sim:wd40efrx", suite(|options| options.sets = vec![CopySet::Large]));
     let [create, copy, read] =
         ["create", "copy", "read"].map(|part| rate(&disk, &format!("large.{part}")));
@@ -41,7 +41,7 @@ fn a_simulated_disk_copies_within_itself_at_less_than_half_its_rate() {
 }
 
 #[test]
-fn a_copy_from_a_slow_source_is_held_by_it() {
+fn slow_source_limits_the_copy() {
     let from = suite(|options| {
         options.sets = vec![CopySet::Large];
         options.from = Some("sim:wd40efrx".to_string());
@@ -63,7 +63,7 @@ fn small_files_cost_more_than_their_bytes() {
 }
 
 #[test]
-fn a_directory_is_copied_within_itself_and_nothing_is_left() {
+fn directory_copies_within_itself_without_leftovers() {
     let dir = scratch();
     let result = done(run_on(
         dir.path(),
@@ -83,7 +83,7 @@ fn a_directory_is_copied_within_itself_and_nothing_is_left() {
 }
 
 #[test]
-fn somebodys_files_are_copied_and_stay_as_they_are() {
+fn user_files_are_copied_and_stay_unchanged() {
     let (dir, files) = (scratch(), scratch());
     std::fs::create_dir(files.path().join("folder")).unwrap();
     for number in 0..20 {
@@ -102,7 +102,7 @@ fn somebodys_files_are_copied_and_stay_as_they_are() {
 
 /// Found before anything is listed, as for files that the test makes itself.
 #[test]
-fn somebodys_files_are_not_copied_where_nothing_is_free() {
+fn user_files_are_not_copied_without_room() {
     let (dir, own) = (scratch(), suite(|options| options.files = Some("/tmp".to_string())));
     let (target, drive) = (run_target(dir.path()), run_target("sim:wd40efrx"));
     let context = plan_context(&own, target.info(), drive.drive().unwrap());

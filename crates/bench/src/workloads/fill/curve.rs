@@ -93,7 +93,7 @@ pub(super) fn of_result(result: &TestResult) -> Vec<CurveStep> {
     ends.zip(&series.y).map(|((from, to), &mb_s)| CurveStep { from, to, mb_s }).collect()
 }
 
-/// A curve up to a byte within it or right behind it; nothing of one that ends before.
+/// A curve up to a byte within it or right after it; nothing of one that ends before.
 pub(super) fn up_to(mut curve: Vec<CurveStep>, end: u64) -> Vec<CurveStep> {
     if curve.last().is_none_or(|last| last.to < end) {
         return Vec::new();
@@ -113,7 +113,7 @@ pub(super) fn knee_of_result(result: &TestResult) -> Option<KneeOfBytes> {
     Some(KneeOfBytes { bytes: bytes.value, low: bytes.low, high: bytes.high, before, after })
 }
 
-/// Adds the curve and the rates of the cell `write`; the mean is that of all the time, `flush_s` behind the last
+/// Adds the curve and the rates of the cell `write`; the mean is over all the time, `flush_s` after the last
 /// byte included.
 pub(super) fn report(record: &mut TestRecord, curve: &[CurveStep], flush_s: f64) {
     let (Some(first), Some(last)) = (curve.first(), curve.last()) else { return };
@@ -139,7 +139,7 @@ pub(super) fn report(record: &mut TestRecord, curve: &[CurveStep], flush_s: f64)
     staircase(record, WRITTEN, &merged(curve));
 }
 
-/// Adds the time of a whole fill, of a curve over the whole target and the flush behind it, if one was written.
+/// Adds the time of a whole fill, of a curve over the whole target and the flush after it, if one was written.
 pub(super) fn report_whole(record: &mut TestRecord, curve: &[CurveStep], flush_s: Option<f64>) {
     record.metric("whole.time_s", vec![seconds(curve) + flush_s.unwrap_or(0.0)]);
     if let Some(flush_s) = flush_s {
@@ -220,7 +220,7 @@ pub(super) struct KneeOfBytes {
     high: f64,
     /// Rate up to there, MB/s.
     before: f64,
-    /// Rate behind, MB/s.
+    /// Rate after it, MB/s.
     after: f64,
 }
 
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_stand_for_what_is_nearest_and_failed_ones_for_nothing() {
+    fn samples_cover_nearest_bytes_failed_ones_none() {
         let failed = TimedRegion { ns: None, ..timed(50, 2, 1) };
         let curve = sampled(&[timed(79, 2, 20), timed(19, 2, 10), failed], 0, 100 * MB, 0);
         let step = |from: u64, to: u64, mb_s| CurveStep { from: from * MB, to: to * MB, mb_s };
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_piece_across_an_edge_says_where_the_edge_is() {
+    fn piece_across_an_edge_locates_the_edge() {
         // Edge at 130 MB: 30 MB at 100 MB/s and 70 MB at 50 MB/s take 1.7 s.
         let zone = |from: u64, to: u64, mb_s, pieces| CurveZone {
             step: CurveStep { from: from * MB, to: to * MB, mb_s },
@@ -330,7 +330,7 @@ mod tests {
         assert!(without_straddlers(Vec::new()).is_empty());
     }
 
-    /// Where a stop was no multiple of a page, the next run begins at the page before.
+    /// After a stop that was not at a multiple of a page, the next run begins at the page before.
     #[test]
     fn a_curve_ends_where_the_next_run_begins() {
         let step = |from, to| CurveStep { from, to, mb_s: 100.0 };

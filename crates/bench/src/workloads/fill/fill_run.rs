@@ -1,4 +1,4 @@
-//! A fill in progress: every byte in order, or samples behind a burst.
+//! A fill in progress: every byte in order, or samples after a burst.
 
 use super::sampling::{self, PLACES_MIN, Sampling};
 use super::{PAGE, burst_bytes, curve, sample_check, thermal};
@@ -23,7 +23,7 @@ const PIECE: u64 = 256 << 20;
 /// Pieces of a full fill at least.
 const PIECES_MIN: u64 = 64;
 /// On flash the rate hardly follows the position, while it varies with the rows of pages that a sample
-/// fills: rates there are medians over so many neighbours to each side.
+/// fills: rates there are medians over this many neighbours to each side.
 const FLASH_REACH: usize = 3;
 /// Pieces of the longest burst, and their length at least.
 const BURST_PIECES: u64 = 1024;
@@ -53,7 +53,7 @@ struct Wrote<'t> {
     timed: &'t [TimedRegion],
     /// Of all requests completed.
     bytes: u64,
-    /// The flush behind the last byte, once that is over.
+    /// The flush after the last byte, once that is over.
     flush_s: Option<f64>,
 }
 
@@ -94,7 +94,7 @@ impl FillRun<'_> {
         }
         if end.is_err() {
             let at = from + written_bytes(&timed);
-            // A flush that failed leaves nothing behind the last piece to go on with.
+            // After a failed flush the last piece is written again.
             let last = timed.last().filter(|_| at >= self.size);
             let at = last.map_or(at, |last| last.offset);
             record.resume_at(session.resume_point(ResumePhase::Fill, at));
@@ -113,13 +113,13 @@ impl FillRun<'_> {
         resume_check::unless_too_late(end)
     }
 
-    /// The curve up to `from` of the run that this one goes on with; empty where it is not known.
+    /// The curve up to `from` of the run that this one continues; empty where it is not known.
     fn before(&self, from: u64) -> Vec<curve::CurveStep> {
         let curve = self.session.earlier().map(curve::of_result).unwrap_or_default();
         curve::up_to(curve, from)
     }
 
-    /// What can be said of pieces in order: all of them, or those written by now, behind what an earlier run
+    /// What can be said of pieces in order: all of them, or those written by now, after what an earlier run
     /// had written.
     fn report(
         &self,
@@ -151,7 +151,7 @@ impl FillRun<'_> {
     }
 
     /// The record of a full fill as it would be if the program ended now. After its last piece, without that: a
-    /// killed run that had only its end before it must leave something to go on with.
+    /// killed run that had only its end before it must leave something to resume.
     fn so_far(&self, from: u64, before: &[curve::CurveStep], timed: &[TimedRegion]) -> TestRecord {
         let mut record = TestRecord::new(TestKind::Fill);
         let is_all = from + written_bytes(timed) >= self.size;
@@ -252,7 +252,7 @@ impl FillRun<'_> {
         Ok(sampling::shortest_as_fast(&times).unwrap_or(sampling.chunk))
     }
 
-    /// Why the samples do not show the medium, if so. `samples`: their curve, which begins behind the bytes of a
+    /// Why the samples do not show the medium, if so. `samples`: their curve, which begins after the bytes of a
     /// burst.
     fn doubt(
         &self,

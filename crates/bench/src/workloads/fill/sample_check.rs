@@ -14,7 +14,7 @@ const FALL_MIN: f64 = 0.06;
 const ODD_SHARE: f64 = 0.15;
 /// Neighbours to each side.
 const REACH: usize = 3;
-/// So many of all samples may be odd: a defect, another program.
+/// At most this share of all samples may be odd: a defect, another program.
 const ODD_MOST: f64 = 0.05;
 
 /// Samples that follow the place visited before by more than this show the cache. Of 128 good ones, whose heads
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cache_that_still_holds_the_place_before_is_seen() {
+    fn cache_still_holding_the_last_place_shows() {
         for seed in 0..200 {
             assert_eq!(of_visits(&visits(0.0, seed)), None, "seed {seed}");
             assert!(of_visits(&visits(0.2, seed)).unwrap().contains("lead-in"), "seed {seed}");

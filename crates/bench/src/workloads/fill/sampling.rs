@@ -13,14 +13,14 @@ const SAMPLE_MIN: u64 = 16 << 20;
 /// Requests of a sample that average out what one of them happens to meet.
 const SAMPLE_CHUNKS: u64 = 32;
 /// The same of a hard disk, and the size of its requests at most: it answers when a track has left its
-/// cache, and what of that is no whole request makes the rate of a short sample uncertain.
+/// cache, and what of that is not a whole request makes the rate of a short sample uncertain.
 const DISK_SAMPLE_CHUNKS: u64 = 64;
 const DISK_CHUNK: u64 = 256 << 10;
 /// Shorter ones make it more certain, where the drive takes them as fast. Below this, few drives do.
 const DISK_CHUNK_MIN: u64 = 64 << 10;
-/// Times of requests of one size differ by so much, by what of a track is no whole request.
+/// Times of requests of one size differ by this factor, because tracks do not hold whole requests.
 const AS_FAST: f64 = 1.01;
-/// What a disk takes for a request matters if those of a full fill are so much faster than short ones (without a
+/// The request size of a full fill matters on a disk if it is this much faster than short requests (without a
 /// cache or a queue each loses a turn; on a slow link each has its own cost) or slower (they do not fit into the
 /// cache): then they are used here, too, however uncertain they make a sample. Chance makes 3 % on small disks.
 const DIFFERS: f64 = 1.05;
@@ -31,11 +31,11 @@ const SAMPLE_MAX: u64 = 128 << 20;
 /// Places on flash: fewer and longer ones, because the rate there hardly follows the position, while it
 /// varies with the rows of pages that a sample fills.
 const FLASH_PLACES: u64 = 32;
-/// On less than this part of a disk, its zones and a cache cannot be told apart.
+/// On less than this part of a disk, its zones and a cache cannot be distinguished.
 const PART_MIN: u64 = 4;
 
 /// How the target is sampled: places, each with a lead-in that fills the drive's write cache, so that the
-/// sample behind it goes at the rate of the medium.
+/// sample after it shows the rate of the medium.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Sampling {
     pub count: u64,
@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn samples_fit_into_their_share_and_span_the_target() {
+    fn samples_fit_their_share_and_span_target() {
         let options = FillOptions::default();
         for size in [115_000_000_000, 400 << 30, 16_000_000_000_000u64] {
             for disk in [Some(size), Some(2 * size), None] {

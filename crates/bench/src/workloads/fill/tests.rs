@@ -15,7 +15,7 @@ use drivescope_model::units::Bytes;
 use drivescope_sim::hdd::{HardDisk, ZoneRate};
 use drivescope_sim::ssd::SsdParams;
 
-/// A fill; what its plan said is held against what was done. Every model of the library comes by here.
+/// A fill; what its plan said is compared with what was done. Every model of the library comes by here.
 fn fill(target: &str, mode: FillMode) -> TestResult {
     let mut suite = suite_of(TestKind::Fill);
     suite.fill.mode = mode;
@@ -25,7 +25,7 @@ fn fill(target: &str, mode: FillMode) -> TestResult {
     let written: f64 = cells.iter().filter_map(|key| value(&result, key)).sum();
     let bytes = planned.cost.written_bytes as f64 / written;
     let seconds = planned.cost.seconds / result.elapsed_s;
-    // A shingled disk takes what nobody knows before.
+    // How fast a shingled disk writes cannot be known before.
     let shingled = ["sim:easystore-2tb", "sim:st8000as0002-smr"].contains(&target);
     let bound = planned.at_most.is_some();
     assert!(bytes > 0.999 && (bound || bytes < 1.001), "{target} {mode:?}: {bytes}");
@@ -136,7 +136,7 @@ fn cache_bytes(params: &SsdParams) -> f64 {
 
 /// The plan says how much of it a burst may overwrite.
 #[test]
-fn the_plan_of_a_burst_tells_its_share() {
+fn burst_plan_shows_its_share() {
     let mut suite = suite_of(TestKind::Fill);
     for (asked, told) in [
         (None, "60.0 GB without a pause, 25 % of the target"),
@@ -163,7 +163,7 @@ const FLASH: [(&str, bool); 8] = [
 ];
 
 #[test]
-fn the_end_of_the_cache_of_flash_is_found() {
+fn end_of_the_cache_of_flash_is_found() {
     for &(model, has_knee) in every(3, &FLASH) {
         let target = format!("sim:{model}?fill=0");
         let (full, sampled) = (fill(&target, FillMode::Full), fill(&target, FillMode::Sampled));
@@ -223,7 +223,7 @@ fn shingled_disks_are_not_estimated_by_samples() {
 
 /// Such a sample still goes at the rate at which the place before leaves the cache.
 #[test]
-fn disks_whose_cache_is_larger_than_the_lead_in_are_not_estimated() {
+fn disks_with_cache_beyond_lead_in_lack_estimates() {
     for (model, kib) in [
         ("wd40ezrz", 80 << 10),
         ("wd40ezrz", 84 << 10),
@@ -239,7 +239,7 @@ fn disks_whose_cache_is_larger_than_the_lead_in_are_not_estimated() {
 
 /// Parts of disks: either sampled as well as in whole, or refused.
 #[test]
-fn parts_of_disks_are_sampled_well_or_not_at_all() {
+fn parts_of_disks_are_sampled_well_or_skipped() {
     for (model, gb) in
         [("wd4000aaks", 120), ("hgst-7k1000", 260), ("wd20ears", 510), ("wd40efrx", 1100)]
     {
@@ -258,7 +258,7 @@ fn parts_of_disks_are_sampled_well_or_not_at_all() {
 
 /// Places that need retries, a twentieth of the disk: no cache ends there, and the zones are those of a good one.
 #[test]
-fn a_slow_stretch_of_a_disk_is_neither_a_zone_nor_the_end_of_a_cache() {
+fn slow_stretch_is_neither_zone_nor_cache_end() {
     for mode in [FillMode::Full, FillMode::Sampled] {
         let result = fill_of("sim:wd20ears?fault=slow-region", mode);
         assert_eq!(value(&result, "fill.knee.knee_bytes"), None, "{mode:?}");
@@ -276,7 +276,7 @@ fn a_slow_stretch_of_a_disk_is_neither_a_zone_nor_the_end_of_a_cache() {
 /// Its memory takes a third of a second, its fast cache twenty: a burst that ended with the memory would leave
 /// samples in the cache, and a third of the time of a whole fill.
 #[test]
-fn the_buffer_memory_of_a_slow_drive_is_not_its_cache() {
+fn slow_drive_buffer_is_not_its_cache() {
     let target = "sim:pm871b-128?fault=throttled";
     let [full, sampled] = [FillMode::Full, FillMode::Sampled].map(|mode| fill_of(target, mode));
     let both = |key| [&full, &sampled].map(|result| value(result, key).unwrap());
@@ -286,9 +286,9 @@ fn the_buffer_memory_of_a_slow_drive_is_not_its_cache() {
     assert!((estimated / time - 1.0).abs() < 0.03, "{estimated} s for {time} s");
 }
 
-/// The rates of a disk follow the position, before a burst that met no cache as behind it.
+/// The rates of a disk follow the position, before a burst that met no cache and after it.
 #[test]
-fn a_burst_that_is_asked_for_changes_nothing_of_what_samples_of_a_disk_show() {
+fn burst_does_not_change_disk_samples() {
     for (model, gib) in [("wd4000aaks", 20), ("wd4000aaks", 200), ("wd40efrx", 20)] {
         let target = format!("sim:{model}");
         let mut suite = suite_of(TestKind::Fill);
@@ -308,7 +308,7 @@ fn a_burst_that_is_asked_for_changes_nothing_of_what_samples_of_a_disk_show() {
 
 /// One sample stands for the whole drive, and is the rate of one place.
 #[test]
-fn a_fill_that_ends_after_a_few_places_has_no_curve() {
+fn fill_with_few_places_has_no_curve() {
     let ended = |target: &str| {
         let result = fill_of(target, FillMode::Sampled);
         assert_eq!(result.status, TestStatus::Failed);
@@ -356,9 +356,9 @@ fn fill_of(target: &str, mode: FillMode) -> TestResult {
     run_on(target, suite)
 }
 
-/// While nobody writes, a cache recovers: what was written before a stop is no part of the stream that fills it.
+/// Between runs a cache recovers: what was written before a stop does not count as part of the stream that fills it.
 #[test]
-fn the_knee_of_a_resumed_fill_is_that_of_one_stream() {
+fn resumed_fill_finds_the_knee_of_one_stream() {
     let whole = fill_of("sim:samsung-860evo-250?fill=0", FillMode::Full);
     let knee = |result: &TestResult| value(result, "fill.knee.knee_bytes").unwrap();
     let behind = |gb: f64| {
@@ -382,7 +382,7 @@ fn the_knee_of_a_resumed_fill_is_that_of_one_stream() {
 }
 
 #[test]
-fn requests_that_direct_io_does_not_move_are_refused_with_some_that_it_does() {
+fn unaligned_direct_requests_are_refused_with_valid_ones() {
     let target = run_target("sim:wd40efrx");
     let info = TargetInfo { io_align_bytes: 4096, ..target.info().clone() };
     let mut suite = suite_of(TestKind::Fill);
@@ -393,7 +393,7 @@ fn requests_that_direct_io_does_not_move_are_refused_with_some_that_it_does() {
 }
 
 #[test]
-fn a_shingled_disk_shows_its_cache_in_a_full_fill() {
+fn full_fill_shows_the_shingled_disk_cache() {
     let result = fill("sim:easystore-2tb", FillMode::Full);
     let value = |key| value(&result, key).unwrap();
     assert!(value("fill.knee.before_mb_s") > 2.0 * value("fill.knee.after_mb_s"));

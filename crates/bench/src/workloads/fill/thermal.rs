@@ -47,7 +47,7 @@ mod tests {
 
     /// Flash without any cache, which throttles after a quarter of a minute; and with one, as cool as it is.
     #[test]
-    fn a_fall_for_heat_is_not_only_called_a_full_cache() {
+    fn heat_fall_is_not_only_called_full_cache() {
         let text = include_str!("../../../../sim/models/toshiba-xg6-1tb.toml");
         let (before, slc) = text.split_once("[ssd.slc]").unwrap();
         let (_, thermal) = slc.split_once("[ssd.thermal]").unwrap();

@@ -20,7 +20,7 @@ use std::ffi::CString;
 
 /// Name of the tree.
 pub(crate) const TREE: &str = "files";
-/// Files are written in such pieces, and the free space is looked at once per so many bytes.
+/// Files are written in pieces of this size, and the free space is checked once per that many bytes.
 const PIECE: usize = 1 << 20;
 const ROOM_EVERY: u64 = 64 << 20;
 
@@ -29,7 +29,7 @@ pub(crate) fn file_name(number: usize) -> CString {
     CString::new(format!("f{number:06}")).expect("digits have no NUL")
 }
 
-/// Fills the directory, or goes on where an earlier run stopped.
+/// Fills the directory, or resumes where an earlier run stopped.
 pub(super) fn run(session: &mut Session<'_>, record: &mut TestRecord) -> Result<(), BenchError> {
     let options = session.plan.suite.fill_files.clone();
     let earlier = session.earlier().map(samples_of).unwrap_or_default();
@@ -233,7 +233,7 @@ impl Filling<'_, '_> {
     }
 }
 
-/// Extents of a file on the device of its file system; none where it does not tell.
+/// Extents of a file on the device of its file system; none where it does not report them.
 pub(crate) fn places(file: rustix::fd::BorrowedFd<'_>) -> Vec<(u64, u64)> {
     let found = extents::extents(file, true).unwrap_or_default();
     found.iter().filter_map(|extent| Some((extent.at_bytes?, extent.len_bytes))).collect()

@@ -16,7 +16,7 @@ fn suite(size: Bytes, files: u32) -> Suite {
 
 /// Seed 002: the rate falls with the position, and recovers where the file system fills gaps at the outer edge.
 #[test]
-fn a_simulated_disk_declines_and_recovers_where_gaps_at_its_start_are_filled() {
+fn simulated_disk_recovers_where_early_gaps_are_filled() {
     let disk = done(run_on("sim:wd40efrx", suite(Bytes(8_000_000_000), 0)));
     let figure = |key: &str| {
         value(&disk, &format!("fill-files.{key}")).unwrap_or_else(|| panic!("no {key}"))
@@ -33,7 +33,7 @@ fn a_simulated_disk_declines_and_recovers_where_gaps_at_its_start_are_filled() {
 }
 
 #[test]
-fn a_directory_gets_so_many_files_and_is_empty_again() {
+fn directory_gets_the_files_and_is_emptied() {
     let dir = scratch();
     let result = done(run_on(dir.path(), suite(Bytes::mib(8), 5)));
     assert_eq!(points(&result, "fill-files.write.mb_s").len(), 5);
@@ -42,7 +42,7 @@ fn a_directory_gets_so_many_files_and_is_empty_again() {
 }
 
 #[test]
-fn kept_files_are_read_by_a_later_run_and_removed_when_asked() {
+fn kept_files_are_read_later_and_removed() {
     let dir = scratch();
     let mut keeping = suite(Bytes::mib(8), 4);
     keeping.fill_files.keep = true;
@@ -57,7 +57,7 @@ fn kept_files_are_read_by_a_later_run_and_removed_when_asked() {
 
 /// A killed fill: three files, of which the last checkpoint knew two, and a piece of a fourth.
 #[test]
-fn a_killed_fill_goes_on_behind_the_files_that_are_known() {
+fn killed_fill_resumes_after_known_files() {
     let dir = scratch();
     let size = Bytes::mib(8);
     let mut first = suite(size, 2);
@@ -88,7 +88,7 @@ fn a_killed_fill_goes_on_behind_the_files_that_are_known() {
 
 /// The drive was gone after 14 files, and read-files then read all of them at 26 GB/s.
 #[test]
-fn no_test_has_a_figure_of_a_drive_that_is_gone() {
+fn lost_drive_has_no_figures_in_any_test() {
     for model in ["laptop-ssd-2015", "wd40efrx"] {
         let target = run_target(format!("sim:{model}?fault=gone"));
         let mut suite = suite(Bytes(1_000_000_000), 0);
@@ -124,7 +124,7 @@ fn drive_with_a_bad_region_is_measured_further() {
 }
 
 #[test]
-fn files_that_do_not_fit_are_refused_before_anything_is_written() {
+fn oversized_files_are_refused_before_writing() {
     let dir = scratch();
     let reason = skip_of(&run_target(dir.path()), suite(Bytes(1 << 50), 0)).unwrap();
     assert!(reason.contains("not one file"), "{reason}");

@@ -28,10 +28,10 @@ const T_95_OF_LENGTHS: f64 = 2.776;
 /// Writes of one sector that take less of a turn were not on the medium; the next shortest possible time is a whole
 /// turn.
 const HONEST_TURNS_MIN: f64 = 0.5;
-/// Bounds of reading in order behind what the pauses within it vary by.
+/// Error of the rate of reading in order, besides what the pauses within it vary by.
 const RATE_ERROR: f64 = 0.002;
 
-/// The buffer of an SSD behind what programs under way make unsure.
+/// Error of the buffer of an SSD, besides the uncertainty from programs under way.
 const BUFFER_ERROR: f64 = 0.08;
 /// No flash programs a page in less; a flush that is sooner had nothing to write.
 const FREE_FLUSH_US: f64 = 100.0;
@@ -76,7 +76,7 @@ pub fn zones(record: &mut TestRecord, map: &ZoneMap) {
         let places = map.strange.iter().map(|at| drivescope_model::units::Bytes(*at).to_string());
         let places = places.take(5).collect::<Vec<_>>().join(", ");
         record.remark(format!(
-            "{} of the places looked at are slower than what lies behind them or show no tracks, such as {places}: the \
+            "{} of the places looked at are slower than the places after them or show no tracks, such as {places}: the \
              test surface looks closer",
             map.strange.len()
         ));
@@ -188,7 +188,7 @@ fn milliseconds(record: &mut TestRecord, key: &str, time: MedianTime) {
     record.estimate(key, time.ns / 1e6, time.within.low / 1e6, time.within.high / 1e6);
 }
 
-/// Times of writes; of a disk that turns in so many ns, also whether flushes are honest.
+/// Times of writes; with the time of a turn, also whether flushes are honest.
 pub fn writes(record: &mut TestRecord, times: &WriteTimes, turn_ns: Option<f64>) {
     milliseconds(record, "write_cached.write_ms", times.cached);
     milliseconds(record, "write_flushed.write_ms", times.flushed);
@@ -213,7 +213,7 @@ pub fn writes(record: &mut TestRecord, times: &WriteTimes, turn_ns: Option<f64>)
 
 /// Bytes of writes that are taken at once.
 pub fn write_cache(record: &mut TestRecord, fillings: &[CacheFilling]) {
-    // A drive that does not flush when it is told to begins the next filling with some of the last.
+    // A drive that ignores flushes begins the next filling with some of the last.
     let most = fillings.iter().map(|it| it.bytes).fold(0.0, f64::max);
     let empties = fillings.iter().map(|it| it.empties).fold(0.2, f64::max);
     record.estimate("write_cache.cache_bytes", most, most * (1.0 - empties), most * 1.05);

@@ -16,7 +16,7 @@ const STRIDE: u64 = 1 << 20;
 const PLACES: u64 = 176;
 /// Bytes of the stretch.
 pub const STRETCH: u64 = PLACES * STRIDE;
-/// Groups of blocks at each place: what was read once lies in the cache and tells no more.
+/// Groups of blocks at each place: what was read once lies in the cache and shows nothing more.
 const GROUPS: u64 = 10;
 const GROUP_BYTES: u64 = 80 << 10;
 /// Blocks of a group, their distance, and what is read around them.
@@ -33,11 +33,11 @@ const PAUSE_STEP_S: f64 = 0.5;
 const PAUSE_MAX_S: f64 = 6.0;
 /// Bands whose beginnings are looked for.
 const BEGINNINGS: usize = 5;
-/// Distances of beginnings are multiples of a band within so many places.
+/// Distances of beginnings are multiples of a band within this many places.
 const MULTIPLE_SLACK: f64 = 1.5;
 /// Of smaller bands the places are too coarse.
 const BAND_PLACES_MIN: f64 = 8.0;
-/// A read over blocks in the log takes so many turns more, at least.
+/// A read over blocks in the log takes at least this many turns more.
 const LOGGED_TURNS: f64 = 1.8;
 
 /// Size of a band, bytes, with its bounds.
@@ -59,7 +59,7 @@ pub trait LoggedReads {
     ) -> Result<Option<f64>, BenchError>;
 }
 
-/// The read that tells: behind a small one that brings the head there.
+/// The read that is timed: after a small one that brings the head there.
 pub fn group_ns(probe: &mut dyn Probe, at: u64, block: u32) -> Result<Option<f64>, ProbeEnd> {
     let before = u64::from(block).max(BLOCK_APART / 2);
     probe.read(at - before, block)?;
@@ -77,7 +77,7 @@ pub fn measure(
     writes.session.pause(SETTLE)?;
     write_blocks(writes, start)?;
     let mut search = BandSearch { start, group: 1, turn_ns, reads };
-    // A drive that does not flush when it is told to writes while it is idle.
+    // A drive that ignores flushes writes while it is idle.
     let mut waits = 0;
     while !search.is_logged(writes, PLACES - 1 - waits, 0)? {
         waits += 1;
@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_band_is_what_all_distances_are_multiples_of() {
+    fn band_divides_all_distances() {
         let mib = |beginnings: &[u64]| {
             band_of(beginnings).map(|band| (band.bytes / STRIDE as f64 * 10.0).round() / 10.0)
         };

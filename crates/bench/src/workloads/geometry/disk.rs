@@ -18,7 +18,7 @@ use drivescope_stats::common_period::CommonPeriod;
 
 /// Share of the time that zones may take.
 const ZONES_SHARE: f64 = 0.4;
-/// Least that zones may read: of a small drive a few tenths of a per cent are no tracks at all.
+/// Least that zones may read: a few tenths of a per cent of a small drive hold no track.
 const ZONES_BYTES_MIN: u64 = 240 << 20;
 /// Tracks that are read to see the pauses between them.
 const SKEW_TRACKS: f64 = 40.0;
@@ -242,6 +242,6 @@ fn forget(
 /// Time of a stretch read in order.
 fn stream_ns(probe: &mut dyn Probe, at: u64, len: u64) -> Result<Option<f64>, ProbeEnd> {
     let ends = probe.stream(at, CHUNK, (len / u64::from(CHUNK)) as usize)?;
-    // From the first answer on: the seek there is no part of it.
+    // From the first answer on, without the seek to it.
     Ok(ends.first().zip(ends.last()).map(|(first, last)| (last - first) as f64))
 }

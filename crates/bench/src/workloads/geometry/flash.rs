@@ -1,4 +1,4 @@
-//! What an SSD's answers tell: how many requests it serves side by side, and over how wide a span its map is at hand.
+//! What an SSD's answers show: how many requests it serves side by side, and over how wide a span its map is at hand.
 
 use crate::error::BenchError;
 use crate::judging::test_record::TestRecord;

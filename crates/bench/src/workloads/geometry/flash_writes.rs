@@ -1,4 +1,4 @@
-//! What an SSD's writes tell: the unit of its map, its write buffer, its fast cache and how soon that recovers.
+//! What an SSD's writes show: the unit of its map, its write buffer, its fast cache and how soon that recovers.
 
 use super::write_cache::{MedianTime, WriteProbe};
 use crate::error::BenchError;
@@ -8,7 +8,7 @@ use drivescope_stats::summary;
 
 /// Largest unit looked for.
 const UNIT_MAX: u64 = 64 << 10;
-/// Writes of each size, in so many rounds: a drift meets all sizes alike.
+/// Writes of each size, in as many rounds: a drift meets all sizes alike.
 const WRITES_OF_SIZE: usize = 24;
 const UNIT_ROUNDS: usize = 3;
 /// A write of the buffer's question, and most that it writes; where what is there must be kept, that is in memory.
@@ -17,17 +17,17 @@ const BUFFER_MAX: u64 = 512 << 20;
 const BUFFER_KEPT_MAX: u64 = 64 << 20;
 /// Fillings of the buffer.
 const FILLINGS: u32 = 3;
-/// The rate behind the knee is at most this share of the one before it.
+/// The rate after the knee is at most this share of the one before it.
 const KNEE_SHARE: f64 = 0.85;
-/// A knee lies at least so many points from either end.
+/// A knee lies at least this many points from either end.
 const KNEE_POINTS: usize = 8;
 /// A write of the fast cache's question, and how many are timed together.
 const CACHE_CHUNK: u64 = 1 << 20;
 const CACHE_BATCH: usize = 128;
 const CACHE_BIN: usize = 16;
-/// What the write buffer may have taken first says nothing of the cache behind it.
+/// What the write buffer may have taken first says nothing of the cache after it.
 const BUFFER_BINS: usize = 32;
-/// The slow rate must last for so many bins.
+/// The slow rate must last for this many bins.
 const SLOW_BINS: usize = 48;
 /// Rest before, in which a cache is emptied of what other questions wrote, and after, for recovery.
 const REST_BEFORE: Secs = Secs(10.0);
@@ -49,7 +49,7 @@ pub struct FastCache {
     pub bytes: f64,
     /// Half of the interval.
     pub margin: f64,
-    /// Rates before and behind its end, MB/s.
+    /// Rates before and after its end, MB/s.
     pub rates: (f64, f64),
     /// Bytes taken at the fast rate again after a short rest.
     pub recovered: f64,
@@ -148,7 +148,7 @@ struct RateKnee {
     /// Bytes and time before it.
     bytes: f64,
     ns: f64,
-    /// Bytes per ns before and behind it.
+    /// Bytes per ns before and after it.
     fast: f64,
     slow: f64,
 }
@@ -231,7 +231,7 @@ pub fn fast_cache(
     Ok(Ok(FastCache { bytes: knee.bytes, margin: 4.0 * in_bin, rates, recovered }))
 }
 
-/// Writes a batch behind the last one, over the area again and again; the time of each bin.
+/// Writes a batch after the last one, over the area again and again; the time of each bin.
 fn write_on(
     writes: &mut WriteProbe<'_, '_>,
     cell: &str,
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_unit_is_the_size_at_which_writes_become_faster() {
+    fn map_unit_is_where_writes_become_faster() {
         let sizes = |times: &[f64]| -> Vec<(u64, MedianTime)> {
             times.iter().enumerate().map(|(i, &ns)| (512 << i, median(ns))).collect()
         };
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_knee_is_found_where_the_rate_drops_and_nowhere_else() {
+    fn knee_is_found_only_at_the_rate_drop() {
         let ns: Vec<f64> = (0..400).map(|i| if i < 250 { 100.0 } else { 300.0 }).collect();
         let knee = knee_of(&ns, 1000.0).unwrap();
         assert!((knee.bytes / 250e3 - 1.0).abs() < 0.01, "{knee:?}");

@@ -1,8 +1,8 @@
 //! How many heads a disk has, from the pauses between its tracks: a switch to another head has a skew of its own.
 //!
-//! By cylinder, every head's track comes before the arm moves: a different pause recurs every so many tracks as there
-//! are heads. In serpentine order a pass of many tracks stays on one head; switches recur once a pass, and one is
-//! missing where all heads had their pass and the arm goes on with the head that it has.
+//! By cylinder, every head's track comes before the arm moves: a different pause recurs once per number of
+//! heads. In serpentine order a pass of many tracks stays on one head; switches recur once a pass, and one is
+//! missing where all heads had their pass and the arm stays on the head that it has.
 
 use super::probe::{Probe, ProbeEnd};
 use super::tracks::{TrackReader, Tracks};
@@ -14,7 +14,7 @@ const HEADS_MAX: u64 = 24;
 const PIECES_TRACKS: [f64; 3] = [100.0, 330.0, 800.0];
 /// Between pieces, so that no read-ahead has what is read next.
 const PIECE_GAP: f64 = (16 << 20) as f64;
-/// Pauses of two kinds differ by this share of a turn, and by so many times what each kind varies by.
+/// Pauses of two kinds differ by this share of a turn, and by this many times what each kind varies by.
 const KINDS_DIFFER_MIN: f64 = 0.004;
 const KINDS_DIFFER_TIMES: f64 = 4.0;
 /// Equal distances in a row that make a rule.
@@ -25,7 +25,7 @@ const TRACKS_BEFORE: [f64; 2] = [1.6, 2.4];
 /// Where in its zone reading begins.
 const ZONE_SHARE_BEFORE: f64 = 0.1;
 
-/// What the pauses tell.
+/// What the pauses show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HeadOrder {
     /// Heads.
@@ -234,7 +234,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_kinds_of_pauses_are_told_apart_and_one_is_not_split() {
+    fn two_pause_kinds_are_separated_one_is_not() {
         let seen: Vec<(u64, f64)> = (0..60)
             .map(|i| (i, if i % 6 == 5 { 0.12 } else { 0.09 } + (i % 3) as f64 * 1e-4))
             .collect();

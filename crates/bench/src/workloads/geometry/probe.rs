@@ -1,4 +1,4 @@
-//! Single reads and streams, each timed: what the questions of `geometry` are asked with.
+//! Single reads and streams, each timed: the means of the questions of `geometry`.
 
 use crate::io::queue::{IoCompletion, IoFailure, IoOp, IoQueue, IoRequest, IoTask};
 use crate::io::recorder::Recorder;
@@ -31,7 +31,7 @@ impl ProbeRead {
 /// Why a question ended early.
 #[derive(Debug)]
 pub enum ProbeEnd {
-    /// Somebody asked for that.
+    /// The run is to end.
     Stopped,
     /// The drive is gone, or too many reads failed.
     Failed(IoFailure),
@@ -58,7 +58,7 @@ pub trait Probe {
 
 /// A question as a task of a queue.
 pub struct ProbeTask<'c, F> {
-    /// The part of the target that is looked at.
+    /// The part of the target that is examined.
     pub span: Range<u64>,
     /// Whether nothing else can disturb.
     pub is_alone: bool,
@@ -68,7 +68,7 @@ pub struct ProbeTask<'c, F> {
     pub control: &'c Control,
 }
 
-/// What a question leaves behind.
+/// The outcome of a question.
 #[derive(Debug)]
 pub struct ProbeOutcome<T> {
     /// Its answer.
@@ -180,7 +180,7 @@ impl<Q: IoQueue> Probe for Prober<'_, '_, Q> {
         let (mut next, mut left, mut failure) = (0, count, None);
         let mut free: Vec<u16> = (0..depth as u16).collect();
         while left > 0 {
-            // A stream may take many seconds: whoever asked for an end does not wait for the rest of it.
+            // A stream may take many seconds: a stop does not wait for the rest of it.
             let goes_on = failure.is_none() && !self.publisher.stopped();
             while let Some(slot) = free.pop_if(|_| next < count && goes_on) {
                 let offset = begin + next as u64 * u64::from(chunk);
@@ -225,7 +225,7 @@ impl<Q: IoQueue> Probe for Prober<'_, '_, Q> {
             self.queue.wait_until(nap, &mut self.done).map_err(ProbeEnd::Queue)?;
             self.look()?;
         }
-        // Somebody's wait is no silence of the drive.
+        // A pause of our own does not count as a silence of the drive.
         self.recorder.last_ns = self.queue.now();
         Ok(())
     }
@@ -236,7 +236,7 @@ mod tests {
     use super::*;
     use crate::testing::VirtualQueue;
 
-    /// A stream of 1,000 chunks that somebody stops ends with what is in flight (issue 20: heads went on for 10 s).
+    /// A stopped stream of 1,000 chunks ends with what is in flight (issue 20: heads went on for 10 s).
     #[test]
     fn a_stream_ends_soon_after_a_stop() {
         let (control, mut sent) = (Control::default(), 0);

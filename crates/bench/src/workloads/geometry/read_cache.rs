@@ -12,7 +12,7 @@ use lateness::{HitCount, Lateness};
 
 /// Lengths that are read from the cache, bytes.
 const LENGTHS: [u32; 6] = [4 << 10, 16 << 10, 32 << 10, 64 << 10, 96 << 10, 128 << 10];
-/// From the medium, a block that was just read takes a turn again: what takes more of it than this is no hit.
+/// From the medium, a block that was just read takes a turn again: what takes more of it than this is not a hit.
 const HIT_TURNS_MAX: f64 = 0.5;
 /// Reads of each, and of the shortest after a rest.
 const REPEATS: usize = 12;
@@ -23,7 +23,7 @@ const HIT_TIMES: f64 = 1.5;
 const HIT_SLACK_NS: f64 = 150_000.0;
 const HIT_SLACK_NS_MAX: f64 = 500_000.0;
 const HIT_QUANTILE: f64 = 0.9;
-/// Time for read-ahead to come to its end, and turns that a stretch of it takes.
+/// Time until read-ahead ends, and turns that a stretch of it takes.
 const SETTLE_NS: u64 = 80_000_000;
 /// Read-ahead and held bytes looked for.
 const AHEAD_MIN: u64 = 8 << 10;
@@ -39,12 +39,12 @@ const CHUNK: u32 = 256 << 10;
 const FAR_CHANCE: f64 = 0.001;
 /// The same just behind a read, at most: of the fastest disks on a host whose hits vary most.
 const NEAR_CHANCE_MAX: f64 = 0.2;
-/// What is said where no trial tells.
+/// Reasons for no answer.
 const TOO_LATE: &str = "the host answers too late too often to tell the cache from the medium";
 const CONTRADICTORY: &str = "the same question was answered in two ways";
 /// What helps, where other programs can be the reason.
 const ADVICE: &str = "; let nothing else run";
-/// A stream so many times as long as one is held shows whether other places give way.
+/// A stream this many times as long as one is held shows whether other places give way.
 const CROWDING_TIMES: f64 = 1.5;
 
 /// How the cache answers.
@@ -170,7 +170,7 @@ fn hit_slack_ns(rested: &[f64], small_ns: f64) -> f64 {
     (slowest - small_ns).clamp(HIT_SLACK_NS, HIT_SLACK_NS_MAX)
 }
 
-/// Asks what is held by a disk that turns in so many ns.
+/// Measures what is held by a disk that turns in `turn_ns`.
 pub fn held(
     probe: &mut dyn Probe,
     hits: CacheHits,
@@ -217,13 +217,13 @@ struct CacheProbe {
 }
 
 impl CacheProbe {
-    /// A place with so much room behind it.
+    /// A place with `room` after it.
     fn place(&mut self, probe: &dyn Probe, room: u64) -> u64 {
         let unit = 1 << 20;
         self.draw.place(probe.span().saturating_sub(room).max(unit), unit)
     }
 
-    /// Whether a block is answered as fast as from the cache. If not, it is asked for once more: now it is held, and
+    /// Whether a block is answered as fast as from the cache. If not, it is read once more: now it is held, and
     /// shows how late the host is at the time.
     fn is_fast(&mut self, probe: &mut dyn Probe, at: u64) -> Result<bool, ProbeEnd> {
         let Some(read) = probe.read(at, self.block)? else { return Ok(false) };
@@ -254,7 +254,7 @@ impl CacheProbe {
         }
     }
 
-    /// How far behind a single read the drive reads on.
+    /// How far the drive reads on after a single read.
     fn read_ahead(&mut self, probe: &mut dyn Probe) -> Result<Result<u64, String>, ProbeEnd> {
         let most = AHEAD_MAX.min(probe.span() / 4);
         let chance = self.near_chance;
@@ -298,7 +298,7 @@ impl CacheProbe {
         Ok(Err(format!("all of {PLACES_MAX} places are still held")))
     }
 
-    /// How many of so many places are held, from the last one back. Behind the first that is gone all are: each of them
+    /// How many of `count` places are held, from the last one back. After the first that is gone all are gone: each
     /// takes the room of another one when it is read.
     fn held_of(&mut self, probe: &mut dyn Probe, count: usize) -> Result<usize, ProbeEnd> {
         let places: Vec<u64> = (0..count).map(|_| self.place(probe, 1 << 20)).collect();
@@ -319,7 +319,7 @@ impl CacheProbe {
         Ok(held)
     }
 
-    /// How much of a stream is still held behind its end.
+    /// How much of a stream is still held after its end.
     fn stream_bytes(
         &mut self,
         probe: &mut dyn Probe,
@@ -364,7 +364,7 @@ impl CacheProbe {
     }
 
     /// The largest size for which `holds` is true, looked for by doubling and then halving. `chance`: of a size for
-    /// which it is not. `None` if it is not even true for the smallest; why not if no trial tells.
+    /// which it is not. `None` if it is not even true for the smallest; why not if no trial shows it.
     fn largest(
         &mut self,
         probe: &mut dyn Probe,

@@ -1,7 +1,7 @@
 //! How fast a disk turns, from reads alone.
 //!
 //! A sector passes the head once a turn, so the times at which reads of the same sector are answered differ by whole
-//! turns, whatever lay between them (the idea of H. Wong's hdubench, without the need to switch caches off: so many
+//! turns, whatever lay between them (the idea of H. Wong's hdubench, without the need to switch caches off: enough
 //! other places are read in between that the sector has left the drive's cache).
 
 use super::probe::{Probe, ProbeEnd};

@@ -30,7 +30,7 @@ const T_95: f64 = 2.201;
 /// Searches that agree differ by less than this share of a turn in the median; one alone agrees with nothing.
 const AGREE_TURNS: f64 = 0.02;
 const AGREE_MIN: usize = 2;
-/// Pairs within a track, which show the overhead of a command: so many searches, each of so many halvings.
+/// Searches for pairs within a track, which show the overhead of a command.
 const SEARCHES: usize = 4;
 /// More are begun where ends of tracks do not show, or elsewhere than they are.
 const SEARCHES_MAX: usize = 8;
@@ -42,7 +42,7 @@ const END_SHARE: f64 = 0.005;
 /// No overhead takes a larger part of a turn.
 const OVERHEAD_TURNS_MAX: f64 = 0.3;
 /// An access that takes a turn more was missed. Where the host was late the drive missed it too: it counts as missed
-/// when so many in a row were.
+/// when this many in a row were.
 const MISSED_TURNS: f64 = 0.75;
 const MISSED_TIMES: usize = 2;
 /// Accesses to the track before.
@@ -192,7 +192,7 @@ pub fn measure(
         let count = DISTANCES.len() - all.len();
         let or_others = if probe.is_alone() { "" } else { "other programs use the drive, or " };
         return Ok(Err(format!(
-            "accesses over {count} of {} distances vary by more than a turn: {or_others}it is no single disk",
+            "accesses over {count} of {} distances vary by more than a turn: {or_others}this is not a single disk",
             DISTANCES.len()
         )));
     }
@@ -389,7 +389,7 @@ fn next_track(
 }
 
 /// The shortest of movements of which some are longer than the others, as a switch of heads comes on top: the longest
-/// time tells nothing of it, and the shortest has a wait of w or less in it with the probability 1 − (1 − w/turn)^n.
+/// time shows nothing of it, and the shortest has a wait of w or less in it with the probability 1 − (1 − w/turn)^n.
 fn shortest_movement(times: &[f64], turn_ns: f64) -> Option<Bounds> {
     // Times that no single movement and its wait explain are left to judge there.
     shortest_time(times, turn_ns)?;
@@ -404,7 +404,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_curve_is_found_again_and_so_is_its_average() {
+    fn curve_and_its_average_are_found_again() {
         let truth = FittedSeeks {
             knee: 0.312,
             near: [1.386e6, 11.78e6],
@@ -424,7 +424,7 @@ mod tests {
 
     /// Some of the movements take 0.1 ms more: the longest time has that in it, and bounds nothing.
     #[test]
-    fn the_shortest_of_two_kinds_of_movements_is_within_its_bounds() {
+    fn shortest_of_two_movements_is_within_bounds() {
         let mut held = 0;
         for seed in 0..200 {
             let mut draw = Draw::new(seed);

@@ -12,7 +12,7 @@ const BATCH: usize = 64;
 const BIN: usize = 8;
 /// What a write cache may have taken first says nothing of the log.
 const CACHED_BINS: usize = 128;
-/// Cleaning rewrites a whole band for each write: so many times as slow is no seek.
+/// Cleaning rewrites a whole band for each write: a seek is never this many times slower.
 const SLOWER_MIN: f64 = 4.0;
 
 /// Bytes of random writes that were taken at full speed, each place once.
@@ -67,7 +67,7 @@ mod tests {
     use super::{distinct, full_at};
 
     #[test]
-    fn what_is_written_twice_counts_once() {
+    fn block_written_twice_counts_once() {
         assert!((distinct(1e9, 1e15) / 1e9 - 1.0).abs() < 1e-5);
         assert!((distinct(10e9, 100e9) / 1e9 - 9.516).abs() < 1e-3);
     }

@@ -77,7 +77,7 @@ pub fn measure(
         let block = writes.block;
         writes.write("shingling", number as u32, block, places, (false, false))?;
         writes.session.device().sync()?;
-        // A drive that does not flush when it is told to writes while it is idle; none cleans so soon.
+        // A drive that ignores flushes writes while it is idle; none cleans so soon.
         writes.session.pause(SETTLE)?;
         let (first, second) = (read_ns(writes, alone, AREA)?, read_ns(writes, written, AREA)?);
         if let (Some(first), Some(second)) = (first, second) {

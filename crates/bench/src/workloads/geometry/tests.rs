@@ -1,4 +1,4 @@
-//! Answers held against the truth of random drives: the distributions of errors, which must not get worse.
+//! Answers compared with the truth of random drives: the distributions of errors, which must not get worse.
 
 mod coverage;
 mod random_flash;
@@ -14,14 +14,14 @@ use drivescope_stats::summary;
 use random_flash::RandomFlash;
 use std::collections::BTreeMap;
 
-/// Disks of `cargo test`, and where all are asked for.
+/// Disks of `cargo test`, and of a full run.
 const FEW: u64 = 12;
 const ALL: u64 = 200;
 
-/// Of so many disks one may be written until the log of a shingled one is full.
+/// One disk of this many may be written until the log of a shingled one is full.
 const LOG_EACH: u64 = 4;
 
-/// Whether the figures of a disk are asked for.
+/// Whether the figures of a disk are to be printed.
 fn is_printed(seed: u64) -> bool {
     std::env::var_os("GEOMETRY_DISK").is_some_and(|value| value.to_str() == Some(&seed.to_string()))
 }
@@ -227,14 +227,14 @@ const LIMITS: [(&str, f64, f64); 16] = [
     ("read cache", 0.05, 0.1),
     ("write cache", 0.1, 0.15),
     ("write cache, shingled", 0.2, 0.25),
-    // A bridge adds its own time, which is no part of the truth.
+    // A bridge adds its own time, which the truth does not include.
     ("overhead, ms", 0.2, 0.25),
 ];
 /// Questions that many drives have no answer to: heads that switch as fast as the arm moves on, flash that takes writes
 /// as fast as they come, and writes that are answered before they are completed.
 const OFTEN_HIDDEN: [&str; 3] = ["heads", "write buffer", "unit of the map"];
 const HIDDEN_MAX: f64 = 2.5;
-/// So many drives are too few for shares of them.
+/// Fewer drives than this are too few for shares of them.
 const FEW_MAX: f64 = 20.0;
 /// Disks of which a question may have no answer, beside those of which it has one.
 const UNANSWERED_MAX: f64 = 0.1;
@@ -276,7 +276,7 @@ fn answers_on_random_disks_are_near_the_truth() {
     errors.judge(&LIMITS, UNANSWERED_MAX);
 }
 
-/// SSDs of `cargo test`, and where all are asked for.
+/// SSDs of `cargo test`, and of a full run.
 const FEW_FLASH: u64 = 2;
 const ALL_FLASH: u64 = 30;
 
@@ -335,7 +335,7 @@ const FLASH_LIMITS: [(&str, f64, f64); 4] = [
     ("power-loss protection", 0.0, 0.0),
 ];
 
-/// What writes tell of an SSD, held against the truth.
+/// Compares what writes show of an SSD with the truth.
 fn flash_writes(errors: &mut Errors, flash: &RandomFlash, found: &TestResult, seed: u64) {
     errors.seed = seed;
     let of = |key: &str| value(found, &format!("geometry.{key}"));

@@ -6,7 +6,7 @@ mod fit;
 use super::probe::{Probe, ProbeEnd};
 use fit::ReadStretch;
 
-/// A pause of more turns is no skew but a retry.
+/// A pause of more turns is not a skew but a retry.
 const SKEW_TURNS_MAX: f64 = 2.5;
 /// Tracks that are read for one answer, and of a small drive at least.
 const TRACKS_READ: f64 = 7.0;
@@ -31,16 +31,16 @@ const CACHED_BEHIND: u64 = 4 << 20;
 const SAME_TRACKS: f64 = 0.003;
 /// Looks that find where exactly tracks end: each halves what is possible.
 const END_LOOKS_MAX: usize = 12;
-/// Error of the size of a track, as a share of it, and as standard errors of what a look tells.
+/// Error of the size of a track, as a share of it, and as standard errors of a look's result.
 const TRACK_ERROR: f64 = 2e-5;
 const TRACK_ERRORS: f64 = 2.0;
-/// So many tracks further on, ends are to be known as well.
+/// Ends this many tracks further on are to be known as well.
 const TRACKS_ON: f64 = 60.0;
 /// Unit of addresses.
 const SECTOR: u64 = 4096;
 /// Ends of tracks are equally far apart, but for chunks and this share.
 const GAP_SLACK: f64 = 0.05;
-/// Tracks of two zones differ by more than this, and by more than so many standard errors.
+/// Tracks of two zones differ by more than this, and by more than this many standard errors.
 pub const ZONE_SHARE: f64 = 0.005;
 const ZONE_ERRORS: f64 = 3.5;
 
@@ -85,7 +85,7 @@ pub struct TrackReader {
 }
 
 impl TrackReader {
-    /// Of a disk that turns in so many ns, where answers come off their turns by so many.
+    /// For a disk with this turn, whose answers miss their turns by `jitter_ns`.
     pub fn new(turn_ns: f64, jitter_ns: f64) -> Self {
         let is_late = jitter_ns > PUNCTUAL_SHARE * turn_ns;
         Self { turn_ns, chunk: CHUNK_FIRST, track_bytes: None, tracks: TRACKS_READ, is_late }
@@ -96,7 +96,7 @@ impl TrackReader {
         self.track_bytes.map_or(FIRST_BYTES, |bytes| (bytes * (self.tracks + 1.0)) as u64)
     }
 
-    /// Lets a look take so many bytes at most, as far as it still shows tracks then.
+    /// Lets a look take at most `bytes`, as far as it still shows tracks then.
     pub fn shorten_looks(&mut self, bytes: u64) {
         if let Some(track) = self.track_bytes {
             self.tracks = (bytes as f64 / track - 1.0).clamp(TRACKS_MIN, TRACKS_READ);
@@ -108,7 +108,7 @@ impl TrackReader {
         self.look_at(probe, at, self.tracks)
     }
 
-    /// The same over so many tracks.
+    /// The same over `tracks`.
     pub fn look_at(
         &mut self,
         probe: &mut dyn Probe,
@@ -195,7 +195,7 @@ impl TrackReader {
         Ok((stretch.fit(&ends), count as u64 * chunk))
     }
 
-    /// Where tracks end, within so many bytes: further looks put the ends of chunks where the ends of tracks may be.
+    /// Where tracks end, within `slack` bytes: further looks put the ends of chunks where the ends of tracks may be.
     pub fn find_ends(
         &mut self,
         probe: &mut dyn Probe,
@@ -293,7 +293,7 @@ impl TrackEnds {
         }
     }
 
-    /// Whether ends are known within so many bytes, also those of tracks a little further on.
+    /// Whether ends are known within `slack` bytes, also those of tracks a little further on.
     fn are_within(&self, slack: f64) -> bool {
         self.last.slack <= slack && self.error_share * self.track_bytes * TRACKS_ON <= slack
     }
@@ -335,9 +335,9 @@ mod tests {
         }
     }
 
-    /// Places are shares of tracks, which are no whole sectors: drives refused to read there (issue 20).
+    /// Places are shares of tracks, which are not whole sectors: drives refused to read there (issue 20).
     #[test]
-    fn a_look_begins_at_a_sector_wherever_it_is_asked_for() {
+    fn look_always_begins_at_a_sector() {
         let mut probe = ReadPlaces(Vec::new());
         let mut reader = TrackReader::new(8_333_333.0, 0.0);
         reader.look(&mut probe, 2_386_466_357_980).unwrap();

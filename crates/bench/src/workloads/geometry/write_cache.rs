@@ -16,7 +16,7 @@ use drivescope_stats::summary;
 
 /// Writes of one sector, each of which waits.
 const WAITING: usize = 24;
-/// Writes that tell whether there is a cache.
+/// Writes that show whether there is a cache.
 const CACHED: usize = 24;
 /// Bytes of a write that fills the cache: many extents of it would fill its list before its memory.
 const FILLING_BLOCK: u64 = 64 << 10;
@@ -25,7 +25,7 @@ const BATCH: usize = 64;
 /// Most that is written to fill the cache; where what is there must be kept, it is in memory meanwhile.
 pub const FILLING_MAX: u64 = 512 << 20;
 const FILLING_KEPT_MAX: u64 = 64 << 20;
-/// A write that takes so many times as long as usual, and as long as this, waited for room.
+/// A write that takes this many times as long as usual, and as long as this, waited for room.
 const FULL_TIMES: f64 = 5.0;
 const FULL_NS_MIN: f64 = 1_500_000.0;
 /// What is usual: the cache takes this share of the writes at once, at least.
@@ -34,7 +34,7 @@ const USUAL_QUANTILE: f64 = 0.05;
 const FULL_NEXT: usize = 8;
 /// Times that the cache is filled.
 const FILLINGS: u32 = 2;
-/// Writes behind the first that waited: they tell how fast a full cache empties.
+/// Writes after the first that waited: they show how fast a full cache empties.
 const BEHIND: usize = 32;
 /// A cache that empties faster, as a share of the rate at which it fills, is larger or smaller than what it took.
 const EMPTIES_MAX: f64 = 0.5;
@@ -46,7 +46,7 @@ const REST_S: f64 = 1.0;
 pub struct WriteTimes {
     /// Random writes, none of which is flushed.
     pub cached: MedianTime,
-    /// The same sector again and again, each with a flush behind it.
+    /// The same sector again and again, each with a flush after it.
     pub flushed: MedianTime,
     /// The same with force unit access.
     pub forced: MedianTime,
@@ -62,7 +62,7 @@ pub struct MedianTime {
 }
 
 impl MedianTime {
-    /// Of so many times; `None` of too few.
+    /// The median of `times`; `None` if there are too few.
     pub fn of(times: &[f64]) -> Option<Self> {
         Some(Self { ns: summary::median(times)?, within: median_interval(times, 0.95)? })
     }
@@ -89,7 +89,7 @@ impl CacheFilling {
     }
 }
 
-/// What is asked for, and where.
+/// What is to be measured, and where.
 pub struct WriteProbe<'s, 'a> {
     /// The session.
     pub session: &'s mut Session<'a>,
@@ -123,7 +123,7 @@ impl WriteProbe<'_, '_> {
 
     /// What the cache takes of scattered writes before one waits, each time it is filled; why that says nothing.
     pub fn cache_fillings(&mut self) -> Result<Result<Vec<CacheFilling>, String>, BenchError> {
-        // What must be kept is read before and compared behind each batch: then all is one batch.
+        // What must be kept is read before and compared after each batch: then all is one batch.
         let most = if self.area.kept { FILLING_KEPT_MAX } else { FILLING_MAX };
         let batch = if self.area.kept { (most / FILLING_BLOCK) as usize } else { BATCH };
         let mut found = Vec::new();
@@ -219,7 +219,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_cache_is_full_when_writes_begin_to_wait_and_not_at_a_single_delay() {
+    fn single_delay_does_not_end_the_cache() {
         let mut times = vec![300_000.0; 400];
         assert_eq!(full_at(&times), None);
         times[90] = 20_000_000.0;
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_cache_empties_as_fast_as_it_takes_more() {
+    fn full_cache_empties_at_its_write_rate() {
         let mut times = vec![300_000.0; 200];
         times.extend([0.0, 3_000_000.0].repeat(16));
         let filling = CacheFilling::of(&times, 200);

@@ -9,17 +9,17 @@ use super::tracks::{TrackReader, Tracks, ZONE_SHARE};
 
 /// Places of the grid: halved once, each gap of it is narrow enough.
 const GRID: usize = 57;
-/// The search goes on until each border lies between two places that are no farther apart, as a share of the drive.
+/// The search continues until each border lies between two places that are no farther apart, as a share of the drive.
 const BORDER_SHARE: f64 = 0.005;
 /// A border is known when its places are no farther apart: the middle is off by half of that at most.
 const BORDER_SHARE_MAX: f64 = 0.0095;
 /// Looks that a drive with many zones takes. Where the budget has no room for them, each is shorter.
 const LOOKS_WANTED: u64 = 170;
-/// A gap of so many looks cannot be narrowed.
+/// A gap of fewer looks cannot be narrowed.
 const GAP_LOOKS_MIN: u64 = 4;
 /// Where more of the grid's places contradict the others or show no tracks, something else is in the way.
 const STRANGE_SHARE_MAX: f64 = 0.25;
-/// A place that fits no falling curve is looked at again so many looks further on.
+/// A place that fits no falling curve is looked at again this many looks further on.
 const SHIFT_LOOKS: u64 = 2;
 /// A look at its place and, if needed, at two more.
 const ATTEMPTS: u64 = 3;
@@ -29,7 +29,7 @@ const ATTEMPTS: u64 = 3;
 pub struct Zone {
     /// First byte.
     pub start: f64,
-    /// Byte behind the last.
+    /// First byte after it.
     pub end: f64,
     /// How far either border may be off, bytes; 0 at the ends of the drive.
     pub margin: f64,

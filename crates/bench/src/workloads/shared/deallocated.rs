@@ -17,13 +17,13 @@ use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::target::TargetKind;
 use std::io;
 
-/// Places that are looked at, and how much of each: one block of most file systems and drives.
+/// Places that are examined, and how much of each: one block of most file systems and drives.
 pub(crate) const PLACES: u32 = 64;
 const BLOCK_BYTES: u32 = 4096;
-/// More of them than one in so many change what random reads take.
+/// If more than one in this many are deallocated, random reads take a different time.
 const ONE_IN: u32 = 10;
 
-/// What is to be said of a target with little in it, looked at anew.
+/// Remarks on a target with little in it, examined anew.
 pub(crate) fn sample(session: &Session<'_>) -> Result<Option<String>, BenchError> {
     if let Some(evidence) = session.target.simulated().and_then(|drive| never_written(drive)) {
         return Ok(Some(evidence));
@@ -75,7 +75,7 @@ pub(crate) fn notice(record: &mut TestRecord, evidence: &str) {
     }
 }
 
-/// Whether the drive below may know that a block holds nothing. The file of a loop device is looked at otherwise.
+/// Whether the drive below may know that a block holds nothing. The file of a loop device is checked in another way.
 fn knows_what_is_erased(target: &Target) -> bool {
     let is_real = !target.is_simulated() && target.memory_backed().is_none();
     let kind = target.drive().map(|drive| (drive.kind, drive.rotational_hint));
@@ -125,7 +125,7 @@ mod tests {
     use drivescope_model::options::TestKind;
 
     #[test]
-    fn blank_is_what_has_one_byte_throughout() {
+    fn block_of_one_repeated_byte_is_blank() {
         assert!(is_blank(&[0; 4096]) && is_blank(&[0xff; 4096]));
         assert!(!is_blank(&[7; 4096]));
         assert!(!is_blank(&[&[0; 4095][..], &[1]].concat()));

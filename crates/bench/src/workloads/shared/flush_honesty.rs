@@ -1,4 +1,4 @@
-//! Whether a drive has on its medium what it was told to flush.
+//! Whether a drive has on its medium what a flush should have written there.
 
 use crate::io::recorder::Recorder;
 use crate::judging::rate_drop::is_mechanical;
@@ -67,7 +67,7 @@ pub(crate) fn free_flush(
     })
 }
 
-/// Behind a virtual machine's disk the host may store data as it likes; a disk is held against its rotation.
+/// Behind a virtual machine's disk the host may store data as it likes; a disk is compared with its rotation.
 fn stores_on_flash(drive: &Drive) -> bool {
     let is_flash = match drive.kind {
         DriveKind::Ssd | DriveKind::Nvme | DriveKind::Card => true,
@@ -86,7 +86,7 @@ mod tests {
     /// A disk that hides its rotation: the fastest disk takes fewer flushed writes. A drive whose reads do not show a
     /// disk may be an SSD behind a bridge.
     #[test]
-    fn of_a_disk_of_unknown_speed_the_fastest_is_the_bound() {
+    fn fastest_rotation_bounds_disk_of_unknown_speed() {
         let (_file, disk) = changed_model("wd40efrx", &[("rotation_rpm", "")]);
         let lies = |target: &str, cells: &[&str]| {
             let mut suite = suite_of(TestKind::Transfer);
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flush_that_stores_nothing_is_noticed_on_flash_and_on_disks() {
+    fn ignored_flush_is_found_on_flash_and_disks() {
         let findings = |test: TestKind, target: &str| {
             let mut suite = suite_of(test);
             (suite.rounds, suite.tiny_writes.writes) = (3, 300);

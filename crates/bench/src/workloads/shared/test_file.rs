@@ -16,7 +16,7 @@ use std::ops::Range;
 /// Block and depth of the layout: enough to saturate any drive, small enough for its progress to move.
 const BLOCK: u64 = 1 << 20;
 const DEPTH: u32 = 4;
-/// The free space is looked at once per so many bytes.
+/// The free space is checked once per this many bytes.
 const CHUNK: u64 = 256 << 20;
 /// The first part shows how fast the drive is.
 const TRIAL: u64 = 16 << 20;
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn slow_drive_has_a_smaller_test_file_within_the_limit() {
+    fn slow_drive_gets_a_smaller_test_file() {
         let (whole, took_s) = filled(1e6);
         assert_eq!(whole, Bytes::mib(512));
         let (part, part_s) = filled(took_s / 4.0);
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn test_files_of_slow_drives_are_powers_of_two() {
+    fn slow_drive_test_files_are_powers_of_two() {
         let of = |mib| power_of_two(Bytes::mib(mib).0) >> 20;
         assert_eq!([0, 1, 3, 16, 31, 500].map(of), [0, 1, 2, 16, 16, 256]);
     }

@@ -1,4 +1,4 @@
-//! Zones of a disk as results tell them, whichever test found them.
+//! Zones of a disk as results show them, whichever test found them.
 
 use crate::judging::test_record::TestRecord;
 use drivescope_stats::radius_law::{RadiusLaw, radius_law};
@@ -8,7 +8,7 @@ use drivescope_stats::radius_law::{RadiusLaw, radius_law};
 pub struct ZoneFigures {
     /// First byte.
     pub start: f64,
-    /// Byte behind the last.
+    /// First byte after it.
     pub end: f64,
     /// How far either border may be off, bytes; 0 at the ends of the drive.
     pub margin: f64,

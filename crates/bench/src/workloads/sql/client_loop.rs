@@ -29,7 +29,7 @@ pub(super) struct ClientTally {
     pub first_error: Option<SqlError>,
 }
 
-/// Runs them until each has done enough, or somebody stops them. `goes_on` says whether a client goes on after this
+/// Runs them until each has done enough, or the run is stopped. `goes_on` says whether a client continues after this
 /// error. Connections stay open: the server's processor time for them ends with them.
 pub(super) fn run(
     clients: &mut [Statement<'_>],
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn clients_share_a_phase_and_the_first_error_ends_it_or_is_counted() {
+    fn first_error_ends_the_phase_or_is_counted() {
         let failing = |at: u64| -> Statement<'static> {
             Box::new(move |number| match number {
                 _ if number == at => Err(SqlError::Usage(format!("statement {number}"))),

@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex};
 
 /// A larger share of files that should be cold and are in memory makes their phase no cold one.
 const IN_MEMORY_MAX: f64 = 0.02;
-/// The free space is looked at once for so many rows that are loaded.
+/// The free space is checked once per this many loaded rows.
 const ROOM_EVERY_ROWS: u64 = 8_192;
 /// Flushes that show what one costs, and their longest time.
 const FLOOR: Bound = Bound { statements: 200, time: Secs(1.0) };
@@ -73,7 +73,7 @@ fn made(
     let mut run = DatabaseRun { phases, places, database, options, name, size, table_bytes: 0 };
     let end = run.measure();
     run.phases.finish();
-    // A server of somebody else's keeps nothing of ours, however the test ended.
+    // A server of the user's keeps nothing of ours, however the test ended.
     let cleared = run.database.clear();
     end.and_then(|()| cleared.map_err(fail))
 }
@@ -147,7 +147,7 @@ impl DatabaseRun<'_, '_, '_> {
 
     fn load(&mut self) -> Result<(), BenchError> {
         let session = self.phases.session;
-        // What making a server has written is no part of it.
+        // Bytes written while a server was made do not count.
         self.places.sync(DATABASE)?;
         let cell = self.cell("load");
         let (rows, seed) = (self.size.rows, session.plan.seed);
@@ -166,7 +166,7 @@ impl DatabaseRun<'_, '_, '_> {
                     if row.is_multiple_of(ROOM_EVERY_ROWS)
                         && let Err(error) = places.check_room()
                     {
-                        *no_room.lock().expect("nobody panics") = Some(error);
+                        *no_room.lock().expect("no thread panics") = Some(error);
                         return false;
                     }
                     !control.stopped()
@@ -176,7 +176,7 @@ impl DatabaseRun<'_, '_, '_> {
             },
             || Ok(places.sync(DATABASE)?),
         );
-        match no_room.into_inner().expect("nobody panics") {
+        match no_room.into_inner().expect("no thread panics") {
             Some(error) => Err(error.into()),
             None => end,
         }
@@ -236,7 +236,9 @@ impl DatabaseRun<'_, '_, '_> {
             Some(share) => {
                 (format!("{:.0} % of the files were still in memory", share * 100.0), share)
             }
-            None => ("the kernel does not tell what is in memory of the files".to_string(), 0.0),
+            None => {
+                ("the kernel does not report how much of the files is in memory".to_string(), 0.0)
+            }
         };
         if !evidence.is_empty() {
             let finding = Finding::new(FindingId::FilesInMemory, format!("{cell}: {evidence}"));

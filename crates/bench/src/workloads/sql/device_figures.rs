@@ -10,7 +10,7 @@ const CPU_BUSY_SHARE: f64 = 0.85;
 /// A quantity and its value.
 pub(super) type DeviceFigure = (&'static str, f64);
 
-/// The kernel's figures of the uppermost device over a round; none where nobody counts. Always the same, so that
+/// The kernel's figures of the uppermost device over a round; none without counters. Always the same, so that
 /// rounds can be put together.
 pub(super) fn of_device(round: &Round) -> Vec<DeviceFigure> {
     let Some(top) = round.top else { return Vec::new() };
@@ -27,7 +27,7 @@ pub(super) fn of_device(round: &Round) -> Vec<DeviceFigure> {
     ]
 }
 
-/// Flushes that the drive was asked for.
+/// Flushes that the drive received.
 pub(super) fn flushes(round: &Round) -> Option<u64> {
     round.disk.or(round.top).map(|drive| drive.flushes)
 }
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn the_device_is_described_in_the_terms_of_iostat() {
+    fn device_is_described_in_the_terms_of_iostat() {
         let figures = of_device(&seen(300, 0));
         let of = |name: &str| figures.iter().find(|(key, _)| *key == name).unwrap().1;
         assert_eq!((of("device_iops"), of("request_bytes")), (1_000.0, 8_192.0));
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_busy_is_held() {
+    fn busy_device_is_the_limiter() {
         let core = 1_000_000_000;
         assert_eq!(limiter(&seen(900, 0), core, 1, 2), Limiter::Drive);
         assert_eq!(limiter(&seen(100, 600), core, 1, 2), Limiter::Drive, "flushes are work too");

@@ -63,7 +63,7 @@ impl<'f> Places<'f> {
         self.holder(name).path().join(name)
     }
 
-    /// Removes one, and what is in it. That there is none is no error.
+    /// Removes one, and what is in it. That there is none is not an error.
     pub fn remove(&mut self, name: &str) -> Result<(), DriveError> {
         self.holder(name).remove_tree(name)
     }
@@ -86,7 +86,7 @@ impl<'f> Places<'f> {
         }
     }
 
-    /// Drops everything from memory; the share of it that is still there, where the kernel tells.
+    /// Drops everything from memory; the share of it that is still there, where the kernel reports it.
     pub fn evict(&mut self) -> Result<Option<f64>, DriveError> {
         self.sync(DATABASE)?;
         self.sync(BACKUP)?;

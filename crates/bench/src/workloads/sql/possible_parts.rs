@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_server_of_somebody_else_cannot_do_is_left_out_and_said() {
+    fn parts_impossible_on_a_foreign_server_are_reported() {
         let of = |database, url: &str| {
             let options = SqlOptions { url: Some(url.to_string()), ..SqlOptions::default() };
             possible(&options, database, None)

@@ -25,7 +25,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The log is written in turn over so much, as a recycled one is.
+/// The log is written in turn over this stretch, as a recycled one is.
 const LOG_BYTES: u64 = 256 << 20;
 /// Bytes of a request in which pages of a load are written, and how many are under way.
 const LOAD_BYTES: u32 = 1 << 20;
@@ -77,7 +77,7 @@ pub(super) fn computable(
     SqlOptions { table: options.table.min(most), ..options.clone() }
 }
 
-/// Predicts for every database that was asked for.
+/// Predicts for every chosen database.
 pub(super) fn run(session: &mut Session<'_>, record: &mut TestRecord) -> Result<(), BenchError> {
     let options = session.plan.suite.sql.clone();
     let mb_s = ExpectedSpeed::typical(session.target.drive()).mb_s;
@@ -166,7 +166,7 @@ impl PredictedRun<'_, '_> {
         format!("{}.{part}", self.database)
     }
 
-    /// Runs clients as one action on so many bytes, with a flush at its end where it writes. A simulated drive repeats
+    /// Runs clients as one action on `bytes`, with a flush at its end where it writes. A simulated drive repeats
     /// itself: one round is enough.
     fn action(
         &mut self,

@@ -120,7 +120,7 @@ const MSSQL: RequestPattern = RequestPattern {
 };
 
 impl RequestPattern {
-    /// That of a database.
+    /// The pattern of a database.
     pub const fn of(database: DatabaseKind) -> Self {
         match database {
             DatabaseKind::Sqlite => SQLITE,

@@ -16,7 +16,7 @@ pub(super) struct ClientRequest {
     pub op: SimOp,
     pub offset: u64,
     pub len: u32,
-    /// Its statement ends with it, and has moved so many bytes.
+    /// The bytes of its statement, if this request ends it.
     pub ends: Option<u64>,
 }
 
@@ -48,7 +48,7 @@ impl<'r> ClientState<'r> {
 }
 
 /// Runs clients at the same time, each with one request under way, until all are done or, between two statements, the
-/// time is over. `watch` hears of bytes moved, and says whether to go on.
+/// time is over. `watch` hears of bytes moved, and says whether to continue.
 pub(super) fn run(
     drive: &SimulatedDrive,
     mode: IoMode,

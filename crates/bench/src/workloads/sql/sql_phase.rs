@@ -16,7 +16,7 @@ use drivescope_model::findings::{Finding, FindingId};
 use drivescope_sql::{Canceller, Database, ServerCounters, SqlError};
 use std::time::Duration;
 
-/// How often it is looked how far a phase is, and whether it is to end.
+/// How often progress and stop requests are checked.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// What one round of a phase with a single action came to.
@@ -48,7 +48,7 @@ pub(super) struct SqlPhases<'p, 's> {
     pub actions: Vec<ActionTally>,
 }
 
-/// Does something on a thread of its own, while this one tells how far it is, and cancels it if the run is to end.
+/// Runs `work` on a thread of its own, while this one reports progress, and cancels it if the run is to end.
 pub(super) fn watched<T: Send>(
     session: &Session<'_>,
     control: &Control,
@@ -96,7 +96,7 @@ impl SqlPhases<'_, '_> {
         Ok(PhaseCounters::begin(self.session))
     }
 
-    /// One action on so many bytes, then `flush`; both are in its time.
+    /// One action on `bytes`, then `flush`; both are in its time.
     pub fn action(
         &mut self,
         name: PhaseName<'_>,
@@ -137,7 +137,7 @@ impl SqlPhases<'_, '_> {
         recorder.start(start);
         recorder.complete(end, end - start, bytes);
         recorder.requests = 1;
-        // A long statement is no stall of the drive.
+        // A long statement is not a stall of the drive.
         recorder.gap_max_ns = 0;
         let measured = result(recorder, own_ns, end - start);
         let mut round = counters.end(self.session, measured, name.cell, name.round);
@@ -153,7 +153,7 @@ impl SqlPhases<'_, '_> {
         self.session.add_round(round, self.record)
     }
 
-    /// Keeps statements that nobody but a prediction has made.
+    /// Keeps statements that only a prediction has made.
     pub fn keep_statements(
         &mut self,
         name: PhaseName<'_>,
@@ -211,7 +211,7 @@ impl SqlPhases<'_, '_> {
         let measured = result(tally.recorder.clone(), own_ns, wall_ns);
         let mut round = counters.end(session, measured, name.cell, name.round);
         (round.cache, round.counts) = (name.cache, unit);
-        // Flushes of a file are nothing of a database's.
+        // Flushes of a file do not concern a database.
         let is_of_database = unit != "iops";
         round.own_limiter =
             is_of_database.then(|| self.limiter(&round, own_ns + server_ns, threads));

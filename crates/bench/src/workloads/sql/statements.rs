@@ -9,7 +9,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 /// Numbers of rows that one client adds lie this far from those of the next.
 const COMMITS_EACH: i64 = 1 << 32;
 
-/// So many different rows of a table, in random order; the same for the same seed and round.
+/// Up to `count` different rows of a table, in random order; the same for the same seed and round.
 pub(super) fn distinct_rows(rows: u64, count: u64, seed: u64, round: u32) -> Vec<i64> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(derive_seed(seed, "sql rows", round, 0));
     let mut all: Vec<i64> = (1..=rows as i64).collect();

@@ -8,13 +8,13 @@ use std::cell::{Cell, RefCell};
 use std::ops::Range;
 use std::rc::Rc;
 
-/// PostgreSQL 14 and later share a table out in so many chunks, of a power of two of pages each, at most so many; over
-/// the last ones each process takes half as much each time (`table_block_parallelscan_nextpage`).
+/// PostgreSQL 14 and later share a table out in about this many chunks, of a power of two of pages up to a maximum;
+/// over the last ones each process takes half as much each time (`table_block_parallelscan_nextpage`).
 const CHUNKS: u64 = 2_048;
 const CHUNK_PAGES_MAX: u64 = 8_192;
 const LAST_CHUNKS: u64 = 64;
 
-/// All that scan a table: processes that share it out, or one stream of which so many requests are under way.
+/// All that scan a table: processes that share it out, or one stream with several requests under way.
 pub(super) fn scanners(range: &Range<u64>, pattern: &RequestPattern) -> Vec<Requests<'static>> {
     if pattern.scan_processes > 1 {
         let next = Rc::new(Cell::new(range.start));
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scan_of_a_tree_reads_each_inner_page_before_its_leaves() {
+    fn tree_scan_reads_inner_pages_before_leaves() {
         let sqlite = RequestPattern::of(DatabaseKind::Sqlite);
         let of = |scan_leaves| {
             let pattern = RequestPattern { scan_leaves, ..sqlite };
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn processes_share_a_table_out_in_chunks_that_become_small_at_its_end() {
+    fn parallel_scan_chunks_shrink_at_the_end() {
         let postgres = RequestPattern::of(DatabaseKind::Postgres);
         let count = 2_048 * 32;
         let mut both = scanners(&(0..count * PAGE_BYTES), &postgres);

@@ -4,7 +4,7 @@ use drivescope_model::options::{DatabaseKind, SqlOptions, SqlPart};
 use drivescope_model::units::Bytes;
 use drivescope_sql::PAGE_BYTES;
 
-/// Space for what a database has besides: an empty cluster, its log, indexes.
+/// Space for the rest of a database: an empty cluster, its log, indexes.
 const FIXED_BYTES: u64 = 256 << 20;
 /// What a log keeps of a load at most.
 const LOG_MAX: u64 = 4 << 30;
@@ -22,7 +22,7 @@ pub(super) struct TableSize {
 }
 
 impl TableSize {
-    /// The largest that was asked for and fits; `None` if nothing worth it does.
+    /// The largest requested one that fits; `None` if none that is useful does.
     pub fn fitting(options: &SqlOptions, room: u64, mb_s: f64) -> Option<Self> {
         let in_time = (mb_s * 1e6 * options.time.0) as u64;
         let fixed = fixed_bytes(options);
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_is_made_to_fit_space_and_time() {
+    fn table_is_made_to_fit_space_and_time() {
         let options = SqlOptions::default();
         let rows = |room, mb_s| TableSize::fitting(&options, room, mb_s).map(|size| size.rows);
         assert_eq!(rows(1 << 40, 500.0), Some(1_000_000_000 / 8_192));

@@ -56,7 +56,7 @@ fn can_make(database: DatabaseKind) -> bool {
     }
 }
 
-/// Everything that is asked of every database, and that nothing of it stays.
+/// All questions to every database, and that nothing of them stays.
 fn check_all_parts(database: DatabaseKind) {
     let dir = open_scratch();
     let options = suite(|options| options.databases = vec![database]);
@@ -108,7 +108,7 @@ fn mariadb_does_all_parts_and_leaves_nothing() {
 
 /// A path that no socket's address has room for, with what shells and lists of paths would stumble over.
 #[test]
-fn a_server_works_below_a_long_and_odd_path() {
+fn server_works_below_a_long_and_odd_path() {
     for database in [DatabaseKind::Mariadb, DatabaseKind::Postgres] {
         if can_make(database) {
             let dir = open_scratch();
@@ -124,7 +124,7 @@ fn a_server_works_below_a_long_and_odd_path() {
 
 /// What the plan says of bytes written holds because the run keeps to it.
 #[test]
-fn commits_end_at_their_number_if_not_at_their_time() {
+fn commits_end_at_their_number_or_time() {
     let dir = open_scratch();
     let options = suite(|options| {
         (options.parts, options.clients) = (vec![SqlPart::Commit], vec![1, 3]);
@@ -145,7 +145,7 @@ fn commits_end_at_their_number_if_not_at_their_time() {
 }
 
 #[test]
-fn a_statement_of_ones_own_is_measured_and_its_errors_are_counted() {
+fn custom_statement_is_measured_with_errors_counted() {
     let dir = open_scratch();
     let files = open_scratch();
     let write = |name: &str, text: &str| {
@@ -182,7 +182,7 @@ fn a_stopped_test_leaves_nothing() {
 
 /// A disk of known truth: its outer tracks give 180 MB/s, one access takes 13 ms, a flush waits for a turn of 11 ms.
 #[test]
-fn a_simulated_disk_scans_at_its_rate_and_seeks_by_its_arm() {
+fn simulated_disk_scans_at_rate_and_seeks() {
     let options = suite(|options| options.table = Bytes::mib(256));
     let disk = done(run_on("sim:wd40efrx", options));
     let scan = of(&disk, "sqlite.scan.mb_s");
@@ -202,7 +202,7 @@ fn a_simulated_disk_scans_at_its_rate_and_seeks_by_its_arm() {
 }
 
 #[test]
-fn commits_of_several_clients_share_flushes_where_the_database_does() {
+fn concurrent_commits_share_flushes_like_the_database() {
     let rates = |database| {
         let options = suite(|options| {
             (options.databases, options.parts) = (vec![database], vec![SqlPart::Commit]);
@@ -219,7 +219,7 @@ fn commits_of_several_clients_share_flushes_where_the_database_does() {
 
 /// A commit that is faster than its flush: durability is off, or something between lies.
 #[test]
-fn commits_that_do_not_wait_for_the_drive_are_noticed() {
+fn commits_not_waiting_for_the_drive_are_noticed() {
     let noticed = |commit_iops: u64, floor_flushes: u64, commit_flushes: u64| {
         let mut record = TestRecord::new(TestKind::Sql);
         for (cell, iops, flushes) in
@@ -278,7 +278,7 @@ fn databases_and_urls_are_chosen_by_name() {
 }
 
 #[test]
-fn a_plan_says_what_cannot_run_and_a_simulated_drive_needs_no_server() {
+fn plan_shows_blockers_simulated_drive_needs_no_server() {
     let of_mssql = suite(|options| options.databases = vec![DatabaseKind::Mssql]);
     let dir = open_scratch();
     let skipped = skip_of(&run_target(dir.path()), of_mssql.clone()).unwrap();

@@ -47,7 +47,7 @@ fn times(context: &PlanContext<'_>) -> ComputingTimes {
     if context.is_disk() { DISK } else { FLASH }
 }
 
-/// A random request of a disk counts as so many of flash, however long it is: the disk chooses among those waiting.
+/// A random request of a disk counts as this many of flash, whatever its length: the disk chooses among those waiting.
 const DISK_REQUESTS: u64 = 10;
 
 /// Requests of all threads that a cell may have in a round of a simulated drive: its share of what is computed in
@@ -86,7 +86,7 @@ pub(super) fn timed_round(
 const WRITTEN_BYTES: u64 = 16 << 10;
 /// Longer writes scatter little, so that they decide little.
 const SCATTERING_MAX_BYTES: u64 = 64 << 10;
-/// Of requests that decide little, because they are long or most are reads, there are fewer by so much.
+/// Requests that decide little, because they are long or most are reads, are reduced to this part.
 const MINOR_PART: u64 = 2;
 
 /// Requests of a thread in a bounded round of `most`: long random ones of flash are computed page by page, so that they
@@ -107,7 +107,7 @@ pub(super) fn rounds_expected(steady: &SteadyOptions) -> f64 {
     f64::from(if is_soon { steady.rounds_max.min(ROUNDS_EXPECTED) } else { steady.rounds_max })
 }
 
-/// How long a round of a cell with so many requests is computed, s; 0 of a real drive.
+/// Time to compute a round of a cell with `requests`, s; 0 of a real drive.
 pub(super) fn round_s(context: &PlanContext<'_>, cell: &Cell, requests: f64) -> f64 {
     let (times, shape) = (times(context), cell.shape);
     let ns = match shape.order {
@@ -121,12 +121,12 @@ pub(super) fn round_s(context: &PlanContext<'_>, cell: &Cell, requests: f64) -> 
     seconds(context, requests * ns)
 }
 
-/// The same of passes in order over so many bytes.
+/// Time to compute passes in order over `bytes`.
 pub(super) fn passes_s(context: &PlanContext<'_>, bytes: u64) -> f64 {
     seconds(context, times(context).ordered_mib * bytes as f64 / MIB)
 }
 
-/// The same of random writes of many lengths, so many bytes in requests of so many in the mean.
+/// Time to compute random writes of many lengths, `bytes` in all and `request_bytes` each in the mean.
 pub(super) fn random_s(context: &PlanContext<'_>, bytes: f64, request_bytes: f64) -> f64 {
     let times = times(context);
     seconds(context, bytes / request_bytes * times.random + bytes / PAGE as f64 * times.random_page)

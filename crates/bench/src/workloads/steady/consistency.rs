@@ -26,7 +26,7 @@ const DEPTH: u32 = 4;
 const DEGRADE: u32 = 8;
 const STEADY: u32 = 5;
 const RECOVER: u32 = 5;
-/// A bounded stretch of a simulated drive writes so many bytes for each request that a round may have: its writes are
+/// A bounded stretch of a simulated drive writes this much for each request that a round may have: its writes are
 /// computed page by page.
 const BYTES_PER_REQUEST: u64 = 4096;
 /// Phases of a step at most: random writes, and its traces.
@@ -73,7 +73,7 @@ pub(super) struct Consistency {
     steps: Vec<ConsistencyStep>,
     traces: TracePasses,
     log: PassLog,
-    /// Those of this run.
+    /// The passes of this run.
     passes: Vec<PassSum>,
     prepared: Prepared,
 }
@@ -270,7 +270,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_steps_are_those_of_pcmark_8() {
+    fn steps_match_pcmark_8() {
         let steps = steps(Secs(600.0));
         let minutes: Vec<f64> = steps.iter().map(|step| step.writes.0 / 60.0).collect();
         assert_eq!(minutes[..8], [10.0, 15.0, 20.0, 25.0, 30.0, 35.0, 40.0, 45.0]);

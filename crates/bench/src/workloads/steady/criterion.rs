@@ -4,7 +4,7 @@ use drivescope_stats::summary;
 use drivescope_stats::trend::{STEADY_WINDOW, SteadyState, steady_state};
 use std::ops::Range;
 
-/// A window begins only when so many times the size of the target was written: until then a drive has blocks that
+/// A window begins only when this many times the size of the target was written: until then a drive has blocks that
 /// were never used, and is as steady as it is new.
 const WRITTEN_FIRST: f64 = 1.0;
 
@@ -84,7 +84,7 @@ mod tests {
 
     /// Courses of known truth, in requests/s by round.
     #[test]
-    fn flat_is_steady_and_drift_waves_and_falls_are_not() {
+    fn only_a_flat_series_is_steady() {
         // Flat, and flat with the chance of 4 %: as soon as there are five rounds.
         assert_eq!(found(|_| 900.0, 25), Some((5, 900.0)));
         let wavers = [1.0, 1.04, 0.96, 1.03, 0.98];
@@ -95,7 +95,7 @@ mod tests {
         assert_eq!(found(|i| 900.0 * 0.985f64.powi(i as i32), 25).map(|it| it.0), Some(5));
         // A saw tooth of three rounds has no drift, and ranges over half of its mean.
         assert_eq!(found(|i| [1_200.0, 900.0, 700.0][i % 3], 25), None);
-        // A cache that ends after eight rounds is as flat before as behind: who asks too early is told its rate.
+        // A cache that ends after eight rounds is as flat before as after: a window that is too early shows its rate.
         let cliff = |i: usize| if i < 8 { 40_000.0 } else { 3_000.0 };
         assert_eq!(found(cliff, 25), Some((5, 40_000.0)));
         // A slow approach to a rate: steady when a window changes by less than the rule allows.
@@ -107,7 +107,7 @@ mod tests {
     /// What keeps the cliff from being missed: no window begins before everything was written once, and one window is
     /// as long as to write all of it again.
     #[test]
-    fn a_window_begins_behind_the_first_pass_and_is_as_long_as_a_pass() {
+    fn window_begins_after_first_pass_and_spans_one() {
         // 10 units a round on a target of 100, from new: a cache of 80 units, then a third of the rate.
         let rates: Vec<f64> = (0..40).map(|i| if i < 8 { 900.0 } else { 300.0 }).collect();
         let written = [10; 40];
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_point_that_is_not_full_yet_does_not_count() {
+    fn incomplete_point_does_not_count() {
         assert_eq!(points(&[3, 3, 3, 3, 3], 0, 6), [0..2, 2..4]);
         assert_eq!(points(&[0, 0], 0, 0), [0..1, 1..2]);
         assert!(points(&[0, 0], 0, 1).is_empty());

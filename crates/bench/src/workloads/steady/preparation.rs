@@ -24,7 +24,7 @@ const PIECES_MIN: u64 = 16;
 const SIMULATED_PIECES: u64 = 64;
 /// Requests in which a simulated drive is given the same bytes in the same order, which take it as long.
 const SIMULATED_CHUNK: u64 = 1 << 20;
-/// Discarded with one command, lest a stop wait for a whole drive.
+/// Discarded with one command, so that a stop does not wait for a whole drive.
 const DISCARD: u64 = 16 << 30;
 /// The end of a device need not be a multiple of its direct I/O unit; whole pages are.
 pub(super) const PAGE: u64 = 4096;
@@ -43,7 +43,7 @@ impl Prepared {
     }
 }
 
-/// Where `--resume` goes on: only devices, whose contents outlast the program.
+/// Where `--resume` continues: only devices, whose contents outlast the program.
 pub(super) fn resume_point(session: &Session<'_>, written_bytes: u64) -> Option<ResumePoint> {
     let is_device = session.target.info().kind == TargetKind::Block;
     is_device.then(|| session.resume_point(ResumePhase::Steady, written_bytes))
@@ -116,7 +116,7 @@ pub(super) fn precondition(
     let before = *prepared;
     while end.is_ok() && prepared.bytes < passes * size {
         let within = prepared.bytes % size;
-        // The pass of before goes on with its number.
+        // The interrupted pass continues with its number.
         session.storage.pass = prepared.bytes / size;
         let data = Payload::new(session.plan.seed, session.next_pass());
         session.check_room_to_overwrite(size - within)?;

@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn writes_of_all_lengths_go_everywhere_for_their_time() {
+    fn mixed_length_writes_go_everywhere_until_time() {
         let control = Control::default();
         // 100 MB/s on each of two servers: 10 ns a byte.
         let mut queue = VirtualQueue::new(4, 2, |it: &IoRequest, _| Ok(u64::from(it.len) * 10));

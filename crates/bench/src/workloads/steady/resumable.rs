@@ -1,12 +1,12 @@
-//! What a sequence of `steady` that goes on for hours does, whatever it measures: it reports what it has come to, at
-//! the end and in checkpoints, and says where an interrupted one goes on.
+//! What a sequence of `steady` over hours does, whatever it measures: it reports its results so far, at
+//! the end and in checkpoints, and where an interrupted one resumes.
 
 use super::preparation::resume_point;
 use crate::error::BenchError;
 use crate::judging::test_record::TestRecord;
 use crate::session::Session;
 
-/// A sequence that can be interrupted and go on.
+/// A sequence that can be interrupted and resumed.
 pub(super) trait Resumable: Sized {
     /// Numbers of phases that an interrupted run has used: the data of each phase are its own.
     fn phases_before(&self) -> u64;
@@ -43,7 +43,7 @@ pub(super) trait Resumable: Sized {
         record
     }
 
-    /// Lets `--resume` go on from here, where that is possible.
+    /// Lets `--resume` continue from here, where that is possible.
     fn resume_here(&self, session: &Session<'_>, record: &mut TestRecord) {
         if let Some(point) = resume_point(session, self.written_bytes()) {
             record.resume_at(point);

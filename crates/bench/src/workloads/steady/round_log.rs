@@ -26,7 +26,7 @@ pub(super) struct RoundLog {
 }
 
 impl RoundLog {
-    /// Of these cells, behind what an interrupted run has of the same ones.
+    /// Of these cells, after those of an interrupted run.
     pub fn new(cells: Vec<String>, earlier: Option<&TestResult>) -> Self {
         let rounds = earlier.and_then(|result| rounds_of(result, &cells)).unwrap_or_default();
         Self { earlier: rounds.len(), cells, rounds }
@@ -134,7 +134,7 @@ mod tests {
     use drivescope_model::options::TestKind;
 
     #[test]
-    fn rounds_come_back_from_the_curves_of_an_interrupted_run() {
+    fn rounds_are_restored_from_interrupted_curves() {
         let cells = ["rnd4k_q32t4.write", "rnd1m_q32t4.read"].map(String::from).to_vec();
         let mut log = RoundLog::new(cells.clone(), None);
         for round in 0..3 {
@@ -151,7 +151,7 @@ mod tests {
         let again = RoundLog::new(cells, Some(&result));
         assert_eq!((&again.rounds, again.earlier), (&log.rounds, 3));
         assert_eq!(again.written_bytes(), 7 << 30);
-        // Of other cells there is nothing to go on with.
+        // Other cells cannot be resumed.
         assert_eq!(RoundLog::new(vec!["rnd4k_q1t1.read".into()], Some(&result)).len(), 0);
     }
 }

@@ -57,7 +57,7 @@ impl SteadyRounds {
         Self { cells, tracked, options, log, prepared, size, needed_bytes }
     }
 
-    /// Whether so much was written that it is known whether the drive is steady.
+    /// Whether enough was written to know whether the drive is steady.
     fn is_enough(&self) -> bool {
         self.log.written_bytes() >= self.needed_bytes
     }
@@ -101,7 +101,7 @@ impl SteadyRounds {
         if cell.mix.writes() { session.free_replaced_blocks() } else { Ok(()) }
     }
 
-    /// The last rounds that may count: behind the first pass, and behind the rest that the drive had when a run was
+    /// The last rounds that may count: after the first pass, and after the rest that the drive had when a run was
     /// interrupted.
     fn window(&self) -> Window {
         let written = self.log.written();

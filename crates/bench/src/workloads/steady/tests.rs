@@ -114,14 +114,14 @@ const FLAT_NS: f64 = 100_000.0;
 
 /// Drives of known truth, with what must be found of them.
 #[test]
-fn a_drive_is_steady_for_the_right_reason_or_not_at_all() {
+fn drive_is_steady_only_for_the_right_reason() {
     // Flat: the first five rounds, at its rate.
     let flat = run_shaped(|_, _| FLAT_NS, suite(|_| ()));
     assert_eq!(flat.reason, None);
     assert_eq!(of_window(&flat), (1.0, 5.0));
     assert!((iops(&flat) / 10_000.0 - 1.0).abs() < 0.01 && !has(&flat, FindingId::NotSteady));
     assert_eq!(value(&flat, "steady.precondition.written_bytes"), Some((32 * MIB) as f64));
-    // Drifts by 4 % from round to round, without an end: never, and it is said why.
+    // Drifts by 4 % from round to round, without an end: never steady, and the reason is given.
     let drift = run_shaped(|_, s| FLAT_NS * (0.04 / ROUND_S * s).exp(), suite(|_| ()));
     let told = &finding(&drift, FindingId::NotSteady).unwrap().evidence;
     assert!(told.contains("not after 25 rounds") && told.contains("fall by 1"), "{told}");
@@ -150,7 +150,7 @@ fn a_drive_is_steady_for_the_right_reason_or_not_at_all() {
 }
 
 #[test]
-fn rounds_end_with_their_volume_and_latency_can_be_what_is_tracked() {
+fn rounds_end_at_volume_and_can_track_latency() {
     let bounded = |options: &mut SteadyOptions| {
         (options.passes, options.volume_max, options.rounds_max) = (0, 2.0, 500);
         options.window_volume = 1.0;
@@ -182,7 +182,7 @@ const SMALL_FLASH: [(&str, &str); 4] = [
 /// Purged flash is as fast as its chips until its blocks are used up, and then cleans up for every write. The truth is
 /// the rate of a window that is so long that it begins with what no shorter one has reached.
 #[test]
-fn flash_is_steady_at_the_rate_of_cleaning_up() {
+fn flash_is_steady_at_its_cleaning_rate() {
     const WRITES: &str = "rnd4k_q32t1.write";
     let (_file, name) = changed_model("laptop-ssd-2015", &SMALL_FLASH);
     let run = |volume: f64| {
@@ -233,7 +233,7 @@ fn shortened_rounds_call_no_fresh_flash_steady() {
 /// What an interrupted run had is not done again, and its rounds are part of the curve; the window is of this run: the
 /// drive has had a rest.
 #[test]
-fn rounds_go_on_where_they_were_interrupted() {
+fn rounds_resume_where_they_were_interrupted() {
     let target = run_target("sim:kioxia-bg4-128");
     let suite = || {
         let mut suite = suite(|options| options.time = Secs(0.02));
@@ -242,7 +242,7 @@ fn rounds_go_on_where_they_were_interrupted() {
     };
     let first = run_at(&target, suite(), 1, false);
     let count = points(&first, "steady.rounds.written_bytes").len();
-    // A simulated drive keeps no contents that could be checked: what follows begins behind that.
+    // A simulated drive keeps no contents that could be checked: what follows begins after that.
     let prepared = Prepared::by(Some(&first));
     assert_eq!(prepared.bytes, 64 * MIB);
     let names = vec![CELL.to_string()];
@@ -251,7 +251,7 @@ fn rounds_go_on_where_they_were_interrupted() {
 }
 
 #[test]
-fn plans_say_what_is_written_and_when_it_ends() {
+fn plans_show_written_volume_and_end() {
     let planned = plan_of(&run_target("sim:kioxia-bg4-128"), suite(|_| ()));
     assert_eq!((planned.skip, planned.writes), (None, WriteLevel::Destroy));
     assert!(planned.at_most.unwrap().contains("first 5 of 25 rounds"));
@@ -281,7 +281,7 @@ fn plans_say_what_is_written_and_when_it_ends() {
 /// Degrading, steady and recovering: what the traces see of a drive that slows down with what was written since its
 /// last pause. Stretches are short, and the traces few.
 #[test]
-fn a_sequence_shows_how_a_drive_degrades_and_recovers() {
+fn sequence_shows_how_a_drive_degrades_and_recovers() {
     let mut suite = suite(|options| {
         options.sequence = SteadySequence::Consistency;
         options.time = Secs(0.2);

@@ -1,4 +1,4 @@
-//! Rates by position, and what is said of them.
+//! Rates by position, and remarks on them.
 
 use crate::judging::test_record::TestRecord;
 use crate::loops::scan::TimedRegion;
@@ -35,7 +35,7 @@ pub(super) struct StepPace {
     ratio: Option<f64>,
 }
 
-/// Stretches that tell the ratio.
+/// Stretches that give the ratio.
 const RATIOS_MIN: usize = 16;
 /// Their ratios differ by no more (median absolute deviation, share): else answers come in bursts.
 const RATIO_SPREAD_MAX: f64 = 0.02;
@@ -118,7 +118,7 @@ mod tests {
 
     /// A stick of 2.5 blocks: the mean of three rates would count the short, slow one as much as the others.
     #[test]
-    fn the_mean_is_bytes_over_time_though_the_last_block_is_short() {
+    fn mean_is_right_with_a_short_last_block() {
         let place = |offset, len, ns| TimedRegion::new(offset, len, ns);
         let timed = [
             place(0, 100_000, Some(1_000_000)),

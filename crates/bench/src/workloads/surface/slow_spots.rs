@@ -1,6 +1,6 @@
 //! Slow places: stretches well below their neighbours, looked at twice.
 //!
-//! A rate is held against the running median of the places around it, which a step between zones and the fall
+//! A rate is compared with the running median of the places around it, which a step between zones and the fall
 //! towards the inner edge hardly move; the time of a random access against that of the whole drive, because
 //! nearly all of it is the way to the place. What seems slow is measured again among places that do not, so
 //! that neither a single pause nor a drive that became slower meanwhile makes a slow place.
@@ -24,9 +24,9 @@ use std::ops::Range;
 
 /// A slow place has less than this share of its neighbours' rate.
 const RATE_SHARE: f64 = 0.75;
-/// Random reads at a slow place take more than so many times as long as elsewhere.
+/// Random reads at a slow place take more than this many times as long as elsewhere.
 const ACCESS_FACTOR: f64 = 2.0;
-/// Fewer places have no neighbours to speak of.
+/// Fewer places do not have enough neighbours.
 const PLACES_MIN: usize = 16;
 /// Neighbours to each side: this part of all places, so that a fifth of the drive is looked at, of which a slow
 /// stretch is less than half.
@@ -274,7 +274,7 @@ fn median_of(values: impl Iterator<Item = f64>) -> Option<f64> {
     summary::median(&values.collect::<Vec<f64>>())
 }
 
-/// The second look is no phase of the result: what it measures is one more sample of chosen places.
+/// The second look is not a phase of the result: what it measures is one more sample of chosen places.
 pub(super) fn scan_again(
     session: &Session<'_>,
     places: Vec<ScanRegion>,

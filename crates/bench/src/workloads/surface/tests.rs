@@ -12,7 +12,7 @@ fn options(preset: SurfacePreset) -> SurfaceOptions {
 }
 
 #[test]
-fn sampled_places_span_the_target_and_even_rounds_go_back() {
+fn samples_span_target_and_even_rounds_reverse() {
     let size = 100 << 30;
     let first = places(&options(SurfacePreset::Sampled), size, 1, 1);
     let mut second = places(&options(SurfacePreset::Sampled), size, 1, 2);
@@ -29,7 +29,7 @@ fn sampled_places_span_the_target_and_even_rounds_go_back() {
 }
 
 #[test]
-fn written_samples_are_long_but_together_no_more_than_a_hundredth() {
+fn written_samples_are_long_within_one_percent() {
     let mine = options(SurfacePreset::Sampled);
     for (size, sample) in [
         (1 << 40, 256 << 20),
@@ -67,7 +67,7 @@ fn gnome_reads_a_page_and_goes_back() {
 }
 
 #[test]
-fn the_mean_rate_is_bytes_over_time_and_the_curve_is_the_median_of_rounds() {
+fn mean_is_bytes_over_time_curve_is_median() {
     let timed = |offset, ns| TimedRegion::new(offset, 1_000_000, Some(ns));
     let round = |ns: u64| vec![timed(0, 5_000_000), timed(50_000_000, ns)];
     let mut record = TestRecord::new(TestKind::Surface);
@@ -95,7 +95,7 @@ fn distances_are_from_the_access_before() {
 }
 
 #[test]
-fn a_part_at_the_end_is_as_slow_as_the_end_of_the_whole() {
+fn part_at_the_end_has_the_end_rate() {
     let suite = || {
         let mut suite = suite_of(TestKind::Surface);
         (suite.rounds, suite.surface.samples) = (1, 64);

@@ -1,8 +1,8 @@
-//! The writing pass: the same bytes back, or fresh data, each stretch timed with the flush behind it, as
+//! The writing pass: the same bytes back, or fresh data, each stretch timed with the flush after it, as
 //! GNOME Disks does: the one time that no write cache can shorten. It includes what comes before the first
 //! byte is on the medium: up to a turn of a disk, longer where a drive gathers tens of MiB first. The 10 MiB of
 //! GNOME Disks come out a tenth to a half below the rate of the medium. Our own stretches are longer, and written
-//! in two parts with a flush each, which tell that onset; where they do, the rates are without it.
+//! in two parts with a flush each, which show that onset; where they do, the rates are without it.
 
 use super::{PAGE, SAMPLE_DEPTH, go_on_unless, on_target, part_start, places, within_part};
 use crate::error::BenchError;

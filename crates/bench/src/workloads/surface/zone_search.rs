@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 
 /// Disks lose at least this share of their rate from the outermost zone to the innermost.
 const FALL_MIN: f64 = 0.1;
-/// A border is known when it lies between two samples that are no farther apart, as a share of what is looked at.
+/// A border is known when it lies between two samples that are no farther apart, as a share of the examined part.
 const BORDER_SHARE: f64 = 0.0005;
 /// Most samples of one step: what they show decides about the next.
 const STEP_MAX: usize = 32;
@@ -85,7 +85,7 @@ fn cut(profile: &[(u64, f64)]) -> Vec<(std::ops::Range<usize>, f64)> {
     if falls { found } else { Vec::new() }
 }
 
-/// Middles of the gaps between zones, those first where a sample tells most.
+/// Middles of the gaps between zones, the most useful first.
 fn next_places(
     profile: &[(u64, f64)],
     options: &SurfaceOptions,
@@ -147,7 +147,7 @@ fn zones_of(profile: &Profile, sample: u64, span: f64) -> Vec<ZoneFigures> {
     };
     let spare = profile.len().saturating_sub(cut.len()).max(1) as f64;
     let sigma = (cut.iter().map(ln_error).sum::<f64>() / spare).sqrt();
-    // A sample tells of the bytes around its middle.
+    // A sample describes the bytes around its middle.
     let middle = |index: usize| profile[index].0 as f64 + sample as f64 / 2.0;
     let border = |index: usize| {
         (f64::midpoint(middle(index - 1), middle(index)), (middle(index) - middle(index - 1)) / 2.0)

@@ -17,11 +17,11 @@ const COLD_CACHED_MAX_PCT: f64 = 10.0;
 /// Whose counters show what passed the drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CounterSource {
-    /// Those of the uppermost device.
+    /// Counters of the uppermost device.
     Top,
-    /// Those of the drive below a loop device, which the page cache answers.
+    /// Counters of the drive below a loop device, which the page cache answers.
     BelowLoop,
-    /// Nobody's: there are several drives below loop devices that the page cache answers.
+    /// No counters: there are several drives below loop devices that the page cache answers.
     Nowhere,
 }
 
@@ -113,7 +113,7 @@ pub(super) fn cold_in_memory(
 
 /// Percent of what a round asked that had not passed the device at the end of its measured time: reads that
 /// memory answered, writes that it still held. The page cache moves whole pages, so a small request
-/// anywhere takes one; a span has only so many. `None` without the device's counters.
+/// anywhere takes one; a span has a fixed number. `None` without the device's counters.
 pub(super) fn cache_share_pct(
     pattern: Pattern,
     round: &Round,

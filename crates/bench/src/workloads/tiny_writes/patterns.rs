@@ -89,7 +89,7 @@ pub fn patterns() -> impl Iterator<Item = Pattern> {
     PATTERNS.into_iter().chain([SEQ_DIRECT_READ])
 }
 
-/// Those that the options ask for.
+/// The patterns that the options choose.
 pub fn chosen(options: &TinyWritesOptions) -> impl Iterator<Item = Pattern> {
     let is_chosen = |cell| options.cells.is_empty() || options.cells.iter().any(|c| c == cell);
     patterns().filter(move |pattern| is_chosen(pattern.cell))

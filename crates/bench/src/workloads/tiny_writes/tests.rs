@@ -34,12 +34,12 @@ fn share(cell: &str, round: &Round) -> Option<f64> {
 }
 
 #[test]
-fn what_a_loop_device_took_from_memory_did_not_come_from_the_drive() {
+fn loop_reads_from_memory_are_not_drive_reads() {
     let pattern = |cell| patterns().find(|pattern| pattern.cell == cell).unwrap();
     let cold = pattern("seq512_read_cold");
     let mut round = counted(512, 512_000, 0);
     let share = |round: &Round, by| cache_share_pct(cold, round, &(0..1 << 30), by);
-    assert_eq!(share(&round, CounterSource::BelowLoop), None, "nobody knows");
+    assert_eq!(share(&round, CounterSource::BelowLoop), None, "no counters");
     round.below_loop = Some(DeviceCounters { read_bytes: 51_200, ..Default::default() });
     assert_eq!(share(&round, CounterSource::BelowLoop), Some(90.0));
     assert_eq!(share(&round, CounterSource::Top), Some(0.0));
@@ -58,7 +58,7 @@ fn what_a_loop_device_took_from_memory_did_not_come_from_the_drive() {
 }
 
 #[test]
-fn the_share_of_the_cache_is_what_did_not_pass_the_device() {
+fn cache_share_is_bytes_not_passed_to_device() {
     // Read-ahead makes a stream fast, but the device moved every byte of it, and a little more.
     assert_eq!(share("seq512_read_cold", &counted(512, 540_000, 0)), Some(0.0));
     assert_eq!(share("seq512_read_warm", &counted(512, 0, 0)), Some(100.0));
@@ -70,7 +70,7 @@ fn the_share_of_the_cache_is_what_did_not_pass_the_device() {
 }
 
 #[test]
-fn a_simulated_disk_reads_ahead_and_waits_for_its_flushes() {
+fn simulated_disk_reads_ahead_and_waits_for_flushes() {
     let mut suite = suite_of(TestKind::TinyWrites);
     (suite.rounds, suite.tiny_writes.size) = (1, Bytes::mib(64));
     suite.tiny_writes.time = Secs(0.2);
@@ -87,7 +87,7 @@ fn a_simulated_disk_reads_ahead_and_waits_for_its_flushes() {
 }
 
 #[test]
-fn a_stream_is_bound_by_its_calls_or_by_the_drive() {
+fn stream_is_limited_by_calls_or_drive() {
     let most = ExpectedSpeed { mb_s: 600.0, iops: 30_000.0, queue_gain: 5.0 };
     let options = TinyWritesOptions { time: Secs(0.5), ..TinyWritesOptions::default() };
     assert_eq!(stream_requests(true, 100, &options, most), 1_000_000);
@@ -96,7 +96,7 @@ fn a_stream_is_bound_by_its_calls_or_by_the_drive() {
 }
 
 #[test]
-fn only_the_cells_that_are_asked_for_run_on_a_file_that_may_be_new() {
+fn only_chosen_cells_run() {
     let iops = |new_file: bool| {
         let mut suite = suite_of(TestKind::TinyWrites);
         suite.rounds = 1;

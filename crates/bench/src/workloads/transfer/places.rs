@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn random_requests_use_a_whole_drive_and_streams_stay_near_its_start() {
+    fn random_spans_whole_drive_streams_stay_near_start() {
         let all = cells(&["seq1m_q8t1.read", "rnd4k_q1t1.read", "seq1m_q8t1.write"]);
         let places = CellPlaces::of(&(0..2_000 * GIB), None, &all, true);
         assert_eq!(places.of_cell(&all[0]), 0..8 * GIB);
@@ -120,7 +120,7 @@ mod tests {
 
     /// The cells of AS SSD and CrystalDiskMark read the same places as those programs.
     #[test]
-    fn nothing_is_divided_where_no_stream_follows_random_writes() {
+    fn no_ratio_without_a_stream_after_random_writes() {
         let streams_first = cells(&[
             "seq16m_q1t1.write",
             "seq16m_q1t1.read",
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn writes_that_are_put_back_stay_in_their_area_and_reads_before_it() {
+    fn restored_writes_and_reads_stay_in_separate_areas() {
         let both = cells(&["seq1m_q8t1.read", "rnd4k_q1t1.read", "seq1m_q8t1.write"]);
         let area = 384 * MIB..640 * MIB;
         let places = CellPlaces::of(&(0..GIB), Some(&area), &both, true);

@@ -77,7 +77,7 @@ mod tests {
     use drivescope_model::options::TestKind;
 
     #[test]
-    fn a_limit_of_requests_is_no_missing_queue_nor_is_a_slow_device_that_does_not_turn() {
+    fn request_limit_or_slow_flash_is_not_missing_queue() {
         let limited = [Finding::new(FindingId::IoLimited, "x")];
         let healthy = [Finding::new(FindingId::SystemDisk, "x")];
         let disk = run_target("sim:wd40efrx").drive().unwrap().clone();
@@ -99,7 +99,7 @@ mod tests {
 
     /// Flash that takes 4 ms for each request, one after the other.
     #[test]
-    fn a_slow_device_that_does_not_turn_has_no_finding_about_rotation() {
+    fn slow_flash_has_no_rotation_finding() {
         let gains_nothing = |target: &str| {
             let mut suite = suite_of(TestKind::Transfer);
             (suite.rounds, suite.transfer.time.0) = (1, 3.0);

@@ -185,7 +185,7 @@ mod tests {
     const SPANS: [Bytes; 2] = [Bytes::mib(512), Bytes(0)];
 
     #[test]
-    fn shingled_disks_are_named_and_conventional_ones_are_not() {
+    fn only_shingled_disks_are_named() {
         for (model, is_shingled) in [
             ("st8000as0002-smr", true),
             ("easystore-2tb", true),
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_in_order_are_the_drives_whatever_the_run_has_written() {
+    fn sequential_reads_count_despite_earlier_writes() {
         for model in ["st8000as0002-smr", "easystore-2tb"] {
             for span in SPANS {
                 let rate = |cells: &[&str]| {
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn drives_that_do_not_turn_need_no_look_at_scattered_data() {
+    fn flash_needs_no_scattered_data_check() {
         let result = run_at(&run_target("sim:pm871b-128"), suite_of(TestKind::Transfer), 1, false);
         assert_eq!(value(&result, "transfer.seq1m_q8t1.read_scattered.mb_s"), None);
     }

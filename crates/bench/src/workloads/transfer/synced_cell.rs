@@ -59,7 +59,7 @@ mod tests {
     use drivescope_model::units::Secs;
 
     #[test]
-    fn each_write_waits_for_the_platter_unless_the_flush_lies() {
+    fn writes_wait_for_the_platter_unless_flush_lies() {
         let mut suite = suite_of(TestKind::Transfer);
         (suite.rounds, suite.transfer.time) = (3, Secs(1.0));
         suite.transfer.cells =

@@ -7,8 +7,8 @@
 //! One stage differs. f3probe finds addresses that repeat after a power of two, from block 0 on; here it is any
 //! distance, and also such as fall back on the upper part of what is there (`address_aliases.rs`).
 //!
-//! Blocks that cannot be read or written say nothing of the capacity: they are passed over, and at the end it is
-//! asked whether anything good lies behind them (`failed_tail.rs`).
+//! Blocks that cannot be read or written say nothing of the capacity: they are passed over, and at the end the
+//! probe tests whether anything good lies behind them (`failed_tail.rs`).
 
 mod address_aliases;
 mod data_behind;
@@ -27,12 +27,12 @@ use std::collections::BTreeSet;
 const SAMPLES_MIN: u64 = 8;
 /// See [`SAMPLES_MIN`].
 pub const SAMPLES_MAX: u64 = 1024;
-/// Blocks that are looked at after each doubling of what the cache is asked to hide.
+/// Blocks read after each doubling of what the cache may hide.
 const CACHE_SAMPLES: u64 = 64;
 /// What f3probe writes at most to learn the size of the cache, in bytes; twice this, less one block.
 const F3_CACHE_BYTES: u64 = 1 << 30;
 
-/// Passes that tell stamps apart.
+/// Passes that distinguish stamps.
 const PASS_CACHE: u64 = 1;
 const PASS_LANDMARK: u64 = 2;
 const PASS_SAMPLE: u64 = 3;
@@ -59,7 +59,7 @@ pub enum ProbedContents {
     Unreadable,
 }
 
-/// Why a probe cannot go on: the drive is gone, or somebody asked to stop.
+/// Why a probe cannot continue: the drive is gone, or the run is to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stopped;
 
@@ -91,7 +91,7 @@ pub struct FailedBlocks {
 /// What a probe found, in blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Probed {
-    /// Blocks from the start of the drive that keep data, as far as those tell that can be read.
+    /// Blocks from the start of the drive that keep data, as far as the readable ones show.
     pub real: u64,
     /// What could not be read or written, if anything.
     pub failed: Option<FailedBlocks>,
@@ -139,7 +139,7 @@ pub fn written_with_pushing_max(count: u64, block_bytes: u64, cache_bytes: u64) 
     beside + overwhelms_max(count) * stretch
 }
 
-/// The largest cache that is looked for, in blocks.
+/// The largest cache that the search covers, in blocks.
 fn cache_max(cache_bytes: u64, block_bytes: u64) -> u64 {
     (cache_bytes.min(F3_CACHE_BYTES / 2) / block_bytes).max(1)
 }
@@ -182,7 +182,7 @@ pub fn probe<B: Blocks>(blocks: &mut B, cache_bytes: u64, seed: u64) -> Result<P
 
 struct CapacityProbe<'b, B> {
     blocks: &'b mut B,
-    /// Largest cache that is looked for, in blocks.
+    /// Largest cache that the search covers, in blocks.
     cache_max: u64,
     /// A block taken to be good, and one that is bad or behind the end.
     left: u64,
@@ -317,7 +317,7 @@ impl<B: Blocks> CapacityProbe<'_, B> {
     }
 
     /// The blocks that showed the cache lie at the end, and the first of them need not be bad. Where all
-    /// below are good, the search goes on among them, and the cache is overwhelmed right below.
+    /// below are good, the search continues among them, and the cache is overwhelmed right below.
     fn look_above(&mut self) -> Result<(), Stopped> {
         let (first, count) = self.overwhelm;
         let (Some(bad), true) = (self.bad_at_end, self.right == first) else { return Ok(()) };

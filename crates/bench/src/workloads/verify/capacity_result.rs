@@ -307,7 +307,7 @@ mod tests {
 
     /// A drive that loses what it likes, the last of it too, or everything, need not be a fake.
     #[test]
-    fn losses_everywhere_are_no_missing_end() {
+    fn losses_everywhere_are_not_a_missing_end() {
         let size = 64 * MIB;
         let dropping = |elsewhere: u64, at_end: u64| SectorTally {
             lost: elsewhere + at_end,
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_not_missing() {
+    fn unreadable_blocks_are_not_missing() {
         let size = 64 * MIB;
         for (from, to) in [(20 * MIB, 32 * MIB), (40 * MIB, 52 * MIB), (40 * MIB, size), (0, size)]
         {
@@ -360,7 +360,7 @@ mod tests {
             assert_eq!(silent_from(&tally, size, true), silent, "{from} to {to}");
             assert_eq!(silent_from(&tally, size, false), None);
         }
-        // A cut with an unreadable spot before it is still a cut; with one in what is missing, nobody knows.
+        // A cut with an unreadable spot before it is still a cut; with one in what is missing, the result is open.
         let cut = holed(40 * MIB, size, size);
         let spot = |at| SectorTally {
             unreadable: 512,

@@ -18,7 +18,7 @@ pub(super) struct Quick<'c> {
     pub bytes: u64,
     /// Bytes of a block: the smallest request.
     pub block_bytes: u32,
-    /// Largest cache that is looked for.
+    /// Largest cache that the search covers.
     pub cache_bytes: u64,
     /// Seed of the stamps: one that was never written to the drive before.
     pub salt: u64,
@@ -28,14 +28,14 @@ pub(super) struct Quick<'c> {
     pub control: &'c Control,
 }
 
-/// What a search leaves behind.
+/// The outcome of a search.
 #[derive(Debug)]
 pub(super) struct QuickOutcome {
-    /// What was found; `None` if the search did not come to its end.
+    /// What was found; `None` if the search did not finish.
     pub probed: Option<Probed>,
-    /// All requests. Failed ones are no errors of the search: their blocks count as unreadable.
+    /// All requests. Failed ones are not errors of the search: their blocks count as unreadable.
     pub recorder: Recorder,
-    /// Bytes asked for.
+    /// Bytes requested.
     pub read_bytes: u64,
     /// Bytes written, those included that only push others out of a cache.
     pub written_bytes: u64,

@@ -119,7 +119,7 @@ fn full_sorts_every_sector() {
 }
 
 #[test]
-fn full_needs_a_part_of_a_simulated_drive_that_fits_into_memory() {
+fn full_run_needs_a_part_that_fits_memory() {
     let target = run_target("sim:pm871b-128");
     let error = plan(full(Bytes(0)), 1, Engine::Sim, &target, false, WriteLevel::Read).unwrap_err();
     assert!(error.to_string().contains("--size 4 GiB"), "{error}");
@@ -158,7 +158,7 @@ fn a_full_run_is_continued() {
 /// What a power cut took back is what an earlier run of the same seed wrote there: read back it would be lost
 /// data of an honest drive.
 #[test]
-fn a_full_run_does_not_go_on_behind_what_an_earlier_one_wrote() {
+fn full_run_does_not_continue_an_earlier_one() {
     let drive = run_target("sim:pm871b-128");
     done(&run(&drive, full(Bytes::mib(96))));
     done(&run(&drive, full(Bytes::mib(32))));
@@ -179,7 +179,7 @@ fn pass_at(drive: &Target, at: u64) -> u64 {
 
 /// A rerun has the same seed: if the drive drops its writes, what the run before left must not look like them.
 #[test]
-fn a_full_run_writes_what_no_earlier_one_of_its_seed_has_written() {
+fn full_run_writes_data_new_for_its_seed() {
     let drive = run_target("sim:pm871b-128");
     let places = [0, 32 << 20, (96 << 20) - 512];
     let mut before = [0; 3];
@@ -190,7 +190,7 @@ fn a_full_run_writes_what_no_earlier_one_of_its_seed_has_written() {
         assert!(size == 32 || written == [written[0]; 3], "{written:?}");
         before = written;
     }
-    // One that goes on writes the same, and one that only reads knows it.
+    // A resumed run writes the same, and one that only reads knows it.
     let mut suite = full(Bytes::mib(96));
     suite.verify.from = Bytes::mib(32);
     let went_on = run(&drive, suite);
@@ -203,7 +203,7 @@ fn a_full_run_writes_what_no_earlier_one_of_its_seed_has_written() {
 
 /// Another seed, or a drive that was never written: no reason to accuse it.
 #[test]
-fn a_read_accuses_nobody_without_the_stamps_of_its_seed() {
+fn read_without_stamps_makes_no_accusation() {
     let size = Bytes::mib(96);
     for drive in
         ["sim:pm871b-128", "sim:pm871b-128?fake=cut:40MiB", "sim:pm871b-128?fake=wrap:40MiB"]
@@ -223,7 +223,7 @@ fn a_read_accuses_nobody_without_the_stamps_of_its_seed() {
 
 /// A run that was stopped while it wrote leaves a drive that looks as if its end were missing.
 #[test]
-fn a_read_behind_half_a_write_is_no_accusation() {
+fn read_after_half_a_write_accuses_no_drive() {
     let drive = run_target("sim:pm871b-128");
     done(&run(&drive, full(Bytes::mib(32))));
     let read = run(&drive, reading(full(Bytes::mib(96))));
@@ -236,7 +236,7 @@ fn a_read_behind_half_a_write_is_no_accusation() {
 
 /// Caches that answer for the end of the drive, smaller and larger than what is pushed out of them.
 #[test]
-fn a_cache_does_not_save_a_full_run_from_finding_a_fake() {
+fn full_run_finds_fake_despite_cache() {
     for cache in ["512", "1MiB", "7MiB", "8MiB", "14MiB"] {
         for fake in ["cut:20MiB", "wrap:20MiB"] {
             let mut suite = full(Bytes::mib(48));

@@ -39,7 +39,7 @@ impl<'a> Pen<'a> {
         Self { plot, frame, is_pointed_at, dots_max, out, placed: PlacedTexts::default() }
     }
 
-    /// Draws what is no text.
+    /// Draws what is not a text.
     pub fn draw(&mut self, layer: &Layer) {
         match layer {
             Layer::Line { points, ink, course, is_fine, axis } => {
@@ -141,7 +141,7 @@ impl<'a> Pen<'a> {
                 continue;
             }
             let at = self.frame.at(*point, axis);
-            // Where the next one cannot be told from this one, it goes without; the end never does.
+            // A point too close to the last one drawn is left out; the end of a line never is.
             let is_last = points.get(i + 1).is_none_or(|next| !(next.0 + next.1).is_finite());
             let is_near = |from: Point| (at.0 - from.0).hypot(at.1 - from.1) < APART_MIN;
             if drawn.is_some_and(is_near) && !is_last {

@@ -1,4 +1,4 @@
-//! What a picture tells the page's script, so that it can show the values at the pointer: its axes and places, and
+//! Data of a picture for the page's script, so that it can show the values at the pointer: its axes and places, and
 //! the values of its marks, rounded as everything that is printed.
 
 use super::element::number;
@@ -66,7 +66,7 @@ pub fn mark_value(
     (low, high): (f64, f64),
     ink: Ink,
 ) -> Vec<(&'static str, String)> {
-    // A whole number, such as a depth, is said as such.
+    // A whole number, such as a depth, is written as one.
     let x = if x.fract() == 0.0 { place(x) } else { value(x) };
     let mut text = format!("{x} {}", value(y));
     if low < high {
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_those_that_are_printed() {
+    fn values_match_the_printed_ones() {
         for (number, text) in [(1_234.5, "1230"), (83.84, "83.8"), (0.0, "0"), (0.6123, "0.612")] {
             assert_eq!(value(number), text);
         }
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_has_no_value() {
+    fn nan_has_no_value() {
         let axis = || PlotAxis::from_zero("MB/s", 10.0);
         let plot = Plot::new(axis(), axis()).named(Ink::Series(1), "write");
         let points = [(1.0, 2.5), (2.0, f64::NAN), (3.0, 4.0)];

@@ -5,16 +5,16 @@ use crate::chart::plot::Ink;
 /// Which colours a picture has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Theme {
-    /// Those that the reader's system prefers.
+    /// The reader's system chooses.
     #[default]
     System,
     /// Dark on white.
     Light,
     /// Light on near black.
     Dark,
-    /// Those of the page around it, whose style sheet has [`page_colours`], with values for its script.
+    /// The colours of the page around it, whose style sheet has [`page_colours`], with values for its script.
     Page,
-    /// Those of the page around it, without values and with a sample of many dots: where many pictures share a page.
+    /// Like `Page`, without values and with a sample of many dots: where many pictures share a page.
     FoldedPage,
 }
 
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_stands_out_from_its_background() {
+    fn text_contrasts_with_its_background() {
         for (class, light, dark) in COLOURS {
             if !["grid", "range"].contains(&class) {
                 assert!(contrast(light, BACKGROUND.0) >= 4.5, "{class} in light");
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn every_series_has_a_colour_and_a_shape_of_its_own() {
+    fn every_series_has_its_colour_and_shape() {
         for a in 0..SERIES_COLOURS {
             for b in 0..a {
                 assert_ne!(class(Ink::Series(a)), class(Ink::Series(b)));

@@ -22,7 +22,7 @@ fn block_device() -> TargetInfo {
 }
 
 #[test]
-fn headers_say_what_is_below_the_target() {
+fn headers_show_drives_below_the_target() {
     let head = |target: &TargetInfo, drive: Option<_>| {
         text::header("drivescope 0.1.0", &plan(), target, drive.as_ref(), PLAIN)
     };
@@ -65,7 +65,7 @@ fn headers_say_what_is_below_the_target() {
 
 /// It was shown as a partition of the first of its disks, on whose link.
 #[test]
-fn an_array_is_shown_as_what_it_is_made_of() {
+fn array_is_shown_with_its_members() {
     let md = Drive {
         backing: vec!["sda1".into(), "sdb1".into()],
         transport: "md".into(),
@@ -106,7 +106,7 @@ fn a_plan_in_one_sentence() {
 }
 
 #[test]
-fn rounds_that_are_shortened_to_be_computed_are_told() {
+fn rounds_shortened_for_computing_are_reported() {
     let mut plan = plan();
     plan.tests[0].round_requests = Some(20_833);
     plan.tests[0].cost.computed_s = 11.6;
@@ -122,7 +122,7 @@ fn rounds_that_are_shortened_to_be_computed_are_told() {
 }
 
 #[test]
-fn space_taken_by_copies_is_said() {
+fn space_taken_by_copies_is_shown() {
     let target = directory("/mnt/data", "btrfs", &["sda1", "sda"]);
     let text = text::dry_run(&plan(), &target, PLAIN);
     let expected =
@@ -131,7 +131,7 @@ fn space_taken_by_copies_is_said() {
 }
 
 #[test]
-fn what_depends_on_the_users_own_files_has_no_time() {
+fn tests_of_user_files_have_no_time() {
     let mut plan = plan();
     plan.tests.truncate(1);
     plan.tests[0].cost = Cost { written_bytes: 9_000_000_000, ..Cost::default() };
@@ -216,7 +216,7 @@ fn many_observations_of_one_finding_are_counted() {
 }
 
 #[test]
-fn what_qualifies_every_verdict_stands_once() {
+fn common_caution_is_shown_once() {
     let mut run = nvme();
     run.simulated = true;
     run.findings = vec![Finding::new(FindingId::NetworkFs, "nfs4 from server:/export")];

@@ -6,7 +6,7 @@ use crate::text::{self, RunRow};
 use drivescope_model::TestStatus;
 use drivescope_model::drive::{Drive, DriveKind, Health, Zoned};
 
-/// A failing disk, a disk of a virtual machine, and things that are no drives.
+/// A failing disk, a disk of a virtual machine, and things that are not drives.
 fn odd_drives() -> [Drive; 6] {
     let sick = Drive {
         model: Some("ST3000DM001-1CH166".into()),
@@ -48,7 +48,7 @@ fn odd_drives() -> [Drive; 6] {
 }
 
 #[test]
-fn drives_with_partitions_and_things_that_are_no_drives() {
+fn drives_partitions_and_other_devices_are_listed() {
     let drives: Vec<Drive> =
         [hard_disk_drive(), nvme_drive()].into_iter().chain(odd_drives()).collect();
     insta::assert_snapshot!(text::drive_list(&drives, PLAIN), @r"
@@ -92,7 +92,7 @@ fn drives_with_partitions_and_things_that_are_no_drives() {
 }
 
 #[test]
-fn the_time_of_day_tells_the_runs_of_a_day_apart() {
+fn time_distinguishes_the_runs_of_one_day() {
     let long = |id: &str| RunRow {
         suite: "crystaldiskmark-peak-nvme".into(),
         ..row(
@@ -147,7 +147,7 @@ fn runs_take_a_line_each() {
 }
 
 #[test]
-fn a_wide_list_of_runs_loses_columns_before_digits() {
+fn wide_list_of_runs_loses_columns_before_digits() {
     let long = |label: Option<&str>, suite: &str, headline: &str| RunRow {
         label: label.map(str::to_string),
         suite: suite.into(),

@@ -9,7 +9,7 @@ use drivescope_model::document::Limiter;
 use drivescope_model::{Run, TestKind, TestResult, TestStatus};
 
 #[test]
-fn a_percentile_of_all_rounds_is_told_apart_from_medians() {
+fn percentile_of_all_rounds_is_marked() {
     let mut result = hard_disk_latency();
     let p99 = result.metrics.iter_mut().find(|metric| metric.key.ends_with(".lat_p99_us")).unwrap();
     assert!(p99.rounds.len() > 1, "the case must be one");
@@ -21,7 +21,7 @@ fn a_percentile_of_all_rounds_is_told_apart_from_medians() {
 }
 
 #[test]
-fn transfer_of_an_nvme_drive_that_one_cpu_cannot_fill() {
+fn transfer_of_nvme_beyond_one_cpu() {
     insta::assert_snapshot!(test_result(&nvme().tests[0], PLAIN), @r"
     transfer                        read             write
     seq1m_q8t1    MB/s     3,456 ± 21        3,102 ± 19
@@ -38,7 +38,7 @@ fn transfer_of_an_nvme_drive_that_one_cpu_cannot_fill() {
 }
 
 #[test]
-fn a_cell_stands_under_the_limiter_of_most_of_its_rounds() {
+fn cell_has_the_limiter_of_most_rounds() {
     let metrics = ["seq1m_q8t1.read", "rnd4k_q1t1.read", "rnd4k_q32t1.read"]
         .map(|cell| metric(&format!("transfer.{cell}.iops"), &[100.0, 101.0, 102.0]));
     let mut result = result(TestKind::Transfer, metrics.to_vec());

@@ -50,7 +50,7 @@ fn results_take_the_width_of_the_terminal() {
 }
 
 #[test]
-fn a_run_in_progress_shows_the_table_of_its_result() {
+fn unfinished_run_shows_its_result_table() {
     let progress = "transfer  ━━━         23 s left  171 MB/s  163 IOPS  seq1m_q8t1.write  1/6";
     check("live", |style| text::live(&begun(), progress, style));
 }

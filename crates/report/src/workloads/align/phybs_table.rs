@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_those_of_phybs_with_true_figures() {
+    fn lines_match_phybs_with_true_figures() {
         // Seed 004: msec and kBps as printed, tps as 64 bits give it (printed: 138 and 2).
         for (offset, usec, line) in [
             (0, 19_503_000, "   32768    4096       0   16384       19503    1680    6720\n"),

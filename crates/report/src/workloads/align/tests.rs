@@ -79,7 +79,7 @@ fn a_jumper_and_a_sector_that_nothing_shows() {
 }
 
 #[test]
-fn what_was_not_found_is_said() {
+fn missing_answers_are_reported() {
     let mut nothing = result(TestKind::Align, times("4k", &EIGHT[..2], &[900.0, 12_000.0]));
     nothing.reason = Some("physical sector: the times spread too widely".to_string());
     insta::assert_snapshot!(test_result(&nothing, PLAIN), @r"

@@ -103,7 +103,7 @@ mod tests {
     use drivescope_model::TestKind;
 
     #[test]
-    fn a_headline_says_where_the_rate_falls_or_how_long_it_takes() {
+    fn headline_shows_rate_fall_or_duration() {
         let said = |metrics: &[(&str, f64)]| headline(&measured(TestKind::Fill, metrics));
         let whole = ("whole.time_s", 28_800.0);
         let knee =
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stretch_takes_as_long_as_its_bytes_do_at_its_rate() {
+    fn stretch_time_is_bytes_over_rate() {
         let steps = [(0.0, 100.0), (1e9, 50.0), (2e9, 50.0)];
         let mut result = result(TestKind::Fill, Vec::new());
         result.series.push(series("fill.write.mb_s", ["bytes", "MB/s"], steps));

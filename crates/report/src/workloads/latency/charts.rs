@@ -98,7 +98,7 @@ fn span_heading(widest_us: f64, smallest_us: f64) -> String {
     }
 }
 
-/// Latencies by the rate that was asked for.
+/// Latencies by the target rate.
 fn under_load(result: &TestResult, loops: &[&str]) -> Option<Chart> {
     let mut curves: Vec<(&str, Vec<PlotMark>)> = Vec::new();
     for (quantity, word) in QUANTITIES {
@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_heading_says_what_a_small_part_gains() {
+    fn heading_shows_gain_of_a_small_part() {
         for (smallest, heading) in [
             (6_330.0, "Access time by span: 12.1 ms anywhere, 6.33 ms in a small part"),
             (12_000.0, "Access time by span: 12.1 ms everywhere"),

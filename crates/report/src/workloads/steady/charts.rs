@@ -9,7 +9,7 @@ use crate::terminal::{find, value};
 use drivescope_model::number::rounded;
 use drivescope_model::{Bytes, TestResult};
 
-/// Curves that are told apart in one picture.
+/// Most curves that a reader can distinguish in one picture.
 const CURVES_MAX: usize = 5;
 const WARMTH: Ink = Ink::Muted;
 

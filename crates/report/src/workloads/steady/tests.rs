@@ -48,7 +48,7 @@ fn of_rounds(cells: &[&str]) -> TestResult {
 }
 
 #[test]
-fn the_table_says_what_is_left_in_which_rounds_and_how_it_was_prepared() {
+fn table_shows_rate_window_and_preparation() {
     let text = table(&of_rounds(&["rnd4k_q32t4.write"]), Style::default());
     for part in [
         "8,120",
@@ -67,7 +67,7 @@ fn the_table_says_what_is_left_in_which_rounds_and_how_it_was_prepared() {
 }
 
 #[test]
-fn what_is_not_steady_says_so_first() {
+fn unsteady_result_says_so_first() {
     let mut result = of_rounds(&["rnd4k_q32t4.write"]);
     let said = headline(&result).unwrap();
     assert_eq!(said, "Steady: 8,120 IOPS, 19.0 % of the first round (rnd4k_q32t4.write)");
@@ -78,7 +78,7 @@ fn what_is_not_steady_says_so_first() {
 }
 
 #[test]
-fn many_cells_are_a_matrix_of_sizes_and_directions() {
+fn many_cells_form_a_size_direction_matrix() {
     let shapes = ["rnd1m_q32t4", "rnd8k_q32t4", "rnd4k_q32t4"];
     let mixes = ["read", "mix65", "write"];
     let cells: Vec<String> = mixes
@@ -93,7 +93,7 @@ fn many_cells_are_a_matrix_of_sizes_and_directions() {
 }
 
 #[test]
-fn rounds_are_drawn_with_window_and_temperature_and_over_what_was_written() {
+fn rounds_are_drawn_over_volume_with_temperature() {
     let names = |result: &TestResult| -> Vec<String> {
         charts::charts(result).into_iter().map(|chart| chart.name).collect()
     };
@@ -108,7 +108,7 @@ fn rounds_are_drawn_with_window_and_temperature_and_over_what_was_written() {
 }
 
 #[test]
-fn a_sequence_has_a_row_for_each_stage_and_its_passes() {
+fn sequence_has_rows_for_stages_and_passes() {
     let mut metrics = Vec::new();
     for (stage, rates) in [
         ("degrade", &[400.0, 300.0, 250.0][..]),

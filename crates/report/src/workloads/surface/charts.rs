@@ -12,7 +12,7 @@ use drivescope_stats::zones::{ZONE_DROP_MIN, zones};
 const READ: Ink = Ink::Series(0);
 const ACCESS: Ink = Ink::Series(1);
 const WRITE: Ink = Ink::Series(2);
-/// A rate at the end within this share of that at the start is no fall.
+/// A rate at the end within this share of that at the start is not a fall.
 const SAME_RATE: f64 = 0.05;
 
 pub(super) fn charts(result: &TestResult) -> Vec<Chart> {
@@ -165,7 +165,7 @@ mod tests {
     use crate::testing::hard_disk_surface;
 
     #[test]
-    fn a_headline_says_what_is_left_at_the_end() {
+    fn headline_shows_the_rate_at_the_end() {
         let disk = hard_disk_surface();
         assert_eq!(
             headline(&disk).unwrap(),
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn zones_are_found_where_the_rate_falls_in_steps() {
+    fn zones_are_found_at_rate_steps() {
         let rate = |i: usize| [200.0, 170.0, 130.0][i / 20] * (1.0 + 0.001 * (i * 7 % 5) as f64);
         let points: Vec<Point> = (0..60).map(|i| (i as f64, rate(i))).collect();
         let steps = steps_of(&points);

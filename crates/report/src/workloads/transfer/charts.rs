@@ -133,7 +133,7 @@ mod tests {
     use drivescope_model::TestKind;
 
     #[test]
-    fn a_heading_says_what_a_deeper_queue_gains() {
+    fn heading_shows_gain_of_a_deeper_queue() {
         for (deep, heading) in [
             (182.0, "32 reads in flight do 2.27 times as many as 1"),
             (82.0, "More reads in flight gain nothing"),
@@ -143,9 +143,9 @@ mod tests {
         }
     }
 
-    /// Two depths and a flushed cell are no sweep.
+    /// Two depths and a flushed cell are not a sweep.
     #[test]
-    fn flushed_writes_are_no_part_of_a_sweep() {
+    fn flushed_writes_are_not_in_a_sweep() {
         let cells =
             [("rnd4k_q1t1.write", 900.0), ("rnd4k_q1t1.sync", 69.0), ("rnd4k_q32t1.write", 896.0)];
         let metrics = cells.map(|(cell, iops)| metric(&format!("transfer.{cell}.iops"), &[iops]));

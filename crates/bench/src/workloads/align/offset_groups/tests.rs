@@ -43,7 +43,7 @@ fn at(offset: u64, mean: f64, error: f64) -> (u64, TrimmedMean) {
 }
 
 #[test]
-fn groups_need_a_step_that_chance_does_not_explain() {
+fn groups_need_a_step_beyond_chance() {
     let clear = [at(0, 5.0, 0.1), at(512, 15.0, 0.3), at(1024, 15.5, 0.3)];
     assert_eq!(split(&clear, 1.1), OffsetGroups { fast: vec![0], slow: vec![512, 1024] });
     let noisy = [at(0, 5.0, 2.0), at(512, 15.0, 2.0)];
@@ -61,7 +61,7 @@ fn the_resolution_is_what_would_have_been_seen() {
     let slower = [at(0, 10.0, 0.5), at(512, 10.0 * (1.01 + share), 0.5)];
     assert_eq!(split(&slower, 1.1).slow, [512]);
     assert_eq!(resolution(&[], &[]), f64::INFINITY);
-    // What another program adds to every second access is no measure of what misalignment does.
+    // What another program adds to every second access does not measure misalignment.
     let disturbed = times.map(|OffsetTimes { offset, ns }| {
         let busy = |(i, ns)| if i % 2 == 0 { ns } else { ns + 40.0 };
         OffsetTimes { offset, ns: ns.into_iter().enumerate().map(busy).collect() }
@@ -89,7 +89,7 @@ fn fast_offsets_give_sector_and_shift() {
 }
 
 #[test]
-fn the_penalty_is_the_ratio_of_the_groups_with_its_interval() {
+fn penalty_is_group_ratio_with_interval() {
     // 1.7e6 against 0.7e6: 2.43
     let (mut inside, mut width) = (0, 0.0);
     for seed in 0..40 {

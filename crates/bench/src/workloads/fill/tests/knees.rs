@@ -25,7 +25,7 @@ fn knee(mode: FillMode, cache_gb: f64, span_gb: u64) -> Metric {
 
 /// The fast cache takes whole rows of blocks, and the buffer memory next to nothing.
 #[test]
-fn a_knee_is_placed_within_a_percent_and_its_interval_contains_it() {
+fn knee_is_within_one_percent_and_its_interval() {
     const ROW_OF_BLOCKS: f64 = 67_108_864.0;
     for (mode, span_gb) in [(FillMode::Full, 4), (FillMode::Full, 10), (FillMode::Sampled, 10)] {
         for rows in [5.0, 6.0, 7.0, 9.0, 11.0, 12.0, 13.0, 15.0, 19.0, 25.0] {

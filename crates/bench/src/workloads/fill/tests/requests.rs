@@ -5,7 +5,7 @@ use super::*;
 /// Without a cache and a queue every request loses a turn, so that short ones take twice the time. Behind a bridge
 /// that takes one at a time, long ones do that do not fit into a small cache.
 #[test]
-fn a_disk_to_which_the_length_of_requests_matters_is_sampled_with_those_of_a_full_fill() {
+fn length_sensitive_disk_is_sampled_with_long_requests() {
     let one_at_a_time = "preset = \"usb3-bulk-only\"";
     let disks = [
         ("wd20ears", vec![("enabled = true", "enabled = false")]),
@@ -37,7 +37,7 @@ fn a_disk_to_which_the_length_of_requests_matters_is_sampled_with_those_of_a_ful
 
 /// At 64 KiB, electronics are slower than the outer tracks of the fast ones among these models.
 #[test]
-fn requests_are_the_shortest_that_a_disk_takes_as_fast_as_any() {
+fn shortest_full_speed_requests_are_used() {
     const KIB: u64 = 1 << 10;
     let times =
         |of: [u64; 3]| [256 * KIB, 128 * KIB, 64 * KIB].into_iter().zip(of).collect::<Vec<_>>();

@@ -2,11 +2,11 @@
 //! seldom looks like a hit. So both are counted until one of them is sure, by how often known hits are late at the time
 //! (the sequential test of A. Wald, 1945).
 
-/// The wrong answer is so many times less likely than the right one, as a logarithm: 1 of 900 would be wrong.
+/// The wrong answer is this much less likely than the right one, as a logarithm: 1 of 900 would be wrong.
 const SURE: f64 = 6.8;
-/// What a known hit said counts for so much less with every one that follows: a host gets busy, and idle again.
+/// What a known hit said fades by this factor with every one that follows: a host gets busy, and idle again.
 const FADING: f64 = 0.95;
-/// Where more of the known hits are late, late hits and misses are not told apart in reasonable time.
+/// Where more of the known hits are late, it takes too long to distinguish late hits from misses.
 const LATE_MAX: f64 = 0.6;
 /// Trials of one question at most.
 const TRIALS_MAX: u32 = 40;
@@ -25,17 +25,17 @@ impl Lateness {
         self.all = FADING * self.all + 1.0;
     }
 
-    /// Share of hits that are late: the expected one, as none of a few is no proof of none.
+    /// Share of hits that are late: the expected one, as none of a few does not prove that none are.
     fn share(self) -> f64 {
         (self.late + 0.5) / (self.all + 1.0)
     }
 
-    /// Whether misses can be told at all.
+    /// Whether misses can be distinguished at all.
     pub fn is_bearable(self) -> bool {
         self.share() <= LATE_MAX
     }
 
-    /// Slow answers in a row that are misses for sure, wherever among so many answers they come.
+    /// Slow answers in a row that are misses for sure, wherever among `answers` they come.
     pub fn misses_among(self, answers: usize) -> usize {
         let sure = SURE + (answers.max(1) as f64).ln();
         (sure / -self.share().min(LATE_MAX).ln()).ceil() as usize
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn two_answers_decide_on_a_quiet_host_and_more_on_a_busy_one() {
+    fn busy_host_needs_more_answers_than_quiet_one() {
         let count = |fast, slow| HitCount { fast, slow };
         let quiet = lateness(0);
         assert_eq!(count(1, 0).verdict(quiet, 0.03), None);
@@ -101,7 +101,7 @@ mod tests {
 
     /// Of blocks that are held or not, as many are judged wrong as said, however late the host is.
     #[test]
-    fn wrong_verdicts_are_as_rare_as_they_should_be() {
+    fn wrong_verdicts_are_as_rare_as_designed() {
         for (late_share, chance) in [(0.0, 0.06), (0.1, 0.03), (0.25, 0.06), (0.4, 0.03)] {
             let mut draw = Draw::new(5);
             let mut lateness = Lateness::default();

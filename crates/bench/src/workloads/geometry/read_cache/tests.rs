@@ -69,10 +69,10 @@ fn held_by(disk: &RandomDisk, late_share: f64, seed: u64) -> Result<HeldReads, S
     task.run(&mut queue).unwrap().answer.unwrap()
 }
 
-/// While a compiler ran on all processors, a cache of 49 MiB was told as 9.6 MB (issue 20): what a busy host tells is
-/// right, or nothing.
+/// While a compiler ran on all processors, a cache of 49 MiB was reported as 9.6 MB (issue 20): on a busy host
+/// the answer is right, or there is none.
 #[test]
-fn what_a_busy_host_tells_of_a_cache_is_right_or_nothing() {
+fn busy_host_gives_right_cache_size_or_none() {
     let mut wrong = 0;
     for (late_share, told_min) in [(0.0, 6), (0.05, 6), (0.2, 4), (0.4, 0), (0.7, 0)] {
         let mut told = 0;
@@ -96,7 +96,7 @@ fn what_a_busy_host_tells_of_a_cache_is_right_or_nothing() {
 
 /// In virtual time a run said "let nothing else run" where nothing else can.
 #[test]
-fn what_helps_is_said_where_other_programs_may_be_the_reason() {
+fn remedy_is_shown_when_other_programs_may_interfere() {
     let disk = RandomDisk::new(2);
     let found = |late_share| {
         let held = held_by(&disk, late_share, 2).unwrap();

@@ -127,7 +127,7 @@ fn hold_disk(coverage: &mut Coverage, seed: u64, truth: &DiskTruth, result: &Tes
     }
 }
 
-/// Disks of `cargo test`, and where all are asked for.
+/// Disks of `cargo test`, and of a full run.
 const FEW: u64 = 24;
 const ALL: u64 = 200;
 
@@ -147,7 +147,7 @@ fn the_intervals_of_disks_hold_the_truth() {
     coverage.judge();
 }
 
-/// SSDs of `cargo test`, and where all are asked for.
+/// SSDs of `cargo test`, and of a full run.
 const FEW_FLASH: u64 = 4;
 const ALL_FLASH: u64 = 30;
 

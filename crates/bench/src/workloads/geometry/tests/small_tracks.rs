@@ -6,7 +6,7 @@ use crate::workloads::testing::random_disks::measured;
 use drivescope_model::document::Metric;
 use drivescope_model::options::TestKind;
 
-/// Disks of `cargo test`, and where all are asked for.
+/// Disks of `cargo test`, and of a full run.
 const FEW: u64 = 8;
 const ALL: u64 = 60;
 /// Of eight disks, at most this many may have tracks too short to see.
@@ -16,7 +16,7 @@ const LINK_US: f64 = 10.0;
 const SECTOR_US: f64 = 512.0 / 80.0;
 
 #[test]
-fn zones_and_seeks_of_small_tracks_are_found_and_hits_that_are_slow() {
+fn small_tracks_and_slow_hits_are_found() {
     let (mut unseen, mut unknown, mut overheads) = (0, 0, 0);
     let count = if is_thorough() { ALL } else { FEW };
     for seed in 1..=count {

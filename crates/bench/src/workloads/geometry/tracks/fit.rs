@@ -1,7 +1,7 @@
 //! Where tracks end, and how many bytes they hold, from the times at which the chunks of a stream were answered.
 //!
-//! The host answers late now and then, and never early. What is late among answers of one track has its time back from
-//! those behind it ([`on_time`]). What is late just before the end of a track has not: its pause then seems to come in
+//! The host answers late now and then, and never early. A late completion within a track is corrected from those
+//! after it ([`on_time`]). One just before the end of a track cannot be: its pause then seems to come in
 //! parts, of which the last is the end. What is left are pauses that come once a track, and others, which do not count
 //! as long as they are few.
 
@@ -12,24 +12,24 @@ use drivescope_stats::summary;
 const PACE_SHARE: f64 = 0.99;
 /// A pause of at least this share of a turn is the end of a track; smaller ones are noise of the host.
 const SKEW_SHARE_MIN: f64 = 0.012;
-/// So many times the spread of ordinary steps are no noise.
+/// Steps this many times the usual spread are not noise.
 const NOISE_TIMES: f64 = 8.0;
-/// Pauses so many chunks apart are parts of one, or such a share of a track where it has few chunks.
+/// Pauses this many chunks apart are parts of one, or this share of a track where it has few chunks.
 const PARTS_APART: usize = 3;
 const PARTS_APART_SHARE: f64 = 0.15;
 /// Pauses elsewhere than at the ends of tracks: their length as a share of all, at most.
 const ELSEWHERE_MAX: f64 = 0.35;
-/// Of the ends of tracks, so many must show.
+/// At least this share of the ends of tracks must show.
 const SHOWN_MIN: f64 = 2.0 / 3.0;
 /// Ends that make a fit.
 const ENDS_MIN: usize = 3;
-/// Times so many standard errors apart are not the same.
+/// Times this many standard errors apart are not the same.
 const ERRORS: f64 = 4.0;
-/// What tells how long a pause is: so much of a track at either side.
+/// The length of a pause is measured against this much of a track at either side.
 const BESIDE_SHARE: f64 = 0.8;
 /// Of a normal distribution, the standard deviation over the median deviation.
 const MAD_TO_SIGMA: f64 = 1.4826;
-/// Residuals beyond so many times their median are delays of the host, looked for so many times.
+/// Residuals beyond this many times their median are delays of the host; the search is repeated this often.
 const RESIDUALS_MAX: f64 = 4.0;
 const RESIDUAL_ROUNDS: usize = 4;
 
@@ -163,7 +163,7 @@ fn on_time(mut ends: Vec<f64>) -> Option<Vec<f64>> {
     Some(ends)
 }
 
-/// Steps that are longer than usual by more than so much.
+/// Steps that are longer than usual by more than `least`.
 fn pauses(steps: &[f64], typical: f64, least: f64) -> Vec<Pause> {
     // Step i leads to the end of chunk i + 1.
     let all = (1..).zip(steps).map(|(chunk, step)| Pause { chunk, ns: step - typical });
@@ -191,7 +191,7 @@ fn joined(pauses: Vec<Pause>, track_chunks: f64) -> Vec<Pause> {
     joined
 }
 
-/// Those pauses that come once in so many chunks; `None` if too few of them show, or too much is left of the others.
+/// Pauses that come once per track; `None` if too few of them show, or too much is left of the others.
 fn once_a_track(pauses: &[Pause], track_chunks: f64) -> Option<Vec<Crossing>> {
     let fits = |from: &Pause, other: &Pause| {
         let apart = (other.chunk as f64 - from.chunk as f64) / track_chunks;
@@ -215,8 +215,8 @@ fn once_a_track(pauses: &[Pause], track_chunks: f64) -> Option<Vec<Crossing>> {
     (crossings.len() >= ENDS_MIN && is_sure).then_some(crossings)
 }
 
-/// The pause at each end of a track, turns: by how much the chunks just behind it are later than those just before. One
-/// that does not show counts as its neighbour behind it.
+/// The pause at each end of a track, turns: by how much the chunks just after it are later than those just before.
+/// One that does not show counts as the next one.
 fn skews(ends: &[f64], crossings: &[Crossing], pace_ns: f64, turn_ns: f64) -> Vec<f64> {
     let beside = (BESIDE_SHARE * turn_ns / pace_ns).max(1.0) as usize;
     let early = |from: usize, to: usize| {
@@ -259,7 +259,7 @@ struct HostNoise {
 struct Slope {
     /// Time of a chunk.
     pace_ns: f64,
-    /// Its standard error by the jitter of the host: where tracks of two sizes meet, residuals tell of those.
+    /// Its standard error by the jitter of the host: where tracks of two sizes meet, residuals are used instead.
     error_ns: f64,
 }
 
@@ -329,7 +329,7 @@ mod tests {
         ReadStretch { at: 0, chunk: 64 << 10, turn_ns: TURN_NS, is_late }
     }
 
-    /// Times of chunks of a disk whose tracks hold so many bytes, with noise in ns.
+    /// Times of chunks of a disk whose tracks hold `track` bytes, with noise in ns.
     fn ends(track: f64, skew: f64, chunk: u32, count: usize, phase: f64, noise: f64) -> Vec<u64> {
         let mut draw = Draw::new(7);
         (1..=count)

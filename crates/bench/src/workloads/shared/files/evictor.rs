@@ -12,7 +12,7 @@ pub(crate) struct Evictor {
 }
 
 impl Evictor {
-    /// `None` where the kernel did not tell of some.
+    /// `None` where the kernel did not report on some.
     pub fn share(&self) -> Option<f64> {
         (self.unknown == 0).then(|| self.resident_bytes / self.bytes.max(1.0))
     }

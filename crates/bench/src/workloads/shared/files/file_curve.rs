@@ -6,7 +6,7 @@ use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::units::Bytes;
 use drivescope_stats::summary::{max, median, min};
 
-/// The rate of so many neighbours counts as that of a place: a part of all files, and at least some.
+/// Smoothing window: 1/200 of the files, at least 3.
 const NEIGHBOURS_SHARE: usize = 200;
 const NEIGHBOURS_MIN: usize = 3;
 /// The decline begins where the rate is for good below this share of that at the start.
@@ -32,7 +32,7 @@ pub(crate) struct FileSample {
 }
 
 impl FileSample {
-    /// A file behind so many bytes, of a size, in a time; nowhere yet.
+    /// A file after `at_bytes`, without a position yet.
     pub fn new(at_bytes: u64, size_bytes: u64, time_s: f64) -> Self {
         Self { at_bytes, size_bytes, time_s, position_bytes: None, span_bytes: 0 }
     }
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_curve_that_falls_and_recovers_turns_where_it_does() {
+    fn recovering_curve_turns_at_its_minimum() {
         let found = turns(&disk(20)).unwrap();
         // a tenth below 250 MB/s is reached 125 files after the fall began
         assert!((360..390).contains(&found.decline), "{found:?}");
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_lies_at_the_mean_of_its_bytes() {
+    fn file_lies_at_the_mean_of_its_bytes() {
         let positions = FilePositions { start_bytes: 1000, size_bytes: 1 << 40, of: String::new() };
         let sample = FileSample::new(0, 400, 1.0);
         let placed = sample.placed(&[(0, 300), (9_900, 100)], &positions);

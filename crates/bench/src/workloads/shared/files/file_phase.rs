@@ -10,9 +10,8 @@ use crate::loops::control::Control;
 use crate::loops::phase::PhaseResult;
 use crate::session::{PhaseCounters, Progress, Session};
 
-/// How often a phase looks at the time while it moves bytes: once per so many.
+/// How often a phase checks the time while it moves bytes, and files.
 const LOOK_EVERY_BYTES: u64 = 8 << 20;
-/// And once per so many files.
 const LOOK_EVERY_FILES: u64 = 64;
 
 /// A phase on files.
@@ -32,7 +31,7 @@ pub(crate) struct FileTally {
     pub bytes: u64,
     pub time_s: f64,
     pub flush_s: f64,
-    /// Bytes that the device wrote meanwhile, where somebody counts them.
+    /// Bytes that the device wrote meanwhile, where counters show it.
     pub device_written_bytes: Option<u64>,
 }
 
@@ -49,7 +48,7 @@ impl FileTally {
 }
 
 impl FilePhase<'_> {
-    /// Runs `work`, which tells of its steps, then `flush`; keeps the round in `record`.
+    /// Runs `work`, which reports its steps, then `flush`; keeps the round in `record`.
     ///
     /// Errors: what `work` or `flush` ended with, or that the run is to end.
     pub fn run<T>(
@@ -111,7 +110,7 @@ impl FilePhase<'_> {
             flush_s: (end - worked) as f64 / 1e9,
             device_written_bytes: kept.top.map(|top| top.written_bytes),
         };
-        // A file system that is slow to answer is no stall of the drive: a file of gigabytes takes seconds.
+        // A slow answer of the file system is not a stall of the drive: a file of gigabytes takes seconds.
         kept.measured.recorder.gap_max_ns = 0;
         session.add_round(kept, record)?;
         Ok((outcome, tally))

@@ -74,7 +74,7 @@ impl FileSet {
     }
 }
 
-/// The sizes of so many files, ascending.
+/// The sizes of `files`, ascending.
 fn small_sizes(files: u32) -> Vec<u64> {
     let row = |line: &str| {
         let (rank, bytes) = line.split_once('\t')?;
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn ten_thousand_files_have_the_documented_total_whatever_the_seed() {
+    fn ten_thousand_files_have_the_documented_total() {
         for seed in [1, 7] {
             let set = FileSet::small(10_000, seed);
             assert_eq!(

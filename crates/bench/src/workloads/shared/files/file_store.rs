@@ -13,7 +13,7 @@ pub(crate) enum CopySide {
     Copy,
 }
 
-/// What a copy was besides its time.
+/// Results of a copy besides its time.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct CopyOutcome {
     /// What was left out, in words.
@@ -33,12 +33,12 @@ pub(crate) trait FileStore {
     /// Reads every file of a tree.
     fn read(&mut self, side: CopySide, watch: &mut Watch<'_>) -> Result<(), BenchError>;
 
-    /// Removes a tree. That there is none is no error.
+    /// Removes a tree. That there is none is not an error.
     fn delete(&mut self, side: CopySide) -> Result<(), BenchError>;
 
     /// Waits until all is on the drive of a tree.
     fn sync(&mut self, side: CopySide) -> Result<(), BenchError>;
 
-    /// Drops a tree from memory; the share of it that is still there, where anybody tells.
+    /// Drops a tree from memory; the share of it that is still there, if that is known.
     fn evict(&mut self, side: CopySide) -> Result<Option<f64>, BenchError>;
 }

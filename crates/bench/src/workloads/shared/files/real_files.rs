@@ -1,4 +1,4 @@
-//! Files in a directory: a tree in the run's own folder, or somebody's that is only read, and its copy.
+//! Files in a directory: a tree in the run's own folder, or the user's, which is only read, and its copy.
 
 use super::evictor::Evictor;
 use super::file_set::FileSet;
@@ -15,7 +15,7 @@ use std::path::PathBuf;
 /// Names of the trees.
 const SOURCE: &str = "source";
 const COPY: &str = "copy";
-/// The free space is looked at once per so many bytes, and files are written in such pieces.
+/// The free space is checked once per this many bytes, and files are written in pieces.
 const ROOM_EVERY: u64 = 64 << 20;
 const PIECE: usize = 1 << 20;
 
@@ -25,7 +25,7 @@ pub(crate) struct RealFiles<'f> {
     folder: &'f mut OwnFolder,
     /// In the directory to copy from, where that is another one.
     other: Option<OwnFolder>,
-    /// Somebody's files, instead of ones that are made.
+    /// The user's files, instead of ones that are made.
     given: Option<PathBuf>,
     call: CopyCall,
     payload: Payload,
@@ -49,7 +49,7 @@ impl<'f> RealFiles<'f> {
         Self { other: Some(other), ..self }
     }
 
-    /// The same with somebody's files as the source.
+    /// The same with the user's files as the source.
     pub fn of_files(self, path: PathBuf) -> Self {
         Self { given: Some(path), ..self }
     }
@@ -156,7 +156,7 @@ struct TreeMaker<'s> {
 }
 
 impl TreeMaker<'_> {
-    /// Whether to go on.
+    /// Whether to continue.
     fn folder(
         &mut self,
         here: &TreeFolder,

@@ -37,7 +37,7 @@ pub(crate) fn failed(address: u64, len: u64, write: bool, errno: i32) -> BenchEr
     BenchError::Request { failure, count: 1 }
 }
 
-/// Says that a file was moved, whole because a simulated drive does that in one step; whether to go on.
+/// Says that a file was moved, whole because a simulated drive does that in one step; whether to continue.
 pub(crate) fn moved_at_once(size_bytes: u64, watch: &mut Watch<'_>) -> bool {
     watch(FileStep::Moved(size_bytes)) && watch(FileStep::Done(size_bytes))
 }
@@ -93,7 +93,7 @@ impl SimulatedFiles {
         Ok(numbers)
     }
 
-    /// Goes through a file block by block; whether to go on.
+    /// Goes through a file block by block; whether to continue.
     fn by_blocks(
         &self,
         size: u64,

@@ -44,7 +44,7 @@ impl Feed {
             }
         };
         let Some(next) = next else { return false };
-        // The reader frees it or fills it again; at its end nobody needs it.
+        // The reader frees it or fills it again, unless it has ended.
         let _ = self.spent.send(std::mem::replace(&mut self.block, next));
         self.next = 0;
         !self.block.is_empty()

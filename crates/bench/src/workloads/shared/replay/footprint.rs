@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// Units in which parts are kept together, the largest that makes a trace fit is taken: a gap within one stays, so
 /// that what was near stays near.
 const GRANULES: [u64; 3] = [1 << 20, 64 << 10, 4 << 10];
-/// Parts that are told apart at most: some hundred megabytes of memory.
+/// Separate parts at most: some hundred megabytes of memory.
 const PARTS_MAX: usize = 4 << 20;
 
 /// Where the requests of a trace go.
@@ -19,7 +19,7 @@ pub enum Placement {
     /// Where they went when it was recorded.
     #[default]
     Same,
-    /// The used parts one behind the other.
+    /// The used parts one after the other.
     Packed(Arc<UsedParts>),
 }
 
@@ -27,7 +27,7 @@ pub enum Placement {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UsedParts {
     granule: u64,
-    /// First granule, the one behind the last, and where the first is put.
+    /// First granule, the one after the last, and where the first is put.
     parts: Vec<(u64, u64, u64)>,
 }
 
@@ -49,7 +49,7 @@ impl UsedParts {
         Ok(Self::placed(used, granule))
     }
 
-    /// One behind the other.
+    /// Places the parts one after the other.
     fn placed(used: BTreeMap<u64, u64>, granule: u64) -> Self {
         let mut placed = 0;
         let part = |(from, to): (u64, u64)| {

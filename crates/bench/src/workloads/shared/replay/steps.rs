@@ -25,7 +25,7 @@ pub enum Due {
 pub struct ReplayStep {
     /// What it does.
     pub op: IoOp,
-    /// Where.
+    /// Offset on the target.
     pub offset: u64,
     /// Its length.
     pub len: u32,

@@ -1,4 +1,4 @@
-//! The loop of a replay: each request at its time, or behind what it waited for, with the delays written down.
+//! The loop of a replay: each request at its time, or after what it waited for, with the delays written down.
 
 use super::feed::Feed;
 use super::steps::{Due, ReplayStep};
@@ -10,7 +10,7 @@ use crate::loops::one_thread::Wait;
 use hdrhistogram::Histogram;
 use std::io;
 
-/// Delays from here on are told by their cause.
+/// The causes of longer delays are reported.
 pub const LATE_NS: u64 = 1_000_000;
 
 /// A trace being replayed.
@@ -51,7 +51,7 @@ pub struct Lag {
     pub last_ns: u64,
 }
 
-/// What a replay leaves behind.
+/// The outcome of a replay.
 #[derive(Debug)]
 pub struct ReplayOutcome {
     /// The record; latencies are those of reads and writes.
@@ -136,7 +136,7 @@ impl<'c> ReplayState<'c> {
             written: 0,
         };
         run.stage(queue);
-        // Waiting for the first block is no delay of a request.
+        // Waiting for the first block does not delay a request.
         run.feed.is_late = false;
         let now = queue.now();
         (run.start_ns, run.last_sent_ns, run.idle_since_ns) = (now, now, now);
@@ -255,7 +255,7 @@ impl<'c> ReplayState<'c> {
         self.is_stopping |= self.publisher.tick(now, &self.outcome.recorder);
     }
 
-    /// A bad sector is counted, and the trace goes on; a drive that is gone or refuses ends it.
+    /// A bad sector is counted, and the trace continues; a drive that is gone or refuses ends it.
     #[cold]
     fn fail(&mut self, failure: IoFailure) {
         self.outcome.recorder.failed(failure);

@@ -88,7 +88,7 @@ fn each_timing_waits_for_what_it_should() {
 
 /// Think time before a write that is left out is not lost, and what is not aligned grows to whole sectors.
 #[test]
-fn what_is_left_out_or_altered_is_counted() {
+fn omitted_and_altered_requests_are_counted() {
     let write = |at_ms, fua| TraceEvent { op: TraceOp::Write, fua, ..read(at_ms, 9, 1) };
     let flush = TraceEvent { op: TraceOp::Flush, len: 0, offset: 0, ..read(21, 0, 1) };
     let odd = TraceEvent { offset: 5_000, len: 100, ..read(30, 0, 1) };
@@ -123,9 +123,9 @@ fn an_hour_of_deadlines_does_not_drift() {
     assert!(drive.served.windows(2).all(|pair| pair[0].offset + 4096 == pair[1].offset));
 }
 
-/// A drive of half the rate: requests wait for a place in the queue, and the delay is told.
+/// A drive of half the rate: requests wait for a place in the queue, and the delay is reported.
 #[test]
-fn a_slow_drive_makes_requests_late_because_of_the_depth() {
+fn slow_drive_delays_requests_by_depth() {
     let (_file, source) = log_of(100, 1_000);
     let mut drive = VirtualQueue::new(3, 1, |_: &IoRequest, _| Ok(2 * MS));
     let outcome = replayed(&source, rules(ReplayTiming::Deadlines), 2, &mut drive);
@@ -140,7 +140,7 @@ fn a_slow_drive_makes_requests_late_because_of_the_depth() {
 }
 
 #[test]
-fn a_bad_sector_is_counted_and_a_drive_that_is_gone_ends_the_trace() {
+fn bad_sector_is_counted_lost_drive_ends_trace() {
     let (_file, source) = log_of(100, 1_000);
     for (errno, done) in [(libc::EIO, 99), (libc::ENODEV, 10)] {
         let bad = move |request: &IoRequest, _| match request.offset {
@@ -155,7 +155,7 @@ fn a_bad_sector_is_counted_and_a_drive_that_is_gone_ends_the_trace() {
 }
 
 #[test]
-fn a_trace_that_reaches_beyond_the_target_is_packed_or_refused() {
+fn oversized_trace_is_packed_or_refused() {
     let mut file = NamedTempFile::new().unwrap();
     let log = "fio version 3 iolog\n1 d read 1099511627776 4096\n2 d read 0 8192\n3 d write 1099511631872 4096\n";
     file.write_all(log.as_bytes()).unwrap();

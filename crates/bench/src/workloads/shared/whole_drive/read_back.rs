@@ -23,7 +23,7 @@ pub(crate) struct SectorTally {
     pub overwritten: u64,
     /// Anything else.
     pub lost: u64,
-    /// The drive answered with an error, so that nobody knows.
+    /// The drive answered with an error, so that the contents are unknown.
     pub unreadable: u64,
     /// Offsets of the first and of the last sector with wrong data.
     pub first_wrong: Option<u64>,
@@ -126,7 +126,7 @@ pub(crate) struct ReadBack<'c> {
     pub control: &'c Control,
 }
 
-/// What reading back leaves behind.
+/// The outcome of reading back.
 #[derive(Debug)]
 pub(crate) struct ReadBackOutcome {
     /// What was found.
@@ -230,7 +230,7 @@ impl ReadBack<'_> {
             let overwritten = outcome.tally.overwritten;
             outcome.tally.repeats = outcome.misdirected.any_at_home(self, queue, overwritten)?;
         }
-        // Nothing is in flight: everything that was asked for has been looked at.
+        // Nothing is in flight: all requests have been checked.
         outcome.reached = next;
         publisher.publish(&outcome.recorder);
         Ok(())

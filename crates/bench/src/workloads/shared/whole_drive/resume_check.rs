@@ -19,15 +19,15 @@ const PIECE: u64 = 4096;
 const CHUNK: u32 = 1 << 20;
 const DEPTH: u32 = 4;
 
-/// How much of what is looked at must be there.
+/// How much of the examined part must be there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StampsNeeded {
-    /// Everything, in any pass: writing goes on behind it.
+    /// Everything, in any pass: writing continues after it.
     All,
     /// The same in the pass of the data: what another one left there would be read back as lost.
     AllOfPass,
     /// Any stamp, on the part of this length: a read may have found bad sectors before the position, which
-    /// its document tells. A stamp of another address is one too: fake drives mix them up.
+    /// its document shows. A stamp of another address is one too: fake drives mix them up.
     Any(u64),
 }
 
@@ -74,7 +74,7 @@ pub(crate) fn check(
     )))
 }
 
-/// The newest pass of `data`'s seed that wrote anything before `to`, as far as a few pieces tell.
+/// The newest pass of `data`'s seed that wrote anything before `to`, as far as a few pieces show.
 pub(crate) fn newest_pass(
     session: &Session<'_>,
     data: Payload,
@@ -88,7 +88,7 @@ pub(crate) fn newest_pass(
     Ok(newest)
 }
 
-/// How something ended that was done in whole: a stop that came meanwhile has nothing left to go on with.
+/// How something ended that was done in whole: a stop that came meanwhile has nothing left to resume.
 pub(crate) fn unless_too_late(end: Result<(), BenchError>) -> Result<(), BenchError> {
     match end {
         Err(BenchError::Interrupted) => Ok(()),
@@ -104,7 +104,7 @@ pub(crate) fn no_stamps(seed: u64) -> BenchError {
     ))
 }
 
-/// What is looked at: the last part before `from`, and pieces of all before; nothing before 0.
+/// The examined part: the last part before `from`, and pieces of all before; nothing before 0.
 fn spans(from: u64) -> impl Iterator<Item = Range<u64>> {
     let tail = from.saturating_sub(TAIL);
     pieces(tail).chain((from > 0).then_some(tail..from))
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_end_and_pieces_of_all_before_are_looked_at() {
+    fn the_end_and_earlier_pieces_are_checked() {
         for from in [4096, TAIL - 4096, TAIL, TAIL + 4096, TAIL + (1 << 20), 3 << 40] {
             let spans: Vec<Range<u64>> = spans(from).collect();
             let last = spans.last().unwrap();

@@ -27,7 +27,7 @@ pub(crate) type SoFar<'f> = &'f dyn Fn(&[TimedRegion]) -> TestRecord;
 /// How stretches are written.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct WriteSettings {
-    /// What.
+    /// The data to write.
     pub data: Payload,
     /// Bytes per request.
     pub chunk: u64,
@@ -50,7 +50,7 @@ pub(crate) fn flush(session: &Session<'_>) -> Result<f64, BenchError> {
 }
 
 /// Writes `places` and keeps that as the phase `cell`. Long stretches of simulated drives are written
-/// without a loop where nothing can fail; `sum` may then end before the last place, and the caller goes on.
+/// without a loop where nothing can fail; `sum` may then end before the last place, and the caller continues.
 /// The inner error is a failed write or a request to stop: everything written was kept before. While it lasts,
 /// `so_far` says now and then what becomes of the stretches of all phases by then, for [`Session::checkpoint`].
 pub(crate) fn write(
@@ -81,7 +81,7 @@ pub(crate) fn write(
 struct WriteOutcome {
     timed: Vec<TimedRegion>,
     measured: PhaseResult,
-    /// Bytes asked for, lead-ins included.
+    /// Bytes requested, lead-ins included.
     asked: u64,
     /// Bytes of the requests that were completed, lead-ins included.
     moved: u64,

@@ -6,7 +6,7 @@ use crate::testing::{done, finding, run_at, run_target, suite_of, whole_plan, wi
 use drivescope_model::document::TestResult;
 use drivescope_model::options::{Suite, TestKind};
 
-/// A disk of so many places that falls to 45 % in ten zones.
+/// A disk of `places` that falls to 45 % in ten zones.
 fn disk(places: usize) -> Vec<f64> {
     (0..places).map(|i| 200.0 * (1.0 - 0.055 * (i * 10 / places) as f64)).collect()
 }
@@ -40,9 +40,9 @@ fn a_slow_stretch_stands_out_from_its_neighbours() {
     assert_eq!(candidates(&rates), [0, 63]);
 }
 
-/// A pause of the machine, or a drive that became slower as a whole: the second look tells them from a slow place.
+/// A pause of the machine, or a drive that became slower as a whole: a second look shows that the place is not slow.
 #[test]
-fn what_is_not_slow_again_is_not_slow() {
+fn place_fast_on_second_look_is_not_slow() {
     let usual = disk(64);
     let mut first = usual.clone();
     // Single places, of which no second look makes a stretch; then two and three side by side.
@@ -64,7 +64,7 @@ fn what_is_not_slow_again_is_not_slow() {
 }
 
 #[test]
-fn slow_accesses_are_told_by_their_part_of_the_drive() {
+fn slow_accesses_are_reported_with_their_part() {
     let size = 1_000_000_000_000;
     let accesses: Vec<TimedRegion> = (0..200)
         .map(|i| {
@@ -137,7 +137,7 @@ fn surface_after_use(target: &str, seed: u64) -> TestResult {
 /// A shingled disk keeps what was written at random elsewhere. Two neighbours may lie there by chance, as with these
 /// seeds; what is between them does not.
 #[test]
-fn scattered_places_of_a_shingled_disk_are_no_stretch() {
+fn scattered_shingled_places_are_not_a_stretch() {
     for seed in [5, 10, 14] {
         assert_eq!(evidence(&surface_after_use("sim:easystore-2tb", seed), ""), None, "{seed}");
         let slow = surface_after_use("sim:easystore-2tb?fault=slow-region", seed);
@@ -146,7 +146,7 @@ fn scattered_places_of_a_shingled_disk_are_no_stretch() {
 }
 
 #[test]
-fn what_lies_between_has_room_and_is_inside() {
+fn places_between_have_room_and_are_inside() {
     let like = ScanRegion {
         offset: 512 * PAGE,
         len: 2048 * PAGE,
@@ -169,7 +169,7 @@ fn what_lies_between_has_room_and_is_inside() {
 
 /// Fifteen thousand places, of which a twentieth is slow.
 #[test]
-fn a_slow_region_is_found_where_every_byte_is_read() {
+fn slow_region_is_found_by_a_full_read() {
     let suite = crate::suites::find("zcav", None).unwrap();
     let result = done(run_at(&run_target("sim:wd40efrx?fault=slow-region"), suite, 1, false));
     assert!(evidence(&result, "reads at").is_some());

@@ -8,7 +8,7 @@ use drivescope_model::options::{Suite, SurfacePreset, TestKind};
 use drivescope_model::units::{Bytes, Secs};
 use drivescope_stats::summary;
 
-/// Disks of `cargo test`, and where all are asked for.
+/// Disks of `cargo test`, and of a full run.
 const FEW: u64 = 6;
 const ALL: u64 = 100;
 /// Places at which curves are compared with the truth.
@@ -95,7 +95,7 @@ fn missed_zones(truth: &DiskTruth, ours: &TestResult, resolved: f64) -> Vec<f64>
 }
 
 #[test]
-fn in_the_same_time_surface_errs_less_than_half_as_much() {
+fn surface_halves_the_error_in_equal_time() {
     let mut errors: [Vec<f64>; 3] = Default::default();
     let (mut borders, mut missed, mut widths) = (Vec::new(), Vec::new(), Vec::new());
     for seed in 1..=if is_thorough() { ALL } else { FEW } {

@@ -82,7 +82,7 @@ impl<B: Blocks> CapacityProbe<'_, B> {
         Ok(self.find_landmark(last - last / CLOSER_PART, u64::MAX)?.flatten())
     }
 
-    /// Reads one block of `step`, `reads` at most, and the last; the outer `None` is no landmark, the inner one
+    /// Reads one block of `step`, `reads` at most, and the last; the outer `None` means no landmark, the inner one
     /// too many failures, or one that is not there because addresses repeat.
     fn find_landmark(
         &mut self,
@@ -150,8 +150,8 @@ impl<B: Blocks> CapacityProbe<'_, B> {
     }
 
     /// Whether blocks so far apart share a place, from `from` on. The stretch that overwhelms a cache lies at the
-    /// beginning, where `from` has its place: a block behind it is asked. A stretch longer than a fold writes over
-    /// every place, so it is asked once more without.
+    /// beginning, where `from` has its place: a block behind it is read. A stretch longer than a fold writes over
+    /// every place, so the block is read once more without.
     fn is_multiple_of_fold(&mut self, from: u64, distance: u64) -> Result<bool, Stopped> {
         let behind = from + self.overwhelm.1 + 1;
         let at = if behind < self.blocks.count() { behind } else { from };

@@ -7,9 +7,9 @@ use super::{Blocks, CapacityProbe, PASS_SAMPLE, ProbedContents, Stopped};
 
 /// Blocks that are tried.
 const TRIES: u64 = 64;
-/// So many of them must be kept: a hole in the middle of a drive may go on behind the first block of it.
+/// This many of them must be kept: a hole in the middle of a drive may extend behind the first block of it.
 const KEPT_MIN: usize = 16;
-/// Fewer blocks are no place to look.
+/// Fewer blocks are too few to search.
 const BEHIND_MIN: u64 = 64;
 
 impl<B: Blocks> CapacityProbe<'_, B> {

@@ -1,13 +1,13 @@
 //! Behind the blocks that failed: does anything good lie there?
 //!
 //! If so, they are damage in the middle of a drive. If not, all from some block on may be missing, or broken: a
-//! drive that refuses cannot be told from one that ends.
+//! drive that refuses cannot be distinguished from one that ends.
 
 use super::{
     Blocks, CapacityProbe, FAILURES_MAX, FailedBlocks, PASS_SAMPLE, ProbedContents, Stopped,
 };
 
-/// Blocks that are tried behind the failed ones before nothing is said to be good there.
+/// Blocks tried behind the failed ones before the rest counts as bad.
 const TRIES: u64 = 64;
 /// Rounds of that: each that finds a good block may have a failed one behind it.
 const ROUNDS: u32 = 8;

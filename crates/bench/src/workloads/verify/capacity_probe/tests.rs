@@ -10,7 +10,7 @@ enum Fraud {
     None,
     Wrap(u64),
     Cut(u64),
-    /// Keeps so many blocks at its beginning, and all behind the real ones falls on those between.
+    /// Keeps the second number of blocks at its beginning; all behind the real ones falls on those between.
     Fold(u64, u64),
     /// Drops what is behind, and shows there whatever it was given last.
     Echo(u64),
@@ -33,7 +33,7 @@ struct Memory {
     refuses_writes: bool,
     refused: HashSet<u64>,
     failures: u64,
-    /// Blocks that take writes and forget them; every so many-th write is dropped, too (0: none).
+    /// Blocks that take writes and forget them; every `drops`-th write is dropped, too (0: none).
     forgets: std::ops::Range<u64>,
     drops: u64,
     given_last: (u64, u64),
@@ -170,7 +170,7 @@ fn a_cache_is_seen_through() {
 /// One that is almost as large as what was written to find it holds nearly all of that when it is written again.
 /// It must be far larger than all samples, or these push each other out.
 #[test]
-fn a_cache_just_below_what_showed_it_is_seen_through() {
+fn cache_just_below_the_tried_size_is_found() {
     let (count, real) = (1 << 22, 1 << 21);
     for fraud in [Fraud::Cut(real), Fraud::Wrap(real)] {
         for cache in [30_000, 32_000, 32_700, 32_766] {
@@ -185,7 +185,7 @@ fn a_cache_just_below_what_showed_it_is_seen_through() {
 
 /// The last block then meets a landmark at the beginning, after however many folds.
 #[test]
-fn a_fake_folded_often_is_found_where_its_last_block_meets_the_first_ones() {
+fn fake_folded_often_is_found() {
     for (real, folds) in
         [(11_663_026, 67), (9_000_000, 83), (4_000_001, 251), (3_000_000, 256), (1_500_000, 96)]
     {
@@ -206,7 +206,7 @@ fn a_fake_folded_often_is_found_where_its_last_block_meets_the_first_ones() {
 
 /// What it shows where nothing is has no distance from where it belongs.
 #[test]
-fn a_fake_that_shows_what_it_was_given_last_has_no_repeating_addresses() {
+fn echoing_fake_has_no_repeating_addresses() {
     for real in [200, 60_000, 1_000_003, 15_625_001, 100_000_000] {
         for seed in 0..3 {
             let found = probed(&mut Memory::new(125_000_000, Fraud::Echo(real), 0), seed);
@@ -223,7 +223,7 @@ fn a_drive_of_one_block_is_found() {
 
 /// An honest drive with bad blocks is not accused, wherever they lie, and asked a bounded number of times.
 #[test]
-fn blocks_that_fail_are_no_fraud() {
+fn failed_blocks_are_not_fraud() {
     let count = 7_812_500;
     for refuses_writes in [false, true] {
         for (from, to) in [
@@ -271,9 +271,9 @@ fn a_fake_with_bad_blocks_is_a_fake() {
     }
 }
 
-/// A drive that loses data is no fake, wherever it loses them, and however much.
+/// A drive that loses data is not a fake, wherever it loses them, and however much.
 #[test]
-fn lost_blocks_with_good_ones_behind_are_damage() {
+fn lost_blocks_before_good_ones_are_damage() {
     let count = 7_812_500;
     let part = |from: u64, parts| from..from + count / parts;
     let mut found_any = 0;
@@ -355,7 +355,7 @@ proptest! {
         prop_assert!(!found.keeps_behind, "{:?}", found);
     }
 
-    /// Those that keep their beginning, and fold what follows behind it.
+    /// Fakes that keep their beginning, and fold what follows behind it.
     #[test]
     fn every_folded_fake_is_found(
         order in 15u32..28, share in 0.0..1.0f64, real_share in 0.0..1.0f64, kept_share in 0.0..1.0f64,

@@ -4,7 +4,7 @@
 //! Where addresses repeat, what was written last is what both read, so that the other one finds its own data. A
 //! write that went astray is missing where it belongs. One that carried another's data, as a bridge does that
 //! sends an old buffer again, leaves these in both places: but where capacity is missing, the end of the drive
-//! has no place of its own, and is one of the two. Only a cache larger than any that is looked for can answer for
+//! has no place of its own, and is one of the two. Only a cache larger than any that the search covers can answer for
 //! that; a good part of the drive holds what belongs elsewhere then.
 
 use super::ReadBack;
@@ -19,7 +19,7 @@ const DISTANCES_MAX: usize = 64;
 /// How near to the end of what is read sectors must lie to be its end: a few bad ones may be there.
 const END_BYTES: u64 = 1 << 20;
 
-/// So much of what is read that holds what belongs elsewhere is no accident.
+/// Misdirected data in at least this part of what is read are not an accident.
 const GOOD_PART: u64 = 256;
 
 /// One sector of each distance between where data were found and where they belong: that it belongs to.

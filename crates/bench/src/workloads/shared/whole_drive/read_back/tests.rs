@@ -69,7 +69,7 @@ impl IoQueue for Memory {
     }
     fn wait_until(&mut self, _: u64, done: &mut Vec<IoCompletion>) -> io::Result<()> {
         self.now_ns += 1000;
-        // The youngest first: nobody promises an order.
+        // The youngest first: a queue promises no order.
         done.extend(self.flying.pop());
         Ok(())
     }
@@ -79,7 +79,7 @@ impl IoQueue for Memory {
 }
 
 #[test]
-fn bad_sectors_are_told_from_the_good_ones_of_their_requests() {
+fn bad_sectors_are_separated_from_good_neighbours() {
     let size = 16 * MIB;
     for bad in [
         vec![],
@@ -106,7 +106,7 @@ fn bad_sectors_are_told_from_the_good_ones_of_their_requests() {
 }
 
 #[test]
-fn wrong_data_in_a_request_that_failed_are_found() {
+fn wrong_data_in_a_failed_request_are_found() {
     let mut drive = Memory::new(4 * MIB, &[(MIB + 4096, MIB + 4608)]);
     drive.contents[MIB as usize + 512] ^= 1;
     drive.contents[2 * MIB as usize - 100..][..100].fill(0);
@@ -118,7 +118,7 @@ fn wrong_data_in_a_request_that_failed_are_found() {
 
 /// A drive that drops a write still has what was there, which the same seed may have written.
 #[test]
-fn what_an_earlier_pass_wrote_is_lost() {
+fn data_of_an_earlier_pass_count_as_lost() {
     let mut drive = Memory::new(4 * MIB, &[]);
     let dropped = MIB..MIB + 4096;
     Payload::new(1, 0).fill(&mut drive.contents[MIB as usize..][..4096], MIB);
@@ -148,7 +148,7 @@ fn a_dying_drive_is_not_read_for_days() {
 }
 
 #[test]
-fn a_later_read_begins_where_this_one_is_not_done() {
+fn later_read_begins_where_this_one_stopped() {
     let control = Control::default();
     let (data, span) = (Payload::new(1, 1), 0..1 << 20);
     let (chunk, unit, any_pass) = (4096, 512, false);
@@ -168,7 +168,7 @@ fn a_later_read_begins_where_this_one_is_not_done() {
 
 /// A write that went astray is missing where it belongs; where addresses repeat, both read what was written last.
 #[test]
-fn a_write_that_went_astray_is_no_repeated_address() {
+fn stray_write_is_not_a_repeated_address() {
     let size = 8 * MIB as usize;
     for len in [512, MIB as usize] {
         let (at, origin) = (2 * MIB as usize, 5 * MIB as usize);
@@ -188,7 +188,7 @@ fn a_write_that_went_astray_is_no_repeated_address() {
 
 /// A bridge that sends an old buffer once more leaves the same data in two places, and all capacity is there.
 #[test]
-fn data_written_twice_are_no_repeated_address() {
+fn data_written_twice_are_not_repeated_addresses() {
     let size = 8 * MIB as usize;
     for (origin, at, len) in
         [(2 * MIB, 5 * MIB, 512), (5 * MIB, 2 * MIB, 32 << 10), (0, 3 * MIB, 4096)]

@@ -1,4 +1,4 @@
-//! What a stream of writes is said to take, on disks whose cache holds a good part of it.
+//! Reported times of a stream of writes, on disks whose cache holds a good part of it.
 
 use crate::testing::{points, run_on, suite_of, value};
 use drivescope_drive::simulated::spec::model_named;
@@ -21,10 +21,10 @@ fn written(test: TestKind, model: &str, mib: u64) -> TestResult {
     run_on(format!("sim:{model}"), suite)
 }
 
-/// A good part of what is written fits into the cache: without the flush behind it, the disk would be said to
+/// A good part of what is written fits into the cache: without the flush after it, the disk would seem to
 /// write faster than it turns.
 #[test]
-fn what_the_cache_still_holds_is_not_written_yet() {
+fn data_still_in_the_cache_are_not_written() {
     for model in ["wd20ears", "hds722020ala330"] {
         for (test, rate) in
             [(TestKind::Fill, "fill.write.mean_mb_s"), (TestKind::Verify, "verify.write.mb_s")]
@@ -40,7 +40,7 @@ fn what_the_cache_still_holds_is_not_written_yet() {
 }
 
 #[test]
-fn a_whole_fill_takes_its_pieces_and_the_flush() {
+fn whole_fill_takes_its_pieces_and_the_flush() {
     let result = written(TestKind::Fill, "wd20ears", 1024);
     let curve = points(&result, "fill.write.mb_s");
     let pieces = curve.windows(2).map(|pair| (pair[1].0 - pair[0].0) / pair[0].1 / 1e6);
@@ -52,7 +52,7 @@ fn a_whole_fill_takes_its_pieces_and_the_flush() {
 
 /// "A whole fill took 12 s" is not about the drive then.
 #[test]
-fn a_fill_of_a_part_says_that_it_is_one() {
+fn partial_fill_says_so() {
     let of = |mode, span| {
         let mut suite = suite_of(TestKind::Fill);
         (suite.fill.mode, suite.span) = (mode, Bytes(span));
