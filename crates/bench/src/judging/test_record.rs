@@ -81,7 +81,7 @@ impl TestRecord {
 
     /// Says that there are many rounds: no curves within them are kept, and while they go on only the last few are
     /// told of.
-    pub fn has_many_rounds(&mut self) {
+    pub fn set_many_rounds(&mut self) {
         self.many_rounds = true;
     }
 

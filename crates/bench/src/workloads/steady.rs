@@ -163,7 +163,7 @@ impl Workload for SteadyWorkload {
     fn run(&self, session: &mut Session<'_>, record: &mut TestRecord) -> Result<(), BenchError> {
         // The points of the window are its rounds, however many the suite has.
         record.needs_no_rounds();
-        record.has_many_rounds();
+        record.set_many_rounds();
         session.pause(session.plan.suite.pause)?;
         let (span, whole) = (session.span_bytes(session.device()), session.device().size_bytes());
         if session.target.info().kind == TargetKind::Directory {

@@ -37,7 +37,7 @@ pub struct PageReadAhead {
 
 impl PageReadAhead {
     /// Notes that reading has gone up to and including `page`.
-    pub fn has_read(&mut self, page: u64) {
+    pub fn note_read(&mut self, page: u64) {
         self.previous = Some(page);
     }
 
@@ -171,7 +171,7 @@ mod tests {
         for _ in 0..5 {
             let marker =
                 windows.last().and_then(ReadAheadWindow::marker).expect("streams have markers");
-            state.has_read(marker - 1);
+            state.note_read(marker - 1);
             windows.push(state.on_marker(marker, 1, MAX, |_| None).expect("the stream goes on"));
         }
         let sizes: Vec<u64> = windows.iter().map(|w| w.size).collect();
@@ -196,7 +196,7 @@ mod tests {
                 state.on_miss(page, 1, MAX, none),
                 ReadAheadWindow { start: page, size: 1, async_size: 0 }
             );
-            state.has_read(page);
+            state.note_read(page);
         }
     }
 
@@ -204,14 +204,14 @@ mod tests {
     fn the_page_after_the_last_begins_a_stream() {
         let mut state = PageReadAhead::default();
         state.on_miss(500, 1, MAX, none);
-        state.has_read(500);
+        state.note_read(500);
         assert_eq!(state.on_miss(501, 1, MAX, none).size, 4);
     }
 
     #[test]
     fn cached_pages_before_betray_an_interleaved_stream() {
         let mut state = PageReadAhead::default();
-        state.has_read(9000);
+        state.note_read(9000);
         let window = state.on_miss(500, 1, MAX, |_| 6);
         assert_eq!(window, ReadAheadWindow { start: 500, size: 7, async_size: 1 });
     }
@@ -227,11 +227,11 @@ mod tests {
     #[test]
     fn each_open_file_has_a_stream_of_its_own() {
         let mut files = OpenFiles { is_by_id: true, ..OpenFiles::default() };
-        files.of(1).has_read(500);
+        files.of(1).note_read(500);
         assert_eq!(files.of(0).on_miss(501, 1, MAX, none).size, 1, "another file has read it");
         assert_eq!(files.of(1).on_miss(501, 1, MAX, none).size, 4);
         files.is_by_id = false;
-        files.of(1).has_read(700);
+        files.of(1).note_read(700);
         assert_eq!(files.of(0).on_miss(701, 1, MAX, none).size, 4, "everybody reads one file");
     }
 

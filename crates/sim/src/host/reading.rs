@@ -53,7 +53,7 @@ impl<D: SimDevice> PageCache<D> {
     fn read_done(&mut self, number: u32) {
         let task = self.tasks.get(number);
         let (id, last) = (task.id, (task.end - 1) / PAGE_BYTES);
-        self.files.of(id).has_read(last);
+        self.files.of(id).note_read(last);
         self.agenda.at(task.busy_until, CacheEvent::Finish(number));
     }
 

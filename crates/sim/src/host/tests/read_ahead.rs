@@ -22,7 +22,7 @@ fn history_from_file_start_counts_twice() {
 fn next_page_and_same_page_are_sequential() {
     for (page, sequential) in [(500, true), (501, true), (502, false), (499, false)] {
         let mut readers = PageReadAhead::default();
-        readers.has_read(500);
+        readers.note_read(500);
         let window = readers.on_miss(page, 1, 32, |_| 0);
         let expected = if sequential { (4, 3) } else { (1, 0) };
         assert_eq!((window.size, window.async_size), expected, "{page}");
