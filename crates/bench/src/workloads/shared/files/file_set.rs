@@ -3,9 +3,10 @@
 //! The tree of small ones has sizes like those of file systems in use: lognormal, with a median of 7 kB (Agrawal et
 //! al., "A five-year study of file-system metadata", FAST 2007, found 4 KB and a mean of 189 KB; the body of
 //! Impressions, FAST 2009, has µ 9.48 and σ 2.46 in ln bytes). Ours are the quantiles of µ 8.9, σ 2.2, cut at 16 MiB,
-//! not draws, so that the total does not depend on the seed: 10,000 files have 783,949,838 bytes. The table is
-//! frozen because mathematics libraries differ in their last digits; straight lines between its rows are within 0.1 %. Directories: a tenth as many as files, each in
-//! one that is chosen in proportion to its subdirectories + 2 (the model of Agrawal et al.), twelve deep at most.
+//! not draws, so that the total does not depend on the seed: 10,000 files have 783,949,838 bytes. The table is frozen
+//! because mathematics libraries differ in their last digits; straight lines between its rows are within 0.1 %.
+//! Directories: a tenth as many as files, each in one that is chosen in proportion to its subdirectories + 2 (the
+//! model of Agrawal et al.), twelve deep at most.
 
 use crate::io::draw::below;
 use crate::io::offsets::derive_seed;
