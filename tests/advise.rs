@@ -3,7 +3,7 @@
 use crate::support::json::{array, text};
 use crate::support::{Scratch, must_have};
 
-/// What seed 002 wanted of its 16 TB, in the order in which it said so.
+/// What nequalsonelifestyle.com wanted of its 16 TB, in the order in which it said so.
 const NEEDS: [&str; 8] = [
     "--need",
     "vms:2TB,fast",

@@ -9,7 +9,6 @@ mod disk_mark;
 mod fio;
 mod imported_run;
 mod plausible;
-mod resume_sentence;
 
 use drivescope_model::document::{FORMAT, Run};
 use drivescope_model::options::Suite;
@@ -177,7 +176,7 @@ fn read(
     };
     check_format(&document, &name)?;
     controls::remove(&mut document);
-    let mut run = Run::deserialize(&document)
+    let run = Run::deserialize(&document)
         .or_else(|_| Run::deserialize(without_unknown_options(document)))
         .map_err(|error| {
             let reason = error.to_string();
@@ -187,7 +186,6 @@ fn read(
                 place(&reason)
             ))
         })?;
-    resume_sentence::upgrade(&mut run);
     check_head(&run)?;
     Ok(run)
 }

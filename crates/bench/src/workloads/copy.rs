@@ -1,4 +1,4 @@
-//! `copy`: how long large and small files take, within the drive and from another one (seed 000).
+//! `copy`: how long large and small files take, within the drive and from another one (techhabit.com).
 //!
 //! Each round makes the files, copies them, reads the copy and deletes it. Everything is cold before it is copied or
 //! read, which is proved, and everything is on the drive before a time ends (`syncfs`).

@@ -1,4 +1,5 @@
-//! `fill-files`: what happens as a file system fills with files (seed 002: files of 1 GB until the drive was full).
+//! `fill-files`: what happens as a file system fills with files (nequalsonelifestyle.com: files of 1 GB until the
+//! drive was full).
 //!
 //! Each file is timed, and its extents say where on the drive it lies: the order of files is not the order of
 //! positions. The files of a killed run are continued with `--resume`; `--keep` leaves them for `read-files`.

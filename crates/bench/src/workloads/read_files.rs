@@ -1,5 +1,5 @@
 //! `read-files`: how fast files are read back, by the order in which they were written and by where they lie
-//! (seed 002). They are those of `fill-files`: of the same run, or of one before with `--keep`.
+//! (nequalsonelifestyle.com). They are those of `fill-files`: of the same run, or of one before with `--keep`.
 
 use crate::error::BenchError;
 use crate::io::clock;

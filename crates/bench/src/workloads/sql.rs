@@ -1,4 +1,5 @@
-//! `sql`: databases whose files lie on the target: load, scan, seek, commit, backup, restore (seed 003).
+//! `sql`: databases whose files lie on the target: load, scan, seek, commit, backup, restore ("A Hard Drive
+//! Retrospective").
 //!
 //! On a simulated drive no database runs: its requests are made up after the pattern that was recorded of one, and the
 //! result says so.

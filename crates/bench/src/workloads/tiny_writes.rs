@@ -1,5 +1,5 @@
 //! `tiny-writes`: what a program that writes a few bytes at a time will see, cached and uncached,
-//! beside what the drive itself does (seed 001: a script of 16-byte writes, and `dd bs=512`).
+//! beside what the drive itself does ("Hard Drive Metrics That Matter": a script of 16-byte writes, and `dd bs=512`).
 //!
 //! Every pattern runs as such a program would run it: one `pwrite` or `pread` at a time through the
 //! page cache, which is empty at the start of each round (except where the cell is called warm).

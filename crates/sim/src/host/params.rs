@@ -76,7 +76,8 @@ impl Default for HostParams {
 }
 
 impl HostParams {
-    /// The laptop of seed 001 (2015, macOS). Costs are fitted on its two `dd bs=512` runs, each two system calls
+    /// The laptop of "Hard Drive Metrics That Matter" (2015, macOS). Costs are fitted on its two `dd bs=512` runs,
+    /// each two system calls
     /// a block: 4.95 µs a block written and 3.27 µs a block read; the share of the bare system call is assumed.
     /// What a missing page costs the kernel is what `time` printed under the script of tiny writes: 26.8 µs of
     /// system time a write, of which the other costs are 4.9, for the 69 % of the writes that meet a missing page.

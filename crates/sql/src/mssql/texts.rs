@@ -29,7 +29,7 @@ pub(super) fn drop_tables() -> String {
     format!("{} {}", drop(TABLE), drop(COMMITS))
 }
 
-/// As seed 003 has it: a heap, with one row to a page.
+/// As in "A Hard Drive Retrospective": a heap, with one row to a page.
 pub(super) fn make_tables() -> String {
     format!(
         "CREATE TABLE {TABLE} (a BIGINT IDENTITY(1,1) NOT NULL, b CHAR({ROW_BYTES}) NOT NULL); \

@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn lines_match_phybs_with_true_figures() {
-        // Seed 004: msec and kBps as printed, tps as 64 bits give it (printed: 138 and 2).
+        // "Benchmarking Advanced Format Drives": msec and kBps as printed, tps as 64 bits give it (printed: 138 and 2).
         for (offset, usec, line) in [
             (0, 19_503_000, "   32768    4096       0   16384       19503    1680    6720\n"),
             (512, 1_216_537_000, "   32768    4096     512   16384     1216537      26     107\n"),

@@ -147,7 +147,7 @@ fn holes_are_read_without_the_drive() {
 
 #[test]
 fn dd_runs_at_the_speed_of_system_calls() {
-    // seed 001: `dd bs=512`, two system calls a block; a quarter of its million blocks
+    // "Hard Drive Metrics That Matter": `dd bs=512`, two system calls a block; a quarter of its million blocks
     const BLOCKS: u64 = 250_000;
     let host = HostParams::laptop_2015();
     let other_call = (host.syscall_us * 1000.0) as Nanos;
@@ -167,7 +167,8 @@ fn dd_runs_at_the_speed_of_system_calls() {
 
 #[test]
 fn tiny_writes_match_those_of_a_portable_disk() {
-    // seed 001: 9.2 ms behind a bulk-only bridge, its file of 512 MB written, synced and evicted
+    // "Hard Drive Metrics That Matter": 9.2 ms behind a bulk-only bridge, its file of 512 MB written, synced and
+    // evicted
     let slow = TestDrive::new(1, 86 * MS / 10, |_| 105.0);
     let link = LinkLayer::new(&LinkParams::usb3_bulk_only(), slow).unwrap();
     let system = OneFileSystem::new(link, 0, 489 * MIB).unwrap();

@@ -28,7 +28,7 @@ fn sequential(op: RequestKind, total: u64, len: u64) -> impl Iterator<Item = Sim
     (0..total / len).map(move |i| request(i, op, i * len, len))
 }
 
-/// Seed 001's script: 18 bytes at random places of a 512 MB file.
+/// The script of "Hard Drive Metrics That Matter": 18 bytes at random places of a 512 MB file.
 fn tiny_writes(count: u64) -> impl Iterator<Item = SimRequest> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
     (0..count)
@@ -73,7 +73,7 @@ fn warm_reads_cost_no_device_time() {
     let warm_end = one_by_one(&mut cache, cold_end, sequential(RequestKind::Read, total, 1 << 20));
     assert!(drive(&cache).bytes_read - read <= 128 << 10, "at most one read-ahead beyond the end");
     let rate = mb_s(total, warm_end - cold_end);
-    assert!((2000.0..8000.0).contains(&rate), "memory speed, as seed 002 saw: {rate} MB/s");
+    assert!((2000.0..8000.0).contains(&rate), "memory speed, as nequalsonelifestyle.com saw: {rate} MB/s");
 }
 
 #[test]
