@@ -318,7 +318,7 @@ fn without_permission_the_error_says_what_helps() {
     }
     let call = |target: &str| {
         let arguments = ["run", target, "--no-save", "--size=16M"];
-        scratch.call(&arguments).as_nobody().end()
+        scratch.call(&arguments).without_privileges().end()
     };
     if is_root() && !can_run_as_nobody(&scratch) {
         return;
@@ -353,11 +353,11 @@ fn a_user_without_privileges_measures_a_directory() {
     }
     let target = scratch.folder_for_everyone("open");
     scratch.folder_for_everyone("home");
-    let call = scratch.run_call(&target, &[TINY, ONE_CELL, &["--json"]]).as_nobody();
+    let call = scratch.run_call(&target, &[TINY, ONE_CELL, &["--json"]]).without_privileges();
     let run = call.end().code(0).json();
     assert_eq!(run["status"], "done");
     assert_eq!(fs::read_dir(&target).unwrap().count(), 0);
-    let list = scratch.call(&["list", "--json"]).as_nobody().end().code(0).json();
+    let list = scratch.call(&["list", "--json"]).without_privileges().end().code(0).json();
     assert!(list.is_array());
 }
 
@@ -368,7 +368,7 @@ fn thread_limit_is_reported() {
     if is_root() && !can_run_as_nobody(&scratch) {
         return;
     }
-    let call = scratch.call(&["list"]).as_nobody();
+    let call = scratch.call(&["list"]).without_privileges();
     // SAFETY: one system call.
     let call = unsafe {
         call.before_exec(|| {

@@ -20,7 +20,7 @@ fn unreadable_journals_do_not_block_directories() {
     };
     set(0o000);
     let options = [TINY, ONE_CELL, &["--no-save", "--size=1M", &file]];
-    let ended = scratch.run_call(&directory, &options).as_nobody().end();
+    let ended = scratch.run_call(&directory, &options).without_privileges().end();
     set(0o755);
     let ended = ended.code(0);
     let count = ended.stderr.matches("needs drivescope restore").count();

@@ -188,7 +188,7 @@ fn impossible_replay_is_refused_in_one_line() {
 fn recording_needs_root_and_says_so() {
     let scratch = Scratch::new();
     let call = ["trace", "record", "a.trace", "--", "true"];
-    let error = scratch.call(&call).as_nobody().end().refused(2);
+    let error = scratch.call(&call).without_privileges().end().refused(2);
     assert!(error.contains("needs root") || error.contains("block device"), "{error}");
     let error = scratch.drivescope(&["trace", "record", "a.txt", "--", "true"]).refused(2);
     assert!(error.contains(".trace"), "{error}");

@@ -422,9 +422,11 @@ fn a_user_without_privileges_serves_a_file() {
     let scratch = Scratch::new();
     let place = scratch.folder_for_everyone("drive");
     let contents = format!("{}/contents", scratch.folder_for_everyone("theirs"));
-    let call = Served::call(&scratch, &[FLASH, &place, "--backing", &contents]).as_nobody();
+    let call =
+        Served::call(&scratch, &[FLASH, &place, "--backing", &contents]).without_privileges();
     let served = Served::of(&scratch, call);
-    let dd = |options: &[&str]| Call::new("dd").arguments(options).as_nobody().end().code(0);
+    let dd =
+        |options: &[&str]| Call::new("dd").arguments(options).without_privileges().end().code(0);
     let image = format!("of={place}/disk.img");
     dd(&["if=/dev/zero", &image, "bs=1M", "count=2", "seek=100", "conv=notrunc,fsync"]);
     let ended = served.interrupt().end().code(0);
@@ -432,7 +434,7 @@ fn a_user_without_privileges_serves_a_file() {
     assert!(fs::metadata(&contents).unwrap().blocks() * 512 >= 2 << 20);
     // A block device takes root; nothing is left of the attempt.
     let call = Served::call(&scratch, &[FLASH, &place, "--backing", &contents, "--block"]);
-    let line = call.as_nobody().end().refused(2);
+    let line = call.without_privileges().end().refused(2);
     assert!(line.contains("no permission to open /dev/loop-control; run with sudo"), "{line}");
 }
 

@@ -90,7 +90,7 @@ impl Call {
     }
 
     /// As a user without privileges, if this one has them.
-    pub fn as_nobody(mut self) -> Self {
+    pub fn without_privileges(mut self) -> Self {
         if super::is_root() {
             self.command.uid(NOBODY).gid(NOBODY);
         }

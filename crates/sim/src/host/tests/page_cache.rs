@@ -73,7 +73,10 @@ fn warm_reads_cost_no_device_time() {
     let warm_end = one_by_one(&mut cache, cold_end, sequential(RequestKind::Read, total, 1 << 20));
     assert!(drive(&cache).bytes_read - read <= 128 << 10, "at most one read-ahead beyond the end");
     let rate = mb_s(total, warm_end - cold_end);
-    assert!((2000.0..8000.0).contains(&rate), "memory speed, as nequalsonelifestyle.com saw: {rate} MB/s");
+    assert!(
+        (2000.0..8000.0).contains(&rate),
+        "memory speed, as nequalsonelifestyle.com saw: {rate} MB/s"
+    );
 }
 
 #[test]
