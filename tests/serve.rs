@@ -252,7 +252,7 @@ fn impossible_serve_is_refused_in_one_line() {
     server.end(0);
     for (listen, part) in [
         ("nas:80", "127.0.0.1:7483"),
-        ("192.0.2.1:0", "no address of this machine"),
+        ("192.0.2.1:0", "not an address of this machine"),
         ("127.0.0.1:99999", "127.0.0.1:7483"),
     ] {
         let message = scratch.drivescope(&["serve", "--listen", listen]).refused(2);

@@ -161,7 +161,7 @@ fn impossible_recording_is_refused_without_a_file() {
         assert!(!scratch.path("no.trace").exists() && own_instances().is_empty(), "{error}");
         error
     };
-    assert!(record(&["--device", "/dev/null", "--time=1s"]).contains("no block device"));
+    assert!(record(&["--device", "/dev/null", "--time=1s"]).contains("is not a block device"));
     assert!(record(&["--device", node, "--", "true"]).contains("no request reached"));
     assert!(record(&["--device", node, "--", "/nonexistent"]).contains("cannot run"));
 }
