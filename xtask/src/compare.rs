@@ -1,7 +1,6 @@
-//! `cargo xtask compare fio`: drivescope against fio on the same file, on the same served disk and the
-//! same RAM disk, in alternating pairs, so that a drifting machine moves both sides alike. `cargo xtask
-//! compare engines`: its own choice of an engine against the best of fio's. `cargo xtask compare budgets`: what the
-//! project requires of itself without a peer.
+//! `cargo xtask compare fio`: drivescope against fio on the same file and on the same served disk, in alternating
+//! pairs, so that a drifting machine moves both sides alike. `compare engines`: its own choice of an engine against
+//! the best of fio's. `compare budgets`: what the project requires of itself without a peer.
 #![expect(
     clippy::disallowed_methods,
     reason = "comparisons set up RAM disks, models and huge pages for a while"
@@ -16,22 +15,18 @@ mod mounted;
 mod ours;
 mod pgbench;
 mod precision;
-mod processors;
 mod ram_disk;
 mod samples;
 mod served;
 mod served_sql;
 mod served_traces;
 mod table;
-mod tree;
 mod turns;
 
 use engines::EnginesOptions;
 use fio::Memory;
 use huge_pages::HugePages;
 pub use ours::Drivescope;
-use processors::Processors;
-use ram_disk::RamDisk;
 use served::ServedDisk;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -76,10 +71,6 @@ pub struct Pair {
 pub struct Pairs {
     /// Cell as drivescope writes it.
     pub cell: &'static str,
-    /// Where it ran, for the table.
-    pub place: &'static str,
-    /// On which processors.
-    pub processors: Processors,
     /// One after the other.
     pub pairs: Vec<Pair>,
 }
@@ -95,9 +86,7 @@ const FILE_CELLS: [&str; 8] = [
     "rnd4k_q32t1.write",
     "rnd4k_q1t1.write",
 ];
-/// Cells on a RAM disk: the ones that show the tool's own cost.
-const RAM_CELLS: [&str; 2] = ["rnd4k_q1t1.read", "rnd4k_q32t1.read"];
-/// Size of the file and of the RAM disk. Streams go round a file: on a served disk each turn has a seek, and in a
+/// Size of the file. Streams go round a file: on a served disk each turn has a seek, and in a
 /// smaller file these made the slowest hundredth of the requests.
 const SIZE_MIB: u64 = 1024;
 
@@ -108,34 +97,29 @@ pub enum ComparePart {
     File,
     /// A file on a simulated hard disk served in real time.
     Served,
-    /// RAM disks.
-    Ram,
     /// Served drives beside their models in virtual time.
     Precision,
 }
 
 impl ComparePart {
-    const ALL: [ComparePart; 4] =
-        [ComparePart::File, ComparePart::Served, ComparePart::Ram, ComparePart::Precision];
+    const ALL: [ComparePart; 3] = [ComparePart::File, ComparePart::Served, ComparePart::Precision];
 
     /// Its name after `--part`.
     pub fn name(self) -> &'static str {
         match self {
             ComparePart::File => "file",
             ComparePart::Served => "served",
-            ComparePart::Ram => "ram",
             ComparePart::Precision => "precision",
         }
     }
 
     /// Default length of one measurement: on the disk a random read takes 8 ms, and a hundredth of them should be
-    /// more than a few; on a RAM disk processor time is counted in ticks of 4 ms.
+    /// more than a few.
     fn seconds(self) -> f64 {
         match self {
             ComparePart::File => 1.0,
             ComparePart::Served => 10.0,
             ComparePart::Precision => 5.0,
-            ComparePart::Ram => 3.0,
         }
     }
 }
@@ -163,8 +147,6 @@ struct CompareOptions {
     pairs: usize,
     seconds: f64,
     folder: PathBuf,
-    /// Whether fio also runs with memory from malloc.
-    malloc: bool,
 }
 
 /// The options of a comparison.
@@ -185,11 +167,11 @@ struct CompareRequest {
 }
 
 const USAGE: &str =
-    "usage: cargo xtask compare fio [--part file|served|ram|precision] [--pairs N] \
+    "usage: cargo xtask compare fio [--part file|served|precision] [--pairs N] \
                      [--time SECONDS] [--dir DIR] [--write]
        cargo xtask compare engines [--only TEXT] [--pairs N] [--ramp SECONDS] [--time SECONDS] [--perf] [--dir DIR]
        cargo xtask compare budgets [--cold] [--write]
-       cargo xtask compare copy|tree TREE [--pairs N] [--dir DIR]
+       cargo xtask compare copy TREE [--pairs N] [--dir DIR]
        cargo xtask compare pgbench [--pairs N] [--time SECONDS] [--dir DIR]
        cargo xtask compare sql|traces
 All but budgets measure a release build made for it, or with --program PATH another one";
@@ -209,10 +191,13 @@ pub fn run(args: &[String]) -> Result<(), String> {
             Ok(())
         }
         "budgets" => budgets::run(args),
-        "copy" => of_tree(args, &|ours, request, tree| {
-            copy::section(ours, request.pairs, &request.folder, tree)
-        }),
-        "tree" => of_tree(args, &|ours, request, tree| tree::section(ours, request.pairs, tree)),
+        "copy" => {
+            let (tree, args) =
+                args.split_first().filter(|(tree, _)| !tree.starts_with('-')).ok_or(USAGE)?;
+            section(args, &|ours, request| {
+                copy::section(ours, request.pairs, &request.folder, Path::new(tree))
+            })
+        }
         "pgbench" => section(args, &|ours, request| {
             let seconds = request.seconds.unwrap_or(pgbench::SECONDS).ceil() as u32;
             pgbench::section(ours, request.pairs, seconds, &request.folder)
@@ -239,9 +224,7 @@ fn beside_fio(args: &[String]) -> Result<(), String> {
     for &part in &request.parts {
         let seconds = request.seconds.unwrap_or(part.seconds());
         let folder = request.folder.clone();
-        // The pieces of a request make no difference to a disk of 180 MB/s.
-        let malloc = part == ComparePart::File;
-        let options = CompareOptions { pairs: request.pairs, seconds, folder, malloc };
+        let options = CompareOptions { pairs: request.pairs, seconds, folder };
         sections.extend(measured(part, &drivescope, &options)?);
     }
     table::show(sections, request.write)
@@ -255,18 +238,6 @@ fn section(args: &[String], compare: Compare<'_>) -> Result<(), String> {
     let request = parse(args).ok_or(USAGE)?;
     println!("{}", compare(&program(&request)?, &request)?);
     Ok(())
-}
-
-/// Compares the work on a tree with other programs.
-type CompareTree<'c> = &'c dyn Fn(&Drivescope, &CompareRequest, &Path) -> Result<String, String>;
-
-/// A comparison on the tree that the first argument names.
-fn of_tree(args: &[String], compare: CompareTree<'_>) -> Result<(), String> {
-    let (tree, args) = args.split_first().ok_or(USAGE)?;
-    if tree.starts_with('-') {
-        return Err(USAGE.to_string());
-    }
-    section(args, &|ours, request| compare(ours, request, Path::new(tree)))
 }
 
 /// The program that was named, or the release binary, built for this.
@@ -293,24 +264,12 @@ fn measured(
             }
             Err(why) => return skipped(why),
         },
-        ComparePart::Ram => on_ram_disks(drivescope, options)?,
         ComparePart::Precision => {
             let section = precision::section(drivescope, options.seconds);
             return section.map(|section| vec![section]).or_else(skipped);
         }
     };
     Ok(table::sections(part, &all, options.pairs, options.seconds))
-}
-
-fn on_ram_disks(drivescope: &Drivescope, options: &CompareOptions) -> Result<Vec<Pairs>, String> {
-    let mut all = Vec::new();
-    for create in [RamDisk::zram, RamDisk::loop_on_tmpfs] {
-        match create(SIZE_MIB) {
-            Ok(disk) => all.extend(on_ram_disk(drivescope, &disk, options)?),
-            Err(why) => eprintln!("SKIPPED: a RAM disk: {why}"),
-        }
-    }
-    Ok(all)
 }
 
 fn parse(args: &[String]) -> Option<CompareRequest> {
@@ -365,14 +324,12 @@ fn file_cells(
     let huge = HugePages::reserve();
     let mut all = Vec::new();
     for cell in FILE_CELLS {
-        let large = cell.starts_with("seq1m");
-        let memory = if large { Memory::Huge } else { Memory::Malloc };
+        let memory = if cell.starts_with("seq1m") { Memory::Huge } else { Memory::Malloc };
         match &huge {
-            Err(why) if large => eprintln!("SKIPPED: {cell} with huge pages: {why}"),
+            Err(why) if memory == Memory::Huge => {
+                eprintln!("SKIPPED: {cell} with huge pages: {why}")
+            }
             _ => all.push(file_pairs(drivescope, options, file, cell, memory)?),
-        }
-        if large && options.malloc {
-            all.push(file_pairs(drivescope, options, file, cell, Memory::Malloc)?);
         }
     }
     Ok(all)
@@ -394,42 +351,11 @@ fn file_pairs(
         }
         fio::measure(file, cell, options.seconds, memory)
     };
-    let luck = memory == Memory::Malloc && cell.starts_with("seq1m");
     let pairs = pairs(options, |first_ours| {
         let pair = in_turn(first_ours, ours, fios)?;
-        Ok(Pair { again: if luck { None } else { Some(fios()?) }, ..pair })
+        Ok(Pair { again: Some(fios()?), ..pair })
     })?;
-    let place = if luck { "luck" } else { "file" };
-    Ok(Pairs { cell, place, processors: Processors::All, pairs })
-}
-
-/// Twice: placed by the kernel, and with programs and kernel threads on one processor. The kernel's placement is
-/// luck that can double a rate at depth 1.
-fn on_ram_disk(
-    drivescope: &Drivescope,
-    disk: &RamDisk,
-    options: &CompareOptions,
-) -> Result<Vec<Pairs>, String> {
-    let mut all = Vec::new();
-    for processors in [Processors::All, Processors::One] {
-        let _kept = match processors.keep() {
-            Ok(kept) => kept,
-            Err(why) => {
-                eprintln!("SKIPPED: {} on one processor: {why}", disk.name());
-                continue;
-            }
-        };
-        for cell in RAM_CELLS {
-            let pairs = pairs(options, |first_ours| {
-                let ours = || drivescope.measure(disk.path(), cell, options.seconds, 0);
-                let fios = || fio::measure(disk.path(), cell, options.seconds, Memory::Malloc);
-                let pair = in_turn(first_ours, ours, fios)?;
-                Ok(Pair { again: Some(fios()?), ..pair })
-            })?;
-            all.push(Pairs { cell, place: disk.name(), processors, pairs });
-        }
-    }
-    Ok(all)
+    Ok(Pairs { cell, pairs })
 }
 
 /// Pairs in alternating order, after one that is not counted.

@@ -32,23 +32,6 @@ enum Uses {
     Every,
 }
 
-/// Whether code in one folder of the workspace can use what another one has, directly or by way of others.
-pub fn sees(user: &str, used: &str) -> bool {
-    let name = |home: &str| home.strip_prefix("crates/").map(|name| format!("drivescope-{name}"));
-    let direct = |home: &str| match ALLOWED
-        .iter()
-        .find(|(known, _)| name(home).is_some_and(|name| name == *known))
-    {
-        Some((_, Uses::Only(names))) => Some(*names),
-        _ => None,
-    };
-    user == used
-        || match direct(user) {
-            Some(names) => names.iter().any(|name| sees(&format!("crates/{name}"), used)),
-            None => true,
-        }
-}
-
 /// Fails with one line per edge that is not allowed.
 pub fn check() -> Result<(), String> {
     let mut faults = Vec::new();

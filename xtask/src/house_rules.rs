@@ -3,7 +3,6 @@
 use crate::circles::{circles, files_in_circles};
 use crate::source::{Source, load};
 use crate::type_names::types_of_one_name;
-use crate::unused::unused;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -38,8 +37,6 @@ pub fn print_figures(folder: &str) -> Result<(), String> {
     }
     println!("\ncircles between files: {}", circles(&sources).values().flatten().count());
     println!("names that several types have: {}", types_of_one_name(&sources).len());
-    let needless = unused(&sources).iter().filter(|item| !item.tests_use_it).count();
-    println!("pub items that nothing outside their module uses: {needless}");
     Ok(())
 }
 

@@ -16,7 +16,6 @@ mod soak;
 mod source;
 mod suite_times;
 mod type_names;
-mod unused;
 mod workspace;
 mod writing_calls;
 

@@ -2,7 +2,7 @@
 
 mod part;
 
-pub use part::{PubItem, SourcePart};
+pub use part::SourcePart;
 
 use crate::workspace;
 use quote::ToTokens;
@@ -26,13 +26,6 @@ pub struct Source {
     pub code: SourcePart,
     /// The part compiled with tests only.
     pub tests: SourcePart,
-}
-
-impl Source {
-    /// Whether a module is this file's or within it.
-    pub fn has_within(&self, other: &Self) -> bool {
-        self.home == other.home && other.module.starts_with(&self.module)
-    }
 }
 
 /// The sources of this workspace, read once.

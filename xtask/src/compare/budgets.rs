@@ -22,7 +22,7 @@ const ELSEWHERE: [(&str, &str, &str); 4] = [
     (
         "user CPU per I/O and I/O per second on a RAM disk",
         "≤ 0.5 × fio at QD1, ≤ 0.35 × at QD32; not below fio's",
-        "`compare fio --part ram`, in this document",
+        "`compare engines`, in this document",
     ),
     (
         "our figure against fio's on the same file",

@@ -7,29 +7,26 @@ use std::fmt::Write as _;
 /// Limits for a cell on a file: rates within 5 %, percentiles within 10 %.
 const RATE_BAND: f64 = 0.05;
 const LATENCY_BAND: f64 = 0.10;
-/// And of user CPU per request on a RAM disk.
-const USER_MAX_Q1: f64 = 0.50;
-const USER_MAX_Q32: f64 = 0.35;
 
 /// The head of the document.
 const HEAD: &str = "# Performance
 
-drivescope against fio, made by `cargo xtask compare fio --write`; each section names the part and the
-figures it was made with. Medians of alternating pairs; ratios are drivescope / fio. fio: io_uring, fixed
-buffers, registered file, direct, `lat` percentiles. drivescope: io_uring, one round, no ramp. Reads are
-of one file of 1 GiB; for writes each program lays out a file of its own in the same folder just before;
-drivescope makes fresh data for every request, fio changes a part of its own (`scramble_buffers`, its
-default; with `refill_buffers` it may make them more slowly than a drive takes them).
+This page compares drivescope with fio: how close its figures are, and what the tool itself costs.
+`cargo xtask compare fio --write` makes it; each section names its part and options. Medians of alternating pairs;
+ratios are drivescope / fio. fio: io_uring, fixed buffers, registered file, direct, `lat` percentiles. drivescope:
+io_uring, one round, no ramp. Reads are of one file of 1 GiB; for writes each program lays out a file of its own in the
+same folder just before; drivescope makes fresh data for every request, fio changes a part of its own
+(`scramble_buffers`, its default; with `refill_buffers` it may make them more slowly than a drive takes them).
 What needs no fio is made by `cargo xtask compare budgets --write`.
 ";
 
 /// The sections of a part, each beginning with its heading.
 pub fn sections(part: ComparePart, all: &[Pairs], pairs: usize, seconds: f64) -> Vec<String> {
     let made = format!("`--part {} --pairs {pairs} --time {seconds}`. {}", part.name(), machine());
-    let mut sections: Vec<String> = match part {
+    match part {
         ComparePart::File => {
             let title = "The same file: rates within 5 %, percentiles within 10 %";
-            vec![on_file(title, "", all, &made), luck(all, &made)]
+            vec![on_file(title, "", all, &made)]
         }
         ComparePart::Served => {
             let title =
@@ -42,12 +39,9 @@ pub fn sections(part: ComparePart, all: &[Pairs], pairs: usize, seconds: f64) ->
             );
             vec![on_file(title, &why, all, &made)]
         }
-        ComparePart::Ram => vec![on_ram_disks(all, &made)],
         // It has no pairs, and writes its own.
         ComparePart::Precision => Vec::new(),
-    };
-    sections.retain(|section| !section.is_empty());
-    sections
+    }
 }
 
 fn on_file(title: &str, why: &str, all: &[Pairs], made: &str) -> String {
@@ -66,7 +60,7 @@ fn on_file(title: &str, why: &str, all: &[Pairs], made: &str) -> String {
         "| cell | drivescope | fio | rate | p50 | p99 | within | fio / fio: rate, p50, p99 |"
     );
     let _ = writeln!(text, "|---|---|---|---|---|---|---|---|");
-    for cell in all.iter().filter(|cell| cell.place == "file") {
+    for cell in all {
         let [rate, p50, p99] = ratios(cell, |pair| Some((pair.ours, pair.fio)));
         let within = within([rate, p50, p99]);
         let itself = ratios(cell, |pair| Some((pair.again?, pair.fio)));
@@ -85,85 +79,6 @@ fn on_file(title: &str, why: &str, all: &[Pairs], made: &str) -> String {
     text
 }
 
-/// Large requests of fio as it comes: a matter of how its memory happened to be laid out.
-fn luck(all: &[Pairs], made: &str) -> String {
-    let mut text = String::new();
-    let cells: Vec<&Pairs> = all.iter().filter(|cell| cell.place == "luck").collect();
-    if cells.is_empty() {
-        return text;
-    }
-    let _ = writeln!(text, "## Large requests against fio's default memory\n\n{made}\n");
-    let _ = writeln!(
-        text,
-        "A request of 1 MiB from small pages reaches the drive in up to 256 pieces. drivescope's \
-         buffers lie\nin huge pages, one piece each; so do fio's above (`iomem=mmaphuge`). With fio's \
-         default, malloc, the\nnumber of pieces is luck, and so is the rate: the spread of its pairs \
-         says how much.\n"
-    );
-    let _ = writeln!(text, "| cell | drivescope | fio | fio, lowest to highest | rate |");
-    let _ = writeln!(text, "|---|---|---|---|---|");
-    for cell in cells {
-        let fio: Vec<f64> = cell.pairs.iter().map(|pair| pair.fio.mb_s).collect();
-        let low = fio.iter().copied().fold(f64::INFINITY, f64::min);
-        let high = fio.iter().copied().fold(0.0, f64::max);
-        let _ = writeln!(
-            text,
-            "| {} | {:.1} MB/s | {:.1} MB/s | {low:.1} to {high:.1} MB/s | {:.3} |",
-            cell.cell,
-            ours(cell, |f| f.mb_s),
-            fios(cell, |f| f.mb_s),
-            ratio(cell, |f| f.mb_s)
-        );
-    }
-    text
-}
-
-fn on_ram_disks(all: &[Pairs], made: &str) -> String {
-    let mut text = String::new();
-    if all.is_empty() {
-        return text;
-    }
-    let _ = writeln!(text, "## RAM disks: the tool's own cost\n\n{made}\n");
-    let _ = writeln!(
-        text,
-        "Asked: I/O per second not lower than fio's, and user CPU per I/O of at most the share given. The \
-         last\ncolumn is again fio against itself. zram cannot take a request without blocking, so io_uring \
-         hands each to\na thread of the kernel; drivescope sees that, keeps both threads on one \
-         processor at\ndepth 1, and at depth is woken for up to four completions together, 5 µs apart at \
-         most.\nA loop device is served by a thread of the kernel too: drivescope stays on its \
-         processor at depth 1, but on\nwhich one that thread wakes is the scheduler's luck, and a \
-         processor that must be woken from idle takes most of\nthe time. So everything is measured a second \
-         time with both programs and the kernel's workers on one processor:\nwhat is left then is the programs' own cost.\n"
-    );
-    let _ = writeln!(
-        text,
-        "| device | processors | cell | drivescope | fio | rate | user CPU per I/O | ratio | at most | within | \
-         fio / fio: rate |"
-    );
-    let _ = writeln!(text, "|---|---|---|---|---|---|---|---|---|---|---|");
-    for cell in all {
-        let limit = if cell.cell.contains("q1t1") { USER_MAX_Q1 } else { USER_MAX_Q32 };
-        let rate = ratio(cell, |f| f.iops);
-        let user = ratio(cell, |f| f.user_ns);
-        let itself = ratios(cell, |pair| Some((pair.again?, pair.fio)));
-        let _ = writeln!(
-            text,
-            "| {} | {} | {} | {:.0} IOPS | {:.0} IOPS | {rate:.3} | {:.0} ns against {:.0} ns | {user:.2} | \
-             {limit:.2} | {} | {:.3} |",
-            cell.place,
-            cell.processors.name(),
-            cell.cell,
-            ours(cell, |f| f.iops),
-            fios(cell, |f| f.iops),
-            ours(cell, |f| f.user_ns),
-            fios(cell, |f| f.user_ns),
-            yes(user <= limit && rate >= 1.0),
-            itself[0]
-        );
-    }
-    text
-}
-
 /// Whether a limit is kept, as tables say it.
 pub fn yes(within: bool) -> &'static str {
     if within { "yes" } else { "**no**" }
@@ -175,10 +90,6 @@ fn ours(cell: &Pairs, of: impl Fn(&CellFigures) -> f64) -> f64 {
 
 fn fios(cell: &Pairs, of: impl Fn(&CellFigures) -> f64) -> f64 {
     median(cell.pairs.iter().map(|pair| of(&pair.fio)).collect())
-}
-
-fn ratio(cell: &Pairs, of: impl Fn(&CellFigures) -> f64) -> f64 {
-    median(cell.pairs.iter().map(|pair| of(&pair.ours) / of(&pair.fio)).collect())
 }
 
 /// Rate, median and 99th percentile of one side against the other, medians of the pairs.
@@ -247,7 +158,6 @@ fn merged(old: &str, new: Vec<String>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::Processors;
 
     #[test]
     fn new_section_replaces_the_old_one() {
@@ -269,9 +179,9 @@ mod tests {
         let pairs = [(100.0, 100.0), (220.0, 200.0), (30.0, 10.0)]
             .map(|(a, b)| Pair { ours: figures(a), fio: figures(b), again: None })
             .to_vec();
-        let cell =
-            Pairs { cell: "seq1m_q8t1.read", place: "file", processors: Processors::All, pairs };
-        assert!((ratio(&cell, |f| f.mb_s) - 1.1).abs() < 1e-12);
+        let cell = Pairs { cell: "seq1m_q8t1.read", pairs };
+        let [rate, ..] = ratios(&cell, |pair| Some((pair.ours, pair.fio)));
+        assert!((rate - 1.1).abs() < 1e-12);
         assert_eq!(median(vec![1.0, 4.0, 2.0, 3.0]), 2.5);
     }
 }

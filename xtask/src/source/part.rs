@@ -4,7 +4,7 @@ use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::ToTokens;
 use std::collections::BTreeSet;
 use syn::visit::{self, Visit};
-use syn::{Field, ImplItem, Item, UseTree, Visibility};
+use syn::{Item, ItemEnum, ItemStruct, ItemTrait, ItemType, ItemUnion, UseTree, Visibility};
 
 /// The items of a file, either those of tests or the others.
 #[derive(Debug, Default)]
@@ -17,10 +17,6 @@ pub struct SourcePart {
     pub paths: Vec<Vec<String>>,
     /// The types that it defines, each with its line; but those that belong to a trait.
     pub types: Vec<(String, usize)>,
-    /// What others could use, methods included.
-    pub pub_items: Vec<PubItem>,
-    /// What `pub` items show to others: types of arguments, results and fields, and those that implementations give.
-    pub shown: BTreeSet<String>,
     /// Names of the modules that it declares.
     pub modules: Vec<String>,
     /// Names of property tests.
@@ -34,17 +30,6 @@ pub struct ImportPath {
     pub steps: Vec<String>,
     /// Name that it has from here on.
     pub name: String,
-}
-
-/// An item that is `pub`, at least within a part of its crate.
-#[derive(Debug)]
-pub struct PubItem {
-    /// `fn`, `struct`.
-    pub kind: &'static str,
-    /// Its name.
-    pub name: String,
-    /// Line where it stands.
-    pub line: usize,
 }
 
 impl SourcePart {
@@ -84,23 +69,6 @@ impl SourcePart {
         }
     }
 
-    fn add(
-        &mut self,
-        visibility: &Visibility,
-        kind: &'static str,
-        name: &Ident,
-        shown: TokenStream,
-    ) {
-        if is_public(visibility) {
-            let (name, line) = (name_of(name), name.span().start().line);
-            let mut words = words(shown);
-            // Its own name is none of a type that it shows.
-            words.remove(&name);
-            self.shown.extend(words);
-            self.pub_items.push(PubItem { kind, name, line });
-        }
-    }
-
     fn add_import(&mut self, tree: &UseTree, above: &[String]) {
         let below = |name: &Ident| [above, &[name_of(name)]].concat();
         let (steps, name) = match tree {
@@ -122,62 +90,16 @@ impl SourcePart {
 
 impl<'a> Visit<'a> for SourcePart {
     fn visit_item(&mut self, item: &'a Item) {
-        let all = || item.to_token_stream();
-        let (kind, visibility, name, shown) = match item {
-            Item::Fn(item) => ("fn", &item.vis, &item.sig.ident, item.sig.to_token_stream()),
-            Item::Const(item) => ("const", &item.vis, &item.ident, item.ty.to_token_stream()),
-            Item::Static(item) => ("static", &item.vis, &item.ident, item.ty.to_token_stream()),
-            Item::Struct(item) => ("struct", &item.vis, &item.ident, all()),
-            Item::Enum(item) => ("enum", &item.vis, &item.ident, all()),
-            Item::Union(item) => ("union", &item.vis, &item.ident, all()),
-            Item::Trait(item) => ("trait", &item.vis, &item.ident, all()),
-            Item::Type(item) => ("type", &item.vis, &item.ident, all()),
-            other => return self.visit_nameless(other),
-        };
-        self.add(visibility, kind, name, shown);
-        if !["fn", "const", "static"].contains(&kind) {
-            self.types.push((name_of(name), name.span().start().line));
-        }
-        visit::visit_item(self, item);
-    }
-
-    fn visit_impl_item(&mut self, item: &'a ImplItem) {
         match item {
-            ImplItem::Fn(item) => {
-                self.add(&item.vis, "fn", &item.sig.ident, item.sig.to_token_stream());
+            Item::Struct(ItemStruct { ident, .. })
+            | Item::Enum(ItemEnum { ident, .. })
+            | Item::Union(ItemUnion { ident, .. })
+            | Item::Trait(ItemTrait { ident, .. })
+            | Item::Type(ItemType { ident, .. }) => {
+                self.types.push((name_of(ident), ident.span().start().line));
             }
-            ImplItem::Const(item) => {
-                self.add(&item.vis, "const", &item.ident, item.ty.to_token_stream());
-            }
-            ImplItem::Type(item) => self.shown.extend(words(item.to_token_stream())),
-            _ => {}
-        }
-        visit::visit_impl_item(self, item);
-    }
-
-    fn visit_field(&mut self, field: &'a Field) {
-        if is_public(&field.vis) {
-            self.shown.extend(words(field.ty.to_token_stream()));
-        }
-        visit::visit_field(self, field);
-    }
-}
-
-impl SourcePart {
-    fn visit_nameless(&mut self, item: &Item) {
-        match item {
             Item::Use(item) => self.add_import(&item.tree, &[]),
             Item::Mod(item) => self.modules.push(name_of(&item.ident)),
-            Item::Impl(block) => {
-                let of = block.trait_.as_ref().map(|(_, path, _)| path.to_token_stream());
-                self.shown.extend(words(of.unwrap_or_default()));
-                self.shown.extend(words(block.self_ty.to_token_stream()));
-                self.shown.extend(words(block.generics.to_token_stream()));
-            }
-            // What it defines may show anything that it names.
-            Item::Macro(item) if item.mac.path.is_ident("macro_rules") => {
-                self.shown.extend(words(item.mac.tokens.clone()));
-            }
             Item::Macro(item) if item.mac.path.is_ident("proptest") => {
                 let trees: Vec<TokenTree> = item.mac.tokens.clone().into_iter().collect();
                 let is_fn =
@@ -197,12 +119,6 @@ fn is_public(visibility: &Visibility) -> bool {
 
 fn name_of(name: &Ident) -> String {
     name.to_string().trim_start_matches("r#").to_string()
-}
-
-fn words(stream: TokenStream) -> BTreeSet<String> {
-    let mut part = SourcePart::default();
-    part.look_through(stream);
-    part.words
 }
 
 /// The names that `::` joins at the beginning of `trees`.
