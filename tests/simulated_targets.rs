@@ -225,14 +225,18 @@ fn show_prints_every_model_with_its_link() {
     }
 }
 
-/// What the README shows is what the program prints: a virtual drive with a seed gives the same everywhere.
+/// What the documents show is what the program prints: a virtual drive with a seed gives the same everywhere.
 #[test]
-fn the_readme_shows_what_is_printed() {
-    const README: &str = include_str!("../README.md");
-    let (_, example) = README.split_once("$ drivescope ").expect("an example");
-    let (call, shown) = example.split_once('\n').expect("its output");
-    let shown = shown.split_once("```").expect("its end").0;
-    let arguments: Vec<&str> = call.split(' ').collect();
-    let printed = Scratch::new().drivescope(&arguments).code(0).stdout;
-    assert!(printed == shown, "README.md should show:\n$ drivescope {call}\n{printed}");
+fn documents_show_what_is_printed() {
+    for (name, text) in [
+        ("README.md", include_str!("../README.md")),
+        ("docs/running.md", include_str!("../docs/running.md")),
+    ] {
+        let (_, example) = text.split_once("$ drivescope ").expect("an example");
+        let (call, shown) = example.split_once('\n').expect("its output");
+        let shown = shown.split_once("```").expect("its end").0;
+        let arguments: Vec<&str> = call.split(' ').collect();
+        let printed = Scratch::new().drivescope(&arguments).code(0).stdout;
+        assert!(printed == shown, "{name} should show:\n$ drivescope {call}\n{printed}");
+    }
 }
