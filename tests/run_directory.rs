@@ -56,7 +56,9 @@ fn is_rfc3339(text: &str) -> bool {
 #[test]
 fn every_number_is_documented_and_within_its_interval() {
     let scratch = Scratch::new();
-    let run = scratch.run("target", &[TINY, THREE_ROUNDS]).code(0).json();
+    // Long enough for a request in each round of a busy machine.
+    let latency = &["--set=latency.time=200ms"][..];
+    let run = scratch.run("target", &[TINY, THREE_ROUNDS, latency]).code(0).json();
     assert_eq!(
         statuses(&run),
         [

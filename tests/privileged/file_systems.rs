@@ -362,7 +362,8 @@ fn loop_reads_from_memory_are_not_uncached() {
     let remedy = text(&finding(&run, "F001")["remedy"]);
     assert!(remedy.contains("losetup --direct-io=on"), "{remedy}");
     for phase in array(&test_of(&run, "transfer")["phases"]) {
-        assert_eq!(phase["limiter"], "memory", "{phase}");
+        let limiter = text(&phase["limiter"]);
+        assert!(["memory", "other-programs"].contains(&limiter), "{phase}");
     }
 }
 
