@@ -114,7 +114,7 @@ impl Drop for LookingProcess {
 mod tests {
     use super::*;
 
-    /// The program of this test would run its tests.
+    /// The program of this test cannot look: it would run its tests.
     #[test]
     fn hung_program_starts_no_more_processes() {
         assert_eq!(silent("drive", &["sda".into()], Duration::ZERO), [false]);

@@ -19,7 +19,6 @@ pub struct BackingFile {
     pub inode: u64,
     /// When the file was made, in nanoseconds since 1970; absent where the file system does not keep it.
     pub born_unix_ns: Option<u64>,
-    /// The boot of this machine in which this was seen.
     pub boot_id: Option<String>,
     /// First byte of the file that the loop device shows.
     pub offset_bytes: u64,

@@ -46,16 +46,13 @@ struct Fiemap {
     extents: [FiemapExtent; CALL_EXTENTS],
 }
 
-/// A stretch of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileExtent {
     /// First byte in the file.
     pub offset: u64,
     /// First byte on the file system's device; `None` where it has no place of its own there.
     pub at_bytes: Option<u64>,
-    /// Length.
     pub len_bytes: u64,
-    /// Other files have it too.
     pub shared: bool,
 }
 

@@ -23,9 +23,7 @@ pub enum FsClass {
     Memory,
     /// Behind a network, or behind the host of a virtual machine.
     Network,
-    /// A program in user space answers.
     Fuse,
-    /// Layers over directories of other file systems.
     Overlay,
 }
 

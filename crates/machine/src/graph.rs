@@ -35,7 +35,6 @@ pub struct BlockGraph {
     roots: Roots,
     /// By kernel name.
     nodes: BTreeMap<String, Node>,
-    /// What this process sees mounted.
     mounts: Vec<Mount>,
     /// What the first process sees mounted, where it may be looked at.
     mounts_of_init: Vec<Mount>,
@@ -43,7 +42,6 @@ pub struct BlockGraph {
 }
 
 impl BlockGraph {
-    /// The machine as it is now.
     pub fn read(roots: &Roots) -> Self {
         let names = list_dir(&roots.sys.join("class/block"));
         let nodes =
@@ -57,7 +55,6 @@ impl BlockGraph {
         }
     }
 
-    /// Where it was read.
     pub fn roots(&self) -> &Roots {
         &self.roots
     }
@@ -78,12 +75,10 @@ impl BlockGraph {
         whole.map(|(name, _)| name.as_str())
     }
 
-    /// Directory of a device in sysfs.
     pub fn dir(&self, name: &str) -> Option<&Path> {
         self.node(name).map(|node| node.dir.as_path())
     }
 
-    /// Whether a device is a partition.
     pub fn is_partition(&self, name: &str) -> bool {
         self.node(name).is_some_and(|node| node.disk.is_some())
     }
@@ -93,14 +88,12 @@ impl BlockGraph {
         self.node(name).and_then(|node| node.disk.clone()).unwrap_or_else(|| name.to_string())
     }
 
-    /// Partitions of a disk.
     pub fn partitions(&self, disk: &str) -> Vec<String> {
         let is_on_it = |node: &Node| node.disk.as_deref() == Some(disk);
         let found = self.nodes.iter().filter(|(_, node)| is_on_it(node));
         found.map(|(name, _)| name.clone()).collect()
     }
 
-    /// What the kernel shows to hold a device.
     pub fn holders(&self, name: &str) -> &[String] {
         self.node(name).map(|node| node.holders.as_slice()).unwrap_or_default()
     }
@@ -178,7 +171,6 @@ impl BlockGraph {
         self.nodes.get(name).or_else(|| self.nodes.get(&name.replace('/', "!")))
     }
 
-    /// What is directly below a device.
     fn below(&self, name: &str) -> &Below {
         self.node(name).map_or(&Below::Nothing, |node| &node.below)
     }

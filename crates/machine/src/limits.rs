@@ -89,7 +89,6 @@ pub fn cgroup_limits(roots: &Roots) -> Vec<String> {
     found
 }
 
-/// A group whose limits bind this program.
 struct Group {
     folder: PathBuf,
     /// Version 2, with all limits in one file.

@@ -9,9 +9,7 @@ use std::path::{Path, PathBuf};
 /// One line of `/proc/self/mountinfo`, see proc_pid_mountinfo(5).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mount {
-    /// Number of the mount.
     pub id: u32,
-    /// Number of the mount it is mounted on.
     pub parent: u32,
     /// Device number that files on it report; major 0 is anonymous, made up by the kernel.
     pub dev: (u32, u32),
@@ -37,7 +35,6 @@ impl Mount {
         self.options_named(key).pop()
     }
 
-    /// Every value of an option that may be repeated.
     pub fn options_named(&self, key: &str) -> Vec<String> {
         self.super_options
             .split(',')

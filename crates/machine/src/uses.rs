@@ -16,14 +16,11 @@ const USES_MAX: usize = 8;
 /// One use of a device: what was seen, and the command that shows it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DeviceUse {
-    /// What was seen.
     pub evidence: String,
-    /// The command.
     pub command: String,
 }
 
 impl DeviceUse {
-    /// A use seen as `evidence` that `command` shows.
     pub fn new(evidence: impl Into<String>, command: impl Into<String>) -> Self {
         Self { evidence: evidence.into(), command: command.into() }
     }
@@ -71,7 +68,6 @@ pub fn mount_points(graph: &BlockGraph, name: &str) -> Vec<PathBuf> {
     graph.mounts().iter().filter(is_on).map(|mount| mount.mount_point.clone()).collect()
 }
 
-/// Mounts in any of these tables.
 pub fn mounts(graph: &BlockGraph, footprint: &Footprint, tables: &MountTables) -> Vec<DeviceUse> {
     // By number, kind and source: bind mounts and namespaces show one file system many times.
     let mut devices = BTreeMap::new();
@@ -127,12 +123,10 @@ fn mounted(
     }
 }
 
-/// A file system that the kernel has open.
 pub struct OpenFileSystem {
     kind: String,
     /// One of the devices it is on.
     pub device: String,
-    /// What shows it.
     dir: PathBuf,
 }
 
@@ -178,7 +172,6 @@ fn in_proc(roots: &Roots) -> Vec<OpenFileSystem> {
     found
 }
 
-/// File systems that the kernel has open.
 pub fn file_systems(graph: &BlockGraph, footprint: &Footprint) -> Vec<DeviceUse> {
     let all = open_file_systems(graph.roots()).into_iter();
     let found = all.filter(|open| footprint.has(&open.device)).map(|open| {
@@ -189,7 +182,6 @@ pub fn file_systems(graph: &BlockGraph, footprint: &Footprint) -> Vec<DeviceUse>
     found.collect()
 }
 
-/// Swap areas.
 pub fn swap_areas(graph: &BlockGraph, footprint: &Footprint) -> Vec<DeviceUse> {
     let mut found = Vec::new();
     for area in graph.swap_areas() {
@@ -238,7 +230,6 @@ pub fn holders(graph: &BlockGraph, footprint: &Footprint) -> Vec<DeviceUse> {
     found
 }
 
-/// What an upper device is, and the command that shows it.
 fn holder_kind(dir: &Path, name: &str) -> (String, String) {
     let uuid = read_text(dir.join("dm/uuid")).unwrap_or_default();
     let dmsetup = format!("dmsetup info /dev/{name}");
@@ -277,9 +268,7 @@ pub fn loop_devices(graph: &BlockGraph, footprint: &Footprint) -> Vec<DeviceUse>
 /// A device that belongs to a pool of ZFS.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PoolMember {
-    /// Kernel name.
     pub device: String,
-    /// Name of the pool.
     pub pool: String,
 }
 

@@ -8,7 +8,6 @@ use std::path::Path;
 pub(super) enum Trace {
     /// The block device with this kernel name: the path is its usual node.
     Device(String),
-    /// The NVMe controller with this name.
     Controller(String),
     /// A regular file, without a link on the way to it.
     File(Metadata),
@@ -16,7 +15,6 @@ pub(super) enum Trace {
     Unsure {
         /// The block device to which the path leads now.
         now: Option<String>,
-        /// Why that does not prove anything.
         why: String,
     },
 }

@@ -17,7 +17,6 @@ pub enum Sameness {
 }
 
 impl Sameness {
-    /// What speaks against it, if anything.
     pub fn difference(&self) -> Option<&Difference> {
         match self {
             Self::Sure(_) | Self::Likely(_) => None,
@@ -31,10 +30,8 @@ impl Sameness {
     }
 }
 
-/// From what two drives are known to be the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MatchedBy {
-    /// World-wide name.
     Wwn,
     /// The same bytes of the same file.
     File,
@@ -42,23 +39,18 @@ pub enum MatchedBy {
     OwnSerial,
     /// Serial number that the kernel reports.
     Serial,
-    /// Where they are attached.
     Place,
 }
 
-/// In which way a drive is another one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Difference {
-    /// Something of it has another value.
     Value {
         /// `serial number`.
         what: &'static str,
-        /// Of this one.
         own: String,
-        /// Of the other one.
         other: String,
     },
-    /// It has the place of the other one, and is not it, in words.
+    /// Another drive is in its place; in words.
     TakenPlace(String),
 }
 

@@ -20,7 +20,6 @@ struct MountedPlace {
 }
 
 impl MountedOn {
-    /// Of this moment.
     pub fn of(graph: &BlockGraph) -> Self {
         let mut mounted: HashMap<String, Vec<MountedPlace>> = HashMap::new();
         // A pool has one mount for each of its many data sets; its devices are looked up once.
