@@ -7,14 +7,12 @@ use drivescope_model::{Plan, WriteLevel};
 /// number is typed here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BrowserLevel {
-    /// Nothing is written.
     Read,
     /// Files in a folder of its own, removed afterwards.
     OwnFiles,
 }
 
 impl BrowserLevel {
-    /// Both.
     pub(crate) const ALL: [Self; 2] = [Self::Read, Self::OwnFiles];
 
     /// The level with this name.
@@ -28,7 +26,7 @@ impl BrowserLevel {
         })
     }
 
-    /// As everywhere else.
+    /// As on the command line.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Read => WriteLevel::Read.name(),

@@ -9,13 +9,11 @@ use std::sync::atomic::AtomicBool;
 
 /// The machine, its models and suites, and the way to measure.
 pub trait Workbench: Send + Sync {
-    /// Every drive of this machine.
     fn drives(&self) -> Vec<Drive>;
-    /// The simulated models.
     fn models(&self) -> Vec<ListedModel>;
     /// The suites, built in and the user's own.
     fn suites(&self) -> Vec<ListedSuite>;
-    /// What a test asks.
+    /// What a test answers, as a question.
     fn question(&self, test: TestKind) -> &'static str;
     /// Plans a run; nothing is opened yet.
     ///
@@ -26,7 +24,6 @@ pub trait Workbench: Send + Sync {
 
 /// A run that could begin.
 pub trait PreparedRun: Send {
-    /// What it would do.
     fn plan(&self) -> &Plan;
     /// Starts it in its own thread, which publishes progress on `board`. Raising the returned flag stops it.
     ///
@@ -40,32 +37,24 @@ pub trait PreparedRun: Send {
 pub struct RunWish {
     /// A directory, a file, a block device, or a simulated drive.
     pub target: String,
-    /// The name of one of [`Workbench::suites`].
     pub suite: String,
-    /// What it may write.
+    /// What the run may write.
     pub level: BrowserLevel,
-    /// The user's label.
     pub label: Option<String>,
 }
 
-/// A simulated drive that can be measured.
 #[derive(Debug, Clone)]
 pub struct ListedModel {
     /// As `sim:` names it.
     pub name: String,
     /// As the drive itself reports it.
     pub model: String,
-    /// In a sentence.
     pub summary: String,
-    /// How much it holds.
     pub capacity_bytes: u64,
 }
 
-/// A suite that can be asked for.
 #[derive(Debug, Clone)]
 pub struct ListedSuite {
-    /// Its name.
     pub name: String,
-    /// In a sentence.
     pub summary: String,
 }
