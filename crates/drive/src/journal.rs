@@ -80,20 +80,18 @@ pub(crate) use open_journals::restore_claimed;
 
 use std::io;
 
-/// What the journal needs of a drive. The gate's handle that writes is one.
+/// The journal's view of a drive; the gate's handle for writing implements it.
 ///
-/// Offsets and lengths are bytes and multiples of [`Disk::sector_bytes`]; buffers that the journal hands
-/// over are aligned to 4096 bytes, as direct I/O asks.
+/// Offsets and lengths are bytes and multiples of [`Disk::sector_bytes`]; buffers are aligned to 4096 bytes, as
+/// direct I/O asks.
 pub trait Disk {
-    /// Its identity, read through the open descriptor.
     fn identity(&self) -> &DriveIdentity;
-    /// Smallest unit of a request.
     fn sector_bytes(&self) -> u32;
-    /// What a torn write can take along with it: the physical sector, if it is known to be more.
+    /// What a torn write can damage: the physical sector, if it is known to be larger.
     fn physical_sector_bytes(&self) -> u32;
     /// The check before a program restores originals that it did not save itself; an error says why it must not.
     fn ready(&mut self) -> Result<(), NotReady>;
-    /// The look right before each piece of them: an error says who has come to use it since.
+    /// Checked before each piece is restored: an error names a new user of the drive.
     fn still_free(&mut self) -> Result<(), String>;
     /// Fills `buffer` from `offset`; an error if less arrives.
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()>;
@@ -101,6 +99,6 @@ pub trait Disk {
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()>;
     /// Waits until everything written is on the medium.
     fn sync(&mut self) -> io::Result<()>;
-    /// Makes later reads come from the drive, not from memory of this machine.
+    /// Makes later reads come from the drive, not from memory.
     fn drop_cache(&mut self) -> io::Result<()>;
 }

@@ -3,17 +3,14 @@
 use drivescope_machine::uses::{DeviceUse, shortened};
 use drivescope_model::gate::{Check, Outcome};
 
-/// A check that found nothing against writing.
 pub(crate) fn ok(name: &str, evidence: impl Into<String>) -> Check {
     entry(name, Outcome::Ok, evidence, None)
 }
 
-/// A check that could not be made here.
 pub(crate) fn unknown(name: &str, evidence: impl Into<String>, command: &str) -> Check {
     entry(name, Outcome::Unknown, evidence, Some(command))
 }
 
-/// A check that refuses.
 pub(crate) fn refused(name: &str, evidence: impl Into<String>, command: &str) -> Check {
     entry(name, Outcome::Refused, evidence, Some(command))
 }
@@ -27,7 +24,6 @@ pub(crate) fn uses(name: &str, found: Vec<DeviceUse>, none: impl Into<String>) -
     found.map(|found| refused(name, found.evidence, &found.command)).collect()
 }
 
-/// Every reason of a refusal, in one line.
 pub(crate) fn reasons(checks: &[Check]) -> Option<String> {
     let refused: Vec<&Check> =
         checks.iter().filter(|check| check.outcome == Outcome::Refused).collect();

@@ -5,12 +5,10 @@ use rustix::ioctl::{Opcode, Updater, ioctl, opcode};
 use std::ffi::c_void;
 use std::fs::File;
 
-/// Length of an ATA answer.
 pub(super) const ATA_BYTES: usize = 512;
-/// Length of an NVMe answer.
 pub(super) const NVME_BYTES: usize = 4096;
 
-/// How a drive is asked.
+/// Command that asks a drive for its identity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum IdentifyCommand {
     /// Identify Controller.

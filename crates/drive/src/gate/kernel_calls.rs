@@ -25,7 +25,6 @@ const LOCK_ATTEMPTS: u32 = 20;
 /// Between two attempts of any kind.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Where a path leads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DeviceNode {
     /// The node, links resolved.
@@ -63,7 +62,6 @@ impl Access {
 pub(super) struct DescriptorFacts {
     /// Major and minor number of the device that is really open.
     pub number: (u32, u32),
-    /// Size.
     pub size_bytes: u64,
     /// Logical sector.
     pub logical_sector_bytes: u32,
@@ -79,15 +77,13 @@ pub(super) struct DescriptorFacts {
 pub(super) trait KernelCalls: Send + Sync {
     /// Follows a path. `NOTBLK` when it is no block device.
     fn resolve(&self, path: &Path) -> Result<DeviceNode, Errno>;
-    /// Opens a node.
     fn open(&self, node: &Path, access: Access) -> Result<File, Errno>;
-    /// Asks an open descriptor.
     fn facts(&self, file: &File) -> Result<DescriptorFacts, Errno>;
-    /// Asks the drive behind an open descriptor who it is: what it answers, as it is.
+    /// The raw answer of the drive behind an open descriptor.
     fn identify(&self, file: &File, command: IdentifyCommand) -> Result<Vec<u8>, Errno>;
     /// Tells the drive that it need not keep these bytes; `OPNOTSUPP` where it takes no such command.
     fn discard(&self, file: &File, bytes: Range<u64>) -> Result<(), Errno>;
-    /// Waits a moment for something to pass.
+    /// Waits a moment before another attempt.
     fn wait(&self);
     /// Takes the exclusive advisory lock; `WOULDBLOCK` when another program holds it.
     fn lock(&self, file: &File) -> Result<(), Errno>;

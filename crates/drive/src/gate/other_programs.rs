@@ -15,7 +15,7 @@ use std::time::Duration;
 const LOOKS: u32 = 5;
 const LOOK_PAUSE: Duration = Duration::from_millis(60);
 
-/// Who has it open, once those who only look have gone.
+/// Open handles, after those of programs that only look have been closed.
 fn open_handles(roots: &Roots, footprint: &Footprint) -> OpenHandles {
     let mut seen = OpenHandles::scan(roots, Sought::Device(footprint));
     for _ in 1..LOOKS {
@@ -75,7 +75,7 @@ mod tests {
         checks[0].clone()
     }
 
-    /// `sdx` does not exist on the machine that runs the test, so its number comes from its name.
+    /// `sdx` does not exist on the machine of the test, so its number comes from its name.
     fn opened(flags: &str) -> Fake {
         let fake = Fake::new();
         fake.disk("pci0000:00/block/gate-sdx", (8, 0), 1 << 30);

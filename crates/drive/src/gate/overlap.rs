@@ -4,7 +4,6 @@
 use drivescope_machine::graph::{BlockGraph, Footprint};
 use drivescope_machine::roots::Roots;
 
-/// How two block devices share bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Overlap {
     /// In words: `sda1 is a partition of sda`.

@@ -63,7 +63,7 @@ impl RawDisk {
         }
     }
 
-    /// The same at any time.
+    /// As [`Self::ready`], at any time.
     pub(crate) fn check_unchanged(&self) -> Result<(), WriteError> {
         change(self).map_or(Ok(()), |why| Err(WriteError::Changed { why }))
     }
@@ -116,7 +116,7 @@ fn change(disk: &RawDisk) -> Option<String> {
     }
 }
 
-/// What changes when something of this machine is put to use.
+/// A hash that changes when something of this machine is put to use.
 fn signs(roots: &Roots) -> u64 {
     let mut signs = DefaultHasher::new();
     for table in ["self/mountinfo", "swaps"] {

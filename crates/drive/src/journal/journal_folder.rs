@@ -22,7 +22,7 @@ pub fn state_folder() -> Result<PathBuf, JournalError> {
     folder_of(std::env::var_os("XDG_STATE_HOME"), home.or_else(listed_home))
 }
 
-/// The home of the user who runs this, as `/etc/passwd` or what takes its place tells.
+/// The user's home in `/etc/passwd` or its replacement.
 fn listed_home() -> Option<OsString> {
     const BYTES_MAX: usize = 64 << 10;
     let mut texts: Vec<libc::c_char> = vec![0; BYTES_MAX];
@@ -100,7 +100,7 @@ pub fn check_writable(folder: &Path) -> Result<(), JournalError> {
     }
 }
 
-/// Whether everybody may add files to a folder, or take them away, as they could with a journal that waits.
+/// Whether all users may add or remove files there, waiting journals too.
 pub(super) fn is_open_to_others(mode: u32) -> bool {
     mode & 0o002 != 0
 }
@@ -116,12 +116,10 @@ pub fn check_room(folder: &Path, bytes: u64) -> Result<(), JournalError> {
     }
 }
 
-/// The nearest folder above that is there.
 pub(super) fn existing(folder: &Path) -> &Path {
     folder.ancestors().find(|path| path.exists()).unwrap_or(Path::new("/"))
 }
 
-/// Whether a path is on another machine.
 fn is_elsewhere(roots: &Roots, path: &Path) -> bool {
     mount_below(roots, path).is_some_and(|mount| FsClass::of(&mount.kind) == FsClass::Network)
 }

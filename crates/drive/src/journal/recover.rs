@@ -9,16 +9,12 @@ use super::watermark::Watermark;
 use super::{Disk, JournalError};
 use std::io;
 
-/// What became of a journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Recovered {
-    /// The drive was never written, or had everything back already; the file is removed.
+    /// The drive was never written, or is restored already; the file is removed.
     NothingToDo,
     /// Bytes restored and verified; the file is removed.
-    Restored {
-        /// Bytes.
-        bytes: u64,
-    },
+    Restored { bytes: u64 },
 }
 
 /// Restores `disk` from the journal `name`, verifies, and removes it. May be cut short and repeated.
@@ -36,7 +32,7 @@ pub fn recover<F: Folder>(
     recover_opened(folder, file, name, disk, on)
 }
 
-/// The same of a journal that is open already, and so locked.
+/// The same for an open, thus locked, journal.
 pub(super) fn recover_opened<F: Folder>(
     folder: &mut F,
     mut file: F::File,
@@ -101,7 +97,7 @@ pub(super) fn discard_if_settled<F: Folder>(
     }
 }
 
-/// Says in the journal that all is back, and removes it.
+/// Marks the journal as done, and removes it.
 pub(super) fn remove_done<F: Folder>(
     folder: &mut F,
     mut file: F::File,
@@ -126,7 +122,6 @@ fn remove<F: Folder>(folder: &mut F, name: &str) -> Result<(), JournalError> {
     })
 }
 
-/// The error for a journal that cannot be opened.
 pub(super) fn cannot_open(path: &str, error: io::Error) -> JournalError {
     match error.kind() {
         io::ErrorKind::NotFound => JournalError::Gone { path: path.to_string() },

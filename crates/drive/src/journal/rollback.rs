@@ -8,27 +8,23 @@ use super::{Disk, JournalError};
 use crate::aligned_buffer::AlignedBuffer;
 use std::collections::BTreeMap;
 
-/// What a restore does.
+/// Stage of a restore.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RollbackStage {
-    /// Originals go to the drive.
     Writing,
     /// They are read from the drive and compared.
     Verifying,
 }
 
-/// How far a restore is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RollbackStep {
-    /// What it does.
     pub stage: RollbackStage,
-    /// Bytes of this stage that are done.
+    /// Of this stage; `total_bytes` likewise.
     pub done_bytes: u64,
-    /// Bytes of this stage.
     pub total_bytes: u64,
 }
 
-/// A range that did not go back, and why.
+/// A range that was not restored, and why.
 #[derive(Debug)]
 pub(super) struct RefusedRange {
     pub(super) extent: ByteRange,
@@ -111,7 +107,7 @@ impl Rollback {
         on(RollbackStep { stage, done_bytes: self.done_bytes, total_bytes: self.total_bytes });
     }
 
-    /// Reads a record again: what was whole when the journal was opened may not be any more.
+    /// Reads a record again: it may have been damaged since the journal was opened.
     fn original(&mut self, file: &mut impl JournalFile, saved: &Saved) -> Result<(), String> {
         let data = &mut self.original[..saved.extent.len as usize];
         match file.read_at(saved.data_at, data) {
@@ -149,7 +145,7 @@ impl Rollback {
     }
 }
 
-/// The error for what did not go back, and whether the drive or the journal's disk is to be seen to.
+/// The error for what was not restored, naming the drive or the journal's disk as the cause.
 pub(super) fn not_restored(
     drive: String,
     path: String,

@@ -22,12 +22,12 @@ pub(super) fn unfinished(name: &str) -> String {
     format!("{}{UNFINISHED}", name.strip_suffix(ENDING).unwrap_or(name))
 }
 
-/// Whether a file was given its name: then its header and marks were durable.
+/// Whether a file has its final name: then its header and marks were durable.
 pub(super) fn is_made(name: &str) -> bool {
     !name.ends_with(UNFINISHED)
 }
 
-/// Whether a file's name is that of a journal, made or not.
+/// Made or not.
 fn is_journal(name: &str) -> bool {
     name.ends_with(ENDING) || name.ends_with(UNFINISHED)
 }
@@ -50,23 +50,19 @@ pub trait Folder {
     fn sync(&mut self) -> io::Result<()>;
     /// Names of all journals, made or not, sorted.
     fn names(&mut self) -> io::Result<Vec<String>>;
-    /// How people name a file of it.
+    /// Path for messages.
     fn path(&self, name: &str) -> PathBuf;
 }
 
-/// An open journal.
 pub trait JournalFile {
-    /// Its length in bytes.
     fn size_bytes(&mut self) -> io::Result<u64>;
     /// Fills `buffer` from `offset`; an error if less arrives.
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()>;
-    /// Writes all of `bytes` at `offset`.
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()>;
     /// Waits until content and length are durable.
     fn sync(&mut self) -> io::Result<()>;
 }
 
-/// A folder on this machine.
 #[derive(Debug)]
 pub struct StateFolder {
     path: PathBuf,
@@ -236,7 +232,7 @@ impl JournalFile for OpenFile {
     }
 }
 
-/// Writes to the disk of a folder, as far as anybody may: a file without a name, which goes as it comes.
+/// Writes to the disk of a folder, as far as any user may: a file without a name, which vanishes when it is closed.
 #[expect(
     clippy::disallowed_methods,
     reason = "a file without a name, to learn whether its disk answers"
@@ -273,14 +269,14 @@ fn remove_at(dir: &OwnedFd, name: &str) -> Result<(), Errno> {
     rustix::fs::unlinkat(dir, name, AtFlags::empty())
 }
 
-/// Whether a file or folder belongs to who runs this.
+/// Whether the user of this process owns it.
 fn is_own(fd: &OwnedFd) -> Result<bool, Errno> {
     Ok(rustix::fs::fstat(fd)?.st_uid == rustix::process::geteuid().as_raw())
 }
 
-/// How often a lock is asked for that another process has: one that only looks has it for a moment.
+/// Attempts to get a lock that another process has: readers hold it for a moment.
 const ATTEMPTS: u32 = 5;
-/// The time between.
+/// Interval between them.
 const MOMENT: Duration = Duration::from_millis(10);
 
 /// A lock of the kernel, which goes with the process. A network file system without locks has none to

@@ -25,7 +25,6 @@ struct ListedName {
 }
 
 impl DirectoryNames {
-    /// Reads a directory; `.` and `..` left out.
     pub fn read(dir: BorrowedFd<'_>) -> Result<Self, Errno> {
         let mut listing = Self { names: Vec::new(), entries: Vec::new() };
         for entry in Dir::read_from(dir)? {
@@ -51,7 +50,6 @@ impl DirectoryNames {
         Ok(listing)
     }
 
-    /// Name and kind of each.
     pub fn iter(&self) -> impl Iterator<Item = (&CStr, FileType)> {
         self.entries.iter().map(|entry| {
             let bytes = &self.names[entry.at as usize..entry.at as usize + usize::from(entry.len)];

@@ -82,7 +82,7 @@ pub(super) fn end(path: &Path, dir: BorrowedFd<'_>, holds: &Manifest) -> Result<
     }
 }
 
-/// Processes that run a program of the manifest in one of its trees.
+/// Processes of the manifest's programs in its trees.
 fn running(dir: BorrowedFd<'_>, holds: &Manifest) -> Vec<OwnedFd> {
     let place = |name: &String| {
         let found = rustix::fs::statat(dir, name.as_str(), AtFlags::SYMLINK_NOFOLLOW).ok()?;
@@ -123,7 +123,7 @@ mod tests {
         places.into_iter().find(|it| it.exists()).unwrap()
     }
 
-    /// The next run finds what a killed run has started, ends it, and leaves alone what only looks like it.
+    /// The next run ends what a killed run has started, and leaves alone what only looks like it.
     #[test]
     fn server_of_a_dead_run_ends_first() {
         let dir = scratch();

@@ -10,8 +10,8 @@ use drivescope_machine::roots::read_text;
 use drivescope_model::drive::Drive;
 use drivescope_model::target::TargetKind;
 
-/// The drive below: the one disk that there is. Of several, the device that is made of them all, which has neither the
-/// link nor the rotation of one of them; none where a file system itself spreads over them.
+/// The drive below: the only disk, or the device that is made of all disks, which has neither the link nor the
+/// rotation of one of them; none where a file system itself spreads over them.
 pub(super) fn drive_below(graph: &BlockGraph, stack: &Stack) -> Option<Drive> {
     let described = |name: &str| {
         let mut drive = drive_named(graph.roots(), name, &ListOptions { smart: true })?;
@@ -30,7 +30,7 @@ pub(super) fn drive_below(graph: &BlockGraph, stack: &Stack) -> Option<Drive> {
     described(made_of_all(graph, stack)?)
 }
 
-/// The devices of a stack that lie below no other of it.
+/// The devices of a stack that lie below no other.
 pub(super) fn tops(graph: &BlockGraph, stack: &Stack) -> Vec<String> {
     let below: Vec<String> = stack
         .names
@@ -60,8 +60,8 @@ impl Target {
         each.collect::<Option<Vec<_>>>()?.into_iter().reduce(DeviceCounters::beside)
     }
 
-    /// What the kernel does to an array below the target by itself, if anything: `md0 is being rebuilt (recover)`. Its
-    /// requests pass none of the counters that are looked at.
+    /// What the kernel does to an array below the target by itself, if anything: `md0 is being rebuilt (recover)`.
+    /// The counters do not include its requests.
     pub fn array_at_work(&self) -> Option<String> {
         self.stack.names.iter().find_map(|name| {
             let action = read_text(self.roots.block_dir(name)?.join("md/sync_action"))?;
@@ -92,7 +92,7 @@ impl Target {
             .filter(|drive| !drive.partitions.is_empty())
     }
 
-    /// Every disk at the bottom, without its health; a simulated one as its model has it.
+    /// Every disk at the bottom, without its health; a simulated one as its model describes it.
     pub fn disks(&self) -> Vec<Drive> {
         match self.stack.whole_disks.as_slice() {
             [] | [_] => self.drive.iter().cloned().collect(),
@@ -105,7 +105,7 @@ impl Target {
     }
 
     /// Sleeping members of arrays, volume groups and caches on the block device that was named, each in words. udev
-    /// puts them to work as soon as it sees them, with whatever they hold then.
+    /// starts them as soon as it sees them, with whatever they hold then.
     pub fn sleeping_members(&self) -> Vec<String> {
         let named = self.stack.names.first().filter(|_| self.info().kind == TargetKind::Block);
         let (Some(name), Some(drive)) = (named, self.drive()) else { return Vec::new() };
@@ -150,7 +150,6 @@ mod tests {
         Target::find(&point, &fake.roots).unwrap()
     }
 
-    /// Two SATA disks of 6 Gb/s.
     fn sata_disks() -> Fake {
         let fake = Fake::new();
         for (letter, minor, ata) in [("a", 0, 1), ("b", 16, 2)] {
@@ -240,7 +239,7 @@ mod tests {
         }
     }
 
-    /// A container on a host with ZFS sees neither the pool's disks nor udev: its cache was called a drive.
+    /// A container on a host with ZFS sees neither the pool's disks nor udev: its cache was taken for a drive.
     #[test]
     fn zfs_is_proven_by_its_disks_counters_only() {
         let fake = sata_disks();

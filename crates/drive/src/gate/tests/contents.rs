@@ -5,7 +5,7 @@ use crate::gate::Confirmation;
 use drivescope_model::WriteLevel;
 use drivescope_model::gate::Outcome;
 
-/// Where bytes lie, from the beginning or from the end of the device or partition.
+/// Place of bytes, from the beginning or the end of the device or partition.
 #[derive(Debug, Clone, Copy)]
 enum At {
     Head(u64),
@@ -20,7 +20,6 @@ const BCACHE: &[u8] = b"\xC6\x85\x73\xF6\x4E\x1A\x45\xCA\x82\x65\xF5\x7F\x48\xBA
 /// The kind to report, and the bytes that this format writes.
 type Case = (&'static str, &'static [(At, &'static [u8])]);
 
-/// Places and magics are those of each format's own description, not of the code under test.
 const CASES: &[Case] = &[
     ("GPT partition table", &[(Head(510), b"\x55\xAA"), (Head(512), b"EFI PART")]),
     ("GPT partition table", &[(Head(4096), b"EFI PART")]),

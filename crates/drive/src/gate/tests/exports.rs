@@ -35,7 +35,6 @@ fn gadget(machine: &Machine, path: &str) {
     machine.fake.file("sys/kernel/config/usb_gadget/g1/functions/mass_storage.0/lun.0/file", path);
 }
 
-/// Adds an export of a path to a machine.
 type AddExport = fn(&Machine, &str);
 
 /// For each part of the kernel: how it exports a path, the words of the refusal, and what to type.

@@ -11,11 +11,9 @@ pub struct Kind {
     pub number: (u32, u32),
     pub part: &'static str,
     pub part_number: (u32, u32),
-    /// Makes the disk.
     make: fn(&Machine),
 }
 
-/// The kinds that Linux names apart.
 pub const KINDS: [Kind; 7] = [
     SDB,
     Kind {
@@ -78,7 +76,7 @@ pub const KINDS: [Kind; 7] = [
     },
 ];
 
-/// The one most tests look at.
+/// The kind of most tests.
 pub const SDB: Kind = Kind {
     disk: "sdb",
     number: (8, 16),
@@ -161,7 +159,7 @@ impl Machine {
         self.fake.file(&format!("proc/{process}/mountinfo"), table + &line);
     }
 
-    /// What the kernel shows of an open file system to everybody: for most kinds a directory.
+    /// What the kernel shows everyone of an open file system: for most kinds a directory.
     pub fn open_file_system(&self, device: &str, kind: &str) {
         match kind {
             "ext4" | "xfs" | "f2fs" => self.fake.file(&format!("sys/fs/{kind}/{device}/x"), "1"),

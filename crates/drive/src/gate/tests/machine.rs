@@ -19,13 +19,11 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-/// Size of `sdb`.
 pub const SIZE: u64 = 80 << 20;
 /// Where `sdb1` begins when a test asks for it, and how long it is.
 pub const PART: (u64, u64) = (1 << 20, 72 << 20);
-/// What `sdb` reports.
 pub const SERIAL: &str = "WD-WCAV5E123456";
-/// What `sdb` is, and what it says of itself.
+/// Model of `sdb`, also in its own answer.
 pub const MODEL: &str = "WDC WD10EARS-00Y5B1";
 /// Every level that writes to a device.
 pub const LEVELS: [WriteLevel; 3] =
@@ -37,37 +35,31 @@ pub const OVERWRITING: [WriteLevel; 2] = [WriteLevel::Restore, WriteLevel::Destr
 #[derive(Debug, Clone)]
 pub struct Node {
     pub facts: DescriptorFacts,
-    /// Where its bytes are.
     pub image: PathBuf,
     /// Where those are that an exclusive open leads to, if elsewhere.
     pub claimed: Option<PathBuf>,
-    /// The file of its own bytes, whatever `image` is changed to.
+    /// The file of its own bytes, even when `image` is changed.
     inode: u64,
-    /// What opening it says.
+    /// Errors of these calls.
     pub open: Option<Errno>,
-    /// What claiming it exclusively says, and for how many waits if not for ever.
+    /// For `busy_for` waits, or for ever.
     pub exclusive: Option<Errno>,
     pub busy_for: Option<u32>,
-    /// What opening it for writing says.
     pub write: Option<Errno>,
-    /// What locking it says.
     pub lock: Option<Errno>,
-    /// What its drive says of itself.
     pub answer: Result<Vec<u8>, Errno>,
 }
 
-/// A kernel whose answers are a table.
 #[derive(Debug, Default)]
 pub struct FakeKernel {
     nodes: Mutex<HashMap<PathBuf, Node>>,
-    /// Where a path leads: the first entry now, the others at later questions; the last one stays.
+    /// Where a path leads: the first entry now, the others at later calls; the last one stays.
     links: Mutex<HashMap<PathBuf, Vec<PathBuf>>>,
     /// Every way in which something was opened.
     pub opened: Mutex<Vec<Access>>,
     /// What was opened for reading, each with whether `watched` was there.
     pub read: Mutex<Vec<(PathBuf, bool)>>,
     pub watched: Mutex<PathBuf>,
-    /// What was discarded.
     pub discarded: Mutex<Vec<Range<u64>>>,
 }
 
@@ -146,13 +138,11 @@ impl KernelCalls for Arc<FakeKernel> {
     }
 }
 
-/// The machine.
 pub struct Machine {
     pub fake: Fake,
     pub kernel: Arc<FakeKernel>,
     pub own: OwnPaths,
     images: Mutex<HashMap<String, File>>,
-    /// What is asked for.
     pub target: &'static str,
     /// What it is, or lies on.
     pub kind: Kind,
@@ -188,7 +178,7 @@ impl Machine {
         machine
     }
 
-    /// `sdb`, a drive that says who it is.
+    /// `sdb`, a drive that answers Identify.
     pub(super) fn sata_disk(&self) {
         self.disk("sdb", (8, 16), SIZE);
         self.tells("sdb", "ATA     ", MODEL, SERIAL);
@@ -201,7 +191,7 @@ impl Machine {
         self.fake.attrs(name, &attrs);
     }
 
-    /// The same with `sdb` in a dock on USB, which reports its own names, whatever drive is in it.
+    /// `sdb` in a dock on USB, which reports its own names, whatever drive is in it.
     pub fn in_dock() -> Self {
         let machine = Self::without_target(SDB);
         let place = "pci0000:00/usb2/2-1/2-1:1.0/host6/6:0:0:0";
@@ -259,7 +249,6 @@ impl Machine {
         self.node(name, number, size);
     }
 
-    /// A disk at this place of `sys/devices`.
     pub fn disk_at(&self, place: &str, number: (u32, u32)) {
         self.fake.disk(place, number, SIZE);
         self.node(place.rsplit('/').next().unwrap(), number, SIZE);
@@ -329,7 +318,7 @@ impl Machine {
         }
     }
 
-    /// Lets `sdb` say of itself that it is this drive.
+    /// Makes `sdb` answer with these names.
     pub fn answers(&self, model: &str, serial: &str) {
         let page = drivescope_machine::ata_image::bytes(model, serial);
         self.change("sdb", |node| node.answer = Ok(page.clone()));
@@ -347,7 +336,6 @@ impl Machine {
         self.kernel.links.lock().unwrap().insert(PathBuf::from(path), ways);
     }
 
-    /// The bytes of a device.
     pub fn image(&self, name: &str) -> PathBuf {
         let images = self.images.lock().unwrap();
         PathBuf::from(format!("/proc/self/fd/{}", images[name].as_raw_fd()))
@@ -368,7 +356,6 @@ impl Machine {
         file.write_all_at(bytes, at).unwrap();
     }
 
-    /// Makes a device blank.
     pub fn wipe(&self, name: &str) {
         let images = self.images.lock().unwrap();
         let size = images[name].metadata().unwrap().len();
@@ -385,12 +372,12 @@ impl Machine {
         examine_with(&self.kernel, &self.fake.roots, self.request(level))
     }
 
-    /// The record without any confirmation.
+    /// Without any confirmation.
     pub fn examine(&self, level: WriteLevel) -> GateRecord {
         self.report(level).record(&Confirmation::none())
     }
 
-    /// The record with the confirmation of exactly this device.
+    /// With the confirmation of exactly this device.
     pub fn confirmed(&self, level: WriteLevel) -> GateRecord {
         let report = self.report(level);
         let phrase = report.device().map(|device| device.phrase());
@@ -413,7 +400,7 @@ impl Machine {
         }
     }
 
-    /// A claim with the confirmation.
+    /// With the confirmation.
     #[track_caller]
     pub fn claimed(&self, level: WriteLevel) -> RawDisk {
         let report = self.report(level);
@@ -444,7 +431,7 @@ pub fn refusals(record: &GateRecord) -> Vec<(&str, &str)> {
     record.refusals().map(|check| (check.name.as_str(), check.evidence.as_str())).collect()
 }
 
-/// The check with this name.
+/// Panics if there is none.
 #[track_caller]
 pub fn check<'a>(record: &'a GateRecord, name: &str) -> &'a Check {
     let found = record.checks.iter().find(|check| check.name == name);

@@ -90,7 +90,7 @@ fn damaged_labels_tell_nothing_and_do_no_harm() {
     assert!(members(&graph, "sda", &image(SIZE, &[]), 1000).is_empty(), "too small for a label");
 }
 
-/// The labels of these tests are what another program takes for labels too.
+/// blkid takes the labels of these tests for labels too.
 #[test]
 fn blkid_reads_the_same_name() {
     let folder = tempfile::tempdir().unwrap();

@@ -98,7 +98,7 @@ fn claim_writes_and_excludes_others_until_dropped() {
     device.claim(WriteLevel::Destroy).unwrap();
 }
 
-/// Issue 16: udev watches nodes, and starts an array whose member was written to and closed, also after a kill.
+/// udev watches nodes, and starts an array whose member was written to and closed, also after a kill.
 #[test]
 fn restored_contents_do_not_wake_udev() {
     let Some(device) = Loop::new(&[]) else { return };

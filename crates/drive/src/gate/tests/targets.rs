@@ -6,7 +6,7 @@ use drivescope_model::WriteLevel;
 use drivescope_model::gate::Outcome;
 use rustix::io::Errno;
 
-/// The target as the kernel gives it: what an array or a volume is made of, it holds itself.
+/// The target as the kernel gives it: it holds the members of its own array or volume.
 fn blank(kind: &Kind) -> Machine {
     let machine = Machine::of(kind);
     if machine.fake.roots.block_dir("sde").unwrap().join("holders").exists() {

@@ -47,7 +47,7 @@ fn refusal_if_open(
     refuse_open(&graph, &graph.stack_of_device(name), folder, is_of_others)
 }
 
-/// The same without assigned journals.
+/// Without assigned journals.
 fn run_on(fake: &Fake, folder: &Path, name: &str) -> Result<(), JournalError> {
     refusal_if_open(fake, folder, name, &|_| false)
 }
@@ -139,7 +139,7 @@ fn a_journal_finds_its_drive_and_its_partition() {
     assert_eq!(find(&of("sda")).unwrap(), "sda");
 }
 
-/// One namespace behind two controllers, or one LUN on two paths: it was taken for two drives of one name.
+/// One namespace behind two controllers, or one LUN on two paths, was taken for two drives of one name.
 #[test]
 fn two_ways_to_one_drive_are_one_drive() {
     let fake = machine();
@@ -175,13 +175,12 @@ fn two_ways_to_one_drive_are_one_drive() {
     assert_eq!(find("sdy").unwrap(), "sdx");
 }
 
-/// A loop device over a real file, which is known by its number.
+/// A loop device over a real file, known by its number.
 fn add_loop(fake: &Fake, minor: u32, file: &Path, offset_bytes: u64, size_bytes: u64) {
     fake.loop_device(minor, size_bytes, file.to_str().unwrap());
     fake.attrs(&format!("loop{minor}"), &[("loop/offset", &offset_bytes.to_string())]);
 }
 
-/// Whether a run on the device with this name is refused.
 fn is_refused(fake: &Fake, folder: &Path, name: &str) -> bool {
     match run_on(fake, folder, name) {
         Ok(()) => false,

@@ -9,7 +9,6 @@ use crate::journal::format::{
 };
 use crate::journal::{ByteRange, Disk, Folder, JournalError};
 
-/// How an end gets lost.
 #[derive(Debug, Clone, Copy)]
 enum Lost {
     /// The file is shorter.
@@ -27,7 +26,6 @@ fn lose(world: &World, name: &str, from: usize, how: Lost) {
     }
 }
 
-/// The one journal, if there is one.
 fn journal_of(world: &World) -> Option<String> {
     let mut names = world.folder().names().unwrap();
     assert!(names.len() <= 1, "{names:?}");
