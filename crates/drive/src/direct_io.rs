@@ -8,7 +8,6 @@ use rustix::fs::{AtFlags, StatxFlags};
 use rustix::io::{Errno, ReadWriteFlags, retry_on_intr};
 use std::io::IoSliceMut;
 
-/// Units to try, smallest first.
 const UNITS: [u32; 2] = [512, 4096];
 const PAGE_BYTES: usize = 4096;
 /// A place near the beginning, of which an odd multiple of 512 can be made.

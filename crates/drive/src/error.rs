@@ -13,7 +13,6 @@ pub enum DriveError {
     /// The folder of a run, or what was in it, was removed under it.
     #[error("{path} is gone: something removed the folder of this run; run again")]
     FolderGone { path: PathBuf },
-    /// The path for an output file is taken by something else.
     #[error("will not write {path}: {why}")]
     OutputFile { path: PathBuf, why: &'static str },
     #[error("cannot write {path}: its folder is not there; make it first")]
@@ -21,12 +20,7 @@ pub enum DriveError {
     #[error("cannot follow {path}: {why}; name the directory, file or device itself")]
     BadPath { path: PathBuf, why: io::Error },
     #[error("no permission to {what} {path}; {remedy}")]
-    NoPermission {
-        /// `read`, `write in`.
-        what: &'static str,
-        path: PathBuf,
-        remedy: &'static str,
-    },
+    NoPermission { what: &'static str, path: PathBuf, remedy: &'static str },
     #[error(
         "{path} is on a read-only file system; name a writable directory, or a file or device to only read"
     )]
@@ -55,33 +49,28 @@ pub enum DriveError {
     NoLimit { path: PathBuf },
     #[error("{path} has only {size}; {needed}")]
     TooSmall { path: PathBuf, size: String, needed: String },
-    /// Longer than files may become here.
     #[error(
         "{path} would exceed a file size limit (ulimit -f, or the file system's); use a smaller --size"
     )]
     FileLimit { path: PathBuf },
-    /// Another run uses the same directory's leftovers, or its folder cannot be removed.
     #[error("cannot remove {path}: {why}; remove it by hand if no drivescope is running")]
     CannotClean { path: PathBuf, why: String },
-    /// The kernel does not report which file system has it.
     #[error(transparent)]
     Unknown(MachineError),
     #[error(transparent)]
     Simulated(#[from] crate::simulated::spec::SpecError),
-    /// A device-mapper device at the target or below it: its readers wait uninterruptibly.
     #[error("{path} cannot be read: {device} is suspended; run dmsetup resume {device}")]
     Suspended { path: PathBuf, device: String },
     #[error(
         "{path} did not answer within {seconds} s; see dmesg, and dmsetup or multipath for what lies below it"
     )]
     NoAnswer { path: PathBuf, seconds: u64 },
-    /// Reading ended before the end of the file.
     #[error(
         "reading {path} ended at byte {at} of {size}: the drive or its file system failed; see the kernel log (dmesg)"
     )]
     CutShort {
         path: PathBuf,
-        /// Bytes that could be read.
+        /// How far it could be read.
         at: u64,
         size: u64,
     },
@@ -103,7 +92,6 @@ pub enum DriveError {
 pub(crate) const DEVICE_RULES: &str = "the container's device rules (cgroup) deny access; \
                                        run on the host, or give the container the device";
 
-/// The remedy where the kernel only reports the cause.
 fn way_on(source: &io::Error) -> &'static str {
     match source.raw_os_error().map(Errno::from_raw_os_error) {
         Some(Errno::NOMEDIUM) => "; insert a medium",
@@ -152,7 +140,6 @@ fn permission(errno: Errno, is_device: bool, is_root: bool) -> &'static str {
     }
 }
 
-/// The exit code of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ErrorKind {
     /// The user named something that cannot work: 2.
@@ -221,7 +208,6 @@ impl DriveError {
         }
     }
 
-    /// The file that could not be read or written.
     pub fn failed_path(&self) -> Option<&Path> {
         match self {
             Self::CutShort { path, .. } | Self::Io { path, .. } => Some(path),

@@ -69,7 +69,6 @@ pub struct Examination {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// Every check, the refusing ones among them.
     pub record: Box<GateRecord>,
 }
 

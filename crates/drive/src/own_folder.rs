@@ -68,7 +68,6 @@ pub struct OwnFolder {
 }
 
 impl OwnFolder {
-    /// Makes the folder in `parent`; `id` makes its name unique.
     pub fn create(parent: &Path, id: &str) -> Result<Self, DriveError> {
         let fail = |errno| DriveError::from_errno("write in", parent, errno);
         let parent_dir = open_to_read(parent, OFlags::PATH | OFlags::DIRECTORY).map_err(fail)?;

@@ -27,7 +27,6 @@ use file_host::FileHost;
 use rustix::io::Errno;
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
-/// Requests of a loop to a simulated drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SimOp {
     Read,
@@ -35,7 +34,6 @@ pub enum SimOp {
     Write,
     /// Answered when the medium has the data (force unit access).
     WriteThrough,
-    /// Empties the write cache.
     Sync,
 }
 
@@ -59,7 +57,6 @@ trait Served: SimDevice + Send {
     /// Gives each slot an open file of its own.
     fn open_by_slot(&mut self) {}
 
-    /// Drops clean pages from the page cache.
     fn evict(&mut self) {}
 
     /// What reached the drive below a page cache; `None` without one.
@@ -105,7 +102,6 @@ struct State {
 }
 
 impl SimulatedDrive {
-    /// At time 0.
     pub fn new(device: AnyDrive) -> Self {
         Self::serving(Box::new(device), 0)
     }
@@ -169,7 +165,6 @@ impl SimulatedDrive {
         Some(end - now)
     }
 
-    /// Bytes that can be addressed.
     pub fn capacity_bytes(&self) -> u64 {
         self.capacity_bytes
     }
@@ -190,7 +185,6 @@ impl SimulatedDrive {
         self.lock().device.live_bytes()
     }
 
-    /// Virtual time.
     pub fn now(&self) -> Nanos {
         self.lock().now
     }
@@ -204,9 +198,7 @@ impl SimulatedDrive {
     }
 
     /// Empties the write cache while the drive is otherwise idle.
-    ///
-    /// # Errors
-    /// The negative errno of the drive.
+    /// Errors: the negative errno of the drive.
     pub fn flush(&self) -> Result<(), i32> {
         self.call_in(IoMode::Direct, SimOp::Sync, 0, 0).map(|_| ())
     }
@@ -332,7 +324,6 @@ impl State {
     }
 }
 
-/// The negative errno of a failure.
 fn errno_of(outcome: SimOutcome) -> Option<i32> {
     let errno = match outcome {
         SimOutcome::Done => return None,

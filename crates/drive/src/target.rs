@@ -187,7 +187,6 @@ impl Target {
         drivescope_machine::list::zoned_of(&self.roots, top)
     }
 
-    /// Everything below it.
     pub fn stack(&self) -> &Stack {
         &self.stack
     }
@@ -275,7 +274,6 @@ impl Target {
         copies && self.info.kind == TargetKind::Directory
     }
 
-    /// Evidence that data may shrink on their way to the drive.
     pub fn compression(&self) -> Option<String> {
         self.data_system().and_then(|fs| compression(fs, self.data_path()))
     }

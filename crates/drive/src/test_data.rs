@@ -30,7 +30,6 @@ pub fn fill_sector(sector: &mut [u8; SECTOR], seed: u64, pass: u64, offset: u64)
     words[1] = pass.to_le_bytes();
 }
 
-/// Offset and pass in a sector.
 #[inline]
 pub fn stamps(sector: &[u8; SECTOR]) -> (u64, u64) {
     let (words, _) = sector.as_chunks::<8>();

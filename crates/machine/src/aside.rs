@@ -9,7 +9,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-/// The first argument of a process that looks at devices.
 const LOOK: &str = "--look-aside";
 
 /// Looks at the named things, and reports the index of each that has answered, whatever the answer was.

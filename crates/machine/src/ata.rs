@@ -72,7 +72,6 @@ pub fn identify(device: &BlockDevice) -> Option<Identify> {
         .map(|words| parse(&words))
 }
 
-/// Identification in the bytes that a drive sends; `None` below 512 of them.
 pub fn of_bytes(bytes: &[u8]) -> Option<Identify> {
     words_of_bytes(bytes).map(|words| parse(&words))
 }

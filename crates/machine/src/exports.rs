@@ -21,17 +21,16 @@ const CONFIGFS_ONLY: [(&str, &str, &str); 3] = [
     ("USB gadget", "usb_f_mass_storage", "usb_gadget"),
 ];
 
-/// Something of a target that is given to others.
+/// A part of a target that the kernel exports.
 pub struct ExportOf {
     /// What of the target: `sda1`, `the file behind loop3`.
     pub what: String,
     /// The part of the kernel that exports it.
     pub by: &'static str,
-    /// The file that shows it.
     pub shown: PathBuf,
 }
 
-/// Something that is given to others and may be any device.
+/// An export whose device is unknown: it may be any.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UntracedExport {
     pub by: &'static str,
@@ -76,10 +75,9 @@ pub fn untraced(roots: &Roots, footprint: &Footprint) -> Vec<UntracedExport> {
     may_be_ours.collect()
 }
 
-/// A part of the kernel that gives something away, and cannot be asked what.
+/// A part of the kernel that may export devices, but does not show which.
 pub struct HiddenExports {
     pub by: &'static str,
-    /// The directory that would list its exports.
     pub unread: PathBuf,
 }
 
@@ -121,7 +119,6 @@ fn exports(roots: &Roots) -> Vec<Export> {
 
 struct Export {
     by: &'static str,
-    /// As that part of the kernel names it.
     name: String,
     /// The device or file, as an administrator named it; empty if unknown.
     path: PathBuf,
@@ -236,7 +233,6 @@ fn targetcli_name(plugin: &str) -> &str {
     if plugin == "iblock" { "block" } else { plugin }
 }
 
-/// Mass storage of the USB gadget.
 fn gadgets(all: &Path) -> Vec<Export> {
     let mut given = Vec::new();
     for gadget in list_dir(all) {

@@ -48,7 +48,6 @@ struct Fiemap {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileExtent {
-    /// First byte in the file.
     pub offset: u64,
     /// First byte on the file system's device; `None` where it has no place of its own there.
     pub at_bytes: Option<u64>,
@@ -57,9 +56,7 @@ pub struct FileExtent {
 }
 
 /// The extents of a file, in its order; with `synced`, after its data were written.
-///
-/// # Errors
-/// The file system does not tell (EOPNOTSUPP, ENOTTY).
+/// Errors: the file system does not report them (EOPNOTSUPP, ENOTTY).
 #[expect(clippy::disallowed_methods, reason = "FIEMAP only asks")]
 pub fn extents(file: BorrowedFd<'_>, synced: bool) -> Result<Vec<FileExtent>, Errno> {
     let (mut found, mut start) = (Vec::new(), 0);

@@ -33,7 +33,6 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub struct BlockGraph {
     roots: Roots,
-    /// By kernel name.
     nodes: BTreeMap<String, Node>,
     mounts: Vec<Mount>,
     /// What the first process sees mounted, where it may be looked at.
@@ -59,7 +58,6 @@ impl BlockGraph {
         &self.roots
     }
 
-    /// The mount table of this process.
     pub fn mounts(&self) -> &[Mount] {
         &self.mounts
     }
@@ -159,7 +157,6 @@ impl BlockGraph {
         identifier(one).is_some_and(|it| identifier(other) == Some(it))
     }
 
-    /// Name of the pool that udev found on a member of ZFS.
     pub fn pool_of_member(&self, name: &str) -> Option<String> {
         let known = udev::Udev::of(&self.roots, self.roots.block_number(name)?);
         (known.get("ID_FS_TYPE") == Some("zfs_member"))

@@ -127,7 +127,6 @@ fn count_ranges(list: &str) -> Option<u32> {
     })
 }
 
-/// An attribute of frequency scaling of the first processor.
 fn cpufreq(roots: &Roots, attr: &str) -> Option<String> {
     let cpu = roots.sys.join("devices/system/cpu");
     read_text(cpu.join("cpu0/cpufreq").join(attr))

@@ -17,7 +17,6 @@ const LIMITS: [(&str, &str, Limited); 4] = [
     ("wiops", "blkio.throttle.write_iops_device", Limited::Requests("writes")),
 ];
 
-/// What is limited, each second.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Limited {
     Bytes(&'static str),

@@ -105,7 +105,6 @@ pub fn temperature_of(roots: &Roots, name: &str) -> Option<f64> {
     temperature::temperature_c(&BlockDevice::open(roots, name)?)
 }
 
-/// The temperature from which the drive reports to be too hot, if it has such a limit.
 pub fn warning_temperature_of(roots: &Roots, name: &str) -> Option<f64> {
     temperature::warning_c(&BlockDevice::open(roots, name)?)
 }

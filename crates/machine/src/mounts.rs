@@ -15,7 +15,6 @@ pub struct Mount {
     pub dev: (u32, u32),
     /// Directory of the file system that is visible here: `/` unless a bind mount or a subvolume.
     pub root: PathBuf,
-    /// Where it is mounted, seen from this process.
     pub mount_point: PathBuf,
     /// Options of this mount, joined with commas.
     pub options: String,
@@ -89,7 +88,6 @@ pub fn mount_at<'a>(mounts: &'a [Mount], path: &Path) -> Option<&'a Mount> {
     mount_of(mounts, path, (0, 0))
 }
 
-/// Follows `path` from the root mount into the mounts on its way.
 fn walk<'a>(mounts: &'a [Mount], path: &Path) -> Option<&'a Mount> {
     let is_root = |m: &&Mount| {
         m.mount_point == Path::new("/") && !mounts.iter().any(|p| p.id == m.parent && p.id != m.id)
@@ -148,7 +146,6 @@ fn text(field: &[u8]) -> String {
     String::from_utf8_lossy(&unescape(field)).into_owned()
 }
 
-/// A path as the kernel writes it into its tables.
 pub fn path_of(field: &[u8]) -> PathBuf {
     PathBuf::from(OsString::from_vec(unescape(field)))
 }

@@ -14,7 +14,6 @@ use std::str::FromStr;
 #[cfg(any(test, feature = "testing"))]
 pub mod fake;
 
-/// The directories below which the machine is described.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Roots {
     pub sys: PathBuf,
@@ -75,7 +74,7 @@ impl Roots {
         parse_number_pair(&read_text(self.block_dir(name)?.join("dev"))?)
     }
 
-    /// What the driver with this major number calls itself: `sd`, `nullb`.
+    /// Name of the driver with this major number: `sd`, `nullb`.
     pub fn block_driver(&self, major: u32) -> Option<String> {
         let table = fs::read_to_string(self.proc.join("devices")).ok()?;
         let (_, block) = table.split_once("Block devices:")?;

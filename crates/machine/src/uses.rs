@@ -13,7 +13,6 @@ use std::path::{Path, PathBuf};
 /// Uses listed per kind; the rest is counted.
 const USES_MAX: usize = 8;
 
-/// One use of a device: what was seen, and the command that shows it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DeviceUse {
     pub evidence: String,
@@ -265,7 +264,6 @@ pub fn loop_devices(graph: &BlockGraph, footprint: &Footprint) -> Vec<DeviceUse>
     found.collect()
 }
 
-/// A device that belongs to a pool of ZFS.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PoolMember {
     pub device: String,

@@ -18,7 +18,6 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 pub struct BrowserRun {
     /// From 1; the page has it in its address.
     pub number: u64,
-    /// What was asked for.
     pub wish: RunWish,
     pub board: watch::Receiver<BoardState>,
     /// Permits for browsers that follow it.
@@ -49,15 +48,12 @@ pub struct BrowserRuns(Mutex<Known>);
 struct Known {
     count: u64,
     runs: Vec<BrowserRun>,
-    /// The program is ending.
     is_over: bool,
 }
 
 impl BrowserRuns {
     /// Starts a run, and returns its number. Runs start nowhere else, and the plan's level is checked here.
-    ///
-    /// # Errors
-    /// In one line, with the remedy.
+    /// Errors: in one line, with the remedy.
     pub fn start(&self, workbench: &dyn Workbench, wish: &RunWish) -> Result<u64, String> {
         let prepared = workbench.prepare(wish)?;
         wish.level.check(prepared.plan())?;

@@ -26,7 +26,6 @@ impl BrowserLevel {
         })
     }
 
-    /// As on the command line.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Read => WriteLevel::Read.name(),
@@ -35,9 +34,7 @@ impl BrowserLevel {
     }
 
     /// Refuses a plan with a test that writes more than this level allows.
-    ///
-    /// # Errors
-    /// In one line, with the test.
+    /// Errors: in one line, with the test.
     pub(crate) fn check(self, plan: &Plan) -> Result<(), String> {
         let allowed = match self {
             Self::Read => WriteLevel::Read,

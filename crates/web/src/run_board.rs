@@ -10,7 +10,6 @@ pub struct BoardState {
     pub share: f64,
     pub line: String,
     pub run: Option<Arc<Run>>,
-    /// How it ended.
     pub end: Option<RunEnd>,
 }
 

@@ -22,7 +22,6 @@ const CLIENTS_MAX: usize = 64;
 const WORKERS_MAX: usize = 4;
 /// A request's head comes within this time, or the connection ends; so does one that is idle.
 const HEAD_WITHIN: Duration = Duration::from_secs(10);
-/// Bytes of a request's head.
 const HEAD_MAX: usize = 16 << 10;
 /// A connection takes no new request after this time: browsers open another one.
 const CONNECTION_LIFE: Duration = Duration::from_secs(60);
@@ -37,9 +36,7 @@ const BUSY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 10\r\nCon
     Content-Type: text/plain\r\nContent-Length: 42\r\n\r\ntoo many clients at once; try again later\n";
 
 /// Serves the pages until `stop` is raised. Answers that are under way then are not waited for.
-///
-/// # Errors
-/// The system gives no means to wait for connections.
+/// Errors: the system gives no means to wait for connections.
 pub fn serve(
     listener: std::net::TcpListener,
     site: Arc<Site>,

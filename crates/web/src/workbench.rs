@@ -16,23 +16,17 @@ pub trait Workbench: Send + Sync {
     /// What a test answers, as a question.
     fn question(&self, test: TestKind) -> &'static str;
     /// Plans a run; nothing is opened yet.
-    ///
-    /// # Errors
-    /// In one line, with the remedy.
+    /// Errors: in one line, with the remedy.
     fn prepare(&self, wish: &RunWish) -> Result<Box<dyn PreparedRun>, String>;
 }
 
-/// A run that could begin.
 pub trait PreparedRun: Send {
     fn plan(&self) -> &Plan;
     /// Starts it in its own thread, which publishes progress on `board`. Raising the returned flag stops it.
-    ///
-    /// # Errors
-    /// In one line: its drive is being measured already, or too much is.
+    /// Errors (one line): its drive is being measured already, or too much is.
     fn start(self: Box<Self>, board: RunBoard) -> Result<Arc<AtomicBool>, String>;
 }
 
-/// A run that a browser requests.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunWish {
     /// A directory, a file, a block device, or a simulated drive.

@@ -28,7 +28,6 @@ pub(super) struct DeviceContents {
     pub unread: Option<String>,
     /// Offset of the first sampled byte that is neither 00 nor FF.
     pub data_at: Option<u64>,
-    /// Number of sampled pieces.
     pub pieces: u64,
 }
 

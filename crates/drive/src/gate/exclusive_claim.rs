@@ -14,7 +14,6 @@ pub(super) struct ExclusiveClaim {
     pub device: File,
     /// Keeps the advisory lock if that is on another node: the disk of a partition.
     pub _lock: Option<File>,
-    /// Other devices with the same bytes.
     pub aliases: Vec<AliasClaim>,
 }
 

@@ -8,10 +8,8 @@ use std::fs::File;
 pub(super) const ATA_BYTES: usize = 512;
 pub(super) const NVME_BYTES: usize = 4096;
 
-/// Command that asks a drive for its identity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum IdentifyCommand {
-    /// Identify Controller.
     Nvme,
     /// IDENTIFY DEVICE, to a drive that the kernel itself asked when it was attached.
     Ata,
@@ -82,9 +80,7 @@ struct SgHeader {
 }
 
 /// What the open drive answers.
-///
-/// # Errors
-/// The kernel's, when it does not pass the command on; `IO` when the drive does not take it.
+/// Errors: the kernel's, when it does not pass the command on; `IO` when the drive does not take it.
 pub(super) fn ask(file: &File, command: IdentifyCommand) -> Result<Vec<u8>, Errno> {
     match command {
         IdentifyCommand::Nvme => nvme(file),

@@ -34,7 +34,6 @@ pub(super) struct Inspection {
     pub claim: Option<ExclusiveClaim>,
 }
 
-/// Reason for an inspection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
     /// A test is to write to it.
@@ -122,7 +121,6 @@ fn without_procfs(roots: &Roots) -> Option<Check> {
     Some(refused("mounts", evidence, "ls /proc/self"))
 }
 
-/// Finds the node and opens it for reading, or says why not.
 fn open(
     kernel: &dyn KernelCalls,
     roots: &Roots,

@@ -12,7 +12,6 @@ pub struct Overlap {
     pub is_same: bool,
 }
 
-/// How the block devices with these kernel names share bytes; `None` when they do not.
 pub fn overlap(roots: &Roots, one: &str, other: &str) -> Option<Overlap> {
     let graph = BlockGraph::read(roots);
     let [first, second] = [one, other].map(|name| graph.footprint(name));

@@ -12,7 +12,6 @@ use std::path::{Path, PathBuf};
 pub struct OwnPaths {
     /// The database of runs.
     pub store: Option<PathBuf>,
-    /// The directory of the restore journal.
     pub journal: Option<PathBuf>,
 }
 

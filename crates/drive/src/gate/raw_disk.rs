@@ -30,7 +30,6 @@ pub struct RawDisk {
     range: Range<u64>,
     device: DeviceIdentity,
     record: GateRecord,
-    /// Where engines may write now.
     open: Opened,
     /// Result of the check right before the first write: what has changed, if anything.
     before_first_write: OnceLock<Option<String>>,
@@ -38,7 +37,7 @@ pub struct RawDisk {
     recheck_log: RecheckLog,
 }
 
-/// A range of bytes that engines may write: none at first.
+/// The bytes that engines may write: none at first.
 #[derive(Debug, Default)]
 struct Opened {
     from: AtomicU64,
@@ -46,7 +45,6 @@ struct Opened {
 }
 
 impl Opened {
-    /// To be called while no engine runs.
     fn set(&self, range: Range<u64>) {
         self.from.store(range.start, Ordering::Release);
         self.to.store(range.end, Ordering::Release);
@@ -69,25 +67,11 @@ pub enum WriteError {
     #[error(
         "a write of {length} bytes at {offset} was refused: only whole sectors of {sector} bytes from {start} to {end} were claimed; this is a bug, report it"
     )]
-    Range {
-        /// As for [`WriteError::Io`].
-        offset: u64,
-        /// How many.
-        length: usize,
-        /// The logical sector.
-        sector: u32,
-        start: u64,
-        end: u64,
-    },
+    Range { offset: u64, length: usize, sector: u32, start: u64, end: u64 },
     #[error(
         "a write of {length} bytes at {offset} was refused: their originals are not saved; this is a bug, report it"
     )]
-    Unsaved {
-        /// Where.
-        offset: u64,
-        /// How many.
-        length: usize,
-    },
+    Unsaved { offset: u64, length: usize },
     #[error("nothing was written: {why}; see drivescope list and run again")]
     Changed { why: String },
     #[error(
@@ -96,7 +80,7 @@ pub enum WriteError {
     OtherMedium { path: String },
     #[error("this test stopped writing: {why}; fix that, then run again")]
     InUse {
-        /// Who, with the command that shows it.
+        /// The user, with the command that shows it.
         why: String,
     },
     #[error("cannot {what} {path} at byte {offset}: {source}; see dmesg and smartctl")]
@@ -104,7 +88,6 @@ pub enum WriteError {
         /// `read`, `write to`, `flush`, `discard`.
         what: &'static str,
         path: String,
-        /// Where.
         offset: u64,
         source: io::Error,
     },

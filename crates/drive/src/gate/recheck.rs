@@ -82,7 +82,6 @@ impl RawDisk {
         })
     }
 
-    /// The checks since the claim.
     pub fn rechecks(&self) -> Rechecks {
         self.recheck_log().rechecks()
     }

@@ -9,7 +9,6 @@ pub struct Rechecks {
     pub made: u64,
     /// Complete checks for users, made because the machine had changed since the check before.
     pub whole: u64,
-    /// Time of the last one since the claim.
     pub last: Duration,
     /// Whether the last check found a user.
     pub refused: bool,

@@ -65,13 +65,11 @@ impl ByteRangeSet {
         self.0.iter().map(|(start, end)| ByteRange::new(*start, end - start)).collect()
     }
 
-    /// Whether every byte of a range is in it.
     pub(super) fn contains(&self, extent: ByteRange) -> bool {
         let before = self.0.range(..=extent.offset).next_back();
         extent.len == 0 || before.is_some_and(|(_, end)| *end >= extent.end())
     }
 
-    /// The parts of a range that are not in it, in order.
     pub(super) fn gaps(&self, extent: ByteRange) -> Vec<ByteRange> {
         let mut gaps = Vec::new();
         let mut at = extent.offset;

@@ -28,10 +28,7 @@ pub enum JournalError {
     )]
     Remains { path: String, source: io::Error },
     #[error("{why}")]
-    Changed {
-        /// Cause and remedy.
-        why: String,
-    },
+    Changed { why: String },
     #[error(
         "no room for the restore journal at {path}; nothing more was written to the drive; free some space, or set XDG_STATE_HOME to a folder on another disk"
     )]
@@ -63,7 +60,6 @@ pub enum JournalError {
     NoHome,
     #[error("{path} belongs to another drive: {what}; attach the drive it was made for")]
     WrongDrive { path: String, what: String },
-    /// The drive is not there.
     #[error("the drive of {path} is not attached: {drive}; attach it, then run drivescope restore")]
     NotAttached {
         path: String,
@@ -77,7 +73,7 @@ pub enum JournalError {
         "{double} reports the same names and size as {device} ({drive}), so a journal could not tell them apart; detach {double}"
     )]
     Double { device: String, drive: String, double: String },
-    /// Only the kernel's number identifies the device.
+    /// Only a number of the kernel's identifies the device.
     #[error(
         "{device} is known only by its number, which may belong to another device after a reboot, so its contents could not be restored; write to what it is made of, or use --write same-bytes"
     )]
@@ -99,7 +95,6 @@ pub enum JournalError {
         "cannot restore {device}: {why}; nothing was written: check the drive (dmesg, smartctl -a), then run drivescope restore"
     )]
     Failing { device: String, why: String },
-    /// A user of the drive appeared while originals were restored.
     #[error(
         "{drive} is only partly restored, because it came into use: {why}; the journal stays: resolve that, then run drivescope restore"
     )]
@@ -132,17 +127,11 @@ pub enum JournalError {
         why: String,
     },
     #[error("{path} is damaged: {what}; recover those parts from a backup, then remove that file")]
-    Damaged {
-        path: String,
-        /// What is lost and what was restored.
-        what: String,
-    },
-    /// A journal without its drive's identity, which may hold any drive's contents.
+    Damaged { path: String, what: String },
     #[error(
         "{path} is damaged: its header is gone, so it may belong to any drive; recover those parts from a backup, then remove that file; where it cannot be of this drive, add --not-of {path}"
     )]
     OfAnyDrive { path: String },
-    /// The drive did not take its original contents back.
     #[error(
         "{drive} did not take back {what}; the journal {path} stays: check the drive, then run drivescope restore again"
     )]

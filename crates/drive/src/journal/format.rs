@@ -6,9 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// Everything begins at a multiple of this; nothing smaller is ever written.
 pub(super) const BLOCK_BYTES: usize = 4096;
-/// One copy of the header.
 pub(super) const HEADER_BYTES: usize = 2 * BLOCK_BYTES;
-/// Both copies of the header.
 pub(super) const HEADERS_BYTES: u64 = 2 * HEADER_BYTES as u64;
 /// Distance kept from synced bytes: a torn write can destroy the whole physical sector, flash page or stripe, whose
 /// size a file cannot find out.
@@ -17,7 +15,6 @@ pub(super) const APART_BYTES: u64 = 64 << 10;
 pub(super) const INTENDED_AT: u64 = HEADERS_BYTES + APART_BYTES;
 /// Where the mark is that is synced after them.
 pub(super) const COMMITTED_AT: u64 = INTENDED_AT + BLOCK_BYTES as u64 + APART_BYTES;
-/// Where the first record is.
 pub(super) const FIRST_RECORD: u64 = COMMITTED_AT + BLOCK_BYTES as u64 + APART_BYTES;
 /// Bytes of a record before its data.
 pub(super) const HEAD_BYTES: usize = 64;
@@ -27,7 +24,6 @@ pub(super) const DATA_MAX: u64 = 1 << 20;
 pub(super) const PIECE_BYTES: usize = 4096;
 /// Most records that one commit can name.
 pub(super) const COMMIT_MAX: usize = (BLOCK_BYTES - 44) / 16;
-/// Version of the layout.
 const VERSION: u32 = 2;
 
 const HEADER_MAGIC: &[u8; 8] = b"DSJRNL01";
@@ -63,10 +59,8 @@ pub(super) struct Head {
     pub data_crc: u32,
 }
 
-/// What a block contains.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum JournalBlock {
-    /// The beginning of a record.
     Record(Id, Head),
     /// Names saved ranges: number of the first, then (LBA, bytes) of each.
     Commit(Id, u64, Vec<(u64, u32)>),
@@ -159,7 +153,6 @@ pub(super) fn parse_tail(block: &[u8]) -> Option<(Id, Head, Vec<u32>)> {
     is_whole.then(|| (id, head, sums.chunks_exact(4).map(|sum| u32_at(sum, 0)).collect()))
 }
 
-/// Reads the head of a record.
 fn parse_head(bytes: &[u8]) -> Option<(Id, Head)> {
     let head = Head {
         number: u64_at(bytes, 24),

@@ -11,7 +11,6 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// The folder below the user's state directory.
 const FOLDER: &str = "drivescope/journals";
 
 /// `$XDG_STATE_HOME/drivescope/journals`, or `~/.local/state/drivescope/journals`. A variable that is
@@ -124,7 +123,6 @@ fn is_elsewhere(roots: &Roots, path: &Path) -> bool {
     mount_below(roots, path).is_some_and(|mount| FsClass::of(&mount.kind) == FsClass::Network)
 }
 
-/// The mount that holds a path.
 fn mount_below(roots: &Roots, path: &Path) -> Option<Mount> {
     let path = path.canonicalize().ok()?;
     let number = split_dev(std::fs::metadata(&path).ok()?.dev());
@@ -175,7 +173,6 @@ mod tests {
         (fake, folder)
     }
 
-    /// Whether `folder` may hold a journal of this device; else the message.
     fn folder_check(fake: &Fake, folder: &Path, target: &str) -> Result<(), String> {
         check_folder(&BlockGraph::read(&fake.roots), folder, target).map_err(|e| e.to_string())
     }

@@ -21,7 +21,6 @@ impl NotReady {
         Some(Self { why: gate::reasons(checks)?, is_failing })
     }
 
-    /// The error for this device.
     pub(super) fn of_device(self, device: String) -> JournalError {
         match self.is_failing {
             true => JournalError::Failing { device, why: self.why },

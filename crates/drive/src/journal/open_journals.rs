@@ -30,9 +30,7 @@ pub struct OpenJournal {
     pub path: PathBuf,
     /// Drive whose originals it holds; absent when the header is damaged.
     pub drive: Option<DriveIdentity>,
-    /// Run that made it.
     pub run_id: String,
-    /// Seconds since 1970.
     pub made_at_unix_s: u64,
     /// Restorable bytes.
     pub bytes: u64,
@@ -71,7 +69,6 @@ pub fn list(folder: &Path) -> Result<JournalList, JournalError> {
     Ok(listed)
 }
 
-/// A file in a folder of journals.
 enum FolderEntry {
     Open(Box<OpenJournal>),
     Settled,

@@ -134,7 +134,6 @@ pub(super) fn cannot_open(path: &str, error: io::Error) -> JournalError {
     }
 }
 
-/// What is wrong with a journal without a header.
 pub(super) fn nameless(records: usize, required: Option<&Watermark>) -> String {
     let held = required.map_or(String::new(), |mark| format!("; it held {}", mark.description()));
     format!("its header is gone, so the drive of its {records} intact records is unknown{held}")

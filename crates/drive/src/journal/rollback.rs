@@ -8,7 +8,6 @@ use super::{Disk, JournalError};
 use crate::aligned_buffer::AlignedBuffer;
 use std::collections::BTreeMap;
 
-/// Stage of a restore.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RollbackStage {
     Writing,

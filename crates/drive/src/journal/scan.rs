@@ -17,7 +17,6 @@ pub(super) struct Saved {
     pub extent: ByteRange,
     /// Offset of their originals in the journal.
     pub data_at: u64,
-    /// CRC-32C of the originals.
     pub crc: u32,
 }
 
@@ -31,7 +30,6 @@ pub(super) enum JournalContents {
     Open(Box<SavedOriginals>),
     /// Neither copy of the header identifies the drive.
     Nameless {
-        /// Records that are whole.
         records: usize,
         /// What it must have held, if known.
         required: Option<Watermark>,
@@ -49,7 +47,6 @@ pub(super) struct SavedOriginals {
     pub unknown: u64,
     /// The expected number of records is unknown.
     pub is_uncounted: bool,
-    /// Where the next block may be written.
     pub end: u64,
 }
 
@@ -171,7 +168,6 @@ fn weigh(
     SavedOriginals { header, saved, lost: lost.ranges(), unknown, is_uncounted, end }
 }
 
-/// Whether a file begins with a journal's header.
 pub(super) fn has_header(file: &mut impl JournalFile) -> bool {
     (0..2).any(|copy| read_header(file, copy * HEADER_BYTES as u64).is_some())
 }

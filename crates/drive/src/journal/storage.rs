@@ -12,12 +12,10 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Ending of a journal's name.
 pub(super) const ENDING: &str = ".journal";
 /// Ending while it is made: what has lost its header under its own name is damaged, not unfinished.
 const UNFINISHED: &str = ".journal.new";
 
-/// The name of a journal while it is made.
 pub(super) fn unfinished(name: &str) -> String {
     format!("{}{UNFINISHED}", name.strip_suffix(ENDING).unwrap_or(name))
 }
@@ -34,7 +32,6 @@ fn is_journal(name: &str) -> bool {
 
 /// A folder of journals. The real one is [`StateFolder`]; tests have one that loses power.
 pub trait Folder {
-    /// An open journal.
     type File: JournalFile;
     /// Makes a new file, locked, with `reserve_bytes` of space set aside where the file system can. It is
     /// durable after [`Folder::sync`]. Errors: it exists, no space.
@@ -42,21 +39,19 @@ pub trait Folder {
     /// Opens a file and locks it; `WouldBlock` if another process has it, `PermissionDenied` if it is
     /// another user's.
     fn open(&mut self, name: &str) -> io::Result<Self::File>;
-    /// Gives a file another name, which is free; durable after [`Folder::sync`].
+    /// `to` must be free; durable after [`Folder::sync`].
     fn rename(&mut self, from: &str, to: &str) -> io::Result<()>;
-    /// Removes a file; durable after [`Folder::sync`].
+    /// Durable after [`Folder::sync`].
     fn remove(&mut self, name: &str) -> io::Result<()>;
     /// Makes additions and removals durable.
     fn sync(&mut self) -> io::Result<()>;
     /// Names of all journals, made or not, sorted.
     fn names(&mut self) -> io::Result<Vec<String>>;
-    /// Path for messages.
     fn path(&self, name: &str) -> PathBuf;
 }
 
 pub trait JournalFile {
     fn size_bytes(&mut self) -> io::Result<u64>;
-    /// Fills `buffer` from `offset`; an error if less arrives.
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()>;
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()>;
     /// Waits until content and length are durable.
@@ -89,7 +84,7 @@ impl StateFolder {
         Err(DriveError::NoPermission { what: "keep journals in", path: path.to_path_buf(), remedy })
     }
 
-    /// Opens the folder; `None` if it is not there.
+    /// `None` if it is missing.
     pub fn find(path: &Path) -> Result<Option<Self>, DriveError> {
         match Self::open(path) {
             Ok(folder) => Ok(Some(folder)),
@@ -269,14 +264,12 @@ fn remove_at(dir: &OwnedFd, name: &str) -> Result<(), Errno> {
     rustix::fs::unlinkat(dir, name, AtFlags::empty())
 }
 
-/// Whether the user of this process owns it.
 fn is_own(fd: &OwnedFd) -> Result<bool, Errno> {
     Ok(rustix::fs::fstat(fd)?.st_uid == rustix::process::geteuid().as_raw())
 }
 
 /// Attempts to get a lock that another process has: readers hold it for a moment.
 const ATTEMPTS: u32 = 5;
-/// Interval between them.
 const MOMENT: Duration = Duration::from_millis(10);
 
 /// A lock of the kernel, which goes with the process. A network file system without locks has none to

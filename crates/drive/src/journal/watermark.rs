@@ -10,7 +10,6 @@ use super::storage::JournalFile;
 use std::io;
 
 pub(super) const MARK_MAGIC: &[u8; 8] = b"DSAMOUNT";
-/// Most ranges that a mark can name.
 const RANGES_MAX: usize = (BLOCK_BYTES - 44) / 16;
 
 /// What was saved up to some moment.
@@ -54,7 +53,7 @@ impl Watermark {
         block
     }
 
-    /// Reads a mark's block; `None` if it is another block, or damaged.
+    /// `None` if it is another block, or damaged.
     pub(super) fn decode(block: &[u8]) -> Option<(Id, Self)> {
         if &block[..8] != MARK_MAGIC || !format::is_sealed(block) {
             return None;
@@ -70,7 +69,6 @@ impl Watermark {
         Some((block[8..24].try_into().ok()?, mark))
     }
 
-    /// For messages.
     pub(super) fn description(&self) -> String {
         let more = if self.is_complete() { "" } else { ", and others" };
         format!("{} records, of {}{more}", self.records, listed(&self.ranges))
@@ -81,7 +79,6 @@ impl Watermark {
 #[derive(Debug)]
 pub(super) struct Watermarks {
     pub id: Id,
-    /// What must be there.
     pub required: Watermark,
 }
 

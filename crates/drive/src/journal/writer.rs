@@ -39,7 +39,6 @@ pub struct Journal<F: Folder> {
     window: Option<JournalWindow<F::File>>,
 }
 
-/// The journal's file.
 #[derive(Debug)]
 struct JournalWindow<T> {
     name: String,
@@ -48,7 +47,6 @@ struct JournalWindow<T> {
     saved: Vec<Saved>,
     held: ByteRangeSet,
     next: u64,
-    /// Offset of the next block.
     end: u64,
     /// A write failed: what is durable in the file is unknown.
     failed: bool,
@@ -107,7 +105,6 @@ impl<F: Folder> Journal<F> {
         self.window.is_some()
     }
 
-    /// Whether every byte of a range may be written now.
     pub fn is_protected(&self, range: &Range<u64>) -> bool {
         let extent = ByteRange::new(range.start, range.end.saturating_sub(range.start));
         self.window.as_ref().is_some_and(|w| !w.failed && w.held.contains(extent))
@@ -160,7 +157,6 @@ impl<F: Folder> Journal<F> {
         }
     }
 
-    /// Refuses to use a file that failed.
     fn check_fit(&self) -> Result<(), JournalError> {
         match self.window.as_ref().is_some_and(|window| window.failed) {
             true => Err(JournalError::Failed { path: self.path() }),
@@ -351,7 +347,7 @@ fn pieces(extents: &[ByteRange]) -> impl Iterator<Item = ByteRange> + '_ {
     })
 }
 
-/// Characters that are allowed in a file's name.
+/// Keeps the characters that a file's name may have.
 fn plain(run_id: &str) -> String {
     run_id.chars().filter(|c| c.is_ascii_alphanumeric()).take(64).collect()
 }

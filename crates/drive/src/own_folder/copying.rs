@@ -10,24 +10,19 @@ use rustix::io::{Errno, retry_on_intr};
 use std::ffi::CStr;
 use std::ops::Range;
 
-/// How a program moves the bytes of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CopyCall {
-    /// `read` and `write`.
     ReadWrite,
     /// `copy_file_range`, which a file system may answer without copying.
     CopyFileRange,
-    /// `sendfile`.
     Sendfile,
 }
 
-/// Bytes between checks of the free space.
 const ROOM_EVERY: u64 = 64 << 20;
 /// How many files are checked for extents shared with their source, and their least size.
 const SHARED_FILES_MAX: u32 = 64;
 const SHARED_MIN_BYTES: u64 = 64 << 10;
 
-/// Progress of a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileStep {
     /// Bytes of one call.
@@ -41,7 +36,6 @@ pub type Watch<'w> = dyn FnMut(FileStep) -> bool + 'w;
 
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CopySummary {
-    /// What was not copied, and why.
     pub left_out: LeftOut,
     /// Bytes of the checked copies; `shared_bytes` of these share the original's extents.
     pub looked_at_bytes: u64,
@@ -70,7 +64,6 @@ struct Copier<'c, 'w> {
     call: CopyCall,
     buffer: &'c mut [u8],
     watch: &'c mut Watch<'w>,
-    /// Bytes since the free space was checked.
     since_look: u64,
     looks_left: u32,
     summary: CopySummary,

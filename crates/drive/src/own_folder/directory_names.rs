@@ -59,7 +59,6 @@ impl DirectoryNames {
     }
 }
 
-/// A name of an entry, as a path.
 pub(super) fn as_path(name: &CStr) -> &Path {
     Path::new(OsStr::from_bytes(name.to_bytes()))
 }

@@ -48,7 +48,6 @@ pub(super) fn check_room(parent: &Path, wanted: Bytes) -> Result<(), DriveError>
     if fits { Ok(()) } else { Err(no_room(parent, Some(wanted))) }
 }
 
-/// The error for `wanted` bytes that do not fit into `parent`.
 pub(crate) fn no_room(parent: &Path, wanted: Option<Bytes>) -> DriveError {
     let (free, floor) = free_and_floor(parent).unwrap_or((0, FLOOR_MAX));
     too_full(parent, (free, floor), wanted)

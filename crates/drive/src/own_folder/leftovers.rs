@@ -17,7 +17,6 @@ use std::path::{Path, PathBuf};
 pub struct Cleaned {
     /// Folders of dead runs, removed by [`clean`], only listed by [`look`].
     pub removed: Vec<PathBuf>,
-    /// Folders of runs that are still alive.
     pub in_use: Vec<PathBuf>,
     /// Folders whose files were kept on purpose, or may be continued.
     pub spared: Vec<PathBuf>,
@@ -105,7 +104,6 @@ pub(super) fn leftover_bytes(parent: &Path) -> u64 {
     look_for(parent, false).map_or(0, |found| found.removed.iter().map(|path| bytes_in(path)).sum())
 }
 
-/// Space of everything below a folder.
 fn bytes_in(folder: &Path) -> u64 {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let bytes_of = |entry: std::fs::DirEntry| match entry.metadata() {

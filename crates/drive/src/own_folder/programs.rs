@@ -46,7 +46,6 @@ impl OwnFolder {
             .map_err(|errno| DriveError::from_errno("open up", &self.path, errno))
     }
 
-    /// Ends what still runs in the trees.
     pub fn end_programs(&self) -> Result<(), DriveError> {
         end(&self.path, self.dir.as_fd(), &self.holds)
     }
@@ -82,7 +81,6 @@ pub(super) fn end(path: &Path, dir: BorrowedFd<'_>, holds: &Manifest) -> Result<
     }
 }
 
-/// Processes of the manifest's programs in its trees.
 fn running(dir: BorrowedFd<'_>, holds: &Manifest) -> Vec<OwnedFd> {
     let place = |name: &String| {
         let found = rustix::fs::statat(dir, name.as_str(), AtFlags::SYMLINK_NOFOLLOW).ok()?;

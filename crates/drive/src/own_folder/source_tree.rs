@@ -24,7 +24,6 @@ pub struct SourceTree {
     path: PathBuf,
 }
 
-/// What a walk left out, and why.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LeftOut {
     /// Symbolic links, which are not followed.
@@ -73,7 +72,6 @@ pub trait TreeVisitor {
     fn file(&mut self, file: &SourceFile<'_>) -> Result<bool, DriveError>;
 }
 
-/// A regular file of a walk.
 #[derive(Debug)]
 pub struct SourceFile<'a> {
     pub name: &'a CStr,
@@ -309,7 +307,6 @@ impl TreeWalk<'_> {
         opened.map(Some).or_else(|errno| self.missed(errno).map(|()| None))
     }
 
-    /// An entry that could not be opened.
     fn missed(&mut self, errno: Errno) -> Result<(), DriveError> {
         match errno {
             Errno::NOENT | Errno::NOTDIR | Errno::STALE => self.left_out.vanished += 1,

@@ -26,7 +26,6 @@ impl OwnFolder {
         self.open_tree(name)
     }
 
-    /// A tree that was made before.
     pub fn open_tree(&self, name: &str) -> Result<TreeFolder, DriveError> {
         let path = self.path.join(name);
         let dir = open_folder_in(self.dir.as_fd(), &c_name(name));
@@ -127,7 +126,6 @@ impl TreeFolder {
         }
     }
 
-    /// The same directory, for reading.
     pub fn to_read(&self) -> Result<SourceTree, DriveError> {
         SourceTree::open(&self.path)
     }
@@ -143,7 +141,6 @@ impl TreeFolder {
         }
     }
 
-    /// Names of its files.
     pub fn file_names(&self) -> Result<Vec<CString>, DriveError> {
         let fail = |errno| DriveError::from_errno("read", &self.path, errno);
         let listing = DirectoryNames::read(self.dir.as_fd()).map_err(fail)?;

@@ -35,9 +35,7 @@ const FAULTS: [(&str, Plant); 10] = [
 ];
 
 /// Plants the fault of this name.
-///
-/// # Errors
-/// One line: there is no such fault, or the model has nothing that it affects.
+/// Errors (one line): there is no such fault, or the model has nothing that it affects.
 pub(super) fn plant(
     (planted, path): (&mut Planted, &mut PathFaults),
     model: &Model,
@@ -58,7 +56,6 @@ pub(super) fn plant(
     Ok(())
 }
 
-/// The faults that a model can have.
 fn possible(model: &Model) -> String {
     let names = FAULTS.iter().map(|(name, _)| *name);
     names.filter(|name| no_use(model, name).is_none()).collect::<Vec<_>>().join(", ")

@@ -128,7 +128,6 @@ impl SimulatedDrive {
         ask(self.lock().device.files().expect(HAS_FILES).table())
     }
 
-    /// Bytes that files can still take.
     pub fn free_bytes(&self) -> u64 {
         self.with_table(|table| table.free_bytes())
     }
@@ -157,7 +156,6 @@ impl SimulatedDrive {
         self.with_table(|table| table.extents(address).to_vec())
     }
 
-    /// Share of a file that is in memory.
     pub fn file_cached_share(&self, address: u64, size_bytes: u64) -> f64 {
         self.lock().device.files().expect(HAS_FILES).cached_share(address, size_bytes)
     }
@@ -170,9 +168,7 @@ impl SimulatedDrive {
     /// Writes (or reads) a whole file past the page cache, in the requests that write-back (or read-ahead) sends, and
     /// commits it after a write; returns the time taken. Pages would only be moved through memory meanwhile: for a
     /// file larger than the dirty limit, the drive sets the pace.
-    ///
-    /// # Errors
-    /// The negative errno of the first request that failed.
+    /// Errors: the negative errno of the first request that failed.
     pub fn stream_file(&self, op: SimOp, address: u64) -> Result<Nanos, i32> {
         let before = self.now();
         {

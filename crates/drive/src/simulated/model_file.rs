@@ -41,9 +41,7 @@ pub fn is_file(name: &str) -> bool {
 }
 
 /// The text of the model called `name`: a file if it looks like one, else a built-in one.
-///
-/// # Errors
-/// No such model, or no regular file of at most 1 MiB in UTF-8.
+/// Errors: no such model, or no regular file of at most 1 MiB in UTF-8.
 pub fn text_of(name: &str) -> Result<String, SpecError> {
     if is_file(name) {
         return read(Path::new(name));

@@ -41,7 +41,6 @@ pub struct Spec {
     pub host: HostParams,
 }
 
-/// Built in, or from a file.
 pub fn model_named(name: &str) -> Result<Model, SpecError> {
     model_of(name, &text_of(name)?)
 }
@@ -211,7 +210,6 @@ impl Spec {
         Ok(Box::new(built.map_err(|why| SpecError::Wrong(why.join("; ")))?))
     }
 
-    /// What the document says of the target.
     pub fn target_info(&self) -> TargetInfo {
         let sector = self.model.shown().reported_logical_sector_bytes;
         let (mode, align) = match self.path.page_cache {

@@ -75,7 +75,6 @@ pub(super) fn kind_of(path: &Path, kind: std::fs::FileType) -> Result<TargetKind
     }
 }
 
-/// Refuses a path that may not be read or, if a directory, written.
 pub(super) fn check(
     path: &Path,
     kind: TargetKind,

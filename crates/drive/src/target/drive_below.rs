@@ -30,7 +30,6 @@ pub(super) fn drive_below(graph: &BlockGraph, stack: &Stack) -> Option<Drive> {
     described(made_of_all(graph, stack)?)
 }
 
-/// The devices of a stack that lie below no other.
 pub(super) fn tops(graph: &BlockGraph, stack: &Stack) -> Vec<String> {
     let below: Vec<String> = stack
         .names
@@ -75,7 +74,6 @@ impl Target {
         })
     }
 
-    /// Another drivescope that measures the same drive now, if there is one.
     pub fn measured_by_others(&self) -> Option<String> {
         let is_real = self.simulated.is_none();
         is_real.then(|| on_same_drive(&BlockGraph::read(&self.roots), &self.stack)).flatten()

@@ -15,7 +15,6 @@ pub struct SparseFile {
     pub path: PathBuf,
     /// Space that it would still need.
     pub missing_bytes: u64,
-    /// Free space of its file system.
     pub free_bytes: u64,
 }
 
@@ -32,7 +31,6 @@ impl Target {
         places.find(|place| place.is_dir())
     }
 
-    /// The file behind that loop device.
     pub(super) fn loop_file(&self) -> Option<PathBuf> {
         read_text(self.loop_attributes()?.join("backing_file")).map(PathBuf::from)
     }

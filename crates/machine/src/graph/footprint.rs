@@ -32,7 +32,6 @@ pub struct Footprint {
     pub siblings: BTreeSet<String>,
     /// Files behind the loop devices among all these, by `st_dev` and `st_ino`: the target's bytes too.
     pub files: BTreeSet<(u64, u64)>,
-    /// Labels of device mapper among these.
     labels: BTreeMap<String, String>,
     alias_disks: BTreeMap<String, String>,
     /// Disks of which only some partitions share bytes with the target.

@@ -16,7 +16,6 @@ pub(super) struct Node {
     pub disk: Option<String>,
     pub below: Below,
     pub holders: Vec<String>,
-    /// First byte of a partition.
     start_bytes: u64,
     size_bytes: Option<u64>,
     /// Path of a loop device's file, as the kernel names it.

@@ -13,7 +13,6 @@ use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// The block devices below something.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Stack {
     /// Kernel names from the top: `dm-0`, `md0`, `sda1`, `sda`. A device comes before those below
@@ -119,7 +118,6 @@ fn memory_evidence(roots: &Roots, name: &str) -> Option<String> {
 }
 
 enum FilePlace {
-    /// On what is mounted there.
     Mount(Mount),
     /// On a file system of the block device with this name, which is not mounted where we see it.
     Device(String),

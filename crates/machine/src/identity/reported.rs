@@ -92,7 +92,6 @@ fn serial(device: &BlockDevice) -> Option<String> {
         .or_else(|| device.udev.get_encoded("ID_SERIAL_SHORT"))
 }
 
-/// The enclosure's serial number, used if the drive's own is unknown.
 fn serial_of_enclosure(device: &BlockDevice) -> Option<String> {
     read_text(device.usb_device()?.join("serial"))
 }

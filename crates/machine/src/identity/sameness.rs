@@ -3,7 +3,6 @@
 use super::DriveIdentity;
 use std::fmt;
 
-/// How sure it is that two drives are the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Sameness {
     /// The same: no other drive reports this.
@@ -37,7 +36,6 @@ pub enum MatchedBy {
     File,
     /// Serial number that the drive itself reported.
     OwnSerial,
-    /// Serial number that the kernel reports.
     Serial,
     Place,
 }

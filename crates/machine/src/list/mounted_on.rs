@@ -6,7 +6,6 @@ use std::collections::{HashMap, HashSet};
 /// Where lsblk and fstab users expect the word for a swap area.
 const SWAP: &str = "[SWAP]";
 
-/// Mounts and swap areas by kernel name of their device.
 #[derive(Debug, Default)]
 pub struct MountedOn {
     mounted: HashMap<String, Vec<MountedPlace>>,

@@ -67,7 +67,6 @@ pub fn all(source: &File, start_bytes: u64, size_bytes: u64) -> Signatures {
     Signatures { found, unread: area.unread }
 }
 
-/// Adds what was found, each kind once.
 fn note(found: &mut Vec<Signature>, kind: &'static str, at: Option<u64>) {
     if let Some(at) = at
         && !found.iter().any(|known| known.kind == kind)

@@ -92,7 +92,6 @@ fn raw_count(raw: &Value) -> Option<u64> {
     text.and_then(|number| number.parse().ok()).or_else(|| raw["value"].as_u64())
 }
 
-/// Why there are no figures, in one line.
 fn reason(json: &Value) -> String {
     let messages = json["smartctl"]["messages"].as_array().into_iter().flatten();
     let all: Vec<(&str, bool)> = messages

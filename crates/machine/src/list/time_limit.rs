@@ -95,7 +95,7 @@ fn ask(machine: &(MountedOn, BlockGraph), name: &str) -> Option<Described> {
     Some(Described { drive: describe(graph, &device, mounted_on, true), answers: true })
 }
 
-/// What the kernel and udev tell, and why there is no more.
+/// What the kernel and udev report, and why there is nothing more.
 fn without_answer(
     (mounted_on, graph): &(MountedOn, BlockGraph),
     name: &str,

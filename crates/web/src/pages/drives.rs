@@ -55,7 +55,6 @@ fn first_steps(store: &Store) -> Markup {
     }
 }
 
-/// The runs in progress that browsers have started.
 pub fn in_progress(running: &[BrowserRun]) -> Markup {
     html! {
         @if !running.is_empty() {

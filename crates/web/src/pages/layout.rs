@@ -68,7 +68,6 @@ pub fn page(title: &str, part: SitePart, refresh_s: Option<u32>, body: &Markup) 
     Html(whole.into_string())
 }
 
-/// The head of every page.
 pub fn head(title: &str) -> Markup {
     html! {
         meta charset="utf-8";

@@ -97,9 +97,7 @@ fn option(suite: &ListedSuite, chosen: &str) -> Markup {
 }
 
 /// The run that the form asks for.
-///
-/// # Errors
-/// In one line: something is missing, or cannot be asked for here.
+/// Errors (one line): something is missing, or cannot be asked for here.
 pub fn wish(site: &Site, fields: &Fields) -> Result<RunWish, String> {
     let target = fields.text("target").ok_or("say what to measure")?;
     let suite = fields.text("suite").unwrap_or(SUITE.to_string());

@@ -9,7 +9,6 @@ use drivescope_model::number::whole;
 use drivescope_store::{Filter, RunSummary};
 use maud::{Markup, html};
 
-/// Runs on a page.
 const PAGE: u32 = 50;
 const STATUSES: [&str; 4] = ["done", "failed", "interrupted", "skipped"];
 const KINDS: [&str; 2] = ["real", "simulated"];

@@ -103,7 +103,6 @@ const CASES: &[Case] = &[
     ("BitLocker", &[(Head(3), b"-FVE-FS-")]),
 ];
 
-/// Puts the bytes onto a part of `sdb` that begins at `start`.
 fn put(machine: &Machine, parts: &[(At, &[u8])], (start, size): (u64, u64)) {
     for (at, bytes) in parts {
         let at = match at {

@@ -96,7 +96,6 @@ pub fn nvme(machine: &Machine, name: &str, number: (u32, u32), namespace: u32) {
 }
 
 impl Machine {
-    /// A machine whose target is a blank device of this kind.
     pub fn of(kind: &Kind) -> Self {
         let mut machine = Self::without_target(*kind);
         (kind.make)(&machine);
@@ -104,7 +103,6 @@ impl Machine {
         machine
     }
 
-    /// Whether the target has partitions of its own.
     pub fn has_parts(&self) -> bool {
         self.kind.part != self.kind.disk
     }
@@ -117,7 +115,6 @@ impl Machine {
         self.kind.part
     }
 
-    /// A second partition after the first.
     pub fn with_second_part(&self) -> String {
         let (major, minor) = self.kind.part_number;
         let start = PART.0 + PART.1;
@@ -131,7 +128,6 @@ impl Machine {
         text.replace("DISK", self.kind.disk).replace("PART", self.kind.part)
     }
 
-    /// A mapping of device mapper.
     pub fn mapping(&self, minor: u32, label: &str, uuid: &str, below: &[&str]) {
         let attrs = [("dm/name", label), ("dm/uuid", uuid)];
         self.upper(&format!("dm-{minor}"), (253, minor), below, &attrs);
@@ -149,7 +145,6 @@ impl Machine {
         self.fake.file(&format!("{namespace}/enable"), u8::from(is_on).to_string());
     }
 
-    /// Adds a line to the mount table of a process.
     fn add_mount(&self, process: &str, device: &str, point: &str, kind: &str) {
         let path = self.fake.path(&format!("proc/{process}/mountinfo"));
         let table = fs::read_to_string(&path).unwrap_or_default();

@@ -25,13 +25,10 @@ pub const PART: (u64, u64) = (1 << 20, 72 << 20);
 pub const SERIAL: &str = "WD-WCAV5E123456";
 /// Model of `sdb`, also in its own answer.
 pub const MODEL: &str = "WDC WD10EARS-00Y5B1";
-/// Every level that writes to a device.
 pub const LEVELS: [WriteLevel; 3] =
     [WriteLevel::SameBytes, WriteLevel::Restore, WriteLevel::Destroy];
-/// The levels that replace contents.
 pub const OVERWRITING: [WriteLevel; 2] = [WriteLevel::Restore, WriteLevel::Destroy];
 
-/// What the kernel answers about one node.
 #[derive(Debug, Clone)]
 pub struct Node {
     pub facts: DescriptorFacts,
@@ -55,7 +52,6 @@ pub struct FakeKernel {
     nodes: Mutex<HashMap<PathBuf, Node>>,
     /// Where a path leads: the first entry now, the others at later calls; the last one stays.
     links: Mutex<HashMap<PathBuf, Vec<PathBuf>>>,
-    /// Every way in which something was opened.
     pub opened: Mutex<Vec<Access>>,
     /// What was opened for reading, each with whether `watched` was there.
     pub read: Mutex<Vec<(PathBuf, bool)>>,
@@ -144,7 +140,6 @@ pub struct Machine {
     pub own: OwnPaths,
     images: Mutex<HashMap<String, File>>,
     pub target: &'static str,
-    /// What it is, or lies on.
     pub kind: Kind,
 }
 
@@ -238,7 +233,6 @@ impl Machine {
         self.fake.mounts(&lines);
     }
 
-    /// `/` on `sda1`, and these lines.
     pub fn mounts(&self, lines: &[&str]) {
         let root = "1 0 8:1 / / rw - ext4 /dev/sda1 rw";
         self.fake.mounts(&[&[root], lines].concat());
@@ -310,7 +304,6 @@ impl Machine {
         nodes.insert(self.fake.roots.node(name), node);
     }
 
-    /// Changes what the kernel answers about a device.
     pub fn change(&self, name: &str, change: impl Fn(&mut Node)) {
         let mut nodes = self.kernel.nodes.lock().unwrap();
         for path in [PathBuf::from("/dev").join(name), self.fake.roots.node(name)] {
@@ -330,7 +323,6 @@ impl Machine {
         self.change("sdb", |node| node.answer = Err(Errno::NOTTY));
     }
 
-    /// Lets a path lead to one device after the other.
     pub fn link(&self, path: &str, names: &[&str]) {
         let ways = names.iter().map(|name| PathBuf::from("/dev").join(name)).collect();
         self.kernel.links.lock().unwrap().insert(PathBuf::from(path), ways);
@@ -345,7 +337,6 @@ impl Machine {
         std::fs::read(self.image(name)).unwrap()
     }
 
-    /// Fills a device with something, other for each seed.
     pub fn fill(&self, name: &str, seed: u64) {
         let bytes: Vec<u8> = (0..SIZE).map(|at| ((at / 64 + seed) % 251) as u8).collect();
         self.write(name, 0, &bytes);
@@ -400,7 +391,6 @@ impl Machine {
         }
     }
 
-    /// With the confirmation.
     #[track_caller]
     pub fn claimed(&self, level: WriteLevel) -> RawDisk {
         let report = self.report(level);
@@ -408,7 +398,6 @@ impl Machine {
         self.claim(report, &[&phrase]).unwrap_or_else(|refusal| panic!("{refusal}"))
     }
 
-    /// A claim to put originals back.
     pub fn claim_to_restore(&self) -> Result<RawDisk, Refusal> {
         let kernel = Box::new(Arc::clone(&self.kernel));
         let node = Path::new("/dev").join(self.target);

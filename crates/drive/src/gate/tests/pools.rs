@@ -49,7 +49,6 @@ pub fn label(pool: &str) -> Vec<u8> {
     label
 }
 
-/// The pools found on `sda` with these bytes at these offsets.
 fn pool_members(fake: &Fake, parts: &[(u64, &[u8])]) -> Vec<PoolMember> {
     members(&BlockGraph::read(&fake.roots), "sda", &image(SIZE, parts), SIZE)
 }

@@ -57,7 +57,6 @@ fn blank_partition_is_free_from_anywhere() {
     }
 }
 
-/// A target beside which everything is in use.
 fn among_others(kind: &Kind) -> Machine {
     let machine = blank(kind);
     machine.with_part();

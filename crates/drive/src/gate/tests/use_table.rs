@@ -11,7 +11,6 @@ pub enum Seen {
     As(&'static str, &'static str),
     /// Only that the kernel refuses the claim.
     Claim,
-    /// Nothing.
     Not,
 }
 use Seen::{As, Claim, Not, Same};
@@ -23,7 +22,6 @@ pub type Use = (&'static str, fn(&Machine), Told);
 /// the names of the target and its first partition.
 pub type Told = (&'static str, &'static str, Seen);
 
-/// Mounts, and what lies on mounted file systems.
 pub const MOUNTS: &[Use] = &[
     (
         "a mounted partition",
@@ -133,7 +131,6 @@ pub const MOUNTS: &[Use] = &[
     ),
 ];
 
-/// What is built on a device, swap areas and pools.
 pub const BUILT: &[Use] = &[
     (
         "a swap partition",

@@ -45,7 +45,6 @@ impl Sweep {
     }
 }
 
-/// Seed of a run's choices.
 pub const SEED: u64 = 99;
 
 /// No unusual units.

@@ -13,11 +13,9 @@ pub struct Below {
 /// What a sync of the protocol makes durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Synced {
-    /// The header of a new journal.
     Header,
     /// The name of a new journal.
     Made,
-    /// Originals.
     Records,
     /// Permission to write the drive.
     Commit,
@@ -25,19 +23,15 @@ pub enum Synced {
     Drive,
     /// The mark that everything is restored.
     Done,
-    /// The removal of a journal.
     Removed,
 }
 
-/// Injected faults.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Faults {
     /// The sync that is this step of the run, counted from 1, reports success and does nothing.
     pub lying_step: Option<u64>,
     pub removal_fails: bool,
-    /// Journals cannot be read any more.
     pub journal_unread: bool,
-    /// Bytes of room for journals.
     pub journal_room: Option<u64>,
     /// Making a journal fails if there is no room for it.
     pub reserves: bool,

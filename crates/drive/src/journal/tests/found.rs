@@ -23,7 +23,6 @@ fn open_journal(folder: &Path, drive: DriveIdentity) -> Journal<StateFolder> {
     journal
 }
 
-/// A machine with two disks of the same model.
 fn machine() -> Fake {
     let fake = Fake::new();
     for (letter, minor, serial) in [("a", 0, "S-1"), ("b", 16, "S-2")] {
