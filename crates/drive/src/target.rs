@@ -193,9 +193,10 @@ impl Target {
 
     /// Whether both name the same thing, by device and inode, not by path.
     pub fn is_same_as(&self, other: &Self) -> bool {
-        match self.simulated.is_some() || other.simulated.is_some() {
-            true => self.path == other.path,
-            false => self.identity == other.identity,
+        if self.simulated.is_some() || other.simulated.is_some() {
+            self.path == other.path
+        } else {
+            self.identity == other.identity
         }
     }
 

@@ -89,12 +89,12 @@ pub fn hidden(roots: &Roots) -> Vec<HiddenExports> {
         let dir = roots.sys.join("module").join(module);
         dir.is_dir() && read_text(dir.join("refcnt")).as_deref() != Some("0")
     };
-    let silent = CONFIGFS_ONLY.into_iter().filter_map(|(by, module, place)| {
+    let hidden = CONFIGFS_ONLY.into_iter().filter_map(|(by, module, place)| {
         let unread = roots.sys.join("kernel/config").join(place);
         let is_readable = roots.is_configfs(&unread) && fs::read_dir(&unread).is_ok();
         (is_used(module) && !is_readable).then_some(HiddenExports { by, unread })
     });
-    silent.collect()
+    hidden.collect()
 }
 
 /// Every export of this machine and its device: this changes when one comes or goes.

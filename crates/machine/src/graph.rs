@@ -173,10 +173,8 @@ impl BlockGraph {
     }
 
     fn loop_status(&self, name: &str) -> Option<LoopStatus> {
-        let ask = || match is_silent(&self.roots, name) {
-            true => None,
-            false => LoopStatus::of(&self.roots, name),
-        };
+        let ask =
+            || if is_silent(&self.roots, name) { None } else { LoopStatus::of(&self.roots, name) };
         *self.node(name)?.loop_status.get_or_init(ask)
     }
 

@@ -156,9 +156,10 @@ fn describe(
         read_only: flag("ro"),
         temperature_c: answers.then(|| temperature::temperature_c(device)).flatten(),
         health: Health { note: Some("health: not queried".to_string()), ..Health::default() },
-        content: match partitions.is_empty() {
-            true => content_type::content(device, mounted_on, answers),
-            false => None,
+        content: if partitions.is_empty() {
+            content_type::content(device, mounted_on, answers)
+        } else {
+            None
         },
         mounts: mounted_on.places(&device.name),
         partitions,

@@ -139,10 +139,8 @@ impl ProcessScan<'_> {
 
     fn open(&self, what: String, how: &'static str, writes: bool, command: String) -> OpenHandle {
         let is_below = what.split(' ').next().is_some_and(|name| self.is_only_below(name));
-        let what = match is_below {
-            true => format!("{what} (below {})", self.footprint.target),
-            false => what,
-        };
+        let what =
+            if is_below { format!("{what} (below {})", self.footprint.target) } else { what };
         OpenHandle { process: self.process.to_string(), what, how, writes, command }
     }
 
@@ -250,9 +248,10 @@ impl ProcessScan<'_> {
             let device = device.or_else(|| self.named(Path::new(mapping.path)))?;
             let keeps = self.footprint.has(&device) && device != self.footprint.target;
             let command = format!("grep {} /proc/{}/maps", mapping.path, self.process);
-            let how = match mapping.is_written {
-                true => "mapped into its memory for writing",
-                false => "mapped into memory, where it would keep old contents",
+            let how = if mapping.is_written {
+                "mapped into its memory for writing"
+            } else {
+                "mapped into memory, where it would keep old contents"
             };
             (mapping.is_written || keeps).then(|| self.open(device, how, true, command))
         });

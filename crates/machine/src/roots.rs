@@ -43,9 +43,10 @@ impl Roots {
             dev: dir.join("dev"),
             run: dir.join("run"),
             etc: dir.join("etc"),
-            config_type: match dir == Path::new("/") {
-                true => CONFIGFS_MAGIC,
-                false => file_system_type(dir).unwrap_or(CONFIGFS_MAGIC),
+            config_type: if dir == Path::new("/") {
+                CONFIGFS_MAGIC
+            } else {
+                file_system_type(dir).unwrap_or(CONFIGFS_MAGIC)
             },
         }
     }

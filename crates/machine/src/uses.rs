@@ -44,10 +44,7 @@ pub fn all_uses(graph: &BlockGraph, name: &str) -> Vec<String> {
     let tables = MountTables::read(graph.roots());
     let mounted = shortened(mounts(graph, &footprint, &tables));
     // A file system that is mounted visibly is open in the kernel too.
-    let open = match mounted.is_empty() {
-        true => file_systems(graph, &footprint),
-        false => Vec::new(),
-    };
+    let open = if mounted.is_empty() { file_systems(graph, &footprint) } else { Vec::new() };
     let others = [
         open,
         swap_areas(graph, &footprint),
@@ -83,10 +80,8 @@ pub fn mounts(graph: &BlockGraph, footprint: &Footprint, tables: &MountTables) -
             if may_be_file && !footprint.files.is_empty() && is_file() {
                 let (kind, point) = (&mount.kind, mount.mount_point.display());
                 let what = format!("the file behind {} is mounted on {point}", footprint.target);
-                found.push(DeviceUse::new(
-                    format!("{what} ({kind})"),
-                    format!("findmnt --types {kind}"),
-                ));
+                let command = format!("findmnt --types {kind}");
+                found.push(DeviceUse::new(format!("{what} ({kind})"), command));
             }
             let key = (mount.dev, mount.kind.as_str(), mount.source.as_str());
             let names = devices.entry(key).or_insert_with(|| graph.devices_of_mount(mount));
@@ -108,18 +103,13 @@ fn mounted(
     mount: &Mount,
     process: Option<&str>,
 ) -> DeviceUse {
-    let device = footprint.describe(name);
-    let point = mount.mount_point.display();
-    match process {
-        None => DeviceUse::new(
-            format!("{device} is mounted on {point} ({})", mount.kind),
-            format!("findmnt --source {}", roots.node(name).display()),
-        ),
-        Some(process) => DeviceUse::new(
-            format!("{device} is mounted on {point} ({}) for process {process}", mount.kind),
-            format!("cat /proc/{process}/mountinfo"),
-        ),
-    }
+    let (device, point) = (footprint.describe(name), mount.mount_point.display());
+    let what = format!("{device} is mounted on {point} ({})", mount.kind);
+    let Some(process) = process else {
+        return DeviceUse::new(what, format!("findmnt --source {}", roots.node(name).display()));
+    };
+    let command = format!("cat /proc/{process}/mountinfo");
+    DeviceUse::new(format!("{what} for process {process}"), command)
 }
 
 pub struct OpenFileSystem {
@@ -147,10 +137,8 @@ pub fn open_file_systems(roots: &Roots) -> Vec<OpenFileSystem> {
             found.push(OpenFileSystem { kind: kind.clone(), device: name, dir });
         }
     }
-    let more = in_proc(roots)
-        .into_iter()
-        .filter(|open| !found.iter().any(|known: &OpenFileSystem| known.device == open.device));
-    let more: Vec<OpenFileSystem> = more.collect();
+    let mut more = in_proc(roots);
+    more.retain(|open| !found.iter().any(|known: &OpenFileSystem| known.device == open.device));
     found.extend(more);
     found
 }

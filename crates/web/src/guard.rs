@@ -101,9 +101,10 @@ fn text<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
 
 /// `name`, `name:80`, `[::1]:80` without its port; `None` if it is malformed.
 fn host_name(host: &str) -> Option<&str> {
-    let end = match host.starts_with('[') {
-        true => host.find(']')? + 1,
-        false => host.find(':').unwrap_or(host.len()),
+    let end = if host.starts_with('[') {
+        host.find(']')? + 1
+    } else {
+        host.find(':').unwrap_or(host.len())
     };
     let (name, port) = host.split_at(end);
     let is_port =

@@ -26,15 +26,15 @@ pub struct RawDisk {
     claim: ExclusiveClaim,
     /// Other devices with the same bytes, which are claimed with it.
     aliases: Mutex<Vec<AliasClaim>>,
-    request: GateRequest,
+    pub(super) request: GateRequest,
     range: Range<u64>,
     device: DeviceIdentity,
     record: GateRecord,
     open: Opened,
     /// Result of the check right before the first write: what has changed, if anything.
-    before_first_write: OnceLock<Option<String>>,
+    pub(super) before_first_write: OnceLock<Option<String>>,
     /// Shared by the checks during a test.
-    recheck_log: RecheckLog,
+    pub(super) recheck_log: RecheckLog,
 }
 
 /// The bytes that engines may write: none at first.
@@ -140,10 +140,6 @@ impl RawDisk {
         &self.roots
     }
 
-    pub(super) fn request(&self) -> &GateRequest {
-        &self.request
-    }
-
     pub(super) fn kernel(&self) -> &dyn KernelCalls {
         &*self.kernel
     }
@@ -154,14 +150,6 @@ impl RawDisk {
 
     pub(super) fn aliases(&self) -> MutexGuard<'_, Vec<AliasClaim>> {
         self.aliases.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(super) fn before_first_write(&self) -> &OnceLock<Option<String>> {
-        &self.before_first_write
-    }
-
-    pub(super) fn recheck_log(&self) -> &RecheckLog {
-        &self.recheck_log
     }
 
     /// Lets engines write there and nowhere else. Only the journal calls it, and the start of a test.
@@ -226,9 +214,10 @@ impl RawDisk {
 
     pub(super) fn permit_level(&self, level: WriteLevel) -> Result<(), WriteError> {
         let granted = self.request.level;
-        match level < WriteLevel::SameBytes || level > granted {
-            true => Err(WriteError::Level { asked: level.name(), granted: granted.name() }),
-            false => Ok(()),
+        if level < WriteLevel::SameBytes || level > granted {
+            Err(WriteError::Level { asked: level.name(), granted: granted.name() })
+        } else {
+            Ok(())
         }
     }
 
@@ -239,9 +228,10 @@ impl RawDisk {
         let last = u64::try_from(length).ok().and_then(|length| offset.checked_add(length));
         let is_within = offset >= start && last.is_some_and(|last| last <= end);
         let is_whole = (offset | length as u64).is_multiple_of(u64::from(sector));
-        match length > 0 && is_within && is_whole {
-            true => Ok(()),
-            false => Err(WriteError::Range { offset, length, sector, start, end }),
+        if length > 0 && is_within && is_whole {
+            Ok(())
+        } else {
+            Err(WriteError::Range { offset, length, sector, start, end })
         }
     }
 

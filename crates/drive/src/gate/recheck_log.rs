@@ -22,7 +22,7 @@ pub(super) struct RecheckLog {
 
 #[derive(Debug, Default)]
 struct Inner {
-    /// Hash of the machine's state at the last one; `None` makes the next one a complete check.
+    /// Hash of the machine's state at the last check; `None` makes the next check a complete one.
     signs: Option<u64>,
     rechecks: Rechecks,
 }

@@ -109,9 +109,10 @@ pub(super) fn is_open_to_others(mode: u32) -> bool {
 pub fn check_room(folder: &Path, bytes: u64) -> Result<(), JournalError> {
     let Ok(vfs) = rustix::fs::statvfs(existing(folder)) else { return Ok(()) };
     let unit = if vfs.f_frsize > 0 { vfs.f_frsize } else { vfs.f_bsize };
-    match vfs.f_blocks > 0 && vfs.f_bavail.saturating_mul(unit) < bytes {
-        true => Err(JournalError::Full { path: folder.display().to_string() }),
-        false => Ok(()),
+    if vfs.f_blocks > 0 && vfs.f_bavail.saturating_mul(unit) < bytes {
+        Err(JournalError::Full { path: folder.display().to_string() })
+    } else {
+        Ok(())
     }
 }
 

@@ -22,9 +22,10 @@ impl NotReady {
     }
 
     pub(super) fn of_device(self, device: String) -> JournalError {
-        match self.is_failing {
-            true => JournalError::Failing { device, why: self.why },
-            false => JournalError::NotFree { device, why: self.why },
+        if self.is_failing {
+            JournalError::Failing { device, why: self.why }
+        } else {
+            JournalError::NotFree { device, why: self.why }
         }
     }
 }

@@ -141,9 +141,10 @@ pub fn refuse_open(
             return Err(JournalError::OfAnyDrive { path });
         };
         if shares_bytes(graph, stack, &drive) {
-            return Err(match journal.is_running {
-                true => JournalError::Running { path },
-                false => still_open(graph, &drive, path),
+            return Err(if journal.is_running {
+                JournalError::Running { path }
+            } else {
+                still_open(graph, &drive, path)
             });
         }
     }

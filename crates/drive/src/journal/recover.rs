@@ -66,9 +66,10 @@ pub(super) fn recover_opened<F: Folder>(
     })?;
     if !refused.is_empty() {
         let drive = originals.header.drive.to_string();
-        let besides = match originals.is_damaged() {
-            true => format!("; besides, the journal is damaged: {}", damage(&originals)),
-            false => String::new(),
+        let besides = if originals.is_damaged() {
+            format!("; besides, the journal is damaged: {}", damage(&originals))
+        } else {
+            String::new()
         };
         return Err(not_restored(drive, path, &refused, &besides));
     }

@@ -137,9 +137,10 @@ impl Rollback {
         let len = saved.extent.len as usize;
         disk.read_at(saved.extent.offset, &mut self.present[..len])
             .map_err(|error| format!("reading it back failed: {error}"))?;
-        match self.present[..len] == self.original[..len] {
-            true => Ok(()),
-            false => Err("it reads back differently".to_string()),
+        if self.present[..len] == self.original[..len] {
+            Ok(())
+        } else {
+            Err("it reads back differently".to_string())
         }
     }
 }
@@ -152,9 +153,10 @@ pub(super) fn not_restored(
     besides: &str,
 ) -> JournalError {
     let what = failed_ranges(refused) + besides;
-    match refused.iter().all(|refused| refused.is_journals) {
-        true => JournalError::Unread { drive, path, what },
-        false => JournalError::NotRestored { drive, path, what },
+    if refused.iter().all(|refused| refused.is_journals) {
+        JournalError::Unread { drive, path, what }
+    } else {
+        JournalError::NotRestored { drive, path, what }
     }
 }
 

@@ -76,10 +76,12 @@ impl StateFolder {
         }
         let folder = Self::open(path).map_err(fail)?;
         let found = rustix::fs::fstat(&folder.dir).map_err(&fail)?;
-        let remedy = match is_own(&folder.dir).map_err(fail)? {
-            true if !is_open_to_others(found.st_mode) => return Ok(folder),
-            true => "others may write there; take that right away with chmod o-w",
-            false => "it belongs to another user; set XDG_STATE_HOME to a folder of your own",
+        let remedy = if !is_own(&folder.dir).map_err(fail)? {
+            "it belongs to another user; set XDG_STATE_HOME to a folder of your own"
+        } else if is_open_to_others(found.st_mode) {
+            "others may write there; take that right away with chmod o-w"
+        } else {
+            return Ok(folder);
         };
         Err(DriveError::NoPermission { what: "keep journals in", path: path.to_path_buf(), remedy })
     }

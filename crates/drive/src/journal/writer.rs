@@ -158,9 +158,10 @@ impl<F: Folder> Journal<F> {
     }
 
     fn check_fit(&self) -> Result<(), JournalError> {
-        match self.window.as_ref().is_some_and(|window| window.failed) {
-            true => Err(JournalError::Failed { path: self.path() }),
-            false => Ok(()),
+        if self.window.as_ref().is_some_and(|window| window.failed) {
+            Err(JournalError::Failed { path: self.path() })
+        } else {
+            Ok(())
         }
     }
 

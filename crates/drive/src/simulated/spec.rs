@@ -165,17 +165,15 @@ impl Spec {
     /// The drive, powered on.
     pub fn build(&self) -> Result<SimulatedDrive, SpecError> {
         let drive = self.build_drive(&self.start)?;
-        match self.path.page_cache {
-            true => SimulatedDrive::behind_page_cache(drive, &self.host)
-                .map_err(|problem| SpecError::Wrong(problem.to_string())),
-            false => {
-                let mut drive = SimulatedDrive::new(drive);
-                if self.start.planted != Planted::default() {
-                    drive = drive.with_faults();
-                }
-                Ok(self.fake.into_iter().fold(drive, SimulatedDrive::with_fake))
-            }
+        if self.path.page_cache {
+            return SimulatedDrive::behind_page_cache(drive, &self.host)
+                .map_err(|problem| SpecError::Wrong(problem.to_string()));
         }
+        let mut drive = SimulatedDrive::new(drive);
+        if self.start.planted != Planted::default() {
+            drive = drive.with_faults();
+        }
+        Ok(self.fake.into_iter().fold(drive, SimulatedDrive::with_fake))
     }
 
     /// A new file of `size_bytes` on a fresh drive of this kind, below a host's page cache; its time begins at
@@ -212,10 +210,8 @@ impl Spec {
 
     pub fn target_info(&self) -> TargetInfo {
         let sector = self.model.shown().reported_logical_sector_bytes;
-        let (mode, align) = match self.path.page_cache {
-            true => (IoMode::Buffered, 1),
-            false => (IoMode::Direct, sector),
-        };
+        let (mode, align) =
+            if self.path.page_cache { (IoMode::Buffered, 1) } else { (IoMode::Direct, sector) };
         TargetInfo {
             path: self.text.clone(),
             kind: TargetKind::Simulated,
@@ -235,9 +231,10 @@ impl Spec {
         let non_empty = |text: String| (!text.is_empty()).then_some(text);
         let cache = |on| if on { "write back" } else { "write through" }.to_string();
         let note = "a simulated drive has no health".to_string();
-        let (link_name, possible) = match self.path.slow_link {
-            true => (format!("{} at a quarter of its rate", link.name), Some(link.name.clone())),
-            false => (link.name.clone(), None),
+        let (link_name, possible) = if self.path.slow_link {
+            (format!("{} at a quarter of its rate", link.name), Some(link.name.clone()))
+        } else {
+            (link.name.clone(), None)
         };
         Drive {
             name: name.clone(),

@@ -37,9 +37,10 @@ pub fn look_up(paths: &[OsString], has_answered: &(dyn Fn(usize) + Sync)) {
 
 /// Refuses a path whose server, such as a network or FUSE file system's, does not answer in time.
 pub fn check_answers(path: &Path) -> Result<(), DriveError> {
-    match aside::silent(PATH, &[path.into()], PATIENCE) == [true] {
-        false => Ok(()),
-        true => Err(no_answer(path)),
+    if aside::silent(PATH, &[path.into()], PATIENCE) == [true] {
+        Err(no_answer(path))
+    } else {
+        Ok(())
     }
 }
 

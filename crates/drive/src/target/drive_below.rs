@@ -140,10 +140,15 @@ mod tests {
 
     /// A target on `/dev/NAME` of a machine.
     fn target_on(fake: &Fake, name: &str, dev: &str) -> Target {
+        target_in(fake, dev, &format!("ext4 /dev/{name}"))
+    }
+
+    /// A target in a file system with this number, type and source.
+    fn target_in(fake: &Fake, dev: &str, system: &str) -> Target {
         let point = fake.path("").canonicalize().unwrap();
         fake.mounts(&[
             "1 0 8:99 / / rw - ext4 /dev/none rw",
-            &format!("2 1 {dev} / {} rw - ext4 /dev/{name} rw", point.display()),
+            &format!("2 1 {dev} / {} rw - {system} rw", point.display()),
         ]);
         Target::find(&point, &fake.roots).unwrap()
     }
@@ -198,9 +203,7 @@ mod tests {
         for name in ["sda1", "sdb1"] {
             fake.file(&format!("sys/fs/btrfs/uuid/devices/{name}/x"), "");
         }
-        let point = fake.path("").canonicalize().unwrap();
-        fake.mounts(&[&format!("2 1 0:40 / {} rw - btrfs /dev/sda1 rw", point.display())]);
-        let target = Target::find(&point, &fake.roots).unwrap();
+        let target = target_in(&fake, "0:40", "btrfs /dev/sda1");
         assert_eq!(target.stack().whole_disks, ["sda", "sdb"]);
         assert_eq!(target.drive(), None);
         assert_eq!(target.disks().len(), 2);
@@ -219,21 +222,16 @@ mod tests {
         {
             fake.attrs(name, &[("stat", &stat(read, busy_ms))]);
         }
-        let point = fake.path("").canonicalize().unwrap();
-        fake.mounts(&[&format!("2 1 0:40 / {} rw - btrfs /dev/sda1 rw", point.display())]);
         for (others, read, busy_ms) in
             [(vec![], 1, 10), (vec!["sda2"], 3, 30), (vec!["sda2", "sdb1"], 7, 70)]
         {
             for name in ["sda1"].iter().chain(&others) {
                 fake.file(&format!("sys/fs/btrfs/uuid/devices/{name}/x"), "");
             }
-            let top = Target::find(&point, &fake.roots).unwrap().top_counters().unwrap();
+            let top = target_in(&fake, "0:40", "btrfs /dev/sda1").top_counters().unwrap();
             assert_eq!((top.reads, top.read_bytes), (read, read * 4096), "{others:?}");
-            assert_eq!(
-                (top.busy_ms, top.in_flight),
-                (busy_ms, 1 + others.len() as u64),
-                "{others:?}"
-            );
+            let in_flight = 1 + others.len() as u64;
+            assert_eq!((top.busy_ms, top.in_flight), (busy_ms, in_flight), "{others:?}");
         }
     }
 

@@ -39,9 +39,8 @@ fn node(roots: &Roots, field: &Path) -> Option<PathBuf> {
     };
     let value = value.trim_matches(['"', '\'']);
     // Identifiers are the same in capitals and in small letters, labels are not.
-    let is_it = |name: &str| match tag.ends_with("UUID") {
-        true => name.eq_ignore_ascii_case(value),
-        false => name == value,
+    let is_it = |name: &str| {
+        if tag.ends_with("UUID") { name.eq_ignore_ascii_case(value) } else { name == value }
     };
     let entries = std::fs::read_dir(roots.dev.join("disk").join(links)).ok()?;
     let mut names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());

@@ -71,9 +71,10 @@ const LEVELS: [&str; 2] = [
 
 /// What most users mean by this target.
 fn usual_level(target: &str) -> BrowserLevel {
-    match target.starts_with("/dev/") || target.starts_with("sim:") {
-        true => BrowserLevel::Read,
-        false => BrowserLevel::OwnFiles,
+    if target.starts_with("/dev/") || target.starts_with("sim:") {
+        BrowserLevel::Read
+    } else {
+        BrowserLevel::OwnFiles
     }
 }
 

@@ -149,9 +149,10 @@ fn device_number_from_the_kernel_overrides_the_path() {
     ] {
         iblock(&machine, path, number);
         let record = machine.confirmed(WriteLevel::SameBytes);
-        match is_ours {
-            true => refused(&record, "holders", "the kernel's SCSI target"),
-            false => allowed(&record),
+        if is_ours {
+            refused(&record, "holders", "the kernel's SCSI target")
+        } else {
+            allowed(&record)
         }
     }
 }
@@ -181,9 +182,10 @@ fn a_controller_passed_through_is_traced() {
         machine.fake.file(&format!("{SUBSYSTEM}/passthru/device_path"), format!("/dev/{node}"));
         machine.fake.file(&format!("{SUBSYSTEM}/passthru/enable"), "1");
         let record = machine.confirmed(WriteLevel::SameBytes);
-        match is_ours {
-            true => refused(&record, "holders", "nvme1n1 is exported by the kernel's NVMe target"),
-            false => allowed(&record),
+        if is_ours {
+            refused(&record, "holders", "nvme1n1 is exported by the kernel's NVMe target")
+        } else {
+            allowed(&record)
         }
     }
 }

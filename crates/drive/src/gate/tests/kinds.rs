@@ -14,76 +14,46 @@ pub struct Kind {
     make: fn(&Machine),
 }
 
-pub const KINDS: [Kind; 7] = [
-    SDB,
-    Kind {
-        disk: "nvme1n1",
-        number: (259, 4),
-        part: "nvme1n1p1",
-        part_number: (259, 5),
-        make: |m| nvme(m, "nvme1n1", (259, 4), 1),
-    },
-    Kind {
-        disk: "vdb",
-        number: (254, 16),
-        part: "vdb1",
-        part_number: (254, 17),
-        make: |m| {
-            m.disk_at("pci0000:00/virtio2/block/vdb", (254, 16));
-            m.fake.link("sys/devices/pci0000:00/virtio2/block/vdb/device", "../..");
-            m.fake.file("sys/devices/pci0000:00/virtio2/vendor", "0x1af4");
-            m.fake.attrs("vdb", &[("serial", "disk-1")]);
-        },
-    },
-    Kind {
-        disk: "mmcblk1",
-        number: (179, 8),
-        part: "mmcblk1p1",
-        part_number: (179, 9),
-        make: |m| {
-            for (name, minor) in [("mmcblk1", 8), ("mmcblk1boot0", 16), ("mmcblk1boot1", 24)] {
-                m.disk_at(&format!("platform/mmc1/mmc1:0001/block/{name}"), (179, minor));
-                let link = format!("sys/devices/platform/mmc1/mmc1:0001/block/{name}/device");
-                m.fake.link(&link, "../..");
-            }
-            for boot in ["mmcblk1boot0", "mmcblk1boot1"] {
-                m.fake.attrs(boot, &[("size", "8192")]);
-            }
-            m.fake.file("sys/devices/platform/mmc1/mmc1:0001/name", "DF4032");
-            m.fake.file("sys/devices/platform/mmc1/mmc1:0001/serial", "0x01234567");
-        },
-    },
-    Kind {
-        disk: "loop5",
-        number: (7, 5),
-        part: "loop5p1",
-        part_number: (259, 9),
-        make: |m| m.loop_over(5, "/srv/disk.img"),
-    },
-    Kind {
-        disk: "md5",
-        number: (9, 5),
-        part: "md5p1",
-        part_number: (259, 10),
-        make: |m| m.upper("md5", (9, 5), &["sde"], &[("md/level", "raid1")]),
-    },
-    Kind {
-        disk: "dm-5",
-        number: (253, 5),
-        part: "dm-5",
-        part_number: (253, 5),
-        make: |m| m.upper("dm-5", (253, 5), &["sde"], &[("dm/uuid", "LVM-free")]),
-    },
-];
+const fn kind(
+    (disk, number): (&'static str, (u32, u32)),
+    (part, part_number): (&'static str, (u32, u32)),
+    make: fn(&Machine),
+) -> Kind {
+    Kind { disk, number, part, part_number, make }
+}
 
 /// The kind of most tests.
-pub const SDB: Kind = Kind {
-    disk: "sdb",
-    number: (8, 16),
-    part: "sdb1",
-    part_number: (8, 17),
-    make: Machine::sata_disk,
-};
+pub const SDB: Kind = kind(("sdb", (8, 16)), ("sdb1", (8, 17)), Machine::sata_disk);
+
+pub const KINDS: [Kind; 7] = [
+    SDB,
+    kind(("nvme1n1", (259, 4)), ("nvme1n1p1", (259, 5)), |m| nvme(m, "nvme1n1", (259, 4), 1)),
+    kind(("vdb", (254, 16)), ("vdb1", (254, 17)), |m| {
+        m.disk_at("pci0000:00/virtio2/block/vdb", (254, 16));
+        m.fake.link("sys/devices/pci0000:00/virtio2/block/vdb/device", "../..");
+        m.fake.file("sys/devices/pci0000:00/virtio2/vendor", "0x1af4");
+        m.fake.attrs("vdb", &[("serial", "disk-1")]);
+    }),
+    kind(("mmcblk1", (179, 8)), ("mmcblk1p1", (179, 9)), |m| {
+        for (name, minor) in [("mmcblk1", 8), ("mmcblk1boot0", 16), ("mmcblk1boot1", 24)] {
+            m.disk_at(&format!("platform/mmc1/mmc1:0001/block/{name}"), (179, minor));
+            let link = format!("sys/devices/platform/mmc1/mmc1:0001/block/{name}/device");
+            m.fake.link(&link, "../..");
+        }
+        for boot in ["mmcblk1boot0", "mmcblk1boot1"] {
+            m.fake.attrs(boot, &[("size", "8192")]);
+        }
+        m.fake.file("sys/devices/platform/mmc1/mmc1:0001/name", "DF4032");
+        m.fake.file("sys/devices/platform/mmc1/mmc1:0001/serial", "0x01234567");
+    }),
+    kind(("loop5", (7, 5)), ("loop5p1", (259, 9)), |m| m.loop_over(5, "/srv/disk.img")),
+    kind(("md5", (9, 5)), ("md5p1", (259, 10)), |m| {
+        m.upper("md5", (9, 5), &["sde"], &[("md/level", "raid1")]);
+    }),
+    kind(("dm-5", (253, 5)), ("dm-5", (253, 5)), |m| {
+        m.upper("dm-5", (253, 5), &["sde"], &[("dm/uuid", "LVM-free")]);
+    }),
+];
 
 /// A namespace of the second NVMe drive, as a kernel without native multipath shows it.
 pub fn nvme(machine: &Machine, name: &str, number: (u32, u32), namespace: u32) {

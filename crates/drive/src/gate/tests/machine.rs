@@ -360,7 +360,11 @@ impl Machine {
     }
 
     pub fn report(&self, level: WriteLevel) -> Examination {
-        examine_with(&self.kernel, &self.fake.roots, self.request(level))
+        self.report_on(self.request(level))
+    }
+
+    pub fn report_on(&self, request: GateRequest) -> Examination {
+        examine_with(&self.kernel, &self.fake.roots, request)
     }
 
     /// Without any confirmation.

@@ -17,9 +17,10 @@ pub use skip::skip_loudly;
 
 fn tool(name: &str, arguments: &[&str]) -> Result<String, String> {
     let output = Command::new(name).args(arguments).output().map_err(|e| format!("{name}: {e}"))?;
-    match output.status.success() {
-        true => Ok(String::from_utf8_lossy(&output.stdout).trim().to_string()),
-        false => Err(format!("{name}: {}", String::from_utf8_lossy(&output.stderr).trim())),
+    if output.status.success() {
+        Ok(String::from_utf8_lossy(&output.stdout).trim().to_string())
+    } else {
+        Err(format!("{name}: {}", String::from_utf8_lossy(&output.stderr).trim()))
     }
 }
 

@@ -93,9 +93,10 @@ fn exports_of_lower_devices_count() {
         let machine = blank(kind);
         machine.export("sde", true);
         let record = machine.confirmed(WriteLevel::SameBytes);
-        match machine.fake.roots.block_dir("sde").unwrap().join("holders").exists() {
-            true => refused(&record, "holders", "sde is exported by the kernel's NVMe target"),
-            false => allowed(&record),
+        if machine.fake.roots.block_dir("sde").unwrap().join("holders").exists() {
+            refused(&record, "holders", "sde is exported by the kernel's NVMe target")
+        } else {
+            allowed(&record)
         }
     }
 }

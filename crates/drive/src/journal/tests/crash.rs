@@ -102,10 +102,7 @@ pub fn loss_at(
 ) -> (Option<String>, bool) {
     let cut = cut_run(below, faults, run_seed, n);
     let is_over = !cut.is_off();
-    let expected = match is_over {
-        true => cut.use_drive(0xEE),
-        false => World::over(below, faults).durable(),
-    };
+    let expected = if is_over { cut.use_drive(0xEE) } else { World::over(below, faults).durable() };
     for (left, seed) in sweep.of(&CUTS, 3, n) {
         let world = cut.fork();
         world.power_cycle(left, seed * 1000 + n);

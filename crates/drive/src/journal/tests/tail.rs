@@ -85,9 +85,10 @@ fn ends_are_lost(sweep: Sweep, reported_min: u32, settled_min: u32) {
                 let world = cut.fork();
                 lose(&world, &name, from, how);
                 let what = format!("cut at step {n}, {left:?} left, then from {from} {how:?}");
-                match is_loss_reported(&world, &name, &original, &what) {
-                    true => reported += 1,
-                    false => settled += 1,
+                if is_loss_reported(&world, &name, &original, &what) {
+                    reported += 1
+                } else {
+                    settled += 1
                 }
             }
         }

@@ -69,6 +69,12 @@ impl State {
         }
     }
 
+    fn change(&mut self, change: Change) -> io::Result<()> {
+        apply(&mut self.names, &change);
+        self.changes.push(change);
+        self.still_on()
+    }
+
     fn still_on(&self) -> io::Result<()> {
         if self.is_off { Err(io::Error::other("no power")) } else { Ok(()) }
     }
@@ -330,10 +336,7 @@ impl Folder for SimFolder {
         let units = state.journal_units;
         state.files.push(Medium { units, ..Medium::default() });
         let file = state.files.len() - 1;
-        let change = Change::Made(name.to_string(), file);
-        apply(&mut state.names, &change);
-        state.changes.push(change);
-        state.still_on()?;
+        state.change(Change::Made(name.to_string(), file))?;
         Ok(SimFile { world: self.0.clone(), file })
     }
 
@@ -349,10 +352,7 @@ impl Folder for SimFolder {
         state.step()?;
         let file = *state.names.get(from).ok_or(io::ErrorKind::NotFound)?;
         assert!(!state.names.contains_key(to), "{to} is made twice");
-        let change = Change::Renamed(from.to_string(), to.to_string(), file);
-        apply(&mut state.names, &change);
-        state.changes.push(change);
-        state.still_on()
+        state.change(Change::Renamed(from.to_string(), to.to_string(), file))
     }
 
     fn remove(&mut self, name: &str) -> io::Result<()> {
@@ -364,10 +364,7 @@ impl Folder for SimFolder {
         if !state.names.contains_key(name) {
             return Err(io::ErrorKind::NotFound.into());
         }
-        let change = Change::Removed(name.to_string());
-        apply(&mut state.names, &change);
-        state.changes.push(change);
-        state.still_on()
+        state.change(Change::Removed(name.to_string()))
     }
 
     fn sync(&mut self) -> io::Result<()> {
