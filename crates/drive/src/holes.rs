@@ -63,7 +63,7 @@ mod tests {
         assert_eq!(size_and_missing(&folder.path().join("none")), None);
     }
 
-    /// FUSE and network file systems may report none; sysfs does too, on every machine.
+    /// FUSE and network file systems may report no blocks; sysfs, which every machine has, reports none either.
     #[test]
     fn a_file_without_blocks_is_not_therefore_empty() {
         let path = Path::new("/sys/devices/system/cpu/online");

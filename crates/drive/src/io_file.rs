@@ -48,6 +48,7 @@ impl IoFile {
         self.writable && self.claim.as_ref().is_none_or(|disk| disk.allows(length, offset))
     }
 
+    /// Direct if a real transfer proves it.
     pub fn open_read(path: &Path) -> Result<Self, DriveError> {
         Self::open(path, OFlags::RDONLY, false, |flags| open_to_read(path, flags))
     }

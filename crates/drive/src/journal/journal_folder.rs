@@ -21,7 +21,7 @@ pub fn state_folder() -> Result<PathBuf, JournalError> {
     folder_of(std::env::var_os("XDG_STATE_HOME"), home.or_else(listed_home))
 }
 
-/// The user's home in `/etc/passwd` or its replacement.
+/// The home of this process's user in the system's user database (`/etc/passwd` or what replaces it).
 fn listed_home() -> Option<OsString> {
     const BYTES_MAX: usize = 64 << 10;
     let mut texts: Vec<libc::c_char> = vec![0; BYTES_MAX];

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RollbackStage {
     Writing,
-    /// They are read from the drive and compared.
+    /// Originals are read from the drive and compared.
     Verifying,
 }
 

@@ -25,6 +25,7 @@ struct ListedName {
 }
 
 impl DirectoryNames {
+    /// Without `.` and `..`.
     pub fn read(dir: BorrowedFd<'_>) -> Result<Self, Errno> {
         let mut listing = Self { names: Vec::new(), entries: Vec::new() };
         for entry in Dir::read_from(dir)? {

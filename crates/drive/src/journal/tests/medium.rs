@@ -58,7 +58,7 @@ impl Medium {
         self.pending.clear();
     }
 
-    /// Closes it for later requests.
+    /// Frees the bytes of a file that has no name any more.
     pub fn forget(&mut self) {
         *self = Self { units: self.units, ..Self::default() };
     }
