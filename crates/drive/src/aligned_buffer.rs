@@ -2,10 +2,10 @@
 
 use std::ops::{Deref, DerefMut};
 
-/// As strictly as any driver asks.
+/// The strictest alignment that any driver asks for.
 const ALIGN_BYTES: usize = 4096;
 
-/// Bytes that begin at a multiple of 4096.
+/// Zeros at first; they begin at a multiple of 4096.
 pub(crate) struct AlignedBuffer {
     bytes: Vec<u8>,
     start: usize,
@@ -13,7 +13,6 @@ pub(crate) struct AlignedBuffer {
 }
 
 impl AlignedBuffer {
-    /// `len` zeros.
     pub(crate) fn new(len: usize) -> Self {
         let bytes = vec![0; len + ALIGN_BYTES];
         let start = bytes.as_ptr().align_offset(ALIGN_BYTES);

@@ -8,15 +8,13 @@ use rustix::fs::{AtFlags, StatxFlags};
 use rustix::io::{Errno, ReadWriteFlags, retry_on_intr};
 use std::io::IoSliceMut;
 
-/// Units to try, smallest first.
 const UNITS: [u32; 2] = [512, 4096];
-/// Memory for the largest of them.
 const PAGE_BYTES: usize = 4096;
 /// A place near the beginning, of which an odd multiple of 512 can be made.
 const NEAR_START: u64 = 4096;
 /// `BTRFS_SUPER_MAGIC` of linux/magic.h.
 const BTRFS: u64 = 0x9123_683E;
-/// `OVERLAYFS_SUPER_MAGIC` of the same: of what lies below it shows the block, and not which file system it is.
+/// `OVERLAYFS_SUPER_MAGIC` of the same. An overlay shows the block of its lower file system, but not its type.
 const OVERLAY: u64 = 0x794C_7630;
 
 /// The smallest unit in which `fd`, opened with `O_DIRECT`, really transfers past the page cache; `None` if none does.
@@ -41,13 +39,13 @@ pub fn proven_alignment(fd: BorrowedFd<'_>, size_bytes: u64) -> Option<u32> {
     })
 }
 
-/// Whether the drive failed, and not the request.
+/// Whether the drive failed, rather than the request being refused.
 fn is_of_the_drive(errno: Errno) -> bool {
     matches!(errno, Errno::IO | Errno::NODATA | Errno::REMOTEIO | Errno::TIMEDOUT | Errno::NOLINK)
 }
 
-/// The least unit that can pass the page cache, by what the kernel tells; `None` where it says that none
-/// does. `reported` counts from Linux 6.1 on, and not on every file system.
+/// The smallest unit that can bypass the page cache, by what the kernel reports; `None` where it reports none.
+/// `reported` counts from Linux 6.1 on, and not on every file system.
 fn least_unit(reported: Option<u32>, block_needed: Option<u32>) -> Option<u32> {
     match reported {
         Some(0) => None,
@@ -57,7 +55,7 @@ fn least_unit(reported: Option<u32>, block_needed: Option<u32>) -> Option<u32> {
     }
 }
 
-/// The unit of direct I/O that the kernel tells for this file; 0 where it does none.
+/// The kernel's unit of direct I/O for this file; 0 where it does none.
 fn reported_unit(fd: BorrowedFd<'_>) -> Option<u32> {
     let reported = rustix::fs::statx(fd, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN).ok()?;
     let is_reported = reported.stx_mask & StatxFlags::DIOALIGN.bits() != 0;
@@ -71,9 +69,8 @@ fn block_needed(fd: BorrowedFd<'_>) -> Option<u32> {
     may_be.then_some(system.f_bsize as u32)
 }
 
-/// Whether requests to `fd`, opened with `O_DIRECT`, may block the one who sends them (`RWF_NOWAIT` is
-/// refused): io_uring then hands each to a thread of the kernel. Network and FUSE file systems do, and
-/// some block devices, such as zram.
+/// Whether requests to `fd`, opened with `O_DIRECT`, may block the sender (`RWF_NOWAIT` is refused): io_uring then
+/// passes each to a kernel thread. Network and FUSE file systems do, and some block devices, such as zram.
 pub fn may_block(fd: BorrowedFd<'_>, align_bytes: u32) -> bool {
     let mut page = AlignedBuffer::new(PAGE_BYTES);
     let mut into = [IoSliceMut::new(&mut page[..align_bytes as usize])];
@@ -82,7 +79,7 @@ pub fn may_block(fd: BorrowedFd<'_>, align_bytes: u32) -> bool {
     read == Err(Errno::OPNOTSUPP)
 }
 
-/// How many of `len` bytes at `offset` arrive. Odd multiples of 512 are tried for that unit, because an offset that
+/// Bytes of the `len` at `offset` that arrive. Odd multiples of 512 are tried for that unit, because an offset that
 /// is also a multiple of 4096 would prove less.
 fn read(
     page: &mut AlignedBuffer,

@@ -15,8 +15,7 @@ pub struct DocumentFile {
 }
 
 impl DocumentFile {
-    /// The file `name` in `folder`, not made yet. The name must be one that nothing else has: what is
-    /// there is replaced.
+    /// The file `name` in `folder`, not made yet. The name must be unique: an existing file is replaced.
     pub fn new(folder: &Path, name: &str) -> Self {
         Self { path: folder.join(name), mode: Mode::RUSR | Mode::WUSR }
     }
@@ -38,7 +37,6 @@ impl DocumentFile {
         Ok(Self { path: path.to_path_buf(), mode: shared })
     }
 
-    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -50,14 +48,13 @@ impl DocumentFile {
         self.write_bytes(text.as_bytes())
     }
 
-    /// The same of contents that are no text.
     pub fn write_bytes(&self, contents: &[u8]) -> Result<(), DriveError> {
         let io = |error| DriveError::from_io("write", &self.path, error);
         self.write_with(io, |file| file.write_all(contents).map_err(io))
     }
 
-    /// The same with contents that `fill` writes, which may be larger than memory. `refused` converts errors of the
-    /// folder into the caller's.
+    /// As [`Self::write`], with contents that `fill` writes, which may be larger than memory. `refused` converts
+    /// errors of the folder into the caller's.
     pub fn write_with<T, E>(
         &self,
         refused: impl Fn(io::Error) -> E,
@@ -86,7 +83,7 @@ impl DocumentFile {
         })
     }
 
-    /// Removes it; one that is not there is no error.
+    /// A missing one is not an error.
     pub fn remove(&self) -> Result<(), DriveError> {
         match unlink(&self.path) {
             Ok(()) | Err(Errno::NOENT) => Ok(()),
@@ -117,7 +114,7 @@ fn mkdir(path: &Path) -> Result<(), Errno> {
     rustix::fs::mkdir(path, Mode::RWXU | Mode::RGRP | Mode::XGRP | Mode::ROTH | Mode::XOTH)
 }
 
-/// Makes a file that is not there yet.
+/// Fails if the file exists.
 #[expect(clippy::disallowed_methods, reason = "a new file for the document of a run")]
 fn make(path: &Path, mode: Mode) -> io::Result<File> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;

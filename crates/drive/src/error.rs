@@ -6,197 +6,84 @@ use std::io;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-/// Why a target could not be used.
 #[derive(Debug, thiserror::Error)]
 pub enum DriveError {
-    /// Nothing there.
     #[error("no such path: {path}; drivescope list shows the drives of this machine")]
-    NotFound {
-        /// What was named.
-        path: PathBuf,
-    },
+    NotFound { path: PathBuf },
     /// The folder of a run, or what was in it, was removed under it.
     #[error("{path} is gone: something removed the folder of this run; run again")]
-    FolderGone {
-        /// What is not there any more.
-        path: PathBuf,
-    },
-    /// A file that a command was to write stands in the way of itself.
+    FolderGone { path: PathBuf },
     #[error("will not write {path}: {why}")]
-    OutputFile {
-        /// What was named.
-        path: PathBuf,
-        /// What stands there.
-        why: &'static str,
-    },
-    /// A file that a command was to write has no folder to be in.
+    OutputFile { path: PathBuf, why: &'static str },
     #[error("cannot write {path}: its folder is not there; make it first")]
-    OutputFolder {
-        /// What was named.
-        path: PathBuf,
-    },
-    /// A path that leads nowhere.
+    OutputFolder { path: PathBuf },
     #[error("cannot follow {path}: {why}; name the directory, file or device itself")]
-    BadPath {
-        /// What was named.
-        path: PathBuf,
-        /// What the kernel said.
-        why: io::Error,
-    },
-    /// Not allowed.
+    BadPath { path: PathBuf, why: io::Error },
     #[error("no permission to {what} {path}; {remedy}")]
-    NoPermission {
-        /// `read`, `write in`.
-        what: &'static str,
-        /// What was named.
-        path: PathBuf,
-        /// What helps.
-        remedy: &'static str,
-    },
-    /// The file system is mounted read-only.
+    NoPermission { what: &'static str, path: PathBuf, remedy: &'static str },
     #[error(
         "{path} is on a read-only file system; name a writable directory, or a file or device to only read"
     )]
-    ReadOnly {
-        /// What was named.
-        path: PathBuf,
-    },
-    /// Neither directory, file nor block device.
+    ReadOnly { path: PathBuf },
     #[error("{path} is a {what}; drivescope measures directories, files and block devices")]
-    WrongKind {
-        /// What was named.
-        path: PathBuf,
-        /// What it is.
-        what: &'static str,
-    },
-    /// Writing would leave too little free space.
+    WrongKind { path: PathBuf, what: &'static str },
     #[error(
         "{path} has {free} free and must keep {floor} (10 %, 64 MiB to 1 GiB): {wanted} does not fit; {remedy}"
     )]
-    NoRoom {
-        /// The directory.
-        path: PathBuf,
-        /// Available now.
-        free: String,
-        /// What must stay available.
-        floor: String,
-        /// What was wanted.
-        wanted: String,
-        /// What helps.
-        remedy: &'static str,
-    },
-    /// Space reported as free could not be allocated.
+    NoRoom { path: PathBuf, free: String, floor: String, wanted: String, remedy: &'static str },
     #[error(
         "cannot reserve {size} for {path}, although {free} are said to be free: the file system has no room for it \
          (snapshots, blocks or inodes that are used up: df -i); use a smaller --size"
     )]
-    NotReserved {
-        /// The file.
-        path: PathBuf,
-        /// Its size.
-        size: String,
-        /// What the file system says.
-        free: String,
-    },
+    NotReserved { path: PathBuf, size: String, free: String },
     /// A quota of the user, the group, the project or the subvolume is used up, however much is free.
     #[error(
         "the disk quota leaves no room for {path}; free some space, use a smaller --size, or choose another directory"
     )]
-    Quota {
-        /// What was to be made or written.
-        path: PathBuf,
-    },
+    Quota { path: PathBuf },
     /// A file system of the kernel's own, such as /proc, or another that reports no space.
     #[error("{path} cannot hold test files: it reports no free space; name a directory on a drive")]
-    NoPlace {
-        /// The directory.
-        path: PathBuf,
-    },
+    NoPlace { path: PathBuf },
     /// A test file could take all memory there is.
     #[error("{path} is on ramfs, which may take all memory; choose a directory on a drive")]
-    NoLimit {
-        /// The directory.
-        path: PathBuf,
-    },
-    /// Too small for what was asked.
+    NoLimit { path: PathBuf },
     #[error("{path} has only {size}; {needed}")]
-    TooSmall {
-        /// What was named.
-        path: PathBuf,
-        /// Its size.
-        size: String,
-        /// What is needed.
-        needed: String,
-    },
-    /// Longer than files may become here.
+    TooSmall { path: PathBuf, size: String, needed: String },
     #[error(
         "{path} would exceed a file size limit (ulimit -f, or the file system's); use a smaller --size"
     )]
-    FileLimit {
-        /// The file.
-        path: PathBuf,
-    },
-    /// Another run uses the same directory's leftovers, or its folder cannot be removed.
+    FileLimit { path: PathBuf },
     #[error("cannot remove {path}: {why}; remove it by hand if no drivescope is running")]
-    CannotClean {
-        /// The folder.
-        path: PathBuf,
-        /// Why.
-        why: String,
-    },
-    /// The kernel does not report which file system has it.
+    CannotClean { path: PathBuf, why: String },
     #[error(transparent)]
     Unknown(MachineError),
-    /// A simulated target that cannot be made.
     #[error(transparent)]
     Simulated(#[from] crate::simulated::spec::SpecError),
-    /// A device-mapper device at the target or below it: its readers wait uninterruptibly.
     #[error("{path} cannot be read: {device} is suspended; run dmsetup resume {device}")]
-    Suspended {
-        /// What was named.
-        path: PathBuf,
-        /// The suspended device.
-        device: String,
-    },
-    /// It did not answer the first read.
+    Suspended { path: PathBuf, device: String },
     #[error(
         "{path} did not answer within {seconds} s; see dmesg, and dmsetup or multipath for what lies below it"
     )]
-    NoAnswer {
-        /// What was named.
-        path: PathBuf,
-        /// So long it was waited for.
-        seconds: u64,
-    },
-    /// Reading ended before the end of the file.
+    NoAnswer { path: PathBuf, seconds: u64 },
     #[error(
         "reading {path} ended at byte {at} of {size}: the drive or its file system failed; see the kernel log (dmesg)"
     )]
     CutShort {
-        /// Which file.
         path: PathBuf,
-        /// Bytes that could be read.
+        /// How far it could be read.
         at: u64,
-        /// Its size, still.
         size: u64,
     },
-    /// Direct I/O does not work on a claimed device.
     #[error(
         "cannot read the last block of {path} with direct I/O: the file behind it is too short (losetup --list), it is \
          failing (dmesg), or its driver does not support direct I/O"
     )]
-    NoDirect {
-        /// The claimed device.
-        path: PathBuf,
-    },
-    /// Anything the kernel said.
+    NoDirect { path: PathBuf },
     #[error("cannot {what} {path}: {source}{}", way_on(source))]
     Io {
-        /// What was tried: `open`, `read`, `write to`.
+        /// `open`, `read`, `write to`.
         what: &'static str,
-        /// On what.
         path: PathBuf,
-        /// What the kernel said.
         source: io::Error,
     },
 }
@@ -205,7 +92,6 @@ pub enum DriveError {
 pub(crate) const DEVICE_RULES: &str = "the container's device rules (cgroup) deny access; \
                                        run on the host, or give the container the device";
 
-/// What helps where the kernel only says what went wrong.
 fn way_on(source: &io::Error) -> &'static str {
     match source.raw_os_error().map(Errno::from_raw_os_error) {
         Some(Errno::NOMEDIUM) => "; insert a medium",
@@ -221,14 +107,14 @@ fn way_on(source: &io::Error) -> &'static str {
     }
 }
 
-/// Whether it was a limit of this program, and not a device, that let something fail.
+/// Whether a limit of this program, not a device, made something fail.
 fn is_own_limit(source: &io::Error) -> bool {
     let errno = source.raw_os_error().map(Errno::from_raw_os_error);
     matches!(errno, Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM))
 }
 
-/// Whether the kernel says so of a drive: what the block layer calls its failures, and file systems what they find
-/// damaged (EUCLEAN, EBADMSG).
+/// Whether the kernel blames the drive with this error: what the block layer calls its failures, and file systems the
+/// damage that they find (EUCLEAN, EBADMSG).
 fn is_of_a_drive(errno: i32) -> bool {
     matches!(
         Errno::from_raw_os_error(errno),
@@ -245,7 +131,7 @@ fn is_of_a_drive(errno: i32) -> bool {
     )
 }
 
-/// What helps where the kernel says that something is not permitted.
+/// The remedy for EPERM and EACCES.
 fn permission(errno: Errno, is_device: bool, is_root: bool) -> &'static str {
     match errno {
         Errno::PERM if is_device && is_root => DEVICE_RULES,
@@ -254,7 +140,6 @@ fn permission(errno: Errno, is_device: bool, is_root: bool) -> &'static str {
     }
 }
 
-/// Which exit code an error deserves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ErrorKind {
     /// The user named something that cannot work: 2.
@@ -285,7 +170,6 @@ impl DriveError {
         }
     }
 
-    /// The same for an error of the standard library.
     pub fn from_io(what: &'static str, path: &Path, error: io::Error) -> Self {
         match error.raw_os_error() {
             Some(code) => Self::from_errno(what, path, Errno::from_raw_os_error(code)),
@@ -293,7 +177,6 @@ impl DriveError {
         }
     }
 
-    /// Which exit code it deserves.
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::NoRoom { .. }
@@ -325,7 +208,6 @@ impl DriveError {
         }
     }
 
-    /// The file that it is about, where reading or writing one failed.
     pub fn failed_path(&self) -> Option<&Path> {
         match self {
             Self::CutShort { path, .. } | Self::Io { path, .. } => Some(path),

@@ -47,16 +47,13 @@ use std::fmt;
 use std::ops::Range;
 use std::path::PathBuf;
 
-/// What is asked of the gate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GateRequest {
-    /// The device as the user named it.
     pub path: PathBuf,
-    /// How it is to be written.
     pub level: WriteLevel,
     /// Bytes that may be written; `None` for all.
     pub range: Option<Range<u64>>,
-    /// What must not lie on it.
+    /// Files of drivescope that must not lie on it.
     pub own: OwnPaths,
 }
 
@@ -70,20 +67,18 @@ pub struct Examination {
     contents: DeviceContents,
 }
 
-/// Why the gate does not give a handle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// Every check, those that refuse among them.
     pub record: Box<GateRecord>,
 }
 
 impl Examination {
-    /// The record as it stands with this confirmation.
+    /// The record with the checks that this confirmation completes.
     pub fn record(&self, confirmation: &Confirmation) -> GateRecord {
         record(&self.request, self.device.clone(), &self.checks, &self.contents, confirmation)
     }
 
-    /// What the user must type, when nothing but that is missing.
+    /// What the user must type, if only that is missing.
     pub fn missing_phrase(&self) -> Option<String> {
         let phrase = self.device.as_ref()?.phrase();
         let allowed = |confirmation: &Confirmation| self.record(confirmation).is_allowed();
@@ -92,14 +87,12 @@ impl Examination {
         is_missing.then_some(phrase)
     }
 
-    /// The device, if it could be opened.
     pub fn device(&self) -> Option<&DeviceIdentity> {
         self.device.as_ref()
     }
 }
 
 impl fmt::Display for Refusal {
-    /// Every reason in a line of its own, each with the command that shows it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, check) in self.record.refusals().enumerate() {
             let separator = if index == 0 { "" } else { "\n" };

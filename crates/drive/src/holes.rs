@@ -17,7 +17,7 @@ pub(crate) fn size_and_missing(path: &Path) -> Option<(u64, u64)> {
     Some((size, seek_holes(&file, size)?))
 }
 
-/// What `SEEK_DATA` skips, over the first pieces; `None` where the file system does not tell.
+/// What `SEEK_DATA` skips, over the first pieces; `None` where the file system does not report it.
 fn seek_holes(file: &File, size: u64) -> Option<u64> {
     let (mut at, mut missing) = (0, 0);
     for _ in 0..PIECES_MAX {
@@ -63,7 +63,7 @@ mod tests {
         assert_eq!(size_and_missing(&folder.path().join("none")), None);
     }
 
-    /// As on FUSE and network file systems; of those that every machine has, sysfs is one.
+    /// FUSE and network file systems may report no blocks; sysfs, which every machine has, reports none either.
     #[test]
     fn a_file_without_blocks_is_not_therefore_empty() {
         let path = Path::new("/sys/devices/system/cpu/online");

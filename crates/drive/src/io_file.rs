@@ -22,7 +22,7 @@ pub struct IoFile {
     mode: IoMode,
     align_bytes: u32,
     writable: bool,
-    /// The gate's handle of a claimed device; dropping it gives the claim up.
+    /// Dropping it gives the claim up.
     claim: Option<Box<RawDisk>>,
 }
 
@@ -39,17 +39,16 @@ impl IoFile {
         Ok(Self { fd, path, size_bytes, mode, align_bytes, writable: true, claim })
     }
 
-    /// The gate's handle of a claimed device.
     pub fn claim(&self) -> Option<&RawDisk> {
         self.claim.as_deref()
     }
 
-    /// Whether a write there is within what this file was opened for. Engines ask before every write.
+    /// Whether this write is permitted. Engines ask before every write.
     pub fn allows_write(&self, length: u64, offset: u64) -> bool {
         self.writable && self.claim.as_ref().is_none_or(|disk| disk.allows(length, offset))
     }
 
-    /// Opens an existing file or block device for reading, direct if a real transfer proves it.
+    /// Direct if a real transfer proves it.
     pub fn open_read(path: &Path) -> Result<Self, DriveError> {
         Self::open(path, OFlags::RDONLY, false, |flags| open_to_read(path, flags))
     }
@@ -91,20 +90,18 @@ impl IoFile {
         Ok(Self { fd, path, size_bytes, mode, align_bytes: 1, writable, claim: None })
     }
 
-    /// Size when it was opened.
     pub fn size_bytes(&self) -> u64 {
         self.size_bytes
     }
-    /// Effective mode.
     pub fn mode(&self) -> IoMode {
         self.mode
     }
-    /// Smallest unit of offsets and lengths: 512 or 4096 for direct I/O, 1 through the page cache.
+    /// 512 or 4096 for direct I/O, 1 through the page cache.
     pub fn align_bytes(&self) -> u32 {
         self.align_bytes
     }
-    /// Whether requests may block the one who sends them, so that io_uring hands each to a thread of the
-    /// kernel; `false` through the page cache, where it depends on what is in memory.
+    /// Whether requests may block the sender, so that io_uring passes each to a kernel thread; `false` through the
+    /// page cache, where it depends on what is in memory.
     pub fn may_block(&self) -> bool {
         self.mode == IoMode::Direct && direct_io::may_block(self.as_fd(), self.align_bytes)
     }
@@ -123,11 +120,9 @@ impl IoFile {
         let dir = name.and_then(|name| roots.block_dir(&name));
         dir.is_some_and(|dir| read_text(dir.join("loop/dio")).as_deref() == Some("0"))
     }
-    /// Whether requests may write.
     pub fn writable(&self) -> bool {
         self.writable
     }
-    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -147,7 +142,7 @@ impl IoFile {
             .map_err(|e| DriveError::from_errno("evict from memory", &self.path, e))
     }
 
-    /// Share of the file that is in the page cache now, if the kernel reports it.
+    /// Share (0–1) of the file that is in the page cache, if the kernel reports it.
     pub fn resident_share(&self) -> Option<f64> {
         crate::page_cache::resident_share(self.as_fd(), self.size_bytes)
     }

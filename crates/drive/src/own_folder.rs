@@ -36,19 +36,18 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Beginning of the folder's name.
 const PREFIX: &str = ".drivescope-";
 
-/// What FUSE and NFS call a file that was removed before its last descriptor was released.
+/// Prefixes of removed files that a program still has open, on FUSE and NFS.
 const LEAVING: [&str; 2] = [".fuse_hidden", ".nfs"];
 /// Both release a closed file a moment later: the longest wait, and the interval between checks.
 const LEAVING_TIME_MAX: Duration = Duration::from_secs(2);
 const LEAVING_LOOK: Duration = Duration::from_millis(10);
 
-/// How often a folder is made anew that another run cleaned up before it was locked.
+/// Attempts to make a folder that other runs clean up before it is locked.
 const MAKING_MAX: u32 = 10;
 
-/// Folders of this process that are still there, for an end that cannot wait for their owners.
+/// Existing folders of this process, for an end that cannot wait for their owners.
 static OWN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 fn own() -> MutexGuard<'static, Vec<PathBuf>> {
@@ -59,7 +58,7 @@ fn own() -> MutexGuard<'static, Vec<PathBuf>> {
 #[derive(Debug)]
 pub struct OwnFolder {
     parent: PathBuf,
-    /// The same, in case it or its parent is renamed.
+    /// Valid even if the folder or its parent is renamed.
     parent_dir: OwnedFd,
     path: PathBuf,
     dir: OwnedFd,
@@ -69,7 +68,6 @@ pub struct OwnFolder {
 }
 
 impl OwnFolder {
-    /// Makes the folder in `parent`; `id` makes its name unique.
     pub fn create(parent: &Path, id: &str) -> Result<Self, DriveError> {
         let fail = |errno| DriveError::from_errno("write in", parent, errno);
         let parent_dir = open_to_read(parent, OFlags::PATH | OFlags::DIRECTORY).map_err(fail)?;
@@ -92,7 +90,6 @@ impl OwnFolder {
         Ok(folder)
     }
 
-    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -130,14 +127,14 @@ impl OwnFolder {
         self.open_file(name)
     }
 
-    /// Opens a file made by [`OwnFolder::create_file`] once more.
+    /// A file of [`OwnFolder::create_file`], once more.
     pub fn open_file(&self, name: &str) -> Result<IoFile, DriveError> {
         IoFile::open(&self.path.join(name), OFlags::RDWR, true, |flags| {
             syscalls::open_file(self.dir.as_fd(), name, flags)
         })
     }
 
-    /// The same through the page cache.
+    /// As [`Self::open_file`], through the page cache.
     pub fn open_file_buffered(&self, name: &str) -> Result<IoFile, DriveError> {
         let path = self.path.join(name);
         let fd = syscalls::open_file(self.dir.as_fd(), name, OFlags::RDWR)
@@ -145,7 +142,7 @@ impl OwnFolder {
         IoFile::buffered(fd, &path, true)
     }
 
-    /// Removes one file before the folder goes, to give its space back. That it was never made is no error.
+    /// Removes one file before the folder goes, to free its space. A missing one is not an error.
     pub fn remove_file(&mut self, name: &str) -> Result<(), DriveError> {
         let path = self.path.join(name);
         match syscalls::remove_file(self.dir.as_fd(), name) {
@@ -161,7 +158,7 @@ impl OwnFolder {
         check_room(&self.parent, wanted)
     }
 
-    /// Has the file system finish what it holds back, such as space that it has yet to free.
+    /// Lets the file system finish pending work, such as freeing space.
     pub fn sync_file_system(&self) -> Result<(), DriveError> {
         retry_on_intr(|| rustix::fs::syncfs(&self.dir))
             .map_err(|errno| self.write_error(&self.path, errno))
@@ -204,7 +201,7 @@ impl OwnFolder {
     }
 }
 
-/// The error for something in a folder in `parent` that could not be written.
+/// The error for something in a folder of `parent` that could not be written.
 fn write_error(parent: &Path, path: &Path, errno: Errno) -> DriveError {
     match errno {
         Errno::NOSPC => no_room(parent, None),
@@ -220,8 +217,8 @@ impl Drop for OwnFolder {
     }
 }
 
-/// Removes the folders of this process while their owners may still write in them: for a program that ends
-/// at once. As ever only what a manifest names goes; what remains, [`clean`] finds later.
+/// Removes the folders of this process although their owners may still write in them: for a program that ends at
+/// once. Only what a manifest names goes; what remains, [`clean`] finds later.
 pub fn remove_all_own() {
     for path in std::mem::take(&mut *own()) {
         let Ok(dir) = open_folder(&path) else { continue };
@@ -236,7 +233,7 @@ pub fn remove_all_own() {
     }
 }
 
-/// Makes the folder and its manifest, and locks that.
+/// Makes the folder with its locked manifest.
 fn make_locked(path: &Path) -> Result<(OwnedFd, OwnedFd), Errno> {
     syscalls::make_folder(path)?;
     let made = open_folder(path).and_then(|dir| {
@@ -290,7 +287,7 @@ fn empty_listed(dir: BorrowedFd<'_>, files: &[String]) {
     }
 }
 
-/// A manifest of what goes with its run. Errors: it is to stay.
+/// A manifest whose folder ends with its run. Errors: it is to stay.
 fn not_kept(holds: Manifest) -> Result<Manifest, String> {
     if holds.kept { Err("kept for later".to_string()) } else { Ok(holds) }
 }

@@ -55,7 +55,6 @@ fn cachestat(fd: BorrowedFd<'_>, size_bytes: u64) -> Option<u64> {
     (result == 0).then_some(stat.nr_cache)
 }
 
-/// Most bytes mapped at once for `mincore`.
 const WINDOW_BYTES: u64 = 1 << 30;
 
 fn mincore(fd: BorrowedFd<'_>, size_bytes: u64) -> Option<u64> {

@@ -27,33 +27,29 @@ use file_host::FileHost;
 use rustix::io::Errno;
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
-/// What a loop asks of a simulated drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SimOp {
-    /// Reads.
     Read,
-    /// Writes; answered as soon as the drive likes, from its cache if it has one.
+    /// Answered as soon as the drive chooses, from its cache if it has one.
     Write,
-    /// Writes; answered when the medium has the data (force unit access).
+    /// Answered when the medium has the data (force unit access).
     WriteThrough,
-    /// Empties the write cache.
     Sync,
 }
 
 /// An answer: the slot of the request, and bytes moved or a negative errno.
 pub type Answer = (u32, i32);
 
-/// A drive of any kind.
 type AnyDrive = Box<dyn SimDevice + Send>;
 
-/// What answers the requests: a bare drive, or a file on one behind a host's page cache.
+/// The device under test: a bare drive, or a file on one below a host's page cache.
 trait Served: SimDevice + Send {
     /// Sends a request past the page cache; a bare drive has none.
     fn submit_direct(&mut self, now: Nanos, request: SimRequest) {
         self.submit(now, request);
     }
 
-    /// Whether it is a drive with nothing above it.
+    /// Whether it is a drive without a host above it.
     fn is_bare(&self) -> bool {
         false
     }
@@ -61,10 +57,9 @@ trait Served: SimDevice + Send {
     /// Gives each slot an open file of its own.
     fn open_by_slot(&mut self) {}
 
-    /// Drops clean pages from the page cache.
     fn evict(&mut self) {}
 
-    /// What reached the drive below a page cache; `None` without one: all that is asked does.
+    /// What reached the drive below a page cache; `None` without one.
     fn counters(&self) -> Option<DeviceCounters> {
         None
     }
@@ -74,7 +69,7 @@ trait Served: SimDevice + Send {
         None
     }
 
-    /// The files on it, if it has a file system with many.
+    /// If it has a file system with many files.
     fn files(&mut self) -> Option<&mut dyn FileHost> {
         None
     }
@@ -91,7 +86,6 @@ pub struct SimulatedDrive {
     state: Mutex<State>,
     capacity_bytes: u64,
     sector_bytes: u32,
-    /// Requests may fail.
     has_faults: bool,
     /// Written contents, kept once a caller reads them back.
     contents: OnceLock<Mutex<DriveContents>>,
@@ -100,16 +94,14 @@ pub struct SimulatedDrive {
 struct State {
     device: Box<dyn Served>,
     now: Nanos,
-    /// Whether the drive is in use.
     is_in_use: bool,
     in_flight: u32,
-    /// Lengths by slot, to answer with.
+    /// Lengths by slot, for the answers.
     lens: Vec<u32>,
     done: Vec<SimCompletion>,
 }
 
 impl SimulatedDrive {
-    /// A drive at time 0.
     pub fn new(device: AnyDrive) -> Self {
         Self::serving(Box::new(device), 0)
     }
@@ -122,20 +114,20 @@ impl SimulatedDrive {
         Self { state, capacity_bytes, sector_bytes, has_faults: false, contents }
     }
 
-    /// The same drive, in which faults are planted.
+    /// Marks that faults are planted.
     #[must_use]
     fn with_faults(self) -> Self {
         Self { has_faults: true, ..self }
     }
 
-    /// The same drive with less memory than it announces; it keeps what is written.
+    /// Gives it less memory than it announces; it keeps what is written.
     #[must_use]
     fn with_fake(self, fake: FakeCapacity) -> Self {
         let contents = OnceLock::from(Mutex::new(DriveContents::new(Some(fake))));
         Self { contents, ..self }
     }
 
-    /// From now on, keeps what is written, in this program's memory. Before, only times exist.
+    /// Keeps what is written from now on, in this program's memory. Before, only times exist.
     pub fn keep_contents(&self) {
         self.contents.get_or_init(|| Mutex::new(DriveContents::new(None)));
     }
@@ -159,9 +151,9 @@ impl SimulatedDrive {
         }
     }
 
-    /// Writes `len` bytes from `offset` on in requests of `chunk` bytes at the given depth, without a loop that records
-    /// each; returns how long that took. `None` where a loop must do it: the drive keeps contents, has faults or a host
-    /// above it, or is in use.
+    /// Writes `len` bytes from `offset` on in requests of `chunk` bytes at the given depth, without a loop that
+    /// records each; returns the time taken. `None` where a loop must do it: the drive keeps contents, has faults or
+    /// a host above it, or is in use.
     pub fn stream_write(&self, offset: u64, len: u64, chunk: u64, depth: u32) -> Option<Nanos> {
         let mut state = self.lock();
         if state.is_in_use || self.keeps_contents() || self.has_faults || !state.device.is_bare() {
@@ -173,7 +165,6 @@ impl SimulatedDrive {
         Some(end - now)
     }
 
-    /// Bytes that can be addressed.
     pub fn capacity_bytes(&self) -> u64 {
         self.capacity_bytes
     }
@@ -188,18 +179,17 @@ impl SimulatedDrive {
         self.lock().device.heat()
     }
 
-    /// Bytes of its addresses that hold data; `None` of a drive that reads its medium all the same, and below a
-    /// simulated file system.
+    /// Bytes of its addresses that hold data; `None` for a drive that reads unwritten addresses from its medium, and
+    /// below a simulated file system.
     pub fn live_bytes(&self) -> Option<u64> {
         self.lock().device.live_bytes()
     }
 
-    /// Virtual time.
     pub fn now(&self) -> Nanos {
         self.lock().now
     }
 
-    /// Lets time pass with nothing asked, so that the drive can do its own work.
+    /// Lets time pass without requests, so that the drive can do its own work.
     pub fn idle_until(&self, to: Nanos) {
         let mut state = self.lock();
         if to > state.now && !state.is_in_use {
@@ -208,14 +198,12 @@ impl SimulatedDrive {
     }
 
     /// Empties the write cache while the drive is otherwise idle.
-    ///
-    /// # Errors
-    /// The negative errno of the drive.
+    /// Errors: the negative errno of the drive.
     pub fn flush(&self) -> Result<(), i32> {
         self.call_in(IoMode::Direct, SimOp::Sync, 0, 0).map(|_| ())
     }
 
-    /// One request on a drive without other users: how long its answer took, or a negative errno.
+    /// One request on a drive without other users: its latency, or a negative errno.
     fn call_in(&self, mode: IoMode, op: SimOp, offset: u64, len: u32) -> Result<Nanos, i32> {
         self.begin(1);
         let (before, mut answers) = (self.now(), Vec::new());
@@ -246,8 +234,8 @@ impl SimulatedDrive {
         true
     }
 
-    /// From now on each slot reads through an open file of its own, as processes do, so that the host reads ahead for
-    /// each by itself; nothing on a bare drive.
+    /// From now on each slot reads through its own open file, as processes do, so that the host reads ahead for each;
+    /// nothing on a bare drive.
     pub fn open_by_slot(&self) {
         self.lock().device.open_by_slot();
     }
@@ -262,8 +250,7 @@ impl SimulatedDrive {
         self.lock().device.resident_share()
     }
 
-    /// What reached the drive below the host's page cache, as the kernel counts it; `None` on a bare drive,
-    /// which everything reaches.
+    /// What reached the drive below the host's page cache, as the kernel counts it; `None` on a bare drive.
     pub fn counters(&self) -> Option<DeviceCounters> {
         self.lock().device.counters()
     }
@@ -275,7 +262,7 @@ impl SimulatedDrive {
         (state.is_in_use, state.lens) = (true, vec![0; slots as usize]);
     }
 
-    /// The load ends; its requests are waited for first.
+    /// Ends the load after its pending requests.
     pub fn end(&self) {
         let (mut state, mut answers) = (self.lock(), Vec::new());
         while state.in_flight > 0 {
@@ -337,7 +324,6 @@ impl State {
     }
 }
 
-/// The negative errno of a failure.
 fn errno_of(outcome: SimOutcome) -> Option<i32> {
     let errno = match outcome {
         SimOutcome::Done => return None,

@@ -33,7 +33,7 @@ use std::sync::Arc;
 /// Holes in more than this share of a file show in its rates.
 const HOLES_SHARE_MAX: f64 = 0.02;
 
-/// A target on this machine. Nothing is opened until a test asks for it.
+/// A target on this machine. Nothing is opened before a test needs it.
 #[derive(Debug)]
 pub struct Target {
     info: TargetInfo,
@@ -131,12 +131,10 @@ impl Target {
         })
     }
 
-    /// What the user should know of what was asked for, one line each.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    /// The simulated drive, if it is one.
     pub fn simulated(&self) -> Option<&Arc<SimulatedDrive>> {
         self.simulated.as_ref().map(|(_, drive)| drive)
     }
@@ -146,8 +144,8 @@ impl Target {
         self.simulated.is_some() || self.stack.served_model.is_some()
     }
 
-    /// A new file on a fresh drive like the simulated one, below a host's page cache: what a directory is on a
-    /// real drive. `None` for real targets. Its time begins at `now_ns`. Errors: it does not fit.
+    /// A new file on a fresh drive like the simulated one, below a host's page cache: the equivalent of a directory
+    /// on a real drive. `None` for real targets. Its time begins at `now_ns`. Errors: it does not fit.
     pub fn simulated_file(
         &self,
         size_bytes: u64,
@@ -163,18 +161,17 @@ impl Target {
         Some(spec.build_with_files(now_ns).map_err(DriveError::from))
     }
 
-    /// Where tests work that use only `len` bytes of it: behind what a simulated hard disk's `fill=` says is
-    /// taken, else at the start.
+    /// Where tests work that use only `len` bytes of it: after the space that a simulated hard disk's `fill=` says is
+    /// used, else at the start.
     pub fn part_start_bytes(&self, len: u64) -> u64 {
         self.simulated.as_ref().map_or(0, |(spec, _)| spec.part_start_bytes(len))
     }
 
-    /// What it is.
     pub fn info(&self) -> &TargetInfo {
         &self.info
     }
 
-    /// Canonical path.
+    /// Canonical.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -184,26 +181,26 @@ impl Target {
         self.drive.as_ref()
     }
 
-    /// The zones that writes to this block device have to keep to, whatever the drive below has.
+    /// The zones that writes to this block device must respect, whatever the drive below has.
     pub fn zoned(&self) -> Option<Zoned> {
         let top = self.stack.names.first().filter(|_| self.info.kind == TargetKind::Block)?;
         drivescope_machine::list::zoned_of(&self.roots, top)
     }
 
-    /// Everything below it.
     pub fn stack(&self) -> &Stack {
         &self.stack
     }
 
     /// Whether both name the same thing, by device and inode, not by path.
     pub fn is_same_as(&self, other: &Self) -> bool {
-        match self.simulated.is_some() || other.simulated.is_some() {
-            true => self.path == other.path,
-            false => self.identity == other.identity,
+        if self.simulated.is_some() || other.simulated.is_some() {
+            self.path == other.path
+        } else {
+            self.identity == other.identity
         }
     }
 
-    /// How it shares bytes with another target, when both are block devices that do.
+    /// If both are block devices that share bytes.
     pub fn overlap(&self, other: &Self) -> Option<Overlap> {
         let block = |target: &Self| {
             let is_block = target.info.kind == TargetKind::Block;
@@ -222,7 +219,6 @@ impl Target {
         own_folder::room(&self.path)
     }
 
-    /// The error for `wanted` bytes that do not fit.
     pub fn no_room(&self, wanted: Bytes) -> DriveError {
         own_folder::no_room(&self.path, Some(wanted))
     }
@@ -249,7 +245,7 @@ impl Target {
         self.layer_system.as_ref().or(self.info.file_system.as_ref())
     }
 
-    /// Where the data are on [`Target::data_system`].
+    /// Path of the data on [`Target::data_system`].
     fn data_path(&self) -> &Path {
         self.stack.layer.as_deref().filter(|_| self.layer_system.is_some()).unwrap_or(&self.path)
     }
@@ -273,13 +269,12 @@ impl Target {
         Some(format!("no device below {kind} at {point}"))
     }
 
-    /// Whether the file system itself writes for what is written in this directory, at any time.
+    /// Whether the file system writes on its own account for data written in this directory, at any time.
     pub fn writes_its_own(&self) -> bool {
         let copies = self.data_system().is_some_and(|fs| copies_on_write(&fs.kind));
         copies && self.info.kind == TargetKind::Directory
     }
 
-    /// Evidence that data may shrink on their way to the drive.
     pub fn compression(&self) -> Option<String> {
         self.data_system().and_then(|fs| compression(fs, self.data_path()))
     }
@@ -294,7 +289,7 @@ impl Target {
             .then(|| format!("{} at {} keeps its files in memory", fs.kind, fs.mount_point))
     }
 
-    /// Why the files of a directory are on no device at all, but in memory, if so.
+    /// Why the files of a directory are in memory alone, if so.
     pub fn in_memory_only(&self) -> Option<String> {
         let is_directory = self.info.kind == TargetKind::Directory && self.simulated.is_none();
         self.memory_backed().filter(|_| is_directory && self.stack.names.is_empty())
@@ -371,7 +366,6 @@ fn served_drive(stack: &Stack, file: &Path) -> Option<Drive> {
     Some(Drive { path: file.display().to_string(), ..drive })
 }
 
-/// The drives of a stack on which the running system lies, too.
 fn shared_with_system(graph: &BlockGraph, stack: &Stack) -> Vec<String> {
     let system = graph.system_disks();
     stack.whole_disks.iter().filter(|disk| system.contains(disk)).cloned().collect()

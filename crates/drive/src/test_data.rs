@@ -8,9 +8,7 @@
 pub const SECTOR: usize = 512;
 const WORDS: usize = SECTOR / 8;
 
-/// wyrand's increment.
 const STEP: u64 = 0xa076_1d64_78bd_642f;
-/// wyrand's mixing key.
 const KEY: u64 = 0xe703_7ed1_a0b4_28db;
 
 #[inline]
@@ -32,7 +30,6 @@ pub fn fill_sector(sector: &mut [u8; SECTOR], seed: u64, pass: u64, offset: u64)
     words[1] = pass.to_le_bytes();
 }
 
-/// The offset and the pass that a sector names.
 #[inline]
 pub fn stamps(sector: &[u8; SECTOR]) -> (u64, u64) {
     let (words, _) = sector.as_chunks::<8>();

@@ -9,7 +9,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-/// The first argument of a process that looks at devices.
 const LOOK: &str = "--look-aside";
 
 /// Looks at the named things, and reports the index of each that has answered, whatever the answer was.
@@ -114,7 +113,7 @@ impl Drop for LookingProcess {
 mod tests {
     use super::*;
 
-    /// The program of this test would run its tests.
+    /// The program of this test cannot look: it would run its tests.
     #[test]
     fn hung_program_starts_no_more_processes() {
         assert_eq!(silent("drive", &["sda".into()], Duration::ZERO), [false]);

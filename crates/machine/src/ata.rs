@@ -12,18 +12,15 @@ pub(super) const WORDS: usize = 256;
 /// Where the data begins in VPD page 89h (SAT-4, ATA Information).
 const VPD_89_IDENTIFY_OFFSET: usize = 60;
 
-/// What is used of the identification of an ATA drive.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Identify {
     /// Model in full; SCSI cuts it to 16 characters.
     pub model: Option<String>,
-    /// Serial number.
     pub serial: Option<String>,
     /// Firmware in full; SCSI cuts it to 4 characters.
     pub firmware: Option<String>,
     /// Rotation: `Some(0)` for no rotation, else revolutions per minute.
     pub rpm: Option<u32>,
-    /// Zone model, if reported.
     pub zoned: Option<Zoned>,
     /// Fastest SATA generation it supports: 1, 2 or 3.
     pub sata_generation: Option<u32>,
@@ -34,9 +31,7 @@ pub struct Identify {
 /// Where libata shows a drive: names in `/sys/class/ata_link` and `/sys/class/ata_device`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AtaPlace {
-    /// Directory of the link.
     pub link: PathBuf,
-    /// Directory of the device.
     pub device: PathBuf,
 }
 
@@ -77,7 +72,6 @@ pub fn identify(device: &BlockDevice) -> Option<Identify> {
         .map(|words| parse(&words))
 }
 
-/// Identification in the bytes that a drive sends; `None` below 512 of them.
 pub fn of_bytes(bytes: &[u8]) -> Option<Identify> {
     words_of_bytes(bytes).map(|words| parse(&words))
 }
@@ -136,8 +130,8 @@ pub(crate) fn rotation(rate: u16) -> Option<u32> {
     }
 }
 
-/// The ZONED field, the same in ATA (word 69) and SCSI (VPD page B1h, SBC-4). Disks that leave zones to the
-/// host have another device type instead, which the kernel tells.
+/// The ZONED field, the same in ATA (word 69) and SCSI (VPD page B1h, SBC-4). Host-managed disks have another device
+/// type instead, which the kernel reports.
 pub(crate) fn zoned_field(bits: u16) -> Option<Zoned> {
     match bits {
         0b01 => Some(Zoned::HostAware),

@@ -24,7 +24,6 @@ pub fn text_of(words: &[u16; WORDS]) -> String {
     words.iter().map(|word| format!("{word:04x} ")).collect()
 }
 
-/// The same as the drive sends them.
 pub fn bytes(model: &str, serial: &str) -> Vec<u8> {
     words(model, serial, 5400, 0b1110).iter().flat_map(|word| word.to_le_bytes()).collect()
 }

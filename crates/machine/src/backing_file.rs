@@ -19,7 +19,6 @@ pub struct BackingFile {
     pub inode: u64,
     /// When the file was made, in nanoseconds since 1970; absent where the file system does not keep it.
     pub born_unix_ns: Option<u64>,
-    /// The boot of this machine in which this was seen.
     pub boot_id: Option<String>,
     /// First byte of the file that the loop device shows.
     pub offset_bytes: u64,
@@ -53,9 +52,10 @@ impl BackingFile {
     /// After a boot the name must match too; so must the time of birth if the file system's number has changed.
     pub fn is_same_file(&self, other: &Self, has_same_name: bool) -> bool {
         let is_same_system = self.device == other.device;
-        let is_known = match self.boot_id == other.boot_id {
-            true => is_same_system,
-            false => has_same_name && (is_same_system || self.is_born_with(other) == Some(true)),
+        let is_known = if self.boot_id == other.boot_id {
+            is_same_system
+        } else {
+            has_same_name && (is_same_system || self.is_born_with(other) == Some(true))
         };
         is_known && self.may_be_same_file(other)
     }

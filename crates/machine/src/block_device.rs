@@ -5,15 +5,11 @@ use crate::udev::Udev;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A block device with its directory in sysfs.
 pub struct BlockDevice<'a> {
-    /// The machine.
     pub roots: &'a Roots,
-    /// Kernel name.
     pub name: String,
     /// Its directory, links resolved.
     pub dir: PathBuf,
-    /// What udev knows of it.
     pub udev: Udev,
 }
 
@@ -30,7 +26,6 @@ impl<'a> BlockDevice<'a> {
         read_text(self.dir.join(path))
     }
 
-    /// An attribute that is a number.
     pub fn number_attr<T: std::str::FromStr>(&self, path: &str) -> Option<T> {
         self.attr(path)?.parse().ok()
     }
@@ -46,12 +41,10 @@ impl<'a> BlockDevice<'a> {
         self.dir.ancestors().take_while(move |dir| *dir != sys && dir.starts_with(&sys))
     }
 
-    /// What is directly below it.
     pub fn below(&self) -> Below {
         below(&self.dir)
     }
 
-    /// The file of a loop device, as the kernel names it.
     pub fn backing_file(&self) -> Option<PathBuf> {
         match self.below() {
             Below::File(file) => Some(file),
@@ -59,7 +52,6 @@ impl<'a> BlockDevice<'a> {
         }
     }
 
-    /// Directory of the USB device that it is behind.
     pub fn usb_device(&self) -> Option<&Path> {
         self.usb_interface()?.parent()
     }
@@ -88,25 +80,20 @@ impl<'a> BlockDevice<'a> {
             || major().and_then(|major| self.roots.block_driver(major)).as_deref() == Some("nullb")
     }
 
-    /// The nearest ancestor whose name fulfils a condition.
     pub fn ancestor(&self, is_it: impl Fn(&str) -> bool) -> Option<&Path> {
         self.ancestors().find(|dir| dir.file_name().and_then(|n| n.to_str()).is_some_and(&is_it))
     }
 }
 
-/// What is directly below a block device.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Below {
-    /// Other block devices.
     Devices(Vec<String>),
     /// The file of a loop device.
     File(PathBuf),
-    /// Nothing that the kernel shows.
     #[default]
     Nothing,
 }
 
-/// What is directly below the block device with directory `dir`.
 pub fn below(dir: &Path) -> Below {
     if let Some(disk) = disk_of_partition(dir) {
         return Below::Devices(vec![disk]);
@@ -130,7 +117,6 @@ pub fn below(dir: &Path) -> Below {
     }
 }
 
-/// The disk of the partition with directory `dir`; `None` for any other device.
 pub fn disk_of_partition(dir: &Path) -> Option<String> {
     dir.parent().filter(|_| dir.join("partition").exists()).and_then(file_name)
 }

@@ -9,29 +9,23 @@ const SECTOR_BYTES: u64 = 512;
 /// Totals since the device appeared, see Documentation/block/stat.rst of the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DeviceCounters {
-    /// Read requests completed.
     pub reads: u64,
-    /// Bytes read.
     pub read_bytes: u64,
-    /// Time read requests waited and were served, added up over requests.
+    /// Summed over requests: waiting and service. `write_wait_ms` and `flush_wait_ms` likewise.
     pub read_wait_ms: u64,
-    /// Write requests completed.
     pub writes: u64,
-    /// Bytes written.
     pub written_bytes: u64,
-    /// Time write requests waited and were served, added up over requests.
     pub write_wait_ms: u64,
-    /// Requests in flight now; no total.
+    /// Now; not a total.
     pub in_flight: u64,
     /// Time with at least one request in flight.
     pub busy_ms: u64,
-    /// Discard requests completed; 0 before Linux 4.18.
+    /// 0 before Linux 4.18.
     pub discards: u64,
-    /// Bytes discarded.
     pub discarded_bytes: u64,
-    /// Flush requests completed; 0 before Linux 5.5.
+    /// 0 before Linux 5.5.
     pub flushes: u64,
-    /// Time flush requests waited and were served, which `busy_ms` leaves out; 0 before Linux 5.5.
+    /// Not part of `busy_ms`; 0 before Linux 5.5.
     pub flush_wait_ms: u64,
 }
 

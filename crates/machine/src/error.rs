@@ -4,25 +4,17 @@ use rustix::io::Errno;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A question that the kernel did not answer.
 #[derive(Debug, thiserror::Error)]
 pub enum MachineError {
-    /// A system call on a path failed.
     #[error("cannot {what} {path}: {source}")]
     Io {
-        /// What was tried: `look at`.
+        /// `look at`.
         what: &'static str,
-        /// On what.
         path: PathBuf,
-        /// What the kernel said.
         source: io::Error,
     },
-    /// The mount table does not show the mount of a path.
     #[error("cannot find the mount of {path}: the mount table does not show it; is /proc mounted?")]
-    NoMount {
-        /// Which path.
-        path: PathBuf,
-    },
+    NoMount { path: PathBuf },
 }
 
 impl MachineError {

@@ -12,44 +12,39 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use traced::{Trace, trace};
 
-/// Devices of the Xen back end in sysfs.
 const XEN: &str = "bus/xen-backend/devices";
 
-/// Parts of the kernel that say only in configfs what they give away: which, the module that does it, and where.
-const TOLD_BY_CONFIGFS: [(&str, &str, &str); 3] = [
+/// Parts of the kernel that only configfs describes: name, module, and the directory of their exports.
+const CONFIGFS_ONLY: [(&str, &str, &str); 3] = [
     ("NVMe target", "nvmet", "nvmet/subsystems"),
     ("SCSI target", "target_core_file", "target/core"),
     ("USB gadget", "usb_f_mass_storage", "usb_gadget"),
 ];
 
-/// Something of a target that is given to others.
+/// A part of a target that the kernel exports.
 pub struct ExportOf {
     /// What of the target: `sda1`, `the file behind loop3`.
     pub what: String,
-    /// By which part of the kernel.
+    /// The part of the kernel that exports it.
     pub by: &'static str,
-    /// The file that shows it.
     pub shown: PathBuf,
 }
 
-/// Something that is given to others and may be any device.
+/// An export whose device is unknown: it may be any.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UntracedExport {
-    /// By which part of the kernel.
     pub by: &'static str,
     /// How that part names it: `namespace 1 of nqn.lab`.
     pub name: String,
     /// The path as an administrator gave it.
     pub path: PathBuf,
-    /// Why the device is unknown.
     pub why: String,
     /// The command that ends it.
     pub end: String,
-    /// The file that shows it.
     pub shown: PathBuf,
 }
 
-/// Every such use of the target or of what shares its bytes.
+/// Exports of the target or of what shares its bytes.
 pub fn of_footprint(roots: &Roots, footprint: &Footprint) -> Vec<ExportOf> {
     let by_path = exports(roots).into_iter().filter_map(|export| {
         let what = export.of_target(roots, footprint)?;
@@ -80,11 +75,9 @@ pub fn untraced(roots: &Roots, footprint: &Footprint) -> Vec<UntracedExport> {
     may_be_ours.collect()
 }
 
-/// A part of the kernel that gives something away, and cannot be asked what.
+/// A part of the kernel that may export devices, but does not show which.
 pub struct HiddenExports {
-    /// Its name.
     pub by: &'static str,
-    /// The directory that would list its exports.
     pub unread: PathBuf,
 }
 
@@ -96,15 +89,15 @@ pub fn hidden(roots: &Roots) -> Vec<HiddenExports> {
         let dir = roots.sys.join("module").join(module);
         dir.is_dir() && read_text(dir.join("refcnt")).as_deref() != Some("0")
     };
-    let silent = TOLD_BY_CONFIGFS.into_iter().filter_map(|(by, module, place)| {
+    let hidden = CONFIGFS_ONLY.into_iter().filter_map(|(by, module, place)| {
         let unread = roots.sys.join("kernel/config").join(place);
         let is_readable = roots.is_configfs(&unread) && fs::read_dir(&unread).is_ok();
         (is_used(module) && !is_readable).then_some(HiddenExports { by, unread })
     });
-    silent.collect()
+    hidden.collect()
 }
 
-/// What anything of this machine gives to others, and where that stands: what changes when one comes or goes.
+/// Every export of this machine and its device: this changes when one comes or goes.
 pub fn all(roots: &Roots) -> Vec<(PathBuf, PathBuf)> {
     let all = roots.sys.join(XEN);
     let disks = list_dir(&all).into_iter().map(|name| {
@@ -116,7 +109,6 @@ pub fn all(roots: &Roots) -> Vec<(PathBuf, PathBuf)> {
     traced.chain(disks).chain(unknown).collect()
 }
 
-/// What configfs tells.
 fn exports(roots: &Roots) -> Vec<Export> {
     let config = roots.sys.join("kernel/config");
     let mut found = nvme(&config.join("nvmet/subsystems"));
@@ -125,23 +117,19 @@ fn exports(roots: &Roots) -> Vec<Export> {
     found
 }
 
-/// Something that is given to others.
 struct Export {
     by: &'static str,
-    /// How that part of the kernel names it.
     name: String,
     /// The device or file, as an administrator named it; empty if unknown.
     path: PathBuf,
     /// The device, if the kernel reports its number.
     number: Option<(u32, u32)>,
-    /// The command that ends it.
     end: String,
-    /// What shows it.
     shown: PathBuf,
 }
 
 impl Export {
-    /// What of the target it is, if it is known to be any of it.
+    /// Which part of the target is exported, if any is known to be.
     fn of_target(&self, roots: &Roots, footprint: &Footprint) -> Option<String> {
         if let Some(number) = self.number {
             let device = roots.block_name(number)?;
@@ -172,7 +160,7 @@ fn is_ours(footprint: &Footprint, name: &str) -> bool {
     footprint.has(name) || footprint.below.contains(name)
 }
 
-/// Whether it is given to others; also where nothing tells.
+/// Whether it is enabled; also where the file cannot be read.
 fn is_on(dir: &Path) -> bool {
     dir.is_dir() && read_text(dir.join("enable")).as_deref() != Some("0")
 }
@@ -241,12 +229,10 @@ fn scsi_number(info: &str) -> Option<(u32, u32)> {
     Some((after("Major: ")?, after("Minor: ")?))
 }
 
-/// What targetcli calls a kind of backstore.
 fn targetcli_name(plugin: &str) -> &str {
     if plugin == "iblock" { "block" } else { plugin }
 }
 
-/// Mass storage of the USB gadget.
 fn gadgets(all: &Path) -> Vec<Export> {
     let mut given = Vec::new();
     for gadget in list_dir(all) {

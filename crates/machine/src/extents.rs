@@ -46,23 +46,17 @@ struct Fiemap {
     extents: [FiemapExtent; CALL_EXTENTS],
 }
 
-/// A stretch of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileExtent {
-    /// First byte in the file.
     pub offset: u64,
     /// First byte on the file system's device; `None` where it has no place of its own there.
     pub at_bytes: Option<u64>,
-    /// Length.
     pub len_bytes: u64,
-    /// Other files have it too.
     pub shared: bool,
 }
 
 /// The extents of a file, in its order; with `synced`, after its data were written.
-///
-/// # Errors
-/// The file system does not tell (EOPNOTSUPP, ENOTTY).
+/// Errors: the file system does not report them (EOPNOTSUPP, ENOTTY).
 #[expect(clippy::disallowed_methods, reason = "FIEMAP only asks")]
 pub fn extents(file: BorrowedFd<'_>, synced: bool) -> Result<Vec<FileExtent>, Errno> {
     let (mut found, mut start) = (Vec::new(), 0);

@@ -33,9 +33,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub struct BlockGraph {
     roots: Roots,
-    /// By kernel name.
     nodes: BTreeMap<String, Node>,
-    /// What this process sees mounted.
     mounts: Vec<Mount>,
     /// What the first process sees mounted, where it may be looked at.
     mounts_of_init: Vec<Mount>,
@@ -43,7 +41,6 @@ pub struct BlockGraph {
 }
 
 impl BlockGraph {
-    /// The machine as it is now.
     pub fn read(roots: &Roots) -> Self {
         let names = list_dir(&roots.sys.join("class/block"));
         let nodes =
@@ -57,12 +54,10 @@ impl BlockGraph {
         }
     }
 
-    /// Where it was read.
     pub fn roots(&self) -> &Roots {
         &self.roots
     }
 
-    /// The mount table of this process.
     pub fn mounts(&self) -> &[Mount] {
         &self.mounts
     }
@@ -78,12 +73,10 @@ impl BlockGraph {
         whole.map(|(name, _)| name.as_str())
     }
 
-    /// Directory of a device in sysfs.
     pub fn dir(&self, name: &str) -> Option<&Path> {
         self.node(name).map(|node| node.dir.as_path())
     }
 
-    /// Whether a device is a partition.
     pub fn is_partition(&self, name: &str) -> bool {
         self.node(name).is_some_and(|node| node.disk.is_some())
     }
@@ -93,14 +86,12 @@ impl BlockGraph {
         self.node(name).and_then(|node| node.disk.clone()).unwrap_or_else(|| name.to_string())
     }
 
-    /// Partitions of a disk.
     pub fn partitions(&self, disk: &str) -> Vec<String> {
         let is_on_it = |node: &Node| node.disk.as_deref() == Some(disk);
         let found = self.nodes.iter().filter(|(_, node)| is_on_it(node));
         found.map(|(name, _)| name.clone()).collect()
     }
 
-    /// What the kernel shows to hold a device.
     pub fn holders(&self, name: &str) -> &[String] {
         self.node(name).map(|node| node.holders.as_slice()).unwrap_or_default()
     }
@@ -166,7 +157,6 @@ impl BlockGraph {
         identifier(one).is_some_and(|it| identifier(other) == Some(it))
     }
 
-    /// Name of the pool that udev found on a member of ZFS.
     pub fn pool_of_member(&self, name: &str) -> Option<String> {
         let known = udev::Udev::of(&self.roots, self.roots.block_number(name)?);
         (known.get("ID_FS_TYPE") == Some("zfs_member"))
@@ -178,16 +168,13 @@ impl BlockGraph {
         self.nodes.get(name).or_else(|| self.nodes.get(&name.replace('/', "!")))
     }
 
-    /// What is directly below a device.
     fn below(&self, name: &str) -> &Below {
         self.node(name).map_or(&Below::Nothing, |node| &node.below)
     }
 
     fn loop_status(&self, name: &str) -> Option<LoopStatus> {
-        let ask = || match is_silent(&self.roots, name) {
-            true => None,
-            false => LoopStatus::of(&self.roots, name),
-        };
+        let ask =
+            || if is_silent(&self.roots, name) { None } else { LoopStatus::of(&self.roots, name) };
         *self.node(name)?.loop_status.get_or_init(ask)
     }
 

@@ -4,8 +4,7 @@ use crate::limits::cgroup_limits;
 use crate::roots::{Roots, active_choice, list_dir, read_text, read_u64};
 use drivescope_model::host::Host;
 
-/// Vendors and products that hypervisors give the machines they make, as DMI tells them: what its
-/// vendor and product begin with, and the hypervisor.
+/// DMI vendor and product of virtual machines begin so; the third is the hypervisor.
 const VIRTUAL_MACHINES: [(&str, &str, &str); 13] = [
     ("QEMU", "", "QEMU"),
     ("VMware", "", "VMware"),
@@ -70,13 +69,11 @@ pub fn power_save(host: &Host, roots: &Roots) -> Option<String> {
     })
 }
 
-/// The three averages of `/proc/loadavg`.
 fn load(roots: &Roots) -> Vec<f64> {
     let text = read_text(roots.proc.join("loadavg")).unwrap_or_default();
     text.split_whitespace().take(3).filter_map(|average| average.parse().ok()).collect()
 }
 
-/// Weaknesses of the processor, each with what is done about it.
 fn mitigations(roots: &Roots) -> Vec<String> {
     let folder = roots.sys.join("devices/system/cpu/vulnerabilities");
     let mut names = list_dir(&folder);
@@ -130,7 +127,6 @@ fn count_ranges(list: &str) -> Option<u32> {
     })
 }
 
-/// An attribute of frequency scaling of the first processor.
 fn cpufreq(roots: &Roots, attr: &str) -> Option<String> {
     let cpu = roots.sys.join("devices/system/cpu");
     read_text(cpu.join("cpu0/cpufreq").join(attr))
@@ -173,7 +169,6 @@ fn memory_bytes(roots: &Roots) -> u64 {
     kib.map_or(0, |kib: u64| kib.saturating_mul(1024))
 }
 
-/// Hypervisor and container, as far as they show themselves.
 fn virtualization(roots: &Roots, cpuinfo: &str) -> Option<String> {
     let seen: Vec<String> =
         [hypervisor(roots, cpuinfo), container(roots)].into_iter().flatten().collect();
@@ -211,7 +206,6 @@ fn hypervisor(roots: &Roots, cpuinfo: &str) -> Option<String> {
         .or_else(|| flags.map(|_| "virtual machine".to_string()))
 }
 
-/// A container, by the marks that the programs which make them leave.
 fn container(roots: &Roots) -> Option<String> {
     if let Some(name) = read_text(roots.run.join("systemd/container")) {
         return Some(format!("{name} container"));

@@ -23,15 +23,12 @@ use std::fmt;
 /// A drive, and which part of it: all of it, or a partition.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct DriveIdentity {
-    /// Model as reported.
     pub model: Option<String>,
-    /// Serial number as reported.
     pub serial: Option<String>,
     /// Serial number that the drive itself reports to a claim, if the kernel has another or none. Only compared if both
     /// report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_serial: Option<String>,
-    /// World-wide name.
     pub wwn: Option<String>,
     /// Where it is attached. Only looked at when the drive has neither serial number nor world-wide name:
     /// the file of a loop device, the UUID of a device-mapper device, else the path in sysfs.
@@ -48,13 +45,11 @@ pub struct DriveIdentity {
     pub disk_bytes: u64,
     /// First byte of the part that is written: 0 for the whole drive.
     pub start_bytes: u64,
-    /// Length of that part.
     pub size_bytes: u64,
 }
 
 impl DriveIdentity {
-    /// DriveIdentity of the block device with this kernel name, which may be a partition; `None` when there
-    /// is none.
+    /// Of the block device with this kernel name, which may be a partition; `None` when there is none.
     pub fn of(roots: &Roots, name: &str) -> Option<Self> {
         let device = BlockDevice::open(roots, name)?;
         let part = |attr: &str| read_u64(device.dir.join(attr)).unwrap_or(0).saturating_mul(512);
@@ -85,7 +80,7 @@ impl DriveIdentity {
         })
     }
 
-    /// The same without a look at the part.
+    /// As [`Self::difference`], whichever part of the drive it is.
     pub fn drive_difference(&self, other: &Self) -> Option<String> {
         self.compare(other).difference().map(|difference| difference.to_string())
     }
@@ -104,7 +99,6 @@ impl DriveIdentity {
         !self.is_named() && self.place.starts_with(MADE_UP) && !is_mapping
     }
 
-    /// Whether both are in one place, by its name.
     pub fn is_in_place_of(&self, other: &Self) -> bool {
         is_same_place(&self.place, &other.place)
     }
@@ -139,7 +133,6 @@ pub fn names_of(roots: &Roots, name: &str) -> [Option<String>; 3] {
 }
 
 impl From<&DeviceIdentity> for DriveIdentity {
-    /// From the gate's record of a device.
     fn from(device: &DeviceIdentity) -> Self {
         Self {
             model: device.model.clone(),
@@ -154,7 +147,6 @@ impl From<&DeviceIdentity> for DriveIdentity {
 }
 
 impl From<&Drive> for DriveIdentity {
-    /// From the drive of a run document.
     fn from(drive: &Drive) -> Self {
         Self {
             model: drive.model.clone(),

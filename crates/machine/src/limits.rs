@@ -17,7 +17,6 @@ const LIMITS: [(&str, &str, Limited); 4] = [
     ("wiops", "blkio.throttle.write_iops_device", Limited::Requests("writes")),
 ];
 
-/// What is limited, each second.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Limited {
     Bytes(&'static str),
@@ -89,7 +88,6 @@ pub fn cgroup_limits(roots: &Roots) -> Vec<String> {
     found
 }
 
-/// A group whose limits bind this program.
 struct Group {
     folder: PathBuf,
     /// Version 2, with all limits in one file.
@@ -127,9 +125,12 @@ fn groups(roots: &Roots) -> Vec<Group> {
         let mut parts = line.splitn(3, ':').skip(1);
         let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else { continue };
         let unified = controllers.is_empty();
-        let of_mount = |mount: &&Mount| match unified {
-            true => mount.kind == "cgroup2",
-            false => mount.kind == "cgroup" && mount.option("blkio").is_some(),
+        let of_mount = |mount: &&Mount| {
+            if unified {
+                mount.kind == "cgroup2"
+            } else {
+                mount.kind == "cgroup" && mount.option("blkio").is_some()
+            }
         };
         if !unified && controllers.split(',').all(|controller| controller != "blkio") {
             continue;

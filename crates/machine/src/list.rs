@@ -26,7 +26,6 @@ use mounted_on::MountedOn;
 use smart_report::Report;
 use std::path::Path;
 
-/// What to look at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ListOptions {
     /// Ask smartctl for the health of drives that have any: up to a second for each, all at once.
@@ -64,7 +63,6 @@ pub fn drives_unasked(roots: &Roots) -> Vec<Drive> {
     time_limit::unasked(roots, &listed(roots))
 }
 
-/// Kernel names of the drives that are listed, in their order.
 fn listed(roots: &Roots) -> Vec<String> {
     let mut names = list_dir(&roots.sys.join("block"));
     names.sort_by_key(|name| natural(name));
@@ -94,12 +92,10 @@ pub fn network_below(roots: &Roots, name: &str) -> Option<String> {
     (is_whole && kind::is_network(&transport)).then_some(transport)
 }
 
-/// Whether a kernel name is that of a volume of ZFS.
 pub fn is_zfs_volume(name: &str) -> bool {
     block_device::numbered(name, "zd").is_some()
 }
 
-/// Whether a device is attached over USB.
 pub fn is_on_usb(device: &BlockDevice) -> bool {
     device.usb_device().is_some()
 }
@@ -109,7 +105,6 @@ pub fn temperature_of(roots: &Roots, name: &str) -> Option<f64> {
     temperature::temperature_c(&BlockDevice::open(roots, name)?)
 }
 
-/// The temperature from which on the drive calls itself too hot, where it tells.
 pub fn warning_temperature_of(roots: &Roots, name: &str) -> Option<f64> {
     temperature::warning_c(&BlockDevice::open(roots, name)?)
 }
@@ -161,9 +156,10 @@ fn describe(
         read_only: flag("ro"),
         temperature_c: answers.then(|| temperature::temperature_c(device)).flatten(),
         health: Health { note: Some("health: not queried".to_string()), ..Health::default() },
-        content: match partitions.is_empty() {
-            true => content_type::content(device, mounted_on, answers),
-            false => None,
+        content: if partitions.is_empty() {
+            content_type::content(device, mounted_on, answers)
+        } else {
+            None
         },
         mounts: mounted_on.places(&device.name),
         partitions,
@@ -184,8 +180,8 @@ fn served_on(table: &[Mount], device: &BlockDevice) -> Option<String> {
     served_model(mount_at(table, &device.backing_file()?)?).map(str::to_string)
 }
 
-/// Health, and what smartctl knows better than the kernel. Names and numbers stay as the kernel
-/// tells them, so that a drive is the same with and without smartctl.
+/// Health, and what smartctl knows better than the kernel. Names and numbers stay as the kernel reports them, so that
+/// a drive is the same with and without smartctl.
 fn add_smart(drive: &mut Drive, node: &Path) {
     apply(drive, smart::ask(node, drive.kind, &drive.transport));
 }
@@ -208,8 +204,8 @@ fn queue_zoned(device: &BlockDevice) -> Option<Zoned> {
     [Zoned::HostAware, Zoned::HostManaged].into_iter().find(|zoned| zoned.name() == reported)
 }
 
-/// The zones that whoever writes to this block device has to keep to: devices made of others may hide those
-/// below. Of a partition, its disk's.
+/// The zones that writes to this block device must respect: devices made of others may hide those below. Of a
+/// partition, its disk's.
 pub fn zoned_of(roots: &Roots, name: &str) -> Option<Zoned> {
     let device = BlockDevice::open(roots, name)?;
     match block_device::disk_of_partition(&device.dir) {

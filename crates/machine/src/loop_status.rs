@@ -27,7 +27,7 @@ pub struct LoopInfo64 {
     pub init: [u64; 2],
 }
 
-/// What is behind a loop device, as it tells whoever may open it.
+/// What lies below a loop device; any user who may open it can query this.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LoopStatus {
     /// `st_dev` and `st_ino` of its file.

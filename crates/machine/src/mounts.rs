@@ -9,15 +9,12 @@ use std::path::{Path, PathBuf};
 /// One line of `/proc/self/mountinfo`, see proc_pid_mountinfo(5).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mount {
-    /// Number of the mount.
     pub id: u32,
-    /// Number of the mount it is mounted on.
     pub parent: u32,
     /// Device number that files on it report; major 0 is anonymous, made up by the kernel.
     pub dev: (u32, u32),
     /// Directory of the file system that is visible here: `/` unless a bind mount or a subvolume.
     pub root: PathBuf,
-    /// Where it is mounted, seen from this process.
     pub mount_point: PathBuf,
     /// Options of this mount, joined with commas.
     pub options: String,
@@ -37,7 +34,6 @@ impl Mount {
         self.options_named(key).pop()
     }
 
-    /// Every value of an option that may be repeated.
     pub fn options_named(&self, key: &str) -> Vec<String> {
         self.super_options
             .split(',')
@@ -92,7 +88,6 @@ pub fn mount_at<'a>(mounts: &'a [Mount], path: &Path) -> Option<&'a Mount> {
     mount_of(mounts, path, (0, 0))
 }
 
-/// Follows `path` from the root mount into the mounts on its way.
 fn walk<'a>(mounts: &'a [Mount], path: &Path) -> Option<&'a Mount> {
     let is_root = |m: &&Mount| {
         m.mount_point == Path::new("/") && !mounts.iter().any(|p| p.id == m.parent && p.id != m.id)
@@ -151,7 +146,6 @@ fn text(field: &[u8]) -> String {
     String::from_utf8_lossy(&unescape(field)).into_owned()
 }
 
-/// A path as the kernel writes it into its tables.
 pub fn path_of(field: &[u8]) -> PathBuf {
     PathBuf::from(OsString::from_vec(unescape(field)))
 }

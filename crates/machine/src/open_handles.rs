@@ -14,7 +14,6 @@ const KCMP_FILES: libc::c_int = 2;
 /// What a descriptor of a ring leads to.
 const RING: &str = "anon_inode:[io_uring]";
 
-/// What is looked for.
 #[derive(Clone, Copy)]
 pub enum Sought<'s> {
     /// A device, all that shares bytes with it, and what it is built of: by number, in any way a process can have it.
@@ -28,20 +27,16 @@ pub enum Sought<'s> {
 pub struct OpenHandle {
     /// Where procfs describes who: `812`, or `812/task/813`.
     pub process: String,
-    /// What it has.
     pub what: String,
     /// How, in words: `open for writing`, if it can.
     pub how: &'static str,
     /// Whether it can write, or would be in the way all the same.
     pub writes: bool,
-    /// The command that shows it.
     pub command: String,
 }
 
-/// What one scan found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OpenHandles {
-    /// Handles of other processes.
     pub found: Vec<OpenHandle>,
     /// How many processes hide what they have.
     pub hidden: usize,
@@ -88,7 +83,6 @@ fn threads_with_own_table(roots: &Roots, process: &str) -> Vec<String> {
     apart.map(|thread| format!("{process}/task/{thread}")).collect()
 }
 
-/// All that a process has of what is sought.
 fn of_process(roots: &Roots, sought: Sought<'_>, process: &str) -> Vec<OpenHandle> {
     let dir = &roots.proc.join(process);
     let footprint = match sought {
@@ -145,10 +139,8 @@ impl ProcessScan<'_> {
 
     fn open(&self, what: String, how: &'static str, writes: bool, command: String) -> OpenHandle {
         let is_below = what.split(' ').next().is_some_and(|name| self.is_only_below(name));
-        let what = match is_below {
-            true => format!("{what} (below {})", self.footprint.target),
-            false => what,
-        };
+        let what =
+            if is_below { format!("{what} (below {})", self.footprint.target) } else { what };
         OpenHandle { process: self.process.to_string(), what, how, writes, command }
     }
 
@@ -256,9 +248,10 @@ impl ProcessScan<'_> {
             let device = device.or_else(|| self.named(Path::new(mapping.path)))?;
             let keeps = self.footprint.has(&device) && device != self.footprint.target;
             let command = format!("grep {} /proc/{}/maps", mapping.path, self.process);
-            let how = match mapping.is_written {
-                true => "mapped into its memory for writing",
-                false => "mapped into memory, where it would keep old contents",
+            let how = if mapping.is_written {
+                "mapped into its memory for writing"
+            } else {
+                "mapped into memory, where it would keep old contents"
             };
             (mapping.is_written || keeps).then(|| self.open(device, how, true, command))
         });
@@ -291,7 +284,6 @@ struct Mapping<'l> {
 }
 
 impl<'l> Mapping<'l> {
-    /// A mapping of a file.
     fn of(line: &'l str) -> Option<Self> {
         let mut fields = line.splitn(6, ' ');
         let (from, to) = fields.next()?.split_once('-')?;

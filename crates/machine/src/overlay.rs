@@ -15,7 +15,6 @@ pub(crate) struct Layers {
 }
 
 impl Layers {
-    /// Of this mount.
     pub fn of(mount: &Mount) -> Self {
         let upper = mount.option("upperdir").map(PathBuf::from);
         let base = upper.as_deref().and_then(|upper| base(mount, upper)).unwrap_or(Path::new(""));

@@ -31,7 +31,6 @@ pub fn processes(roots: &Roots) -> Vec<String> {
     names
 }
 
-/// This process, as procfs names it.
 pub fn own_process(roots: &Roots) -> Option<String> {
     fs::read_link(roots.proc.join("self")).ok().and_then(|link| file_name(&link))
 }
@@ -59,7 +58,6 @@ pub fn hides_processes(roots: &Roots) -> bool {
     !roots.proc.join("1").exists() && mounts(roots).iter().any(hides)
 }
 
-/// Whether the mounts of the machine's first process can be read.
 pub fn sees_mounts_of_init(roots: &Roots) -> bool {
     pid_namespace(roots).is_some_and(|name| name.as_os_str() == FIRST_PID_NAMESPACE)
         && fs::read(roots.proc.join("1/mountinfo")).is_ok()

@@ -10,11 +10,10 @@ const TICK_NS: u64 = 10_000_000;
 pub struct CoreTimes {
     /// Any work, interrupts included.
     pub busy_ns: u64,
-    /// The part of it that programs ran themselves, without the kernel's work for them or anybody.
+    /// The part of `busy_ns` that programs ran themselves, without the kernel's work.
     pub programs_ns: u64,
     /// Time in which the hypervisor ran others on a processor that had work.
     pub steal_ns: u64,
-    /// All time there was.
     pub total_ns: u64,
 }
 
@@ -24,7 +23,6 @@ impl CoreTimes {
         parse(&read_text(roots.proc.join("stat"))?)
     }
 
-    /// What was added since `before`.
     #[must_use]
     pub fn since(self, before: Self) -> Self {
         Self {

@@ -14,18 +14,13 @@ use std::str::FromStr;
 #[cfg(any(test, feature = "testing"))]
 pub mod fake;
 
-/// The directories below which the machine is described.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Roots {
-    /// sysfs.
     pub sys: PathBuf,
-    /// procfs.
     pub proc: PathBuf,
-    /// Device nodes.
     pub dev: PathBuf,
     /// State of the running system; the udev database lies in it.
     pub run: PathBuf,
-    /// Configuration of the system.
     pub etc: PathBuf,
     /// The `statfs` type of configfs; in tests, the type of the stand-in directory.
     config_type: FsWord,
@@ -35,7 +30,6 @@ pub struct Roots {
 const CONFIGFS_MAGIC: FsWord = 0x6265_6570;
 
 impl Roots {
-    /// This machine.
     pub fn host() -> Self {
         Self::at("/")
     }
@@ -49,9 +43,10 @@ impl Roots {
             dev: dir.join("dev"),
             run: dir.join("run"),
             etc: dir.join("etc"),
-            config_type: match dir == Path::new("/") {
-                true => CONFIGFS_MAGIC,
-                false => file_system_type(dir).unwrap_or(CONFIGFS_MAGIC),
+            config_type: if dir == Path::new("/") {
+                CONFIGFS_MAGIC
+            } else {
+                file_system_type(dir).unwrap_or(CONFIGFS_MAGIC)
             },
         }
     }
@@ -71,18 +66,16 @@ impl Roots {
         fs::canonicalize(self.sys.join("class/block").join(name)).ok()
     }
 
-    /// Kernel name of the block device with this major and minor number.
     pub fn block_name(&self, dev: (u32, u32)) -> Option<String> {
         let link = self.sys.join(format!("dev/block/{}:{}", dev.0, dev.1));
         file_name(&fs::canonicalize(link).ok()?)
     }
 
-    /// Major and minor number of a block device.
     pub fn block_number(&self, name: &str) -> Option<(u32, u32)> {
         parse_number_pair(&read_text(self.block_dir(name)?.join("dev"))?)
     }
 
-    /// What the driver with this major number calls itself: `sd`, `nullb`.
+    /// Name of the driver with this major number: `sd`, `nullb`.
     pub fn block_driver(&self, major: u32) -> Option<String> {
         let table = fs::read_to_string(self.proc.join("devices")).ok()?;
         let (_, block) = table.split_once("Block devices:")?;
@@ -119,7 +112,6 @@ impl Roots {
         }
     }
 
-    /// Kernel name of the block device whose node is there.
     fn block_at(&self, node: &Path) -> Option<String> {
         let meta = fs::metadata(node).ok().filter(|meta| meta.file_type().is_block_device())?;
         self.block_name(split_dev(meta.rdev()))
@@ -143,12 +135,10 @@ pub fn read_text(path: impl AsRef<Path>) -> Option<String> {
     (!text.is_empty()).then(|| text.to_string())
 }
 
-/// A text file that holds one number.
 pub fn read_number<T: FromStr>(path: impl AsRef<Path>) -> Option<T> {
     read_text(path)?.parse().ok()
 }
 
-/// A text file that holds one whole number that is not negative.
 pub fn read_u64(path: impl AsRef<Path>) -> Option<u64> {
     read_number(path)
 }
@@ -172,7 +162,6 @@ fn file_system_type(path: &Path) -> Option<FsWord> {
     Some(rustix::fs::statfs(path).ok()?.f_type)
 }
 
-/// Last component of a path.
 pub fn file_name(path: &Path) -> Option<String> {
     path.file_name()?.to_str().map(str::to_string)
 }
@@ -191,7 +180,7 @@ pub fn open_to_read(path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
     rustix::fs::open(path, flags, Mode::empty())
 }
 
-/// Major and minor number of a device number as `stat` tells it.
+/// Major and minor number of a device number as `stat` reports it.
 pub fn split_dev(dev: u64) -> (u32, u32) {
     (rustix::fs::major(dev), rustix::fs::minor(dev))
 }

@@ -3,17 +3,17 @@
 
 use crate::mounts::Mount;
 
-/// Beginning of what the mount table calls a served drive; its model's name follows.
+/// The mount table names served drives so; their model's name follows.
 pub const MARK: &str = "drivescope-sim";
 
-/// What the mount table is to call a drive of this model: `drivescope-sim:wd40efrx`.
+/// The mount table's name for a drive of this model: `drivescope-sim:wd40efrx`.
 pub fn source_of(model: &str) -> String {
     // A comma would end the mount option, and the table is read by programs that expect plain names.
     let plain = |c: char| if c.is_ascii_alphanumeric() || "._-/".contains(c) { c } else { '_' };
     format!("{MARK}:{}", model.chars().map(plain).collect::<String>())
 }
 
-/// Name of the model that is served at this mount; `None` if it is something else.
+/// Name of the model that is served at this mount.
 pub fn served_model(mount: &Mount) -> Option<&str> {
     let name = mount.source.strip_prefix(MARK)?.strip_prefix(':')?;
     (mount.kind == "fuse").then_some(name)

@@ -81,7 +81,7 @@ pub fn look(names: &[OsString], has_answered: &(dyn Fn(usize) + Sync)) {
     });
 }
 
-/// Asks the file systems that have the files of the loop devices with these kernel names.
+/// Asks the file systems that hold the files of these loop devices (kernel names).
 pub fn look_at_files(names: &[OsString], has_answered: &(dyn Fn(usize) + Sync)) {
     let roots = Roots::host();
     aside::each(names, has_answered, &|name| {

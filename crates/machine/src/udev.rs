@@ -12,7 +12,6 @@ pub struct Udev {
 }
 
 impl Udev {
-    /// Properties of the block device with this number.
     pub fn of(roots: &Roots, dev: (u32, u32)) -> Self {
         match fs::read(roots.run.join(format!("udev/data/b{}:{}", dev.0, dev.1))) {
             Ok(bytes) => Self { known: true, properties: parse(&String::from_utf8_lossy(&bytes)) },

@@ -13,17 +13,13 @@ use std::path::{Path, PathBuf};
 /// Uses listed per kind; the rest is counted.
 const USES_MAX: usize = 8;
 
-/// One use of a device: what was seen, and the command that shows it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DeviceUse {
-    /// What was seen.
     pub evidence: String,
-    /// The command.
     pub command: String,
 }
 
 impl DeviceUse {
-    /// A use seen as `evidence` that `command` shows.
     pub fn new(evidence: impl Into<String>, command: impl Into<String>) -> Self {
         Self { evidence: evidence.into(), command: command.into() }
     }
@@ -48,10 +44,7 @@ pub fn all_uses(graph: &BlockGraph, name: &str) -> Vec<String> {
     let tables = MountTables::read(graph.roots());
     let mounted = shortened(mounts(graph, &footprint, &tables));
     // A file system that is mounted visibly is open in the kernel too.
-    let open = match mounted.is_empty() {
-        true => file_systems(graph, &footprint),
-        false => Vec::new(),
-    };
+    let open = if mounted.is_empty() { file_systems(graph, &footprint) } else { Vec::new() };
     let others = [
         open,
         swap_areas(graph, &footprint),
@@ -71,7 +64,6 @@ pub fn mount_points(graph: &BlockGraph, name: &str) -> Vec<PathBuf> {
     graph.mounts().iter().filter(is_on).map(|mount| mount.mount_point.clone()).collect()
 }
 
-/// Mounts in any of these tables.
 pub fn mounts(graph: &BlockGraph, footprint: &Footprint, tables: &MountTables) -> Vec<DeviceUse> {
     // By number, kind and source: bind mounts and namespaces show one file system many times.
     let mut devices = BTreeMap::new();
@@ -88,10 +80,8 @@ pub fn mounts(graph: &BlockGraph, footprint: &Footprint, tables: &MountTables) -
             if may_be_file && !footprint.files.is_empty() && is_file() {
                 let (kind, point) = (&mount.kind, mount.mount_point.display());
                 let what = format!("the file behind {} is mounted on {point}", footprint.target);
-                found.push(DeviceUse::new(
-                    format!("{what} ({kind})"),
-                    format!("findmnt --types {kind}"),
-                ));
+                let command = format!("findmnt --types {kind}");
+                found.push(DeviceUse::new(format!("{what} ({kind})"), command));
             }
             let key = (mount.dev, mount.kind.as_str(), mount.source.as_str());
             let names = devices.entry(key).or_insert_with(|| graph.devices_of_mount(mount));
@@ -113,26 +103,19 @@ fn mounted(
     mount: &Mount,
     process: Option<&str>,
 ) -> DeviceUse {
-    let device = footprint.describe(name);
-    let point = mount.mount_point.display();
-    match process {
-        None => DeviceUse::new(
-            format!("{device} is mounted on {point} ({})", mount.kind),
-            format!("findmnt --source {}", roots.node(name).display()),
-        ),
-        Some(process) => DeviceUse::new(
-            format!("{device} is mounted on {point} ({}) for process {process}", mount.kind),
-            format!("cat /proc/{process}/mountinfo"),
-        ),
-    }
+    let (device, point) = (footprint.describe(name), mount.mount_point.display());
+    let what = format!("{device} is mounted on {point} ({})", mount.kind);
+    let Some(process) = process else {
+        return DeviceUse::new(what, format!("findmnt --source {}", roots.node(name).display()));
+    };
+    let command = format!("cat /proc/{process}/mountinfo");
+    DeviceUse::new(format!("{what} for process {process}"), command)
 }
 
-/// A file system that the kernel has open.
 pub struct OpenFileSystem {
     kind: String,
     /// One of the devices it is on.
     pub device: String,
-    /// What shows it.
     dir: PathBuf,
 }
 
@@ -154,10 +137,8 @@ pub fn open_file_systems(roots: &Roots) -> Vec<OpenFileSystem> {
             found.push(OpenFileSystem { kind: kind.clone(), device: name, dir });
         }
     }
-    let more = in_proc(roots)
-        .into_iter()
-        .filter(|open| !found.iter().any(|known: &OpenFileSystem| known.device == open.device));
-    let more: Vec<OpenFileSystem> = more.collect();
+    let mut more = in_proc(roots);
+    more.retain(|open| !found.iter().any(|known: &OpenFileSystem| known.device == open.device));
     found.extend(more);
     found
 }
@@ -178,7 +159,6 @@ fn in_proc(roots: &Roots) -> Vec<OpenFileSystem> {
     found
 }
 
-/// File systems that the kernel has open.
 pub fn file_systems(graph: &BlockGraph, footprint: &Footprint) -> Vec<DeviceUse> {
     let all = open_file_systems(graph.roots()).into_iter();
     let found = all.filter(|open| footprint.has(&open.device)).map(|open| {
@@ -189,7 +169,6 @@ pub fn file_systems(graph: &BlockGraph, footprint: &Footprint) -> Vec<DeviceUse>
     found.collect()
 }
 
-/// Swap areas.
 pub fn swap_areas(graph: &BlockGraph, footprint: &Footprint) -> Vec<DeviceUse> {
     let mut found = Vec::new();
     for area in graph.swap_areas() {
@@ -238,7 +217,6 @@ pub fn holders(graph: &BlockGraph, footprint: &Footprint) -> Vec<DeviceUse> {
     found
 }
 
-/// What an upper device is, and the command that shows it.
 fn holder_kind(dir: &Path, name: &str) -> (String, String) {
     let uuid = read_text(dir.join("dm/uuid")).unwrap_or_default();
     let dmsetup = format!("dmsetup info /dev/{name}");
@@ -274,12 +252,9 @@ pub fn loop_devices(graph: &BlockGraph, footprint: &Footprint) -> Vec<DeviceUse>
     found.collect()
 }
 
-/// A device that belongs to a pool of ZFS.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PoolMember {
-    /// Kernel name.
     pub device: String,
-    /// Name of the pool.
     pub pool: String,
 }
 

@@ -7,45 +7,40 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Semaphore, watch};
 
-/// Runs that are remembered after their end, so that a page that is still open can say how it went.
+/// Ended runs that are remembered, so that a page that is still open can say how its run ended.
 const REMEMBERED: usize = 50;
 /// Browsers that follow one run at a time.
 const FOLLOWERS_MAX: usize = 16;
-/// Time between two looks whether runs have ended.
+/// Interval between checks whether runs have ended.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// A run that a browser has started.
 #[derive(Clone)]
 pub struct BrowserRun {
-    /// From 1: the name of its page.
+    /// From 1; the page has it in its address.
     pub number: u64,
-    /// What was asked for.
     pub wish: RunWish,
-    /// How it goes.
     pub board: watch::Receiver<BoardState>,
-    /// Places for those who follow it.
+    /// Permits for browsers that follow it.
     pub places: Arc<Semaphore>,
     stop: Arc<AtomicBool>,
 }
 
 impl BrowserRun {
-    /// Whether it is running.
     pub fn is_running(&self) -> bool {
         self.board.borrow().end.is_none()
     }
 
-    /// Asks it to stop: what was measured is kept.
+    /// Asks it to stop; what was measured is kept.
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Release);
     }
 
-    /// Whether it was asked to stop.
     pub fn is_stopping(&self) -> bool {
         self.stop.load(Ordering::Acquire)
     }
 }
 
-/// All of them, the oldest first.
+/// Oldest first.
 #[derive(Default)]
 pub struct BrowserRuns(Mutex<Known>);
 
@@ -53,16 +48,12 @@ pub struct BrowserRuns(Mutex<Known>);
 struct Known {
     count: u64,
     runs: Vec<BrowserRun>,
-    /// The program is ending.
     is_over: bool,
 }
 
 impl BrowserRuns {
-    /// Starts a run, and returns its number. This is the only way to one: whatever was planned, its level is checked
-    /// here.
-    ///
-    /// # Errors
-    /// In one line, with the remedy.
+    /// Starts a run, and returns its number. Runs start nowhere else, and the plan's level is checked here.
+    /// Errors: in one line, with the remedy.
     pub fn start(&self, workbench: &dyn Workbench, wish: &RunWish) -> Result<u64, String> {
         let prepared = workbench.prepare(wish)?;
         wish.level.check(prepared.plan())?;
@@ -84,12 +75,10 @@ impl BrowserRuns {
         Ok(number)
     }
 
-    /// The run with this number.
     pub fn find(&self, number: u64) -> Option<BrowserRun> {
         self.lock().runs.iter().find(|run| run.number == number).cloned()
     }
 
-    /// The runs in progress.
     pub fn running(&self) -> Vec<BrowserRun> {
         self.lock().runs.iter().filter(|run| run.is_running()).cloned().collect()
     }

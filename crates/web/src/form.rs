@@ -9,24 +9,24 @@ impl Fields {
         Self(form_urlencoded::parse(text).into_owned().collect())
     }
 
-    /// What was typed in a field, without blanks around it; nothing where nothing was.
+    /// The text of a field without blanks around it; `None` if it is empty or absent.
     pub fn text(&self, name: &str) -> Option<String> {
         self.all(name).next().map(str::to_string)
     }
 
-    /// All that were chosen of a name.
+    /// Every value of a field.
     pub fn all(&self, name: &str) -> impl Iterator<Item = &str> {
         let named = self.0.iter().filter(move |(known, _)| known == name);
         named.map(|(_, value)| value.trim()).filter(|value| !value.is_empty())
     }
 
-    /// A number, if it is one.
+    /// `None` if it is absent or not a number.
     pub fn number(&self, name: &str) -> Option<u32> {
         self.text(name)?.parse().ok()
     }
 }
 
-/// An address with these fields, without those that are empty.
+/// An address with these fields; empty ones are left out.
 pub fn address(path: &str, fields: &[(&str, &str)]) -> String {
     let mut query = form_urlencoded::Serializer::new(String::new());
     let filled = fields.iter().filter(|(_, value)| !value.is_empty());

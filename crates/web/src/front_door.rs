@@ -31,7 +31,7 @@ const HEADERS: [(HeaderName, &str); 8] = [
     (HeaderName::from_static("x-robots-tag"), "noindex"),
 ];
 
-/// Judges a request, lets it wait so long and no longer, and gives every answer its headers.
+/// Checks a request, limits the time of its answer, and adds the headers.
 pub async fn front_door(State(site): State<Arc<Site>>, request: Request, next: Next) -> Response {
     let admission = site.guard.judge(request.method(), request.uri(), request.headers());
     let mut answer = match admission {

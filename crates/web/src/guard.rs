@@ -9,32 +9,28 @@ use std::net::{IpAddr, SocketAddr};
 const FETCH_SITE: &str = "sec-fetch-site";
 const FETCH_MODE: &str = "sec-fetch-mode";
 
-/// Who is let in.
 pub struct Guard {
     bound: SocketAddr,
     names: Vec<String>,
     token: Option<AccessToken>,
 }
 
-/// What a request comes to.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Admission {
-    /// It may be answered.
     Pass,
-    /// The address had the token: from now on a cookie has it.
+    /// The address had the token: from now on a cookie carries it.
     LetIn,
     /// It may not, for this reason.
     Refused(StatusCode, &'static str),
 }
 
 impl Guard {
-    /// Of a server at this address, which `names` also lead to; where there is a token, only for those who have it.
+    /// For a server at this address, which `names` also lead to; with a token, only for those who have it.
     pub fn new(bound: SocketAddr, names: &[String], token: Option<AccessToken>) -> Self {
         let names = names.iter().map(|name| name.trim_end_matches('.').to_ascii_lowercase());
         Self { bound, names: names.collect(), token }
     }
 
-    /// What becomes of a request with this head.
     pub(crate) fn judge(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Admission {
         let refused = |status, why| Admission::Refused(status, why);
         let mut hosts = headers.get_all(header::HOST).iter();
@@ -103,11 +99,12 @@ fn text<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
     values.next().is_none().then_some(value)
 }
 
-/// `name`, `name:80`, `[::1]:80` without its port; nothing of what is no such thing.
+/// `name`, `name:80`, `[::1]:80` without its port; `None` if it is malformed.
 fn host_name(host: &str) -> Option<&str> {
-    let end = match host.starts_with('[') {
-        true => host.find(']')? + 1,
-        false => host.find(':').unwrap_or(host.len()),
+    let end = if host.starts_with('[') {
+        host.find(']')? + 1
+    } else {
+        host.find(':').unwrap_or(host.len())
     };
     let (name, port) = host.split_at(end);
     let is_port =

@@ -7,14 +7,12 @@ use drivescope_model::{Plan, WriteLevel};
 /// number is typed here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BrowserLevel {
-    /// Nothing is written.
     Read,
     /// Files in a folder of its own, removed afterwards.
     OwnFiles,
 }
 
 impl BrowserLevel {
-    /// Both.
     pub(crate) const ALL: [Self; 2] = [Self::Read, Self::OwnFiles];
 
     /// The level with this name.
@@ -28,7 +26,6 @@ impl BrowserLevel {
         })
     }
 
-    /// As everywhere else.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Read => WriteLevel::Read.name(),
@@ -37,9 +34,7 @@ impl BrowserLevel {
     }
 
     /// Refuses a plan with a test that writes more than this level allows.
-    ///
-    /// # Errors
-    /// In one line, with the test.
+    /// Errors: in one line, with the test.
     pub(crate) fn check(self, plan: &Plan) -> Result<(), String> {
         let allowed = match self {
             Self::Read => WriteLevel::Read,

@@ -22,14 +22,13 @@ use tokio::time::timeout;
 
 /// A form is short.
 const BODY_MAX_BYTES: usize = 16 << 10;
-/// How long a browser follows a run before it asks again: less than its connection may last.
+/// How long a browser follows a run before it asks again: shorter than its connection may last.
 const FOLLOWED_FOR: Duration = Duration::from_secs(45);
 /// Pause between two states of a run: more than four a second cannot be read.
 const STATE_EVERY: Duration = Duration::from_millis(250);
 /// A sign of life on a silent connection.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
 
-/// All addresses.
 pub fn router(site: Arc<Site>) -> Router {
     let text = |kind: &'static str, text: &'static str| {
         get(move || async move { ([(header::CONTENT_TYPE, kind)], text) })
@@ -118,7 +117,7 @@ async fn script() -> Response {
     ([(header::CONTENT_TYPE, "text/javascript; charset=utf-8")], pages::script()).into_response()
 }
 
-/// Starts a run, and leads to its page; or says what is wrong with it, above the form.
+/// Starts a run and redirects to its page; or shows the form again with what is wrong.
 async fn start(State(site): Shared, body: Bytes) -> Response {
     made(site, move |site| {
         let fields = Fields::parse(&body);
@@ -150,8 +149,7 @@ async fn stop(State(site): Shared, Path(number): Path<String>) -> Response {
     .await
 }
 
-/// The states of a run as they come, until its end or until it is time to ask again. Whoever reads slower than they
-/// come gets the newest.
+/// The states of a run as they come, until its end or until it is time to ask again. A slow reader gets the newest.
 async fn events(State(site): Shared, Path(number): Path<String>) -> Response {
     let followed = match browser_run(&site, &number) {
         Ok(run) => run,
@@ -169,7 +167,6 @@ async fn events(State(site): Shared, Path(number): Path<String>) -> Response {
     Sse::new(states).into_response()
 }
 
-/// A browser that follows a run.
 struct Follower {
     site: Arc<Site>,
     board: watch::Receiver<BoardState>,

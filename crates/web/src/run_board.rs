@@ -4,25 +4,20 @@ use drivescope_model::Run;
 use std::sync::Arc;
 use tokio::sync::watch;
 
-/// How a run goes.
 #[derive(Debug, Clone, Default)]
 pub struct BoardState {
-    /// Share of the test in progress that is done.
+    /// Share (0–1) of the test in progress that is done.
     pub share: f64,
-    /// What happens now, in a line.
     pub line: String,
-    /// What it has measured.
     pub run: Option<Arc<Run>>,
-    /// How it ended.
     pub end: Option<RunEnd>,
 }
 
-/// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunEnd {
     /// Its id, if it is stored.
     pub stored: Option<String>,
-    /// What is to be said of its end.
+    /// One line for the user.
     pub message: String,
 }
 
@@ -30,20 +25,17 @@ pub struct RunEnd {
 pub struct RunBoard(watch::Sender<BoardState>);
 
 impl RunBoard {
-    /// A new one, and where it is seen.
     pub(crate) fn new() -> (Self, watch::Receiver<BoardState>) {
         let line = "preparing".to_string();
         let (sender, receiver) = watch::channel(BoardState { line, ..BoardState::default() });
         (Self(sender), receiver)
     }
 
-    /// What it does, and what it has measured so far.
     pub fn show(&self, share: f64, line: String, run: &Run) {
         let run = Some(Arc::new(run.clone()));
         self.0.send_modify(|state| *state = BoardState { share, line, run, end: None });
     }
 
-    /// It has ended.
     pub fn end(&self, end: RunEnd) {
         self.0.send_modify(|state| state.end = Some(end));
     }

@@ -22,24 +22,21 @@ const CLIENTS_MAX: usize = 64;
 const WORKERS_MAX: usize = 4;
 /// A request's head comes within this time, or the connection ends; so does one that is idle.
 const HEAD_WITHIN: Duration = Duration::from_secs(10);
-/// Bytes of a request's head.
 const HEAD_MAX: usize = 16 << 10;
 /// A connection takes no new request after this time: browsers open another one.
 const CONNECTION_LIFE: Duration = Duration::from_secs(60);
-/// After that, the last answer is to be read within this time. Who reads slower is dropped.
+/// After that, the last answer must be read within this time; slower readers are dropped.
 const LAST_ANSWER: Duration = Duration::from_secs(15);
-/// How often a signal is looked for.
+/// Interval between checks for a signal.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// The pause after a connection that could not be taken: perhaps there are too many open files.
 const RECOVERY: Duration = Duration::from_millis(200);
-/// The answer to one client too many.
+/// The answer to a client above the limit.
 const BUSY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 10\r\nConnection: close\r\n\
     Content-Type: text/plain\r\nContent-Length: 42\r\n\r\ntoo many clients at once; try again later\n";
 
 /// Serves the pages until `stop` is raised. Answers that are under way then are not waited for.
-///
-/// # Errors
-/// The system gives no means to wait for connections.
+/// Errors: the system gives no means to wait for connections.
 pub fn serve(
     listener: std::net::TcpListener,
     site: Arc<Site>,
@@ -85,7 +82,7 @@ async fn accept(
     Ok(())
 }
 
-/// One client, to its end. Its errors are its own.
+/// One client, to its end. Its errors concern no other client.
 async fn connection(stream: TcpStream, router: Router) {
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(HEAD_WITHIN).max_buf_size(HEAD_MAX);

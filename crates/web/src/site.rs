@@ -5,7 +5,6 @@ use crate::guard::Guard;
 use crate::workbench::Workbench;
 use drivescope_store::{Store, StoreError, StoreLocation};
 
-/// What is served.
 pub struct Site {
     pub(crate) store: StoreLocation,
     pub(crate) workbench: Box<dyn Workbench>,
@@ -14,12 +13,10 @@ pub struct Site {
 }
 
 impl Site {
-    /// Of this store and this machine.
     pub fn new(store: StoreLocation, workbench: Box<dyn Workbench>, guard: Guard) -> Self {
         Self { store, workbench, guard, runs: BrowserRuns::default() }
     }
 
-    /// Whether runs started by browsers are in progress.
     pub fn has_runs(&self) -> bool {
         !self.runs.running().is_empty()
     }

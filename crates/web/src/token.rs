@@ -12,7 +12,7 @@ const BYTES: usize = 16;
 pub struct AccessToken(String);
 
 impl AccessToken {
-    /// A new one. Errors: the system gives no random bytes.
+    /// Errors: the system gives no random bytes.
     pub fn random() -> io::Result<Self> {
         let mut bytes = [0; BYTES];
         std::fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;

@@ -3,17 +3,14 @@
 use drivescope_machine::uses::{DeviceUse, shortened};
 use drivescope_model::gate::{Check, Outcome};
 
-/// A check that found nothing against writing.
 pub(crate) fn ok(name: &str, evidence: impl Into<String>) -> Check {
     entry(name, Outcome::Ok, evidence, None)
 }
 
-/// A check that could not be made here.
 pub(crate) fn unknown(name: &str, evidence: impl Into<String>, command: &str) -> Check {
     entry(name, Outcome::Unknown, evidence, Some(command))
 }
 
-/// A check that refuses.
 pub(crate) fn refused(name: &str, evidence: impl Into<String>, command: &str) -> Check {
     entry(name, Outcome::Refused, evidence, Some(command))
 }
@@ -27,7 +24,6 @@ pub(crate) fn uses(name: &str, found: Vec<DeviceUse>, none: impl Into<String>) -
     found.map(|found| refused(name, found.evidence, &found.command)).collect()
 }
 
-/// Every reason of a refusal, in one line.
 pub(crate) fn reasons(checks: &[Check]) -> Option<String> {
     let refused: Vec<&Check> =
         checks.iter().filter(|check| check.outcome == Outcome::Refused).collect();
@@ -58,13 +54,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_use_refuses_once_and_many_are_counted() {
-        let found = (0..12).map(|i| DeviceUse::new(format!("u{:02}", i / 2 * 2), "c"));
-        assert_eq!(uses("mounts", found.collect(), "none").len(), 6);
-        let found = (0..11).map(|i| DeviceUse::new(format!("u{i:02}"), "c"));
-        let checks = uses("mounts", found.collect(), "none");
-        assert_eq!(checks.len(), 8);
-        assert_eq!(checks[7].evidence, "u07; and 3 more like it");
+    fn each_use_is_a_refusal() {
+        let found = ["u1", "u2"].map(|evidence| DeviceUse::new(evidence, "c"));
+        let expected = ["u1", "u2"].map(|evidence| refused("mounts", evidence, "c"));
+        assert_eq!(uses("mounts", found.to_vec(), "none"), expected);
         assert_eq!(uses("mounts", Vec::new(), "none"), [ok("mounts", "none")]);
     }
 }

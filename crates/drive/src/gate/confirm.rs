@@ -11,32 +11,29 @@ use std::path::Path;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Confirmation {
     phrases: Vec<String>,
-    /// By a person who was asked, and saw the plan.
+    /// A person was asked, and saw the plan.
     was_typed: bool,
 }
 
 impl Confirmation {
-    /// Nothing was given.
     pub fn none() -> Self {
         Self::default()
     }
 
-    /// These serial numbers; one of them must be the device's.
+    /// Serial numbers; one of them must be the device's.
     pub fn given(phrases: &[String]) -> Self {
         Self { phrases: phrases.to_vec(), was_typed: false }
     }
 
-    /// What a person typed who was asked for [`super::Examination::missing_phrase`].
+    /// The answer to the question for [`super::Examination::missing_phrase`].
     pub fn typed(phrase: &str) -> Self {
         Self { phrases: vec![phrase.to_string()], was_typed: true }
     }
 
-    /// Whether exactly this device was named.
     fn names(&self, device: &DeviceIdentity) -> bool {
         self.phrases.contains(&device.phrase())
     }
 
-    /// How it came.
     fn how(&self) -> &'static str {
         if self.was_typed { "typed" } else { "given" }
     }

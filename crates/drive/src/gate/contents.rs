@@ -20,16 +20,14 @@ const PIECE_BOUNDARY: u64 = 4096;
 const HEAD_BYTES: u64 = 2 << 20;
 const TAIL_BYTES: u64 = 1 << 20;
 
-/// What was found on a device.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct DeviceContents {
     /// `sda1: ext4 at byte 1080`, one for each signature.
     pub signatures: Vec<String>,
-    /// What could not be read, so that nothing is known of it.
+    /// What could not be read, so that its contents are unknown.
     pub unread: Option<String>,
-    /// Where the first byte that is neither 00 nor FF was sampled.
+    /// Offset of the first sampled byte that is neither 00 nor FF.
     pub data_at: Option<u64>,
-    /// Pieces that were sampled.
     pub pieces: u64,
 }
 

@@ -59,7 +59,7 @@ fn has_double(roots: &Roots, name: &str) -> bool {
         .is_some_and(|ours| others.into_iter().any(|other| says(&other).as_ref() == Some(&ours)))
 }
 
-/// The check `identity`: descriptor and sysfs must tell the same device.
+/// The check `identity`: descriptor and sysfs must show the same device.
 pub(super) fn check(roots: &Roots, device: &DeviceIdentity) -> Check {
     let said = [
         ("serial", &device.serial),
@@ -83,7 +83,7 @@ pub(super) fn check(roots: &Roots, device: &DeviceIdentity) -> Check {
     }
 }
 
-/// What sysfs says otherwise than the descriptor.
+/// What sysfs reports otherwise than the descriptor.
 fn contradiction(roots: &Roots, device: &DeviceIdentity) -> Option<String> {
     let dir = roots.block_dir(&device.name)?;
     let size = read_u64(dir.join("size"))?.saturating_mul(512);

@@ -5,31 +5,26 @@ use drivescope_machine::roots::Roots;
 use rustix::io::Errno;
 use std::fs::File;
 
-/// How often a busy device is asked for; udev, and another look like this one, have each for a moment.
+/// Attempts to claim a busy device; udev, and inspections like this one, hold each for a moment.
 const ATTEMPTS: u32 = 5;
 
-/// A claimed device, as long as this is kept.
+/// A claimed device; dropping this gives the claim up.
 #[derive(Debug)]
 pub(super) struct ExclusiveClaim {
-    /// The exclusive descriptor.
     pub device: File,
-    /// Holds the advisory lock if that is on another node: the disk of a partition. It only has to stay open.
+    /// Keeps the advisory lock if that is on another node: the disk of a partition.
     pub _lock: Option<File>,
-    /// Other devices with the same bytes.
     pub aliases: Vec<AliasClaim>,
 }
 
 /// Another device with the target's bytes, claimed so that it cannot be mounted meanwhile.
 #[derive(Debug)]
 pub(super) struct AliasClaim {
-    /// Kernel name.
     pub name: String,
-    /// Its exclusive descriptor.
     pub _claim: File,
 }
 
-/// Claims the device with this kernel name, once whoever has it only for a moment has let go of it. Errors: as
-/// [`open_device`].
+/// Claims the device with this kernel name, after those that hold it only for a moment. Errors: as [`open_device`].
 pub(super) fn claim_patiently(
     kernel: &dyn KernelCalls,
     roots: &Roots,

@@ -20,7 +20,6 @@ const NVME_SERIAL: std::ops::Range<usize> = 4..24;
 const NVME_MODEL: std::ops::Range<usize> = 24..64;
 /// Last word of an ATA answer: this in the low byte says that the sum of all bytes is 0 (ACS-4, 7.13.7.90).
 const ATA_CHECKED: u8 = 0xA5;
-/// Who a drive says it is.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct IdentifyAnswer {
     pub model: Option<String>,
@@ -62,8 +61,8 @@ fn parse(command: IdentifyCommand, bytes: &[u8]) -> Option<IdentifyAnswer> {
     answer.serial.is_some().then_some(answer)
 }
 
-/// Asks the open drive and adds to `device` the serial number that the kernel does not show, or shows otherwise.
-/// The check `answer` refuses a drive that says to be another one than the kernel says.
+/// Asks the open drive and adds to `device` the serial number that the kernel does not show, or shows otherwise. The
+/// check `answer` refuses a drive whose answer contradicts the kernel.
 pub(super) fn check(
     kernel: &dyn KernelCalls,
     roots: &Roots,
@@ -124,7 +123,7 @@ fn judge(
     }
 }
 
-/// Whether both tell something, and not the same; blanks do not count.
+/// Whether both have a value, and not the same; blanks do not count.
 fn differs(
     kernel: &Option<String>,
     drive: &Option<String>,

@@ -5,15 +5,11 @@ use rustix::ioctl::{Opcode, Updater, ioctl, opcode};
 use std::ffi::c_void;
 use std::fs::File;
 
-/// Length of an ATA answer.
 pub(super) const ATA_BYTES: usize = 512;
-/// Length of an NVMe answer.
 pub(super) const NVME_BYTES: usize = 4096;
 
-/// How a drive is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum IdentifyCommand {
-    /// Identify Controller.
     Nvme,
     /// IDENTIFY DEVICE, to a drive that the kernel itself asked when it was attached.
     Ata,
@@ -84,9 +80,7 @@ struct SgHeader {
 }
 
 /// What the open drive answers.
-///
-/// # Errors
-/// The kernel's, when it does not pass the command on; `IO` when the drive does not take it.
+/// Errors: the kernel's, when it does not pass the command on; `IO` when the drive does not take it.
 pub(super) fn ask(file: &File, command: IdentifyCommand) -> Result<Vec<u8>, Errno> {
     match command {
         IdentifyCommand::Nvme => nvme(file),

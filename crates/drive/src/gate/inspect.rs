@@ -24,25 +24,21 @@ const CLAIM_ATTEMPTS: u32 = 30;
 /// Largest sector in which the engines and the journal write.
 const SECTOR_BYTES_MAX: u32 = 4096;
 
-/// What one pass found.
 #[derive(Debug, Default)]
 pub(super) struct Inspection {
-    /// All checks but those that depend on a confirmation.
+    /// All checks except those that depend on a confirmation.
     pub checks: Vec<Check>,
-    /// The device, if it could be opened.
     pub device: Option<DeviceIdentity>,
-    /// What is on it.
     pub contents: DeviceContents,
-    /// The claim, if it was given.
+    /// The claim, if the kernel gave it.
     pub claim: Option<ExclusiveClaim>,
 }
 
-/// What a device is looked at for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
     /// A test is to write to it.
     Test,
-    /// Its own contents are to go back to it: what it carries is not looked at.
+    /// The device's own contents are to go back to it: what it holds now is not examined.
     Restore,
 }
 
@@ -125,7 +121,6 @@ fn without_procfs(roots: &Roots) -> Option<Check> {
     Some(refused("mounts", evidence, "ls /proc/self"))
 }
 
-/// Finds the node and opens it for reading, or says why not.
 fn open(
     kernel: &dyn KernelCalls,
     roots: &Roots,

@@ -22,15 +22,12 @@ const BLKDISCARD: Opcode = opcode::none(0x12, 119);
 
 /// udev holds a shared lock while it looks at a device: a moment, after which it is free.
 const LOCK_ATTEMPTS: u32 = 20;
-/// Between two attempts of any kind.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Where a path leads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DeviceNode {
     /// The node, links resolved.
     pub node: PathBuf,
-    /// Major and minor number.
     pub number: (u32, u32),
 }
 
@@ -48,7 +45,6 @@ pub(super) enum Access {
 }
 
 impl Access {
-    /// What a level needs.
     pub fn to_write(level: WriteLevel) -> Self {
         if level < WriteLevel::Destroy { Self::WriteUnseen } else { Self::WriteExclusive }
     }
@@ -58,42 +54,32 @@ impl Access {
     }
 }
 
-/// What an open descriptor reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DescriptorFacts {
     /// Major and minor number of the device that is really open.
     pub number: (u32, u32),
-    /// Size.
     pub size_bytes: u64,
-    /// Logical sector.
     pub logical_sector_bytes: u32,
-    /// Physical sector.
     pub physical_sector_bytes: u32,
-    /// Whether the kernel refuses writes.
     pub read_only: bool,
     /// Number of this attachment; `None` before Linux 5.15.
     pub disk_sequence: Option<u64>,
 }
 
-/// The questions.
 pub(super) trait KernelCalls: Send + Sync {
     /// Follows a path. `NOTBLK` when it is no block device.
     fn resolve(&self, path: &Path) -> Result<DeviceNode, Errno>;
-    /// Opens a node.
     fn open(&self, node: &Path, access: Access) -> Result<File, Errno>;
-    /// Asks an open descriptor.
     fn facts(&self, file: &File) -> Result<DescriptorFacts, Errno>;
-    /// Asks the drive behind an open descriptor who it is: what it answers, as it is.
+    /// The raw answer of the drive behind an open descriptor.
     fn identify(&self, file: &File, command: IdentifyCommand) -> Result<Vec<u8>, Errno>;
     /// Tells the drive that it need not keep these bytes; `OPNOTSUPP` where it takes no such command.
     fn discard(&self, file: &File, bytes: Range<u64>) -> Result<(), Errno>;
-    /// Waits a moment for something to pass.
     fn wait(&self);
     /// Takes the exclusive advisory lock; `WOULDBLOCK` when another program holds it.
     fn lock(&self, file: &File) -> Result<(), Errno>;
 }
 
-/// The kernel of this machine.
 #[derive(Debug)]
 pub(super) struct HostKernel;
 

@@ -15,7 +15,7 @@ use std::time::Duration;
 const LOOKS: u32 = 5;
 const LOOK_PAUSE: Duration = Duration::from_millis(60);
 
-/// Who has it open, once those who only look have gone.
+/// Open handles, after those of programs that only look have been closed.
 fn open_handles(roots: &Roots, footprint: &Footprint) -> OpenHandles {
     let mut seen = OpenHandles::scan(roots, Sought::Device(footprint));
     for _ in 1..LOOKS {
@@ -75,7 +75,14 @@ mod tests {
         checks[0].clone()
     }
 
-    /// `sdx` does not exist on the machine that runs the test, so its number comes from its name.
+    #[track_caller]
+    fn expect(fake: &Fake, target: &str, expected: Outcome, words: &str) {
+        let check = outcome(fake, target);
+        assert_eq!(check.outcome, expected, "{check:?}");
+        assert!(check.evidence.contains(words), "{check:?}");
+    }
+
+    /// `sdx` does not exist on the machine of the test, so its number comes from its name.
     fn opened(flags: &str) -> Fake {
         let fake = Fake::new();
         fake.disk("pci0000:00/block/gate-sdx", (8, 0), 1 << 30);
@@ -87,16 +94,9 @@ mod tests {
 
     #[test]
     fn writing_program_refuses_reading_one_is_reported() {
-        let check = outcome(&opened("02100002"), "gate-sdx");
-        assert_eq!(check.outcome, Outcome::Refused);
-        assert!(check.evidence.contains("qemu-system (process 812)"), "{}", check.evidence);
-        let check = outcome(&opened("02100000"), "gate-sdx");
-        assert_eq!(check.outcome, Outcome::Ok);
-        assert!(
-            check.evidence.contains("open only for reading, by qemu-system"),
-            "{}",
-            check.evidence
-        );
+        let (writing, reading) = (opened("02100002"), opened("02100000"));
+        expect(&writing, "gate-sdx", Outcome::Refused, "qemu-system (process 812)");
+        expect(&reading, "gate-sdx", Outcome::Ok, "open only for reading, by qemu-system");
     }
 
     #[test]
@@ -111,9 +111,7 @@ mod tests {
         let fake = opened("0");
         // A file where the directory should be cannot be read as one, not even by root.
         fake.file("proc/813/fd", "");
-        let check = outcome(&fake, "gate-sdx");
-        assert_eq!(check.outcome, Outcome::Unknown);
-        assert!(check.evidence.starts_with("open files of 1 processes"), "{}", check.evidence);
+        expect(&fake, "gate-sdx", Outcome::Unknown, "open files of 1 processes");
     }
 
     /// A container or a PID namespace lists only its own processes.
@@ -121,9 +119,7 @@ mod tests {
     fn own_processes_alone_say_nothing_of_others() {
         let fake = opened("0");
         fake.link("proc/self/ns/pid", "pid:[4026532201]");
-        let check = outcome(&fake, "gate-sdx");
-        assert_eq!(check.outcome, Outcome::Unknown);
-        assert!(check.evidence.contains("outside this container"), "{}", check.evidence);
+        expect(&fake, "gate-sdx", Outcome::Unknown, "outside this container");
         fs::remove_file(fake.path("proc/self/ns/pid")).unwrap();
         fake.link("proc/self/ns/pid", "pid:[4026531836]");
         assert_eq!(outcome(&fake, "gate-sdx").outcome, Outcome::Ok);
@@ -136,10 +132,8 @@ mod tests {
         fake.partition("gate-sdx", 1, (8, 1), 2048, 2048);
         fake.upper("md5", (9, 5), 1 << 20, &["gate-sdx1"]);
         fake.upper("dm-7", (253, 7), 1 << 20, &["md5"]);
-        let check = outcome(&fake, "dm-7");
-        assert_eq!(check.outcome, Outcome::Refused);
         let words = "qemu-system (process 812) has gate-sdx (below dm-7) open for writing";
-        assert_eq!(check.evidence, words);
+        expect(&fake, "dm-7", Outcome::Refused, words);
         fake.file("proc/812/comm", "mdmon\n");
         assert_eq!(outcome(&fake, "dm-7").outcome, Outcome::Ok, "it writes no contents");
         assert_eq!(outcome(&fake, "gate-sdx").outcome, Outcome::Refused, "but to its own members");

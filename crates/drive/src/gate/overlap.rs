@@ -4,7 +4,6 @@
 use drivescope_machine::graph::{BlockGraph, Footprint};
 use drivescope_machine::roots::Roots;
 
-/// How two block devices share bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Overlap {
     /// In words: `sda1 is a partition of sda`.
@@ -13,7 +12,6 @@ pub struct Overlap {
     pub is_same: bool,
 }
 
-/// How the block devices with these kernel names share bytes; `None` when they do not.
 pub fn overlap(roots: &Roots, one: &str, other: &str) -> Option<Overlap> {
     let graph = BlockGraph::read(roots);
     let [first, second] = [one, other].map(|name| graph.footprint(name));
@@ -22,11 +20,12 @@ pub fn overlap(roots: &Roots, one: &str, other: &str) -> Option<Overlap> {
             return Some(format!("{} is a partition of {name}", footprint.target));
         }
         let lower = footprint.above.get(name)?;
-        Some(match *lower == footprint.target {
-            true => format!("{name} is built on {lower}"),
-            false => {
-                format!("{name} is built on {lower}, which shares bytes with {}", footprint.target)
-            }
+        let built = format!("{name} is built on {lower}");
+        let target = &footprint.target;
+        Some(if lower == target {
+            built
+        } else {
+            format!("{built}, which shares bytes with {target}")
         })
     };
     let shares_file = graph.share_file(one, other);
@@ -34,9 +33,10 @@ pub fn overlap(roots: &Roots, one: &str, other: &str) -> Option<Overlap> {
         let words = || format!("{one} and {other} are the same drive or share its bytes");
         (first.has(other) || second.has(one)).then(words)
     };
-    let how = match shares_file.is_some() {
-        true => Some(format!("{one} and {other} are loop devices over the same bytes of a file")),
-        false => of(&first, other).or_else(|| of(&second, one)).or_else(shares),
+    let how = if shares_file.is_some() {
+        Some(format!("{one} and {other} are loop devices over the same bytes of a file"))
+    } else {
+        of(&first, other).or_else(|| of(&second, one)).or_else(shares)
     };
     Some(Overlap { how: how?, is_same: shares_file == Some(true) })
 }

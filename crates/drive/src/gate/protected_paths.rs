@@ -8,12 +8,10 @@ use drivescope_model::gate::Check;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Where drivescope keeps what it must not overwrite.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct OwnPaths {
-    /// The file with the runs.
+    /// The database of runs.
     pub store: Option<PathBuf>,
-    /// The directory of the restore journal.
     pub journal: Option<PathBuf>,
 }
 
@@ -33,7 +31,7 @@ pub(crate) fn check(
     checks
 }
 
-/// The devices below a path, or below the nearest directory above it that exists.
+/// The devices below a path, or below its nearest existing parent directory.
 fn devices_of(graph: &BlockGraph, path: &Path) -> Vec<String> {
     let existing = path.ancestors().find(|dir| dir.exists());
     existing.map(|dir| graph.stack_of_path(dir).names).unwrap_or_default()

@@ -26,19 +26,18 @@ pub struct RawDisk {
     claim: ExclusiveClaim,
     /// Other devices with the same bytes, which are claimed with it.
     aliases: Mutex<Vec<AliasClaim>>,
-    request: GateRequest,
+    pub(super) request: GateRequest,
     range: Range<u64>,
     device: DeviceIdentity,
     record: GateRecord,
-    /// Where engines may write now.
     open: Opened,
-    /// What the check right before the first write found.
-    before_first_write: OnceLock<Option<String>>,
-    /// What the last check in the middle of a test saw of the machine.
-    recheck_log: RecheckLog,
+    /// Result of the check right before the first write: what has changed, if anything.
+    pub(super) before_first_write: OnceLock<Option<String>>,
+    /// Shared by the checks during a test.
+    pub(super) recheck_log: RecheckLog,
 }
 
-/// A range of bytes that engines may write: none at first.
+/// The bytes that engines may write: none at first.
 #[derive(Debug, Default)]
 struct Opened {
     from: AtomicU64,
@@ -46,7 +45,6 @@ struct Opened {
 }
 
 impl Opened {
-    /// To be called while no engine runs.
     fn set(&self, range: Range<u64>) {
         self.from.store(range.start, Ordering::Release);
         self.to.store(range.end, Ordering::Release);
@@ -59,75 +57,38 @@ impl Opened {
     }
 }
 
-/// Why a device was not read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
-    /// The handle was claimed for less.
     #[error(
         "{asked} was refused: the device was claimed for {granted} only; this is a bug, report it"
     )]
-    Level {
-        /// What the caller wanted to do.
-        asked: &'static str,
-        /// What the gate allowed.
-        granted: &'static str,
-    },
-    /// Bytes outside the claimed range, or no whole sectors.
+    Level { asked: &'static str, granted: &'static str },
+    /// Bytes outside the claimed range, or partial sectors.
     #[error(
         "a write of {length} bytes at {offset} was refused: only whole sectors of {sector} bytes from {start} to {end} were claimed; this is a bug, report it"
     )]
-    Range {
-        /// Where.
-        offset: u64,
-        /// How many.
-        length: usize,
-        /// The logical sector.
-        sector: u32,
-        /// Beginning of the range.
-        start: u64,
-        /// Its end.
-        end: u64,
-    },
-    /// Bytes whose originals are in no journal.
+    Range { offset: u64, length: usize, sector: u32, start: u64, end: u64 },
     #[error(
         "a write of {length} bytes at {offset} was refused: their originals are not saved; this is a bug, report it"
     )]
-    Unsaved {
-        /// Where.
-        offset: u64,
-        /// How many.
-        length: usize,
-    },
-    /// The device is not the claimed one any more.
+    Unsaved { offset: u64, length: usize },
     #[error("nothing was written: {why}; see drivescope list and run again")]
-    Changed {
-        /// In which way.
-        why: String,
-    },
-    /// Another medium lies in the drive.
+    Changed { why: String },
     #[error(
         "the medium in {path} may have been changed (or the drive was reset), so writing stopped; insert the right one and run again"
     )]
-    OtherMedium {
-        /// Which device.
-        path: String,
-    },
-    /// Another user of the device appeared since the claim.
+    OtherMedium { path: String },
     #[error("this test stopped writing: {why}; fix that, then run again")]
     InUse {
-        /// Who, with the command that shows it.
+        /// The user, with the command that shows it.
         why: String,
     },
-    /// The device failed.
     #[error("cannot {what} {path} at byte {offset}: {source}; see dmesg and smartctl")]
     Io {
         /// `read`, `write to`, `flush`, `discard`.
         what: &'static str,
-        /// Which device.
         path: String,
-        /// Where.
         offset: u64,
-        /// What the kernel said.
         source: io::Error,
     },
 }
@@ -158,17 +119,14 @@ impl RawDisk {
         }
     }
 
-    /// What it was claimed for.
     pub fn level(&self) -> WriteLevel {
         self.request.level
     }
 
-    /// Bytes that may be written.
     pub fn range(&self) -> Range<u64> {
         self.range.clone()
     }
 
-    /// Who it is.
     pub fn device(&self) -> &DeviceIdentity {
         &self.device
     }
@@ -178,39 +136,20 @@ impl RawDisk {
         &self.record
     }
 
-    /// Where it is described.
     pub(crate) fn roots(&self) -> &Roots {
         &self.roots
     }
 
-    /// What was asked of the gate.
-    pub(super) fn request(&self) -> &GateRequest {
-        &self.request
-    }
-
-    /// Who is asked about it.
     pub(super) fn kernel(&self) -> &dyn KernelCalls {
         &*self.kernel
     }
 
-    /// The claimed descriptor.
     pub(super) fn file(&self) -> &File {
         &self.claim.device
     }
 
-    /// Other devices with the same bytes, which are claimed with it.
     pub(super) fn aliases(&self) -> MutexGuard<'_, Vec<AliasClaim>> {
         self.aliases.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// What the check right before the first write found.
-    pub(super) fn before_first_write(&self) -> &OnceLock<Option<String>> {
-        &self.before_first_write
-    }
-
-    /// What repeated checks saw.
-    pub(super) fn recheck_log(&self) -> &RecheckLog {
-        &self.recheck_log
     }
 
     /// Lets engines write there and nowhere else. Only the journal calls it, and the start of a test.
@@ -273,25 +212,26 @@ impl RawDisk {
         self.claim.device.sync_data().map_err(|source| self.failed("flush", 0, source))
     }
 
-    /// Whether it was claimed for this level.
     pub(super) fn permit_level(&self, level: WriteLevel) -> Result<(), WriteError> {
         let granted = self.request.level;
-        match level < WriteLevel::SameBytes || level > granted {
-            true => Err(WriteError::Level { asked: level.name(), granted: granted.name() }),
-            false => Ok(()),
+        if level < WriteLevel::SameBytes || level > granted {
+            Err(WriteError::Level { asked: level.name(), granted: granted.name() })
+        } else {
+            Ok(())
         }
     }
 
-    /// Whether these are whole sectors within the claimed range.
+    /// Refuses partial sectors and bytes outside the claimed range.
     pub(super) fn permit(&self, length: usize, offset: u64) -> Result<(), WriteError> {
         let sector = self.device.logical_sector_bytes.max(1);
         let Range { start, end } = self.range;
         let last = u64::try_from(length).ok().and_then(|length| offset.checked_add(length));
         let is_within = offset >= start && last.is_some_and(|last| last <= end);
         let is_whole = (offset | length as u64).is_multiple_of(u64::from(sector));
-        match length > 0 && is_within && is_whole {
-            true => Ok(()),
-            false => Err(WriteError::Range { offset, length, sector, start, end }),
+        if length > 0 && is_within && is_whole {
+            Ok(())
+        } else {
+            Err(WriteError::Range { offset, length, sector, start, end })
         }
     }
 

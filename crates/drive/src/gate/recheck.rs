@@ -27,7 +27,7 @@ impl RawDisk {
         if level >= WriteLevel::SameBytes {
             self.same_medium()?;
             let used = reasons(&checks_of_use(self));
-            self.recheck_log().count(true, used.is_some());
+            self.recheck_log.count(true, used.is_some());
             if let Some(why) = used {
                 return Err(WriteError::InUse { why });
             }
@@ -57,13 +57,13 @@ impl RawDisk {
 
     /// The check right before the first write: an error if the device is not the claimed one any more.
     pub fn ready(&self) -> Result<(), WriteError> {
-        match self.before_first_write().get_or_init(|| change(self)) {
+        match self.before_first_write.get_or_init(|| change(self)) {
             None => Ok(()),
             Some(why) => Err(WriteError::Changed { why: why.clone() }),
         }
     }
 
-    /// The same at any time.
+    /// As [`Self::ready`], at any time.
     pub(crate) fn check_unchanged(&self) -> Result<(), WriteError> {
         change(self).map_or(Ok(()), |why| Err(WriteError::Changed { why }))
     }
@@ -73,18 +73,17 @@ impl RawDisk {
     /// New, unused paths to its bytes are claimed too.
     pub fn still_free(&self) -> Result<(), WriteError> {
         self.same_medium()?;
-        let is_as_before = self.recheck_log().replace(signs(self.roots()));
+        let is_as_before = self.recheck_log.replace(signs(self.roots()));
         let why = if is_as_before { None } else { visible_use_of(self) };
-        self.recheck_log().count(!is_as_before, why.is_some());
+        self.recheck_log.count(!is_as_before, why.is_some());
         why.map_or(Ok(()), |why| {
-            self.recheck_log().forget();
+            self.recheck_log.forget();
             Err(WriteError::InUse { why })
         })
     }
 
-    /// The checks since the claim.
     pub fn rechecks(&self) -> Rechecks {
-        self.recheck_log().rechecks()
+        self.recheck_log.rechecks()
     }
 }
 
@@ -92,8 +91,8 @@ impl RawDisk {
 /// must all still tell the same.
 fn change(disk: &RawDisk) -> Option<String> {
     let (kernel, roots) = (disk.kernel(), disk.roots());
-    let path = disk.request().path.display();
-    let node = match kernel.resolve(&disk.request().path) {
+    let path = disk.request.path.display();
+    let node = match kernel.resolve(&disk.request.path) {
         Ok(node) => node,
         Err(errno) => return Some(format!("{path} is gone: {}", io::Error::from(errno))),
     };
@@ -116,7 +115,7 @@ fn change(disk: &RawDisk) -> Option<String> {
     }
 }
 
-/// What changes when something of this machine is put to use.
+/// A hash that changes when something of this machine is put to use.
 fn signs(roots: &Roots) -> u64 {
     let mut signs = DefaultHasher::new();
     for table in ["self/mountinfo", "swaps"] {

@@ -3,14 +3,12 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How often a claimed device was checked while it could be written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rechecks {
-    /// All of them.
+    /// All checks while the device could be written.
     pub made: u64,
     /// Complete checks for users, made because the machine had changed since the check before.
     pub whole: u64,
-    /// When the last one was, since the claim.
     pub last: Duration,
     /// Whether the last check found a user.
     pub refused: bool,
@@ -24,7 +22,7 @@ pub(super) struct RecheckLog {
 
 #[derive(Debug, Default)]
 struct Inner {
-    /// Signs of the machine at the last one; none when the next is to be a whole one.
+    /// Hash of the machine's state at the last check; `None` makes the next check a complete one.
     signs: Option<u64>,
     rechecks: Rechecks,
 }
@@ -36,17 +34,16 @@ impl Default for RecheckLog {
 }
 
 impl RecheckLog {
-    /// Keeps these signs; whether they are what was seen before.
+    /// Whether the new signs are the ones of the last check.
     pub fn replace(&self, now: u64) -> bool {
         self.lock().signs.replace(now) == Some(now)
     }
 
-    /// The next check is a whole one.
+    /// Makes the next check a complete one.
     pub fn forget(&self) {
         self.lock().signs = None;
     }
 
-    /// Counts a check.
     pub fn count(&self, is_whole: bool, refused: bool) {
         let rechecks = &mut self.lock().rechecks;
         rechecks.made += 1;
@@ -54,7 +51,6 @@ impl RecheckLog {
         (rechecks.last, rechecks.refused) = (self.begun.elapsed(), refused);
     }
 
-    /// Those made so far.
     pub fn rechecks(&self) -> Rechecks {
         self.lock().rechecks.clone()
     }

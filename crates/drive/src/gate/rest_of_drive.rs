@@ -43,7 +43,6 @@ pub(crate) fn check(
     })
 }
 
-/// What keeps the rest of a disk from being claimed.
 fn blocked(
     kernel: &dyn KernelCalls,
     graph: &BlockGraph,

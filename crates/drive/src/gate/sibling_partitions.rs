@@ -6,7 +6,6 @@ use drivescope_machine::uses::open_file_systems;
 use drivescope_model::gate::Check;
 use std::collections::BTreeMap;
 
-/// The check `siblings`.
 pub(super) fn check(graph: &BlockGraph, footprint: &Footprint) -> Check {
     let roots = graph.roots();
     let mounted = graph.mounts().iter().flat_map(|mount| graph.devices_of_mount(mount));

@@ -7,8 +7,8 @@ use drivescope_machine::processes::{MountTables, hides_processes};
 use drivescope_machine::uses::{self as found, DeviceUse, PoolMember};
 use drivescope_model::gate::{Check, Outcome};
 
-/// Every check of this file, in the order of the record. `labelled` is what the target's own labels say of pools, if
-/// they were read.
+/// Every check of this file, in the order of the record. `labelled` are the pools that the target's own labels name,
+/// if they were read.
 pub(super) fn check(
     graph: &BlockGraph,
     footprint: &Footprint,
@@ -39,7 +39,7 @@ pub(super) fn check(
     checks
 }
 
-/// An export that may be of any device.
+/// An export that may include the target.
 fn may_be_it(export: UntracedExport) -> DeviceUse {
     let UntracedExport { by, name, path, why, end, shown } = export;
     let path =

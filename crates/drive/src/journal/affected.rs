@@ -4,7 +4,7 @@ use super::DriveIdentity;
 use drivescope_machine::graph::{BlockGraph, Footprint, Stack};
 use drivescope_machine::roots::read_text;
 
-/// Every block device of this machine that can be opened, and who it is.
+/// Every block device of this machine that can be opened, with its identity.
 pub(super) fn attached_devices(graph: &BlockGraph) -> Vec<(String, DriveIdentity)> {
     let mut found = Vec::new();
     for disk in graph.disks() {

@@ -12,7 +12,7 @@ use crate::gate::{self, RawDisk};
 use std::ops::Range;
 use std::path::Path;
 
-/// Bytes that are saved between two looks at whether to stop.
+/// Bytes that are saved between two checks of the stop flag.
 const PIECE: u64 = 16 << 20;
 /// Largest physical sector by which an area may be widened at either end.
 const WIDENED_MAX: u64 = 64 << 10;
@@ -27,7 +27,7 @@ pub fn file_bytes(area_bytes: u64) -> u64 {
     FIRST_RECORD + area_bytes + 2 * WIDENED_MAX + records * heads + commits * COMMITTED_BYTES
 }
 
-/// What was saved of one claimed device, and what its engines may therefore write.
+/// Saved originals of one claimed device, and what its engines may therefore write.
 #[derive(Debug)]
 pub struct BeforeImages {
     journal: Journal<StateFolder>,

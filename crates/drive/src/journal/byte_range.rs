@@ -3,22 +3,18 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// A range of bytes on a drive or partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ByteRange {
-    /// First byte.
     pub offset: u64,
-    /// Number of bytes.
     pub len: u64,
 }
 
 impl ByteRange {
-    /// `len` bytes from `offset`.
     pub fn new(offset: u64, len: u64) -> Self {
         Self { offset, len }
     }
 
-    /// The byte after the last one.
+    /// Exclusive.
     pub fn end(&self) -> u64 {
         self.offset + self.len
     }
@@ -30,7 +26,7 @@ impl fmt::Display for ByteRange {
     }
 }
 
-/// The first few of several ranges, and how many more there are.
+/// The first few ranges and the number of the others.
 pub(super) fn listed(extents: &[ByteRange]) -> String {
     const SHOWN: usize = 8;
     let mut parts: Vec<String> = extents.iter().take(SHOWN).map(ByteRange::to_string).collect();
@@ -45,7 +41,6 @@ pub(super) fn listed(extents: &[ByteRange]) -> String {
 pub(super) struct ByteRangeSet(BTreeMap<u64, u64>);
 
 impl ByteRangeSet {
-    /// Adds a range.
     pub(super) fn insert(&mut self, extent: ByteRange) {
         let (mut start, mut end) = (extent.offset, extent.end());
         let touching: Vec<u64> = self
@@ -66,18 +61,15 @@ impl ByteRangeSet {
         }
     }
 
-    /// Its ranges, in order.
     pub(super) fn ranges(&self) -> Vec<ByteRange> {
         self.0.iter().map(|(start, end)| ByteRange::new(*start, end - start)).collect()
     }
 
-    /// Whether every byte of a range is in it.
     pub(super) fn contains(&self, extent: ByteRange) -> bool {
         let before = self.0.range(..=extent.offset).next_back();
         extent.len == 0 || before.is_some_and(|(_, end)| *end >= extent.end())
     }
 
-    /// The parts of a range that are not in it, in order.
     pub(super) fn gaps(&self, extent: ByteRange) -> Vec<ByteRange> {
         let mut gaps = Vec::new();
         let mut at = extent.offset;

@@ -29,10 +29,7 @@ pub fn is_deaf(folder: &Path) -> bool {
 
 /// Refuses a folder whose disk does not answer to writes in time.
 pub fn check_answers(folder: &Path) -> Result<(), JournalError> {
-    match is_deaf(existing(folder)) {
-        false => Ok(()),
-        true => Err(no_answer("write", folder)),
-    }
+    if is_deaf(existing(folder)) { Err(no_answer("write", folder)) } else { Ok(()) }
 }
 
 /// Refuses a folder that lies on a server which does not answer in time.

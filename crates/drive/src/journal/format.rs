@@ -6,9 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// Everything begins at a multiple of this; nothing smaller is ever written.
 pub(super) const BLOCK_BYTES: usize = 4096;
-/// One copy of the header.
 pub(super) const HEADER_BYTES: usize = 2 * BLOCK_BYTES;
-/// Both copies of the header.
 pub(super) const HEADERS_BYTES: u64 = 2 * HEADER_BYTES as u64;
 /// Distance kept from synced bytes: a torn write can destroy the whole physical sector, flash page or stripe, whose
 /// size a file cannot find out.
@@ -17,7 +15,6 @@ pub(super) const APART_BYTES: u64 = 64 << 10;
 pub(super) const INTENDED_AT: u64 = HEADERS_BYTES + APART_BYTES;
 /// Where the mark is that is synced after them.
 pub(super) const COMMITTED_AT: u64 = INTENDED_AT + BLOCK_BYTES as u64 + APART_BYTES;
-/// Where the first record is.
 pub(super) const FIRST_RECORD: u64 = COMMITTED_AT + BLOCK_BYTES as u64 + APART_BYTES;
 /// Bytes of a record before its data.
 pub(super) const HEAD_BYTES: usize = 64;
@@ -27,7 +24,6 @@ pub(super) const DATA_MAX: u64 = 1 << 20;
 pub(super) const PIECE_BYTES: usize = 4096;
 /// Most records that one commit can name.
 pub(super) const COMMIT_MAX: usize = (BLOCK_BYTES - 44) / 16;
-/// Version of the layout.
 const VERSION: u32 = 2;
 
 const HEADER_MAGIC: &[u8; 8] = b"DSJRNL01";
@@ -38,50 +34,42 @@ const DONE_MAGIC: &[u8; 8] = b"DSALLBAK";
 /// Tells the blocks of one journal from those of any other.
 pub(super) type Id = [u8; 16];
 
-/// What the header says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Header {
-    /// The drive whose contents are saved.
     pub drive: DriveIdentity,
-    /// Unit of LBAs.
     pub sector_bytes: u32,
-    /// The run that made it.
+    /// Run that made it.
     pub run_id: String,
-    /// The seed of its test data; earlier versions did not keep it.
+    /// Seed of its test data; journals of earlier versions do not have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data_seed: Option<u64>,
     /// Seconds since 1970.
     pub made_at_unix_s: u64,
-    /// Stands in every block.
+    /// In every block.
     pub id: Id,
 }
 
-/// The head of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Head {
     /// Number of the record, from 0.
     pub number: u64,
-    /// First sector.
     pub lba: u64,
-    /// Bytes of data.
     pub data_bytes: u32,
     /// CRC-32C of the data.
     pub data_crc: u32,
 }
 
-/// What a block is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum JournalBlock {
-    /// The beginning of a record.
     Record(Id, Head),
     /// Names saved ranges: number of the first, then (LBA, bytes) of each.
     Commit(Id, u64, Vec<(u64, u32)>),
-    /// Everything was given back.
+    /// Everything is restored.
     Done(Id),
 }
 
 impl Header {
-    /// Both copies; `None` if the names of the drive do not fit.
+    /// Both copies; `None` if the drive's names are too long.
     pub(super) fn encode(&self) -> Option<Vec<u8>> {
         let json = serde_json::to_vec(self).ok()?;
         let mut copy = vec![0; HEADER_BYTES];
@@ -105,7 +93,7 @@ impl Header {
         header.filter(|it: &Self| it.sector_bytes >= 512)
     }
 
-    /// The bytes that a record is about; `None` if they lie beyond every drive.
+    /// `None` if it lies beyond every drive.
     pub(super) fn extent(&self, lba: u64, data_bytes: u32) -> Option<ByteRange> {
         let offset = lba.checked_mul(u64::from(self.sector_bytes))?;
         let end = offset.checked_add(u64::from(data_bytes))?;
@@ -165,7 +153,6 @@ pub(super) fn parse_tail(block: &[u8]) -> Option<(Id, Head, Vec<u32>)> {
     is_whole.then(|| (id, head, sums.chunks_exact(4).map(|sum| u32_at(sum, 0)).collect()))
 }
 
-/// Reads the head of a record.
 fn parse_head(bytes: &[u8]) -> Option<(Id, Head)> {
     let head = Head {
         number: u64_at(bytes, 24),
@@ -178,7 +165,6 @@ fn parse_head(bytes: &[u8]) -> Option<(Id, Head)> {
     Some((bytes[8..24].try_into().ok()?, head)).filter(|_| is_whole)
 }
 
-/// A commit of these records, the first of which has number `first`.
 pub(super) fn commit(id: &Id, first: u64, records: &[(u64, u32)]) -> Vec<u8> {
     assert!(records.len() <= COMMIT_MAX, "the writer splits larger batches");
     let mut block = started(COMMIT_MAGIC, id);
@@ -192,14 +178,14 @@ pub(super) fn commit(id: &Id, first: u64, records: &[(u64, u32)]) -> Vec<u8> {
     block
 }
 
-/// The last block.
+/// The block that says that everything is restored.
 pub(super) fn done(id: &Id) -> Vec<u8> {
     let mut block = started(DONE_MAGIC, id);
     seal(&mut block);
     block
 }
 
-/// What a block of 4096 bytes is; `None` if it is none of these, or not whole.
+/// `None` for other or damaged blocks of 4096 bytes.
 pub(super) fn parse(block: &[u8]) -> Option<JournalBlock> {
     let id: Id = block[8..24].try_into().ok()?;
     match <&[u8; 8]>::try_from(&block[..8]).ok()? {
@@ -217,7 +203,7 @@ pub(super) fn parse(block: &[u8]) -> Option<JournalBlock> {
     }
 }
 
-/// An empty block that begins so.
+/// An empty block with this beginning.
 pub(super) fn started(magic: &[u8; 8], id: &Id) -> Vec<u8> {
     let mut block = vec![0; BLOCK_BYTES];
     block[..8].copy_from_slice(magic);
@@ -225,24 +211,24 @@ pub(super) fn started(magic: &[u8; 8], id: &Id) -> Vec<u8> {
     block
 }
 
-/// The last four bytes become the CRC of all before.
+/// The last four bytes become the CRC of all others.
 pub(super) fn seal(bytes: &mut [u8]) {
     let (body, crc) = bytes.split_at_mut(bytes.len() - 4);
     crc.copy_from_slice(&crc32c::crc32c(body).to_le_bytes());
 }
 
-/// Whether they are.
+/// Checks that CRC.
 pub(super) fn is_sealed(bytes: &[u8]) -> bool {
     let (body, crc) = bytes.split_at(bytes.len() - 4);
     crc == crc32c::crc32c(body).to_le_bytes()
 }
 
-/// The little-endian number there.
+/// Little-endian.
 pub(super) fn u32_at(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"))
 }
 
-/// The little-endian number there.
+/// Little-endian.
 pub(super) fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
 }

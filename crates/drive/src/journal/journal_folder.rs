@@ -11,7 +11,6 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// The folder below the user's state directory.
 const FOLDER: &str = "drivescope/journals";
 
 /// `$XDG_STATE_HOME/drivescope/journals`, or `~/.local/state/drivescope/journals`. A variable that is
@@ -22,7 +21,7 @@ pub fn state_folder() -> Result<PathBuf, JournalError> {
     folder_of(std::env::var_os("XDG_STATE_HOME"), home.or_else(listed_home))
 }
 
-/// The home of the user who runs this, as `/etc/passwd` or what takes its place tells.
+/// The home of this process's user in the system's user database (`/etc/passwd` or what replaces it).
 fn listed_home() -> Option<OsString> {
     const BYTES_MAX: usize = 64 << 10;
     let mut texts: Vec<libc::c_char> = vec![0; BYTES_MAX];
@@ -100,7 +99,7 @@ pub fn check_writable(folder: &Path) -> Result<(), JournalError> {
     }
 }
 
-/// Whether everybody may add files to a folder, or take them away, as they could with a journal that waits.
+/// Whether all users may add or remove files there, waiting journals too.
 pub(super) fn is_open_to_others(mode: u32) -> bool {
     mode & 0o002 != 0
 }
@@ -110,23 +109,21 @@ pub(super) fn is_open_to_others(mode: u32) -> bool {
 pub fn check_room(folder: &Path, bytes: u64) -> Result<(), JournalError> {
     let Ok(vfs) = rustix::fs::statvfs(existing(folder)) else { return Ok(()) };
     let unit = if vfs.f_frsize > 0 { vfs.f_frsize } else { vfs.f_bsize };
-    match vfs.f_blocks > 0 && vfs.f_bavail.saturating_mul(unit) < bytes {
-        true => Err(JournalError::Full { path: folder.display().to_string() }),
-        false => Ok(()),
+    if vfs.f_blocks > 0 && vfs.f_bavail.saturating_mul(unit) < bytes {
+        Err(JournalError::Full { path: folder.display().to_string() })
+    } else {
+        Ok(())
     }
 }
 
-/// The nearest folder above that is there.
 pub(super) fn existing(folder: &Path) -> &Path {
     folder.ancestors().find(|path| path.exists()).unwrap_or(Path::new("/"))
 }
 
-/// Whether a path is on another machine.
 fn is_elsewhere(roots: &Roots, path: &Path) -> bool {
     mount_below(roots, path).is_some_and(|mount| FsClass::of(&mount.kind) == FsClass::Network)
 }
 
-/// The mount that holds a path.
 fn mount_below(roots: &Roots, path: &Path) -> Option<Mount> {
     let path = path.canonicalize().ok()?;
     let number = split_dev(std::fs::metadata(&path).ok()?.dev());
@@ -177,7 +174,6 @@ mod tests {
         (fake, folder)
     }
 
-    /// Whether `folder` may hold a journal of this device; else the message.
     fn folder_check(fake: &Fake, folder: &Path, target: &str) -> Result<(), String> {
         check_folder(&BlockGraph::read(&fake.roots), folder, target).map_err(|e| e.to_string())
     }

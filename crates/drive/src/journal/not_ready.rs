@@ -4,7 +4,7 @@ use super::JournalError;
 use crate::gate;
 use drivescope_model::gate::{Check, Outcome};
 
-/// Why nothing can go back, in words.
+/// Why nothing can be restored now.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct NotReady {
     /// Every reason, in one line.
@@ -14,18 +14,18 @@ pub struct NotReady {
 }
 
 impl NotReady {
-    /// What these checks refuse, if anything. What cannot be flushed is of the drive; all else is of its users.
+    /// The refusals among these checks, if any. A failed flush is the drive's fault; all else is due to its users.
     pub(super) fn of(checks: &[Check]) -> Option<Self> {
         let refused = || checks.iter().filter(|check| check.outcome == Outcome::Refused);
         let is_failing = refused().all(|check| check.name == "flushed");
         Some(Self { why: gate::reasons(checks)?, is_failing })
     }
 
-    /// The error for this device.
     pub(super) fn of_device(self, device: String) -> JournalError {
-        match self.is_failing {
-            true => JournalError::Failing { device, why: self.why },
-            false => JournalError::NotFree { device, why: self.why },
+        if self.is_failing {
+            JournalError::Failing { device, why: self.why }
+        } else {
+            JournalError::NotFree { device, why: self.why }
         }
     }
 }

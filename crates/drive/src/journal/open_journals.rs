@@ -27,37 +27,32 @@ use std::path::{Path, PathBuf};
 /// A journal whose drive may not have its original contents.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OpenJournal {
-    /// The file.
     pub path: PathBuf,
-    /// Whose originals it holds; absent when the header is damaged.
+    /// Drive whose originals it holds; absent when the header is damaged.
     pub drive: Option<DriveIdentity>,
-    /// The run that made it.
     pub run_id: String,
-    /// When, in seconds since 1970.
     pub made_at_unix_s: u64,
-    /// Bytes that can be restored.
+    /// Restorable bytes.
     pub bytes: u64,
     /// Records that are whole.
     pub records: usize,
-    /// What of it is damaged, if anything.
+    /// Description of damage, if any.
     pub damage: Option<String>,
     /// Whether the run that made it, or a restore, is alive.
     pub is_running: bool,
 }
 
-/// What lies in a folder of journals.
 #[derive(Debug, Default)]
 pub struct JournalList {
-    /// Journals whose drive may not have its original contents.
     pub open: Vec<OpenJournal>,
-    /// Files that only a cut in the making or removing of a journal has left; [`restore`] removes them.
+    /// Files left by an interruption while a journal was made or removed; [`restore`] removes them.
     pub leftovers: Vec<PathBuf>,
-    /// What could not be looked at, each with its reason. It may be a journal, of any drive.
+    /// What could not be read, each with its reason. It may be a journal, of any drive.
     pub unknown: Vec<JournalError>,
 }
 
-/// Everything in a folder, which need not be there. What cannot be looked at does not hide the others.
-/// Errors: the folder itself cannot be read.
+/// Everything in a folder, which may be missing. Unreadable entries do not hide the others. Errors: the folder itself
+/// cannot be read.
 pub fn list(folder: &Path) -> Result<JournalList, JournalError> {
     let path = folder.display().to_string();
     let mut listed = JournalList::default();
@@ -74,7 +69,6 @@ pub fn list(folder: &Path) -> Result<JournalList, JournalError> {
     Ok(listed)
 }
 
-/// A file in a folder of journals.
 enum FolderEntry {
     Open(Box<OpenJournal>),
     Settled,
@@ -147,9 +141,10 @@ pub fn refuse_open(
             return Err(JournalError::OfAnyDrive { path });
         };
         if shares_bytes(graph, stack, &drive) {
-            return Err(match journal.is_running {
-                true => JournalError::Running { path },
-                false => still_open(graph, &drive, path),
+            return Err(if journal.is_running {
+                JournalError::Running { path }
+            } else {
+                still_open(graph, &drive, path)
             });
         }
     }
@@ -165,7 +160,7 @@ pub fn waiting(graph: &BlockGraph, folder: &Path) -> Result<Vec<JournalError>, J
     Ok(list(folder)?.open.into_iter().filter_map(waits).collect())
 }
 
-/// The drive waits for its contents. Arrays and volumes that udev has started on it meanwhile end first.
+/// The drive waits for its contents. Arrays and volumes that udev has started on it since must end first.
 fn still_open(graph: &BlockGraph, drive: &DriveIdentity, path: String) -> JournalError {
     let is_drive = |(_, device): &(String, DriveIdentity)| drive.difference(device).is_none();
     let devices = attached_devices(graph).into_iter().filter(is_drive);
@@ -303,7 +298,6 @@ fn strange(
     })
 }
 
-/// Claims the device with this kernel name to write its originals back.
 fn claim(roots: &Roots, name: &str) -> Result<RawDisk, JournalError> {
     let node = roots.node(name);
     if is_silent(roots, &node) {

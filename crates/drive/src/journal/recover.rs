@@ -9,16 +9,12 @@ use super::watermark::Watermark;
 use super::{Disk, JournalError};
 use std::io;
 
-/// What became of a journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Recovered {
-    /// The drive was never written, or had everything back already; the file is removed.
+    /// The drive was never written, or is restored already; the file is removed.
     NothingToDo,
     /// Bytes restored and verified; the file is removed.
-    Restored {
-        /// Bytes.
-        bytes: u64,
-    },
+    Restored { bytes: u64 },
 }
 
 /// Restores `disk` from the journal `name`, verifies, and removes it. May be cut short and repeated.
@@ -36,7 +32,7 @@ pub fn recover<F: Folder>(
     recover_opened(folder, file, name, disk, on)
 }
 
-/// The same of a journal that is open already, and so locked.
+/// The same for an open, thus locked, journal.
 pub(super) fn recover_opened<F: Folder>(
     folder: &mut F,
     mut file: F::File,
@@ -70,9 +66,10 @@ pub(super) fn recover_opened<F: Folder>(
     })?;
     if !refused.is_empty() {
         let drive = originals.header.drive.to_string();
-        let besides = match originals.is_damaged() {
-            true => format!("; besides, the journal is damaged: {}", damage(&originals)),
-            false => String::new(),
+        let besides = if originals.is_damaged() {
+            format!("; besides, the journal is damaged: {}", damage(&originals))
+        } else {
+            String::new()
         };
         return Err(not_restored(drive, path, &refused, &besides));
     }
@@ -101,7 +98,7 @@ pub(super) fn discard_if_settled<F: Folder>(
     }
 }
 
-/// Says in the journal that all is back, and removes it.
+/// Marks the journal as done, and removes it.
 pub(super) fn remove_done<F: Folder>(
     folder: &mut F,
     mut file: F::File,
@@ -126,7 +123,6 @@ fn remove<F: Folder>(folder: &mut F, name: &str) -> Result<(), JournalError> {
     })
 }
 
-/// The error for a journal that cannot be opened.
 pub(super) fn cannot_open(path: &str, error: io::Error) -> JournalError {
     match error.kind() {
         io::ErrorKind::NotFound => JournalError::Gone { path: path.to_string() },
@@ -139,7 +135,6 @@ pub(super) fn cannot_open(path: &str, error: io::Error) -> JournalError {
     }
 }
 
-/// What is wrong with a journal without a header.
 pub(super) fn nameless(records: usize, required: Option<&Watermark>) -> String {
     let held = required.map_or(String::new(), |mark| format!("; it held {}", mark.description()));
     format!("its header is gone, so the drive of its {records} intact records is unknown{held}")

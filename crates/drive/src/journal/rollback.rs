@@ -8,27 +8,22 @@ use super::{Disk, JournalError};
 use crate::aligned_buffer::AlignedBuffer;
 use std::collections::BTreeMap;
 
-/// What a restore does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RollbackStage {
-    /// Originals go to the drive.
     Writing,
-    /// They are read from the drive and compared.
+    /// Originals are read from the drive and compared.
     Verifying,
 }
 
-/// How far a restore is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RollbackStep {
-    /// What it does.
     pub stage: RollbackStage,
-    /// Bytes of this stage that are done.
+    /// Of this stage; `total_bytes` likewise.
     pub done_bytes: u64,
-    /// Bytes of this stage.
     pub total_bytes: u64,
 }
 
-/// A range that did not go back, and why.
+/// A range that was not restored, and why.
 #[derive(Debug)]
 pub(super) struct RefusedRange {
     pub(super) extent: ByteRange,
@@ -111,7 +106,7 @@ impl Rollback {
         on(RollbackStep { stage, done_bytes: self.done_bytes, total_bytes: self.total_bytes });
     }
 
-    /// Reads a record again: what was whole when the journal was opened may not be any more.
+    /// Reads a record again: it may have been damaged since the journal was opened.
     fn original(&mut self, file: &mut impl JournalFile, saved: &Saved) -> Result<(), String> {
         let data = &mut self.original[..saved.extent.len as usize];
         match file.read_at(saved.data_at, data) {
@@ -142,14 +137,15 @@ impl Rollback {
         let len = saved.extent.len as usize;
         disk.read_at(saved.extent.offset, &mut self.present[..len])
             .map_err(|error| format!("reading it back failed: {error}"))?;
-        match self.present[..len] == self.original[..len] {
-            true => Ok(()),
-            false => Err("it reads back differently".to_string()),
+        if self.present[..len] == self.original[..len] {
+            Ok(())
+        } else {
+            Err("it reads back differently".to_string())
         }
     }
 }
 
-/// The error for what did not go back, and whether the drive or the journal's disk is to be seen to.
+/// The error for what was not restored, naming the drive or the journal's disk as the cause.
 pub(super) fn not_restored(
     drive: String,
     path: String,
@@ -157,9 +153,10 @@ pub(super) fn not_restored(
     besides: &str,
 ) -> JournalError {
     let what = failed_ranges(refused) + besides;
-    match refused.iter().all(|refused| refused.is_journals) {
-        true => JournalError::Unread { drive, path, what },
-        false => JournalError::NotRestored { drive, path, what },
+    if refused.iter().all(|refused| refused.is_journals) {
+        JournalError::Unread { drive, path, what }
+    } else {
+        JournalError::NotRestored { drive, path, what }
     }
 }
 

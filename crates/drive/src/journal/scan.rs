@@ -13,15 +13,13 @@ use std::io;
 /// A record, or a piece of one, that is whole, or was when the journal was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Saved {
-    /// The bytes of the drive.
+    /// On the drive.
     pub extent: ByteRange,
-    /// Where their originals are in the journal.
+    /// Offset of their originals in the journal.
     pub data_at: u64,
-    /// Their CRC-32C.
     pub crc: u32,
 }
 
-/// What a journal holds.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum JournalContents {
     /// Contains no commit: the drive was not written.
@@ -32,48 +30,42 @@ pub(super) enum JournalContents {
     Open(Box<SavedOriginals>),
     /// Neither copy of the header identifies the drive.
     Nameless {
-        /// Records that are whole.
         records: usize,
-        /// What must have been in it, if that is known.
+        /// What it must have held, if known.
         required: Option<Watermark>,
     },
 }
 
-/// What an open journal holds.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct SavedOriginals {
-    /// Whose.
     pub header: Header,
     /// Records that are whole, in the order in which they were saved.
     pub saved: Vec<Saved>,
-    /// Ranges that were saved and whose record is damaged.
+    /// Saved ranges whose record is damaged.
     pub lost: Vec<ByteRange>,
-    /// Records that are lost, and not all of their ranges are known any more.
+    /// Lost records whose ranges are not all known any more.
     pub unknown: u64,
     /// The expected number of records is unknown.
     pub is_uncounted: bool,
-    /// Where the next block may be written.
     pub end: u64,
 }
 
 impl SavedOriginals {
-    /// Bytes that can be restored.
     pub(super) fn bytes(&self) -> u64 {
         self.saved.iter().map(|saved| saved.extent.len).sum()
     }
 
-    /// Whether something that was saved cannot be restored.
+    /// Whether a saved range cannot be restored.
     pub(super) fn is_damaged(&self) -> bool {
         !self.lost.is_empty() || self.unknown > 0 || self.is_uncounted
     }
 }
 
-/// Everything found by walking through the blocks.
 #[derive(Default)]
 struct ScannedRecords {
     whole: BTreeMap<u64, (u64, u32, u64, u32)>,
     broken: BTreeMap<u64, (u64, u32)>,
-    /// What is whole of broken ones.
+    /// Intact pieces of broken records.
     pieces: BTreeMap<u64, Vec<Piece>>,
     committed: BTreeMap<u64, (u64, u32)>,
     done: bool,
@@ -84,13 +76,12 @@ struct Piece {
     /// First byte of it in the record's data.
     at: u64,
     bytes: u64,
-    /// Where it is in the journal.
     data_at: u64,
     crc: u32,
 }
 
 impl ScannedRecords {
-    /// What had to be there by the commits.
+    /// What the commits say that it must hold.
     fn committed(&self) -> Watermark {
         let last = self.committed.last_key_value();
         Watermark::of_unknown_ranges(last.map_or(0, |(number, _)| number + 1))
@@ -105,8 +96,8 @@ impl ScannedRecords {
     }
 }
 
-/// Reads a journal. `is_made` is whether it had its name, and so whole headers and marks. A block that
-/// cannot be read counts as damaged. Errors: its length is unknown.
+/// Reads a journal. `is_made`: it has its final name, and so whole headers and marks. A block that cannot be read
+/// counts as damaged. Errors: its length is unknown.
 pub(super) fn scan(file: &mut impl JournalFile, is_made: bool) -> io::Result<JournalContents> {
     let size = file.size_bytes()?;
     let header = (0..2).find_map(|copy| read_header(file, copy * HEADER_BYTES as u64));
@@ -130,7 +121,7 @@ pub(super) fn scan(file: &mut impl JournalFile, is_made: bool) -> io::Result<Jou
     Ok(JournalContents::Open(Box::new(weigh(header, found, required, size))))
 }
 
-/// Tells apart what can be restored, what is lost, and what was never needed.
+/// Separates what can be restored, what is lost, and what was never needed.
 fn weigh(
     header: Header,
     found: ScannedRecords,
@@ -177,7 +168,6 @@ fn weigh(
     SavedOriginals { header, saved, lost: lost.ranges(), unknown, is_uncounted, end }
 }
 
-/// Whether a file begins as a journal does.
 pub(super) fn has_header(file: &mut impl JournalFile) -> bool {
     (0..2).any(|copy| read_header(file, copy * HEADER_BYTES as u64).is_some())
 }
@@ -197,7 +187,7 @@ fn walk(file: &mut impl JournalFile, size: u64, id: Option<Id>) -> ScannedRecord
     found
 }
 
-/// Looks at what begins at `at`; returns how far the next thing may be.
+/// Reads what begins at `at`; returns the largest distance to the next block.
 fn step(
     file: &mut impl JournalFile,
     at: u64,

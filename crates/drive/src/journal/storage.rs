@@ -12,29 +12,26 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Ending of a journal's name.
 pub(super) const ENDING: &str = ".journal";
 /// Ending while it is made: what has lost its header under its own name is damaged, not unfinished.
 const UNFINISHED: &str = ".journal.new";
 
-/// The name of a journal while it is made.
 pub(super) fn unfinished(name: &str) -> String {
     format!("{}{UNFINISHED}", name.strip_suffix(ENDING).unwrap_or(name))
 }
 
-/// Whether a file was given its name: then its header and marks were durable.
+/// Whether a file has its final name: then its header and marks were durable.
 pub(super) fn is_made(name: &str) -> bool {
     !name.ends_with(UNFINISHED)
 }
 
-/// Whether a file's name is that of a journal, made or not.
+/// Made or not.
 fn is_journal(name: &str) -> bool {
     name.ends_with(ENDING) || name.ends_with(UNFINISHED)
 }
 
 /// A folder of journals. The real one is [`StateFolder`]; tests have one that loses power.
 pub trait Folder {
-    /// An open journal.
     type File: JournalFile;
     /// Makes a new file, locked, with `reserve_bytes` of space set aside where the file system can. It is
     /// durable after [`Folder::sync`]. Errors: it exists, no space.
@@ -42,31 +39,25 @@ pub trait Folder {
     /// Opens a file and locks it; `WouldBlock` if another process has it, `PermissionDenied` if it is
     /// another user's.
     fn open(&mut self, name: &str) -> io::Result<Self::File>;
-    /// Gives a file another name, which is free; durable after [`Folder::sync`].
+    /// `to` must be free; durable after [`Folder::sync`].
     fn rename(&mut self, from: &str, to: &str) -> io::Result<()>;
-    /// Removes a file; durable after [`Folder::sync`].
+    /// Durable after [`Folder::sync`].
     fn remove(&mut self, name: &str) -> io::Result<()>;
     /// Makes additions and removals durable.
     fn sync(&mut self) -> io::Result<()>;
     /// Names of all journals, made or not, sorted.
     fn names(&mut self) -> io::Result<Vec<String>>;
-    /// How people name a file of it.
     fn path(&self, name: &str) -> PathBuf;
 }
 
-/// An open journal.
 pub trait JournalFile {
-    /// Its length in bytes.
     fn size_bytes(&mut self) -> io::Result<u64>;
-    /// Fills `buffer` from `offset`; an error if less arrives.
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()>;
-    /// Writes all of `bytes` at `offset`.
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()>;
     /// Waits until content and length are durable.
     fn sync(&mut self) -> io::Result<()>;
 }
 
-/// A folder on this machine.
 #[derive(Debug)]
 pub struct StateFolder {
     path: PathBuf,
@@ -85,15 +76,17 @@ impl StateFolder {
         }
         let folder = Self::open(path).map_err(fail)?;
         let found = rustix::fs::fstat(&folder.dir).map_err(&fail)?;
-        let remedy = match is_own(&folder.dir).map_err(fail)? {
-            true if !is_open_to_others(found.st_mode) => return Ok(folder),
-            true => "others may write there; take that right away with chmod o-w",
-            false => "it belongs to another user; set XDG_STATE_HOME to a folder of your own",
+        let remedy = if !is_own(&folder.dir).map_err(fail)? {
+            "it belongs to another user; set XDG_STATE_HOME to a folder of your own"
+        } else if is_open_to_others(found.st_mode) {
+            "others may write there; take that right away with chmod o-w"
+        } else {
+            return Ok(folder);
         };
         Err(DriveError::NoPermission { what: "keep journals in", path: path.to_path_buf(), remedy })
     }
 
-    /// Opens the folder; `None` if it is not there.
+    /// `None` if it is missing.
     pub fn find(path: &Path) -> Result<Option<Self>, DriveError> {
         match Self::open(path) {
             Ok(folder) => Ok(Some(folder)),
@@ -236,7 +229,7 @@ impl JournalFile for OpenFile {
     }
 }
 
-/// Writes to the disk of a folder, as far as anybody may: a file without a name, which goes as it comes.
+/// Writes to the disk of a folder, as far as any user may: a file without a name, which vanishes when it is closed.
 #[expect(
     clippy::disallowed_methods,
     reason = "a file without a name, to learn whether its disk answers"
@@ -273,14 +266,12 @@ fn remove_at(dir: &OwnedFd, name: &str) -> Result<(), Errno> {
     rustix::fs::unlinkat(dir, name, AtFlags::empty())
 }
 
-/// Whether a file or folder belongs to who runs this.
 fn is_own(fd: &OwnedFd) -> Result<bool, Errno> {
     Ok(rustix::fs::fstat(fd)?.st_uid == rustix::process::geteuid().as_raw())
 }
 
-/// How often a lock is asked for that another process has: one that only looks has it for a moment.
+/// Attempts to get a lock that another process has: readers hold it for a moment.
 const ATTEMPTS: u32 = 5;
-/// The time between.
 const MOMENT: Duration = Duration::from_millis(10);
 
 /// A lock of the kernel, which goes with the process. A network file system without locks has none to

@@ -10,17 +10,15 @@ use super::storage::JournalFile;
 use std::io;
 
 pub(super) const MARK_MAGIC: &[u8; 8] = b"DSAMOUNT";
-/// Most ranges that a mark can name.
 const RANGES_MAX: usize = (BLOCK_BYTES - 44) / 16;
 
-/// How much was saved up to some moment.
+/// What was saved up to some moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Watermark {
-    /// Number of records.
     pub records: u64,
-    /// Their bytes on the drive, in order; no more than [`RANGES_MAX`].
+    /// Ranges on the drive, in order; at most [`RANGES_MAX`].
     pub ranges: Vec<ByteRange>,
-    /// How many ranges they are.
+    /// Number of all ranges.
     pub ranges_count: u32,
 }
 
@@ -43,7 +41,6 @@ impl Watermark {
         Self { records, ranges: Vec::new(), ranges_count: u32::MAX }
     }
 
-    /// The block.
     pub(super) fn encode(&self, id: &Id) -> Vec<u8> {
         let mut block = format::started(MARK_MAGIC, id);
         block[24..32].copy_from_slice(&self.records.to_le_bytes());
@@ -56,7 +53,7 @@ impl Watermark {
         block
     }
 
-    /// Reads a mark's block; `None` if it is another block, or damaged.
+    /// `None` if it is another block, or damaged.
     pub(super) fn decode(block: &[u8]) -> Option<(Id, Self)> {
         if &block[..8] != MARK_MAGIC || !format::is_sealed(block) {
             return None;
@@ -72,19 +69,16 @@ impl Watermark {
         Some((block[8..24].try_into().ok()?, mark))
     }
 
-    /// What was saved, for messages.
     pub(super) fn description(&self) -> String {
         let more = if self.is_complete() { "" } else { ", and others" };
         format!("{} records, of {}{more}", self.records, listed(&self.ranges))
     }
 }
 
-/// What a journal says that it must hold.
+/// What a journal must hold by its marks.
 #[derive(Debug)]
 pub(super) struct Watermarks {
-    /// The journal of which these are.
     pub id: Id,
-    /// What has to be there.
     pub required: Watermark,
 }
 
@@ -100,7 +94,7 @@ impl Watermarks {
     }
 }
 
-/// Both marks of a journal that holds nothing yet.
+/// Both marks of an empty journal.
 pub(super) fn write_first(file: &mut impl JournalFile, id: &Id) -> io::Result<()> {
     let block = Watermark::default().encode(id);
     file.write_at(INTENDED_AT, &block).and_then(|()| file.write_at(COMMITTED_AT, &block))

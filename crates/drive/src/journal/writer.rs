@@ -19,14 +19,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// A commit and the gap after it.
 pub(super) const COMMITTED_BYTES: u64 = BLOCK_BYTES as u64 + APART_BYTES;
 
-/// How a journal is made.
 #[derive(Debug, Clone)]
 pub struct JournalSettings {
-    /// The run it belongs to; part of the file's name.
+    /// Also a part of the file's name.
     pub run_id: String,
-    /// The seed of its test data, by which the drive is known again.
+    /// Seed of its test data, by which the drive is recognized.
     pub data_seed: Option<u64>,
-    /// Most bytes that the file takes.
+    /// Largest size of the file.
     pub window_bytes: u64,
 }
 
@@ -40,7 +39,6 @@ pub struct Journal<F: Folder> {
     window: Option<JournalWindow<F::File>>,
 }
 
-/// One file.
 #[derive(Debug)]
 struct JournalWindow<T> {
     name: String,
@@ -49,9 +47,8 @@ struct JournalWindow<T> {
     saved: Vec<Saved>,
     held: ByteRangeSet,
     next: u64,
-    /// Where the next block goes.
     end: u64,
-    /// Something could not be written: what is durable in the file is not known any more.
+    /// A write failed: what is durable in the file is unknown.
     failed: bool,
 }
 
@@ -99,17 +96,15 @@ impl<F: Folder> Journal<F> {
         self.save(disk, &missing)
     }
 
-    /// Most bytes that its file takes.
     pub fn window_bytes(&self) -> u64 {
         self.settings.window_bytes
     }
 
-    /// Whether it has originals that are not back.
+    /// Whether it has originals that are not restored.
     pub(super) fn is_open(&self) -> bool {
         self.window.is_some()
     }
 
-    /// Whether every byte of a range may be written now.
     pub fn is_protected(&self, range: &Range<u64>) -> bool {
         let extent = ByteRange::new(range.start, range.end.saturating_sub(range.start));
         self.window.as_ref().is_some_and(|w| !w.failed && w.held.contains(extent))
@@ -162,11 +157,11 @@ impl<F: Folder> Journal<F> {
         }
     }
 
-    /// Refuses to continue with a file that failed.
     fn check_fit(&self) -> Result<(), JournalError> {
-        match self.window.as_ref().is_some_and(|window| window.failed) {
-            true => Err(JournalError::Failed { path: self.path() }),
-            false => Ok(()),
+        if self.window.as_ref().is_some_and(|window| window.failed) {
+            Err(JournalError::Failed { path: self.path() })
+        } else {
+            Ok(())
         }
     }
 
@@ -191,14 +186,12 @@ impl<F: Folder> Journal<F> {
         Ok(ByteRange::new(start, end - start))
     }
 
-    /// The parts that are not saved yet.
     fn missing(&self, wanted: &[ByteRange]) -> Vec<ByteRange> {
         let nothing = ByteRangeSet::default();
         let held = self.window.as_ref().map_or(&nothing, |window| &window.held);
         wanted.iter().flat_map(|extent| held.gaps(*extent)).collect()
     }
 
-    /// Bytes of the file up to now.
     fn used(&self) -> u64 {
         self.window.as_ref().map_or(0, |window| window.end)
     }
@@ -300,7 +293,7 @@ impl<T: JournalFile> JournalWindow<T> {
         Ok(())
     }
 
-    /// Reads originals and appends them; where they are.
+    /// Reads originals and appends them; returns their places.
     fn append_records(
         &mut self,
         disk: &mut dyn Disk,
@@ -345,7 +338,7 @@ impl<T: JournalFile> JournalWindow<T> {
     }
 }
 
-/// Ranges cut into what one record takes.
+/// Ranges cut to the size of one record.
 fn pieces(extents: &[ByteRange]) -> impl Iterator<Item = ByteRange> + '_ {
     extents.iter().flat_map(|extent| {
         (0..extent.len.div_ceil(DATA_MAX)).map(move |index| {
@@ -355,12 +348,12 @@ fn pieces(extents: &[ByteRange]) -> impl Iterator<Item = ByteRange> + '_ {
     })
 }
 
-/// What can stand in a file's name.
+/// Keeps the characters that a file's name may have.
 fn plain(run_id: &str) -> String {
     run_id.chars().filter(|c| c.is_ascii_alphanumeric()).take(64).collect()
 }
 
-/// Sixteen bytes that no other journal has.
+/// Sixteen random bytes.
 fn fresh_id() -> io::Result<format::Id> {
     let mut id = format::Id::default();
     std::fs::File::open("/dev/urandom")?.read_exact(&mut id)?;

@@ -10,43 +10,35 @@ use rustix::io::{Errno, retry_on_intr};
 use std::ffi::CStr;
 use std::ops::Range;
 
-/// How a program moves the bytes of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CopyCall {
-    /// `read` and `write`.
     ReadWrite,
     /// `copy_file_range`, which a file system may answer without copying.
     CopyFileRange,
-    /// `sendfile`.
     Sendfile,
 }
 
-/// Bytes between checks of the free space.
 const ROOM_EVERY: u64 = 64 << 20;
-/// Number of files checked for extents shared with their source, and their least size.
+/// How many files are checked for extents shared with their source, and their least size.
 const SHARED_FILES_MAX: u32 = 64;
 const SHARED_MIN_BYTES: u64 = 64 << 10;
 
-/// What whoever watches hears of: the bytes of each call, and the end of each file with all its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileStep {
-    /// More bytes were copied.
+    /// Bytes of one call.
     Moved(u64),
-    /// A file of this many bytes is done.
+    /// Size of a finished file.
     Done(u64),
 }
 
-/// Hears of steps, and says whether to go on.
+/// Receives steps; returns whether to continue.
 pub type Watch<'w> = dyn FnMut(FileStep) -> bool + 'w;
 
-/// What was copied.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CopySummary {
-    /// What was not, and why.
     pub left_out: LeftOut,
-    /// Bytes of the checked copies, and how many share the original's extents.
+    /// Bytes of the checked copies; `shared_bytes` of these share the original's extents.
     pub looked_at_bytes: u64,
-    /// See above.
     pub shared_bytes: u64,
 }
 
@@ -72,7 +64,6 @@ struct Copier<'c, 'w> {
     call: CopyCall,
     buffer: &'c mut [u8],
     watch: &'c mut Watch<'w>,
-    /// Bytes since the free space was looked at.
     since_look: u64,
     looks_left: u32,
     summary: CopySummary,
@@ -120,7 +111,7 @@ impl Copier<'_, '_> {
         self.folders.last().expect("the first one is never left")
     }
 
-    /// Bytes that were copied; `None` if it is to end.
+    /// Bytes that were copied; `None` if the copy is to end.
     fn copy_range(
         &mut self,
         from: &SourceFile<'_>,

@@ -25,7 +25,7 @@ struct ListedName {
 }
 
 impl DirectoryNames {
-    /// Reads a directory; `.` and `..` left out.
+    /// Without `.` and `..`.
     pub fn read(dir: BorrowedFd<'_>) -> Result<Self, Errno> {
         let mut listing = Self { names: Vec::new(), entries: Vec::new() };
         for entry in Dir::read_from(dir)? {
@@ -51,7 +51,6 @@ impl DirectoryNames {
         Ok(listing)
     }
 
-    /// Name and kind of each.
     pub fn iter(&self) -> impl Iterator<Item = (&CStr, FileType)> {
         self.entries.iter().map(|entry| {
             let bytes = &self.names[entry.at as usize..entry.at as usize + usize::from(entry.len)];
@@ -61,7 +60,6 @@ impl DirectoryNames {
     }
 }
 
-/// A name of an entry, as a path.
 pub(super) fn as_path(name: &CStr) -> &Path {
     Path::new(OsStr::from_bytes(name.to_bytes()))
 }

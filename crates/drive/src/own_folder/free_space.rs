@@ -5,9 +5,9 @@ use crate::error::DriveError;
 use drivescope_model::units::Bytes;
 use std::path::Path;
 
-/// Space that stays available: a tenth of the file system, and at least this: other programs go on writing.
+/// The floor of free space is a tenth of the file system, but at least this: other programs continue to write.
 const FLOOR_MIN: u64 = 64 << 20;
-/// At most this: what is left of a large file system need not grow with it.
+/// At most this: a large file system needs no more.
 const FLOOR_MAX: u64 = 1 << 30;
 /// `RAMFS_MAGIC` of linux/magic.h, which rustix does not name.
 const RAMFS_MAGIC: u32 = 0x8584_58f6;
@@ -37,7 +37,6 @@ fn free_and_floor(parent: &Path) -> Result<(u64, u64), DriveError> {
     Ok((vfs.f_bavail * unit, floor_of(vfs.f_blocks * unit)))
 }
 
-/// What stays free of a file system of this size.
 fn floor_of(size_bytes: u64) -> u64 {
     (size_bytes / 10).clamp(FLOOR_MIN, FLOOR_MAX)
 }
@@ -49,7 +48,6 @@ pub(super) fn check_room(parent: &Path, wanted: Bytes) -> Result<(), DriveError>
     if fits { Ok(()) } else { Err(no_room(parent, Some(wanted))) }
 }
 
-/// The error for `wanted` bytes that do not fit into `parent`.
 pub(crate) fn no_room(parent: &Path, wanted: Option<Bytes>) -> DriveError {
     let (free, floor) = free_and_floor(parent).unwrap_or((0, FLOOR_MAX));
     too_full(parent, (free, floor), wanted)

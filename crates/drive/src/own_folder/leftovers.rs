@@ -17,7 +17,6 @@ use std::path::{Path, PathBuf};
 pub struct Cleaned {
     /// Folders of dead runs, removed by [`clean`], only listed by [`look`].
     pub removed: Vec<PathBuf>,
-    /// Folders of runs that are still alive.
     pub in_use: Vec<PathBuf>,
     /// Folders whose files were kept on purpose, or may be continued.
     pub spared: Vec<PathBuf>,
@@ -36,7 +35,7 @@ pub fn look(parent: &Path) -> Result<Cleaned, DriveError> {
     walk(parent, |path| is_dead(path, |_| false))
 }
 
-/// The same before a run: files that were kept on purpose stay, and with `resumes` all that could be continued.
+/// Like [`clean`] before a run: files that were kept on purpose stay, and with `resumes` all that could be continued.
 pub fn clean_for(parent: &Path, resumes: bool) -> Result<Cleaned, DriveError> {
     walk(parent, |path| remove_if_dead(path, |holds| is_spared(holds, resumes)))
 }
@@ -71,14 +70,13 @@ pub(super) fn find_tree(
     })
 }
 
-/// What became of a folder.
 enum Leftover {
     Removed,
     InUse,
     Spared,
 }
 
-/// Asks `is_done` about everything in `parent` that is named like a folder of ours.
+/// Asks `is_done` about every entry of `parent` that is named like a folder of ours.
 fn walk(
     parent: &Path,
     is_done: impl Fn(&Path) -> Result<Leftover, String>,
@@ -101,12 +99,11 @@ fn walk(
     Ok(cleaned)
 }
 
-/// Space that the files take which [`clean_for`] would remove from `parent`.
+/// Space of the files that [`clean_for`] would remove from `parent`.
 pub(super) fn leftover_bytes(parent: &Path) -> u64 {
     look_for(parent, false).map_or(0, |found| found.removed.iter().map(|path| bytes_in(path)).sum())
 }
 
-/// Space that everything below a folder takes.
 fn bytes_in(folder: &Path) -> u64 {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let bytes_of = |entry: std::fs::DirEntry| match entry.metadata() {
@@ -185,7 +182,7 @@ fn is_dead(path: &Path, is_spared: impl Fn(&Manifest) -> bool) -> Result<Leftove
     refuse_foreign(path, &holds).map(|()| Leftover::Removed)
 }
 
-/// Names what lies in the folder and is in no manifest.
+/// Errors: it names files of the folder that no manifest has.
 fn refuse_foreign(path: &Path, holds: &Manifest) -> Result<(), String> {
     let entries = std::fs::read_dir(path).map_err(|error| error.to_string())?;
     match entries.flatten().map(|entry| entry.file_name()).find(|name| !holds.names(name)) {

@@ -4,20 +4,17 @@ use rustix::fd::BorrowedFd;
 use rustix::io::retry_on_intr;
 use serde::{Deserialize, Serialize};
 
-/// Name of the manifest within the folder.
 pub(super) const MANIFEST: &str = "manifest.json";
-/// Says what the folder is, in the manifest.
+/// For people who read the manifest.
 const PURPOSE: &str = "test files of drivescope; safe to remove when no drivescope is running";
 /// Longest manifest that is read: a name per file and tree, and no run makes many.
 const MANIFEST_MAX_BYTES: usize = 64 << 10;
 
-/// What the folder holds.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Manifest {
     purpose: String,
-    /// Files in the folder.
     pub files: Vec<String>,
-    /// Folders in it, each with everything in them.
+    /// Folders in it, with everything in them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub trees: Vec<String>,
     /// Programs that the run started in its trees, and that end before the trees go: whole paths.
@@ -29,7 +26,6 @@ pub(super) struct Manifest {
 }
 
 impl Manifest {
-    /// Nothing yet.
     pub fn empty() -> Self {
         Self { purpose: PURPOSE.to_string(), ..Self::default() }
     }
@@ -40,7 +36,7 @@ impl Manifest {
     }
 }
 
-/// Reads a manifest. Errors: it is none of ours; in words.
+/// Errors: it is not one of ours; in words.
 pub(super) fn parse_manifest(fd: BorrowedFd<'_>) -> Result<Manifest, String> {
     let mut text = vec![0u8; MANIFEST_MAX_BYTES];
     let len = retry_on_intr(|| rustix::io::pread(fd, &mut *text, 0)).map_err(|e| e.to_string())?;

@@ -46,7 +46,6 @@ impl OwnFolder {
             .map_err(|errno| DriveError::from_errno("open up", &self.path, errno))
     }
 
-    /// Ends what still runs in the trees.
     pub fn end_programs(&self) -> Result<(), DriveError> {
         end(&self.path, self.dir.as_fd(), &self.holds)
     }
@@ -82,7 +81,6 @@ pub(super) fn end(path: &Path, dir: BorrowedFd<'_>, holds: &Manifest) -> Result<
     }
 }
 
-/// Processes that run a program of the manifest in one of its trees.
 fn running(dir: BorrowedFd<'_>, holds: &Manifest) -> Vec<OwnedFd> {
     let place = |name: &String| {
         let found = rustix::fs::statat(dir, name.as_str(), AtFlags::SYMLINK_NOFOLLOW).ok()?;
@@ -123,7 +121,7 @@ mod tests {
         places.into_iter().find(|it| it.exists()).unwrap()
     }
 
-    /// The next run finds what a killed run has started, ends it, and leaves alone what only looks like it.
+    /// The next run ends what a killed run has started, and leaves alone what only looks like it.
     #[test]
     fn server_of_a_dead_run_ends_first() {
         let dir = scratch();

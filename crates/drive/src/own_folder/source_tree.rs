@@ -18,14 +18,12 @@ use std::path::{Path, PathBuf};
 /// Directories within directories that are followed; a descriptor is held for each.
 pub const DEPTH_MAX: usize = 200;
 
-/// A directory whose files are read.
 #[derive(Debug)]
 pub struct SourceTree {
     dir: OwnedFd,
     path: PathBuf,
 }
 
-/// What a walk left out, and why.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LeftOut {
     /// Symbolic links, which are not followed.
@@ -41,7 +39,7 @@ pub struct LeftOut {
 }
 
 impl LeftOut {
-    /// As a test gives it for its reason; `None` if nothing was left out.
+    /// As a test reports it; `None` if nothing was left out.
     pub fn described(&self) -> Option<String> {
         let parts = [
             (self.links, "symbolic links"),
@@ -56,17 +54,16 @@ impl LeftOut {
     }
 }
 
-/// Who is shown what a walk comes by.
+/// Receives the entries of a walk.
 pub trait TreeVisitor {
-    /// A directory is entered.
+    /// Before the entries of a directory.
     fn enter(&mut self, _name: &CStr) -> Result<(), DriveError> {
         Ok(())
     }
 
-    /// It is left.
     fn leave(&mut self) {}
 
-    /// A regular file comes. Whether to open it.
+    /// A regular file, not opened yet; returns whether to open it.
     fn listed(&mut self, _name: &CStr) -> bool {
         true
     }
@@ -75,10 +72,8 @@ pub trait TreeVisitor {
     fn file(&mut self, file: &SourceFile<'_>) -> Result<bool, DriveError>;
 }
 
-/// A file that a walk comes by.
 #[derive(Debug)]
 pub struct SourceFile<'a> {
-    /// Its name in its directory.
     pub name: &'a CStr,
     fd: OwnedFd,
     stat: Stat,
@@ -86,17 +81,16 @@ pub struct SourceFile<'a> {
 }
 
 impl SourceFile<'_> {
-    /// Its size when it was opened. What it grows by afterwards is not looked at.
+    /// Size when it was opened. Later growth is ignored.
     pub fn size_bytes(&self) -> u64 {
         self.stat.st_size.max(0) as u64
     }
 
-    /// Its path, for errors.
     pub fn path(&self) -> PathBuf {
         self.folder.join(as_path(self.name))
     }
 
-    /// Stretches of it that hold data: all of it, but for holes.
+    /// Stretches that hold data: everything but holes.
     pub fn data(&self) -> Vec<Range<u64>> {
         let size = self.size_bytes();
         if self.stat.st_blocks.max(0) as u64 * 512 >= size {
@@ -105,7 +99,7 @@ impl SourceFile<'_> {
         stretches(self.fd.as_fd(), size)
     }
 
-    /// Drops its clean pages from memory.
+    /// Drops its clean pages from the page cache.
     pub fn evict(&self) -> Result<(), Errno> {
         crate::page_cache::evict(self.fd.as_fd())
     }
@@ -116,7 +110,7 @@ impl SourceFile<'_> {
         let _ = rustix::fs::fadvise(&self.fd, 0, None, rustix::fs::Advice::Sequential);
     }
 
-    /// Share in memory, if the kernel reports it.
+    /// Share (0–1) in the page cache, if the kernel reports it.
     pub fn resident_share(&self) -> Option<f64> {
         crate::page_cache::resident_share(self.fd.as_fd(), self.size_bytes())
     }
@@ -127,7 +121,8 @@ impl SourceFile<'_> {
             .map_err(|errno| DriveError::from_errno("read", &self.path(), errno))
     }
 
-    /// To be asked where reading found an end: an error unless the file ends here, because something made it shorter.
+    /// To be called where reading found an end: an error unless the file ends here, because something made it
+    /// shorter.
     pub fn check_end(&self, at: u64) -> Result<(), DriveError> {
         check_end(self.fd.as_fd(), at, &|| self.path())
     }
@@ -139,7 +134,7 @@ impl AsFd for SourceFile<'_> {
     }
 }
 
-/// An error where a file that could not be read beyond `at` is longer than that.
+/// An error if a file that could not be read beyond `at` is longer.
 pub fn check_end(
     file: BorrowedFd<'_>,
     at: u64,
@@ -188,12 +183,11 @@ impl SourceTree {
         Ok(Self { dir, path: path.to_path_buf() })
     }
 
-    /// The number of its file system's device.
     pub fn device(&self) -> Option<u64> {
         rustix::fs::fstat(&self.dir).ok().map(|stat| stat.st_dev)
     }
 
-    /// Waits until its file system is on the drive: what is not cannot be dropped from memory.
+    /// Waits until its file system has written everything: dirty pages cannot be dropped from memory.
     pub fn sync_file_system(&self) -> Result<(), DriveError> {
         retry_on_intr(|| rustix::fs::syncfs(&self.dir))
             .map_err(|errno| DriveError::from_errno("flush", &self.path, errno))
@@ -206,7 +200,7 @@ impl SourceTree {
         Ok(counter.files)
     }
 
-    /// Shows everything in it to the visitor; what was left out.
+    /// Shows everything in it to the visitor; returns what was left out.
     pub fn walk(&self, visitor: &mut dyn TreeVisitor) -> Result<LeftOut, DriveError> {
         let fail = |errno| DriveError::from_errno("read", &self.path, errno);
         let device = rustix::fs::fstat(&self.dir).map_err(fail)?.st_dev;
@@ -301,7 +295,7 @@ impl TreeWalk<'_> {
         goes_on
     }
 
-    /// An entry, unless it is one to be left out.
+    /// Opens an entry, unless it is to be left out.
     fn open(
         &mut self,
         dir: BorrowedFd<'_>,
@@ -313,7 +307,6 @@ impl TreeWalk<'_> {
         opened.map(Some).or_else(|errno| self.missed(errno).map(|()| None))
     }
 
-    /// An entry that could not be opened.
     fn missed(&mut self, errno: Errno) -> Result<(), DriveError> {
         match errno {
             Errno::NOENT | Errno::NOTDIR | Errno::STALE => self.left_out.vanished += 1,

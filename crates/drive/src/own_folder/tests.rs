@@ -7,7 +7,7 @@ pub(super) fn scratch() -> tempfile::TempDir {
     tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap()
 }
 
-/// As a kill leaves it: descriptors closed, lock gone, nothing removed.
+/// As after a kill: descriptors closed, lock gone, nothing removed.
 pub(super) fn killed(mut folder: OwnFolder) {
     drop(folder.manifest.take());
 }
@@ -222,7 +222,7 @@ fn file_never_made_is_not_missed() {
     folder.create_file("data", Bytes(4096)).unwrap();
 }
 
-/// Each would take the other's for that of a killed run, before it is locked.
+/// Each would take the other's folder for that of a killed run before it is locked.
 #[test]
 fn cleaning_spares_a_folder_in_the_making() {
     let parent = scratch();

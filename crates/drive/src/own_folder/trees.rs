@@ -16,7 +16,6 @@ use std::ffi::{CStr, CString};
 use std::path::{Path, PathBuf};
 
 impl OwnFolder {
-    /// Makes an empty tree.
     pub fn create_tree(&mut self, name: &str) -> Result<TreeFolder, DriveError> {
         assert!(is_plain_name(name), "own trees have plain names: {name}");
         self.holds.trees.push(name.to_string());
@@ -27,7 +26,6 @@ impl OwnFolder {
         self.open_tree(name)
     }
 
-    /// A tree that was made before.
     pub fn open_tree(&self, name: &str) -> Result<TreeFolder, DriveError> {
         let path = self.path.join(name);
         let dir = open_folder_in(self.dir.as_fd(), &c_name(name));
@@ -35,12 +33,11 @@ impl OwnFolder {
         Ok(TreeFolder { dir, path, parent: self.parent.clone() })
     }
 
-    /// Whether there is such a tree.
     pub fn has_tree(&self, name: &str) -> bool {
         self.holds.trees.iter().any(|tree| tree == name)
     }
 
-    /// Removes a tree with all that is in it. That it was never made is no error.
+    /// Removes a tree and its contents. A missing one is not an error.
     pub fn remove_tree(&mut self, name: &str) -> Result<(), DriveError> {
         let path = self.path.join(name);
         remove(self.dir.as_fd(), name)
@@ -49,7 +46,7 @@ impl OwnFolder {
         self.write_manifest()
     }
 
-    /// From now on the trees stay when the run ends, for a later one; `run --clean` removes them.
+    /// Keeps the trees after the run, for a later one; `run --clean` removes them.
     pub fn keep_trees(&mut self) -> Result<(), DriveError> {
         self.holds.kept = true;
         self.write_manifest()
@@ -87,17 +84,14 @@ impl OwnFolder {
 pub struct TreeFolder {
     dir: OwnedFd,
     path: PathBuf,
-    /// The target, whose free space has a floor.
     parent: PathBuf,
 }
 
 impl TreeFolder {
-    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Makes a directory in it.
     pub fn create_folder(&self, name: &CStr) -> Result<Self, DriveError> {
         let path = self.path.join(as_path(name));
         let made = syscalls::make_folder_in(self.dir.as_fd(), name)
@@ -106,7 +100,6 @@ impl TreeFolder {
         Ok(Self { dir, path, parent: self.parent.clone() })
     }
 
-    /// Makes an empty file in it.
     pub fn create_file(&self, name: &CStr) -> Result<TreeFile, DriveError> {
         let path = || self.path.join(as_path(name));
         let fd = syscalls::create_file_in(self.dir.as_fd(), name);
@@ -114,8 +107,8 @@ impl TreeFolder {
         Ok(TreeFile { fd, parent: self.parent.clone() })
     }
 
-    /// Makes an empty file in it with the calls of `cp`: what has this name, the file, what the file is. The answers
-    /// are known; that they are asked for is a part of the time that a copy takes.
+    /// Makes an empty file with the calls of `cp`: stat of the name, open, fstat. The answers are known; asking is a
+    /// part of the time that a copy takes.
     pub(super) fn create_copy(&self, name: &CStr) -> Result<TreeFile, DriveError> {
         let _ = rustix::fs::statat(&self.dir, name, AtFlags::SYMLINK_NOFOLLOW);
         let file = self.create_file(name)?;
@@ -133,12 +126,11 @@ impl TreeFolder {
         }
     }
 
-    /// The same directory, to be read.
     pub fn to_read(&self) -> Result<SourceTree, DriveError> {
         SourceTree::open(&self.path)
     }
 
-    /// Opens a file of it for reading through the page cache; `None` if there is none.
+    /// Through the page cache; `None` if there is none.
     pub fn open_file(&self, name: &CStr) -> Result<Option<OwnedFd>, DriveError> {
         match syscalls::open_in(self.dir.as_fd(), name, OFlags::empty()) {
             Ok(file) => Ok(Some(file)),
@@ -149,7 +141,6 @@ impl TreeFolder {
         }
     }
 
-    /// Names of its files.
     pub fn file_names(&self) -> Result<Vec<CString>, DriveError> {
         let fail = |errno| DriveError::from_errno("read", &self.path, errno);
         let listing = DirectoryNames::read(self.dir.as_fd()).map_err(fail)?;
@@ -166,7 +157,6 @@ impl TreeFolder {
     }
 }
 
-/// A new file in a tree.
 #[derive(Debug)]
 pub struct TreeFile {
     pub(super) fd: OwnedFd,
@@ -188,7 +178,7 @@ impl TreeFile {
         Ok(())
     }
 
-    /// Whether `wanted` more bytes leave the floor of free space.
+    /// Refuses `wanted` more bytes that would break the floor of free space.
     pub fn check_room(&self, wanted: u64) -> Result<(), DriveError> {
         super::check_room(&self.parent, Bytes(wanted))
     }
@@ -206,7 +196,7 @@ impl AsFd for TreeFile {
     }
 }
 
-/// Removes a tree, if it is there.
+/// A missing one is not an error.
 pub(super) fn remove(dir: BorrowedFd<'_>, name: &str) -> Result<(), Errno> {
     let name = c_name(name);
     let tree = match open_folder_in(dir, &name) {
@@ -241,7 +231,6 @@ fn remove_contents(dir: BorrowedFd<'_>, device: u64, depth: usize) -> Result<(),
     Ok(())
 }
 
-/// Opens a tree of a folder.
 pub(super) fn open(dir: BorrowedFd<'_>, name: &str) -> Result<OwnedFd, Errno> {
     open_folder_in(dir, &c_name(name))
 }

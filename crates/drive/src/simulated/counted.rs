@@ -10,17 +10,16 @@ use std::collections::HashMap;
 
 const MS_NS: Nanos = 1_000_000;
 
-/// The drive and its counters.
 pub(super) struct Counted {
     drive: AnyDrive,
-    /// Kind, length and begin of what is under way, by the request's id.
+    /// Kind, length and start of pending requests, by id.
     under_way: HashMap<u64, (RequestKind, u64, Nanos)>,
     totals: DeviceCounters,
     busy_ns: Nanos,
     read_wait_ns: Nanos,
     write_wait_ns: Nanos,
     flush_wait_ns: Nanos,
-    /// Up to when the time was counted.
+    /// Time up to which `busy` is counted.
     counted_to: Nanos,
 }
 
@@ -38,7 +37,6 @@ impl Counted {
         }
     }
 
-    /// Totals so far.
     pub fn counters(&self) -> DeviceCounters {
         DeviceCounters {
             in_flight: self.under_way.len() as u64,

@@ -10,19 +10,17 @@ const GONE_AT_NS: u64 = 20_000_000_000;
 /// The drive of `stalls` is silent for 1.5 s before each tenth second.
 const STALLS: Stalls = Stalls { every: 10_000_000_000, len: 1_500_000_000 };
 
-/// What is planted between the drive and the program.
+/// Faults between the drive and the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PathFaults {
     /// The host refuses direct I/O and keeps what it has read.
     pub page_cache: bool,
-    /// The link has come up at a quarter of its rate, as SATA does at 1.5 Gb/s and PCIe with one lane of four.
+    /// The link runs at a quarter of its rate, as SATA at 1.5 Gb/s and PCIe with one lane of four.
     pub slow_link: bool,
 }
 
-/// Plants a fault.
 type Plant = fn(&mut Planted, &mut PathFaults);
 
-/// Every fault by its name.
 const FAULTS: [(&str, Plant); 10] = [
     ("flush-lies", |planted, _| planted.flush_lies = true),
     ("no-read-modify-write", |planted, _| planted.no_read_modify_write = true),
@@ -37,9 +35,7 @@ const FAULTS: [(&str, Plant); 10] = [
 ];
 
 /// Plants the fault of this name.
-///
-/// # Errors
-/// One line: there is no such fault, or the model has nothing that it could spoil.
+/// Errors (one line): there is no such fault, or the model has nothing that it affects.
 pub(super) fn plant(
     (planted, path): (&mut Planted, &mut PathFaults),
     model: &Model,
@@ -60,7 +56,6 @@ pub(super) fn plant(
     Ok(())
 }
 
-/// The faults that a model can have.
 fn possible(model: &Model) -> String {
     let names = FAULTS.iter().map(|(name, _)| *name);
     names.filter(|name| no_use(model, name).is_none()).collect::<Vec<_>>().join(", ")

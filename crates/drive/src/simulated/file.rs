@@ -7,7 +7,6 @@ use drivescope_sim::ParamProblem;
 use drivescope_sim::device::{Nanos, SimDevice, SimRequest};
 use drivescope_sim::host::{HostParams, OneFileSystem, PAGE_BYTES, PageCache};
 
-/// Why there can be no such file.
 #[derive(Debug, thiserror::Error)]
 #[error("no file of this size fits on the simulated drive: {0}; give a smaller --size or fill=")]
 pub struct FileProblem(#[from] ParamProblem);
@@ -67,7 +66,7 @@ mod tests {
         Spec::parse("sim:wd20ears").unwrap().build_with_file(64 * MIB, 1_000).unwrap()
     }
 
-    /// One request, and the time it takes, ns; or its errno.
+    /// The time of one request, ns, or its errno.
     fn call(
         drive: &SimulatedDrive,
         mode: IoMode,
@@ -122,7 +121,7 @@ mod tests {
         drive.flush().unwrap();
     }
 
-    /// Time of reading a file of 256 MiB in order, ms.
+    /// Time to read a file of 256 MiB in order, ms.
     fn sequential_ms(text: &str) -> f64 {
         let drive = Spec::parse(text).unwrap().build_with_file(256 * MIB, 0).unwrap();
         drive.begin(1);

@@ -10,17 +10,15 @@ use drivescope_sim::device::{Nanos, RequestKind, SimDevice, SimRequest};
 use drivescope_sim::host::{FileTable, HostParams, ManyFileSystem, PageCache};
 use drivescope_sim::{PassEnd, checked_pass};
 
-/// Requests in which a long file passes by without the page cache: those of write-back (`max_sectors_kb`), of which
-/// the drive always has some, and those of read-ahead, of which the next is under way while one is used.
+/// Depth at which a long file bypasses the page cache: of write-back the drive always has some requests
+/// (`max_sectors_kb`), of read-ahead the next one is under way while one is used.
 const WRITE_DEPTH: u32 = 8;
 const READ_DEPTH: u32 = 2;
 
-/// What holds files.
 pub(super) trait FileHost {
-    /// Which there are, and where.
     fn table(&mut self) -> &mut FileTable;
 
-    /// Drops what memory has of a range, whatever that is.
+    /// Drops a range from memory, clean or dirty.
     fn forget(&mut self, offset: u64, len: u64);
 
     /// Share of a range that is in memory.
@@ -30,7 +28,7 @@ pub(super) trait FileHost {
     fn stream(&mut self, now: Nanos, op: RequestKind, pieces: &[(u64, u64)]) -> PassEnd;
 }
 
-/// A page cache over a file system, and what of the host's settings streams follow.
+/// A page cache over a file system, and the host's settings that streams follow.
 struct ManyFiles {
     cache: PageCache<ManyFileSystem<Counted>>,
     read_bytes: u64,
@@ -104,7 +102,6 @@ impl Served for ManyFiles {
 #[error("the simulated file system is full; use smaller or fewer files, or a larger model")]
 pub struct FileSystemFull;
 
-/// Why a drive has files that were asked for.
 const HAS_FILES: &str = "made with a file system";
 
 impl SimulatedDrive {
@@ -131,22 +128,21 @@ impl SimulatedDrive {
         ask(self.lock().device.files().expect(HAS_FILES).table())
     }
 
-    /// Bytes that files can still take.
     pub fn free_bytes(&self) -> u64 {
         self.with_table(|table| table.free_bytes())
     }
 
-    /// Makes a directory in another one (0 is the root); its number.
+    /// Makes a directory in another one (0 is the root); returns its number.
     pub fn create_folder(&self, parent: usize) -> Result<usize, FileSystemFull> {
         self.with_table(|table| table.create_folder(parent)).map_err(|_| FileSystemFull)
     }
 
-    /// Makes a file of this size; its first address, where it is written and read.
+    /// Makes a file of this size; returns its first address.
     pub fn create_file(&self, folder: usize, size_bytes: u64) -> Result<u64, FileSystemFull> {
         self.with_table(|table| table.create_file(folder, size_bytes)).map_err(|_| FileSystemFull)
     }
 
-    /// Removes a file, and what memory has of it.
+    /// Removes a file from the file system and from memory.
     pub fn remove_file(&self, address: u64) {
         let mut state = self.lock();
         let files = state.device.files().expect(HAS_FILES);
@@ -155,27 +151,24 @@ impl SimulatedDrive {
         files.table().remove_file(address);
     }
 
-    /// Where a file lies on the drive: first byte and length, in its order.
+    /// First byte and length on the drive of each extent, in the file's order.
     pub fn file_extents(&self, address: u64) -> Vec<(u64, u64)> {
         self.with_table(|table| table.extents(address).to_vec())
     }
 
-    /// Share of a file that is in memory.
     pub fn file_cached_share(&self, address: u64, size_bytes: u64) -> f64 {
         self.lock().device.files().expect(HAS_FILES).cached_share(address, size_bytes)
     }
 
-    /// One call of a program: it waits for the answer. Returns how long that took, or a negative errno.
+    /// One call of a program, which waits for the answer. Returns its latency, or a negative errno.
     pub fn call(&self, op: SimOp, offset: u64, len: u32) -> Result<Nanos, i32> {
         self.call_in(IoMode::Buffered, op, offset, len)
     }
 
     /// Writes (or reads) a whole file past the page cache, in the requests that write-back (or read-ahead) sends, and
-    /// after a write commits it; how long that took. Pages would only be moved through memory meanwhile: of a file
-    /// that is larger than what may be dirty, the drive sets the pace.
-    ///
-    /// # Errors
-    /// The negative errno of the first request that failed.
+    /// commits it after a write; returns the time taken. Pages would only be moved through memory meanwhile: for a
+    /// file larger than the dirty limit, the drive sets the pace.
+    /// Errors: the negative errno of the first request that failed.
     pub fn stream_file(&self, op: SimOp, address: u64) -> Result<Nanos, i32> {
         let before = self.now();
         {

@@ -4,14 +4,12 @@ use drivescope_model::nearest::nearest;
 use drivescope_model::shortened::shortened;
 use drivescope_sim::host::HostParams;
 
-/// Makes the parameters of a host.
 type HostMaker = fn() -> HostParams;
 
-/// Every host by its name.
 const HOSTS: [(&str, HostMaker); 2] =
     [("desktop", HostParams::default), ("laptop-2015", HostParams::laptop_2015)];
 
-/// The host of this name. Errors: there is none; in one line.
+/// Errors: there is none; in one line.
 pub(super) fn named(name: &str) -> Result<HostParams, String> {
     if let Some((_, host)) = HOSTS.iter().find(|(known, _)| *known == name) {
         return Ok(host());

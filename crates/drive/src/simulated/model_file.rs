@@ -12,10 +12,9 @@ use std::path::{Path, PathBuf};
 /// Largest file that is read as a model; a table of ten thousand measured seek times needs a fifth of it.
 const FILE_MAX_BYTES: u64 = 1 << 20;
 
-/// Ending of a model's file.
 const ENDING: &str = ".toml";
 
-/// Takes `NAME?OPTIONS` apart. The name of a file ends with its last `.toml`, so that it may have a `?` itself.
+/// Splits `NAME?OPTIONS`. The name of a file ends with its last `.toml`, so that it may contain a `?`.
 pub(super) fn name_and_options(text: &str) -> (&str, &str) {
     if let Some(at) = text.rfind(&format!("{ENDING}?")) {
         let (name, options) = text.split_at(at + ENDING.len());
@@ -27,7 +26,7 @@ pub(super) fn name_and_options(text: &str) -> (&str, &str) {
     }
 }
 
-/// A target as a run keeps it: the file of its model is the same one from every directory, for who runs it again.
+/// A target as the run document keeps it: with the absolute path of its model's file, for reruns.
 pub(super) fn placed(target: &str, name: &str) -> String {
     let place = is_file(name).then(|| std::fs::canonicalize(name).ok()).flatten();
     match place.as_deref().and_then(Path::to_str) {
@@ -36,15 +35,13 @@ pub(super) fn placed(target: &str, name: &str) -> String {
     }
 }
 
-/// Whether a model is asked for by the name of a file: it has a `/` or ends with `.toml`.
+/// Whether the name is that of a file: it has a `/` or ends with `.toml`.
 pub fn is_file(name: &str) -> bool {
     name.contains('/') || name.ends_with(ENDING)
 }
 
 /// The text of the model called `name`: a file if it looks like one, else a built-in one.
-///
-/// # Errors
-/// No such model, or no regular file of at most 1 MiB in UTF-8.
+/// Errors: no such model, or no regular file of at most 1 MiB in UTF-8.
 pub fn text_of(name: &str) -> Result<String, SpecError> {
     if is_file(name) {
         return read(Path::new(name));

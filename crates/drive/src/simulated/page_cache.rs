@@ -9,9 +9,9 @@ use drivescope_sim::device::SimDevice;
 use drivescope_sim::host::{HostParams, PAGE_BYTES, PageCache};
 
 impl SimulatedDrive {
-    /// A drive at time 0 behind a page cache that nothing passes by and no eviction empties.
+    /// A drive at time 0 below a page cache that no request bypasses and no eviction empties.
     ///
-    /// Errors: a parameter of the host that cannot be.
+    /// Errors: an impossible parameter of the host.
     pub(super) fn behind_page_cache(
         drive: AnyDrive,
         host: &HostParams,

@@ -4,7 +4,7 @@ use super::spec::SpecError;
 use drivescope_model::drive::Partition;
 use drivescope_model::shortened::shortened;
 
-/// Partition tables count in these, whatever the drive's sectors are.
+/// Unit of partition tables, whatever the drive's sectors are.
 const SECTOR: u64 = 512;
 
 /// First sectors out of `63,2048`. Errors: not ascending, or beyond the drive.

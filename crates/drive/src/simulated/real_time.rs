@@ -6,9 +6,7 @@ use drivescope_sim::host::HostParams;
 
 impl Spec {
     /// The drive, powered on, to be served in real time.
-    ///
-    /// # Errors
-    /// [`SpecError`]: a state that no drive can be in, or one that only exists in virtual time.
+    /// Errors: a state that no drive can be in, or one that only exists in virtual time.
     pub fn build_for_real_time(&self) -> Result<Box<dyn SimDevice + Send>, SpecError> {
         let refuse = |what: &str, why: &str| Err(SpecError::Wrong(format!("{what}: {why}")));
         if self.fake.is_some() {

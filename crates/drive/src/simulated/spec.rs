@@ -12,10 +12,9 @@ use drivescope_sim::fake_capacity::{FakeCapacity, FakeKind};
 use drivescope_sim::host::HostParams;
 use drivescope_sim::library::{BUILT_IN, MediumKind, Model, Planted, Start};
 
-/// Beginning of every simulated target.
 pub const PREFIX: &str = "sim:";
 
-/// What is left of the rate of a link that came up slowly.
+/// Remaining rate of a link that came up slowly.
 const SLOW_LINK_SHARE: f64 = 0.25;
 /// Share of an SSD that has been written before, unless `fill=` says otherwise: all of it, as after one
 /// pass over the drive. Tests read anywhere, and an address that was never written costs no flash read:
@@ -25,45 +24,40 @@ const SSD_FILL: f64 = 1.0;
 /// Parts of a drive begin at multiples of this.
 const PART_UNIT: u64 = 1 << 20;
 
-/// A simulated target, taken apart.
 #[derive(Debug, Clone)]
 pub struct Spec {
-    /// The text it was made from.
+    /// As given.
     pub text: String,
-    /// The drive.
     pub model: Model,
-    /// Its state.
     pub start: Start,
     /// What is wrong between the drive and the program.
     pub path: PathFaults,
-    /// What the user should know of what was asked for, one line each.
+    /// Hints for the user, one line each.
     pub notes: Vec<String>,
     /// First sectors (of 512 bytes) of the partitions it shows, ascending.
     pub partitions: Vec<u64>,
-    /// How much less than announced it holds, if so.
+    /// Its real capacity, if less than announced.
     pub fake: Option<FakeCapacity>,
-    /// The computer above it.
     pub host: HostParams,
 }
 
-/// The model called `name`.
 pub fn model_named(name: &str) -> Result<Model, SpecError> {
     model_of(name, &text_of(name)?)
 }
 
-/// The model that a file's text describes; `name` stands before what is wrong with it.
+/// The model that a file's text describes; `name` begins its error messages.
 pub fn model_of(name: &str, text: &str) -> Result<Model, SpecError> {
     Model::parse(name, text).map_err(|error| SpecError::Wrong(error.to_string()))
 }
 
-/// A loop device on a served drive has the model's name as its model; it gets what that model says it is.
+/// A loop device on a served drive reports the model's name as its model; it gets the model of the imitated drive.
 pub fn name_served(drive: &mut Drive) {
     if let (DriveKind::Simulated, Some(name)) = (drive.kind, &drive.model) {
         drive.model = Some(shown_model(name));
     }
 }
 
-/// What the drive of a built-in model says it is; other names stay as they are.
+/// The model name that a built-in model's drive reports; other names stay as they are.
 fn shown_model(name: &str) -> String {
     let is_built_in = BUILT_IN.iter().any(|(known, _)| *known == name);
     let model = is_built_in.then(|| model_named(name).ok()).flatten();
@@ -71,13 +65,12 @@ fn shown_model(name: &str) -> String {
     shown.unwrap_or_else(|| name.to_string())
 }
 
-/// All built-in models.
 pub fn built_in() -> Result<Vec<Model>, SpecError> {
     BUILT_IN.iter().map(|(name, _)| model_named(name)).collect()
 }
 
 impl Spec {
-    /// Takes `sim:…` apart and reads the model.
+    /// Of `sim:…`, with its model.
     pub fn parse(text: &str) -> Result<Self, SpecError> {
         let (name, query) = name_and_options(text.strip_prefix(PREFIX).unwrap_or(text));
         let model = model_named(name)?;
@@ -158,8 +151,8 @@ impl Spec {
         }
     }
 
-    /// Where a part of `len` bytes of the drive begins: on a hard disk behind what is taken (`fill=`), in whole
-    /// MiB, as far as there is room; else at the start.
+    /// Where a part of `len` bytes of the drive begins: on a hard disk after the used space (`fill=`), in whole MiB,
+    /// as far as there is room; else at the start.
     pub fn part_start_bytes(&self, len: u64) -> u64 {
         if self.model.kind == MediumKind::Ssd {
             return 0;
@@ -172,17 +165,15 @@ impl Spec {
     /// The drive, powered on.
     pub fn build(&self) -> Result<SimulatedDrive, SpecError> {
         let drive = self.build_drive(&self.start)?;
-        match self.path.page_cache {
-            true => SimulatedDrive::behind_page_cache(drive, &self.host)
-                .map_err(|problem| SpecError::Wrong(problem.to_string())),
-            false => {
-                let mut drive = SimulatedDrive::new(drive);
-                if self.start.planted != Planted::default() {
-                    drive = drive.with_faults();
-                }
-                Ok(self.fake.into_iter().fold(drive, SimulatedDrive::with_fake))
-            }
+        if self.path.page_cache {
+            return SimulatedDrive::behind_page_cache(drive, &self.host)
+                .map_err(|problem| SpecError::Wrong(problem.to_string()));
         }
+        let mut drive = SimulatedDrive::new(drive);
+        if self.start.planted != Planted::default() {
+            drive = drive.with_faults();
+        }
+        Ok(self.fake.into_iter().fold(drive, SimulatedDrive::with_fake))
     }
 
     /// A new file of `size_bytes` on a fresh drive of this kind, below a host's page cache; its time begins at
@@ -217,13 +208,10 @@ impl Spec {
         Ok(Box::new(built.map_err(|why| SpecError::Wrong(why.join("; ")))?))
     }
 
-    /// What the document says of the target.
     pub fn target_info(&self) -> TargetInfo {
         let sector = self.model.shown().reported_logical_sector_bytes;
-        let (mode, align) = match self.path.page_cache {
-            true => (IoMode::Buffered, 1),
-            false => (IoMode::Direct, sector),
-        };
+        let (mode, align) =
+            if self.path.page_cache { (IoMode::Buffered, 1) } else { (IoMode::Direct, sector) };
         TargetInfo {
             path: self.text.clone(),
             kind: TargetKind::Simulated,
@@ -243,9 +231,10 @@ impl Spec {
         let non_empty = |text: String| (!text.is_empty()).then_some(text);
         let cache = |on| if on { "write back" } else { "write through" }.to_string();
         let note = "a simulated drive has no health".to_string();
-        let (link_name, possible) = match self.path.slow_link {
-            true => (format!("{} at a quarter of its rate", link.name), Some(link.name.clone())),
-            false => (link.name.clone(), None),
+        let (link_name, possible) = if self.path.slow_link {
+            (format!("{} at a quarter of its rate", link.name), Some(link.name.clone()))
+        } else {
+            (link.name.clone(), None)
         };
         Drive {
             name: name.clone(),

@@ -4,8 +4,7 @@ use drivescope_model::shortened::shortened;
 use drivescope_sim::hdd::params::ZoneParams;
 use drivescope_sim::library::Model;
 
-/// Turns a disk at another speed; the rates at the head change with it. Errors: not a speed, or nothing turns; in
-/// one line.
+/// Changes a disk's speed, and the rates at the head with it. Errors: not a speed, or nothing turns; in one line.
 pub(super) fn turn_at(model: &mut Model, rpm: &str) -> Result<(), String> {
     let Some(disk) = &mut model.hdd else {
         return Err(format!("rpm={}: {} does not turn", shortened(rpm), model.name));

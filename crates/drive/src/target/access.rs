@@ -27,7 +27,7 @@ pub fn look(paths: &[OsString], has_answered: &(dyn Fn(usize) + Sync)) {
 /// The name of [`look_up`] among those of [`aside::answer`].
 pub const PATH: &str = "path";
 
-/// Asks whoever serves each path where it leads.
+/// Asks the server of each path for its metadata.
 pub fn look_up(paths: &[OsString], has_answered: &(dyn Fn(usize) + Sync)) {
     aside::each(paths, has_answered, &|path| {
         // The kernel may know the path by itself; of room on a file system it asks the server.
@@ -35,11 +35,12 @@ pub fn look_up(paths: &[OsString], has_answered: &(dyn Fn(usize) + Sync)) {
     });
 }
 
-/// Refuses a path whose server, such as that of a file system over a network or of FUSE, does not answer in time.
+/// Refuses a path whose server, such as a network or FUSE file system's, does not answer in time.
 pub fn check_answers(path: &Path) -> Result<(), DriveError> {
-    match aside::silent(PATH, &[path.into()], PATIENCE) == [true] {
-        false => Ok(()),
-        true => Err(no_answer(path)),
+    if aside::silent(PATH, &[path.into()], PATIENCE) == [true] {
+        Err(no_answer(path))
+    } else {
+        Ok(())
     }
 }
 
@@ -47,7 +48,7 @@ fn no_answer(path: &Path) -> DriveError {
     DriveError::NoAnswer { path: path.to_path_buf(), seconds: PATIENCE.as_secs() }
 }
 
-/// Whether a file or device does not answer in time, as another process finds out, which is left behind.
+/// Whether a file or device does not answer in time. Another process finds out, and is abandoned.
 pub(crate) fn is_silent(roots: &Roots, path: &Path) -> bool {
     let is_known = path.starts_with(&roots.dev)
         && roots
@@ -56,7 +57,6 @@ pub(crate) fn is_silent(roots: &Roots, path: &Path) -> bool {
     is_known || aside::silent(TARGET, &[path.into()], PATIENCE) == [true]
 }
 
-/// What kind of target a path is, if any.
 pub(super) fn kind_of(path: &Path, kind: std::fs::FileType) -> Result<TargetKind, DriveError> {
     let wrong = |what| Err(DriveError::WrongKind { path: path.to_path_buf(), what });
     if kind.is_dir() {
@@ -76,7 +76,6 @@ pub(super) fn kind_of(path: &Path, kind: std::fs::FileType) -> Result<TargetKind
     }
 }
 
-/// Refuses what may not be read or, of a directory, written.
 pub(super) fn check(
     path: &Path,
     kind: TargetKind,

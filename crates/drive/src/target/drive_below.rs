@@ -10,8 +10,8 @@ use drivescope_machine::roots::read_text;
 use drivescope_model::drive::Drive;
 use drivescope_model::target::TargetKind;
 
-/// The drive below: the one disk that there is. Of several, the device that is made of them all, which has neither the
-/// link nor the rotation of one of them; none where a file system itself spreads over them.
+/// The drive below: the only disk, or the device that is made of all disks, which has neither the link nor the
+/// rotation of one of them; none where a file system itself spreads over them.
 pub(super) fn drive_below(graph: &BlockGraph, stack: &Stack) -> Option<Drive> {
     let described = |name: &str| {
         let mut drive = drive_named(graph.roots(), name, &ListOptions { smart: true })?;
@@ -30,7 +30,6 @@ pub(super) fn drive_below(graph: &BlockGraph, stack: &Stack) -> Option<Drive> {
     described(made_of_all(graph, stack)?)
 }
 
-/// The devices of a stack that lie below no other of it.
 pub(super) fn tops(graph: &BlockGraph, stack: &Stack) -> Vec<String> {
     let below: Vec<String> = stack
         .names
@@ -60,8 +59,8 @@ impl Target {
         each.collect::<Option<Vec<_>>>()?.into_iter().reduce(DeviceCounters::beside)
     }
 
-    /// What the kernel does to an array below the target by itself, if anything: `md0 is being rebuilt (recover)`. Its
-    /// requests pass none of the counters that are looked at.
+    /// What the kernel does to an array below the target by itself, if anything: `md0 is being rebuilt (recover)`.
+    /// The counters do not include its requests.
     pub fn array_at_work(&self) -> Option<String> {
         self.stack.names.iter().find_map(|name| {
             let action = read_text(self.roots.block_dir(name)?.join("md/sync_action"))?;
@@ -75,7 +74,6 @@ impl Target {
         })
     }
 
-    /// Another drivescope that measures the same drive now, if there is one.
     pub fn measured_by_others(&self) -> Option<String> {
         let is_real = self.simulated.is_none();
         is_real.then(|| on_same_drive(&BlockGraph::read(&self.roots), &self.stack)).flatten()
@@ -92,7 +90,7 @@ impl Target {
             .filter(|drive| !drive.partitions.is_empty())
     }
 
-    /// Every disk at the bottom, without its health; a simulated one as its model has it.
+    /// Every disk at the bottom, without its health; a simulated one as its model describes it.
     pub fn disks(&self) -> Vec<Drive> {
         match self.stack.whole_disks.as_slice() {
             [] | [_] => self.drive.iter().cloned().collect(),
@@ -105,7 +103,7 @@ impl Target {
     }
 
     /// Sleeping members of arrays, volume groups and caches on the block device that was named, each in words. udev
-    /// puts them to work as soon as it sees them, with whatever they hold then.
+    /// starts them as soon as it sees them, with whatever they hold then.
     pub fn sleeping_members(&self) -> Vec<String> {
         let named = self.stack.names.first().filter(|_| self.info().kind == TargetKind::Block);
         let (Some(name), Some(drive)) = (named, self.drive()) else { return Vec::new() };
@@ -142,15 +140,19 @@ mod tests {
 
     /// A target on `/dev/NAME` of a machine.
     fn target_on(fake: &Fake, name: &str, dev: &str) -> Target {
+        target_in(fake, dev, &format!("ext4 /dev/{name}"))
+    }
+
+    /// A target in a file system with this number, type and source.
+    fn target_in(fake: &Fake, dev: &str, system: &str) -> Target {
         let point = fake.path("").canonicalize().unwrap();
         fake.mounts(&[
             "1 0 8:99 / / rw - ext4 /dev/none rw",
-            &format!("2 1 {dev} / {} rw - ext4 /dev/{name} rw", point.display()),
+            &format!("2 1 {dev} / {} rw - {system} rw", point.display()),
         ]);
         Target::find(&point, &fake.roots).unwrap()
     }
 
-    /// Two SATA disks of 6 Gb/s.
     fn sata_disks() -> Fake {
         let fake = Fake::new();
         for (letter, minor, ata) in [("a", 0, 1), ("b", 16, 2)] {
@@ -201,9 +203,7 @@ mod tests {
         for name in ["sda1", "sdb1"] {
             fake.file(&format!("sys/fs/btrfs/uuid/devices/{name}/x"), "");
         }
-        let point = fake.path("").canonicalize().unwrap();
-        fake.mounts(&[&format!("2 1 0:40 / {} rw - btrfs /dev/sda1 rw", point.display())]);
-        let target = Target::find(&point, &fake.roots).unwrap();
+        let target = target_in(&fake, "0:40", "btrfs /dev/sda1");
         assert_eq!(target.stack().whole_disks, ["sda", "sdb"]);
         assert_eq!(target.drive(), None);
         assert_eq!(target.disks().len(), 2);
@@ -222,25 +222,20 @@ mod tests {
         {
             fake.attrs(name, &[("stat", &stat(read, busy_ms))]);
         }
-        let point = fake.path("").canonicalize().unwrap();
-        fake.mounts(&[&format!("2 1 0:40 / {} rw - btrfs /dev/sda1 rw", point.display())]);
         for (others, read, busy_ms) in
             [(vec![], 1, 10), (vec!["sda2"], 3, 30), (vec!["sda2", "sdb1"], 7, 70)]
         {
             for name in ["sda1"].iter().chain(&others) {
                 fake.file(&format!("sys/fs/btrfs/uuid/devices/{name}/x"), "");
             }
-            let top = Target::find(&point, &fake.roots).unwrap().top_counters().unwrap();
+            let top = target_in(&fake, "0:40", "btrfs /dev/sda1").top_counters().unwrap();
             assert_eq!((top.reads, top.read_bytes), (read, read * 4096), "{others:?}");
-            assert_eq!(
-                (top.busy_ms, top.in_flight),
-                (busy_ms, 1 + others.len() as u64),
-                "{others:?}"
-            );
+            let in_flight = 1 + others.len() as u64;
+            assert_eq!((top.busy_ms, top.in_flight), (busy_ms, in_flight), "{others:?}");
         }
     }
 
-    /// A container on a host with ZFS sees neither the pool's disks nor udev: its cache was called a drive.
+    /// A container on a host with ZFS sees neither the pool's disks nor udev: its cache was taken for a drive.
     #[test]
     fn zfs_is_proven_by_its_disks_counters_only() {
         let fake = sata_disks();

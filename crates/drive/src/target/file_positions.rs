@@ -9,11 +9,11 @@ const SYSFS_SECTOR: u64 = 512;
 /// Maps positions that a file system reports (FIEMAP) to positions on a drive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FilePositions {
-    /// Where its device begins on what `of` names.
+    /// Start of its device on what `of` names.
     pub start_bytes: u64,
     /// Size of the file system's device; 0 if unknown.
     pub size_bytes: u64,
-    /// On what: the drive, a volume, or addresses of the file system's own.
+    /// What positions refer to: the drive, a volume, or the file system's own addresses.
     pub of: String,
 }
 

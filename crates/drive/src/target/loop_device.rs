@@ -9,14 +9,12 @@ use drivescope_model::target::TargetKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
-/// A file without room for all that its loop device shows.
+/// A file that has less space than its loop device shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SparseFile {
-    /// The file.
     pub path: PathBuf,
-    /// Room that it would take besides.
+    /// Space that it would still need.
     pub missing_bytes: u64,
-    /// What its file system has free.
     pub free_bytes: u64,
 }
 
@@ -33,13 +31,12 @@ impl Target {
         places.find(|place| place.is_dir())
     }
 
-    /// The file behind that loop device.
     pub(super) fn loop_file(&self) -> Option<PathBuf> {
         read_text(self.loop_attributes()?.join("backing_file")).map(PathBuf::from)
     }
 
-    /// Whether the page cache lies below a loop device in the path: its file is read past it where the device
-    /// was set up with direct I/O.
+    /// Whether the page cache lies below a loop device in the path: its file bypasses it if the device was set up
+    /// with direct I/O.
     pub fn loop_caches(&self) -> bool {
         let direct = |place: PathBuf| read_text(place.join("dio")).as_deref() == Some("1");
         self.loop_device().is_some() && !self.loop_attributes().is_some_and(direct)
@@ -64,12 +61,12 @@ impl Target {
     }
 
     /// Whether the traffic of the drives below is not counted: several drives below cached loop devices.
-    /// [`Target::top_counters`] count what left the file system even for several drives.
+    /// [`Target::top_counters`] count the file system's requests even then.
     pub fn drives_are_uncounted(&self) -> bool {
         self.stack.whole_disks.len() > 1 && self.loop_caches()
     }
 
-    /// What writing all of this device may still take of the file system that has its loop device's file. `None` for
+    /// What writing all of this device may still take of the file system with its loop device's file. `None` for
     /// other targets, for fully allocated files, and if unknown.
     pub fn sparse_file(&self) -> Option<SparseFile> {
         self.loop_device().filter(|_| self.info.kind == TargetKind::Block)?;
@@ -82,7 +79,7 @@ impl Target {
         (missing_bytes > 0).then_some(SparseFile { path, missing_bytes, free_bytes })
     }
 
-    /// The file system that has the loop device's file, where a network or a program answers for it.
+    /// The file system with the loop device's file, where a network or a program answers for it.
     pub fn loop_system(&self) -> Option<&Mount> {
         self.stack.loop_system.as_ref()
     }

@@ -8,7 +8,6 @@ use std::path::Path;
 pub(super) enum Trace {
     /// The block device with this kernel name: the path is its usual node.
     Device(String),
-    /// The NVMe controller with this name.
     Controller(String),
     /// A regular file, without a link on the way to it.
     File(Metadata),
@@ -16,7 +15,6 @@ pub(super) enum Trace {
     Unsure {
         /// The block device to which the path leads now.
         now: Option<String>,
-        /// Why that does not prove anything.
         why: String,
     },
 }
@@ -29,16 +27,11 @@ pub(super) fn trace(roots: &Roots, path: &Path) -> Trace {
     if let Some(name) = roots.block_of_node(path) {
         // Other names are links, or nodes that a user made: they can be given to another device at any time.
         let usual = Path::new("/dev").join(name.replace('!', "/"));
-        return match usual == path && !is_link(&roots.node(&name)) {
-            true => Trace::Device(name),
-            false => {
-                let why = format!(
-                    "that name leads to {} now, but may have led elsewhere",
-                    usual.display()
-                );
-                Trace::Unsure { now: Some(name), why }
-            }
-        };
+        if usual == path && !is_link(&roots.node(&name)) {
+            return Trace::Device(name);
+        }
+        let why = format!("that name leads to {} now, but may have led elsewhere", usual.display());
+        return unsure(Some(name), &why);
     }
     if let Some(name) = controller(roots, path) {
         return Trace::Controller(name);

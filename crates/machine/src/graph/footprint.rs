@@ -13,7 +13,6 @@ use std::os::unix::fs::MetadataExt;
 /// The devices that share bytes with a target, or hold what does, by kernel name.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Footprint {
-    /// What is to be written.
     pub target: String,
     /// Its disk, when it is a partition.
     pub disk: Option<String>,
@@ -33,9 +32,7 @@ pub struct Footprint {
     pub siblings: BTreeSet<String>,
     /// Files behind the loop devices among all these, by `st_dev` and `st_ino`: the target's bytes too.
     pub files: BTreeSet<(u64, u64)>,
-    /// Labels of device mapper among these.
     labels: BTreeMap<String, String>,
-    /// Disks of partitions among the aliases.
     alias_disks: BTreeMap<String, String>,
     /// Disks of which only some partitions share bytes with the target.
     shared_in_part: BTreeSet<String>,
@@ -194,7 +191,7 @@ impl BlockGraph {
         }
     }
 
-    /// The devices directly below one; for a loop device the devices of its file's file system.
+    /// For a loop device, the devices of its file's file system.
     fn directly_below(&self, name: &str) -> Vec<String> {
         match self.below(name) {
             Below::Devices(names) => names.clone(),
@@ -254,7 +251,6 @@ impl Footprint {
         self.below.iter().chain(&self.aliases).chain(&self.emmc_main_area)
     }
 
-    /// All devices of which [`Footprint::has`] is true.
     pub fn members(&self) -> impl Iterator<Item = &String> {
         self.own.iter().chain(&self.aliases).chain(self.above.keys())
     }
@@ -358,7 +354,6 @@ mod tests {
         assert!(footprint(&fake.roots, "sda").aliases.is_empty());
     }
 
-    /// Writing the loop device writes the disk: all its partitions and users are concerned.
     #[test]
     fn loop_device_on_a_disk_is_the_disk() {
         let fake = layers();

@@ -6,8 +6,8 @@ use crate::roots::Roots;
 use crate::udev::decode;
 use std::path::{Path, PathBuf};
 
-/// What `/etc/fstab` (fstab(5)) has for the wanted places on which nothing is mounted now, by kernel name. What
-/// is mounted tells itself where it lies: a copy of a disk has the same identifiers.
+/// Devices that `/etc/fstab` (fstab(5)) names for the wanted places where nothing is mounted now, by kernel name.
+/// Mounted places are not looked up: a copy of a disk has the same identifiers.
 pub(super) fn unmounted_devices(graph: &BlockGraph, is_wanted: fn(&Path) -> bool) -> Vec<String> {
     let (roots, mounted) = (&graph.roots, &graph.mounts);
     let text = std::fs::read(roots.etc.join("fstab")).unwrap_or_default();
@@ -39,9 +39,8 @@ fn node(roots: &Roots, field: &Path) -> Option<PathBuf> {
     };
     let value = value.trim_matches(['"', '\'']);
     // Identifiers are the same in capitals and in small letters, labels are not.
-    let is_it = |name: &str| match tag.ends_with("UUID") {
-        true => name.eq_ignore_ascii_case(value),
-        false => name == value,
+    let is_it = |name: &str| {
+        if tag.ends_with("UUID") { name.eq_ignore_ascii_case(value) } else { name == value }
     };
     let entries = std::fs::read_dir(roots.dev.join("disk").join(links)).ok()?;
     let mut names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());

@@ -14,11 +14,8 @@ pub(super) struct Node {
     pub dir: PathBuf,
     /// The disk of a partition.
     pub disk: Option<String>,
-    /// What is directly below it.
     pub below: Below,
-    /// What says to be built on it.
     pub holders: Vec<String>,
-    /// First byte of a partition.
     start_bytes: u64,
     size_bytes: Option<u64>,
     /// Path of a loop device's file, as the kernel names it.

@@ -11,7 +11,6 @@ use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Whether two ranges have any byte in common.
 fn meet(one: &Range<u64>, other: &Range<u64>) -> bool {
     one.start < other.end && other.start < one.end
 }
@@ -94,7 +93,6 @@ impl BlockGraph {
     }
 }
 
-/// The file behind a loop device.
 struct LoopFile {
     /// As the kernel names it, which may be a path of another namespace, or of a file that has another by now.
     name: String,

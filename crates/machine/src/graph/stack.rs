@@ -13,7 +13,6 @@ use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// The block devices below something.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Stack {
     /// Kernel names from the top: `dm-0`, `md0`, `sda1`, `sda`. A device comes before those below
@@ -102,7 +101,6 @@ impl BlockGraph {
     }
 }
 
-/// Why the device at the bottom is memory, when it is.
 fn memory_evidence(roots: &Roots, name: &str) -> Option<String> {
     let device = BlockDevice::open(roots, name)?;
     let is = |prefix: &str| numbered(name, prefix).is_some();
@@ -119,13 +117,10 @@ fn memory_evidence(roots: &Roots, name: &str) -> Option<String> {
     }
 }
 
-/// Where the file of a loop device is.
 enum FilePlace {
-    /// On what is mounted there.
     Mount(Mount),
     /// On a file system of the block device with this name, which is not mounted where we see it.
     Device(String),
-    /// Unknown.
     Nowhere,
 }
 
@@ -134,7 +129,6 @@ struct Walk<'a> {
     graph: &'a BlockGraph,
     mounts: &'a [Mount],
     seen_mounts: Vec<u32>,
-    /// What counts as the devices of a file system.
     devices_of: fn(&BlockGraph, &Mount) -> Vec<String>,
     stack: Stack,
 }
@@ -225,7 +219,6 @@ impl<'a> Walk<'a> {
             .unwrap_or(FilePlace::Nowhere)
     }
 
-    /// The file system that holds a file.
     fn file(&mut self, file: &Path) -> bool {
         mount_at(self.mounts, file).is_some_and(|mount| self.mount(mount))
     }

@@ -13,7 +13,6 @@ const SYSTEM_PLACES: [&str; 8] =
 /// What starts the machine may be mounted deeper (`/boot/efi`, a Raspberry Pi's `/boot/firmware`).
 const BOOT: &str = "/boot";
 
-/// Whether the system needs what is mounted there.
 fn is_system_place(place: &Path) -> bool {
     place.starts_with(BOOT) || SYSTEM_PLACES.iter().any(|known| Path::new(known) == place)
 }

@@ -5,7 +5,7 @@ use crate::udev::{self, Udev};
 
 /// Parent of virtual devices, which differ only by a number.
 pub(super) const MADE_UP: &str = "devices/virtual/block/";
-/// Before the name of a mapping.
+/// Prefix of the attachment of a device-mapper mapping, before its name.
 pub(super) const MAPPING: &str = "mapping ";
 
 /// What is the same after a boot: the file of a loop device, the UUID of a volume or array, else the path in

@@ -15,26 +15,20 @@ const WORLD_WIDE: [&str; 4] = ["naa.", "eui.", "uuid.", "0x"];
 pub struct ReportedIdentity {
     /// Model, with the vendor when that is more than the bus.
     pub model: Option<String>,
-    /// Serial number.
     pub serial: Option<String>,
-    /// Firmware revision.
     pub firmware: Option<String>,
-    /// World-wide name.
     pub wwn: Option<String>,
     /// What the kernel calls its identifier, unique in the world or not.
     pub identifier: Option<String>,
-    /// Size in bytes.
     pub size_bytes: u64,
     /// Revolutions per minute; `Some(0)`: it does not rotate.
     pub rpm: Option<u32>,
-    /// Zone model, if reported.
     pub zoned: Option<Zoned>,
-    /// Fastest SATA generation of the drive.
     pub sata_generation: Option<u32>,
 }
 
 impl ReportedIdentity {
-    /// ReportedIdentity of a device, from the most complete source of each part.
+    /// Each part from the most complete source.
     pub fn of(device: &BlockDevice) -> Self {
         let ata = ata::identify(device).unwrap_or_default();
         Self {
@@ -98,7 +92,6 @@ fn serial(device: &BlockDevice) -> Option<String> {
         .or_else(|| device.udev.get_encoded("ID_SERIAL_SHORT"))
 }
 
-/// The enclosure's serial number, used if the drive's own is unknown.
 fn serial_of_enclosure(device: &BlockDevice) -> Option<String> {
     read_text(device.usb_device()?.join("serial"))
 }

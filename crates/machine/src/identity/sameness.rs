@@ -3,7 +3,6 @@
 use super::DriveIdentity;
 use std::fmt;
 
-/// How sure it is that two drives are the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Sameness {
     /// The same: no other drive reports this.
@@ -17,7 +16,6 @@ pub enum Sameness {
 }
 
 impl Sameness {
-    /// What speaks against it, if anything.
     pub fn difference(&self) -> Option<&Difference> {
         match self {
             Self::Sure(_) | Self::Likely(_) => None,
@@ -31,34 +29,26 @@ impl Sameness {
     }
 }
 
-/// From what two drives are known to be the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MatchedBy {
-    /// World-wide name.
     Wwn,
     /// The same bytes of the same file.
     File,
     /// Serial number that the drive itself reported.
     OwnSerial,
-    /// Serial number that the kernel reports.
     Serial,
-    /// Where they are attached.
     Place,
 }
 
-/// In which way a drive is another one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Difference {
-    /// Something of it has another value.
     Value {
         /// `serial number`.
         what: &'static str,
-        /// Of this one.
         own: String,
-        /// Of the other one.
         other: String,
     },
-    /// It has the place of the other one, and is not it, in words.
+    /// Another drive is in its place; in words.
     TakenPlace(String),
 }
 
@@ -134,29 +124,25 @@ impl DriveIdentity {
             own: self.place.clone(),
             other: other.place.clone(),
         };
+        let taken = |why: &str| Difference::TakenPlace(format!("its {} {why}", self.place));
         let Some((own, others)) = self.file.as_ref().zip(other.file.as_ref()) else {
+            if !has_same_name {
+                return Some(elsewhere);
+            }
             let attachments = self.attachment.as_ref().zip(other.attachment.as_ref());
-            return match attachments.is_some_and(|(own, others)| own != others) {
-                _ if !has_same_name => Some(elsewhere),
-                true => Some(Difference::TakenPlace(format!(
-                    "its {} is another device that has taken that number",
-                    self.place
-                ))),
-                false => None,
-            };
+            let is_other = attachments.is_some_and(|(own, others)| own != others);
+            return is_other.then(|| taken("is another device that has taken that number"));
         };
         let is_same = own.is_same_file(others, has_same_name);
-        match is_same && own.offset_bytes == others.offset_bytes {
-            true => None,
-            false if !has_same_name => Some(elsewhere),
-            false if own.may_be_same_file(others) => Some(Difference::TakenPlace(format!(
-                "its {} lies on another device now (if its file system was only attached anew, restart this machine)",
-                self.place
-            ))),
-            false => Some(Difference::TakenPlace(format!(
-                "its {} is another file that has taken that name",
-                self.place
-            ))),
+        if is_same && own.offset_bytes == others.offset_bytes {
+            None
+        } else if !has_same_name {
+            Some(elsewhere)
+        } else if own.may_be_same_file(others) {
+            let why = "lies on another device now (if its file system was only attached anew, restart this machine)";
+            Some(taken(why))
+        } else {
+            Some(taken("is another file that has taken that name"))
         }
     }
 }

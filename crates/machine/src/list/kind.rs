@@ -5,7 +5,7 @@ use crate::identity::ReportedIdentity;
 use crate::roots::read_text;
 use drivescope_model::drive::DriveKind;
 
-/// How the names of disks that hypervisors make begin, as vendor and model.
+/// Vendor and model of disks that hypervisors make begin so.
 const VIRTUAL_MODELS: [&str; 14] = [
     "QEMU",
     "VMware",
@@ -27,7 +27,7 @@ const VIRTUAL_MODELS: [&str; 14] = [
 /// rarer, `nvme-tcp`, `iscsi`, `fc`, `ufs`, `hyperv`, `xen`, `nvdimm`, `network`, `dm`, `md`,
 /// `bcache`, `zvol`, `scsi`, `unknown`.
 pub fn transport(device: &BlockDevice) -> String {
-    match by_name(&device.name) {
+    match transport_by_name(&device.name) {
         // One slot and one driver serve both; the card says which it is.
         Some("mmc") if device.attr("device/type").as_deref() == Some("SD") => {
             return "sd".to_string();
@@ -40,7 +40,7 @@ pub fn transport(device: &BlockDevice) -> String {
         let fabric = nvme_fabric(device).filter(|t| !matches!(t.as_str(), "pcie" | "apple-nvme"));
         return fabric.map_or_else(|| "nvme".to_string(), |fabric| format!("nvme-{fabric}"));
     }
-    by_place(device).to_string()
+    transport_by_place(device).to_string()
 }
 
 /// Whether a transport is a network, with caches at its other end: block devices of servers and of arrays.
@@ -48,7 +48,6 @@ pub fn is_network(transport: &str) -> bool {
     matches!(transport, "network" | "iscsi" | "fc" | "nvme-tcp" | "nvme-rdma" | "nvme-fc")
 }
 
-/// Kind of the device.
 pub fn kind(device: &BlockDevice, transport: &str, identity: &ReportedIdentity) -> DriveKind {
     let name = device.name.as_str();
     match transport {
@@ -80,8 +79,7 @@ fn disk_kind(device: &BlockDevice, transport: &str, identity: &ReportedIdentity)
     }
 }
 
-/// Transports that the name alone tells.
-fn by_name(name: &str) -> Option<&'static str> {
+fn transport_by_name(name: &str) -> Option<&'static str> {
     let is = |prefix: &str| numbered(name, prefix).is_some();
     let lettered = |prefix: &str| {
         name.strip_prefix(prefix)
@@ -104,8 +102,7 @@ fn by_name(name: &str) -> Option<&'static str> {
     }
 }
 
-/// Transports that the place in the device tree tells.
-fn by_place(device: &BlockDevice) -> &'static str {
+fn transport_by_place(device: &BlockDevice) -> &'static str {
     let below = |is_it: &dyn Fn(&str) -> bool| device.ancestor(is_it).is_some();
     if device.attr("device/model").as_deref() == Some("scsi_debug") {
         "memory"
@@ -123,12 +120,11 @@ fn by_place(device: &BlockDevice) -> &'static str {
     } else if below(&|name| numbered(name, "session").is_some()) {
         "iscsi"
     } else {
-        by_driver(device)
+        transport_by_driver(device)
     }
 }
 
-/// Transports that the driver of the SCSI host tells.
-fn by_driver(device: &BlockDevice) -> &'static str {
+fn transport_by_driver(device: &BlockDevice) -> &'static str {
     let host = device.ancestor(|name| numbered(name, "host").is_some());
     let driver = host
         .and_then(|dir| read_text(dir.join("scsi_host").join(dir.file_name()?).join("proc_name")));

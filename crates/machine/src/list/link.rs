@@ -114,7 +114,6 @@ impl Lanes {
         (1..=32).contains(&width).then_some(Self { rate, width }).filter(|l| l.version().is_some())
     }
 
-    /// Version of the standard that introduced the rate.
     fn version(self) -> Option<&'static str> {
         [(2.5, "1.0"), (5.0, "2.0"), (8.0, "3.0"), (16.0, "4.0"), (32.0, "5.0"), (64.0, "6.0")]
             .into_iter()

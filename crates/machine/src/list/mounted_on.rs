@@ -6,7 +6,6 @@ use std::collections::{HashMap, HashSet};
 /// Where lsblk and fstab users expect the word for a swap area.
 const SWAP: &str = "[SWAP]";
 
-/// Mounts and swap areas by kernel name of their device.
 #[derive(Debug, Default)]
 pub struct MountedOn {
     mounted: HashMap<String, Vec<MountedPlace>>,
@@ -20,7 +19,6 @@ struct MountedPlace {
 }
 
 impl MountedOn {
-    /// Of this moment.
     pub fn of(graph: &BlockGraph) -> Self {
         let mut mounted: HashMap<String, Vec<MountedPlace>> = HashMap::new();
         // A pool has one mount for each of its many data sets; its devices are looked up once.

@@ -6,7 +6,6 @@ use crate::block_device::BlockDevice;
 use crate::roots::list_dir;
 use drivescope_model::drive::Partition;
 
-/// Partitions of a disk in order of their start.
 pub fn partitions(disk: &BlockDevice, mounted_on: &MountedOn, answers: bool) -> Vec<Partition> {
     let mut found: Vec<Partition> = list_dir(&disk.dir)
         .iter()

@@ -5,7 +5,6 @@ use crate::block_device::{BlockDevice, numbered};
 use crate::roots::{file_name, read_number, read_text, read_u64};
 use drivescope_model::drive::DriveSettings;
 
-/// All that the kernel tells.
 pub fn settings(device: &BlockDevice) -> DriveSettings {
     let is_nvme = device.name.starts_with("nvme");
     DriveSettings {

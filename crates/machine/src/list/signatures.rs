@@ -14,10 +14,8 @@ const HEAD_BYTES: usize = 68 * 1024;
 const ZFS_UBERBLOCKS: (u64, usize) = (128 * 1024, 128 * 1024);
 const ZFS_UBERBLOCK_MAGIC: u64 = 0x00BA_B10C;
 
-/// Magic number of md superblocks.
 const MD_MAGIC: u32 = 0xA92B_4EFC;
 
-/// Something that was recognised.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signature {
     /// Its type in the names of blkid, or `GPT partition table`, `MBR partition table`.
@@ -26,7 +24,6 @@ pub struct Signature {
     pub at: u64,
 }
 
-/// What a look at a device found.
 #[derive(Debug, Default)]
 pub struct Signatures {
     /// Everything recognised, the most telling first.
@@ -70,7 +67,6 @@ pub fn all(source: &File, start_bytes: u64, size_bytes: u64) -> Signatures {
     Signatures { found, unread: area.unread }
 }
 
-/// Adds what was found, each kind once.
 fn note(found: &mut Vec<Signature>, kind: &'static str, at: Option<u64>) {
     if let Some(at) = at
         && !found.iter().any(|known| known.kind == kind)

@@ -12,7 +12,6 @@ use std::time::{Duration, Instant};
 /// A drive in trouble may answer late; drives that never answer must not stop the list.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// How often to look whether smartctl has ended.
 const POLL: Duration = Duration::from_millis(5);
 
 /// More than any report has: a program that never stops must not fill the memory.
@@ -21,7 +20,7 @@ const OUTPUT_BYTES_MAX: u64 = 16 << 20;
 /// Where smartctl is when it is not on the path of an ordinary user.
 const SYSTEM_DIRS: [&str; 3] = ["/usr/sbin", "/usr/local/sbin", "/sbin"];
 
-/// What smartctl says of a drive; the note of its health tells why nothing more is known.
+/// smartctl's report on a drive; the note of its health says why nothing more is known.
 pub fn ask(node: &Path, kind: DriveKind, transport: &str) -> Report {
     if let Some(why) = not_asked(kind, transport) {
         return Report::note(why);
@@ -38,7 +37,6 @@ pub fn ask(node: &Path, kind: DriveKind, transport: &str) -> Report {
     }
 }
 
-/// Why a device has no health to ask for.
 fn not_asked(kind: DriveKind, transport: &str) -> Option<String> {
     let why = match kind {
         DriveKind::Loop | DriveKind::Memory | DriveKind::Simulated => "not applicable",

@@ -3,19 +3,15 @@
 use drivescope_model::drive::Health;
 use serde_json::Value;
 
-/// What is used of a smartctl report.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Report {
-    /// Health, with a note when something is missing.
     pub health: Health,
     /// Revolutions per minute; `Some(0)`: it does not rotate.
     pub rpm: Option<u32>,
-    /// Temperature now.
     pub temperature_c: Option<f64>,
 }
 
 impl Report {
-    /// Nothing but the reason why.
     pub fn note(why: String) -> Self {
         Self { health: Health { note: Some(why), ..Health::default() }, ..Self::default() }
     }
@@ -96,7 +92,6 @@ fn raw_count(raw: &Value) -> Option<u64> {
     text.and_then(|number| number.parse().ok()).or_else(|| raw["value"].as_u64())
 }
 
-/// Why there are no figures, in one line.
 fn reason(json: &Value) -> String {
     let messages = json["smartctl"]["messages"].as_array().into_iter().flatten();
     let all: Vec<(&str, bool)> = messages

@@ -47,16 +47,16 @@ mod tests {
             let card = "pci0000:00/0000:02:00.0";
             fake.disk(&format!("{card}/nvme/nvme0/nvme0n1"), (259, 0), 1 << 30);
             fake.link(&format!("sys/devices/{card}/nvme/nvme0/device"), "../..");
-            let celsius =
-                |fake: &Fake| temperature_c(&BlockDevice::open(&fake.roots, "nvme0n1").unwrap());
-            assert_eq!(celsius(&fake), None);
+            let device = BlockDevice::open(&fake.roots, "nvme0n1").unwrap();
+            assert_eq!((temperature_c(&device), warning_c(&device)), (None, None));
             fake.file(&format!("sys/devices/{card}/{place}/temp1_input"), "38850\n");
-            assert_eq!(celsius(&fake), Some(38.85), "{place}");
-            let warning =
-                |fake: &Fake| warning_c(&BlockDevice::open(&fake.roots, "nvme0n1").unwrap());
-            assert_eq!(warning(&fake), None);
+            assert_eq!(
+                (temperature_c(&device), warning_c(&device)),
+                (Some(38.85), None),
+                "{place}"
+            );
             fake.file(&format!("sys/devices/{card}/{place}/temp1_max"), "83850\n");
-            assert_eq!(warning(&fake), Some(83.85), "{place}");
+            assert_eq!(warning_c(&device), Some(83.85), "{place}");
         }
     }
 

@@ -25,9 +25,9 @@ pub(super) struct Described {
 /// The name of [`look`] among those of [`aside::answer`].
 pub const DRIVE: &str = "drive";
 
-/// The drives with these kernel names, all asked at once. Of one that does not answer in time there is what the
-/// kernel and udev tell. Who asks it first is another process, which is left behind; a drive that answers that one and
-/// then no more holds a thread of this one.
+/// The drives with these kernel names, all queried at once. One that does not answer in time is described as the
+/// kernel and udev report it. Another process queries first, and is abandoned; a drive that answers that one and then
+/// no more holds a thread of this one.
 pub(super) fn described(roots: &Roots, names: Vec<String>, patience: Duration) -> Vec<Described> {
     let silent = are_silent(roots, &names, patience);
     let graph = BlockGraph::read(roots);
@@ -50,7 +50,7 @@ pub(super) fn described(roots: &Roots, names: Vec<String>, patience: Duration) -
     asked.into_iter().filter_map(answer).collect()
 }
 
-/// The drives with these kernel names, as far as the kernel and udev tell.
+/// The drives with these kernel names, as the kernel and udev report them.
 pub(super) fn unasked(roots: &Roots, names: &[String]) -> Vec<Drive> {
     let graph = BlockGraph::read(roots);
     let machine = (MountedOn::of(&graph), graph);
@@ -95,7 +95,7 @@ fn ask(machine: &(MountedOn, BlockGraph), name: &str) -> Option<Described> {
     Some(Described { drive: describe(graph, &device, mounted_on, true), answers: true })
 }
 
-/// What the kernel and udev tell, and why there is no more.
+/// What the kernel and udev report, and why there is nothing more.
 fn without_answer(
     (mounted_on, graph): &(MountedOn, BlockGraph),
     name: &str,

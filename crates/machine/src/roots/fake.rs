@@ -23,7 +23,6 @@ pub fn image(size_bytes: u64, parts: &[(u64, &[u8])]) -> File {
 /// A machine described below a temporary directory, which is removed with it.
 pub struct Fake {
     dir: TempDir,
-    /// Where its parts are.
     pub roots: Roots,
 }
 
@@ -51,7 +50,6 @@ impl Fake {
         Self { dir, roots }
     }
 
-    /// Absolute path of something on the machine.
     pub fn path(&self, path: &str) -> PathBuf {
         self.dir.path().join(path)
     }
@@ -63,7 +61,6 @@ impl Fake {
         fs::write(path, content).unwrap();
     }
 
-    /// Makes a symbolic link.
     pub fn link(&self, path: &str, target: impl AsRef<Path>) {
         let path = self.path(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -134,7 +131,6 @@ impl Fake {
         self.attrs(&name, &[("loop/backing_file", file)]);
     }
 
-    /// Attributes of a device that exists.
     pub fn attrs(&self, name: &str, attrs: &[(&str, &str)]) {
         for (attr, value) in attrs {
             self.file(&format!("sys/class/block/{name}/{attr}"), format!("{value}\n"));
@@ -149,7 +145,6 @@ impl Fake {
         }
     }
 
-    /// The mount table.
     pub fn mounts(&self, lines: &[&str]) {
         self.file("proc/self/mountinfo", lines.join("\n") + "\n");
     }

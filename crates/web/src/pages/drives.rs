@@ -13,7 +13,6 @@ use drivescope_report::page::verdict_table;
 use drivescope_store::{NewestRun, Store, StoreFault};
 use maud::{Markup, html};
 
-/// Shows them.
 pub fn drives(site: &Site) -> Result<Html<String>, PageError> {
     let store = site.open_store()?;
     let newest = store.newest_of_drives()?;
@@ -56,7 +55,6 @@ fn first_steps(store: &Store) -> Markup {
     }
 }
 
-/// The runs that browsers have started and that go on.
 pub fn in_progress(running: &[BrowserRun]) -> Markup {
     html! {
         @if !running.is_empty() {
@@ -131,7 +129,7 @@ fn one(drive: &Drive, run: Option<&Run>) -> Markup {
     }
 }
 
-/// What a look at the machine tells.
+/// What the kernel reports of a drive, as short clauses.
 fn facts(drive: &Drive) -> Vec<String> {
     let mut facts = vec![drive.path.clone()];
     facts.extend(drive.link.as_ref().map(|link| link.name.clone()));

@@ -6,7 +6,6 @@ use axum::response::{Html, IntoResponse, Response};
 use drivescope_store::{StoreError, StoreFault};
 use maud::{DOCTYPE, Markup, html};
 
-/// Why a page cannot be shown.
 #[derive(Debug)]
 pub struct PageError {
     status: StatusCode,
@@ -20,13 +19,11 @@ const TO_RUNS: (&str, &str) = ("/runs", "All runs");
 const TO_DRIVES: (&str, &str) = ("/", "The drives of this machine");
 
 impl PageError {
-    /// The address leads nowhere.
     pub fn nothing_here() -> Self {
         let message = "This address leads nowhere.".to_string();
         Self { status: StatusCode::NOT_FOUND, title: "Not found", message, back: TO_DRIVES }
     }
 
-    /// No such run was started here.
     pub fn no_such_browser_run() -> Self {
         let message = "No such run was started here since drivescope serve began. What it measured may be among the \
                        stored runs.";
@@ -34,13 +31,11 @@ impl PageError {
         Self { status: StatusCode::NOT_FOUND, title: "No such run", message, back: TO_RUNS }
     }
 
-    /// What was asked for makes no sense.
     pub fn unsuitable(title: &'static str, message: impl Into<String>) -> Self {
         let status = StatusCode::UNPROCESSABLE_ENTITY;
         Self { status, title, message: message.into(), back: TO_RUNS }
     }
 
-    /// A fault of the program.
     pub fn broken() -> Self {
         let message =
             "Something went wrong; the terminal of drivescope serve says more.".to_string();
@@ -48,7 +43,6 @@ impl PageError {
         Self { status, title: "A fault of drivescope", message, back: TO_DRIVES }
     }
 
-    /// Too many follow this already.
     pub fn too_many() -> Self {
         let message = "Too many browsers follow this run. Try again later.".to_string();
         let status = StatusCode::SERVICE_UNAVAILABLE;
@@ -85,7 +79,7 @@ impl IntoResponse for PageError {
     }
 }
 
-/// The answer to a request that is let in nowhere: text alone, since a style sheet would be refused, too.
+/// The answer to a refused request: text alone, since a style sheet would be refused, too.
 pub fn refusal(status: StatusCode, why: &str) -> Response {
     (status, bare("Refused", &html! { p { (why) } })).into_response()
 }

@@ -4,19 +4,18 @@ use axum::response::Html;
 use drivescope_report::page::{page_script, page_style};
 use maud::{DOCTYPE, Markup, html};
 
-/// The sign of these pages in a tab.
+/// Icon of these pages in a tab.
 pub const ICON: &str = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 16 16\">\
     <circle cx=\"8\" cy=\"8\" r=\"7\" fill=\"#0061a3\"/><circle cx=\"8\" cy=\"8\" r=\"2.5\" fill=\"#fff\"/></svg>";
-/// What these pages have besides what a report has.
+/// What these pages have besides a report's style.
 const ADDED: &str = include_str!("../serve.css");
 const ADDED_SCRIPT: &str = include_str!("../serve.js");
 
-/// The style sheet: that of reports, and what only these pages have.
+/// The style sheet of reports, with additions of these pages; the script likewise.
 pub fn style() -> String {
     page_style() + ADDED
 }
 
-/// The script: that of reports, and what only these pages have.
 pub fn script() -> String {
     page_script().to_string() + ADDED_SCRIPT
 }
@@ -28,7 +27,7 @@ pub enum SitePart {
     Runs,
     Models,
     Measure,
-    /// A page that belongs to none.
+    /// A page that belongs to no part.
     Other,
 }
 
@@ -69,7 +68,6 @@ pub fn page(title: &str, part: SitePart, refresh_s: Option<u32>, body: &Markup) 
     Html(whole.into_string())
 }
 
-/// What the head of every page has.
 pub fn head(title: &str) -> Markup {
     html! {
         meta charset="utf-8";

@@ -11,7 +11,7 @@ use maud::{Markup, html};
 /// Seconds after which a page without a script is loaded again.
 const REFRESH_S: u32 = 3;
 
-/// Its page: how far it is, what it has measured, and a way to stop it. After its end, how it ended.
+/// The page of a run: progress, figures so far, and a way to stop it; after its end, how it ended.
 pub fn live(site: &Site, run: &BrowserRun) -> Html<String> {
     let state = run.board.borrow().clone();
     let target = &run.wish.target;
@@ -57,7 +57,7 @@ fn measured(site: &Site, state: &BoardState) -> Markup {
     }
 }
 
-/// The same for the script: one JSON object.
+/// The state for the script: one JSON object.
 pub fn live_event(site: &Site, state: &BoardState) -> String {
     serde_json::json!({
         "share": state.share,

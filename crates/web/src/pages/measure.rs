@@ -11,9 +11,9 @@ use axum::response::{Html, IntoResponse, Response};
 use drivescope_model::drive::Drive;
 use maud::{Markup, html};
 
-/// The suite that `run` has without another one.
+/// The suite that `run` takes by default.
 const SUITE: &str = "quick";
-/// More is no label.
+/// A longer text is not a label.
 const LABEL_MAX_CHARS: usize = 200;
 
 /// The form, filled with what was typed; `why` says what was wrong with it.
@@ -63,17 +63,18 @@ pub fn measure(site: &Site, fields: &Fields, why: Option<&str>) -> Html<String> 
     page("Measure", SitePart::Measure, None, &body)
 }
 
-/// What [`BrowserLevel::ALL`] mean.
+/// The meaning of each of [`BrowserLevel::ALL`].
 const LEVELS: [&str; 2] = [
     "nothing; for block devices, files and simulated drives",
     "files in a hidden folder of its own, removed afterwards; for directories",
 ];
 
-/// What most mean by this target.
+/// What most users mean by this target.
 fn usual_level(target: &str) -> BrowserLevel {
-    match target.starts_with("/dev/") || target.starts_with("sim:") {
-        true => BrowserLevel::Read,
-        false => BrowserLevel::OwnFiles,
+    if target.starts_with("/dev/") || target.starts_with("sim:") {
+        BrowserLevel::Read
+    } else {
+        BrowserLevel::OwnFiles
     }
 }
 
@@ -96,10 +97,8 @@ fn option(suite: &ListedSuite, chosen: &str) -> Markup {
     html! { option value=(suite.name) selected[suite.name == chosen] { (suite.name) ": " (suite.summary) } }
 }
 
-/// What the form asks for.
-///
-/// # Errors
-/// In one line: something is missing, or cannot be asked for here.
+/// The run that the form asks for.
+/// Errors (one line): something is missing, or cannot be asked for here.
 pub fn wish(site: &Site, fields: &Fields) -> Result<RunWish, String> {
     let target = fields.text("target").ok_or("say what to measure")?;
     let suite = fields.text("suite").unwrap_or(SUITE.to_string());
@@ -115,7 +114,7 @@ pub fn wish(site: &Site, fields: &Fields) -> Result<RunWish, String> {
     Ok(RunWish { target, suite, level: BrowserLevel::parse(&level)?, label })
 }
 
-/// The form again, as an answer that says that nothing was started.
+/// The form again, with a status that says that nothing was started.
 pub fn not_started(form: Html<String>) -> Response {
     (StatusCode::UNPROCESSABLE_ENTITY, form).into_response()
 }

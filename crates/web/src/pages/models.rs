@@ -7,7 +7,6 @@ use axum::response::Html;
 use drivescope_model::Bytes;
 use maud::html;
 
-/// Lists them.
 pub fn models(site: &Site) -> Html<String> {
     let body = html! {
         h1 { "Simulated drives" }

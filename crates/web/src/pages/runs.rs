@@ -9,14 +9,10 @@ use drivescope_model::number::whole;
 use drivescope_store::{Filter, RunSummary};
 use maud::{Markup, html};
 
-/// Runs on a page.
 const PAGE: u32 = 50;
-/// How runs end.
 const STATUSES: [&str; 4] = ["done", "failed", "interrupted", "skipped"];
-/// The kinds of drives.
 const KINDS: [&str; 2] = ["real", "simulated"];
 
-/// What is searched for.
 struct RunSearch {
     text: String,
     status: String,
@@ -62,7 +58,6 @@ impl RunSearch {
     }
 }
 
-/// Shows them.
 pub fn runs(site: &Site, fields: &Fields) -> Result<Html<String>, PageError> {
     let search = RunSearch::of(fields);
     let (filter, store) = (search.filter(), site.open_store()?);

@@ -12,14 +12,13 @@ use drivescope_report::page::{comparison_page, history_page, page as run_page};
 use drivescope_store::{DriveRuns, FoundDrive, to_json};
 use maud::{Markup, html};
 
-/// The difference that makes none in practice, as `compare` has it.
+/// Differences below this are practically none, as in `compare`.
 const BAND: f64 = 0.03;
 /// Most runs side by side: more columns are unreadable.
 const COMPARED_MAX: usize = 10;
 /// Runs of a history, the newest.
 const HISTORY_MAX: u32 = 100;
 
-/// One run.
 pub fn run(site: &Site, id: &str) -> Result<Html<String>, PageError> {
     let run = site.open_store()?.get(id)?;
     let content = run_page(&run, question(site));
@@ -30,7 +29,6 @@ pub fn run(site: &Site, id: &str) -> Result<Html<String>, PageError> {
     Ok(page(&content.title, SitePart::Runs, None, &body))
 }
 
-/// What can be done with a run.
 fn actions(run: &Run) -> Markup {
     let again = [("target", run.target.path.as_str()), ("suite", run.plan.suite.name.as_str())];
     html! {
@@ -49,13 +47,11 @@ fn actions(run: &Run) -> Markup {
     }
 }
 
-/// The whole document of a run.
 pub fn document(site: &Site, id: &str) -> Result<impl IntoResponse + use<>, PageError> {
     let run = site.open_store()?.get(id)?;
     Ok(download("application/json", &format!("{}.json", run.id), to_json(&run)))
 }
 
-/// The figures of a run.
 pub fn metrics(site: &Site, id: &str) -> Result<impl IntoResponse + use<>, PageError> {
     let run = site.open_store()?.get(id)?;
     let table = metrics_csv(std::slice::from_ref(&run));
@@ -86,7 +82,6 @@ pub fn compare(site: &Site, fields: &Fields) -> Result<Html<String>, PageError> 
     Ok(page(&content.title, SitePart::Runs, None, &content.body))
 }
 
-/// One drive over all its runs.
 pub fn history(site: &Site, fields: &Fields) -> Result<Html<String>, PageError> {
     let drive = fields.text("drive").unwrap_or_default();
     match site.open_store()?.runs_of_drive(&drive, None, HISTORY_MAX)? {

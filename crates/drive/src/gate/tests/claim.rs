@@ -9,11 +9,9 @@ use rustix::io::Errno;
 #[test]
 fn claimed_disk_is_written_within_level_and_range() {
     let machine = Machine::new();
-    let mut report_request = machine.request(WriteLevel::Restore);
-    report_request.range = Some(4096..8192);
-    let roots = &machine.fake.roots;
-    let report = crate::gate::examine_with(&machine.kernel, roots, report_request);
-    let disk = machine.claim(report, &[]).unwrap();
+    let mut request = machine.request(WriteLevel::Restore);
+    request.range = Some(4096..8192);
+    let disk = machine.claim(machine.report_on(request), &[]).unwrap();
     assert_eq!((disk.level(), disk.range()), (WriteLevel::Restore, 4096..8192));
     assert_eq!(disk.device().serial.as_deref(), Some(SERIAL));
     disk.open(4096..8192);
@@ -44,32 +42,10 @@ fn the_record_of_a_claim_has_every_step() {
     let machine = Machine::new();
     let record = machine.claimed(WriteLevel::Destroy).record().clone();
     let names: Vec<&str> = record.checks.iter().map(|check| check.name.as_str()).collect();
-    let expected = [
-        "path",
-        "identity",
-        "answer",
-        "writable",
-        "range",
-        "claim",
-        "lock",
-        "flushed",
-        "mounts",
-        "file systems",
-        "swap",
-        "holders",
-        "loop devices",
-        "pools",
-        "other programs",
-        "siblings",
-        "places",
-        "system",
-        "same device",
-        "as shown",
-        "signatures",
-        "blankness",
-        "confirmation",
-    ];
-    assert_eq!(names, expected);
+    let expected = "path, identity, answer, writable, range, claim, lock, flushed, mounts, file systems, \
+        swap, holders, loop devices, pools, other programs, siblings, places, system, same device, \
+        as shown, signatures, blankness, confirmation";
+    assert_eq!(names.join(", "), expected);
     assert!(record.checks.iter().all(|check| check.outcome == Outcome::Ok), "{record:#?}");
     assert!(check(&record, "identity").evidence.contains(SERIAL));
 }
@@ -77,17 +53,9 @@ fn the_record_of_a_claim_has_every_step() {
 #[test]
 fn destroy_needs_exactly_the_serial_of_the_device() {
     let machine = Machine::new();
-    for given in [
-        &[][..],
-        &["yes"],
-        &["WD-WCAV5E999999"],
-        &["wd-wcav5e123456"],
-        &["WD-WCAV5E12345"],
-        &["*"],
-        &[""],
-        &["sdb"],
-        &["WDC WD10EARS-00Y5B1"],
-    ] {
+    let names =
+        ["yes", "WD-WCAV5E999999", "wd-wcav5e123456", "WD-WCAV5E12345", "*", "", "sdb", MODEL];
+    for given in names.iter().map(std::slice::from_ref).chain([&[][..]]) {
         let refusal = machine.claim(machine.report(WriteLevel::Destroy), given).unwrap_err();
         refused(&refusal.record, "confirmation", SERIAL);
         let text = refusal.to_string();
@@ -211,8 +179,7 @@ fn swapped_link_is_refused_at_any_time() {
         machine.link("/dev/disk/by-id/mine", ways);
         let mut request = machine.request(WriteLevel::SameBytes);
         request.path = "/dev/disk/by-id/mine".into();
-        let roots = &machine.fake.roots;
-        let report = crate::gate::examine_with(&machine.kernel, roots, request);
+        let report = machine.report_on(request);
         refused(&machine.claim(report, &[]).unwrap_err().record, by, "");
     }
 }
@@ -325,17 +292,16 @@ fn missing_or_unknown_device_is_refused() {
 
 #[test]
 fn kernels_refusal_and_foreign_lock_are_reported() {
-    let machine = Machine::new();
-    let report = machine.report(WriteLevel::SameBytes);
-    machine.change("sdb", |node| node.write = Some(Errno::ROFS));
-    let refusal = machine.claim(report, &[]).unwrap_err();
-    refused(&refusal.record, "claim", "cannot open /dev/sdb for writing");
-    // A container may be given a device to read only.
-    let machine = Machine::new();
-    let report = machine.report(WriteLevel::SameBytes);
-    machine.change("sdb", |node| node.write = Some(Errno::PERM));
-    let refusal = machine.claim(report, &[]).unwrap_err();
-    refused(&refusal.record, "claim", "the container's device rules");
+    for (errno, words) in [
+        (Errno::ROFS, "cannot open /dev/sdb for writing"),
+        // A container may be given a device to read only.
+        (Errno::PERM, "the container's device rules"),
+    ] {
+        let machine = Machine::new();
+        let report = machine.report(WriteLevel::SameBytes);
+        machine.change("sdb", |node| node.write = Some(errno));
+        refused(&machine.claim(report, &[]).unwrap_err().record, "claim", words);
+    }
     let machine = Machine::new();
     machine.change("sdb", |node| node.lock = Some(Errno::WOULDBLOCK));
     refused(&machine.examine(WriteLevel::SameBytes), "lock", "another program holds the lock");
@@ -410,8 +376,8 @@ fn ranges_must_be_whole_sectors_of_the_device() {
     {
         let mut request = machine.request(WriteLevel::SameBytes);
         request.range = Some(start..end);
-        let report = crate::gate::examine_with(&machine.kernel, &machine.fake.roots, request);
-        refused(&report.record(&Confirmation::none()), "range", "sectors");
+        let record = machine.report_on(request).record(&Confirmation::none());
+        refused(&record, "range", "sectors");
     }
 }
 
@@ -425,7 +391,6 @@ fn levels_that_write_nothing_raw_get_no_handle() {
     assert!(machine.kernel.opened.lock().unwrap().is_empty());
 }
 
-/// Without `/proc` no user of the device is visible.
 #[test]
 fn without_procfs_nothing_is_called_free() {
     let machine = Machine::new();

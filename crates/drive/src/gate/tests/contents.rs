@@ -5,7 +5,7 @@ use crate::gate::Confirmation;
 use drivescope_model::WriteLevel;
 use drivescope_model::gate::Outcome;
 
-/// Where bytes lie, from the beginning or from the end of the device or partition.
+/// Place of bytes, from the beginning or the end of the device or partition.
 #[derive(Debug, Clone, Copy)]
 enum At {
     Head(u64),
@@ -15,96 +15,86 @@ use At::{Head, Tail};
 
 const MD: &[u8] = b"\xFC\x4E\x2B\xA9";
 const EXT: &[u8] = b"\x53\xEF";
+const LUKS2_COPY: &[u8] = b"SKUL\xBA\xBE\x00\x02";
 const BCACHE: &[u8] = b"\xC6\x85\x73\xF6\x4E\x1A\x45\xCA\x82\x65\xF5\x7F\x48\xBA\x6D\x81";
 
-/// The kind to report, and the bytes that this format writes.
-type Case = (&'static str, &'static [(At, &'static [u8])]);
+/// The kind to report, and what this format writes at any one of these places. Places and magics come from each
+/// format's own description, not from the code under test.
+const SINGLE: &[(&str, &[At], &[u8])] = &[
+    ("GPT partition table", &[Head(4096), Tail(512), Tail(4096)], b"EFI PART"),
+    ("MBR partition table", &[Head(510)], b"\x55\xAA"),
+    ("ext2", &[Head(1080)], EXT),
+    ("ext", &[Head((8193 << 10) + 56), Head((16384 << 11) + 56)], EXT),
+    ("xfs", &[Head(0)], b"XFSB"),
+    ("btrfs", &[Head(65536 + 64), Head((64 << 20) + 64)], b"_BHRfS_M"),
+    ("ntfs", &[Tail(509), Tail(1021), Tail(2045), Tail(4093)], b"NTFS    "),
+    (
+        "exfat",
+        &[Head(12 * 512 + 3), Head(12 * 1024 + 3), Head(12 * 2048 + 3), Head(12 * 4096 + 3)],
+        b"EXFAT   ",
+    ),
+    (
+        "vfat",
+        &[Head(6 * 512 + 82), Head(6 * 1024 + 82), Head(6 * 2048 + 82), Head(6 * 4096 + 82)],
+        b"FAT32   ",
+    ),
+    ("apfs", &[Head(32)], b"NXSB"),
+    ("hfsplus", &[Head(1024), Tail(1024)], b"H+\x00\x04"),
+    ("hfsplus", &[Head(1024)], b"HX\x00\x05"),
+    ("crypto_LUKS", &[Head(0)], b"LUKS\xBA\xBE\x00\x01"),
+    ("crypto_LUKS", &[Head(0)], b"LUKS\xBA\xBE\x00\x02"),
+    ("crypto_LUKS", &[Head(0x4000), Head(0x8000), Head(0x10000), Head(0x20000)], LUKS2_COPY),
+    ("crypto_LUKS", &[Head(0x40000), Head(0x80000), Head(0x100000)], LUKS2_COPY),
+    ("crypto_LUKS", &[Head(0x200000), Head(0x400000)], LUKS2_COPY),
+    ("linux_raid_member", &[Tail(64 << 10), Tail(8 << 10), Head(0), Head(4096)], MD),
+    ("isw_raid_member", &[Tail(8192), Tail(1024)], b"Intel Raid ISM Cfg Sig. 1.3.00"),
+    ("ddf_raid_member", &[Tail(512)], b"\xDE\x11\xDE\x11"),
+    ("bcache", &[Head(4096 + 24)], BCACHE),
+    ("swap", &[Head(4086), Head(8182), Head(16374), Head(32758), Head(65526)], b"SWAPSPACE2"),
+    ("swap", &[Head(4086)], b"SWAP-SPACE"),
+    (
+        "swsuspend",
+        &[Head(4076), Head(8172), Head(16364), Head(32748), Head(65516)],
+        b"SWAPSPACE2S1SUSPEND\x00",
+    ),
+    ("swsuspend", &[Head(4086)], b"S2SUSPEND\x00"),
+    ("swsuspend", &[Head(4086)], b"ULSUSPEND\x00"),
+    ("swsuspend", &[Head(4086)], b"LINHIB0001"),
+    ("swsuspend", &[Head(0)], b"\xED\xC3\x02\xE9\x98\x56\xE5\x0C"),
+    ("ceph_bluestore", &[Head(0)], b"bluestore block device\n"),
+    ("reiser4", &[Head(65536)], b"ReIsEr4\x00"),
+    ("gfs2", &[Head(65536)], b"\x01\x16\x19\x70\x00\x00\x00\x01"),
+    ("VMFS_volume_member", &[Head(1 << 20)], b"\x0D\xD0\x01\xC0\x03\x00"),
+    ("ufs", &[Head(8192 + 1372)], b"\x54\x19\x01\x00"),
+    ("ufs", &[Head(8192 + 1372)], b"\x00\x01\x19\x54"),
+    ("ufs", &[Head(65536 + 1372), Head(262144 + 1372)], b"\x19\x01\x54\x19"),
+    ("ufs", &[Head(65536 + 1372)], b"\x19\x54\x01\x19"),
+    ("BitLocker", &[Head(3)], b"-FVE-FS-"),
+];
 
-/// Places and magics are those of each format's own description, not of the code under test.
-const CASES: &[Case] = &[
+/// The kind to report, and all that this format writes.
+const SEVERAL: &[(&str, &[(At, &[u8])])] = &[
     ("GPT partition table", &[(Head(510), b"\x55\xAA"), (Head(512), b"EFI PART")]),
-    ("GPT partition table", &[(Head(4096), b"EFI PART")]),
-    ("GPT partition table", &[(Tail(512), b"EFI PART")]),
-    ("GPT partition table", &[(Tail(4096), b"EFI PART")]),
-    ("MBR partition table", &[(Head(510), b"\x55\xAA")]),
-    ("ext2", &[(Head(1080), EXT)]),
     ("ext3", &[(Head(1080), EXT), (Head(1024 + 0x5C), b"\x04")]),
     ("ext4", &[(Head(1080), EXT), (Head(1024 + 0x60), b"\x40")]),
-    ("ext", &[(Head((8193 << 10) + 56), EXT)]),
-    ("ext", &[(Head((16384 << 11) + 56), EXT)]),
-    ("xfs", &[(Head(0), b"XFSB")]),
-    ("btrfs", &[(Head(65536 + 64), b"_BHRfS_M")]),
-    ("btrfs", &[(Head((64 << 20) + 64), b"_BHRfS_M")]),
     ("ntfs", &[(Head(3), b"NTFS    "), (Head(510), b"\x55\xAA")]),
-    ("ntfs", &[(Tail(509), b"NTFS    ")]),
-    ("ntfs", &[(Tail(1021), b"NTFS    ")]),
-    ("ntfs", &[(Tail(2045), b"NTFS    ")]),
-    ("ntfs", &[(Tail(4093), b"NTFS    ")]),
     ("exfat", &[(Head(3), b"EXFAT   "), (Head(510), b"\x55\xAA")]),
-    ("exfat", &[(Head(12 * 512 + 3), b"EXFAT   ")]),
-    ("exfat", &[(Head(12 * 1024 + 3), b"EXFAT   ")]),
-    ("exfat", &[(Head(12 * 2048 + 3), b"EXFAT   ")]),
-    ("exfat", &[(Head(12 * 4096 + 3), b"EXFAT   ")]),
     ("vfat", &[(Head(54), b"FAT12   "), (Head(510), b"\x55\xAA")]),
     ("vfat", &[(Head(54), b"FAT16   "), (Head(510), b"\x55\xAA")]),
     ("vfat", &[(Head(82), b"FAT32   "), (Head(510), b"\x55\xAA")]),
-    ("vfat", &[(Head(6 * 512 + 82), b"FAT32   ")]),
-    ("vfat", &[(Head(6 * 1024 + 82), b"FAT32   ")]),
-    ("vfat", &[(Head(6 * 2048 + 82), b"FAT32   ")]),
-    ("vfat", &[(Head(6 * 4096 + 82), b"FAT32   ")]),
-    ("apfs", &[(Head(32), b"NXSB")]),
-    ("hfsplus", &[(Head(1024), b"H+\x00\x04")]),
-    ("hfsplus", &[(Head(1024), b"HX\x00\x05")]),
-    ("hfsplus", &[(Tail(1024), b"H+\x00\x04")]),
-    ("crypto_LUKS", &[(Head(0), b"LUKS\xBA\xBE\x00\x01")]),
-    ("crypto_LUKS", &[(Head(0), b"LUKS\xBA\xBE\x00\x02")]),
-    ("crypto_LUKS", &[(Head(0x4000), b"SKUL\xBA\xBE\x00\x02")]),
-    ("crypto_LUKS", &[(Head(0x8000), b"SKUL\xBA\xBE\x00\x02")]),
-    ("crypto_LUKS", &[(Head(0x10000), b"SKUL\xBA\xBE\x00\x02")]),
-    ("crypto_LUKS", &[(Head(0x20000), b"SKUL\xBA\xBE\x00\x02")]),
-    ("crypto_LUKS", &[(Head(0x40000), b"SKUL\xBA\xBE\x00\x02")]),
-    ("crypto_LUKS", &[(Head(0x80000), b"SKUL\xBA\xBE\x00\x02")]),
-    ("crypto_LUKS", &[(Head(0x100000), b"SKUL\xBA\xBE\x00\x02")]),
-    ("crypto_LUKS", &[(Head(0x200000), b"SKUL\xBA\xBE\x00\x02")]),
-    ("crypto_LUKS", &[(Head(0x400000), b"SKUL\xBA\xBE\x00\x02")]),
     ("LVM2_member", &[(Head(512), b"LABELONE"), (Head(536), b"LVM2 001")]),
     ("LVM2_member", &[(Head(1536), b"LABELONE"), (Head(1560), b"LVM2 001")]),
-    ("linux_raid_member", &[(Tail(64 << 10), MD)]),
-    ("linux_raid_member", &[(Tail(8 << 10), MD)]),
-    ("linux_raid_member", &[(Head(0), MD)]),
-    ("linux_raid_member", &[(Head(4096), MD)]),
-    ("isw_raid_member", &[(Tail(8192), b"Intel Raid ISM Cfg Sig. 1.3.00")]),
-    ("isw_raid_member", &[(Tail(1024), b"Intel Raid ISM Cfg Sig. 1.3.00")]),
-    ("ddf_raid_member", &[(Tail(512), b"\xDE\x11\xDE\x11")]),
-    ("bcache", &[(Head(4096 + 24), BCACHE)]),
-    ("swap", &[(Head(4086), b"SWAPSPACE2")]),
-    ("swap", &[(Head(8182), b"SWAPSPACE2")]),
-    ("swap", &[(Head(16374), b"SWAPSPACE2")]),
-    ("swap", &[(Head(32758), b"SWAPSPACE2")]),
-    ("swap", &[(Head(65526), b"SWAPSPACE2")]),
-    ("swap", &[(Head(4086), b"SWAP-SPACE")]),
-    ("swsuspend", &[(Head(4076), b"SWAPSPACE2S1SUSPEND\x00")]),
-    ("swsuspend", &[(Head(8172), b"SWAPSPACE2S1SUSPEND\x00")]),
-    ("swsuspend", &[(Head(16364), b"SWAPSPACE2S1SUSPEND\x00")]),
-    ("swsuspend", &[(Head(32748), b"SWAPSPACE2S1SUSPEND\x00")]),
-    ("swsuspend", &[(Head(65516), b"SWAPSPACE2S1SUSPEND\x00")]),
-    ("swsuspend", &[(Head(4086), b"S2SUSPEND\x00")]),
-    ("swsuspend", &[(Head(4086), b"ULSUSPEND\x00")]),
-    ("swsuspend", &[(Head(4086), b"LINHIB0001")]),
-    ("swsuspend", &[(Head(0), b"\xED\xC3\x02\xE9\x98\x56\xE5\x0C")]),
-    ("ceph_bluestore", &[(Head(0), b"bluestore block device\n")]),
-    ("reiser4", &[(Head(65536), b"ReIsEr4\x00")]),
-    ("gfs2", &[(Head(65536), b"\x01\x16\x19\x70\x00\x00\x00\x01")]),
-    ("VMFS_volume_member", &[(Head(1 << 20), b"\x0D\xD0\x01\xC0\x03\x00")]),
-    ("ufs", &[(Head(8192 + 1372), b"\x54\x19\x01\x00")]),
-    ("ufs", &[(Head(8192 + 1372), b"\x00\x01\x19\x54")]),
-    ("ufs", &[(Head(65536 + 1372), b"\x19\x01\x54\x19")]),
-    ("ufs", &[(Head(65536 + 1372), b"\x19\x54\x01\x19")]),
-    ("ufs", &[(Head(262144 + 1372), b"\x19\x01\x54\x19")]),
-    ("BitLocker", &[(Head(3), b"-FVE-FS-")]),
 ];
 
-/// Puts the bytes onto a part of `sdb` that begins at `start`.
+type Case = (&'static str, Vec<(At, &'static [u8])>);
+
+fn cases() -> impl Iterator<Item = Case> {
+    let single = SINGLE.iter().flat_map(|(kind, places, bytes)| {
+        places.iter().map(move |place| (*kind, vec![(*place, *bytes)]))
+    });
+    single.chain(SEVERAL.iter().map(|(kind, parts)| (*kind, parts.to_vec())))
+}
+
 fn put(machine: &Machine, parts: &[(At, &[u8])], (start, size): (u64, u64)) {
     for (at, bytes) in parts {
         let at = match at {
@@ -142,9 +132,9 @@ fn every_signature_requires_the_serial() {
         (with_partition(), "sdb1", PART),
         (with_partition().in_container(), "sdb1", PART),
     ] {
-        for (kind, parts) in CASES {
+        for (kind, parts) in cases() {
             println!("{kind} {parts:?}");
-            put(&machine, parts, place);
+            put(&machine, &parts, place);
             expect(&machine, &format!("{name}: {kind}"));
             machine.wipe("sdb");
             assert!(machine.examine(WriteLevel::Restore).is_allowed(), "the disk is blank again");

@@ -35,7 +35,6 @@ fn gadget(machine: &Machine, path: &str) {
     machine.fake.file("sys/kernel/config/usb_gadget/g1/functions/mass_storage.0/lun.0/file", path);
 }
 
-/// Adds an export of a path to a machine.
 type AddExport = fn(&Machine, &str);
 
 /// For each part of the kernel: how it exports a path, the words of the refusal, and what to type.
@@ -150,9 +149,10 @@ fn device_number_from_the_kernel_overrides_the_path() {
     ] {
         iblock(&machine, path, number);
         let record = machine.confirmed(WriteLevel::SameBytes);
-        match is_ours {
-            true => refused(&record, "holders", "the kernel's SCSI target"),
-            false => allowed(&record),
+        if is_ours {
+            refused(&record, "holders", "the kernel's SCSI target")
+        } else {
+            allowed(&record)
         }
     }
 }
@@ -182,9 +182,10 @@ fn a_controller_passed_through_is_traced() {
         machine.fake.file(&format!("{SUBSYSTEM}/passthru/device_path"), format!("/dev/{node}"));
         machine.fake.file(&format!("{SUBSYSTEM}/passthru/enable"), "1");
         let record = machine.confirmed(WriteLevel::SameBytes);
-        match is_ours {
-            true => refused(&record, "holders", "nvme1n1 is exported by the kernel's NVMe target"),
-            false => allowed(&record),
+        if is_ours {
+            refused(&record, "holders", "nvme1n1 is exported by the kernel's NVMe target")
+        } else {
+            allowed(&record)
         }
     }
 }

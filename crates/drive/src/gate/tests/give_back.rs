@@ -79,7 +79,7 @@ fn use_after_the_claim_blocks_the_restore() {
     assert!(why.contains("size"), "{why}");
 }
 
-/// The same for tests: each that writes looks again.
+/// Each test that writes checks again.
 #[test]
 fn use_after_the_claim_blocks_writing_tests() {
     let machine = Machine::of(&KINDS[4]);
@@ -94,7 +94,7 @@ fn use_after_the_claim_blocks_writing_tests() {
     disk.begin(WriteLevel::Read).unwrap();
 }
 
-/// And so does each, now and then while it goes on.
+/// Each writing test checks now and then while it runs.
 #[test]
 fn use_during_a_test_is_seen() {
     let machine = Machine::of(&KINDS[4]);

@@ -11,81 +11,49 @@ pub struct Kind {
     pub number: (u32, u32),
     pub part: &'static str,
     pub part_number: (u32, u32),
-    /// Makes the disk.
     make: fn(&Machine),
 }
 
-/// The kinds that Linux names apart.
+const fn kind(
+    (disk, number): (&'static str, (u32, u32)),
+    (part, part_number): (&'static str, (u32, u32)),
+    make: fn(&Machine),
+) -> Kind {
+    Kind { disk, number, part, part_number, make }
+}
+
+/// The kind of most tests.
+pub const SDB: Kind = kind(("sdb", (8, 16)), ("sdb1", (8, 17)), Machine::sata_disk);
+
 pub const KINDS: [Kind; 7] = [
     SDB,
-    Kind {
-        disk: "nvme1n1",
-        number: (259, 4),
-        part: "nvme1n1p1",
-        part_number: (259, 5),
-        make: |m| nvme(m, "nvme1n1", (259, 4), 1),
-    },
-    Kind {
-        disk: "vdb",
-        number: (254, 16),
-        part: "vdb1",
-        part_number: (254, 17),
-        make: |m| {
-            m.disk_at("pci0000:00/virtio2/block/vdb", (254, 16));
-            m.fake.link("sys/devices/pci0000:00/virtio2/block/vdb/device", "../..");
-            m.fake.file("sys/devices/pci0000:00/virtio2/vendor", "0x1af4");
-            m.fake.attrs("vdb", &[("serial", "disk-1")]);
-        },
-    },
-    Kind {
-        disk: "mmcblk1",
-        number: (179, 8),
-        part: "mmcblk1p1",
-        part_number: (179, 9),
-        make: |m| {
-            for (name, minor) in [("mmcblk1", 8), ("mmcblk1boot0", 16), ("mmcblk1boot1", 24)] {
-                m.disk_at(&format!("platform/mmc1/mmc1:0001/block/{name}"), (179, minor));
-                let link = format!("sys/devices/platform/mmc1/mmc1:0001/block/{name}/device");
-                m.fake.link(&link, "../..");
-            }
-            for boot in ["mmcblk1boot0", "mmcblk1boot1"] {
-                m.fake.attrs(boot, &[("size", "8192")]);
-            }
-            m.fake.file("sys/devices/platform/mmc1/mmc1:0001/name", "DF4032");
-            m.fake.file("sys/devices/platform/mmc1/mmc1:0001/serial", "0x01234567");
-        },
-    },
-    Kind {
-        disk: "loop5",
-        number: (7, 5),
-        part: "loop5p1",
-        part_number: (259, 9),
-        make: |m| m.loop_over(5, "/srv/disk.img"),
-    },
-    Kind {
-        disk: "md5",
-        number: (9, 5),
-        part: "md5p1",
-        part_number: (259, 10),
-        make: |m| m.upper("md5", (9, 5), &["sde"], &[("md/level", "raid1")]),
-    },
-    Kind {
-        disk: "dm-5",
-        number: (253, 5),
-        part: "dm-5",
-        part_number: (253, 5),
-        make: |m| m.upper("dm-5", (253, 5), &["sde"], &[("dm/uuid", "LVM-free")]),
-    },
+    kind(("nvme1n1", (259, 4)), ("nvme1n1p1", (259, 5)), |m| nvme(m, "nvme1n1", (259, 4), 1)),
+    kind(("vdb", (254, 16)), ("vdb1", (254, 17)), |m| {
+        m.disk_at("pci0000:00/virtio2/block/vdb", (254, 16));
+        m.fake.link("sys/devices/pci0000:00/virtio2/block/vdb/device", "../..");
+        m.fake.file("sys/devices/pci0000:00/virtio2/vendor", "0x1af4");
+        m.fake.attrs("vdb", &[("serial", "disk-1")]);
+    }),
+    kind(("mmcblk1", (179, 8)), ("mmcblk1p1", (179, 9)), |m| {
+        for (name, minor) in [("mmcblk1", 8), ("mmcblk1boot0", 16), ("mmcblk1boot1", 24)] {
+            m.disk_at(&format!("platform/mmc1/mmc1:0001/block/{name}"), (179, minor));
+            let link = format!("sys/devices/platform/mmc1/mmc1:0001/block/{name}/device");
+            m.fake.link(&link, "../..");
+        }
+        for boot in ["mmcblk1boot0", "mmcblk1boot1"] {
+            m.fake.attrs(boot, &[("size", "8192")]);
+        }
+        m.fake.file("sys/devices/platform/mmc1/mmc1:0001/name", "DF4032");
+        m.fake.file("sys/devices/platform/mmc1/mmc1:0001/serial", "0x01234567");
+    }),
+    kind(("loop5", (7, 5)), ("loop5p1", (259, 9)), |m| m.loop_over(5, "/srv/disk.img")),
+    kind(("md5", (9, 5)), ("md5p1", (259, 10)), |m| {
+        m.upper("md5", (9, 5), &["sde"], &[("md/level", "raid1")]);
+    }),
+    kind(("dm-5", (253, 5)), ("dm-5", (253, 5)), |m| {
+        m.upper("dm-5", (253, 5), &["sde"], &[("dm/uuid", "LVM-free")]);
+    }),
 ];
-
-/// The one most tests look at.
-pub const SDB: Kind = Kind {
-    disk: "sdb",
-    number: (8, 16),
-    part: "sdb1",
-    part_number: (8, 17),
-    make: Machine::sata_disk,
-};
 
 /// A namespace of the second NVMe drive, as a kernel without native multipath shows it.
 pub fn nvme(machine: &Machine, name: &str, number: (u32, u32), namespace: u32) {
@@ -98,7 +66,6 @@ pub fn nvme(machine: &Machine, name: &str, number: (u32, u32), namespace: u32) {
 }
 
 impl Machine {
-    /// A machine whose target is a blank device of this kind.
     pub fn of(kind: &Kind) -> Self {
         let mut machine = Self::without_target(*kind);
         (kind.make)(&machine);
@@ -106,7 +73,6 @@ impl Machine {
         machine
     }
 
-    /// Whether the target has partitions of its own.
     pub fn has_parts(&self) -> bool {
         self.kind.part != self.kind.disk
     }
@@ -119,7 +85,6 @@ impl Machine {
         self.kind.part
     }
 
-    /// A second partition after the first.
     pub fn with_second_part(&self) -> String {
         let (major, minor) = self.kind.part_number;
         let start = PART.0 + PART.1;
@@ -133,7 +98,6 @@ impl Machine {
         text.replace("DISK", self.kind.disk).replace("PART", self.kind.part)
     }
 
-    /// A mapping of device mapper.
     pub fn mapping(&self, minor: u32, label: &str, uuid: &str, below: &[&str]) {
         let attrs = [("dm/name", label), ("dm/uuid", uuid)];
         self.upper(&format!("dm-{minor}"), (253, minor), below, &attrs);
@@ -151,7 +115,6 @@ impl Machine {
         self.fake.file(&format!("{namespace}/enable"), u8::from(is_on).to_string());
     }
 
-    /// Adds a line to the mount table of a process.
     fn add_mount(&self, process: &str, device: &str, point: &str, kind: &str) {
         let path = self.fake.path(&format!("proc/{process}/mountinfo"));
         let table = fs::read_to_string(&path).unwrap_or_default();
@@ -161,7 +124,7 @@ impl Machine {
         self.fake.file(&format!("proc/{process}/mountinfo"), table + &line);
     }
 
-    /// What the kernel shows of an open file system to everybody: for most kinds a directory.
+    /// What the kernel shows everyone of an open file system: for most kinds a directory.
     pub fn open_file_system(&self, device: &str, kind: &str) {
         match kind {
             "ext4" | "xfs" | "f2fs" => self.fake.file(&format!("sys/fs/{kind}/{device}/x"), "1"),

@@ -19,55 +19,43 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-/// Size of `sdb`.
 pub const SIZE: u64 = 80 << 20;
 /// Where `sdb1` begins when a test asks for it, and how long it is.
 pub const PART: (u64, u64) = (1 << 20, 72 << 20);
-/// What `sdb` reports.
 pub const SERIAL: &str = "WD-WCAV5E123456";
-/// What `sdb` is, and what it says of itself.
+/// Model of `sdb`, also in its own answer.
 pub const MODEL: &str = "WDC WD10EARS-00Y5B1";
-/// Every level that writes to a device.
 pub const LEVELS: [WriteLevel; 3] =
     [WriteLevel::SameBytes, WriteLevel::Restore, WriteLevel::Destroy];
-/// The levels that replace contents.
 pub const OVERWRITING: [WriteLevel; 2] = [WriteLevel::Restore, WriteLevel::Destroy];
 
-/// What the kernel answers about one node.
 #[derive(Debug, Clone)]
 pub struct Node {
     pub facts: DescriptorFacts,
-    /// Where its bytes are.
     pub image: PathBuf,
     /// Where those are that an exclusive open leads to, if elsewhere.
     pub claimed: Option<PathBuf>,
-    /// The file of its own bytes, whatever `image` is changed to.
+    /// The file of its own bytes, even when `image` is changed.
     inode: u64,
-    /// What opening it says.
+    /// Errors of these calls.
     pub open: Option<Errno>,
-    /// What claiming it exclusively says, and for how many waits if not for ever.
+    /// For `busy_for` waits, or for ever.
     pub exclusive: Option<Errno>,
     pub busy_for: Option<u32>,
-    /// What opening it for writing says.
     pub write: Option<Errno>,
-    /// What locking it says.
     pub lock: Option<Errno>,
-    /// What its drive says of itself.
     pub answer: Result<Vec<u8>, Errno>,
 }
 
-/// A kernel whose answers are a table.
 #[derive(Debug, Default)]
 pub struct FakeKernel {
     nodes: Mutex<HashMap<PathBuf, Node>>,
-    /// Where a path leads: the first entry now, the others at later questions; the last one stays.
+    /// Where a path leads: the first entry now, the others at later calls; the last one stays.
     links: Mutex<HashMap<PathBuf, Vec<PathBuf>>>,
-    /// Every way in which something was opened.
     pub opened: Mutex<Vec<Access>>,
     /// What was opened for reading, each with whether `watched` was there.
     pub read: Mutex<Vec<(PathBuf, bool)>>,
     pub watched: Mutex<PathBuf>,
-    /// What was discarded.
     pub discarded: Mutex<Vec<Range<u64>>>,
 }
 
@@ -146,15 +134,12 @@ impl KernelCalls for Arc<FakeKernel> {
     }
 }
 
-/// The machine.
 pub struct Machine {
     pub fake: Fake,
     pub kernel: Arc<FakeKernel>,
     pub own: OwnPaths,
     images: Mutex<HashMap<String, File>>,
-    /// What is asked for.
     pub target: &'static str,
-    /// What it is, or lies on.
     pub kind: Kind,
 }
 
@@ -188,7 +173,7 @@ impl Machine {
         machine
     }
 
-    /// `sdb`, a drive that says who it is.
+    /// `sdb`, a drive that answers Identify.
     pub(super) fn sata_disk(&self) {
         self.disk("sdb", (8, 16), SIZE);
         self.tells("sdb", "ATA     ", MODEL, SERIAL);
@@ -201,7 +186,7 @@ impl Machine {
         self.fake.attrs(name, &attrs);
     }
 
-    /// The same with `sdb` in a dock on USB, which reports its own names, whatever drive is in it.
+    /// `sdb` in a dock on USB, which reports its own names, whatever drive is in it.
     pub fn in_dock() -> Self {
         let machine = Self::without_target(SDB);
         let place = "pci0000:00/usb2/2-1/2-1:1.0/host6/6:0:0:0";
@@ -248,7 +233,6 @@ impl Machine {
         self.fake.mounts(&lines);
     }
 
-    /// `/` on `sda1`, and these lines.
     pub fn mounts(&self, lines: &[&str]) {
         let root = "1 0 8:1 / / rw - ext4 /dev/sda1 rw";
         self.fake.mounts(&[&[root], lines].concat());
@@ -259,7 +243,6 @@ impl Machine {
         self.node(name, number, size);
     }
 
-    /// A disk at this place of `sys/devices`.
     pub fn disk_at(&self, place: &str, number: (u32, u32)) {
         self.fake.disk(place, number, SIZE);
         self.node(place.rsplit('/').next().unwrap(), number, SIZE);
@@ -321,7 +304,6 @@ impl Machine {
         nodes.insert(self.fake.roots.node(name), node);
     }
 
-    /// Changes what the kernel answers about a device.
     pub fn change(&self, name: &str, change: impl Fn(&mut Node)) {
         let mut nodes = self.kernel.nodes.lock().unwrap();
         for path in [PathBuf::from("/dev").join(name), self.fake.roots.node(name)] {
@@ -329,7 +311,7 @@ impl Machine {
         }
     }
 
-    /// Lets `sdb` say of itself that it is this drive.
+    /// Makes `sdb` answer with these names.
     pub fn answers(&self, model: &str, serial: &str) {
         let page = drivescope_machine::ata_image::bytes(model, serial);
         self.change("sdb", |node| node.answer = Ok(page.clone()));
@@ -341,13 +323,11 @@ impl Machine {
         self.change("sdb", |node| node.answer = Err(Errno::NOTTY));
     }
 
-    /// Lets a path lead to one device after the other.
     pub fn link(&self, path: &str, names: &[&str]) {
         let ways = names.iter().map(|name| PathBuf::from("/dev").join(name)).collect();
         self.kernel.links.lock().unwrap().insert(PathBuf::from(path), ways);
     }
 
-    /// The bytes of a device.
     pub fn image(&self, name: &str) -> PathBuf {
         let images = self.images.lock().unwrap();
         PathBuf::from(format!("/proc/self/fd/{}", images[name].as_raw_fd()))
@@ -357,7 +337,6 @@ impl Machine {
         std::fs::read(self.image(name)).unwrap()
     }
 
-    /// Fills a device with something, other for each seed.
     pub fn fill(&self, name: &str, seed: u64) {
         let bytes: Vec<u8> = (0..SIZE).map(|at| ((at / 64 + seed) % 251) as u8).collect();
         self.write(name, 0, &bytes);
@@ -368,7 +347,6 @@ impl Machine {
         file.write_all_at(bytes, at).unwrap();
     }
 
-    /// Makes a device blank.
     pub fn wipe(&self, name: &str) {
         let images = self.images.lock().unwrap();
         let size = images[name].metadata().unwrap().len();
@@ -382,15 +360,19 @@ impl Machine {
     }
 
     pub fn report(&self, level: WriteLevel) -> Examination {
-        examine_with(&self.kernel, &self.fake.roots, self.request(level))
+        self.report_on(self.request(level))
     }
 
-    /// The record without any confirmation.
+    pub fn report_on(&self, request: GateRequest) -> Examination {
+        examine_with(&self.kernel, &self.fake.roots, request)
+    }
+
+    /// Without any confirmation.
     pub fn examine(&self, level: WriteLevel) -> GateRecord {
         self.report(level).record(&Confirmation::none())
     }
 
-    /// The record with the confirmation of exactly this device.
+    /// With the confirmation of exactly this device.
     pub fn confirmed(&self, level: WriteLevel) -> GateRecord {
         let report = self.report(level);
         let phrase = report.device().map(|device| device.phrase());
@@ -413,7 +395,6 @@ impl Machine {
         }
     }
 
-    /// A claim with the confirmation.
     #[track_caller]
     pub fn claimed(&self, level: WriteLevel) -> RawDisk {
         let report = self.report(level);
@@ -421,7 +402,6 @@ impl Machine {
         self.claim(report, &[&phrase]).unwrap_or_else(|refusal| panic!("{refusal}"))
     }
 
-    /// A claim to put originals back.
     pub fn claim_to_restore(&self) -> Result<RawDisk, Refusal> {
         let kernel = Box::new(Arc::clone(&self.kernel));
         let node = Path::new("/dev").join(self.target);
@@ -444,7 +424,7 @@ pub fn refusals(record: &GateRecord) -> Vec<(&str, &str)> {
     record.refusals().map(|check| (check.name.as_str(), check.evidence.as_str())).collect()
 }
 
-/// The check with this name.
+/// Panics if there is none.
 #[track_caller]
 pub fn check<'a>(record: &'a GateRecord, name: &str) -> &'a Check {
     let found = record.checks.iter().find(|check| check.name == name);

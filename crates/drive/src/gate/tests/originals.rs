@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 const AREA: Range<u64> = 40 << 20..60 << 20;
 
-/// `sdb` full of something, and where its journal is to lie.
+/// `sdb` with contents, and the folder for its journal.
 fn machine() -> (Machine, PathBuf) {
     let machine = Machine::new();
     machine.fill("sdb", 0);

@@ -49,7 +49,6 @@ pub fn label(pool: &str) -> Vec<u8> {
     label
 }
 
-/// The pools found on `sda` with these bytes at these offsets.
 fn pool_members(fake: &Fake, parts: &[(u64, &[u8])]) -> Vec<PoolMember> {
     members(&BlockGraph::read(&fake.roots), "sda", &image(SIZE, parts), SIZE)
 }
@@ -90,7 +89,7 @@ fn damaged_labels_tell_nothing_and_do_no_harm() {
     assert!(members(&graph, "sda", &image(SIZE, &[]), 1000).is_empty(), "too small for a label");
 }
 
-/// The labels of these tests are what another program takes for labels too.
+/// blkid takes the labels of these tests for labels too.
 #[test]
 fn blkid_reads_the_same_name() {
     let folder = tempfile::tempdir().unwrap();

@@ -17,9 +17,10 @@ pub use skip::skip_loudly;
 
 fn tool(name: &str, arguments: &[&str]) -> Result<String, String> {
     let output = Command::new(name).args(arguments).output().map_err(|e| format!("{name}: {e}"))?;
-    match output.status.success() {
-        true => Ok(String::from_utf8_lossy(&output.stdout).trim().to_string()),
-        false => Err(format!("{name}: {}", String::from_utf8_lossy(&output.stderr).trim())),
+    if output.status.success() {
+        Ok(String::from_utf8_lossy(&output.stdout).trim().to_string())
+    } else {
+        Err(format!("{name}: {}", String::from_utf8_lossy(&output.stderr).trim()))
     }
 }
 
@@ -98,7 +99,7 @@ fn claim_writes_and_excludes_others_until_dropped() {
     device.claim(WriteLevel::Destroy).unwrap();
 }
 
-/// Issue 16: udev watches nodes, and starts an array whose member was written to and closed, also after a kill.
+/// udev watches nodes, and starts an array whose member was written to and closed, also after a kill.
 #[test]
 fn restored_contents_do_not_wake_udev() {
     let Some(device) = Loop::new(&[]) else { return };

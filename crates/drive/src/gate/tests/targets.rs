@@ -6,7 +6,7 @@ use drivescope_model::WriteLevel;
 use drivescope_model::gate::Outcome;
 use rustix::io::Errno;
 
-/// The target as the kernel gives it: what an array or a volume is made of, it holds itself.
+/// The target as the kernel gives it: it holds the members of its own array or volume.
 fn blank(kind: &Kind) -> Machine {
     let machine = Machine::of(kind);
     if machine.fake.roots.block_dir("sde").unwrap().join("holders").exists() {
@@ -57,7 +57,6 @@ fn blank_partition_is_free_from_anywhere() {
     }
 }
 
-/// A target beside which everything is in use.
 fn among_others(kind: &Kind) -> Machine {
     let machine = blank(kind);
     machine.with_part();
@@ -94,9 +93,10 @@ fn exports_of_lower_devices_count() {
         let machine = blank(kind);
         machine.export("sde", true);
         let record = machine.confirmed(WriteLevel::SameBytes);
-        match machine.fake.roots.block_dir("sde").unwrap().join("holders").exists() {
-            true => refused(&record, "holders", "sde is exported by the kernel's NVMe target"),
-            false => allowed(&record),
+        if machine.fake.roots.block_dir("sde").unwrap().join("holders").exists() {
+            refused(&record, "holders", "sde is exported by the kernel's NVMe target")
+        } else {
+            allowed(&record)
         }
     }
 }

@@ -2,28 +2,26 @@
 
 use super::machine::Machine;
 
-/// What a container without the processes and mounts of the host still sees of a use.
+/// What a container without the processes and mounts of the host can see of a use.
 #[derive(Debug, Clone, Copy)]
 pub enum Seen {
-    /// The same.
+    /// As on the host.
     Same,
     /// Another check reports it, with these words.
     As(&'static str, &'static str),
-    /// Nothing but that the kernel does not give the claim.
+    /// Only that the kernel refuses the claim.
     Claim,
-    /// Nothing at all.
     Not,
 }
 use Seen::{As, Claim, Not, Same};
 
-/// A use: its name, how it comes about, and what tells it.
+/// Name of a use, how it is made, and how it shows.
 pub type Use = (&'static str, fn(&Machine), Told);
 
-/// The check that tells a use on the host, words of its evidence, and what is seen of it in a container.
-/// `DISK` and `PART` stand for the names of the target and its first partition.
+/// The check that refuses on the host, words of its evidence, and what a container sees. `DISK` and `PART` stand for
+/// the names of the target and its first partition.
 pub type Told = (&'static str, &'static str, Seen);
 
-/// Mounts, and what lies on mounted file systems.
 pub const MOUNTS: &[Use] = &[
     (
         "a mounted partition",
@@ -133,7 +131,6 @@ pub const MOUNTS: &[Use] = &[
     ),
 ];
 
-/// What is built on a device, swap areas and pools.
 pub const BUILT: &[Use] = &[
     (
         "a swap partition",
@@ -281,7 +278,7 @@ pub const BUILT: &[Use] = &[
     ),
 ];
 
-/// What the system and this program cannot do without, and other programs.
+/// Places that the system and drivescope need, and other programs.
 pub const PLACES: &[Use] = &[
     (
         "the root of the system",
@@ -351,7 +348,6 @@ pub const PLACES: &[Use] = &[
     ),
 ];
 
-/// The whole table.
 pub fn all() -> impl Iterator<Item = &'static Use> {
     MOUNTS.iter().chain(BUILT).chain(PLACES)
 }

@@ -7,7 +7,6 @@ use drivescope_model::WriteLevel;
 use drivescope_model::gate::Outcome;
 use rustix::io::Errno;
 
-/// A machine whose device of this kind is in use so.
 fn used(kind: &Kind, (name, make, ..): &Use) -> Machine {
     println!("{}: {name}", kind.disk);
     let machine = Machine::of(kind);

@@ -6,7 +6,7 @@ use super::world::{
 };
 use crate::journal::JournalError;
 
-/// What a cut may leave, with several throws of the dice where there is something to throw for.
+/// What a power cut may leave, with several seeds where chance plays a part.
 const CUTS: [(Left, u64); 14] = [
     (Left::Nothing, 1),
     (Left::Everything, 1),
@@ -24,17 +24,17 @@ const CUTS: [(Left, u64); 14] = [
     (Left::Torn, 3),
 ];
 
-/// How many ways are tried that a cut may leave things.
+/// How many of the outcomes of a power cut are tried.
 #[derive(Debug, Clone, Copy)]
 pub enum Sweep {
-    /// A few, others each time.
+    /// A few, different each time.
     Sample,
     /// All of them, which takes a minute.
     All,
 }
 
 impl Sweep {
-    /// Of all ways those that are tried: `count` of them in a sample, which differs with `step`.
+    /// The tried ones: `count` of them in a sample, which differs with `step`.
     pub fn of<T: Copy>(self, all: &[T], count: usize, step: u64) -> Vec<T> {
         let first = Dice(step).below(all.len() as u64) as usize;
         let chosen = |n| all[(first + n * (all.len() / count)) % all.len()];
@@ -45,10 +45,9 @@ impl Sweep {
     }
 }
 
-/// Of the choices of a run.
 pub const SEED: u64 = 99;
 
-/// Nothing special below.
+/// No unusual units.
 pub const PLAIN: Below =
     Below { drive: Units { bytes: UNIT, shift: 0 }, journal: Units { bytes: UNIT, shift: 0 } };
 
@@ -92,8 +91,8 @@ pub fn cut_run(below: Below, faults: Faults, seed: u64, n: u64) -> World {
     world
 }
 
-/// Restores what cuts at a run's n-th step leave; the first time that something is not as it was. When
-/// the run is over before, its owner uses the drive, and that must stay; then no step is left.
+/// Restores what cuts at a run's n-th step leave; returns the first loss. If the run ends before that step, its owner
+/// uses the drive, and that data must stay; then no step is left.
 pub fn loss_at(
     below: Below,
     faults: Faults,
@@ -103,10 +102,7 @@ pub fn loss_at(
 ) -> (Option<String>, bool) {
     let cut = cut_run(below, faults, run_seed, n);
     let is_over = !cut.is_off();
-    let expected = match is_over {
-        true => cut.use_drive(0xEE),
-        false => World::over(below, faults).durable(),
-    };
+    let expected = if is_over { cut.use_drive(0xEE) } else { World::over(below, faults).durable() };
     for (left, seed) in sweep.of(&CUTS, 3, n) {
         let world = cut.fork();
         world.power_cycle(left, seed * 1000 + n);
@@ -124,7 +120,7 @@ pub fn loss_at(
     (None, is_over)
 }
 
-/// Cuts a run everywhere and restores each time; the first time that something is not as it was.
+/// Cuts a run everywhere and restores each time; returns the first loss.
 fn first_loss(below: Below, run_seed: u64, sweep: Sweep) -> Option<String> {
     for n in 1.. {
         let (loss, is_over) = loss_at(below, Faults::default(), run_seed, n, sweep);
@@ -244,7 +240,7 @@ fn restores_are_cut(sweep: Sweep, cuts_min: u64) {
     }
 }
 
-/// What a cut may leave, each once.
+/// Each outcome of a cut once.
 const ALL: [(Left, u64); 7] = [
     (Left::Nothing, 1),
     (Left::Everything, 2),

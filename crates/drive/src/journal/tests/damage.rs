@@ -41,10 +41,7 @@ fn damaged_block_loses_its_range_and_is_reported() {
             let world = world.fork();
             world.damage(&name, |bytes| {
                 let block = &mut bytes[block * UNIT..][..UNIT];
-                match zeros {
-                    true => block.fill(0),
-                    false => block[100] ^= 1,
-                }
+                if zeros { block.fill(0) } else { block[100] ^= 1 }
             });
             let lost = lost_ranges(&world, &name);
             let ended = recover_all(&world);

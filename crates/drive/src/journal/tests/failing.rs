@@ -10,12 +10,11 @@ use crate::journal::{Disk, DriveIdentity, Folder, Journal, JournalError, Rollbac
 
 const WINDOW: u64 = 1 << 20;
 
-/// A range of physical sectors, as bytes.
 fn units(first: u64, count: u64) -> std::ops::Range<u64> {
     first * UNIT as u64..(first + count) * UNIT as u64
 }
 
-/// A drive without faults as yet, what is on it, and a journal of it.
+/// A drive without faults yet, its contents, and its journal.
 fn start() -> (World, Vec<u8>, SimDisk, Journal<SimFolder>) {
     let world = World::new(Faults::default());
     let (original, disk, journal) = (world.contents(), world.disk(), world.journal("run", WINDOW));
@@ -93,7 +92,7 @@ fn drive_that_ignores_writes_is_detected() {
     assert_eq!(world.folder().names().unwrap().len(), 1);
 }
 
-/// Who reads that must check the right disk.
+/// The message must name the right disk.
 #[test]
 fn unreadable_journal_does_not_blame_the_drive() {
     let (world, original, mut disk, mut writer) = start();

@@ -23,7 +23,6 @@ fn open_journal(folder: &Path, drive: DriveIdentity) -> Journal<StateFolder> {
     journal
 }
 
-/// A machine with two disks of the same model.
 fn machine() -> Fake {
     let fake = Fake::new();
     for (letter, minor, serial) in [("a", 0, "S-1"), ("b", 16, "S-2")] {
@@ -47,7 +46,7 @@ fn refusal_if_open(
     refuse_open(&graph, &graph.stack_of_device(name), folder, is_of_others)
 }
 
-/// The same without assigned journals.
+/// Without assigned journals.
 fn run_on(fake: &Fake, folder: &Path, name: &str) -> Result<(), JournalError> {
     refusal_if_open(fake, folder, name, &|_| false)
 }
@@ -139,7 +138,7 @@ fn a_journal_finds_its_drive_and_its_partition() {
     assert_eq!(find(&of("sda")).unwrap(), "sda");
 }
 
-/// One namespace behind two controllers, or one LUN on two paths: it was taken for two drives of one name.
+/// One namespace behind two controllers, or one LUN on two paths, was taken for two drives of one name.
 #[test]
 fn two_ways_to_one_drive_are_one_drive() {
     let fake = machine();
@@ -175,13 +174,12 @@ fn two_ways_to_one_drive_are_one_drive() {
     assert_eq!(find("sdy").unwrap(), "sdx");
 }
 
-/// A loop device over a real file, which is known by its number.
+/// A loop device over a real file, known by its number.
 fn add_loop(fake: &Fake, minor: u32, file: &Path, offset_bytes: u64, size_bytes: u64) {
     fake.loop_device(minor, size_bytes, file.to_str().unwrap());
     fake.attrs(&format!("loop{minor}"), &[("loop/offset", &offset_bytes.to_string())]);
 }
 
-/// Whether a run on the device with this name is refused.
 fn is_refused(fake: &Fake, folder: &Path, name: &str) -> bool {
     match run_on(fake, folder, name) {
         Ok(()) => false,
@@ -248,9 +246,10 @@ fn device_with_only_a_number_is_refused() {
     add_loop(&fake, 5, &image, 0, GIB);
     for name in names.into_iter().chain(["sda", "sda1", "loop5"]) {
         let checked = check_names(&BlockGraph::read(&fake.roots), name).map_err(|e| e.to_string());
-        match ["nbd0", "md5"].contains(&name) {
-            false => assert_eq!(checked, Ok(()), "{name}"),
-            true => assert!(checked.unwrap_err().contains("only by its number"), "{name}"),
+        if ["nbd0", "md5"].contains(&name) {
+            assert!(checked.unwrap_err().contains("only by its number"), "{name}")
+        } else {
+            assert_eq!(checked, Ok(()), "{name}")
         }
     }
 }

@@ -1,14 +1,13 @@
 //! Bytes that are durable only when they are synced.
 
-/// A logical sector: what is written whole or not at all, unless its physical one is torn.
+/// Written whole or not at all, unless its physical sector is torn.
 pub const SECTOR: usize = 512;
-/// A physical sector, if nothing else is said.
+/// Default physical sector.
 pub const UNIT: usize = 4096;
 
-/// What one torn write takes along: physical sectors, the pages of a flash memory, stripes.
+/// What one torn write damages: physical sectors, flash pages, stripes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Units {
-    /// Size of one.
     pub bytes: usize,
     /// Bytes of the first unit before the first byte of the medium.
     pub shift: usize,
@@ -20,12 +19,10 @@ impl Default for Units {
     }
 }
 
-/// What a power cut leaves of what is pending.
+/// What a power cut leaves of pending writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Left {
-    /// Nothing.
     Nothing,
-    /// Everything.
     Everything,
     /// Everything up to some point in time.
     Prefix,
@@ -39,14 +36,12 @@ pub enum Left {
     Torn,
 }
 
-/// Bytes, and what was written to them since the last sync.
+/// Bytes, and the writes to them since the last sync.
 #[derive(Debug, Clone, Default)]
 pub struct Medium {
-    /// What is there after a cut that leaves nothing.
+    /// What a cut leaves that loses everything pending.
     pub durable: Vec<u8>,
-    /// What is read.
     pub now: Vec<u8>,
-    /// Writes since the last sync.
     pub pending: Vec<(usize, Vec<u8>)>,
     /// What is torn as a whole.
     pub units: Units,
@@ -63,7 +58,7 @@ impl Medium {
         self.pending.clear();
     }
 
-    /// No longer reachable.
+    /// Frees the bytes of a file that has no name any more.
     pub fn forget(&mut self) {
         *self = Self { units: self.units, ..Self::default() };
     }
@@ -130,7 +125,7 @@ fn put(bytes: &mut Vec<u8>, at: usize, new: &[u8]) {
 pub struct Dice(pub u64);
 
 impl Dice {
-    /// A number below `end`; 0 if there is none.
+    /// 0 if `end` is 0.
     pub fn below(&mut self, end: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;

@@ -5,15 +5,15 @@ use super::crash::{SEED, Sweep, loss_at, run};
 use super::world::{Below, Faults, Left, SECTOR, SimFolder, Synced, UNIT, World, recover_all};
 use crate::journal::{Folder, Journal, JournalError};
 
-/// Steps after a sync in which its loss is looked for: until the next sync of the same file, and beyond the next writes
-/// to the drive.
+/// Steps after a lying sync in which the power is cut: past the next sync of the same file, and the next writes to
+/// the drive.
 const STEPS_AFTER: u64 = 12;
 
 fn lying(step: u64) -> Faults {
     Faults { lying_step: Some(step), ..Faults::default() }
 }
 
-/// Every sync of a run, each of which lies alone.
+/// Every sync of a run lies once.
 #[test]
 fn every_missing_sync_is_noticed_or_redundant() {
     let world = World::new(Faults::default());
@@ -78,7 +78,7 @@ fn commit_is_synced_before_later_damage() {
     }
 }
 
-/// What becomes of a drive that its owner uses again after a run, when the power fails then.
+/// Whether new data of the drive's owner after a run survives a power cut.
 fn is_kept(world: &World, mut journal: Journal<SimFolder>, ends: bool) -> bool {
     let ended = journal.roll_back(&mut world.disk(), &mut |_| {});
     drop(journal);

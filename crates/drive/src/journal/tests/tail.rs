@@ -9,7 +9,6 @@ use crate::journal::format::{
 };
 use crate::journal::{ByteRange, Disk, Folder, JournalError};
 
-/// How an end gets lost.
 #[derive(Debug, Clone, Copy)]
 enum Lost {
     /// The file is shorter.
@@ -27,7 +26,6 @@ fn lose(world: &World, name: &str, from: usize, how: Lost) {
     }
 }
 
-/// The one journal, if there is one.
 fn journal_of(world: &World) -> Option<String> {
     let mut names = world.folder().names().unwrap();
     assert!(names.len() <= 1, "{names:?}");
@@ -87,9 +85,10 @@ fn ends_are_lost(sweep: Sweep, reported_min: u32, settled_min: u32) {
                 let world = cut.fork();
                 lose(&world, &name, from, how);
                 let what = format!("cut at step {n}, {left:?} left, then from {from} {how:?}");
-                match is_loss_reported(&world, &name, &original, &what) {
-                    true => reported += 1,
-                    false => settled += 1,
+                if is_loss_reported(&world, &name, &original, &what) {
+                    reported += 1
+                } else {
+                    settled += 1
                 }
             }
         }

@@ -19,7 +19,6 @@ use std::rc::Rc;
 /// Size of the drive, not a whole number of physical sectors.
 pub const DISK: usize = 48 * UNIT + SECTOR;
 
-/// A change of the folder.
 #[derive(Debug, Clone)]
 enum Change {
     Made(String, usize),
@@ -38,13 +37,13 @@ struct State {
     cut_at: Option<u64>,
     is_off: bool,
     faults: Faults,
-    /// Steps that were syncs, and of what.
+    /// Which steps were syncs, and of what.
     syncs: Vec<(u64, Synced)>,
     journal_units: Units,
 }
 
 impl State {
-    /// A step that is a sync of the protocol; whether it has to be done.
+    /// Counts a sync of the protocol; returns whether it must be done.
     fn sync_step(&mut self, what: Synced) -> io::Result<bool> {
         self.step()?;
         self.still_on()?;
@@ -52,7 +51,7 @@ impl State {
         Ok(self.faults.lying_step != Some(self.steps))
     }
 
-    /// Counts a write or sync, in the middle of which the power may fail.
+    /// Counts a write or sync, during which the power may fail.
     fn step(&mut self) -> io::Result<()> {
         self.still_on()?;
         self.steps += 1;
@@ -60,7 +59,7 @@ impl State {
         Ok(())
     }
 
-    /// Frees what no name leads to any more.
+    /// Drops files that have no name any more.
     fn forget_removed(&mut self) {
         let Self { files, names_durable, .. } = self;
         for (file, medium) in files.iter_mut().enumerate() {
@@ -68,6 +67,12 @@ impl State {
                 medium.forget();
             }
         }
+    }
+
+    fn change(&mut self, change: Change) -> io::Result<()> {
+        apply(&mut self.names, &change);
+        self.changes.push(change);
+        self.still_on()
     }
 
     fn still_on(&self) -> io::Result<()> {
@@ -86,7 +91,6 @@ fn apply(names: &mut BTreeMap<String, usize>, change: &Change) {
     };
 }
 
-/// The drive, the folder, and their power supply.
 #[derive(Debug, Clone)]
 pub struct World(Rc<RefCell<State>>);
 
@@ -96,12 +100,12 @@ impl World {
         Self::of_size(DISK, Below::default(), faults)
     }
 
-    /// The same over other units. A drive with a shift is a partition.
+    /// With other units. A drive with a shift is a partition.
     pub fn over(below: Below, faults: Faults) -> Self {
         Self::of_size(DISK, below, faults)
     }
 
-    /// The same with a drive of `bytes`.
+    /// With a drive of `bytes`.
     pub fn of_size(bytes: usize, below: Below, faults: Faults) -> Self {
         let mut dice = Dice(7);
         let noise: Vec<u8> = (0..bytes).map(|_| dice.below(256) as u8).collect();
@@ -111,17 +115,17 @@ impl World {
         Self(Rc::new(RefCell::new(state)))
     }
 
-    /// The same state, with a life of its own.
+    /// An independent copy.
     pub fn fork(&self) -> Self {
         Self(Rc::new(RefCell::new(self.0.borrow().clone())))
     }
 
-    /// What the drive has now.
+    /// The drive as it reads now.
     pub fn contents(&self) -> Vec<u8> {
         self.0.borrow().disk.now.clone()
     }
 
-    /// What the drive would have after a power cut that loses everything pending.
+    /// What the drive would hold after a power cut that loses everything pending.
     pub fn durable(&self) -> Vec<u8> {
         self.0.borrow().disk.durable.clone()
     }
@@ -131,7 +135,7 @@ impl World {
         self.0.borrow().steps
     }
 
-    /// The syncs of the protocol up to now: which step, and of what.
+    /// Syncs of the protocol so far: which step, and of what.
     pub fn syncs(&self) -> Vec<(u64, Synced)> {
         self.0.borrow().syncs.clone()
     }
@@ -145,7 +149,7 @@ impl World {
         Ok(())
     }
 
-    /// After a run the owner uses the drive: from now on it must hold this.
+    /// After a run the owner uses the drive: from now on it must keep this.
     pub fn use_drive(&self, byte: u8) -> Vec<u8> {
         let mut state = self.0.borrow_mut();
         state.disk.now.fill(byte);
@@ -161,12 +165,10 @@ impl World {
         state.cut_at = n;
     }
 
-    /// Whether the power has failed.
     pub fn is_off(&self) -> bool {
         self.0.borrow().is_off
     }
 
-    /// Other faults from now on.
     pub fn set_faults(&self, faults: Faults) {
         self.0.borrow_mut().faults = faults;
     }
@@ -198,13 +200,11 @@ impl World {
         state.cut_at = None;
     }
 
-    /// Length of a journal.
     pub fn journal_len(&self, name: &str) -> usize {
         let state = self.0.borrow();
         state.files[state.names[name]].now.len()
     }
 
-    /// Damages a journal.
     pub fn damage(&self, name: &str, change: impl FnOnce(&mut Vec<u8>)) {
         let mut state = self.0.borrow_mut();
         let file = state.names[name];
@@ -213,12 +213,10 @@ impl World {
         medium.durable = medium.now.clone();
     }
 
-    /// Cuts off the end of a journal.
     pub fn cut_off(&self, name: &str, bytes: usize) {
         self.damage(name, |journal| journal.truncate(bytes));
     }
 
-    /// The drive.
     pub fn disk(&self) -> SimDisk {
         let state = self.0.borrow();
         let Units { bytes, shift } = state.disk.units;
@@ -229,7 +227,6 @@ impl World {
         SimDisk { world: self.clone(), identity, used_by: None, free_for: None, physical_bytes }
     }
 
-    /// The folder.
     pub fn folder(&self) -> SimFolder {
         SimFolder(self.clone())
     }
@@ -258,9 +255,9 @@ pub fn identity(start_bytes: u64) -> DriveIdentity {
 pub struct SimDisk {
     world: World,
     pub identity: DriveIdentity,
-    /// What keeps originals from going back, if anything.
+    /// Why originals must not be restored, if anything.
     pub used_by: Option<String>,
-    /// The check at which the drive is first in use, if ever.
+    /// The check from which the drive is in use, if any.
     pub free_for: Option<u32>,
     physical_bytes: u32,
 }
@@ -317,11 +314,9 @@ impl Disk for SimDisk {
     }
 }
 
-/// The folder of a [`World`].
 #[derive(Debug)]
 pub struct SimFolder(World);
 
-/// A journal of a [`World`].
 #[derive(Debug)]
 pub struct SimFile {
     world: World,
@@ -341,10 +336,7 @@ impl Folder for SimFolder {
         let units = state.journal_units;
         state.files.push(Medium { units, ..Medium::default() });
         let file = state.files.len() - 1;
-        let change = Change::Made(name.to_string(), file);
-        apply(&mut state.names, &change);
-        state.changes.push(change);
-        state.still_on()?;
+        state.change(Change::Made(name.to_string(), file))?;
         Ok(SimFile { world: self.0.clone(), file })
     }
 
@@ -360,10 +352,7 @@ impl Folder for SimFolder {
         state.step()?;
         let file = *state.names.get(from).ok_or(io::ErrorKind::NotFound)?;
         assert!(!state.names.contains_key(to), "{to} is made twice");
-        let change = Change::Renamed(from.to_string(), to.to_string(), file);
-        apply(&mut state.names, &change);
-        state.changes.push(change);
-        state.still_on()
+        state.change(Change::Renamed(from.to_string(), to.to_string(), file))
     }
 
     fn remove(&mut self, name: &str) -> io::Result<()> {
@@ -375,10 +364,7 @@ impl Folder for SimFolder {
         if !state.names.contains_key(name) {
             return Err(io::ErrorKind::NotFound.into());
         }
-        let change = Change::Removed(name.to_string());
-        apply(&mut state.names, &change);
-        state.changes.push(change);
-        state.still_on()
+        state.change(Change::Removed(name.to_string()))
     }
 
     fn sync(&mut self) -> io::Result<()> {

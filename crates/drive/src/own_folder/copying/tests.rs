@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 
-/// Copies a directory; what was copied, and where it is.
+/// Copies a directory; returns the summary, the number of finished files, and the folder with the copy.
 fn copied(from: &Path, to: &Path, call: CopyCall) -> (CopySummary, u64, OwnFolder) {
     let mut folder = OwnFolder::create(to, "copy").unwrap();
     let tree = folder.create_tree("copy").unwrap();

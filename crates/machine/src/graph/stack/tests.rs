@@ -34,32 +34,59 @@ fn system_disks(roots: &Roots) -> Vec<String> {
 }
 
 #[test]
-fn a_partition_lies_on_its_disk() {
+fn names_go_from_the_top_to_each_disk_once() {
+    type Case = (&'static str, fn(&Fake), &'static [&'static str], &'static [&'static str]);
+    let cases: [Case; 5] = [
+        ("sda1", |_| {}, &["sda1", "sda"], &["sda"]),
+        (
+            "md0",
+            |fake| fake.upper("md0", (9, 0), GIB, &["sda1", "sdb1"]),
+            &["md0", "sda1", "sda", "sdb1", "sdb"],
+            &["sda", "sdb"],
+        ),
+        (
+            "dm-0",
+            |fake| fake.upper("dm-0", (253, 0), GIB, &["sda1", "sda2"]),
+            &["dm-0", "sda1", "sda", "sda2"],
+            &["sda"],
+        ),
+        (
+            "bcache0",
+            |fake| {
+                fake.upper("bcache0", (252, 0), GIB, &["sda1"]);
+                fake.file("sys/devices/pci0000:00/block/sdb/sdb1/bcache/state", "");
+                let caching = fake.roots.block_dir("sdb1").unwrap().join("bcache");
+                fake.link("sys/class/block/bcache0/bcache/cache/cache0", caching);
+            },
+            &["bcache0", "sda1", "sda", "sdb1", "sdb"],
+            &["sda", "sdb"],
+        ),
+        (
+            "loop0",
+            |fake| {
+                fake.loop_device(0, GIB, "/srv/disk image (deleted)");
+                fake.mounts(&["1 0 8:1 / / rw - ext4 /dev/sda1 rw"]);
+            },
+            &["loop0", "sda1", "sda"],
+            &["sda"],
+        ),
+    ];
+    for (name, arrange, names, whole_disks) in cases {
+        let fake = Fake::two_disks();
+        arrange(&fake);
+        let stack = stack_of_name(&fake.roots, name);
+        assert_eq!(stack.names, names, "{name}");
+        assert_eq!(stack.whole_disks, whole_disks, "{name}");
+        assert_eq!(stack.memory_backed, None, "{name}");
+    }
+}
+
+#[test]
+fn devices_are_found_by_number_and_name() {
     let fake = Fake::two_disks();
-    let stack = stack_of_device(&fake.roots, (8, 1));
-    assert_eq!(stack.names, ["sda1", "sda"]);
-    assert_eq!(stack.whole_disks, ["sda"]);
-    assert_eq!(stack.memory_backed, None);
+    assert_eq!(stack_of_device(&fake.roots, (8, 1)).names, ["sda1", "sda"]);
     assert_eq!(stack_of_device(&fake.roots, (9, 9)), Stack::default());
     assert_eq!(stack_of_name(&fake.roots, "../sda"), Stack::default());
-}
-
-#[test]
-fn md_over_two_partitions_reaches_both_disks() {
-    let fake = Fake::two_disks();
-    fake.upper("md0", (9, 0), GIB, &["sda1", "sdb1"]);
-    let stack = stack_of_name(&fake.roots, "md0");
-    assert_eq!(stack.names, ["md0", "sda1", "sda", "sdb1", "sdb"]);
-    assert_eq!(stack.whole_disks, ["sda", "sdb"]);
-}
-
-#[test]
-fn two_ways_to_one_disk_name_it_once() {
-    let fake = Fake::two_disks();
-    fake.upper("dm-0", (253, 0), GIB, &["sda1", "sda2"]);
-    let stack = stack_of_name(&fake.roots, "dm-0");
-    assert_eq!(stack.names, ["dm-0", "sda1", "sda", "sda2"]);
-    assert_eq!(stack.whole_disks, ["sda"]);
 }
 
 /// The system does not start without them.
@@ -111,17 +138,6 @@ fn container_bind_mounts_show_the_system() {
     assert_eq!(system_disks(&fake.roots), ["sda"]);
     fake.file("proc/1/mountinfo", "1 0 8:17 / / rw - ext4 /dev/sdb1 rw\n");
     assert_eq!(system_disks(&fake.roots), ["sda", "sdb"]);
-}
-
-#[test]
-fn loop_device_lies_on_its_files_disk() {
-    let fake = Fake::two_disks();
-    fake.loop_device(0, GIB, "/srv/disk image (deleted)");
-    fake.mounts(&["1 0 8:1 / / rw - ext4 /dev/sda1 rw"]);
-    let stack = stack_of_name(&fake.roots, "loop0");
-    assert_eq!(stack.names, ["loop0", "sda1", "sda"]);
-    assert_eq!(stack.whole_disks, ["sda"]);
-    assert_eq!(stack.memory_backed, None);
 }
 
 #[test]
@@ -216,17 +232,6 @@ fn zfs_and_bcachefs_devices_are_found() {
     let table = mounts(&fake.roots);
     assert_eq!(stack_of_mount(&fake.roots, &table[0]).names, ["sda2", "sda", "sdb2", "sdb"]);
     assert_eq!(stack_of_mount(&fake.roots, &table[1]).names, ["sda1", "sda", "sdb1", "sdb"]);
-}
-
-#[test]
-fn bcache_lies_on_backing_and_caching_device() {
-    let fake = Fake::two_disks();
-    fake.upper("bcache0", (252, 0), GIB, &["sda1"]);
-    fake.file("sys/devices/pci0000:00/block/sdb/sdb1/bcache/state", "");
-    let caching = fake.roots.block_dir("sdb1").unwrap().join("bcache");
-    fake.link("sys/class/block/bcache0/bcache/cache/cache0", caching);
-    let stack = stack_of_name(&fake.roots, "bcache0");
-    assert_eq!(stack.names, ["bcache0", "sda1", "sda", "sdb1", "sdb"]);
 }
 
 #[test]

@@ -116,9 +116,7 @@ pub(super) fn copies() -> impl Iterator<Item = Copy> {
 /// A place on a device, in bytes.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum MagicOffset {
-    /// From the beginning.
     At(u64),
-    /// From the end.
     BeforeEnd(u64),
 }
 
