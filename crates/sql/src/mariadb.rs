@@ -13,12 +13,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 const KIND: DatabaseKind = DatabaseKind::Mariadb;
-/// How long a server may take to let a connection in.
 const CONNECT_TIME_MAX: Duration = Duration::from_secs(15);
 /// Errors of a server that is being stopped, or that ended a connection: ER_SERVER_SHUTDOWN, ER_CONNECTION_KILLED.
 const ENDS: [u16; 2] = [1053, 1927];
 
-/// An error of the server, or of the connection.
 fn failed(error: mysql::Error) -> SqlError {
     let why = words(&error);
     let is_of_server = match &error {
@@ -47,7 +45,6 @@ fn words(error: &mysql::Error) -> String {
     }
 }
 
-/// A database on the user's server.
 pub(crate) fn connect(
     url: &ServerUrl,
     canceller: &Arc<Canceller>,

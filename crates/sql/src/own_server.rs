@@ -24,7 +24,6 @@ pub(crate) const STAYS_WARM: &str =
 /// A connection to a server, the test's own or the user's, for everything but single statements. By itself it is a
 /// database on the user's server.
 pub(crate) trait ServerSession: Database {
-    /// The database that answers.
     const KIND: DatabaseKind;
 
     /// Rows of a restored table, without reading it all.
@@ -33,20 +32,15 @@ pub(crate) trait ServerSession: Database {
 
 /// The installed programs of a server, which all work with the server's folder as their working directory.
 pub(crate) trait ServerPrograms: Clone + Send + 'static {
-    /// The connection to the server.
     type Session: ServerSession;
     /// Ends the server, and its children, without writing anything out.
     const END_AT_ONCE: Signal;
-    /// Ends it in order.
     const END_IN_ORDER: Signal;
 
-    /// All programs that work in its folders.
     fn programs(&self) -> Vec<PathBuf>;
 
-    /// The user it runs as, if not this program's user.
     fn user(&self) -> Option<&ServerUser>;
 
-    /// Why the installed programs cannot measure a part, if so.
     fn lacks(&self, _part: SqlPart) -> Option<&'static str> {
         None
     }
@@ -54,7 +48,6 @@ pub(crate) trait ServerPrograms: Clone + Send + 'static {
     /// The command that makes an empty database in the folder.
     fn make(&self, folder: &Path, settings: DatabaseSettings) -> Command;
 
-    /// The server.
     fn server(&self, folder: &Path, settings: DatabaseSettings) -> Command;
 
     /// A session; `place` is the server's folder by a path that is short enough for sockets.
@@ -95,7 +88,6 @@ impl<P: ServerPrograms> Installed for P {
     }
 }
 
-/// A server and a connection to it.
 struct RunningServer<S> {
     session: S,
     process: ServerProcess,
@@ -144,7 +136,6 @@ pub(crate) struct OwnServer<P: ServerPrograms> {
 }
 
 impl<P: ServerPrograms> OwnServer<P> {
-    /// Makes one in an empty folder, and starts it.
     pub fn create(
         programs: &P,
         folder: &Path,

@@ -19,7 +19,6 @@ const KIND: DatabaseKind = DatabaseKind::Postgres;
 /// How the codes (SQLSTATE) of "the server ends" begin; the last words of a process whose server was killed have one.
 const SERVER_ENDS: &str = "57P";
 
-/// An error of the server, or of the connection.
 fn failed(error: ::postgres::Error) -> SqlError {
     failed_of(&error)
 }
@@ -46,7 +45,6 @@ fn said(said: &ServerSaid) -> SqlError {
     }
 }
 
-/// Whether the way to the server broke.
 fn is_of_connection(error: &::postgres::Error) -> bool {
     std::error::Error::source(error).is_some_and(|source| source.is::<std::io::Error>())
 }
@@ -59,7 +57,6 @@ fn words(error: &::postgres::Error) -> String {
     }
 }
 
-/// A database on the user's server.
 pub(crate) fn connect(
     url: &ServerUrl,
     settings: DatabaseSettings,

@@ -21,7 +21,6 @@ const LINES_MAX: usize = 20;
 const STOP_TIME_MAX: Duration = Duration::from_secs(60);
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// The last lines of a program.
 type Said = Arc<Mutex<VecDeque<String>>>;
 
 /// A running program. Dropped, it is killed.
@@ -108,7 +107,6 @@ impl ServerProcess {
         }
     }
 
-    /// How it ended, if it has.
     pub fn ended(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().ok().flatten()
     }

@@ -7,14 +7,10 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A user of this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerUser {
-    /// Its name.
     pub name: String,
-    /// Its number.
     pub user: u32,
-    /// Its group's number.
     pub group: u32,
 }
 
@@ -43,7 +39,6 @@ impl ServerUser {
         Some(Self { name, user, group })
     }
 
-    /// Lets a program run as this user.
     pub(crate) fn applies_to(&self, command: &mut Command) {
         // std drops the other groups of root too, before it changes the user.
         command.uid(self.user).gid(self.group);

@@ -15,7 +15,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Names of its files.
 const FILE: &str = "table.db";
 const BACKUP: &str = "backup.db";
 const RESTORED: &str = "restored.db";
@@ -59,7 +58,6 @@ fn failed(error: rusqlite::Error) -> SqlError {
     }
 }
 
-/// A database in a file.
 struct Sqlite {
     file: PathBuf,
     settings: DatabaseSettings,
@@ -131,7 +129,6 @@ impl Open {
 }
 
 impl Sqlite {
-    /// Opens its file, or a copy's.
     fn connect(&self, path: &Path, flags: OpenFlags) -> Result<Open, SqlError> {
         let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
         let handle = connection.get_interrupt_handle();
@@ -265,7 +262,6 @@ impl Sqlite {
     }
 }
 
-/// A connection with its statements.
 struct SqliteClient {
     open: Open,
     seek: String,

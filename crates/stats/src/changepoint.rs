@@ -12,16 +12,12 @@ const PENALTY_FACTOR: f64 = 3.0;
 /// A stretch of one level.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Plateau {
-    /// First index.
     pub start: usize,
-    /// One past the last index.
     pub end: usize,
-    /// Mean of the values in it.
     pub mean: f64,
 }
 
 impl Plateau {
-    /// Number of values, at least 1 in any result.
     pub(crate) fn len(self) -> usize {
         self.end - self.start
     }
@@ -118,7 +114,6 @@ impl SquaredDeviations {
         Some(Self { sums: running(1), squares: running(2) })
     }
 
-    /// Squared deviation of `start..end` from its mean.
     fn of(&self, start: usize, end: usize) -> f64 {
         let sum = self.sums[end] - self.sums[start];
         let squares = self.squares[end] - self.squares[start];

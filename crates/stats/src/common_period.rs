@@ -28,7 +28,6 @@ const Z_95: f64 = 1.96;
 /// A period with its 95 % interval, in the unit of the times.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CommonPeriod {
-    /// The period.
     pub period: f64,
     /// Half of the width of its interval.
     pub margin: f64,
@@ -57,7 +56,6 @@ pub fn common_period(series: &[Vec<f64>], shortest: f64, longest: f64) -> Option
     fits.into_iter().find(|fit| fit.jitter <= JITTER_SHARE * least + shortest * 1e-6)
 }
 
-/// The period near a frequency.
 fn fit(series: &[Vec<f64>], mut frequency: f64, strength: f64) -> Option<CommonPeriod> {
     // Longer differences give a finer frequency. Where they are nearly alike, the peaks at both sides are
     // nearly as high: each look stays within the one peak, whose top the look before has found.

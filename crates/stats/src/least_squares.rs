@@ -3,7 +3,6 @@
 //! Reference: Å. Björck, "Numerical Methods for Least Squares Problems", SIAM 1996, chapter 2 (normal equations; the
 //! columns are scaled to length one first, which keeps them solvable for the few unknowns used here).
 
-/// A fitted linear model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LinearFit {
     /// One value for each column.

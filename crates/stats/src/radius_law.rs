@@ -7,7 +7,6 @@
 use crate::least_squares::least_squares;
 use crate::usable;
 
-/// Points that the line needs.
 const POINTS_MIN: usize = 4;
 /// A limit that gains less than this share of the squared residuals is none.
 const GAIN_MIN: f64 = 0.1;

@@ -10,7 +10,6 @@ use crate::summary;
 /// A trimmed mean and how far chance may have moved it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TrimmedMean {
-    /// The mean, in the unit of the values.
     pub mean: f64,
     /// Its standard error, in the same unit.
     pub error: f64,

@@ -43,7 +43,6 @@ use write_cache::WriteProbe;
 
 /// Less than this is a few tracks, or all of it in a cache.
 const SPAN_MIN: Bytes = Bytes::mib(512);
-/// Longest request of a stream.
 const CHUNK_MAX: u32 = 512 << 10;
 /// What questions other than zones read, about, and how long they take on a disk.
 const READ_BYTES: f64 = 6e9;
@@ -51,7 +50,6 @@ const SECONDS: f64 = 150.0;
 /// What questions about writes write, at most, without the ends of large caches.
 const WRITTEN_BYTES: u64 = 2 << 30;
 
-/// The test `geometry`.
 pub struct GeometryWorkload;
 
 impl Workload for GeometryWorkload {
@@ -161,7 +159,6 @@ struct LongFilling {
     too_slow: &'static str,
 }
 
-/// What all questions share.
 struct Questions<'s, 'a> {
     session: &'s mut Session<'a>,
     record: &'s mut TestRecord,
@@ -278,7 +275,6 @@ fn ask<T: Send>(
     })
 }
 
-/// What does not turn.
 fn ask_flash(questions: &mut Questions<'_, '_>) -> Result<(), BenchError> {
     if questions.has_time_for("requests side by side") {
         match flash::parallelism(questions.session, questions.record)? {
@@ -293,7 +289,6 @@ fn ask_flash(questions: &mut Questions<'_, '_>) -> Result<(), BenchError> {
     ask_flash_writes(questions)
 }
 
-/// What the writes of an SSD show.
 fn ask_flash_writes(questions: &mut Questions<'_, '_>) -> Result<(), BenchError> {
     if questions.has_time_for("flushes")
         && let Some(mut writes) =

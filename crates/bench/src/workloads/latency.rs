@@ -31,7 +31,6 @@ const RATE_MIN: f64 = 1.0;
 /// A request alone on a simulated SSD is computed this many times faster than among many (`cargo xtask suites`).
 const ALONE_GAIN: f64 = 2.5;
 
-/// The test `latency`.
 pub struct LatencyWorkload;
 
 impl Workload for LatencyWorkload {

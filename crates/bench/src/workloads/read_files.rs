@@ -32,13 +32,12 @@ use rustix::io::{Errno, retry_on_intr};
 /// The cells: read cold, and once more from memory.
 const COLD: &str = "read";
 const AGAIN: &str = "again";
-/// A larger share of a file in memory makes its time no drive's.
+/// The time of a file with a larger share in memory is not the drive's.
 const IN_MEMORY_MAX: f64 = 0.02;
 /// Requests of read-ahead, which are computed faster than single ones.
 const READ_AHEAD: f64 = 128.0 * 1024.0;
 const STREAM_GAIN: f64 = 4.0;
 
-/// The test `read-files`.
 pub struct ReadFilesWorkload;
 
 impl Workload for ReadFilesWorkload {
@@ -112,7 +111,6 @@ impl Workload for ReadFilesWorkload {
     }
 }
 
-/// The files to read, and their order.
 fn chosen(options: &ReadFilesOptions, all: usize, seed: u64) -> Vec<usize> {
     let count = if options.files == 0 { all } else { all.min(options.files as usize) };
     let at = |i: usize| if count < 2 { 0 } else { i * (all - 1) / (count - 1) };

@@ -36,7 +36,6 @@ use table_size::TableSize;
 
 /// Threads and clients at most: a server needs a process for each.
 const CLIENTS_MAX: u32 = 256;
-/// Smallest table.
 const TABLE_MIN: u64 = 1 << 20;
 /// Bytes that a commit writes, about: a page of the log and what the file system adds.
 const COMMIT_WRITES: f64 = 16_384.0;
@@ -50,7 +49,6 @@ const MARIADB_ROUND_BYTES: f64 = 170e6;
 /// Restarts, initialization and the end of a server, s.
 const SERVER_S: f64 = 3.0;
 
-/// The test `sql`.
 pub struct SqlWorkload;
 
 impl Workload for SqlWorkload {
@@ -228,7 +226,6 @@ fn database_named(name: &str) -> Result<DatabaseKind, String> {
     })
 }
 
-/// What it takes for one database.
 fn cost(
     context: &PlanContext<'_>,
     options: &SqlOptions,
@@ -301,7 +298,6 @@ fn server_writes(options: &SqlOptions, table: f64) -> f64 {
     own.map(of).map(|(made, round)| made + f64::from(options.rounds) * round).sum()
 }
 
-/// The statement of the user's own, if there is one.
 fn user_query(options: &SqlOptions) -> Result<Option<UserQuery>, String> {
     let Some(path) = &options.query else { return Ok(None) };
     let read = |path: &String, option: &str| {

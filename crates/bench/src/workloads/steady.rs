@@ -41,7 +41,6 @@ const PHASES_MAX: usize = 60_000;
 const PASSES_MAX: u32 = 100;
 const VOLUME_MAX: f64 = 1_000.0;
 
-/// The test `steady`.
 pub struct SteadyWorkload;
 
 impl Workload for SteadyWorkload {
@@ -289,7 +288,6 @@ fn plan_rounds(context: &PlanContext<'_>, test: &mut PlannedTest) -> Result<(), 
     Ok(())
 }
 
-/// One round of one cell.
 fn cell_cost(cell: &Cell, context: &PlanContext<'_>, test: &mut PlannedTest) -> Cost {
     let options = &context.suite.steady;
     let (shape, block) = (cell.shape, cell.shape.block.0);

@@ -47,7 +47,6 @@ const EVEN_SHARE: f64 = 0.3;
 /// the track of a disk.
 const SAMPLE_DEPTH: u32 = 16;
 
-/// The test `surface`.
 pub struct SurfaceWorkload;
 
 impl Workload for SurfaceWorkload {
@@ -273,12 +272,9 @@ fn search_budget(options: &SurfaceOptions) -> SearchBudget {
     }
 }
 
-/// How places are read.
 #[derive(Debug, Clone, Copy)]
 struct RequestShape {
-    /// Bytes per request.
     chunk: u32,
-    /// Requests in flight.
     depth: u32,
 }
 
@@ -312,7 +308,6 @@ fn check_units(options: &SurfaceOptions, unit: u64) -> Result<(), BenchError> {
     }
 }
 
-/// What a scan has read.
 #[derive(Debug)]
 struct Scanned {
     timed: Vec<TimedRegion>,
@@ -380,7 +375,6 @@ fn go_on_unless(
     }
 }
 
-/// Where the examined part begins on the target.
 fn part_start(session: &Session<'_>) -> u64 {
     session.part_start_bytes(session.device())
 }

@@ -53,10 +53,8 @@ const SIMULATED_DIRECT_IOPS: f64 = 20e3;
 const DRIVE_BLOCK: u32 = 4096;
 /// Parts of the file begin at multiples of this.
 const PART_UNIT: u64 = 1 << 20;
-/// Longest work of a program on one request.
 const THINKTIME_MAX: Secs = Secs(1.0);
 
-/// The test `tiny-writes`.
 pub struct TinyWritesWorkload;
 
 impl Workload for TinyWritesWorkload {
@@ -288,7 +286,6 @@ fn run_pattern(
     session.add_round(kept, record)
 }
 
-/// How the page cache takes part in a pattern.
 fn cache_of(pattern: Pattern) -> Cache {
     match pattern {
         Pattern { path: IoPath::Direct, .. } => Cache::Past,
@@ -349,7 +346,6 @@ fn stream_requests(
     ((iops * options.time.0) as u64).max(DEPTHS_MIN)
 }
 
-/// Bytes per request of a pattern.
 fn block_of(pattern: Pattern, options: &TinyWritesOptions, align_bytes: u32) -> u32 {
     match (pattern.path, pattern.order) {
         (IoPath::Direct, Order::Rnd) => DRIVE_BLOCK,

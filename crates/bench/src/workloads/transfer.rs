@@ -33,7 +33,6 @@ use std::ops::Range;
 /// Through the page cache, random reads touch at most this part of the blocks, so that few are met twice.
 const BUFFERED_PART: u64 = 16;
 
-/// The test `transfer`.
 pub struct TransferWorkload;
 
 impl Workload for TransferWorkload {

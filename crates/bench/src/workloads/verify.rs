@@ -40,7 +40,6 @@ const SIZE_MIN: Bytes = Bytes::mib(4);
 const SIMULATED_MAX: Bytes = Bytes::gib(4);
 /// Largest cache that the search covers: with it, a quick run stays within what f3probe writes.
 const CACHE_MAX: u64 = 512 << 20;
-/// Requests in flight of a full run.
 const DEPTH: u32 = 4;
 /// Pieces in which everything is written: short, so that it can be stopped at any time.
 const PIECE: u64 = 64 << 20;
@@ -53,7 +52,6 @@ const QUICK_READS: f64 = 12_000.0;
 /// A simulated drive keeps what is written: making and moving this many bytes takes as long as computing a request.
 const DATA_PER_REQUEST: f64 = 1_000.0;
 
-/// The test `verify`.
 pub struct VerifyWorkload;
 
 impl Workload for VerifyWorkload {
@@ -415,7 +413,6 @@ fn read_back(
     Ok((outcome, end))
 }
 
-/// Where to resume reading back.
 fn resume_reading(session: &Session<'_>, intact_before: bool, at_bytes: u64) -> ResumePoint {
     ResumePoint { intact_before, ..session.resume_point(ResumePhase::VerifyRead, at_bytes) }
 }

@@ -28,16 +28,12 @@ const OWN_PLACE: &str = "DRIVESCOPE_MARIADB_BIN";
 const BESIDE: [&str; 4] = [".", "../bin", "../sbin", "../scripts"];
 /// The user that packages make for it.
 const USER: &str = "mysql";
-/// The superuser within it.
 const SUPERUSER: &str = "root";
-/// The database in which the tables are.
 const NAME: &str = "drivescope";
-/// Its socket, in its own folder.
 const SOCKET: &str = "db.sock";
 /// Temporary tables in its own folder too, which is its working directory. A server that starts deletes all that it
 /// finds where they are kept; the machine's temporary directory may hold other servers' tables.
 const OWN_TMPDIR: &str = "--tmpdir=.";
-/// The name of the backup's one file.
 const BACKUP: &str = "backup.mbstream";
 /// Smallest and largest log: the default of Debian's server, and enough that no load of some GB waits for it.
 const LOG_BYTES: std::ops::RangeInclusive<u64> = (96 << 20)..=(512 << 20);
@@ -46,7 +42,6 @@ const BUFFER_BYTES_MIN: u64 = 8 << 20;
 /// Memory to apply a backup's log with.
 const PREPARE_BYTES_MIN: u64 = 64 << 20;
 
-/// The installed programs.
 #[derive(Clone)]
 pub(crate) struct MariadbPrograms {
     server: PathBuf,

@@ -11,7 +11,6 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Notify;
 use tokio_util::compat::{Compat, TokioAsyncWriteCompatExt};
 
-/// How long a server may take to let a connection in.
 const CONNECT_TIME_MAX: Duration = Duration::from_secs(15);
 
 type TdsClient = Client<Compat<TcpStream>>;

@@ -18,32 +18,25 @@ const IS_LAST: u8 = 1;
 const INT8: u8 = 0x7f;
 const NVARCHAR: u8 = 0xe7;
 
-/// An answer.
 #[derive(Debug, Clone)]
 pub(super) enum FakeAnswer {
-    /// No rows.
     Done,
-    /// Rows of texts and numbers.
     Rows(Vec<Vec<FakeValue>>),
-    /// An error.
     Fails(u32, &'static str),
     /// Nothing, for as long as the connection is open.
     Silence,
 }
 
-/// A value.
 #[derive(Debug, Clone)]
 pub(super) enum FakeValue {
     Number(i64),
     Text(String),
 }
 
-/// A row with one number.
 pub(super) fn number(value: i64) -> FakeAnswer {
     FakeAnswer::Rows(vec![vec![FakeValue::Number(value)]])
 }
 
-/// A row with one text.
 pub(super) fn text(value: &str) -> FakeAnswer {
     FakeAnswer::Rows(vec![vec![FakeValue::Text(value.to_string())]])
 }
@@ -71,7 +64,6 @@ impl FakeServer {
         Self { port, asked }
     }
 
-    /// All requests so far, in order.
     pub fn asked(&self) -> Vec<String> {
         self.asked.lock().unwrap().clone()
     }

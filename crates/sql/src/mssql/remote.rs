@@ -15,14 +15,12 @@ use tiberius::Config;
 /// A larger share of the table that is still in the server's buffers makes a phase no cold one.
 const WARM_SHARE_MAX: f64 = 0.02;
 
-/// A database, and a connection to it.
 pub(super) struct MssqlDatabase {
     config: Config,
     name: String,
     connection: MssqlConnection,
     canceller: Arc<Canceller>,
     version: String,
-    /// The name of the backup's file, once there is one.
     backup: Option<String>,
     counted: [i64; 3],
 }

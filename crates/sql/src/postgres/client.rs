@@ -13,10 +13,8 @@ use tokio_postgres::Config;
 const SEEK: &str = "seek";
 const COMMIT: &str = "commit";
 const QUERY: &str = "query";
-/// Bytes of a row's number.
 const NUMBER_BYTES: usize = 8;
 
-/// A connection.
 pub(super) struct PostgresClient {
     line: Line,
     seeks: bool,

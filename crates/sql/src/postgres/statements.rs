@@ -33,7 +33,6 @@ pub(crate) struct PostgresSession {
     client: postgres::Client,
     _cancel: Registration,
     version: String,
-    /// Whether the server counts statements.
     counts: bool,
 }
 

@@ -68,11 +68,9 @@ pub fn report(session: &Session<'_>, record: &mut TestRecord, seen: &[BlockSizeR
     }
 }
 
-/// Said where a flash write takes so long that one more page read would not show.
 const HIDDEN_BY_FLASH: &str = "physical sector: no offset is slower, but a synced write takes so long here that one \
                                more flash page read would not show";
 
-/// Whether the drive is known to be flash.
 fn is_flash(drive: &Drive) -> bool {
     use DriveKind::{Card, Nvme, Simulated, Ssd};
     !drive.rotational_hint && matches!(drive.kind, Ssd | Nvme | Card | Simulated)

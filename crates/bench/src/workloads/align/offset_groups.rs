@@ -16,32 +16,25 @@ const ERRORS_APART: f64 = 3.0;
 /// Resamples of the penalty's interval: two digits of its ends.
 const RESAMPLES: usize = 500;
 
-/// The times of accesses at one offset.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OffsetTimes {
-    /// Offset behind the beginning of the target, below the size of the pattern.
+    /// From the beginning of the target; below the size of the pattern.
     pub offset: u64,
-    /// One time per access, ns.
     pub ns: Vec<f64>,
 }
 
 /// A number with its 95 % interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
-    /// Best guess.
     pub value: f64,
-    /// Lower end.
     pub low: f64,
-    /// Upper end.
     pub high: f64,
 }
 
-/// Fast and slow offsets, in order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct OffsetGroups {
-    /// Offsets of the fast group.
     pub fast: Vec<u64>,
-    /// Offsets of the slow group; empty if all are alike.
+    /// Empty if all are alike.
     pub slow: Vec<u64>,
 }
 

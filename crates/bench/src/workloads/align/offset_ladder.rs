@@ -17,23 +17,18 @@ pub const SPAN_MAX: u64 = 128 << 20;
 pub struct Ladder {
     /// Bytes per write; offsets repeat after as many.
     pub block: u64,
-    /// From one offset to the next.
     pub step: u64,
     /// The first offset, a known boundary of smaller sectors.
     pub base: u64,
 }
 
-/// One access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LadderAccess {
-    /// First byte.
     pub at: u64,
-    /// Which offset of the ladder, from 0.
     pub rung: usize,
 }
 
 impl Ladder {
-    /// The offsets, below [`Ladder::block`].
     pub fn offsets(&self) -> Vec<u64> {
         (0..self.block / self.step).map(|i| (self.base + i * self.step) % self.block).collect()
     }

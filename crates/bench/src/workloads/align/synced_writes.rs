@@ -96,7 +96,6 @@ fn climb(
     Ok(judge_finally(&climb.times, ladder.block, ladder.step, seed))
 }
 
-/// A ladder under way.
 struct Climb {
     ladder: Ladder,
     cell: String,

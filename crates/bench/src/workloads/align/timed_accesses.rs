@@ -6,10 +6,8 @@ use crate::io::recorder::Recorder;
 use crate::loops::control::{Control, Publisher};
 use std::io;
 
-/// What writes carry.
 #[derive(Debug, Clone, Copy)]
 pub enum WriteData<'d> {
-    /// Fresh test data.
     Fresh(Payload),
     /// What was there, one block after the other in the order of the places.
     Kept(&'d [u8]),
@@ -18,28 +16,21 @@ pub enum WriteData<'d> {
 /// Accesses in the given order.
 #[derive(Debug)]
 pub struct TimedAccesses<'d> {
-    /// First byte of each.
     pub places: Vec<u64>,
-    /// Bytes of each.
     pub block: u32,
-    /// Reads or writes.
     pub op: IoOp,
     /// Whether each block is read just before it is written; the time is that of both.
     pub reads_first: bool,
     /// Whether a flush follows each access; the time is that of both.
     pub flushed: bool,
-    /// What writes carry.
     pub data: WriteData<'d>,
-    /// The outside.
     pub control: &'d Control,
 }
 
-/// The outcome of the accesses.
 #[derive(Debug)]
 pub struct Accessed {
     /// Time of each access that was made, ns.
     pub ns: Vec<f64>,
-    /// The record of the phase.
     pub recorder: Recorder,
     /// The block at this byte was to keep what it holds, and the drive did not take it back: what is there now
     /// is not known, or is something else.
@@ -135,9 +126,7 @@ impl TimedAccesses<'_> {
 /// Reads the blocks at all places, in order of address.
 #[derive(Debug)]
 pub struct ReadBlocks {
-    /// First byte of each.
     pub places: Vec<u64>,
-    /// Bytes of each.
     pub block: u32,
 }
 

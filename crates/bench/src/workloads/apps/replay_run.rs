@@ -30,7 +30,6 @@ const KEPT_PERCENTILE: f64 = 0.99;
 const KEPT_NS: u64 = 10_000_000;
 const END_SHARE_MAX: f64 = 0.01;
 
-/// The replays of a test.
 pub(super) struct ReplayRun<'t> {
     traces: &'t [PreparedTrace],
     reads_only: bool,
@@ -42,7 +41,6 @@ impl<'t> ReplayRun<'t> {
         Self { traces, reads_only: !writable }
     }
 
-    /// All rounds of all traces.
     pub(super) fn measure(
         &self,
         session: &mut Session<'_>,

@@ -10,7 +10,6 @@ const LARGE_MIN: u64 = 64 << 20;
 /// What file systems need besides.
 const METADATA_SHARE: u64 = 20;
 
-/// One thing to copy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CopyJob {
     /// Beginning of its cells.

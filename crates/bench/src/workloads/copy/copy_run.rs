@@ -12,7 +12,7 @@ use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::number::rounded;
 use drivescope_stats::summary::median;
 
-/// A larger share of files that should be cold and are in memory makes their phase no cold one.
+/// A phase with a larger share of its files in memory is not cold.
 const IN_MEMORY_MAX: f64 = 0.02;
 /// Of copied bytes, the device must have written this share, if they are at least the minimum.
 const WRITTEN_SHARE_MIN: f64 = 0.9;
@@ -23,7 +23,6 @@ const SOURCE_SHARE: f64 = 0.85;
 /// What the phases of one round of one job came to, by the end of their cells.
 pub(super) type RoundTallies = (String, FileTally);
 
-/// All rounds.
 pub(super) struct CopyRun<'r, 's> {
     pub session: &'r Session<'s>,
     pub jobs: &'r [CopyJob],
@@ -63,7 +62,6 @@ impl CopyRun<'_, '_> {
     }
 }
 
-/// A round of one job.
 struct JobRound<'r, 's, 'a> {
     run: &'a CopyRun<'r, 's>,
     job: &'a CopyJob,
@@ -167,7 +165,7 @@ impl JobRound<'_, '_, '_> {
         Ok(())
     }
 
-    /// A copy that the file system only noted is none.
+    /// A copy that shares its blocks with the source has not been written.
     fn check_copied(&mut self, part: &str, shared_share: f64, tally: FileTally) {
         let cell = self.cell(part);
         let written =

@@ -20,7 +20,6 @@ use drivescope_stats::knee::{DISK_FALL_MIN, FLASH_FALL_MIN};
 
 /// Pieces of a full fill, each timed; longer ones where a whole drive has too many of them.
 const PIECE: u64 = 256 << 20;
-/// Pieces of a full fill at least.
 const PIECES_MIN: u64 = 64;
 /// On flash the rate hardly follows the position, while it varies with the rows of pages that a sample
 /// fills: rates there are medians over this many neighbours to each side.
@@ -35,7 +34,6 @@ const BURST_LEG: usize = 64;
 const NO_ZONES: &str = "zones: this disk handles short requests at a different rate than a full fill, so samples do \
                         not show them; try --set fill.mode=full";
 
-/// One fill of one target.
 pub(super) struct FillRun<'s> {
     pub(super) session: &'s Session<'s>,
     /// Bytes that may be written.
@@ -49,7 +47,6 @@ pub(super) struct FillRun<'s> {
 
 /// What a full fill wrote by now.
 struct Wrote<'t> {
-    /// Its pieces, in order.
     timed: &'t [TimedRegion],
     /// Of all requests completed.
     bytes: u64,
@@ -223,8 +220,8 @@ impl FillRun<'_> {
         Ok(())
     }
 
-    /// What of the curve a burst has. Of a disk in which it met no cache nothing: its pieces are timed from end to
-    /// end, and samples of the same places show the medium better.
+    /// The part of the curve that a burst shows. On a disk without a cache in front of it that is nothing: its
+    /// pieces are timed from end to end, and samples of the same places show the medium better.
     fn begun(&self, burst: &[TimedRegion]) -> Vec<curve::CurveStep> {
         match self.disk {
             Some(_) if !self.has_knee(burst) => Vec::new(),
@@ -302,7 +299,6 @@ impl FillRun<'_> {
         end
     }
 
-    /// Adds the knee of a continuous stream that began with the first step, if there is one.
     fn report_knee(&self, record: &mut TestRecord, stream: &[curve::CurveStep]) {
         if let Some(knee) = self.knee_of(stream) {
             curve::report_knee(record, knee);

@@ -41,7 +41,6 @@ pub(super) struct Sampling {
     pub count: u64,
     pub lead_in: u64,
     pub sample: u64,
-    /// Bytes per request.
     pub chunk: u64,
     /// The same of a full fill, where a disk has to be asked whether it needs longer ones.
     pub asked: Option<u64>,
@@ -135,7 +134,6 @@ impl Sampling {
         (self.count + self.warm_up) * (self.lead_in + self.sample)
     }
 
-    /// Places from the first byte to the last, in order.
     pub fn places(self, size: u64) -> Vec<ScanRegion> {
         let last = (size - self.lead_in - self.sample) / PAGE;
         let place = |i: u64| {

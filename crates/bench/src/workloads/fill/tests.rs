@@ -34,7 +34,6 @@ fn fill(target: &str, mode: FillMode) -> TestResult {
     result
 }
 
-/// Rate of a staircase at a position.
 fn rate_at(curve: &[(f64, f64)], x: f64) -> f64 {
     curve[curve.partition_point(|(from, _)| *from <= x) - 1].1
 }

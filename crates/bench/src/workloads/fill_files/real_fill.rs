@@ -18,13 +18,11 @@ use drivescope_model::options::{FillFilesOptions, TestKind};
 use rustix::fd::AsFd;
 use std::ffi::CString;
 
-/// Name of the tree.
 pub(crate) const TREE: &str = "files";
 /// Files are written in pieces of this size, and the free space is checked once per that many bytes.
 const PIECE: usize = 1 << 20;
 const ROOM_EVERY: u64 = 64 << 20;
 
-/// Name of a file by its number, from 0.
 pub(crate) fn file_name(number: usize) -> CString {
     CString::new(format!("f{number:06}")).expect("digits have no NUL")
 }
@@ -140,7 +138,6 @@ struct Filling<'f, 's> {
     samples: &'f mut Vec<FileSample>,
 }
 
-/// How a file ended.
 enum FileEnd {
     Whole,
     /// There is no room for more.
@@ -223,7 +220,6 @@ impl Filling<'_, '_> {
         self.samples.push(sample.placed(&places(file.as_fd()), &self.positions));
     }
 
-    /// What a checkpoint saves.
     fn so_far(&self) -> TestRecord {
         let mut record = TestRecord::new(TestKind::FillFiles);
         record.needs_no_rounds();

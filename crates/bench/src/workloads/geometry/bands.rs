@@ -14,7 +14,6 @@ use std::ops::Range;
 /// Distance of the places, and how many there are.
 const STRIDE: u64 = 1 << 20;
 const PLACES: u64 = 176;
-/// Bytes of the stretch.
 pub const STRETCH: u64 = PLACES * STRIDE;
 /// Groups of blocks at each place: what was read once lies in the cache and shows nothing more.
 const GROUPS: u64 = 10;
@@ -40,12 +39,9 @@ const BAND_PLACES_MIN: f64 = 8.0;
 /// A read over blocks in the log takes at least this many turns more.
 const LOGGED_TURNS: f64 = 1.8;
 
-/// Size of a band, bytes, with its bounds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BandSize {
-    /// Best estimate.
     pub bytes: f64,
-    /// How far it may be off.
     pub margin: f64,
 }
 
@@ -131,7 +127,6 @@ fn write_blocks(writes: &mut WriteProbe<'_, '_>, start: u64) -> Result<(), Bench
 
 struct BandSearch<'r> {
     start: u64,
-    /// The group that is read next.
     group: u64,
     turn_ns: f64,
     reads: &'r mut dyn LoggedReads,
@@ -142,7 +137,6 @@ impl BandSearch<'_> {
         self.group < GROUPS
     }
 
-    /// Whether the blocks of a group have to be fetched from the log.
     fn is_logged(
         &mut self,
         writes: &mut WriteProbe<'_, '_>,

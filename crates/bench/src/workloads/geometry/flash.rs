@@ -8,9 +8,7 @@ use drivescope_model::cell::{Mix, Order, Shape};
 use drivescope_model::units::{Bytes, Secs};
 use std::ops::Range;
 
-/// Depths at which random reads are counted.
 const DEPTHS: [u32; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
-/// Measured time of each.
 const TIME: Secs = Secs(0.5);
 /// The depth is enough at which this share of the highest rate is reached.
 const ENOUGH_SHARE: f64 = 0.9;
@@ -26,7 +24,6 @@ const MISSED_MAX: f64 = MISS_SHARE / 0.5;
 const WARM_SHARE: f64 = 0.97;
 const WARMING_MAX: usize = 12;
 
-/// Requests side by side.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parallelism {
     /// Highest rate over that of one request at a time.
@@ -37,7 +34,6 @@ pub struct Parallelism {
     pub points: Vec<(f64, f64)>,
 }
 
-/// Time of a random read by span.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MapSpan {
     /// Bytes of the span, and mean time in us.
@@ -47,7 +43,6 @@ pub struct MapSpan {
     pub knee: Option<(f64, f64)>,
 }
 
-/// Random reads at each depth.
 pub fn parallelism(
     session: &Session<'_>,
     record: &mut TestRecord,

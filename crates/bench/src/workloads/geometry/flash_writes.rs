@@ -6,7 +6,6 @@ use drivescope_model::units::{Bytes, Secs};
 use drivescope_stats::interval::median_interval;
 use drivescope_stats::summary;
 
-/// Largest unit looked for.
 const UNIT_MAX: u64 = 64 << 10;
 /// Writes of each size, in as many rounds: a drift meets all sizes alike.
 const WRITES_OF_SIZE: usize = 24;
@@ -15,7 +14,6 @@ const UNIT_ROUNDS: usize = 3;
 const BUFFER_CHUNK: u64 = 128 << 10;
 const BUFFER_MAX: u64 = 512 << 20;
 const BUFFER_KEPT_MAX: u64 = 64 << 20;
-/// Fillings of the buffer.
 const FILLINGS: u32 = 3;
 /// The rate after the knee is at most this share of the one before it.
 const KNEE_SHARE: f64 = 0.85;
@@ -33,7 +31,6 @@ const SLOW_BINS: usize = 48;
 const REST_BEFORE: Secs = Secs(10.0);
 const REST_AFTER: Secs = Secs(5.0);
 
-/// Time of small writes by size.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UnitTimes {
     /// Bytes, and time of a write.
@@ -42,10 +39,9 @@ pub struct UnitTimes {
     pub unit: Result<u64, String>,
 }
 
-/// The end of a fast cache.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FastCache {
-    /// Bytes written at the fast rate, and how far that may be off.
+    /// Written at the fast rate.
     pub bytes: f64,
     /// Half of the interval.
     pub margin: f64,

@@ -25,10 +25,8 @@ const TRACKS_BEFORE: [f64; 2] = [1.6, 2.4];
 /// Where in its zone reading begins.
 const ZONE_SHARE_BEFORE: f64 = 0.1;
 
-/// What the pauses show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HeadOrder {
-    /// Heads.
     pub heads: u64,
     /// Tracks of a pass over one head in serpentine order; `None` by cylinder.
     pub pass_tracks: Option<u64>,
@@ -85,7 +83,6 @@ pub fn measure(
 struct PauseKinds {
     /// Between them.
     border: f64,
-    /// Whether the longer one is the rarer.
     is_long_rare: bool,
 }
 

@@ -10,7 +10,6 @@ use drivescope_stats::least_squares::least_squares;
 use drivescope_stats::summary;
 use lateness::{HitCount, Lateness};
 
-/// Lengths that are read from the cache, bytes.
 const LENGTHS: [u32; 6] = [4 << 10, 16 << 10, 32 << 10, 64 << 10, 96 << 10, 128 << 10];
 /// From the medium, a block that was just read takes a turn again: what takes more of it than this is not a hit.
 const HIT_TURNS_MAX: f64 = 0.5;
@@ -31,15 +30,12 @@ const AHEAD_MAX: u64 = 64 << 20;
 const HELD_MAX: u64 = 512 << 20;
 /// Sizes are known within this share.
 const RESOLUTION: f64 = 0.06;
-/// Places tried at most.
 const PLACES_MAX: usize = 1024;
-/// Chunk of a stream.
 const CHUNK: u32 = 256 << 10;
 /// Share of misses somewhere else that are as fast as hits: none, since the arm has to move, but for chance.
 const FAR_CHANCE: f64 = 0.001;
 /// The same just behind a read, at most: of the fastest disks on a host whose hits vary most.
 const NEAR_CHANCE_MAX: f64 = 0.2;
-/// Reasons for no answer.
 const TOO_LATE: &str = "the host answers too late too often to tell the cache from the medium";
 const CONTRADICTORY: &str = "the same question was answered in two ways";
 /// What helps, where other programs can be the reason.
@@ -47,16 +43,13 @@ const ADVICE: &str = "; let nothing else run";
 /// A stream this many times as long as one is held shows whether other places give way.
 const CROWDING_TIMES: f64 = 1.5;
 
-/// How the cache answers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CacheHits {
     /// Time of a hit without its data, ns.
     pub overhead_ns: f64,
-    /// Its standard error.
     pub overhead_error_ns: f64,
     /// Rate between drive and host, 10^6 bytes per second; infinite if data take no time.
     pub link_mb_s: f64,
-    /// Its standard error.
     pub link_error_mb_s: f64,
     /// Time of a hit of the smallest length.
     pub small_ns: f64,
@@ -73,7 +66,6 @@ impl CacheHits {
     }
 }
 
-/// How much the cache holds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HeldReads {
     /// Bytes read ahead of a single read.
@@ -170,7 +162,6 @@ fn hit_slack_ns(rested: &[f64], small_ns: f64) -> f64 {
     (slowest - small_ns).clamp(HIT_SLACK_NS, HIT_SLACK_NS_MAX)
 }
 
-/// Measures what is held by a disk that turns in `turn_ns`.
 pub fn held(
     probe: &mut dyn Probe,
     hits: CacheHits,
@@ -208,7 +199,6 @@ fn read_in_order(probe: &mut dyn Probe, at: u64, len: u64) -> Result<(), ProbeEn
 struct CacheProbe {
     /// Slower answers come from the medium, or late.
     slowest_ns: f64,
-    /// How often they come late.
     lateness: Lateness,
     block: u32,
     /// Share of misses just behind a read that are as fast as hits: the sector passes the head just then.
@@ -217,7 +207,6 @@ struct CacheProbe {
 }
 
 impl CacheProbe {
-    /// A place with `room` after it.
     fn place(&mut self, probe: &dyn Probe, room: u64) -> u64 {
         let unit = 1 << 20;
         self.draw.place(probe.span().saturating_sub(room).max(unit), unit)

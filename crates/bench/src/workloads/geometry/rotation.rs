@@ -29,7 +29,6 @@ const OTHERS_MAX: usize = 1024;
 /// One turn of the drive, ns; or why there is none.
 pub type RotationAnswer = Result<CommonPeriod, String>;
 
-/// Measures the time of a turn.
 pub fn measure(probe: &mut dyn Probe, block: u32, seed: u64) -> Result<RotationAnswer, ProbeEnd> {
     let mut draw = Draw::new(seed);
     let (span, unit) = (probe.span(), u64::from(block));

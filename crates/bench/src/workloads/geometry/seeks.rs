@@ -54,11 +54,8 @@ const FRESH_STEP: u64 = 3;
 /// A bound from both sides, ns.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bounds {
-    /// Best estimate.
     pub value: f64,
-    /// Not less.
     pub low: f64,
-    /// Not more.
     pub high: f64,
 }
 
@@ -85,11 +82,9 @@ impl Bounds {
 pub struct SeekProfile {
     /// Distance as a share of the stroke, and time.
     pub points: Vec<(f64, Bounds)>,
-    /// The curve through them.
     pub curve: FittedSeeks,
     /// Mean over random pairs of cylinders.
     pub average: Bounds,
-    /// Over the whole stroke.
     pub full_stroke: Bounds,
     /// To the track before, or to another head.
     pub next_track: Option<Bounds>,
@@ -121,7 +116,6 @@ pub struct FittedSeeks {
 }
 
 impl FittedSeeks {
-    /// The time of a distance.
     pub fn ns(&self, distance: f64) -> f64 {
         if distance < self.knee {
             self.near[0] + self.near[1] * distance.sqrt()
@@ -160,7 +154,6 @@ impl FittedSeeks {
     }
 }
 
-/// A way to put a curve through points.
 type CurveFit<'f> = dyn Fn(&[(f64, Bounds)]) -> Option<FittedSeeks> + 'f;
 
 /// Measures the profile; why not if accesses do not fit the turn.

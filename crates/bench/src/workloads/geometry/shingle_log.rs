@@ -18,7 +18,6 @@ const SLOWER_MIN: f64 = 4.0;
 /// Bytes of random writes that were taken at full speed, each place once.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LogSize {
-    /// Bytes.
     pub bytes: f64,
     /// Bytes of one step of the search.
     pub step: f64,

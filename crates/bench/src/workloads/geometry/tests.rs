@@ -21,7 +21,6 @@ const ALL: u64 = 200;
 /// One disk of this many may be written until the log of a shingled one is full.
 const LOG_EACH: u64 = 4;
 
-/// Whether the figures of a disk are to be printed.
 fn is_printed(seed: u64) -> bool {
     std::env::var_os("GEOMETRY_DISK").is_some_and(|value| value.to_str() == Some(&seed.to_string()))
 }

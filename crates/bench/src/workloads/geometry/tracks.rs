@@ -44,12 +44,10 @@ const GAP_SLACK: f64 = 0.05;
 pub const ZONE_SHARE: f64 = 0.005;
 const ZONE_ERRORS: f64 = 3.5;
 
-/// The tracks around a place.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tracks {
     /// Where reading began.
     pub at: u64,
-    /// Bytes of a track.
     pub track_bytes: f64,
     /// Standard error of that, as a share of it.
     pub error_share: f64,
@@ -67,14 +65,12 @@ pub struct Tracks {
     pub is_mixed: bool,
     /// Whether every end of a track shows.
     pub shows_all: bool,
-    /// Bytes that were read.
     pub read_bytes: u64,
 }
 
 /// Reads tracks, with chunks that suit the drive.
 #[derive(Debug, Clone, Copy)]
 pub struct TrackReader {
-    /// Time of a turn, ns.
     pub turn_ns: f64,
     chunk: u32,
     track_bytes: Option<f64>,
@@ -91,7 +87,6 @@ impl TrackReader {
         Self { turn_ns, chunk: CHUNK_FIRST, track_bytes: None, tracks: TRACKS_READ, is_late }
     }
 
-    /// Bytes that one look takes, about.
     pub fn look_bytes(&self) -> u64 {
         self.track_bytes.map_or(FIRST_BYTES, |bytes| (bytes * (self.tracks + 1.0)) as u64)
     }
@@ -108,7 +103,6 @@ impl TrackReader {
         self.look_at(probe, at, self.tracks)
     }
 
-    /// The same over `tracks`.
     pub fn look_at(
         &mut self,
         probe: &mut dyn Probe,
@@ -259,7 +253,6 @@ struct TrackEnds {
 }
 
 impl TrackEnds {
-    /// After one look.
     fn of(tracks: &Tracks) -> Self {
         let first = TrackEnd { byte: tracks.first_track, slack: tracks.first_slack };
         let error_share = TRACK_ERROR.max(TRACK_ERRORS * tracks.error_share);
@@ -304,7 +297,6 @@ mod tests {
     use super::*;
     use crate::workloads::geometry::probe::ProbeRead;
 
-    /// Writes down where it is read.
     struct ReadPlaces(Vec<u64>);
 
     impl Probe for ReadPlaces {

@@ -32,7 +32,6 @@ const FULL_NS_MIN: f64 = 1_500_000.0;
 const USUAL_QUANTILE: f64 = 0.05;
 /// Within so few of the writes that follow, another one waits too: else it was something else.
 const FULL_NEXT: usize = 8;
-/// Times that the cache is filled.
 const FILLINGS: u32 = 2;
 /// Writes after the first that waited: they show how fast a full cache empties.
 const BEHIND: usize = 32;
@@ -55,9 +54,7 @@ pub struct WriteTimes {
 /// A median with its 95 % interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MedianTime {
-    /// The median.
     pub ns: f64,
-    /// Its interval.
     pub within: Interval,
 }
 
@@ -71,7 +68,6 @@ impl MedianTime {
 /// What a cache took before a write waited.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CacheFilling {
-    /// Bytes.
     pub bytes: f64,
     /// How fast it empties once it is full, as a share of the rate at which it filled. It may have done so all the
     /// time, or not before it was nearly full: its size is between `bytes` less this share, and `bytes`.
@@ -89,17 +85,12 @@ impl CacheFilling {
     }
 }
 
-/// What is to be measured, and where.
 pub struct WriteProbe<'s, 'a> {
-    /// The session.
     pub session: &'s mut Session<'a>,
-    /// What is kept of it.
     pub record: &'s mut TestRecord,
-    /// Where it writes.
     pub area: WriteArea,
     /// Bytes of a small write.
     pub block: u64,
-    /// Random choices.
     pub draw: Draw,
 }
 

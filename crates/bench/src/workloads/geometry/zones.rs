@@ -27,26 +27,20 @@ const ATTEMPTS: u64 = 3;
 /// Tracks of one size.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Zone {
-    /// First byte.
     pub start: f64,
-    /// First byte after it.
     pub end: f64,
     /// How far either border may be off, bytes; 0 at the ends of the drive.
     pub margin: f64,
-    /// Bytes of a track.
     pub track_bytes: f64,
     /// Share of it by which looks disagree with themselves, at most.
     pub off_share: f64,
-    /// Sequential rate, 10^6 bytes per second.
     pub mb_s: f64,
 }
 
-/// What is known of the zones of a drive.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ZoneMap {
     /// From the first byte to the last.
     pub zones: Vec<Zone>,
-    /// Bytes looked at.
     pub read_bytes: u64,
     /// Places where the tracks do not show or are slower than both neighbours.
     pub strange: Vec<u64>,
@@ -67,7 +61,6 @@ impl ZoneMap {
         tracks(0.0, offset) / tracks(0.0, end).max(f64::MIN_POSITIVE)
     }
 
-    /// Bytes of a track at this one.
     pub fn track_bytes(&self, offset: f64) -> f64 {
         let zone = self.zones.iter().find(|zone| offset < zone.end).or(self.zones.last());
         zone.map_or(f64::INFINITY, |zone| zone.track_bytes)
@@ -89,12 +82,9 @@ impl ZoneMap {
     }
 }
 
-/// What the search may use.
 #[derive(Debug, Clone, Copy)]
 pub struct ZoneBudget {
-    /// Bytes read.
     pub bytes: u64,
-    /// The time at which it ends.
     pub until_ns: u64,
 }
 

@@ -16,7 +16,6 @@ use drivescope_model::units::{Bytes, Secs};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Name of the one test file in a directory target.
 const DATA_FILE: &str = "data";
 /// Name of one more file, which holds nothing at first.
 const NEW_FILE: &str = "new";

@@ -20,7 +20,6 @@ pub(super) struct Bound {
     pub time: Secs,
 }
 
-/// What all clients came to.
 #[derive(Debug)]
 pub(super) struct ClientTally {
     pub recorder: Recorder,

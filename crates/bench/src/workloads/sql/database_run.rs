@@ -20,7 +20,7 @@ use drivescope_sql::{
 };
 use std::sync::{Arc, Mutex};
 
-/// A larger share of files that should be cold and are in memory makes their phase no cold one.
+/// A phase with a larger share of its files in memory is not cold.
 const IN_MEMORY_MAX: f64 = 0.02;
 /// The free space is checked once per this many loaded rows.
 const ROOM_EVERY_ROWS: u64 = 8_192;
@@ -89,7 +89,6 @@ fn settings_of(options: &SqlOptions, cpus: u32, size: TableSize) -> DatabaseSett
     }
 }
 
-/// One database on the target.
 struct DatabaseRun<'p, 's, 'f> {
     phases: SqlPhases<'p, 's>,
     /// For this database alone.

@@ -7,7 +7,6 @@ use drivescope_model::document::Limiter;
 /// Processors this busy with the database set the pace.
 const CPU_BUSY_SHARE: f64 = 0.85;
 
-/// A quantity and its value.
 pub(super) type DeviceFigure = (&'static str, f64);
 
 /// The kernel's figures of the uppermost device over a round; none without counters. Always the same, so that

@@ -8,12 +8,10 @@ use drivescope_model::units::Bytes;
 use drivescope_sql::Installed;
 use std::path::{Path, PathBuf};
 
-/// Names of the trees.
 pub(super) const DATABASE: &str = "database";
 pub(super) const BACKUP: &str = "backup";
 pub(super) const RESTORED: &str = "restored";
 
-/// The folders of one database.
 pub(super) struct Places<'f> {
     folder: &'f mut OwnFolder,
     /// On another drive, for backups.
@@ -23,7 +21,6 @@ pub(super) struct Places<'f> {
 }
 
 impl<'f> Places<'f> {
-    /// Nothing is made yet.
     pub fn new(folder: &'f mut OwnFolder, other: Option<OwnFolder>) -> Self {
         Self { folder, other, user: None }
     }
@@ -47,7 +44,6 @@ impl<'f> Places<'f> {
         }
     }
 
-    /// Makes an empty folder.
     pub fn make(&mut self, name: &str) -> Result<PathBuf, DriveError> {
         let user = self.user;
         let holder = self.holder(name);
@@ -58,7 +54,6 @@ impl<'f> Places<'f> {
         Ok(holder.path().join(name))
     }
 
-    /// Where one is.
     pub fn path(&mut self, name: &str) -> PathBuf {
         self.holder(name).path().join(name)
     }
@@ -73,7 +68,6 @@ impl<'f> Places<'f> {
         self.folder.check_room(Bytes(0))
     }
 
-    /// The folder that they are in.
     pub fn folder(&mut self) -> &mut OwnFolder {
         self.folder
     }

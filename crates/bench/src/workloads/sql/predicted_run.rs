@@ -37,7 +37,6 @@ const LOOK_EVERY_BYTES: u64 = 64 << 20;
 /// Longest phase that has no time of its own.
 const NO_TIME_LIMIT_NS: u64 = 100 * 86_400 * 1_000_000_000;
 
-/// Where everything lies in the file.
 struct DatabaseLayout {
     table: Range<u64>,
     index: Range<u64>,
@@ -77,7 +76,6 @@ pub(super) fn computable(
     SqlOptions { table: options.table.min(most), ..options.clone() }
 }
 
-/// Predicts for every chosen database.
 pub(super) fn run(session: &mut Session<'_>, record: &mut TestRecord) -> Result<(), BenchError> {
     let options = session.plan.suite.sql.clone();
     let mb_s = ExpectedSpeed::typical(session.target.drive()).mb_s;

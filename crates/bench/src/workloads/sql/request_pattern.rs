@@ -13,7 +13,6 @@ use super::simulated_clients::LogPattern;
 use drivescope_model::options::DatabaseKind;
 use drivescope_model::target::IoMode;
 
-/// What a database asks of a drive.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct RequestPattern {
     /// Through the page cache, or past it.
@@ -120,7 +119,6 @@ const MSSQL: RequestPattern = RequestPattern {
 };
 
 impl RequestPattern {
-    /// The pattern of a database.
     pub const fn of(database: DatabaseKind) -> Self {
         match database {
             DatabaseKind::Sqlite => SQLITE,

@@ -30,7 +30,6 @@ pub(super) struct ActionTally {
     pub figures: Vec<DeviceFigure>,
 }
 
-/// Which round of which cell.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PhaseName<'n> {
     pub cell: &'n str,
@@ -39,12 +38,10 @@ pub(super) struct PhaseName<'n> {
     pub cache: Cache,
 }
 
-/// Phases of one database.
 pub(super) struct SqlPhases<'p, 's> {
     pub session: &'p Session<'s>,
     pub record: &'p mut TestRecord,
     pub canceller: &'p Canceller,
-    /// Rounds of actions so far.
     pub actions: Vec<ActionTally>,
 }
 
@@ -89,7 +86,6 @@ fn spent_ns(database: &dyn Database) -> (u64, u64) {
 }
 
 impl SqlPhases<'_, '_> {
-    /// A phase begins.
     pub fn begin(&self, name: PhaseName<'_>) -> Result<PhaseCounters, BenchError> {
         self.session.check_stop()?;
         self.session.phase_started(name.cell, name.round, name.rounds);

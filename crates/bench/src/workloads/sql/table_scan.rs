@@ -52,7 +52,6 @@ fn process(range: Range<u64>, next: Rc<Cell<u64>>, pattern: &RequestPattern) -> 
     })
 }
 
-/// The next read of a scan; `None` at the end.
 fn read_at(pattern: &RequestPattern, at: u64, end: u64) -> Option<ClientRequest> {
     let RequestPattern { scan_bytes, scan_page_ns, .. } = *pattern;
     let think_ns = scan_page_ns * u64::from(scan_bytes) / PAGE_BYTES;

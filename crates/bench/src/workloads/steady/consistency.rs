@@ -20,7 +20,6 @@ use drivescope_model::number::rounded;
 use drivescope_model::units::Secs;
 use drivescope_stats::trend::steady_state;
 
-/// Writes in flight.
 const DEPTH: u32 = 4;
 /// How often each stage is repeated.
 const DEGRADE: u32 = 8;
@@ -39,9 +38,7 @@ const KEPT_MIN: f64 = 0.5;
 pub(super) struct ConsistencyStep {
     /// `degrade`, `steady` or `recover`.
     pub stage: &'static str,
-    /// Random writes.
     pub writes: Secs,
-    /// Pause.
     pub idle: Secs,
 }
 
@@ -57,7 +54,6 @@ pub(super) fn steps(time: Secs) -> Vec<ConsistencyStep> {
     all.map(|(stage, writes, idle)| ConsistencyStep { stage, writes, idle }).collect()
 }
 
-/// Figures of every pass so far.
 #[derive(Debug, Clone, Default)]
 struct PassLog {
     busy_mb_s: Vec<f64>,
@@ -67,7 +63,6 @@ struct PassLog {
     written_bytes: Vec<f64>,
 }
 
-/// A sequence in progress.
 #[derive(Debug)]
 pub(super) struct Consistency {
     steps: Vec<ConsistencyStep>,

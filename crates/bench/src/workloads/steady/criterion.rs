@@ -15,7 +15,6 @@ pub(super) struct Window {
     pub rounds: Range<usize>,
     /// Of each tracked cell; none where there are fewer points than the rule needs.
     pub states: Vec<Option<SteadyState>>,
-    /// Points within it.
     pub points: usize,
 }
 

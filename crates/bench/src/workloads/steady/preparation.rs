@@ -73,7 +73,6 @@ pub(super) fn purge(
     Ok(())
 }
 
-/// Discards these bytes; what came of it.
 fn discard(session: &Session<'_>, span: std::ops::Range<u64>) -> Result<String, BenchError> {
     let kind = session.target.info().kind;
     if kind == TargetKind::Directory {

@@ -26,7 +26,6 @@ const KEPT_MIN: f64 = 0.5;
 /// what it has in reserve: before, each is as fast as the first.
 const RESERVE_SHARE: f64 = 0.1;
 
-/// All rounds of a test.
 #[derive(Debug)]
 pub(super) struct SteadyRounds {
     cells: Vec<Cell>,
@@ -34,14 +33,13 @@ pub(super) struct SteadyRounds {
     options: SteadyOptions,
     log: RoundLog,
     prepared: Prepared,
-    /// Bytes of the target.
     size: u64,
     /// Bytes that rounds must have written until it is known whether the drive is steady.
     needed_bytes: u64,
 }
 
 impl SteadyRounds {
-    /// None yet, but for those of an interrupted run.
+    /// With the rounds of an interrupted run, if it continues one.
     pub fn new(session: &Session<'_>, cells: Vec<Cell>, prepared: Prepared) -> Self {
         let options = session.plan.suite.steady.clone();
         let span = session.span(session.device());
@@ -68,7 +66,6 @@ impl SteadyRounds {
         all * f64::from(self.options.rounds_max) >= self.needed_bytes as f64
     }
 
-    /// One round of one cell.
     fn one(
         &self,
         session: &mut Session<'_>,

@@ -64,7 +64,6 @@ fn sampled(options: &SurfaceOptions, size: u64, seed: u64, round: u32) -> Vec<Sc
     places
 }
 
-/// Where a round makes its single accesses.
 pub(super) fn access_places(
     options: &SurfaceOptions,
     size: u64,

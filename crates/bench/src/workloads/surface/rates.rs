@@ -43,7 +43,6 @@ const RATIO_SPREAD_MAX: f64 = 0.02;
 const STEP_SHARE: f64 = 0.06;
 
 impl StepPace {
-    /// As these rounds show it.
     pub fn of(rounds: &[Vec<TimedRegion>]) -> Self {
         let ratio = |t: &TimedRegion| Some(t.ns? as f64 / t.step_ns.filter(|ns| *ns > 0)? as f64);
         let ratios: Vec<f64> = rounds.iter().flatten().filter_map(ratio).collect();
@@ -54,7 +53,6 @@ impl StepPace {
         Self { ratio: summary::median(&ratios).filter(is_one) }
     }
 
-    /// Place and rate of a stretch.
     pub fn rate_at(self, timed: &TimedRegion) -> Option<(u64, f64)> {
         let ns = timed.ns?.max(1) as f64;
         let by_steps = timed.step_ns.zip(self.ratio).map(|(step_ns, ratio)| step_ns as f64 * ratio);

@@ -77,7 +77,6 @@ struct SeemingStretch {
     beside: Vec<usize>,
 }
 
-/// The slowest stretches.
 fn again(rates: &[f64], seeming: &[usize]) -> Vec<SeemingStretch> {
     let neighbours = seeming.chunk_by(|a, b| a + 1 == *b);
     let mut all: Vec<&[usize]> = neighbours.filter(|run| run.len() >= STRETCH_MIN).collect();
@@ -157,7 +156,6 @@ fn between(gap: Range<u64>, like: ScanRegion) -> Vec<ScanRegion> {
     offsets.map(place).collect()
 }
 
-/// Megabytes a second.
 fn rate_of(timed: TimedRegion) -> Option<f64> {
     Some(timed.len as f64 * 1e3 / timed.ns?.max(1) as f64)
 }

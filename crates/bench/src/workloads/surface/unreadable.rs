@@ -25,7 +25,6 @@ pub(super) struct Unreadable {
 }
 
 impl Unreadable {
-    /// Adds a scan.
     pub fn add(&mut self, scanned: &Scanned) {
         for timed in &scanned.timed {
             let place = self.places.entry(timed.offset).or_insert((0, false));

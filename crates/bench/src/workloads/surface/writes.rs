@@ -42,7 +42,6 @@ pub(super) fn level(context: &PlanContext<'_>) -> Result<Option<WriteLevel>, &'s
     context.write_refusal(level).map_or(Ok(Some(level)), Err)
 }
 
-/// What the pass costs, all rounds together.
 pub(super) fn cost(context: &PlanContext<'_>, level: WriteLevel) -> Cost {
     let size = context.span_bytes;
     let places = placed(&context.suite.surface, size);
@@ -86,13 +85,11 @@ fn targets(session: &Session<'_>, size: u64, round: u32) -> Vec<ScanRegion> {
     places
 }
 
-/// What a round of writes gives.
 pub(super) struct WritePass {
     /// One entry per place, without onsets where they are known.
     pub timed: Vec<TimedRegion>,
     /// What a part of a stretch costs beside its bytes, ms, where it can be known.
     pub onset_ms: Option<f64>,
-    /// How it ended.
     pub end: Result<(), BenchError>,
 }
 

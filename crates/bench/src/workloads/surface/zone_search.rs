@@ -23,7 +23,6 @@ const STEP_MAX: usize = 32;
 /// Two standard errors hold 95 % of a normal distribution.
 const STANDARD_ERRORS: f64 = 2.0;
 
-/// What the search may spend: samples, and time of the target.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SearchBudget {
     pub samples: usize,

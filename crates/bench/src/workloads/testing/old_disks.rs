@@ -19,7 +19,6 @@ pub struct OldDisk {
 }
 
 impl OldDisk {
-    /// The disk of a seed.
     pub fn new(seed: u64) -> Self {
         let draw = &mut Draw::new(seed ^ 0x01D);
         let rpm = one_of(draw, &[4500.0, 5400.0, 7200.0, 10_000.0]) * between(draw, 0.997, 1.003);

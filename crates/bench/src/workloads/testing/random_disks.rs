@@ -10,7 +10,6 @@ use drivescope_sim::link::LinkParams;
 use std::fmt::Write;
 use tempfile::NamedTempFile;
 
-/// What is true of a disk.
 #[derive(Debug, Clone)]
 pub struct DiskTruth {
     pub rpm: f64,
@@ -42,7 +41,6 @@ pub struct DiskTruth {
     pub electronics_ms: [f64; 3],
 }
 
-/// Times of movements.
 #[derive(Debug, Clone)]
 pub struct MovementTruth {
     /// Over what the host sees of the stroke.
@@ -53,12 +51,10 @@ pub struct MovementTruth {
     pub random_ms: f64,
 }
 
-/// What stands between drive and host.
 #[derive(Debug, Clone)]
 pub struct LinkTruth {
     /// What it adds to every command.
     pub command_us: f64,
-    /// The rate at which data come over it.
     pub mb_s: f64,
     pub queue_depth: u32,
 }
@@ -95,7 +91,6 @@ pub struct DiskSectors {
 /// Of disks that are sold, and how often.
 const SPEEDS_RPM: [f64; 8] = [4200.0, 5400.0, 5700.0, 5900.0, 7200.0, 7200.0, 10_000.0, 15_000.0];
 
-/// A number between two others.
 pub fn between(draw: &mut Draw, low: f64, high: f64) -> f64 {
     low + (high - low) * draw.share()
 }
@@ -276,7 +271,6 @@ impl DiskTruth {
 }
 
 impl RandomDisk {
-    /// The disk of a seed.
     pub fn new(seed: u64) -> Self {
         Self::with_sectors(seed, None)
     }
@@ -354,7 +348,6 @@ impl RandomDisk {
     }
 }
 
-/// Memory of a disk.
 struct Caches {
     segments: u32,
     segment_kib: u32,

@@ -14,7 +14,7 @@ use std::ops::Range;
 /// More of a read that begins with an empty page cache than this comes from the drive, or it is none.
 const COLD_CACHED_MAX_PCT: f64 = 10.0;
 
-/// Whose counters show what passed the drive.
+/// The device whose counters show what passed to the drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CounterSource {
     /// Counters of the uppermost device.

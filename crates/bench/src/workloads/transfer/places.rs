@@ -16,11 +16,8 @@ pub(super) const BLOCKS_MIN: u64 = 16;
 /// The parts of a span that cells work on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CellPlaces {
-    /// Reads in order.
     in_order: Range<u64>,
-    /// Reads at random places.
     at_random: Range<u64>,
-    /// Everything that writes.
     pub(super) written: Range<u64>,
 }
 
@@ -54,7 +51,6 @@ impl CellPlaces {
         }
     }
 
-    /// The part of a cell.
     pub(super) fn of_cell(&self, cell: &Cell) -> Range<u64> {
         match (cell.mix.writes(), cell.shape.order) {
             (true, _) => self.written.clone(),

@@ -44,7 +44,6 @@ pub(super) fn no_gain(record: &TestRecord) -> Option<Finding> {
     })
 }
 
-/// The rate of a cell of random reads.
 struct CellRate<'r> {
     cell: &'r str,
     block: u64,

@@ -25,7 +25,6 @@ use std::collections::BTreeSet;
 /// Samples of the first and of the last attempt of a phase: half of the blocks bad are found by 8 with
 /// 99.6 %, one in a hundred bad by 1024 with 99.9966 %.
 const SAMPLES_MIN: u64 = 8;
-/// See [`SAMPLES_MIN`].
 pub const SAMPLES_MAX: u64 = 1024;
 /// Blocks read after each doubling of what the cache may hide.
 const CACHE_SAMPLES: u64 = 64;
@@ -41,18 +40,12 @@ const PASS_SHARED: u64 = 4;
 /// Failed blocks after which a stage ends: each may take a dying drive many seconds.
 const FAILURES_MAX: u64 = 128;
 
-/// What a block that was read holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProbedContents {
     /// What was last written to it.
     Own,
     /// What was written to another block in some pass.
-    Other {
-        /// Which block.
-        block: u64,
-        /// In which pass.
-        pass: u64,
-    },
+    Other { block: u64, pass: u64 },
     /// Anything else.
     Lost,
     /// The drive refuses to read it, or refused to write it before.
@@ -67,21 +60,16 @@ pub struct Stopped;
 pub trait Blocks {
     /// Blocks that it announces.
     fn count(&self) -> u64;
-    /// Bytes of a block.
     fn block_bytes(&self) -> u64;
     /// Writes `count` blocks from `first` on, stamped with their place and `pass`. A write that fails
     /// leaves blocks that are unreadable, which reading will show.
     fn write(&mut self, first: u64, count: u64, pass: u64) -> Result<(), Stopped>;
-    /// Reads one block.
     fn read(&mut self, block: u64) -> Result<ProbedContents, Stopped>;
 }
 
-/// Blocks that could not be read or written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FailedBlocks {
-    /// The first that was found.
     pub first: u64,
-    /// The last that was found.
     pub last: u64,
     /// The first behind which none that was looked at could be used, if they reach to the end of a drive that
     /// has lost nothing.
@@ -93,7 +81,6 @@ pub struct FailedBlocks {
 pub struct Probed {
     /// Blocks from the start of the drive that keep data, as far as the readable ones show.
     pub real: u64,
-    /// What could not be read or written, if anything.
     pub failed: Option<FailedBlocks>,
     /// Distance at which addresses repeat, if they do.
     pub module: Option<u64>,
@@ -182,7 +169,6 @@ pub fn probe<B: Blocks>(blocks: &mut B, cache_bytes: u64, seed: u64) -> Result<P
 
 struct CapacityProbe<'b, B> {
     blocks: &'b mut B,
-    /// Largest cache that the search covers, in blocks.
     cache_max: u64,
     /// A block taken to be good, and one that is bad or behind the end.
     left: u64,
@@ -191,18 +177,15 @@ struct CapacityProbe<'b, B> {
     overwhelm: (u64, u64),
     /// A bad block among those that showed the cache.
     bad_at_end: Option<u64>,
-    /// How often a cache may still be overwhelmed.
     overwhelms_left: u64,
     written: u64,
     written_max: u64,
     cut_short: bool,
-    /// Every block that could not be read or written.
     failed: BTreeSet<u64>,
     /// How many more may fail in this stage.
     failures_left: u64,
     /// Blocks written to see whether others show them, since a cache was last made to forget what was written.
     asked: BTreeSet<u64>,
-    /// The last block that was found good.
     last_good: Option<u64>,
     random: Xoshiro256PlusPlus,
 }

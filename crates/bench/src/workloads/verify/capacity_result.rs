@@ -15,16 +15,13 @@ const LONG_LOSS: u64 = 1 << 20;
 /// The share of bad blocks whose discovery `sure_pct` is about.
 const BAD_SHARE: f64 = 0.01;
 
-/// What a quick run looked at.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sampled {
-    /// Bytes of a block.
     pub block_bytes: u64,
     /// Bytes under test.
     pub announced: u64,
     /// Bytes that the drive announces.
     pub device_bytes: u64,
-    /// Bytes written in all.
     pub written: u64,
     /// Requests that failed, and the first.
     pub failed: (u64, Option<IoFailure>),
@@ -107,7 +104,6 @@ fn silence(from: u64) -> String {
     format!("{what} could be read back: a fake or a broken drive")
 }
 
-/// What a full run did.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Done {
     /// Where reading back began.

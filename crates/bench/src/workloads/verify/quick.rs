@@ -9,9 +9,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
 
-/// Longest write.
 pub(super) const CHUNK: u32 = 1 << 20;
-/// A quick search for missing capacity.
 #[derive(Debug)]
 pub(super) struct Quick<'c> {
     /// Bytes that the drive announces; the search looks at whole blocks.
@@ -24,18 +22,15 @@ pub(super) struct Quick<'c> {
     pub salt: u64,
     /// Seed of the choice of blocks.
     pub seed: u64,
-    /// The outside.
     pub control: &'c Control,
 }
 
-/// The outcome of a search.
 #[derive(Debug)]
 pub(super) struct QuickOutcome {
     /// What was found; `None` if the search did not finish.
     pub probed: Option<Probed>,
     /// All requests. Failed ones are not errors of the search: their blocks count as unreadable.
     pub recorder: Recorder,
-    /// Bytes requested.
     pub read_bytes: u64,
     /// Bytes written, those included that only push others out of a cache.
     pub written_bytes: u64,

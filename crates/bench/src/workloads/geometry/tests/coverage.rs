@@ -24,7 +24,6 @@ struct Held {
     missed: Vec<String>,
 }
 
-/// All quantities.
 #[derive(Default)]
 struct Coverage {
     of: BTreeMap<&'static str, Held>,

@@ -33,7 +33,6 @@ const MAD_TO_SIGMA: f64 = 1.4826;
 const RESIDUALS_MAX: f64 = 4.0;
 const RESIDUAL_ROUNDS: usize = 4;
 
-/// A pause between two chunks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Pause {
     /// The end of a track lies within this chunk.
@@ -51,14 +50,10 @@ struct Crossing {
     number: usize,
 }
 
-/// A stretch that was read in chunks.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ReadStretch {
-    /// Where it begins.
     pub at: u64,
-    /// Bytes of a chunk.
     pub chunk: u32,
-    /// Time of a turn.
     pub turn_ns: f64,
     /// The host answers late now and then: ends of tracks that do not show, and pauses elsewhere, are borne.
     pub is_late: bool,
@@ -245,7 +240,6 @@ fn first_end(crossings: &[Crossing], track_bytes: f64, chunk_bytes: f64) -> (f64
     (f64::midpoint(most, least + chunk_bytes), ((least + chunk_bytes - most) / 2.0).max(0.0))
 }
 
-/// How the host disturbs the times.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct HostNoise {
     /// By less nothing is late, since tracks of two sizes differ so, too; `None` where nothing is late at all.
@@ -257,7 +251,6 @@ struct HostNoise {
 /// The slope that pieces share, each with its own beginning.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Slope {
-    /// Time of a chunk.
     pace_ns: f64,
     /// Its standard error by the jitter of the host: where tracks of two sizes meet, residuals are used instead.
     error_ns: f64,

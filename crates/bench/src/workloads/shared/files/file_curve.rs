@@ -18,7 +18,6 @@ const TURNS_FILES_MIN: usize = 100;
 /// A file that spans more than this share of the drive has no one place.
 const SPAN_MAX: f64 = 0.01;
 
-/// One file.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct FileSample {
     /// Bytes written before it.
@@ -32,7 +31,6 @@ pub(crate) struct FileSample {
 }
 
 impl FileSample {
-    /// A file after `at_bytes`, without a position yet.
     pub fn new(at_bytes: u64, size_bytes: u64, time_s: f64) -> Self {
         Self { at_bytes, size_bytes, time_s, position_bytes: None, span_bytes: 0 }
     }
@@ -42,7 +40,6 @@ impl FileSample {
         self.at_bytes + self.size_bytes
     }
 
-    /// Rate of the file.
     pub fn mb_s(&self) -> f64 {
         self.size_bytes as f64 / self.time_s.max(1e-9) / 1e6
     }

@@ -8,7 +8,6 @@ use drivescope_drive::simulated::{SimOp, SimulatedDrive};
 use drivescope_model::units::Bytes;
 use std::sync::Arc;
 
-/// A file on a simulated drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SimulatedFile {
     folder: u32,
@@ -16,7 +15,6 @@ pub(crate) struct SimulatedFile {
     pub size_bytes: u64,
 }
 
-/// A source and its copy.
 pub(crate) struct SimulatedFiles {
     source: Arc<SimulatedDrive>,
     target: Arc<SimulatedDrive>,
@@ -43,7 +41,7 @@ pub(crate) fn moved_at_once(size_bytes: u64, watch: &mut Watch<'_>) -> bool {
 }
 
 impl SimulatedFiles {
-    /// On file systems that are empty yet.
+    /// On empty file systems.
     pub fn new(source: Arc<SimulatedDrive>, target: Arc<SimulatedDrive>, block: Bytes) -> Self {
         Self {
             source,

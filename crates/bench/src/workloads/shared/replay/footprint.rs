@@ -13,7 +13,6 @@ const GRANULES: [u64; 3] = [1 << 20, 64 << 10, 4 << 10];
 /// Separate parts at most: some hundred megabytes of memory.
 const PARTS_MAX: usize = 4 << 20;
 
-/// Where the requests of a trace go.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Placement {
     /// Where they went when it was recorded.
@@ -60,12 +59,10 @@ impl UsedParts {
         Self { granule, parts: used.into_iter().map(part).collect() }
     }
 
-    /// Length of all parts together.
     pub fn bytes(&self) -> u64 {
         self.parts.last().map_or(0, |(from, to, at)| (at + (to - from)) * self.granule)
     }
 
-    /// Where a byte of a used part is put.
     fn place(&self, offset: u64) -> u64 {
         let granule = offset / self.granule;
         let behind = self.parts.partition_point(|(from, ..)| *from <= granule);
@@ -122,7 +119,6 @@ impl Placement {
         Err(TraceError::Unsuitable(why))
     }
 
-    /// Where a request goes.
     pub fn place(&self, offset: u64) -> u64 {
         match self {
             Self::Same => offset,

@@ -27,13 +27,10 @@ pub(crate) struct SectorTally {
     pub unreadable: u64,
     /// Offsets of the first and of the last sector with wrong data.
     pub first_wrong: Option<u64>,
-    /// See `first_wrong`.
     pub last_wrong: Option<u64>,
-    /// Offset of the first unreadable sector.
     pub first_unreadable: Option<u64>,
     /// Where the last stretch of unreadable sectors ends.
     pub unreadable_end: Option<u64>,
-    /// Offset of the last sector that is intact.
     pub last_good: Option<u64>,
     /// The newest pass of this seed that was met anywhere.
     pub newest_pass: Option<u64>,
@@ -75,7 +72,6 @@ impl SectorTally {
         self.unreadable_end = self.unreadable_end.max(Some(range.end));
     }
 
-    /// Bytes of wrong data.
     pub(crate) fn wrong(&self) -> u64 {
         self.changed + self.overwritten + self.lost
     }
@@ -85,7 +81,6 @@ impl SectorTally {
         self.first_wrong.into_iter().chain(self.first_unreadable).min()
     }
 
-    /// Where the last intact sector ends.
     pub(crate) fn good_end(&self) -> u64 {
         self.last_good.map_or(0, |last| last + SECTOR as u64)
     }
@@ -104,32 +99,25 @@ impl SectorTally {
     }
 }
 
-/// A read of everything that was written.
 #[derive(Debug)]
 pub(crate) struct ReadBack<'c> {
     /// Which bytes: whole sectors.
     pub span: Range<u64>,
-    /// Bytes per request.
     pub chunk: u32,
     /// Bytes of the smallest request: in such pieces failed ones are read again.
     pub unit: u32,
-    /// Requests in flight.
     pub depth: u32,
-    /// What was written.
     pub data: Payload,
     /// Whether what another pass of its seed wrote will do, too. If not, that is lost: a drive that dropped the
     /// last write still has the one before.
     pub any_pass: bool,
     /// What the drive did not take when it was written, by offset: that it cannot have lost.
     pub refused: &'c [Range<u64>],
-    /// The outside.
     pub control: &'c Control,
 }
 
-/// The outcome of reading back.
 #[derive(Debug)]
 pub(crate) struct ReadBackOutcome {
-    /// What was found.
     pub tally: SectorTally,
     /// Up to where everything was looked at.
     pub reached: u64,
@@ -145,7 +133,6 @@ pub(crate) struct ReadBackOutcome {
 }
 
 impl ReadBackOutcome {
-    /// Nothing was looked at yet.
     pub(crate) fn at(start: u64) -> Self {
         Self {
             tally: SectorTally::default(),

@@ -33,7 +33,6 @@ const CLOSER_PART: u64 = 64;
 /// What showed the cache, and the last block taken to be good, before addresses were known to repeat.
 type ShownLandmark = ((u64, u64), u64);
 
-/// How addresses repeat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct AddressAliases {
     /// Two blocks that share a place are so far apart.
@@ -62,7 +61,6 @@ fn upper(count: u64, block_bytes: u64, first: u64) -> impl Iterator<Item = (u64,
 }
 
 impl<B: Blocks> CapacityProbe<'_, B> {
-    /// How addresses repeat, if they do.
     pub(super) fn find_repeats(&mut self) -> Result<Option<AddressAliases>, Stopped> {
         let (count, block_bytes) = (self.blocks.count(), self.blocks.block_bytes());
         self.failures_left = FAILURES_MAX;

@@ -4,7 +4,6 @@ use super::*;
 use proptest::prelude::*;
 use std::collections::{HashMap, HashSet, VecDeque};
 
-/// How a drive cheats.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Fraud {
     None,
