@@ -20,7 +20,6 @@ pub enum SqlError {
         /// How its URLs begin.
         scheme: &'static str,
     },
-    /// This program was built without it.
     #[error("this build has no {}: build with --features {feature}", .database.title())]
     NotBuilt { database: DatabaseKind, feature: &'static str },
     #[error("{} {found} is too old: version {least} or later is needed", .database.title())]
@@ -47,7 +46,6 @@ pub enum SqlError {
     Quota { database: DatabaseKind },
     #[error("{}: {why}", .database.title())]
     Device { database: DatabaseKind, why: String },
-    /// A URL, a statement or its parameters make no sense.
     #[error("{0}")]
     Usage(String),
     #[error("interrupted")]

@@ -25,7 +25,6 @@ pub fn find(database: DatabaseKind) -> Result<Box<dyn Installed>, SqlError> {
     }
 }
 
-/// A database on a server that the user runs.
 pub fn at_url(
     url: &ServerUrl,
     settings: DatabaseSettings,

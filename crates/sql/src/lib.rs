@@ -60,7 +60,6 @@ pub struct DatabaseSettings {
 
 /// A database that can be made here: installed, or part of this program.
 pub trait Installed {
-    /// Programs that it starts in its folders.
     fn programs(&self) -> Vec<std::path::PathBuf>;
 
     /// The owner that its folders need, if not this program's user.
@@ -106,7 +105,6 @@ pub trait Database: Send {
     /// Counts the rows, reading all of them.
     fn scan(&mut self) -> Result<u64, SqlError>;
 
-    /// Makes the index on the numbers of rows.
     fn make_index(&mut self) -> Result<(), SqlError>;
 
     /// The reason why it is not cold after [`stop`](Self::stop) and [`start`](Self::start), besides files in memory.
@@ -168,7 +166,6 @@ pub struct ServerCounters {
     pub logical_reads: Option<u64>,
 }
 
-/// A connection, with its statements prepared.
 pub trait Client: Send {
     /// Fetches the row with this number by the index; bytes of its data.
     fn seek(&mut self, id: i64) -> Result<usize, SqlError>;

@@ -36,7 +36,6 @@ fn failed_of(error: &::postgres::Error) -> SqlError {
     }
 }
 
-/// The server's error on a statement, or on its own end.
 fn said(said: &ServerSaid) -> SqlError {
     let why = said.message.clone();
     match said.code.starts_with(SERVER_ENDS) {

@@ -15,7 +15,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Last lines of a program that are kept.
 const LINES_MAX: usize = 20;
 /// How long a server may take to end before it is killed: it writes its buffers.
 const STOP_TIME_MAX: Duration = Duration::from_secs(60);

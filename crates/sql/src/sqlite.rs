@@ -23,7 +23,6 @@ const STEP_PAGES: i32 = 8_192;
 /// How long a client waits for another one's transaction.
 const BUSY_TIME_MAX: Duration = Duration::from_secs(60);
 
-/// It is a part of the program.
 pub(crate) struct BuiltIn;
 
 impl Installed for BuiltIn {

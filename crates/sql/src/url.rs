@@ -27,7 +27,6 @@ pub struct ServerUrl {
 }
 
 impl ServerUrl {
-    /// Reads a URL. Errors: the mistake, in a line.
     pub fn parse(text: &str) -> Result<Self, SqlError> {
         let wrong = |why: &str| SqlError::Usage(format!("{text}: {why}"));
         let form = "a URL is postgres://USER@HOST:PORT/DATABASE, or mysql://…, mssql://…";

@@ -12,7 +12,6 @@ use crate::{is_inner_share, sorted, usable};
 pub struct Resampling {
     /// Number of resamples; 10 000 gives about two stable digits of the ends.
     pub resamples: usize,
-    /// Confidence between 0 and 1.
     pub confidence: f64,
     /// The same seed gives the same interval.
     pub seed: u64,

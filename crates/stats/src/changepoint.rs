@@ -22,7 +22,6 @@ impl Plateau {
         self.end - self.start
     }
 
-    /// This level and the next one together.
     pub(crate) fn joined(self, next: Self) -> Self {
         let share = next.len() as f64 / (self.len() + next.len()) as f64;
         let mean = self.mean + (next.mean - self.mean) * share;

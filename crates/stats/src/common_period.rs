@@ -12,7 +12,6 @@ use std::f64::consts::TAU;
 const STRENGTH_MIN: f64 = 0.5;
 /// Of a period, half and a third of it fit as well: the longest that has this share of the best fit is the period.
 const STRENGTH_SHARE: f64 = 0.92;
-/// Peaks that are tried.
 const PEAKS_MAX: usize = 8;
 /// A period whose times fit this many times worse than those of the best is none.
 const JITTER_SHARE: f64 = 1.5;

@@ -25,7 +25,6 @@ const NEAR_PART: usize = 20;
 const BUFFER_S: f64 = 0.5;
 /// The rate must stay down for this long, s.
 const LASTING_S: f64 = 5.0;
-/// Fewest pieces of one level.
 const LEVEL_LEN_MIN: usize = 3;
 /// Noise is taken to be at least this share, so that a smooth slope is not cut into slivers.
 const NOISE_MIN: f64 = 0.01;
@@ -41,7 +40,6 @@ const VALUES_MAX: usize = 1000;
 pub struct Knee {
     /// Index of the first slow piece; resolved to one piece up to 1000 pieces, to n/500 beyond.
     pub at: usize,
-    /// Median rate before it.
     pub before: f64,
     /// Median rate of the level that begins with it.
     pub after: f64,

@@ -16,7 +16,6 @@ const TAIL_PART: usize = 5;
 const TAIL_LOW_MIN: f64 = 0.7;
 /// A level counts if it was held for 1/20 of the series; anything shorter is an episode.
 const LEVEL_PART: usize = 20;
-/// The fewest values of one level.
 const LEVEL_LEN_MIN: usize = 5;
 /// Below this, noise that remembers looks like a level.
 const BINS_MIN: usize = 30;
@@ -33,7 +32,6 @@ pub struct LastingDrop {
     pub at_index: usize,
     /// Highest level held before: a median over 1/20 of the series or more.
     pub before: f64,
-    /// Median of the last fifth.
     pub after: f64,
     /// 1 − after / before, at least 0.2.
     pub share: f64,

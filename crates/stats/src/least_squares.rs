@@ -9,7 +9,6 @@ pub struct LinearFit {
     pub coefficients: Vec<f64>,
     /// Standard error of each, from the residuals; 0 where there are no more rows than columns.
     pub standard_errors: Vec<f64>,
-    /// Root of the mean squared residual.
     pub residual_rms: f64,
 }
 

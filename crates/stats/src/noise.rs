@@ -21,7 +21,6 @@ const PHI_MAX: f64 = 0.95;
 /// Noise on top of a series that falls or stays. Steps and slopes downwards are not noise, rises are.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Noise {
-    /// Standard deviation of single values.
     pub sigma: f64,
     /// Deviation of the mean of many values, times the root of their number: the σ of independent noise whose levels
     /// would vary as much. Of noise with the correlation φ of neighbours, AR(1), it is σ·√((1 + φ) / (1 − φ)).

@@ -16,7 +16,6 @@ const GAIN_MIN: f64 = 0.1;
 pub struct RadiusLaw {
     /// Rate at the first address, without a limit.
     pub outer: f64,
-    /// Rate at the last address.
     pub inner: f64,
     /// The most that the channel follows, if that shows.
     pub limit: Option<f64>,
@@ -25,7 +24,6 @@ pub struct RadiusLaw {
 }
 
 impl RadiusLaw {
-    /// The rate at a share of the addresses.
     pub fn rate(&self, x: f64) -> f64 {
         let free =
             (self.outer.powi(2) - (self.outer.powi(2) - self.inner.powi(2)) * x).max(0.0).sqrt();

@@ -24,7 +24,6 @@ use drivescope_model::units::Bytes;
 use fill_run::FillRun;
 use sampling::{PLACES_MIN, Sampling};
 
-/// Share of the target that the longest burst writes by default.
 const BURST_PART: u64 = 4;
 /// The end of a device need not be a multiple of its direct I/O unit; whole pages are.
 const PAGE: u64 = 4096;

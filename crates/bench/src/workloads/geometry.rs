@@ -153,9 +153,7 @@ impl Workload for GeometryWorkload {
 /// What is found by filling it, and why it is not.
 struct LongFilling {
     what: &'static str,
-    /// The options do not ask for this many writes.
     unasked: &'static str,
-    /// What is there must be kept.
     too_slow: &'static str,
 }
 
@@ -184,7 +182,6 @@ impl<'a> Questions<'_, 'a> {
         if self.has_time_for(what) { self.writes(what) } else { None }
     }
 
-    /// Reports what was found, or why it could not be.
     fn tell<T>(
         &mut self,
         what: &str,

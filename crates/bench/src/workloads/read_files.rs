@@ -226,9 +226,8 @@ struct Reading<'r> {
     tree: &'r TreeFolder,
     buffer: Vec<u8>,
     positions: FilePositions,
-    /// Shares of files that were in memory when they should not be.
+    /// Shares of files that were in memory although they should have been cold.
     warm: Vec<f64>,
-    /// Files on which the kernel did not report.
     unknown: usize,
 }
 

@@ -311,9 +311,7 @@ fn check_units(options: &SurfaceOptions, unit: u64) -> Result<(), BenchError> {
 #[derive(Debug)]
 struct Scanned {
     timed: Vec<TimedRegion>,
-    /// Every failure, by place.
     failures: Vec<IoFailure>,
-    /// It ended because of them, before its last place.
     gave_up: bool,
     /// Whether the test ends here, after everything readable was kept.
     end: Result<(), BenchError>,
@@ -379,7 +377,7 @@ fn part_start(session: &Session<'_>) -> u64 {
     session.part_start_bytes(session.device())
 }
 
-/// Places of the part as such of the target.
+/// Places of the examined part as places of the whole target.
 fn on_target(mut places: Vec<ScanRegion>, start: u64) -> Vec<ScanRegion> {
     for place in &mut places {
         place.offset += start;

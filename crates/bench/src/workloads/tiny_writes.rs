@@ -51,7 +51,6 @@ const SIMULATED_DIRECT_PART: u64 = 3;
 const SIMULATED_DIRECT_IOPS: f64 = 20e3;
 /// The unit in which the drive itself does a tiny write: a page of the file system.
 const DRIVE_BLOCK: u32 = 4096;
-/// Parts of the file begin at multiples of this.
 const PART_UNIT: u64 = 1 << 20;
 const THINKTIME_MAX: Secs = Secs(1.0);
 
@@ -314,7 +313,6 @@ fn flush(device: &IoDevice, spec: QueueSpec, recorder: &mut Recorder) -> Result<
     Ok(flush_ns)
 }
 
-/// Requests of a pattern at most.
 fn most(pattern: Pattern, session: &Session<'_>, span: &Range<u64>, block_bytes: u32) -> u64 {
     let options = &session.plan.suite.tiny_writes;
     let speeds = ExpectedSpeed::upper_bound(session.target).filter(|_| pattern.mix.writes());

@@ -260,7 +260,6 @@ fn length(options: &TransferOptions) -> RoundLength {
     RoundLength { time, write_once: options.write_once }
 }
 
-/// Bytes that end a round, if they do.
 fn io_size(options: &TransferOptions) -> Option<u64> {
     (options.io_size.0 > 0).then_some(options.io_size.0)
 }

@@ -338,7 +338,6 @@ fn resume_writing(session: &Session<'_>, at: u64, size: u64) -> ResumePoint {
     session.resume_point(ResumePhase::VerifyWrite, at.min(last))
 }
 
-/// What is written again before everything is read back.
 fn push_bytes(session: &Session<'_>, size: u64) -> u64 {
     push_of(session.plan.suite.verify.cache.0, size)
 }

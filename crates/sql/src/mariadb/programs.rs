@@ -26,7 +26,6 @@ const PLACES: [&str; 6] = [
 const OWN_PLACE: &str = "DRIVESCOPE_MARIADB_BIN";
 /// Folders beside that one in which some of its programs may be.
 const BESIDE: [&str; 4] = [".", "../bin", "../sbin", "../scripts"];
-/// The user that packages make for it.
 const USER: &str = "mysql";
 const SUPERUSER: &str = "root";
 const NAME: &str = "drivescope";
@@ -39,7 +38,6 @@ const BACKUP: &str = "backup.mbstream";
 const LOG_BYTES: std::ops::RangeInclusive<u64> = (96 << 20)..=(512 << 20);
 /// Fewer buffers it refuses, by its version: 5 to 6 MiB.
 const BUFFER_BYTES_MIN: u64 = 8 << 20;
-/// Memory to apply a backup's log with.
 const PREPARE_BYTES_MIN: u64 = 64 << 20;
 
 #[derive(Clone)]

@@ -70,7 +70,6 @@ impl MssqlConnection {
         })
     }
 
-    /// The number in the only row of a batch.
     pub fn number(&mut self, text: &str) -> Result<i64, SqlError> {
         let rows = self.batch(text)?;
         let row = rows.first().ok_or_else(|| SqlError::of_statement(KIND, "it has no row"))?;
@@ -81,7 +80,6 @@ impl MssqlConnection {
         }
     }
 
-    /// The text in the first row of a batch.
     pub fn text(&mut self, text: &str) -> Result<Option<String>, SqlError> {
         let rows = self.batch(text)?;
         let Some(row) = rows.first() else { return Ok(None) };

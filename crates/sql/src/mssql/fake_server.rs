@@ -126,7 +126,6 @@ fn packets(answer: &[u8]) -> Vec<u8> {
     all
 }
 
-/// Version 16, no encryption.
 fn prelogin() -> Vec<u8> {
     let options = [0, 0, 11, 0, 6, 1, 0, 17, 0, 1, 0xff];
     [&options[..], &[16, 0, 0, 0, 0, 0, 2]].concat()
@@ -149,7 +148,6 @@ fn token(kind: u8, body: &[u8]) -> Vec<u8> {
     [&[kind], &(body.len() as u16).to_le_bytes()[..], body].concat()
 }
 
-/// TDS 7.3 B is spoken.
 fn login_ack() -> Vec<u8> {
     let version = 0x730b_0003_u32.to_be_bytes();
     token(0xad, &[&[1], &version[..], &short_text("fake"), &[0, 0, 0, 16]].concat())

@@ -9,7 +9,6 @@ use crate::{COMMITS, Client, SqlError, TABLE, UserQuery};
 use std::sync::Arc;
 use tokio_postgres::Config;
 
-/// Names of the statements at the server.
 const SEEK: &str = "seek";
 const COMMIT: &str = "commit";
 const QUERY: &str = "query";

@@ -27,7 +27,6 @@ pub(super) struct ServerAnswer {
     pub bytes: usize,
 }
 
-/// A connection, and what waits on it.
 pub(super) struct Line {
     socket: Socket,
     out: Vec<u8>,

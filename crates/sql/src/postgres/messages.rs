@@ -85,9 +85,7 @@ pub(super) mod from_server {
     /// A row: how many columns, then each with its length.
     pub(in super::super) const ROW: u8 = b'D';
     pub(in super::super) const ERROR: u8 = b'E';
-    /// It waits for the next statement.
     pub(in super::super) const READY: u8 = b'Z';
-    /// It waits for the data of a COPY.
     pub(in super::super) const COPY_IN: u8 = b'G';
 }
 

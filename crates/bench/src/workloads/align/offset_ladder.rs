@@ -33,7 +33,6 @@ impl Ladder {
         (0..self.block / self.step).map(|i| (self.base + i * self.step) % self.block).collect()
     }
 
-    /// Name in metric keys: `4k`.
     pub fn name(&self) -> String {
         Bytes(self.block).short()
     }

@@ -32,7 +32,6 @@ const BLOCK_MIN: u64 = 4096;
 struct TimedPass {
     size: u64,
     offset: u64,
-    /// Wall time of each round, ns.
     ns: Vec<f64>,
 }
 
@@ -42,7 +41,6 @@ impl TimedPass {
     }
 }
 
-/// Bytes of a block in each pass of one round.
 pub fn block_sizes(options: &AlignOptions, sector: u64) -> Vec<u64> {
     let passes = passes(options.min.0.max(sector), options.max.0, sector);
     passes.into_iter().map(|(size, _)| size).collect()

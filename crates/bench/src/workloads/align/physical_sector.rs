@@ -13,7 +13,6 @@ const RATIO_MIN: f64 = 1.1;
 /// most.
 const HIDDEN_SHARE: f64 = 0.5;
 
-/// What accesses of one size show.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Boundaries {
     /// Accesses are fast on these boundaries only.

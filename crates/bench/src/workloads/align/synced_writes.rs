@@ -40,7 +40,6 @@ pub fn most() -> (u64, u64) {
     (small + large, small * SMALL + large * LARGE)
 }
 
-/// Runs both ladders, where the target's unit allows them.
 pub fn run(
     session: &mut Session<'_>,
     record: &mut TestRecord,
@@ -175,7 +174,6 @@ impl Climb {
     }
 }
 
-/// The blocks of a batch that begins after `written` of `count` places.
 fn of_batch<'b>(
     blocks: &'b [u8],
     count: usize,

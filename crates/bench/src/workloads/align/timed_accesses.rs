@@ -9,11 +9,9 @@ use std::io;
 #[derive(Debug, Clone, Copy)]
 pub enum WriteData<'d> {
     Fresh(Payload),
-    /// What was there, one block after the other in the order of the places.
     Kept(&'d [u8]),
 }
 
-/// Accesses in the given order.
 #[derive(Debug)]
 pub struct TimedAccesses<'d> {
     pub places: Vec<u64>,
@@ -29,7 +27,6 @@ pub struct TimedAccesses<'d> {
 
 #[derive(Debug)]
 pub struct Accessed {
-    /// Time of each access that was made, ns.
     pub ns: Vec<f64>,
     pub recorder: Recorder,
     /// The block at this byte was to keep what it holds, and the drive did not take it back: what is there now

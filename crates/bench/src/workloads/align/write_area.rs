@@ -56,7 +56,6 @@ impl<'w> AccessPattern<'w> {
 }
 
 impl WriteArea {
-    /// The area of a session whose device is open.
     pub fn of(session: &Session<'_>) -> Self {
         let device = session.device();
         let kept = session.target.info().kind == TargetKind::Block;

@@ -12,7 +12,6 @@ use std::path::PathBuf;
 const UNIT: u64 = 4096;
 pub(super) const SETS: [&str; 2] = ["synthetic", "recorded"];
 
-/// A trace that can be replayed on this target.
 #[derive(Debug, Clone)]
 pub(super) struct PreparedTrace {
     pub(super) source: TraceSource,

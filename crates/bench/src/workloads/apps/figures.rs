@@ -15,7 +15,6 @@ const LAG_SHARE: f64 = 0.99;
 pub(super) struct TraceFigures {
     cell: String,
     set: Option<&'static str>,
-    /// Time of thinking, as it is replayed.
     think_s: f64,
     /// Of the drive it was recorded on, if that is known.
     recorded_s: Option<f64>,

@@ -29,7 +29,6 @@ pub(crate) struct PassSum {
 }
 
 impl PassSum {
-    /// Bandwidth over the busy time, MB/s.
     pub fn busy_mb_s(&self) -> f64 {
         self.bytes as f64 / 1e6 / (self.busy_ns as f64 / 1e9).max(1e-9)
     }
@@ -46,7 +45,6 @@ impl TracePasses {
         }
     }
 
-    /// Why some are left out.
     pub fn refused(&self) -> &[String] {
         &self.0.refused
     }

@@ -62,7 +62,6 @@ impl<'t> ReplayRun<'t> {
         Ok(())
     }
 
-    /// One round of one trace.
     pub(super) fn one(
         &self,
         session: &Session<'_>,
@@ -172,7 +171,6 @@ fn queue_spec(trace: &PreparedTrace, options: &AppsOptions, dsync: bool) -> Queu
     QueueSpec { depth: options.depth.min(fitting).max(1), ahead: 1, block_bytes, dsync }
 }
 
-/// Says that the times of the trace were not kept, where they were to be.
 fn notice_late(
     record: &mut TestRecord,
     trace: &PreparedTrace,
@@ -205,7 +203,6 @@ fn notice_late(
     record.notice(finding.about(format!("apps.{}", trace.cell)).weighing(p99_ns as f64));
 }
 
-/// What of a trace was left out.
 fn remark(record: &mut TestRecord, trace: &PreparedTrace, counts: StepCounts) {
     let StepCounts { not_written, discards, altered, .. } = counts;
     let cell = &trace.cell;

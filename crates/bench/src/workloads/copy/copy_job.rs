@@ -12,7 +12,6 @@ const METADATA_SHARE: u64 = 20;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CopyJob {
-    /// Beginning of its cells.
     pub name: &'static str,
     pub is_large: bool,
     pub files: u32,
@@ -21,7 +20,6 @@ pub(super) struct CopyJob {
 }
 
 impl CopyJob {
-    /// The user's own files.
     pub fn of_files() -> Self {
         Self { name: "files", is_large: false, files: 0, bytes: 0 }
     }

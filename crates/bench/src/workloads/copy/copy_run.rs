@@ -26,9 +26,7 @@ pub(super) type RoundTallies = (String, FileTally);
 pub(super) struct CopyRun<'r, 's> {
     pub session: &'r Session<'s>,
     pub jobs: &'r [CopyJob],
-    /// From another drive.
     pub is_between: bool,
-    /// The user's own files, which are not made.
     pub is_given: bool,
 }
 

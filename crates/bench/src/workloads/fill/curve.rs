@@ -11,7 +11,6 @@ use drivescope_stats::zones::{ZONE_DROP_MIN, zones};
 const POINTS_MAX: usize = 1024;
 /// A zone of at most this many pieces of the curve is not a zone.
 const STRADDLING_MAX: usize = 2;
-/// Key of the curve.
 const WRITTEN: &str = "write.mb_s";
 /// Share of the positions that make up the start and the end of a drive.
 const EDGE_SHARE: f64 = 0.05;
@@ -34,7 +33,6 @@ impl CurveStep {
     }
 }
 
-/// Rate of a stretch, MB/s; `None` if a request of it failed.
 fn rate(timed: &TimedRegion) -> Option<f64> {
     Some(timed.len as f64 * 1e3 / timed.ns?.max(1) as f64)
 }
@@ -204,12 +202,9 @@ fn without_straddlers(zones: Vec<CurveZone>) -> Vec<CurveStep> {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct KneeOfBytes {
     bytes: f64,
-    /// The interval of that.
     low: f64,
     high: f64,
-    /// Rate up to there, MB/s.
     before: f64,
-    /// Rate after it, MB/s.
     after: f64,
 }
 

@@ -24,10 +24,8 @@ const PIECES_MIN: u64 = 64;
 /// On flash the rate hardly follows the position, while it varies with the rows of pages that a sample
 /// fills: rates there are medians over this many neighbours to each side.
 const FLASH_REACH: usize = 3;
-/// Pieces of the longest burst, and their length at least.
 const BURST_PIECES: u64 = 1024;
 const BURST_PIECE_MIN: u64 = 16 << 20;
-/// Pieces after which a burst looks for its knee.
 const BURST_LEG: usize = 64;
 /// Said of samples of a disk to which the length of requests matters: without a write cache or a queue, with a
 /// small cache, or behind a slow link.
@@ -36,21 +34,16 @@ const NO_ZONES: &str = "zones: this disk handles short requests at a different r
 
 pub(super) struct FillRun<'s> {
     pub(super) session: &'s Session<'s>,
-    /// Bytes that may be written.
     pub(super) size: u64,
     /// As of [`super::disk_of`]. The rates of a disk follow the position, others what was written before.
     pub(super) disk: Option<u64>,
-    /// As of [`super::has_zones`].
     pub(super) has_zones: bool,
     pub(super) manner: WriteSettings,
 }
 
-/// What a full fill wrote by now.
 struct Wrote<'t> {
     timed: &'t [TimedRegion],
-    /// Of all requests completed.
     bytes: u64,
-    /// The flush after the last byte, once that is over.
     flush_s: Option<f64>,
 }
 
@@ -59,7 +52,6 @@ impl FillRun<'_> {
         &self.session.plan.suite.fill
     }
 
-    /// Writes everything from the asked position on.
     pub(super) fn full(&self, record: &mut TestRecord) -> Result<(), BenchError> {
         let (session, manner) = (self.session, self.manner);
         let from = self.options().from.0 / PAGE * PAGE;

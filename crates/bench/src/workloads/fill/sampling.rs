@@ -49,7 +49,6 @@ pub(super) struct Sampling {
     pub warm_up: u64,
 }
 
-/// Sizes of requests on a disk, the longest first.
 fn sizes(longest: u64) -> Vec<u64> {
     let half = |size: &u64| {
         let half = size / 2;

@@ -62,7 +62,6 @@ fn take_folder(session: &mut Session<'_>, is_resumed: bool) -> Result<OwnFolder,
     Ok(session.storage.folder.take().expect("it was just made"))
 }
 
-/// What the document of the interrupted run says of its files.
 fn samples_of(earlier: &TestResult) -> Vec<FileSample> {
     let series = |key: &str| series_of(earlier, &format!("write.{key}"));
     let Some(rates) = series("mb_s") else { return Vec::new() };

@@ -125,7 +125,6 @@ pub fn seeks(record: &mut TestRecord, profile: &SeekProfile, map: &ZoneMap, turn
     record.curve("access.ms", ("bytes", "ms"), spans, modelled);
 }
 
-/// Times of movements, and the overhead that they come without.
 fn movements(record: &mut TestRecord, profile: &SeekProfile) {
     let mut ms = |key: &str, bounds: &Bounds| {
         record.estimate(key, bounds.value / 1e6, bounds.low / 1e6, bounds.high / 1e6);
@@ -212,7 +211,6 @@ pub fn write_cache(record: &mut TestRecord, fillings: &[CacheFilling]) {
     record.estimate("write_cache.cache_bytes", most, most * (1.0 - empties), most * 1.05);
 }
 
-/// Bytes that are rewritten together.
 pub fn band(record: &mut TestRecord, band: BandSize) {
     record.estimate_within("shingling.band_bytes", band.bytes, band.margin);
 }

@@ -30,7 +30,6 @@ const WAITS_MAX: u64 = 12;
 /// Pauses grow by this until a band is cleaned.
 const PAUSE_STEP_S: f64 = 0.5;
 const PAUSE_MAX_S: f64 = 6.0;
-/// Bands whose beginnings are looked for.
 const BEGINNINGS: usize = 5;
 /// Distances of beginnings are multiples of a band within this many places.
 const MULTIPLE_SLACK: f64 = 1.5;
@@ -45,7 +44,7 @@ pub struct BandSize {
     pub margin: f64,
 }
 
-/// What the search needs of the outside: whether the group at a place has to be fetched from the log.
+/// Reads of groups of blocks: slower where the blocks are fetched from the log.
 pub trait LoggedReads {
     /// Times a read of the group, ns, after one right before it.
     fn group_ns(
@@ -62,7 +61,6 @@ pub fn group_ns(probe: &mut dyn Probe, at: u64, block: u32) -> Result<Option<f64
     Ok(probe.read(at - before / 2 / 4096 * 4096, READ_BYTES)?.map(|read| read.ns()))
 }
 
-/// Finds the size of a band; why not if beginnings do not show.
 pub fn measure(
     writes: &mut WriteProbe<'_, '_>,
     turn_ns: f64,

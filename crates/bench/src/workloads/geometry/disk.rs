@@ -16,7 +16,6 @@ use drivescope_model::target::{FileSystem, TargetKind};
 use drivescope_model::units::Secs;
 use drivescope_stats::common_period::CommonPeriod;
 
-/// Share of the time that zones may take.
 const ZONES_SHARE: f64 = 0.4;
 /// Least that zones may read: a few tenths of a per cent of a small drive hold no track.
 const ZONES_BYTES_MIN: u64 = 240 << 20;
@@ -28,7 +27,6 @@ const QUEUE_TIME: Secs = Secs(2.5);
 /// A queue as deep as SATA has it.
 const QUEUE_DEPTH: u32 = 32;
 const CHUNK: u32 = 512 << 10;
-/// What is read elsewhere so that the cache forgets an area.
 const FORGET_BYTES: u64 = 384 << 20;
 
 pub fn ask_all(questions: &mut Questions<'_, '_>, turn: &CommonPeriod) -> Result<(), BenchError> {
@@ -189,7 +187,6 @@ fn ask_writes(questions: &mut Questions<'_, '_>, turn_ns: f64) -> Result<f64, Be
     Ok(0.0)
 }
 
-/// Returns whether the disk is shingled.
 fn ask_shingling(questions: &mut Questions<'_, '_>) -> Result<bool, BenchError> {
     const WHAT: &str = "shingling";
     if !questions.has_time_for(WHAT) {

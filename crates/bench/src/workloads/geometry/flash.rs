@@ -10,7 +10,6 @@ use std::ops::Range;
 
 const DEPTHS: [u32; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
 const TIME: Secs = Secs(0.5);
-/// The depth is enough at which this share of the highest rate is reached.
 const ENOUGH_SHARE: f64 = 0.9;
 /// Spans at which random reads are timed grow by this factor from here on.
 const SPAN_MIN: u64 = 1 << 30;
@@ -26,7 +25,6 @@ const WARMING_MAX: usize = 12;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parallelism {
-    /// Highest rate over that of one request at a time.
     pub gain: f64,
     /// Requests in flight from which on there is little more to gain.
     pub depth: u32,
@@ -36,7 +34,7 @@ pub struct Parallelism {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct MapSpan {
-    /// Bytes of the span, and mean time in us.
+    /// Bytes of the span, and mean time in µs.
     pub points: Vec<(f64, f64)>,
     /// What is at hand of the widest span with reads as fast as in the smallest, and the next one tried; `None` where
     /// all are alike.

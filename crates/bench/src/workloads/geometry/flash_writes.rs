@@ -41,11 +41,9 @@ pub struct UnitTimes {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FastCache {
-    /// Written at the fast rate.
     pub bytes: f64,
     /// Half of the interval.
     pub margin: f64,
-    /// Rates before and after its end, MB/s.
     pub rates: (f64, f64),
     /// Bytes taken at the fast rate again after a short rest.
     pub recovered: f64,
@@ -243,7 +241,6 @@ fn write_on(
     Ok(ns.chunks_exact(CACHE_BIN).map(|bin| bin.iter().sum()).collect())
 }
 
-/// Median of the fillings and how far they are apart.
 pub fn of_fillings(fillings: &[f64]) -> Option<(f64, f64, f64)> {
     let median = summary::median(fillings)?;
     let within = median_interval(fillings, 0.95)?;

@@ -32,7 +32,6 @@ pub struct HeadOrder {
     pub pass_tracks: Option<u64>,
 }
 
-/// Finds the heads; why not if the pauses do not show them.
 pub fn measure(
     probe: &mut dyn Probe,
     reader: &mut TrackReader,
@@ -81,7 +80,6 @@ pub fn measure(
 /// Two kinds of pauses, turns.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct PauseKinds {
-    /// Between them.
     border: f64,
     is_long_rare: bool,
 }
@@ -115,7 +113,7 @@ impl PauseKinds {
 
 /// Pauses by the number of the end of a track.
 struct Pauses {
-    /// End 0.
+    /// Where the track numbered 0 ends, bytes.
     first_end: f64,
     /// Bytes of a track, as far as a piece shows.
     track_bytes: f64,

@@ -9,7 +9,6 @@ use std::ops::Range;
 
 /// Requests in flight within a stream: enough to keep a drive's read-ahead busy.
 pub const STREAM_DEPTH: usize = 4;
-/// A wait between two looks at the stop flag.
 const NAP_NS: u64 = 50_000_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,7 +18,6 @@ pub struct ProbeRead {
 }
 
 impl ProbeRead {
-    /// Its latency.
     pub fn ns(self) -> f64 {
         (self.done_ns - self.sent_ns) as f64
     }

@@ -51,7 +51,6 @@ pub struct CacheHits {
     /// Rate between drive and host, 10^6 bytes per second; infinite if data take no time.
     pub link_mb_s: f64,
     pub link_error_mb_s: f64,
-    /// Time of a hit of the smallest length.
     pub small_ns: f64,
     /// How much later than usual a hit may come.
     pub slack_ns: f64,
@@ -68,7 +67,6 @@ impl CacheHits {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct HeldReads {
-    /// Bytes read ahead of a single read.
     pub read_ahead: Result<u64, String>,
     /// Far places of which each is still held.
     pub places: Result<usize, String>,
@@ -197,7 +195,6 @@ fn read_in_order(probe: &mut dyn Probe, at: u64, len: u64) -> Result<(), ProbeEn
 }
 
 struct CacheProbe {
-    /// Slower answers come from the medium, or late.
     slowest_ns: f64,
     lateness: Lateness,
     block: u32,
@@ -308,7 +305,6 @@ impl CacheProbe {
         Ok(held)
     }
 
-    /// How much of a stream is still held after its end.
     fn stream_bytes(
         &mut self,
         probe: &mut dyn Probe,
@@ -335,7 +331,6 @@ impl CacheProbe {
         }))
     }
 
-    /// Whether a stream that is longer than what one can have drives a far place out.
     fn stream_crowds_out(
         &mut self,
         probe: &mut dyn Probe,

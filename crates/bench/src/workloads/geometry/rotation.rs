@@ -9,9 +9,7 @@ use crate::io::draw::Draw;
 use drivescope_stats::common_period::{CommonPeriod, common_period};
 use drivescope_stats::summary;
 
-/// Sectors whose times are compared.
 const SECTORS: usize = 24;
-/// Times that each of them is read.
 const VISITS: usize = 10;
 /// No disk seeks and waits in less; flash answers sooner.
 pub const MEDIUM_NS_MIN: f64 = 1_000_000.0;

@@ -18,7 +18,6 @@ const DISTANCES: [f64; 16] = [
     0.002, 0.006, 0.013, 0.025, 0.045, 0.075, 0.12, 0.18, 0.25, 0.33, 0.42, 0.52, 0.63, 0.75, 0.87,
     0.98,
 ];
-/// Accesses over each.
 const PAIRS: usize = 32;
 /// Where short and long movements may part (C. Ruemmler and J. Wilkes, "An Introduction to Disk Drive Modeling", 1994:
 /// first the arm only accelerates and brakes, then it coasts).
@@ -45,7 +44,6 @@ const OVERHEAD_TURNS_MAX: f64 = 0.3;
 /// when this many in a row were.
 const MISSED_TURNS: f64 = 0.75;
 const MISSED_TIMES: usize = 2;
-/// Accesses to the track before.
 const NEXT_TRACK_PAIRS: usize = 24;
 /// Bytes behind those that were read, which no read-ahead has reached, and tracks from one pair to the next.
 const FRESH_BYTES: f64 = (8 << 20) as f64;
@@ -83,10 +81,8 @@ pub struct SeekProfile {
     /// Distance as a share of the stroke, and time.
     pub points: Vec<(f64, Bounds)>,
     pub curve: FittedSeeks,
-    /// Mean over random pairs of cylinders.
     pub average: Bounds,
     pub full_stroke: Bounds,
-    /// To the track before, or to another head.
     pub next_track: Option<Bounds>,
     /// Overhead of a command that needs the medium, without the time in which its sectors pass the head.
     pub overhead: Bounds,
@@ -111,7 +107,6 @@ pub struct FittedSeeks {
     pub near: [f64; 2],
     /// base + slope·d from it on.
     pub far: [f64; 2],
-    /// Root mean square of the residuals, ns.
     pub residual: f64,
 }
 

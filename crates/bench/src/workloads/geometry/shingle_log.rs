@@ -19,7 +19,6 @@ const SLOWER_MIN: f64 = 4.0;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LogSize {
     pub bytes: f64,
-    /// Bytes of one step of the search.
     pub step: f64,
 }
 

@@ -14,7 +14,6 @@ const AREAS: u64 = 5;
 pub const AREA: u64 = 32 << 20;
 /// Time for a write cache to become empty, shorter than that after which shingled disks begin to clean.
 const SETTLE: Secs = Secs(0.4);
-/// Random writes into each.
 const PIECES: usize = 48;
 /// Times the reading of an area takes beside one that was left alone: below the first no disk of either kind was
 /// ever seen to be shingled, above the second none was conventional.
@@ -32,9 +31,7 @@ pub struct Slowdown {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RecordingKind {
-    /// Tracks beside each other, written in place.
     Conventional,
-    /// Tracks that overlap.
     Shingled,
     Unclear,
 }

@@ -15,7 +15,6 @@ const TRACKS_MIN: f64 = 3.3;
 const PUNCTUAL_SHARE: f64 = 2e-4;
 /// Chunks at the beginning that the seek and the filling of the queue disturb.
 const LEAD_IN: usize = 3;
-/// Chunks per track, about.
 const CHUNKS_PER_TRACK: f64 = 16.0;
 const CHUNK_MIN: u32 = 4 << 10;
 const CHUNK_MAX: u32 = 512 << 10;
@@ -46,24 +45,20 @@ const ZONE_ERRORS: f64 = 3.5;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tracks {
-    /// Where reading began.
     pub at: u64,
     pub track_bytes: f64,
     /// Standard error of that, as a share of it.
     pub error_share: f64,
     /// Share of it by which the pace within tracks and the distance of their ends disagree.
     pub off_share: f64,
-    /// First byte of the first whole track behind `at`.
     pub first_track: f64,
     /// How far that may be off, bytes.
     pub first_slack: f64,
     /// Pause at the end of each track, turns.
     pub skews: Vec<f64>,
-    /// Bytes per second over many tracks, in 10^6.
     pub mb_s: f64,
     /// Whether the size changes on the way: a border of zones lies here.
     pub is_mixed: bool,
-    /// Whether every end of a track shows.
     pub shows_all: bool,
     pub read_bytes: u64,
 }
@@ -74,7 +69,6 @@ pub struct TrackReader {
     pub turn_ns: f64,
     chunk: u32,
     track_bytes: Option<f64>,
-    /// Tracks of a look.
     tracks: f64,
     /// The host answers late now and then.
     is_late: bool,
@@ -248,7 +242,6 @@ struct TrackEnds {
     first: TrackEnd,
     last: TrackEnd,
     track_bytes: f64,
-    /// Of the size, as a share of it.
     error_share: f64,
 }
 

@@ -20,7 +20,6 @@ const WAITING: usize = 24;
 const CACHED: usize = 24;
 /// Bytes of a write that fills the cache: many extents of it would fill its list before its memory.
 const FILLING_BLOCK: u64 = 64 << 10;
-/// Writes between two looks at the times.
 const BATCH: usize = 64;
 /// Most that is written to fill the cache; where what is there must be kept, it is in memory meanwhile.
 pub const FILLING_MAX: u64 = 512 << 20;
@@ -65,7 +64,6 @@ impl MedianTime {
     }
 }
 
-/// What a cache took before a write waited.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CacheFilling {
     pub bytes: f64,
@@ -89,7 +87,6 @@ pub struct WriteProbe<'s, 'a> {
     pub session: &'s mut Session<'a>,
     pub record: &'s mut TestRecord,
     pub area: WriteArea,
-    /// Bytes of a small write.
     pub block: u64,
     pub draw: Draw,
 }
@@ -184,7 +181,6 @@ impl WriteProbe<'_, '_> {
     }
 }
 
-/// Which write was the first that waited for room.
 fn full_at(times: &[f64]) -> Option<usize> {
     // Of a small cache most of the first writes wait already.
     let usual = summary::quantile(times, USUAL_QUANTILE)?;

@@ -39,12 +39,10 @@ pub struct Zone {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct ZoneMap {
-    /// From the first byte to the last.
     pub zones: Vec<Zone>,
     pub read_bytes: u64,
     /// Places where the tracks do not show or are slower than both neighbours.
     pub strange: Vec<u64>,
-    /// Whether every border is known well enough.
     pub is_complete: bool,
 }
 
@@ -66,7 +64,6 @@ impl ZoneMap {
         zone.map_or(f64::INFINITY, |zone| zone.track_bytes)
     }
 
-    /// The byte at a share of the stroke.
     pub fn byte_at(&self, share: f64) -> f64 {
         let all: f64 =
             self.zones.iter().map(|zone| (zone.end - zone.start) / zone.track_bytes).sum();
@@ -88,7 +85,6 @@ pub struct ZoneBudget {
     pub until_ns: u64,
 }
 
-/// Finds the zones; why not if tracks do not show.
 pub fn measure(
     probe: &mut dyn Probe,
     reader: &mut TrackReader,
@@ -127,7 +123,6 @@ pub fn measure(
 }
 
 struct ZoneSearch {
-    /// In order of address.
     found: Vec<Tracks>,
     strange: Vec<u64>,
     read_bytes: u64,
@@ -247,7 +242,6 @@ impl ZoneSearch {
         Ok(())
     }
 
-    /// Whether each border lies within a gap that is narrow enough.
     fn is_complete(&self, span: u64, reader: &TrackReader) -> bool {
         let enough = (span as f64 * BORDER_SHARE_MAX) as u64;
         let narrow = enough.max(2 * GAP_LOOKS_MIN * reader.look_bytes());

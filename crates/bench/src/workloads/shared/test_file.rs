@@ -23,7 +23,6 @@ const TRIAL: u64 = 16 << 20;
 /// Long enough for the slowest card; the number of requests ends the phase.
 const NO_TIME_LIMIT: Secs = Secs(86_400.0);
 
-/// The size of an own file that holds `size`: whole MiB.
 pub fn rounded(size: Bytes) -> Bytes {
     Bytes(size.0.next_multiple_of(BLOCK))
 }

@@ -11,7 +11,6 @@ pub struct ZoneFigures {
     /// How far either border may be off, bytes; 0 at the ends of the drive.
     pub margin: f64,
     pub mb_s: f64,
-    /// Half of the interval of the rate.
     pub mb_s_margin: f64,
 }
 

@@ -23,7 +23,6 @@ pub(super) struct Bound {
 #[derive(Debug)]
 pub(super) struct ClientTally {
     pub recorder: Recorder,
-    /// Statements that failed, and the first one.
     pub errors: u64,
     pub first_error: Option<SqlError>,
 }

@@ -26,7 +26,7 @@ const IN_MEMORY_MAX: f64 = 0.02;
 const ROOM_EVERY_ROWS: u64 = 8_192;
 /// Flushes that show what one costs, and their longest time.
 const FLOOR: Bound = Bound { statements: 200, time: Secs(1.0) };
-/// Name of the cell of such flushes, and of the folder of their file.
+/// Cell of these flushes, and folder of their file.
 const FLUSH: &str = "flush";
 
 /// Makes a database, measures it, and removes it, whatever ends that.
@@ -91,7 +91,6 @@ fn settings_of(options: &SqlOptions, cpus: u32, size: TableSize) -> DatabaseSett
 
 struct DatabaseRun<'p, 's, 'f> {
     phases: SqlPhases<'p, 's>,
-    /// For this database alone.
     options: &'p SqlOptions,
     places: &'p mut Places<'f>,
     database: Box<dyn Database>,
@@ -139,7 +138,6 @@ impl DatabaseRun<'_, '_, '_> {
         Ok(())
     }
 
-    /// Cell of a part; the database's name is in it, so that several stand side by side.
     fn cell(&self, part: &str) -> String {
         format!("{}.{part}", self.name)
     }
@@ -181,7 +179,6 @@ impl DatabaseRun<'_, '_, '_> {
         }
     }
 
-    /// What it is, and how large its table is beside memory.
     fn describe(&mut self) -> Result<(), BenchError> {
         let session = self.phases.session;
         let bytes = self.database.table_bytes();

@@ -14,7 +14,6 @@ pub(super) const RESTORED: &str = "restored";
 
 pub(super) struct Places<'f> {
     folder: &'f mut OwnFolder,
-    /// On another drive, for backups.
     other: Option<OwnFolder>,
     /// Who they belong to, if not to this program's user.
     user: Option<(u32, u32)>,
@@ -63,7 +62,6 @@ impl<'f> Places<'f> {
         self.holder(name).remove_tree(name)
     }
 
-    /// Whether the floor of free space is kept.
     pub fn check_room(&self) -> Result<(), DriveError> {
         self.folder.check_room(Bytes(0))
     }

@@ -399,7 +399,6 @@ impl PredictedRun<'_, '_> {
     }
 }
 
-/// Writes of a range in order.
 fn writer(range: Range<u64>) -> Requests<'static> {
     let mut at = range.start;
     Box::new(move || {

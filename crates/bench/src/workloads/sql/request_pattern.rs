@@ -15,7 +15,6 @@ use drivescope_model::target::IoMode;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct RequestPattern {
-    /// Through the page cache, or past it.
     pub mode: IoMode,
     /// Bytes of a request of a scan, and how many are under way.
     pub scan_bytes: u32,

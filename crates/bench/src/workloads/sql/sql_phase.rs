@@ -16,16 +16,13 @@ use drivescope_model::findings::{Finding, FindingId};
 use drivescope_sql::{Canceller, Database, ServerCounters, SqlError};
 use std::time::Duration;
 
-/// How often progress and stop requests are checked.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// What one round of a phase with a single action came to.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ActionTally {
     pub cell: String,
     pub bytes: u64,
     pub time_s: f64,
-    /// The part of it in which files were flushed.
     pub flush_s: f64,
     pub figures: Vec<DeviceFigure>,
 }
@@ -235,7 +232,6 @@ impl SqlPhases<'_, '_> {
         self.record.notice(finding.about(about).weighing(tally.errors as f64));
     }
 
-    /// The metrics of all actions.
     pub fn finish(&mut self) {
         for cell in distinct(self.actions.iter().map(|tally| &tally.cell)) {
             let rounds: Vec<&ActionTally> =

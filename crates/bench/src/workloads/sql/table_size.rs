@@ -39,7 +39,6 @@ impl TableSize {
         (self.bytes() as f64 * copies(options)) as u64 + fixed_bytes(options)
     }
 
-    /// Rows that each thread reads while caches are cold.
     pub fn cold_seeks(self, options: &SqlOptions) -> u64 {
         let share = self.rows / COLD_SHARE / u64::from(options.threads);
         u64::from(options.iterations).min(share.max(1))

@@ -121,7 +121,6 @@ pub(super) fn round_s(context: &PlanContext<'_>, cell: &Cell, requests: f64) -> 
     seconds(context, requests * ns)
 }
 
-/// Time to compute passes in order over `bytes`.
 pub(super) fn passes_s(context: &PlanContext<'_>, bytes: u64) -> f64 {
     seconds(context, times(context).ordered_mib * bytes as f64 / MIB)
 }

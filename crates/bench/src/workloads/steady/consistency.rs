@@ -33,7 +33,6 @@ const PHASES_OF_A_STEP: u64 = 64;
 /// A pass that keeps less than this share of the bandwidth of the first is named.
 const KEPT_MIN: f64 = 0.5;
 
-/// What comes before a pass.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct ConsistencyStep {
     /// `degrade`, `steady` or `recover`.
@@ -68,7 +67,6 @@ pub(super) struct Consistency {
     steps: Vec<ConsistencyStep>,
     traces: TracePasses,
     log: PassLog,
-    /// The passes of this run.
     passes: Vec<PassSum>,
     prepared: Prepared,
 }
@@ -248,7 +246,6 @@ impl PassLog {
         }
     }
 
-    /// The passes of an interrupted run.
     fn of(result: &TestResult) -> Option<Self> {
         let y = |quantity: &str| Some(series_of(result, &format!("pass.{quantity}"))?.y.clone());
         Some(Self {

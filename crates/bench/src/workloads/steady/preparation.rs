@@ -36,7 +36,6 @@ pub(super) struct Prepared {
 }
 
 impl Prepared {
-    /// What an interrupted run had written in passes.
     pub fn by(earlier: Option<&TestResult>) -> Self {
         let bytes = earlier.and_then(|result| value_of(result, "precondition.written_bytes"));
         Self { bytes: bytes.unwrap_or(0.0) as u64 }
@@ -158,7 +157,6 @@ fn report_bytes(record: &mut TestRecord, prepared: Prepared) {
     record.metric("precondition.written_bytes", vec![prepared.bytes as f64]);
 }
 
-/// Length of the pieces of a pass, whole requests.
 fn piece_bytes(session: &Session<'_>, size: u64, chunk: u64) -> u64 {
     let piece = match session.simulated() {
         Some(_) => size / SIMULATED_PIECES,

@@ -95,7 +95,6 @@ impl IoTask for RandomWrites<'_> {
 }
 
 impl RandomWrites<'_> {
-    /// Place and length of the next write, from two random numbers.
     fn draw(&self, first: u64, second: u64) -> (u64, u32) {
         let size = self.span.end - self.span.start;
         let longest = u64::from(LONGEST).min(size) / PAGE;

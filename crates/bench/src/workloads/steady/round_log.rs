@@ -3,7 +3,6 @@
 use crate::judging::test_record::{TestRecord, series_of};
 use drivescope_model::document::TestResult;
 
-/// One round, all cells.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct RoundSum {
     /// Requests per second of each cell.
@@ -33,7 +32,6 @@ impl RoundLog {
         self.rounds.len()
     }
 
-    /// What each wrote.
     pub fn written(&self) -> Vec<u64> {
         self.rounds.iter().map(|round| round.written_bytes).collect()
     }

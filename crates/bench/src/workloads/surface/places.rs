@@ -7,7 +7,6 @@ use crate::loops::scan::ScanRegion;
 use drivescope_model::options::{SurfaceOptions, SurfacePreset};
 use drivescope_model::patterns::gnome_disks;
 
-/// Where a round reads, in the order it reads.
 pub(super) fn places(
     options: &SurfaceOptions,
     size: u64,

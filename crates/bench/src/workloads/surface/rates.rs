@@ -35,7 +35,6 @@ pub(super) struct StepPace {
     ratio: Option<f64>,
 }
 
-/// Stretches that give the ratio.
 const RATIOS_MIN: usize = 16;
 /// Their ratios differ by no more (median absolute deviation, share): else answers come in bursts.
 const RATIO_SPREAD_MAX: f64 = 0.02;
@@ -74,7 +73,6 @@ fn mean_rate(timed: &[TimedRegion]) -> f64 {
     bytes as f64 * 1e3 / (ns as f64).max(1.0)
 }
 
-/// The median over rounds per place.
 pub(super) fn medians(rounds: &[Vec<TimedRegion>], pace: StepPace) -> Profile {
     let all = profile_of(&rounds.concat(), pace);
     let median =

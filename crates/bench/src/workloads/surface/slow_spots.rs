@@ -39,13 +39,11 @@ const PLACES_BETWEEN: u64 = 5;
 /// Most stretches that are measured again, and most places of each.
 const STRETCHES_AGAIN: usize = 8;
 const PLACES_AGAIN: usize = 4;
-/// Most parts of the drive whose random accesses are measured again.
 const PARTS_AGAIN: usize = 16;
 /// Random accesses that a part of the drive needs to have a median, and most such parts.
 const ACCESSES_PER_PART: usize = 8;
 const PARTS_MAX: usize = 50;
 const PARTS_MIN: usize = 8;
-/// Random accesses of the second look at a part.
 const ACCESSES_AGAIN: u64 = 16;
 
 /// What is slow, and how much, as medians of the second look.
@@ -56,7 +54,6 @@ struct SlowSpot {
     elsewhere: f64,
 }
 
-/// Places that seem slow, by index.
 fn candidates(rates: &[f64]) -> Vec<usize> {
     if rates.len() < PLACES_MIN {
         return Vec::new();

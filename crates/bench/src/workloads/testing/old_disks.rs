@@ -12,7 +12,6 @@ pub struct OldDisk {
     pub average_seek_ms: f64,
     /// Number of zones that differ by half a percent.
     pub zones: usize,
-    /// Bytes of the outermost track.
     pub track_bytes: f64,
     pub overhead_us: f64,
     pub hit_us: f64,

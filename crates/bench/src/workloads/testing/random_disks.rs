@@ -45,9 +45,7 @@ pub struct DiskTruth {
 pub struct MovementTruth {
     /// Over what the host sees of the stroke.
     pub full_stroke_ms: f64,
-    /// To the track before.
     pub next_track_ms: f64,
-    /// Mean between two random bytes.
     pub random_ms: f64,
 }
 
@@ -219,7 +217,6 @@ pub fn seek_curve(draw: &mut Draw) -> (String, f64, SeekTruth) {
     }
 }
 
-/// The order of tracks, as model files have it.
 fn order(pass_tracks: Option<u64>) -> String {
     match pass_tracks {
         Some(tracks) => format!("order = \"serpentine\"\nband_cylinders = {tracks}\n"),

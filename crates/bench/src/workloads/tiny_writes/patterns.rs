@@ -21,7 +21,6 @@ pub struct Pattern {
     pub mix: Mix,
     pub order: Order,
     pub path: IoPath,
-    /// Flush after every write.
     pub sync: bool,
     /// The cell that shows the same done by the drive itself.
     pub drive: Option<&'static str>,

@@ -16,7 +16,6 @@ pub(super) fn in_order(options: &TransferOptions) -> Vec<Cell> {
     cells
 }
 
-/// Whether each cell runs again after all others.
 pub(super) fn repeats_all(suite: &Suite) -> bool {
     suite.rounds > 1 && !suite.transfer.cell_by_cell
 }

@@ -8,12 +8,10 @@ use std::ops::Range;
 /// much from its start, more than a disk reads in a round, and writes have the rest; random reads go everywhere, as
 /// they seldom meet written data.
 const READ_PART_MAX: u64 = 8 << 30;
-/// Parts begin and end at multiples of this.
 const UNIT: u64 = 1 << 20;
 /// Fewest blocks of a part: in a smaller one, requests meet the same blocks over and over.
 pub(super) const BLOCKS_MIN: u64 = 16;
 
-/// The parts of a span that cells work on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CellPlaces {
     in_order: Range<u64>,

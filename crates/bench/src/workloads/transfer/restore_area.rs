@@ -38,7 +38,6 @@ fn area(span: u64, asked: Bytes) -> Range<u64> {
     from..from + len
 }
 
-/// What saving, putting back and verifying cost.
 pub(super) fn cost(restores: &Restores, context: &PlanContext<'_>) -> Cost {
     let bytes = restores.area_bytes;
     // Read for the journal, written back, read again; the journal's own disk is charged as the drive.

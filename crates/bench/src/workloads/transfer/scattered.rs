@@ -29,7 +29,6 @@ const STRETCH: u64 = 64 << 20;
 /// Bytes of a stretch for each random write: reading it costs a shingled disk a turn or two, and the bytes around it
 /// 3 ms. More writes would only give the disk a reason to clean up.
 const BYTES_PER_WRITE: u64 = 512 << 10;
-/// Bytes of each write, more where the drive needs more.
 const WRITE_BYTES: u64 = 4096;
 /// Longest time of all writes: enough for the slowest disk.
 const WRITING: Secs = Secs(2.0);

@@ -42,11 +42,11 @@ const FAILURES_MAX: u64 = 128;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProbedContents {
-    /// What was last written to it.
     Own,
-    /// What was written to another block in some pass.
-    Other { block: u64, pass: u64 },
-    /// Anything else.
+    Other {
+        block: u64,
+        pass: u64,
+    },
     Lost,
     /// The drive refuses to read it, or refused to write it before.
     Unreadable,
@@ -58,7 +58,6 @@ pub struct Stopped;
 
 /// A drive as numbered blocks.
 pub trait Blocks {
-    /// Blocks that it announces.
     fn count(&self) -> u64;
     fn block_bytes(&self) -> u64;
     /// Writes `count` blocks from `first` on, stamped with their place and `pass`. A write that fails
@@ -105,7 +104,6 @@ fn written_max(count: u64, block_bytes: u64) -> u64 {
     cache + samples_max(count)
 }
 
-/// The reference block and the samples among them.
 fn samples_max(count: u64) -> u64 {
     let n = u64::from(count.next_power_of_two().trailing_zeros());
     1 + (n + 3) * SAMPLES_MAX + n.saturating_sub(1) * SAMPLES_MIN

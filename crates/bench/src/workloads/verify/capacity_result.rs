@@ -23,7 +23,6 @@ pub(super) struct Sampled {
     /// Bytes that the drive announces.
     pub device_bytes: u64,
     pub written: u64,
-    /// Requests that failed, and the first.
     pub failed: (u64, Option<IoFailure>),
 }
 
@@ -98,7 +97,6 @@ fn where_failed(failed: &FailedBlocks, looked: &Sampled, honest: bool) -> String
     format!("; failed blocks lie between bytes {first} and {last}{behind}")
 }
 
-/// Nothing good lies behind some byte.
 fn silence(from: u64) -> String {
     let what = if from == 0 { "nothing".into() } else { format!("nothing after byte {from}") };
     format!("{what} could be read back: a fake or a broken drive")
@@ -106,11 +104,8 @@ fn silence(from: u64) -> String {
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Done {
-    /// Where reading back began.
     pub start: u64,
-    /// Bytes under test.
     pub size: u64,
-    /// Bytes that the drive announces.
     pub device_bytes: u64,
     /// Everything was written, by this run or, checked, by those it continues. If not, what cannot be read
     /// back may never have been written.

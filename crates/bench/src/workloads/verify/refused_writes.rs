@@ -22,7 +22,6 @@ const REFUSED_MAX: u64 = 1024;
 #[derive(Debug, Default)]
 pub(super) struct RefusedWrites {
     pub ranges: Vec<Range<u64>>,
-    /// Refused requests, and the first.
     pub failed: (u64, Option<IoFailure>),
     in_a_row: u64,
 }

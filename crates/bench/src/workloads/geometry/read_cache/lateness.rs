@@ -40,7 +40,6 @@ impl Lateness {
     }
 }
 
-/// Answers to the same question.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct HitCount {
     fast: u32,
@@ -53,7 +52,6 @@ impl HitCount {
         self.slow += u32::from(!is_fast);
     }
 
-    /// Whether more answers are worth their time.
     pub fn goes_on(self, lateness: Lateness) -> bool {
         lateness.is_bearable() && self.fast + self.slow < TRIALS_MAX
     }

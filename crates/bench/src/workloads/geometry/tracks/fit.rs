@@ -21,7 +21,6 @@ const PARTS_APART_SHARE: f64 = 0.15;
 const ELSEWHERE_MAX: f64 = 0.35;
 /// At least this share of the ends of tracks must show.
 const SHOWN_MIN: f64 = 2.0 / 3.0;
-/// Ends that make a fit.
 const ENDS_MIN: usize = 3;
 /// Times this many standard errors apart are not the same.
 const ERRORS: f64 = 4.0;
@@ -44,7 +43,6 @@ struct Pause {
 /// An end of a track.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Crossing {
-    /// It lies within this chunk.
     chunk: usize,
     /// Ends of tracks before it; numbers of those that do not show are left out.
     number: usize,
@@ -158,7 +156,6 @@ fn on_time(mut ends: Vec<f64>) -> Option<Vec<f64>> {
     Some(ends)
 }
 
-/// Steps that are longer than usual by more than `least`.
 fn pauses(steps: &[f64], typical: f64, least: f64) -> Vec<Pause> {
     // Step i leads to the end of chunk i + 1.
     let all = (1..).zip(steps).map(|(chunk, step)| Pause { chunk, ns: step - typical });
@@ -244,7 +241,6 @@ fn first_end(crossings: &[Crossing], track_bytes: f64, chunk_bytes: f64) -> (f64
 struct HostNoise {
     /// By less nothing is late, since tracks of two sizes differ so, too; `None` where nothing is late at all.
     late_ns: Option<f64>,
-    /// Median deviation of steps.
     jitter_ns: f64,
 }
 

@@ -20,13 +20,11 @@ const SPAN_MAX: f64 = 0.01;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct FileSample {
-    /// Bytes written before it.
     pub at_bytes: u64,
     pub size_bytes: u64,
     pub time_s: f64,
     /// Byte-weighted mean position of its extents on the drive, where they are known.
     pub position_bytes: Option<f64>,
-    /// From the first byte of its extents to the last.
     pub span_bytes: u64,
 }
 
@@ -35,7 +33,6 @@ impl FileSample {
         Self { at_bytes, size_bytes, time_s, position_bytes: None, span_bytes: 0 }
     }
 
-    /// Bytes written before the next file.
     pub fn end_bytes(&self) -> u64 {
         self.at_bytes + self.size_bytes
     }
@@ -109,7 +106,6 @@ pub(crate) fn keep(
     }
 }
 
-/// Files that lie in pieces over much of the drive.
 fn notice_scattered(
     record: &mut TestRecord,
     cell: &str,

@@ -26,7 +26,6 @@ pub(crate) struct PlannedFile {
 pub(crate) struct FileSet {
     /// Each directory's parent, which comes before it; the first is the root, its own parent.
     pub parents: Vec<u32>,
-    /// In the order of their directories.
     pub files: Vec<PlannedFile>,
 }
 

@@ -147,7 +147,7 @@ struct TreeMaker<'s> {
     piece: Vec<u8>,
     /// Where all bytes so far end: the place of the next file among the data of the seed.
     at: u64,
-    /// Bytes since the free space was looked at.
+    /// Bytes written since the free space was checked.
     unlooked: u64,
 }
 

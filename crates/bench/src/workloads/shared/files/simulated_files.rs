@@ -19,7 +19,6 @@ pub(crate) struct SimulatedFiles {
     source: Arc<SimulatedDrive>,
     target: Arc<SimulatedDrive>,
     block_bytes: u64,
-    /// Parent of each directory of the source.
     parents: Vec<u32>,
     originals: Vec<SimulatedFile>,
     copies: Vec<SimulatedFile>,
@@ -41,7 +40,6 @@ pub(crate) fn moved_at_once(size_bytes: u64, watch: &mut Watch<'_>) -> bool {
 }
 
 impl SimulatedFiles {
-    /// On empty file systems.
     pub fn new(source: Arc<SimulatedDrive>, target: Arc<SimulatedDrive>, block: Bytes) -> Self {
         Self {
             source,
@@ -67,7 +65,7 @@ impl SimulatedFiles {
         }
     }
 
-    /// Both drives live through the same time.
+    /// Sets the clocks of both drives to the later one.
     fn keep_time(&self) {
         let now = self.source.now().max(self.target.now());
         self.source.idle_until(now);

@@ -17,7 +17,6 @@ pub struct Feed {
     spent: Sender<Vec<ReplayStep>>,
     block: Vec<ReplayStep>,
     next: usize,
-    /// The loop had to wait for the reader.
     pub is_late: bool,
 }
 

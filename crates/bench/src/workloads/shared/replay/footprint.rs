@@ -18,7 +18,6 @@ pub enum Placement {
     /// Where they went when it was recorded.
     #[default]
     Same,
-    /// The used parts one after the other.
     Packed(Arc<UsedParts>),
 }
 

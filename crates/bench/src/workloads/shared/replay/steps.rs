@@ -34,7 +34,6 @@ pub struct StepRules {
     /// Longer times with nothing in flight are cut to this.
     pub think_max_ns: u64,
     pub placement: Placement,
-    /// Writes and flushes are left out.
     pub reads_only: bool,
     /// Places and lengths are multiples of this.
     pub align_bytes: u32,
@@ -43,7 +42,6 @@ pub struct StepRules {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct StepCounts {
     pub steps: u64,
-    /// Writes and flushes that were left out.
     pub not_written: u64,
     /// Discards, which are never sent.
     pub discards: u64,
@@ -71,7 +69,6 @@ impl StepMaker {
         self.counts
     }
 
-    /// Appends the steps of the next request.
     pub fn take(&mut self, event: &TraceEvent, steps: &mut Vec<ReplayStep>) {
         let due = self.due(event);
         let Some(op) = self.op(event) else {

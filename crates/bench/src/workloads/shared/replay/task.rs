@@ -25,11 +25,8 @@ pub struct ReplayTask<'c> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LateCause {
-    /// As many were in flight as allowed.
     Depth,
-    /// The trace was not read so far.
     Reading,
-    /// The machine did not run the loop in time.
     Machine,
 }
 
@@ -46,7 +43,6 @@ pub struct Lag {
 pub struct ReplayOutcome {
     /// The record; latencies are those of reads and writes.
     pub recorder: Recorder,
-    /// Time with at least one request in flight.
     pub busy_ns: u64,
     pub lag: Lag,
     /// Bytes read and written.
@@ -131,7 +127,6 @@ impl<'c> ReplayState<'c> {
         run
     }
 
-    /// Takes the next step, and makes the data of a write.
     #[inline]
     fn stage<Q: IoQueue>(&mut self, queue: &mut Q) {
         let Some(ReplayStep { op, offset, len, due }) = self.feed.take() else { return };

@@ -12,7 +12,6 @@ use misdirected::MisdirectedWrites;
 use std::io;
 use std::ops::Range;
 
-/// Sorted sectors, in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct SectorTally {
     /// As written.
@@ -21,7 +20,6 @@ pub(crate) struct SectorTally {
     pub changed: u64,
     /// What was written to another address.
     pub overwritten: u64,
-    /// Anything else.
     pub lost: u64,
     /// The drive answered with an error, so that the contents are unknown.
     pub unreadable: u64,
@@ -32,7 +30,6 @@ pub(crate) struct SectorTally {
     /// Where the last stretch of unreadable sectors ends.
     pub unreadable_end: Option<u64>,
     pub last_good: Option<u64>,
-    /// The newest pass of this seed that was met anywhere.
     pub newest_pass: Option<u64>,
     /// Shortest distance between a sector and the one whose data it holds.
     pub module: Option<u64>,
@@ -76,7 +73,6 @@ impl SectorTally {
         self.changed + self.overwritten + self.lost
     }
 
-    /// Offset of the first sector that is not intact.
     pub(crate) fn first_bad(&self) -> Option<u64> {
         self.first_wrong.into_iter().chain(self.first_unreadable).min()
     }
@@ -85,7 +81,6 @@ impl SectorTally {
         self.last_good.map_or(0, |last| last + SECTOR as u64)
     }
 
-    /// Whether anything was written with the seed of this read.
     pub(crate) fn has_stamps(&self) -> bool {
         self.intact + self.changed + self.overwritten > 0
     }
@@ -119,7 +114,6 @@ pub(crate) struct ReadBack<'c> {
 #[derive(Debug)]
 pub(crate) struct ReadBackOutcome {
     pub tally: SectorTally,
-    /// Up to where everything was looked at.
     pub reached: u64,
     /// All requests but those of the second look.
     pub recorder: Recorder,

@@ -75,14 +75,11 @@ pub(crate) fn write(
 struct WriteOutcome {
     timed: Vec<TimedRegion>,
     measured: PhaseResult,
-    /// Bytes requested, lead-ins included.
     asked: u64,
-    /// Bytes of the requests that were completed, lead-ins included.
     moved: u64,
     failures: Vec<IoFailure>,
 }
 
-/// Request by request.
 fn stepped(
     session: &Session<'_>,
     places: Vec<ScanRegion>,

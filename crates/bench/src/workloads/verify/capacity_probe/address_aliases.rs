@@ -17,9 +17,7 @@ use super::{
     Stopped,
 };
 
-/// Landmarks of the first step.
 const LANDMARKS_MIN: u64 = 128;
-/// Blocks that are read in each step.
 const READS: u64 = 8192;
 /// The landmarks of the second step from block 0 on, in bytes at most.
 const LANDMARKS_MAX_BYTES: u64 = 512 << 20;

@@ -66,7 +66,6 @@ impl<B: Blocks> CapacityProbe<'_, B> {
         Ok(silent)
     }
 
-    /// Whether a block can be written and read back.
     fn keeps(&mut self, block: u64) -> Result<bool, Stopped> {
         self.write(block, 1, PASS_SAMPLE)?;
         Ok(self.look(block)? == ProbedContents::Own)
