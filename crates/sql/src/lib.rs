@@ -60,10 +60,14 @@ pub struct DatabaseSettings {
 
 /// A database that can be made here: installed, or part of this program.
 pub trait Installed {
-    fn programs(&self) -> Vec<std::path::PathBuf>;
+    fn programs(&self) -> Vec<std::path::PathBuf> {
+        Vec::new()
+    }
 
     /// The owner that its folders need, if not this program's user.
-    fn user(&self) -> Option<&ServerUser>;
+    fn user(&self) -> Option<&ServerUser> {
+        None
+    }
 
     /// Why the installed programs cannot measure a part, if so.
     fn lacks(&self, _part: SqlPart) -> Option<&'static str> {

@@ -21,8 +21,7 @@ const START_TIME_MAX: Duration = Duration::from_secs(120);
 pub(crate) const STAYS_WARM: &str =
     "the server is not the test's own, so its buffers and files stay in memory";
 
-/// A connection to a server, the test's own or the user's, for everything but single statements. By itself it is a
-/// database on the user's server.
+/// A connection for everything but single statements. By itself it is a database on the user's server.
 pub(crate) trait ServerSession: Database {
     const KIND: DatabaseKind;
 
@@ -112,11 +111,11 @@ impl<S: ServerSession> RunningServer<S> {
         let session = wait_ready(&mut process, START_TIME_MAX, || {
             programs.connect(&path, settings, canceller)
         });
-        let ended = |why| match canceller.is_cancelled() {
-            true => SqlError::Interrupted,
-            false => SqlError::of_end(S::KIND, why),
-        };
-        Ok(Self { session: session.map_err(ended)?, process, _place: place })
+        match session {
+            Ok(session) => Ok(Self { session, process, _place: place }),
+            Err(_) if canceller.is_cancelled() => Err(SqlError::Interrupted),
+            Err(why) => Err(SqlError::of_end(S::KIND, why)),
+        }
     }
 
     fn stop(mut self, signal: Signal) {

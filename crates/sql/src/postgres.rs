@@ -38,10 +38,10 @@ fn failed_of(error: &::postgres::Error) -> SqlError {
 
 fn said(said: &ServerSaid) -> SqlError {
     let why = said.message.clone();
-    match said.code.starts_with(SERVER_ENDS) {
-        true => SqlError::ServerEnded { database: KIND, why },
-        false => SqlError::of_statement(KIND, why),
+    if said.code.starts_with(SERVER_ENDS) {
+        return SqlError::ServerEnded { database: KIND, why };
     }
+    SqlError::of_statement(KIND, why)
 }
 
 fn is_of_connection(error: &::postgres::Error) -> bool {

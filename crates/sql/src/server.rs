@@ -34,8 +34,7 @@ pub(crate) struct ServerProcess {
 }
 
 impl ServerProcess {
-    /// Starts a program in `folder`. It gets `on_death` when the calling thread ends, for whatever reason, and
-    /// when the run is cancelled.
+    /// Starts a program in `folder`, which gets `on_death` when the calling thread ends or the run is cancelled.
     pub fn start(
         mut command: Command,
         folder: &Path,
@@ -61,10 +60,10 @@ impl ServerProcess {
                     return Err(std::io::Error::last_os_error());
                 }
                 // Its parent may have ended by now.
-                match rustix::process::getppid() == Some(parent) {
-                    true => Ok(()),
-                    false => Err(std::io::Error::from_raw_os_error(libc::ESRCH)),
+                if rustix::process::getppid() != Some(parent) {
+                    return Err(std::io::Error::from_raw_os_error(libc::ESRCH));
                 }
+                Ok(())
             });
         }
         let mut child = command.spawn().map_err(fail)?;
@@ -99,10 +98,12 @@ impl ServerProcess {
         let status = running.child.wait();
         let program = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let status = status.map_err(|error| SqlError::of_program(&program, &error))?;
-        match status.success() {
-            true => Ok(()),
-            false if canceller.is_cancelled() => Err(SqlError::Interrupted),
-            false => Err(SqlError::Program { program, why: running.last_words() }),
+        if status.success() {
+            Ok(())
+        } else if canceller.is_cancelled() {
+            Err(SqlError::Interrupted)
+        } else {
+            Err(SqlError::Program { program, why: running.last_words() })
         }
     }
 

@@ -4,7 +4,7 @@ use crate::canceller::{Canceller, Registration};
 use crate::queries::Placeholder;
 use crate::{
     COMMIT_BYTES, COMMITS, Client, Database, DatabaseSettings, FillRow, Installed, PAGE_BYTES,
-    ROW_BYTES, ServerUser, SqlError, TABLE, UserQuery,
+    ROW_BYTES, SqlError, TABLE, UserQuery,
 };
 use drivescope_model::options::DatabaseKind;
 use rusqlite::backup::{Backup, StepResult};
@@ -26,14 +26,6 @@ const BUSY_TIME_MAX: Duration = Duration::from_secs(60);
 pub(crate) struct BuiltIn;
 
 impl Installed for BuiltIn {
-    fn programs(&self) -> Vec<PathBuf> {
-        Vec::new()
-    }
-
-    fn user(&self) -> Option<&ServerUser> {
-        None
-    }
-
     fn create(
         &self,
         folder: &Path,
@@ -93,13 +85,11 @@ impl Open {
     /// An error. SQLite has no words for a quota that is used up: these are the kernel's.
     fn failed(&self, error: rusqlite::Error) -> SqlError {
         let is_of_file = error.sqlite_error_code() == Some(rusqlite::ErrorCode::SystemIoFailure);
-        match is_of_file && self.last_errnos().contains(&libc::EDQUOT) {
-            true => {
-                let kernel = std::io::Error::from_raw_os_error(libc::EDQUOT);
-                SqlError::of_statement(DatabaseKind::Sqlite, kernel.to_string())
-            }
-            false => failed(error),
+        if is_of_file && self.last_errnos().contains(&libc::EDQUOT) {
+            let kernel = std::io::Error::from_raw_os_error(libc::EDQUOT);
+            return SqlError::of_statement(DatabaseKind::Sqlite, kernel.to_string());
         }
+        failed(error)
     }
 
     /// The kernel's last errors, of any file and of the table's.
@@ -211,10 +201,7 @@ impl Database for Sqlite {
     }
 
     fn stop(&mut self) -> Result<(), SqlError> {
-        match self.open.take() {
-            Some(open) => open.checkpoint(),
-            None => Ok(()),
-        }
+        self.open.take().map_or(Ok(()), |open| open.checkpoint())
     }
 
     fn start(&mut self) -> Result<(), SqlError> {

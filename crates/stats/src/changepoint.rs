@@ -29,8 +29,7 @@ impl Plateau {
     }
 }
 
-/// The penalty for one change in a series of `n` values with noise of size `sigma`, in the long run if it remembers:
-/// 3·σ²·ln n.
+/// The penalty for one change in `n` values with noise of size `sigma` (long-run size): 3·σ²·ln n.
 pub(crate) fn penalty(sigma: f64, n: usize) -> f64 {
     PENALTY_FACTOR * sigma * sigma * (n as f64).ln()
 }

@@ -7,8 +7,7 @@
 use crate::summary::median;
 use std::f64::consts::TAU;
 
-/// Mean resultant length from which differences are taken to repeat: by chance, a hundred of them reach 0.3 at some
-/// of a thousand frequencies.
+/// Mean resultant length of differences that repeat; chance reaches 0.3 at one of a thousand frequencies.
 const STRENGTH_MIN: f64 = 0.5;
 /// Of a period, half and a third of it fit as well: the longest that has this share of the best fit is the period.
 const STRENGTH_SHARE: f64 = 0.92;

@@ -39,11 +39,10 @@ pub struct LastingDrop {
 
 /// The lasting drop of a series of rates at equal distances in time, if there is one.
 ///
-/// It is one if the level fell by 20 % or more and stayed down for the last fifth of the series or longer.
-/// It is not one if the series has a single level in noise, if the rate recovered, or if it had
-/// been down and come back before (a wave of one and a half periods or more). Single outliers do
-/// not matter. A slow decline counts by its first and last level. Noise may remember: what a level must exceed is
-/// its size in the long run ([`crate::noise`]).
+/// It is one if the level fell by 20 % or more and stayed down for the last fifth of the series or longer. It is not
+/// one if the series has a single level in noise, if the rate recovered, or if it had been down and come back before
+/// (a wave of one and a half periods or more). Single outliers do not matter. A slow decline counts by its first and
+/// last level. Noise may remember: what a level must exceed is its size in the long run ([`crate::noise`]).
 ///
 /// `None` also below 30 values or for values that are negative or not finite.
 pub fn lasting_drop(series: &[f64]) -> Option<LastingDrop> {
@@ -81,8 +80,7 @@ pub fn lasting_drop(series: &[f64]) -> Option<LastingDrop> {
     found.then_some(LastingDrop { at_index: at_bin * stride, before, after, share })
 }
 
-/// Segments with their medians. The change points are those of the logarithms, because the noise of a
-/// rate grows with the rate.
+/// Segments with their medians, cut in the logarithms: the noise of a rate grows with the rate.
 fn levels(bins: &[f64]) -> Option<Vec<(Plateau, f64)>> {
     // A rate of 0 has no logarithm; a hundredth of the usual is as good as nothing.
     let floor = quantile(bins, 0.95).filter(|&high| high > 0.0)? / 100.0;

@@ -14,8 +14,7 @@ use std::f64::consts::SQRT_2;
 
 /// Residuals count with this many σ at most, so that stalls neither make nor hide a correlation.
 const CLIP_SIGMAS: f64 = 3.0;
-/// Neighbours are taken to correlate by no more than this: means of a hundred values then vary as those of three
-/// independent ones do.
+/// Neighbours correlate by no more: means of a hundred values then vary as those of three independent ones.
 const PHI_MAX: f64 = 0.95;
 
 /// Noise on top of a series that falls or stays. Steps and slopes downwards are not noise, rises are.

@@ -280,9 +280,10 @@ const fn call_of(method: CopyMethod) -> CopyCall {
 }
 
 fn set_of(job: &CopyJob, seed: u64) -> FileSet {
-    match job.is_large {
-        true => FileSet::large(job.bytes, job.files),
-        false => FileSet::small(job.files, seed),
+    if job.is_large {
+        FileSet::large(job.bytes, job.files)
+    } else {
+        FileSet::small(job.files, seed)
     }
 }
 

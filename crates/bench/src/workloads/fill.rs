@@ -70,10 +70,6 @@ impl Workload for FillWorkload {
         })
     }
 
-    fn takes_whole_target(&self) -> bool {
-        true
-    }
-
     fn continuation(&self) -> Option<Continuation> {
         Some(Continuation {
             on: TargetKind::Block,

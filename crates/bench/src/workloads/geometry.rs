@@ -102,10 +102,8 @@ impl Workload for GeometryWorkload {
             (None, TargetKind::Block) if options.writes => test.writes = WriteLevel::SameBytes,
             _ => {}
         }
-        let filling_s = match writes {
-            true => options.cache_writes.0 as f64 / (context.typical.mb_s * 1e6),
-            false => 0.0,
-        };
+        let filled_bytes = if writes { options.cache_writes.0 } else { 0 };
+        let filling_s = filled_bytes as f64 / (context.typical.mb_s * 1e6);
         let seconds = options.time.0.min(SECONDS + filling_s);
         let surface = context.span_bytes as f64 * options.surface_pct / 100.0;
         let read =

@@ -150,10 +150,11 @@ fn simulated(session: &mut Session<'_>, record: &mut TestRecord) -> Result<(), B
         let work = |watch: &mut dyn FnMut(FileStep) -> bool| {
             for &number in &numbers {
                 let (address, size) = filled.files[number];
-                let ns = match options.again {
+                let ns = if options.again {
                     // Only the page cache knows a second time.
-                    true => by_calls(drive, address, size, options.block.0),
-                    false => drive.stream_file(SimOp::Read, address),
+                    by_calls(drive, address, size, options.block.0)
+                } else {
+                    drive.stream_file(SimOp::Read, address)
                 };
                 let ns = ns.map_err(|errno| failed(address, size, false, errno))?;
                 let at_bytes = filled.files[..number].iter().map(|(_, size)| size).sum();

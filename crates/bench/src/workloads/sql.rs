@@ -148,12 +148,11 @@ impl Workload for SqlWorkload {
         let fitting = |options: &SqlOptions| {
             TableSize::fitting(options, context.room_bytes, context.typical.mb_s)
         };
-        let asked = match is_simulated {
-            true => {
-                let kinds = chosen.iter().flat_map(|it| it.databases.iter().copied());
-                predicted_run::computable(options, kinds)
-            }
-            false => options.clone(),
+        let asked = if is_simulated {
+            let kinds = chosen.iter().flat_map(|it| it.databases.iter().copied());
+            predicted_run::computable(options, kinds)
+        } else {
+            options.clone()
         };
         let Some(size) = fitting(&asked) else {
             let reason = format!(
@@ -197,16 +196,16 @@ fn databases(options: &SqlOptions, is_simulated: bool) -> (Vec<SqlOptions>, Vec<
     }
     let (mut chosen, mut omitted) = (Vec::new(), Vec::new());
     for &database in &options.databases {
-        let installed = match is_simulated || options.url.is_some() {
-            true => None,
-            false => match drivescope_sql::find(database) {
-                Ok(installed) => Some(installed),
+        let mut installed = None;
+        if !is_simulated && options.url.is_none() {
+            match drivescope_sql::find(database) {
+                Ok(found) => installed = Some(found),
                 Err(why) => {
                     omitted.push(why.to_string());
                     continue;
                 }
-            },
-        };
+            }
+        }
         let (options, remarks) = possible(options, database, installed.as_deref());
         chosen.push(options);
         omitted.extend(remarks);
@@ -282,8 +281,7 @@ fn cost(
     }
 }
 
-/// Bytes that a server of the test's own writes besides the table: to be made, and in each round to start again and to
-/// be made of a backup.
+/// Bytes that a server of the test's own writes besides the table, when it is made and in each round.
 fn server_writes(options: &SqlOptions, table: f64) -> f64 {
     let of = |database: &DatabaseKind| match database {
         // Its log as a whole, and each page twice.

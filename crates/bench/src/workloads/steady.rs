@@ -106,10 +106,6 @@ impl Workload for SteadyWorkload {
         Some(TestKind::Apps)
     }
 
-    fn takes_whole_target(&self) -> bool {
-        true
-    }
-
     fn continuation(&self) -> Option<Continuation> {
         Some(Continuation {
             on: TargetKind::Block,
@@ -241,10 +237,8 @@ fn usable(options: &SteadyOptions, cells: &[Cell], omitted: &[String]) -> Result
     if cells.is_empty() && omitted.is_empty() {
         return Err("has no cells: add some with --set steady.cells or steady.shapes".to_string());
     }
-    match cells.iter().any(|cell| options.is_tracked(cell)) {
-        true => Ok(()),
-        false => Err(format!("no tracked cell can run: {}", omitted.join("; "))),
-    }
+    let is_any_tracked = cells.iter().any(|cell| options.is_tracked(cell));
+    ensure(is_any_tracked, || format!("no tracked cell can run: {}", omitted.join("; ")))
 }
 
 fn fitting_cells(session: &Session<'_>, record: &mut TestRecord) -> Result<Vec<Cell>, BenchError> {

@@ -43,8 +43,7 @@ const SLOW_SAMPLE_MIN: Bytes = Bytes::mib(1);
 const SLOW_SAMPLES_MIN: u32 = 12;
 /// Share of the time for samples all over the drive; the rest goes where they show borders of zones.
 const EVEN_SHARE: f64 = 0.3;
-/// Requests in flight within one of our samples: 4 MiB, enough for fast flash, in requests that are short beside
-/// the track of a disk.
+/// Requests in flight within one of our samples: 4 MiB, enough for fast flash, short beside a track.
 const SAMPLE_DEPTH: u32 = 16;
 
 pub struct SurfaceWorkload;
@@ -60,7 +59,7 @@ impl Workload for SurfaceWorkload {
 
     fn access(&self) -> &'static str {
         "not in a directory; on a file: only reads; on a device: only reads, unless --write same-bytes (writes back \
- what is there) or --destroy SERIAL (contents are lost)"
+         what is there) or --destroy SERIAL (contents are lost)"
     }
 
     fn how_to_shorten(&self, _suite: &Suite) -> String {

@@ -166,8 +166,7 @@ impl Workload for TinyWritesWorkload {
     }
 }
 
-/// The parts of a file for streams, and for writes that may scatter what a stream would read: a half each where there
-/// are both.
+/// The parts of a file for streams, and for writes that may scatter them: a half each if both run.
 fn parts(span: &Range<u64>, options: &TinyWritesOptions) -> (Range<u64>, Range<u64>) {
     let has = |scatters: bool| chosen(options).any(|pattern| pattern.may_scatter() == scatters);
     let middle = span.start + (span.end - span.start) / 2 / PART_UNIT * PART_UNIT;
@@ -316,10 +315,8 @@ fn flush(device: &IoDevice, spec: QueueSpec, recorder: &mut Recorder) -> Result<
 fn most(pattern: Pattern, session: &Session<'_>, span: &Range<u64>, block_bytes: u32) -> u64 {
     let options = &session.plan.suite.tiny_writes;
     let speeds = ExpectedSpeed::upper_bound(session.target).filter(|_| pattern.mix.writes());
-    let most = match session.target.is_simulated() {
-        true => simulated_stream_max(pattern.path, session.plan.suite.rounds),
-        false => u64::MAX,
-    };
+    let simulated_max = simulated_stream_max(pattern.path, session.plan.suite.rounds);
+    let most = if session.target.is_simulated() { simulated_max } else { u64::MAX };
     let bound = speeds.map_or(most, |fastest| {
         let cached = pattern.path != IoPath::Direct;
         stream_requests(cached, block_bytes.into(), options, fastest)

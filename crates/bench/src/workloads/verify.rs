@@ -65,7 +65,7 @@ impl Workload for VerifyWorkload {
 
     fn access(&self) -> &'static str {
         "not in a directory; on a file: reads back what an earlier run wrote (verify.phase=read); on a device: \
- everything on it is lost (--destroy SERIAL), with verify.phase=read it only reads"
+         everything on it is lost (--destroy SERIAL), with verify.phase=read it only reads"
     }
 
     fn how_to_shorten(&self, _suite: &Suite) -> String {
@@ -87,10 +87,6 @@ impl Workload for VerifyWorkload {
         ensure(whole && options.cache.0 <= CACHE_MAX, || {
             "verify.cache must be a multiple of 512 bytes, at most 512 MiB".to_string()
         })
-    }
-
-    fn takes_whole_target(&self) -> bool {
-        true
     }
 
     fn continuation(&self) -> Option<Continuation> {
@@ -359,8 +355,7 @@ fn push_out(
     write(session, record, "write", places, manner, &mut WrittenSum::default(), None)?
 }
 
-/// `bytes`: of all requests completed, also in a piece that failed and has no time. The rate counts the flush
-/// after the last byte, once that is over.
+/// `bytes`: of all completed requests. The rate counts the flush after the last byte, once it is over.
 fn report_written(
     record: &mut TestRecord,
     timed: &[TimedRegion],

@@ -69,9 +69,10 @@ impl MariadbPrograms {
         let output = Command::new(&server).args(["--no-defaults", "--version"]).output();
         let output = output.map_err(|error| SqlError::of_program("mariadbd", &error))?;
         let is_mysql = check_version(&String::from_utf8_lossy(&output.stdout))?;
-        let install = match is_mysql {
-            true => None,
-            false => Some(found(&["mariadb-install-db", "mysql_install_db"]).ok_or_else(missing)?),
+        let install = if is_mysql {
+            None
+        } else {
+            Some(found(&["mariadb-install-db", "mysql_install_db"]).ok_or_else(missing)?)
         };
         let backup = found(&["mariadb-backup", "mariabackup"]).zip(found(&["mbstream"]));
         // MariaDB's program refuses servers of MySQL.

@@ -15,8 +15,7 @@ const CONNECT_TIME_MAX: Duration = Duration::from_secs(15);
 
 type TdsClient = Client<Compat<TcpStream>>;
 
-/// A connection. A cancelled run leaves it in the middle of an answer: it is not used again then, and the server
-/// ends its statement when it is closed.
+/// A cancelled run leaves it in the middle of an answer: closed, not used again, it ends its statement.
 pub(super) struct MssqlConnection {
     client: TdsClient,
     runtime: Runtime,

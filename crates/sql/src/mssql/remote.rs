@@ -74,8 +74,7 @@ impl Database for MssqlDatabase {
         rows.iter().map(|row| Ok((cell(row, 0)?, cell(row, 1)?))).collect()
     }
 
-    /// The server makes the data itself, as in "A Hard Drive Retrospective": the data of `fill` are not sent, but it
-    /// counts the progress.
+    /// The server makes the data, as in "A Hard Drive Retrospective"; `fill` counts the progress.
     fn load(&mut self, rows: u64, fill: &mut FillRow<'_>) -> Result<(), SqlError> {
         self.run(&texts::drop_tables())?;
         self.run(&texts::make_tables())?;

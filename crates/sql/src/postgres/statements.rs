@@ -177,11 +177,10 @@ impl Database for PostgresSession {
     }
 
     fn begin_counting(&mut self) -> Result<(), SqlError> {
-        match self.counts {
-            true => self.client.execute("SELECT pg_stat_statements_reset()", &[]).map(|_| ()),
-            false => Ok(()),
+        if self.counts {
+            self.client.execute("SELECT pg_stat_statements_reset()", &[]).map_err(failed)?;
         }
-        .map_err(failed)
+        Ok(())
     }
 
     fn counted(&mut self) -> Result<ServerCounters, SqlError> {

@@ -20,9 +20,8 @@ const NORMAL_95: f64 = 1.96;
 
 /// Adds metrics and findings of what was seen; `step` is the smallest unit of offsets.
 ///
-/// A sector is a metric only if the times show one, or if the drive reports the smallest there can be and no
-/// time speaks against it. Partitions are judged in any case, by the larger of what was found and what the
-/// drive reports.
+/// A sector is a metric only if the times show one, or if the drive reports the smallest there can be and no time
+/// speaks against it. Partitions are judged in any case, by the larger of what was found and what the drive reports.
 pub fn report(session: &Session<'_>, record: &mut TestRecord, seen: &[BlockSizeResult], step: u64) {
     seen.iter().for_each(|seen| of_size(record, seen));
     let conclusion = conclude(seen);

@@ -69,11 +69,9 @@ fn are_apart(points: &[(u64, TrimmedMean)], order: &[usize], cut: usize) -> bool
     fast_end < slow_start
 }
 
-/// The smallest extra time at an offset that [`split`] would surely have seen, as a share of an undisturbed
-/// access.
+/// The smallest extra time at an offset that [`split`] would surely have seen, as a share of an undisturbed access.
 ///
-/// That is the lower quartile: where others use the drive, the mean is theirs, and what misalignment adds would be
-/// a small share of it.
+/// The lower quartile: other users of the drive raise the mean, beside which misalignment adds little.
 pub fn resolution(times: &[OffsetTimes], points: &[(u64, TrimmedMean)]) -> f64 {
     let all: Vec<f64> = times.iter().flat_map(|at| at.ns.iter().copied()).collect();
     let undisturbed = quantile(&all, 0.25).unwrap_or(0.0);

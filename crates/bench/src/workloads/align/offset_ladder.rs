@@ -6,8 +6,7 @@ use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::ops::Range;
 
-/// Each write has a stretch of this length to itself, so that no sector is written twice and found in the
-/// drive's memory.
+/// Each write has a stretch of this length to itself, so that no sector is found in the drive's memory.
 const STRETCH: u64 = 32 << 10;
 /// Writes stay within this stretch of the target: far enough apart, and near enough that seeks are short.
 pub const SPAN_MAX: u64 = 128 << 20;

@@ -9,8 +9,7 @@ use drivescope_stats::trimmed_mean::TrimmedMean;
 
 /// Synced writes off a boundary must take at least this many times as long as those on it.
 const RATIO_MIN: f64 = 1.1;
-/// Times that would hide this are not an answer: a turn more than the time of a synced write, which is two turns at
-/// most.
+/// Times that would hide this are no answer: one turn more than a synced write, which takes at most two.
 const HIDDEN_SHARE: f64 = 0.5;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -62,8 +61,7 @@ pub enum Sector {
     Unknown(String),
 }
 
-/// What times at all offsets of a pattern of `block` bytes show, the penalty left out; offsets are `step`
-/// apart.
+/// What times at all offsets of a pattern of `block` bytes show, the penalty left out; offsets are `step` apart.
 pub fn judge(times: &[OffsetTimes], block: u64, step: u64) -> BlockSizeResult {
     let points: Vec<_> =
         times.iter().filter_map(|at| Some((at.offset, location(&at.ns)?))).collect();

@@ -70,8 +70,7 @@ pub fn run(
     Ok(all)
 }
 
-/// Writes at the offsets of a ladder until the answer is clear, the lots are used up, or another batch
-/// would end after `until_ns`.
+/// Writes at the offsets of a ladder until the answer is clear, the lots are used up, or the time is.
 fn climb(
     session: &mut Session<'_>,
     record: &mut TestRecord,

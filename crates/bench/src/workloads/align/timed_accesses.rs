@@ -29,8 +29,7 @@ pub struct TimedAccesses<'d> {
 pub struct Accessed {
     pub ns: Vec<f64>,
     pub recorder: Recorder,
-    /// The block at this byte was to keep what it holds, and the drive did not take it back: what is there now
-    /// is not known, or is something else.
+    /// The drive did not take back what it held at this byte: what is there now is unknown.
     pub lost: Option<u64>,
 }
 
@@ -86,8 +85,7 @@ impl TimedAccesses<'_> {
         Ok(())
     }
 
-    /// After a failed write: what the drive may have lost is still in memory and is written once more. Whether
-    /// the block then holds what it held.
+    /// Writes once more what a failed write may have lost. Whether the block then holds what it held.
     fn write_again<Q: IoQueue>(
         &self,
         queue: &mut Q,

@@ -103,8 +103,7 @@ pub(super) fn knee_of_result(result: &TestResult) -> Option<KneeOfBytes> {
     Some(KneeOfBytes { bytes: bytes.value, low: bytes.low, high: bytes.high, before, after })
 }
 
-/// Adds the curve and the rates of the cell `write`; the mean is over all the time, `flush_s` after the last
-/// byte included.
+/// Adds the curve and the rates of the cell `write`; the mean is over all the time, `flush_s` included.
 pub(super) fn report(record: &mut TestRecord, curve: &[CurveStep], flush_s: f64) {
     let (Some(first), Some(last)) = (curve.first(), curve.last()) else { return };
     let rates: Vec<f64> = curve.iter().map(|step| step.mb_s).collect();

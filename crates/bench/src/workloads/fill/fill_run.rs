@@ -27,8 +27,7 @@ const FLASH_REACH: usize = 3;
 const BURST_PIECES: u64 = 1024;
 const BURST_PIECE_MIN: u64 = 16 << 20;
 const BURST_LEG: usize = 64;
-/// Said of samples of a disk to which the length of requests matters: without a write cache or a queue, with a
-/// small cache, or behind a slow link.
+/// A disk that needs long requests: it has no write cache or queue, a small cache, or a slow link.
 const NO_ZONES: &str = "zones: this disk handles short requests at a different rate than a full fill, so samples do \
                         not show them; try --set fill.mode=full";
 
@@ -108,8 +107,7 @@ impl FillRun<'_> {
         curve::up_to(curve, from)
     }
 
-    /// What can be said of pieces in order: all of them, or those written by now, after what an earlier run
-    /// had written.
+    /// Reports pieces in order: all, or those written by now, after those of an earlier run.
     fn report(
         &self,
         record: &mut TestRecord,
@@ -127,8 +125,7 @@ impl FillRun<'_> {
         if let Some(last) = before.last() {
             record.metric("write.start_bytes", vec![last.to as f64]);
         }
-        // Shingled disks have a cache that ends, too. In the pause between two runs it recovers, so that a stream
-        // of both has no end of it.
+        // The cache of a shingled disk ends, too, and recovers in the pause between two runs.
         match earlier.and_then(curve::knee_of_result) {
             Some(knee) => curve::report_knee(record, knee),
             None => self.report_knee(record, &curve[before.len()..]),
@@ -221,8 +218,7 @@ impl FillRun<'_> {
         }
     }
 
-    /// Bytes per request on a disk, found at its fastest place: where the electronics keep up there, they do
-    /// everywhere.
+    /// Bytes per request on a disk, found at its fastest place, where the electronics are the bottleneck first.
     fn size_of_requests(
         &self,
         record: &mut TestRecord,
@@ -241,8 +237,7 @@ impl FillRun<'_> {
         Ok(sampling::shortest_as_fast(&times).unwrap_or(sampling.chunk))
     }
 
-    /// Why the samples do not show the medium, if so. `samples`: their curve, which begins after the bytes of a
-    /// burst.
+    /// Why the samples do not show the medium, if so. `samples`: their curve, from the end of a burst on.
     fn doubt(
         &self,
         samples: &[curve::CurveStep],

@@ -21,12 +21,10 @@ use drivescope_stats::summary;
 
 /// Points of the curves of seeks and of access time over span.
 const CURVE_POINTS: usize = 51;
-/// Two-sided 95 % of a normal distribution, and of Student's with the four degrees of freedom that six lengths leave to
-/// a line.
+/// Two-sided 95 % of a normal distribution, and of Student's with four degrees of freedom (a line, six lengths).
 const Z_95: f64 = 1.96;
 const T_95_OF_LENGTHS: f64 = 2.776;
-/// Writes of one sector that take less of a turn were not on the medium; the next shortest possible time is a whole
-/// turn.
+/// Writes of one sector that take less of a turn were not on the medium; the next possible time is a turn.
 const HONEST_TURNS_MIN: f64 = 0.5;
 /// Error of the rate of reading in order, besides what the pauses within it vary by.
 const RATE_ERROR: f64 = 0.002;

@@ -158,9 +158,10 @@ impl BandSearch<'_> {
         // Near the beginning first: mostly nothing has changed.
         let mut middle = low;
         while low < high {
-            match self.is_logged(writes, middle, group)? {
-                true => high = middle,
-                false => low = middle + 1,
+            if self.is_logged(writes, middle, group)? {
+                high = middle;
+            } else {
+                low = middle + 1;
             }
             middle = u64::midpoint(low, high);
         }

@@ -36,8 +36,7 @@ pub struct Parallelism {
 pub struct MapSpan {
     /// Bytes of the span, and mean time in µs.
     pub points: Vec<(f64, f64)>,
-    /// What is at hand of the widest span with reads as fast as in the smallest, and the next one tried; `None` where
-    /// all are alike.
+    /// The widest span as fast as the smallest, and the next one tried; `None` where all are alike.
     pub knee: Option<(f64, f64)>,
 }
 

@@ -112,8 +112,7 @@ fn unit_of(medians: &[(u64, MedianTime)]) -> Option<u64> {
     is_clear.then_some(medians[at].0)
 }
 
-/// Writes in order until the buffer is full: then they wait for the flash. Bytes of each filling less what the flash
-/// took meanwhile; why not if nothing waits.
+/// Bytes of each filling until writes wait, less what the flash took meanwhile; why not if none waits.
 pub fn write_buffer(
     writes: &mut WriteProbe<'_, '_>,
 ) -> Result<Result<Vec<f64>, String>, BenchError> {

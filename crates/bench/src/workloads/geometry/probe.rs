@@ -31,8 +31,7 @@ pub enum ProbeEnd {
     Queue(io::Error),
 }
 
-/// A drive as the questions see it: nothing but the times of its answers. Offsets count from the start of the part that
-/// is looked at.
+/// A drive as the questions see it: the times of its answers. Offsets count from the start of the part.
 pub trait Probe {
     fn span(&self) -> u64;
     /// Whether nothing else can use the drive or keep the host busy, as in virtual time.

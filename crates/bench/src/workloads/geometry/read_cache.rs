@@ -99,8 +99,7 @@ impl HeldReads {
     }
 }
 
-/// Reads the same block again and again, in several lengths. The reason, if the block comes from the medium each time,
-/// which takes `turn_ns` a turn.
+/// Reads one block again and again, in several lengths; the reason if it comes from the medium each time.
 pub fn hits(
     probe: &mut dyn Probe,
     turn_ns: f64,
@@ -209,8 +208,7 @@ impl CacheProbe {
         self.draw.place(probe.span().saturating_sub(room).max(unit), unit)
     }
 
-    /// Whether a block is answered as fast as from the cache. If not, it is read once more: now it is held, and
-    /// shows how late the host is at the time.
+    /// Whether a block is answered as fast as from the cache. If not, a second read shows how late the host is.
     fn is_fast(&mut self, probe: &mut dyn Probe, at: u64) -> Result<bool, ProbeEnd> {
         let Some(read) = probe.read(at, self.block)? else { return Ok(false) };
         let is_fast = read.ns() < self.slowest_ns;
@@ -376,8 +374,7 @@ impl CacheProbe {
         }
     }
 
-    /// Asks once more well below and well above the size that was found: one wrong answer on the way there may have led
-    /// anywhere.
+    /// Asks once more well below and well above the found size, in case an earlier answer was wrong.
     fn confirmed(
         &mut self,
         probe: &mut dyn Probe,

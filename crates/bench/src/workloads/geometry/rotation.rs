@@ -13,8 +13,7 @@ const SECTORS: usize = 24;
 const VISITS: usize = 10;
 /// No disk seeks and waits in less; flash answers sooner.
 pub const MEDIUM_NS_MIN: f64 = 1_000_000.0;
-/// What takes less of a usual read of a fresh place comes from the cache, whose commands may take longer than a whole
-/// read of another drive.
+/// What takes less of a usual read of a fresh place comes from the cache, however slow its commands are.
 const HIT_SHARE: f64 = 0.25;
 /// Disks turn between 3,600 and 15,000 times a minute, and a little more.
 const TURN_NS_MIN: f64 = 3_850_000.0;

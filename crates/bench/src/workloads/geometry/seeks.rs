@@ -23,8 +23,7 @@ const PAIRS: usize = 32;
 /// first the arm only accelerates and brakes, then it coasts).
 const KNEE_STEPS: usize = 40;
 const KNEE_MAX: f64 = 0.6;
-/// Two-sided 95 % of Student's distribution, with as many degrees of freedom as the distances leave to a curve with
-/// four coefficients and a knee.
+/// Two-sided 95 % of Student's distribution, for a curve with four coefficients and a knee.
 const T_95: f64 = 2.201;
 /// Searches that agree differ by less than this share of a turn in the median; one alone agrees with nothing.
 const AGREE_TURNS: f64 = 0.02;
@@ -40,8 +39,7 @@ const NEAR_END: f64 = 0.01;
 const END_SHARE: f64 = 0.005;
 /// No overhead takes a larger part of a turn.
 const OVERHEAD_TURNS_MAX: f64 = 0.3;
-/// An access that takes a turn more was missed. Where the host was late the drive missed it too: it counts as missed
-/// when this many in a row were.
+/// An access that takes a turn more was missed; as the host may be late, this many in a row must be.
 const MISSED_TURNS: f64 = 0.75;
 const MISSED_TIMES: usize = 2;
 const NEXT_TRACK_PAIRS: usize = 24;
@@ -91,8 +89,7 @@ pub struct SeekProfile {
 }
 
 impl SeekProfile {
-    /// Mean movement between two random cylinders within a share of the stroke, ns: their distance d has the density
-    /// 2·(1 − d) there too.
+    /// Mean movement between two random cylinders of a share of the stroke, ns: distance d has density 2·(1 − d).
     pub fn within(&self, stroke: f64) -> f64 {
         self.curve.average_within(stroke)
     }

@@ -115,8 +115,7 @@ impl TrackReader {
         }
     }
 
-    /// The first look also finds chunks that keep the medium busy: with larger ones tracks are the same. Where none do,
-    /// tracks may be small.
+    /// The first look also finds chunks that keep the medium busy. Where none do, tracks may be small.
     fn first_look(&mut self, probe: &mut dyn Probe, at: u64) -> Result<Option<Tracks>, ProbeEnd> {
         let larger = (0..).map(|i| CHUNK_FIRST << i).take_while(|&chunk| chunk <= CHUNK_MAX);
         let smaller = (0..).map(|i| CHUNK_MIN << i).take_while(|&chunk| chunk <= CHUNK_FIRST / 2);

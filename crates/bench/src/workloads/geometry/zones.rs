@@ -152,8 +152,7 @@ impl ZoneSearch {
         Ok(())
     }
 
-    /// The same between places that are known: tracks must hold no more than those before and no less than those
-    /// behind. Returns whether some did.
+    /// The same between known places, whose tracks bound what is accepted. Returns whether some did.
     fn look_between(
         &mut self,
         probe: &mut dyn Probe,
@@ -222,8 +221,7 @@ impl ZoneSearch {
             && behind.is_none_or(|behind| !is_larger(behind, seen))
     }
 
-    /// Halves the widest gap between different tracks until none is too wide, none can be narrowed, or the budget is
-    /// spent.
+    /// Halves the widest gap between different tracks until all are narrow enough or the budget is spent.
     fn refine(&mut self, probe: &mut dyn Probe, reader: &mut TrackReader) -> Result<(), ProbeEnd> {
         let enough = (probe.span() as f64 * BORDER_SHARE) as u64;
         let mut given_up: Vec<u64> = Vec::new();

@@ -101,8 +101,7 @@ fn fill_part(
 const VERIFY_BLOCKS: u32 = 64;
 const VERIFY_BYTES: u32 = 64 << 10;
 
-/// Reads random blocks of a file that only this run wrote and compares every byte with what was
-/// written there.
+/// Reads random blocks of a file that only this run wrote and compares every byte with what was written there.
 pub fn verify_sample(
     session: &Session<'_>,
     device: &IoDevice,

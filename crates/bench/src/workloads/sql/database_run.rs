@@ -18,6 +18,7 @@ use drivescope_model::units::{Bytes, Secs};
 use drivescope_sql::{
     Canceller, Client, Database, DatabaseSettings, PAGE_BYTES, ServerUrl, SqlError,
 };
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 /// A phase with a larger share of its files in memory is not cold.
@@ -124,10 +125,10 @@ impl DatabaseRun<'_, '_, '_> {
             self.commits(rounds)?;
         }
         for round in (1..=rounds).filter(|_| has(SqlPart::Backup)) {
-            let end = self.backup(round).and_then(|()| match has(SqlPart::Restore) {
-                true => self.restore(round),
-                false => Ok(()),
-            });
+            let mut end = self.backup(round);
+            if end.is_ok() && has(SqlPart::Restore) {
+                end = self.restore(round);
+            }
             self.places.remove(RESTORED)?;
             self.places.remove(BACKUP)?;
             end?;
@@ -360,44 +361,39 @@ impl DatabaseRun<'_, '_, '_> {
         Ok(())
     }
 
-    fn backup(&mut self, round: u32) -> Result<(), BenchError> {
-        let cell = self.cell("backup");
+    /// Copies the database into a folder that is made for it, from cold, as one action.
+    fn copy(
+        &mut self,
+        (part, folder): (&str, &str),
+        round: u32,
+        copy: impl FnOnce(&mut dyn Database, &Path) -> Result<(), SqlError> + Send,
+    ) -> Result<(), BenchError> {
+        let cell = self.cell(part);
         self.make_cold(&cell)?;
-        let path = self.places.make(BACKUP)?;
+        let path = self.places.make(folder)?;
         let rounds = self.options.rounds;
         let name = PhaseName { cell: &cell, round, rounds, cache: Cache::Writes };
         let places = &*self.places;
-        let database = &mut *self.database;
         self.phases.action(
             name,
             self.table_bytes,
-            database,
-            |database, _| database.backup(&path),
-            || Ok(places.sync(BACKUP)?),
+            &mut *self.database,
+            |database, _| copy(database, &path),
+            || Ok(places.sync(folder)?),
         )
     }
 
+    fn backup(&mut self, round: u32) -> Result<(), BenchError> {
+        self.copy(("backup", BACKUP), round, |database, folder| database.backup(folder))
+    }
+
     fn restore(&mut self, round: u32) -> Result<(), BenchError> {
-        let cell = self.cell("restore");
-        self.make_cold(&cell)?;
-        let path = self.places.make(RESTORED)?;
-        let backup = self.places.path(BACKUP);
-        let (expected, rounds) = (self.size.rows, self.options.rounds);
-        let name = PhaseName { cell: &cell, round, rounds, cache: Cache::Writes };
-        let places = &*self.places;
-        let database = &mut *self.database;
-        self.phases.action(
-            name,
-            self.table_bytes,
-            database,
-            |database, _| match database.restore(&backup, &path)? {
-                rows if rows == expected => Ok(()),
-                rows => Err(SqlError::Usage(format!(
-                    "the restored table has {rows} rows of {expected}"
-                ))),
-            },
-            || Ok(places.sync(RESTORED)?),
-        )
+        let (backup, expected) = (self.places.path(BACKUP), self.size.rows);
+        self.copy(("restore", RESTORED), round, |database, folder| {
+            let rows = database.restore(&backup, folder)?;
+            let words = || format!("the restored table has {rows} rows of {expected}");
+            if rows == expected { Ok(()) } else { Err(SqlError::Usage(words())) }
+        })
     }
 
     fn query(&mut self, round: u32) -> Result<(), BenchError> {

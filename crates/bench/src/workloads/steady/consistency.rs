@@ -25,8 +25,7 @@ const DEPTH: u32 = 4;
 const DEGRADE: u32 = 8;
 const STEADY: u32 = 5;
 const RECOVER: u32 = 5;
-/// A bounded stretch of a simulated drive writes this much for each request that a round may have: its writes are
-/// computed page by page.
+/// A bounded stretch of a simulated drive writes this much for each request that a round may have.
 const BYTES_PER_REQUEST: u64 = 4096;
 /// Phases of a step at most: random writes, and its traces.
 const PHASES_OF_A_STEP: u64 = 64;
@@ -41,8 +40,7 @@ pub(super) struct ConsistencyStep {
     pub idle: Secs,
 }
 
-/// All steps, of which the first writes for `time`. PCMark 8 has 10 minutes, and 5 more each time; then 45; then pauses
-/// of 5.
+/// All steps. PCMark 8 writes for 10 minutes, and 5 more each time; then 45; then pauses for 5.
 pub(super) fn steps(time: Secs) -> Vec<ConsistencyStep> {
     let writes = |repeat: u32| Secs(time.0 * (1.0 + f64::from(repeat) / 2.0));
     let (none, idle) = (Secs(0.0), Secs(time.0 / 2.0));
@@ -128,10 +126,10 @@ impl Resumable for Consistency {
         for index in self.log.busy_mb_s.len()..self.steps.len() {
             let (step, number) = (self.steps[index], index as u32 + 1);
             session.pause(step.idle)?;
-            let random = match step.writes.0 > 0.0 {
-                true => write_randomly(session, record, step, number)?,
-                false => 0,
-            };
+            let mut random = 0;
+            if step.writes.0 > 0.0 {
+                random = write_randomly(session, record, step, number)?;
+            }
             let sum = self.traces.replay(session, number, record)?;
             self.log.add(&sum, random + sum.written_bytes);
             self.passes.push(sum);

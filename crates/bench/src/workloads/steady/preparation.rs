@@ -48,8 +48,7 @@ pub(super) fn resume_point(session: &Session<'_>, written_bytes: u64) -> Option<
     is_device.then(|| session.resume_point(ResumePhase::Steady, written_bytes))
 }
 
-/// Discards everything, and says what came of it. Not of a drive that an interrupted run had prepared, whose data must
-/// be those that it wrote.
+/// Discards everything, and says what came of it; not what an interrupted run has written.
 pub(super) fn purge(
     session: &mut Session<'_>,
     record: &mut TestRecord,
@@ -64,11 +63,11 @@ pub(super) fn purge(
         record.remark("resumed: neither purged nor prepared again".to_string());
         return Ok(());
     }
-    let outcome = match session.plan.suite.steady.purge {
-        false => "not purged: steady.purge=false".to_string(),
-        true => discard(session, span.start..span.end)?,
-    };
-    record.remark(outcome);
+    record.remark(if session.plan.suite.steady.purge {
+        discard(session, span.start..span.end)?
+    } else {
+        "not purged: steady.purge=false".to_string()
+    });
     Ok(())
 }
 

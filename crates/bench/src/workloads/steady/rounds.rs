@@ -98,8 +98,7 @@ impl SteadyRounds {
         if cell.mix.writes() { session.free_replaced_blocks() } else { Ok(()) }
     }
 
-    /// The last rounds that may count: after the first pass, and after the rest that the drive had when a run was
-    /// interrupted.
+    /// The last rounds that may count: after the first pass, and after the rest of an interrupted run.
     fn window(&self) -> Window {
         let written = self.log.written();
         let from = counts_from(self.prepared.bytes, &written, self.size).max(self.log.earlier);
@@ -214,17 +213,19 @@ impl Resumable for SteadyRounds {
         }
         if !is_steady {
             let rounds = self.log.len();
-            let what = match faults.is_empty() {
-                _ if is_level => format!(
-                    "{rounds} shortened rounds wrote {}, too little to say: {} come before a drive must clean up",
-                    Bytes(self.log.written_bytes()),
-                    Bytes(self.needed_bytes)
-                ),
-                true => format!(
-                    "{rounds} rounds with {} of the {STEADY_WINDOW} points that the rule needs",
-                    window.points
-                ),
-                false => format!("not after {rounds} rounds: {}", faults.join("; ")),
+            let what = if is_level {
+                let (written, needed) = (Bytes(self.log.written_bytes()), Bytes(self.needed_bytes));
+                format!(
+                    "{rounds} shortened rounds wrote {written}, too little to say: {needed} come before a drive must \
+                     clean up"
+                )
+            } else if faults.is_empty() {
+                let points = window.points;
+                format!(
+                    "{rounds} rounds with {points} of the {STEADY_WINDOW} points that the rule needs"
+                )
+            } else {
+                format!("not after {rounds} rounds: {}", faults.join("; "))
             };
             record.notice(Finding::new(FindingId::NotSteady, what).about(record.test().name()));
         }

@@ -28,11 +28,9 @@ const RATE_SHARE: f64 = 0.75;
 const ACCESS_FACTOR: f64 = 2.0;
 /// Fewer places do not have enough neighbours.
 const PLACES_MIN: usize = 16;
-/// Neighbours to each side: this part of all places, so that a fifth of the drive is looked at, of which a slow
-/// stretch is less than half.
+/// Neighbours to each side: a fifth of the drive, of which a slow stretch is less than half.
 const REACH_PART: usize = 10;
-/// Neighbouring places that make a slow stretch. A single one may be where a shingled disk keeps what was just
-/// written, until it has moved it home.
+/// Places that make a slow stretch. A single one may be where a shingled disk keeps recent writes.
 const STRETCH_MIN: usize = 2;
 /// Places between those of a slow stretch, of which most must be slow too: two neighbours may both be such single ones.
 const PLACES_BETWEEN: u64 = 5;

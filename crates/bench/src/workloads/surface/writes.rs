@@ -56,8 +56,7 @@ pub(super) fn cost(context: &PlanContext<'_>, level: WriteLevel) -> Cost {
     Cost { seconds, read_bytes, written_bytes: bytes, computed_s: context.computed_s(requests) }
 }
 
-/// The options that place the writes: our own method has fewer and longer ones than reads, the others
-/// write what they read.
+/// Options that place the writes: ours are fewer and longer than reads, others write what they read.
 pub(super) fn placed(options: &SurfaceOptions, size: u64) -> SurfaceOptions {
     if options.preset != SurfacePreset::Sampled {
         return options.clone();
@@ -93,8 +92,7 @@ pub(super) struct WritePass {
     pub end: Result<(), BenchError>,
 }
 
-/// One round of writes, kept as a phase. Failures come back as the inner error, after everything that was
-/// measured was kept.
+/// One round of writes, kept as a phase. Failures come back as the inner error, after that.
 pub(super) fn pass(
     session: &mut Session<'_>,
     record: &mut TestRecord,

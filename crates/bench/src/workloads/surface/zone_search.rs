@@ -29,8 +29,7 @@ pub(super) struct SearchBudget {
     pub time_ns: u64,
 }
 
-/// Halves the gaps between zones, and adds what it reads to the profile. Files have no zones, nor have drives
-/// whose rate does not fall as that of a disk.
+/// Reads in the gaps between zones, by halves. Only a drive whose rate falls as that of a disk has zones.
 pub(super) fn refine(
     session: &Session<'_>,
     options: &SurfaceOptions,

@@ -121,8 +121,7 @@ fn zone_table(draw: &mut Draw, cylinders: f64, turn_s: f64) -> Vec<(u64, u64)> {
     zones
 }
 
-/// Time of a movement over a share of the stroke, ms: base, and what √d and d count for, before the knee and from it
-/// on.
+/// ms of a movement over a share d of the stroke: base, and factors of √d and d, before and after the knee.
 #[derive(Debug, Clone, Copy)]
 pub struct SeekTruth {
     knee: f64,
@@ -140,8 +139,7 @@ impl SeekTruth {
         base + root * share.sqrt() + slope * share
     }
 
-    /// On a disk whose outermost zone hides `hidden` sectors of each surface. The track before is on the same head in
-    /// serpentine order, else a switch away.
+    /// `hidden`: sectors of each surface in the outermost zone. The track before is a switch away, or serpentine.
     fn movements(
         &self,
         zones: &[(u64, u64)],

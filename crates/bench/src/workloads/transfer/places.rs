@@ -4,9 +4,8 @@
 use drivescope_model::cell::{Cell, Order};
 use std::ops::Range;
 
-/// A span of up to twice this has a half for reads and a half for writes. In a larger span, reads in order have this
-/// much from its start, more than a disk reads in a round, and writes have the rest; random reads go everywhere, as
-/// they seldom meet written data.
+/// A span of up to twice this has a half for reads and a half for writes. In a larger one, reads in order have this
+/// much from its start, writes the rest; random reads go everywhere, as they seldom meet written data.
 const READ_PART_MAX: u64 = 8 << 30;
 const UNIT: u64 = 1 << 20;
 /// Fewest blocks of a part: in a smaller one, requests meet the same blocks over and over.
@@ -20,9 +19,8 @@ pub(super) struct CellPlaces {
 }
 
 impl CellPlaces {
-    /// The parts of `span` for these cells. `repeats`: whether their order repeats. `restored`: the area of writes, if
-    /// their bytes are put back. A span is not divided where no reads in order follow writes that scatter, or where a
-    /// half is too small for one of the cells.
+    /// The parts of `span` for these cells. `restored`: the area of writes, if their bytes are put back. A span is not
+    /// divided where no reads in order follow writes that scatter, or where a half is too small for a cell.
     pub(super) fn of(
         span: &Range<u64>,
         restored: Option<&Range<u64>>,

@@ -70,8 +70,7 @@ pub trait Blocks {
 pub struct FailedBlocks {
     pub first: u64,
     pub last: u64,
-    /// The first behind which none that was looked at could be used, if they reach to the end of a drive that
-    /// has lost nothing.
+    /// The first after which nothing worked up to the end, on a drive that has lost nothing.
     pub silent_from: Option<u64>,
 }
 
@@ -91,14 +90,12 @@ pub struct Probed {
     pub cache_max: u64,
     /// Blocks written, without those written again only to push others out of a cache.
     pub written: u64,
-    /// The bound on them was reached, or that on failed ones, before the search had closed in: `real` is too
-    /// high, if anything.
+    /// A bound was reached before the search had closed in: `real` is too high, if anything.
     pub cut_short: bool,
 }
 
-/// f3probe's bound on the blocks that are written: 2·C − 1 for a cache of at most C = 1 GiB, one
-/// reference block, and (n + 3)·1024 + (n − 1)·8 samples with n = ⌈log2 of the blocks⌉
-/// (`probe_max_written_blocks` of libprobe.c).
+/// f3probe's bound on the blocks that are written: 2·C − 1 for a cache of at most C = 1 GiB, one reference block, and
+/// (n + 3)·1024 + (n − 1)·8 samples with n = ⌈log2 of the blocks⌉ (`probe_max_written_blocks` of libprobe.c).
 fn written_max(count: u64, block_bytes: u64) -> u64 {
     let cache = (F3_CACHE_BYTES / block_bytes) * 2 - 1;
     cache + samples_max(count)
@@ -281,8 +278,7 @@ impl<B: Blocks> CapacityProbe<'_, B> {
         Ok(())
     }
 
-    /// Moves `right` to the first bad block: f3's search, and then again if the blocks right before it
-    /// are not all good.
+    /// Moves `right` to the first bad block: f3's search, repeated if blocks right before it are bad.
     fn find_first_bad(&mut self) -> Result<(), Stopped> {
         self.failures_left = FAILURES_MAX;
         let floor = self.left;
@@ -335,8 +331,7 @@ impl<B: Blocks> CapacityProbe<'_, B> {
         Ok(())
     }
 
-    /// Writes samples between `left` and `right`, reads them back, and moves `right` to the first bad one;
-    /// whether there was one.
+    /// Writes and reads samples between `left` and `right`; moves `right` to the first bad one, if there is one.
     fn find_a_bad_block(&mut self, samples: u64) -> Result<bool, Stopped> {
         if self.right <= self.left + 1 || self.cut_short {
             return Ok(false);

@@ -107,8 +107,7 @@ pub(super) struct Done {
     pub start: u64,
     pub size: u64,
     pub device_bytes: u64,
-    /// Everything was written, by this run or, checked, by those it continues. If not, what cannot be read
-    /// back may never have been written.
+    /// Everything was written, by this run or an earlier one. If not, what is missing may never have been.
     pub wrote: bool,
 }
 

@@ -71,18 +71,20 @@ impl ReadStretch {
         let jitter_ns = summary::mad(&steps)?;
         let least = (SKEW_SHARE_MIN * turn_ns).max(NOISE_TIMES * jitter_ns);
         let pauses = pauses(&steps, typical, least);
-        let crossings = match is_late {
-            false => each(&pauses)?,
-            true => once_a_track(&joined(pauses, turn_ns / typical), turn_ns / typical)?,
+        let crossings = if is_late {
+            once_a_track(&joined(pauses, turn_ns / typical), turn_ns / typical)?
+        } else {
+            each(&pauses)?
         };
         let whole: Vec<&[f64]> = crossings
             .windows(2)
             .filter(|pair| pair[1].number == pair[0].number + 1)
             .map(|pair| &ends[pair[0].chunk..pair[1].chunk])
             .collect();
-        let noise = match is_late {
-            true => HostNoise { late_ns: Some(least / 2.0), jitter_ns },
-            false => HostNoise { late_ns: None, jitter_ns: 0.0 },
+        let noise = if is_late {
+            HostNoise { late_ns: Some(least / 2.0), jitter_ns }
+        } else {
+            HostNoise { late_ns: None, jitter_ns: 0.0 }
         };
         let slope = Slope::through(&whole, noise)?;
         let (track_bytes, off_share) = self.track_bytes(&crossings, slope.pace_ns)?;
@@ -118,8 +120,7 @@ impl ReadStretch {
         })
     }
 
-    /// Bytes of a track by the pace within it, as far as its ends agree with that, and the share of it by which they do
-    /// not; `None` where that is much.
+    /// Bytes of a track by the pace within it, and the share by which its ends disagree; `None` where that is much.
     fn track_bytes(&self, crossings: &[Crossing], pace_ns: f64) -> Option<(f64, f64)> {
         let chunk_bytes = f64::from(self.chunk);
         let by_pace = self.turn_ns / pace_ns * chunk_bytes;

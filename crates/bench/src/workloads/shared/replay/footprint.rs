@@ -7,8 +7,7 @@ use drivescope_trace::{TraceError, TraceEvent};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Units in which parts are kept together, the largest that makes a trace fit is taken: a gap within one stays, so
-/// that what was near stays near.
+/// Parts are kept together in the largest of these units that makes a trace fit: near requests stay near.
 const GRANULES: [u64; 3] = [1 << 20, 64 << 10, 4 << 10];
 /// Separate parts at most: some hundred megabytes of memory.
 const PARTS_MAX: usize = 4 << 20;
@@ -84,8 +83,7 @@ fn add(used: &mut BTreeMap<u64, u64>, mut from: u64, mut to: u64) {
 }
 
 impl Placement {
-    /// Where a trace that ends at byte `end` goes on `room` bytes. Errors: it does not fit, in words that follow its
-    /// name; or the trace cannot be read.
+    /// Where a trace that ends at byte `end` goes on `room` bytes. Errors, after its name: it does not fit.
     pub fn choose(
         source: &TraceSource,
         end: u64,

@@ -103,8 +103,7 @@ pub(crate) struct ReadBack<'c> {
     pub unit: u32,
     pub depth: u32,
     pub data: Payload,
-    /// Whether what another pass of its seed wrote will do, too. If not, that is lost: a drive that dropped the
-    /// last write still has the one before.
+    /// Whether another pass of its seed will do: a drive that dropped the last write still has the one before.
     pub any_pass: bool,
     /// What the drive did not take when it was written, by offset: that it cannot have lost.
     pub refused: &'c [Range<u64>],
@@ -141,8 +140,7 @@ impl ReadBackOutcome {
 }
 
 impl ReadBackOutcome {
-    /// Takes in what the drive refused when it was written, and its end, which was not read if nothing of it was
-    /// taken.
+    /// Adds what the drive refused when it was written, and its end if nothing of that was taken.
     pub(crate) fn add_refused(&mut self, failed: &(u64, Option<IoFailure>), tail: Range<u64>) {
         self.failed.0 += failed.0;
         self.failed.1 = failed.1.or(self.failed.1);

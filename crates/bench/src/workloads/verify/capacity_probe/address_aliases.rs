@@ -24,8 +24,7 @@ const LANDMARKS_MAX_BYTES: u64 = 512 << 20;
 /// Further landmarks: at halves of the drive down to 1/1024, in bytes together at most.
 const UPPER_MAX: u32 = 10;
 const UPPER_MAX_BYTES: u64 = 512 << 20;
-/// Blocks that are read lie a little closer than w, so that on a drive that folds many times over they do not
-/// meet the same places of it again and again.
+/// Blocks are read a little closer than w: a drive that folds often would give the same places again.
 const CLOSER_PART: u64 = 64;
 
 /// What showed the cache, and the last block taken to be good, before addresses were known to repeat.
@@ -101,21 +100,20 @@ impl<B: Blocks> CapacityProbe<'_, B> {
         Ok(None)
     }
 
-    /// Where addresses begin to repeat, of which `at` shows what lies `distance` before it; `None` where it does
-    /// so for another reason.
+    /// Where addresses begin to repeat, if that is why `at` shows what lies `distance` before it.
     fn begin_of(&mut self, at: u64, distance: u64) -> Result<Option<AddressAliases>, Stopped> {
         let shown = (self.overwhelm, self.left);
         self.move_overwhelming(shown, distance);
         // A cache would answer for landmarks at addresses that have no place of their own.
         self.push_out(distance)?;
-        let from = match self.share(distance, distance)? {
-            true => distance,
+        let from = if self.share(distance, distance)? {
+            distance
+        } else if self.share(at, distance)? {
+            self.first_shared(at, distance)?
+        } else {
             // Whatever answered, it was not by the landmark's address.
-            false if !self.share(at, distance)? => {
-                (self.overwhelm, self.left) = shown;
-                return Ok(None);
-            }
-            false => self.first_shared(at, distance)?,
+            (self.overwhelm, self.left) = shown;
+            return Ok(None);
         };
         self.single_fold(shown, AddressAliases { distance, from }).map(Some)
     }
@@ -197,10 +195,8 @@ impl<B: Blocks> CapacityProbe<'_, B> {
     /// of a cache: it was bad because it overwrote itself.
     fn move_overwhelming(&mut self, shown: ShownLandmark, distance: u64) {
         let ((_, count), left) = shown;
-        (self.overwhelm, self.left) = match count > distance / 2 {
-            true => ((0, 0), left),
-            false => ((left + 1, count), left + count),
-        };
+        (self.overwhelm, self.left) =
+            if count > distance / 2 { ((0, 0), left) } else { ((left + 1, count), left + count) };
     }
 }
 
