@@ -5,7 +5,7 @@
 //! A block in the log shows by its neighbours: reading over three of them goes to the log and back three times, and
 //! each way back takes a turn or more.
 
-use super::probe::{Probe, ProbeEnd};
+use super::probe::{Probe, ProbeAnswer, ProbeEnd};
 use super::write_cache::WriteProbe;
 use crate::error::BenchError;
 use drivescope_model::units::Secs;
@@ -65,7 +65,7 @@ pub fn measure(
     writes: &mut WriteProbe<'_, '_>,
     turn_ns: f64,
     reads: &mut dyn LoggedReads,
-) -> Result<Result<BandSize, String>, BenchError> {
+) -> ProbeAnswer<BandSize, BenchError> {
     let span = writes.area.span.clone();
     let start = span.start + (span.end - span.start) / 3 / STRIDE * STRIDE;
     writes.session.pause(SETTLE)?;

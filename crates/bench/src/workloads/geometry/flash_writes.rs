@@ -1,5 +1,6 @@
 //! What an SSD's writes show: the unit of its map, its write buffer, its fast cache and how soon that recovers.
 
+use super::probe::ProbeAnswer;
 use super::write_cache::{MedianTime, WriteProbe};
 use crate::error::BenchError;
 use drivescope_model::units::{Bytes, Secs};
@@ -113,9 +114,7 @@ fn unit_of(medians: &[(u64, MedianTime)]) -> Option<u64> {
 }
 
 /// Bytes of each filling until writes wait, less what the flash took meanwhile; why not if none waits.
-pub fn write_buffer(
-    writes: &mut WriteProbe<'_, '_>,
-) -> Result<Result<Vec<f64>, String>, BenchError> {
+pub fn write_buffer(writes: &mut WriteProbe<'_, '_>) -> ProbeAnswer<Vec<f64>, BenchError> {
     let most = if writes.area.kept { BUFFER_KEPT_MAX } else { BUFFER_MAX };
     let span = writes.area.span.clone();
     let count = (most.min(span.end - span.start) / BUFFER_CHUNK) as usize;
@@ -190,7 +189,7 @@ fn knee_of(ns: &[f64], bytes_each: f64) -> Option<RateKnee> {
 pub fn fast_cache(
     writes: &mut WriteProbe<'_, '_>,
     most: u64,
-) -> Result<Result<FastCache, String>, BenchError> {
+) -> ProbeAnswer<FastCache, BenchError> {
     writes.session.pause(REST_BEFORE)?;
     let mut at = 0;
     let mut bins: Vec<f64> = Vec::new();

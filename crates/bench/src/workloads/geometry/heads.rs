@@ -4,7 +4,7 @@
 //! heads. In serpentine order a pass of many tracks stays on one head; switches recur once a pass, and one is
 //! missing where all heads had their pass and the arm stays on the head that it has.
 
-use super::probe::{Probe, ProbeEnd};
+use super::probe::{Probe, ProbeAnswer, ProbeEnd};
 use super::tracks::{TrackReader, Tracks};
 use super::zones::{Zone, ZoneMap};
 
@@ -36,7 +36,7 @@ pub fn measure(
     probe: &mut dyn Probe,
     reader: &mut TrackReader,
     map: &ZoneMap,
-) -> Result<Result<HeadOrder, String>, ProbeEnd> {
+) -> ProbeAnswer<HeadOrder> {
     let tracks_of = |zone: &&Zone| (zone.end - zone.start) / zone.track_bytes;
     let Some(zone) = map.zones.iter().max_by(|a, b| tracks_of(a).total_cmp(&tracks_of(b))) else {
         return Ok(Err("no zone is known".to_string()));
@@ -183,7 +183,7 @@ impl Pauses {
         last: f64,
         kinds: &PauseKinds,
         (before, switch): (u64, u64),
-    ) -> Result<Result<HeadOrder, String>, ProbeEnd> {
+    ) -> ProbeAnswer<HeadOrder> {
         const HIDDEN: &str = "the pauses at some switches of heads do not show";
         let mut pass = switch - before;
         if pass.is_multiple_of(2) {

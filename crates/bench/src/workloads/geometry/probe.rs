@@ -31,6 +31,9 @@ pub enum ProbeEnd {
     Queue(io::Error),
 }
 
+/// What a question found, or why it could not be found.
+pub type ProbeAnswer<T, E = ProbeEnd> = Result<Result<T, String>, E>;
+
 /// A drive as the questions see it: the times of its answers. Offsets count from the start of the part.
 pub trait Probe {
     fn span(&self) -> u64;

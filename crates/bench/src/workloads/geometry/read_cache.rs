@@ -4,7 +4,7 @@
 
 mod lateness;
 
-use super::probe::{Probe, ProbeEnd};
+use super::probe::{Probe, ProbeAnswer, ProbeEnd};
 use crate::io::draw::Draw;
 use drivescope_stats::least_squares::least_squares;
 use drivescope_stats::summary;
@@ -100,11 +100,7 @@ impl HeldReads {
 }
 
 /// Reads one block again and again, in several lengths; the reason if it comes from the medium each time.
-pub fn hits(
-    probe: &mut dyn Probe,
-    turn_ns: f64,
-    seed: u64,
-) -> Result<Result<CacheHits, String>, ProbeEnd> {
+pub fn hits(probe: &mut dyn Probe, turn_ns: f64, seed: u64) -> ProbeAnswer<CacheHits> {
     let mut draw = Draw::new(seed);
     let longest = LENGTHS[LENGTHS.len() - 1];
     let at = draw.place(probe.span() - u64::from(longest), u64::from(longest));
@@ -239,7 +235,7 @@ impl CacheProbe {
     }
 
     /// How far the drive reads on after a single read.
-    fn read_ahead(&mut self, probe: &mut dyn Probe) -> Result<Result<u64, String>, ProbeEnd> {
+    fn read_ahead(&mut self, probe: &mut dyn Probe) -> ProbeAnswer<u64> {
         let most = AHEAD_MAX.min(probe.span() / 4);
         let chance = self.near_chance;
         let found = self.largest(probe, (AHEAD_MIN, most, chance), |cache, probe, distance| {
@@ -259,7 +255,7 @@ impl CacheProbe {
     }
 
     /// How many far places are held: the last are read again in reverse, until one is gone.
-    fn places(&mut self, probe: &mut dyn Probe) -> Result<Result<usize, String>, ProbeEnd> {
+    fn places(&mut self, probe: &mut dyn Probe) -> ProbeAnswer<usize> {
         let mut count = 8;
         while count <= PLACES_MAX {
             // The last one held may be answered late.
@@ -303,11 +299,7 @@ impl CacheProbe {
         Ok(held)
     }
 
-    fn stream_bytes(
-        &mut self,
-        probe: &mut dyn Probe,
-        read_ahead: u64,
-    ) -> Result<Result<u64, String>, ProbeEnd> {
+    fn stream_bytes(&mut self, probe: &mut dyn Probe, read_ahead: u64) -> ProbeAnswer<u64> {
         let most = HELD_MAX.min(probe.span() / 4);
         let least = u64::from(self.block);
         let found = self.largest(probe, (least, most, FAR_CHANCE), |cache, probe, distance| {
@@ -352,7 +344,7 @@ impl CacheProbe {
         probe: &mut dyn Probe,
         (least, most, chance): (u64, u64, f64),
         holds: impl Fn(&mut Self, &mut dyn Probe, u64) -> Result<bool, ProbeEnd>,
-    ) -> Result<Result<Option<u64>, String>, ProbeEnd> {
+    ) -> ProbeAnswer<Option<u64>> {
         let (mut low, mut high, mut is_doubling) = (0, least, true);
         loop {
             let size = if is_doubling { high } else { u64::midpoint(low, high) };
@@ -381,7 +373,7 @@ impl CacheProbe {
         found: u64,
         (least, most, chance): (u64, u64, f64),
         holds: impl Fn(&mut Self, &mut dyn Probe, u64) -> Result<bool, ProbeEnd>,
-    ) -> Result<Result<Option<u64>, String>, ProbeEnd> {
+    ) -> ProbeAnswer<Option<u64>> {
         for (size, is_expected) in [(found / 4 * 3, true), (found / 4 * 5, false)] {
             if !(least..=most).contains(&size) {
                 continue;

@@ -4,7 +4,7 @@
 //! distance bound the movement from both sides ([`drivescope_stats::uniform_wait`]). Distances are shares of the
 //! stroke, not of addresses: outer tracks hold more bytes.
 
-use super::probe::{Probe, ProbeEnd};
+use super::probe::{Probe, ProbeAnswer, ProbeEnd};
 use super::rotation::MEDIUM_NS_MIN;
 use super::tracks::{TrackReader, Tracks};
 use super::zones::ZoneMap;
@@ -155,7 +155,7 @@ pub fn measure(
     map: &ZoneMap,
     block: u32,
     seed: u64,
-) -> Result<Result<SeekProfile, String>, ProbeEnd> {
+) -> ProbeAnswer<SeekProfile> {
     let turn_ns = reader.turn_ns;
     let mut draw = Draw::new(seed);
     let mut times: Vec<Vec<f64>> = vec![Vec::new(); DISTANCES.len()];

@@ -5,6 +5,7 @@
 //! a turn each; a drive that is done sooner has the data somewhere else.
 
 use super::super::align::write_area::{AccessPattern, WriteArea};
+use super::probe::ProbeAnswer;
 use crate::error::BenchError;
 use crate::io::draw::Draw;
 use crate::io::queue::IoOp;
@@ -110,7 +111,7 @@ impl WriteProbe<'_, '_> {
     }
 
     /// What the cache takes of scattered writes before one waits, each time it is filled; why that says nothing.
-    pub fn cache_fillings(&mut self) -> Result<Result<Vec<CacheFilling>, String>, BenchError> {
+    pub fn cache_fillings(&mut self) -> ProbeAnswer<Vec<CacheFilling>, BenchError> {
         // What must be kept is read before and compared after each batch: then all is one batch.
         let most = if self.area.kept { FILLING_KEPT_MAX } else { FILLING_MAX };
         let batch = if self.area.kept { (most / FILLING_BLOCK) as usize } else { BATCH };

@@ -4,7 +4,7 @@
 //! Tracks hold ever less from the outside in. Of a grid the most places that agree with that count, so that one wrong
 //! look never outvotes the others; a place that contradicts them is looked at again, and named if it stays so.
 
-use super::probe::{Probe, ProbeEnd};
+use super::probe::{Probe, ProbeAnswer, ProbeEnd};
 use super::tracks::{TrackReader, Tracks, ZONE_SHARE};
 
 /// Places of the grid: halved once, each gap of it is narrow enough.
@@ -89,9 +89,9 @@ pub fn measure(
     probe: &mut dyn Probe,
     reader: &mut TrackReader,
     budget: ZoneBudget,
-) -> Result<Result<ZoneMap, String>, ProbeEnd> {
+) -> ProbeAnswer<ZoneMap> {
     let mut search = ZoneSearch { found: Vec::new(), strange: Vec::new(), read_bytes: 0, budget };
-    search.look_anywhere(probe, reader, 0)?;
+    search.look(probe, reader, 0, |_, _| true)?;
     if search.found.is_empty() {
         let why = "reading in order shows no end of a track: the link or another layer is slower than the disk, or \
                    tracks are too short beside the time of a command";
@@ -107,7 +107,7 @@ pub fn measure(
             break;
         }
         let at = (last as f64 * i as f64 / grid as f64) as u64 / 4096 * 4096;
-        search.look_anywhere(probe, reader, at)?;
+        search.look(probe, reader, at, |_, _| true)?;
     }
     search.keep_falling(probe, reader)?;
     if search.strange.len() as f64 > STRANGE_SHARE_MAX * grid as f64 {
@@ -135,53 +135,26 @@ impl ZoneSearch {
             || probe.now_ns() > self.budget.until_ns
     }
 
-    /// Looks at a place, or a little further on where a border lies or something was in the way. Whatever shows counts.
-    fn look_anywhere(
+    /// Looks at a place, or a little further on where a border lies or something was in the way. Returns whether it
+    /// shows tracks that are accepted.
+    fn look(
         &mut self,
         probe: &mut dyn Probe,
         reader: &mut TrackReader,
         at: u64,
-    ) -> Result<(), ProbeEnd> {
-        for attempt in 0..ATTEMPTS {
-            if let Some(seen) = self.look_once(probe, reader, at, attempt)? {
-                self.insert(seen);
-                return Ok(());
-            }
-        }
-        self.strange.push(at);
-        Ok(())
-    }
-
-    /// The same between known places, whose tracks bound what is accepted. Returns whether some did.
-    fn look_between(
-        &mut self,
-        probe: &mut dyn Probe,
-        reader: &mut TrackReader,
-        at: u64,
+        accepts: fn(&Self, &Tracks) -> bool,
     ) -> Result<bool, ProbeEnd> {
         for attempt in 0..ATTEMPTS {
-            let seen = self.look_once(probe, reader, at, attempt)?;
-            if let Some(seen) = seen.filter(|seen| self.falls(seen)) {
+            let shift = attempt * SHIFT_LOOKS * reader.look_bytes();
+            let seen = reader.look(probe, at + shift)?;
+            self.read_bytes += seen.as_ref().map_or(reader.look_bytes(), |seen| seen.read_bytes);
+            if let Some(seen) = seen.filter(|seen| !seen.is_mixed && accepts(self, seen)) {
                 self.insert(seen);
                 return Ok(true);
             }
         }
         self.strange.push(at);
         Ok(false)
-    }
-
-    /// The tracks at a place; `None` where they do not show, or change on the way.
-    fn look_once(
-        &mut self,
-        probe: &mut dyn Probe,
-        reader: &mut TrackReader,
-        at: u64,
-        attempt: u64,
-    ) -> Result<Option<Tracks>, ProbeEnd> {
-        let shift = attempt * SHIFT_LOOKS * reader.look_bytes();
-        let seen = reader.look(probe, at + shift)?;
-        self.read_bytes += seen.as_ref().map_or(reader.look_bytes(), |seen| seen.read_bytes);
-        Ok(seen.filter(|seen| !seen.is_mixed))
     }
 
     fn insert(&mut self, seen: Tracks) {
@@ -207,7 +180,7 @@ impl ZoneSearch {
             });
         self.found = found;
         for tracks in astray {
-            self.look_between(probe, reader, tracks.at)?;
+            self.look(probe, reader, tracks.at, Self::falls)?;
         }
         Ok(())
     }
@@ -233,7 +206,8 @@ impl ZoneSearch {
             });
             let widest = open.max_by_key(|pair| pair[1].at - pair[0].at);
             let Some((from, to)) = widest.map(|pair| (pair[0].at, pair[1].at)) else { break };
-            if !self.look_between(probe, reader, u64::midpoint(from, to) / 4096 * 4096)? {
+            let middle = u64::midpoint(from, to) / 4096 * 4096;
+            if !self.look(probe, reader, middle, Self::falls)? {
                 given_up.push(from);
             }
         }
