@@ -9,6 +9,7 @@ use std::io;
 #[derive(Debug, Clone, Copy)]
 pub enum WriteData<'d> {
     Fresh(Payload),
+    /// What was there, one block after the other in the order of the places.
     Kept(&'d [u8]),
 }
 

@@ -197,7 +197,7 @@ fn without_straddlers(zones: Vec<CurveZone>) -> Vec<CurveStep> {
     kept
 }
 
-/// Where the rate of a continuous stream fell for good.
+/// Where the rate of a continuous stream fell for good; rates in MB/s.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct KneeOfBytes {
     bytes: f64,

@@ -24,7 +24,7 @@ const CELL: &str = "rnd4k_q4t1.write";
 /// Length of a round.
 const ROUND_S: f64 = 0.25;
 
-/// Serves one request after the other; a page takes a time by the bytes since the last TRIM, and by the time.
+/// Serves one request after the other; the time of a page depends on the bytes since the last TRIM and on the time.
 struct ShapedDrive {
     capacity: u64,
     page_ns: fn(u64, f64) -> f64,

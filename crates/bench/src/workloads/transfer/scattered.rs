@@ -146,7 +146,7 @@ fn unrecorded(session: &Session<'_>, load: &Load) -> Result<f64, BenchError> {
     }
 }
 
-/// A finding if most (a disk may clean one up) stretches with random writes are slower than unwritten data.
+/// A finding if most stretches with random writes (a disk may clean one up) are slower than unwritten data.
 fn shingled(record: &TestRecord, cell: &Cell, name: &str, control_mb_s: f64) -> Option<Finding> {
     let rounds = record.rounds();
     let of = |name: &str| rounds.iter().filter(|round| round.cell == name).collect::<Vec<_>>();

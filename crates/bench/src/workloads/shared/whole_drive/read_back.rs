@@ -12,6 +12,7 @@ use misdirected::MisdirectedWrites;
 use std::io;
 use std::ops::Range;
 
+/// Bytes of sectors, by what they hold.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct SectorTally {
     /// As written.

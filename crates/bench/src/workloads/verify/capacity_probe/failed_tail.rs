@@ -13,7 +13,7 @@ const TRIES: u64 = 64;
 const ROUNDS: u32 = 8;
 
 impl<B: Blocks> CapacityProbe<'_, B> {
-    /// What failed, and from where on everything does; the end of a fake is not asked.
+    /// What failed, and from where on everything does; the end of a fake is not tried.
     pub(super) fn test_behind_failed(
         &mut self,
         has_lost_nothing: bool,
