@@ -43,9 +43,9 @@ pub trait Workload: Sync {
         None
     }
 
-    /// Whether it works on the whole target, from its start.
+    /// Whether it works on the whole target, from its start: such a test can continue on a device.
     fn takes_whole_target(&self) -> bool {
-        false
+        matches!(self.continuation(), Some(Continuation { on: TargetKind::Block, .. }))
     }
 
     /// How it continues after an interruption; `None`: it begins anew.

@@ -37,7 +37,6 @@ pub const WORKLOADS: [&dyn Workload; TestKind::ALL.len()] = [
     &geometry::GeometryWorkload,
 ];
 
-/// The workload of a test.
 pub fn find(test: TestKind) -> &'static dyn Workload {
     let found = WORKLOADS.into_iter().find(|workload| workload.kind() == test);
     found.expect("tested: every kind stands in the table")

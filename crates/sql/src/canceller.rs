@@ -21,7 +21,6 @@ impl Canceller {
         self.hooks().iter().for_each(|(_, hook)| hook());
     }
 
-    /// Whether it was called.
     pub fn is_cancelled(&self) -> bool {
         self.is_cancelled.load(Ordering::Relaxed)
     }

@@ -7,10 +7,8 @@ use std::path::PathBuf;
 /// Why something did not work; one line, with the remedy.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum SqlError {
-    /// The server is not installed.
     #[error("{} is not installed (Debian: apt-get install {package})", .database.title())]
     NotInstalled {
-        /// The database.
         database: DatabaseKind,
         /// Debian's package.
         package: &'static str,
@@ -18,107 +16,38 @@ pub enum SqlError {
     /// Only its owner can make a server of it.
     #[error("{} is measured on a server of yours only: name it (--db {scheme}://USER@HOST/DATABASE)", .database.title())]
     OnlyByUrl {
-        /// The database.
         database: DatabaseKind,
         /// How its URLs begin.
         scheme: &'static str,
     },
-    /// This program was built without it.
     #[error("this build has no {}: build with --features {feature}", .database.title())]
-    NotBuilt {
-        /// The database.
-        database: DatabaseKind,
-        /// The feature.
-        feature: &'static str,
-    },
-    /// The server is too old.
+    NotBuilt { database: DatabaseKind, feature: &'static str },
     #[error("{} {found} is too old: version {least} or later is needed", .database.title())]
-    TooOld {
-        /// The database.
-        database: DatabaseKind,
-        /// The installed version.
-        found: String,
-        /// The oldest version that works.
-        least: &'static str,
-    },
-    /// The user that the server should run as does not exist.
+    TooOld { database: DatabaseKind, found: String, least: &'static str },
     #[error(
         "{} refuses root: run as a normal user, or make its own (adduser --system {user})", .database.title()
     )]
-    NoUser {
-        /// The database.
-        database: DatabaseKind,
-        /// The name of the user.
-        user: &'static str,
-    },
-    /// The server's user cannot reach the target.
+    NoUser { database: DatabaseKind, user: &'static str },
     #[error(
         "the server's user {user} cannot enter {}: allow it (setfacl -m u:{user}:x {})", .path.display(), .path.display()
     )]
-    CannotEnter {
-        /// The user.
-        user: String,
-        /// The directory that is closed to it.
-        path: PathBuf,
-    },
-    /// A program of the database failed.
+    CannotEnter { user: String, path: PathBuf },
     #[error("{program} failed: {why}")]
-    Program {
-        /// Its name.
-        program: String,
-        /// Its own words.
-        why: String,
-    },
-    /// The server did not start, or ended.
+    Program { program: String, why: String },
     #[error("the {} server ended: {why}", .database.title())]
-    ServerEnded {
-        /// The database.
-        database: DatabaseKind,
-        /// Its own words.
-        why: String,
-    },
-    /// The server does not answer.
+    ServerEnded { database: DatabaseKind, why: String },
     #[error("cannot connect to {} at {place}: {why}", .database.title())]
-    Connect {
-        /// The database.
-        database: DatabaseKind,
-        /// Where.
-        place: String,
-        /// Why not.
-        why: String,
-    },
-    /// A statement failed.
+    Connect { database: DatabaseKind, place: String, why: String },
     #[error("{}: {why}", .database.title())]
-    Statement {
-        /// The database.
-        database: DatabaseKind,
-        /// Its own words.
-        why: String,
-    },
-    /// The file system is full.
+    Statement { database: DatabaseKind, why: String },
     #[error("{}: no space left: free some space or use a smaller --size", .database.title())]
-    NoSpace {
-        /// The database.
-        database: DatabaseKind,
-    },
-    /// The user's, or the directory's, share of the file system is used up.
+    NoSpace { database: DatabaseKind },
     #[error("{}: the disk quota leaves no room: free some space or use a smaller --size", .database.title())]
-    Quota {
-        /// The database.
-        database: DatabaseKind,
-    },
-    /// The drive, or the kernel's way to it, failed.
+    Quota { database: DatabaseKind },
     #[error("{}: {why}", .database.title())]
-    Device {
-        /// The database.
-        database: DatabaseKind,
-        /// Its own words, and the remedy.
-        why: String,
-    },
-    /// A URL, a statement or its parameters make no sense.
+    Device { database: DatabaseKind, why: String },
     #[error("{0}")]
     Usage(String),
-    /// The run was interrupted.
     #[error("interrupted")]
     Interrupted,
 }
@@ -145,7 +74,6 @@ const FAILED: [&str; 10] = [
 ];
 
 impl SqlError {
-    /// A statement that failed, in the database's own words.
     pub(crate) fn of_statement(database: DatabaseKind, why: impl Into<String>) -> Self {
         let why = one_line(&why.into());
         match Self::of_drive(database, &why) {
@@ -154,7 +82,6 @@ impl SqlError {
         }
     }
 
-    /// A server that ended, in its own words.
     pub(crate) fn of_end(database: DatabaseKind, why: String) -> Self {
         Self::of_drive(database, &why).unwrap_or(Self::ServerEnded { database, why })
     }
@@ -172,7 +99,6 @@ impl SqlError {
         }
     }
 
-    /// A program that could not be started, or failed.
     pub(crate) fn of_program(program: &str, error: &io::Error) -> Self {
         Self::Program { program: program.to_string(), why: error.to_string() }
     }

@@ -5,8 +5,7 @@ use crate::{Canceller, Database, DatabaseSettings, Installed, SqlError, sqlite};
 use drivescope_model::options::{DatabaseKind, SqlPart};
 use std::sync::Arc;
 
-/// A database that can be made here. Errors: it is not installed, too old, or not part of this build; no user can run
-/// its server.
+/// Errors: the database is not installed, too old, or not in this build; no user can run its server.
 pub fn find(database: DatabaseKind) -> Result<Box<dyn Installed>, SqlError> {
     match database {
         DatabaseKind::Sqlite => Ok(Box::new(sqlite::BuiltIn)),
@@ -25,7 +24,6 @@ pub fn find(database: DatabaseKind) -> Result<Box<dyn Installed>, SqlError> {
     }
 }
 
-/// A database on a server that the user runs.
 pub fn at_url(
     url: &ServerUrl,
     settings: DatabaseSettings,

@@ -41,21 +41,16 @@ use std::sync::Arc;
 const ROW_BYTES: usize = 8_000;
 /// Bytes that a row takes in the file: one lies on a page, as in SQL Server.
 pub const PAGE_BYTES: u64 = 8_192;
-/// Name of the table.
 pub const TABLE: &str = "drivescope_table";
 /// Name of the small table that transactions add to, and bytes of their row.
 const COMMITS: &str = "drivescope_commits";
-/// Bytes of such a row.
 pub const COMMIT_BYTES: usize = 100;
 
-/// Settings of a database.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DatabaseSettings {
-    /// Memory for its own buffers.
     pub buffer_bytes: u64,
     /// Whether a commit waits for the drive.
     pub is_durable: bool,
-    /// Clients at the same time.
     pub clients: u32,
     /// Processors that a scan may use.
     pub cpus: u32,
@@ -65,11 +60,14 @@ pub struct DatabaseSettings {
 
 /// A database that can be made here: installed, or part of this program.
 pub trait Installed {
-    /// Programs that it starts in its folders.
-    fn programs(&self) -> Vec<std::path::PathBuf>;
+    fn programs(&self) -> Vec<std::path::PathBuf> {
+        Vec::new()
+    }
 
     /// The owner that its folders need, if not this program's user.
-    fn user(&self) -> Option<&ServerUser>;
+    fn user(&self) -> Option<&ServerUser> {
+        None
+    }
 
     /// Why the installed programs cannot measure a part, if so.
     fn lacks(&self, _part: SqlPart) -> Option<&'static str> {
@@ -93,10 +91,8 @@ pub type FillRow<'f> = dyn FnMut(u64, &mut [u8]) -> bool + Send + 'f;
 
 /// A database in use. The defaults fit the user's server: it is not stopped, and its files are not ours.
 pub trait Database: Send {
-    /// Its kind.
     fn kind(&self) -> DatabaseKind;
 
-    /// The version that it reports.
     fn version(&self) -> &str;
 
     /// The settings that matter, as the server has them.
@@ -108,13 +104,11 @@ pub trait Database: Send {
     /// Writes everything that is still in its own buffers to its files, and flushes them.
     fn checkpoint(&mut self) -> Result<(), SqlError>;
 
-    /// Bytes of the table in its files.
     fn table_bytes(&mut self) -> Result<u64, SqlError>;
 
     /// Counts the rows, reading all of them.
     fn scan(&mut self) -> Result<u64, SqlError>;
 
-    /// Makes the index on the numbers of rows.
     fn make_index(&mut self) -> Result<(), SqlError>;
 
     /// The reason why it is not cold after [`stop`](Self::stop) and [`start`](Self::start), besides files in memory.
@@ -127,12 +121,10 @@ pub trait Database: Send {
         self.checkpoint()
     }
 
-    /// Starts it again.
     fn start(&mut self) -> Result<(), SqlError> {
         Ok(())
     }
 
-    /// A connection of its own.
     fn client(&self) -> Result<Box<dyn Client>, SqlError>;
 
     /// Copies the database to one file in an empty folder.
@@ -150,7 +142,6 @@ pub trait Database: Send {
         Ok(())
     }
 
-    /// Its counts since then.
     fn counted(&mut self) -> Result<ServerCounters, SqlError> {
         Ok(ServerCounters::default())
     }
@@ -171,18 +162,14 @@ fn no_backup() -> SqlError {
     SqlError::Usage("backups are measured on a server of the test's own only".to_string())
 }
 
-/// A server's counts of statements.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct ServerCounters {
-    /// Statements.
     pub statements: u64,
-    /// Their time on the server.
     pub server_us: Option<f64>,
     /// Pages that they requested from its buffers.
     pub logical_reads: Option<u64>,
 }
 
-/// A connection, with its statements prepared.
 pub trait Client: Send {
     /// Fetches the row with this number by the index; bytes of its data.
     fn seek(&mut self, id: i64) -> Result<usize, SqlError>;
@@ -190,7 +177,6 @@ pub trait Client: Send {
     /// Adds a row to the table of commits, and commits it.
     fn commit(&mut self, id: i64, data: &[u8]) -> Result<(), SqlError>;
 
-    /// Prepares a statement of the user.
     fn prepare(&mut self, query: &UserQuery) -> Result<(), SqlError>;
 
     /// Runs it with these parameters, and fetches all of its rows; bytes of them, about.

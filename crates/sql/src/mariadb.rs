@@ -13,12 +13,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 const KIND: DatabaseKind = DatabaseKind::Mariadb;
-/// How long a server may take to let a connection in.
 const CONNECT_TIME_MAX: Duration = Duration::from_secs(15);
 /// Errors of a server that is being stopped, or that ended a connection: ER_SERVER_SHUTDOWN, ER_CONNECTION_KILLED.
 const ENDS: [u16; 2] = [1053, 1927];
 
-/// An error of the server, or of the connection.
 fn failed(error: mysql::Error) -> SqlError {
     let why = words(&error);
     let is_of_server = match &error {
@@ -27,10 +25,7 @@ fn failed(error: mysql::Error) -> SqlError {
         mysql::Error::IoError(_) | mysql::Error::CodecError(_) => true,
         _ => false,
     };
-    match is_of_server {
-        true => SqlError::of_end(KIND, why),
-        false => SqlError::of_statement(KIND, why),
-    }
+    if is_of_server { SqlError::of_end(KIND, why) } else { SqlError::of_statement(KIND, why) }
 }
 
 /// An error without the names of the types that carry it.
@@ -47,7 +42,6 @@ fn words(error: &mysql::Error) -> String {
     }
 }
 
-/// A database on the user's server.
 pub(crate) fn connect(
     url: &ServerUrl,
     canceller: &Arc<Canceller>,
@@ -56,14 +50,15 @@ pub(crate) fn connect(
         .user(Some(url.user.as_deref().unwrap_or("root")))
         .pass(std::env::var(PASSWORD).ok())
         .db_name(Some(url.needed_name()?));
-    let options = match url.host.starts_with('/') {
-        true => options.socket(Some(url.host.as_str())),
-        false => options
+    let options = if url.host.starts_with('/') {
+        options.socket(Some(url.host.as_str()))
+    } else {
+        options
             .ip_or_hostname(Some(url.host.as_str()))
             .tcp_port(url.port.unwrap_or(3306))
             .tcp_connect_timeout(Some(CONNECT_TIME_MAX))
             // The way that was named, not another one.
-            .prefer_socket(false),
+            .prefer_socket(false)
     };
     let session = statements::MariadbSession::open(options.into());
     let session = session.map_err(|error| SqlError::Connect {

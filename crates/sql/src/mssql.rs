@@ -19,7 +19,6 @@ const KIND: DatabaseKind = DatabaseKind::Mssql;
 const PORT: u16 = 1433;
 const USER: &str = "sa";
 
-/// An error of the server, or of the connection.
 fn failed(error: tiberius::error::Error) -> SqlError {
     match error {
         tiberius::error::Error::Server(said) => SqlError::of_statement(KIND, said.message()),

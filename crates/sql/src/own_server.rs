@@ -21,10 +21,8 @@ const START_TIME_MAX: Duration = Duration::from_secs(120);
 pub(crate) const STAYS_WARM: &str =
     "the server is not the test's own, so its buffers and files stay in memory";
 
-/// A connection to a server, the test's own or the user's, for everything but single statements. By itself it is a
-/// database on the user's server.
+/// A connection for everything but single statements. By itself it is a database on the user's server.
 pub(crate) trait ServerSession: Database {
-    /// The database that answers.
     const KIND: DatabaseKind;
 
     /// Rows of a restored table, without reading it all.
@@ -33,20 +31,15 @@ pub(crate) trait ServerSession: Database {
 
 /// The installed programs of a server, which all work with the server's folder as their working directory.
 pub(crate) trait ServerPrograms: Clone + Send + 'static {
-    /// The connection to the server.
     type Session: ServerSession;
     /// Ends the server, and its children, without writing anything out.
     const END_AT_ONCE: Signal;
-    /// Ends it in order.
     const END_IN_ORDER: Signal;
 
-    /// All programs that work in its folders.
     fn programs(&self) -> Vec<PathBuf>;
 
-    /// The user it runs as, if not this program's user.
     fn user(&self) -> Option<&ServerUser>;
 
-    /// Why the installed programs cannot measure a part, if so.
     fn lacks(&self, _part: SqlPart) -> Option<&'static str> {
         None
     }
@@ -54,7 +47,6 @@ pub(crate) trait ServerPrograms: Clone + Send + 'static {
     /// The command that makes an empty database in the folder.
     fn make(&self, folder: &Path, settings: DatabaseSettings) -> Command;
 
-    /// The server.
     fn server(&self, folder: &Path, settings: DatabaseSettings) -> Command;
 
     /// A session; `place` is the server's folder by a path that is short enough for sockets.
@@ -95,7 +87,6 @@ impl<P: ServerPrograms> Installed for P {
     }
 }
 
-/// A server and a connection to it.
 struct RunningServer<S> {
     session: S,
     process: ServerProcess,
@@ -120,11 +111,11 @@ impl<S: ServerSession> RunningServer<S> {
         let session = wait_ready(&mut process, START_TIME_MAX, || {
             programs.connect(&path, settings, canceller)
         });
-        let ended = |why| match canceller.is_cancelled() {
-            true => SqlError::Interrupted,
-            false => SqlError::of_end(S::KIND, why),
-        };
-        Ok(Self { session: session.map_err(ended)?, process, _place: place })
+        match session {
+            Ok(session) => Ok(Self { session, process, _place: place }),
+            Err(_) if canceller.is_cancelled() => Err(SqlError::Interrupted),
+            Err(why) => Err(SqlError::of_end(S::KIND, why)),
+        }
     }
 
     fn stop(mut self, signal: Signal) {
@@ -144,7 +135,6 @@ pub(crate) struct OwnServer<P: ServerPrograms> {
 }
 
 impl<P: ServerPrograms> OwnServer<P> {
-    /// Makes one in an empty folder, and starts it.
     pub fn create(
         programs: &P,
         folder: &Path,

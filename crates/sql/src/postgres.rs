@@ -19,7 +19,6 @@ const KIND: DatabaseKind = DatabaseKind::Postgres;
 /// How the codes (SQLSTATE) of "the server ends" begin; the last words of a process whose server was killed have one.
 const SERVER_ENDS: &str = "57P";
 
-/// An error of the server, or of the connection.
 fn failed(error: ::postgres::Error) -> SqlError {
     failed_of(&error)
 }
@@ -37,16 +36,14 @@ fn failed_of(error: &::postgres::Error) -> SqlError {
     }
 }
 
-/// The server's error on a statement, or on its own end.
 fn said(said: &ServerSaid) -> SqlError {
     let why = said.message.clone();
-    match said.code.starts_with(SERVER_ENDS) {
-        true => SqlError::ServerEnded { database: KIND, why },
-        false => SqlError::of_statement(KIND, why),
+    if said.code.starts_with(SERVER_ENDS) {
+        return SqlError::ServerEnded { database: KIND, why };
     }
+    SqlError::of_statement(KIND, why)
 }
 
-/// Whether the way to the server broke.
 fn is_of_connection(error: &::postgres::Error) -> bool {
     std::error::Error::source(error).is_some_and(|source| source.is::<std::io::Error>())
 }
@@ -59,7 +56,6 @@ fn words(error: &::postgres::Error) -> String {
     }
 }
 
-/// A database on the user's server.
 pub(crate) fn connect(
     url: &ServerUrl,
     settings: DatabaseSettings,

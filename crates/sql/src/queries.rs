@@ -2,7 +2,6 @@
 
 use crate::{SqlError, TABLE};
 
-/// How a database names parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Placeholder {
     /// `?`.
@@ -14,7 +13,6 @@ pub(crate) enum Placeholder {
     AtNumber,
 }
 
-/// A statement of the user's own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UserQuery {
     /// The text as written, except for the name of the table.
@@ -58,7 +56,6 @@ impl UserQuery {
         &self.rows
     }
 
-    /// The text in the database's form.
     pub(crate) fn text(&self, placeholder: Placeholder) -> String {
         let marks = marks(&self.text);
         let mut text = String::with_capacity(self.text.len() + marks.len() * 2);

@@ -15,13 +15,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Last lines of a program that are kept.
 const LINES_MAX: usize = 20;
 /// How long a server may take to end before it is killed: it writes its buffers.
 const STOP_TIME_MAX: Duration = Duration::from_secs(60);
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// The last lines of a program.
 type Said = Arc<Mutex<VecDeque<String>>>;
 
 /// A running program. Dropped, it is killed.
@@ -36,8 +34,7 @@ pub(crate) struct ServerProcess {
 }
 
 impl ServerProcess {
-    /// Starts a program in `folder`. It gets `on_death` when the calling thread ends, for whatever reason, and
-    /// when the run is cancelled.
+    /// Starts a program in `folder`, which gets `on_death` when the calling thread ends or the run is cancelled.
     pub fn start(
         mut command: Command,
         folder: &Path,
@@ -63,10 +60,10 @@ impl ServerProcess {
                     return Err(std::io::Error::last_os_error());
                 }
                 // Its parent may have ended by now.
-                match rustix::process::getppid() == Some(parent) {
-                    true => Ok(()),
-                    false => Err(std::io::Error::from_raw_os_error(libc::ESRCH)),
+                if rustix::process::getppid() != Some(parent) {
+                    return Err(std::io::Error::from_raw_os_error(libc::ESRCH));
                 }
+                Ok(())
             });
         }
         let mut child = command.spawn().map_err(fail)?;
@@ -101,14 +98,15 @@ impl ServerProcess {
         let status = running.child.wait();
         let program = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let status = status.map_err(|error| SqlError::of_program(&program, &error))?;
-        match status.success() {
-            true => Ok(()),
-            false if canceller.is_cancelled() => Err(SqlError::Interrupted),
-            false => Err(SqlError::Program { program, why: running.last_words() }),
+        if status.success() {
+            Ok(())
+        } else if canceller.is_cancelled() {
+            Err(SqlError::Interrupted)
+        } else {
+            Err(SqlError::Program { program, why: running.last_words() })
         }
     }
 
-    /// How it ended, if it has.
     pub fn ended(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().ok().flatten()
     }

@@ -4,17 +4,13 @@ use crate::SqlError;
 use drivescope_model::options::DatabaseKind;
 use std::io::ErrorKind;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
-/// A user of this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerUser {
-    /// Its name.
     pub name: String,
-    /// Its number.
     pub user: u32,
-    /// Its group's number.
     pub group: u32,
 }
 
@@ -43,7 +39,6 @@ impl ServerUser {
         Some(Self { name, user, group })
     }
 
-    /// Lets a program run as this user.
     pub(crate) fn applies_to(&self, command: &mut Command) {
         // std drops the other groups of root too, before it changes the user.
         command.uid(self.user).gid(self.group);
@@ -51,14 +46,14 @@ impl ServerUser {
 
     /// Whether this user can work in a folder; every directory above must let it pass.
     pub(crate) fn check_reach(&self, folder: &Path) -> Result<(), SqlError> {
-        match self.can_enter(folder) {
-            true => Ok(()),
-            false => {
-                let closed = folder.ancestors().filter(|above| !self.can_enter(above)).last();
-                let path = closed.map_or_else(|| PathBuf::from(folder), PathBuf::from);
-                Err(SqlError::CannotEnter { user: self.name.clone(), path })
-            }
+        if self.can_enter(folder) {
+            return Ok(());
         }
+        let closed = folder.ancestors().filter(|above| !self.can_enter(above)).last();
+        Err(SqlError::CannotEnter {
+            user: self.name.clone(),
+            path: closed.unwrap_or(folder).into(),
+        })
     }
 
     /// Tried by a process of this user, so that access lists count as well.

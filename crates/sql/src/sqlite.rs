@@ -4,7 +4,7 @@ use crate::canceller::{Canceller, Registration};
 use crate::queries::Placeholder;
 use crate::{
     COMMIT_BYTES, COMMITS, Client, Database, DatabaseSettings, FillRow, Installed, PAGE_BYTES,
-    ROW_BYTES, ServerUser, SqlError, TABLE, UserQuery,
+    ROW_BYTES, SqlError, TABLE, UserQuery,
 };
 use drivescope_model::options::DatabaseKind;
 use rusqlite::backup::{Backup, StepResult};
@@ -15,7 +15,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Names of its files.
 const FILE: &str = "table.db";
 const BACKUP: &str = "backup.db";
 const RESTORED: &str = "restored.db";
@@ -24,18 +23,9 @@ const STEP_PAGES: i32 = 8_192;
 /// How long a client waits for another one's transaction.
 const BUSY_TIME_MAX: Duration = Duration::from_secs(60);
 
-/// It is a part of the program.
 pub(crate) struct BuiltIn;
 
 impl Installed for BuiltIn {
-    fn programs(&self) -> Vec<PathBuf> {
-        Vec::new()
-    }
-
-    fn user(&self) -> Option<&ServerUser> {
-        None
-    }
-
     fn create(
         &self,
         folder: &Path,
@@ -59,7 +49,6 @@ fn failed(error: rusqlite::Error) -> SqlError {
     }
 }
 
-/// A database in a file.
 struct Sqlite {
     file: PathBuf,
     settings: DatabaseSettings,
@@ -96,13 +85,11 @@ impl Open {
     /// An error. SQLite has no words for a quota that is used up: these are the kernel's.
     fn failed(&self, error: rusqlite::Error) -> SqlError {
         let is_of_file = error.sqlite_error_code() == Some(rusqlite::ErrorCode::SystemIoFailure);
-        match is_of_file && self.last_errnos().contains(&libc::EDQUOT) {
-            true => {
-                let kernel = std::io::Error::from_raw_os_error(libc::EDQUOT);
-                SqlError::of_statement(DatabaseKind::Sqlite, kernel.to_string())
-            }
-            false => failed(error),
+        if is_of_file && self.last_errnos().contains(&libc::EDQUOT) {
+            let kernel = std::io::Error::from_raw_os_error(libc::EDQUOT);
+            return SqlError::of_statement(DatabaseKind::Sqlite, kernel.to_string());
         }
+        failed(error)
     }
 
     /// The kernel's last errors, of any file and of the table's.
@@ -131,7 +118,6 @@ impl Open {
 }
 
 impl Sqlite {
-    /// Opens its file, or a copy's.
     fn connect(&self, path: &Path, flags: OpenFlags) -> Result<Open, SqlError> {
         let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
         let handle = connection.get_interrupt_handle();
@@ -215,10 +201,7 @@ impl Database for Sqlite {
     }
 
     fn stop(&mut self) -> Result<(), SqlError> {
-        match self.open.take() {
-            Some(open) => open.checkpoint(),
-            None => Ok(()),
-        }
+        self.open.take().map_or(Ok(()), |open| open.checkpoint())
     }
 
     fn start(&mut self) -> Result<(), SqlError> {
@@ -265,7 +248,6 @@ impl Sqlite {
     }
 }
 
-/// A connection with its statements.
 struct SqliteClient {
     open: Open,
     seek: String,

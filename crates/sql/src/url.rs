@@ -6,7 +6,6 @@ use drivescope_model::options::DatabaseKind;
 /// Variable with the password of a server: not in the URL, which is kept in the run document.
 pub(crate) const PASSWORD: &str = "DRIVESCOPE_DB_PASSWORD";
 
-/// Schemes of URLs, each with its database.
 const SCHEMES: [(&str, DatabaseKind); 6] = [
     ("postgres", DatabaseKind::Postgres),
     ("postgresql", DatabaseKind::Postgres),
@@ -19,20 +18,15 @@ const SCHEMES: [(&str, DatabaseKind); 6] = [
 /// The address of a server: `postgres://user@host:port/database`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerUrl {
-    /// The database that answers there.
     pub database: DatabaseKind,
-    /// User, if one is named.
     pub user: Option<String>,
     /// Host, or a socket: PostgreSQL's by its directory, MariaDB's by its file.
     pub host: String,
-    /// Port.
     pub port: Option<u16>,
-    /// Name of the database there.
     pub name: Option<String>,
 }
 
 impl ServerUrl {
-    /// Reads a URL. Errors: the mistake, in a line.
     pub fn parse(text: &str) -> Result<Self, SqlError> {
         let wrong = |why: &str| SqlError::Usage(format!("{text}: {why}"));
         let form = "a URL is postgres://USER@HOST:PORT/DATABASE, or mysql://…, mssql://…";

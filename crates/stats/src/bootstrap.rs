@@ -8,12 +8,10 @@ use crate::random::Random;
 use crate::summary::quantile_sorted;
 use crate::{is_inner_share, sorted, usable};
 
-/// How often to resample, how sure to be, and from which seed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Resampling {
     /// Number of resamples; 10 000 gives about two stable digits of the ends.
     pub resamples: usize,
-    /// Confidence between 0 and 1.
     pub confidence: f64,
     /// The same seed gives the same interval.
     pub seed: u64,

@@ -12,21 +12,16 @@ const PENALTY_FACTOR: f64 = 3.0;
 /// A stretch of one level.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Plateau {
-    /// First index.
     pub start: usize,
-    /// One past the last index.
     pub end: usize,
-    /// Mean of the values in it.
     pub mean: f64,
 }
 
 impl Plateau {
-    /// Number of values, at least 1 in any result.
     pub(crate) fn len(self) -> usize {
         self.end - self.start
     }
 
-    /// This level and the next one together.
     pub(crate) fn joined(self, next: Self) -> Self {
         let share = next.len() as f64 / (self.len() + next.len()) as f64;
         let mean = self.mean + (next.mean - self.mean) * share;
@@ -34,8 +29,7 @@ impl Plateau {
     }
 }
 
-/// The penalty for one change in a series of `n` values with noise of size `sigma`, in the long run if it remembers:
-/// 3·σ²·ln n.
+/// The penalty for one change in `n` values with noise of size `sigma` (long-run size): 3·σ²·ln n.
 pub(crate) fn penalty(sigma: f64, n: usize) -> f64 {
     PENALTY_FACTOR * sigma * sigma * (n as f64).ln()
 }
@@ -118,7 +112,6 @@ impl SquaredDeviations {
         Some(Self { sums: running(1), squares: running(2) })
     }
 
-    /// Squared deviation of `start..end` from its mean.
     fn of(&self, start: usize, end: usize) -> f64 {
         let sum = self.sums[end] - self.sums[start];
         let squares = self.squares[end] - self.squares[start];

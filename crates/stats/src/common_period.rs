@@ -7,12 +7,10 @@
 use crate::summary::median;
 use std::f64::consts::TAU;
 
-/// Mean resultant length from which differences are taken to repeat: by chance, a hundred of them reach 0.3 at some
-/// of a thousand frequencies.
+/// Mean resultant length of differences that repeat; chance reaches 0.3 at one of a thousand frequencies.
 const STRENGTH_MIN: f64 = 0.5;
 /// Of a period, half and a third of it fit as well: the longest that has this share of the best fit is the period.
 const STRENGTH_SHARE: f64 = 0.92;
-/// Peaks that are tried.
 const PEAKS_MAX: usize = 8;
 /// A period whose times fit this many times worse than those of the best is none.
 const JITTER_SHARE: f64 = 1.5;
@@ -28,7 +26,6 @@ const Z_95: f64 = 1.96;
 /// A period with its 95 % interval, in the unit of the times.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CommonPeriod {
-    /// The period.
     pub period: f64,
     /// Half of the width of its interval.
     pub margin: f64,
@@ -57,7 +54,6 @@ pub fn common_period(series: &[Vec<f64>], shortest: f64, longest: f64) -> Option
     fits.into_iter().find(|fit| fit.jitter <= JITTER_SHARE * least + shortest * 1e-6)
 }
 
-/// The period near a frequency.
 fn fit(series: &[Vec<f64>], mut frequency: f64, strength: f64) -> Option<CommonPeriod> {
     // Longer differences give a finer frequency. Where they are nearly alike, the peaks at both sides are
     // nearly as high: each look stays within the one peak, whose top the look before has found.

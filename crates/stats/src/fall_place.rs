@@ -19,7 +19,6 @@ const ESTIMATED: usize = 3;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct FallPlace {
     pub value: f64,
-    /// The interval of 95 %.
     pub interval: Interval,
 }
 

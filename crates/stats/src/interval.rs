@@ -11,7 +11,6 @@ use crate::{is_inner_share, sorted, usable};
 /// A closed interval in the unit of the values it was computed from.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
-    /// Lower end.
     pub low: f64,
     /// Upper end, never below `low`.
     pub high: f64,
@@ -23,7 +22,6 @@ impl Interval {
         self.low <= value && value <= self.high
     }
 
-    /// `high - low`.
     pub fn width(self) -> f64 {
         self.high - self.low
     }

@@ -16,7 +16,6 @@ pub(crate) struct MedianLevel {
 }
 
 impl MedianLevel {
-    /// Number of values.
     pub fn len(&self) -> usize {
         self.ascending.len()
     }

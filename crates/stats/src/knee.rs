@@ -25,7 +25,6 @@ const NEAR_PART: usize = 20;
 const BUFFER_S: f64 = 0.5;
 /// The rate must stay down for this long, s.
 const LASTING_S: f64 = 5.0;
-/// Fewest pieces of one level.
 const LEVEL_LEN_MIN: usize = 3;
 /// Noise is taken to be at least this share, so that a smooth slope is not cut into slivers.
 const NOISE_MIN: f64 = 0.01;
@@ -41,7 +40,6 @@ const VALUES_MAX: usize = 1000;
 pub struct Knee {
     /// Index of the first slow piece; resolved to one piece up to 1000 pieces, to n/500 beyond.
     pub at: usize,
-    /// Median rate before it.
     pub before: f64,
     /// Median rate of the level that begins with it.
     pub after: f64,
@@ -151,10 +149,13 @@ fn lasts(levels: &[Plateau], threshold: f64, seconds: &[f64], stride: usize) -> 
 fn recovers(levels: &[Plateau], threshold: f64) -> bool {
     let (mut low, mut high) = (0, 0);
     for level in levels {
-        match level.mean < threshold {
-            true if high > 0 => break,
-            true => low += level.len(),
-            false => high += level.len(),
+        if level.mean < threshold {
+            if high > 0 {
+                break;
+            }
+            low += level.len();
+        } else {
+            high += level.len();
         }
     }
     high >= low
@@ -218,21 +219,19 @@ mod tests {
         }
     }
 
-    #[test]
-    fn buffer_memory_is_not_a_cache() {
-        let rates = [vec![523.0; 6], vec![460.0; 184], vec![165.0; 810]].concat();
-        let seconds: Vec<f64> = rates.iter().map(|rate| 16.8 / rate).collect();
-        let found = knee(&rates, &seconds).unwrap();
-        assert_eq!((found.at, found.before, found.after), (190, 460.0, 165.0));
-    }
-
     /// On a slow drive it ends within the first level, which has three pieces at least.
     #[test]
-    fn two_piece_buffer_is_not_a_cache() {
-        let rates = [vec![175.0; 2], vec![154.0; 94], vec![55.0; 200]].concat();
-        let seconds: Vec<f64> = rates.iter().map(|rate| 31.0 / rate).collect();
-        let found = knee(&rates, &seconds).unwrap();
-        assert_eq!((found.at, found.before, found.after), (96, 154.0, 55.0));
+    fn buffer_memory_is_not_a_cache() {
+        for (piece_mb, levels) in [
+            (16.8, [(6, 523.0), (184, 460.0), (810, 165.0)]),
+            (31.0, [(2, 175.0), (94, 154.0), (200, 55.0)]),
+        ] {
+            let rates = levels.map(|(pieces, rate)| vec![rate; pieces]).concat();
+            let seconds: Vec<f64> = rates.iter().map(|rate| piece_mb / rate).collect();
+            let found = knee(&rates, &seconds).unwrap();
+            let [(buffer, _), (cache, before), (_, after)] = levels;
+            assert_eq!((found.at, found.before, found.after), (buffer + cache, before, after));
+        }
     }
 
     /// What it took raises the mean of the first level, which in a long series has more pieces.

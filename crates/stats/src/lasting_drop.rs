@@ -16,7 +16,6 @@ const TAIL_PART: usize = 5;
 const TAIL_LOW_MIN: f64 = 0.7;
 /// A level counts if it was held for 1/20 of the series; anything shorter is an episode.
 const LEVEL_PART: usize = 20;
-/// The fewest values of one level.
 const LEVEL_LEN_MIN: usize = 5;
 /// Below this, noise that remembers looks like a level.
 const BINS_MIN: usize = 30;
@@ -33,7 +32,6 @@ pub struct LastingDrop {
     pub at_index: usize,
     /// Highest level held before: a median over 1/20 of the series or more.
     pub before: f64,
-    /// Median of the last fifth.
     pub after: f64,
     /// 1 − after / before, at least 0.2.
     pub share: f64,
@@ -41,11 +39,10 @@ pub struct LastingDrop {
 
 /// The lasting drop of a series of rates at equal distances in time, if there is one.
 ///
-/// It is one if the level fell by 20 % or more and stayed down for the last fifth of the series or longer.
-/// It is not one if the series has a single level in noise, if the rate recovered, or if it had
-/// been down and come back before (a wave of one and a half periods or more). Single outliers do
-/// not matter. A slow decline counts by its first and last level. Noise may remember: what a level must exceed is
-/// its size in the long run ([`crate::noise`]).
+/// It is one if the level fell by 20 % or more and stayed down for the last fifth of the series or longer. It is not
+/// one if the series has a single level in noise, if the rate recovered, or if it had been down and come back before
+/// (a wave of one and a half periods or more). Single outliers do not matter. A slow decline counts by its first and
+/// last level. Noise may remember: what a level must exceed is its size in the long run ([`crate::noise`]).
 ///
 /// `None` also below 30 values or for values that are negative or not finite.
 pub fn lasting_drop(series: &[f64]) -> Option<LastingDrop> {
@@ -83,8 +80,7 @@ pub fn lasting_drop(series: &[f64]) -> Option<LastingDrop> {
     found.then_some(LastingDrop { at_index: at_bin * stride, before, after, share })
 }
 
-/// Segments with their medians. The change points are those of the logarithms, because the noise of a
-/// rate grows with the rate.
+/// Segments with their medians, cut in the logarithms: the noise of a rate grows with the rate.
 fn levels(bins: &[f64]) -> Option<Vec<(Plateau, f64)>> {
     // A rate of 0 has no logarithm; a hundredth of the usual is as good as nothing.
     let floor = quantile(bins, 0.95).filter(|&high| high > 0.0)? / 100.0;

@@ -3,14 +3,12 @@
 //! Reference: Å. Björck, "Numerical Methods for Least Squares Problems", SIAM 1996, chapter 2 (normal equations; the
 //! columns are scaled to length one first, which keeps them solvable for the few unknowns used here).
 
-/// A fitted linear model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LinearFit {
     /// One value for each column.
     pub coefficients: Vec<f64>,
     /// Standard error of each, from the residuals; 0 where there are no more rows than columns.
     pub standard_errors: Vec<f64>,
-    /// Root of the mean squared residual.
     pub residual_rms: f64,
 }
 

@@ -14,14 +14,12 @@ use std::f64::consts::SQRT_2;
 
 /// Residuals count with this many σ at most, so that stalls neither make nor hide a correlation.
 const CLIP_SIGMAS: f64 = 3.0;
-/// Neighbours are taken to correlate by no more than this: means of a hundred values then vary as those of three
-/// independent ones do.
+/// Neighbours correlate by no more: means of a hundred values then vary as those of three independent ones.
 const PHI_MAX: f64 = 0.95;
 
 /// Noise on top of a series that falls or stays. Steps and slopes downwards are not noise, rises are.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Noise {
-    /// Standard deviation of single values.
     pub sigma: f64,
     /// Deviation of the mean of many values, times the root of their number: the σ of independent noise whose levels
     /// would vary as much. Of noise with the correlation φ of neighbours, AR(1), it is σ·√((1 + φ) / (1 − φ)).

@@ -5,10 +5,9 @@
 
 use crate::{sorted, usable};
 
-/// Indices that lie farther than `threshold` from the median of their neighbourhood of `2 * reach + 1`
-/// values (cut off at the ends), with that median: a Hampel filter. A monotone run is its own running
-/// median, so a step is not labelled (except its very edge if a true outlier lies within reach).
-/// Empty for an empty or non-finite series.
+/// Indices that lie farther than `threshold` from the median of their neighbourhood of `2 * reach + 1` values (cut
+/// off at the ends), with that median: a Hampel filter. A monotone run is its own running median, so a step is not
+/// labelled (except its very edge if a true outlier lies within reach). Empty for an empty or non-finite series.
 pub fn local_outliers(series: &[f64], reach: usize, threshold: f64) -> Vec<(usize, f64)> {
     if !usable(series) {
         return Vec::new();

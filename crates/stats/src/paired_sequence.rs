@@ -13,8 +13,7 @@
 use crate::interval::Interval;
 use crate::summary::{mean, standard_deviation};
 
-/// Variance of the prior on the mean in units of the standard deviation: intervals are narrowest for five to twenty
-/// pairs.
+/// Variance of the prior on the mean in standard deviations: narrowest for five to twenty pairs.
 const PRIOR_VARIANCE: f64 = 4.0;
 
 /// How many times as large the second of each pair is.

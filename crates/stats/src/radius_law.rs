@@ -7,7 +7,6 @@
 use crate::least_squares::least_squares;
 use crate::usable;
 
-/// Points that the line needs.
 const POINTS_MIN: usize = 4;
 /// A limit that gains less than this share of the squared residuals is none.
 const GAIN_MIN: f64 = 0.1;
@@ -17,7 +16,6 @@ const GAIN_MIN: f64 = 0.1;
 pub struct RadiusLaw {
     /// Rate at the first address, without a limit.
     pub outer: f64,
-    /// Rate at the last address.
     pub inner: f64,
     /// The most that the channel follows, if that shows.
     pub limit: Option<f64>,
@@ -26,7 +24,6 @@ pub struct RadiusLaw {
 }
 
 impl RadiusLaw {
-    /// The rate at a share of the addresses.
     pub fn rate(&self, x: f64) -> f64 {
         let free =
             (self.outer.powi(2) - (self.outer.powi(2) - self.inner.powi(2)) * x).max(0.0).sqrt();

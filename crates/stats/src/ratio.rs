@@ -25,7 +25,6 @@ pub struct Ratio {
     degrees: f64,
 }
 
-/// What a comparison shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RatioOutcome {
     /// The ratio is within the band around 1, even if it is not 1.

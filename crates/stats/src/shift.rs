@@ -17,8 +17,7 @@ use crate::usable;
 const ORDERS: usize = 4_999;
 /// Fewest values of a level.
 const LEVEL_MIN: usize = 2;
-/// Fewest values of a series. Below ten, no order of the runs is rare enough: five before and five after are the
-/// clearest in 2 of 252 orders.
+/// Fewest values of a series: below ten, no order is rare enough (of ten, 2 of 252 are the clearest).
 pub const VALUES_MIN: usize = 10;
 /// A statistic from which on nothing but rounding is left around both levels.
 const CLEAREST: f64 = 1e9;

@@ -16,15 +16,13 @@ pub(crate) fn correlated_noise(n: usize, phi: f64, seed: u64) -> Vec<f64> {
     (0..n).map(step).collect()
 }
 
-/// Rates around `level` at each index, with such noise of the relative size `cv`. None falls below a hundredth
-/// of its level.
+/// Rates around `level` at each index with such noise of size `cv`, at least a hundredth of the level.
 pub fn rates(n: usize, cv: f64, phi: f64, seed: u64, level: impl Fn(usize) -> f64) -> Vec<f64> {
     let noise = correlated_noise(n, phi, seed).into_iter().enumerate();
     noise.map(|(i, noise)| level(i) * (1.0 + cv * noise).max(0.01)).collect()
 }
 
-/// Rates of `n` pieces of equal bytes written at 500 up to `place`, in pieces, and slower by the share `fall` after
-/// it, with such noise.
+/// Rates of `n` pieces of equal bytes, 500 up to piece `place`, slower by `fall` after it, with such noise.
 pub fn falling_at(place: f64, fall: f64, n: usize, cv: f64, phi: f64, seed: u64) -> Vec<f64> {
     rates(n, cv, phi, seed, |i| {
         let before = (place - i as f64).clamp(0.0, 1.0);

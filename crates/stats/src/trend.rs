@@ -11,9 +11,7 @@ use crate::usable;
 /// y = intercept + slope · x.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LineFit {
-    /// Value at x = 0, in the unit of y.
     pub intercept: f64,
-    /// Units of y for one unit of x.
     pub slope: f64,
 }
 

@@ -1,8 +1,7 @@
 //! The trimmed mean: an average that a few stalls do not move.
 //!
-//! Reference: J. W. Tukey and D. H. McLaughlin, "Less Vulnerable Confidence and Significance Procedures
-//! for Location Based on a Single Sample", Sankhyā A 25(3), 1963 (standard error from the winsorized
-//! variance).
+//! Reference: J. W. Tukey and D. H. McLaughlin, "Less Vulnerable Confidence and Significance Procedures for Location
+//! Based on a Single Sample", Sankhyā A 25(3), 1963 (standard error from the winsorized variance).
 
 use crate::sorted;
 use crate::summary;
@@ -10,7 +9,6 @@ use crate::summary;
 /// A trimmed mean and how far chance may have moved it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TrimmedMean {
-    /// The mean, in the unit of the values.
     pub mean: f64,
     /// Its standard error, in the same unit.
     pub error: f64,

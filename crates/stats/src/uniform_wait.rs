@@ -12,7 +12,6 @@ const NO_WAIT_SIGMAS: f64 = 3.719_016;
 /// The part of times that is not a wait.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ShortestTime {
-    /// Best estimate.
     pub value: f64,
     /// It cannot be less, unless a time was delayed by something else.
     pub low: f64,

@@ -32,7 +32,6 @@ const PHYBS_STRIDE: u64 = 4;
 /// passes that matter take a hundred times longer.
 const CACHE_GAIN: f64 = 5.0;
 
-/// The test `align`.
 pub struct AlignWorkload;
 
 impl Workload for AlignWorkload {

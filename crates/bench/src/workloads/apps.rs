@@ -20,12 +20,10 @@ use drivescope_model::target::TargetKind;
 use figures::TraceFigures;
 use replay_run::ReplayRun;
 
-/// Requests in flight at most.
 const DEPTH_MAX: u32 = 1024;
 /// No user thinks longer.
 const THINK_MAX_S: f64 = 86_400.0;
 
-/// The test `apps`.
 pub struct AppsWorkload;
 
 impl Workload for AppsWorkload {
@@ -125,7 +123,6 @@ impl Workload for AppsWorkload {
     }
 }
 
-/// Whether only the reads of traces can be replayed.
 fn reads_only(context: &PlanContext<'_>) -> bool {
     context.write_refusal(WriteLevel::Destroy).is_some()
 }
@@ -134,7 +131,6 @@ fn write_refusal(context: &PlanContext<'_>) -> &'static str {
     context.write_refusal(WriteLevel::Destroy).unwrap_or_default()
 }
 
-/// What one replay is expected to cost.
 fn cost_of(trace: &PreparedTrace, reads_only: bool, context: &PlanContext<'_>) -> Cost {
     let (totals, options) = (&trace.profile.totals, &context.suite.apps);
     let writes = if reads_only { 0 } else { totals.writes };
@@ -153,7 +149,6 @@ fn cost_of(trace: &PreparedTrace, reads_only: bool, context: &PlanContext<'_>) -
     Cost { seconds, read_bytes: totals.read_bytes, written_bytes, computed_s }
 }
 
-/// Whether times of thinking are those of the applications.
 fn keeps_think_time(options: &AppsOptions) -> bool {
     options.think_max.is_none() && options.timing != ReplayTiming::Asap
 }

@@ -38,10 +38,8 @@ use std::sync::Arc;
 const FILES_MAX: u32 = 10_000_000;
 /// Calls of a simulated host that are computed in the time of a request to the drive, for each page.
 const REQUESTS_PER_PAGE: f64 = 0.28;
-/// Beginning of simulated targets.
 const SIM: &str = "sim:";
 
-/// The test `copy`.
 pub struct CopyWorkload;
 
 impl Workload for CopyWorkload {
@@ -281,11 +279,11 @@ const fn call_of(method: CopyMethod) -> CopyCall {
     }
 }
 
-/// The files of a job.
 fn set_of(job: &CopyJob, seed: u64) -> FileSet {
-    match job.is_large {
-        true => FileSet::large(job.bytes, job.files),
-        false => FileSet::small(job.files, seed),
+    if job.is_large {
+        FileSet::large(job.bytes, job.files)
+    } else {
+        FileSet::small(job.files, seed)
     }
 }
 

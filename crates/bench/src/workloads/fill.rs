@@ -24,12 +24,10 @@ use drivescope_model::units::Bytes;
 use fill_run::FillRun;
 use sampling::{PLACES_MIN, Sampling};
 
-/// Share of the target that the longest burst writes by default.
 const BURST_PART: u64 = 4;
 /// The end of a device need not be a multiple of its direct I/O unit; whole pages are.
 const PAGE: u64 = 4096;
 
-/// The test `fill`.
 pub struct FillWorkload;
 
 impl Workload for FillWorkload {
@@ -70,10 +68,6 @@ impl Workload for FillWorkload {
         ensure(is_sampled || options.burst.is_none_or(|burst| burst.0 == 0), || {
             "fill.burst needs fill.mode=sampled: a full fill is one burst".to_string()
         })
-    }
-
-    fn takes_whole_target(&self) -> bool {
-        true
     }
 
     fn continuation(&self) -> Option<Continuation> {
@@ -184,8 +178,8 @@ fn disk_of(drive: Option<&Drive>, target: &TargetInfo) -> Option<u64> {
     Some(if is_itself { drive.capacity_bytes } else { 0 })
 }
 
-/// Whether positions of the target are such of a disk with zones. Behind a virtual machine's disk is what the host
-/// likes, and the file of a loop device lies anywhere: steps of their rates are not zones.
+/// Whether positions on the target are positions on a disk with zones. A virtual machine's disk may be anything on
+/// the host, and the file of a loop device may lie anywhere: steps of their rates are not zones.
 fn has_zones(drive: Option<&Drive>, target: &TargetInfo) -> bool {
     let through_file = target.stack.iter().any(|name| name.starts_with("loop"));
     drive.filter(|drive| drive.rotational_hint).is_some_and(|drive| match drive.kind {

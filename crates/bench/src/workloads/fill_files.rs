@@ -28,12 +28,10 @@ use drivescope_model::target::TargetKind;
 use drivescope_model::units::Bytes;
 use std::sync::Arc;
 
-/// The cell of all figures.
 pub(crate) const CELL: &str = "write";
 /// Smallest file: of smaller ones, the time is the file system's.
 const SIZE_MIN: Bytes = Bytes::mib(1);
 
-/// The test `fill-files`.
 pub struct FillFilesWorkload;
 
 impl Workload for FillFilesWorkload {
@@ -119,7 +117,6 @@ impl Workload for FillFilesWorkload {
     }
 }
 
-/// What a fill has come to so far, kept in `record`.
 pub(super) fn keep(session: &Session<'_>, record: &mut TestRecord, samples: &[FileSample]) {
     let positions = session.target.file_positions();
     file_curve::keep(record, CELL, samples, &positions);
@@ -129,7 +126,6 @@ pub(super) fn keep(session: &Session<'_>, record: &mut TestRecord, samples: &[Fi
     }
 }
 
-/// Where a fill can resume.
 pub(super) fn resume_point(session: &Session<'_>, samples: &[FileSample]) -> ResumePoint {
     let at_bytes = samples.last().map_or(0, FileSample::end_bytes);
     session.resume_point(ResumePhase::FillFiles, at_bytes)

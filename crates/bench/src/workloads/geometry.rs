@@ -43,7 +43,6 @@ use write_cache::WriteProbe;
 
 /// Less than this is a few tracks, or all of it in a cache.
 const SPAN_MIN: Bytes = Bytes::mib(512);
-/// Longest request of a stream.
 const CHUNK_MAX: u32 = 512 << 10;
 /// What questions other than zones read, about, and how long they take on a disk.
 const READ_BYTES: f64 = 6e9;
@@ -51,7 +50,6 @@ const SECONDS: f64 = 150.0;
 /// What questions about writes write, at most, without the ends of large caches.
 const WRITTEN_BYTES: u64 = 2 << 30;
 
-/// The test `geometry`.
 pub struct GeometryWorkload;
 
 impl Workload for GeometryWorkload {
@@ -104,10 +102,8 @@ impl Workload for GeometryWorkload {
             (None, TargetKind::Block) if options.writes => test.writes = WriteLevel::SameBytes,
             _ => {}
         }
-        let filling_s = match writes {
-            true => options.cache_writes.0 as f64 / (context.typical.mb_s * 1e6),
-            false => 0.0,
-        };
+        let filled_bytes = if writes { options.cache_writes.0 } else { 0 };
+        let filling_s = filled_bytes as f64 / (context.typical.mb_s * 1e6);
         let seconds = options.time.0.min(SECONDS + filling_s);
         let surface = context.span_bytes as f64 * options.surface_pct / 100.0;
         let read =
@@ -155,13 +151,10 @@ impl Workload for GeometryWorkload {
 /// What is found by filling it, and why it is not.
 struct LongFilling {
     what: &'static str,
-    /// The options do not ask for this many writes.
     unasked: &'static str,
-    /// What is there must be kept.
     too_slow: &'static str,
 }
 
-/// What all questions share.
 struct Questions<'s, 'a> {
     session: &'s mut Session<'a>,
     record: &'s mut TestRecord,
@@ -187,7 +180,6 @@ impl<'a> Questions<'_, 'a> {
         if self.has_time_for(what) { self.writes(what) } else { None }
     }
 
-    /// Reports what was found, or why it could not be.
     fn tell<T>(
         &mut self,
         what: &str,
@@ -278,7 +270,6 @@ fn ask<T: Send>(
     })
 }
 
-/// What does not turn.
 fn ask_flash(questions: &mut Questions<'_, '_>) -> Result<(), BenchError> {
     if questions.has_time_for("requests side by side") {
         match flash::parallelism(questions.session, questions.record)? {
@@ -293,7 +284,6 @@ fn ask_flash(questions: &mut Questions<'_, '_>) -> Result<(), BenchError> {
     ask_flash_writes(questions)
 }
 
-/// What the writes of an SSD show.
 fn ask_flash_writes(questions: &mut Questions<'_, '_>) -> Result<(), BenchError> {
     if questions.has_time_for("flushes")
         && let Some(mut writes) =

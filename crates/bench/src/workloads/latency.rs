@@ -31,7 +31,6 @@ const RATE_MIN: f64 = 1.0;
 /// A request alone on a simulated SSD is computed this many times faster than among many (`cargo xtask suites`).
 const ALONE_GAIN: f64 = 2.5;
 
-/// The test `latency`.
 pub struct LatencyWorkload;
 
 impl Workload for LatencyWorkload {
@@ -203,7 +202,6 @@ fn rate_cell(arrivals: Arrivals, rate: Rate) -> String {
     format!("{arrivals}_{rate}").replace('.', "_")
 }
 
-/// The first `percent` of `span`, in whole blocks.
 fn part(span: &Range<u64>, percent: f64, block: u64) -> Range<u64> {
     let blocks = ((span.end - span.start) as f64 * percent / 100.0) as u64 / block;
     span.start..span.start + blocks * block

@@ -32,13 +32,12 @@ use rustix::io::{Errno, retry_on_intr};
 /// The cells: read cold, and once more from memory.
 const COLD: &str = "read";
 const AGAIN: &str = "again";
-/// A larger share of a file in memory makes its time no drive's.
+/// The time of a file with a larger share in memory is not the drive's.
 const IN_MEMORY_MAX: f64 = 0.02;
 /// Requests of read-ahead, which are computed faster than single ones.
 const READ_AHEAD: f64 = 128.0 * 1024.0;
 const STREAM_GAIN: f64 = 4.0;
 
-/// The test `read-files`.
 pub struct ReadFilesWorkload;
 
 impl Workload for ReadFilesWorkload {
@@ -112,7 +111,6 @@ impl Workload for ReadFilesWorkload {
     }
 }
 
-/// The files to read, and their order.
 fn chosen(options: &ReadFilesOptions, all: usize, seed: u64) -> Vec<usize> {
     let count = if options.files == 0 { all } else { all.min(options.files as usize) };
     let at = |i: usize| if count < 2 { 0 } else { i * (all - 1) / (count - 1) };
@@ -152,10 +150,11 @@ fn simulated(session: &mut Session<'_>, record: &mut TestRecord) -> Result<(), B
         let work = |watch: &mut dyn FnMut(FileStep) -> bool| {
             for &number in &numbers {
                 let (address, size) = filled.files[number];
-                let ns = match options.again {
+                let ns = if options.again {
                     // Only the page cache knows a second time.
-                    true => by_calls(drive, address, size, options.block.0),
-                    false => drive.stream_file(SimOp::Read, address),
+                    by_calls(drive, address, size, options.block.0)
+                } else {
+                    drive.stream_file(SimOp::Read, address)
                 };
                 let ns = ns.map_err(|errno| failed(address, size, false, errno))?;
                 let at_bytes = filled.files[..number].iter().map(|(_, size)| size).sum();
@@ -228,9 +227,8 @@ struct Reading<'r> {
     tree: &'r TreeFolder,
     buffer: Vec<u8>,
     positions: FilePositions,
-    /// Shares of files that were in memory when they should not be.
+    /// Shares of files that were in memory although they should have been cold.
     warm: Vec<f64>,
-    /// Files on which the kernel did not report.
     unknown: usize,
 }
 

@@ -36,7 +36,6 @@ use table_size::TableSize;
 
 /// Threads and clients at most: a server needs a process for each.
 const CLIENTS_MAX: u32 = 256;
-/// Smallest table.
 const TABLE_MIN: u64 = 1 << 20;
 /// Bytes that a commit writes, about: a page of the log and what the file system adds.
 const COMMIT_WRITES: f64 = 16_384.0;
@@ -50,7 +49,6 @@ const MARIADB_ROUND_BYTES: f64 = 170e6;
 /// Restarts, initialization and the end of a server, s.
 const SERVER_S: f64 = 3.0;
 
-/// The test `sql`.
 pub struct SqlWorkload;
 
 impl Workload for SqlWorkload {
@@ -150,12 +148,11 @@ impl Workload for SqlWorkload {
         let fitting = |options: &SqlOptions| {
             TableSize::fitting(options, context.room_bytes, context.typical.mb_s)
         };
-        let asked = match is_simulated {
-            true => {
-                let kinds = chosen.iter().flat_map(|it| it.databases.iter().copied());
-                predicted_run::computable(options, kinds)
-            }
-            false => options.clone(),
+        let asked = if is_simulated {
+            let kinds = chosen.iter().flat_map(|it| it.databases.iter().copied());
+            predicted_run::computable(options, kinds)
+        } else {
+            options.clone()
         };
         let Some(size) = fitting(&asked) else {
             let reason = format!(
@@ -199,16 +196,16 @@ fn databases(options: &SqlOptions, is_simulated: bool) -> (Vec<SqlOptions>, Vec<
     }
     let (mut chosen, mut omitted) = (Vec::new(), Vec::new());
     for &database in &options.databases {
-        let installed = match is_simulated || options.url.is_some() {
-            true => None,
-            false => match drivescope_sql::find(database) {
-                Ok(installed) => Some(installed),
+        let mut installed = None;
+        if !is_simulated && options.url.is_none() {
+            match drivescope_sql::find(database) {
+                Ok(found) => installed = Some(found),
                 Err(why) => {
                     omitted.push(why.to_string());
                     continue;
                 }
-            },
-        };
+            }
+        }
         let (options, remarks) = possible(options, database, installed.as_deref());
         chosen.push(options);
         omitted.extend(remarks);
@@ -228,7 +225,6 @@ fn database_named(name: &str) -> Result<DatabaseKind, String> {
     })
 }
 
-/// What it takes for one database.
 fn cost(
     context: &PlanContext<'_>,
     options: &SqlOptions,
@@ -285,8 +281,7 @@ fn cost(
     }
 }
 
-/// Bytes that a server of the test's own writes besides the table: to be made, and in each round to start again and to
-/// be made of a backup.
+/// Bytes that a server of the test's own writes besides the table, when it is made and in each round.
 fn server_writes(options: &SqlOptions, table: f64) -> f64 {
     let of = |database: &DatabaseKind| match database {
         // Its log as a whole, and each page twice.
@@ -301,7 +296,6 @@ fn server_writes(options: &SqlOptions, table: f64) -> f64 {
     own.map(of).map(|(made, round)| made + f64::from(options.rounds) * round).sum()
 }
 
-/// The statement of the user's own, if there is one.
 fn user_query(options: &SqlOptions) -> Result<Option<UserQuery>, String> {
     let Some(path) = &options.query else { return Ok(None) };
     let read = |path: &String, option: &str| {

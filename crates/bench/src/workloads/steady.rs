@@ -41,7 +41,6 @@ const PHASES_MAX: usize = 60_000;
 const PASSES_MAX: u32 = 100;
 const VOLUME_MAX: f64 = 1_000.0;
 
-/// The test `steady`.
 pub struct SteadyWorkload;
 
 impl Workload for SteadyWorkload {
@@ -105,10 +104,6 @@ impl Workload for SteadyWorkload {
 
     fn borrows_options_of(&self) -> Option<TestKind> {
         Some(TestKind::Apps)
-    }
-
-    fn takes_whole_target(&self) -> bool {
-        true
     }
 
     fn continuation(&self) -> Option<Continuation> {
@@ -242,10 +237,8 @@ fn usable(options: &SteadyOptions, cells: &[Cell], omitted: &[String]) -> Result
     if cells.is_empty() && omitted.is_empty() {
         return Err("has no cells: add some with --set steady.cells or steady.shapes".to_string());
     }
-    match cells.iter().any(|cell| options.is_tracked(cell)) {
-        true => Ok(()),
-        false => Err(format!("no tracked cell can run: {}", omitted.join("; "))),
-    }
+    let is_any_tracked = cells.iter().any(|cell| options.is_tracked(cell));
+    ensure(is_any_tracked, || format!("no tracked cell can run: {}", omitted.join("; ")))
 }
 
 fn fitting_cells(session: &Session<'_>, record: &mut TestRecord) -> Result<Vec<Cell>, BenchError> {
@@ -289,7 +282,6 @@ fn plan_rounds(context: &PlanContext<'_>, test: &mut PlannedTest) -> Result<(), 
     Ok(())
 }
 
-/// One round of one cell.
 fn cell_cost(cell: &Cell, context: &PlanContext<'_>, test: &mut PlannedTest) -> Cost {
     let options = &context.suite.steady;
     let (shape, block) = (cell.shape, cell.shape.block.0);

@@ -43,11 +43,9 @@ const SLOW_SAMPLE_MIN: Bytes = Bytes::mib(1);
 const SLOW_SAMPLES_MIN: u32 = 12;
 /// Share of the time for samples all over the drive; the rest goes where they show borders of zones.
 const EVEN_SHARE: f64 = 0.3;
-/// Requests in flight within one of our samples: 4 MiB, enough for fast flash, in requests that are short beside
-/// the track of a disk.
+/// Requests in flight within one of our samples: 4 MiB, enough for fast flash, short beside a track.
 const SAMPLE_DEPTH: u32 = 16;
 
-/// The test `surface`.
 pub struct SurfaceWorkload;
 
 impl Workload for SurfaceWorkload {
@@ -61,7 +59,7 @@ impl Workload for SurfaceWorkload {
 
     fn access(&self) -> &'static str {
         "not in a directory; on a file: only reads; on a device: only reads, unless --write same-bytes (writes back \
- what is there) or --destroy SERIAL (contents are lost)"
+         what is there) or --destroy SERIAL (contents are lost)"
     }
 
     fn how_to_shorten(&self, _suite: &Suite) -> String {
@@ -273,12 +271,9 @@ fn search_budget(options: &SurfaceOptions) -> SearchBudget {
     }
 }
 
-/// How places are read.
 #[derive(Debug, Clone, Copy)]
 struct RequestShape {
-    /// Bytes per request.
     chunk: u32,
-    /// Requests in flight.
     depth: u32,
 }
 
@@ -312,13 +307,10 @@ fn check_units(options: &SurfaceOptions, unit: u64) -> Result<(), BenchError> {
     }
 }
 
-/// What a scan has read.
 #[derive(Debug)]
 struct Scanned {
     timed: Vec<TimedRegion>,
-    /// Every failure, by place.
     failures: Vec<IoFailure>,
-    /// It ended because of them, before its last place.
     gave_up: bool,
     /// Whether the test ends here, after everything readable was kept.
     end: Result<(), BenchError>,
@@ -380,12 +372,11 @@ fn go_on_unless(
     }
 }
 
-/// Where the examined part begins on the target.
 fn part_start(session: &Session<'_>) -> u64 {
     session.part_start_bytes(session.device())
 }
 
-/// Places of the part as such of the target.
+/// Places of the examined part as places of the whole target.
 fn on_target(mut places: Vec<ScanRegion>, start: u64) -> Vec<ScanRegion> {
     for place in &mut places {
         place.offset += start;

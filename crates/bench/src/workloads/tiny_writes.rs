@@ -51,12 +51,9 @@ const SIMULATED_DIRECT_PART: u64 = 3;
 const SIMULATED_DIRECT_IOPS: f64 = 20e3;
 /// The unit in which the drive itself does a tiny write: a page of the file system.
 const DRIVE_BLOCK: u32 = 4096;
-/// Parts of the file begin at multiples of this.
 const PART_UNIT: u64 = 1 << 20;
-/// Longest work of a program on one request.
 const THINKTIME_MAX: Secs = Secs(1.0);
 
-/// The test `tiny-writes`.
 pub struct TinyWritesWorkload;
 
 impl Workload for TinyWritesWorkload {
@@ -169,8 +166,7 @@ impl Workload for TinyWritesWorkload {
     }
 }
 
-/// The parts of a file for streams, and for writes that may scatter what a stream would read: a half each where there
-/// are both.
+/// The parts of a file for streams, and for writes that may scatter them: a half each if both run.
 fn parts(span: &Range<u64>, options: &TinyWritesOptions) -> (Range<u64>, Range<u64>) {
     let has = |scatters: bool| chosen(options).any(|pattern| pattern.may_scatter() == scatters);
     let middle = span.start + (span.end - span.start) / 2 / PART_UNIT * PART_UNIT;
@@ -288,7 +284,6 @@ fn run_pattern(
     session.add_round(kept, record)
 }
 
-/// How the page cache takes part in a pattern.
 fn cache_of(pattern: Pattern) -> Cache {
     match pattern {
         Pattern { path: IoPath::Direct, .. } => Cache::Past,
@@ -317,14 +312,11 @@ fn flush(device: &IoDevice, spec: QueueSpec, recorder: &mut Recorder) -> Result<
     Ok(flush_ns)
 }
 
-/// Requests of a pattern at most.
 fn most(pattern: Pattern, session: &Session<'_>, span: &Range<u64>, block_bytes: u32) -> u64 {
     let options = &session.plan.suite.tiny_writes;
     let speeds = ExpectedSpeed::upper_bound(session.target).filter(|_| pattern.mix.writes());
-    let most = match session.target.is_simulated() {
-        true => simulated_stream_max(pattern.path, session.plan.suite.rounds),
-        false => u64::MAX,
-    };
+    let simulated_max = simulated_stream_max(pattern.path, session.plan.suite.rounds);
+    let most = if session.target.is_simulated() { simulated_max } else { u64::MAX };
     let bound = speeds.map_or(most, |fastest| {
         let cached = pattern.path != IoPath::Direct;
         stream_requests(cached, block_bytes.into(), options, fastest)
@@ -349,7 +341,6 @@ fn stream_requests(
     ((iops * options.time.0) as u64).max(DEPTHS_MIN)
 }
 
-/// Bytes per request of a pattern.
 fn block_of(pattern: Pattern, options: &TinyWritesOptions, align_bytes: u32) -> u32 {
     match (pattern.path, pattern.order) {
         (IoPath::Direct, Order::Rnd) => DRIVE_BLOCK,

@@ -33,7 +33,6 @@ use std::ops::Range;
 /// Through the page cache, random reads touch at most this part of the blocks, so that few are met twice.
 const BUFFERED_PART: u64 = 16;
 
-/// The test `transfer`.
 pub struct TransferWorkload;
 
 impl Workload for TransferWorkload {
@@ -47,7 +46,7 @@ impl Workload for TransferWorkload {
 
     fn access(&self) -> &'static str {
         "in a directory: writes a file of its own; on a file: only reads; on a device: only reads, unless --write \
- restore (contents are put back) or --destroy SERIAL (contents are lost)"
+         restore (contents are put back) or --destroy SERIAL (contents are lost)"
     }
 
     fn how_to_shorten(&self, suite: &Suite) -> String {
@@ -261,7 +260,6 @@ fn length(options: &TransferOptions) -> RoundLength {
     RoundLength { time, write_once: options.write_once }
 }
 
-/// Bytes that end a round, if they do.
 fn io_size(options: &TransferOptions) -> Option<u64> {
     (options.io_size.0 > 0).then_some(options.io_size.0)
 }
@@ -408,8 +406,7 @@ mod tests {
         assert_eq!(findings, []);
     }
 
-    /// The truth is the median of the rounds of all seeds. Of 100 intervals of 95 %, fewer than 89 contain it in one
-    /// of two hundred cases.
+    /// The truth is the median over all seeds. Fewer than 89 of 100 intervals of 95 % hold it once in 200 cases.
     #[test]
     fn intervals_of_a_hundred_seeds_contain_the_truth() {
         let mut suite = suite_of(TestKind::Transfer);

@@ -40,7 +40,6 @@ const SIZE_MIN: Bytes = Bytes::mib(4);
 const SIMULATED_MAX: Bytes = Bytes::gib(4);
 /// Largest cache that the search covers: with it, a quick run stays within what f3probe writes.
 const CACHE_MAX: u64 = 512 << 20;
-/// Requests in flight of a full run.
 const DEPTH: u32 = 4;
 /// Pieces in which everything is written: short, so that it can be stopped at any time.
 const PIECE: u64 = 64 << 20;
@@ -53,7 +52,6 @@ const QUICK_READS: f64 = 12_000.0;
 /// A simulated drive keeps what is written: making and moving this many bytes takes as long as computing a request.
 const DATA_PER_REQUEST: f64 = 1_000.0;
 
-/// The test `verify`.
 pub struct VerifyWorkload;
 
 impl Workload for VerifyWorkload {
@@ -67,7 +65,7 @@ impl Workload for VerifyWorkload {
 
     fn access(&self) -> &'static str {
         "not in a directory; on a file: reads back what an earlier run wrote (verify.phase=read); on a device: \
- everything on it is lost (--destroy SERIAL), with verify.phase=read it only reads"
+         everything on it is lost (--destroy SERIAL), with verify.phase=read it only reads"
     }
 
     fn how_to_shorten(&self, _suite: &Suite) -> String {
@@ -89,10 +87,6 @@ impl Workload for VerifyWorkload {
         ensure(whole && options.cache.0 <= CACHE_MAX, || {
             "verify.cache must be a multiple of 512 bytes, at most 512 MiB".to_string()
         })
-    }
-
-    fn takes_whole_target(&self) -> bool {
-        true
     }
 
     fn continuation(&self) -> Option<Continuation> {
@@ -340,7 +334,6 @@ fn resume_writing(session: &Session<'_>, at: u64, size: u64) -> ResumePoint {
     session.resume_point(ResumePhase::VerifyWrite, at.min(last))
 }
 
-/// What is written again before everything is read back.
 fn push_bytes(session: &Session<'_>, size: u64) -> u64 {
     push_of(session.plan.suite.verify.cache.0, size)
 }
@@ -362,8 +355,7 @@ fn push_out(
     write(session, record, "write", places, manner, &mut WrittenSum::default(), None)?
 }
 
-/// `bytes`: of all requests completed, also in a piece that failed and has no time. The rate counts the flush
-/// after the last byte, once that is over.
+/// `bytes`: of all completed requests. The rate counts the flush after the last byte, once it is over.
 fn report_written(
     record: &mut TestRecord,
     timed: &[TimedRegion],
@@ -415,7 +407,6 @@ fn read_back(
     Ok((outcome, end))
 }
 
-/// Where to resume reading back.
 fn resume_reading(session: &Session<'_>, intact_before: bool, at_bytes: u64) -> ResumePoint {
     ResumePoint { intact_before, ..session.resume_point(ResumePhase::VerifyRead, at_bytes) }
 }

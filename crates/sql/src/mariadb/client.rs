@@ -7,7 +7,6 @@ use crate::{COMMITS, Client, SqlError, TABLE, UserQuery};
 use mysql::prelude::Queryable;
 use mysql::{Conn, Params, Row, Statement, Value};
 
-/// A connection.
 pub(super) struct MariadbClient {
     connection: Conn,
     seek: Option<Statement>,

@@ -26,27 +26,20 @@ const PLACES: [&str; 6] = [
 const OWN_PLACE: &str = "DRIVESCOPE_MARIADB_BIN";
 /// Folders beside that one in which some of its programs may be.
 const BESIDE: [&str; 4] = [".", "../bin", "../sbin", "../scripts"];
-/// The user that packages make for it.
 const USER: &str = "mysql";
-/// The superuser within it.
 const SUPERUSER: &str = "root";
-/// The database in which the tables are.
 const NAME: &str = "drivescope";
-/// Its socket, in its own folder.
 const SOCKET: &str = "db.sock";
 /// Temporary tables in its own folder too, which is its working directory. A server that starts deletes all that it
 /// finds where they are kept; the machine's temporary directory may hold other servers' tables.
 const OWN_TMPDIR: &str = "--tmpdir=.";
-/// The name of the backup's one file.
 const BACKUP: &str = "backup.mbstream";
 /// Smallest and largest log: the default of Debian's server, and enough that no load of some GB waits for it.
 const LOG_BYTES: std::ops::RangeInclusive<u64> = (96 << 20)..=(512 << 20);
 /// Fewer buffers it refuses, by its version: 5 to 6 MiB.
 const BUFFER_BYTES_MIN: u64 = 8 << 20;
-/// Memory to apply a backup's log with.
 const PREPARE_BYTES_MIN: u64 = 64 << 20;
 
-/// The installed programs.
 #[derive(Clone)]
 pub(crate) struct MariadbPrograms {
     server: PathBuf,
@@ -76,9 +69,10 @@ impl MariadbPrograms {
         let output = Command::new(&server).args(["--no-defaults", "--version"]).output();
         let output = output.map_err(|error| SqlError::of_program("mariadbd", &error))?;
         let is_mysql = check_version(&String::from_utf8_lossy(&output.stdout))?;
-        let install = match is_mysql {
-            true => None,
-            false => Some(found(&["mariadb-install-db", "mysql_install_db"]).ok_or_else(missing)?),
+        let install = if is_mysql {
+            None
+        } else {
+            Some(found(&["mariadb-install-db", "mysql_install_db"]).ok_or_else(missing)?)
         };
         let backup = found(&["mariadb-backup", "mariabackup"]).zip(found(&["mbstream"]));
         // MariaDB's program refuses servers of MySQL.

@@ -6,7 +6,6 @@ use crate::queries::Placeholder;
 use crate::{Client, SqlError, UserQuery};
 use tiberius::{ColumnData, Row, ToSql};
 
-/// A connection.
 pub(super) struct MssqlClient {
     connection: MssqlConnection,
     seek: String,

@@ -11,13 +11,11 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Notify;
 use tokio_util::compat::{Compat, TokioAsyncWriteCompatExt};
 
-/// How long a server may take to let a connection in.
 const CONNECT_TIME_MAX: Duration = Duration::from_secs(15);
 
 type TdsClient = Client<Compat<TcpStream>>;
 
-/// A connection. A cancelled run leaves it in the middle of an answer: it is not used again then, and the server
-/// ends its statement when it is closed.
+/// A cancelled run leaves it in the middle of an answer: closed, not used again, it ends its statement.
 pub(super) struct MssqlConnection {
     client: TdsClient,
     runtime: Runtime,
@@ -71,7 +69,6 @@ impl MssqlConnection {
         })
     }
 
-    /// The number in the only row of a batch.
     pub fn number(&mut self, text: &str) -> Result<i64, SqlError> {
         let rows = self.batch(text)?;
         let row = rows.first().ok_or_else(|| SqlError::of_statement(KIND, "it has no row"))?;
@@ -82,7 +79,6 @@ impl MssqlConnection {
         }
     }
 
-    /// The text in the first row of a batch.
     pub fn text(&mut self, text: &str) -> Result<Option<String>, SqlError> {
         let rows = self.batch(text)?;
         let Some(row) = rows.first() else { return Ok(None) };

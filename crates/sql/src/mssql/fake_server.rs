@@ -18,32 +18,25 @@ const IS_LAST: u8 = 1;
 const INT8: u8 = 0x7f;
 const NVARCHAR: u8 = 0xe7;
 
-/// An answer.
 #[derive(Debug, Clone)]
 pub(super) enum FakeAnswer {
-    /// No rows.
     Done,
-    /// Rows of texts and numbers.
     Rows(Vec<Vec<FakeValue>>),
-    /// An error.
     Fails(u32, &'static str),
     /// Nothing, for as long as the connection is open.
     Silence,
 }
 
-/// A value.
 #[derive(Debug, Clone)]
 pub(super) enum FakeValue {
     Number(i64),
     Text(String),
 }
 
-/// A row with one number.
 pub(super) fn number(value: i64) -> FakeAnswer {
     FakeAnswer::Rows(vec![vec![FakeValue::Number(value)]])
 }
 
-/// A row with one text.
 pub(super) fn text(value: &str) -> FakeAnswer {
     FakeAnswer::Rows(vec![vec![FakeValue::Text(value.to_string())]])
 }
@@ -71,7 +64,6 @@ impl FakeServer {
         Self { port, asked }
     }
 
-    /// All requests so far, in order.
     pub fn asked(&self) -> Vec<String> {
         self.asked.lock().unwrap().clone()
     }
@@ -134,7 +126,6 @@ fn packets(answer: &[u8]) -> Vec<u8> {
     all
 }
 
-/// Version 16, no encryption.
 fn prelogin() -> Vec<u8> {
     let options = [0, 0, 11, 0, 6, 1, 0, 17, 0, 1, 0xff];
     [&options[..], &[16, 0, 0, 0, 0, 0, 2]].concat()
@@ -157,7 +148,6 @@ fn token(kind: u8, body: &[u8]) -> Vec<u8> {
     [&[kind], &(body.len() as u16).to_le_bytes()[..], body].concat()
 }
 
-/// TDS 7.3 B is spoken.
 fn login_ack() -> Vec<u8> {
     let version = 0x730b_0003_u32.to_be_bytes();
     token(0xad, &[&[1], &version[..], &short_text("fake"), &[0, 0, 0, 16]].concat())

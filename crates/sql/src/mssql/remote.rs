@@ -15,14 +15,12 @@ use tiberius::Config;
 /// A larger share of the table that is still in the server's buffers makes a phase no cold one.
 const WARM_SHARE_MAX: f64 = 0.02;
 
-/// A database, and a connection to it.
 pub(super) struct MssqlDatabase {
     config: Config,
     name: String,
     connection: MssqlConnection,
     canceller: Arc<Canceller>,
     version: String,
-    /// The name of the backup's file, once there is one.
     backup: Option<String>,
     counted: [i64; 3],
 }
@@ -76,8 +74,7 @@ impl Database for MssqlDatabase {
         rows.iter().map(|row| Ok((cell(row, 0)?, cell(row, 1)?))).collect()
     }
 
-    /// The server makes the data itself, as in "A Hard Drive Retrospective": the data of `fill` are not sent, but it
-    /// counts the progress.
+    /// The server makes the data, as in "A Hard Drive Retrospective"; `fill` counts the progress.
     fn load(&mut self, rows: u64, fill: &mut FillRow<'_>) -> Result<(), SqlError> {
         self.run(&texts::drop_tables())?;
         self.run(&texts::make_tables())?;

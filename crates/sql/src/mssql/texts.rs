@@ -84,12 +84,10 @@ pub(super) const COUNTERS: &str = "SELECT COALESCE(SUM(s.execution_count), 0), \
     FROM sys.dm_exec_query_stats AS s CROSS APPLY sys.dm_exec_sql_text(s.sql_handle) AS t \
     WHERE t.text LIKE N'%drivescope[_]%@P1%' AND t.text NOT LIKE N'%dm_exec_query_stats%'";
 
-/// A name in brackets.
 fn quoted(name: &str) -> String {
     format!("[{}]", name.replace(']', "]]"))
 }
 
-/// A text in quotes.
 fn text(value: &str) -> String {
     format!("N'{}'", value.replace('\'', "''"))
 }
@@ -100,7 +98,6 @@ pub(super) fn backup(database: &str, file: &str) -> String {
     format!("BACKUP DATABASE {database} TO DISK = {file} WITH INIT, COPY_ONLY, NO_COMPRESSION")
 }
 
-/// The server's path of the backup.
 pub(super) fn backup_path(file: &str) -> String {
     let pattern = text(&format!("%{}", file.replace('_', "[_]")));
     format!(

@@ -9,14 +9,11 @@ use crate::{COMMITS, Client, SqlError, TABLE, UserQuery};
 use std::sync::Arc;
 use tokio_postgres::Config;
 
-/// Names of the statements at the server.
 const SEEK: &str = "seek";
 const COMMIT: &str = "commit";
 const QUERY: &str = "query";
-/// Bytes of a row's number.
 const NUMBER_BYTES: usize = 8;
 
-/// A connection.
 pub(super) struct PostgresClient {
     line: Line,
     seeks: bool,

@@ -16,12 +16,9 @@ const PLACES: [&str; 3] = ["/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/us
 const OWN_PLACE: &str = "DRIVESCOPE_POSTGRES_BIN";
 /// The oldest version that has everything that is used here.
 const VERSION_MIN: u32 = 12;
-/// Its superuser within the cluster.
 const USER: &str = "drivescope";
-/// The name of the backup's one file.
 const BACKUP: &str = "base.tar";
 
-/// The installed programs.
 #[derive(Clone)]
 pub(crate) struct PostgresPrograms {
     folder: PathBuf,

@@ -21,19 +21,14 @@ const READ_BYTES: usize = 16 << 10;
 const HEAD_BYTES: usize = 5;
 const LENGTH_BYTES: usize = 4;
 
-/// The result of a statement.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct ServerAnswer {
-    /// Rows.
     pub rows: u64,
-    /// Bytes of their values.
     pub bytes: usize,
 }
 
-/// A connection, and what waits on it.
 pub(super) struct Line {
     socket: Socket,
-    /// The bytes to send next.
     out: Vec<u8>,
     /// The bytes received, and the part not parsed yet.
     come: Box<[u8]>,

@@ -15,10 +15,8 @@ fn name(out: &mut Vec<u8>, name: &str) {
     out.push(0);
 }
 
-/// The form of a value's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ValueForm {
-    /// As text.
     Text = 0,
     /// In the type's own form: numbers from the highest byte.
     Binary = 1,
@@ -78,7 +76,6 @@ pub(super) fn refuse_copy(out: &mut Vec<u8>, why: &str) {
     message(out, b'f', |out| name(out, why));
 }
 
-/// Closes the connection.
 pub(super) fn terminate(out: &mut Vec<u8>) {
     message(out, b'X', |_| {});
 }
@@ -87,20 +84,15 @@ pub(super) fn terminate(out: &mut Vec<u8>) {
 pub(super) mod from_server {
     /// A row: how many columns, then each with its length.
     pub(in super::super) const ROW: u8 = b'D';
-    /// A statement failed.
     pub(in super::super) const ERROR: u8 = b'E';
-    /// It waits for the next statement.
     pub(in super::super) const READY: u8 = b'Z';
-    /// It waits for the data of a COPY.
     pub(in super::super) const COPY_IN: u8 = b'G';
 }
 
-/// An error of the server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct ServerSaid {
     /// Its code (SQLSTATE).
     pub code: String,
-    /// Its words.
     pub message: String,
 }
 

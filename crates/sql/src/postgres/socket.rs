@@ -9,7 +9,6 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_postgres::Config;
 use tokio_postgres::config::Host;
 
-/// Where PostgreSQL listens by default.
 const PORT: u16 = 5432;
 
 /// A socket on which calls wait.
@@ -67,7 +66,6 @@ impl Socket {
         }
     }
 
-    /// Sends all bytes.
     pub fn write(&mut self, from: &[u8]) -> io::Result<()> {
         match self {
             Self::Unix(socket) => socket.write_all(from),

@@ -20,7 +20,6 @@ const SETTINGS: &str = "SELECT name, setting || coalesce(' ' || unit, '') FROM p
     'fsync', 'full_page_writes', 'synchronous_commit', 'wal_level', 'wal_sync_method', 'shared_buffers',
     'data_checksums', 'effective_io_concurrency', 'max_parallel_workers_per_gather', 'max_wal_size',
     'block_size') ORDER BY name";
-/// Bytes of rows that are sent together.
 const SEND_BYTES: usize = 1 << 20;
 /// The signature of the binary form of COPY, with no flags and no extension.
 const COPY_HEAD: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
@@ -33,7 +32,6 @@ pub(crate) struct PostgresSession {
     client: postgres::Client,
     _cancel: Registration,
     version: String,
-    /// Whether the server counts statements.
     counts: bool,
 }
 
@@ -76,7 +74,6 @@ impl PostgresSession {
         Some(workers.unwrap_or("0").to_string())
     }
 
-    /// Starts the statement counters, if the server has them loaded.
     pub fn count_statements(&mut self) {
         self.counts = self.run("CREATE EXTENSION IF NOT EXISTS pg_stat_statements").is_ok();
     }
@@ -180,11 +177,10 @@ impl Database for PostgresSession {
     }
 
     fn begin_counting(&mut self) -> Result<(), SqlError> {
-        match self.counts {
-            true => self.client.execute("SELECT pg_stat_statements_reset()", &[]).map(|_| ()),
-            false => Ok(()),
+        if self.counts {
+            self.client.execute("SELECT pg_stat_statements_reset()", &[]).map_err(failed)?;
         }
-        .map_err(failed)
+        Ok(())
     }
 
     fn counted(&mut self) -> Result<ServerCounters, SqlError> {

@@ -20,9 +20,8 @@ const NORMAL_95: f64 = 1.96;
 
 /// Adds metrics and findings of what was seen; `step` is the smallest unit of offsets.
 ///
-/// A sector is a metric only if the times show one, or if the drive reports the smallest there can be and no
-/// time speaks against it. Partitions are judged in any case, by the larger of what was found and what the
-/// drive reports.
+/// A sector is a metric only if the times show one, or if the drive reports the smallest there can be and no time
+/// speaks against it. Partitions are judged in any case, by the larger of what was found and what the drive reports.
 pub fn report(session: &Session<'_>, record: &mut TestRecord, seen: &[BlockSizeResult], step: u64) {
     seen.iter().for_each(|seen| of_size(record, seen));
     let conclusion = conclude(seen);
@@ -68,11 +67,9 @@ pub fn report(session: &Session<'_>, record: &mut TestRecord, seen: &[BlockSizeR
     }
 }
 
-/// Said where a flash write takes so long that one more page read would not show.
 const HIDDEN_BY_FLASH: &str = "physical sector: no offset is slower, but a synced write takes so long here that one \
                                more flash page read would not show";
 
-/// Whether the drive is known to be flash.
 fn is_flash(drive: &Drive) -> bool {
     use DriveKind::{Card, Nvme, Simulated, Ssd};
     !drive.rotational_hint && matches!(drive.kind, Ssd | Nvme | Card | Simulated)

@@ -16,32 +16,25 @@ const ERRORS_APART: f64 = 3.0;
 /// Resamples of the penalty's interval: two digits of its ends.
 const RESAMPLES: usize = 500;
 
-/// The times of accesses at one offset.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OffsetTimes {
-    /// Offset behind the beginning of the target, below the size of the pattern.
+    /// From the beginning of the target; below the size of the pattern.
     pub offset: u64,
-    /// One time per access, ns.
     pub ns: Vec<f64>,
 }
 
 /// A number with its 95 % interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
-    /// Best guess.
     pub value: f64,
-    /// Lower end.
     pub low: f64,
-    /// Upper end.
     pub high: f64,
 }
 
-/// Fast and slow offsets, in order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct OffsetGroups {
-    /// Offsets of the fast group.
     pub fast: Vec<u64>,
-    /// Offsets of the slow group; empty if all are alike.
+    /// Empty if all are alike.
     pub slow: Vec<u64>,
 }
 
@@ -76,11 +69,9 @@ fn are_apart(points: &[(u64, TrimmedMean)], order: &[usize], cut: usize) -> bool
     fast_end < slow_start
 }
 
-/// The smallest extra time at an offset that [`split`] would surely have seen, as a share of an undisturbed
-/// access.
+/// The smallest extra time at an offset that [`split`] would surely have seen, as a share of an undisturbed access.
 ///
-/// That is the lower quartile: where others use the drive, the mean is theirs, and what misalignment adds would be
-/// a small share of it.
+/// The lower quartile: other users of the drive raise the mean, beside which misalignment adds little.
 pub fn resolution(times: &[OffsetTimes], points: &[(u64, TrimmedMean)]) -> f64 {
     let all: Vec<f64> = times.iter().flat_map(|at| at.ns.iter().copied()).collect();
     let undisturbed = quantile(&all, 0.25).unwrap_or(0.0);

@@ -6,8 +6,7 @@ use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::ops::Range;
 
-/// Each write has a stretch of this length to itself, so that no sector is written twice and found in the
-/// drive's memory.
+/// Each write has a stretch of this length to itself, so that no sector is found in the drive's memory.
 const STRETCH: u64 = 32 << 10;
 /// Writes stay within this stretch of the target: far enough apart, and near enough that seeks are short.
 pub const SPAN_MAX: u64 = 128 << 20;
@@ -17,28 +16,22 @@ pub const SPAN_MAX: u64 = 128 << 20;
 pub struct Ladder {
     /// Bytes per write; offsets repeat after as many.
     pub block: u64,
-    /// From one offset to the next.
     pub step: u64,
     /// The first offset, a known boundary of smaller sectors.
     pub base: u64,
 }
 
-/// One access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LadderAccess {
-    /// First byte.
     pub at: u64,
-    /// Which offset of the ladder, from 0.
     pub rung: usize,
 }
 
 impl Ladder {
-    /// The offsets, below [`Ladder::block`].
     pub fn offsets(&self) -> Vec<u64> {
         (0..self.block / self.step).map(|i| (self.base + i * self.step) % self.block).collect()
     }
 
-    /// Name in metric keys: `4k`.
     pub fn name(&self) -> String {
         Bytes(self.block).short()
     }

@@ -32,7 +32,6 @@ const BLOCK_MIN: u64 = 4096;
 struct TimedPass {
     size: u64,
     offset: u64,
-    /// Wall time of each round, ns.
     ns: Vec<f64>,
 }
 
@@ -42,7 +41,6 @@ impl TimedPass {
     }
 }
 
-/// Bytes of a block in each pass of one round.
 pub fn block_sizes(options: &AlignOptions, sector: u64) -> Vec<u64> {
     let passes = passes(options.min.0.max(sector), options.max.0, sector);
     passes.into_iter().map(|(size, _)| size).collect()
@@ -238,8 +236,7 @@ mod tests {
     use crate::workloads::align::physical_sector::{Sector, conclude};
 
     /// The published times of 32,768 writes of 4 KiB at 0, 512, 1024 and 2048, ms ("Benchmarking Advanced Format
-    /// Drives"), and the
-    /// sector of the drive.
+    /// Drives"), and the sector of the drive.
     const PUBLISHED: [(&str, [f64; 4], u64); 4] = [
         ("WD20EARS", [19_503.0, 1_216_537.0, 1_213_479.0, 1_214_623.0], 4096),
         ("WD10EARS", [23_105.0, 79_285.0, 75_814.0, 79_920.0], 4096),

@@ -9,21 +9,17 @@ use drivescope_stats::trimmed_mean::TrimmedMean;
 
 /// Synced writes off a boundary must take at least this many times as long as those on it.
 const RATIO_MIN: f64 = 1.1;
-/// Times that would hide this are not an answer: a turn more than the time of a synced write, which is two turns at
-/// most.
+/// Times that would hide this are no answer: one turn more than a synced write, which takes at most two.
 const HIDDEN_SHARE: f64 = 0.5;
 
-/// What accesses of one size show.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Boundaries {
     /// Accesses are fast on these boundaries only.
     Found {
-        /// From one boundary to the next, bytes.
         sector: u64,
         /// The first one, bytes behind the beginning of the target.
         shift: u64,
     },
-    /// No offset takes longer than another.
     Alike {
         /// The share of extra time that would have been seen.
         resolution: f64,
@@ -32,16 +28,12 @@ pub enum Boundaries {
     Hidden(String),
 }
 
-/// The answer of accesses of one size.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BlockSizeResult {
-    /// Bytes per access.
     pub block: u64,
     /// Typical time at each offset, ns; empty where passes have figures of their own.
     pub times: Vec<(u64, TrimmedMean)>,
-    /// Which offsets are fast.
     pub split: OffsetGroups,
-    /// What that means.
     pub boundaries: Boundaries,
     /// How surely the time of the fast offsets is known: standard error as a share.
     pub error_share: f64,
@@ -49,21 +41,16 @@ pub struct BlockSizeResult {
     pub penalty: Option<Estimate>,
 }
 
-/// The answer for the target.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Conclusion {
-    /// The physical sector.
     pub sector: Sector,
-    /// What misalignment costs.
     pub penalty: Option<Estimate>,
 }
 
 /// What the accesses of all sizes say of the physical sector.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Sector {
-    /// Accesses are fast on its boundaries only.
     Found {
-        /// Bytes.
         bytes: u64,
         /// Where the first one begins behind the beginning of the target, bytes.
         shift: u64,
@@ -71,12 +58,10 @@ pub enum Sector {
     /// No offset takes longer than another: misalignment costs nothing, be it that sectors are as small as
     /// the unit of offsets or that the drive hides the cost.
     Costless,
-    /// The times say nothing, and why.
     Unknown(String),
 }
 
-/// What times at all offsets of a pattern of `block` bytes show, the penalty left out; offsets are `step`
-/// apart.
+/// What times at all offsets of a pattern of `block` bytes show, the penalty left out; offsets are `step` apart.
 pub fn judge(times: &[OffsetTimes], block: u64, step: u64) -> BlockSizeResult {
     let points: Vec<_> =
         times.iter().filter_map(|at| Some((at.offset, location(&at.ns)?))).collect();
@@ -102,7 +87,6 @@ pub fn judge_finally(times: &[OffsetTimes], block: u64, step: u64, seed: u64) ->
     BlockSizeResult { penalty: penalty(times, &compared(&seen.split), seed), ..seen }
 }
 
-/// The boundaries that a division into fast and slow offsets means.
 pub fn interpret(split: &OffsetGroups, block: u64, step: u64) -> Boundaries {
     match boundary(split, block, step) {
         Some((sector, shift)) => Boundaries::Found { sector, shift },

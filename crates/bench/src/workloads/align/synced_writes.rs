@@ -40,7 +40,6 @@ pub fn most() -> (u64, u64) {
     (small + large, small * SMALL + large * LARGE)
 }
 
-/// Runs both ladders, where the target's unit allows them.
 pub fn run(
     session: &mut Session<'_>,
     record: &mut TestRecord,
@@ -71,8 +70,7 @@ pub fn run(
     Ok(all)
 }
 
-/// Writes at the offsets of a ladder until the answer is clear, the lots are used up, or another batch
-/// would end after `until_ns`.
+/// Writes at the offsets of a ladder until the answer is clear, the lots are used up, or the time is.
 fn climb(
     session: &mut Session<'_>,
     record: &mut TestRecord,
@@ -96,7 +94,6 @@ fn climb(
     Ok(judge_finally(&climb.times, ladder.block, ladder.step, seed))
 }
 
-/// A ladder under way.
 struct Climb {
     ladder: Ladder,
     cell: String,
@@ -176,7 +173,6 @@ impl Climb {
     }
 }
 
-/// The blocks of a batch that begins after `written` of `count` places.
 fn of_batch<'b>(
     blocks: &'b [u8],
     count: usize,

@@ -49,9 +49,8 @@ fn on_site(target: &str, seed: u64, span: Range<u64>, kept: bool) -> (Conclusion
     })
 }
 
-/// Holds what is found of a drive of "Benchmarking Advanced Format Drives" against its truth, in twenty seeds: sector,
-/// shift, and how
-/// many revolutions a misaligned synced write takes more than an aligned one.
+/// Holds what is found of a drive of "Benchmarking Advanced Format Drives" against its truth, in twenty seeds:
+/// sector, shift, and how many revolutions a misaligned synced write takes more than an aligned one.
 ///
 /// A write that must read first pauses for `pause_ms` before it, as far as the arm's movement does not hide that.
 fn assert_truth(model: &str, sector: f64, revolution_ms: f64, extra: f64, pause_ms: f64) {
@@ -144,8 +143,7 @@ fn drive_without_read_before_write_has_no_penalty() {
 }
 
 /// The published rates of 4 KiB writes of the WD20EARS by offset ("Benchmarking Advanced Format Drives", corrected to
-/// 64 bits), and
-/// the ratio of its passes.
+/// 64 bits), and the ratio of its passes.
 #[test]
 fn phybs_gives_the_published_figures() {
     let settings = [

@@ -6,43 +6,31 @@ use crate::io::recorder::Recorder;
 use crate::loops::control::{Control, Publisher};
 use std::io;
 
-/// What writes carry.
 #[derive(Debug, Clone, Copy)]
 pub enum WriteData<'d> {
-    /// Fresh test data.
     Fresh(Payload),
     /// What was there, one block after the other in the order of the places.
     Kept(&'d [u8]),
 }
 
-/// Accesses in the given order.
 #[derive(Debug)]
 pub struct TimedAccesses<'d> {
-    /// First byte of each.
     pub places: Vec<u64>,
-    /// Bytes of each.
     pub block: u32,
-    /// Reads or writes.
     pub op: IoOp,
     /// Whether each block is read just before it is written; the time is that of both.
     pub reads_first: bool,
     /// Whether a flush follows each access; the time is that of both.
     pub flushed: bool,
-    /// What writes carry.
     pub data: WriteData<'d>,
-    /// The outside.
     pub control: &'d Control,
 }
 
-/// The outcome of the accesses.
 #[derive(Debug)]
 pub struct Accessed {
-    /// Time of each access that was made, ns.
     pub ns: Vec<f64>,
-    /// The record of the phase.
     pub recorder: Recorder,
-    /// The block at this byte was to keep what it holds, and the drive did not take it back: what is there now
-    /// is not known, or is something else.
+    /// The drive did not take back what it held at this byte: what is there now is unknown.
     pub lost: Option<u64>,
 }
 
@@ -98,8 +86,7 @@ impl TimedAccesses<'_> {
         Ok(())
     }
 
-    /// After a failed write: what the drive may have lost is still in memory and is written once more. Whether
-    /// the block then holds what it held.
+    /// Writes once more what a failed write may have lost. Whether the block then holds what it held.
     fn write_again<Q: IoQueue>(
         &self,
         queue: &mut Q,
@@ -135,9 +122,7 @@ impl TimedAccesses<'_> {
 /// Reads the blocks at all places, in order of address.
 #[derive(Debug)]
 pub struct ReadBlocks {
-    /// First byte of each.
     pub places: Vec<u64>,
-    /// Bytes of each.
     pub block: u32,
 }
 

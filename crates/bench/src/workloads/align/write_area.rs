@@ -21,10 +21,8 @@ use std::ops::Range;
 
 /// Read between the originals and the writes: what drives of the time of 512-byte reports hold, twice.
 const BETWEEN_BYTES: u64 = SPAN_MAX;
-/// Bytes per request of that.
 const CHUNK: u32 = 1 << 20;
 
-/// The part of the target that the test uses.
 #[derive(Debug, Clone)]
 pub struct WriteArea {
     /// Bytes it may touch; offsets count from their beginning.
@@ -39,34 +37,25 @@ pub struct WriteArea {
     turns: u64,
 }
 
-/// Accesses of one size.
 #[derive(Debug, Clone, Copy)]
 pub struct AccessPattern<'w> {
-    /// Name of the phase.
     pub cell: &'w str,
-    /// From 1.
     pub round: u32,
-    /// Bytes of each.
     pub block: u64,
-    /// Reads or writes.
     pub op: IoOp,
-    /// Whether each block is read just before it is written.
     pub reads_first: bool,
     /// Whether each write waits for the medium (force unit access, or what the kernel does instead).
     pub synced: bool,
-    /// Whether a flush follows each access.
     pub flushed: bool,
 }
 
 impl<'w> AccessPattern<'w> {
-    /// Plain ones.
     pub fn of(cell: &'w str, round: u32, block: u64, op: IoOp) -> Self {
         Self { cell, round, block, op, reads_first: false, synced: false, flushed: false }
     }
 }
 
 impl WriteArea {
-    /// The site of a session whose device is open.
     pub fn of(session: &Session<'_>) -> Self {
         let device = session.device();
         let kept = session.target.info().kind == TargetKind::Block;
@@ -74,7 +63,6 @@ impl WriteArea {
         Self { origin, ..Self::new(session.span(device), u64::from(device.align_bytes()), kept) }
     }
 
-    /// A site of its own choice on a whole drive.
     pub fn new(span: Range<u64>, step: u64, kept: bool) -> Self {
         Self { span, step, kept, origin: Some(0), turns: 0 }
     }
@@ -161,7 +149,6 @@ impl WriteArea {
         Ok((ns, elapsed_ns))
     }
 
-    /// Reads the places again and compares them with what was there before.
     pub fn compare(
         &self,
         session: &Session<'_>,
@@ -179,7 +166,6 @@ impl WriteArea {
     }
 }
 
-/// The blocks at the places.
 fn read(session: &Session<'_>, places: &[u64], block: u64) -> Result<Vec<u8>, BenchError> {
     let control = Control::default();
     let task = ReadBlocks { places: places.to_vec(), block: block as u32 };

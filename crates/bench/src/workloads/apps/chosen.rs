@@ -10,19 +10,13 @@ use std::path::PathBuf;
 
 /// The largest unit of direct I/O.
 const UNIT: u64 = 4096;
-/// Names of sets of traces.
 pub(super) const SETS: [&str; 2] = ["synthetic", "recorded"];
 
-/// A trace that can be replayed on this target.
 #[derive(Debug, Clone)]
 pub(super) struct PreparedTrace {
-    /// It.
     pub(super) source: TraceSource,
-    /// Its cell in metric keys.
     pub(super) cell: String,
-    /// Its sums.
     pub(super) profile: TraceProfile,
-    /// Where its requests go.
     pub(super) placement: Placement,
 }
 
@@ -34,12 +28,10 @@ pub(super) struct PreparedTraces {
 }
 
 impl PreparedTrace {
-    /// Whether it does more than read.
     pub(super) fn writes(&self) -> bool {
         self.profile.totals.writes > 0
     }
 
-    /// When its requests are sent.
     pub(super) fn timing(&self, options: &AppsOptions) -> ReplayTiming {
         match options.timing {
             ReplayTiming::Auto if self.profile.totals.has_latencies => ReplayTiming::Dependent,

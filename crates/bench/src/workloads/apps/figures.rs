@@ -11,23 +11,19 @@ use drivescope_trace::built_in::TraceSource;
 /// Percentile of delays that is reported.
 const LAG_SHARE: f64 = 0.99;
 
-/// The figures of one trace.
 #[derive(Debug, Clone)]
 pub(super) struct TraceFigures {
     cell: String,
     set: Option<&'static str>,
-    /// Time of thinking, as it is replayed.
     think_s: f64,
     /// Of the drive it was recorded on, if that is known.
     recorded_s: Option<f64>,
-    /// On the drive of the prediction.
     pub(super) predicted_s: Option<f64>,
     /// Quantity by quantity, a value for each round.
     rounds: Vec<(&'static str, Vec<f64>)>,
 }
 
 impl TraceFigures {
-    /// Nothing measured yet.
     pub(super) fn of(trace: &PreparedTrace) -> Self {
         let profile = &trace.profile;
         let is_recorded = !matches!(trace.source, TraceSource::Synthetic(_));
@@ -42,7 +38,6 @@ impl TraceFigures {
         }
     }
 
-    /// Adds a round.
     pub(super) fn add(&mut self, outcome: &ReplayOutcome) {
         let recorder = &outcome.recorder;
         let busy_s = outcome.busy_ns as f64 / 1e9;

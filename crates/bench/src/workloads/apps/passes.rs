@@ -13,27 +13,22 @@ use drivescope_model::options::Suite;
 use drivescope_model::plan::Cost;
 use hdrhistogram::Histogram;
 
-/// The traces of a pass.
 #[derive(Debug, Clone)]
 pub(crate) struct TracePasses(PreparedTraces);
 
-/// What one pass came to.
 #[derive(Debug, Clone)]
 pub(crate) struct PassSum {
     /// Read and written.
     pub bytes: u64,
-    /// Written.
     pub written_bytes: u64,
     /// Time with at least one request in flight.
     pub busy_ns: u64,
-    /// Of all requests.
     pub latencies: Histogram<u64>,
     /// Each trace, by its name in keys, with its part of the busy time.
     pub traces: Vec<(String, u64)>,
 }
 
 impl PassSum {
-    /// Bandwidth over the busy time, MB/s.
     pub fn busy_mb_s(&self) -> f64 {
         self.bytes as f64 / 1e6 / (self.busy_ns as f64 / 1e9).max(1e-9)
     }
@@ -50,18 +45,15 @@ impl TracePasses {
         }
     }
 
-    /// Why some are left out.
     pub fn refused(&self) -> &[String] {
         &self.0.refused
     }
 
-    /// What a pass is expected to cost.
     pub fn cost(&self, context: &PlanContext<'_>) -> Cost {
         let cost = |trace: &PreparedTrace| cost_of(trace, reads_only(context), context);
         self.0.ready.iter().map(cost).fold(Cost::default(), |sum, cost| sum + cost)
     }
 
-    /// Replays all of them once.
     pub fn replay(
         &self,
         session: &mut Session<'_>,

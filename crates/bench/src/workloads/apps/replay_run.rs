@@ -30,7 +30,6 @@ const KEPT_PERCENTILE: f64 = 0.99;
 const KEPT_NS: u64 = 10_000_000;
 const END_SHARE_MAX: f64 = 0.01;
 
-/// The replays of a test.
 pub(super) struct ReplayRun<'t> {
     traces: &'t [PreparedTrace],
     reads_only: bool,
@@ -42,7 +41,6 @@ impl<'t> ReplayRun<'t> {
         Self { traces, reads_only: !writable }
     }
 
-    /// All rounds of all traces.
     pub(super) fn measure(
         &self,
         session: &mut Session<'_>,
@@ -64,7 +62,6 @@ impl<'t> ReplayRun<'t> {
         Ok(())
     }
 
-    /// One round of one trace.
     pub(super) fn one(
         &self,
         session: &Session<'_>,
@@ -174,7 +171,6 @@ fn queue_spec(trace: &PreparedTrace, options: &AppsOptions, dsync: bool) -> Queu
     QueueSpec { depth: options.depth.min(fitting).max(1), ahead: 1, block_bytes, dsync }
 }
 
-/// Says that the times of the trace were not kept, where they were to be.
 fn notice_late(
     record: &mut TestRecord,
     trace: &PreparedTrace,
@@ -207,7 +203,6 @@ fn notice_late(
     record.notice(finding.about(format!("apps.{}", trace.cell)).weighing(p99_ns as f64));
 }
 
-/// What of a trace was left out.
 fn remark(record: &mut TestRecord, trace: &PreparedTrace, counts: StepCounts) {
     let StepCounts { not_written, discards, altered, .. } = counts;
     let cell = &trace.cell;

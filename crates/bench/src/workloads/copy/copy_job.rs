@@ -10,10 +10,8 @@ const LARGE_MIN: u64 = 64 << 20;
 /// What file systems need besides.
 const METADATA_SHARE: u64 = 20;
 
-/// One thing to copy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CopyJob {
-    /// Beginning of its cells.
     pub name: &'static str,
     pub is_large: bool,
     pub files: u32,
@@ -22,7 +20,6 @@ pub(super) struct CopyJob {
 }
 
 impl CopyJob {
-    /// The user's own files.
     pub fn of_files() -> Self {
         Self { name: "files", is_large: false, files: 0, bytes: 0 }
     }

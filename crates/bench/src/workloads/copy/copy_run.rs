@@ -12,7 +12,7 @@ use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::number::rounded;
 use drivescope_stats::summary::median;
 
-/// A larger share of files that should be cold and are in memory makes their phase no cold one.
+/// A phase with a larger share of its files in memory is not cold.
 const IN_MEMORY_MAX: f64 = 0.02;
 /// Of copied bytes, the device must have written this share, if they are at least the minimum.
 const WRITTEN_SHARE_MIN: f64 = 0.9;
@@ -23,13 +23,10 @@ const SOURCE_SHARE: f64 = 0.85;
 /// What the phases of one round of one job came to, by the end of their cells.
 pub(super) type RoundTallies = (String, FileTally);
 
-/// All rounds.
 pub(super) struct CopyRun<'r, 's> {
     pub session: &'r Session<'s>,
     pub jobs: &'r [CopyJob],
-    /// From another drive.
     pub is_between: bool,
-    /// The user's own files, which are not made.
     pub is_given: bool,
 }
 
@@ -63,7 +60,6 @@ impl CopyRun<'_, '_> {
     }
 }
 
-/// A round of one job.
 struct JobRound<'r, 's, 'a> {
     run: &'a CopyRun<'r, 's>,
     job: &'a CopyJob,
@@ -80,42 +76,28 @@ impl JobRound<'_, '_, '_> {
             session
                 .emit(Event::Preparing { what: format!("making the files of {}", self.job.name) });
             let set = set_of(self.job, session.plan.seed);
-            self.phase(
-                "create",
-                Cache::Writes,
-                |store, watch| store.create(&set, watch),
-                Some(CopySide::Source),
-            )?;
+            self.phase("create", Some(CopySide::Source), |store, watch| store.create(&set, watch))?;
         }
         if self.run.is_between {
             self.make_cold(CopySide::Source, "source")?;
-            self.phase(
-                "source",
-                Cache::Reads,
-                |store, watch| store.read(CopySide::Source, watch),
-                None,
-            )?;
+            self.phase("source", None, |store, watch| store.read(CopySide::Source, watch))?;
         }
         let copy = if self.run.is_between { "from" } else { "copy" };
         self.make_cold(CopySide::Source, copy)?;
-        let (outcome, tally) = self.phase(
-            copy,
-            Cache::Writes,
-            |store, watch| store.copy(watch),
-            Some(CopySide::Copy),
-        )?;
+        let copied = Some(CopySide::Copy);
+        let (outcome, tally) = self.phase(copy, copied, |store, watch| store.copy(watch))?;
         if let Some(left_out) = outcome.left_out.filter(|_| self.round == 1) {
             self.record.remark(left_out);
         }
         self.check_copied(copy, outcome.shared_share, tally);
         self.make_cold(CopySide::Copy, "read")?;
-        self.phase("read", Cache::Reads, |store, watch| store.read(CopySide::Copy, watch), None)?;
+        self.phase("read", None, |store, watch| store.read(CopySide::Copy, watch))?;
         let delete = |store: &mut dyn FileStore, watch: &mut dyn FnMut(FileStep) -> bool| {
             store.delete(CopySide::Copy)?;
             watch(FileStep::Done(0));
             Ok(())
         };
-        let (_, deleted) = self.phase("delete", Cache::Writes, delete, Some(CopySide::Copy))?;
+        let (_, deleted) = self.phase("delete", copied, delete)?;
         // One call deletes all that was copied.
         let files = FileTally { files: tally.files, ..deleted };
         if let Some(last) = self.tallies.last_mut() {
@@ -128,14 +110,15 @@ impl JobRound<'_, '_, '_> {
         format!("{}.{part}", self.job.name)
     }
 
+    /// Runs a phase, which writes if a side is `flushed` at its end.
     fn phase<T>(
         &mut self,
         part: &str,
-        cache: Cache,
-        work: impl FnOnce(&mut dyn FileStore, &mut dyn FnMut(FileStep) -> bool) -> Result<T, BenchError>,
         flushed: Option<CopySide>,
+        work: impl FnOnce(&mut dyn FileStore, &mut dyn FnMut(FileStep) -> bool) -> Result<T, BenchError>,
     ) -> Result<(T, FileTally), BenchError> {
         let cell = self.cell(part);
+        let cache = if flushed.is_some() { Cache::Writes } else { Cache::Reads };
         let rounds = self.run.session.plan.suite.copy.rounds;
         let phase = FilePhase { cell: &cell, round: self.round, rounds, cache };
         let store = std::cell::RefCell::new(&mut *self.store);
@@ -167,7 +150,7 @@ impl JobRound<'_, '_, '_> {
         Ok(())
     }
 
-    /// A copy that the file system only noted is none.
+    /// A copy that shares its blocks with the source has not been written.
     fn check_copied(&mut self, part: &str, shared_share: f64, tally: FileTally) {
         let cell = self.cell(part);
         let written =

@@ -8,11 +8,9 @@ use drivescope_stats::knee::knee;
 use drivescope_stats::summary;
 use drivescope_stats::zones::{ZONE_DROP_MIN, zones};
 
-/// Most points of a curve in the document.
 const POINTS_MAX: usize = 1024;
-/// A zone of so few pieces of the curve is none.
+/// A zone of at most this many pieces of the curve is not a zone.
 const STRADDLING_MAX: usize = 2;
-/// Key of the curve.
 const WRITTEN: &str = "write.mb_s";
 /// Share of the positions that make up the start and the end of a drive.
 const EDGE_SHARE: f64 = 0.05;
@@ -20,11 +18,8 @@ const EDGE_SHARE: f64 = 0.05;
 /// A stretch of the target at one rate. The steps of a curve follow each other without gaps.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct CurveStep {
-    /// First byte.
     pub from: u64,
-    /// Behind the last byte.
     pub to: u64,
-    /// Rate, MB/s.
     pub mb_s: f64,
 }
 
@@ -33,13 +28,11 @@ impl CurveStep {
         (self.to - self.from) as f64
     }
 
-    /// Time to write it, s.
     fn seconds(self) -> f64 {
         self.len() / self.mb_s / 1e6
     }
 }
 
-/// Rate of a stretch, MB/s; `None` if a request of it failed.
 fn rate(timed: &TimedRegion) -> Option<f64> {
     Some(timed.len as f64 * 1e3 / timed.ns?.max(1) as f64)
 }
@@ -56,7 +49,6 @@ pub(super) fn steady_ns(timed: &TimedRegion) -> Option<u64> {
     timed.ns.and(timed.steady_ns.or(timed.ns))
 }
 
-/// Its rate, MB/s.
 pub(super) fn steady_rate(timed: &TimedRegion) -> Option<f64> {
     Some(timed.len as f64 * 1e3 / steady_ns(timed)?.max(1) as f64)
 }
@@ -86,7 +78,6 @@ pub(super) fn sampled(timed: &[TimedRegion], from: u64, to: u64, reach: usize) -
         .collect()
 }
 
-/// The curve that an earlier result has, from its first step to its last.
 pub(super) fn of_result(result: &TestResult) -> Vec<CurveStep> {
     let Some(series) = series_of(result, WRITTEN) else { return Vec::new() };
     let ends = series.x.windows(2).map(|pair| (pair[0] as u64, pair[1] as u64));
@@ -105,7 +96,6 @@ pub(super) fn up_to(mut curve: Vec<CurveStep>, end: u64) -> Vec<CurveStep> {
     curve
 }
 
-/// The knee that an earlier result has.
 pub(super) fn knee_of_result(result: &TestResult) -> Option<KneeOfBytes> {
     let value = |quantity: &str| value_of(result, &format!("knee.{quantity}"));
     let (before, after) = (value("before_mb_s")?, value("after_mb_s")?);
@@ -113,8 +103,7 @@ pub(super) fn knee_of_result(result: &TestResult) -> Option<KneeOfBytes> {
     Some(KneeOfBytes { bytes: bytes.value, low: bytes.low, high: bytes.high, before, after })
 }
 
-/// Adds the curve and the rates of the cell `write`; the mean is over all the time, `flush_s` after the last
-/// byte included.
+/// Adds the curve and the rates of the cell `write`; the mean is over all the time, `flush_s` included.
 pub(super) fn report(record: &mut TestRecord, curve: &[CurveStep], flush_s: f64) {
     let (Some(first), Some(last)) = (curve.first(), curve.last()) else { return };
     let rates: Vec<f64> = curve.iter().map(|step| step.mb_s).collect();
@@ -147,7 +136,6 @@ pub(super) fn report_whole(record: &mut TestRecord, curve: &[CurveStep], flush_s
     }
 }
 
-/// Time to write all steps, s.
 fn seconds(curve: &[CurveStep]) -> f64 {
     curve.iter().map(|step| step.seconds()).sum()
 }
@@ -173,7 +161,6 @@ fn zones_of(curve: &[CurveStep]) -> Vec<CurveZone> {
     zones(&rates, ZONE_DROP_MIN).iter().flatten().map(zone).collect()
 }
 
-/// A zone, and of how many pieces of the curve it is made.
 #[derive(Debug, Clone, Copy)]
 struct CurveZone {
     step: CurveStep,
@@ -210,21 +197,16 @@ fn without_straddlers(zones: Vec<CurveZone>) -> Vec<CurveStep> {
     kept
 }
 
-/// Where the rate of a continuous stream fell for good.
+/// Where the rate of a continuous stream fell for good; rates in MB/s.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct KneeOfBytes {
-    /// Bytes written by then.
     bytes: f64,
-    /// The interval of that.
     low: f64,
     high: f64,
-    /// Rate up to there, MB/s.
     before: f64,
-    /// Rate after it, MB/s.
     after: f64,
 }
 
-/// Adds a knee.
 pub(super) fn report_knee(record: &mut TestRecord, knee: KneeOfBytes) {
     record.estimate("knee.knee_bytes", knee.bytes, knee.low, knee.high);
     record.metric("knee.before_mb_s", vec![knee.before]);

@@ -20,40 +20,29 @@ use drivescope_stats::knee::{DISK_FALL_MIN, FLASH_FALL_MIN};
 
 /// Pieces of a full fill, each timed; longer ones where a whole drive has too many of them.
 const PIECE: u64 = 256 << 20;
-/// Pieces of a full fill at least.
 const PIECES_MIN: u64 = 64;
 /// On flash the rate hardly follows the position, while it varies with the rows of pages that a sample
 /// fills: rates there are medians over this many neighbours to each side.
 const FLASH_REACH: usize = 3;
-/// Pieces of the longest burst, and their length at least.
 const BURST_PIECES: u64 = 1024;
 const BURST_PIECE_MIN: u64 = 16 << 20;
-/// Pieces after which a burst looks for its knee.
 const BURST_LEG: usize = 64;
-/// Said of samples of a disk to which the length of requests matters: without a write cache or a queue, with a
-/// small cache, or behind a slow link.
+/// A disk that needs long requests: it has no write cache or queue, a small cache, or a slow link.
 const NO_ZONES: &str = "zones: this disk handles short requests at a different rate than a full fill, so samples do \
                         not show them; try --set fill.mode=full";
 
-/// One fill of one target.
 pub(super) struct FillRun<'s> {
     pub(super) session: &'s Session<'s>,
-    /// Bytes that may be written.
     pub(super) size: u64,
     /// As of [`super::disk_of`]. The rates of a disk follow the position, others what was written before.
     pub(super) disk: Option<u64>,
-    /// As of [`super::has_zones`].
     pub(super) has_zones: bool,
     pub(super) manner: WriteSettings,
 }
 
-/// What a full fill wrote by now.
 struct Wrote<'t> {
-    /// Its pieces, in order.
     timed: &'t [TimedRegion],
-    /// Of all requests completed.
     bytes: u64,
-    /// The flush after the last byte, once that is over.
     flush_s: Option<f64>,
 }
 
@@ -62,7 +51,6 @@ impl FillRun<'_> {
         &self.session.plan.suite.fill
     }
 
-    /// Writes everything from the asked position on.
     pub(super) fn full(&self, record: &mut TestRecord) -> Result<(), BenchError> {
         let (session, manner) = (self.session, self.manner);
         let from = self.options().from.0 / PAGE * PAGE;
@@ -119,8 +107,7 @@ impl FillRun<'_> {
         curve::up_to(curve, from)
     }
 
-    /// What can be said of pieces in order: all of them, or those written by now, after what an earlier run
-    /// had written.
+    /// Reports pieces in order: all, or those written by now, after those of an earlier run.
     fn report(
         &self,
         record: &mut TestRecord,
@@ -138,8 +125,7 @@ impl FillRun<'_> {
         if let Some(last) = before.last() {
             record.metric("write.start_bytes", vec![last.to as f64]);
         }
-        // Shingled disks have a cache that ends, too. In the pause between two runs it recovers, so that a stream
-        // of both has no end of it.
+        // The cache of a shingled disk ends, too, and recovers in the pause between two runs.
         match earlier.and_then(curve::knee_of_result) {
             Some(knee) => curve::report_knee(record, knee),
             None => self.report_knee(record, &curve[before.len()..]),
@@ -223,8 +209,8 @@ impl FillRun<'_> {
         Ok(())
     }
 
-    /// What of the curve a burst has. Of a disk in which it met no cache nothing: its pieces are timed from end to
-    /// end, and samples of the same places show the medium better.
+    /// The part of the curve that a burst shows. On a disk without a cache in front of it that is nothing: its
+    /// pieces are timed from end to end, and samples of the same places show the medium better.
     fn begun(&self, burst: &[TimedRegion]) -> Vec<curve::CurveStep> {
         match self.disk {
             Some(_) if !self.has_knee(burst) => Vec::new(),
@@ -232,8 +218,7 @@ impl FillRun<'_> {
         }
     }
 
-    /// Bytes per request on a disk, found at its fastest place: where the electronics keep up there, they do
-    /// everywhere.
+    /// Bytes per request on a disk, found at its fastest place, where the electronics are the bottleneck first.
     fn size_of_requests(
         &self,
         record: &mut TestRecord,
@@ -252,8 +237,7 @@ impl FillRun<'_> {
         Ok(sampling::shortest_as_fast(&times).unwrap_or(sampling.chunk))
     }
 
-    /// Why the samples do not show the medium, if so. `samples`: their curve, which begins after the bytes of a
-    /// burst.
+    /// Why the samples do not show the medium, if so. `samples`: their curve, from the end of a burst on.
     fn doubt(
         &self,
         samples: &[curve::CurveStep],
@@ -302,7 +286,6 @@ impl FillRun<'_> {
         end
     }
 
-    /// Adds the knee of a continuous stream that began with the first step, if there is one.
     fn report_knee(&self, record: &mut TestRecord, stream: &[curve::CurveStep]) {
         if let Some(knee) = self.knee_of(stream) {
             curve::report_knee(record, knee);

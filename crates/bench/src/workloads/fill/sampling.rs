@@ -41,16 +41,13 @@ pub(super) struct Sampling {
     pub count: u64,
     pub lead_in: u64,
     pub sample: u64,
-    /// Bytes per request.
     pub chunk: u64,
     /// The same of a full fill, where a disk has to be asked whether it needs longer ones.
     pub asked: Option<u64>,
-    /// Visits of the first place before all that count, on a disk: one that fills the write cache, and one for
-    /// each of [`Sampling::trials`].
+    /// Visits of the first place of a disk that do not count: one to fill the write cache, one for each trial.
     pub warm_up: u64,
 }
 
-/// Sizes of requests on a disk, the longest first.
 fn sizes(longest: u64) -> Vec<u64> {
     let half = |size: &u64| {
         let half = size / 2;
@@ -124,8 +121,7 @@ impl Sampling {
         Ok(Self { count, lead_in: half, sample: half, chunk, asked, warm_up })
     }
 
-    /// Sizes of requests to choose from, the longest first; none where only the longest is left because a
-    /// small disk has no bytes for more.
+    /// Sizes of requests to choose from, the longest first; none where a small disk has no bytes for trials.
     pub fn trials(self) -> Vec<u64> {
         let all = self.asked.into_iter().chain(sizes(self.chunk));
         if self.warm_up > 1 { all.collect() } else { Vec::new() }
@@ -135,7 +131,6 @@ impl Sampling {
         (self.count + self.warm_up) * (self.lead_in + self.sample)
     }
 
-    /// Places from the first byte to the last, in order.
     pub fn places(self, size: u64) -> Vec<ScanRegion> {
         let last = (size - self.lead_in - self.sample) / PAGE;
         let place = |i: u64| {

@@ -15,10 +15,19 @@ use drivescope_model::units::Bytes;
 use drivescope_sim::hdd::{HardDisk, ZoneRate};
 use drivescope_sim::ssd::SsdParams;
 
-/// A fill; what its plan said is compared with what was done. Every model of the library comes by here.
-fn fill(target: &str, mode: FillMode) -> TestResult {
+fn suite_in(mode: FillMode) -> Suite {
     let mut suite = suite_of(TestKind::Fill);
     suite.fill.mode = mode;
+    suite
+}
+
+fn fill_of(target: &str, mode: FillMode) -> TestResult {
+    run_on(target, suite_in(mode))
+}
+
+/// A fill; what its plan said is compared with what was done. Every model of the library comes by here.
+fn fill(target: &str, mode: FillMode) -> TestResult {
+    let suite = suite_in(mode);
     let planned = plan_of(&run_target(target), suite.clone());
     let result = done(run_on(target, suite));
     let cells = ["fill.write.written_bytes", "fill.burst.written_bytes"];
@@ -34,7 +43,6 @@ fn fill(target: &str, mode: FillMode) -> TestResult {
     result
 }
 
-/// Rate of a staircase at a position.
 fn rate_at(curve: &[(f64, f64)], x: f64) -> f64 {
     curve[curve.partition_point(|(from, _)| *from <= x) - 1].1
 }
@@ -54,6 +62,16 @@ fn rms(a: &[(f64, f64)], b: &[(f64, f64)], first: usize) -> f64 {
     (squares / first as f64).sqrt()
 }
 
+/// The same of the curves of a sampled and a full fill.
+fn curve_difference(sampled: &TestResult, full: &TestResult, first: usize) -> f64 {
+    let [sampled, full] = [sampled, full].map(|result| points(result, "fill.write.mb_s"));
+    rms(&sampled, &full, first)
+}
+
+fn has_zone_curve(result: &TestResult) -> bool {
+    result.series.iter().any(|series| series.key == "fill.write.zone_mb_s")
+}
+
 /// Position of every step between zones whose rates differ by more than the least drop that counts.
 fn true_edges(zones: &[ZoneRate]) -> Vec<f64> {
     let drops = |pair: &&[ZoneRate]| pair[1].rate_mb_s < pair[0].rate_mb_s * 0.995;
@@ -65,8 +83,7 @@ fn all_near(edges: &[f64], others: &[f64], within: f64) -> bool {
     edges.iter().all(|edge| others.iter().any(|other| (edge - other).abs() <= within))
 }
 
-/// How far samples are off the rate of the medium there, as shares. Those at either end do not lie in the
-/// middle of what they stand for.
+/// How far samples are off the rate of the medium, as shares, without the first and the last.
 fn errors(curve: &[(f64, f64)], disk: &HardDisk) -> Vec<f64> {
     let error = |pair: &[(f64, f64)]| {
         let middle = f64::midpoint(pair[0].0, pair[1].0) as u64;
@@ -102,8 +119,7 @@ fn check_disk(model: &str) {
     let written = |result| value(result, "fill.write.written_bytes").unwrap();
     assert!((capacity - written(&full)).abs() < 4096.0);
     assert!(written(&sampled) <= capacity * 0.005);
-    let difference =
-        rms(&points(&sampled, "fill.write.mb_s"), &points(&full, "fill.write.mb_s"), 100);
+    let difference = curve_difference(&sampled, &full, 100);
     assert!(difference < 0.02, "{model}: {difference}");
     assert_eq!(value(&full, "fill.knee.knee_bytes"), None);
 }
@@ -181,14 +197,13 @@ fn end_of_the_cache_of_flash_is_found() {
         }
         assert!(value(&sampled, "fill.write.written_bytes").unwrap() <= capacity * 0.005);
         assert!(value(&sampled, "fill.burst.written_bytes").unwrap() <= capacity * 0.25);
-        let curves = [&sampled, &full].map(|result| points(result, "fill.write.mb_s"));
         // When it is nearly full, a drive may slow down once more (the MP510 does): no sample shows that.
-        let difference = rms(&curves[0], &curves[1], 95);
+        let difference = curve_difference(&sampled, &full, 95);
         assert!(difference < 0.02, "{model}: {difference}");
         let [estimated, measured] =
             [&sampled, &full].map(|result| value(result, "fill.whole.time_s").unwrap());
         assert!((0.97..1.01).contains(&(estimated / measured)), "{model}: {estimated} {measured}");
-        assert!(full.series.iter().all(|series| series.key != "fill.write.zone_mb_s"));
+        assert!(!has_zone_curve(&full));
     }
 }
 
@@ -206,11 +221,10 @@ fn is_doubted(result: &TestResult) {
     assert_eq!(value(result, "fill.whole.time_s"), None);
     let metric = result.metrics.iter().find(|metric| metric.key == "fill.write.mean_mb_s");
     assert!(!metric.unwrap().valid);
-    assert!(result.series.iter().all(|series| series.key != "fill.write.zone_mb_s"));
+    assert!(!has_zone_curve(result));
 }
 
-/// Their samples lie in a cache that a full fill leaves at once, and the times would be a third of the true one
-/// or half more.
+/// Their samples lie in a cache that a full fill leaves at once: the times would be wrong by half or more.
 #[test]
 fn shingled_disks_are_not_estimated_by_samples() {
     for model in every(2, &["easystore-2tb", "st8000as0002-smr"]) {
@@ -244,13 +258,11 @@ fn parts_of_disks_are_sampled_well_or_skipped() {
         [("wd4000aaks", 120), ("hgst-7k1000", 260), ("wd20ears", 510), ("wd40efrx", 1100)]
     {
         let run = |mode| {
-            let mut suite = suite_of(TestKind::Fill);
-            (suite.fill.mode, suite.span) = (mode, Bytes(gb * 1_000_000_000));
+            let suite = Suite { span: Bytes(gb * 1_000_000_000), ..suite_in(mode) };
             run_on(format!("sim:{model}"), suite)
         };
         let [full, sampled] = [FillMode::Full, FillMode::Sampled].map(run);
-        let curves = [&sampled, &full].map(|result| points(result, "fill.write.mb_s"));
-        let difference = rms(&curves[0], &curves[1], 100);
+        let difference = curve_difference(&sampled, &full, 100);
         assert!(difference < 0.02, "{model} {gb} GB: {difference}");
         assert!(sampled.findings.is_empty(), "{:?}", sampled.findings);
     }
@@ -314,15 +326,12 @@ fn fill_with_few_places_has_no_curve() {
         assert_eq!(result.status, TestStatus::Failed);
         assert!(!has(&result, FindingId::SampledCache));
         assert_eq!(value(&result, "fill.whole.time_s"), None);
-        assert!(result.series.iter().all(|series| series.key != "fill.write.zone_mb_s"));
+        assert!(!has_zone_curve(&result));
         assert!(value(&result, "fill.write.written_bytes").unwrap() > 1e9);
         value(&result, "fill.write.mean_mb_s")
     };
-    assert_eq!(
-        ended("sim:usb-16tb?fault=gone"),
-        None,
-        "less than sixteen places in twenty seconds"
-    );
+    let few = ended("sim:usb-16tb?fault=gone");
+    assert_eq!(few, None, "less than sixteen places in twenty seconds");
     assert!(ended("sim:wd4000aaks?fault=gone").is_some(), "more");
 }
 
@@ -350,12 +359,6 @@ fn only_positions_of_a_disk_have_zones() {
     assert!(!has_zones(None, &info));
 }
 
-fn fill_of(target: &str, mode: FillMode) -> TestResult {
-    let mut suite = suite_of(TestKind::Fill);
-    suite.fill.mode = mode;
-    run_on(target, suite)
-}
-
 /// Between runs a cache recovers: what was written before a stop does not count as part of the stream that fills it.
 #[test]
 fn resumed_fill_finds_the_knee_of_one_stream() {
@@ -368,8 +371,7 @@ fn resumed_fill_finds_the_knee_of_one_stream() {
         let kept = curve.x.partition_point(|x| *x < gb * 1e9);
         curve.x.truncate(kept);
         curve.y.truncate(kept);
-        let mut suite = suite_of(TestKind::Fill);
-        suite.fill.mode = FillMode::Full;
+        let mut suite = suite_in(FillMode::Full);
         suite.fill.from = Bytes(curve.x[kept - 1] as u64);
         if gb * 1e9 < knee(&whole) {
             earlier.metrics.retain(|metric| !metric.key.starts_with("fill.knee."));

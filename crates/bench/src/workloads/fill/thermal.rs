@@ -8,7 +8,7 @@ use drivescope_model::findings::{Finding, FindingId};
 /// which it warns: within this of that, °C.
 const BAND_C: f64 = 10.0;
 
-/// Says so, where the drive is nearly as hot as it warns of at the end of a stream whose rate fell.
+/// Adds a notice where the rate of a stream fell and the drive is nearly as hot as it warns of.
 pub(super) fn notice(session: &Session<'_>, record: &mut TestRecord) {
     let celsius = match session.simulated() {
         Some(drive) => drive.heat().map(|heat| heat.celsius),

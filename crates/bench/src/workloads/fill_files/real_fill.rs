@@ -18,13 +18,11 @@ use drivescope_model::options::{FillFilesOptions, TestKind};
 use rustix::fd::AsFd;
 use std::ffi::CString;
 
-/// Name of the tree.
 pub(crate) const TREE: &str = "files";
 /// Files are written in pieces of this size, and the free space is checked once per that many bytes.
 const PIECE: usize = 1 << 20;
 const ROOM_EVERY: u64 = 64 << 20;
 
-/// Name of a file by its number, from 0.
 pub(crate) fn file_name(number: usize) -> CString {
     CString::new(format!("f{number:06}")).expect("digits have no NUL")
 }
@@ -64,7 +62,6 @@ fn take_folder(session: &mut Session<'_>, is_resumed: bool) -> Result<OwnFolder,
     Ok(session.storage.folder.take().expect("it was just made"))
 }
 
-/// What the document of the interrupted run says of its files.
 fn samples_of(earlier: &TestResult) -> Vec<FileSample> {
     let series = |key: &str| series_of(earlier, &format!("write.{key}"));
     let Some(rates) = series("mb_s") else { return Vec::new() };
@@ -140,7 +137,6 @@ struct Filling<'f, 's> {
     samples: &'f mut Vec<FileSample>,
 }
 
-/// How a file ended.
 enum FileEnd {
     Whole,
     /// There is no room for more.
@@ -223,7 +219,6 @@ impl Filling<'_, '_> {
         self.samples.push(sample.placed(&places(file.as_fd()), &self.positions));
     }
 
-    /// What a checkpoint saves.
     fn so_far(&self) -> TestRecord {
         let mut record = TestRecord::new(TestKind::FillFiles);
         record.needs_no_rounds();

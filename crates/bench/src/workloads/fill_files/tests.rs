@@ -14,8 +14,7 @@ fn suite(size: Bytes, files: u32) -> Suite {
     suite
 }
 
-/// nequalsonelifestyle.com: the rate falls with the position, and recovers where the file system fills gaps at the
-/// outer edge.
+/// nequalsonelifestyle.com: the rate falls with the position and recovers in gaps at the outer edge.
 #[test]
 fn simulated_disk_recovers_where_early_gaps_are_filled() {
     let disk = done(run_on("sim:wd40efrx", suite(Bytes(8_000_000_000), 0)));

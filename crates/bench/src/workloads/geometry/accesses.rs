@@ -8,18 +8,15 @@ use drivescope_stats::summary;
 const SHARES: [f64; 4] = [0.01, 0.1, 0.33, 1.0];
 const READS: usize = 150;
 
-/// Mean time of random reads.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MeanAccess {
     /// Bytes from the start of the drive in which the reads lie.
     pub span_bytes: f64,
-    /// The mean time.
     pub ms: f64,
     /// Standard error of the mean: reads vary by the wait for their sector and by the movement to it.
     pub error_ms: f64,
 }
 
-/// Reads within each part.
 pub fn measure(probe: &mut dyn Probe, block: u32, seed: u64) -> Result<Vec<MeanAccess>, ProbeEnd> {
     let mut draw = Draw::new(seed);
     let mut points = Vec::new();

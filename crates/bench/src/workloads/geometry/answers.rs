@@ -21,12 +21,10 @@ use drivescope_stats::summary;
 
 /// Points of the curves of seeks and of access time over span.
 const CURVE_POINTS: usize = 51;
-/// Two-sided 95 % of a normal distribution, and of Student's with the four degrees of freedom that six lengths leave to
-/// a line.
+/// Two-sided 95 % of a normal distribution, and of Student's with four degrees of freedom (a line, six lengths).
 const Z_95: f64 = 1.96;
 const T_95_OF_LENGTHS: f64 = 2.776;
-/// Writes of one sector that take less of a turn were not on the medium; the next shortest possible time is a whole
-/// turn.
+/// Writes of one sector that take less of a turn were not on the medium; the next possible time is a turn.
 const HONEST_TURNS_MIN: f64 = 0.5;
 /// Error of the rate of reading in order, besides what the pauses within it vary by.
 const RATE_ERROR: f64 = 0.002;
@@ -36,19 +34,16 @@ const BUFFER_ERROR: f64 = 0.08;
 /// No flash programs a page in less; a flush that is sooner had nothing to write.
 const FREE_FLUSH_US: f64 = 100.0;
 
-/// Says why a question has no answer.
 pub fn could_not_tell(record: &mut TestRecord, what: &str, why: &str) {
     record.remark(format!("{what}: could not tell: {why}"));
 }
 
-/// Revolutions per minute.
 pub fn rotation(record: &mut TestRecord, turn: &CommonPeriod) {
     let rpm = |turn_ns: f64| 60e9 / turn_ns;
     let (value, margin) = (rpm(turn.period), rpm(turn.period) * turn.margin / turn.period);
     record.estimate_within("rotation.rpm", value, margin);
 }
 
-/// Zones with their shares, and the physical law.
 pub fn zones(record: &mut TestRecord, map: &ZoneMap) {
     let span = map.zones.last().map_or(1.0, |zone| zone.end);
     let figures = |zone: &Zone| ZoneFigures {
@@ -92,7 +87,6 @@ pub fn skews(record: &mut TestRecord, tracks: &Tracks) {
     }
 }
 
-/// Heads, and the tracks of a pass in serpentine order.
 pub fn heads(record: &mut TestRecord, order: HeadOrder) {
     record.metric("heads.count", vec![order.heads as f64]);
     if let Some(tracks) = order.pass_tracks {
@@ -129,7 +123,6 @@ pub fn seeks(record: &mut TestRecord, profile: &SeekProfile, map: &ZoneMap, turn
     record.curve("access.ms", ("bytes", "ms"), spans, modelled);
 }
 
-/// Times of movements, and the overhead that they come without.
 fn movements(record: &mut TestRecord, profile: &SeekProfile) {
     let mut ms = |key: &str, bounds: &Bounds| {
         record.estimate(key, bounds.value / 1e6, bounds.low / 1e6, bounds.high / 1e6);
@@ -152,7 +145,6 @@ pub fn accesses(record: &mut TestRecord, points: &[MeanAccess]) {
     record.curve("access_measured.ms", ("bytes", "ms"), x, y);
 }
 
-/// Time and rate of cached reads.
 pub fn hits(record: &mut TestRecord, hits: &CacheHits) {
     let (us, error_us) = (hits.overhead_ns / 1e3, hits.overhead_error_ns / 1e3);
     record.estimate_within("read_cache.overhead_us", us, T_95_OF_LENGTHS * error_us);
@@ -162,7 +154,6 @@ pub fn hits(record: &mut TestRecord, hits: &CacheHits) {
     }
 }
 
-/// What the cache holds.
 pub fn held(record: &mut TestRecord, held: &HeldReads) {
     let mut tell = |key: &str, what: &str, answer: Result<f64, &String>, share: f64| match answer {
         Ok(value) => record.estimate(key, value, value * (1.0 - share), value * (1.0 + share)),
@@ -211,7 +202,6 @@ pub fn writes(record: &mut TestRecord, times: &WriteTimes, turn_ns: Option<f64>)
     }
 }
 
-/// Bytes of writes that are taken at once.
 pub fn write_cache(record: &mut TestRecord, fillings: &[CacheFilling]) {
     // A drive that ignores flushes begins the next filling with some of the last.
     let most = fillings.iter().map(|it| it.bytes).fold(0.0, f64::max);
@@ -219,7 +209,6 @@ pub fn write_cache(record: &mut TestRecord, fillings: &[CacheFilling]) {
     record.estimate("write_cache.cache_bytes", most, most * (1.0 - empties), most * 1.05);
 }
 
-/// Bytes that are rewritten together.
 pub fn band(record: &mut TestRecord, band: BandSize) {
     record.estimate_within("shingling.band_bytes", band.bytes, band.margin);
 }
@@ -232,7 +221,6 @@ pub fn log(record: &mut TestRecord, log: LogSize, earlier: f64, cached: f64) {
     record.estimate("shingling.log_bytes", most, bytes - step - cached, most + step);
 }
 
-/// The unit of an SSD's map.
 pub fn unit(record: &mut TestRecord, times: &UnitTimes) {
     let (x, y) = times.points.iter().copied().unzip();
     record.curve("map_unit.lat_mean_us", ("bytes", "us"), x, y);
@@ -242,7 +230,6 @@ pub fn unit(record: &mut TestRecord, times: &UnitTimes) {
     }
 }
 
-/// An SSD's write buffer.
 pub fn write_buffer(record: &mut TestRecord, fillings: &[f64]) {
     if let Some((value, low, high)) = of_fillings(fillings) {
         let margin = BUFFER_ERROR * value;
@@ -251,7 +238,6 @@ pub fn write_buffer(record: &mut TestRecord, fillings: &[f64]) {
     }
 }
 
-/// What a flush costs an SSD, and what that is a sign of.
 pub fn flush_cost(record: &mut TestRecord, times: &WriteTimes) {
     let us = |ns: f64| (ns / 1e3).max(0.0);
     let (cached, flushed) = (times.cached, times.flushed);
@@ -267,7 +253,6 @@ pub fn flush_cost(record: &mut TestRecord, times: &WriteTimes) {
     }
 }
 
-/// The end of a fast cache, and how soon it is back.
 pub fn fast_cache(record: &mut TestRecord, found: &FastCache) {
     let FastCache { bytes, margin, rates, recovered } = *found;
     record.estimate_within("fast_cache.cache_bytes", bytes, margin);
@@ -317,13 +302,11 @@ pub fn shingling(
     }
 }
 
-/// What a deep queue gains.
 pub fn queue_gain(record: &mut TestRecord, alone: &[f64], deep: &[f64]) {
     let rounds = alone.iter().zip(deep).filter(|(alone, _)| **alone > 0.0);
     record.metric("queue.gain_ratio", rounds.map(|(alone, deep)| deep / alone).collect());
 }
 
-/// Requests side by side, of an SSD.
 pub fn parallelism(record: &mut TestRecord, found: &Parallelism) {
     record.metric("queue.gain_ratio", vec![found.gain]);
     record.metric("queue.depth", vec![f64::from(found.depth)]);
@@ -331,7 +314,6 @@ pub fn parallelism(record: &mut TestRecord, found: &Parallelism) {
     record.curve("queue.iops", ("requests", "1/s"), x, y);
 }
 
-/// Over how wide a span the map is at hand.
 pub fn map_span(record: &mut TestRecord, found: &MapSpan) {
     let (x, y) = found.points.iter().copied().unzip();
     record.curve("map.lat_mean_us", ("bytes", "us"), x, y);

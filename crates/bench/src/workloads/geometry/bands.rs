@@ -5,7 +5,7 @@
 //! A block in the log shows by its neighbours: reading over three of them goes to the log and back three times, and
 //! each way back takes a turn or more.
 
-use super::probe::{Probe, ProbeEnd};
+use super::probe::{Probe, ProbeAnswer, ProbeEnd};
 use super::write_cache::WriteProbe;
 use crate::error::BenchError;
 use drivescope_model::units::Secs;
@@ -14,7 +14,6 @@ use std::ops::Range;
 /// Distance of the places, and how many there are.
 const STRIDE: u64 = 1 << 20;
 const PLACES: u64 = 176;
-/// Bytes of the stretch.
 pub const STRETCH: u64 = PLACES * STRIDE;
 /// Groups of blocks at each place: what was read once lies in the cache and shows nothing more.
 const GROUPS: u64 = 10;
@@ -31,7 +30,6 @@ const WAITS_MAX: u64 = 12;
 /// Pauses grow by this until a band is cleaned.
 const PAUSE_STEP_S: f64 = 0.5;
 const PAUSE_MAX_S: f64 = 6.0;
-/// Bands whose beginnings are looked for.
 const BEGINNINGS: usize = 5;
 /// Distances of beginnings are multiples of a band within this many places.
 const MULTIPLE_SLACK: f64 = 1.5;
@@ -40,16 +38,13 @@ const BAND_PLACES_MIN: f64 = 8.0;
 /// A read over blocks in the log takes at least this many turns more.
 const LOGGED_TURNS: f64 = 1.8;
 
-/// Size of a band, bytes, with its bounds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BandSize {
-    /// Best estimate.
     pub bytes: f64,
-    /// How far it may be off.
     pub margin: f64,
 }
 
-/// What the search needs of the outside: whether the group at a place has to be fetched from the log.
+/// Reads of groups of blocks: slower where the blocks are fetched from the log.
 pub trait LoggedReads {
     /// Times a read of the group, ns, after one right before it.
     fn group_ns(
@@ -66,12 +61,11 @@ pub fn group_ns(probe: &mut dyn Probe, at: u64, block: u32) -> Result<Option<f64
     Ok(probe.read(at - before / 2 / 4096 * 4096, READ_BYTES)?.map(|read| read.ns()))
 }
 
-/// Finds the size of a band; why not if beginnings do not show.
 pub fn measure(
     writes: &mut WriteProbe<'_, '_>,
     turn_ns: f64,
     reads: &mut dyn LoggedReads,
-) -> Result<Result<BandSize, String>, BenchError> {
+) -> ProbeAnswer<BandSize, BenchError> {
     let span = writes.area.span.clone();
     let start = span.start + (span.end - span.start) / 3 / STRIDE * STRIDE;
     writes.session.pause(SETTLE)?;
@@ -131,7 +125,6 @@ fn write_blocks(writes: &mut WriteProbe<'_, '_>, start: u64) -> Result<(), Bench
 
 struct BandSearch<'r> {
     start: u64,
-    /// The group that is read next.
     group: u64,
     turn_ns: f64,
     reads: &'r mut dyn LoggedReads,
@@ -142,7 +135,6 @@ impl BandSearch<'_> {
         self.group < GROUPS
     }
 
-    /// Whether the blocks of a group have to be fetched from the log.
     fn is_logged(
         &mut self,
         writes: &mut WriteProbe<'_, '_>,
@@ -166,9 +158,10 @@ impl BandSearch<'_> {
         // Near the beginning first: mostly nothing has changed.
         let mut middle = low;
         while low < high {
-            match self.is_logged(writes, middle, group)? {
-                true => high = middle,
-                false => low = middle + 1,
+            if self.is_logged(writes, middle, group)? {
+                high = middle;
+            } else {
+                low = middle + 1;
             }
             middle = u64::midpoint(low, high);
         }

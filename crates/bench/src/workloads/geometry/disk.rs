@@ -16,7 +16,6 @@ use drivescope_model::target::{FileSystem, TargetKind};
 use drivescope_model::units::Secs;
 use drivescope_stats::common_period::CommonPeriod;
 
-/// Share of the time that zones may take.
 const ZONES_SHARE: f64 = 0.4;
 /// Least that zones may read: a few tenths of a per cent of a small drive hold no track.
 const ZONES_BYTES_MIN: u64 = 240 << 20;
@@ -27,12 +26,9 @@ const QUEUE_ROUNDS: usize = 3;
 const QUEUE_TIME: Secs = Secs(2.5);
 /// A queue as deep as SATA has it.
 const QUEUE_DEPTH: u32 = 32;
-/// Chunk of an area that is read in order.
 const CHUNK: u32 = 512 << 10;
-/// What is read elsewhere so that the cache forgets an area.
 const FORGET_BYTES: u64 = 384 << 20;
 
-/// Asks everything there is time for.
 pub fn ask_all(questions: &mut Questions<'_, '_>, turn: &CommonPeriod) -> Result<(), BenchError> {
     let turn_ns = turn.period;
     let mut reader = TrackReader::new(turn_ns, turn.jitter);
@@ -119,7 +115,6 @@ fn ask_seeks(
     Ok(())
 }
 
-/// Random reads within ever larger parts from the start of the drive.
 fn ask_accesses(questions: &mut Questions<'_, '_>) -> Result<(), BenchError> {
     if !questions.has_time_for("access time by span") {
         return Ok(());
@@ -192,7 +187,6 @@ fn ask_writes(questions: &mut Questions<'_, '_>, turn_ns: f64) -> Result<f64, Be
     Ok(0.0)
 }
 
-/// Returns whether the disk is shingled.
 fn ask_shingling(questions: &mut Questions<'_, '_>) -> Result<bool, BenchError> {
     const WHAT: &str = "shingling";
     if !questions.has_time_for(WHAT) {
@@ -239,7 +233,6 @@ fn forget(
     })
 }
 
-/// Time of a stretch read in order.
 fn stream_ns(probe: &mut dyn Probe, at: u64, len: u64) -> Result<Option<f64>, ProbeEnd> {
     let ends = probe.stream(at, CHUNK, (len / u64::from(CHUNK)) as usize)?;
     // From the first answer on, without the seek to it.

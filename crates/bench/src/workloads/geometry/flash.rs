@@ -8,11 +8,8 @@ use drivescope_model::cell::{Mix, Order, Shape};
 use drivescope_model::units::{Bytes, Secs};
 use std::ops::Range;
 
-/// Depths at which random reads are counted.
 const DEPTHS: [u32; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
-/// Measured time of each.
 const TIME: Secs = Secs(0.5);
-/// The depth is enough at which this share of the highest rate is reached.
 const ENOUGH_SHARE: f64 = 0.9;
 /// Spans at which random reads are timed grow by this factor from here on.
 const SPAN_MIN: u64 = 1 << 30;
@@ -26,10 +23,8 @@ const MISSED_MAX: f64 = MISS_SHARE / 0.5;
 const WARM_SHARE: f64 = 0.97;
 const WARMING_MAX: usize = 12;
 
-/// Requests side by side.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parallelism {
-    /// Highest rate over that of one request at a time.
     pub gain: f64,
     /// Requests in flight from which on there is little more to gain.
     pub depth: u32,
@@ -37,17 +32,14 @@ pub struct Parallelism {
     pub points: Vec<(f64, f64)>,
 }
 
-/// Time of a random read by span.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MapSpan {
-    /// Bytes of the span, and mean time in us.
+    /// Bytes of the span, and mean time in µs.
     pub points: Vec<(f64, f64)>,
-    /// What is at hand of the widest span with reads as fast as in the smallest, and the next one tried; `None` where
-    /// all are alike.
+    /// The widest span as fast as the smallest, and the next one tried; `None` where all are alike.
     pub knee: Option<(f64, f64)>,
 }
 
-/// Random reads at each depth.
 pub fn parallelism(
     session: &Session<'_>,
     record: &mut TestRecord,

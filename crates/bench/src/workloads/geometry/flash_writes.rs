@@ -1,12 +1,12 @@
 //! What an SSD's writes show: the unit of its map, its write buffer, its fast cache and how soon that recovers.
 
+use super::probe::ProbeAnswer;
 use super::write_cache::{MedianTime, WriteProbe};
 use crate::error::BenchError;
 use drivescope_model::units::{Bytes, Secs};
 use drivescope_stats::interval::median_interval;
 use drivescope_stats::summary;
 
-/// Largest unit looked for.
 const UNIT_MAX: u64 = 64 << 10;
 /// Writes of each size, in as many rounds: a drift meets all sizes alike.
 const WRITES_OF_SIZE: usize = 24;
@@ -15,7 +15,6 @@ const UNIT_ROUNDS: usize = 3;
 const BUFFER_CHUNK: u64 = 128 << 10;
 const BUFFER_MAX: u64 = 512 << 20;
 const BUFFER_KEPT_MAX: u64 = 64 << 20;
-/// Fillings of the buffer.
 const FILLINGS: u32 = 3;
 /// The rate after the knee is at most this share of the one before it.
 const KNEE_SHARE: f64 = 0.85;
@@ -33,7 +32,6 @@ const SLOW_BINS: usize = 48;
 const REST_BEFORE: Secs = Secs(10.0);
 const REST_AFTER: Secs = Secs(5.0);
 
-/// Time of small writes by size.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UnitTimes {
     /// Bytes, and time of a write.
@@ -42,14 +40,11 @@ pub struct UnitTimes {
     pub unit: Result<u64, String>,
 }
 
-/// The end of a fast cache.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FastCache {
-    /// Bytes written at the fast rate, and how far that may be off.
     pub bytes: f64,
     /// Half of the interval.
     pub margin: f64,
-    /// Rates before and after its end, MB/s.
     pub rates: (f64, f64),
     /// Bytes taken at the fast rate again after a short rest.
     pub recovered: f64,
@@ -118,11 +113,8 @@ fn unit_of(medians: &[(u64, MedianTime)]) -> Option<u64> {
     is_clear.then_some(medians[at].0)
 }
 
-/// Writes in order until the buffer is full: then they wait for the flash. Bytes of each filling less what the flash
-/// took meanwhile; why not if nothing waits.
-pub fn write_buffer(
-    writes: &mut WriteProbe<'_, '_>,
-) -> Result<Result<Vec<f64>, String>, BenchError> {
+/// Bytes of each filling until writes wait, less what the flash took meanwhile; why not if none waits.
+pub fn write_buffer(writes: &mut WriteProbe<'_, '_>) -> ProbeAnswer<Vec<f64>, BenchError> {
     let most = if writes.area.kept { BUFFER_KEPT_MAX } else { BUFFER_MAX };
     let span = writes.area.span.clone();
     let count = (most.min(span.end - span.start) / BUFFER_CHUNK) as usize;
@@ -197,7 +189,7 @@ fn knee_of(ns: &[f64], bytes_each: f64) -> Option<RateKnee> {
 pub fn fast_cache(
     writes: &mut WriteProbe<'_, '_>,
     most: u64,
-) -> Result<Result<FastCache, String>, BenchError> {
+) -> ProbeAnswer<FastCache, BenchError> {
     writes.session.pause(REST_BEFORE)?;
     let mut at = 0;
     let mut bins: Vec<f64> = Vec::new();
@@ -247,7 +239,6 @@ fn write_on(
     Ok(ns.chunks_exact(CACHE_BIN).map(|bin| bin.iter().sum()).collect())
 }
 
-/// Median of the fillings and how far they are apart.
 pub fn of_fillings(fillings: &[f64]) -> Option<(f64, f64, f64)> {
     let median = summary::median(fillings)?;
     let within = median_interval(fillings, 0.95)?;

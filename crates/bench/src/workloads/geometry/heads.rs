@@ -4,7 +4,7 @@
 //! heads. In serpentine order a pass of many tracks stays on one head; switches recur once a pass, and one is
 //! missing where all heads had their pass and the arm stays on the head that it has.
 
-use super::probe::{Probe, ProbeEnd};
+use super::probe::{Probe, ProbeAnswer, ProbeEnd};
 use super::tracks::{TrackReader, Tracks};
 use super::zones::{Zone, ZoneMap};
 
@@ -25,21 +25,18 @@ const TRACKS_BEFORE: [f64; 2] = [1.6, 2.4];
 /// Where in its zone reading begins.
 const ZONE_SHARE_BEFORE: f64 = 0.1;
 
-/// What the pauses show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HeadOrder {
-    /// Heads.
     pub heads: u64,
     /// Tracks of a pass over one head in serpentine order; `None` by cylinder.
     pub pass_tracks: Option<u64>,
 }
 
-/// Finds the heads; why not if the pauses do not show them.
 pub fn measure(
     probe: &mut dyn Probe,
     reader: &mut TrackReader,
     map: &ZoneMap,
-) -> Result<Result<HeadOrder, String>, ProbeEnd> {
+) -> ProbeAnswer<HeadOrder> {
     let tracks_of = |zone: &&Zone| (zone.end - zone.start) / zone.track_bytes;
     let Some(zone) = map.zones.iter().max_by(|a, b| tracks_of(a).total_cmp(&tracks_of(b))) else {
         return Ok(Err("no zone is known".to_string()));
@@ -83,9 +80,7 @@ pub fn measure(
 /// Two kinds of pauses, turns.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct PauseKinds {
-    /// Between them.
     border: f64,
-    /// Whether the longer one is the rarer.
     is_long_rare: bool,
 }
 
@@ -118,7 +113,7 @@ impl PauseKinds {
 
 /// Pauses by the number of the end of a track.
 struct Pauses {
-    /// End 0.
+    /// Where the track numbered 0 ends, bytes.
     first_end: f64,
     /// Bytes of a track, as far as a piece shows.
     track_bytes: f64,
@@ -188,7 +183,7 @@ impl Pauses {
         last: f64,
         kinds: &PauseKinds,
         (before, switch): (u64, u64),
-    ) -> Result<Result<HeadOrder, String>, ProbeEnd> {
+    ) -> ProbeAnswer<HeadOrder> {
         const HIDDEN: &str = "the pauses at some switches of heads do not show";
         let mut pass = switch - before;
         if pass.is_multiple_of(2) {

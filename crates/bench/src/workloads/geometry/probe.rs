@@ -9,44 +9,36 @@ use std::ops::Range;
 
 /// Requests in flight within a stream: enough to keep a drive's read-ahead busy.
 pub const STREAM_DEPTH: usize = 4;
-/// A wait between two looks at the stop flag.
 const NAP_NS: u64 = 50_000_000;
 
-/// A read that was answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProbeRead {
-    /// When it was sent.
     pub sent_ns: u64,
-    /// When it was answered.
     pub done_ns: u64,
 }
 
 impl ProbeRead {
-    /// Its latency.
     pub fn ns(self) -> f64 {
         (self.done_ns - self.sent_ns) as f64
     }
 }
 
-/// Why a question ended early.
 #[derive(Debug)]
 pub enum ProbeEnd {
-    /// The run is to end.
     Stopped,
     /// The drive is gone, or too many reads failed.
     Failed(IoFailure),
-    /// The queue itself failed.
     Queue(io::Error),
 }
 
-/// A drive as the questions see it: nothing but the times of its answers. Offsets count from the start of the part that
-/// is looked at.
+/// What a question found, or why it could not be found.
+pub type ProbeAnswer<T, E = ProbeEnd> = Result<Result<T, String>, E>;
+
+/// A drive as the questions see it: the times of its answers. Offsets count from the start of the part.
 pub trait Probe {
-    /// Bytes there are.
     fn span(&self) -> u64;
     /// Whether nothing else can use the drive or keep the host busy, as in virtual time.
     fn is_alone(&self) -> bool;
-    /// The time.
     fn now_ns(&self) -> u64;
     /// One read with nothing else in flight; `None` if it failed.
     fn read(&mut self, offset: u64, len: u32) -> Result<Option<ProbeRead>, ProbeEnd>;
@@ -58,24 +50,16 @@ pub trait Probe {
 
 /// A question as a task of a queue.
 pub struct ProbeTask<'c, F> {
-    /// The part of the target that is examined.
     pub span: Range<u64>,
-    /// Whether nothing else can disturb.
     pub is_alone: bool,
-    /// The question.
     pub question: F,
-    /// The outside.
     pub control: &'c Control,
 }
 
-/// The outcome of a question.
 #[derive(Debug)]
 pub struct ProbeOutcome<T> {
-    /// Its answer.
     pub answer: Result<T, ProbeEnd>,
-    /// The record of its reads.
     pub recorder: Recorder,
-    /// Reads that failed.
     pub failures: Vec<IoFailure>,
 }
 

@@ -4,13 +4,12 @@
 
 mod lateness;
 
-use super::probe::{Probe, ProbeEnd};
+use super::probe::{Probe, ProbeAnswer, ProbeEnd};
 use crate::io::draw::Draw;
 use drivescope_stats::least_squares::least_squares;
 use drivescope_stats::summary;
 use lateness::{HitCount, Lateness};
 
-/// Lengths that are read from the cache, bytes.
 const LENGTHS: [u32; 6] = [4 << 10, 16 << 10, 32 << 10, 64 << 10, 96 << 10, 128 << 10];
 /// From the medium, a block that was just read takes a turn again: what takes more of it than this is not a hit.
 const HIT_TURNS_MAX: f64 = 0.5;
@@ -31,15 +30,12 @@ const AHEAD_MAX: u64 = 64 << 20;
 const HELD_MAX: u64 = 512 << 20;
 /// Sizes are known within this share.
 const RESOLUTION: f64 = 0.06;
-/// Places tried at most.
 const PLACES_MAX: usize = 1024;
-/// Chunk of a stream.
 const CHUNK: u32 = 256 << 10;
 /// Share of misses somewhere else that are as fast as hits: none, since the arm has to move, but for chance.
 const FAR_CHANCE: f64 = 0.001;
 /// The same just behind a read, at most: of the fastest disks on a host whose hits vary most.
 const NEAR_CHANCE_MAX: f64 = 0.2;
-/// Reasons for no answer.
 const TOO_LATE: &str = "the host answers too late too often to tell the cache from the medium";
 const CONTRADICTORY: &str = "the same question was answered in two ways";
 /// What helps, where other programs can be the reason.
@@ -47,18 +43,14 @@ const ADVICE: &str = "; let nothing else run";
 /// A stream this many times as long as one is held shows whether other places give way.
 const CROWDING_TIMES: f64 = 1.5;
 
-/// How the cache answers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CacheHits {
     /// Time of a hit without its data, ns.
     pub overhead_ns: f64,
-    /// Its standard error.
     pub overhead_error_ns: f64,
     /// Rate between drive and host, 10^6 bytes per second; infinite if data take no time.
     pub link_mb_s: f64,
-    /// Its standard error.
     pub link_error_mb_s: f64,
-    /// Time of a hit of the smallest length.
     pub small_ns: f64,
     /// How much later than usual a hit may come.
     pub slack_ns: f64,
@@ -73,10 +65,8 @@ impl CacheHits {
     }
 }
 
-/// How much the cache holds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HeldReads {
-    /// Bytes read ahead of a single read.
     pub read_ahead: Result<u64, String>,
     /// Far places of which each is still held.
     pub places: Result<usize, String>,
@@ -109,13 +99,8 @@ impl HeldReads {
     }
 }
 
-/// Reads the same block again and again, in several lengths. The reason, if the block comes from the medium each time,
-/// which takes `turn_ns` a turn.
-pub fn hits(
-    probe: &mut dyn Probe,
-    turn_ns: f64,
-    seed: u64,
-) -> Result<Result<CacheHits, String>, ProbeEnd> {
+/// Reads one block again and again, in several lengths; the reason if it comes from the medium each time.
+pub fn hits(probe: &mut dyn Probe, turn_ns: f64, seed: u64) -> ProbeAnswer<CacheHits> {
     let mut draw = Draw::new(seed);
     let longest = LENGTHS[LENGTHS.len() - 1];
     let at = draw.place(probe.span() - u64::from(longest), u64::from(longest));
@@ -170,7 +155,6 @@ fn hit_slack_ns(rested: &[f64], small_ns: f64) -> f64 {
     (slowest - small_ns).clamp(HIT_SLACK_NS, HIT_SLACK_NS_MAX)
 }
 
-/// Measures what is held by a disk that turns in `turn_ns`.
 pub fn held(
     probe: &mut dyn Probe,
     hits: CacheHits,
@@ -206,9 +190,7 @@ fn read_in_order(probe: &mut dyn Probe, at: u64, len: u64) -> Result<(), ProbeEn
 }
 
 struct CacheProbe {
-    /// Slower answers come from the medium, or late.
     slowest_ns: f64,
-    /// How often they come late.
     lateness: Lateness,
     block: u32,
     /// Share of misses just behind a read that are as fast as hits: the sector passes the head just then.
@@ -217,14 +199,12 @@ struct CacheProbe {
 }
 
 impl CacheProbe {
-    /// A place with `room` after it.
     fn place(&mut self, probe: &dyn Probe, room: u64) -> u64 {
         let unit = 1 << 20;
         self.draw.place(probe.span().saturating_sub(room).max(unit), unit)
     }
 
-    /// Whether a block is answered as fast as from the cache. If not, it is read once more: now it is held, and
-    /// shows how late the host is at the time.
+    /// Whether a block is answered as fast as from the cache. If not, a second read shows how late the host is.
     fn is_fast(&mut self, probe: &mut dyn Probe, at: u64) -> Result<bool, ProbeEnd> {
         let Some(read) = probe.read(at, self.block)? else { return Ok(false) };
         let is_fast = read.ns() < self.slowest_ns;
@@ -255,7 +235,7 @@ impl CacheProbe {
     }
 
     /// How far the drive reads on after a single read.
-    fn read_ahead(&mut self, probe: &mut dyn Probe) -> Result<Result<u64, String>, ProbeEnd> {
+    fn read_ahead(&mut self, probe: &mut dyn Probe) -> ProbeAnswer<u64> {
         let most = AHEAD_MAX.min(probe.span() / 4);
         let chance = self.near_chance;
         let found = self.largest(probe, (AHEAD_MIN, most, chance), |cache, probe, distance| {
@@ -275,7 +255,7 @@ impl CacheProbe {
     }
 
     /// How many far places are held: the last are read again in reverse, until one is gone.
-    fn places(&mut self, probe: &mut dyn Probe) -> Result<Result<usize, String>, ProbeEnd> {
+    fn places(&mut self, probe: &mut dyn Probe) -> ProbeAnswer<usize> {
         let mut count = 8;
         while count <= PLACES_MAX {
             // The last one held may be answered late.
@@ -319,12 +299,7 @@ impl CacheProbe {
         Ok(held)
     }
 
-    /// How much of a stream is still held after its end.
-    fn stream_bytes(
-        &mut self,
-        probe: &mut dyn Probe,
-        read_ahead: u64,
-    ) -> Result<Result<u64, String>, ProbeEnd> {
+    fn stream_bytes(&mut self, probe: &mut dyn Probe, read_ahead: u64) -> ProbeAnswer<u64> {
         let most = HELD_MAX.min(probe.span() / 4);
         let least = u64::from(self.block);
         let found = self.largest(probe, (least, most, FAR_CHANCE), |cache, probe, distance| {
@@ -346,7 +321,6 @@ impl CacheProbe {
         }))
     }
 
-    /// Whether a stream that is longer than what one can have drives a far place out.
     fn stream_crowds_out(
         &mut self,
         probe: &mut dyn Probe,
@@ -370,7 +344,7 @@ impl CacheProbe {
         probe: &mut dyn Probe,
         (least, most, chance): (u64, u64, f64),
         holds: impl Fn(&mut Self, &mut dyn Probe, u64) -> Result<bool, ProbeEnd>,
-    ) -> Result<Result<Option<u64>, String>, ProbeEnd> {
+    ) -> ProbeAnswer<Option<u64>> {
         let (mut low, mut high, mut is_doubling) = (0, least, true);
         loop {
             let size = if is_doubling { high } else { u64::midpoint(low, high) };
@@ -392,15 +366,14 @@ impl CacheProbe {
         }
     }
 
-    /// Asks once more well below and well above the size that was found: one wrong answer on the way there may have led
-    /// anywhere.
+    /// Asks once more well below and well above the found size, in case an earlier answer was wrong.
     fn confirmed(
         &mut self,
         probe: &mut dyn Probe,
         found: u64,
         (least, most, chance): (u64, u64, f64),
         holds: impl Fn(&mut Self, &mut dyn Probe, u64) -> Result<bool, ProbeEnd>,
-    ) -> Result<Result<Option<u64>, String>, ProbeEnd> {
+    ) -> ProbeAnswer<Option<u64>> {
         for (size, is_expected) in [(found / 4 * 3, true), (found / 4 * 5, false)] {
             if !(least..=most).contains(&size) {
                 continue;

@@ -4,19 +4,16 @@
 //! turns, whatever lay between them (the idea of H. Wong's hdubench, without the need to switch caches off: enough
 //! other places are read in between that the sector has left the drive's cache).
 
-use super::probe::{Probe, ProbeEnd};
+use super::probe::{Probe, ProbeAnswer};
 use crate::io::draw::Draw;
 use drivescope_stats::common_period::{CommonPeriod, common_period};
 use drivescope_stats::summary;
 
-/// Sectors whose times are compared.
 const SECTORS: usize = 24;
-/// Times that each of them is read.
 const VISITS: usize = 10;
 /// No disk seeks and waits in less; flash answers sooner.
 pub const MEDIUM_NS_MIN: f64 = 1_000_000.0;
-/// What takes less of a usual read of a fresh place comes from the cache, whose commands may take longer than a whole
-/// read of another drive.
+/// What takes less of a usual read of a fresh place comes from the cache, however slow its commands are.
 const HIT_SHARE: f64 = 0.25;
 /// Disks turn between 3,600 and 15,000 times a minute, and a little more.
 const TURN_NS_MIN: f64 = 3_850_000.0;
@@ -26,11 +23,7 @@ const HITS_SHARE_MAX: f64 = 0.2;
 /// Other places read between two passes, at most: a cache of 256 MiB holds no more of them, each with its read-ahead.
 const OTHERS_MAX: usize = 1024;
 
-/// One turn of the drive, ns; or why there is none.
-pub type RotationAnswer = Result<CommonPeriod, String>;
-
-/// Measures the time of a turn.
-pub fn measure(probe: &mut dyn Probe, block: u32, seed: u64) -> Result<RotationAnswer, ProbeEnd> {
+pub fn measure(probe: &mut dyn Probe, block: u32, seed: u64) -> ProbeAnswer<CommonPeriod> {
     let mut draw = Draw::new(seed);
     let (span, unit) = (probe.span(), u64::from(block));
     let sectors: Vec<u64> = (0..SECTORS).map(|_| draw.place(span, unit)).collect();

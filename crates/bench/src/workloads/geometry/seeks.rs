@@ -4,7 +4,7 @@
 //! distance bound the movement from both sides ([`drivescope_stats::uniform_wait`]). Distances are shares of the
 //! stroke, not of addresses: outer tracks hold more bytes.
 
-use super::probe::{Probe, ProbeEnd};
+use super::probe::{Probe, ProbeAnswer, ProbeEnd};
 use super::rotation::MEDIUM_NS_MIN;
 use super::tracks::{TrackReader, Tracks};
 use super::zones::ZoneMap;
@@ -18,14 +18,12 @@ const DISTANCES: [f64; 16] = [
     0.002, 0.006, 0.013, 0.025, 0.045, 0.075, 0.12, 0.18, 0.25, 0.33, 0.42, 0.52, 0.63, 0.75, 0.87,
     0.98,
 ];
-/// Accesses over each.
 const PAIRS: usize = 32;
 /// Where short and long movements may part (C. Ruemmler and J. Wilkes, "An Introduction to Disk Drive Modeling", 1994:
 /// first the arm only accelerates and brakes, then it coasts).
 const KNEE_STEPS: usize = 40;
 const KNEE_MAX: f64 = 0.6;
-/// Two-sided 95 % of Student's distribution, with as many degrees of freedom as the distances leave to a curve with
-/// four coefficients and a knee.
+/// Two-sided 95 % of Student's distribution, for a curve with four coefficients and a knee.
 const T_95: f64 = 2.201;
 /// Searches that agree differ by less than this share of a turn in the median; one alone agrees with nothing.
 const AGREE_TURNS: f64 = 0.02;
@@ -41,11 +39,9 @@ const NEAR_END: f64 = 0.01;
 const END_SHARE: f64 = 0.005;
 /// No overhead takes a larger part of a turn.
 const OVERHEAD_TURNS_MAX: f64 = 0.3;
-/// An access that takes a turn more was missed. Where the host was late the drive missed it too: it counts as missed
-/// when this many in a row were.
+/// An access that takes a turn more was missed; as the host may be late, this many in a row must be.
 const MISSED_TURNS: f64 = 0.75;
 const MISSED_TIMES: usize = 2;
-/// Accesses to the track before.
 const NEXT_TRACK_PAIRS: usize = 24;
 /// Bytes behind those that were read, which no read-ahead has reached, and tracks from one pair to the next.
 const FRESH_BYTES: f64 = (8 << 20) as f64;
@@ -54,11 +50,8 @@ const FRESH_STEP: u64 = 3;
 /// A bound from both sides, ns.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bounds {
-    /// Best estimate.
     pub value: f64,
-    /// Not less.
     pub low: f64,
-    /// Not more.
     pub high: f64,
 }
 
@@ -85,13 +78,9 @@ impl Bounds {
 pub struct SeekProfile {
     /// Distance as a share of the stroke, and time.
     pub points: Vec<(f64, Bounds)>,
-    /// The curve through them.
     pub curve: FittedSeeks,
-    /// Mean over random pairs of cylinders.
     pub average: Bounds,
-    /// Over the whole stroke.
     pub full_stroke: Bounds,
-    /// To the track before, or to another head.
     pub next_track: Option<Bounds>,
     /// Overhead of a command that needs the medium, without the time in which its sectors pass the head.
     pub overhead: Bounds,
@@ -100,8 +89,7 @@ pub struct SeekProfile {
 }
 
 impl SeekProfile {
-    /// Mean movement between two random cylinders within a share of the stroke, ns: their distance d has the density
-    /// 2·(1 − d) there too.
+    /// Mean movement between two random cylinders of a share of the stroke, ns: distance d has density 2·(1 − d).
     pub fn within(&self, stroke: f64) -> f64 {
         self.curve.average_within(stroke)
     }
@@ -116,12 +104,10 @@ pub struct FittedSeeks {
     pub near: [f64; 2],
     /// base + slope·d from it on.
     pub far: [f64; 2],
-    /// Root mean square of the residuals, ns.
     pub residual: f64,
 }
 
 impl FittedSeeks {
-    /// The time of a distance.
     pub fn ns(&self, distance: f64) -> f64 {
         if distance < self.knee {
             self.near[0] + self.near[1] * distance.sqrt()
@@ -160,7 +146,6 @@ impl FittedSeeks {
     }
 }
 
-/// A way to put a curve through points.
 type CurveFit<'f> = dyn Fn(&[(f64, Bounds)]) -> Option<FittedSeeks> + 'f;
 
 /// Measures the profile; why not if accesses do not fit the turn.
@@ -170,7 +155,7 @@ pub fn measure(
     map: &ZoneMap,
     block: u32,
     seed: u64,
-) -> Result<Result<SeekProfile, String>, ProbeEnd> {
+) -> ProbeAnswer<SeekProfile> {
     let turn_ns = reader.turn_ns;
     let mut draw = Draw::new(seed);
     let mut times: Vec<Vec<f64>> = vec![Vec::new(); DISTANCES.len()];

@@ -1,6 +1,7 @@
 //! How much a shingled disk takes at random before it has to clean: its persistent cache, or what the map of that can
 //! hold (A. Aghayev and P. Desnoyers, Skylight, FAST 2015).
 
+use super::probe::ProbeAnswer;
 use super::write_cache::WriteProbe;
 use crate::error::BenchError;
 use drivescope_model::units::Bytes;
@@ -18,9 +19,7 @@ const SLOWER_MIN: f64 = 4.0;
 /// Bytes of random writes that were taken at full speed, each place once.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LogSize {
-    /// Bytes.
     pub bytes: f64,
-    /// Bytes of one step of the search.
     pub step: f64,
 }
 
@@ -29,7 +28,7 @@ pub fn measure(
     writes: &mut WriteProbe<'_, '_>,
     most: u64,
     has_time: &dyn Fn(&WriteProbe<'_, '_>) -> bool,
-) -> Result<Result<LogSize, String>, BenchError> {
+) -> ProbeAnswer<LogSize, BenchError> {
     let in_bin = (BIN as u64 * CHUNK) as f64;
     let mut bins: Vec<f64> = Vec::new();
     while bins.len() as f64 * in_bin < most as f64 && has_time(writes) {

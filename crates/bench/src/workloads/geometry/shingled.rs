@@ -33,7 +33,6 @@ impl LoggedReads for Reads {
     }
 }
 
-/// How large bands are.
 pub fn ask_bands(questions: &mut Questions<'_, '_>, turn_ns: f64) -> Result<(), BenchError> {
     const WHAT: &str = "size of a band";
     let block = questions.block;

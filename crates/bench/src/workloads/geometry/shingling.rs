@@ -11,11 +11,9 @@ use drivescope_stats::summary;
 
 /// Areas, each beside one of the same size that is left alone.
 const AREAS: u64 = 5;
-/// Bytes of an area.
 pub const AREA: u64 = 32 << 20;
 /// Time for a write cache to become empty, shorter than that after which shingled disks begin to clean.
 const SETTLE: Secs = Secs(0.4);
-/// Random writes into each.
 const PIECES: usize = 48;
 /// Times the reading of an area takes beside one that was left alone: below the first no disk of either kind was
 /// ever seen to be shingled, above the second none was conventional.
@@ -25,22 +23,16 @@ const SHINGLED_MIN: f64 = 1.5;
 /// How much slower areas are read in order after they were written at random.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Slowdown {
-    /// Ratio of each area.
     pub ratios: Vec<f64>,
-    /// Their median.
     pub ratio: f64,
     /// Its 95 % interval.
     pub within: Interval,
 }
 
-/// What that says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RecordingKind {
-    /// Tracks beside each other, written in place.
     Conventional,
-    /// Tracks that overlap.
     Shingled,
-    /// Neither is sure.
     Unclear,
 }
 

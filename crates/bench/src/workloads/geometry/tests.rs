@@ -6,9 +6,9 @@ mod small_tracks;
 
 use crate::testing::{has, is_thorough, suite_of, value};
 use crate::workloads::testing::random_disks::{DiskTruth, RandomDisk, measured};
-use drivescope_model::document::TestResult;
+use drivescope_model::document::{Metric, TestResult};
 use drivescope_model::findings::FindingId;
-use drivescope_model::options::{FillMode, TestKind};
+use drivescope_model::options::{FillMode, Suite, TestKind};
 use drivescope_model::units::{Bytes, Secs};
 use drivescope_stats::summary;
 use random_flash::RandomFlash;
@@ -21,9 +21,21 @@ const ALL: u64 = 200;
 /// One disk of this many may be written until the log of a shingled one is full.
 const LOG_EACH: u64 = 4;
 
-/// Whether the figures of a disk are to be printed.
 fn is_printed(seed: u64) -> bool {
     std::env::var_os("GEOMETRY_DISK").is_some_and(|value| value.to_str() == Some(&seed.to_string()))
+}
+
+fn metric<'r>(result: &'r TestResult, key: &str) -> Option<&'r Metric> {
+    let key = format!("geometry.{key}");
+    result.metrics.iter().find(|metric| metric.key == key)
+}
+
+/// A suite that may fill caches of this size.
+fn filling(gib: u64) -> Suite {
+    let mut suite = suite_of(TestKind::Geometry);
+    suite.geometry.cache_writes = Bytes::gib(gib);
+    suite.geometry.time = Secs(900.0);
+    suite
 }
 
 /// Errors by what they are of.
@@ -82,11 +94,8 @@ impl Errors {
             !result.reason.as_ref().is_some_and(|why| why.contains("borders of zones"));
         let count = of("zones.count").filter(|_| is_complete);
         self.share("zones", count, truth.zones.len() as f64);
-        self.share(
-            "surface read",
-            of("zones.read_bytes").map(|b| 1.0 + b / truth.capacity as f64),
-            1.0,
-        );
+        let read_share = of("zones.read_bytes").map(|bytes| bytes / truth.capacity as f64);
+        self.difference("surface read", read_share, 0.0);
         self.zones(truth, result, is_complete);
         self.share("read-ahead", of("read_cache.read_ahead_bytes"), truth.read_ahead_bytes);
         self.share("places", of("read_cache.places"), f64::from(truth.places));
@@ -135,8 +144,7 @@ impl Errors {
     /// Rates and borders of zones. A border lies within its interval, whatever else is known.
     fn zones(&mut self, truth: &DiskTruth, result: &TestResult, is_complete: bool) {
         let of = |number: usize, quantity: &str| {
-            let key = format!("geometry.zone{:02}.{quantity}", number + 1);
-            result.metrics.iter().find(|metric| metric.key == key)
+            metric(result, &format!("zone{:02}.{quantity}", number + 1))
         };
         let count = value(result, "geometry.zones.count").unwrap_or(0.0) as usize;
         for number in 0..count {
@@ -249,11 +257,8 @@ fn answers_on_random_disks_are_near_the_truth() {
         if std::env::var_os("GEOMETRY_DISK").is_some() && !is_printed(seed) {
             continue;
         }
-        let mut suite = suite_of(TestKind::Geometry);
-        if seed.is_multiple_of(LOG_EACH) {
-            suite.geometry.cache_writes = Bytes(24 << 30);
-            suite.geometry.time = Secs(900.0);
-        }
+        let has_log = seed.is_multiple_of(LOG_EACH);
+        let suite = if has_log { filling(24) } else { suite_of(TestKind::Geometry) };
         let result = measured(&disk.toml, disk.options, suite, seed);
         if is_printed(seed) {
             println!(
@@ -293,36 +298,23 @@ fn flash_turns_not_and_its_caches_are_found() {
         assert!(reason.contains("rotation: could not tell"), "{seed}: {reason}");
         let lies = [FindingId::FlushIgnored, FindingId::Shingled];
         assert!(found.findings.iter().all(|finding| !lies.contains(&finding.id)), "{seed}");
-        let span = found.metrics.iter().find(|metric| metric.key == "geometry.map.span_bytes");
+        let span = metric(&found, "map.span_bytes");
         assert_eq!(span.is_some(), flash.map_bytes.is_some(), "{seed}: {span:?}");
         if let Some((span, bytes)) = span.zip(flash.map_bytes) {
             // A wide span has not all of its map in memory yet: the reach that shows is at most the true one.
             assert!(span.low <= 1.5 * bytes, "{seed}: {bytes} {span:?}");
         }
         flash_writes(&mut errors, &flash, &found, seed);
-        let mut suite = suite_of(TestKind::Geometry);
-        suite.geometry.cache_writes = Bytes(30 << 30);
-        suite.geometry.time = Secs(900.0);
-        let empty = measured(&flash.toml, "&fill=0", suite, seed);
-        errors.share(
-            "fast cache",
-            value(&empty, "geometry.fast_cache.cache_bytes"),
-            flash.slc_bytes,
-        );
+        let empty = measured(&flash.toml, "&fill=0", filling(30), seed);
+        let cache_bytes = value(&empty, "geometry.fast_cache.cache_bytes");
+        errors.share("fast cache", cache_bytes, flash.slc_bytes);
         let mut suite = suite_of(TestKind::Fill);
         suite.fill.mode = FillMode::Full;
         let fill = measured(&flash.toml, "&fill=0", suite, seed);
         let knee = value(&fill, "fill.knee.knee_bytes").unwrap_or(0.0);
-        println!(
-            "flash {seed}: fast cache {:.2} GB, found {:.2}",
-            flash.slc_bytes / 1e9,
-            knee / 1e9
-        );
-        assert!(
-            (knee / flash.slc_bytes - 1.0).abs() < 0.1,
-            "{seed}: {knee} of {}",
-            flash.slc_bytes
-        );
+        let truth = flash.slc_bytes;
+        println!("flash {seed}: fast cache {:.2} GB, found {:.2}", truth / 1e9, knee / 1e9);
+        assert!((knee / truth - 1.0).abs() < 0.1, "{seed}: {knee} of {truth}");
     }
     errors.judge(&FLASH_LIMITS, UNANSWERED_MAX);
 }

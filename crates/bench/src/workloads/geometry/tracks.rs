@@ -15,7 +15,6 @@ const TRACKS_MIN: f64 = 3.3;
 const PUNCTUAL_SHARE: f64 = 2e-4;
 /// Chunks at the beginning that the seek and the filling of the queue disturb.
 const LEAD_IN: usize = 3;
-/// Chunks per track, about.
 const CHUNKS_PER_TRACK: f64 = 16.0;
 const CHUNK_MIN: u32 = 4 << 10;
 const CHUNK_MAX: u32 = 512 << 10;
@@ -44,41 +43,32 @@ const GAP_SLACK: f64 = 0.05;
 pub const ZONE_SHARE: f64 = 0.005;
 const ZONE_ERRORS: f64 = 3.5;
 
-/// The tracks around a place.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tracks {
-    /// Where reading began.
     pub at: u64,
-    /// Bytes of a track.
     pub track_bytes: f64,
     /// Standard error of that, as a share of it.
     pub error_share: f64,
     /// Share of it by which the pace within tracks and the distance of their ends disagree.
     pub off_share: f64,
-    /// First byte of the first whole track behind `at`.
     pub first_track: f64,
     /// How far that may be off, bytes.
     pub first_slack: f64,
     /// Pause at the end of each track, turns.
     pub skews: Vec<f64>,
-    /// Bytes per second over many tracks, in 10^6.
     pub mb_s: f64,
     /// Whether the size changes on the way: a border of zones lies here.
     pub is_mixed: bool,
-    /// Whether every end of a track shows.
     pub shows_all: bool,
-    /// Bytes that were read.
     pub read_bytes: u64,
 }
 
 /// Reads tracks, with chunks that suit the drive.
 #[derive(Debug, Clone, Copy)]
 pub struct TrackReader {
-    /// Time of a turn, ns.
     pub turn_ns: f64,
     chunk: u32,
     track_bytes: Option<f64>,
-    /// Tracks of a look.
     tracks: f64,
     /// The host answers late now and then.
     is_late: bool,
@@ -91,7 +81,6 @@ impl TrackReader {
         Self { turn_ns, chunk: CHUNK_FIRST, track_bytes: None, tracks: TRACKS_READ, is_late }
     }
 
-    /// Bytes that one look takes, about.
     pub fn look_bytes(&self) -> u64 {
         self.track_bytes.map_or(FIRST_BYTES, |bytes| (bytes * (self.tracks + 1.0)) as u64)
     }
@@ -108,7 +97,6 @@ impl TrackReader {
         self.look_at(probe, at, self.tracks)
     }
 
-    /// The same over `tracks`.
     pub fn look_at(
         &mut self,
         probe: &mut dyn Probe,
@@ -127,8 +115,7 @@ impl TrackReader {
         }
     }
 
-    /// The first look also finds chunks that keep the medium busy: with larger ones tracks are the same. Where none do,
-    /// tracks may be small.
+    /// The first look also finds chunks that keep the medium busy. Where none do, tracks may be small.
     fn first_look(&mut self, probe: &mut dyn Probe, at: u64) -> Result<Option<Tracks>, ProbeEnd> {
         let larger = (0..).map(|i| CHUNK_FIRST << i).take_while(|&chunk| chunk <= CHUNK_MAX);
         let smaller = (0..).map(|i| CHUNK_MIN << i).take_while(|&chunk| chunk <= CHUNK_FIRST / 2);
@@ -254,12 +241,10 @@ struct TrackEnds {
     first: TrackEnd,
     last: TrackEnd,
     track_bytes: f64,
-    /// Of the size, as a share of it.
     error_share: f64,
 }
 
 impl TrackEnds {
-    /// After one look.
     fn of(tracks: &Tracks) -> Self {
         let first = TrackEnd { byte: tracks.first_track, slack: tracks.first_slack };
         let error_share = TRACK_ERROR.max(TRACK_ERRORS * tracks.error_share);
@@ -304,7 +289,6 @@ mod tests {
     use super::*;
     use crate::workloads::geometry::probe::ProbeRead;
 
-    /// Writes down where it is read.
     struct ReadPlaces(Vec<u64>);
 
     impl Probe for ReadPlaces {

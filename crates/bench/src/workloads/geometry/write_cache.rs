@@ -5,6 +5,7 @@
 //! a turn each; a drive that is done sooner has the data somewhere else.
 
 use super::super::align::write_area::{AccessPattern, WriteArea};
+use super::probe::ProbeAnswer;
 use crate::error::BenchError;
 use crate::io::draw::Draw;
 use crate::io::queue::IoOp;
@@ -20,7 +21,6 @@ const WAITING: usize = 24;
 const CACHED: usize = 24;
 /// Bytes of a write that fills the cache: many extents of it would fill its list before its memory.
 const FILLING_BLOCK: u64 = 64 << 10;
-/// Writes between two looks at the times.
 const BATCH: usize = 64;
 /// Most that is written to fill the cache; where what is there must be kept, it is in memory meanwhile.
 pub const FILLING_MAX: u64 = 512 << 20;
@@ -32,7 +32,6 @@ const FULL_NS_MIN: f64 = 1_500_000.0;
 const USUAL_QUANTILE: f64 = 0.05;
 /// Within so few of the writes that follow, another one waits too: else it was something else.
 const FULL_NEXT: usize = 8;
-/// Times that the cache is filled.
 const FILLINGS: u32 = 2;
 /// Writes after the first that waited: they show how fast a full cache empties.
 const BEHIND: usize = 32;
@@ -55,9 +54,7 @@ pub struct WriteTimes {
 /// A median with its 95 % interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MedianTime {
-    /// The median.
     pub ns: f64,
-    /// Its interval.
     pub within: Interval,
 }
 
@@ -68,10 +65,8 @@ impl MedianTime {
     }
 }
 
-/// What a cache took before a write waited.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CacheFilling {
-    /// Bytes.
     pub bytes: f64,
     /// How fast it empties once it is full, as a share of the rate at which it filled. It may have done so all the
     /// time, or not before it was nearly full: its size is between `bytes` less this share, and `bytes`.
@@ -89,17 +84,11 @@ impl CacheFilling {
     }
 }
 
-/// What is to be measured, and where.
 pub struct WriteProbe<'s, 'a> {
-    /// The session.
     pub session: &'s mut Session<'a>,
-    /// What is kept of it.
     pub record: &'s mut TestRecord,
-    /// Where it writes.
     pub area: WriteArea,
-    /// Bytes of a small write.
     pub block: u64,
-    /// Random choices.
     pub draw: Draw,
 }
 
@@ -122,7 +111,7 @@ impl WriteProbe<'_, '_> {
     }
 
     /// What the cache takes of scattered writes before one waits, each time it is filled; why that says nothing.
-    pub fn cache_fillings(&mut self) -> Result<Result<Vec<CacheFilling>, String>, BenchError> {
+    pub fn cache_fillings(&mut self) -> ProbeAnswer<Vec<CacheFilling>, BenchError> {
         // What must be kept is read before and compared after each batch: then all is one batch.
         let most = if self.area.kept { FILLING_KEPT_MAX } else { FILLING_MAX };
         let batch = if self.area.kept { (most / FILLING_BLOCK) as usize } else { BATCH };
@@ -193,7 +182,6 @@ impl WriteProbe<'_, '_> {
     }
 }
 
-/// Which write was the first that waited for room.
 fn full_at(times: &[f64]) -> Option<usize> {
     // Of a small cache most of the first writes wait already.
     let usual = summary::quantile(times, USUAL_QUANTILE)?;

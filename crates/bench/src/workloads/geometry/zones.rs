@@ -4,7 +4,7 @@
 //! Tracks hold ever less from the outside in. Of a grid the most places that agree with that count, so that one wrong
 //! look never outvotes the others; a place that contradicts them is looked at again, and named if it stays so.
 
-use super::probe::{Probe, ProbeEnd};
+use super::probe::{Probe, ProbeAnswer, ProbeEnd};
 use super::tracks::{TrackReader, Tracks, ZONE_SHARE};
 
 /// Places of the grid: halved once, each gap of it is narrow enough.
@@ -27,30 +27,22 @@ const ATTEMPTS: u64 = 3;
 /// Tracks of one size.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Zone {
-    /// First byte.
     pub start: f64,
-    /// First byte after it.
     pub end: f64,
     /// How far either border may be off, bytes; 0 at the ends of the drive.
     pub margin: f64,
-    /// Bytes of a track.
     pub track_bytes: f64,
     /// Share of it by which looks disagree with themselves, at most.
     pub off_share: f64,
-    /// Sequential rate, 10^6 bytes per second.
     pub mb_s: f64,
 }
 
-/// What is known of the zones of a drive.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ZoneMap {
-    /// From the first byte to the last.
     pub zones: Vec<Zone>,
-    /// Bytes looked at.
     pub read_bytes: u64,
     /// Places where the tracks do not show or are slower than both neighbours.
     pub strange: Vec<u64>,
-    /// Whether every border is known well enough.
     pub is_complete: bool,
 }
 
@@ -67,13 +59,11 @@ impl ZoneMap {
         tracks(0.0, offset) / tracks(0.0, end).max(f64::MIN_POSITIVE)
     }
 
-    /// Bytes of a track at this one.
     pub fn track_bytes(&self, offset: f64) -> f64 {
         let zone = self.zones.iter().find(|zone| offset < zone.end).or(self.zones.last());
         zone.map_or(f64::INFINITY, |zone| zone.track_bytes)
     }
 
-    /// The byte at a share of the stroke.
     pub fn byte_at(&self, share: f64) -> f64 {
         let all: f64 =
             self.zones.iter().map(|zone| (zone.end - zone.start) / zone.track_bytes).sum();
@@ -89,23 +79,19 @@ impl ZoneMap {
     }
 }
 
-/// What the search may use.
 #[derive(Debug, Clone, Copy)]
 pub struct ZoneBudget {
-    /// Bytes read.
     pub bytes: u64,
-    /// The time at which it ends.
     pub until_ns: u64,
 }
 
-/// Finds the zones; why not if tracks do not show.
 pub fn measure(
     probe: &mut dyn Probe,
     reader: &mut TrackReader,
     budget: ZoneBudget,
-) -> Result<Result<ZoneMap, String>, ProbeEnd> {
+) -> ProbeAnswer<ZoneMap> {
     let mut search = ZoneSearch { found: Vec::new(), strange: Vec::new(), read_bytes: 0, budget };
-    search.look_anywhere(probe, reader, 0)?;
+    search.look(probe, reader, 0, |_, _| true)?;
     if search.found.is_empty() {
         let why = "reading in order shows no end of a track: the link or another layer is slower than the disk, or \
                    tracks are too short beside the time of a command";
@@ -121,7 +107,7 @@ pub fn measure(
             break;
         }
         let at = (last as f64 * i as f64 / grid as f64) as u64 / 4096 * 4096;
-        search.look_anywhere(probe, reader, at)?;
+        search.look(probe, reader, at, |_, _| true)?;
     }
     search.keep_falling(probe, reader)?;
     if search.strange.len() as f64 > STRANGE_SHARE_MAX * grid as f64 {
@@ -137,7 +123,6 @@ pub fn measure(
 }
 
 struct ZoneSearch {
-    /// In order of address.
     found: Vec<Tracks>,
     strange: Vec<u64>,
     read_bytes: u64,
@@ -150,54 +135,26 @@ impl ZoneSearch {
             || probe.now_ns() > self.budget.until_ns
     }
 
-    /// Looks at a place, or a little further on where a border lies or something was in the way. Whatever shows counts.
-    fn look_anywhere(
+    /// Looks at a place, or a little further on where a border lies or something was in the way. Returns whether it
+    /// shows tracks that are accepted.
+    fn look(
         &mut self,
         probe: &mut dyn Probe,
         reader: &mut TrackReader,
         at: u64,
-    ) -> Result<(), ProbeEnd> {
-        for attempt in 0..ATTEMPTS {
-            if let Some(seen) = self.look_once(probe, reader, at, attempt)? {
-                self.insert(seen);
-                return Ok(());
-            }
-        }
-        self.strange.push(at);
-        Ok(())
-    }
-
-    /// The same between places that are known: tracks must hold no more than those before and no less than those
-    /// behind. Returns whether some did.
-    fn look_between(
-        &mut self,
-        probe: &mut dyn Probe,
-        reader: &mut TrackReader,
-        at: u64,
+        accepts: fn(&Self, &Tracks) -> bool,
     ) -> Result<bool, ProbeEnd> {
         for attempt in 0..ATTEMPTS {
-            let seen = self.look_once(probe, reader, at, attempt)?;
-            if let Some(seen) = seen.filter(|seen| self.falls(seen)) {
+            let shift = attempt * SHIFT_LOOKS * reader.look_bytes();
+            let seen = reader.look(probe, at + shift)?;
+            self.read_bytes += seen.as_ref().map_or(reader.look_bytes(), |seen| seen.read_bytes);
+            if let Some(seen) = seen.filter(|seen| !seen.is_mixed && accepts(self, seen)) {
                 self.insert(seen);
                 return Ok(true);
             }
         }
         self.strange.push(at);
         Ok(false)
-    }
-
-    /// The tracks at a place; `None` where they do not show, or change on the way.
-    fn look_once(
-        &mut self,
-        probe: &mut dyn Probe,
-        reader: &mut TrackReader,
-        at: u64,
-        attempt: u64,
-    ) -> Result<Option<Tracks>, ProbeEnd> {
-        let shift = attempt * SHIFT_LOOKS * reader.look_bytes();
-        let seen = reader.look(probe, at + shift)?;
-        self.read_bytes += seen.as_ref().map_or(reader.look_bytes(), |seen| seen.read_bytes);
-        Ok(seen.filter(|seen| !seen.is_mixed))
     }
 
     fn insert(&mut self, seen: Tracks) {
@@ -223,7 +180,7 @@ impl ZoneSearch {
             });
         self.found = found;
         for tracks in astray {
-            self.look_between(probe, reader, tracks.at)?;
+            self.look(probe, reader, tracks.at, Self::falls)?;
         }
         Ok(())
     }
@@ -237,8 +194,7 @@ impl ZoneSearch {
             && behind.is_none_or(|behind| !is_larger(behind, seen))
     }
 
-    /// Halves the widest gap between different tracks until none is too wide, none can be narrowed, or the budget is
-    /// spent.
+    /// Halves the widest gap between different tracks until all are narrow enough or the budget is spent.
     fn refine(&mut self, probe: &mut dyn Probe, reader: &mut TrackReader) -> Result<(), ProbeEnd> {
         let enough = (probe.span() as f64 * BORDER_SHARE) as u64;
         let mut given_up: Vec<u64> = Vec::new();
@@ -250,14 +206,14 @@ impl ZoneSearch {
             });
             let widest = open.max_by_key(|pair| pair[1].at - pair[0].at);
             let Some((from, to)) = widest.map(|pair| (pair[0].at, pair[1].at)) else { break };
-            if !self.look_between(probe, reader, u64::midpoint(from, to) / 4096 * 4096)? {
+            let middle = u64::midpoint(from, to) / 4096 * 4096;
+            if !self.look(probe, reader, middle, Self::falls)? {
                 given_up.push(from);
             }
         }
         Ok(())
     }
 
-    /// Whether each border lies within a gap that is narrow enough.
     fn is_complete(&self, span: u64, reader: &TrackReader) -> bool {
         let enough = (span as f64 * BORDER_SHARE_MAX) as u64;
         let narrow = enough.max(2 * GAP_LOOKS_MIN * reader.look_bytes());

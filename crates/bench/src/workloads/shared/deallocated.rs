@@ -59,7 +59,6 @@ fn never_written(drive: &SimulatedDrive) -> Option<String> {
         .then(|| format!("{percent:.0} % of the drive is empty: never written, or erased"))
 }
 
-/// Adds what was seen to the figures of reads.
 pub(crate) fn notice(record: &mut TestRecord, evidence: &str) {
     let test = record.test();
     let reads = |round: &&Round| match &round.load {

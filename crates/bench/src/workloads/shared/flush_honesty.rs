@@ -83,8 +83,7 @@ mod tests {
     use drivescope_model::findings::{Finding, FindingId};
     use drivescope_model::options::TestKind;
 
-    /// A disk that hides its rotation: the fastest disk takes fewer flushed writes. A drive whose reads do not show a
-    /// disk may be an SSD behind a bridge.
+    /// Where the speed is unknown, that of the fastest disks is the bound; a drive may be an SSD behind a bridge.
     #[test]
     fn fastest_rotation_bounds_disk_of_unknown_speed() {
         let (_file, disk) = changed_model("wd40efrx", &[("rotation_rpm", "")]);

@@ -16,9 +16,7 @@ use drivescope_model::units::{Bytes, Secs};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Name of the one test file in a directory target.
 const DATA_FILE: &str = "data";
-/// Name of one more file, which holds nothing at first.
 const NEW_FILE: &str = "new";
 
 /// Opens the target, or makes the test file in the session's own folder and fills it, the first time. Returns why

@@ -23,7 +23,6 @@ const TRIAL: u64 = 16 << 20;
 /// Long enough for the slowest card; the number of requests ends the phase.
 const NO_TIME_LIMIT: Secs = Secs(86_400.0);
 
-/// The size of an own file that holds `size`: whole MiB.
 pub fn rounded(size: Bytes) -> Bytes {
     Bytes(size.0.next_multiple_of(BLOCK))
 }
@@ -102,8 +101,7 @@ fn fill_part(
 const VERIFY_BLOCKS: u32 = 64;
 const VERIFY_BYTES: u32 = 64 << 10;
 
-/// Reads random blocks of a file that only this run wrote and compares every byte with what was
-/// written there.
+/// Reads random blocks of a file that only this run wrote and compares every byte with what was written there.
 pub fn verify_sample(
     session: &Session<'_>,
     device: &IoDevice,

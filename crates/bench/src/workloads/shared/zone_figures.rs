@@ -6,15 +6,11 @@ use drivescope_stats::radius_law::{RadiusLaw, radius_law};
 /// A stretch with one sequential rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ZoneFigures {
-    /// First byte.
     pub start: f64,
-    /// First byte after it.
     pub end: f64,
     /// How far either border may be off, bytes; 0 at the ends of the drive.
     pub margin: f64,
-    /// Sequential rate, 10^6 bytes per second.
     pub mb_s: f64,
-    /// Half of the interval of the rate.
     pub mb_s_margin: f64,
 }
 

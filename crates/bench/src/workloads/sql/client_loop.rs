@@ -20,11 +20,9 @@ pub(super) struct Bound {
     pub time: Secs,
 }
 
-/// What all clients came to.
 #[derive(Debug)]
 pub(super) struct ClientTally {
     pub recorder: Recorder,
-    /// Statements that failed, and the first one.
     pub errors: u64,
     pub first_error: Option<SqlError>,
 }

@@ -18,15 +18,16 @@ use drivescope_model::units::{Bytes, Secs};
 use drivescope_sql::{
     Canceller, Client, Database, DatabaseSettings, PAGE_BYTES, ServerUrl, SqlError,
 };
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-/// A larger share of files that should be cold and are in memory makes their phase no cold one.
+/// A phase with a larger share of its files in memory is not cold.
 const IN_MEMORY_MAX: f64 = 0.02;
 /// The free space is checked once per this many loaded rows.
 const ROOM_EVERY_ROWS: u64 = 8_192;
 /// Flushes that show what one costs, and their longest time.
 const FLOOR: Bound = Bound { statements: 200, time: Secs(1.0) };
-/// Name of the cell of such flushes, and of the folder of their file.
+/// Cell of these flushes, and folder of their file.
 const FLUSH: &str = "flush";
 
 /// Makes a database, measures it, and removes it, whatever ends that.
@@ -89,10 +90,8 @@ fn settings_of(options: &SqlOptions, cpus: u32, size: TableSize) -> DatabaseSett
     }
 }
 
-/// One database on the target.
 struct DatabaseRun<'p, 's, 'f> {
     phases: SqlPhases<'p, 's>,
-    /// For this database alone.
     options: &'p SqlOptions,
     places: &'p mut Places<'f>,
     database: Box<dyn Database>,
@@ -126,10 +125,10 @@ impl DatabaseRun<'_, '_, '_> {
             self.commits(rounds)?;
         }
         for round in (1..=rounds).filter(|_| has(SqlPart::Backup)) {
-            let end = self.backup(round).and_then(|()| match has(SqlPart::Restore) {
-                true => self.restore(round),
-                false => Ok(()),
-            });
+            let mut end = self.backup(round);
+            if end.is_ok() && has(SqlPart::Restore) {
+                end = self.restore(round);
+            }
             self.places.remove(RESTORED)?;
             self.places.remove(BACKUP)?;
             end?;
@@ -140,7 +139,6 @@ impl DatabaseRun<'_, '_, '_> {
         Ok(())
     }
 
-    /// Cell of a part; the database's name is in it, so that several stand side by side.
     fn cell(&self, part: &str) -> String {
         format!("{}.{part}", self.name)
     }
@@ -182,7 +180,6 @@ impl DatabaseRun<'_, '_, '_> {
         }
     }
 
-    /// What it is, and how large its table is beside memory.
     fn describe(&mut self) -> Result<(), BenchError> {
         let session = self.phases.session;
         let bytes = self.database.table_bytes();
@@ -364,44 +361,39 @@ impl DatabaseRun<'_, '_, '_> {
         Ok(())
     }
 
-    fn backup(&mut self, round: u32) -> Result<(), BenchError> {
-        let cell = self.cell("backup");
+    /// Copies the database into a folder that is made for it, from cold, as one action.
+    fn copy(
+        &mut self,
+        (part, folder): (&str, &str),
+        round: u32,
+        copy: impl FnOnce(&mut dyn Database, &Path) -> Result<(), SqlError> + Send,
+    ) -> Result<(), BenchError> {
+        let cell = self.cell(part);
         self.make_cold(&cell)?;
-        let path = self.places.make(BACKUP)?;
+        let path = self.places.make(folder)?;
         let rounds = self.options.rounds;
         let name = PhaseName { cell: &cell, round, rounds, cache: Cache::Writes };
         let places = &*self.places;
-        let database = &mut *self.database;
         self.phases.action(
             name,
             self.table_bytes,
-            database,
-            |database, _| database.backup(&path),
-            || Ok(places.sync(BACKUP)?),
+            &mut *self.database,
+            |database, _| copy(database, &path),
+            || Ok(places.sync(folder)?),
         )
     }
 
+    fn backup(&mut self, round: u32) -> Result<(), BenchError> {
+        self.copy(("backup", BACKUP), round, |database, folder| database.backup(folder))
+    }
+
     fn restore(&mut self, round: u32) -> Result<(), BenchError> {
-        let cell = self.cell("restore");
-        self.make_cold(&cell)?;
-        let path = self.places.make(RESTORED)?;
-        let backup = self.places.path(BACKUP);
-        let (expected, rounds) = (self.size.rows, self.options.rounds);
-        let name = PhaseName { cell: &cell, round, rounds, cache: Cache::Writes };
-        let places = &*self.places;
-        let database = &mut *self.database;
-        self.phases.action(
-            name,
-            self.table_bytes,
-            database,
-            |database, _| match database.restore(&backup, &path)? {
-                rows if rows == expected => Ok(()),
-                rows => Err(SqlError::Usage(format!(
-                    "the restored table has {rows} rows of {expected}"
-                ))),
-            },
-            || Ok(places.sync(RESTORED)?),
-        )
+        let (backup, expected) = (self.places.path(BACKUP), self.size.rows);
+        self.copy(("restore", RESTORED), round, |database, folder| {
+            let rows = database.restore(&backup, folder)?;
+            let words = || format!("the restored table has {rows} rows of {expected}");
+            if rows == expected { Ok(()) } else { Err(SqlError::Usage(words())) }
+        })
     }
 
     fn query(&mut self, round: u32) -> Result<(), BenchError> {

@@ -7,11 +7,9 @@ use drivescope_model::document::Limiter;
 /// Processors this busy with the database set the pace.
 const CPU_BUSY_SHARE: f64 = 0.85;
 
-/// A quantity and its value.
 pub(super) type DeviceFigure = (&'static str, f64);
 
-/// The kernel's figures of the uppermost device over a round; none without counters. Always the same, so that
-/// rounds can be put together.
+/// The kernel's figures of the uppermost device over a round, always the same ones; none without counters.
 pub(super) fn of_device(round: &Round) -> Vec<DeviceFigure> {
     let Some(top) = round.top else { return Vec::new() };
     let requests = (top.reads + top.writes) as f64;

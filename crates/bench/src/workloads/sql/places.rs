@@ -8,22 +8,18 @@ use drivescope_model::units::Bytes;
 use drivescope_sql::Installed;
 use std::path::{Path, PathBuf};
 
-/// Names of the trees.
 pub(super) const DATABASE: &str = "database";
 pub(super) const BACKUP: &str = "backup";
 pub(super) const RESTORED: &str = "restored";
 
-/// The folders of one database.
 pub(super) struct Places<'f> {
     folder: &'f mut OwnFolder,
-    /// On another drive, for backups.
     other: Option<OwnFolder>,
     /// Who they belong to, if not to this program's user.
     user: Option<(u32, u32)>,
 }
 
 impl<'f> Places<'f> {
-    /// Nothing is made yet.
     pub fn new(folder: &'f mut OwnFolder, other: Option<OwnFolder>) -> Self {
         Self { folder, other, user: None }
     }
@@ -47,7 +43,6 @@ impl<'f> Places<'f> {
         }
     }
 
-    /// Makes an empty folder.
     pub fn make(&mut self, name: &str) -> Result<PathBuf, DriveError> {
         let user = self.user;
         let holder = self.holder(name);
@@ -58,7 +53,6 @@ impl<'f> Places<'f> {
         Ok(holder.path().join(name))
     }
 
-    /// Where one is.
     pub fn path(&mut self, name: &str) -> PathBuf {
         self.holder(name).path().join(name)
     }
@@ -68,12 +62,10 @@ impl<'f> Places<'f> {
         self.holder(name).remove_tree(name)
     }
 
-    /// Whether the floor of free space is kept.
     pub fn check_room(&self) -> Result<(), DriveError> {
         self.folder.check_room(Bytes(0))
     }
 
-    /// The folder that they are in.
     pub fn folder(&mut self) -> &mut OwnFolder {
         self.folder
     }

@@ -2,7 +2,7 @@
 //! recorded of one, in one file on a fresh drive: table, index, log, backup, restored copy.
 
 use super::client_loop::Bound;
-use super::request_pattern::RequestPattern;
+use super::request_pattern::{RequestPattern, SeekPattern};
 use super::simulated_clients::{self, ClientRequest, Requests};
 use super::sql_phase::{PhaseName, SqlPhases};
 use super::table_scan::{reader, scanners};
@@ -37,7 +37,6 @@ const LOOK_EVERY_BYTES: u64 = 64 << 20;
 /// Longest phase that has no time of its own.
 const NO_TIME_LIMIT_NS: u64 = 100 * 86_400 * 1_000_000_000;
 
-/// Where everything lies in the file.
 struct DatabaseLayout {
     table: Range<u64>,
     index: Range<u64>,
@@ -54,8 +53,8 @@ impl DatabaseLayout {
             at += bytes.next_multiple_of(1 << 20);
             begin..begin + bytes
         };
-        let leaves = size.rows.div_ceil(pattern.index_entries);
-        let index_bytes = leaves * u64::from(pattern.page_bytes);
+        let leaves = size.rows.div_ceil(pattern.seek.index_entries);
+        let index_bytes = leaves * u64::from(pattern.seek.page_bytes);
         Self {
             table: next(size.bytes()),
             index: next(index_bytes),
@@ -66,8 +65,7 @@ impl DatabaseLayout {
     }
 }
 
-/// The options with a table that is computed within seconds for these databases: one that is read through the page
-/// cache goes page by page.
+/// The options with a table whose pages, if they go through the page cache, are computed within seconds.
 pub(super) fn computable(
     options: &SqlOptions,
     databases: impl IntoIterator<Item = DatabaseKind>,
@@ -77,7 +75,6 @@ pub(super) fn computable(
     SqlOptions { table: options.table.min(most), ..options.clone() }
 }
 
-/// Predicts for every chosen database.
 pub(super) fn run(session: &mut Session<'_>, record: &mut TestRecord) -> Result<(), BenchError> {
     let options = session.plan.suite.sql.clone();
     let mb_s = ExpectedSpeed::typical(session.target.drive()).mb_s;
@@ -166,8 +163,7 @@ impl PredictedRun<'_, '_> {
         format!("{}.{part}", self.database)
     }
 
-    /// Runs clients as one action on `bytes`, with a flush at its end where it writes. A simulated drive repeats
-    /// itself: one round is enough.
+    /// Runs clients as one action on `bytes`, with a flush if it writes. A simulated drive needs one round.
     fn action(
         &mut self,
         part: &str,
@@ -262,15 +258,14 @@ impl PredictedRun<'_, '_> {
 
     fn scan(&mut self) -> Result<(), BenchError> {
         self.make_cold()?;
-        let RequestPattern { mode, scan_page_ns, .. } = self.pattern;
-        let cpu_ns = scan_page_ns * self.size.rows;
+        let RequestPattern { mode, scan, .. } = self.pattern;
+        let cpu_ns = scan.page_ns * self.size.rows;
         let clients = scanners(&self.layout.table, &self.pattern);
         self.action("scan", self.size.bytes(), Cache::Reads, mode, clients, cpu_ns)
     }
 
     fn make_index(&mut self) -> Result<(), BenchError> {
         self.make_cold()?;
-        let scan_page_ns = self.pattern.scan_page_ns;
         let index = self.layout.index.clone();
         let mut reads = reader(self.layout.table.clone(), &self.pattern);
         let mut at = index.start;
@@ -282,7 +277,7 @@ impl PredictedRun<'_, '_> {
                 ClientRequest::write(0, offset, len)
             })
         });
-        let cpu_ns = scan_page_ns * self.size.rows;
+        let cpu_ns = self.pattern.scan.page_ns * self.size.rows;
         self.action("index", 0, Cache::Writes, IoMode::Buffered, vec![requests], cpu_ns)
     }
 
@@ -312,7 +307,7 @@ impl PredictedRun<'_, '_> {
         let clients = clients(count);
         let counters = self.phases.begin(name)?;
         let recorder = self.run(mode, clients, options.seek_time.nanos())?;
-        let cpu_ns = recorder.ops * self.pattern.seek_ns;
+        let cpu_ns = recorder.ops * self.pattern.seek.ns;
         self.phases.keep_statements(
             name,
             "statements_s",
@@ -323,15 +318,14 @@ impl PredictedRun<'_, '_> {
         )
     }
 
-    /// A leaf of the index, unless one of the clients has read it before, then the page of the row; while it is warm,
-    /// only that.
+    /// A leaf of the index, unless a client has read it before, then the page of the row; warm, only that.
     fn seeks<'i>(
         &self,
         ids: &'i [i64],
         count: u64,
         known: Option<&'i RefCell<BTreeSet<u64>>>,
     ) -> Requests<'i> {
-        let RequestPattern { page_bytes, index_entries, seek_ns, .. } = self.pattern;
+        let SeekPattern { page_bytes, index_entries, ns: seek_ns } = self.pattern.seek;
         let (table, index) = (self.layout.table.start, self.layout.index.start);
         let (mut number, mut is_row) = (0, false);
         Box::new(move || {
@@ -375,10 +369,10 @@ impl PredictedRun<'_, '_> {
 
     fn copy(&mut self, part: &str, from: Range<u64>, into: Range<u64>) -> Result<(), BenchError> {
         self.make_cold()?;
-        let RequestPattern { mode, copy_bytes, copy_depth, copy_ns, .. } = self.pattern;
+        let RequestPattern { mode, copy, .. } = self.pattern;
         let bytes = from.end - from.start;
         let cursor = Cell::new(0);
-        let clients = (0..copy_depth).map(|_| {
+        let clients = (0..copy.depth).map(|_| {
             let (from, into, cursor) = (from.start, into.start, &cursor);
             let mut write: Option<ClientRequest> = None;
             let requests: Requests<'_> = Box::new(move || {
@@ -386,22 +380,21 @@ impl PredictedRun<'_, '_> {
                     return Some(write);
                 }
                 let at = cursor.get();
-                let len = u64::from(copy_bytes).min(bytes - at) as u32;
+                let len = u64::from(copy.bytes).min(bytes - at) as u32;
                 cursor.set(at + u64::from(len));
                 let request =
                     |op, offset, think_ns| ClientRequest { think_ns, op, offset, len, ends: None };
-                write = (len > 0).then(|| request(SimOp::Write, into + at, copy_ns));
+                write = (len > 0).then(|| request(SimOp::Write, into + at, copy.ns));
                 (len > 0).then(|| request(SimOp::Read, from + at, 0))
             });
             requests
         });
         let clients: Vec<Requests<'_>> = clients.collect();
-        let cpu_ns = copy_ns * bytes.div_ceil(copy_bytes.into());
+        let cpu_ns = copy.ns * bytes.div_ceil(copy.bytes.into());
         self.action(part, bytes, Cache::Writes, mode, clients, cpu_ns)
     }
 }
 
-/// Writes of a range in order.
 fn writer(range: Range<u64>) -> Requests<'static> {
     let mut at = range.start;
     Box::new(move || {

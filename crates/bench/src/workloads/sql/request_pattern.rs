@@ -13,50 +13,56 @@ use super::simulated_clients::LogPattern;
 use drivescope_model::options::DatabaseKind;
 use drivescope_model::target::IoMode;
 
-/// What a database asks of a drive.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct RequestPattern {
-    /// Through the page cache, or past it.
     pub mode: IoMode,
-    /// Bytes of a request of a scan, and how many are under way.
-    pub scan_bytes: u32,
-    pub scan_depth: u32,
-    /// Processes that scan together, each a chunk of the table at a time with one request under way.
-    pub scan_processes: u32,
-    /// Processor time of a scan for each page of 8 KiB.
-    pub scan_page_ns: u64,
-    /// Leaves of the table's tree below one inner page, where a scan reads those: before its leaves, behind which it
-    /// lies.
-    pub scan_leaves: Option<u64>,
-    /// Bytes of a page that a seek reads, and rows of which a leaf of the index has the places.
-    pub page_bytes: u32,
-    pub index_entries: u64,
-    /// Processor time of a seek, with the way to the server and back.
-    pub seek_ns: u64,
-    /// Bytes of a request of a backup or restore, how many are under way, and processor time for each.
-    pub copy_bytes: u32,
-    pub copy_depth: u32,
-    pub copy_ns: u64,
+    pub scan: ScanPattern,
+    pub seek: SeekPattern,
+    /// A backup or restore.
+    pub copy: CopyPattern,
     /// Processor time of a row that is loaded, and whether a log is written besides.
     pub load_row_ns: u64,
     pub logs_load: bool,
     pub log: LogPattern,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct ScanPattern {
+    /// Bytes of a request, and how many are under way.
+    pub bytes: u32,
+    pub depth: u32,
+    /// Processes that scan together, each a chunk of the table at a time with one request under way.
+    pub processes: u32,
+    /// Processor time for each page of 8 KiB.
+    pub page_ns: u64,
+    /// Leaves of the table's tree below one inner page, where a scan reads those: before its leaves, behind which it
+    /// lies.
+    pub leaves: Option<u64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct SeekPattern {
+    /// Bytes of a page, and rows of which a leaf of the index has the places.
+    pub page_bytes: u32,
+    pub index_entries: u64,
+    /// Processor time, with the way to the server and back.
+    pub ns: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct CopyPattern {
+    /// Bytes of a request, how many are under way, and processor time for each.
+    pub bytes: u32,
+    pub depth: u32,
+    pub ns: u64,
+}
+
 /// A commit adds a frame of 8,216 bytes to the log, which lies on three pages of memory: 13.0 kB at the drive.
 const SQLITE: RequestPattern = RequestPattern {
     mode: IoMode::Buffered,
-    scan_bytes: 8 << 10,
-    scan_depth: 1,
-    scan_processes: 1,
-    scan_page_ns: 380,
-    scan_leaves: Some(900),
-    page_bytes: 8 << 10,
-    index_entries: 800,
-    seek_ns: 4_000,
-    copy_bytes: 8 << 10,
-    copy_depth: 1,
-    copy_ns: 2_400,
+    scan: ScanPattern { bytes: 8 << 10, depth: 1, processes: 1, page_ns: 380, leaves: Some(900) },
+    seek: SeekPattern { page_bytes: 8 << 10, index_entries: 800, ns: 4_000 },
+    copy: CopyPattern { bytes: 8 << 10, depth: 1, ns: 2_400 },
     load_row_ns: 4_500,
     logs_load: false,
     log: LogPattern { think_ns: 17_000, write_bytes: 12 << 10, is_shared: false },
@@ -65,17 +71,9 @@ const SQLITE: RequestPattern = RequestPattern {
 /// Two processes scan, as they were recorded: one and one that helps it.
 const POSTGRES: RequestPattern = RequestPattern {
     mode: IoMode::Buffered,
-    scan_bytes: 8 << 10,
-    scan_depth: 1,
-    scan_processes: 2,
-    scan_page_ns: 2_600,
-    scan_leaves: None,
-    page_bytes: 8 << 10,
-    index_entries: 366,
-    seek_ns: 43_000,
-    copy_bytes: 32 << 10,
-    copy_depth: 1,
-    copy_ns: 9_900,
+    scan: ScanPattern { bytes: 8 << 10, depth: 1, processes: 2, page_ns: 2_600, leaves: None },
+    seek: SeekPattern { page_bytes: 8 << 10, index_entries: 366, ns: 43_000 },
+    copy: CopyPattern { bytes: 32 << 10, depth: 1, ns: 9_900 },
     load_row_ns: 18_000,
     logs_load: true,
     log: LogPattern { think_ns: 28_000, write_bytes: 8 << 10, is_shared: true },
@@ -85,17 +83,9 @@ const POSTGRES: RequestPattern = RequestPattern {
 /// page come to the rate that a served disk gave.
 const MARIADB: RequestPattern = RequestPattern {
     mode: IoMode::Direct,
-    scan_bytes: 16 << 10,
-    scan_depth: 4,
-    scan_processes: 1,
-    scan_page_ns: 5_600,
-    scan_leaves: None,
-    page_bytes: 16 << 10,
-    index_entries: 717,
-    seek_ns: 56_000,
-    copy_bytes: 1 << 20,
-    copy_depth: 1,
-    copy_ns: 530_000,
+    scan: ScanPattern { bytes: 16 << 10, depth: 4, processes: 1, page_ns: 5_600, leaves: None },
+    seek: SeekPattern { page_bytes: 16 << 10, index_entries: 717, ns: 56_000 },
+    copy: CopyPattern { bytes: 1 << 20, depth: 1, ns: 530_000 },
     load_row_ns: 22_000,
     logs_load: true,
     log: LogPattern { think_ns: 35_000, write_bytes: 4 << 10, is_shared: true },
@@ -103,24 +93,15 @@ const MARIADB: RequestPattern = RequestPattern {
 
 const MSSQL: RequestPattern = RequestPattern {
     mode: IoMode::Direct,
-    scan_bytes: 512 << 10,
-    scan_depth: 16,
-    scan_processes: 1,
-    scan_page_ns: 500,
-    scan_leaves: None,
-    page_bytes: 8 << 10,
-    index_entries: 500,
-    seek_ns: 60_000,
-    copy_bytes: 1 << 20,
-    copy_depth: 4,
-    copy_ns: 50_000,
+    scan: ScanPattern { bytes: 512 << 10, depth: 16, processes: 1, page_ns: 500, leaves: None },
+    seek: SeekPattern { page_bytes: 8 << 10, index_entries: 500, ns: 60_000 },
+    copy: CopyPattern { bytes: 1 << 20, depth: 4, ns: 50_000 },
     load_row_ns: 12_000,
     logs_load: true,
     log: LogPattern { think_ns: 60_000, write_bytes: 4 << 10, is_shared: true },
 };
 
 impl RequestPattern {
-    /// The pattern of a database.
     pub const fn of(database: DatabaseKind) -> Self {
         match database {
             DatabaseKind::Sqlite => SQLITE,

@@ -8,7 +8,6 @@ use crate::workloads::shared::files::simulated_files::failed;
 use drivescope_drive::simulated::{SimOp, SimulatedDrive};
 use drivescope_model::target::IoMode;
 
-/// One request of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ClientRequest {
     /// How long it computes before.
@@ -35,7 +34,6 @@ struct ClientState<'r> {
     next: Option<ClientRequest>,
     /// When that is sent; `None` while it is under way.
     due: Option<u64>,
-    /// When its statement began.
     begun: u64,
 }
 
@@ -104,7 +102,6 @@ pub(super) fn run(
     failure.map_or(Ok(recorder), Err)
 }
 
-/// How a database writes its log.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct LogPattern {
     /// What a client computes between its commits, with the way to the server and back.

@@ -16,21 +16,17 @@ use drivescope_model::findings::{Finding, FindingId};
 use drivescope_sql::{Canceller, Database, ServerCounters, SqlError};
 use std::time::Duration;
 
-/// How often progress and stop requests are checked.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// What one round of a phase with a single action came to.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ActionTally {
     pub cell: String,
     pub bytes: u64,
     pub time_s: f64,
-    /// The part of it in which files were flushed.
     pub flush_s: f64,
     pub figures: Vec<DeviceFigure>,
 }
 
-/// Which round of which cell.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PhaseName<'n> {
     pub cell: &'n str,
@@ -39,12 +35,10 @@ pub(super) struct PhaseName<'n> {
     pub cache: Cache,
 }
 
-/// Phases of one database.
 pub(super) struct SqlPhases<'p, 's> {
     pub session: &'p Session<'s>,
     pub record: &'p mut TestRecord,
     pub canceller: &'p Canceller,
-    /// Rounds of actions so far.
     pub actions: Vec<ActionTally>,
 }
 
@@ -89,7 +83,6 @@ fn spent_ns(database: &dyn Database) -> (u64, u64) {
 }
 
 impl SqlPhases<'_, '_> {
-    /// A phase begins.
     pub fn begin(&self, name: PhaseName<'_>) -> Result<PhaseCounters, BenchError> {
         self.session.check_stop()?;
         self.session.phase_started(name.cell, name.round, name.rounds);
@@ -239,7 +232,6 @@ impl SqlPhases<'_, '_> {
         self.record.notice(finding.about(about).weighing(tally.errors as f64));
     }
 
-    /// The metrics of all actions.
     pub fn finish(&mut self) {
         for cell in distinct(self.actions.iter().map(|tally| &tally.cell)) {
             let rounds: Vec<&ActionTally> =

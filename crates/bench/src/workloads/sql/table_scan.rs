@@ -1,6 +1,6 @@
 //! The requests of a scan over a whole table.
 
-use super::request_pattern::RequestPattern;
+use super::request_pattern::{RequestPattern, ScanPattern};
 use super::simulated_clients::{ClientRequest, Requests};
 use drivescope_drive::simulated::SimOp;
 use drivescope_sql::PAGE_BYTES;
@@ -16,17 +16,17 @@ const LAST_CHUNKS: u64 = 64;
 
 /// All that scan a table: processes that share it out, or one stream with several requests under way.
 pub(super) fn scanners(range: &Range<u64>, pattern: &RequestPattern) -> Vec<Requests<'static>> {
-    if pattern.scan_processes > 1 {
+    if pattern.scan.processes > 1 {
         let next = Rc::new(Cell::new(range.start));
         let one = |_| process(range.clone(), Rc::clone(&next), pattern);
-        return (0..pattern.scan_processes).map(one).collect();
+        return (0..pattern.scan.processes).map(one).collect();
     }
     let stream = Rc::new(RefCell::new(reader(range.clone(), pattern)));
     let one = |_| -> Requests<'static> {
         let stream = Rc::clone(&stream);
         Box::new(move || (stream.borrow_mut())())
     };
-    (0..pattern.scan_depth).map(one).collect()
+    (0..pattern.scan.depth).map(one).collect()
 }
 
 /// A process that takes a chunk from `next` on, reads it in order, and takes another one.
@@ -52,11 +52,10 @@ fn process(range: Range<u64>, next: Rc<Cell<u64>>, pattern: &RequestPattern) -> 
     })
 }
 
-/// The next read of a scan; `None` at the end.
 fn read_at(pattern: &RequestPattern, at: u64, end: u64) -> Option<ClientRequest> {
-    let RequestPattern { scan_bytes, scan_page_ns, .. } = *pattern;
-    let think_ns = scan_page_ns * u64::from(scan_bytes) / PAGE_BYTES;
-    let len = u64::from(scan_bytes).min(end - at) as u32;
+    let ScanPattern { bytes, page_ns, .. } = pattern.scan;
+    let think_ns = page_ns * u64::from(bytes) / PAGE_BYTES;
+    let len = u64::from(bytes).min(end - at) as u32;
     let request = ClientRequest { think_ns, op: SimOp::Read, offset: at, len, ends: None };
     (len > 0).then_some(request)
 }
@@ -67,7 +66,7 @@ pub(super) fn reader(range: Range<u64>, pattern: &RequestPattern) -> Requests<'s
     let (mut at, mut inner_pages) = (range.start, 0);
     Box::new(move || {
         let request = read_at(&pattern, at, range.end)?;
-        if let Some(leaves) = pattern.scan_leaves
+        if let Some(leaves) = pattern.scan.leaves
             && at - range.start >= inner_pages * leaves * PAGE_BYTES
         {
             inner_pages += 1;
@@ -92,8 +91,8 @@ mod tests {
     #[test]
     fn tree_scan_reads_inner_pages_before_leaves() {
         let sqlite = RequestPattern::of(DatabaseKind::Sqlite);
-        let of = |scan_leaves| {
-            let pattern = RequestPattern { scan_leaves, ..sqlite };
+        let of = |leaves| {
+            let pattern = RequestPattern { scan: ScanPattern { leaves, ..sqlite.scan }, ..sqlite };
             pages(reader(0..8 * PAGE_BYTES, &pattern))
         };
         assert_eq!(of(None), [0, 1, 2, 3, 4, 5, 6, 7]);

@@ -12,10 +12,8 @@ const LOG_MAX: u64 = 4 << 30;
 const MARIADB_LOGS_MIN: u64 = 2 * (96 << 20);
 /// Part of the rows that are read while caches are cold: hardly ever one page twice.
 const COLD_SHARE: u64 = 32;
-/// Rows at least.
 const ROWS_MIN: u64 = 128;
 
-/// Rows of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TableSize {
     pub rows: u64,
@@ -32,7 +30,6 @@ impl TableSize {
         (rows >= ROWS_MIN).then_some(Self { rows })
     }
 
-    /// Bytes of the table.
     pub fn bytes(self) -> u64 {
         self.rows * PAGE_BYTES
     }
@@ -42,13 +39,11 @@ impl TableSize {
         (self.bytes() as f64 * copies(options)) as u64 + fixed_bytes(options)
     }
 
-    /// Rows that each thread reads while caches are cold.
     pub fn cold_seeks(self, options: &SqlOptions) -> u64 {
         let share = self.rows / COLD_SHARE / u64::from(options.threads);
         u64::from(options.iterations).min(share.max(1))
     }
 
-    /// In words, if it is.
     pub fn smaller_than_asked(self, options: &SqlOptions) -> Option<String> {
         let asked = options.table.0 / PAGE_BYTES;
         (self.rows < asked).then(|| {

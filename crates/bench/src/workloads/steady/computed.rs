@@ -10,8 +10,7 @@ use drivescope_model::target::TargetKind;
 /// Rounds until most drives are steady, for the time that they are computed.
 const ROUNDS_EXPECTED: u32 = 8;
 
-/// Times of computing, ns, of release builds: two thirds of what `cargo xtask suites` found on one machine, because
-/// another one took half.
+/// ns to compute, in release builds: two thirds of `cargo xtask suites` on a machine half as fast as another.
 #[derive(Debug, Clone, Copy)]
 struct ComputingTimes {
     /// Of a request in order, and of each of its MiB.
@@ -50,8 +49,7 @@ fn times(context: &PlanContext<'_>) -> ComputingTimes {
 /// A random request of a disk counts as this many of flash, whatever its length: the disk chooses among those waiting.
 const DISK_REQUESTS: u64 = 10;
 
-/// Requests of all threads that a cell may have in a round of a simulated drive: its share of what is computed in
-/// all rounds.
+/// Requests of all threads in a round of a cell on a simulated drive: its share of all that is computed.
 fn round_requests(context: &PlanContext<'_>) -> Option<u64> {
     let Suite { simulated_requests, steady, .. } = context.suite;
     let is_bounded = context.target.kind == TargetKind::Simulated && *simulated_requests > 0;
@@ -89,8 +87,7 @@ const SCATTERING_MAX_BYTES: u64 = 64 << 10;
 /// Requests that decide little, because they are long or most are reads, are reduced to this part.
 const MINOR_PART: u64 = 2;
 
-/// Requests of a thread in a bounded round of `most`: long random ones of flash are computed page by page, so that they
-/// are fewer.
+/// Requests of a thread in a bounded round of `most`: fewer long random ones of flash, computed by page.
 pub(super) fn thread_requests(most: u64, cell: &Cell, is_disk: bool) -> u64 {
     let shape = cell.shape;
     if most == u64::MAX || is_disk || shape.order == Order::Seq {
@@ -121,7 +118,6 @@ pub(super) fn round_s(context: &PlanContext<'_>, cell: &Cell, requests: f64) -> 
     seconds(context, requests * ns)
 }
 
-/// Time to compute passes in order over `bytes`.
 pub(super) fn passes_s(context: &PlanContext<'_>, bytes: u64) -> f64 {
     seconds(context, times(context).ordered_mib * bytes as f64 / MIB)
 }

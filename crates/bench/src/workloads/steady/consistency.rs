@@ -20,33 +20,27 @@ use drivescope_model::number::rounded;
 use drivescope_model::units::Secs;
 use drivescope_stats::trend::steady_state;
 
-/// Writes in flight.
 const DEPTH: u32 = 4;
 /// How often each stage is repeated.
 const DEGRADE: u32 = 8;
 const STEADY: u32 = 5;
 const RECOVER: u32 = 5;
-/// A bounded stretch of a simulated drive writes this much for each request that a round may have: its writes are
-/// computed page by page.
+/// A bounded stretch of a simulated drive writes this much for each request that a round may have.
 const BYTES_PER_REQUEST: u64 = 4096;
 /// Phases of a step at most: random writes, and its traces.
 const PHASES_OF_A_STEP: u64 = 64;
 /// A pass that keeps less than this share of the bandwidth of the first is named.
 const KEPT_MIN: f64 = 0.5;
 
-/// What comes before a pass.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct ConsistencyStep {
     /// `degrade`, `steady` or `recover`.
     pub stage: &'static str,
-    /// Random writes.
     pub writes: Secs,
-    /// Pause.
     pub idle: Secs,
 }
 
-/// All steps, of which the first writes for `time`. PCMark 8 has 10 minutes, and 5 more each time; then 45; then pauses
-/// of 5.
+/// All steps. PCMark 8 writes for 10 minutes, and 5 more each time; then 45; then pauses for 5.
 pub(super) fn steps(time: Secs) -> Vec<ConsistencyStep> {
     let writes = |repeat: u32| Secs(time.0 * (1.0 + f64::from(repeat) / 2.0));
     let (none, idle) = (Secs(0.0), Secs(time.0 / 2.0));
@@ -57,7 +51,6 @@ pub(super) fn steps(time: Secs) -> Vec<ConsistencyStep> {
     all.map(|(stage, writes, idle)| ConsistencyStep { stage, writes, idle }).collect()
 }
 
-/// Figures of every pass so far.
 #[derive(Debug, Clone, Default)]
 struct PassLog {
     busy_mb_s: Vec<f64>,
@@ -67,13 +60,11 @@ struct PassLog {
     written_bytes: Vec<f64>,
 }
 
-/// A sequence in progress.
 #[derive(Debug)]
 pub(super) struct Consistency {
     steps: Vec<ConsistencyStep>,
     traces: TracePasses,
     log: PassLog,
-    /// The passes of this run.
     passes: Vec<PassSum>,
     prepared: Prepared,
 }
@@ -135,10 +126,10 @@ impl Resumable for Consistency {
         for index in self.log.busy_mb_s.len()..self.steps.len() {
             let (step, number) = (self.steps[index], index as u32 + 1);
             session.pause(step.idle)?;
-            let random = match step.writes.0 > 0.0 {
-                true => write_randomly(session, record, step, number)?,
-                false => 0,
-            };
+            let mut random = 0;
+            if step.writes.0 > 0.0 {
+                random = write_randomly(session, record, step, number)?;
+            }
             let sum = self.traces.replay(session, number, record)?;
             self.log.add(&sum, random + sum.written_bytes);
             self.passes.push(sum);
@@ -253,7 +244,6 @@ impl PassLog {
         }
     }
 
-    /// The passes of an interrupted run.
     fn of(result: &TestResult) -> Option<Self> {
         let y = |quantity: &str| Some(series_of(result, &format!("pass.{quantity}"))?.y.clone());
         Some(Self {

@@ -15,7 +15,6 @@ pub(super) struct Window {
     pub rounds: Range<usize>,
     /// Of each tracked cell; none where there are fewer points than the rule needs.
     pub states: Vec<Option<SteadyState>>,
-    /// Points within it.
     pub points: usize,
 }
 
@@ -104,8 +103,7 @@ mod tests {
         assert!((13..=20).contains(&round) && mean < 1_110.0, "{round}, {mean}");
     }
 
-    /// What keeps the cliff from being missed: no window begins before everything was written once, and one window is
-    /// as long as to write all of it again.
+    /// Why the cliff is not missed: windows begin after everything was written once, and write it all again.
     #[test]
     fn window_begins_after_first_pass_and_spans_one() {
         // 10 units a round on a target of 100, from new: a cache of 80 units, then a third of the rate.

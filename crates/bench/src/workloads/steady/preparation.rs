@@ -36,7 +36,6 @@ pub(super) struct Prepared {
 }
 
 impl Prepared {
-    /// What an interrupted run had written in passes.
     pub fn by(earlier: Option<&TestResult>) -> Self {
         let bytes = earlier.and_then(|result| value_of(result, "precondition.written_bytes"));
         Self { bytes: bytes.unwrap_or(0.0) as u64 }
@@ -49,8 +48,7 @@ pub(super) fn resume_point(session: &Session<'_>, written_bytes: u64) -> Option<
     is_device.then(|| session.resume_point(ResumePhase::Steady, written_bytes))
 }
 
-/// Discards everything, and says what came of it. Not of a drive that an interrupted run had prepared, whose data must
-/// be those that it wrote.
+/// Discards everything, and says what came of it; not what an interrupted run has written.
 pub(super) fn purge(
     session: &mut Session<'_>,
     record: &mut TestRecord,
@@ -65,15 +63,14 @@ pub(super) fn purge(
         record.remark("resumed: neither purged nor prepared again".to_string());
         return Ok(());
     }
-    let outcome = match session.plan.suite.steady.purge {
-        false => "not purged: steady.purge=false".to_string(),
-        true => discard(session, span.start..span.end)?,
-    };
-    record.remark(outcome);
+    record.remark(if session.plan.suite.steady.purge {
+        discard(session, span.start..span.end)?
+    } else {
+        "not purged: steady.purge=false".to_string()
+    });
     Ok(())
 }
 
-/// Discards these bytes; what came of it.
 fn discard(session: &Session<'_>, span: std::ops::Range<u64>) -> Result<String, BenchError> {
     let kind = session.target.info().kind;
     if kind == TargetKind::Directory {
@@ -159,7 +156,6 @@ fn report_bytes(record: &mut TestRecord, prepared: Prepared) {
     record.metric("precondition.written_bytes", vec![prepared.bytes as f64]);
 }
 
-/// Length of the pieces of a pass, whole requests.
 fn piece_bytes(session: &Session<'_>, size: u64, chunk: u64) -> u64 {
     let piece = match session.simulated() {
         Some(_) => size / SIMULATED_PIECES,

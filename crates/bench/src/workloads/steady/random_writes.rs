@@ -12,31 +12,20 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use std::io;
 use std::ops::Range;
 
-/// Longest write.
 pub(super) const LONGEST: u32 = 1 << 20;
-/// Mean length, bytes.
 pub(super) const MEAN_BYTES: f64 = (LONGEST as u64 + PAGE) as f64 / 2.0;
 
-/// One stretch of such writes.
 #[derive(Debug)]
 pub(super) struct RandomWrites<'c> {
-    /// Bytes of the target they go to.
     pub span: Range<u64>,
-    /// Requests in flight.
     pub depth: u32,
-    /// What they carry.
     pub payload: Payload,
-    /// How long.
     pub time_ns: u64,
-    /// Bytes at most.
     pub bytes_max: u64,
-    /// Of places and lengths.
     pub seed: u64,
-    /// The outside.
     pub control: &'c Control,
 }
 
-/// What came of it.
 #[derive(Debug)]
 pub(super) struct RandomWritten {
     pub recorder: Recorder,
@@ -106,7 +95,6 @@ impl IoTask for RandomWrites<'_> {
 }
 
 impl RandomWrites<'_> {
-    /// Place and length of the next write, from two random numbers.
     fn draw(&self, first: u64, second: u64) -> (u64, u32) {
         let size = self.span.end - self.span.start;
         let longest = u64::from(LONGEST).min(size) / PAGE;

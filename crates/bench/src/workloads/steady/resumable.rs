@@ -18,7 +18,6 @@ pub(super) trait Resumable: Sized {
         record: &mut TestRecord,
     ) -> Result<(), BenchError>;
 
-    /// What it has come to.
     fn report(&self, record: &mut TestRecord);
 
     /// Bytes written so far, those of an interrupted run included.

@@ -3,20 +3,16 @@
 use crate::judging::test_record::{TestRecord, series_of};
 use drivescope_model::document::TestResult;
 
-/// One round, all cells.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct RoundSum {
     /// Requests per second of each cell.
     pub rates: Vec<f64>,
     /// Mean latency of each, µs.
     pub latencies_us: Vec<f64>,
-    /// What it wrote.
     pub written_bytes: u64,
-    /// How long it took.
     pub load_s: f64,
 }
 
-/// All rounds.
 #[derive(Debug, Clone)]
 pub(super) struct RoundLog {
     cells: Vec<String>,
@@ -32,17 +28,14 @@ impl RoundLog {
         Self { earlier: rounds.len(), cells, rounds }
     }
 
-    /// How many there are.
     pub fn len(&self) -> usize {
         self.rounds.len()
     }
 
-    /// What each wrote.
     pub fn written(&self) -> Vec<u64> {
         self.rounds.iter().map(|round| round.written_bytes).collect()
     }
 
-    /// What all wrote.
     pub fn written_bytes(&self) -> u64 {
         self.rounds.iter().map(|round| round.written_bytes).sum()
     }
@@ -71,7 +64,6 @@ impl RoundLog {
         self.rounds.push(sum);
     }
 
-    /// Adds the curves over the rounds.
     pub fn report(&self, record: &mut TestRecord) {
         if self.rounds.is_empty() {
             return;

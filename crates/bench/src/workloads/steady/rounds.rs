@@ -26,7 +26,6 @@ const KEPT_MIN: f64 = 0.5;
 /// what it has in reserve: before, each is as fast as the first.
 const RESERVE_SHARE: f64 = 0.1;
 
-/// All rounds of a test.
 #[derive(Debug)]
 pub(super) struct SteadyRounds {
     cells: Vec<Cell>,
@@ -34,14 +33,13 @@ pub(super) struct SteadyRounds {
     options: SteadyOptions,
     log: RoundLog,
     prepared: Prepared,
-    /// Bytes of the target.
     size: u64,
     /// Bytes that rounds must have written until it is known whether the drive is steady.
     needed_bytes: u64,
 }
 
 impl SteadyRounds {
-    /// None yet, but for those of an interrupted run.
+    /// With the rounds of an interrupted run, if it continues one.
     pub fn new(session: &Session<'_>, cells: Vec<Cell>, prepared: Prepared) -> Self {
         let options = session.plan.suite.steady.clone();
         let span = session.span(session.device());
@@ -68,7 +66,6 @@ impl SteadyRounds {
         all * f64::from(self.options.rounds_max) >= self.needed_bytes as f64
     }
 
-    /// One round of one cell.
     fn one(
         &self,
         session: &mut Session<'_>,
@@ -101,8 +98,7 @@ impl SteadyRounds {
         if cell.mix.writes() { session.free_replaced_blocks() } else { Ok(()) }
     }
 
-    /// The last rounds that may count: after the first pass, and after the rest that the drive had when a run was
-    /// interrupted.
+    /// The last rounds that may count: after the first pass, and after the rest of an interrupted run.
     fn window(&self) -> Window {
         let written = self.log.written();
         let from = counts_from(self.prepared.bytes, &written, self.size).max(self.log.earlier);
@@ -217,17 +213,19 @@ impl Resumable for SteadyRounds {
         }
         if !is_steady {
             let rounds = self.log.len();
-            let what = match faults.is_empty() {
-                _ if is_level => format!(
-                    "{rounds} shortened rounds wrote {}, too little to say: {} come before a drive must clean up",
-                    Bytes(self.log.written_bytes()),
-                    Bytes(self.needed_bytes)
-                ),
-                true => format!(
-                    "{rounds} rounds with {} of the {STEADY_WINDOW} points that the rule needs",
-                    window.points
-                ),
-                false => format!("not after {rounds} rounds: {}", faults.join("; ")),
+            let what = if is_level {
+                let (written, needed) = (Bytes(self.log.written_bytes()), Bytes(self.needed_bytes));
+                format!(
+                    "{rounds} shortened rounds wrote {written}, too little to say: {needed} come before a drive must \
+                     clean up"
+                )
+            } else if faults.is_empty() {
+                let points = window.points;
+                format!(
+                    "{rounds} rounds with {points} of the {STEADY_WINDOW} points that the rule needs"
+                )
+            } else {
+                format!("not after {rounds} rounds: {}", faults.join("; "))
             };
             record.notice(Finding::new(FindingId::NotSteady, what).about(record.test().name()));
         }

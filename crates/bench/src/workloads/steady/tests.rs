@@ -24,8 +24,7 @@ const CELL: &str = "rnd4k_q4t1.write";
 /// Length of a round.
 const ROUND_S: f64 = 0.25;
 
-/// Serves one request after the other; the time of a page follows from the bytes written since the last TRIM, and from
-/// the time.
+/// Serves one request after the other; the time of a page depends on the bytes since the last TRIM and on the time.
 struct ShapedDrive {
     capacity: u64,
     page_ns: fn(u64, f64) -> f64,
@@ -230,8 +229,7 @@ fn shortened_rounds_call_no_fresh_flash_steady() {
     assert_eq!((many, last), (None, Some(14.0)));
 }
 
-/// What an interrupted run had is not done again, and its rounds are part of the curve; the window is of this run: the
-/// drive has had a rest.
+/// Rounds of an interrupted run are part of the curve, not of the window: the drive has had a rest.
 #[test]
 fn rounds_resume_where_they_were_interrupted() {
     let target = run_target("sim:kioxia-bg4-128");

@@ -7,7 +7,6 @@ use crate::loops::scan::ScanRegion;
 use drivescope_model::options::{SurfaceOptions, SurfacePreset};
 use drivescope_model::patterns::gnome_disks;
 
-/// Where a round reads, in the order it reads.
 pub(super) fn places(
     options: &SurfaceOptions,
     size: u64,
@@ -40,9 +39,8 @@ pub(super) fn places(
     }
 }
 
-/// Evenly spread positions from the first byte to the last, shuffled; even rounds go the other way, so
-/// that a drift of the drive does not look like a slope of the surface. The first bytes are the lead-in of the
-/// first position: nothing lies before them.
+/// Evenly spread positions from the first byte to the last, shuffled; even rounds go the other way, so that a drift is
+/// not a slope. The first bytes are the lead-in of the first position.
 fn sampled(options: &SurfaceOptions, size: u64, seed: u64, round: u32) -> Vec<ScanRegion> {
     let (sample, lead_in) = (options.sample.0, options.lead_in.0);
     let last = (size - sample) / PAGE;
@@ -64,7 +62,6 @@ fn sampled(options: &SurfaceOptions, size: u64, seed: u64, round: u32) -> Vec<Sc
     places
 }
 
-/// Where a round makes its single accesses.
 pub(super) fn access_places(
     options: &SurfaceOptions,
     size: u64,

@@ -35,7 +35,6 @@ pub(super) struct StepPace {
     ratio: Option<f64>,
 }
 
-/// Stretches that give the ratio.
 const RATIOS_MIN: usize = 16;
 /// Their ratios differ by no more (median absolute deviation, share): else answers come in bursts.
 const RATIO_SPREAD_MAX: f64 = 0.02;
@@ -43,7 +42,6 @@ const RATIO_SPREAD_MAX: f64 = 0.02;
 const STEP_SHARE: f64 = 0.06;
 
 impl StepPace {
-    /// As these rounds show it.
     pub fn of(rounds: &[Vec<TimedRegion>]) -> Self {
         let ratio = |t: &TimedRegion| Some(t.ns? as f64 / t.step_ns.filter(|ns| *ns > 0)? as f64);
         let ratios: Vec<f64> = rounds.iter().flatten().filter_map(ratio).collect();
@@ -54,7 +52,6 @@ impl StepPace {
         Self { ratio: summary::median(&ratios).filter(is_one) }
     }
 
-    /// Place and rate of a stretch.
     pub fn rate_at(self, timed: &TimedRegion) -> Option<(u64, f64)> {
         let ns = timed.ns?.max(1) as f64;
         let by_steps = timed.step_ns.zip(self.ratio).map(|(step_ns, ratio)| step_ns as f64 * ratio);
@@ -76,7 +73,6 @@ fn mean_rate(timed: &[TimedRegion]) -> f64 {
     bytes as f64 * 1e3 / (ns as f64).max(1.0)
 }
 
-/// The median over rounds per place.
 pub(super) fn medians(rounds: &[Vec<TimedRegion>], pace: StepPace) -> Profile {
     let all = profile_of(&rounds.concat(), pace);
     let median =

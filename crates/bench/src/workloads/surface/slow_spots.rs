@@ -28,24 +28,20 @@ const RATE_SHARE: f64 = 0.75;
 const ACCESS_FACTOR: f64 = 2.0;
 /// Fewer places do not have enough neighbours.
 const PLACES_MIN: usize = 16;
-/// Neighbours to each side: this part of all places, so that a fifth of the drive is looked at, of which a slow
-/// stretch is less than half.
+/// Neighbours to each side: a fifth of the drive, of which a slow stretch is less than half.
 const REACH_PART: usize = 10;
-/// Neighbouring places that make a slow stretch. A single one may be where a shingled disk keeps what was just
-/// written, until it has moved it home.
+/// Places that make a slow stretch. A single one may be where a shingled disk keeps recent writes.
 const STRETCH_MIN: usize = 2;
 /// Places between those of a slow stretch, of which most must be slow too: two neighbours may both be such single ones.
 const PLACES_BETWEEN: u64 = 5;
 /// Most stretches that are measured again, and most places of each.
 const STRETCHES_AGAIN: usize = 8;
 const PLACES_AGAIN: usize = 4;
-/// Most parts of the drive whose random accesses are measured again.
 const PARTS_AGAIN: usize = 16;
 /// Random accesses that a part of the drive needs to have a median, and most such parts.
 const ACCESSES_PER_PART: usize = 8;
 const PARTS_MAX: usize = 50;
 const PARTS_MIN: usize = 8;
-/// Random accesses of the second look at a part.
 const ACCESSES_AGAIN: u64 = 16;
 
 /// What is slow, and how much, as medians of the second look.
@@ -56,7 +52,6 @@ struct SlowSpot {
     elsewhere: f64,
 }
 
-/// Places that seem slow, by index.
 fn candidates(rates: &[f64]) -> Vec<usize> {
     if rates.len() < PLACES_MIN {
         return Vec::new();
@@ -77,7 +72,6 @@ struct SeemingStretch {
     beside: Vec<usize>,
 }
 
-/// The slowest stretches.
 fn again(rates: &[f64], seeming: &[usize]) -> Vec<SeemingStretch> {
     let neighbours = seeming.chunk_by(|a, b| a + 1 == *b);
     let mut all: Vec<&[usize]> = neighbours.filter(|run| run.len() >= STRETCH_MIN).collect();
@@ -157,7 +151,6 @@ fn between(gap: Range<u64>, like: ScanRegion) -> Vec<ScanRegion> {
     offsets.map(place).collect()
 }
 
-/// Megabytes a second.
 fn rate_of(timed: TimedRegion) -> Option<f64> {
     Some(timed.len as f64 * 1e3 / timed.ns?.max(1) as f64)
 }

@@ -10,7 +10,6 @@ use drivescope_model::units::Bytes;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Stretches that are named one by one.
 const NAMED_MAX: usize = 8;
 
 /// All places of all rounds, and which of them failed in any round.
@@ -18,14 +17,12 @@ const NAMED_MAX: usize = 8;
 pub(super) struct Unreadable {
     /// By offset: the end of the place, and whether it failed.
     places: BTreeMap<u64, (u64, bool)>,
-    /// Requests that failed, and the first.
     failures: u64,
     first: Option<IoFailure>,
     gave_up: bool,
 }
 
 impl Unreadable {
-    /// Adds a scan.
     pub fn add(&mut self, scanned: &Scanned) {
         for timed in &scanned.timed {
             let place = self.places.entry(timed.offset).or_insert((0, false));

@@ -42,7 +42,6 @@ pub(super) fn level(context: &PlanContext<'_>) -> Result<Option<WriteLevel>, &'s
     context.write_refusal(level).map_or(Ok(Some(level)), Err)
 }
 
-/// What the pass costs, all rounds together.
 pub(super) fn cost(context: &PlanContext<'_>, level: WriteLevel) -> Cost {
     let size = context.span_bytes;
     let places = placed(&context.suite.surface, size);
@@ -57,8 +56,7 @@ pub(super) fn cost(context: &PlanContext<'_>, level: WriteLevel) -> Cost {
     Cost { seconds, read_bytes, written_bytes: bytes, computed_s: context.computed_s(requests) }
 }
 
-/// The options that place the writes: our own method has fewer and longer ones than reads, the others
-/// write what they read.
+/// Options that place the writes: ours are fewer and longer than reads, others write what they read.
 pub(super) fn placed(options: &SurfaceOptions, size: u64) -> SurfaceOptions {
     if options.preset != SurfacePreset::Sampled {
         return options.clone();
@@ -86,18 +84,15 @@ fn targets(session: &Session<'_>, size: u64, round: u32) -> Vec<ScanRegion> {
     places
 }
 
-/// What a round of writes gives.
 pub(super) struct WritePass {
     /// One entry per place, without onsets where they are known.
     pub timed: Vec<TimedRegion>,
     /// What a part of a stretch costs beside its bytes, ms, where it can be known.
     pub onset_ms: Option<f64>,
-    /// How it ended.
     pub end: Result<(), BenchError>,
 }
 
-/// One round of writes, kept as a phase. Failures come back as the inner error, after everything that was
-/// measured was kept.
+/// One round of writes, kept as a phase. Failures come back as the inner error, after that.
 pub(super) fn pass(
     session: &mut Session<'_>,
     record: &mut TestRecord,

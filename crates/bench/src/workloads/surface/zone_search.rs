@@ -23,15 +23,13 @@ const STEP_MAX: usize = 32;
 /// Two standard errors hold 95 % of a normal distribution.
 const STANDARD_ERRORS: f64 = 2.0;
 
-/// What the search may spend: samples, and time of the target.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SearchBudget {
     pub samples: usize,
     pub time_ns: u64,
 }
 
-/// Halves the gaps between zones, and adds what it reads to the profile. Files have no zones, nor have drives
-/// whose rate does not fall as that of a disk.
+/// Reads in the gaps between zones, by halves. Only a drive whose rate falls as that of a disk has zones.
 pub(super) fn refine(
     session: &Session<'_>,
     options: &SurfaceOptions,

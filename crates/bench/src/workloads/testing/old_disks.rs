@@ -12,14 +12,12 @@ pub struct OldDisk {
     pub average_seek_ms: f64,
     /// Number of zones that differ by half a percent.
     pub zones: usize,
-    /// Bytes of the outermost track.
     pub track_bytes: f64,
     pub overhead_us: f64,
     pub hit_us: f64,
 }
 
 impl OldDisk {
-    /// The disk of a seed.
     pub fn new(seed: u64) -> Self {
         let draw = &mut Draw::new(seed ^ 0x01D);
         let rpm = one_of(draw, &[4500.0, 5400.0, 7200.0, 10_000.0]) * between(draw, 0.997, 1.003);

@@ -10,7 +10,6 @@ use drivescope_sim::link::LinkParams;
 use std::fmt::Write;
 use tempfile::NamedTempFile;
 
-/// What is true of a disk.
 #[derive(Debug, Clone)]
 pub struct DiskTruth {
     pub rpm: f64,
@@ -42,23 +41,18 @@ pub struct DiskTruth {
     pub electronics_ms: [f64; 3],
 }
 
-/// Times of movements.
 #[derive(Debug, Clone)]
 pub struct MovementTruth {
     /// Over what the host sees of the stroke.
     pub full_stroke_ms: f64,
-    /// To the track before.
     pub next_track_ms: f64,
-    /// Mean between two random bytes.
     pub random_ms: f64,
 }
 
-/// What stands between drive and host.
 #[derive(Debug, Clone)]
 pub struct LinkTruth {
     /// What it adds to every command.
     pub command_us: f64,
-    /// The rate at which data come over it.
     pub mb_s: f64,
     pub queue_depth: u32,
 }
@@ -95,7 +89,6 @@ pub struct DiskSectors {
 /// Of disks that are sold, and how often.
 const SPEEDS_RPM: [f64; 8] = [4200.0, 5400.0, 5700.0, 5900.0, 7200.0, 7200.0, 10_000.0, 15_000.0];
 
-/// A number between two others.
 pub fn between(draw: &mut Draw, low: f64, high: f64) -> f64 {
     low + (high - low) * draw.share()
 }
@@ -128,8 +121,7 @@ fn zone_table(draw: &mut Draw, cylinders: f64, turn_s: f64) -> Vec<(u64, u64)> {
     zones
 }
 
-/// Time of a movement over a share of the stroke, ms: base, and what √d and d count for, before the knee and from it
-/// on.
+/// ms of a movement over a share d of the stroke: base, and factors of √d and d, before and after the knee.
 #[derive(Debug, Clone, Copy)]
 pub struct SeekTruth {
     knee: f64,
@@ -147,8 +139,7 @@ impl SeekTruth {
         base + root * share.sqrt() + slope * share
     }
 
-    /// On a disk whose outermost zone hides `hidden` sectors of each surface. The track before is on the same head in
-    /// serpentine order, else a switch away.
+    /// `hidden`: sectors of each surface in the outermost zone. The track before is a switch away, or serpentine.
     fn movements(
         &self,
         zones: &[(u64, u64)],
@@ -224,7 +215,6 @@ pub fn seek_curve(draw: &mut Draw) -> (String, f64, SeekTruth) {
     }
 }
 
-/// The order of tracks, as model files have it.
 fn order(pass_tracks: Option<u64>) -> String {
     match pass_tracks {
         Some(tracks) => format!("order = \"serpentine\"\nband_cylinders = {tracks}\n"),
@@ -276,7 +266,6 @@ impl DiskTruth {
 }
 
 impl RandomDisk {
-    /// The disk of a seed.
     pub fn new(seed: u64) -> Self {
         Self::with_sectors(seed, None)
     }
@@ -354,7 +343,6 @@ impl RandomDisk {
     }
 }
 
-/// Memory of a disk.
 struct Caches {
     segments: u32,
     segment_kib: u32,

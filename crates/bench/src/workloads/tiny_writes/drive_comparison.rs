@@ -14,7 +14,7 @@ use std::ops::Range;
 /// More of a read that begins with an empty page cache than this comes from the drive, or it is none.
 const COLD_CACHED_MAX_PCT: f64 = 10.0;
 
-/// Whose counters show what passed the drive.
+/// The device whose counters show what passed to the drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CounterSource {
     /// Counters of the uppermost device.
@@ -27,16 +27,17 @@ pub(super) enum CounterSource {
 
 impl CounterSource {
     pub(super) fn on(target: &Target) -> Self {
-        match target.loop_caches() {
-            _ if target.drives_are_uncounted() => Self::Nowhere,
-            true => Self::BelowLoop,
-            false => Self::Top,
+        if target.drives_are_uncounted() {
+            Self::Nowhere
+        } else if target.loop_caches() {
+            Self::BelowLoop
+        } else {
+            Self::Top
         }
     }
 }
 
-/// Puts the drive's own figures and the page cache's share beside what a program sees; without the share
-/// where the kernel's counters do not show it.
+/// Puts the drive's own figures and, with counters, the page cache's share beside what a program sees.
 pub(super) fn compare_with_drive(
     record: &mut TestRecord,
     span: &Range<u64>,

@@ -5,7 +5,6 @@ use drivescope_model::cell::{Mix, Order};
 use drivescope_model::nearest::nearest;
 use drivescope_model::options::TinyWritesOptions;
 
-/// Through which path a pattern goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IoPath {
     /// The page cache, empty at first.
@@ -16,18 +15,12 @@ pub enum IoPath {
     Direct,
 }
 
-/// One pattern of access.
 #[derive(Debug, Clone, Copy)]
 pub struct Pattern {
-    /// Name in metric keys.
     pub cell: &'static str,
-    /// Reads or writes.
     pub mix: Mix,
-    /// Where requests go.
     pub order: Order,
-    /// How they go there.
     pub path: IoPath,
-    /// Flush after every write.
     pub sync: bool,
     /// The cell that shows the same done by the drive itself.
     pub drive: Option<&'static str>,
@@ -84,18 +77,15 @@ const fn pattern(
     Pattern { cell, mix, order, path, sync, drive }
 }
 
-/// All patterns.
 pub fn patterns() -> impl Iterator<Item = Pattern> {
     PATTERNS.into_iter().chain([SEQ_DIRECT_READ])
 }
 
-/// The patterns that the options choose.
 pub fn chosen(options: &TinyWritesOptions) -> impl Iterator<Item = Pattern> {
     let is_chosen = |cell| options.cells.is_empty() || options.cells.iter().any(|c| c == cell);
     patterns().filter(move |pattern| is_chosen(pattern.cell))
 }
 
-/// The names of cells that a user gave.
 pub fn check_cells(cells: &[String]) -> Result<(), String> {
     let known = || patterns().map(|pattern| pattern.cell);
     if let Some(cell) = cells.iter().find(|cell| known().all(|known| known != *cell)) {

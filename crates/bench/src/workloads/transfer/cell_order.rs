@@ -8,7 +8,6 @@ use crate::session::Session;
 use drivescope_model::cell::Cell;
 use drivescope_model::options::{Suite, TransferOptions};
 
-/// The cells in the order in which they run.
 pub(super) fn in_order(options: &TransferOptions) -> Vec<Cell> {
     let mut cells = options.all_cells();
     if options.cell_by_cell {
@@ -17,12 +16,10 @@ pub(super) fn in_order(options: &TransferOptions) -> Vec<Cell> {
     cells
 }
 
-/// Whether each cell runs again after all others.
 pub(super) fn repeats_all(suite: &Suite) -> bool {
     suite.rounds > 1 && !suite.transfer.cell_by_cell
 }
 
-/// All rounds of all cells.
 pub(super) fn run_rounds(
     session: &mut Session<'_>,
     cells: &[Cell],

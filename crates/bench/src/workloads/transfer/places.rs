@@ -4,30 +4,23 @@
 use drivescope_model::cell::{Cell, Order};
 use std::ops::Range;
 
-/// A span of up to twice this has a half for reads and a half for writes. In a larger span, reads in order have this
-/// much from its start, more than a disk reads in a round, and writes have the rest; random reads go everywhere, as
-/// they seldom meet written data.
+/// A span of up to twice this has a half for reads and a half for writes. In a larger one, reads in order have this
+/// much from its start, writes the rest; random reads go everywhere, as they seldom meet written data.
 const READ_PART_MAX: u64 = 8 << 30;
-/// Parts begin and end at multiples of this.
 const UNIT: u64 = 1 << 20;
 /// Fewest blocks of a part: in a smaller one, requests meet the same blocks over and over.
 pub(super) const BLOCKS_MIN: u64 = 16;
 
-/// The parts of a span that cells work on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CellPlaces {
-    /// Reads in order.
     in_order: Range<u64>,
-    /// Reads at random places.
     at_random: Range<u64>,
-    /// Everything that writes.
     pub(super) written: Range<u64>,
 }
 
 impl CellPlaces {
-    /// The parts of `span` for these cells. `repeats`: whether their order repeats. `restored`: the area of writes, if
-    /// their bytes are put back. A span is not divided where no reads in order follow writes that scatter, or where a
-    /// half is too small for one of the cells.
+    /// The parts of `span` for these cells. `restored`: the area of writes, if their bytes are put back. A span is not
+    /// divided where no reads in order follow writes that scatter, or where a half is too small for a cell.
     pub(super) fn of(
         span: &Range<u64>,
         restored: Option<&Range<u64>>,
@@ -54,7 +47,6 @@ impl CellPlaces {
         }
     }
 
-    /// The part of a cell.
     pub(super) fn of_cell(&self, cell: &Cell) -> Range<u64> {
         match (cell.mix.writes(), cell.shape.order) {
             (true, _) => self.written.clone(),

@@ -17,8 +17,7 @@ const DEEP_MIN: u32 = 16;
 /// Fewer random requests of a cell than this leave an uncertainty of a tenth and more in its rate.
 const REQUESTS_MIN: u64 = 100;
 
-/// Whether a queue can speed a drive up: if it turns, unless a limit of requests per second may be set for it, as hosts
-/// of virtual machines do.
+/// Whether a queue can speed a drive up: it turns, and no host of virtual machines may limit its requests.
 pub(super) fn may_gain(drive: Option<&Drive>, findings: &[Finding]) -> bool {
     drive.is_some_and(Drive::rotates)
         && findings.iter().all(|finding| finding.id != FindingId::IoLimited)
@@ -44,7 +43,6 @@ pub(super) fn no_gain(record: &TestRecord) -> Option<Finding> {
     })
 }
 
-/// The rate of a cell of random reads.
 struct CellRate<'r> {
     cell: &'r str,
     block: u64,

@@ -29,16 +29,14 @@ pub(super) fn of(context: &PlanContext<'_>, asked: Bytes) -> Result<Option<Resto
     }))
 }
 
-/// The middle of a span: its rates are neither the best nor the worst of a disk, and partition tables and
-/// the heads of file systems lie elsewhere, so that a drive is known by them even while it waits for
-/// `drivescope restore`.
+/// The middle of a span: its rates are average, and the partition table and the heads of file systems lie elsewhere, so
+/// that a drive that waits for `drivescope restore` is still recognized.
 fn area(span: u64, asked: Bytes) -> Range<u64> {
     let len = asked.0.min(span) / UNIT * UNIT;
     let from = (span - len) / 2 / UNIT * UNIT;
     from..from + len
 }
 
-/// What saving, putting back and verifying cost.
 pub(super) fn cost(restores: &Restores, context: &PlanContext<'_>) -> Cost {
     let bytes = restores.area_bytes;
     // Read for the journal, written back, read again; the journal's own disk is charged as the drive.

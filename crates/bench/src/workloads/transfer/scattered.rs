@@ -29,7 +29,6 @@ const STRETCH: u64 = 64 << 20;
 /// Bytes of a stretch for each random write: reading it costs a shingled disk a turn or two, and the bytes around it
 /// 3 ms. More writes would only give the disk a reason to clean up.
 const BYTES_PER_WRITE: u64 = 512 << 10;
-/// Bytes of each write, more where the drive needs more.
 const WRITE_BYTES: u64 = 4096;
 /// Longest time of all writes: enough for the slowest disk.
 const WRITING: Secs = Secs(2.0);
@@ -102,8 +101,7 @@ pub(super) fn measure(
         load.studies_span = true;
         load
     };
-    // Unwritten data, right before and after: a drive that is still busy with the writes, or that other programs use,
-    // reads them slowly, too.
+    // Unwritten data, right before and after: a drive that is busy reads them slowly, too.
     let before = control(session, &load(places.of_cell(&cell), 0))?;
     let mut start = area.start;
     for round in 1..=ROUNDS {
@@ -131,8 +129,7 @@ fn write_at_random(session: &mut Session<'_>, area: Range<u64>) -> Result<(), Be
     unrecorded(session, &load).map(drop)
 }
 
-/// The rate of unwritten data: the better one of two rounds, as an idle disk cleans up and the first request waits for
-/// that.
+/// The rate of unwritten data: the better of two rounds, as an idle disk may be cleaning up.
 fn control(session: &Session<'_>, load: &Load) -> Result<f64, BenchError> {
     Ok(unrecorded(session, load)?.max(unrecorded(session, load)?))
 }
@@ -149,8 +146,7 @@ fn unrecorded(session: &Session<'_>, load: &Load) -> Result<f64, BenchError> {
     }
 }
 
-/// A finding if most stretches with random writes are slower than unwritten data, and nothing else was slow. Most, not
-/// all: a disk may have cleaned one up.
+/// A finding if most stretches with random writes (a disk may clean one up) are slower than unwritten data.
 fn shingled(record: &TestRecord, cell: &Cell, name: &str, control_mb_s: f64) -> Option<Finding> {
     let rounds = record.rounds();
     let of = |name: &str| rounds.iter().filter(|round| round.cell == name).collect::<Vec<_>>();

@@ -25,7 +25,6 @@ use std::collections::BTreeSet;
 /// Samples of the first and of the last attempt of a phase: half of the blocks bad are found by 8 with
 /// 99.6 %, one in a hundred bad by 1024 with 99.9966 %.
 const SAMPLES_MIN: u64 = 8;
-/// See [`SAMPLES_MIN`].
 pub const SAMPLES_MAX: u64 = 1024;
 /// Blocks read after each doubling of what the cache may hide.
 const CACHE_SAMPLES: u64 = 64;
@@ -41,19 +40,13 @@ const PASS_SHARED: u64 = 4;
 /// Failed blocks after which a stage ends: each may take a dying drive many seconds.
 const FAILURES_MAX: u64 = 128;
 
-/// What a block that was read holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProbedContents {
-    /// What was last written to it.
     Own,
-    /// What was written to another block in some pass.
     Other {
-        /// Which block.
         block: u64,
-        /// In which pass.
         pass: u64,
     },
-    /// Anything else.
     Lost,
     /// The drive refuses to read it, or refused to write it before.
     Unreadable,
@@ -65,26 +58,19 @@ pub struct Stopped;
 
 /// A drive as numbered blocks.
 pub trait Blocks {
-    /// Blocks that it announces.
     fn count(&self) -> u64;
-    /// Bytes of a block.
     fn block_bytes(&self) -> u64;
     /// Writes `count` blocks from `first` on, stamped with their place and `pass`. A write that fails
     /// leaves blocks that are unreadable, which reading will show.
     fn write(&mut self, first: u64, count: u64, pass: u64) -> Result<(), Stopped>;
-    /// Reads one block.
     fn read(&mut self, block: u64) -> Result<ProbedContents, Stopped>;
 }
 
-/// Blocks that could not be read or written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FailedBlocks {
-    /// The first that was found.
     pub first: u64,
-    /// The last that was found.
     pub last: u64,
-    /// The first behind which none that was looked at could be used, if they reach to the end of a drive that
-    /// has lost nothing.
+    /// The first after which nothing worked up to the end, on a drive that has lost nothing.
     pub silent_from: Option<u64>,
 }
 
@@ -93,7 +79,6 @@ pub struct FailedBlocks {
 pub struct Probed {
     /// Blocks from the start of the drive that keep data, as far as the readable ones show.
     pub real: u64,
-    /// What could not be read or written, if anything.
     pub failed: Option<FailedBlocks>,
     /// Distance at which addresses repeat, if they do.
     pub module: Option<u64>,
@@ -105,20 +90,17 @@ pub struct Probed {
     pub cache_max: u64,
     /// Blocks written, without those written again only to push others out of a cache.
     pub written: u64,
-    /// The bound on them was reached, or that on failed ones, before the search had closed in: `real` is too
-    /// high, if anything.
+    /// A bound was reached before the search had closed in: `real` is too high, if anything.
     pub cut_short: bool,
 }
 
-/// f3probe's bound on the blocks that are written: 2·C − 1 for a cache of at most C = 1 GiB, one
-/// reference block, and (n + 3)·1024 + (n − 1)·8 samples with n = ⌈log2 of the blocks⌉
-/// (`probe_max_written_blocks` of libprobe.c).
+/// f3probe's bound on the blocks that are written: 2·C − 1 for a cache of at most C = 1 GiB, one reference block, and
+/// (n + 3)·1024 + (n − 1)·8 samples with n = ⌈log2 of the blocks⌉ (`probe_max_written_blocks` of libprobe.c).
 fn written_max(count: u64, block_bytes: u64) -> u64 {
     let cache = (F3_CACHE_BYTES / block_bytes) * 2 - 1;
     cache + samples_max(count)
 }
 
-/// The reference block and the samples among them.
 fn samples_max(count: u64) -> u64 {
     let n = u64::from(count.next_power_of_two().trailing_zeros());
     1 + (n + 3) * SAMPLES_MAX + n.saturating_sub(1) * SAMPLES_MIN
@@ -182,7 +164,6 @@ pub fn probe<B: Blocks>(blocks: &mut B, cache_bytes: u64, seed: u64) -> Result<P
 
 struct CapacityProbe<'b, B> {
     blocks: &'b mut B,
-    /// Largest cache that the search covers, in blocks.
     cache_max: u64,
     /// A block taken to be good, and one that is bad or behind the end.
     left: u64,
@@ -191,18 +172,15 @@ struct CapacityProbe<'b, B> {
     overwhelm: (u64, u64),
     /// A bad block among those that showed the cache.
     bad_at_end: Option<u64>,
-    /// How often a cache may still be overwhelmed.
     overwhelms_left: u64,
     written: u64,
     written_max: u64,
     cut_short: bool,
-    /// Every block that could not be read or written.
     failed: BTreeSet<u64>,
     /// How many more may fail in this stage.
     failures_left: u64,
     /// Blocks written to see whether others show them, since a cache was last made to forget what was written.
     asked: BTreeSet<u64>,
-    /// The last block that was found good.
     last_good: Option<u64>,
     random: Xoshiro256PlusPlus,
 }
@@ -300,8 +278,7 @@ impl<B: Blocks> CapacityProbe<'_, B> {
         Ok(())
     }
 
-    /// Moves `right` to the first bad block: f3's search, and then again if the blocks right before it
-    /// are not all good.
+    /// Moves `right` to the first bad block: f3's search, repeated if blocks right before it are bad.
     fn find_first_bad(&mut self) -> Result<(), Stopped> {
         self.failures_left = FAILURES_MAX;
         let floor = self.left;
@@ -354,8 +331,7 @@ impl<B: Blocks> CapacityProbe<'_, B> {
         Ok(())
     }
 
-    /// Writes samples between `left` and `right`, reads them back, and moves `right` to the first bad one;
-    /// whether there was one.
+    /// Writes and reads samples between `left` and `right`; moves `right` to the first bad one, if there is one.
     fn find_a_bad_block(&mut self, samples: u64) -> Result<bool, Stopped> {
         if self.right <= self.left + 1 || self.cut_short {
             return Ok(false);

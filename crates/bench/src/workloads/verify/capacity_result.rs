@@ -15,18 +15,14 @@ const LONG_LOSS: u64 = 1 << 20;
 /// The share of bad blocks whose discovery `sure_pct` is about.
 const BAD_SHARE: f64 = 0.01;
 
-/// What a quick run looked at.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sampled {
-    /// Bytes of a block.
     pub block_bytes: u64,
     /// Bytes under test.
     pub announced: u64,
     /// Bytes that the drive announces.
     pub device_bytes: u64,
-    /// Bytes written in all.
     pub written: u64,
-    /// Requests that failed, and the first.
     pub failed: (u64, Option<IoFailure>),
 }
 
@@ -101,23 +97,17 @@ fn where_failed(failed: &FailedBlocks, looked: &Sampled, honest: bool) -> String
     format!("; failed blocks lie between bytes {first} and {last}{behind}")
 }
 
-/// Nothing good lies behind some byte.
 fn silence(from: u64) -> String {
     let what = if from == 0 { "nothing".into() } else { format!("nothing after byte {from}") };
     format!("{what} could be read back: a fake or a broken drive")
 }
 
-/// What a full run did.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Done {
-    /// Where reading back began.
     pub start: u64,
-    /// Bytes under test.
     pub size: u64,
-    /// Bytes that the drive announces.
     pub device_bytes: u64,
-    /// Everything was written, by this run or, checked, by those it continues. If not, what cannot be read
-    /// back may never have been written.
+    /// Everything was written, by this run or an earlier one. If not, what is missing may never have been.
     pub wrote: bool,
 }
 

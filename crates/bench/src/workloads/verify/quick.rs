@@ -9,37 +9,30 @@ use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
 
-/// Longest write.
 pub(super) const CHUNK: u32 = 1 << 20;
-/// A quick search for missing capacity.
 #[derive(Debug)]
 pub(super) struct Quick<'c> {
     /// Bytes that the drive announces; the search looks at whole blocks.
     pub bytes: u64,
     /// Bytes of a block: the smallest request.
     pub block_bytes: u32,
-    /// Largest cache that the search covers.
     pub cache_bytes: u64,
     /// Seed of the stamps: one that was never written to the drive before.
     pub salt: u64,
     /// Seed of the choice of blocks.
     pub seed: u64,
-    /// The outside.
     pub control: &'c Control,
 }
 
-/// The outcome of a search.
 #[derive(Debug)]
 pub(super) struct QuickOutcome {
     /// What was found; `None` if the search did not finish.
     pub probed: Option<Probed>,
     /// All requests. Failed ones are not errors of the search: their blocks count as unreadable.
     pub recorder: Recorder,
-    /// Bytes requested.
     pub read_bytes: u64,
     /// Bytes written, those included that only push others out of a cache.
     pub written_bytes: u64,
-    /// Requests that failed, and the first.
     pub failed: (u64, Option<IoFailure>),
 }
 
@@ -71,7 +64,6 @@ impl IoTask for Quick<'_> {
     }
 }
 
-/// A queue as numbered blocks, one request at a time.
 struct QueueBlocks<'t, Q> {
     quick: &'t Quick<'t>,
     queue: &'t mut Q,
@@ -87,7 +79,6 @@ struct QueueBlocks<'t, Q> {
 struct FailedWrites(BTreeMap<u64, u64>);
 
 impl FailedWrites {
-    /// Remembers how the write of a stretch ended.
     fn note(&mut self, written: Range<u64>, good: bool) {
         let before = self.0.range(..written.end).rev();
         let touched: Vec<Range<u64>> = before

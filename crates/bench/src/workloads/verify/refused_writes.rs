@@ -19,12 +19,9 @@ const TRIES: u64 = 16;
 /// Refused requests after which writing ends: each may take a dying drive seconds.
 const REFUSED_MAX: u64 = 1024;
 
-/// Writes that a drive refused.
 #[derive(Debug, Default)]
 pub(super) struct RefusedWrites {
-    /// By offset.
     pub ranges: Vec<Range<u64>>,
-    /// Refused requests, and the first.
     pub failed: (u64, Option<IoFailure>),
     in_a_row: u64,
 }

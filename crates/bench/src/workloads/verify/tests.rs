@@ -155,8 +155,7 @@ fn a_full_run_is_continued() {
     assert!(result.findings.is_empty());
 }
 
-/// What a power cut took back is what an earlier run of the same seed wrote there: read back it would be lost
-/// data of an honest drive.
+/// A power cut may bring back an earlier run's data of the same seed: no sign of a drive that loses data.
 #[test]
 fn full_run_does_not_continue_an_earlier_one() {
     let drive = run_target("sim:pm871b-128");

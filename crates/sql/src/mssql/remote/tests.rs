@@ -34,6 +34,15 @@ fn of_server(statement: &str) -> FakeAnswer {
     }
 }
 
+/// Such a server with another answer to statements that contain `part`.
+fn server_with(part: &'static str, answer: FakeAnswer) -> FakeServer {
+    FakeServer::start(
+        move |statement| {
+            if statement.contains(part) { answer.clone() } else { of_server(statement) }
+        },
+    )
+}
+
 fn open(server: &FakeServer, canceller: &Arc<Canceller>) -> Result<Box<dyn Database>, SqlError> {
     let url = ServerUrl::parse(&format!("mssql://me@127.0.0.1:{}/my]db", server.port)).unwrap();
     mssql::connect(&url, canceller)
@@ -41,7 +50,7 @@ fn open(server: &FakeServer, canceller: &Arc<Canceller>) -> Result<Box<dyn Datab
 
 /// Every part sends its statements in order; a real server would get the same texts.
 #[test]
-fn statements_follow_seed_003() {
+fn statements_are_those_of_a_hard_drive_retrospective() {
     let server = FakeServer::start(of_server);
     let canceller = Arc::default();
     let mut database = open(&server, &canceller).unwrap();
@@ -128,10 +137,8 @@ fn server_refusal_is_reported_in_its_words() {
         format!("cannot connect to SQL Server at {place}: Login failed for user 'me'.")
     );
 
-    let full = FakeServer::start(|statement| match statement.contains("SELECT TOP") {
-        true => FakeAnswer::Fails(1_105, "Could not allocate space because the filegroup is full."),
-        false => of_server(statement),
-    });
+    let why = "Could not allocate space because the filegroup is full.";
+    let full = server_with("SELECT TOP", FakeAnswer::Fails(1_105, why));
     let mut database = open(&full, &Arc::default()).unwrap();
     let end = database.load(10, &mut |_, _| true);
     assert!(matches!(end, Err(SqlError::NoSpace { .. })), "{end:?}");
@@ -139,10 +146,7 @@ fn server_refusal_is_reported_in_its_words() {
 
 #[test]
 fn a_database_of_others_is_left_alone() {
-    let server = FakeServer::start(|statement| match statement.contains("sys.tables") {
-        true => number(3),
-        false => of_server(statement),
-    });
+    let server = server_with("sys.tables", number(3));
     let why = open(&server, &Arc::default()).err().unwrap().to_string();
     assert_eq!(why, "SQL Server: my]db has tables of others: name an empty database");
     assert_eq!(server.asked().len(), 1, "no other statement is sent");
@@ -173,10 +177,7 @@ fn backup_and_buffers_that_stay_are_reported() {
 /// A statement that takes for ever ends with the run, and the tables go all the same.
 #[test]
 fn a_cancelled_run_waits_for_no_answer() {
-    let server = FakeServer::start(|statement| match statement.contains("WITH (INDEX(0))") {
-        true => FakeAnswer::Silence,
-        false => of_server(statement),
-    });
+    let server = server_with("WITH (INDEX(0))", FakeAnswer::Silence);
     let canceller = Arc::<Canceller>::default();
     let mut database = open(&server, &canceller).unwrap();
     let other = Arc::clone(&canceller);

@@ -19,7 +19,6 @@ fn message(kind: u8, body: &[u8]) -> Vec<u8> {
     [&[kind][..], &(body.len() as u32 + 4).to_be_bytes(), body].concat()
 }
 
-/// A row of a number and bytes.
 fn row(bytes: usize) -> Vec<u8> {
     let head = [0, 2, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 7];
     message(b'D', &[&head[..], &(bytes as u32).to_be_bytes(), &vec![b'x'; bytes]].concat())

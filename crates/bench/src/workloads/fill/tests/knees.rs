@@ -12,8 +12,7 @@ fn knee(mode: FillMode, cache_gb: f64, span_gb: u64) -> Metric {
         ("size_kib", "size_kib = 1536"),
     ];
     let (_file, target) = changed_model("samsung-860evo-250", &lines);
-    let mut suite = suite_of(TestKind::Fill);
-    suite.fill.mode = mode;
+    let mut suite = suite_in(mode);
     match mode {
         FillMode::Full => suite.span = Bytes(span_gb * 1_000_000_000),
         FillMode::Sampled => suite.fill.burst = Some(Bytes(span_gb * 1_000_000_000)),

@@ -6,31 +6,26 @@ use super::*;
 /// that takes one at a time, long ones do that do not fit into a small cache.
 #[test]
 fn length_sensitive_disk_is_sampled_with_long_requests() {
-    let one_at_a_time = "preset = \"usb3-bulk-only\"";
-    let disks = [
-        ("wd20ears", vec![("enabled = true", "enabled = false")]),
-        ("wd40efrx", vec![("preset", one_at_a_time), ("dirty_limit_kib", "dirty_limit_kib = 256")]),
-        (
-            "hds722020ala330",
-            vec![("preset", one_at_a_time), ("dirty_limit_kib", "dirty_limit_kib = 256")],
-        ),
-    ];
+    const NO_CACHE: &[(&str, &str)] = &[("enabled = true", "enabled = false")];
+    const BEHIND_BRIDGE: &[(&str, &str)] =
+        &[("preset", "preset = \"usb3-bulk-only\""), ("dirty_limit_kib", "dirty_limit_kib = 256")];
+    let disks =
+        [("wd20ears", NO_CACHE), ("wd40efrx", BEHIND_BRIDGE), ("hds722020ala330", BEHIND_BRIDGE)];
     for (model, lines) in every(3, &disks) {
         let (_file, target) = changed_model(model, lines);
         let run = |mode| {
-            let mut suite = suite_of(TestKind::Fill);
-            (suite.fill.mode, suite.fill.depth) = (mode, 1);
+            let mut suite = suite_in(mode);
+            suite.fill.depth = 1;
             run_on(&target, suite)
         };
         let [full, sampled] = [FillMode::Full, FillMode::Sampled].map(run);
         let [time, estimated] =
             [&full, &sampled].map(|result| value(result, "fill.whole.time_s").unwrap());
         assert!((estimated / time - 1.0).abs() < 0.02, "{model}: {estimated} s for {time} s");
-        let curves = [&sampled, &full].map(|result| points(result, "fill.write.mb_s"));
-        let difference = rms(&curves[0], &curves[1], 100);
+        let difference = curve_difference(&sampled, &full, 100);
         assert!(difference < 0.02, "{model}: {difference}");
         // What each request loses is left to chance, and would make zones that are none.
-        assert!(sampled.series.iter().all(|series| series.key != "fill.write.zone_mb_s"));
+        assert!(!has_zone_curve(&sampled));
         assert!(sampled.reason.unwrap().starts_with("zones: "), "{model}");
     }
 }

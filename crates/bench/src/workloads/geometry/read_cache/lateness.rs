@@ -8,10 +8,9 @@ const SURE: f64 = 6.8;
 const FADING: f64 = 0.95;
 /// Where more of the known hits are late, it takes too long to distinguish late hits from misses.
 const LATE_MAX: f64 = 0.6;
-/// Trials of one question at most.
 const TRIALS_MAX: u32 = 40;
 
-/// How often a known hit is late, by those of late.
+/// How often known hits were late; the latest ones count most.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Lateness {
     late: f64,
@@ -19,7 +18,6 @@ pub(super) struct Lateness {
 }
 
 impl Lateness {
-    /// One more known hit.
     pub fn add(&mut self, is_late: bool) {
         self.late = FADING * self.late + f64::from(u8::from(is_late));
         self.all = FADING * self.all + 1.0;
@@ -42,7 +40,6 @@ impl Lateness {
     }
 }
 
-/// Answers to the same question.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct HitCount {
     fast: u32,
@@ -50,13 +47,11 @@ pub(super) struct HitCount {
 }
 
 impl HitCount {
-    /// One more.
     pub fn add(&mut self, is_fast: bool) {
         self.fast += u32::from(is_fast);
         self.slow += u32::from(!is_fast);
     }
 
-    /// Whether more answers are worth their time.
     pub fn goes_on(self, lateness: Lateness) -> bool {
         lateness.is_bearable() && self.fast + self.slow < TRIALS_MAX
     }

@@ -1,11 +1,11 @@
 //! Coverage: how often the intervals of all answers contain the truth.
 
 use super::random_flash::RandomFlash;
+use super::{LOG_EACH, filling, metric};
 use crate::testing::{is_thorough, suite_of};
 use crate::workloads::testing::random_disks::{DiskTruth, RandomDisk, measured};
 use drivescope_model::document::{Metric, TestResult};
 use drivescope_model::options::TestKind;
-use drivescope_model::units::{Bytes, Secs};
 use std::collections::BTreeMap;
 
 /// The promised coverage.
@@ -24,7 +24,6 @@ struct Held {
     missed: Vec<String>,
 }
 
-/// All quantities.
 #[derive(Default)]
 struct Coverage {
     of: BTreeMap<&'static str, Held>,
@@ -67,13 +66,8 @@ fn chance_of_so_few(held: u32, all: u32) -> f64 {
     (0..=held).map(|k| ln_of(k).exp()).sum()
 }
 
-fn of<'r>(result: &'r TestResult, key: &str) -> Option<&'r Metric> {
-    let key = format!("geometry.{key}");
-    result.metrics.iter().find(|metric| metric.key == key)
-}
-
 fn hold_disk(coverage: &mut Coverage, seed: u64, truth: &DiskTruth, result: &TestResult) {
-    let mut hold = |what, key: &str, truth| coverage.hold(what, seed, of(result, key), truth);
+    let mut hold = |what, key: &str, truth| coverage.hold(what, seed, metric(result, key), truth);
     let turn_ms = 60e3 / truth.rpm;
     let block_us = 4096.0 / truth.link.mb_s;
     let [overhead_us, hit_us, write_us] = truth.electronics_ms.map(|ms| ms * 1e3);
@@ -94,11 +88,8 @@ fn hold_disk(coverage: &mut Coverage, seed: u64, truth: &DiskTruth, result: &Tes
     hold("read cache", "read_cache.cache_bytes", truth.read_cache_bytes);
     if let Some(bytes) = truth.write_cache_bytes {
         hold("write cache", "write_cache.cache_bytes", bytes);
-        hold(
-            "cached write",
-            "write_cached.write_ms",
-            (write_us + truth.link.command_us + block_us) / 1e3,
-        );
+        let write_ms = (write_us + truth.link.command_us + block_us) / 1e3;
+        hold("cached write", "write_cached.write_ms", write_ms);
     }
     // Each write takes the next sector of a log.
     if !truth.flush_lies && !truth.is_shingled {
@@ -116,7 +107,7 @@ fn hold_disk(coverage: &mut Coverage, seed: u64, truth: &DiskTruth, result: &Tes
     for number in 1.. {
         let key = |quantity: &str| format!("zone{number:02}.{quantity}");
         let (Some(start), Some(end)) =
-            (of(result, &key("start_bytes")), of(result, &key("end_bytes")))
+            (metric(result, &key("start_bytes")), metric(result, &key("end_bytes")))
         else {
             break;
         };
@@ -136,11 +127,8 @@ fn the_intervals_of_disks_hold_the_truth() {
     let mut coverage = Coverage::default();
     for seed in 1..=if is_thorough() { ALL } else { FEW } {
         let disk = RandomDisk::new(seed);
-        let mut suite = suite_of(TestKind::Geometry);
-        if seed.is_multiple_of(4) {
-            suite.geometry.cache_writes = Bytes(24 << 30);
-            suite.geometry.time = Secs(900.0);
-        }
+        let has_log = seed.is_multiple_of(LOG_EACH);
+        let suite = if has_log { filling(24) } else { suite_of(TestKind::Geometry) };
         let result = measured(&disk.toml, disk.options, suite, seed);
         hold_disk(&mut coverage, seed, &disk.truth, &result);
     }
@@ -157,23 +145,21 @@ fn the_intervals_of_flash_hold_the_truth() {
     for seed in 1..=if is_thorough() { ALL_FLASH } else { FEW_FLASH } {
         let flash = RandomFlash::new(seed);
         let result = measured(&flash.toml, "", suite_of(TestKind::Geometry), seed);
-        coverage.hold(
-            "write buffer",
-            seed,
-            of(&result, "write_buffer.cache_bytes"),
-            flash.buffer_bytes,
-        );
+        let buffer_bytes = metric(&result, "write_buffer.cache_bytes");
+        coverage.hold("write buffer", seed, buffer_bytes, flash.buffer_bytes);
         if let Some(bytes) = flash.map_bytes {
-            coverage.hold("reach of the map", seed, of(&result, "map.span_bytes"), bytes);
+            coverage.hold("reach of the map", seed, metric(&result, "map.span_bytes"), bytes);
         }
         if !is_thorough() {
             continue;
         }
-        let mut suite = suite_of(TestKind::Geometry);
-        suite.geometry.cache_writes = Bytes(30 << 30);
-        suite.geometry.time = Secs(900.0);
-        let empty = measured(&flash.toml, "&fill=0", suite, seed);
-        coverage.hold("fast cache", seed, of(&empty, "fast_cache.cache_bytes"), flash.slc_bytes);
+        let empty = measured(&flash.toml, "&fill=0", filling(30), seed);
+        coverage.hold(
+            "fast cache",
+            seed,
+            metric(&empty, "fast_cache.cache_bytes"),
+            flash.slc_bytes,
+        );
     }
     coverage.judge();
 }

@@ -12,7 +12,6 @@ pub struct RandomFlash {
     /// Unit of the map, and whether a write of less waits for the rest.
     pub unit_bytes: f64,
     pub merges_first: bool,
-    /// Write buffer.
     pub buffer_bytes: f64,
     /// Whether flushes have nothing to do.
     pub is_protected: bool,
@@ -21,7 +20,6 @@ pub struct RandomFlash {
 }
 
 impl RandomFlash {
-    /// The SSD of a seed.
     pub fn new(seed: u64) -> Self {
         let mut draw = Draw::new(seed ^ 0x5D);
         let mut between = |low: f64, high: f64| low + (high - low) * draw.share();

@@ -1,9 +1,9 @@
 //! Disks of the 1990s: tracks of 60 to 250 KB, and commands that take longer than a read of a later disk.
 
+use super::metric;
 use crate::testing::{is_thorough, suite_of};
 use crate::workloads::testing::old_disks::OldDisk;
 use crate::workloads::testing::random_disks::measured;
-use drivescope_model::document::Metric;
 use drivescope_model::options::TestKind;
 
 /// Disks of `cargo test`, and of a full run.
@@ -22,10 +22,7 @@ fn small_tracks_and_slow_hits_are_found() {
     for seed in 1..=count {
         let disk = OldDisk::new(seed);
         let result = measured(&disk.toml, "", suite_of(TestKind::Geometry), seed);
-        let find = |key: &str| -> Option<&Metric> {
-            let key = format!("geometry.{key}");
-            result.metrics.iter().find(|metric| metric.key == key)
-        };
+        let find = |key: &str| metric(&result, key);
         let near = |key: &str, truth: f64, share: f64| {
             let found = find(key).unwrap_or_else(|| panic!("{seed}: {key}, {:?}", result.reason));
             assert!((found.value / truth - 1.0).abs() < share, "{seed}: {found:?}, truth {truth}");

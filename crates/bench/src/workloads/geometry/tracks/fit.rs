@@ -21,7 +21,6 @@ const PARTS_APART_SHARE: f64 = 0.15;
 const ELSEWHERE_MAX: f64 = 0.35;
 /// At least this share of the ends of tracks must show.
 const SHOWN_MIN: f64 = 2.0 / 3.0;
-/// Ends that make a fit.
 const ENDS_MIN: usize = 3;
 /// Times this many standard errors apart are not the same.
 const ERRORS: f64 = 4.0;
@@ -33,7 +32,6 @@ const MAD_TO_SIGMA: f64 = 1.4826;
 const RESIDUALS_MAX: f64 = 4.0;
 const RESIDUAL_ROUNDS: usize = 4;
 
-/// A pause between two chunks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Pause {
     /// The end of a track lies within this chunk.
@@ -45,20 +43,15 @@ struct Pause {
 /// An end of a track.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Crossing {
-    /// It lies within this chunk.
     chunk: usize,
     /// Ends of tracks before it; numbers of those that do not show are left out.
     number: usize,
 }
 
-/// A stretch that was read in chunks.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ReadStretch {
-    /// Where it begins.
     pub at: u64,
-    /// Bytes of a chunk.
     pub chunk: u32,
-    /// Time of a turn.
     pub turn_ns: f64,
     /// The host answers late now and then: ends of tracks that do not show, and pauses elsewhere, are borne.
     pub is_late: bool,
@@ -78,18 +71,20 @@ impl ReadStretch {
         let jitter_ns = summary::mad(&steps)?;
         let least = (SKEW_SHARE_MIN * turn_ns).max(NOISE_TIMES * jitter_ns);
         let pauses = pauses(&steps, typical, least);
-        let crossings = match is_late {
-            false => each(&pauses)?,
-            true => once_a_track(&joined(pauses, turn_ns / typical), turn_ns / typical)?,
+        let crossings = if is_late {
+            once_a_track(&joined(pauses, turn_ns / typical), turn_ns / typical)?
+        } else {
+            each(&pauses)?
         };
         let whole: Vec<&[f64]> = crossings
             .windows(2)
             .filter(|pair| pair[1].number == pair[0].number + 1)
             .map(|pair| &ends[pair[0].chunk..pair[1].chunk])
             .collect();
-        let noise = match is_late {
-            true => HostNoise { late_ns: Some(least / 2.0), jitter_ns },
-            false => HostNoise { late_ns: None, jitter_ns: 0.0 },
+        let noise = if is_late {
+            HostNoise { late_ns: Some(least / 2.0), jitter_ns }
+        } else {
+            HostNoise { late_ns: None, jitter_ns: 0.0 }
         };
         let slope = Slope::through(&whole, noise)?;
         let (track_bytes, off_share) = self.track_bytes(&crossings, slope.pace_ns)?;
@@ -125,8 +120,7 @@ impl ReadStretch {
         })
     }
 
-    /// Bytes of a track by the pace within it, as far as its ends agree with that, and the share of it by which they do
-    /// not; `None` where that is much.
+    /// Bytes of a track by the pace within it, and the share by which its ends disagree; `None` where that is much.
     fn track_bytes(&self, crossings: &[Crossing], pace_ns: f64) -> Option<(f64, f64)> {
         let chunk_bytes = f64::from(self.chunk);
         let by_pace = self.turn_ns / pace_ns * chunk_bytes;
@@ -163,7 +157,6 @@ fn on_time(mut ends: Vec<f64>) -> Option<Vec<f64>> {
     Some(ends)
 }
 
-/// Steps that are longer than usual by more than `least`.
 fn pauses(steps: &[f64], typical: f64, least: f64) -> Vec<Pause> {
     // Step i leads to the end of chunk i + 1.
     let all = (1..).zip(steps).map(|(chunk, step)| Pause { chunk, ns: step - typical });
@@ -245,19 +238,16 @@ fn first_end(crossings: &[Crossing], track_bytes: f64, chunk_bytes: f64) -> (f64
     (f64::midpoint(most, least + chunk_bytes), ((least + chunk_bytes - most) / 2.0).max(0.0))
 }
 
-/// How the host disturbs the times.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct HostNoise {
     /// By less nothing is late, since tracks of two sizes differ so, too; `None` where nothing is late at all.
     late_ns: Option<f64>,
-    /// Median deviation of steps.
     jitter_ns: f64,
 }
 
 /// The slope that pieces share, each with its own beginning.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Slope {
-    /// Time of a chunk.
     pace_ns: f64,
     /// Its standard error by the jitter of the host: where tracks of two sizes meet, residuals are used instead.
     error_ns: f64,

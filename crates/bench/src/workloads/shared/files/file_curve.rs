@@ -18,31 +18,25 @@ const TURNS_FILES_MIN: usize = 100;
 /// A file that spans more than this share of the drive has no one place.
 const SPAN_MAX: f64 = 0.01;
 
-/// One file.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct FileSample {
-    /// Bytes written before it.
     pub at_bytes: u64,
     pub size_bytes: u64,
     pub time_s: f64,
     /// Byte-weighted mean position of its extents on the drive, where they are known.
     pub position_bytes: Option<f64>,
-    /// From the first byte of its extents to the last.
     pub span_bytes: u64,
 }
 
 impl FileSample {
-    /// A file after `at_bytes`, without a position yet.
     pub fn new(at_bytes: u64, size_bytes: u64, time_s: f64) -> Self {
         Self { at_bytes, size_bytes, time_s, position_bytes: None, span_bytes: 0 }
     }
 
-    /// Bytes written before the next file.
     pub fn end_bytes(&self) -> u64 {
         self.at_bytes + self.size_bytes
     }
 
-    /// Rate of the file.
     pub fn mb_s(&self) -> f64 {
         self.size_bytes as f64 / self.time_s.max(1e-9) / 1e6
     }
@@ -112,7 +106,6 @@ pub(crate) fn keep(
     }
 }
 
-/// Files that lie in pieces over much of the drive.
 fn notice_scattered(
     record: &mut TestRecord,
     cell: &str,

@@ -14,17 +14,14 @@ use crate::session::{PhaseCounters, Progress, Session};
 const LOOK_EVERY_BYTES: u64 = 8 << 20;
 const LOOK_EVERY_FILES: u64 = 64;
 
-/// A phase on files.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FilePhase<'c> {
     pub cell: &'c str,
     pub round: u32,
     pub rounds: u32,
-    /// How the page cache takes part.
     pub cache: Cache,
 }
 
-/// What it came to.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct FileTally {
     pub files: u64,

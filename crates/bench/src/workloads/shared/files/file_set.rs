@@ -14,23 +14,18 @@ use crate::io::offsets::derive_seed;
 /// Sizes of some of 10,000 files in ascending order: rank and bytes. Sizes between two rows lie on a line.
 const SIZES: &str = include_str!("../../../../data/file-sizes.tsv");
 const DEPTH_MAX: u32 = 12;
-/// Files for each directory.
 const FILES_PER_FOLDER: u32 = 10;
 
-/// One file to be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PlannedFile {
-    /// Number of its directory.
     pub folder: u32,
     pub size_bytes: u64,
 }
 
-/// Directories and files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FileSet {
     /// Each directory's parent, which comes before it; the first is the root, its own parent.
     pub parents: Vec<u32>,
-    /// In the order of their directories.
     pub files: Vec<PlannedFile>,
 }
 
@@ -42,7 +37,6 @@ impl FileSet {
         Self { parents: vec![0], files: vec![file; files as usize] }
     }
 
-    /// The tree of small files.
     pub fn small(files: u32, seed: u64) -> Self {
         let mut random = SplitMix64(derive_seed(seed, "file set", 0, 0));
         let folders = (files / FILES_PER_FOLDER).max(1);
@@ -87,7 +81,6 @@ fn small_sizes(files: u32) -> Vec<u64> {
     (0..u64::from(files)).map(|i| size_at(&table, rank(i))).collect()
 }
 
-/// The size at a rank of the table.
 fn size_at(table: &[(u64, u64)], rank: u64) -> u64 {
     let above = table.partition_point(|row| row.0 <= rank).clamp(1, table.len() - 1);
     let ((from, least), (to, most)) = (table[above - 1], table[above]);
@@ -106,7 +99,6 @@ impl SplitMix64 {
         z ^ (z >> 31)
     }
 
-    /// A number below `bound`.
     pub fn below(&mut self, bound: u64) -> u64 {
         below(self.next(), bound)
     }

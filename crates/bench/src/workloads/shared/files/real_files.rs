@@ -12,7 +12,6 @@ use drivescope_drive::{DriveError, OwnFolder};
 use std::ffi::CString;
 use std::path::PathBuf;
 
-/// Names of the trees.
 const SOURCE: &str = "source";
 const COPY: &str = "copy";
 /// The free space is checked once per this many bytes, and files are written in pieces.
@@ -33,7 +32,6 @@ pub(crate) struct RealFiles<'f> {
 }
 
 impl<'f> RealFiles<'f> {
-    /// Nothing is made yet.
     pub fn new(
         folder: &'f mut OwnFolder,
         call: CopyCall,
@@ -44,7 +42,6 @@ impl<'f> RealFiles<'f> {
         Self { folder, other: None, given: None, call, payload, buffer }
     }
 
-    /// The same with the source in another directory.
     pub fn with_source(self, other: OwnFolder) -> Self {
         Self { other: Some(other), ..self }
     }
@@ -134,7 +131,6 @@ impl FileStore for RealFiles<'_> {
     }
 }
 
-/// Directories in each directory.
 fn children(set: &FileSet) -> Vec<Vec<u32>> {
     let mut children = vec![Vec::new(); set.parents.len()];
     for (folder, &parent) in set.parents.iter().enumerate().skip(1) {
@@ -151,7 +147,7 @@ struct TreeMaker<'s> {
     piece: Vec<u8>,
     /// Where all bytes so far end: the place of the next file among the data of the seed.
     at: u64,
-    /// Bytes since the free space was looked at.
+    /// Bytes written since the free space was checked.
     unlooked: u64,
 }
 

@@ -8,7 +8,6 @@ use drivescope_drive::simulated::{SimOp, SimulatedDrive};
 use drivescope_model::units::Bytes;
 use std::sync::Arc;
 
-/// A file on a simulated drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SimulatedFile {
     folder: u32,
@@ -16,12 +15,10 @@ pub(crate) struct SimulatedFile {
     pub size_bytes: u64,
 }
 
-/// A source and its copy.
 pub(crate) struct SimulatedFiles {
     source: Arc<SimulatedDrive>,
     target: Arc<SimulatedDrive>,
     block_bytes: u64,
-    /// Parent of each directory of the source.
     parents: Vec<u32>,
     originals: Vec<SimulatedFile>,
     copies: Vec<SimulatedFile>,
@@ -43,7 +40,6 @@ pub(crate) fn moved_at_once(size_bytes: u64, watch: &mut Watch<'_>) -> bool {
 }
 
 impl SimulatedFiles {
-    /// On file systems that are empty yet.
     pub fn new(source: Arc<SimulatedDrive>, target: Arc<SimulatedDrive>, block: Bytes) -> Self {
         Self {
             source,
@@ -69,7 +65,7 @@ impl SimulatedFiles {
         }
     }
 
-    /// Both drives live through the same time.
+    /// Sets the clocks of both drives to the later one.
     fn keep_time(&self) {
         let now = self.source.now().max(self.target.now());
         self.source.idle_until(now);

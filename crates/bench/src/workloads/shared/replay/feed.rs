@@ -10,14 +10,13 @@ const BLOCK_STEPS: usize = 16 << 10;
 /// Blocks read ahead: more than a drive sends in the longest pause of a reader.
 const BLOCKS_AHEAD: usize = 4;
 
-/// The loop's side.
+/// The end of the channel from which the measuring loop takes steps.
 #[derive(Debug)]
 pub struct Feed {
     blocks: Receiver<Vec<ReplayStep>>,
     spent: Sender<Vec<ReplayStep>>,
     block: Vec<ReplayStep>,
     next: usize,
-    /// The loop had to wait for the reader.
     pub is_late: bool,
 }
 
@@ -25,16 +24,15 @@ impl Feed {
     /// The next step; `None` at the end. Waits where the reader is not so far.
     #[inline]
     pub fn take(&mut self) -> Option<ReplayStep> {
-        if self.next == self.block.len() && !self.turn() {
+        if self.next == self.block.len() && !self.next_block() {
             return None;
         }
         self.next += 1;
         Some(self.block[self.next - 1])
     }
 
-    /// To the next block.
     #[cold]
-    fn turn(&mut self) -> bool {
+    fn next_block(&mut self) -> bool {
         let next = match self.blocks.try_recv() {
             Ok(block) => Some(block),
             Err(TryRecvError::Disconnected) => None,

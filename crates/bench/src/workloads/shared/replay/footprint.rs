@@ -7,19 +7,16 @@ use drivescope_trace::{TraceError, TraceEvent};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Units in which parts are kept together, the largest that makes a trace fit is taken: a gap within one stays, so
-/// that what was near stays near.
+/// Parts are kept together in the largest of these units that makes a trace fit: near requests stay near.
 const GRANULES: [u64; 3] = [1 << 20, 64 << 10, 4 << 10];
 /// Separate parts at most: some hundred megabytes of memory.
 const PARTS_MAX: usize = 4 << 20;
 
-/// Where the requests of a trace go.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Placement {
     /// Where they went when it was recorded.
     #[default]
     Same,
-    /// The used parts one after the other.
     Packed(Arc<UsedParts>),
 }
 
@@ -60,12 +57,10 @@ impl UsedParts {
         Self { granule, parts: used.into_iter().map(part).collect() }
     }
 
-    /// Length of all parts together.
     pub fn bytes(&self) -> u64 {
         self.parts.last().map_or(0, |(from, to, at)| (at + (to - from)) * self.granule)
     }
 
-    /// Where a byte of a used part is put.
     fn place(&self, offset: u64) -> u64 {
         let granule = offset / self.granule;
         let behind = self.parts.partition_point(|(from, ..)| *from <= granule);
@@ -88,8 +83,7 @@ fn add(used: &mut BTreeMap<u64, u64>, mut from: u64, mut to: u64) {
 }
 
 impl Placement {
-    /// Where a trace that ends at byte `end` goes on `room` bytes. Errors: it does not fit, in words that follow its
-    /// name; or the trace cannot be read.
+    /// Where a trace that ends at byte `end` goes on `room` bytes. Errors, after its name: it does not fit.
     pub fn choose(
         source: &TraceSource,
         end: u64,
@@ -122,7 +116,6 @@ impl Placement {
         Err(TraceError::Unsuitable(why))
     }
 
-    /// Where a request goes.
     pub fn place(&self, offset: u64) -> u64 {
         match self {
             Self::Same => offset,

@@ -9,51 +9,39 @@ use drivescope_trace::{TraceEvent, TraceOp};
 /// Longest request that is sent whole: block devices take less, and every buffer has this length at most.
 pub const LEN_MAX: u32 = 8 << 20;
 
-/// When a step is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Due {
-    /// So long after the start.
+    /// ns after the start.
     At(u64),
-    /// So long after everything before it has completed.
+    /// ns after everything before it has completed.
     AfterIdle(u64),
-    /// So long after the one before it was sent.
+    /// ns after the one before it was sent.
     AfterSend(u64),
 }
 
-/// One request to be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReplayStep {
-    /// What it does.
     pub op: IoOp,
-    /// Offset on the target.
     pub offset: u64,
-    /// Its length.
     pub len: u32,
-    /// When.
     pub due: Due,
 }
 
-/// How a trace is replayed.
 #[derive(Debug, Clone)]
 pub struct StepRules {
     /// When requests are sent; not [`ReplayTiming::Auto`].
     pub timing: ReplayTiming,
     /// Longer times with nothing in flight are cut to this.
     pub think_max_ns: u64,
-    /// Where they go.
     pub placement: Placement,
-    /// Writes and flushes are left out.
     pub reads_only: bool,
     /// Places and lengths are multiples of this.
     pub align_bytes: u32,
 }
 
-/// What became of the requests of a trace.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct StepCounts {
-    /// Steps made.
     pub steps: u64,
-    /// Writes and flushes that were left out.
     pub not_written: u64,
     /// Discards, which are never sent.
     pub discards: u64,
@@ -61,12 +49,10 @@ pub struct StepCounts {
     pub altered: u64,
 }
 
-/// Makes steps of requests.
 #[derive(Debug)]
 pub struct StepMaker {
     rules: StepRules,
     clock: ThinkClock,
-    /// Time that was cut so far.
     cut_ns: u64,
     /// What the next request waits for instead of one before it that was left out.
     carried: Option<Due>,
@@ -74,18 +60,15 @@ pub struct StepMaker {
 }
 
 impl StepMaker {
-    /// At the beginning of a trace.
     pub fn new(rules: StepRules) -> Self {
         let clock = ThinkClock::default();
         Self { rules, clock, cut_ns: 0, carried: None, counts: StepCounts::default() }
     }
 
-    /// What became of the requests so far.
     pub fn counts(&self) -> StepCounts {
         self.counts
     }
 
-    /// Appends the steps of the next request.
     pub fn take(&mut self, event: &TraceEvent, steps: &mut Vec<ReplayStep>) {
         let due = self.due(event);
         let Some(op) = self.op(event) else {

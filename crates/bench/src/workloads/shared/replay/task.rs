@@ -13,56 +13,40 @@ use std::io;
 /// The causes of longer delays are reported.
 pub const LATE_NS: u64 = 1_000_000;
 
-/// A trace being replayed.
 #[derive(Debug)]
 pub struct ReplayTask<'c> {
-    /// The steps.
     pub feed: Feed,
     /// Requests in flight at most; the queue has one slot more.
     pub depth: u32,
-    /// What writes carry.
     pub payload: Payload,
-    /// How long it is expected to take.
     pub expected_ns: u64,
-    /// The outside.
     pub control: &'c Control,
 }
 
-/// Why requests were sent late.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LateCause {
-    /// As many were in flight as allowed.
     Depth,
-    /// The trace was not read so far.
     Reading,
-    /// The machine did not run the loop in time.
     Machine,
 }
 
-/// How late requests were sent.
 #[derive(Debug, Clone)]
 pub struct Lag {
-    /// Of all requests.
     pub delays: Histogram<u64>,
     /// Requests that were more than [`LATE_NS`] late: because as many were in flight as allowed, because the trace was
     /// not read so far, and because the machine did not run the loop.
     pub late: [u64; 3],
-    /// Delay of the last request.
     pub last_ns: u64,
 }
 
-/// The outcome of a replay.
 #[derive(Debug)]
 pub struct ReplayOutcome {
     /// The record; latencies are those of reads and writes.
     pub recorder: Recorder,
-    /// Time with at least one request in flight.
     pub busy_ns: u64,
-    /// How late requests were sent.
     pub lag: Lag,
     /// Bytes read and written.
     pub moved: [u64; 2],
-    /// Flushes that completed.
     pub flushes: u64,
 }
 
@@ -87,7 +71,6 @@ impl IoTask for ReplayTask<'_> {
     }
 }
 
-/// State of a running replay.
 struct ReplayState<'c> {
     feed: Feed,
     payload: Payload,
@@ -144,7 +127,6 @@ impl<'c> ReplayState<'c> {
         run
     }
 
-    /// Takes the next step, and makes the data of a write.
     #[inline]
     fn stage<Q: IoQueue>(&mut self, queue: &mut Q) {
         let Some(ReplayStep { op, offset, len, due }) = self.feed.take() else { return };
@@ -168,7 +150,6 @@ impl<'c> ReplayState<'c> {
         }
     }
 
-    /// Sends everything whose time has come.
     #[inline]
     fn send_due<Q: IoQueue>(&mut self, queue: &mut Q) -> io::Result<()> {
         while let Some((request, due)) = self.staged.filter(|_| !self.is_stopping) {
@@ -215,7 +196,6 @@ impl<'c> ReplayState<'c> {
         lag.late[cause as usize] += 1;
     }
 
-    /// What is to be waited for.
     #[inline]
     fn wait(&self) -> Wait {
         let next = self.staged.filter(|_| !self.is_stopping);
@@ -228,7 +208,6 @@ impl<'c> ReplayState<'c> {
         }
     }
 
-    /// Takes what has completed.
     #[inline]
     fn take(&mut self, now: u64, done: &mut Vec<IoCompletion>) {
         let was_busy = self.in_flight > 0;

@@ -12,7 +12,7 @@ use misdirected::MisdirectedWrites;
 use std::io;
 use std::ops::Range;
 
-/// Sorted sectors, in bytes.
+/// Bytes of sectors, by what they hold.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct SectorTally {
     /// As written.
@@ -21,21 +21,16 @@ pub(crate) struct SectorTally {
     pub changed: u64,
     /// What was written to another address.
     pub overwritten: u64,
-    /// Anything else.
     pub lost: u64,
     /// The drive answered with an error, so that the contents are unknown.
     pub unreadable: u64,
     /// Offsets of the first and of the last sector with wrong data.
     pub first_wrong: Option<u64>,
-    /// See `first_wrong`.
     pub last_wrong: Option<u64>,
-    /// Offset of the first unreadable sector.
     pub first_unreadable: Option<u64>,
     /// Where the last stretch of unreadable sectors ends.
     pub unreadable_end: Option<u64>,
-    /// Offset of the last sector that is intact.
     pub last_good: Option<u64>,
-    /// The newest pass of this seed that was met anywhere.
     pub newest_pass: Option<u64>,
     /// Shortest distance between a sector and the one whose data it holds.
     pub module: Option<u64>,
@@ -75,22 +70,18 @@ impl SectorTally {
         self.unreadable_end = self.unreadable_end.max(Some(range.end));
     }
 
-    /// Bytes of wrong data.
     pub(crate) fn wrong(&self) -> u64 {
         self.changed + self.overwritten + self.lost
     }
 
-    /// Offset of the first sector that is not intact.
     pub(crate) fn first_bad(&self) -> Option<u64> {
         self.first_wrong.into_iter().chain(self.first_unreadable).min()
     }
 
-    /// Where the last intact sector ends.
     pub(crate) fn good_end(&self) -> u64 {
         self.last_good.map_or(0, |last| last + SECTOR as u64)
     }
 
-    /// Whether anything was written with the seed of this read.
     pub(crate) fn has_stamps(&self) -> bool {
         self.intact + self.changed + self.overwritten > 0
     }
@@ -104,34 +95,25 @@ impl SectorTally {
     }
 }
 
-/// A read of everything that was written.
 #[derive(Debug)]
 pub(crate) struct ReadBack<'c> {
     /// Which bytes: whole sectors.
     pub span: Range<u64>,
-    /// Bytes per request.
     pub chunk: u32,
     /// Bytes of the smallest request: in such pieces failed ones are read again.
     pub unit: u32,
-    /// Requests in flight.
     pub depth: u32,
-    /// What was written.
     pub data: Payload,
-    /// Whether what another pass of its seed wrote will do, too. If not, that is lost: a drive that dropped the
-    /// last write still has the one before.
+    /// Whether another pass of its seed will do: a drive that dropped the last write still has the one before.
     pub any_pass: bool,
     /// What the drive did not take when it was written, by offset: that it cannot have lost.
     pub refused: &'c [Range<u64>],
-    /// The outside.
     pub control: &'c Control,
 }
 
-/// The outcome of reading back.
 #[derive(Debug)]
 pub(crate) struct ReadBackOutcome {
-    /// What was found.
     pub tally: SectorTally,
-    /// Up to where everything was looked at.
     pub reached: u64,
     /// All requests but those of the second look.
     pub recorder: Recorder,
@@ -145,7 +127,6 @@ pub(crate) struct ReadBackOutcome {
 }
 
 impl ReadBackOutcome {
-    /// Nothing was looked at yet.
     pub(crate) fn at(start: u64) -> Self {
         Self {
             tally: SectorTally::default(),
@@ -160,8 +141,7 @@ impl ReadBackOutcome {
 }
 
 impl ReadBackOutcome {
-    /// Takes in what the drive refused when it was written, and its end, which was not read if nothing of it was
-    /// taken.
+    /// Adds what the drive refused when it was written, and its end if nothing of that was taken.
     pub(crate) fn add_refused(&mut self, failed: &(u64, Option<IoFailure>), tail: Range<u64>) {
         self.failed.0 += failed.0;
         self.failed.1 = failed.1.or(self.failed.1);

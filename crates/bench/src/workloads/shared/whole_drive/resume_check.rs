@@ -96,7 +96,6 @@ pub(crate) fn unless_too_late(end: Result<(), BenchError>) -> Result<(), BenchEr
     }
 }
 
-/// Nothing that was read back was written with this seed.
 pub(crate) fn no_stamps(seed: u64) -> BenchError {
     BenchError::Unsuitable(format!(
         "no data of seed {seed} found: use the seed of the run that wrote (see `drivescope show RUN --json`), or \
@@ -110,7 +109,6 @@ fn spans(from: u64) -> impl Iterator<Item = Range<u64>> {
     pieces(tail).chain((from > 0).then_some(tail..from))
 }
 
-/// Pieces of all before `to`.
 fn pieces(to: u64) -> impl Iterator<Item = Range<u64>> {
     let step = (to / PIECES).next_multiple_of(PIECE).max(PIECE);
     (0..to).step_by(step as usize).map(move |at| at..to.min(at + PIECE))

@@ -8,10 +8,8 @@ use crate::session::Session;
 use drivescope_model::event::Event;
 use drivescope_model::findings::{Finding, FindingId};
 
-/// Places, spread evenly from the first to the last. On a drive that drops one write in fifty, all are intact once in
-/// 180 times.
+/// Places, spread evenly. On a drive that drops one write in fifty, all are intact once in 180 times.
 pub(crate) const PLACES: u64 = 256;
-/// Length of a place.
 pub(crate) const PLACE: u64 = 4096;
 
 /// Reads a sample of the first `size` bytes, which hold `data`, in any pass if a stopped run had written a part.

@@ -12,7 +12,6 @@ use crate::loops::scan::{Scan, ScanOutcome, ScanRegion, TimedRegion};
 use crate::session::{PhaseCounters, Session};
 use drivescope_model::event::Event;
 
-/// What one or several phases wrote.
 #[derive(Debug, Default)]
 pub(crate) struct WrittenSum {
     /// One entry per stretch that was visited, in order.
@@ -24,14 +23,10 @@ pub(crate) struct WrittenSum {
 /// What a test has to say of the stretches written by now.
 pub(crate) type SoFar<'f> = &'f dyn Fn(&[TimedRegion]) -> TestRecord;
 
-/// How stretches are written.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct WriteSettings {
-    /// The data to write.
     pub data: Payload,
-    /// Bytes per request.
     pub chunk: u64,
-    /// Requests in flight.
     pub depth: u32,
 }
 
@@ -77,18 +72,14 @@ pub(crate) fn write(
     Ok(session.add_round(kept, record))
 }
 
-/// What came of a phase.
 struct WriteOutcome {
     timed: Vec<TimedRegion>,
     measured: PhaseResult,
-    /// Bytes requested, lead-ins included.
     asked: u64,
-    /// Bytes of the requests that were completed, lead-ins included.
     moved: u64,
     failures: Vec<IoFailure>,
 }
 
-/// Request by request.
 fn stepped(
     session: &Session<'_>,
     places: Vec<ScanRegion>,
@@ -114,7 +105,6 @@ fn stepped(
     Ok((counters, WriteOutcome { timed, measured, asked, moved, failures }))
 }
 
-/// The stretches that are done by now.
 fn timed_so_far(places: &[ScanRegion], control: &Control) -> Vec<TimedRegion> {
     let timed = |(place, ns): (&ScanRegion, u64)| {
         let ScanRegion { offset, len, .. } = *place;

@@ -134,8 +134,7 @@ fn surface_after_use(target: &str, seed: u64) -> TestResult {
     })
 }
 
-/// A shingled disk keeps what was written at random elsewhere. Two neighbours may lie there by chance, as with these
-/// seeds; what is between them does not.
+/// A shingled disk keeps random writes elsewhere: two neighbours by chance, as here, but not what is between.
 #[test]
 fn scattered_shingled_places_are_not_a_stretch() {
     for seed in [5, 10, 14] {

@@ -13,8 +13,7 @@ const FEW: u64 = 6;
 const ALL: u64 = 100;
 /// Places at which curves are compared with the truth.
 const PLACES: usize = 2000;
-/// What zcav reads at a place by default, in requests of which too few are in it for a steady pace: it has bytes over
-/// time.
+/// What zcav reads at a place by default: too few requests for a steady pace, so bytes over time.
 const ZCAV_BLOCK: Bytes = Bytes::mib(100);
 const ZCAV_REQUEST: Bytes = Bytes::mib(16);
 /// Blocks from which the time of one is known.

@@ -17,23 +17,19 @@ use super::{
     Stopped,
 };
 
-/// Landmarks of the first step.
 const LANDMARKS_MIN: u64 = 128;
-/// Blocks that are read in each step.
 const READS: u64 = 8192;
 /// The landmarks of the second step from block 0 on, in bytes at most.
 const LANDMARKS_MAX_BYTES: u64 = 512 << 20;
 /// Further landmarks: at halves of the drive down to 1/1024, in bytes together at most.
 const UPPER_MAX: u32 = 10;
 const UPPER_MAX_BYTES: u64 = 512 << 20;
-/// Blocks that are read lie a little closer than w, so that on a drive that folds many times over they do not
-/// meet the same places of it again and again.
+/// Blocks are read a little closer than w: a drive that folds often would give the same places again.
 const CLOSER_PART: u64 = 64;
 
 /// What showed the cache, and the last block taken to be good, before addresses were known to repeat.
 type ShownLandmark = ((u64, u64), u64);
 
-/// How addresses repeat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct AddressAliases {
     /// Two blocks that share a place are so far apart.
@@ -62,7 +58,6 @@ fn upper(count: u64, block_bytes: u64, first: u64) -> impl Iterator<Item = (u64,
 }
 
 impl<B: Blocks> CapacityProbe<'_, B> {
-    /// How addresses repeat, if they do.
     pub(super) fn find_repeats(&mut self) -> Result<Option<AddressAliases>, Stopped> {
         let (count, block_bytes) = (self.blocks.count(), self.blocks.block_bytes());
         self.failures_left = FAILURES_MAX;
@@ -105,21 +100,20 @@ impl<B: Blocks> CapacityProbe<'_, B> {
         Ok(None)
     }
 
-    /// Where addresses begin to repeat, of which `at` shows what lies `distance` before it; `None` where it does
-    /// so for another reason.
+    /// Where addresses begin to repeat, if that is why `at` shows what lies `distance` before it.
     fn begin_of(&mut self, at: u64, distance: u64) -> Result<Option<AddressAliases>, Stopped> {
         let shown = (self.overwhelm, self.left);
         self.move_overwhelming(shown, distance);
         // A cache would answer for landmarks at addresses that have no place of their own.
         self.push_out(distance)?;
-        let from = match self.share(distance, distance)? {
-            true => distance,
+        let from = if self.share(distance, distance)? {
+            distance
+        } else if self.share(at, distance)? {
+            self.first_shared(at, distance)?
+        } else {
             // Whatever answered, it was not by the landmark's address.
-            false if !self.share(at, distance)? => {
-                (self.overwhelm, self.left) = shown;
-                return Ok(None);
-            }
-            false => self.first_shared(at, distance)?,
+            (self.overwhelm, self.left) = shown;
+            return Ok(None);
         };
         self.single_fold(shown, AddressAliases { distance, from }).map(Some)
     }
@@ -201,10 +195,8 @@ impl<B: Blocks> CapacityProbe<'_, B> {
     /// of a cache: it was bad because it overwrote itself.
     fn move_overwhelming(&mut self, shown: ShownLandmark, distance: u64) {
         let ((_, count), left) = shown;
-        (self.overwhelm, self.left) = match count > distance / 2 {
-            true => ((0, 0), left),
-            false => ((left + 1, count), left + count),
-        };
+        (self.overwhelm, self.left) =
+            if count > distance / 2 { ((0, 0), left) } else { ((left + 1, count), left + count) };
     }
 }
 

@@ -5,7 +5,6 @@
 
 use super::{Blocks, CapacityProbe, PASS_SAMPLE, ProbedContents, Stopped};
 
-/// Blocks that are tried.
 const TRIES: u64 = 64;
 /// This many of them must be kept: a hole in the middle of a drive may extend behind the first block of it.
 const KEPT_MIN: usize = 16;

@@ -13,8 +13,7 @@ const TRIES: u64 = 64;
 const ROUNDS: u32 = 8;
 
 impl<B: Blocks> CapacityProbe<'_, B> {
-    /// What failed and, on a drive that has lost nothing, from where on everything does. What lies behind the end
-    /// of a fake need not be asked.
+    /// What failed, and from where on everything does; the end of a fake is not tried.
     pub(super) fn test_behind_failed(
         &mut self,
         has_lost_nothing: bool,
@@ -66,7 +65,6 @@ impl<B: Blocks> CapacityProbe<'_, B> {
         Ok(silent)
     }
 
-    /// Whether a block can be written and read back.
     fn keeps(&mut self, block: u64) -> Result<bool, Stopped> {
         self.write(block, 1, PASS_SAMPLE)?;
         Ok(self.look(block)? == ProbedContents::Own)

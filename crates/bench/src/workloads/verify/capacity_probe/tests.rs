@@ -4,9 +4,9 @@ use super::*;
 use proptest::prelude::*;
 use std::collections::{HashMap, HashSet, VecDeque};
 
-/// How a drive cheats.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 enum Fraud {
+    #[default]
     None,
     Wrap(u64),
     Cut(u64),
@@ -17,6 +17,7 @@ enum Fraud {
 }
 
 /// Keeps a stamp for each block that was written, and the most recent ones in a cache.
+#[derive(Default)]
 struct Memory {
     count: u64,
     fraud: Fraud,
@@ -41,25 +42,7 @@ struct Memory {
 
 impl Memory {
     fn new(count: u64, fraud: Fraud, cache: usize) -> Self {
-        let (kept, recent, order, touched, refused) = Default::default();
-        Self {
-            count,
-            fraud,
-            cache,
-            kept,
-            recent,
-            order,
-            writes: 0,
-            touched,
-            asked: 0,
-            failing: 0..0,
-            refuses_writes: false,
-            refused,
-            failures: 0,
-            forgets: 0..0,
-            drops: 0,
-            given_last: (0, 0),
-        }
+        Self { count, fraud, cache, ..Self::default() }
     }
 
     fn failing(self, failing: std::ops::Range<u64>, refuses_writes: bool) -> Self {

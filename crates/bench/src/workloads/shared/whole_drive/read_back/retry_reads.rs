@@ -13,8 +13,7 @@ use std::ops::Range;
 
 /// Reads of all second looks together: at five seconds each, three hours.
 const READS_MAX: u32 = 2048;
-/// Reads between the first and the last bad sector of one request: they find gaps of an eighth of it, or one more
-/// small spot.
+/// Reads between the first and the last bad sector of one request: they find gaps of an eighth of it.
 const READS_BETWEEN: u32 = 14;
 
 /// Settles every request that failed; without a second look if the user waits or the drive is gone.

@@ -21,8 +21,7 @@ fn written(test: TestKind, model: &str, mib: u64) -> TestResult {
     run_on(format!("sim:{model}"), suite)
 }
 
-/// A good part of what is written fits into the cache: without the flush after it, the disk would seem to
-/// write faster than it turns.
+/// Much of it fits into the cache: without the flush the disk would seem to write faster than it turns.
 #[test]
 fn data_still_in_the_cache_are_not_written() {
     for model in ["wd20ears", "hds722020ala330"] {
