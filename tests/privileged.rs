@@ -44,7 +44,6 @@ fn is_privileged() -> bool {
     is_root()
 }
 
-/// A scratch directory for such a test.
 fn privileged_scratch() -> Option<Scratch> {
     is_privileged().then(Scratch::new)
 }

@@ -10,7 +10,6 @@ fn one_cell(scratch: &Scratch, target: &str) -> Value {
     scratch.drivescope(&arguments).code(0).json()
 }
 
-/// The requests per second of a run of one cell.
 fn iops_of(run: &Value) -> f64 {
     let found = json::metrics(run).find(|metric| json::text(&metric["key"]).ends_with(".iops"));
     found.expect("the cell has IOPS")["value"].as_f64().expect("a number")

@@ -31,7 +31,6 @@ const MSSQL_NEEDS: &str = if cfg!(feature = "mssql") {
     "build with --features mssql"
 };
 
-/// Whether a server can be started here.
 fn has_server(scratch: &Scratch, name: &str) -> bool {
     let plan = scratch.run_call("target", &[&["--test=sql", "--dry-run", "--db", name]]).end();
     if plan.exit_code() == Some(0) {

@@ -22,7 +22,6 @@ pub fn add_run(scratch: &Scratch, options: &[&str]) -> String {
     text(&run["id"]).to_string()
 }
 
-/// The ids of the runs that are listed.
 fn ids_of_runs(scratch: &Scratch, options: &[&str]) -> Vec<String> {
     let listed = scratch.drivescope(&[&["runs", "--json"], options].concat()).code(0).json();
     array(&listed).iter().map(|run| text(&run["id"]).to_string()).collect()

@@ -65,7 +65,6 @@ fn fits(argument: &std::ffi::OsStr, tests: &str) -> bool {
 /// Only the cheapest cell: for tests that need a run, but not its numbers.
 pub const ONE_CELL: &[&str] = &["--test=transfer", "--cells=rnd4k_q1t1.read"];
 
-/// Whether this process is root.
 pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }

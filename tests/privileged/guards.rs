@@ -62,7 +62,6 @@ pub fn image_with(scratch: &Scratch, mib: u64, mkfs: &str, options: &[&str]) -> 
     or_skip(tool(mkfs, &[options, &[&image]].concat())).map(|_| image)
 }
 
-/// A loop device over a file.
 pub struct Loop {
     pub node: String,
 }
@@ -79,7 +78,6 @@ impl Loop {
         Some(device)
     }
 
-    /// Its kernel name.
     pub fn name(&self) -> &str {
         self.node.trim_start_matches("/dev/")
     }
@@ -97,7 +95,6 @@ impl Drop for Loop {
 /// `scratch`, so name it after that.
 pub struct OnLoop {
     pub device: Loop,
-    /// Path of the image.
     pub image: String,
     /// What gives the contents up: `--destroy=NAME:BYTES`.
     pub destroy: String,
@@ -110,17 +107,14 @@ impl OnLoop {
         Self::new(|scratch| Some(image_of_noise(scratch, mib)))
     }
 
-    /// `mib` MiB of nothing.
     pub fn blank(mib: u64) -> Option<Self> {
         Self::new(|scratch| Some(sparse_image(scratch, mib)))
     }
 
-    /// What `mkfs` makes in `mib` MiB.
     pub fn with(mib: u64, mkfs: &str, options: &[&str]) -> Option<Self> {
         Self::new(|scratch| image_with(scratch, mib, mkfs, options))
     }
 
-    /// An ext4 of `mib` MiB.
     pub fn ext4(mib: u64) -> Option<Self> {
         Self::with(mib, "mkfs.ext4", EXT4)
     }
@@ -146,25 +140,21 @@ pub struct OnMount {
 }
 
 impl OnMount {
-    /// What `mkfs` makes in `mib` MiB.
     pub fn with(mib: u64, mkfs: &str, options: &[&str]) -> Option<Self> {
         let OnLoop { scratch, device, .. } = OnLoop::with(mib, mkfs, options)?;
         let mount = Mount::new(&scratch, &device.node, &[])?;
         Some(Self { mount, device, scratch })
     }
 
-    /// An ext4 of `mib` MiB.
     pub fn ext4(mib: u64) -> Option<Self> {
         Self::with(mib, "mkfs.ext4", EXT4)
     }
 
-    /// A btrfs of `mib` MiB.
     pub fn btrfs(mib: u64) -> Option<Self> {
         Self::with(mib, "mkfs.btrfs", &["-q"])
     }
 }
 
-/// A mounted file system.
 pub struct Mount {
     pub point: String,
 }

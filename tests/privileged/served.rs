@@ -50,7 +50,6 @@ impl Served {
         Self::of(scratch, Self::call(scratch, arguments))
     }
 
-    /// The same for a call that was put together before.
     pub fn of(scratch: &Scratch, call: Call) -> Self {
         let [said, complained] = ["said", "complained"].map(|name| scratch.path(name));
         let call = call.output_to(File::create(&said).expect("it is writable"));
@@ -67,22 +66,18 @@ impl Served {
         served
     }
 
-    /// Its standard output so far.
     pub fn said(&self) -> String {
         fs::read_to_string(&self.said).expect("it was made at the start")
     }
 
-    /// Its standard error so far.
     pub fn complained(&self) -> String {
         fs::read_to_string(&self.complained).expect("it was made at the start")
     }
 
-    /// Waits for words on its standard error.
     pub fn wait_for(&self, words: &str) {
         wait_for(words, || self.complained().contains(words).then_some(()));
     }
 
-    /// The block device.
     pub fn node(&self) -> String {
         let said = self.said();
         let node = said.split_whitespace().find(|word| word.starts_with("/dev/loop"));
@@ -103,7 +98,6 @@ impl Served {
         self
     }
 
-    /// Waits for its end; what it printed is in there.
     pub fn end(mut self) -> Ended {
         self.ended()
     }
@@ -138,7 +132,6 @@ pub struct Fs {
 }
 
 impl Fs {
-    /// Mounts what is on `node`.
     pub fn mount(scratch: &Scratch, node: &str) -> Self {
         fs::create_dir_all(scratch.path("fs")).expect("the scratch directory is writable");
         tool("mount", &[node, &scratch.text("fs")]).expect("it has a file system");
@@ -150,7 +143,6 @@ impl Fs {
         Self { point: scratch.text("fs") }
     }
 
-    /// A path within.
     pub fn path(&self, name: &str) -> String {
         format!("{}/{name}", self.point)
     }

@@ -18,7 +18,6 @@ pub struct Server {
     pub address: String,
 }
 
-/// What it answered.
 #[derive(Debug)]
 pub struct Answer {
     pub status: u16,

@@ -14,19 +14,16 @@ pub fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_else(|| panic!("not a text: {value}"))
 }
 
-/// The result of one test of a run.
 #[track_caller]
 pub fn test_of<'r>(run: &'r Value, name: &str) -> &'r Value {
     let found = array(&run["tests"]).iter().find(|test| test["test"] == name);
     found.unwrap_or_else(|| panic!("no test {name} in {}", run["tests"]))
 }
 
-/// Every metric of a run.
 pub fn metrics(run: &Value) -> impl Iterator<Item = &Value> {
     array(&run["tests"]).iter().flat_map(|test| array(&test["metrics"]))
 }
 
-/// A metric of a run, if it is there.
 pub fn metric<'r>(run: &'r Value, key: &str) -> Option<&'r Value> {
     metrics(run).find(|metric| metric["key"] == key)
 }
@@ -43,7 +40,6 @@ pub fn keys(run: &Value) -> Vec<String> {
     metrics(run).map(|metric| text(&metric["key"]).to_string()).collect()
 }
 
-/// The ids of the findings of a run.
 pub fn findings(run: &Value) -> Vec<&str> {
     array(&run["findings"]).iter().map(|finding| text(&finding["id"])).collect()
 }
@@ -58,7 +54,6 @@ pub fn noticed_other_io(run: &Value) -> bool {
     seen.iter().any(|observation| !text(observation).starts_with("drivescope (process"))
 }
 
-/// One finding of a run.
 #[track_caller]
 pub fn finding<'r>(run: &'r Value, id: &str) -> &'r Value {
     let found = array(&run["findings"]).iter().find(|finding| finding["id"] == id);

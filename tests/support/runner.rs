@@ -14,20 +14,17 @@ use std::time::{Duration, Instant};
 /// The user and group called `nobody` almost everywhere.
 const NOBODY: u32 = 65534;
 
-/// A call that has not begun.
 pub struct Call {
     command: Command,
     input: Vec<u8>,
 }
 
-/// A program that runs.
 pub struct Running {
     child: Child,
     pub(super) what: String,
     readers: [Option<JoinHandle<Vec<u8>>>; 2],
 }
 
-/// A program that has ended.
 pub struct Ended {
     what: String,
     status: ExitStatus,
@@ -71,7 +68,6 @@ impl Call {
         self
     }
 
-    /// What it reads on standard input.
     pub fn input(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.input = bytes.into();
         self
@@ -153,7 +149,6 @@ impl Running {
         kill_process(process, signal).expect("the process has not been waited for");
     }
 
-    /// Kills it, and waits for its end.
     pub fn kill(self) -> Ended {
         self.signal(Signal::KILL);
         self.end()
@@ -172,7 +167,6 @@ impl Running {
         io.lines().find_map(|line| line.strip_prefix(counter)?.strip_prefix(": "))?.parse().ok()
     }
 
-    /// Whether it still runs.
     pub fn is_alive(&mut self) -> bool {
         self.child.try_wait().expect("the process is ours").is_none()
     }
@@ -261,7 +255,6 @@ impl Ended {
         self.status.code()
     }
 
-    /// The signal that ended it.
     pub fn signal(&self) -> Option<i32> {
         self.status.signal()
     }

@@ -42,7 +42,6 @@ impl Scratch {
         scratch
     }
 
-    /// A path within.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
@@ -52,12 +51,10 @@ impl Scratch {
         self.path(name).to_str().expect("the build directory has a UTF-8 name").to_string()
     }
 
-    /// The directory to measure.
     pub fn target(&self) -> String {
         self.text("target")
     }
 
-    /// Writes a file and returns its path.
     pub fn file(&self, name: &str, bytes: impl AsRef<[u8]>) -> String {
         fs::write(self.path(name), bytes).expect("the scratch directory is writable");
         self.text(name)

@@ -60,7 +60,6 @@ impl OnTerminal {
         Self { running, keyboard, screen, reader }
     }
 
-    /// Waits until the screen shows these words.
     pub fn wait_for(&self, words: &str) {
         let shows = || {
             self.screen
@@ -72,7 +71,6 @@ impl OnTerminal {
         wait_for(&format!("'{words}' of {}", self.running.what), shows);
     }
 
-    /// Presses keys.
     pub fn press(&mut self, keys: &str) {
         self.keyboard.write_all(keys.as_bytes()).expect("the terminal is open");
     }

@@ -8,10 +8,8 @@ use drivescope_store::{FormatError, StoreError, StoreFault};
 use std::io;
 use std::process::ExitCode;
 
-/// How the program ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Code {
-    /// All is well.
     Ok = 0,
     /// A test found a problem of the drive or its data, or nothing valid was measured or compared.
     Problem = 1,
@@ -19,9 +17,7 @@ pub enum Code {
     Usage = 2,
     /// Refused so that nothing is lost.
     Refused = 3,
-    /// The device failed.
     Device = 4,
-    /// A signal ended the run.
     Interrupted = 130,
 }
 
@@ -42,14 +38,11 @@ pub fn no_thread(error: &io::Error) -> String {
 /// An error on its way to the user: one line and a code.
 #[derive(Debug)]
 pub struct Failure {
-    /// The line.
     pub message: String,
-    /// The code.
     pub code: Code,
 }
 
 impl Failure {
-    /// The user named something that cannot work.
     pub fn usage(message: impl Into<String>) -> Self {
         Self { message: message.into(), code: Code::Usage }
     }

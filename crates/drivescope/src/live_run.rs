@@ -9,7 +9,6 @@ use drivescope_model::plan::WriteLevel;
 use drivescope_model::target::TargetKind;
 use drivescope_report::{Style, text};
 
-/// A run in progress.
 pub struct LiveRun {
     run: Run,
     /// Whether its tables are shown, which only a terminal that gets the result as well is for.
@@ -66,12 +65,10 @@ impl LiveRun {
         &mut self.run.tests[at]
     }
 
-    /// The run as it is known so far.
     pub fn run(&self) -> &Run {
         &self.run
     }
 
-    /// The progress of the test, and the tables.
     pub fn tables(&self, progress: &str, style: Style) -> String {
         text::live(&self.run, progress, style)
     }

@@ -49,7 +49,6 @@ pub fn release() {
     }
 }
 
-/// Whether a view has the whole screen.
 pub fn is_held() -> bool {
     held().is_some()
 }
@@ -84,7 +83,6 @@ pub fn was_lost() -> bool {
     LOST.load(Ordering::Relaxed)
 }
 
-/// The same with a line feed.
 pub fn print_line(text: &str) {
     print(&format!("{}\n", text.trim_end_matches('\n')));
 }
@@ -182,7 +180,6 @@ pub fn terminal_columns() -> Option<usize> {
     Some(columns.into())
 }
 
-/// Writes an error, in one line.
 pub fn complain(message: &str) {
     note(&format!("drivescope: {}", error_line(message)));
 }

@@ -10,7 +10,6 @@ use std::io;
 use std::sync::mpsc::Receiver;
 use std::thread::JoinHandle;
 
-/// Resolution of the bar.
 const STEPS: u64 = 1000;
 /// Times a second that a view is drawn anew at most: more cannot be read.
 const DRAWN_HZ: u8 = 4;
@@ -59,7 +58,6 @@ impl RestoreBar {
         self.0.set_position(before + half);
     }
 
-    /// Removes it.
     pub fn clear(&self) {
         output::shares_with(None);
         self.0.finish_and_clear();

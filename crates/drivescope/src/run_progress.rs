@@ -9,9 +9,7 @@ use std::time::Instant;
 /// Columns of the bar.
 const BAR_COLUMNS: usize = 10;
 
-/// How far a run has come, and what it has measured.
 pub struct RunProgress {
-    /// What it has measured.
     pub run: LiveRun,
     /// The test in progress, and the share of it that is done.
     test: (&'static str, f64),
@@ -35,7 +33,6 @@ impl Left {
     }
 }
 
-/// What happens now.
 #[derive(Default)]
 struct Doing {
     label: String,
@@ -46,12 +43,10 @@ struct Doing {
 }
 
 impl RunProgress {
-    /// Nothing is done.
     pub fn new(run: LiveRun) -> Self {
         Self { run, test: ("", 0.0), left: Left::as_of_now(None), doing: Doing::default() }
     }
 
-    /// Takes an event of the run.
     pub fn hear(&mut self, event: Event) {
         match event {
             Event::TestStarted { test, seconds } => {
@@ -90,7 +85,6 @@ impl RunProgress {
         format!("{}  {}", self.test.0, self.message()).trim().to_string()
     }
 
-    /// Share of the test in progress that is done.
     #[cfg(feature = "web")]
     pub fn share(&self) -> f64 {
         self.test.1

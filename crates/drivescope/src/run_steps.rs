@@ -34,14 +34,10 @@ use prompt::Terminal;
 pub use save::SaveOutcome;
 use write_permission::WritePermission;
 
-/// What the first signal is answered with.
 pub const STOPPING: &str = "interrupted: saving partial results; Ctrl-C again quits now";
 
-/// A target with its plan.
 pub struct PlannedRun {
-    /// What is to be run.
     pub plan: Plan,
-    /// On what.
     pub target: Target,
     /// The claim of a block device that the plan may write.
     pub claim: Option<RawDisk>,

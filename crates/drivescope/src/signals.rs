@@ -85,7 +85,6 @@ impl RunSignals {
         self.begin("");
     }
 
-    /// Whether one came.
     pub fn was_signalled(&self) -> bool {
         self.stop.load(Ordering::Acquire)
     }

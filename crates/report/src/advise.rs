@@ -15,7 +15,6 @@ use drivescope_model::units::Bytes;
 use serde::Serialize;
 use std::str::FromStr;
 
-/// How data are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DataUse {
@@ -32,15 +31,11 @@ pub enum DataUse {
 pub struct Need {
     /// What the user calls it; also the label of its partition.
     pub name: String,
-    /// How much of the data.
     pub bytes: u64,
-    /// How it is used.
     pub data_use: DataUse,
-    /// The file system it is to have, if the user said.
     pub file_system: Option<String>,
 }
 
-/// File systems that a need may name.
 const FILE_SYSTEMS: [&str; 8] = ["ext4", "xfs", "btrfs", "f2fs", "exfat", "ntfs", "fat32", "swap"];
 /// Parts of names that say how data are used.
 const USES: [(DataUse, &[&str]); 2] = [

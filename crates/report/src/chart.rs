@@ -21,7 +21,6 @@ pub(crate) use svg::{FOLDED_DOTS_MAX, page_colours};
 use drivescope_model::{Series, TestResult};
 use plot::{Plot, Point};
 
-/// A picture with its words.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chart {
     /// Names the chart among those of a run, and its file: `surface-position`.
@@ -32,12 +31,10 @@ pub struct Chart {
     pub caption: String,
     /// The figures in words, for those who do not see the picture.
     pub description: String,
-    /// The picture.
     pub(crate) plot: Plot,
 }
 
 impl Chart {
-    /// Whether it is a few rows of text height.
     pub(crate) fn has_few_rows(&self) -> bool {
         self.plot.is_compact
     }
@@ -55,7 +52,6 @@ fn series_of<'r>(result: &'r TestResult, key: &str) -> impl Iterator<Item = &'r 
     result.series.iter().filter(move |series| series.key.split('#').next() == Some(key))
 }
 
-/// The points of a series that are numbers.
 pub(crate) fn finite_points(series: &Series) -> impl Iterator<Item = Point> {
     let points = series.x.iter().copied().zip(series.y.iter().copied());
     points.filter(|(x, y)| x.is_finite() && y.is_finite())

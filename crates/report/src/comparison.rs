@@ -28,12 +28,10 @@ pub(crate) const COMPARED: [(Criterion, &str); 9] = [
     (Criterion::SyncedWrites, "synced writes"),
 ];
 
-/// Runs side by side.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunComparison {
     /// Names of the runs; the others are compared with the first.
     pub names: Vec<String>,
-    /// What they can be compared in.
     pub rows: Vec<ComparedMetric>,
     /// What some of the runs have a figure of, and not all a valid one: why, and what helps.
     pub left_out: Vec<String>,
@@ -47,16 +45,12 @@ pub struct RunComparison {
     pub interleaved_rounds: Option<usize>,
 }
 
-/// One metric in all runs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ComparedMetric {
     /// In plain words, or the key itself.
     pub what: String,
-    /// Unit of the values.
     pub unit: String,
-    /// The metric's key.
     pub key: String,
-    /// A value for each run.
     pub values: Vec<f64>,
     /// How each run but the first compares with it.
     pub against_first: Vec<MetricRatio>,
@@ -69,7 +63,6 @@ pub struct MetricRatio {
     pub times: f64,
     /// The interval of that, wide enough for all comparisons of the table together; nothing from single rounds.
     pub interval: Option<(f64, f64)>,
-    /// What that shows.
     pub outcome: RatioOutcome,
 }
 
@@ -79,7 +72,6 @@ impl MetricRatio {
         self.outcome != RatioOutcome::NotShown
     }
 
-    /// The same as a sign.
     pub(crate) fn sign(&self) -> &'static str {
         match self.outcome {
             RatioOutcome::Larger => "▲",

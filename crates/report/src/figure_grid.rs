@@ -6,7 +6,6 @@ use crate::chart::plot::{Layer, Plot};
 use drivescope_model::Metric;
 use drivescope_model::number::rounded;
 
-/// The grid of a test.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct FigureGrid<'r> {
     /// Names the chart: `transfer-grid`.
@@ -17,21 +16,16 @@ pub(crate) struct FigureGrid<'r> {
     pub(crate) rows: Vec<GridRow<'r>>,
 }
 
-/// One shape.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct GridRow<'r> {
-    /// In plain words.
     pub(crate) name: String,
-    /// Of its rates.
     pub(crate) unit: &'static str,
     /// One for each direction; nothing where that was not measured.
     pub(crate) fields: Vec<Option<GridField<'r>>>,
 }
 
-/// One shape in one direction.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct GridField<'r> {
-    /// Its rate.
     pub(crate) rate: &'r Metric,
     /// Median and 99th percentile of its latencies, in microseconds.
     pub(crate) latencies_us: [Option<f64>; 2],
@@ -66,7 +60,6 @@ impl FigureGrid<'_> {
 }
 
 impl GridField<'_> {
-    /// What stands behind the rate.
     pub(crate) fn mark(&self) -> &'static str {
         match (self.rate.valid, &self.finding) {
             (false, _) => " !",

@@ -25,11 +25,8 @@ pub const RUNS_MIN: usize = drivescope_stats::shift::VALUES_MIN;
 /// A drive's runs, oldest first.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DriveHistory {
-    /// What the drive is called.
     pub drive: String,
-    /// Size of the drive.
     pub capacity_bytes: Option<u64>,
-    /// The runs that can be compared.
     pub runs: Vec<HistoryRun>,
     /// The others, and why they cannot.
     pub left_out: Vec<(String, String)>,
@@ -37,33 +34,25 @@ pub struct DriveHistory {
     pub rows: Vec<MetricHistory>,
 }
 
-/// One run of it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HistoryRun {
-    /// Its id.
     pub id: String,
     /// When it began, RFC 3339.
     pub started_at: String,
-    /// Name of its suite.
     pub suite: String,
-    /// The user's label.
     pub label: Option<String>,
     /// What is not as in the run before it: firmware, health, machine, program.
     pub news: Vec<String>,
 }
 
-/// One metric over the runs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MetricHistory {
     /// In plain words.
     pub what: &'static str,
-    /// The metric's key.
     pub key: String,
-    /// Unit of the values.
     pub unit: String,
     /// Index of a run in [`DriveHistory::runs`], and its value there.
     pub values: Vec<(usize, f64)>,
-    /// What became of it, if that is shown.
     pub change: Option<MetricChange>,
 }
 
@@ -221,7 +210,6 @@ const FACTS: [Fact; 6] = [
 
 type Fact = (&'static str, fn(&Run) -> Option<String>);
 
-/// A run, with what changed since the one before.
 fn history_run(runs: &[Run], i: usize) -> HistoryRun {
     let run = &runs[i];
     let before = i.checked_sub(1).map(|before| &runs[before]);

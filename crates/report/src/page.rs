@@ -31,9 +31,7 @@ const PHASES_SHOWN: usize = 6;
 
 /// What a page shows, for whoever puts a page of their own around it.
 pub struct PageContent {
-    /// What the page is called.
     pub title: String,
-    /// Everything of it.
     pub body: Markup,
 }
 
@@ -85,7 +83,6 @@ fn has_figures(result: &TestResult) -> bool {
     result.reason.is_some() || result.metrics.iter().any(|metric| metric.value.is_finite())
 }
 
-/// What a drive suits, in a table.
 pub fn verdict_table(verdicts: &[Verdict]) -> Markup {
     let mut verdicts: Vec<_> = verdicts.iter().collect();
     verdicts.sort_by_key(|verdict| verdict.points.map_or(u8::MAX, |points| 3 - points.min(3)));
@@ -105,7 +102,6 @@ pub fn verdict_table(verdicts: &[Verdict]) -> Markup {
     }
 }
 
-/// How much of a test a page shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Detail {
     /// Its pictures for pages and phones, with values at the pointer, and those over time.
@@ -120,7 +116,6 @@ fn policy() -> String {
     format!("default-src 'none'; script-src {script}; style-src {style}")
 }
 
-/// The page around it.
 fn whole(title: &str, body: &Markup) -> String {
     let markup = html! {
         (DOCTYPE)
@@ -228,7 +223,6 @@ fn standing(run: &Run, known: &[KnownDrive]) -> Markup {
     }
 }
 
-/// One test: what it came to, its question, its pictures, its figures.
 fn test(result: &TestResult, question: &str, detail: Detail) -> Markup {
     let name = result.test.name();
     let headline = (workload(result.test).headline)(result);

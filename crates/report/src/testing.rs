@@ -115,7 +115,6 @@ pub fn result(test: TestKind, metrics: Vec<Metric>) -> TestResult {
     }
 }
 
-/// A series of these points, with the units of `x` and `y`.
 pub fn series(
     key: &str,
     [x_unit, y_unit]: [&str; 2],
@@ -131,12 +130,10 @@ pub fn measured(test: TestKind, metrics: &[(&str, f64)]) -> TestResult {
     result(test, metrics.iter().map(one).collect())
 }
 
-/// The words of a text in one line.
 pub fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A run with one transfer test that holds these metrics.
 pub fn with_metrics(metrics: &[(&str, &[f64])]) -> Run {
     let metrics = metrics.iter().map(|(key, rounds)| metric(key, rounds)).collect();
     let mut run = hard_disk();

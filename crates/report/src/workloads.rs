@@ -96,13 +96,11 @@ const WORKLOADS: [&WorkloadReport; 14] = [
     &geometry::REPORT,
 ];
 
-/// The workload of a test.
 pub(crate) fn workload(test: TestKind) -> &'static WorkloadReport {
     let found = WORKLOADS.into_iter().find(|workload| workload.test == test);
     found.expect("every test stands in WORKLOADS, which a test checks")
 }
 
-/// Every chart of a result, those that have something to show.
 pub fn charts(result: &TestResult) -> Vec<Chart> {
     (workload(result.test).charts)(result)
 }

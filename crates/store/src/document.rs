@@ -25,7 +25,6 @@ pub(crate) const ID_DIGITS: usize = 12;
 /// Why a text is not a run document that can be kept; one line with the remedy.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum FormatError {
-    /// The text is empty or not JSON.
     #[error("{0}")]
     NotJson(String),
     /// The JSON is something else, of a later format, or holds what no run has.
@@ -38,7 +37,6 @@ pub fn to_json(run: &Run) -> String {
     serde_json::to_string_pretty(run).expect("a run is made of fields, texts and numbers")
 }
 
-/// The document of a run in the least space.
 pub(crate) fn to_compact_json(run: &Run) -> String {
     serde_json::to_string(run).expect("a run is made of fields, texts and numbers")
 }

@@ -11,23 +11,18 @@ use drivescope_model::drive::Drive;
 /// Drives that are listed where a text names several.
 const LISTED_MAX: usize = 4;
 
-/// The drives that a text names.
 #[derive(Debug)]
 pub enum FoundDrive {
-    /// No run has it.
     None,
     /// More than one drive, each in words with its newest run: `WD40EFRX (DOCK), 4.00 TB (run 0123456789ab)`.
     Several {
-        /// The drives, as a list.
         listed: String,
         /// The newest run of the first of them, which names it alone.
         run: String,
     },
-    /// One.
     One(DriveRuns),
 }
 
-/// The runs of a drive.
 #[derive(Debug)]
 pub struct DriveRuns {
     /// Its model with the serial number, where both are known.

@@ -7,17 +7,14 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-/// Why a store could not be used.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct StoreError {
-    /// The kind of cause.
     pub fault: StoreFault,
     /// One line with the remedy.
     message: String,
 }
 
-/// The kinds of causes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StoreFault {
     /// A store cannot have this name.
@@ -32,11 +29,8 @@ pub enum StoreFault {
     Foreign,
     /// The tables are of a later version of the program.
     NewerSchema,
-    /// The user may not read or write here.
     Denied,
-    /// The file system is mounted read-only.
     ReadOnly,
-    /// No space is left.
     Full,
     /// Anything else that the system or SQLite reports.
     Io,
@@ -59,7 +53,6 @@ impl StoreError {
         Self { fault, message: message.into() }
     }
 
-    /// The file is damaged, or not a store; see `reason`.
     pub(crate) fn corrupt(path: &Path, reason: &str) -> Self {
         let message = format!(
             "the store {} is damaged or not a database ({reason}); move it away, restore a copy, or name another \
@@ -94,7 +87,6 @@ impl StoreError {
         Self::new(StoreFault::Io, message)
     }
 
-    /// The fault that an error of the file system causes.
     pub(crate) fn from_io(error: &io::Error, path: &Path) -> Self {
         match error.kind() {
             io::ErrorKind::PermissionDenied => Self::denied(path),

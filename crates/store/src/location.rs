@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 /// The store's file below the user's data directory.
 const DEFAULT_FILE: &str = "drivescope/runs.db";
 
-/// The place of a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoreLocation {
     path: PathBuf,
@@ -38,7 +37,6 @@ impl StoreLocation {
         Ok(Self { path, words: store_words(text) })
     }
 
-    /// One file.
     pub fn of_file(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into(), words: String::new() }
     }
@@ -83,7 +81,6 @@ impl StoreLocation {
         Ok(folder.join(DEFAULT_FILE))
     }
 
-    /// The file.
     pub fn path(&self) -> &Path {
         &self.path
     }

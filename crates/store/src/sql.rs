@@ -45,11 +45,9 @@ pub(crate) const CREATE: &[&str] = &[
     "CREATE INDEX metrics_by_key ON metrics (key, run_id)",
 ];
 
-/// Notes the version of the tables: its number.
 pub(crate) const SET_SCHEMA: &str = "INSERT INTO meta (key, value) VALUES ('schema', $1)
     ON CONFLICT (key) DO UPDATE SET value = excluded.value";
 
-/// The version of the tables.
 pub(crate) const GET_SCHEMA: &str = "SELECT value FROM meta WHERE key = 'schema'";
 
 /// Stores a run, or replaces its earlier state.
@@ -65,7 +63,6 @@ pub(crate) const PUT_RUN: &str = "INSERT INTO runs (
         status = excluded.status, simulated = excluded.simulated, format = excluded.format,
         document = excluded.document";
 
-/// Puts one metric of a run.
 pub(crate) const PUT_METRIC: &str = "INSERT INTO metrics (
         run_id, ordinal, key, value, unit, low, high, valid
     ) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
@@ -79,17 +76,14 @@ pub(crate) const NEWEST_PLACE: &str = "SELECT MAX(started_unix_us) FROM runs";
 /// Removes a run, and with it its metrics.
 pub(crate) const REMOVE_RUN: &str = "DELETE FROM runs WHERE id = $1";
 
-/// Removes the metrics of a run.
 pub(crate) const REMOVE_METRICS: &str = "DELETE FROM metrics WHERE run_id = $1";
 
-/// The document of a run.
 pub(crate) const GET_DOCUMENT: &str = "SELECT document FROM runs WHERE id = $1";
 
 /// The five newest ids between two texts, and how many there are.
 pub(crate) const FIND: &str = "SELECT id, COUNT(*) OVER () FROM runs WHERE id BETWEEN $1 AND $2
     ORDER BY started_unix_us DESC, id DESC LIMIT 5";
 
-/// The newest id.
 pub(crate) const NEWEST: &str =
     "SELECT id FROM runs ORDER BY started_unix_us DESC, id DESC LIMIT 1";
 

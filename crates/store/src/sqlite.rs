@@ -20,7 +20,6 @@ const SMALLEST_BYTES: u64 = 512;
 /// The first page, which identifies the file.
 const PAGE_BYTES: u64 = 4096;
 
-/// The contents of a file.
 enum Content {
     /// No table at all.
     Nothing,

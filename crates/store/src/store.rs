@@ -21,7 +21,6 @@ const LAST: &str = "last";
 /// The effect of [`Store::add_all`] on a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Added {
-    /// It was not there.
     New,
     /// It was there, just the same.
     Known,
@@ -380,7 +379,6 @@ fn put(transaction: &Transaction<'_>, run: &Run, started_unix_us: i64) -> rusqli
     Ok(())
 }
 
-/// The word of the document.
 const fn status_name(status: TestStatus) -> &'static str {
     match status {
         TestStatus::Done => "done",
@@ -390,7 +388,6 @@ const fn status_name(status: TestStatus) -> &'static str {
     }
 }
 
-/// A row of [`sql::LIST`].
 fn summary(row: &Row<'_>) -> rusqlite::Result<RunSummary> {
     Ok(RunSummary {
         id: row.get(0)?,

@@ -26,7 +26,6 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// The pattern that the drive or the target must match.
     pub(crate) fn drive_pattern(&self) -> String {
         pattern(self.drive.as_deref())
     }
@@ -36,7 +35,6 @@ impl Filter {
         pattern(self.text.as_deref())
     }
 
-    /// Whether every run passes.
     pub(crate) fn is_empty(&self) -> bool {
         let Self { drive, label, text, status, simulated, limit: _, skip: _ } = self;
         let texts = [drive, label, text, status];
@@ -48,7 +46,6 @@ impl Filter {
         self.label.as_deref().map(str::to_ascii_lowercase)
     }
 
-    /// Most rows to return.
     pub(crate) fn rows(&self) -> i64 {
         self.limit.map_or(i64::MAX, i64::from)
     }
@@ -78,25 +75,17 @@ pub struct RunSummary {
     pub id: String,
     /// When it began, RFC 3339 with the time zone, as the document has it.
     pub started_at: String,
-    /// Seconds it took.
     pub elapsed_s: f64,
-    /// The user's label.
     pub label: Option<String>,
-    /// Name of the suite.
     pub suite: String,
-    /// Path of the target.
     pub target: String,
     /// Kernel name of the drive, when one is known.
     pub drive_name: Option<String>,
-    /// Its model.
     pub drive_model: Option<String>,
-    /// Its serial number.
     pub drive_serial: Option<String>,
     /// How it ended: `done`, `skipped`, `failed`, `interrupted`.
     pub status: String,
-    /// Whether the drive is a simulated one.
     pub simulated: bool,
-    /// Format of the document.
     pub format: u32,
     /// The best valid sequential read of `transfer`, in MB/s.
     pub seq_read_mb_s: Option<f64>,
@@ -104,13 +93,10 @@ pub struct RunSummary {
     pub seq_write_mb_s: Option<f64>,
     /// Valid random reads of 4 KiB at depth 1 of `transfer`, per second.
     pub rnd4k_q1t1_read_iops: Option<f64>,
-    /// How many numbers of the run are marked invalid.
     pub invalid_metrics: u64,
     /// Key of the first valid number that says most of a test, in the order of the document.
     pub headline_key: Option<String>,
-    /// That number.
     pub headline_value: Option<f64>,
-    /// Its unit.
     pub headline_unit: Option<String>,
 }
 
@@ -157,16 +143,12 @@ impl RunSummary {
     }
 }
 
-/// The newest run of a drive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewestRun {
-    /// Its id.
     pub id: String,
     /// Kernel name of the drive.
     pub name: Option<String>,
-    /// Its model.
     pub model: Option<String>,
-    /// Its serial number.
     pub serial: Option<String>,
 }
 

@@ -33,7 +33,6 @@ pub(crate) fn rich_run(id: &str) -> Run {
     run
 }
 
-/// A metric with three rounds.
 pub(crate) fn metric(key: &str, value: f64, unit: &str, valid: bool) -> Metric {
     Metric {
         key: key.into(),

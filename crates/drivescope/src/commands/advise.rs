@@ -23,15 +23,12 @@ use drivescope_store::{Store, store_words};
 use serde::Serialize;
 use std::path::Path;
 
-/// What a signal is answered with.
 const INTERRUPTED: &str = "interrupted";
 /// Stored runs of a drive that are looked at for figures of all of it.
 const RUNS_MAX: u32 = 50;
 
-/// What `--json` prints.
 #[derive(Serialize)]
 struct AdviceDocument<'a> {
-    /// The document's version.
     format: u32,
     drives: Vec<DriveAdvice<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -8,7 +8,6 @@ use drivescope_model::Run;
 use drivescope_report::{DriveHistory, clean, text};
 use drivescope_store::{DriveRuns, FoundDrive, Store};
 
-/// Shows what became of the drive.
 pub fn history(arguments: &HistoryArguments) -> Result<Code, Failure> {
     let store = open_existing(arguments.store.store.as_deref())?;
     let wanted = WantedRuns {
@@ -24,14 +23,11 @@ pub fn history(arguments: &HistoryArguments) -> Result<Code, Failure> {
     Ok(Code::Ok)
 }
 
-/// Which runs of a store make a history.
 #[derive(Debug, Clone, Copy)]
 pub struct WantedRuns<'a> {
     /// A part of the drive's serial number, model, kernel name or target, or the id of a run of it.
     pub drive: &'a str,
-    /// Only of this suite.
     pub suite: Option<&'a str>,
-    /// The newest at most.
     pub limit: u32,
 }
 

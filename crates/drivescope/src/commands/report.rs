@@ -24,7 +24,6 @@ const BAND: f64 = 0.03;
 /// Runs of a history at most, the newest.
 const HISTORY_MAX: u32 = 1_000;
 
-/// Writes the file or folder, and says so.
 pub fn report(arguments: &ReportArguments) -> Result<Code, Failure> {
     let subject = subject(arguments)?;
     let path = arguments.output.as_path();
@@ -41,7 +40,6 @@ pub fn report(arguments: &ReportArguments) -> Result<Code, Failure> {
     Ok(Code::Ok)
 }
 
-/// What a report is about.
 struct Subject {
     runs: Vec<Run>,
     /// The drive of the history, in place of runs.
@@ -64,7 +62,6 @@ fn subject(arguments: &ReportArguments) -> Result<Subject, Failure> {
 }
 
 impl Subject {
-    /// The page.
     fn page(&self) -> String {
         match (&self.history, self.runs.as_slice()) {
             (Some(history), _) => history_page(history, |_| None).alone(),

@@ -104,7 +104,6 @@ fn paths_shown(open: Vec<OpenJournal>) -> Vec<PathBuf> {
     open.into_iter().map(|journal| journal.path).collect()
 }
 
-/// One line about an open journal.
 fn described(journal: &OpenJournal) -> String {
     let drive =
         journal.drive.as_ref().map_or("an unknown drive".to_string(), DriveIdentity::to_string);

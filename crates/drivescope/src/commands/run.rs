@@ -27,7 +27,6 @@ use drivescope_store::StoreLocation;
 /// Buffers, the stacks of threads and what the program's own cost is measured with take less than this.
 const ADDRESS_SPACE_MIN: Bytes = Bytes::mib(512);
 
-/// Plans a run for each target, and carries them out.
 pub fn run(arguments: RunArguments, signals: &RunSignals) -> Result<Code, Failure> {
     if arguments.clean {
         return leftovers::clean(&arguments.targets, arguments.outcome.dry_run);

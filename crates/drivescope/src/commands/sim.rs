@@ -13,7 +13,6 @@ use drivescope_drive::simulated::spec::PREFIX;
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
-/// Runs a command about simulated drives.
 pub fn sim(command: SimCommand, signals: &RunSignals) -> Result<Code, Failure> {
     match command {
         SimCommand::List(arguments) => list::list(&arguments),

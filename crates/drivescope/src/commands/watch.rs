@@ -33,7 +33,6 @@ const BLOCKS_MIN: u64 = 16;
 /// A simulated drive gets the same requests every time.
 const SIMULATED_SEED: u64 = 1;
 
-/// Watches.
 pub fn watch(arguments: &WatchArguments, signals: &RunSignals) -> Result<Code, Failure> {
     let targets = targets::find(slice::from_ref(&arguments.target), None, &[])?;
     let target = &targets[0];
@@ -126,7 +125,6 @@ fn announce(arguments: &WatchArguments, plan: &Plan, target: &Target, options: W
     output::print(&format!("{}\n\n", wrap(&sentence, style.columns, 2)));
 }
 
-/// Opens the target and reads until the end.
 fn read(
     session: &mut Session<'_>,
     arguments: &WatchArguments,

@@ -20,7 +20,6 @@ const WIDE: u16 = 100;
 /// The levels of a bar: eight blocks in each row.
 const LEVELS: f64 = 1e6;
 
-/// The samples of a phase.
 #[derive(Default)]
 pub(super) struct PhaseGraph {
     label: String,
@@ -30,7 +29,6 @@ pub(super) struct PhaseGraph {
     samples: VecDeque<(f64, f64)>,
 }
 
-/// One quantity over time.
 struct GraphedQuantity {
     name: &'static str,
     values: Vec<f64>,
@@ -38,19 +36,16 @@ struct GraphedQuantity {
 }
 
 impl PhaseGraph {
-    /// A phase begins.
     pub(super) fn begin(&mut self, label: String, round: u32, rounds: u32) {
         let cell = label.parse().ok();
         let round = format!("round {round} of {rounds}");
         *self = Self { label, round, cell, samples: VecDeque::new() };
     }
 
-    /// Nothing is measured now.
     pub(super) fn clear(&mut self) {
         *self = Self::default();
     }
 
-    /// What was measured since the last sample.
     pub(super) fn add(&mut self, mb_s: f64, iops: f64) {
         if self.samples.len() == SAMPLES_MAX {
             self.samples.pop_front();
@@ -80,7 +75,6 @@ impl PhaseGraph {
         std::iter::once(rate).chain(latency).collect()
     }
 
-    /// Draws it, side by side where there is room.
     pub(super) fn draw(&self, frame: &mut Frame<'_>, area: Rect) {
         let tracks = self.tracks();
         let each = vec![Constraint::Fill(1); tracks.len()];

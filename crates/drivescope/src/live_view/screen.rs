@@ -16,16 +16,13 @@ use ratatui::style::{Color, Modifier, Style as Look, Stylize};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-/// What the keys do.
 const KEYS: &str = "p pause between phases   s skip this test   q stop and keep what is measured";
-/// Instead of them.
 const PAUSING: &str = "pausing after this phase; p continues";
 /// Findings that are shown; the result has all.
 const FINDINGS_MAX: usize = 3;
 /// Rows from which the graphs are taller.
 const TALL: u16 = 36;
 
-/// What is shown.
 pub(super) struct Screen {
     progress: RunProgress,
     graph: PhaseGraph,
@@ -52,7 +49,6 @@ impl Screen {
         }
     }
 
-    /// Whether the run is to pause.
     pub(super) fn pause(&mut self, is_pausing: bool) {
         self.is_pausing = is_pausing;
     }
@@ -120,7 +116,6 @@ impl Screen {
         frame.render_widget(Line::from(words), keys);
     }
 
-    /// Drive, capacity, suite, temperature.
     fn draw_head(&self, frame: &mut Frame<'_>, area: Rect) {
         let run = self.progress.run.run();
         let drive = run.drive.as_ref();
@@ -134,7 +129,6 @@ impl Screen {
         frame.render_widget(Line::from(right.unwrap_or_default()).right_aligned(), area);
     }
 
-    /// The share of the whole run.
     fn draw_bar(&self, frame: &mut Frame<'_>, area: Rect) {
         let all_s: f64 = self.plan.iter().map(|(_, seconds, _)| seconds).sum();
         let done_s = self.plan.iter().map(|&(test, seconds, is_over)| match is_over {

@@ -15,7 +15,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// What a plan restores, if anything.
 fn restores(plan: &Plan) -> Option<&Restores> {
     plan.active().find_map(|planned| planned.restores.as_ref())
 }

@@ -32,29 +32,20 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::JoinHandle;
 
-/// How the runs are labelled and shown.
 #[derive(Default)]
 pub struct RunOptions {
-    /// The user's label.
     pub label: Option<String>,
-    /// What the drive cost.
     pub price: Option<Price>,
-    /// Only the result.
     pub quiet: bool,
-    /// In a view that takes the whole terminal.
     pub live: bool,
-    /// As JSON.
     pub json: bool,
-    /// With the tool's own cost and all rounds.
     pub verbose: bool,
-    /// Only phybs' own table.
     pub table: bool,
     /// What names the store to another command; see [`drivescope_store::store_words`].
     pub store_words: String,
 }
 
 impl RunOptions {
-    /// Nothing is printed.
     fn silent(label: Option<String>) -> Self {
         Self { label, quiet: true, json: true, ..Self::default() }
     }
@@ -68,7 +59,6 @@ struct Machine {
 }
 
 impl Machine {
-    /// This one.
     fn here() -> Self {
         let roots = Roots::host();
         let host = host::host(&roots);
@@ -93,12 +83,10 @@ pub struct Measurer<'s> {
 }
 
 impl<'s> Measurer<'s> {
-    /// On this machine.
     pub fn new(signals: &'s RunSignals) -> Self {
         Self { machine: Machine::here(), signals }
     }
 
-    /// The document of a run, and what it comes to.
     pub fn measure_quietly(&self, planned: PlannedRun) -> Result<(Run, Code), Failure> {
         let silent = |events, _: &Run, _: &_| discard_events(events);
         let options = RunOptions::silent(None);
@@ -128,7 +116,6 @@ impl<'s> Measurer<'s> {
     }
 }
 
-/// A listener that shows nothing.
 fn discard_events(events: Receiver<Event>) -> Result<JoinHandle<()>, Failure> {
     progress::listen(events, None).map_err(|error| Failure::usage(no_thread(&error)))
 }

@@ -7,7 +7,6 @@ use drivescope_model::options::{AlignMethod, TestKind};
 use drivescope_model::plan::Plan;
 use drivescope_report::text;
 
-/// What `--table` says of a run that phybs would not print.
 const NO_PASSES: &str =
     "--table prints the passes of phybs, and this run has none; use run --suite phybs";
 

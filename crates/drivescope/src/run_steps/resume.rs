@@ -31,7 +31,6 @@ struct Unfinished {
     point: ResumePoint,
     /// How much of the device it was about; 0 for all.
     span: Bytes,
-    /// What it had found.
     result: TestResult,
 }
 
@@ -94,7 +93,6 @@ fn find(
     }))
 }
 
-/// How a test continues.
 fn continuation(test: TestKind) -> Option<Continuation> {
     workloads::find(test).continuation()
 }

@@ -29,7 +29,6 @@ impl<'s> RunDocument<'s> {
         self.run.gate.extend(checks(record));
     }
 
-    /// What is known of the target before the first test.
     pub fn begin_with(&mut self, findings: &[Finding]) {
         self.early = findings.to_vec();
         self.run.findings = findings.to_vec();

@@ -8,12 +8,9 @@ use drivescope_model::shell::quoted;
 use drivescope_store::{Store, StoreError, to_json};
 use std::path::Path;
 
-/// What became of a run in the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SaveOutcome {
-    /// The user asked not to save it.
     NotRequested,
-    /// The store has it.
     Stored,
     /// The store does not have it, which was said; what that comes to.
     NotStored(Code),

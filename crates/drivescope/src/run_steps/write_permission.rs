@@ -41,10 +41,8 @@ pub fn with_command(refusal: Failure, target: &Target) -> Failure {
     }
 }
 
-/// What the arguments allow.
 #[derive(Debug, Clone)]
 pub struct WritePermission {
-    /// How block devices may be written.
     pub level: WriteLevel,
     /// What confirms that: serial numbers, or other phrases.
     pub serials: Vec<String>,

@@ -11,7 +11,6 @@ const STEPS: usize = 200;
 /// Rates within this share of each other are the same speed everywhere.
 const SAME_SPEED: f64 = 0.05;
 
-/// Bytes with one sequential rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct RateSpan {
     start: f64,
@@ -19,29 +18,23 @@ struct RateSpan {
     mb_s: f64,
 }
 
-/// How long a random read takes.
 #[derive(Debug, Clone, PartialEq)]
 enum AccessModel {
     /// The arm moves: fixed part, and movement by share of the stroke.
     Arm { fixed_ms: f64, seek_ms: Vec<(f64, f64)>, margin_ms: f64 },
-    /// The same anywhere.
     Flat { ms: f64 },
 }
 
-/// A drive as layouts see it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DriveFigures {
     /// Its model, or what was measured.
     pub name: String,
-    /// Where commands find it.
     pub path: String,
     /// Bytes that may be partitioned.
     pub bytes: u64,
     /// Unit of partition tables.
     pub sector_bytes: u64,
-    /// Whether tracks overlap.
     pub is_shingled: bool,
-    /// Whether flushes are answered too early.
     pub flush_lies: bool,
     /// What the figures rest on, and what is missing.
     pub notes: Vec<String>,
@@ -54,11 +47,8 @@ pub struct DriveFigures {
 /// What to expect of a part of a drive. Rates from its fastest to its slowest place.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct PartFigures {
-    /// Sequential reads at its start, MB/s.
     pub read_start_mb_s: f64,
-    /// Sequential reads at its end, MB/s.
     pub read_end_mb_s: f64,
-    /// All of it, read once in order.
     pub read_mean_mb_s: f64,
     /// The same for writes, where writes were measured.
     pub write_mean_mb_s: Option<f64>,
@@ -110,18 +100,15 @@ impl DriveFigures {
         })
     }
 
-    /// Whether it matters where on the drive data lie.
     pub fn depends_on_position(&self) -> bool {
         let (least, most) = extent(self.spans.iter().map(|span| span.mb_s));
         self.rotates() || least < most * (1.0 - SAME_SPEED)
     }
 
-    /// Whether an arm moves.
     pub fn rotates(&self) -> bool {
         matches!(self.access, Some(AccessModel::Arm { .. }))
     }
 
-    /// What to expect between two bytes.
     pub fn part(&self, from: u64, to: u64) -> PartFigures {
         let (from, to) = (from as f64, (to as f64).max(from as f64 + 1.0));
         let overlap = |span: &RateSpan| (to.min(span.end) - from.max(span.start)).max(0.0);
@@ -162,7 +149,6 @@ fn mean_seek(seek_ms: &[(f64, f64)], stroke: f64) -> f64 {
     (0..STEPS).map(term).sum::<f64>() / STEPS as f64
 }
 
-/// The value of a curve between its points.
 fn interpolated(points: &[(f64, f64)], x: f64) -> f64 {
     let behind = points.partition_point(|(at, _)| *at <= x);
     match (behind.checked_sub(1).and_then(|i| points.get(i)), points.get(behind)) {
@@ -274,14 +260,12 @@ mod tests {
     use super::*;
 
     impl DriveFigures {
-        /// A disk that reads alike everywhere.
         pub fn disk(name: &str, bytes: u64, mb_s: f64) -> Self {
             let seek_ms = vec![(0.0, 1.0), (1.0, 15.0)];
             let access = AccessModel::Arm { fixed_ms: 5.0, seek_ms, margin_ms: 0.1 };
             Self::even(name, bytes, mb_s, access)
         }
 
-        /// An SSD.
         pub fn ssd(name: &str, bytes: u64) -> Self {
             Self::even(name, bytes, 500.0, AccessModel::Flat { ms: 0.1 })
         }

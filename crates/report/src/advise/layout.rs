@@ -14,22 +14,17 @@ const TAIL: u64 = 1 << 20;
 /// A last partition takes what is left of the drive if that is less than this share of it.
 const REST_SHARE: f64 = 0.02;
 
-/// A partition.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PlacedPartition {
     /// Index of the drive.
     pub drive: usize,
-    /// What lies there.
     pub need: Need,
-    /// First byte.
     pub start: u64,
     /// First byte after it.
     pub end: u64,
-    /// What to expect there.
     pub expected: PartFigures,
 }
 
-/// All partitions, what found no room, and remarks.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct DataLayout {
     /// By drive and start.
@@ -130,7 +125,6 @@ fn is_unsuited(drive: &DriveFigures) -> bool {
     drive.is_shingled || drive.flush_lies
 }
 
-/// Whether data lie on a drive that a backup may save.
 fn has_data(layout: &DataLayout, drive: usize) -> bool {
     let is_data = |it: &PlacedPartition| it.drive == drive && it.need.data_use != DataUse::Cold;
     layout.placements.iter().any(|it| is_data(it) && !is_backup(&it.need))
@@ -305,7 +299,6 @@ mod tests {
         texts.iter().map(|text| text.parse().unwrap()).collect()
     }
 
-    /// Where each need went, by name.
     fn drive_of(layout: &DataLayout, name: &str) -> Option<usize> {
         layout.placements.iter().find(|it| it.need.name == name).map(|it| it.drive)
     }

@@ -6,16 +6,11 @@ use drivescope_model::number::rounded;
 use drivescope_model::{FindingId, Run};
 use serde::Serialize;
 
-/// A change with its reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct MachineChange {
-    /// What to do.
     pub change: String,
-    /// What shows that.
     pub evidence: String,
-    /// What it is expected to gain.
     pub gain: String,
-    /// The command, if there is one.
     pub command: Option<String>,
 }
 

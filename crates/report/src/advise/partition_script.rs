@@ -43,7 +43,6 @@ pub fn partition_script(
     Some(script)
 }
 
-/// The command that makes the file system of a partition.
 fn make_file_system(placement: &PlacedPartition, device: &str, number: u32) -> String {
     let node = match device.ends_with(|c: char| c.is_ascii_digit()) {
         true => format!("{device}p{number}"),

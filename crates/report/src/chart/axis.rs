@@ -2,14 +2,11 @@
 
 use drivescope_model::number::{rounded, with_decimals};
 
-/// Ticks that a linear axis has at least.
 const INTERVALS_MIN: usize = 3;
-/// Most of them.
 const INTERVALS_MAX: usize = 6;
 /// Steps between ticks that people count in, times a power of ten.
 const STEPS: [f64; 6] = [1.0, 2.0, 2.5, 3.0, 4.0, 5.0];
 
-/// How values are spread over an axis.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum AxisScale {
     /// Equal distances for equal differences, from the first to the second value.
@@ -30,7 +27,6 @@ impl AxisScale {
         }
     }
 
-    /// A value moved to the nearest that the axis has.
     pub fn clamp(self, value: f64) -> f64 {
         match self {
             Self::Linear(from, to) | Self::Log(from, to) => value.clamp(from, to),
@@ -39,16 +35,12 @@ impl AxisScale {
     }
 }
 
-/// A place on an axis that is written down.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tick {
-    /// Its value.
     pub at: f64,
-    /// What stands there.
     pub text: String,
 }
 
-/// How the values of an axis are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AxisValues {
     /// As they are: `300`, `10,000`, `0.1`.
@@ -57,12 +49,10 @@ pub enum AxisValues {
     LatencyUs,
     /// Shares of all requests: `1 in 100`.
     Share,
-    /// Names of rows or columns.
     Name,
 }
 
 impl AxisValues {
-    /// What stands at a tick.
     pub fn tick(self, value: f64) -> String {
         match self {
             Self::Number | Self::Name => tick_number(value),
@@ -73,14 +63,11 @@ impl AxisValues {
     }
 }
 
-/// One axis.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlotAxis {
     /// What it measures, with its unit: `position, TB`, or the unit alone.
     pub title: String,
-    /// How its values are written.
     pub values: AxisValues,
-    /// Its values.
     pub scale: AxisScale,
     /// Its ticks, the smallest first; drawing leaves out those that would touch.
     pub ticks: Vec<Tick>,
@@ -123,7 +110,6 @@ impl PlotAxis {
         Self { title: title.to_string(), values, scale: AxisScale::Log(from, to), ticks }
     }
 
-    /// A row for each name.
     pub fn rows(title: &str, names: &[String]) -> Self {
         let tick = |(i, name): (usize, &String)| Tick { at: i as f64, text: name.clone() };
         let ticks = names.iter().enumerate().map(tick).collect();

@@ -3,7 +3,6 @@
 use drivescope_model::cell::Order;
 use drivescope_model::{Cell, Shape};
 
-/// What a cell of `transfer` measures.
 pub fn cell_words(cell: &Cell) -> String {
     format!("{}, {}", shape_words(&cell.shape), cell.mix)
 }

@@ -15,13 +15,10 @@ pub enum Ink {
     Muted,
 }
 
-/// Against which axis a layer is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum YAxis {
-    /// The axis at the left.
     #[default]
     Left,
-    /// The second axis, at the right.
     Right,
 }
 
@@ -31,7 +28,6 @@ pub type Point = (f64, f64);
 /// How a line goes from one point to the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Course {
-    /// Straight.
     Straight,
     /// At the height of the first point until the next one.
     Steps,
@@ -40,13 +36,10 @@ pub enum Course {
 /// A mark with its 95 % interval.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlotMark {
-    /// Where it stands.
     pub at: Point,
     /// Both ends of the interval along `interval_along`; equal ends draw none.
     pub interval: (f64, f64),
-    /// The direction of the interval.
     pub interval_along: Along,
-    /// Whether the mark is filled.
     pub is_filled: bool,
 }
 
@@ -69,134 +62,93 @@ impl PlotMark {
     }
 }
 
-/// A direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Along {
-    /// From left to right.
     X,
-    /// From bottom to top.
     Y,
 }
 
-/// Where a text stands beside its point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Beside {
     /// To the right of the plot, at the height of the point; such texts are pushed apart.
     LineEnd,
-    /// Above the point, centred.
     Above,
-    /// Above it, and to its right.
     AboveRight,
-    /// Above it, and to its left.
     AboveLeft,
-    /// Below it, centred.
     Below,
 }
 
 /// What stands in a plot, the first farthest back.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Layer {
-    /// A curve.
     Line {
         /// In the order of `x`; a point that is NaN or infinite interrupts the line.
         points: Vec<Point>,
-        /// Its colour.
         ink: Ink,
-        /// How it goes.
         course: Course,
         /// Fine lines are single rounds behind their median.
         is_fine: bool,
-        /// Its axis.
         axis: YAxis,
     },
-    /// Many small dots.
     Dots {
-        /// In any order.
         points: Vec<Point>,
-        /// Their colour.
         ink: Ink,
-        /// Their axis.
         axis: YAxis,
     },
     /// Few marks, each with an interval. The shape follows the ink.
     Marks {
-        /// The marks.
         marks: Vec<PlotMark>,
-        /// Colour and shape.
         ink: Ink,
     },
     /// A shaded stretch of the x axis with a word on top.
     Band {
-        /// Its left and right end.
         from_to: (f64, f64),
-        /// What it says.
         text: String,
     },
     /// A vertical line with a word beside it.
     Rule {
-        /// Where it stands.
         x: f64,
-        /// What it says.
         text: String,
     },
     /// A horizontal bar of text height between two places: a median over a stretch.
     Level {
-        /// Left and right end.
         from_to: (f64, f64),
-        /// Its height.
         y: f64,
     },
     /// A thick bar in a row: from the least to the most of many.
     Span {
-        /// Left and right end.
         from_to: (f64, f64),
-        /// Its row.
         y: f64,
-        /// Its colour.
         ink: Ink,
     },
     /// A filled field of a map, its shade by `share` (0 light, 1 dark), with a text inside.
     Field {
-        /// Left and right end.
         x: (f64, f64),
-        /// Lower and upper end.
         y: (f64, f64),
-        /// How dark it is.
         share: f64,
-        /// What stands in it.
         text: String,
     },
     /// A text at a point. It moves up or down to be legible, or is left out.
     Text {
-        /// The point it belongs to.
         at: Point,
-        /// One line.
         text: String,
-        /// Its colour.
         ink: Ink,
-        /// Where it stands.
         beside: Beside,
-        /// The axis of the point.
         axis: YAxis,
     },
 }
 
 impl Layer {
-    /// The field of a map with rows and columns.
     pub fn field(column: usize, row: usize, share: f64, text: String) -> Self {
         let around = |at: usize| (at as f64 - 0.5, at as f64 + 0.5);
         Self::Field { x: around(column), y: around(row), share, text }
     }
 }
 
-/// Axes and layers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plot {
-    /// The axis below.
     pub x: PlotAxis,
-    /// The axis at the left.
     pub y: PlotAxis,
-    /// A second axis at the right, if it has one.
     pub right: Option<PlotAxis>,
     /// From back to front.
     pub layers: Vec<Layer>,
@@ -207,24 +159,20 @@ pub struct Plot {
 }
 
 impl Plot {
-    /// A plot without anything in it.
     pub fn new(x: PlotAxis, y: PlotAxis) -> Self {
         Self { x, y, right: None, layers: Vec::new(), is_compact: false, names: Vec::new() }
     }
 
-    /// With one more layer in front.
     pub fn with(mut self, layer: Layer) -> Self {
         self.layers.push(layer);
         self
     }
 
-    /// With a name for what is drawn with this ink.
     pub fn named(mut self, ink: Ink, name: impl Into<String>) -> Self {
         self.names.push((ink, name.into()));
         self
     }
 
-    /// With a bold curve in front.
     pub fn with_curve(self, points: Vec<Point>, ink: Ink, course: Course, axis: YAxis) -> Self {
         self.with(Layer::Line { points, ink, course, is_fine: false, axis })
     }
@@ -251,7 +199,6 @@ impl Plot {
         )
     }
 
-    /// With a text in front, on the left axis.
     pub fn with_text(self, at: Point, text: impl Into<String>, ink: Ink, beside: Beside) -> Self {
         self.with(Layer::Text { at, text: text.into(), ink, beside, axis: YAxis::Left })
     }

@@ -23,7 +23,6 @@ pub fn png(chart: &Chart, size: PictureSize, theme: Theme) -> Result<Vec<u8>, St
     pixels.encode_png().map_err(|error| error.to_string())
 }
 
-/// The fonts of both weights.
 struct Fonts {
     regular: Face<'static>,
     bold: Face<'static>,
@@ -88,7 +87,6 @@ fn unescaped(text: &str) -> String {
     pairs.iter().fold(text.to_string(), |text, (escaped, plain)| text.replace(escaped, plain))
 }
 
-/// Outlines of glyphs as one SVG path.
 #[derive(Default)]
 struct GlyphPath {
     text: String,

@@ -19,17 +19,12 @@ pub fn value_rows(x: PlotAxis, names: &[String], metrics: &[&Metric]) -> Plot {
     plot.with(Layer::Marks { marks, ink })
 }
 
-/// A quantity that has a mark in each row.
 pub struct RowQuantity {
-    /// Its name in metrics.
     pub quantity: &'static str,
-    /// Colour and shape.
     pub ink: Ink,
-    /// Whether the marks are filled.
     pub is_filled: bool,
     /// What it is called, before its value in the last row.
     pub word: &'static str,
-    /// Where the values stand.
     pub beside: Beside,
 }
 

@@ -13,7 +13,6 @@ use hdrhistogram::serialization::Deserializer;
 const ENCODING: &str = "hdr-v2-deflate-base64";
 /// Most curves that a reader can distinguish.
 const CURVES_MAX: usize = 5;
-/// Rarest share that is drawn.
 const RAREST: f64 = 1e-6;
 
 /// Latencies in microseconds and the share of requests that took longer, falling from 1. The last point is the

@@ -11,7 +11,6 @@ const LINE_HEIGHT: f64 = 1.25;
 /// How far a text may move up or down from its place, in lines, the nearest first.
 const MOVES: [f64; 9] = [0.0, -0.5, 0.5, -1.0, 1.0, -2.0, 2.0, -3.0, 3.0];
 
-/// Greatest width of a text at this size.
 pub fn text_width(text: &str, size: f64) -> f64 {
     let width = |letter: char| match letter {
         'M' | 'W' | '…' => WIDEST,
@@ -22,12 +21,10 @@ pub fn text_width(text: &str, size: f64) -> f64 {
     text.chars().map(width).sum::<f64>() * size
 }
 
-/// Height of one line at this size.
 pub fn line_height(size: f64) -> f64 {
     size * LINE_HEIGHT
 }
 
-/// A rectangle in the picture.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TextBox {
     pub left: f64,
@@ -71,7 +68,6 @@ impl TextBox {
     }
 }
 
-/// Texts that have their place.
 #[derive(Debug, Default)]
 pub struct PlacedTexts(Vec<TextBox>);
 

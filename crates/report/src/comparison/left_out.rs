@@ -6,9 +6,7 @@ use crate::workloads::{evidence, usable};
 use drivescope_model::Run;
 use drivescope_model::findings::FindingId;
 
-/// The runs of one side.
 pub(crate) struct NamedRuns<'r> {
-    /// Name of the side.
     pub name: &'r str,
     /// One, or one per round.
     pub runs: Vec<&'r Run>,

@@ -13,15 +13,12 @@ pub(crate) const REQUESTS: u64 = 1_000;
 pub(crate) const RATE_MB_S: u64 = 100;
 /// Random reads, in a deep queue or one by one, whichever was measured and is the drive's.
 const READS: [Criterion; 2] = [Criterion::RandomReadsDeep, Criterion::RandomReadsQ1];
-/// What is not known.
 const UNKNOWN: &str = "–";
 
 /// One property, in words, of each run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SideBySide {
-    /// What it is.
     pub what: String,
-    /// Of each run.
     pub values: Vec<String>,
 }
 
@@ -32,7 +29,6 @@ pub(crate) fn side_by_side(runs: &[Run]) -> Vec<SideBySide> {
     rows
 }
 
-/// The price of a terabyte.
 pub(crate) fn per_terabyte(run: &Run, price: &Price) -> Option<f64> {
     let bytes = run.drive.as_ref()?.capacity_bytes;
     (bytes > 0).then(|| price.amount / (bytes as f64 / 1e12))

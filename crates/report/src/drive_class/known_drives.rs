@@ -19,7 +19,6 @@ pub(crate) const FIGURES: [(Criterion, &str); 4] = [
 /// From here on a disk turns fast: 5,200 to 5,900 rpm are sold as one class, 7,200 as another.
 const FAST_RPM: u32 = 6_500;
 
-/// Kinds of drives that people choose between.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DriveClass {
     SlowDisk,
@@ -33,7 +32,6 @@ impl DriveClass {
     pub(crate) const ALL: [Self; 4] =
         [Self::SlowDisk, Self::FastDisk, Self::SataSsd, Self::NvmeSsd];
 
-    /// What stands at its range.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::SlowDisk => "5,400 rpm disks",
@@ -58,10 +56,8 @@ impl DriveClass {
     }
 }
 
-/// A drive of a known class with what it came to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KnownDrive {
-    /// Its model.
     name: String,
     class: DriveClass,
     /// A value for each of [`FIGURES`], where it was measured and is the drive's.
@@ -100,7 +96,6 @@ impl KnownDrive {
     }
 }
 
-/// The models that drivescope carries.
 pub(crate) fn models() -> Vec<KnownDrive> {
     OF_MODELS.lines().filter(|line| !line.starts_with('#')).filter_map(KnownDrive::read).collect()
 }
@@ -111,7 +106,6 @@ pub(crate) struct ClassRange {
     pub(crate) class: DriveClass,
     pub(crate) low: f64,
     pub(crate) high: f64,
-    /// How many drives that is.
     pub(crate) drives: usize,
 }
 

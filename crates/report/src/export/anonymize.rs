@@ -3,7 +3,6 @@
 use drivescope_model::Run;
 use serde_json::Value;
 
-/// What stands in the place of what was removed.
 const REMOVED: &str = "removed";
 /// Shorter texts are words as often as names: `sda`, `vm`.
 const NAME_MIN: usize = 4;

@@ -7,7 +7,6 @@ use drivescope_model::number::rounded;
 use drivescope_model::{Metric, Run, TestResult};
 use std::fmt::Write as _;
 
-/// The whole document.
 pub fn run_markdown(run: &Run) -> String {
     let drive = run.drive.as_ref();
     let name = drive.and_then(|drive| drive.model.as_deref()).unwrap_or(&run.target.path);

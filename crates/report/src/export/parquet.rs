@@ -9,7 +9,6 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 use std::sync::Arc;
 
-/// Columns in the order in which they are written.
 const SCHEMA: &str = "
     message drivescope {
         required binary run (UTF8);
@@ -30,7 +29,6 @@ const SCHEMA: &str = "
         required group rounds (LIST) { repeated group list { required double element; } }
     }";
 
-/// A metric with where it comes from.
 struct MetricRow<'r> {
     run: &'r Run,
     result: &'r TestResult,
@@ -96,7 +94,6 @@ fn write(rows: &[MetricRow], starts: Vec<i64>) -> Result<Vec<u8>> {
 /// Which values are there, and which begin a new list.
 type Levels<'l> = (&'l [i16], Option<&'l [i16]>);
 
-/// Writes the next column.
 fn column<T: DataType>(
     group: &mut SerializedRowGroupWriter<'_, Vec<u8>>,
     values: &[T::T],

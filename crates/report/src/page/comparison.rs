@@ -9,7 +9,6 @@ use drivescope_model::number::rounded;
 use drivescope_model::{Run, TestResult};
 use maud::{Markup, html};
 
-/// Size of a drawn ratio.
 const WIDTH: f64 = 180.0;
 const HEIGHT: f64 = 18.0;
 /// The axis reaches a factor of two at least: small differences must look small.
@@ -165,7 +164,6 @@ fn besides(comparison: &RunComparison) -> Markup {
     }
 }
 
-/// Everything of one run, folded.
 fn whole_run(run: &Run, question: &impl Fn(&TestResult) -> String) -> Markup {
     let name = name_of(run);
     html! {

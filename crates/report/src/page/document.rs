@@ -7,7 +7,6 @@ use flate2::write::GzEncoder;
 use maud::{Markup, html};
 use std::io::Write as _;
 
-/// Environment and method, folded.
 pub fn method(run: &Run) -> Markup {
     let host = &run.host;
     let rows = [

@@ -50,7 +50,6 @@ pub fn table(result: &TestResult) -> Markup {
     }
 }
 
-/// A figure with its interval below it.
 fn field(metric: Option<&Metric>) -> Markup {
     // Not measured, or not yet.
     let Some(metric) = metric.filter(|metric| metric.value.is_finite()) else {

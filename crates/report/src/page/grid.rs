@@ -42,7 +42,6 @@ pub fn table(grid: &FigureGrid) -> Markup {
     }
 }
 
-/// Rate and latency of a direction.
 fn fields(field: Option<&GridField>) -> Markup {
     let Some(field) = field else { return html! { td.number { "–" } td.number { "–" } } };
     let metric = field.rate;

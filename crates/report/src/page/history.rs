@@ -30,7 +30,6 @@ pub fn history_page(history: &DriveHistory, link: impl Fn(&str) -> Option<String
     PageContent { title: format!("History of {}", history.drive), body }
 }
 
-/// A line for each run, with what is new in it.
 fn runs(history: &DriveHistory, link: &impl Fn(&str) -> Option<String>) -> Markup {
     html! {
         section {

@@ -19,7 +19,6 @@ pub struct PageHashes {
     pub style: String,
 }
 
-/// The hashes of the script and the style sheet that every page has.
 pub fn page_hashes() -> PageHashes {
     let hash = |text: &str| {
         let digest = Sha256::digest(text.as_bytes());
@@ -33,7 +32,6 @@ mod tests {
     use super::*;
     use crate::testing::hard_disk;
 
-    /// What an element of the page holds.
     fn element<'p>(page: &'p str, name: &str) -> &'p str {
         let (_, rest) = page.split_once(&format!("<{name}>")).expect("it is there");
         rest.split_once(&format!("</{name}>")).expect("it ends").0

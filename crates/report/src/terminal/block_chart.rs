@@ -11,7 +11,6 @@ const LINES: usize = 4;
 /// Eighths of a character cell.
 const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// Columns of a profile.
 pub(crate) const fn chart_columns(style: Style) -> usize {
     style.columns - LABEL_COLUMNS
 }

@@ -17,7 +17,6 @@ fn cell_of(key: &str) -> Option<&str> {
     Some(key.split_once('.')?.1.rsplit_once('.')?.0)
 }
 
-/// The metric of a cell with this quantity.
 pub(crate) fn find<'a>(result: &'a TestResult, cell: &str, quantity: &str) -> Option<&'a Metric> {
     result.metrics.iter().find(|metric| {
         metric.key.strip_suffix(quantity).and_then(|key| key.strip_suffix('.')).is_some_and(|key| {
@@ -26,7 +25,6 @@ pub(crate) fn find<'a>(result: &'a TestResult, cell: &str, quantity: &str) -> Op
     })
 }
 
-/// Its value.
 pub(crate) fn value(result: &TestResult, cell: &str, quantity: &str) -> Option<f64> {
     find(result, cell, quantity).map(|metric| metric.value)
 }
@@ -57,7 +55,6 @@ pub(crate) fn common_limiter<'p>(phases: impl Iterator<Item = &'p PhaseRecord>) 
     rounds.iter().rev().max_by_key(|(_, rounds)| rounds.len()).map(|(limiter, _)| *limiter)
 }
 
-/// From the smallest round to the largest.
 fn range(rounds: &[f64]) -> String {
     let [least, most] = rounds
         .iter()
@@ -66,7 +63,6 @@ fn range(rounds: &[f64]) -> String {
     format!("{least}–{most}")
 }
 
-/// What a field of a column of figures holds.
 #[derive(Debug, Clone)]
 pub(crate) enum Figure {
     /// Does not apply here.
@@ -78,7 +74,6 @@ pub(crate) enum Figure {
 }
 
 impl Figure {
-    /// A rate or count with its interval.
     pub(crate) fn with_interval(metric: Option<&Metric>) -> Self {
         match metric {
             Some(metric) if metric.value.is_finite() => {
@@ -97,7 +92,6 @@ impl Figure {
         }
     }
 
-    /// A value without its interval, printed by `print`.
     pub(crate) fn of(metric: Option<&Metric>, print: impl Fn(f64) -> String) -> Self {
         match metric {
             Some(metric) if metric.value.is_finite() => {
@@ -112,7 +106,6 @@ impl Figure {
         metric.map_or(Self::Blank, |metric| Self::with_interval(Some(metric)))
     }
 
-    /// A rate or count without its interval.
     pub(crate) fn plain(metric: Option<&Metric>) -> Self {
         Self::of(metric, rounded)
     }
@@ -175,13 +168,11 @@ pub(crate) fn column(figures: &[Figure]) -> Vec<TextCell> {
         .collect()
 }
 
-/// A column with its head on top.
 pub(crate) fn headed(head: &str, figures: impl IntoIterator<Item = Figure>) -> Vec<TextCell> {
     let figures: Vec<Figure> = figures.into_iter().collect();
     std::iter::once(TextCell::dim(head)).chain(column(&figures)).collect()
 }
 
-/// A column of texts with its head on top.
 pub(crate) fn texts<T: AsRef<str>>(
     head: TextCell,
     texts: impl IntoIterator<Item = T>,
@@ -196,17 +187,14 @@ pub(crate) struct CellRows<'r> {
 }
 
 impl CellRows<'_> {
-    /// Whether a row has this quantity.
     pub(crate) fn have(&self, quantity: &str) -> bool {
         self.cells.iter().any(|cell| find(self.result, cell, quantity).is_some())
     }
 
-    /// The names of the cells under a title.
     pub(crate) fn names(&self, title: &str) -> Vec<TextCell> {
         texts(TextCell::title(title), &self.cells)
     }
 
-    /// A quantity of each under its head.
     pub(crate) fn column(
         &self,
         head: &str,
@@ -216,7 +204,6 @@ impl CellRows<'_> {
         headed(head, self.cells.iter().map(|cell| figure(find(self.result, cell, quantity))))
     }
 
-    /// The same, each value printed by `print`.
     pub(crate) fn printed(
         &self,
         head: &str,

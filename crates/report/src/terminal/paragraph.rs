@@ -22,7 +22,6 @@ struct Word {
     whole: bool,
 }
 
-/// A paragraph under construction.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Paragraph {
     lead: Vec<(Role, String)>,
@@ -70,7 +69,6 @@ impl Paragraph {
         self.item_after(DOT, role, text)
     }
 
-    /// The same with another separator.
     #[must_use]
     pub(crate) fn item_after(
         mut self,
@@ -85,7 +83,6 @@ impl Paragraph {
         self
     }
 
-    /// An item for each of these texts; of an option, for the one that there may be.
     #[must_use]
     pub(crate) fn items<T: AsRef<str>>(
         self,
@@ -100,7 +97,6 @@ impl Paragraph {
         !self.words.is_empty()
     }
 
-    /// The lines, if there is more than a lead.
     pub(crate) fn lines_if_words(&self, hang: usize, style: Style) -> String {
         if self.has_words() { self.lines(hang, style) } else { String::new() }
     }
@@ -123,7 +119,6 @@ pub(crate) fn note(text: impl AsRef<str>, style: Style) -> String {
     Paragraph::new().lead(Role::Dim, "  ").text(Role::Dim, text).lines(2, style)
 }
 
-/// Where the next word goes.
 #[derive(Default)]
 struct LineWriter {
     out: String,

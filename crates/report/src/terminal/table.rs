@@ -3,7 +3,6 @@
 use crate::terminal::style::{Role, Style};
 use crate::terminal::width::{clean, shorten, width};
 
-/// Where a text stands in its column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Alignment {
     Left,
@@ -33,7 +32,6 @@ impl Column {
         columns[0] = Self::left().flexible(12);
         columns
     }
-    /// The same with `gap` spaces before it.
     pub(crate) const fn gap(self, gap: usize) -> Self {
         Self { gap, ..self }
     }
@@ -43,7 +41,6 @@ impl Column {
     }
 }
 
-/// One field.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct TextCell {
     text: String,
@@ -68,7 +65,6 @@ impl TextCell {
     }
 }
 
-/// A table under construction.
 #[derive(Debug, Clone)]
 pub(crate) struct TextTable {
     columns: Vec<Column>,

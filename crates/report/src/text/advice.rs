@@ -41,7 +41,6 @@ pub fn layout(drives: &[DriveFigures], layout: &DataLayout, style: Style) -> Str
     out
 }
 
-/// A row for each partition: where, and what to expect.
 fn table(own: &[&PlacedPartition], style: Style) -> String {
     let texts = |head: &str, text: &dyn Fn(&PlacedPartition) -> String| {
         texts(TextCell::dim(head), own.iter().map(|placement| text(placement)))

@@ -10,7 +10,6 @@ const NAME_MAX: usize = 14;
 /// Most rows of a group that a sentence names.
 const NAMED_MAX: usize = 3;
 
-/// The comparison as `drivescope compare` prints it.
 pub fn comparison(comparison: &RunComparison, style: Style) -> String {
     sections([
         answer(comparison, style),
@@ -22,7 +21,6 @@ pub fn comparison(comparison: &RunComparison, style: Style) -> String {
     ])
 }
 
-/// A sentence or two for each run but the first.
 fn answer(comparison: &RunComparison, style: Style) -> String {
     let lines = sentences(comparison).into_iter();
     lines.map(|text| Paragraph::new().text(Role::Title, &text).lines(2, style)).collect()

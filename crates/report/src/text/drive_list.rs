@@ -7,10 +7,8 @@ use drivescope_model::Bytes;
 use drivescope_model::drive::{Drive, DriveKind};
 use drivescope_model::number::{one_decimal, whole};
 
-/// Where the details of a drive begin.
 const INDENT: usize = 4;
 
-/// Every drive, with a blank line between two of them.
 pub fn drive_list(drives: &[Drive], style: Style) -> String {
     if drives.is_empty() {
         return Paragraph::new().text(Role::Dim, "no drives found").lines(0, style);

@@ -6,7 +6,6 @@ use drivescope_model::{Finding, FindingId, Severity};
 
 /// Most observations printed for one finding; the document holds all.
 const SHOWN_MAX: usize = 4;
-/// Where the words of a finding begin on its further lines.
 const INDENT: usize = 6;
 
 /// Findings ordered by severity: problems, invalid numbers, warnings, notes. Several of the same id

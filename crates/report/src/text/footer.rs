@@ -70,7 +70,6 @@ fn has_joint_percentiles(result: &TestResult) -> bool {
     result.metrics.iter().any(|metric| is_shown(&metric.key) && metric.rounds.len() == 1)
 }
 
-/// What the figures of the table are.
 fn intervals(result: &TestResult) -> Option<String> {
     let rounds = result.metrics.iter().filter(|m| half_width(m).is_some()).map(|m| m.rounds.len());
     let (least, most) = (rounds.clone().min()?, rounds.max()?);

@@ -4,7 +4,6 @@ use super::plan::level_words;
 use crate::terminal::{Paragraph, Role, Style, clean, shorten};
 use drivescope_model::gate::{Check, GateRecord, Outcome};
 
-/// Widths of the columns with outcomes and names.
 const OUTCOME: usize = 9;
 const NAME: usize = 16;
 

@@ -17,7 +17,6 @@ const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█
 /// Digits of an id that are shown.
 const ID_DIGITS: usize = 4;
 
-/// The history as `drivescope history` prints it.
 pub fn history(history: &DriveHistory, style: Style) -> String {
     sections([
         head(history, style),

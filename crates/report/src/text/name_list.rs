@@ -2,7 +2,6 @@
 
 use crate::terminal::{Paragraph, Role, Style, clean, shorten, width};
 
-/// Room for a name.
 const NAME_MAX: usize = 32;
 
 /// Columns that a summary needs beside the names; with fewer it goes below its name.

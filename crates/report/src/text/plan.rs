@@ -130,7 +130,6 @@ fn costs(plan: &Plan, style: Style) -> String {
     table.render(style)
 }
 
-/// Time, reads and writes of some tests, whose cost together this is.
 fn cost_cells(tests: &[&PlannedTest], cost: Cost) -> [TextCell; 3] {
     let any = |is_so: fn(&PlannedTest) -> bool| tests.iter().any(|test| is_so(test));
     let up_to = |is_so: bool| if is_so { "up to " } else { "" };
@@ -163,7 +162,6 @@ pub(super) fn level_words(level: WriteLevel) -> &'static str {
     }
 }
 
-/// Where each write goes.
 fn places(plan: &Plan, target: &TargetInfo, style: Style) -> String {
     let path = shorten(&clean(&target.path), 60).into_owned();
     let (role, text) = match (level(plan), &plan.own_folder) {

@@ -78,7 +78,6 @@ fn failures(cells: &[CellResult], style: Style) -> String {
     out
 }
 
-/// How many cells have no figure, by reason.
 fn without_figure(cells: &[CellResult], style: Style) -> String {
     if cells.iter().all(|cell| cell.pass.is_some()) {
         return String::new();

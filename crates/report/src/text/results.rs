@@ -23,7 +23,6 @@ pub fn results(run: &Run, style: Style) -> String {
     sections(head.into_iter().chain(tables).chain(rest))
 }
 
-/// A line about a run that did not finish.
 fn ended(run: &Run, style: Style) -> String {
     let (role, text) = match run.status {
         TestStatus::Done => return String::new(),

@@ -3,22 +3,17 @@
 use crate::terminal::{Column, Paragraph, Role, Style, TextCell, TextTable};
 use drivescope_model::TestStatus;
 
-/// What the list shows of a stored run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunRow {
     /// Id, or a beginning of it that names the run.
     pub id: String,
     /// When it began, RFC 3339; shown to the minute in the run's own time zone.
     pub started_at: String,
-    /// The user's label.
     pub label: Option<String>,
-    /// Name of the suite.
     pub suite: String,
     /// Model or name of the drive, when one was known.
     pub drive: Option<String>,
-    /// The target's path.
     pub target: String,
-    /// How it ended.
     pub status: TestStatus,
     /// Its main figures: `178 MB/s · 149 IOPS`.
     pub headline: String,
@@ -43,7 +38,6 @@ pub fn runs(rows: &[RunRow], this_year: i16, style: Style) -> String {
     )
 }
 
-/// Further columns of a run.
 #[derive(Clone, Copy)]
 struct Columns {
     /// Of starts in this year; another year is always shown.

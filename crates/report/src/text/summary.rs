@@ -33,7 +33,6 @@ fn facts(run: &Run, style: Style) -> String {
     paragraph.lines(0, style) + &note
 }
 
-/// What to do next with the run.
 fn closing(run: &Run, store: &str, style: Style) -> String {
     let (id, store) = (short(&run.id), clean(store));
     Paragraph::new()

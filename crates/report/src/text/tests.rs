@@ -8,10 +8,8 @@ mod width;
 
 use crate::terminal::Style;
 
-/// As it is piped: without colour.
 const PLAIN: Style = Style::PLAIN;
 
-/// As a terminal gets it.
 const COLOUR: Style = Style { colour: true, ..PLAIN };
 
 /// `text` without ANSI escape sequences of the form `ESC [ … m`.

@@ -7,10 +7,8 @@ use drivescope_model::number::{latency_us, one_decimal, rounded, whole};
 use drivescope_model::trace::{DirectionSummary, GapClass, ServiceSummary, TraceSummary};
 use drivescope_model::units::{Bytes, Secs};
 
-/// Processes that are named.
 const PROCESSES_MAX: usize = 8;
 
-/// Everything known of a trace, in tables.
 pub fn trace_summary(name: &str, trace: &TraceSummary, style: Style) -> String {
     sections([
         head(name, trace, style),
@@ -189,7 +187,6 @@ fn notes(trace: &TraceSummary, style: Style) -> String {
     Paragraph::new().text(Role::Dim, text).lines_if_words(2, style)
 }
 
-/// A time of whatever length.
 fn time(seconds: f64) -> String {
     if seconds < 60.0 { latency_us(seconds * 1e6) } else { Secs(seconds).to_string() }
 }

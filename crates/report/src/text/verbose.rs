@@ -61,7 +61,6 @@ fn limiters(result: &TestResult, style: Style) -> String {
     table.render(style)
 }
 
-/// A table of names and values under a heading.
 fn facts(title: &str, facts: &[(&str, String)], style: Style) -> String {
     let mut out = Paragraph::new().lead(Role::Title, title).lines(0, style);
     let room = facts.iter().map(|(name, _)| name.len()).max().unwrap_or(0);

@@ -6,7 +6,6 @@ use drivescope_model::document::{Run, TestStatus, Verdict};
 
 /// Between the sentences of a reason.
 const SENTENCE: &str = ". ";
-/// Room for the name of a use.
 const NAME_MAX: usize = 24;
 
 /// The verdicts of a run. A run that was interrupted before anything could be judged has none to show:

@@ -14,7 +14,6 @@ const DECADES: [&str; 6] = ["10 µs", "100", "1 ms", "10", "100", "1 s"];
 /// Further lines of an event begin below its text.
 const EVENT_INDENT: usize = 12;
 
-/// The heads of the columns.
 pub fn watch_head(style: Style) -> String {
     let mut scale = vec![' '; STEPS + 4];
     for (decade, name) in DECADES.iter().enumerate() {
@@ -30,7 +29,6 @@ pub fn watch_head(style: Style) -> String {
     out + "\n"
 }
 
-/// One line, or more where it does not fit.
 pub fn watch_line(line: &WatchLine, style: Style) -> String {
     match line {
         WatchLine::Second(second) => second_line(second, style),

@@ -74,9 +74,7 @@ impl Criterion {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Evidence {
     pub(crate) criterion: Criterion,
-    /// Key of the metric.
     pub(crate) key: &'static str,
-    /// Whether it takes writes to measure it.
     pub(crate) is_written: bool,
     /// Whether it counts before the metrics of workloads that stand earlier in the registry.
     pub(crate) is_preferred: bool,

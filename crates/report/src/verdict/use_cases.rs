@@ -12,20 +12,17 @@ const TOLERANCE: f64 = 0.05;
 /// One demand of a use on one property of a drive.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Requirement {
-    /// The property.
     pub(crate) criterion: Criterion,
     /// The least (the most, where smaller is better) for three, two and one points.
     pub(crate) thresholds: [f64; 3],
     /// Whether the use cannot be judged without it.
     pub(crate) is_needed: bool,
-    /// Why these thresholds.
     pub(crate) why: &'static str,
 }
 
 /// How a drive behaves, whatever its rates are, and what a use can have at most for it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cap {
-    /// What says so.
     pub(crate) finding: FindingId,
     /// The most points; `None` where they cannot be known.
     pub(crate) most: Option<u8>,
@@ -33,7 +30,6 @@ pub(crate) struct Cap {
     pub(crate) why: &'static str,
 }
 
-/// A use of a drive and all it requires.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct UseCase {
     /// The name in reports: `system drive`.
@@ -44,7 +40,6 @@ pub(crate) struct UseCase {
     pub(crate) about: &'static str,
     /// The requirements; the least of their points is the use's.
     pub(crate) requirements: &'static [Requirement],
-    /// What keeps its points low.
     pub(crate) caps: &'static [Cap],
     /// A smaller drive is named as such; 0 where capacity does not matter.
     pub(crate) capacity_named: Bytes,

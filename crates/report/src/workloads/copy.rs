@@ -38,7 +38,6 @@ fn parts(cell: &str) -> (&str, &str) {
     cell.split_once('.').unwrap_or((cell, ""))
 }
 
-/// The same in words.
 fn name_of(cell: &str) -> String {
     let (set, part) = parts(cell);
     format!("{set}: {}", words(part))

@@ -13,7 +13,6 @@ use drivescope_stats::knee::{DISK_FALL_MIN, FLASH_FALL_MIN, resolution};
 
 /// Points at which the curve is sampled for each column of the drawing.
 const COLUMN_POINTS: usize = 4;
-/// Most zones that are named.
 const ZONES_MAX: usize = 12;
 /// A fill that wrote this share of its curve or more measured it, one that wrote less estimated it.
 const WHOLE_SHARE: f64 = 0.999;

@@ -14,7 +14,6 @@ pub(super) const REPORT: WorkloadReport = WorkloadReport {
     ..WorkloadReport::new(TestKind::Geometry, table)
 };
 
-/// Longest name of a line.
 const NAME_WIDTH: usize = 11;
 /// Places at which the rate is drawn.
 const DRAWN: usize = 60;

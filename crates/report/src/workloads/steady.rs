@@ -15,7 +15,6 @@ use drivescope_model::{Bytes, Cell, FindingId, Metric, Secs, TestKind, TestResul
 
 /// More cells than these are shown as a matrix of block sizes and directions.
 const ROWS_MAX: usize = 8;
-/// Stages of a sequence.
 const STAGES: [&str; 3] = ["degrade", "steady", "recover"];
 
 const EVIDENCE: &[Evidence] = &[
@@ -86,7 +85,6 @@ fn is_steady(result: &TestResult) -> bool {
     result.findings.iter().all(|finding| finding.id != FindingId::NotSteady)
 }
 
-/// How many rounds there were.
 fn rounds(result: &TestResult) -> Option<usize> {
     let series = result.series.iter().find(|series| series.key == "steady.rounds.written_bytes")?;
     Some(series.y.len())
@@ -99,7 +97,6 @@ fn rate_text(result: &TestResult, cell: &str) -> Option<String> {
     Some(format!("{} {unit}", rounded(value(result, cell, quantity)?)))
 }
 
-/// A row for each cell.
 fn rows(result: &TestResult, measured: Vec<&str>, style: Style) -> String {
     let rows = CellRows { result, cells: measured };
     let table = |(with_interval, with_mean): (bool, bool)| {

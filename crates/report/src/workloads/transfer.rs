@@ -152,7 +152,6 @@ fn figure_grid(result: &TestResult) -> Option<FigureGrid<'_>> {
     (!rows.is_empty()).then_some(FigureGrid { name: "transfer-grid", columns, rows })
 }
 
-/// The rates alone.
 fn rates(result: &TestResult, style: Style) -> String {
     Grid::of(result).fitting(RATES, style)
 }

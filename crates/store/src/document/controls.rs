@@ -3,7 +3,6 @@
 
 use serde_json::Value;
 
-/// Replaces a removed character.
 const REPLACEMENT: char = '\u{fffd}';
 
 /// Removes control characters from all texts and names of a value. Ends of lines and tabs stay: notes and queries have

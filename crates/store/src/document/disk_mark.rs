@@ -20,7 +20,6 @@ const PROGRAMS: [&str; 2] = ["CrystalDiskMark", "KDiskMark"];
 /// A rate is corrected where the IOPS of its row show this.
 const KDISKMARK_MB: f64 = 1.024;
 
-/// One row.
 struct MarkRow {
     shape: Shape,
     mb_s: f64,

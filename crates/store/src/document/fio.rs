@@ -186,7 +186,6 @@ fn load_of<'d>(
     Ok(load.map(|load| (cell, load)))
 }
 
-/// Notes on the figures of a job.
 fn note(job: &FioJob<'_>, jobs: &[FioJob<'_>]) -> Option<String> {
     let files = job.files();
     if files.len() > 1 {

@@ -15,32 +15,23 @@ pub type Rounds = BTreeMap<(String, &'static str), Vec<f64>>;
 
 /// A run of another program.
 pub struct ImportedRun<'s> {
-    /// The program.
     pub tool: &'s str,
-    /// Its version.
     pub version: &'s str,
     /// Identifies the run: the same text is the same run.
     pub identity: &'s str,
-    /// Start of the measurement.
     pub started: Timestamp,
-    /// Length of the measurement.
     pub elapsed_s: f64,
-    /// How it ended.
     pub status: TestStatus,
     /// The errors, and the parts that were left out.
     pub reason: Option<String>,
     /// A caution for readers of its figures.
     pub note: Option<String>,
-    /// The machine, if it is known.
     pub host: &'s str,
-    /// The measured file or device.
     pub path: &'s str,
-    /// The engine that sent the requests.
     pub engine: Engine,
 }
 
 impl ImportedRun<'_> {
-    /// The document with these figures of the test `transfer`.
     pub fn with(self, rounds: Rounds) -> Run {
         let mut result = TestResult::empty(TestKind::Transfer, self.status, self.reason);
         result.metrics =

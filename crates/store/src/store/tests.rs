@@ -9,14 +9,12 @@ mod on_disk;
 
 const ID: &str = "0123456789ab";
 
-/// A folder for one test, and the store in it.
 fn place() -> (TempDir, StoreLocation) {
     let folder = tempfile::tempdir().unwrap();
     let location = StoreLocation::of_file(folder.path().join("data/drivescope/runs.db"));
     (folder, location)
 }
 
-/// A folder for one test, and the store in it, made and open.
 fn opened() -> (TempDir, StoreLocation, Store) {
     let (folder, location) = place();
     let store = Store::open(&location).unwrap();

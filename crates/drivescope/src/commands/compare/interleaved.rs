@@ -18,10 +18,8 @@ use std::path::PathBuf;
 
 /// Pairs at most: an interval of the mean narrows no more to speak of.
 const PAIRS_MAX: u32 = 100;
-/// What a signal is answered with.
 const STOPPING: &str = "interrupted: comparing what is measured; Ctrl-C again quits now";
 
-/// One of the two.
 struct Side {
     name: String,
     path: PathBuf,

@@ -7,7 +7,6 @@ use drivescope_report::chart::{PictureSize, Theme, svg};
 use drivescope_report::export::csv::metrics_csv;
 use std::path::Path;
 
-/// Folder of the charts within it.
 const CHARTS: &str = "charts";
 
 /// Whether the user means a folder: its name ends in a slash, or it is there.

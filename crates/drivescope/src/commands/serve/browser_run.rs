@@ -19,7 +19,6 @@ const RUNS_MAX: usize = 4;
 /// Pause between two states that are shown: more than four a second cannot be read.
 const SHOW_EVERY: Duration = Duration::from_millis(250);
 
-/// What is measured now for browsers.
 #[derive(Debug, Default)]
 pub struct MeasuredDrives(Mutex<Vec<MeasuredDrive>>);
 
@@ -140,7 +139,6 @@ fn view(run: &Run, board: Arc<RunBoard>) -> impl FnMut(Event) + Send + use<> {
     }
 }
 
-/// What is to be said of a run that has ended.
 fn end_of(run: &Run, kept: SaveOutcome) -> RunEnd {
     let reason = || run.tests.iter().find_map(|test| test.reason.clone()).unwrap_or_default();
     let message = match run.status {

@@ -19,7 +19,6 @@ use drivescope_web::{ListedModel, ListedSuite, PreparedRun, RunWish, Workbench};
 use std::path::Path;
 use std::sync::Arc;
 
-/// This machine.
 pub struct LocalWorkbench {
     store: StoreLocation,
     measured: Arc<MeasuredDrives>,
@@ -27,7 +26,6 @@ pub struct LocalWorkbench {
 }
 
 impl LocalWorkbench {
-    /// With the store that keeps what is measured.
     pub fn new(store: StoreLocation) -> Self {
         Self { store, measured: Arc::default(), drives: DrivesOfMachine::asked() }
     }

@@ -24,7 +24,6 @@ use std::collections::BTreeSet;
 use std::sync::Mutex;
 use table::PublishedCell;
 
-/// Does what was asked.
 pub fn reproduce(arguments: &ReproduceArguments) -> Result<Code, Failure> {
     let all = table::cells().map_err(Failure::usage)?;
     let cells = chosen(all, arguments)?;

@@ -14,7 +14,6 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;
 
-/// What the output is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TargetFormat {
     Trace,

@@ -22,10 +22,8 @@ use std::time::{Duration, Instant};
 
 /// Time for a command to end after Ctrl-C, which it receives as well.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// What the first signal is answered with.
 const STOPPING: &str = "interrupted: saving what was recorded; Ctrl-C again quits now";
 
-/// Records, and says what was seen.
 pub fn record(arguments: &RecordArguments, signals: &RunSignals) -> Result<Code, Failure> {
     let name = arguments.output.display().to_string();
     if arguments.output.extension().is_none_or(|ending| ending != "trace") {

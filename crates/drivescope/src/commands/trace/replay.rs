@@ -17,7 +17,6 @@ use drivescope_trace::profile::TraceProfile;
 const FILE_UNIT: u64 = 1 << 20;
 const FILE_MAX: u64 = 4 << 30;
 
-/// Replays a trace on each target.
 pub fn replay(arguments: ReplayArguments, signals: &RunSignals) -> Result<Code, Failure> {
     let shown = arguments.trace.display().to_string();
     let Some(file) = arguments.trace.to_str() else {

@@ -10,7 +10,6 @@ use drivescope_trace::open::OpenTrace;
 use std::io;
 use std::path::Path;
 
-/// A trace that is open.
 pub struct NamedTrace {
     name: String,
     trace: OpenTrace<'static>,
@@ -36,7 +35,6 @@ impl NamedTrace {
         self.trace.header()
     }
 
-    /// How the file is called.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -48,7 +46,6 @@ impl NamedTrace {
     }
 }
 
-/// What is wrong with a trace of this name.
 pub fn failure(name: &str, error: TraceError) -> Failure {
     let code = match &error {
         TraceError::Write(error) if error.kind() == io::ErrorKind::StorageFull => Code::Refused,

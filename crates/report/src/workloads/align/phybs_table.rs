@@ -2,7 +2,6 @@
 
 use drivescope_model::{Bytes, Run, TestKind, TestResult};
 
-/// Its header.
 const HEADER: &str = "   count    size  offset    step        msec     tps    kBps\n";
 
 /// The passes of the run's `align` test as phybs prints them: an empty line between sizes; `kBps` counts

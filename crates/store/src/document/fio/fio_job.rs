@@ -14,7 +14,6 @@ const PERCENTILES: [(&str, &str); 5] = [
     ("99.900000", "lat_p99_9_us"),
     ("99.990000", "lat_p99_99_us"),
 ];
-/// The directions of fio.
 const SIDES: [&str; 4] = ["read", "write", "trim", "mixed"];
 /// The entry that fio's client adds: the sum over all machines.
 const SUM_OF_CLIENTS: &str = "All clients";
@@ -111,7 +110,6 @@ impl<'d> FioJob<'d> {
         self.threads[0]
     }
 
-    /// Its name.
     pub fn name(&self) -> &'d str {
         self.entry()["jobname"].as_str().unwrap_or("?")
     }
@@ -152,18 +150,15 @@ impl<'d> FioJob<'d> {
         is_null || SIDES.iter().all(|side| self.sum(side, "total_ios") == 0.0)
     }
 
-    /// Threads of the load.
     pub fn count(&self) -> u32 {
         self.count
     }
 
-    /// Adds a job of the same load.
     pub fn join(&mut self, other: &Self) {
         self.count = self.count.saturating_add(other.count);
         self.threads.extend(&other.threads);
     }
 
-    /// Its error, if it ended with one.
     pub fn error(&self) -> Option<String> {
         let code = |name: &str| {
             let codes = self.threads.iter().filter_map(|job| job[name].as_i64());
@@ -251,13 +246,11 @@ impl<'d> FioJob<'d> {
         self.threads.iter().filter_map(|job| job[side][field].as_f64()).sum()
     }
 
-    /// How long it sent requests.
     pub fn elapsed_s(&self) -> f64 {
         let sides = self.threads.iter().flat_map(|job| SIDES.map(|side| &job[side]["runtime"]));
         sides.filter_map(Value::as_f64).fold(0.0, f64::max) / 1e3
     }
 
-    /// Adds its figures as a round of a cell.
     pub fn add_to(&self, cell: &FioCell, key: &str, rounds: &mut Rounds) {
         let mut push = |quantity, value: Option<f64>| {
             if let Some(value) = value.filter(|value| value.is_finite()) {

@@ -17,7 +17,6 @@ pub enum Comparison {
 }
 
 impl Comparison {
-    /// Reads the two columns.
     pub fn parse(op: &str, value: &str) -> Result<Self, String> {
         let number =
             |text: &str| text.parse::<f64>().map_err(|_| format!("value '{text}' is not a number"));
@@ -58,7 +57,6 @@ impl Comparison {
         }
     }
 
-    /// The value or values as published.
     pub fn published(self) -> Published {
         match self {
             Self::Near(value) | Self::Below(value) | Self::Above(value) => Published::One(value),

@@ -12,7 +12,6 @@ pub type RunFigures = BTreeMap<ModelRun, Result<MetricValues, String>>;
 /// One run on one model.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ModelRun {
-    /// Name of the model.
     pub model: String,
     /// Which of `runs.tsv`.
     pub run: String,
@@ -26,7 +25,6 @@ enum Combined {
     Largest,
 }
 
-/// A metric of a run.
 #[derive(Debug, Clone, PartialEq)]
 struct Term {
     job: ModelRun,
@@ -97,7 +95,6 @@ impl Term {
 }
 
 impl Formula {
-    /// What must be run for it.
     pub fn jobs(&self) -> BTreeSet<ModelRun> {
         self.terms.iter().chain(&self.minus).map(|term| term.job.clone()).collect()
     }

@@ -64,7 +64,6 @@ impl ModelRun {
         Ok(figures)
     }
 
-    /// The arguments of its run.
     pub(super) fn arguments(&self) -> Result<RunArguments, String> {
         let found = runs().find(|(name, _)| *name == self.run);
         let (_, words) = found.ok_or("there is no such run")?;
@@ -86,7 +85,6 @@ fn identity(drive: &Drive) -> MetricValues {
     [capacity, sector].into_iter().chain(rpm).collect()
 }
 
-/// Plans the suite and runs its tests.
 fn results(
     arguments: &RunArguments,
     target: &Target,

@@ -5,10 +5,8 @@ use super::formula::{Formula, ModelRun};
 use drivescope_model::reproduction::CellResult;
 use std::collections::BTreeSet;
 
-/// The table as it is kept.
 const TABLE: &str = include_str!("../../../../data/published.tsv");
 
-/// The columns, in order.
 const COLUMNS: [&str; 15] = [
     "id",
     "seed",
@@ -27,13 +25,11 @@ const COLUMNS: [&str; 15] = [
     "reason",
 ];
 
-/// One published figure.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PublishedCell {
     /// As published, with nothing simulated yet; the reason says why there is none, or why it cannot be matched
     /// honestly.
     pub entry: CellResult,
-    /// How the published value is meant.
     pub op: Comparison,
     /// Which figure of which model answers it; none if no instrument or no model exists.
     pub measured: Option<Formula>,
@@ -108,7 +104,6 @@ fn cell(fields: &[&str]) -> Result<PublishedCell, String> {
 }
 
 impl PublishedCell {
-    /// What must be run for this cell.
     pub(super) fn jobs(&self) -> BTreeSet<ModelRun> {
         let formulas = self.measured.iter().chain(&self.versus);
         formulas.flat_map(Formula::jobs).collect()
