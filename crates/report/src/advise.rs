@@ -18,15 +18,15 @@ use std::str::FromStr;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DataUse {
-    /// Read and written at random, and waited for: systems, virtual machines, databases, games.
+    /// Random reads and writes that users wait for: systems, virtual machines, databases, games.
     Fast,
-    /// Large files that are read now and then.
+    /// Large files, read now and then.
     Bulk,
-    /// Hardly ever read: backups, archives, exchange.
+    /// Rarely read: backups, archives, exchange.
     Cold,
 }
 
-/// Something that needs room.
+/// Data that need space.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Need {
     /// What the user calls it; also the label of its partition.
@@ -37,7 +37,7 @@ pub struct Need {
 }
 
 const FILE_SYSTEMS: [&str; 8] = ["ext4", "xfs", "btrfs", "f2fs", "exfat", "ntfs", "fat32", "swap"];
-/// Parts of names that say how data are used.
+/// Parts of names that show how data are used.
 const USES: [(DataUse, &[&str]); 2] = [
     (
         DataUse::Fast,
@@ -91,7 +91,7 @@ impl FromStr for Need {
     }
 }
 
-/// A partition smaller than this is a mistake.
+/// A smaller partition is a mistake.
 const MIN: Bytes = Bytes::mib(1);
 
 #[cfg(test)]

@@ -20,21 +20,21 @@ pub(crate) struct FigureGrid<'r> {
 pub(crate) struct GridRow<'r> {
     pub(crate) name: String,
     pub(crate) unit: &'static str,
-    /// One for each direction; nothing where that was not measured.
+    /// One per direction; `None` where it was not measured.
     pub(crate) fields: Vec<Option<GridField<'r>>>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct GridField<'r> {
     pub(crate) rate: &'r Metric,
-    /// Median and 99th percentile of its latencies, in microseconds.
+    /// Median and 99th percentile.
     pub(crate) latencies_us: [Option<f64>; 2],
     /// The finding that qualifies it, `F007`.
     pub(crate) finding: Option<String>,
 }
 
 impl FigureGrid<'_> {
-    /// The grid as a picture: rates alone, each with its unit.
+    /// Rates alone, each with its unit.
     pub(crate) fn chart(&self) -> Chart {
         let rows: Vec<String> = self.rows.iter().map(|row| row.name.clone()).collect();
         let (x, y) = (PlotAxis::rows("", &self.columns), PlotAxis::rows("", &rows));

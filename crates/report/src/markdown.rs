@@ -94,7 +94,7 @@ fn meaning(severity: Severity) -> &'static str {
     }
 }
 
-/// GitHub's anchor of the heading `F001 page-cache`.
+/// GitHub's anchor of a heading such as `F001 page-cache`.
 fn anchor(id: FindingId) -> String {
     format!("{}-{}", id.spec().id.to_lowercase(), id.spec().name)
 }

@@ -26,28 +26,28 @@ pub use history::history_page;
 pub use script::{PageHashes, page_hashes, page_script};
 pub use style::page_style;
 
-/// Pictures over time that a test shows, folded; `report --chart` draws the others.
+/// Pictures over time per test, folded; `report --chart` draws the others.
 const PHASES_SHOWN: usize = 6;
 
-/// What a page shows, for whoever puts a page of their own around it.
+/// Contents of a page, for callers that put their own page around it.
 pub struct PageContent {
     pub title: String,
     pub body: Markup,
 }
 
 impl PageContent {
-    /// As a page of its own, which needs nothing else.
+    /// A complete page that needs nothing else.
     pub fn alone(&self) -> String {
         whole(&self.title, &self.body)
     }
 }
 
-/// The page of a run. `question` says what a test asks, as `drivescope tests` prints it.
+/// `question` gives the question of a test, as `drivescope tests` prints it.
 pub fn page(run: &Run, question: impl Fn(&TestResult) -> String) -> PageContent {
     page_among(run, &[], question)
 }
 
-/// The page of a run that stands among `known` drives, besides the models that drivescope carries.
+/// As [`page`], with `known` drives for comparison besides the built-in models.
 pub fn page_among(
     run: &Run,
     known: &[KnownDrive],
@@ -64,7 +64,7 @@ pub fn page_among(
     PageContent { title: name, body }
 }
 
-/// What a run in progress has measured: findings and tables, without what only a whole run shows.
+/// Findings and tables of a run in progress, without the parts that need a whole run.
 pub fn so_far(run: &Run, question: impl Fn(&TestResult) -> String) -> Markup {
     html! {
         (findings(&run.findings))
@@ -104,13 +104,13 @@ pub fn verdict_table(verdicts: &[Verdict]) -> Markup {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Detail {
-    /// Its pictures for pages and phones, with values at the pointer, and those over time.
+    /// Pictures for pages and phones, with values at the pointer, and those over time.
     Whole,
     /// One picture of each kind, without values, where many runs share a page.
     Folded,
 }
 
-/// Nothing but the page's own script and style sheet: it asks nothing of the network, whatever stands in a name.
+/// Only the page's own script and style sheet: it asks nothing of the network, whatever stands in a name.
 fn policy() -> String {
     let PageHashes { script, style } = page_hashes();
     format!("default-src 'none'; script-src {script}; style-src {style}")
@@ -173,7 +173,7 @@ fn suits(run: &Run) -> Markup {
     }
 }
 
-/// Findings from warnings on; notes stand below, folded.
+/// Warnings and problems; notes stand below, folded.
 fn findings(findings: &[Finding]) -> Markup {
     let mut grave: Vec<&Finding> =
         findings.iter().filter(|f| f.severity > Severity::Note).collect();
@@ -209,7 +209,7 @@ fn card(finding: &Finding) -> Markup {
     }
 }
 
-/// Where the drive stands among those of known classes.
+/// The drive's place among drives of known classes.
 fn standing(run: &Run, known: &[KnownDrive]) -> Markup {
     let strips = class_strips(run, known);
     html! {
@@ -257,7 +257,6 @@ fn test(result: &TestResult, question: &str, detail: Detail) -> Markup {
     }
 }
 
-/// One chart for all screens.
 fn wide_figure(chart: &Chart) -> Markup {
     one_picture(chart, Theme::Page)
 }
@@ -271,7 +270,7 @@ fn one_picture(chart: &Chart, theme: Theme) -> Markup {
     }
 }
 
-/// A chart for pages and one for phones; the style sheet shows one of them.
+/// One picture for pages and one for phones; the style sheet shows one of them.
 fn figure(chart: &Chart) -> Markup {
     let picture = |size: PictureSize| PreEscaped(svg(chart, size.fitting(chart), Theme::Page));
     html! {

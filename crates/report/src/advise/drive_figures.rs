@@ -30,36 +30,34 @@ pub struct DriveFigures {
     /// Its model, or what was measured.
     pub name: String,
     pub path: String,
-    /// Bytes that may be partitioned.
     pub bytes: u64,
-    /// Unit of partition tables.
     pub sector_bytes: u64,
     pub is_shingled: bool,
     pub flush_lies: bool,
-    /// What the figures rest on, and what is missing.
+    /// Sources of the figures, and what is missing.
     pub notes: Vec<String>,
     spans: Vec<RateSpan>,
     access: Option<AccessModel>,
-    /// Rate of writes over that of reads.
+    /// Write rate divided by read rate.
     write_share: Option<f64>,
 }
 
-/// What to expect of a part of a drive. Rates from its fastest to its slowest place.
+/// Expected figures of a part of a drive; rates from its fastest to its slowest place.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct PartFigures {
     pub read_start_mb_s: f64,
     pub read_end_mb_s: f64,
     pub read_mean_mb_s: f64,
-    /// The same for writes, where writes were measured.
+    /// `None` where no writes were measured.
     pub write_mean_mb_s: Option<f64>,
-    /// Mean time of a random read within it, ms.
+    /// Mean time of a random read within the part.
     pub access_ms: Option<f64>,
-    /// Half of the width of its interval.
+    /// Half the width of its 95 % interval.
     pub access_margin_ms: f64,
 }
 
 impl DriveFigures {
-    /// Of a run with `geometry` or `surface` on a whole drive. Errors: one line that names the test to run.
+    /// From a run with `geometry` or `surface` on a whole drive. Errors: one line that names the test to run.
     pub fn of(run: &Run) -> Result<Self, String> {
         let drive = run.drive.as_ref();
         let path = if run.simulated {
@@ -162,8 +160,8 @@ fn test(run: &Run, kind: TestKind) -> Option<&TestResult> {
     run.tests.iter().find(|result| result.test == kind)
 }
 
-/// Zones of geometry or surface, or what surface has sampled, each sample for what is nearest to it; else one rate for
-/// all of flash.
+/// Zones of geometry or surface; else the samples of surface, each for the places nearest to it; else one rate for
+/// flash.
 fn spans_of(run: &Run, bytes: f64, notes: &mut Vec<String>) -> Option<Vec<RateSpan>> {
     for kind in [TestKind::Geometry, TestKind::Surface] {
         let Some(result) = test(run, kind) else { continue };
@@ -244,7 +242,7 @@ fn access_of(run: &Run) -> Option<AccessModel> {
     }
 }
 
-/// What writes in order have of the rate of reads, as far as one of the tests wrote.
+/// Sequential write rate divided by the read rate, from a test that wrote.
 fn write_share(run: &Run) -> Option<f64> {
     let of = |key: &str| run.metric(key).filter(|it| it.valid).map(|it| it.value);
     let pairs = [

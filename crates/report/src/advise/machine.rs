@@ -14,7 +14,6 @@ pub struct MachineChange {
     pub command: Option<String>,
 }
 
-/// A gain not measured here.
 const UNMEASURED: &str = "not measured here; drivescope compare --ab shows it";
 /// The kernel's default; less starves sequential readers of a disk.
 const READ_AHEAD_KIB: u64 = 128;
@@ -23,7 +22,7 @@ const APM_MIN: u32 = 128;
 /// A file system with less free space fragments what is written.
 const FREE_SHARE_MIN: f64 = 0.05;
 
-/// Everything that the run shows, the gravest first.
+/// All recommended changes, the most important first.
 pub fn machine_changes(run: &Run) -> Vec<MachineChange> {
     let Some(drive) = run.drive.as_ref().filter(|_| !run.simulated) else {
         return of_any(run, None);
@@ -43,7 +42,7 @@ pub fn machine_changes(run: &Run) -> Vec<MachineChange> {
     changes
 }
 
-/// What concerns partitions, mounts and the processor.
+/// Changes of partitions, mounts and the processor.
 fn of_any(run: &Run, drive: Option<&Drive>) -> Vec<MachineChange> {
     let mut changes: Vec<MachineChange> =
         drive.map(|drive| partitions(run, drive)).unwrap_or_default();
@@ -125,7 +124,7 @@ fn scheduler(drive: &Drive) -> Option<MachineChange> {
     ))
 }
 
-/// A disk whose cache is off writes one request a turn.
+/// A disk with its write cache off writes one request per revolution.
 fn write_cache(run: &Run, drive: &Drive) -> Option<MachineChange> {
     let is_off = drive.write_cache.as_deref() == Some("write through") && is_disk(drive);
     if !is_off || drive.transport != "sata" || found(run, FindingId::FlushIgnored).is_some() {

@@ -4,7 +4,7 @@ use drivescope_model::number::{rounded, with_decimals};
 
 const INTERVALS_MIN: usize = 3;
 const INTERVALS_MAX: usize = 6;
-/// Steps between ticks that people count in, times a power of ten.
+/// Round steps between ticks, times a power of ten.
 const STEPS: [f64; 6] = [1.0, 2.0, 2.5, 3.0, 4.0, 5.0];
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -13,12 +13,12 @@ pub enum AxisScale {
     Linear(f64, f64),
     /// Equal distances for equal ratios.
     Log(f64, f64),
-    /// Rows or columns: 0 is the first, each one wide.
+    /// Rows or columns: each one wide, numbered from 0.
     Rows(usize),
 }
 
 impl AxisScale {
-    /// Where a value stands, from 0 at the beginning of the axis to 1 at its end; beyond for values outside.
+    /// Position of a value: 0 at the start of the axis, 1 at its end, beyond for values outside.
     pub fn share(self, value: f64) -> f64 {
         match self {
             Self::Linear(from, to) => (value - from) / (to - from),
@@ -43,9 +43,9 @@ pub struct Tick {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AxisValues {
-    /// As they are: `300`, `10,000`, `0.1`.
+    /// `300`, `10,000`, `0.1`.
     Number,
-    /// Microseconds, each in the unit that suits it: `30 µs`, `1 ms`, `3 s`.
+    /// Microseconds in a suitable unit: `30 µs`, `1 ms`, `3 s`.
     LatencyUs,
     /// Shares of all requests: `1 in 100`.
     Share,
@@ -65,11 +65,11 @@ impl AxisValues {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlotAxis {
-    /// What it measures, with its unit: `position, TB`, or the unit alone.
+    /// Quantity and unit: `position, TB`, or the unit alone.
     pub title: String,
     pub values: AxisValues,
     pub scale: AxisScale,
-    /// Its ticks, the smallest first; drawing leaves out those that would touch.
+    /// Smallest first; drawing omits those that would touch.
     pub ticks: Vec<Tick>,
 }
 
@@ -130,7 +130,7 @@ impl PlotAxis {
     }
 }
 
-/// A count or rate at a tick: `300`, `10,000`, `0.1`.
+/// `300`, `10,000`, `0.1`.
 pub fn tick_number(value: f64) -> String {
     let text = rounded(value);
     match text.split_once('.') {
@@ -140,7 +140,7 @@ pub fn tick_number(value: f64) -> String {
     }
 }
 
-/// A latency in microseconds at a tick: `30 µs`, `1 ms`, `3 s`.
+/// `30 µs`, `1 ms`, `3 s`.
 fn tick_latency_us(us: f64) -> String {
     let (value, unit) = match us {
         us if us < 999.5 => (us, "µs"),
@@ -176,7 +176,7 @@ fn decimals_of(step: f64) -> usize {
     (0..6).find(is_exact).unwrap_or(6)
 }
 
-/// Round numbers of a logarithmic axis within a decade.
+/// Ticks within a decade of a logarithmic axis.
 const LOG_STEPS: [f64; 2] = [1.0, 3.0];
 
 fn log_floor(value: f64) -> f64 {

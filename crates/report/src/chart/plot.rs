@@ -4,10 +4,10 @@ use super::axis::PlotAxis;
 use drivescope_model::Metric;
 use drivescope_model::number::rounded;
 
-/// What a colour means. Drives and series take [`Ink::Series`] in their order on a page.
+/// The meaning of a colour. Drives and series take [`Ink::Series`] in their order on a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ink {
-    /// The first to the fifth drive or series; a sixth begins again.
+    /// The first to the fifth drive or series; the sixth starts again.
     Series(usize),
     /// Text and medians.
     Text,
@@ -22,14 +22,13 @@ pub enum YAxis {
     Right,
 }
 
-/// A place in units of the axes.
+/// In units of the axes.
 pub type Point = (f64, f64);
 
-/// How a line goes from one point to the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Course {
     Straight,
-    /// At the height of the first point until the next one.
+    /// The height of a point holds until the next one.
     Steps,
 }
 
@@ -44,18 +43,17 @@ pub struct PlotMark {
 }
 
 impl PlotMark {
-    /// A filled mark without an interval.
     pub fn point(at: Point) -> Self {
         Self { at, interval: (at.1, at.1), interval_along: Along::Y, is_filled: true }
     }
 
-    /// A metric in a row, filled, with its interval.
+    /// A filled mark with its interval, in a row.
     pub fn in_row(metric: &Metric, row: usize) -> Self {
         let (at, interval) = ((metric.value, row as f64), (metric.low, metric.high));
         Self { at, interval, interval_along: Along::X, is_filled: true }
     }
 
-    /// A metric above a place of the axis below, filled, with its interval.
+    /// A filled mark with its interval, at `x`.
     pub fn above(x: f64, metric: &Metric) -> Self {
         let (at, interval) = ((x, metric.value), (metric.low, metric.high));
         Self { at, interval, interval_along: Along::Y, is_filled: true }
@@ -78,15 +76,15 @@ pub enum Beside {
     Below,
 }
 
-/// What stands in a plot, the first farthest back.
+/// A part of a plot.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Layer {
     Line {
-        /// In the order of `x`; a point that is NaN or infinite interrupts the line.
+        /// Sorted by `x`; a point that is not finite interrupts the line.
         points: Vec<Point>,
         ink: Ink,
         course: Course,
-        /// Fine lines are single rounds behind their median.
+        /// Fine lines show single rounds under their median.
         is_fine: bool,
         axis: YAxis,
     },
@@ -95,12 +93,12 @@ pub enum Layer {
         ink: Ink,
         axis: YAxis,
     },
-    /// Few marks, each with an interval. The shape follows the ink.
+    /// Marks with intervals. The shape follows the ink.
     Marks {
         marks: Vec<PlotMark>,
         ink: Ink,
     },
-    /// A shaded stretch of the x axis with a word on top.
+    /// A shaded stretch of the x axis with a word at the top.
     Band {
         from_to: (f64, f64),
         text: String,
@@ -110,25 +108,25 @@ pub enum Layer {
         x: f64,
         text: String,
     },
-    /// A horizontal bar of text height between two places: a median over a stretch.
+    /// A horizontal bar of text height: a median over a stretch.
     Level {
         from_to: (f64, f64),
         y: f64,
     },
-    /// A thick bar in a row: from the least to the most of many.
+    /// A thick bar in a row: the range of many values.
     Span {
         from_to: (f64, f64),
         y: f64,
         ink: Ink,
     },
-    /// A filled field of a map, its shade by `share` (0 light, 1 dark), with a text inside.
+    /// A filled field of a map with a text; `share` is its shade, 0 light to 1 dark.
     Field {
         x: (f64, f64),
         y: (f64, f64),
         share: f64,
         text: String,
     },
-    /// A text at a point. It moves up or down to be legible, or is left out.
+    /// A text that moves up or down to be legible, or is omitted.
     Text {
         at: Point,
         text: String,
@@ -152,9 +150,9 @@ pub struct Plot {
     pub right: Option<PlotAxis>,
     /// From back to front.
     pub layers: Vec<Layer>,
-    /// Whether it is a few rows of text height, in a picture as high as they need.
+    /// A few rows of text height, in a picture only as high as they need.
     pub is_compact: bool,
-    /// What is drawn with an ink, for those who point at it.
+    /// Names of inks, shown at the pointer.
     pub names: Vec<(Ink, String)>,
 }
 
@@ -177,17 +175,17 @@ impl Plot {
         self.with(Layer::Line { points, ink, course, is_fine: false, axis })
     }
 
-    /// With a curve of straight lines in front, on the left axis.
+    /// Adds straight lines in front, on the left axis.
     pub fn with_line(self, points: Vec<Point>, ink: Ink) -> Self {
         self.with_curve(points, ink, Course::Straight, YAxis::Left)
     }
 
-    /// With a curve of steps in front, on the left axis.
+    /// Adds steps in front, on the left axis.
     pub fn with_steps(self, points: Vec<Point>, ink: Ink) -> Self {
         self.with_curve(points, ink, Course::Steps, YAxis::Left)
     }
 
-    /// With the heights of both ends of a curve beside them, each followed by its words.
+    /// Adds the heights of both ends of a curve beside them, each followed by its words.
     pub fn with_ends(self, [first, last]: [Point; 2], words: [&str; 2], ink: Ink) -> Self {
         let [begin, end] = [(first, words[0]), (last, words[1])]
             .map(|(point, words)| format!("{} {words}", rounded(point.1)));

@@ -7,12 +7,10 @@ use resvg::usvg::{Options, Tree};
 use std::fmt::Write as _;
 use ttf_parser::{Face, OutlineBuilder};
 
-/// Pixels for each unit of the picture: sharp on today's screens.
+/// Pixels per unit of the picture.
 const SCALE: u32 = 2;
 
-/// The chart as a PNG file, twice as many pixels as `size` has.
-///
-/// `Err` says what the picture could not be drawn for; it is a fault of this program.
+/// The chart as a PNG file, at twice the pixels of `size`. An error is a fault of this program.
 pub fn png(chart: &Chart, size: PictureSize, theme: Theme) -> Result<Vec<u8>, String> {
     let picture = outlined(&svg(chart, size, theme))?;
     let tree = Tree::from_str(&picture, &Options::default()).map_err(|error| error.to_string())?;
@@ -28,7 +26,7 @@ struct Fonts {
     bold: Face<'static>,
 }
 
-/// The picture with its texts as paths. Only what [`svg`] writes is understood: `<text …>words</text>` on a line.
+/// The picture with its texts as paths. It must come from [`svg`]: `<text …>words</text>` on one line.
 fn outlined(picture: &str) -> Result<String, String> {
     let face = |data: &'static [u8]| Face::parse(data, 0).map_err(|error| error.to_string());
     let fonts = Fonts {
@@ -47,7 +45,7 @@ fn outlined(picture: &str) -> Result<String, String> {
     Ok(out)
 }
 
-/// The path of one text; nothing if it is not a text.
+/// The path of one text; `None` for other elements.
 fn outline(element: &str, fonts: &Fonts) -> Option<String> {
     let (head, rest) = element.strip_prefix("<text ")?.split_once('>')?;
     let words = unescaped(rest.strip_suffix("</text>")?);
@@ -81,7 +79,7 @@ fn outline(element: &str, fonts: &Fonts) -> Option<String> {
     Some(format!("<path class=\"{class}\"{fill} d=\"{}\"/>", path.text))
 }
 
-/// What [`svg`] escapes, as it was.
+/// Undoes the escapes of [`svg`].
 fn unescaped(text: &str) -> String {
     let pairs = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&amp;", "&")];
     pairs.iter().fold(text.to_string(), |text, (escaped, plain)| text.replace(escaped, plain))

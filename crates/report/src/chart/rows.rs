@@ -23,7 +23,7 @@ pub struct RowQuantity {
     pub quantity: &'static str,
     pub ink: Ink,
     pub is_filled: bool,
-    /// What it is called, before its value in the last row.
+    /// Stands before the value in the last row.
     pub word: &'static str,
     pub beside: Beside,
 }

@@ -33,7 +33,7 @@ fn complementary(distribution: &Distribution) -> Option<Vec<Point>> {
     (count > 0).then_some(points)
 }
 
-/// The distributions with these keys and names; nothing if there is none of them.
+/// `wanted`: keys and names. `None` without any of them.
 pub fn tails(result: &TestResult, name: &str, wanted: &[(String, String)]) -> Option<Chart> {
     let curve = |(key, label): &(String, String)| Some((label.clone(), tail_of(result, key)?));
     tails_chart(name, wanted.iter().filter_map(curve).collect())

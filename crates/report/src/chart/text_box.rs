@@ -8,7 +8,7 @@ const DIGIT_WIDTH: f64 = 0.7;
 const OTHER_WIDTH: f64 = 0.62;
 /// Height of a line as a share of the size.
 const LINE_HEIGHT: f64 = 1.25;
-/// How far a text may move up or down from its place, in lines, the nearest first.
+/// How far a text may move from its place, in lines, nearest first.
 const MOVES: [f64; 9] = [0.0, -0.5, 0.5, -1.0, 1.0, -2.0, 2.0, -3.0, 3.0];
 
 pub fn text_width(text: &str, size: f64) -> f64 {
@@ -34,7 +34,7 @@ pub struct TextBox {
 }
 
 impl TextBox {
-    /// Around a line of text, centred at height `middle`.
+    /// The box of a line of text, centred at height `middle`.
     pub fn around(left: f64, middle: f64, text: &str, size: f64) -> Self {
         let half = line_height(size) / 2.0;
         let right = left + text_width(text, size);
@@ -72,13 +72,12 @@ impl TextBox {
 pub struct PlacedTexts(Vec<TextBox>);
 
 impl PlacedTexts {
-    /// Keeps texts away from a place.
     pub fn take(&mut self, place: TextBox) {
         self.0.push(place);
     }
 
-    /// The first of the wanted places, each tried at several heights, where a text stands free within `bounds`;
-    /// its number and its box. Nothing if there is none.
+    /// The first of the wanted places, each tried at several heights, where a text fits within `bounds`: its index and
+    /// its box.
     pub fn place(&mut self, wanted: &[TextBox], bounds: &TextBox) -> Option<(usize, TextBox)> {
         let is_free = |place: &TextBox| {
             place.is_within(bounds) && !self.0.iter().any(|placed| placed.covers(place))

@@ -12,14 +12,14 @@ use crate::workloads::{answer_to, usable};
 use drivescope_model::number::{latency_us, rounded};
 use drivescope_model::{Run, TestResult};
 
-/// Most curves that a reader can distinguish in one picture.
+/// More curves cannot be distinguished.
 const CURVES_MAX: usize = 5;
-/// From this ratio of the largest to the smallest value on, an axis is logarithmic.
+/// From this ratio of the largest to the smallest value, an axis is logarithmic.
 const LOG_FROM: f64 = 5.0;
-/// Axes of rows reach a factor of two at least: small differences must look small.
+/// Axes of rows span at least a factor of two: small differences must look small.
 const REACH_MIN: f64 = 2.0;
 
-/// Every chart of runs side by side: a row for each run in every compared metric, curves, and prices.
+/// A row per run for every compared metric, curves, and prices.
 pub fn comparison_charts(comparison: &RunComparison, runs: &[Run]) -> Vec<Chart> {
     let rows = comparison.rows.iter().filter_map(|row| of_metric(row, comparison, runs));
     rows.chain(curves(comparison, runs))
@@ -27,14 +27,13 @@ pub fn comparison_charts(comparison: &RunComparison, runs: &[Run]) -> Vec<Chart>
         .collect()
 }
 
-/// Curves over each other: those over the drive, and how many small reads are slow.
+/// Curves of all runs in one picture: rates over the drive, and latencies of small reads.
 fn curves(comparison: &RunComparison, runs: &[Run]) -> Vec<Chart> {
     let names = &comparison.names;
     let rates = CURVES.iter().filter_map(|curve| over_the_drive(runs, names, curve));
     rates.chain(slow_reads(runs, names)).collect()
 }
 
-/// A mark with its interval for each run.
 fn of_metric(row: &ComparedMetric, comparison: &RunComparison, runs: &[Run]) -> Option<Chart> {
     let metrics: Option<Vec<_>> = runs.iter().map(|run| usable(run, &row.key)).collect();
     let metrics = metrics?;
@@ -69,7 +68,7 @@ fn of_metric(row: &ComparedMetric, comparison: &RunComparison, runs: &[Run]) -> 
     })
 }
 
-/// One curve of each run over its drive.
+/// A series over the drive that is compared between runs.
 struct Curve {
     key: &'static str,
     name: &'static str,
@@ -95,7 +94,7 @@ const CURVES: [Curve; 2] = [
     },
 ];
 
-/// Rates by position in per cent of the drive, for the runs that have them.
+/// Rates by position in percent of the drive.
 fn over_the_drive(runs: &[Run], names: &[String], curve: &Curve) -> Option<Chart> {
     let of_run = |run: &Run| -> Option<Vec<Point>> {
         let results = run.tests.iter();
@@ -145,7 +144,6 @@ fn over_the_drive(runs: &[Run], names: &[String], curve: &Curve) -> Option<Chart
 /// Longest name at the end of a curve, in characters.
 const NAME_MAX: usize = 16;
 
-/// The beginning of a name, where it is too long for the end of a curve.
 fn shortened(name: &str) -> String {
     match name.chars().count() > NAME_MAX {
         true => name.chars().take(NAME_MAX - 1).chain(['…']).collect(),
@@ -153,10 +151,10 @@ fn shortened(name: &str) -> String {
     }
 }
 
-/// Small reads, one at a time, over the whole drive.
+/// Cells of small reads at depth 1 over the whole drive.
 const SLOW_READS: [&str; 2] = ["transfer.rnd4k_q1t1.read", "latency.span100"];
 
-/// Distributions of the latencies of small reads, of the first cell that at least two runs have.
+/// Latencies of small reads, of the first cell that at least two runs have.
 fn slow_reads(runs: &[Run], names: &[String]) -> Option<Chart> {
     SLOW_READS.into_iter().find_map(|key| {
         let of_run = |run: &Run| {
@@ -173,8 +171,8 @@ fn slow_reads(runs: &[Run], names: &[String]) -> Option<Chart> {
     })
 }
 
-/// Price of a terabyte against small reads per second, of the runs with a price in the currency of the first. `word` is
-/// what the axis calls it: `price`, or `example price` where no user has named it.
+/// Price per terabyte against small reads per second, of the runs with a price in the currency of the first. `word` is
+/// the axis title: `price`, or `example price` where no user has named it.
 pub fn price_chart(runs: &[Run], names: &[String], word: &str) -> Option<Chart> {
     let currency = runs.iter().find_map(|run| Some(run.price.as_ref()?.currency.clone()))?;
     let point = |run: &Run| -> Option<Point> {

@@ -12,7 +12,7 @@ pub(crate) struct NamedRuns<'r> {
     pub runs: Vec<&'r Run>,
 }
 
-/// A sentence for each property of which some run has a figure, but not every run a valid one.
+/// A sentence for each property that some run has a figure of, but not every run a valid one.
 pub(crate) fn left_out(sides: &[NamedRuns<'_>]) -> Vec<String> {
     let all: Vec<&Run> = sides.iter().flat_map(|side| side.runs.iter().copied()).collect();
     let has_any = |key: &str| all.iter().any(|run| run.metric(key).is_some());

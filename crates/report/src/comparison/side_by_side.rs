@@ -7,22 +7,22 @@ use drivescope_model::Run;
 use drivescope_model::number::{rounded, whole};
 use drivescope_model::units::Price;
 
-/// A price is given for this many requests per second: a hard disk does a fraction of it.
+/// Prices are given per this many requests per second: a hard disk does a fraction of it.
 pub(crate) const REQUESTS: u64 = 1_000;
-/// A price is given for this rate, about what a hard disk reaches.
+/// Prices are given per this rate, about that of a hard disk.
 pub(crate) const RATE_MB_S: u64 = 100;
-/// Random reads, in a deep queue or one by one, whichever was measured and is the drive's.
+/// Random reads at a deep queue, else at depth 1.
 const READS: [Criterion; 2] = [Criterion::RandomReadsDeep, Criterion::RandomReadsQ1];
 const UNKNOWN: &str = "–";
 
-/// One property, in words, of each run.
+/// One property of each run, in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SideBySide {
     pub what: String,
     pub values: Vec<String>,
 }
 
-/// Prices where there are any, then verdicts.
+/// Prices if there are any, then verdicts.
 pub(crate) fn side_by_side(runs: &[Run]) -> Vec<SideBySide> {
     let mut rows = prices(runs);
     rows.extend(verdicts(runs));
@@ -34,13 +34,13 @@ pub(crate) fn per_terabyte(run: &Run, price: &Price) -> Option<f64> {
     (bytes > 0).then(|| price.amount / (bytes as f64 / 1e12))
 }
 
-/// The price of [`REQUESTS`] random reads per second.
+/// Price of [`REQUESTS`] random reads per second.
 pub(crate) fn per_reads(run: &Run, price: &Price) -> Option<f64> {
     let reads = READS.into_iter().find_map(|criterion| answer_to(run, criterion))?;
     Some(price.amount / (reads.value / REQUESTS as f64))
 }
 
-/// The price of [`RATE_MB_S`] of reads in order.
+/// Price of [`RATE_MB_S`] of sequential reads.
 pub(crate) fn per_rate(run: &Run, price: &Price) -> Option<f64> {
     Some(price.amount / (answer_to(run, Criterion::SequentialReads)?.value / RATE_MB_S as f64))
 }

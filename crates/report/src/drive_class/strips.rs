@@ -13,8 +13,8 @@ use drivescope_model::{Metric, Run};
 const DRIVE: Ink = Ink::Series(0);
 const RANGE: Ink = Ink::Muted;
 
-/// A strip for each figure that the run has: its value with its interval above the ranges of the classes. `known` are
-/// drives besides the models that drivescope carries.
+/// A strip for each figure of the run: its value with its interval above the ranges of the classes. `known`: drives
+/// other than the built-in models.
 pub fn class_strips(run: &Run, known: &[KnownDrive]) -> Vec<Chart> {
     let mut all = models();
     all.extend(known.iter().cloned());
@@ -62,7 +62,7 @@ fn strip(
     }
 }
 
-/// Where the value lies among drives of its own class; of none, in which class it would be usual.
+/// Where the value lies within its own class; without a class, in which class it would be usual.
 fn sentence(value: f64, ranges: &[ClassRange], class: Option<DriveClass>) -> String {
     let own = ranges.iter().find(|range| Some(range.class) == class);
     let Some(own) = own else {

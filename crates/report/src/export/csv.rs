@@ -37,7 +37,7 @@ fn lines(run: &Run) -> String {
     out
 }
 
-/// A field in quotes where it needs them, without control characters. What a spreadsheet would take for a formula
+/// Quotes a field where needed and removes control characters. A text that a spreadsheet would take for a formula
 /// begins with an apostrophe; numbers stay numbers.
 fn quoted(field: &str) -> String {
     let is_formula =

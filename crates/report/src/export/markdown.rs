@@ -82,7 +82,7 @@ fn metrics(out: &mut String, result: &TestResult) {
     }
 }
 
-/// Text from outside: one line, and nothing in it that Markdown, HTML or a terminal would obey.
+/// Foreign text on one line, without anything that Markdown, HTML or a terminal would interpret.
 fn text(text: &str) -> String {
     let mut out = String::new();
     for letter in clean(text).chars() {

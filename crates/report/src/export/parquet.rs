@@ -35,9 +35,8 @@ struct MetricRow<'r> {
     metric: &'r Metric,
 }
 
-/// Every metric of every test of the runs as a Parquet file, compressed with Snappy.
-///
-/// `Err`: a run whose start is not a time, which no run of this program has.
+/// Every metric of every test of the runs, compressed with Snappy. Errors: the start of a run is not a time, which no
+/// run of this program has.
 pub fn metrics_parquet(runs: &[Run]) -> std::result::Result<Vec<u8>, String> {
     let rows: Vec<MetricRow> = runs.iter().flat_map(rows_of).collect();
     let starts =
@@ -50,7 +49,7 @@ fn rows_of(run: &Run) -> impl Iterator<Item = MetricRow<'_>> {
     metrics.map(move |(result, metric)| MetricRow { run, result, metric })
 }
 
-/// When a run began, in microseconds since 1970.
+/// Microseconds since 1970.
 fn started_us(run: &Run) -> std::result::Result<i64, String> {
     let start: jiff::Timestamp = run.started_at.parse().map_err(|_| {
         format!("run {} began at '{}', which is not a time", run.id, run.started_at)
@@ -91,7 +90,7 @@ fn write(rows: &[MetricRow], starts: Vec<i64>) -> Result<Vec<u8>> {
     file.into_inner()
 }
 
-/// Which values are there, and which begin a new list.
+/// Definition levels (which values exist) and repetition levels (which begin a new list).
 type Levels<'l> = (&'l [i16], Option<&'l [i16]>);
 
 fn column<T: DataType>(
@@ -108,7 +107,7 @@ fn column<T: DataType>(
     writer.close()
 }
 
-/// The same of values that not every row has.
+/// A column with missing values.
 fn optional<T: DataType>(
     group: &mut SerializedRowGroupWriter<'_, Vec<u8>>,
     values: impl Iterator<Item = Option<T::T>>,
@@ -119,7 +118,7 @@ fn optional<T: DataType>(
     column::<T>(group, &known, Some((&levels, None)))
 }
 
-/// The rounds of each metric: the first of a list begins a row, and an empty list has no value.
+/// The rounds of each metric: the first of a list begins a row; an empty list has no value.
 fn rounds(group: &mut SerializedRowGroupWriter<'_, Vec<u8>>, rows: &[MetricRow]) -> Result<()> {
     let (mut values, mut defined, mut repeated) = (Vec::new(), Vec::new(), Vec::new());
     for MetricRow { metric, .. } in rows {

@@ -11,11 +11,10 @@ use maud::{Markup, html};
 
 const WIDTH: f64 = 180.0;
 const HEIGHT: f64 = 18.0;
-/// The axis reaches a factor of two at least: small differences must look small.
+/// The axis spans at least a factor of two: small differences must look small.
 const REACH_MIN: f64 = 2.0;
 
-/// The page of several runs, the first being the one that the others are compared with; `question` as for
-/// [`page`](super::page).
+/// The other runs are compared with the first; `question` as for [`page`](super::page).
 pub fn comparison_page(
     comparison: &RunComparison,
     runs: &[Run],
@@ -36,7 +35,6 @@ pub fn comparison_page(
     PageContent { title: comparison.names.join(", "), body }
 }
 
-/// Figure by figure, then curves.
 fn pictures(charts: &[Chart]) -> Markup {
     let (rows, curves): (Vec<&Chart>, Vec<&Chart>) =
         charts.iter().partition(|it| it.has_few_rows());
@@ -104,7 +102,7 @@ fn metric(row: &ComparedMetric, reach: f64) -> Markup {
     }
 }
 
-/// How far the axis must reach to either side of 1 for every ratio.
+/// The factor to either side of 1 that the axis must span for all ratios.
 fn reach(comparison: &RunComparison) -> f64 {
     let ratios = comparison.rows.iter().flat_map(|row| &row.against_first);
     let farthest = ratios.map(|ratio| ratio.times.max(1.0 / ratio.times)).fold(REACH_MIN, f64::max);
@@ -112,7 +110,6 @@ fn reach(comparison: &RunComparison) -> f64 {
     farthest.log2().ceil().exp2()
 }
 
-/// The ratio as a mark on its interval, with both in words.
 fn drawn(ratio: &MetricRatio, reach: f64) -> Markup {
     let x = |times: f64| {
         let share = (times.ln() / reach.ln()).clamp(-1.0, 1.0);

@@ -7,7 +7,7 @@ use crate::text::{history_sentences, minute};
 use drivescope_model::Bytes;
 use maud::{Markup, html};
 
-/// The page of a history. `link` is where the page of the run with an id is, if there is one.
+/// `link` gives the address of a run's page by its id, if there is one.
 pub fn history_page(history: &DriveHistory, link: impl Fn(&str) -> Option<String>) -> PageContent {
     let size = history.capacity_bytes.map(|bytes| format!(", {}", Bytes(bytes)));
     let charts = history_charts(history);

@@ -3,10 +3,10 @@
 use crate::terminal::style::{Role, Style};
 use crate::terminal::width::{clean, shorten, width};
 
-/// Keeps the words of an item together until they are printed.
+/// Keeps the words of an item on one line.
 const NO_BREAK: char = '\u{A0}';
 
-/// Columns of a command that stands in one piece with what it does; every usual terminal has them.
+/// A command up to this length stands on one line with its explanation; every usual terminal has these columns.
 const ITEM_MAX: usize = 60;
 
 /// Between the items of a line; left out where a line ends.
@@ -18,7 +18,7 @@ struct Word {
     text: String,
     /// Printed before the word unless it begins a line.
     separator: &'static str,
-    /// Neither broken nor cut, however long.
+    /// Never broken or cut.
     whole: bool,
 }
 
@@ -33,8 +33,8 @@ impl Paragraph {
         Self::default()
     }
 
-    /// Text at the start of the first line, printed as it is, spaces included. It must leave room
-    /// for words: callers shorten foreign text in it.
+    /// Text at the start of the first line, printed verbatim. It must leave room for words: callers shorten foreign
+    /// text in it.
     #[must_use]
     pub(crate) fn lead(mut self, role: Role, text: impl AsRef<str>) -> Self {
         self.lead.push((role, clean(text.as_ref()).into_owned()));
@@ -50,7 +50,7 @@ impl Paragraph {
         self
     }
 
-    /// An item that ends in a command. Readers copy it: it is neither broken nor cut, as long as it may be.
+    /// An item that ends in a command. Readers copy it, so it is never broken or cut.
     #[must_use]
     pub(crate) fn command(self, role: Role, what: &str, command: &str) -> Self {
         let both = format!("{what} {command}");
@@ -63,7 +63,7 @@ impl Paragraph {
         paragraph
     }
 
-    /// A piece that is broken only when it is longer than a line, with [`DOT`] before it.
+    /// An item that is broken only if longer than a line, with [`DOT`] before it.
     #[must_use]
     pub(crate) fn item(self, role: Role, text: impl AsRef<str>) -> Self {
         self.item_after(DOT, role, text)
@@ -92,7 +92,7 @@ impl Paragraph {
         texts.into_iter().fold(self, |paragraph, text| paragraph.item(role, text))
     }
 
-    /// Whether there is more than a lead.
+    /// Whether it has more than a lead.
     pub(crate) fn has_words(&self) -> bool {
         !self.words.is_empty()
     }
@@ -114,7 +114,7 @@ impl Paragraph {
     }
 }
 
-/// A quiet sentence below a table.
+/// A dim sentence below a table.
 pub(crate) fn note(text: impl AsRef<str>, style: Style) -> String {
     Paragraph::new().lead(Role::Dim, "  ").text(Role::Dim, text).lines(2, style)
 }
@@ -122,12 +122,12 @@ pub(crate) fn note(text: impl AsRef<str>, style: Style) -> String {
 #[derive(Default)]
 struct LineWriter {
     out: String,
-    /// Text of one role that is not painted yet: each piece of a line takes its colour once.
+    /// Text of one role that is not written yet, so that each piece of a line is coloured once.
     piece: (Role, String),
-    /// Spaces due before the next text; at the end of a line they are dropped.
+    /// Spaces before the next text; dropped at the end of a line.
     spaces: usize,
     column: usize,
-    /// Whether the line holds no word yet.
+    /// Whether the line has no word yet.
     fresh: bool,
     hang: usize,
     style: Style,

@@ -4,17 +4,16 @@
 use crate::terminal::width::WIDTH;
 use anstyle::AnsiColor;
 
-/// Below it only names and sentences still fit; tables need 60.
+/// Fewer hold only names and sentences; tables need 60.
 const COLUMNS_MIN: usize = 40;
 /// Longer lines are hard to follow.
 pub const COLUMNS_MAX: usize = 160;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Style {
-    /// Whether to use ANSI colours. Off when the output is not a terminal or `NO_COLOR` is set; the
-    /// caller decides.
+    /// ANSI colours: off when the output is not a terminal or `NO_COLOR` is set; the caller decides.
     pub colour: bool,
-    /// Columns of a line at most: those of the terminal, from [`COLUMNS_MIN`] to [`COLUMNS_MAX`].
+    /// Width of the terminal, from [`COLUMNS_MIN`] to [`COLUMNS_MAX`].
     pub columns: usize,
 }
 
@@ -24,13 +23,13 @@ impl Default for Style {
     }
 }
 
-/// What a piece of text is, which decides its colour.
+/// The meaning of a piece of text, which decides its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Role {
     #[default]
     Plain,
     Title,
-    /// What may be skipped: column heads, notes, invalid numbers.
+    /// Skippable: column heads, notes, invalid numbers.
     Dim,
     Good,
     Warn,
@@ -52,7 +51,7 @@ impl Role {
 }
 
 impl Style {
-    /// As it is piped: without colour, in lines of [`WIDTH`].
+    /// For pipes: no colour, lines of [`WIDTH`].
     pub const PLAIN: Self = Self { colour: false, columns: WIDTH };
 
     #[must_use]

@@ -5,9 +5,9 @@ use crate::terminal::{Column, Paragraph, Role, Style, TextCell, TextTable, secti
 use drivescope_model::number::{one_decimal, rounded};
 use drivescope_stats::ratio::RatioOutcome;
 
-/// Widest name of a drive in the head of a column.
+/// Widest drive name in a column head.
 const NAME_MAX: usize = 14;
-/// Most rows of a group that a sentence names.
+/// A sentence names at most this many rows of a group.
 const NAMED_MAX: usize = 3;
 
 pub fn comparison(comparison: &RunComparison, style: Style) -> String {
@@ -26,7 +26,7 @@ fn answer(comparison: &RunComparison, style: Style) -> String {
     lines.map(|text| Paragraph::new().text(Role::Title, &text).lines(2, style)).collect()
 }
 
-/// What the comparison comes to: a sentence for each run but the first.
+/// A sentence for each run but the first.
 pub(crate) fn sentences(comparison: &RunComparison) -> Vec<String> {
     if comparison.rows.is_empty() {
         return vec!["These runs have no valid metric in common.".to_string()];
@@ -54,7 +54,7 @@ fn sentence(comparison: &RunComparison, i: usize, name: &str) -> String {
     format!("{name} against {}: {}.", comparison.names[0], told.join("; "))
 }
 
-/// One group of rows with the same outcome: named where they are few, else their number and the farthest.
+/// Rows with the same outcome: named if they are few, else their number and the farthest.
 fn group(rows: &[(&ComparedMetric, MetricRatio)], word: &str, count: usize) -> Option<String> {
     let is_difference =
         matches!(rows.first()?.1.outcome, RatioOutcome::Larger | RatioOutcome::Smaller);
@@ -86,7 +86,7 @@ fn warnings(comparison: &RunComparison, style: Style) -> String {
     texts.map(|text| Paragraph::new().text(Role::Warn, &text).lines(2, style)).collect()
 }
 
-/// The widest of the tables that fits: without intervals where there are many runs.
+/// The widest table that fits; intervals are omitted for many runs.
 fn table(comparison: &RunComparison, style: Style) -> String {
     if comparison.rows.is_empty() {
         return String::new();
@@ -118,13 +118,12 @@ fn table_of(comparison: &RunComparison, has_intervals: bool) -> TextTable {
     table
 }
 
-/// Rows that are missing, each with its reason and remedy.
+/// Missing rows, each with its reason and remedy.
 fn left_out(comparison: &RunComparison, style: Style) -> String {
     let texts = comparison.left_out.iter().map(|it| format!("left out: {it}"));
     texts.map(|text| Paragraph::new().text(Role::Warn, &text).lines(2, style)).collect()
 }
 
-/// Prices and verdicts of each.
 fn besides(comparison: &RunComparison, style: Style) -> String {
     if comparison.besides.is_empty() {
         return String::new();

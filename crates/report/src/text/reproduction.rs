@@ -6,7 +6,7 @@ use drivescope_model::number::{MISSING, rounded};
 use drivescope_model::reproduction::{CellResult, Kinds, Published, Reproduction, Tally};
 use std::collections::BTreeMap;
 
-/// All cells by drive, what fails and why, what has no figure and why, and how many pass.
+/// All cells by drive, failures and missing figures with reasons, and the number that pass.
 pub fn reproduction(result: &Reproduction, style: Style) -> String {
     let cells = &result.cells;
     let drives = distinct(cells.iter().map(|cell| cell.drive.as_str()));
@@ -63,7 +63,6 @@ fn signed(percent: f64) -> String {
     if matches!(text.as_str(), "+0.0" | "-0.0") { "0.0".to_string() } else { text }
 }
 
-/// Cells that fail, by the reason the table has for them.
 fn failures(cells: &[CellResult], style: Style) -> String {
     let mut out = String::new();
     for (reason, ids) in by_reason(cells, Some(false)) {
@@ -90,7 +89,6 @@ fn without_figure(cells: &[CellResult], style: Style) -> String {
     paragraph.text(Role::Dim, reasons.join("; ")).lines(16, style)
 }
 
-/// Ids of the cells with this outcome, by reason.
 fn by_reason(cells: &[CellResult], pass: Option<bool>) -> BTreeMap<&str, Vec<&str>> {
     let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for cell in cells.iter().filter(|cell| cell.pass == pass) {
@@ -122,7 +120,6 @@ fn summary(result: &Reproduction, style: Style) -> String {
     lines
 }
 
-/// How the count is made where cells are of several kinds.
 fn by_kind(kinds: &Kinds, style: Style) -> String {
     let of = |tally: Tally| format!("{} of {}", tally.passed, tally.reachable);
     let parts = [
@@ -148,8 +145,7 @@ fn by_kind(kinds: &Kinds, style: Style) -> String {
     lines.into_iter().flatten().map(line).collect()
 }
 
-/// What the models are held to on phybs, whose published passes of one drive differ by more than the
-/// table's 5 % among themselves.
+/// Tolerance for phybs, whose published passes of one drive differ among themselves by more than the table's 5 %.
 const PHYBS_PCT: f64 = 10.0;
 
 fn is_near(cell: &CellResult) -> bool {

@@ -38,7 +38,7 @@ fn sentence(run: &Run, style: Style) -> String {
     Paragraph::new().text(Role::Title, text).lines(0, style)
 }
 
-/// What the tables leave unsaid.
+/// Explains marks in the tables.
 fn legend(tables: &[String], style: Style) -> String {
     let has = |sign: char| tables.iter().any(|table| table.contains(sign));
     if !has('±') {

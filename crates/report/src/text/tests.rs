@@ -12,7 +12,7 @@ const PLAIN: Style = Style::PLAIN;
 
 const COLOUR: Style = Style { colour: true, ..PLAIN };
 
-/// `text` without ANSI escape sequences of the form `ESC [ … m`.
+/// Removes ANSI escape sequences of the form `ESC [ … m`.
 fn without_colour(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;

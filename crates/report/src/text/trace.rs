@@ -69,7 +69,7 @@ fn direction_row(name: &str, direction: &DirectionSummary) -> Vec<TextCell> {
     ]
 }
 
-/// Where the requests go, and what the drive of the recording did.
+/// Places of the requests, and the performance of the recorded drive.
 fn places(trace: &TraceSummary, style: Style) -> String {
     let touched = format!("touches {} regions of 1 MiB", whole(trace.touched_bytes >> 20));
     let paragraph = Paragraph::new()
@@ -112,7 +112,7 @@ fn sizes(trace: &TraceSummary, style: Style) -> String {
     table.render(style)
 }
 
-/// Think time: when nothing was in flight, or else the times between requests.
+/// Think time: when nothing was in flight, else the times between requests.
 fn gaps(trace: &TraceSummary, style: Style) -> String {
     if trace.gaps.iter().all(|class| class.count == 0) {
         return String::new();
@@ -171,7 +171,7 @@ fn processes(trace: &TraceSummary, style: Style) -> String {
     table.render(style) + &Paragraph::new().text(Role::Dim, more).lines(2, style)
 }
 
-/// What keeps the trace from being the whole truth.
+/// Limits of the trace.
 fn notes(trace: &TraceSummary, style: Style) -> String {
     let count = |count: u64, what: &str| (count > 0).then(|| format!("{} {what}", whole(count)));
     let coarse = (trace.resolution_s >= 1e-3)

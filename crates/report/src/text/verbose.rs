@@ -15,7 +15,7 @@ pub fn verbose(run: &Run, style: Style) -> String {
     sections(fixed.into_iter().chain([methods]).chain(rounds))
 }
 
-/// Every round of a test's phases with what held it back.
+/// Every round with its limiter.
 fn limiters(result: &TestResult, style: Style) -> String {
     if result.phases.is_empty() {
         return String::new();
@@ -131,7 +131,7 @@ fn data_path(run: &Run, style: Style) -> String {
     )
 }
 
-/// The gate's record: every check made before the target was used.
+/// The checks of the gate.
 fn checks(run: &Run, style: Style) -> String {
     if run.gate.is_empty() {
         return String::new();

@@ -7,11 +7,11 @@ use drivescope_model::watch::{
     STEPS, STEPS_PER_DECADE, WatchError, WatchLine, WatchSecond, WatchSummary, WatchedRead,
 };
 
-/// What a histogram is drawn with, from few reads to most.
+/// Histogram steps, from few reads to most.
 const BLOCKS: [char; 9] = ['·', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// Where its decades begin.
+/// Labels of the decades.
 const DECADES: [&str; 6] = ["10 µs", "100", "1 ms", "10", "100", "1 s"];
-/// Further lines of an event begin below its text.
+/// Indent of an event's further lines.
 const EVENT_INDENT: usize = 12;
 
 pub fn watch_head(style: Style) -> String {
@@ -49,7 +49,7 @@ fn second_line(second: &WatchSecond, style: Style) -> String {
     out + "\n"
 }
 
-/// A block for each step; few reads among many are still seen.
+/// A block per step; a few reads among many remain visible.
 fn histogram(steps: &[u64]) -> String {
     let most = steps.iter().copied().max().unwrap_or(0).max(1);
     let block = |&count: &u64| match count {

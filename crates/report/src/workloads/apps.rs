@@ -50,12 +50,11 @@ fn table(result: &TestResult, style: Style) -> String {
     sections([drawn + &scores(result, style) + &predictions(result, &rows.cells, style)])
 }
 
-/// The cells that are traces; a set has a score and no time.
+/// The cells of traces; a set has a score and no time.
 fn traces(result: &TestResult) -> Vec<&str> {
     cells(result).into_iter().filter(|cell| find(result, cell, "run_s").is_some()).collect()
 }
 
-/// Scores, with what they are made of.
 fn scores(result: &TestResult, style: Style) -> String {
     let told = ["synthetic", "recorded"].into_iter().filter_map(|set| {
         Some(format!("{set} traces: score {}", one_decimal(value(result, set, "score")?)))

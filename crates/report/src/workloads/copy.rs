@@ -21,7 +21,6 @@ pub(super) const REPORT: WorkloadReport = WorkloadReport {
     ..WorkloadReport::new(TestKind::Copy, table)
 };
 
-/// What a part of a cell's name means.
 fn words(part: &str) -> &str {
     match part {
         "create" => "create",
@@ -33,7 +32,7 @@ fn words(part: &str) -> &str {
     }
 }
 
-/// A set and what was done with it, from a cell's name.
+/// Set and action in a cell's name.
 fn parts(cell: &str) -> (&str, &str) {
     cell.split_once('.').unwrap_or((cell, ""))
 }
@@ -58,7 +57,7 @@ fn table(result: &TestResult, style: Style) -> String {
     wide_table(columns, None, style) + &remarks(result, &rows.cells, style)
 }
 
-/// How much each set holds.
+/// Size of each set.
 fn remarks(result: &TestResult, cells: &[&str], style: Style) -> String {
     let copied = cells.iter().filter(|cell| matches!(parts(cell).1, "copy" | "from"));
     let told = copied.filter_map(|cell| {

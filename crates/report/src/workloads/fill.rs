@@ -11,12 +11,12 @@ use drivescope_model::number::{one_decimal, rounded};
 use drivescope_model::{Bytes, Secs, TestKind, TestResult};
 use drivescope_stats::knee::{DISK_FALL_MIN, FLASH_FALL_MIN, resolution};
 
-/// Points at which the curve is sampled for each column of the drawing.
+/// Points per column of the drawing.
 const COLUMN_POINTS: usize = 4;
 const ZONES_MAX: usize = 12;
-/// A fill that wrote this share of its curve or more measured it, one that wrote less estimated it.
+/// A fill that wrote this share of its curve measured it; one that wrote less estimated it.
 const WHOLE_SHARE: f64 = 0.999;
-/// A shorter part of the time is not shown.
+/// Shorter flushes are not shown.
 const FLUSH_SHARE: f64 = 0.01;
 
 pub(super) const REPORT: WorkloadReport = WorkloadReport {
@@ -45,7 +45,7 @@ fn rates(result: &TestResult, style: Style) -> String {
     rate_table(result, &[("write", "rate, MB/s")], style)
 }
 
-/// The steps of a series: first byte and rate of each; the last only marks the end.
+/// Steps of a series: first byte and rate of each; the last only marks the end.
 fn staircase(result: &TestResult, key: &str) -> Vec<(f64, f64)> {
     result.series.iter().filter(|series| series.key == key).flat_map(finite_points).collect()
 }
@@ -69,7 +69,7 @@ fn resampled(curve: &[(f64, f64)], points: usize) -> Vec<f64> {
     (0..points).map(rate_at).collect()
 }
 
-/// How long a whole fill takes, and where a fast cache ends.
+/// Time of a whole fill, and the end of a fast cache.
 fn remarks(result: &TestResult, curve: &[(f64, f64)], style: Style) -> String {
     let mut paragraph = Paragraph::new().lead(Role::Dim, "  ");
     let value = |cell, quantity| value(result, cell, quantity);
@@ -112,7 +112,7 @@ fn remarks(result: &TestResult, curve: &[(f64, f64)], style: Style) -> String {
     paragraph.lines(2, style)
 }
 
-/// ` (41.2 GB to 43.0 GB)`: how far the end of a fast cache may be off, where that can be seen.
+/// ` (41.2 GB to 43.0 GB)`: uncertainty of the end of a fast cache, if it is visible.
 fn ends_of_knee(result: &TestResult) -> String {
     let ends = find(result, "knee", "knee_bytes").map(|knee| [knee.low, knee.high]);
     let ends = ends.map(|ends| ends.map(|bytes| Bytes(bytes as u64).to_string()));
@@ -120,7 +120,7 @@ fn ends_of_knee(result: &TestResult) -> String {
         .map_or(String::new(), |[low, high]| format!(" ({low} to {high})"))
 }
 
-/// `, 1.4 s of it flushing caches`, where that can be seen in `seconds` at all.
+/// `, 1.4 s of it flushing caches`, if visible in `seconds`.
 fn flush(result: &TestResult, seconds: f64) -> String {
     let flush = value(result, "whole", "flush_s").unwrap_or(0.0);
     if flush < seconds * FLUSH_SHARE {
@@ -129,7 +129,7 @@ fn flush(result: &TestResult, seconds: f64) -> String {
     format!(", {} of it flushing caches", Secs(flush))
 }
 
-/// `16.2 GB written, 6.7 % of the target: 15.0 GB in one go, 1.18 GB in samples`; the parts only of a burst.
+/// `16.2 GB written, 6.7 % of the target: 15.0 GB in one go, 1.18 GB in samples`; parts only for a burst.
 fn written_text(result: &TestResult, curve: &[(f64, f64)]) -> String {
     let bytes = |cell| value(result, cell, "written_bytes").unwrap_or(0.0);
     let (burst, rest) = (bytes("burst"), bytes("write"));
@@ -150,7 +150,7 @@ fn fall_min(result: &TestResult) -> f64 {
     value(result, "burst", "fall_min_pct").map_or(FLASH_FALL_MIN, |pct| pct / 100.0)
 }
 
-/// ` of 5 % or more`: the smallest fall that could be distinguished from noise.
+/// ` of 5 % or more`: the smallest fall above the noise.
 fn smallest_fall(result: &TestResult, key: &str) -> String {
     let rates: Vec<f64> = staircase(result, key).into_iter().map(|(_, rate)| rate).collect();
     let resolution = resolution(&rates, fall_min(result));
@@ -158,8 +158,7 @@ fn smallest_fall(result: &TestResult, key: &str) -> String {
         .map_or(String::new(), |share| format!(" of {} % or more", one_decimal(share * 100.0)))
 }
 
-/// Whether the curve was estimated from places: less was written than it is long, by this run or the one that it
-/// continues.
+/// Whether the curve was estimated: less was written than its length, including the run that this one continues.
 fn is_sampled(result: &TestResult, curve: &[(f64, f64)]) -> bool {
     let (from, to) = ends(curve);
     let bytes = |cell, quantity| value(result, cell, quantity).unwrap_or(0.0);
@@ -168,7 +167,7 @@ fn is_sampled(result: &TestResult, curve: &[(f64, f64)]) -> bool {
     written < (to - from) * WHOLE_SHARE
 }
 
-/// Where the zones of a hard disk begin, and their rates.
+/// Zones of a hard disk: start and rate.
 fn zones(result: &TestResult, style: Style) -> String {
     let mut zones = staircase(result, "fill.write.zone_mb_s");
     zones.pop();
@@ -280,7 +279,7 @@ mod tests {
         assert!(text.contains("8 h 20 min or more: flash may slow down"), "{text}");
     }
 
-    /// Of a disk nothing slows down when it is nearly full, and smaller falls than were looked for may be there.
+    /// A disk does not slow down when nearly full, and may have smaller falls than were looked for.
     #[test]
     fn disk_burst_is_not_described_as_flash() {
         let mut result = filled(2e10);
@@ -293,7 +292,7 @@ mod tests {
         assert!(text.contains("no lasting slowdown of 20 % or more within 300 GB"), "{text}");
     }
 
-    /// What a full cache and heat do points alike.
+    /// Findings of a full cache and of heat look alike.
     #[test]
     fn hot_drive_fall_is_not_cache_end() {
         let mut result = filled(2e10);
@@ -308,7 +307,7 @@ mod tests {
         assert!(!text.contains("fast cache") && !text.contains("or more"), "{text}");
     }
 
-    /// A fill that was stopped during its burst, or soon after it, has no curve of the whole.
+    /// A fill stopped during its burst, or soon after it, has no curve of the whole.
     #[test]
     fn share_of_an_unknown_target_is_not_shown() {
         let mut result = filled(0.0);

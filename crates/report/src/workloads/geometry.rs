@@ -15,7 +15,6 @@ pub(super) const REPORT: WorkloadReport = WorkloadReport {
 };
 
 const NAME_WIDTH: usize = 11;
-/// Places at which the rate is drawn.
 const DRAWN: usize = 60;
 
 fn table(result: &TestResult, style: Style) -> String {
@@ -62,7 +61,7 @@ fn bytes(value: f64) -> String {
     Bytes(value.round() as u64).to_string()
 }
 
-/// Sizes of memory, as drives are sold with it.
+/// Memory is sold in MiB.
 fn mib(value: f64) -> String {
     let mib = value / f64::from(1 << 20);
     if mib < 1.0 {
@@ -133,7 +132,7 @@ fn seek(result: &TestResult) -> Option<Paragraph> {
     Some(line.items(Role::Plain, told))
 }
 
-/// What using only the outer part of the drive buys.
+/// Gain of using only the outer part of the drive.
 fn access(result: &TestResult) -> Option<Paragraph> {
     let points = points_of(result, "geometry.access_measured.ms");
     let all = points.last()?.0;
@@ -177,7 +176,7 @@ fn write_cache(result: &TestResult) -> Option<Paragraph> {
     Some(line.item(Role::Plain, format!("an unflushed write takes {}", ms(cached.value))))
 }
 
-/// Whether what is flushed is on the medium: of a disk a matter of turns.
+/// Whether flushed data are on the medium: on a disk this takes revolutions.
 fn flush(result: &TestResult) -> Option<Paragraph> {
     let flushed = find(result, "write_flushed", "write_ms")?;
     let forced = find(result, "write_forced", "write_ms")?;
@@ -225,14 +224,13 @@ fn map(result: &TestResult) -> Option<Paragraph> {
     })
 }
 
-/// The smallest writes that an SSD needs not complete.
+/// The map unit of an SSD, which has to complete smaller writes.
 fn unit(result: &TestResult) -> Option<Paragraph> {
     let unit = value(result, "map_unit", "unit_bytes")?;
     let words = format!("smaller writes have to be completed from {} by reading", mib(unit));
     Some(begin("map unit").item(Role::Title, mib(unit)).item(Role::Plain, words))
 }
 
-/// Where an SSD's fast cache ends.
 fn fast_cache(result: &TestResult) -> Option<Paragraph> {
     let size = find(result, "fast_cache", "cache_bytes")?;
     let line = begin("fast cache").item(Role::Title, with_interval(size, bytes));
@@ -262,7 +260,6 @@ fn recording(result: &TestResult) -> Option<Paragraph> {
     )
 }
 
-/// The rate over the position, zone by zone.
 fn drawing(result: &TestResult, style: Style) -> String {
     let points = points_of(result, "geometry.zones.mb_s");
     let Some(&(end, _)) = points.last() else { return String::new() };

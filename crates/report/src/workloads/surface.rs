@@ -12,7 +12,7 @@ use crate::verdict::criteria::{Criterion, Evidence};
 use drivescope_model::number::rounded;
 use drivescope_model::{Bytes, Metric, TestKind, TestResult};
 
-/// Groups of seek distances, by their ends in percent of the whole span.
+/// Limits of the groups of seek distances, in percent of the span.
 const DISTANCES_PCT: [f64; 5] = [0.0, 10.0, 33.0, 67.0, 100.0];
 
 const EVIDENCE: &[Evidence] = &[
@@ -71,7 +71,6 @@ fn zone_lines(result: &TestResult, style: Style) -> String {
         .lines(2, style)
 }
 
-/// The rates of a direction over the position; nothing if there are none.
 fn drawing(result: &TestResult, direction: &str, style: Style) -> String {
     let points = points_of(result, &format!("surface.{direction}.mb_s"));
     let rates: Vec<f64> = points.iter().map(|(_, rate)| *rate).collect();
@@ -88,7 +87,7 @@ fn read_and_write_rates(result: &TestResult, style: Style) -> String {
     }
 }
 
-/// Access times over the whole span, then by the distance of the seek before them.
+/// Access times over the whole span, then by the seek distance before them.
 fn access_table(result: &TestResult, style: Style) -> String {
     if !result.metrics.iter().any(|metric| metric.key.starts_with("surface.access.")) {
         return String::new();
@@ -116,7 +115,7 @@ fn position(bytes: f64) -> String {
     Bytes(bytes as u64).to_string()
 }
 
-/// Where it is slowest, and the mean that GNOME Disks shows, beside the table's.
+/// The slowest place, and the mean that GNOME Disks shows.
 fn remarks(result: &TestResult, direction: &str, points: &[(f64, f64)], style: Style) -> String {
     let Some((x, rate)) = points.iter().min_by(|a, b| a.1.total_cmp(&b.1)) else {
         return String::new();
@@ -132,7 +131,7 @@ fn remarks(result: &TestResult, direction: &str, points: &[(f64, f64)], style: S
     paragraph.items(Role::Dim, mean).lines(2, style)
 }
 
-/// Median access time of each group of seek distances that holds any: from and to in percent, ms.
+/// Median access time of each non-empty group of seek distances: from and to in percent, ms.
 fn by_distance(points: &[(f64, f64)]) -> Vec<(f64, f64, f64)> {
     let mut medians = Vec::new();
     for ends in DISTANCES_PCT.windows(2) {

@@ -11,7 +11,6 @@ use drivescope_model::drive::{Drive, DriveKind};
 use drivescope_model::target::{TargetInfo, TargetKind};
 use drivescope_model::{Cost, Finding, FindingId, Plan, Run, WriteLevel};
 
-/// The run with its verdicts.
 fn judged(mut run: Run) -> Run {
     run.verdict = judge(&run);
     run
