@@ -11,11 +11,11 @@ use std::process::ExitCode;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Code {
     Ok = 0,
-    /// A test found a problem of the drive or its data, or nothing valid was measured or compared.
+    /// A test found a problem with the drive or its data, or nothing valid was measured or compared.
     Problem = 1,
-    /// The user named something that cannot work.
+    /// The command line cannot work.
     Usage = 2,
-    /// Refused so that nothing is lost.
+    /// Refused to protect data.
     Refused = 3,
     Device = 4,
     Interrupted = 130,
@@ -27,7 +27,7 @@ impl From<Code> for ExitCode {
     }
 }
 
-/// Why the program cannot do two things at once, as it must, in one line.
+/// One line for a thread that cannot be started.
 pub fn no_thread(error: &io::Error) -> String {
     format!(
         "cannot start a thread: {error}; raise the limits on processes and open files (ulimit -u, ulimit -n, \
@@ -35,7 +35,7 @@ pub fn no_thread(error: &io::Error) -> String {
     )
 }
 
-/// An error on its way to the user: one line and a code.
+/// An error for the user: one line and a code.
 #[derive(Debug)]
 pub struct Failure {
     pub message: String,

@@ -11,10 +11,10 @@ use std::sync::mpsc::Receiver;
 use std::thread::JoinHandle;
 
 const STEPS: u64 = 1000;
-/// Times a second that a view is drawn anew at most: more cannot be read.
+/// More updates a second cannot be read.
 const DRAWN_HZ: u8 = 4;
 
-/// Listens until the senders are gone; with `shown`, a person sees what happens. Errors: no thread may be started.
+/// Listens until the senders are gone; with `shown`, progress is displayed. Errors: no thread may be started.
 pub fn listen(events: Receiver<Event>, shown: Option<LiveRun>) -> io::Result<JoinHandle<()>> {
     std::thread::Builder::new().spawn(move || {
         let mut view = shown.map(Bar::new);
@@ -29,11 +29,11 @@ pub fn listen(events: Receiver<Event>, shown: Option<LiveRun>) -> io::Result<Joi
     })
 }
 
-/// The bar of `restore`, on standard error, if a person watches.
+/// The progress bar of `restore` on standard error, if that is a terminal.
 pub struct RestoreBar(ProgressBar);
 
 impl RestoreBar {
-    /// Not shown before the first step.
+    /// Hidden before the first step.
     pub fn new() -> Self {
         let target = match output::is_watched() {
             true => ProgressDrawTarget::stderr_with_hz(10),
@@ -64,7 +64,7 @@ impl RestoreBar {
     }
 }
 
-/// What a signal is answered with: the drive would be left half restored.
+/// The answer to a signal: the drive would be left half restored.
 pub fn restore_remaining(step: RollbackStep, elapsed_s: f64) -> String {
     let total = step.total_bytes as f64 * 2.0;
     let before = if step.stage == RollbackStage::Verifying { step.total_bytes } else { 0 };
@@ -73,7 +73,7 @@ pub fn restore_remaining(step: RollbackStep, elapsed_s: f64) -> String {
     format!("restoring the drive must finish first; about {} s left", left_s.ceil())
 }
 
-/// The progress of a run in one line, with what it has measured below.
+/// A line of progress with the tables below.
 struct Bar {
     bar: ProgressBar,
     state: RunProgress,

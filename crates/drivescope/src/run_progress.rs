@@ -6,12 +6,11 @@ use drivescope_model::number::rounded;
 use drivescope_model::units::Secs;
 use std::time::Instant;
 
-/// Columns of the bar.
 const BAR_COLUMNS: usize = 10;
 
 pub struct RunProgress {
     pub run: LiveRun,
-    /// The test in progress, and the share of it that is done.
+    /// The test in progress, and its completed share.
     test: (&'static str, f64),
     left: Left,
     doing: Doing,
@@ -79,7 +78,7 @@ impl RunProgress {
         format!("{name}  {filled:BAR_COLUMNS$} {}", self.message())
     }
 
-    /// The same without the bar.
+    /// As [`line`](Self::line) without the bar.
     #[cfg(feature = "web")]
     pub fn words(&self) -> String {
         format!("{}  {}", self.test.0, self.message()).trim().to_string()
@@ -104,7 +103,7 @@ fn time_left(left_s: f64) -> String {
     if left_s < 1.0 { "almost done".to_string() } else { format!("{} left", Secs(left_s.round())) }
 }
 
-/// What stands beside a bar. A narrow terminal cuts the end, so what tells least stands there.
+/// Text beside a bar, the least important at its end: a narrow terminal cuts it.
 fn message(left: &str, rate: Option<(f64, f64)>, label: &str) -> String {
     let rate = match rate {
         None => String::new(),

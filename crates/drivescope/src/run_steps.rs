@@ -39,13 +39,13 @@ pub const STOPPING: &str = "interrupted: saving partial results; Ctrl-C again qu
 pub struct PlannedRun {
     pub plan: Plan,
     pub target: Target,
-    /// The claim of a block device that the plan may write.
+    /// Claim of a block device that the plan may write.
     pub claim: Option<RawDisk>,
-    /// The result of the interrupted test that the plan continues.
+    /// Result of the interrupted test that the plan continues.
     pub resumed: Option<TestResult>,
 }
 
-/// Prints the plans, or claims the devices that they write and runs them.
+/// Prints the plans (dry run), or claims the devices and runs them.
 pub fn carry_out(
     mut runs: Vec<PlannedRun>,
     outcome: OutcomeArguments,
@@ -86,9 +86,8 @@ pub fn carry_out(
     measure(runs, &options, opened, signals)
 }
 
-/// Opens the store; a signal meanwhile ends the run afterwards, so that no half-made store is left. An earlier signal
-/// has already been handled. Without a writable home and without --store, the run is measured but not saved, which is
-/// said.
+/// A signal meanwhile ends the run afterwards, so that no half-made store is left. An earlier signal has already been
+/// handled. Without a writable home and without --store, a note says that the run is not saved.
 pub fn open_store(
     store: Option<&str>,
     is_claimed: bool,

@@ -11,32 +11,31 @@ use std::time::Duration;
 #[error("{message}")]
 pub struct StoreError {
     pub fault: StoreFault,
-    /// One line with the remedy.
+    /// One line, with the remedy.
     message: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StoreFault {
-    /// A store cannot have this name.
+    /// Not a valid name of a store.
     Location,
-    /// The store does not exist, and an existing one is needed.
+    /// The store does not exist.
     Missing,
-    /// Another process held the store for longer than the time allowed.
+    /// Another process held the store for too long.
     Locked,
     /// The file is damaged, or not a database at all.
     Corrupt,
     /// The file is a database of another program.
     Foreign,
-    /// The tables are of a later version of the program.
     NewerSchema,
     Denied,
     ReadOnly,
     Full,
     /// Anything else that the system or SQLite reports.
     Io,
-    /// No run has this name, or more than one.
+    /// No run, or more than one, has this name.
     NoRun,
-    /// Another document is stored under the id of one that comes from elsewhere.
+    /// Another document is stored under the id of an imported one.
     Differs,
     /// A run document that cannot be kept or read.
     Document,
@@ -102,7 +101,7 @@ impl StoreError {
         }
     }
 
-    /// The fault of an error of SQLite, after waiting `waited` for locks.
+    /// `waited`: time spent waiting for locks.
     pub(crate) fn from_sqlite(error: &rusqlite::Error, path: &Path, waited: Duration) -> Self {
         let reason = error.to_string();
         let Some(sqlite) = error.sqlite_error() else {

@@ -5,7 +5,7 @@ use drivescope_model::shell::quoted;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// The store's file below the user's data directory.
+/// Below the user's data directory.
 const DEFAULT_FILE: &str = "drivescope/runs.db";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,8 +14,8 @@ pub struct StoreLocation {
     words: String,
 }
 
-/// The option with which the next command finds the store that this one used: ` --store FILE`, or nothing for the
-/// default. The environment may have named it for this command only.
+/// The option with which the next command finds the same store: ` --store FILE`, or nothing for the default. The
+/// environment may name it for this command only.
 pub fn store_words(named: Option<&str>) -> String {
     named.map_or_else(String::new, |store| format!(" --store {}", quoted(store)))
 }
@@ -63,8 +63,7 @@ impl StoreLocation {
         Ok(PathBuf::from(path))
     }
 
-    /// The XDG base directory rules: a variable that is empty or not an absolute path counts as
-    /// not set.
+    /// XDG base directory rules: a variable that is empty or not an absolute path counts as not set.
     fn default_of(
         data_home: Option<OsString>,
         home: Option<OsString>,
@@ -91,7 +90,7 @@ impl StoreLocation {
     }
 }
 
-/// Whether `text` can stand before `://`; a path such as `./a://b` cannot.
+/// Whether `text` can precede `://`; a path such as `./a://b` cannot.
 fn is_scheme(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphabetic())
         && text.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))

@@ -11,20 +11,20 @@ use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehav
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How long to wait for another process that holds the store: far longer than any write of a run
-/// takes, and short enough for a person to wait.
+/// Time to wait for another process that holds the store: far longer than any write of a run, and short enough for a
+/// user.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The name of the newest run.
+/// Names the newest run.
 const LAST: &str = "last";
 
 /// The effect of [`Store::add_all`] on a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Added {
     New,
-    /// It was there, just the same.
+    /// It was there, unchanged.
     Known,
-    /// An interrupted part of it was there; now it is whole.
+    /// An interrupted part of it was there; now it is complete.
     Completed,
 }
 
@@ -35,7 +35,7 @@ pub struct Store {
     path: PathBuf,
     words: String,
     patience: Duration,
-    /// Whether there is a file; without one `connection` is an empty store in memory.
+    /// Without a file, `connection` is an empty store in memory.
     exists: bool,
 }
 
@@ -81,18 +81,18 @@ impl Store {
         if self.exists { Ok(()) } else { Err(StoreError::new(StoreFault::Missing, message)) }
     }
 
-    /// That nothing is stored, and how to change that: perhaps the name is mistyped.
+    /// Says that nothing is stored, with the remedy: the name may be wrong.
     pub fn no_runs(&self) -> String {
         let (path, words) = (self.path.display(), &self.words);
         format!("no runs stored in {path} yet; drivescope run .{words} creates one")
     }
 
-    /// The option with which the next command finds this store: see [`store_words`](crate::store_words).
+    /// See [`store_words`](crate::store_words).
     pub fn words(&self) -> &str {
         &self.words
     }
 
-    /// The file of the store, whether it exists or not.
+    /// Of an absent store, too.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -194,7 +194,7 @@ impl Store {
         read().map_err(|error| self.fail(&error))
     }
 
-    /// How many runs pass the filter, without its limit.
+    /// Ignores the filter's limit.
     ///
     /// # Errors
     /// Only those of reading the file.
@@ -269,7 +269,7 @@ impl Store {
         }
     }
 
-    /// The newest ids that begin with `prefix`, each with the number of them all.
+    /// The newest ids that begin with `prefix`, each with the number of all.
     fn ids_from(&self, prefix: &str) -> rusqlite::Result<Vec<(String, u64)>> {
         // Every id that begins with the prefix lies between it and it with a 'g', the letter after
         // the last hexadecimal digit.
@@ -301,26 +301,24 @@ fn differs(run: &Run, path: &Path) -> StoreError {
     StoreError::new(StoreFault::Differs, message)
 }
 
-/// The path from the root: SQLite gives names such as `:memory:` a meaning of their own, and errors
-/// should show the whole path.
+/// Absolute paths, since SQLite gives names such as `:memory:` a meaning of their own, and errors should show the whole
+/// path.
 fn absolute(location: &StoreLocation) -> Result<PathBuf, StoreError> {
     let path = location.path();
     std::path::absolute(path).map_err(|error| StoreError::from_io(&error, path))
 }
 
-/// A transaction that takes the write lock at once, where the wait for it is honoured: one that
-/// reads first and writes later is refused without a wait.
+/// Takes the write lock at once, with the wait for it: a transaction that reads first and writes later is refused
+/// without a wait.
 fn write_transaction(connection: &mut Connection) -> rusqlite::Result<Transaction<'_>> {
     connection.transaction_with_behavior(TransactionBehavior::Immediate)
 }
 
-/// The text of a run's document, if the run is there.
 fn document_of(connection: &Connection, id: &str) -> rusqlite::Result<Option<String>> {
     connection.query_row(sql::GET_DOCUMENT, [id], |row| row.get(0)).optional()
 }
 
-/// Whether `whole` is `part` with its continuation: the same call on the same target, whose tests, as far
-/// as they had ended, are the same.
+/// Whether `whole` continues `part`: the same call on the same target, with the same finished tests.
 fn completes(whole: &Run, part: &Run) -> bool {
     let ended = part.tests.iter().filter(|test| test.status != TestStatus::Interrupted).count();
     part.status == TestStatus::Interrupted
@@ -331,8 +329,8 @@ fn completes(whole: &Run, part: &Run) -> bool {
         && whole.tests.len() >= part.tests.len()
 }
 
-/// The place of a run in the order of all: when it began. One whose machine did not know the time comes after all that
-/// were saved before it, and keeps its place when more of it is saved.
+/// The order of runs: their start. A run whose machine did not know the time comes after all that were saved before it,
+/// and keeps its place when more of it is saved.
 fn place_of(
     transaction: &Transaction<'_>,
     run: &Run,

@@ -24,7 +24,7 @@ use serde::Serialize;
 use std::path::Path;
 
 const INTERRUPTED: &str = "interrupted";
-/// Stored runs of a drive that are looked at for figures of all of it.
+/// Newest stored runs of a drive that are searched for figures of the whole drive.
 const RUNS_MAX: u32 = 50;
 
 #[derive(Serialize)]
@@ -33,7 +33,7 @@ struct AdviceDocument<'a> {
     drives: Vec<DriveAdvice<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     layout: Option<&'a DataLayout>,
-    /// For each drive with a part in the layout.
+    /// For each drive with partitions in the layout.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     scripts: Vec<String>,
 }
@@ -47,7 +47,7 @@ struct DriveAdvice<'a> {
     changes: Vec<MachineChange>,
 }
 
-/// Prints the layout, or the advice without one. Exit code 2 where a need finds no room.
+/// Prints the layout, or advice without one. Exit code 2 if a need finds no room.
 pub fn advise(arguments: &AdviseArguments, signals: &RunSignals) -> Result<Code, Failure> {
     let mut runs = Vec::new();
     for name in &arguments.drives {
@@ -104,7 +104,7 @@ fn document<'a>(
     }
 }
 
-/// The run that speaks for a drive: a simulated one is measured, of a real one the newest stored run counts.
+/// A simulated drive is measured; of a real one, the newest suitable stored run counts.
 fn run_for(name: &str, arguments: &AdviseArguments, signals: &RunSignals) -> Result<Run, Failure> {
     let path = Path::new(name);
     let is_target = name.starts_with("sim:") || (path.exists() && !name.ends_with(".json"));
@@ -128,15 +128,14 @@ fn run_for(name: &str, arguments: &AdviseArguments, signals: &RunSignals) -> Res
     })
 }
 
-/// The newest stored run of a drive that has what is asked for.
 fn newest(store: &Store, target: &Target, needs: &[Need]) -> Option<Run> {
     let path = &target.info().path;
     let found = store.runs_of_attached(target.drive(), path, RUNS_MAX).ok()?;
     found.runs.into_iter().find(|run| needs.is_empty() || DriveFigures::of(run).is_ok())
 }
 
-/// Measures a drive, reading only: its geometry for a layout, and what verdicts rest on without one. A run that was
-/// asked for is stored, as those of `run` are.
+/// Measures a drive, reading only: the tests for a layout, else suite `quick`. With `--measure` the run is
+/// stored, as runs of `run` are.
 fn measured(
     target: Target,
     arguments: &AdviseArguments,

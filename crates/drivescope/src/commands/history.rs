@@ -31,7 +31,7 @@ pub struct WantedRuns<'a> {
     pub limit: u32,
 }
 
-/// The history of a drive, of its runs as `prepared` changes them. Errors: no run or several drives have that name.
+/// The history of a drive from its runs, each changed by `prepared`. Errors: no run or several drives have that name.
 pub fn history_of(
     store: &Store,
     WantedRuns { drive, suite, limit }: WantedRuns<'_>,
@@ -59,7 +59,7 @@ pub fn history_of(
     Ok(history)
 }
 
-/// Its model with the serial number, where both are known.
+/// Model with the serial number, where both are known.
 fn name_of(run: &Run) -> String {
     let drive = run.drive.as_ref();
     let model = drive.and_then(|drive| drive.model.as_deref()).unwrap_or(&run.target.path).trim();

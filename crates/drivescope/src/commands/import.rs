@@ -11,8 +11,8 @@ use drivescope_report::clean;
 use drivescope_store::{Added, Store, StoreFault};
 use std::path::Path;
 
-/// Stores runs from files; all of a file or nothing of it. What is stored is not replaced. A file that cannot be taken
-/// does not keep back those after it.
+/// Stores the runs of each file, all or none. Stored runs are not replaced. Files after a refused one are still
+/// imported.
 pub fn import(arguments: &ImportArguments) -> Result<Code, Failure> {
     // Not made for files that have nothing for it.
     let mut opened = None;
@@ -34,7 +34,7 @@ pub fn import(arguments: &ImportArguments) -> Result<Code, Failure> {
     }
 }
 
-/// Stores the runs of one file. `is_usable` is cleared where the store takes no other file either.
+/// `is_usable` is cleared if the store does not work for other files either.
 fn import_file(
     path: &Path,
     arguments: &ImportArguments,
@@ -66,8 +66,8 @@ fn import_file(
     Ok(())
 }
 
-/// What must be known of a result of another program: its machine, what of it failed, was left out, or means something
-/// else.
+/// Cautions about results of other programs: the machine, and figures that failed, were left out, or have another
+/// meaning.
 fn remarks(run: &Run) -> String {
     let is_ours = run.tool.name == "drivescope";
     let reasons = run.tests.iter().filter_map(|test| {

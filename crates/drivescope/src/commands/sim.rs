@@ -23,7 +23,7 @@ pub fn sim(command: SimCommand, signals: &RunSignals) -> Result<Code, Failure> {
     }
 }
 
-/// The name of a model as text. Results name their target, and they are UTF-8.
+/// Results name their target in UTF-8.
 fn model_name(name: &OsStr) -> Result<&str, Failure> {
     name.to_str().ok_or_else(|| {
         let shown = name.to_string_lossy();

@@ -26,9 +26,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::channel;
 
-/// Virtual time has no Ctrl-C.
+/// In virtual time there is no Ctrl-C.
 const SIMULATED_TIME: Secs = Secs(10.0);
-/// Fewer places are a cache line of the drive.
+/// Fewer blocks may all lie in one cache line of the drive.
 const BLOCKS_MIN: u64 = 16;
 /// A simulated drive gets the same requests every time.
 const SIMULATED_SEED: u64 = 1;
@@ -57,7 +57,7 @@ pub fn watch(arguments: &WatchArguments, signals: &RunSignals) -> Result<Code, F
     Ok(if summary.errors > 0 { Code::Device } else { Code::Ok })
 }
 
-/// The plan of one small read at a time.
+/// Random reads, one at a time.
 fn plan(arguments: &WatchArguments, target: &Target) -> Result<Plan, Failure> {
     let overrides = Overrides { size: arguments.size, ..Overrides::default() };
     let suite = suites::adapt(suites::of_watch(), &overrides)?;
@@ -97,7 +97,7 @@ fn options(arguments: &WatchArguments, target: &Target) -> WatchOptions {
     }
 }
 
-/// The first lines: which drive, and what it will be asked.
+/// Prints the drive and the requests.
 fn announce(arguments: &WatchArguments, plan: &Plan, target: &Target, options: WatchOptions) {
     let style = output::style();
     let version = env!("CARGO_PKG_VERSION");

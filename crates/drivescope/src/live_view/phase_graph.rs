@@ -9,15 +9,15 @@ use ratatui::text::Line;
 use ratatui::widgets::Sparkline;
 use std::collections::VecDeque;
 
-/// Samples that are kept: more than the widest terminal has columns.
+/// More than the widest terminal has columns.
 const SAMPLES_MAX: usize = 512;
-/// Columns of a sample: there are about five a second.
+/// There are about five samples a second.
 const COLUMNS_PER_SAMPLE: usize = 2;
-/// Requests of this size and above are shown as a rate in MB/s.
+/// Larger requests are shown in MB/s.
 const LARGE_BYTES: u64 = 64 << 10;
-/// Columns from which the two graphs stand side by side.
+/// From this width the two graphs stand side by side.
 const WIDE: u16 = 100;
-/// The levels of a bar: eight blocks in each row.
+/// Resolution of a bar's height.
 const LEVELS: f64 = 1e6;
 
 #[derive(Default)]
@@ -53,7 +53,7 @@ impl PhaseGraph {
         self.samples.push_back((mb_s, iops));
     }
 
-    /// Its cell and direction.
+    /// Cell and direction.
     pub(super) fn label(&self) -> &str {
         &self.label
     }

@@ -18,9 +18,9 @@ use ratatui::widgets::Paragraph;
 
 const KEYS: &str = "p pause between phases   s skip this test   q stop and keep what is measured";
 const PAUSING: &str = "pausing after this phase; p continues";
-/// Findings that are shown; the result has all.
+/// The result has the others.
 const FINDINGS_MAX: usize = 3;
-/// Rows from which the graphs are taller.
+/// From this height the graphs are taller.
 const TALL: u16 = 36;
 
 pub(super) struct Screen {
@@ -53,7 +53,7 @@ impl Screen {
         self.is_pausing = is_pausing;
     }
 
-    /// Answers a key, until the next test.
+    /// Shows a message until the next test.
     pub(super) fn say(&mut self, message: &'static str) {
         self.message = message;
     }
@@ -147,7 +147,7 @@ impl Screen {
         );
     }
 
-    /// The tables of the result, with the row that is measured now.
+    /// Tables of the result, with the current row marked.
     fn draw_tables(&self, frame: &mut Frame<'_>, area: Rect) {
         // Beside the mark.
         let style = Style::PLAIN.within(usize::from(area.width).saturating_sub(2));
@@ -168,7 +168,7 @@ impl Screen {
         frame.render_widget(Paragraph::new(lines), area);
     }
 
-    /// The gravest ones, one line each, and how many more there are.
+    /// The most severe findings, one line each, and the number of the others.
     fn findings(&self, width: u16) -> Vec<Line<'static>> {
         let run = self.progress.run.run();
         let of_tests = run.tests.iter().flat_map(|test| &test.findings);
@@ -200,14 +200,13 @@ impl Screen {
     }
 }
 
-/// Whether a row of a table is about a phase: `rnd4k_q1t1.read` stands in the row `rnd4k_q1t1`, `rnd4k_q1t1.sync` in
-/// its own.
+/// Whether a table row belongs to a phase: `rnd4k_q1t1.read` to the row `rnd4k_q1t1`, `rnd4k_q1t1.sync` to its own.
 fn is_row_of(row: &str, label: &str) -> bool {
     let shape = label.strip_suffix(".read").or_else(|| label.strip_suffix(".write"));
     !label.is_empty() && (row == label || Some(row) == shape)
 }
 
-/// The drive's temperature, as it was last read.
+/// The last reading of the drive's temperature.
 fn temperature_c(run: &Run) -> Option<f64> {
     let phases = run.tests.iter().flat_map(|test| &test.phases);
     let with = phases.filter(|phase| phase.temperature_c.is_some());

@@ -49,10 +49,9 @@ pub fn clean(paths: &[PathBuf], only_look: bool) -> Result<Code, Failure> {
     Ok(code)
 }
 
-/// Removes what killed runs left in a directory target, but for files that were kept, or that this run resumes; a dry
-/// run says that it would. What cannot go is said, and no hindrance.
-///
-/// Errors: the directory takes no files, because its file system does not answer who writes.
+/// Removes files of killed runs from a directory target, except files that were kept, or that this run resumes; a dry
+/// run only lists them. Failures are reported and do not stop the run. Errors: the directory takes no files, because
+/// writes to its file system hang.
 pub fn clean_target(target: &Target, resumes: bool, dry_run: bool) -> Result<(), Failure> {
     if target.info().kind != TargetKind::Directory {
         return Ok(());
@@ -76,8 +75,8 @@ pub fn clean_target(target: &Target, resumes: bool, dry_run: bool) -> Result<(),
     Ok(())
 }
 
-/// Refuses a directory on a file system that is frozen, or whose drive does not take writes: nothing could end who
-/// waits for it.
+/// Refuses a directory on a frozen file system, or on a drive that does not accept writes: a waiting program could not
+/// be ended.
 fn check_takes_files(path: &Path) -> Result<(), Failure> {
     match journal::is_deaf(path) {
         false => Ok(()),

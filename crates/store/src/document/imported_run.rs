@@ -10,21 +10,21 @@ use drivescope_model::units::Bytes;
 use jiff::Timestamp;
 use std::collections::BTreeMap;
 
-/// Values of a quantity of a cell, round by round.
+/// Values by cell and quantity, one per round.
 pub type Rounds = BTreeMap<(String, &'static str), Vec<f64>>;
 
 /// A run of another program.
 pub struct ImportedRun<'s> {
     pub tool: &'s str,
     pub version: &'s str,
-    /// Identifies the run: the same text is the same run.
+    /// Equal for equal texts.
     pub identity: &'s str,
     pub started: Timestamp,
     pub elapsed_s: f64,
     pub status: TestStatus,
-    /// The errors, and the parts that were left out.
+    /// Errors, and parts left out.
     pub reason: Option<String>,
-    /// A caution for readers of its figures.
+    /// Caution about its figures.
     pub note: Option<String>,
     pub host: &'s str,
     pub path: &'s str,
@@ -95,7 +95,7 @@ fn target(path: &str) -> TargetInfo {
     }
 }
 
-/// The median of the rounds, with their range as the interval.
+/// Median of the rounds, with their range as the interval.
 fn metric(cell: &str, quantity: &str, rounds: Vec<f64>) -> Metric {
     let key = format!("{}.{cell}.{quantity}", TestKind::Transfer);
     let mut sorted = rounds.clone();
@@ -114,7 +114,7 @@ fn metric(cell: &str, quantity: &str, rounds: Vec<f64>) -> Metric {
     }
 }
 
-/// Equal for equal texts, so that a second import is noticed (FNV-1a, 48 bits).
+/// FNV-1a, 48 bits: equal for equal texts, so that a second import is noticed.
 fn id_of(text: &str) -> String {
     let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)

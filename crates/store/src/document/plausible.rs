@@ -27,7 +27,6 @@ pub fn check(run: &Run) -> Result<(), FormatError> {
     Ok(())
 }
 
-/// The sector sizes in a document.
 fn sectors(run: &Run) -> Vec<(&'static str, u32)> {
     let drive = run.drive.iter().flat_map(|drive| {
         [

@@ -16,7 +16,7 @@ use drivescope_model::plan::{Engine, WriteLevel};
 use drivescope_report::{RunComparison, compare_pairs, is_decided, text};
 use std::path::PathBuf;
 
-/// Pairs at most: an interval of the mean narrows no more to speak of.
+/// More pairs hardly narrow the interval of the mean.
 const PAIRS_MAX: u32 = 100;
 const STOPPING: &str = "interrupted: comparing what is measured; Ctrl-C again quits now";
 
@@ -27,7 +27,6 @@ struct Side {
     engine: Option<Engine>,
 }
 
-/// Measures rounds of both in random order, and prints what they show.
 pub fn compare(arguments: &CompareArguments, signals: &RunSignals) -> Result<Code, Failure> {
     let options = &arguments.interleaved;
     let sides = sides(&arguments.runs, options)?;
@@ -59,7 +58,7 @@ pub fn compare(arguments: &CompareArguments, signals: &RunSignals) -> Result<Cod
     Ok(if signals.was_signalled() { Code::Interrupted } else { outcome })
 }
 
-/// How far it is, for people who watch.
+/// Shows progress on standard error.
 fn tell(comparison: &RunComparison) {
     if output::is_watched() {
         let decided = comparison.rows.iter().filter(|row| row.against_first[0].is_told()).count();
@@ -71,7 +70,7 @@ fn tell(comparison: &RunComparison) {
     }
 }
 
-/// One round of each, in random order; `None` if a signal came meanwhile.
+/// One round of each, in random order; `None` after a signal.
 fn measure_pair(
     sides: &[Side; 2],
     measurer: &Measurer<'_>,
@@ -95,7 +94,6 @@ fn measure_pair(
     Ok(Some(([a, b], outcome)))
 }
 
-/// A fresh run of one round.
 fn plan(side: &Side, seed: u64) -> Result<PlannedRun, Failure> {
     let target = targets::find_one(&side.path)?;
     targets::check_is_on_a_drive(&target)?;

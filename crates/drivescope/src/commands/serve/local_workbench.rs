@@ -71,7 +71,7 @@ impl Workbench for LocalWorkbench {
     }
 }
 
-/// The plan of a run that only reads, or writes files of its own.
+/// A plan that only reads, or writes its own files.
 fn plan(wish: &RunWish) -> Result<PlannedRun, Failure> {
     let path = Path::new(&wish.target);
     if let Some(model) = wish.target.strip_prefix(PREFIX) {

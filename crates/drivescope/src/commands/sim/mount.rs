@@ -12,13 +12,11 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
-/// How often a served drive is looked after.
+/// Interval of checks on a served drive.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
-/// Programs that look for file systems open a new device for a moment; who has it open after this time
-/// uses it.
+/// Programs that look for file systems open a new device for a moment; an open device is in use after this time.
 const GLANCE: Duration = Duration::from_secs(1);
-/// How long a forced end waits for file systems to write what they have in memory: a hard disk needs
-/// its time for that.
+/// How long a forced end waits for file systems to write their dirty pages: a hard disk needs this.
 const SAVE_MAX: Duration = Duration::from_secs(60);
 
 /// Serves a model until a signal, or until it is unmounted.
@@ -51,7 +49,7 @@ pub fn mount(arguments: &MountArguments, signals: &RunSignals) -> Result<Code, F
     outcome(&report)
 }
 
-/// Where the contents are kept: what was named, or `NAME.img` beside the mount point.
+/// The named file, or `NAME.img` beside the mount point.
 fn backing(arguments: &MountArguments, mount_point: &Path) -> Result<PathBuf, Failure> {
     if let Some(named) = &arguments.backing {
         return Ok(resolve(named));
@@ -65,7 +63,7 @@ fn backing(arguments: &MountArguments, mount_point: &Path) -> Result<PathBuf, Fa
     Ok(mount_point.with_file_name(name))
 }
 
-/// Says where the drive is, what stays of it, and what the way to it costs.
+/// Says where the drive is, what is kept, and what the path to it costs.
 fn introduce(server: &Server, model: &str, backing: &Path, capacity: u64) {
     output::tell(&format!("{model} is served as {}", server.path().display()));
     if let Some(device) = server.block_device() {
@@ -85,8 +83,8 @@ fn introduce(server: &Server, model: &str, backing: &Path, capacity: u64) {
     output::note("press Ctrl-C to stop");
 }
 
-/// Serves the drive until it may be stopped: it was unmounted, a signal came while it was unused, or a second signal
-/// came after its users were listed.
+/// Serves the drive until it is unmounted, a signal comes while it is unused, or a second signal comes after its users
+/// were listed.
 fn serve(server: &mut Server, signals: &RunSignals) {
     let mut shown = 0;
     let mut asked_at = None;
@@ -126,7 +124,7 @@ fn tell_users(server: &Server) {
     );
 }
 
-/// Writes to the drive what its users have in memory, as far as that ends.
+/// Writes dirty pages of the drive's users, unless that hangs.
 fn save(server: &Server, signals: &RunSignals) {
     let done = match server.save() {
         Ok(done) => done,
@@ -146,7 +144,7 @@ fn save(server: &Server, signals: &RunSignals) {
     }
 }
 
-/// The exit code, and in one line why it is not 0.
+/// The exit code, with a line that explains a failure.
 fn outcome(report: &ServeReport) -> Result<Code, Failure> {
     let lines: Vec<&str> =
         report.troubles.iter().chain(&report.cut_off).map(String::as_str).collect();

@@ -20,7 +20,6 @@ enum TargetFormat {
     Iolog,
 }
 
-/// Converts, and says how many requests there were.
 pub fn convert(arguments: &ConvertArguments) -> Result<Code, Failure> {
     let format = format_of(&arguments.output)?;
     if arguments.name.is_empty() || arguments.name.contains(char::is_whitespace) {

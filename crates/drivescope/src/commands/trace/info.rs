@@ -7,7 +7,6 @@ use crate::output;
 use drivescope_report::text;
 use drivescope_trace::summary::Summarizer;
 
-/// Reads the whole trace and prints its sums.
 pub fn info(arguments: &TraceInfoArguments) -> Result<Code, Failure> {
     let trace = source::open(&arguments.file, &arguments.source)?;
     let (header, name) = (trace.header().clone(), trace.name().to_string());

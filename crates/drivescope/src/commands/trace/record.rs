@@ -99,7 +99,7 @@ fn tell(name: &str, totals: &TraceTotals) {
     )));
 }
 
-/// What says when the recording ends.
+/// Decides when the recording ends.
 struct RecordedProgram<'s> {
     child: Option<Child>,
     until: Option<Instant>,
@@ -125,7 +125,7 @@ impl<'s> RecordedProgram<'s> {
         Ok(Self { child, until, stopped: None, signals, is_awaited })
     }
 
-    /// Whether the command has ended, the time is over, or the user stopped it.
+    /// The command has ended, the time is over, or the user stopped it.
     fn is_over(&mut self) -> bool {
         if self.signals.was_signalled() {
             let since = *self.stopped.get_or_insert_with(Instant::now);
@@ -136,13 +136,13 @@ impl<'s> RecordedProgram<'s> {
         is_late || self.child.as_mut().is_some_and(|child| !is_running(child))
     }
 
-    /// How the command ended, if not well.
+    /// The exit status of a command that failed.
     fn failure(&mut self) -> Option<ExitStatus> {
         let ended = self.child.as_mut()?.try_wait().ok().flatten();
         ended.filter(|status| !status.success())
     }
 
-    /// Ctrl-C ends a recording as planned where nothing else would.
+    /// Whether Ctrl-C cut the recording short: without a command or a time, it is the planned end.
     fn is_stopped_early(&self) -> bool {
         self.stopped.is_some() && self.is_awaited
     }

@@ -15,7 +15,7 @@ pub struct NamedTrace {
     trace: OpenTrace<'static>,
 }
 
-/// Opens a file, or standard input, and finds out what it is.
+/// Opens a file or standard input, and detects its format.
 pub fn open(path: &Path, arguments: &SourceArguments) -> Result<NamedTrace, Failure> {
     let is_piped = path == Path::new("-");
     let name = if is_piped { "standard input".to_string() } else { path.display().to_string() };
@@ -30,7 +30,7 @@ pub fn open(path: &Path, arguments: &SourceArguments) -> Result<NamedTrace, Fail
 }
 
 impl NamedTrace {
-    /// Its header, or the header of the converted trace.
+    /// The header of the trace, or of its converted form.
     pub fn header(&self) -> &TraceHeader {
         self.trace.header()
     }
@@ -39,7 +39,7 @@ impl NamedTrace {
         &self.name
     }
 
-    /// Hands its requests to `sink`; returns what only the source knows.
+    /// Sends its requests to `sink`; returns totals that only the source knows.
     pub fn read(self, sink: &mut dyn EventSink) -> Result<TraceTotals, Failure> {
         let Self { name, trace } = self;
         trace.read(sink).map_err(|error| failure(&name, error))

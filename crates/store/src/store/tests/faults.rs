@@ -40,7 +40,7 @@ fn store_that_cannot_be_made_leaves_no_file() {
     assert!(path.exists());
 }
 
-/// Killed with its log full: the next connection to close would move the log into the file.
+/// After a kill with a full log, the next connection to close would move the log into the file.
 #[test]
 fn foreign_file_and_log_stay_unchanged() {
     let folder = tempfile::tempdir().unwrap();
@@ -127,7 +127,7 @@ fn garbage_is_reported_and_left_as_it_is() {
     }
 }
 
-/// A file with the content of a closed store of many runs.
+/// A closed store of many runs.
 fn copy_of_a_full_store() -> NamedTempFile {
     let (_folder, location, mut store) = opened();
     let runs: Vec<Run> = (0..40).map(|i| run_at(&format!("{i:012x}"), i)).collect();
@@ -254,7 +254,7 @@ fn proc_takes_no_store() {
     assert!(error.to_string().contains("/proc/self"), "{error}");
 }
 
-/// Sets the mode of a folder as long as it lives, so that the temporary folder can be removed.
+/// Sets the mode of a folder until dropped, so that the temporary folder can be removed.
 struct Mode<'a>(&'a Path);
 
 impl<'a> Mode<'a> {
@@ -272,7 +272,7 @@ impl Drop for Mode<'_> {
     }
 }
 
-/// Whether modes bind this user; if not, says that the test is skipped.
+/// Whether this user is subject to modes; otherwise prints that the test is skipped.
 fn modes_bind(folder: &Path) -> bool {
     let bind = std::fs::create_dir(folder.join("probe")).is_err();
     if !bind {

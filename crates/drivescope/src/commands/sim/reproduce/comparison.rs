@@ -2,11 +2,10 @@
 
 use drivescope_model::reproduction::Published;
 
-/// How a published value is meant.
+/// Meaning of a published value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Comparison {
-    /// `=`, `~`, `min`, `max`, `ratio`: this value, within the tolerance. Whether it is the extreme of
-    /// several or a ratio is in the formulas.
+    /// `=`, `~`, `min`, `max`, `ratio`: this value, within the tolerance. The formulas have the extremes and ratios.
     Near(f64),
     /// `<`: below it.
     Below(f64),
@@ -33,8 +32,8 @@ impl Comparison {
         }
     }
 
-    /// Difference of `simulated` in percent, relative to the published value or the nearer end of the
-    /// range (0 inside it), and whether that passes.
+    /// Difference of `simulated` in percent, relative to the published value or the nearer end of the range (0 inside
+    /// it), and whether that passes.
     #[must_use]
     pub fn judge(self, simulated: f64, tolerance_pct: Option<f64>) -> (f64, bool) {
         // what is on the edge but for rounding is within

@@ -3,21 +3,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
 
-/// What a run gives: metrics by their key, in bytes, seconds, and per second.
+/// Metrics of a run by key, in bytes, seconds, and per second.
 pub type MetricValues = BTreeMap<String, f64>;
 
-/// What all jobs gave, or why one could not be done.
+/// Results of all jobs, or why one failed.
 pub type RunFigures = BTreeMap<ModelRun, Result<MetricValues, String>>;
 
 /// One run on one model.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ModelRun {
     pub model: String,
-    /// Which of `runs.tsv`.
+    /// A name in `runs.tsv`.
     pub run: String,
 }
 
-/// How several figures become one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Combined {
     Mean,
@@ -29,13 +28,13 @@ enum Combined {
 struct Term {
     job: ModelRun,
     key: String,
-    /// Not the figure itself: this many by it.
+    /// The time of this many units, instead of the figure itself.
     count: Option<f64>,
 }
 
-/// Figures of models, as a cell asks for them: `MODEL/RUN:METRIC …`, the mean of several unless `min` or `max` stands
-/// before them. `COUNT/MODEL/RUN:METRIC` is the time of COUNT units at that rate. The mean of the figures after `minus`
-/// is subtracted.
+/// Figures of models in a cell: `MODEL/RUN:METRIC …`, the mean of several unless `min` or `max` stands before them.
+/// `COUNT/MODEL/RUN:METRIC` is the time of COUNT units at that rate. The mean of the figures after `minus` is
+/// subtracted.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Formula {
     combined: Combined,
@@ -99,14 +98,14 @@ impl Formula {
         self.terms.iter().chain(&self.minus).map(|term| term.job.clone()).collect()
     }
 
-    /// The models it asks, each once, in the order named.
+    /// Each model once, in the order named.
     pub fn models(&self) -> Vec<&str> {
         let mut models: Vec<&str> = self.terms.iter().map(|term| term.job.model.as_str()).collect();
         models.dedup();
         models
     }
 
-    /// Its value, in bytes, seconds, or per second. Errors: which job failed, or which figure it does not give.
+    /// In bytes, seconds, or per second. Errors: the job that failed, or the figure it does not have.
     pub fn value(&self, measured: &RunFigures) -> Result<f64, String> {
         let values = |terms: &[Term]| -> Result<Vec<f64>, String> {
             terms.iter().map(|term| term.value(measured)).collect()

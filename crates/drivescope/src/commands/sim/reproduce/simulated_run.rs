@@ -22,21 +22,21 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::channel;
 
-/// Names of runs, and what stands behind `drivescope run` for each.
+/// Names of runs, and their arguments for `drivescope run`.
 const RUNS: &str = include_str!("../../../../data/runs.tsv");
 
-/// Seeds of a run's random places. A figure is its median over them: the places of one seed put a
-/// second of random writes up to 3 % off, which may be more than what a tolerance leaves.
+/// Seeds of random places; a figure is the median over them. The places of one seed change a second of random writes by
+/// up to 3 %, which may exceed the tolerance.
 const SEEDS: [u64; 3] = [1, 2, 3];
 
-/// The arguments of each run, by its name.
+/// Names and arguments.
 pub fn runs() -> impl Iterator<Item = (&'static str, &'static str)> {
     let lines = RUNS.lines().filter(|line| !line.starts_with('#')).skip(1);
     lines.filter_map(|line| line.split_once('\t'))
 }
 
 impl ModelRun {
-    /// Does it, in virtual time from a drive that has just been powered on. Errors: one line.
+    /// Runs in virtual time, on a drive that has just been powered on. Errors: one line.
     pub fn figures(&self) -> Result<MetricValues, String> {
         let Self { model, run } = self;
         self.measure().map_err(|why| format!("{run} on {model}: {why}"))
@@ -77,7 +77,7 @@ impl ModelRun {
     }
 }
 
-/// What the run finds of the drive before its first test, by its place in the run document.
+/// Properties of the drive that the run finds before its first test, by their path in the run document.
 fn identity(drive: &Drive) -> MetricValues {
     let rpm = drive.rpm.map(|rpm| ("drive.rpm".to_string(), f64::from(rpm)));
     let capacity = ("drive.capacity_bytes".to_string(), drive.capacity_bytes as f64);
@@ -113,7 +113,7 @@ fn results(
     results.collect()
 }
 
-/// A metric in bytes, seconds, or per second, and as KEY.best the best of its rounds.
+/// A metric in bytes, seconds, or per second; KEY.best is its best round.
 fn values(metric: &Metric) -> [(String, f64); 2] {
     // What no cell asks for may have any unit.
     let scale = scale(&metric.unit).unwrap_or(1.0);
