@@ -3,7 +3,7 @@
 use crate::support::json::{array, text};
 use crate::support::{Scratch, must_have};
 
-/// What nequalsonelifestyle.com wanted of its 16 TB, in the order in which it said so.
+/// The needs for the 16 TB drive of nequalsonelifestyle.com, in the article's order.
 const NEEDS: [&str; 8] = [
     "--need",
     "vms:2TB,fast",
@@ -39,7 +39,6 @@ fn layout_of_16_tb_matches_the_owners_choice() {
     assert!(output.contains("vms") && output.contains("over the whole"), "{output}");
 }
 
-/// The measurement stays as a run and is named; a figure needs writes.
 #[test]
 fn measured_run_is_stored_and_missing_writes_named() {
     let scratch = Scratch::new();
@@ -76,7 +75,6 @@ fn impossible_layout_is_refused_or_named() {
     assert!(unknown.contains("absent") || unknown.contains("no run"), "{unknown}");
 }
 
-/// The first line of a report names what its box does not.
 #[test]
 fn shingled_and_lying_disks_are_named_first() {
     let scratch = Scratch::new();

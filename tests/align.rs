@@ -3,7 +3,6 @@
 use crate::support::json::{array, statuses, test_of, text};
 use crate::support::{Scratch, TINY, must_have};
 
-/// The text of a run on `target`, not stored.
 fn printed(scratch: &Scratch, target: &str, options: &[&str]) -> String {
     let arguments = [&["run", target, "--test=align", "--no-save", "--seed=7"], options].concat();
     scratch.drivescope(&arguments).code(0).stdout
@@ -93,7 +92,7 @@ fn partitions_that_no_drive_can_have_are_refused() {
     }
 }
 
-/// Jumper 7-8 of a WD10EARS: every address is moved by one sector.
+/// Jumper 7-8 of a WD10EARS shifts every address by one sector.
 #[test]
 fn drive_with_shifted_sectors_is_detected() {
     let scratch = Scratch::new();

@@ -11,8 +11,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
 
-/// Runs with `arguments`, which must be refused with one line that has all `parts`; neither the target
-/// nor the user's data may change.
+/// The call must be refused in one line with all `parts`; target and the user's data must not change.
 #[track_caller]
 fn refuse(scratch: &Scratch, arguments: &[&str], code: i32, parts: &[&str]) -> String {
     let before = listing(scratch.target());
@@ -361,7 +360,7 @@ fn a_user_without_privileges_measures_a_directory() {
     assert!(list.is_array());
 }
 
-/// The program was said to have panicked in a library.
+/// The message once blamed a panic in a library.
 #[test]
 fn thread_limit_is_reported() {
     let scratch = Scratch::new();
@@ -380,7 +379,7 @@ fn thread_limit_is_reported() {
     must_have(&message, &["cannot start a thread", "ulimit -u"]);
 }
 
-/// A limit on file sizes comes as a deadly signal by default; here the test fails and says why.
+/// By default the signal of a file size limit kills the program.
 #[test]
 fn file_size_limit_fails_cleanly() {
     let scratch = Scratch::new();
@@ -398,7 +397,7 @@ fn file_size_limit_fails_cleanly() {
     assert!(names(scratch.target()).is_empty());
 }
 
-/// A run document is text, so a name that is not cannot be taken from it again.
+/// Run documents are text and cannot hold such a name.
 #[test]
 fn rerun_of_a_non_utf8_name_is_reported() {
     let scratch = Scratch::new();

@@ -277,7 +277,6 @@ fn broken_suite_does_not_hide_the_others() {
     assert_eq!(plan["tests"].as_array().unwrap().len(), 1);
 }
 
-/// A pipe whose reader went away.
 fn unread_pipe() -> PipeWriter {
     pipe().expect("there are descriptors left").1
 }

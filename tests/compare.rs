@@ -3,7 +3,7 @@
 use crate::support::{Scratch, few_or_all, must_have};
 use std::fs;
 
-/// A run of a simulated drive as a file, and its name for `compare`.
+/// Stores a run of a simulated drive as a file; returns its name for `compare`.
 fn run(scratch: &Scratch, target: &str, options: &[&str], name: &str) -> String {
     let arguments = ["run", target, "--no-save", "--json", "--rounds", "5"];
     let out = scratch.drivescope(&[&arguments[..], options].concat()).code(0).stdout;

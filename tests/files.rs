@@ -34,7 +34,7 @@ fn killed_fill_resumes_after_its_last_file() {
     assert_eq!(names(scratch.target()), [""; 0], "kept only if requested");
 }
 
-/// A run that copies until it is ended, and does so now.
+/// An endless copy.
 fn copy_under_way(scratch: &Scratch) -> Running {
     let copies = ["--test=copy", "--size=256MiB", "--rounds=1000", "--set=copy.small_files=300"];
     let running = scratch.run_call("target", &[&copies]).start();

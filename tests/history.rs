@@ -3,7 +3,6 @@
 use crate::support::json::array;
 use crate::support::{Scratch, must_have};
 
-/// A run of a simulated disk, stored.
 fn store(scratch: &Scratch, target: &str, seed: u64) {
     let seed = seed.to_string();
     let cells = "rnd4k_q1t1.read,seq1m_q8t1.read";
@@ -50,7 +49,7 @@ fn drive_is_recognized_anywhere_and_ambiguous_names_reported() {
     assert!(none.contains("drivescope runs"), "{none}");
 }
 
-/// A dock has one serial number for whatever lies in it; and a machine without a clock begins in 1970.
+/// Drives in one dock share its serial number; a machine without a clock begins in 1970.
 #[test]
 fn drives_of_one_dock_stay_separate() {
     let scratch = Scratch::new();

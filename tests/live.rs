@@ -6,7 +6,7 @@ use crate::support::{ONE_CELL, Scratch, wait_for};
 use rustix::process::Signal;
 use std::time::Duration;
 
-/// Takes the screen, and gives it back.
+/// Enters and leaves the alternate screen.
 const SCREEN: [&str; 2] = ["\u{1b}[?1049h", "\u{1b}[?1049l"];
 const KEYS: &str = "p pause between phases";
 
@@ -23,7 +23,7 @@ fn start(scratch: &Scratch, target: &str, options: &[&str]) -> OnTerminal {
     terminal
 }
 
-/// Waits for the end; the terminal is as it was, and nothing is drawn after the screen was given back.
+/// Waits for the end; the terminal must be restored, with nothing drawn afterwards.
 #[track_caller]
 fn end(scratch: &Scratch, terminal: OnTerminal, code: i32) -> String {
     terminal.wait_for(SCREEN[1]);

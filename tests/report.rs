@@ -156,7 +156,6 @@ fn a_chart_as_png_is_a_picture() {
     assert_eq!(side(16), 1_240);
 }
 
-/// DuckDB reads what `report -o x.parquet` writes, as the table of a whole fleet would be read.
 #[cfg(feature = "parquet")]
 #[test]
 fn duckdb_reads_the_figures_of_runs() {

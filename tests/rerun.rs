@@ -27,7 +27,7 @@ fn rerun_does_the_same_again() {
     assert_eq!(array(&scratch.drivescope(&["runs", "--json"]).code(0).json()).len(), 2);
 }
 
-/// Leave to write is never taken from the earlier run: it is given anew.
+/// Permission to write is never taken from the earlier run.
 #[test]
 fn device_writing_run_repeats_with_its_options() {
     let scratch = Scratch::new();
@@ -42,7 +42,7 @@ fn device_writing_run_repeats_with_its_options() {
     assert_eq!(reads["tests"][0]["writes"], "read");
 }
 
-/// A model of one's own is a file; from another directory its name meant nothing, or another file.
+/// From another directory, the model file's name meant nothing, or another file.
 #[test]
 fn run_of_a_model_file_repeats_from_anywhere() {
     let scratch = Scratch::new();
@@ -56,8 +56,8 @@ fn run_of_a_model_file_repeats_from_anywhere() {
     assert_eq!(again.end().code(0).json()["plan"], first["plan"]);
 }
 
-/// `import` takes options that no suite may have: a block of 0 bytes panicked, a file of 0 bytes was the
-/// drive's fault.
+/// `import` accepts options that no suite may have: a block of 0 bytes panicked, a file of 0 bytes was blamed on the
+/// drive.
 #[test]
 fn imported_run_with_impossible_options_is_refused() {
     let scratch = Scratch::new();

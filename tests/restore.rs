@@ -63,7 +63,7 @@ fn journal_cut_before_any_save_is_removed() {
     assert_eq!(names(&folder), ["notes.txt"]);
 }
 
-/// A journal gets its name when its header is durable: without one it has been damaged.
+/// A journal gets its name when its header is durable, so it has been damaged.
 #[test]
 fn journal_without_a_header_is_reported_and_kept() {
     let scratch = Scratch::new();

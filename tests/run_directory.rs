@@ -10,7 +10,6 @@ use drivescope_model::metrics::quantity_of;
 use serde_json::{Value, json};
 use std::fs;
 
-/// Three rounds of everything, for the numbers.
 const THREE_ROUNDS: &[&str] = &["--rounds=3", "--json"];
 
 #[test]
@@ -46,7 +45,7 @@ fn document_has_the_fields_for_scripts() {
     assert!(is_rfc3339(text(&run["started_at"])), "{}", run["started_at"]);
 }
 
-/// Whether a text looks as RFC 3339 has times: `2026-01-31T12:00:00.123456+01:00`.
+/// `2026-01-31T12:00:00.123456+01:00`.
 fn is_rfc3339(text: &str) -> bool {
     let digits_as_0 = |c: char| if c.is_ascii_digit() { '0' } else { c };
     let shape: String = text.chars().map(digits_as_0).collect();

@@ -5,7 +5,6 @@ use crate::support::{ONE_CELL, Scratch, TINY, must_have, noise};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
-/// Content, size, and times of change.
 fn state(path: &str) -> (Vec<u8>, i64, i64, i64, i64, u32) {
     let meta = fs::metadata(path).expect("the file is there");
     let (mtime, ctime) = (meta.mtime(), meta.ctime());

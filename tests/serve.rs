@@ -6,7 +6,6 @@ use crate::support::scratch::{names, own_folder};
 use crate::support::{Scratch, must_have, wait_for};
 use std::io::{Read, Write};
 
-/// A form that measures a simulated drive.
 const SIMULATED: &str = "target=sim:wd40efrx&suite=first&level=read&label=from+a+page";
 
 #[test]

@@ -4,7 +4,6 @@
 use crate::support::{ONE_CELL, Scratch, TINY, json};
 use serde_json::Value;
 
-/// The run document of one cell on a simulated target.
 fn one_cell(scratch: &Scratch, target: &str) -> Value {
     let arguments = [&["run", target, "--no-save", "--json", "--seed=1"], TINY, ONE_CELL].concat();
     scratch.drivescope(&arguments).code(0).json()
@@ -15,7 +14,7 @@ fn iops_of(run: &Value) -> f64 {
     found.expect("the cell has IOPS")["value"].as_f64().expect("a number")
 }
 
-/// A model as `sim show` prints it, changed, as a file in the scratch folder.
+/// Writes a model with one change to a file in the scratch directory.
 fn changed(scratch: &Scratch, model: &str, from: &str, to: &str) -> String {
     let shown = scratch.drivescope(&["sim", "show", model]).code(0);
     assert!(shown.stdout.contains(from), "no '{from}' in {model}");
@@ -224,7 +223,7 @@ fn show_prints_every_model_with_its_link() {
     }
 }
 
-/// What the README shows is what the program prints: a virtual drive with a seed gives the same everywhere.
+/// A virtual drive with a seed gives the same figures everywhere.
 #[test]
 fn the_readme_shows_what_is_printed() {
     const README: &str = include_str!("../README.md");

@@ -18,8 +18,7 @@ fn series<'r>(run: &'r Value, key: &str) -> Vec<&'r Value> {
     found.map_or(Vec::new(), |series| array(&series["y"]).iter().collect())
 }
 
-/// This machine's drive may or may not be steady within 25 rounds of 20 ms; the curve and its figures exist either way,
-/// and no file remains.
+/// The drive may or may not be steady within 25 rounds of 20 ms; the figures exist either way.
 #[test]
 fn steady_overwrites_a_directory_and_cleans_up() {
     let scratch = Scratch::new();

@@ -9,14 +9,12 @@ use crate::support::{
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-/// A scratch directory with one run in its store, and the run's id.
 pub fn with_a_run() -> (Scratch, String) {
     let scratch = Scratch::new();
     let id = add_run(&scratch, &[]);
     (scratch, id)
 }
 
-/// Adds a run and returns its id.
 pub fn add_run(scratch: &Scratch, options: &[&str]) -> String {
     let run = scratch.run("target", &[TINY, ONE_CELL, &["--json"], options]).code(0).json();
     text(&run["id"]).to_string()
@@ -27,8 +25,8 @@ fn ids_of_runs(scratch: &Scratch, options: &[&str]) -> Vec<String> {
     array(&listed).iter().map(|run| text(&run["id"]).to_string()).collect()
 }
 
-/// Runs a Python program that has the store as `db` (a `sqlite3` connection in autocommit mode); says
-/// so if there is no Python.
+/// Runs a Python program with the store as `db` (a `sqlite3` connection in autocommit mode); prints a note if there is
+/// no Python.
 fn python(scratch: &Scratch, program: &str) -> Option<Call> {
     let check = Call::new("sh").arguments(&["-c", "python3 -c 'import sqlite3'"]).end();
     if !check.stderr.is_empty() {
@@ -208,7 +206,6 @@ fn store_option_overrides_the_environment() {
     assert!(listed.stdout.contains(&id), "{listed}");
 }
 
-/// The next command finds a run of a named store only if it is named again.
 #[test]
 fn next_command_names_the_named_store() {
     let (scratch, _) = with_a_run();
@@ -264,7 +261,7 @@ fn other_document_is_not_imported() {
     assert!(message.contains("cannot read /dev/zero: it is not UTF-8 text"), "{message}");
 }
 
-/// A Python program that holds the store until it is killed.
+/// A Python program that locks the store until it is killed.
 pub fn holder(scratch: &Scratch, mode: &str) -> Option<Running> {
     let held = scratch.path("held");
     let program = format!(

@@ -14,7 +14,6 @@ CPU0 (8,0):
  Reads Queued:           1,        4KiB
 ";
 
-/// One request a line, from fio's log to a trace and back.
 #[test]
 fn fio_log_survives_conversion_to_a_trace() {
     let scratch = Scratch::new();
@@ -85,7 +84,7 @@ fn invalid_trace_is_refused_with_its_position() {
     scratch.drivescope(&["trace", "convert", &path("good.txt"), &path("out.csv")]).code(2);
 }
 
-/// A log of fio with a read every 2 ms and a write behind every tenth.
+/// A log of fio with a read every 2 ms and a write after every tenth.
 fn log_of(reads: u64) -> String {
     let mut log = "fio version 3 iolog\n0 disk add\n0 disk open\n".to_string();
     for i in 0..reads {
@@ -133,7 +132,7 @@ fn short_trace_is_not_late_by_microseconds() {
     assert!(!findings(&run).contains(&"F051"), "{:?}", findings(&run));
 }
 
-/// In a directory a trace goes to a file of its own, which is gone afterwards; an existing file is only read.
+/// In a directory a trace uses a file of its own, which is removed; an existing file is only read.
 #[test]
 fn trace_writes_go_only_to_a_scratch_file() {
     let scratch = Scratch::new();
@@ -183,7 +182,6 @@ fn impossible_replay_is_refused_in_one_line() {
     assert!(error.contains("did you mean 'word'?"), "{error}");
 }
 
-/// Without root nothing is recorded, and what is missing is said.
 #[test]
 fn recording_needs_root_and_says_so() {
     let scratch = Scratch::new();

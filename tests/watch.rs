@@ -7,7 +7,6 @@ use rustix::process::Signal;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, pipe};
 
-/// The objects of one kind.
 fn of_kind<'a>(lines: &'a [Value], kind: &str) -> Vec<&'a Value> {
     lines.iter().filter(|line| line["kind"] == kind).collect()
 }
@@ -41,7 +40,7 @@ fn simulated_disk_has_one_line_per_second() {
     assert!(!scratch.store().exists(), "nothing is stored");
 }
 
-/// `fault=stalls` is silent from 8.5 s to 10 s, from 18.5 s to 20 s, and so on.
+/// `fault=stalls` pauses from 8.5 s to 10 s, from 18.5 s to 20 s, and so on.
 #[test]
 fn every_stall_is_named_with_time_and_length() {
     let scratch = Scratch::new();

@@ -4,7 +4,7 @@ use crate::support::json::{array, finding, findings, metrics, statuses, test_of,
 use crate::support::{Scratch, noise, wait_for};
 
 const FILL: &[&str] = &["--test=fill", "--json", "--seed=1"];
-/// With a cache so small that the simulated drive keeps little in memory.
+/// With a small cache, so that the simulated drive needs little memory.
 const VERIFY: &[&str] = &["--test=verify", "--seed=1", "--set=verify.cache=1MiB"];
 
 #[test]
@@ -38,7 +38,7 @@ fn fill_resumes_at_the_given_place() {
     assert!(message.contains("beyond the end"), "{message}");
 }
 
-/// A shingled disk is computed request by request, which takes long enough to be stopped.
+/// A shingled disk is computed request by request, which is slow enough to be stopped.
 #[test]
 fn stopped_fill_says_where_to_resume() {
     let scratch = Scratch::new();
@@ -90,7 +90,6 @@ fn verdict_is_one_line_with_bytes_to_keep() {
     assert!(ended.stdout.contains("the capacity is real: 128 GB"), "{ended}");
 }
 
-/// The check of all tests that accept a run without valid figures.
 #[test]
 #[should_panic(expected = "1 for another cause")]
 fn problem_does_not_count_as_invalid_run() {
@@ -109,7 +108,7 @@ fn drive_failing_midway_is_broken_not_fake() {
     }
 }
 
-/// A small drive of which a thousandth in the middle answers with errors, to the sector.
+/// A thousandth of a small drive answers with errors.
 #[test]
 fn full_verify_names_unreadable_sectors() {
     let scratch = Scratch::new();
@@ -168,7 +167,7 @@ fn fakes_that_cannot_be_are_refused() {
     assert!(message.contains("wrap:SIZE or cut:SIZE"), "{message}");
 }
 
-/// What would say nothing there, and let something else be written.
+/// They would have no effect, and let something else be written.
 #[test]
 fn options_of_another_mode_are_refused() {
     let scratch = Scratch::new();
@@ -211,7 +210,7 @@ fn final_cache_does_not_hide_a_fake() {
     }
 }
 
-/// What it dropped it wrote as fast as the rest.
+/// It wrote dropped data as fast as the rest.
 #[test]
 fn full_fill_reports_dropped_writes() {
     let scratch = Scratch::new();
@@ -224,7 +223,7 @@ fn full_fill_reports_dropped_writes() {
     assert!(!findings(&honest).contains(&"F019"), "{:?}", findings(&honest));
 }
 
-/// read-files showed 26 GB/s of a drive that was gone, as a valid figure.
+/// read-files showed 26 GB/s of a missing drive as a valid figure.
 #[test]
 fn nothing_is_measured_of_a_missing_drive() {
     let scratch = Scratch::new();

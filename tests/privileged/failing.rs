@@ -9,23 +9,21 @@ use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader, pipe};
 
-/// Waits until the program has read `bytes` from a drive.
 fn wait_for_reads(running: &Running, bytes: u64) {
     wait_for_io(running, "read_bytes", bytes);
 }
 
-/// Waits until one of the kernel's counters of the program passes `bytes`.
+/// Waits until one of the kernel's I/O counters of the program exceeds `bytes`.
 fn wait_for_io(running: &Running, counter: &str, bytes: u64) {
     wait_for(counter, || running.io_bytes(counter).filter(|so_far| *so_far > bytes));
 }
 
-/// Takes away most of what lies behind a loop device: reads there fail with EIO from now on.
+/// Truncates the file of a loop device: reads then fail with EIO.
 fn take_away(image: &str) {
     let file = fs::OpenOptions::new().write(true).open(image).expect("the image is ours");
     file.set_len(64 << 10).expect("a file can be cut");
 }
 
-/// The first test would never end by itself.
 const ENDLESS: &[&str] = &[
     "--test=transfer,latency,surface",
     "--cells=rnd4k_q1t1.read",
@@ -110,8 +108,8 @@ fn full_file_system_fails_the_test_cleanly() {
     assert_eq!(scratch.drivescope(&["show", "last", "--json"]).code(0).json(), run);
 }
 
-/// The last block is where direct I/O was proved: a bad one was taken for a file system without it, and all reads
-/// went through the page cache.
+/// Direct I/O is proved with the last block: a bad one looked like a file system without it, and all reads went through
+/// the page cache.
 #[test]
 fn bad_last_sector_does_not_refuse_direct_io() {
     let Some(OnLoop { device, image, scratch, .. }) = OnLoop::of_noise(64) else { return };

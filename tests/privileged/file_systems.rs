@@ -13,7 +13,7 @@ use serde_json::Value;
 const ALL_DONE: [(&str, &str); 4] =
     [("latency", "done"), ("transfer", "done"), ("surface", "skipped"), ("tiny-writes", "done")];
 
-/// A frozen file system: whoever writes there waits, deaf to every signal.
+/// A frozen file system: writers wait there, deaf to every signal.
 struct Frozen<'m>(&'m Mount);
 
 impl Drop for Frozen<'_> {
@@ -111,7 +111,7 @@ fn a_compressing_file_system_is_noticed() {
     assert!(text(&finding(&run, "F005")["evidence"]).contains("compress=zstd"));
 }
 
-/// An overlay with its lower layer in one directory, and all else in another.
+/// `all_else` has the upper and work directories.
 fn overlay(lower: &str, all_else: &str) -> Option<Mount> {
     for folder in ["lower", "upper", "work", "merged"] {
         let parent = if folder == "lower" { lower } else { all_else };
@@ -186,7 +186,6 @@ fn the_floor_of_free_space_is_kept() {
     assert_eq!(before, ["lost+found"]);
 }
 
-/// A stick or a partition of 128 MB can be measured, too.
 #[test]
 fn small_file_system_is_measured() {
     let Some(OnMount { scratch, device: _device, mount }) =
@@ -201,7 +200,7 @@ fn small_file_system_is_measured() {
     assert!(plan["own_bytes"].as_u64().unwrap() >= 16 << 20, "{plan}");
 }
 
-/// Small writes leave the old extents of btrfs in place, so that the file takes twice its size, and more.
+/// Small writes leave the old extents of btrfs in place, so that the file takes more than twice its size.
 #[test]
 fn files_fit_a_small_btrfs() {
     let Some(OnMount { scratch, device: _device, mount }) = OnMount::btrfs(2048) else { return };
@@ -241,7 +240,7 @@ fn overlay_is_placed_on_its_upper_layer() {
     assert!(evidence.contains("not visible from here"), "{evidence}");
 }
 
-/// btrfs takes requests of 512 bytes with O_DIRECT, and answers them from the page cache.
+/// btrfs accepts direct I/O of 512 bytes, and answers it from the page cache.
 #[test]
 fn partial_btrfs_blocks_are_not_direct_io() {
     let Some(OnMount { scratch, device: _device, mount }) = OnMount::btrfs(2048) else { return };
@@ -270,7 +269,7 @@ fn must_be_whole_blocks(run: &Value) {
     assert_eq!(phases.len(), 2);
 }
 
-/// The trees that it writes for each flush are many times what was asked.
+/// btrfs writes trees for each flush: many times the requested bytes.
 #[test]
 fn writes_of_btrfs_blame_no_other_program() {
     let Some(OnMount { scratch, device: _device, mount }) = OnMount::btrfs(2048) else { return };
@@ -290,7 +289,7 @@ fn writes_of_btrfs_blame_no_other_program() {
     assert!(!noticed_other_io(&run), "{:?}", findings(&run));
 }
 
-/// As one that was given another partition of its disk: the second device's half of each file was missing.
+/// The second device's half of each file was missing.
 #[test]
 fn second_btrfs_device_is_counted() {
     let Some(OnLoop { scratch, device, .. }) = OnLoop::blank(1024) else { return };
@@ -350,7 +349,6 @@ fn drive_without_counters_gets_no_verdict() {
     }
 }
 
-/// The file behind the loop device was just written, and nothing evicts it.
 #[test]
 fn loop_reads_from_memory_are_not_uncached() {
     let Some(OnMount { scratch, device: _device, mount }) = OnMount::ext4(2048) else { return };
@@ -366,7 +364,7 @@ fn loop_reads_from_memory_are_not_uncached() {
     }
 }
 
-/// On an image, and not on a device, ntfs-3g has nothing below it that the kernel shows.
+/// On an image, unlike on a device, ntfs-3g shows nothing below it.
 #[test]
 fn loop_device_over_fuse_is_not_a_drive() {
     let Some(scratch) = privileged_scratch() else { return };

@@ -9,11 +9,10 @@ use std::io::Read;
 use std::process::Command;
 use std::time::Duration;
 
-/// A device that is busy (udev looks at it) is free again after a moment.
+/// A busy device (udev inspects it) is soon free again.
 const ATTEMPTS: u32 = 20;
 const MOMENT: Duration = Duration::from_millis(100);
 
-/// How `mkfs.ext4` asks nothing and says nothing.
 const EXT4: &[&str] = &["-q", "-F"];
 
 /// Runs a tool; the error is what it said.
@@ -25,7 +24,7 @@ pub fn tool(name: &str, arguments: &[&str]) -> Result<String, String> {
     Err(format!("{name}: {}", String::from_utf8_lossy(&output.stderr).trim()))
 }
 
-/// The same, again and again while it fails.
+/// Repeats [`tool`] while it fails.
 pub fn insist(name: &str, arguments: &[&str]) -> Result<String, String> {
     let mut result = tool(name, arguments);
     for _ in 1..ATTEMPTS {
@@ -38,17 +37,15 @@ pub fn insist(name: &str, arguments: &[&str]) -> Result<String, String> {
     result
 }
 
-/// A result, or `None` after saying why the test did not run.
+/// Prints why the test did not run, if it did not.
 pub fn or_skip<T>(result: Result<T, String>) -> Option<T> {
     result.map_err(|why| skip_loudly(&why)).ok()
 }
 
-/// A file of `mib` MiB of noise to attach, and its path.
 pub fn image_of_noise(scratch: &Scratch, mib: usize) -> String {
     scratch.file("image", noise(mib << 20, 11))
 }
 
-/// A sparse file of `mib` MiB.
 pub fn sparse_image(scratch: &Scratch, mib: u64) -> String {
     let image = scratch.file("image", "");
     let file = fs::OpenOptions::new().write(true).open(&image).expect("it was just made");
@@ -56,7 +53,7 @@ pub fn sparse_image(scratch: &Scratch, mib: u64) -> String {
     image
 }
 
-/// The same with a file system in it; says so if it cannot be made.
+/// A sparse image with a file system; prints a note if it cannot be made.
 pub fn image_with(scratch: &Scratch, mib: u64, mkfs: &str, options: &[&str]) -> Option<String> {
     let image = sparse_image(scratch, mib);
     or_skip(tool(mkfs, &[options, &[&image]].concat())).map(|_| image)
@@ -67,7 +64,7 @@ pub struct Loop {
 }
 
 impl Loop {
-    /// Attaches `image` to a free loop device; says so if there are none.
+    /// Prints a note if there is no free loop device.
     pub fn attach(image: &str, options: &[&str]) -> Option<Self> {
         let arguments = [&["--find", "--show"], options, &[image]].concat();
         let device = or_skip(insist("losetup", &arguments)).map(|node| Self { node })?;
@@ -91,18 +88,18 @@ impl Drop for Loop {
     }
 }
 
-/// A loop device over an image in a scratch directory of its own. Taken apart, `device` must not outlive
-/// `scratch`, so name it after that.
+/// A loop device over an image in its own scratch directory. When destructured, `device` must not outlive `scratch`, so
+/// name it after that.
 pub struct OnLoop {
     pub device: Loop,
     pub image: String,
-    /// What gives the contents up: `--destroy=NAME:BYTES`.
+    /// `--destroy=NAME:BYTES`.
     pub destroy: String,
     pub scratch: Scratch,
 }
 
 impl OnLoop {
-    /// `mib` MiB of noise. Says so if this machine has no such device, as the others do.
+    /// Prints a note if there is no loop device; so do the other constructors.
     pub fn of_noise(mib: usize) -> Option<Self> {
         Self::new(|scratch| Some(image_of_noise(scratch, mib)))
     }
@@ -132,7 +129,7 @@ impl OnLoop {
     }
 }
 
-/// A file system mounted from a loop device of its own. Taken apart, name `device` after `scratch`, and `mount` last.
+/// A file system mounted from its own loop device. When destructured, name `device` after `scratch`, and `mount` last.
 pub struct OnMount {
     pub mount: Mount,
     pub device: Loop,
@@ -160,7 +157,7 @@ pub struct Mount {
 }
 
 impl Mount {
-    /// Mounts `source` below the scratch directory; says so if the kernel cannot.
+    /// Mounts `source` below the scratch directory; prints a note if the kernel cannot.
     pub fn new(scratch: &Scratch, source: &str, options: &[&str]) -> Option<Self> {
         let point = scratch.text("mounted");
         fs::create_dir_all(&point).expect("the scratch directory is writable");
@@ -182,7 +179,7 @@ impl Drop for Mount {
     }
 }
 
-/// Takes all space that a file system gives but `left` bytes, in files that become smaller.
+/// Leaves `left` bytes free, with files of decreasing size.
 pub fn take_room(mount: &Mount, left: u64) {
     let take = |name: &str, bytes: u64| take_space(&mount.text(name), bytes);
     if left > 0 {
@@ -201,7 +198,7 @@ pub fn take_room(mount: &Mount, left: u64) {
     }
 }
 
-/// A file that takes up `bytes`, of zeros where the file system cannot set space aside.
+/// A file of zeros where the file system cannot preallocate.
 fn take_space(path: &str, bytes: u64) -> std::io::Result<()> {
     let mut file = fs::File::create(path)?;
     match rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, bytes) {
@@ -222,7 +219,7 @@ pub struct Zram {
 impl Zram {
     const CONTROL: &str = "/sys/class/zram-control";
 
-    /// Makes a new one; says so if the kernel cannot.
+    /// Prints a note if the kernel cannot.
     pub fn new(size: &str) -> Option<Self> {
         let made = fs::read_to_string(format!("{}/hot_add", Self::CONTROL));
         let number = or_skip(made.map_err(|e| format!("needs zram: {e}")))?.trim().to_string();

@@ -17,16 +17,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// Tells the process that is to be killed its device, folder and seed.
+/// Variables for the process that will be killed.
 const DEVICE: &str = "DRIVESCOPE_TEST_VICTIM_DEVICE";
 const FOLDER: &str = "DRIVESCOPE_TEST_VICTIM_FOLDER";
 const SEED: &str = "DRIVESCOPE_TEST_VICTIM_SEED";
-/// Its name as a test.
 const VICTIM: &str = "privileged::journal::the_process_that_is_killed";
 
 const MIB: usize = 1 << 20;
 
-/// A loop device opened without any gate: only for tests, which made it themselves.
+/// A loop device opened without the gate, for tests that created it.
 struct LoopDisk {
     file: File,
     identity: DriveIdentity,
@@ -76,7 +75,6 @@ pub(super) fn journals(scratch: &Scratch) -> PathBuf {
     scratch.path("home/state/drivescope/journals")
 }
 
-/// A journal of the device `node`.
 fn begin(
     folder: &Path,
     node: &str,
@@ -92,14 +90,13 @@ fn begin(
     journal::begin(&Roots::host(), folder, node.trim_start_matches("/dev/"), disk, settings)
 }
 
-/// Makes a sector of noise one of test data, by which a drive is known that waits for its originals.
+/// Makes a sector of test data from noise: it identifies a drive whose contents wait to be restored.
 fn stamp(sector: &mut [u8], offset: u64) {
     sector.iter_mut().for_each(|byte| *byte |= 1);
     sector[..8].copy_from_slice(&offset.to_le_bytes());
     sector[8..16].copy_from_slice(&1u64.to_le_bytes());
 }
 
-/// Test data for this place.
 fn test_data(bytes: usize, offset: u64) -> Vec<u8> {
     let mut data = vec![7; bytes];
     for (at, sector) in (offset..).step_by(512).zip(data.chunks_mut(512)) {
@@ -108,7 +105,7 @@ fn test_data(bytes: usize, offset: u64) -> Vec<u8> {
     data
 }
 
-/// Writes through a journal without end. Not a test: the process of [`kill`] runs it by name, with the variables.
+/// Writes through a journal without end. Not a test: [`kill`] runs this process by name, with the variables.
 #[test]
 fn the_process_that_is_killed() {
     let variable = |name| std::env::var(name).ok();
@@ -154,7 +151,7 @@ fn is_alive(victim: &mut Child) -> bool {
     victim.try_wait().expect("it is ours").is_none()
 }
 
-/// Lets a process write, and kills it after a random time once its first journal is there.
+/// Starts the writing process, and kills it at a random time after its first journal exists.
 fn kill(node: &str, folder: &Path, seed: u64) {
     let mut victim = start_victim(node, folder, seed);
     wait_for("the first journal", || {
@@ -214,7 +211,6 @@ fn killed_process_is_restored_at_any_time() {
     scratch.run(&device.node, &[&["--dry-run"]]).code(0);
 }
 
-/// Leaves an open journal of `mib` MiB.
 pub(super) fn leave_open(node: &str, folder: &Path, mib: usize, run: u64) {
     let mut disk = LoopDisk::open(node);
     let mut journal = begin(folder, node, &disk, (mib + 2) * MIB, run).expect("nothing is open");
@@ -292,7 +288,7 @@ fn journal_restores_only_its_own_drive() {
     assert!(contents(&device, &image) == original);
 }
 
-/// Sticks of one make may tell the same names: what shows the one that was written is what was written.
+/// Sticks of one make may report the same names: only the written data identify the drive.
 #[test]
 fn drive_without_the_runs_data_is_not_restored() {
     let Some(OnLoop { scratch, device, image, .. }) = OnLoop::of_noise(8) else { return };
@@ -325,7 +321,7 @@ fn drive_without_the_runs_data_is_not_restored() {
     assert!(contents(&device, &image)[..2 * MIB] == original[..2 * MIB]);
 }
 
-/// One restores the drive; the other says so, or finds it done.
+/// One restores the drive; the other reports that, or finds it done.
 #[test]
 fn two_concurrent_restores_do_not_conflict() {
     let Some(OnLoop { scratch, device, image, .. }) = OnLoop::of_noise(32) else { return };

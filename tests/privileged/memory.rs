@@ -5,7 +5,7 @@ use super::{is_privileged, privileged_scratch};
 use crate::support::json::{array, finding, findings, metric, metrics, text};
 use crate::support::{Ended, ONE_CELL, Scratch, TINY, must_have, noise};
 
-/// Everything of a run on memory: F002, every number marked, no verdict.
+/// F002, every number marked, no verdict.
 fn check_is_memory(scratch: &Scratch, target: &str, evidence: &str) {
     let force: &[&str] = if std::path::Path::new(target).is_dir() { &["--force"] } else { &[] };
     // Nothing valid was measured.
@@ -28,7 +28,7 @@ fn check_is_memory(scratch: &Scratch, target: &str, evidence: &str) {
     check_no_number_is_cut(&ended);
 }
 
-/// A column too narrow for its number must not show a part of it: `34,100…000` is no rate.
+/// `34,100…000` is not a rate.
 fn check_no_number_is_cut(ended: &Ended) {
     let tables = ended.stdout.lines().take_while(|line| !line.starts_with('F'));
     for line in tables {
@@ -69,7 +69,7 @@ fn tmpfs_is_memory() {
     assert_eq!(crate::support::scratch::names(&mount.point), [""; 0]);
 }
 
-/// For a file system over several drives, the share of its cache was not reported.
+/// For a file system over several drives.
 #[test]
 fn traffic_of_both_btrfs_devices_gives_cache_share() {
     if !is_privileged() {

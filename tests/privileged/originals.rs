@@ -26,7 +26,6 @@ pub(super) const WRITES: &[&str] = &[
     "--rounds=1",
     "--json",
 ];
-/// The same without end.
 pub(super) const ENDLESS: &[&str] = &["--set=transfer.time=1h"];
 
 /// A device of 64 MiB of noise.
@@ -49,7 +48,7 @@ impl Target {
         Some(Self { scratch, image, before, device })
     }
 
-    /// What lets its contents be put at risk.
+    /// The option that permits writes.
     pub fn level(&self) -> String {
         format!("--write=restore:{}:{}", self.device.name(), self.before.len())
     }
@@ -59,7 +58,7 @@ impl Target {
         self.scratch.run_call(&self.device.node, &[&[WRITES], options, &[&[&level]]].concat())
     }
 
-    /// The bytes of the image that are not what they were, all in the area if there are any.
+    /// Whether bytes of the image have changed; all changes must be in the area.
     pub fn is_changed(&self) -> bool {
         let now = fs::read(&self.image).expect("it is ours");
         let outside = |bytes: &[u8]| [&bytes[..24 * MIB], &bytes[40 * MIB..]].concat();
@@ -71,7 +70,7 @@ impl Target {
         self.scratch.path("home/state/drivescope/journals")
     }
 
-    /// Files of journals.
+    /// Number of journal files.
     pub fn open(&self) -> usize {
         fs::read_dir(self.journals()).map_or(0, Iterator::count)
     }
@@ -87,7 +86,7 @@ impl Target {
     }
 }
 
-/// A number of microseconds that looks random.
+/// A pseudorandom duration below `below` microseconds.
 pub(super) fn moment(seed: u64, below: u64) -> Duration {
     let bytes = noise(8, seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
     let number = bytes.iter().fold(0, |number, byte| number << 8 | u64::from(*byte));
@@ -185,7 +184,7 @@ fn signals_end_the_run_with_the_contents_back() {
     }
 }
 
-/// The test is over and its numbers are whole; the call was interrupted all the same.
+/// The test is complete and its numbers are valid; the call was interrupted all the same.
 #[test]
 fn signal_during_restore_gives_130_and_completes() {
     let Some(scratch) = privileged_scratch() else { return };
@@ -408,7 +407,7 @@ fn surface_writes_the_same_bytes_and_nothing_changes() {
     assert!(fs::read(&target.image).unwrap() != target.before, "nothing was written");
 }
 
-/// The bytes that are written are those that are there: at no moment does a kill change anything.
+/// It writes the bytes that are there: a kill never changes anything.
 #[test]
 fn interrupted_surface_changes_nothing() {
     let Some(target) = Target::new() else { return };

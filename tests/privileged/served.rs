@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// Whether a drive can be served here, with `block` as a block device; if not, that is said.
+/// Prints a note if a drive cannot be served here; `block`: as a block device.
 pub fn can_serve(block: bool) -> bool {
     let missing = |node: &&&str| !Path::new(*node).exists();
     let needed: &[&str] = if block { &["/dev/fuse", "/dev/loop-control"] } else { &["/dev/fuse"] };
@@ -21,12 +21,11 @@ pub fn can_serve(block: bool) -> bool {
     }
 }
 
-/// A scratch directory for a test that serves one.
 pub fn scratch_to_serve(block: bool) -> Option<Scratch> {
     can_serve(block).then(Scratch::new)
 }
 
-/// A drive that is being served below the scratch directory's folder `drive`.
+/// A served drive in the scratch directory's folder `drive`.
 pub struct Served {
     program: Option<Running>,
     said: PathBuf,
@@ -35,7 +34,6 @@ pub struct Served {
 }
 
 impl Served {
-    /// `sim mount` with these arguments, in the scratch directory.
     pub fn call(scratch: &Scratch, arguments: &[&str]) -> Call {
         // After a kill a dead mount may lie there, which does not even answer whether it is a folder.
         match fs::create_dir(scratch.path("drive")) {
@@ -45,7 +43,7 @@ impl Served {
         scratch.call(&["sim", "mount"]).arguments(arguments)
     }
 
-    /// Starts it, and waits until the drive is there.
+    /// Starts the server, and waits for the drive.
     pub fn start(scratch: &Scratch, arguments: &[&str]) -> Self {
         Self::of(scratch, Self::call(scratch, arguments))
     }
@@ -92,7 +90,6 @@ impl Served {
         self.program.as_ref().expect("it has not been waited for").signal(signal);
     }
 
-    /// Ctrl-C.
     pub fn interrupt(self) -> Self {
         self.signal(Signal::INT);
         self
@@ -102,7 +99,7 @@ impl Served {
         self.ended()
     }
 
-    /// The same after a signal that it cannot catch: its mount stays.
+    /// After a signal that cannot be caught: the mount stays.
     pub fn end_by_signal(mut self) -> Ended {
         let ended = self.ended();
         // The next server is to find it, and not this guard.
@@ -126,7 +123,7 @@ impl Drop for Served {
     }
 }
 
-/// A file system at the scratch directory's folder `fs`; unmounted when dropped.
+/// A file system in the scratch directory's folder `fs`; unmounted when dropped.
 pub struct Fs {
     point: String,
 }
@@ -138,7 +135,7 @@ impl Fs {
         Self::of(scratch)
     }
 
-    /// What is mounted there already.
+    /// An existing mount.
     pub fn of(scratch: &Scratch) -> Self {
         Self { point: scratch.text("fs") }
     }

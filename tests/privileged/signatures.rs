@@ -7,7 +7,7 @@ use crate::support::{Scratch, skip_loudly};
 use std::fs;
 use std::os::unix::fs::FileExt;
 
-/// All levels of an unused device that carries `kind`.
+/// The gate must name `kind` at every level.
 #[track_caller]
 fn expect_contents(scratch: &Scratch, device: &Loop, kind: &str, size: u64) {
     let node = &device.node;
@@ -43,7 +43,7 @@ fn mkfs_signatures_are_recognized() {
     }
 }
 
-/// Volume managers and the file systems of other systems, made by their own tools on the device.
+/// Volume managers and foreign file systems, made by their own tools on the device.
 #[test]
 fn signatures_of_other_tools_are_recognized() {
     if !is_privileged() {
@@ -71,7 +71,7 @@ fn signatures_of_other_tools_are_recognized() {
     }
 }
 
-/// Superblocks as their formats describe them, for tools that a machine seldom has.
+/// Superblocks built from their format descriptions, for tools that machines seldom have.
 #[test]
 fn members_of_volume_managers_are_recognised() {
     if !is_privileged() {
@@ -98,7 +98,7 @@ fn members_of_volume_managers_are_recognised() {
     }
 }
 
-/// What each format keeps elsewhere tells it when its beginning is gone, also where sectors have 4096 bytes.
+/// Each format's backup copy is found, also with sectors of 4096 bytes.
 #[test]
 fn copies_are_found_when_the_beginning_is_wiped() {
     if !is_privileged() {
@@ -147,7 +147,7 @@ fn second_luks2_header_is_found_anywhere() {
     }
 }
 
-/// Swap areas of machines with other pages, and the name that takes their place when the system hibernates.
+/// Swap areas of machines with other page sizes, and the signature of a hibernated system.
 #[test]
 fn swap_signatures_of_all_page_sizes_are_found() {
     if !is_privileged() {
@@ -164,7 +164,7 @@ fn swap_signatures_of_all_page_sizes_are_found() {
     }
 }
 
-/// Writes to the device itself, so that no program reads older bytes from its cache.
+/// Writes to the device itself, so that no program reads stale bytes from its cache.
 fn write(device: &Loop, bytes: &[u8], at: u64) {
     let node = fs::OpenOptions::new().write(true).open(&device.node).expect("it is ours");
     node.write_all_at(bytes, at).expect("it lies within");

@@ -43,7 +43,7 @@ fn killed_run_resumes_after_its_rounds() {
     assert!(message.contains("nothing to resume"), "{message}");
 }
 
-/// What is under a loop device is a file, in which discarded blocks become holes.
+/// Under a loop device, discarded blocks become holes in the file.
 #[test]
 fn a_purge_discards_everything_before_it_is_written() {
     let Some(OnLoop { scratch, device, destroy, .. }) = OnLoop::of_noise(64) else { return };

@@ -8,11 +8,9 @@ use crate::support::{Ended, Scratch};
 use crate::terminal::must_wrap;
 use std::fs;
 
-/// What the program asks for.
 const QUESTION: &str = "anything else stops: ";
 const VERIFY: &[&str] = &["--test=verify", "--set=verify.cache=1MiB", "--write=destroy"];
 
-/// A loop device of 64 MiB of noise, its image and its name with size.
 fn device(scratch: &Scratch) -> Option<(Loop, String, String)> {
     let image = image_of_noise(scratch, 64);
     let device = Loop::attach(&image, &[])?;
@@ -48,7 +46,7 @@ fn typed_name_confirms_and_is_recorded() {
     assert_eq!(text(&check["evidence"]), words);
 }
 
-/// Refusals and the question of the gate, on terminals of 80 and 60 columns.
+/// Refusals and the gate's question on 80 and 60 columns.
 #[test]
 fn gate_messages_fit_the_terminal() {
     let Some(scratch) = privileged_scratch() else { return };
@@ -132,7 +130,7 @@ fn quiet_or_no_terminal_asks_no_question() {
     assert!(fs::read(&image).unwrap() == before, "the image changed");
 }
 
-/// Between the look and the claim lies all the time that a person takes.
+/// A user may take any time to answer.
 #[test]
 fn device_changed_during_the_question_is_refused() {
     let Some(scratch) = privileged_scratch() else { return };

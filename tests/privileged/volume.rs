@@ -8,7 +8,6 @@ use std::fs;
 
 const SECTOR_BYTES: u64 = 512;
 
-/// Bytes that a device was made to write so far.
 fn written_bytes(device: &Loop) -> u64 {
     let stat = fs::read_to_string(format!("/sys/block/{}/stat", device.name()));
     let stat = stat.expect("the kernel counts what an attached device writes");

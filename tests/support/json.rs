@@ -2,13 +2,11 @@
 
 use serde_json::Value;
 
-/// The elements of an array; anything else is a failure.
 #[track_caller]
 pub fn array(value: &Value) -> &[Value] {
     value.as_array().unwrap_or_else(|| panic!("not an array: {value}"))
 }
 
-/// A text; anything else is a failure.
 #[track_caller]
 pub fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_else(|| panic!("not a text: {value}"))
@@ -28,14 +26,12 @@ pub fn metric<'r>(run: &'r Value, key: &str) -> Option<&'r Value> {
     metrics(run).find(|metric| metric["key"] == key)
 }
 
-/// The value of a metric, which must be there.
 #[track_caller]
 pub fn value(run: &Value, key: &str) -> f64 {
     let found = metric(run, key).and_then(|metric| metric["value"].as_f64());
     found.unwrap_or_else(|| panic!("no {key} in {run}"))
 }
 
-/// The keys of all metrics, in order.
 pub fn keys(run: &Value) -> Vec<String> {
     metrics(run).map(|metric| text(&metric["key"]).to_string()).collect()
 }
@@ -44,7 +40,7 @@ pub fn findings(run: &Value) -> Vec<&str> {
     array(&run["findings"]).iter().map(|finding| text(&finding["id"])).collect()
 }
 
-/// Whether a run noticed I/O of others on its drive, besides other tests' runs of the program.
+/// Whether a run noticed I/O of programs other than these tests.
 pub fn noticed_other_io(run: &Value) -> bool {
     let Some(found) = array(&run["findings"]).iter().find(|finding| finding["id"] == "F010") else {
         return false;
@@ -60,7 +56,6 @@ pub fn finding<'r>(run: &'r Value, id: &str) -> &'r Value {
     found.unwrap_or_else(|| panic!("no finding {id} among {:?}", findings(run)))
 }
 
-/// Names and statuses of the tests of a run, in order.
 pub fn statuses(run: &Value) -> Vec<(&str, &str)> {
     array(&run["tests"]).iter().map(|test| (text(&test["test"]), text(&test["status"]))).collect()
 }

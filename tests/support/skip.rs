@@ -9,7 +9,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-/// Set where every test must run: in CI.
+/// Set in CI, where every test must run.
 const MUST_RUN: &str = "DRIVESCOPE_TESTS_MUST_RUN";
 
 /// Reports that a test did not run, or fails where it must run.
@@ -35,8 +35,8 @@ pub fn note_skipped(reason: &str) {
     }
 }
 
-/// The file with the tests that the `cargo test` above this program has skipped so far. Its name has the id and the
-/// start time of that process: ids are used again.
+/// The file with the skipped tests of the current `cargo test`. Its name has the id and start time of that process: ids
+/// are reused.
 pub fn skipped_file() -> Option<PathBuf> {
     let cargo = std::os::unix::process::parent_id();
     let stat = std::fs::read_to_string(format!("/proc/{cargo}/stat")).ok()?;
