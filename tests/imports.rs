@@ -39,8 +39,7 @@ fn results_of_other_programs_say_what_they_are() {
         let file = scratch.file("result", text);
         must_have(&scratch.drivescope(&["import", &file]).code(0).stdout, parts);
     }
-    let runs = scratch.drivescope(&["runs"]).code(0).stdout;
-    must_have(&runs, &["failed"]);
+    scratch.drivescope(&["runs"]).code(0).shows(&["failed"]);
 }
 
 #[test]

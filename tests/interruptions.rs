@@ -52,8 +52,7 @@ fn signal_while_the_file_is_written_ends_cleanly() {
         let scratch = Scratch::new();
         let (running, _) = start_and_wait_for_file(&scratch, &[TINY, ENDLESS, &["--size=512M"]]);
         running.signal(signal);
-        let ended = running.end().code(130);
-        assert!(ended.stdout.contains("interrupted"), "{ended}");
+        running.end().code(130).shows(&["interrupted"]);
         assert_eq!(names(scratch.target()), [""; 0]);
         let run = kept_run(&scratch);
         assert_eq!(run["status"], "interrupted");
@@ -76,8 +75,7 @@ fn signal_in_a_phase_keeps_the_measurements() {
         // The second test was not begun, and the first keeps the phase it was in.
         assert_eq!(array(&run["tests"]).len(), 1);
         assert!(run["tests"][0]["phases"][0]["ops"].as_u64() > Some(0), "{}", run["tests"][0]);
-        let listed = scratch.drivescope(&["runs"]).code(0).stdout;
-        assert!(listed.contains("interrupted"), "{listed}");
+        scratch.drivescope(&["runs"]).code(0).shows(&["interrupted"]);
     }
 }
 
@@ -136,8 +134,7 @@ fn clean_removes_a_killed_runs_files() {
     let ended = scratch.drivescope(&["run", "--clean", "target"]).code(0);
     assert_eq!(ended.stdout, "nothing to clean\n");
     let file = scratch.file("file", "");
-    let message = scratch.drivescope(&["run", "--clean", &file]).refused(2);
-    assert!(message.contains("is not a directory"), "{message}");
+    scratch.drivescope(&["run", "--clean", &file]).refused_with(2, &["is not a directory"]);
     let message = scratch.drivescope(&["run", "--clean", "target", "--json"]).refused(2);
     assert!(message.contains("--clean") && message.contains("--json"), "{message}");
 }

@@ -58,8 +58,7 @@ fn journal_cut_before_any_save_is_removed() {
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join("torn.journal.new"), vec![0; 5000]).unwrap();
     fs::write(folder.join("notes.txt"), "not a journal").unwrap();
-    let ended = scratch.drivescope(&["restore"]).code(0);
-    assert!(ended.stdout.contains("nothing to restore from"), "{ended}");
+    scratch.drivescope(&["restore"]).code(0).shows(&["nothing to restore from"]);
     assert_eq!(names(&folder), ["notes.txt"]);
 }
 

@@ -194,9 +194,10 @@ fn silent_server_fails_the_test() {
         let ended = scratch.run("target", &[&["--test=sql", "--no-save", "--db", url]]);
         assert_eq!(ended.exit_code(), Some(2), "{url}: {ended}");
         let said = format!("{}{}", ended.stdout, ended.stderr).replace('\n', " ");
-        let words = match is_built {
-            true => format!("cannot connect to {words}"),
-            false => "this build has no".to_string(),
+        let words = if is_built {
+            format!("cannot connect to {words}")
+        } else {
+            "this build has no".to_string()
         };
         assert!(said.contains(&words), "{url}: {said}");
         assert_eq!(names(scratch.target()), [""; 0], "{url}");

@@ -34,8 +34,7 @@ fn fill_resumes_at_the_given_place() {
     let curve = &test_of(&run, "fill")["series"][0];
     assert!((curve["x"][0].as_f64().unwrap() - 399e9).abs() <= 4096.0, "{curve}");
     let more = ["--set=fill.mode=full", "--set=fill.from=1TB"];
-    let message = scratch.run("sim:wd4000aaks", &[FILL, &more]).refused(2);
-    assert!(message.contains("beyond the end"), "{message}");
+    scratch.run("sim:wd4000aaks", &[FILL, &more]).refused_with(2, &["beyond the end"]);
 }
 
 /// A shingled disk is computed request by request, which is slow enough to be stopped.
@@ -86,8 +85,7 @@ fn verdict_is_one_line_with_bytes_to_keep() {
     let ended = scratch.run("sim:pm871b-128?fake=wrap:20GiB", &[VERIFY]).code(1);
     assert!(ended.stdout.contains("FAKE: claims 128 GB, holds 21.5 GB"), "{ended}");
     assert!(ended.stdout.contains("use only the first 21,474,836,480 bytes"), "{ended}");
-    let ended = scratch.run("sim:pm871b-128", &[VERIFY]).code(0);
-    assert!(ended.stdout.contains("the capacity is real: 128 GB"), "{ended}");
+    scratch.run("sim:pm871b-128", &[VERIFY]).code(0).shows(&["the capacity is real: 128 GB"]);
 }
 
 #[test]
@@ -178,8 +176,7 @@ fn options_of_another_mode_are_refused() {
     ] {
         let options = [format!("--test={test}"), format!("--set={setting}")];
         let options: Vec<&str> = options.iter().map(String::as_str).collect();
-        let message = scratch.run("sim:pm871b-128", &[&options]).refused(2);
-        assert!(message.contains(mode), "{setting}: {message}");
+        scratch.run("sim:pm871b-128", &[&options]).refused_with(2, &[mode]);
     }
     for size in ["4GB", "50GB"] {
         let message = scratch.run("sim:wd20ears", &[FILL, &["--size", size]]).refused(2);

@@ -45,8 +45,7 @@ fn no_command_waits_for_a_frozen_file_system() {
     drop(frozen);
     for ended in waiting.map(|command| command.end()) {
         assert!(have_ended, "a command was held: {ended}");
-        let message = ended.refused(4);
-        assert!(message.contains(&format!("{} takes no files", mount.point)), "{message}");
+        ended.refused_with(4, &[&format!("{} takes no files", mount.point)]);
     }
 }
 
@@ -134,8 +133,7 @@ fn read_only_file_system_allows_only_files() {
     }
     let Some(mount) = Mount::new(&scratch, &device.node, &["-o", "ro"]) else { return };
     for options in [&["--no-save"][..], &["--dry-run"]] {
-        let message = scratch.run(&mount.point, &[options]).refused(2);
-        assert!(message.contains("read-only file system"), "{message}");
+        scratch.run(&mount.point, &[options]).refused_with(2, &["read-only file system"]);
     }
     let file = mount.text("data");
     scratch.run(&file, &[TINY, ONE_CELL]).measured();

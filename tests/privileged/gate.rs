@@ -47,8 +47,7 @@ fn blank_device_is_free_and_unchanged() {
         (&["--write=restore"], 0),
         (&["--destroy=wrong"], 3),
     ] {
-        let ended = scratch.run(&device.node, &[&["--dry-run"], options]).code(code);
-        assert!(ended.stdout.contains("gate at level"), "{ended}");
+        scratch.run(&device.node, &[&["--dry-run"], options]).code(code).shows(&["gate at level"]);
     }
     let gate = opinion(&scratch, &device.node, &["--write=restore"], 0);
     assert_eq!(gate["level"], "restore");
@@ -67,8 +66,7 @@ fn mounted_device_is_refused_by_table_and_claim() {
     refused(&gate, "mounts", &mount.point);
     refused(&gate, "file systems", "ext4");
     refused(&gate, "claim", "in use");
-    let shown = scratch.run(&device.node, &[&["--dry-run"]]).code(0).stdout;
-    assert!(shown.contains("$ findmnt --source"), "{shown}");
+    scratch.run(&device.node, &[&["--dry-run"]]).code(0).shows(&["$ findmnt --source"]);
 }
 
 /// A shell in its own mount namespace with `device` mounted.
@@ -212,8 +210,7 @@ fn file_is_identified_by_number_not_name() {
     let gate = opinion(&scratch, &device.node, &["--write=same-bytes"], 3);
     refused(&gate, "mounts", &mount.point);
     let call = ["run", &device.node, &twin.node, "--dry-run"];
-    let message = scratch.drivescope(&call).refused(2);
-    assert!(message.contains("loop devices over the same bytes of a file"), "{message}");
+    scratch.drivescope(&call).refused_with(2, &["loop devices over the same bytes of a file"]);
 }
 
 #[test]
@@ -249,8 +246,7 @@ fn two_loop_devices_over_one_file_are_refused() {
     let Some(twin) = Loop::attach(&image, &[]) else { return };
     for options in [&["--dry-run"][..], &["--test=align", "--write=same-bytes"]] {
         let call = [&["run", &device.node, &twin.node], options].concat();
-        let message = scratch.drivescope(&call).refused(2);
-        assert!(message.contains("loop devices over the same bytes of a file"), "{message}");
+        scratch.drivescope(&call).refused_with(2, &["loop devices over the same bytes of a file"]);
     }
 }
 

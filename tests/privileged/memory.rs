@@ -3,7 +3,7 @@
 use super::guards::{Loop, Mount, Zram, or_skip, tool};
 use super::{is_privileged, privileged_scratch};
 use crate::support::json::{array, finding, findings, metric, metrics, text};
-use crate::support::{Ended, ONE_CELL, Scratch, TINY, must_have, noise};
+use crate::support::{Ended, ONE_CELL, Scratch, TINY, noise};
 
 /// F002, every number marked, no verdict.
 fn check_is_memory(scratch: &Scratch, target: &str, evidence: &str) {
@@ -23,8 +23,7 @@ fn check_is_memory(scratch: &Scratch, target: &str, evidence: &str) {
     }
     let ended = scratch.drivescope(&["show", "last"]).code(0);
     ended.shows(&["! invalid: F002", "not judged"]);
-    let listed = scratch.drivescope(&["runs"]).code(0);
-    assert!(listed.stdout.contains("no valid figures"), "{listed}");
+    scratch.drivescope(&["runs"]).code(0).shows(&["no valid figures"]);
     check_no_number_is_cut(&ended);
 }
 
@@ -46,8 +45,7 @@ fn tmpfs_is_memory() {
     let Some(mount) = Mount::new(&scratch, "none", &["-t", "tmpfs", "-o", "size=2G"]) else {
         return;
     };
-    let message = scratch.run(&mount.point, &[TINY]).refused(2);
-    must_have(&message, &["is on no drive", "tmpfs", "--force"]);
+    scratch.run(&mount.point, &[TINY]).refused_with(2, &["is on no drive", "tmpfs", "--force"]);
     check_is_memory(&scratch, &mount.point, "tmpfs");
     // A warning comes before the minute that a run takes, and not where only the result is wanted.
     let options = [TINY, ONE_CELL, &["--force"]].concat();
@@ -103,9 +101,8 @@ fn traffic_of_both_btrfs_devices_gives_cache_share() {
 fn unlimited_memory_is_refused_by_name() {
     let Some(scratch) = privileged_scratch() else { return };
     let Some(mount) = Mount::new(&scratch, "none", &["-t", "ramfs"]) else { return };
-    let message = scratch.run(&mount.point, &[TINY]).refused(2);
-    must_have(
-        &message,
+    scratch.run(&mount.point, &[TINY]).refused_with(
+        2,
         &[&mount.point, "is on ramfs", "may take all memory", "a directory on a drive"],
     );
     // A file has a size.

@@ -197,8 +197,7 @@ fn signal_during_restore_gives_130_and_completes() {
         OnTerminal::start_with(scratch.run_call(&device.node, &[WRITES, &options]), 80);
     program.wait_for("restoring contents");
     program.press(CTRL_C);
-    let ended = program.end().code(130);
-    assert!(ended.stdout.contains("must finish first"), "{ended}");
+    program.end().code(130).shows(&["must finish first"]);
     assert!(fs::read(&image).unwrap() == before, "the contents are not back");
     let run = scratch.drivescope(&["show", "last", "--json"]).code(0).json();
     assert_eq!(statuses(&run), [("transfer", "done")]);
@@ -303,8 +302,7 @@ fn unkeepable_journal_refuses_before_the_claim() {
     ] {
         remount(how);
         let ended = target.call(&[]).env("XDG_STATE_HOME", &state).end();
-        let message = ended.refused(3);
-        assert!(message.contains(words) && message.contains("XDG_STATE_HOME"), "{message}");
+        ended.refused_with(3, &[words, "XDG_STATE_HOME"]);
         let dry = target.call(&[&["--dry-run"]]).env("XDG_STATE_HOME", &state).end().code(3);
         assert!(dry.stderr.contains(words), "{dry}");
         assert!(!PathBuf::from(state).exists());
@@ -351,8 +349,7 @@ fn failing_device_gets_its_contents_in_two_parts() {
     assert_eq!(fs::read_dir(&journals).unwrap().count(), 1);
     // What it takes is back: all that was there.
     assert!(fs::read(&file).unwrap()[64 << 20..66 << 20] == before[64 << 20..66 << 20]);
-    let message = scratch.run(&device.node, &[&["--test=latency"]]).refused(3);
-    assert!(message.contains("drivescope restore"), "{message}");
+    scratch.run(&device.node, &[&["--test=latency"]]).refused_with(3, &["drivescope restore"]);
     // With room again, the rest is restored too.
     fs::remove_file(&filler).unwrap();
     scratch.drivescope(&["restore"]).code(0);

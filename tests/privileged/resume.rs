@@ -103,8 +103,7 @@ fn resumed_fill_has_the_whole_curve() {
     assert!(stamped(&image).iter().all(|&is_stamped| is_stamped), "a gap");
     // It has ended: nothing to resume, nothing to say.
     let again = ["--test=fill", "--resume", &destroy];
-    let message = scratch.run(&device.node, &[&again]).refused(2);
-    assert!(message.contains("nothing to resume"), "{message}");
+    scratch.run(&device.node, &[&again]).refused_with(2, &["nothing to resume"]);
     let plan = scratch.run(&device.node, &[SLOW_FILL, &[&destroy, "--dry-run"]]).code(0);
     assert!(!plan.stderr.contains("--resume"), "{plan}");
 }
@@ -139,8 +138,7 @@ fn verify_stopped_after_a_fill_resumes_without_it() {
     for key in ["read.intact_bytes", "capacity.real_bytes"] {
         assert_eq!(value(&run, &format!("verify.{key}")), (1024 * MIB) as f64, "{key}");
     }
-    let message = scratch.run(&device.node, &[&resume]).refused(2);
-    assert!(message.contains("nothing to resume"), "{message}");
+    scratch.run(&device.node, &[&resume]).refused_with(2, &["nothing to resume"]);
 }
 
 /// Overwritten bytes would look like corruption.
@@ -253,8 +251,7 @@ fn only_runs_of_this_device_are_resumed() {
     let Some(OnLoop { scratch, image, device, destroy }) = OnLoop::of_noise(256) else { return };
     let resume: &[&str] = &["--test=fill", "--resume"];
     // Nothing was ever begun.
-    let message = scratch.run(&device.node, &[resume, &[&destroy]]).refused(2);
-    assert!(message.contains("nothing to resume"), "{message}");
+    scratch.run(&device.node, &[resume, &[&destroy]]).refused_with(2, &["nothing to resume"]);
     let start = || scratch.run_call(&device.node, &[SLOW_FILL, &[&destroy]]).start();
     kill_after_a_checkpoint(&scratch, start, 0, "continue with --resume");
     // A twin is another device.
@@ -262,8 +259,7 @@ fn only_runs_of_this_device_are_resumed() {
     let twin = image_of_noise(&other, 256);
     let Some(twin) = Loop::attach(&twin, &[]) else { return };
     let of_twin = format!("--destroy={}:{}", twin.name(), 256 * MIB);
-    let message = scratch.run(&twin.node, &[resume, &[&of_twin]]).refused(2);
-    assert!(message.contains("nothing to resume"), "{message}");
+    scratch.run(&twin.node, &[resume, &[&of_twin]]).refused_with(2, &["nothing to resume"]);
     // The device holds something else by now: it is refused, and nothing is written.
     std::fs::write(&image, crate::support::noise(256 << 20, 99)).unwrap();
     let before = std::fs::read(&image).unwrap();
@@ -272,6 +268,5 @@ fn only_runs_of_this_device_are_resumed() {
     assert!(reason.contains("does not hold the data of seed"), "{reason}");
     assert!(std::fs::read(&image).unwrap() == before, "a refused continuation wrote");
     // The seed belongs to the stopped run.
-    let message = scratch.run(&device.node, &[resume, &["--seed=3", &destroy]]).refused(2);
-    assert!(message.contains("--seed"), "{message}");
+    scratch.run(&device.node, &[resume, &["--seed=3", &destroy]]).refused_with(2, &["--seed"]);
 }

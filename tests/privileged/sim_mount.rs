@@ -333,8 +333,7 @@ fn command_ends_although_the_device_never_answers() {
         assert!(ended.stderr.contains(&message), "{ended}");
     }
     for (ended, named) in [(watch, &node), (run, &node), (run_in, &folder)] {
-        let message = ended.refused(4);
-        assert!(message.contains(&format!("{named} did not answer within 20 s")), "{message}");
+        ended.refused_with(4, &[&format!("{named} did not answer within 20 s")]);
     }
     served.interrupt().end().code(0);
 }
@@ -424,8 +423,7 @@ fn a_user_without_privileges_serves_a_file() {
         |options: &[&str]| Call::new("dd").arguments(options).without_privileges().end().code(0);
     let image = format!("of={place}/disk.img");
     dd(&["if=/dev/zero", &image, "bs=1M", "count=2", "seek=100", "conv=notrunc,fsync"]);
-    let ended = served.interrupt().end().code(0);
-    assert!(ended.stdout.contains("path through the file: p50"), "{ended}");
+    served.interrupt().end().code(0).shows(&["path through the file: p50"]);
     assert!(fs::metadata(&contents).unwrap().blocks() * 512 >= 2 << 20);
     // A block device takes root; nothing is left of the attempt.
     let call = Served::call(&scratch, &[FLASH, &place, "--backing", &contents, "--block"]);
@@ -467,8 +465,7 @@ fn results_of_a_served_drive_say_simulated() {
         assert_eq!(run["drive"]["kind"], "simulated", "{target}");
         assert_eq!(text(&run["drive"]["model"]), "KBG40ZNS128G NVMe KIOXIA 128GB", "{target}");
     }
-    let shown = scratch.drivescope(&["show", "last"]).code(0).stdout;
-    assert!(shown.contains("simulated drive"), "{shown}");
+    scratch.drivescope(&["show", "last"]).code(0).shows(&["simulated drive"]);
     let listed = scratch.drivescope(&["runs"]).code(0).stdout;
     assert_eq!(listed.matches("· simulated").count(), 2, "{listed}");
     let list = scratch.drivescope(&["list", "--json"]).code(0).json();

@@ -65,8 +65,7 @@ fn filling_program_ends_the_run_early() {
 #[test]
 fn copy_on_write_needs_room_for_copies() {
     let Some(OnMount { scratch, device: _device, mount }) = OnMount::btrfs(2048) else { return };
-    let message = scratch.run(&mount.point, &[&["--size=640M"]]).refused(3);
-    assert!(message.contains("must keep 215 MB"), "{message}");
+    scratch.run(&mount.point, &[&["--size=640M"]]).refused_with(3, &["must keep 215 MB"]);
     let plan = scratch.run(&mount.point, &[&["--size=128M", "--dry-run"]]).code(0).stdout;
     let words = plan.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("btrfs copies on write"), "{plan}");

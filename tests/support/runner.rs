@@ -288,6 +288,17 @@ impl Ended {
         let message = line.strip_prefix("drivescope: ").unwrap_or_else(|| panic!("{ended}"));
         message.to_string()
     }
+
+    /// [`refused`](Self::refused) with all of these parts in the line.
+    #[track_caller]
+    pub fn refused_with(self, code: i32, parts: &[&str]) -> String {
+        let what = self.what.clone();
+        let message = self.refused(code);
+        for part in parts {
+            assert!(message.contains(part), "{what}: no '{part}' in: {message}");
+        }
+        message
+    }
 }
 
 impl fmt::Display for Ended {

@@ -89,9 +89,10 @@ pub fn print_line(text: &str) {
 
 /// A JSON document: indented on a terminal, else on one line (NDJSON).
 pub fn print_document(document: &impl Serialize) {
-    let json = match std::io::stdout().is_terminal() {
-        true => serde_json::to_string_pretty(document),
-        false => serde_json::to_string(document),
+    let json = if std::io::stdout().is_terminal() {
+        serde_json::to_string_pretty(document)
+    } else {
+        serde_json::to_string(document)
     };
     print_json(&json.expect("documents are plain data"));
 }

@@ -35,9 +35,10 @@ pub struct RestoreBar(ProgressBar);
 impl RestoreBar {
     /// Hidden before the first step.
     pub fn new() -> Self {
-        let target = match output::is_watched() {
-            true => ProgressDrawTarget::stderr_with_hz(10),
-            false => ProgressDrawTarget::hidden(),
+        let target = if output::is_watched() {
+            ProgressDrawTarget::stderr_with_hz(10)
+        } else {
+            ProgressDrawTarget::hidden()
         };
         let bar = ProgressBar::with_draw_target(Some(STEPS), target);
         let template = "{prefix:11} {bar:10} {percent:>3} %  {eta} left";

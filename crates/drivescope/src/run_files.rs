@@ -101,10 +101,8 @@ fn document(mut source: impl BufRead) -> std::io::Result<String> {
 
 /// Windows PowerShell writes UTF-16 (`fio … > result.json`).
 fn utf_16(bytes: &[u8], is_little: bool) -> Option<String> {
-    let unit = |two: &[u8; 2]| match is_little {
-        true => u16::from_le_bytes(*two),
-        false => u16::from_be_bytes(*two),
-    };
+    let unit =
+        |two: &[u8; 2]| if is_little { u16::from_le_bytes(*two) } else { u16::from_be_bytes(*two) };
     let (pairs, rest) = bytes.as_chunks();
     let units = rest.is_empty().then(|| pairs.iter().map(unit))?;
     char::decode_utf16(units).collect::<Result<String, _>>().ok()

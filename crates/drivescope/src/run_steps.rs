@@ -76,10 +76,7 @@ pub fn carry_out(
         before_images::check(&runs)?;
         claim::claim_all(&mut runs, permission, &own, terminal.as_ref())?;
     }
-    let opened = match no_save {
-        true => None,
-        false => open_store(store, permission.is_some(), signals)?,
-    };
+    let opened = if no_save { None } else { open_store(store, permission.is_some(), signals)? };
     signals.begin(STOPPING);
     let store_words = store_words(store);
     let options = RunOptions { label, price, quiet, live, json, verbose, table, store_words };

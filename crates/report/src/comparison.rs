@@ -176,9 +176,8 @@ fn names(runs: &[Run]) -> Vec<String> {
     let plain: Vec<String> = runs.iter().map(plain).collect();
     let is_alone = |name: &String| plain.iter().filter(|other| *other == name).count() == 1;
     let id = |run: &Run| run.id.chars().take(4).collect::<String>();
-    let name = |(run, name): (&Run, &String)| match is_alone(name) {
-        true => name.clone(),
-        false => format!("{name} {}", id(run)),
+    let name = |(run, name): (&Run, &String)| {
+        if is_alone(name) { name.clone() } else { format!("{name} {}", id(run)) }
     };
     runs.iter().zip(&plain).map(name).collect()
 }

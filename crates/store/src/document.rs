@@ -41,7 +41,7 @@ pub(crate) fn to_compact_json(run: &Run) -> String {
 }
 
 /// Reads run documents: one, an array of them, or several one after the other (as
-/// `drivescope run --json >> file` leaves them). Documents of older formats are brought up to date.
+/// `drivescope run --json >> file` leaves them).
 ///
 /// # Errors
 /// The first fault found, with its line where the text shows it. Nothing is read from a text with a

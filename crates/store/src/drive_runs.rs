@@ -75,10 +75,7 @@ impl Store {
             return Ok(several(keys.into_iter().map(|(_, name, run)| (name, run)).collect()));
         }
         let (runs, others) = self.read(&found, None, limit)?;
-        Ok(match others.is_empty() {
-            true => FoundDrive::One(runs).or_none(),
-            false => several(others),
-        })
+        Ok(if others.is_empty() { FoundDrive::One(runs).or_none() } else { several(others) })
     }
 
     /// The newest `limit` runs of an attached drive, measured as `target`.

@@ -200,18 +200,17 @@ impl Store {
     /// Only those of reading the file.
     pub fn count(&self, filter: &Filter) -> Result<u64, StoreError> {
         let number = |row: &Row<'_>| row.get::<_, i64>(0).map(i64::unsigned_abs);
-        let counted = match filter.is_empty() {
-            true => self.connection.query_row(sql::COUNT_ALL, [], number),
-            false => {
-                let values = params![
-                    filter.drive_pattern(),
-                    filter.label_lower(),
-                    filter.text_pattern(),
-                    filter.status,
-                    filter.simulated
-                ];
-                self.connection.query_row(sql::COUNT, values, number)
-            }
+        let counted = if filter.is_empty() {
+            self.connection.query_row(sql::COUNT_ALL, [], number)
+        } else {
+            let values = params![
+                filter.drive_pattern(),
+                filter.label_lower(),
+                filter.text_pattern(),
+                filter.status,
+                filter.simulated
+            ];
+            self.connection.query_row(sql::COUNT, values, number)
         };
         counted.map_err(|error| self.fail(&error))
     }

@@ -53,9 +53,10 @@ pub fn advise(arguments: &AdviseArguments, signals: &RunSignals) -> Result<Code,
     for name in &arguments.drives {
         runs.push(run_for(name, arguments, signals)?);
     }
-    let figures: Vec<DriveFigures> = match arguments.need.is_empty() {
-        true => Vec::new(),
-        false => runs.iter().map(DriveFigures::of).collect::<Result<_, _>>().map_err(lacking)?,
+    let figures: Vec<DriveFigures> = if arguments.need.is_empty() {
+        Vec::new()
+    } else {
+        runs.iter().map(DriveFigures::of).collect::<Result<_, _>>().map_err(lacking)?
     };
     let layout = (!figures.is_empty()).then(|| place(&figures, &arguments.need));
     if arguments.json {
@@ -143,13 +144,11 @@ fn measured(
 ) -> Result<Run, Failure> {
     let engine = targets::engine_for(&target, None, true)?;
     let quick = suites::find("quick", None).map_err(Failure::from)?;
-    let suite = match arguments.need.is_empty() {
-        true => quick,
-        false => Suite {
-            tests: vec![TestKind::Geometry, TestKind::Surface, TestKind::Transfer],
-            rounds: 3,
-            ..quick
-        },
+    let suite = if arguments.need.is_empty() {
+        quick
+    } else {
+        let tests = vec![TestKind::Geometry, TestKind::Surface, TestKind::Transfer];
+        Suite { tests, rounds: 3, ..quick }
     };
     let plan = planner::plan(suite, clock::now_ns(), engine, &target, false, WriteLevel::Read)?;
     let planned = PlannedRun { plan, target, claim: None, resumed: None };
@@ -168,8 +167,9 @@ fn measured(
     if kept == SaveOutcome::Stored {
         output::show(&text::saved(&run.id, &store_words(store), output::style()));
     }
-    match signals.was_signalled() {
-        true => Err(Failure { message: INTERRUPTED.to_string(), code: Code::Interrupted }),
-        false => Ok(run),
+    if signals.was_signalled() {
+        Err(Failure { message: INTERRUPTED.to_string(), code: Code::Interrupted })
+    } else {
+        Ok(run)
     }
 }

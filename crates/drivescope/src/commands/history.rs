@@ -16,9 +16,10 @@ pub fn history(arguments: &HistoryArguments) -> Result<Code, Failure> {
         limit: arguments.limit,
     };
     let history = history_of(&store, wanted, |run| run)?;
-    match arguments.json {
-        true => output::print_document(&history),
-        false => output::print_line(&text::history(&history, output::style())),
+    if arguments.json {
+        output::print_document(&history)
+    } else {
+        output::print_line(&text::history(&history, output::style()))
     }
     Ok(Code::Ok)
 }

@@ -28,9 +28,10 @@ pub fn import(arguments: &ImportArguments) -> Result<Code, Failure> {
             break;
         }
     }
-    match imported == count {
-        true => Ok(Code::Ok),
-        false => Err(Failure::usage(format!("{imported} of {count} imported"))),
+    if imported == count {
+        Ok(Code::Ok)
+    } else {
+        Err(Failure::usage(format!("{imported} of {count} imported")))
     }
 }
 

@@ -21,11 +21,12 @@ pub fn serve(arguments: &ServeArguments, signals: &RunSignals) -> Result<Code, F
     check(&store)?;
     let listener = bind(arguments.listen)?;
     let bound = listener.local_addr().map_err(|error| cannot_listen(arguments.listen, &error))?;
-    let token = match arguments.token || !bound.ip().is_loopback() {
-        true => Some(AccessToken::random().map_err(|error| {
+    let token = if arguments.token || !bound.ip().is_loopback() {
+        Some(AccessToken::random().map_err(|error| {
             Failure::usage(format!("cannot make a token: {error}; check /dev/urandom"))
-        })?),
-        false => None,
+        })?)
+    } else {
+        None
     };
     let machine = machine_name();
     let address = address(bound, machine.as_deref(), token.as_ref());

@@ -148,9 +148,12 @@ fn read(
     if !arguments.json {
         output::print(&text::watch_head(style));
     }
-    let show = |line: &WatchLine| match arguments.json {
-        true => output::print_json_line(line),
-        false => output::print(&text::watch_line(line, style)),
+    let show = |line: &WatchLine| {
+        if arguments.json {
+            output::print_json_line(line)
+        } else {
+            output::print(&text::watch_line(line, style))
+        }
     };
     let is_real = session.simulated().is_none();
     let (zero, zero_ns) = (Zoned::now(), clock::now_ns());

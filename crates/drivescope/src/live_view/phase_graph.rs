@@ -61,9 +61,10 @@ impl PhaseGraph {
     fn tracks(&self) -> Vec<GraphedQuantity> {
         let is_large = self.cell.is_none_or(|cell| cell.shape.block.0 >= LARGE_BYTES);
         let rates = self.samples.iter().map(|&(mb_s, iops)| if is_large { mb_s } else { iops });
-        let rate = match is_large {
-            true => GraphedQuantity { name: "MB/s", values: rates.collect(), show: rounded },
-            false => GraphedQuantity { name: "IOPS", values: rates.collect(), show: rounded },
+        let rate = if is_large {
+            GraphedQuantity { name: "MB/s", values: rates.collect(), show: rounded }
+        } else {
+            GraphedQuantity { name: "IOPS", values: rates.collect(), show: rounded }
         };
         // Little's law, with the number of requests in flight.
         let latency = self.cell.map(|cell| {
@@ -78,9 +79,10 @@ impl PhaseGraph {
     pub(super) fn draw(&self, frame: &mut Frame<'_>, area: Rect) {
         let tracks = self.tracks();
         let each = vec![Constraint::Fill(1); tracks.len()];
-        let layout = match area.width >= WIDE {
-            true => Layout::horizontal(each).spacing(2),
-            false => Layout::vertical(each),
+        let layout = if area.width >= WIDE {
+            Layout::horizontal(each).spacing(2)
+        } else {
+            Layout::vertical(each)
         };
         for (i, (track, part)) in tracks.iter().zip(layout.split(area).iter()).enumerate() {
             let title =

@@ -131,10 +131,9 @@ impl Screen {
 
     fn draw_bar(&self, frame: &mut Frame<'_>, area: Rect) {
         let all_s: f64 = self.plan.iter().map(|(_, seconds, _)| seconds).sum();
-        let done_s = self.plan.iter().map(|&(test, seconds, is_over)| match is_over {
-            true => seconds,
-            false if self.current == Some(test) => seconds * self.done,
-            false => 0.0,
+        let done_s = self.plan.iter().map(|&(test, seconds, is_over)| {
+            let done = if self.current == Some(test) { self.done } else { 0.0 };
+            if is_over { seconds } else { seconds * done }
         });
         let share = (done_s.sum::<f64>() / all_s.max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
         let percent = format!(" {:3.0} %", share * 100.0);

@@ -27,9 +27,10 @@ pub fn dry_run(
     let own = own_places(store.map(|location| location.path().to_path_buf()));
     let opinion = |run: &PlannedRun| opinion(&run.target, permission, &own);
     let opinions: Vec<Option<GateRecord>> = runs.iter().map(opinion).collect();
-    match as_json {
-        true => print_plans_as_json(runs, &opinions),
-        false => print_plans(runs, &opinions, permission),
+    if as_json {
+        print_plans_as_json(runs, &opinions)
+    } else {
+        print_plans(runs, &opinions, permission)
     }
     let records: Vec<GateRecord> = opinions.into_iter().flatten().collect();
     before_images::check(runs)?;

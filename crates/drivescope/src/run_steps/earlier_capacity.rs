@@ -29,9 +29,10 @@ pub fn of(run: &Run, store: &Store) -> Option<EarlierCapacity> {
     let all = store.list(&filter).ok()?;
     all.into_iter().filter(|row| tests(&row.headline_key)).find_map(|row| {
         let earlier = store.get(&row.id).ok()?;
-        let is_same = match run.simulated {
-            true => earlier.target.path == run.target.path,
-            false => earlier.drive.as_ref().is_some_and(|other| is_same(drive, other)),
+        let is_same = if run.simulated {
+            earlier.target.path == run.target.path
+        } else {
+            earlier.drive.as_ref().is_some_and(|other| is_same(drive, other))
         };
         is_same.then(|| tested_capacity(&earlier)).flatten()
     })

@@ -23,12 +23,11 @@ pub fn clean(paths: &[PathBuf], only_look: bool) -> Result<Code, Failure> {
                 "{path} is not a directory; runs leave nothing there"
             )));
         }
-        let (cleaned, removed, left) = match only_look {
-            true => (own_folder::look(path)?, "would remove", "would leave"),
-            false => {
-                check_takes_files(path)?;
-                (own_folder::clean(path)?, "removed", "left")
-            }
+        let (cleaned, removed, left) = if only_look {
+            (own_folder::look(path)?, "would remove", "would leave")
+        } else {
+            check_takes_files(path)?;
+            (own_folder::clean(path)?, "removed", "left")
         };
         found |= cleaned != Cleaned::default();
         for folder in cleaned.removed {
@@ -56,12 +55,11 @@ pub fn clean_target(target: &Target, resumes: bool, dry_run: bool) -> Result<(),
     if target.info().kind != TargetKind::Directory {
         return Ok(());
     }
-    if !dry_run {
+    let (found, removed, left) = if dry_run {
+        (own_folder::look_for(target.path(), resumes), "would remove", "would leave")
+    } else {
         check_takes_files(target.path())?;
-    }
-    let (found, removed, left) = match dry_run {
-        true => (own_folder::look_for(target.path(), resumes), "would remove", "would leave"),
-        false => (own_folder::clean_for(target.path(), resumes), "removed", "left"),
+        (own_folder::clean_for(target.path(), resumes), "removed", "left")
     };
     let Ok(found) = found else { return Ok(()) };
     for folder in found.removed {
@@ -78,15 +76,13 @@ pub fn clean_target(target: &Target, resumes: bool, dry_run: bool) -> Result<(),
 /// Refuses a directory on a frozen file system, or on a drive that does not accept writes: a waiting program could not
 /// be ended.
 fn check_takes_files(path: &Path) -> Result<(), Failure> {
-    match journal::is_deaf(path) {
-        false => Ok(()),
-        true => Err(Failure {
-            message: format!(
-                "{} takes no files: a write was not answered within {} s; see dmesg, or fsfreeze --unfreeze",
-                path.display(),
-                PATIENCE.as_secs()
-            ),
-            code: Code::Device,
-        }),
+    if !journal::is_deaf(path) {
+        return Ok(());
     }
+    let message = format!(
+        "{} takes no files: a write was not answered within {} s; see dmesg, or fsfreeze --unfreeze",
+        path.display(),
+        PATIENCE.as_secs()
+    );
+    Err(Failure { message, code: Code::Device })
 }

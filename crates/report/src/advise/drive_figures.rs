@@ -22,6 +22,7 @@ struct RateSpan {
 enum AccessModel {
     /// The arm moves: fixed part, and movement by share of the stroke.
     Arm { fixed_ms: f64, seek_ms: Vec<(f64, f64)>, margin_ms: f64 },
+    /// The same anywhere.
     Flat { ms: f64 },
 }
 

@@ -44,9 +44,10 @@ pub fn partition_script(
 }
 
 fn make_file_system(placement: &PlacedPartition, device: &str, number: u32) -> String {
-    let node = match device.ends_with(|c: char| c.is_ascii_digit()) {
-        true => format!("{device}p{number}"),
-        false => format!("{device}{number}"),
+    let node = if device.ends_with(|c: char| c.is_ascii_digit()) {
+        format!("{device}p{number}")
+    } else {
+        format!("{device}{number}")
     };
     let (command, label_max) = match placement.need.file_system.as_deref().unwrap_or("ext4") {
         "exfat" => ("mkfs.exfat -L", 11),

@@ -100,9 +100,10 @@ fn phase(result: &TestResult, cell: &str, label: &str) -> Option<Chart> {
     let end = median.last().filter(|_| median.len() > 1)?.0;
     let is_open = value(result, cell, "offered_iops").is_some();
     let wait = |rate: f64| first.depth_mean * block / (rate / scale * 1e6) * 1e3;
-    let waits: Vec<Point> = match is_open || block <= 0.0 {
-        true => Vec::new(),
-        false => median.iter().filter(|p| p.1 > 0.0).map(|p| (p.0, wait(p.1))).collect(),
+    let waits: Vec<Point> = if is_open || block <= 0.0 {
+        Vec::new()
+    } else {
+        median.iter().filter(|p| p.1 > 0.0).map(|p| (p.0, wait(p.1))).collect()
     };
     let x = PlotAxis::until("time, s", end);
     let (rate_ink, wait_ink) = (Ink::Series(0), Ink::Series(1));

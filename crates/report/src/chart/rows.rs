@@ -50,9 +50,10 @@ pub fn quantity_rows(
     for (it, marks) in quantities.iter().zip(all) {
         for (i, mark) in marks.iter().enumerate() {
             // Above the first row there is little room.
-            let text = match i + 1 == marks.len() {
-                true => format!("{} {}", it.word, rounded(mark.at.0)),
-                false => rounded(mark.at.0),
+            let text = if i + 1 == marks.len() {
+                format!("{} {}", it.word, rounded(mark.at.0))
+            } else {
+                rounded(mark.at.0)
             };
             plot = plot.with_text(mark.at, text, it.ink, it.beside);
         }

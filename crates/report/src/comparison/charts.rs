@@ -110,9 +110,10 @@ fn over_the_drive(runs: &[Run], names: &[String], curve: &Curve) -> Option<Chart
     let rates = found.iter().flat_map(|(_, points)| points).map(|(_, rate)| *rate);
     let (slowest, fastest) = extent(rates.filter(|rate| *rate > 0.0));
     let is_log = fastest > slowest * LOG_FROM;
-    let y = match is_log {
-        true => PlotAxis::log("MB/s", slowest, fastest, AxisValues::Number),
-        false => PlotAxis::from_zero("MB/s", fastest),
+    let y = if is_log {
+        PlotAxis::log("MB/s", slowest, fastest, AxisValues::Number)
+    } else {
+        PlotAxis::from_zero("MB/s", fastest)
     };
     let mut plot = Plot::new(PlotAxis::until("position, % of the drive", 100.0), y);
     let mut said = Vec::new();
@@ -128,9 +129,10 @@ fn over_the_drive(runs: &[Run], names: &[String], curve: &Curve) -> Option<Chart
             .with_text(last, text, ink, Beside::LineEnd);
     }
     let scale = if is_log { " Logarithmic." } else { "" };
-    let left_out = match runs.len() > CURVES_MAX && found.len() == CURVES_MAX {
-        true => format!(" The first {CURVES_MAX} drives."),
-        false => String::new(),
+    let left_out = if runs.len() > CURVES_MAX && found.len() == CURVES_MAX {
+        format!(" The first {CURVES_MAX} drives.")
+    } else {
+        String::new()
     };
     Some(Chart {
         name: curve.name.to_string(),
@@ -145,9 +147,10 @@ fn over_the_drive(runs: &[Run], names: &[String], curve: &Curve) -> Option<Chart
 const NAME_MAX: usize = 16;
 
 fn shortened(name: &str) -> String {
-    match name.chars().count() > NAME_MAX {
-        true => name.chars().take(NAME_MAX - 1).chain(['…']).collect(),
-        false => name.to_string(),
+    if name.chars().count() > NAME_MAX {
+        name.chars().take(NAME_MAX - 1).chain(['…']).collect()
+    } else {
+        name.to_string()
     }
 }
 

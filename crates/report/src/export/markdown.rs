@@ -73,9 +73,10 @@ fn metrics(out: &mut String, result: &TestResult) {
         let Metric { key, value, low, high, unit, valid, .. } = metric;
         // Of this program they have no letter that Markdown obeys; of a document from elsewhere, any.
         let (key, unit) = (clean(key).replace('|', "\\|"), clean(unit).replace('|', "\\|"));
-        let interval = match metric.pooled || low == high {
-            true => String::new(),
-            false => format!("{}–{}", rounded(*low), rounded(*high)),
+        let interval = if metric.pooled || low == high {
+            String::new()
+        } else {
+            format!("{}–{}", rounded(*low), rounded(*high))
         };
         let note = if *valid { "" } else { "invalid" };
         let _ = writeln!(out, "| {key} | {} | {interval} | {unit} | {note} |", rounded(*value));

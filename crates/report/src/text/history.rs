@@ -113,9 +113,10 @@ fn speed_change(times: f64, (low, high): (f64, f64)) -> (String, String) {
 fn since(history: &DriveHistory, at: usize) -> String {
     let run = &history.runs[at];
     let before = at.checked_sub(1).map(|before| day(&history.runs[before].started_at));
-    match before == Some(day(&run.started_at)) {
-        true => format!("since run {}, {}", shorten_id(&run.id), minute(&run.started_at)),
-        false => format!("since {}", day(&run.started_at)),
+    if before == Some(day(&run.started_at)) {
+        format!("since run {}, {}", shorten_id(&run.id), minute(&run.started_at))
+    } else {
+        format!("since {}", day(&run.started_at))
     }
 }
 

@@ -44,9 +44,10 @@ fn disturbed(run: &Run) -> String {
         .filter(|(id, _)| seen(*id))
         .map(|(id, words)| format!("{words} ({id})"))
         .collect();
-    match what.is_empty() {
-        true => String::new(),
-        false => format!("; disturbed: other programs {}", what.join(" and ")),
+    if what.is_empty() {
+        String::new()
+    } else {
+        format!("; disturbed: other programs {}", what.join(" and "))
     }
 }
 

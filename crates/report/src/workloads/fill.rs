@@ -97,9 +97,10 @@ fn remarks(result: &TestResult, curve: &[(f64, f64)], style: Style) -> String {
         let knee = Bytes(knee as u64);
         let ends = ends_of_knee(result);
         let rates = format!("after {knee}{ends} in one go: {before}, then {after} MB/s");
-        let text = match is_hot {
-            true => format!("lasting slowdown {rates}; heat or a full cache (F014)"),
-            false => format!("fast cache full {rates}"),
+        let text = if is_hot {
+            format!("lasting slowdown {rates}; heat or a full cache (F014)")
+        } else {
+            format!("fast cache full {rates}")
         };
         paragraph = paragraph.item(Role::Plain, &text);
     } else if let Some(burst) = value("burst", "written_bytes") {
@@ -145,7 +146,7 @@ fn written_text(result: &TestResult, curve: &[(f64, f64)]) -> String {
     format!("{} written{}: {parts}", told(burst + rest), share.unwrap_or_default())
 }
 
-/// Smallest fall, as a share, that the burst would have called the end of a cache; runs of old do not say.
+/// Smallest fall, as a share, that the burst would have called the end of a cache.
 fn fall_min(result: &TestResult) -> f64 {
     value(result, "burst", "fall_min_pct").map_or(FLASH_FALL_MIN, |pct| pct / 100.0)
 }

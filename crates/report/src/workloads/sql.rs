@@ -172,12 +172,11 @@ fn databases(result: &TestResult, style: Style) -> String {
         // No SQL Server was there to be recorded.
         let is_estimated = database.database == DatabaseKind::Mssql;
         let pattern = if is_estimated { "an estimated pattern" } else { "a recorded pattern" };
-        let (role, what) = match is_prediction {
-            true => {
-                let how = format!("predicted, no database ran; its requests follow {pattern}");
-                (Role::Plain, format!("{title}: {how}"))
-            }
-            false => (Role::Dim, format!("{title} {}", database.version)),
+        let (role, what) = if *is_prediction {
+            let how = format!("predicted, no database ran; its requests follow {pattern}");
+            (Role::Plain, format!("{title}: {how}"))
+        } else {
+            (Role::Dim, format!("{title} {}", database.version))
         };
         text += &Paragraph::new()
             .lead(Role::Dim, "  ")

@@ -161,9 +161,10 @@ fn verdict(result: &TestResult, style: Style) -> String {
     let (Some(first), Some(last)) = (round("first_round"), round("last_round")) else {
         return String::new();
     };
-    let (role, word) = match is_steady(result) {
-        true => (Role::Plain, "steady in"),
-        false => (Role::Warn, "not steady; figures of"),
+    let (role, word) = if is_steady(result) {
+        (Role::Plain, "steady in")
+    } else {
+        (Role::Warn, "not steady; figures of")
     };
     let rounds = format!("{word} rounds {} to {}", whole(first), whole(last));
     let paragraph = Paragraph::new().lead(Role::Dim, "  ").item(role, rounds);

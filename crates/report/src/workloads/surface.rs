@@ -81,9 +81,10 @@ fn drawing(result: &TestResult, direction: &str, style: Style) -> String {
 
 fn read_and_write_rates(result: &TestResult, style: Style) -> String {
     let is_written = find(result, "write", "mean_mb_s").is_some();
-    match is_written {
-        true => rate_table(result, &[("read", "read, MB/s"), ("write", "write, MB/s")], style),
-        false => rate_table(result, &[("read", "rate, MB/s")], style),
+    if is_written {
+        rate_table(result, &[("read", "read, MB/s"), ("write", "write, MB/s")], style)
+    } else {
+        rate_table(result, &[("read", "rate, MB/s")], style)
     }
 }
 

@@ -114,9 +114,12 @@ fn headline(result: &TestResult) -> Option<String> {
         Some((rounded(low), rounded(values.iter().copied().reduce(f64::max)?)))
     };
     let in_order = ends(&in_order).map(|(_, most)| format!("{most} MB/s in order"));
-    let scattered = ends(&scattered).map(|(least, most)| match least == most {
-        true => format!("{least} requests a second at random"),
-        false => format!("{least} to {most} requests a second at random"),
+    let scattered = ends(&scattered).map(|(least, most)| {
+        if least == most {
+            format!("{least} requests a second at random")
+        } else {
+            format!("{least} to {most} requests a second at random")
+        }
     });
     let parts: Vec<String> = in_order.into_iter().chain(scattered).collect();
     (!parts.is_empty()).then(|| format!("Speed: {}", parts.join(", ")))

@@ -115,9 +115,10 @@ fn serve(server: &mut Server, signals: &RunSignals) {
 
 fn tell_users(server: &Server) {
     let users = server.users();
-    match users.is_empty() {
-        true => output::complain("still in use: a program has it open"),
-        false => users.iter().for_each(|user| output::complain(&format!("still in use: {user}"))),
+    if users.is_empty() {
+        output::complain("still in use: a program has it open")
+    } else {
+        users.iter().for_each(|user| output::complain(&format!("still in use: {user}")))
     }
     output::note(
         "waiting until they are done (unmount file systems first); Ctrl-C again disconnects them",

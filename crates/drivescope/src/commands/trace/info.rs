@@ -13,9 +13,10 @@ pub fn info(arguments: &TraceInfoArguments) -> Result<Code, Failure> {
     let mut sums = Summarizer::default();
     let totals = trace.read(&mut sums)?;
     let summary = sums.finish(&header, &totals);
-    match arguments.json {
-        true => output::print_document(&summary),
-        false => output::print(&text::trace_summary(&name, &summary, output::style())),
+    if arguments.json {
+        output::print_document(&summary)
+    } else {
+        output::print(&text::trace_summary(&name, &summary, output::style()))
     }
     Ok(Code::Ok)
 }

@@ -21,9 +21,10 @@ pub fn open(path: &Path, arguments: &SourceArguments) -> Result<NamedTrace, Fail
     let name = if is_piped { "standard input".to_string() } else { path.display().to_string() };
     let options =
         ImportOptions { device: arguments.device.clone(), action: arguments.action.into() };
-    let trace = match is_piped {
-        true => OpenTrace::new(Box::new(io::stdin()), options),
-        false => OpenTrace::file(path, options),
+    let trace = if is_piped {
+        OpenTrace::new(Box::new(io::stdin()), options)
+    } else {
+        OpenTrace::file(path, options)
     };
     let trace = trace.map_err(|error| failure(&name, error))?;
     Ok(NamedTrace { name, trace })

@@ -118,9 +118,10 @@ fn values(metric: &Metric) -> [(String, f64); 2] {
     // What no cell asks for may have any unit.
     let scale = scale(&metric.unit).unwrap_or(1.0);
     let rounds = metric.rounds.iter().copied();
-    let best = match quantity_of(&metric.key).is_some_and(|of| of.smaller_is_better) {
-        true => rounds.fold(f64::INFINITY, f64::min),
-        false => rounds.fold(f64::NEG_INFINITY, f64::max),
+    let best = if quantity_of(&metric.key).is_some_and(|of| of.smaller_is_better) {
+        rounds.fold(f64::INFINITY, f64::min)
+    } else {
+        rounds.fold(f64::NEG_INFINITY, f64::max)
     };
     [(metric.key.clone(), metric.value * scale), (format!("{}.best", metric.key), best * scale)]
 }
