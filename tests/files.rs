@@ -4,7 +4,6 @@ use crate::support::json::{array, test_of, text};
 use crate::support::scratch::{names, own_folder};
 use crate::support::{Running, Scratch, wait_for};
 
-/// Small files, so that a test takes seconds.
 const FILL: &[&str] =
     &["--test=fill-files", "--set=fill-files.size=8MiB", "--set=fill-files.files=6", "--json"];
 

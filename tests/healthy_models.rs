@@ -9,12 +9,10 @@ use serde_json::Value;
 
 const KNOWN_DRIVES: &str = include_str!("../crates/report/src/drive_class/known_drives.tsv");
 
-/// Expected results of a model.
 struct Healthy {
     model: &'static str,
     /// Points of system drive, database, virtual machines, media library and backup.
     points: [u64; 5],
-    /// The deciding rule of each.
     because: [&'static str; 5],
     /// All findings: a healthy drive has few.
     findings: &'static [&'static str],
@@ -28,9 +26,7 @@ const DISK: [&str; 5] = [
     "reads at its end",
     "reads at its end",
 ];
-/// Data written at random are slow to read sequentially.
 const SHINGLED: &str = "a shingled drive";
-/// Flushes of consumer SSDs take milliseconds.
 const SATA_SSD: [&str; 5] = [
     "sequential reads at",
     "small synced writes/s",

@@ -281,7 +281,6 @@ fn early_signals_leave_nothing_half_made() {
     }
 }
 
-/// A full pipe.
 fn full_pipe() -> (PipeReader, PipeWriter) {
     let (reader, mut writer) = pipe().expect("there are descriptors left");
     let flags = rustix::fs::fcntl_getfl(&writer).expect("the pipe is ours");

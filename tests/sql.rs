@@ -43,7 +43,6 @@ fn has_server(scratch: &Scratch, name: &str) -> bool {
     false
 }
 
-/// Processes with a working directory in a folder.
 fn working_in(folder: &Path) -> Vec<i32> {
     let processes = fs::read_dir("/proc").expect("procfs is mounted").flatten();
     let number = |entry: fs::DirEntry| entry.file_name().to_str()?.parse::<i32>().ok();

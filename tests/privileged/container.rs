@@ -44,7 +44,6 @@ fn opinion_within(scratch: &Scratch, node: &str) -> Value {
     ended.code(3).json()["gate"].clone()
 }
 
-/// Names of the refusing checks.
 fn refusing(gate: &Value) -> Vec<String> {
     let mut names: Vec<String> = refusals(gate).into_iter().map(|(name, _)| name).collect();
     names.dedup();

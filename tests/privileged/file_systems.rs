@@ -9,7 +9,6 @@ use crate::support::scratch::names;
 use crate::support::{ONE_CELL, TINY, must_have, noise, skip_loudly};
 use serde_json::Value;
 
-/// Every test that runs on a directory.
 const ALL_DONE: [(&str, &str); 4] =
     [("latency", "done"), ("transfer", "done"), ("surface", "skipped"), ("tiny-writes", "done")];
 

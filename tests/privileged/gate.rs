@@ -13,7 +13,6 @@ pub fn blank(scratch: &Scratch, mib: u64, options: &[&str]) -> Option<Loop> {
     Loop::attach(&sparse_image(scratch, mib), options)
 }
 
-/// Samples that fit a small partition.
 pub const SMALL_SAMPLES: &[&str] = &["--set=surface.samples=3", "--set=surface.sample=1M"];
 
 /// The gate's checks with these options; `code` is the expected exit code.

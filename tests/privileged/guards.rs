@@ -24,7 +24,6 @@ pub fn tool(name: &str, arguments: &[&str]) -> Result<String, String> {
     Err(format!("{name}: {}", String::from_utf8_lossy(&output.stderr).trim()))
 }
 
-/// Repeats [`tool`] while it fails.
 pub fn insist(name: &str, arguments: &[&str]) -> Result<String, String> {
     let mut result = tool(name, arguments);
     for _ in 1..ATTEMPTS {
@@ -165,7 +164,6 @@ impl Mount {
         or_skip(tool("mount", &arguments)).map(|_| Self { point })
     }
 
-    /// A path within, as text for arguments.
     pub fn text(&self, name: &str) -> String {
         format!("{}/{name}", self.point)
     }
@@ -210,7 +208,6 @@ fn take_space(path: &str, bytes: u64) -> std::io::Result<()> {
     }
 }
 
-/// A zram device: memory shown as a drive.
 pub struct Zram {
     pub node: String,
     number: String,

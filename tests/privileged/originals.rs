@@ -28,7 +28,6 @@ pub(super) const WRITES: &[&str] = &[
 ];
 pub(super) const ENDLESS: &[&str] = &["--set=transfer.time=1h"];
 
-/// A device of 64 MiB of noise.
 pub(super) struct Target {
     pub scratch: Scratch,
     image: String,

@@ -7,7 +7,6 @@ use crate::support::json::{array, test_of, text, value};
 use crate::support::{Scratch, TINY};
 use std::fs;
 
-/// A device of noise, its image, and its name for `--destroy`.
 fn device(scratch: &Scratch, mib: u64) -> Option<(Loop, String, String)> {
     let image = image_of_noise(scratch, mib as usize);
     let device = Loop::attach(&image, &["--direct-io=on"])?;

@@ -6,7 +6,6 @@ use crate::support::json::{findings, noticed_other_io};
 use crate::support::{Call, PATIENCE, TINY};
 use std::time::{Duration, Instant};
 
-/// Waits until `more` bytes were read from a block device.
 fn wait_until_read(name: &str, more: u64) {
     let read = || {
         let text = std::fs::read_to_string(format!("/sys/block/{name}/stat"));

@@ -42,7 +42,6 @@ fn with_new_file_system(scratch: &Scratch) -> (Served, Fs) {
     (served, fs)
 }
 
-/// Serves it again with the existing file system.
 fn with_its_file_system(scratch: &Scratch) -> (Served, Fs) {
     let served = Served::start(scratch, &[FLASH, "drive", "--block"]);
     let fs = Fs::mount(scratch, &served.node());

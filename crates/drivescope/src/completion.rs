@@ -26,7 +26,6 @@ pub fn answer_shell() {
     CompleteEnv::with_factory(command).var(VARIABLE).bin("drivescope").complete();
 }
 
-/// Errors: the system does not know the program's path.
 pub fn script(shell: &str) -> io::Result<String> {
     let called = std::env::args_os().next().unwrap_or_default();
     let program = match called.to_str().filter(|called| !called.contains('/')) {

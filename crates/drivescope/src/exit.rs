@@ -15,7 +15,6 @@ pub enum Code {
     Problem = 1,
     /// The command line cannot work.
     Usage = 2,
-    /// Refused to protect data.
     Refused = 3,
     Device = 4,
     Interrupted = 130,

@@ -50,7 +50,6 @@ impl LiveRun {
         }
     }
 
-    /// Adds the final result of a test.
     pub fn finish(&mut self, result: TestResult) {
         let test = self.test_mut(result.test);
         *test = result;
@@ -82,7 +81,6 @@ impl LiveRun {
     }
 }
 
-/// Empty rates of a cell.
 fn unknown(cell: Cell) -> [Metric; 2] {
     ["mb_s", "iops"].map(|quantity| Metric {
         key: format!("{}.{cell}.{quantity}", TestKind::Transfer),

@@ -144,7 +144,6 @@ impl LiveView {
         }
     }
 
-    /// Stops the run as Ctrl-C does.
     fn stop(&mut self) {
         self.is_stopping = true;
         self.screen.say("stopping: saving partial results; Ctrl-C quits now");

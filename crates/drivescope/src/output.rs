@@ -78,7 +78,6 @@ pub fn is_unread() -> bool {
     CLOSED.load(Ordering::Relaxed) || was_lost()
 }
 
-/// Whether a part of the result was lost.
 pub fn was_lost() -> bool {
     LOST.load(Ordering::Relaxed)
 }
@@ -116,7 +115,7 @@ fn print_json(json: &str) {
 }
 
 /// A sentence on standard output, wrapped on a terminal.
-pub fn tell(sentence: &str) {
+pub fn print_wrapped(sentence: &str) {
     print_line(&fitted(sentence, HANG, &std::io::stdout()));
 }
 
@@ -125,7 +124,6 @@ pub fn note(message: &str) {
     note_under(message, HANG);
 }
 
-/// A note on standard error.
 pub fn remark(text: &str) {
     note(&format!("drivescope: note: {text}"));
 }
@@ -151,7 +149,6 @@ pub fn show(text: &str) {
     }
 }
 
-/// Sets the progress bar on standard error.
 pub fn shares_with(bar: Option<ProgressBar>) {
     *BAR.lock().unwrap_or_else(PoisonError::into_inner) = bar;
 }
@@ -163,7 +160,6 @@ pub fn ask(question: &str) {
     let _ = write!(error, "{question} ").and_then(|()| error.flush());
 }
 
-/// Indent of a message's further lines.
 const HANG: usize = 2;
 
 /// Wraps a message between words on a terminal. It stays one line in pipes, and on terminals of unknown width.

@@ -27,7 +27,6 @@ const ENDING: [c_int; 11] = [
     SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGXCPU, SIGIO,
 ];
 
-/// Signals that ask for a prompt end.
 const URGENT: [c_int; 3] = [SIGINT, SIGTERM, SIGQUIT];
 
 /// All of [`ENDING`], and the real-time signals of Linux, which also end a program.
@@ -92,14 +91,13 @@ impl RunSignals {
         self.again.swap(false, Ordering::AcqRel)
     }
 
-    /// Handles signals until the program ends.
     fn answer(&self, mut coming: Signals) {
         let mut first: Option<Instant> = None;
         for signal in coming.forever() {
             let begun = lock(&self.begun);
             let Some(words) = *begun else {
                 // The lock stays: nothing may begin any more.
-                tell("interrupted");
+                note("interrupted");
                 signal_hook::low_level::exit(130)
             };
             drop(begun);
@@ -107,7 +105,7 @@ impl RunSignals {
             let is_urgent = URGENT.contains(&signal);
             self.again.fetch_or(is_urgent, Ordering::AcqRel);
             if is_first && !words.is_empty() {
-                tell(words);
+                note(words);
             }
             let is_late = first.get_or_insert_with(Instant::now).elapsed() >= GRACE;
             if is_late && is_urgent && !self.held.load(Ordering::Acquire) {
@@ -121,11 +119,10 @@ fn lock<'m>(mutex: &'m Mutex<Option<&'static str>>) -> MutexGuard<'m, Option<&'s
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn tell(words: &str) {
+fn note(words: &str) {
     output::note(&format!("drivescope: {words}"));
 }
 
-/// Ends the program without waiting for the run.
 fn end_at_once() -> ! {
     let (done, waiting) = channel();
     // Where no thread may be started, the next run removes them.

@@ -20,13 +20,11 @@ use std::str::FromStr;
 pub enum DataUse {
     /// Random reads and writes that users wait for: systems, virtual machines, databases, games.
     Fast,
-    /// Large files, read now and then.
     Bulk,
     /// Rarely read: backups, archives, exchange.
     Cold,
 }
 
-/// Data that need space.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Need {
     /// What the user calls it; also the label of its partition.
@@ -37,7 +35,6 @@ pub struct Need {
 }
 
 const FILE_SYSTEMS: [&str; 8] = ["ext4", "xfs", "btrfs", "f2fs", "exfat", "ntfs", "fat32", "swap"];
-/// Parts of names that show how data are used.
 const USES: [(DataUse, &[&str]); 2] = [
     (
         DataUse::Fast,

@@ -25,9 +25,7 @@ use plot::{Plot, Point};
 pub struct Chart {
     /// Names the chart within a run, and its file: `surface-position`.
     pub name: String,
-    /// What the chart shows, or what follows from it.
     pub title: String,
-    /// Explains the marks in a sentence or two.
     pub caption: String,
     /// The figures in words, for readers who cannot see the picture.
     pub description: String,
@@ -47,7 +45,6 @@ pub(crate) fn points_of(result: &TestResult, key: &str) -> Vec<Point> {
     points
 }
 
-/// One series per round.
 fn series_of<'r>(result: &'r TestResult, key: &str) -> impl Iterator<Item = &'r Series> {
     result.series.iter().filter(move |series| series.key.split('#').next() == Some(key))
 }
@@ -67,7 +64,6 @@ pub(crate) fn extent(values: impl IntoIterator<Item = f64>) -> (f64, f64) {
     values.into_iter().fold(ends, |(least, most), value| (least.min(value), most.max(value)))
 }
 
-/// The largest `y`; 0 for no points.
 pub(crate) fn highest(points: &[Point]) -> f64 {
     points.iter().map(|(_, y)| *y).fold(0.0, f64::max)
 }

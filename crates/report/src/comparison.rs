@@ -30,12 +30,10 @@ pub(crate) const COMPARED: [(Criterion, &str); 9] = [
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunComparison {
-    /// Names of the runs; the others are compared with the first.
     pub names: Vec<String>,
     pub rows: Vec<ComparedMetric>,
     /// Properties without a valid figure in every run: the reason, and the remedy.
     pub left_out: Vec<String>,
-    /// Prices, and what the drives suit.
     pub besides: Vec<SideBySide>,
     /// Differences other than the drive, which may explain the figures.
     pub differences: Vec<String>,
@@ -47,7 +45,6 @@ pub struct RunComparison {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct ComparedMetric {
-    /// In plain words, or the key itself.
     pub what: String,
     pub unit: String,
     pub key: String,
@@ -56,7 +53,6 @@ pub struct ComparedMetric {
     pub against_first: Vec<MetricRatio>,
 }
 
-/// A run's metric against that of the first run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MetricRatio {
     /// Speed ratio: above 1 is better, for latencies too.
@@ -68,7 +64,7 @@ pub struct MetricRatio {
 
 impl MetricRatio {
     /// Whether it shows a difference, or that there is none in practice.
-    pub fn is_told(&self) -> bool {
+    pub fn is_shown(&self) -> bool {
         self.outcome != RatioOutcome::NotShown
     }
 

@@ -10,9 +10,7 @@ use drivescope_model::number::rounded;
 pub(crate) struct FigureGrid<'r> {
     /// Names the chart: `transfer-grid`.
     pub(crate) name: &'static str,
-    /// Directions.
     pub(crate) columns: Vec<String>,
-    /// Shapes.
     pub(crate) rows: Vec<GridRow<'r>>,
 }
 
@@ -29,7 +27,6 @@ pub(crate) struct GridField<'r> {
     pub(crate) rate: &'r Metric,
     /// Median and 99th percentile.
     pub(crate) latencies_us: [Option<f64>; 2],
-    /// The finding that qualifies it, `F007`.
     pub(crate) finding: Option<String>,
 }
 

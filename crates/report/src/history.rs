@@ -28,9 +28,7 @@ pub struct DriveHistory {
     pub drive: String,
     pub capacity_bytes: Option<u64>,
     pub runs: Vec<HistoryRun>,
-    /// The other runs, and why they cannot be compared.
     pub left_out: Vec<(String, String)>,
-    /// One for each headline metric that several runs have.
     pub rows: Vec<MetricHistory>,
 }
 
@@ -47,7 +45,6 @@ pub struct HistoryRun {
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MetricHistory {
-    /// In plain words.
     pub what: &'static str,
     pub key: String,
     pub unit: String,
@@ -56,7 +53,6 @@ pub struct MetricHistory {
     pub change: Option<MetricChange>,
 }
 
-/// A change that chance hardly explains.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct MetricChange {
     /// Index of the first run after the change.
@@ -195,7 +191,6 @@ fn per_month(
     Some((line.slope.exp(), interval.low.exp(), interval.high.exp()))
 }
 
-/// Facts that may explain a change.
 const FACTS: [Fact; 6] = [
     ("clock", |run| Some(if run.is_clock_set() { "set" } else { "not set" }.to_string())),
     ("firmware", |run| run.drive.as_ref()?.firmware.clone()),
@@ -323,9 +318,9 @@ pub(crate) mod tests {
             (&[100.0, 101.0, 100.4, 100.2, 70.0, 71.0], "6 comparable runs; a trend needs 10."),
         ] {
             let values: Vec<(f64, f64)> = rates.iter().map(|rate| (*rate, 900.0)).collect();
-            let told = history(weekly(&values), "d".into());
-            assert!(told.rows.iter().all(|row| row.change.is_none()), "{told:?}");
-            let sentences = crate::text::history_sentences(&told);
+            let seen = history(weekly(&values), "d".into());
+            assert!(seen.rows.iter().all(|row| row.change.is_none()), "{seen:?}");
+            let sentences = crate::text::history_sentences(&seen);
             assert!(sentences[0].starts_with(words) && sentences.len() == 1, "{sentences:?}");
         }
     }
@@ -374,12 +369,12 @@ pub(crate) mod tests {
             run.started_at = format!("2026-01-05T{:02}:15:00Z", 8 + i);
             run.id = format!("{i:04x}00000000");
         }
-        let told = history(runs, "d".into());
-        let sentence = crate::text::history_sentences(&told).remove(0);
+        let seen = history(runs, "d".into());
+        let sentence = crate::text::history_sentences(&seen).remove(0);
         let (by, rest) = sentence.split_once(" since ").unwrap();
         assert_eq!(by, "reads in order: 20 % slower");
         assert!(rest.starts_with("run 0006, 2026-01-05 14:15 (95 %: "), "{sentence}");
-        let shown = crate::text::history(&told, crate::terminal::Style::PLAIN);
+        let shown = crate::text::history(&seen, crate::terminal::Style::PLAIN);
         assert!(shown.contains("12 runs, 2026-01-05, 08:15 to 19:15"), "{shown}");
     }
 
@@ -389,11 +384,11 @@ pub(crate) mod tests {
         runs[1].plan.suite.transfer.time = drivescope_model::Secs(9.0);
         runs[2].tests.clear();
         runs[3].drive.as_mut().unwrap().firmware = Some("NEW1".to_string());
-        let told = history(runs, "d".into());
-        assert_eq!(told.runs.len(), 2);
-        assert_eq!(told.left_out[0].1, "other options of transfer");
-        assert_eq!(told.left_out[1].1, "no results");
-        assert_eq!(told.runs[1].news, ["firmware NEW1"]);
-        assert_eq!(told.rows[0].values, [(0, 100.0), (1, 100.0)]);
+        let seen = history(runs, "d".into());
+        assert_eq!(seen.runs.len(), 2);
+        assert_eq!(seen.left_out[0].1, "other options of transfer");
+        assert_eq!(seen.left_out[1].1, "no results");
+        assert_eq!(seen.runs[1].news, ["firmware NEW1"]);
+        assert_eq!(seen.rows[0].values, [(0, 100.0), (1, 100.0)]);
     }
 }

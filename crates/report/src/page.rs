@@ -161,7 +161,6 @@ fn head(run: &Run, name: &str) -> Markup {
     }
 }
 
-/// Verdicts, the best first, each with the rule that decided it.
 fn suits(run: &Run) -> Markup {
     html! {
         @if !run.verdict.is_empty() {
@@ -173,7 +172,6 @@ fn suits(run: &Run) -> Markup {
     }
 }
 
-/// Warnings and problems; notes stand below, folded.
 fn findings(findings: &[Finding]) -> Markup {
     let mut grave: Vec<&Finding> =
         findings.iter().filter(|f| f.severity > Severity::Note).collect();
@@ -209,7 +207,6 @@ fn card(finding: &Finding) -> Markup {
     }
 }
 
-/// The drive's place among drives of known classes.
 fn standing(run: &Run, known: &[KnownDrive]) -> Markup {
     let strips = class_strips(run, known);
     html! {

@@ -104,7 +104,6 @@ fn phases(metrics: &[Metric], limiter: Limiter) -> Vec<PhaseRecord> {
     records
 }
 
-/// A finished test; its phases are limited by the drive.
 pub fn result(test: TestKind, metrics: Vec<Metric>) -> TestResult {
     let phases = phases(&metrics, Limiter::Drive);
     TestResult {
@@ -220,7 +219,6 @@ pub fn hard_disk_tiny_writes() -> TestResult {
     }
 }
 
-/// A healthy hard disk below a directory.
 pub fn hard_disk() -> Run {
     let finding = Finding::new(
         FindingId::ShortStroke,

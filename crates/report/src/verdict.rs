@@ -50,7 +50,6 @@ enum HeldBackBy {
     ControlGroup,
 }
 
-/// What a run says about one requirement.
 #[derive(Debug)]
 enum Judgement<'a> {
     Known {
@@ -223,7 +222,6 @@ fn requests_of(metric: &Metric, run: &Run) -> Option<u64> {
     Some(all.find(|distribution| distribution.key == cell)?.count)
 }
 
-/// The cause of a low metric other than the drive.
 fn held_back(key: &str, run: &Run) -> Option<HeldBackBy> {
     if is_held_by_others(key, run) {
         return Some(HeldBackBy::OtherPrograms);
@@ -232,7 +230,6 @@ fn held_back(key: &str, run: &Run) -> Option<HeldBackBy> {
     is_limited.then_some(HeldBackBy::ControlGroup)
 }
 
-/// Whether other programs slowed most rounds of a metric's cell.
 fn is_held_by_others(key: &str, run: &Run) -> bool {
     let Some((cell, _)) = key.rsplit_once('.') else { return false };
     let phases = run.tests.iter().flat_map(|test| {

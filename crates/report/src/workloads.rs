@@ -27,15 +27,12 @@ use crate::terminal::Style;
 use crate::verdict::criteria::{Criterion, Evidence};
 use drivescope_model::{Metric, Run, Suite, TestKind, TestResult};
 
-/// A workload's part in plans, tables and verdicts.
 pub(crate) struct WorkloadReport {
     pub(crate) test: TestKind,
     /// Empty where there is nothing to show.
     pub(crate) table: fn(&TestResult, Style) -> String,
     pub(crate) charts: fn(&TestResult) -> Vec<Chart>,
-    /// A heading with the main figures.
     pub(crate) headline: fn(&TestResult) -> Option<String>,
-    /// Figures as a grid of shapes and directions.
     pub(crate) grid: for<'r> fn(&'r TestResult) -> Option<FigureGrid<'r>>,
     /// Cells whose rounds are drawn over time, most important first: key without the test, and name.
     pub(crate) phases: fn(&TestResult) -> Vec<(String, String)>,
@@ -57,7 +54,6 @@ pub(crate) struct WorkloadReport {
 }
 
 impl WorkloadReport {
-    /// A workload with a table only.
     const fn new(test: TestKind, table: fn(&TestResult, Style) -> String) -> Self {
         Self {
             test,

@@ -9,7 +9,6 @@ use std::time::Instant;
 
 const RUNS: u64 = 100_000;
 const RUNS_OF_A_DRIVE: u64 = 50;
-/// Runs per transaction.
 const BATCH: u64 = 2_000;
 /// Repetitions, of which the median counts.
 const REPEATS: usize = 9;

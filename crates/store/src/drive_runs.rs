@@ -25,7 +25,6 @@ pub enum FoundDrive {
 
 #[derive(Debug)]
 pub struct DriveRuns {
-    /// Model with the serial number, where both are known.
     pub name: String,
     /// Newest first.
     pub runs: Vec<Run>,

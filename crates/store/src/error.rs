@@ -11,7 +11,6 @@ use std::time::Duration;
 #[error("{message}")]
 pub struct StoreError {
     pub fault: StoreFault,
-    /// One line, with the remedy.
     message: String,
 }
 
@@ -19,7 +18,6 @@ pub struct StoreError {
 pub enum StoreFault {
     /// Not a valid name of a store.
     Location,
-    /// The store does not exist.
     Missing,
     /// Another process held the store for too long.
     Locked,
@@ -37,7 +35,6 @@ pub enum StoreFault {
     NoRun,
     /// Another document is stored under the id of an imported one.
     Differs,
-    /// A run document that cannot be kept or read.
     Document,
 }
 

@@ -50,7 +50,6 @@ pub(crate) const SET_SCHEMA: &str = "INSERT INTO meta (key, value) VALUES ('sche
 
 pub(crate) const GET_SCHEMA: &str = "SELECT value FROM meta WHERE key = 'schema'";
 
-/// Stores a run, or replaces its earlier state.
 pub(crate) const PUT_RUN: &str = "INSERT INTO runs (
         id, started_at, started_unix_us, elapsed_s, label, suite, target,
         drive_name, drive_model, drive_serial, status, simulated, format, document
@@ -140,7 +139,6 @@ pub(crate) const LIST: &str = concat!(
     ORDER BY shown.started_unix_us DESC, shown.id DESC"
 );
 
-/// Number of runs that pass [`chosen`].
 pub(crate) const COUNT: &str = concat!("SELECT COUNT(*) FROM runs ", chosen!());
 
 /// From an index.

@@ -21,9 +21,7 @@ const SMALLEST_BYTES: u64 = 512;
 const PAGE_BYTES: u64 = 4096;
 
 enum Content {
-    /// No tables.
     Nothing,
-    /// Tables of this version.
     Tables,
 }
 

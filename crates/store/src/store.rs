@@ -18,7 +18,6 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Names the newest run.
 const LAST: &str = "last";
 
-/// The effect of [`Store::add_all`] on a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Added {
     New,

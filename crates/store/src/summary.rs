@@ -17,7 +17,6 @@ pub struct Filter {
     pub text: Option<String>,
     /// A value of [`RunSummary::status`].
     pub status: Option<String>,
-    /// Only simulated drives, or only real ones.
     pub simulated: Option<bool>,
     /// The newest; `None` for all.
     pub limit: Option<u32>,
@@ -83,9 +82,7 @@ pub struct RunSummary {
     pub status: String,
     pub simulated: bool,
     pub format: u32,
-    /// The best valid sequential read of `transfer`.
     pub seq_read_mb_s: Option<f64>,
-    /// The best valid sequential write of `transfer`.
     pub seq_write_mb_s: Option<f64>,
     /// Valid random 4 KiB reads at depth 1 of `transfer`.
     pub rnd4k_q1t1_read_iops: Option<f64>,

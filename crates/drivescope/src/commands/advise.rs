@@ -67,7 +67,7 @@ pub fn advise(arguments: &AdviseArguments, signals: &RunSignals) -> Result<Code,
     } else {
         match &layout {
             Some(layout) => output::print(&text::layout(&figures, layout, output::style())),
-            None => runs.iter().for_each(tell),
+            None => runs.iter().for_each(print_advice),
         }
     }
     let has_room = layout.is_none_or(|layout| layout.unplaced.is_empty());
@@ -78,8 +78,7 @@ fn lacking(why: String) -> Failure {
     Failure::usage(clean(&why).into_owned())
 }
 
-/// What the drive suits, then what to change.
-fn tell(run: &Run) {
+fn print_advice(run: &Run) {
     let head =
         answer(run, false).unwrap_or_else(|| format!("{}: nothing was judged.", run.target.path));
     output::print(&text::machine_advice(&head, &machine_changes(run), output::style()));

@@ -60,7 +60,6 @@ pub fn history_of(
     Ok(history)
 }
 
-/// Model with the serial number, where both are known.
 fn name_of(run: &Run) -> String {
     let drive = run.drive.as_ref();
     let model = drive.and_then(|drive| drive.model.as_deref()).unwrap_or(&run.target.path).trim();

@@ -53,7 +53,7 @@ fn import_file(
         |fault: StoreFault| matches!(fault, StoreFault::Differs | StoreFault::Document);
     *is_usable = added.as_ref().err().is_none_or(|error| is_its_fault(error.fault));
     if runs.is_empty() {
-        output::tell(&clean(&format!("no runs in {}", path.display())));
+        output::print_wrapped(&clean(&format!("no runs in {}", path.display())));
     }
     for (run, added) in runs.iter().zip(added?) {
         let (id, target) = (&run.id, &run.target.path);
@@ -62,7 +62,7 @@ fn import_file(
             Added::Completed => format!("completed run {id} of {target}, which was stored in part"),
             Added::Known => format!("run {id} of {target} is already stored, identical"),
         };
-        output::tell(&clean(&line));
+        output::print_wrapped(&clean(&line));
     }
     Ok(())
 }

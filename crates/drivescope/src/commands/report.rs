@@ -21,7 +21,6 @@ use std::path::Path;
 
 /// The default of `compare`.
 const BAND: f64 = 0.03;
-/// Newest runs of a history.
 const HISTORY_MAX: u32 = 1_000;
 
 pub fn report(arguments: &ReportArguments) -> Result<Code, Failure> {
@@ -36,7 +35,7 @@ pub fn report(arguments: &ReportArguments) -> Result<Code, Failure> {
         let contents = contents(&subject, path, arguments.chart.as_deref())?;
         DocumentFile::named(path, arguments.force)?.write_bytes(&contents)?;
     }
-    output::tell(&drivescope_report::clean(&format!("wrote {}", path.display())));
+    output::print_wrapped(&drivescope_report::clean(&format!("wrote {}", path.display())));
     Ok(Code::Ok)
 }
 
@@ -73,7 +72,6 @@ impl Subject {
         }
     }
 
-    /// In the order of the page.
     fn charts(&self) -> Vec<Chart> {
         match (&self.history, self.runs.as_slice()) {
             (Some(history), _) => history_charts(history),

@@ -41,9 +41,9 @@ pub fn restore(arguments: &RestoreArguments, signals: &RunSignals) -> Result<Cod
     }
     for (index, path) in chosen.iter().enumerate() {
         match restore_one(&roots, path, is_known(path), signals) {
-            Err(JournalError::Gone { path }) if is_listed => output::tell(&clean(&format!(
-                "{path} is gone: another drivescope has restored its drive meanwhile"
-            ))),
+            Err(JournalError::Gone { path }) if is_listed => output::print_wrapped(&clean(
+                &format!("{path} is gone: another drivescope has restored its drive meanwhile"),
+            )),
             Err(error) => {
                 let failure = Failure::from(error);
                 output::complain(&failure.message);
@@ -98,7 +98,7 @@ fn complained(listed: &JournalList) -> Code {
 
 fn paths_shown(open: Vec<OpenJournal>) -> Vec<PathBuf> {
     for journal in &open {
-        output::tell(&clean(&described(journal)));
+        output::print_wrapped(&clean(&described(journal)));
     }
     open.into_iter().map(|journal| journal.path).collect()
 }
@@ -135,12 +135,12 @@ fn restore_one(
     });
     bar.clear();
     match recovered? {
-        Recovered::Restored { bytes } => output::tell(&format!(
+        Recovered::Restored { bytes } => output::print_wrapped(&format!(
             "restored and verified {}; the journal {} is removed",
             Bytes(bytes),
             path.display()
         )),
-        Recovered::NothingToDo => output::tell(&format!(
+        Recovered::NothingToDo => output::print_wrapped(&format!(
             "nothing to restore from {}; the journal is removed",
             path.display()
         )),

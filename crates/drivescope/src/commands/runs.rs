@@ -44,7 +44,7 @@ fn remove(names: &[String], is_sure: bool, store: Option<&str>) -> Result<Code, 
         }
     }
     ids.iter().try_for_each(|id| store.remove(id))?;
-    output::tell(&format!("removed {listed}"));
+    output::print_wrapped(&format!("removed {listed}"));
     Ok(Code::Ok)
 }
 

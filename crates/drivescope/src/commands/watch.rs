@@ -97,7 +97,6 @@ fn options(arguments: &WatchArguments, target: &Target) -> WatchOptions {
     }
 }
 
-/// Prints the drive and the requests.
 fn announce(arguments: &WatchArguments, plan: &Plan, target: &Target, options: WatchOptions) {
     let style = output::style();
     let version = env!("CARGO_PKG_VERSION");

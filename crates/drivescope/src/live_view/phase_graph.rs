@@ -13,9 +13,7 @@ use std::collections::VecDeque;
 const SAMPLES_MAX: usize = 512;
 /// There are about five samples a second.
 const COLUMNS_PER_SAMPLE: usize = 2;
-/// Larger requests are shown in MB/s.
 const LARGE_BYTES: u64 = 64 << 10;
-/// From this width the two graphs stand side by side.
 const WIDE: u16 = 100;
 /// Resolution of a bar's height.
 const LEVELS: f64 = 1e6;
@@ -53,7 +51,6 @@ impl PhaseGraph {
         self.samples.push_back((mb_s, iops));
     }
 
-    /// Cell and direction.
     pub(super) fn label(&self) -> &str {
         &self.label
     }

@@ -20,7 +20,6 @@ const KEYS: &str = "p pause between phases   s skip this test   q stop and keep 
 const PAUSING: &str = "pausing after this phase; p continues";
 /// The result has the others.
 const FINDINGS_MAX: usize = 3;
-/// From this height the graphs are taller.
 const TALL: u16 = 36;
 
 pub(super) struct Screen {
@@ -205,7 +204,6 @@ fn is_row_of(row: &str, label: &str) -> bool {
     !label.is_empty() && (row == label || Some(row) == shape)
 }
 
-/// The last reading of the drive's temperature.
 fn temperature_c(run: &Run) -> Option<f64> {
     let phases = run.tests.iter().flat_map(|test| &test.phases);
     let with = phases.filter(|phase| phase.temperature_c.is_some());

@@ -91,7 +91,7 @@ fn opinion(
 fn print_opinion(record: &GateRecord, permission: Option<&WritePermission>) {
     output::print_line(&format!("\n{}", text::gate(record, output::style())));
     if permission.is_none() {
-        output::tell(
+        output::print_wrapped(
             "for information only: this run does not write to the device; for the other levels add --write \
              restore or --destroy SERIAL",
         );

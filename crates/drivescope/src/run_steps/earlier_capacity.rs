@@ -6,7 +6,6 @@ use drivescope_model::drive::Drive;
 use drivescope_report::verdict::tested_capacity;
 use drivescope_store::{Filter, Store};
 
-/// Newest runs of a drive that are considered.
 const RUNS_MAX: u32 = 200;
 /// Prefix of the headline metric of runs that tested the capacity.
 const HEADLINE: &str = "verify.";

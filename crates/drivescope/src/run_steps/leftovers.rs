@@ -31,11 +31,11 @@ pub fn clean(paths: &[PathBuf], only_look: bool) -> Result<Code, Failure> {
         };
         found |= cleaned != Cleaned::default();
         for folder in cleaned.removed {
-            output::tell(&escaped(&format!("{removed} {}", folder.display())));
+            output::print_wrapped(&escaped(&format!("{removed} {}", folder.display())));
         }
         for folder in cleaned.in_use {
             let line = format!("{left} {}: its run is still in progress", folder.display());
-            output::tell(&escaped(&line));
+            output::print_wrapped(&escaped(&line));
         }
         for (folder, why) in cleaned.kept {
             code = Code::Refused;

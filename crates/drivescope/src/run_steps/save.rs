@@ -66,7 +66,6 @@ fn beside(store: &Store, run: &Run) -> DocumentFile {
     DocumentFile::new(folder, &format!("run-{}.json", run.id))
 }
 
-/// Writes the file; returns the line that reports it.
 fn not_stored(error: &StoreError, file: &DocumentFile, store: &Store, run: &Run) -> String {
     let message = error.to_string();
     // The remedy of the store's message is for those who can still choose another one.

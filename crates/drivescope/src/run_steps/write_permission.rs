@@ -59,7 +59,6 @@ impl WritePermission {
         Some(Self { level: write.level, serials: write.serial.into_iter().collect() })
     }
 
-    /// Whether raw writes to this target make sense.
     pub fn check_target(&self, target: &Target) -> Result<(), Failure> {
         let path = &target.info().path;
         let why = match target.info().kind {

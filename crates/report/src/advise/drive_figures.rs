@@ -6,7 +6,6 @@ use drivescope_model::drive::DriveKind;
 use drivescope_model::{FindingId, Run, TestKind, TestResult};
 use drivescope_stats::least_squares::least_squares;
 
-/// Steps of the integral over distances within a part.
 const STEPS: usize = 200;
 /// Rates within this share of each other are the same speed everywhere.
 const SAME_SPEED: f64 = 0.05;
@@ -28,14 +27,12 @@ enum AccessModel {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct DriveFigures {
-    /// Its model, or what was measured.
     pub name: String,
     pub path: String,
     pub bytes: u64,
     pub sector_bytes: u64,
     pub is_shingled: bool,
     pub flush_lies: bool,
-    /// Sources of the figures, and what is missing.
     pub notes: Vec<String>,
     spans: Vec<RateSpan>,
     access: Option<AccessModel>,

@@ -16,7 +16,6 @@ const REST_SHARE: f64 = 0.02;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PlacedPartition {
-    /// Index of the drive.
     pub drive: usize,
     pub need: Need,
     pub start: u64,
@@ -29,9 +28,7 @@ pub struct PlacedPartition {
 pub struct DataLayout {
     /// Sorted by drive and start.
     pub placements: Vec<PlacedPartition>,
-    /// Needs without room, each with the reason.
     pub unplaced: Vec<(Need, String)>,
-    /// What the layout gains, and what it does not.
     pub notes: Vec<String>,
 }
 
@@ -177,7 +174,6 @@ fn end_of(drive: &DriveFigures, bytes: u64) -> u64 {
     drive.bytes + (bytes / 1000).min(8 * ALIGNMENT)
 }
 
-/// The best drive for a need, among those with room.
 fn best(
     drives: &[DriveFigures],
     cursors: &[u64],

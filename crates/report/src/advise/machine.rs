@@ -22,7 +22,6 @@ const APM_MIN: u32 = 128;
 /// A file system with less free space fragments what is written.
 const FREE_SHARE_MIN: f64 = 0.05;
 
-/// All recommended changes, the most important first.
 pub fn machine_changes(run: &Run) -> Vec<MachineChange> {
     let Some(drive) = run.drive.as_ref().filter(|_| !run.simulated) else {
         return of_any(run, None);
@@ -42,7 +41,6 @@ pub fn machine_changes(run: &Run) -> Vec<MachineChange> {
     changes
 }
 
-/// Changes of partitions, mounts and the processor.
 fn of_any(run: &Run, drive: Option<&Drive>) -> Vec<MachineChange> {
     let mut changes: Vec<MachineChange> =
         drive.map(|drive| partitions(run, drive)).unwrap_or_default();
@@ -177,7 +175,6 @@ fn read_ahead(drive: &Drive) -> Option<MachineChange> {
     ))
 }
 
-/// Partitions that begin within a physical sector.
 fn partitions(run: &Run, drive: &Drive) -> Vec<MachineChange> {
     let penalty = run.metric("align.device.penalty_ratio").map(|it| it.value);
     let sector = run.metric("align.device.sector_bytes").map(|it| it.value as u64);

@@ -11,7 +11,6 @@ const STEPS: [f64; 6] = [1.0, 2.0, 2.5, 3.0, 4.0, 5.0];
 pub enum AxisScale {
     /// Equal distances for equal differences, from the first to the second value.
     Linear(f64, f64),
-    /// Equal distances for equal ratios.
     Log(f64, f64),
     /// Rows or columns: each one wide, numbered from 0.
     Rows(usize),
@@ -74,7 +73,6 @@ pub struct PlotAxis {
 }
 
 impl PlotAxis {
-    /// From 0 to `largest` or the next round number.
     pub fn from_zero(title: &str, largest: f64) -> Self {
         let (step, intervals) = best_steps(largest);
         Self::of_steps(title, step, intervals)
@@ -89,7 +87,6 @@ impl PlotAxis {
         axis
     }
 
-    /// Two axes from 0 that share their grid lines.
     pub fn twins(left: (&str, f64), right: (&str, f64)) -> (Self, Self) {
         let waste = |intervals: usize| {
             let unused = |largest: f64| step_of(largest, intervals) * intervals as f64 / largest;
@@ -159,7 +156,6 @@ fn best_steps(largest: f64) -> (f64, usize) {
     (step_of(largest, intervals), intervals)
 }
 
-/// The smallest round step of which `intervals` reach `largest`.
 fn step_of(largest: f64, intervals: usize) -> f64 {
     let least = if largest.is_finite() && largest > 0.0 { largest } else { 1.0 } / intervals as f64;
     let power = 10f64.powf(least.log10().floor());
@@ -167,7 +163,6 @@ fn step_of(largest: f64, intervals: usize) -> f64 {
     STEPS.iter().find(fits).map_or(10.0 * power, |step| step * power)
 }
 
-/// Decimals that distinguish multiples of `step`.
 fn decimals_of(step: f64) -> usize {
     let is_exact = |decimals: &usize| {
         let scaled = step * 10f64.powi(*decimals as i32);
@@ -176,7 +171,6 @@ fn decimals_of(step: f64) -> usize {
     (0..6).find(is_exact).unwrap_or(6)
 }
 
-/// Ticks within a decade of a logarithmic axis.
 const LOG_STEPS: [f64; 2] = [1.0, 3.0];
 
 fn log_floor(value: f64) -> f64 {

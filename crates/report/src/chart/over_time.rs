@@ -12,7 +12,6 @@ const FALL: f64 = 0.8;
 /// Share of a round that counts as its start, and as its end.
 const END_SHARE: f64 = 0.2;
 
-/// Each round of the series with this key, sorted by time.
 fn rounds(result: &TestResult, key: &str) -> Vec<Vec<Point>> {
     let points = super::series_of(result, key).map(|series| finite_points(series).collect());
     points.filter(|points: &Vec<Point>| !points.is_empty()).collect()
@@ -29,7 +28,6 @@ fn median(rounds: &[Vec<Point>]) -> Vec<Point> {
     (0..places).map(at).collect()
 }
 
-/// Mean rates at the start and at the end of a curve.
 fn ends(curve: &[Point]) -> (f64, f64) {
     let n = ((curve.len() as f64 * END_SHARE) as usize).max(1);
     let mean = |part: &[Point]| part.iter().map(|(_, rate)| rate).sum::<f64>() / part.len() as f64;

@@ -32,7 +32,6 @@ pub enum Course {
     Steps,
 }
 
-/// A mark with its 95 % interval.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlotMark {
     pub at: Point,
@@ -47,13 +46,11 @@ impl PlotMark {
         Self { at, interval: (at.1, at.1), interval_along: Along::Y, is_filled: true }
     }
 
-    /// A filled mark with its interval, in a row.
     pub fn in_row(metric: &Metric, row: usize) -> Self {
         let (at, interval) = ((metric.value, row as f64), (metric.low, metric.high));
         Self { at, interval, interval_along: Along::X, is_filled: true }
     }
 
-    /// A filled mark with its interval, at `x`.
     pub fn above(x: f64, metric: &Metric) -> Self {
         let (at, interval) = ((x, metric.value), (metric.low, metric.high));
         Self { at, interval, interval_along: Along::Y, is_filled: true }
@@ -76,7 +73,6 @@ pub enum Beside {
     Below,
 }
 
-/// A part of a plot.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Layer {
     Line {
@@ -103,7 +99,6 @@ pub enum Layer {
         from_to: (f64, f64),
         text: String,
     },
-    /// A vertical line with a word beside it.
     Rule {
         x: f64,
         text: String,
@@ -175,12 +170,10 @@ impl Plot {
         self.with(Layer::Line { points, ink, course, is_fine: false, axis })
     }
 
-    /// Adds straight lines in front, on the left axis.
     pub fn with_line(self, points: Vec<Point>, ink: Ink) -> Self {
         self.with_curve(points, ink, Course::Straight, YAxis::Left)
     }
 
-    /// Adds steps in front, on the left axis.
     pub fn with_steps(self, points: Vec<Point>, ink: Ink) -> Self {
         self.with_curve(points, ink, Course::Steps, YAxis::Left)
     }

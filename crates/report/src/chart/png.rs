@@ -7,7 +7,6 @@ use resvg::usvg::{Options, Tree};
 use std::fmt::Write as _;
 use ttf_parser::{Face, OutlineBuilder};
 
-/// Pixels per unit of the picture.
 const SCALE: u32 = 2;
 
 /// The chart as a PNG file, at twice the pixels of `size`. An error is a fault of this program.
@@ -79,7 +78,6 @@ fn outline(element: &str, fonts: &Fonts) -> Option<String> {
     Some(format!("<path class=\"{class}\"{fill} d=\"{}\"/>", path.text))
 }
 
-/// Undoes the escapes of [`svg`].
 fn unescaped(text: &str) -> String {
     let pairs = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&amp;", "&")];
     pairs.iter().fold(text.to_string(), |text, (escaped, plain)| text.replace(escaped, plain))

@@ -7,7 +7,6 @@ use crate::terminal::find_usable;
 use drivescope_model::number::rounded;
 use drivescope_model::{Metric, TestResult};
 
-/// A metric in each row, with its value beside it.
 pub fn value_rows(x: PlotAxis, names: &[String], metrics: &[&Metric]) -> Plot {
     let ink = Ink::Series(0);
     let marks = metrics.iter().enumerate().map(|(row, metric)| PlotMark::in_row(metric, row));

@@ -39,7 +39,6 @@ pub fn tails(result: &TestResult, name: &str, wanted: &[(String, String)]) -> Op
     tails_chart(name, wanted.iter().filter_map(curve).collect())
 }
 
-/// The share of the requests of a cell that took longer than a time.
 pub fn tail_of(result: &TestResult, key: &str) -> Option<Vec<Point>> {
     complementary(result.distributions.iter().find(|found| found.key == *key)?)
 }
@@ -79,7 +78,6 @@ fn median_text(label: &str, points: &[Point]) -> String {
     format!("{label}: median {}", latency_us(half.map_or(f64::NAN, |(us, _)| *us)))
 }
 
-/// From all requests at the top to the share `rarest`.
 fn share_axis(rarest: f64) -> PlotAxis {
     let decades = (-rarest.log10()).ceil().max(1.0) as i32;
     let tick = |power: i32| {

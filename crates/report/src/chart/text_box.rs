@@ -6,7 +6,6 @@ const WIDEST: f64 = 1.1;
 const CAPITAL_WIDTH: f64 = 0.78;
 const DIGIT_WIDTH: f64 = 0.7;
 const OTHER_WIDTH: f64 = 0.62;
-/// Height of a line as a share of the size.
 const LINE_HEIGHT: f64 = 1.25;
 /// How far a text may move from its place, in lines, nearest first.
 const MOVES: [f64; 9] = [0.0, -0.5, 0.5, -1.0, 1.0, -2.0, 2.0, -3.0, 3.0];
@@ -34,7 +33,6 @@ pub struct TextBox {
 }
 
 impl TextBox {
-    /// The box of a line of text, centred at height `middle`.
     pub fn around(left: f64, middle: f64, text: &str, size: f64) -> Self {
         let half = line_height(size) / 2.0;
         let right = left + text_width(text, size);

@@ -55,20 +55,19 @@ fn of_metric(row: &ComparedMetric, comparison: &RunComparison, runs: &[Run]) -> 
         plot = plot.with(Layer::Marks { marks, ink });
         plot = plot.with_text((high, i as f64), text(metric.value), ink, Beside::LineEnd);
     }
-    let told = comparison.names.iter().zip(&metrics);
-    let told: Vec<String> =
-        told.map(|(name, metric)| format!("{name}: {}", text(metric.value))).collect();
+    let values = comparison.names.iter().zip(&metrics);
+    let values: Vec<String> =
+        values.map(|(name, metric)| format!("{name}: {}", text(metric.value))).collect();
     let letters = row.key.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' });
     Some(Chart {
         name: format!("compare-{}", letters.collect::<String>()),
         title: capitalized(&row.what),
         caption: "Median of the rounds with its 95 % interval; logarithmic.".to_string(),
-        description: format!("{}.", told.join("; ")),
+        description: format!("{}.", values.join("; ")),
         plot,
     })
 }
 
-/// A series over the drive that is compared between runs.
 struct Curve {
     key: &'static str,
     name: &'static str,
@@ -94,7 +93,6 @@ const CURVES: [Curve; 2] = [
     },
 ];
 
-/// Rates by position in percent of the drive.
 fn over_the_drive(runs: &[Run], names: &[String], curve: &Curve) -> Option<Chart> {
     let of_run = |run: &Run| -> Option<Vec<Point>> {
         let results = run.tests.iter();
@@ -201,7 +199,7 @@ pub fn price_chart(runs: &[Run], names: &[String], word: &str) -> Option<Chart> 
             Beside::AboveRight,
         );
     }
-    let told = found.iter().map(|(i, (price, reads))| {
+    let prices = found.iter().map(|(i, (price, reads))| {
         let (price, reads) = (rounded(*price), rounded(*reads));
         format!("{}: {price} {currency} per TB, {reads} reads per second", names[*i])
     });
@@ -212,7 +210,7 @@ pub fn price_chart(runs: &[Run], names: &[String], word: &str) -> Option<Chart> 
         caption: format!(
             "Up and left is better; both scales logarithmic. Each {word} is that of the whole drive."
         ),
-        description: format!("{}.", told.collect::<Vec<_>>().join("; ")),
+        description: format!("{}.", prices.collect::<Vec<_>>().join("; ")),
         plot,
     })
 }

@@ -15,14 +15,12 @@ pub(crate) const RATE_MB_S: u64 = 100;
 const READS: [Criterion; 2] = [Criterion::RandomReadsDeep, Criterion::RandomReadsQ1];
 const UNKNOWN: &str = "–";
 
-/// One property of each run, in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SideBySide {
     pub what: String,
     pub values: Vec<String>,
 }
 
-/// Prices if there are any, then verdicts.
 pub(crate) fn side_by_side(runs: &[Run]) -> Vec<SideBySide> {
     let mut rows = prices(runs);
     rows.extend(verdicts(runs));
@@ -49,7 +47,7 @@ fn prices(runs: &[Run]) -> Vec<SideBySide> {
     if runs.iter().all(|run| run.price.is_none()) {
         return Vec::new();
     }
-    let told = |of: &dyn Fn(&Run, &Price) -> Option<f64>| {
+    let values_of = |of: &dyn Fn(&Run, &Price) -> Option<f64>| {
         let value = |run: &Run| {
             let price = run.price.as_ref()?;
             Some(format!("{} {}", rounded(of(run, price)?), price.currency))
@@ -58,10 +56,10 @@ fn prices(runs: &[Run]) -> Vec<SideBySide> {
     };
     let row = |what: String, values| SideBySide { what, values };
     vec![
-        row("price".to_string(), told(&|_, price| Some(price.amount))),
-        row("per TB".to_string(), told(&per_terabyte)),
-        row(format!("per {RATE_MB_S} MB/s read"), told(&per_rate)),
-        row(format!("per {} random reads/s", whole(REQUESTS)), told(&per_reads)),
+        row("price".to_string(), values_of(&|_, price| Some(price.amount))),
+        row("per TB".to_string(), values_of(&per_terabyte)),
+        row(format!("per {RATE_MB_S} MB/s read"), values_of(&per_rate)),
+        row(format!("per {} random reads/s", whole(REQUESTS)), values_of(&per_reads)),
     ]
 }
 

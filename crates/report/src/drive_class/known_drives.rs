@@ -86,7 +86,6 @@ impl KnownDrive {
         line
     }
 
-    /// Reads such a line.
     fn read(line: &str) -> Option<Self> {
         let mut fields = line.split('\t');
         let (name, class) = (fields.next()?.to_string(), fields.next()?);
@@ -100,7 +99,6 @@ pub(crate) fn models() -> Vec<KnownDrive> {
     OF_MODELS.lines().filter(|line| !line.starts_with('#')).filter_map(KnownDrive::read).collect()
 }
 
-/// The range of one figure over the drives of a class.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct ClassRange {
     pub(crate) class: DriveClass,

@@ -48,11 +48,11 @@ fn strip(
     let value = format!("{} {unit}", rounded(metric.value));
     let marks = vec![PlotMark::in_row(metric, 0)];
     let plot = plot.with(Layer::Marks { marks, ink: DRIVE });
-    let told = |range: &ClassRange| {
+    let range_words = |range: &ClassRange| {
         let (low, high) = (rounded(range.low), rounded(range.high));
         format!("{} {low} to {high}", range.class.name())
     };
-    let known: Vec<String> = ranges.iter().map(told).collect();
+    let known: Vec<String> = ranges.iter().map(range_words).collect();
     Chart {
         name: format!("class-{}", ["reads", "writes", "small-reads", "safe-writes"][figure]),
         title: format!("{what}: {value}"),

@@ -55,7 +55,6 @@ fn pictures(charts: &[Chart]) -> Markup {
     }
 }
 
-/// A row for each metric; ratios are drawn on one logarithmic axis.
 fn metrics(comparison: &RunComparison) -> Markup {
     let reach = reach(comparison);
     html! {
@@ -132,7 +131,6 @@ fn drawn(ratio: &MetricRatio, reach: f64) -> Markup {
     }
 }
 
-/// Prices and uses as rows, runs as columns.
 fn besides(comparison: &RunComparison) -> Markup {
     html! {
         @if !comparison.besides.is_empty() {

@@ -38,7 +38,6 @@ pub fn method(run: &Run) -> Markup {
     }
 }
 
-/// The run document, embedded in the page.
 pub fn download(run: &Run) -> Markup {
     // A document that was read or measured can always be written.
     let text = serde_json::to_vec(run).unwrap_or_default();

@@ -21,7 +21,6 @@ const COLUMNS: [(&str, &str); 12] = [
     ("end_mb_s", "end, MB/s"),
 ];
 
-/// Empty where no cell has any of the quantities.
 pub fn table(result: &TestResult) -> Markup {
     let has = |cell: &str, quantity: &str| find(result, cell, quantity).is_some();
     let cells: Vec<&str> = cells(result)

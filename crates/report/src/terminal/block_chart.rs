@@ -4,7 +4,6 @@ use crate::terminal::style::{Role, Style};
 use crate::terminal::width::{shorten, width};
 use drivescope_model::number::rounded;
 
-/// Columns of a line kept for labels.
 const LABEL_COLUMNS: usize = 20;
 /// Lines of a chart: 32 levels show zones and dents.
 const LINES: usize = 4;

@@ -66,10 +66,13 @@ fn range(rounds: &[f64]) -> String {
 pub(crate) enum Figure {
     /// Does not apply.
     Blank,
-    /// Was not measured.
     Missing,
     /// `half`: half its interval.
-    Value { text: String, half: Option<String>, valid: bool },
+    Value {
+        text: String,
+        half: Option<String>,
+        valid: bool,
+    },
 }
 
 impl Figure {
@@ -178,7 +181,6 @@ pub(crate) fn texts<T: AsRef<str>>(
     std::iter::once(head).chain(texts.into_iter().map(TextCell::plain)).collect()
 }
 
-/// Cells of a test as rows of a table.
 pub(crate) struct CellRows<'r> {
     pub(crate) result: &'r TestResult,
     pub(crate) cells: Vec<&'r str>,

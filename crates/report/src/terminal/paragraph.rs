@@ -41,7 +41,6 @@ impl Paragraph {
         self
     }
 
-    /// Words, broken at spaces.
     #[must_use]
     pub(crate) fn text(mut self, role: Role, text: impl AsRef<str>) -> Self {
         for word in clean(text.as_ref()).split(' ').filter(|word| !word.is_empty()) {
@@ -92,7 +91,6 @@ impl Paragraph {
         texts.into_iter().fold(self, |paragraph, text| paragraph.item(role, text))
     }
 
-    /// Whether it has more than a lead.
     pub(crate) fn has_words(&self) -> bool {
         !self.words.is_empty()
     }
@@ -124,10 +122,8 @@ struct LineWriter {
     out: String,
     /// Text of one role that is not written yet, so that each piece of a line is coloured once.
     piece: (Role, String),
-    /// Spaces before the next text; dropped at the end of a line.
     spaces: usize,
     column: usize,
-    /// Whether the line has no word yet.
     fresh: bool,
     hang: usize,
     style: Style,

@@ -23,7 +23,6 @@ impl Default for Style {
     }
 }
 
-/// The meaning of a piece of text, which decides its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Role {
     #[default]

@@ -72,7 +72,6 @@ pub(crate) struct TextTable {
 }
 
 impl TextTable {
-    /// A table whose first column begins after `indent` spaces.
     pub(crate) fn new(indent: usize, columns: Vec<Column>) -> Self {
         Self { columns, rows: Vec::new(), indent }
     }

@@ -5,9 +5,7 @@ use crate::terminal::{Column, Paragraph, Role, Style, TextCell, TextTable, secti
 use drivescope_model::number::{one_decimal, rounded};
 use drivescope_stats::ratio::RatioOutcome;
 
-/// Widest drive name in a column head.
 const NAME_MAX: usize = 14;
-/// A sentence names at most this many rows of a group.
 const NAMED_MAX: usize = 3;
 
 pub fn comparison(comparison: &RunComparison, style: Style) -> String {
@@ -49,22 +47,25 @@ fn sentence(comparison: &RunComparison, i: usize, name: &str) -> String {
         (of(RatioOutcome::WithinBand), format!("the same within {band} %")),
         (of(RatioOutcome::NotShown), "no difference shown".to_string()),
     ];
-    let told: Vec<String> =
+    let groups: Vec<String> =
         parts.iter().filter_map(|(rows, word)| group(rows, word, count)).collect();
-    format!("{name} against {}: {}.", comparison.names[0], told.join("; "))
+    format!("{name} against {}: {}.", comparison.names[0], groups.join("; "))
 }
 
 /// Rows with the same outcome: named if they are few, else their number and the farthest.
 fn group(rows: &[(&ComparedMetric, MetricRatio)], word: &str, count: usize) -> Option<String> {
     let is_difference =
         matches!(rows.first()?.1.outcome, RatioOutcome::Larger | RatioOutcome::Smaller);
-    let told = |(row, ratio): &(&ComparedMetric, MetricRatio)| {
+    let row_words = |(row, ratio): &(&ComparedMetric, MetricRatio)| {
         let range = ratio.interval.map_or(String::new(), |(low, high)| range(low, high));
         let factor = format!(" ({} times{range})", rounded(ratio.times));
         format!("{}{}", row.what, if is_difference { factor } else { String::new() })
     };
     if rows.len() <= NAMED_MAX {
-        return Some(format!("{word} in {}", rows.iter().map(told).collect::<Vec<_>>().join(", ")));
+        return Some(format!(
+            "{word} in {}",
+            rows.iter().map(row_words).collect::<Vec<_>>().join(", ")
+        ));
     }
     let how_many = match rows.len() {
         all if all == count => "everything compared".to_string(),
@@ -72,7 +73,8 @@ fn group(rows: &[(&ComparedMetric, MetricRatio)], word: &str, count: usize) -> O
     };
     let distance = |ratio: &MetricRatio| ratio.times.ln().abs();
     let farthest = rows.iter().max_by(|a, b| distance(&a.1).total_cmp(&distance(&b.1)))?;
-    let most = if is_difference { format!(", most in {}", told(farthest)) } else { String::new() };
+    let most =
+        if is_difference { format!(", most in {}", row_words(farthest)) } else { String::new() };
     Some(format!("{word} in {how_many}{most}"))
 }
 
@@ -118,7 +120,6 @@ fn table_of(comparison: &RunComparison, has_intervals: bool) -> TextTable {
     table
 }
 
-/// Missing rows, each with its reason and remedy.
 fn left_out(comparison: &RunComparison, style: Style) -> String {
     let texts = comparison.left_out.iter().map(|it| format!("left out: {it}"));
     texts.map(|text| Paragraph::new().text(Role::Warn, &text).lines(2, style)).collect()
@@ -142,7 +143,6 @@ fn besides(comparison: &RunComparison, style: Style) -> String {
     table.render(style)
 }
 
-/// Sign, ratio and interval.
 fn fields(ratio: &MetricRatio) -> [TextCell; 3] {
     let role = match ratio.outcome {
         RatioOutcome::Larger => Role::Good,
@@ -152,7 +152,7 @@ fn fields(ratio: &MetricRatio) -> [TextCell; 3] {
     let interval = ratio.interval.map_or("too few rounds".to_string(), |(low, high)| {
         format!("{}–{}", rounded(low), rounded(high))
     });
-    let times = if ratio.is_told() { rounded(ratio.times) } else { "not shown".to_string() };
+    let times = if ratio.is_shown() { rounded(ratio.times) } else { "not shown".to_string() };
     [TextCell::new(role, ratio.sign()), TextCell::new(role, times), TextCell::dim(interval)]
 }
 

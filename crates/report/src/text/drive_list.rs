@@ -200,7 +200,6 @@ pub(super) fn kind_note(drive: &Drive) -> Option<String> {
     Some(note.to_string())
 }
 
-/// The link as people write it, else the transport.
 pub(super) fn link_name(drive: &Drive) -> Option<String> {
     if let Some(link) = &drive.link {
         return Some(link.name.clone());

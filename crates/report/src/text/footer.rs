@@ -20,7 +20,6 @@ pub(super) fn errors(result: &TestResult) -> Option<String> {
     (failed > 0).then(|| format!("{} of {} requests failed", whole(failed), whole(all)))
 }
 
-/// How figures were made, and what limited them.
 pub(super) fn methods(result: &TestResult, style: Style) -> String {
     let name = format!("{}  ", result.test.name());
     let mut paragraph =

@@ -54,7 +54,6 @@ fn period(first: &str, last: &str) -> String {
     }
 }
 
-/// The changes as sentences.
 pub(crate) fn history_sentences(history: &DriveHistory) -> Vec<String> {
     let changed: Vec<(&MetricHistory, MetricChange)> =
         history.rows.iter().filter_map(|row| Some((row, row.change?))).collect();

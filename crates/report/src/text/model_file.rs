@@ -2,7 +2,6 @@
 
 use crate::terminal::{width, wrap};
 
-/// Indent of continued lines.
 const HANG: usize = 2;
 
 /// The file with lines of at most `columns`, broken between words. A continued comment is a comment again; long values

@@ -9,7 +9,6 @@ const ABOUT_MIN: usize = 28;
 /// Its indent there.
 const BELOW: usize = 4;
 
-/// Names (of suites, tests, models), each with a summary.
 pub fn name_list(pairs: &[(impl AsRef<str>, impl AsRef<str>)], style: Style) -> String {
     let name = |name: &str| shorten(&clean(name), NAME_MAX).into_owned();
     let pairs: Vec<(String, &str)> =

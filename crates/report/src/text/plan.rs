@@ -178,7 +178,6 @@ fn places(plan: &Plan, target: &TargetInfo, style: Style) -> String {
     Paragraph::new().lead(Role::Dim, "writes    ").text(role, &text).lines(10, style)
 }
 
-/// Space for the test's own files.
 fn space(plan: &Plan, target: &TargetInfo) -> String {
     match target.file_system.as_ref().filter(|fs| fs.copies_on_write()) {
         None => format!("at most {} at a time", plan.space_bytes()),

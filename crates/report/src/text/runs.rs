@@ -5,17 +5,14 @@ use drivescope_model::TestStatus;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunRow {
-    /// An id, or an unambiguous beginning of it.
     pub id: String,
     /// RFC 3339; shown to the minute in the run's own time zone.
     pub started_at: String,
     pub label: Option<String>,
     pub suite: String,
-    /// Model or name of the drive, if known.
     pub drive: Option<String>,
     pub target: String,
     pub status: TestStatus,
-    /// `178 MB/s · 149 IOPS`.
     pub headline: String,
 }
 

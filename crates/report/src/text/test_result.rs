@@ -5,7 +5,6 @@ use crate::terminal::{Paragraph, Role, Style};
 use crate::workloads::workload;
 use drivescope_model::{TestResult, TestStatus};
 
-/// Status of the test, its table, and how to read it.
 pub(crate) fn test_result(result: &TestResult, style: Style) -> String {
     let mut out = status(result, style);
     // One that was skipped while it ran has something to show.

@@ -12,7 +12,6 @@ const PLAIN: Style = Style::PLAIN;
 
 const COLOUR: Style = Style { colour: true, ..PLAIN };
 
-/// Removes ANSI escape sequences of the form `ESC [ … m`.
 fn without_colour(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;

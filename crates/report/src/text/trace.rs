@@ -171,7 +171,6 @@ fn processes(trace: &TraceSummary, style: Style) -> String {
     table.render(style) + &Paragraph::new().text(Role::Dim, more).lines(2, style)
 }
 
-/// Limits of the trace.
 fn notes(trace: &TraceSummary, style: Style) -> String {
     let count = |count: u64, what: &str| (count > 0).then(|| format!("{} {what}", whole(count)));
     let coarse = (trace.resolution_s >= 1e-3)

@@ -15,7 +15,6 @@ pub fn verbose(run: &Run, style: Style) -> String {
     sections(fixed.into_iter().chain([methods]).chain(rounds))
 }
 
-/// Every round with its limiter.
 fn limiters(result: &TestResult, style: Style) -> String {
     if result.phases.is_empty() {
         return String::new();
@@ -131,7 +130,6 @@ fn data_path(run: &Run, style: Style) -> String {
     )
 }
 
-/// The checks of the gate.
 fn checks(run: &Run, style: Style) -> String {
     if run.gate.is_empty() {
         return String::new();

@@ -9,9 +9,7 @@ use drivescope_model::watch::{
 
 /// Histogram steps, from few reads to most.
 const BLOCKS: [char; 9] = ['·', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// Labels of the decades.
 const DECADES: [&str; 6] = ["10 µs", "100", "1 ms", "10", "100", "1 s"];
-/// Indent of an event's further lines.
 const EVENT_INDENT: usize = 12;
 
 pub fn watch_head(style: Style) -> String {

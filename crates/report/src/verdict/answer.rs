@@ -186,7 +186,6 @@ mod tests {
         answer(&run, is_running)
     }
 
-    /// The run with these points for the uses, in their order.
     fn judged(mut run: Run, points: [Option<u8>; 5]) -> String {
         run.verdict = judge(&run);
         for (verdict, points) in run.verdict.iter_mut().zip(points) {

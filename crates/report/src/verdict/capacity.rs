@@ -7,7 +7,6 @@ use drivescope_model::target::TargetKind;
 
 /// A target of this share of the drive is the whole drive: a few blocks at its end may be left out.
 const WHOLE_SHARE: f64 = 0.99;
-/// Name of the rule.
 pub(super) const NAME: &str = "capacity";
 
 /// Whether this run or an earlier one has tested all of the drive.

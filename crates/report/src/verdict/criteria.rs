@@ -70,7 +70,6 @@ impl Criterion {
     }
 }
 
-/// A metric that answers a criterion.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Evidence {
     pub(crate) criterion: Criterion,

@@ -131,13 +131,11 @@ pub(super) fn capped(cap: &Cap, points: u8, run: &Run) -> String {
     format!("{} ({}){protected}{simulated}", cap.why, cap.finding)
 }
 
-/// A note on a drive smaller than the use needs.
 fn small(use_case: &UseCase, run: &Run) -> Option<String> {
     let capacity = Bytes(run.drive.as_ref()?.capacity_bytes);
     (capacity < use_case.capacity_named).then(|| format!("Holds only {capacity}"))
 }
 
-/// A note on invalid figures.
 fn left_out(judged: &Judged<'_>) -> Option<String> {
     let invalid = judged.iter().filter_map(|(requirement, judgement)| match judgement {
         Judgement::Invalid { metric } => {
@@ -186,7 +184,6 @@ fn quantity(value: f64, unit: &str) -> String {
     }
 }
 
-/// Findings that call for caution with a valid metric.
 fn qualifiers(key: &str, run: &Run) -> Vec<&'static str> {
     let mut ids: Vec<FindingId> = run
         .findings

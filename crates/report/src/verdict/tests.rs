@@ -19,7 +19,6 @@ fn because(run: &Run, suits: &str) -> String {
     of(run, suits).because
 }
 
-/// Latencies of a cell with only their number.
 fn counted(key: &str, count: u64) -> Distribution {
     let (key, encoding) = (key.to_string(), "hdr-v2-deflate-base64".to_string());
     Distribution { key, encoding, data: String::new(), count }
@@ -442,8 +441,8 @@ fn a_rate_of_a_few_requests_decides_nothing() {
         run.tests[0].distributions = vec![counted("transfer.rnd4k_q1t1.sync", count)];
         let verdict = of(&run, "virtual machines");
         assert_eq!(verdict.points, points, "{verdict:?}");
-        let is_told = verdict.because.contains("3 requests are too few (it takes 10")
+        let is_shown = verdict.because.contains("3 requests are too few (it takes 10")
             && verdict.not_tested.contains(&"synced writes".to_string());
-        assert_eq!(is_told, count == 3, "{verdict:?}");
+        assert_eq!(is_shown, count == 3, "{verdict:?}");
     }
 }

@@ -35,9 +35,7 @@ pub(crate) struct UseCase {
     pub(crate) name: &'static str,
     /// Start of the sentence with a threshold: `a system drive wants`.
     pub(crate) wants: &'static str,
-    /// What the use depends on.
     pub(crate) about: &'static str,
-    /// The lowest of their points counts.
     pub(crate) requirements: &'static [Requirement],
     pub(crate) caps: &'static [Cap],
     /// A smaller drive gets a note; 0 where capacity does not matter.

@@ -56,10 +56,10 @@ fn traces(result: &TestResult) -> Vec<&str> {
 }
 
 fn scores(result: &TestResult, style: Style) -> String {
-    let told = ["synthetic", "recorded"].into_iter().filter_map(|set| {
+    let scores = ["synthetic", "recorded"].into_iter().filter_map(|set| {
         Some(format!("{set} traces: score {}", one_decimal(value(result, set, "score")?)))
     });
-    let paragraph = Paragraph::new().lead(Role::Dim, "  ").items(Role::Plain, told);
+    let paragraph = Paragraph::new().lead(Role::Dim, "  ").items(Role::Plain, scores);
     if !paragraph.has_words() {
         return String::new();
     }
@@ -79,11 +79,12 @@ fn predictions(result: &TestResult, traces: &[&str], style: Style) -> String {
         return String::new();
     }
     changes.sort_by(|a, b| (b.1 - b.2).abs().total_cmp(&(a.1 - a.2).abs()));
-    let told = changes.into_iter().take(SENTENCES_MAX);
-    let told = told.map(|(cell, here, there)| sentence(&cell.replace('_', "-"), here, there));
+    let largest = changes.into_iter().take(SENTENCES_MAX);
+    let sentences =
+        largest.map(|(cell, here, there)| sentence(&cell.replace('_', "-"), here, there));
     let paragraph =
         Paragraph::new().lead(Role::Dim, "  ").text(Role::Plain, "on the predicted drive");
-    paragraph.items(Role::Plain, told).lines(2, style)
+    paragraph.items(Role::Plain, sentences).lines(2, style)
 }
 
 fn sentence(name: &str, here_s: f64, there_s: f64) -> String {

@@ -57,10 +57,9 @@ fn table(result: &TestResult, style: Style) -> String {
     wide_table(columns, None, style) + &remarks(result, &rows.cells, style)
 }
 
-/// Size of each set.
 fn remarks(result: &TestResult, cells: &[&str], style: Style) -> String {
     let copied = cells.iter().filter(|cell| matches!(parts(cell).1, "copy" | "from"));
-    let told = copied.filter_map(|cell| {
+    let sizes = copied.filter_map(|cell| {
         let of = |quantity| value(result, cell, quantity);
         let (files, rate, seconds) = (of("files")?, of("mb_s")?, of("time_s")?);
         let bytes = Bytes((rate * seconds * 1e6).round() as u64);
@@ -68,7 +67,7 @@ fn remarks(result: &TestResult, cells: &[&str], style: Style) -> String {
     });
     Paragraph::new()
         .lead(Role::Dim, "  ")
-        .items(Role::Dim, told)
+        .items(Role::Dim, sizes)
         .item(Role::Dim, "cold; the final flush is in the times and rates")
         .lines(2, style)
 }

@@ -55,7 +55,6 @@ fn ends(curve: &[(f64, f64)]) -> (f64, f64) {
     (at(curve.first()), at(curve.last()))
 }
 
-/// Rates of a staircase at equal distances.
 fn resampled(curve: &[(f64, f64)], points: usize) -> Vec<f64> {
     let (from, to) = ends(curve);
     if to <= from {
@@ -69,7 +68,6 @@ fn resampled(curve: &[(f64, f64)], points: usize) -> Vec<f64> {
     (0..points).map(rate_at).collect()
 }
 
-/// Time of a whole fill, and the end of a fast cache.
 fn remarks(result: &TestResult, curve: &[(f64, f64)], style: Style) -> String {
     let mut paragraph = Paragraph::new().lead(Role::Dim, "  ");
     let value = |cell, quantity| value(result, cell, quantity);
@@ -134,16 +132,16 @@ fn flush(result: &TestResult, seconds: f64) -> String {
 fn written_text(result: &TestResult, curve: &[(f64, f64)]) -> String {
     let bytes = |cell| value(result, cell, "written_bytes").unwrap_or(0.0);
     let (burst, rest) = (bytes("burst"), bytes("write"));
-    let told = |bytes: f64| Bytes(bytes as u64).to_string();
+    let size = |bytes: f64| Bytes(bytes as u64).to_string();
     if burst == 0.0 {
-        return format!("{} written", told(rest));
+        return format!("{} written", size(rest));
     }
     let (from, to) = ends(curve);
-    let parts = format!("{} in one go, {} in samples", told(burst), told(rest));
+    let parts = format!("{} in one go, {} in samples", size(burst), size(rest));
     // A run that was ended before its places has no curve of the whole target, whose size is not known here.
     let share = Some((burst + rest) / (to - from)).filter(|share| *share < 1.0);
     let share = share.map(|share| format!(", {} % of the target", one_decimal(share * 100.0)));
-    format!("{} written{}: {parts}", told(burst + rest), share.unwrap_or_default())
+    format!("{} written{}: {parts}", size(burst + rest), share.unwrap_or_default())
 }
 
 /// Smallest fall, as a share, that the burst would have called the end of a cache.
@@ -168,7 +166,6 @@ fn is_sampled(result: &TestResult, curve: &[(f64, f64)]) -> bool {
     written < (to - from) * WHOLE_SHARE
 }
 
-/// Zones of a hard disk: start and rate.
 fn zones(result: &TestResult, style: Style) -> String {
     let mut zones = staircase(result, "fill.write.zone_mb_s");
     zones.pop();
@@ -177,13 +174,13 @@ fn zones(result: &TestResult, style: Style) -> String {
     }
     let count = zones.len();
     let plural = if count == 1 { "" } else { "s" };
-    let told =
+    let zone_words =
         |(from, rate): &(f64, f64)| format!("{} MB/s from {}", rounded(*rate), Bytes(*from as u64));
     let more = count.checked_sub(ZONES_MAX).filter(|more| *more > 0);
     Paragraph::new()
         .lead(Role::Title, format!("{count} zone{plural}"))
         .lead(Role::Dim, "  ")
-        .items(Role::Plain, zones.iter().take(ZONES_MAX).map(told))
+        .items(Role::Plain, zones.iter().take(ZONES_MAX).map(zone_words))
         .items(Role::Dim, more.map(|more| format!("{more} more with --json")))
         .lines(2, style)
 }
@@ -230,13 +227,13 @@ mod tests {
 
     #[test]
     fn long_final_flush_is_shown() {
-        for (flush_s, told) in [(100.0, false), (3_000.0, true)] {
+        for (flush_s, is_shown) in [(100.0, false), (3_000.0, true)] {
             let mut result = filled(4e12);
             result.metrics.push(metric("fill.whole.flush_s", &[flush_s]));
             let text = table(&result, Style::default());
             assert_eq!(
                 text.contains("filled in 8 h 20 min, 50 min 00 s of it flushing caches"),
-                told,
+                is_shown,
                 "{text}"
             );
         }
@@ -275,8 +272,8 @@ mod tests {
         let mut result = filled(2e10);
         result.metrics.push(metric("fill.burst.written_bytes", &[3e11]));
         let text = one_line(&table(&result, Style::default()));
-        let told = "320 GB written, 8 % of the target: 300 GB in one go, 20.0 GB in samples";
-        assert!(text.contains(told), "{text}");
+        let expected = "320 GB written, 8 % of the target: 300 GB in one go, 20.0 GB in samples";
+        assert!(text.contains(expected), "{text}");
         assert!(text.contains("8 h 20 min or more: flash may slow down"), "{text}");
     }
 

@@ -107,7 +107,6 @@ fn heads(result: &TestResult) -> Option<Paragraph> {
     Some(line.item(Role::Plain, order))
 }
 
-/// Rates and tracks of the outermost and the innermost zone.
 struct ZoneEnds {
     rates: (f64, f64),
     tracks: (f64, f64),
@@ -126,21 +125,21 @@ fn seek(result: &TestResult) -> Option<Paragraph> {
     let line =
         begin("seek").item(Role::Title, format!("{} on average", with_interval(average, ms)));
     let ways = [("next_track_ms", "to the next track"), ("full_stroke_ms", "over the whole drive")];
-    let told = ways.into_iter().filter_map(|(quantity, words)| {
+    let rates = ways.into_iter().filter_map(|(quantity, words)| {
         Some(format!("{} {words}", ms(value(result, "seek", quantity)?)))
     });
-    Some(line.items(Role::Plain, told))
+    Some(line.items(Role::Plain, rates))
 }
 
 /// Gain of using only the outer part of the drive.
 fn access(result: &TestResult) -> Option<Paragraph> {
     let points = points_of(result, "geometry.access_measured.ms");
     let all = points.last()?.0;
-    let told = points.iter().map(|(span, time)| match span / all {
+    let times = points.iter().map(|(span, time)| match span / all {
         share if share > 0.999 => format!("{} anywhere", ms(*time)),
         share => format!("{} in the first {} %", ms(*time), rounded(share * 100.0)),
     });
-    Some(begin("access").items(Role::Plain, told))
+    Some(begin("access").items(Role::Plain, times))
 }
 
 fn command(result: &TestResult) -> Option<Paragraph> {
@@ -148,10 +147,10 @@ fn command(result: &TestResult) -> Option<Paragraph> {
     let cached = find(result, "read_cache", "overhead_us");
     let link = value(result, "link", "mb_s");
     medium.or(cached)?;
-    let told = [(medium, "before a seek"), (cached, "from the cache")].into_iter().filter_map(
+    let times = [(medium, "before a seek"), (cached, "from the cache")].into_iter().filter_map(
         |(metric, words)| Some(format!("{} {words}", with_interval(metric?, latency_us))),
     );
-    let line = begin("command").items(Role::Plain, told);
+    let line = begin("command").items(Role::Plain, times);
     Some(line.items(Role::Plain, link.map(|rate| format!("link {} MB/s", rounded(rate)))))
 }
 
@@ -277,10 +276,10 @@ mod tests {
 
     #[test]
     fn only_measured_answers_have_lines() {
-        let told =
+        let access_text =
             |values: &[(&str, f64)]| table(&measured(TestKind::Geometry, values), Style::PLAIN);
-        assert_eq!(told(&[]), "");
-        let text = told(&[
+        assert_eq!(access_text(&[]), "");
+        let text = access_text(&[
             ("rotation.rpm", 7_200.0),
             ("seek.average_ms", 8.05),
             ("shingling.slowdown_ratio", 1.01),

@@ -60,8 +60,8 @@ fn table(result: &TestResult, style: Style) -> String {
     }
     let measured = measured(result);
     if measured.is_empty() {
-        let told = remarks(result, style);
-        return if told.is_empty() { told } else { format!("steady\n{told}") };
+        let text = remarks(result, style);
+        return if text.is_empty() { text } else { format!("steady\n{text}") };
     }
     let drawn = match matrix(result, &measured).filter(|table| table.fits(style)) {
         Some(matrix) if measured.len() > ROWS_MAX => matrix.render(style),
@@ -70,14 +70,12 @@ fn table(result: &TestResult, style: Style) -> String {
     sections([drawn + &verdict(result, style) + &remarks(result, style)])
 }
 
-/// Cells with figures of the window, in the order of a round.
 fn measured(result: &TestResult) -> Vec<&str> {
     let keys = result.series.iter().map(|series| series.key.as_str());
     let cells = keys.filter_map(|key| key.strip_prefix("steady.")?.strip_suffix(".round_iops"));
     cells.filter(|cell| find(result, cell, "iops").is_some()).collect()
 }
 
-/// Cells that had to be steady.
 fn tracked(result: &TestResult) -> Vec<&str> {
     measured(result).into_iter().filter(|cell| find(result, cell, "kept_ratio").is_some()).collect()
 }
@@ -134,7 +132,6 @@ fn matrix(result: &TestResult, measured: &[&str]) -> Option<TextTable> {
     Some(TextTable::of_columns(Column::names_and_numbers(columns.len()), columns))
 }
 
-/// A row per stage.
 fn stages(result: &TestResult, style: Style) -> String {
     let is_measured = |stage: &&str| find(result, stage, "busy_mb_s").is_some();
     let rows = CellRows { result, cells: STAGES.into_iter().filter(is_measured).collect() };

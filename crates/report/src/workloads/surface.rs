@@ -116,7 +116,6 @@ fn position(bytes: f64) -> String {
     Bytes(bytes as u64).to_string()
 }
 
-/// The slowest place, and the mean that GNOME Disks shows.
 fn remarks(result: &TestResult, direction: &str, points: &[(f64, f64)], style: Style) -> String {
     let Some((x, rate)) = points.iter().min_by(|a, b| a.1.total_cmp(&b.1)) else {
         return String::new();

@@ -37,7 +37,6 @@ const SCATTERED: &str = "read_scattered";
 /// Reads that keep this share of their rate are not slower.
 const KEPT_MIN: f64 = 0.85;
 
-/// Spaces between the groups of columns.
 const GROUP_GAP: usize = 3;
 
 pub(super) const REPORT: WorkloadReport = WorkloadReport {
@@ -158,7 +157,6 @@ fn rates(result: &TestResult, style: Style) -> String {
     Grid::of(result).fitting(RATES, style)
 }
 
-/// Cells by shape and direction.
 struct Grid<'a> {
     result: &'a TestResult,
     cells: Vec<&'a str>,

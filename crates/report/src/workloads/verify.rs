@@ -22,7 +22,6 @@ fn bytes(result: &TestResult, cell: &str, quantity: &str) -> Option<u64> {
     value(result, cell, quantity).map(|bytes| bytes as u64)
 }
 
-/// Real or fake.
 fn verdict(result: &TestResult, style: Style) -> String {
     let paragraph = Paragraph::new().lead(Role::Title, "verify").lead(Role::Plain, "  ");
     let capacity = |quantity| bytes(result, "capacity", quantity);
@@ -148,10 +147,10 @@ fn sectors(result: &TestResult, style: Style) -> String {
 /// How fast everything was written and read, in a full run.
 fn rates(result: &TestResult, style: Style) -> String {
     let rates = [("write", "written"), ("read", "read back")];
-    let told = rates.into_iter().filter_map(|(cell, what)| {
+    let rates = rates.into_iter().filter_map(|(cell, what)| {
         Some(format!("{what} at {} MB/s", rounded(value(result, cell, "mb_s")?)))
     });
-    let paragraph = Paragraph::new().lead(Role::Dim, "  ").items(Role::Plain, told);
+    let paragraph = Paragraph::new().lead(Role::Dim, "  ").items(Role::Plain, rates);
     paragraph.lines_if_words(2, style)
 }
 

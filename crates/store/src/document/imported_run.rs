@@ -13,7 +13,6 @@ use std::collections::BTreeMap;
 /// Values by cell and quantity, one per round.
 pub type Rounds = BTreeMap<(String, &'static str), Vec<f64>>;
 
-/// A run of another program.
 pub struct ImportedRun<'s> {
     pub tool: &'s str,
     pub version: &'s str,
@@ -22,7 +21,6 @@ pub struct ImportedRun<'s> {
     pub started: Timestamp,
     pub elapsed_s: f64,
     pub status: TestStatus,
-    /// Errors, and parts left out.
     pub reason: Option<String>,
     /// Caution about its figures.
     pub note: Option<String>,

@@ -49,7 +49,7 @@ pub fn compare(arguments: &CompareArguments, signals: &RunSignals) -> Result<Cod
         if is_over || comparison.rows.is_empty() || is_decided(&comparison, options.width) {
             break comparison;
         }
-        tell(&comparison);
+        print_progress(&comparison);
     };
     output::print_line(&text::comparison(&comparison, output::style()));
     if comparison.rows.is_empty() {
@@ -58,12 +58,11 @@ pub fn compare(arguments: &CompareArguments, signals: &RunSignals) -> Result<Cod
     Ok(if signals.was_signalled() { Code::Interrupted } else { outcome })
 }
 
-/// Shows progress on standard error.
-fn tell(comparison: &RunComparison) {
+fn print_progress(comparison: &RunComparison) {
     if output::is_watched() {
-        let decided = comparison.rows.iter().filter(|row| row.against_first[0].is_told()).count();
+        let decided = comparison.rows.iter().filter(|row| row.against_first[0].is_shown()).count();
         let rounds = comparison.interleaved_rounds.unwrap_or(0);
-        output::tell(&format!(
+        output::print_wrapped(&format!(
             "round {rounds}: {decided} of {} rows decided",
             comparison.rows.len()
         ));
@@ -104,7 +103,6 @@ fn plan(side: &Side, seed: u64) -> Result<PlannedRun, Failure> {
     Ok(PlannedRun { plan, target, claim: None, resumed: None })
 }
 
-/// Two targets, or one twice with settings that differ.
 fn sides(paths: &[String], options: &InterleavedArguments) -> Result<[Side; 2], Failure> {
     let (a, b) = match paths {
         [one] if options.set_a == options.set_b => {

@@ -12,14 +12,12 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
-/// Interval of checks on a served drive.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 /// Programs that look for file systems open a new device for a moment; an open device is in use after this time.
 const GLANCE: Duration = Duration::from_secs(1);
 /// How long a forced end waits for file systems to write their dirty pages: a hard disk needs this.
 const SAVE_MAX: Duration = Duration::from_secs(60);
 
-/// Serves a model until a signal, or until it is unmounted.
 pub fn mount(arguments: &MountArguments, signals: &RunSignals) -> Result<Code, Failure> {
     let spec = Spec::parse(&arguments.model).map_err(DriveError::from)?;
     let drive = spec.build_for_real_time().map_err(DriveError::from)?;
@@ -65,19 +63,21 @@ fn backing(arguments: &MountArguments, mount_point: &Path) -> Result<PathBuf, Fa
 
 /// Says where the drive is, what is kept, and what the path to it costs.
 fn introduce(server: &Server, model: &str, backing: &Path, capacity: u64) {
-    output::tell(&format!("{model} is served as {}", server.path().display()));
+    output::print_wrapped(&format!("{model} is served as {}", server.path().display()));
     if let Some(device) = server.block_device() {
-        output::tell(&format!("and as {}", device.display()));
+        output::print_wrapped(&format!("and as {}", device.display()));
     }
     let (size, now) = (Bytes(capacity), Bytes(server.backing_bytes()));
-    output::tell(&format!(
+    output::print_wrapped(&format!(
         "contents are kept in {} ({size}, sparse: {now} on disk now); the file stays afterwards",
         backing.display()
     ));
     let ServeReport { file_path, device_path, .. } = server.report();
     for (path, what) in [(file_path, "file"), (device_path, "block device")] {
         if let Some(path) = path {
-            output::tell(&format!("path through the {what}: {path}, added to the model's time"));
+            output::print_wrapped(&format!(
+                "path through the {what}: {path}, added to the model's time"
+            ));
         }
     }
     output::note("press Ctrl-C to stop");
@@ -105,7 +105,7 @@ fn serve(server: &mut Server, signals: &RunSignals) {
             return save(server, signals);
         }
         if !users_told && since.elapsed() > GLANCE {
-            tell_users(server);
+            list_users(server);
             users_told = true;
             // Only who has read this insists.
             signals.was_signalled_again();
@@ -113,7 +113,7 @@ fn serve(server: &mut Server, signals: &RunSignals) {
     }
 }
 
-fn tell_users(server: &Server) {
+fn list_users(server: &Server) {
     let users = server.users();
     if users.is_empty() {
         output::complain("still in use: a program has it open")

@@ -33,7 +33,7 @@ pub fn convert(arguments: &ConvertArguments) -> Result<Code, Failure> {
         TargetFormat::Trace => write_trace(trace, file, &name),
         TargetFormat::Iolog => write_iolog(trace, file, &name, &arguments.name),
     })?;
-    output::tell(&clean(&format!("wrote {name}: {}", counted(requests))));
+    output::print_wrapped(&clean(&format!("wrote {name}: {}", counted(requests))));
     Ok(Code::Ok)
 }
 

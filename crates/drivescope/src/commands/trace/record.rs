@@ -51,7 +51,7 @@ pub fn record(arguments: &RecordArguments, signals: &RunSignals) -> Result<Code,
         let totals = totals.map_err(|error| nothing_seen(&device.name, error))?;
         Ok(writer.finish(totals).map_err(refused)?.1)
     })?;
-    tell(&name, &totals);
+    note_totals(&name, &totals);
     if totals.lost > 0 {
         let lost = whole(totals.lost);
         output::complain(&format!(
@@ -88,7 +88,7 @@ fn nothing_seen(device: &str, error: TraceError) -> Failure {
     Failure::usage(message)
 }
 
-fn tell(name: &str, totals: &TraceTotals) {
+fn note_totals(name: &str, totals: &TraceTotals) {
     let seconds = Secs(totals.end_ns as f64 / 1e9);
     let moved = [(totals.read_bytes, "read"), (totals.written_bytes, "written")];
     let moved = moved.map(|(bytes, word)| format!("{} {word}", Bytes(bytes)));
@@ -136,7 +136,6 @@ impl<'s> RecordedProgram<'s> {
         is_late || self.child.as_mut().is_some_and(|child| !is_running(child))
     }
 
-    /// The exit status of a command that failed.
     fn failure(&mut self) -> Option<ExitStatus> {
         let ended = self.child.as_mut()?.try_wait().ok().flatten();
         ended.filter(|status| !status.success())

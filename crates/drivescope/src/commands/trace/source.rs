@@ -15,7 +15,6 @@ pub struct NamedTrace {
     trace: OpenTrace<'static>,
 }
 
-/// Opens a file or standard input, and detects its format.
 pub fn open(path: &Path, arguments: &SourceArguments) -> Result<NamedTrace, Failure> {
     let is_piped = path == Path::new("-");
     let name = if is_piped { "standard input".to_string() } else { path.display().to_string() };

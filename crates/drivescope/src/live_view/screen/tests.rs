@@ -24,7 +24,6 @@ fn so_far(result: &TestResult, cell: &str) -> TestResult {
     part
 }
 
-/// A screen in the middle of its first test.
 fn in_progress() -> Screen {
     let (run, results) = example();
     let mut screen = Screen::new(run);

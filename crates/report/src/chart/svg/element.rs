@@ -11,7 +11,6 @@ impl SvgText {
         self.tag(name, attributes, ">");
     }
 
-    /// Ends the innermost open element, whose name this is.
     pub fn close(&mut self, name: &str) {
         let _ = writeln!(self.0, "</{name}>");
     }

@@ -111,7 +111,6 @@ impl Frame {
         text(out, "muted", end, below + line_height(SMALL_TYPE), "end", &plot.x.title);
     }
 
-    /// Ticks of an upright axis that do not touch each other.
     fn upright_ticks<'a>(&self, axis: &'a PlotAxis) -> Vec<&'a Tick> {
         let place = |tick: &Tick| axis.scale.share(tick.at) * (self.area.bottom - self.area.top);
         spread(&axis.ticks, place, |_| line_height(SMALL_TYPE))

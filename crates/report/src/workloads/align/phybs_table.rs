@@ -32,7 +32,6 @@ struct PhybsPass {
     usec: u64,
 }
 
-/// The passes in the order in which they ran.
 fn passes(result: &TestResult) -> impl Iterator<Item = PhybsPass> + '_ {
     result.metrics.iter().filter_map(|metric| {
         let cell = metric.key.strip_prefix("align.pass")?.strip_suffix(".pass_ms")?;

@@ -133,9 +133,9 @@ fn under_load(result: &TestResult, loops: &[&str]) -> Option<Chart> {
         plot = plot.with(Layer::Marks { marks: marks.clone(), ink });
         plot = plot.with_text(last, text, ink, Beside::LineEnd);
     }
-    let told = |at: Point| format!("{} at {}", latency_us(at.1), rounded(at.0));
+    let point_words = |at: Point| format!("{} at {}", latency_us(at.1), rounded(at.0));
     let medians = &curves[0].1;
-    let (least, most) = (told(medians[0].at), told(medians[medians.len() - 1].at));
+    let (least, most) = (point_words(medians[0].at), point_words(medians[medians.len() - 1].at));
     Some(Chart {
         name: "latency-load".to_string(),
         title: "Latency under load".to_string(),

@@ -40,7 +40,6 @@ fn unit(cell: &str) -> &'static str {
     if cell.starts_with("seq") { "MB/s" } else { "IOPS" }
 }
 
-/// First and last round of the window.
 fn window(result: &TestResult) -> Option<(f64, f64)> {
     let of = |quantity| value(result, "window", quantity);
     of("first_round").zip(of("last_round"))
@@ -71,9 +70,9 @@ fn by_round(result: &TestResult) -> Option<Chart> {
     for (i, (cell, points)) in curves.iter().enumerate() {
         let ink = Ink::Series(i);
         let last = points[points.len() - 1];
-        let told = format!("{cell} {}", rounded(last.1));
+        let label = format!("{cell} {}", rounded(last.1));
         plot = plot.named(ink, cell).with_line(points.clone(), ink);
-        plot = plot.with_text(last, told, ink, Beside::LineEnd);
+        plot = plot.with_text(last, label, ink, Beside::LineEnd);
     }
     let (cell, points) = &curves[0];
     let (first, last) = (rounded(points[0].1), rounded(points[points.len() - 1].1));
@@ -138,7 +137,6 @@ fn by_volume(result: &TestResult) -> Option<Chart> {
     })
 }
 
-/// Bandwidth of each pass, with its stages.
 fn by_pass(result: &TestResult) -> Option<Chart> {
     let points = points_of(result, "steady.pass.busy_mb_s");
     let (first, last) = (*points.first()?, *points.last()?);
@@ -171,7 +169,6 @@ fn by_pass(result: &TestResult) -> Option<Chart> {
     })
 }
 
-/// Temperature at the end of each round or pass.
 fn warmth(result: &TestResult) -> Vec<Point> {
     let mut points: Vec<Point> = Vec::new();
     for phase in result.phases.iter().filter(|phase| phase.cell != "precondition") {

@@ -19,7 +19,6 @@ pub(super) fn charts(result: &TestResult) -> Vec<Chart> {
     position(result).into_iter().chain(distance(result)).collect()
 }
 
-/// Rates by position, and single accesses.
 fn position(result: &TestResult) -> Option<Chart> {
     let read = points_of(result, "surface.read.mb_s");
     let written = points_of(result, "surface.write.mb_s");

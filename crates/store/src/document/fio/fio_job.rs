@@ -15,7 +15,6 @@ const PERCENTILES: [(&str, &str); 5] = [
     ("99.990000", "lat_p99_99_us"),
 ];
 const SIDES: [&str; 4] = ["read", "write", "trim", "mixed"];
-/// The sum over all machines, added by fio's client.
 const SUM_OF_CLIENTS: &str = "All clients";
 /// Engines that use no drive, or only through the page cache.
 const NO_DRIVE: [&str; 9] = [
@@ -131,19 +130,16 @@ impl<'d> FioJob<'d> {
         (host, path.unwrap_or("unknown"))
     }
 
-    /// The files of `filename`, separated by unescaped colons.
     pub fn files(&self) -> Vec<String> {
         let names = self.option("filename").unwrap_or_default().replace("\\:", "\0");
         names.split(':').filter(|it| !it.is_empty()).map(|it| it.replace('\0', ":")).collect()
     }
 
-    /// Whether both ran at once on one machine.
     pub fn ran_with(&self, other: &Self) -> bool {
         let of = |job: &Self, name: &str| job.entry()[name].clone();
         ["groupid", "hostname", "port"].iter().all(|name| of(self, name) == of(other, name))
     }
 
-    /// Whether it sent no requests.
     pub fn is_idle(&self) -> bool {
         let is_null = self.option("ioengine").is_some_and(|it| NO_DRIVE.contains(&it));
         is_null || SIDES.iter().all(|side| self.sum(side, "total_ios") == 0.0)

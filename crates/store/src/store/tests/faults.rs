@@ -128,7 +128,6 @@ fn garbage_is_reported_and_left_as_it_is() {
     }
 }
 
-/// A closed store of many runs.
 fn copy_of_a_full_store() -> NamedTempFile {
     let (_folder, location, mut store) = opened();
     let runs: Vec<Run> = (0..40).map(|i| run_at(&format!("{i:012x}"), i)).collect();

@@ -2,7 +2,6 @@
 
 use drivescope_model::reproduction::Published;
 
-/// Meaning of a published value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Comparison {
     /// `=`, `~`, `min`, `max`, `ratio`: this value, within the tolerance. The formulas have the extremes and ratios.

@@ -9,7 +9,6 @@ pub type MetricValues = BTreeMap<String, f64>;
 /// Results of all jobs, or why one failed.
 pub type RunFigures = BTreeMap<ModelRun, Result<MetricValues, String>>;
 
-/// One run on one model.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ModelRun {
     pub model: String,
@@ -98,7 +97,6 @@ impl Formula {
         self.terms.iter().chain(&self.minus).map(|term| term.job.clone()).collect()
     }
 
-    /// Each model once, in the order named.
     pub fn models(&self) -> Vec<&str> {
         let mut models: Vec<&str> = self.terms.iter().map(|term| term.job.model.as_str()).collect();
         models.dedup();

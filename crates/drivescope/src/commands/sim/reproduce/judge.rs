@@ -26,7 +26,6 @@ fn is_generic(model: &str) -> bool {
 }
 
 impl PublishedCell {
-    /// The models' value for this cell, in its unit.
     fn simulated(&self, measured: &RunFigures) -> Result<Option<f64>, String> {
         let Some(formula) = &self.measured else { return Ok(None) };
         let mut value = formula.value(measured)? / scale(&self.entry.unit)?;

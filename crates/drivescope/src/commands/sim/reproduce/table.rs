@@ -32,7 +32,6 @@ pub struct PublishedCell {
     pub op: Comparison,
     /// `None` if there is no instrument or no model for it.
     pub measured: Option<Formula>,
-    /// Divisor, for ratios.
     pub versus: Option<Formula>,
 }
 

@@ -27,7 +27,6 @@ fn measured() -> RunFigures {
     ])
 }
 
-/// Simulated value, difference and whether it passes.
 fn outcome(fields: [&str; 6]) -> (Option<f64>, Option<f64>, Option<bool>) {
     let result = one_cell(fields).unwrap().result(&measured());
     let rounded = |value: f64| (value * 1e6).round() / 1e6;
