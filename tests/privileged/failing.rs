@@ -1,10 +1,10 @@
 //! Devices and file systems that fail in the middle: the test fails, the run goes on and is kept.
 
 use super::guards::{Loop, OnLoop, OnMount, image_of_noise, take_room};
-use super::is_privileged;
+use super::privileged_scratch;
 use crate::support::json::{array, finding, findings, statuses, test_of, text};
 use crate::support::scratch::{names, own_folder};
-use crate::support::{Running, Scratch, TINY, must_have, wait_for};
+use crate::support::{Running, TINY, must_have, wait_for};
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader, pipe};
@@ -34,11 +34,8 @@ const ENDLESS: &[&str] = &[
 
 #[test]
 fn io_errors_end_the_test_not_the_run() {
-    if !is_privileged() {
-        return;
-    }
     for engine in ["--engine=threads", "--seed=1"] {
-        let scratch = Scratch::new();
+        let Some(scratch) = privileged_scratch() else { return };
         let image = image_of_noise(&scratch, 64);
         let Some(device) = Loop::attach(&image, &[]) else { return };
         let call = scratch.run_call(&device.node, &[TINY, ENDLESS, &["target", engine]]);
@@ -122,10 +119,7 @@ fn bad_last_sector_does_not_refuse_direct_io() {
 
 #[test]
 fn watch_continues_after_failed_reads() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = privileged_scratch() else { return };
     let image = image_of_noise(&scratch, 64);
     let Some(device) = Loop::attach(&image, &[]) else { return };
     let (reader, writer) = pipe().unwrap();

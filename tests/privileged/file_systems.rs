@@ -25,9 +25,6 @@ impl Drop for Frozen<'_> {
 
 #[test]
 fn no_command_waits_for_a_frozen_file_system() {
-    if !is_privileged() {
-        return;
-    }
     let Some(OnMount { scratch, device: _device, mount }) = OnMount::ext4(2048) else { return };
     let frozen = or_skip(tool("fsfreeze", &["--freeze", &mount.point]));
     let Some(frozen) = frozen.map(|_| Frozen(&mount)) else { return };
@@ -161,9 +158,7 @@ fn store_on_a_full_disk_is_read_only() {
 
 #[test]
 fn the_floor_of_free_space_is_kept() {
-    let Some(OnMount { scratch, device: _device, mount }) =
-        OnMount::with(512, "mkfs.ext4", &["-q", "-F", "-m", "0"])
-    else {
+    let Some(OnMount { scratch, device: _device, mount }) = OnMount::unreserved(512) else {
         return;
     };
     let before = names(&mount.point);
@@ -185,9 +180,7 @@ fn the_floor_of_free_space_is_kept() {
 
 #[test]
 fn small_file_system_is_measured() {
-    let Some(OnMount { scratch, device: _device, mount }) =
-        OnMount::with(128, "mkfs.ext4", &["-q", "-F", "-m", "0"])
-    else {
+    let Some(OnMount { scratch, device: _device, mount }) = OnMount::unreserved(128) else {
         return;
     };
     let run = scratch.run(&mount.point, &[TINY, ONE_CELL, &["--json"]]).measured().json();

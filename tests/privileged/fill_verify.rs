@@ -30,11 +30,8 @@ fn attach(image: &str) -> Option<(Loop, String)> {
 
 #[test]
 fn a_full_fill_writes_every_sector() {
-    if !is_privileged() {
-        return;
-    }
     for engine in ["--engine=threads", "--seed=1"] {
-        let scratch = Scratch::new();
+        let Some(scratch) = privileged_scratch() else { return };
         let image = image_of_noise(&scratch, 256);
         let Some((device, destroy)) = attach(&image) else { return };
         let fill = ["--test=fill", "--set=fill.mode=full", "--json", &destroy, engine];
@@ -108,11 +105,8 @@ fn without_consent_nothing_is_written() {
 /// A device on a file system that becomes full: writes fail from some byte on.
 #[test]
 fn failed_write_ends_a_fill_and_is_judged() {
-    if !is_privileged() {
-        return;
-    }
     for engine in ["--engine=threads", "--seed=1"] {
-        let scratch = Scratch::new();
+        let Some(scratch) = privileged_scratch() else { return };
         let options = ["-t", "tmpfs", "-o", "size=96M"];
         let Some(mount) = Mount::new(&scratch, "drivescope-test", &options) else { return };
         let image = mount.text("image");

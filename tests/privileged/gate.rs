@@ -2,7 +2,7 @@
 
 use super::guards::{Loop, Mount, OnLoop, OnMount, image_with, or_skip, sparse_image, tool};
 use super::list::add_partition;
-use super::{is_privileged, privileged_scratch};
+use super::privileged_scratch;
 use crate::support::json::{array, text};
 use crate::support::{Call, Running, Scratch, wait_for};
 use serde_json::Value;
@@ -82,11 +82,8 @@ fn mounted_elsewhere(scratch: &Scratch, device: &Loop) -> Running {
 
 #[test]
 fn a_mount_in_another_namespace_is_found() {
-    if !is_privileged() {
-        return;
-    }
+    let Some(scratch) = privileged_scratch() else { return };
     let Some(_) = or_skip(tool("unshare", &["--mount", "true"])) else { return };
-    let scratch = Scratch::new();
     let Some(image) = image_with(&scratch, 64, "mkfs.ext4", &["-q", "-F"]) else { return };
     let Some(device) = Loop::attach(&image, &[]) else { return };
     let running = mounted_elsewhere(&scratch, &device);

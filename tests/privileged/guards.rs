@@ -1,6 +1,6 @@
 //! Devices and mounts that go away with the test.
 
-use super::is_privileged;
+use super::privileged_scratch;
 use crate::support::{Scratch, noise, skip_loudly};
 use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
@@ -116,10 +116,7 @@ impl OnLoop {
     }
 
     fn new(make: impl FnOnce(&Scratch) -> Option<String>) -> Option<Self> {
-        if !is_privileged() {
-            return None;
-        }
-        let scratch = Scratch::new();
+        let scratch = privileged_scratch()?;
         let image = make(&scratch)?;
         let device = Loop::attach(&image, &[])?;
         let bytes = fs::metadata(&image).expect("it was just made").len();
@@ -144,6 +141,11 @@ impl OnMount {
 
     pub fn ext4(mib: u64) -> Option<Self> {
         Self::with(mib, "mkfs.ext4", EXT4)
+    }
+
+    /// An ext4 without blocks reserved for root.
+    pub fn unreserved(mib: u64) -> Option<Self> {
+        Self::with(mib, "mkfs.ext4", &["-q", "-F", "-m", "0"])
     }
 
     pub fn btrfs(mib: u64) -> Option<Self> {

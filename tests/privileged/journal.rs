@@ -3,7 +3,7 @@
 
 use super::guards::{Loop, Mount, OnLoop, image_of_noise, image_with, insist, tool};
 use super::originals::moment;
-use super::{is_privileged, privileged_scratch};
+use super::privileged_scratch;
 use crate::support::{Scratch, few_or_all, noise, wait_for};
 use drivescope_drive::journal::{
     self, Disk, DriveIdentity, Journal, JournalError, JournalSettings, NotReady, StateFolder,
@@ -172,12 +172,9 @@ pub(super) fn contents(device: &Loop, image: &str) -> Vec<u8> {
 
 #[test]
 fn killed_process_is_restored_at_any_time() {
-    if !is_privileged() {
-        return;
-    }
     // Not every kill hits during a change: repeat until enough did.
     const MOST: u64 = 400;
-    let scratch = Scratch::new();
+    let Some(scratch) = privileged_scratch() else { return };
     let image = image_of_noise(&scratch, 8);
     let Some(device) = Loop::attach(&image, &[]) else { return };
     let original = contents(&device, &image);
@@ -220,11 +217,8 @@ pub(super) fn leave_open(node: &str, folder: &Path, mib: usize, run: u64) {
 
 #[test]
 fn signals_do_not_end_a_restore() {
-    if !is_privileged() {
-        return;
-    }
     const ATTEMPTS: u64 = 10;
-    let scratch = Scratch::new();
+    let Some(scratch) = privileged_scratch() else { return };
     let image = image_of_noise(&scratch, 64);
     let Some(device) = Loop::attach(&image, &[]) else { return };
     let original = contents(&device, &image);

@@ -1,7 +1,7 @@
 //! Targets without a drive below them: numbers are shown, marked, and count for nothing.
 
 use super::guards::{Loop, Mount, Zram, or_skip, tool};
-use super::{is_privileged, privileged_scratch};
+use super::privileged_scratch;
 use crate::support::json::{array, finding, findings, metric, metrics, text};
 use crate::support::{Ended, ONE_CELL, Scratch, TINY, noise};
 
@@ -70,10 +70,8 @@ fn tmpfs_is_memory() {
 /// For a file system over several drives.
 #[test]
 fn traffic_of_both_btrfs_devices_gives_cache_share() {
-    if !is_privileged() {
-        return;
-    }
-    let (scratch, below) = (Scratch::new(), Scratch::new());
+    let Some(scratch) = privileged_scratch() else { return };
+    let below = Scratch::new();
     let options = ["-t", "tmpfs", "-o", "size=3G"];
     let Some(memory) = Mount::new(&below, "none", &options) else { return };
     let images = ["one", "two"].map(|name| memory.text(name));

@@ -3,8 +3,8 @@
 
 use super::guards::{Loop, Mount, image_of_noise, image_with, tool};
 use super::list::add_partition;
+use super::privileged_scratch;
 use super::stamps::wait_for_writes;
-use super::{is_privileged, privileged_scratch};
 use crate::support::json::{array, finding, findings, metric, statuses, test_of, text};
 use crate::support::terminal::{CTRL_C, OnTerminal};
 use crate::support::{Call, Scratch, every, few_or_all, must_have, noise, wait_for};
@@ -37,10 +37,7 @@ pub(super) struct Target {
 
 impl Target {
     pub fn new() -> Option<Self> {
-        if !is_privileged() {
-            return None;
-        }
-        let scratch = Scratch::new();
+        let scratch = privileged_scratch()?;
         let image = image_of_noise(&scratch, 64);
         let before = fs::read(&image).expect("it was just made");
         let device = Loop::attach(&image, &["--direct-io=on"])?;

@@ -2,7 +2,7 @@
 
 use super::fill_verify::SLOW_FILL;
 use super::guards::{Loop, Mount, OnLoop, image_of_noise, tool};
-use super::is_privileged;
+use super::privileged_scratch;
 use super::stamps::{stamped, wait_for_writes};
 use crate::support::json::{array, findings, statuses, test_of, text, value};
 use crate::support::{PATIENCE, Running, Scratch, TINY};
@@ -223,10 +223,7 @@ fn resumed_verify_flushes_the_cache_again() {
 /// Writes fail from some byte on, as with a loose cable; then the device takes them again.
 #[test]
 fn a_fill_that_failed_is_resumed() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = privileged_scratch() else { return };
     let room = ["-t", "tmpfs", "-o", "size=160M"];
     let Some(mount) = Mount::new(&scratch, "drivescope-test", &room) else { return };
     let image = mount.text("image");

@@ -39,9 +39,7 @@ fn device_takes_no_more_than_planned() {
 
 #[test]
 fn filling_program_ends_the_run_early() {
-    let Some(OnMount { scratch, device: _device, mount }) =
-        OnMount::with(3072, "mkfs.ext4", &["-q", "-F", "-m", "0"])
-    else {
+    let Some(OnMount { scratch, device: _device, mount }) = OnMount::unreserved(3072) else {
         return;
     };
     let options = ["--size=512M", "--test=transfer", "--cells=rnd4k_q1t1.write", "--time=1s"];
@@ -76,9 +74,7 @@ fn copy_on_write_needs_room_for_copies() {
 
 #[test]
 fn remains_of_a_killed_run_count_as_room() {
-    let Some(OnMount { scratch, device: _device, mount }) =
-        OnMount::with(1280, "mkfs.ext4", &["-q", "-F", "-m", "0"])
-    else {
+    let Some(OnMount { scratch, device: _device, mount }) = OnMount::unreserved(1280) else {
         return;
     };
     let options = ["--size=128M", "--test=transfer", "--cells=rnd4k_q1t1.read"];

@@ -73,11 +73,11 @@ impl LiveRun {
 
     /// Text below the line of progress or, without tables, instead of it.
     pub fn text(&self, progress: &str) -> String {
-        match self.has_tables {
-            // What ends a line here would count as one more to clear.
-            true => format!("\n{}", self.tables(progress, output::style()).trim_end()),
-            false => progress.to_string(),
+        if !self.has_tables {
+            return progress.to_string();
         }
+        // A line feed at the end would count as one more line to clear.
+        format!("\n{}", self.tables(progress, output::style()).trim_end())
     }
 }
 

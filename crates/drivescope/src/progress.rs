@@ -1,12 +1,12 @@
 //! A listener for people: how far the run is, and on a terminal what it has measured, drawn anew in the same place.
 
+use crate::exit::{Failure, no_thread};
 use crate::live_run::LiveRun;
 use crate::output;
 use crate::run_progress::RunProgress;
 use drivescope_drive::journal::{RollbackStage, RollbackStep};
 use drivescope_model::event::Event;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::io;
 use std::sync::mpsc::Receiver;
 use std::thread::JoinHandle;
 
@@ -15,8 +15,8 @@ const STEPS: u64 = 1000;
 const DRAWN_HZ: u8 = 4;
 
 /// Listens until the senders are gone; with `shown`, progress is displayed. Errors: no thread may be started.
-pub fn listen(events: Receiver<Event>, shown: Option<LiveRun>) -> io::Result<JoinHandle<()>> {
-    std::thread::Builder::new().spawn(move || {
+pub fn listen(events: Receiver<Event>, shown: Option<LiveRun>) -> Result<JoinHandle<()>, Failure> {
+    let listener = std::thread::Builder::new().spawn(move || {
         let mut view = shown.map(Bar::new);
         for event in events {
             if let Some(view) = &mut view {
@@ -26,7 +26,8 @@ pub fn listen(events: Receiver<Event>, shown: Option<LiveRun>) -> io::Result<Joi
         if let Some(view) = view {
             view.clear();
         }
-    })
+    });
+    listener.map_err(|error| Failure::usage(no_thread(&error)))
 }
 
 /// The progress bar of `restore` on standard error, if that is a terminal.

@@ -133,6 +133,20 @@ pub fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// Panics unless the text has all of these parts.
+#[track_caller]
+pub fn must_have(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "no '{part}' in\n{text}");
+    }
+}
+
+/// Panics unless all lines have at most 80 columns.
+#[track_caller]
+pub fn must_fit(text: &str) {
+    assert!(text.lines().all(|line| crate::terminal::width(line) <= 80), "{text}");
+}
+
 pub fn with_metrics(metrics: &[(&str, &[f64])]) -> Run {
     let metrics = metrics.iter().map(|(key, rounds)| metric(key, rounds)).collect();
     let mut run = hard_disk();

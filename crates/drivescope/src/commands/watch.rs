@@ -113,12 +113,12 @@ fn announce(arguments: &WatchArguments, plan: &Plan, target: &Target, options: W
         }
         _ => "anywhere on it".to_string(),
     };
-    let end = match target.is_simulated() {
-        true if options.time_ns < u64::MAX => {
-            format!("{} of virtual time", Secs(options.time_ns as f64 / 1e9))
-        }
-        true => "in virtual time".to_string(),
-        false => "Ctrl-C ends".to_string(),
+    let end = if !target.is_simulated() {
+        "Ctrl-C ends".to_string()
+    } else if options.time_ns < u64::MAX {
+        format!("{} of virtual time", Secs(options.time_ns as f64 / 1e9))
+    } else {
+        "in virtual time".to_string()
     };
     let sentence = format!("{pace}, {place} · {end}");
     output::print(&format!("{}\n\n", wrap(&sentence, style.columns, 2)));

@@ -88,7 +88,7 @@ impl<'s> Measurer<'s> {
     }
 
     pub fn measure_quietly(&self, planned: PlannedRun) -> Result<(Run, Code), Failure> {
-        let silent = |events, _: &Run, _: &_| discard_events(events);
+        let silent = |events, _: &Run, _: &_| progress::listen(events, None);
         let options = RunOptions::silent(None);
         let it = measure_one(planned, &options, None, self.signals, &self.machine, silent)?;
         let is_stopped = self.signals.was_signalled();
@@ -114,10 +114,6 @@ impl<'s> Measurer<'s> {
         let it = measure_one(planned, &options, Some(store), signals, &self.machine, listen)?;
         Ok((it.run, it.kept))
     }
-}
-
-fn discard_events(events: Receiver<Event>) -> Result<JoinHandle<()>, Failure> {
-    progress::listen(events, None).map_err(|error| Failure::usage(no_thread(&error)))
 }
 
 /// Runs all plans in order; the worst outcome is the exit code. A signal also counts if it came after the last request,
@@ -252,7 +248,7 @@ fn listen(
     let tables = !options.json && !options.table && output::terminal_columns().is_some();
     let is_watched = !options.quiet && output::is_watched();
     let shown = is_watched.then(|| LiveRun::new(run.clone(), tables));
-    progress::listen(events, shown).map_err(|error| Failure::usage(no_thread(&error)))
+    progress::listen(events, shown)
 }
 
 /// Prints the first lines: what will happen to which drive.

@@ -89,7 +89,7 @@ fn sentence(value: f64, ranges: &[ClassRange], class: Option<DriveClass>) -> Str
 mod tests {
     use super::*;
     use crate::chart::{PictureSize, Theme, svg};
-    use crate::testing::{hard_disk, with_metrics};
+    use crate::testing::{hard_disk, must_have, with_metrics};
 
     #[test]
     fn a_sentence_follows_from_where_the_value_lies() {
@@ -116,9 +116,7 @@ mod tests {
         assert!(!strips.is_empty());
         for strip in &strips {
             let picture = svg(strip, PictureSize::WIDE.fitting(strip), Theme::Light);
-            for name in ["this drive", "5,400 rpm disks", "NVMe SSDs"] {
-                assert!(picture.contains(name), "{name} in {}", strip.name);
-            }
+            must_have(&picture, &["this drive", "5,400 rpm disks", "NVMe SSDs"]);
         }
         let slow = with_metrics(&[("transfer.rnd4k_q1t1.read.iops", &[3.0])]);
         let known = KnownDrive::of(&slow).unwrap();

@@ -181,7 +181,7 @@ fn whole_run(run: &Run, question: &impl Fn(&TestResult) -> String) -> Markup {
 mod tests {
     use super::*;
     use crate::compare;
-    use crate::testing::hard_disk;
+    use crate::testing::{hard_disk, must_have};
 
     #[test]
     fn page_of_ten_runs_fits_a_megabyte() {
@@ -191,15 +191,16 @@ mod tests {
         let comparison = compare(&runs, 0.03, false);
         let page = comparison_page(&comparison, &runs, |_| "what?".to_string()).alone();
         assert!(page.len() < 1_000_000, "{}", page.len());
-        for part in [
-            "Metrics",
-            "What they suit",
-            "Figure by figure",
-            "role=\"img\" aria-label=",
-            "<summary>",
-        ] {
-            assert!(page.contains(part), "{part}");
-        }
+        must_have(
+            &page,
+            &[
+                "Metrics",
+                "What they suit",
+                "Figure by figure",
+                "role=\"img\" aria-label=",
+                "<summary>",
+            ],
+        );
         assert_eq!(page.matches("<script").count(), 1);
     }
 

@@ -88,6 +88,7 @@ mod tests {
     use super::*;
     use crate::history::history;
     use crate::history::tests::weekly;
+    use crate::testing::must_have;
 
     #[test]
     fn a_history_is_whole_and_names_are_text() {
@@ -98,9 +99,10 @@ mod tests {
         let history = history(runs, "<i>d</i>".into());
         let page = history_page(&history, |id| Some(format!("/runs/{id}"))).alone();
         assert_eq!(page.matches("href=\"/runs/").count(), 4);
-        for part in ["&lt;i&gt;d", "&lt;b&gt;bold", "history · 3 runs", "<svg", "Left out: 1"] {
-            assert!(page.contains(part), "{part}");
-        }
+        must_have(
+            &page,
+            &["&lt;i&gt;d", "&lt;b&gt;bold", "history · 3 runs", "<svg", "Left out: 1"],
+        );
         assert!(!page.contains("<b>bold") && page.matches("<script").count() == 1);
     }
 }

@@ -155,6 +155,7 @@ fn is_near(cell: &CellResult) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::must_have;
 
     fn cell(id: &str, pass: Option<bool>, reason: Option<&str>) -> CellResult {
         CellResult {
@@ -211,28 +212,32 @@ mod tests {
         }
         let text =
             reproduction(&Reproduction::new(cells.clone()), Style::default()).replace('\n', " ");
-        for words in [
-            "7 of 8 reachable cells within tolerance (87.5 %)",
-            "by kind: specifications 1 of 1, passes of phybs 1 of 2 (3 cells each), other measurements 1 of 1",
-            "without specifications, each pass once: 2 of 3 (66.7 %)",
-        ] {
-            assert!(text.contains(words), "no '{words}' in {text}");
-        }
+        must_have(
+            &text,
+            &[
+                "7 of 8 reachable cells within tolerance (87.5 %)",
+                "by kind: specifications 1 of 1, passes of phybs 1 of 2 (3 cells each), other measurements 1 of 1",
+                "without specifications, each pass once: 2 of 3 (66.7 %)",
+            ],
+        );
         cells.push(CellResult { generic: true, ..of("phybs", "tps", "size=512 off=0", false) });
         let text = reproduction(&Reproduction::new(cells), Style::default()).replace('\n', " ");
-        for words in [
-            "passes of phybs 1 of 2 (3 cells each), on generic models 0 of 1, other",
-            "without specifications and generic models, each pass once: 2 of 3 (66.7 %)",
-        ] {
-            assert!(text.contains(words), "no '{words}' in {text}");
-        }
+        must_have(
+            &text,
+            &[
+                "passes of phybs 1 of 2 (3 cells each), on generic models 0 of 1, other",
+                "without specifications and generic models, each pass once: 2 of 3 (66.7 %)",
+            ],
+        );
     }
 
     #[test]
     fn a_failure_without_a_reason_says_so() {
         let result = Reproduction::new(vec![cell("s0-wdred-fill-start", Some(false), None)]);
         let text = reproduction(&result, Style::default());
-        assert!(text.contains("no reason is known"), "{text}");
-        assert!(text.contains("0 of 1 reachable cells within tolerance (0.0 %)"), "{text}");
+        must_have(
+            &text,
+            &["no reason is known", "0 of 1 reachable cells within tolerance (0.0 %)"],
+        );
     }
 }

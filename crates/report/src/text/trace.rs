@@ -197,6 +197,7 @@ fn percent(share: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::must_have;
     use drivescope_model::trace::{ProcessShare, SizeClass};
 
     fn trace() -> TraceSummary {
@@ -236,20 +237,21 @@ mod tests {
     #[test]
     fn trace_summary_fits_its_columns() {
         let text = trace_summary("day.trace", &trace(), Style::PLAIN);
-        for part in [
-            "1,003 requests",
-            "25 %",
-            "flush",
-            "touches 9 regions",
-            "busy for 2.50 s",
-            "think time",
-            "1.00 s and more",
-            "79.6 %",
-            "MB/s asked for",
-            "12 records of the source skipped",
-        ] {
-            assert!(text.contains(part), "{part} in\n{text}");
-        }
+        must_have(
+            &text,
+            &[
+                "1,003 requests",
+                "25 %",
+                "flush",
+                "touches 9 regions",
+                "busy for 2.50 s",
+                "think time",
+                "1.00 s and more",
+                "79.6 %",
+                "MB/s asked for",
+                "12 records of the source skipped",
+            ],
+        );
         assert!(!text.contains('\u{1b}'));
         for columns in [40, 60, 80, 120] {
             let text = trace_summary("day.trace", &trace(), Style::PLAIN.within(columns));

@@ -124,6 +124,7 @@ fn summary(summary: &WatchSummary, style: Style) -> String {
 mod tests {
     use super::*;
     use crate::terminal::width;
+    use crate::testing::must_fit;
 
     fn second() -> WatchSecond {
         let mut steps = vec![0; STEPS];
@@ -183,7 +184,7 @@ time      reads/s     median    slowest  10 µs 100   1 ms  10    100   1 s
         };
         let line = watch_line(&WatchLine::Error(error), Style::PLAIN);
         assert!(line.starts_with("0:00:05   ! error read at byte 4096"), "{line}");
-        assert!(line.lines().all(|line| width(line) <= 80), "{line}");
+        must_fit(&line);
         let summary = WatchSummary {
             reads: 320,
             errors: 0,

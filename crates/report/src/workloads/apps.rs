@@ -99,7 +99,7 @@ fn sentence(name: &str, here_s: f64, there_s: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{measured, result};
+    use crate::testing::{measured, must_fit, must_have, result};
 
     fn of_traces() -> TestResult {
         let metrics = [
@@ -122,11 +122,9 @@ mod tests {
     #[test]
     fn traces_have_rows_and_changes_by_other_drives() {
         let text = table(&of_traces(), Style::default());
-        for part in ["word", "git-clone", "41 s", "score 71.2", "word would take 12 s less"] {
-            assert!(text.contains(part), "{part} in\n{text}");
-        }
+        must_have(&text, &["word", "git-clone", "41 s", "score 71.2", "word would take 12 s less"]);
         assert!(text.contains("git-clone would take as long"), "{text}");
-        assert!(text.lines().all(|line| crate::terminal::width(line) <= 80), "{text}");
+        must_fit(&text);
         assert_eq!(charts::charts(&of_traces()).len(), 1);
         assert_eq!(table(&result(TestKind::Apps, Vec::new()), Style::default()), "");
     }

@@ -188,7 +188,7 @@ fn zones(result: &TestResult, style: Style) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{metric, one_line, result, series};
+    use crate::testing::{metric, must_have, one_line, result, series};
     use drivescope_model::TestKind;
     use drivescope_model::findings::Finding;
 
@@ -218,8 +218,10 @@ mod tests {
     #[test]
     fn estimate_is_labelled_with_its_limits() {
         let text = table(&filled(2e10), Style::default());
-        assert!(text.contains("estimated fill time 8 h 20 min"), "{text}");
-        assert!(text.contains("cannot show where a fast cache ends"), "{text}");
+        must_have(
+            &text,
+            &["estimated fill time 8 h 20 min", "cannot show where a fast cache ends"],
+        );
         let text = table(&filled(4e12), Style::default());
         assert!(text.contains("filled in 8 h 20 min"), "{text}");
         assert!(!text.contains("cannot show"), "{text}");
@@ -257,14 +259,21 @@ mod tests {
         }
         result.series.push(series("fill.write.zone_mb_s", UNITS, STAIRS));
         let text = table(&result, Style::default());
-        assert!(text.contains("full after 42.0 GB in one go: 520, then 300 MB/s"), "{text}");
-        assert!(text.contains(" · 20.0 GB written\n"), "{text}");
+        must_have(
+            &text,
+            &["full after 42.0 GB in one go: 520, then 300 MB/s", " · 20.0 GB written\n"],
+        );
         let knee = result.metrics.iter_mut().find(|metric| metric.key == "fill.knee.knee_bytes");
         let knee = knee.unwrap();
         (knee.low, knee.high) = (4.12e10, 4.3e10);
         let text = one_line(&table(&result, Style::default()));
-        assert!(text.contains("full after 42.0 GB (41.2 GB to 43.0 GB) in one go: 520"), "{text}");
-        assert!(text.contains("2 zones 180 MB/s from 0 B · 90.0 MB/s from 1.00 TB"), "{text}");
+        must_have(
+            &text,
+            &[
+                "full after 42.0 GB (41.2 GB to 43.0 GB) in one go: 520",
+                "2 zones 180 MB/s from 0 B · 90.0 MB/s from 1.00 TB",
+            ],
+        );
     }
 
     #[test]
@@ -273,8 +282,7 @@ mod tests {
         result.metrics.push(metric("fill.burst.written_bytes", &[3e11]));
         let text = one_line(&table(&result, Style::default()));
         let expected = "320 GB written, 8 % of the target: 300 GB in one go, 20.0 GB in samples";
-        assert!(text.contains(expected), "{text}");
-        assert!(text.contains("8 h 20 min or more: flash may slow down"), "{text}");
+        must_have(&text, &[expected, "8 h 20 min or more: flash may slow down"]);
     }
 
     /// A disk does not slow down when nearly full, and may have smaller falls than were looked for.

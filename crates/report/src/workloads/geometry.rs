@@ -272,7 +272,7 @@ fn drawing(result: &TestResult, style: Style) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::measured;
+    use crate::testing::{measured, must_have};
 
     #[test]
     fn only_measured_answers_have_lines() {
@@ -288,16 +288,17 @@ mod tests {
             ("heads.count", 6.0),
             ("shingling.band_bytes", 20.0 * 1048576.0),
         ]);
-        for words in [
-            "7,200 rpm",
-            "8.05 ms on average",
-            "conventional",
-            "honest",
-            "6 · by cylinder",
-            "20.0 MiB",
-        ] {
-            assert!(text.contains(words), "{text}");
-        }
+        must_have(
+            &text,
+            &[
+                "7,200 rpm",
+                "8.05 ms on average",
+                "conventional",
+                "honest",
+                "6 · by cylinder",
+                "20.0 MiB",
+            ],
+        );
         assert!(!text.contains("zones"), "{text}");
     }
 }

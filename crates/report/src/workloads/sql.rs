@@ -204,7 +204,7 @@ fn headline(result: &TestResult) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::result;
+    use crate::testing::{must_fit, must_have, result};
 
     fn measured(is_prediction: bool) -> TestResult {
         let metrics = [
@@ -239,19 +239,20 @@ mod tests {
     #[test]
     fn databases_stand_beside_the_drive() {
         let text = table(&measured(false), Style::default());
-        for part in [
-            "PostgreSQL: scan",
-            "PostgreSQL: seek, cold",
-            "PostgreSQL: commit, 16 clients",
-            "812 ",
-            "18,300",
-            "88 %",
-            "PostgreSQL 15.18",
-            "122,070 rows, 1.00 GB",
-        ] {
-            assert!(text.contains(part), "{part} in\n{text}");
-        }
-        assert!(text.lines().all(|line| crate::terminal::width(line) <= 80), "{text}");
+        must_have(
+            &text,
+            &[
+                "PostgreSQL: scan",
+                "PostgreSQL: seek, cold",
+                "PostgreSQL: commit, 16 clients",
+                "812 ",
+                "18,300",
+                "88 %",
+                "PostgreSQL 15.18",
+                "122,070 rows, 1.00 GB",
+            ],
+        );
+        must_fit(&text);
         assert!(!charts::charts(&measured(false)).is_empty());
         assert_eq!(table(&result(TestKind::Sql, Vec::new()), Style::default()), "");
     }

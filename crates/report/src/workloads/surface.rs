@@ -151,7 +151,7 @@ fn by_distance(points: &[(f64, f64)]) -> Vec<(f64, f64, f64)> {
 mod tests {
     use super::{by_distance, zone_lines};
     use crate::terminal::Style;
-    use crate::testing::{metric, one_line, result};
+    use crate::testing::{metric, must_have, one_line, result};
     use drivescope_model::TestKind;
 
     #[test]
@@ -161,8 +161,10 @@ mod tests {
         let metrics = metrics.map(|(key, value)| metric(&format!("surface.{key}"), &[*value]));
         let text = zone_lines(&result(TestKind::Surface, metrics.collect()), Style::default());
         let text = one_line(&text);
-        assert!(text.contains("2 zones: 180 to 90.0 MB/s"), "{text}");
-        assert!(text.contains("zones narrower than 1.10 GB may be missed"), "{text}");
+        must_have(
+            &text,
+            &["2 zones: 180 to 90.0 MB/s", "zones narrower than 1.10 GB may be missed"],
+        );
     }
 
     #[test]

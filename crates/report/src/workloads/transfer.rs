@@ -218,12 +218,12 @@ impl<'a> Grid<'a> {
 
     /// A latency; without a name the rate.
     fn figure(&self, row: &str, mix: &str, latency: Option<&str>) -> Figure {
-        let cell = match is_synced(row) {
-            true if mix == "write" => row.to_string(),
-            true => return Figure::Blank,
-            false if mix.is_empty() => row.to_string(),
-            false => format!("{row}.{mix}"),
-        };
+        let synced = is_synced(row);
+        if synced && mix != "write" {
+            return Figure::Blank;
+        }
+        let is_whole = synced || mix.is_empty();
+        let cell = if is_whole { row.to_string() } else { format!("{row}.{mix}") };
         if !self.cells.contains(&cell.as_str()) {
             return Figure::Missing;
         }

@@ -110,14 +110,11 @@ impl Formula {
         };
         let (values, minus) = (values(&self.terms)?, values(&self.minus)?);
         let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
-        Ok(match self.combined {
-            Combined::Mean => mean(&values) - mean(&minus),
-            Combined::Smallest => {
-                values.iter().copied().fold(f64::INFINITY, f64::min) - mean(&minus)
-            }
-            Combined::Largest => {
-                values.iter().copied().fold(f64::NEG_INFINITY, f64::max) - mean(&minus)
-            }
-        })
+        let combined = match self.combined {
+            Combined::Mean => mean(&values),
+            Combined::Smallest => values.iter().copied().fold(f64::INFINITY, f64::min),
+            Combined::Largest => values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+        };
+        Ok(combined - mean(&minus))
     }
 }
