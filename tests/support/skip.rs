@@ -1,8 +1,5 @@
-//! Tests that cannot run here: each says so at once, and again at the end of `cargo test`.
-//!
-//! The test harness cannot report them, and does not have a common end of all test programs. So each leaves a line in a
-//! file beside the test programs, named after the `cargo test` that has started them; the last program,
-//! `xtask/tests/what_was_skipped.rs`, prints the file and removes it.
+//! Tests that cannot run here: each reports that at once, and again at the end of `cargo test`: it leaves a line in a
+//! file beside the test programs, which the last one, `xtask/tests/what_was_skipped.rs`, prints and removes.
 
 #![expect(clippy::disallowed_methods, reason = "the list is a file of the tests' own")]
 

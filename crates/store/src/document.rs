@@ -1,8 +1,5 @@
-//! Run documents as text: writing them, reading them back, and refusing other texts.
-//!
-//! A reader takes documents of its own format and older ones, which it brings up to date. Fields it
-//! does not know are ignored, and optional fields may be absent, because fields are added without a
-//! new format.
+//! Run documents as text: writing them, reading them back, and refusing other texts. Unknown fields are ignored, and
+//! optional ones may be absent, because fields are added without a new format.
 
 mod controls;
 mod disk_mark;
@@ -40,12 +37,9 @@ pub(crate) fn to_compact_json(run: &Run) -> String {
     serde_json::to_string(run).expect("a run is made of fields, texts and numbers")
 }
 
-/// Reads run documents: one, an array of them, or several one after the other (as
-/// `drivescope run --json >> file` leaves them).
-///
-/// # Errors
-/// The first fault found, with its line where the text shows it. Nothing is read from a text with a
-/// fault in it.
+/// Reads run documents: one, an array of them, or several one after the other (as `drivescope run --json >> file`
+/// leaves them). Errors: the first fault found, with its line where the text shows it. Nothing is read from a text with
+/// a fault in it.
 pub fn from_json(text: &str) -> Result<Vec<Run>, FormatError> {
     let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
@@ -73,10 +67,7 @@ pub fn from_json(text: &str) -> Result<Vec<Run>, FormatError> {
 }
 
 /// Reads runs from a file that any program may have written: also results of fio, and the text of CrystalDiskMark and
-/// KDiskMark. Refuses figures that no measurement gives.
-///
-/// # Errors
-/// As [`from_json`]; an impossible figure.
+/// KDiskMark. Refuses figures that no measurement gives. Errors: as [`from_json`]; an impossible figure.
 pub fn from_file(text: &str) -> Result<Vec<Run>, FormatError> {
     let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
     let of_others = match fio::runs(text)? {
@@ -107,10 +98,8 @@ fn foreign() -> FormatError {
     FormatError::NotJson(message.to_string())
 }
 
-/// Whether a run can be kept: the current format, an id, a start, and finite numbers only.
-///
-/// # Errors
-/// The first of these that is wrong.
+/// Whether a run can be kept: the current format, an id, a start, and finite numbers only. Errors: the first of these
+/// that is wrong.
 pub fn check(run: &Run) -> Result<(), FormatError> {
     check_head(run)?;
     check_finite(run)

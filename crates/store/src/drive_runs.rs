@@ -41,11 +41,8 @@ struct DriveKey {
 }
 
 impl Store {
-    /// The newest `limit` runs of the drive that `drive` is a part of the name of: serial number, model, kernel name
-    /// or target; or of the drive of the run with this whole id. Of one suite, or of all.
-    ///
-    /// # Errors
-    /// Only those of reading the file.
+    /// The newest `limit` runs of the drive that `drive` is a part of the name of: serial number, model, kernel name or
+    /// target; or of the drive of the run with this whole id. Of one suite, or of all.
     pub fn runs_of_drive(
         &self,
         drive: &str,
@@ -78,9 +75,6 @@ impl Store {
     }
 
     /// The newest `limit` runs of an attached drive, measured as `target`.
-    ///
-    /// # Errors
-    /// Only those of reading the file.
     pub fn runs_of_attached(
         &self,
         drive: Option<&Drive>,

@@ -23,12 +23,9 @@ pub fn store_words(named: Option<&str>) -> String {
 impl StoreLocation {
     /// The store named by `--store`, or the user's own one when nothing is named.
     ///
-    /// `None` is `$XDG_DATA_HOME/drivescope/runs.db`, or `~/.local/share/drivescope/runs.db`. A text
-    /// is the path of a file, with or without `sqlite:` before it.
-    ///
-    /// # Errors
-    /// There is no home directory, the text is empty, or it names a kind of store that this build
-    /// does not have.
+    /// `None` is `$XDG_DATA_HOME/drivescope/runs.db`, or `~/.local/share/drivescope/runs.db`. A text is the path of a
+    /// file, with or without `sqlite:` before it. Errors: there is no home directory, the text is empty, or it names a
+    /// kind of store that this build does not have.
     pub fn parse(text: Option<&str>) -> Result<Self, StoreError> {
         let path = match text {
             Some(text) => Self::named(text)?,

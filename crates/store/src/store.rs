@@ -39,20 +39,14 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens the store, and makes it, with its folder, if it is absent.
-    ///
-    /// # Errors
-    /// Each with cause and remedy: see [`StoreError`].
+    /// Opens the store; creates it, with its folder, if it is absent.
     pub fn open(location: &StoreLocation) -> Result<Self, StoreError> {
         Self::open_with(location, PATIENCE)
     }
 
-    /// Opens the store if there is one, and makes nothing. A store that is absent appears as an
-    /// empty one, which lists no runs and into which none can be saved. A store that this user may
-    /// only read can be read.
-    ///
-    /// # Errors
-    /// As [`Store::open`].
+    /// Opens the store if there is one, and makes nothing. A store that is absent appears as an empty one, which lists
+    /// no runs and into which none can be saved. A store that this user may only read can be read. Errors: as
+    /// [`Store::open`].
     pub fn open_existing(location: &StoreLocation) -> Result<Self, StoreError> {
         Self::open_existing_with(location, PATIENCE)
     }
@@ -96,12 +90,9 @@ impl Store {
         &self.path
     }
 
-    /// Stores a run, in place of the one with its id. When this returns, the run is on
-    /// the disk.
-    ///
-    /// # Errors
-    /// [`StoreFault::Document`] if the run holds what a document cannot (see
-    /// [`check`](crate::check)); nothing is changed then, nor after any other error.
+    /// Stores a run, in place of the one with its id. When this returns, the run is on the disk. Errors:
+    /// [`StoreFault::Document`] if the run holds what a document cannot (see [`check`](crate::check)); nothing is
+    /// changed then, nor after any other error.
     pub fn save(&mut self, run: &Run) -> Result<(), StoreError> {
         self.check_exists()?;
         document::check(run)?;
@@ -113,11 +104,9 @@ impl Store {
         transaction.commit().map_err(fail)
     }
 
-    /// Stores imported runs, and returns the effect on each: all of them, or none after an error. A stored run
-    /// is replaced only by the same run with more of it.
-    ///
-    /// # Errors
-    /// [`StoreFault::Differs`] if another run is stored under an id; else as [`Store::save`].
+    /// Stores imported runs, and returns the effect on each: all of them, or none after an error. A stored run is
+    /// replaced only by the same run with more of it. Errors: [`StoreFault::Differs`] if another run is stored under an
+    /// id; else as [`Store::save`].
     pub fn add_all(&mut self, runs: &[Run]) -> Result<Vec<Added>, StoreError> {
         self.check_exists()?;
         let (path, patience) = (&self.path, self.patience);
@@ -143,21 +132,16 @@ impl Store {
         Ok(added)
     }
 
-    /// Removes the run whose id begins with `name`, or the newest one for `last`.
-    ///
-    /// # Errors
-    /// There is no such run, or more than one; nothing is removed then.
+    /// Removes the run whose id begins with `name`, or the newest one for `last`. Errors: there is no such run, or more
+    /// than one; nothing is removed then.
     pub fn remove(&mut self, name: &str) -> Result<(), StoreError> {
         let id = self.whole_id(name)?;
         let removed = self.connection.execute(sql::REMOVE_RUN, [&id]);
         removed.map(drop).map_err(|error| self.fail(&error))
     }
 
-    /// The run whose id begins with `name`, or the newest one for `last`.
-    ///
-    /// # Errors
-    /// There is no such run, or more than one; [`StoreFault::Document`] if this program cannot read the
-    /// document.
+    /// The run whose id begins with `name`, or the newest one for `last`. Errors: there is no such run, or more than
+    /// one; [`StoreFault::Document`] if this program cannot read the document.
     pub fn get(&self, name: &str) -> Result<Run, StoreError> {
         let id = self.whole_id(name)?;
         let text = document_of(&self.connection, &id).map_err(|error| self.fail(&error))?;
@@ -173,9 +157,6 @@ impl Store {
     }
 
     /// The runs that pass the filter, newest first.
-    ///
-    /// # Errors
-    /// Only those of reading the file.
     pub fn list(&self, filter: &Filter) -> Result<Vec<RunSummary>, StoreError> {
         let values = params![
             filter.drive_pattern(),
@@ -194,9 +175,6 @@ impl Store {
     }
 
     /// Ignores the filter's limit.
-    ///
-    /// # Errors
-    /// Only those of reading the file.
     pub fn count(&self, filter: &Filter) -> Result<u64, StoreError> {
         let number = |row: &Row<'_>| row.get::<_, i64>(0).map(i64::unsigned_abs);
         let counted = if filter.is_empty() {
@@ -215,9 +193,6 @@ impl Store {
     }
 
     /// The newest run of each drive, the newest of all first.
-    ///
-    /// # Errors
-    /// Only those of reading the file.
     pub fn newest_of_drives(&self) -> Result<Vec<NewestRun>, StoreError> {
         let newest = |row: &Row<'_>| {
             let (name, model, serial) = (row.get(1)?, row.get(2)?, row.get(3)?);
@@ -230,10 +205,7 @@ impl Store {
         read().map_err(|error| self.fail(&error))
     }
 
-    /// The whole id of the run that `name` means.
-    ///
-    /// # Errors
-    /// There is no such run, or more than one.
+    /// The whole id of the run that `name` means. Errors: there is no such run, or more than one.
     pub fn whole_id(&self, name: &str) -> Result<String, StoreError> {
         if name == LAST {
             let newest = self.connection.query_row(sql::NEWEST, [], |row| row.get(0)).optional();

@@ -1,7 +1,5 @@
-//! How many columns a text takes on a terminal, and how to make it take fewer.
-//!
-//! Names of drives, labels and paths come from outside: [`clean`] takes everything out of them that
-//! could move the cursor or reorder the line.
+//! Columns of a text on a terminal. Names of drives, labels and paths come from outside: [`clean`] removes everything
+//! that could move the cursor or reorder the line.
 
 use std::borrow::Cow;
 use unicode_width::UnicodeWidthChar;

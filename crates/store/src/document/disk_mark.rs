@@ -27,10 +27,7 @@ struct MarkRow {
     lat_mean_us: Option<f64>,
 }
 
-/// `None`: the text is from neither program.
-///
-/// # Errors
-/// No row is a cell.
+/// `None`: the text is from neither program. Errors: no row is a cell.
 pub fn run(text: &str) -> Result<Option<Run>, FormatError> {
     let Some((program, version)) = text.lines().take(12).find_map(title) else { return Ok(None) };
     let text = controls::without(&text.replace('\r', ""));

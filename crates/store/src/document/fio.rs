@@ -17,10 +17,8 @@ use fio_job::{FioCell, FioJob};
 use jiff::Timestamp;
 use serde_json::Value;
 
-/// The runs in a text of fio. `None`: the text does not have results of fio.
-///
-/// # Errors
-/// A result breaks off, or no job of them all is a cell; the reasons are named.
+/// The runs in a text of fio. `None`: the text does not have results of fio. Errors: A result breaks off, or no job of
+/// them all is a cell; the reasons are named.
 pub fn runs(text: &str) -> Result<Option<Vec<Run>>, FormatError> {
     let documents = fio_text::documents(text)?;
     if documents.is_empty() {

@@ -9,10 +9,8 @@ const MARK: &str = "\"fio version\"";
 /// Start of fio's messages, which may also stand within a document.
 const MESSAGE: &str = "fio: ";
 
-/// The results in a text; of several that `--status-interval` printed for one call, the last.
-///
-/// # Errors
-/// The only result breaks off or is damaged.
+/// The results in a text; of several that `--status-interval` printed for one call, the last. Errors: the only result
+/// breaks off or is damaged.
 pub fn documents(text: &str) -> Result<Vec<Value>, FormatError> {
     if !text.contains(MARK) {
         return Ok(Vec::new());
