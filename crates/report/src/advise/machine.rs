@@ -23,27 +23,22 @@ const APM_MIN: u32 = 128;
 const FREE_SHARE_MIN: f64 = 0.05;
 
 pub fn machine_changes(run: &Run) -> Vec<MachineChange> {
-    let Some(drive) = run.drive.as_ref().filter(|_| !run.simulated) else {
-        return of_any(run, None);
-    };
-    let rules = [
-        flushes(run, drive),
-        link(drive),
-        queue(run, drive),
-        scheduler(drive),
-        write_cache(run, drive),
-        apm(drive),
-        link_power(drive),
-        read_ahead(drive),
-    ];
-    let mut changes: Vec<MachineChange> = rules.into_iter().flatten().collect();
-    changes.extend(of_any(run, Some(drive)));
-    changes
-}
-
-fn of_any(run: &Run, drive: Option<&Drive>) -> Vec<MachineChange> {
-    let mut changes: Vec<MachineChange> =
-        drive.map(|drive| partitions(run, drive)).unwrap_or_default();
+    let drive = run.drive.as_ref().filter(|_| !run.simulated);
+    let mut changes = Vec::new();
+    if let Some(drive) = drive {
+        let rules = [
+            flushes(run, drive),
+            link(drive),
+            queue(run, drive),
+            scheduler(drive),
+            write_cache(run, drive),
+            apm(drive),
+            link_power(drive),
+            read_ahead(drive),
+        ];
+        changes.extend(rules.into_iter().flatten());
+        changes.extend(partitions(run, drive));
+    }
     changes.extend(mounts(run, drive));
     changes.extend(power(run));
     changes
