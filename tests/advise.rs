@@ -3,7 +3,7 @@
 use crate::support::json::{array, text};
 use crate::support::{Scratch, must_have};
 
-/// What nequalsonelifestyle.com wanted of its 16 TB, in the order in which it said so.
+/// The needs for the 16 TB drive of nequalsonelifestyle.com, in the article's order.
 const NEEDS: [&str; 8] = [
     "--need",
     "vms:2TB,fast",
@@ -39,7 +39,6 @@ fn layout_of_16_tb_matches_the_owners_choice() {
     assert!(output.contains("vms") && output.contains("over the whole"), "{output}");
 }
 
-/// The measurement stays as a run and is named; a figure needs writes.
 #[test]
 fn measured_run_is_stored_and_missing_writes_named() {
     let scratch = Scratch::new();
@@ -54,19 +53,16 @@ fn measured_run_is_stored_and_missing_writes_named() {
     let output =
         scratch.drivescope(&[&geometry[..], &["geometry.writes=false", "--json"]].concat());
     std::fs::write(&file, output.code(0).stdout).unwrap();
-    let output = scratch.drivescope(&["advise", &file, "--need", "vms:100GB"]).code(0).stdout;
-    assert!(output.contains("as reads"), "{output}");
+    scratch.drivescope(&["advise", &file, "--need", "vms:100GB"]).code(0).shows(&["as reads"]);
 }
 
 #[test]
 fn impossible_layout_is_refused_or_named() {
     let scratch = Scratch::new();
     let ssd = ["advise", "sim:samsung-860evo-250", "--need", "vms:100GB", "--need", "photos:50GB"];
-    let output = scratch.drivescope(&ssd).code(0).stdout;
-    assert!(output.contains("partitioning buys no speed"), "{output}");
+    scratch.drivescope(&ssd).code(0).shows(&["partitioning buys no speed"]);
     let large = ["advise", "sim:samsung-860evo-250", "--need", "photos:9TB"];
-    let output = scratch.drivescope(&large).code(2).stdout;
-    assert!(output.contains("no room for photos"), "{output}");
+    scratch.drivescope(&large).code(2).shows(&["no room for photos"]);
     let ended = scratch.drivescope(&[&large[..], &["--json"]].concat()).code(2);
     assert!(ended.stderr.contains("no room for photos: it needs 9.00 TB"), "{ended}");
     assert_eq!(text(&ended.json()["layout"]["unplaced"][0][0]["name"]), "photos");
@@ -76,7 +72,6 @@ fn impossible_layout_is_refused_or_named() {
     assert!(unknown.contains("absent") || unknown.contains("no run"), "{unknown}");
 }
 
-/// The first line of a report names what its box does not.
 #[test]
 fn shingled_and_lying_disks_are_named_first() {
     let scratch = Scratch::new();

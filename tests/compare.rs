@@ -3,7 +3,7 @@
 use crate::support::{Scratch, few_or_all, must_have};
 use std::fs;
 
-/// A run of a simulated drive as a file, and its name for `compare`.
+/// Stores a run of a simulated drive as a file; returns its name for `compare`.
 fn run(scratch: &Scratch, target: &str, options: &[&str], name: &str) -> String {
     let arguments = ["run", target, "--no-save", "--json", "--rounds", "5"];
     let out = scratch.drivescope(&[&arguments[..], options].concat()).code(0).stdout;
@@ -34,10 +34,8 @@ fn unlike_runs_are_compared_only_when_forced() {
     let plain = run(&scratch, "sim:wd10ears", LATENCY, "plain.json");
     let options = [LATENCY, &["--set", "latency.block=8k"]].concat();
     let other = run(&scratch, "sim:wd10ears", &options, "other.json");
-    let message = scratch.drivescope(&["compare", &plain, &other]).refused(3);
-    assert!(message.contains("latency") && message.contains("--force"), "{message}");
-    let forced = scratch.drivescope(&["compare", &plain, &other, "--force"]).code(0).stdout;
-    assert!(forced.contains("! not the same"), "{forced}");
+    scratch.drivescope(&["compare", &plain, &other]).refused_with(3, &["latency", "--force"]);
+    scratch.drivescope(&["compare", &plain, &other, "--force"]).code(0).shows(&["! not the same"]);
 }
 
 #[test]
@@ -53,8 +51,7 @@ fn run_names_and_mistakes_are_reported() {
     assert_eq!(by_label, by_drive);
     scratch.drivescope(&["compare", "old", "absent"]).refused(2);
     scratch.drivescope(&["compare", "old", "new", "--band", "90"]).refused(2);
-    let alone = scratch.drivescope(&["compare", "old"]).refused(2);
-    assert!(alone.contains("two runs"), "{alone}");
+    scratch.drivescope(&["compare", "old"]).refused_with(2, &["two runs"]);
 }
 
 #[test]
@@ -102,8 +99,7 @@ fn interleaved_directory_settings_are_compared_without_remains() {
     let options = ["--cells", "rnd4k_q1t1.read", "--size", "16MiB", "--time", "10ms"];
     let settings = ["--set-a", "engine=uring", "--set-b", "engine=threads", "--max-time", "1s"];
     let arguments = [&["compare", "--ab", &here][..], &options, &settings].concat();
-    let shown = scratch.drivescope(&arguments).code(0).stdout;
-    assert!(shown.contains("engine=threads against engine=uring"), "{shown}");
+    scratch.drivescope(&arguments).code(0).shows(&["engine=threads against engine=uring"]);
     let left = fs::read_dir(&here).expect("it is there").flatten();
     let left: Vec<_> =
         left.filter(|entry| entry.file_name().to_string_lossy().contains("drivescope")).collect();
@@ -113,11 +109,9 @@ fn interleaved_directory_settings_are_compared_without_remains() {
 #[test]
 fn interleaved_mistakes_are_reported() {
     let scratch = Scratch::new();
-    let one = scratch.drivescope(&["compare", "--ab", "sim:wd10ears"]).refused(2);
-    assert!(one.contains("--set-a"), "{one}");
+    scratch.drivescope(&["compare", "--ab", "sim:wd10ears"]).refused_with(2, &["--set-a"]);
     let engine = ["compare", "--ab", ".", "--set-a", "engine=psync"];
-    let unknown = scratch.drivescope(&engine).refused(2);
-    assert!(unknown.contains("uring or threads"), "{unknown}");
+    scratch.drivescope(&engine).refused_with(2, &["uring or threads"]);
     scratch.drivescope(&["compare", "--ab", "sim:wd10ears", "sim:absent"]).refused(2);
     scratch.drivescope(&["compare", "a", "b", "--max-time", "1s"]).refused(2);
 }
@@ -153,8 +147,7 @@ fn fio_result_is_compared_only_when_forced() {
     let of_fio = scratch.file("fio.json", text);
     let options = ["--test", "transfer", "--cells", "rnd4k_q1t1.read", "--time", "1s"];
     let ours = run(&scratch, "sim:samsung-860evo-250", &options, "ours.json");
-    let refused = scratch.drivescope(&["compare", &of_fio, &ours]).refused(3);
-    assert!(refused.contains("fio 3.33"), "{refused}");
+    scratch.drivescope(&["compare", &of_fio, &ours]).refused_with(3, &["fio 3.33"]);
     let shown = scratch.drivescope(&["compare", &of_fio, &ours, "--force"]).code(0).stdout;
     assert!(shown.contains("random reads, Q1") && shown.contains("! not the same program"));
     for _ in 0..2 {
@@ -162,6 +155,5 @@ fn fio_result_is_compared_only_when_forced() {
     }
     let stored = scratch.drivescope(&["runs", "--json"]).code(0).json();
     assert_eq!(stored.as_array().map(Vec::len), Some(1));
-    let stored = scratch.drivescope(&["show", "last"]).code(0).stdout;
-    assert!(stored.contains("fio 3.33") && stored.contains("rnd4k_q1t1"), "{stored}");
+    scratch.drivescope(&["show", "last"]).code(0).shows(&["fio 3.33", "rnd4k_q1t1"]);
 }

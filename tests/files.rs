@@ -4,7 +4,6 @@ use crate::support::json::{array, test_of, text};
 use crate::support::scratch::{names, own_folder};
 use crate::support::{Running, Scratch, wait_for};
 
-/// Small files, so that a test takes seconds.
 const FILL: &[&str] =
     &["--test=fill-files", "--set=fill-files.size=8MiB", "--set=fill-files.files=6", "--json"];
 
@@ -34,7 +33,7 @@ fn killed_fill_resumes_after_its_last_file() {
     assert_eq!(names(scratch.target()), [""; 0], "kept only if requested");
 }
 
-/// A run that copies until it is ended, and does so now.
+/// An endless copy.
 fn copy_under_way(scratch: &Scratch) -> Running {
     let copies = ["--test=copy", "--size=256MiB", "--rounds=1000", "--set=copy.small_files=300"];
     let running = scratch.run_call("target", &[&copies]).start();
@@ -83,8 +82,7 @@ fn impossible_copy_is_reported_in_one_line() {
         (["--from", "/dev/null"], "it is not a directory"),
     ] {
         let call: Vec<&str> = ["--test=copy", "--no-save"].into_iter().chain(options).collect();
-        let why = scratch.run_call("target", &[&call]).end().refused(2);
-        assert!(why.contains(words), "{why}");
+        scratch.run_call("target", &[&call]).end().refused_with(2, &[words]);
     }
     assert_eq!(names(scratch.target()), [""; 0]);
 }

@@ -7,21 +7,18 @@ use drivescope_report::KnownDrive;
 use drivescope_sim::library::BUILT_IN;
 use serde_json::Value;
 
-/// The figures that classes of drives are known by.
 const KNOWN_DRIVES: &str = include_str!("../crates/report/src/drive_class/known_drives.tsv");
 
-/// What a run must say of a drive.
 struct Healthy {
     model: &'static str,
     /// Points of system drive, database, virtual machines, media library and backup.
     points: [u64; 5],
-    /// What decides each of them.
     because: [&'static str; 5],
-    /// All findings, of which a healthy drive has few.
+    /// All findings: a healthy drive has few.
     findings: &'static [&'static str],
 }
 
-/// Seeks decide for machines, the inner tracks for large files.
+/// Seeks decide for virtual machines, inner tracks for large files.
 const DISK: [&str; 5] = [
     "random reads/s at depth 1",
     "random reads/s in a deep queue",
@@ -29,9 +26,7 @@ const DISK: [&str; 5] = [
     "reads at its end",
     "reads at its end",
 ];
-/// Data that were written at random are slow to read in order, whatever else the drive does.
 const SHINGLED: &str = "a shingled drive";
-/// Flushing a consumer's SSD takes milliseconds.
 const SATA_SSD: [&str; 5] = [
     "sequential reads at",
     "small synced writes/s",
@@ -110,7 +105,7 @@ const HEALTHY: [Healthy; 21] = [
     },
 ];
 
-/// Smaller drives are named as such where capacity matters.
+/// Smaller drives get a note where capacity matters.
 const SMALL_BYTES: u64 = 500_000_000_000;
 const NEEDS_CAPACITY: [&str; 3] = ["virtual machines", "media library", "backup"];
 
@@ -146,13 +141,13 @@ fn faults_of(expected: &Healthy, run: &Value) -> Vec<String> {
     faults
 }
 
-/// Suites that measure some of what `quick` does, and take seconds, and the one that takes minutes.
+/// Suites that measure a part of `quick`, and take seconds, and the one that takes minutes.
 const OTHER_SUITES: [&str; 4] = ["first", "as-ssd", "gnome-disks", "crystaldiskmark"];
 const LONG_SUITE: &str = "standard";
-/// Outside the soak an eighth of what AS SSD moves, a million requests, which disks take seconds to compute.
+/// Outside the soak an eighth of AS SSD's requests: a million, which disks take seconds to compute.
 const SHORTER: [&str; 2] = ["--set", "transfer.io_size=128MiB"];
 
-/// The same drive as a file system and a file on it see it: a small part that is written and read, or only read.
+/// A small part of the same drive, as in a directory (written and read) or a file (read).
 const PARTS: [(&str, &[&str]); 2] = [
     ("a directory", &["--size=512MiB"]),
     (
@@ -164,11 +159,11 @@ const PARTS: [(&str, &[&str]); 2] = [
         ],
     ),
 ];
-/// Uses that depend on what is read and written in order, which a small part tells as well as a whole drive.
+/// Uses that depend on sequential rates, which a small part shows as well as the whole drive.
 const IN_ORDER: [&str; 2] = ["media library", "backup"];
 
-/// Where a part says another thing of what is read and written in order than the whole drive, unless it says that the
-/// end of the drive was not tested.
+/// Different points for sequential rates between a part and the whole drive, unless the part says that the end was not
+/// tested.
 fn other_points(part: &Value, whole: &Value) -> Vec<String> {
     let both = array(&part["verdict"]).iter().zip(array(&whole["verdict"]));
     both.filter(|(a, _)| IN_ORDER.contains(&text(&a["suits"])))
@@ -182,8 +177,7 @@ fn other_points(part: &Value, whole: &Value) -> Vec<String> {
         .collect()
 }
 
-/// Where a suite says another thing of a use than `quick`: contradictions, which have no reason in what only one of
-/// them has measured.
+/// Contradictions to the verdicts of `quick` that are not explained by what only one suite measured.
 fn contradictions(other: &Value, quick: &Value) -> Vec<String> {
     let both = array(&other["verdict"]).iter().zip(array(&quick["verdict"]));
     let judged =
@@ -196,8 +190,8 @@ fn contradictions(other: &Value, quick: &Value) -> Vec<String> {
         .collect()
 }
 
-/// Whether the lower of two verdicts rests on what the other one lacks and says so, on a finding that it names, or one
-/// of them on a value that it calls borderline.
+/// Whether the lower of two verdicts rests on what the other lacks and says so, or on a finding that it names, or one
+/// of them is borderline.
 fn has_reason(low: &Value, high: &Value) -> bool {
     let because = text(&low["because"]);
     if because.contains("Caution") || because.contains("(F0") {

@@ -3,7 +3,6 @@
 use crate::support::json::array;
 use crate::support::{Scratch, must_have};
 
-/// A run of a simulated disk, stored.
 fn store(scratch: &Scratch, target: &str, seed: u64) {
     let seed = seed.to_string();
     let cells = "rnd4k_q1t1.read,seq1m_q8t1.read";
@@ -36,8 +35,7 @@ fn drive_is_recognized_anywhere_and_ambiguous_names_reported() {
     for target in ["sim:wd40efrx", "sim:wd40efrx?seed=9", "sim:wd10ears"] {
         store(&scratch, target, 1);
     }
-    let two = scratch.drivescope(&["history", "WD40EFRX"]).code(0).stdout;
-    assert!(two.contains("2 runs") && two.contains("a trend needs 10"), "{two}");
+    scratch.drivescope(&["history", "WD40EFRX"]).code(0).shows(&["2 runs", "a trend needs 10"]);
     let json = scratch.drivescope(&["history", "WD40EFRX", "--json"]).code(0).json();
     assert_eq!(json["runs"].as_array().map(Vec::len), Some(2));
     let several = scratch.drivescope(&["history", "WD"]).refused(2);
@@ -46,11 +44,10 @@ fn drive_is_recognized_anywhere_and_ambiguous_names_reported() {
     let id = several.split_whitespace().last().unwrap();
     let one = scratch.drivescope(&["history", id]).code(0).stdout;
     assert!(one.starts_with("WDC WD10EARS") && one.contains("1 run, "), "{one}");
-    let none = scratch.drivescope(&["history", "absent"]).refused(2);
-    assert!(none.contains("drivescope runs"), "{none}");
+    scratch.drivescope(&["history", "absent"]).refused_with(2, &["drivescope runs"]);
 }
 
-/// A dock has one serial number for whatever lies in it; and a machine without a clock begins in 1970.
+/// Drives in one dock share its serial number; a machine without a clock begins in 1970.
 #[test]
 fn drives_of_one_dock_stay_separate() {
     let scratch = Scratch::new();
@@ -79,8 +76,7 @@ fn drives_of_one_dock_stay_separate() {
     assert_eq!(one["runs"][1]["news"][0], "clock not set");
     let last = scratch.drivescope(&["show", "last", "--json"]).code(0).json();
     assert_eq!(last["id"], "400000000000");
-    let listed = scratch.drivescope(&["runs"]).code(0).stdout;
-    assert!(listed.contains("1970-01-01 00:04"), "{listed}");
+    scratch.drivescope(&["runs"]).code(0).shows(&["1970-01-01 00:04"]);
 }
 
 #[test]
@@ -89,14 +85,12 @@ fn runs_are_noted_shown_as_markdown_and_removed() {
     store(&scratch, "sim:wd40efrx", 1);
     store(&scratch, "sim:wd10ears", 1);
     scratch.drivescope(&["runs", "note", "last", "new cable"]).code(0);
-    let shown = scratch.drivescope(&["show", "last"]).code(0).stdout;
-    assert!(shown.contains("new cable"), "{shown}");
+    scratch.drivescope(&["show", "last"]).code(0).shows(&["new cable"]);
     let markdown = scratch.drivescope(&["show", "last", "--md"]).code(0).stdout;
     assert!(markdown.starts_with("# WDC WD10EARS") && markdown.contains("- new cable"));
     let csv = scratch.drivescope(&["show", "last", "--csv"]).code(0).stdout;
     assert!(csv.contains("transfer.rnd4k_q1t1.read.iops"), "{csv}");
-    let unsure = scratch.drivescope(&["runs", "rm", "last"]).refused(2);
-    assert!(unsure.contains("--yes"), "{unsure}");
+    scratch.drivescope(&["runs", "rm", "last"]).refused_with(2, &["--yes"]);
     scratch.drivescope(&["runs", "rm", "last", "ffffffffffff", "--yes"]).refused(2);
     scratch.drivescope(&["runs", "rm", "last", "--yes"]).code(0);
     let left = scratch.drivescope(&["runs", "--json"]).code(0).json();

@@ -39,8 +39,7 @@ fn results_of_other_programs_say_what_they_are() {
         let file = scratch.file("result", text);
         must_have(&scratch.drivescope(&["import", &file]).code(0).stdout, parts);
     }
-    let runs = scratch.drivescope(&["runs"]).code(0).stdout;
-    must_have(&runs, &["failed"]);
+    scratch.drivescope(&["runs"]).code(0).shows(&["failed"]);
 }
 
 #[test]
@@ -61,7 +60,7 @@ fn sector_size_0_is_refused_by_name() {
     must_have(&message, &["drive.logical_sector_bytes is 0"]);
 }
 
-/// Texts of a document that users see, and characters that a terminal would obey.
+/// Displayed texts of a document, with control characters.
 const SHOWN: [&str; 16] = [
     "/label",
     "/note",
@@ -82,7 +81,7 @@ const SHOWN: [&str; 16] = [
 ];
 const OBEYED: &str = "\u{1b}[31m\u{9b}2J\u{7}\u{7f}\r";
 
-/// Has no control characters but ends of lines, and those of the program's own text for a terminal.
+/// No control characters except line feeds and the program's own escape sequences.
 #[track_caller]
 fn is_harmless(what: &str, bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);

@@ -17,7 +17,7 @@ const ENDLESS: &[&str] =
 const ENDLESS_SECOND: &[&str] =
     &["--test=transfer,latency", "--cells=rnd4k_q1t1.read", "--set=latency.time=1h"];
 
-/// Starts an endless run and waits until its data file is there, which it then fills.
+/// Starts an endless run and waits for its data file, which it is still writing.
 fn start_and_wait_for_file(scratch: &Scratch, options: &[&[&str]]) -> (Running, PathBuf) {
     let running = scratch.run_call("target", options).start();
     let folder = wait_for("the run's own folder with its file", || {
@@ -26,22 +26,19 @@ fn start_and_wait_for_file(scratch: &Scratch, options: &[&[&str]]) -> (Running, 
     (running.must_be_alive(), folder)
 }
 
-/// More bytes than two trials of the speed read.
+/// More than two speed trials read.
 const AFTER_TRIALS: u64 = 32 << 20;
 
-/// Waits until the program reads from a drive.
 fn wait_for_reads(running: &Running) {
     wait_for("reads", || running.io_bytes("read_bytes").filter(|read| *read > AFTER_TRIALS));
 }
 
-/// Starts an endless run and waits until it reads the test file.
 fn start_and_wait_for_reads(scratch: &Scratch) -> (Running, PathBuf) {
     let (running, folder) = start_and_wait_for_file(scratch, &[TINY, ENDLESS]);
     wait_for_reads(&running);
     (running.must_be_alive(), folder)
 }
 
-/// The one run in the store.
 #[track_caller]
 fn kept_run(scratch: &Scratch) -> Value {
     let runs = scratch.drivescope(&["runs", "--json"]).code(0).json();
@@ -55,8 +52,7 @@ fn signal_while_the_file_is_written_ends_cleanly() {
         let scratch = Scratch::new();
         let (running, _) = start_and_wait_for_file(&scratch, &[TINY, ENDLESS, &["--size=512M"]]);
         running.signal(signal);
-        let ended = running.end().code(130);
-        assert!(ended.stdout.contains("interrupted"), "{ended}");
+        running.end().code(130).shows(&["interrupted"]);
         assert_eq!(names(scratch.target()), [""; 0]);
         let run = kept_run(&scratch);
         assert_eq!(run["status"], "interrupted");
@@ -79,8 +75,7 @@ fn signal_in_a_phase_keeps_the_measurements() {
         // The second test was not begun, and the first keeps the phase it was in.
         assert_eq!(array(&run["tests"]).len(), 1);
         assert!(run["tests"][0]["phases"][0]["ops"].as_u64() > Some(0), "{}", run["tests"][0]);
-        let listed = scratch.drivescope(&["runs"]).code(0).stdout;
-        assert!(listed.contains("interrupted"), "{listed}");
+        scratch.drivescope(&["runs"]).code(0).shows(&["interrupted"]);
     }
 }
 
@@ -139,8 +134,7 @@ fn clean_removes_a_killed_runs_files() {
     let ended = scratch.drivescope(&["run", "--clean", "target"]).code(0);
     assert_eq!(ended.stdout, "nothing to clean\n");
     let file = scratch.file("file", "");
-    let message = scratch.drivescope(&["run", "--clean", &file]).refused(2);
-    assert!(message.contains("is not a directory"), "{message}");
+    scratch.drivescope(&["run", "--clean", &file]).refused_with(2, &["is not a directory"]);
     let message = scratch.drivescope(&["run", "--clean", "target", "--json"]).refused(2);
     assert!(message.contains("--clean") && message.contains("--json"), "{message}");
 }
@@ -287,7 +281,6 @@ fn early_signals_leave_nothing_half_made() {
     }
 }
 
-/// A pipe into which nothing more can be written.
 fn full_pipe() -> (PipeReader, PipeWriter) {
     let (reader, mut writer) = pipe().expect("there are descriptors left");
     let flags = rustix::fs::fcntl_getfl(&writer).expect("the pipe is ours");
@@ -298,7 +291,7 @@ fn full_pipe() -> (PipeReader, PipeWriter) {
     (reader, writer)
 }
 
-/// A pause of the program, not of its requests, is neither a stall of the drive nor heat.
+/// Pausing the program (not its requests) looks like neither a stall nor heat.
 #[test]
 fn paused_program_does_not_blame_the_drive() {
     let scratch = Scratch::new();

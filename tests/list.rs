@@ -6,7 +6,6 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
 
-/// Kernel names of the devices that hold something.
 fn devices_of_the_kernel() -> BTreeSet<String> {
     let entries = fs::read_dir("/sys/block").map(|entries| entries.flatten().collect::<Vec<_>>());
     let names = entries.unwrap_or_default().into_iter().map(|e| e.file_name());

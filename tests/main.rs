@@ -4,68 +4,45 @@
 //! standard error, and fail instead where `DRIVESCOPE_TESTS_MUST_RUN` is set.
 #![expect(clippy::disallowed_methods, reason = "tests make and damage files of their own")]
 
-/// Scratch directories, the runner, and looking into JSON.
 mod support;
 
 /// `advise`: layouts, scripts, and what the first line of a report names.
 mod advise;
-/// `align` on simulated drives, and phybs' own table.
 mod align;
-/// Everything a user can name that cannot work.
+/// Names, options and files that cannot work.
 mod bad_input;
 /// Help, typing errors, completions, closed and full outputs, terminals.
 mod cli;
-/// `compare`: runs side by side.
 mod compare;
-/// Both engines, and machines that refuse io_uring.
 mod engines;
-/// Copies, fills and reads of many files.
 mod files;
-/// All models with their verdicts, reasons and findings.
 mod healthy_models;
 mod history;
 /// `import`: several files, results of other programs, documents that anything may have written.
 mod imports;
-/// SIGINT, SIGTERM, SIGKILL, and what they leave behind.
 mod interruptions;
-/// `list`.
 mod list;
-/// `run --live`: its keys, and what it leaves of the terminal.
 mod live;
-/// What needs root: loop and memory devices, file systems, failing devices.
+/// Tests that need root: loop and memory devices, file systems, failing devices.
 mod privileged;
-/// `report`: pages, charts and tables in files.
 mod report;
-/// Stored runs done again.
 mod rerun;
-/// `restore` where there is nothing to restore, or something else than a journal.
 mod restore;
-/// `run` on a directory.
 mod run_directory;
-/// `run` on an existing file.
 mod run_file;
-/// `schema`, and run documents held against it.
 mod schema;
 /// `serve`: pages, forged requests, runs that browsers start, limits.
 #[cfg(feature = "web")]
 mod serve;
-/// `sim reproduce`: published cells beside those of the models.
 mod sim_reproduce;
 /// `sim:` targets: links, bridges, faults, fills, and mistakes in models.
 mod simulated_targets;
-/// Simulated drives: each test finds their truth.
 mod simulated_truth;
-/// `sql`: servers and runs that are killed, and what they leave.
 mod sql;
-/// `steady` in a directory and on simulated drives.
 mod steady;
 /// `runs`, `show`, `export`, `import`, and stores that cannot be used.
 mod store;
-/// Messages on a terminal: lines that end between words.
 mod terminal;
-/// `trace`: traces converted and described.
 mod traces;
-/// `watch`: a line a second, failures, ends.
 mod watch;
-/// `fill` and `verify`.
 mod whole_drive;

@@ -36,7 +36,6 @@ mod volume;
 
 use crate::support::{Scratch, is_root, skip_loudly};
 
-/// Whether these tests can run at all; if not, that is said.
 fn is_privileged() -> bool {
     if !is_root() {
         skip_loudly("needs root");
@@ -44,7 +43,6 @@ fn is_privileged() -> bool {
     is_root()
 }
 
-/// A scratch directory for such a test.
 fn privileged_scratch() -> Option<Scratch> {
     is_privileged().then(Scratch::new)
 }

@@ -27,7 +27,7 @@ fn rerun_does_the_same_again() {
     assert_eq!(array(&scratch.drivescope(&["runs", "--json"]).code(0).json()).len(), 2);
 }
 
-/// Leave to write is never taken from the earlier run: it is given anew.
+/// Permission to write is never taken from the earlier run.
 #[test]
 fn device_writing_run_repeats_with_its_options() {
     let scratch = Scratch::new();
@@ -42,7 +42,7 @@ fn device_writing_run_repeats_with_its_options() {
     assert_eq!(reads["tests"][0]["writes"], "read");
 }
 
-/// A model of one's own is a file; from another directory its name meant nothing, or another file.
+/// From another directory, the model file's name meant nothing, or another file.
 #[test]
 fn run_of_a_model_file_repeats_from_anywhere() {
     let scratch = Scratch::new();
@@ -56,8 +56,8 @@ fn run_of_a_model_file_repeats_from_anywhere() {
     assert_eq!(again.end().code(0).json()["plan"], first["plan"]);
 }
 
-/// `import` takes options that no suite may have: a block of 0 bytes panicked, a file of 0 bytes was the
-/// drive's fault.
+/// `import` accepts options that no suite may have: a block of 0 bytes panicked, a file of 0 bytes was blamed on the
+/// drive.
 #[test]
 fn imported_run_with_impossible_options_is_refused() {
     let scratch = Scratch::new();
@@ -74,8 +74,7 @@ fn imported_run_with_impossible_options_is_refused() {
         *odd.pointer_mut(option).unwrap() = 0.into();
         scratch.file("odd.json", odd.to_string());
         scratch.drivescope(&["import", "odd.json"]).code(0);
-        let message = scratch.drivescope(&["rerun", &id]).refused(2);
-        assert!(message.contains(word), "{message}");
+        scratch.drivescope(&["rerun", &id]).refused_with(2, &[word]);
     }
     let mut of_a_file = run;
     of_a_file["id"] = "00000000000f".into();
@@ -90,6 +89,5 @@ fn imported_run_with_impossible_options_is_refused() {
 fn rerun_without_its_target_says_so() {
     let (scratch, id) = with_a_run();
     fs::remove_dir(scratch.target()).unwrap();
-    let message = scratch.drivescope(&["rerun", &id]).refused(2);
-    assert!(message.contains("no such path"), "{message}");
+    scratch.drivescope(&["rerun", &id]).refused_with(2, &["no such path"]);
 }

@@ -58,12 +58,11 @@ fn journal_cut_before_any_save_is_removed() {
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join("torn.journal.new"), vec![0; 5000]).unwrap();
     fs::write(folder.join("notes.txt"), "not a journal").unwrap();
-    let ended = scratch.drivescope(&["restore"]).code(0);
-    assert!(ended.stdout.contains("nothing to restore from"), "{ended}");
+    scratch.drivescope(&["restore"]).code(0).shows(&["nothing to restore from"]);
     assert_eq!(names(&folder), ["notes.txt"]);
 }
 
-/// A journal gets its name when its header is durable: without one it has been damaged.
+/// A journal gets its name when its header is durable, so it has been damaged.
 #[test]
 fn journal_without_a_header_is_reported_and_kept() {
     let scratch = Scratch::new();

@@ -35,7 +35,7 @@ fn real_runs_are_what_the_schema_says() {
     }
 }
 
-/// Each suite once, as small as it can be, on a drive that is computed fast.
+/// Each suite once, as small as possible, on a fast model.
 #[test]
 fn runs_of_each_suite_match_the_schema() {
     let (scratch, schema) = (Scratch::new(), schema());
@@ -51,7 +51,7 @@ fn runs_of_each_suite_match_the_schema() {
     }
 }
 
-/// What makes a test small that neither rounds nor requests bound.
+/// Limits for tests that rounds and requests do not bound.
 fn smallest(test: &str) -> &'static [&'static str] {
     match test {
         "align" => &["--set=align.total=32M"],
@@ -65,7 +65,7 @@ fn smallest(test: &str) -> &'static [&'static str] {
     }
 }
 
-/// As `export` prints them: what older versions wrote lacks the fields that were added since.
+/// As `export` prints them: documents of older versions lack newer fields.
 #[test]
 fn the_examples_are_what_the_schema_says() {
     let folder = repository().join("docs/examples");
@@ -106,8 +106,7 @@ fn read(path: &str) -> Value {
     serde_json::from_str(&text).expect("it is JSON")
 }
 
-/// Where a document is not what the schema says: of its words those are understood that the schema uses for
-/// structure. Fields that the schema does not have are faults too: it is to be complete.
+/// Faults of a document against the structural keywords of the schema. Fields missing in the schema are faults too.
 fn faults(schema: &Value, document: &Value) -> Vec<String> {
     let mut found = Vec::new();
     check(schema, schema, document, "", &mut found);
@@ -145,7 +144,7 @@ fn check(root: &Value, schema: &Value, value: &Value, path: &str, found: &mut Ve
     }
 }
 
-/// Whether a value keeps one rule of a schema. The check knows all words that the schema uses.
+/// Checks one keyword; all keywords of our schema are known.
 fn holds(word: &str, rule: &Value, value: &Value) -> bool {
     let bound = || rule.as_f64().expect("a bound is a number");
     let length = value.as_array().map(|elements| elements.len() as f64);

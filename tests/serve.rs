@@ -6,7 +6,6 @@ use crate::support::scratch::{names, own_folder};
 use crate::support::{Scratch, must_have, wait_for};
 use std::io::{Read, Write};
 
-/// A form that measures a simulated drive.
 const SIMULATED: &str = "target=sim:wd40efrx&suite=first&level=read&label=from+a+page";
 
 #[test]
@@ -255,8 +254,7 @@ fn impossible_serve_is_refused_in_one_line() {
         ("192.0.2.1:0", "not an address of this machine"),
         ("127.0.0.1:99999", "127.0.0.1:7483"),
     ] {
-        let message = scratch.drivescope(&["serve", "--listen", listen]).refused(2);
-        assert!(message.contains(part), "{message}");
+        scratch.drivescope(&["serve", "--listen", listen]).refused_with(2, &[part]);
     }
     let broken = scratch.file("broken.db", vec![1; 4096]);
     let message = scratch.drivescope(&["serve", "--listen=:0", "--store", &broken]).refused(2);

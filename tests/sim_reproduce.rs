@@ -2,7 +2,7 @@
 
 use crate::support::{Scratch, must_have};
 
-/// Three cells whose instruments take no time: one that is given, one that is a bound, one without figure.
+/// Three quick cells: one with a figure, one with a bound, one without a figure.
 const THREE: &[&str] = &[
     "sim",
     "reproduce",

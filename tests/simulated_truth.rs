@@ -8,7 +8,6 @@ use drivescope_drive::simulated::spec::Spec;
 use drivescope_sim::hdd::{HardDisk, ZoneRate};
 use serde_json::Value;
 
-/// Runs the program on a simulated target and returns the document.
 fn measure(target: &str, options: &[&str]) -> Value {
     measure_in(&Scratch::new(), target, options, 0)
 }
@@ -18,7 +17,6 @@ fn measure_in(scratch: &Scratch, target: &str, options: &[&str], code: i32) -> V
     run.code(code).json()
 }
 
-/// The points of a curve: x and y.
 #[track_caller]
 fn curve(run: &Value, test: &str, key: &str) -> Vec<(f64, f64)> {
     let series = array(&test_of(run, test)["series"]);
@@ -28,13 +26,13 @@ fn curve(run: &Value, test: &str, key: &str) -> Vec<(f64, f64)> {
     numbers("x").zip(numbers("y")).collect()
 }
 
-/// The disk itself, to be asked for its truth.
+/// The model itself, which knows the truth.
 fn disk(target: &str) -> HardDisk {
     let model = Spec::parse(target).expect("a model").model;
     HardDisk::new(&model.hdd.expect("a hard disk"), 1).expect("a valid model")
 }
 
-/// Rate of reading `len` bytes from `offset` in order, MB/s, by the zones.
+/// Sequential read rate of `len` bytes from `offset` by the zones, MB/s.
 fn true_rate(zones: &[ZoneRate], offset: u64, len: u64) -> f64 {
     let part = |zone: &ZoneRate| {
         let from = zone.offset_bytes.max(offset);
@@ -53,7 +51,7 @@ const SURFACE: [&str; 5] = [
     "--set=surface.accesses=0",
 ];
 
-/// Samples of this length, and both ends, must have the rates of the zones. How many samples there are.
+/// Samples of this length must have the rates of the zones, also at both ends. Returns their number.
 #[track_caller]
 fn samples_of_the_zones(target: &str, run: &Value, direction: &str, len: u64) -> usize {
     let zones = disk(target).zones();
@@ -79,7 +77,7 @@ fn surface_finds_the_zones_and_their_rates() {
     }
 }
 
-/// The same for writes: of what is there, and of fresh data.
+/// Writes of the existing data, and of fresh data.
 #[test]
 fn surface_finds_zones_and_rates_by_writing() {
     const WRITTEN: u64 = 256 << 20;
@@ -143,7 +141,7 @@ fn named<'r>(run: &'r Value, name: &str) -> Option<&'r Value> {
     array(&run["findings"]).iter().find(|finding| finding["name"] == name)
 }
 
-/// What the healthy drives do not raise, the same suite raises where it is so.
+/// Findings that healthy drives do not raise.
 #[test]
 fn quick_suite_notices_heat_and_unused_queue() {
     let hot = measure("sim:corsair-mp510-240?fault=throttled", &[]);

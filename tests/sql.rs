@@ -10,7 +10,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// A table that is loaded at once, and commits that never end by themselves.
+/// A table that is loaded at once, and endless commits.
 const ENDLESS: &[&str] = &[
     "--test=sql",
     "--size=16MiB",
@@ -21,17 +21,15 @@ const ENDLESS: &[&str] = &[
     "--no-save",
 ];
 
-/// Servers that a test must find: by name, and the program of their process.
+/// Servers that must be installed, with the names of their processes.
 const SERVERS: [(&str, &str); 2] = [("postgres", "postgres"), ("mariadb", "mariadbd")];
 
-/// Messages of a build with SQL Server, and of one without.
 const MSSQL_NEEDS: &str = if cfg!(feature = "mssql") {
     "on a server of yours only"
 } else {
     "build with --features mssql"
 };
 
-/// Whether a server can be started here.
 fn has_server(scratch: &Scratch, name: &str) -> bool {
     let plan = scratch.run_call("target", &[&["--test=sql", "--dry-run", "--db", name]]).end();
     if plan.exit_code() == Some(0) {
@@ -45,7 +43,6 @@ fn has_server(scratch: &Scratch, name: &str) -> bool {
     false
 }
 
-/// Processes whose working directory is below a folder.
 fn working_in(folder: &Path) -> Vec<i32> {
     let processes = fs::read_dir("/proc").expect("procfs is mounted").flatten();
     let number = |entry: fs::DirEntry| entry.file_name().to_str()?.parse::<i32>().ok();
@@ -60,7 +57,7 @@ fn endless(scratch: &Scratch, database: &str) -> Call {
     scratch.run_call("target", &[ENDLESS, &["--db", database]])
 }
 
-/// A run whose clients commit, and the folder of its database.
+/// A run with committing clients, and its database folder.
 fn committing(scratch: &Scratch, call: Call) -> (Running, PathBuf) {
     let mut running = call.start();
     let begun = Instant::now();
@@ -140,7 +137,7 @@ fn killed_server_fails_the_test_without_remains() {
     }
 }
 
-/// A server of MariaDB deletes temporary tables that it finds when it starts, as left over.
+/// MariaDB deletes temporary tables that it finds at its start.
 #[test]
 fn temporary_tables_of_other_servers_stay() {
     let scratch = Scratch::new();
@@ -196,16 +193,17 @@ fn silent_server_fails_the_test() {
         let ended = scratch.run("target", &[&["--test=sql", "--no-save", "--db", url]]);
         assert_eq!(ended.exit_code(), Some(2), "{url}: {ended}");
         let said = format!("{}{}", ended.stdout, ended.stderr).replace('\n', " ");
-        let words = match is_built {
-            true => format!("cannot connect to {words}"),
-            false => "this build has no".to_string(),
+        let words = if is_built {
+            format!("cannot connect to {words}")
+        } else {
+            "this build has no".to_string()
         };
         assert!(said.contains(&words), "{url}: {said}");
         assert_eq!(names(scratch.target()), [""; 0], "{url}");
     }
 }
 
-/// The directory of a user that servers' users may not enter.
+/// In a home directory that the server's user may not enter.
 #[test]
 fn directory_closed_to_the_server_user_is_named() {
     let scratch = Scratch::new();

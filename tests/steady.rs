@@ -18,8 +18,7 @@ fn series<'r>(run: &'r Value, key: &str) -> Vec<&'r Value> {
     found.map_or(Vec::new(), |series| array(&series["y"]).iter().collect())
 }
 
-/// This machine's drive may or may not be steady within 25 rounds of 20 ms; the curve and its figures exist either way,
-/// and no file remains.
+/// The drive may or may not be steady within 25 rounds of 20 ms; the figures exist either way.
 #[test]
 fn steady_overwrites_a_directory_and_cleans_up() {
     let scratch = Scratch::new();
@@ -61,16 +60,13 @@ fn mistakes_are_reported_in_one_line() {
         (&["--set=steady.sequence=pcmark"], "consistency"),
         (&["--set=offset=1GiB"], "begins at the start of the target"),
     ] {
-        let message = scratch.run("sim:kioxia-bg4-128", &[QUICK, more]).refused(2);
-        assert!(message.contains(words), "{message}");
+        scratch.run("sim:kioxia-bg4-128", &[QUICK, more]).refused_with(2, &[words]);
     }
     // Beside others, --rounds is theirs.
     let plan = ["--test=latency,steady", "--rounds=3", "--dry-run"];
-    let plan = scratch.run("sim:kioxia-bg4-128", &[&plan]).code(0);
-    assert!(plan.stdout.contains("25 rounds"), "{plan}");
+    scratch.run("sim:kioxia-bg4-128", &[&plan]).code(0).shows(&["25 rounds"]);
     let file = scratch.file("data", vec![0; 1 << 20]);
-    let message = scratch.run(&file, &[QUICK]).refused(2);
-    assert!(message.contains("existing files are never written"), "{message}");
+    scratch.run(&file, &[QUICK]).refused_with(2, &["existing files are never written"]);
     let message = scratch.run_call("target", &[QUICK, &["--resume"]]).end().refused(2);
     assert!(message.contains("nothing to resume"), "{message}");
 }

@@ -9,27 +9,24 @@ use crate::support::{
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-/// A scratch directory with one run in its store, and the run's id.
 pub fn with_a_run() -> (Scratch, String) {
     let scratch = Scratch::new();
     let id = add_run(&scratch, &[]);
     (scratch, id)
 }
 
-/// Adds a run and returns its id.
 pub fn add_run(scratch: &Scratch, options: &[&str]) -> String {
     let run = scratch.run("target", &[TINY, ONE_CELL, &["--json"], options]).code(0).json();
     text(&run["id"]).to_string()
 }
 
-/// The ids of the runs that are listed.
 fn ids_of_runs(scratch: &Scratch, options: &[&str]) -> Vec<String> {
     let listed = scratch.drivescope(&[&["runs", "--json"], options].concat()).code(0).json();
     array(&listed).iter().map(|run| text(&run["id"]).to_string()).collect()
 }
 
-/// Runs a Python program that has the store as `db` (a `sqlite3` connection in autocommit mode); says
-/// so if there is no Python.
+/// Runs a Python program with the store as `db` (a `sqlite3` connection in autocommit mode); prints a note if there is
+/// no Python.
 fn python(scratch: &Scratch, program: &str) -> Option<Call> {
     let check = Call::new("sh").arguments(&["-c", "python3 -c 'import sqlite3'"]).end();
     if !check.stderr.is_empty() {
@@ -47,12 +44,10 @@ fn python(scratch: &Scratch, program: &str) -> Option<Call> {
 #[test]
 fn empty_store_is_neither_error_nor_created() {
     let scratch = Scratch::new();
-    let ended = scratch.drivescope(&["runs"]).code(0);
-    assert!(ended.stdout.contains("no runs stored yet"), "{ended}");
+    scratch.drivescope(&["runs"]).code(0).shows(&["no runs stored yet"]);
     assert_eq!(scratch.drivescope(&["runs", "--json"]).code(0).json(), serde_json::json!([]));
     for arguments in [&["show", "last"][..], &["rerun", "last"], &["export"], &["export", "last"]] {
-        let message = scratch.drivescope(arguments).refused(2);
-        assert!(message.contains("drivescope run"), "{message}");
+        scratch.drivescope(arguments).refused_with(2, &["drivescope run"]);
     }
     assert!(scratch.drivescope(&["import", "absent.json"]).refused(2).contains("export"));
     assert_eq!(names(scratch.path("home")), [""; 0]);
@@ -114,8 +109,7 @@ fn runs_are_listed_and_filtered() {
     assert_eq!(list(&["--drive", &scratch.target()]).len(), 3);
     assert_eq!(list(&["--drive=no such drive"]), [""; 0]);
     assert_eq!(list(&["--drive=%"]), [""; 0], "a pattern is taken literally");
-    let table = scratch.drivescope(&["runs"]).code(0).stdout;
-    must_have(&table, &[first.as_str(), "disk10", "quick"]);
+    scratch.drivescope(&["runs"]).code(0).shows(&[first.as_str(), "disk10", "quick"]);
 }
 
 #[test]
@@ -205,11 +199,9 @@ fn store_option_overrides_the_environment() {
     let elsewhere = elsewhere.end().code(0).stdout;
     assert!(!elsewhere.contains(&id) && elsewhere.contains("none.db"), "{elsewhere}");
     let call = scratch.call(&["runs", "--store", store.to_str().unwrap()]);
-    let listed = call.env("DRIVESCOPE_STORE", scratch.path("none.db")).end().code(0);
-    assert!(listed.stdout.contains(&id), "{listed}");
+    call.env("DRIVESCOPE_STORE", scratch.path("none.db")).end().code(0).shows(&[&id]);
 }
 
-/// The next command finds a run of a named store only if it is named again.
 #[test]
 fn next_command_names_the_named_store() {
     let (scratch, _) = with_a_run();
@@ -224,11 +216,9 @@ fn next_command_names_the_named_store() {
     assert!(words(&call.stdout).contains(&format!(" --store '{store}'")), "{call}");
     let lists = format!("drivescope runs --store '{store}' lists");
     for command in ["show", "rerun", "export"] {
-        let message = scratch.drivescope(&[command, "zz", "--store", &store]).refused(2);
-        assert!(message.contains(&lists), "{message}");
+        scratch.drivescope(&[command, "zz", "--store", &store]).refused_with(2, &[&lists]);
     }
-    let listed = scratch.drivescope(&["runs", "--drive=none", "--store", &store]).code(0).stdout;
-    assert!(listed.contains(&lists), "{listed}");
+    scratch.drivescope(&["runs", "--drive=none", "--store", &store]).code(0).shows(&[&lists]);
     let message = scratch.drivescope(&["export", "--store", &none]).refused(2);
     assert!(message.contains(&format!("drivescope run . --store {none} creates one")), "{message}");
     let listed = scratch.drivescope(&["runs", "--store", &none]).code(0).stdout;
@@ -265,7 +255,7 @@ fn other_document_is_not_imported() {
     assert!(message.contains("cannot read /dev/zero: it is not UTF-8 text"), "{message}");
 }
 
-/// A Python program that holds the store until it is killed.
+/// A Python program that locks the store until it is killed.
 pub fn holder(scratch: &Scratch, mode: &str) -> Option<Running> {
     let held = scratch.path("held");
     let program = format!(
@@ -283,8 +273,7 @@ fn busy_store_can_be_read_not_written() {
     let (scratch, id) = with_a_run();
     let file = scratch.file("one.json", scratch.drivescope(&["export"]).code(0).stdout);
     let Some(_holder) = holder(&scratch, "") else { return };
-    let listed = scratch.drivescope(&["runs"]).code(0);
-    assert!(listed.stdout.contains(&id), "{listed}");
+    scratch.drivescope(&["runs"]).code(0).shows(&[&id]);
     let message = scratch.drivescope(&["import", &file]).refused(2);
     must_have(&message, &["locked by another process", "try again"]);
 }
@@ -295,10 +284,8 @@ fn locked_store_is_refused_before_the_run() {
     let mode = "db.execute('PRAGMA locking_mode=EXCLUSIVE')";
     let Some(_holder) = holder(&scratch, mode) else { return };
     let running = scratch.run_call("target", &[TINY, ONE_CELL]).start();
-    let message = scratch.drivescope(&["runs"]).refused(2);
-    assert!(message.contains("locked by another process"), "{message}");
-    let message = running.end().refused(2);
-    assert!(message.contains("locked") && message.contains("--no-save"), "{message}");
+    scratch.drivescope(&["runs"]).refused_with(2, &["locked by another process"]);
+    running.end().refused_with(2, &["locked", "--no-save"]);
     assert_eq!(names(scratch.target()), [""; 0]);
     scratch.run("target", &[TINY, ONE_CELL, &["--no-save"]]).code(0);
 }
@@ -366,10 +353,9 @@ fn newer_store_is_left_unchanged() {
         &["import", &file],
         &["run", "target"],
     ] {
-        let message = scratch.drivescope(arguments).refused(2);
-        for part in ["newer drivescope", "schema 99", "update drivescope"] {
-            assert!(message.contains(part), "{arguments:?}: {message}");
-        }
+        scratch
+            .drivescope(arguments)
+            .refused_with(2, &["newer drivescope", "schema 99", "update drivescope"]);
     }
     assert!(fs::read(scratch.store()).unwrap() == before, "the store was changed");
     assert_eq!(names(scratch.target()), [""; 0]);
@@ -410,8 +396,7 @@ fn read_only_store_can_be_read() {
     };
     set_modes(0o555);
     fs::set_permissions(scratch.store(), fs::Permissions::from_mode(0o444)).unwrap();
-    let listed = scratch.call(&["runs"]).without_privileges().end().code(0);
-    assert!(listed.stdout.contains(&id), "{listed}");
+    scratch.call(&["runs"]).without_privileges().end().code(0).shows(&[&id]);
     let shown = scratch.call(&["show", "last", "--json"]).without_privileges().end().code(0).json();
     assert_eq!(shown["id"], id);
     scratch.folder_for_everyone("target");
@@ -419,8 +404,7 @@ fn read_only_store_can_be_read() {
     let note = call.end().code(0).stderr;
     must_have(&note, &["this run is not saved: no permission to use", "--store"]);
     let call = scratch.call(&["run", "target", "--store", "home/new/runs.db"]).without_privileges();
-    let message = call.end().refused(2);
-    assert!(message.contains("no permission"), "{message}");
+    call.end().refused_with(2, &["no permission"]);
     set_modes(0o755);
 }
 

@@ -15,23 +15,23 @@ pub use skip::skip_loudly;
 
 use std::time::{Duration, Instant};
 
-/// Set where tests that repeat something go on as long as they are meant to: in CI and in the soak.
+/// Set in CI and in the soak: repeating tests run at full length.
 const THOROUGH: &str = "DRIVESCOPE_TESTS_THOROUGH";
 
 /// Set in the soak.
 const SOAK: &str = "DRIVESCOPE_TESTS_SOAK";
 
-/// How often something is repeated: a few times on a newcomer's machine, as often as it should be in CI.
+/// Number of repetitions: few on a developer's machine, all in CI.
 pub fn few_or_all(few: u64, all: u64) -> u64 {
     if is_thorough() { all } else { few }
 }
 
-/// Every `nth` of many cases, or each of them in CI.
+/// Every `nth` case, or each of them in CI.
 pub fn every<T>(nth: usize, all: &[T]) -> impl Iterator<Item = &T> {
     all.iter().step_by(if is_thorough() { 1 } else { nth })
 }
 
-/// Whether this is the soak (`cargo xtask soak`), which has time for what takes minutes.
+/// The soak (`cargo xtask soak`) has time for what takes minutes.
 pub fn is_soak() -> bool {
     std::env::var_os(SOAK).is_some_and(|value| !value.is_empty())
 }
@@ -40,7 +40,7 @@ fn is_thorough() -> bool {
     std::env::var_os(THOROUGH).is_some_and(|value| !value.is_empty())
 }
 
-/// The smallest run that still has numbers: 16 MiB, one round of 10 ms, no ramps.
+/// The smallest run with numbers: 16 MiB, one round of 10 ms, no ramps.
 pub const TINY: &[&str] = &[
     "--size=16M",
     "--rounds=1",
@@ -55,25 +55,24 @@ pub const TINY: &[&str] = &[
     "--set=surface.accesses=10",
 ];
 
-/// Whether an argument suits these tests: [`TINY`] has options of several, and the program refuses those of others.
+/// Whether an argument belongs to these tests: [`TINY`] has options of several, and the program refuses others.
 fn fits(argument: &std::ffi::OsStr, tests: &str) -> bool {
     let shared = TINY.iter().find(|shared| argument == **shared);
     let test = shared.and_then(|shared| shared.strip_prefix("--set=")?.split('.').next());
     test.is_none_or(|test| tests.split(',').any(|planned| planned == test))
 }
 
-/// Only the cheapest cell: for tests that need a run, but not its numbers.
+/// The cheapest cell, for tests that need a run, but not its numbers.
 pub const ONE_CELL: &[&str] = &["--test=transfer", "--cells=rnd4k_q1t1.read"];
 
-/// Whether this process is root.
 pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// What takes longer than this hangs: no machine needs it, however busy it is.
+/// A longer wait is a hang, however busy the machine is.
 pub const PATIENCE: Duration = Duration::from_secs(600);
 
-/// Waits until `what` is there; panics if it does not come.
+/// Waits for `what`; panics if it does not come.
 pub fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let start = Instant::now();
     loop {
@@ -85,7 +84,6 @@ pub fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// Panics unless a text has all of these parts.
 #[track_caller]
 pub fn must_have(text: &str, parts: &[&str]) {
     for part in parts {
@@ -93,7 +91,7 @@ pub fn must_have(text: &str, parts: &[&str]) {
     }
 }
 
-/// `count` bytes that neither compress nor repeat, the same for the same seed.
+/// Incompressible bytes, the same for the same seed.
 pub fn noise(count: usize, seed: u64) -> Vec<u8> {
     let mut state = seed | 1;
     let mut bytes = Vec::with_capacity(count + 8);

@@ -3,11 +3,10 @@
 use crate::support::terminal::OnTerminal;
 use crate::support::{Ended, Scratch};
 
-/// Columns of the terminal; outputs never have more.
 const COLUMNS: u16 = 80;
 
-/// The same call on a terminal and in a pipe: the messages must have the same words, each line must fit,
-/// and the pipe must get one line per message.
+/// On a terminal and in a pipe, messages must have the same words; each terminal line must fit, and the pipe gets one
+/// line per message.
 #[track_caller]
 pub fn must_wrap(scratch: &Scratch, arguments: &[&str], code: i32) -> Ended {
     let piped = scratch.drivescope(arguments).code(code);
@@ -27,7 +26,7 @@ pub fn must_wrap(scratch: &Scratch, arguments: &[&str], code: i32) -> Ended {
     shown
 }
 
-/// The words of a text, without the signs of comments.
+/// Words of a text, without comment signs.
 fn words(text: &str) -> Vec<&str> {
     text.split_whitespace().filter(|word| *word != "#").collect()
 }

@@ -11,7 +11,6 @@ use std::fs;
 const MIB: u64 = 1 << 20;
 const NAMESPACES: [&str; 4] = ["--mount", "--pid", "--fork", "--mount-proc"];
 
-/// Whether namespaces can be made here; if not, that is said.
 fn has_containers() -> bool {
     if !is_privileged() {
         return false;
@@ -20,13 +19,12 @@ fn has_containers() -> bool {
     made.map_err(|why| skip_loudly(&why)).is_ok()
 }
 
-/// A scratch directory for a test in one.
 fn scratch_with_containers() -> Option<Scratch> {
     has_containers().then(Scratch::new)
 }
 
-/// The program in namespaces of its own. What loop devices have mounted for the machine is gone from its mount
-/// table, with what other tests have mounted, which a copy of the table would keep from them.
+/// Runs the program in its own namespaces. Mounts of loop devices are removed from its mount table, also those of other
+/// tests, which a copy of the table would keep busy.
 fn within(scratch: &Scratch, arguments: &[&str]) -> Call {
     let program = env!("CARGO_BIN_EXE_drivescope");
     let script = format!(
@@ -39,14 +37,13 @@ fn within(scratch: &Scratch, arguments: &[&str]) -> Call {
         .with_home(&scratch.path("home"))
 }
 
-/// What the gate says there to a device at `same-bytes`, when it refuses.
+/// The refusal of the gate at `same-bytes`.
 fn opinion_within(scratch: &Scratch, node: &str) -> Value {
     let arguments = [&[node, "--write=same-bytes"], SMALL_SAMPLES].concat();
     let ended = within(scratch, &arguments).end();
     ended.code(3).json()["gate"].clone()
 }
 
-/// Names of the checks that refuse, each once.
 fn refusing(gate: &Value) -> Vec<String> {
     let mut names: Vec<String> = refusals(gate).into_iter().map(|(name, _)| name).collect();
     names.dedup();
@@ -107,7 +104,7 @@ fn container_host_mount_shows_by_its_file_system() {
     }
 }
 
-/// Of squashfs the kernel shows nothing outside the mount table.
+/// The kernel shows squashfs only in the mount table.
 #[test]
 fn container_hidden_mount_is_refused_by_the_claim() {
     let Some(scratch) = scratch_with_containers() else { return };
@@ -142,8 +139,8 @@ fn container_host_swap_is_reported() {
     refused(&gate, "claim", "in use");
 }
 
-/// A swap file, and a file behind a loop device: the path that the kernel tells leads nowhere in the container,
-/// but their file system is open.
+/// A swap file, and a file behind a loop device: the kernel's path leads nowhere in the container, but their file
+/// system is open.
 #[test]
 fn container_files_in_use_are_reported() {
     if !has_containers() {
@@ -177,13 +174,13 @@ fn container_files_in_use_are_reported() {
     );
 }
 
-/// A group of processes that may not open a device, as a container that was not given it.
+/// A cgroup that may not open a device, as in a container without it.
 struct DeviceRules {
     folder: String,
 }
 
 impl DeviceRules {
-    /// Denies `device`; says so where the kernel has no such groups (version 1 of cgroups).
+    /// Denies `device`; prints a note if the kernel has no such groups (cgroups version 1).
     fn deny(device: &Loop) -> Option<Self> {
         let folder = format!("/sys/fs/cgroup/devices/drivescope-{}", device.name());
         let number = fs::read_to_string(format!("/sys/block/{}/dev", device.name()))

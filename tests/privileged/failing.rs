@@ -1,31 +1,29 @@
 //! Devices and file systems that fail in the middle: the test fails, the run goes on and is kept.
 
 use super::guards::{Loop, OnLoop, OnMount, image_of_noise, take_room};
-use super::is_privileged;
+use super::privileged_scratch;
 use crate::support::json::{array, finding, findings, statuses, test_of, text};
 use crate::support::scratch::{names, own_folder};
-use crate::support::{Running, Scratch, TINY, must_have, wait_for};
+use crate::support::{Running, TINY, must_have, wait_for};
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader, pipe};
 
-/// Waits until the program has read `bytes` from a drive.
 fn wait_for_reads(running: &Running, bytes: u64) {
     wait_for_io(running, "read_bytes", bytes);
 }
 
-/// Waits until one of the kernel's counters of the program passes `bytes`.
+/// Waits until one of the kernel's I/O counters of the program exceeds `bytes`.
 fn wait_for_io(running: &Running, counter: &str, bytes: u64) {
     wait_for(counter, || running.io_bytes(counter).filter(|so_far| *so_far > bytes));
 }
 
-/// Takes away most of what lies behind a loop device: reads there fail with EIO from now on.
+/// Truncates the file of a loop device: reads then fail with EIO.
 fn take_away(image: &str) {
     let file = fs::OpenOptions::new().write(true).open(image).expect("the image is ours");
     file.set_len(64 << 10).expect("a file can be cut");
 }
 
-/// The first test would never end by itself.
 const ENDLESS: &[&str] = &[
     "--test=transfer,latency,surface",
     "--cells=rnd4k_q1t1.read",
@@ -36,11 +34,8 @@ const ENDLESS: &[&str] = &[
 
 #[test]
 fn io_errors_end_the_test_not_the_run() {
-    if !is_privileged() {
-        return;
-    }
     for engine in ["--engine=threads", "--seed=1"] {
-        let scratch = Scratch::new();
+        let Some(scratch) = privileged_scratch() else { return };
         let image = image_of_noise(&scratch, 64);
         let Some(device) = Loop::attach(&image, &[]) else { return };
         let call = scratch.run_call(&device.node, &[TINY, ENDLESS, &["target", engine]]);
@@ -75,8 +70,7 @@ fn io_errors_give_the_device_exit_code() {
     take_away(&image);
     let ended = scratch.run(&device.node, &[TINY]).code(4);
     ended.shows(&["failed", "I/O error", "F017", "saved as run"]);
-    let listed = scratch.drivescope(&["runs"]).code(0);
-    assert!(listed.stdout.contains("failed"), "{listed}");
+    scratch.drivescope(&["runs"]).code(0).shows(&["failed"]);
 }
 
 #[test]
@@ -110,8 +104,8 @@ fn full_file_system_fails_the_test_cleanly() {
     assert_eq!(scratch.drivescope(&["show", "last", "--json"]).code(0).json(), run);
 }
 
-/// The last block is where direct I/O was proved: a bad one was taken for a file system without it, and all reads
-/// went through the page cache.
+/// Direct I/O is proved with the last block: a bad one looked like a file system without it, and all reads went through
+/// the page cache.
 #[test]
 fn bad_last_sector_does_not_refuse_direct_io() {
     let Some(OnLoop { device, image, scratch, .. }) = OnLoop::of_noise(64) else { return };
@@ -125,10 +119,7 @@ fn bad_last_sector_does_not_refuse_direct_io() {
 
 #[test]
 fn watch_continues_after_failed_reads() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = privileged_scratch() else { return };
     let image = image_of_noise(&scratch, 64);
     let Some(device) = Loop::attach(&image, &[]) else { return };
     let (reader, writer) = pipe().unwrap();

@@ -20,7 +20,7 @@ pub(super) const SLOW_FILL: &[&str] = &[
     "--json",
 ];
 
-/// A device over `image`, and the option that gives its contents up.
+/// Attaches `image`; returns the device and its `--destroy` option.
 fn attach(image: &str) -> Option<(Loop, String)> {
     let device = Loop::attach(image, &[])?;
     let destroy =
@@ -30,11 +30,8 @@ fn attach(image: &str) -> Option<(Loop, String)> {
 
 #[test]
 fn a_full_fill_writes_every_sector() {
-    if !is_privileged() {
-        return;
-    }
     for engine in ["--engine=threads", "--seed=1"] {
-        let scratch = Scratch::new();
+        let Some(scratch) = privileged_scratch() else { return };
         let image = image_of_noise(&scratch, 256);
         let Some((device, destroy)) = attach(&image) else { return };
         let fill = ["--test=fill", "--set=fill.mode=full", "--json", &destroy, engine];
@@ -105,14 +102,11 @@ fn without_consent_nothing_is_written() {
     assert!(fs::read(&image).unwrap() == before, "the image changed");
 }
 
-/// A device over a file in a file system that becomes full: writes fail from some byte on.
+/// A device on a file system that becomes full: writes fail from some byte on.
 #[test]
 fn failed_write_ends_a_fill_and_is_judged() {
-    if !is_privileged() {
-        return;
-    }
     for engine in ["--engine=threads", "--seed=1"] {
-        let scratch = Scratch::new();
+        let Some(scratch) = privileged_scratch() else { return };
         let options = ["-t", "tmpfs", "-o", "size=96M"];
         let Some(mount) = Mount::new(&scratch, "drivescope-test", &options) else { return };
         let image = mount.text("image");
@@ -162,7 +156,6 @@ fn failed_write_ends_a_fill_and_is_judged() {
     }
 }
 
-/// The end of the device comes nearer while it is written.
 #[test]
 fn shrinking_device_fails_the_test() {
     let Some(OnLoop { scratch, image, device, destroy }) = OnLoop::of_noise(256) else { return };
@@ -214,7 +207,7 @@ fn stopped_fill_resumes_at_its_place_only() {
     assert!(stamped(&image).iter().all(|&is_stamped| is_stamped), "a gap between the two");
 }
 
-/// Writing goes on only behind what is whole; reading also behind sectors that it has found bad.
+/// Writing continues only after intact data; reading also after bad sectors.
 #[test]
 fn verify_reads_but_never_writes_after_bad_sectors() {
     let Some(OnLoop { scratch, image, device, destroy }) = OnLoop::of_noise(160) else { return };
@@ -308,7 +301,7 @@ fn kill_and_continue(test: &str, mib: u64, options: &[&str], seed: u64) {
     assert!(was_killed, "no run was killed in the middle");
 }
 
-/// Whether a run was killed after it was known to the store; in any case it comes to its end.
+/// Whether a run was killed after it was stored; in any case the last one ends.
 fn went_on_after_kills(test: &str, mib: u64, options: &[&str], seed: u64) -> bool {
     let scratch = Scratch::new();
     let image = sparse_image(&scratch, mib);

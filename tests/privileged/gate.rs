@@ -2,35 +2,32 @@
 
 use super::guards::{Loop, Mount, OnLoop, OnMount, image_with, or_skip, sparse_image, tool};
 use super::list::add_partition;
-use super::{is_privileged, privileged_scratch};
+use super::privileged_scratch;
 use crate::support::json::{array, text};
 use crate::support::{Call, Running, Scratch, wait_for};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
-/// A blank image of `mib` MiB and a device on it.
 pub fn blank(scratch: &Scratch, mib: u64, options: &[&str]) -> Option<Loop> {
     Loop::attach(&sparse_image(scratch, mib), options)
 }
 
-/// Samples that fit a small partition, so that its plan has a test that writes.
 pub const SMALL_SAMPLES: &[&str] = &["--set=surface.samples=3", "--set=surface.sample=1M"];
 
-/// The gate's checks with these options; `code` is the exit code that must follow.
+/// The gate's checks with these options; `code` is the expected exit code.
 pub fn opinion(scratch: &Scratch, node: &str, options: &[&str], code: i32) -> Value {
     let options = [&["--dry-run", "--json"], options].concat();
     scratch.run(node, &[SMALL_SAMPLES, &options]).code(code).json()["gate"].clone()
 }
 
-/// What a check refused, each with its evidence.
+/// Name and evidence of each refusing check.
 pub fn refusals(gate: &Value) -> Vec<(String, String)> {
     let refused = |check: &&Value| check["outcome"] == "refused";
     let both = |check: &Value| (text(&check["name"]).into(), text(&check["evidence"]).into());
     array(&gate["checks"]).iter().filter(refused).map(both).collect()
 }
 
-/// Panics unless this check refuses with these words.
 #[track_caller]
 pub fn refused(gate: &Value, name: &str, words: &str) {
     let found = refusals(gate);
@@ -49,8 +46,7 @@ fn blank_device_is_free_and_unchanged() {
         (&["--write=restore"], 0),
         (&["--destroy=wrong"], 3),
     ] {
-        let ended = scratch.run(&device.node, &[&["--dry-run"], options]).code(code);
-        assert!(ended.stdout.contains("gate at level"), "{ended}");
+        scratch.run(&device.node, &[&["--dry-run"], options]).code(code).shows(&["gate at level"]);
     }
     let gate = opinion(&scratch, &device.node, &["--write=restore"], 0);
     assert_eq!(gate["level"], "restore");
@@ -69,11 +65,10 @@ fn mounted_device_is_refused_by_table_and_claim() {
     refused(&gate, "mounts", &mount.point);
     refused(&gate, "file systems", "ext4");
     refused(&gate, "claim", "in use");
-    let shown = scratch.run(&device.node, &[&["--dry-run"]]).code(0).stdout;
-    assert!(shown.contains("$ findmnt --source"), "{shown}");
+    scratch.run(&device.node, &[&["--dry-run"]]).code(0).shows(&["$ findmnt --source"]);
 }
 
-/// A shell in a mount namespace of its own, which mounts `device` there and waits.
+/// A shell in its own mount namespace with `device` mounted.
 fn mounted_elsewhere(scratch: &Scratch, device: &Loop) -> Running {
     fs::create_dir(scratch.path("elsewhere")).expect("the scratch directory is ours");
     let (point, ready) = (scratch.text("elsewhere"), scratch.text("ready"));
@@ -87,11 +82,8 @@ fn mounted_elsewhere(scratch: &Scratch, device: &Loop) -> Running {
 
 #[test]
 fn a_mount_in_another_namespace_is_found() {
-    if !is_privileged() {
-        return;
-    }
+    let Some(scratch) = privileged_scratch() else { return };
     let Some(_) = or_skip(tool("unshare", &["--mount", "true"])) else { return };
-    let scratch = Scratch::new();
     let Some(image) = image_with(&scratch, 64, "mkfs.ext4", &["-q", "-F"]) else { return };
     let Some(device) = Loop::attach(&image, &[]) else { return };
     let running = mounted_elsewhere(&scratch, &device);
@@ -153,7 +145,7 @@ fn nested_loop_device_is_found() {
     opinion(&scratch, &upper.node, &["--write=same-bytes"], 0);
 }
 
-/// The kernel's claim of a loop device says nothing of the device that it lies straight on.
+/// A claimed loop device leaves the device below it unclaimed.
 #[test]
 fn loop_device_on_a_used_device_is_refused() {
     let Some(OnLoop { scratch, device, .. }) = OnLoop::ext4(64) else { return };
@@ -165,7 +157,7 @@ fn loop_device_on_a_used_device_is_refused() {
     refused(&gate, "mounts", &mount.point);
 }
 
-/// Nor of another one over the same file, unless both show other parts of it.
+/// The same for another loop device over the file, unless they show different parts.
 #[test]
 fn loop_device_over_a_mounted_file_is_refused() {
     let Some(OnLoop { scratch, device, image, .. }) = OnLoop::ext4(64) else { return };
@@ -181,7 +173,7 @@ fn loop_device_over_a_mounted_file_is_refused() {
     opinion(&scratch, &behind.node, &["--write=same-bytes"], 0);
 }
 
-/// The log of a mounted XFS stands in no list of what is mounted: only the kernel's claim of its device tells.
+/// The log device of a mounted XFS is in no list of mounts: only the kernel's claim shows it.
 #[test]
 fn loop_device_over_an_active_log_is_refused() {
     let Some(OnLoop { scratch, device, .. }) = OnLoop::blank(400) else { return };
@@ -201,8 +193,8 @@ fn loop_device_over_an_active_log_is_refused() {
     refused(&gate, "same bytes", &words);
 }
 
-/// The kernel names the file of a loop device by the path that it was attached by, which leads nowhere once
-/// that name is removed, or from another mount namespace.
+/// The kernel names the file of a loop device by the path at attachment, which leads nowhere once it is removed, or
+/// from another mount namespace.
 #[test]
 fn file_is_identified_by_number_not_name() {
     let Some(OnLoop { scratch, device, image, .. }) = OnLoop::ext4(64) else { return };
@@ -214,11 +206,9 @@ fn file_is_identified_by_number_not_name() {
     let gate = opinion(&scratch, &device.node, &["--write=same-bytes"], 3);
     refused(&gate, "mounts", &mount.point);
     let call = ["run", &device.node, &twin.node, "--dry-run"];
-    let message = scratch.drivescope(&call).refused(2);
-    assert!(message.contains("loop devices over the same bytes of a file"), "{message}");
+    scratch.drivescope(&call).refused_with(2, &["loop devices over the same bytes of a file"]);
 }
 
-/// A device node of any name, in any folder, is the device.
 #[test]
 fn loop_device_on_another_used_node_is_refused() {
     let Some(OnLoop { scratch, device, .. }) = OnLoop::ext4(64) else { return };
@@ -232,7 +222,7 @@ fn loop_device_on_another_used_node_is_refused() {
     refused(&gate, "mounts", &mount.point);
 }
 
-/// Only the bytes of the partition count.
+/// Only the partition's bytes count.
 #[test]
 fn loop_device_on_a_neighbour_spares_a_partition() {
     let Some(OnLoop { scratch, device, image, .. }) = OnLoop::blank(64) else { return };
@@ -252,8 +242,7 @@ fn two_loop_devices_over_one_file_are_refused() {
     let Some(twin) = Loop::attach(&image, &[]) else { return };
     for options in [&["--dry-run"][..], &["--test=align", "--write=same-bytes"]] {
         let call = [&["run", &device.node, &twin.node], options].concat();
-        let message = scratch.drivescope(&call).refused(2);
-        assert!(message.contains("loop devices over the same bytes of a file"), "{message}");
+        scratch.drivescope(&call).refused_with(2, &["loop devices over the same bytes of a file"]);
     }
 }
 
@@ -273,7 +262,7 @@ fn disk_and_its_partition_are_refused_together() {
     }
 }
 
-/// The lock is that of the disk, and the call itself would be the other program.
+/// Both would lock the disk, so the program would block itself.
 #[test]
 fn two_partitions_of_a_disk_are_refused_together() {
     let Some(scratch) = privileged_scratch() else { return };

@@ -11,7 +11,7 @@ use crate::support::{Scratch, noise, wait_for};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
-/// What `restore` says when it leaves the device and its journals alone.
+/// `restore` must leave the device and its journals alone; returns its message.
 #[track_caller]
 fn not_restored(scratch: &Scratch, device: &Loop, image: &str) -> String {
     let before = contents(device, image);
@@ -34,7 +34,7 @@ fn detach(device: Loop, image: &str) {
     });
 }
 
-/// The kernel's claim of a loop device does not see what is mounted beside it.
+/// The kernel's claim of a loop device does not cover mounts of its file elsewhere.
 #[test]
 fn originals_avoid_a_file_mounted_elsewhere() {
     let Some(OnLoop { scratch, device, image, .. }) = OnLoop::of_noise(64) else { return };
@@ -88,7 +88,7 @@ fn read_only_drive_is_reported_before_any_write() {
     assert!(contents(&device, &image) == original);
 }
 
-/// The same bytes by way of another device: a fill there would be undone by the restore.
+/// A fill of the same bytes through another device would be undone by the restore.
 #[test]
 fn open_journal_blocks_writes_through_other_devices() {
     let Some(OnLoop { scratch, device, image, .. }) = OnLoop::of_noise(64) else { return };
@@ -138,7 +138,7 @@ fn originals_avoid_another_file_of_that_name() {
     assert!(contents(&device, &moved) == original);
 }
 
-/// The number of a file is free when it is removed; its time of birth tells the next one apart.
+/// Inode numbers are reused; the time of birth distinguishes files.
 #[test]
 fn originals_avoid_a_file_with_a_reused_number() {
     let Some(OnLoop { scratch, device, image, .. }) = OnLoop::of_noise(8) else { return };
@@ -158,7 +158,7 @@ fn originals_avoid_a_file_with_a_reused_number() {
     assert!(message.contains("another file that has taken that name"), "{message}");
 }
 
-/// The kernel gives the number of a device that is gone to the next one.
+/// Device numbers are reused.
 #[test]
 fn originals_avoid_a_device_with_a_reused_number() {
     let Some(scratch) = privileged_scratch() else { return };
@@ -181,7 +181,7 @@ fn originals_avoid_a_device_with_a_reused_number() {
     assert_eq!(fs::read_dir(journals(&scratch)).unwrap().count(), 1);
 }
 
-/// The run tells in one range what did not go back, and `restore` what to do about it.
+/// The run reports what was not restored as one range, and `restore` the remedy.
 #[test]
 fn read_only_turn_is_reported_as_one_range() {
     let Some(target) = Target::new() else { return };

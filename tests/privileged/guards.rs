@@ -1,6 +1,6 @@
 //! Devices and mounts that go away with the test.
 
-use super::is_privileged;
+use super::privileged_scratch;
 use crate::support::{Scratch, noise, skip_loudly};
 use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
@@ -9,11 +9,10 @@ use std::io::Read;
 use std::process::Command;
 use std::time::Duration;
 
-/// A device that is busy (udev looks at it) is free again after a moment.
+/// A busy device (udev inspects it) is soon free again.
 const ATTEMPTS: u32 = 20;
 const MOMENT: Duration = Duration::from_millis(100);
 
-/// How `mkfs.ext4` asks nothing and says nothing.
 const EXT4: &[&str] = &["-q", "-F"];
 
 /// Runs a tool; the error is what it said.
@@ -25,7 +24,6 @@ pub fn tool(name: &str, arguments: &[&str]) -> Result<String, String> {
     Err(format!("{name}: {}", String::from_utf8_lossy(&output.stderr).trim()))
 }
 
-/// The same, again and again while it fails.
 pub fn insist(name: &str, arguments: &[&str]) -> Result<String, String> {
     let mut result = tool(name, arguments);
     for _ in 1..ATTEMPTS {
@@ -38,17 +36,15 @@ pub fn insist(name: &str, arguments: &[&str]) -> Result<String, String> {
     result
 }
 
-/// A result, or `None` after saying why the test did not run.
+/// Prints why the test did not run, if it did not.
 pub fn or_skip<T>(result: Result<T, String>) -> Option<T> {
     result.map_err(|why| skip_loudly(&why)).ok()
 }
 
-/// A file of `mib` MiB of noise to attach, and its path.
 pub fn image_of_noise(scratch: &Scratch, mib: usize) -> String {
     scratch.file("image", noise(mib << 20, 11))
 }
 
-/// A sparse file of `mib` MiB.
 pub fn sparse_image(scratch: &Scratch, mib: u64) -> String {
     let image = scratch.file("image", "");
     let file = fs::OpenOptions::new().write(true).open(&image).expect("it was just made");
@@ -56,19 +52,18 @@ pub fn sparse_image(scratch: &Scratch, mib: u64) -> String {
     image
 }
 
-/// The same with a file system in it; says so if it cannot be made.
+/// A sparse image with a file system; prints a note if it cannot be made.
 pub fn image_with(scratch: &Scratch, mib: u64, mkfs: &str, options: &[&str]) -> Option<String> {
     let image = sparse_image(scratch, mib);
     or_skip(tool(mkfs, &[options, &[&image]].concat())).map(|_| image)
 }
 
-/// A loop device over a file.
 pub struct Loop {
     pub node: String,
 }
 
 impl Loop {
-    /// Attaches `image` to a free loop device; says so if there are none.
+    /// Prints a note if there is no free loop device.
     pub fn attach(image: &str, options: &[&str]) -> Option<Self> {
         let arguments = [&["--find", "--show"], options, &[image]].concat();
         let device = or_skip(insist("losetup", &arguments)).map(|node| Self { node })?;
@@ -79,7 +74,6 @@ impl Loop {
         Some(device)
     }
 
-    /// Its kernel name.
     pub fn name(&self) -> &str {
         self.node.trim_start_matches("/dev/")
     }
@@ -93,43 +87,36 @@ impl Drop for Loop {
     }
 }
 
-/// A loop device over an image in a scratch directory of its own. Taken apart, `device` must not outlive
-/// `scratch`, so name it after that.
+/// A loop device over an image in its own scratch directory. When destructured, `device` must not outlive `scratch`, so
+/// name it after that.
 pub struct OnLoop {
     pub device: Loop,
-    /// Path of the image.
     pub image: String,
-    /// What gives the contents up: `--destroy=NAME:BYTES`.
+    /// `--destroy=NAME:BYTES`.
     pub destroy: String,
     pub scratch: Scratch,
 }
 
 impl OnLoop {
-    /// `mib` MiB of noise. Says so if this machine has no such device, as the others do.
+    /// Prints a note if there is no loop device; so do the other constructors.
     pub fn of_noise(mib: usize) -> Option<Self> {
         Self::new(|scratch| Some(image_of_noise(scratch, mib)))
     }
 
-    /// `mib` MiB of nothing.
     pub fn blank(mib: u64) -> Option<Self> {
         Self::new(|scratch| Some(sparse_image(scratch, mib)))
     }
 
-    /// What `mkfs` makes in `mib` MiB.
     pub fn with(mib: u64, mkfs: &str, options: &[&str]) -> Option<Self> {
         Self::new(|scratch| image_with(scratch, mib, mkfs, options))
     }
 
-    /// An ext4 of `mib` MiB.
     pub fn ext4(mib: u64) -> Option<Self> {
         Self::with(mib, "mkfs.ext4", EXT4)
     }
 
     fn new(make: impl FnOnce(&Scratch) -> Option<String>) -> Option<Self> {
-        if !is_privileged() {
-            return None;
-        }
-        let scratch = Scratch::new();
+        let scratch = privileged_scratch()?;
         let image = make(&scratch)?;
         let device = Loop::attach(&image, &[])?;
         let bytes = fs::metadata(&image).expect("it was just made").len();
@@ -138,7 +125,7 @@ impl OnLoop {
     }
 }
 
-/// A file system mounted from a loop device of its own. Taken apart, name `device` after `scratch`, and `mount` last.
+/// A file system mounted from its own loop device. When destructured, name `device` after `scratch`, and `mount` last.
 pub struct OnMount {
     pub mount: Mount,
     pub device: Loop,
@@ -146,31 +133,32 @@ pub struct OnMount {
 }
 
 impl OnMount {
-    /// What `mkfs` makes in `mib` MiB.
     pub fn with(mib: u64, mkfs: &str, options: &[&str]) -> Option<Self> {
         let OnLoop { scratch, device, .. } = OnLoop::with(mib, mkfs, options)?;
         let mount = Mount::new(&scratch, &device.node, &[])?;
         Some(Self { mount, device, scratch })
     }
 
-    /// An ext4 of `mib` MiB.
     pub fn ext4(mib: u64) -> Option<Self> {
         Self::with(mib, "mkfs.ext4", EXT4)
     }
 
-    /// A btrfs of `mib` MiB.
+    /// An ext4 without blocks reserved for root.
+    pub fn unreserved(mib: u64) -> Option<Self> {
+        Self::with(mib, "mkfs.ext4", &["-q", "-F", "-m", "0"])
+    }
+
     pub fn btrfs(mib: u64) -> Option<Self> {
         Self::with(mib, "mkfs.btrfs", &["-q"])
     }
 }
 
-/// A mounted file system.
 pub struct Mount {
     pub point: String,
 }
 
 impl Mount {
-    /// Mounts `source` below the scratch directory; says so if the kernel cannot.
+    /// Mounts `source` below the scratch directory; prints a note if the kernel cannot.
     pub fn new(scratch: &Scratch, source: &str, options: &[&str]) -> Option<Self> {
         let point = scratch.text("mounted");
         fs::create_dir_all(&point).expect("the scratch directory is writable");
@@ -178,7 +166,6 @@ impl Mount {
         or_skip(tool("mount", &arguments)).map(|_| Self { point })
     }
 
-    /// A path within, as text for arguments.
     pub fn text(&self, name: &str) -> String {
         format!("{}/{name}", self.point)
     }
@@ -192,7 +179,7 @@ impl Drop for Mount {
     }
 }
 
-/// Takes all space that a file system gives but `left` bytes, in files that become smaller.
+/// Leaves `left` bytes free, with files of decreasing size.
 pub fn take_room(mount: &Mount, left: u64) {
     let take = |name: &str, bytes: u64| take_space(&mount.text(name), bytes);
     if left > 0 {
@@ -211,7 +198,7 @@ pub fn take_room(mount: &Mount, left: u64) {
     }
 }
 
-/// A file that takes up `bytes`, of zeros where the file system cannot set space aside.
+/// A file of zeros where the file system cannot preallocate.
 fn take_space(path: &str, bytes: u64) -> std::io::Result<()> {
     let mut file = fs::File::create(path)?;
     match rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, bytes) {
@@ -223,7 +210,6 @@ fn take_space(path: &str, bytes: u64) -> std::io::Result<()> {
     }
 }
 
-/// A zram device: memory shown as a drive.
 pub struct Zram {
     pub node: String,
     number: String,
@@ -232,7 +218,7 @@ pub struct Zram {
 impl Zram {
     const CONTROL: &str = "/sys/class/zram-control";
 
-    /// Makes a new one; says so if the kernel cannot.
+    /// Prints a note if the kernel cannot.
     pub fn new(size: &str) -> Option<Self> {
         let made = fs::read_to_string(format!("{}/hot_add", Self::CONTROL));
         let number = or_skip(made.map_err(|e| format!("needs zram: {e}")))?.trim().to_string();

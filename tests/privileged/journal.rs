@@ -3,7 +3,7 @@
 
 use super::guards::{Loop, Mount, OnLoop, image_of_noise, image_with, insist, tool};
 use super::originals::moment;
-use super::{is_privileged, privileged_scratch};
+use super::privileged_scratch;
 use crate::support::{Scratch, few_or_all, noise, wait_for};
 use drivescope_drive::journal::{
     self, Disk, DriveIdentity, Journal, JournalError, JournalSettings, NotReady, StateFolder,
@@ -17,16 +17,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// Tells the process that is to be killed its device, folder and seed.
+/// Variables for the process that will be killed.
 const DEVICE: &str = "DRIVESCOPE_TEST_VICTIM_DEVICE";
 const FOLDER: &str = "DRIVESCOPE_TEST_VICTIM_FOLDER";
 const SEED: &str = "DRIVESCOPE_TEST_VICTIM_SEED";
-/// Its name as a test.
 const VICTIM: &str = "privileged::journal::the_process_that_is_killed";
 
 const MIB: usize = 1 << 20;
 
-/// A loop device opened without any gate: only for tests, which made it themselves.
+/// A loop device opened without the gate, for tests that created it.
 struct LoopDisk {
     file: File,
     identity: DriveIdentity,
@@ -76,7 +75,6 @@ pub(super) fn journals(scratch: &Scratch) -> PathBuf {
     scratch.path("home/state/drivescope/journals")
 }
 
-/// A journal of the device `node`.
 fn begin(
     folder: &Path,
     node: &str,
@@ -92,14 +90,13 @@ fn begin(
     journal::begin(&Roots::host(), folder, node.trim_start_matches("/dev/"), disk, settings)
 }
 
-/// Makes a sector of noise one of test data, by which a drive is known that waits for its originals.
+/// Makes a sector of test data from noise: it identifies a drive whose contents wait to be restored.
 fn stamp(sector: &mut [u8], offset: u64) {
     sector.iter_mut().for_each(|byte| *byte |= 1);
     sector[..8].copy_from_slice(&offset.to_le_bytes());
     sector[8..16].copy_from_slice(&1u64.to_le_bytes());
 }
 
-/// Test data for this place.
 fn test_data(bytes: usize, offset: u64) -> Vec<u8> {
     let mut data = vec![7; bytes];
     for (at, sector) in (offset..).step_by(512).zip(data.chunks_mut(512)) {
@@ -108,7 +105,7 @@ fn test_data(bytes: usize, offset: u64) -> Vec<u8> {
     data
 }
 
-/// Writes through a journal without end. Not a test: the process of [`kill`] runs it by name, with the variables.
+/// Writes through a journal without end. Not a test: [`kill`] runs this process by name, with the variables.
 #[test]
 fn the_process_that_is_killed() {
     let variable = |name| std::env::var(name).ok();
@@ -154,7 +151,7 @@ fn is_alive(victim: &mut Child) -> bool {
     victim.try_wait().expect("it is ours").is_none()
 }
 
-/// Lets a process write, and kills it after a random time once its first journal is there.
+/// Starts the writing process, and kills it at a random time after its first journal exists.
 fn kill(node: &str, folder: &Path, seed: u64) {
     let mut victim = start_victim(node, folder, seed);
     wait_for("the first journal", || {
@@ -175,12 +172,9 @@ pub(super) fn contents(device: &Loop, image: &str) -> Vec<u8> {
 
 #[test]
 fn killed_process_is_restored_at_any_time() {
-    if !is_privileged() {
-        return;
-    }
     // Not every kill hits during a change: repeat until enough did.
     const MOST: u64 = 400;
-    let scratch = Scratch::new();
+    let Some(scratch) = privileged_scratch() else { return };
     let image = image_of_noise(&scratch, 8);
     let Some(device) = Loop::attach(&image, &[]) else { return };
     let original = contents(&device, &image);
@@ -214,7 +208,6 @@ fn killed_process_is_restored_at_any_time() {
     scratch.run(&device.node, &[&["--dry-run"]]).code(0);
 }
 
-/// Leaves an open journal of `mib` MiB.
 pub(super) fn leave_open(node: &str, folder: &Path, mib: usize, run: u64) {
     let mut disk = LoopDisk::open(node);
     let mut journal = begin(folder, node, &disk, (mib + 2) * MIB, run).expect("nothing is open");
@@ -224,11 +217,8 @@ pub(super) fn leave_open(node: &str, folder: &Path, mib: usize, run: u64) {
 
 #[test]
 fn signals_do_not_end_a_restore() {
-    if !is_privileged() {
-        return;
-    }
     const ATTEMPTS: u64 = 10;
-    let scratch = Scratch::new();
+    let Some(scratch) = privileged_scratch() else { return };
     let image = image_of_noise(&scratch, 64);
     let Some(device) = Loop::attach(&image, &[]) else { return };
     let original = contents(&device, &image);
@@ -292,7 +282,7 @@ fn journal_restores_only_its_own_drive() {
     assert!(contents(&device, &image) == original);
 }
 
-/// Sticks of one make may tell the same names: what shows the one that was written is what was written.
+/// Sticks of one make may report the same names: only the written data identify the drive.
 #[test]
 fn drive_without_the_runs_data_is_not_restored() {
     let Some(OnLoop { scratch, device, image, .. }) = OnLoop::of_noise(8) else { return };
@@ -325,7 +315,7 @@ fn drive_without_the_runs_data_is_not_restored() {
     assert!(contents(&device, &image)[..2 * MIB] == original[..2 * MIB]);
 }
 
-/// One restores the drive; the other says so, or finds it done.
+/// One restores the drive; the other reports that, or finds it done.
 #[test]
 fn two_concurrent_restores_do_not_conflict() {
     let Some(OnLoop { scratch, device, image, .. }) = OnLoop::of_noise(32) else { return };
@@ -358,8 +348,7 @@ fn a_device_in_use_is_not_restored() {
     let Some(mount) = Mount::new(&scratch, &device.node, &[]) else { return };
     let ended = scratch.drivescope(&["restore"]).code(3);
     assert!(ended.stderr.contains(&format!("mounted on {}", mount.point)), "{ended}");
-    let message = scratch.run(&mount.point, &[&["--dry-run"]]).refused(3);
-    assert!(message.contains("drivescope restore"), "{message}");
+    scratch.run(&mount.point, &[&["--dry-run"]]).refused_with(3, &["drivescope restore"]);
     drop(mount);
     scratch.drivescope(&["restore"]).code(0);
 }
@@ -478,8 +467,7 @@ fn link_beside_a_journal_does_not_block_restore() {
         assert!(ended.stderr.contains("0.journal is a restore journal"), "{ended}");
         assert!(contents(&device, &image) == original);
         // It may be the journal of this drive.
-        let message = scratch.run(&device.node, &[&["--dry-run"]]).refused(3);
-        assert!(message.contains("it is a symbolic link"), "{message}");
+        scratch.run(&device.node, &[&["--dry-run"]]).refused_with(3, &["it is a symbolic link"]);
         fs::remove_file(&link).unwrap();
     }
     scratch.run(&device.node, &[&["--dry-run"]]).code(0);

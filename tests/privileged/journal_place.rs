@@ -5,7 +5,7 @@ use super::originals::WRITES;
 use crate::support::{Call, Scratch, wait_for};
 use std::fs;
 
-/// What a dry run says that would keep its journal in `folder`.
+/// The refusal of a dry run with its journal in `folder`.
 #[track_caller]
 fn refused(target: &OnLoop, folder: &str) -> String {
     let call =
@@ -44,7 +44,7 @@ fn journal_without_durable_syncs_is_refused() {
     assert!(message.contains(&words), "{message}");
 }
 
-/// The kernel names its file by a path of that namespace, which is another one here.
+/// The kernel names its file by a path of another mount namespace.
 #[test]
 fn journal_in_hidden_memory_is_refused() {
     let Some(target) = OnLoop::blank(64) else { return };

@@ -10,7 +10,6 @@ use rustix::process::Signal;
 
 const MIB: u64 = 1 << 20;
 
-/// A disk for the journal alone.
 struct JournalDisk {
     mount: Mount,
     _device: Loop,
@@ -35,7 +34,7 @@ impl JournalDisk {
         std::fs::read_dir(folder).map_or(0, Iterator::count)
     }
 
-    /// A run whose first test writes back what is there, and whose second needs the journal.
+    /// The first test writes the same bytes, the second needs the journal.
     fn start(&self, target: &Target) -> Running {
         let level = target.level();
         let options = ["--test=align,transfer", "--set=align.time=4", "--rounds=1", &level];
@@ -70,7 +69,7 @@ fn no_room_when_the_journal_is_made() {
     target.must_be_whole("after the next run");
 }
 
-/// Ext2 cannot set space aside, so the journal runs full in the middle.
+/// ext2 cannot preallocate, so the journal fills the disk halfway.
 #[test]
 fn no_room_while_originals_are_saved() {
     let Some(target) = Target::new() else { return };
@@ -96,7 +95,7 @@ fn journal_disk_fails_while_originals_are_saved() {
     disk.must_fail(&target, running.end());
 }
 
-/// The originals are there; only that they are back cannot be written down.
+/// The originals are saved; only their restore cannot be recorded.
 #[test]
 fn journal_disk_fails_while_patterns_are_written() {
     let Some(target) = Target::new() else { return };
@@ -119,7 +118,7 @@ fn journal_disk_fails_while_patterns_are_written() {
     }
 }
 
-/// A run that is stopped with patterns on its target, when the disk of its journal has failed in this way.
+/// A run stopped with patterns on its target, after the journal's disk failed as given.
 fn stopped_without_a_journal_disk(end: [&str; 4], words: &[&str], is_changed: bool) {
     let Some(target) = Target::new() else { return };
     let Some(disk) = JournalDisk::new("mkfs.ext4") else { return };
@@ -149,7 +148,7 @@ fn stopped_without_a_journal_disk(end: [&str; 4], words: &[&str], is_changed: bo
     target.must_be_whole("after restore");
 }
 
-/// Who asks what became of the run must not take that for the end of one whose contents are back.
+/// A run without restored contents must not look like a clean stop.
 #[test]
 fn unrestored_contents_outrank_a_signal() {
     let end = ["xfs_io", "-x", "-c", "shutdown"];
@@ -164,7 +163,7 @@ fn unremovable_journal_is_not_reported_as_loss() {
     stopped_without_a_journal_disk(end, &words, false);
 }
 
-/// A disk whose file lies on another and is larger than that has room for.
+/// A disk whose backing file is larger than its file system has room for.
 fn thin(scratch: Scratch, below: &JournalDisk) -> Option<JournalDisk> {
     let image = below.mount.text("thin");
     let file = std::fs::File::create(&image).expect("it is ours");

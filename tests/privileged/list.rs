@@ -6,13 +6,13 @@ use crate::support::json::{array, text};
 use crate::support::{Scratch, must_have, skip_loudly};
 use serde_json::Value;
 
-/// A partition added to the kernel without a table on the device; removed when dropped.
+/// A partition known to the kernel without a partition table; removed when dropped.
 pub struct Partition<'d> {
     device: &'d Loop,
     number: String,
 }
 
-/// Adds a partition; says so if the kernel or the tool cannot. Start and length in 512-byte sectors.
+/// Start and length in 512-byte sectors; prints a note if the kernel or the tool cannot.
 pub fn add_partition(device: &Loop, number: u32, start: u64, length: u64) -> Option<Partition<'_>> {
     let [number, start, length] = [number.to_string(), start.to_string(), length.to_string()];
     match tool("addpart", &[&device.node, &number, &start, &length]) {
@@ -32,7 +32,6 @@ impl Drop for Partition<'_> {
     }
 }
 
-/// The entry of one device, as JSON and as text.
 fn shown(scratch: &Scratch, name: &str) -> (Value, String) {
     let list = scratch.drivescope(&["list", "--json"]).code(0).json();
     let drive = array(&list).iter().find(|drive| drive["name"] == name);

@@ -1,11 +1,11 @@
 //! Targets without a drive below them: numbers are shown, marked, and count for nothing.
 
 use super::guards::{Loop, Mount, Zram, or_skip, tool};
-use super::{is_privileged, privileged_scratch};
+use super::privileged_scratch;
 use crate::support::json::{array, finding, findings, metric, metrics, text};
-use crate::support::{Ended, ONE_CELL, Scratch, TINY, must_have, noise};
+use crate::support::{Ended, ONE_CELL, Scratch, TINY, noise};
 
-/// Everything of a run on memory: F002, every number marked, no verdict.
+/// F002, every number marked, no verdict.
 fn check_is_memory(scratch: &Scratch, target: &str, evidence: &str) {
     let force: &[&str] = if std::path::Path::new(target).is_dir() { &["--force"] } else { &[] };
     // Nothing valid was measured.
@@ -23,12 +23,11 @@ fn check_is_memory(scratch: &Scratch, target: &str, evidence: &str) {
     }
     let ended = scratch.drivescope(&["show", "last"]).code(0);
     ended.shows(&["! invalid: F002", "not judged"]);
-    let listed = scratch.drivescope(&["runs"]).code(0);
-    assert!(listed.stdout.contains("no valid figures"), "{listed}");
+    scratch.drivescope(&["runs"]).code(0).shows(&["no valid figures"]);
     check_no_number_is_cut(&ended);
 }
 
-/// A column too narrow for its number must not show a part of it: `34,100…000` is no rate.
+/// `34,100…000` is not a rate.
 fn check_no_number_is_cut(ended: &Ended) {
     let tables = ended.stdout.lines().take_while(|line| !line.starts_with('F'));
     for line in tables {
@@ -46,8 +45,7 @@ fn tmpfs_is_memory() {
     let Some(mount) = Mount::new(&scratch, "none", &["-t", "tmpfs", "-o", "size=2G"]) else {
         return;
     };
-    let message = scratch.run(&mount.point, &[TINY]).refused(2);
-    must_have(&message, &["is on no drive", "tmpfs", "--force"]);
+    scratch.run(&mount.point, &[TINY]).refused_with(2, &["is on no drive", "tmpfs", "--force"]);
     check_is_memory(&scratch, &mount.point, "tmpfs");
     // A warning comes before the minute that a run takes, and not where only the result is wanted.
     let options = [TINY, ONE_CELL, &["--force"]].concat();
@@ -69,13 +67,11 @@ fn tmpfs_is_memory() {
     assert_eq!(crate::support::scratch::names(&mount.point), [""; 0]);
 }
 
-/// For a file system over several drives, the share of its cache was not reported.
+/// For a file system over several drives.
 #[test]
 fn traffic_of_both_btrfs_devices_gives_cache_share() {
-    if !is_privileged() {
-        return;
-    }
-    let (scratch, below) = (Scratch::new(), Scratch::new());
+    let Some(scratch) = privileged_scratch() else { return };
+    let below = Scratch::new();
     let options = ["-t", "tmpfs", "-o", "size=3G"];
     let Some(memory) = Mount::new(&below, "none", &options) else { return };
     let images = ["one", "two"].map(|name| memory.text(name));
@@ -103,9 +99,8 @@ fn traffic_of_both_btrfs_devices_gives_cache_share() {
 fn unlimited_memory_is_refused_by_name() {
     let Some(scratch) = privileged_scratch() else { return };
     let Some(mount) = Mount::new(&scratch, "none", &["-t", "ramfs"]) else { return };
-    let message = scratch.run(&mount.point, &[TINY]).refused(2);
-    must_have(
-        &message,
+    scratch.run(&mount.point, &[TINY]).refused_with(
+        2,
         &[&mount.point, "is on ramfs", "may take all memory", "a directory on a drive"],
     );
     // A file has a size.

@@ -3,8 +3,8 @@
 
 use super::guards::{Loop, Mount, image_of_noise, image_with, tool};
 use super::list::add_partition;
+use super::privileged_scratch;
 use super::stamps::wait_for_writes;
-use super::{is_privileged, privileged_scratch};
 use crate::support::json::{array, finding, findings, metric, statuses, test_of, text};
 use crate::support::terminal::{CTRL_C, OnTerminal};
 use crate::support::{Call, Scratch, every, few_or_all, must_have, noise, wait_for};
@@ -26,10 +26,8 @@ pub(super) const WRITES: &[&str] = &[
     "--rounds=1",
     "--json",
 ];
-/// The same without end.
 pub(super) const ENDLESS: &[&str] = &["--set=transfer.time=1h"];
 
-/// A device of 64 MiB of noise.
 pub(super) struct Target {
     pub scratch: Scratch,
     image: String,
@@ -39,17 +37,14 @@ pub(super) struct Target {
 
 impl Target {
     pub fn new() -> Option<Self> {
-        if !is_privileged() {
-            return None;
-        }
-        let scratch = Scratch::new();
+        let scratch = privileged_scratch()?;
         let image = image_of_noise(&scratch, 64);
         let before = fs::read(&image).expect("it was just made");
         let device = Loop::attach(&image, &["--direct-io=on"])?;
         Some(Self { scratch, image, before, device })
     }
 
-    /// What lets its contents be put at risk.
+    /// The option that permits writes.
     pub fn level(&self) -> String {
         format!("--write=restore:{}:{}", self.device.name(), self.before.len())
     }
@@ -59,7 +54,7 @@ impl Target {
         self.scratch.run_call(&self.device.node, &[&[WRITES], options, &[&[&level]]].concat())
     }
 
-    /// The bytes of the image that are not what they were, all in the area if there are any.
+    /// Whether bytes of the image have changed; all changes must be in the area.
     pub fn is_changed(&self) -> bool {
         let now = fs::read(&self.image).expect("it is ours");
         let outside = |bytes: &[u8]| [&bytes[..24 * MIB], &bytes[40 * MIB..]].concat();
@@ -71,7 +66,7 @@ impl Target {
         self.scratch.path("home/state/drivescope/journals")
     }
 
-    /// Files of journals.
+    /// Number of journal files.
     pub fn open(&self) -> usize {
         fs::read_dir(self.journals()).map_or(0, Iterator::count)
     }
@@ -87,7 +82,7 @@ impl Target {
     }
 }
 
-/// A number of microseconds that looks random.
+/// A pseudorandom duration below `below` microseconds.
 pub(super) fn moment(seed: u64, below: u64) -> Duration {
     let bytes = noise(8, seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
     let number = bytes.iter().fold(0, |number, byte| number << 8 | u64::from(*byte));
@@ -185,7 +180,7 @@ fn signals_end_the_run_with_the_contents_back() {
     }
 }
 
-/// The test is over and its numbers are whole; the call was interrupted all the same.
+/// The test is complete and its numbers are valid; the call was interrupted all the same.
 #[test]
 fn signal_during_restore_gives_130_and_completes() {
     let Some(scratch) = privileged_scratch() else { return };
@@ -198,8 +193,7 @@ fn signal_during_restore_gives_130_and_completes() {
         OnTerminal::start_with(scratch.run_call(&device.node, &[WRITES, &options]), 80);
     program.wait_for("restoring contents");
     program.press(CTRL_C);
-    let ended = program.end().code(130);
-    assert!(ended.stdout.contains("must finish first"), "{ended}");
+    program.end().code(130).shows(&["must finish first"]);
     assert!(fs::read(&image).unwrap() == before, "the contents are not back");
     let run = scratch.drivescope(&["show", "last", "--json"]).code(0).json();
     assert_eq!(statuses(&run), [("transfer", "done")]);
@@ -304,8 +298,7 @@ fn unkeepable_journal_refuses_before_the_claim() {
     ] {
         remount(how);
         let ended = target.call(&[]).env("XDG_STATE_HOME", &state).end();
-        let message = ended.refused(3);
-        assert!(message.contains(words) && message.contains("XDG_STATE_HOME"), "{message}");
+        ended.refused_with(3, &[words, "XDG_STATE_HOME"]);
         let dry = target.call(&[&["--dry-run"]]).env("XDG_STATE_HOME", &state).end().code(3);
         assert!(dry.stderr.contains(words), "{dry}");
         assert!(!PathBuf::from(state).exists());
@@ -352,8 +345,7 @@ fn failing_device_gets_its_contents_in_two_parts() {
     assert_eq!(fs::read_dir(&journals).unwrap().count(), 1);
     // What it takes is back: all that was there.
     assert!(fs::read(&file).unwrap()[64 << 20..66 << 20] == before[64 << 20..66 << 20]);
-    let message = scratch.run(&device.node, &[&["--test=latency"]]).refused(3);
-    assert!(message.contains("drivescope restore"), "{message}");
+    scratch.run(&device.node, &[&["--test=latency"]]).refused_with(3, &["drivescope restore"]);
     // With room again, the rest is restored too.
     fs::remove_file(&filler).unwrap();
     scratch.drivescope(&["restore"]).code(0);
@@ -408,7 +400,7 @@ fn surface_writes_the_same_bytes_and_nothing_changes() {
     assert!(fs::read(&target.image).unwrap() != target.before, "nothing was written");
 }
 
-/// The bytes that are written are those that are there: at no moment does a kill change anything.
+/// It writes the bytes that are there: a kill never changes anything.
 #[test]
 fn interrupted_surface_changes_nothing() {
     let Some(target) = Target::new() else { return };

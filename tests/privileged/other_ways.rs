@@ -21,7 +21,6 @@ fn writable(path: &str) -> File {
     fs::OpenOptions::new().read(true).write(true).open(path).expect("it is ours")
 }
 
-/// A shared mapping of a file, which is closed again.
 struct Mapping(*mut std::ffi::c_void);
 
 impl Mapping {
@@ -75,7 +74,6 @@ fn thread_with_its_own_descriptors_is_reported() {
     opinion(&scratch, &device.node, &["--write=same-bytes"], 0);
 }
 
-/// Another node of the device `node`.
 fn node_beside(scratch: &Scratch, node: &str) -> String {
     let number = fs::metadata(node).expect("it is there").rdev();
     let (major, minor) = (rustix::fs::major(number), rustix::fs::minor(number));
@@ -122,7 +120,7 @@ fn swap_through_another_node_is_reported() {
     refused(&gate, "swap", &format!("{} is active swap", device.name()));
 }
 
-/// No claim of a loop device keeps others from its file.
+/// The claim of a loop device does not keep other programs from its file.
 #[test]
 #[ignore = "waits for ten seconds: CI and the soak"]
 fn file_mounted_after_the_claim_is_not_written() {
@@ -145,7 +143,7 @@ fn file_mounted_after_the_claim_is_not_written() {
     assert!(reason.contains(&format!("is mounted on {}", mount.point)), "{reason}");
 }
 
-/// Nor does it while a test goes on: then that ends, and nothing is changed under what is mounted.
+/// Then the test ends, and nothing is changed under the mount.
 #[test]
 fn file_mounted_during_a_test_is_not_written() {
     let Some(OnLoop { scratch, device, image, .. }) = OnLoop::ext4(64) else { return };
@@ -178,7 +176,7 @@ fn file_mounted_during_a_test_is_not_written() {
     assert!(contents(&device, &image) == before && journals() == 0);
 }
 
-/// Whoever keeps a partition open has what was read of it in memory, also after the disk has its contents back.
+/// An open partition keeps its cached pages, also after the disk is restored.
 #[test]
 fn cached_patterns_are_dropped_after_the_restore() {
     let Some(scratch) = privileged_scratch() else { return };

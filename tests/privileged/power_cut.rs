@@ -6,7 +6,6 @@ use super::originals::{Target, moment};
 use crate::support::{Scratch, few_or_all, wait_for};
 use std::fs;
 
-/// All cuts.
 const MOST: u64 = 80;
 
 #[test]

@@ -7,7 +7,6 @@ use crate::support::json::{array, test_of, text, value};
 use crate::support::{Scratch, TINY};
 use std::fs;
 
-/// A device of noise, its image, and what a person types to give its contents up.
 fn device(scratch: &Scratch, mib: u64) -> Option<(Loop, String, String)> {
     let image = image_of_noise(scratch, mib as usize);
     let device = Loop::attach(&image, &["--direct-io=on"])?;
@@ -30,7 +29,7 @@ fn align_at_same_bytes_changes_nothing() {
     assert!(fs::read(&image).unwrap() == before, "the image changed");
 }
 
-/// The file's drive has a table of its own; the device's is the one that is asked for.
+/// The file's drive has a partition table of its own; the device's table counts.
 #[test]
 fn align_judges_the_partitions_of_its_device() {
     let Some(scratch) = privileged_scratch() else { return };
@@ -79,7 +78,7 @@ fn contents_are_erased_only_by_serial_number() {
     assert!(fs::read(&image).unwrap() != before, "nothing was written");
 }
 
-/// The ring lets go of a claimed device before the program ends: the next run gets it at once.
+/// The ring must release a claimed device before the program ends.
 #[test]
 fn one_run_after_the_other_gets_the_claim() {
     let Some(scratch) = privileged_scratch() else { return };

@@ -10,13 +10,12 @@ use std::fs;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Where instances of tracefs are.
 const INSTANCES: &str = "/sys/kernel/tracing/instances";
 
-/// One recording at a time, so that each test sees its own instances only.
+/// Serializes recordings, so that each test sees its own instances only.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// The permission to record, if anything can be recorded here; else that is said. A container may have no tracefs.
+/// Prints a note if nothing can be recorded here: a container may have no tracefs.
 fn can_record() -> Option<MutexGuard<'static, ()>> {
     let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     if !Path::new(INSTANCES).is_dir() {
@@ -30,14 +29,13 @@ fn can_record() -> Option<MutexGuard<'static, ()>> {
     can.then_some(alone)
 }
 
-/// Instances that a recording made.
 fn own_instances() -> Vec<String> {
     let entries = fs::read_dir(INSTANCES).expect("tracefs is mounted").flatten();
     let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
     names.filter(|name| name.starts_with("drivescope-")).collect()
 }
 
-/// Reads and writes of a device, with their sectors: /sys/block/NAME/stat.
+/// Reads and writes of a device, with their sectors, from /sys/block/NAME/stat.
 fn counters(name: &str) -> [u64; 4] {
     let text = fs::read_to_string(format!("/sys/block/{name}/stat")).expect("it is a device");
     let numbers: Vec<u64> =
@@ -49,7 +47,7 @@ fn info(scratch: &Scratch, trace: &str) -> Value {
     scratch.drivescope(&["trace", "info", trace, "--json"]).code(0).documents().remove(0)
 }
 
-/// A device with direct I/O below, so that it has requests of its own.
+/// With direct I/O below, so that it has requests of its own.
 fn direct_loop(scratch: &Scratch, mib: u64) -> Option<Loop> {
     let image = image_with(scratch, mib, "true", &[])?;
     Loop::attach(&image, &["--direct-io=on"])
@@ -93,7 +91,7 @@ fn recording_matches_the_kernels_counters() {
     assert_eq!(own_instances(), [""; 0], "nothing stays");
 }
 
-/// A partition's requests come with places on the whole disk; those of others are left out.
+/// A partition's requests have positions on the whole disk; those of other partitions are left out.
 #[test]
 fn a_partition_has_its_own_places() {
     let Some(scratch) = privileged_scratch() else { return };

@@ -2,7 +2,7 @@
 
 use super::fill_verify::SLOW_FILL;
 use super::guards::{Loop, Mount, OnLoop, image_of_noise, tool};
-use super::is_privileged;
+use super::privileged_scratch;
 use super::stamps::{stamped, wait_for_writes};
 use crate::support::json::{array, findings, statuses, test_of, text, value};
 use crate::support::{PATIENCE, Running, Scratch, TINY};
@@ -10,15 +10,15 @@ use rustix::process::Signal;
 use std::time::{Duration, Instant};
 
 const MIB: u64 = 1 << 20;
-/// How long a run goes on between two looks at the store, so that it does not get far in memory, which takes a gigabyte
-/// in a tenth of a second. While a look lasts it stands still, but the next checkpoint comes nearer.
+/// Time between checks of the store, short because a run in memory writes a gigabyte in a tenth of a second. The run is
+/// paused during a check, but its next checkpoint comes nearer.
 const LEFT_ALONE: Duration = Duration::from_millis(5);
-/// A run in memory may be through before a busy machine looks at it: then another one is.
+/// A run in memory may end before a busy machine checks it: then it is repeated.
 const ATTEMPTS: usize = 20;
 const VERIFY: &[&str] = &["--test=verify", "--set=verify.mode=full", "--json"];
 
-/// Kills a run once the store has a part of it whose reason contains `words`. The run is paused while the store is
-/// read, or a fast drive would finish; the first check is after `written` bytes.
+/// Kills a run once its stored part has a reason with `words`. The run is paused while the store is read, or a fast
+/// drive would finish; the first check is after `written` bytes.
 pub fn kill_after_a_checkpoint(
     scratch: &Scratch,
     start: impl Fn() -> Running,
@@ -33,7 +33,6 @@ pub fn kill_after_a_checkpoint(
     panic!("{ATTEMPTS} runs went through without a checkpoint that says '{words}'");
 }
 
-/// False if the run came to its end before.
 fn was_killed_after_a_checkpoint(
     scratch: &Scratch,
     mut running: Running,
@@ -104,8 +103,7 @@ fn resumed_fill_has_the_whole_curve() {
     assert!(stamped(&image).iter().all(|&is_stamped| is_stamped), "a gap");
     // It has ended: nothing to resume, nothing to say.
     let again = ["--test=fill", "--resume", &destroy];
-    let message = scratch.run(&device.node, &[&again]).refused(2);
-    assert!(message.contains("nothing to resume"), "{message}");
+    scratch.run(&device.node, &[&again]).refused_with(2, &["nothing to resume"]);
     let plan = scratch.run(&device.node, &[SLOW_FILL, &[&destroy, "--dry-run"]]).code(0);
     assert!(!plan.stderr.contains("--resume"), "{plan}");
 }
@@ -125,7 +123,7 @@ fn resumed_verify_judges_the_whole_drive() {
     assert!(!findings(&run).contains(&"F031"), "{:?}", findings(&run));
 }
 
-/// Of a run of both, only the second was stopped: the first is not done again, which would write over it.
+/// Repeating the fill would overwrite the verify.
 #[test]
 fn verify_stopped_after_a_fill_resumes_without_it() {
     let Some(OnLoop { scratch, device, destroy, .. }) = OnLoop::blank(1024) else { return };
@@ -140,11 +138,10 @@ fn verify_stopped_after_a_fill_resumes_without_it() {
     for key in ["read.intact_bytes", "capacity.real_bytes"] {
         assert_eq!(value(&run, &format!("verify.{key}")), (1024 * MIB) as f64, "{key}");
     }
-    let message = scratch.run(&device.node, &[&resume]).refused(2);
-    assert!(message.contains("nothing to resume"), "{message}");
+    scratch.run(&device.node, &[&resume]).refused_with(2, &["nothing to resume"]);
 }
 
-/// Bytes overwritten by another test would read as wrong data of a faultless drive.
+/// Overwritten bytes would look like corruption.
 #[test]
 fn overwritten_verify_is_not_resumed() {
     let Some(OnLoop { scratch, device, destroy, .. }) = OnLoop::blank(1024) else { return };
@@ -157,7 +154,7 @@ fn overwritten_verify_is_not_resumed() {
     assert!(message.contains("not overwritten since"), "{message}");
 }
 
-/// What the stopped run had not been asked to write is neither written nor missed.
+/// Bytes outside the part are neither written nor missed.
 #[test]
 #[ignore = "writes and reads gigabytes: CI and the soak"]
 fn resumed_partial_verify_keeps_its_part() {
@@ -175,7 +172,7 @@ fn resumed_partial_verify_keeps_its_part() {
     assert!(sectors[(2048 * MIB / 512) as usize..].iter().all(|is_stamped| !is_stamped));
 }
 
-/// A stop that comes while the last piece is written: everything is done, and nothing is left to go on with.
+/// Everything is written, so there is nothing to resume.
 #[test]
 fn fill_stopped_in_its_last_part_is_complete() {
     let Some(OnLoop { scratch, image, device, destroy }) = OnLoop::of_noise(256) else { return };
@@ -193,8 +190,8 @@ fn fill_stopped_in_its_last_part_is_complete() {
     assert!(stamped(&image).iter().all(|&is_stamped| is_stamped), "a gap");
 }
 
-/// Stopped while the beginning is written once more to push the end out of a cache: that is done again, or a cache
-/// could answer for what a drive has not kept.
+/// A stop while the beginning is rewritten to flush a cache: it is repeated, or the cache could answer for data that
+/// the drive lost.
 #[test]
 fn resumed_verify_flushes_the_cache_again() {
     let Some(OnLoop { scratch, device, destroy, .. }) = OnLoop::of_noise(256) else { return };
@@ -223,13 +220,10 @@ fn resumed_verify_flushes_the_cache_again() {
     assert_eq!(value(&run, "verify.capacity.real_bytes"), (256 * MIB) as f64);
 }
 
-/// Writes fail from some byte on, as behind a cable that came off; then the device takes them again.
+/// Writes fail from some byte on, as with a loose cable; then the device takes them again.
 #[test]
 fn a_fill_that_failed_is_resumed() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = privileged_scratch() else { return };
     let room = ["-t", "tmpfs", "-o", "size=160M"];
     let Some(mount) = Mount::new(&scratch, "drivescope-test", &room) else { return };
     let image = mount.text("image");
@@ -254,8 +248,7 @@ fn only_runs_of_this_device_are_resumed() {
     let Some(OnLoop { scratch, image, device, destroy }) = OnLoop::of_noise(256) else { return };
     let resume: &[&str] = &["--test=fill", "--resume"];
     // Nothing was ever begun.
-    let message = scratch.run(&device.node, &[resume, &[&destroy]]).refused(2);
-    assert!(message.contains("nothing to resume"), "{message}");
+    scratch.run(&device.node, &[resume, &[&destroy]]).refused_with(2, &["nothing to resume"]);
     let start = || scratch.run_call(&device.node, &[SLOW_FILL, &[&destroy]]).start();
     kill_after_a_checkpoint(&scratch, start, 0, "continue with --resume");
     // A twin is another device.
@@ -263,8 +256,7 @@ fn only_runs_of_this_device_are_resumed() {
     let twin = image_of_noise(&other, 256);
     let Some(twin) = Loop::attach(&twin, &[]) else { return };
     let of_twin = format!("--destroy={}:{}", twin.name(), 256 * MIB);
-    let message = scratch.run(&twin.node, &[resume, &[&of_twin]]).refused(2);
-    assert!(message.contains("nothing to resume"), "{message}");
+    scratch.run(&twin.node, &[resume, &[&of_twin]]).refused_with(2, &["nothing to resume"]);
     // The device holds something else by now: it is refused, and nothing is written.
     std::fs::write(&image, crate::support::noise(256 << 20, 99)).unwrap();
     let before = std::fs::read(&image).unwrap();
@@ -273,6 +265,5 @@ fn only_runs_of_this_device_are_resumed() {
     assert!(reason.contains("does not hold the data of seed"), "{reason}");
     assert!(std::fs::read(&image).unwrap() == before, "a refused continuation wrote");
     // The seed belongs to the stopped run.
-    let message = scratch.run(&device.node, &[resume, &["--seed=3", &destroy]]).refused(2);
-    assert!(message.contains("--seed"), "{message}");
+    scratch.run(&device.node, &[resume, &["--seed=3", &destroy]]).refused_with(2, &["--seed"]);
 }

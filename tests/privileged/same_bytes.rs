@@ -13,7 +13,6 @@ use std::os::unix::fs::FileExt;
 
 const MIB: usize = 1 << 20;
 
-/// Whether the kernel gives a device exclusively.
 fn is_free(node: &str) -> bool {
     let claim = OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC;
     match rustix::fs::open(node, claim, Mode::empty()) {
@@ -23,8 +22,8 @@ fn is_free(node: &str) -> bool {
     }
 }
 
-/// The kernel keeps what is written to a disk apart from what is written to its partitions. If it went to the
-/// drive while patterns are there, the originals would replace it.
+/// The kernel caches a disk and its partitions separately. A cached write that reached the drive during the patterns
+/// would be lost in the restore.
 #[test]
 fn earlier_writes_through_the_disk_survive() {
     let Some(scratch) = privileged_scratch() else { return };
@@ -71,7 +70,7 @@ fn other_loop_devices_stay_claimed_during_the_run() {
     assert!(is_free(&twin.node) && is_free(&part.node));
 }
 
-/// Only those of its partitions count that have any of the target's bytes.
+/// Only partitions with bytes of the target count.
 #[test]
 fn loop_device_beside_a_mounted_partition_is_free() {
     let Some(scratch) = privileged_scratch() else { return };
@@ -120,8 +119,8 @@ fn swap_file_is_reported() {
     refused(&gate, "swap", &format!("the file behind {} is the swap file {swap}", upper.name()));
 }
 
-/// An overlay gives its files numbers of its own: by these, loop devices over it and over its layer have nothing
-/// in common.
+/// An overlay numbers its files itself: by these numbers, loop devices over it and over its layer have nothing in
+/// common.
 #[test]
 fn overlay_file_equals_its_layers_file() {
     let Some(scratch) = privileged_scratch() else { return };

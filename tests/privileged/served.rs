@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// Whether a drive can be served here, with `block` as a block device; if not, that is said.
+/// Prints a note if a drive cannot be served here; `block`: as a block device.
 pub fn can_serve(block: bool) -> bool {
     let missing = |node: &&&str| !Path::new(*node).exists();
     let needed: &[&str] = if block { &["/dev/fuse", "/dev/loop-control"] } else { &["/dev/fuse"] };
@@ -21,12 +21,11 @@ pub fn can_serve(block: bool) -> bool {
     }
 }
 
-/// A scratch directory for a test that serves one.
 pub fn scratch_to_serve(block: bool) -> Option<Scratch> {
     can_serve(block).then(Scratch::new)
 }
 
-/// A drive that is being served below the scratch directory's folder `drive`.
+/// A served drive in the scratch directory's folder `drive`.
 pub struct Served {
     program: Option<Running>,
     said: PathBuf,
@@ -35,7 +34,6 @@ pub struct Served {
 }
 
 impl Served {
-    /// `sim mount` with these arguments, in the scratch directory.
     pub fn call(scratch: &Scratch, arguments: &[&str]) -> Call {
         // After a kill a dead mount may lie there, which does not even answer whether it is a folder.
         match fs::create_dir(scratch.path("drive")) {
@@ -45,12 +43,11 @@ impl Served {
         scratch.call(&["sim", "mount"]).arguments(arguments)
     }
 
-    /// Starts it, and waits until the drive is there.
+    /// Starts the server, and waits for the drive.
     pub fn start(scratch: &Scratch, arguments: &[&str]) -> Self {
         Self::of(scratch, Self::call(scratch, arguments))
     }
 
-    /// The same for a call that was put together before.
     pub fn of(scratch: &Scratch, call: Call) -> Self {
         let [said, complained] = ["said", "complained"].map(|name| scratch.path(name));
         let call = call.output_to(File::create(&said).expect("it is writable"));
@@ -67,22 +64,18 @@ impl Served {
         served
     }
 
-    /// Its standard output so far.
     pub fn said(&self) -> String {
         fs::read_to_string(&self.said).expect("it was made at the start")
     }
 
-    /// Its standard error so far.
     pub fn complained(&self) -> String {
         fs::read_to_string(&self.complained).expect("it was made at the start")
     }
 
-    /// Waits for words on its standard error.
     pub fn wait_for(&self, words: &str) {
         wait_for(words, || self.complained().contains(words).then_some(()));
     }
 
-    /// The block device.
     pub fn node(&self) -> String {
         let said = self.said();
         let node = said.split_whitespace().find(|word| word.starts_with("/dev/loop"));
@@ -97,18 +90,16 @@ impl Served {
         self.program.as_ref().expect("it has not been waited for").signal(signal);
     }
 
-    /// Ctrl-C.
     pub fn interrupt(self) -> Self {
         self.signal(Signal::INT);
         self
     }
 
-    /// Waits for its end; what it printed is in there.
     pub fn end(mut self) -> Ended {
         self.ended()
     }
 
-    /// The same after a signal that it cannot catch: its mount stays.
+    /// After a signal that cannot be caught: the mount stays.
     pub fn end_by_signal(mut self) -> Ended {
         let ended = self.ended();
         // The next server is to find it, and not this guard.
@@ -132,25 +123,23 @@ impl Drop for Served {
     }
 }
 
-/// A file system at the scratch directory's folder `fs`; unmounted when dropped.
+/// A file system in the scratch directory's folder `fs`; unmounted when dropped.
 pub struct Fs {
     point: String,
 }
 
 impl Fs {
-    /// Mounts what is on `node`.
     pub fn mount(scratch: &Scratch, node: &str) -> Self {
         fs::create_dir_all(scratch.path("fs")).expect("the scratch directory is writable");
         tool("mount", &[node, &scratch.text("fs")]).expect("it has a file system");
         Self::of(scratch)
     }
 
-    /// What is mounted there already.
+    /// An existing mount.
     pub fn of(scratch: &Scratch) -> Self {
         Self { point: scratch.text("fs") }
     }
 
-    /// A path within.
     pub fn path(&self, name: &str) -> String {
         format!("{}/{name}", self.point)
     }

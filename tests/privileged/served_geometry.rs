@@ -10,16 +10,16 @@ use crate::support::{Scratch, is_soak};
 use serde_json::Value;
 use std::io::Write;
 
-/// A disk by default, and a handful in the soak, which has the machine to itself: 5,400 and 7,200 rpm, one with hidden
-/// sectors, a shingled one, and an SSD, of which nothing turns.
+/// One disk by default, more in the soak, which has the machine to itself: 5,400 and 7,200 rpm, one with hidden
+/// sectors, a shingled one, and an SSD.
 const ONE: [&str; 1] = ["wd40efrx"];
 const HANDFUL: [&str; 5] =
     ["wd40efrx", "hds722020ala330", "wd20ears", "st8000as0002-smr", "samsung-860evo-250"];
-/// Real time of each. In the check: rotation, zones, and the movements of the arm.
+/// Real time of each. In the check: rotation, zones, and seeks.
 const TIME: &str = "30s";
 const TIME_SOAK: &str = "120s";
-/// How far answers in real time may be from those in virtual time, as a share. The path adds some tenths of a
-/// millisecond to every access, and what waits for a core a turn now and then.
+/// Tolerances between real and virtual time, as a share. The path adds some tenths of a millisecond to every access,
+/// and a busy core sometimes a revolution.
 const SHARES: [(&str, f64); 5] = [
     ("geometry.rotation.rpm", 0.005),
     ("geometry.zone01.mb_s", 0.05),
@@ -27,10 +27,10 @@ const SHARES: [(&str, f64); 5] = [
     ("geometry.read_cache.read_ahead_bytes", 0.25),
     ("geometry.read_cache.cache_bytes", 0.25),
 ];
-/// The same in the unit of the figure.
+/// Tolerances in the unit of the figure.
 const DIFFERENCES: [(&str, f64); 1] = [("geometry.seek.average_ms", 1.5)];
 
-/// What the mean of many times tells. The rest compares single times, which a shared machine may spoil.
+/// Means of many times. Other properties compare single times, which a shared machine may spoil.
 const ALWAYS_TOLD: [&str; 2] = ["geometry.rotation.rpm", "geometry.zone01.mb_s"];
 
 fn value(document: &Value, key: &str) -> Option<f64> {
@@ -43,8 +43,8 @@ fn geometry(scratch: &Scratch, target: &str, time: &str) -> Value {
     call.end().not_panicked().json()
 }
 
-/// The report on the served drive must match its model; properties that the path hides are named instead. `is_held`:
-/// figures must be within their bounds. Returns them, a line each.
+/// The report on the served drive must match its model; properties hidden by the path are listed instead. `is_held`:
+/// figures must be within tolerance. Returns a line per figure.
 fn compared(model: &str, found: &Value, truth: &Value, is_held: bool) -> String {
     let mut lines = String::new();
     let reason = found["tests"][0]["reason"].as_str().unwrap_or_default();

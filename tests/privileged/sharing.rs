@@ -6,7 +6,6 @@ use crate::support::json::{findings, noticed_other_io};
 use crate::support::{Call, PATIENCE, TINY};
 use std::time::{Duration, Instant};
 
-/// Waits until `more` bytes have been read from the block device with this kernel name.
 fn wait_until_read(name: &str, more: u64) {
     let read = || {
         let text = std::fs::read_to_string(format!("/sys/block/{name}/stat"));
@@ -43,7 +42,6 @@ fn another_reader_of_the_same_device_is_noticed() {
     assert!(noticed_other_io(&run), "{:?} {}", findings(&run), run["tests"][0]["phases"]);
 }
 
-/// Drops a file's pages from memory.
 fn evict(file: &str) {
     let of = format!("of={file}");
     tool("dd", &[&of, "oflag=nocache", "conv=notrunc,fdatasync", "count=0"])

@@ -2,12 +2,12 @@
 
 use super::gate::{blank, opinion, refused};
 use super::guards::{Loop, image_with, or_skip, tool};
-use super::is_privileged;
+use super::privileged_scratch;
 use crate::support::{Scratch, skip_loudly};
 use std::fs;
 use std::os::unix::fs::FileExt;
 
-/// All levels of an unused device that carries `kind`.
+/// The gate must name `kind` at every level.
 #[track_caller]
 fn expect_contents(scratch: &Scratch, device: &Loop, kind: &str, size: u64) {
     let node = &device.node;
@@ -22,9 +22,6 @@ fn expect_contents(scratch: &Scratch, device: &Loop, kind: &str, size: u64) {
 
 #[test]
 fn mkfs_signatures_are_recognized() {
-    if !is_privileged() {
-        return;
-    }
     for (kind, mib, mkfs, options) in [
         ("ext2", 64, "mkfs.ext2", &["-q", "-F"][..]),
         ("ext3", 64, "mkfs.ext3", &["-q", "-F"]),
@@ -36,19 +33,16 @@ fn mkfs_signatures_are_recognized() {
         ("vfat", 64, "mkfs.vfat", &["-F", "32"]),
         ("swap", 64, "mkswap", &[]),
     ] {
-        let scratch = Scratch::new();
+        let Some(scratch) = privileged_scratch() else { return };
         let Some(image) = image_with(&scratch, mib, mkfs, options) else { continue };
         let Some(device) = Loop::attach(&image, &[]) else { return };
         expect_contents(&scratch, &device, &format!("{}: {kind}", device.name()), mib << 20);
     }
 }
 
-/// Volume managers and the file systems of other systems, made by their own tools on the device.
+/// Volume managers and foreign file systems, made by their own tools on the device.
 #[test]
 fn signatures_of_other_tools_are_recognized() {
-    if !is_privileged() {
-        return;
-    }
     let keys = Scratch::new();
     let key = keys.file("key", "not a secret");
     let luks = |kind| vec!["luksFormat", "--batch-mode", "--key-file", &key, "--type", kind];
@@ -60,7 +54,7 @@ fn signatures_of_other_tools_are_recognized() {
         ("ntfs", "mkntfs", vec!["--quick", "--force", "--quiet"]),
         ("exfat", "mkfs.exfat", vec![]),
     ] {
-        let scratch = Scratch::new();
+        let Some(scratch) = privileged_scratch() else { return };
         let Some(image) = image_with(&scratch, 64, "true", &[]) else { return };
         let Some(device) = Loop::attach(&image, &[]) else { return };
         if let Err(why) = tool(name, &[&options[..], &[&device.node]].concat()) {
@@ -71,12 +65,9 @@ fn signatures_of_other_tools_are_recognized() {
     }
 }
 
-/// Superblocks as their formats describe them, for tools that a machine seldom has.
+/// Superblocks built from their format descriptions, for tools that machines seldom have.
 #[test]
 fn members_of_volume_managers_are_recognised() {
-    if !is_privileged() {
-        return;
-    }
     const SIZE: u64 = 64 << 20;
     let luks = [b"LUKS\xBA\xBE\x00\x02".as_slice(), &[0; 504]].concat();
     let lvm = [b"LABELONE".as_slice(), &1u64.to_le_bytes(), &[0; 8], b"LVM2 001"].concat();
@@ -88,7 +79,7 @@ fn members_of_volume_managers_are_recognised() {
         ("linux_raid_member", SIZE - 8192, md(1)),
         ("linux_raid_member", SIZE - 65536, md(0)),
     ] {
-        let scratch = Scratch::new();
+        let Some(scratch) = privileged_scratch() else { return };
         let Some(device) = blank(&scratch, SIZE >> 20, &[]) else { return };
         let image = fs::OpenOptions::new().write(true).open(scratch.path("image")).unwrap();
         image.write_all_at(&bytes, at).unwrap();
@@ -98,12 +89,9 @@ fn members_of_volume_managers_are_recognised() {
     }
 }
 
-/// What each format keeps elsewhere tells it when its beginning is gone, also where sectors have 4096 bytes.
+/// Each format's backup copy is found, also with sectors of 4096 bytes.
 #[test]
 fn copies_are_found_when_the_beginning_is_wiped() {
-    if !is_privileged() {
-        return;
-    }
     const MIB: u64 = 512;
     for sector in [512u64, 4096] {
         let bytes = sector.to_string();
@@ -112,7 +100,7 @@ fn copies_are_found_when_the_beginning_is_wiped() {
             ("exfat", "mkfs.exfat", vec![], 12 * sector),
             ("vfat", "mkfs.vfat", vec!["-F", "32", "-S", &bytes], 6 * sector),
         ] {
-            let scratch = Scratch::new();
+            let Some(scratch) = privileged_scratch() else { return };
             let sectors = format!("--sector-size={bytes}");
             let Some(device) = blank(&scratch, MIB, &[&sectors]) else { return };
             if let Err(why) = tool(name, &[&options[..], &[&device.node]].concat()) {
@@ -127,13 +115,10 @@ fn copies_are_found_when_the_beginning_is_wiped() {
 
 #[test]
 fn second_luks2_header_is_found_anywhere() {
-    if !is_privileged() {
-        return;
-    }
     let keys = Scratch::new();
     let key = keys.file("key", "not a secret");
     for kib in (0..9).map(|power| 16u64 << power) {
-        let scratch = Scratch::new();
+        let Some(scratch) = privileged_scratch() else { return };
         let Some(device) = blank(&scratch, 64, &[]) else { return };
         let size = format!("{kib}k");
         let format = ["luksFormat", "--batch-mode", "--key-file", &key, "--type", "luks2"];
@@ -147,14 +132,11 @@ fn second_luks2_header_is_found_anywhere() {
     }
 }
 
-/// Swap areas of machines with other pages, and the name that takes their place when the system hibernates.
+/// Swap areas of machines with other page sizes, and the signature of a hibernated system.
 #[test]
 fn swap_signatures_of_all_page_sizes_are_found() {
-    if !is_privileged() {
-        return;
-    }
     for kib in [4u64, 8, 16, 32, 64] {
-        let scratch = Scratch::new();
+        let Some(scratch) = privileged_scratch() else { return };
         let Some(device) = blank(&scratch, 64, &[]) else { return };
         let size = (kib << 10).to_string();
         let Some(_) = or_skip(tool("mkswap", &["--pagesize", &size, &device.node])) else { return };
@@ -164,7 +146,7 @@ fn swap_signatures_of_all_page_sizes_are_found() {
     }
 }
 
-/// Writes to the device itself, so that no program reads older bytes from its cache.
+/// Writes to the device itself, so that no program reads stale bytes from its cache.
 fn write(device: &Loop, bytes: &[u8], at: u64) {
     let node = fs::OpenOptions::new().write(true).open(&device.node).expect("it is ours");
     node.write_all_at(bytes, at).expect("it lies within");

@@ -13,13 +13,11 @@ use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::time::Duration;
 
-/// A flash model: its times are short, its capacity is 128 GB.
+/// A flash model with short latencies and 128 GB.
 const FLASH: &str = "kioxia-bg4-128";
 const FLASH_BYTES: u64 = 128_035_676_160;
-/// A hard disk with a queue.
 const DISK: &str = "wd40efrx";
 
-/// Bytes that differ from place to place.
 fn pattern(seed: u8, len: usize) -> Vec<u8> {
     (0..len).map(|i| seed.wrapping_add((i / 512) as u8).wrapping_mul(31)).collect()
 }
@@ -30,14 +28,13 @@ fn open_direct(path: &str) -> File {
     rustix::fs::open(path, flags, Mode::empty()).expect("it is served").into()
 }
 
-/// Reads 4 KiB with one request.
 fn read_direct(file: &File, at: u64) -> std::io::Result<usize> {
     let mut memory = vec![0; 8192];
     let skip = memory.as_ptr().align_offset(4096);
     file.read_at(&mut memory[skip..skip + 4096], at)
 }
 
-/// The flash model as a block device with an empty file system, which is mounted.
+/// The flash model as a block device with a new, mounted file system.
 fn with_new_file_system(scratch: &Scratch) -> (Served, Fs) {
     let served = Served::start(scratch, &[FLASH, "drive", "--block"]);
     tool("mkfs.ext4", &["-q", &served.node()]).expect("mkfs is there");
@@ -45,7 +42,6 @@ fn with_new_file_system(scratch: &Scratch) -> (Served, Fs) {
     (served, fs)
 }
 
-/// The same once more, with the file system that is there.
 fn with_its_file_system(scratch: &Scratch) -> (Served, Fs) {
     let served = Served::start(scratch, &[FLASH, "drive", "--block"]);
     let fs = Fs::mount(scratch, &served.node());
@@ -166,7 +162,6 @@ fn reading_program_counts_as_a_user() {
     served.end().code(0);
 }
 
-/// A small memory file system below the scratch directory.
 fn small_fs(scratch: &Scratch) -> Fs {
     fs::create_dir(scratch.path("fs")).expect("the scratch directory is writable");
     let options = ["-t", "tmpfs", "-o", "size=1m", "none"];
@@ -216,7 +211,7 @@ fn backing_file_errors_show_in_the_exit_code() {
     assert!(last.contains("drive.img failed: File too large"), "{ended}");
 }
 
-/// Reads 4 KiB places far apart with this many threads.
+/// Reads 4 KiB far apart with this many threads.
 fn read_side_by_side(file: &File, threads: u64) {
     let start = std::sync::Barrier::new(threads as usize);
     std::thread::scope(|scope| {
@@ -234,7 +229,7 @@ fn read_side_by_side(file: &File, threads: u64) {
     });
 }
 
-/// `up to 32 at a time` of the report.
+/// Reads `up to 32 at a time` from the report.
 fn most_in_flight(report: &str) -> u64 {
     let words = report.split("up to ").nth(1).and_then(|rest| rest.split(' ').next());
     words.and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("no depth: {report}"))
@@ -271,7 +266,7 @@ fn next_mount_cleans_up_a_killed_one() {
     served.interrupt().end().code(0);
 }
 
-/// While it starts, the program itself reads the device that it serves: such a request cannot be broken off.
+/// During its start the program reads the device that it serves: such a request cannot be aborted.
 #[test]
 fn program_killed_at_start_waits_for_nothing() {
     let Some(scratch) = scratch_to_serve(true) else { return };
@@ -283,7 +278,7 @@ fn program_killed_at_start_waits_for_nothing() {
     Served::start(&scratch, &[FLASH, "drive", "--block"]).interrupt().end().code(0);
 }
 
-/// The kernel tells which file a loop device shows; to ask the file itself is to wait for its server.
+/// The kernel names the file of a loop device; opening the file would wait for its server.
 #[test]
 fn hung_server_does_not_block_other_loop_devices() {
     let Some(scratch) = scratch_to_serve(true) else { return };
@@ -301,8 +296,8 @@ fn hung_server_does_not_block_other_loop_devices() {
     served.interrupt().end().code(0);
 }
 
-/// A thread that waits for a device cannot be ended, and would hold its whole program: another process asks the device,
-/// and is left behind.
+/// A thread that waits for a device cannot be ended, and would keep its program: another process asks the device, and
+/// is abandoned.
 #[test]
 fn command_ends_although_the_device_never_answers() {
     let Some(scratch) = scratch_to_serve(true) else { return };
@@ -337,20 +332,18 @@ fn command_ends_although_the_device_never_answers() {
         assert!(ended.stderr.contains(&message), "{ended}");
     }
     for (ended, named) in [(watch, &node), (run, &node), (run_in, &folder)] {
-        let message = ended.refused(4);
-        assert!(message.contains(&format!("{named} did not answer within 20 s")), "{message}");
+        ended.refused_with(4, &[&format!("{named} did not answer within 20 s")]);
     }
     served.interrupt().end().code(0);
 }
 
-/// Waits for the end of a program that was killed; what it leaves is for the next.
 fn end_of_killed(mut served: Served) {
     served.signal(Signal::KILL);
     wait_for("the end of a killed program", || (!served.is_alive()).then_some(()));
     assert_eq!(served.end_by_signal().signal(), Some(9));
 }
 
-/// Whoever closes a device last, or saves what is on it, waits for it; a killed program must not wait for itself.
+/// Closing a device, or syncing it, waits for its server; a killed program must not wait for itself.
 #[test]
 #[ignore = "takes half a minute: CI and the soak"]
 fn killed_program_does_not_wait_for_dirty_pages() {
@@ -429,8 +422,7 @@ fn a_user_without_privileges_serves_a_file() {
         |options: &[&str]| Call::new("dd").arguments(options).without_privileges().end().code(0);
     let image = format!("of={place}/disk.img");
     dd(&["if=/dev/zero", &image, "bs=1M", "count=2", "seek=100", "conv=notrunc,fsync"]);
-    let ended = served.interrupt().end().code(0);
-    assert!(ended.stdout.contains("path through the file: p50"), "{ended}");
+    served.interrupt().end().code(0).shows(&["path through the file: p50"]);
     assert!(fs::metadata(&contents).unwrap().blocks() * 512 >= 2 << 20);
     // A block device takes root; nothing is left of the attempt.
     let call = Served::call(&scratch, &[FLASH, &place, "--backing", &contents, "--block"]);
@@ -472,8 +464,7 @@ fn results_of_a_served_drive_say_simulated() {
         assert_eq!(run["drive"]["kind"], "simulated", "{target}");
         assert_eq!(text(&run["drive"]["model"]), "KBG40ZNS128G NVMe KIOXIA 128GB", "{target}");
     }
-    let shown = scratch.drivescope(&["show", "last"]).code(0).stdout;
-    assert!(shown.contains("simulated drive"), "{shown}");
+    scratch.drivescope(&["show", "last"]).code(0).shows(&["simulated drive"]);
     let listed = scratch.drivescope(&["runs"]).code(0).stdout;
     assert_eq!(listed.matches("· simulated").count(), 2, "{listed}");
     let list = scratch.drivescope(&["list", "--json"]).code(0).json();

@@ -4,8 +4,8 @@ use crate::support::{Running, wait_for};
 use rustix::fs::{Mode, OFlags};
 use std::fs;
 
-/// For each sector, whether it begins with the stamp that test data have: its own address. The first
-/// sector has address 0, so it counts when something follows.
+/// Whether each sector begins with a stamp, its own address. The first sector has address 0, so it counts if something
+/// follows.
 pub fn stamped(image: &str) -> Vec<bool> {
     let bytes = fs::read(image).expect("the image is ours");
     let is_stamped = |(index, sector): (usize, &[u8; 512])| {
@@ -15,24 +15,23 @@ pub fn stamped(image: &str) -> Vec<bool> {
     bytes.as_chunks::<512>().0.iter().enumerate().map(is_stamped).collect()
 }
 
-/// Waits until the program has written `bytes` to drives.
 pub fn wait_for_writes(running: &Running, bytes: u64) {
     wait_for("writes", || running.io_bytes("write_bytes").filter(|written| *written > bytes));
 }
 
-/// Whether the program writes, or reads what was written: more than the gate looks at.
+/// Whether the program writes, or reads more than the gate does.
 pub fn has_begun(running: &Running) -> bool {
     let passes = |counter, bytes| running.io_bytes(counter).is_some_and(|moved| moved > bytes);
     passes("read_bytes", 48 << 20) || passes("write_bytes", 1 << 20)
 }
 
-/// Waits until the device is unclaimed: until the kernel has ended the requests of a killed program.
+/// Waits until the kernel has ended the requests of a killed program.
 pub fn wait_until_free(node: &str) {
     let claim = OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC;
     wait_for("the claim's end", || rustix::fs::open(node, claim, Mode::empty()).ok());
 }
 
-/// The options that a stopped test names to go on.
+/// The options in the message of a stopped test.
 #[track_caller]
 pub fn options_to_continue(reason: &str) -> Vec<String> {
     let (_, options) = reason.split_once("not stored: ").unwrap_or_else(|| panic!("{reason}"));

@@ -39,11 +39,10 @@ fn killed_run_resumes_after_its_rounds() {
     assert!(rounds(&run) >= before + 5, "{before} before ({reason}), {} now", rounds(&run));
     assert!(value(&run, "steady.window.first_round") > before as f64);
     assert!(text(&test_of(&run, "steady")["reason"]).contains("resumed"), "{resumed}");
-    let message = scratch.run(&device.node, &[STEADY, &short]).refused(2);
-    assert!(message.contains("nothing to resume"), "{message}");
+    scratch.run(&device.node, &[STEADY, &short]).refused_with(2, &["nothing to resume"]);
 }
 
-/// What is under a loop device is a file, in which discarded blocks become holes.
+/// Under a loop device, discarded blocks become holes in the file.
 #[test]
 fn a_purge_discards_everything_before_it_is_written() {
     let Some(OnLoop { scratch, device, destroy, .. }) = OnLoop::of_noise(64) else { return };
@@ -55,6 +54,5 @@ fn a_purge_discards_everything_before_it_is_written() {
     let run = scratch.run(&device.node, &[STEADY, &kept]).code(0).json();
     let reason = text(&test_of(&run, "steady")["reason"]);
     assert!(reason.contains("not purged: steady.purge=false"), "{reason}");
-    let message = scratch.run(&device.node, &[STEADY]).refused(2);
-    assert!(message.contains("--destroy SERIAL"), "{message}");
+    scratch.run(&device.node, &[STEADY]).refused_with(2, &["--destroy SERIAL"]);
 }

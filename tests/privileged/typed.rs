@@ -8,11 +8,9 @@ use crate::support::{Ended, Scratch};
 use crate::terminal::must_wrap;
 use std::fs;
 
-/// What the program asks for.
 const QUESTION: &str = "anything else stops: ";
 const VERIFY: &[&str] = &["--test=verify", "--set=verify.cache=1MiB", "--write=destroy"];
 
-/// A loop device of 64 MiB of noise, its image and its name with size.
 fn device(scratch: &Scratch) -> Option<(Loop, String, String)> {
     let image = image_of_noise(scratch, 64);
     let device = Loop::attach(&image, &[])?;
@@ -48,7 +46,7 @@ fn typed_name_confirms_and_is_recorded() {
     assert_eq!(text(&check["evidence"]), words);
 }
 
-/// Refusals and the question of the gate, on terminals of 80 and 60 columns.
+/// Refusals and the gate's question on 80 and 60 columns.
 #[test]
 fn gate_messages_fit_the_terminal() {
     let Some(scratch) = privileged_scratch() else { return };
@@ -80,8 +78,7 @@ fn anything_else_stops_and_changes_nothing() {
         (unfinished.as_str(), 3, "not written: the input ended"),
         (CTRL_C, 130, "not written: interrupted"),
     ] {
-        let ended = asked(&scratch, &device.node, |program| program.press(keys)).code(code);
-        assert!(ended.stdout.contains(words), "{keys:?}: {ended}");
+        asked(&scratch, &device.node, |program| program.press(keys)).code(code).shows(&[words]);
     }
     assert!(fs::read(&image).unwrap() == before, "the image changed");
     let runs = scratch.drivescope(&["runs", "--json"]).code(0).json();
@@ -105,8 +102,7 @@ fn wrong_second_answer_spares_the_first_target() {
     program.press(&format!("{phrase}\n"));
     program.wait_for(&format!("To let {}", second.node));
     program.press("no\n");
-    let ended = program.end().code(3);
-    assert!(ended.stdout.contains("no was typed, but the device reports"), "{ended}");
+    program.end().code(3).shows(&["no was typed, but the device reports"]);
     assert!(fs::read(&image).unwrap() == before, "the first image changed");
 }
 
@@ -132,7 +128,7 @@ fn quiet_or_no_terminal_asks_no_question() {
     assert!(fs::read(&image).unwrap() == before, "the image changed");
 }
 
-/// Between the look and the claim lies all the time that a person takes.
+/// A user may take any time to answer.
 #[test]
 fn device_changed_during_the_question_is_refused() {
     let Some(scratch) = privileged_scratch() else { return };
@@ -143,8 +139,7 @@ fn device_changed_during_the_question_is_refused() {
         tool("losetup", &["--set-capacity", &device.node]).unwrap();
         program.press(&format!("{phrase}\n"));
     });
-    let ended = ended.code(3);
-    assert!(ended.stdout.contains("not the device that was shown: its size was"), "{ended}");
+    ended.code(3).shows(&["not the device that was shown: its size was"]);
     assert_eq!(fs::metadata(&image).unwrap().len(), 48 << 20);
     let rest = crate::support::noise(64 << 20, 11);
     assert!(fs::read(&image).unwrap() == rest[..48 << 20], "the image changed");

@@ -8,7 +8,6 @@ use std::fs;
 
 const SECTOR_BYTES: u64 = 512;
 
-/// Bytes that a device was made to write so far.
 fn written_bytes(device: &Loop) -> u64 {
     let stat = fs::read_to_string(format!("/sys/block/{}/stat", device.name()));
     let stat = stat.expect("the kernel counts what an attached device writes");
@@ -40,9 +39,7 @@ fn device_takes_no_more_than_planned() {
 
 #[test]
 fn filling_program_ends_the_run_early() {
-    let Some(OnMount { scratch, device: _device, mount }) =
-        OnMount::with(3072, "mkfs.ext4", &["-q", "-F", "-m", "0"])
-    else {
+    let Some(OnMount { scratch, device: _device, mount }) = OnMount::unreserved(3072) else {
         return;
     };
     let options = ["--size=512M", "--test=transfer", "--cells=rnd4k_q1t1.write", "--time=1s"];
@@ -66,8 +63,7 @@ fn filling_program_ends_the_run_early() {
 #[test]
 fn copy_on_write_needs_room_for_copies() {
     let Some(OnMount { scratch, device: _device, mount }) = OnMount::btrfs(2048) else { return };
-    let message = scratch.run(&mount.point, &[&["--size=640M"]]).refused(3);
-    assert!(message.contains("must keep 215 MB"), "{message}");
+    scratch.run(&mount.point, &[&["--size=640M"]]).refused_with(3, &["must keep 215 MB"]);
     let plan = scratch.run(&mount.point, &[&["--size=128M", "--dry-run"]]).code(0).stdout;
     let words = plan.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("btrfs copies on write"), "{plan}");
@@ -78,9 +74,7 @@ fn copy_on_write_needs_room_for_copies() {
 
 #[test]
 fn remains_of_a_killed_run_count_as_room() {
-    let Some(OnMount { scratch, device: _device, mount }) =
-        OnMount::with(1280, "mkfs.ext4", &["-q", "-F", "-m", "0"])
-    else {
+    let Some(OnMount { scratch, device: _device, mount }) = OnMount::unreserved(1280) else {
         return;
     };
     let options = ["--size=128M", "--test=transfer", "--cells=rnd4k_q1t1.read"];

@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Read, Write, pipe};
 use std::net::TcpStream;
 use std::time::Duration;
 
-/// No answer takes longer; a store that is locked is waited for 5 s.
+/// A locked store is waited for 5 s.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// `drivescope serve` on a free port.
@@ -14,11 +14,10 @@ pub struct Server {
     running: Running,
     /// `127.0.0.1:PORT`.
     pub host: String,
-    /// The whole address that it printed.
+    /// The printed address.
     pub address: String,
 }
 
-/// What it answered.
 #[derive(Debug)]
 pub struct Answer {
     pub status: u16,
@@ -27,7 +26,6 @@ pub struct Answer {
 }
 
 impl Server {
-    /// With the store of `scratch`.
     pub fn start(scratch: &Scratch, options: &[&str]) -> Self {
         let (reader, writer) = pipe().expect("a pipe can be made");
         let is_placed = options.iter().any(|option| option.starts_with("--listen"));
@@ -56,7 +54,7 @@ impl Server {
         read_answer(stream)
     }
 
-    /// A request with headers of its own beside the usual ones.
+    /// A request with additional headers.
     pub fn ask(&self, method: &str, path: &str, headers: &[&str], body: &str) -> Answer {
         let has_host = headers.iter().any(|header| header.to_lowercase().starts_with("host:"));
         let host = if has_host { String::new() } else { format!("Host: {}\r\n", self.host) };
@@ -71,25 +69,23 @@ impl Server {
         self.ask("GET", path, &[], "")
     }
 
-    /// A form, as a page of the server sends it.
+    /// Sends a form as the server's pages do.
     pub fn post(&self, path: &str, form: &str) -> Answer {
         let origin = format!("Origin: http://{}", self.host);
         self.ask("POST", path, &[&origin], form)
     }
 
-    /// Waits until a page says this.
     pub fn wait_for(&self, path: &str, part: &str) -> String {
         wait_for(part, || Some(self.get(path).body).filter(|body| body.contains(part)))
     }
 
-    /// Ends it as Ctrl-C does, with this exit code; returns what it said.
+    /// Ends it with Ctrl-C and checks the exit code; returns standard error.
     pub fn end(self, code: i32) -> String {
         self.running.signal(Signal::INT);
         self.running.end().code(code).stderr
     }
 }
 
-/// All that comes until the connection ends.
 pub fn read_answer(mut stream: TcpStream) -> Answer {
     let mut bytes = Vec::new();
     // One that is cut off may have said something before.
@@ -101,21 +97,18 @@ pub fn read_answer(mut stream: TcpStream) -> Answer {
 }
 
 impl Answer {
-    /// Panics unless it has this status.
     #[track_caller]
     pub fn status(self, status: u16) -> Self {
         assert_eq!(self.status, status, "{self:?}");
         self
     }
 
-    /// Panics unless all of these parts are in the page.
     #[track_caller]
     pub fn has(self, parts: &[&str]) -> Self {
         must_have(&self.body, parts);
         self
     }
 
-    /// The value of a header.
     pub fn header(&self, name: &str) -> Option<&str> {
         let lines = self.head.lines().filter_map(|line| line.split_once(": "));
         lines.into_iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, it)| it)

@@ -11,23 +11,20 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// The user and group called `nobody` almost everywhere.
+/// User and group `nobody` on almost every system.
 const NOBODY: u32 = 65534;
 
-/// A call that has not begun.
 pub struct Call {
     command: Command,
     input: Vec<u8>,
 }
 
-/// A program that runs.
 pub struct Running {
     child: Child,
     pub(super) what: String,
     readers: [Option<JoinHandle<Vec<u8>>>; 2],
 }
 
-/// A program that has ended.
 pub struct Ended {
     what: String,
     status: ExitStatus,
@@ -55,7 +52,7 @@ impl Call {
         self
     }
 
-    /// Everything that the program keeps for its user goes below `home`.
+    /// The folder of the user's data and settings.
     pub fn with_home(mut self, home: &Path) -> Self {
         for name in ["DRIVESCOPE_STORE", "NO_COLOR"] {
             self.command.env_remove(name);
@@ -71,25 +68,24 @@ impl Call {
         self
     }
 
-    /// What it reads on standard input.
     pub fn input(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.input = bytes.into();
         self
     }
 
-    /// Where its standard output goes instead of into [`Ended::stdout`].
+    /// Replaces [`Ended::stdout`].
     pub fn output_to(mut self, output: impl Into<Stdio>) -> Self {
         self.command.stdout(output);
         self
     }
 
-    /// Where its standard error goes instead of into [`Ended::stderr`].
+    /// Replaces [`Ended::stderr`].
     pub fn errors_to(mut self, errors: impl Into<Stdio>) -> Self {
         self.command.stderr(errors);
         self
     }
 
-    /// As a user without privileges, if this one has them.
+    /// Runs as `nobody`, if this user is root.
     pub fn without_privileges(mut self) -> Self {
         if super::is_root() {
             self.command.uid(NOBODY).gid(NOBODY);
@@ -110,7 +106,7 @@ impl Call {
         self
     }
 
-    /// The call as it was put together, for who starts it otherwise.
+    /// For callers that start it themselves.
     pub fn into_command(self) -> Command {
         self.command
     }
@@ -153,31 +149,29 @@ impl Running {
         kill_process(process, signal).expect("the process has not been waited for");
     }
 
-    /// Kills it, and waits for its end.
     pub fn kill(self) -> Ended {
         self.signal(Signal::KILL);
         self.end()
     }
 
-    /// Ends it as Ctrl-C does.
+    /// Ctrl-C.
     #[track_caller]
     pub fn interrupt(self) -> Ended {
         self.signal(Signal::INT);
         self.end().code(130)
     }
 
-    /// Bytes that it has moved so far, by the kernel's counter: `read_bytes` or `write_bytes` of drives.
+    /// Bytes moved so far, by the kernel's counter `read_bytes` or `write_bytes`.
     pub fn io_bytes(&self, counter: &str) -> Option<u64> {
         let io = std::fs::read_to_string(format!("/proc/{}/io", self.id())).ok()?;
         io.lines().find_map(|line| line.strip_prefix(counter)?.strip_prefix(": "))?.parse().ok()
     }
 
-    /// Whether it still runs.
     pub fn is_alive(&mut self) -> bool {
         self.child.try_wait().expect("the process is ours").is_none()
     }
 
-    /// Panics with its output if it has ended already.
+    /// Panics with its output if it has ended.
     pub fn must_be_alive(mut self) -> Self {
         if self.is_alive() {
             return self;
@@ -185,12 +179,12 @@ impl Running {
         panic!("it ended too early: {}", self.end());
     }
 
-    /// Waits for its end; one that does not come is a failure.
+    /// Waits for its end; panics if it does not come.
     pub fn end(self) -> Ended {
         self.end_within(PATIENCE)
     }
 
-    /// The same for what takes long.
+    /// [`end`](Self::end) for long runs.
     pub fn end_within(mut self, patience: Duration) -> Ended {
         let start = Instant::now();
         let status = loop {
@@ -220,14 +214,14 @@ impl Drop for Running {
 }
 
 impl Ended {
-    /// Panics with the whole output if the program did.
+    /// Panics with the whole output if the program panicked.
     #[track_caller]
     pub fn not_panicked(self) -> Self {
         assert!(!self.stderr.contains("panicked at"), "a panic: {self}");
         self
     }
 
-    /// Panics with the whole output unless it ended with `code`, and not with a panic.
+    /// Panics with the whole output unless it ended with `code`, without a panic.
     #[track_caller]
     pub fn code(self, code: i32) -> Self {
         let ended = self.not_panicked();
@@ -235,8 +229,8 @@ impl Ended {
         ended
     }
 
-    /// Panics unless a run ended with 0, or with 1 because it has no valid figure: that depends on what this machine
-    /// keeps in memory and on what other programs do. The program names the cause, and its document must agree.
+    /// Expects 0, or 1 if the run has no valid figure, which depends on this machine's memory and on other programs.
+    /// The program names the cause, and its document must agree.
     #[track_caller]
     pub fn measured(self) -> Self {
         if self.exit_code() != Some(1) {
@@ -256,17 +250,15 @@ impl Ended {
         ended
     }
 
-    /// The exit code; none if a signal ended it.
+    /// `None` after a signal.
     pub fn exit_code(&self) -> Option<i32> {
         self.status.code()
     }
 
-    /// The signal that ended it.
     pub fn signal(&self) -> Option<i32> {
         self.status.signal()
     }
 
-    /// Panics unless standard output has all of these parts.
     #[track_caller]
     pub fn shows(&self, parts: &[&str]) {
         for part in parts {
@@ -274,20 +266,19 @@ impl Ended {
         }
     }
 
-    /// Standard output as one JSON document.
     #[track_caller]
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.stdout).unwrap_or_else(|e| panic!("not JSON: {e}: {self}"))
     }
 
-    /// Standard output as JSON documents, each on a line of its own.
+    /// Standard output as JSON documents, one per line.
     #[track_caller]
     pub fn documents(&self) -> Vec<Value> {
         let read = |line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {self}"));
         self.stdout.lines().map(read).collect()
     }
 
-    /// Panics unless it ended with `code`, said exactly one line, and printed no result.
+    /// Expects `code`, one line on standard error, and no result.
     #[track_caller]
     pub fn refused(self, code: i32) -> String {
         let ended = self.code(code);
@@ -296,6 +287,17 @@ impl Ended {
         let [line] = lines.as_slice() else { panic!("one line was expected: {ended}") };
         let message = line.strip_prefix("drivescope: ").unwrap_or_else(|| panic!("{ended}"));
         message.to_string()
+    }
+
+    /// [`refused`](Self::refused) with all of these parts in the line.
+    #[track_caller]
+    pub fn refused_with(self, code: i32, parts: &[&str]) -> String {
+        let what = self.what.clone();
+        let message = self.refused(code);
+        for part in parts {
+            assert!(message.contains(part), "{what}: no '{part}' in: {message}");
+        }
+        message
     }
 }
 

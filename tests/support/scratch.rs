@@ -8,18 +8,16 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// What tests write at a time, generously.
+/// Generous upper bound of what tests write at a time.
 const ROOM_MIN: Bytes = Bytes::gib(2);
 
-/// A scratch directory below the build directory, which lies on a real drive; removed at the end.
-///
-/// It holds `target` (a directory to measure) and `home`, where everything goes that the program
-/// keeps for its user, so that the store of whoever runs the tests is never touched.
+/// A scratch directory below the build directory, which is on a real drive; removed at the end. It has `target` (a
+/// directory to measure) and `home` (the program's data), so that the store of the user is never touched.
 pub struct Scratch {
     folder: tempfile::TempDir,
 }
 
-/// Everything about a directory's entries that a test of another file could disturb.
+/// Properties of a directory's entries that other tests do not change.
 #[derive(Debug, PartialEq)]
 pub struct Listing {
     folder_changed: (i64, i64),
@@ -42,28 +40,23 @@ impl Scratch {
         scratch
     }
 
-    /// A path within.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    /// The same as text, for arguments.
     pub fn text(&self, name: &str) -> String {
         self.path(name).to_str().expect("the build directory has a UTF-8 name").to_string()
     }
 
-    /// The directory to measure.
     pub fn target(&self) -> String {
         self.text("target")
     }
 
-    /// Writes a file and returns its path.
     pub fn file(&self, name: &str, bytes: impl AsRef<[u8]>) -> String {
         fs::write(self.path(name), bytes).expect("the scratch directory is writable");
         self.text(name)
     }
 
-    /// A directory for the user `nobody` to write in.
     pub fn folder_for_everyone(&self, name: &str) -> String {
         let path = self.path(name);
         fs::create_dir_all(&path).expect("the scratch directory is writable");
@@ -71,12 +64,11 @@ impl Scratch {
         self.text(name)
     }
 
-    /// The program's default store.
     pub fn store(&self) -> PathBuf {
         self.path("home/data/drivescope/runs.db")
     }
 
-    /// A call of the program that knows nothing of the user's own files.
+    /// A call without access to the user's own files.
     pub fn call(&self, arguments: &[&str]) -> Call {
         Call::new(env!("CARGO_BIN_EXE_drivescope"))
             .arguments(arguments)
@@ -84,24 +76,21 @@ impl Scratch {
             .with_home(&self.path("home"))
     }
 
-    /// Runs the program to its end.
     pub fn drivescope(&self, arguments: &[&str]) -> Ended {
         self.call(arguments).end()
     }
 
-    /// `run` on `target` with further arguments, to its end.
     pub fn run(&self, target: &str, options: &[&[&str]]) -> Ended {
         self.run_call(target, options).end()
     }
 
-    /// The same, not started yet.
     pub fn run_call(&self, target: &str, options: &[&[&str]]) -> Call {
         self.call(&["run", target]).arguments(&merged(options))
     }
 }
 
-/// The program keeps a tenth of every file system free, so on a fuller one nearly every test would fail with
-/// words of its own; the reason is said here.
+/// The program keeps a tenth of every file system free, so on a fuller one nearly every test would fail for another
+/// reason.
 fn must_have_room() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let room = own_folder::room(folder).expect("the build directory is there");
@@ -114,7 +103,7 @@ fn must_have_room() {
     );
 }
 
-/// All options; a later `--name=value` takes the place of an earlier one, except for `--set`.
+/// A later `--name=value` replaces an earlier one, except for `--set`.
 fn merged<'o>(options: &[&[&'o str]]) -> Vec<&'o str> {
     let mut all: Vec<&str> = Vec::new();
     for option in options.concat() {
@@ -126,7 +115,7 @@ fn merged<'o>(options: &[&[&'o str]]) -> Vec<&'o str> {
     all
 }
 
-/// What is in a folder now: names, sizes, times of change, modes.
+/// Names, sizes, times of change, modes.
 pub fn listing(folder: impl AsRef<Path>) -> Listing {
     let folder = folder.as_ref();
     let changed = fs::metadata(folder).expect("the folder is there");
@@ -139,7 +128,6 @@ pub fn listing(folder: impl AsRef<Path>) -> Listing {
     Listing { folder_changed: (changed.mtime(), changed.mtime_nsec()), entries: entries.collect() }
 }
 
-/// Names in a folder, sorted.
 pub fn names(folder: impl AsRef<Path>) -> Vec<String> {
     let entries = fs::read_dir(folder).expect("the folder is there");
     let mut names: Vec<String> = entries
@@ -150,7 +138,6 @@ pub fn names(folder: impl AsRef<Path>) -> Vec<String> {
     names
 }
 
-/// The program's own folder in `target`, if there is one.
 pub fn own_folder(target: impl AsRef<Path>) -> Option<PathBuf> {
     let own = names(&target).into_iter().find(|name| name.starts_with(".drivescope-"))?;
     Some(target.as_ref().join(own))

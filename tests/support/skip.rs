@@ -1,15 +1,12 @@
-//! Tests that cannot run here: each says so at once, and again at the end of `cargo test`.
-//!
-//! The test harness cannot report them, and does not have a common end of all test programs. So each leaves a line in a
-//! file beside the test programs, named after the `cargo test` that has started them; the last program,
-//! `xtask/tests/what_was_skipped.rs`, prints the file and removes it.
+//! Tests that cannot run here: each reports that at once, and again at the end of `cargo test`: it leaves a line in a
+//! file beside the test programs, which the last one, `xtask/tests/what_was_skipped.rs`, prints and removes.
 
 #![expect(clippy::disallowed_methods, reason = "the list is a file of the tests' own")]
 
 use std::io::Write;
 use std::path::PathBuf;
 
-/// Set where every test must run: in CI.
+/// Set in CI, where every test must run.
 const MUST_RUN: &str = "DRIVESCOPE_TESTS_MUST_RUN";
 
 /// Reports that a test did not run, or fails where it must run.
@@ -35,8 +32,8 @@ pub fn note_skipped(reason: &str) {
     }
 }
 
-/// The file with the tests that the `cargo test` above this program has skipped so far. Its name has the id and the
-/// start time of that process: ids are used again.
+/// The file with the skipped tests of the current `cargo test`. Its name has the id and start time of that process: ids
+/// are reused.
 pub fn skipped_file() -> Option<PathBuf> {
     let cargo = std::os::unix::process::parent_id();
     let stat = std::fs::read_to_string(format!("/proc/{cargo}/stat")).ok()?;

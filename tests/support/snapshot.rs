@@ -2,7 +2,6 @@
 
 use super::Scratch;
 
-/// Replaces the scratch directory by `SCRATCH`.
 pub fn without_paths(scratch: &Scratch, text: &str) -> String {
     let folder = scratch.path("");
     let folder = folder.to_string_lossy();

@@ -12,11 +12,10 @@ use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
-/// What the keys Ctrl-C and Ctrl-D send.
+/// Keys Ctrl-C and Ctrl-D.
 pub const CTRL_C: &str = "\u{3}";
 pub const CTRL_D: &str = "\u{4}";
 
-/// A program that runs on a terminal.
 pub struct OnTerminal {
     pub running: Running,
     keyboard: File,
@@ -25,13 +24,11 @@ pub struct OnTerminal {
 }
 
 impl OnTerminal {
-    /// Starts `call` with standard input, output and error on a new terminal, which controls it and does
-    /// not know its width.
+    /// Starts `call` with standard input, output and error on a new controlling terminal of unknown width.
     pub fn start(call: Call) -> Self {
         Self::start_with(call, 0)
     }
 
-    /// The same on a terminal with `columns`.
     pub fn start_with(call: Call, columns: u16) -> Self {
         let keyboard = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("there are ptys");
         grantpt(&keyboard).expect("the pty is ours");
@@ -60,7 +57,6 @@ impl OnTerminal {
         Self { running, keyboard, screen, reader }
     }
 
-    /// Waits until the screen shows these words.
     pub fn wait_for(&self, words: &str) {
         let shows = || {
             self.screen
@@ -72,18 +68,17 @@ impl OnTerminal {
         wait_for(&format!("'{words}' of {}", self.running.what), shows);
     }
 
-    /// Presses keys.
     pub fn press(&mut self, keys: &str) {
         self.keyboard.write_all(keys.as_bytes()).expect("the terminal is open");
     }
 
-    /// Whether the terminal hands each key to the program at once, and shows none.
+    /// Whether the terminal passes on each key at once, without an echo.
     pub fn is_raw(&self) -> bool {
         let modes = tcgetattr(&self.keyboard).expect("the pty is ours").local_modes;
         !modes.intersects(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG)
     }
 
-    /// Waits for its end; standard output is all that the screen showed.
+    /// Standard output is everything that the screen showed.
     pub fn end(self) -> Ended {
         let mut ended = self.running.end();
         self.reader.join().expect("the reader does not panic");
@@ -92,7 +87,7 @@ impl OnTerminal {
     }
 }
 
-/// Collects the program's output; a terminal that no program has open reads as an error.
+/// Collects the program's output; a terminal without open programs reads as an error.
 fn reader(mut end: File, screen: Arc<Mutex<String>>) -> JoinHandle<()> {
     std::thread::spawn(move || {
         let mut bytes = [0; 4096];

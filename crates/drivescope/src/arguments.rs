@@ -51,7 +51,6 @@ pub struct Arguments {
     pub command: Command,
 }
 
-/// What the help of `run` ends with.
 const RUN_EXAMPLES: &str = "\
 Examples:
   drivescope run .                    the drive under this directory, with
@@ -380,13 +379,11 @@ pub struct ListArguments {
     pub json: bool,
 }
 
-/// Reads a number of rounds.
 fn rounds(text: &str) -> Result<u32, String> {
     let number = text.parse().ok().filter(|rounds| (1..=ROUNDS_MAX).contains(rounds));
     number.ok_or(format!("it must be a whole number between 1 and {ROUNDS_MAX}"))
 }
 
-/// Reads a seed.
 fn seed(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("it must be a whole number between 0 and {}", u64::MAX))
 }

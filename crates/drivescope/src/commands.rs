@@ -27,7 +27,7 @@ use crate::arguments::Command;
 use crate::exit::{Code, Failure};
 use crate::signals::RunSignals;
 
-/// Runs a command. A signal ends it at once, unless it says that there is something to put in order.
+/// A signal ends the command at once, unless it has begun something that needs an orderly end.
 pub fn run(command: Command, signals: &RunSignals) -> Result<Code, Failure> {
     match command {
         Command::Run(arguments) => run::run(*arguments, signals),

@@ -14,19 +14,18 @@ use drivescope_store::{Filter, RunSummary, Store, StoreLocation};
 use std::ffi::OsStr;
 use std::io;
 
-/// With this in its environment the program answers a shell.
+/// This variable makes the program answer a shell.
 const VARIABLE: &str = "DRIVESCOPE_COMPLETE";
-/// The newest runs offered.
+/// Newest runs offered.
 const RUNS_MAX: u32 = 50;
-/// bash would split `sim:MODEL` in two words.
+/// bash would split `sim:MODEL` into two words.
 const BASH_WORDS: &str = "COMP_WORDBREAKS=${COMP_WORDBREAKS//:}\n";
 
-/// Answers the shell and ends the program, if it was started for that.
+/// Answers the shell and exits, if a shell started the program for that.
 pub fn answer_shell() {
     CompleteEnv::with_factory(command).var(VARIABLE).bin("drivescope").complete();
 }
 
-/// The script for a shell. Errors: the system has no name for this program.
 pub fn script(shell: &str) -> io::Result<String> {
     let called = std::env::args_os().next().unwrap_or_default();
     let program = match called.to_str().filter(|called| !called.contains('/')) {
@@ -40,7 +39,7 @@ pub fn script(shell: &str) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&script).into_owned())
 }
 
-/// The command line, with what each value can be.
+/// The command line with completers for its values.
 fn command() -> Command {
     let of_runs = |arg: Arg| arg.add(ArgValueCandidates::new(runs));
     let of_runs_or_files = |arg: Arg| arg.add(ArgValueCompleter::new(runs_or_files));
@@ -105,7 +104,7 @@ fn models() -> Vec<CompletionCandidate> {
     models.into_iter().map(|model| candidate(model.name, model.summary)).collect()
 }
 
-/// Paths, and simulated drives for who types `s`.
+/// Paths, and simulated drives after `s`.
 fn targets(current: &OsStr) -> Vec<CompletionCandidate> {
     let mut found = PathCompleter::any().complete(current);
     let drives = models().into_iter().map(|model| model.add_prefix(PREFIX));
@@ -123,7 +122,7 @@ fn begins(candidate: &CompletionCandidate, current: &OsStr) -> bool {
     candidate.get_value().as_encoded_bytes().starts_with(current.as_encoded_bytes())
 }
 
-/// The newest runs of the store that the environment names, or of the default one.
+/// From the store in the environment, or the default one.
 fn newest_runs() -> Vec<RunSummary> {
     let named = std::env::var("DRIVESCOPE_STORE").ok();
     let store = StoreLocation::parse(named.as_deref()).and_then(|at| Store::open_existing(&at));
@@ -131,7 +130,7 @@ fn newest_runs() -> Vec<RunSummary> {
     store.and_then(|store| store.list(&newest)).unwrap_or_default()
 }
 
-/// The drives of these runs, by what tells them apart.
+/// Drives of these runs, by their distinguishing names.
 fn stored_drives() -> Vec<CompletionCandidate> {
     let mut found: Vec<CompletionCandidate> = Vec::new();
     for run in newest_runs() {
@@ -161,7 +160,7 @@ fn runs() -> Vec<CompletionCandidate> {
 mod tests {
     use super::*;
 
-    /// What the program offers behind these words, the last of which is being typed.
+    /// Completions of the last word.
     fn offered(words: &[&str]) -> Vec<String> {
         let args = ["drivescope"].iter().chain(words).map(Into::into).collect();
         let here = std::env::current_dir().unwrap();

@@ -8,20 +8,15 @@ use drivescope_store::{FormatError, StoreError, StoreFault};
 use std::io;
 use std::process::ExitCode;
 
-/// How the program ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Code {
-    /// All is well.
     Ok = 0,
-    /// A test found a problem of the drive or its data, or nothing valid was measured or compared.
+    /// A test found a problem with the drive or its data, or nothing valid was measured or compared.
     Problem = 1,
-    /// The user named something that cannot work.
+    /// The command line cannot work.
     Usage = 2,
-    /// Refused so that nothing is lost.
     Refused = 3,
-    /// The device failed.
     Device = 4,
-    /// A signal ended the run.
     Interrupted = 130,
 }
 
@@ -31,7 +26,7 @@ impl From<Code> for ExitCode {
     }
 }
 
-/// Why the program cannot do two things at once, as it must, in one line.
+/// One line for a thread that cannot be started.
 pub fn no_thread(error: &io::Error) -> String {
     format!(
         "cannot start a thread: {error}; raise the limits on processes and open files (ulimit -u, ulimit -n, \
@@ -39,17 +34,14 @@ pub fn no_thread(error: &io::Error) -> String {
     )
 }
 
-/// An error on its way to the user: one line and a code.
+/// An error for the user: one line and a code.
 #[derive(Debug)]
 pub struct Failure {
-    /// The line.
     pub message: String,
-    /// The code.
     pub code: Code,
 }
 
 impl Failure {
-    /// The user named something that cannot work.
     pub fn usage(message: impl Into<String>) -> Self {
         Self { message: message.into(), code: Code::Usage }
     }

@@ -9,16 +9,14 @@ use drivescope_model::plan::WriteLevel;
 use drivescope_model::target::TargetKind;
 use drivescope_report::{Style, text};
 
-/// A run in progress.
 pub struct LiveRun {
     run: Run,
-    /// Whether its tables are shown, which only a terminal that gets the result as well is for.
+    /// Tables are shown only on a terminal that also gets the result.
     has_tables: bool,
 }
 
 impl LiveRun {
-    /// `run` has nothing measured yet. The cells of `transfer` are there from the start, without figures, so that
-    /// its table keeps its shape.
+    /// Cells of `transfer` are there from the start, without figures, so that its table keeps its shape.
     pub fn new(mut run: Run, has_tables: bool) -> Self {
         let transfer = run.plan.active().find(|planned| planned.test == TestKind::Transfer);
         if let Some(planned) = transfer {
@@ -33,7 +31,7 @@ impl LiveRun {
         Self { run, has_tables }
     }
 
-    /// Takes what a cell has come to.
+    /// Replaces a cell's figures by newer ones.
     pub fn refine(&mut self, so_far: TestResult) {
         let test = self.test_mut(so_far.test);
         for metric in so_far.metrics {
@@ -52,7 +50,6 @@ impl LiveRun {
         }
     }
 
-    /// Takes the result of a test, as it stays.
     pub fn finish(&mut self, result: TestResult) {
         let test = self.test_mut(result.test);
         *test = result;
@@ -66,27 +63,24 @@ impl LiveRun {
         &mut self.run.tests[at]
     }
 
-    /// The run as it is known so far.
     pub fn run(&self) -> &Run {
         &self.run
     }
 
-    /// The progress of the test, and the tables.
     pub fn tables(&self, progress: &str, style: Style) -> String {
         text::live(&self.run, progress, style)
     }
 
-    /// What the view shows below or, without tables, instead of this line of progress.
+    /// Text below the line of progress or, without tables, instead of it.
     pub fn text(&self, progress: &str) -> String {
-        match self.has_tables {
-            // What ends a line here would count as one more to clear.
-            true => format!("\n{}", self.tables(progress, output::style()).trim_end()),
-            false => progress.to_string(),
+        if !self.has_tables {
+            return progress.to_string();
         }
+        // A line feed at the end would count as one more line to clear.
+        format!("\n{}", self.tables(progress, output::style()).trim_end())
     }
 }
 
-/// The rates of a cell that was not measured yet.
 fn unknown(cell: Cell) -> [Metric; 2] {
     ["mb_s", "iops"].map(|quantity| Metric {
         key: format!("{}.{cell}.{quantity}", TestKind::Transfer),

@@ -25,13 +25,11 @@ use std::sync::mpsc::{Receiver, TryRecvError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Time between two pictures: more than four a second cannot be read.
+/// More than four pictures a second cannot be read.
 const DRAW_EVERY: Duration = Duration::from_millis(250);
-/// Longest time that a key waits.
+/// Longest wait for a key to take effect.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// Refuses a view that could not be seen or operated.
-///
 /// Errors: standard input or standard error is not a terminal.
 pub fn check_terminal() -> Result<(), Failure> {
     if io::stdin().is_terminal() && output::is_watched() {
@@ -41,8 +39,8 @@ pub fn check_terminal() -> Result<(), Failure> {
     Err(Failure::usage(why))
 }
 
-/// Takes the screen and shows the run until the senders are gone; then the screen is as it was. Errors: the terminal
-/// cannot be set up, or no thread may be started.
+/// Takes the screen and shows the run until the senders are gone, then restores the screen. Errors: the terminal cannot
+/// be set up, or no thread may be started.
 pub fn listen(
     events: Receiver<Event>,
     run: LiveRun,
@@ -56,7 +54,7 @@ pub fn listen(
     thread.spawn(move || view.show(&events)).inspect_err(|_| output::release())
 }
 
-/// Whoever panics gives the screen back first, so that what is said can be read.
+/// A panic restores the screen first, so that its message can be read.
 fn release_on_panic() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
@@ -71,7 +69,7 @@ fn take() -> io::Result<Terminal<CrosstermBackend<Stderr>>> {
     Terminal::new(CrosstermBackend::new(io::stderr()))
 }
 
-/// A terminal that is gone needs nothing back.
+/// Errors are ignored: the terminal may be gone.
 fn give_back() {
     let _ = execute!(io::stderr(), LeaveAlternateScreen, Show);
     let _ = disable_raw_mode();
@@ -109,7 +107,7 @@ impl LiveView {
         output::release();
     }
 
-    /// Takes all there is; returns whether there will be no more.
+    /// Takes all waiting events; returns whether the senders are gone.
     fn hear(&mut self, events: &Receiver<Event>) -> bool {
         loop {
             match events.try_recv() {
@@ -146,7 +144,6 @@ impl LiveView {
         }
     }
 
-    /// The same way as Ctrl-C of a plain run.
     fn stop(&mut self) {
         self.is_stopping = true;
         self.screen.say("stopping: saving partial results; Ctrl-C quits now");

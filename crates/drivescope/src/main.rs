@@ -19,7 +19,7 @@ use drivescope_drive::{journal, target};
 use drivescope_machine::{aside, list, silent_loops};
 use std::process::ExitCode;
 
-/// What this program does in a process of its own, which can be left behind.
+/// Queries that run in a separate process, which may be abandoned.
 const LOOKS: [(&str, aside::Look); 6] = [
     (list::DRIVE, list::look),
     (silent_loops::LOOP, silent_loops::look),

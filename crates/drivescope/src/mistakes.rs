@@ -27,7 +27,7 @@ pub fn explained(error: &clap::Error) -> String {
     format!("{line}{}", if lacks_target { remedy } else { "" })
 }
 
-/// A target that is not to be had; one that is the name of a model was probably meant to be simulated.
+/// A target that cannot be opened; the name of a model was probably meant as a simulated drive.
 pub fn no_target(path: &Path, error: DriveError) -> Failure {
     let named = path.to_str().unwrap_or_default();
     let model = named.split('?').next().unwrap_or_default();
@@ -41,7 +41,7 @@ pub fn no_target(path: &Path, error: DriveError) -> Failure {
     ))
 }
 
-/// A mistake in one line: what is wrong, the tip if there is one, where to read on.
+/// In one line: the fault, the tip if there is one, and where to read more.
 fn one_line(rendered: &str) -> String {
     let before_usage = rendered.split("\nUsage:").next().unwrap_or(rendered);
     let before_usage = before_usage.split("\nFor more information").next().unwrap_or(before_usage);

@@ -10,16 +10,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use terminal_size::{Width, terminal_size_of};
 
-/// Whether something could not be written to standard output.
+/// A write to standard output failed.
 static LOST: AtomicBool = AtomicBool::new(false);
 
-/// Whether whoever read standard output has gone away.
+/// The reader of standard output is gone.
 static CLOSED: AtomicBool = AtomicBool::new(false);
 
-/// The progress bar on standard error, if there is one: what is written beside it would tear it.
+/// The progress bar on standard error: other text must not tear it.
 static BAR: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
-/// While a view has the whole screen: what is to be written after it, and how the screen is given back.
+/// While a view has the whole screen: text for later, and how to restore the screen.
 static HELD: Mutex<Option<Held>> = Mutex::new(None);
 
 struct Held {
@@ -32,12 +32,12 @@ enum HeldText {
     Message(String),
 }
 
-/// Holds back everything until [`release`]: a view takes the whole screen, which `give_back` ends.
+/// Holds back all text until [`release`]: a view takes the whole screen, which `give_back` restores.
 pub fn hold(give_back: fn()) {
     *held() = Some(Held { give_back, texts: Vec::new() });
 }
 
-/// Gives the screen back, if a view has it, and writes what was held back. Whoever ends the program calls this first.
+/// Restores the screen, if a view has it, and writes the text held back. To be called before the program ends.
 pub fn release() {
     let Some(Held { give_back, texts }) = held().take() else { return };
     give_back();
@@ -49,7 +49,6 @@ pub fn release() {
     }
 }
 
-/// Whether a view has the whole screen.
 pub fn is_held() -> bool {
     held().is_some()
 }
@@ -58,8 +57,8 @@ fn held() -> MutexGuard<'static, Option<Held>> {
     HELD.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Writes to standard output. A closed pipe is ignored, so that the run itself still ends in order;
-/// anything else is said once and remembered for the exit code.
+/// Writes to standard output. A closed pipe is ignored, so that the run itself still ends properly; other errors are
+/// reported once and remembered for the exit code.
 pub fn print(text: &str) {
     if let Some(held) = &mut *held() {
         held.texts.push(HeldText::Result(text.to_string()));
@@ -79,32 +78,31 @@ pub fn is_unread() -> bool {
     CLOSED.load(Ordering::Relaxed) || was_lost()
 }
 
-/// Whether a part of the result was lost.
 pub fn was_lost() -> bool {
     LOST.load(Ordering::Relaxed)
 }
 
-/// The same with a line feed.
 pub fn print_line(text: &str) {
     print(&format!("{}\n", text.trim_end_matches('\n')));
 }
 
-/// Writes a JSON document: indented on a terminal; else on one line, so that several are a stream of lines (NDJSON).
+/// A JSON document: indented on a terminal, else on one line (NDJSON).
 pub fn print_document(document: &impl Serialize) {
-    let json = match std::io::stdout().is_terminal() {
-        true => serde_json::to_string_pretty(document),
-        false => serde_json::to_string(document),
+    let json = if std::io::stdout().is_terminal() {
+        serde_json::to_string_pretty(document)
+    } else {
+        serde_json::to_string(document)
     };
     print_json(&json.expect("documents are plain data"));
 }
 
-/// Writes a JSON document on one line, also at a terminal: one of many.
+/// One of many JSON documents: on one line, even on a terminal.
 pub fn print_json_line(document: &impl Serialize) {
     print_json(&serde_json::to_string(document).expect("documents are plain data"));
 }
 
-/// JSON itself escapes only half of what a terminal would obey; the rest, which can only stand in its strings, is
-/// escaped here.
+/// Escapes control characters that JSON leaves as they are and a terminal would interpret; they can only stand in
+/// strings.
 fn print_json(json: &str) {
     let mut text = String::with_capacity(json.len());
     for c in json.chars() {
@@ -116,27 +114,26 @@ fn print_json(json: &str) {
     print_line(&text);
 }
 
-/// Writes a sentence to standard output: one line, on a terminal as many as it needs.
-pub fn tell(sentence: &str) {
+/// A sentence on standard output, wrapped on a terminal.
+pub fn print_wrapped(sentence: &str) {
     print_line(&fitted(sentence, HANG, &std::io::stdout()));
 }
 
-/// Writes a message to standard error: one line, on a terminal as many as it needs.
+/// A message on standard error, wrapped on a terminal.
 pub fn note(message: &str) {
     note_under(message, HANG);
 }
 
-/// Writes a note to standard error, beside what the run says itself.
 pub fn remark(text: &str) {
     note(&format!("drivescope: note: {text}"));
 }
 
-/// Writes a message to standard error; further lines begin with `hang` spaces.
+/// A message on standard error; further lines begin with `hang` spaces.
 pub fn note_under(message: &str, hang: usize) {
     show(&fitted(message, hang, &std::io::stderr()));
 }
 
-/// Writes text to standard error that has its lines already. A progress bar makes room for it.
+/// Formatted text on standard error. A progress bar makes room for it.
 pub fn show(text: &str) {
     if let Some(held) = &mut *held() {
         held.texts.push(HeldText::Message(text.to_string()));
@@ -152,23 +149,20 @@ pub fn show(text: &str) {
     }
 }
 
-/// Names the progress bar that is on standard error from now on, if any.
 pub fn shares_with(bar: Option<ProgressBar>) {
     *BAR.lock().unwrap_or_else(PoisonError::into_inner) = bar;
 }
 
-/// Writes a question to standard error; the answer follows on the same line.
+/// A question on standard error; the answer follows on the same line.
 pub fn ask(question: &str) {
     let mut error = std::io::stderr().lock();
     let question = fitted(question, HANG, &error);
     let _ = write!(error, "{question} ").and_then(|()| error.flush());
 }
 
-/// Indent of all lines of a message but the first.
 const HANG: usize = 2;
 
-/// A message in lines that end between words, where a terminal would end them anywhere. Pipes get one
-/// line, and so do terminals that do not know their width.
+/// Wraps a message between words on a terminal. It stays one line in pipes, and on terminals of unknown width.
 fn fitted(message: &str, hang: usize, to: &impl AsFd) -> String {
     match terminal_size_of(to) {
         Some((Width(columns), _)) => wrap(message, COLUMNS_MAX.min(columns.into()), hang),
@@ -176,13 +170,12 @@ fn fitted(message: &str, hang: usize, to: &impl AsFd) -> String {
     }
 }
 
-/// Columns of the terminal on standard output; none of pipes, and of terminals that do not know.
+/// `None` for pipes, and for terminals of unknown width.
 pub fn terminal_columns() -> Option<usize> {
     let (Width(columns), _) = terminal_size_of(std::io::stdout())?;
     Some(columns.into())
 }
 
-/// Writes an error, in one line.
 pub fn complain(message: &str) {
     note(&format!("drivescope: {}", error_line(message)));
 }
@@ -201,13 +194,13 @@ fn colours_wanted() -> bool {
         && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
-/// Colours and the full width on a terminal only.
+/// Colours and full width on a terminal only.
 pub fn style() -> Style {
     let style = terminal_columns().map_or(Style::PLAIN, |columns| Style::PLAIN.within(columns));
     Style { colour: colours_wanted() && std::io::stdout().is_terminal(), ..style }
 }
 
-/// Whether a person watches standard error.
+/// Whether standard error is a terminal.
 pub fn is_watched() -> bool {
     std::io::stderr().is_terminal()
 }

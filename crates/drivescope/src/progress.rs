@@ -1,23 +1,22 @@
 //! A listener for people: how far the run is, and on a terminal what it has measured, drawn anew in the same place.
 
+use crate::exit::{Failure, no_thread};
 use crate::live_run::LiveRun;
 use crate::output;
 use crate::run_progress::RunProgress;
 use drivescope_drive::journal::{RollbackStage, RollbackStep};
 use drivescope_model::event::Event;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::io;
 use std::sync::mpsc::Receiver;
 use std::thread::JoinHandle;
 
-/// Resolution of the bar.
 const STEPS: u64 = 1000;
-/// Times a second that a view is drawn anew at most: more cannot be read.
+/// More updates a second cannot be read.
 const DRAWN_HZ: u8 = 4;
 
-/// Listens until the senders are gone; with `shown`, a person sees what happens. Errors: no thread may be started.
-pub fn listen(events: Receiver<Event>, shown: Option<LiveRun>) -> io::Result<JoinHandle<()>> {
-    std::thread::Builder::new().spawn(move || {
+/// Listens until the senders are gone; with `shown`, progress is displayed. Errors: no thread may be started.
+pub fn listen(events: Receiver<Event>, shown: Option<LiveRun>) -> Result<JoinHandle<()>, Failure> {
+    let listener = std::thread::Builder::new().spawn(move || {
         let mut view = shown.map(Bar::new);
         for event in events {
             if let Some(view) = &mut view {
@@ -27,18 +26,20 @@ pub fn listen(events: Receiver<Event>, shown: Option<LiveRun>) -> io::Result<Joi
         if let Some(view) = view {
             view.clear();
         }
-    })
+    });
+    listener.map_err(|error| Failure::usage(no_thread(&error)))
 }
 
-/// The bar of `restore`, on standard error, if a person watches.
+/// The progress bar of `restore` on standard error, if that is a terminal.
 pub struct RestoreBar(ProgressBar);
 
 impl RestoreBar {
-    /// Not shown before the first step.
+    /// Hidden before the first step.
     pub fn new() -> Self {
-        let target = match output::is_watched() {
-            true => ProgressDrawTarget::stderr_with_hz(10),
-            false => ProgressDrawTarget::hidden(),
+        let target = if output::is_watched() {
+            ProgressDrawTarget::stderr_with_hz(10)
+        } else {
+            ProgressDrawTarget::hidden()
         };
         let bar = ProgressBar::with_draw_target(Some(STEPS), target);
         let template = "{prefix:11} {bar:10} {percent:>3} %  {eta} left";
@@ -59,14 +60,13 @@ impl RestoreBar {
         self.0.set_position(before + half);
     }
 
-    /// Removes it.
     pub fn clear(&self) {
         output::shares_with(None);
         self.0.finish_and_clear();
     }
 }
 
-/// What a signal is answered with: the drive would be left half restored.
+/// The answer to a signal: the drive would be left half restored.
 pub fn restore_remaining(step: RollbackStep, elapsed_s: f64) -> String {
     let total = step.total_bytes as f64 * 2.0;
     let before = if step.stage == RollbackStage::Verifying { step.total_bytes } else { 0 };
@@ -75,7 +75,7 @@ pub fn restore_remaining(step: RollbackStep, elapsed_s: f64) -> String {
     format!("restoring the drive must finish first; about {} s left", left_s.ceil())
 }
 
-/// The progress of a run in one line, with what it has measured below.
+/// A line of progress with the tables below.
 struct Bar {
     bar: ProgressBar,
     state: RunProgress,

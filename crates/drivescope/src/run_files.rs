@@ -7,18 +7,18 @@ use drivescope_store::{Filter, Store, StoreFault, from_file};
 use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::path::Path;
 
-/// More than any store's runs need, a megabyte each at most.
+/// More than the runs of any store need, at most a megabyte each.
 const DOCUMENT_MAX_BYTES: u64 = 1 << 30;
-/// What begins otherwise is a result of another program, or a text that may have no end.
+/// Limit of files that do not begin as JSON: results of other programs, or a stream without an end.
 const TEXT_MAX_BYTES: u64 = 64 << 20;
 
-/// The runs of a file; `-` is standard input.
+/// `-` is standard input.
 pub fn read_runs(path: &Path) -> Result<Vec<Run>, Failure> {
     let text = read(path)?;
     from_file(&text).map_err(|error| Failure::usage(format!("{}: {error}", path.display())))
 }
 
-/// The runs with these names: what contains a `/` or ends in `.json` or `.txt` is a file, the rest is in the store.
+/// `-`, names with a `/`, and names that end in `.json` or `.txt` are files; others are in the store.
 pub fn named_runs(names: &[String], store: Option<&str>) -> Result<Vec<Run>, Failure> {
     let mut opened = None;
     let mut runs = Vec::new();
@@ -36,7 +36,7 @@ pub fn named_runs(names: &[String], store: Option<&str>) -> Result<Vec<Run>, Fai
     Ok(runs)
 }
 
-/// The run with this id, `last`, or the newest with this label, or else the newest of this drive.
+/// By id, `last`, label, or drive: the newest run counts.
 fn stored_run(store: &Store, name: &str) -> Result<Run, Failure> {
     let by_id = match store.get(name) {
         Err(error) if error.fault == StoreFault::NoRun => error,
@@ -69,7 +69,7 @@ fn read(path: &Path) -> Result<String, Failure> {
     })
 }
 
-/// A whole document; what does not begin as a text is not read to its end, which it may not have.
+/// A whole document; a file that does not begin as text is not read to its end, which it may not have.
 fn document(mut source: impl BufRead) -> std::io::Result<String> {
     let beginning = source.fill_buf()?;
     let is_little = match beginning {
@@ -99,12 +99,10 @@ fn document(mut source: impl BufRead) -> std::io::Result<String> {
     text.ok_or_else(|| std::io::Error::other("it is not UTF-8 text"))
 }
 
-/// Windows PowerShell writes this into files (`fio … > result.json`).
+/// Windows PowerShell writes UTF-16 (`fio … > result.json`).
 fn utf_16(bytes: &[u8], is_little: bool) -> Option<String> {
-    let unit = |two: &[u8; 2]| match is_little {
-        true => u16::from_le_bytes(*two),
-        false => u16::from_be_bytes(*two),
-    };
+    let unit =
+        |two: &[u8; 2]| if is_little { u16::from_le_bytes(*two) } else { u16::from_be_bytes(*two) };
     let (pairs, rest) = bytes.as_chunks();
     let units = rest.is_empty().then(|| pairs.iter().map(unit))?;
     char::decode_utf16(units).collect::<Result<String, _>>().ok()

@@ -6,14 +6,11 @@ use drivescope_model::number::rounded;
 use drivescope_model::units::Secs;
 use std::time::Instant;
 
-/// Columns of the bar.
 const BAR_COLUMNS: usize = 10;
 
-/// How far a run has come, and what it has measured.
 pub struct RunProgress {
-    /// What it has measured.
     pub run: LiveRun,
-    /// The test in progress, and the share of it that is done.
+    /// The test in progress, and its completed share.
     test: (&'static str, f64),
     left: Left,
     doing: Doing,
@@ -35,7 +32,6 @@ impl Left {
     }
 }
 
-/// What happens now.
 #[derive(Default)]
 struct Doing {
     label: String,
@@ -46,12 +42,10 @@ struct Doing {
 }
 
 impl RunProgress {
-    /// Nothing is done.
     pub fn new(run: LiveRun) -> Self {
         Self { run, test: ("", 0.0), left: Left::as_of_now(None), doing: Doing::default() }
     }
 
-    /// Takes an event of the run.
     pub fn hear(&mut self, event: Event) {
         match event {
             Event::TestStarted { test, seconds } => {
@@ -84,13 +78,12 @@ impl RunProgress {
         format!("{name}  {filled:BAR_COLUMNS$} {}", self.message())
     }
 
-    /// The same without the bar.
+    /// As [`line`](Self::line) without the bar.
     #[cfg(feature = "web")]
     pub fn words(&self) -> String {
         format!("{}  {}", self.test.0, self.message()).trim().to_string()
     }
 
-    /// Share of the test in progress that is done.
     #[cfg(feature = "web")]
     pub fn share(&self) -> f64 {
         self.test.1
@@ -110,7 +103,7 @@ fn time_left(left_s: f64) -> String {
     if left_s < 1.0 { "almost done".to_string() } else { format!("{} left", Secs(left_s.round())) }
 }
 
-/// What stands beside a bar. A narrow terminal cuts the end, so what tells least stands there.
+/// Text beside a bar, the least important at its end: a narrow terminal cuts it.
 fn message(left: &str, rate: Option<(f64, f64)>, label: &str) -> String {
     let rate = match rate {
         None => String::new(),

@@ -34,22 +34,18 @@ use prompt::Terminal;
 pub use save::SaveOutcome;
 use write_permission::WritePermission;
 
-/// What the first signal is answered with.
 pub const STOPPING: &str = "interrupted: saving partial results; Ctrl-C again quits now";
 
-/// A target with its plan.
 pub struct PlannedRun {
-    /// What is to be run.
     pub plan: Plan,
-    /// On what.
     pub target: Target,
-    /// The claim of a block device that the plan may write.
+    /// Claim of a block device that the plan may write.
     pub claim: Option<RawDisk>,
-    /// The result of the interrupted test that the plan continues.
+    /// Result of the interrupted test that the plan continues.
     pub resumed: Option<TestResult>,
 }
 
-/// Prints the plans, or claims the devices that they write and runs them.
+/// Prints the plans (dry run), or claims the devices and runs them.
 pub fn carry_out(
     mut runs: Vec<PlannedRun>,
     outcome: OutcomeArguments,
@@ -80,19 +76,15 @@ pub fn carry_out(
         before_images::check(&runs)?;
         claim::claim_all(&mut runs, permission, &own, terminal.as_ref())?;
     }
-    let opened = match no_save {
-        true => None,
-        false => open_store(store, permission.is_some(), signals)?,
-    };
+    let opened = if no_save { None } else { open_store(store, permission.is_some(), signals)? };
     signals.begin(STOPPING);
     let store_words = store_words(store);
     let options = RunOptions { label, price, quiet, live, json, verbose, table, store_words };
     measure(runs, &options, opened, signals)
 }
 
-/// Opens the store; a signal meanwhile ends the run afterwards, so that no half-made store is left. An earlier signal
-/// has already been handled. Without a writable home and without --store, the run is measured but not saved, which is
-/// said.
+/// A signal meanwhile ends the run afterwards, so that no half-made store is left. An earlier signal has already been
+/// handled. Without a writable home and without --store, a note says that the run is not saved.
 pub fn open_store(
     store: Option<&str>,
     is_claimed: bool,

@@ -14,23 +14,22 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Signals that follow the first one within this time are the same wish: `timeout` signals its child and
-/// then the whole group, and a key is easily pressed twice.
+/// Signals within this time after the first count as one: `timeout` signals its child and then the whole group, and a
+/// key is easily pressed twice.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// How long an abrupt end waits for the files of the run to go; a drive that hangs must not hold it up.
+/// How long an abrupt end waits for the removal of the run's files; a drive may hang.
 const REMOVAL: Duration = Duration::from_secs(1);
 
-/// Signals that end a program that does not handle them, other than those that report a fault in the program itself
-/// (SIGABRT, SIGBUS, SIGSEGV and such), after which nothing can be put in order, and SIGPIPE, which is ignored.
+/// Signals that end a program without a handler, except those that report a fault in the program itself (SIGABRT,
+/// SIGBUS, SIGSEGV and such), after which no cleanup is possible, and SIGPIPE, which is ignored.
 const ENDING: [c_int; 11] = [
     SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGXCPU, SIGIO,
 ];
 
-/// Of these, the signals that ask for a prompt end.
 const URGENT: [c_int; 3] = [SIGINT, SIGTERM, SIGQUIT];
 
-/// All that [`ENDING`] tells, and those that only Linux has: real-time signals end a program too.
+/// All of [`ENDING`], and the real-time signals of Linux, which also end a program.
 fn ending() -> Vec<c_int> {
     let mut all = ENDING.to_vec();
     #[cfg(target_os = "linux")]
@@ -40,25 +39,23 @@ fn ending() -> Vec<c_int> {
     all
 }
 
-/// What signals do to the program.
-///
-/// Before [`RunSignals::begin`] nothing has to be put in order, and the first one ends it. After that the
-/// first one asks the command to stop. An urgent one later than a second after it ends the program at once:
-/// the files of the run are removed, what is not stored is lost. But not while the contents of a drive lie in
-/// a journal only: then they are put back first.
+/// The effect of signals on the program. Before [`RunSignals::begin`] the first signal ends it, since there is nothing
+/// to clean up. After that the first one asks the command to stop. An urgent one later than a second after it ends the
+/// program at once: the files of the run are removed, unsaved results are lost. As long as contents of a drive lie only
+/// in a journal, they are restored first.
 #[derive(Clone, Default)]
 pub struct RunSignals {
-    /// Raised by the first signal.
+    /// Set by the first signal.
     pub stop: Arc<AtomicBool>,
-    /// Raised as long as no signal may end the program.
+    /// Set as long as no signal may end the program.
     pub held: Arc<AtomicBool>,
     again: Arc<AtomicBool>,
-    /// What the first signal is answered with, once the run has begun.
+    /// The answer to the first signal, once the run has begun.
     begun: Arc<Mutex<Option<&'static str>>>,
 }
 
 impl RunSignals {
-    /// From now on. Errors: no thread may be started, or no file be opened.
+    /// Errors: a thread or a file could not be opened.
     pub fn new() -> io::Result<Self> {
         let signals = Self::default();
         let seen = signals.clone();
@@ -69,40 +66,38 @@ impl RunSignals {
         Ok(signals)
     }
 
-    /// For a run that its starter ends by raising `stop`: no signal reaches it.
+    /// For a run that its starter ends by setting `stop`: signals do not reach it.
     pub fn of_another(stop: &Arc<AtomicBool>) -> Self {
         Self { stop: Arc::clone(stop), ..Self::default() }
     }
 
-    /// From now on there is something to put in order, and a signal is answered with `words`.
+    /// From now on an orderly end is needed, and a signal is answered with `words`.
     pub fn begin(&self, words: &'static str) {
         *lock(&self.begun) = Some(words);
     }
 
-    /// As [`RunSignals::begin`], and from now on no signal ends the program: a drive is half restored.
+    /// As [`RunSignals::begin`], and no signal ends the program any more: a drive is half restored.
     pub fn begin_held(&self) {
         self.held.store(true, Ordering::Release);
         self.begin("");
     }
 
-    /// Whether one came.
     pub fn was_signalled(&self) -> bool {
         self.stop.load(Ordering::Acquire)
     }
 
-    /// Whether an urgent signal came since the last call: the user insists. A lost terminal does not count.
+    /// Whether an urgent signal came since the last call. A lost terminal does not count.
     pub fn was_signalled_again(&self) -> bool {
         self.again.swap(false, Ordering::AcqRel)
     }
 
-    /// Answers signals until the program ends.
     fn answer(&self, mut coming: Signals) {
         let mut first: Option<Instant> = None;
         for signal in coming.forever() {
             let begun = lock(&self.begun);
             let Some(words) = *begun else {
                 // The lock stays: nothing may begin any more.
-                tell("interrupted");
+                note("interrupted");
                 signal_hook::low_level::exit(130)
             };
             drop(begun);
@@ -110,7 +105,7 @@ impl RunSignals {
             let is_urgent = URGENT.contains(&signal);
             self.again.fetch_or(is_urgent, Ordering::AcqRel);
             if is_first && !words.is_empty() {
-                tell(words);
+                note(words);
             }
             let is_late = first.get_or_insert_with(Instant::now).elapsed() >= GRACE;
             if is_late && is_urgent && !self.held.load(Ordering::Acquire) {
@@ -124,12 +119,10 @@ fn lock<'m>(mutex: &'m Mutex<Option<&'static str>>) -> MutexGuard<'m, Option<&'s
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// One line on standard error.
-fn tell(words: &str) {
+fn note(words: &str) {
     output::note(&format!("drivescope: {words}"));
 }
 
-/// Ends the program without waiting for the run.
 fn end_at_once() -> ! {
     let (done, waiting) = channel();
     // Where no thread may be started, the next run removes them.

@@ -15,34 +15,26 @@ use drivescope_model::units::Bytes;
 use serde::Serialize;
 use std::str::FromStr;
 
-/// How data are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DataUse {
-    /// Read and written at random, and waited for: systems, virtual machines, databases, games.
+    /// Random reads and writes that users wait for: systems, virtual machines, databases, games.
     Fast,
-    /// Large files that are read now and then.
     Bulk,
-    /// Hardly ever read: backups, archives, exchange.
+    /// Rarely read: backups, archives, exchange.
     Cold,
 }
 
-/// Something that needs room.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Need {
     /// What the user calls it; also the label of its partition.
     pub name: String,
-    /// How much of the data.
     pub bytes: u64,
-    /// How it is used.
     pub data_use: DataUse,
-    /// The file system it is to have, if the user said.
     pub file_system: Option<String>,
 }
 
-/// File systems that a need may name.
 const FILE_SYSTEMS: [&str; 8] = ["ext4", "xfs", "btrfs", "f2fs", "exfat", "ntfs", "fat32", "swap"];
-/// Parts of names that say how data are used.
 const USES: [(DataUse, &[&str]); 2] = [
     (
         DataUse::Fast,
@@ -96,7 +88,7 @@ impl FromStr for Need {
     }
 }
 
-/// A partition smaller than this is a mistake.
+/// A smaller partition is a mistake.
 const MIN: Bytes = Bytes::mib(1);
 
 #[cfg(test)]

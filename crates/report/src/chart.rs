@@ -21,63 +21,54 @@ pub(crate) use svg::{FOLDED_DOTS_MAX, page_colours};
 use drivescope_model::{Series, TestResult};
 use plot::{Plot, Point};
 
-/// A picture with its words.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chart {
-    /// Names the chart among those of a run, and its file: `surface-position`.
+    /// Names the chart within a run, and its file: `surface-position`.
     pub name: String,
-    /// What it shows, or what follows from it.
     pub title: String,
-    /// What the marks are, in a sentence or two.
     pub caption: String,
-    /// The figures in words, for those who do not see the picture.
+    /// The figures in words, for readers who cannot see the picture.
     pub description: String,
-    /// The picture.
     pub(crate) plot: Plot,
 }
 
 impl Chart {
-    /// Whether it is a few rows of text height.
     pub(crate) fn has_few_rows(&self) -> bool {
         self.plot.is_compact
     }
 }
 
-/// The points of all series with this key, rounds together, by `x`; numbers only.
+/// The points of all series with this key, all rounds together, sorted by `x`; finite ones only.
 pub(crate) fn points_of(result: &TestResult, key: &str) -> Vec<Point> {
     let mut points: Vec<Point> = series_of(result, key).flat_map(finite_points).collect();
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
     points
 }
 
-/// All series with this key, a round each.
 fn series_of<'r>(result: &'r TestResult, key: &str) -> impl Iterator<Item = &'r Series> {
     result.series.iter().filter(move |series| series.key.split('#').next() == Some(key))
 }
 
-/// The points of a series that are numbers.
 pub(crate) fn finite_points(series: &Series) -> impl Iterator<Item = Point> {
     let points = series.x.iter().copied().zip(series.y.iter().copied());
     points.filter(|(x, y)| x.is_finite() && y.is_finite())
 }
 
-/// The same points with `x` divided by `unit`.
 pub(crate) fn scaled(points: &[Point], unit: f64) -> Vec<Point> {
     points.iter().map(|(x, y)| (x / unit, *y)).collect()
 }
 
-/// The least and the most of values that are not negative; infinity and 0 of none.
+/// Least and largest of non-negative values; infinity and 0 for none.
 pub(crate) fn extent(values: impl IntoIterator<Item = f64>) -> (f64, f64) {
     let ends = (f64::INFINITY, 0.0_f64);
     values.into_iter().fold(ends, |(least, most), value| (least.min(value), most.max(value)))
 }
 
-/// The largest `y` of points; 0 of none.
 pub(crate) fn highest(points: &[Point]) -> f64 {
     points.iter().map(|(_, y)| *y).fold(0.0, f64::max)
 }
 
-/// The decimal unit in which a size of `bytes` has one to three digits, and what it is in bytes.
+/// The decimal unit that shows `bytes` with one to three digits, and its size in bytes.
 pub(crate) fn unit_of(bytes: f64) -> (&'static str, f64) {
     let units = [("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)];
     units.into_iter().find(|(_, size)| bytes >= *size).unwrap_or(("bytes", 1.0))

@@ -15,7 +15,7 @@ use drivescope_model::metrics::quantity_of;
 use drivescope_model::{Metric, Run, TestKind};
 use drivescope_stats::ratio::{Ratio, RatioOutcome, judge_all, ratio};
 
-/// The properties that are compared, in the order in which people ask for them, and what a row calls them.
+/// The compared properties in the order of their importance to users, with the names of their rows.
 pub(crate) const COMPARED: [(Criterion, &str); 9] = [
     (Criterion::SequentialReads, "reads in order"),
     (Criterion::SequentialWrites, "writes in order"),
@@ -28,58 +28,46 @@ pub(crate) const COMPARED: [(Criterion, &str); 9] = [
     (Criterion::SyncedWrites, "synced writes"),
 ];
 
-/// Runs side by side.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunComparison {
-    /// Names of the runs; the others are compared with the first.
     pub names: Vec<String>,
-    /// What they can be compared in.
     pub rows: Vec<ComparedMetric>,
-    /// What some of the runs have a figure of, and not all a valid one: why, and what helps.
+    /// Properties without a valid figure in every run: the reason, and the remedy.
     pub left_out: Vec<String>,
-    /// What else is known of both: prices, and what the drives suit.
     pub besides: Vec<SideBySide>,
-    /// Differences of the runs besides their drives: figures may differ for these reasons.
+    /// Differences other than the drive, which may explain the figures.
     pub differences: Vec<String>,
-    /// The share that makes no difference in practice.
+    /// A difference within this share is none in practice.
     pub band: f64,
-    /// Rounds of each, where they were interleaved and compared in pairs.
+    /// Rounds of each, if they were interleaved and compared in pairs.
     pub interleaved_rounds: Option<usize>,
 }
 
-/// One metric in all runs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ComparedMetric {
-    /// In plain words, or the key itself.
     pub what: String,
-    /// Unit of the values.
     pub unit: String,
-    /// The metric's key.
     pub key: String,
-    /// A value for each run.
     pub values: Vec<f64>,
-    /// How each run but the first compares with it.
+    /// One for each run but the first.
     pub against_first: Vec<MetricRatio>,
 }
 
-/// A run's metric against that of the first run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MetricRatio {
-    /// How many times as fast it is: above 1 is better, for latencies too.
+    /// Speed ratio: above 1 is better, for latencies too.
     pub times: f64,
-    /// The interval of that, wide enough for all comparisons of the table together; nothing from single rounds.
+    /// Wide enough for all comparisons of the table together; `None` with single rounds.
     pub interval: Option<(f64, f64)>,
-    /// What that shows.
     pub outcome: RatioOutcome,
 }
 
 impl MetricRatio {
-    /// Whether it says that there is a difference, or none in practice.
-    pub fn is_told(&self) -> bool {
+    /// Whether it shows a difference, or that there is none in practice.
+    pub fn is_shown(&self) -> bool {
         self.outcome != RatioOutcome::NotShown
     }
 
-    /// The same as a sign.
     pub(crate) fn sign(&self) -> &'static str {
         match self.outcome {
             RatioOutcome::Larger => "▲",
@@ -90,7 +78,7 @@ impl MetricRatio {
     }
 }
 
-/// Compares runs in their headline metrics, or in all that they share. `band` is a share: 0.03 is 3 %.
+/// Compares runs in their headline metrics, or in all shared ones. `band` is a share: 0.03 is 3 %.
 pub fn compare(runs: &[Run], band: f64, every_metric: bool) -> RunComparison {
     let all: Vec<&Run> = runs.iter().collect();
     let keys = if every_metric { shared_keys(runs) } else { headline_keys(&all) };
@@ -122,8 +110,8 @@ pub fn compare(runs: &[Run], band: f64, every_metric: bool) -> RunComparison {
     }
 }
 
-/// For each property the first metric that all runs have. What stands for two properties is named once, as the first of
-/// them: where no deep queue was measured, a verdict judges by depth 1, but a row says what was measured.
+/// For each property the first metric that all runs have. A metric that stands for two properties is named once, as the
+/// first: where no deep queue was measured, a verdict uses depth 1, but a row says what was measured.
 fn headline_keys(runs: &[&Run]) -> Vec<(String, String)> {
     let of_criterion = |(criterion, what): (Criterion, &str)| {
         let has_all = |key: &str| runs.iter().all(|run| usable(run, key).is_some());
@@ -133,7 +121,7 @@ fn headline_keys(runs: &[&Run]) -> Vec<(String, String)> {
     distinct_by(COMPARED.into_iter().filter_map(of_criterion), |(_, key), (_, other)| key == other)
 }
 
-/// Every metric of the first run that the others have too, but for costs of the processor.
+/// Every metric that all runs share, except the cost of the processor.
 fn shared_keys(runs: &[Run]) -> Vec<(String, String)> {
     let Some(first) = runs.first() else { return Vec::new() };
     let metrics = first.tests.iter().flat_map(|test| &test.metrics);
@@ -145,7 +133,7 @@ fn is_speed(unit: &str) -> bool {
     matches!(unit, "MB/s" | "1/s" | "us" | "ms" | "s" | "KiB/s")
 }
 
-/// Every pair of a row and a run against the first, judged as one family.
+/// Judges every row and run against the first run, as one family.
 fn judge(rows: &[(String, Vec<&Metric>)], band: f64) -> Vec<Vec<MetricRatio>> {
     let ratio_of = |metrics: &[&Metric], i: usize| {
         let (first, other) = (metrics[0], metrics[i]);
@@ -172,26 +160,25 @@ fn judge(rows: &[(String, Vec<&Metric>)], band: f64) -> Vec<Vec<MetricRatio>> {
     pairs.iter().map(|row| row.iter().map(&mut result).collect()).collect()
 }
 
-/// What people call the drive of a run: its model, or where it is.
+/// Its model, or its path.
 pub(crate) fn name_of(run: &Run) -> String {
     let model = run.drive.as_ref().and_then(|drive| drive.model.as_deref()).map(str::trim);
     model.filter(|model| !model.is_empty()).unwrap_or(&run.target.path).to_string()
 }
 
-/// Labels, or models; with the beginning of the run's id where two would be the same.
+/// Labels or models, with the start of the run's id where two would be equal.
 fn names(runs: &[Run]) -> Vec<String> {
     let plain = |run: &Run| run.label.clone().unwrap_or_else(|| name_of(run));
     let plain: Vec<String> = runs.iter().map(plain).collect();
     let is_alone = |name: &String| plain.iter().filter(|other| *other == name).count() == 1;
     let id = |run: &Run| run.id.chars().take(4).collect::<String>();
-    let name = |(run, name): (&Run, &String)| match is_alone(name) {
-        true => name.clone(),
-        false => format!("{name} {}", id(run)),
+    let name = |(run, name): (&Run, &String)| {
+        if is_alone(name) { name.clone() } else { format!("{name} {}", id(run)) }
     };
     runs.iter().zip(&plain).map(name).collect()
 }
 
-/// What else differs between the runs: program, machine, engine, plan, and whether each came to its end.
+/// Other differences between the runs: program, machine, engine, plan, status.
 fn differences(runs: &[Run]) -> Vec<String> {
     let Some(first) = runs.first() else { return Vec::new() };
     let mut found = Vec::new();
@@ -222,7 +209,7 @@ fn differences(runs: &[Run]) -> Vec<String> {
     found
 }
 
-/// What a run asked of a test, as JSON; nothing where it did not run it.
+/// The options of a test as JSON; `None` if the run does not have it.
 pub(crate) fn options_of(run: &Run, test: TestKind) -> Option<String> {
     run.tests.iter().find(|result| result.test == test)?;
     let suite = serde_json::to_value(&run.plan.suite).ok()?;

@@ -6,41 +6,32 @@ use crate::chart::plot::{Layer, Plot};
 use drivescope_model::Metric;
 use drivescope_model::number::rounded;
 
-/// The grid of a test.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct FigureGrid<'r> {
     /// Names the chart: `transfer-grid`.
     pub(crate) name: &'static str,
-    /// Directions.
     pub(crate) columns: Vec<String>,
-    /// Shapes.
     pub(crate) rows: Vec<GridRow<'r>>,
 }
 
-/// One shape.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct GridRow<'r> {
-    /// In plain words.
     pub(crate) name: String,
-    /// Of its rates.
     pub(crate) unit: &'static str,
-    /// One for each direction; nothing where that was not measured.
+    /// One per direction; `None` where it was not measured.
     pub(crate) fields: Vec<Option<GridField<'r>>>,
 }
 
-/// One shape in one direction.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct GridField<'r> {
-    /// Its rate.
     pub(crate) rate: &'r Metric,
-    /// Median and 99th percentile of its latencies, in microseconds.
+    /// Median and 99th percentile.
     pub(crate) latencies_us: [Option<f64>; 2],
-    /// The finding that qualifies it, `F007`.
     pub(crate) finding: Option<String>,
 }
 
 impl FigureGrid<'_> {
-    /// The grid as a picture: rates alone, each with its unit.
+    /// Rates alone, each with its unit.
     pub(crate) fn chart(&self) -> Chart {
         let rows: Vec<String> = self.rows.iter().map(|row| row.name.clone()).collect();
         let (x, y) = (PlotAxis::rows("", &self.columns), PlotAxis::rows("", &rows));
@@ -66,7 +57,6 @@ impl FigureGrid<'_> {
 }
 
 impl GridField<'_> {
-    /// What stands behind the rate.
     pub(crate) fn mark(&self) -> &'static str {
         match (self.rate.valid, &self.finding) {
             (false, _) => " !",

@@ -1,11 +1,9 @@
 //! Lists in the order in which things appear first.
 
-/// Each of these things once.
 pub(crate) fn distinct<T: PartialEq>(things: impl IntoIterator<Item = T>) -> Vec<T> {
     distinct_by(things, T::eq)
 }
 
-/// Of things that are the same in this sense, the first.
 pub(crate) fn distinct_by<T>(
     things: impl IntoIterator<Item = T>,
     is_same: impl Fn(&T, &T) -> bool,
@@ -19,7 +17,6 @@ pub(crate) fn distinct_by<T>(
     found
 }
 
-/// What has the same key together.
 pub(crate) fn grouped<K: PartialEq, V>(
     pairs: impl IntoIterator<Item = (K, V)>,
 ) -> Vec<(K, Vec<V>)> {

@@ -12,12 +12,12 @@ use drivescope_stats::shift::shifts;
 use drivescope_stats::trend::{least_squares, theil_sen_interval};
 use serde::Serialize;
 
-/// Risk of a false change among all rows together, at one look. A drive is looked at again and again: of 20 runs with a
-/// look after each, one healthy drive in twenty shows a change at some time (tests below; at 5 % a look, one in five).
+/// Risk of a false change in any row at one look. A drive is looked at again and again: of 20 runs with a look after
+/// each, one healthy drive in twenty shows a change at some time (tests below; at 5 % a look, one in five).
 const RISK: f64 = 0.01;
-/// What an interval that is printed misses.
+/// Printed intervals have 95 %.
 const INTERVAL_RISK: f64 = 0.05;
-/// A change of less than this makes no difference in practice, however sure it is.
+/// A smaller change makes no difference in practice, however sure it is.
 const CHANGE_MIN: f64 = 0.05;
 /// The fewest runs that can show a change.
 pub const RUNS_MIN: usize = drivescope_stats::shift::VALUES_MIN;
@@ -25,63 +25,48 @@ pub const RUNS_MIN: usize = drivescope_stats::shift::VALUES_MIN;
 /// A drive's runs, oldest first.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DriveHistory {
-    /// What the drive is called.
     pub drive: String,
-    /// Size of the drive.
     pub capacity_bytes: Option<u64>,
-    /// The runs that can be compared.
     pub runs: Vec<HistoryRun>,
-    /// The others, and why they cannot.
     pub left_out: Vec<(String, String)>,
-    /// A row for each headline metric that several runs have.
     pub rows: Vec<MetricHistory>,
 }
 
-/// One run of it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HistoryRun {
-    /// Its id.
     pub id: String,
     /// When it began, RFC 3339.
     pub started_at: String,
-    /// Name of its suite.
     pub suite: String,
-    /// The user's label.
     pub label: Option<String>,
-    /// What is not as in the run before it: firmware, health, machine, program.
+    /// Changes since the run before: firmware, health, machine, program.
     pub news: Vec<String>,
 }
 
-/// One metric over the runs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MetricHistory {
-    /// In plain words.
     pub what: &'static str,
-    /// The metric's key.
     pub key: String,
-    /// Unit of the values.
     pub unit: String,
-    /// Index of a run in [`DriveHistory::runs`], and its value there.
+    /// Index in [`DriveHistory::runs`], and the value there.
     pub values: Vec<(usize, f64)>,
-    /// What became of it, if that is shown.
     pub change: Option<MetricChange>,
 }
 
-/// A change that chance hardly explains.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct MetricChange {
-    /// Index of the run from which on it holds.
+    /// Index of the first run after the change.
     pub since: usize,
-    /// How many times as fast it is since: below 1 is worse, for latencies too.
+    /// Speed ratio since then: below 1 is worse, for latencies too.
     pub times: f64,
-    /// The interval of that at 95 %.
+    /// 95 % interval of `times`.
     pub interval: (f64, f64),
-    /// Where it went steadily instead of at once: how many times as fast over a month, with its interval.
+    /// Of a gradual change: speed ratio per month, with its interval.
     pub per_month: Option<(f64, f64, f64)>,
 }
 
-/// Says what changed from run to run of a drive, oldest first, in the order of the store: not all dates are right. Runs
-/// of other options than the newest are left out; `drive` is what it is called.
+/// Changes between the runs of a drive, in the order of the store, oldest first: not all dates are right. Runs with
+/// other options than the newest are left out; `drive` is the drive's name.
 pub fn history(runs: Vec<Run>, drive: String) -> DriveHistory {
     let newest = runs.last().cloned();
     let (mut kept, mut left_out) = (Vec::new(), Vec::new());
@@ -102,12 +87,12 @@ pub fn history(runs: Vec<Run>, drive: String) -> DriveHistory {
     }
 }
 
-/// When it began: of texts from several time zones, the instants count.
+/// An instant, since texts may have different time zones.
 fn started(run: &Run) -> Option<jiff::Timestamp> {
     run.started_at.parse().ok()
 }
 
-/// Why a run cannot be compared with the newest, if so.
+/// Why a run cannot be compared with the newest; `None` if it can.
 fn difference(run: &Run, newest: &Run) -> Option<String> {
     if run.tests.is_empty() {
         return Some("no results".to_string());
@@ -143,8 +128,8 @@ fn rows(runs: &[Run]) -> Vec<MetricHistory> {
     distinct_by(COMPARED.into_iter().filter_map(row), |one, other| one.key == other.key)
 }
 
-/// Notes the changes that are shown, all rows being one family: those that chance hardly explains, whose interval does
-/// not hold 1, and that make a difference.
+/// Sets the changes that are shown, all rows being one family: improbable by chance, an interval without 1, and large
+/// enough to matter.
 fn judge(rows: &mut [MetricHistory], runs: &[Run]) {
     let series = |row: &MetricHistory| {
         let mut logs = vec![None; runs.len()];
@@ -158,7 +143,7 @@ fn judge(rows: &mut [MetricHistory], runs: &[Run]) {
     }
 }
 
-/// How large a change is that begins with the value at `at`; nothing where its size is not shown.
+/// Size of the change that begins with the value at `at`; `None` if it is not shown.
 fn change(row: &MetricHistory, at: usize, runs: &[Run]) -> Option<MetricChange> {
     let is_turned = quantity_of(&row.key).is_some_and(|quantity| quantity.smaller_is_better);
     let values: Vec<f64> =
@@ -175,10 +160,10 @@ fn change(row: &MetricHistory, at: usize, runs: &[Run]) -> Option<MetricChange> 
     })
 }
 
-/// Runs of less time say nothing of a month.
+/// A shorter history does not give a monthly rate.
 const MONTHS_MIN: f64 = 0.1;
 
-/// The steady way, where a line through the logarithms leaves less unexplained than a step.
+/// The monthly rate, if a line through the logarithms leaves less unexplained than a step.
 fn per_month(
     row: &MetricHistory,
     values: &[f64],
@@ -206,7 +191,6 @@ fn per_month(
     Some((line.slope.exp(), interval.low.exp(), interval.high.exp()))
 }
 
-/// What may explain a change, and how a run shows it.
 const FACTS: [Fact; 6] = [
     ("clock", |run| Some(if run.is_clock_set() { "set" } else { "not set" }.to_string())),
     ("firmware", |run| run.drive.as_ref()?.firmware.clone()),
@@ -221,7 +205,6 @@ const FACTS: [Fact; 6] = [
 
 type Fact = (&'static str, fn(&Run) -> Option<String>);
 
-/// A run, with what changed since the one before.
 fn history_run(runs: &[Run], i: usize) -> HistoryRun {
     let run = &runs[i];
     let before = i.checked_sub(1).map(|before| &runs[before]);
@@ -251,7 +234,7 @@ pub(crate) mod tests {
     const RATE: &str = "transfer.seq1m_q1t1.read.mb_s";
     const SLOW: &str = "transfer.rnd4k_q1t1.read.lat_p99_us";
 
-    /// A run each week; `values` of each: rate and 99th percentile.
+    /// Weekly runs; `values`: rate and 99th percentile of each.
     pub(crate) fn weekly(values: &[(f64, f64)]) -> Vec<Run> {
         let run = |(week, (rate, slow)): (usize, &(f64, f64))| {
             let mut run = with_metrics(&[(RATE, &[*rate]), (SLOW, &[*slow])]);
@@ -302,7 +285,7 @@ pub(crate) mod tests {
         assert!(low < month && month < high, "{low} {high}");
     }
 
-    /// Seventeen runs of one speed, then three that scatter: their mean is 6 % lower, and may as well be higher.
+    /// Seventeen equal runs, then three that scatter: their mean is 6 % lower, and may as well be higher.
     #[test]
     fn interval_containing_1_is_not_a_change() {
         let after = [88.0, 95.0, 99.0];
@@ -327,7 +310,7 @@ pub(crate) mod tests {
         assert_eq!(changes(weekly(&values)), [None, None]);
     }
 
-    /// A drive that picks one of two levels at each run: two runs of one and two of the other came to be a change.
+    /// A drive that picks one of two levels at each run.
     #[test]
     fn few_runs_at_two_levels_show_nothing() {
         for (rates, words) in [
@@ -335,14 +318,14 @@ pub(crate) mod tests {
             (&[100.0, 101.0, 100.4, 100.2, 70.0, 71.0], "6 comparable runs; a trend needs 10."),
         ] {
             let values: Vec<(f64, f64)> = rates.iter().map(|rate| (*rate, 900.0)).collect();
-            let told = history(weekly(&values), "d".into());
-            assert!(told.rows.iter().all(|row| row.change.is_none()), "{told:?}");
-            let sentences = crate::text::history_sentences(&told);
+            let seen = history(weekly(&values), "d".into());
+            assert!(seen.rows.iter().all(|row| row.change.is_none()), "{seen:?}");
+            let sentences = crate::text::history_sentences(&seen);
             assert!(sentences[0].starts_with(words) && sentences.len() == 1, "{sentences:?}");
         }
     }
 
-    /// A healthy drive's runs by each law of noise: one of 1, 5 and 15 %, and two levels 30 % apart.
+    /// Runs of a healthy drive with one kind of noise: 1, 5 or 15 %, or two levels 30 % apart.
     fn healthy(law: usize, seed: u64, runs: usize) -> Vec<(f64, f64)> {
         let picks =
             |i: usize| (seed * 977 + i as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
@@ -386,12 +369,12 @@ pub(crate) mod tests {
             run.started_at = format!("2026-01-05T{:02}:15:00Z", 8 + i);
             run.id = format!("{i:04x}00000000");
         }
-        let told = history(runs, "d".into());
-        let sentence = crate::text::history_sentences(&told).remove(0);
+        let seen = history(runs, "d".into());
+        let sentence = crate::text::history_sentences(&seen).remove(0);
         let (by, rest) = sentence.split_once(" since ").unwrap();
         assert_eq!(by, "reads in order: 20 % slower");
         assert!(rest.starts_with("run 0006, 2026-01-05 14:15 (95 %: "), "{sentence}");
-        let shown = crate::text::history(&told, crate::terminal::Style::PLAIN);
+        let shown = crate::text::history(&seen, crate::terminal::Style::PLAIN);
         assert!(shown.contains("12 runs, 2026-01-05, 08:15 to 19:15"), "{shown}");
     }
 
@@ -401,11 +384,11 @@ pub(crate) mod tests {
         runs[1].plan.suite.transfer.time = drivescope_model::Secs(9.0);
         runs[2].tests.clear();
         runs[3].drive.as_mut().unwrap().firmware = Some("NEW1".to_string());
-        let told = history(runs, "d".into());
-        assert_eq!(told.runs.len(), 2);
-        assert_eq!(told.left_out[0].1, "other options of transfer");
-        assert_eq!(told.left_out[1].1, "no results");
-        assert_eq!(told.runs[1].news, ["firmware NEW1"]);
-        assert_eq!(told.rows[0].values, [(0, 100.0), (1, 100.0)]);
+        let seen = history(runs, "d".into());
+        assert_eq!(seen.runs.len(), 2);
+        assert_eq!(seen.left_out[0].1, "other options of transfer");
+        assert_eq!(seen.left_out[1].1, "no results");
+        assert_eq!(seen.runs[1].news, ["firmware NEW1"]);
+        assert_eq!(seen.rows[0].values, [(0, 100.0), (1, 100.0)]);
     }
 }

@@ -1,8 +1,5 @@
-//! Pure functions from drivescope's documents to text and pictures: no I/O, no clock, no terminal.
-//!
-//! [`judge`] says what a drive suits, [`text`] prints documents for people within the columns of their terminal, and
-//! [`markdown`] writes the generated pages of `docs/`. What they need to know of a workload stands in
-//! `workloads`, in one file each.
+//! Pure functions from drivescope's documents to text and pictures: no I/O, no clock, no terminal. Knowledge of one
+//! workload is in `workloads`, one file each.
 
 pub mod chart;
 pub mod export;

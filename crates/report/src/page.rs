@@ -26,30 +26,28 @@ pub use history::history_page;
 pub use script::{PageHashes, page_hashes, page_script};
 pub use style::page_style;
 
-/// Pictures over time that a test shows, folded; `report --chart` draws the others.
+/// Pictures over time per test, folded; `report --chart` draws the others.
 const PHASES_SHOWN: usize = 6;
 
-/// What a page shows, for whoever puts a page of their own around it.
+/// Contents of a page, for callers that put their own page around it.
 pub struct PageContent {
-    /// What the page is called.
     pub title: String,
-    /// Everything of it.
     pub body: Markup,
 }
 
 impl PageContent {
-    /// As a page of its own, which needs nothing else.
+    /// A complete page that needs nothing else.
     pub fn alone(&self) -> String {
         whole(&self.title, &self.body)
     }
 }
 
-/// The page of a run. `question` says what a test asks, as `drivescope tests` prints it.
+/// `question` gives the question of a test, as `drivescope tests` prints it.
 pub fn page(run: &Run, question: impl Fn(&TestResult) -> String) -> PageContent {
     page_among(run, &[], question)
 }
 
-/// The page of a run that stands among `known` drives, besides the models that drivescope carries.
+/// As [`page`], with `known` drives for comparison besides the built-in models.
 pub fn page_among(
     run: &Run,
     known: &[KnownDrive],
@@ -66,7 +64,7 @@ pub fn page_among(
     PageContent { title: name, body }
 }
 
-/// What a run in progress has measured: findings and tables, without what only a whole run shows.
+/// Findings and tables of a run in progress, without the parts that need a whole run.
 pub fn so_far(run: &Run, question: impl Fn(&TestResult) -> String) -> Markup {
     html! {
         (findings(&run.findings))
@@ -85,7 +83,6 @@ fn has_figures(result: &TestResult) -> bool {
     result.reason.is_some() || result.metrics.iter().any(|metric| metric.value.is_finite())
 }
 
-/// What a drive suits, in a table.
 pub fn verdict_table(verdicts: &[Verdict]) -> Markup {
     let mut verdicts: Vec<_> = verdicts.iter().collect();
     verdicts.sort_by_key(|verdict| verdict.points.map_or(u8::MAX, |points| 3 - points.min(3)));
@@ -105,22 +102,20 @@ pub fn verdict_table(verdicts: &[Verdict]) -> Markup {
     }
 }
 
-/// How much of a test a page shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Detail {
-    /// Its pictures for pages and phones, with values at the pointer, and those over time.
+    /// Pictures for pages and phones, with values at the pointer, and those over time.
     Whole,
     /// One picture of each kind, without values, where many runs share a page.
     Folded,
 }
 
-/// Nothing but the page's own script and style sheet: it asks nothing of the network, whatever stands in a name.
+/// Only the page's own script and style sheet: it asks nothing of the network, whatever stands in a name.
 fn policy() -> String {
     let PageHashes { script, style } = page_hashes();
     format!("default-src 'none'; script-src {script}; style-src {style}")
 }
 
-/// The page around it.
 fn whole(title: &str, body: &Markup) -> String {
     let markup = html! {
         (DOCTYPE)
@@ -166,7 +161,6 @@ fn head(run: &Run, name: &str) -> Markup {
     }
 }
 
-/// Verdicts, the best first, each with the rule that decided it.
 fn suits(run: &Run) -> Markup {
     html! {
         @if !run.verdict.is_empty() {
@@ -178,7 +172,6 @@ fn suits(run: &Run) -> Markup {
     }
 }
 
-/// Findings from warnings on; notes stand below, folded.
 fn findings(findings: &[Finding]) -> Markup {
     let mut grave: Vec<&Finding> =
         findings.iter().filter(|f| f.severity > Severity::Note).collect();
@@ -214,7 +207,6 @@ fn card(finding: &Finding) -> Markup {
     }
 }
 
-/// Where the drive stands among those of known classes.
 fn standing(run: &Run, known: &[KnownDrive]) -> Markup {
     let strips = class_strips(run, known);
     html! {
@@ -228,7 +220,6 @@ fn standing(run: &Run, known: &[KnownDrive]) -> Markup {
     }
 }
 
-/// One test: what it came to, its question, its pictures, its figures.
 fn test(result: &TestResult, question: &str, detail: Detail) -> Markup {
     let name = result.test.name();
     let headline = (workload(result.test).headline)(result);
@@ -263,7 +254,6 @@ fn test(result: &TestResult, question: &str, detail: Detail) -> Markup {
     }
 }
 
-/// One chart for all screens.
 fn wide_figure(chart: &Chart) -> Markup {
     one_picture(chart, Theme::Page)
 }
@@ -277,7 +267,7 @@ fn one_picture(chart: &Chart, theme: Theme) -> Markup {
     }
 }
 
-/// A chart for pages and one for phones; the style sheet shows one of them.
+/// One picture for pages and one for phones; the style sheet shows one of them.
 fn figure(chart: &Chart) -> Markup {
     let picture = |size: PictureSize| PreEscaped(svg(chart, size.fitting(chart), Theme::Page));
     html! {
@@ -292,7 +282,7 @@ fn figure(chart: &Chart) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::hard_disk;
+    use crate::testing::{hard_disk, must_have};
 
     #[test]
     fn page_is_self_contained_with_one_script() {
@@ -301,18 +291,19 @@ mod tests {
         let page = page(&run, |_| "what?".to_string()).alone();
         let outside = page.replace("http://www.w3.org/2000/svg", "").replace("http-equiv", "");
         assert!(!outside.contains("http") && outside.matches("<script").count() == 1);
-        for part in [
-            "<h1>",
-            "What it suits",
-            "Where it stands",
-            "Findings",
-            "Speed: ",
-            "transfer",
-            "<svg",
-            "application/gzip",
-        ] {
-            assert!(page.contains(part), "{part}");
-        }
+        must_have(
+            &page,
+            &[
+                "<h1>",
+                "What it suits",
+                "Where it stands",
+                "Findings",
+                "Speed: ",
+                "transfer",
+                "<svg",
+                "application/gzip",
+            ],
+        );
     }
 
     #[test]

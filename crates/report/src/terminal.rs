@@ -21,7 +21,7 @@ pub(crate) use style::Role;
 pub(crate) use table::{Column, TextCell, TextTable};
 pub(crate) use width::shorten;
 
-/// Texts with a blank line between two of them; empty ones leave no gap.
+/// Joins texts with a blank line between them; skips empty ones.
 pub(crate) fn sections(texts: impl IntoIterator<Item = String>) -> String {
     let texts: Vec<String> = texts.into_iter().filter(|text| !text.is_empty()).collect();
     texts.join("\n")

@@ -14,7 +14,7 @@ use drivescope_model::{
     WriteLevel,
 };
 
-/// A metric whose value is the middle round and whose interval is the range of the rounds.
+/// The value is the middle round, the interval the range of the rounds.
 pub fn metric(key: &str, rounds: &[f64]) -> Metric {
     let mut sorted = rounds.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -31,7 +31,7 @@ pub fn metric(key: &str, rounds: &[f64]) -> Metric {
     }
 }
 
-/// Three rounds around `value` that spread by `spread` to both sides.
+/// Three rounds around `value`, `spread` apart.
 fn rounds(key: &str, value: f64, spread: f64) -> Metric {
     metric(key, &[value, value - spread, value + spread])
 }
@@ -42,7 +42,7 @@ fn latencies(cell: &str, [p50, p99, p99_9, max]: [f64; 4]) -> Vec<Metric> {
         .to_vec()
 }
 
-/// A transfer test of cells, each with its rate in MB/s and in requests a second, and its latencies.
+/// Cells with rate in MB/s, requests per second, and latencies.
 fn transfer(cells: &[(&str, f64, f64, [f64; 4])]) -> TestResult {
     let metrics = cells.iter().flat_map(|(cell, mb_s, iops, lat)| {
         let cell = format!("transfer.{cell}");
@@ -104,7 +104,6 @@ fn phases(metrics: &[Metric], limiter: Limiter) -> Vec<PhaseRecord> {
     records
 }
 
-/// A finished test with these metrics; its phases are limited by the drive.
 pub fn result(test: TestKind, metrics: Vec<Metric>) -> TestResult {
     let phases = phases(&metrics, Limiter::Drive);
     TestResult {
@@ -115,7 +114,6 @@ pub fn result(test: TestKind, metrics: Vec<Metric>) -> TestResult {
     }
 }
 
-/// A series of these points, with the units of `x` and `y`.
 pub fn series(
     key: &str,
     [x_unit, y_unit]: [&str; 2],
@@ -125,18 +123,30 @@ pub fn series(
     Series { key: key.into(), x_unit: x_unit.into(), y_unit: y_unit.into(), x, y }
 }
 
-/// A finished test with one round of each of these metrics, which are named without the test.
+/// A finished test with one round of each metric; the keys are without the test.
 pub fn measured(test: TestKind, metrics: &[(&str, f64)]) -> TestResult {
     let one = |(name, value): &(&str, f64)| metric(&format!("{test}.{name}"), &[*value]);
     result(test, metrics.iter().map(one).collect())
 }
 
-/// The words of a text in one line.
 pub fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A run with one transfer test that holds these metrics.
+/// Panics unless the text has all of these parts.
+#[track_caller]
+pub fn must_have(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "no '{part}' in\n{text}");
+    }
+}
+
+/// Panics unless all lines have at most 80 columns.
+#[track_caller]
+pub fn must_fit(text: &str) {
+    assert!(text.lines().all(|line| crate::terminal::width(line) <= 80), "{text}");
+}
+
 pub fn with_metrics(metrics: &[(&str, &[f64])]) -> Run {
     let metrics = metrics.iter().map(|(key, rounds)| metric(key, rounds)).collect();
     let mut run = hard_disk();
@@ -223,7 +233,6 @@ pub fn hard_disk_tiny_writes() -> TestResult {
     }
 }
 
-/// A healthy hard disk below a directory.
 pub fn hard_disk() -> Run {
     let finding = Finding::new(
         FindingId::ShortStroke,
@@ -394,7 +403,7 @@ pub fn memory() -> Run {
     }
 }
 
-/// A run that was stopped in its second test, after an error in the first.
+/// A run stopped in its second test, after an error in the first.
 pub fn interrupted() -> Run {
     let mut transfer = hard_disk_transfer();
     transfer.status = TestStatus::Failed;

@@ -1,8 +1,5 @@
-//! Documents as text for people, within the columns of their [`Style`](crate::Style).
-//!
-//! Every function returns whole lines, each ended with a newline, without blank lines around them;
-//! nothing to say is an empty text. Callers put a blank line between two texts. All text from outside
-//! (names, paths, reasons) is stripped of control characters first.
+//! Documents as text for people. Every function returns whole lines, each ended with a newline, without blank lines
+//! around them, or an empty text; all text from outside is stripped of control characters.
 
 mod advice;
 mod comparison;

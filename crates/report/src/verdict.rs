@@ -17,16 +17,14 @@ use drivescope_model::drive::DriveKind;
 use drivescope_model::{FindingId, Metric, Run};
 use reasons::{capped, decided, faulty, no_drive, undecided, unproven};
 
-/// One verdict per use, in the order of [`USE_CASES`].
-///
-/// A use has the least of its rules' points, and no more than how the drive behaves allows. Metrics that are not the
-/// drive's are left out, and the reason says so. Where a metric that the use needs is missing, there are no points and
-/// the reason names the test to run, unless what is known already comes to none.
+/// One verdict per use, in the order of [`USE_CASES`]. A use has the least of its rules' points, capped by how the
+/// drive behaves. Invalid metrics are left out, and the reason says so. Where a needed metric is missing, there are no
+/// points and the reason names the test to run, unless the known rules already give none.
 pub fn judge(run: &Run) -> Vec<Verdict> {
     USE_CASES.iter().map(|use_case| judge_use(use_case, run)).collect()
 }
 
-/// Zero to three points as reports show them.
+/// ○○○ to ●●●.
 pub(crate) fn dots(points: u8) -> &'static str {
     match points {
         0 => "○○○",
@@ -36,23 +34,22 @@ pub(crate) fn dots(points: u8) -> &'static str {
     }
 }
 
-/// `end of drive, capacity not tested`: what the points leave out.
+/// `end of drive, capacity not tested`: not covered by the points.
 pub(crate) fn untested(verdict: &Verdict) -> Option<String> {
     let what = verdict.not_tested.join(", ");
     (!what.is_empty()).then(|| format!("{what} not tested"))
 }
 
-/// A rate of fewer requests says what the drive was still busy with, not how fast it is.
+/// With fewer requests, a rate shows what the drive was still busy with, not its speed.
 const RATE_REQUESTS_MIN: u64 = 10;
 
-/// What, other than the drive, made a figure low.
+/// Causes, other than the drive, of a low figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum HeldBackBy {
     OtherPrograms,
     ControlGroup,
 }
 
-/// What a run says about one requirement.
 #[derive(Debug)]
 enum Judgement<'a> {
     Known {
@@ -62,9 +59,9 @@ enum Judgement<'a> {
     Invalid {
         metric: &'a Metric,
     },
-    /// Too low for all points, and something else made it so.
+    /// Below three points, for a reason other than the drive.
     HeldBack(HeldBackBy),
-    /// A rate of this many requests, fewer than [`RATE_REQUESTS_MIN`].
+    /// Number of requests, fewer than [`RATE_REQUESTS_MIN`].
     TooFew(u64),
     Missing,
 }
@@ -78,7 +75,6 @@ impl Judgement<'_> {
     }
 }
 
-/// The requirements of a use, each with what the run says about it.
 type Judged<'a> = [(&'static Requirement, Judgement<'a>)];
 
 fn judge_use(use_case: &UseCase, run: &Run) -> Verdict {
@@ -143,7 +139,7 @@ fn judge_use(use_case: &UseCase, run: &Run) -> Verdict {
     }
 }
 
-/// The fewest and the most points that the next run may give by its rates.
+/// Range of points that the next run may give by its rates.
 fn next_points(judged: &Judged<'_>) -> (u8, u8) {
     let known = judged.iter().filter_map(|(requirement, judgement)| {
         judgement.known().map(|(metric, _)| requirement.points_range(metric))
@@ -151,7 +147,7 @@ fn next_points(judged: &Judged<'_>) -> (u8, u8) {
     known.fold((3, 3), |(fewest, most), (a, b)| (fewest.min(a), most.min(b)))
 }
 
-/// How the drive behaves, where that allows fewer points than its rates have.
+/// The cap that gives fewer points than the rates, if there is one.
 fn lowest_cap(use_case: &UseCase, points: u8, run: &Run) -> Option<&'static Cap> {
     let shown = |cap: &&Cap| run.findings.iter().any(|finding| finding.id == cap.finding);
     let lower =
@@ -160,7 +156,7 @@ fn lowest_cap(use_case: &UseCase, points: u8, run: &Run) -> Option<&'static Cap>
     lower.min_by_key(|cap| cap.most.unwrap_or(points)).filter(|_| points > 0)
 }
 
-/// What could lower the points and was not tested, for drives that it concerns.
+/// Untested properties that could lower the points, for drives they concern.
 fn not_tested(use_case: &UseCase, points: u8, judged: &Judged<'_>, run: &Run) -> Vec<String> {
     let lacks =
         |judgement: &Judgement<'_>| matches!(judgement, Judgement::Missing | Judgement::TooFew(_));
@@ -183,7 +179,7 @@ fn not_tested(use_case: &UseCase, points: u8, judged: &Judged<'_>, run: &Run) ->
     all
 }
 
-/// Whether the drive may be a disk, whose rates depend on the place.
+/// Whether the drive may be a disk, with rates that depend on the position.
 fn may_rotate(run: &Run) -> bool {
     run.drive.as_ref().is_none_or(|drive| match drive.kind {
         DriveKind::HardDisk | DriveKind::Unknown => true,
@@ -192,7 +188,7 @@ fn may_rotate(run: &Run) -> bool {
     })
 }
 
-/// Whether the run did what a shingled drive shows itself by: it read in order what it had written at random.
+/// Whether the run read in order what it had written at random, by which a shingled drive shows itself.
 fn shows_shingling(run: &Run) -> bool {
     let mut all = run.tests.iter().flat_map(|test| &test.metrics);
     all.any(|metric| {
@@ -219,14 +215,13 @@ fn judgement<'a>(requirement: &Requirement, run: &'a Run) -> Judgement<'a> {
         .map_or(Judgement::Missing, |metric| Judgement::Invalid { metric })
 }
 
-/// Requests that a metric rests on, as far as the run says.
+/// Number of requests of a metric, if the run has it.
 fn requests_of(metric: &Metric, run: &Run) -> Option<u64> {
     let (cell, _) = metric.key.rsplit_once('.')?;
     let mut all = run.tests.iter().flat_map(|test| &test.distributions);
     Some(all.find(|distribution| distribution.key == cell)?.count)
 }
 
-/// What held a metric back, if not the drive.
 fn held_back(key: &str, run: &Run) -> Option<HeldBackBy> {
     if is_held_by_others(key, run) {
         return Some(HeldBackBy::OtherPrograms);
@@ -235,7 +230,6 @@ fn held_back(key: &str, run: &Run) -> Option<HeldBackBy> {
     is_limited.then_some(HeldBackBy::ControlGroup)
 }
 
-/// Whether other programs, not the drive, set the pace of most rounds of a metric's cell.
 fn is_held_by_others(key: &str, run: &Run) -> bool {
     let Some((cell, _)) = key.rsplit_once('.') else { return false };
     let phases = run.tests.iter().flat_map(|test| {
@@ -262,7 +256,7 @@ fn rule(requirement: &Requirement, metric: &Metric) -> Rule {
     }
 }
 
-/// How much of what three points take a rule has: the smallest share decides among equals.
+/// Value as a share of the threshold for three points: the smallest decides among equals.
 fn share(rule: &Rule) -> f64 {
     let [full, ..] = rule.thresholds;
     if rule.smaller_is_better {

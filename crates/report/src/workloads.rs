@@ -27,38 +27,33 @@ use crate::terminal::Style;
 use crate::verdict::criteria::{Criterion, Evidence};
 use drivescope_model::{Metric, Run, Suite, TestKind, TestResult};
 
-/// One workload's part in plans, tables and verdicts.
 pub(crate) struct WorkloadReport {
     pub(crate) test: TestKind,
-    /// Its results; empty where there is nothing to show.
+    /// Empty where there is nothing to show.
     pub(crate) table: fn(&TestResult, Style) -> String,
-    /// Its pictures; none where there is nothing to show.
     pub(crate) charts: fn(&TestResult) -> Vec<Chart>,
-    /// What its figures come to, as a heading; nothing where there is nothing to say.
     pub(crate) headline: fn(&TestResult) -> Option<String>,
-    /// Its figures as a grid of shapes and directions, if that is how they are read.
     pub(crate) grid: for<'r> fn(&'r TestResult) -> Option<FigureGrid<'r>>,
-    /// Cells whose rounds are drawn over time, the most telling first: key without the test, and what it is called.
+    /// Cells whose rounds are drawn over time, most important first: key without the test, and name.
     pub(crate) phases: fn(&TestResult) -> Vec<(String, String)>,
-    /// The most useful figures of the table, during the run.
+    /// Table during the run: its most useful columns.
     pub(crate) brief: fn(&TestResult, Style) -> String,
-    /// Whether the table says itself what the reason of a finished test has.
+    /// Whether the table already contains the reason of a finished test.
     pub(crate) tells_reason: bool,
-    /// Which figures of the table are extremes over all rounds, not medians.
+    /// Columns of the table that are extremes over all rounds, not medians.
     pub(crate) extremes: &'static str,
-    /// Whether it reads for a set time: how much it reads is then a guess.
+    /// It reads for a set time, so the bytes read are an estimate.
     pub(crate) reads_for_a_time: bool,
-    /// Whether it writes for a set time: how much it writes is then a bound.
+    /// It writes for a set time, so the bytes written are a bound.
     pub(crate) writes_for_a_time: bool,
-    /// The metrics that verdicts may rest on, the most telling of a criterion first.
+    /// Metrics for verdicts, the best of a criterion first.
     pub(crate) evidence: &'static [Evidence],
-    /// Whether a suite asks for the requests that a criterion means, in the places that it means: options may ask for
-    /// others under the same key.
+    /// Whether a suite asks for the requests and places that a criterion means: options may ask for others under the
+    /// same key.
     pub(crate) measures: fn(&Suite, Criterion) -> bool,
 }
 
 impl WorkloadReport {
-    /// A workload that has a table and no more.
     const fn new(test: TestKind, table: fn(&TestResult, Style) -> String) -> Self {
         Self {
             test,
@@ -78,7 +73,7 @@ impl WorkloadReport {
     }
 }
 
-/// Every workload, in the order in which their evidence counts.
+/// In the order in which their evidence counts.
 const WORKLOADS: [&WorkloadReport; 14] = [
     &transfer::REPORT,
     &latency::REPORT,
@@ -96,18 +91,16 @@ const WORKLOADS: [&WorkloadReport; 14] = [
     &geometry::REPORT,
 ];
 
-/// The workload of a test.
 pub(crate) fn workload(test: TestKind) -> &'static WorkloadReport {
     let found = WORKLOADS.into_iter().find(|workload| workload.test == test);
     found.expect("every test stands in WORKLOADS, which a test checks")
 }
 
-/// Every chart of a result, those that have something to show.
 pub fn charts(result: &TestResult) -> Vec<Chart> {
     (workload(result.test).charts)(result)
 }
 
-/// Rate and waiting time over time within each cell, the most telling first.
+/// Rate and latency over time within each cell, most important first.
 pub(crate) fn phase_charts(result: &TestResult) -> Vec<Chart> {
     phases(result, &(workload(result.test).phases)(result))
 }

@@ -9,7 +9,6 @@ use std::time::Instant;
 
 const RUNS: u64 = 100_000;
 const RUNS_OF_A_DRIVE: u64 = 50;
-/// Runs of a transaction.
 const BATCH: u64 = 2_000;
 /// Repetitions, of which the median counts.
 const REPEATS: usize = 9;
@@ -40,7 +39,7 @@ fn main() {
     });
 }
 
-/// The example of the documents, without what only reports draw.
+/// The example document, without the parts that only reports draw.
 fn example() -> Run {
     let text = include_str!("../../../docs/examples/run.json");
     let mut run = from_file(text).expect("the example is a run").remove(0);

@@ -1,8 +1,5 @@
-//! Run documents as text: writing them, reading them back, and refusing other texts.
-//!
-//! A reader takes documents of its own format and older ones, which it brings up to date. Fields it
-//! does not know are ignored, and optional fields may be absent, because fields are added without a
-//! new format.
+//! Run documents as text: writing them, reading them back, and refusing other texts. Unknown fields are ignored, and
+//! optional ones may be absent, because fields are added without a new format.
 
 mod controls;
 mod disk_mark;
@@ -16,39 +13,33 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// The byte order mark that some programs write; JSON does not allow it.
+/// Some programs write it; JSON does not allow it.
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// Digits of an id.
 pub(crate) const ID_DIGITS: usize = 12;
 
-/// Why a text is not a run document that can be kept; one line with the remedy.
+/// Why a text is not a valid run document, in one line with the remedy.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum FormatError {
-    /// The text is empty or not JSON.
     #[error("{0}")]
     NotJson(String),
-    /// The JSON is something else, of a later format, or holds what no run has.
+    /// Other JSON, a later format, or values that no run has.
     #[error("{0}")]
     NotARun(String),
 }
 
-/// The document of a run, indented. Numbers that are not finite become `null`: see [`check_finite`].
+/// The indented document. Numbers that are not finite become `null`: see [`check_finite`].
 pub fn to_json(run: &Run) -> String {
     serde_json::to_string_pretty(run).expect("a run is made of fields, texts and numbers")
 }
 
-/// The document of a run in the least space.
 pub(crate) fn to_compact_json(run: &Run) -> String {
     serde_json::to_string(run).expect("a run is made of fields, texts and numbers")
 }
 
-/// Reads run documents: one, an array of them, or several one after the other (as
-/// `drivescope run --json >> file` leaves them). Documents of older formats are brought up to date.
-///
-/// # Errors
-/// The first fault found, with its line where the text shows it. Nothing is read from a text with a
-/// fault in it.
+/// Reads run documents: one, an array of them, or several one after the other (as `drivescope run --json >> file`
+/// leaves them). Errors: the first fault found, with its line where the text shows it. Nothing is read from a text with
+/// a fault in it.
 pub fn from_json(text: &str) -> Result<Vec<Run>, FormatError> {
     let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
@@ -76,10 +67,7 @@ pub fn from_json(text: &str) -> Result<Vec<Run>, FormatError> {
 }
 
 /// Reads runs from a file that any program may have written: also results of fio, and the text of CrystalDiskMark and
-/// KDiskMark. Refuses figures that no measurement gives.
-///
-/// # Errors
-/// As [`from_json`]; an impossible figure.
+/// KDiskMark. Refuses figures that no measurement gives. Errors: as [`from_json`]; an impossible figure.
 pub fn from_file(text: &str) -> Result<Vec<Run>, FormatError> {
     let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
     let of_others = match fio::runs(text)? {
@@ -95,7 +83,6 @@ pub fn from_file(text: &str) -> Result<Vec<Run>, FormatError> {
     Ok(runs)
 }
 
-/// Reads the one document that a row of the store holds.
 pub(crate) fn from_stored(text: &str) -> Result<Run, FormatError> {
     from_json(text)?.into_iter().next().ok_or_else(empty)
 }
@@ -111,10 +98,8 @@ fn foreign() -> FormatError {
     FormatError::NotJson(message.to_string())
 }
 
-/// Whether a run can be kept: the current format, an id, a start, and finite numbers only.
-///
-/// # Errors
-/// The first of these that is wrong.
+/// Whether a run can be kept: the current format, an id, a start, and finite numbers only. Errors: the first of these
+/// that is wrong.
 pub fn check(run: &Run) -> Result<(), FormatError> {
     check_head(run)?;
     check_finite(run)
@@ -149,7 +134,7 @@ fn check_finite(run: &Run) -> Result<(), FormatError> {
     )))
 }
 
-/// When a run began, in microseconds since 1970 UTC.
+/// Microseconds since 1970 UTC.
 pub(crate) fn started_unix_us(run: &Run) -> Result<i64, FormatError> {
     run.started_at.parse::<Timestamp>().map(Timestamp::as_microsecond).map_err(|_| {
         FormatError::NotARun(format!(
@@ -159,12 +144,11 @@ pub(crate) fn started_unix_us(run: &Run) -> Result<i64, FormatError> {
     })
 }
 
-/// Whether `text` is a whole id.
 fn is_id(text: &str) -> bool {
     text.len() == ID_DIGITS && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// One document; `number` counts those of the text from 1, `place` says where a fault is.
+/// Reads one document; `number` counts those of the text from 1, `place` locates a fault.
 fn read(
     mut document: Value,
     number: usize,
@@ -216,9 +200,8 @@ fn not_a_run(name: &str, reason: &str) -> FormatError {
     ))
 }
 
-/// Takes the options away that this version does not know. The types of a suite refuse unknown
-/// options, since one in a suite file is a mistake; in a document it is an option of a newer
-/// drivescope, and the results beside it can be read all the same.
+/// Removes options that this version does not know. A suite file must not have them, since they are mistakes there; in
+/// a document they come from a newer drivescope, and its results can still be read.
 fn without_unknown_options(mut document: Value) -> Value {
     let known = serde_json::to_value(Suite::default());
     let known = known.expect("a suite is made of fields, texts and numbers");
@@ -246,9 +229,8 @@ fn broken(error: &serde_json::Error) -> FormatError {
     ))
 }
 
-/// Where in `text[begin..end]` the fault is: ` (line 3, column 8)`. The part is read once more for this, straight
-/// into runs, because a JSON value does not remember its place; the place counts only if this meets the same fault
-/// first.
+/// The place of a fault in `text[begin..end]`: ` (line 3, column 8)`. The part is read again for this, straight into
+/// runs, because a JSON value has no places; the place counts only if the same fault comes first.
 fn place_of(reason: &str, text: &str, begin: usize, end: usize) -> String {
     let part = &text[begin..end];
     let error = if part.trim_start().starts_with('[') {

@@ -8,38 +8,31 @@ use drivescope_model::Bytes;
 use drivescope_model::document::Run;
 use drivescope_model::drive::Drive;
 
-/// Drives that are listed where a text names several.
+/// More drives than this are counted.
 const LISTED_MAX: usize = 4;
 
-/// The drives that a text names.
 #[derive(Debug)]
 pub enum FoundDrive {
-    /// No run has it.
     None,
-    /// More than one drive, each in words with its newest run: `WD40EFRX (DOCK), 4.00 TB (run 0123456789ab)`.
+    /// Several drives, each with its newest run: `WD40EFRX (DOCK), 4.00 TB (run 0123456789ab)`.
     Several {
-        /// The drives, as a list.
         listed: String,
-        /// The newest run of the first of them, which names it alone.
+        /// Newest run of the first drive, whose id names that drive alone.
         run: String,
     },
-    /// One.
     One(DriveRuns),
 }
 
-/// The runs of a drive.
 #[derive(Debug)]
 pub struct DriveRuns {
-    /// Its model with the serial number, where both are known.
     pub name: String,
-    /// The newest of them, newest first.
+    /// Newest first.
     pub runs: Vec<Run>,
-    /// Runs that this program cannot read, such as a newer program's, with the reason.
+    /// Runs that this program cannot read, for example of a newer version, with the reason.
     pub unreadable: Vec<(String, String)>,
 }
 
-/// The key of a drive wherever it is plugged in, as far as a line of a run shows it: the serial number, or else
-/// model and target.
+/// Identity of a drive from the columns of a run: the serial number, else model and target.
 #[derive(Debug, PartialEq, Eq)]
 struct DriveKey {
     serial: Option<String>,
@@ -48,11 +41,8 @@ struct DriveKey {
 }
 
 impl Store {
-    /// The newest `limit` runs of the drive that `drive` is a part of the name of: serial number, model, kernel name
-    /// or target; or of the drive of the run with this whole id. Of one suite, or of all.
-    ///
-    /// # Errors
-    /// Only those of reading the file.
+    /// The newest `limit` runs of the drive that `drive` is a part of the name of: serial number, model, kernel name or
+    /// target; or of the drive of the run with this whole id. Of one suite, or of all.
     pub fn runs_of_drive(
         &self,
         drive: &str,
@@ -81,16 +71,10 @@ impl Store {
             return Ok(several(keys.into_iter().map(|(_, name, run)| (name, run)).collect()));
         }
         let (runs, others) = self.read(&found, None, limit)?;
-        Ok(match others.is_empty() {
-            true => FoundDrive::One(runs).or_none(),
-            false => several(others),
-        })
+        Ok(if others.is_empty() { FoundDrive::One(runs).or_none() } else { several(others) })
     }
 
-    /// The newest `limit` runs of a drive that is attached, as `target`.
-    ///
-    /// # Errors
-    /// Only those of reading the file.
+    /// The newest `limit` runs of an attached drive, measured as `target`.
     pub fn runs_of_attached(
         &self,
         drive: Option<&Drive>,
@@ -101,7 +85,7 @@ impl Store {
         Ok(self.read(&found, drive, limit)?.0)
     }
 
-    /// The run with this whole id, if there is one that this program can read.
+    /// `None` also for a run that this program cannot read.
     fn run_with_id(&self, text: &str) -> Result<Option<Run>, StoreError> {
         let is_id = text.len() == ID_DIGITS && text.bytes().all(|byte| byte.is_ascii_hexdigit());
         if !is_id {
@@ -116,7 +100,6 @@ impl Store {
         }
     }
 
-    /// All runs that show these names, newest first.
     fn runs_with(&self, key: &DriveKey) -> Result<Vec<RunSummary>, StoreError> {
         let text = key.serial.as_ref().unwrap_or(&key.target);
         let filter = Filter { drive: Some(text.clone()), ..Filter::default() };
@@ -193,7 +176,6 @@ impl DriveKey {
     }
 }
 
-/// Drives, each with its newest run, the newest first.
 fn several(drives: Vec<(String, String)>) -> FoundDrive {
     let shown = drives.iter().take(LISTED_MAX).map(|(name, run)| format!("{name} (run {run})"));
     let mut listed = shown.collect::<Vec<_>>().join("; ");
@@ -209,7 +191,7 @@ fn name(run: &RunSummary) -> String {
     with_serial(model, run.drive_serial.as_deref())
 }
 
-/// A drive with the facts that distinguish it from others of its serial number.
+/// A drive with the facts that distinguish it from others with its serial number.
 fn words(drive: &Drive) -> String {
     let model = drive.model.as_ref().unwrap_or(&drive.name).trim().to_string();
     let names = [&drive.wwn, &drive.firmware].into_iter().zip(["", "firmware "]);

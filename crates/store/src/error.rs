@@ -7,44 +7,34 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-/// Why a store could not be used.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct StoreError {
-    /// The kind of cause.
     pub fault: StoreFault,
-    /// One line with the remedy.
     message: String,
 }
 
-/// The kinds of causes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StoreFault {
-    /// A store cannot have this name.
+    /// Not a valid name of a store.
     Location,
-    /// The store does not exist, and an existing one is needed.
     Missing,
-    /// Another process held the store for longer than the time allowed.
+    /// Another process held the store for too long.
     Locked,
     /// The file is damaged, or not a database at all.
     Corrupt,
     /// The file is a database of another program.
     Foreign,
-    /// The tables are of a later version of the program.
     NewerSchema,
-    /// The user may not read or write here.
     Denied,
-    /// The file system is mounted read-only.
     ReadOnly,
-    /// No space is left.
     Full,
     /// Anything else that the system or SQLite reports.
     Io,
-    /// No run has this name, or more than one.
+    /// No run, or more than one, has this name.
     NoRun,
-    /// Another document is stored under the id of one that comes from elsewhere.
+    /// Another document is stored under the id of an imported one.
     Differs,
-    /// A run document that cannot be kept or read.
     Document,
 }
 
@@ -59,7 +49,6 @@ impl StoreError {
         Self { fault, message: message.into() }
     }
 
-    /// The file is damaged, or not a store; see `reason`.
     pub(crate) fn corrupt(path: &Path, reason: &str) -> Self {
         let message = format!(
             "the store {} is damaged or not a database ({reason}); move it away, restore a copy, or name another \
@@ -94,7 +83,6 @@ impl StoreError {
         Self::new(StoreFault::Io, message)
     }
 
-    /// The fault that an error of the file system causes.
     pub(crate) fn from_io(error: &io::Error, path: &Path) -> Self {
         match error.kind() {
             io::ErrorKind::PermissionDenied => Self::denied(path),
@@ -110,7 +98,7 @@ impl StoreError {
         }
     }
 
-    /// The fault of an error of SQLite, after waiting `waited` for locks.
+    /// `waited`: time spent waiting for locks.
     pub(crate) fn from_sqlite(error: &rusqlite::Error, path: &Path, waited: Duration) -> Self {
         let reason = error.to_string();
         let Some(sqlite) = error.sqlite_error() else {

@@ -1,18 +1,7 @@
-//! Where results stay: the store of runs (SQLite), and reading and writing run documents (JSON).
+//! The store of runs, and run documents as text.
 //!
-//! A store is one SQLite file with three tables, so that any `sqlite3` can query it: `runs` (one row
-//! per run, with the whole document in `document`), `metrics` (one row per number) and `meta` (the
-//! version of the tables). The SQL text keeps to what PostgreSQL accepts too.
-//!
-//! ```sql
-//! -- How a drive's latency at depth 1 went over the months:
-//! SELECT started_at, label, value, low, high FROM runs JOIN metrics ON run_id = id
-//! WHERE drive_serial = 'WD-WCAZA1234567' AND key = 'transfer.rnd4k_q1t1.read.lat_p50_us' AND valid = 1
-//! ORDER BY started_unix_us;
-//! ```
-//!
-//! [`Store::save`] is called after each test of a run: it replaces the run's earlier state,
-//! in one transaction that is on the disk when the call returns.
+//! A store is one SQLite file with three tables, which any `sqlite3` can query: `runs` (one row per run, with the whole
+//! document in `document`), `metrics` (one row per number) and `meta` (the version of the tables).
 
 mod document;
 mod drive_runs;

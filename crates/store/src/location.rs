@@ -5,18 +5,17 @@ use drivescope_model::shell::quoted;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// The store's file below the user's data directory.
+/// Below the user's data directory.
 const DEFAULT_FILE: &str = "drivescope/runs.db";
 
-/// The place of a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoreLocation {
     path: PathBuf,
     words: String,
 }
 
-/// The option with which the next command finds the store that this one used: ` --store FILE`, or nothing for the
-/// default. The environment may have named it for this command only.
+/// The option with which the next command finds the same store: ` --store FILE`, or nothing for the default. The
+/// environment may name it for this command only.
 pub fn store_words(named: Option<&str>) -> String {
     named.map_or_else(String::new, |store| format!(" --store {}", quoted(store)))
 }
@@ -24,12 +23,9 @@ pub fn store_words(named: Option<&str>) -> String {
 impl StoreLocation {
     /// The store named by `--store`, or the user's own one when nothing is named.
     ///
-    /// `None` is `$XDG_DATA_HOME/drivescope/runs.db`, or `~/.local/share/drivescope/runs.db`. A text
-    /// is the path of a file, with or without `sqlite:` before it.
-    ///
-    /// # Errors
-    /// There is no home directory, the text is empty, or it names a kind of store that this build
-    /// does not have.
+    /// `None` is `$XDG_DATA_HOME/drivescope/runs.db`, or `~/.local/share/drivescope/runs.db`. A text is the path of a
+    /// file, with or without `sqlite:` before it. Errors: there is no home directory, the text is empty, or it names a
+    /// kind of store that this build does not have.
     pub fn parse(text: Option<&str>) -> Result<Self, StoreError> {
         let path = match text {
             Some(text) => Self::named(text)?,
@@ -38,7 +34,6 @@ impl StoreLocation {
         Ok(Self { path, words: store_words(text) })
     }
 
-    /// One file.
     pub fn of_file(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into(), words: String::new() }
     }
@@ -65,8 +60,7 @@ impl StoreLocation {
         Ok(PathBuf::from(path))
     }
 
-    /// The XDG base directory rules: a variable that is empty or not an absolute path counts as
-    /// not set.
+    /// XDG base directory rules: a variable that is empty or not an absolute path counts as not set.
     fn default_of(
         data_home: Option<OsString>,
         home: Option<OsString>,
@@ -83,7 +77,6 @@ impl StoreLocation {
         Ok(folder.join(DEFAULT_FILE))
     }
 
-    /// The file.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -94,7 +87,7 @@ impl StoreLocation {
     }
 }
 
-/// Whether `text` can stand before `://`; a path such as `./a://b` cannot.
+/// Whether `text` can precede `://`; a path such as `./a://b` cannot.
 fn is_scheme(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphabetic())
         && text.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))

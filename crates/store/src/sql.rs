@@ -45,14 +45,11 @@ pub(crate) const CREATE: &[&str] = &[
     "CREATE INDEX metrics_by_key ON metrics (key, run_id)",
 ];
 
-/// Notes the version of the tables: its number.
 pub(crate) const SET_SCHEMA: &str = "INSERT INTO meta (key, value) VALUES ('schema', $1)
     ON CONFLICT (key) DO UPDATE SET value = excluded.value";
 
-/// The version of the tables.
 pub(crate) const GET_SCHEMA: &str = "SELECT value FROM meta WHERE key = 'schema'";
 
-/// Stores a run, or replaces its earlier state.
 pub(crate) const PUT_RUN: &str = "INSERT INTO runs (
         id, started_at, started_unix_us, elapsed_s, label, suite, target,
         drive_name, drive_model, drive_serial, status, simulated, format, document
@@ -65,36 +62,32 @@ pub(crate) const PUT_RUN: &str = "INSERT INTO runs (
         status = excluded.status, simulated = excluded.simulated, format = excluded.format,
         document = excluded.document";
 
-/// Puts one metric of a run.
 pub(crate) const PUT_METRIC: &str = "INSERT INTO metrics (
         run_id, ordinal, key, value, unit, low, high, valid
     ) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
 
-/// The place of a run in their order.
+/// Position of a run in their order.
 pub(crate) const GET_PLACE: &str = "SELECT started_unix_us FROM runs WHERE id = $1";
 
-/// The place of the newest run.
+/// Position of the newest run.
 pub(crate) const NEWEST_PLACE: &str = "SELECT MAX(started_unix_us) FROM runs";
 
-/// Removes a run, and with it its metrics.
+/// Also removes its metrics.
 pub(crate) const REMOVE_RUN: &str = "DELETE FROM runs WHERE id = $1";
 
-/// Removes the metrics of a run.
 pub(crate) const REMOVE_METRICS: &str = "DELETE FROM metrics WHERE run_id = $1";
 
-/// The document of a run.
 pub(crate) const GET_DOCUMENT: &str = "SELECT document FROM runs WHERE id = $1";
 
-/// The five newest ids between two texts, and how many there are.
+/// The five newest ids between two texts, and the number of all.
 pub(crate) const FIND: &str = "SELECT id, COUNT(*) OVER () FROM runs WHERE id BETWEEN $1 AND $2
     ORDER BY started_unix_us DESC, id DESC LIMIT 5";
 
-/// The newest id.
 pub(crate) const NEWEST: &str =
     "SELECT id FROM runs ORDER BY started_unix_us DESC, id DESC LIMIT 1";
 
-/// Which runs are chosen: a pattern for the drive, a label in small letters or NULL, a pattern for anything that a
-/// line of a run shows, a status or NULL, whether simulated or NULL.
+/// Filter of runs: a pattern for the drive, a label in lower case or NULL, a pattern for any shown column, a status or
+/// NULL, whether simulated or NULL.
 macro_rules! chosen {
     () => {
         "WHERE (LOWER(target) LIKE $1 ESCAPE '!'
@@ -114,8 +107,8 @@ macro_rules! chosen {
     };
 }
 
-/// Summaries, newest first: the parameters of [`chosen`], then a limit and how many to skip. Reads the metrics of
-/// shown runs only. The headline is the first number that says most of its test.
+/// Summaries, newest first: the parameters of [`chosen`], then limit and offset. Reads the metrics of shown runs only.
+/// The headline is the first main figure of a test.
 pub(crate) const LIST: &str = concat!(
     "SELECT
         id, started_at, elapsed_s, label, suite, target,
@@ -146,13 +139,12 @@ pub(crate) const LIST: &str = concat!(
     ORDER BY shown.started_unix_us DESC, shown.id DESC"
 );
 
-/// How many runs [`chosen`] chooses.
 pub(crate) const COUNT: &str = concat!("SELECT COUNT(*) FROM runs ", chosen!());
 
-/// The number of runs, from an index.
+/// From an index.
 pub(crate) const COUNT_ALL: &str = "SELECT COUNT(*) FROM runs";
 
-/// The newest run of each drive, the newest of all first: its id, and the key of the drive.
+/// The newest run of each drive, newest first: its id, and the names of the drive.
 pub(crate) const NEWEST_OF_DRIVES: &str = "SELECT id, drive_name, drive_model, drive_serial
     FROM (SELECT id, started_unix_us, drive_name, drive_model, drive_serial, ROW_NUMBER() OVER (
             PARTITION BY drive_name, drive_model, drive_serial
@@ -182,7 +174,7 @@ mod tests {
         NEWEST_OF_DRIVES,
     ];
 
-    /// The numbers of the parameters in the order of their first appearance.
+    /// Numbers of the parameters in the order of their first appearance.
     fn parameters(sql: &str) -> Vec<u32> {
         let mut found = Vec::new();
         for part in sql.split('$').skip(1) {

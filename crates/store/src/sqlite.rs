@@ -11,24 +11,21 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The folder of a store is for its user only: serial numbers and host names are in the documents.
+/// For the user only: documents have serial numbers and host names.
 const FOLDER_MODE: u32 = 0o700;
 
-/// The smallest database: one page of the smallest size.
+/// One page of the smallest size.
 const SMALLEST_BYTES: u64 = 512;
 
 /// The first page, which identifies the file.
 const PAGE_BYTES: u64 = 4096;
 
-/// The contents of a file.
 enum Content {
-    /// No table at all.
     Nothing,
-    /// The tables of this version.
     Tables,
 }
 
-/// Opens the store, and makes it with its folder if it is absent.
+/// Opens the store; creates it, with its folder, if it is absent.
 pub(crate) fn create(path: &Path, patience: Duration) -> Result<Connection, StoreError> {
     let is_new = size_of(path)?.is_none();
     if is_new {
@@ -75,7 +72,7 @@ fn open_or_make(path: &Path, patience: Duration) -> Result<Connection, StoreErro
     Ok(connection)
 }
 
-/// Opens a store if there is one. Neither file nor folder is made.
+/// Opens an existing store; creates neither file nor folder.
 pub(crate) fn open_existing(
     path: &Path,
     patience: Duration,
@@ -100,7 +97,7 @@ pub(crate) fn open_existing(
     }
 }
 
-/// An empty store in memory, in place of one that does not exist.
+/// In place of a store that does not exist.
 pub(crate) fn empty() -> Result<Connection, StoreError> {
     let path = Path::new("in memory");
     let fail = |error: rusqlite::Error| StoreError::from_sqlite(&error, path, Duration::ZERO);
@@ -175,7 +172,7 @@ fn connect_unchanging(path: &Path, patience: Duration) -> rusqlite::Result<Conne
     Ok(connection)
 }
 
-/// `file:PATH?immutable=1`, with everything escaped that a URI could misread.
+/// `file:PATH?immutable=1`, with escapes for a URI.
 fn unchanging_uri(path: &Path) -> String {
     let mut uri = String::from("file:");
     for byte in path.as_os_str().as_encoded_bytes() {
@@ -188,8 +185,8 @@ fn unchanging_uri(path: &Path) -> String {
     uri + "?immutable=1"
 }
 
-/// Whether a store could not be opened for want of a write-ahead log that may not be made: it is on
-/// read-only media, on a full disk, or in a folder of another user.
+/// Whether opening failed because no write-ahead log can be made: on read-only media, a full disk, or in another user's
+/// folder.
 fn cannot_make_log(error: &rusqlite::Error) -> bool {
     let Some(sqlite) = error.sqlite_error() else { return false };
     match sqlite.code {
@@ -199,7 +196,7 @@ fn cannot_make_log(error: &rusqlite::Error) -> bool {
     }
 }
 
-/// Whether all that was ever stored is in the file itself.
+/// Whether the file has all data, with none left in a log.
 fn is_without_log(path: &Path) -> bool {
     let mut log = path.as_os_str().to_os_string();
     log.push("-wal");
@@ -220,7 +217,7 @@ fn use_write_ahead_log(connection: &Connection) -> rusqlite::Result<()> {
     }
 }
 
-/// The contents of the file, and whether this program may use it.
+/// Also checks that this program may use the file.
 fn content_of(
     connection: &Connection,
     path: &Path,
@@ -269,7 +266,7 @@ fn content_of(
     }
 }
 
-/// Makes the tables, unless another process made them in the meantime.
+/// Another process may have made the tables in the meantime.
 fn create_tables(
     connection: &mut Connection,
     path: &Path,

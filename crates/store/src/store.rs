@@ -11,21 +11,19 @@ use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehav
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How long to wait for another process that holds the store: far longer than any write of a run
-/// takes, and short enough for a person to wait.
+/// Time to wait for another process that holds the store: far longer than any write of a run, and short enough for a
+/// user.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The name of the newest run.
+/// Names the newest run.
 const LAST: &str = "last";
 
-/// The effect of [`Store::add_all`] on a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Added {
-    /// It was not there.
     New,
-    /// It was there, just the same.
+    /// It was there, unchanged.
     Known,
-    /// An interrupted part of it was there; now it is whole.
+    /// An interrupted part of it was there; now it is complete.
     Completed,
 }
 
@@ -36,25 +34,19 @@ pub struct Store {
     path: PathBuf,
     words: String,
     patience: Duration,
-    /// Whether there is a file; without one `connection` is an empty store in memory.
+    /// Without a file, `connection` is an empty store in memory.
     exists: bool,
 }
 
 impl Store {
-    /// Opens the store, and makes it, with its folder, if it is absent.
-    ///
-    /// # Errors
-    /// Each with cause and remedy: see [`StoreError`].
+    /// Opens the store; creates it, with its folder, if it is absent.
     pub fn open(location: &StoreLocation) -> Result<Self, StoreError> {
         Self::open_with(location, PATIENCE)
     }
 
-    /// Opens the store if there is one, and makes nothing. A store that is absent appears as an
-    /// empty one, which lists no runs and into which none can be saved. A store that this user may
-    /// only read can be read.
-    ///
-    /// # Errors
-    /// As [`Store::open`].
+    /// Opens the store if there is one, and makes nothing. A store that is absent appears as an empty one, which lists
+    /// no runs and into which none can be saved. A store that this user may only read can be read. Errors: as
+    /// [`Store::open`].
     pub fn open_existing(location: &StoreLocation) -> Result<Self, StoreError> {
         Self::open_existing_with(location, PATIENCE)
     }
@@ -82,28 +74,25 @@ impl Store {
         if self.exists { Ok(()) } else { Err(StoreError::new(StoreFault::Missing, message)) }
     }
 
-    /// That nothing is stored, and how to change that: perhaps the name is mistyped.
+    /// Says that nothing is stored, with the remedy: the name may be wrong.
     pub fn no_runs(&self) -> String {
         let (path, words) = (self.path.display(), &self.words);
         format!("no runs stored in {path} yet; drivescope run .{words} creates one")
     }
 
-    /// The option with which the next command finds this store: see [`store_words`](crate::store_words).
+    /// See [`store_words`](crate::store_words).
     pub fn words(&self) -> &str {
         &self.words
     }
 
-    /// The file of the store, whether it exists or not.
+    /// Of an absent store, too.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Stores a run, in place of the one with its id. When this returns, the run is on
-    /// the disk.
-    ///
-    /// # Errors
-    /// [`StoreFault::Document`] if the run holds what a document cannot (see
-    /// [`check`](crate::check)); nothing is changed then, nor after any other error.
+    /// Stores a run, in place of the one with its id. When this returns, the run is on the disk. Errors:
+    /// [`StoreFault::Document`] if the run holds what a document cannot (see [`check`](crate::check)); nothing is
+    /// changed then, nor after any other error.
     pub fn save(&mut self, run: &Run) -> Result<(), StoreError> {
         self.check_exists()?;
         document::check(run)?;
@@ -115,11 +104,9 @@ impl Store {
         transaction.commit().map_err(fail)
     }
 
-    /// Stores imported runs, and returns the effect on each: all of them, or none after an error. A stored run
-    /// is replaced only by the same run with more of it.
-    ///
-    /// # Errors
-    /// [`StoreFault::Differs`] if another run is stored under an id; else as [`Store::save`].
+    /// Stores imported runs, and returns the effect on each: all of them, or none after an error. A stored run is
+    /// replaced only by the same run with more of it. Errors: [`StoreFault::Differs`] if another run is stored under an
+    /// id; else as [`Store::save`].
     pub fn add_all(&mut self, runs: &[Run]) -> Result<Vec<Added>, StoreError> {
         self.check_exists()?;
         let (path, patience) = (&self.path, self.patience);
@@ -145,21 +132,16 @@ impl Store {
         Ok(added)
     }
 
-    /// Removes the run whose id begins with `name`, or the newest one for `last`.
-    ///
-    /// # Errors
-    /// There is no such run, or more than one; nothing is removed then.
+    /// Removes the run whose id begins with `name`, or the newest one for `last`. Errors: there is no such run, or more
+    /// than one; nothing is removed then.
     pub fn remove(&mut self, name: &str) -> Result<(), StoreError> {
         let id = self.whole_id(name)?;
         let removed = self.connection.execute(sql::REMOVE_RUN, [&id]);
         removed.map(drop).map_err(|error| self.fail(&error))
     }
 
-    /// The run whose id begins with `name`, or the newest one for `last`.
-    ///
-    /// # Errors
-    /// There is no such run, or more than one; [`StoreFault::Document`] if this program cannot read the
-    /// document.
+    /// The run whose id begins with `name`, or the newest one for `last`. Errors: there is no such run, or more than
+    /// one; [`StoreFault::Document`] if this program cannot read the document.
     pub fn get(&self, name: &str) -> Result<Run, StoreError> {
         let id = self.whole_id(name)?;
         let text = document_of(&self.connection, &id).map_err(|error| self.fail(&error))?;
@@ -175,9 +157,6 @@ impl Store {
     }
 
     /// The runs that pass the filter, newest first.
-    ///
-    /// # Errors
-    /// Only those of reading the file.
     pub fn list(&self, filter: &Filter) -> Result<Vec<RunSummary>, StoreError> {
         let values = params![
             filter.drive_pattern(),
@@ -195,32 +174,25 @@ impl Store {
         read().map_err(|error| self.fail(&error))
     }
 
-    /// How many runs pass the filter, without its limit.
-    ///
-    /// # Errors
-    /// Only those of reading the file.
+    /// Ignores the filter's limit.
     pub fn count(&self, filter: &Filter) -> Result<u64, StoreError> {
         let number = |row: &Row<'_>| row.get::<_, i64>(0).map(i64::unsigned_abs);
-        let counted = match filter.is_empty() {
-            true => self.connection.query_row(sql::COUNT_ALL, [], number),
-            false => {
-                let values = params![
-                    filter.drive_pattern(),
-                    filter.label_lower(),
-                    filter.text_pattern(),
-                    filter.status,
-                    filter.simulated
-                ];
-                self.connection.query_row(sql::COUNT, values, number)
-            }
+        let counted = if filter.is_empty() {
+            self.connection.query_row(sql::COUNT_ALL, [], number)
+        } else {
+            let values = params![
+                filter.drive_pattern(),
+                filter.label_lower(),
+                filter.text_pattern(),
+                filter.status,
+                filter.simulated
+            ];
+            self.connection.query_row(sql::COUNT, values, number)
         };
         counted.map_err(|error| self.fail(&error))
     }
 
     /// The newest run of each drive, the newest of all first.
-    ///
-    /// # Errors
-    /// Only those of reading the file.
     pub fn newest_of_drives(&self) -> Result<Vec<NewestRun>, StoreError> {
         let newest = |row: &Row<'_>| {
             let (name, model, serial) = (row.get(1)?, row.get(2)?, row.get(3)?);
@@ -233,10 +205,7 @@ impl Store {
         read().map_err(|error| self.fail(&error))
     }
 
-    /// The whole id of the run that `name` means.
-    ///
-    /// # Errors
-    /// There is no such run, or more than one.
+    /// The whole id of the run that `name` means. Errors: there is no such run, or more than one.
     pub fn whole_id(&self, name: &str) -> Result<String, StoreError> {
         if name == LAST {
             let newest = self.connection.query_row(sql::NEWEST, [], |row| row.get(0)).optional();
@@ -270,7 +239,7 @@ impl Store {
         }
     }
 
-    /// The newest ids that begin with `prefix`, each with the number of them all.
+    /// The newest ids that begin with `prefix`, each with the number of all.
     fn ids_from(&self, prefix: &str) -> rusqlite::Result<Vec<(String, u64)>> {
         // Every id that begins with the prefix lies between it and it with a 'g', the letter after
         // the last hexadecimal digit.
@@ -302,26 +271,24 @@ fn differs(run: &Run, path: &Path) -> StoreError {
     StoreError::new(StoreFault::Differs, message)
 }
 
-/// The path from the root: SQLite gives names such as `:memory:` a meaning of their own, and errors
-/// should show the whole path.
+/// Absolute paths, since SQLite gives names such as `:memory:` a meaning of their own, and errors should show the whole
+/// path.
 fn absolute(location: &StoreLocation) -> Result<PathBuf, StoreError> {
     let path = location.path();
     std::path::absolute(path).map_err(|error| StoreError::from_io(&error, path))
 }
 
-/// A transaction that takes the write lock at once, where the wait for it is honoured: one that
-/// reads first and writes later is refused without a wait.
+/// Takes the write lock at once, with the wait for it: a transaction that reads first and writes later is refused
+/// without a wait.
 fn write_transaction(connection: &mut Connection) -> rusqlite::Result<Transaction<'_>> {
     connection.transaction_with_behavior(TransactionBehavior::Immediate)
 }
 
-/// The text of a run's document, if the run is there.
 fn document_of(connection: &Connection, id: &str) -> rusqlite::Result<Option<String>> {
     connection.query_row(sql::GET_DOCUMENT, [id], |row| row.get(0)).optional()
 }
 
-/// Whether `whole` is `part` with its continuation: the same call on the same target, whose tests, as far
-/// as they had ended, are the same.
+/// Whether `whole` continues `part`: the same call on the same target, with the same finished tests.
 fn completes(whole: &Run, part: &Run) -> bool {
     let ended = part.tests.iter().filter(|test| test.status != TestStatus::Interrupted).count();
     part.status == TestStatus::Interrupted
@@ -332,8 +299,8 @@ fn completes(whole: &Run, part: &Run) -> bool {
         && whole.tests.len() >= part.tests.len()
 }
 
-/// The place of a run in the order of all: when it began. One whose machine did not know the time comes after all that
-/// were saved before it, and keeps its place when more of it is saved.
+/// The order of runs: their start. A run whose machine did not know the time comes after all that were saved before it,
+/// and keeps its place when more of it is saved.
 fn place_of(
     transaction: &Transaction<'_>,
     run: &Run,
@@ -380,7 +347,6 @@ fn put(transaction: &Transaction<'_>, run: &Run, started_unix_us: i64) -> rusqli
     Ok(())
 }
 
-/// The word of the document.
 const fn status_name(status: TestStatus) -> &'static str {
     match status {
         TestStatus::Done => "done",
@@ -390,7 +356,6 @@ const fn status_name(status: TestStatus) -> &'static str {
     }
 }
 
-/// A row of [`sql::LIST`].
 fn summary(row: &Row<'_>) -> rusqlite::Result<RunSummary> {
     Ok(RunSummary {
         id: row.get(0)?,

@@ -7,48 +7,42 @@ use serde::Serialize;
 /// Which runs to list; the default is all of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// A part of the drive's model, serial number or kernel name, or of the target. Case does not
-    /// matter for the letters A–Z.
+    /// Part of the drive's model, serial number or kernel name, or of the target. Case does not matter for the letters
+    /// A–Z.
     pub drive: Option<String>,
     /// The whole label; case does not matter for the letters A–Z. Not a part of it: labels divide
     /// runs into groups, and `disk1` must not catch `disk10`.
     pub label: Option<String>,
-    /// A part of anything that a line of a run shows: drive, target, label, suite, id.
+    /// Part of any shown column: drive, target, label, suite, id.
     pub text: Option<String>,
-    /// How it ended, as [`RunSummary::status`] has it.
+    /// A value of [`RunSummary::status`].
     pub status: Option<String>,
-    /// Only simulated drives, or only real ones.
     pub simulated: Option<bool>,
-    /// How many at most, the newest.
+    /// The newest; `None` for all.
     pub limit: Option<u32>,
-    /// How many of the newest are left out: they are on the pages before.
+    /// Newest runs to skip: they are on the pages before.
     pub skip: u32,
 }
 
 impl Filter {
-    /// The pattern that the drive or the target must match.
     pub(crate) fn drive_pattern(&self) -> String {
         pattern(self.drive.as_deref())
     }
 
-    /// The pattern that something in the line of a run must match.
     pub(crate) fn text_pattern(&self) -> String {
         pattern(self.text.as_deref())
     }
 
-    /// Whether every run passes.
     pub(crate) fn is_empty(&self) -> bool {
         let Self { drive, label, text, status, simulated, limit: _, skip: _ } = self;
         let texts = [drive, label, text, status];
         texts.into_iter().all(Option::is_none) && simulated.is_none()
     }
 
-    /// The label in the form for comparison.
     pub(crate) fn label_lower(&self) -> Option<String> {
         self.label.as_deref().map(str::to_ascii_lowercase)
     }
 
-    /// Most rows to return.
     pub(crate) fn rows(&self) -> i64 {
         self.limit.map_or(i64::MAX, i64::from)
     }
@@ -70,57 +64,42 @@ fn pattern(part: Option<&str>) -> String {
     pattern
 }
 
-/// A run in one line. It is made without reading the document, so that runs whose document this
-/// program cannot read are listed too.
+/// Columns of a run. They are stored apart from its document, so that runs with an unreadable document are listed too.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunSummary {
-    /// Twelve hexadecimal digits.
     pub id: String,
-    /// When it began, RFC 3339 with the time zone, as the document has it.
+    /// RFC 3339 with the time zone.
     pub started_at: String,
-    /// Seconds it took.
     pub elapsed_s: f64,
-    /// The user's label.
     pub label: Option<String>,
-    /// Name of the suite.
     pub suite: String,
-    /// Path of the target.
     pub target: String,
-    /// Kernel name of the drive, when one is known.
+    /// Kernel name.
     pub drive_name: Option<String>,
-    /// Its model.
     pub drive_model: Option<String>,
-    /// Its serial number.
     pub drive_serial: Option<String>,
-    /// How it ended: `done`, `skipped`, `failed`, `interrupted`.
+    /// `done`, `skipped`, `failed`, `interrupted`.
     pub status: String,
-    /// Whether the drive is a simulated one.
     pub simulated: bool,
-    /// Format of the document.
     pub format: u32,
-    /// The best valid sequential read of `transfer`, in MB/s.
     pub seq_read_mb_s: Option<f64>,
-    /// The best valid sequential write of `transfer`, in MB/s.
     pub seq_write_mb_s: Option<f64>,
-    /// Valid random reads of 4 KiB at depth 1 of `transfer`, per second.
+    /// Valid random 4 KiB reads at depth 1 of `transfer`.
     pub rnd4k_q1t1_read_iops: Option<f64>,
-    /// How many numbers of the run are marked invalid.
     pub invalid_metrics: u64,
-    /// Key of the first valid number that says most of a test, in the order of the document.
+    /// Key of the first valid main figure of a test, in the order of the document.
     pub headline_key: Option<String>,
-    /// That number.
     pub headline_value: Option<f64>,
-    /// Its unit.
     pub headline_unit: Option<String>,
 }
 
 impl RunSummary {
-    /// The drive in words: its model, or its kernel name, if either is known.
+    /// Model, else kernel name.
     pub fn drive(&self) -> Option<&str> {
         self.drive_model.as_deref().or(self.drive_name.as_deref())
     }
 
-    /// Its main figures: `178 MB/s · 149 IOPS`.
+    /// `178 MB/s · 149 IOPS`.
     pub fn headline(&self) -> String {
         let mut headline = Vec::new();
         if let Some(rate) = self.seq_read_mb_s {
@@ -142,7 +121,7 @@ impl RunSummary {
         headline.join(" · ")
     }
 
-    /// The main figure of a run without the reads that others are known by: `span100 85.1 µs`.
+    /// The main figure of a run without these reads: `span100 85.1 µs`.
     fn first_figure(&self) -> Option<String> {
         let (_, rest) = self.headline_key.as_deref()?.split_once('.')?;
         let (cell, quantity) = rest.rsplit_once('.')?;
@@ -157,16 +136,11 @@ impl RunSummary {
     }
 }
 
-/// The newest run of a drive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewestRun {
-    /// Its id.
     pub id: String,
-    /// Kernel name of the drive.
     pub name: Option<String>,
-    /// Its model.
     pub model: Option<String>,
-    /// Its serial number.
     pub serial: Option<String>,
 }
 

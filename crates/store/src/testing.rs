@@ -5,7 +5,7 @@ use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::schema::run_schema;
 use serde_json::{Value, json};
 
-/// A run in which every field is filled: no absent option, no empty list.
+/// Every field is filled: no absent option, no empty list.
 pub(crate) fn rich_run(id: &str) -> Run {
     let schema = run_schema().to_value();
     let mut run: Run = serde_json::from_value(samples(&schema, &schema, &mut 0).remove(0)).unwrap();
@@ -33,7 +33,6 @@ pub(crate) fn rich_run(id: &str) -> Run {
     run
 }
 
-/// A metric with three rounds.
 pub(crate) fn metric(key: &str, value: f64, unit: &str, valid: bool) -> Metric {
     Metric {
         key: key.into(),
@@ -48,7 +47,7 @@ pub(crate) fn metric(key: &str, value: f64, unit: &str, valid: bool) -> Metric {
     }
 }
 
-/// A value of each kind that a schema allows, none of them absent. `count` makes numbers and texts differ.
+/// A value of each kind that a schema allows, none absent. `count` makes numbers and texts differ.
 fn samples(document: &Value, schema: &Value, count: &mut u32) -> Vec<Value> {
     *count += 1;
     if let Some(name) = schema["$ref"].as_str().and_then(|to| to.strip_prefix("#/$defs/")) {

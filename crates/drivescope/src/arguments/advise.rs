@@ -4,7 +4,6 @@ use super::StoreArguments;
 use clap::Args;
 use drivescope_report::Need;
 
-/// What the help of `advise` ends with.
 pub const EXAMPLES: &str = "\
 Examples:
   drivescope advise /dev/sdb            what the drive suits, what to change

@@ -7,7 +7,6 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 /// The port, unless another one is named.
 const PORT: u16 = 7483;
 
-/// What the help of `serve` ends with.
 pub const EXAMPLES: &str = "\
 Examples:
   drivescope serve                         for this machine, port 7483

@@ -234,8 +234,9 @@ pub struct RerunArguments {
 fn parse_band(text: &str) -> Result<f64, String> {
     let number = text.trim_end_matches('%').trim_end();
     let percent: f64 = number.parse().map_err(|_| format!("'{text}' is not a percentage"))?;
-    match (0.0..=50.0).contains(&percent) {
-        true => Ok(percent / 100.0),
-        false => Err("a band lies between 0 and 50 %".to_string()),
+    if (0.0..=50.0).contains(&percent) {
+        Ok(percent / 100.0)
+    } else {
+        Err("a band lies between 0 and 50 %".to_string())
     }
 }

@@ -8,7 +8,6 @@ use drivescope_trace::import::BlockAction;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// What the help of `trace record` ends with.
 pub const RECORD_EXAMPLES: &str = "\
 Examples:
   drivescope trace record build.trace -- make -j2
@@ -19,7 +18,6 @@ other programs to it are in the trace too: use a device that nothing else
 uses. What the page cache still holds at the end is not: let the command end
 with sync.";
 
-/// What the help of `trace replay` ends with.
 pub const REPLAY_EXAMPLES: &str = "\
 Examples:
   drivescope trace replay build.trace .

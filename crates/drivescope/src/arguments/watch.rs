@@ -7,7 +7,6 @@ use std::path::PathBuf;
 /// Longest read; nothing about it is small any more.
 const BLOCK_MAX: u64 = 1 << 30;
 
-/// What the help of `watch` ends with.
 pub const EXAMPLES: &str = "\
 Examples:
   drivescope watch .                    the drive under this directory
@@ -45,7 +44,6 @@ pub struct WatchArguments {
     pub json: bool,
 }
 
-/// Reads the length of a read.
 fn block_size(text: &str) -> Result<Bytes, String> {
     let bytes: Bytes = text.parse().map_err(|error| format!("{error}"))?;
     let is_good = (512..=BLOCK_MAX).contains(&bytes.0) && bytes.0.is_multiple_of(512);

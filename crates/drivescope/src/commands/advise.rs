@@ -23,20 +23,17 @@ use drivescope_store::{Store, store_words};
 use serde::Serialize;
 use std::path::Path;
 
-/// What a signal is answered with.
 const INTERRUPTED: &str = "interrupted";
-/// Stored runs of a drive that are looked at for figures of all of it.
+/// Newest stored runs of a drive that are searched for figures of the whole drive.
 const RUNS_MAX: u32 = 50;
 
-/// What `--json` prints.
 #[derive(Serialize)]
 struct AdviceDocument<'a> {
-    /// The document's version.
     format: u32,
     drives: Vec<DriveAdvice<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     layout: Option<&'a DataLayout>,
-    /// For each drive with a part in the layout.
+    /// For each drive with partitions in the layout.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     scripts: Vec<String>,
 }
@@ -50,15 +47,16 @@ struct DriveAdvice<'a> {
     changes: Vec<MachineChange>,
 }
 
-/// Prints the layout, or the advice without one. Exit code 2 where a need finds no room.
+/// Prints the layout, or advice without one. Exit code 2 if a need finds no room.
 pub fn advise(arguments: &AdviseArguments, signals: &RunSignals) -> Result<Code, Failure> {
     let mut runs = Vec::new();
     for name in &arguments.drives {
         runs.push(run_for(name, arguments, signals)?);
     }
-    let figures: Vec<DriveFigures> = match arguments.need.is_empty() {
-        true => Vec::new(),
-        false => runs.iter().map(DriveFigures::of).collect::<Result<_, _>>().map_err(lacking)?,
+    let figures: Vec<DriveFigures> = if arguments.need.is_empty() {
+        Vec::new()
+    } else {
+        runs.iter().map(DriveFigures::of).collect::<Result<_, _>>().map_err(lacking)?
     };
     let layout = (!figures.is_empty()).then(|| place(&figures, &arguments.need));
     if arguments.json {
@@ -69,7 +67,7 @@ pub fn advise(arguments: &AdviseArguments, signals: &RunSignals) -> Result<Code,
     } else {
         match &layout {
             Some(layout) => output::print(&text::layout(&figures, layout, output::style())),
-            None => runs.iter().for_each(tell),
+            None => runs.iter().for_each(print_advice),
         }
     }
     let has_room = layout.is_none_or(|layout| layout.unplaced.is_empty());
@@ -80,8 +78,7 @@ fn lacking(why: String) -> Failure {
     Failure::usage(clean(&why).into_owned())
 }
 
-/// What the drive suits, then what to change.
-fn tell(run: &Run) {
+fn print_advice(run: &Run) {
     let head =
         answer(run, false).unwrap_or_else(|| format!("{}: nothing was judged.", run.target.path));
     output::print(&text::machine_advice(&head, &machine_changes(run), output::style()));
@@ -107,7 +104,7 @@ fn document<'a>(
     }
 }
 
-/// The run that speaks for a drive: a simulated one is measured, of a real one the newest stored run counts.
+/// A simulated drive is measured; of a real one, the newest suitable stored run counts.
 fn run_for(name: &str, arguments: &AdviseArguments, signals: &RunSignals) -> Result<Run, Failure> {
     let path = Path::new(name);
     let is_target = name.starts_with("sim:") || (path.exists() && !name.ends_with(".json"));
@@ -131,15 +128,14 @@ fn run_for(name: &str, arguments: &AdviseArguments, signals: &RunSignals) -> Res
     })
 }
 
-/// The newest stored run of a drive that has what is asked for.
 fn newest(store: &Store, target: &Target, needs: &[Need]) -> Option<Run> {
     let path = &target.info().path;
     let found = store.runs_of_attached(target.drive(), path, RUNS_MAX).ok()?;
     found.runs.into_iter().find(|run| needs.is_empty() || DriveFigures::of(run).is_ok())
 }
 
-/// Measures a drive, reading only: its geometry for a layout, and what verdicts rest on without one. A run that was
-/// asked for is stored, as those of `run` are.
+/// Measures a drive, reading only: the tests for a layout, else suite `quick`. With `--measure` the run is
+/// stored, as runs of `run` are.
 fn measured(
     target: Target,
     arguments: &AdviseArguments,
@@ -147,13 +143,11 @@ fn measured(
 ) -> Result<Run, Failure> {
     let engine = targets::engine_for(&target, None, true)?;
     let quick = suites::find("quick", None).map_err(Failure::from)?;
-    let suite = match arguments.need.is_empty() {
-        true => quick,
-        false => Suite {
-            tests: vec![TestKind::Geometry, TestKind::Surface, TestKind::Transfer],
-            rounds: 3,
-            ..quick
-        },
+    let suite = if arguments.need.is_empty() {
+        quick
+    } else {
+        let tests = vec![TestKind::Geometry, TestKind::Surface, TestKind::Transfer];
+        Suite { tests, rounds: 3, ..quick }
     };
     let plan = planner::plan(suite, clock::now_ns(), engine, &target, false, WriteLevel::Read)?;
     let planned = PlannedRun { plan, target, claim: None, resumed: None };
@@ -172,8 +166,9 @@ fn measured(
     if kept == SaveOutcome::Stored {
         output::show(&text::saved(&run.id, &store_words(store), output::style()));
     }
-    match signals.was_signalled() {
-        true => Err(Failure { message: INTERRUPTED.to_string(), code: Code::Interrupted }),
-        false => Ok(run),
+    if signals.was_signalled() {
+        Err(Failure { message: INTERRUPTED.to_string(), code: Code::Interrupted })
+    } else {
+        Ok(run)
     }
 }

@@ -14,7 +14,7 @@ use drivescope_model::plan::{Engine, WriteLevel};
 use drivescope_report::text;
 use std::path::Path;
 
-/// Prints the comparison; refuses runs made with different plans, unless forced.
+/// Refuses runs of different plans, unless forced.
 pub fn compare(arguments: &CompareArguments, signals: &RunSignals) -> Result<Code, Failure> {
     if arguments.ab {
         return interleaved::compare(arguments, signals);
@@ -44,7 +44,7 @@ pub fn compare(arguments: &CompareArguments, signals: &RunSignals) -> Result<Cod
     Ok(if comparison.rows.is_empty() { Code::Problem } else { Code::Ok })
 }
 
-/// A simulated drive measured on the spot, in virtual time, with the plan of another run.
+/// Measures a simulated drive in virtual time, with the plan of another run.
 fn simulated_run(model: &str, like: &Run, signals: &RunSignals) -> Result<Run, Failure> {
     let target = targets::find_one(Path::new(model))?;
     let suite = like.plan.suite.clone();

@@ -5,7 +5,7 @@ use crate::exit::{Code, Failure};
 use crate::output;
 use clap_complete::Shell;
 
-/// Writes the script that makes a shell ask this program for completions.
+/// Writes the script by which a shell asks this program for completions.
 pub fn completions(shell: Shell) -> Result<Code, Failure> {
     let script = completion::script(&shell.to_string());
     let script = script.map_err(|error| {

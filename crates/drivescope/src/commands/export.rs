@@ -7,7 +7,7 @@ use crate::store_access::open_existing;
 use drivescope_report::anonymized;
 use drivescope_store::Filter;
 
-/// Writes runs as JSON, one document after the other. Errors: one cannot be had, and none is written.
+/// Writes runs as JSON documents. Errors: a run is missing or unreadable; nothing is written then.
 pub fn export(arguments: &ExportArguments) -> Result<Code, Failure> {
     let store = open_existing(arguments.store.store.as_deref())?;
     let mut ids = arguments.runs.clone();

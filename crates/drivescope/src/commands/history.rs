@@ -8,7 +8,6 @@ use drivescope_model::Run;
 use drivescope_report::{DriveHistory, clean, text};
 use drivescope_store::{DriveRuns, FoundDrive, Store};
 
-/// Shows what became of the drive.
 pub fn history(arguments: &HistoryArguments) -> Result<Code, Failure> {
     let store = open_existing(arguments.store.store.as_deref())?;
     let wanted = WantedRuns {
@@ -17,25 +16,23 @@ pub fn history(arguments: &HistoryArguments) -> Result<Code, Failure> {
         limit: arguments.limit,
     };
     let history = history_of(&store, wanted, |run| run)?;
-    match arguments.json {
-        true => output::print_document(&history),
-        false => output::print_line(&text::history(&history, output::style())),
+    if arguments.json {
+        output::print_document(&history)
+    } else {
+        output::print_line(&text::history(&history, output::style()))
     }
     Ok(Code::Ok)
 }
 
-/// Which runs of a store make a history.
 #[derive(Debug, Clone, Copy)]
 pub struct WantedRuns<'a> {
     /// A part of the drive's serial number, model, kernel name or target, or the id of a run of it.
     pub drive: &'a str,
-    /// Only of this suite.
     pub suite: Option<&'a str>,
-    /// The newest at most.
     pub limit: u32,
 }
 
-/// The history of a drive, of its runs as `prepared` changes them. Errors: no run or several drives have that name.
+/// The history of a drive from its runs, each changed by `prepared`. Errors: no run or several drives have that name.
 pub fn history_of(
     store: &Store,
     WantedRuns { drive, suite, limit }: WantedRuns<'_>,
@@ -63,7 +60,6 @@ pub fn history_of(
     Ok(history)
 }
 
-/// Its model with the serial number, where both are known.
 fn name_of(run: &Run) -> String {
     let drive = run.drive.as_ref();
     let model = drive.and_then(|drive| drive.model.as_deref()).unwrap_or(&run.target.path).trim();

@@ -11,8 +11,8 @@ use drivescope_report::clean;
 use drivescope_store::{Added, Store, StoreFault};
 use std::path::Path;
 
-/// Stores runs from files; all of a file or nothing of it. What is stored is not replaced. A file that cannot be taken
-/// does not keep back those after it.
+/// Stores the runs of each file, all or none. Stored runs are not replaced. Files after a refused one are still
+/// imported.
 pub fn import(arguments: &ImportArguments) -> Result<Code, Failure> {
     // Not made for files that have nothing for it.
     let mut opened = None;
@@ -28,13 +28,14 @@ pub fn import(arguments: &ImportArguments) -> Result<Code, Failure> {
             break;
         }
     }
-    match imported == count {
-        true => Ok(Code::Ok),
-        false => Err(Failure::usage(format!("{imported} of {count} imported"))),
+    if imported == count {
+        Ok(Code::Ok)
+    } else {
+        Err(Failure::usage(format!("{imported} of {count} imported")))
     }
 }
 
-/// Stores the runs of one file. `is_usable` is cleared where the store takes no other file either.
+/// `is_usable` is cleared if the store does not work for other files either.
 fn import_file(
     path: &Path,
     arguments: &ImportArguments,
@@ -52,7 +53,7 @@ fn import_file(
         |fault: StoreFault| matches!(fault, StoreFault::Differs | StoreFault::Document);
     *is_usable = added.as_ref().err().is_none_or(|error| is_its_fault(error.fault));
     if runs.is_empty() {
-        output::tell(&clean(&format!("no runs in {}", path.display())));
+        output::print_wrapped(&clean(&format!("no runs in {}", path.display())));
     }
     for (run, added) in runs.iter().zip(added?) {
         let (id, target) = (&run.id, &run.target.path);
@@ -61,13 +62,13 @@ fn import_file(
             Added::Completed => format!("completed run {id} of {target}, which was stored in part"),
             Added::Known => format!("run {id} of {target} is already stored, identical"),
         };
-        output::tell(&clean(&line));
+        output::print_wrapped(&clean(&line));
     }
     Ok(())
 }
 
-/// What must be known of a result of another program: its machine, what of it failed, was left out, or means something
-/// else.
+/// Cautions about results of other programs: the machine, and figures that failed, were left out, or have another
+/// meaning.
 fn remarks(run: &Run) -> String {
     let is_ours = run.tool.name == "drivescope";
     let reasons = run.tests.iter().filter_map(|test| {

@@ -10,7 +10,6 @@ use drivescope_machine::graph::BlockGraph;
 use drivescope_machine::list::{ListOptions, drives};
 use drivescope_report::{clean, text};
 
-/// Lists the drives.
 pub fn list(arguments: &ListArguments) -> Result<Code, Failure> {
     let roots = Roots::host();
     let mut found = drives(&roots, &ListOptions { smart: true });

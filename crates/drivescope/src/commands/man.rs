@@ -6,7 +6,6 @@ use crate::output;
 use clap::CommandFactory;
 use drivescope_model::nearest::nearest;
 
-/// Writes the page of the program, or of the command that these words name.
 pub fn man(words: &[String]) -> Result<Code, Failure> {
     let mut command = Arguments::command();
     command.build();

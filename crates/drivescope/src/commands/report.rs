@@ -19,12 +19,10 @@ use drivescope_report::page::{comparison_page, history_page, page_among};
 use drivescope_report::{anonymized, class_strips, comparison_charts, every_chart, history_charts};
 use std::path::Path;
 
-/// The difference that makes none in practice, as `compare` has it.
+/// The default of `compare`.
 const BAND: f64 = 0.03;
-/// Runs of a history at most, the newest.
 const HISTORY_MAX: u32 = 1_000;
 
-/// Writes the file or folder, and says so.
 pub fn report(arguments: &ReportArguments) -> Result<Code, Failure> {
     let subject = subject(arguments)?;
     let path = arguments.output.as_path();
@@ -37,16 +35,15 @@ pub fn report(arguments: &ReportArguments) -> Result<Code, Failure> {
         let contents = contents(&subject, path, arguments.chart.as_deref())?;
         DocumentFile::named(path, arguments.force)?.write_bytes(&contents)?;
     }
-    output::tell(&drivescope_report::clean(&format!("wrote {}", path.display())));
+    output::print_wrapped(&drivescope_report::clean(&format!("wrote {}", path.display())));
     Ok(Code::Ok)
 }
 
-/// What a report is about.
 struct Subject {
     runs: Vec<Run>,
-    /// The drive of the history, in place of runs.
+    /// In place of runs.
     history: Option<drivescope_report::DriveHistory>,
-    /// Drives that a run stands among.
+    /// Drives for comparison with a run.
     known: Vec<drivescope_report::KnownDrive>,
 }
 
@@ -64,7 +61,6 @@ fn subject(arguments: &ReportArguments) -> Result<Subject, Failure> {
 }
 
 impl Subject {
-    /// The page.
     fn page(&self) -> String {
         match (&self.history, self.runs.as_slice()) {
             (Some(history), _) => history_page(history, |_| None).alone(),
@@ -76,7 +72,6 @@ impl Subject {
         }
     }
 
-    /// Every chart, in the order of the page.
     fn charts(&self) -> Vec<Chart> {
         match (&self.history, self.runs.as_slice()) {
             (Some(history), _) => history_charts(history),
@@ -89,7 +84,7 @@ impl Subject {
     }
 }
 
-/// The contents of one file, by its ending.
+/// The contents of a file, by its extension.
 fn contents(subject: &Subject, path: &Path, chart: Option<&str>) -> Result<Vec<u8>, Failure> {
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
     let is_history = subject.history.is_some();
@@ -143,13 +138,13 @@ fn unknown_ending(path: &Path) -> String {
     )
 }
 
-/// What a test asks, as `tests` lists it.
+/// As `tests` lists it.
 fn question(result: &TestResult) -> String {
     let found = WORKLOADS.iter().find(|workload| workload.kind() == result.test);
     found.map_or(String::new(), |workload| workload.question().to_string())
 }
 
-/// The chart with this name; without a name, the only one.
+/// Without a name, the only chart.
 fn wanted_chart(mut all: Vec<Chart>, name: Option<&str>) -> Result<Chart, Failure> {
     let names = all.iter().map(|chart| chart.name.as_str()).collect::<Vec<_>>().join(", ");
     let found = match name {

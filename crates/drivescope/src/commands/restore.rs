@@ -14,7 +14,7 @@ use drivescope_report::clean;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// Restores what can be restored; the worst outcome is the exit code.
+/// The worst outcome is the exit code.
 pub fn restore(arguments: &RestoreArguments, signals: &RunSignals) -> Result<Code, Failure> {
     signals.begin_held();
     let roots = Roots::host();
@@ -41,9 +41,9 @@ pub fn restore(arguments: &RestoreArguments, signals: &RunSignals) -> Result<Cod
     }
     for (index, path) in chosen.iter().enumerate() {
         match restore_one(&roots, path, is_known(path), signals) {
-            Err(JournalError::Gone { path }) if is_listed => output::tell(&clean(&format!(
-                "{path} is gone: another drivescope has restored its drive meanwhile"
-            ))),
+            Err(JournalError::Gone { path }) if is_listed => output::print_wrapped(&clean(
+                &format!("{path} is gone: another drivescope has restored its drive meanwhile"),
+            )),
             Err(error) => {
                 let failure = Failure::from(error);
                 output::complain(&failure.message);
@@ -62,7 +62,7 @@ pub fn restore(arguments: &RestoreArguments, signals: &RunSignals) -> Result<Cod
     Ok(code)
 }
 
-/// Every journal of this user, also what only has to be removed; and what else there is comes to.
+/// Every journal of this user, including those that only have to be removed, and the exit code for unreadable ones.
 fn all() -> Result<(Vec<PathBuf>, Code), Failure> {
     let listed = journal::list(&journal::state_folder()?)?;
     let code = complained(&listed);
@@ -71,7 +71,7 @@ fn all() -> Result<(Vec<PathBuf>, Code), Failure> {
     Ok((paths, code))
 }
 
-/// The journal with this path, or those of the device with this path.
+/// The journal with this path, or the journals of the device with this path.
 fn named(roots: &Roots, path: &Path) -> Result<(Vec<PathBuf>, Code), Failure> {
     target::check_answers(path)?;
     let Some(name) = roots.block_of_node(path) else {
@@ -88,7 +88,7 @@ fn named(roots: &Roots, path: &Path) -> Result<(Vec<PathBuf>, Code), Failure> {
     Ok((paths_shown(listed.open), code))
 }
 
-/// Says what could not be looked at. The others are restored all the same.
+/// Reports journals that could not be read. The others are restored all the same.
 fn complained(listed: &JournalList) -> Code {
     for error in &listed.unknown {
         output::complain(&error.to_string());
@@ -96,15 +96,13 @@ fn complained(listed: &JournalList) -> Code {
     if listed.unknown.is_empty() { Code::Ok } else { Code::Device }
 }
 
-/// Prints which journals are open; returns their paths.
 fn paths_shown(open: Vec<OpenJournal>) -> Vec<PathBuf> {
     for journal in &open {
-        output::tell(&clean(&described(journal)));
+        output::print_wrapped(&clean(&described(journal)));
     }
     open.into_iter().map(|journal| journal.path).collect()
 }
 
-/// One line about an open journal.
 fn described(journal: &OpenJournal) -> String {
     let drive =
         journal.drive.as_ref().map_or("an unknown drive".to_string(), DriveIdentity::to_string);
@@ -137,12 +135,12 @@ fn restore_one(
     });
     bar.clear();
     match recovered? {
-        Recovered::Restored { bytes } => output::tell(&format!(
+        Recovered::Restored { bytes } => output::print_wrapped(&format!(
             "restored and verified {}; the journal {} is removed",
             Bytes(bytes),
             path.display()
         )),
-        Recovered::NothingToDo => output::tell(&format!(
+        Recovered::NothingToDo => output::print_wrapped(&format!(
             "nothing to restore from {}; the journal is removed",
             path.display()
         )),

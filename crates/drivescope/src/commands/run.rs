@@ -24,10 +24,9 @@ use drivescope_model::target::TargetKind;
 use drivescope_model::units::Bytes;
 use drivescope_store::StoreLocation;
 
-/// Buffers, the stacks of threads and what the program's own cost is measured with take less than this.
+/// Enough for buffers, thread stacks and calibration.
 const ADDRESS_SPACE_MIN: Bytes = Bytes::mib(512);
 
-/// Plans a run for each target, and carries them out.
 pub fn run(arguments: RunArguments, signals: &RunSignals) -> Result<Code, Failure> {
     if arguments.clean {
         return leftovers::clean(&arguments.targets, arguments.outcome.dry_run);
@@ -43,7 +42,7 @@ pub fn run(arguments: RunArguments, signals: &RunSignals) -> Result<Code, Failur
     run_suite(suites::adapt(suite, &overrides)?, arguments, signals)
 }
 
-/// What the arguments change of a suite, but for the files and folders that they name.
+/// Changes to a suite, except for files and folders.
 pub fn overrides(arguments: &RunArguments) -> Overrides {
     Overrides {
         tests: arguments.test.clone(),
@@ -58,7 +57,7 @@ pub fn overrides(arguments: &RunArguments) -> Overrides {
     }
 }
 
-/// The same with a suite that is made already: of the arguments, those that choose one count no more.
+/// As [`run`] with a given suite: arguments that choose one have no effect.
 pub fn run_suite(
     suite: Suite,
     arguments: RunArguments,
@@ -101,8 +100,8 @@ pub fn run_suite(
     carry_out(runs, outcome, (arguments.label, arguments.price), permission, signals)
 }
 
-/// How fast the drive is, for the plan. A dry run writes to no directory, what is resumed is planned already, and a
-/// plan that is refused needs no trial.
+/// Speed of the drive, for the plan. Not measured for a dry run, which writes to no directory, for a resumed test,
+/// which is planned already, and for a plan that is refused.
 fn trial(
     target: &Target,
     plan: &Plan,
@@ -129,7 +128,7 @@ fn trial(
     Ok(measured)
 }
 
-/// Refuses a limit of memory under which the program would be aborted amid a run.
+/// Refuses a memory limit under which the program would be aborted during a run.
 fn check_address_space(most: Option<Bytes>) -> Result<(), Failure> {
     let Some(most) = most.filter(|most| *most < ADDRESS_SPACE_MIN) else { return Ok(()) };
     Err(Failure::usage(format!(

@@ -10,10 +10,9 @@ use drivescope_report::text::{self, RunRow};
 use drivescope_store::{Filter, RunSummary};
 use std::io::IsTerminal;
 
-/// Rows of a table by default.
+/// Default number of rows.
 const SHOWN: u32 = 100;
 
-/// Lists runs, removes some, or notes something of one.
 pub fn runs(arguments: &RunsArguments) -> Result<Code, Failure> {
     match &arguments.command {
         Some(RunsCommand::Rm { runs, yes, store }) => remove(runs, *yes, store.store.as_deref()),
@@ -22,7 +21,7 @@ pub fn runs(arguments: &RunsArguments) -> Result<Code, Failure> {
     }
 }
 
-/// Removes all of them, or none where one is not there or the user does not want to.
+/// Removes all of the runs, or none if one is missing or the user declines.
 fn remove(names: &[String], is_sure: bool, store: Option<&str>) -> Result<Code, Failure> {
     let mut store = open_existing(store)?;
     let mut ids = Vec::new();
@@ -45,7 +44,7 @@ fn remove(names: &[String], is_sure: bool, store: Option<&str>) -> Result<Code, 
         }
     }
     ids.iter().try_for_each(|id| store.remove(id))?;
-    output::tell(&format!("removed {listed}"));
+    output::print_wrapped(&format!("removed {listed}"));
     Ok(Code::Ok)
 }
 

@@ -4,7 +4,6 @@ use crate::exit::{Code, Failure};
 use crate::output;
 use drivescope_model::schema;
 
-/// Writes the JSON Schema of the run document.
 pub fn schema() -> Result<Code, Failure> {
     output::print(&schema::run_schema_text());
     Ok(Code::Ok)

@@ -15,17 +15,18 @@ use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
 use std::sync::Arc;
 
-/// Serves until a signal comes; runs that browsers have started are stopped then, and what they measured is kept.
+/// Serves until a signal; runs started by browsers are then stopped, and their results are kept.
 pub fn serve(arguments: &ServeArguments, signals: &RunSignals) -> Result<Code, Failure> {
     let store = store_access::location(arguments.store.store.as_deref())?;
     check(&store)?;
     let listener = bind(arguments.listen)?;
     let bound = listener.local_addr().map_err(|error| cannot_listen(arguments.listen, &error))?;
-    let token = match arguments.token || !bound.ip().is_loopback() {
-        true => Some(AccessToken::random().map_err(|error| {
+    let token = if arguments.token || !bound.ip().is_loopback() {
+        Some(AccessToken::random().map_err(|error| {
             Failure::usage(format!("cannot make a token: {error}; check /dev/urandom"))
-        })?),
-        false => None,
+        })?)
+    } else {
+        None
     };
     let machine = machine_name();
     let address = address(bound, machine.as_deref(), token.as_ref());
@@ -45,7 +46,7 @@ pub fn serve(arguments: &ServeArguments, signals: &RunSignals) -> Result<Code, F
     Ok(if was_running { Code::Interrupted } else { Code::Ok })
 }
 
-/// That there is nothing wrong with the store, or that it is not made yet. One that is locked now may not be so later.
+/// Checks that the store works, or does not exist yet. A locked store may be free later.
 fn check(store: &StoreLocation) -> Result<(), Failure> {
     match Store::open_existing(store) {
         Err(error) if error.fault != StoreFault::Locked => Err(error.into()),
@@ -72,7 +73,7 @@ fn cannot_listen(address: SocketAddr, error: &std::io::Error) -> Failure {
     Failure::usage(message)
 }
 
-/// The address to open: of a server on all addresses, the one from which this machine reaches others.
+/// The printed address: for a server on all addresses, the one from which this machine reaches others.
 fn address(bound: SocketAddr, machine: Option<&str>, token: Option<&AccessToken>) -> String {
     let host = match (bound.ip().is_unspecified(), outgoing(bound.ip())) {
         (false, _) => bound.to_string(),
@@ -83,7 +84,7 @@ fn address(bound: SocketAddr, machine: Option<&str>, token: Option<&AccessToken>
     format!("http://{host}/{token}")
 }
 
-/// The address from which this machine would send to an address of documentation; nothing is sent.
+/// The address from which this machine would send to an address reserved for documentation; nothing is sent.
 fn outgoing(any: IpAddr) -> Option<IpAddr> {
     let elsewhere = if any.is_ipv4() { "192.0.2.1:9" } else { "[2001:db8::1]:9" };
     let socket = UdpSocket::bind(SocketAddr::new(any, 0)).ok()?;
@@ -96,7 +97,7 @@ fn machine_name() -> Option<String> {
     Some(name.trim().to_string()).filter(|name| !name.is_empty())
 }
 
-/// What others call this machine: its name, also as multicast DNS has it.
+/// Names of this machine, including its name in multicast DNS.
 fn names_of(machine: Option<String>) -> Vec<String> {
     machine.into_iter().flat_map(|name| [format!("{name}.local"), name]).collect()
 }

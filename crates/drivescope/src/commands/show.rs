@@ -9,7 +9,6 @@ use drivescope_report::export::csv::metrics_csv;
 use drivescope_report::export::markdown::run_markdown;
 use drivescope_report::text;
 
-/// Shows one run.
 pub fn show(arguments: &ShowArguments) -> Result<Code, Failure> {
     let store = open_existing(arguments.store.store.as_deref())?;
     let run = store.get(&arguments.run)?;

@@ -13,7 +13,6 @@ use drivescope_drive::simulated::spec::PREFIX;
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
-/// Runs a command about simulated drives.
 pub fn sim(command: SimCommand, signals: &RunSignals) -> Result<Code, Failure> {
     match command {
         SimCommand::List(arguments) => list::list(&arguments),
@@ -24,7 +23,7 @@ pub fn sim(command: SimCommand, signals: &RunSignals) -> Result<Code, Failure> {
     }
 }
 
-/// The name of a model as text. Results name their target, and they are UTF-8.
+/// Results name their target in UTF-8.
 fn model_name(name: &OsStr) -> Result<&str, Failure> {
     name.to_str().ok_or_else(|| {
         let shown = name.to_string_lossy();

@@ -7,7 +7,6 @@ use drivescope_bench::suites;
 use drivescope_report::text;
 use serde_json::json;
 
-/// Lists the built-in suites and the user's own, or prints one.
 pub fn suites(arguments: &SuitesArguments) -> Result<Code, Failure> {
     let folder = suites::user_folder();
     if let Some(SuitesCommand::Show { suite }) = &arguments.command {

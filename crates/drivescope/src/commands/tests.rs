@@ -7,7 +7,6 @@ use drivescope_bench::workloads::WORKLOADS;
 use drivescope_report::text;
 use serde_json::json;
 
-/// Lists the tests.
 pub fn tests(arguments: &ListArguments) -> Result<Code, Failure> {
     let name = |test: &dyn drivescope_bench::workload::Workload| test.kind().name();
     if arguments.json {

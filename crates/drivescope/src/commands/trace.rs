@@ -10,7 +10,6 @@ use crate::arguments::TraceCommand;
 use crate::exit::{Code, Failure};
 use crate::signals::RunSignals;
 
-/// Runs a command about traces.
 pub fn trace(command: TraceCommand, signals: &RunSignals) -> Result<Code, Failure> {
     match command {
         TraceCommand::Info(arguments) => info::info(&arguments),

@@ -26,14 +26,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::channel;
 
-/// Virtual time has no Ctrl-C.
+/// In virtual time there is no Ctrl-C.
 const SIMULATED_TIME: Secs = Secs(10.0);
-/// Fewer places are a cache line of the drive.
+/// Fewer blocks may all lie in one cache line of the drive.
 const BLOCKS_MIN: u64 = 16;
 /// A simulated drive gets the same requests every time.
 const SIMULATED_SEED: u64 = 1;
 
-/// Watches.
 pub fn watch(arguments: &WatchArguments, signals: &RunSignals) -> Result<Code, Failure> {
     let targets = targets::find(slice::from_ref(&arguments.target), None, &[])?;
     let target = &targets[0];
@@ -58,7 +57,7 @@ pub fn watch(arguments: &WatchArguments, signals: &RunSignals) -> Result<Code, F
     Ok(if summary.errors > 0 { Code::Device } else { Code::Ok })
 }
 
-/// The plan of one small read at a time.
+/// Random reads, one at a time.
 fn plan(arguments: &WatchArguments, target: &Target) -> Result<Plan, Failure> {
     let overrides = Overrides { size: arguments.size, ..Overrides::default() };
     let suite = suites::adapt(suites::of_watch(), &overrides)?;
@@ -98,7 +97,6 @@ fn options(arguments: &WatchArguments, target: &Target) -> WatchOptions {
     }
 }
 
-/// The first lines: which drive, and what it will be asked.
 fn announce(arguments: &WatchArguments, plan: &Plan, target: &Target, options: WatchOptions) {
     let style = output::style();
     let version = env!("CARGO_PKG_VERSION");
@@ -115,18 +113,17 @@ fn announce(arguments: &WatchArguments, plan: &Plan, target: &Target, options: W
         }
         _ => "anywhere on it".to_string(),
     };
-    let end = match target.is_simulated() {
-        true if options.time_ns < u64::MAX => {
-            format!("{} of virtual time", Secs(options.time_ns as f64 / 1e9))
-        }
-        true => "in virtual time".to_string(),
-        false => "Ctrl-C ends".to_string(),
+    let end = if !target.is_simulated() {
+        "Ctrl-C ends".to_string()
+    } else if options.time_ns < u64::MAX {
+        format!("{} of virtual time", Secs(options.time_ns as f64 / 1e9))
+    } else {
+        "in virtual time".to_string()
     };
     let sentence = format!("{pace}, {place} · {end}");
     output::print(&format!("{}\n\n", wrap(&sentence, style.columns, 2)));
 }
 
-/// Opens the target and reads until the end.
 fn read(
     session: &mut Session<'_>,
     arguments: &WatchArguments,
@@ -150,9 +147,12 @@ fn read(
     if !arguments.json {
         output::print(&text::watch_head(style));
     }
-    let show = |line: &WatchLine| match arguments.json {
-        true => output::print_json_line(line),
-        false => output::print(&text::watch_line(line, style)),
+    let show = |line: &WatchLine| {
+        if arguments.json {
+            output::print_json_line(line)
+        } else {
+            output::print(&text::watch_line(line, style))
+        }
     };
     let is_real = session.simulated().is_none();
     let (zero, zero_ns) = (Zoned::now(), clock::now_ns());

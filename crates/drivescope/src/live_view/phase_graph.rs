@@ -9,18 +9,15 @@ use ratatui::text::Line;
 use ratatui::widgets::Sparkline;
 use std::collections::VecDeque;
 
-/// Samples that are kept: more than the widest terminal has columns.
+/// More than the widest terminal has columns.
 const SAMPLES_MAX: usize = 512;
-/// Columns of a sample: there are about five a second.
+/// There are about five samples a second.
 const COLUMNS_PER_SAMPLE: usize = 2;
-/// Requests of this size and above are shown as a rate in MB/s.
 const LARGE_BYTES: u64 = 64 << 10;
-/// Columns from which the two graphs stand side by side.
 const WIDE: u16 = 100;
-/// The levels of a bar: eight blocks in each row.
+/// Resolution of a bar's height.
 const LEVELS: f64 = 1e6;
 
-/// The samples of a phase.
 #[derive(Default)]
 pub(super) struct PhaseGraph {
     label: String,
@@ -30,7 +27,6 @@ pub(super) struct PhaseGraph {
     samples: VecDeque<(f64, f64)>,
 }
 
-/// One quantity over time.
 struct GraphedQuantity {
     name: &'static str,
     values: Vec<f64>,
@@ -38,19 +34,16 @@ struct GraphedQuantity {
 }
 
 impl PhaseGraph {
-    /// A phase begins.
     pub(super) fn begin(&mut self, label: String, round: u32, rounds: u32) {
         let cell = label.parse().ok();
         let round = format!("round {round} of {rounds}");
         *self = Self { label, round, cell, samples: VecDeque::new() };
     }
 
-    /// Nothing is measured now.
     pub(super) fn clear(&mut self) {
         *self = Self::default();
     }
 
-    /// What was measured since the last sample.
     pub(super) fn add(&mut self, mb_s: f64, iops: f64) {
         if self.samples.len() == SAMPLES_MAX {
             self.samples.pop_front();
@@ -58,7 +51,6 @@ impl PhaseGraph {
         self.samples.push_back((mb_s, iops));
     }
 
-    /// Its cell and direction.
     pub(super) fn label(&self) -> &str {
         &self.label
     }
@@ -66,9 +58,10 @@ impl PhaseGraph {
     fn tracks(&self) -> Vec<GraphedQuantity> {
         let is_large = self.cell.is_none_or(|cell| cell.shape.block.0 >= LARGE_BYTES);
         let rates = self.samples.iter().map(|&(mb_s, iops)| if is_large { mb_s } else { iops });
-        let rate = match is_large {
-            true => GraphedQuantity { name: "MB/s", values: rates.collect(), show: rounded },
-            false => GraphedQuantity { name: "IOPS", values: rates.collect(), show: rounded },
+        let rate = if is_large {
+            GraphedQuantity { name: "MB/s", values: rates.collect(), show: rounded }
+        } else {
+            GraphedQuantity { name: "IOPS", values: rates.collect(), show: rounded }
         };
         // Little's law, with the number of requests in flight.
         let latency = self.cell.map(|cell| {
@@ -80,13 +73,13 @@ impl PhaseGraph {
         std::iter::once(rate).chain(latency).collect()
     }
 
-    /// Draws it, side by side where there is room.
     pub(super) fn draw(&self, frame: &mut Frame<'_>, area: Rect) {
         let tracks = self.tracks();
         let each = vec![Constraint::Fill(1); tracks.len()];
-        let layout = match area.width >= WIDE {
-            true => Layout::horizontal(each).spacing(2),
-            false => Layout::vertical(each),
+        let layout = if area.width >= WIDE {
+            Layout::horizontal(each).spacing(2)
+        } else {
+            Layout::vertical(each)
         };
         for (i, (track, part)) in tracks.iter().zip(layout.split(area).iter()).enumerate() {
             let title =

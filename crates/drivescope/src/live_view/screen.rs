@@ -16,16 +16,12 @@ use ratatui::style::{Color, Modifier, Style as Look, Stylize};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-/// What the keys do.
 const KEYS: &str = "p pause between phases   s skip this test   q stop and keep what is measured";
-/// Instead of them.
 const PAUSING: &str = "pausing after this phase; p continues";
-/// Findings that are shown; the result has all.
+/// The result has the others.
 const FINDINGS_MAX: usize = 3;
-/// Rows from which the graphs are taller.
 const TALL: u16 = 36;
 
-/// What is shown.
 pub(super) struct Screen {
     progress: RunProgress,
     graph: PhaseGraph,
@@ -52,12 +48,11 @@ impl Screen {
         }
     }
 
-    /// Whether the run is to pause.
     pub(super) fn pause(&mut self, is_pausing: bool) {
         self.is_pausing = is_pausing;
     }
 
-    /// Answers a key, until the next test.
+    /// Shows a message until the next test.
     pub(super) fn say(&mut self, message: &'static str) {
         self.message = message;
     }
@@ -120,7 +115,6 @@ impl Screen {
         frame.render_widget(Line::from(words), keys);
     }
 
-    /// Drive, capacity, suite, temperature.
     fn draw_head(&self, frame: &mut Frame<'_>, area: Rect) {
         let run = self.progress.run.run();
         let drive = run.drive.as_ref();
@@ -134,13 +128,11 @@ impl Screen {
         frame.render_widget(Line::from(right.unwrap_or_default()).right_aligned(), area);
     }
 
-    /// The share of the whole run.
     fn draw_bar(&self, frame: &mut Frame<'_>, area: Rect) {
         let all_s: f64 = self.plan.iter().map(|(_, seconds, _)| seconds).sum();
-        let done_s = self.plan.iter().map(|&(test, seconds, is_over)| match is_over {
-            true => seconds,
-            false if self.current == Some(test) => seconds * self.done,
-            false => 0.0,
+        let done_s = self.plan.iter().map(|&(test, seconds, is_over)| {
+            let done = if self.current == Some(test) { self.done } else { 0.0 };
+            if is_over { seconds } else { seconds * done }
         });
         let share = (done_s.sum::<f64>() / all_s.max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
         let percent = format!(" {:3.0} %", share * 100.0);
@@ -153,7 +145,7 @@ impl Screen {
         );
     }
 
-    /// The tables of the result, with the row that is measured now.
+    /// Tables of the result, with the current row marked.
     fn draw_tables(&self, frame: &mut Frame<'_>, area: Rect) {
         // Beside the mark.
         let style = Style::PLAIN.within(usize::from(area.width).saturating_sub(2));
@@ -174,7 +166,7 @@ impl Screen {
         frame.render_widget(Paragraph::new(lines), area);
     }
 
-    /// The gravest ones, one line each, and how many more there are.
+    /// The most severe findings, one line each, and the number of the others.
     fn findings(&self, width: u16) -> Vec<Line<'static>> {
         let run = self.progress.run.run();
         let of_tests = run.tests.iter().flat_map(|test| &test.findings);
@@ -206,14 +198,12 @@ impl Screen {
     }
 }
 
-/// Whether a row of a table is about a phase: `rnd4k_q1t1.read` stands in the row `rnd4k_q1t1`, `rnd4k_q1t1.sync` in
-/// its own.
+/// Whether a table row belongs to a phase: `rnd4k_q1t1.read` to the row `rnd4k_q1t1`, `rnd4k_q1t1.sync` to its own.
 fn is_row_of(row: &str, label: &str) -> bool {
     let shape = label.strip_suffix(".read").or_else(|| label.strip_suffix(".write"));
     !label.is_empty() && (row == label || Some(row) == shape)
 }
 
-/// The drive's temperature, as it was last read.
 fn temperature_c(run: &Run) -> Option<f64> {
     let phases = run.tests.iter().flat_map(|test| &test.phases);
     let with = phases.filter(|phase| phase.temperature_c.is_some());

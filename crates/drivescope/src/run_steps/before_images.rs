@@ -15,13 +15,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// What a plan restores, if anything.
 fn restores(plan: &Plan) -> Option<&Restores> {
     plan.active().find_map(|planned| planned.restores.as_ref())
 }
 
-/// Refuses plans whose journal would lie on the drive itself, in memory, or where it cannot be made or has
-/// no room: all before anything is claimed.
+/// Refuses plans whose journal would lie on the drive itself or in memory, or that has no place or room: before
+/// anything is claimed.
 pub fn check(runs: &[PlannedRun]) -> Result<(), Failure> {
     let graph = BlockGraph::read(&Roots::host());
     for run in runs {
@@ -40,8 +39,7 @@ pub fn check(runs: &[PlannedRun]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Says what becomes of a sleeping array after a kill: udev does not see that one, but looks at every device again at
-/// the next boot.
+/// Warns of a sleeping array, which stays asleep after a kill: udev notices it only at the next boot.
 fn warn_of_members(runs: &[PlannedRun]) {
     for run in runs.iter().filter(|run| restores(&run.plan).is_some()) {
         for member in run.target.sleeping_members() {
@@ -53,8 +51,8 @@ fn warn_of_members(runs: &[PlannedRun]) {
     }
 }
 
-/// Says where plans may fill up the file system that has the sparse file of a loop device: others would find no
-/// room there any more, and what went into holes could not be put back.
+/// Warns of plans that may fill the file system of a loop device's sparse file: other programs would find no room
+/// there, and holes could not be restored.
 fn warn_of_sparse(runs: &[PlannedRun]) {
     for run in runs {
         let Some(file) = run.target.sparse_file() else { continue };
@@ -78,8 +76,7 @@ fn warn_of_sparse(runs: &[PlannedRun]) {
     }
 }
 
-/// The place for the originals of a plan that restores something. Signals that come while they are put
-/// back are answered with how long that takes.
+/// The place for the before-images. During the restore, signals are answered with the time left.
 pub fn journal<'s>(
     plan: &Plan,
     run_id: &str,

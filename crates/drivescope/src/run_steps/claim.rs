@@ -14,8 +14,7 @@ use drivescope_model::target::TargetKind;
 use drivescope_report::text;
 use std::path::PathBuf;
 
-/// Claims every target, so that nothing is written unless everything may be; and none before all are
-/// confirmed.
+/// Claims every target, so that nothing is written unless everything may be; all are confirmed first.
 pub fn claim_all(
     runs: &mut [PlannedRun],
     permission: &WritePermission,
@@ -36,17 +35,15 @@ pub fn claim_all(
     permission.check_serials(&records)
 }
 
-/// Looks at a device that is to be written. Nothing is opened for writing, and nothing stays open.
+/// Inspects a device that will be written. Nothing is opened for writing, and nothing stays open.
 fn look(target: &Target, permission: &WritePermission, own: &OwnPaths) -> Examination {
     let path = PathBuf::from(&target.info().path);
     let request = GateRequest { path, level: permission.level, range: None, own: own.clone() };
     gate::examine(&Roots::host(), request)
 }
 
-/// Confirms that this device may be written: by the options or, if they say nothing and every other check passes, by
-/// what a user at a terminal types after the plan.
-///
-/// Errors: no answer.
+/// Confirms that this device may be written: by the options or, if they do not and every other check passes, by a
+/// user's answer at the terminal after the plan. Errors: no answer.
 fn confirm(
     plan: &Plan,
     target: &Target,
@@ -74,7 +71,7 @@ fn confirm(
     Ok(Confirmation::typed(&terminal.ask(path, &question)?))
 }
 
-/// Claims a device for writing, or refuses with every reason.
+/// Claims a device for writing. Errors: every reason against it.
 fn claim(
     target: &Target,
     report: Examination,
@@ -94,7 +91,7 @@ fn claim(
     })
 }
 
-/// What the program keeps and must not overwrite.
+/// Paths of the program that must not be overwritten.
 pub fn own_places(store: Option<PathBuf>) -> OwnPaths {
     OwnPaths { store, journal: journal::state_folder().ok() }
 }

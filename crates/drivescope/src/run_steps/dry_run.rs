@@ -16,7 +16,7 @@ use drivescope_report::text;
 use drivescope_store::StoreLocation;
 use std::path::PathBuf;
 
-/// Prints the plans; the exit code says whether the gate would let them run.
+/// The exit code says whether the gate would let the plans run.
 pub fn dry_run(
     runs: &[PlannedRun],
     store: Option<&str>,
@@ -27,16 +27,17 @@ pub fn dry_run(
     let own = own_places(store.map(|location| location.path().to_path_buf()));
     let opinion = |run: &PlannedRun| opinion(&run.target, permission, &own);
     let opinions: Vec<Option<GateRecord>> = runs.iter().map(opinion).collect();
-    match as_json {
-        true => print_plans_as_json(runs, &opinions),
-        false => print_plans(runs, &opinions, permission),
+    if as_json {
+        print_plans_as_json(runs, &opinions)
+    } else {
+        print_plans(runs, &opinions, permission)
     }
     let records: Vec<GateRecord> = opinions.into_iter().flatten().collect();
     before_images::check(runs)?;
     conclude(&records, permission)
 }
 
-/// Each plan, with the gate's opinion beside its own fields where there is one.
+/// Each plan, with the gate's opinion if there is one.
 fn print_plans_as_json(runs: &[PlannedRun], opinions: &[Option<GateRecord>]) {
     for (run, opinion) in runs.iter().zip(opinions) {
         let mut plan = serde_json::to_value(&run.plan).expect("plans are plain data");
@@ -66,9 +67,8 @@ fn print_plans(
     }
 }
 
-/// What the gate says about one target; `None` for what is no block device.
-///
-/// Without permission, the lowest level that writes is looked at.
+/// The gate's opinion of a target; `None` if it is not a block device. Without permission, the lowest writing level is
+/// checked.
 fn opinion(
     target: &Target,
     permission: Option<&WritePermission>,
@@ -87,19 +87,19 @@ fn opinion(
     Some(report.record(&Confirmation::given(serials)))
 }
 
-/// Prints what the gate says. Without permission it is for information only.
+/// Without permission, the opinion is for information only.
 fn print_opinion(record: &GateRecord, permission: Option<&WritePermission>) {
     output::print_line(&format!("\n{}", text::gate(record, output::style())));
     if permission.is_none() {
-        output::tell(
+        output::print_wrapped(
             "for information only: this run does not write to the device; for the other levels add --write \
              restore or --destroy SERIAL",
         );
     }
 }
 
-/// The exit code of a dry run, and serial numbers that no device has: a slip of the keyboard must not
-/// go by unnoticed because another device was named rightly.
+/// The exit code of a dry run. Serial numbers that no device has are reported: a typing mistake must not go unnoticed
+/// because another device was named correctly.
 fn conclude(records: &[GateRecord], permission: Option<&WritePermission>) -> Result<Code, Failure> {
     let Some(permission) = permission else { return Ok(Code::Ok) };
     permission.check_serials(records)?;

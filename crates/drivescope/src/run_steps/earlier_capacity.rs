@@ -6,14 +6,12 @@ use drivescope_model::drive::Drive;
 use drivescope_report::verdict::tested_capacity;
 use drivescope_store::{Filter, Store};
 
-/// Number of the newest runs of a drive that are considered.
 const RUNS_MAX: u32 = 200;
-/// The test whose figure stands for a run that tested the capacity.
+/// Prefix of the headline metric of runs that tested the capacity.
 const HEADLINE: &str = "verify.";
 
-/// The newest test of this drive's capacity, if there is one: same serial number, model and size; of simulated drives,
-/// which share serial numbers, the same target. A store that cannot be read has none, and says so when the run is
-/// saved.
+/// The newest test of this drive's capacity: same serial number, model and size; for simulated drives, which share
+/// serial numbers, the same target. An unreadable store has none, and is reported when the run is saved.
 pub fn of(run: &Run, store: &Store) -> Option<EarlierCapacity> {
     let drive = run.drive.as_ref()?;
     let serial = drive.serial.as_deref().map(str::trim).filter(|serial| !serial.is_empty());
@@ -30,9 +28,10 @@ pub fn of(run: &Run, store: &Store) -> Option<EarlierCapacity> {
     let all = store.list(&filter).ok()?;
     all.into_iter().filter(|row| tests(&row.headline_key)).find_map(|row| {
         let earlier = store.get(&row.id).ok()?;
-        let is_same = match run.simulated {
-            true => earlier.target.path == run.target.path,
-            false => earlier.drive.as_ref().is_some_and(|other| is_same(drive, other)),
+        let is_same = if run.simulated {
+            earlier.target.path == run.target.path
+        } else {
+            earlier.drive.as_ref().is_some_and(|other| is_same(drive, other))
         };
         is_same.then(|| tested_capacity(&earlier)).flatten()
     })

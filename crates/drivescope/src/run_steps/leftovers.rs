@@ -23,20 +23,19 @@ pub fn clean(paths: &[PathBuf], only_look: bool) -> Result<Code, Failure> {
                 "{path} is not a directory; runs leave nothing there"
             )));
         }
-        let (cleaned, removed, left) = match only_look {
-            true => (own_folder::look(path)?, "would remove", "would leave"),
-            false => {
-                check_takes_files(path)?;
-                (own_folder::clean(path)?, "removed", "left")
-            }
+        let (cleaned, removed, left) = if only_look {
+            (own_folder::look(path)?, "would remove", "would leave")
+        } else {
+            check_takes_files(path)?;
+            (own_folder::clean(path)?, "removed", "left")
         };
         found |= cleaned != Cleaned::default();
         for folder in cleaned.removed {
-            output::tell(&escaped(&format!("{removed} {}", folder.display())));
+            output::print_wrapped(&escaped(&format!("{removed} {}", folder.display())));
         }
         for folder in cleaned.in_use {
             let line = format!("{left} {}: its run is still in progress", folder.display());
-            output::tell(&escaped(&line));
+            output::print_wrapped(&escaped(&line));
         }
         for (folder, why) in cleaned.kept {
             code = Code::Refused;
@@ -49,20 +48,18 @@ pub fn clean(paths: &[PathBuf], only_look: bool) -> Result<Code, Failure> {
     Ok(code)
 }
 
-/// Removes what killed runs left in a directory target, but for files that were kept, or that this run resumes; a dry
-/// run says that it would. What cannot go is said, and no hindrance.
-///
-/// Errors: the directory takes no files, because its file system does not answer who writes.
+/// Removes files of killed runs from a directory target, except files that were kept, or that this run resumes; a dry
+/// run only lists them. Failures are reported and do not stop the run. Errors: the directory takes no files, because
+/// writes to its file system hang.
 pub fn clean_target(target: &Target, resumes: bool, dry_run: bool) -> Result<(), Failure> {
     if target.info().kind != TargetKind::Directory {
         return Ok(());
     }
-    if !dry_run {
+    let (found, removed, left) = if dry_run {
+        (own_folder::look_for(target.path(), resumes), "would remove", "would leave")
+    } else {
         check_takes_files(target.path())?;
-    }
-    let (found, removed, left) = match dry_run {
-        true => (own_folder::look_for(target.path(), resumes), "would remove", "would leave"),
-        false => (own_folder::clean_for(target.path(), resumes), "removed", "left"),
+        (own_folder::clean_for(target.path(), resumes), "removed", "left")
     };
     let Ok(found) = found else { return Ok(()) };
     for folder in found.removed {
@@ -76,18 +73,16 @@ pub fn clean_target(target: &Target, resumes: bool, dry_run: bool) -> Result<(),
     Ok(())
 }
 
-/// Refuses a directory on a file system that is frozen, or whose drive does not take writes: nothing could end who
-/// waits for it.
+/// Refuses a directory on a frozen file system, or on a drive that does not accept writes: a waiting program could not
+/// be ended.
 fn check_takes_files(path: &Path) -> Result<(), Failure> {
-    match journal::is_deaf(path) {
-        false => Ok(()),
-        true => Err(Failure {
-            message: format!(
-                "{} takes no files: a write was not answered within {} s; see dmesg, or fsfreeze --unfreeze",
-                path.display(),
-                PATIENCE.as_secs()
-            ),
-            code: Code::Device,
-        }),
+    if !journal::is_deaf(path) {
+        return Ok(());
     }
+    let message = format!(
+        "{} takes no files: a write was not answered within {} s; see dmesg, or fsfreeze --unfreeze",
+        path.display(),
+        PATIENCE.as_secs()
+    );
+    Err(Failure { message, code: Code::Device })
 }

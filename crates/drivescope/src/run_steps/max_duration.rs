@@ -4,10 +4,10 @@ use crate::exit::Failure;
 use drivescope_bench::workloads;
 use drivescope_model::plan::{Plan, PlannedTest};
 
-/// Longest plan, in days. The largest drives of today are filled and read back within ten.
+/// In days. The largest drives today are filled and read back within ten.
 const DAYS_MAX: f64 = 30.0;
 
-/// Refuses a plan that would not end within a month, and names what makes it so long.
+/// Refuses a plan longer than a month, and names its longest part.
 pub fn check(plan: &Plan) -> Result<(), Failure> {
     let days = |seconds: f64| seconds / 86_400.0;
     let total = days(plan.active().map(|planned| planned.cost.seconds).sum());

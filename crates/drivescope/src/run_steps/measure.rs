@@ -32,35 +32,26 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::JoinHandle;
 
-/// How the runs are labelled and shown.
 #[derive(Default)]
 pub struct RunOptions {
-    /// The user's label.
     pub label: Option<String>,
-    /// What the drive cost.
     pub price: Option<Price>,
-    /// Only the result.
     pub quiet: bool,
-    /// In a view that takes the whole terminal.
     pub live: bool,
-    /// As JSON.
     pub json: bool,
-    /// With the tool's own cost and all rounds.
     pub verbose: bool,
-    /// Only phybs' own table.
     pub table: bool,
-    /// What names the store to another command; see [`drivescope_store::store_words`].
+    /// Option that names the store to another command; see [`drivescope_store::store_words`].
     pub store_words: String,
 }
 
 impl RunOptions {
-    /// Nothing is printed.
     fn silent(label: Option<String>) -> Self {
         Self { label, quiet: true, json: true, ..Self::default() }
     }
 }
 
-/// The machine, as all runs of this call see it.
+/// This machine, the same for all runs of a call.
 struct Machine {
     host: Host,
     facts: HostFacts,
@@ -68,7 +59,6 @@ struct Machine {
 }
 
 impl Machine {
-    /// This one.
     fn here() -> Self {
         let roots = Roots::host();
         let host = host::host(&roots);
@@ -80,27 +70,25 @@ impl Machine {
         Self { host, facts, calibration: OnceCell::new() }
     }
 
-    /// The tool's own cost, measured before the first run on a real target; simulated ones do not wait for it.
+    /// The tool's overhead, measured before the first run on a real target; simulated ones do not need it.
     fn calibration(&self, target: &Target) -> Option<&Calibration> {
         (!target.is_simulated()).then(|| self.calibration.get_or_init(calibrate::calibrate))
     }
 }
 
-/// Runs plans of which nothing is shown or kept but the document.
+/// Runs plans without showing or storing anything.
 pub struct Measurer<'s> {
     machine: Machine,
     signals: &'s RunSignals,
 }
 
 impl<'s> Measurer<'s> {
-    /// On this machine.
     pub fn new(signals: &'s RunSignals) -> Self {
         Self { machine: Machine::here(), signals }
     }
 
-    /// The document of a run, and what it comes to.
     pub fn measure_quietly(&self, planned: PlannedRun) -> Result<(Run, Code), Failure> {
-        let silent = |events, _: &Run, _: &_| discard_events(events);
+        let silent = |events, _: &Run, _: &_| progress::listen(events, None);
         let options = RunOptions::silent(None);
         let it = measure_one(planned, &options, None, self.signals, &self.machine, silent)?;
         let is_stopped = self.signals.was_signalled();
@@ -128,14 +116,9 @@ impl<'s> Measurer<'s> {
     }
 }
 
-/// A listener that shows nothing.
-fn discard_events(events: Receiver<Event>) -> Result<JoinHandle<()>, Failure> {
-    progress::listen(events, None).map_err(|error| Failure::usage(no_thread(&error)))
-}
-
-/// Runs all plans, one after the other; the worst outcome is the exit code. A signal counts also when it came
-/// after the last request, while contents were put back: the run is complete then, but whoever sent it must
-/// not take the call for one that went undisturbed. But that a drive waits for `drivescope restore` counts more.
+/// Runs all plans in order; the worst outcome is the exit code. A signal also counts if it came after the last request,
+/// during the restore: the run is complete, but its caller must not take it for an undisturbed one. A drive that waits
+/// for `drivescope restore` counts more.
 pub fn measure(
     planned: Vec<PlannedRun>,
     options: &RunOptions,
@@ -174,16 +157,15 @@ pub fn measure(
     Ok(code)
 }
 
-/// What a target came to.
 struct TargetOutcome {
     run: Run,
     outcome: Code,
-    /// It does not have its contents back, or has a journal left.
+    /// Its contents are not restored, or a journal is left.
     waits_for_restore: bool,
     kept: SaveOutcome,
 }
 
-/// Runs the plan of one target, which whoever `listen` starts hears of.
+/// Runs the plan of one target; `listen` starts the listener of its events.
 fn measure_one(
     PlannedRun { plan, target, claim, resumed }: PlannedRun,
     options: &RunOptions,
@@ -266,10 +248,10 @@ fn listen(
     let tables = !options.json && !options.table && output::terminal_columns().is_some();
     let is_watched = !options.quiet && output::is_watched();
     let shown = is_watched.then(|| LiveRun::new(run.clone(), tables));
-    progress::listen(events, shown).map_err(|error| Failure::usage(no_thread(&error)))
+    progress::listen(events, shown)
 }
 
-/// The first lines: what will happen to which drive.
+/// Prints the first lines: what will happen to which drive.
 fn announce(plan: &Plan, target: &Target) {
     let style = output::style();
     let program = concat!("drivescope ", env!("CARGO_PKG_VERSION"));
@@ -278,7 +260,7 @@ fn announce(plan: &Plan, target: &Target) {
     output::print_line(&text::plan(plan, info, style));
 }
 
-/// What makes every number of a run not the drive's: to know that at its end is too late.
+/// Prints findings that make every number of the run invalid: at its end it would be too late.
 fn warn(findings: &[Finding]) {
     for finding in findings.iter().filter(|finding| finding.severity == Severity::Invalid) {
         let Finding { id, evidence, remedy, .. } = finding;
@@ -288,7 +270,7 @@ fn warn(findings: &[Finding]) {
     }
 }
 
-/// The results, and where the run is kept.
+/// Prints the results, and where the run is stored.
 fn conclude(run: &Run, options: &RunOptions, kept: SaveOutcome) {
     let style = output::style();
     let gap = if options.quiet { "" } else { "\n" };
@@ -301,7 +283,7 @@ fn conclude(run: &Run, options: &RunOptions, kept: SaveOutcome) {
     }
 }
 
-/// A document with nothing measured yet.
+/// A document without results.
 fn begin(plan: &Plan, target: &Target, options: &RunOptions, machine: &Machine) -> Run {
     Run {
         format: FORMAT,
@@ -335,20 +317,20 @@ fn begin(plan: &Plan, target: &Target, options: &RunOptions, machine: &Machine) 
     }
 }
 
-/// Twelve hexadecimal digits that no other run has.
+/// Twelve hexadecimal digits, unique among all runs.
 fn run_id(seed: u64) -> String {
     let now = jiff::Timestamp::now().as_nanosecond() as u64 ^ clock::now_ns();
     let mixed = offsets::derive_seed(now, "run", std::process::id(), seed as u32);
     format!("{:012x}", mixed >> 16)
 }
 
-/// Now, RFC 3339 with the local offset.
+/// RFC 3339 with the local offset.
 fn started_at() -> String {
     let now = jiff::Zoned::now();
     now.strftime("%Y-%m-%dT%H:%M:%S%.6f%:z").to_string()
 }
 
-/// The exit code of a run; `failure`: the code of its worst failed test.
+/// `failure`: the code of the worst failed test.
 fn code_of(run: &Run, failure: Option<Code>) -> Code {
     match run.status {
         TestStatus::Interrupted => Code::Interrupted,

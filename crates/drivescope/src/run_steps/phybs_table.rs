@@ -7,23 +7,22 @@ use drivescope_model::options::{AlignMethod, TestKind};
 use drivescope_model::plan::Plan;
 use drivescope_report::text;
 
-/// What `--table` says of a run that phybs would not print.
 const NO_PASSES: &str =
     "--table prints the passes of phybs, and this run has none; use run --suite phybs";
 
-/// Refuses a plan that makes no passes of phybs.
+/// Refuses a plan without passes of phybs.
 pub fn check(plan: &Plan) -> Result<(), Failure> {
     let makes_passes = plan.suite.align.method == AlignMethod::Phybs
         && plan.active().any(|planned| planned.test == TestKind::Align);
     if makes_passes { Ok(()) } else { Err(Failure::usage(NO_PASSES)) }
 }
 
-/// The table that phybs prints. Errors: the run has no passes of phybs.
+/// Errors: the run has no passes of phybs.
 pub fn phybs_table(run: &Run) -> Result<String, Failure> {
     text::phybs_table(run).ok_or_else(|| Failure::usage(NO_PASSES))
 }
 
-/// The tables of phybs; of several targets each under its name.
+/// Several targets each under their name.
 pub fn print_tables(runs: &[Run]) -> Result<(), Failure> {
     for (number, run) in runs.iter().enumerate() {
         if runs.len() > 1 {

@@ -8,16 +8,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-/// How often a signal is looked for while nothing is typed.
+/// Interval of checks for signals while nothing is typed.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// A terminal with a person at it, as far as a program can know.
+/// A terminal, presumably with a user at it.
 pub struct Terminal {
     stop: Arc<AtomicBool>,
 }
 
 impl Terminal {
-    /// The terminal, if standard input, output and error all are one. `stop` is raised by signals.
+    /// The terminal, if standard input, output and error all are one. Signals set `stop`.
     pub fn find(stop: &Arc<AtomicBool>) -> Option<Self> {
         let is_terminal = std::io::stdin().is_terminal()
             && std::io::stdout().is_terminal()
@@ -25,9 +25,8 @@ impl Terminal {
         is_terminal.then(|| Self { stop: Arc::clone(stop) })
     }
 
-    /// Asks, on standard error, and waits for a line; blanks around it do not count.
-    ///
-    /// Errors: a signal came, or the input ended before a whole line. Both name `path` as not written.
+    /// Asks on standard error, and returns the trimmed line. Errors: a signal came, or the input ended before a whole
+    /// line. Both name `path` as not written.
     pub fn ask(&self, path: &str, question: &str) -> Result<String, Failure> {
         output::ask(question);
         let (sender, answer) = channel();
@@ -55,7 +54,7 @@ impl Terminal {
     }
 }
 
-/// What was typed is shown again in a refusal: without what a terminal would obey.
+/// Removes what a terminal would interpret: a refusal repeats the line.
 fn printable(line: &str) -> String {
     line.replace(char::is_control, "\u{fffd}")
 }

@@ -22,23 +22,20 @@ use drivescope_model::target::TargetKind;
 use drivescope_model::units::Bytes;
 use drivescope_store::Filter;
 
-/// The newest runs that are searched.
+/// Newest runs that are searched.
 const RUNS_MAX: u32 = 200;
 
-/// A test that was ended before its end.
+/// An interrupted test.
 struct Unfinished {
     run_id: String,
     point: ResumePoint,
-    /// How much of the device it was about; 0 for all.
+    /// Part of the device under test; 0 for all.
     span: Bytes,
-    /// What it had found.
     result: TestResult,
 }
 
-/// The run that continues where the last one was stopped, if `is_asked`; else the same, and what could be
-/// resumed is said.
-///
-/// Errors: there is nothing to resume, or no store to look in.
+/// With `is_asked` the run that continues the interrupted one; else the same run, with a note if it could be resumed.
+/// Errors: there is nothing to resume, or no store.
 pub fn resume_if_asked(
     mut run: PlannedRun,
     level: WriteLevel,
@@ -67,8 +64,8 @@ pub fn resume_if_asked(
     Ok(run)
 }
 
-/// The last test of this suite that the store has of this device, if it was ended before its end. Of a verify that
-/// is nothing where any other test wrote over the device since: what it is to read is gone.
+/// The newest test of this suite on this device, if it was interrupted. A verify cannot be resumed after another test
+/// wrote to the device: its data are gone.
 fn find(
     store: Option<&str>,
     target: &Target,
@@ -94,12 +91,11 @@ fn find(
     }))
 }
 
-/// How a test continues.
 fn continuation(test: TestKind) -> Option<Continuation> {
     workloads::find(test).continuation()
 }
 
-/// Whether a test moved anything. One that was stopped while it looked at the device has changed nothing.
+/// Whether a test transferred any data. One that was stopped while it inspected the device has changed nothing.
 fn has_begun(result: &TestResult) -> bool {
     match result.status {
         TestStatus::Done => true,
@@ -109,13 +105,13 @@ fn has_begun(result: &TestResult) -> bool {
     }
 }
 
-/// Whether a test of this run was to write over its device.
+/// Whether a test of this run was planned to write to its device.
 fn overwrites(run: &Run, test: TestKind) -> bool {
     run.plan.tests.iter().any(|plan| plan.test == test && plan.writes == WriteLevel::Destroy)
 }
 
-/// The seed of the newest run that wrote stamps all over this device, for a suite that only reads them; and
-/// says whose it is. `None` also where no store can be read.
+/// The seed of the newest run that wrote stamps to the whole device, for a suite that only reads them; prints the run's
+/// id. `None` also without a readable store.
 fn seed_to_read(store: Option<&str>, target: &Target, suite: &Suite, quiet: bool) -> Option<u64> {
     let reads = suite.verify.mode == VerifyMode::Full && suite.verify.phase == VerifyPhase::Read;
     let only_reads = reads && suite.tests.contains(&TestKind::Verify);
@@ -136,7 +132,7 @@ fn seed_to_read(store: Option<&str>, target: &Target, suite: &Suite, quiet: bool
     Some(run.plan.seed)
 }
 
-/// The newest run on this device that the store has with such a result, and the last such result of it.
+/// The newest run on this device with such a result, and its last such result.
 fn newest(
     store: Option<&str>,
     target: &Target,
@@ -163,8 +159,8 @@ fn newest(
     Ok(None)
 }
 
-/// Whether a run was about this device, as far as names and sizes can tell: what is on it decides, which the
-/// test looks at before it writes. A whole drive with a serial number may have another path by now.
+/// Whether a run was on this device, by names and sizes: the test compares the contents before it writes. A whole drive
+/// with a serial number may have another path now.
 fn is_same_device(run: &Run, target: &Target) -> bool {
     let (then, now) = (&run.target, target.info());
     let is_whole = |stack: &[String], drive: Option<&String>| stack.first() == drive;
@@ -180,8 +176,7 @@ fn is_same_device(run: &Run, target: &Target) -> bool {
 }
 
 impl Unfinished {
-    /// The plan from the stopped test on, with the seed that belongs to it. Where no size is asked for, it is the
-    /// one of then.
+    /// The plan from the interrupted test on, with the same seed and, unless a size is given, the same size.
     fn resumed(&self, plan: &Plan, target: &Target, level: WriteLevel) -> Result<Plan, Failure> {
         let mut suite = plan.suite.clone();
         let test = self.point.test();
@@ -232,7 +227,7 @@ impl Unfinished {
         }
     }
 
-    /// Says that the run could be resumed, if the suite starts it anew.
+    /// Says that the run could be resumed, if the suite restarts it.
     fn note_possible(&self, target: &Target, suite: &Suite) {
         let continuation = continuation(self.point.test());
         let begins_anew = continuation.is_some_and(|it| (it.begins_anew)(suite));
@@ -243,7 +238,7 @@ impl Unfinished {
     }
 }
 
-/// What a span comes to on a target.
+/// Bytes of a span on a target.
 fn bytes_of(span: Bytes, target: &Target) -> u64 {
     match (span.0, target.info().size_bytes) {
         (0, all) => all,
@@ -251,7 +246,6 @@ fn bytes_of(span: Bytes, target: &Target) -> u64 {
     }
 }
 
-/// The error where there is nothing to go on with.
 fn nothing(target: &Target) -> Failure {
     let path = &target.info().path;
     Failure::usage(format!(
@@ -264,7 +258,7 @@ fn nothing(target: &Target) -> Failure {
 mod tests {
     use super::*;
 
-    /// Ctrl-C while a resumed run looks at what was written before: the run before it is still to be gone on with.
+    /// After Ctrl-C while a resumed run checks the written data, the run before it can still be resumed.
     #[test]
     fn a_test_that_moved_nothing_has_not_begun() {
         let ended =

@@ -9,33 +9,32 @@ use drivescope_model::gate::{Check, GateRecord, Outcome};
 use drivescope_report::verdict;
 use drivescope_store::Store;
 
-/// What a run leaves behind, as far as it is known.
+/// The document of a run in progress.
 pub struct RunDocument<'s> {
     run: Run,
-    /// Findings about the target, made before the first test.
+    /// Findings about the target from before the first test.
     early: Vec<Finding>,
     saver: RunSaver<'s>,
 }
 
 impl<'s> RunDocument<'s> {
-    /// Nothing measured yet. Without a store nothing is kept.
+    /// Without a store nothing is saved.
     pub fn new(run: Run, store: Option<&'s mut Store>) -> Self {
         Self { run, early: Vec::new(), saver: RunSaver::new(store) }
     }
 
-    /// What the gate saw takes the place of the look at a target that is only read.
+    /// The gate's record replaces the checks of a target that is only read.
     pub fn gate(&mut self, record: &GateRecord) {
         self.run.gate.retain(|check| check.check != "access");
         self.run.gate.extend(checks(record));
     }
 
-    /// What is known of the target before the first test.
     pub fn begin_with(&mut self, findings: &[Finding]) {
         self.early = findings.to_vec();
         self.run.findings = findings.to_vec();
     }
 
-    /// Adds a test's result and keeps the document; `more` tests are to come.
+    /// Adds a test's result and saves the document; `more` tests will follow.
     pub fn add(&mut self, result: TestResult, session: &Session<'_>, more: bool) {
         if let Some(device) = session.opened() {
             self.run.target.io_mode = Some(device.mode());
@@ -56,7 +55,7 @@ impl<'s> RunDocument<'s> {
         self.run.status = overall(&self.run.tests);
     }
 
-    /// Keeps what the test in progress has found so far, should the program be killed before its end.
+    /// Saves the partial result of the current test, in case the program is killed.
     pub fn checkpoint(&mut self, so_far: TestResult) {
         let mut run = self.run.clone();
         run.elapsed_s += so_far.elapsed_s;
@@ -64,7 +63,7 @@ impl<'s> RunDocument<'s> {
         self.saver.keep(&run);
     }
 
-    /// The whole document with its verdict, and where it is kept.
+    /// The whole document with its verdict, and where it is stored.
     pub fn conclude(mut self) -> (Run, SaveOutcome) {
         self.run.verdict = verdict::judge(&self.run);
         let kept = self.saver.conclude(&self.run);
@@ -72,7 +71,7 @@ impl<'s> RunDocument<'s> {
     }
 }
 
-/// Adds a test's result and derives the status of the whole.
+/// Adds a test's result and derives the status of the run.
 fn add(run: &mut Run, result: TestResult, early: &[Finding]) {
     run.tests.push(result);
     run.status = overall(&run.tests);
@@ -80,7 +79,7 @@ fn add(run: &mut Run, result: TestResult, early: &[Finding]) {
     run.findings = early.iter().cloned().chain(of_tests).fold(Vec::new(), merge);
 }
 
-/// The same finding of several tests is one finding of the run.
+/// Equal findings of several tests become one finding of the run.
 fn merge(mut all: Vec<Finding>, finding: Finding) -> Vec<Finding> {
     match all.iter_mut().find(|known| known.id == finding.id) {
         Some(known) => known.join(finding),
@@ -102,7 +101,7 @@ fn overall(tests: &[TestResult]) -> TestStatus {
     }
 }
 
-/// The gate's record as the run document keeps its checks.
+/// The gate's record in the form of the document.
 fn checks(record: &GateRecord) -> Vec<GateCheck> {
     let level = GateCheck {
         check: "level".to_string(),
@@ -120,7 +119,7 @@ fn checks(record: &GateRecord) -> Vec<GateCheck> {
     std::iter::once(level).chain(record.checks.iter().map(of)).collect()
 }
 
-/// The looks at a claimed device as the run document keeps them.
+/// The repeated checks of a claimed device in the form of the document.
 fn looks(made: &Rechecks) -> GateCheck {
     let Rechecks { made, whole, last, refused } = made;
     let found = if *refused { "in use by others" } else { "no other user" };

@@ -8,31 +8,28 @@ use drivescope_model::shell::quoted;
 use drivescope_store::{Store, StoreError, to_json};
 use std::path::Path;
 
-/// What became of a run in the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SaveOutcome {
-    /// The user asked not to save it.
     NotRequested,
-    /// The store has it.
     Stored,
-    /// The store does not have it, which was said; what that comes to.
+    /// Saving failed, and the failure was reported; the exit code.
     NotStored(Code),
 }
 
-/// Keeps a run after every test. A store that fails in the middle does not end the run: from then on its
-/// document lies in a file beside the store, until the store is tried once more at the end.
+/// Saves a run after every test. A failing store does not end the run: its document is then saved in a file beside the
+/// store, and the store is tried once more at the end.
 pub struct RunSaver<'s> {
     store: Option<&'s mut Store>,
     file: Option<DocumentFile>,
 }
 
 impl<'s> RunSaver<'s> {
-    /// Without a store nothing is kept.
+    /// Without a store nothing is saved.
     pub fn new(store: Option<&'s mut Store>) -> Self {
         Self { store, file: None }
     }
 
-    /// Keeps what is known so far. A failure is reported only at the end: it may have passed by then.
+    /// Saves the run so far. A failure is reported only at the end: it may be temporary.
     pub fn keep(&mut self, run: &Run) {
         let Some(store) = &mut self.store else { return };
         if self.file.is_none() && store.save(run).is_err() {
@@ -44,7 +41,7 @@ impl<'s> RunSaver<'s> {
         }
     }
 
-    /// Keeps the whole run, and says so in one line if the store cannot.
+    /// Saves the complete run; a failure is reported in one line.
     pub fn conclude(self, run: &Run) -> SaveOutcome {
         let Some(store) = self.store else { return SaveOutcome::NotRequested };
         let file = self.file;
@@ -64,13 +61,11 @@ impl<'s> RunSaver<'s> {
     }
 }
 
-/// The file of a run beside its store.
 fn beside(store: &Store, run: &Run) -> DocumentFile {
     let folder = store.path().parent().unwrap_or(Path::new("/"));
     DocumentFile::new(folder, &format!("run-{}.json", run.id))
 }
 
-/// Writes the file, and says what became of the run.
 fn not_stored(error: &StoreError, file: &DocumentFile, store: &Store, run: &Run) -> String {
     let message = error.to_string();
     // The remedy of the store's message is for those who can still choose another one.

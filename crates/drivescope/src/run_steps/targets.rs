@@ -17,7 +17,7 @@ use drivescope_model::target::TargetKind;
 use drivescope_report::clean;
 use std::path::{Path, PathBuf};
 
-/// All targets, none twice. Those that are written may not share bytes either.
+/// All targets, without duplicates. Written ones must not share bytes either.
 pub fn find(
     paths: &[PathBuf],
     permission: Option<&WritePermission>,
@@ -49,14 +49,13 @@ pub fn find(
     Ok(targets)
 }
 
-/// The one target at this path, to be read.
+/// One target that is read.
 pub fn find_one(path: &Path) -> Result<Target, Failure> {
     let mut found = find(&[path.to_path_buf()], None, &[])?;
     Ok(found.pop().expect("one path is one target"))
 }
 
-/// Refuses two partitions of one disk: each claim takes the lock of the whole, so the call would be in its own
-/// way.
+/// Refuses two partitions of one disk: a claim locks the whole disk, so the second would be refused.
 fn check_lock(roots: &Roots, one: &Target, other: &Target) -> Result<(), Failure> {
     let name = |target: &Target| {
         let is_block = target.info().kind == TargetKind::Block;
@@ -71,8 +70,8 @@ fn check_lock(roots: &Roots, one: &Target, other: &Target) -> Result<(), Failure
     Err(Failure::usage(format!("{both}; write to one at a time")))
 }
 
-/// Refuses targets on drives whose contents are not restored. If that is unknown, because the journals cannot be read,
-/// a block device is refused; a directory or file, which takes no raw write, is measured all the same, with a note.
+/// Refuses targets on drives whose contents are not restored. If the journals cannot be read, a block device is
+/// refused; directories and files, which take no raw write, are measured with a note.
 fn refuse_open(targets: &[Target], journals_of_others: &[PathBuf]) -> Result<(), Failure> {
     let real = |path: &Path| path.canonicalize().ok();
     let is_of_others = |journal: &Path| {
@@ -104,7 +103,7 @@ fn refuse_open(targets: &[Target], journals_of_others: &[PathBuf]) -> Result<(),
     Ok(())
 }
 
-/// Refuses a directory whose files are in memory only: its numbers would be those of no drive.
+/// Refuses a directory in memory: its numbers would not describe a drive.
 pub fn check_is_on_a_drive(target: &Target) -> Result<(), Failure> {
     let Some(evidence) = target.in_memory_only() else { return Ok(()) };
     // What takes no files at all, such as /proc, is refused for that.
@@ -114,7 +113,7 @@ pub fn check_is_on_a_drive(target: &Target) -> Result<(), Failure> {
     Err(Failure::usage(format!("{path} is on no drive: {evidence}; {way_on}")))
 }
 
-/// A simulated drive has its own engine; others have the asked one or the best.
+/// A simulated drive has its own engine; others use the requested one or the best.
 pub fn engine_for(target: &Target, asked: Option<Engine>, quiet: bool) -> Result<Engine, Failure> {
     for note in target.notes().iter().filter(|_| !quiet) {
         output::remark(&clean(note));
@@ -133,7 +132,7 @@ fn choose_engine(asked: Option<Engine>, quiet: bool) -> Result<Engine, Failure> 
     Ok(probe.engine)
 }
 
-/// A file that is read, by its whole path.
+/// The absolute path of a file to be read.
 pub fn file(path: Option<&Path>) -> Result<Option<String>, Failure> {
     let Some(path) = path else { return Ok(None) };
     check_answers(path)?;
@@ -143,9 +142,8 @@ pub fn file(path: Option<&Path>) -> Result<Option<String>, Failure> {
     Ok(Some(real.display().to_string()))
 }
 
-/// A directory to copy from, made absolute; a simulated drive stays as it is.
-///
-/// Errors: there is none, or its name cannot stand in a document.
+/// The absolute path of a directory to copy from; a simulated drive stays as it is. Errors: it is not there, or its
+/// name is not UTF-8.
 pub fn source(path: Option<&Path>) -> Result<Option<String>, Failure> {
     let Some(path) = path else { return Ok(None) };
     if path.to_str().is_some_and(|text| text.starts_with(PREFIX)) {

@@ -11,7 +11,7 @@ use drivescope_model::shell::quoted;
 use drivescope_model::target::TargetKind;
 use std::path::PathBuf;
 
-/// A refusal of a plan that needs a raw write, with the command that allows it, serial number and all.
+/// The refusal of a plan that needs a raw write, with the command that allows it, including the serial number.
 pub fn with_command(refusal: Failure, target: &Target) -> Failure {
     let levels = [
         ("--write same-bytes", None),
@@ -41,17 +41,15 @@ pub fn with_command(refusal: Failure, target: &Target) -> Failure {
     }
 }
 
-/// What the arguments allow.
 #[derive(Debug, Clone)]
 pub struct WritePermission {
-    /// How block devices may be written.
     pub level: WriteLevel,
-    /// What confirms that: serial numbers, or other phrases.
+    /// Confirmations: serial numbers, or other phrases.
     pub serials: Vec<String>,
 }
 
 impl WritePermission {
-    /// `None` when nothing may be written raw, which is the default.
+    /// `None`, the default, allows no raw writes.
     pub fn of(arguments: &RawArguments) -> Option<Self> {
         if !arguments.destroy.is_empty() {
             let serials = arguments.destroy.clone();
@@ -61,7 +59,6 @@ impl WritePermission {
         Some(Self { level: write.level, serials: write.serial.into_iter().collect() })
     }
 
-    /// Whether raw writes to this target make sense.
     pub fn check_target(&self, target: &Target) -> Result<(), Failure> {
         let path = &target.info().path;
         let why = match target.info().kind {
@@ -76,7 +73,7 @@ impl WritePermission {
         Err(Failure::usage(format!("{path} {why}; {options}")))
     }
 
-    /// Whether a plan uses is permitted; a claim that nothing uses would only be a risk.
+    /// Refuses a plan that needs more, or that does not use the permission: an unused claim is only a risk.
     pub fn check_plan(&self, plan: &Plan) -> Result<(), Failure> {
         let most = plan.active().map(|planned| planned.writes).max();
         let what = match most {
@@ -89,7 +86,7 @@ impl WritePermission {
         Err(Failure::usage(format!("level {}: this plan {what}", self.level.name())))
     }
 
-    /// A serial number that no target reports is a slip that must not go by unnoticed.
+    /// A serial number that no target has is a mistake that must not go unnoticed.
     pub fn check_serials(&self, records: &[GateRecord]) -> Result<(), Failure> {
         let has = |serial: &String| {
             let devices = records.iter().filter_map(|record| record.device.as_ref());

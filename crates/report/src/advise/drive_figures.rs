@@ -6,12 +6,10 @@ use drivescope_model::drive::DriveKind;
 use drivescope_model::{FindingId, Run, TestKind, TestResult};
 use drivescope_stats::least_squares::least_squares;
 
-/// Steps of the integral over distances within a part.
 const STEPS: usize = 200;
 /// Rates within this share of each other are the same speed everywhere.
 const SAME_SPEED: f64 = 0.05;
 
-/// Bytes with one sequential rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct RateSpan {
     start: f64,
@@ -19,7 +17,6 @@ struct RateSpan {
     mb_s: f64,
 }
 
-/// How long a random read takes.
 #[derive(Debug, Clone, PartialEq)]
 enum AccessModel {
     /// The arm moves: fixed part, and movement by share of the stroke.
@@ -28,48 +25,37 @@ enum AccessModel {
     Flat { ms: f64 },
 }
 
-/// A drive as layouts see it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DriveFigures {
-    /// Its model, or what was measured.
     pub name: String,
-    /// Where commands find it.
     pub path: String,
-    /// Bytes that may be partitioned.
     pub bytes: u64,
-    /// Unit of partition tables.
     pub sector_bytes: u64,
-    /// Whether tracks overlap.
     pub is_shingled: bool,
-    /// Whether flushes are answered too early.
     pub flush_lies: bool,
-    /// What the figures rest on, and what is missing.
     pub notes: Vec<String>,
     spans: Vec<RateSpan>,
     access: Option<AccessModel>,
-    /// Rate of writes over that of reads.
+    /// Write rate divided by read rate.
     write_share: Option<f64>,
 }
 
-/// What to expect of a part of a drive. Rates from its fastest to its slowest place.
+/// Expected figures of a part of a drive; rates from its fastest to its slowest place.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct PartFigures {
-    /// Sequential reads at its start, MB/s.
     pub read_start_mb_s: f64,
-    /// Sequential reads at its end, MB/s.
     pub read_end_mb_s: f64,
-    /// All of it, read once in order.
     pub read_mean_mb_s: f64,
-    /// The same for writes, where writes were measured.
+    /// `None` where no writes were measured.
     pub write_mean_mb_s: Option<f64>,
-    /// Mean time of a random read within it, ms.
+    /// Mean time of a random read within the part.
     pub access_ms: Option<f64>,
-    /// Half of the width of its interval.
+    /// Half the width of its 95 % interval.
     pub access_margin_ms: f64,
 }
 
 impl DriveFigures {
-    /// Of a run with `geometry` or `surface` on a whole drive. Errors: one line that names the test to run.
+    /// From a run with `geometry` or `surface` on a whole drive. Errors: one line that names the test to run.
     pub fn of(run: &Run) -> Result<Self, String> {
         let drive = run.drive.as_ref();
         let path = if run.simulated {
@@ -110,18 +96,15 @@ impl DriveFigures {
         })
     }
 
-    /// Whether it matters where on the drive data lie.
     pub fn depends_on_position(&self) -> bool {
         let (least, most) = extent(self.spans.iter().map(|span| span.mb_s));
         self.rotates() || least < most * (1.0 - SAME_SPEED)
     }
 
-    /// Whether an arm moves.
     pub fn rotates(&self) -> bool {
         matches!(self.access, Some(AccessModel::Arm { .. }))
     }
 
-    /// What to expect between two bytes.
     pub fn part(&self, from: u64, to: u64) -> PartFigures {
         let (from, to) = (from as f64, (to as f64).max(from as f64 + 1.0));
         let overlap = |span: &RateSpan| (to.min(span.end) - from.max(span.start)).max(0.0);
@@ -162,7 +145,6 @@ fn mean_seek(seek_ms: &[(f64, f64)], stroke: f64) -> f64 {
     (0..STEPS).map(term).sum::<f64>() / STEPS as f64
 }
 
-/// The value of a curve between its points.
 fn interpolated(points: &[(f64, f64)], x: f64) -> f64 {
     let behind = points.partition_point(|(at, _)| *at <= x);
     match (behind.checked_sub(1).and_then(|i| points.get(i)), points.get(behind)) {
@@ -176,8 +158,8 @@ fn test(run: &Run, kind: TestKind) -> Option<&TestResult> {
     run.tests.iter().find(|result| result.test == kind)
 }
 
-/// Zones of geometry or surface, or what surface has sampled, each sample for what is nearest to it; else one rate for
-/// all of flash.
+/// Zones of geometry or surface; else the samples of surface, each for the places nearest to it; else one rate for
+/// flash.
 fn spans_of(run: &Run, bytes: f64, notes: &mut Vec<String>) -> Option<Vec<RateSpan>> {
     for kind in [TestKind::Geometry, TestKind::Surface] {
         let Some(result) = test(run, kind) else { continue };
@@ -258,7 +240,7 @@ fn access_of(run: &Run) -> Option<AccessModel> {
     }
 }
 
-/// What writes in order have of the rate of reads, as far as one of the tests wrote.
+/// Sequential write rate divided by the read rate, from a test that wrote.
 fn write_share(run: &Run) -> Option<f64> {
     let of = |key: &str| run.metric(key).filter(|it| it.valid).map(|it| it.value);
     let pairs = [
@@ -274,14 +256,12 @@ mod tests {
     use super::*;
 
     impl DriveFigures {
-        /// A disk that reads alike everywhere.
         pub fn disk(name: &str, bytes: u64, mb_s: f64) -> Self {
             let seek_ms = vec![(0.0, 1.0), (1.0, 15.0)];
             let access = AccessModel::Arm { fixed_ms: 5.0, seek_ms, margin_ms: 0.1 };
             Self::even(name, bytes, mb_s, access)
         }
 
-        /// An SSD.
         pub fn ssd(name: &str, bytes: u64) -> Self {
             Self::even(name, bytes, 500.0, AccessModel::Flat { ms: 0.1 })
         }

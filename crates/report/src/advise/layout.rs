@@ -7,46 +7,38 @@ use drivescope_model::number::rounded;
 use drivescope_model::units::Bytes;
 use serde::Serialize;
 
-/// Partitions begin and end at multiples of this: of every sector, page and erase block there is.
+/// Alignment of partitions: a multiple of every sector, page and erase block size.
 const ALIGNMENT: u64 = 1 << 20;
-/// Behind the last partition lies the second partition table.
+/// Space for the second partition table, at the end of the drive.
 const TAIL: u64 = 1 << 20;
-/// A last partition takes what is left of the drive if that is less than this share of it.
+/// The last partition takes the rest of the drive if that is less than this share.
 const REST_SHARE: f64 = 0.02;
 
-/// A partition.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PlacedPartition {
-    /// Index of the drive.
     pub drive: usize,
-    /// What lies there.
     pub need: Need,
-    /// First byte.
     pub start: u64,
     /// First byte after it.
     pub end: u64,
-    /// What to expect there.
     pub expected: PartFigures,
 }
 
-/// All partitions, what found no room, and remarks.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct DataLayout {
-    /// By drive and start.
+    /// Sorted by drive and start.
     pub placements: Vec<PlacedPartition>,
-    /// Needs without room, each with the reason.
     pub unplaced: Vec<(Need, String)>,
-    /// What it buys, and what it does not.
     pub notes: Vec<String>,
 }
 
-/// Of more drives than these, only the first are tried as those for backups.
+/// With more drives than this, only the first are tried as backup drives.
 const TRIED_MAX: usize = 10;
-/// Data that are waited for take at most this many times as long so that a backup lies on a drive of its own.
+/// Accesses to frequently used data may take up to this many times as long, so that a backup gets its own drive.
 const SLOWER_MAX: f64 = 2.0;
 
-/// Places all needs on the drives: backups on other drives than the data that they save, wherever that leaves room for
-/// all, and no drive empty that a backup fits on.
+/// Places all needs: backups on other drives than the data they save, wherever all needs fit, and no drive left empty
+/// that a backup fits on.
 pub fn place(drives: &[DriveFigures], needs: &[Need]) -> DataLayout {
     let plain = placed(drives, needs, 0);
     let has_backup = drives.len() > 1 && needs.iter().any(is_backup);
@@ -65,24 +57,23 @@ pub fn place(drives: &[DriveFigures], needs: &[Need]) -> DataLayout {
     layout
 }
 
-/// Whether it saves what lies elsewhere: what is cold and not for exchange, and what calls itself so.
+/// Cold data that are not for exchange, and whatever has backup in its name.
 fn is_backup(need: &Need) -> bool {
     let name = need.name.to_lowercase();
     let is_for_others = ["exchange", "transfer", "share"].iter().any(|part| name.contains(part));
     name.contains("backup") || (need.data_use == DataUse::Cold && !is_for_others)
 }
 
-/// What a layout is chosen by; the least counts, from the first to the last.
+/// Rank of a layout: the lowest wins, compared field by field.
 struct LayoutRank {
     unplaced_bytes: u64,
-    /// Needs that are waited for, on a drive that does not suit them or makes them wait much longer than without a
-    /// place for backups.
+    /// Fast needs on an unsuitable drive, or with much longer access times than without a place for backups.
     slowed: usize,
-    /// Backups beside data.
+    /// Backups on the same drive as data.
     beside: usize,
-    /// Time of accesses to what is waited for.
+    /// Sum over the fast needs.
     access_ms: f64,
-    /// Rates of the drives that are kept for backups, which slow ones are good enough for.
+    /// Sum of the rates of drives kept for backups: slow ones are good enough.
     kept_mb_s: f64,
 }
 
@@ -125,19 +116,17 @@ impl LayoutRank {
     }
 }
 
-/// Whether data that are waited for had better lie elsewhere.
 fn is_unsuited(drive: &DriveFigures) -> bool {
     drive.is_shingled || drive.flush_lies
 }
 
-/// Whether data lie on a drive that a backup may save.
 fn has_data(layout: &DataLayout, drive: usize) -> bool {
     let is_data = |it: &PlacedPartition| it.drive == drive && it.need.data_use != DataUse::Cold;
     layout.placements.iter().any(|it| is_data(it) && !is_backup(&it.need))
 }
 
-/// All needs, one after the other: backups on the drives of a set alone, and data on the others; with an empty set,
-/// all anywhere.
+/// Places needs in order: backups only on the drives of the set `kept`, data on the others; an empty set puts no
+/// limits.
 fn placed(drives: &[DriveFigures], needs: &[Need], kept: u32) -> DataLayout {
     let mut order: Vec<&Need> = needs.iter().collect();
     order.sort_by_key(|need| (need.data_use, !is_backup(need)));
@@ -185,7 +174,6 @@ fn end_of(drive: &DriveFigures, bytes: u64) -> u64 {
     drive.bytes + (bytes / 1000).min(8 * ALIGNMENT)
 }
 
-/// The drive that suits a need best, of those with room.
 fn best(
     drives: &[DriveFigures],
     cursors: &[u64],
@@ -218,7 +206,7 @@ fn best(
     })
 }
 
-/// The last partition of a drive takes the small rest after it.
+/// Extends the last partition of a drive over the small rest after it.
 fn take_the_rest(drives: &[DriveFigures], layout: &mut DataLayout) {
     for (i, drive) in drives.iter().enumerate() {
         let whole = drive.bytes.saturating_sub(TAIL) / ALIGNMENT * ALIGNMENT;
@@ -305,7 +293,6 @@ mod tests {
         texts.iter().map(|text| text.parse().unwrap()).collect()
     }
 
-    /// Where each need went, by name.
     fn drive_of(layout: &DataLayout, name: &str) -> Option<usize> {
         layout.placements.iter().find(|it| it.need.name == name).map(|it| it.drive)
     }

@@ -6,20 +6,14 @@ use drivescope_model::number::rounded;
 use drivescope_model::{FindingId, Run};
 use serde::Serialize;
 
-/// A change with its reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct MachineChange {
-    /// What to do.
     pub change: String,
-    /// What shows that.
     pub evidence: String,
-    /// What it is expected to gain.
     pub gain: String,
-    /// The command, if there is one.
     pub command: Option<String>,
 }
 
-/// A gain not measured here.
 const UNMEASURED: &str = "not measured here; drivescope compare --ab shows it";
 /// The kernel's default; less starves sequential readers of a disk.
 const READ_AHEAD_KIB: u64 = 128;
@@ -28,30 +22,23 @@ const APM_MIN: u32 = 128;
 /// A file system with less free space fragments what is written.
 const FREE_SHARE_MIN: f64 = 0.05;
 
-/// Everything that the run shows, the gravest first.
 pub fn machine_changes(run: &Run) -> Vec<MachineChange> {
-    let Some(drive) = run.drive.as_ref().filter(|_| !run.simulated) else {
-        return of_any(run, None);
-    };
-    let rules = [
-        flushes(run, drive),
-        link(drive),
-        queue(run, drive),
-        scheduler(drive),
-        write_cache(run, drive),
-        apm(drive),
-        link_power(drive),
-        read_ahead(drive),
-    ];
-    let mut changes: Vec<MachineChange> = rules.into_iter().flatten().collect();
-    changes.extend(of_any(run, Some(drive)));
-    changes
-}
-
-/// What concerns partitions, mounts and the processor.
-fn of_any(run: &Run, drive: Option<&Drive>) -> Vec<MachineChange> {
-    let mut changes: Vec<MachineChange> =
-        drive.map(|drive| partitions(run, drive)).unwrap_or_default();
+    let drive = run.drive.as_ref().filter(|_| !run.simulated);
+    let mut changes = Vec::new();
+    if let Some(drive) = drive {
+        let rules = [
+            flushes(run, drive),
+            link(drive),
+            queue(run, drive),
+            scheduler(drive),
+            write_cache(run, drive),
+            apm(drive),
+            link_power(drive),
+            read_ahead(drive),
+        ];
+        changes.extend(rules.into_iter().flatten());
+        changes.extend(partitions(run, drive));
+    }
     changes.extend(mounts(run, drive));
     changes.extend(power(run));
     changes
@@ -130,7 +117,7 @@ fn scheduler(drive: &Drive) -> Option<MachineChange> {
     ))
 }
 
-/// A disk whose cache is off writes one request a turn.
+/// A disk with its write cache off writes one request per revolution.
 fn write_cache(run: &Run, drive: &Drive) -> Option<MachineChange> {
     let is_off = drive.write_cache.as_deref() == Some("write through") && is_disk(drive);
     if !is_off || drive.transport != "sata" || found(run, FindingId::FlushIgnored).is_some() {
@@ -183,7 +170,6 @@ fn read_ahead(drive: &Drive) -> Option<MachineChange> {
     ))
 }
 
-/// Partitions that begin within a physical sector.
 fn partitions(run: &Run, drive: &Drive) -> Vec<MachineChange> {
     let penalty = run.metric("align.device.penalty_ratio").map(|it| it.value);
     let sector = run.metric("align.device.sector_bytes").map(|it| it.value as u64);

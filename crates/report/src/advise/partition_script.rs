@@ -5,10 +5,10 @@ use std::fmt::Write;
 
 /// Type of partitions that Windows and macOS are to see (Microsoft basic data, UEFI specification 2.10).
 const BASIC_DATA: &str = "EBD0A0A2-B9E5-4433-87C0-68B6B72699C7";
-/// Where a drive has no name yet, as simulated ones.
+/// For drives without a device name, such as simulated ones.
 const PLACEHOLDER: &str = "/dev/DRIVE";
 
-/// A script for `sfdisk`, and the commands around it, for one drive. `None` where nothing lies on it.
+/// A script for `sfdisk`, and the commands around it, for one drive. `None` if it has no partitions in the layout.
 pub fn partition_script(
     drives: &[DriveFigures],
     layout: &DataLayout,
@@ -43,11 +43,11 @@ pub fn partition_script(
     Some(script)
 }
 
-/// The command that makes the file system of a partition.
 fn make_file_system(placement: &PlacedPartition, device: &str, number: u32) -> String {
-    let node = match device.ends_with(|c: char| c.is_ascii_digit()) {
-        true => format!("{device}p{number}"),
-        false => format!("{device}{number}"),
+    let node = if device.ends_with(|c: char| c.is_ascii_digit()) {
+        format!("{device}p{number}")
+    } else {
+        format!("{device}{number}")
     };
     let (command, label_max) = match placement.need.file_system.as_deref().unwrap_or("ext4") {
         "exfat" => ("mkfs.exfat -L", 11),

@@ -2,26 +2,22 @@
 
 use drivescope_model::number::{rounded, with_decimals};
 
-/// Ticks that a linear axis has at least.
 const INTERVALS_MIN: usize = 3;
-/// Most of them.
 const INTERVALS_MAX: usize = 6;
-/// Steps between ticks that people count in, times a power of ten.
+/// Round steps between ticks, times a power of ten.
 const STEPS: [f64; 6] = [1.0, 2.0, 2.5, 3.0, 4.0, 5.0];
 
-/// How values are spread over an axis.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum AxisScale {
     /// Equal distances for equal differences, from the first to the second value.
     Linear(f64, f64),
-    /// Equal distances for equal ratios.
     Log(f64, f64),
-    /// Rows or columns: 0 is the first, each one wide.
+    /// Rows or columns: each one wide, numbered from 0.
     Rows(usize),
 }
 
 impl AxisScale {
-    /// Where a value stands, from 0 at the beginning of the axis to 1 at its end; beyond for values outside.
+    /// Position of a value: 0 at the start of the axis, 1 at its end, beyond for values outside.
     pub fn share(self, value: f64) -> f64 {
         match self {
             Self::Linear(from, to) => (value - from) / (to - from),
@@ -30,7 +26,6 @@ impl AxisScale {
         }
     }
 
-    /// A value moved to the nearest that the axis has.
     pub fn clamp(self, value: f64) -> f64 {
         match self {
             Self::Linear(from, to) | Self::Log(from, to) => value.clamp(from, to),
@@ -39,30 +34,24 @@ impl AxisScale {
     }
 }
 
-/// A place on an axis that is written down.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tick {
-    /// Its value.
     pub at: f64,
-    /// What stands there.
     pub text: String,
 }
 
-/// How the values of an axis are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AxisValues {
-    /// As they are: `300`, `10,000`, `0.1`.
+    /// `300`, `10,000`, `0.1`.
     Number,
-    /// Microseconds, each in the unit that suits it: `30 µs`, `1 ms`, `3 s`.
+    /// Microseconds in a suitable unit: `30 µs`, `1 ms`, `3 s`.
     LatencyUs,
     /// Shares of all requests: `1 in 100`.
     Share,
-    /// Names of rows or columns.
     Name,
 }
 
 impl AxisValues {
-    /// What stands at a tick.
     pub fn tick(self, value: f64) -> String {
         match self {
             Self::Number | Self::Name => tick_number(value),
@@ -73,21 +62,17 @@ impl AxisValues {
     }
 }
 
-/// One axis.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlotAxis {
-    /// What it measures, with its unit: `position, TB`, or the unit alone.
+    /// Quantity and unit: `position, TB`, or the unit alone.
     pub title: String,
-    /// How its values are written.
     pub values: AxisValues,
-    /// Its values.
     pub scale: AxisScale,
-    /// Its ticks, the smallest first; drawing leaves out those that would touch.
+    /// Smallest first; drawing omits those that would touch.
     pub ticks: Vec<Tick>,
 }
 
 impl PlotAxis {
-    /// From 0 to `largest` or the next round number.
     pub fn from_zero(title: &str, largest: f64) -> Self {
         let (step, intervals) = best_steps(largest);
         Self::of_steps(title, step, intervals)
@@ -102,7 +87,6 @@ impl PlotAxis {
         axis
     }
 
-    /// Two axes from 0 that share their grid lines.
     pub fn twins(left: (&str, f64), right: (&str, f64)) -> (Self, Self) {
         let waste = |intervals: usize| {
             let unused = |largest: f64| step_of(largest, intervals) * intervals as f64 / largest;
@@ -123,7 +107,6 @@ impl PlotAxis {
         Self { title: title.to_string(), values, scale: AxisScale::Log(from, to), ticks }
     }
 
-    /// A row for each name.
     pub fn rows(title: &str, names: &[String]) -> Self {
         let tick = |(i, name): (usize, &String)| Tick { at: i as f64, text: name.clone() };
         let ticks = names.iter().enumerate().map(tick).collect();
@@ -144,7 +127,7 @@ impl PlotAxis {
     }
 }
 
-/// A count or rate at a tick: `300`, `10,000`, `0.1`.
+/// `300`, `10,000`, `0.1`.
 pub fn tick_number(value: f64) -> String {
     let text = rounded(value);
     match text.split_once('.') {
@@ -154,7 +137,7 @@ pub fn tick_number(value: f64) -> String {
     }
 }
 
-/// A latency in microseconds at a tick: `30 µs`, `1 ms`, `3 s`.
+/// `30 µs`, `1 ms`, `3 s`.
 fn tick_latency_us(us: f64) -> String {
     let (value, unit) = match us {
         us if us < 999.5 => (us, "µs"),
@@ -173,7 +156,6 @@ fn best_steps(largest: f64) -> (f64, usize) {
     (step_of(largest, intervals), intervals)
 }
 
-/// The smallest round step of which `intervals` reach `largest`.
 fn step_of(largest: f64, intervals: usize) -> f64 {
     let least = if largest.is_finite() && largest > 0.0 { largest } else { 1.0 } / intervals as f64;
     let power = 10f64.powf(least.log10().floor());
@@ -181,7 +163,6 @@ fn step_of(largest: f64, intervals: usize) -> f64 {
     STEPS.iter().find(fits).map_or(10.0 * power, |step| step * power)
 }
 
-/// Decimals that distinguish multiples of `step`.
 fn decimals_of(step: f64) -> usize {
     let is_exact = |decimals: &usize| {
         let scaled = step * 10f64.powi(*decimals as i32);
@@ -190,7 +171,6 @@ fn decimals_of(step: f64) -> usize {
     (0..6).find(is_exact).unwrap_or(6)
 }
 
-/// Round numbers of a logarithmic axis within a decade.
 const LOG_STEPS: [f64; 2] = [1.0, 3.0];
 
 fn log_floor(value: f64) -> f64 {

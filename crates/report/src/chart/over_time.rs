@@ -7,12 +7,11 @@ use crate::terminal::value;
 use drivescope_model::TestResult;
 use drivescope_model::number::rounded;
 
-/// A rate that falls to less than this share of its beginning is worth a picture.
+/// A rate that falls below this share of its start is worth a picture.
 const FALL: f64 = 0.8;
-/// Share of a round that is its beginning, and its end.
+/// Share of a round that counts as its start, and as its end.
 const END_SHARE: f64 = 0.2;
 
-/// The rounds of the series with this key, each by time.
 fn rounds(result: &TestResult, key: &str) -> Vec<Vec<Point>> {
     let points = super::series_of(result, key).map(|series| finite_points(series).collect());
     points.filter(|points: &Vec<Point>| !points.is_empty()).collect()
@@ -29,14 +28,13 @@ fn median(rounds: &[Vec<Point>]) -> Vec<Point> {
     (0..places).map(at).collect()
 }
 
-/// Mean rates of the first and of the last part of a curve.
 fn ends(curve: &[Point]) -> (f64, f64) {
     let n = ((curve.len() as f64 * END_SHARE) as usize).max(1);
     let mean = |part: &[Point]| part.iter().map(|(_, rate)| rate).sum::<f64>() / part.len() as f64;
     (mean(&curve[..n]), mean(&curve[curve.len() - n..]))
 }
 
-/// The rate over time of that cell which falls most, if one does: its key, and what it is called.
+/// The rate over time of the cell that falls most, if one does. `cells`: key and name.
 pub fn worst_fall(result: &TestResult, name: &str, cells: &[(String, String)]) -> Option<Chart> {
     let falls = cells.iter().filter_map(|(key, label)| {
         let rounds = rounds(result, key);
@@ -78,12 +76,12 @@ fn with_rounds(mut plot: Plot, rounds: &[Vec<Point>]) -> Plot {
     plot
 }
 
-/// Requests below this size are counted, larger ones have a rate: as in the figures of a run.
+/// Smaller requests are shown per second, larger ones in MB/s, as in the tables of a run.
 const SMALL_BLOCK_BYTES: f64 = 65_536.0;
 
-/// Rate and waiting time over time within the rounds of each cell, by its key without the test and its name.
-/// The waiting time is the mean of all requests of an interval, by Little's law (1961): in flight over per
-/// second. It is left out where requests come at set times, since their number in flight is not known then.
+/// Rate and latency over time within the rounds of each cell (its key without the test, and its name). The latency is
+/// the mean of an interval by Little's law (1961): in flight over per second. It is omitted where requests come at set
+/// times, since their number in flight is unknown then.
 pub fn phases(result: &TestResult, cells: &[(String, String)]) -> Vec<Chart> {
     let charts = cells.iter().filter_map(|(cell, label)| phase(result, cell, label));
     charts.collect()
@@ -100,9 +98,10 @@ fn phase(result: &TestResult, cell: &str, label: &str) -> Option<Chart> {
     let end = median.last().filter(|_| median.len() > 1)?.0;
     let is_open = value(result, cell, "offered_iops").is_some();
     let wait = |rate: f64| first.depth_mean * block / (rate / scale * 1e6) * 1e3;
-    let waits: Vec<Point> = match is_open || block <= 0.0 {
-        true => Vec::new(),
-        false => median.iter().filter(|p| p.1 > 0.0).map(|p| (p.0, wait(p.1))).collect(),
+    let waits: Vec<Point> = if is_open || block <= 0.0 {
+        Vec::new()
+    } else {
+        median.iter().filter(|p| p.1 > 0.0).map(|p| (p.0, wait(p.1))).collect()
     };
     let x = PlotAxis::until("time, s", end);
     let (rate_ink, wait_ink) = (Ink::Series(0), Ink::Series(1));

@@ -3,12 +3,11 @@
 use drivescope_model::cell::Order;
 use drivescope_model::{Cell, Shape};
 
-/// What a cell of `transfer` measures.
 pub fn cell_words(cell: &Cell) -> String {
     format!("{}, {}", shape_words(&cell.shape), cell.mix)
 }
 
-/// The same without its direction: `random 4 KiB, Q32 × 4`.
+/// Without direction: `random 4 KiB, Q32 × 4`.
 pub fn shape_words(shape: &Shape) -> String {
     let order = match shape.order {
         Order::Seq => "sequential",
@@ -21,7 +20,7 @@ pub fn shape_words(shape: &Shape) -> String {
     format!("{order} {}, Q{}{threads}", shape.block.binary(), shape.depth)
 }
 
-/// The same in a few characters, for the end of a curve: `read 4K Q32`.
+/// Short form for the end of a curve: `read 4K Q32`.
 pub fn cell_label(cell: &Cell) -> String {
     format!("{} {} Q{}", cell.mix, cell.shape.block.short().to_uppercase(), cell.shape.depth)
 }

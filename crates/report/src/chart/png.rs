@@ -7,12 +7,9 @@ use resvg::usvg::{Options, Tree};
 use std::fmt::Write as _;
 use ttf_parser::{Face, OutlineBuilder};
 
-/// Pixels for each unit of the picture: sharp on today's screens.
 const SCALE: u32 = 2;
 
-/// The chart as a PNG file, twice as many pixels as `size` has.
-///
-/// `Err` says what the picture could not be drawn for; it is a fault of this program.
+/// The chart as a PNG file, at twice the pixels of `size`. An error is a fault of this program.
 pub fn png(chart: &Chart, size: PictureSize, theme: Theme) -> Result<Vec<u8>, String> {
     let picture = outlined(&svg(chart, size, theme))?;
     let tree = Tree::from_str(&picture, &Options::default()).map_err(|error| error.to_string())?;
@@ -23,13 +20,12 @@ pub fn png(chart: &Chart, size: PictureSize, theme: Theme) -> Result<Vec<u8>, St
     pixels.encode_png().map_err(|error| error.to_string())
 }
 
-/// The fonts of both weights.
 struct Fonts {
     regular: Face<'static>,
     bold: Face<'static>,
 }
 
-/// The picture with its texts as paths. Only what [`svg`] writes is understood: `<text …>words</text>` on a line.
+/// The picture with its texts as paths. It must come from [`svg`]: `<text …>words</text>` on one line.
 fn outlined(picture: &str) -> Result<String, String> {
     let face = |data: &'static [u8]| Face::parse(data, 0).map_err(|error| error.to_string());
     let fonts = Fonts {
@@ -48,7 +44,7 @@ fn outlined(picture: &str) -> Result<String, String> {
     Ok(out)
 }
 
-/// The path of one text; nothing if it is not a text.
+/// The path of one text; `None` for other elements.
 fn outline(element: &str, fonts: &Fonts) -> Option<String> {
     let (head, rest) = element.strip_prefix("<text ")?.split_once('>')?;
     let words = unescaped(rest.strip_suffix("</text>")?);
@@ -82,13 +78,11 @@ fn outline(element: &str, fonts: &Fonts) -> Option<String> {
     Some(format!("<path class=\"{class}\"{fill} d=\"{}\"/>", path.text))
 }
 
-/// What [`svg`] escapes, as it was.
 fn unescaped(text: &str) -> String {
     let pairs = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&amp;", "&")];
     pairs.iter().fold(text.to_string(), |text, (escaped, plain)| text.replace(escaped, plain))
 }
 
-/// Outlines of glyphs as one SVG path.
 #[derive(Default)]
 struct GlyphPath {
     text: String,

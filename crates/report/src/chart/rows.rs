@@ -7,7 +7,6 @@ use crate::terminal::find_usable;
 use drivescope_model::number::rounded;
 use drivescope_model::{Metric, TestResult};
 
-/// A metric in each row, with its value beside it.
 pub fn value_rows(x: PlotAxis, names: &[String], metrics: &[&Metric]) -> Plot {
     let ink = Ink::Series(0);
     let marks = metrics.iter().enumerate().map(|(row, metric)| PlotMark::in_row(metric, row));
@@ -19,17 +18,12 @@ pub fn value_rows(x: PlotAxis, names: &[String], metrics: &[&Metric]) -> Plot {
     plot.with(Layer::Marks { marks, ink })
 }
 
-/// A quantity that has a mark in each row.
 pub struct RowQuantity {
-    /// Its name in metrics.
     pub quantity: &'static str,
-    /// Colour and shape.
     pub ink: Ink,
-    /// Whether the marks are filled.
     pub is_filled: bool,
-    /// What it is called, before its value in the last row.
+    /// Stands before the value in the last row.
     pub word: &'static str,
-    /// Where the values stand.
     pub beside: Beside,
 }
 
@@ -55,9 +49,10 @@ pub fn quantity_rows(
     for (it, marks) in quantities.iter().zip(all) {
         for (i, mark) in marks.iter().enumerate() {
             // Above the first row there is little room.
-            let text = match i + 1 == marks.len() {
-                true => format!("{} {}", it.word, rounded(mark.at.0)),
-                false => rounded(mark.at.0),
+            let text = if i + 1 == marks.len() {
+                format!("{} {}", it.word, rounded(mark.at.0))
+            } else {
+                rounded(mark.at.0)
             };
             plot = plot.with_text(mark.at, text, it.ink, it.beside);
         }

@@ -18,9 +18,7 @@ use layers::Pen;
 /// How large a picture is, in CSS pixels; its type keeps its size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PictureSize {
-    /// From left to right.
     pub width: u32,
-    /// From top to bottom.
     pub height: u32,
 }
 
@@ -84,7 +82,6 @@ pub fn svg(chart: &Chart, size: PictureSize, theme: Theme) -> String {
     out.finish()
 }
 
-/// A translation, as an attribute.
 fn moved_to(x: f64, y: f64) -> String {
     format!("translate({} {})", number(x), number(y))
 }

@@ -13,7 +13,6 @@ use hdrhistogram::serialization::Deserializer;
 const ENCODING: &str = "hdr-v2-deflate-base64";
 /// Most curves that a reader can distinguish.
 const CURVES_MAX: usize = 5;
-/// Rarest share that is drawn.
 const RAREST: f64 = 1e-6;
 
 /// Latencies in microseconds and the share of requests that took longer, falling from 1. The last point is the
@@ -34,13 +33,12 @@ fn complementary(distribution: &Distribution) -> Option<Vec<Point>> {
     (count > 0).then_some(points)
 }
 
-/// The distributions with these keys and names; nothing if there is none of them.
+/// `wanted`: keys and names. `None` without any of them.
 pub fn tails(result: &TestResult, name: &str, wanted: &[(String, String)]) -> Option<Chart> {
     let curve = |(key, label): &(String, String)| Some((label.clone(), tail_of(result, key)?));
     tails_chart(name, wanted.iter().filter_map(curve).collect())
 }
 
-/// The share of the requests of a cell that took longer than a time.
 pub fn tail_of(result: &TestResult, key: &str) -> Option<Vec<Point>> {
     complementary(result.distributions.iter().find(|found| found.key == *key)?)
 }
@@ -80,7 +78,6 @@ fn median_text(label: &str, points: &[Point]) -> String {
     format!("{label}: median {}", latency_us(half.map_or(f64::NAN, |(us, _)| *us)))
 }
 
-/// From all requests at the top to the share `rarest`.
 fn share_axis(rarest: f64) -> PlotAxis {
     let decades = (-rarest.log10()).ceil().max(1.0) as i32;
     let tick = |power: i32| {

@@ -6,12 +6,10 @@ const WIDEST: f64 = 1.1;
 const CAPITAL_WIDTH: f64 = 0.78;
 const DIGIT_WIDTH: f64 = 0.7;
 const OTHER_WIDTH: f64 = 0.62;
-/// Height of a line as a share of the size.
 const LINE_HEIGHT: f64 = 1.25;
-/// How far a text may move up or down from its place, in lines, the nearest first.
+/// How far a text may move from its place, in lines, nearest first.
 const MOVES: [f64; 9] = [0.0, -0.5, 0.5, -1.0, 1.0, -2.0, 2.0, -3.0, 3.0];
 
-/// Greatest width of a text at this size.
 pub fn text_width(text: &str, size: f64) -> f64 {
     let width = |letter: char| match letter {
         'M' | 'W' | '…' => WIDEST,
@@ -22,12 +20,10 @@ pub fn text_width(text: &str, size: f64) -> f64 {
     text.chars().map(width).sum::<f64>() * size
 }
 
-/// Height of one line at this size.
 pub fn line_height(size: f64) -> f64 {
     size * LINE_HEIGHT
 }
 
-/// A rectangle in the picture.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TextBox {
     pub left: f64,
@@ -37,7 +33,6 @@ pub struct TextBox {
 }
 
 impl TextBox {
-    /// Around a line of text, centred at height `middle`.
     pub fn around(left: f64, middle: f64, text: &str, size: f64) -> Self {
         let half = line_height(size) / 2.0;
         let right = left + text_width(text, size);
@@ -71,18 +66,16 @@ impl TextBox {
     }
 }
 
-/// Texts that have their place.
 #[derive(Debug, Default)]
 pub struct PlacedTexts(Vec<TextBox>);
 
 impl PlacedTexts {
-    /// Keeps texts away from a place.
     pub fn take(&mut self, place: TextBox) {
         self.0.push(place);
     }
 
-    /// The first of the wanted places, each tried at several heights, where a text stands free within `bounds`;
-    /// its number and its box. Nothing if there is none.
+    /// The first of the wanted places, each tried at several heights, where a text fits within `bounds`: its index and
+    /// its box.
     pub fn place(&mut self, wanted: &[TextBox], bounds: &TextBox) -> Option<(usize, TextBox)> {
         let is_free = |place: &TextBox| {
             place.is_within(bounds) && !self.0.iter().any(|placed| placed.covers(place))

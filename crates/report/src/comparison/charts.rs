@@ -12,14 +12,14 @@ use crate::workloads::{answer_to, usable};
 use drivescope_model::number::{latency_us, rounded};
 use drivescope_model::{Run, TestResult};
 
-/// Most curves that a reader can distinguish in one picture.
+/// More curves cannot be distinguished.
 const CURVES_MAX: usize = 5;
-/// From this ratio of the largest to the smallest value on, an axis is logarithmic.
+/// From this ratio of the largest to the smallest value, an axis is logarithmic.
 const LOG_FROM: f64 = 5.0;
-/// Axes of rows reach a factor of two at least: small differences must look small.
+/// Axes of rows span at least a factor of two: small differences must look small.
 const REACH_MIN: f64 = 2.0;
 
-/// Every chart of runs side by side: a row for each run in every compared metric, curves, and prices.
+/// A row per run for every compared metric, curves, and prices.
 pub fn comparison_charts(comparison: &RunComparison, runs: &[Run]) -> Vec<Chart> {
     let rows = comparison.rows.iter().filter_map(|row| of_metric(row, comparison, runs));
     rows.chain(curves(comparison, runs))
@@ -27,14 +27,13 @@ pub fn comparison_charts(comparison: &RunComparison, runs: &[Run]) -> Vec<Chart>
         .collect()
 }
 
-/// Curves over each other: those over the drive, and how many small reads are slow.
+/// Curves of all runs in one picture: rates over the drive, and latencies of small reads.
 fn curves(comparison: &RunComparison, runs: &[Run]) -> Vec<Chart> {
     let names = &comparison.names;
     let rates = CURVES.iter().filter_map(|curve| over_the_drive(runs, names, curve));
     rates.chain(slow_reads(runs, names)).collect()
 }
 
-/// A mark with its interval for each run.
 fn of_metric(row: &ComparedMetric, comparison: &RunComparison, runs: &[Run]) -> Option<Chart> {
     let metrics: Option<Vec<_>> = runs.iter().map(|run| usable(run, &row.key)).collect();
     let metrics = metrics?;
@@ -56,20 +55,19 @@ fn of_metric(row: &ComparedMetric, comparison: &RunComparison, runs: &[Run]) -> 
         plot = plot.with(Layer::Marks { marks, ink });
         plot = plot.with_text((high, i as f64), text(metric.value), ink, Beside::LineEnd);
     }
-    let told = comparison.names.iter().zip(&metrics);
-    let told: Vec<String> =
-        told.map(|(name, metric)| format!("{name}: {}", text(metric.value))).collect();
+    let values = comparison.names.iter().zip(&metrics);
+    let values: Vec<String> =
+        values.map(|(name, metric)| format!("{name}: {}", text(metric.value))).collect();
     let letters = row.key.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' });
     Some(Chart {
         name: format!("compare-{}", letters.collect::<String>()),
         title: capitalized(&row.what),
         caption: "Median of the rounds with its 95 % interval; logarithmic.".to_string(),
-        description: format!("{}.", told.join("; ")),
+        description: format!("{}.", values.join("; ")),
         plot,
     })
 }
 
-/// One curve of each run over its drive.
 struct Curve {
     key: &'static str,
     name: &'static str,
@@ -95,7 +93,6 @@ const CURVES: [Curve; 2] = [
     },
 ];
 
-/// Rates by position in per cent of the drive, for the runs that have them.
 fn over_the_drive(runs: &[Run], names: &[String], curve: &Curve) -> Option<Chart> {
     let of_run = |run: &Run| -> Option<Vec<Point>> {
         let results = run.tests.iter();
@@ -111,9 +108,10 @@ fn over_the_drive(runs: &[Run], names: &[String], curve: &Curve) -> Option<Chart
     let rates = found.iter().flat_map(|(_, points)| points).map(|(_, rate)| *rate);
     let (slowest, fastest) = extent(rates.filter(|rate| *rate > 0.0));
     let is_log = fastest > slowest * LOG_FROM;
-    let y = match is_log {
-        true => PlotAxis::log("MB/s", slowest, fastest, AxisValues::Number),
-        false => PlotAxis::from_zero("MB/s", fastest),
+    let y = if is_log {
+        PlotAxis::log("MB/s", slowest, fastest, AxisValues::Number)
+    } else {
+        PlotAxis::from_zero("MB/s", fastest)
     };
     let mut plot = Plot::new(PlotAxis::until("position, % of the drive", 100.0), y);
     let mut said = Vec::new();
@@ -129,9 +127,10 @@ fn over_the_drive(runs: &[Run], names: &[String], curve: &Curve) -> Option<Chart
             .with_text(last, text, ink, Beside::LineEnd);
     }
     let scale = if is_log { " Logarithmic." } else { "" };
-    let left_out = match runs.len() > CURVES_MAX && found.len() == CURVES_MAX {
-        true => format!(" The first {CURVES_MAX} drives."),
-        false => String::new(),
+    let left_out = if runs.len() > CURVES_MAX && found.len() == CURVES_MAX {
+        format!(" The first {CURVES_MAX} drives.")
+    } else {
+        String::new()
     };
     Some(Chart {
         name: curve.name.to_string(),
@@ -145,18 +144,18 @@ fn over_the_drive(runs: &[Run], names: &[String], curve: &Curve) -> Option<Chart
 /// Longest name at the end of a curve, in characters.
 const NAME_MAX: usize = 16;
 
-/// The beginning of a name, where it is too long for the end of a curve.
 fn shortened(name: &str) -> String {
-    match name.chars().count() > NAME_MAX {
-        true => name.chars().take(NAME_MAX - 1).chain(['…']).collect(),
-        false => name.to_string(),
+    if name.chars().count() > NAME_MAX {
+        name.chars().take(NAME_MAX - 1).chain(['…']).collect()
+    } else {
+        name.to_string()
     }
 }
 
-/// Small reads, one at a time, over the whole drive.
+/// Cells of small reads at depth 1 over the whole drive.
 const SLOW_READS: [&str; 2] = ["transfer.rnd4k_q1t1.read", "latency.span100"];
 
-/// Distributions of the latencies of small reads, of the first cell that at least two runs have.
+/// Latencies of small reads, of the first cell that at least two runs have.
 fn slow_reads(runs: &[Run], names: &[String]) -> Option<Chart> {
     SLOW_READS.into_iter().find_map(|key| {
         let of_run = |run: &Run| {
@@ -173,8 +172,8 @@ fn slow_reads(runs: &[Run], names: &[String]) -> Option<Chart> {
     })
 }
 
-/// Price of a terabyte against small reads per second, of the runs with a price in the currency of the first. `word` is
-/// what the axis calls it: `price`, or `example price` where no user has named it.
+/// Price per terabyte against small reads per second, of the runs with a price in the currency of the first. `word` is
+/// the axis title: `price`, or `example price` where no user has named it.
 pub fn price_chart(runs: &[Run], names: &[String], word: &str) -> Option<Chart> {
     let currency = runs.iter().find_map(|run| Some(run.price.as_ref()?.currency.clone()))?;
     let point = |run: &Run| -> Option<Point> {
@@ -200,7 +199,7 @@ pub fn price_chart(runs: &[Run], names: &[String], word: &str) -> Option<Chart> 
             Beside::AboveRight,
         );
     }
-    let told = found.iter().map(|(i, (price, reads))| {
+    let prices = found.iter().map(|(i, (price, reads))| {
         let (price, reads) = (rounded(*price), rounded(*reads));
         format!("{}: {price} {currency} per TB, {reads} reads per second", names[*i])
     });
@@ -211,7 +210,7 @@ pub fn price_chart(runs: &[Run], names: &[String], word: &str) -> Option<Chart> 
         caption: format!(
             "Up and left is better; both scales logarithmic. Each {word} is that of the whole drive."
         ),
-        description: format!("{}.", told.collect::<Vec<_>>().join("; ")),
+        description: format!("{}.", prices.collect::<Vec<_>>().join("; ")),
         plot,
     })
 }

@@ -6,15 +6,13 @@ use crate::workloads::{evidence, usable};
 use drivescope_model::Run;
 use drivescope_model::findings::FindingId;
 
-/// The runs of one side.
 pub(crate) struct NamedRuns<'r> {
-    /// Name of the side.
     pub name: &'r str,
     /// One, or one per round.
     pub runs: Vec<&'r Run>,
 }
 
-/// A sentence for each property of which some run has a figure, but not every run a valid one.
+/// A sentence for each property that some run has a figure of, but not every run a valid one.
 pub(crate) fn left_out(sides: &[NamedRuns<'_>]) -> Vec<String> {
     let all: Vec<&Run> = sides.iter().flat_map(|side| side.runs.iter().copied()).collect();
     let has_any = |key: &str| all.iter().any(|run| run.metric(key).is_some());

@@ -10,11 +10,11 @@ use drivescope_stats::paired_sequence::paired_ratio;
 use drivescope_stats::ratio::RatioOutcome;
 use drivescope_stats::summary::median;
 
-/// Risk of all rows together, at all looks together.
+/// Of all rows together, over all looks.
 const RISK: f64 = 0.05;
 
-/// What the pairs of runs show so far, one round each; the second of each pair is compared with the first. Looking
-/// again after more pairs does not spoil the intervals. `band` is a share: 0.03 is 3 %.
+/// The state of the comparison after these pairs of runs, one round each; the second of each pair is compared with the
+/// first. Looking again after more pairs does not spoil the intervals. `band` is a share: 0.03 is 3 %.
 pub fn compare_pairs(pairs: &[[Run; 2]], names: [String; 2], band: f64) -> RunComparison {
     let runs: Vec<&Run> = pairs.iter().flatten().collect();
     let keys = headline_keys(&runs);
@@ -42,19 +42,19 @@ pub fn compare_pairs(pairs: &[[Run; 2]], names: [String; 2], band: f64) -> RunCo
     }
 }
 
-/// Whether every row shows something: a difference, or that there is none in practice. With `width`, intervals
-/// must also be no farther from their ratio than this share.
+/// Whether every row shows a difference, or none in practice. With `width`, intervals must also be no farther from
+/// their ratio than this share.
 pub fn is_decided(comparison: &RunComparison, width: Option<f64>) -> bool {
-    let is_told = |ratio: &MetricRatio| {
+    let is_shown = |ratio: &MetricRatio| {
         let is_narrow =
             |(low, high): (f64, f64)| width.is_none_or(|width| (high / low).sqrt() <= 1.0 + width);
-        ratio.is_told() && ratio.interval.is_some_and(is_narrow)
+        ratio.is_shown() && ratio.interval.is_some_and(is_narrow)
     };
     let mut ratios = comparison.rows.iter().flat_map(|row| &row.against_first);
-    !comparison.rows.is_empty() && ratios.all(is_told)
+    !comparison.rows.is_empty() && ratios.all(is_shown)
 }
 
-/// How many times as fast the second is; above 1 is better, for latencies too.
+/// Speed ratio of the second to the first: above 1 is better, for latencies too.
 fn ratio(key: &str, a: &[f64], b: &[f64], risk: f64, band: f64) -> Option<MetricRatio> {
     let is_turned = quantity_of(key).is_some_and(|quantity| quantity.smaller_is_better);
     let (from, to) = if is_turned { (b, a) } else { (a, b) };
@@ -98,8 +98,8 @@ mod tests {
     #[test]
     fn pairs_decide_as_soon_as_their_intervals_do() {
         assert_eq!(outcomes(&pairs(3, 150.0, 900.0)), [RatioOutcome::NotShown; 2]);
-        let told = pairs(12, 150.0, 900.0);
-        assert_eq!(outcomes(&told), [RatioOutcome::Larger, RatioOutcome::WithinBand]);
+        let faster = pairs(12, 150.0, 900.0);
+        assert_eq!(outcomes(&faster), [RatioOutcome::Larger, RatioOutcome::WithinBand]);
         let slower = pairs(12, 100.5, 1800.0);
         assert_eq!(outcomes(&slower), [RatioOutcome::WithinBand, RatioOutcome::Smaller]);
     }

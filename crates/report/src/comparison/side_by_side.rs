@@ -7,44 +7,38 @@ use drivescope_model::Run;
 use drivescope_model::number::{rounded, whole};
 use drivescope_model::units::Price;
 
-/// A price is given for this many requests per second: a hard disk does a fraction of it.
+/// Prices are given per this many requests per second: a hard disk does a fraction of it.
 pub(crate) const REQUESTS: u64 = 1_000;
-/// A price is given for this rate, about what a hard disk reaches.
+/// Prices are given per this rate, about that of a hard disk.
 pub(crate) const RATE_MB_S: u64 = 100;
-/// Random reads, in a deep queue or one by one, whichever was measured and is the drive's.
+/// Random reads at a deep queue, else at depth 1.
 const READS: [Criterion; 2] = [Criterion::RandomReadsDeep, Criterion::RandomReadsQ1];
-/// What is not known.
 const UNKNOWN: &str = "–";
 
-/// One property, in words, of each run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SideBySide {
-    /// What it is.
     pub what: String,
-    /// Of each run.
     pub values: Vec<String>,
 }
 
-/// Prices where there are any, then verdicts.
 pub(crate) fn side_by_side(runs: &[Run]) -> Vec<SideBySide> {
     let mut rows = prices(runs);
     rows.extend(verdicts(runs));
     rows
 }
 
-/// The price of a terabyte.
 pub(crate) fn per_terabyte(run: &Run, price: &Price) -> Option<f64> {
     let bytes = run.drive.as_ref()?.capacity_bytes;
     (bytes > 0).then(|| price.amount / (bytes as f64 / 1e12))
 }
 
-/// The price of [`REQUESTS`] random reads per second.
+/// Price of [`REQUESTS`] random reads per second.
 pub(crate) fn per_reads(run: &Run, price: &Price) -> Option<f64> {
     let reads = READS.into_iter().find_map(|criterion| answer_to(run, criterion))?;
     Some(price.amount / (reads.value / REQUESTS as f64))
 }
 
-/// The price of [`RATE_MB_S`] of reads in order.
+/// Price of [`RATE_MB_S`] of sequential reads.
 pub(crate) fn per_rate(run: &Run, price: &Price) -> Option<f64> {
     Some(price.amount / (answer_to(run, Criterion::SequentialReads)?.value / RATE_MB_S as f64))
 }
@@ -53,7 +47,7 @@ fn prices(runs: &[Run]) -> Vec<SideBySide> {
     if runs.iter().all(|run| run.price.is_none()) {
         return Vec::new();
     }
-    let told = |of: &dyn Fn(&Run, &Price) -> Option<f64>| {
+    let values_of = |of: &dyn Fn(&Run, &Price) -> Option<f64>| {
         let value = |run: &Run| {
             let price = run.price.as_ref()?;
             Some(format!("{} {}", rounded(of(run, price)?), price.currency))
@@ -62,10 +56,10 @@ fn prices(runs: &[Run]) -> Vec<SideBySide> {
     };
     let row = |what: String, values| SideBySide { what, values };
     vec![
-        row("price".to_string(), told(&|_, price| Some(price.amount))),
-        row("per TB".to_string(), told(&per_terabyte)),
-        row(format!("per {RATE_MB_S} MB/s read"), told(&per_rate)),
-        row(format!("per {} random reads/s", whole(REQUESTS)), told(&per_reads)),
+        row("price".to_string(), values_of(&|_, price| Some(price.amount))),
+        row("per TB".to_string(), values_of(&per_terabyte)),
+        row(format!("per {RATE_MB_S} MB/s read"), values_of(&per_rate)),
+        row(format!("per {} random reads/s", whole(REQUESTS)), values_of(&per_reads)),
     ]
 }
 

@@ -6,20 +6,19 @@ use drivescope_model::Run;
 use drivescope_model::drive::{Drive, DriveKind};
 use std::fmt::Write as _;
 
-/// What the models come to in suite `quick`: a line each, made by `cargo xtask classes`, and measured again by the
+/// Figures of the models in suite `quick`, a line each: made by `cargo xtask classes`, and measured again by the
 /// integration test `healthy_models`.
 const OF_MODELS: &str = include_str!("known_drives.tsv");
-/// Figures that a drive is known by, in the order of the columns, and what people call them.
+/// Figures that characterize a drive, in the order of the columns, with their names.
 pub(crate) const FIGURES: [(Criterion, &str); 4] = [
     (Criterion::SequentialReads, "Large files, read"),
     (Criterion::SequentialWrites, "Large files, written"),
     (Criterion::RandomReadsQ1, "Small reads, one at a time"),
     (Criterion::SyncedWrites, "Small writes, each made safe"),
 ];
-/// From here on a disk turns fast: 5,200 to 5,900 rpm are sold as one class, 7,200 as another.
+/// Limit between the classes sold as 5,400 rpm (5,200 to 5,900) and as 7,200 rpm.
 const FAST_RPM: u32 = 6_500;
 
-/// Kinds of drives that people choose between.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DriveClass {
     SlowDisk,
@@ -29,11 +28,10 @@ pub(crate) enum DriveClass {
 }
 
 impl DriveClass {
-    /// All of them, the slowest first.
+    /// Slowest first.
     pub(crate) const ALL: [Self; 4] =
         [Self::SlowDisk, Self::FastDisk, Self::SataSsd, Self::NvmeSsd];
 
-    /// What stands at its range.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::SlowDisk => "5,400 rpm disks",
@@ -43,7 +41,7 @@ impl DriveClass {
         }
     }
 
-    /// By what is known of a drive; `None` where that is too little, as of virtual ones.
+    /// `None` where too little is known, as for virtual drives.
     pub(crate) fn of(drive: &Drive) -> Option<Self> {
         let is_ssd = matches!(drive.kind, DriveKind::Ssd | DriveKind::Nvme | DriveKind::Simulated);
         match (drive.rpm.filter(|rpm| *rpm > 1), drive.transport.as_str()) {
@@ -58,18 +56,16 @@ impl DriveClass {
     }
 }
 
-/// A drive of a known class with what it came to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KnownDrive {
-    /// Its model.
     name: String,
     class: DriveClass,
-    /// A value for each of [`FIGURES`], where it was measured and is the drive's.
+    /// A value for each of [`FIGURES`] that was measured and is valid.
     figures: [Option<f64>; FIGURES.len()],
 }
 
 impl KnownDrive {
-    /// What a run says of its drive; `None` where that is of no known class.
+    /// The drive of a run; `None` if it belongs to no known class.
     pub fn of(run: &Run) -> Option<Self> {
         let drive = run.drive.as_ref()?;
         let class = DriveClass::of(drive)?;
@@ -78,7 +74,7 @@ impl KnownDrive {
         Some(Self { name, class, figures })
     }
 
-    /// As a line of the file of models: name, class and figures, separated by tabs.
+    /// A line of the file of models: name, class and figures, separated by tabs.
     pub fn line(&self) -> String {
         let mut line = format!("{}\t{}", self.name, self.class.name());
         for figure in self.figures {
@@ -90,7 +86,6 @@ impl KnownDrive {
         line
     }
 
-    /// A line of the file of models; `None` if it is none.
     fn read(line: &str) -> Option<Self> {
         let mut fields = line.split('\t');
         let (name, class) = (fields.next()?.to_string(), fields.next()?);
@@ -100,22 +95,19 @@ impl KnownDrive {
     }
 }
 
-/// The models that drivescope carries.
 pub(crate) fn models() -> Vec<KnownDrive> {
     OF_MODELS.lines().filter(|line| !line.starts_with('#')).filter_map(KnownDrive::read).collect()
 }
 
-/// What the drives of a class come to in one figure.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct ClassRange {
     pub(crate) class: DriveClass,
     pub(crate) low: f64,
     pub(crate) high: f64,
-    /// How many drives that is.
     pub(crate) drives: usize,
 }
 
-/// The range of each class that has drives with this figure, the slowest class first.
+/// The range of each class that has this figure, slowest class first.
 pub(crate) fn class_ranges(known: &[KnownDrive], figure: usize) -> Vec<ClassRange> {
     let range = |class: DriveClass| {
         let of_class = known.iter().filter(|drive| drive.class == class);

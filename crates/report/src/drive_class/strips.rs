@@ -13,8 +13,8 @@ use drivescope_model::{Metric, Run};
 const DRIVE: Ink = Ink::Series(0);
 const RANGE: Ink = Ink::Muted;
 
-/// A strip for each figure that the run has: its value with its interval above the ranges of the classes. `known` are
-/// drives besides the models that drivescope carries.
+/// A strip for each figure of the run: its value with its interval above the ranges of the classes. `known`: drives
+/// other than the built-in models.
 pub fn class_strips(run: &Run, known: &[KnownDrive]) -> Vec<Chart> {
     let mut all = models();
     all.extend(known.iter().cloned());
@@ -48,11 +48,11 @@ fn strip(
     let value = format!("{} {unit}", rounded(metric.value));
     let marks = vec![PlotMark::in_row(metric, 0)];
     let plot = plot.with(Layer::Marks { marks, ink: DRIVE });
-    let told = |range: &ClassRange| {
+    let range_words = |range: &ClassRange| {
         let (low, high) = (rounded(range.low), rounded(range.high));
         format!("{} {low} to {high}", range.class.name())
     };
-    let known: Vec<String> = ranges.iter().map(told).collect();
+    let known: Vec<String> = ranges.iter().map(range_words).collect();
     Chart {
         name: format!("class-{}", ["reads", "writes", "small-reads", "safe-writes"][figure]),
         title: format!("{what}: {value}"),
@@ -62,7 +62,7 @@ fn strip(
     }
 }
 
-/// Where the value lies among drives of its own class; of none, in which class it would be usual.
+/// Where the value lies within its own class; without a class, in which class it would be usual.
 fn sentence(value: f64, ranges: &[ClassRange], class: Option<DriveClass>) -> String {
     let own = ranges.iter().find(|range| Some(range.class) == class);
     let Some(own) = own else {
@@ -89,7 +89,7 @@ fn sentence(value: f64, ranges: &[ClassRange], class: Option<DriveClass>) -> Str
 mod tests {
     use super::*;
     use crate::chart::{PictureSize, Theme, svg};
-    use crate::testing::{hard_disk, with_metrics};
+    use crate::testing::{hard_disk, must_have, with_metrics};
 
     #[test]
     fn a_sentence_follows_from_where_the_value_lies() {
@@ -116,9 +116,7 @@ mod tests {
         assert!(!strips.is_empty());
         for strip in &strips {
             let picture = svg(strip, PictureSize::WIDE.fitting(strip), Theme::Light);
-            for name in ["this drive", "5,400 rpm disks", "NVMe SSDs"] {
-                assert!(picture.contains(name), "{name} in {}", strip.name);
-            }
+            must_have(&picture, &["this drive", "5,400 rpm disks", "NVMe SSDs"]);
         }
         let slow = with_metrics(&[("transfer.rnd4k_q1t1.read.iops", &[3.0])]);
         let known = KnownDrive::of(&slow).unwrap();

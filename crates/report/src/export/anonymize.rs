@@ -3,13 +3,12 @@
 use drivescope_model::Run;
 use serde_json::Value;
 
-/// What stands in the place of what was removed.
 const REMOVED: &str = "removed";
-/// Shorter texts are words as often as names: `sda`, `vm`.
+/// Shorter names are too often ordinary words: `sda`, `vm`.
 const NAME_MIN: usize = 4;
 
-/// The same run without serial numbers and world-wide names, the machine's name, paths, label, note and the command
-/// line, wherever in the document they stand. Kernel names of devices (`/dev/sda`) and the drive's model stay.
+/// The run without serial numbers and world-wide names, the machine's name, paths, label, note and the command line,
+/// wherever they stand. Kernel names of devices (`/dev/sda`) and the drive's model stay.
 pub fn anonymized(run: &Run) -> Run {
     let mut bare = run.clone();
     (bare.label, bare.note) = (None, None);
@@ -35,7 +34,7 @@ pub fn anonymized(run: &Run) -> Run {
     })
 }
 
-/// Goes through all texts; with no name, for paths. Keys are the format's own.
+/// Clears `name` from all texts; an empty name clears paths. Keys belong to the format and stay.
 fn clear(value: &mut Value, name: &str) {
     match value {
         Value::String(text) if name.is_empty() => *text = without_paths(text),
@@ -46,7 +45,7 @@ fn clear(value: &mut Value, name: &str) {
     }
 }
 
-/// A text without paths but those of devices.
+/// Paths of devices stay.
 fn without_paths(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -66,7 +65,7 @@ fn without_paths(text: &str) -> String {
     out + rest
 }
 
-/// Where a path begins: at a slash before a name that no letter or digit precedes, as in `MB/s`.
+/// Start of a path: a slash before a name, not after a letter or digit as in `MB/s`.
 fn path_in(text: &str) -> Option<usize> {
     let follows_word = |at: usize| {
         text[..at]

@@ -37,16 +37,17 @@ fn lines(run: &Run) -> String {
     out
 }
 
-/// A field in quotes where it needs them, without control characters. What a spreadsheet would take for a formula
+/// Quotes a field where needed and removes control characters. A text that a spreadsheet would take for a formula
 /// begins with an apostrophe; numbers stay numbers.
 fn quoted(field: &str) -> String {
     let is_formula =
         field.starts_with(['=', '+', '-', '@', '\t', '\r']) && field.parse::<f64>().is_err();
     let field = clean(field);
     let field = if is_formula { format!("'{field}") } else { field.to_string() };
-    match field.contains([',', '"', '\n', '\r']) {
-        true => format!("\"{}\"", field.replace('"', "\"\"")),
-        false => field,
+    if field.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", field.replace('"', "\"\""))
+    } else {
+        field
     }
 }
 

@@ -7,7 +7,6 @@ use drivescope_model::number::rounded;
 use drivescope_model::{Metric, Run, TestResult};
 use std::fmt::Write as _;
 
-/// The whole document.
 pub fn run_markdown(run: &Run) -> String {
     let drive = run.drive.as_ref();
     let name = drive.and_then(|drive| drive.model.as_deref()).unwrap_or(&run.target.path);
@@ -74,16 +73,17 @@ fn metrics(out: &mut String, result: &TestResult) {
         let Metric { key, value, low, high, unit, valid, .. } = metric;
         // Of this program they have no letter that Markdown obeys; of a document from elsewhere, any.
         let (key, unit) = (clean(key).replace('|', "\\|"), clean(unit).replace('|', "\\|"));
-        let interval = match metric.pooled || low == high {
-            true => String::new(),
-            false => format!("{}–{}", rounded(*low), rounded(*high)),
+        let interval = if metric.pooled || low == high {
+            String::new()
+        } else {
+            format!("{}–{}", rounded(*low), rounded(*high))
         };
         let note = if *valid { "" } else { "invalid" };
         let _ = writeln!(out, "| {key} | {} | {interval} | {unit} | {note} |", rounded(*value));
     }
 }
 
-/// Text from outside: one line, and nothing in it that Markdown, HTML or a terminal would obey.
+/// Foreign text on one line, without anything that Markdown, HTML or a terminal would interpret.
 fn text(text: &str) -> String {
     let mut out = String::new();
     for letter in clean(text).chars() {

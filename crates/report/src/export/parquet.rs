@@ -9,7 +9,6 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 use std::sync::Arc;
 
-/// Columns in the order in which they are written.
 const SCHEMA: &str = "
     message drivescope {
         required binary run (UTF8);
@@ -30,16 +29,14 @@ const SCHEMA: &str = "
         required group rounds (LIST) { repeated group list { required double element; } }
     }";
 
-/// A metric with where it comes from.
 struct MetricRow<'r> {
     run: &'r Run,
     result: &'r TestResult,
     metric: &'r Metric,
 }
 
-/// Every metric of every test of the runs as a Parquet file, compressed with Snappy.
-///
-/// `Err`: a run whose start is not a time, which no run of this program has.
+/// Every metric of every test of the runs, compressed with Snappy. Errors: the start of a run is not a time, which no
+/// run of this program has.
 pub fn metrics_parquet(runs: &[Run]) -> std::result::Result<Vec<u8>, String> {
     let rows: Vec<MetricRow> = runs.iter().flat_map(rows_of).collect();
     let starts =
@@ -52,7 +49,7 @@ fn rows_of(run: &Run) -> impl Iterator<Item = MetricRow<'_>> {
     metrics.map(move |(result, metric)| MetricRow { run, result, metric })
 }
 
-/// When a run began, in microseconds since 1970.
+/// Microseconds since 1970.
 fn started_us(run: &Run) -> std::result::Result<i64, String> {
     let start: jiff::Timestamp = run.started_at.parse().map_err(|_| {
         format!("run {} began at '{}', which is not a time", run.id, run.started_at)
@@ -93,10 +90,9 @@ fn write(rows: &[MetricRow], starts: Vec<i64>) -> Result<Vec<u8>> {
     file.into_inner()
 }
 
-/// Which values are there, and which begin a new list.
+/// Definition levels (which values exist) and repetition levels (which begin a new list).
 type Levels<'l> = (&'l [i16], Option<&'l [i16]>);
 
-/// Writes the next column.
 fn column<T: DataType>(
     group: &mut SerializedRowGroupWriter<'_, Vec<u8>>,
     values: &[T::T],
@@ -111,7 +107,7 @@ fn column<T: DataType>(
     writer.close()
 }
 
-/// The same of values that not every row has.
+/// A column with missing values.
 fn optional<T: DataType>(
     group: &mut SerializedRowGroupWriter<'_, Vec<u8>>,
     values: impl Iterator<Item = Option<T::T>>,
@@ -122,7 +118,7 @@ fn optional<T: DataType>(
     column::<T>(group, &known, Some((&levels, None)))
 }
 
-/// The rounds of each metric: the first of a list begins a row, and an empty list has no value.
+/// The rounds of each metric: the first of a list begins a row; an empty list has no value.
 fn rounds(group: &mut SerializedRowGroupWriter<'_, Vec<u8>>, rows: &[MetricRow]) -> Result<()> {
     let (mut values, mut defined, mut repeated) = (Vec::new(), Vec::new(), Vec::new());
     for MetricRow { metric, .. } in rows {

@@ -8,20 +8,20 @@ use crate::text::change_sentence;
 use drivescope_model::number::rounded;
 
 const VALUE: Ink = Ink::Series(0);
-/// Runs within fewer days than this are labelled with the hour, within fewer than the other with the minute.
+/// Runs within fewer days are labelled with the hour, or with the minute.
 const DAYS_MIN: f64 = 2.0;
 const HOURS_MIN: f64 = 2.0;
-/// From here on a latency in microseconds is drawn in milliseconds.
+/// Larger latencies are drawn in milliseconds.
 const MS_FROM_US: f64 = 1_000.0;
 
-/// A chart for each row of a history: every run a mark, with the change where one is shown.
+/// A chart for each row: a mark per run, with the change if one is shown.
 pub fn history_charts(history: &DriveHistory) -> Vec<Chart> {
     let axis = axis(history);
     history.rows.iter().filter_map(|row| chart(history, row, axis.as_ref()?)).collect()
 }
 
-/// Where each run stands, and of what the axis is: of time, or of runs where their dates are not in order. Nothing
-/// where all began at once.
+/// Position of each run, and the title of the axis: time, or the number of the run where dates are not in order. `None`
+/// if all began at once.
 fn axis(history: &DriveHistory) -> Option<(Vec<f64>, String)> {
     let Some(days) = days(history) else {
         let places = (1..=history.runs.len()).map(|run| run as f64).collect();
@@ -38,7 +38,7 @@ fn axis(history: &DriveHistory) -> Option<(Vec<f64>, String)> {
     Some((places, format!("{unit} since {since}")))
 }
 
-/// When each run began, in days since the first; nothing where dates and the order of the runs disagree.
+/// Days from the first run to each; `None` where dates contradict the order of the runs.
 fn days(history: &DriveHistory) -> Option<Vec<f64>> {
     let starts = history.runs.iter().map(|run| run.started_at.parse::<jiff::Timestamp>().ok());
     let starts: Vec<f64> = starts

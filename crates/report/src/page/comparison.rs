@@ -9,14 +9,12 @@ use drivescope_model::number::rounded;
 use drivescope_model::{Run, TestResult};
 use maud::{Markup, html};
 
-/// Size of a drawn ratio.
 const WIDTH: f64 = 180.0;
 const HEIGHT: f64 = 18.0;
-/// The axis reaches a factor of two at least: small differences must look small.
+/// The axis spans at least a factor of two: small differences must look small.
 const REACH_MIN: f64 = 2.0;
 
-/// The page of several runs, the first being the one that the others are compared with; `question` as for
-/// [`page`](super::page).
+/// The other runs are compared with the first; `question` as for [`page`](super::page).
 pub fn comparison_page(
     comparison: &RunComparison,
     runs: &[Run],
@@ -37,7 +35,6 @@ pub fn comparison_page(
     PageContent { title: comparison.names.join(", "), body }
 }
 
-/// Figure by figure, then curves.
 fn pictures(charts: &[Chart]) -> Markup {
     let (rows, curves): (Vec<&Chart>, Vec<&Chart>) =
         charts.iter().partition(|it| it.has_few_rows());
@@ -58,7 +55,6 @@ fn pictures(charts: &[Chart]) -> Markup {
     }
 }
 
-/// A row for each metric; ratios are drawn on one logarithmic axis.
 fn metrics(comparison: &RunComparison) -> Markup {
     let reach = reach(comparison);
     html! {
@@ -105,7 +101,7 @@ fn metric(row: &ComparedMetric, reach: f64) -> Markup {
     }
 }
 
-/// How far the axis must reach to either side of 1 for every ratio.
+/// The factor to either side of 1 that the axis must span for all ratios.
 fn reach(comparison: &RunComparison) -> f64 {
     let ratios = comparison.rows.iter().flat_map(|row| &row.against_first);
     let farthest = ratios.map(|ratio| ratio.times.max(1.0 / ratio.times)).fold(REACH_MIN, f64::max);
@@ -113,7 +109,6 @@ fn reach(comparison: &RunComparison) -> f64 {
     farthest.log2().ceil().exp2()
 }
 
-/// The ratio as a mark on its interval, with both in words.
 fn drawn(ratio: &MetricRatio, reach: f64) -> Markup {
     let x = |times: f64| {
         let share = (times.ln() / reach.ln()).clamp(-1.0, 1.0);
@@ -136,7 +131,6 @@ fn drawn(ratio: &MetricRatio, reach: f64) -> Markup {
     }
 }
 
-/// Prices and uses as rows, runs as columns.
 fn besides(comparison: &RunComparison) -> Markup {
     html! {
         @if !comparison.besides.is_empty() {
@@ -165,7 +159,6 @@ fn besides(comparison: &RunComparison) -> Markup {
     }
 }
 
-/// Everything of one run, folded.
 fn whole_run(run: &Run, question: &impl Fn(&TestResult) -> String) -> Markup {
     let name = name_of(run);
     html! {
@@ -188,7 +181,7 @@ fn whole_run(run: &Run, question: &impl Fn(&TestResult) -> String) -> Markup {
 mod tests {
     use super::*;
     use crate::compare;
-    use crate::testing::hard_disk;
+    use crate::testing::{hard_disk, must_have};
 
     #[test]
     fn page_of_ten_runs_fits_a_megabyte() {
@@ -198,15 +191,16 @@ mod tests {
         let comparison = compare(&runs, 0.03, false);
         let page = comparison_page(&comparison, &runs, |_| "what?".to_string()).alone();
         assert!(page.len() < 1_000_000, "{}", page.len());
-        for part in [
-            "Metrics",
-            "What they suit",
-            "Figure by figure",
-            "role=\"img\" aria-label=",
-            "<summary>",
-        ] {
-            assert!(page.contains(part), "{part}");
-        }
+        must_have(
+            &page,
+            &[
+                "Metrics",
+                "What they suit",
+                "Figure by figure",
+                "role=\"img\" aria-label=",
+                "<summary>",
+            ],
+        );
         assert_eq!(page.matches("<script").count(), 1);
     }
 

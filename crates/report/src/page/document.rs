@@ -7,7 +7,6 @@ use flate2::write::GzEncoder;
 use maud::{Markup, html};
 use std::io::Write as _;
 
-/// Environment and method, folded.
 pub fn method(run: &Run) -> Markup {
     let host = &run.host;
     let rows = [
@@ -39,7 +38,6 @@ pub fn method(run: &Run) -> Markup {
     }
 }
 
-/// The run document, inside the page.
 pub fn download(run: &Run) -> Markup {
     // A document that was read or measured can always be written.
     let text = serde_json::to_vec(run).unwrap_or_default();

@@ -5,7 +5,7 @@ use drivescope_model::number::{latency_us, rounded};
 use drivescope_model::{Metric, TestResult};
 use maud::{Markup, html};
 
-/// Quantities that have columns, and their heads. Others are in the document.
+/// Quantities with their column heads. Others are in the document.
 const COLUMNS: [(&str, &str); 12] = [
     ("mb_s", "MB/s"),
     ("mean_mb_s", "MB/s"),
@@ -21,7 +21,6 @@ const COLUMNS: [(&str, &str); 12] = [
     ("end_mb_s", "end, MB/s"),
 ];
 
-/// The table; nothing where no cell has any of the quantities.
 pub fn table(result: &TestResult) -> Markup {
     let has = |cell: &str, quantity: &str| find(result, cell, quantity).is_some();
     let cells: Vec<&str> = cells(result)
@@ -50,7 +49,6 @@ pub fn table(result: &TestResult) -> Markup {
     }
 }
 
-/// A figure with its interval below it.
 fn field(metric: Option<&Metric>) -> Markup {
     // Not measured, or not yet.
     let Some(metric) = metric.filter(|metric| metric.value.is_finite()) else {

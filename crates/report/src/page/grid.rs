@@ -4,10 +4,9 @@ use crate::figure_grid::{FigureGrid, GridField};
 use drivescope_model::number::{latency_us, rounded};
 use maud::{Markup, html};
 
-/// An interval whose ends differ by less than this share of the value is written as one number.
+/// A narrower interval is written as one number.
 const NARROW: f64 = 0.01;
 
-/// The table, with a note that explains the marks in it.
 pub fn table(grid: &FigureGrid) -> Markup {
     let marked: Vec<&GridField> = grid
         .rows
@@ -42,7 +41,6 @@ pub fn table(grid: &FigureGrid) -> Markup {
     }
 }
 
-/// Rate and latency of a direction.
 fn fields(field: Option<&GridField>) -> Markup {
     let Some(field) = field else { return html! { td.number { "–" } td.number { "–" } } };
     let metric = field.rate;

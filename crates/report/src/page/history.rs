@@ -7,7 +7,7 @@ use crate::text::{history_sentences, minute};
 use drivescope_model::Bytes;
 use maud::{Markup, html};
 
-/// The page of a history. `link` is where the page of the run with an id is, if there is one.
+/// `link` gives the address of a run's page by its id, if there is one.
 pub fn history_page(history: &DriveHistory, link: impl Fn(&str) -> Option<String>) -> PageContent {
     let size = history.capacity_bytes.map(|bytes| format!(", {}", Bytes(bytes)));
     let charts = history_charts(history);
@@ -30,7 +30,6 @@ pub fn history_page(history: &DriveHistory, link: impl Fn(&str) -> Option<String
     PageContent { title: format!("History of {}", history.drive), body }
 }
 
-/// A line for each run, with what is new in it.
 fn runs(history: &DriveHistory, link: &impl Fn(&str) -> Option<String>) -> Markup {
     html! {
         section {
@@ -89,6 +88,7 @@ mod tests {
     use super::*;
     use crate::history::history;
     use crate::history::tests::weekly;
+    use crate::testing::must_have;
 
     #[test]
     fn a_history_is_whole_and_names_are_text() {
@@ -99,9 +99,10 @@ mod tests {
         let history = history(runs, "<i>d</i>".into());
         let page = history_page(&history, |id| Some(format!("/runs/{id}"))).alone();
         assert_eq!(page.matches("href=\"/runs/").count(), 4);
-        for part in ["&lt;i&gt;d", "&lt;b&gt;bold", "history · 3 runs", "<svg", "Left out: 1"] {
-            assert!(page.contains(part), "{part}");
-        }
+        must_have(
+            &page,
+            &["&lt;i&gt;d", "&lt;b&gt;bold", "history · 3 runs", "<svg", "Left out: 1"],
+        );
         assert!(!page.contains("<b>bold") && page.matches("<script").count() == 1);
     }
 }

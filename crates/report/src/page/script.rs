@@ -4,13 +4,12 @@
 use base64::Engine as _;
 use sha2::{Digest, Sha256};
 
-/// The text between `<script>` and `</script>`.
 pub fn page_script() -> &'static str {
     concat!(include_str!("script.js"), include_str!("chart_tools.js"))
 }
 
-/// What a content security policy must allow so that pages work, and nothing else does: the source expressions of
-/// `script-src` and `style-src`, each the hash of an element of the page.
+/// Source expressions for `script-src` and `style-src` of a content security policy under which pages work: hashes of
+/// the page's own elements.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageHashes {
     /// `'sha256-…'` of the script.
@@ -19,7 +18,6 @@ pub struct PageHashes {
     pub style: String,
 }
 
-/// The hashes of the script and the style sheet that every page has.
 pub fn page_hashes() -> PageHashes {
     let hash = |text: &str| {
         let digest = Sha256::digest(text.as_bytes());
@@ -33,7 +31,6 @@ mod tests {
     use super::*;
     use crate::testing::hard_disk;
 
-    /// What an element of the page holds.
     fn element<'p>(page: &'p str, name: &str) -> &'p str {
         let (_, rest) = page.split_once(&format!("<{name}>")).expect("it is there");
         rest.split_once(&format!("</{name}>")).expect("it ends").0

@@ -33,7 +33,6 @@ figure{margin:0}svg{max-width:100%;height:auto;display:block}\
 details{margin:.6em 0}summary{cursor:pointer;font-weight:600}a{color:inherit}\
 @media print{.tools{display:none}details{display:block}section{break-inside:avoid}}";
 
-/// Everything a page needs.
 pub fn page_style() -> String {
     page_colours() + LAYOUT
 }

@@ -4,20 +4,17 @@ use crate::terminal::style::{Role, Style};
 use crate::terminal::width::{shorten, width};
 use drivescope_model::number::rounded;
 
-/// Columns of a line that a profile leaves to its labels.
 const LABEL_COLUMNS: usize = 20;
-/// Lines of a profile: 32 levels, enough to see zones and dents.
+/// Lines of a chart: 32 levels show zones and dents.
 const LINES: usize = 4;
 /// Eighths of a character cell.
 const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// Columns of a profile.
 pub(crate) const fn chart_columns(style: Style) -> usize {
     style.columns - LABEL_COLUMNS
 }
 
-/// Means of `values` in `columns` groups of (nearly) equal size, in their order; a short series is
-/// stretched. NaN and infinities are left out.
+/// Means of `values` in `columns` groups of (nearly) equal size; a short series is stretched. Only finite values count.
 fn column_means(values: &[f64], columns: usize) -> Vec<f64> {
     let values: Vec<f64> = values.iter().copied().filter(|v| v.is_finite() && *v >= 0.0).collect();
     let n = values.len();
@@ -34,8 +31,8 @@ fn column_means(values: &[f64], columns: usize) -> Vec<f64> {
         .collect()
 }
 
-/// The drawing: `LINES` lines of blocks with the largest value and zero at the left, then a line with
-/// what stands at both ends. Empty when there is nothing above zero.
+/// `LINES` lines of blocks with the largest value and zero at the left, then a line with the labels of both ends. Empty
+/// when there is nothing above zero.
 pub(crate) fn block_chart(values: &[f64], [start, end]: [&str; 2], style: Style) -> String {
     let columns = column_means(values, chart_columns(style));
     let top = columns.iter().copied().fold(0.0, f64::max);
@@ -66,7 +63,7 @@ pub(crate) fn block_chart(values: &[f64], [start, end]: [&str; 2], style: Style)
     out
 }
 
-/// The part of a bar of height `share` (0–1) that falls into `line`, counted from the bottom.
+/// The part of a bar of height `share` (0–1) within `line`, counted from the bottom.
 fn block(share: f64, line: usize) -> char {
     let eighths = (share * (LINES * 8) as f64).round() as usize;
     BLOCKS[eighths.saturating_sub(line * 8).min(8)]

@@ -12,12 +12,10 @@ pub(crate) fn cells(result: &TestResult) -> Vec<&str> {
     distinct(result.metrics.iter().filter_map(|metric| cell_of(&metric.key)))
 }
 
-/// The part of a key between test and quantity.
 fn cell_of(key: &str) -> Option<&str> {
     Some(key.split_once('.')?.1.rsplit_once('.')?.0)
 }
 
-/// The metric of a cell with this quantity.
 pub(crate) fn find<'a>(result: &'a TestResult, cell: &str, quantity: &str) -> Option<&'a Metric> {
     result.metrics.iter().find(|metric| {
         metric.key.strip_suffix(quantity).and_then(|key| key.strip_suffix('.')).is_some_and(|key| {
@@ -26,12 +24,11 @@ pub(crate) fn find<'a>(result: &'a TestResult, cell: &str, quantity: &str) -> Op
     })
 }
 
-/// Its value.
 pub(crate) fn value(result: &TestResult, cell: &str, quantity: &str) -> Option<f64> {
     find(result, cell, quantity).map(|metric| metric.value)
 }
 
-/// The metric, if it is the drive's and above 0.
+/// The metric, if it is valid and above 0.
 pub(crate) fn find_usable<'a>(
     result: &'a TestResult,
     cell: &str,
@@ -40,24 +37,23 @@ pub(crate) fn find_usable<'a>(
     find(result, cell, quantity).filter(|metric| metric.valid && metric.value > 0.0)
 }
 
-/// Half width of a metric's 95 % interval: the larger distance of its two ends from the median. None
-/// with a single round, which says nothing about the spread. What only arithmetic left is none at all.
+/// Half width of a metric's 95 % interval: the larger distance of its ends from the median. `None` for a single round,
+/// which says nothing about the spread, and where only rounding errors are left.
 pub(crate) fn half_width(metric: &Metric) -> Option<f64> {
-    /// Share of the value below which a half width is rounding of the computation.
+    /// A smaller half width, as a share of the value, is a rounding error.
     const ROUNDING: f64 = 1e-9;
     let half = (metric.high - metric.value).max(metric.value - metric.low);
     let half = if half < metric.value.abs() * ROUNDING { 0.0 } else { half };
     (metric.rounds.len() >= 2 && half.is_finite() && half >= 0.0).then_some(half)
 }
 
-/// The limiter of most of these rounds; of the first such, where they are even.
+/// The most frequent limiter; of several, the first one.
 pub(crate) fn common_limiter<'p>(phases: impl Iterator<Item = &'p PhaseRecord>) -> Option<Limiter> {
     let rounds = grouped(phases.map(|phase| (phase.limiter, ())));
     // Of equals, the last one is taken: from the end, that is the first.
     rounds.iter().rev().max_by_key(|(_, rounds)| rounds.len()).map(|(limiter, _)| *limiter)
 }
 
-/// From the smallest round to the largest.
 fn range(rounds: &[f64]) -> String {
     let [least, most] = rounds
         .iter()
@@ -66,19 +62,20 @@ fn range(rounds: &[f64]) -> String {
     format!("{least}–{most}")
 }
 
-/// What a field of a column of figures holds.
 #[derive(Debug, Clone)]
 pub(crate) enum Figure {
-    /// Does not apply here.
+    /// Does not apply.
     Blank,
-    /// Was not measured.
     Missing,
-    /// A value, perhaps with half its interval.
-    Value { text: String, half: Option<String>, valid: bool },
+    /// `half`: half its interval.
+    Value {
+        text: String,
+        half: Option<String>,
+        valid: bool,
+    },
 }
 
 impl Figure {
-    /// A rate or count with its interval.
     pub(crate) fn with_interval(metric: Option<&Metric>) -> Self {
         match metric {
             Some(metric) if metric.value.is_finite() => {
@@ -97,7 +94,6 @@ impl Figure {
         }
     }
 
-    /// A value without its interval, printed by `print`.
     pub(crate) fn of(metric: Option<&Metric>, print: impl Fn(f64) -> String) -> Self {
         match metric {
             Some(metric) if metric.value.is_finite() => {
@@ -107,30 +103,28 @@ impl Figure {
         }
     }
 
-    /// The same with its interval; blank where there is none, because it does not apply.
+    /// With its interval; blank where there is no metric, because it does not apply.
     pub(crate) fn if_any(metric: Option<&Metric>) -> Self {
         metric.map_or(Self::Blank, |metric| Self::with_interval(Some(metric)))
     }
 
-    /// A rate or count without its interval.
     pub(crate) fn plain(metric: Option<&Metric>) -> Self {
         Self::of(metric, rounded)
     }
 
-    /// A latency given in microseconds.
+    /// From microseconds.
     pub(crate) fn latency(metric: Option<&Metric>) -> Self {
         Self::of(metric, latency_us)
     }
 
-    /// A time given in seconds.
+    /// From seconds.
     pub(crate) fn time(metric: Option<&Metric>) -> Self {
         Self::of(metric, |seconds| Secs(seconds).to_string())
     }
 }
 
-/// One column of figures as table fields: numbers, `±` and marks stand below each other.
-///
-/// An invalid figure is dim and followed by `!`, so that it shows without colour too.
+/// Table fields of one column, with numbers, `±` and marks aligned. An invalid figure is dim and followed by `!`, so
+/// that it shows without colour too.
 pub(crate) fn column(figures: &[Figure]) -> Vec<TextCell> {
     let mut text_width = 0;
     let mut half_width = 0;
@@ -175,13 +169,11 @@ pub(crate) fn column(figures: &[Figure]) -> Vec<TextCell> {
         .collect()
 }
 
-/// A column with its head on top.
 pub(crate) fn headed(head: &str, figures: impl IntoIterator<Item = Figure>) -> Vec<TextCell> {
     let figures: Vec<Figure> = figures.into_iter().collect();
     std::iter::once(TextCell::dim(head)).chain(column(&figures)).collect()
 }
 
-/// A column of texts with its head on top.
 pub(crate) fn texts<T: AsRef<str>>(
     head: TextCell,
     texts: impl IntoIterator<Item = T>,
@@ -189,24 +181,20 @@ pub(crate) fn texts<T: AsRef<str>>(
     std::iter::once(head).chain(texts.into_iter().map(TextCell::plain)).collect()
 }
 
-/// The rows of a table, and what they are rows of.
 pub(crate) struct CellRows<'r> {
     pub(crate) result: &'r TestResult,
     pub(crate) cells: Vec<&'r str>,
 }
 
 impl CellRows<'_> {
-    /// Whether a row has this quantity.
     pub(crate) fn have(&self, quantity: &str) -> bool {
         self.cells.iter().any(|cell| find(self.result, cell, quantity).is_some())
     }
 
-    /// The names of the cells under a title.
     pub(crate) fn names(&self, title: &str) -> Vec<TextCell> {
         texts(TextCell::title(title), &self.cells)
     }
 
-    /// A quantity of each under its head.
     pub(crate) fn column(
         &self,
         head: &str,
@@ -216,7 +204,6 @@ impl CellRows<'_> {
         headed(head, self.cells.iter().map(|cell| figure(find(self.result, cell, quantity))))
     }
 
-    /// The same, each value printed by `print`.
     pub(crate) fn printed(
         &self,
         head: &str,

@@ -3,10 +3,10 @@
 use crate::terminal::style::{Role, Style};
 use crate::terminal::width::{clean, shorten, width};
 
-/// Keeps the words of an item together until they are printed.
+/// Keeps the words of an item on one line.
 const NO_BREAK: char = '\u{A0}';
 
-/// Columns of a command that stands in one piece with what it does; every usual terminal has them.
+/// A command up to this length stands on one line with its explanation; every usual terminal has these columns.
 const ITEM_MAX: usize = 60;
 
 /// Between the items of a line; left out where a line ends.
@@ -18,11 +18,10 @@ struct Word {
     text: String,
     /// Printed before the word unless it begins a line.
     separator: &'static str,
-    /// Neither broken nor cut, however long.
+    /// Never broken or cut.
     whole: bool,
 }
 
-/// A paragraph under construction.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Paragraph {
     lead: Vec<(Role, String)>,
@@ -34,15 +33,14 @@ impl Paragraph {
         Self::default()
     }
 
-    /// Text at the start of the first line, printed as it is, spaces included. It must leave room
-    /// for words: callers shorten foreign text in it.
+    /// Text at the start of the first line, printed verbatim. It must leave room for words: callers shorten foreign
+    /// text in it.
     #[must_use]
     pub(crate) fn lead(mut self, role: Role, text: impl AsRef<str>) -> Self {
         self.lead.push((role, clean(text.as_ref()).into_owned()));
         self
     }
 
-    /// Words, broken at spaces.
     #[must_use]
     pub(crate) fn text(mut self, role: Role, text: impl AsRef<str>) -> Self {
         for word in clean(text.as_ref()).split(' ').filter(|word| !word.is_empty()) {
@@ -51,7 +49,7 @@ impl Paragraph {
         self
     }
 
-    /// An item that ends in a command. Readers copy it: it is neither broken nor cut, as long as it may be.
+    /// An item that ends in a command. Readers copy it, so it is never broken or cut.
     #[must_use]
     pub(crate) fn command(self, role: Role, what: &str, command: &str) -> Self {
         let both = format!("{what} {command}");
@@ -64,13 +62,12 @@ impl Paragraph {
         paragraph
     }
 
-    /// A piece that is broken only when it is longer than a line, with [`DOT`] before it.
+    /// An item that is broken only if longer than a line, with [`DOT`] before it.
     #[must_use]
     pub(crate) fn item(self, role: Role, text: impl AsRef<str>) -> Self {
         self.item_after(DOT, role, text)
     }
 
-    /// The same with another separator.
     #[must_use]
     pub(crate) fn item_after(
         mut self,
@@ -85,7 +82,6 @@ impl Paragraph {
         self
     }
 
-    /// An item for each of these texts; of an option, for the one that there may be.
     #[must_use]
     pub(crate) fn items<T: AsRef<str>>(
         self,
@@ -95,12 +91,10 @@ impl Paragraph {
         texts.into_iter().fold(self, |paragraph, text| paragraph.item(role, text))
     }
 
-    /// Whether there is more than a lead.
     pub(crate) fn has_words(&self) -> bool {
         !self.words.is_empty()
     }
 
-    /// The lines, if there is more than a lead.
     pub(crate) fn lines_if_words(&self, hang: usize, style: Style) -> String {
         if self.has_words() { self.lines(hang, style) } else { String::new() }
     }
@@ -118,21 +112,18 @@ impl Paragraph {
     }
 }
 
-/// A quiet sentence below a table.
+/// A dim sentence below a table.
 pub(crate) fn note(text: impl AsRef<str>, style: Style) -> String {
     Paragraph::new().lead(Role::Dim, "  ").text(Role::Dim, text).lines(2, style)
 }
 
-/// Where the next word goes.
 #[derive(Default)]
 struct LineWriter {
     out: String,
-    /// Text of one role that is not painted yet: each piece of a line takes its colour once.
+    /// Text of one role that is not written yet, so that each piece of a line is coloured once.
     piece: (Role, String),
-    /// Spaces due before the next text; at the end of a line they are dropped.
     spaces: usize,
     column: usize,
-    /// Whether the line holds no word yet.
     fresh: bool,
     hang: usize,
     style: Style,

@@ -4,18 +4,16 @@
 use crate::terminal::width::WIDTH;
 use anstyle::AnsiColor;
 
-/// Below it only names and sentences still fit; tables need 60.
+/// Fewer hold only names and sentences; tables need 60.
 const COLUMNS_MIN: usize = 40;
 /// Longer lines are hard to follow.
 pub const COLUMNS_MAX: usize = 160;
 
-/// How to print.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Style {
-    /// Whether to use ANSI colours. Off when the output is not a terminal or `NO_COLOR` is set; the
-    /// caller decides.
+    /// ANSI colours: off when the output is not a terminal or `NO_COLOR` is set; the caller decides.
     pub colour: bool,
-    /// Columns of a line at most: those of the terminal, from [`COLUMNS_MIN`] to [`COLUMNS_MAX`].
+    /// Width of the terminal, from [`COLUMNS_MIN`] to [`COLUMNS_MAX`].
     pub columns: usize,
 }
 
@@ -25,21 +23,15 @@ impl Default for Style {
     }
 }
 
-/// What a piece of text is, which decides its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Role {
-    /// Values and names.
     #[default]
     Plain,
-    /// Headings.
     Title,
-    /// What may be skipped: column heads, notes, invalid numbers.
+    /// Skippable: column heads, notes, invalid numbers.
     Dim,
-    /// As it should be.
     Good,
-    /// To be read with care.
     Warn,
-    /// Faulty.
     Bad,
 }
 
@@ -58,16 +50,14 @@ impl Role {
 }
 
 impl Style {
-    /// As it is piped: without colour, in lines of [`WIDTH`].
+    /// For pipes: no colour, lines of [`WIDTH`].
     pub const PLAIN: Self = Self { colour: false, columns: WIDTH };
 
-    /// The same on a terminal with this many columns.
     #[must_use]
     pub fn within(self, columns: usize) -> Self {
         Self { columns: columns.clamp(COLUMNS_MIN, COLUMNS_MAX), ..self }
     }
 
-    /// Appends `text` to `out` in the colour of `role`.
     pub(crate) fn paint(self, out: &mut String, role: Role, text: &str) {
         let ansi = role.ansi();
         if self.colour && !ansi.is_plain() && !text.is_empty() {

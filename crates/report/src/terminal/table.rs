@@ -3,7 +3,6 @@
 use crate::terminal::style::{Role, Style};
 use crate::terminal::width::{clean, shorten, width};
 
-/// Where a text stands in its column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Alignment {
     Left,
@@ -19,31 +18,28 @@ pub(crate) struct Column {
 }
 
 impl Column {
-    /// Text, left-aligned, two spaces after the column before it.
+    /// Left-aligned text, two spaces after the column before it.
     pub(crate) const fn left() -> Self {
         Self { alignment: Alignment::Left, gap: 2, least: None }
     }
-    /// Numbers, right-aligned.
     pub(crate) const fn right() -> Self {
         Self { alignment: Alignment::Right, gap: 2, least: None }
     }
-    /// Names that may be shortened, then numbers, `count` columns together.
+    /// Names that may be shortened, then columns of numbers: `count` columns together.
     pub(crate) fn names_and_numbers(count: usize) -> Vec<Self> {
         let mut columns = vec![Self::right(); count];
         columns[0] = Self::left().flexible(12);
         columns
     }
-    /// The same with `gap` spaces before it.
     pub(crate) const fn gap(self, gap: usize) -> Self {
         Self { gap, ..self }
     }
-    /// The same, shortened in the middle down to `least` columns when the table is too wide.
+    /// Shortened in the middle down to `least` columns if the table is too wide.
     pub(crate) const fn flexible(self, least: usize) -> Self {
         Self { least: Some(least), ..self }
     }
 }
 
-/// One field.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct TextCell {
     text: String,
@@ -68,7 +64,6 @@ impl TextCell {
     }
 }
 
-/// A table under construction.
 #[derive(Debug, Clone)]
 pub(crate) struct TextTable {
     columns: Vec<Column>,
@@ -77,12 +72,11 @@ pub(crate) struct TextTable {
 }
 
 impl TextTable {
-    /// A table whose first column begins after `indent` spaces.
     pub(crate) fn new(indent: usize, columns: Vec<Column>) -> Self {
         Self { columns, rows: Vec::new(), indent }
     }
 
-    /// A table of columns of fields, each from its head down.
+    /// Each column begins with its head.
     pub(crate) fn of_columns(layout: Vec<Column>, columns: Vec<Vec<TextCell>>) -> Self {
         let mut table = Self::new(0, layout);
         let rows = columns.iter().map(Vec::len).max().unwrap_or(0);
@@ -94,7 +88,6 @@ impl TextTable {
         table
     }
 
-    /// A table whose first row is a title and heads.
     pub(crate) fn with_heads(columns: Vec<Column>, title: &str, heads: &[&str]) -> Self {
         let mut table = Self::new(0, columns);
         let heads = heads.iter().map(TextCell::dim);
@@ -102,7 +95,7 @@ impl TextTable {
         table
     }
 
-    /// The lines of the first of these tables that fits, or else of the last one.
+    /// The first of these tables that fits, else the last one.
     pub(crate) fn first_fitting(tables: impl IntoIterator<Item = Self>, style: Style) -> String {
         let mut tables = tables.into_iter().peekable();
         while let Some(table) = tables.next() {
@@ -113,13 +106,13 @@ impl TextTable {
         String::new()
     }
 
-    /// Adds a row; fields beyond the columns are dropped, missing ones are blank.
+    /// Extra fields are dropped, missing ones are blank.
     pub(crate) fn row(&mut self, mut cells: Vec<TextCell>) {
         cells.resize_with(self.columns.len(), TextCell::default);
         self.rows.push(cells);
     }
 
-    /// Whether it fits without cutting what is not flexible, and without closing up its columns.
+    /// Whether it fits without shortening fields that are not flexible, and without narrower gaps.
     pub(crate) fn fits(&self, style: Style) -> bool {
         let least = |(column, natural): (&Column, usize)| {
             column.least.map_or(natural, |least| least.min(natural))
@@ -146,7 +139,7 @@ impl TextTable {
         total
     }
 
-    /// Takes columns away one by one from the widest column that may still shrink.
+    /// Narrows the widest flexible column, one character at a time.
     fn shrink(
         &self,
         widths: &mut [usize],
@@ -164,7 +157,7 @@ impl TextTable {
         }
     }
 
-    /// Brings columns closer together, the widest gaps first, before anything is cut.
+    /// Narrows the gaps between columns, the widest first, before anything is cut.
     fn close_up(&mut self, widths: &[usize], columns: usize) {
         while self.total(widths) > columns {
             match self.columns.iter_mut().filter(|column| column.gap > 1).max_by_key(|c| c.gap) {
@@ -174,7 +167,7 @@ impl TextTable {
         }
     }
 
-    /// The lines, each ended with a newline, none too wide; a row of blanks has none.
+    /// The lines, each ended with a newline, none too wide; blank rows are omitted.
     pub(crate) fn render(&self, style: Style) -> String {
         let mut widths = self.natural();
         self.shrink(&mut widths, style.columns, |column| column.least);

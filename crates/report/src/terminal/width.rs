@@ -1,18 +1,16 @@
-//! How many columns a text takes on a terminal, and how to make it take fewer.
-//!
-//! Names of drives, labels and paths come from outside: [`clean`] takes everything out of them that
-//! could move the cursor or reorder the line.
+//! Columns of a text on a terminal. Names of drives, labels and paths come from outside: [`clean`] removes everything
+//! that could move the cursor or reorder the line.
 
 use std::borrow::Cow;
 use unicode_width::UnicodeWidthChar;
 
-/// The widest line of what is piped: the width every terminal, mail and issue tracker shows whole.
+/// Line width in pipes: every terminal, mail and issue tracker shows it whole.
 pub const WIDTH: usize = 80;
 
-/// Stands for a character that must not reach a terminal.
+/// Replaces characters that must not reach a terminal.
 const REPLACEMENT: char = '\u{FFFD}';
 
-/// Columns that `text` takes, after Unicode's East Asian Width (UAX #11).
+/// Columns of `text` by Unicode's East Asian Width (UAX #11).
 pub fn width(text: &str) -> usize {
     text.chars().map(char_width).sum()
 }
@@ -25,8 +23,8 @@ fn char_width(c: char) -> usize {
     }
 }
 
-/// `text` without anything that could move the cursor, colour or reorder a line: white space becomes
-/// a space, other control and invisible format characters become `U+FFFD`.
+/// Removes everything that could move the cursor, colour or reorder a line: white space becomes a space, other control
+/// and invisible format characters become `U+FFFD`.
 pub fn clean(text: &str) -> Cow<'_, str> {
     if text.chars().all(|c| replaced(c) == c) {
         Cow::Borrowed(text)
@@ -52,8 +50,7 @@ fn replaced(c: char) -> char {
     }
 }
 
-/// `text` in at most `room` columns, with `…` in place of its middle: both ends of a path or a model
-/// name say more than its middle.
+/// At most `room` columns, with `…` for the middle: both ends of a path or a model name say more.
 pub fn shorten(text: &str, room: usize) -> Cow<'_, str> {
     if width(text) <= room {
         return Cow::Borrowed(text);

@@ -2,8 +2,8 @@
 
 use super::width::width;
 
-/// A plain message in lines of at most `columns`, broken at spaces; all but the first begin with `hang`
-/// spaces. A word that is longer than a line stays whole: it may be a path that a reader copies.
+/// A message in lines of at most `columns`, broken at spaces; all but the first begin with `hang` spaces. A word longer
+/// than a line stays whole: it may be a path that a reader copies.
 pub fn wrap(message: &str, columns: usize, hang: usize) -> String {
     let mut out = String::new();
     let (mut column, mut spaces, mut fresh) = (0, 0, true);

@@ -69,7 +69,6 @@ fn partition(
     }
 }
 
-/// A drive about which little is known.
 pub fn drive(name: &str, kind: DriveKind, capacity_bytes: u64) -> Drive {
     Drive {
         name: name.into(),

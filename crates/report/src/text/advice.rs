@@ -5,7 +5,7 @@ use crate::terminal::{Column, Paragraph, Role, Style, TextCell, TextTable, note,
 use drivescope_model::Bytes;
 use drivescope_model::number::{rounded, with_half_width};
 
-/// A layout with what to expect, then the scripts that would make it.
+/// The layout with expected figures, then the scripts that create it.
 pub fn layout(drives: &[DriveFigures], layout: &DataLayout, style: Style) -> String {
     let mut out = String::new();
     for (number, drive) in drives.iter().enumerate() {
@@ -41,7 +41,6 @@ pub fn layout(drives: &[DriveFigures], layout: &DataLayout, style: Style) -> Str
     out
 }
 
-/// A row for each partition: where, and what to expect.
 fn table(own: &[&PlacedPartition], style: Style) -> String {
     let texts = |head: &str, text: &dyn Fn(&PlacedPartition) -> String| {
         texts(TextCell::dim(head), own.iter().map(|placement| text(placement)))
@@ -73,7 +72,7 @@ fn table(own: &[&PlacedPartition], style: Style) -> String {
     TextTable::of_columns(Column::names_and_numbers(columns.len()), columns).render(style)
 }
 
-/// What a drive suits, in a sentence, and what to change on the machine.
+/// The drive's uses in a sentence, and recommended changes of the machine.
 pub fn machine_advice(answer: &str, changes: &[MachineChange], style: Style) -> String {
     let mut out = Paragraph::new().text(Role::Title, answer).lines(0, style);
     if changes.is_empty() {

@@ -5,12 +5,9 @@ use crate::terminal::{Column, Paragraph, Role, Style, TextCell, TextTable, secti
 use drivescope_model::number::{one_decimal, rounded};
 use drivescope_stats::ratio::RatioOutcome;
 
-/// Widest name of a drive in the head of a column.
 const NAME_MAX: usize = 14;
-/// Most rows of a group that a sentence names.
 const NAMED_MAX: usize = 3;
 
-/// The comparison as `drivescope compare` prints it.
 pub fn comparison(comparison: &RunComparison, style: Style) -> String {
     sections([
         answer(comparison, style),
@@ -22,13 +19,12 @@ pub fn comparison(comparison: &RunComparison, style: Style) -> String {
     ])
 }
 
-/// A sentence or two for each run but the first.
 fn answer(comparison: &RunComparison, style: Style) -> String {
     let lines = sentences(comparison).into_iter();
     lines.map(|text| Paragraph::new().text(Role::Title, &text).lines(2, style)).collect()
 }
 
-/// What the comparison comes to: a sentence for each run but the first.
+/// A sentence for each run but the first.
 pub(crate) fn sentences(comparison: &RunComparison) -> Vec<String> {
     if comparison.rows.is_empty() {
         return vec!["These runs have no valid metric in common.".to_string()];
@@ -51,22 +47,25 @@ fn sentence(comparison: &RunComparison, i: usize, name: &str) -> String {
         (of(RatioOutcome::WithinBand), format!("the same within {band} %")),
         (of(RatioOutcome::NotShown), "no difference shown".to_string()),
     ];
-    let told: Vec<String> =
+    let groups: Vec<String> =
         parts.iter().filter_map(|(rows, word)| group(rows, word, count)).collect();
-    format!("{name} against {}: {}.", comparison.names[0], told.join("; "))
+    format!("{name} against {}: {}.", comparison.names[0], groups.join("; "))
 }
 
-/// One group of rows with the same outcome: named where they are few, else their number and the farthest.
+/// Rows with the same outcome: named if they are few, else their number and the farthest.
 fn group(rows: &[(&ComparedMetric, MetricRatio)], word: &str, count: usize) -> Option<String> {
     let is_difference =
         matches!(rows.first()?.1.outcome, RatioOutcome::Larger | RatioOutcome::Smaller);
-    let told = |(row, ratio): &(&ComparedMetric, MetricRatio)| {
+    let row_words = |(row, ratio): &(&ComparedMetric, MetricRatio)| {
         let range = ratio.interval.map_or(String::new(), |(low, high)| range(low, high));
         let factor = format!(" ({} times{range})", rounded(ratio.times));
         format!("{}{}", row.what, if is_difference { factor } else { String::new() })
     };
     if rows.len() <= NAMED_MAX {
-        return Some(format!("{word} in {}", rows.iter().map(told).collect::<Vec<_>>().join(", ")));
+        return Some(format!(
+            "{word} in {}",
+            rows.iter().map(row_words).collect::<Vec<_>>().join(", ")
+        ));
     }
     let how_many = match rows.len() {
         all if all == count => "everything compared".to_string(),
@@ -74,7 +73,8 @@ fn group(rows: &[(&ComparedMetric, MetricRatio)], word: &str, count: usize) -> O
     };
     let distance = |ratio: &MetricRatio| ratio.times.ln().abs();
     let farthest = rows.iter().max_by(|a, b| distance(&a.1).total_cmp(&distance(&b.1)))?;
-    let most = if is_difference { format!(", most in {}", told(farthest)) } else { String::new() };
+    let most =
+        if is_difference { format!(", most in {}", row_words(farthest)) } else { String::new() };
     Some(format!("{word} in {how_many}{most}"))
 }
 
@@ -88,7 +88,7 @@ fn warnings(comparison: &RunComparison, style: Style) -> String {
     texts.map(|text| Paragraph::new().text(Role::Warn, &text).lines(2, style)).collect()
 }
 
-/// The widest of the tables that fits: without intervals where there are many runs.
+/// The widest table that fits; intervals are omitted for many runs.
 fn table(comparison: &RunComparison, style: Style) -> String {
     if comparison.rows.is_empty() {
         return String::new();
@@ -120,13 +120,11 @@ fn table_of(comparison: &RunComparison, has_intervals: bool) -> TextTable {
     table
 }
 
-/// Rows that are missing, each with its reason and remedy.
 fn left_out(comparison: &RunComparison, style: Style) -> String {
     let texts = comparison.left_out.iter().map(|it| format!("left out: {it}"));
     texts.map(|text| Paragraph::new().text(Role::Warn, &text).lines(2, style)).collect()
 }
 
-/// Prices and verdicts of each.
 fn besides(comparison: &RunComparison, style: Style) -> String {
     if comparison.besides.is_empty() {
         return String::new();
@@ -145,7 +143,6 @@ fn besides(comparison: &RunComparison, style: Style) -> String {
     table.render(style)
 }
 
-/// Sign, ratio and interval.
 fn fields(ratio: &MetricRatio) -> [TextCell; 3] {
     let role = match ratio.outcome {
         RatioOutcome::Larger => Role::Good,
@@ -155,7 +152,7 @@ fn fields(ratio: &MetricRatio) -> [TextCell; 3] {
     let interval = ratio.interval.map_or("too few rounds".to_string(), |(low, high)| {
         format!("{}–{}", rounded(low), rounded(high))
     });
-    let times = if ratio.is_told() { rounded(ratio.times) } else { "not shown".to_string() };
+    let times = if ratio.is_shown() { rounded(ratio.times) } else { "not shown".to_string() };
     [TextCell::new(role, ratio.sign()), TextCell::new(role, times), TextCell::dim(interval)]
 }
 

@@ -7,10 +7,8 @@ use drivescope_model::Bytes;
 use drivescope_model::drive::{Drive, DriveKind};
 use drivescope_model::number::{one_decimal, whole};
 
-/// Where the details of a drive begin.
 const INDENT: usize = 4;
 
-/// Every drive, with a blank line between two of them.
 pub fn drive_list(drives: &[Drive], style: Style) -> String {
     if drives.is_empty() {
         return Paragraph::new().text(Role::Dim, "no drives found").lines(0, style);
@@ -28,7 +26,6 @@ fn block(drive: &Drive, style: Style) -> String {
     out
 }
 
-/// Name and model, then what it is, how large and how it is attached.
 fn first_line(drive: &Drive, style: Style) -> String {
     let name = shorten(&clean(&drive.name), 24).into_owned();
     let model = drive.model.as_deref().map(|model| clean(model.trim()));
@@ -121,7 +118,6 @@ fn health(drive: &Drive, style: Style) -> String {
         .lines_if_words(INDENT, style)
 }
 
-/// Partitions with their alignment, or what the whole device holds.
 fn contents(drive: &Drive, style: Style) -> String {
     if drive.partitions.is_empty() {
         let mut facts = Vec::new();
@@ -157,7 +153,7 @@ fn contents(drive: &Drive, style: Style) -> String {
     table.render(style)
 }
 
-/// Partitions begin at whole MiB; where one does not, the exact number is the point.
+/// Whole MiB, as partitions usually begin; otherwise the exact number.
 fn start(bytes: u64) -> String {
     let start = Bytes(bytes);
     match bytes {
@@ -167,7 +163,7 @@ fn start(bytes: u64) -> String {
     }
 }
 
-/// What a drive is; a composite one names its parts.
+/// The kind of a drive; a composite one names its parts.
 fn kind(drive: &Drive) -> String {
     if drive.kind == DriveKind::Composite && !drive.backing.is_empty() {
         return format!("composed of {}", drive.backing.join(", "));
@@ -191,7 +187,7 @@ fn kind_name(kind: DriveKind) -> &'static str {
     }
 }
 
-/// What is written about a drive wherever it is named: that it is not a whole drive, or only in memory.
+/// Note wherever a drive is named: that it is not a whole drive, or only in memory.
 pub(super) fn kind_note(drive: &Drive) -> Option<String> {
     let note = match drive.kind {
         DriveKind::Virtual => "virtual disk",
@@ -204,7 +200,6 @@ pub(super) fn kind_note(drive: &Drive) -> Option<String> {
     Some(note.to_string())
 }
 
-/// The link as people write it, or the name of the transport.
 pub(super) fn link_name(drive: &Drive) -> Option<String> {
     if let Some(link) = &drive.link {
         return Some(link.name.clone());

@@ -4,13 +4,12 @@ use crate::first_seen::{distinct, grouped};
 use crate::terminal::{Paragraph, Role, Style, clean, shorten};
 use drivescope_model::{Finding, FindingId, Severity};
 
-/// Most observations printed for one finding; the document holds all.
+/// The document has the other observations.
 const SHOWN_MAX: usize = 4;
-/// Where the words of a finding begin on its further lines.
 const INDENT: usize = 6;
 
-/// Findings ordered by severity: problems, invalid numbers, warnings, notes. Several of the same id
-/// become one with several observations. Notes have no remedy line.
+/// Sorted by severity: problems, invalid numbers, warnings, notes. Findings of the same id become one with several
+/// observations. Notes have no remedy.
 pub fn findings(findings: &[Finding], style: Style) -> String {
     let mut groups = grouped(findings.iter().map(|finding| (finding.id, finding)));
     groups.sort_by_key(|(_, group)| std::cmp::Reverse(group[0].severity));

@@ -7,10 +7,10 @@ use drivescope_model::document::Limiter;
 use drivescope_model::number::whole;
 use drivescope_model::{FindingId, PhaseRecord, TestResult, TestStatus};
 
-/// Most phases named one by one; beyond, `--verbose` shows them all.
+/// More phases than this are counted; `--verbose` shows them all.
 const NAMED_MAX: usize = 3;
 
-/// `2 of 5,006 requests failed`, if any did.
+/// `2 of 5,006 requests failed`.
 pub(super) fn errors(result: &TestResult) -> Option<String> {
     let sum = |count: fn(&PhaseRecord) -> u64| {
         result.phases.iter().map(count).fold(0u64, u64::saturating_add)
@@ -20,7 +20,6 @@ pub(super) fn errors(result: &TestResult) -> Option<String> {
     (failed > 0).then(|| format!("{} of {} requests failed", whole(failed), whole(all)))
 }
 
-/// How the figures of a test came about, and what limited them.
 pub(super) fn methods(result: &TestResult, style: Style) -> String {
     let name = format!("{}  ", result.test.name());
     let mut paragraph =
@@ -31,7 +30,7 @@ pub(super) fn methods(result: &TestResult, style: Style) -> String {
     paragraph.lines_if_words(2, style)
 }
 
-/// What is marked and what is missing, in one or two quiet lines.
+/// Explains marks and gaps of the table, in one or two dim lines.
 pub(super) fn footer(result: &TestResult, style: Style) -> String {
     let mut out = invalid(result, style);
     // A test that ended well gives as its reason what it had to leave out.
@@ -43,7 +42,7 @@ pub(super) fn footer(result: &TestResult, style: Style) -> String {
     out
 }
 
-/// What `!` means in this table.
+/// Explains `!`.
 fn invalid(result: &TestResult, style: Style) -> String {
     let marked: Vec<_> = result.metrics.iter().filter(|metric| !metric.valid).collect();
     if marked.is_empty() {
@@ -63,14 +62,13 @@ fn invalid(result: &TestResult, style: Style) -> String {
         .lines(4, style)
 }
 
-/// Whether a percentile that tables show rests on all rounds together, because one alone has too few requests.
+/// Whether a percentile in the tables comes from all rounds together, because one round has too few requests.
 fn has_joint_percentiles(result: &TestResult) -> bool {
     let shown = [".lat_p50_us", ".lat_p99_us", ".lat_p99_9_us"];
     let is_shown = |key: &str| shown.iter().any(|end| key.ends_with(end));
     result.metrics.iter().any(|metric| is_shown(&metric.key) && metric.rounds.len() == 1)
 }
 
-/// What the figures of the table are.
 fn intervals(result: &TestResult) -> Option<String> {
     let rounds = result.metrics.iter().filter(|m| half_width(m).is_some()).map(|m| m.rounds.len());
     let (least, most) = (rounds.clone().min()?, rounds.max()?);
@@ -85,7 +83,7 @@ fn intervals(result: &TestResult) -> Option<String> {
     Some(format!("median of {rounds} rounds with its 95 % interval{extremes}"))
 }
 
-/// The common limiter, and the phases that had another: `limited by the drive;`, `by one CPU in …`.
+/// The most common limiter, and phases with another one: `limited by the drive;`, `by one CPU in …`.
 fn limits(result: &TestResult) -> Vec<String> {
     // The user chose the rate of an open loop; a limit beside it would only confuse.
     let phases = result.phases.iter().filter(|phase| phase.limiter != Limiter::Schedule);

@@ -4,11 +4,10 @@ use super::plan::level_words;
 use crate::terminal::{Paragraph, Role, Style, clean, shorten};
 use drivescope_model::gate::{Check, GateRecord, Outcome};
 
-/// Widths of the columns with outcomes and names.
 const OUTCOME: usize = 9;
 const NAME: usize = 16;
 
-/// `gate at level destroy: refused by 2 of 21 checks`, then the refusals, then the rest.
+/// `gate at level destroy: refused by 2 of 21 checks`, then refusals, then the other checks.
 pub fn gate(record: &GateRecord, style: Style) -> String {
     let refusals = record.refusals().count();
     let level = format!("gate at level {} ({}): ", record.level.name(), level_words(record.level));

@@ -7,8 +7,8 @@ use drivescope_model::number::{one_decimal, whole};
 use drivescope_model::target::{TargetInfo, TargetKind};
 use drivescope_model::{Bytes, Plan};
 
-/// `drivescope 0.1.0 · quick · /mnt/data (ext4, sda1 of WD40EFRX-68N32N0, 4.00 TB, SATA 6.0 Gb/s)`,
-/// on one line where it fits, else with what is below the target on lines of its own.
+/// `drivescope 0.1.0 · quick · /mnt/data (ext4, sda1 of WD40EFRX-68N32N0, 4.00 TB, SATA 6.0 Gb/s)`, on one line if it
+/// fits, else with the parts below the target on further lines.
 pub fn header(
     program: &str,
     plan: &Plan,
@@ -49,7 +49,6 @@ pub fn header(
     out
 }
 
-/// What lies below a target: file system, path to the drive, capacity, link.
 fn below(target: &TargetInfo, drive: Option<&Drive>) -> Vec<String> {
     let mut parts = Vec::new();
     if target.kind == TargetKind::File {

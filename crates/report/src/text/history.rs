@@ -7,17 +7,15 @@ use crate::terminal::{Column, Paragraph, Role, Style, TextCell, TextTable, secti
 use drivescope_model::number::rounded;
 use drivescope_model::units::Bytes;
 
-/// Runs that are drawn and listed at most, the newest.
+/// Newest runs that are drawn and listed.
 const RUNS_MAX: usize = 20;
-/// Part of the largest value that a drawn metric spans at least: noise must look like noise.
+/// A drawn metric spans at least this part of its largest value: noise must look like noise.
 const SPAN_MIN: f64 = 0.2;
-/// From here on a change is written as a factor, not in percent.
+/// Larger changes are written as a factor, not in percent.
 const TIMES_FROM: f64 = 2.0;
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// Digits of an id that are shown.
 const ID_DIGITS: usize = 4;
 
-/// The history as `drivescope history` prints it.
 pub fn history(history: &DriveHistory, style: Style) -> String {
     sections([
         head(history, style),
@@ -56,7 +54,6 @@ fn period(first: &str, last: &str) -> String {
     }
 }
 
-/// The same as sentences.
 pub(crate) fn history_sentences(history: &DriveHistory) -> Vec<String> {
     let changed: Vec<(&MetricHistory, MetricChange)> =
         history.rows.iter().filter_map(|row| Some((row, row.change?))).collect();
@@ -111,13 +108,14 @@ fn speed_change(times: f64, (low, high): (f64, f64)) -> (String, String) {
     (format!("{} % {word}", percent(times)), interval)
 }
 
-/// `since 2026-02-16`; where the run before began on that day too, the run and its time.
+/// `since 2026-02-16`; the run and its time if the run before began on the same day.
 fn since(history: &DriveHistory, at: usize) -> String {
     let run = &history.runs[at];
     let before = at.checked_sub(1).map(|before| day(&history.runs[before].started_at));
-    match before == Some(day(&run.started_at)) {
-        true => format!("since run {}, {}", shorten_id(&run.id), minute(&run.started_at)),
-        false => format!("since {}", day(&run.started_at)),
+    if before == Some(day(&run.started_at)) {
+        format!("since run {}, {}", shorten_id(&run.id), minute(&run.started_at))
+    } else {
+        format!("since {}", day(&run.started_at))
     }
 }
 
@@ -164,7 +162,7 @@ fn table(history: &DriveHistory, style: Style) -> String {
     table.render(style)
 }
 
-/// A mark for each value, from the lowest to the highest, or a fifth of the highest where they lie closer.
+/// A mark per value, from lowest to highest, or a fifth of the highest where they lie closer.
 fn drawn(values: &[f64]) -> String {
     let (low, high) = extent(values.iter().copied());
     let span = (high - low).max(high * SPAN_MIN);

@@ -6,8 +6,8 @@ use crate::verdict::judge;
 use crate::workloads::workload;
 use drivescope_model::{Run, TestResult};
 
-/// What is known so far: `progress` in one line, a sentence, and the tables of the
-/// first test and of the one in progress. `run` has the tests with what their cells have come to.
+/// State of a run in progress: `progress` in one line, a sentence, and the tables of the first and the current test.
+/// `run` has the tests with the figures of their cells so far.
 pub fn live(run: &Run, progress: &str, style: Style) -> String {
     let progress = format!("{}\n", begin_of(progress, style.columns));
     let run = &Run { verdict: judge(run), ..run.clone() };
@@ -26,7 +26,7 @@ pub fn live(run: &Run, progress: &str, style: Style) -> String {
     sections([progress, look].into_iter().chain(tables))
 }
 
-/// As much of a line as fits; the least useful part stands at its end.
+/// Cuts a line to its width; the least useful part stands at its end.
 fn begin_of(line: &str, columns: usize) -> String {
     let mut begin = String::new();
     for c in line.chars() {

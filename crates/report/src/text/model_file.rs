@@ -2,11 +2,10 @@
 
 use crate::terminal::{width, wrap};
 
-/// Indent of what follows of a line.
 const HANG: usize = 2;
 
-/// The file with lines of at most `columns`, broken between words only. What follows of a comment is a comment
-/// again; a value longer than a line is broken too, so this is to be looked at, not to be read by a program.
+/// The file with lines of at most `columns`, broken between words. A continued comment is a comment again; long values
+/// are broken too, so this is for people, not for programs.
 pub fn model_file(text: &str, columns: usize) -> String {
     let mut out = String::new();
     for line in text.lines() {
@@ -43,7 +42,7 @@ fn broken(line: &str, columns: usize) -> String {
     lines.join("\n")
 }
 
-/// Where the comment of a line of TOML begins: at the first `#` outside of quotes, or at the end.
+/// Start of the comment in a line of TOML: the first `#` outside quotes, or the end.
 fn comment_start(line: &str) -> usize {
     let mut quote = None;
     let mut escaped = false;

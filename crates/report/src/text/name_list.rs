@@ -2,15 +2,13 @@
 
 use crate::terminal::{Paragraph, Role, Style, clean, shorten, width};
 
-/// Room for a name.
 const NAME_MAX: usize = 32;
 
-/// Columns that a summary needs beside the names; with fewer it goes below its name.
+/// Columns that a summary needs beside names; with fewer it stands below its name.
 const ABOUT_MIN: usize = 28;
-/// Columns by which it is indented there.
+/// Its indent there.
 const BELOW: usize = 4;
 
-/// Names (of suites, tests, models) and a summary of each: a line each, or more where they do not fit.
 pub fn name_list(pairs: &[(impl AsRef<str>, impl AsRef<str>)], style: Style) -> String {
     let name = |name: &str| shorten(&clean(name), NAME_MAX).into_owned();
     let pairs: Vec<(String, &str)> =

@@ -9,7 +9,7 @@ use drivescope_model::plan::PlannedTest;
 use drivescope_model::target::{TargetInfo, TargetKind};
 use drivescope_model::{Bytes, Cost, Plan, Secs, WriteLevel};
 
-/// Shorter times are not worth a remark, s.
+/// Shorter times need no remark, s.
 const SECONDS_MAX: f64 = 10.0;
 
 /// `5 tests · about 70 s · writes up to 1.07 GB to its own folder, then removes it · your files are
@@ -67,23 +67,23 @@ pub fn plan(plan: &Plan, target: &TargetInfo, style: Style) -> String {
         .lines(0, style)
 }
 
-/// Whether the bytes that a test writes are a bound: its rounds end there, and mostly before.
+/// Whether the written bytes are a bound: rounds end there, and mostly before.
 fn is_up_to(test: &PlannedTest) -> bool {
     let writes_for_a_time = workload(test.test).writes_for_a_time;
     test.at_most.is_some() || (writes_for_a_time && test.cost.written_bytes > 0)
 }
 
-/// Whether how much it reads is the drive's to say.
+/// Whether the drive's speed decides how much is read.
 fn is_guess(test: &PlannedTest) -> bool {
     workload(test.test).reads_for_a_time
 }
 
-/// The most that any test which runs may write.
+/// The highest level of any test that runs.
 fn level(plan: &Plan) -> WriteLevel {
     plan.active().map(|test| test.writes).max().unwrap_or(WriteLevel::Read)
 }
 
-/// Everything a plan says: cost and write level of each test, what is left out and why.
+/// Cost and write level of each test; tests that are left out, and why.
 pub fn dry_run(plan: &Plan, target: &TargetInfo, style: Style) -> String {
     sections([
         costs(plan, style),
@@ -130,7 +130,6 @@ fn costs(plan: &Plan, style: Style) -> String {
     table.render(style)
 }
 
-/// Time, reads and writes of some tests, whose cost together this is.
 fn cost_cells(tests: &[&PlannedTest], cost: Cost) -> [TextCell; 3] {
     let any = |is_so: fn(&PlannedTest) -> bool| tests.iter().any(|test| is_so(test));
     let up_to = |is_so: bool| if is_so { "up to " } else { "" };
@@ -152,7 +151,6 @@ fn amount(bytes: u64) -> String {
     if bytes == 0 { MISSING.to_string() } else { Bytes(bytes).to_string() }
 }
 
-/// What a write level leaves on the target.
 pub(super) fn level_words(level: WriteLevel) -> &'static str {
     match level {
         WriteLevel::Read => "nothing",
@@ -163,7 +161,6 @@ pub(super) fn level_words(level: WriteLevel) -> &'static str {
     }
 }
 
-/// Where each write goes.
 fn places(plan: &Plan, target: &TargetInfo, style: Style) -> String {
     let path = shorten(&clean(&target.path), 60).into_owned();
     let (role, text) = match (level(plan), &plan.own_folder) {
@@ -181,7 +178,6 @@ fn places(plan: &Plan, target: &TargetInfo, style: Style) -> String {
     Paragraph::new().lead(Role::Dim, "writes    ").text(role, &text).lines(10, style)
 }
 
-/// The space that files of its own take.
 fn space(plan: &Plan, target: &TargetInfo) -> String {
     match target.file_system.as_ref().filter(|fs| fs.copies_on_write()) {
         None => format!("at most {} at a time", plan.space_bytes()),
@@ -193,7 +189,7 @@ fn space(plan: &Plan, target: &TargetInfo) -> String {
     }
 }
 
-/// What is overwritten and put back, and where it lies meanwhile.
+/// Contents that are overwritten and restored, and where they are kept meanwhile.
 fn restored(plan: &Plan, path: &str) -> String {
     let Some(restores) = plan.active().find_map(|test| test.restores.as_ref()) else {
         return format!("patterns to {path}; the contents are kept in a journal");
@@ -210,7 +206,7 @@ fn restored(plan: &Plan, path: &str) -> String {
     )
 }
 
-/// Tests that will not run, costs that are bounds, and parts of tests that will not run, each with its reason.
+/// Tests that will not run, costs that are bounds, and parts that will not run, each with its reason.
 fn left_out(plan: &Plan, style: Style) -> String {
     let mut out = String::new();
     let mut line = |word: &str, test: &str, reason: &str| {

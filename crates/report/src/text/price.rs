@@ -17,13 +17,13 @@ pub fn price(run: &Run, style: Style) -> String {
         (per_rate(run, price), format!("{RATE_MB_S} MB/s read")),
         (per_reads(run, price), format!("{} random reads/s", whole(REQUESTS))),
     ];
-    let told =
+    let prices =
         parts.iter().filter_map(|(amount, what)| Some(format!("{} per {what}", of((*amount)?))));
     Paragraph::new()
         .lead(Role::Title, "price")
         .lead(Role::Plain, "  ")
         .item(Role::Plain, format!("{price}{whole_drive}"))
-        .items(Role::Plain, told)
+        .items(Role::Plain, prices)
         .lines(7, style)
 }
 

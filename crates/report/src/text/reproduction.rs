@@ -6,7 +6,7 @@ use drivescope_model::number::{MISSING, rounded};
 use drivescope_model::reproduction::{CellResult, Kinds, Published, Reproduction, Tally};
 use std::collections::BTreeMap;
 
-/// All cells by drive, what fails and why, what has no figure and why, and how many pass.
+/// All cells by drive, failures and missing figures with reasons, and the number that pass.
 pub fn reproduction(result: &Reproduction, style: Style) -> String {
     let cells = &result.cells;
     let drives = distinct(cells.iter().map(|cell| cell.drive.as_str()));
@@ -63,7 +63,6 @@ fn signed(percent: f64) -> String {
     if matches!(text.as_str(), "+0.0" | "-0.0") { "0.0".to_string() } else { text }
 }
 
-/// Cells that fail, by the reason the table has for them.
 fn failures(cells: &[CellResult], style: Style) -> String {
     let mut out = String::new();
     for (reason, ids) in by_reason(cells, Some(false)) {
@@ -78,7 +77,6 @@ fn failures(cells: &[CellResult], style: Style) -> String {
     out
 }
 
-/// How many cells have no figure, by reason.
 fn without_figure(cells: &[CellResult], style: Style) -> String {
     if cells.iter().all(|cell| cell.pass.is_some()) {
         return String::new();
@@ -91,7 +89,6 @@ fn without_figure(cells: &[CellResult], style: Style) -> String {
     paragraph.text(Role::Dim, reasons.join("; ")).lines(16, style)
 }
 
-/// Ids of the cells with this outcome, by reason.
 fn by_reason(cells: &[CellResult], pass: Option<bool>) -> BTreeMap<&str, Vec<&str>> {
     let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for cell in cells.iter().filter(|cell| cell.pass == pass) {
@@ -123,7 +120,6 @@ fn summary(result: &Reproduction, style: Style) -> String {
     lines
 }
 
-/// How the count is made where cells are of several kinds.
 fn by_kind(kinds: &Kinds, style: Style) -> String {
     let of = |tally: Tally| format!("{} of {}", tally.passed, tally.reachable);
     let parts = [
@@ -149,8 +145,7 @@ fn by_kind(kinds: &Kinds, style: Style) -> String {
     lines.into_iter().flatten().map(line).collect()
 }
 
-/// What the models are held to on phybs, whose published passes of one drive differ by more than the
-/// table's 5 % among themselves.
+/// Tolerance for phybs, whose published passes of one drive differ among themselves by more than the table's 5 %.
 const PHYBS_PCT: f64 = 10.0;
 
 fn is_near(cell: &CellResult) -> bool {
@@ -160,6 +155,7 @@ fn is_near(cell: &CellResult) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::must_have;
 
     fn cell(id: &str, pass: Option<bool>, reason: Option<&str>) -> CellResult {
         CellResult {
@@ -216,28 +212,32 @@ mod tests {
         }
         let text =
             reproduction(&Reproduction::new(cells.clone()), Style::default()).replace('\n', " ");
-        for words in [
-            "7 of 8 reachable cells within tolerance (87.5 %)",
-            "by kind: specifications 1 of 1, passes of phybs 1 of 2 (3 cells each), other measurements 1 of 1",
-            "without specifications, each pass once: 2 of 3 (66.7 %)",
-        ] {
-            assert!(text.contains(words), "no '{words}' in {text}");
-        }
+        must_have(
+            &text,
+            &[
+                "7 of 8 reachable cells within tolerance (87.5 %)",
+                "by kind: specifications 1 of 1, passes of phybs 1 of 2 (3 cells each), other measurements 1 of 1",
+                "without specifications, each pass once: 2 of 3 (66.7 %)",
+            ],
+        );
         cells.push(CellResult { generic: true, ..of("phybs", "tps", "size=512 off=0", false) });
         let text = reproduction(&Reproduction::new(cells), Style::default()).replace('\n', " ");
-        for words in [
-            "passes of phybs 1 of 2 (3 cells each), on generic models 0 of 1, other",
-            "without specifications and generic models, each pass once: 2 of 3 (66.7 %)",
-        ] {
-            assert!(text.contains(words), "no '{words}' in {text}");
-        }
+        must_have(
+            &text,
+            &[
+                "passes of phybs 1 of 2 (3 cells each), on generic models 0 of 1, other",
+                "without specifications and generic models, each pass once: 2 of 3 (66.7 %)",
+            ],
+        );
     }
 
     #[test]
     fn a_failure_without_a_reason_says_so() {
         let result = Reproduction::new(vec![cell("s0-wdred-fill-start", Some(false), None)]);
         let text = reproduction(&result, Style::default());
-        assert!(text.contains("no reason is known"), "{text}");
-        assert!(text.contains("0 of 1 reachable cells within tolerance (0.0 %)"), "{text}");
+        must_have(
+            &text,
+            &["no reason is known", "0 of 1 reachable cells within tolerance (0.0 %)"],
+        );
     }
 }

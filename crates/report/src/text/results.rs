@@ -14,16 +14,16 @@ pub fn results(run: &Run, style: Style) -> String {
     // Where nothing could be judged, each use for another reason, the figures are the answer.
     let is_judged = run.verdict.iter().any(|verdict| verdict.points.is_some());
     let has_one_reason = run.verdict.windows(2).all(|two| two[0].because == two[1].because);
-    let (above, below) = match is_judged || has_one_reason {
-        true => (verdict, String::new()),
-        false => (String::new(), verdict),
+    let (above, below) = if is_judged || has_one_reason {
+        (verdict, String::new())
+    } else {
+        (String::new(), verdict)
     };
     let head = [ended(run, style), sentence(run, style), above];
     let rest = [legend, findings(&run.findings, style), below, price(run, style)];
     sections(head.into_iter().chain(tables).chain(rest))
 }
 
-/// A line about a run that did not finish.
 fn ended(run: &Run, style: Style) -> String {
     let (role, text) = match run.status {
         TestStatus::Done => return String::new(),
@@ -39,7 +39,7 @@ fn sentence(run: &Run, style: Style) -> String {
     Paragraph::new().text(Role::Title, text).lines(0, style)
 }
 
-/// What the tables leave unsaid.
+/// Explains marks in the tables.
 fn legend(tables: &[String], style: Style) -> String {
     let has = |sign: char| tables.iter().any(|table| table.contains(sign));
     if !has('±') {

@@ -3,29 +3,21 @@
 use crate::terminal::{Column, Paragraph, Role, Style, TextCell, TextTable};
 use drivescope_model::TestStatus;
 
-/// What the list shows of a stored run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunRow {
-    /// Id, or a beginning of it that names the run.
     pub id: String,
-    /// When it began, RFC 3339; shown to the minute in the run's own time zone.
+    /// RFC 3339; shown to the minute in the run's own time zone.
     pub started_at: String,
-    /// The user's label.
     pub label: Option<String>,
-    /// Name of the suite.
     pub suite: String,
-    /// Model or name of the drive, when one was known.
     pub drive: Option<String>,
-    /// The target's path.
     pub target: String,
-    /// How it ended.
     pub status: TestStatus,
-    /// Its main figures: `178 MB/s · 149 IOPS`.
     pub headline: String,
 }
 
-/// A table of runs, in the order given. Where it is too wide, this year goes first, then the suite, then the
-/// drive: never a digit of a figure, nor the time of day, which alone distinguishes the runs of a day.
+/// Rows in the order given. Where the table is too wide, this year is omitted first, then the suite, then the drive:
+/// never a digit of a figure, nor the time of day, which alone distinguishes the runs of a day.
 pub fn runs(rows: &[RunRow], this_year: i16, style: Style) -> String {
     if rows.is_empty() {
         let text = "no runs stored yet; drivescope run . creates one";
@@ -43,10 +35,9 @@ pub fn runs(rows: &[RunRow], this_year: i16, style: Style) -> String {
     )
 }
 
-/// Further columns of a run.
 #[derive(Clone, Copy)]
 struct Columns {
-    /// Of starts in this year; another year is always shown.
+    /// For starts in this year; another year is always shown.
     year: bool,
     suite: bool,
     drive: bool,
@@ -95,7 +86,7 @@ fn table(rows: &[RunRow], this_year: i16, columns: Columns) -> TextTable {
     table
 }
 
-/// `2026-08-01T14:02:11+02:00` as `2026-08-01 14:02`; another form stays as it is.
+/// `2026-08-01T14:02:11+02:00` as `2026-08-01 14:02`; other forms are unchanged.
 pub(crate) fn minute(rfc3339: &str) -> String {
     match rfc3339.get(..16) {
         Some(start) if start.as_bytes()[10] == b'T' => start.replacen('T', " ", 1),
@@ -103,7 +94,7 @@ pub(crate) fn minute(rfc3339: &str) -> String {
     }
 }
 
-/// `2026-08-01 14:02` as `08-01 14:02` in 2026; another year or form stays as it is.
+/// `2026-08-01 14:02` as `08-01 14:02` in 2026; other years and forms are unchanged.
 fn of_year(minute: &str, this_year: i16) -> &str {
     match minute.split_once('-') {
         Some((year, rest)) if year.parse() == Ok(this_year) && rest.len() == 11 => rest,

@@ -5,7 +5,7 @@ use super::{header, results};
 use crate::terminal::{Paragraph, Role, Style, clean, sections, shorten};
 use drivescope_model::{Run, Secs};
 
-/// A run from header to findings, as `drivescope show` prints it; `store` as for [`saved`].
+/// As `drivescope show` prints it; `store` as for [`saved`].
 pub fn run_summary(run: &Run, store: &str, style: Style) -> String {
     let mut head = header(
         &format!("{} {}", run.tool.name, run.tool.version),
@@ -18,7 +18,6 @@ pub fn run_summary(run: &Run, store: &str, style: Style) -> String {
     sections([head, results(run, style), closing(run, store, style)])
 }
 
-/// When, where and for how long.
 fn facts(run: &Run, style: Style) -> String {
     let host = Some(&run.host.name).filter(|name| !name.is_empty());
     let paragraph = Paragraph::new()
@@ -33,7 +32,6 @@ fn facts(run: &Run, style: Style) -> String {
     paragraph.lines(0, style) + &note
 }
 
-/// What to do next with the run.
 fn closing(run: &Run, store: &str, style: Style) -> String {
     let (id, store) = (short(&run.id), clean(store));
     Paragraph::new()
@@ -42,8 +40,8 @@ fn closing(run: &Run, store: &str, style: Style) -> String {
         .lines(0, style)
 }
 
-/// The last line of a run that was stored; `id` may be any beginning that names it. `store` is the option that a
-/// command needs to find it, such as ` --store runs.db`.
+/// The last line of a stored run; `id` may be an unambiguous beginning. `store` is the option that finds the store,
+/// such as ` --store runs.db`.
 pub fn saved(id: &str, store: &str, style: Style) -> String {
     let (id, store) = (short(id), clean(store));
     Paragraph::new()

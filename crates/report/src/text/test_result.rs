@@ -5,7 +5,6 @@ use crate::terminal::{Paragraph, Role, Style};
 use crate::workloads::workload;
 use drivescope_model::{TestResult, TestStatus};
 
-/// One test: what happened to it, its table, and how to read it.
 pub(crate) fn test_result(result: &TestResult, style: Style) -> String {
     let mut out = status(result, style);
     // One that was skipped while it ran has something to show.
@@ -23,12 +22,11 @@ pub(crate) fn test_result(result: &TestResult, style: Style) -> String {
     out
 }
 
-/// A line about a test as a whole begins with its name.
 fn begin(result: &TestResult) -> Paragraph {
     Paragraph::new().lead(Role::Title, result.test.name()).lead(Role::Plain, "  ")
 }
 
-/// How a test ended, if not well; failed requests come before any number: a fast failure is not fast.
+/// How a test ended, if not well; failed requests come first: a fast failure is not fast.
 fn status(result: &TestResult, style: Style) -> String {
     let (role, word) = match result.status {
         TestStatus::Done => (Role::Bad, ""),

@@ -8,13 +8,10 @@ mod width;
 
 use crate::terminal::Style;
 
-/// As it is piped: without colour.
 const PLAIN: Style = Style::PLAIN;
 
-/// As a terminal gets it.
 const COLOUR: Style = Style { colour: true, ..PLAIN };
 
-/// `text` without ANSI escape sequences of the form `ESC [ … m`.
 fn without_colour(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;

@@ -7,10 +7,8 @@ use drivescope_model::number::{latency_us, one_decimal, rounded, whole};
 use drivescope_model::trace::{DirectionSummary, GapClass, ServiceSummary, TraceSummary};
 use drivescope_model::units::{Bytes, Secs};
 
-/// Processes that are named.
 const PROCESSES_MAX: usize = 8;
 
-/// Everything known of a trace, in tables.
 pub fn trace_summary(name: &str, trace: &TraceSummary, style: Style) -> String {
     sections([
         head(name, trace, style),
@@ -71,7 +69,7 @@ fn direction_row(name: &str, direction: &DirectionSummary) -> Vec<TextCell> {
     ]
 }
 
-/// Where the requests go, and what the drive of the recording did.
+/// Places of the requests, and the performance of the recorded drive.
 fn places(trace: &TraceSummary, style: Style) -> String {
     let touched = format!("touches {} regions of 1 MiB", whole(trace.touched_bytes >> 20));
     let paragraph = Paragraph::new()
@@ -114,7 +112,7 @@ fn sizes(trace: &TraceSummary, style: Style) -> String {
     table.render(style)
 }
 
-/// Think time: when nothing was in flight, or else the times between requests.
+/// Think time: when nothing was in flight, else the times between requests.
 fn gaps(trace: &TraceSummary, style: Style) -> String {
     if trace.gaps.iter().all(|class| class.count == 0) {
         return String::new();
@@ -173,7 +171,6 @@ fn processes(trace: &TraceSummary, style: Style) -> String {
     table.render(style) + &Paragraph::new().text(Role::Dim, more).lines(2, style)
 }
 
-/// What keeps the trace from being the whole truth.
 fn notes(trace: &TraceSummary, style: Style) -> String {
     let count = |count: u64, what: &str| (count > 0).then(|| format!("{} {what}", whole(count)));
     let coarse = (trace.resolution_s >= 1e-3)
@@ -189,7 +186,6 @@ fn notes(trace: &TraceSummary, style: Style) -> String {
     Paragraph::new().text(Role::Dim, text).lines_if_words(2, style)
 }
 
-/// A time of whatever length.
 fn time(seconds: f64) -> String {
     if seconds < 60.0 { latency_us(seconds * 1e6) } else { Secs(seconds).to_string() }
 }
@@ -201,6 +197,7 @@ fn percent(share: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::must_have;
     use drivescope_model::trace::{ProcessShare, SizeClass};
 
     fn trace() -> TraceSummary {
@@ -240,20 +237,21 @@ mod tests {
     #[test]
     fn trace_summary_fits_its_columns() {
         let text = trace_summary("day.trace", &trace(), Style::PLAIN);
-        for part in [
-            "1,003 requests",
-            "25 %",
-            "flush",
-            "touches 9 regions",
-            "busy for 2.50 s",
-            "think time",
-            "1.00 s and more",
-            "79.6 %",
-            "MB/s asked for",
-            "12 records of the source skipped",
-        ] {
-            assert!(text.contains(part), "{part} in\n{text}");
-        }
+        must_have(
+            &text,
+            &[
+                "1,003 requests",
+                "25 %",
+                "flush",
+                "touches 9 regions",
+                "busy for 2.50 s",
+                "think time",
+                "1.00 s and more",
+                "79.6 %",
+                "MB/s asked for",
+                "12 records of the source skipped",
+            ],
+        );
         assert!(!text.contains('\u{1b}'));
         for columns in [40, 60, 80, 120] {
             let text = trace_summary("day.trace", &trace(), Style::PLAIN.within(columns));

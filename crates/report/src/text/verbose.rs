@@ -15,7 +15,6 @@ pub fn verbose(run: &Run, style: Style) -> String {
     sections(fixed.into_iter().chain([methods]).chain(rounds))
 }
 
-/// Every round of a test's phases with what held it back.
 fn limiters(result: &TestResult, style: Style) -> String {
     if result.phases.is_empty() {
         return String::new();
@@ -61,7 +60,6 @@ fn limiters(result: &TestResult, style: Style) -> String {
     table.render(style)
 }
 
-/// A table of names and values under a heading.
 fn facts(title: &str, facts: &[(&str, String)], style: Style) -> String {
     let mut out = Paragraph::new().lead(Role::Title, title).lines(0, style);
     let room = facts.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
@@ -132,7 +130,6 @@ fn data_path(run: &Run, style: Style) -> String {
     )
 }
 
-/// The gate's record: every check made before the target was used.
 fn checks(run: &Run, style: Style) -> String {
     if run.gate.is_empty() {
         return String::new();

@@ -6,11 +6,9 @@ use drivescope_model::document::{Run, TestStatus, Verdict};
 
 /// Between the sentences of a reason.
 const SENTENCE: &str = ". ";
-/// Room for the name of a use.
 const NAME_MAX: usize = 24;
 
-/// The verdicts of a run. A run that was interrupted before anything could be judged has none to show:
-/// that it was interrupted is said already.
+/// Empty for a run that was interrupted before anything could be judged: the interruption has been reported.
 pub fn verdicts_of(run: &Run, style: Style) -> String {
     let unjudged = run.verdict.iter().all(|verdict| verdict.points.is_none());
     if run.status == TestStatus::Interrupted && unjudged {
@@ -20,8 +18,7 @@ pub fn verdicts_of(run: &Run, style: Style) -> String {
     verdicts(&run.verdict, style) + &remedy
 }
 
-/// One verdict per use with its reason, the best first; sentences that all of them share stand once
-/// below.
+/// One per use with its reason, the best first; sentences that all of them share stand once below.
 pub fn verdicts(verdicts: &[Verdict], style: Style) -> String {
     let Some(first) = verdicts.first() else { return String::new() };
     let same = |v: &Verdict| v.points == first.points && v.because == first.because;
@@ -61,7 +58,6 @@ pub fn verdicts(verdicts: &[Verdict], style: Style) -> String {
     out
 }
 
-/// One line for a reason that decides every use.
 fn for_all(verdict: &Verdict, style: Style) -> String {
     let paragraph = Paragraph::new().lead(Role::Title, "verdict").lead(Role::Plain, "  ");
     let paragraph = if verdict.points.is_some() {
@@ -73,7 +69,6 @@ fn for_all(verdict: &Verdict, style: Style) -> String {
     paragraph.text(Role::Plain, &verdict.because).lines(9, style)
 }
 
-/// What the points leave out stands beside them.
 fn after_not_tested(verdict: &Verdict, because: String) -> String {
     match verdict::untested(verdict) {
         None => because,
@@ -90,7 +85,7 @@ fn dots(points: Option<u8>) -> (Role, &'static str) {
     }
 }
 
-/// Sentences at the end of every judged verdict's reason; each keeps its first sentence.
+/// Sentences at the end of every verdict's reason; each keeps its first sentence.
 fn shared_ending(verdicts: &[Verdict]) -> Vec<&str> {
     let reasons: Vec<Vec<&str>> = verdicts
         .iter()

@@ -7,14 +7,11 @@ use drivescope_model::watch::{
     STEPS, STEPS_PER_DECADE, WatchError, WatchLine, WatchSecond, WatchSummary, WatchedRead,
 };
 
-/// What a histogram is drawn with, from few reads to most.
+/// Histogram steps, from few reads to most.
 const BLOCKS: [char; 9] = ['·', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// Where its decades begin.
 const DECADES: [&str; 6] = ["10 µs", "100", "1 ms", "10", "100", "1 s"];
-/// Further lines of an event begin below its text.
 const EVENT_INDENT: usize = 12;
 
-/// The heads of the columns.
 pub fn watch_head(style: Style) -> String {
     let mut scale = vec![' '; STEPS + 4];
     for (decade, name) in DECADES.iter().enumerate() {
@@ -30,7 +27,6 @@ pub fn watch_head(style: Style) -> String {
     out + "\n"
 }
 
-/// One line, or more where it does not fit.
 pub fn watch_line(line: &WatchLine, style: Style) -> String {
     match line {
         WatchLine::Second(second) => second_line(second, style),
@@ -51,7 +47,7 @@ fn second_line(second: &WatchSecond, style: Style) -> String {
     out + "\n"
 }
 
-/// A block for each step; few reads among many are still seen.
+/// A block per step; a few reads among many remain visible.
 fn histogram(steps: &[u64]) -> String {
     let most = steps.iter().copied().max().unwrap_or(0).max(1);
     let block = |&count: &u64| match count {
@@ -128,6 +124,7 @@ fn summary(summary: &WatchSummary, style: Style) -> String {
 mod tests {
     use super::*;
     use crate::terminal::width;
+    use crate::testing::must_fit;
 
     fn second() -> WatchSecond {
         let mut steps = vec![0; STEPS];
@@ -187,7 +184,7 @@ time      reads/s     median    slowest  10 µs 100   1 ms  10    100   1 s
         };
         let line = watch_line(&WatchLine::Error(error), Style::PLAIN);
         assert!(line.starts_with("0:00:05   ! error read at byte 4096"), "{line}");
-        assert!(line.lines().all(|line| width(line) <= 80), "{line}");
+        must_fit(&line);
         let summary = WatchSummary {
             reads: 320,
             errors: 0,

@@ -6,13 +6,11 @@ use drivescope_model::drive::{Drive, DriveKind};
 use drivescope_model::number::whole;
 use drivescope_model::{FindingId, Severity};
 
-/// Later rounds may move a figure of a first look by this factor.
+/// Later rounds may change a figure of a first look by this factor.
 const SLACK: f64 = 2.0;
 
-/// `A SATA SSD, healthy: good for a system and databases, no trouble for anything else.`
-///
-/// During the run, only what later figures will hardly overturn. `None` without a drive to describe,
-/// or nothing was judged.
+/// `A SATA SSD, healthy: good for a system and databases, no trouble for anything else.` During the run, only what
+/// later figures will hardly change. `None` without a drive, or if nothing was judged.
 pub fn answer(run: &Run, is_running: bool) -> Option<String> {
     let drive = run.drive.as_ref()?;
     let what = with_article(&what(drive, run.simulated));
@@ -34,7 +32,7 @@ pub fn answer(run: &Run, is_running: bool) -> Option<String> {
     Some(format!("{what}{nature}{}: {uses}{}.", health(drive), disturbed(run)))
 }
 
-/// That other programs took part in what was measured.
+/// A note that other programs used the drive.
 fn disturbed(run: &Run) -> String {
     let words = [
         (FindingId::OtherIo, "used the drive"),
@@ -46,9 +44,10 @@ fn disturbed(run: &Run) -> String {
         .filter(|(id, _)| seen(*id))
         .map(|(id, words)| format!("{words} ({id})"))
         .collect();
-    match what.is_empty() {
-        true => String::new(),
-        false => format!("; disturbed: other programs {}", what.join(" and ")),
+    if what.is_empty() {
+        String::new()
+    } else {
+        format!("; disturbed: other programs {}", what.join(" and "))
     }
 }
 
@@ -84,7 +83,7 @@ fn with_article(what: &str) -> String {
     format!("{} {what}", if an { "An" } else { "A" })
 }
 
-/// What its name does not tell, and what decides what it may be used for.
+/// Properties that the name does not show, and that decide its uses.
 fn nature(run: &Run) -> String {
     let has = |id: FindingId| run.findings.iter().any(|finding| finding.id == id);
     let words = [
@@ -94,7 +93,7 @@ fn nature(run: &Run) -> String {
     words.into_iter().filter(|(id, _)| has(*id)).map(|(_, words)| words).collect()
 }
 
-/// What is known of its health; nothing where nothing is.
+/// Empty if unknown.
 fn health(drive: &Drive) -> String {
     match (drive.health.passed, drive.health.bad_sectors) {
         (Some(false), _) => ", failing by its own account".to_string(),
@@ -104,7 +103,7 @@ fn health(drive: &Drive) -> String {
     }
 }
 
-/// `good for a system and databases, no trouble for anything else`; of `all` uses, those with a verdict.
+/// `good for a system and databases, no trouble for anything else`. `all`: number of uses, with or without a verdict.
 fn uses(verdicts: &[&Verdict], all: usize) -> Option<String> {
     let judged: Vec<(&str, u8)> =
         verdicts.iter().filter_map(|v| Some((v.suits.as_str(), v.points?))).collect();
@@ -141,7 +140,7 @@ fn clauses(judged: &[(&str, u8)], all: usize) -> Option<String> {
     Some(clauses.collect::<Vec<_>>().join(", "))
 }
 
-/// A use as the sentence names it: `a system` of the use `system drive`.
+/// The short form in the sentence: `a system` for `system drive`.
 fn phrase(suits: &str) -> &str {
     match suits {
         "system drive" => "a system",
@@ -160,13 +159,13 @@ fn listed(names: &[&str]) -> String {
     }
 }
 
-/// Whether the points stay the same although each figure may move by [`SLACK`].
+/// Whether the points stay the same if each figure changes by [`SLACK`].
 fn is_settled(verdict: &Verdict) -> bool {
     let least = |slack: f64| verdict.rules.iter().map(|rule| points(rule, slack)).min();
     verdict.points.is_some() && least(SLACK) == least(1.0 / SLACK)
 }
 
-/// Points of a rule whose value is multiplied by `times`.
+/// Points of a rule for its value times `times`.
 fn points(rule: &Rule, times: f64) -> usize {
     let value = rule.value * times;
     let meets = |limit: &&f64| {
@@ -187,7 +186,6 @@ mod tests {
         answer(&run, is_running)
     }
 
-    /// The run with these points for the uses, in their order.
     fn judged(mut run: Run, points: [Option<u8>; 5]) -> String {
         run.verdict = judge(&run);
         for (verdict, points) in run.verdict.iter_mut().zip(points) {

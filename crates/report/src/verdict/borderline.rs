@@ -4,7 +4,7 @@ use crate::verdict::use_cases::Requirement;
 use drivescope_model::Metric;
 use drivescope_model::number::threshold as as_threshold;
 
-/// `just above 80 MB/s, interval 79.0 to 85.0 MB/s`, where a threshold lies in the interval of a metric or near it.
+/// `just above 80 MB/s, interval 79.0 to 85.0 MB/s`, if a threshold is within or near the interval of a metric.
 pub(super) fn words(
     requirement: &Requirement,
     metric: &Metric,

@@ -5,9 +5,8 @@ use drivescope_model::document::EarlierCapacity;
 use drivescope_model::shell::quoted;
 use drivescope_model::target::TargetKind;
 
-/// A target of this share of the drive counts as the whole drive: a few blocks at its end may be left out.
+/// A target of this share of the drive is the whole drive: a few blocks at its end may be left out.
 const WHOLE_SHARE: f64 = 0.99;
-/// Name of the rule in a verdict without a tested capacity.
 pub(super) const NAME: &str = "capacity";
 
 /// Whether this run or an earlier one has tested all of the drive.
@@ -18,7 +17,7 @@ pub(super) fn is_tested(run: &Run) -> bool {
         || run.earlier_capacity.is_some()
 }
 
-/// The capacity of the whole target that a run of `verify` found; `None` where it did not test that or could not judge.
+/// Capacity of the whole target from a run of `verify`; `None` if it was not tested or not judged.
 pub fn tested_capacity(run: &Run) -> Option<EarlierCapacity> {
     let bytes = |quantity: &str| {
         let metric = run.metric(&format!("verify.capacity.{quantity}_bytes"))?;
@@ -39,13 +38,13 @@ pub fn tested_capacity(run: &Run) -> Option<EarlierCapacity> {
     })
 }
 
-/// The earlier run that found less than the drive announces.
+/// An earlier run that found less than the drive announces.
 pub(crate) fn found_missing(run: &Run) -> Option<&EarlierCapacity> {
     run.earlier_capacity.as_ref().filter(|found| found.real_bytes < found.announced_bytes)
 }
 
-/// `capacity not tested: drivescope run /dev/sdb --test verify --destroy SERIAL (erases the drive)`, where a verdict
-/// lacks it and the drive is known.
+/// `capacity not tested: drivescope run /dev/sdb --test verify --destroy SERIAL (erases the drive)`, if a verdict lacks
+/// it and the drive is known.
 pub(crate) fn remedy(run: &Run) -> Option<String> {
     let lacks = |name: &String| name == NAME;
     if !run.verdict.iter().any(|verdict| verdict.not_tested.iter().any(lacks)) {

@@ -1,6 +1,6 @@
 //! What verdicts ask of a drive, and the metrics with which a workload answers.
 
-/// A property of a drive that uses depend on, whichever workload measures it.
+/// A property of drives, whichever workload measures it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Criterion {
     RandomReadsQ1,
@@ -15,7 +15,7 @@ pub(crate) enum Criterion {
 }
 
 impl Criterion {
-    /// What is measured: `random reads at depth 1`.
+    /// `random reads at depth 1`.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::RandomReadsQ1 => "random reads at depth 1",
@@ -30,7 +30,7 @@ impl Criterion {
         }
     }
 
-    /// The same as a phrase around a value, which stands at `{}`.
+    /// A phrase with `{}` for the value.
     pub(crate) const fn phrase(self) -> &'static str {
         match self {
             Self::RandomReadsQ1 => "{} random reads/s at depth 1",
@@ -45,7 +45,7 @@ impl Criterion {
         }
     }
 
-    /// What a verdict calls it that was given without it: `end of drive not tested`.
+    /// Completes `end of drive not tested`.
     pub(crate) const fn short_name(self) -> &'static str {
         match self {
             Self::RandomReadsDeep => "deep queue",
@@ -56,7 +56,7 @@ impl Criterion {
         }
     }
 
-    /// Unit of its metrics and thresholds: `1/s`, `MB/s`, `us`.
+    /// `1/s`, `MB/s`, `us`.
     pub(crate) const fn unit(self) -> &'static str {
         match self {
             Self::RandomReadP99 => "us",
@@ -70,15 +70,12 @@ impl Criterion {
     }
 }
 
-/// A metric that answers a criterion.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Evidence {
     pub(crate) criterion: Criterion,
-    /// Key of the metric.
     pub(crate) key: &'static str,
-    /// Whether it takes writes to measure it.
     pub(crate) is_written: bool,
-    /// Whether it counts before the metrics of workloads that stand earlier in the registry.
+    /// Counts before the metrics of workloads earlier in the registry.
     pub(crate) is_preferred: bool,
 }
 

@@ -25,7 +25,7 @@ impl HeldBackBy {
     }
 }
 
-/// Why no number of the run is a drive's, if so.
+/// Why all numbers are invalid.
 pub(super) fn no_drive(run: &Run) -> Option<String> {
     run.findings.iter().any(|f| f.id == FindingId::MemoryBacked).then(|| {
         "this target is in memory, not on a drive (F002); choose a directory or device on a real \
@@ -34,7 +34,7 @@ pub(super) fn no_drive(run: &Run) -> Option<String> {
     })
 }
 
-/// Why the numbers may not describe a drive, if so.
+/// Why the numbers may not describe a drive.
 pub(super) fn unproven(run: &Run) -> Option<String> {
     run.findings.iter().any(|f| f.id == FindingId::Unproven).then(|| {
         "a cache may have answered instead of a drive (F041); measure the directory or device below \
@@ -43,7 +43,7 @@ pub(super) fn unproven(run: &Run) -> Option<String> {
     })
 }
 
-/// Why nothing should be kept on the drive, if so: a fast failure is not fast.
+/// Why nothing should be kept on the drive: a fast failure is not fast.
 pub(super) fn faulty(run: &Run) -> Option<String> {
     if let Some(found) = found_missing(run) {
         let day = found.started_at.get(..10).unwrap_or(&found.started_at);
@@ -61,7 +61,7 @@ pub(super) fn faulty(run: &Run) -> Option<String> {
     Some(format!("{what} ({}); do not use it{until}", finding.id))
 }
 
-/// Why a use has its points: what decides them, and what to know of that.
+/// Reason of a verdict with points: the deciding rule, and cautions.
 pub(super) fn decided(
     use_case: &UseCase,
     requirement: &Requirement,
@@ -102,12 +102,12 @@ pub(super) fn decided(
     sentences.join(". ")
 }
 
-/// On which side of a threshold a value lies, where the next one may lie on the other.
+/// The side of a nearby threshold.
 fn near_threshold(requirement: &Requirement, metric: &Metric) -> Option<String> {
     borderline::words(requirement, metric, |value| quantity(value, requirement.criterion.unit()))
 }
 
-/// Rules beside the deciding one by which the next run may have fewer points.
+/// Other rules by which the next run may have fewer points.
 fn also_borderline(deciding: &Requirement, points: u8, judged: &Judged<'_>) -> Option<String> {
     let others = judged.iter().filter(|(other, _)| other.criterion != deciding.criterion);
     let near = others.filter_map(|(requirement, judgement)| {
@@ -121,7 +121,7 @@ fn also_borderline(deciding: &Requirement, points: u8, judged: &Judged<'_>) -> O
     (!near.is_empty()).then(|| format!("Borderline, too: {}", near.join("; ")))
 }
 
-/// Why a use has no more points than a cap allows, or none that can be known.
+/// Reason of a capped verdict, or of one that cannot be known.
 pub(super) fn capped(cap: &Cap, points: u8, run: &Run) -> String {
     let protected = match cap.most {
         None => format!("; with protection {}", dots(points)),
@@ -131,13 +131,11 @@ pub(super) fn capped(cap: &Cap, points: u8, run: &Run) -> String {
     format!("{} ({}){protected}{simulated}", cap.why, cap.finding)
 }
 
-/// The capacity, where a use needs more than a small drive has.
 fn small(use_case: &UseCase, run: &Run) -> Option<String> {
     let capacity = Bytes(run.drive.as_ref()?.capacity_bytes);
     (capacity < use_case.capacity_named).then(|| format!("Holds only {capacity}"))
 }
 
-/// Which figures were left out because they are not the drive's.
 fn left_out(judged: &Judged<'_>) -> Option<String> {
     let invalid = judged.iter().filter_map(|(requirement, judgement)| match judgement {
         Judgement::Invalid { metric } => {
@@ -149,7 +147,7 @@ fn left_out(judged: &Judged<'_>) -> Option<String> {
     (!invalid.is_empty()).then(|| format!("Ignored as invalid: {}", invalid.join(", ")))
 }
 
-/// Why a percentile is missing although its cell was measured, if that is so.
+/// Why a percentile is missing although its cell was measured.
 fn too_few_requests(requirement: &Requirement, run: &Run) -> Option<String> {
     evidence(requirement.criterion).find_map(|(_, evidence)| {
         let (cell, quantity) = evidence.key.rsplit_once('.')?;
@@ -165,7 +163,7 @@ fn too_few(count: u64, needed: u64) -> String {
     format!("{count} requests are too few (it takes {needed}; try --time 30s)")
 }
 
-/// The threshold for three points and, below two, that of the next.
+/// The threshold for three points and, below two, the next one.
 fn wanted(requirement: &Requirement, points: u8) -> String {
     let criterion = requirement.criterion;
     let [three, two, one] = requirement.thresholds.map(|value| threshold(value, criterion.unit()));
@@ -177,7 +175,7 @@ fn wanted(requirement: &Requirement, points: u8) -> String {
     }
 }
 
-/// A value as sentences write it; rates per second are counted in the sentence itself.
+/// A value in a sentence; rates per second are counted in the sentence itself.
 fn quantity(value: f64, unit: &str) -> String {
     match unit {
         "us" => latency_us(value),
@@ -186,7 +184,6 @@ fn quantity(value: f64, unit: &str) -> String {
     }
 }
 
-/// Findings under which a metric is true but needs care.
 fn qualifiers(key: &str, run: &Run) -> Vec<&'static str> {
     let mut ids: Vec<FindingId> = run
         .findings
@@ -206,7 +203,7 @@ fn causes(metric: &Metric) -> String {
     if ids.is_empty() { "invalid".to_string() } else { ids.join(", ") }
 }
 
-/// Why a use has no points: what is lacking, what to do about it, and how many points there can be at `most`.
+/// Reason of a verdict without points: the missing metric, the remedy, and the points that are possible at most.
 pub(super) fn undecided(
     requirement: &Requirement,
     judgement: &Judgement<'_>,
@@ -234,7 +231,7 @@ fn trim_period(sentence: &str) -> &str {
     sentence.strip_suffix('.').unwrap_or(sentence)
 }
 
-/// Why a metric is missing, and what to do about it.
+/// Why a metric is missing, and the remedy.
 fn unmeasured(requirement: &Requirement, run: &Run) -> String {
     let what = requirement.criterion.name();
     let mut evidence = evidence(requirement.criterion);

@@ -7,7 +7,6 @@ use drivescope_model::options::PartStart;
 use drivescope_model::target::TargetKind;
 use drivescope_model::{Bytes, Finding, TestStatus};
 
-/// The points of each use, in their order.
 fn points(run: &Run) -> Vec<Option<u8>> {
     judge(run).into_iter().map(|v| v.points).collect()
 }
@@ -20,7 +19,6 @@ fn because(run: &Run, suits: &str) -> String {
     of(run, suits).because
 }
 
-/// The latencies of a cell, of which only their number is known.
 fn counted(key: &str, count: u64) -> Distribution {
     let (key, encoding) = (key.to_string(), "hdr-v2-deflate-base64".to_string());
     Distribution { key, encoding, data: String::new(), count }
@@ -306,7 +304,7 @@ fn verdict_names_untested_parts() {
     assert_eq!(disk_with(&[read, write, scattered]), ["end of drive", "capacity"]);
 }
 
-/// A run of `verify` over `announced` bytes, of a device of `device` bytes if that is larger.
+/// A run of `verify` over `announced` bytes; `device` if the device is larger.
 fn verified(announced: f64, real: f64, device: Option<f64>) -> Run {
     let mut run = nvme();
     let mut metrics = vec![
@@ -430,7 +428,7 @@ fn partial_test_does_not_show_the_end() {
     assert_eq!(media(&run).points, None, "{:?}", media(&run));
 }
 
-/// A shingled drive had one synced write in each round: behind the writes of the cell before.
+/// A shingled drive had one synced write in each round, after the writes of the cell before.
 #[test]
 fn a_rate_of_a_few_requests_decides_nothing() {
     let mut run = with_metrics(&[
@@ -443,8 +441,8 @@ fn a_rate_of_a_few_requests_decides_nothing() {
         run.tests[0].distributions = vec![counted("transfer.rnd4k_q1t1.sync", count)];
         let verdict = of(&run, "virtual machines");
         assert_eq!(verdict.points, points, "{verdict:?}");
-        let is_told = verdict.because.contains("3 requests are too few (it takes 10")
+        let is_shown = verdict.because.contains("3 requests are too few (it takes 10")
             && verdict.not_tested.contains(&"synced writes".to_string());
-        assert_eq!(is_told, count == 3, "{verdict:?}");
+        assert_eq!(is_shown, count == 3, "{verdict:?}");
     }
 }

@@ -9,51 +9,43 @@ use drivescope_model::{FindingId, Metric};
 /// A value this close to a threshold meets it: no user notices 3 MB/s.
 const TOLERANCE: f64 = 0.05;
 
-/// One demand of a use on one property of a drive.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Requirement {
-    /// The property.
     pub(crate) criterion: Criterion,
-    /// The least (the most, where smaller is better) for three, two and one points.
+    /// Minimum (or maximum, where smaller is better) for three, two and one points.
     pub(crate) thresholds: [f64; 3],
-    /// Whether the use cannot be judged without it.
+    /// Without it the use is not judged.
     pub(crate) is_needed: bool,
-    /// Why these thresholds.
     pub(crate) why: &'static str,
 }
 
-/// How a drive behaves, whatever its rates are, and what a use can have at most for it.
+/// Behaviour that limits the points of a use, whatever its rates are.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cap {
-    /// What says so.
     pub(crate) finding: FindingId,
-    /// The most points; `None` where they cannot be known.
+    /// `None`: the points cannot be known.
     pub(crate) most: Option<u8>,
-    /// The reason, as part of a sentence.
+    /// Part of a sentence.
     pub(crate) why: &'static str,
 }
 
-/// A use of a drive and all it requires.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct UseCase {
-    /// The name in reports: `system drive`.
+    /// `system drive`.
     pub(crate) name: &'static str,
-    /// Beginning of the sentence that states a threshold: `a system drive wants`.
+    /// Start of the sentence with a threshold: `a system drive wants`.
     pub(crate) wants: &'static str,
-    /// What makes or breaks the use.
     pub(crate) about: &'static str,
-    /// The requirements; the least of their points is the use's.
     pub(crate) requirements: &'static [Requirement],
-    /// What keeps its points low.
     pub(crate) caps: &'static [Cap],
-    /// A smaller drive is named as such; 0 where capacity does not matter.
+    /// A smaller drive gets a note; 0 where capacity does not matter.
     pub(crate) capacity_named: Bytes,
-    /// Whether the drive is filled, so that capacity that it does not have loses data.
+    /// The use fills the drive, so that missing capacity loses data.
     pub(crate) is_filled: bool,
 }
 
 impl Requirement {
-    /// Points of a value, 0–3: how many thresholds it meets, or misses by no more than [`TOLERANCE`].
+    /// 0–3: the number of thresholds that the value meets, or misses by at most [`TOLERANCE`].
     pub fn points(&self, value: f64) -> u8 {
         let meets = |threshold: &&f64| {
             if self.criterion.smaller_is_better() {
@@ -66,7 +58,7 @@ impl Requirement {
         self.thresholds.iter().filter(meets).count() as u8
     }
 
-    /// Whether a threshold lies within the interval of a metric, or within [`TOLERANCE`] of its value, or may give
+    /// Whether a threshold lies within the interval of a metric, or within [`TOLERANCE`] of its value, or would give
     /// other points so close to it.
     pub fn is_borderline(&self, metric: &Metric) -> bool {
         let is_near = self.thresholds.iter().any(|threshold| {
@@ -77,8 +69,8 @@ impl Requirement {
         is_near || fewest < most
     }
 
-    /// The fewest and the most points that the next run may give: its value may be anywhere in the interval of a
-    /// metric, and within [`TOLERANCE`] of its value.
+    /// Range of points that the next run may give: its value may be anywhere in the interval of a metric, and within
+    /// [`TOLERANCE`] of its value.
     pub fn points_range(&self, metric: &Metric) -> (u8, u8) {
         let low = metric.low.min(metric.value * (1.0 - TOLERANCE));
         let high = metric.high.max(metric.value * (1.0 + TOLERANCE));
@@ -87,12 +79,11 @@ impl Requirement {
     }
 }
 
-/// A requirement without which the use cannot be judged.
 const fn needed(criterion: Criterion, thresholds: [f64; 3], why: &'static str) -> Requirement {
     Requirement { criterion, thresholds, is_needed: true, why }
 }
 
-/// A requirement that is judged only where it was measured.
+/// Judged only where it was measured.
 const fn optional(criterion: Criterion, thresholds: [f64; 3], why: &'static str) -> Requirement {
     Requirement { criterion, thresholds, is_needed: false, why }
 }
@@ -164,7 +155,7 @@ pub(crate) const USE_CASES: &[UseCase] = &[
     },
 ];
 
-/// Half of what the smallest new disks hold.
+/// Half the capacity of the smallest new disks.
 const SMALL: Bytes = Bytes(500_000_000_000);
 
 const SLOW_REGION: Cap = Cap {

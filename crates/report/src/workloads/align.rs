@@ -105,18 +105,20 @@ fn sector_line(sector: f64, reported: Option<f64>) -> Paragraph {
 
 /// What can be said where the times show no sector: `costless`, because no offset is slower than another.
 fn no_sector_line(reported: Option<f64>, costless: bool) -> Paragraph {
-    let (role, text) = match costless {
-        true => (Role::Plain, "no offset is slower"),
-        false => (Role::Warn, "physical sector not found"),
+    let (role, text) = if costless {
+        (Role::Plain, "no offset is slower")
+    } else {
+        (Role::Warn, "physical sector not found")
     };
     let reported = reported.map(|reported| format!("the drive reports {reported}"));
     begin("sector").item(role, text).items(Role::Dim, reported)
 }
 
 fn shift_line(sector: f64, shift: f64) -> Paragraph {
-    let (role, text) = match shift > 0.0 {
-        true => (Role::Warn, format!("{shift} bytes past multiples of {sector}")),
-        false => (Role::Plain, format!("at multiples of {sector}")),
+    let (role, text) = if shift > 0.0 {
+        (Role::Warn, format!("{shift} bytes past multiples of {sector}"))
+    } else {
+        (Role::Plain, format!("at multiples of {sector}"))
     };
     begin("starts").item(role, text)
 }
@@ -140,9 +142,10 @@ fn partition_lines(result: &TestResult) -> Vec<Paragraph> {
 /// that the drive's cache may put together if they are aligned; else each write waits for the medium.
 fn penalty_line(penalty: &Metric, of_phybs: bool) -> Paragraph {
     let Metric { value, low, high, .. } = *penalty;
-    let interval = match low < high {
-        true => format!(" ({} to {})", rounded(low), rounded(high)),
-        false => String::new(),
+    let interval = if low < high {
+        format!(" ({} to {})", rounded(low), rounded(high))
+    } else {
+        String::new()
     };
     let role = if low > FELT_RATIO { Role::Warn } else { Role::Plain };
     let writes = if of_phybs { "cached writes" } else { "synced writes" };

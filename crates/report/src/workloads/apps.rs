@@ -50,17 +50,16 @@ fn table(result: &TestResult, style: Style) -> String {
     sections([drawn + &scores(result, style) + &predictions(result, &rows.cells, style)])
 }
 
-/// The cells that are traces; a set has a score and no time.
+/// The cells of traces; a set has a score and no time.
 fn traces(result: &TestResult) -> Vec<&str> {
     cells(result).into_iter().filter(|cell| find(result, cell, "run_s").is_some()).collect()
 }
 
-/// Scores, with what they are made of.
 fn scores(result: &TestResult, style: Style) -> String {
-    let told = ["synthetic", "recorded"].into_iter().filter_map(|set| {
+    let scores = ["synthetic", "recorded"].into_iter().filter_map(|set| {
         Some(format!("{set} traces: score {}", one_decimal(value(result, set, "score")?)))
     });
-    let paragraph = Paragraph::new().lead(Role::Dim, "  ").items(Role::Plain, told);
+    let paragraph = Paragraph::new().lead(Role::Dim, "  ").items(Role::Plain, scores);
     if !paragraph.has_words() {
         return String::new();
     }
@@ -80,11 +79,12 @@ fn predictions(result: &TestResult, traces: &[&str], style: Style) -> String {
         return String::new();
     }
     changes.sort_by(|a, b| (b.1 - b.2).abs().total_cmp(&(a.1 - a.2).abs()));
-    let told = changes.into_iter().take(SENTENCES_MAX);
-    let told = told.map(|(cell, here, there)| sentence(&cell.replace('_', "-"), here, there));
+    let largest = changes.into_iter().take(SENTENCES_MAX);
+    let sentences =
+        largest.map(|(cell, here, there)| sentence(&cell.replace('_', "-"), here, there));
     let paragraph =
         Paragraph::new().lead(Role::Dim, "  ").text(Role::Plain, "on the predicted drive");
-    paragraph.items(Role::Plain, told).lines(2, style)
+    paragraph.items(Role::Plain, sentences).lines(2, style)
 }
 
 fn sentence(name: &str, here_s: f64, there_s: f64) -> String {
@@ -99,7 +99,7 @@ fn sentence(name: &str, here_s: f64, there_s: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{measured, result};
+    use crate::testing::{measured, must_fit, must_have, result};
 
     fn of_traces() -> TestResult {
         let metrics = [
@@ -122,11 +122,9 @@ mod tests {
     #[test]
     fn traces_have_rows_and_changes_by_other_drives() {
         let text = table(&of_traces(), Style::default());
-        for part in ["word", "git-clone", "41 s", "score 71.2", "word would take 12 s less"] {
-            assert!(text.contains(part), "{part} in\n{text}");
-        }
+        must_have(&text, &["word", "git-clone", "41 s", "score 71.2", "word would take 12 s less"]);
         assert!(text.contains("git-clone would take as long"), "{text}");
-        assert!(text.lines().all(|line| crate::terminal::width(line) <= 80), "{text}");
+        must_fit(&text);
         assert_eq!(charts::charts(&of_traces()).len(), 1);
         assert_eq!(table(&result(TestKind::Apps, Vec::new()), Style::default()), "");
     }

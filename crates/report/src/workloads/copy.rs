@@ -21,7 +21,6 @@ pub(super) const REPORT: WorkloadReport = WorkloadReport {
     ..WorkloadReport::new(TestKind::Copy, table)
 };
 
-/// What a part of a cell's name means.
 fn words(part: &str) -> &str {
     match part {
         "create" => "create",
@@ -33,12 +32,11 @@ fn words(part: &str) -> &str {
     }
 }
 
-/// A set and what was done with it, from a cell's name.
+/// Set and action in a cell's name.
 fn parts(cell: &str) -> (&str, &str) {
     cell.split_once('.').unwrap_or((cell, ""))
 }
 
-/// The same in words.
 fn name_of(cell: &str) -> String {
     let (set, part) = parts(cell);
     format!("{set}: {}", words(part))
@@ -59,10 +57,9 @@ fn table(result: &TestResult, style: Style) -> String {
     wide_table(columns, None, style) + &remarks(result, &rows.cells, style)
 }
 
-/// How much each set holds.
 fn remarks(result: &TestResult, cells: &[&str], style: Style) -> String {
     let copied = cells.iter().filter(|cell| matches!(parts(cell).1, "copy" | "from"));
-    let told = copied.filter_map(|cell| {
+    let sizes = copied.filter_map(|cell| {
         let of = |quantity| value(result, cell, quantity);
         let (files, rate, seconds) = (of("files")?, of("mb_s")?, of("time_s")?);
         let bytes = Bytes((rate * seconds * 1e6).round() as u64);
@@ -70,7 +67,7 @@ fn remarks(result: &TestResult, cells: &[&str], style: Style) -> String {
     });
     Paragraph::new()
         .lead(Role::Dim, "  ")
-        .items(Role::Dim, told)
+        .items(Role::Dim, sizes)
         .item(Role::Dim, "cold; the final flush is in the times and rates")
         .lines(2, style)
 }

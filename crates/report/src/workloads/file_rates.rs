@@ -10,10 +10,9 @@ use drivescope_model::{Bytes, Secs, TestResult};
 
 const FILES: Ink = Ink::Series(0);
 const SCATTERED: Ink = Ink::Series(1);
-/// A file that spans more than this share of where files lie has no one place.
+/// A file that spans a larger share of the files' places has no single position.
 const SPAN_MAX: f64 = 0.01;
 
-/// Table and drawing of the files of a cell.
 pub(super) fn table(result: &TestResult, cell: &str, head: &str, style: Style) -> String {
     let points = points_of(result, &key(result, cell, "mb_s"));
     let rates: Vec<f64> = points.iter().map(|(_, rate)| *rate).collect();
@@ -47,7 +46,7 @@ fn remarks(result: &TestResult, cell: &str, style: Style) -> String {
         .lines(2, style)
 }
 
-/// The rate over the fill level, and over the position on the drive.
+/// Rate over the fill level, and over the position on the drive.
 pub(super) fn charts(
     result: &TestResult,
     cell: &str,

@@ -11,13 +11,12 @@ use drivescope_model::number::{one_decimal, rounded};
 use drivescope_model::{Bytes, Secs, TestKind, TestResult};
 use drivescope_stats::knee::{DISK_FALL_MIN, FLASH_FALL_MIN, resolution};
 
-/// Points at which the curve is sampled for each column of the drawing.
+/// Points per column of the drawing.
 const COLUMN_POINTS: usize = 4;
-/// Most zones that are named.
 const ZONES_MAX: usize = 12;
-/// A fill that wrote this share of its curve or more measured it, one that wrote less estimated it.
+/// A fill that wrote this share of its curve measured it; one that wrote less estimated it.
 const WHOLE_SHARE: f64 = 0.999;
-/// A shorter part of the time is not shown.
+/// Shorter flushes are not shown.
 const FLUSH_SHARE: f64 = 0.01;
 
 pub(super) const REPORT: WorkloadReport = WorkloadReport {
@@ -46,7 +45,7 @@ fn rates(result: &TestResult, style: Style) -> String {
     rate_table(result, &[("write", "rate, MB/s")], style)
 }
 
-/// The steps of a series: first byte and rate of each; the last only marks the end.
+/// Steps of a series: first byte and rate of each; the last only marks the end.
 fn staircase(result: &TestResult, key: &str) -> Vec<(f64, f64)> {
     result.series.iter().filter(|series| series.key == key).flat_map(finite_points).collect()
 }
@@ -56,7 +55,6 @@ fn ends(curve: &[(f64, f64)]) -> (f64, f64) {
     (at(curve.first()), at(curve.last()))
 }
 
-/// Rates of a staircase at equal distances.
 fn resampled(curve: &[(f64, f64)], points: usize) -> Vec<f64> {
     let (from, to) = ends(curve);
     if to <= from {
@@ -70,7 +68,6 @@ fn resampled(curve: &[(f64, f64)], points: usize) -> Vec<f64> {
     (0..points).map(rate_at).collect()
 }
 
-/// How long a whole fill takes, and where a fast cache ends.
 fn remarks(result: &TestResult, curve: &[(f64, f64)], style: Style) -> String {
     let mut paragraph = Paragraph::new().lead(Role::Dim, "  ");
     let value = |cell, quantity| value(result, cell, quantity);
@@ -98,9 +95,10 @@ fn remarks(result: &TestResult, curve: &[(f64, f64)], style: Style) -> String {
         let knee = Bytes(knee as u64);
         let ends = ends_of_knee(result);
         let rates = format!("after {knee}{ends} in one go: {before}, then {after} MB/s");
-        let text = match is_hot {
-            true => format!("lasting slowdown {rates}; heat or a full cache (F014)"),
-            false => format!("fast cache full {rates}"),
+        let text = if is_hot {
+            format!("lasting slowdown {rates}; heat or a full cache (F014)")
+        } else {
+            format!("fast cache full {rates}")
         };
         paragraph = paragraph.item(Role::Plain, &text);
     } else if let Some(burst) = value("burst", "written_bytes") {
@@ -113,7 +111,7 @@ fn remarks(result: &TestResult, curve: &[(f64, f64)], style: Style) -> String {
     paragraph.lines(2, style)
 }
 
-/// ` (41.2 GB to 43.0 GB)`: how far the end of a fast cache may be off, where that can be seen.
+/// ` (41.2 GB to 43.0 GB)`: uncertainty of the end of a fast cache, if it is visible.
 fn ends_of_knee(result: &TestResult) -> String {
     let ends = find(result, "knee", "knee_bytes").map(|knee| [knee.low, knee.high]);
     let ends = ends.map(|ends| ends.map(|bytes| Bytes(bytes as u64).to_string()));
@@ -121,7 +119,7 @@ fn ends_of_knee(result: &TestResult) -> String {
         .map_or(String::new(), |[low, high]| format!(" ({low} to {high})"))
 }
 
-/// `, 1.4 s of it flushing caches`, where that can be seen in `seconds` at all.
+/// `, 1.4 s of it flushing caches`, if visible in `seconds`.
 fn flush(result: &TestResult, seconds: f64) -> String {
     let flush = value(result, "whole", "flush_s").unwrap_or(0.0);
     if flush < seconds * FLUSH_SHARE {
@@ -130,28 +128,28 @@ fn flush(result: &TestResult, seconds: f64) -> String {
     format!(", {} of it flushing caches", Secs(flush))
 }
 
-/// `16.2 GB written, 6.7 % of the target: 15.0 GB in one go, 1.18 GB in samples`; the parts only of a burst.
+/// `16.2 GB written, 6.7 % of the target: 15.0 GB in one go, 1.18 GB in samples`; parts only for a burst.
 fn written_text(result: &TestResult, curve: &[(f64, f64)]) -> String {
     let bytes = |cell| value(result, cell, "written_bytes").unwrap_or(0.0);
     let (burst, rest) = (bytes("burst"), bytes("write"));
-    let told = |bytes: f64| Bytes(bytes as u64).to_string();
+    let size = |bytes: f64| Bytes(bytes as u64).to_string();
     if burst == 0.0 {
-        return format!("{} written", told(rest));
+        return format!("{} written", size(rest));
     }
     let (from, to) = ends(curve);
-    let parts = format!("{} in one go, {} in samples", told(burst), told(rest));
+    let parts = format!("{} in one go, {} in samples", size(burst), size(rest));
     // A run that was ended before its places has no curve of the whole target, whose size is not known here.
     let share = Some((burst + rest) / (to - from)).filter(|share| *share < 1.0);
     let share = share.map(|share| format!(", {} % of the target", one_decimal(share * 100.0)));
-    format!("{} written{}: {parts}", told(burst + rest), share.unwrap_or_default())
+    format!("{} written{}: {parts}", size(burst + rest), share.unwrap_or_default())
 }
 
-/// Smallest fall, as a share, that the burst would have called the end of a cache; runs of old do not say.
+/// Smallest fall, as a share, that the burst would have called the end of a cache.
 fn fall_min(result: &TestResult) -> f64 {
     value(result, "burst", "fall_min_pct").map_or(FLASH_FALL_MIN, |pct| pct / 100.0)
 }
 
-/// ` of 5 % or more`: the smallest fall that could be distinguished from noise.
+/// ` of 5 % or more`: the smallest fall above the noise.
 fn smallest_fall(result: &TestResult, key: &str) -> String {
     let rates: Vec<f64> = staircase(result, key).into_iter().map(|(_, rate)| rate).collect();
     let resolution = resolution(&rates, fall_min(result));
@@ -159,8 +157,7 @@ fn smallest_fall(result: &TestResult, key: &str) -> String {
         .map_or(String::new(), |share| format!(" of {} % or more", one_decimal(share * 100.0)))
 }
 
-/// Whether the curve was estimated from places: less was written than it is long, by this run or the one that it
-/// continues.
+/// Whether the curve was estimated: less was written than its length, including the run that this one continues.
 fn is_sampled(result: &TestResult, curve: &[(f64, f64)]) -> bool {
     let (from, to) = ends(curve);
     let bytes = |cell, quantity| value(result, cell, quantity).unwrap_or(0.0);
@@ -169,7 +166,6 @@ fn is_sampled(result: &TestResult, curve: &[(f64, f64)]) -> bool {
     written < (to - from) * WHOLE_SHARE
 }
 
-/// Where the zones of a hard disk begin, and their rates.
 fn zones(result: &TestResult, style: Style) -> String {
     let mut zones = staircase(result, "fill.write.zone_mb_s");
     zones.pop();
@@ -178,13 +174,13 @@ fn zones(result: &TestResult, style: Style) -> String {
     }
     let count = zones.len();
     let plural = if count == 1 { "" } else { "s" };
-    let told =
+    let zone_words =
         |(from, rate): &(f64, f64)| format!("{} MB/s from {}", rounded(*rate), Bytes(*from as u64));
     let more = count.checked_sub(ZONES_MAX).filter(|more| *more > 0);
     Paragraph::new()
         .lead(Role::Title, format!("{count} zone{plural}"))
         .lead(Role::Dim, "  ")
-        .items(Role::Plain, zones.iter().take(ZONES_MAX).map(told))
+        .items(Role::Plain, zones.iter().take(ZONES_MAX).map(zone_words))
         .items(Role::Dim, more.map(|more| format!("{more} more with --json")))
         .lines(2, style)
 }
@@ -192,7 +188,7 @@ fn zones(result: &TestResult, style: Style) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{metric, one_line, result, series};
+    use crate::testing::{metric, must_have, one_line, result, series};
     use drivescope_model::TestKind;
     use drivescope_model::findings::Finding;
 
@@ -222,8 +218,10 @@ mod tests {
     #[test]
     fn estimate_is_labelled_with_its_limits() {
         let text = table(&filled(2e10), Style::default());
-        assert!(text.contains("estimated fill time 8 h 20 min"), "{text}");
-        assert!(text.contains("cannot show where a fast cache ends"), "{text}");
+        must_have(
+            &text,
+            &["estimated fill time 8 h 20 min", "cannot show where a fast cache ends"],
+        );
         let text = table(&filled(4e12), Style::default());
         assert!(text.contains("filled in 8 h 20 min"), "{text}");
         assert!(!text.contains("cannot show"), "{text}");
@@ -231,13 +229,13 @@ mod tests {
 
     #[test]
     fn long_final_flush_is_shown() {
-        for (flush_s, told) in [(100.0, false), (3_000.0, true)] {
+        for (flush_s, is_shown) in [(100.0, false), (3_000.0, true)] {
             let mut result = filled(4e12);
             result.metrics.push(metric("fill.whole.flush_s", &[flush_s]));
             let text = table(&result, Style::default());
             assert_eq!(
                 text.contains("filled in 8 h 20 min, 50 min 00 s of it flushing caches"),
-                told,
+                is_shown,
                 "{text}"
             );
         }
@@ -261,14 +259,21 @@ mod tests {
         }
         result.series.push(series("fill.write.zone_mb_s", UNITS, STAIRS));
         let text = table(&result, Style::default());
-        assert!(text.contains("full after 42.0 GB in one go: 520, then 300 MB/s"), "{text}");
-        assert!(text.contains(" · 20.0 GB written\n"), "{text}");
+        must_have(
+            &text,
+            &["full after 42.0 GB in one go: 520, then 300 MB/s", " · 20.0 GB written\n"],
+        );
         let knee = result.metrics.iter_mut().find(|metric| metric.key == "fill.knee.knee_bytes");
         let knee = knee.unwrap();
         (knee.low, knee.high) = (4.12e10, 4.3e10);
         let text = one_line(&table(&result, Style::default()));
-        assert!(text.contains("full after 42.0 GB (41.2 GB to 43.0 GB) in one go: 520"), "{text}");
-        assert!(text.contains("2 zones 180 MB/s from 0 B · 90.0 MB/s from 1.00 TB"), "{text}");
+        must_have(
+            &text,
+            &[
+                "full after 42.0 GB (41.2 GB to 43.0 GB) in one go: 520",
+                "2 zones 180 MB/s from 0 B · 90.0 MB/s from 1.00 TB",
+            ],
+        );
     }
 
     #[test]
@@ -276,12 +281,11 @@ mod tests {
         let mut result = filled(2e10);
         result.metrics.push(metric("fill.burst.written_bytes", &[3e11]));
         let text = one_line(&table(&result, Style::default()));
-        let told = "320 GB written, 8 % of the target: 300 GB in one go, 20.0 GB in samples";
-        assert!(text.contains(told), "{text}");
-        assert!(text.contains("8 h 20 min or more: flash may slow down"), "{text}");
+        let expected = "320 GB written, 8 % of the target: 300 GB in one go, 20.0 GB in samples";
+        must_have(&text, &[expected, "8 h 20 min or more: flash may slow down"]);
     }
 
-    /// Of a disk nothing slows down when it is nearly full, and smaller falls than were looked for may be there.
+    /// A disk does not slow down when nearly full, and may have smaller falls than were looked for.
     #[test]
     fn disk_burst_is_not_described_as_flash() {
         let mut result = filled(2e10);
@@ -294,7 +298,7 @@ mod tests {
         assert!(text.contains("no lasting slowdown of 20 % or more within 300 GB"), "{text}");
     }
 
-    /// What a full cache and heat do points alike.
+    /// Findings of a full cache and of heat look alike.
     #[test]
     fn hot_drive_fall_is_not_cache_end() {
         let mut result = filled(2e10);
@@ -309,7 +313,7 @@ mod tests {
         assert!(!text.contains("fast cache") && !text.contains("or more"), "{text}");
     }
 
-    /// A fill that was stopped during its burst, or soon after it, has no curve of the whole.
+    /// A fill stopped during its burst, or soon after it, has no curve of the whole.
     #[test]
     fn share_of_an_unknown_target_is_not_shown() {
         let mut result = filled(0.0);

@@ -14,9 +14,7 @@ pub(super) const REPORT: WorkloadReport = WorkloadReport {
     ..WorkloadReport::new(TestKind::Geometry, table)
 };
 
-/// Longest name of a line.
 const NAME_WIDTH: usize = 11;
-/// Places at which the rate is drawn.
 const DRAWN: usize = 60;
 
 fn table(result: &TestResult, style: Style) -> String {
@@ -63,7 +61,7 @@ fn bytes(value: f64) -> String {
     Bytes(value.round() as u64).to_string()
 }
 
-/// Sizes of memory, as drives are sold with it.
+/// Memory is sold in MiB.
 fn mib(value: f64) -> String {
     let mib = value / f64::from(1 << 20);
     if mib < 1.0 {
@@ -109,7 +107,6 @@ fn heads(result: &TestResult) -> Option<Paragraph> {
     Some(line.item(Role::Plain, order))
 }
 
-/// Rates and tracks of the outermost and the innermost zone.
 struct ZoneEnds {
     rates: (f64, f64),
     tracks: (f64, f64),
@@ -128,21 +125,21 @@ fn seek(result: &TestResult) -> Option<Paragraph> {
     let line =
         begin("seek").item(Role::Title, format!("{} on average", with_interval(average, ms)));
     let ways = [("next_track_ms", "to the next track"), ("full_stroke_ms", "over the whole drive")];
-    let told = ways.into_iter().filter_map(|(quantity, words)| {
+    let rates = ways.into_iter().filter_map(|(quantity, words)| {
         Some(format!("{} {words}", ms(value(result, "seek", quantity)?)))
     });
-    Some(line.items(Role::Plain, told))
+    Some(line.items(Role::Plain, rates))
 }
 
-/// What using only the outer part of the drive buys.
+/// Gain of using only the outer part of the drive.
 fn access(result: &TestResult) -> Option<Paragraph> {
     let points = points_of(result, "geometry.access_measured.ms");
     let all = points.last()?.0;
-    let told = points.iter().map(|(span, time)| match span / all {
+    let times = points.iter().map(|(span, time)| match span / all {
         share if share > 0.999 => format!("{} anywhere", ms(*time)),
         share => format!("{} in the first {} %", ms(*time), rounded(share * 100.0)),
     });
-    Some(begin("access").items(Role::Plain, told))
+    Some(begin("access").items(Role::Plain, times))
 }
 
 fn command(result: &TestResult) -> Option<Paragraph> {
@@ -150,10 +147,10 @@ fn command(result: &TestResult) -> Option<Paragraph> {
     let cached = find(result, "read_cache", "overhead_us");
     let link = value(result, "link", "mb_s");
     medium.or(cached)?;
-    let told = [(medium, "before a seek"), (cached, "from the cache")].into_iter().filter_map(
+    let times = [(medium, "before a seek"), (cached, "from the cache")].into_iter().filter_map(
         |(metric, words)| Some(format!("{} {words}", with_interval(metric?, latency_us))),
     );
-    let line = begin("command").items(Role::Plain, told);
+    let line = begin("command").items(Role::Plain, times);
     Some(line.items(Role::Plain, link.map(|rate| format!("link {} MB/s", rounded(rate)))))
 }
 
@@ -178,7 +175,7 @@ fn write_cache(result: &TestResult) -> Option<Paragraph> {
     Some(line.item(Role::Plain, format!("an unflushed write takes {}", ms(cached.value))))
 }
 
-/// Whether what is flushed is on the medium: of a disk a matter of turns.
+/// Whether flushed data are on the medium: on a disk this takes revolutions.
 fn flush(result: &TestResult) -> Option<Paragraph> {
     let flushed = find(result, "write_flushed", "write_ms")?;
     let forced = find(result, "write_forced", "write_ms")?;
@@ -226,14 +223,13 @@ fn map(result: &TestResult) -> Option<Paragraph> {
     })
 }
 
-/// The smallest writes that an SSD needs not complete.
+/// The map unit of an SSD, which has to complete smaller writes.
 fn unit(result: &TestResult) -> Option<Paragraph> {
     let unit = value(result, "map_unit", "unit_bytes")?;
     let words = format!("smaller writes have to be completed from {} by reading", mib(unit));
     Some(begin("map unit").item(Role::Title, mib(unit)).item(Role::Plain, words))
 }
 
-/// Where an SSD's fast cache ends.
 fn fast_cache(result: &TestResult) -> Option<Paragraph> {
     let size = find(result, "fast_cache", "cache_bytes")?;
     let line = begin("fast cache").item(Role::Title, with_interval(size, bytes));
@@ -263,7 +259,6 @@ fn recording(result: &TestResult) -> Option<Paragraph> {
     )
 }
 
-/// The rate over the position, zone by zone.
 fn drawing(result: &TestResult, style: Style) -> String {
     let points = points_of(result, "geometry.zones.mb_s");
     let Some(&(end, _)) = points.last() else { return String::new() };
@@ -277,14 +272,14 @@ fn drawing(result: &TestResult, style: Style) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::measured;
+    use crate::testing::{measured, must_have};
 
     #[test]
     fn only_measured_answers_have_lines() {
-        let told =
+        let access_text =
             |values: &[(&str, f64)]| table(&measured(TestKind::Geometry, values), Style::PLAIN);
-        assert_eq!(told(&[]), "");
-        let text = told(&[
+        assert_eq!(access_text(&[]), "");
+        let text = access_text(&[
             ("rotation.rpm", 7_200.0),
             ("seek.average_ms", 8.05),
             ("shingling.slowdown_ratio", 1.01),
@@ -293,16 +288,17 @@ mod tests {
             ("heads.count", 6.0),
             ("shingling.band_bytes", 20.0 * 1048576.0),
         ]);
-        for words in [
-            "7,200 rpm",
-            "8.05 ms on average",
-            "conventional",
-            "honest",
-            "6 · by cylinder",
-            "20.0 MiB",
-        ] {
-            assert!(text.contains(words), "{text}");
-        }
+        must_have(
+            &text,
+            &[
+                "7,200 rpm",
+                "8.05 ms on average",
+                "conventional",
+                "honest",
+                "6 · by cylinder",
+                "20.0 MiB",
+            ],
+        );
         assert!(!text.contains("zones"), "{text}");
     }
 }

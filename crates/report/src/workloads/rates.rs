@@ -3,7 +3,7 @@
 use crate::terminal::{Column, Figure, Style, TextCell, TextTable, find, headed, texts};
 use drivescope_model::TestResult;
 
-/// Columns as a table, names left, figures well apart; those from `apart` on stand further away.
+/// A table with names at the left and wide gaps; columns from `apart` on have a wider gap.
 pub(super) fn wide_table(
     columns: Vec<Vec<TextCell>>,
     apart: Option<usize>,
@@ -17,7 +17,7 @@ pub(super) fn wide_table(
     TextTable::of_columns(layout, columns).render(style)
 }
 
-/// Rates at the start, at the end and over all of it: a row for each cell, which has a name there.
+/// Rates at the start, at the end and over all: `rows` are cells with names.
 pub(super) fn rate_table(result: &TestResult, rows: &[(&str, &str)], style: Style) -> String {
     let title = TextCell::title(result.test.name());
     let mut columns = vec![texts(title, rows.iter().map(|(_, name)| name))];

@@ -34,7 +34,7 @@ pub(super) const REPORT: WorkloadReport = WorkloadReport {
     ..WorkloadReport::new(TestKind::Sql, table)
 };
 
-/// `PostgreSQL: scan`, of a cell's name.
+/// `PostgreSQL: scan`.
 fn name_of(cell: &str) -> String {
     let (database, part) = cell.split_once('.').unwrap_or(("", cell));
     let title = DatabaseKind::ALL.into_iter().find(|kind| kind.name() == database);
@@ -53,12 +53,12 @@ fn name_of(cell: &str) -> String {
     format!("{title}: {words}")
 }
 
-/// Cells of one action a round.
+/// Cells with one action per round.
 fn actions(result: &TestResult) -> Vec<&str> {
     cells(result).into_iter().filter(|cell| find(result, cell, "time_s").is_some()).collect()
 }
 
-/// Which quantity the rate of a cell of statements is.
+/// Quantity of the rate of a statement cell.
 fn rate_of(cell: &str) -> &'static str {
     match cell.rsplit('.').next().unwrap_or(cell) {
         "flush" => "iops",
@@ -67,12 +67,12 @@ fn rate_of(cell: &str) -> &'static str {
     }
 }
 
-/// Cells of many statements a round.
+/// Cells with many statements per round.
 fn statements(result: &TestResult) -> Vec<&str> {
     cells(result).into_iter().filter(|cell| find(result, cell, rate_of(cell)).is_some()).collect()
 }
 
-/// What held most rounds of a cell.
+/// The limiter of most rounds.
 fn held_by(result: &TestResult, cell: &str) -> &'static str {
     let phases = result.phases.iter().filter(|phase| phase.cell == cell);
     common_limiter(phases).map_or("", |limiter| limiter.name())
@@ -85,7 +85,7 @@ fn table(result: &TestResult, style: Style) -> String {
     ])
 }
 
-/// The first table that fits: what says least is left out first.
+/// The first table that fits, omitting the least important columns first.
 fn fitting(style: Style, columns: Vec<(Vec<TextCell>, u8)>) -> String {
     let table = |least: u8| {
         let kept = columns.iter().filter(|(_, weight)| *weight >= least);
@@ -164,7 +164,6 @@ fn statement_table(result: &TestResult, style: Style) -> String {
     fitting(style, columns)
 }
 
-/// What each database is and how large its table.
 fn databases(result: &TestResult, style: Style) -> String {
     let mut text = String::new();
     for database in &result.databases {
@@ -173,12 +172,11 @@ fn databases(result: &TestResult, style: Style) -> String {
         // No SQL Server was there to be recorded.
         let is_estimated = database.database == DatabaseKind::Mssql;
         let pattern = if is_estimated { "an estimated pattern" } else { "a recorded pattern" };
-        let (role, what) = match is_prediction {
-            true => {
-                let how = format!("predicted, no database ran; its requests follow {pattern}");
-                (Role::Plain, format!("{title}: {how}"))
-            }
-            false => (Role::Dim, format!("{title} {}", database.version)),
+        let (role, what) = if *is_prediction {
+            let how = format!("predicted, no database ran; its requests follow {pattern}");
+            (Role::Plain, format!("{title}: {how}"))
+        } else {
+            (Role::Dim, format!("{title} {}", database.version))
         };
         text += &Paragraph::new()
             .lead(Role::Dim, "  ")
@@ -190,7 +188,7 @@ fn databases(result: &TestResult, style: Style) -> String {
     text
 }
 
-/// `PostgreSQL: scan at 480 MB/s, 6,800 commits/s`, of the first database, as far as it was measured.
+/// `PostgreSQL: scan at 480 MB/s, 6,800 commits/s`, of the first database.
 fn headline(result: &TestResult) -> Option<String> {
     let database = result.databases.first()?.database;
     let usable = |part: &str, quantity: &str| {
@@ -206,7 +204,7 @@ fn headline(result: &TestResult) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::result;
+    use crate::testing::{must_fit, must_have, result};
 
     fn measured(is_prediction: bool) -> TestResult {
         let metrics = [
@@ -241,19 +239,20 @@ mod tests {
     #[test]
     fn databases_stand_beside_the_drive() {
         let text = table(&measured(false), Style::default());
-        for part in [
-            "PostgreSQL: scan",
-            "PostgreSQL: seek, cold",
-            "PostgreSQL: commit, 16 clients",
-            "812 ",
-            "18,300",
-            "88 %",
-            "PostgreSQL 15.18",
-            "122,070 rows, 1.00 GB",
-        ] {
-            assert!(text.contains(part), "{part} in\n{text}");
-        }
-        assert!(text.lines().all(|line| crate::terminal::width(line) <= 80), "{text}");
+        must_have(
+            &text,
+            &[
+                "PostgreSQL: scan",
+                "PostgreSQL: seek, cold",
+                "PostgreSQL: commit, 16 clients",
+                "812 ",
+                "18,300",
+                "88 %",
+                "PostgreSQL 15.18",
+                "122,070 rows, 1.00 GB",
+            ],
+        );
+        must_fit(&text);
         assert!(!charts::charts(&measured(false)).is_empty());
         assert_eq!(table(&result(TestKind::Sql, Vec::new()), Style::default()), "");
     }

@@ -13,9 +13,8 @@ use crate::verdict::criteria::{Criterion, Evidence};
 use drivescope_model::number::{one_decimal, rounded, whole};
 use drivescope_model::{Bytes, Cell, FindingId, Metric, Secs, TestKind, TestResult, TestStatus};
 
-/// More cells than these are shown as a matrix of block sizes and directions.
+/// More cells are shown as a matrix of block sizes and directions.
 const ROWS_MAX: usize = 8;
-/// Stages of a sequence.
 const STAGES: [&str; 3] = ["degrade", "steady", "recover"];
 
 const EVIDENCE: &[Evidence] = &[
@@ -38,7 +37,8 @@ pub(super) const REPORT: WorkloadReport = WorkloadReport {
     ..WorkloadReport::new(TestKind::Steady, table)
 };
 
-/// `Steady: 8,120 IOPS in rounds 7 to 11, 19 % of the first (rnd4k_q32t4.write)`, of the tracked cell that kept least.
+/// `Steady: 8,120 IOPS in rounds 7 to 11, 19 % of the first (rnd4k_q32t4.write)`, of the tracked cell with the largest
+/// loss.
 fn headline(result: &TestResult) -> Option<String> {
     if let Some(kept) = value(result, "steady", "kept_ratio") {
         let kept = rounded(kept * 100.0);
@@ -60,8 +60,8 @@ fn table(result: &TestResult, style: Style) -> String {
     }
     let measured = measured(result);
     if measured.is_empty() {
-        let told = remarks(result, style);
-        return if told.is_empty() { told } else { format!("steady\n{told}") };
+        let text = remarks(result, style);
+        return if text.is_empty() { text } else { format!("steady\n{text}") };
     }
     let drawn = match matrix(result, &measured).filter(|table| table.fits(style)) {
         Some(matrix) if measured.len() > ROWS_MAX => matrix.render(style),
@@ -70,14 +70,12 @@ fn table(result: &TestResult, style: Style) -> String {
     sections([drawn + &verdict(result, style) + &remarks(result, style)])
 }
 
-/// Cells with figures of the window, in the order of a round.
 fn measured(result: &TestResult) -> Vec<&str> {
     let keys = result.series.iter().map(|series| series.key.as_str());
     let cells = keys.filter_map(|key| key.strip_prefix("steady.")?.strip_suffix(".round_iops"));
     cells.filter(|cell| find(result, cell, "iops").is_some()).collect()
 }
 
-/// Cells that had to be steady.
 fn tracked(result: &TestResult) -> Vec<&str> {
     measured(result).into_iter().filter(|cell| find(result, cell, "kept_ratio").is_some()).collect()
 }
@@ -86,20 +84,18 @@ fn is_steady(result: &TestResult) -> bool {
     result.findings.iter().all(|finding| finding.id != FindingId::NotSteady)
 }
 
-/// How many rounds there were.
 fn rounds(result: &TestResult) -> Option<usize> {
     let series = result.series.iter().find(|series| series.key == "steady.rounds.written_bytes")?;
     Some(series.y.len())
 }
 
-/// Rate of a cell in its unit: large requests in order have bytes.
+/// Rate in the cell's unit: MB/s for large sequential requests.
 fn rate_text(result: &TestResult, cell: &str) -> Option<String> {
     let (quantity, unit) =
         if cell.starts_with("seq") { ("mb_s", "MB/s") } else { ("iops", "IOPS") };
     Some(format!("{} {unit}", rounded(value(result, cell, quantity)?)))
 }
 
-/// A row for each cell.
 fn rows(result: &TestResult, measured: Vec<&str>, style: Style) -> String {
     let rows = CellRows { result, cells: measured };
     let table = |(with_interval, with_mean): (bool, bool)| {
@@ -120,7 +116,7 @@ fn rows(result: &TestResult, measured: Vec<&str>, style: Style) -> String {
     TextTable::first_fitting(tables, style)
 }
 
-/// IOPS by block size and share of reads, as the PTS prints them; nothing where the cells are not a matrix.
+/// IOPS by block size and share of reads, as in the SNIA PTS; `None` if the cells are not a matrix.
 fn matrix(result: &TestResult, measured: &[&str]) -> Option<TextTable> {
     let all: Option<Vec<Cell>> = measured.iter().map(|cell| cell.parse().ok()).collect();
     let all = all?;
@@ -136,7 +132,6 @@ fn matrix(result: &TestResult, measured: &[&str]) -> Option<TextTable> {
     Some(TextTable::of_columns(Column::names_and_numbers(columns.len()), columns))
 }
 
-/// A row for each stage of a sequence.
 fn stages(result: &TestResult, style: Style) -> String {
     let is_measured = |stage: &&str| find(result, stage, "busy_mb_s").is_some();
     let rows = CellRows { result, cells: STAGES.into_iter().filter(is_measured).collect() };
@@ -157,15 +152,16 @@ fn stages(result: &TestResult, style: Style) -> String {
     TextTable::of_columns(Column::names_and_numbers(columns.len()), columns).render(style)
 }
 
-/// Which rounds the figures are of, and what the rule says of them.
+/// Rounds of the window, and the result of the rule.
 fn verdict(result: &TestResult, style: Style) -> String {
     let round = |quantity| value(result, "window", quantity).map(|number| number as u64);
     let (Some(first), Some(last)) = (round("first_round"), round("last_round")) else {
         return String::new();
     };
-    let (role, word) = match is_steady(result) {
-        true => (Role::Plain, "steady in"),
-        false => (Role::Warn, "not steady; figures of"),
+    let (role, word) = if is_steady(result) {
+        (Role::Plain, "steady in")
+    } else {
+        (Role::Warn, "not steady; figures of")
     };
     let rounds = format!("{word} rounds {} to {}", whole(first), whole(last));
     let paragraph = Paragraph::new().lead(Role::Dim, "  ").item(role, rounds);
@@ -174,7 +170,7 @@ fn verdict(result: &TestResult, style: Style) -> String {
         .lines(2, style)
 }
 
-/// `rnd4k_q32t4.write: range 6.2 %, drift 2.1 %, 19.0 % of the first round`, as far as it is known.
+/// `rnd4k_q32t4.write: range 6.2 %, drift 2.1 %, 19.0 % of the first round`.
 fn rule(result: &TestResult, cell: &str) -> String {
     let percent =
         |quantity| value(result, cell, quantity).map(|share: f64| one_decimal(share * 100.0));
@@ -188,7 +184,7 @@ fn rule(result: &TestResult, cell: &str) -> String {
     text
 }
 
-/// How the drive was prepared, and what was written.
+/// Preparation of the drive, and bytes written.
 fn remarks(result: &TestResult, style: Style) -> String {
     let prepared = |quantity| value(result, "precondition", quantity);
     let before = prepared("written_bytes").filter(|bytes| *bytes > 0.0).map(|bytes| {

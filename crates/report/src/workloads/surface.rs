@@ -12,7 +12,7 @@ use crate::verdict::criteria::{Criterion, Evidence};
 use drivescope_model::number::rounded;
 use drivescope_model::{Bytes, Metric, TestKind, TestResult};
 
-/// Groups of seek distances, by their ends in percent of the whole span.
+/// Limits of the groups of seek distances, in percent of the span.
 const DISTANCES_PCT: [f64; 5] = [0.0, 10.0, 33.0, 67.0, 100.0];
 
 const EVIDENCE: &[Evidence] = &[
@@ -71,7 +71,6 @@ fn zone_lines(result: &TestResult, style: Style) -> String {
         .lines(2, style)
 }
 
-/// The rates of a direction over the position; nothing if there are none.
 fn drawing(result: &TestResult, direction: &str, style: Style) -> String {
     let points = points_of(result, &format!("surface.{direction}.mb_s"));
     let rates: Vec<f64> = points.iter().map(|(_, rate)| *rate).collect();
@@ -82,13 +81,14 @@ fn drawing(result: &TestResult, direction: &str, style: Style) -> String {
 
 fn read_and_write_rates(result: &TestResult, style: Style) -> String {
     let is_written = find(result, "write", "mean_mb_s").is_some();
-    match is_written {
-        true => rate_table(result, &[("read", "read, MB/s"), ("write", "write, MB/s")], style),
-        false => rate_table(result, &[("read", "rate, MB/s")], style),
+    if is_written {
+        rate_table(result, &[("read", "read, MB/s"), ("write", "write, MB/s")], style)
+    } else {
+        rate_table(result, &[("read", "rate, MB/s")], style)
     }
 }
 
-/// Access times over the whole span, then by the distance of the seek before them.
+/// Access times over the whole span, then by the seek distance before them.
 fn access_table(result: &TestResult, style: Style) -> String {
     if !result.metrics.iter().any(|metric| metric.key.starts_with("surface.access.")) {
         return String::new();
@@ -116,7 +116,6 @@ fn position(bytes: f64) -> String {
     Bytes(bytes as u64).to_string()
 }
 
-/// Where it is slowest, and the mean that GNOME Disks shows, beside the table's.
 fn remarks(result: &TestResult, direction: &str, points: &[(f64, f64)], style: Style) -> String {
     let Some((x, rate)) = points.iter().min_by(|a, b| a.1.total_cmp(&b.1)) else {
         return String::new();
@@ -132,7 +131,7 @@ fn remarks(result: &TestResult, direction: &str, points: &[(f64, f64)], style: S
     paragraph.items(Role::Dim, mean).lines(2, style)
 }
 
-/// Median access time of each group of seek distances that holds any: from and to in percent, ms.
+/// Median access time of each non-empty group of seek distances: from and to in percent, ms.
 fn by_distance(points: &[(f64, f64)]) -> Vec<(f64, f64, f64)> {
     let mut medians = Vec::new();
     for ends in DISTANCES_PCT.windows(2) {
@@ -152,7 +151,7 @@ fn by_distance(points: &[(f64, f64)]) -> Vec<(f64, f64, f64)> {
 mod tests {
     use super::{by_distance, zone_lines};
     use crate::terminal::Style;
-    use crate::testing::{metric, one_line, result};
+    use crate::testing::{metric, must_have, one_line, result};
     use drivescope_model::TestKind;
 
     #[test]
@@ -162,8 +161,10 @@ mod tests {
         let metrics = metrics.map(|(key, value)| metric(&format!("surface.{key}"), &[*value]));
         let text = zone_lines(&result(TestKind::Surface, metrics.collect()), Style::default());
         let text = one_line(&text);
-        assert!(text.contains("2 zones: 180 to 90.0 MB/s"), "{text}");
-        assert!(text.contains("zones narrower than 1.10 GB may be missed"), "{text}");
+        must_have(
+            &text,
+            &["2 zones: 180 to 90.0 MB/s", "zones narrower than 1.10 GB may be missed"],
+        );
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub(super) const REPORT: WorkloadReport = WorkloadReport {
     ..WorkloadReport::new(TestKind::TinyWrites, table)
 };
 
-/// `Small writes: a program gets 78.3/s made safe, the drive alone 145/s`, as far as it was measured.
+/// `Small writes: a program gets 78.3/s made safe, the drive alone 145/s`.
 fn headline(result: &TestResult) -> Option<String> {
     let usable = |quantity: &str| {
         find_usable(result, "rnd16_sync", quantity).map(|metric| rounded(metric.value))
@@ -72,12 +72,12 @@ fn table(result: &TestResult, style: Style) -> String {
     TextTable::first_fitting(tables, style)
 }
 
-/// Whether a cell is the drive's part of a comparison: direct I/O, no page cache.
+/// Whether a cell is the drive's side of the comparison: direct I/O, no page cache.
 fn is_drives_own(cell: &str) -> bool {
     cell.split('_').any(|part| part == "direct")
 }
 
-/// Which rate describes a pattern best, and how it is written.
+/// The quantity that describes a pattern best, and its format.
 struct Unit {
     quantity: &'static str,
     suffix: &'static str,
@@ -92,7 +92,7 @@ fn unit(cell: &str) -> Unit {
     }
 }
 
-/// Bytes of a request of a cell, whose name stays the same whatever size the options ask.
+/// Bytes per request of a cell, which its name does not show if options change it.
 fn request_size(result: &TestResult, cell: &str) -> String {
     let phase = result.phases.iter().find(|phase| phase.cell == cell);
     let bytes = phase.and_then(|phase| phase.bytes.checked_div(phase.ops));

@@ -32,12 +32,11 @@ const EVIDENCE: &[Evidence] = &[
     Evidence::of_writes(Criterion::SequentialWrites, "transfer.seq128k_q32t1.write.mb_s"),
 ];
 
-/// The direction of reads, in order, of what had been written at random.
+/// Sequential reads of data written at random.
 const SCATTERED: &str = "read_scattered";
-/// Reads that keep this share of their rate are as fast as before.
+/// Reads that keep this share of their rate are not slower.
 const KEPT_MIN: f64 = 0.85;
 
-/// Spaces between the groups of columns.
 const GROUP_GAP: usize = 3;
 
 pub(super) const REPORT: WorkloadReport = WorkloadReport {
@@ -77,7 +76,7 @@ fn table(result: &TestResult, style: Style) -> String {
     sections([grid.fitting(RATES, style) + &note, grid.fitting(TIMES, style)])
 }
 
-/// What reads in order come to after random writes, where that is less.
+/// The rate of sequential reads after random writes, if it is lower.
 fn after_writes(result: &TestResult) -> Option<String> {
     let cells = cells(result);
     let cell = cells.iter().find(|cell| cell.ends_with(SCATTERED))?;
@@ -89,7 +88,7 @@ fn after_writes(result: &TestResult) -> Option<String> {
     })
 }
 
-/// `Speed: 266 MB/s in order, 80.3 to 294 requests a second at random`, of reads; of writes where none were measured.
+/// `Speed: 266 MB/s in order, 80.3 to 294 requests a second at random`, of reads, else of writes.
 fn headline(result: &TestResult) -> Option<String> {
     let usable = |cell: &str| {
         let (quantity, _) = rate_of(cell.split('.').next().unwrap_or(cell));
@@ -114,15 +113,17 @@ fn headline(result: &TestResult) -> Option<String> {
         Some((rounded(low), rounded(values.iter().copied().reduce(f64::max)?)))
     };
     let in_order = ends(&in_order).map(|(_, most)| format!("{most} MB/s in order"));
-    let scattered = ends(&scattered).map(|(least, most)| match least == most {
-        true => format!("{least} requests a second at random"),
-        false => format!("{least} to {most} requests a second at random"),
+    let scattered = ends(&scattered).map(|(least, most)| {
+        if least == most {
+            format!("{least} requests a second at random")
+        } else {
+            format!("{least} to {most} requests a second at random")
+        }
     });
     let parts: Vec<String> = in_order.into_iter().chain(scattered).collect();
     (!parts.is_empty()).then(|| format!("Speed: {}", parts.join(", ")))
 }
 
-/// Rows and columns as in the table.
 fn figure_grid(result: &TestResult) -> Option<FigureGrid<'_>> {
     let grid = Grid::of(result);
     let field = |cell: &str| {
@@ -152,16 +153,14 @@ fn figure_grid(result: &TestResult) -> Option<FigureGrid<'_>> {
     (!rows.is_empty()).then_some(FigureGrid { name: "transfer-grid", columns, rows })
 }
 
-/// The rates alone.
 fn rates(result: &TestResult, style: Style) -> String {
     Grid::of(result).fitting(RATES, style)
 }
 
-/// What was measured, by shape and direction.
 struct Grid<'a> {
     result: &'a TestResult,
     cells: Vec<&'a str>,
-    /// Shapes; those of synced writes once more, as cells.
+    /// Shapes; those of synced writes have rows of their own, as cells.
     rows: Vec<&'a str>,
     /// Directions.
     mixes: Vec<&'a str>,
@@ -182,7 +181,7 @@ impl<'a> Grid<'a> {
         Self { result, cells, rows, mixes }
     }
 
-    /// As many directions beside each other as fit, the others below.
+    /// As many directions side by side as fit, the others below.
     fn fitting(&self, parts: Parts, style: Style) -> String {
         let tables = |size: usize| {
             self.mixes.chunks(size).map(|mixes| self.table(mixes, parts)).collect::<Vec<_>>()
@@ -195,7 +194,6 @@ impl<'a> Grid<'a> {
         sections(beside.iter().map(|table| table.render(style)))
     }
 
-    /// A table with the rows at the left and, for each direction, its figures.
     fn table(&self, mixes: &[&str], parts: Parts) -> TextTable {
         let shows = |row: &&&str| mixes.contains(&"write") || !is_synced(row);
         let rows: Vec<&str> = self.rows.iter().filter(shows).copied().collect();
@@ -218,14 +216,14 @@ impl<'a> Grid<'a> {
         TextTable::of_columns(layout, columns)
     }
 
-    /// A latency, or the rate where none is named.
+    /// A latency; without a name the rate.
     fn figure(&self, row: &str, mix: &str, latency: Option<&str>) -> Figure {
-        let cell = match is_synced(row) {
-            true if mix == "write" => row.to_string(),
-            true => return Figure::Blank,
-            false if mix.is_empty() => row.to_string(),
-            false => format!("{row}.{mix}"),
-        };
+        let synced = is_synced(row);
+        if synced && mix != "write" {
+            return Figure::Blank;
+        }
+        let is_whole = synced || mix.is_empty();
+        let cell = if is_whole { row.to_string() } else { format!("{row}.{mix}") };
         if !self.cells.contains(&cell.as_str()) {
             return Figure::Missing;
         }
@@ -236,7 +234,6 @@ impl<'a> Grid<'a> {
     }
 }
 
-/// Heads and latencies of the columns of a direction.
 fn heads(mix: &str, parts: Parts) -> Vec<(String, Option<&'static str>)> {
     let times = ["p50", "p99", "max"].into_iter().zip(["lat_p50_us", "lat_p99_us", "lat_max_us"]);
     let mut heads = Vec::new();
@@ -252,7 +249,7 @@ fn heads(mix: &str, parts: Parts) -> Vec<(String, Option<&'static str>)> {
     heads
 }
 
-/// The rate that describes a shape best, and its unit: small random requests are counted.
+/// The quantity that describes a shape best, and its unit: small random requests are counted.
 fn rate_of(row: &str) -> (&'static str, &'static str) {
     let shape = row.split('.').next().unwrap_or(row);
     match shape.parse::<Shape>().map(|shape| shape.order) {
@@ -265,7 +262,7 @@ fn is_synced(row: &str) -> bool {
     row.ends_with(".sync")
 }
 
-/// Reads first, then writes, synced ones last of them, then mixes with falling shares of reads.
+/// Order of directions: reads, writes, synced writes, then mixes with falling shares of reads.
 fn rank(mix: &str) -> u8 {
     match mix.parse() {
         Ok(Mix::READ) => 0,

@@ -22,7 +22,6 @@ fn bytes(result: &TestResult, cell: &str, quantity: &str) -> Option<u64> {
     value(result, cell, quantity).map(|bytes| bytes as u64)
 }
 
-/// Real or fake.
 fn verdict(result: &TestResult, style: Style) -> String {
     let paragraph = Paragraph::new().lead(Role::Title, "verify").lead(Role::Plain, "  ");
     let capacity = |quantity| bytes(result, "capacity", quantity);
@@ -148,17 +147,17 @@ fn sectors(result: &TestResult, style: Style) -> String {
 /// How fast everything was written and read, in a full run.
 fn rates(result: &TestResult, style: Style) -> String {
     let rates = [("write", "written"), ("read", "read back")];
-    let told = rates.into_iter().filter_map(|(cell, what)| {
+    let rates = rates.into_iter().filter_map(|(cell, what)| {
         Some(format!("{what} at {} MB/s", rounded(value(result, cell, "mb_s")?)))
     });
-    let paragraph = Paragraph::new().lead(Role::Dim, "  ").items(Role::Plain, told);
+    let paragraph = Paragraph::new().lead(Role::Dim, "  ").items(Role::Plain, rates);
     paragraph.lines_if_words(2, style)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::measured;
+    use crate::testing::{measured, must_have};
     use drivescope_model::findings::Finding;
 
     fn verified(metrics: &[(&str, f64)]) -> String {
@@ -171,8 +170,7 @@ mod tests {
     fn honest_drive_is_called_real_with_evidence() {
         let real = ("capacity.real_bytes", 64e9);
         let quick = verified(&[ANNOUNCED, real, ("capacity.sure_pct", 99.9966)]);
-        assert!(quick.contains("the capacity is real: 64.0 GB · keep all of it"), "{quick}");
-        assert!(quick.contains("99.997 %"), "{quick}");
+        must_have(&quick, &["the capacity is real: 64.0 GB · keep all of it", "99.997 %"]);
         let full = verified(&[ANNOUNCED, real, ("capacity.sure_pct", 100.0)]);
         assert!(full.contains("every sector checked"), "{full}");
     }
@@ -188,10 +186,15 @@ mod tests {
             ("read.overwritten_bytes", 56e9),
             ("read.mb_s", 90.0),
         ]);
-        assert!(text.contains("FAKE: claims 64.0 GB, holds 8.00 GB"), "{text}");
-        assert!(text.contains("use only the first 8,000,000,000 bytes"), "{text}");
-        assert!(text.contains("addresses repeat after 8.00 GB"), "{text}");
-        assert!(text.contains("8.00 GB intact · 56.0 GB overwritten\n"), "{text}");
+        must_have(
+            &text,
+            &[
+                "FAKE: claims 64.0 GB, holds 8.00 GB",
+                "use only the first 8,000,000,000 bytes",
+                "addresses repeat after 8.00 GB",
+                "8.00 GB intact · 56.0 GB overwritten\n",
+            ],
+        );
     }
 
     #[test]
@@ -222,8 +225,10 @@ mod tests {
         let text = verified(&[ANNOUNCED, ("capacity.written_bytes", 1e6)]);
         assert!(text.contains("not judged") && text.contains("F017"), "{text}");
         let text = verified(&[ANNOUNCED, ("capacity.silent_bytes", 8e9)]);
-        assert!(text.contains("nothing beyond 8.00 GB (8,000,000,000 bytes) of 64.0 GB"), "{text}");
-        assert!(text.contains("fake or broken"), "{text}");
+        must_have(
+            &text,
+            &["nothing beyond 8.00 GB (8,000,000,000 bytes) of 64.0 GB", "fake or broken"],
+        );
         let none = verified(&[ANNOUNCED, ("capacity.silent_bytes", 0.0)]);
         assert!(none.contains("nothing of 64.0 GB could be written"), "{none}");
         for text in [text, none] {

@@ -3,11 +3,9 @@
 
 use serde_json::Value;
 
-/// Replaces a removed character.
 const REPLACEMENT: char = '\u{fffd}';
 
-/// Removes control characters from all texts and names of a value. Ends of lines and tabs stay: notes and queries have
-/// them.
+/// Removes control characters from all texts and keys. Line feeds and tabs stay: notes and queries have them.
 pub fn remove(value: &mut Value) {
     match value {
         Value::String(text) if has_any(text) => *text = without(text),
@@ -23,7 +21,7 @@ pub fn remove(value: &mut Value) {
     }
 }
 
-/// The text without control characters but ends of lines and tabs.
+/// Line feeds and tabs stay.
 pub fn without(text: &str) -> String {
     text.replace(is_removed, &REPLACEMENT.to_string())
 }

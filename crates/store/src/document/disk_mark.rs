@@ -14,13 +14,12 @@ use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
-/// Beginnings of both titles.
+/// First words of the titles.
 const PROGRAMS: [&str; 2] = ["CrystalDiskMark", "KDiskMark"];
 /// KDiskMark divides fio's KiB/s by 1,000 and calls them MB/s: one of its MB/s is 1,024,000 bytes/s (its issue 122).
 /// A rate is corrected where the IOPS of its row show this.
 const KDISKMARK_MB: f64 = 1.024;
 
-/// One row.
 struct MarkRow {
     shape: Shape,
     mb_s: f64,
@@ -28,10 +27,7 @@ struct MarkRow {
     lat_mean_us: Option<f64>,
 }
 
-/// The run in a text of either program. `None`: the text is of neither.
-///
-/// # Errors
-/// No row is a cell.
+/// `None`: the text is from neither program. Errors: no row is a cell.
 pub fn run(text: &str) -> Result<Option<Run>, FormatError> {
     let Some((program, version)) = text.lines().take(12).find_map(title) else { return Ok(None) };
     let text = controls::without(&text.replace('\r', ""));
@@ -79,8 +75,8 @@ pub fn run(text: &str) -> Result<Option<Run>, FormatError> {
     ))
 }
 
-/// The program and its version, in a line such as `CrystalDiskMark 8.0.4 x64 (C) 2007-2021 hiyohiyo` or
-/// `KDiskMark (3.1.2): https://github.com/JonMagon/KDiskMark`.
+/// Program and version from a line such as `CrystalDiskMark 8.0.4 x64 (C) 2007-2021 hiyohiyo` or `KDiskMark (3.1.2):
+/// https://github.com/JonMagon/KDiskMark`.
 fn title(line: &str) -> Option<(&'static str, String)> {
     let line = line.trim();
     let program = PROGRAMS.into_iter().find(|name| line.starts_with(name))?;
@@ -89,7 +85,7 @@ fn title(line: &str) -> Option<(&'static str, String)> {
     version.starts_with(|c: char| c.is_ascii_digit()).then(|| (program, version.to_string()))
 }
 
-/// A row: `SEQ    1MiB (Q=  8, T= 1` and the text after its colon.
+/// Reads a row: `SEQ    1MiB (Q=  8, T= 1` and the text after its colon.
 fn row(head: &str, figures: &str, section: &str) -> Result<(MarkRow, Mix), String> {
     let (name, load) = head.split_once('(').ok_or("its depth is missing")?;
     let words: Vec<&str> = name.split_whitespace().collect();
@@ -149,7 +145,7 @@ fn number(text: &str) -> Option<f64> {
     text.trim().parse().ok()
 }
 
-/// The text after a name and its colon, in a line of its own.
+/// The text after `name:` on a line of its own.
 fn after<'t>(text: &'t str, name: &str) -> Option<&'t str> {
     text.lines().find_map(|line| {
         let (found, value) = line.split_once(':')?;
@@ -157,13 +153,13 @@ fn after<'t>(text: &'t str, name: &str) -> Option<&'t str> {
     })
 }
 
-/// `2021/06/01 12:34:56`, local time; the text does not have the time zone.
+/// Reads `2021/06/01 12:34:56`, local time; the text does not have the time zone.
 fn started(date: &str) -> Option<Timestamp> {
     let date: DateTime = date.replace('/', "-").parse().ok()?;
     Some(date.to_zoned(TimeZone::UTC).ok()?.timestamp())
 }
 
-/// The drive in a line such as `Test: 1 GiB (x5) [C: 50% (118/237GiB)]`.
+/// The drive from a line such as `Test: 1 GiB (x5) [C: 50% (118/237GiB)]`.
 fn drive_letter(text: &str) -> Option<&str> {
     let (_, inside) = after(text, "Test")?.split_once('[')?;
     let letter = inside.get(..2)?;

@@ -17,10 +17,8 @@ use fio_job::{FioCell, FioJob};
 use jiff::Timestamp;
 use serde_json::Value;
 
-/// The runs in a text of fio. `None`: the text does not have results of fio.
-///
-/// # Errors
-/// A result breaks off, or no job of them all is a cell; the reasons are named.
+/// The runs in a text of fio. `None`: the text does not have results of fio. Errors: A result breaks off, or no job of
+/// them all is a cell; the reasons are named.
 pub fn runs(text: &str) -> Result<Option<Vec<Run>>, FormatError> {
     let documents = fio_text::documents(text)?;
     if documents.is_empty() {
@@ -46,7 +44,7 @@ pub fn runs(text: &str) -> Result<Option<Vec<Run>>, FormatError> {
     Ok(Some(runs))
 }
 
-/// Adds the jobs left out to the sentence of a run's only test.
+/// Adds skipped jobs to the reason of the run's only test.
 fn leave_out(run: &mut Run, faults: &[String]) {
     if let [result] = &mut run.tests[..] {
         let reasons = result.reason.take().into_iter().chain(faults.iter().cloned());
@@ -55,18 +53,18 @@ fn leave_out(run: &mut Run, faults: &[String]) {
     }
 }
 
-/// The figures of one file of one machine.
+/// Results on one file of one machine.
 struct MeasuredFile<'d> {
     first: FioJob<'d>,
     rounds: Rounds,
     left_out: Vec<String>,
     errors: Vec<String>,
     note: Option<String>,
-    /// The longest of each group.
+    /// The longest job of each group.
     elapsed_s: Vec<(Value, f64)>,
 }
 
-/// The runs of one document, a file each. Errors: no job is a cell; the reasons are named.
+/// One run per file. Errors: no job is a cell; with the reasons.
 fn runs_of(document: &Value) -> Result<Vec<Run>, String> {
     let jobs = fio_job::jobs(document);
     let mut files: Vec<MeasuredFile<'_>> = Vec::new();
@@ -97,7 +95,6 @@ impl<'d> MeasuredFile<'d> {
         Self { first, rounds, left_out, errors, note: None, elapsed_s: Vec::new() }
     }
 
-    /// Takes a job among all jobs of the document.
     fn take(&mut self, job: &FioJob<'d>, jobs: &[FioJob<'d>]) {
         self.errors.extend(job.error());
         let load = load_of(job, jobs);
@@ -119,7 +116,7 @@ impl<'d> MeasuredFile<'d> {
         }
     }
 
-    /// The document of it; `count` files of this result have one.
+    /// `count`: number of files in this result.
     fn run(self, document: &Value, count: usize) -> Run {
         let job = &self.first;
         let (host, path) = job.place();
@@ -153,7 +150,7 @@ impl<'d> MeasuredFile<'d> {
     }
 }
 
-/// When the result was written: fio does not say when it began. fio 2 has whole seconds.
+/// The end of the measurement: fio does not print its start. fio 2 has whole seconds.
 fn started(document: &Value) -> Timestamp {
     let ms = document["timestamp_ms"].as_i64();
     let ms = ms.or_else(|| document["timestamp"].as_i64()?.checked_mul(1000));
@@ -161,7 +158,7 @@ fn started(document: &Value) -> Timestamp {
 }
 
 /// The cell of a job together with the jobs of its group that were threads of the same load. `None`: an earlier one of
-/// them stands for it. Errors: why it is not a cell.
+/// them represents it. Errors: why it is not a cell.
 fn load_of<'d>(
     job: &FioJob<'d>,
     jobs: &[FioJob<'d>],
@@ -186,7 +183,6 @@ fn load_of<'d>(
     Ok(load.map(|load| (cell, load)))
 }
 
-/// Notes on the figures of a job.
 fn note(job: &FioJob<'_>, jobs: &[FioJob<'_>]) -> Option<String> {
     let files = job.files();
     if files.len() > 1 {

@@ -10,37 +10,26 @@ use drivescope_model::units::Bytes;
 use jiff::Timestamp;
 use std::collections::BTreeMap;
 
-/// Values of a quantity of a cell, round by round.
+/// Values by cell and quantity, one per round.
 pub type Rounds = BTreeMap<(String, &'static str), Vec<f64>>;
 
-/// A run of another program.
 pub struct ImportedRun<'s> {
-    /// The program.
     pub tool: &'s str,
-    /// Its version.
     pub version: &'s str,
-    /// Identifies the run: the same text is the same run.
+    /// Equal for equal texts.
     pub identity: &'s str,
-    /// Start of the measurement.
     pub started: Timestamp,
-    /// Length of the measurement.
     pub elapsed_s: f64,
-    /// How it ended.
     pub status: TestStatus,
-    /// The errors, and the parts that were left out.
     pub reason: Option<String>,
-    /// A caution for readers of its figures.
+    /// Caution about its figures.
     pub note: Option<String>,
-    /// The machine, if it is known.
     pub host: &'s str,
-    /// The measured file or device.
     pub path: &'s str,
-    /// The engine that sent the requests.
     pub engine: Engine,
 }
 
 impl ImportedRun<'_> {
-    /// The document with these figures of the test `transfer`.
     pub fn with(self, rounds: Rounds) -> Run {
         let mut result = TestResult::empty(TestKind::Transfer, self.status, self.reason);
         result.metrics =
@@ -104,7 +93,7 @@ fn target(path: &str) -> TargetInfo {
     }
 }
 
-/// The median of the rounds, with their range as the interval.
+/// Median of the rounds, with their range as the interval.
 fn metric(cell: &str, quantity: &str, rounds: Vec<f64>) -> Metric {
     let key = format!("{}.{cell}.{quantity}", TestKind::Transfer);
     let mut sorted = rounds.clone();
@@ -123,7 +112,7 @@ fn metric(cell: &str, quantity: &str, rounds: Vec<f64>) -> Metric {
     }
 }
 
-/// Equal for equal texts, so that a second import is noticed (FNV-1a, 48 bits).
+/// FNV-1a, 48 bits: equal for equal texts, so that a second import is noticed.
 fn id_of(text: &str) -> String {
     let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)

@@ -3,10 +3,7 @@
 use super::FormatError;
 use drivescope_model::document::Run;
 
-/// Refuses impossible figures and sector sizes.
-///
-/// # Errors
-/// The first of these, with the name of its field.
+/// Refuses impossible figures and sector sizes. Errors: the first of these, with the name of its field.
 pub fn check(run: &Run) -> Result<(), FormatError> {
     let refuse = |what: String| Err(FormatError::NotARun(format!("run {}: {what}", run.id)));
     for metric in run.tests.iter().flat_map(|test| &test.metrics) {
@@ -27,7 +24,6 @@ pub fn check(run: &Run) -> Result<(), FormatError> {
     Ok(())
 }
 
-/// The sector sizes in a document.
 fn sectors(run: &Run) -> Vec<(&'static str, u32)> {
     let drive = run.drive.iter().flat_map(|drive| {
         [

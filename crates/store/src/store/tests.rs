@@ -9,14 +9,12 @@ mod on_disk;
 
 const ID: &str = "0123456789ab";
 
-/// A folder for one test, and the store in it.
 fn place() -> (TempDir, StoreLocation) {
     let folder = tempfile::tempdir().unwrap();
     let location = StoreLocation::of_file(folder.path().join("data/drivescope/runs.db"));
     (folder, location)
 }
 
-/// A folder for one test, and the store in it, made and open.
 fn opened() -> (TempDir, StoreLocation, Store) {
     let (folder, location) = place();
     let store = Store::open(&location).unwrap();
@@ -27,7 +25,7 @@ fn ids(store: &Store, filter: &Filter) -> Vec<String> {
     store.list(filter).unwrap().into_iter().map(|summary| summary.id).collect()
 }
 
-/// A run that began `minute` minutes after noon.
+/// Starts `minute` minutes after noon.
 fn run_at(id: &str, minute: u32) -> Run {
     let mut run = rich_run(id);
     run.started_at = format!("2026-01-31T12:{minute:02}:00Z");
@@ -401,7 +399,7 @@ fn many_threads_can_fill_one_new_store() {
     assert_eq!(count(&location, "SELECT COUNT(*) FROM meta"), 1);
 }
 
-/// The test runs itself a second time as a process that saves a run and dies at once.
+/// The test runs itself again as a process that saves a run and dies at once.
 #[test]
 fn a_saved_run_survives_the_death_of_the_process() {
     const ROLE: &str = "DRIVESCOPE_TEST_DIES_AFTER_SAVING_TO";

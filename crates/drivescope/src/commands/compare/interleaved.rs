@@ -16,12 +16,10 @@ use drivescope_model::plan::{Engine, WriteLevel};
 use drivescope_report::{RunComparison, compare_pairs, is_decided, text};
 use std::path::PathBuf;
 
-/// Pairs at most: an interval of the mean narrows no more to speak of.
+/// More pairs hardly narrow the interval of the mean.
 const PAIRS_MAX: u32 = 100;
-/// What a signal is answered with.
 const STOPPING: &str = "interrupted: comparing what is measured; Ctrl-C again quits now";
 
-/// One of the two.
 struct Side {
     name: String,
     path: PathBuf,
@@ -29,7 +27,6 @@ struct Side {
     engine: Option<Engine>,
 }
 
-/// Measures rounds of both in random order, and prints what they show.
 pub fn compare(arguments: &CompareArguments, signals: &RunSignals) -> Result<Code, Failure> {
     let options = &arguments.interleaved;
     let sides = sides(&arguments.runs, options)?;
@@ -52,7 +49,7 @@ pub fn compare(arguments: &CompareArguments, signals: &RunSignals) -> Result<Cod
         if is_over || comparison.rows.is_empty() || is_decided(&comparison, options.width) {
             break comparison;
         }
-        tell(&comparison);
+        print_progress(&comparison);
     };
     output::print_line(&text::comparison(&comparison, output::style()));
     if comparison.rows.is_empty() {
@@ -61,19 +58,18 @@ pub fn compare(arguments: &CompareArguments, signals: &RunSignals) -> Result<Cod
     Ok(if signals.was_signalled() { Code::Interrupted } else { outcome })
 }
 
-/// How far it is, for people who watch.
-fn tell(comparison: &RunComparison) {
+fn print_progress(comparison: &RunComparison) {
     if output::is_watched() {
-        let decided = comparison.rows.iter().filter(|row| row.against_first[0].is_told()).count();
+        let decided = comparison.rows.iter().filter(|row| row.against_first[0].is_shown()).count();
         let rounds = comparison.interleaved_rounds.unwrap_or(0);
-        output::tell(&format!(
+        output::print_wrapped(&format!(
             "round {rounds}: {decided} of {} rows decided",
             comparison.rows.len()
         ));
     }
 }
 
-/// One round of each, in random order; `None` if a signal came meanwhile.
+/// One round of each, in random order; `None` after a signal.
 fn measure_pair(
     sides: &[Side; 2],
     measurer: &Measurer<'_>,
@@ -97,7 +93,6 @@ fn measure_pair(
     Ok(Some(([a, b], outcome)))
 }
 
-/// A fresh run of one round.
 fn plan(side: &Side, seed: u64) -> Result<PlannedRun, Failure> {
     let target = targets::find_one(&side.path)?;
     targets::check_is_on_a_drive(&target)?;
@@ -108,7 +103,6 @@ fn plan(side: &Side, seed: u64) -> Result<PlannedRun, Failure> {
     Ok(PlannedRun { plan, target, claim: None, resumed: None })
 }
 
-/// Two targets, or one twice with settings that differ.
 fn sides(paths: &[String], options: &InterleavedArguments) -> Result<[Side; 2], Failure> {
     let (a, b) = match paths {
         [one] if options.set_a == options.set_b => {

@@ -7,16 +7,15 @@ use drivescope_report::chart::{PictureSize, Theme, svg};
 use drivescope_report::export::csv::metrics_csv;
 use std::path::Path;
 
-/// Folder of the charts within it.
 const CHARTS: &str = "charts";
 
-/// Whether the user means a folder: its name ends in a slash, or it is there.
+/// Whether the path names a folder: it ends in a slash, or is one.
 pub fn is_folder(path: &Path) -> bool {
     path.as_os_str().as_encoded_bytes().ends_with(b"/") || path.is_dir()
 }
 
-/// Writes the folder. Files in it that the report has not are left alone; those that it has are only replaced where
-/// `may_replace` allows it, and nothing is written if one may not.
+/// Writes the folder. Other files in it stay. Existing files are replaced only with `may_replace`; otherwise nothing is
+/// written if one exists.
 pub fn write(subject: &Subject, path: &Path, may_replace: bool) -> Result<(), Failure> {
     let mut files = vec![("index.html".to_string(), subject.page())];
     if !subject.runs.is_empty() {
@@ -44,7 +43,7 @@ pub fn write(subject: &Subject, path: &Path, may_replace: bool) -> Result<(), Fa
     Ok(())
 }
 
-/// A name that comes from a document, as a part of a file's name: nothing in it leads elsewhere.
+/// Makes a name from a document safe as part of a file name: it cannot lead elsewhere.
 fn file_name(name: &str) -> String {
     let is_plain = |letter: &char| letter.is_ascii_alphanumeric() || "-_.".contains(*letter);
     name.chars().map(|letter| if is_plain(&letter) { letter } else { '-' }).collect()

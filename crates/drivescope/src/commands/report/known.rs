@@ -5,13 +5,13 @@ use drivescope_model::Run;
 use drivescope_report::KnownDrive;
 use drivescope_store::Filter;
 
-/// Drives at most, those measured last: each takes reading a document.
+/// Drives measured last; each takes reading a document.
 const DRIVES_MAX: usize = 30;
-/// Runs that are looked through for them.
+/// Newest runs that are searched for them.
 const RUNS_MAX: u32 = 1_000;
 
-/// The newest whole run of each real drive of the store but that of the run itself. Nothing where there is no store
-/// that can be read: the models are known without it.
+/// The newest whole run of each real drive in the store, except the drive of `run`. Empty without a readable store: the
+/// models are known without it.
 pub fn drives(store: Option<&str>, run: &Run) -> Vec<KnownDrive> {
     let Ok(store) = open_existing(store) else { return Vec::new() };
     let filter = Filter { limit: Some(RUNS_MAX), ..Filter::default() };

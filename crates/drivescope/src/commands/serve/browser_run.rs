@@ -14,16 +14,15 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Runs at a time: each needs a processor, and more would be in each other's way.
+/// Simultaneous runs: each needs a processor.
 const RUNS_MAX: usize = 4;
-/// Pause between two states that are shown: more than four a second cannot be read.
+/// More than four updates a second cannot be read.
 const SHOW_EVERY: Duration = Duration::from_millis(250);
 
-/// What is measured now for browsers.
 #[derive(Debug, Default)]
 pub struct MeasuredDrives(Mutex<Vec<MeasuredDrive>>);
 
-/// A target that is measured, and the drives that it is on.
+/// A target in use, and its drives.
 #[derive(Debug, Clone, PartialEq)]
 struct MeasuredDrive {
     path: String,
@@ -35,14 +34,14 @@ impl MeasuredDrive {
         Self { path: target.info().path.clone(), disks: target.stack().whole_disks.clone() }
     }
 
-    /// What is measured twice where both are; nothing if they are apart.
+    /// The drive, or else the path, of both; `None` if they have neither in common.
     fn shared<'a>(&'a self, other: &Self) -> Option<&'a str> {
         let disk = self.disks.iter().find(|disk| other.disks.contains(disk));
         disk.or((self.path == other.path).then_some(&self.path)).map(String::as_str)
     }
 }
 
-/// The right to measure a drive.
+/// The right to measure a drive; dropped at the end of the run.
 #[derive(Debug)]
 struct DrivePlace {
     all: Arc<MeasuredDrives>,
@@ -50,7 +49,7 @@ struct DrivePlace {
 }
 
 impl MeasuredDrives {
-    /// Takes the drives of a target, unless one of them is taken.
+    /// Takes the drives of a target. Errors: one of them is taken.
     fn take(all: &Arc<Self>, own: MeasuredDrive) -> Result<DrivePlace, String> {
         let mut taken = all.lock();
         if let Some(shared) = taken.iter().find_map(|other| other.shared(&own)) {
@@ -78,7 +77,6 @@ impl Drop for DrivePlace {
     }
 }
 
-/// A run that could begin.
 pub struct PlannedBrowserRun {
     pub planned: PlannedRun,
     pub label: Option<String>,
@@ -127,7 +125,7 @@ impl PlannedBrowserRun {
     }
 }
 
-/// A listener that shows on the board what it hears of, now and then.
+/// A listener that shows the run on the board from time to time.
 fn view(run: &Run, board: Arc<RunBoard>) -> impl FnMut(Event) + Send + use<> {
     let mut progress = RunProgress::new(LiveRun::new(run.clone(), false));
     let mut shown: Option<Instant> = None;
@@ -140,7 +138,6 @@ fn view(run: &Run, board: Arc<RunBoard>) -> impl FnMut(Event) + Send + use<> {
     }
 }
 
-/// What is to be said of a run that has ended.
 fn end_of(run: &Run, kept: SaveOutcome) -> RunEnd {
     let reason = || run.tests.iter().find_map(|test| test.reason.clone()).unwrap_or_default();
     let message = match run.status {

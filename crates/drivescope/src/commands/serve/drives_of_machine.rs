@@ -9,12 +9,12 @@ use std::sync::mpsc::Receiver;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// Time that the first page waits for answers of the drives; the kernel's answers are immediate.
+/// Time for the drives to answer before the first page is sent; the kernel's answers are immediate.
 const FIRST_WAIT: Duration = Duration::from_millis(100);
-/// Time that a later page waits before it shows the drives' last answers.
+/// Time for the drives to answer a later page; after it, their last answers are shown.
 const WAIT: Duration = Duration::from_secs(1);
 
-/// The answers of the drives, with the last ones kept.
+/// Answers of the drives, with the last ones kept.
 pub struct DrivesOfMachine(Mutex<DriveAnswers>);
 
 struct DriveAnswers {
@@ -23,12 +23,12 @@ struct DriveAnswers {
 }
 
 impl DrivesOfMachine {
-    /// Asks them, for the first page.
+    /// Asks the drives, for the first page.
     pub fn asked() -> Self {
         Self(Mutex::new(DriveAnswers { asked: Some(beside(all)), last: None }))
     }
 
-    /// All of them, as far as they answer in time.
+    /// All drives, with the answers that came in time.
     pub fn now(&self) -> Vec<Drive> {
         let mut answers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = answers.asked.as_ref().and_then(|asked| asked.try_recv().ok()) {

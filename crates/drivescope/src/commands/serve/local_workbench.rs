@@ -19,7 +19,6 @@ use drivescope_web::{ListedModel, ListedSuite, PreparedRun, RunWish, Workbench};
 use std::path::Path;
 use std::sync::Arc;
 
-/// This machine.
 pub struct LocalWorkbench {
     store: StoreLocation,
     measured: Arc<MeasuredDrives>,
@@ -27,7 +26,6 @@ pub struct LocalWorkbench {
 }
 
 impl LocalWorkbench {
-    /// With the store that keeps what is measured.
     pub fn new(store: StoreLocation) -> Self {
         Self { store, measured: Arc::default(), drives: DrivesOfMachine::asked() }
     }
@@ -73,7 +71,7 @@ impl Workbench for LocalWorkbench {
     }
 }
 
-/// The plan of a run that only reads, or writes files of its own.
+/// A plan that only reads, or writes its own files.
 fn plan(wish: &RunWish) -> Result<PlannedRun, Failure> {
     let path = Path::new(&wish.target);
     if let Some(model) = wish.target.strip_prefix(PREFIX) {

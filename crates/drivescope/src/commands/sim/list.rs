@@ -9,7 +9,6 @@ use drivescope_report::text;
 use drivescope_sim::library::Model;
 use serde_json::json;
 
-/// Lists the models.
 pub fn list(arguments: &ListArguments) -> Result<Code, Failure> {
     let models = spec::built_in().map_err(DriveError::from)?;
     if arguments.json {

@@ -12,16 +12,12 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
-/// How often a served drive is looked after.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
-/// Programs that look for file systems open a new device for a moment; who has it open after this time
-/// uses it.
+/// Programs that look for file systems open a new device for a moment; an open device is in use after this time.
 const GLANCE: Duration = Duration::from_secs(1);
-/// How long a forced end waits for file systems to write what they have in memory: a hard disk needs
-/// its time for that.
+/// How long a forced end waits for file systems to write their dirty pages: a hard disk needs this.
 const SAVE_MAX: Duration = Duration::from_secs(60);
 
-/// Serves a model until a signal, or until it is unmounted.
 pub fn mount(arguments: &MountArguments, signals: &RunSignals) -> Result<Code, Failure> {
     let spec = Spec::parse(&arguments.model).map_err(DriveError::from)?;
     let drive = spec.build_for_real_time().map_err(DriveError::from)?;
@@ -51,7 +47,7 @@ pub fn mount(arguments: &MountArguments, signals: &RunSignals) -> Result<Code, F
     outcome(&report)
 }
 
-/// Where the contents are kept: what was named, or `NAME.img` beside the mount point.
+/// The named file, or `NAME.img` beside the mount point.
 fn backing(arguments: &MountArguments, mount_point: &Path) -> Result<PathBuf, Failure> {
     if let Some(named) = &arguments.backing {
         return Ok(resolve(named));
@@ -65,28 +61,30 @@ fn backing(arguments: &MountArguments, mount_point: &Path) -> Result<PathBuf, Fa
     Ok(mount_point.with_file_name(name))
 }
 
-/// Says where the drive is, what stays of it, and what the way to it costs.
+/// Says where the drive is, what is kept, and what the path to it costs.
 fn introduce(server: &Server, model: &str, backing: &Path, capacity: u64) {
-    output::tell(&format!("{model} is served as {}", server.path().display()));
+    output::print_wrapped(&format!("{model} is served as {}", server.path().display()));
     if let Some(device) = server.block_device() {
-        output::tell(&format!("and as {}", device.display()));
+        output::print_wrapped(&format!("and as {}", device.display()));
     }
     let (size, now) = (Bytes(capacity), Bytes(server.backing_bytes()));
-    output::tell(&format!(
+    output::print_wrapped(&format!(
         "contents are kept in {} ({size}, sparse: {now} on disk now); the file stays afterwards",
         backing.display()
     ));
     let ServeReport { file_path, device_path, .. } = server.report();
     for (path, what) in [(file_path, "file"), (device_path, "block device")] {
         if let Some(path) = path {
-            output::tell(&format!("path through the {what}: {path}, added to the model's time"));
+            output::print_wrapped(&format!(
+                "path through the {what}: {path}, added to the model's time"
+            ));
         }
     }
     output::note("press Ctrl-C to stop");
 }
 
-/// Serves the drive until it may be stopped: it was unmounted, a signal came while it was unused, or a second signal
-/// came after its users were listed.
+/// Serves the drive until it is unmounted, a signal comes while it is unused, or a second signal comes after its users
+/// were listed.
 fn serve(server: &mut Server, signals: &RunSignals) {
     let mut shown = 0;
     let mut asked_at = None;
@@ -107,7 +105,7 @@ fn serve(server: &mut Server, signals: &RunSignals) {
             return save(server, signals);
         }
         if !users_told && since.elapsed() > GLANCE {
-            tell_users(server);
+            list_users(server);
             users_told = true;
             // Only who has read this insists.
             signals.was_signalled_again();
@@ -115,18 +113,19 @@ fn serve(server: &mut Server, signals: &RunSignals) {
     }
 }
 
-fn tell_users(server: &Server) {
+fn list_users(server: &Server) {
     let users = server.users();
-    match users.is_empty() {
-        true => output::complain("still in use: a program has it open"),
-        false => users.iter().for_each(|user| output::complain(&format!("still in use: {user}"))),
+    if users.is_empty() {
+        output::complain("still in use: a program has it open")
+    } else {
+        users.iter().for_each(|user| output::complain(&format!("still in use: {user}")))
     }
     output::note(
         "waiting until they are done (unmount file systems first); Ctrl-C again disconnects them",
     );
 }
 
-/// Writes to the drive what its users have in memory, as far as that ends.
+/// Writes dirty pages of the drive's users, unless that hangs.
 fn save(server: &Server, signals: &RunSignals) {
     let done = match server.save() {
         Ok(done) => done,
@@ -146,7 +145,7 @@ fn save(server: &Server, signals: &RunSignals) {
     }
 }
 
-/// The exit code, and in one line why it is not 0.
+/// The exit code, with a line that explains a failure.
 fn outcome(report: &ServeReport) -> Result<Code, Failure> {
     let lines: Vec<&str> =
         report.troubles.iter().chain(&report.cut_off).map(String::as_str).collect();

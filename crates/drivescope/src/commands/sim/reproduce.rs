@@ -24,7 +24,6 @@ use std::collections::BTreeSet;
 use std::sync::Mutex;
 use table::PublishedCell;
 
-/// Does what was asked.
 pub fn reproduce(arguments: &ReproduceArguments) -> Result<Code, Failure> {
     let all = table::cells().map_err(Failure::usage)?;
     let cells = chosen(all, arguments)?;
@@ -39,7 +38,7 @@ pub fn reproduce(arguments: &ReproduceArguments) -> Result<Code, Failure> {
     Ok(if trouble { Code::Problem } else { Code::Ok })
 }
 
-/// The cells asked for, in the table's order.
+/// In the table's order.
 fn chosen(
     all: Vec<PublishedCell>,
     arguments: &ReproduceArguments,
@@ -70,12 +69,11 @@ fn chosen(
     Ok(cells)
 }
 
-/// What must be run for these cells, each job once.
 fn jobs(cells: &[PublishedCell]) -> BTreeSet<ModelRun> {
     cells.iter().flat_map(PublishedCell::jobs).collect()
 }
 
-/// Whether a cell's figure is one of the drive or model called `name`.
+/// Whether a cell is about the drive or model called `name`.
 fn is_about(cell: &PublishedCell, name: &str) -> bool {
     cell.entry.drive == name || cell.own_models().any(|model| model == name)
 }
@@ -89,7 +87,7 @@ fn unknown<'n>(what: &str, name: &str, known: impl Iterator<Item = &'n str>) -> 
 /// Why a lock is never poisoned.
 const WHOLE: &str = "no thread panics while it holds the lock";
 
-/// Runs the jobs on all processors; each is independent of the others.
+/// Uses all processors; the jobs are independent.
 fn run_all(jobs: BTreeSet<ModelRun>) -> RunFigures {
     let bar = ProgressBar::with_draw_target(Some(jobs.len() as u64), ProgressDrawTarget::hidden());
     if output::is_watched() {

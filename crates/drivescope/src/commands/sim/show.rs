@@ -7,7 +7,7 @@ use drivescope_drive::simulated::model_file;
 use drivescope_drive::simulated::spec::{self, PREFIX};
 use drivescope_report::text;
 
-/// Prints a model's file; one of the user's is checked first, and what is wrong with it is said instead.
+/// Prints a model's file. A user's file is checked first; its fault is printed instead.
 pub fn show(name: &str) -> Result<Code, Failure> {
     let name = name.strip_prefix(PREFIX).unwrap_or(name);
     let text = model_file::text_of(name).map_err(DriveError::from)?;

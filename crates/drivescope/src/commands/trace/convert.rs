@@ -14,14 +14,12 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;
 
-/// What the output is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TargetFormat {
     Trace,
     Iolog,
 }
 
-/// Converts, and says how many requests there were.
 pub fn convert(arguments: &ConvertArguments) -> Result<Code, Failure> {
     let format = format_of(&arguments.output)?;
     if arguments.name.is_empty() || arguments.name.contains(char::is_whitespace) {
@@ -35,7 +33,7 @@ pub fn convert(arguments: &ConvertArguments) -> Result<Code, Failure> {
         TargetFormat::Trace => write_trace(trace, file, &name),
         TargetFormat::Iolog => write_iolog(trace, file, &name, &arguments.name),
     })?;
-    output::tell(&clean(&format!("wrote {name}: {}", counted(requests))));
+    output::print_wrapped(&clean(&format!("wrote {name}: {}", counted(requests))));
     Ok(Code::Ok)
 }
 

@@ -7,16 +7,16 @@ use crate::output;
 use drivescope_report::text;
 use drivescope_trace::summary::Summarizer;
 
-/// Reads the whole trace and prints its sums.
 pub fn info(arguments: &TraceInfoArguments) -> Result<Code, Failure> {
     let trace = source::open(&arguments.file, &arguments.source)?;
     let (header, name) = (trace.header().clone(), trace.name().to_string());
     let mut sums = Summarizer::default();
     let totals = trace.read(&mut sums)?;
     let summary = sums.finish(&header, &totals);
-    match arguments.json {
-        true => output::print_document(&summary),
-        false => output::print(&text::trace_summary(&name, &summary, output::style())),
+    if arguments.json {
+        output::print_document(&summary)
+    } else {
+        output::print(&text::trace_summary(&name, &summary, output::style()))
     }
     Ok(Code::Ok)
 }

@@ -22,10 +22,8 @@ use std::time::{Duration, Instant};
 
 /// Time for a command to end after Ctrl-C, which it receives as well.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// What the first signal is answered with.
 const STOPPING: &str = "interrupted: saving what was recorded; Ctrl-C again quits now";
 
-/// Records, and says what was seen.
 pub fn record(arguments: &RecordArguments, signals: &RunSignals) -> Result<Code, Failure> {
     let name = arguments.output.display().to_string();
     if arguments.output.extension().is_none_or(|ending| ending != "trace") {
@@ -53,7 +51,7 @@ pub fn record(arguments: &RecordArguments, signals: &RunSignals) -> Result<Code,
         let totals = totals.map_err(|error| nothing_seen(&device.name, error))?;
         Ok(writer.finish(totals).map_err(refused)?.1)
     })?;
-    tell(&name, &totals);
+    note_totals(&name, &totals);
     if totals.lost > 0 {
         let lost = whole(totals.lost);
         output::complain(&format!(
@@ -90,7 +88,7 @@ fn nothing_seen(device: &str, error: TraceError) -> Failure {
     Failure::usage(message)
 }
 
-fn tell(name: &str, totals: &TraceTotals) {
+fn note_totals(name: &str, totals: &TraceTotals) {
     let seconds = Secs(totals.end_ns as f64 / 1e9);
     let moved = [(totals.read_bytes, "read"), (totals.written_bytes, "written")];
     let moved = moved.map(|(bytes, word)| format!("{} {word}", Bytes(bytes)));
@@ -101,7 +99,7 @@ fn tell(name: &str, totals: &TraceTotals) {
     )));
 }
 
-/// What says when the recording ends.
+/// Decides when the recording ends.
 struct RecordedProgram<'s> {
     child: Option<Child>,
     until: Option<Instant>,
@@ -127,7 +125,7 @@ impl<'s> RecordedProgram<'s> {
         Ok(Self { child, until, stopped: None, signals, is_awaited })
     }
 
-    /// Whether the command has ended, the time is over, or the user stopped it.
+    /// The command has ended, the time is over, or the user stopped it.
     fn is_over(&mut self) -> bool {
         if self.signals.was_signalled() {
             let since = *self.stopped.get_or_insert_with(Instant::now);
@@ -138,13 +136,12 @@ impl<'s> RecordedProgram<'s> {
         is_late || self.child.as_mut().is_some_and(|child| !is_running(child))
     }
 
-    /// How the command ended, if not well.
     fn failure(&mut self) -> Option<ExitStatus> {
         let ended = self.child.as_mut()?.try_wait().ok().flatten();
         ended.filter(|status| !status.success())
     }
 
-    /// Ctrl-C ends a recording as planned where nothing else would.
+    /// Whether Ctrl-C cut the recording short: without a command or a time, it is the planned end.
     fn is_stopped_early(&self) -> bool {
         self.stopped.is_some() && self.is_awaited
     }

@@ -13,11 +13,10 @@ use drivescope_trace::built_in::TraceSource;
 use drivescope_trace::import::ImportOptions;
 use drivescope_trace::profile::TraceProfile;
 
-/// A file in a directory is whole units long, and no longer than this unless asked for: it is filled first.
+/// A file in a directory is a multiple of this and at most [`FILE_MAX`], unless asked for: it is filled first.
 const FILE_UNIT: u64 = 1 << 20;
 const FILE_MAX: u64 = 4 << 30;
 
-/// Replays a trace on each target.
 pub fn replay(arguments: ReplayArguments, signals: &RunSignals) -> Result<Code, Failure> {
     let shown = arguments.trace.display().to_string();
     let Some(file) = arguments.trace.to_str() else {
@@ -63,7 +62,6 @@ fn options_of(arguments: &ReplayArguments, file: &str) -> AppsOptions {
     }
 }
 
-/// What a run needs besides its suite.
 fn run_arguments(arguments: ReplayArguments) -> RunArguments {
     let ReplayArguments { targets, size, rounds, label, engine, seed, force, raw, outcome, .. } =
         arguments;

@@ -10,45 +10,42 @@ use drivescope_trace::open::OpenTrace;
 use std::io;
 use std::path::Path;
 
-/// A trace that is open.
 pub struct NamedTrace {
     name: String,
     trace: OpenTrace<'static>,
 }
 
-/// Opens a file, or standard input, and finds out what it is.
 pub fn open(path: &Path, arguments: &SourceArguments) -> Result<NamedTrace, Failure> {
     let is_piped = path == Path::new("-");
     let name = if is_piped { "standard input".to_string() } else { path.display().to_string() };
     let options =
         ImportOptions { device: arguments.device.clone(), action: arguments.action.into() };
-    let trace = match is_piped {
-        true => OpenTrace::new(Box::new(io::stdin()), options),
-        false => OpenTrace::file(path, options),
+    let trace = if is_piped {
+        OpenTrace::new(Box::new(io::stdin()), options)
+    } else {
+        OpenTrace::file(path, options)
     };
     let trace = trace.map_err(|error| failure(&name, error))?;
     Ok(NamedTrace { name, trace })
 }
 
 impl NamedTrace {
-    /// Its header, or the header of the converted trace.
+    /// The header of the trace, or of its converted form.
     pub fn header(&self) -> &TraceHeader {
         self.trace.header()
     }
 
-    /// How the file is called.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Hands its requests to `sink`; returns what only the source knows.
+    /// Sends its requests to `sink`; returns totals that only the source knows.
     pub fn read(self, sink: &mut dyn EventSink) -> Result<TraceTotals, Failure> {
         let Self { name, trace } = self;
         trace.read(sink).map_err(|error| failure(&name, error))
     }
 }
 
-/// What is wrong with a trace of this name.
 pub fn failure(name: &str, error: TraceError) -> Failure {
     let code = match &error {
         TraceError::Write(error) if error.kind() == io::ErrorKind::StorageFull => Code::Refused,

@@ -5,7 +5,7 @@ use drivescope_model::document::{TestResult, TestStatus};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 
-/// A run that is stored as an example, as if nothing were measured, and what it measured.
+/// A stored example: the run without results, and its results.
 fn example() -> (LiveRun, Vec<TestResult>) {
     let text = include_str!("../../../../../docs/examples/run.json");
     let mut run: Run = serde_json::from_str(text).unwrap();
@@ -14,7 +14,6 @@ fn example() -> (LiveRun, Vec<TestResult>) {
     (LiveRun::new(run, true), results)
 }
 
-/// What a cell of a test came to.
 fn so_far(result: &TestResult, cell: &str) -> TestResult {
     let mut part = TestResult::empty(result.test, TestStatus::Done, None);
     let key = format!("{}.{cell}.", result.test);
@@ -25,7 +24,6 @@ fn so_far(result: &TestResult, cell: &str) -> TestResult {
     part
 }
 
-/// A screen in the middle of its first test.
 fn in_progress() -> Screen {
     let (run, results) = example();
     let mut screen = Screen::new(run);

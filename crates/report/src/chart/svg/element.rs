@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 
-/// An SVG document in the making.
 #[derive(Debug, Default)]
 pub struct SvgText(String);
 
@@ -12,17 +11,14 @@ impl SvgText {
         self.tag(name, attributes, ">");
     }
 
-    /// Ends the innermost open element, whose name this is.
     pub fn close(&mut self, name: &str) {
         let _ = writeln!(self.0, "</{name}>");
     }
 
-    /// An element without contents.
     pub fn empty(&mut self, name: &str, attributes: &[(&str, &str)]) {
         self.tag(name, attributes, "/>\n");
     }
 
-    /// An element with text in it.
     pub fn with_text(&mut self, name: &str, attributes: &[(&str, &str)], text: &str) {
         self.tag(name, attributes, ">");
         escape(&mut self.0, text);
@@ -34,7 +30,6 @@ impl SvgText {
         let _ = writeln!(self.0, "<style>{css}</style>");
     }
 
-    /// What was written.
     pub fn finish(self) -> String {
         self.0
     }

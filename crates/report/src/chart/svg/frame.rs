@@ -10,13 +10,11 @@ use crate::chart::text_box::{TextBox, line_height, text_width};
 pub const SMALL_TYPE: f64 = 11.0;
 /// Size of texts in the plot.
 pub const TYPE: f64 = 12.0;
-/// Empty border of a picture.
 const MARGIN: f64 = 6.0;
 /// Length of a tick, and distance of texts from what they name.
 const TICK: f64 = 4.0;
 /// Titles are regular type, narrower than the widest bold.
 const TITLE_SLACK: f64 = 0.9;
-/// Distance that texts of ticks keep.
 const BETWEEN_TICKS: f64 = 8.0;
 
 /// Where the plot stands in the picture, and how values become places.
@@ -57,7 +55,6 @@ impl Frame {
         Self { area, x: plot.x.scale, y: plot.y.scale, right }
     }
 
-    /// Where a value of the x axis stands.
     pub fn x(&self, value: f64) -> f64 {
         self.area.left + self.x.share(value) * (self.area.right - self.area.left)
     }
@@ -70,7 +67,6 @@ impl Frame {
         self.area.top + down * (self.area.bottom - self.area.top)
     }
 
-    /// Where a point stands.
     pub fn at(&self, point: Point, axis: YAxis) -> Point {
         (self.x(point.0), self.y(point.1, axis))
     }
@@ -81,13 +77,11 @@ impl Frame {
         (clamped, clamped != value)
     }
 
-    /// The same for the left axis.
     pub fn clamped_y(&self, value: f64) -> (f64, bool) {
         let clamped = self.y.clamp(value);
         (clamped, clamped != value)
     }
 
-    /// Draws the grid, the axes and what stands at them.
     pub fn draw(&self, plot: &Plot, out: &mut SvgText) {
         let TextBox { left, top, right, bottom } = self.area;
         for tick in self.upright_ticks(&plot.y) {
@@ -117,7 +111,6 @@ impl Frame {
         text(out, "muted", end, below + line_height(SMALL_TYPE), "end", &plot.x.title);
     }
 
-    /// Ticks of an upright axis that do not touch each other.
     fn upright_ticks<'a>(&self, axis: &'a PlotAxis) -> Vec<&'a Tick> {
         let place = |tick: &Tick| axis.scale.share(tick.at) * (self.area.bottom - self.area.top);
         spread(&axis.ticks, place, |_| line_height(SMALL_TYPE))
@@ -162,7 +155,6 @@ fn ink_of(plot: &Plot, wanted: YAxis) -> &'static str {
     super::theme::class(ink.unwrap_or(Ink::Muted))
 }
 
-/// A straight line.
 pub fn line(out: &mut SvgText, class: &str, from: Point, to: Point) {
     let [x1, y1, x2, y2] = [from.0, from.1, to.0, to.1].map(number);
     let ends = [("class", class), ("x1", &x1), ("x2", &x2), ("y1", &y1), ("y2", &y2)];

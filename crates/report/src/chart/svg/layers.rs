@@ -12,7 +12,6 @@ use std::fmt::Write as _;
 /// Dots of a layer where many pictures share a page: an even sample, which the page states.
 pub const FOLDED_DOTS_MAX: usize = 300;
 
-/// Distance of a text from its point.
 const GAP: f64 = 8.0;
 
 /// Distance of the places that a line takes, in pixels.
@@ -39,7 +38,6 @@ impl<'a> Pen<'a> {
         Self { plot, frame, is_pointed_at, dots_max, out, placed: PlacedTexts::default() }
     }
 
-    /// Draws what is not a text.
     pub fn draw(&mut self, layer: &Layer) {
         match layer {
             Layer::Line { points, ink, course, is_fine, axis } => {
@@ -130,7 +128,6 @@ impl<'a> Pen<'a> {
         self.plot.layers.iter().any(is_of_ink)
     }
 
-    /// A line, and the points of it that are not left out.
     fn path(&self, points: &[Point], course: Course, axis: YAxis) -> (String, Vec<Point>) {
         let (mut path, mut kept) = (String::new(), Vec::new());
         // The last point drawn of the line so far.

@@ -103,9 +103,10 @@ fn place(value: f64) -> String {
     }
     let decimals = (PLACE_DIGITS - 1 - value.abs().log10().floor() as i32).clamp(0, 9) as usize;
     let text = format!("{value:.decimals$}");
-    match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_string(),
-        false => text,
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_string()
+    } else {
+        text
     }
 }
 
@@ -130,9 +131,9 @@ mod tests {
         let axis = || PlotAxis::from_zero("MB/s", 10.0);
         let plot = Plot::new(axis(), axis()).named(Ink::Series(1), "write");
         let points = [(1.0, 2.5), (2.0, f64::NAN), (3.0, 4.0)];
-        let told = values(&plot, &points, Ink::Series(1), YAxis::Right);
-        assert_eq!(told[0], ("data-p", "1 2.50,3 4.00".to_string()));
-        assert_eq!(told[1..], [("data-n", "write".to_string()), ("data-a", "r".to_string())]);
+        let attributes = values(&plot, &points, Ink::Series(1), YAxis::Right);
+        assert_eq!(attributes[0], ("data-p", "1 2.50,3 4.00".to_string()));
+        assert_eq!(attributes[1..], [("data-n", "write".to_string()), ("data-a", "r".to_string())]);
         assert!(values(&plot, &points[1..2], Ink::Text, YAxis::Left).is_empty());
         let mark = mark_value(&plot, (32.0, 178.0), (177.0, 180.0), Ink::Text);
         assert_eq!(mark, [("data-p", "32 178 177 180".to_string())]);

@@ -2,15 +2,12 @@
 
 use crate::chart::plot::Ink;
 
-/// Which colours a picture has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Theme {
     /// The reader's system chooses.
     #[default]
     System,
-    /// Dark on white.
     Light,
-    /// Light on near black.
     Dark,
     /// The colours of the page around it, whose style sheet has [`page_colours`], with values for its script.
     Page,
@@ -18,7 +15,6 @@ pub enum Theme {
     FoldedPage,
 }
 
-/// Number of series colours and shapes.
 const SERIES_COLOURS: usize = 5;
 
 /// Class of the style sheet, colour in light, colour in dark.
@@ -48,7 +44,6 @@ const SHAPES: &str = "\
     .band{fill:currentColor;opacity:.35}.level{stroke:currentColor;stroke-width:3}\
     .span{stroke:currentColor;stroke-width:7;stroke-linecap:round;opacity:.4}";
 
-/// The style sheet of a picture.
 pub fn style_sheet(theme: Theme) -> String {
     let colours = |is_dark: bool| {
         let one = |(class, light, dark): (&str, &str, &str)| {
@@ -84,7 +79,6 @@ pub fn page_colours() -> String {
     format!("{}{light}@media(prefers-color-scheme:dark){{{dark}}}", style_sheet(Theme::System))
 }
 
-/// The class that gives an ink its colour.
 pub fn class(ink: Ink) -> &'static str {
     match ink {
         Ink::Series(i) => COLOURS[i % SERIES_COLOURS].0,

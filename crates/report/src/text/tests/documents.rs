@@ -11,7 +11,6 @@ use drivescope_model::drive::{Drive, DriveKind};
 use drivescope_model::target::{TargetInfo, TargetKind};
 use drivescope_model::{Cost, Finding, FindingId, Plan, Run, WriteLevel};
 
-/// The run with its verdicts.
 fn judged(mut run: Run) -> Run {
     run.verdict = judge(&run);
     run
@@ -116,9 +115,9 @@ fn rounds_shortened_for_computing_are_reported() {
     rounds of 20,833 requests at most · nothing on this machine is read or written
     ");
     let dry = text::dry_run(&plan, &target, PLAIN);
-    let told = "shorter transfer rounds end after 20,833 requests (fewer large ones), to be computed in seconds; --set \
+    let expected = "shorter transfer rounds end after 20,833 requests (fewer large ones), to be computed in seconds; --set \
                 simulated_requests=0 computes all of them";
-    assert!(one_line(&dry).contains(told), "{dry}");
+    assert!(one_line(&dry).contains(expected), "{dry}");
 }
 
 #[test]

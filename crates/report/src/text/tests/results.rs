@@ -48,8 +48,8 @@ fn cell_has_the_limiter_of_most_rounds() {
         phase.limiter = limiter;
     }
     let text = verbose(&Run { tests: vec![result], ..nvme() }, PLAIN);
-    let told = "limited by the drive; by the file system in rnd4k_q1t1.read transfer #";
-    assert!(one_line(&text).contains(told), "{text}");
+    let expected = "limited by the drive; by the file system in rnd4k_q1t1.read transfer #";
+    assert!(one_line(&text).contains(expected), "{text}");
 }
 
 #[test]

@@ -21,7 +21,7 @@ fn run() -> Run {
     run
 }
 
-/// The same after its first cells: one of writes is known, its rounds are not complete.
+/// The run after its first cells: one write cell has rounds, but not all.
 fn begun() -> Run {
     let mut run = run();
     run.tests.truncate(1);

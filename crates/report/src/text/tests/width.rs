@@ -12,7 +12,6 @@ use drivescope_model::target::TargetInfo;
 use drivescope_model::{Finding, FindingId, Run, TestResult, TestStatus};
 use proptest::prelude::*;
 
-/// Hands out the given texts and numbers in turn.
 struct Source {
     texts: Vec<String>,
     numbers: Vec<f64>,

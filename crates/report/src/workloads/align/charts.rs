@@ -52,13 +52,14 @@ fn map(result: &TestResult) -> Option<Chart> {
         name: "align-map".to_string(),
         title: "Time of a write by where it begins".to_string(),
         caption: "Milliseconds; the darker, the slower than the fastest of its row.".to_string(),
-        description: match slowest.1 > 1.1 {
-            true => format!(
+        description: if slowest.1 > 1.1 {
+            format!(
                 "The slowest takes {} times the fastest of its row, {}.",
                 rounded(slowest.1),
                 named(slowest.0)
-            ),
-            false => "All take the same time.".to_string(),
+            )
+        } else {
+            "All take the same time.".to_string()
         },
         plot,
     })

@@ -2,7 +2,6 @@
 
 use drivescope_model::{Bytes, Run, TestKind, TestResult};
 
-/// Its header.
 const HEADER: &str = "   count    size  offset    step        msec     tps    kBps\n";
 
 /// The passes of the run's `align` test as phybs prints them: an empty line between sizes; `kBps` counts
@@ -33,7 +32,6 @@ struct PhybsPass {
     usec: u64,
 }
 
-/// The passes in the order in which they ran.
 fn passes(result: &TestResult) -> impl Iterator<Item = PhybsPass> + '_ {
     result.metrics.iter().filter_map(|metric| {
         let cell = metric.key.strip_prefix("align.pass")?.strip_suffix(".pass_ms")?;

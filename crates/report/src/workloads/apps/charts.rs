@@ -15,7 +15,7 @@ pub(super) fn charts(result: &TestResult) -> Vec<Chart> {
     waiting(result).into_iter().collect()
 }
 
-/// A row for each trace: its time, and the part of it in which the application thought.
+/// A row per trace: its time, and the application's think time in it.
 fn waiting(result: &TestResult) -> Option<Chart> {
     let time = |cell: &str| find_usable(result, cell, "run_s");
     let rows: Vec<&str> = traces(result).into_iter().filter(|cell| time(cell).is_some()).collect();

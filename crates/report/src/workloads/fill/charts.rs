@@ -17,7 +17,7 @@ pub(super) fn charts(result: &TestResult) -> Vec<Chart> {
     whole.into_iter().chain(over_time(result)).chain(burst).collect()
 }
 
-/// `Filling: 12.6 MB/s, then 3.02 MB/s from 4.50 MB on`, or how long it takes; nothing where neither is known.
+/// `Filling: 12.6 MB/s, then 3.02 MB/s from 4.50 MB on`, or its duration.
 pub(super) fn headline(result: &TestResult) -> Option<String> {
     let knee = |quantity| value(result, "knee", quantity);
     if let (Some(at), Some(before), Some(after)) =
@@ -30,7 +30,7 @@ pub(super) fn headline(result: &TestResult) -> Option<String> {
     Some(format!("Filling: {} for the whole drive", Secs(seconds)))
 }
 
-/// The rate of a whole fill over the time that it takes: each stretch as long as its bytes take at its rate.
+/// Rate of a whole fill over time: each stretch takes as long as its bytes at its rate.
 fn over_time(result: &TestResult) -> Option<Chart> {
     let steps = staircase(result, "fill.write.mb_s");
     let mut seconds = 0.0;

@@ -12,7 +12,7 @@ use drivescope_model::number::{latency_us, rounded};
 const QUANTITIES: [(&str, &str); 3] =
     [("lat_p50_us", "median"), ("lat_p99_us", "p99"), ("lat_max_us", "max")];
 
-/// Waiting times this near to each other are the same in practice.
+/// Latencies this close are equal in practice.
 const SAME_WAIT: f64 = 0.05;
 
 pub(super) fn charts(result: &TestResult) -> Vec<Chart> {
@@ -24,7 +24,7 @@ pub(super) fn charts(result: &TestResult) -> Vec<Chart> {
     by_span(result, &spans).into_iter().chain(under_load(result, &loops)).chain(tails).collect()
 }
 
-/// Spans, whose requests in flight are known.
+/// Spans: their requests in flight are known.
 pub(super) fn phases(result: &TestResult) -> Vec<(String, String)> {
     let spans =
         cells(result).into_iter().filter(|cell| value(result, cell, "offered_iops").is_none());
@@ -33,7 +33,7 @@ pub(super) fn phases(result: &TestResult) -> Vec<(String, String)> {
         .collect()
 }
 
-/// How much of the target a cell read: `first 2.00 TB`, or its own name where that is not known.
+/// Part of the target that a cell read: `first 2.00 TB`, else its name.
 fn name_of(result: &TestResult, cell: &str) -> String {
     match load(result, cell) {
         size if size.is_empty() => cell.to_string(),
@@ -83,7 +83,7 @@ fn by_span(result: &TestResult, spans: &[&str]) -> Option<Chart> {
     })
 }
 
-/// What staying in a small part of the target gains, as a heading.
+/// Gain of a small part of the target, as a heading.
 fn span_heading(widest_us: f64, smallest_us: f64) -> String {
     match smallest_us / widest_us {
         share if share < 1.0 - SAME_WAIT => format!(
@@ -98,7 +98,6 @@ fn span_heading(widest_us: f64, smallest_us: f64) -> String {
     }
 }
 
-/// Latencies by the target rate.
 fn under_load(result: &TestResult, loops: &[&str]) -> Option<Chart> {
     let mut curves: Vec<(&str, Vec<PlotMark>)> = Vec::new();
     for (quantity, word) in QUANTITIES {
@@ -134,9 +133,9 @@ fn under_load(result: &TestResult, loops: &[&str]) -> Option<Chart> {
         plot = plot.with(Layer::Marks { marks: marks.clone(), ink });
         plot = plot.with_text(last, text, ink, Beside::LineEnd);
     }
-    let told = |at: Point| format!("{} at {}", latency_us(at.1), rounded(at.0));
+    let point_words = |at: Point| format!("{} at {}", latency_us(at.1), rounded(at.0));
     let medians = &curves[0].1;
-    let (least, most) = (told(medians[0].at), told(medians[medians.len() - 1].at));
+    let (least, most) = (point_words(medians[0].at), point_words(medians[medians.len() - 1].at));
     Some(Chart {
         name: "latency-load".to_string(),
         title: "Latency under load".to_string(),

@@ -12,7 +12,7 @@ pub(super) fn charts(result: &TestResult) -> Vec<Chart> {
     tables(result).into_iter().chain(clients(result)).collect()
 }
 
-/// The figures to draw, each with the name of its row.
+/// Figures to draw, with the names of their rows.
 fn rows<'r>(
     result: &'r TestResult,
     cells: Vec<&'r str>,

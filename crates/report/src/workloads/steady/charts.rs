@@ -9,7 +9,7 @@ use crate::terminal::{find, value};
 use drivescope_model::number::rounded;
 use drivescope_model::{Bytes, TestResult};
 
-/// Most curves that a reader can distinguish in one picture.
+/// More curves cannot be distinguished.
 const CURVES_MAX: usize = 5;
 const WARMTH: Ink = Ink::Muted;
 
@@ -17,7 +17,7 @@ pub(super) fn charts(result: &TestResult) -> Vec<Chart> {
     by_round(result).into_iter().chain(by_volume(result)).chain(by_pass(result)).collect()
 }
 
-/// Cells whose rounds are drawn: those that had to be steady, or the first where no window was found.
+/// Tracked cells, or the first where no window was found.
 fn drawn(result: &TestResult) -> Vec<String> {
     let tracked: Vec<String> = tracked(result).into_iter().map(String::from).collect();
     let all = result.series.iter().filter_map(|series| {
@@ -28,7 +28,7 @@ fn drawn(result: &TestResult) -> Vec<String> {
     cells.into_iter().take(CURVES_MAX).collect()
 }
 
-/// Rates of a cell by round, in its unit; large requests in order have bytes.
+/// Rates of a cell by round, in its unit: MB/s for large sequential requests.
 fn rates(result: &TestResult, cell: &str) -> Vec<Point> {
     let points = points_of(result, &format!("steady.{cell}.round_iops"));
     let bytes = cell.parse::<drivescope_model::Cell>().map_or(0, |cell| cell.shape.block.0);
@@ -40,13 +40,12 @@ fn unit(cell: &str) -> &'static str {
     if cell.starts_with("seq") { "MB/s" } else { "IOPS" }
 }
 
-/// The window, as first and last round.
 fn window(result: &TestResult) -> Option<(f64, f64)> {
     let of = |quantity| value(result, "window", quantity);
     of("first_round").zip(of("last_round"))
 }
 
-/// One curve has its rates; several have them in percent of their means in the window.
+/// One curve shows rates; several show percent of their means in the window.
 fn by_round(result: &TestResult) -> Option<Chart> {
     let cells = drawn(result);
     let mut curves: Vec<(String, Vec<Point>)> =
@@ -71,9 +70,9 @@ fn by_round(result: &TestResult) -> Option<Chart> {
     for (i, (cell, points)) in curves.iter().enumerate() {
         let ink = Ink::Series(i);
         let last = points[points.len() - 1];
-        let told = format!("{cell} {}", rounded(last.1));
+        let label = format!("{cell} {}", rounded(last.1));
         plot = plot.named(ink, cell).with_line(points.clone(), ink);
-        plot = plot.with_text(last, told, ink, Beside::LineEnd);
+        plot = plot.with_text(last, label, ink, Beside::LineEnd);
     }
     let (cell, points) = &curves[0];
     let (first, last) = (rounded(points[0].1), rounded(points[points.len() - 1].1));
@@ -91,7 +90,7 @@ fn by_round(result: &TestResult) -> Option<Chart> {
     })
 }
 
-/// In percent of the mean of the window, or of the last round where there is none.
+/// Percent of the mean in the window, or of the last round without one.
 fn to_percent(points: &mut [Point], window: Option<(f64, f64)>) {
     let last = points.last().map_or(0.0, |(round, _)| *round);
     let (from, to) = window.unwrap_or((last, last));
@@ -102,7 +101,7 @@ fn to_percent(points: &mut [Point], window: Option<(f64, f64)>) {
     }
 }
 
-/// The same over what was written, where one cell writes all the time: how much a new drive takes before it slows.
+/// Rate over bytes written, where one cell writes all the time: how much a new drive takes before it slows.
 fn by_volume(result: &TestResult) -> Option<Chart> {
     let cells = drawn(result);
     let [cell] = &cells[..] else { return None };
@@ -138,7 +137,6 @@ fn by_volume(result: &TestResult) -> Option<Chart> {
     })
 }
 
-/// Bandwidth of each pass of a sequence, with its stages.
 fn by_pass(result: &TestResult) -> Option<Chart> {
     let points = points_of(result, "steady.pass.busy_mb_s");
     let (first, last) = (*points.first()?, *points.last()?);
@@ -171,7 +169,6 @@ fn by_pass(result: &TestResult) -> Option<Chart> {
     })
 }
 
-/// The temperature at the end of each round or pass, where it is known.
 fn warmth(result: &TestResult) -> Vec<Point> {
     let mut points: Vec<Point> = Vec::new();
     for phase in result.phases.iter().filter(|phase| phase.cell != "precondition") {
@@ -186,7 +183,7 @@ fn warmth(result: &TestResult) -> Vec<Point> {
     points
 }
 
-/// A plot whose right axis has the temperature, if that is known.
+/// A plot with the temperature, if known, on its right axis.
 fn with_warmth(x: PlotAxis, (title, most): (&str, f64), warmth: Vec<Point>) -> Plot {
     if warmth.len() < 2 {
         return Plot::new(x, PlotAxis::from_zero(title, most));

@@ -1,7 +1,7 @@
 //! Tables and charts of rounds and of a sequence.
 
 use super::*;
-use crate::testing::{hard_disk_transfer, metric, result, series};
+use crate::testing::{hard_disk_transfer, metric, must_fit, must_have, result, series};
 use drivescope_model::Series;
 use drivescope_model::document::PhaseRecord;
 use drivescope_model::findings::Finding;
@@ -50,19 +50,20 @@ fn of_rounds(cells: &[&str]) -> TestResult {
 #[test]
 fn table_shows_rate_window_and_preparation() {
     let text = table(&of_rounds(&["rnd4k_q32t4.write"]), Style::default());
-    for part in [
-        "8,120",
-        "41.0 ms",
-        "steady in rounds 3 to 7",
-        "range 6.2 %, drift 2.1 %",
-        "19.0 % of the first round",
-        "256 GB written in order before",
-        "7.00 GB in rounds",
-        "purged: TRIM of 128 GB",
-    ] {
-        assert!(text.contains(part), "{part} in\n{text}");
-    }
-    assert!(text.lines().all(|line| crate::terminal::width(line) <= 80), "{text}");
+    must_have(
+        &text,
+        &[
+            "8,120",
+            "41.0 ms",
+            "steady in rounds 3 to 7",
+            "range 6.2 %, drift 2.1 %",
+            "19.0 % of the first round",
+            "256 GB written in order before",
+            "7.00 GB in rounds",
+            "purged: TRIM of 128 GB",
+        ],
+    );
+    must_fit(&text);
     assert_eq!(table(&result(TestKind::Steady, Vec::new()), Style::default()), "");
 }
 
@@ -124,9 +125,7 @@ fn sequence_has_rows_for_stages_and_passes() {
     let mut result = result(TestKind::Steady, metrics);
     result.series.push(by_round("steady.pass.busy_mb_s", &passes));
     let text = table(&result, Style::default());
-    for part in ["degrade", "MB/s busy", "first", "310"] {
-        assert!(text.contains(part), "{part} in\n{text}");
-    }
+    must_have(&text, &["degrade", "MB/s busy", "first", "310"]);
     assert_eq!(charts::charts(&result)[0].name, "steady-passes");
     assert!(headline(&result).unwrap().contains("25.0 %"));
 }

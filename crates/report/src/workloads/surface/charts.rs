@@ -12,14 +12,13 @@ use drivescope_stats::zones::{ZONE_DROP_MIN, zones};
 const READ: Ink = Ink::Series(0);
 const ACCESS: Ink = Ink::Series(1);
 const WRITE: Ink = Ink::Series(2);
-/// A rate at the end within this share of that at the start is not a fall.
+/// A smaller difference between start and end is not a fall.
 const SAME_RATE: f64 = 0.05;
 
 pub(super) fn charts(result: &TestResult) -> Vec<Chart> {
     position(result).into_iter().chain(distance(result)).collect()
 }
 
-/// Rates over the position, from 0, and single accesses where they were made.
 fn position(result: &TestResult) -> Option<Chart> {
     let read = points_of(result, "surface.read.mb_s");
     let written = points_of(result, "surface.write.mb_s");
@@ -81,15 +80,13 @@ fn position(result: &TestResult) -> Option<Chart> {
     })
 }
 
-/// What the rates at both ends come to; nothing where none were measured.
 pub(super) fn headline(result: &TestResult) -> Option<String> {
     let read = points_of(result, "surface.read.mb_s");
     let curve = if read.is_empty() { points_of(result, "surface.write.mb_s") } else { read };
     Some(heading(result, curve.first()?.1, curve.last()?.1))
 }
 
-/// Where each zone begins, and its rate, at last the end of the last one: as the test found them, else out of the
-/// curve.
+/// Start and rate of each zone, then the end of the last one: as the test found them, else from the curve.
 fn zone_steps(result: &TestResult, points: &[Point]) -> Vec<Point> {
     let found = points_of(result, "surface.zones.mb_s");
     if found.is_empty() {
@@ -99,7 +96,7 @@ fn zone_steps(result: &TestResult, points: &[Point]) -> Vec<Point> {
     found.iter().step_by(2).chain(found.last()).copied().collect()
 }
 
-/// The same out of rates by position.
+/// Zones from rates by position.
 fn steps_of(points: &[Point]) -> Vec<Point> {
     let rates: Vec<f64> = points.iter().map(|(_, rate)| *rate).collect();
     let Some(found) = zones(&rates, ZONE_DROP_MIN) else { return Vec::new() };
@@ -113,7 +110,6 @@ fn zone_count(steps: &[Point]) -> usize {
     steps.len().saturating_sub(1)
 }
 
-/// What follows from the rates at both ends.
 fn heading(result: &TestResult, first: f64, last: f64) -> String {
     let ends = ["start_mb_s", "end_mb_s"].map(|quantity| {
         value(result, "read", quantity).or_else(|| value(result, "write", quantity))
@@ -131,7 +127,7 @@ fn heading(result: &TestResult, first: f64, last: f64) -> String {
     }
 }
 
-/// Access times over the distance from the access before, with medians of groups.
+/// Access times by the distance from the access before, with medians of groups.
 fn distance(result: &TestResult) -> Option<Chart> {
     let points = points_of(result, "surface.access.lat_ms");
     let groups = by_distance(&points);

@@ -22,7 +22,7 @@ pub(super) fn charts(result: &TestResult) -> Vec<Chart> {
     beside(result).into_iter().chain(worst_fall(result, "tiny-writes-over-time", &writes)).collect()
 }
 
-/// A row for each pattern: the program's rate, the same with its flush, and the drive's own.
+/// A row per pattern: the program's rate, its rate with flushes, and the drive's own.
 fn beside(result: &TestResult) -> Option<Chart> {
     let rate = |cell: &str| find_usable(result, cell, "iops");
     let is_row = |cell: &&str| !is_drives_own(cell) && rate(cell).is_some();

@@ -88,8 +88,8 @@ fn depths(result: &TestResult, cells: &[Cell]) -> Option<Chart> {
         let drawn =
             drawn.named(ink, *word).with_line(points, ink).with(Layer::Marks { marks, ink });
         plot = Some(drawn.with_text(last, text, ink, Beside::LineEnd));
-        let told = |at: Point| format!("{} at depth {}", rounded(at.1), at.0);
-        said.push(format!("{word}: {} to {}", told(first), told(last)));
+        let point_words = |at: Point| format!("{} at depth {}", rounded(at.1), at.0);
+        said.push(format!("{word}: {} to {}", point_words(first), point_words(last)));
     }
     Some(Chart {
         name: "transfer-depth".to_string(),

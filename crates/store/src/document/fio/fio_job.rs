@@ -6,7 +6,7 @@ use drivescope_model::cell::{Cell, Mix, Order, Shape};
 use drivescope_model::units::Bytes;
 use serde_json::Value;
 
-/// Percentiles, as fio names them, and the quantities of a cell.
+/// fio's names of percentiles, and the quantities of a cell.
 const PERCENTILES: [(&str, &str); 5] = [
     ("50.000000", "lat_p50_us"),
     ("90.000000", "lat_p90_us"),
@@ -14,11 +14,9 @@ const PERCENTILES: [(&str, &str); 5] = [
     ("99.900000", "lat_p99_9_us"),
     ("99.990000", "lat_p99_99_us"),
 ];
-/// The directions of fio.
 const SIDES: [&str; 4] = ["read", "write", "trim", "mixed"];
-/// The entry that fio's client adds: the sum over all machines.
 const SUM_OF_CLIENTS: &str = "All clients";
-/// Engines that reach no drive, or only through the page cache.
+/// Engines that use no drive, or only through the page cache.
 const NO_DRIVE: [&str; 9] = [
     "null",
     "cpuio",
@@ -30,7 +28,7 @@ const NO_DRIVE: [&str; 9] = [
     "filestat",
     "filedelete",
 ];
-/// Options that change the meaning of a job unless they have these values.
+/// Options that change the meaning of a job, with the values that do not.
 const OTHER_LOADS: [(&str, &[&str]); 18] = [
     ("fsync", &["0"]),
     ("fdatasync", &["0"]),
@@ -52,16 +50,16 @@ const OTHER_LOADS: [(&str, &[&str]); 18] = [
     ("dedupe_percentage", &["0"]),
 ];
 
-/// A job, with the jobs that were its threads.
+/// A job combined with the jobs that were its threads.
 #[derive(Debug, Clone)]
 pub struct FioJob<'d> {
     document: &'d Value,
     threads: Vec<&'d Value>,
-    /// Threads that fio has combined itself (`group_reporting`) count too.
+    /// Including threads that fio combined itself (`group_reporting`).
     count: u32,
 }
 
-/// The cell of a job, without its number of threads.
+/// A cell without its number of threads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FioCell {
     order: Order,
@@ -70,13 +68,12 @@ pub struct FioCell {
     depth: u32,
 }
 
-/// The jobs of a result as fio lists them.
 pub fn entries(document: &Value) -> impl Iterator<Item = &Value> {
     let jobs = document["jobs"].as_array().or(document["client_stats"].as_array());
     jobs.into_iter().flatten().filter(|job| job["jobname"] != SUM_OF_CLIENTS)
 }
 
-/// The jobs of a result; jobs of one name and group are threads of one job.
+/// Jobs of one name and group are threads of one job.
 pub fn jobs(document: &Value) -> Vec<FioJob<'_>> {
     let mut jobs: Vec<FioJob<'_>> = Vec::new();
     for entry in entries(document) {
@@ -95,7 +92,7 @@ pub fn jobs(document: &Value) -> Vec<FioJob<'_>> {
     jobs
 }
 
-/// Whether an engine has one request at a time, whatever depth is set.
+/// Whether an engine has one request in flight, whatever the depth is.
 pub fn is_synchronous(engine: &str) -> bool {
     matches!(engine, "sync" | "psync" | "vsync" | "pvsync" | "pvsync2")
 }
@@ -111,59 +108,52 @@ impl<'d> FioJob<'d> {
         self.threads[0]
     }
 
-    /// Its name.
     pub fn name(&self) -> &'d str {
         self.entry()["jobname"].as_str().unwrap_or("?")
     }
 
-    /// The number of its group: the jobs between two `stonewall`.
+    /// Groups are separated by `stonewall`.
     pub fn group(&self) -> &'d Value {
         &self.entry()["groupid"]
     }
 
-    /// An option of its own, or of all jobs.
+    /// Its own option, else the global one.
     pub fn option(&self, name: &str) -> Option<&'d str> {
         let own = self.entry()["job options"][name].as_str();
         own.or_else(|| self.document["global options"][name].as_str())
     }
 
-    /// The measured place: the machine, where fio's client names it, and the file.
+    /// The machine, if fio's client names it, and the file.
     pub fn place(&self) -> (&'d str, &'d str) {
         let host = self.entry()["hostname"].as_str().unwrap_or_default();
         let path = self.option("filename").or_else(|| self.option("directory"));
         (host, path.unwrap_or("unknown"))
     }
 
-    /// The files of `filename`, separated by colons without a backslash before them.
     pub fn files(&self) -> Vec<String> {
         let names = self.option("filename").unwrap_or_default().replace("\\:", "\0");
         names.split(':').filter(|it| !it.is_empty()).map(|it| it.replace('\0', ":")).collect()
     }
 
-    /// Whether both ran at once, on one machine.
     pub fn ran_with(&self, other: &Self) -> bool {
         let of = |job: &Self, name: &str| job.entry()[name].clone();
         ["groupid", "hostname", "port"].iter().all(|name| of(self, name) == of(other, name))
     }
 
-    /// Whether it sent no request to a drive.
     pub fn is_idle(&self) -> bool {
         let is_null = self.option("ioengine").is_some_and(|it| NO_DRIVE.contains(&it));
         is_null || SIDES.iter().all(|side| self.sum(side, "total_ios") == 0.0)
     }
 
-    /// Threads of the load.
     pub fn count(&self) -> u32 {
         self.count
     }
 
-    /// Adds a job of the same load.
     pub fn join(&mut self, other: &Self) {
         self.count = self.count.saturating_add(other.count);
         self.threads.extend(&other.threads);
     }
 
-    /// Its error, if it ended with one.
     pub fn error(&self) -> Option<String> {
         let code = |name: &str| {
             let codes = self.threads.iter().filter_map(|job| job[name].as_i64());
@@ -181,7 +171,7 @@ impl<'d> FioJob<'d> {
         Some(format!("{}: {count} requests failed, the first with {}", self.name(), words(first)))
     }
 
-    /// The cell that it measures. Errors: why it does not measure one.
+    /// Errors: why it does not measure a cell.
     pub fn cell(&self) -> Result<FioCell, String> {
         if !self.document["global options"].is_object() && !self.entry()["job options"].is_object()
         {
@@ -251,13 +241,11 @@ impl<'d> FioJob<'d> {
         self.threads.iter().filter_map(|job| job[side][field].as_f64()).sum()
     }
 
-    /// How long it sent requests.
     pub fn elapsed_s(&self) -> f64 {
         let sides = self.threads.iter().flat_map(|job| SIDES.map(|side| &job[side]["runtime"]));
         sides.filter_map(Value::as_f64).fold(0.0, f64::max) / 1e3
     }
 
-    /// Adds its figures as a round of a cell.
     pub fn add_to(&self, cell: &FioCell, key: &str, rounds: &mut Rounds) {
         let mut push = |quantity, value: Option<f64>| {
             if let Some(value) = value.filter(|value| value.is_finite()) {
@@ -301,14 +289,14 @@ impl FioCell {
     }
 }
 
-/// Latencies of a direction: in nanoseconds, before fio 3 in microseconds.
+/// In nanoseconds; before fio 3 in microseconds.
 struct JobLatency<'d> {
     figures: &'d Value,
     per_us: f64,
 }
 
 impl<'d> JobLatency<'d> {
-    /// `None` where nothing was timed, as with `gtod_reduce` and `disable_lat`, which leave zeros.
+    /// `None` without times: `gtod_reduce` and `disable_lat` leave zeros.
     fn of(side: &'d Value, name: &str) -> Option<Self> {
         let in_ns = &side[format!("{name}_ns")];
         let (figures, per_us) = if in_ns.is_object() { (in_ns, 1e3) } else { (&side[name], 1.0) };

@@ -1,7 +1,7 @@
 //! Sizes as fio's options have them.
 
-/// Bytes of a size. With `kb_base=1024`, fio's default, the prefixes mean the opposite of the standards: `k` and `kb`
-/// are 1,024 and `ki` and `kib` 1,000; with 1000 they follow IEC 80000-13 (fio's manual, "Parameter types").
+/// With `kb_base=1024`, fio's default, the prefixes mean the opposite of the standards: `k` and `kb` are 1,024 and `ki`
+/// and `kib` 1,000; with 1000 they follow IEC 80000-13 (fio's manual, "Parameter types").
 pub fn size_bytes(text: &str, kb_base: u64) -> Option<u64> {
     let text = text.trim().to_ascii_lowercase();
     let (number, radix) = match text.strip_prefix("0x") {

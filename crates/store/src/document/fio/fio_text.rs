@@ -4,15 +4,13 @@ use super::super::controls;
 use super::FormatError;
 use serde_json::Value;
 
-/// A field that every result of fio has, and hardly any other text.
+/// A field of every result of fio, and of hardly any other text.
 const MARK: &str = "\"fio version\"";
-/// The beginning of fio's messages, which may also stand within a document.
+/// Start of fio's messages, which may also stand within a document.
 const MESSAGE: &str = "fio: ";
 
-/// The results in a text; of several that `--status-interval` printed for one call, the last.
-///
-/// # Errors
-/// The only result breaks off or is damaged.
+/// The results in a text; of several that `--status-interval` printed for one call, the last. Errors: the only result
+/// breaks off or is damaged.
 pub fn documents(text: &str) -> Result<Vec<Value>, FormatError> {
     if !text.contains(MARK) {
         return Ok(Vec::new());
@@ -39,7 +37,7 @@ pub fn documents(text: &str) -> Result<Vec<Value>, FormatError> {
     }
 }
 
-/// The JSON values that begin at the start of a line, and the fault of the first damaged one.
+/// JSON values that start at the start of a line, and the fault of the first damaged one.
 fn values(text: &str) -> (Vec<Value>, Option<serde_json::Error>) {
     let (mut found, mut fault, mut rest) = (Vec::new(), None, text);
     loop {
@@ -73,8 +71,8 @@ fn is_result(value: &Value) -> bool {
     is_of_fio && (value["jobs"].is_array() || value["client_stats"].is_array())
 }
 
-/// Whether one call of fio printed both, this one later: it began before the other was printed, and has the same
-/// jobs. fio counts the seconds since its start upwards (`elapsed`), so one is taken off.
+/// Whether `later` is a later result of the same call: with the same start and the same jobs. fio counts the seconds
+/// since its start upwards (`elapsed`), so one is subtracted.
 fn is_later_of_same_call(earlier: &Value, later: &Value) -> bool {
     let ms = |value: &Value| {
         let seconds = || Some(value["timestamp"].as_f64()? * 1e3);

@@ -2,7 +2,6 @@ use super::super::from_file;
 use super::*;
 use serde_json::json;
 
-/// The runs imported from a result.
 fn imported(text: &str) -> Vec<Run> {
     from_file(text).unwrap_or_else(|error| panic!("{error}"))
 }

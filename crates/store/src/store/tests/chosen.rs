@@ -9,7 +9,7 @@ use crate::testing::rich_run;
 use drivescope_model::document::{Run, TestStatus};
 use drivescope_model::drive::Drive;
 
-/// Runs of two drives, the older of the first one failed, and a simulated one.
+/// Two real drives, the first with an earlier failed run, and a simulated one.
 fn three() -> (tempfile::TempDir, Store) {
     let folder = tempfile::tempdir().unwrap();
     let mut store = Store::open(&StoreLocation::of_file(folder.path().join("runs.db"))).unwrap();
@@ -77,7 +77,7 @@ fn drive_has_newest_run_and_all_runs() {
     assert!(matches!(store.runs_of_drive("absent", None, 9).unwrap(), FoundDrive::None));
 }
 
-/// Runs of two drives that lay in one dock in turn, and how `change` makes the second of them.
+/// Runs of two drives in one dock; `change` makes the second drive.
 fn docked(change: impl Fn(&mut Drive)) -> (tempfile::TempDir, Store) {
     let folder = tempfile::tempdir().unwrap();
     let mut store = Store::open(&StoreLocation::of_file(folder.path().join("runs.db"))).unwrap();

@@ -7,6 +7,16 @@ mod skip;
 
 use super::*;
 use std::io::{Seek, SeekFrom, Write};
+use std::os::unix::fs::PermissionsExt;
+
+/// Both ways to open the store must fail with this fault; the messages.
+fn refused(location: &StoreLocation, fault: StoreFault) -> [String; 2] {
+    [Store::open(location), Store::open_existing(location)].map(|result| {
+        let error = result.unwrap_err();
+        assert_eq!(error.fault, fault, "{error}");
+        error.to_string()
+    })
+}
 
 #[test]
 fn devices_and_folders_are_never_opened() {
@@ -17,11 +27,8 @@ fn devices_and_folders_are_never_opened() {
         (PathBuf::from("/dev/null"), "a device"),
         (PathBuf::from("/dev/zero"), "a device"),
     ] {
-        let location = StoreLocation::of_file(path);
-        for result in [Store::open(&location), Store::open_existing(&location)] {
-            let error = result.unwrap_err();
-            assert_eq!(error.fault, StoreFault::Location);
-            assert!(error.to_string().contains(word), "{error}");
+        for message in refused(&StoreLocation::of_file(path), StoreFault::Location) {
+            assert!(message.contains(word), "{message}");
         }
     }
 }
@@ -40,7 +47,7 @@ fn store_that_cannot_be_made_leaves_no_file() {
     assert!(path.exists());
 }
 
-/// Killed with its log full: the next connection to close would move the log into the file.
+/// After a kill with a full log, the next connection to close would move the log into the file.
 #[test]
 fn foreign_file_and_log_stay_unchanged() {
     let folder = tempfile::tempdir().unwrap();
@@ -57,10 +64,7 @@ fn foreign_file_and_log_stay_unchanged() {
     }
     let bytes = || [&dead, &log(&dead)].map(|path| std::fs::read(path).unwrap());
     let before = bytes();
-    let location = StoreLocation::of_file(dead.clone());
-    for result in [Store::open(&location), Store::open_existing(&location)] {
-        assert_eq!(result.unwrap_err().fault, StoreFault::Foreign);
-    }
+    refused(&StoreLocation::of_file(dead.clone()), StoreFault::Foreign);
     assert!(bytes() == before);
 }
 
@@ -116,10 +120,7 @@ fn garbage_is_reported_and_left_as_it_is() {
         let mut file = NamedTempFile::new().unwrap();
         file.write_all(garbage).unwrap();
         let location = StoreLocation::of_file(file.path());
-        for result in [Store::open(&location), Store::open_existing(&location)] {
-            let error = result.unwrap_err();
-            assert_eq!(error.fault, StoreFault::Corrupt, "{error}");
-            let message = error.to_string();
+        for message in refused(&location, StoreFault::Corrupt) {
             assert!(message.contains(&location.path().display().to_string()), "{message}");
             assert!(message.contains("move it away"), "{message}");
         }
@@ -127,7 +128,6 @@ fn garbage_is_reported_and_left_as_it_is() {
     }
 }
 
-/// A file with the content of a closed store of many runs.
 fn copy_of_a_full_store() -> NamedTempFile {
     let (_folder, location, mut store) = opened();
     let runs: Vec<Run> = (0..40).map(|i| run_at(&format!("{i:012x}"), i)).collect();
@@ -175,10 +175,7 @@ fn newer_store_is_refused_and_unchanged() {
     drop(Store::open(&location).unwrap());
     raw(&location).execute("UPDATE meta SET value = '9' WHERE key = 'schema'", []).unwrap();
     let before = std::fs::read(location.path()).unwrap();
-    for result in [Store::open(&location), Store::open_existing(&location)] {
-        let error = result.unwrap_err();
-        assert_eq!(error.fault, StoreFault::NewerSchema);
-        let message = error.to_string();
+    for message in refused(&location, StoreFault::NewerSchema) {
         assert!(message.contains("(schema 9, this one reads up to 1); update"), "{message}");
     }
     assert_eq!(std::fs::read(location.path()).unwrap(), before);
@@ -198,10 +195,7 @@ fn foreign_databases_are_refused_and_unchanged() {
         let location = StoreLocation::of_file(file.path());
         raw(&location).execute_batch(tables).unwrap();
         let before = std::fs::read(file.path()).unwrap();
-        for result in [Store::open(&location), Store::open_existing(&location)] {
-            let error = result.unwrap_err();
-            assert_eq!(error.fault, StoreFault::Foreign, "{error}");
-        }
+        refused(&location, StoreFault::Foreign);
         assert_eq!(std::fs::read(file.path()).unwrap(), before);
     }
 }
@@ -236,30 +230,26 @@ fn changed_tables_and_documents_are_reported() {
 fn a_path_below_a_file_is_reported() {
     let file = NamedTempFile::new().unwrap();
     let location = StoreLocation::of_file(file.path().join("drivescope/runs.db"));
-    for result in [Store::open(&location), Store::open_existing(&location)] {
-        let error = result.unwrap_err();
-        assert_eq!(error.fault, StoreFault::Io);
-        assert!(error.to_string().contains("Not a directory"), "{error}");
+    for message in refused(&location, StoreFault::Io) {
+        assert!(message.contains("Not a directory"), "{message}");
     }
 }
 
 #[test]
 fn proc_takes_no_store() {
     // Refused to root too, unlike a folder without write permission.
-    let location = StoreLocation::of_file("/proc/self/drivescope/runs.db");
-    let error = Store::open(&location).unwrap_err();
-    assert!(error.to_string().contains("/proc/self/drivescope"), "{error}");
-    let location = StoreLocation::of_file("/proc/self/runs.db");
-    let error = Store::open(&location).unwrap_err();
-    assert!(error.to_string().contains("/proc/self"), "{error}");
+    for folder in ["/proc/self/drivescope", "/proc/self"] {
+        let location = StoreLocation::of_file(format!("{folder}/runs.db"));
+        let error = Store::open(&location).unwrap_err();
+        assert!(error.to_string().contains(folder), "{error}");
+    }
 }
 
-/// Sets the mode of a folder as long as it lives, so that the temporary folder can be removed.
+/// Sets the mode of a folder until dropped, so that the temporary folder can be removed.
 struct Mode<'a>(&'a Path);
 
 impl<'a> Mode<'a> {
     fn of(path: &'a Path, mode: u32) -> Self {
-        use std::os::unix::fs::PermissionsExt;
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
         Self(path)
     }
@@ -267,12 +257,11 @@ impl<'a> Mode<'a> {
 
 impl Drop for Mode<'_> {
     fn drop(&mut self) {
-        use std::os::unix::fs::PermissionsExt;
         let _ = std::fs::set_permissions(self.0, std::fs::Permissions::from_mode(0o700));
     }
 }
 
-/// Whether modes bind this user; if not, says that the test is skipped.
+/// Whether this user is subject to modes; otherwise prints that the test is skipped.
 fn modes_bind(folder: &Path) -> bool {
     let bind = std::fs::create_dir(folder.join("probe")).is_err();
     if !bind {
@@ -293,11 +282,10 @@ fn folder_without_write_permission_is_read_only() {
     let mut store = Store::open_existing(&location).unwrap();
     assert_eq!(store.get(ID).unwrap(), rich_run(ID));
     assert_eq!(store.save(&rich_run(ID)).unwrap_err().fault, StoreFault::Denied);
-    assert_eq!(Store::open(&location).unwrap_err().fault, StoreFault::Denied);
-    let absent = StoreLocation::of_file(folder.join("other/runs.db"));
-    assert_eq!(Store::open(&absent).unwrap_err().fault, StoreFault::Denied);
-    let absent = StoreLocation::of_file(folder.join("other.db"));
-    assert_eq!(Store::open(&absent).unwrap_err().fault, StoreFault::Denied);
+    for path in [location.path(), &folder.join("other/runs.db"), &folder.join("other.db")] {
+        let error = Store::open(&StoreLocation::of_file(path)).unwrap_err();
+        assert_eq!(error.fault, StoreFault::Denied, "{error}");
+    }
 }
 
 #[test]
@@ -319,6 +307,5 @@ fn a_file_without_permission_is_reported() {
     let error = Store::open(&location).unwrap_err();
     assert_eq!(error.fault, StoreFault::Denied, "before a run, not after it");
     let _mode = Mode::of(location.path(), 0o000);
-    assert_eq!(Store::open_existing(&location).unwrap_err().fault, StoreFault::Denied);
-    assert_eq!(Store::open(&location).unwrap_err().fault, StoreFault::Denied);
+    refused(&location, StoreFault::Denied);
 }

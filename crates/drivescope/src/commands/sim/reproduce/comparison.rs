@@ -2,11 +2,9 @@
 
 use drivescope_model::reproduction::Published;
 
-/// How a published value is meant.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Comparison {
-    /// `=`, `~`, `min`, `max`, `ratio`: this value, within the tolerance. Whether it is the extreme of
-    /// several or a ratio is in the formulas.
+    /// `=`, `~`, `min`, `max`, `ratio`: this value, within the tolerance. The formulas have the extremes and ratios.
     Near(f64),
     /// `<`: below it.
     Below(f64),
@@ -17,7 +15,6 @@ pub enum Comparison {
 }
 
 impl Comparison {
-    /// Reads the two columns.
     pub fn parse(op: &str, value: &str) -> Result<Self, String> {
         let number =
             |text: &str| text.parse::<f64>().map_err(|_| format!("value '{text}' is not a number"));
@@ -34,8 +31,8 @@ impl Comparison {
         }
     }
 
-    /// Difference of `simulated` in percent, relative to the published value or the nearer end of the
-    /// range (0 inside it), and whether that passes.
+    /// Difference of `simulated` in percent, relative to the published value or the nearer end of the range (0 inside
+    /// it), and whether that passes.
     #[must_use]
     pub fn judge(self, simulated: f64, tolerance_pct: Option<f64>) -> (f64, bool) {
         // what is on the edge but for rounding is within
@@ -58,7 +55,6 @@ impl Comparison {
         }
     }
 
-    /// The value or values as published.
     pub fn published(self) -> Published {
         match self {
             Self::Near(value) | Self::Below(value) | Self::Above(value) => Published::One(value),

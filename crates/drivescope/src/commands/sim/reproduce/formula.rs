@@ -3,22 +3,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
 
-/// What a run gives: metrics by their key, in bytes, seconds, and per second.
+/// Metrics of a run by key, in bytes, seconds, and per second.
 pub type MetricValues = BTreeMap<String, f64>;
 
-/// What all jobs gave, or why one could not be done.
+/// Results of all jobs, or why one failed.
 pub type RunFigures = BTreeMap<ModelRun, Result<MetricValues, String>>;
 
-/// One run on one model.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ModelRun {
-    /// Name of the model.
     pub model: String,
-    /// Which of `runs.tsv`.
+    /// A name in `runs.tsv`.
     pub run: String,
 }
 
-/// How several figures become one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Combined {
     Mean,
@@ -26,18 +23,17 @@ enum Combined {
     Largest,
 }
 
-/// A metric of a run.
 #[derive(Debug, Clone, PartialEq)]
 struct Term {
     job: ModelRun,
     key: String,
-    /// Not the figure itself: this many by it.
+    /// The time of this many units, instead of the figure itself.
     count: Option<f64>,
 }
 
-/// Figures of models, as a cell asks for them: `MODEL/RUN:METRIC …`, the mean of several unless `min` or `max` stands
-/// before them. `COUNT/MODEL/RUN:METRIC` is the time of COUNT units at that rate. The mean of the figures after `minus`
-/// is subtracted.
+/// Figures of models in a cell: `MODEL/RUN:METRIC …`, the mean of several unless `min` or `max` stands before them.
+/// `COUNT/MODEL/RUN:METRIC` is the time of COUNT units at that rate. The mean of the figures after `minus` is
+/// subtracted.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Formula {
     combined: Combined,
@@ -97,33 +93,28 @@ impl Term {
 }
 
 impl Formula {
-    /// What must be run for it.
     pub fn jobs(&self) -> BTreeSet<ModelRun> {
         self.terms.iter().chain(&self.minus).map(|term| term.job.clone()).collect()
     }
 
-    /// The models it asks, each once, in the order named.
     pub fn models(&self) -> Vec<&str> {
         let mut models: Vec<&str> = self.terms.iter().map(|term| term.job.model.as_str()).collect();
         models.dedup();
         models
     }
 
-    /// Its value, in bytes, seconds, or per second. Errors: which job failed, or which figure it does not give.
+    /// In bytes, seconds, or per second. Errors: the job that failed, or the figure it does not have.
     pub fn value(&self, measured: &RunFigures) -> Result<f64, String> {
         let values = |terms: &[Term]| -> Result<Vec<f64>, String> {
             terms.iter().map(|term| term.value(measured)).collect()
         };
         let (values, minus) = (values(&self.terms)?, values(&self.minus)?);
         let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
-        Ok(match self.combined {
-            Combined::Mean => mean(&values) - mean(&minus),
-            Combined::Smallest => {
-                values.iter().copied().fold(f64::INFINITY, f64::min) - mean(&minus)
-            }
-            Combined::Largest => {
-                values.iter().copied().fold(f64::NEG_INFINITY, f64::max) - mean(&minus)
-            }
-        })
+        let combined = match self.combined {
+            Combined::Mean => mean(&values),
+            Combined::Smallest => values.iter().copied().fold(f64::INFINITY, f64::min),
+            Combined::Largest => values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+        };
+        Ok(combined - mean(&minus))
     }
 }

@@ -5,7 +5,7 @@ use super::table::PublishedCell;
 use drivescope_drive::simulated::spec::model_named;
 use drivescope_model::reproduction::CellResult;
 
-/// How many bytes, seconds or per second one of such a unit is.
+/// A unit in bytes, seconds or per second.
 pub(super) fn scale(unit: &str) -> Result<f64, String> {
     Ok(match unit {
         "x" | "s" | "1/s" | "B" | "bytes" | "B/s" | "1/min" | "%" | "% full" => 1.0,
@@ -26,7 +26,6 @@ fn is_generic(model: &str) -> bool {
 }
 
 impl PublishedCell {
-    /// What the models give for this cell, in its unit.
     fn simulated(&self, measured: &RunFigures) -> Result<Option<f64>, String> {
         let Some(formula) = &self.measured else { return Ok(None) };
         let mut value = formula.value(measured)? / scale(&self.entry.unit)?;
@@ -36,7 +35,6 @@ impl PublishedCell {
         Ok(Some(value))
     }
 
-    /// The cell beside what the models gave.
     #[must_use]
     pub fn result(&self, measured: &RunFigures) -> CellResult {
         let (simulated, trouble) = match self.simulated(measured) {
@@ -58,7 +56,6 @@ impl PublishedCell {
         }
     }
 
-    /// The models it asks for, each once.
     fn models(&self) -> Vec<String> {
         let formulas = self.measured.iter().chain(&self.versus);
         let mut models: Vec<String> = Vec::new();

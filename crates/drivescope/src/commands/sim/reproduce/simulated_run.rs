@@ -22,21 +22,21 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::channel;
 
-/// Names of runs, and what stands behind `drivescope run` for each.
+/// Names of runs, and their arguments for `drivescope run`.
 const RUNS: &str = include_str!("../../../../data/runs.tsv");
 
-/// Seeds of a run's random places. A figure is its median over them: the places of one seed put a
-/// second of random writes up to 3 % off, which may be more than what a tolerance leaves.
+/// Seeds of random places; a figure is the median over them. The places of one seed change a second of random writes by
+/// up to 3 %, which may exceed the tolerance.
 const SEEDS: [u64; 3] = [1, 2, 3];
 
-/// The arguments of each run, by its name.
+/// Names and arguments.
 pub fn runs() -> impl Iterator<Item = (&'static str, &'static str)> {
     let lines = RUNS.lines().filter(|line| !line.starts_with('#')).skip(1);
     lines.filter_map(|line| line.split_once('\t'))
 }
 
 impl ModelRun {
-    /// Does it, in virtual time from a drive that has just been powered on. Errors: one line.
+    /// Runs in virtual time, on a drive that has just been powered on. Errors: one line.
     pub fn figures(&self) -> Result<MetricValues, String> {
         let Self { model, run } = self;
         self.measure().map_err(|why| format!("{run} on {model}: {why}"))
@@ -64,7 +64,6 @@ impl ModelRun {
         Ok(figures)
     }
 
-    /// The arguments of its run.
     pub(super) fn arguments(&self) -> Result<RunArguments, String> {
         let found = runs().find(|(name, _)| *name == self.run);
         let (_, words) = found.ok_or("there is no such run")?;
@@ -78,7 +77,7 @@ impl ModelRun {
     }
 }
 
-/// What the run finds of the drive before its first test, by its place in the run document.
+/// Properties of the drive that the run finds before its first test, by their path in the run document.
 fn identity(drive: &Drive) -> MetricValues {
     let rpm = drive.rpm.map(|rpm| ("drive.rpm".to_string(), f64::from(rpm)));
     let capacity = ("drive.capacity_bytes".to_string(), drive.capacity_bytes as f64);
@@ -86,7 +85,6 @@ fn identity(drive: &Drive) -> MetricValues {
     [capacity, sector].into_iter().chain(rpm).collect()
 }
 
-/// Plans the suite and runs its tests.
 fn results(
     arguments: &RunArguments,
     target: &Target,
@@ -115,14 +113,15 @@ fn results(
     results.collect()
 }
 
-/// A metric in bytes, seconds, or per second, and as KEY.best the best of its rounds.
+/// A metric in bytes, seconds, or per second; KEY.best is its best round.
 fn values(metric: &Metric) -> [(String, f64); 2] {
     // What no cell asks for may have any unit.
     let scale = scale(&metric.unit).unwrap_or(1.0);
     let rounds = metric.rounds.iter().copied();
-    let best = match quantity_of(&metric.key).is_some_and(|of| of.smaller_is_better) {
-        true => rounds.fold(f64::INFINITY, f64::min),
-        false => rounds.fold(f64::NEG_INFINITY, f64::max),
+    let best = if quantity_of(&metric.key).is_some_and(|of| of.smaller_is_better) {
+        rounds.fold(f64::INFINITY, f64::min)
+    } else {
+        rounds.fold(f64::NEG_INFINITY, f64::max)
     };
     [(metric.key.clone(), metric.value * scale), (format!("{}.best", metric.key), best * scale)]
 }

@@ -5,10 +5,8 @@ use super::formula::{Formula, ModelRun};
 use drivescope_model::reproduction::CellResult;
 use std::collections::BTreeSet;
 
-/// The table as it is kept.
 const TABLE: &str = include_str!("../../../../data/published.tsv");
 
-/// The columns, in order.
 const COLUMNS: [&str; 15] = [
     "id",
     "seed",
@@ -27,28 +25,23 @@ const COLUMNS: [&str; 15] = [
     "reason",
 ];
 
-/// One published figure.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PublishedCell {
-    /// As published, with nothing simulated yet; the reason says why there is none, or why it cannot be matched
-    /// honestly.
+    /// Without a simulated value; the reason says why there is none, or why it cannot be matched honestly.
     pub entry: CellResult,
-    /// How the published value is meant.
     pub op: Comparison,
-    /// Which figure of which model answers it; none if no instrument or no model exists.
+    /// `None` if there is no instrument or no model for it.
     pub measured: Option<Formula>,
-    /// What that figure is divided by, for ratios.
     pub versus: Option<Formula>,
 }
 
-/// All published cells, in the table's order.
-/// Errors: the first line that is not a cell; a test reads the whole table, so a release has none.
+/// In the table's order. Errors: the first line that is not a cell; a test reads the whole table, so a release has
+/// none.
 pub fn cells() -> Result<Vec<PublishedCell>, String> {
     parse(TABLE)
 }
 
-/// Reads a table: lines of tab-separated fields, the first of which names the columns; lines that begin
-/// with `#` are remarks.
+/// Tab-separated lines, the first with the names of the columns; `#` begins a remark.
 pub(super) fn parse(text: &str) -> Result<Vec<PublishedCell>, String> {
     let lines = text.lines().enumerate().filter(|(_, line)| !line.starts_with('#'));
     let mut cells: Vec<PublishedCell> = Vec::new();
@@ -108,13 +101,12 @@ fn cell(fields: &[&str]) -> Result<PublishedCell, String> {
 }
 
 impl PublishedCell {
-    /// What must be run for this cell.
     pub(super) fn jobs(&self) -> BTreeSet<ModelRun> {
         let formulas = self.measured.iter().chain(&self.versus);
         formulas.flat_map(Formula::jobs).collect()
     }
 
-    /// The models whose figure it is, without those it is compared with.
+    /// The models of the figure, without those of the divisor.
     pub fn own_models(&self) -> impl Iterator<Item = &str> {
         self.measured.iter().flat_map(Formula::models)
     }

@@ -7,7 +7,7 @@ use super::table::{cells, parse};
 use super::*;
 use drivescope_drive::simulated::spec::model_named;
 
-/// A table with one cell: how it is meant, its value, tolerance, figure, divisor and reason.
+/// A table with one cell: op, value, tolerance, figure, divisor and reason.
 fn one_cell(fields: [&str; 6]) -> Result<PublishedCell, String> {
     let [op, value, tolerance, measured, versus, reason] = fields;
     let line = format!(
@@ -16,7 +16,7 @@ fn one_cell(fields: [&str; 6]) -> Result<PublishedCell, String> {
     parse(&line).map(|mut cells| cells.remove(0))
 }
 
-/// What `fill` gave on two drives.
+/// Results of `fill` on two drives.
 fn measured() -> RunFigures {
     let job = |model: &str| ModelRun { model: model.into(), run: "fill".into() };
     let figures = |rate: f64| MetricValues::from([("rate".to_string(), rate)]);
@@ -27,7 +27,6 @@ fn measured() -> RunFigures {
     ])
 }
 
-/// Simulated value, difference and whether it passes.
 fn outcome(fields: [&str; 6]) -> (Option<f64>, Option<f64>, Option<bool>) {
     let result = one_cell(fields).unwrap().result(&measured());
     let rounded = |value: f64| (value * 1e6).round() / 1e6;
@@ -144,8 +143,8 @@ fn a_run_that_cannot_be_done_says_why() {
     }
 }
 
-/// Cells whose figure the models do not give, before the passes of [`FAILING_PASSES`]. The table has the reason for
-/// each. A change that repairs or breaks a cell must change this list.
+/// Cells that the models do not match, before the passes of [`FAILING_PASSES`]. The table has the reason for each. A
+/// change that repairs or breaks a cell must change this list.
 const FAILING: &[&str] = &[
     "s0-hgst-pcm8-score-vs",
     "s0-xg6-cpl-d2d-cap",
@@ -164,7 +163,7 @@ const FAILING: &[&str] = &[
     "s3-mp510-backup",
 ];
 
-/// Passes of phybs of which no figure is given: three cells each.
+/// Passes of phybs that the models do not match: three cells each.
 const FAILING_PASSES: &[&str] = &[
     "s4-wd20eads-w-4096-0",
     "s4-wd20eads-w-4096-512",

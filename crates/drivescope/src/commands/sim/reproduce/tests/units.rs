@@ -4,7 +4,6 @@ use super::super::formula::{MetricValues, ModelRun, RunFigures};
 use super::super::table::{cells, parse};
 use std::collections::BTreeSet;
 
-/// What a figure of this value is in a cell of this unit.
 fn printed(unit: &str, figure: f64) -> f64 {
     let line = format!("a\t000\tred\tfill\t-\trate\t=\t1\t{unit}\t5\tSEED\tL1\tone/fill:rate\t\t");
     let job = ModelRun { model: "one".into(), run: "fill".into() };
@@ -13,7 +12,7 @@ fn printed(unit: &str, figure: f64) -> f64 {
     cells[0].result(&RunFigures::from([(job, Ok(figures))])).simulated.unwrap()
 }
 
-/// Unit, a figure in bytes, seconds or per second, and the same in that unit.
+/// Unit, a figure in bytes, seconds or per second, and the same figure in the unit.
 const UNITS: [(&str, f64, f64); 16] = [
     ("x", 62.3, 62.3),
     ("s", 19.5, 19.5),
