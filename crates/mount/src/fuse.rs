@@ -26,7 +26,6 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
-/// Name of the file below the mount point.
 pub(super) const FILE_NAME: &str = "disk.img";
 /// Inode of the file; the directory has [`INodeNo::ROOT`].
 const FILE: INodeNo = INodeNo(2);
@@ -46,7 +45,6 @@ pub(super) struct DriveFile {
     pub(super) capacity: u64,
     pub(super) sector: u64,
     pub(super) trim: bool,
-    /// When the drive disappears.
     pub(super) gone_at: Option<Nanos>,
     pub(super) backing: Arc<BackingStore>,
     pub(super) clock: Clock,

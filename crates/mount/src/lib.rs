@@ -68,7 +68,6 @@ const MODEL_FAILED: &str = "the model failed while it was served (a bug of drive
 /// How long a stop waits for programs to let go of the block device, and then of the file.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// What is served where.
 #[derive(Debug, Clone)]
 pub struct ServeOptions {
     /// Name of the model, which the mount table then shows.
@@ -227,7 +226,6 @@ impl Server {
         self.mounted.as_ref().is_none_or(FuseSession::is_finished)
     }
 
-    /// How it has gone so far, with what is going wrong.
     pub fn report(&self) -> ServeReport {
         self.look_after_model();
         self.recorder.report()

@@ -51,7 +51,6 @@ pub(super) fn prepare(named: &Path) -> Result<PathBuf, ServeError> {
     if is_empty { Ok(path) } else { Err(refuse("it is not empty; name an empty directory")) }
 }
 
-/// Whether a file would disappear below the mount.
 pub(super) fn would_hide(mount_point: &Path, file: &Path) -> bool {
     resolve(file).starts_with(mount_point)
 }

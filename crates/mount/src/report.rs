@@ -13,11 +13,8 @@ use std::fmt;
 pub struct ServeReport {
     /// Reads that were answered, failed ones included.
     pub reads: u64,
-    /// Writes.
     pub writes: u64,
-    /// Cache flushes.
     pub flushes: u64,
-    /// Ranges declared unused.
     pub trims: u64,
     /// Answers that were errors, of the model or of the backing file.
     pub errors: u64,
@@ -29,9 +26,7 @@ pub struct ServeReport {
     pub backing_full: u64,
     /// Median lateness of all replies in nanoseconds; 0 without replies.
     pub lateness_p50_ns: Nanos,
-    /// 99th percentile.
     pub lateness_p99_ns: Nanos,
-    /// The latest reply of all.
     pub lateness_max_ns: Nanos,
     /// What the way to the served file costs, if it could be measured.
     pub file_path: Option<PathOverhead>,
@@ -44,7 +39,6 @@ pub struct ServeReport {
 }
 
 impl ServeReport {
-    /// Requests that were answered.
     pub fn replies(&self) -> u64 {
         self.reads + self.writes + self.flushes + self.trims
     }

@@ -23,7 +23,6 @@ const MIB: usize = 1 << 20;
 const CAPACITY: u64 = 256 << 20;
 const SLOW: Duration = Duration::from_millis(8);
 
-/// Why served drives cannot be tested here.
 fn reason_to_skip(block: bool) -> Option<&'static str> {
     if !rustix::process::geteuid().is_root() {
         Some("not root")
@@ -36,12 +35,10 @@ fn reason_to_skip(block: bool) -> Option<&'static str> {
     }
 }
 
-/// Whether a test of a file, or of a block device, can run.
 fn can_run(block: bool) -> bool {
     reason_to_skip(block).map(skip_loudly).is_none()
 }
 
-/// Waits until something is so, and fails if it never is.
 #[track_caller]
 pub(crate) fn wait_until(never: &str, mut is_so: impl FnMut() -> bool) {
     let start = Instant::now();
@@ -63,7 +60,6 @@ impl Place {
         can_run(false).then(Self::new)
     }
 
-    /// For a test of a block device.
     fn for_device() -> Option<Self> {
         can_run(true).then(Self::new)
     }
@@ -114,7 +110,6 @@ fn options_in(dir: &Path) -> ServeOptions {
 struct MountedFs(PathBuf);
 
 impl MountedFs {
-    /// Calls `mount` with these arguments on this folder.
     fn mount(arguments: &[&str], on: &Path) -> Self {
         run("mount", &[arguments, &[on.to_str().unwrap()]].concat());
         Self(on.to_path_buf())
@@ -127,7 +122,6 @@ impl Drop for MountedFs {
     }
 }
 
-/// A drive without delay.
 fn instant() -> Fixed {
     Fixed::new(CAPACITY, 512, 0, 1)
 }
@@ -144,7 +138,6 @@ fn aligned(len: usize) -> (Vec<u8>, std::ops::Range<usize>) {
     (memory, skip..skip + len)
 }
 
-/// Reads `len` bytes with one request of direct I/O.
 fn read_direct(file: &std::fs::File, at: u64, len: usize) -> std::io::Result<usize> {
     let (mut memory, place) = aligned(len);
     file.read_at(&mut memory[place], at)
@@ -165,7 +158,6 @@ fn open_direct(path: &Path) -> std::fs::File {
     rustix::fs::open(path, flags, Mode::empty()).unwrap().into()
 }
 
-/// Bytes that differ from place to place.
 fn pattern(seed: u8, len: usize) -> Vec<u8> {
     (0..len).map(|i| seed.wrapping_add((i / 512) as u8).wrapping_mul(31)).collect()
 }

@@ -44,7 +44,6 @@ impl<E> EventQueue<E> {
         Self { heap: BinaryHeap::new(), entered: 0 }
     }
 
-    /// Enters an event.
     pub(crate) fn at(&mut self, at: Nanos, event: E) {
         let order = self.entered;
         self.entered += 1;
@@ -56,7 +55,6 @@ impl<E> EventQueue<E> {
         self.heap.peek().map(|entry| entry.0.at)
     }
 
-    /// Takes the earliest event.
     pub(crate) fn take(&mut self) -> Option<(Nanos, E)> {
         self.heap.pop().map(|entry| (entry.0.at, entry.0.event))
     }

@@ -51,7 +51,6 @@ use self::turns::PortTurns;
 use crate::device::{Heat, Nanos, RequestKind, SimCompletion, SimDevice, SimOutcome, SimRequest};
 use crate::param_problem::ParamProblem;
 
-/// A simulated SSD.
 #[derive(Debug, Clone)]
 pub struct Ssd {
     params: SsdParams,
@@ -65,11 +64,10 @@ pub struct Ssd {
     thermal: Option<Thermal>,
     faults: SsdFaults,
     tags: QueueTags,
-    /// The present: the latest time anyone has told.
+    /// The latest time that any call has passed in.
     now: Nanos,
     /// When the firmware can start the next command.
     firmware_free: Nanos,
-    /// The latest completion given so far.
     last_completion: Nanos,
     /// End of what has been folded in idle time.
     folded_until: Nanos,
@@ -157,7 +155,6 @@ impl Ssd {
         self.faults = faults;
     }
 
-    /// Counters and state of the drive.
     pub fn status(&self) -> SsdStatus {
         let (counts, unit) = (self.ftl.counts(), self.geometry.unit_bytes);
         SsdStatus {
@@ -168,7 +165,6 @@ impl Ssd {
         }
     }
 
-    /// The parameters the drive was built from.
     pub fn params(&self) -> &SsdParams {
         &self.params
     }
@@ -181,14 +177,12 @@ impl Ssd {
         self.fold_while_idle();
     }
 
-    /// Brings temperature and speed up to `now`.
     fn settle_speed(&mut self, now: Nanos) {
         let own = self.thermal.as_mut().map_or(1.0, |thermal| thermal.speed_at(now));
         let speed = self.faults.throttle_forced.unwrap_or(own);
         self.flash.set_slowdown(1.0 / speed);
     }
 
-    /// Uses idle time to fold the SLC cache.
     fn fold_while_idle(&mut self) {
         let Some(slc) = &self.params.slc else { return };
         let wait = ns(slc.idle_before_fold_ms * 1000.0);

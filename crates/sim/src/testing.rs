@@ -140,7 +140,6 @@ pub(crate) fn ask<D: SimDevice>(device: &mut D, now: Nanos, request: SimRequest)
     done[0]
 }
 
-/// A request that has been answered.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Served {
     pub id: u64,

@@ -16,10 +16,8 @@ const VERSION: u32 = 1;
 /// Header and totals are short texts; the names of processes are most of them.
 const TEXT_BYTES_MAX: u32 = 8 << 20;
 
-/// The beginning of a trace file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TraceHeader {
-    /// The version of the format.
     pub version: u32,
     /// The unit of its times, nanoseconds.
     pub tick_ns: u64,
@@ -34,7 +32,6 @@ pub struct TraceHeader {
 }
 
 impl TraceHeader {
-    /// The header of a trace from `source` with times in `tick_ns`.
     pub fn new(source: &str, tick_ns: u64) -> Self {
         let source = source.to_string();
         Self { version: VERSION, tick_ns, source, resolution_ns: None, device_bytes: None }
@@ -44,24 +41,16 @@ impl TraceHeader {
 /// The end of a trace file: everything that planning a replay needs.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TraceTotals {
-    /// Requests.
     pub events: u64,
-    /// Requests that read.
     pub reads: u64,
-    /// Requests that write.
     pub writes: u64,
-    /// Flushes.
     pub flushes: u64,
-    /// Discards.
     pub discards: u64,
     /// Requests that write zeroes without data.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub zeroes: u64,
-    /// Bytes read.
     pub read_bytes: u64,
-    /// Bytes written.
     pub written_bytes: u64,
-    /// Bytes discarded.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub discarded_bytes: u64,
     /// Bytes of zeroes written without data.
@@ -112,7 +101,7 @@ impl TraceTotals {
         sums(self) == sums(requests) && is_end
     }
 
-    /// Adds a request to the sums. Of no requests all tell their time.
+    /// Adds a request to the sums.
     pub fn add(&mut self, event: &TraceEvent) {
         let is_first = self.reads + self.writes == 0;
         self.events += 1;

@@ -82,12 +82,10 @@ pub enum BlockAction {
     Queue,
 }
 
-/// The part that is taken from a source.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ImportOptions {
     /// The one device of several whose requests are taken: its number or name in the source.
     pub device: Option<String>,
-    /// The events that are taken from block traces.
     pub action: BlockAction,
 }
 

@@ -22,7 +22,6 @@ pub enum SendTime {
 }
 
 impl ThinkClock {
-    /// Takes the next request.
     pub fn take(&mut self, event: &TraceEvent) -> SendTime {
         let time = match event.at_ns.checked_sub(self.until_ns) {
             Some(gap_ns) => SendTime::AfterIdle(gap_ns),
@@ -34,7 +33,6 @@ impl ThinkClock {
         time
     }
 
-    /// When all requests so far had completed.
     fn until_ns(&self) -> u64 {
         self.until_ns
     }
@@ -43,7 +41,6 @@ impl ThinkClock {
 /// The facts of a trace that planning a replay needs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TraceProfile {
-    /// Sums over its requests.
     pub totals: TraceTotals,
     /// From its beginning to its last completion, or where none is known to its last request.
     pub length_ns: u64,

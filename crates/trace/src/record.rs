@@ -29,13 +29,11 @@ const TICK_NS: u64 = 1;
 /// Name of recordings in headers.
 const SOURCE: &str = "recorded";
 
-/// The header of a recording of this device.
 pub fn header(device: &RecordedDevice) -> TraceHeader {
     let device_bytes = Some(device.size_bytes);
     TraceHeader { device_bytes, ..TraceHeader::new(SOURCE, TICK_NS) }
 }
 
-/// A recording under way.
 pub struct Recording {
     device: RecordedDevice,
     instance: TraceInstance,

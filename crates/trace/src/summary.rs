@@ -15,7 +15,6 @@ const REGION: u64 = 1 << 20;
 /// First length of an interval; it doubles while the trace grows.
 const INTERVAL_NS: u64 = 1_000_000;
 
-/// Sums over the requests of a trace.
 #[derive(Debug, Default)]
 pub struct Summarizer {
     sum: TraceSummary,
@@ -115,7 +114,6 @@ impl EventSink for Summarizer {
     }
 }
 
-/// Requests in flight.
 #[derive(Debug, Default)]
 struct Service {
     ends: BinaryHeap<Reverse<u64>>,

@@ -2,7 +2,6 @@
 
 use super::*;
 
-/// What the kernel says of the device's queue.
 fn queue(node: &Path, attribute: &str) -> String {
     let name = node.file_name().unwrap().to_str().unwrap();
     let path = format!("/sys/block/{name}/queue/{attribute}");

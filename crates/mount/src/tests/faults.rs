@@ -71,7 +71,6 @@ fn full_backing_store_is_enospc_and_reported() {
     assert!(report.to_string().contains("failed with ENOSPC"), "{report}");
 }
 
-/// A model with a bug.
 struct Broken;
 
 impl SimDevice for Broken {

@@ -49,7 +49,6 @@ pub struct HardDisk {
     /// Answers in order of time; the first `retired` no longer hold a tag.
     pub(super) completions: VecDeque<SimCompletion>,
     pub(super) retired: usize,
-    /// When the mechanism's present work ends.
     pub(super) mechanism_free: Nanos,
     /// When the electronics and the interface are free.
     pub(super) electronics_free: Nanos,
@@ -71,7 +70,6 @@ pub struct HardDisk {
     pub(super) wrote_last: bool,
 }
 
-/// Durations that the parameters fix.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct DiskTimings {
     /// Overheads of commands after a read, and after a write.
@@ -131,7 +129,6 @@ pub(super) struct ArrivingWrite {
     pub at: Nanos,
 }
 
-/// A FLUSH that is not answered yet.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PendingFlush {
     pub id: u64,
@@ -294,7 +291,6 @@ impl HardDisk {
         if marked > held { first.max(last).max(read_at(marked - held)) } else { first.max(last) }
     }
 
-    /// How long the interface is busy with `len` bytes.
     #[inline]
     pub(super) fn crossing_time(&self, len: u64) -> Nanos {
         len * self.times.byte_ps / 1000
@@ -316,7 +312,6 @@ impl HardDisk {
         self.completions.insert(index, answer);
     }
 
-    /// Tags in use.
     #[inline]
     pub(super) fn tags(&self) -> usize {
         let answered = self.completions.len() - self.retired;
@@ -324,7 +319,6 @@ impl HardDisk {
         self.queue.len() + unanswered + usize::from(self.flush.is_some()) + answered
     }
 
-    /// Takes a request into the drive at `at`.
     pub(super) fn accept(&mut self, at: Nanos, request: SimRequest) {
         match request.op {
             RequestKind::Read => self.accept_read(at, request),

@@ -43,14 +43,12 @@ impl LruOrder {
         self.ring[thing] = Neighbours { older: thing, newer: thing };
     }
 
-    /// The thing used longest ago.
     #[inline]
     pub fn oldest(&self) -> Option<usize> {
         let oldest = self.ring[self.seam()].newer;
         (oldest != self.seam()).then_some(oldest)
     }
 
-    /// The thing used longest ago that is not `thing`.
     pub fn oldest_but(&self, thing: usize) -> Option<usize> {
         let oldest = self.oldest()?;
         let next = if oldest == thing { self.ring[oldest].newer } else { oldest };

@@ -5,7 +5,6 @@ use crate::hdd::layout::{DiskLocation, Layout, TrackSpan};
 use crate::hdd::rotation::Rotation;
 use crate::hdd::seek::SeekCurve;
 
-/// The moving parts.
 #[derive(Debug, Clone)]
 pub struct Mechanism {
     layout: Layout,
@@ -15,10 +14,9 @@ pub struct Mechanism {
     write_seek: Option<SeekCurve>,
     head_switch: Nanos,
     write_settle: Nanos,
-    /// Arm and head.
     cylinder: u32,
     head: u32,
-    /// Sectors that the head's track has, and those of them up to the last one transferred.
+    /// Sectors of the head's track, and how many of them lie up to the last one transferred.
     per_track: u32,
     along: u32,
     /// The sector that follows the last one transferred; the head is already on its way to it.
@@ -56,22 +54,18 @@ impl Mechanism {
         Self { write_seek, ..self }
     }
 
-    /// The formatted platters.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// The spindle.
     pub fn rotation(&self) -> Rotation {
         self.rotation
     }
 
-    /// The seek curve.
     pub fn seek(&self) -> &SeekCurve {
         &self.seek
     }
 
-    /// The sector that follows the last one transferred.
     pub fn next_sector(&self) -> u64 {
         self.next_sector
     }

@@ -9,7 +9,6 @@ use crate::hdd::lru_order::LruOrder;
 /// Reading that continues by itself after a command.
 #[derive(Debug, Clone, Copy)]
 pub struct DiskReadAhead {
-    /// The segment it fills.
     pub segment: usize,
     /// First sector that it reads.
     pub from: u64,
@@ -29,7 +28,6 @@ struct CachedRange {
     segment: usize,
 }
 
-/// The state of a segment beside its end.
 #[derive(Debug, Clone, Copy)]
 struct Segment {
     /// Start of the stretch that it holds, by which that is found.
@@ -55,14 +53,12 @@ pub struct ReadCache {
     adaptive: bool,
 }
 
-/// How much of a request a segment holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lookup {
     /// No segment holds its first sector, nor ends there.
     Miss,
     /// Segment `index` holds the sectors before `end` (which may lie beyond the request).
     Held {
-        /// The segment.
         index: usize,
         /// First sector that it does not hold.
         end: u64,
@@ -70,7 +66,6 @@ pub enum Lookup {
 }
 
 impl Lookup {
-    /// The segment, if there is one.
     fn index(self) -> Option<usize> {
         match self {
             Self::Miss => None,
@@ -80,7 +75,6 @@ impl Lookup {
 }
 
 impl ReadCache {
-    /// `count` empty segments of `segment_sectors`.
     pub fn new(count: u32, segment_sectors: u64, adaptive: bool) -> Self {
         let count = count as usize;
         Self {
@@ -93,7 +87,6 @@ impl ReadCache {
         }
     }
 
-    /// Whether there is a cache at all.
     pub fn is_off(&self) -> bool {
         self.segments.is_empty() || self.segment_sectors == 0
     }
@@ -160,7 +153,6 @@ impl ReadCache {
         }
     }
 
-    /// Empties every segment that holds some of the sectors `start..end`.
     #[inline]
     pub fn drop_overlapping(&mut self, start: u64, end: u64) {
         let mut at = self.stretches.partition_point(|stretch| stretch.start < end);
@@ -225,7 +217,6 @@ impl ReadCache {
         at
     }
 
-    /// Empties a segment; returns its stretch.
     #[inline]
     fn forget(&mut self, index: usize) -> Option<CachedRange> {
         let at = self.place(index)?;
@@ -261,7 +252,6 @@ impl ReadCache {
         }
     }
 
-    /// Sectors for which a segment has room.
     #[inline]
     fn room(&self, index: usize) -> u64 {
         self.segments[index].rooms * self.segment_sectors
@@ -314,13 +304,11 @@ impl ReadCache {
         self.segments[index].next_byte = u64::MAX;
     }
 
-    /// First sector of a segment; none if it is empty.
     #[inline]
     pub fn start(&self, index: usize) -> Option<u64> {
         self.segments[index].start
     }
 
-    /// First sector after a segment; none if it is empty.
     pub fn end(&self, index: usize) -> Option<u64> {
         Some(self.stretches[self.place(index)?].end)
     }

@@ -216,7 +216,6 @@ impl HardDisk {
         }
     }
 
-    /// Queues what the medium must do for `request`.
     #[inline]
     pub(super) fn queue_command(
         &mut self,
@@ -247,7 +246,6 @@ impl HardDisk {
         });
     }
 
-    /// Gives the mechanism its next command at `at`.
     pub(super) fn serve_command(&mut self, at: Nanos) {
         self.stop_read_ahead(at);
         let at = at.max(self.mechanism_free);
@@ -333,7 +331,6 @@ impl HardDisk {
         }
     }
 
-    /// Whether the drive reads ahead at all.
     pub(super) fn reads_ahead(&self) -> bool {
         !self.read_cache.is_off() && self.sizes.read_ahead_sectors > 0
     }

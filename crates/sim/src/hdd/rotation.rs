@@ -6,7 +6,6 @@
 
 use crate::device::{Nanos, whole_ns};
 
-/// The spindle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rotation {
     period: Nanos,
@@ -26,7 +25,6 @@ impl Rotation {
         Self { start, ..self }
     }
 
-    /// Time of one turn.
     pub fn period(self) -> Nanos {
         self.period
     }
@@ -52,7 +50,6 @@ impl Rotation {
         (((angle + 1) * Nanos::from(per_track) - 1) / self.period) as u32
     }
 
-    /// `revolutions` as a time, to the nanosecond.
     pub fn turns(self, revolutions: f64) -> Nanos {
         whole_ns(revolutions * self.period as f64)
     }

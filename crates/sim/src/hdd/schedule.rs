@@ -3,7 +3,6 @@
 use crate::device::{Nanos, SimOutcome};
 use crate::hdd::disk::HardDisk;
 
-/// One step of the drive's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DiskEvent {
     /// A write's data is all in the write cache.
@@ -152,7 +151,6 @@ impl HardDisk {
         Some(self.mechanism_free.max(from))
     }
 
-    /// Performs `event` at `at`.
     pub(super) fn perform(&mut self, at: Nanos, event: DiskEvent) {
         if self.faults.gone(at) {
             self.lose_everything(at);

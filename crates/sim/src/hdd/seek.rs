@@ -24,7 +24,6 @@ enum CurveShape {
 const NS_PER_MS: f64 = 1e6;
 
 impl SeekCurve {
-    /// The curve of `params` for a drive whose longest seek is `stroke_cylinders`.
     pub fn new(params: &SeekParams, stroke_cylinders: u32) -> Self {
         let stroke = f64::from(stroke_cylinders.max(1));
         let (single_ms, shape) = match params {

@@ -10,7 +10,7 @@ use crate::param_problem::Problems;
 /// table of a 4 TB drive the times of up to 128 cylinders lie between 1.4 and 1.9 ms without order.
 const SCATTER: f64 = 0.5;
 
-/// So large a share of a measured table may be outliers, which are only told.
+/// Largest share of a measured table's points that may be outliers; these only cause a warning.
 const OUTLIERS_MAX: f64 = 0.1;
 
 /// At its knee a fitted curve may fall to this share: the published ones fall by less than 1 %.
@@ -170,8 +170,8 @@ mod tests {
             points[20].1 = ms;
             let seek = table(&points);
             assert_eq!(fields(&seek, 4000), [""; 0]);
-            let told = strange_points("seek", &seek).unwrap();
-            assert!(told.contains(&format!("{ms} ms at 2100 cylinders")), "{told}");
+            let warning = strange_points("seek", &seek).unwrap();
+            assert!(warning.contains(&format!("{ms} ms at 2100 cylinders")), "{warning}");
         }
         // with too many of them it is not a measurement
         points.iter_mut().step_by(3).for_each(|point| point.1 = 90.0);

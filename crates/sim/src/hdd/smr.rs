@@ -20,9 +20,7 @@ struct Logged {
 /// The real place of a stretch of home sectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MediumRange {
-    /// First sector on the medium.
     pub sector: u64,
-    /// Number of sectors.
     pub count: u64,
 }
 
@@ -72,7 +70,6 @@ impl Shingles {
         self.log_sectors + band * self.band_sectors
     }
 
-    /// Whether anything is left to clean.
     pub fn is_clean(&self) -> bool {
         self.to_clean.is_empty()
     }

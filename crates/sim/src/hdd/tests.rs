@@ -94,7 +94,6 @@ pub fn zone(cylinders: u32, sectors_per_track: u32) -> ZoneEntry {
     ZoneEntry { cylinders, sectors_per_track, head_skew_rev: None, cylinder_skew_rev: None }
 }
 
-/// The moving parts of a drive.
 pub fn mechanism_of(params: &HddParams) -> Mechanism {
     crate::hdd::disk::mechanism(params)
 }

@@ -14,7 +14,6 @@ struct DirtyRange {
 /// Unwritten bytes, kept as disjoint stretches that do not touch.
 #[derive(Debug, Clone)]
 pub struct WriteCache {
-    /// Stretches by their start.
     dirty: BTreeMap<u64, DirtyRange>,
     /// The stretches in order of waiting: since when, and their start.
     ages: BTreeSet<(Nanos, u64)>,
@@ -81,7 +80,6 @@ impl WriteCache {
             || self.total_extents() as f64 >= mark * self.limit_extents as f64;
     }
 
-    /// Bytes that it may hold.
     pub fn limit_bytes(&self) -> u64 {
         self.limit_bytes
     }
@@ -178,19 +176,16 @@ impl WriteCache {
         self.weigh();
     }
 
-    /// Whether a write to the medium is under way.
     #[inline]
     pub fn is_writing(&self) -> bool {
         !self.in_flight.is_empty()
     }
 
-    /// The writes under way, as first byte and end.
     #[cfg(test)]
     pub fn under_way(&self) -> &[(u64, u64)] {
         &self.in_flight
     }
 
-    /// The writes under way are done.
     pub fn finish(&mut self) {
         self.in_flight.clear();
         self.in_flight_bytes = 0;

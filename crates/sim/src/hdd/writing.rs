@@ -44,7 +44,6 @@ impl HardDisk {
         self.arriving.push_back(ArrivingWrite { id: request.id, from, to, at: arrived });
     }
 
-    /// Whether no write into the cache is still unanswered.
     #[inline]
     pub(super) fn all_writes_answered(&self) -> bool {
         self.arriving.is_empty() && self.blocked_write.is_none()

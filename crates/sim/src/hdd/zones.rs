@@ -3,7 +3,6 @@
 use crate::hdd::params::{HddParams, LayoutParams, ZoneParams};
 use crate::hdd::rotation::Rotation;
 
-/// The format of one zone.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ZoneFormat {
     /// Width in cylinders.

@@ -30,7 +30,6 @@ const ADDRESSES: u64 = 1 << 62;
 /// A file system with many files, on a device.
 pub type ManyFileSystem<D> = Journaled<D, FileTable>;
 
-/// The files and their places on the drive.
 #[derive(Debug, Clone)]
 pub struct FileTable {
     layout: FileLayout,
@@ -95,7 +94,6 @@ impl FileTable {
         table
     }
 
-    /// Bytes that files can still take.
     #[must_use]
     pub fn free_bytes(&self) -> u64 {
         self.allocator.free_bytes()

@@ -79,7 +79,6 @@ struct Commit {
     outcome: SimOutcome,
 }
 
-/// The operation in progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CommitStep {
     Blocks,
@@ -105,7 +104,6 @@ impl<D: SimDevice, M: BlockMap> Journaled<D, M> {
         }
     }
 
-    /// The device under the file system.
     pub fn inner(&self) -> &D {
         &self.inner
     }
@@ -115,12 +113,10 @@ impl<D: SimDevice, M: BlockMap> Journaled<D, M> {
         &mut self.inner
     }
 
-    /// The layout.
     pub fn map(&self) -> &M {
         &self.map
     }
 
-    /// The layout, mutably.
     pub fn map_mut(&mut self) -> &mut M {
         &mut self.map
     }

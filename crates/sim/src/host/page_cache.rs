@@ -40,7 +40,6 @@ pub struct PageCache<D> {
     pub(super) ready: Vec<SimCompletion>,
 }
 
-/// Settings, ready for use.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CacheSettings {
     pub read_ahead_pages: u64,
@@ -53,15 +52,12 @@ pub(super) struct CacheSettings {
 
 #[derive(Debug, Clone, Copy)]
 pub(super) enum CacheEvent {
-    /// The task continues.
     Step(u32),
-    /// The task is done.
     Finish(u32),
     /// Write-back looks for old dirty pages.
     Wake,
 }
 
-/// The kind of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CallKind {
     Read,
@@ -79,9 +75,8 @@ pub(super) struct SystemCall {
     pub kind: CallKind,
     pub offset: u64,
     pub end: u64,
-    /// The next page to examine.
     pub page: u64,
-    /// Until when the thread is busy with its work so far.
+    /// The thread is busy with its work so far until then.
     pub busy_until: Nanos,
     /// I/Os that must end before it continues.
     pub waits: u32,
@@ -105,7 +100,6 @@ pub(super) enum CallStage {
     Last,
 }
 
-/// A request at the device.
 #[derive(Debug, Clone)]
 pub(super) struct DeviceIo {
     pub kind: IoKind,
@@ -174,12 +168,10 @@ impl<D: SimDevice> PageCache<D> {
         self.files.is_by_id = true;
     }
 
-    /// The device under the cache.
     pub fn inner(&self) -> &D {
         &self.inner
     }
 
-    /// The device under the cache, mutably.
     pub fn inner_mut(&mut self) -> &mut D {
         &mut self.inner
     }
@@ -199,7 +191,7 @@ impl<D: SimDevice> PageCache<D> {
         (self.pages.len(), self.dirty_pages())
     }
 
-    /// Whether the page that holds a byte is cached and loaded (what `mincore` and `cachestat` tell).
+    /// Whether the page that holds a byte is cached and loaded (what `mincore` and `cachestat` report).
     #[must_use]
     pub fn is_cached(&self, offset: u64) -> bool {
         self.pages.find(offset / PAGE_BYTES).is_some_and(|page| page.loaded)
@@ -269,7 +261,6 @@ impl<D: SimDevice> PageCache<D> {
         }
     }
 
-    /// Runs a task as far as it can.
     fn step(&mut self, at: Nanos, number: u32) {
         let task = self.tasks.get_mut(number);
         task.busy_until = task.busy_until.max(at);

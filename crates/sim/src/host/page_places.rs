@@ -25,7 +25,6 @@ pub(super) struct PagePlaces {
 }
 
 impl PagePlaces {
-    /// Pages that have a place.
     pub(super) fn len(&self) -> u64 {
         self.len
     }
@@ -44,7 +43,6 @@ impl PagePlaces {
         self.get(number).expect("the page is in the table")
     }
 
-    /// Gives a page its place.
     pub(super) fn insert(&mut self, number: u64, place: u32) {
         let empty = || Box::new(PageGroup { places: [NONE; GROUP as usize], held: 0 });
         let group = self.groups.entry(number / GROUP).or_insert_with(empty);

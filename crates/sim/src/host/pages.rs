@@ -12,7 +12,6 @@ use crate::device::Nanos;
 /// End of a list.
 const NONE: u32 = u32::MAX;
 
-/// The state of a cached page.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Page {
     pub number: u64,
@@ -59,7 +58,6 @@ impl PageTable {
         }
     }
 
-    /// Pages held.
     pub(super) fn len(&self) -> u64 {
         self.places.len()
     }
@@ -69,7 +67,6 @@ impl PageTable {
         self.dirty.len() as u64
     }
 
-    /// Pages being written.
     pub(super) fn writeback_pages(&self) -> u64 {
         self.writeback_pages
     }
@@ -82,7 +79,6 @@ impl PageTable {
         self.places.contains(number)
     }
 
-    /// Notes that a page was used.
     pub(super) fn touch(&mut self, number: u64) {
         if let Some(place) = self.places.get(number)
             && place != self.newest
@@ -99,7 +95,6 @@ impl PageTable {
         }
     }
 
-    /// Adds a page that `io` is reading.
     pub(super) fn add_reading(&mut self, number: u64, io: u32) {
         self.add(Page { io, ..blank(number) });
     }

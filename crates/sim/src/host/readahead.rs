@@ -4,19 +4,15 @@
 //! framework", 2008). A *window* of pages is read at once. One page in it carries a marker; when that page
 //! is read, the next window, up to twice as large, is requested before it is needed. Requests are pages.
 
-/// Pages to read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ReadAheadWindow {
-    /// First page.
     pub start: u64,
-    /// Number of pages.
     pub size: u64,
     /// The marker is that many pages before the end; 0: none.
     pub async_size: u64,
 }
 
 impl ReadAheadWindow {
-    /// The page that carries the marker.
     #[must_use]
     pub fn marker(&self) -> Option<u64> {
         (self.async_size > 0).then(|| self.start + self.size - self.async_size)
@@ -27,7 +23,6 @@ impl ReadAheadWindow {
     }
 }
 
-/// The state of the readers.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PageReadAhead {
     window: ReadAheadWindow,
@@ -172,7 +167,7 @@ mod tests {
             let marker =
                 windows.last().and_then(ReadAheadWindow::marker).expect("streams have markers");
             state.note_read(marker - 1);
-            windows.push(state.on_marker(marker, 1, MAX, |_| None).expect("the stream goes on"));
+            windows.push(state.on_marker(marker, 1, MAX, |_| None).expect("the stream continues"));
         }
         let sizes: Vec<u64> = windows.iter().map(|w| w.size).collect();
         assert_eq!(sizes, [4, 8, 16, 32, 32, 32]);
@@ -232,7 +227,7 @@ mod tests {
         assert_eq!(files.of(1).on_miss(501, 1, MAX, none).size, 4);
         files.is_by_id = false;
         files.of(1).note_read(700);
-        assert_eq!(files.of(0).on_miss(701, 1, MAX, none).size, 4, "everybody reads one file");
+        assert_eq!(files.of(0).on_miss(701, 1, MAX, none).size, 4, "all ids read one file");
     }
 
     #[test]

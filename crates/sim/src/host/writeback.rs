@@ -30,7 +30,6 @@ pub struct Thresholds {
 }
 
 impl Thresholds {
-    /// From the ratios and the memory that can hold file data.
     #[must_use]
     pub fn new(params: &HostParams) -> Self {
         let memory_pages = (params.cache_bytes / PAGE_BYTES) as f64;
@@ -78,7 +77,6 @@ pub struct WriteRate {
 }
 
 impl WriteRate {
-    /// Starts from an assumed rate.
     #[must_use]
     pub fn new(params: &HostParams) -> Self {
         let ns_per_page = PAGE_BYTES as f64 * 1000.0 / params.initial_write_mb_s;
@@ -90,7 +88,6 @@ impl WriteRate {
         (self.since, self.pages) = (now, 0);
     }
 
-    /// Pages have been written.
     pub fn written(&mut self, now: Nanos, pages: u64) {
         self.pages += pages;
         let elapsed = now.saturating_sub(self.since);
@@ -101,7 +98,6 @@ impl WriteRate {
         }
     }
 
-    /// The estimate.
     #[must_use]
     pub fn ns_per_page(&self) -> f64 {
         self.ns_per_page

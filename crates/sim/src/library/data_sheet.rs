@@ -20,7 +20,6 @@ pub struct DataSheet {
 }
 
 impl DataSheet {
-    /// Whether nothing is printed.
     pub(super) fn is_empty(&self) -> bool {
         *self == Self::default()
     }

@@ -14,12 +14,10 @@ use crate::link::Bridge;
 use crate::testing::{Served, serve};
 use crate::{sequential_pass, testing};
 
-/// The file of a built-in model.
 pub(crate) fn text_of(name: &str) -> &'static str {
     BUILT_IN.iter().find(|(known, _)| *known == name).unwrap().1
 }
 
-/// A built-in model.
 pub(crate) fn model(name: &str) -> Model {
     Model::parse(name, text_of(name)).unwrap()
 }

@@ -10,7 +10,6 @@ use toml::de::{DeTable, DeValue};
 /// The fields that say how the others of their table are read; without them there is another mistake.
 const DECIDING: [&str; 3] = ["curve", "order", "profile"];
 
-/// A value in a model's file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct WrongValue {
     /// First byte of the value, or of its key if the key is wrong.

@@ -8,7 +8,6 @@ use crate::event_queue::earlier;
 use crate::param_problem::ParamProblem;
 use crate::slab::Slab;
 
-/// A drive behind a link.
 #[derive(Debug, Clone)]
 pub struct LinkLayer<D> {
     inner: D,
@@ -38,7 +37,6 @@ pub struct LinkLayer<D> {
     ready: Vec<SimCompletion>,
 }
 
-/// The parameters, ready for use.
 #[derive(Debug, Clone)]
 struct Rules {
     depth: u64,
@@ -61,7 +59,6 @@ struct SplitRequest {
     outcome: SimOutcome,
 }
 
-/// One command on the link.
 #[derive(Debug, Clone, Copy)]
 struct LinkCommand {
     request: u32,
@@ -128,12 +125,10 @@ impl<D: SimDevice> LinkLayer<D> {
         })
     }
 
-    /// The drive behind the link.
     pub fn inner(&self) -> &D {
         &self.inner
     }
 
-    /// Whether nothing is under way.
     fn is_idle(&self) -> bool {
         self.requests.len() == 0 && self.ready.is_empty()
     }

@@ -18,7 +18,6 @@ const FRAME_MAX: f64 = 1e6;
 /// Most that one command moves, 1 TiB.
 const TRANSFER_MAX_BYTES: u64 = 1 << 40;
 
-/// The protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LinkKind {
@@ -57,7 +56,6 @@ impl LinkKind {
         }
     }
 
-    /// Whether a bridge stands between host and drive.
     #[must_use]
     fn has_bridge(self) -> bool {
         matches!(self, Self::UsbBulkOnly | Self::UsbUas)

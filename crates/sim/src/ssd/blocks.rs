@@ -15,7 +15,6 @@ pub(super) enum SuperblockState {
     Victim,
 }
 
-/// One superblock.
 #[derive(Debug, Clone)]
 pub(super) struct Superblock {
     pub(super) state: SuperblockState,
@@ -49,7 +48,6 @@ impl Default for Superblock {
 }
 
 impl Superblock {
-    /// Takes the block into use.
     pub(super) fn open(&mut self, slc: bool) {
         *self = Self { state: SuperblockState::Open, slc, ..Self::default() };
     }

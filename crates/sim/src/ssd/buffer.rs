@@ -14,7 +14,6 @@ use crate::device::Nanos;
 /// its number, what the die knows it by, and its units.
 type Pending = Reverse<(Nanos, u32, Ticket, u32)>;
 
-/// The buffer's state.
 #[derive(Debug, Clone)]
 pub(super) struct Buffer {
     geometry: Geometry,

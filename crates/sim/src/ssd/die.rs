@@ -25,7 +25,6 @@ struct DieStretch {
     delay: Nanos,
 }
 
-/// One die.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Die {
     /// End of the last page read.
@@ -36,7 +35,7 @@ pub(super) struct Die {
     stretches: VecDeque<DieStretch>,
     /// When the last program in the chain begins, as planned.
     program_began: Nanos,
-    /// How many entries of the chain have been dropped: the number of its first entry.
+    /// Number of the chain's first entry: the count of those that have been dropped.
     dropped: u64,
 }
 

@@ -6,9 +6,7 @@ use crate::stalls::Stalls;
 /// A range whose pages are hard to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetryRegion {
-    /// First byte.
     pub offset: u64,
-    /// Number of bytes.
     pub len: u64,
     /// Time spent on retries before the answer, for each request that touches the range.
     pub retry_ns: Nanos,
@@ -16,7 +14,6 @@ pub struct RetryRegion {
     pub unreadable: bool,
 }
 
-/// Faults of the drive; none by default.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SsdFaults {
     /// Flushes are answered at once, with nothing saved.
@@ -25,9 +22,7 @@ pub struct SsdFaults {
     pub throttle_forced: Option<f64>,
     /// Ranges that are hard or impossible to read.
     pub failing: Vec<RetryRegion>,
-    /// The drive stops answering at this time.
     pub gone_at: Option<Nanos>,
-    /// When it answers nothing.
     pub stalls: Option<Stalls>,
 }
 

@@ -14,7 +14,6 @@ pub(super) fn ns(us: f64) -> Nanos {
     whole_ns(us * 1000.0)
 }
 
-/// Durations, in nanoseconds.
 #[derive(Debug, Clone)]
 pub(super) struct FlashTimes {
     pub(super) read: Vec<Nanos>,
@@ -52,7 +51,6 @@ pub(super) struct Ticket {
     pub(super) number: u64,
 }
 
-/// The flash of a drive.
 #[derive(Debug, Clone)]
 pub(super) struct Flash {
     geometry: Geometry,

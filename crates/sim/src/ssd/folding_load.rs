@@ -5,7 +5,6 @@ use super::ftl::Sink;
 use super::geometry::{Geometry, Ppn};
 use crate::device::Nanos;
 
-/// The sum.
 #[derive(Debug, Clone)]
 pub(super) struct FoldingLoad<'a> {
     flash: &'a Flash,

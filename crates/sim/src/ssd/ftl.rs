@@ -20,7 +20,7 @@ const HOST_MIN_FREE: usize = 2;
 /// Bound on the units moved for one unit of the host, should a victim be almost full of live data.
 const PACE_MAX: f64 = 1000.0;
 
-/// Hears what the flash has to do besides writing what the host sends.
+/// Receives the work of the flash other than writing the host's data.
 pub(super) trait Sink {
     /// `units` live units are copied.
     fn moved(&mut self, from: Ppn, from_slc: bool, to: Ppn, units: u32);
@@ -43,7 +43,6 @@ pub(super) struct Counts {
     pub(super) moved_units: u64,
 }
 
-/// A superblock being emptied.
 #[derive(Debug, Clone, Copy)]
 struct Victim {
     block: u32,
@@ -109,7 +108,6 @@ impl Ftl {
         self.counts
     }
 
-    /// Units that hold data.
     pub(super) fn live_units(&self) -> u64 {
         self.live_units
     }
@@ -395,7 +393,7 @@ mod tests {
     use crate::ssd::blocks::SuperblockState;
     use crate::ssd::geometry::Geometry;
     use crate::ssd::params::SlcParams;
-    use crate::ssd::testing::{Deaf, slc, small};
+    use crate::ssd::testing::{NullSink, slc, small};
 
     /// 4096 units of 16 KiB on blocks of 192 units.
     fn tiny(static_gb: f64, dynamic_max_gb: f64) -> Ftl {
@@ -458,12 +456,12 @@ mod tests {
                 let len = len.min(4096 - lpn);
                 match kind {
                     0 => ftl.trim(lpn, len),
-                    1 => { ftl.fold(len, &mut Deaf); }
+                    1 => { ftl.fold(len, &mut NullSink); }
                     _ => {
                         let mut done = 0;
                         while done < len {
                             let most = if kind < 6 { 1 } else { len - done };
-                            done += ftl.place(lpn + done, most, &mut Deaf).units;
+                            done += ftl.place(lpn + done, most, &mut NullSink).units;
                         }
                     }
                 }

@@ -64,7 +64,6 @@ pub(super) struct Geometry {
     pub(super) rows: u32,
     /// Units of a superblock with all bits used; physical numbers are spaced by it.
     pub(super) superblock: u32,
-    /// Ordinary superblocks.
     pub(super) ordinary_blocks: u32,
     /// Superblocks that serve only as SLC cache; they follow the ordinary ones.
     pub(super) static_blocks: u32,

@@ -5,14 +5,12 @@ use super::params::PortParams;
 use crate::device::{Nanos, whole_ns};
 use crate::reservations::Reservations;
 
-/// The direction of data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PortDirection {
     ToHost,
     FromHost,
 }
 
-/// The port's reservations.
 #[derive(Debug, Clone)]
 pub(super) struct Port {
     to_host: Reservations,

@@ -10,7 +10,6 @@ const STREAMS: usize = 4;
 /// Requests in sequence after which data are fetched ahead.
 const SEQUENCE_MIN: u32 = 2;
 
-/// One sequential reader.
 #[derive(Debug, Clone, Default)]
 struct ReadStream {
     /// Byte at which the next request is expected.

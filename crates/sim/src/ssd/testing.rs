@@ -56,7 +56,6 @@ pub(super) fn small() -> SsdParams {
     }
 }
 
-/// A drive that is full of data.
 pub(super) fn full(params: SsdParams) -> Ssd {
     let mut ssd = Ssd::new(params, 1).unwrap();
     ssd.precondition(1.0);
@@ -93,7 +92,6 @@ pub(super) fn thermal() -> ThermalParams {
     }
 }
 
-/// A request with nothing special.
 pub(super) fn request(op: RequestKind, offset: u64, len: u64) -> SimRequest {
     SimRequest { id: 0, op, offset, len, fua: false }
 }
@@ -128,10 +126,10 @@ pub(super) fn closed_loop<D: SimDevice>(
     serve(drive, now, depth as usize, requests).last().map_or(now, |last| last.answered)
 }
 
-/// Hears nothing.
-pub(super) struct Deaf;
+/// Ignores all work.
+pub(super) struct NullSink;
 
-impl Sink for Deaf {
+impl Sink for NullSink {
     fn moved(&mut self, _from: Ppn, _from_slc: bool, _to: Ppn, _units: u32) {}
     fn opened(&mut self, _block: u32) {}
 }
@@ -140,7 +138,6 @@ impl Sink for Deaf {
 pub(super) struct Offsets(pub(super) u64);
 
 impl Offsets {
-    /// The next number below `bound`.
     pub(super) fn below(&mut self, bound: u64) -> u64 {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

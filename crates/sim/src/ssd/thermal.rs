@@ -6,7 +6,6 @@ use crate::device::Nanos;
 /// The temperature is brought up to date at most this often; it changes over seconds.
 const UPDATE_INTERVAL: Nanos = 5_000_000;
 
-/// The temperature of a drive.
 #[derive(Debug, Clone)]
 pub(super) struct Thermal {
     params: ThermalParams,

@@ -11,7 +11,6 @@ use std::io::{self, Read, Seek, SeekFrom};
 /// Bytes before each part: its number, its length, its checksum.
 const PART_HEAD: u64 = 12;
 
-/// Whether a file that begins like this is a trace file.
 pub fn is_trace(beginning: &[u8]) -> bool {
     beginning.starts_with(&MAGIC)
 }
@@ -21,17 +20,14 @@ pub fn is_trace(beginning: &[u8]) -> bool {
 pub struct TraceReader<R> {
     input: R,
     header: TraceHeader,
-    /// Bytes read so far.
     at: u64,
     /// Time of the last request.
     last_ns: u64,
-    /// Sums over the requests so far.
     sums: TraceTotals,
     totals: Option<TraceTotals>,
 }
 
 impl<R: Read> TraceReader<R> {
-    /// Reads the header.
     pub fn new(mut input: R) -> Result<Self, TraceError> {
         let mut magic = [0; MAGIC.len()];
         let header = "its header";
@@ -57,7 +53,6 @@ impl<R: Read> TraceReader<R> {
         Ok(Self { input, header, at, last_ns: 0, sums: TraceTotals::default(), totals: None })
     }
 
-    /// The header.
     pub fn header(&self) -> &TraceHeader {
         &self.header
     }
@@ -135,7 +130,6 @@ pub fn read_totals(input: impl Read + Seek) -> Result<(TraceHeader, TraceTotals)
     }
 }
 
-/// The head of each part.
 #[derive(Debug, Clone, Copy)]
 struct PartHead {
     number: u32,

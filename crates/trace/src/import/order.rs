@@ -29,7 +29,6 @@ impl OrderWindow {
         if self.held.len() > WINDOW { self.pop() } else { None }
     }
 
-    /// The earliest of those that are left.
     pub fn pop(&mut self) -> Option<SourceRecord> {
         let Reverse((at_ns, _, record)) = self.held.pop()?;
         self.released_ns = at_ns;

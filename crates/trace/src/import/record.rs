@@ -15,13 +15,9 @@ pub enum RecordKind {
     /// That it was given back to the queue without having been done, to be sent again.
     Requeue,
     /// That it ended.
-    Completion {
-        /// Whether it failed.
-        failed: bool,
-    },
+    Completion { failed: bool },
 }
 
-/// One record of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SourceRecord {
     /// The request; its time is the time of this record.

@@ -3,7 +3,7 @@
 use super::instance::TraceInstance;
 use crate::error::TraceError;
 
-/// Letters and names as the kernel keeps them, at most so long.
+/// Longest letters and names that the kernel keeps.
 const LETTERS_MAX: usize = 16;
 const NAME_MAX: usize = 16;
 
@@ -14,16 +14,13 @@ pub enum RawKind {
     Issue,
     /// The drive did not take it: it goes back to the queue.
     Requeue,
-    /// It is done.
     Complete,
 }
 
-/// One event of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RawEvent {
     /// Time on the monotonic clock.
     pub at_ns: u64,
-    /// What happened to the request.
     pub kind: RawKind,
     /// Where, in units of 512 bytes.
     pub sector: u64,
@@ -65,7 +62,6 @@ fn until_nul(bytes: &[u8]) -> &str {
     }
 }
 
-/// The place of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Field {
     offset: usize,
@@ -98,7 +94,6 @@ impl Field {
     }
 }
 
-/// One kind of event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct EventLayout {
     id: u64,
@@ -157,7 +152,6 @@ pub struct BlockEvents {
 }
 
 impl BlockEvents {
-    /// The layout of this kernel.
     pub fn find(instance: &TraceInstance) -> Result<Self, TraceError> {
         let layout = |event: &str| {
             let text = instance.read(&format!("events/block/{event}/format"))?;

@@ -32,7 +32,6 @@ impl Watched {
         Self { disk, interface_free: 0, arrivals: Vec::new(), seen: 0 }
     }
 
-    /// Lets the drive live until `to`.
     fn live(&mut self, to: Nanos) {
         while let Some((at, event)) = self.disk.next_event().filter(|(at, _)| *at < to) {
             assert!(at >= self.seen, "{event:?} at {at}, after an event at {}", self.seen);

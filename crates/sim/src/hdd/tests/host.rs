@@ -5,7 +5,6 @@ use crate::hdd::{HardDisk, HddParams};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// A drive and the host's clock.
 pub struct Host {
     pub disk: HardDisk,
     pub now: Nanos,
@@ -61,12 +60,10 @@ impl Host {
         }
     }
 
-    /// One request by itself.
     pub fn one(&mut self, op: RequestKind, offset: u64, len: u64) -> Nanos {
         self.run(1, [(op, offset, len)])[0]
     }
 
-    /// Lets time pass without requests.
     pub fn rest(&mut self, time: Nanos) {
         self.now += time;
         self.disk.advance(self.now, &mut Vec::new());
@@ -92,7 +89,6 @@ pub fn random(
     (0..count).map(|_| (op, from + rng.random_range(0..(to - from) / len) * len, len)).collect()
 }
 
-/// Mean in milliseconds.
 pub fn mean_ms(times: &[Nanos]) -> f64 {
     times.iter().sum::<Nanos>() as f64 / 1e6 / times.len() as f64
 }

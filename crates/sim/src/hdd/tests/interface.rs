@@ -53,7 +53,6 @@ fn drives() -> impl Strategy<Value = HddParams> {
     )
 }
 
-/// The requests.
 #[derive(Debug, Clone, Copy)]
 enum Mix {
     Reads,

@@ -9,17 +9,14 @@ use crate::library::tests::text_of;
 
 const GB: u64 = 1_000_000_000;
 
-/// The names of all models of disks.
 pub fn names() -> impl Iterator<Item = &'static str> {
     BUILT_IN.iter().filter(|(_, text)| text.contains("\nkind = \"hdd\"")).map(|(name, _)| *name)
 }
 
-/// A model's file.
 pub fn file_of(name: &str) -> toml::Table {
     toml::from_str(text_of(name)).unwrap()
 }
 
-/// A model's parameters from its file.
 pub fn model(name: &str) -> HddParams {
     file_of(name)["hdd"].clone().try_into().unwrap()
 }

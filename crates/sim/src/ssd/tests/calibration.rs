@@ -7,7 +7,6 @@ use crate::library::{Medium, Model, Start};
 use crate::link::LinkLayer;
 use crate::ssd::testing::{Offsets, closed_loop, one};
 
-/// A drive and the time.
 struct Bench {
     drive: LinkLayer<Medium>,
     now: Nanos,
@@ -60,7 +59,6 @@ fn expect(what: &str, value: f64, low: f64, high: f64) {
     assert!((low..=high).contains(&value), "{what}: {value:.1}, expected {low:.1} to {high:.1}");
 }
 
-/// Within `percent` of `target`.
 fn near(what: &str, value: f64, target: f64, percent: f64) {
     let slack = target * percent / 100.0;
     expect(what, value, target - slack, target + slack);
