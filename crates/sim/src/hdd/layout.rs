@@ -151,9 +151,7 @@ impl Layout {
 
     /// First sector, head direction, start angle and clock of a zone that follows the last by `skew`.
     fn end_of_zones(&self, skew: Nanos) -> (u64, bool, Nanos, Nanos) {
-        let Some(last) = self.zones.last() else {
-            return (0, false, 0, 0);
-        };
+        let Some(last) = self.zones.last() else { return (0, false, 0, 0) };
         let end = last.first_sector + last.sectors;
         let reversed = match self.order {
             LayoutParams::Cylinder => false,

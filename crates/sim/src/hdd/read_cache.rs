@@ -260,9 +260,7 @@ impl ReadCache {
     /// Gives a segment room for `sectors`, piece by piece from the least recently used.
     fn make_room(&mut self, index: usize, sectors: u64) {
         while sectors > self.room(index) {
-            let Some(donor) = self.order.oldest_but(index) else {
-                return;
-            };
+            let Some(donor) = self.order.oldest_but(index) else { return };
             self.segments[index].rooms += 1;
             self.give_room(donor);
         }
@@ -270,9 +268,7 @@ impl ReadCache {
 
     /// Forgets the oldest sectors of a segment that has no room for them.
     fn trim(&mut self, index: usize) {
-        let Some(at) = self.place(index) else {
-            return;
-        };
+        let Some(at) = self.place(index) else { return };
         let CachedRange { start, end, .. } = self.stretches[at];
         let start = start.max(end.saturating_sub(self.room(index)));
         self.hold(CachedRange { start, end, segment: index });

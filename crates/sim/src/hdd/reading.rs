@@ -138,9 +138,7 @@ impl HardDisk {
     /// Lets reading continue after a segment up to the read-ahead limit beyond `to`, the end of the last
     /// request.
     fn resume_read_ahead(&mut self, at: Nanos, segment: usize, to: u64) {
-        let Some(from) = self.read_cache.end(segment) else {
-            return;
-        };
+        let Some(from) = self.read_cache.end(segment) else { return };
         let limit = self.read_ahead_limit(to);
         let too_little = from + self.sizes.read_ahead_sectors / 2 >= limit;
         if self.sizes.read_ahead_sectors == 0 || too_little || !self.may_read_on(from, limit) {
@@ -199,9 +197,7 @@ impl HardDisk {
     /// Ends read-ahead at `at`, or as soon after as promises allow; the segment keeps the data read.
     #[inline]
     pub(super) fn stop_read_ahead(&mut self, at: Nanos) {
-        let Some(ahead) = self.read_ahead.take() else {
-            return;
-        };
+        let Some(ahead) = self.read_ahead.take() else { return };
         let at = at.max(ahead.promised);
         if at > ahead.since {
             let room = ahead.limit - ahead.from;
@@ -254,9 +250,7 @@ impl HardDisk {
             self.queue.find_again(self.mechanism.layout(), first_of);
         }
         let taken = self.queue.take(at, self.write_from, &self.mechanism, self.faults.fcfs);
-        let Some((command, start)) = taken else {
-            return;
-        };
+        let Some((command, start)) = taken else { return };
         let before = if self.sizes.on_arrival && !command.writes() && self.shingles.is_none() {
             self.mechanism.passed_before(at, command.sector, &command.place)
         } else {

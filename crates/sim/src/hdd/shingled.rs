@@ -71,14 +71,10 @@ impl HardDisk {
         let total: u64 = stretches.iter().map(|stretch| stretch.count).sum();
         let mut at = self.read_partial_ends(at, stretches);
         while self.shingles.as_ref().is_some_and(|s| !s.has_room(total, stretches.len() + 1)) {
-            let Some(end) = self.clean_one(at) else {
-                break;
-            };
+            let Some(end) = self.clean_one(at) else { break };
             at = end;
         }
-        let Some(shingles) = &mut self.shingles else {
-            return at;
-        };
+        let Some(shingles) = &mut self.shingles else { return at };
         let place = shingles.log_place(total);
         let mut next = place;
         for stretch in stretches {

@@ -102,9 +102,7 @@ impl Shingles {
     }
 
     fn break_stream(&mut self) {
-        let Some(next) = self.stream_next.take() else {
-            return;
-        };
+        let Some(next) = self.stream_next.take() else { return };
         if !(next - self.log_sectors).is_multiple_of(self.band_sectors) {
             let band = self.band_of(next);
             self.broken.insert(band);

@@ -77,6 +77,13 @@ pub fn small_drive() -> HddParams {
     }
 }
 
+/// The small drive with a change.
+pub fn small_with(change: impl FnOnce(&mut HddParams)) -> HddParams {
+    let mut params = small_drive();
+    change(&mut params);
+    params
+}
+
 /// Bands of 4 MiB after a log of 64 MiB.
 pub fn bands(clean_idle_ms: f64) -> SmrParams {
     SmrParams {

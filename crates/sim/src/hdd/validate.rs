@@ -121,9 +121,7 @@ impl HddParams {
     }
 
     fn check_smr(&self, p: &mut Problems) {
-        let Some(smr) = &self.smr else {
-            return;
-        };
+        let Some(smr) = &self.smr else { return };
         let log_bytes = (smr.cache_gib * (1u64 << 30) as f64) as u64;
         let drive_gib = self.capacity_bytes as f64 / (1u64 << 30) as f64;
         p.unless(

@@ -58,9 +58,7 @@ impl HardDisk {
     /// Puts the data of the write that has arrived first into the cache, and answers it if all fits. Data
     /// flows in as room appears, so a write that does not fit counts as held, but is answered only when it does.
     pub(super) fn take_into_cache(&mut self, at: Nanos) {
-        let Some(write) = self.arriving.pop_front() else {
-            return;
-        };
+        let Some(write) = self.arriving.pop_front() else { return };
         self.write_cache.insert(write.from, write.to, at);
         self.blocked_write = Some(write.id);
         self.answer_blocked_write(at);
@@ -91,9 +89,7 @@ impl HardDisk {
         let end = if self.shingles.is_some() {
             self.destage_shingled(at)
         } else {
-            let Some(chosen) = self.choose_overdue(at).or_else(|| self.choose(at)) else {
-                return;
-            };
+            let Some(chosen) = self.choose_overdue(at).or_else(|| self.choose(at)) else { return };
             if self.is_partial(&chosen) {
                 self.read_modify_write(at, chosen)
             } else {

@@ -112,12 +112,11 @@ impl SlcCache {
 mod tests {
     use super::SlcCache;
     use crate::ssd::geometry::Geometry;
-    use crate::ssd::testing::{slc, small};
+    use crate::ssd::testing::{slc, small_with};
 
     fn cache(static_gb: f64, dynamic_max_gb: f64) -> SlcCache {
         let slc = slc(static_gb, dynamic_max_gb, 1000.0);
-        let mut params = small();
-        params.slc = Some(slc.clone());
+        let params = small_with(|p| p.slc = Some(slc.clone()));
         SlcCache::new(Some(&slc), &Geometry::new(&params).unwrap())
     }
 

@@ -56,6 +56,13 @@ pub(super) fn small() -> SsdParams {
     }
 }
 
+/// The drive of [`small`] with a change.
+pub(super) fn small_with(change: impl FnOnce(&mut SsdParams)) -> SsdParams {
+    let mut params = small();
+    change(&mut params);
+    params
+}
+
 pub(super) fn full(params: SsdParams) -> Ssd {
     let mut ssd = Ssd::new(params, 1).unwrap();
     ssd.precondition(1.0);

@@ -76,9 +76,7 @@ impl Ssd {
     }
 
     fn read_unit(&mut self, ready: Nanos, lpn: Lpn) -> Nanos {
-        let (Some(ppn), _) = self.ftl.find(lpn, 1) else {
-            return ready;
-        };
+        let (Some(ppn), _) = self.ftl.find(lpn, 1) else { return ready };
         let slc = self.ftl.is_slc(ppn);
         if self.buffer.holds(ready, ppn, slc, &self.flash) {
             return ready;

@@ -1,7 +1,7 @@
 //! Data that the read cache keeps and gives up, and when data cross the interface.
 
 use super::host::Host;
-use super::small_drive;
+use super::{small_drive, small_with};
 use crate::device::{Nanos, RequestKind, SimDevice};
 use crate::hdd::params::HddParams;
 
@@ -9,12 +9,6 @@ const KIB: u64 = 1024;
 const MIB: u64 = 1 << 20;
 /// Less than any movement and turn.
 const HIT: Nanos = 1_000_000;
-
-fn changed(change: impl FnOnce(&mut HddParams)) -> HddParams {
-    let mut params = small_drive();
-    change(&mut params);
-    params
-}
 
 fn crossing(params: &HddParams, bytes: u64) -> Nanos {
     (bytes as f64 * 1000.0 / params.interface_mb_s) as Nanos
@@ -40,12 +34,12 @@ fn a_write_drops_the_segments_that_it_overlaps() {
         // after what was read ahead in 2 ms
         (false, 8 * MIB, true),
     ] {
-        let params = changed(|p| p.read_cache.read_hits_on_write_data = keeps);
+        let params = small_with(|p| p.read_cache.read_hits_on_write_data = keeps);
         let time = after(&params, (RequestKind::Write, at, 4 * KIB), MIB + 8 * KIB);
         assert_eq!(time < HIT, hit, "{keeps}, write at {at}: {time}");
     }
     // also a write through, and one into what is being read ahead
-    let off = changed(|p| p.write_cache.enabled = false);
+    let off = small_with(|p| p.write_cache.enabled = false);
     assert!(after(&off, (RequestKind::Write, near, 4 * KIB), MIB) > HIT);
     let ahead = MIB + 128 * KIB;
     assert!(after(&small_drive(), (RequestKind::Write, ahead, 4 * KIB), MIB) > HIT);
@@ -54,7 +48,7 @@ fn a_write_drops_the_segments_that_it_overlaps() {
 #[test]
 fn write_elsewhere_may_end_read_ahead() {
     for ends in [false, true] {
-        let params = changed(|p| p.read_cache.read_ahead_ends_at_write = ends);
+        let params = small_with(|p| p.read_cache.read_ahead_ends_at_write = ends);
         let mut host = Host::new(&params);
         host.one(RequestKind::Read, MIB, 64 * KIB);
         host.one(RequestKind::Write, 800 * MIB, 4 * KIB);
@@ -71,7 +65,7 @@ fn write_elsewhere_may_end_read_ahead() {
 #[test]
 fn hit_need_not_extend_read_ahead() {
     let misses = |only: bool, pause: Nanos| {
-        let params = changed(|p| {
+        let params = small_with(|p| {
             p.read_cache.read_ahead_after_misses_only = only;
             (p.read_cache.segment_kib, p.read_cache.read_ahead_kib) = (512, 64);
         });
@@ -92,7 +86,7 @@ fn hit_need_not_extend_read_ahead() {
 #[test]
 fn read_ahead_may_overwrite_requested_data() {
     for (gives_way, hit) in [(false, true), (true, false)] {
-        let params = changed(|p| p.read_cache.read_ahead_over_requested = gives_way);
+        let params = small_with(|p| p.read_cache.read_ahead_over_requested = gives_way);
         let next = (RequestKind::Read, MIB + 64 * KIB, 4 * KIB);
         assert_eq!(after(&params, next, MIB) < HIT, hit, "again");
         assert_eq!(after(&params, next, MIB + 64 * KIB) < HIT, hit, "a hit again");
@@ -103,7 +97,7 @@ fn read_ahead_may_overwrite_requested_data() {
 #[test]
 fn read_ahead_may_end_with_the_track() {
     for ends in [false, true] {
-        let params = changed(|p| {
+        let params = small_with(|p| {
             p.read_cache.stop_at_track_end = ends;
             (p.read_cache.segment_kib, p.read_cache.read_ahead_kib) = (2048, 2048);
         });
@@ -123,7 +117,7 @@ fn read_ahead_may_end_with_the_track() {
 #[test]
 fn read_on_arrival_keeps_sectors_before_request() {
     for on_arrival in [false, true] {
-        let params = changed(|p| {
+        let params = small_with(|p| {
             p.read_cache.read_on_arrival = on_arrival;
             p.read_cache.read_ahead_kib = 0;
         });
@@ -142,7 +136,7 @@ fn read_on_arrival_keeps_sectors_before_request() {
 
 #[test]
 fn read_ahead_beyond_its_segment_overwrites_the_oldest() {
-    let params = changed(|p| {
+    let params = small_with(|p| {
         (p.read_cache.segment_kib, p.read_cache.read_ahead_kib) = (256, 1024);
     });
     assert_eq!(params.validate(), []);
@@ -160,7 +154,7 @@ fn read_ahead_beyond_its_segment_overwrites_the_oldest() {
 fn data_cross_after_water_mark_and_medium() {
     let len = 256 * KIB;
     let time = |share: f64| {
-        let params = changed(|p| p.read_cache.water_mark = share);
+        let params = small_with(|p| p.read_cache.water_mark = share);
         Host::new(&params).one(RequestKind::Read, 64 * MIB, len)
     };
     let params = small_drive();
@@ -177,7 +171,7 @@ fn data_cross_after_water_mark_and_medium() {
 fn written_through_data_cross_interface_before_medium() {
     // 1 MiB at 20 MB/s takes longer than the medium
     for (enabled, fua) in [(false, false), (true, true)] {
-        let params = changed(|p| {
+        let params = small_with(|p| {
             p.interface_mb_s = 20.0;
             p.write_cache.enabled = enabled;
         });

@@ -1,6 +1,6 @@
 //! Nothing is written to the medium before it is there, and a question begins nothing.
 
-use super::{bands, small_drive};
+use super::{bands, small_drive, small_with};
 use crate::device::{Nanos, RequestKind, SimCompletion, SimDevice, SimRequest};
 use crate::hdd::HardDisk;
 use crate::hdd::params::{HddParams, RmwParams};
@@ -86,9 +86,7 @@ fn drives() -> Vec<HddParams> {
 
 #[test]
 fn read_proceeds_while_write_waits_for_room() {
-    let mut params = small_drive();
-    params.write_cache.dirty_limit_kib = 256;
-    let mut disk = HardDisk::new(&params, 1).unwrap();
+    let mut disk = HardDisk::new(&small_with(|p| p.write_cache.dirty_limit_kib = 256), 1).unwrap();
     let write = |id, offset, len| request(id, RequestKind::Write, offset, len);
     for i in 0..63 {
         disk.submit(i * 1000, write(i, i * 30_000_000 / 4096 * 4096, 4 * KIB));

@@ -1,7 +1,7 @@
 //! The drive against formulas.
 
 use super::host::{Host, mean_ms, random};
-use super::{small_drive, zone};
+use super::{small_drive, small_with, zone};
 use crate::device::{Nanos, RequestKind, SimDevice, SimOutcome, SimRequest};
 use crate::hdd::HddFaults;
 use crate::hdd::params::{HddParams, SeekParams, ZoneEntry, ZoneParams};
@@ -34,9 +34,7 @@ fn a_random_write_through_settles_in_addition() {
 
 #[test]
 fn skew_slows_a_sequential_pass_by_itself() {
-    let mut params = small_drive();
-    params.skew.head_rev = 0.1;
-    let mut host = Host::new(&params);
+    let mut host = Host::new(&small_with(|p| p.skew.head_rev = 0.1));
     let zone = host.disk.zones()[0];
     let expected = zone.media_mb_s / 1.1;
     for op in [RequestKind::Read, RequestKind::Write] {
@@ -277,8 +275,7 @@ fn native_4k_drive_needs_no_read_modify_write() {
 
 #[test]
 fn the_same_seed_gives_the_same_times() {
-    let mut params = small_drive();
-    params.write_cache.gap_jitter_ms = 0.3;
+    let params = small_with(|p| p.write_cache.gap_jitter_ms = 0.3);
     let run = |seed: u64| {
         let mut host = Host::with_seed(&params, seed);
         host.run(4, random(RequestKind::Write, 0, 1 << 30, 4 * KIB, 2000));

@@ -1,7 +1,7 @@
 //! The time of a flush: whole sectors, partial ones, and the pause between.
 
 use super::host::{Host, random};
-use super::{bands, mechanism_of, small_drive};
+use super::{bands, mechanism_of, small_drive, small_with};
 use crate::device::{Nanos, RequestKind};
 use crate::hdd::params::{HddParams, RmwParams};
 use crate::hdd::{HddFaults, SlowRegion};
@@ -67,11 +67,8 @@ fn only_partial_sectors_count_for_a_batch() {
 fn the_arm_moves_during_the_pause() {
     // a thousand tracks apart: longer on the way than any of these pauses
     let writes = [(0, 4096), (1000 << 20, 4096)];
-    let flush = |gap_ms: f64| {
-        let mut params = small_drive();
-        params.write_cache.gap_ms = gap_ms;
-        shortest_flush_ms(&params, &writes)
-    };
+    let flush =
+        |gap_ms: f64| shortest_flush_ms(&small_with(|p| p.write_cache.gap_ms = gap_ms), &writes);
     assert_eq!(flush(0.0), flush(1.5));
     assert!(flush(30.0) > flush(0.0));
 }
@@ -79,8 +76,7 @@ fn the_arm_moves_during_the_pause() {
 #[test]
 fn destaging_settles_after_a_movement() {
     let flush = |write_settle_ms: f64| {
-        let mut params = small_drive();
-        params.write_settle_ms = write_settle_ms;
+        let params = small_with(|p| p.write_settle_ms = write_settle_ms);
         shortest_flush_ms(&params, &[(1000 << 20, 4096)])
     };
     let further = flush(3.0) - flush(0.5);
@@ -128,9 +124,7 @@ fn old_data_are_destaged_before_near() {
     // far away, while the cache stays above its mark with writes to the first tracks
     let far = 3000 << 20;
     let waits = |age_limit_ms: f64| {
-        let mut params = small_drive();
-        params.write_cache.age_limit_ms = age_limit_ms;
-        let mut host = Host::new(&params);
+        let mut host = Host::new(&small_with(|p| p.write_cache.age_limit_ms = age_limit_ms));
         host.one(RequestKind::Write, far, 4096);
         for near in random(RequestKind::Write, 0, 64 << 20, 4096, 3000) {
             host.run(1, [near]);
@@ -151,9 +145,7 @@ fn old_data_are_destaged_before_near() {
 #[test]
 fn old_data_are_destaged_although_front_grows() {
     let far = 3000 << 20;
-    let mut params = small_drive();
-    params.write_cache.age_limit_ms = 1000.0;
-    let mut host = Host::new(&params);
+    let mut host = Host::new(&small_with(|p| p.write_cache.age_limit_ms = 1000.0));
     host.one(RequestKind::Write, far, 4096);
     for (n, near) in (1..).zip(random(RequestKind::Write, 0, 64 << 20, 4096, 3000)) {
         // each in front of the one before, so that the stretch begins elsewhere every time
@@ -180,9 +172,7 @@ fn nearest_of_old_data_goes_first() {
 
 /// How long a read far away waits where the cache has just reached its mark of 48 stretches, `step` bytes apart.
 fn read_under_pressure_ms(low_water_pct: Option<f64>, step: u64) -> f64 {
-    let mut params = small_drive();
-    params.write_cache.low_water_pct = low_water_pct;
-    let mut host = Host::new(&params);
+    let mut host = Host::new(&small_with(|p| p.write_cache.low_water_pct = low_water_pct));
     host.run(1, (0..48).map(|i| (RequestKind::Write, i * step, 4096)));
     host.one(RequestKind::Read, 3000 << 20, 4096) as f64 / 1e6
 }

@@ -1,7 +1,7 @@
 //! Data that cross the interface, and data that pass the head, over any stretch of time.
 
 use super::host::random;
-use super::small_drive;
+use super::{small_drive, small_with};
 use crate::device::RequestKind;
 use crate::hdd::{HardDisk, HddParams};
 use crate::testing::{Served, request, serve};
@@ -121,14 +121,12 @@ proptest! {
 
 #[test]
 fn hits_and_misses_stay_within_interface_rate() {
-    let mut params = small_drive();
-    params.interface_mb_s = 40.0;
     let len = 512 * KIB;
     // every second request is one that the cache has
     let misses = random(RequestKind::Read, 1 << 30, 3 << 30, len, 200);
     let list: Vec<_> =
         misses.into_iter().flat_map(|miss| [(RequestKind::Read, 0, len), miss]).collect();
-    let served = serve_new(&params, 32, &list);
+    let served = serve_new(&small_with(|p| p.interface_mb_s = 40.0), 32, &list);
     let share = highest_share(&served, 40.0);
     assert!((0.8..=1.0).contains(&share), "{share} of the interface's rate");
 }

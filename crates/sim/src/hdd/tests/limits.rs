@@ -2,7 +2,7 @@
 
 use super::host::{Host, random};
 use super::interface::serve_new;
-use super::{bands, mechanism_of, small_drive};
+use super::{bands, mechanism_of, small_drive, small_with};
 use crate::device::{Nanos, RequestKind, SimDevice, SimRequest};
 use crate::hdd::HardDisk;
 use crate::hdd::params::{HddParams, RmwParams};
@@ -23,9 +23,7 @@ fn patient() -> HddParams {
 #[test]
 fn destaging_begins_so_long_after_the_last_command() {
     for idle_ms in [20.0, 50.0, 170.0] {
-        let mut params = small_drive();
-        params.write_cache.idle_ms = idle_ms;
-        let mut host = Host::new(&params);
+        let mut host = Host::new(&small_with(|p| p.write_cache.idle_ms = idle_ms));
         let sent = 3_000_000;
         host.rest(sent);
         host.one(RequestKind::Write, MIB, 4 * KIB);

@@ -2,8 +2,11 @@
 
 use crate::device::{Nanos, RequestKind, SimRequest};
 use crate::hdd::HardDisk;
+use crate::hdd::limits::{DRIVE, SEEK, ZONE};
 use crate::hdd::params::{HddParams, SeekParams};
+use crate::ranges::without_numbers;
 use crate::testing::ask;
+use toml::Value;
 
 /// The set: command overheads after a read and after a write, cache segments, head switch, skew and bands as
 /// published; the seek table and the zones in the same form with fewer points, 60 zones of which the first eight
@@ -95,6 +98,20 @@ fn the_set_is_entered_whole_and_comes_back() {
     assert_eq!(params.validate(), []);
     let text = toml::to_string(&params).unwrap();
     assert_eq!(toml::from_str::<HddParams>(&text).unwrap(), params);
+}
+
+#[test]
+fn every_range_is_of_a_parameter() {
+    let models = super::models::names().map(super::models::model);
+    let mut tables: Vec<Value> = models.map(|it| Value::try_from(it).unwrap()).collect();
+    tables.push(Value::try_from(set()).unwrap());
+    assert_eq!(without_numbers(DRIVE, &tables), [""; 0]);
+    let seeks: Vec<Value> = tables.iter().map(|table| table["seek"].clone()).collect();
+    assert_eq!(without_numbers(SEEK, &seeks), [""; 0]);
+    assert_eq!(
+        without_numbers(ZONE, &[tables.last().unwrap()["zones"]["list"][0].clone()]),
+        [""; 0]
+    );
 }
 
 #[test]

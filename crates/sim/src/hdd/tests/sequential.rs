@@ -1,7 +1,7 @@
 //! Long sequential passes: what sets their pace, and the state they leave.
 
 use super::host::Host;
-use super::small_drive;
+use super::{small_drive, small_with};
 use crate::device::{Nanos, RequestKind};
 use crate::hdd::HddParams;
 use crate::hdd::params::{LayoutParams, ReadCacheParams, SeekParams, SkewParams, ZoneParams};
@@ -70,8 +70,7 @@ fn an_interface_slower_than_the_medium_limits_a_pass() {
         (RequestKind::Write, 60.0, MIB, 1),
         (RequestKind::Write, 30.0, 3 * MIB / 2, 32),
     ] {
-        let mut params = small_drive();
-        params.interface_mb_s = most_mb_s;
+        let params = small_with(|p| p.interface_mb_s = most_mb_s);
         let time = pass(&params, op, (0, 2000 * MIB), chunk, depth);
         let rate = 2000.0 * MIB as f64 * 1e3 / time as f64;
         let possible = 0.9 * most_mb_s..1.001 * most_mb_s;
@@ -125,9 +124,7 @@ fn reads_in_a_queue_become_a_stream_as_well() {
 
 #[test]
 fn without_read_ahead_sequential_reads_lose_turns() {
-    let mut params = small_drive();
-    params.read_cache.read_ahead_kib = 0;
-    let mut host = Host::new(&params);
+    let mut host = Host::new(&small_with(|p| p.read_cache.read_ahead_kib = 0));
     host.run(2, (0..100).map(|i| (RequestKind::Read, i * 4096, 4096)));
     // at most the two that are inside at once in a turn of 10 ms
     assert!(host.now > 49 * 10_000_000, "{}", host.now);

@@ -3,7 +3,7 @@
 use crate::device::{Nanos, RequestKind, SimDevice, SimRequest};
 use crate::ssd::Ssd;
 use crate::ssd::params::SsdParams;
-use crate::ssd::testing::{Offsets, closed_loop, full, one, request, small, with_port};
+use crate::ssd::testing::{Offsets, closed_loop, full, one, request, small, small_with, with_port};
 use crate::testing::{Served, serve};
 
 const MS: Nanos = 1_000_000;
@@ -27,9 +27,7 @@ fn one_read_costs_command_page_read_and_transfers() {
 
 #[test]
 fn without_a_port_data_take_no_time() {
-    let mut params = small();
-    params.port = None;
-    let mut ssd = full(params);
+    let mut ssd = full(small_with(|p| p.port = None));
     assert_eq!(one(&mut ssd, MS, RequestKind::Read, 0, 4096) - MS, 10_000 + 50_000 + 5120);
     assert_eq!(one(&mut ssd, 2 * MS, RequestKind::Write, 0, 4096) - 2 * MS, 8000);
 }
@@ -90,16 +88,13 @@ fn a_deep_queue_is_limited_by_the_dies() {
 
 #[test]
 fn the_firmware_limits_the_command_rate() {
-    let mut params = small();
-    params.controller.command_interval_us = 20.0;
-    let iops = random_read_iops(params, 32);
+    let iops = random_read_iops(small_with(|p| p.controller.command_interval_us = 20.0), 32);
     assert!((iops - 50_000.0).abs() < 500.0, "{iops}");
 }
 
 #[test]
 fn the_internal_queue_has_its_depth() {
-    let mut params = small();
-    params.controller.queue_depth = 1;
+    let params = small_with(|p| p.controller.queue_depth = 1);
     let serial = random_read_iops(params.clone(), 1);
     assert_eq!(serial, random_read_iops(params, 8));
 }
@@ -114,9 +109,7 @@ fn flush_waits_for_programs_without_capacitors() {
     let clean = one(&mut ssd, 10 * MS, RequestKind::Flush, 0, 0) - 10 * MS;
     assert_eq!(clean, 8000, "nothing to save");
 
-    let mut params = small();
-    params.buffer.power_loss_protection = true;
-    let mut ssd = full(params);
+    let mut ssd = full(small_with(|p| p.buffer.power_loss_protection = true));
     let written = one(&mut ssd, 0, RequestKind::Write, 0, 4096);
     assert_eq!(one(&mut ssd, written, RequestKind::Flush, 0, 0) - written, 8000);
 }
@@ -149,9 +142,7 @@ fn a_write_across_units_reads_both_first() {
     assert_eq!(across, 8000 + 50_000 + 50_000 + 5120);
     assert_eq!(ssd.status().host_written_bytes, 3 * 4096);
 
-    let mut params = small();
-    params.buffer.merge_before_ack = false;
-    let mut ssd = full(params);
+    let mut ssd = full(small_with(|p| p.buffer.merge_before_ack = false));
     assert_eq!(one(&mut ssd, 0, RequestKind::Write, 512, 4096), 11_048);
 }
 

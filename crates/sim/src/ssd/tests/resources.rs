@@ -3,7 +3,7 @@
 use crate::device::{Nanos, RequestKind, SimDevice, SimRequest};
 use crate::ssd::Ssd;
 use crate::ssd::params::PortParams;
-use crate::ssd::testing::{Offsets, closed_loop, full, one, request, slc, small};
+use crate::ssd::testing::{Offsets, closed_loop, full, one, request, slc, small, small_with};
 use crate::testing::run_all;
 
 const MS: Nanos = 1_000_000;
@@ -27,9 +27,7 @@ fn together(ssd: &mut Ssd, now: Nanos, requests: [SimRequest; 2]) -> Nanos {
 #[test]
 fn read_suspends_a_program_or_waits() {
     for (suspend_us, further) in [(Some(20.0), 20_000), (Some(150.0), 150_000), (None, 0)] {
-        let mut params = small();
-        params.flash.suspend_us = suspend_us;
-        let mut ssd = full(params);
+        let mut ssd = full(small_with(|p| p.flash.suspend_us = suspend_us));
         // programs of 1.5 ms on all dies, after the erase of a new superblock (3 ms)
         let written = one(&mut ssd, 0, RequestKind::Write, 512 * MIB, ROW);
         let begun = 4 * MS;
@@ -111,18 +109,14 @@ fn retries_take_their_time_as_often_as_they_come() {
 
 #[test]
 fn capacitors_save_what_is_forced_as_well() {
-    let mut params = small();
-    params.buffer.power_loss_protection = true;
-    let mut ssd = full(params);
+    let mut ssd = full(small_with(|p| p.buffer.power_loss_protection = true));
     ssd.submit(0, SimRequest { fua: true, ..request(RequestKind::Write, 0, 4096) });
     assert_eq!(ssd.next_completion(), Some(8_000 + 2048 + 1000));
 }
 
 #[test]
 fn slc_cache_reads_take_slc_times() {
-    let mut params = small();
-    params.slc = Some(slc(0.1, 0.0, 10_000.0));
-    let mut ssd = Ssd::new(params, 1).unwrap();
+    let mut ssd = Ssd::new(small_with(|p| p.slc = Some(slc(0.1, 0.0, 10_000.0))), 1).unwrap();
     let written = one(&mut ssd, 0, RequestKind::Write, 0, MIB);
     let start = written + SECOND;
     assert_eq!(one(&mut ssd, start, RequestKind::Read, 0, 4096) - start, READ_NS - 20_000);

@@ -2,14 +2,13 @@
 //! mapping unit warms as one of the whole.
 
 use crate::device::{RequestKind, SimDevice};
-use crate::ssd::testing::{closed_loop, one, request, small, thermal};
+use crate::ssd::testing::{closed_loop, one, request, small, small_with, thermal};
 use crate::ssd::{Ssd, SsdFaults};
 
 #[test]
 fn third_of_the_speed_starts_third_of_commands() {
     // nothing else takes as long: no port, and addresses that were never written
-    let mut params = small();
-    params.port = None;
+    let params = small_with(|p| p.port = None);
     let end = |throttle_forced: Option<f64>| {
         let mut ssd = Ssd::new(params.clone(), 1).unwrap();
         ssd.set_faults(SsdFaults { throttle_forced, ..SsdFaults::default() });

@@ -1,6 +1,8 @@
 //! Throttling, planted faults, requests and parameters that cannot be.
 
 use crate::device::{Nanos, RequestKind, SimCompletion, SimDevice, SimOutcome, SimRequest};
+use crate::ranges::without_numbers;
+use crate::ssd::check::RANGES;
 use crate::ssd::params::SsdParams;
 use crate::ssd::testing::{closed_loop, full, one, request, slc, small, thermal};
 use crate::ssd::{RetryRegion, Ssd, SsdFaults};
@@ -144,6 +146,13 @@ fn parameters_that_cannot_be_are_named() {
         assert!(problems.iter().any(|p| p.field == field), "{field}: {problems:?}");
     }
     assert_eq!(small().validate(), []);
+}
+
+#[test]
+fn every_range_is_of_a_parameter() {
+    let params = SsdParams { slc: Some(slc(0.1, 0.1, 5.0)), thermal: Some(thermal()), ..small() };
+    let table = toml::Value::try_from(params).unwrap();
+    assert_eq!(without_numbers(RANGES, &[table]), [""; 0]);
 }
 
 /// Replaces every number of a parameter file, one after the other, and calls `each` with the result.
