@@ -44,7 +44,7 @@ impl SimRequest {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SimOutcome {
     Done,
     /// The medium could not be read or written (EIO).

@@ -96,11 +96,9 @@ impl Model {
         })?;
         match (model.kind, &model.hdd, &model.ssd) {
             (MediumKind::Hdd, Some(_), None) | (MediumKind::Ssd, None, Some(_)) => {}
-            (MediumKind::Hdd, ..) => {
-                return Err(broken(0, "kind hdd needs one table, [hdd]".to_string()));
-            }
-            (MediumKind::Ssd, ..) => {
-                return Err(broken(0, "kind ssd needs one table, [ssd]".to_string()));
+            (kind, ..) => {
+                let kind = if kind == MediumKind::Hdd { "hdd" } else { "ssd" };
+                return Err(broken(0, format!("kind {kind} needs one table, [{kind}]")));
             }
         }
         match model.problem() {

@@ -71,8 +71,9 @@ pub struct Ssd {
     last_completion: Nanos,
     /// End of what has been folded in idle time.
     folded_until: Nanos,
-    /// Completions not yet handed out: time, order of submission, request, outcome.
-    completions: BinaryHeap<Reverse<(Nanos, u64, u64, u8)>>,
+    /// Completions not yet handed out: time, order of submission, request, outcome. Without an outcome: done, by
+    /// whichever read of `turns` is ready first.
+    completions: BinaryHeap<Reverse<(Nanos, u64, u64, Option<SimOutcome>)>>,
     submitted: u64,
     /// Reads that wait for the port.
     turns: PortTurns,
@@ -223,23 +224,23 @@ impl Ssd {
             Some(gone) if at > gone => (gone.max(self.now), SimOutcome::Gone),
             _ => (at, outcome),
         };
-        self.answer(id, at, code_of(outcome));
+        self.answer(id, at, Some(outcome));
     }
 
     /// Gives a read the turn at the port that ends at `at`; its data can begin to cross at `ready`.
     fn complete_in_turn(&mut self, request: &SimRequest, ready: Nanos, at: Nanos) {
         let is_punctual = self.faults.gone_at.is_none() && self.faults.stalls.is_none();
         if is_punctual && self.turns.wait(request.len, ready, request.id) {
-            self.answer(request.id, at, WHO_IS_READY);
+            self.answer(request.id, at, None);
         } else {
             self.complete(request.id, at, SimOutcome::Done);
         }
     }
 
-    fn answer(&mut self, id: u64, at: Nanos, code: u8) {
+    fn answer(&mut self, id: u64, at: Nanos, outcome: Option<SimOutcome>) {
         self.submitted += 1;
         self.last_completion = self.last_completion.max(at);
-        self.completions.push(Reverse((at, self.submitted, id, code)));
+        self.completions.push(Reverse((at, self.submitted, id, outcome)));
     }
 }
 
@@ -293,40 +294,17 @@ impl SimDevice for Ssd {
     }
 
     fn advance(&mut self, to: Nanos, done: &mut Vec<SimCompletion>) {
-        while let Some(&Reverse((at, _, id, code))) = self.completions.peek() {
+        while let Some(&Reverse((at, _, id, outcome))) = self.completions.peek() {
             if at > to {
                 break;
             }
             self.completions.pop();
-            let id = if code == WHO_IS_READY { self.turns.next().unwrap_or(id) } else { id };
-            done.push(SimCompletion { id, at, outcome: outcome_of(code) });
+            let id = if outcome.is_none() { self.turns.next().unwrap_or(id) } else { id };
+            done.push(SimCompletion { id, at, outcome: outcome.unwrap_or(SimOutcome::Done) });
         }
         if self.completions.is_empty() {
             self.settle(to);
         }
         self.now = self.now.max(to);
-    }
-}
-
-/// Beside the codes of outcomes: done, by whichever read of [`PortTurns`] is ready first.
-const WHO_IS_READY: u8 = 4;
-
-/// Outcomes have no order of their own; in the queue of completions they follow time and number.
-fn code_of(outcome: SimOutcome) -> u8 {
-    match outcome {
-        SimOutcome::Done => 0,
-        SimOutcome::MediaError => 1,
-        SimOutcome::Gone => 2,
-        SimOutcome::Invalid => 3,
-    }
-}
-
-fn outcome_of(code: u8) -> SimOutcome {
-    match code {
-        0 => SimOutcome::Done,
-        1 => SimOutcome::MediaError,
-        2 => SimOutcome::Gone,
-        3 => SimOutcome::Invalid,
-        _ => SimOutcome::Done,
     }
 }

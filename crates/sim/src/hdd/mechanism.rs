@@ -49,7 +49,6 @@ impl Mechanism {
     }
 
     /// Gives movements before a write a curve of their own, settling included.
-    #[must_use]
     pub fn with_write_seek(self, write_seek: Option<SeekCurve>) -> Self {
         Self { write_seek, ..self }
     }

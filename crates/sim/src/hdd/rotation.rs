@@ -20,7 +20,6 @@ impl Rotation {
     }
 
     /// The spindle turned to this angle (below the period) at time 0.
-    #[must_use]
     pub fn starting_at(self, start: Nanos) -> Self {
         Self { start, ..self }
     }

@@ -104,21 +104,17 @@ pub(super) fn strange_points(table: &str, seek: &SeekParams) -> Option<String> {
 pub(super) fn check_curve(table: &str, seek: &SeekParams, stroke: u32, p: &mut Problems) {
     let curve = SeekCurve::new(seek, stroke);
     let ms = |cylinders: u32| curve.time(cylinders) as f64 / 1e6;
-    let (knee, last_field) = match *seek {
+    let knee = match *seek {
         SeekParams::TwoPiece { knee_fraction, .. } => {
-            ((knee_fraction * f64::from(stroke.max(1))).round() as u32, "far_slope_ms")
+            (knee_fraction * f64::from(stroke.max(1))).round() as u32
         }
-        SeekParams::TwoPieceCylinders { knee_cylinders, .. } => (knee_cylinders, "far_slope_ms"),
-        SeekParams::ThreePoint { .. }
-        | SeekParams::SquareRoot { .. }
-        | SeekParams::Table { .. } => {
-            return;
-        }
+        SeekParams::TwoPieceCylinders { knee_cylinders, .. } => knee_cylinders,
+        _ => return,
     };
     let full_ms = ms(stroke).max(ms(knee.min(stroke).saturating_sub(1)));
     p.unless(
         full_ms <= MOVE_MAX_MS,
-        &format!("{table}.{last_field}"),
+        &format!("{table}.far_slope_ms"),
         format!("makes movements of {} ms; {MOVE_MAX_MS} is the limit", plain(full_ms)),
     );
     if stroke < 3 {

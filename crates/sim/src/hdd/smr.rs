@@ -356,6 +356,18 @@ mod tests {
         assert!(whole.is_clean());
     }
 
+    #[test]
+    fn partly_trimmed_broken_band_is_still_cleaned() {
+        for (trimmed, clean) in [(1075..1100, false), (1050..1100, false), (1000..1100, true)] {
+            let mut shingles = Shingles::new(1000, 100, 50);
+            shingles.write_direct(1000, 1050);
+            shingles.write_direct(1300, 1400);
+            assert!(!shingles.is_clean(), "the stream broke off in the first band");
+            shingles.trim(trimmed.start, trimmed.end);
+            assert_eq!(shingles.is_clean(), clean, "{trimmed:?}");
+        }
+    }
+
     proptest! {
         #[test]
         fn only_bands_with_logged_data_need_cleaning(

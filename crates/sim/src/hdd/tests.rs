@@ -17,8 +17,6 @@ mod phybs;
 mod read_rate;
 mod sequential;
 mod shingled;
-mod starts;
-mod trimmed_bands;
 
 use crate::hdd::mechanism::Mechanism;
 use crate::hdd::params::{

@@ -47,7 +47,6 @@ impl WriteCache {
     }
 
     /// Makes the pressure last until less than the share `low_water` is held.
-    #[must_use]
     pub fn pressed_down_to(self, low_water: f64) -> Self {
         Self { low_water, ..self }
     }

@@ -93,8 +93,6 @@ impl FileTable {
         table.folders.push(FileFolder { inode: 0, entries: 0, blocks: Vec::new() });
         table
     }
-
-    #[must_use]
     pub fn free_bytes(&self) -> u64 {
         self.allocator.free_bytes()
     }
@@ -144,13 +142,11 @@ impl FileTable {
     }
 
     /// Where a file lies on the drive: first byte and length, in its order; empty for a missing file.
-    #[must_use]
     pub fn extents(&self, address: u64) -> &[(u64, u64)] {
         self.files.get(&address).map_or(&[], |file| &file.extents)
     }
 
     /// Bytes of a file; 0 of one that is not there.
-    #[must_use]
     pub fn size_of(&self, address: u64) -> u64 {
         self.files.get(&address).map_or(0, |file| file.size_bytes)
     }

@@ -187,7 +187,7 @@ impl<D: SimDevice, M: BlockMap> Journaled<D, M> {
     }
 
     /// A step of the commit has ended: the next one, or the end.
-    fn commit_goes_on(&mut self, now: Nanos, outcome: SimOutcome) {
+    fn end_commit_step(&mut self, now: Nanos, outcome: SimOutcome) {
         let commit = self.commit.as_mut().expect("a step of a commit has ended");
         if commit.outcome == SimOutcome::Done {
             commit.outcome = outcome;
@@ -235,7 +235,7 @@ impl<D: SimDevice, M: BlockMap> Journaled<D, M> {
         let SplitIo { id, outcome, .. } = self.requests.remove(number);
         match id {
             Some(id) => self.ready.push(SimCompletion { id, at: answer.at, outcome }),
-            None => self.commit_goes_on(answer.at, outcome),
+            None => self.end_commit_step(answer.at, outcome),
         }
     }
 

@@ -50,7 +50,7 @@ pub(super) struct CacheSettings {
     pub wake_ns: Nanos,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum CacheEvent {
     Step(u32),
     Finish(u32),
@@ -177,7 +177,6 @@ impl<D: SimDevice> PageCache<D> {
     }
 
     /// Share (0 to 1) of the pages of a range that are cached and loaded.
-    #[must_use]
     pub fn cached_share(&self, offset: u64, len: u64) -> f64 {
         let pages = offset / PAGE_BYTES..(offset + len).div_ceil(PAGE_BYTES);
         let all = (pages.end - pages.start).max(1) as f64;
@@ -186,13 +185,11 @@ impl<D: SimDevice> PageCache<D> {
     }
 
     /// Pages held, and of these dirty or being written.
-    #[must_use]
     pub fn pages_held(&self) -> (u64, u64) {
         (self.pages.len(), self.dirty_pages())
     }
 
     /// Whether the page that holds a byte is cached and loaded (what `mincore` and `cachestat` report).
-    #[must_use]
     pub fn is_cached(&self, offset: u64) -> bool {
         self.pages.find(offset / PAGE_BYTES).is_some_and(|page| page.loaded)
     }
@@ -201,19 +198,13 @@ impl<D: SimDevice> PageCache<D> {
     /// pages under I/O stay.
     pub fn evict(&mut self, offset: u64, len: u64) {
         let end = offset.saturating_add(len) / PAGE_BYTES;
-        let first = offset.div_ceil(PAGE_BYTES);
-        if first < end {
-            self.pages.evict(first, end);
-        }
+        self.pages.evict(offset.div_ceil(PAGE_BYTES), end);
     }
 
     /// Drops the pages that lie wholly in a range, dirty or not: a trimmed range, or a removed file.
     pub fn discard(&mut self, offset: u64, len: u64) {
         let end = offset.saturating_add(len) / PAGE_BYTES;
-        let first = offset.div_ceil(PAGE_BYTES);
-        if first < end {
-            self.pages.discard(first, end);
-        }
+        self.pages.discard(offset.div_ceil(PAGE_BYTES), end);
     }
 
     /// A direct read or write (`O_DIRECT`): dirty pages of the range are written first, a write drops the

@@ -212,12 +212,11 @@ impl PageTable {
     }
 
     fn drop_where(&mut self, first: u64, end: u64, which: impl Fn(&Page) -> bool) {
-        let inside = |number: &u64| (first..end).contains(number);
-        let few = end - first < self.places.len();
+        let few = end.saturating_sub(first) < self.places.len();
         let numbers: Vec<u64> = if few {
             (first..end).filter(|number| self.places.contains(*number)).collect()
         } else {
-            self.pages_held().filter(inside).collect()
+            self.pages_held().filter(|number| (first..end).contains(number)).collect()
         };
         for number in numbers {
             let place = self.places.of(number);

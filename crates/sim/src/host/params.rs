@@ -84,7 +84,6 @@ impl HostParams {
     /// Read-ahead is three of the largest transfers of 1 MiB (`PREFETCH` in bsd/vfs/vfs_cluster.c of XNU). The
     /// rest is Linux's: what macOS does when it notes more than 401 dirty regions of 1 MiB (`vfs_drt`: the writer
     /// itself sends pages away), and its write-behind of sequential writers, are not modelled.
-    #[must_use]
     pub fn laptop_2015() -> Self {
         Self {
             syscall_us: 1.1,

@@ -13,7 +13,11 @@ pub struct ReadAheadWindow {
 }
 
 impl ReadAheadWindow {
-    #[must_use]
+    /// Pages without a marker: nothing is read ahead after them.
+    pub(super) fn alone(start: u64, size: u64) -> Self {
+        Self { start, size, async_size: 0 }
+    }
+
     pub fn marker(&self) -> Option<u64> {
         (self.async_size > 0).then(|| self.start + self.size - self.async_size)
     }
@@ -45,7 +49,7 @@ impl PageReadAhead {
         max: u64,
         cached_before: impl FnOnce(u64) -> u64,
     ) -> ReadAheadWindow {
-        let alone = ReadAheadWindow { start: page, size: wanted.max(1), async_size: 0 };
+        let alone = ReadAheadWindow::alone(page, wanted.max(1));
         if max == 0 {
             return alone;
         }
@@ -187,10 +191,7 @@ mod tests {
     fn random_pages_come_alone() {
         let mut state = PageReadAhead::default();
         for page in [500, 20, 777, 3] {
-            assert_eq!(
-                state.on_miss(page, 1, MAX, none),
-                ReadAheadWindow { start: page, size: 1, async_size: 0 }
-            );
+            assert_eq!(state.on_miss(page, 1, MAX, none), ReadAheadWindow::alone(page, 1));
             state.note_read(page);
         }
     }
@@ -233,10 +234,7 @@ mod tests {
     #[test]
     fn no_read_ahead_at_zero() {
         let mut state = PageReadAhead::default();
-        assert_eq!(
-            state.on_miss(0, 3, 0, none),
-            ReadAheadWindow { start: 0, size: 3, async_size: 0 }
-        );
+        assert_eq!(state.on_miss(0, 3, 0, none), ReadAheadWindow::alone(0, 3));
         assert_eq!(state.on_marker(0, 3, 0, |_| Some(3)), None);
     }
 }

@@ -63,7 +63,7 @@ impl<D: SimDevice> PageCache<D> {
         let (id, page, careful) = (task.id, task.page, task.careful);
         let wanted = task.end.div_ceil(PAGE_BYTES) - page;
         if careful {
-            self.fill(at, &ReadAheadWindow { start: page, size: 1, async_size: 0 }, page + 1);
+            self.fill(at, &ReadAheadWindow::alone(page, 1), page + 1);
             return;
         }
         let end = self.end_page();
@@ -77,7 +77,7 @@ impl<D: SimDevice> PageCache<D> {
         self.fill(at, &window, end);
         if !self.pages.holds(page) {
             // A stream that was read elsewhere meanwhile: the window lies beyond the requested page.
-            self.fill(at, &ReadAheadWindow { start: page, size: 1, async_size: 0 }, page + 1);
+            self.fill(at, &ReadAheadWindow::alone(page, 1), page + 1);
         }
     }
 

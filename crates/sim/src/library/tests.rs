@@ -22,6 +22,14 @@ pub(crate) fn model(name: &str) -> Model {
     Model::parse(name, text_of(name)).unwrap()
 }
 
+/// The refusal of a built-in model's file with a text replaced.
+fn refusal(name: &str, from: &str, to: &str) -> ModelError {
+    let text = text_of(name);
+    let changed = text.replacen(from, to, 1);
+    assert_ne!(changed, text, "{from}");
+    Model::parse(name, &changed).expect_err(to)
+}
+
 #[test]
 fn built_in_models_are_valid_with_file_names() {
     for &(name, text) in BUILT_IN {
@@ -45,27 +53,34 @@ fn every_file_is_a_built_in_model() {
 }
 
 #[test]
-fn mistakes_are_named_with_line_and_field() {
-    let (name, text) = BUILT_IN.iter().find(|(_, text)| text.contains("[hdd]")).unwrap();
-    let line_with = |part: &str| text.lines().position(|line| line.starts_with(part)).unwrap() + 1;
-    let unknown = text.replacen("\nrpm = ", "\nrpn = ", 1);
-    match Model::parse(name, &unknown).unwrap_err() {
-        ModelError::Broken { line, message, .. } => {
-            assert!(message.contains("rpn"), "{message}");
-            assert_eq!(line, line_with("rpm = "));
+fn impossible_values_are_named_with_line_and_field() {
+    let (usb, disk, rotation) = ("easystore-2tb", "wd20ears", "hides_rotation = true ");
+    let (logical, physical) = ("reported_logical_sector_bytes", "reported_physical_sector_bytes");
+    for (name, from, to, table, key) in [
+        (disk, "\nrpm = 5400", "\nrpm = 0", "hdd", "rpm"),
+        (disk, "physical_sector_bytes = 512", "physical_sector_bytes = 1024", "identity", physical),
+        (disk, "logical_sector_bytes = 512", "logical_sector_bytes = 4096", "identity", logical),
+        (
+            disk,
+            "\nlogical_sector_bytes = 512",
+            "\nlogical_sector_bytes = 4096",
+            "identity",
+            logical,
+        ),
+        (usb, rotation, "hidden_tail_bytes = 4000000000000 ", "link.bridge", "hidden_tail_bytes"),
+        (usb, rotation, "logical_sector_bytes = 1000 ", "link.bridge", "logical_sector_bytes"),
+        (usb, "\"usb3-bulk-only\"", "\"usb3-bulk-only\"\nqueue_depth = 2", "link", "queue_depth"),
+        (usb, "\"usb3-bulk-only\"", "\"sata-6g\"", "link", "bridge"),
+    ] {
+        let (changed, heading) = (text_of(name).replacen(from, to, 1), format!("[{table}.{key}]"));
+        let is_there = |line: &str| line.starts_with(key) || line == heading;
+        let expected = changed.lines().position(is_there).unwrap() + 1;
+        match refusal(name, from, to) {
+            ModelError::Impossible { line, field, .. } => {
+                assert_eq!((line, field), (expected, format!("{table}.{key}")), "{to}");
+            }
+            other => panic!("{other}"),
         }
-        other => panic!("{other}"),
-    }
-    let still: String = text
-        .lines()
-        .map(|line| if line.starts_with("rpm = ") { "rpm = 0" } else { line })
-        .collect::<Vec<_>>()
-        .join("\n");
-    match Model::parse(name, &still).unwrap_err() {
-        ModelError::Impossible { line, field, .. } => {
-            assert_eq!((line, field.as_str()), (line_with("rpm = "), "hdd.rpm"));
-        }
-        other => panic!("{other}"),
     }
 }
 
@@ -162,61 +177,6 @@ fn ssd_without_port_is_fast_as_its_link() {
     let end = closed_loop(&mut model.build(&start).unwrap(), 4, 300, large_read).1;
     let rate_mb_s = (300u64 << 20) as f64 * 1000.0 / end as f64;
     assert!((550.0..560.1).contains(&rate_mb_s), "{rate_mb_s}");
-}
-
-#[test]
-fn a_link_is_checked_with_its_line() {
-    let text = text_of("easystore-2tb");
-    for (line, wrong, field) in [
-        (
-            "hides_rotation = true ",
-            "hidden_tail_bytes = 4000000000000 ",
-            "bridge.hidden_tail_bytes",
-        ),
-        ("hides_rotation = true ", "logical_sector_bytes = 1000 ", "bridge.logical_sector_bytes"),
-        (
-            "preset = \"usb3-bulk-only\"",
-            "preset = \"usb3-bulk-only\"\nqueue_depth = 2",
-            "queue_depth",
-        ),
-        ("preset = \"usb3-bulk-only\"", "preset = \"sata-6g\"", "bridge"),
-    ] {
-        let spoilt = text.replacen(line, wrong, 1);
-        let where_it_stands =
-            if field == "bridge" { "[link.bridge]" } else { wrong.lines().last().unwrap() };
-        let expected = spoilt.lines().position(|line| line.starts_with(where_it_stands));
-        match Model::parse("easystore-2tb", &spoilt).unwrap_err() {
-            ModelError::Impossible { line, field: named, .. } => {
-                assert_eq!(named, format!("link.{field}"));
-                assert_eq!(line, expected.unwrap() + 1, "{field}");
-            }
-            other => panic!("{other}"),
-        }
-    }
-}
-
-#[test]
-fn what_a_drive_reports_must_be_possible() {
-    let text = text_of("wd20ears");
-    for (from, to, field) in [
-        (
-            "reported_physical_sector_bytes = 512",
-            "reported_physical_sector_bytes = 1024",
-            "physical",
-        ),
-        ("reported_logical_sector_bytes = 512", "reported_logical_sector_bytes = 4096", "logical"),
-        ("\nlogical_sector_bytes = 512", "\nlogical_sector_bytes = 4096", "logical"),
-    ] {
-        match Model::parse("wd20ears", &text.replacen(from, to, 1)).unwrap_err() {
-            ModelError::Impossible { line, field: named, .. } => {
-                assert_eq!(named, format!("identity.reported_{field}_sector_bytes"));
-                let key = format!("reported_{field}");
-                let at = text.lines().position(|line| line.starts_with(&key)).unwrap();
-                assert_eq!(line, at + 1);
-            }
-            other => panic!("{other}"),
-        }
-    }
 }
 
 #[test]

@@ -204,3 +204,49 @@ fn idle_time_leaves_writer_rate_unchanged() {
     assert!(at_once > least, "{at_once} of {least}");
     assert!((0.99..1.01).contains(&(later as f64 / at_once as f64)), "{later} for {at_once}");
 }
+
+#[test]
+fn warm_call_takes_system_call_pages_and_copy() {
+    let params = HostParams {
+        syscall_us: 1.0,
+        read_path_us: 2.0,
+        write_path_us: 4.0,
+        page_us: 0.5,
+        copy_gb_s: 4.0,
+        ..HostParams::default()
+    };
+    let mut cache = over(TestDrive::disk(), &params);
+    let mut now = 0;
+    let mut call = |op: RequestKind, offset: u64, len: u64| -> Nanos {
+        cache.submit(now, request(1, op, offset, len));
+        let began = now;
+        now = run_all(&mut cache).last().expect("it returns").at;
+        now - began
+    };
+    call(RequestKind::Read, 0, 1 << 20);
+    // 1024 ns for the 4096 bytes of a page
+    assert_eq!(call(RequestKind::Read, 0, 4096), 3_000 + 500 + 1_024);
+    assert_eq!(call(RequestKind::Read, 0, 1 << 20), 3_000 + 256 * (500 + 1_024));
+    assert_eq!(call(RequestKind::Write, 8192, 4096), 5_000 + 500 + 1_024);
+    // two pages, of which 1000 and 1000 bytes
+    assert_eq!(call(RequestKind::Read, 4096 - 1000, 2000), 3_000 + 2 * (500 + 250));
+}
+
+/// As `POSIX_FADV_DONTNEED` has it.
+#[test]
+fn partly_covered_page_stays() {
+    for (offset, len, dropped) in [
+        (PAGE, 2 * PAGE, &[1, 2][..]),
+        (PAGE + 1, 2 * PAGE, &[2][..]),
+        (PAGE, 2 * PAGE + 100, &[1, 2][..]),
+        (PAGE, 2 * PAGE - 1, &[1][..]),
+        (PAGE + 1, PAGE - 1, &[][..]),
+    ] {
+        let mut cache = over(TestDrive::disk(), &HostParams::default());
+        cache.submit(0, request(1, RequestKind::Read, 0, 5 * PAGE));
+        run_all(&mut cache);
+        cache.evict(offset, len);
+        let gone: Vec<u64> = (0..5).filter(|page| !cache.is_cached(page * PAGE)).collect();
+        assert_eq!(gone, dropped, "{len} bytes at {offset}");
+    }
+}

@@ -15,8 +15,8 @@ fn wait(cache: &mut Cache) -> SimCompletion {
 }
 
 /// One system call after the other, from `now`; when the last has returned.
-fn one_by_one(cache: &mut Cache, now: Nanos, list: impl Iterator<Item = SimRequest>) -> Nanos {
-    list.fold(now, |now, request| {
+fn one_by_one(cache: &mut Cache, now: Nanos, list: impl IntoIterator<Item = SimRequest>) -> Nanos {
+    list.into_iter().fold(now, |now, request| {
         cache.submit(now, request);
         let done = wait(cache);
         assert_eq!(done.outcome, SimOutcome::Done);
@@ -82,12 +82,12 @@ fn warm_reads_cost_no_device_time() {
 #[test]
 fn evicted_pages_are_read_again_and_dirty_ones_stay() {
     let mut cache = over(TestDrive::disk(), &HostParams::default());
-    one_by_one(&mut cache, 0, [request(0, RequestKind::Read, 0, 8192)].into_iter());
-    let now = one_by_one(&mut cache, S, [request(1, RequestKind::Write, 0, 4096)].into_iter());
+    one_by_one(&mut cache, 0, [request(0, RequestKind::Read, 0, 8192)]);
+    let now = one_by_one(&mut cache, S, [request(1, RequestKind::Write, 0, 4096)]);
     cache.evict(0, 1 << 20);
     assert_eq!((cache.is_cached(0), cache.is_cached(4096)), (true, false));
     let before = drive(&cache).bytes_read;
-    one_by_one(&mut cache, now, [request(2, RequestKind::Read, 4096, 4096)].into_iter());
+    one_by_one(&mut cache, now, [request(2, RequestKind::Read, 4096, 4096)]);
     assert!(drive(&cache).bytes_read > before);
 }
 
@@ -137,7 +137,7 @@ fn sync_makes_each_write_pay() {
 fn sync_flushes_only_after_data_reach_device() {
     let mut cache = over(TestDrive::new(4, 5 * MS, |_| 100.0), &HostParams::default());
     let now = one_by_one(&mut cache, 0, sequential(RequestKind::Write, 10 << 20, 1 << 20));
-    one_by_one(&mut cache, now, [request(50, RequestKind::Write, 1 << 30, 4096)].into_iter());
+    one_by_one(&mut cache, now, [request(50, RequestKind::Write, 1 << 30, 4096)]);
     cache.submit_sync(2 * S, 99, 0, 10 << 20);
     let done = wait(&mut cache);
     let log = &drive(&cache).log;
@@ -188,7 +188,7 @@ fn small_amounts_are_not_held_back() {
 #[test]
 fn direct_requests_pass_by_and_keep_the_cache_true() {
     let mut cache = over(TestDrive::disk(), &HostParams::default());
-    let now = one_by_one(&mut cache, 0, [request(0, RequestKind::Write, 4096, 4096)].into_iter());
+    let now = one_by_one(&mut cache, 0, [request(0, RequestKind::Write, 4096, 4096)]);
     cache.submit_direct(now, request(1, RequestKind::Read, 0, 16_384));
     let now = wait(&mut cache).at;
     let order: Vec<RequestKind> = drive(&cache).log.iter().map(|(_, r)| r.op).collect();
@@ -204,9 +204,9 @@ fn direct_requests_pass_by_and_keep_the_cache_true() {
 #[test]
 fn a_trim_forgets_whole_pages_only() {
     let mut cache = over(TestDrive::disk(), &HostParams::default());
-    let now = one_by_one(&mut cache, 0, [request(0, RequestKind::Write, 0, 12_288)].into_iter());
-    one_by_one(&mut cache, now, [request(1, RequestKind::Trim, 512, 8192)].into_iter());
-    one_by_one(&mut cache, S, [request(2, RequestKind::Flush, 0, 0)].into_iter());
+    let now = one_by_one(&mut cache, 0, [request(0, RequestKind::Write, 0, 12_288)]);
+    one_by_one(&mut cache, now, [request(1, RequestKind::Trim, 512, 8192)]);
+    one_by_one(&mut cache, S, [request(2, RequestKind::Flush, 0, 0)]);
     assert_eq!(drive(&cache).requests(RequestKind::Write), [(0, 4096), (8192, 4096)]);
 }
 
@@ -230,7 +230,7 @@ fn failed_write_back_fails_next_sync_only() {
     let mut failing = TestDrive::disk();
     failing.fails = Some((0, SimOutcome::MediaError));
     let mut cache = over(failing, &HostParams::default());
-    one_by_one(&mut cache, 0, [request(0, RequestKind::Write, 0, 4096)].into_iter());
+    one_by_one(&mut cache, 0, [request(0, RequestKind::Write, 0, 4096)]);
     let mut outcomes = Vec::new();
     for id in 1..3 {
         cache.submit(id * S, request(id, RequestKind::Flush, 0, 0));

@@ -22,7 +22,6 @@ pub enum LinkPreset {
 }
 
 impl LinkPreset {
-    #[must_use]
     pub fn params(self) -> LinkParams {
         match self {
             Self::Sata6g => LinkParams::sata_6g(),
