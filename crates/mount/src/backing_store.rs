@@ -91,7 +91,6 @@ impl BackingStore {
         Ok(())
     }
 
-    /// Makes a range a hole, which reads as zeros.
     #[expect(
         clippy::disallowed_methods,
         reason = "TRIM of a served drive, in the file of its contents"

@@ -18,10 +18,7 @@ fn if_ours(source_name: &str) -> &'static str {
 pub enum ServeError {
     /// The kernel, its device node, a helper program or the permission for FUSE is missing.
     #[error("cannot serve a file through FUSE: {missing}; {}", STILL_WORKS)]
-    NoFuse {
-        /// What is missing, and how to get it.
-        missing: String,
-    },
+    NoFuse { missing: String },
     /// The same for the loop device; the file alone may still be served.
     #[error(
         "cannot attach a loop device: {missing}; a mount without --block may work, and {}",

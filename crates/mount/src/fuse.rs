@@ -39,7 +39,6 @@ const MAX_WRITE: u32 = 1 << 20;
 /// Block size in `stat` and `statfs`.
 const BLOCK: u32 = 4096;
 
-/// The file system.
 #[derive(Debug)]
 pub(super) struct DriveFile {
     pub(super) capacity: u64,
@@ -57,7 +56,6 @@ pub(super) struct DriveFile {
     pub(super) owner: Mutex<Owner>,
 }
 
-/// Who may open the file.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Owner {
     pub(super) uid: u32,
@@ -155,7 +153,6 @@ impl DriveFile {
         })
     }
 
-    /// Whether a range is whole sectors within the drive.
     fn is_whole(&self, offset: u64, len: u64) -> bool {
         offset.is_multiple_of(self.sector)
             && len.is_multiple_of(self.sector)

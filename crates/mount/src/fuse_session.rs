@@ -31,7 +31,6 @@ pub(super) struct FuseSession {
 }
 
 impl FuseSession {
-    /// Mounts; the mount table shows it as `source`.
     pub(super) fn mount(
         file_system: DriveFile,
         mount_point: PathBuf,

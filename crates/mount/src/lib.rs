@@ -81,7 +81,6 @@ pub struct ServeOptions {
     pub block: bool,
     /// Logical sector of the block device, 512 or 4096; a multiple of the device's own.
     pub sector_bytes: u32,
-    /// The block device is shown as rotational.
     pub rotational: bool,
     /// Whether the drive has TRIM. Without it punching holes and discarding are refused, although the
     /// queue of a loop device announces them for any file.
@@ -133,7 +132,6 @@ impl Server {
         started.inspect_err(|_| backing.remove_if_unused())
     }
 
-    /// Mounts what was prepared, and attaches the block device.
     fn mount(
         mut self,
         file_system: DriveFile,
@@ -208,7 +206,6 @@ impl Server {
         self.block.as_ref().map(LoopDevice::node)
     }
 
-    /// Bytes that the backing file takes of its file system now.
     pub fn backing_bytes(&self) -> u64 {
         self.backing.allocated_bytes()
     }

@@ -175,7 +175,6 @@ fn reset_settings(number: u32) {
     }
 }
 
-/// The file under a loop device, as the kernel names it.
 fn backing_file(number: u32) -> Option<PathBuf> {
     let text = fs::read_to_string(sys(number).join("loop/backing_file")).ok()?;
     Some(PathBuf::from(text.strip_suffix('\n').unwrap_or(&text)))

@@ -87,7 +87,6 @@ fn is_dead(path: &Path) -> bool {
     asked.is_ok() && answer.recv_timeout(ANSWER).unwrap_or(false)
 }
 
-/// Unmounts a mount point that is no longer used.
 pub(super) fn unmount(path: &Path) -> Result<(), Errno> {
     match unmount_as(path, UnmountFlags::empty()) {
         Err(Errno::PERM) => helper(path, "-u"),

@@ -57,7 +57,6 @@ impl ServeRecorder {
         ));
     }
 
-    /// What the way to the drive costs, through the file and through the block device.
     pub(super) fn paths(&self, file: Option<PathOverhead>, device: Option<PathOverhead>) {
         let counts = &mut self.open().counts;
         (counts.file_path, counts.device_path) = (file, device);

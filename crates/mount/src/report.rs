@@ -34,7 +34,6 @@ pub struct ServeReport {
     pub device_path: Option<PathOverhead>,
     /// What went wrong while the drive was served (the model, the backing file, FUSE), one line each.
     pub troubles: Vec<String>,
-    /// Who still used the drive when it was taken away, one line each.
     pub cut_off: Vec<String>,
 }
 

@@ -25,7 +25,6 @@ pub(crate) struct Fixed {
     latency: Nanos,
     /// When each of the places for requests is free again.
     free_at: Vec<Nanos>,
-    /// Due completions, in order of time.
     due: VecDeque<SimCompletion>,
     /// Requests that begin within this range end so.
     failing: Option<(std::ops::Range<u64>, SimOutcome)>,

@@ -126,7 +126,6 @@ fn instant() -> Fixed {
     Fixed::new(CAPACITY, 512, 0, 1)
 }
 
-/// A drive of 8 ms that serves `parallel` requests at a time.
 fn slow(parallel: usize) -> Fixed {
     Fixed::new(CAPACITY, 512, SLOW.as_nanos() as u64, parallel)
 }

@@ -65,7 +65,6 @@ impl Workers {
         self.jobs.clone()
     }
 
-    /// Does what is queued, then ends the threads.
     pub(super) fn finish(self) {
         drop(self);
     }

@@ -22,7 +22,6 @@ impl<E: Ord> EventQueue<E> {
         self.entered += 1;
     }
 
-    /// Time of the earliest event.
     pub(crate) fn next(&self) -> Option<Nanos> {
         self.heap.peek().map(|entry| entry.0.0)
     }
@@ -32,7 +31,6 @@ impl<E: Ord> EventQueue<E> {
     }
 }
 
-/// The earlier of two times that may be absent.
 #[inline]
 pub(crate) fn earlier(a: Option<Nanos>, b: Option<Nanos>) -> Option<Nanos> {
     match (a, b) {

@@ -55,7 +55,6 @@ pub struct Model {
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
-    /// The file is not a model.
     #[error("{origin}:{line}:{column}: {message}")]
     Broken {
         origin: String,
@@ -65,13 +64,11 @@ pub enum ModelError {
         column: usize,
         message: String,
     },
-    /// A value that no drive can have.
     #[error("{origin}:{line}: {field}: {message}")]
     Impossible {
         origin: String,
         /// Line of the field, or of the table that lacks it, from 1.
         line: usize,
-        /// Path of the field.
         field: String,
         /// The mistake, and the accepted values.
         message: String,
@@ -139,7 +136,6 @@ impl Model {
         strange.map(|warning| format!("{}: hdd.{warning}", self.name)).collect()
     }
 
-    /// Bytes of the drive itself.
     fn own_capacity(&self) -> u64 {
         match (&self.hdd, &self.ssd) {
             (Some(params), _) => params.capacity_bytes,
@@ -162,7 +158,6 @@ impl Model {
         self.link.shown_bytes(self.own_capacity(), self.own_sector())
     }
 
-    /// What the drive reports to the host, through its link.
     pub fn shown(&self) -> ModelIdentity {
         self.identity.through(&self.link.bridge)
     }

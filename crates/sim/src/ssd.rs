@@ -75,7 +75,6 @@ pub struct Ssd {
     /// whichever read of `turns` is ready first.
     completions: BinaryHeap<Reverse<(Nanos, u64, u64, Option<SimOutcome>)>>,
     submitted: u64,
-    /// Reads that wait for the port.
     turns: PortTurns,
 }
 

@@ -11,7 +11,6 @@ pub(crate) struct TestDrive {
     pub sector_bytes: u32,
     /// Time before the transfer; not paid where a request continues the one before it.
     pub access_ns: Nanos,
-    /// Media rate at an offset.
     pub rate_mb_s: fn(u64) -> f64,
     pub flush_ns: Nanos,
     pub fails: Option<(u64, SimOutcome)>,
@@ -19,7 +18,6 @@ pub(crate) struct TestDrive {
     pub log: Vec<(Nanos, SimRequest)>,
     pub bytes_read: u64,
     pub bytes_written: u64,
-    /// The most requests outstanding at any time.
     pub depth_seen: usize,
     servers_free_at: Vec<Nanos>,
     next_offset: u64,

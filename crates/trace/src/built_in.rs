@@ -8,7 +8,6 @@ use crate::open::OpenTrace;
 use crate::synthetic::{SYNTHETIC, SyntheticTrace};
 use std::path::PathBuf;
 
-/// A trace that was recorded, packed into the program.
 #[derive(Debug, Clone, Copy)]
 pub struct RecordedTrace {
     pub name: &'static str,

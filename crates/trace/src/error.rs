@@ -9,7 +9,6 @@ pub enum TraceError {
     Read(io::Error),
     #[error("cannot be written: {0}")]
     Write(io::Error),
-    /// It has none of the known forms.
     #[error(
         "is no trace that drivescope knows ({0}); known are its own, fio iolog 2 and 3, blkparse text, blktrace \
          binary, and CSV of MSR Cambridge, SYSTOR '17, Alibaba, Tencent and SPC"
@@ -28,11 +27,7 @@ pub enum TraceError {
         reason: String,
     },
     #[error("ends at byte {at}, within {within}: it is cut off; copy or record it again")]
-    Truncated {
-        at: u64,
-        /// The part that is cut off.
-        within: &'static str,
-    },
+    Truncated { at: u64, within: &'static str },
     #[error("is damaged at byte {at}: {reason}; copy or record it again")]
     Damaged { at: u64, reason: &'static str },
     #[error("has trace format {0}, and this program reads format 1; use a newer drivescope")]

@@ -8,7 +8,6 @@ pub enum TraceOp {
     Write,
     /// Makes earlier writes durable; has no length.
     Flush,
-    /// Marks data as no longer needed.
     Discard,
     /// Lets the drive write zeroes by itself: no data are sent.
     WriteZeroes,

@@ -46,21 +46,18 @@ pub struct TraceTotals {
     pub writes: u64,
     pub flushes: u64,
     pub discards: u64,
-    /// Requests that write zeroes without data.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub zeroes: u64,
     pub read_bytes: u64,
     pub written_bytes: u64,
     #[serde(default, skip_serializing_if = "is_zero")]
     pub discarded_bytes: u64,
-    /// Bytes of zeroes written without data.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub zeroed_bytes: u64,
     /// When the last request was sent, nanoseconds.
     pub end_ns: u64,
     /// End of the last byte that is read, written, zeroed or discarded.
     pub end_bytes: u64,
-    /// Longest read or write.
     pub longest_bytes: u32,
     /// Whether every request that moves data has a latency.
     pub has_latencies: bool,
@@ -70,7 +67,6 @@ pub struct TraceTotals {
     /// Records of the source that stood after later ones.
     #[serde(default)]
     pub reordered: u64,
-    /// Requests of the source that had failed.
     #[serde(default)]
     pub failed: u64,
     /// Events that were lost while it was recorded: with any, the trace is incomplete.
@@ -101,7 +97,6 @@ impl TraceTotals {
         sums(self) == sums(requests) && is_end
     }
 
-    /// Adds a request to the sums.
     pub fn add(&mut self, event: &TraceEvent) {
         let is_first = self.reads + self.writes == 0;
         self.events += 1;

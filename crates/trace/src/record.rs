@@ -26,7 +26,6 @@ const DRAIN_EVERY: Duration = Duration::from_millis(50);
 /// Times of recordings are kept in ns.
 const TICK_NS: u64 = 1;
 
-/// Name of recordings in headers.
 const SOURCE: &str = "recorded";
 
 pub fn header(device: &RecordedDevice) -> TraceHeader {

@@ -32,7 +32,6 @@ pub struct Summarizer {
 }
 
 impl Summarizer {
-    /// The summary of a trace with this header; `source_totals` has facts that only its source has.
     pub fn finish(mut self, header: &TraceHeader, source_totals: &TraceTotals) -> TraceSummary {
         let TraceTotals { reads, writes, flushes, discards, zeroes, .. } = self.totals;
         let names = |(index, (requests, bytes)): (u16, (u64, u64))| {

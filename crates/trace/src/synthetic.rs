@@ -45,7 +45,6 @@ impl SyntheticTrace {
     }
 }
 
-/// A line of the publication's table.
 const fn trace(
     (name, about): (&'static str, &'static str),
     [sequential_reads, random_reads, sequential_writes, random_writes]: [u32; 4],

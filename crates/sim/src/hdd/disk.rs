@@ -58,7 +58,6 @@ pub struct HardDisk {
     pub(super) interface: Reservations,
     /// Earliest start of a media write that does not continue the last one.
     pub(super) write_from: Nanos,
-    /// When the host last sent a request.
     pub(super) last_activity: Nanos,
     /// When the last event took place: the next cannot come before.
     pub(super) clock: Nanos,
@@ -84,7 +83,6 @@ pub(super) struct DiskTimings {
     pub clean_idle: Nanos,
 }
 
-/// Time the electronics take for a command.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Overheads {
     read_hit: Nanos,
@@ -118,7 +116,6 @@ pub(super) struct Sizes {
     pub write_caching: bool,
 }
 
-/// A write into the cache whose data crosses the interface.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ArrivingWrite {
     pub id: u64,
@@ -213,7 +210,6 @@ impl HardDisk {
         self.faults = faults;
     }
 
-    /// The host's byte `offset` as a distance from the start of the medium.
     #[inline]
     pub(super) fn medium_byte(&self, offset: u64) -> u64 {
         offset + self.sizes.base
@@ -418,7 +414,6 @@ impl DiskTimings {
     }
 }
 
-/// Overheads after a read, and after a write.
 fn overheads(params: &HddParams) -> [Overheads; 2] {
     let after_read = Overheads {
         read_hit: ms(params.read_hit_overhead_ms),
@@ -464,7 +459,6 @@ impl Sizes {
     }
 }
 
-/// The moving parts of a drive with validated parameters.
 pub(super) fn mechanism(params: &HddParams) -> Mechanism {
     let rotation = Rotation::from_rpm(params.rpm);
     let layout = Layout::new(

@@ -5,11 +5,9 @@ use crate::stalls::Stalls;
 
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct HddFaults {
-    /// FLUSH is answered at once and nothing is written.
     pub flush_lies: bool,
     /// Writes of part of a physical sector cost no more than whole ones.
     pub no_read_modify_write: bool,
-    /// Queued commands are taken in order of arrival.
     pub fcfs: bool,
     /// A stretch that is read and written only after retries.
     pub slow_region: Option<SlowRegion>,

@@ -18,7 +18,6 @@ struct LayoutZone {
     per_track: u32,
     /// Whether the first band runs through the heads backwards.
     reversed: bool,
-    /// Angle at which the zone's first track starts.
     start_angle: Nanos,
     /// Time on the drive's sequential clock at which the zone's first sector comes.
     start_clock: Nanos,
@@ -74,7 +73,6 @@ impl TrackSpan {
     }
 }
 
-/// A sector within its zone.
 #[derive(Clone, Copy)]
 struct Spot<'a> {
     zone: &'a LayoutZone,
@@ -342,7 +340,6 @@ impl Layout {
         zone.first_sector + in_zone.min(zone.sectors)
     }
 
-    /// First sector of the track after the one that holds `sector`.
     pub fn next_track(&self, sector: u64) -> u64 {
         let zone = self.zone_of(sector);
         let per_track = u64::from(zone.per_track);

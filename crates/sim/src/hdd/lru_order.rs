@@ -23,7 +23,6 @@ impl LruOrder {
         Self { ring: (0..places).map(neighbours).collect() }
     }
 
-    /// Makes `thing` the last used, wherever it stood.
     #[inline]
     pub fn touch(&mut self, thing: usize) {
         self.leave(thing);

@@ -131,7 +131,6 @@ impl Mechanism {
         }
     }
 
-    /// Least time of a movement to another track for a write, settling included.
     pub fn shortest_move(&self) -> Nanos {
         match &self.write_seek {
             None => self.seek.time(1).min(self.head_switch) + self.write_settle,

@@ -4,7 +4,6 @@ use crate::device::{Nanos, SimRequest};
 use crate::hdd::layout::{DiskLocation, Layout};
 use crate::hdd::mechanism::Mechanism;
 
-/// A command that needs the medium.
 #[derive(Debug, Clone, Copy)]
 pub struct QueuedCommand {
     pub request: SimRequest,

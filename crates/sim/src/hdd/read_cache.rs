@@ -10,11 +10,9 @@ use crate::hdd::lru_order::LruOrder;
 #[derive(Debug, Clone, Copy)]
 pub struct DiskReadAhead {
     pub segment: usize,
-    /// First sector that it reads.
     pub from: u64,
     /// Time at which the sector before `from` ended under the head.
     pub since: Nanos,
-    /// First sector that it will not read.
     pub limit: u64,
     /// It must continue until then, because a command was promised its data.
     pub promised: Nanos,
@@ -181,7 +179,6 @@ impl ReadCache {
         self.segment_sectors
     }
 
-    /// Where in the order of addresses the stretch of a segment stands.
     #[inline]
     fn place(&self, index: usize) -> Option<usize> {
         if self.stretches.get(self.last_held).is_some_and(|stretch| stretch.segment == index) {
@@ -266,7 +263,6 @@ impl ReadCache {
         }
     }
 
-    /// Forgets the oldest sectors of a segment that has no room for them.
     fn trim(&mut self, index: usize) {
         let Some(at) = self.place(index) else { return };
         let CachedRange { start, end, .. } = self.stretches[at];

@@ -39,7 +39,6 @@ impl HardDisk {
         self.queue_command(at, request, from, to, None);
     }
 
-    /// Answers a read whose data is in the buffer by `available`.
     fn answer_from_cache(&mut self, at: Nanos, request: &SimRequest, available: Nanos) {
         let overhead = self.overhead(false, false);
         let (_, sent) = self.electronics(at, overhead, request.len);
@@ -276,7 +275,6 @@ impl HardDisk {
         }
     }
 
-    /// Reads a command's sectors, the first of which is under the head at `start`.
     fn read_medium(&mut self, start: Nanos, command: &QueuedCommand) -> Nanos {
         let (from, to) = (command.sector, command.sector + command.count);
         match &self.shingles {

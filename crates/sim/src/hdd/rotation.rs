@@ -19,7 +19,6 @@ impl Rotation {
         Self { period: (60e9 / rpm).round().max(1.0) as Nanos, start: 0 }
     }
 
-    /// The spindle turned to this angle (below the period) at time 0.
     pub fn starting_at(self, start: Nanos) -> Self {
         Self { start, ..self }
     }

@@ -9,17 +9,13 @@ pub(super) enum DiskEvent {
     Arrival,
     /// The writes under way are on the medium and give back their room.
     WritesDone,
-    /// The cache is empty: the flush is done.
     FlushDone,
     /// An answered command gives back its tag.
     TagFree,
-    /// A waiting request enters the drive.
     Admit,
     /// The mechanism takes a command from the queue.
     Command,
-    /// The mechanism writes something from the cache.
     Destage,
-    /// The mechanism cleans a shingled band.
     Clean,
 }
 

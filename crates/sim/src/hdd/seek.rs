@@ -107,7 +107,6 @@ fn three_point(min_ms: f64, average_ms: f64, full_ms: f64, stroke: f64) -> Curve
 }
 
 impl CurveShape {
-    /// Nanoseconds for a distance of at least 1.
     #[inline]
     fn time(&self, distance: u32) -> f64 {
         let d = f64::from(distance);

@@ -46,7 +46,6 @@ impl HardDisk {
         self.append_or_stream(at, &batch)
     }
 
-    /// Time that planted bad spots add to writing home sectors in their place.
     fn delay_at_home(&self, first: u64, behind: u64) -> Nanos {
         let (from, to) = (self.host_byte(first), self.host_byte(behind));
         self.faults.effect(from, to, self.mechanism.rotation().period()).delay

@@ -135,7 +135,6 @@ impl Shingles {
         }
     }
 
-    /// Whether `sectors` more in `extents` stretches fit into log and map.
     pub fn has_room(&self, sectors: u64, extents: usize) -> bool {
         self.logged_sectors + sectors <= self.log_sectors
             && self.map.len() + extents <= self.map_limit
@@ -146,7 +145,6 @@ impl Shingles {
         if self.log_head + sectors > self.log_sectors { 0 } else { self.log_head }
     }
 
-    /// Appends the home sectors `from..to` at `at` in the log.
     pub fn append(&mut self, from: u64, to: u64, at: u64) {
         self.forget(from, to);
         let mut start = from;
@@ -161,7 +159,6 @@ impl Shingles {
         self.log_head = at + (to - from);
     }
 
-    /// Drops what the log has of `from..to`.
     pub fn forget(&mut self, from: u64, to: u64) {
         while let Some((&start, &logged)) = self.map.range(..to).next_back() {
             if logged.end <= from {

@@ -75,7 +75,6 @@ pub fn small_drive() -> HddParams {
     }
 }
 
-/// The small drive with a change.
 pub fn small_with(change: impl FnOnce(&mut HddParams)) -> HddParams {
     let mut params = small_drive();
     change(&mut params);

@@ -176,7 +176,6 @@ impl HddParams {
         }
     }
 
-    /// Physical sectors that pass a head in one turn at a media rate.
     fn track_sectors(&self, media_mb_s: f64) -> f64 {
         media_mb_s * 1e6 * 60.0 / self.rpm / f64::from(self.physical_sector_bytes)
     }

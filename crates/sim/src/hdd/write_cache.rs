@@ -72,7 +72,6 @@ impl WriteCache {
         self.low_water < self.high_water
     }
 
-    /// Updates the pressure after a change of the cached data.
     fn weigh(&mut self) {
         let mark = if self.pressed { self.low_water } else { self.high_water };
         self.pressed = self.total_bytes() as f64 >= mark * self.limit_bytes as f64
@@ -83,7 +82,6 @@ impl WriteCache {
         self.limit_bytes
     }
 
-    /// Bytes that are being written to the medium now.
     pub fn bytes_under_way(&self) -> u64 {
         self.in_flight_bytes
     }
@@ -162,7 +160,6 @@ impl WriteCache {
         (since < moment).then(|| (start, self.dirty[&start].end))
     }
 
-    /// Since when the stretch that begins there waits.
     pub fn waiting_since(&self, start: u64) -> Option<Nanos> {
         self.dirty.get(&start).map(|stretch| stretch.since)
     }
@@ -206,7 +203,6 @@ impl WriteCache {
         self.ascending(position..).chain(self.ascending(..position))
     }
 
-    /// The stretches that begin in a range, in ascending order.
     pub fn ascending(&self, range: impl RangeBounds<u64>) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.dirty.range(range).map(|(&start, stretch)| (start, stretch.end))
     }

@@ -64,7 +64,6 @@ impl HardDisk {
         self.answer_blocked_write(at);
     }
 
-    /// Answers the write that waited for room if it fits at `at`.
     pub(super) fn answer_blocked_write(&mut self, at: Nanos) {
         if self.write_cache.fits()
             && let Some(id) = self.blocked_write.take()
@@ -82,7 +81,6 @@ impl HardDisk {
         first.max(arrived.saturating_sub(to_last))
     }
 
-    /// Writes one piece of the cache to the medium, beginning at `at`.
     pub(super) fn destage(&mut self, at: Nanos) {
         self.stop_read_ahead(at);
         let at = at.max(self.mechanism_free);
@@ -236,7 +234,6 @@ impl HardDisk {
         self.partial_sectors(chosen) > 0
     }
 
-    /// How many sectors a stretch covers only in part: those at its ends, at most two.
     fn partial_sectors(&self, chosen: &Chosen) -> u64 {
         self.partial_ends(chosen).into_iter().flatten().map(|(_, count)| count).sum()
     }
@@ -352,7 +349,6 @@ impl HardDisk {
         DestageStart { at: end, not_before: end + self.gap(self.times.rmw_gap) }
     }
 
-    /// Time that planted bad spots add to writing a stretch.
     fn delay_of(&self, chosen: &Chosen) -> Nanos {
         let host = |byte: u64| byte.saturating_sub(self.sizes.base);
         let period = self.mechanism.rotation().period();

@@ -44,7 +44,6 @@ pub struct FileTable {
     homes: BTreeSet<u64>,
 }
 
-/// A file, and which of the directories it lies in.
 #[derive(Debug, Clone)]
 struct FileEntry {
     size_bytes: u64,
@@ -60,7 +59,6 @@ struct FileEntry {
 struct FileFolder {
     inode: u64,
     entries: u64,
-    /// Blocks of the directory on the drive.
     blocks: Vec<u64>,
 }
 

@@ -16,18 +16,15 @@ pub(super) const BLOCK_BYTES: u64 = 4096;
 /// Changes that are younger wait for more (ext4: `commit=5`).
 const COMMIT_EVERY_NS: Nanos = 5_000_000_000;
 
-/// The layout of a file system.
 pub trait BlockMap {
     /// Bytes that can be addressed, of all files together.
     fn size_bytes(&self) -> u64;
 
-    /// Gives the bytes of a write a place, if they have none yet.
     fn place(&mut self, from: u64, to: u64);
 
     /// The stretches on the drive of those bytes that have a place: first byte and length.
     fn pieces(&self, from: u64, to: u64) -> Vec<(u64, u64)>;
 
-    /// Whether the page at this address has contents.
     fn holds_data(&self, offset: u64) -> bool;
 
     /// The journal's blocks on the drive: the first one, and their number.
@@ -52,7 +49,6 @@ pub trait BlockMap {
 pub struct Journaled<D, M> {
     pub(super) inner: D,
     pub(super) map: M,
-    /// The journal's block that is written next.
     journal_next: u64,
     committed_at: Nanos,
     requests: Slab<SplitIo>,

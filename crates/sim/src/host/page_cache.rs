@@ -29,7 +29,6 @@ pub struct PageCache<D> {
     pub(super) agenda: EventQueue<CacheEvent>,
     pub(super) tasks: Slab<SystemCall>,
     pub(super) ios: Slab<DeviceIo>,
-    /// Writes that wait for a place at the device.
     pub(super) write_queue: VecDeque<u32>,
     pub(super) writes_at_device: u32,
     pub(super) flusher: Flusher,
@@ -68,7 +67,6 @@ pub(super) enum CallKind {
     Direct(RequestKind),
 }
 
-/// One system call under way.
 #[derive(Debug, Clone)]
 pub(super) struct SystemCall {
     pub id: u64,
@@ -283,7 +281,6 @@ impl<D: SimDevice> PageCache<D> {
         self.finish_later(number);
     }
 
-    /// Sends a request for an I/O, cut off at the end of the device.
     pub(super) fn send(&mut self, at: Nanos, io: u32, op: RequestKind) {
         let DeviceIo { first, pages, .. } = *self.ios.get(io);
         let offset = first * PAGE_BYTES;
@@ -314,7 +311,6 @@ impl<D: SimDevice> PageCache<D> {
         }
     }
 
-    /// Takes note of a failed I/O in a task that waited for it.
     fn task_failed(&mut self, waiter: u32, kind: IoKind, pages: u64, outcome: SimOutcome) {
         let task = self.tasks.get_mut(waiter);
         if kind == IoKind::Fill && pages > 1 && outcome == SimOutcome::MediaError {

@@ -8,7 +8,6 @@ use rustc_hash::FxHashMap;
 /// Pages of a group: their places fill four cache lines.
 const GROUP: u64 = 64;
 
-/// No page stands there.
 const NONE: u32 = u32::MAX;
 
 #[derive(Debug, Clone)]
@@ -17,7 +16,6 @@ struct PageGroup {
     held: u32,
 }
 
-/// Places by page number.
 #[derive(Debug, Clone, Default)]
 pub(super) struct PagePlaces {
     groups: FxHashMap<u64, Box<PageGroup>>,

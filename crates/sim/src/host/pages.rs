@@ -9,7 +9,6 @@ use std::collections::{BTreeMap, VecDeque};
 use super::page_places::PagePlaces;
 use crate::device::Nanos;
 
-/// End of a list.
 const NONE: u32 = u32::MAX;
 
 #[derive(Debug, Clone, Copy)]
@@ -62,7 +61,6 @@ impl PageTable {
         self.places.len()
     }
 
-    /// Dirty pages that are not being written.
     pub(super) fn dirty_pages(&self) -> u64 {
         self.dirty.len() as u64
     }
@@ -149,7 +147,6 @@ impl PageTable {
         number - first
     }
 
-    /// The pages of a run have been written.
     pub(super) fn end_writeback(&mut self, first: u64, pages: u64) {
         self.writeback_pages -= pages;
         for number in first..first + pages {
@@ -175,7 +172,6 @@ impl PageTable {
         self.pages[self.places.of(number) as usize].writeback
     }
 
-    /// Whether a page is dirty, and not being written.
     pub(super) fn is_dirty(&self, number: u64) -> bool {
         self.dirty.contains_key(&number)
     }
@@ -206,7 +202,6 @@ impl PageTable {
         self.drop_where(first, end, |page| page.loaded && !page.writeback);
     }
 
-    /// Drops a page whose read has failed.
     pub(super) fn drop_failed(&mut self, number: u64) {
         self.drop_where(number, number + 1, |page| !page.loaded);
     }

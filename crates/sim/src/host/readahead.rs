@@ -30,7 +30,6 @@ impl ReadAheadWindow {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PageReadAhead {
     window: ReadAheadWindow,
-    /// The page read last.
     previous: Option<u64>,
 }
 

@@ -57,7 +57,6 @@ impl<D: SimDevice> PageCache<D> {
         self.agenda.at(task.busy_until, CacheEvent::Finish(number));
     }
 
-    /// Reads a missing page and what read-ahead adds to it.
     fn read_missing(&mut self, at: Nanos, number: u32) {
         let task = self.tasks.get(number);
         let (id, page, careful) = (task.id, task.page, task.careful);
@@ -120,7 +119,6 @@ impl<D: SimDevice> PageCache<D> {
         }
     }
 
-    /// A read has ended.
     pub(super) fn filled(&mut self, io: &DeviceIo, outcome: SimOutcome) {
         for page in io.first..io.first + io.pages {
             if outcome == SimOutcome::Done {

@@ -79,7 +79,6 @@ impl WriteRate {
         Self { ns_per_page, since: 0, pages: 0 }
     }
 
-    /// Write-back begins after a time without.
     pub fn begins(&mut self, now: Nanos) {
         (self.since, self.pages) = (now, 0);
     }

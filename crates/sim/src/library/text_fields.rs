@@ -5,7 +5,6 @@ use super::Model;
 /// Longest text; ATA's model names have 40 characters.
 const LONGEST: usize = 200;
 
-/// The first text that cannot be printed: its field's path, and the mistake.
 pub(super) fn problem(model: &Model) -> Option<(String, String)> {
     if model.name.trim().is_empty() {
         return Some(("name".to_string(), "is empty; give the model a name".to_string()));

@@ -125,10 +125,8 @@ impl TableValue<'_> {
     }
 }
 
-/// A mistake, and the file that has it.
 struct Mistake<'m> {
     whole: toml::Table,
-    /// Names on the way to the table.
     path: Vec<String>,
     message: &'m str,
 }

@@ -24,11 +24,9 @@ pub struct LinkLayer<D> {
     sent: DueQueue,
     /// Commands whose status is on its way to the host, and when it is there.
     statuses: DueQueue,
-    /// Commands that the drive has.
     with_drive: u64,
     /// The drive's last answer on its next completion; `None` if it is out of date.
     drive_due: Option<Option<Nanos>>,
-    /// Commands that have a tag.
     tagged: u64,
     /// A command that cannot be queued has the link for itself.
     alone: bool,

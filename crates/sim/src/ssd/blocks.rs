@@ -2,14 +2,12 @@
 
 use super::geometry::Lpn;
 
-/// What a superblock is used for at the moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SuperblockState {
     /// Empty; erased before use.
     Free,
     /// Being filled by the host or the collector.
     Open,
-    /// Full.
     Sealed,
     /// Its live data are being moved out.
     Victim,
@@ -52,7 +50,6 @@ impl Superblock {
         *self = Self { state: SuperblockState::Open, slc, ..Self::default() };
     }
 
-    /// Forgets the contents.
     pub(super) fn release(&mut self) {
         *self = Self::default();
     }

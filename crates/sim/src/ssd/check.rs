@@ -119,7 +119,6 @@ impl SsdParams {
         );
     }
 
-    /// Checks of several fields together, once each is possible alone.
     fn check_together(&self, problems: &mut Problems) {
         match Geometry::new(self) {
             Ok(geometry) => {

@@ -21,7 +21,6 @@ struct DieWork {
 struct DieStretch {
     /// Number of its first work.
     first: u64,
-    /// Delay to add to the times of its works.
     delay: Nanos,
 }
 
@@ -101,7 +100,6 @@ impl Die {
         }
     }
 
-    /// The last work of the `nth` stretch.
     fn last_of(&self, nth: usize) -> &DieWork {
         &self.chain[self.index(self.behind(nth)) - 1]
     }

@@ -3,7 +3,6 @@
 use crate::device::Nanos;
 use crate::stalls::Stalls;
 
-/// A range whose pages are hard to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetryRegion {
     pub offset: u64,
@@ -20,7 +19,6 @@ pub struct SsdFaults {
     pub flush_lies: bool,
     /// The drive runs at this share of its speed, whatever its temperature.
     pub throttle_forced: Option<f64>,
-    /// Ranges that are hard or impossible to read.
     pub failing: Vec<RetryRegion>,
     pub gone_at: Option<Nanos>,
     pub stalls: Option<Stalls>,

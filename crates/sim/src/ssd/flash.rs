@@ -86,7 +86,6 @@ impl Flash {
         if self.slowdown == 1.0 { len } else { (len as f64 * self.slowdown) as Nanos }
     }
 
-    /// How long `units` units take over a channel.
     pub(super) fn transfer(&self, units: u32) -> Nanos {
         whole_ns(self.times.unit_transfer * f64::from(units) * self.slowdown)
     }

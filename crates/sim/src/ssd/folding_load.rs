@@ -11,7 +11,6 @@ pub(super) struct FoldingLoad<'a> {
     geometry: &'a Geometry,
     /// Page reads and erases, summed over dies, at full speed.
     die_ns: f64,
-    /// Units copied.
     moved: u64,
     last_stripe: Option<u32>,
 }

@@ -22,13 +22,11 @@ const PACE_MAX: f64 = 1000.0;
 
 /// Receives the work of the flash other than writing the host's data.
 pub(super) trait Sink {
-    /// `units` live units are copied.
     fn moved(&mut self, from: Ppn, from_slc: bool, to: Ppn, units: u32);
     /// A superblock is erased, to be written next.
     fn opened(&mut self, block: u32);
 }
 
-/// The destination of a piece of a host write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Placed {
     pub(super) ppn: Ppn,
@@ -36,7 +34,6 @@ pub(super) struct Placed {
     pub(super) slc: bool,
 }
 
-/// Units written so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Counts {
     pub(super) host_units: u64,
@@ -52,7 +49,6 @@ struct Victim {
     pace: f64,
 }
 
-/// The flash translation layer.
 #[derive(Debug, Clone)]
 pub(super) struct Ftl {
     geometry: Geometry,
@@ -99,7 +95,6 @@ impl Ftl {
         self.map.run(lpn, max)
     }
 
-    /// Whether the superblock of `ppn` is written with one bit per cell.
     pub(super) fn is_slc(&self, ppn: Ppn) -> bool {
         self.blocks[self.geometry.block_of(ppn) as usize].slc
     }
@@ -149,7 +144,6 @@ impl Ftl {
         Placed { ppn, units, slc }
     }
 
-    /// Unmaps `len` units from `lpn` on.
     pub(super) fn trim(&mut self, lpn: Lpn, len: u32) {
         let (blocks, geometry) = (&mut self.blocks, &self.geometry);
         let (emptied, live) = (&mut self.emptied, &mut self.live_units);
@@ -223,7 +217,6 @@ impl Ftl {
         block
     }
 
-    /// Moves the units that are due when the host takes `units` units of ordinary space.
     fn keep_pace(&mut self, units: u32, sink: &mut impl Sink) {
         if self.victim.is_none() {
             if self.free.len() > COLLECT_BELOW_FREE {
@@ -336,7 +329,6 @@ impl Ftl {
         }
     }
 
-    /// Frees the superblocks that have become empty.
     fn reclaim(&mut self) {
         while let Some(block) = self.emptied.pop() {
             let entry = &self.blocks[block as usize];

@@ -5,11 +5,9 @@
 
 use super::geometry::{Lpn, Ppn};
 
-/// Units of a piece.
 const PIECE: u32 = 1024;
 /// Extents beyond which the plain table is smaller or faster.
 const EXTENTS_MAX: usize = 128;
-/// Entry of a unit that is not mapped.
 const UNMAPPED: Ppn = Ppn::MAX;
 
 /// Neighbouring logical units that are neighbours in the flash too.
@@ -34,7 +32,6 @@ impl MapExtent {
     }
 }
 
-/// The value of a piece without extents.
 const NOTHING: MapExtent = MapExtent { start: 0, len: 0, ppn: 0 };
 
 #[derive(Debug, Clone)]

@@ -43,7 +43,6 @@ impl Port {
         data + if with_command { self.command } else { 0 }
     }
 
-    /// Occupies the port for `len` from `at` on; returns the end.
     pub(super) fn carry(&mut self, now: Nanos, at: Nanos, way: PortDirection, len: Nanos) -> Nanos {
         if len == 0 {
             return at;

@@ -56,7 +56,6 @@ pub(super) fn small() -> SsdParams {
     }
 }
 
-/// The drive of [`small`] with a change.
 pub(super) fn small_with(change: impl FnOnce(&mut SsdParams)) -> SsdParams {
     let mut params = small();
     change(&mut params);
@@ -74,7 +73,6 @@ pub(super) fn slc(static_gb: f64, dynamic_max_gb: f64, idle_before_fold_ms: f64)
     SlcParams { static_gb, dynamic_max_gb, dynamic_free_share: 0.5, idle_before_fold_ms }
 }
 
-/// The drive of [`small`] with another port.
 pub(super) fn with_port(mut params: SsdParams, rate_mb_s: f64, command_us: f64) -> SsdParams {
     params.port = Some(port(rate_mb_s, command_us));
     params
@@ -141,7 +139,6 @@ impl Sink for NullSink {
     fn opened(&mut self, _block: u32) {}
 }
 
-/// A small generator for offsets in tests.
 pub(super) struct Offsets(pub(super) u64);
 
 impl Offsets {

@@ -26,7 +26,6 @@ impl Thermal {
         self.temperature_c
     }
 
-    /// Where throttling begins.
     pub(super) fn limit_c(&self) -> f64 {
         self.params.throttle_start_c
     }

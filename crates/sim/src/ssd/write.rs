@@ -93,7 +93,6 @@ impl Ssd {
         self.buffer.flush(at, &self.flash).map_or(at, |safe| safe + commit)
     }
 
-    /// Serves a flush; returns when it is done.
     pub(super) fn flush(&mut self) -> Nanos {
         let ready = self.start(self.params.controller.write_command_us);
         if self.faults.flush_lies || self.params.buffer.power_loss_protection {

@@ -21,7 +21,6 @@ pub struct TraceReader<R> {
     input: R,
     header: TraceHeader,
     at: u64,
-    /// Time of the last request.
     last_ns: u64,
     sums: TraceTotals,
     totals: Option<TraceTotals>,
@@ -102,7 +101,6 @@ impl<R: Read> TraceReader<R> {
         Ok(totals)
     }
 
-    /// The totals, once everything before them was read.
     pub fn totals(&self) -> Option<&TraceTotals> {
         self.totals.as_ref()
     }

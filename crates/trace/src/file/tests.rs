@@ -56,7 +56,6 @@ fn two_versions_in_one_header_are_refused() {
     assert!(refused.to_string().contains("two different versions"), "{refused}");
 }
 
-/// The file of these requests with other totals.
 fn with_totals(events: &[TraceEvent], change: impl FnOnce(&mut TraceTotals)) -> Vec<u8> {
     let whole = written(events, 1);
     let mut totals = read(&whole).unwrap().1;

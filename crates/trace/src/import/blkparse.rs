@@ -13,11 +13,9 @@ const SECTOR: u64 = 512;
 #[derive(Debug)]
 pub struct BlkparseParser;
 
-/// The meaning of a block event's letters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockKind {
     pub op: TraceOp,
-    /// A flush goes before it.
     pub flushes_before: bool,
     /// It is on the medium when it is done.
     pub fua: bool,

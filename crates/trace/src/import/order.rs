@@ -35,7 +35,6 @@ impl OrderWindow {
         Some(record)
     }
 
-    /// Records that stood after later ones.
     pub fn inversions(&self) -> u64 {
         self.inversions
     }

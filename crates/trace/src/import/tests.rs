@@ -184,7 +184,6 @@ fn an_iolog_comes_back_as_it_was() {
     assert_eq!(String::from_utf8(writer.finish().unwrap()).unwrap(), IOLOG);
 }
 
-/// A record as the kernel writes it.
 fn binary(at_ns: u64, sector: u64, bytes: u32, action: u32, data: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     out.extend(0x6561_7407u32.to_le_bytes());

@@ -18,7 +18,6 @@ const MINOR_BITS: u32 = 20;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordedDevice {
-    /// Name of it in /sys.
     pub name: String,
     /// Number of the whole disk, as the kernel counts them.
     pub kernel_number: u32,

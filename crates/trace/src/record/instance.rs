@@ -121,7 +121,6 @@ fn remove_left(roots: &Roots, folder: &Path) {
     }
 }
 
-/// When a process began, in ticks since the start of the machine.
 fn began(roots: &Roots, process: u32) -> Option<u64> {
     let stat = read_text(roots.proc.join(process.to_string()).join("stat"))?;
     // Its name may have blanks and brackets; after it the 20th word is the time.

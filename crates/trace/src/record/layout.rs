@@ -24,7 +24,6 @@ pub struct RawEvent {
     pub kind: RawKind,
     /// Where, in units of 512 bytes.
     pub sector: u64,
-    /// How long.
     pub sectors: u32,
     /// A completion with an error.
     pub failed: bool,
@@ -47,7 +46,6 @@ impl RawEvent {
         until_nul(&self.letters)
     }
 
-    /// The thread that submitted it.
     pub fn name(&self) -> &str {
         until_nul(&self.name)
     }
@@ -143,7 +141,6 @@ fn field_of(line: &str, name: &str) -> Option<Field> {
     Some(Field { offset: number("offset:")?, size: number("size:")? })
 }
 
-/// The kinds of events that are recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockEvents {
     issue: EventLayout,

@@ -79,7 +79,6 @@ fn stretches(random: &mut SplitMix, starts: u32, continuing: u32, bytes: u64) ->
     parts(continuing.into(), &weights).into_iter().map(stretch).collect()
 }
 
-/// A request without its time.
 type TracedAccess = (TraceOp, u64, u32);
 
 /// The accesses of a stretch from page `at` on.
@@ -146,7 +145,6 @@ fn batches(random: &mut SplitMix, jobs: Vec<Vec<TracedAccess>>) -> Vec<Vec<Trace
     batches
 }
 
-/// Makes a trace and hands it over.
 pub(super) fn generate(trace: &SyntheticTrace, sink: &mut dyn EventSink) -> Result<(), TraceError> {
     // FNV-1a: each name has numbers of its own.
     let hash = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);

@@ -7,7 +7,6 @@ use crate::hdd::params::{HddParams, RmwParams};
 use crate::hdd::{HddFaults, SlowRegion};
 
 const KIB: u64 = 1024;
-/// A turn of the small drive, ms.
 const TURN_MS: f64 = 10.0;
 
 fn with_large_sectors(batch_sectors: u32) -> HddParams {

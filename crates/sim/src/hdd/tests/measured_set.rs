@@ -79,7 +79,6 @@ fn set() -> HddParams {
     toml::from_str(&format!("{SET}{zones}]")).unwrap()
 }
 
-/// One request at `now`: how long it takes.
 fn time(disk: &mut HardDisk, now: &mut Nanos, op: RequestKind, offset: u64, fua: bool) -> Nanos {
     let begun = *now;
     let ended = ask(disk, begun, SimRequest { id: 1, op, offset, len: 4096, fua }).at;

@@ -66,7 +66,6 @@ fn missed_by(params: &HddParams, drive: &str) -> Vec<(&'static [RequestKind], u6
     missed.into_iter().map(|(ops, size, offset, _)| (ops, size, offset)).collect()
 }
 
-/// Checks a drive's own model likewise.
 fn missed_passes(name: &str) -> Vec<(&'static [RequestKind], u64, u64)> {
     missed_by(&model(name), name)
 }
@@ -179,7 +178,6 @@ fn the_rate_of_a_drive_80_percent_full() {
     near("wd40ezrz", disk.rate_mb_s_at(disk.capacity_bytes() / 10 * 8), 105.0, 0.05);
 }
 
-/// Mean time in ms of random 4 KiB reads in `from..to`.
 fn access_ms(name: &str, from: u64, to: u64) -> f64 {
     mean_ms(
         &host(name)

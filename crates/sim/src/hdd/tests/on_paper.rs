@@ -169,7 +169,6 @@ impl OnPaper {
     }
 }
 
-/// Mean time per random read of a real model, ms, with `depth` outstanding.
 fn measured(params: &HddParams, depth: usize, count: usize) -> f64 {
     let mut host = Host::new(params);
     let capacity = host.disk.capacity_bytes();

@@ -7,7 +7,6 @@ use crate::testing::{TestDrive, request, run_all};
 
 const PAGE: u64 = PAGE_BYTES;
 const MIB: u64 = 1 << 20;
-/// The largest request of write-back.
 const REQUEST_MAX: u64 = 1280 << 10;
 
 /// Linux's settings with less memory: a tenth is 25.6 MiB.
@@ -30,7 +29,6 @@ fn write(cache: &mut Cache, now: Nanos, range: std::ops::Range<u64>) -> Nanos {
         .fold(now, |now, offset| call(cache, now, RequestKind::Write, offset, MIB))
 }
 
-/// Single pages far apart.
 fn scattered(page: u64) -> u64 {
     page * 7919 % 100_003 * 8 * PAGE
 }

@@ -49,7 +49,6 @@ impl Bench {
         self.rate(op, (1 << 30) / len, depth, len, |k| k * len)
     }
 
-    /// Writes the first `len` bytes of the drive in order; returns the rate in MB/s.
     fn fill(&mut self, len: u64) -> f64 {
         self.rate(RequestKind::Write, len >> 20, 8, 1 << 20, |k| k << 20)
     }

@@ -16,7 +16,6 @@ const ROW: u64 = 8 * 3 * 32 * 1024;
 /// port's command.
 const READ_NS: Nanos = 10_000 + 50_000 + 5120 + 2048 + 1000;
 
-/// When two requests sent together are done.
 fn together(ssd: &mut Ssd, now: Nanos, requests: [SimRequest; 2]) -> Nanos {
     for (id, request) in (0..).zip(requests) {
         ssd.submit(now, SimRequest { id, ..request });
