@@ -8,9 +8,10 @@ const STILL_WORKS: &str = "sim:MODEL targets still work in virtual time";
 
 /// A drive that another server still serves can be ended; what others mounted had better stay.
 fn if_ours(source_name: &str) -> &'static str {
-    match source_name.starts_with(MARK) {
-        true => ", or end the drivescope that serves it (Ctrl-C)",
-        false => "",
+    if source_name.starts_with(MARK) {
+        ", or end the drivescope that serves it (Ctrl-C)"
+    } else {
+        ""
     }
 }
 

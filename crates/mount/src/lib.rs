@@ -120,11 +120,9 @@ impl Server {
         }
         let mount_point = mount_point::prepare(&options.mount_point)?;
         if mount_point::would_hide(&mount_point, &options.backing) {
-            let why = "it lies below the mount point, which would hide it; name another file";
-            return Err(ServeError::BackingStore {
-                path: options.backing.clone(),
-                why: why.into(),
-            });
+            let why =
+                "it lies below the mount point, which would hide it; name another file".into();
+            return Err(ServeError::BackingStore { path: options.backing.clone(), why });
         }
         let backing = Arc::new(BackingStore::open(&options.backing, device.capacity_bytes())?);
         let started = Self::prepare(device, options, &backing)
@@ -271,11 +269,9 @@ impl Server {
         if let Some(mut block) = self.block.take() {
             let users = block.users();
             if !block.detach(PATIENCE) {
-                let node = block.node();
                 let who = if users.is_empty() { "it is open".into() } else { users.join(", ") };
-                let node = node.display();
-                self.recorder
-                    .cut_off(format!("{node} was still in use ({who}) and fails from now on"));
+                let what = format!("was still in use ({who}) and fails from now on");
+                self.recorder.cut_off(format!("{} {what}", block.node().display()));
             }
         }
         if let Some(mounted) = self.mounted.take() {
@@ -292,11 +288,10 @@ impl Server {
         if let Some(workers) = self.workers.take() {
             workers.finish();
             if let Err(errno) = self.backing.sync() {
-                let path = self.backing.path().display();
-                let what = "what was written last may be lost";
-                self.recorder.trouble(format!(
-                    "the backing file {path} could not be synced ({errno}): {what}"
-                ));
+                let (path, what) =
+                    (self.backing.path().display(), "what was written last may be lost");
+                let why = format!("could not be synced ({errno}): {what}");
+                self.recorder.trouble(format!("the backing file {path} {why}"));
             }
         }
     }

@@ -18,7 +18,7 @@ pub(crate) struct Seen {
 }
 
 /// The device. Flushes and trims take no time.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Fixed {
     capacity: u64,
     sector: u32,

@@ -23,20 +23,14 @@ const MIB: usize = 1 << 20;
 const CAPACITY: u64 = 256 << 20;
 const SLOW: Duration = Duration::from_millis(8);
 
-fn reason_to_skip(block: bool) -> Option<&'static str> {
-    if !rustix::process::geteuid().is_root() {
-        Some("not root")
-    } else if !Path::new("/dev/fuse").exists() {
-        Some("no /dev/fuse")
-    } else if block && !Path::new("/dev/loop-control").exists() {
-        Some("no /dev/loop-control")
-    } else {
-        None
-    }
-}
-
 fn can_run(block: bool) -> bool {
-    reason_to_skip(block).map(skip_loudly).is_none()
+    let reasons = [
+        (!rustix::process::geteuid().is_root(), "not root"),
+        (!Path::new("/dev/fuse").exists(), "no /dev/fuse"),
+        (block && !Path::new("/dev/loop-control").exists(), "no /dev/loop-control"),
+    ];
+    let reason = reasons.into_iter().find(|(is_so, _)| *is_so);
+    reason.map(|(_, reason)| skip_loudly(reason)).is_none()
 }
 
 #[track_caller]
@@ -79,17 +73,34 @@ impl Place {
     }
 
     fn serve(&self, device: Fixed) -> Server {
-        Server::start(Box::new(device), &self.options()).unwrap()
+        serve(device, &self.options())
     }
 
     fn serve_block(&self, device: Fixed) -> Server {
-        let options = ServeOptions { block: true, ..self.options() };
-        Server::start(Box::new(device), &options).unwrap()
+        serve(device, &ServeOptions { block: true, ..self.options() })
     }
 
     fn is_mounted(&self) -> bool {
         let table = std::fs::read_to_string("/proc/self/mounts").unwrap();
         table.contains(self.mount_point().to_str().unwrap())
+    }
+}
+
+/// Serves the drive. A process that another test has just forked still holds the lock of a backing file for an instant,
+/// after its server has ended: that refusal alone is waited for.
+#[track_caller]
+fn serve(device: Fixed, options: &ServeOptions) -> Server {
+    let begin = Instant::now();
+    loop {
+        match Server::start(Box::new(device.clone()), options) {
+            Err(ServeError::BackingStore { why, .. })
+                if why.contains("another server uses it")
+                    && begin.elapsed() < Duration::from_secs(5) =>
+            {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            started => return started.unwrap(),
+        }
     }
 }
 
@@ -159,6 +170,10 @@ fn open_direct(path: &Path) -> std::fs::File {
 
 fn pattern(seed: u8, len: usize) -> Vec<u8> {
     (0..len).map(|i| seed.wrapping_add((i / 512) as u8).wrapping_mul(31)).collect()
+}
+
+fn name_of(node: &Path) -> &str {
+    node.file_name().unwrap().to_str().unwrap()
 }
 
 fn errno_of<T: std::fmt::Debug>(result: std::io::Result<T>) -> i32 {

@@ -87,12 +87,11 @@ impl TraceTotals {
             (counts, bytes, it.end_ns / tick_ns, it.longest_bytes, it.has_latencies)
         };
         let is_early = self.discards > 0 && self.discarded_bytes == 0;
-        let is_end = match is_early {
-            true => self.end_bytes <= requests.end_bytes,
-            false => {
-                (self.end_bytes, self.discarded_bytes)
-                    == (requests.end_bytes, requests.discarded_bytes)
-            }
+        let is_end = if is_early {
+            self.end_bytes <= requests.end_bytes
+        } else {
+            let ends = |it: &Self| (it.end_bytes, it.discarded_bytes);
+            ends(self) == ends(requests)
         };
         sums(self) == sums(requests) && is_end
     }

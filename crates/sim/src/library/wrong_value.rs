@@ -36,9 +36,10 @@ pub(super) fn find(text: &str, at: usize, message: &str) -> Option<WrongValue> {
             .filter(|(k, p)| *k < middle || fixed(p))
             .map(|(_, p)| p)
             .collect();
-        match search.remains(|table| keep(table, &kept)) {
-            true => with = middle,
-            false => without = middle + 1,
+        if search.remains(|table| keep(table, &kept)) {
+            with = middle;
+        } else {
+            without = middle + 1;
         }
     }
     // with nothing kept it is not a value's mistake

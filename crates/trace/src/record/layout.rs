@@ -75,9 +75,10 @@ impl Field {
     fn number(self, event: &[u8]) -> Option<u64> {
         let bytes = self.bytes(event)?;
         let mut wide = [0; 8];
-        let room = match cfg!(target_endian = "little") {
-            true => wide.get_mut(..bytes.len())?,
-            false => wide.get_mut(8usize.checked_sub(bytes.len())?..)?,
+        let room = if cfg!(target_endian = "little") {
+            wide.get_mut(..bytes.len())?
+        } else {
+            wide.get_mut(8usize.checked_sub(bytes.len())?..)?
         };
         room.copy_from_slice(bytes);
         Some(u64::from_ne_bytes(wide))

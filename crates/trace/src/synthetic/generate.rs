@@ -133,10 +133,8 @@ fn batches(random: &mut SplitMix, jobs: Vec<Vec<TracedAccess>>) -> Vec<Vec<Trace
         let is_write = job.first().is_some_and(|(op, ..)| *op == TraceOp::Write);
         let mut rest = job.as_slice();
         while !rest.is_empty() {
-            let wanted = match is_write {
-                true => WRITE_BATCH,
-                false => 1 + usize::from(random.below(READ_PAIRS) == 0),
-            };
+            let wanted =
+                if is_write { WRITE_BATCH } else { 1 + usize::from(random.below(READ_PAIRS) == 0) };
             let (batch, others) = rest.split_at(wanted.min(rest.len()));
             batches.push(batch.to_vec());
             rest = others;
