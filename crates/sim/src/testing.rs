@@ -168,10 +168,12 @@ pub(crate) fn serve<D: SimDevice>(
             device.submit(now, request);
         }
         let Some(due) = device.next_completion() else { return served };
+        assert!(due >= now, "an answer in the past");
         now = due;
         device.advance(due, &mut done);
+        assert!(!done.is_empty() || device.next_completion() > Some(due), "no progress at {due}");
         for SimCompletion { id, at, outcome } in done.drain(..) {
-            assert_eq!(outcome, SimOutcome::Done);
+            assert_eq!((outcome, at), (SimOutcome::Done, due));
             let (sent, len) = under_way.remove(&id).expect("it is under way");
             served.push(Served { id, len, sent, answered: at });
         }

@@ -176,9 +176,7 @@ impl Mechanism {
 
     /// Moves to `sector` and transfers `count` sectors; returns when the last one ends.
     pub fn access(&mut self, at: Nanos, sector: u64, count: u64, write: bool) -> Nanos {
-        let place = self.layout.locate(sector);
-        let start = self.reach(at, sector, &place, write);
-        self.transfer(start, sector, &place, count)
+        self.access_not_before(at, at, sector, count, write)
     }
 
     /// Like [`access`](Self::access), with the transfer not before `not_before`.

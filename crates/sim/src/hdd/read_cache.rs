@@ -51,25 +51,11 @@ pub struct ReadCache {
     adaptive: bool,
 }
 
+/// The sectors before `end` (which may lie beyond a request) that segment `index` holds, or reading would continue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lookup {
-    /// No segment holds its first sector, nor ends there.
-    Miss,
-    /// Segment `index` holds the sectors before `end` (which may lie beyond the request).
-    Held {
-        index: usize,
-        /// First sector that it does not hold.
-        end: u64,
-    },
-}
-
-impl Lookup {
-    fn index(self) -> Option<usize> {
-        match self {
-            Self::Miss => None,
-            Self::Held { index, .. } => Some(index),
-        }
-    }
+pub struct HeldSectors {
+    pub index: usize,
+    pub end: u64,
 }
 
 impl ReadCache {
@@ -91,7 +77,7 @@ impl ReadCache {
 
     /// The segment that holds `sector`, or that ends there so that reading would continue it.
     #[inline]
-    pub fn find(&self, sector: u64) -> Lookup {
+    pub fn find(&self, sector: u64) -> Option<HeldSectors> {
         let behind = self.stretches.partition_point(|stretch| stretch.start <= sector);
         let mut found: Option<&CachedRange> = None;
         for stretch in self.stretches[..behind].iter().rev() {
@@ -104,7 +90,7 @@ impl ReadCache {
                 break;
             }
         }
-        found.map_or(Lookup::Miss, |s| Lookup::Held { index: s.segment, end: s.end })
+        found.map(|stretch| HeldSectors { index: stretch.segment, end: stretch.end })
     }
 
     /// Marks a segment as just used by a command for the host's bytes `from..to`; returns whether that
@@ -125,8 +111,11 @@ impl ReadCache {
         // the stretch that a command should continue may be gone by the time the head has read it
         let still =
             |index: &usize| self.place(*index).is_some_and(|at| self.stretches[at].reaches(start));
-        let continued =
-            if self.adaptive { self.find(start).index() } else { continued.filter(still) };
+        let continued = if self.adaptive {
+            self.find(start).map(|held| held.index)
+        } else {
+            continued.filter(still)
+        };
         if let Some(index) = continued {
             self.grow(index, end);
             return index;
@@ -331,10 +320,10 @@ mod tests {
     fn segment_answers_its_data_and_continues_at_end() {
         let mut cache = ReadCache::new(2, 100, false);
         let index = cache.keep(1000, 1050, None);
-        assert_eq!(cache.find(999), Lookup::Miss);
-        assert_eq!(cache.find(1000), Lookup::Held { index, end: 1050 });
-        assert_eq!(cache.find(1050), Lookup::Held { index, end: 1050 });
-        assert_eq!(cache.find(1051), Lookup::Miss);
+        assert_eq!(cache.find(999), None);
+        assert_eq!(cache.find(1000), Some(HeldSectors { index, end: 1050 }));
+        assert_eq!(cache.find(1050), Some(HeldSectors { index, end: 1050 }));
+        assert_eq!(cache.find(1051), None);
     }
 
     #[test]
@@ -342,8 +331,8 @@ mod tests {
         let mut cache = ReadCache::new(1, 100, false);
         let index = cache.keep(0, 80, None);
         cache.grow(index, 150);
-        assert_eq!(cache.find(49), Lookup::Miss);
-        assert_eq!(cache.find(50), Lookup::Held { index, end: 150 });
+        assert_eq!(cache.find(49), None);
+        assert_eq!(cache.find(50), Some(HeldSectors { index, end: 150 }));
     }
 
     #[test]
@@ -355,8 +344,8 @@ mod tests {
         cache.touch(second, 4000, 4040);
         assert!(!cache.touch(first, 0, 20));
         assert_eq!(cache.keep(5000, 5010, None), second);
-        assert_ne!(cache.find(5), Lookup::Miss);
-        assert_eq!(cache.find(1005), Lookup::Miss);
+        assert_ne!(cache.find(5), None);
+        assert_eq!(cache.find(1005), None);
     }
 
     #[test]
@@ -381,12 +370,12 @@ mod tests {
         // the free segment, then the two others
         for (end, held) in [(5200, [true, true]), (5300, [false, true]), (5400, [false, false])] {
             cache.grow(stream, end);
-            assert_eq!(cache.find(5000), Lookup::Held { index: stream, end });
-            assert_eq!([1000, 2000].map(|sector| cache.find(sector) != Lookup::Miss), held);
+            assert_eq!(cache.find(5000), Some(HeldSectors { index: stream, end }));
+            assert_eq!([1000, 2000].map(|sector| cache.find(sector) != None), held);
         }
         cache.grow(stream, 5450);
-        assert_eq!(cache.find(5049), Lookup::Miss);
-        assert_ne!(cache.find(5050), Lookup::Miss);
+        assert_eq!(cache.find(5049), None);
+        assert_ne!(cache.find(5050), None);
     }
 
     #[test]
@@ -396,13 +385,13 @@ mod tests {
         cache.touch(stream, 0, 1);
         let other = cache.keep(9000, 9010, None);
         cache.touch(other, 0, 1);
-        assert_eq!(cache.find(99), Lookup::Miss);
-        assert_eq!(cache.find(100), Lookup::Held { index: stream, end: 300 });
+        assert_eq!(cache.find(99), None);
+        assert_eq!(cache.find(100), Some(HeldSectors { index: stream, end: 300 }));
         // the stream is used again, so that the other gives way
         cache.touch(stream, 0, 1);
         cache.keep(7000, 7010, None);
-        assert_eq!(cache.find(9000), Lookup::Miss);
-        assert_eq!(cache.find(100), Lookup::Held { index: stream, end: 300 });
+        assert_eq!(cache.find(9000), None);
+        assert_eq!(cache.find(100), Some(HeldSectors { index: stream, end: 300 }));
     }
 
     #[test]
@@ -413,12 +402,12 @@ mod tests {
         let high = cache.keep(80, 150, None);
         cache.touch(high, 0, 1);
         cache.grow(low, 80);
-        assert_eq!(cache.find(10), Lookup::Held { index: low, end: 150 });
+        assert_eq!(cache.find(10), Some(HeldSectors { index: low, end: 150 }));
         // commands of one stream that were queued together continue one another
         assert_eq!(cache.keep(150, 170, Some(high)), low);
         assert_eq!(cache.end(low), Some(170));
         cache.grow(high, 500);
-        assert_eq!(cache.find(480), Lookup::Miss);
+        assert_eq!(cache.find(480), None);
     }
 
     proptest! {
@@ -429,7 +418,7 @@ mod tests {
         ) {
             let mut cache = ReadCache::new(5, 40, adaptive);
             for (start, len, again) in steps {
-                let index = cache.keep(start, start + len, cache.find(start).index());
+                let index = cache.keep(start, start + len, cache.find(start).map(|held| held.index));
                 if again {
                     cache.touch(index, 0, 1);
                 }
@@ -443,7 +432,7 @@ mod tests {
                     let by_segment = (0..5).filter_map(|k| held.iter().find(|s| s.segment == k));
                     let mut near = by_segment.filter(|s| s.start <= sector && sector <= s.end);
                     let holder = near.clone().find(|s| sector < s.end).or(near.next_back());
-                    prop_assert_eq!(cache.find(sector).index(), holder.map(|s| s.segment));
+                    prop_assert_eq!(cache.find(sector).map(|held| held.index), holder.map(|s| s.segment));
                 }
             }
         }
@@ -452,6 +441,6 @@ mod tests {
     #[test]
     fn without_segments_there_is_no_cache() {
         assert!(ReadCache::new(0, 100, false).is_off());
-        assert_eq!(ReadCache::new(0, 100, false).find(0), Lookup::Miss);
+        assert_eq!(ReadCache::new(0, 100, false).find(0), None);
     }
 }

@@ -3,7 +3,7 @@
 use crate::device::{Nanos, RequestKind, SimOutcome, SimRequest};
 use crate::hdd::disk::HardDisk;
 use crate::hdd::queue::QueuedCommand;
-use crate::hdd::read_cache::{DiskReadAhead, Lookup};
+use crate::hdd::read_cache::{DiskReadAhead, HeldSectors};
 
 impl HardDisk {
     /// The physical sectors that hold the host's bytes, as first and end.
@@ -31,7 +31,7 @@ impl HardDisk {
                 // read-ahead has it or will reach it
                 return self.read_from_segment(at, request, (from, to), ahead.segment, ahead.from);
             }
-            if let Lookup::Held { index, end } = self.read_cache.find(from) {
+            if let Some(HeldSectors { index, end }) = self.read_cache.find(from) {
                 return self.read_from_segment(at, request, (from, to), index, end);
             }
         }

@@ -8,6 +8,7 @@ mod ports;
 mod toml_errors;
 
 use super::*;
+use crate::device::RequestKind::{Read, Write};
 use crate::device::{Nanos, RequestKind, SimDevice};
 use crate::hdd::HardDisk;
 use crate::link::Bridge;
@@ -103,19 +104,15 @@ fn closed_loop(
 fn scattered_read(id: u64) -> (RequestKind, u64, u64) {
     // no fixed stride, with which a platter would be in step
     let mixed = (id + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    (
-        RequestKind::Read,
-        (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) % 250_000 * 4096,
-        4096,
-    )
+    (Read, (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) % 250_000 * 4096, 4096)
 }
 
 fn large_read(id: u64) -> (RequestKind, u64, u64) {
-    (RequestKind::Read, id << 20, 1 << 20)
+    (Read, id << 20, 1 << 20)
 }
 
 fn large_write(id: u64) -> (RequestKind, u64, u64) {
-    (RequestKind::Write, id << 20, 1 << 20)
+    (Write, id << 20, 1 << 20)
 }
 
 /// The drive of a model without its link, its port as fast as in the link.
@@ -211,7 +208,7 @@ fn a_seed_moves_a_disks_start_and_repeats_it() {
 #[test]
 fn a_long_pass_takes_as_long_through_its_link() {
     let (model, start) = (model("usb-16tb"), Start::default());
-    let write = (RequestKind::Write, 0, 256 << 30);
+    let write = (Write, 0, 256 << 30);
     let through = sequential_pass(&mut model.build(&start).unwrap(), 0, write, 1 << 20, 2);
     let alone = sequential_pass(&mut bare(&model, &start), 0, write, 1 << 20, 2);
     let off = through as f64 / alone as f64 - 1.0;
@@ -241,7 +238,7 @@ fn pieces_of_one_zone_take_the_same_time() {
             // the first is shorter by the amount that the empty cache takes
             let took = [0, 1, 2].map(|number| {
                 let began = now;
-                let write = (RequestKind::Write, from + number * piece, piece);
+                let write = (Write, from + number * piece, piece);
                 now = sequential_pass(&mut drive, began, write, 1 << 20, 4);
                 now - began
             });

@@ -3,7 +3,8 @@
 
 use super::host::Host;
 use super::{mechanism_of, small_drive, small_with, zone};
-use crate::device::{Nanos, RequestKind};
+use crate::device::Nanos;
+use crate::device::RequestKind::{Flush, Read, Write};
 use crate::hdd::HardDisk;
 use crate::hdd::params::{HddParams, LayoutParams, RmwParams, SeekParams, ZoneEntry, ZoneParams};
 use crate::hdd::zones::sectors_needed;
@@ -20,10 +21,10 @@ fn is_hit(params: &HddParams, before: &[(u64, u64)], offset: u64) -> bool {
         if offset > 1_000_000_000 {
             host.rest(1_000_000_000);
         }
-        host.one(RequestKind::Read, offset, len);
+        host.one(Read, offset, len);
     }
     host.rest(1_000_000_000);
-    host.one(RequestKind::Read, offset, 4 * KIB) <= HIT
+    host.one(Read, offset, 4 * KIB) <= HIT
 }
 
 #[test]
@@ -92,9 +93,9 @@ fn jumper_drive_has_room_for_last_sector() {
     params.alignment_shift_sectors = 1;
     assert_eq!(sectors_needed(&params), without + 1);
     let mut host = Host::new(&params);
-    host.one(RequestKind::Read, params.capacity_bytes - 512, 512);
-    host.one(RequestKind::Write, params.capacity_bytes - 512, 512);
-    host.one(RequestKind::Flush, 0, 0);
+    host.one(Read, params.capacity_bytes - 512, 512);
+    host.one(Write, params.capacity_bytes - 512, 512);
+    host.one(Flush, 0, 0);
 }
 
 #[test]

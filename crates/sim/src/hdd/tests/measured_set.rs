@@ -1,5 +1,6 @@
 //! A drive that is described as DiskSim's parameter files describe one: Western Digital's published 4 TB set.
 
+use crate::device::RequestKind::{Read, Write};
 use crate::device::{Nanos, RequestKind, SimRequest};
 use crate::hdd::HardDisk;
 use crate::hdd::limits::{DRIVE, SEEK, ZONE};
@@ -116,10 +117,8 @@ fn every_range_is_of_a_parameter() {
 #[test]
 fn command_costs_match_set_after_reads_and_writes() {
     let (mut disk, mut now) = (HardDisk::new(&set(), 1).unwrap(), 0);
-    let read =
-        |disk: &mut HardDisk, now: &mut Nanos| time(disk, now, RequestKind::Read, 1 << 30, false);
-    let write =
-        |disk: &mut HardDisk, now: &mut Nanos| time(disk, now, RequestKind::Write, 0, false);
+    let read = |disk: &mut HardDisk, now: &mut Nanos| time(disk, now, Read, 1 << 30, false);
+    let write = |disk: &mut HardDisk, now: &mut Nanos| time(disk, now, Write, 0, false);
     read(&mut disk, &mut now);
     assert_eq!(read(&mut disk, &mut now), 162_000 + transfer(), "hit after a read");
     assert_eq!(write(&mut disk, &mut now), 276_000 + transfer(), "write after a read");
@@ -140,12 +139,12 @@ fn misses_and_writes_through_have_their_own_overheads() {
     };
     type Change = fn(&mut HddParams);
     let cases: [(RequestKind, RequestKind, Change); 4] = [
-        (RequestKind::Read, RequestKind::Read, |p| p.read_miss_overhead_ms += 20.0),
-        (RequestKind::Write, RequestKind::Read, |p| {
+        (Read, Read, |p| p.read_miss_overhead_ms += 20.0),
+        (Write, Read, |p| {
             p.after_write.as_mut().unwrap().read_miss_overhead_ms = Some(20.106);
         }),
-        (RequestKind::Read, RequestKind::Write, |p| p.write_miss_overhead_ms = Some(20.63)),
-        (RequestKind::Write, RequestKind::Write, |p| {
+        (Read, Write, |p| p.write_miss_overhead_ms = Some(20.63)),
+        (Write, Write, |p| {
             p.after_write.as_mut().unwrap().write_miss_overhead_ms = Some(20.23);
         }),
     ];
@@ -183,7 +182,7 @@ fn writes_seek_by_their_own_curve() {
         far_slope_ms: 3.1414e-5,
     };
     let without = HddParams { write_seek: None, ..with.clone() };
-    let added = mean(&with, RequestKind::Write) - mean(&without, RequestKind::Write);
+    let added = mean(&with, Write) - mean(&without, Write);
     assert!((0.3..0.7).contains(&added), "{added} ms");
-    assert_eq!(mean(&with, RequestKind::Read), mean(&without, RequestKind::Read));
+    assert_eq!(mean(&with, Read), mean(&without, Read));
 }

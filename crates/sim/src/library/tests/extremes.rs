@@ -1,7 +1,8 @@
 //! Every number of every built-in model, one after the other, as no drive has it.
 
 use super::{refusal, text_of};
-use crate::device::{Nanos, RequestKind, SimDevice, SimOutcome, SimRequest};
+use crate::device::RequestKind::{Flush, Read, Trim, Write};
+use crate::device::{Nanos, SimDevice, SimOutcome, SimRequest};
 use crate::library::*;
 use crate::sequential_pass;
 use toml::{Table, Value};
@@ -72,14 +73,7 @@ fn check_work(model: &Model, what: &str) {
         let place = (id * 0x9e37_79b9 % 97) * (bytes / 97);
         let len = [sector, 4096, 65_536, 1 << 20][id as usize % 4].min(bytes) / sector * sector;
         let offset = place.min(bytes - len) / sector * sector;
-        let op = [
-            RequestKind::Write,
-            RequestKind::Read,
-            RequestKind::Read,
-            RequestKind::Write,
-            RequestKind::Flush,
-            RequestKind::Trim,
-        ][id as usize % 6];
+        let op = [Write, Read, Read, Write, Flush, Trim][id as usize % 6];
         drive.submit(now, SimRequest { id, op, offset, len, fua: id % 7 == 3 });
         // three in flight; every few requests an idle time
         let wanted = if id % 3 == 2 { usize::MAX } else { 0 };
@@ -95,7 +89,7 @@ fn check_work(model: &Model, what: &str) {
         done.iter().all(|answer| [SimOutcome::Done, SimOutcome::Invalid].contains(&answer.outcome))
     );
     let len = (bytes / 4).min(64 << 20) >> 16 << 16;
-    for (op, from) in [(RequestKind::Read, bytes / 2), (RequestKind::Write, bytes / 2)] {
+    for (op, from) in [(Read, bytes / 2), (Write, bytes / 2)] {
         let from = from >> 16 << 16;
         let end = sequential_pass(&mut drive, now + DAY, (op, from, len), 1 << 16, 2);
         assert!(end > now + DAY && end < now + LONGEST, "{what}: {op:?} until {end}");

@@ -1,7 +1,8 @@
 //! Temperature in the long run, and what a throttled drive does: every time inside is longer, that between two commands
 //! too.
 
-use crate::device::{RequestKind, SimDevice};
+use crate::device::RequestKind::{Flush, Read, Write};
+use crate::device::SimDevice;
 use crate::sequential_pass;
 use crate::ssd::params::ThermalParams;
 use crate::ssd::testing::{closed_loop, full, one, request, small, small_with, thermal};
@@ -32,7 +33,7 @@ fn reading_warms_a_drive() {
     params.thermal = Some(ThermalParams { read_j_per_gb: 8.0, time_constant_s: 4.0, ..thermal() });
     let mut ssd = full(params);
     let cold = ssd.status().temperature_c.unwrap();
-    sequential_pass(&mut ssd, 0, (RequestKind::Read, 0, 1 << 30), 131_072, 4);
+    sequential_pass(&mut ssd, 0, (Read, 0, 1 << 30), 131_072, 4);
     // 8.6 J in about a second, a quarter of the time constant, and 10 °C for each watt in the long run
     let warm = ssd.status().temperature_c.unwrap();
     assert!((10.0..35.0).contains(&(warm - cold)), "{cold} to {warm} °C");
@@ -45,7 +46,7 @@ fn third_of_the_speed_starts_third_of_commands() {
     let end = |throttle_forced: Option<f64>| {
         let mut ssd = Ssd::new(params.clone(), 1).unwrap();
         ssd.set_faults(SsdFaults { throttle_forced, ..SsdFaults::default() });
-        closed_loop(&mut ssd, 0, RequestKind::Read, 30_000, 32, |k| (k * 4096, 512))
+        closed_loop(&mut ssd, 0, Read, 30_000, 32, |k| (k * 4096, 512))
     };
     // one each microsecond, and the last takes its ten
     assert_eq!(end(None), 29_999 * 1_000 + 10_000);
@@ -61,9 +62,9 @@ fn partial_unit_write_warms_like_a_whole_one() {
         params.buffer.size_kib = 65_536;
         let mut ssd = Ssd::new(params, 1).unwrap();
         for k in 0..4000 {
-            one(&mut ssd, k * 1_000_000, RequestKind::Write, k * 8192, len);
+            one(&mut ssd, k * 1_000_000, Write, k * 8192, len);
         }
-        ssd.submit(5_000_000_000, request(RequestKind::Flush, 0, 0));
+        ssd.submit(5_000_000_000, request(Flush, 0, 0));
         ssd.status().temperature_c.unwrap()
     };
     let (part, whole, two) = (warmth(512), warmth(4096), warmth(8192));

@@ -1,6 +1,7 @@
 //! The write buffer: its size, what a flush saves of it, and writes of part of a mapping unit.
 
-use crate::device::{Nanos, RequestKind};
+use crate::device::Nanos;
+use crate::device::RequestKind::{Flush, Write};
 use crate::ssd::Ssd;
 use crate::ssd::testing::{full, one, small};
 
@@ -15,7 +16,7 @@ fn the_buffer_holds_as_many_kib_as_it_has() {
         let mut now = 0;
         let taken = (0..10_000).take_while(|&k| {
             let began = now;
-            now = one(&mut ssd, now, RequestKind::Write, k * 4096, 4096);
+            now = one(&mut ssd, now, Write, k * 4096, 4096);
             now - began < 1_000_000
         });
         assert_eq!(taken.count() as u32 * 4, size_kib);
@@ -33,10 +34,10 @@ fn second_flush_saves_only_new_data() {
     let mut now = 0;
     let mut write_and_flush = |offset: u64, len: u64| {
         if len > 0 {
-            now = one(&mut ssd, now, RequestKind::Write, offset, len);
+            now = one(&mut ssd, now, Write, offset, len);
         }
         let began = now;
-        now = one(&mut ssd, now, RequestKind::Flush, 0, 0);
+        now = one(&mut ssd, now, Flush, 0, 0);
         now - began
     };
     // a page of each plane of nine dies in turn, of which there are eight; no row is complete
@@ -49,11 +50,11 @@ fn second_flush_saves_only_new_data() {
 #[test]
 fn buffered_data_are_not_read_from_flash() {
     let mut ssd = full(small());
-    let from_flash = one(&mut ssd, 0, RequestKind::Write, 512, 512);
+    let from_flash = one(&mut ssd, 0, Write, 512, 512);
     // command, page read, and the unit over the channel
     assert_eq!(from_flash, 8_000 + 50_000 + 5_120);
     let began = from_flash;
-    let from_buffer = one(&mut ssd, began, RequestKind::Write, 1024, 512) - began;
+    let from_buffer = one(&mut ssd, began, Write, 1024, 512) - began;
     // command, half a microsecond of port for data and one for the command
     assert_eq!(from_buffer, 8_000 + 256 + 1_000);
 }
