@@ -32,10 +32,6 @@ impl ThinkClock {
         self.until_ns = self.until_ns.max(end_ns);
         time
     }
-
-    fn until_ns(&self) -> u64 {
-        self.until_ns
-    }
 }
 
 /// The facts of a trace that planning a replay needs.
@@ -72,7 +68,7 @@ impl TraceProfile {
         if profile.totals.events == 0 {
             return Err(TraceError::Empty);
         }
-        profile.length_ns = clock.until_ns();
+        profile.length_ns = clock.until_ns;
         Ok(profile)
     }
 }
@@ -80,19 +76,14 @@ impl TraceProfile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::event;
+    use crate::testing::read_ms;
 
     const MS: u64 = 1_000_000;
 
     /// Two that overlap, one after a pause of a second, one right after that.
     #[test]
     fn think_time_lies_between_bursts_and_is_cuttable() {
-        let read = |at_ms: u64, latency_ms: u64| TraceEvent {
-            at_ns: at_ms * MS,
-            latency_ns: Some(latency_ms * MS),
-            ..event()
-        };
-        let events = [read(0, 10), read(4, 10), read(1_014, 5), read(1_019, 1)];
+        let events = [read_ms(0, 10), read_ms(4, 10), read_ms(1_014, 5), read_ms(1_019, 1)];
         let mut clock = ThinkClock::default();
         let times: Vec<SendTime> = events.iter().map(|event| clock.take(event)).collect();
         let idle = |ms: u64| SendTime::AfterIdle(ms * MS);
