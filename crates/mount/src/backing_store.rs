@@ -54,7 +54,6 @@ impl BackingStore {
         remove_if(self.made && self.allocated_bytes() == 0, &self.path);
     }
 
-    /// Where it is.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
@@ -80,7 +79,6 @@ impl BackingStore {
         Ok(bytes)
     }
 
-    /// Writes all of `bytes` at `offset`.
     pub(super) fn write(&self, offset: u64, bytes: &[u8]) -> Result<(), Errno> {
         let mut done = 0;
         while done < bytes.len() {
@@ -93,7 +91,6 @@ impl BackingStore {
         Ok(())
     }
 
-    /// Makes a range a hole, which reads as zeros.
     #[expect(
         clippy::disallowed_methods,
         reason = "TRIM of a served drive, in the file of its contents"

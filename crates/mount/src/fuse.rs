@@ -26,7 +26,6 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
-/// Name of the file below the mount point.
 pub(super) const FILE_NAME: &str = "disk.img";
 /// Inode of the file; the directory has [`INodeNo::ROOT`].
 const FILE: INodeNo = INodeNo(2);
@@ -40,13 +39,11 @@ const MAX_WRITE: u32 = 1 << 20;
 /// Block size in `stat` and `statfs`.
 const BLOCK: u32 = 4096;
 
-/// The file system.
 #[derive(Debug)]
 pub(super) struct DriveFile {
     pub(super) capacity: u64,
     pub(super) sector: u64,
     pub(super) trim: bool,
-    /// When the drive disappears.
     pub(super) gone_at: Option<Nanos>,
     pub(super) backing: Arc<BackingStore>,
     pub(super) clock: Clock,
@@ -59,7 +56,6 @@ pub(super) struct DriveFile {
     pub(super) owner: Mutex<Owner>,
 }
 
-/// Who may open the file.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Owner {
     pub(super) uid: u32,
@@ -157,7 +153,6 @@ impl DriveFile {
         })
     }
 
-    /// Whether a range is whole sectors within the drive.
     fn is_whole(&self, offset: u64, len: u64) -> bool {
         offset.is_multiple_of(self.sector)
             && len.is_multiple_of(self.sector)

@@ -25,14 +25,12 @@ const GLANCE: Duration = Duration::from_millis(500);
 #[derive(Debug)]
 pub(super) struct FuseSession {
     mount_point: PathBuf,
-    /// Number of the FUSE connection.
     connection: u32,
     unmounter: SessionUnmounter,
     session: JoinHandle<io::Result<()>>,
 }
 
 impl FuseSession {
-    /// Mounts; the mount table shows it as `source`.
     pub(super) fn mount(
         file_system: DriveFile,
         mount_point: PathBuf,
@@ -61,7 +59,6 @@ impl FuseSession {
         Ok(Self { mount_point, connection, unmounter, session })
     }
 
-    /// Whether it has ended, by whatever cause.
     pub(super) fn is_finished(&self) -> bool {
         self.session.is_finished()
     }
@@ -112,7 +109,7 @@ impl FuseSession {
 }
 
 /// Whether the kernel says only that the mount has ended. A thread that was just taking the last request, as that
-/// of a file that is closed, hears another word for it (`fuse_dev_do_read`).
+/// of a file that is closed, gets another error (`fuse_dev_do_read`).
 fn is_end(error: &io::Error) -> bool {
     matches!(Errno::from_io_error(error), Some(Errno::NODEV | Errno::CONNABORTED))
 }

@@ -3,7 +3,7 @@
 //! What programs wrote through the kernel's cache, and have not flushed, is written when the device's last user
 //! closes it. On the device that this program serves, that is mostly this program; and closing waits for the
 //! drive, which may take long and cannot be broken off. So an [isolated thread](super::isolated_thread) has the
-//! device open: the program goes on meanwhile, and when it is killed the thread does not wait for an answer from
+//! device open: the program continues meanwhile, and when it is killed the thread does not wait for an answer from
 //! the dead.
 
 use super::isolated_thread::spawn_isolated;

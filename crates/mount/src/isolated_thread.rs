@@ -5,7 +5,7 @@ use rustix::thread::{UnshareFlags, unshare_unsafe};
 use std::io;
 use std::thread::{Builder, JoinHandle};
 
-/// Descriptors 0 to 2 are everybody's.
+/// Descriptors 0 to 2 are shared by all threads.
 const FIRST: u32 = 3;
 
 /// Does `work` on a thread that has no open files but `keep` and what it opens itself.
@@ -31,7 +31,7 @@ pub(super) fn run_isolated<T: Send>(
     })
 }
 
-/// Begins `work` on such a thread that goes on beside the caller; it must use no descriptor from outside.
+/// Begins `work` on such a thread beside the caller; it must use no descriptor from outside.
 /// Errors: no thread can be started.
 pub(super) fn spawn_isolated(
     name: &str,

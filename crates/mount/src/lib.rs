@@ -68,7 +68,6 @@ const MODEL_FAILED: &str = "the model failed while it was served (a bug of drive
 /// How long a stop waits for programs to let go of the block device, and then of the file.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// What is served where.
 #[derive(Debug, Clone)]
 pub struct ServeOptions {
     /// Name of the model, which the mount table then shows.
@@ -82,7 +81,6 @@ pub struct ServeOptions {
     pub block: bool,
     /// Logical sector of the block device, 512 or 4096; a multiple of the device's own.
     pub sector_bytes: u32,
-    /// The block device is shown as rotational.
     pub rotational: bool,
     /// Whether the drive has TRIM. Without it punching holes and discarding are refused, although the
     /// queue of a loop device announces them for any file.
@@ -122,11 +120,9 @@ impl Server {
         }
         let mount_point = mount_point::prepare(&options.mount_point)?;
         if mount_point::would_hide(&mount_point, &options.backing) {
-            let why = "it lies below the mount point, which would hide it; name another file";
-            return Err(ServeError::BackingStore {
-                path: options.backing.clone(),
-                why: why.into(),
-            });
+            let why =
+                "it lies below the mount point, which would hide it; name another file".into();
+            return Err(ServeError::BackingStore { path: options.backing.clone(), why });
         }
         let backing = Arc::new(BackingStore::open(&options.backing, device.capacity_bytes())?);
         let started = Self::prepare(device, options, &backing)
@@ -134,7 +130,6 @@ impl Server {
         started.inspect_err(|_| backing.remove_if_unused())
     }
 
-    /// Mounts what was prepared, and attaches the block device.
     fn mount(
         mut self,
         file_system: DriveFile,
@@ -209,7 +204,6 @@ impl Server {
         self.block.as_ref().map(LoopDevice::node)
     }
 
-    /// Bytes that the backing file takes of its file system now.
     pub fn backing_bytes(&self) -> u64 {
         self.backing.allocated_bytes()
     }
@@ -227,7 +221,6 @@ impl Server {
         self.mounted.as_ref().is_none_or(FuseSession::is_finished)
     }
 
-    /// How it has gone so far, with what is going wrong.
     pub fn report(&self) -> ServeReport {
         self.look_after_model();
         self.recorder.report()
@@ -276,11 +269,9 @@ impl Server {
         if let Some(mut block) = self.block.take() {
             let users = block.users();
             if !block.detach(PATIENCE) {
-                let node = block.node();
                 let who = if users.is_empty() { "it is open".into() } else { users.join(", ") };
-                let node = node.display();
-                self.recorder
-                    .cut_off(format!("{node} was still in use ({who}) and fails from now on"));
+                let what = format!("was still in use ({who}) and fails from now on");
+                self.recorder.cut_off(format!("{} {what}", block.node().display()));
             }
         }
         if let Some(mounted) = self.mounted.take() {
@@ -297,11 +288,10 @@ impl Server {
         if let Some(workers) = self.workers.take() {
             workers.finish();
             if let Err(errno) = self.backing.sync() {
-                let path = self.backing.path().display();
-                let what = "what was written last may be lost";
-                self.recorder.trouble(format!(
-                    "the backing file {path} could not be synced ({errno}): {what}"
-                ));
+                let (path, what) =
+                    (self.backing.path().display(), "what was written last may be lost");
+                let why = format!("could not be synced ({errno}): {what}");
+                self.recorder.trouble(format!("the backing file {path} {why}"));
             }
         }
     }

@@ -35,12 +35,11 @@ struct LoopConfig {
     reserved: [u64; 8],
 }
 
-/// How the kernel is to see the drive.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LoopAttributes {
     /// Logical sector, 512 or 4096.
     pub(super) sector: u32,
-    /// It turns: `queue/rotational`.
+    /// Shown as `queue/rotational`.
     pub(super) rotational: bool,
 }
 
@@ -98,7 +97,6 @@ impl LoopDevice {
         Ok(Self { number, file: file.to_path_buf(), numbers: file_numbers(number), held })
     }
 
-    /// The device node.
     pub(super) fn node(&self) -> PathBuf {
         node(self.number)
     }
@@ -177,13 +175,12 @@ fn reset_settings(number: u32) {
     }
 }
 
-/// The file under a loop device, as the kernel names it.
 fn backing_file(number: u32) -> Option<PathBuf> {
     let text = fs::read_to_string(sys(number).join("loop/backing_file")).ok()?;
     Some(PathBuf::from(text.strip_suffix('\n').unwrap_or(&text)))
 }
 
-/// The numbers of its file system and of itself, as the device tells them.
+/// Device and inode number of the file under a loop device, as the kernel reports them.
 fn file_numbers(number: u32) -> Option<(u64, u64)> {
     LoopStatus::of(&Roots::host(), &format!("loop{number}")).map(|status| status.file)
 }

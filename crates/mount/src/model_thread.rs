@@ -25,23 +25,17 @@ const WAKE_MAX_NS: Nanos = 250_000;
 /// Replies above this size are sent by a worker: copying them would hold up the model.
 const INLINE_REPLY_BYTES: usize = 64 << 10;
 
-/// Messages to the model thread.
 #[derive(Debug)]
 pub(super) enum ModelMessage {
-    /// A request arrived.
     Submit(Submission),
-    /// No more requests will be answered.
     Stop,
 }
 
-/// A request for the model.
 #[derive(Debug)]
 pub(super) struct Submission {
-    /// When it arrived.
     pub(super) arrival: Nanos,
     /// The request; its id is unique in the server.
     pub(super) request: SimRequest,
-    /// Where its completion goes.
     pub(super) pending: Arc<PendingRequest>,
 }
 

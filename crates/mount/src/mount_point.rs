@@ -51,7 +51,6 @@ pub(super) fn prepare(named: &Path) -> Result<PathBuf, ServeError> {
     if is_empty { Ok(path) } else { Err(refuse("it is not empty; name an empty directory")) }
 }
 
-/// Whether a file would disappear below the mount.
 pub(super) fn would_hide(mount_point: &Path, file: &Path) -> bool {
     resolve(file).starts_with(mount_point)
 }
@@ -88,7 +87,6 @@ fn is_dead(path: &Path) -> bool {
     asked.is_ok() && answer.recv_timeout(ANSWER).unwrap_or(false)
 }
 
-/// Unmounts a mount point that is no longer used.
 pub(super) fn unmount(path: &Path) -> Result<(), Errno> {
     match unmount_as(path, UnmountFlags::empty()) {
         Err(Errno::PERM) => helper(path, "-u"),

@@ -24,15 +24,12 @@ const WARM_UP: usize = 10;
 const PAUSE: Duration = Duration::from_millis(1);
 /// A path that is slower than thought is measured with fewer reads.
 const TIME_MAX: Duration = Duration::from_millis(500);
-/// No place is probed.
 const NOWHERE: u64 = u64::MAX;
 
 /// Time of one small request without the drive's own, as the program that makes it sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PathOverhead {
-    /// Median in nanoseconds.
     pub p50_ns: u64,
-    /// 99th percentile in nanoseconds.
     pub p99_ns: u64,
 }
 
@@ -57,7 +54,6 @@ pub(super) fn micros(nanos: u64) -> String {
 pub(super) struct PathProbe(AtomicU64);
 
 impl PathProbe {
-    /// Nothing is probed yet.
     pub(super) fn new() -> Self {
         Self(AtomicU64::new(NOWHERE))
     }

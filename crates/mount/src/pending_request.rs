@@ -14,10 +14,8 @@ use std::sync::{Mutex, PoisonError};
 /// it makes the request fail with EIO.
 pub(super) type SendReply = Box<dyn FnOnce(Result<&[u8], Errno>) + Send>;
 
-/// What became of the data.
 pub(super) type Data = Result<Vec<u8>, Errno>;
 
-/// One request on its way.
 pub(super) struct PendingRequest {
     op: RequestKind,
     state: Mutex<PendingState>,
@@ -38,7 +36,6 @@ impl PendingRequest {
         }
     }
 
-    /// A request without data.
     pub(super) fn without_data(op: RequestKind, answer: SendReply) -> Self {
         let state = PendingState { answer: Some(answer), done: None, data: Some(Ok(Vec::new())) };
         Self { op, state: Mutex::new(state) }
@@ -86,7 +83,6 @@ pub(super) struct Reply {
 }
 
 impl Reply {
-    /// Bytes the reply carries.
     pub(super) fn len(&self) -> usize {
         self.result.as_ref().map_or(0, Vec::len)
     }

@@ -13,7 +13,6 @@ impl Clock {
         Self(Instant::now())
     }
 
-    /// The time.
     pub(super) fn now(self) -> Nanos {
         // 584 years.
         self.0.elapsed().as_nanos() as Nanos

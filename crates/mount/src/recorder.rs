@@ -12,7 +12,6 @@ const LATENESS_MAX_NS: u64 = 600_000_000_000;
 /// Significant digits of a recorded lateness.
 const DIGITS: u8 = 3;
 
-/// Where all threads of a server write down what they did.
 #[derive(Debug)]
 pub(super) struct ServeRecorder(Mutex<ServeRecord>);
 
@@ -44,7 +43,6 @@ impl ServeRecorder {
         counts.held_by_backing += u64::from(held);
     }
 
-    /// Notes the number of requests in the model.
     pub(super) fn in_flight(&self, count: usize) {
         let counts = &mut self.open().counts;
         counts.in_flight_max = counts.in_flight_max.max(count);
@@ -59,7 +57,6 @@ impl ServeRecorder {
         ));
     }
 
-    /// What the way to the drive costs, through the file and through the block device.
     pub(super) fn paths(&self, file: Option<PathOverhead>, device: Option<PathOverhead>) {
         let counts = &mut self.open().counts;
         (counts.file_path, counts.device_path) = (file, device);
@@ -70,12 +67,11 @@ impl ServeRecorder {
         add_once(&mut self.open().counts.troubles, line);
     }
 
-    /// A program loses the drive while using it.
+    /// A program lost the drive while using it.
     pub(super) fn cut_off(&self, line: String) {
         add_once(&mut self.open().counts.cut_off, line);
     }
 
-    /// The report as it stands.
     pub(super) fn report(&self) -> ServeReport {
         let recorded = self.open();
         let mut report = recorded.counts.clone();

@@ -13,11 +13,8 @@ use std::fmt;
 pub struct ServeReport {
     /// Reads that were answered, failed ones included.
     pub reads: u64,
-    /// Writes.
     pub writes: u64,
-    /// Cache flushes.
     pub flushes: u64,
-    /// Ranges declared unused.
     pub trims: u64,
     /// Answers that were errors, of the model or of the backing file.
     pub errors: u64,
@@ -29,9 +26,7 @@ pub struct ServeReport {
     pub backing_full: u64,
     /// Median lateness of all replies in nanoseconds; 0 without replies.
     pub lateness_p50_ns: Nanos,
-    /// 99th percentile.
     pub lateness_p99_ns: Nanos,
-    /// The latest reply of all.
     pub lateness_max_ns: Nanos,
     /// What the way to the served file costs, if it could be measured.
     pub file_path: Option<PathOverhead>,
@@ -39,12 +34,10 @@ pub struct ServeReport {
     pub device_path: Option<PathOverhead>,
     /// What went wrong while the drive was served (the model, the backing file, FUSE), one line each.
     pub troubles: Vec<String>,
-    /// Who still used the drive when it was taken away, one line each.
     pub cut_off: Vec<String>,
 }
 
 impl ServeReport {
-    /// Requests that were answered.
     pub fn replies(&self) -> u64 {
         self.reads + self.writes + self.flushes + self.trims
     }

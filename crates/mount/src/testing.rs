@@ -18,14 +18,13 @@ pub(crate) struct Seen {
 }
 
 /// The device. Flushes and trims take no time.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Fixed {
     capacity: u64,
     sector: u32,
     latency: Nanos,
     /// When each of the places for requests is free again.
     free_at: Vec<Nanos>,
-    /// Due completions, in order of time.
     due: VecDeque<SimCompletion>,
     /// Requests that begin within this range end so.
     failing: Option<(std::ops::Range<u64>, SimOutcome)>,

@@ -23,25 +23,16 @@ const MIB: usize = 1 << 20;
 const CAPACITY: u64 = 256 << 20;
 const SLOW: Duration = Duration::from_millis(8);
 
-/// Why served drives cannot be tested here.
-fn reason_to_skip(block: bool) -> Option<&'static str> {
-    if !rustix::process::geteuid().is_root() {
-        Some("not root")
-    } else if !Path::new("/dev/fuse").exists() {
-        Some("no /dev/fuse")
-    } else if block && !Path::new("/dev/loop-control").exists() {
-        Some("no /dev/loop-control")
-    } else {
-        None
-    }
-}
-
-/// Whether a test of a file, or of a block device, can run.
 fn can_run(block: bool) -> bool {
-    reason_to_skip(block).map(skip_loudly).is_none()
+    let reasons = [
+        (!rustix::process::geteuid().is_root(), "not root"),
+        (!Path::new("/dev/fuse").exists(), "no /dev/fuse"),
+        (block && !Path::new("/dev/loop-control").exists(), "no /dev/loop-control"),
+    ];
+    let reason = reasons.into_iter().find(|(is_so, _)| *is_so);
+    reason.map(|(_, reason)| skip_loudly(reason)).is_none()
 }
 
-/// Waits until something is so, and fails if it never is.
 #[track_caller]
 pub(crate) fn wait_until(never: &str, mut is_so: impl FnMut() -> bool) {
     let start = Instant::now();
@@ -63,7 +54,6 @@ impl Place {
         can_run(false).then(Self::new)
     }
 
-    /// For a test of a block device.
     fn for_device() -> Option<Self> {
         can_run(true).then(Self::new)
     }
@@ -83,17 +73,34 @@ impl Place {
     }
 
     fn serve(&self, device: Fixed) -> Server {
-        Server::start(Box::new(device), &self.options()).unwrap()
+        serve(device, &self.options())
     }
 
     fn serve_block(&self, device: Fixed) -> Server {
-        let options = ServeOptions { block: true, ..self.options() };
-        Server::start(Box::new(device), &options).unwrap()
+        serve(device, &ServeOptions { block: true, ..self.options() })
     }
 
     fn is_mounted(&self) -> bool {
         let table = std::fs::read_to_string("/proc/self/mounts").unwrap();
         table.contains(self.mount_point().to_str().unwrap())
+    }
+}
+
+/// Serves the drive. A process that another test has just forked still holds the lock of a backing file for an instant,
+/// after its server has ended: that refusal alone is waited for.
+#[track_caller]
+fn serve(device: Fixed, options: &ServeOptions) -> Server {
+    let begin = Instant::now();
+    loop {
+        match Server::start(Box::new(device.clone()), options) {
+            Err(ServeError::BackingStore { why, .. })
+                if why.contains("another server uses it")
+                    && begin.elapsed() < Duration::from_secs(5) =>
+            {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            started => return started.unwrap(),
+        }
     }
 }
 
@@ -114,7 +121,6 @@ fn options_in(dir: &Path) -> ServeOptions {
 struct MountedFs(PathBuf);
 
 impl MountedFs {
-    /// Calls `mount` with these arguments on this folder.
     fn mount(arguments: &[&str], on: &Path) -> Self {
         run("mount", &[arguments, &[on.to_str().unwrap()]].concat());
         Self(on.to_path_buf())
@@ -127,12 +133,10 @@ impl Drop for MountedFs {
     }
 }
 
-/// A drive without delay.
 fn instant() -> Fixed {
     Fixed::new(CAPACITY, 512, 0, 1)
 }
 
-/// A drive of 8 ms that serves `parallel` requests at a time.
 fn slow(parallel: usize) -> Fixed {
     Fixed::new(CAPACITY, 512, SLOW.as_nanos() as u64, parallel)
 }
@@ -144,7 +148,6 @@ fn aligned(len: usize) -> (Vec<u8>, std::ops::Range<usize>) {
     (memory, skip..skip + len)
 }
 
-/// Reads `len` bytes with one request of direct I/O.
 fn read_direct(file: &std::fs::File, at: u64, len: usize) -> std::io::Result<usize> {
     let (mut memory, place) = aligned(len);
     file.read_at(&mut memory[place], at)
@@ -165,9 +168,12 @@ fn open_direct(path: &Path) -> std::fs::File {
     rustix::fs::open(path, flags, Mode::empty()).unwrap().into()
 }
 
-/// Bytes that differ from place to place.
 fn pattern(seed: u8, len: usize) -> Vec<u8> {
     (0..len).map(|i| seed.wrapping_add((i / 512) as u8).wrapping_mul(31)).collect()
+}
+
+fn name_of(node: &Path) -> &str {
+    node.file_name().unwrap().to_str().unwrap()
 }
 
 fn errno_of<T: std::fmt::Debug>(result: std::io::Result<T>) -> i32 {

@@ -8,7 +8,6 @@ use std::thread::JoinHandle;
 
 type WorkerJob = Box<dyn FnOnce() + Send>;
 
-/// Accepts jobs from any thread.
 #[derive(Clone)]
 pub(super) struct Jobs(Arc<SharedQueue>);
 
@@ -49,7 +48,6 @@ pub(super) struct Workers {
 }
 
 impl Workers {
-    /// Starts `count` threads.
     pub(super) fn start(count: usize) -> std::io::Result<Self> {
         let shared = SharedQueue { queue: Mutex::default(), changed: Condvar::new() };
         let mut workers = Self { jobs: Jobs(Arc::new(shared)), threads: Vec::new() };
@@ -63,12 +61,10 @@ impl Workers {
         Ok(workers)
     }
 
-    /// Where jobs are queued.
     pub(super) fn jobs(&self) -> Jobs {
         self.jobs.clone()
     }
 
-    /// Does what is queued, then ends the threads.
     pub(super) fn finish(self) {
         drop(self);
     }

@@ -19,7 +19,6 @@ fn main() {
     divan::main();
 }
 
-/// The names of all hard-disk models.
 fn hard_disks() -> impl Iterator<Item = &'static str> {
     let names = BUILT_IN.iter().map(|(name, _)| *name);
     names.filter(|name| parsed(name).kind == MediumKind::Hdd)

@@ -8,16 +8,13 @@ pub(crate) fn whole_ns(ns: f64) -> Nanos {
     (ns + 0.5) as Nanos
 }
 
-/// What a request does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RequestKind {
-    /// Reads.
     Read,
     /// Writes; done when the device reports it, which with a write cache is before the medium has it.
     Write,
     /// Empties the write cache; offset and length are ignored.
     Flush,
-    /// Declares a range unused.
     Trim,
 }
 
@@ -26,11 +23,8 @@ pub enum RequestKind {
 pub struct SimRequest {
     /// Chosen by the sender; comes back with the completion.
     pub id: u64,
-    /// What to do.
     pub op: RequestKind,
-    /// First byte.
     pub offset: u64,
-    /// Number of bytes.
     pub len: u64,
     /// Write through the cache (force unit access).
     pub fua: bool,
@@ -50,10 +44,8 @@ impl SimRequest {
     }
 }
 
-/// How a request ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SimOutcome {
-    /// All of it was done.
     Done,
     /// The medium could not be read or written (EIO).
     MediaError,
@@ -63,24 +55,18 @@ pub enum SimOutcome {
     Invalid,
 }
 
-/// One answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SimCompletion {
-    /// The request's id.
     pub id: u64,
-    /// When it was done.
     pub at: Nanos,
-    /// How it ended.
     pub outcome: SimOutcome,
 }
 
 /// A simulated device or layer. Time never runs backwards: each `now` and `to` is at least as large as
 /// all before it.
 pub trait SimDevice {
-    /// Bytes that can be addressed.
     fn capacity_bytes(&self) -> u64;
 
-    /// Smallest unit of offsets and lengths.
     fn sector_bytes(&self) -> u32;
 
     /// Accepts a request at time `now`. Any number may be outstanding; the device queues what exceeds
@@ -118,9 +104,8 @@ pub trait SimDevice {
 /// The reading of a drive's sensor, °C.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Heat {
-    /// Now.
     pub celsius: f64,
-    /// From here on the drive calls itself too hot.
+    /// The drive reports that it is too hot from here on.
     pub warning_c: f64,
 }
 

@@ -8,61 +8,29 @@ use crate::device::Nanos;
 /// A queue of events, earliest first; equal times keep the order in which they were entered.
 #[derive(Debug, Clone)]
 pub(crate) struct EventQueue<E> {
-    heap: BinaryHeap<Reverse<TimedEvent<E>>>,
+    heap: BinaryHeap<Reverse<(Nanos, u64, E)>>,
     entered: u64,
 }
 
-#[derive(Debug, Clone)]
-struct TimedEvent<E> {
-    at: Nanos,
-    order: u64,
-    event: E,
-}
-
-impl<E> PartialEq for TimedEvent<E> {
-    fn eq(&self, other: &Self) -> bool {
-        (self.at, self.order) == (other.at, other.order)
-    }
-}
-
-impl<E> Eq for TimedEvent<E> {}
-
-impl<E> PartialOrd for TimedEvent<E> {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl<E> Ord for TimedEvent<E> {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (self.at, self.order).cmp(&(other.at, other.order))
-    }
-}
-
-impl<E> EventQueue<E> {
+impl<E: Ord> EventQueue<E> {
     pub(crate) fn new() -> Self {
         Self { heap: BinaryHeap::new(), entered: 0 }
     }
 
-    /// Enters an event.
     pub(crate) fn at(&mut self, at: Nanos, event: E) {
-        let order = self.entered;
+        self.heap.push(Reverse((at, self.entered, event)));
         self.entered += 1;
-        self.heap.push(Reverse(TimedEvent { at, order, event }));
     }
 
-    /// Time of the earliest event.
     pub(crate) fn next(&self) -> Option<Nanos> {
-        self.heap.peek().map(|entry| entry.0.at)
+        self.heap.peek().map(|entry| entry.0.0)
     }
 
-    /// Takes the earliest event.
     pub(crate) fn take(&mut self) -> Option<(Nanos, E)> {
-        self.heap.pop().map(|entry| (entry.0.at, entry.0.event))
+        self.heap.pop().map(|Reverse((at, _, event))| (at, event))
     }
 }
 
-/// The earlier of two times that may be absent.
 #[inline]
 pub(crate) fn earlier(a: Option<Nanos>, b: Option<Nanos>) -> Option<Nanos> {
     match (a, b) {

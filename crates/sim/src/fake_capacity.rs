@@ -13,7 +13,6 @@ pub const SECTOR_BYTES: u64 = 512;
 /// Unit in which they are kept.
 const PAGE_BYTES: u64 = 4096;
 
-/// How a drive pretends to be larger than it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FakeKind {
     /// Addresses are taken modulo the real size: writes beyond it land on earlier data.
@@ -22,10 +21,8 @@ pub enum FakeKind {
     Cut,
 }
 
-/// A drive that announces more than it has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FakeCapacity {
-    /// In which way.
     pub fraud: FakeKind,
     /// The real size; a multiple of [`SECTOR_BYTES`], above 0.
     pub real_bytes: u64,
@@ -42,7 +39,6 @@ pub struct DriveContents {
     recent: Recent,
 }
 
-/// The most recently written sectors.
 #[derive(Debug, Default)]
 struct Recent {
     sectors: FxHashMap<u64, [u8; SECTOR_BYTES as usize]>,
@@ -51,7 +47,6 @@ struct Recent {
 }
 
 impl DriveContents {
-    /// An empty drive, honest or not.
     pub fn new(fake: Option<FakeCapacity>) -> Self {
         Self { fake, ..Self::default() }
     }

@@ -13,6 +13,7 @@ pub mod library;
 pub mod link;
 mod numbers;
 mod param_problem;
+mod ranges;
 mod reservations;
 mod sequential;
 mod slab;

@@ -22,13 +22,10 @@ use crate::ssd::params::PortParams;
 use crate::ssd::{Ssd, SsdParams};
 use serde::{Deserialize, Serialize};
 
-/// What kind of drive a model describes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MediumKind {
-    /// Rotating disk.
     Hdd,
-    /// Flash.
     Ssd,
 }
 
@@ -45,44 +42,33 @@ pub struct Model {
     pub generic: bool,
     /// Chooses between the tables `[hdd]` and `[ssd]`.
     pub kind: MediumKind,
-    /// What it reports about itself.
     pub identity: ModelIdentity,
     /// Printed facts that the model does not use.
     #[serde(default, skip_serializing_if = "DataSheet::is_empty")]
     pub data_sheet: DataSheet,
-    /// The link between it and the host.
     pub link: LinkParams,
-    /// Parameters of a hard disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hdd: Option<HddParams>,
-    /// Parameters of an SSD.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ssd: Option<SsdParams>,
 }
 
-/// Why a model cannot be used, in one line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
-    /// The file is not a model.
     #[error("{origin}:{line}:{column}: {message}")]
     Broken {
-        /// Name of the file.
         origin: String,
         /// From 1.
         line: usize,
         /// From 1.
         column: usize,
-        /// The mistake there.
         message: String,
     },
-    /// A value that no drive can have.
     #[error("{origin}:{line}: {field}: {message}")]
     Impossible {
-        /// Name of the file.
         origin: String,
         /// Line of the field, or of the table that lacks it, from 1.
         line: usize,
-        /// Path of the field.
         field: String,
         /// The mistake, and the accepted values.
         message: String,
@@ -107,11 +93,9 @@ impl Model {
         })?;
         match (model.kind, &model.hdd, &model.ssd) {
             (MediumKind::Hdd, Some(_), None) | (MediumKind::Ssd, None, Some(_)) => {}
-            (MediumKind::Hdd, ..) => {
-                return Err(broken(0, "kind hdd needs one table, [hdd]".to_string()));
-            }
-            (MediumKind::Ssd, ..) => {
-                return Err(broken(0, "kind ssd needs one table, [ssd]".to_string()));
+            (kind, ..) => {
+                let kind = if kind == MediumKind::Hdd { "hdd" } else { "ssd" };
+                return Err(broken(0, format!("kind {kind} needs one table, [{kind}]")));
             }
         }
         match model.problem() {
@@ -152,7 +136,6 @@ impl Model {
         strange.map(|warning| format!("{}: hdd.{warning}", self.name)).collect()
     }
 
-    /// Bytes of the drive itself.
     fn own_capacity(&self) -> u64 {
         match (&self.hdd, &self.ssd) {
             (Some(params), _) => params.capacity_bytes,
@@ -175,7 +158,6 @@ impl Model {
         self.link.shown_bytes(self.own_capacity(), self.own_sector())
     }
 
-    /// What the drive reports to the host, through its link.
     pub fn shown(&self) -> ModelIdentity {
         self.identity.through(&self.link.bridge)
     }

@@ -18,7 +18,6 @@ impl ParamProblem {
     }
 }
 
-/// Collects what was found so far.
 #[derive(Debug, Default)]
 pub(crate) struct Problems(pub(crate) Vec<ParamProblem>);
 
@@ -31,7 +30,6 @@ impl Problems {
         self.0.push(ParamProblem::new(field, message));
     }
 
-    /// Notes a problem unless all is well.
     pub(crate) fn unless(&mut self, ok: bool, field: &str, message: impl Into<String>) {
         if !ok {
             self.add(field, message);

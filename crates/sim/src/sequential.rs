@@ -2,10 +2,8 @@
 
 use crate::device::{Nanos, RequestKind, SimDevice, SimOutcome, SimRequest};
 
-/// How a pass ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PassEnd {
-    /// When its last request ended.
     pub at: Nanos,
     /// The first request that failed: its offset, and how. None was sent after it.
     pub failed: Option<(u64, SimOutcome)>,

@@ -12,7 +12,6 @@ impl<T> Slab<T> {
         Self { values: Vec::new(), free: Vec::new() }
     }
 
-    /// Stores a value and returns its place.
     pub(crate) fn insert(&mut self, value: T) -> u32 {
         if let Some(number) = self.free.pop() {
             self.values[number as usize] = Some(value);
@@ -22,17 +21,14 @@ impl<T> Slab<T> {
         u32::try_from(self.values.len() - 1).expect("fewer than 2^32 things under way")
     }
 
-    /// The value at a number that was given out.
     pub(crate) fn get(&self, number: u32) -> &T {
         self.values[number as usize].as_ref().expect("the number is in use")
     }
 
-    /// The value of a number, mutably.
     pub(crate) fn get_mut(&mut self, number: u32) -> &mut T {
         self.values[number as usize].as_mut().expect("the number is in use")
     }
 
-    /// Takes the value out and frees its number.
     pub(crate) fn remove(&mut self, number: u32) -> T {
         self.free.push(number);
         self.values[number as usize].take().expect("the number is in use")
@@ -45,7 +41,6 @@ impl<T> Slab<T> {
         self.values.iter_mut().flatten().take(count)
     }
 
-    /// How many values there are.
     pub(crate) fn len(&self) -> usize {
         self.values.len() - self.free.len()
     }

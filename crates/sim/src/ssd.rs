@@ -51,7 +51,6 @@ use self::turns::PortTurns;
 use crate::device::{Heat, Nanos, RequestKind, SimCompletion, SimDevice, SimOutcome, SimRequest};
 use crate::param_problem::ParamProblem;
 
-/// A simulated SSD.
 #[derive(Debug, Clone)]
 pub struct Ssd {
     params: SsdParams,
@@ -65,18 +64,17 @@ pub struct Ssd {
     thermal: Option<Thermal>,
     faults: SsdFaults,
     tags: QueueTags,
-    /// The present: the latest time anyone has told.
+    /// The latest time that any call has passed in.
     now: Nanos,
     /// When the firmware can start the next command.
     firmware_free: Nanos,
-    /// The latest completion given so far.
     last_completion: Nanos,
     /// End of what has been folded in idle time.
     folded_until: Nanos,
-    /// Completions not yet handed out: time, order of submission, request, outcome.
-    completions: BinaryHeap<Reverse<(Nanos, u64, u64, u8)>>,
+    /// Completions not yet handed out: time, order of submission, request, outcome. Without an outcome: done, by
+    /// whichever read of `turns` is ready first.
+    completions: BinaryHeap<Reverse<(Nanos, u64, u64, Option<SimOutcome>)>>,
     submitted: u64,
-    /// Reads that wait for the port.
     turns: PortTurns,
 }
 
@@ -157,7 +155,6 @@ impl Ssd {
         self.faults = faults;
     }
 
-    /// Counters and state of the drive.
     pub fn status(&self) -> SsdStatus {
         let (counts, unit) = (self.ftl.counts(), self.geometry.unit_bytes);
         SsdStatus {
@@ -168,7 +165,6 @@ impl Ssd {
         }
     }
 
-    /// The parameters the drive was built from.
     pub fn params(&self) -> &SsdParams {
         &self.params
     }
@@ -181,14 +177,12 @@ impl Ssd {
         self.fold_while_idle();
     }
 
-    /// Brings temperature and speed up to `now`.
     fn settle_speed(&mut self, now: Nanos) {
         let own = self.thermal.as_mut().map_or(1.0, |thermal| thermal.speed_at(now));
         let speed = self.faults.throttle_forced.unwrap_or(own);
         self.flash.set_slowdown(1.0 / speed);
     }
 
-    /// Uses idle time to fold the SLC cache.
     fn fold_while_idle(&mut self) {
         let Some(slc) = &self.params.slc else { return };
         let wait = ns(slc.idle_before_fold_ms * 1000.0);
@@ -229,23 +223,23 @@ impl Ssd {
             Some(gone) if at > gone => (gone.max(self.now), SimOutcome::Gone),
             _ => (at, outcome),
         };
-        self.answer(id, at, code_of(outcome));
+        self.answer(id, at, Some(outcome));
     }
 
     /// Gives a read the turn at the port that ends at `at`; its data can begin to cross at `ready`.
     fn complete_in_turn(&mut self, request: &SimRequest, ready: Nanos, at: Nanos) {
         let is_punctual = self.faults.gone_at.is_none() && self.faults.stalls.is_none();
         if is_punctual && self.turns.wait(request.len, ready, request.id) {
-            self.answer(request.id, at, WHO_IS_READY);
+            self.answer(request.id, at, None);
         } else {
             self.complete(request.id, at, SimOutcome::Done);
         }
     }
 
-    fn answer(&mut self, id: u64, at: Nanos, code: u8) {
+    fn answer(&mut self, id: u64, at: Nanos, outcome: Option<SimOutcome>) {
         self.submitted += 1;
         self.last_completion = self.last_completion.max(at);
-        self.completions.push(Reverse((at, self.submitted, id, code)));
+        self.completions.push(Reverse((at, self.submitted, id, outcome)));
     }
 }
 
@@ -299,40 +293,17 @@ impl SimDevice for Ssd {
     }
 
     fn advance(&mut self, to: Nanos, done: &mut Vec<SimCompletion>) {
-        while let Some(&Reverse((at, _, id, code))) = self.completions.peek() {
+        while let Some(&Reverse((at, _, id, outcome))) = self.completions.peek() {
             if at > to {
                 break;
             }
             self.completions.pop();
-            let id = if code == WHO_IS_READY { self.turns.next().unwrap_or(id) } else { id };
-            done.push(SimCompletion { id, at, outcome: outcome_of(code) });
+            let id = if outcome.is_none() { self.turns.next().unwrap_or(id) } else { id };
+            done.push(SimCompletion { id, at, outcome: outcome.unwrap_or(SimOutcome::Done) });
         }
         if self.completions.is_empty() {
             self.settle(to);
         }
         self.now = self.now.max(to);
-    }
-}
-
-/// Beside the codes of outcomes: done, by whichever read of [`PortTurns`] is ready first.
-const WHO_IS_READY: u8 = 4;
-
-/// Outcomes have no order of their own; in the queue of completions they follow time and number.
-fn code_of(outcome: SimOutcome) -> u8 {
-    match outcome {
-        SimOutcome::Done => 0,
-        SimOutcome::MediaError => 1,
-        SimOutcome::Gone => 2,
-        SimOutcome::Invalid => 3,
-    }
-}
-
-fn outcome_of(code: u8) -> SimOutcome {
-    match code {
-        0 => SimOutcome::Done,
-        1 => SimOutcome::MediaError,
-        2 => SimOutcome::Gone,
-        3 => SimOutcome::Invalid,
-        _ => SimOutcome::Done,
     }
 }

@@ -12,7 +12,6 @@ pub struct Stalls {
 }
 
 impl Stalls {
-    /// When an answer due at `at` is given.
     pub fn answered(self, at: Nanos) -> Nanos {
         let since = at % self.every;
         if since >= self.every - self.len { at - since + self.every } else { at }

@@ -11,7 +11,6 @@ pub(crate) struct TestDrive {
     pub sector_bytes: u32,
     /// Time before the transfer; not paid where a request continues the one before it.
     pub access_ns: Nanos,
-    /// Media rate at an offset.
     pub rate_mb_s: fn(u64) -> f64,
     pub flush_ns: Nanos,
     pub fails: Option<(u64, SimOutcome)>,
@@ -19,7 +18,6 @@ pub(crate) struct TestDrive {
     pub log: Vec<(Nanos, SimRequest)>,
     pub bytes_read: u64,
     pub bytes_written: u64,
-    /// The most requests outstanding at any time.
     pub depth_seen: usize,
     servers_free_at: Vec<Nanos>,
     next_offset: u64,
@@ -140,7 +138,6 @@ pub(crate) fn ask<D: SimDevice>(device: &mut D, now: Nanos, request: SimRequest)
     done[0]
 }
 
-/// A request that has been answered.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Served {
     pub id: u64,
@@ -171,10 +168,12 @@ pub(crate) fn serve<D: SimDevice>(
             device.submit(now, request);
         }
         let Some(due) = device.next_completion() else { return served };
+        assert!(due >= now, "an answer in the past");
         now = due;
         device.advance(due, &mut done);
+        assert!(!done.is_empty() || device.next_completion() > Some(due), "no progress at {due}");
         for SimCompletion { id, at, outcome } in done.drain(..) {
-            assert_eq!(outcome, SimOutcome::Done);
+            assert_eq!((outcome, at), (SimOutcome::Done, due));
             let (sent, len) = under_way.remove(&id).expect("it is under way");
             served.push(Served { id, len, sent, answered: at });
         }

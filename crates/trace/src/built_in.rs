@@ -8,14 +8,10 @@ use crate::open::OpenTrace;
 use crate::synthetic::{SYNTHETIC, SyntheticTrace};
 use std::path::PathBuf;
 
-/// A trace that was recorded, packed into the program.
 #[derive(Debug, Clone, Copy)]
 pub struct RecordedTrace {
-    /// Its name.
     pub name: &'static str,
-    /// The recorded work.
     pub about: &'static str,
-    /// The file.
     bytes: &'static [u8],
 }
 
@@ -43,12 +39,7 @@ recorded! {
 #[derive(Debug, Clone)]
 pub enum TraceSource {
     /// A file, of any form that can be read.
-    File {
-        /// Where.
-        path: PathBuf,
-        /// The figures taken from it.
-        options: ImportOptions,
-    },
+    File { path: PathBuf, options: ImportOptions },
     /// One that comes with the program.
     Recorded(RecordedTrace),
     /// One that is made as it is read.
@@ -56,7 +47,6 @@ pub enum TraceSource {
 }
 
 impl TraceSource {
-    /// Every trace that comes with the program.
     pub fn built_in() -> impl Iterator<Item = Self> {
         let synthetic = SYNTHETIC.iter().map(Self::Synthetic);
         synthetic.chain(RECORDED.iter().copied().map(Self::Recorded))

@@ -5,57 +5,35 @@ use std::io;
 /// An error of a trace, with the place and the remedy. Callers put the name of the file before it.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
-    /// It cannot be read.
     #[error("cannot be read: {0}")]
     Read(io::Error),
-    /// It cannot be written.
     #[error("cannot be written: {0}")]
     Write(io::Error),
-    /// It has none of the known forms.
     #[error(
         "is no trace that drivescope knows ({0}); known are its own, fio iolog 2 and 3, blkparse text, blktrace \
          binary, and CSV of MSR Cambridge, SYSTOR '17, Alibaba, Tencent and SPC"
     )]
     Unknown(String),
-    /// A line of a text is not understood.
     #[error("line {line}: {reason}")]
     Line {
         /// Which, from 1.
         line: u64,
-        /// What is wrong with it.
         reason: String,
     },
-    /// A record of a binary file is not understood.
     #[error("record {record}: {reason}")]
     Record {
         /// Which, from 1.
         record: u64,
-        /// What is wrong with it.
         reason: String,
     },
-    /// A trace file that ends too early.
     #[error("ends at byte {at}, within {within}: it is cut off; copy or record it again")]
-    Truncated {
-        /// Its length.
-        at: u64,
-        /// The part that is cut off.
-        within: &'static str,
-    },
-    /// A trace file whose bytes were changed.
+    Truncated { at: u64, within: &'static str },
     #[error("is damaged at byte {at}: {reason}; copy or record it again")]
-    Damaged {
-        /// Where.
-        at: u64,
-        /// The evidence.
-        reason: &'static str,
-    },
-    /// A trace file of a newer program.
+    Damaged { at: u64, reason: &'static str },
     #[error("has trace format {0}, and this program reads format 1; use a newer drivescope")]
     Version(u32),
-    /// Nothing in it.
     #[error("holds no requests")]
     Empty,
-    /// It does not fit the request.
     #[error("{0}")]
     Unsuitable(String),
 }

@@ -2,35 +2,27 @@
 
 use crate::error::TraceError;
 
-/// The operation of a traced request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TraceOp {
-    /// Reads.
     Read,
-    /// Writes.
     Write,
     /// Makes earlier writes durable; has no length.
     Flush,
-    /// Marks data as no longer needed.
     Discard,
     /// Lets the drive write zeroes by itself: no data are sent.
     WriteZeroes,
 }
 
-/// One request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TraceEvent {
     /// When it was sent, nanoseconds after the beginning of the trace.
     pub at_ns: u64,
-    /// Where, in bytes.
     pub offset: u64,
     /// Bytes; 0 of a flush.
     pub len: u32,
-    /// Its operation.
     pub op: TraceOp,
     /// A write that had to be on the medium before it was done.
     pub fua: bool,
-    /// How long it took when it was traced, if that is known.
     pub latency_ns: Option<u64>,
     /// The process that sent it: an index into the names of the trace, from 1; 0 is not known.
     pub process: u16,
@@ -50,7 +42,6 @@ impl TraceEvent {
 
 /// Takes the requests of a trace, in the order of their times.
 pub trait EventSink {
-    /// Takes one.
     fn event(&mut self, event: &TraceEvent) -> Result<(), TraceError>;
 }
 

@@ -16,10 +16,8 @@ const VERSION: u32 = 1;
 /// Header and totals are short texts; the names of processes are most of them.
 const TEXT_BYTES_MAX: u32 = 8 << 20;
 
-/// The beginning of a trace file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TraceHeader {
-    /// The version of the format.
     pub version: u32,
     /// The unit of its times, nanoseconds.
     pub tick_ns: u64,
@@ -34,7 +32,6 @@ pub struct TraceHeader {
 }
 
 impl TraceHeader {
-    /// The header of a trace from `source` with times in `tick_ns`.
     pub fn new(source: &str, tick_ns: u64) -> Self {
         let source = source.to_string();
         Self { version: VERSION, tick_ns, source, resolution_ns: None, device_bytes: None }
@@ -44,34 +41,23 @@ impl TraceHeader {
 /// The end of a trace file: everything that planning a replay needs.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TraceTotals {
-    /// Requests.
     pub events: u64,
-    /// Requests that read.
     pub reads: u64,
-    /// Requests that write.
     pub writes: u64,
-    /// Flushes.
     pub flushes: u64,
-    /// Discards.
     pub discards: u64,
-    /// Requests that write zeroes without data.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub zeroes: u64,
-    /// Bytes read.
     pub read_bytes: u64,
-    /// Bytes written.
     pub written_bytes: u64,
-    /// Bytes discarded.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub discarded_bytes: u64,
-    /// Bytes of zeroes written without data.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub zeroed_bytes: u64,
     /// When the last request was sent, nanoseconds.
     pub end_ns: u64,
     /// End of the last byte that is read, written, zeroed or discarded.
     pub end_bytes: u64,
-    /// Longest read or write.
     pub longest_bytes: u32,
     /// Whether every request that moves data has a latency.
     pub has_latencies: bool,
@@ -81,7 +67,6 @@ pub struct TraceTotals {
     /// Records of the source that stood after later ones.
     #[serde(default)]
     pub reordered: u64,
-    /// Requests of the source that had failed.
     #[serde(default)]
     pub failed: u64,
     /// Events that were lost while it was recorded: with any, the trace is incomplete.
@@ -102,17 +87,15 @@ impl TraceTotals {
             (counts, bytes, it.end_ns / tick_ns, it.longest_bytes, it.has_latencies)
         };
         let is_early = self.discards > 0 && self.discarded_bytes == 0;
-        let is_end = match is_early {
-            true => self.end_bytes <= requests.end_bytes,
-            false => {
-                (self.end_bytes, self.discarded_bytes)
-                    == (requests.end_bytes, requests.discarded_bytes)
-            }
+        let is_end = if is_early {
+            self.end_bytes <= requests.end_bytes
+        } else {
+            let ends = |it: &Self| (it.end_bytes, it.discarded_bytes);
+            ends(self) == ends(requests)
         };
         sums(self) == sums(requests) && is_end
     }
 
-    /// Adds a request to the sums. Of no requests all tell their time.
     pub fn add(&mut self, event: &TraceEvent) {
         let is_first = self.reads + self.writes == 0;
         self.events += 1;

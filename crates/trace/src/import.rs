@@ -17,14 +17,11 @@ use crate::file::{TraceReader, TraceTotals, is_trace};
 use intake::{Intake, Pipeline};
 use std::io::BufRead;
 
-/// The forms of traces that can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SourceFormat {
-    /// drivescope's own.
     Trace,
     /// fio's iolog, versions 2 and 3.
     FioIolog,
-    /// Text of blkparse.
     Blkparse,
     /// Binary records of blktrace, merged by `blkparse -d`.
     Blktrace,
@@ -41,7 +38,6 @@ pub enum SourceFormat {
 }
 
 impl SourceFormat {
-    /// Its name in headers and messages.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Trace => "trace",
@@ -82,12 +78,10 @@ pub enum BlockAction {
     Queue,
 }
 
-/// The part that is taken from a source.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ImportOptions {
     /// The one device of several whose requests are taken: its number or name in the source.
     pub device: Option<String>,
-    /// The events that are taken from block traces.
     pub action: BlockAction,
 }
 

@@ -24,7 +24,6 @@ impl<W: Write> IologWriter<W> {
         Ok(Self { out, name: name.to_string(), last_us: 1 })
     }
 
-    /// Ends the log.
     pub fn finish(mut self) -> Result<W, TraceError> {
         writeln!(self.out, "{} {} close", self.last_us, self.name).map_err(TraceError::Write)?;
         self.out.flush().map_err(TraceError::Write)?;

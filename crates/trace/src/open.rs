@@ -26,7 +26,6 @@ const OTHERS: [(&[u8], &str, &str); 4] = [
 /// Place of the magic word in an archive of tar (POSIX.1-1988).
 const TAR_AT: usize = 257;
 
-/// A trace that is open at its beginning.
 pub struct OpenTrace<'i> {
     format: SourceFormat,
     header: TraceHeader,
@@ -51,7 +50,6 @@ fn packed(beginning: &[u8]) -> Option<String> {
 }
 
 impl<'i> OpenTrace<'i> {
-    /// Finds out the form of `input`.
     pub fn new(mut input: Box<dyn Read + 'i>, options: ImportOptions) -> Result<Self, TraceError> {
         let mut beginning = beginning_of(&mut input)?;
         if beginning.starts_with(&GZIP) {

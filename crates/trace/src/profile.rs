@@ -22,7 +22,6 @@ pub enum SendTime {
 }
 
 impl ThinkClock {
-    /// Takes the next request.
     pub fn take(&mut self, event: &TraceEvent) -> SendTime {
         let time = match event.at_ns.checked_sub(self.until_ns) {
             Some(gap_ns) => SendTime::AfterIdle(gap_ns),
@@ -33,17 +32,11 @@ impl ThinkClock {
         self.until_ns = self.until_ns.max(end_ns);
         time
     }
-
-    /// When all requests so far had completed.
-    fn until_ns(&self) -> u64 {
-        self.until_ns
-    }
 }
 
 /// The facts of a trace that planning a replay needs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TraceProfile {
-    /// Sums over its requests.
     pub totals: TraceTotals,
     /// From its beginning to its last completion, or where none is known to its last request.
     pub length_ns: u64,
@@ -75,7 +68,7 @@ impl TraceProfile {
         if profile.totals.events == 0 {
             return Err(TraceError::Empty);
         }
-        profile.length_ns = clock.until_ns();
+        profile.length_ns = clock.until_ns;
         Ok(profile)
     }
 }
@@ -83,19 +76,14 @@ impl TraceProfile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::event;
+    use crate::testing::read_ms;
 
     const MS: u64 = 1_000_000;
 
     /// Two that overlap, one after a pause of a second, one right after that.
     #[test]
     fn think_time_lies_between_bursts_and_is_cuttable() {
-        let read = |at_ms: u64, latency_ms: u64| TraceEvent {
-            at_ns: at_ms * MS,
-            latency_ns: Some(latency_ms * MS),
-            ..event()
-        };
-        let events = [read(0, 10), read(4, 10), read(1_014, 5), read(1_019, 1)];
+        let events = [read_ms(0, 10), read_ms(4, 10), read_ms(1_014, 5), read_ms(1_019, 1)];
         let mut clock = ThinkClock::default();
         let times: Vec<SendTime> = events.iter().map(|event| clock.take(event)).collect();
         let idle = |ms: u64| SendTime::AfterIdle(ms * MS);

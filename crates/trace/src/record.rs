@@ -26,16 +26,13 @@ const DRAIN_EVERY: Duration = Duration::from_millis(50);
 /// Times of recordings are kept in ns.
 const TICK_NS: u64 = 1;
 
-/// Name of recordings in headers.
 const SOURCE: &str = "recorded";
 
-/// The header of a recording of this device.
 pub fn header(device: &RecordedDevice) -> TraceHeader {
     let device_bytes = Some(device.size_bytes);
     TraceHeader { device_bytes, ..TraceHeader::new(SOURCE, TICK_NS) }
 }
 
-/// A recording under way.
 pub struct Recording {
     device: RecordedDevice,
     instance: TraceInstance,

@@ -15,7 +15,6 @@ const REGION: u64 = 1 << 20;
 /// First length of an interval; it doubles while the trace grows.
 const INTERVAL_NS: u64 = 1_000_000;
 
-/// Sums over the requests of a trace.
 #[derive(Debug, Default)]
 pub struct Summarizer {
     sum: TraceSummary,
@@ -33,7 +32,6 @@ pub struct Summarizer {
 }
 
 impl Summarizer {
-    /// The summary of a trace with this header; `source_totals` has facts that only its source has.
     pub fn finish(mut self, header: &TraceHeader, source_totals: &TraceTotals) -> TraceSummary {
         let TraceTotals { reads, writes, flushes, discards, zeroes, .. } = self.totals;
         let names = |(index, (requests, bytes)): (u16, (u64, u64))| {
@@ -115,7 +113,6 @@ impl EventSink for Summarizer {
     }
 }
 
-/// Requests in flight.
 #[derive(Debug, Default)]
 struct Service {
     ends: BinaryHeap<Reverse<u64>>,
@@ -208,7 +205,7 @@ impl Rates {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::event;
+    use crate::testing::{event, read_ms};
 
     fn summary(events: &[TraceEvent]) -> TraceSummary {
         let mut sum = Summarizer::default();
@@ -221,12 +218,7 @@ mod tests {
     /// Two reads that overlap, then one after a second of silence.
     #[test]
     fn depth_busy_and_idle_time_follow_from_the_completions() {
-        let read = |at_ms: u64, latency_ms: u64| TraceEvent {
-            at_ns: at_ms * 1_000_000,
-            latency_ns: Some(latency_ms * 1_000_000),
-            ..event()
-        };
-        let found = summary(&[read(0, 10), read(5, 10), read(1015, 5)]);
+        let found = summary(&[read_ms(0, 10), read_ms(5, 10), read_ms(1015, 5)]);
         let service = found.service.unwrap();
         assert_eq!((service.busy_s, service.depth_max), (0.02, 2));
         assert!((service.depth_mean - 1.25).abs() < 1e-9);
@@ -246,13 +238,9 @@ mod tests {
 
     #[test]
     fn mix_sizes_locality_and_processes_are_counted() {
-        let write = |at_ns, offset, len, process| TraceEvent {
-            at_ns,
-            offset,
-            len,
-            op: TraceOp::Write,
-            process,
-            ..event()
+        let write = |at_ns, offset, len, process| {
+            let op = TraceOp::Write;
+            TraceEvent { at_ns, offset, len, op, process, ..event() }
         };
         let found = summary(&[
             event(),

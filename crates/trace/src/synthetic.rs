@@ -13,21 +13,15 @@ use crate::event::EventSink;
 /// One of them, as published.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SyntheticTrace {
-    /// Its name.
     pub name: &'static str,
-    /// The work of the application.
     pub about: &'static str,
     /// Reads that continue where the one before ended.
     pub sequential_reads: u32,
-    /// Other reads.
     pub random_reads: u32,
     /// Writes that continue where the one before ended.
     pub sequential_writes: u32,
-    /// Other writes.
     pub random_writes: u32,
-    /// Read, 10^6 bytes.
     pub read_mb: u32,
-    /// Written, 10^6 bytes.
     pub written_mb: u32,
     /// Run time on the Plextor M6e, ms.
     pub published_ms: u32,
@@ -51,7 +45,6 @@ impl SyntheticTrace {
     }
 }
 
-/// A line of the publication's table.
 const fn trace(
     (name, about): (&'static str, &'static str),
     [sequential_reads, random_reads, sequential_writes, random_writes]: [u32; 4],

@@ -9,6 +9,12 @@ pub fn event() -> TraceEvent {
     TraceEvent { at_ns: 0, offset: 0, len: 4096, op, fua: false, latency_ns: None, process: 0 }
 }
 
+/// It, sent at this time and in flight for this long.
+pub fn read_ms(at_ms: u64, latency_ms: u64) -> TraceEvent {
+    let latency_ns = Some(latency_ms * 1_000_000);
+    TraceEvent { at_ns: at_ms * 1_000_000, latency_ns, ..event() }
+}
+
 /// Any requests in the order of their times.
 pub fn events() -> impl Strategy<Value = Vec<TraceEvent>> {
     let op = prop_oneof![

@@ -2,17 +2,15 @@
 
 use super::*;
 
-/// What the kernel says of the device's queue.
 fn queue(node: &Path, attribute: &str) -> String {
-    let name = node.file_name().unwrap().to_str().unwrap();
-    let path = format!("/sys/block/{name}/queue/{attribute}");
+    let path = format!("/sys/block/{}/queue/{attribute}", name_of(node));
     std::fs::read_to_string(path).unwrap().trim().to_string()
 }
 
 /// Whether the device is still on this place's file; another test may have got it since.
 fn is_attached(node: &Path, place: &Place) -> bool {
-    let name = node.file_name().unwrap().to_str().unwrap();
-    let file = std::fs::read_to_string(format!("/sys/block/{name}/loop/backing_file"));
+    let file = format!("/sys/block/{}/loop/backing_file", name_of(node));
+    let file = std::fs::read_to_string(file);
     file.is_ok_and(|file| file.contains(place.dir.path().to_str().unwrap()))
 }
 
@@ -22,7 +20,7 @@ fn the_device_looks_like_the_drive() {
         let Some(place) = Place::for_device() else { return };
         let options =
             ServeOptions { block: true, sector_bytes: sector, rotational, ..place.options() };
-        let server = Server::start(Box::new(instant()), &options).unwrap();
+        let server = serve(instant(), &options);
         let node = server.block_device().unwrap();
         assert_eq!(queue(&node, "logical_block_size"), sector.to_string());
         assert_eq!(queue(&node, "rotational"), u8::from(rotational).to_string());
@@ -82,8 +80,7 @@ fn flushes_and_discards_reach_the_model() {
         let Some(place) = Place::for_device() else { return };
         let device = instant();
         let seen = device.seen();
-        let options = ServeOptions { block: true, trim, ..place.options() };
-        let server = Server::start(Box::new(device), &options).unwrap();
+        let server = serve(device, &ServeOptions { block: true, trim, ..place.options() });
         let node = server.block_device().unwrap();
         open_direct(&node).sync_all().unwrap();
         assert!(seen.flushes.load(Ordering::Relaxed) >= 1);
@@ -109,8 +106,7 @@ fn a_file_system_lives_on_the_drive() {
     let node = server.block_device().unwrap();
     run("mkfs.ext4", &["-q", "-F", node.to_str().unwrap()]);
     let mounted = MountedFs::mount(&[node.to_str().unwrap()], &on);
-    let name = node.file_name().unwrap().to_str().unwrap();
-    let point = on.canonicalize().unwrap();
+    let (name, point) = (name_of(&node), on.canonicalize().unwrap());
     assert_eq!(server.users(), [format!("{name} is mounted on {} (ext4)", point.display())]);
     for n in 0..40u8 {
         std::fs::write(on.join(format!("file-{n}")), contents(n)).unwrap();
@@ -155,11 +151,8 @@ fn used_drive_stays_until_its_users_finish() {
     drop(file);
     wait_until("it does not end", || server.release());
     let report = server.stop();
-    assert_eq!(
-        (report.cut_off.len(), report.troubles.len(), report.errors),
-        (0, 0, 0),
-        "{report:?}"
-    );
+    let wrong = (report.cut_off.len(), report.troubles.len(), report.errors);
+    assert_eq!(wrong, (0, 0, 0), "{report:?}");
     assert!(!place.is_mounted());
 }
 

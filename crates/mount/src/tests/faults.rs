@@ -33,9 +33,8 @@ fn vanished_drive_keeps_its_contents() {
     let server = place.serve(instant());
     open(server.path()).write_all_at(&had, 0).unwrap();
     server.stop();
-    let options = ServeOptions { gone_at: Some(0), ..place.options() };
     let gone = instant().failing(0..CAPACITY, SimOutcome::Gone);
-    let server = Server::start(Box::new(gone), &options).unwrap();
+    let server = serve(gone, &ServeOptions { gone_at: Some(0), ..place.options() });
     let file = open_direct(server.path());
     assert_eq!(errno_of(write_direct(&file, 0, 4096)), libc::ENODEV);
     let punch = rustix::fs::FallocateFlags::PUNCH_HOLE | rustix::fs::FallocateFlags::KEEP_SIZE;
@@ -55,8 +54,8 @@ fn full_backing_store_is_enospc_and_reported() {
     let on = place.dir.path().join("small");
     std::fs::create_dir(&on).unwrap();
     let small = MountedFs::mount(&["-t", "tmpfs", "-o", "size=1m", "none"], &on);
-    let options = ServeOptions { backing: small.0.join("backing"), ..place.options() };
-    let server = Server::start(Box::new(instant()), &options).unwrap();
+    let backing = small.0.join("backing");
+    let server = serve(instant(), &ServeOptions { backing, ..place.options() });
     let file = open(server.path());
     file.write_all_at(&pattern(1, MIB / 2), 0).unwrap();
     assert_eq!(errno_of(file.write_all_at(&pattern(2, 2 * MIB), MIB as u64)), libc::ENOSPC);
@@ -71,7 +70,6 @@ fn full_backing_store_is_enospc_and_reported() {
     assert!(report.to_string().contains("failed with ENOSPC"), "{report}");
 }
 
-/// A model with a bug.
 struct Broken;
 
 impl SimDevice for Broken {

@@ -66,8 +66,7 @@ fn holes_are_trims_where_the_drive_has_trim() {
         let Some(place) = Place::for_file() else { return };
         let device = instant();
         let seen = device.seen();
-        let options = ServeOptions { trim, ..place.options() };
-        let server = Server::start(Box::new(device), &options).unwrap();
+        let server = serve(device, &ServeOptions { trim, ..place.options() });
         let file = open(server.path());
         file.write_all_at(&pattern(5, 8192), 4096).unwrap();
         let result = fallocate(&file, punch, 4096, 4096);

@@ -60,8 +60,7 @@ fn manual_unmount_is_noticed_and_harmless() {
 fn user_of_a_detached_mount_is_not_interrupted() {
     for block in [true, false] {
         let Some(place) = Place::for_device() else { return };
-        let options = ServeOptions { block, ..place.options() };
-        let mut server = Server::start(Box::new(instant()), &options).unwrap();
+        let mut server = serve(instant(), &ServeOptions { block, ..place.options() });
         let user = open(&server.block_device().unwrap_or_else(|| server.path().into()));
         run("umount", &["-l", place.mount_point().to_str().unwrap()]);
         for _ in 0..2 {
@@ -104,8 +103,7 @@ impl Drop for Victim {
 #[test]
 fn server_to_be_killed() {
     let Some(dir) = std::env::var_os(CHILD).map(PathBuf::from) else { return };
-    let options = ServeOptions { block: true, ..options_in(&dir) };
-    let server = Server::start(Box::new(instant()), &options).unwrap();
+    let server = serve(instant(), &ServeOptions { block: true, ..options_in(&dir) });
     let node = server.block_device().unwrap();
     std::fs::write(dir.join("ready.part"), node.to_str().unwrap()).unwrap();
     std::fs::rename(dir.join("ready.part"), dir.join("ready")).unwrap();
@@ -132,7 +130,7 @@ fn next_server_cleans_up_after_a_kill() {
     open(server.path()).read_exact_at(&mut read, 0).unwrap();
     assert_eq!(&read, b"kept", "contents outlive the server");
     drop(user);
-    let name = node.file_name().unwrap().to_str().unwrap();
+    let name = name_of(&node);
     let old = PathBuf::from(format!("/sys/block/{name}/loop/backing_file"));
     let is_attached = || std::fs::read_to_string(&old).is_ok_and(|file| file.contains("disk.img"));
     wait_until(&format!("{name} stays attached"), || !is_attached());

@@ -49,7 +49,6 @@ pub struct HardDisk {
     /// Answers in order of time; the first `retired` no longer hold a tag.
     pub(super) completions: VecDeque<SimCompletion>,
     pub(super) retired: usize,
-    /// When the mechanism's present work ends.
     pub(super) mechanism_free: Nanos,
     /// When the electronics and the interface are free.
     pub(super) electronics_free: Nanos,
@@ -59,7 +58,6 @@ pub struct HardDisk {
     pub(super) interface: Reservations,
     /// Earliest start of a media write that does not continue the last one.
     pub(super) write_from: Nanos,
-    /// When the host last sent a request.
     pub(super) last_activity: Nanos,
     /// When the last event took place: the next cannot come before.
     pub(super) clock: Nanos,
@@ -71,7 +69,6 @@ pub struct HardDisk {
     pub(super) wrote_last: bool,
 }
 
-/// Durations that the parameters fix.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct DiskTimings {
     /// Overheads of commands after a read, and after a write.
@@ -86,7 +83,6 @@ pub(super) struct DiskTimings {
     pub clean_idle: Nanos,
 }
 
-/// Time the electronics take for a command.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Overheads {
     read_hit: Nanos,
@@ -120,7 +116,6 @@ pub(super) struct Sizes {
     pub write_caching: bool,
 }
 
-/// A write into the cache whose data crosses the interface.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ArrivingWrite {
     pub id: u64,
@@ -131,7 +126,6 @@ pub(super) struct ArrivingWrite {
     pub at: Nanos,
 }
 
-/// A FLUSH that is not answered yet.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PendingFlush {
     pub id: u64,
@@ -216,7 +210,6 @@ impl HardDisk {
         self.faults = faults;
     }
 
-    /// The host's byte `offset` as a distance from the start of the medium.
     #[inline]
     pub(super) fn medium_byte(&self, offset: u64) -> u64 {
         offset + self.sizes.base
@@ -294,7 +287,6 @@ impl HardDisk {
         if marked > held { first.max(last).max(read_at(marked - held)) } else { first.max(last) }
     }
 
-    /// How long the interface is busy with `len` bytes.
     #[inline]
     pub(super) fn crossing_time(&self, len: u64) -> Nanos {
         len * self.times.byte_ps / 1000
@@ -316,7 +308,6 @@ impl HardDisk {
         self.completions.insert(index, answer);
     }
 
-    /// Tags in use.
     #[inline]
     pub(super) fn tags(&self) -> usize {
         let answered = self.completions.len() - self.retired;
@@ -324,7 +315,6 @@ impl HardDisk {
         self.queue.len() + unanswered + usize::from(self.flush.is_some()) + answered
     }
 
-    /// Takes a request into the drive at `at`.
     pub(super) fn accept(&mut self, at: Nanos, request: SimRequest) {
         match request.op {
             RequestKind::Read => self.accept_read(at, request),
@@ -424,7 +414,6 @@ impl DiskTimings {
     }
 }
 
-/// Overheads after a read, and after a write.
 fn overheads(params: &HddParams) -> [Overheads; 2] {
     let after_read = Overheads {
         read_hit: ms(params.read_hit_overhead_ms),
@@ -470,7 +459,6 @@ impl Sizes {
     }
 }
 
-/// The moving parts of a drive with validated parameters.
 pub(super) fn mechanism(params: &HddParams) -> Mechanism {
     let rotation = Rotation::from_rpm(params.rpm);
     let layout = Layout::new(

@@ -3,31 +3,23 @@
 use crate::device::Nanos;
 use crate::stalls::Stalls;
 
-/// Faults of a drive; none by default.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct HddFaults {
-    /// FLUSH is answered at once and nothing is written.
     pub flush_lies: bool,
     /// Writes of part of a physical sector cost no more than whole ones.
     pub no_read_modify_write: bool,
-    /// Queued commands are taken in order of arrival.
     pub fcfs: bool,
     /// A stretch that is read and written only after retries.
     pub slow_region: Option<SlowRegion>,
     /// A stretch that cannot be read or written.
     pub failing_region: Option<FailingRegion>,
-    /// Moment at which the drive disappears from the bus.
     pub gone_at: Option<Nanos>,
-    /// When it answers nothing.
     pub stalls: Option<Stalls>,
 }
 
-/// Bytes that need retries.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SlowRegion {
-    /// First byte.
     pub offset: u64,
-    /// Number of bytes.
     pub len: u64,
     /// Further revolutions each access that touches the region takes.
     pub extra_revolutions: u32,
@@ -37,20 +29,15 @@ pub struct SlowRegion {
 /// done, and its destaging spends the retries and loses the data.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FailingRegion {
-    /// First byte.
     pub offset: u64,
-    /// Number of bytes.
     pub len: u64,
     /// Time the drive spends on retries before it gives up, ms.
     pub retry_ms: f64,
 }
 
-/// What a fault does to one access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Effect {
-    /// Time the access takes in addition.
     pub delay: Nanos,
-    /// Whether it fails.
     pub fails: bool,
 }
 
@@ -70,13 +57,11 @@ impl HddFaults {
         Effect { delay: slow + retry, fails: failing.is_some() }
     }
 
-    /// Whether any bad spot touches the bytes `from..to`.
     pub fn any_in(&self, from: u64, to: u64) -> bool {
         self.slow_region.is_some_and(|r| overlaps(r.offset, r.len, from, to))
             || self.failing_region.is_some_and(|r| overlaps(r.offset, r.len, from, to))
     }
 
-    /// Whether the drive has disappeared by `at`.
     pub fn gone(&self, at: Nanos) -> bool {
         self.gone_at.is_some_and(|gone| at >= gone)
     }

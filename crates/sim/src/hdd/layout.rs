@@ -9,7 +9,6 @@ use crate::hdd::params::LayoutParams;
 use crate::hdd::rotation::Rotation;
 use crate::hdd::zones::ZoneFormat;
 
-/// A zone with the figures to find a sector in it.
 #[derive(Debug, Clone, Copy)]
 struct LayoutZone {
     first_sector: u64,
@@ -19,7 +18,6 @@ struct LayoutZone {
     per_track: u32,
     /// Whether the first band runs through the heads backwards.
     reversed: bool,
-    /// Angle at which the zone's first track starts.
     start_angle: Nanos,
     /// Time on the drive's sequential clock at which the zone's first sector comes.
     start_clock: Nanos,
@@ -29,12 +27,10 @@ struct LayoutZone {
     head_step: Nanos,
 }
 
-/// A sector's position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DiskLocation {
     /// Cylinder from the outside.
     pub cylinder: u32,
-    /// Head.
     pub head: u32,
     /// Angle at which the sector starts, below the period.
     pub angle: Nanos,
@@ -42,7 +38,6 @@ pub struct DiskLocation {
     pub passed: Nanos,
     /// Sectors before this one on its track.
     pub along: u32,
-    /// Sectors on its track.
     pub per_track: u32,
 }
 
@@ -72,24 +67,20 @@ pub struct TrackSpan {
 }
 
 impl TrackSpan {
-    /// Whether a sector is on the track.
     #[inline]
     pub fn holds(&self, sector: u64) -> bool {
         (self.first..self.end).contains(&sector)
     }
 }
 
-/// A sector within its zone.
 #[derive(Clone, Copy)]
 struct Spot<'a> {
     zone: &'a LayoutZone,
     /// Tracks of the zone before this sector's.
     track_index: u64,
-    /// Sectors before this one on its track.
     along: u32,
 }
 
-/// The formatted drive.
 #[derive(Debug, Clone)]
 pub struct Layout {
     rotation: Rotation,
@@ -158,9 +149,7 @@ impl Layout {
 
     /// First sector, head direction, start angle and clock of a zone that follows the last by `skew`.
     fn end_of_zones(&self, skew: Nanos) -> (u64, bool, Nanos, Nanos) {
-        let Some(last) = self.zones.last() else {
-            return (0, false, 0, 0);
-        };
+        let Some(last) = self.zones.last() else { return (0, false, 0, 0) };
         let end = last.first_sector + last.sectors;
         let reversed = match self.order {
             LayoutParams::Cylinder => false,
@@ -201,7 +190,6 @@ impl Layout {
         Spot { zone, track_index, along: (offset - track_index * per_track) as u32 }
     }
 
-    /// Cylinder, head and crossings of the `index`-th track of `zone`.
     #[inline]
     fn track(&self, zone: &LayoutZone, index: u64) -> Track {
         let (cylinder, head, head_switches) = match self.order {
@@ -244,7 +232,6 @@ impl Layout {
         self.locate_on(&self.track_of(sector), sector)
     }
 
-    /// Position of a sector whose track is known.
     #[inline]
     pub fn locate_on(&self, track: &TrackSpan, sector: u64) -> DiskLocation {
         let along = (sector - track.first) as u32;
@@ -259,7 +246,6 @@ impl Layout {
         }
     }
 
-    /// The track of `sector`, which must be on the drive.
     #[inline]
     pub fn track_of(&self, sector: u64) -> TrackSpan {
         let Spot { zone, track_index, along } = self.spot(sector);
@@ -354,7 +340,6 @@ impl Layout {
         zone.first_sector + in_zone.min(zone.sectors)
     }
 
-    /// First sector of the track after the one that holds `sector`.
     pub fn next_track(&self, sector: u64) -> u64 {
         let zone = self.zone_of(sector);
         let per_track = u64::from(zone.per_track);

@@ -5,6 +5,7 @@
 
 use crate::hdd::params::{HddParams, SeekParams, ZoneParams};
 use crate::param_problem::Problems;
+use crate::ranges::{Range, check};
 
 /// Electronics and arms are done within seconds.
 pub(super) const MOVE_MAX_MS: f64 = 10_000.0;
@@ -27,167 +28,82 @@ const STRETCHES_MAX: f64 = 1e6;
 /// Most commands inside a drive, an NVMe queue's.
 const COMMANDS_MAX: f64 = 65_536.0;
 
+pub(super) const DRIVE: &[Range] = &[
+    (&["rpm"], 60.0, 30_000.0, "revolutions per minute"),
+    (&["heads"], 1.0, 64.0, "heads"),
+    (&["head_switch_ms", "write_settle_ms"], 0.0, MOVE_MAX_MS, "ms"),
+    (&["read_hit_overhead_ms", "read_miss_overhead_ms"], 0.0, MOVE_MAX_MS, "ms"),
+    (&["write_overhead_ms", "write_miss_overhead_ms"], 0.0, MOVE_MAX_MS, "ms"),
+    (&["after_write.read_hit_overhead_ms"], 0.0, MOVE_MAX_MS, "ms"),
+    (&["after_write.read_miss_overhead_ms"], 0.0, MOVE_MAX_MS, "ms"),
+    (&["after_write.write_overhead_ms"], 0.0, MOVE_MAX_MS, "ms"),
+    (&["after_write.write_miss_overhead_ms"], 0.0, MOVE_MAX_MS, "ms"),
+    (&["interface_mb_s"], RATE_MIN_MB_S, RATE_MAX_MB_S, "MB/s"),
+    (&["queue.depth", "queue.window"], 1.0, COMMANDS_MAX, "commands"),
+    (&["queue.starvation_ms"], TIME_MIN_MS, WAIT_MAX_MS, "ms"),
+    (&["read_cache.segments"], 0.0, 65_536.0, "segments"),
+    (&["read_cache.segment_kib", "read_cache.read_ahead_kib"], 0.0, BUFFER_MAX_KIB, "KiB"),
+    (&["read_cache.water_mark"], 0.0, 1.0, "of a request"),
+    (&["write_cache.dirty_limit_kib"], 0.0, BUFFER_MAX_KIB, "KiB"),
+    (&["write_cache.dirty_extents", "write_cache.window"], 0.0, STRETCHES_MAX, "stretches"),
+    (&["write_cache.high_water_pct"], 0.001, 100.0, "percent"),
+    (&["write_cache.idle_ms"], 0.0, WAIT_MAX_MS, "ms"),
+    (&["write_cache.age_limit_ms"], TIME_MIN_MS, WAIT_MAX_MS, "ms"),
+    (&["write_cache.gap_ms", "write_cache.gap_jitter_ms"], 0.0, MOVE_MAX_MS, "ms"),
+    (&["read_modify_write.batch_sectors"], 1.0, STRETCHES_MAX, "sectors"),
+    (&["read_modify_write.gap_ms"], 0.0, MOVE_MAX_MS, "ms"),
+    (&["smr.band_mib"], 1.0, 1_048_576.0, "MiB"),
+    (&["smr.cache_gib"], 0.001, 1e6, "GiB"),
+    (&["smr.map_extents"], 1.0, 1e9, "extents"),
+    (&["smr.clean_idle_ms"], 0.0, WAIT_MAX_MS, "ms"),
+    (&["smr.append_kib"], 4.0, BUFFER_MAX_KIB, "KiB"),
+    (&["smr.append_extents"], 1.0, STRETCHES_MAX, "extents"),
+    (&["zones.outer_media_mb_s"], RATE_MIN_MB_S, RATE_MAX_MB_S, "MB/s"),
+    (&["zones.inner_media_mb_s"], RATE_MIN_MB_S, RATE_MAX_MB_S, "MB/s"),
+    (&["zones.clamp_media_mb_s"], RATE_MIN_MB_S, RATE_MAX_MB_S, "MB/s"),
+    (&["zones.count"], 1.0, 10_000.0, "zones"),
+];
+
+pub(super) const ZONE: &[Range] = &[
+    (&["cylinders"], 1.0, CYLINDERS_MAX, "cylinders"),
+    (&["sectors_per_track"], 1.0, TRACK_SECTORS_MAX, "sectors"),
+];
+
+pub(super) const SEEK: &[Range] = &[
+    (&["single_ms", "min_ms", "average_ms", "full_ms"], TIME_MIN_MS, MOVE_MAX_MS, "ms"),
+    (&["near_base_ms", "near_root_ms"], 0.0, MOVE_MAX_MS, "ms"),
+    (&["far_base_ms", "far_slope_ms"], 0.0, MOVE_MAX_MS, "ms"),
+    (&["knee_fraction"], 0.0, 1.0, "of the stroke"),
+];
+
 /// Notes every number outside its range; what the numbers mean to each other is not looked at.
 pub(super) fn check_ranges(params: &HddParams, problems: &mut Problems) {
-    drive(params, problems);
-    caches(params, problems);
-    optional_parts(params, problems);
-    zones(&params.zones, problems);
-    seek("seek", &params.seek, problems);
+    problems.range("capacity_bytes", params.capacity_bytes as f64, (512.0, 1e18), "bytes");
+    if !problems.is_empty() {
+        return;
+    }
+    check("", params, DRIVE, problems);
+    if let Some(low) = params.write_cache.low_water_pct {
+        let range = (0.001, params.write_cache.high_water_pct);
+        problems.range("write_cache.low_water_pct", low, range, "percent");
+    }
+    if let ZoneParams::Table { list } = &params.zones {
+        for (index, zone) in list.iter().enumerate() {
+            check(&format!("zones.list[{index}]"), zone, ZONE, problems);
+        }
+    }
+    check_seek_ranges("seek", &params.seek, problems);
     if let Some(curve) = &params.write_seek {
-        seek("write_seek", curve, problems);
+        check_seek_ranges("write_seek", curve, problems);
     }
 }
 
-/// Checks the numbers `fields` of the table `table` ("" for the drive's own), all with one range.
-fn add(
-    problems: &mut Problems,
-    table: &str,
-    (least, most, unit): (f64, f64, &str),
-    fields: &[(&str, f64)],
-) {
-    let dot = if table.is_empty() { "" } else { "." };
-    for &(name, value) in fields {
-        problems.range(&format!("{table}{dot}{name}"), value, (least, most), unit);
-    }
-}
-
-fn drive(p: &HddParams, all: &mut Problems) {
-    add(all, "", (512.0, 1e18, "bytes"), &[("capacity_bytes", p.capacity_bytes as f64)]);
-    add(all, "", (60.0, 30_000.0, "revolutions per minute"), &[("rpm", p.rpm)]);
-    add(all, "", (1.0, 64.0, "heads"), &[("heads", p.heads.into())]);
-    let mut times = vec![
-        ("head_switch_ms", p.head_switch_ms),
-        ("write_settle_ms", p.write_settle_ms),
-        ("read_hit_overhead_ms", p.read_hit_overhead_ms),
-        ("read_miss_overhead_ms", p.read_miss_overhead_ms),
-        ("write_overhead_ms", p.write_overhead_ms),
-    ];
-    times.extend(p.write_miss_overhead_ms.map(|ms| ("write_miss_overhead_ms", ms)));
-    add(all, "", (0.0, MOVE_MAX_MS, "ms"), &times);
-    if let Some(after) = p.after_write {
-        let given = [
-            ("read_hit_overhead_ms", after.read_hit_overhead_ms),
-            ("read_miss_overhead_ms", after.read_miss_overhead_ms),
-            ("write_overhead_ms", after.write_overhead_ms),
-            ("write_miss_overhead_ms", after.write_miss_overhead_ms),
-        ];
-        let given = given.into_iter().filter_map(|(name, ms)| Some((name, ms?)));
-        add(all, "after_write", (0.0, MOVE_MAX_MS, "ms"), &given.collect::<Vec<_>>());
-    }
-    let rate = (RATE_MIN_MB_S, RATE_MAX_MB_S, "MB/s");
-    add(all, "", rate, &[("interface_mb_s", p.interface_mb_s)]);
-    let counts = [("depth", p.queue.depth.into()), ("window", p.queue.window.into())];
-    add(all, "queue", (1.0, COMMANDS_MAX, "commands"), &counts);
-    let starvation = (TIME_MIN_MS, WAIT_MAX_MS, "ms");
-    add(all, "queue", starvation, &[("starvation_ms", p.queue.starvation_ms)]);
-}
-
-fn caches(p: &HddParams, all: &mut Problems) {
-    let (read, write) = (&p.read_cache, &p.write_cache);
-    add(all, "read_cache", (0.0, 65_536.0, "segments"), &[("segments", read.segments.into())]);
-    let sizes =
-        [("segment_kib", read.segment_kib.into()), ("read_ahead_kib", read.read_ahead_kib.into())];
-    add(all, "read_cache", (0.0, BUFFER_MAX_KIB, "KiB"), &sizes);
-    let water_mark = ("water_mark", read.water_mark);
-    add(all, "read_cache", (0.0, 1.0, "of a request"), &[water_mark]);
-    let name = "write_cache";
-    let limit = ("dirty_limit_kib", write.dirty_limit_kib.into());
-    add(all, name, (0.0, BUFFER_MAX_KIB, "KiB"), &[limit]);
-    let counts = [("dirty_extents", write.dirty_extents.into()), ("window", write.window.into())];
-    add(all, name, (0.0, STRETCHES_MAX, "stretches"), &counts);
-    add(all, name, (0.001, 100.0, "percent"), &[("high_water_pct", write.high_water_pct)]);
-    if let Some(low) = write.low_water_pct {
-        add(all, name, (0.001, write.high_water_pct, "percent"), &[("low_water_pct", low)]);
-    }
-    add(all, name, (0.0, WAIT_MAX_MS, "ms"), &[("idle_ms", write.idle_ms)]);
-    add(all, name, (TIME_MIN_MS, WAIT_MAX_MS, "ms"), &[("age_limit_ms", write.age_limit_ms)]);
-    let gaps = [("gap_ms", write.gap_ms), ("gap_jitter_ms", write.gap_jitter_ms)];
-    add(all, name, (0.0, MOVE_MAX_MS, "ms"), &gaps);
-}
-
-fn optional_parts(p: &HddParams, all: &mut Problems) {
-    if let Some(rmw) = &p.read_modify_write {
-        let name = "read_modify_write";
-        let batch = ("batch_sectors", rmw.batch_sectors.into());
-        add(all, name, (1.0, STRETCHES_MAX, "sectors"), &[batch]);
-        add(all, name, (0.0, MOVE_MAX_MS, "ms"), &[("gap_ms", rmw.gap_ms)]);
-    }
-    if let Some(smr) = &p.smr {
-        add(all, "smr", (1.0, 1_048_576.0, "MiB"), &[("band_mib", smr.band_mib.into())]);
-        add(all, "smr", (0.001, 1e6, "GiB"), &[("cache_gib", smr.cache_gib)]);
-        add(all, "smr", (1.0, 1e9, "extents"), &[("map_extents", smr.map_extents.into())]);
-        add(all, "smr", (0.0, WAIT_MAX_MS, "ms"), &[("clean_idle_ms", smr.clean_idle_ms)]);
-        add(all, "smr", (4.0, BUFFER_MAX_KIB, "KiB"), &[("append_kib", smr.append_kib.into())]);
-        let extents = ("append_extents", smr.append_extents.into());
-        add(all, "smr", (1.0, STRETCHES_MAX, "extents"), &[extents]);
-    }
-}
-
-fn zones(zones: &ZoneParams, all: &mut Problems) {
-    match zones {
-        ZoneParams::SquareRoot { outer_media_mb_s, inner_media_mb_s, clamp_media_mb_s, count } => {
-            let mut rates = vec![
-                ("outer_media_mb_s", *outer_media_mb_s),
-                ("inner_media_mb_s", *inner_media_mb_s),
-            ];
-            rates.extend(clamp_media_mb_s.map(|clamp| ("clamp_media_mb_s", clamp)));
-            add(all, "zones", (RATE_MIN_MB_S, RATE_MAX_MB_S, "MB/s"), &rates);
-            add(all, "zones", (1.0, 10_000.0, "zones"), &[("count", (*count).into())]);
+fn check_seek_ranges(table: &str, seek: &SeekParams, problems: &mut Problems) {
+    check(table, seek, SEEK, problems);
+    if let SeekParams::Table { points_cylinders_ms } = seek {
+        let field = format!("{table}.points_cylinders_ms");
+        for &(_, ms) in points_cylinders_ms {
+            problems.range(&field, ms, (0.0, MOVE_MAX_MS), "ms");
         }
-        ZoneParams::Table { list } => {
-            for (index, zone) in list.iter().enumerate() {
-                let table = format!("zones.list[{index}]");
-                let width = ("cylinders", zone.cylinders.into());
-                add(all, &table, (1.0, CYLINDERS_MAX, "cylinders"), &[width]);
-                let sectors = ("sectors_per_track", zone.sectors_per_track.into());
-                add(all, &table, (1.0, TRACK_SECTORS_MAX, "sectors"), &[sectors]);
-            }
-        }
-    }
-}
-
-fn seek(table: &str, seek: &SeekParams, all: &mut Problems) {
-    let positive = (TIME_MIN_MS, MOVE_MAX_MS, "ms");
-    match *seek {
-        SeekParams::TwoPiece {
-            single_ms,
-            near_base_ms,
-            near_root_ms,
-            far_base_ms,
-            far_slope_ms,
-            ..
-        }
-        | SeekParams::TwoPieceCylinders {
-            single_ms,
-            near_base_ms,
-            near_root_ms,
-            far_base_ms,
-            far_slope_ms,
-            ..
-        } => {
-            add(all, table, positive, &[("single_ms", single_ms)]);
-            let pieces = [
-                ("near_base_ms", near_base_ms),
-                ("near_root_ms", near_root_ms),
-                ("far_base_ms", far_base_ms),
-                ("far_slope_ms", far_slope_ms),
-            ];
-            add(all, table, (0.0, MOVE_MAX_MS, "ms"), &pieces);
-        }
-        SeekParams::ThreePoint { min_ms, average_ms, full_ms } => {
-            let times = [("min_ms", min_ms), ("average_ms", average_ms), ("full_ms", full_ms)];
-            add(all, table, positive, &times);
-        }
-        SeekParams::SquareRoot { min_ms, full_ms } => {
-            add(all, table, positive, &[("min_ms", min_ms), ("full_ms", full_ms)]);
-        }
-        SeekParams::Table { ref points_cylinders_ms } => {
-            let times = points_cylinders_ms.iter().map(|point| ("points_cylinders_ms", point.1));
-            add(all, table, (0.0, MOVE_MAX_MS, "ms"), &times.collect::<Vec<_>>());
-        }
-    }
-    if let SeekParams::TwoPiece { knee_fraction, .. } = *seek {
-        add(all, table, (0.0, 1.0, "of the stroke"), &[("knee_fraction", knee_fraction)]);
     }
 }

@@ -23,7 +23,6 @@ impl LruOrder {
         Self { ring: (0..places).map(neighbours).collect() }
     }
 
-    /// Makes `thing` the last used, wherever it stood.
     #[inline]
     pub fn touch(&mut self, thing: usize) {
         self.leave(thing);
@@ -43,14 +42,12 @@ impl LruOrder {
         self.ring[thing] = Neighbours { older: thing, newer: thing };
     }
 
-    /// The thing used longest ago.
     #[inline]
     pub fn oldest(&self) -> Option<usize> {
         let oldest = self.ring[self.seam()].newer;
         (oldest != self.seam()).then_some(oldest)
     }
 
-    /// The thing used longest ago that is not `thing`.
     pub fn oldest_but(&self, thing: usize) -> Option<usize> {
         let oldest = self.oldest()?;
         let next = if oldest == thing { self.ring[oldest].newer } else { oldest };

@@ -5,7 +5,6 @@ use crate::hdd::layout::{DiskLocation, Layout, TrackSpan};
 use crate::hdd::rotation::Rotation;
 use crate::hdd::seek::SeekCurve;
 
-/// The moving parts.
 #[derive(Debug, Clone)]
 pub struct Mechanism {
     layout: Layout,
@@ -15,10 +14,9 @@ pub struct Mechanism {
     write_seek: Option<SeekCurve>,
     head_switch: Nanos,
     write_settle: Nanos,
-    /// Arm and head.
     cylinder: u32,
     head: u32,
-    /// Sectors that the head's track has, and those of them up to the last one transferred.
+    /// Sectors of the head's track, and how many of them lie up to the last one transferred.
     per_track: u32,
     along: u32,
     /// The sector that follows the last one transferred; the head is already on its way to it.
@@ -51,27 +49,22 @@ impl Mechanism {
     }
 
     /// Gives movements before a write a curve of their own, settling included.
-    #[must_use]
     pub fn with_write_seek(self, write_seek: Option<SeekCurve>) -> Self {
         Self { write_seek, ..self }
     }
 
-    /// The formatted platters.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// The spindle.
     pub fn rotation(&self) -> Rotation {
         self.rotation
     }
 
-    /// The seek curve.
     pub fn seek(&self) -> &SeekCurve {
         &self.seek
     }
 
-    /// The sector that follows the last one transferred.
     pub fn next_sector(&self) -> u64 {
         self.next_sector
     }
@@ -138,7 +131,6 @@ impl Mechanism {
         }
     }
 
-    /// Least time of a movement to another track for a write, settling included.
     pub fn shortest_move(&self) -> Nanos {
         match &self.write_seek {
             None => self.seek.time(1).min(self.head_switch) + self.write_settle,
@@ -184,9 +176,7 @@ impl Mechanism {
 
     /// Moves to `sector` and transfers `count` sectors; returns when the last one ends.
     pub fn access(&mut self, at: Nanos, sector: u64, count: u64, write: bool) -> Nanos {
-        let place = self.layout.locate(sector);
-        let start = self.reach(at, sector, &place, write);
-        self.transfer(start, sector, &place, count)
+        self.access_not_before(at, at, sector, count, write)
     }
 
     /// Like [`access`](Self::access), with the transfer not before `not_before`.

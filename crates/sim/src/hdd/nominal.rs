@@ -5,9 +5,7 @@ use crate::hdd::disk::HardDisk;
 /// One zone as the host sees it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ZoneRate {
-    /// Host offset of its first byte.
     pub offset_bytes: u64,
-    /// Bytes in the zone.
     pub len_bytes: u64,
     /// Rate of a long sequential transfer in it, skew included, MB/s.
     pub rate_mb_s: f64,
@@ -42,7 +40,6 @@ impl HardDisk {
         zones
     }
 
-    /// Rate of a long sequential transfer around host byte `offset`, MB/s.
     pub fn rate_mb_s_at(&self, offset: u64) -> f64 {
         let zones = self.zones();
         let behind = zones.partition_point(|zone| zone.offset_bytes <= offset);
@@ -75,12 +72,10 @@ impl HardDisk {
         total / 1e6 / f64::from(points) / f64::from(points)
     }
 
-    /// Mean seek time over the whole drive, ms.
     pub fn mean_seek_ms(&self) -> f64 {
         self.mean_seek_ms_in(0, self.sizes.capacity, 1000)
     }
 
-    /// Time of one turn of the platters, ns.
     pub fn revolution_ns(&self) -> u64 {
         self.mechanism.rotation().period()
     }

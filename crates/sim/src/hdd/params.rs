@@ -5,7 +5,6 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A hard disk.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HddParams {
@@ -303,7 +302,6 @@ pub struct RmwParams {
     pub gap_ms: f64,
 }
 
-/// Command queueing.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct QueueParams {

@@ -4,12 +4,9 @@ use crate::device::{Nanos, SimRequest};
 use crate::hdd::layout::{DiskLocation, Layout};
 use crate::hdd::mechanism::Mechanism;
 
-/// A command that needs the medium.
 #[derive(Debug, Clone, Copy)]
 pub struct QueuedCommand {
-    /// The host's request.
     pub request: SimRequest,
-    /// When it reached the drive.
     pub arrived: Nanos,
     /// When the electronics were done with it.
     pub ready: Nanos,
@@ -17,24 +14,20 @@ pub struct QueuedCommand {
     pub not_before: Nanos,
     /// First physical sector to transfer.
     pub sector: u64,
-    /// Physical sectors to transfer.
     pub count: u64,
     /// Where on the medium the transfer begins: at that sector, unless a shingled drive has it in its log.
     pub first: u64,
-    /// The place of that sector.
     pub place: DiskLocation,
     /// Cache segment that this read continues.
     pub segment: Option<usize>,
 }
 
 impl QueuedCommand {
-    /// Whether it writes.
     pub fn writes(&self) -> bool {
         self.request.op == crate::device::RequestKind::Write
     }
 }
 
-/// Commands in order of arrival.
 #[derive(Debug, Clone)]
 pub struct CommandQueue {
     commands: Vec<QueuedCommand>,
@@ -49,25 +42,21 @@ impl CommandQueue {
         Self { commands: Vec::with_capacity(64), window: window.max(1) as usize, starvation }
     }
 
-    /// Number of waiting commands.
     #[inline]
     pub fn len(&self) -> usize {
         self.commands.len()
     }
 
-    /// Whether no command waits.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.commands.is_empty()
     }
 
-    /// Adds a command.
     #[inline]
     pub fn push(&mut self, command: QueuedCommand) {
         self.commands.push(command);
     }
 
-    /// The oldest command.
     #[inline]
     pub fn oldest(&self) -> Option<&QueuedCommand> {
         self.commands.first()
@@ -146,7 +135,6 @@ impl CommandQueue {
         }
     }
 
-    /// Removes and returns everything.
     pub fn drain(&mut self) -> Vec<QueuedCommand> {
         std::mem::take(&mut self.commands)
     }

@@ -9,13 +9,10 @@ use crate::hdd::lru_order::LruOrder;
 /// Reading that continues by itself after a command.
 #[derive(Debug, Clone, Copy)]
 pub struct DiskReadAhead {
-    /// The segment it fills.
     pub segment: usize,
-    /// First sector that it reads.
     pub from: u64,
     /// Time at which the sector before `from` ended under the head.
     pub since: Nanos,
-    /// First sector that it will not read.
     pub limit: u64,
     /// It must continue until then, because a command was promised its data.
     pub promised: Nanos,
@@ -29,7 +26,6 @@ struct CachedRange {
     segment: usize,
 }
 
-/// The state of a segment beside its end.
 #[derive(Debug, Clone, Copy)]
 struct Segment {
     /// Start of the stretch that it holds, by which that is found.
@@ -55,32 +51,14 @@ pub struct ReadCache {
     adaptive: bool,
 }
 
-/// How much of a request a segment holds.
+/// The sectors before `end` (which may lie beyond a request) that segment `index` holds, or reading would continue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lookup {
-    /// No segment holds its first sector, nor ends there.
-    Miss,
-    /// Segment `index` holds the sectors before `end` (which may lie beyond the request).
-    Held {
-        /// The segment.
-        index: usize,
-        /// First sector that it does not hold.
-        end: u64,
-    },
-}
-
-impl Lookup {
-    /// The segment, if there is one.
-    fn index(self) -> Option<usize> {
-        match self {
-            Self::Miss => None,
-            Self::Held { index, .. } => Some(index),
-        }
-    }
+pub struct HeldSectors {
+    pub index: usize,
+    pub end: u64,
 }
 
 impl ReadCache {
-    /// `count` empty segments of `segment_sectors`.
     pub fn new(count: u32, segment_sectors: u64, adaptive: bool) -> Self {
         let count = count as usize;
         Self {
@@ -93,14 +71,13 @@ impl ReadCache {
         }
     }
 
-    /// Whether there is a cache at all.
     pub fn is_off(&self) -> bool {
         self.segments.is_empty() || self.segment_sectors == 0
     }
 
     /// The segment that holds `sector`, or that ends there so that reading would continue it.
     #[inline]
-    pub fn find(&self, sector: u64) -> Lookup {
+    pub fn find(&self, sector: u64) -> Option<HeldSectors> {
         let behind = self.stretches.partition_point(|stretch| stretch.start <= sector);
         let mut found: Option<&CachedRange> = None;
         for stretch in self.stretches[..behind].iter().rev() {
@@ -113,7 +90,7 @@ impl ReadCache {
                 break;
             }
         }
-        found.map_or(Lookup::Miss, |s| Lookup::Held { index: s.segment, end: s.end })
+        found.map(|stretch| HeldSectors { index: stretch.segment, end: stretch.end })
     }
 
     /// Marks a segment as just used by a command for the host's bytes `from..to`; returns whether that
@@ -134,8 +111,11 @@ impl ReadCache {
         // the stretch that a command should continue may be gone by the time the head has read it
         let still =
             |index: &usize| self.place(*index).is_some_and(|at| self.stretches[at].reaches(start));
-        let continued =
-            if self.adaptive { self.find(start).index() } else { continued.filter(still) };
+        let continued = if self.adaptive {
+            self.find(start).map(|held| held.index)
+        } else {
+            continued.filter(still)
+        };
         if let Some(index) = continued {
             self.grow(index, end);
             return index;
@@ -160,7 +140,6 @@ impl ReadCache {
         }
     }
 
-    /// Empties every segment that holds some of the sectors `start..end`.
     #[inline]
     pub fn drop_overlapping(&mut self, start: u64, end: u64) {
         let mut at = self.stretches.partition_point(|stretch| stretch.start < end);
@@ -189,7 +168,6 @@ impl ReadCache {
         self.segment_sectors
     }
 
-    /// Where in the order of addresses the stretch of a segment stands.
     #[inline]
     fn place(&self, index: usize) -> Option<usize> {
         if self.stretches.get(self.last_held).is_some_and(|stretch| stretch.segment == index) {
@@ -225,7 +203,6 @@ impl ReadCache {
         at
     }
 
-    /// Empties a segment; returns its stretch.
     #[inline]
     fn forget(&mut self, index: usize) -> Option<CachedRange> {
         let at = self.place(index)?;
@@ -261,7 +238,6 @@ impl ReadCache {
         }
     }
 
-    /// Sectors for which a segment has room.
     #[inline]
     fn room(&self, index: usize) -> u64 {
         self.segments[index].rooms * self.segment_sectors
@@ -270,19 +246,14 @@ impl ReadCache {
     /// Gives a segment room for `sectors`, piece by piece from the least recently used.
     fn make_room(&mut self, index: usize, sectors: u64) {
         while sectors > self.room(index) {
-            let Some(donor) = self.order.oldest_but(index) else {
-                return;
-            };
+            let Some(donor) = self.order.oldest_but(index) else { return };
             self.segments[index].rooms += 1;
             self.give_room(donor);
         }
     }
 
-    /// Forgets the oldest sectors of a segment that has no room for them.
     fn trim(&mut self, index: usize) {
-        let Some(at) = self.place(index) else {
-            return;
-        };
+        let Some(at) = self.place(index) else { return };
         let CachedRange { start, end, .. } = self.stretches[at];
         let start = start.max(end.saturating_sub(self.room(index)));
         self.hold(CachedRange { start, end, segment: index });
@@ -314,13 +285,11 @@ impl ReadCache {
         self.segments[index].next_byte = u64::MAX;
     }
 
-    /// First sector of a segment; none if it is empty.
     #[inline]
     pub fn start(&self, index: usize) -> Option<u64> {
         self.segments[index].start
     }
 
-    /// First sector after a segment; none if it is empty.
     pub fn end(&self, index: usize) -> Option<u64> {
         Some(self.stretches[self.place(index)?].end)
     }
@@ -351,10 +320,10 @@ mod tests {
     fn segment_answers_its_data_and_continues_at_end() {
         let mut cache = ReadCache::new(2, 100, false);
         let index = cache.keep(1000, 1050, None);
-        assert_eq!(cache.find(999), Lookup::Miss);
-        assert_eq!(cache.find(1000), Lookup::Held { index, end: 1050 });
-        assert_eq!(cache.find(1050), Lookup::Held { index, end: 1050 });
-        assert_eq!(cache.find(1051), Lookup::Miss);
+        assert_eq!(cache.find(999), None);
+        assert_eq!(cache.find(1000), Some(HeldSectors { index, end: 1050 }));
+        assert_eq!(cache.find(1050), Some(HeldSectors { index, end: 1050 }));
+        assert_eq!(cache.find(1051), None);
     }
 
     #[test]
@@ -362,8 +331,8 @@ mod tests {
         let mut cache = ReadCache::new(1, 100, false);
         let index = cache.keep(0, 80, None);
         cache.grow(index, 150);
-        assert_eq!(cache.find(49), Lookup::Miss);
-        assert_eq!(cache.find(50), Lookup::Held { index, end: 150 });
+        assert_eq!(cache.find(49), None);
+        assert_eq!(cache.find(50), Some(HeldSectors { index, end: 150 }));
     }
 
     #[test]
@@ -375,8 +344,8 @@ mod tests {
         cache.touch(second, 4000, 4040);
         assert!(!cache.touch(first, 0, 20));
         assert_eq!(cache.keep(5000, 5010, None), second);
-        assert_ne!(cache.find(5), Lookup::Miss);
-        assert_eq!(cache.find(1005), Lookup::Miss);
+        assert_ne!(cache.find(5), None);
+        assert_eq!(cache.find(1005), None);
     }
 
     #[test]
@@ -401,12 +370,12 @@ mod tests {
         // the free segment, then the two others
         for (end, held) in [(5200, [true, true]), (5300, [false, true]), (5400, [false, false])] {
             cache.grow(stream, end);
-            assert_eq!(cache.find(5000), Lookup::Held { index: stream, end });
-            assert_eq!([1000, 2000].map(|sector| cache.find(sector) != Lookup::Miss), held);
+            assert_eq!(cache.find(5000), Some(HeldSectors { index: stream, end }));
+            assert_eq!([1000, 2000].map(|sector| cache.find(sector) != None), held);
         }
         cache.grow(stream, 5450);
-        assert_eq!(cache.find(5049), Lookup::Miss);
-        assert_ne!(cache.find(5050), Lookup::Miss);
+        assert_eq!(cache.find(5049), None);
+        assert_ne!(cache.find(5050), None);
     }
 
     #[test]
@@ -416,13 +385,13 @@ mod tests {
         cache.touch(stream, 0, 1);
         let other = cache.keep(9000, 9010, None);
         cache.touch(other, 0, 1);
-        assert_eq!(cache.find(99), Lookup::Miss);
-        assert_eq!(cache.find(100), Lookup::Held { index: stream, end: 300 });
+        assert_eq!(cache.find(99), None);
+        assert_eq!(cache.find(100), Some(HeldSectors { index: stream, end: 300 }));
         // the stream is used again, so that the other gives way
         cache.touch(stream, 0, 1);
         cache.keep(7000, 7010, None);
-        assert_eq!(cache.find(9000), Lookup::Miss);
-        assert_eq!(cache.find(100), Lookup::Held { index: stream, end: 300 });
+        assert_eq!(cache.find(9000), None);
+        assert_eq!(cache.find(100), Some(HeldSectors { index: stream, end: 300 }));
     }
 
     #[test]
@@ -433,12 +402,12 @@ mod tests {
         let high = cache.keep(80, 150, None);
         cache.touch(high, 0, 1);
         cache.grow(low, 80);
-        assert_eq!(cache.find(10), Lookup::Held { index: low, end: 150 });
+        assert_eq!(cache.find(10), Some(HeldSectors { index: low, end: 150 }));
         // commands of one stream that were queued together continue one another
         assert_eq!(cache.keep(150, 170, Some(high)), low);
         assert_eq!(cache.end(low), Some(170));
         cache.grow(high, 500);
-        assert_eq!(cache.find(480), Lookup::Miss);
+        assert_eq!(cache.find(480), None);
     }
 
     proptest! {
@@ -449,7 +418,7 @@ mod tests {
         ) {
             let mut cache = ReadCache::new(5, 40, adaptive);
             for (start, len, again) in steps {
-                let index = cache.keep(start, start + len, cache.find(start).index());
+                let index = cache.keep(start, start + len, cache.find(start).map(|held| held.index));
                 if again {
                     cache.touch(index, 0, 1);
                 }
@@ -463,7 +432,7 @@ mod tests {
                     let by_segment = (0..5).filter_map(|k| held.iter().find(|s| s.segment == k));
                     let mut near = by_segment.filter(|s| s.start <= sector && sector <= s.end);
                     let holder = near.clone().find(|s| sector < s.end).or(near.next_back());
-                    prop_assert_eq!(cache.find(sector).index(), holder.map(|s| s.segment));
+                    prop_assert_eq!(cache.find(sector).map(|held| held.index), holder.map(|s| s.segment));
                 }
             }
         }
@@ -472,6 +441,6 @@ mod tests {
     #[test]
     fn without_segments_there_is_no_cache() {
         assert!(ReadCache::new(0, 100, false).is_off());
-        assert_eq!(ReadCache::new(0, 100, false).find(0), Lookup::Miss);
+        assert_eq!(ReadCache::new(0, 100, false).find(0), None);
     }
 }

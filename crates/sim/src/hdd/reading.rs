@@ -3,7 +3,7 @@
 use crate::device::{Nanos, RequestKind, SimOutcome, SimRequest};
 use crate::hdd::disk::HardDisk;
 use crate::hdd::queue::QueuedCommand;
-use crate::hdd::read_cache::{DiskReadAhead, Lookup};
+use crate::hdd::read_cache::{DiskReadAhead, HeldSectors};
 
 impl HardDisk {
     /// The physical sectors that hold the host's bytes, as first and end.
@@ -31,7 +31,7 @@ impl HardDisk {
                 // read-ahead has it or will reach it
                 return self.read_from_segment(at, request, (from, to), ahead.segment, ahead.from);
             }
-            if let Lookup::Held { index, end } = self.read_cache.find(from) {
+            if let Some(HeldSectors { index, end }) = self.read_cache.find(from) {
                 return self.read_from_segment(at, request, (from, to), index, end);
             }
         }
@@ -39,7 +39,6 @@ impl HardDisk {
         self.queue_command(at, request, from, to, None);
     }
 
-    /// Answers a read whose data is in the buffer by `available`.
     fn answer_from_cache(&mut self, at: Nanos, request: &SimRequest, available: Nanos) {
         let overhead = self.overhead(false, false);
         let (_, sent) = self.electronics(at, overhead, request.len);
@@ -138,9 +137,7 @@ impl HardDisk {
     /// Lets reading continue after a segment up to the read-ahead limit beyond `to`, the end of the last
     /// request.
     fn resume_read_ahead(&mut self, at: Nanos, segment: usize, to: u64) {
-        let Some(from) = self.read_cache.end(segment) else {
-            return;
-        };
+        let Some(from) = self.read_cache.end(segment) else { return };
         let limit = self.read_ahead_limit(to);
         let too_little = from + self.sizes.read_ahead_sectors / 2 >= limit;
         if self.sizes.read_ahead_sectors == 0 || too_little || !self.may_read_on(from, limit) {
@@ -199,9 +196,7 @@ impl HardDisk {
     /// Ends read-ahead at `at`, or as soon after as promises allow; the segment keeps the data read.
     #[inline]
     pub(super) fn stop_read_ahead(&mut self, at: Nanos) {
-        let Some(ahead) = self.read_ahead.take() else {
-            return;
-        };
+        let Some(ahead) = self.read_ahead.take() else { return };
         let at = at.max(ahead.promised);
         if at > ahead.since {
             let room = ahead.limit - ahead.from;
@@ -216,7 +211,6 @@ impl HardDisk {
         }
     }
 
-    /// Queues what the medium must do for `request`.
     #[inline]
     pub(super) fn queue_command(
         &mut self,
@@ -247,7 +241,6 @@ impl HardDisk {
         });
     }
 
-    /// Gives the mechanism its next command at `at`.
     pub(super) fn serve_command(&mut self, at: Nanos) {
         self.stop_read_ahead(at);
         let at = at.max(self.mechanism_free);
@@ -256,9 +249,7 @@ impl HardDisk {
             self.queue.find_again(self.mechanism.layout(), first_of);
         }
         let taken = self.queue.take(at, self.write_from, &self.mechanism, self.faults.fcfs);
-        let Some((command, start)) = taken else {
-            return;
-        };
+        let Some((command, start)) = taken else { return };
         let before = if self.sizes.on_arrival && !command.writes() && self.shingles.is_none() {
             self.mechanism.passed_before(at, command.sector, &command.place)
         } else {
@@ -284,7 +275,6 @@ impl HardDisk {
         }
     }
 
-    /// Reads a command's sectors, the first of which is under the head at `start`.
     fn read_medium(&mut self, start: Nanos, command: &QueuedCommand) -> Nanos {
         let (from, to) = (command.sector, command.sector + command.count);
         match &self.shingles {
@@ -333,7 +323,6 @@ impl HardDisk {
         }
     }
 
-    /// Whether the drive reads ahead at all.
     pub(super) fn reads_ahead(&self) -> bool {
         !self.read_cache.is_off() && self.sizes.read_ahead_sectors > 0
     }

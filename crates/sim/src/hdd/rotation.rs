@@ -6,7 +6,6 @@
 
 use crate::device::{Nanos, whole_ns};
 
-/// The spindle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rotation {
     period: Nanos,
@@ -20,13 +19,10 @@ impl Rotation {
         Self { period: (60e9 / rpm).round().max(1.0) as Nanos, start: 0 }
     }
 
-    /// The spindle turned to this angle (below the period) at time 0.
-    #[must_use]
     pub fn starting_at(self, start: Nanos) -> Self {
         Self { start, ..self }
     }
 
-    /// Time of one turn.
     pub fn period(self) -> Nanos {
         self.period
     }
@@ -52,7 +48,6 @@ impl Rotation {
         (((angle + 1) * Nanos::from(per_track) - 1) / self.period) as u32
     }
 
-    /// `revolutions` as a time, to the nanosecond.
     pub fn turns(self, revolutions: f64) -> Nanos {
         whole_ns(revolutions * self.period as f64)
     }

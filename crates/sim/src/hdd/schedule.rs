@@ -3,24 +3,19 @@
 use crate::device::{Nanos, SimOutcome};
 use crate::hdd::disk::HardDisk;
 
-/// One step of the drive's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DiskEvent {
     /// A write's data is all in the write cache.
     Arrival,
     /// The writes under way are on the medium and give back their room.
     WritesDone,
-    /// The cache is empty: the flush is done.
     FlushDone,
     /// An answered command gives back its tag.
     TagFree,
-    /// A waiting request enters the drive.
     Admit,
     /// The mechanism takes a command from the queue.
     Command,
-    /// The mechanism writes something from the cache.
     Destage,
-    /// The mechanism cleans a shingled band.
     Clean,
 }
 
@@ -152,7 +147,6 @@ impl HardDisk {
         Some(self.mechanism_free.max(from))
     }
 
-    /// Performs `event` at `at`.
     pub(super) fn perform(&mut self, at: Nanos, event: DiskEvent) {
         if self.faults.gone(at) {
             self.lose_everything(at);

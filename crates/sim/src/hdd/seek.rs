@@ -24,7 +24,6 @@ enum CurveShape {
 const NS_PER_MS: f64 = 1e6;
 
 impl SeekCurve {
-    /// The curve of `params` for a drive whose longest seek is `stroke_cylinders`.
     pub fn new(params: &SeekParams, stroke_cylinders: u32) -> Self {
         let stroke = f64::from(stroke_cylinders.max(1));
         let (single_ms, shape) = match params {
@@ -35,16 +34,11 @@ impl SeekCurve {
                 knee_fraction,
                 far_base_ms,
                 far_slope_ms,
-            } => (
-                Some(*single_ms),
-                CurveShape::TwoPiece {
-                    near_base: near_base_ms * NS_PER_MS,
-                    near_root: near_root_ms * NS_PER_MS / stroke.sqrt(),
-                    knee: (knee_fraction * stroke).round() as u32,
-                    far_base: far_base_ms * NS_PER_MS,
-                    far_slope: far_slope_ms * NS_PER_MS / stroke,
-                },
-            ),
+            } => {
+                let knee = (knee_fraction * stroke).round() as u32;
+                let pieces = [*near_base_ms, *near_root_ms, *far_base_ms, *far_slope_ms];
+                (Some(*single_ms), two_piece(pieces, knee, stroke))
+            }
             SeekParams::TwoPieceCylinders {
                 single_ms,
                 near_base_ms,
@@ -52,29 +46,16 @@ impl SeekCurve {
                 knee_cylinders,
                 far_base_ms,
                 far_slope_ms,
-            } => (
-                Some(*single_ms),
-                CurveShape::TwoPiece {
-                    near_base: near_base_ms * NS_PER_MS,
-                    near_root: near_root_ms * NS_PER_MS,
-                    knee: *knee_cylinders,
-                    far_base: far_base_ms * NS_PER_MS,
-                    far_slope: far_slope_ms * NS_PER_MS,
-                },
-            ),
+            } => {
+                let pieces = [*near_base_ms, *near_root_ms, *far_base_ms, *far_slope_ms];
+                (Some(*single_ms), two_piece(pieces, *knee_cylinders, 1.0))
+            }
             SeekParams::ThreePoint { min_ms, average_ms, full_ms } => {
                 (None, three_point(*min_ms, *average_ms, *full_ms, stroke))
             }
-            SeekParams::SquareRoot { min_ms, full_ms } => (
-                None,
-                CurveShape::TwoPiece {
-                    near_base: min_ms * NS_PER_MS,
-                    near_root: (full_ms - min_ms) * NS_PER_MS / stroke.sqrt(),
-                    knee: u32::MAX,
-                    far_base: 0.0,
-                    far_slope: 0.0,
-                },
-            ),
+            SeekParams::SquareRoot { min_ms, full_ms } => {
+                (None, two_piece([*min_ms, full_ms - min_ms, 0.0, 0.0], u32::MAX, stroke))
+            }
             SeekParams::Table { points_cylinders_ms } => {
                 let points = points_cylinders_ms.iter().map(|&(d, ms)| (d, ms * NS_PER_MS));
                 (None, CurveShape::Table(points.collect()))
@@ -106,6 +87,13 @@ impl SeekCurve {
     }
 }
 
+/// The pieces' base and factor, in ms and in distances of `unit` cylinders.
+fn two_piece(pieces: [f64; 4], knee: u32, unit: f64) -> CurveShape {
+    let [near_base, near_root, far_base, far_slope] = pieces.map(|ms| ms * NS_PER_MS);
+    let (near_root, far_slope) = (near_root / unit.sqrt(), far_slope / unit);
+    CurveShape::TwoPiece { near_base, near_root, knee, far_base, far_slope }
+}
+
 /// Lee's curve through the three figures of a data sheet, so that the mean over random pairs is the
 /// average: root = (15·avg − 10·min − 5·max) / (3·√N), slope = (7·min − 15·avg + 8·max) / (3·N).
 fn three_point(min_ms: f64, average_ms: f64, full_ms: f64, stroke: f64) -> CurveShape {
@@ -119,7 +107,6 @@ fn three_point(min_ms: f64, average_ms: f64, full_ms: f64, stroke: f64) -> Curve
 }
 
 impl CurveShape {
-    /// Nanoseconds for a distance of at least 1.
     #[inline]
     fn time(&self, distance: u32) -> f64 {
         let d = f64::from(distance);

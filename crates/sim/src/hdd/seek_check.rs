@@ -10,7 +10,7 @@ use crate::param_problem::Problems;
 /// table of a 4 TB drive the times of up to 128 cylinders lie between 1.4 and 1.9 ms without order.
 const SCATTER: f64 = 0.5;
 
-/// So large a share of a measured table may be outliers, which are only told.
+/// Largest share of a measured table's points that may be outliers; these only cause a warning.
 const OUTLIERS_MAX: f64 = 0.1;
 
 /// At its knee a fitted curve may fall to this share: the published ones fall by less than 1 %.
@@ -104,21 +104,17 @@ pub(super) fn strange_points(table: &str, seek: &SeekParams) -> Option<String> {
 pub(super) fn check_curve(table: &str, seek: &SeekParams, stroke: u32, p: &mut Problems) {
     let curve = SeekCurve::new(seek, stroke);
     let ms = |cylinders: u32| curve.time(cylinders) as f64 / 1e6;
-    let (knee, last_field) = match *seek {
+    let knee = match *seek {
         SeekParams::TwoPiece { knee_fraction, .. } => {
-            ((knee_fraction * f64::from(stroke.max(1))).round() as u32, "far_slope_ms")
+            (knee_fraction * f64::from(stroke.max(1))).round() as u32
         }
-        SeekParams::TwoPieceCylinders { knee_cylinders, .. } => (knee_cylinders, "far_slope_ms"),
-        SeekParams::ThreePoint { .. }
-        | SeekParams::SquareRoot { .. }
-        | SeekParams::Table { .. } => {
-            return;
-        }
+        SeekParams::TwoPieceCylinders { knee_cylinders, .. } => knee_cylinders,
+        _ => return,
     };
     let full_ms = ms(stroke).max(ms(knee.min(stroke).saturating_sub(1)));
     p.unless(
         full_ms <= MOVE_MAX_MS,
-        &format!("{table}.{last_field}"),
+        &format!("{table}.far_slope_ms"),
         format!("makes movements of {} ms; {MOVE_MAX_MS} is the limit", plain(full_ms)),
     );
     if stroke < 3 {
@@ -170,8 +166,8 @@ mod tests {
             points[20].1 = ms;
             let seek = table(&points);
             assert_eq!(fields(&seek, 4000), [""; 0]);
-            let told = strange_points("seek", &seek).unwrap();
-            assert!(told.contains(&format!("{ms} ms at 2100 cylinders")), "{told}");
+            let warning = strange_points("seek", &seek).unwrap();
+            assert!(warning.contains(&format!("{ms} ms at 2100 cylinders")), "{warning}");
         }
         // with too many of them it is not a measurement
         points.iter_mut().step_by(3).for_each(|point| point.1 = 90.0);

@@ -46,7 +46,6 @@ impl HardDisk {
         self.append_or_stream(at, &batch)
     }
 
-    /// Time that planted bad spots add to writing home sectors in their place.
     fn delay_at_home(&self, first: u64, behind: u64) -> Nanos {
         let (from, to) = (self.host_byte(first), self.host_byte(behind));
         self.faults.effect(from, to, self.mechanism.rotation().period()).delay
@@ -71,14 +70,10 @@ impl HardDisk {
         let total: u64 = stretches.iter().map(|stretch| stretch.count).sum();
         let mut at = self.read_partial_ends(at, stretches);
         while self.shingles.as_ref().is_some_and(|s| !s.has_room(total, stretches.len() + 1)) {
-            let Some(end) = self.clean_one(at) else {
-                break;
-            };
+            let Some(end) = self.clean_one(at) else { break };
             at = end;
         }
-        let Some(shingles) = &mut self.shingles else {
-            return at;
-        };
+        let Some(shingles) = &mut self.shingles else { return at };
         let place = shingles.log_place(total);
         let mut next = place;
         for stretch in stretches {

@@ -20,9 +20,7 @@ struct Logged {
 /// The real place of a stretch of home sectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MediumRange {
-    /// First sector on the medium.
     pub sector: u64,
-    /// Number of sectors.
     pub count: u64,
 }
 
@@ -72,7 +70,6 @@ impl Shingles {
         self.log_sectors + band * self.band_sectors
     }
 
-    /// Whether anything is left to clean.
     pub fn is_clean(&self) -> bool {
         self.to_clean.is_empty()
     }
@@ -105,9 +102,7 @@ impl Shingles {
     }
 
     fn break_stream(&mut self) {
-        let Some(next) = self.stream_next.take() else {
-            return;
-        };
+        let Some(next) = self.stream_next.take() else { return };
         if !(next - self.log_sectors).is_multiple_of(self.band_sectors) {
             let band = self.band_of(next);
             self.broken.insert(band);
@@ -140,7 +135,6 @@ impl Shingles {
         }
     }
 
-    /// Whether `sectors` more in `extents` stretches fit into log and map.
     pub fn has_room(&self, sectors: u64, extents: usize) -> bool {
         self.logged_sectors + sectors <= self.log_sectors
             && self.map.len() + extents <= self.map_limit
@@ -151,7 +145,6 @@ impl Shingles {
         if self.log_head + sectors > self.log_sectors { 0 } else { self.log_head }
     }
 
-    /// Appends the home sectors `from..to` at `at` in the log.
     pub fn append(&mut self, from: u64, to: u64, at: u64) {
         self.forget(from, to);
         let mut start = from;
@@ -166,7 +159,6 @@ impl Shingles {
         self.log_head = at + (to - from);
     }
 
-    /// Drops what the log has of `from..to`.
     pub fn forget(&mut self, from: u64, to: u64) {
         while let Some((&start, &logged)) = self.map.range(..to).next_back() {
             if logged.end <= from {
@@ -359,6 +351,18 @@ mod tests {
         assert!(!whole.is_clean());
         whole.write_direct(180, 200);
         assert!(whole.is_clean());
+    }
+
+    #[test]
+    fn partly_trimmed_broken_band_is_still_cleaned() {
+        for (trimmed, clean) in [(1075..1100, false), (1050..1100, false), (1000..1100, true)] {
+            let mut shingles = Shingles::new(1000, 100, 50);
+            shingles.write_direct(1000, 1050);
+            shingles.write_direct(1300, 1400);
+            assert!(!shingles.is_clean(), "the stream broke off in the first band");
+            shingles.trim(trimmed.start, trimmed.end);
+            assert_eq!(shingles.is_clean(), clean, "{trimmed:?}");
+        }
     }
 
     proptest! {

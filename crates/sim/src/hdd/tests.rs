@@ -17,8 +17,6 @@ mod phybs;
 mod read_rate;
 mod sequential;
 mod shingled;
-mod starts;
-mod trimmed_bands;
 
 use crate::hdd::mechanism::Mechanism;
 use crate::hdd::params::{
@@ -77,6 +75,12 @@ pub fn small_drive() -> HddParams {
     }
 }
 
+pub fn small_with(change: impl FnOnce(&mut HddParams)) -> HddParams {
+    let mut params = small_drive();
+    change(&mut params);
+    params
+}
+
 /// Bands of 4 MiB after a log of 64 MiB.
 pub fn bands(clean_idle_ms: f64) -> SmrParams {
     SmrParams {
@@ -94,7 +98,6 @@ pub fn zone(cylinders: u32, sectors_per_track: u32) -> ZoneEntry {
     ZoneEntry { cylinders, sectors_per_track, head_skew_rev: None, cylinder_skew_rev: None }
 }
 
-/// The moving parts of a drive.
 pub fn mechanism_of(params: &HddParams) -> Mechanism {
     crate::hdd::disk::mechanism(params)
 }

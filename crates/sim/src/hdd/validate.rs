@@ -121,9 +121,7 @@ impl HddParams {
     }
 
     fn check_smr(&self, p: &mut Problems) {
-        let Some(smr) = &self.smr else {
-            return;
-        };
+        let Some(smr) = &self.smr else { return };
         let log_bytes = (smr.cache_gib * (1u64 << 30) as f64) as u64;
         let drive_gib = self.capacity_bytes as f64 / (1u64 << 30) as f64;
         p.unless(
@@ -178,7 +176,6 @@ impl HddParams {
         }
     }
 
-    /// Physical sectors that pass a head in one turn at a media rate.
     fn track_sectors(&self, media_mb_s: f64) -> f64 {
         media_mb_s * 1e6 * 60.0 / self.rpm / f64::from(self.physical_sector_bytes)
     }

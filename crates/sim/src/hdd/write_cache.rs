@@ -14,7 +14,6 @@ struct DirtyRange {
 /// Unwritten bytes, kept as disjoint stretches that do not touch.
 #[derive(Debug, Clone)]
 pub struct WriteCache {
-    /// Stretches by their start.
     dirty: BTreeMap<u64, DirtyRange>,
     /// The stretches in order of waiting: since when, and their start.
     ages: BTreeSet<(Nanos, u64)>,
@@ -48,7 +47,6 @@ impl WriteCache {
     }
 
     /// Makes the pressure last until less than the share `low_water` is held.
-    #[must_use]
     pub fn pressed_down_to(self, low_water: f64) -> Self {
         Self { low_water, ..self }
     }
@@ -74,19 +72,16 @@ impl WriteCache {
         self.low_water < self.high_water
     }
 
-    /// Updates the pressure after a change of the cached data.
     fn weigh(&mut self) {
         let mark = if self.pressed { self.low_water } else { self.high_water };
         self.pressed = self.total_bytes() as f64 >= mark * self.limit_bytes as f64
             || self.total_extents() as f64 >= mark * self.limit_extents as f64;
     }
 
-    /// Bytes that it may hold.
     pub fn limit_bytes(&self) -> u64 {
         self.limit_bytes
     }
 
-    /// Bytes that are being written to the medium now.
     pub fn bytes_under_way(&self) -> u64 {
         self.in_flight_bytes
     }
@@ -165,7 +160,6 @@ impl WriteCache {
         (since < moment).then(|| (start, self.dirty[&start].end))
     }
 
-    /// Since when the stretch that begins there waits.
     pub fn waiting_since(&self, start: u64) -> Option<Nanos> {
         self.dirty.get(&start).map(|stretch| stretch.since)
     }
@@ -178,19 +172,16 @@ impl WriteCache {
         self.weigh();
     }
 
-    /// Whether a write to the medium is under way.
     #[inline]
     pub fn is_writing(&self) -> bool {
         !self.in_flight.is_empty()
     }
 
-    /// The writes under way, as first byte and end.
     #[cfg(test)]
     pub fn under_way(&self) -> &[(u64, u64)] {
         &self.in_flight
     }
 
-    /// The writes under way are done.
     pub fn finish(&mut self) {
         self.in_flight.clear();
         self.in_flight_bytes = 0;
@@ -212,7 +203,6 @@ impl WriteCache {
         self.ascending(position..).chain(self.ascending(..position))
     }
 
-    /// The stretches that begin in a range, in ascending order.
     pub fn ascending(&self, range: impl RangeBounds<u64>) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.dirty.range(range).map(|(&start, stretch)| (start, stretch.end))
     }

@@ -44,7 +44,6 @@ impl HardDisk {
         self.arriving.push_back(ArrivingWrite { id: request.id, from, to, at: arrived });
     }
 
-    /// Whether no write into the cache is still unanswered.
     #[inline]
     pub(super) fn all_writes_answered(&self) -> bool {
         self.arriving.is_empty() && self.blocked_write.is_none()
@@ -59,15 +58,12 @@ impl HardDisk {
     /// Puts the data of the write that has arrived first into the cache, and answers it if all fits. Data
     /// flows in as room appears, so a write that does not fit counts as held, but is answered only when it does.
     pub(super) fn take_into_cache(&mut self, at: Nanos) {
-        let Some(write) = self.arriving.pop_front() else {
-            return;
-        };
+        let Some(write) = self.arriving.pop_front() else { return };
         self.write_cache.insert(write.from, write.to, at);
         self.blocked_write = Some(write.id);
         self.answer_blocked_write(at);
     }
 
-    /// Answers the write that waited for room if it fits at `at`.
     pub(super) fn answer_blocked_write(&mut self, at: Nanos) {
         if self.write_cache.fits()
             && let Some(id) = self.blocked_write.take()
@@ -85,16 +81,13 @@ impl HardDisk {
         first.max(arrived.saturating_sub(to_last))
     }
 
-    /// Writes one piece of the cache to the medium, beginning at `at`.
     pub(super) fn destage(&mut self, at: Nanos) {
         self.stop_read_ahead(at);
         let at = at.max(self.mechanism_free);
         let end = if self.shingles.is_some() {
             self.destage_shingled(at)
         } else {
-            let Some(chosen) = self.choose_overdue(at).or_else(|| self.choose(at)) else {
-                return;
-            };
+            let Some(chosen) = self.choose_overdue(at).or_else(|| self.choose(at)) else { return };
             if self.is_partial(&chosen) {
                 self.read_modify_write(at, chosen)
             } else {
@@ -241,7 +234,6 @@ impl HardDisk {
         self.partial_sectors(chosen) > 0
     }
 
-    /// How many sectors a stretch covers only in part: those at its ends, at most two.
     fn partial_sectors(&self, chosen: &Chosen) -> u64 {
         self.partial_ends(chosen).into_iter().flatten().map(|(_, count)| count).sum()
     }
@@ -357,7 +349,6 @@ impl HardDisk {
         DestageStart { at: end, not_before: end + self.gap(self.times.rmw_gap) }
     }
 
-    /// Time that planted bad spots add to writing a stretch.
     fn delay_of(&self, chosen: &Chosen) -> Nanos {
         let host = |byte: u64| byte.saturating_sub(self.sizes.base);
         let period = self.mechanism.rotation().period();

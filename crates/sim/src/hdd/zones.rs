@@ -3,12 +3,9 @@
 use crate::hdd::params::{HddParams, LayoutParams, ZoneParams};
 use crate::hdd::rotation::Rotation;
 
-/// The format of one zone.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ZoneFormat {
-    /// Width in cylinders.
     pub cylinders: u32,
-    /// Physical sectors on each track.
     pub sectors_per_track: u32,
     /// Revolutions between the end of a track and the start of the next after a head switch.
     pub head_skew_rev: f64,

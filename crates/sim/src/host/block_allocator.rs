@@ -12,7 +12,6 @@
 
 use super::file_system::{FLEX_BYTES, FileLayout, GROUP_BYTES};
 
-/// Free and taken space.
 #[derive(Debug, Clone)]
 pub(super) struct BlockAllocator {
     /// Free runs of each group: first byte and length, ascending.
@@ -93,7 +92,6 @@ impl BlockAllocator {
         Some((at, best))
     }
 
-    /// Gives space back.
     pub(super) fn release(&mut self, extents: &[(u64, u64)]) {
         for &(at, len) in extents {
             let (mut from, end) = (at, at + len);

@@ -28,7 +28,6 @@ const JOURNAL_MAX_BYTES: u64 = 1 << 30;
 /// Share of the drive that only the superuser can fill.
 const RESERVED: f64 = 0.05;
 
-/// Where data and journal are on the drive.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FileLayout {
     /// Bytes of metadata at the front of each flexible group.
@@ -101,7 +100,6 @@ impl FileLayout {
 /// A file system with one file, on a device. Its addresses are the file's bytes.
 pub type OneFileSystem<D> = Journaled<D, OneFile>;
 
-/// The one file, and where it lies.
 #[derive(Debug, Clone)]
 pub struct OneFile {
     layout: FileLayout,

@@ -30,7 +30,6 @@ const ADDRESSES: u64 = 1 << 62;
 /// A file system with many files, on a device.
 pub type ManyFileSystem<D> = Journaled<D, FileTable>;
 
-/// The files and their places on the drive.
 #[derive(Debug, Clone)]
 pub struct FileTable {
     layout: FileLayout,
@@ -45,7 +44,6 @@ pub struct FileTable {
     homes: BTreeSet<u64>,
 }
 
-/// A file, and which of the directories it lies in.
 #[derive(Debug, Clone)]
 struct FileEntry {
     size_bytes: u64,
@@ -61,7 +59,6 @@ struct FileEntry {
 struct FileFolder {
     inode: u64,
     entries: u64,
-    /// Blocks of the directory on the drive.
     blocks: Vec<u64>,
 }
 
@@ -94,9 +91,6 @@ impl FileTable {
         table.folders.push(FileFolder { inode: 0, entries: 0, blocks: Vec::new() });
         table
     }
-
-    /// Bytes that files can still take.
-    #[must_use]
     pub fn free_bytes(&self) -> u64 {
         self.allocator.free_bytes()
     }
@@ -146,13 +140,11 @@ impl FileTable {
     }
 
     /// Where a file lies on the drive: first byte and length, in its order; empty for a missing file.
-    #[must_use]
     pub fn extents(&self, address: u64) -> &[(u64, u64)] {
         self.files.get(&address).map_or(&[], |file| &file.extents)
     }
 
     /// Bytes of a file; 0 of one that is not there.
-    #[must_use]
     pub fn size_of(&self, address: u64) -> u64 {
         self.files.get(&address).map_or(0, |file| file.size_bytes)
     }

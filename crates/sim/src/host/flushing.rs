@@ -66,7 +66,6 @@ impl<D: SimDevice> PageCache<D> {
         }
     }
 
-    /// A write has ended: the next one follows.
     pub(super) fn written_back(&mut self, at: Nanos, io: &DeviceIo, outcome: SimOutcome) {
         self.pages.end_writeback(io.first, io.pages);
         self.rate.written(at, io.pages);

@@ -16,18 +16,15 @@ pub(super) const BLOCK_BYTES: u64 = 4096;
 /// Changes that are younger wait for more (ext4: `commit=5`).
 const COMMIT_EVERY_NS: Nanos = 5_000_000_000;
 
-/// The layout of a file system.
 pub trait BlockMap {
     /// Bytes that can be addressed, of all files together.
     fn size_bytes(&self) -> u64;
 
-    /// Gives the bytes of a write a place, if they have none yet.
     fn place(&mut self, from: u64, to: u64);
 
     /// The stretches on the drive of those bytes that have a place: first byte and length.
     fn pieces(&self, from: u64, to: u64) -> Vec<(u64, u64)>;
 
-    /// Whether the page at this address has contents.
     fn holds_data(&self, offset: u64) -> bool;
 
     /// The journal's blocks on the drive: the first one, and their number.
@@ -52,7 +49,6 @@ pub trait BlockMap {
 pub struct Journaled<D, M> {
     pub(super) inner: D,
     pub(super) map: M,
-    /// The journal's block that is written next.
     journal_next: u64,
     committed_at: Nanos,
     requests: Slab<SplitIo>,
@@ -79,7 +75,6 @@ struct Commit {
     outcome: SimOutcome,
 }
 
-/// The operation in progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CommitStep {
     Blocks,
@@ -105,7 +100,6 @@ impl<D: SimDevice, M: BlockMap> Journaled<D, M> {
         }
     }
 
-    /// The device under the file system.
     pub fn inner(&self) -> &D {
         &self.inner
     }
@@ -115,12 +109,10 @@ impl<D: SimDevice, M: BlockMap> Journaled<D, M> {
         &mut self.inner
     }
 
-    /// The layout.
     pub fn map(&self) -> &M {
         &self.map
     }
 
-    /// The layout, mutably.
     pub fn map_mut(&mut self) -> &mut M {
         &mut self.map
     }
@@ -191,7 +183,7 @@ impl<D: SimDevice, M: BlockMap> Journaled<D, M> {
     }
 
     /// A step of the commit has ended: the next one, or the end.
-    fn commit_goes_on(&mut self, now: Nanos, outcome: SimOutcome) {
+    fn end_commit_step(&mut self, now: Nanos, outcome: SimOutcome) {
         let commit = self.commit.as_mut().expect("a step of a commit has ended");
         if commit.outcome == SimOutcome::Done {
             commit.outcome = outcome;
@@ -239,7 +231,7 @@ impl<D: SimDevice, M: BlockMap> Journaled<D, M> {
         let SplitIo { id, outcome, .. } = self.requests.remove(number);
         match id {
             Some(id) => self.ready.push(SimCompletion { id, at: answer.at, outcome }),
-            None => self.commit_goes_on(answer.at, outcome),
+            None => self.end_commit_step(answer.at, outcome),
         }
     }
 

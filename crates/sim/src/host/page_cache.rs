@@ -29,7 +29,6 @@ pub struct PageCache<D> {
     pub(super) agenda: EventQueue<CacheEvent>,
     pub(super) tasks: Slab<SystemCall>,
     pub(super) ios: Slab<DeviceIo>,
-    /// Writes that wait for a place at the device.
     pub(super) write_queue: VecDeque<u32>,
     pub(super) writes_at_device: u32,
     pub(super) flusher: Flusher,
@@ -40,7 +39,6 @@ pub struct PageCache<D> {
     pub(super) ready: Vec<SimCompletion>,
 }
 
-/// Settings, ready for use.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CacheSettings {
     pub read_ahead_pages: u64,
@@ -51,17 +49,14 @@ pub(super) struct CacheSettings {
     pub wake_ns: Nanos,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum CacheEvent {
-    /// The task continues.
     Step(u32),
-    /// The task is done.
     Finish(u32),
     /// Write-back looks for old dirty pages.
     Wake,
 }
 
-/// The kind of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CallKind {
     Read,
@@ -72,16 +67,14 @@ pub(super) enum CallKind {
     Direct(RequestKind),
 }
 
-/// One system call under way.
 #[derive(Debug, Clone)]
 pub(super) struct SystemCall {
     pub id: u64,
     pub kind: CallKind,
     pub offset: u64,
     pub end: u64,
-    /// The next page to examine.
     pub page: u64,
-    /// Until when the thread is busy with its work so far.
+    /// The thread is busy with its work so far until then.
     pub busy_until: Nanos,
     /// I/Os that must end before it continues.
     pub waits: u32,
@@ -105,7 +98,6 @@ pub(super) enum CallStage {
     Last,
 }
 
-/// A request at the device.
 #[derive(Debug, Clone)]
 pub(super) struct DeviceIo {
     pub kind: IoKind,
@@ -174,18 +166,15 @@ impl<D: SimDevice> PageCache<D> {
         self.files.is_by_id = true;
     }
 
-    /// The device under the cache.
     pub fn inner(&self) -> &D {
         &self.inner
     }
 
-    /// The device under the cache, mutably.
     pub fn inner_mut(&mut self) -> &mut D {
         &mut self.inner
     }
 
     /// Share (0 to 1) of the pages of a range that are cached and loaded.
-    #[must_use]
     pub fn cached_share(&self, offset: u64, len: u64) -> f64 {
         let pages = offset / PAGE_BYTES..(offset + len).div_ceil(PAGE_BYTES);
         let all = (pages.end - pages.start).max(1) as f64;
@@ -194,13 +183,11 @@ impl<D: SimDevice> PageCache<D> {
     }
 
     /// Pages held, and of these dirty or being written.
-    #[must_use]
     pub fn pages_held(&self) -> (u64, u64) {
         (self.pages.len(), self.dirty_pages())
     }
 
-    /// Whether the page that holds a byte is cached and loaded (what `mincore` and `cachestat` tell).
-    #[must_use]
+    /// Whether the page that holds a byte is cached and loaded (what `mincore` and `cachestat` report).
     pub fn is_cached(&self, offset: u64) -> bool {
         self.pages.find(offset / PAGE_BYTES).is_some_and(|page| page.loaded)
     }
@@ -209,19 +196,13 @@ impl<D: SimDevice> PageCache<D> {
     /// pages under I/O stay.
     pub fn evict(&mut self, offset: u64, len: u64) {
         let end = offset.saturating_add(len) / PAGE_BYTES;
-        let first = offset.div_ceil(PAGE_BYTES);
-        if first < end {
-            self.pages.evict(first, end);
-        }
+        self.pages.evict(offset.div_ceil(PAGE_BYTES), end);
     }
 
     /// Drops the pages that lie wholly in a range, dirty or not: a trimmed range, or a removed file.
     pub fn discard(&mut self, offset: u64, len: u64) {
         let end = offset.saturating_add(len) / PAGE_BYTES;
-        let first = offset.div_ceil(PAGE_BYTES);
-        if first < end {
-            self.pages.discard(first, end);
-        }
+        self.pages.discard(offset.div_ceil(PAGE_BYTES), end);
     }
 
     /// A direct read or write (`O_DIRECT`): dirty pages of the range are written first, a write drops the
@@ -269,7 +250,6 @@ impl<D: SimDevice> PageCache<D> {
         }
     }
 
-    /// Runs a task as far as it can.
     fn step(&mut self, at: Nanos, number: u32) {
         let task = self.tasks.get_mut(number);
         task.busy_until = task.busy_until.max(at);
@@ -301,7 +281,6 @@ impl<D: SimDevice> PageCache<D> {
         self.finish_later(number);
     }
 
-    /// Sends a request for an I/O, cut off at the end of the device.
     pub(super) fn send(&mut self, at: Nanos, io: u32, op: RequestKind) {
         let DeviceIo { first, pages, .. } = *self.ios.get(io);
         let offset = first * PAGE_BYTES;
@@ -332,7 +311,6 @@ impl<D: SimDevice> PageCache<D> {
         }
     }
 
-    /// Takes note of a failed I/O in a task that waited for it.
     fn task_failed(&mut self, waiter: u32, kind: IoKind, pages: u64, outcome: SimOutcome) {
         let task = self.tasks.get_mut(waiter);
         if kind == IoKind::Fill && pages > 1 && outcome == SimOutcome::MediaError {

@@ -8,7 +8,6 @@ use rustc_hash::FxHashMap;
 /// Pages of a group: their places fill four cache lines.
 const GROUP: u64 = 64;
 
-/// No page stands there.
 const NONE: u32 = u32::MAX;
 
 #[derive(Debug, Clone)]
@@ -17,7 +16,6 @@ struct PageGroup {
     held: u32,
 }
 
-/// Places by page number.
 #[derive(Debug, Clone, Default)]
 pub(super) struct PagePlaces {
     groups: FxHashMap<u64, Box<PageGroup>>,
@@ -25,7 +23,6 @@ pub(super) struct PagePlaces {
 }
 
 impl PagePlaces {
-    /// Pages that have a place.
     pub(super) fn len(&self) -> u64 {
         self.len
     }
@@ -44,7 +41,6 @@ impl PagePlaces {
         self.get(number).expect("the page is in the table")
     }
 
-    /// Gives a page its place.
     pub(super) fn insert(&mut self, number: u64, place: u32) {
         let empty = || Box::new(PageGroup { places: [NONE; GROUP as usize], held: 0 });
         let group = self.groups.entry(number / GROUP).or_insert_with(empty);

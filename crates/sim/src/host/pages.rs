@@ -9,10 +9,8 @@ use std::collections::{BTreeMap, VecDeque};
 use super::page_places::PagePlaces;
 use crate::device::Nanos;
 
-/// End of a list.
 const NONE: u32 = u32::MAX;
 
-/// The state of a cached page.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Page {
     pub number: u64,
@@ -59,17 +57,14 @@ impl PageTable {
         }
     }
 
-    /// Pages held.
     pub(super) fn len(&self) -> u64 {
         self.places.len()
     }
 
-    /// Dirty pages that are not being written.
     pub(super) fn dirty_pages(&self) -> u64 {
         self.dirty.len() as u64
     }
 
-    /// Pages being written.
     pub(super) fn writeback_pages(&self) -> u64 {
         self.writeback_pages
     }
@@ -82,7 +77,6 @@ impl PageTable {
         self.places.contains(number)
     }
 
-    /// Notes that a page was used.
     pub(super) fn touch(&mut self, number: u64) {
         if let Some(place) = self.places.get(number)
             && place != self.newest
@@ -99,7 +93,6 @@ impl PageTable {
         }
     }
 
-    /// Adds a page that `io` is reading.
     pub(super) fn add_reading(&mut self, number: u64, io: u32) {
         self.add(Page { io, ..blank(number) });
     }
@@ -154,7 +147,6 @@ impl PageTable {
         number - first
     }
 
-    /// The pages of a run have been written.
     pub(super) fn end_writeback(&mut self, first: u64, pages: u64) {
         self.writeback_pages -= pages;
         for number in first..first + pages {
@@ -180,7 +172,6 @@ impl PageTable {
         self.pages[self.places.of(number) as usize].writeback
     }
 
-    /// Whether a page is dirty, and not being written.
     pub(super) fn is_dirty(&self, number: u64) -> bool {
         self.dirty.contains_key(&number)
     }
@@ -211,18 +202,16 @@ impl PageTable {
         self.drop_where(first, end, |page| page.loaded && !page.writeback);
     }
 
-    /// Drops a page whose read has failed.
     pub(super) fn drop_failed(&mut self, number: u64) {
         self.drop_where(number, number + 1, |page| !page.loaded);
     }
 
     fn drop_where(&mut self, first: u64, end: u64, which: impl Fn(&Page) -> bool) {
-        let inside = |number: &u64| (first..end).contains(number);
-        let few = end - first < self.places.len();
+        let few = end.saturating_sub(first) < self.places.len();
         let numbers: Vec<u64> = if few {
             (first..end).filter(|number| self.places.contains(*number)).collect()
         } else {
-            self.pages_held().filter(inside).collect()
+            self.pages_held().filter(|number| (first..end).contains(number)).collect()
         };
         for number in numbers {
             let place = self.places.of(number);

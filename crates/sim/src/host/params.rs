@@ -84,7 +84,6 @@ impl HostParams {
     /// Read-ahead is three of the largest transfers of 1 MiB (`PREFETCH` in bsd/vfs/vfs_cluster.c of XNU). The
     /// rest is Linux's: what macOS does when it notes more than 401 dirty regions of 1 MiB (`vfs_drt`: the writer
     /// itself sends pages away), and its write-behind of sequential writers, are not modelled.
-    #[must_use]
     pub fn laptop_2015() -> Self {
         Self {
             syscall_us: 1.1,
@@ -102,35 +101,31 @@ impl HostParams {
     /// # Errors
     /// The first field that cannot be, and why.
     pub fn validate(&self) -> Result<(), ParamProblem> {
-        for (field, value) in [
-            ("syscall_us", self.syscall_us),
-            ("read_path_us", self.read_path_us),
-            ("write_path_us", self.write_path_us),
-            ("direct_path_us", self.direct_path_us),
-            ("page_us", self.page_us),
-            ("page_in_us", self.page_in_us),
-        ] {
-            in_range(field, value, 0.0, 1e6)?;
-        }
-        in_range("copy_gb_s", self.copy_gb_s, 1e-3, 1e4)?;
-        in_range("initial_write_mb_s", self.initial_write_mb_s, 1e-3, 1e6)?;
-        in_range("dirty_expire_s", self.dirty_expire_s, 0.0, 1e6)?;
-        in_range("dirty_writeback_s", self.dirty_writeback_s, 1e-3, 1e6)?;
-        in_range("dirty_ratio_pct", self.dirty_ratio_pct, 0.01, 90.0)?;
         let below_limit = self.dirty_ratio_pct * 0.99;
-        in_range("dirty_background_ratio_pct", self.dirty_background_ratio_pct, 0.0, below_limit)?;
-        in_range("cache_bytes", self.cache_bytes as f64, (1 << 20) as f64, (1u64 << 50) as f64)?;
-        in_range("read_ahead_kib", self.read_ahead_kib as f64, 0.0, 1e6)?;
-        in_range("request_max_kib", self.request_max_kib as f64, 4.0, 1e6)?;
-        in_range("write_requests", f64::from(self.write_requests), 1.0, 65_536.0)
+        for (field, value, low, high) in [
+            ("syscall_us", self.syscall_us, 0.0, 1e6),
+            ("read_path_us", self.read_path_us, 0.0, 1e6),
+            ("write_path_us", self.write_path_us, 0.0, 1e6),
+            ("direct_path_us", self.direct_path_us, 0.0, 1e6),
+            ("page_us", self.page_us, 0.0, 1e6),
+            ("page_in_us", self.page_in_us, 0.0, 1e6),
+            ("copy_gb_s", self.copy_gb_s, 1e-3, 1e4),
+            ("initial_write_mb_s", self.initial_write_mb_s, 1e-3, 1e6),
+            ("dirty_expire_s", self.dirty_expire_s, 0.0, 1e6),
+            ("dirty_writeback_s", self.dirty_writeback_s, 1e-3, 1e6),
+            ("dirty_ratio_pct", self.dirty_ratio_pct, 0.01, 90.0),
+            ("dirty_background_ratio_pct", self.dirty_background_ratio_pct, 0.0, below_limit),
+            ("cache_bytes", self.cache_bytes as f64, (1 << 20) as f64, (1u64 << 50) as f64),
+            ("read_ahead_kib", self.read_ahead_kib as f64, 0.0, 1e6),
+            ("request_max_kib", self.request_max_kib as f64, 4.0, 1e6),
+            ("write_requests", self.write_requests.into(), 1.0, 65_536.0),
+        ] {
+            if !(low..=high).contains(&value) {
+                return Err(ParamProblem::new(field, format!("is {value}; give {low} to {high}")));
+            }
+        }
+        Ok(())
     }
-}
-
-fn in_range(field: &'static str, value: f64, low: f64, high: f64) -> Result<(), ParamProblem> {
-    if (low..=high).contains(&value) {
-        return Ok(());
-    }
-    Err(ParamProblem::new(field, format!("is {value}; give {low} to {high}")))
 }
 
 /// The costs in nanoseconds.

@@ -9,7 +9,6 @@ pub(super) struct Ranges {
 }
 
 impl Ranges {
-    /// Adds `start..end`.
     pub(super) fn insert(&mut self, start: u64, end: u64) {
         let (mut low, mut high) = (start, end);
         while let Some((&first, &last)) =

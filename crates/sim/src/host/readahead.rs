@@ -4,20 +4,20 @@
 //! framework", 2008). A *window* of pages is read at once. One page in it carries a marker; when that page
 //! is read, the next window, up to twice as large, is requested before it is needed. Requests are pages.
 
-/// Pages to read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ReadAheadWindow {
-    /// First page.
     pub start: u64,
-    /// Number of pages.
     pub size: u64,
     /// The marker is that many pages before the end; 0: none.
     pub async_size: u64,
 }
 
 impl ReadAheadWindow {
-    /// The page that carries the marker.
-    #[must_use]
+    /// Pages without a marker: nothing is read ahead after them.
+    pub(super) fn alone(start: u64, size: u64) -> Self {
+        Self { start, size, async_size: 0 }
+    }
+
     pub fn marker(&self) -> Option<u64> {
         (self.async_size > 0).then(|| self.start + self.size - self.async_size)
     }
@@ -27,11 +27,9 @@ impl ReadAheadWindow {
     }
 }
 
-/// The state of the readers.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PageReadAhead {
     window: ReadAheadWindow,
-    /// The page read last.
     previous: Option<u64>,
 }
 
@@ -50,7 +48,7 @@ impl PageReadAhead {
         max: u64,
         cached_before: impl FnOnce(u64) -> u64,
     ) -> ReadAheadWindow {
-        let alone = ReadAheadWindow { start: page, size: wanted.max(1), async_size: 0 };
+        let alone = ReadAheadWindow::alone(page, wanted.max(1));
         if max == 0 {
             return alone;
         }
@@ -172,7 +170,7 @@ mod tests {
             let marker =
                 windows.last().and_then(ReadAheadWindow::marker).expect("streams have markers");
             state.note_read(marker - 1);
-            windows.push(state.on_marker(marker, 1, MAX, |_| None).expect("the stream goes on"));
+            windows.push(state.on_marker(marker, 1, MAX, |_| None).expect("the stream continues"));
         }
         let sizes: Vec<u64> = windows.iter().map(|w| w.size).collect();
         assert_eq!(sizes, [4, 8, 16, 32, 32, 32]);
@@ -192,10 +190,7 @@ mod tests {
     fn random_pages_come_alone() {
         let mut state = PageReadAhead::default();
         for page in [500, 20, 777, 3] {
-            assert_eq!(
-                state.on_miss(page, 1, MAX, none),
-                ReadAheadWindow { start: page, size: 1, async_size: 0 }
-            );
+            assert_eq!(state.on_miss(page, 1, MAX, none), ReadAheadWindow::alone(page, 1));
             state.note_read(page);
         }
     }
@@ -232,16 +227,13 @@ mod tests {
         assert_eq!(files.of(1).on_miss(501, 1, MAX, none).size, 4);
         files.is_by_id = false;
         files.of(1).note_read(700);
-        assert_eq!(files.of(0).on_miss(701, 1, MAX, none).size, 4, "everybody reads one file");
+        assert_eq!(files.of(0).on_miss(701, 1, MAX, none).size, 4, "all ids read one file");
     }
 
     #[test]
     fn no_read_ahead_at_zero() {
         let mut state = PageReadAhead::default();
-        assert_eq!(
-            state.on_miss(0, 3, 0, none),
-            ReadAheadWindow { start: 0, size: 3, async_size: 0 }
-        );
+        assert_eq!(state.on_miss(0, 3, 0, none), ReadAheadWindow::alone(0, 3));
         assert_eq!(state.on_marker(0, 3, 0, |_| Some(3)), None);
     }
 }

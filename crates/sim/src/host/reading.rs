@@ -57,13 +57,12 @@ impl<D: SimDevice> PageCache<D> {
         self.agenda.at(task.busy_until, CacheEvent::Finish(number));
     }
 
-    /// Reads a missing page and what read-ahead adds to it.
     fn read_missing(&mut self, at: Nanos, number: u32) {
         let task = self.tasks.get(number);
         let (id, page, careful) = (task.id, task.page, task.careful);
         let wanted = task.end.div_ceil(PAGE_BYTES) - page;
         if careful {
-            self.fill(at, &ReadAheadWindow { start: page, size: 1, async_size: 0 }, page + 1);
+            self.fill(at, &ReadAheadWindow::alone(page, 1), page + 1);
             return;
         }
         let end = self.end_page();
@@ -77,7 +76,7 @@ impl<D: SimDevice> PageCache<D> {
         self.fill(at, &window, end);
         if !self.pages.holds(page) {
             // A stream that was read elsewhere meanwhile: the window lies beyond the requested page.
-            self.fill(at, &ReadAheadWindow { start: page, size: 1, async_size: 0 }, page + 1);
+            self.fill(at, &ReadAheadWindow::alone(page, 1), page + 1);
         }
     }
 
@@ -120,7 +119,6 @@ impl<D: SimDevice> PageCache<D> {
         }
     }
 
-    /// A read has ended.
     pub(super) fn filled(&mut self, io: &DeviceIo, outcome: SimOutcome) {
         for page in io.first..io.first + io.pages {
             if outcome == SimOutcome::Done {

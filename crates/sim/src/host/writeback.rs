@@ -30,8 +30,6 @@ pub struct Thresholds {
 }
 
 impl Thresholds {
-    /// From the ratios and the memory that can hold file data.
-    #[must_use]
     pub fn new(params: &HostParams) -> Self {
         let memory_pages = (params.cache_bytes / PAGE_BYTES) as f64;
         let share = |percent: f64| (memory_pages * percent / 100.0) as u64;
@@ -47,7 +45,6 @@ impl Thresholds {
     /// How much faster (above 1) or slower than the device writers may go, from the pages that are dirty
     /// or being written: 1 + ((setpoint − dirty) / (limit − setpoint))³, setpoint midway between free run
     /// and limit; 0 at the limit.
-    #[must_use]
     fn position_ratio(&self, dirty_pages: u64) -> f64 {
         let setpoint = self.free_run_pages.midpoint(self.limit_pages) as f64;
         let span = (self.limit_pages as f64 - setpoint).max(1.0);
@@ -56,7 +53,6 @@ impl Thresholds {
     }
 
     /// How long a writer that has made `new_pages` dirty must wait.
-    #[must_use]
     pub fn pause(&self, dirty_pages: u64, new_pages: u64, write_ns_per_page: f64) -> Nanos {
         if dirty_pages <= self.free_run_pages || new_pages == 0 {
             return 0;
@@ -78,19 +74,15 @@ pub struct WriteRate {
 }
 
 impl WriteRate {
-    /// Starts from an assumed rate.
-    #[must_use]
     pub fn new(params: &HostParams) -> Self {
         let ns_per_page = PAGE_BYTES as f64 * 1000.0 / params.initial_write_mb_s;
         Self { ns_per_page, since: 0, pages: 0 }
     }
 
-    /// Write-back begins after a time without.
     pub fn begins(&mut self, now: Nanos) {
         (self.since, self.pages) = (now, 0);
     }
 
-    /// Pages have been written.
     pub fn written(&mut self, now: Nanos, pages: u64) {
         self.pages += pages;
         let elapsed = now.saturating_sub(self.since);
@@ -100,9 +92,6 @@ impl WriteRate {
             self.begins(now);
         }
     }
-
-    /// The estimate.
-    #[must_use]
     pub fn ns_per_page(&self) -> f64 {
         self.ns_per_page
     }

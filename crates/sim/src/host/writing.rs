@@ -59,11 +59,7 @@ impl<D: SimDevice> PageCache<D> {
             }
             None => {
                 if self.caught_up(at, number) {
-                    self.fill(
-                        at,
-                        &ReadAheadWindow { start: page, size: 1, async_size: 0 },
-                        page + 1,
-                    );
+                    self.fill(at, &ReadAheadWindow::alone(page, 1), page + 1);
                     if let Some(found) = self.pages.find(page) {
                         self.wait_for(number, found.io);
                     }

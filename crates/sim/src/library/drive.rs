@@ -4,12 +4,9 @@ use crate::device::{Heat, Nanos, SimCompletion, SimDevice, SimRequest};
 use crate::hdd::HardDisk;
 use crate::ssd::Ssd;
 
-/// A drive of any kind.
 #[derive(Debug, Clone)]
 pub enum Medium {
-    /// Rotating disk.
     Hdd(Box<HardDisk>),
-    /// Flash.
     Ssd(Box<Ssd>),
 }
 

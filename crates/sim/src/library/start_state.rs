@@ -17,7 +17,6 @@ pub struct Planted {
     pub slow_region: bool,
     /// A thousandth of the drive, at its middle, cannot be read.
     pub failing_region: bool,
-    /// When the drive disappears.
     pub gone_at: Option<Nanos>,
     /// The drive falls silent every now and then.
     pub stalls: Option<Stalls>,
@@ -28,7 +27,6 @@ pub struct Planted {
 /// State a simulated drive begins in.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Start {
-    /// Seed of everything that is left to chance.
     pub seed: u64,
     /// Whether a hard disk begins at an angle and over a track drawn from the seed. Without, it begins at angle 0
     /// over the outermost track.
@@ -36,7 +34,6 @@ pub struct Start {
     /// Share of the drive that has been written before, 0–1. The times of flash depend on it; on a hard disk it
     /// only says where new data lie, which the caller chooses.
     pub fill: f64,
-    /// Its faults.
     pub planted: Planted,
 }
 

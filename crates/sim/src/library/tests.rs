@@ -8,20 +8,27 @@ mod ports;
 mod toml_errors;
 
 use super::*;
+use crate::device::RequestKind::{Read, Write};
 use crate::device::{Nanos, RequestKind, SimDevice};
 use crate::hdd::HardDisk;
 use crate::link::Bridge;
 use crate::testing::{Served, serve};
 use crate::{sequential_pass, testing};
 
-/// The file of a built-in model.
 pub(crate) fn text_of(name: &str) -> &'static str {
     BUILT_IN.iter().find(|(known, _)| *known == name).unwrap().1
 }
 
-/// A built-in model.
 pub(crate) fn model(name: &str) -> Model {
     Model::parse(name, text_of(name)).unwrap()
+}
+
+/// The refusal of a built-in model's file with a text replaced.
+fn refusal(name: &str, from: &str, to: &str) -> ModelError {
+    let text = text_of(name);
+    let changed = text.replacen(from, to, 1);
+    assert_ne!(changed, text, "{from}");
+    Model::parse(name, &changed).expect_err(to)
 }
 
 #[test]
@@ -47,27 +54,34 @@ fn every_file_is_a_built_in_model() {
 }
 
 #[test]
-fn mistakes_are_named_with_line_and_field() {
-    let (name, text) = BUILT_IN.iter().find(|(_, text)| text.contains("[hdd]")).unwrap();
-    let line_with = |part: &str| text.lines().position(|line| line.starts_with(part)).unwrap() + 1;
-    let unknown = text.replacen("\nrpm = ", "\nrpn = ", 1);
-    match Model::parse(name, &unknown).unwrap_err() {
-        ModelError::Broken { line, message, .. } => {
-            assert!(message.contains("rpn"), "{message}");
-            assert_eq!(line, line_with("rpm = "));
+fn impossible_values_are_named_with_line_and_field() {
+    let (usb, disk, rotation) = ("easystore-2tb", "wd20ears", "hides_rotation = true ");
+    let (logical, physical) = ("reported_logical_sector_bytes", "reported_physical_sector_bytes");
+    for (name, from, to, table, key) in [
+        (disk, "\nrpm = 5400", "\nrpm = 0", "hdd", "rpm"),
+        (disk, "physical_sector_bytes = 512", "physical_sector_bytes = 1024", "identity", physical),
+        (disk, "logical_sector_bytes = 512", "logical_sector_bytes = 4096", "identity", logical),
+        (
+            disk,
+            "\nlogical_sector_bytes = 512",
+            "\nlogical_sector_bytes = 4096",
+            "identity",
+            logical,
+        ),
+        (usb, rotation, "hidden_tail_bytes = 4000000000000 ", "link.bridge", "hidden_tail_bytes"),
+        (usb, rotation, "logical_sector_bytes = 1000 ", "link.bridge", "logical_sector_bytes"),
+        (usb, "\"usb3-bulk-only\"", "\"usb3-bulk-only\"\nqueue_depth = 2", "link", "queue_depth"),
+        (usb, "\"usb3-bulk-only\"", "\"sata-6g\"", "link", "bridge"),
+    ] {
+        let (changed, heading) = (text_of(name).replacen(from, to, 1), format!("[{table}.{key}]"));
+        let is_there = |line: &str| line.starts_with(key) || line == heading;
+        let expected = changed.lines().position(is_there).unwrap() + 1;
+        match refusal(name, from, to) {
+            ModelError::Impossible { line, field, .. } => {
+                assert_eq!((line, field), (expected, format!("{table}.{key}")), "{to}");
+            }
+            other => panic!("{other}"),
         }
-        other => panic!("{other}"),
-    }
-    let still: String = text
-        .lines()
-        .map(|line| if line.starts_with("rpm = ") { "rpm = 0" } else { line })
-        .collect::<Vec<_>>()
-        .join("\n");
-    match Model::parse(name, &still).unwrap_err() {
-        ModelError::Impossible { line, field, .. } => {
-            assert_eq!((line, field.as_str()), (line_with("rpm = "), "hdd.rpm"));
-        }
-        other => panic!("{other}"),
     }
 }
 
@@ -90,19 +104,15 @@ fn closed_loop(
 fn scattered_read(id: u64) -> (RequestKind, u64, u64) {
     // no fixed stride, with which a platter would be in step
     let mixed = (id + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    (
-        RequestKind::Read,
-        (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) % 250_000 * 4096,
-        4096,
-    )
+    (Read, (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) % 250_000 * 4096, 4096)
 }
 
 fn large_read(id: u64) -> (RequestKind, u64, u64) {
-    (RequestKind::Read, id << 20, 1 << 20)
+    (Read, id << 20, 1 << 20)
 }
 
 fn large_write(id: u64) -> (RequestKind, u64, u64) {
-    (RequestKind::Write, id << 20, 1 << 20)
+    (Write, id << 20, 1 << 20)
 }
 
 /// The drive of a model without its link, its port as fast as in the link.
@@ -167,61 +177,6 @@ fn ssd_without_port_is_fast_as_its_link() {
 }
 
 #[test]
-fn a_link_is_checked_with_its_line() {
-    let text = text_of("easystore-2tb");
-    for (line, wrong, field) in [
-        (
-            "hides_rotation = true ",
-            "hidden_tail_bytes = 4000000000000 ",
-            "bridge.hidden_tail_bytes",
-        ),
-        ("hides_rotation = true ", "logical_sector_bytes = 1000 ", "bridge.logical_sector_bytes"),
-        (
-            "preset = \"usb3-bulk-only\"",
-            "preset = \"usb3-bulk-only\"\nqueue_depth = 2",
-            "queue_depth",
-        ),
-        ("preset = \"usb3-bulk-only\"", "preset = \"sata-6g\"", "bridge"),
-    ] {
-        let spoilt = text.replacen(line, wrong, 1);
-        let where_it_stands =
-            if field == "bridge" { "[link.bridge]" } else { wrong.lines().last().unwrap() };
-        let expected = spoilt.lines().position(|line| line.starts_with(where_it_stands));
-        match Model::parse("easystore-2tb", &spoilt).unwrap_err() {
-            ModelError::Impossible { line, field: named, .. } => {
-                assert_eq!(named, format!("link.{field}"));
-                assert_eq!(line, expected.unwrap() + 1, "{field}");
-            }
-            other => panic!("{other}"),
-        }
-    }
-}
-
-#[test]
-fn what_a_drive_reports_must_be_possible() {
-    let text = text_of("wd20ears");
-    for (from, to, field) in [
-        (
-            "reported_physical_sector_bytes = 512",
-            "reported_physical_sector_bytes = 1024",
-            "physical",
-        ),
-        ("reported_logical_sector_bytes = 512", "reported_logical_sector_bytes = 4096", "logical"),
-        ("\nlogical_sector_bytes = 512", "\nlogical_sector_bytes = 4096", "logical"),
-    ] {
-        match Model::parse("wd20ears", &text.replacen(from, to, 1)).unwrap_err() {
-            ModelError::Impossible { line, field: named, .. } => {
-                assert_eq!(named, format!("identity.reported_{field}_sector_bytes"));
-                let key = format!("reported_{field}");
-                let at = text.lines().position(|line| line.starts_with(&key)).unwrap();
-                assert_eq!(line, at + 1);
-            }
-            other => panic!("{other}"),
-        }
-    }
-}
-
-#[test]
 fn a_bridge_changes_what_the_host_sees() {
     let text = text_of("easystore-2tb");
     let lies =
@@ -253,7 +208,7 @@ fn a_seed_moves_a_disks_start_and_repeats_it() {
 #[test]
 fn a_long_pass_takes_as_long_through_its_link() {
     let (model, start) = (model("usb-16tb"), Start::default());
-    let write = (RequestKind::Write, 0, 256 << 30);
+    let write = (Write, 0, 256 << 30);
     let through = sequential_pass(&mut model.build(&start).unwrap(), 0, write, 1 << 20, 2);
     let alone = sequential_pass(&mut bare(&model, &start), 0, write, 1 << 20, 2);
     let off = through as f64 / alone as f64 - 1.0;
@@ -283,7 +238,7 @@ fn pieces_of_one_zone_take_the_same_time() {
             // the first is shorter by the amount that the empty cache takes
             let took = [0, 1, 2].map(|number| {
                 let began = now;
-                let write = (RequestKind::Write, from + number * piece, piece);
+                let write = (Write, from + number * piece, piece);
                 now = sequential_pass(&mut drive, began, write, 1 << 20, 4);
                 now - began
             });

@@ -5,7 +5,6 @@ use super::Model;
 /// Longest text; ATA's model names have 40 characters.
 const LONGEST: usize = 200;
 
-/// The first text that cannot be printed: its field's path, and the mistake.
 pub(super) fn problem(model: &Model) -> Option<(String, String)> {
     if model.name.trim().is_empty() {
         return Some(("name".to_string(), "is empty; give the model a name".to_string()));
@@ -34,25 +33,4 @@ pub(super) fn problem(model: &Model) -> Option<(String, String)> {
         };
         Some((field.to_string(), message))
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::library::Model;
-    use crate::library::tests::text_of;
-
-    #[test]
-    fn messages_are_one_line_and_name_the_model() {
-        let text = text_of("wd40efrx");
-        for (from, to, words) in [
-            ("name = \"wd40efrx\"", "name = \"\"", "toml:1: name: is empty"),
-            ("name = \"wd40efrx\"", "name = \"a\\nb\"", "toml:1: name: has a line break"),
-            ("serial = \"SIM", "serial = \"\\u001b[2J", "identity.serial: has a line break"),
-        ] {
-            let changed = text.replacen(from, to, 1);
-            assert_ne!(changed, text);
-            let error = Model::parse("wd40efrx.toml", &changed).unwrap_err().to_string();
-            assert!(error.contains(words), "{error}");
-        }
-    }
 }

@@ -10,7 +10,6 @@ use toml::de::{DeTable, DeValue};
 /// The fields that say how the others of their table are read; without them there is another mistake.
 const DECIDING: [&str; 3] = ["curve", "order", "profile"];
 
-/// A value in a model's file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct WrongValue {
     /// First byte of the value, or of its key if the key is wrong.
@@ -37,9 +36,10 @@ pub(super) fn find(text: &str, at: usize, message: &str) -> Option<WrongValue> {
             .filter(|(k, p)| *k < middle || fixed(p))
             .map(|(_, p)| p)
             .collect();
-        match search.remains(|table| keep(table, &kept)) {
-            true => with = middle,
-            false => without = middle + 1,
+        if search.remains(|table| keep(table, &kept)) {
+            with = middle;
+        } else {
+            without = middle + 1;
         }
     }
     // with nothing kept it is not a value's mistake
@@ -126,10 +126,8 @@ impl TableValue<'_> {
     }
 }
 
-/// A mistake, and the file that has it.
 struct Mistake<'m> {
     whole: toml::Table,
-    /// Names on the way to the table.
     path: Vec<String>,
     message: &'m str,
 }

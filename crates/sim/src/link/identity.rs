@@ -71,7 +71,6 @@ pub struct Bridge {
 
 impl ModelIdentity {
     /// The identity that the host sees through a bridge.
-    #[must_use]
     pub fn through(&self, bridge: &Bridge) -> ModelIdentity {
         let pick = |own: &String, shown: &Option<String>| shown.as_ref().unwrap_or(own).clone();
         let logical = bridge.logical_sector_bytes.unwrap_or(self.reported_logical_sector_bytes);
@@ -88,7 +87,6 @@ impl ModelIdentity {
 
     /// The first field that no drive can report, and why. `own_logical` is the unit in which the drive
     /// can really be addressed; the reported physical sector may lie.
-    #[must_use]
     pub fn problem(&self, own_logical: u32) -> Option<(&'static str, String)> {
         let logical = ("reported_logical_sector_bytes", self.reported_logical_sector_bytes);
         let physical = ("reported_physical_sector_bytes", self.reported_physical_sector_bytes);

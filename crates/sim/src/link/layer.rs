@@ -8,7 +8,6 @@ use crate::event_queue::earlier;
 use crate::param_problem::ParamProblem;
 use crate::slab::Slab;
 
-/// A drive behind a link.
 #[derive(Debug, Clone)]
 pub struct LinkLayer<D> {
     inner: D,
@@ -25,11 +24,9 @@ pub struct LinkLayer<D> {
     sent: DueQueue,
     /// Commands whose status is on its way to the host, and when it is there.
     statuses: DueQueue,
-    /// Commands that the drive has.
     with_drive: u64,
     /// The drive's last answer on its next completion; `None` if it is out of date.
     drive_due: Option<Option<Nanos>>,
-    /// Commands that have a tag.
     tagged: u64,
     /// A command that cannot be queued has the link for itself.
     alone: bool,
@@ -38,7 +35,6 @@ pub struct LinkLayer<D> {
     ready: Vec<SimCompletion>,
 }
 
-/// The parameters, ready for use.
 #[derive(Debug, Clone)]
 struct Rules {
     depth: u64,
@@ -61,7 +57,6 @@ struct SplitRequest {
     outcome: SimOutcome,
 }
 
-/// One command on the link.
 #[derive(Debug, Clone, Copy)]
 struct LinkCommand {
     request: u32,
@@ -128,12 +123,10 @@ impl<D: SimDevice> LinkLayer<D> {
         })
     }
 
-    /// The drive behind the link.
     pub fn inner(&self) -> &D {
         &self.inner
     }
 
-    /// Whether nothing is under way.
     fn is_idle(&self) -> bool {
         self.requests.len() == 0 && self.ready.is_empty()
     }

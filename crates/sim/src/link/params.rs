@@ -18,7 +18,6 @@ const FRAME_MAX: f64 = 1e6;
 /// Most that one command moves, 1 TiB.
 const TRANSFER_MAX_BYTES: u64 = 1 << 40;
 
-/// The protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LinkKind {
@@ -48,7 +47,6 @@ pub enum NonData {
 
 impl LinkKind {
     /// Its name in `drivescope list`: `sata`, `nvme` or `usb`.
-    #[must_use]
     pub fn transport(self) -> &'static str {
         match self {
             Self::Sata => "sata",
@@ -56,9 +54,6 @@ impl LinkKind {
             Self::UsbBulkOnly | Self::UsbUas => "usb",
         }
     }
-
-    /// Whether a bridge stands between host and drive.
-    #[must_use]
     fn has_bridge(self) -> bool {
         matches!(self, Self::UsbBulkOnly | Self::UsbUas)
     }
@@ -102,20 +97,17 @@ pub struct LinkParams {
 impl LinkParams {
     /// The most payload the link can carry: rate × payload / (payload + overhead) of a full frame, MB/s.
     /// The drive's port moves data no faster than this.
-    #[must_use]
     pub fn payload_mb_s(&self) -> f64 {
         let payload = f64::from(self.frame_payload_bytes);
         self.rate_mb_s * payload / (payload + f64::from(self.frame_overhead_bytes))
     }
 
     /// Commands that can be with the drive at once, all queues together.
-    #[must_use]
     pub fn total_depth(&self) -> u64 {
         u64::from(self.queue_depth) * u64::from(self.queues)
     }
 
     /// Bytes that the host can address of a drive with this capacity and sector.
-    #[must_use]
     pub fn shown_bytes(&self, capacity_bytes: u64, sector_bytes: u32) -> u64 {
         let sector = u64::from(self.bridge.logical_sector_bytes.unwrap_or(sector_bytes));
         let hidden = self.bridge.hidden_head_bytes.saturating_add(self.bridge.hidden_tail_bytes);
@@ -244,7 +236,6 @@ impl LinkParams {
     /// bytes; the frame overhead is fitted so that payload reaches the 560 MB/s that the fastest drives
     /// show; times are assumed so that depth 32 reaches the roughly 100,000 commands/s of the fastest SATA SSDs.
     /// `max_sectors_kb` is 1280 (Linux `BLK_DEF_MAX_SECTORS`).
-    #[must_use]
     pub fn sata_6g() -> Self {
         Self {
             kind: LinkKind::Sata,
@@ -265,7 +256,6 @@ impl LinkParams {
     }
 
     /// SATA 3 Gb/s: half of [`sata_6g`](Self::sata_6g), as seed drives of 2007 to 2010 have it.
-    #[must_use]
     fn sata_3g() -> Self {
         Self { name: "SATA 3.0 Gb/s".into(), rate_mb_s: 300.0, ..Self::sata_6g() }
     }
@@ -273,7 +263,6 @@ impl LinkParams {
     /// NVMe over PCIe 3.0 ×4: 8 GT/s × 4 lanes × 128/130 = 3938 MB/s; packets of 256 bytes with 26 bytes
     /// of header and framing (PCI Express base specification). Queues and depth as Linux sets them up on
     /// eight cores (1023 usable of 1024). Times are assumed: a few µs of doorbell, interrupt and driver.
-    #[must_use]
     pub fn pcie3_x4() -> Self {
         Self {
             kind: LinkKind::Nvme,
@@ -296,7 +285,6 @@ impl LinkParams {
     /// A bulk-only bridge at 5 Gb/s: 500 MB/s after 8b/10b coding, packets of 1024 bytes, overhead fitted
     /// to a payload of 430 MB/s; 100 µs a command (drive models, section 7: 60 to 150). `usb-storage` sends
     /// at most 2048 sectors at SuperSpeed.
-    #[must_use]
     pub fn usb3_bulk_only() -> Self {
         Self {
             kind: LinkKind::UsbBulkOnly,
@@ -318,7 +306,6 @@ impl LinkParams {
 
     /// A bulk-only bridge at 480 Mb/s: 60 MB/s raw, packets of 512 bytes, overhead fitted to a payload of
     /// 38 MB/s; 300 µs a command; `usb-storage` sends at most 240 sectors.
-    #[must_use]
     fn usb2_bulk_only() -> Self {
         Self {
             name: "USB 480 Mb/s (BOT)".into(),
@@ -334,7 +321,6 @@ impl LinkParams {
 
     /// A UAS bridge at 5 Gb/s: wire as [`usb3_bulk_only`](Self::usb3_bulk_only), 45 µs a command (drive
     /// models, section 7: 30 to 60), 30 commands at once as bridges commonly report.
-    #[must_use]
     pub fn usb3_uas() -> Self {
         Self {
             kind: LinkKind::UsbUas,

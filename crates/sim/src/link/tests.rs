@@ -5,6 +5,7 @@ mod document;
 use proptest::prelude::*;
 
 use super::*;
+use crate::device::RequestKind::{Flush, Read, Trim, Write};
 use crate::device::{Nanos, RequestKind, SimDevice, SimOutcome, SimRequest};
 use crate::testing::{TestDrive, request, run_all, serve};
 
@@ -20,7 +21,7 @@ fn plain(kind: LinkParams) -> LinkParams {
 }
 
 fn scattered_reads(count: u64) -> impl Iterator<Item = SimRequest> {
-    (0..count).map(|i| request(i, RequestKind::Read, (i * 7919 % 100_000) * 8192, 4096))
+    (0..count).map(|i| request(i, Read, (i * 7919 % 100_000) * 8192, 4096))
 }
 
 #[test]
@@ -65,9 +66,9 @@ fn the_controller_caps_commands_per_second() {
 fn large_request_ends_with_its_last_part() {
     let params = LinkParams { max_transfer_bytes: Some(122_880), ..LinkParams::usb3_bulk_only() };
     let mut link = LinkLayer::new(&params, parallel(4)).unwrap();
-    link.submit(0, request(7, RequestKind::Write, 4096, 1 << 20));
+    link.submit(0, request(7, Write, 4096, 1 << 20));
     let done = run_all(&mut link);
-    let parts = link.inner().requests(RequestKind::Write);
+    let parts = link.inner().requests(Write);
     let lens: Vec<u64> = parts.iter().map(|&(_, len)| len).collect();
     assert_eq!(lens, [[122_880; 8].as_slice(), &[65_536]].concat());
     assert!(parts.windows(2).all(|pair| pair[0].0 + pair[0].1 == pair[1].0));
@@ -81,7 +82,7 @@ fn force_unit_access_reaches_the_drive_with_every_part() {
     let params = LinkParams { max_transfer_bytes: Some(122_880), ..LinkParams::usb3_bulk_only() };
     for fua in [true, false] {
         let mut link = LinkLayer::new(&params, parallel(4)).unwrap();
-        link.submit(0, SimRequest { fua, ..request(7, RequestKind::Write, 4096, 1 << 20) });
+        link.submit(0, SimRequest { fua, ..request(7, Write, 4096, 1 << 20) });
         run_all(&mut link);
         assert_eq!(link.inner().log.len(), 9);
         assert!(link.inner().log.iter().all(|(_, part)| part.fua == fua), "{fua}");
@@ -91,7 +92,7 @@ fn force_unit_access_reaches_the_drive_with_every_part() {
 #[test]
 fn a_command_pays_controller_latency_and_status_once() {
     let params = LinkParams::usb3_uas();
-    for op in [RequestKind::Read, RequestKind::Write] {
+    for op in [Read, Write] {
         let mut link = LinkLayer::new(&params, parallel(1)).unwrap();
         link.submit(0, request(1, op, 0, 1 << 20));
         let end = run_all(&mut link)[0].at;
@@ -105,7 +106,7 @@ fn statuses_of_several_commands_overlap() {
     let params = LinkParams { status_us: 40.0, ..plain(LinkParams::usb3_uas()) };
     let mut link = LinkLayer::new(&params, parallel(64)).unwrap();
     for i in 0..8 {
-        link.submit(0, request(i, RequestKind::Read, i * 8192, 4096));
+        link.submit(0, request(i, Read, i * 8192, 4096));
     }
     let ends: Vec<Nanos> = run_all(&mut link).iter().map(|c| c.at).collect();
     assert_eq!(ends, [MS + 40_000; 8]);
@@ -114,33 +115,33 @@ fn statuses_of_several_commands_overlap() {
 #[test]
 fn impossible_request_fails_within_a_command_time() {
     let mut link = LinkLayer::new(&LinkParams::usb3_uas(), parallel(1)).unwrap();
-    link.submit(MS, request(1, RequestKind::Read, 100, 512));
+    link.submit(MS, request(1, Read, 100, 512));
     let done = run_all(&mut link);
     assert_eq!((done[0].outcome, done[0].at), (SimOutcome::Invalid, MS + 30_000));
 }
 
 #[test]
 fn sata_flush_and_trim_run_alone() {
-    for op in [RequestKind::Flush, RequestKind::Trim] {
+    for op in [Flush, Trim] {
         waits_and_holds_back(op);
     }
 }
 
 fn waits_and_holds_back(alone: RequestKind) {
-    let len = if alone == RequestKind::Trim { 4096 } else { 0 };
+    let len = if alone == Trim { 4096 } else { 0 };
     let order = |params: LinkParams| {
         let mut link = LinkLayer::new(&plain(params), parallel(64)).unwrap();
         for i in 0..4 {
-            link.submit(0, request(i, RequestKind::Read, i * 8192, 4096));
+            link.submit(0, request(i, Read, i * 8192, 4096));
         }
         link.submit(0, request(4, alone, 0, len));
-        link.submit(0, request(5, RequestKind::Read, 1 << 20, 4096));
+        link.submit(0, request(5, Read, 1 << 20, 4096));
         run_all(&mut link);
         let log = &link.inner().log;
         let at = |op: RequestKind, offset: u64| {
             log.iter().find(|(_, r)| r.op == op && r.offset == offset).expect("sent").0
         };
-        (at(alone, 0), at(RequestKind::Read, 1 << 20))
+        (at(alone, 0), at(Read, 1 << 20))
     };
     let (alone_at, read_at) = order(LinkParams::sata_6g());
     assert!(alone_at >= MS && read_at >= alone_at + MS, "{alone:?}: {alone_at} {read_at}");
@@ -151,8 +152,8 @@ fn waits_and_holds_back(alone: RequestKind) {
 fn flush_can_be_ignored_and_trim_refused() {
     let params = LinkParams { flush: NonData::Ignored, ..LinkParams::usb3_bulk_only() };
     let mut link = LinkLayer::new(&params, parallel(1)).unwrap();
-    link.submit(0, request(1, RequestKind::Flush, 0, 0));
-    link.submit(0, request(2, RequestKind::Trim, 0, 4096));
+    link.submit(0, request(1, Flush, 0, 0));
+    link.submit(0, request(2, Trim, 0, 4096));
     let outcomes: Vec<SimOutcome> = run_all(&mut link).iter().map(|c| c.outcome).collect();
     assert_eq!(outcomes, [SimOutcome::Done, SimOutcome::Invalid]);
     assert!(link.inner().log.is_empty());
@@ -163,8 +164,8 @@ fn bridge_answer_costs_a_command() {
     let flushed = |params: LinkParams| {
         let params = LinkParams { flush: NonData::Ignored, ..params };
         let mut link = LinkLayer::new(&params, parallel(1)).unwrap();
-        link.submit(0, request(1, RequestKind::Read, 0, 4096));
-        link.submit(0, request(2, RequestKind::Flush, 0, 0));
+        link.submit(0, request(1, Read, 0, 4096));
+        link.submit(0, request(2, Flush, 0, 0));
         let done = run_all(&mut link);
         [1, 2].map(|id| done.iter().find(|c| c.id == id).unwrap().at)
     };
@@ -183,8 +184,8 @@ fn errors_of_one_part_fail_the_request() {
         let mut drive = parallel(1);
         drive.fails = Some((bad, SimOutcome::MediaError));
         let mut link = LinkLayer::new(&plain(LinkParams::usb3_bulk_only()), drive).unwrap();
-        link.submit(0, request(1, RequestKind::Read, 0, 2 << 20));
-        link.submit(0, request(2, RequestKind::Read, 4 << 20, 4096));
+        link.submit(0, request(1, Read, 0, 2 << 20));
+        link.submit(0, request(2, Read, 4 << 20, 4096));
         let done = run_all(&mut link);
         let outcomes: Vec<SimOutcome> = done.iter().map(|c| c.outcome).collect();
         assert_eq!(outcomes, [SimOutcome::MediaError, SimOutcome::Done], "the part at {bad}");
@@ -198,8 +199,8 @@ fn a_hidden_head_shifts_the_drive_under_the_host() {
     let mut link = LinkLayer::new(&params, parallel(1)).unwrap();
     let capacity = (1 << 40) - 1024;
     assert_eq!(link.capacity_bytes(), capacity);
-    link.submit(0, request(1, RequestKind::Read, capacity - 512, 512));
-    link.submit(0, request(2, RequestKind::Read, capacity, 512));
+    link.submit(0, request(1, Read, capacity - 512, 512));
+    link.submit(0, request(2, Read, capacity, 512));
     let mut outcomes: Vec<_> = run_all(&mut link).iter().map(|c| (c.id, c.outcome)).collect();
     outcomes.sort_by_key(|&(id, _)| id);
     assert_eq!(outcomes, [(1, SimOutcome::Done), (2, SimOutcome::Invalid)]);
@@ -216,9 +217,9 @@ fn bridges_hide_the_tail_and_change_the_sector() {
     let mut link = LinkLayer::new(&params, parallel(1)).unwrap();
     let capacity = (1 << 40) - 8192;
     assert_eq!((link.capacity_bytes(), link.sector_bytes()), (capacity, 4096));
-    link.submit(0, request(1, RequestKind::Read, 512, 512));
-    link.submit(0, request(2, RequestKind::Read, capacity, 4096));
-    link.submit(0, request(3, RequestKind::Read, capacity - 4096, 4096));
+    link.submit(0, request(1, Read, 512, 512));
+    link.submit(0, request(2, Read, capacity, 4096));
+    link.submit(0, request(3, Read, capacity - 4096, 4096));
     let mut outcomes: Vec<_> = run_all(&mut link).iter().map(|c| (c.id, c.outcome)).collect();
     outcomes.sort_by_key(|&(id, _)| id);
     assert_eq!(
@@ -244,7 +245,7 @@ proptest! {
         let mut expected = Vec::new();
         for (id, gap_us) in (0..).zip(gaps_us) {
             now += gap_us * 1000;
-            link.submit(now, request(id, RequestKind::Read, id << 20, 4096));
+            link.submit(now, request(id, Read, id << 20, 4096));
             free_at = now.max(free_at) + 30_000;
             expected.push((free_at + 5_000, id << 20));
         }
@@ -271,7 +272,7 @@ proptest! {
         for (id, &(place, sectors, write, gap_us)) in list.iter().enumerate() {
             now += gap_us * 1000;
             link.advance(now, &mut done);
-            let op = if write { RequestKind::Write } else { RequestKind::Read };
+            let op = if write { Write } else { Read };
             link.submit(now, request(id as u64, op, place << 20, sectors * 512));
             sent += sectors * 512;
         }

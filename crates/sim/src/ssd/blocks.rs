@@ -2,20 +2,17 @@
 
 use super::geometry::Lpn;
 
-/// What a superblock is used for at the moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SuperblockState {
     /// Empty; erased before use.
     Free,
     /// Being filled by the host or the collector.
     Open,
-    /// Full.
     Sealed,
     /// Its live data are being moved out.
     Victim,
 }
 
-/// One superblock.
 #[derive(Debug, Clone)]
 pub(super) struct Superblock {
     pub(super) state: SuperblockState,
@@ -49,12 +46,10 @@ impl Default for Superblock {
 }
 
 impl Superblock {
-    /// Takes the block into use.
     pub(super) fn open(&mut self, slc: bool) {
         *self = Self { state: SuperblockState::Open, slc, ..Self::default() };
     }
 
-    /// Forgets the contents.
     pub(super) fn release(&mut self) {
         *self = Self::default();
     }

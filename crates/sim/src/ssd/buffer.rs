@@ -14,7 +14,6 @@ use crate::device::Nanos;
 /// its number, what the die knows it by, and its units.
 type Pending = Reverse<(Nanos, u32, Ticket, u32)>;
 
-/// The buffer's state.
 #[derive(Debug, Clone)]
 pub(super) struct Buffer {
     geometry: Geometry,
@@ -49,7 +48,6 @@ impl Buffer {
         }
     }
 
-    /// Forgets programs that have ended by `now`.
     pub(super) fn settle(&mut self, now: Nanos, flash: &Flash) {
         while self.pending.peek().is_some_and(|Reverse(next)| next.0 <= now) {
             self.refresh_or_drop(flash);
@@ -95,7 +93,6 @@ impl Buffer {
         Some(end)
     }
 
-    /// Takes in a piece that is there at `at`, and starts the programs it completes.
     pub(super) fn put(&mut self, now: Nanos, at: Nanos, placed: Placed, flash: &mut Flash) {
         let Placed { ppn, units, slc } = placed;
         self.used += units;
@@ -120,7 +117,6 @@ impl Buffer {
         }
     }
 
-    /// Whether `ppn` can be read from the buffer at `at`.
     pub(super) fn holds(&self, at: Nanos, ppn: Ppn, slc: bool, flash: &Flash) -> bool {
         if self.resident.is_empty() {
             return false;

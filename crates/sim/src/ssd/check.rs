@@ -4,6 +4,7 @@ use super::geometry::Geometry;
 use super::params::{FlashParams, SlcParams, SsdParams, ThermalParams};
 use crate::numbers::plain;
 use crate::param_problem::{ParamProblem, Problems};
+use crate::ranges::{Range, check};
 
 /// Ten seconds: no operation of a drive takes longer, and sums of such times stay far from overflow.
 const TIME_MAX_US: f64 = 1e7;
@@ -16,31 +17,43 @@ const RATE_MAX_MB_S: f64 = 1e6;
 /// Most read-ahead: larger than any drive's memory for it.
 const READ_AHEAD_MAX_KIB: u32 = 65_536;
 
-impl Problems {
-    fn time(&mut self, field: &str, value_us: f64) {
-        let unit = if field.ends_with("_ms") { "ms" } else { "µs" };
-        self.range(field, value_us, (0.0, TIME_MAX_US), unit);
-    }
+pub(super) const RANGES: &[Range] = &[
+    (&["map.cache_mib"], 0.001, 1e6, "MiB"),
+    (&["controller.read_command_us", "controller.write_command_us"], 0.0, TIME_MAX_US, "µs"),
+    (&["controller.command_interval_us"], 0.0, TIME_MAX_US, "µs"),
+    (&["controller.trim_command_us", "controller.trim_us_per_gib"], 0.0, TIME_MAX_US, "µs"),
+    (&["port.read_mb_s", "port.write_mb_s"], RATE_MIN_MB_S, RATE_MAX_MB_S, "MB/s"),
+    (&["port.command_us"], 0.0, TIME_MAX_US, "µs"),
+    (&["buffer.flush_commit_us"], 0.0, TIME_MAX_US, "µs"),
+    (&["flash.channel_mb_s"], RATE_MIN_MB_S, RATE_MAX_MB_S, "MB/s"),
+    (&["flash.read_us", "flash.program_us", "flash.erase_us"], CELL_TIME_MIN_US, TIME_MAX_US, "µs"),
+    (&["flash.slc_read_us", "flash.slc_program_us"], 0.0, TIME_MAX_US, "µs"),
+    (&["flash.suspend_us", "flash.retry_us"], 0.0, TIME_MAX_US, "µs"),
+    (&["flash.retry_share", "slc.dynamic_free_share"], 0.0, 1.0, ""),
+    (&["slc.idle_before_fold_ms"], 0.0, TIME_MAX_US, "ms"),
+    (&["thermal.ambient_c"], -273.0, 1000.0, "°C"),
+    (&["thermal.throttle_start_c", "thermal.throttle_stop_c"], -273.0, 1000.0, "°C"),
+    (&["thermal.idle_w"], 0.0, 1e4, "W"),
+    (&["thermal.read_j_per_gb", "thermal.write_j_per_gb"], 0.0, 1e6, "J"),
+    (&["thermal.resistance_c_per_w"], 0.001, 1e4, "°C per watt"),
+    (&["thermal.time_constant_s"], 0.001, 1e6, "s"),
+    (&["thermal.throttle_factor"], 0.001, 1.0, ""),
+];
 
-    fn cell_time(&mut self, field: &str, value_us: f64) {
-        self.range(field, value_us, (CELL_TIME_MIN_US, TIME_MAX_US), "µs");
-    }
-
-    fn rate(&mut self, field: &str, value_mb_s: f64) {
-        self.range(field, value_mb_s, (RATE_MIN_MB_S, RATE_MAX_MB_S), "MB/s");
-    }
-
-    fn share(&mut self, field: &str, value: f64) {
-        self.range(field, value, (0.0, 1.0), "");
-    }
-}
+/// Of a drive with an SLC cache.
+const SLC_TIMES: &[Range] =
+    &[(&["flash.slc_read_us", "flash.slc_program_us"], CELL_TIME_MIN_US, TIME_MAX_US, "µs")];
 
 impl SsdParams {
     /// The impossible parameters; empty for a drive that [`Ssd::new`](super::Ssd::new) accepts.
     pub fn validate(&self) -> Vec<ParamProblem> {
         let mut problems = Problems::default();
+        problems.range("capacity_bytes", self.capacity_bytes as f64, (1.0, 1e18), "bytes");
+        if !problems.is_empty() {
+            return problems.0;
+        }
         self.check_sizes(&mut problems);
-        self.check_times(&mut problems);
+        check("", self, RANGES, &mut problems);
         check_flash(&self.flash, &mut problems);
         if let Some(slc) = &self.slc {
             self.check_slc(slc, &mut problems);
@@ -66,7 +79,6 @@ impl SsdParams {
             "mapping_unit_bytes",
             "must be a power of two from 4096 to 1048576",
         );
-        problems.range("capacity_bytes", self.capacity_bytes as f64, (1.0, 1e18), "bytes");
         problems.unless(
             unit == 0 || self.capacity_bytes.is_multiple_of(u64::from(unit)),
             "capacity_bytes",
@@ -77,7 +89,6 @@ impl SsdParams {
             "spare_share",
             "must be above 0 and at most 10",
         );
-        problems.range("map.cache_mib", self.map.cache_mib, (0.001, 1e6), "MiB");
         problems.unless(
             self.controller.queue_depth > 0,
             "controller.queue_depth",
@@ -90,21 +101,6 @@ impl SsdParams {
         );
     }
 
-    fn check_times(&self, problems: &mut Problems) {
-        let c = &self.controller;
-        problems.time("controller.read_command_us", c.read_command_us);
-        problems.time("controller.write_command_us", c.write_command_us);
-        problems.time("controller.command_interval_us", c.command_interval_us);
-        problems.time("controller.trim_command_us", c.trim_command_us);
-        problems.time("controller.trim_us_per_gib", c.trim_us_per_gib);
-        if let Some(port) = &self.port {
-            problems.rate("port.read_mb_s", port.read_mb_s);
-            problems.rate("port.write_mb_s", port.write_mb_s);
-            problems.time("port.command_us", port.command_us);
-        }
-        problems.time("buffer.flush_commit_us", self.buffer.flush_commit_us);
-    }
-
     fn check_slc(&self, slc: &SlcParams, problems: &mut Problems) {
         let capacity_gb = self.capacity_bytes as f64 / 1e9;
         for (field, value_gb) in
@@ -115,10 +111,7 @@ impl SsdParams {
                 problems.add(field, format!("is {is}; give 0 to the capacity, {most} GB"));
             }
         }
-        problems.cell_time("flash.slc_read_us", self.flash.slc_read_us);
-        problems.cell_time("flash.slc_program_us", self.flash.slc_program_us);
-        problems.share("slc.dynamic_free_share", slc.dynamic_free_share);
-        problems.time("slc.idle_before_fold_ms", slc.idle_before_fold_ms);
+        check("", self, SLC_TIMES, problems);
         problems.unless(
             self.flash.bits_per_cell > 1,
             "slc",
@@ -126,7 +119,6 @@ impl SsdParams {
         );
     }
 
-    /// Checks of several fields together, once each is possible alone.
     fn check_together(&self, problems: &mut Problems) {
         match Geometry::new(self) {
             Ok(geometry) => {
@@ -150,19 +142,6 @@ impl SsdParams {
 }
 
 fn check_thermal(thermal: &ThermalParams, problems: &mut Problems) {
-    for (name, value, least, most, unit) in [
-        ("ambient_c", thermal.ambient_c, -273.0, 1000.0, "°C"),
-        ("throttle_start_c", thermal.throttle_start_c, -273.0, 1000.0, "°C"),
-        ("throttle_stop_c", thermal.throttle_stop_c, -273.0, 1000.0, "°C"),
-        ("idle_w", thermal.idle_w, 0.0, 1e4, "W"),
-        ("read_j_per_gb", thermal.read_j_per_gb, 0.0, 1e6, "J"),
-        ("write_j_per_gb", thermal.write_j_per_gb, 0.0, 1e6, "J"),
-        ("resistance_c_per_w", thermal.resistance_c_per_w, 0.001, 1e4, "°C per watt"),
-        ("time_constant_s", thermal.time_constant_s, 0.001, 1e6, "s"),
-        ("throttle_factor", thermal.throttle_factor, 0.001, 1.0, ""),
-    ] {
-        problems.range(&format!("thermal.{name}"), value, (least, most), unit);
-    }
     let idle_c = thermal.ambient_c + thermal.idle_w * thermal.resistance_c_per_w;
     problems.unless(
         thermal.throttle_stop_c < thermal.throttle_start_c,
@@ -199,15 +178,4 @@ fn check_flash(flash: &FlashParams, problems: &mut Problems) {
         "flash.read_us",
         "must have one value for each of bits_per_cell, lowest page first",
     );
-    for &read_us in &flash.read_us {
-        problems.cell_time("flash.read_us", read_us);
-    }
-    problems.rate("flash.channel_mb_s", flash.channel_mb_s);
-    problems.cell_time("flash.program_us", flash.program_us);
-    problems.cell_time("flash.erase_us", flash.erase_us);
-    problems.time("flash.slc_read_us", flash.slc_read_us);
-    problems.time("flash.slc_program_us", flash.slc_program_us);
-    problems.time("flash.suspend_us", flash.suspend_us.unwrap_or(0.0));
-    problems.share("flash.retry_share", flash.retry_share);
-    problems.time("flash.retry_us", flash.retry_us);
 }

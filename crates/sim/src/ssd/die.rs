@@ -21,11 +21,9 @@ struct DieWork {
 struct DieStretch {
     /// Number of its first work.
     first: u64,
-    /// Delay to add to the times of its works.
     delay: Nanos,
 }
 
-/// One die.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Die {
     /// End of the last page read.
@@ -36,7 +34,7 @@ pub(super) struct Die {
     stretches: VecDeque<DieStretch>,
     /// When the last program in the chain begins, as planned.
     program_began: Nanos,
-    /// How many entries of the chain have been dropped: the number of its first entry.
+    /// Number of the chain's first entry: the count of those that have been dropped.
     dropped: u64,
 }
 
@@ -102,7 +100,6 @@ impl Die {
         }
     }
 
-    /// The last work of the `nth` stretch.
     fn last_of(&self, nth: usize) -> &DieWork {
         &self.chain[self.index(self.behind(nth)) - 1]
     }

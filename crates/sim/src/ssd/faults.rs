@@ -3,12 +3,9 @@
 use crate::device::Nanos;
 use crate::stalls::Stalls;
 
-/// A range whose pages are hard to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetryRegion {
-    /// First byte.
     pub offset: u64,
-    /// Number of bytes.
     pub len: u64,
     /// Time spent on retries before the answer, for each request that touches the range.
     pub retry_ns: Nanos,
@@ -16,18 +13,14 @@ pub struct RetryRegion {
     pub unreadable: bool,
 }
 
-/// Faults of the drive; none by default.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SsdFaults {
     /// Flushes are answered at once, with nothing saved.
     pub flush_lies: bool,
     /// The drive runs at this share of its speed, whatever its temperature.
     pub throttle_forced: Option<f64>,
-    /// Ranges that are hard or impossible to read.
     pub failing: Vec<RetryRegion>,
-    /// The drive stops answering at this time.
     pub gone_at: Option<Nanos>,
-    /// When it answers nothing.
     pub stalls: Option<Stalls>,
 }
 

@@ -14,7 +14,6 @@ pub(super) fn ns(us: f64) -> Nanos {
     whole_ns(us * 1000.0)
 }
 
-/// Durations, in nanoseconds.
 #[derive(Debug, Clone)]
 pub(super) struct FlashTimes {
     pub(super) read: Vec<Nanos>,
@@ -52,7 +51,6 @@ pub(super) struct Ticket {
     pub(super) number: u64,
 }
 
-/// The flash of a drive.
 #[derive(Debug, Clone)]
 pub(super) struct Flash {
     geometry: Geometry,
@@ -88,7 +86,6 @@ impl Flash {
         if self.slowdown == 1.0 { len } else { (len as f64 * self.slowdown) as Nanos }
     }
 
-    /// How long `units` units take over a channel.
     pub(super) fn transfer(&self, units: u32) -> Nanos {
         whole_ns(self.times.unit_transfer * f64::from(units) * self.slowdown)
     }

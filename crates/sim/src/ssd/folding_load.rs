@@ -5,14 +5,12 @@ use super::ftl::Sink;
 use super::geometry::{Geometry, Ppn};
 use crate::device::Nanos;
 
-/// The sum.
 #[derive(Debug, Clone)]
 pub(super) struct FoldingLoad<'a> {
     flash: &'a Flash,
     geometry: &'a Geometry,
     /// Page reads and erases, summed over dies, at full speed.
     die_ns: f64,
-    /// Units copied.
     moved: u64,
     last_stripe: Option<u32>,
 }

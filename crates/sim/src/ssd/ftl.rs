@@ -20,15 +20,13 @@ const HOST_MIN_FREE: usize = 2;
 /// Bound on the units moved for one unit of the host, should a victim be almost full of live data.
 const PACE_MAX: f64 = 1000.0;
 
-/// Hears what the flash has to do besides writing what the host sends.
+/// Receives the work of the flash other than writing the host's data.
 pub(super) trait Sink {
-    /// `units` live units are copied.
     fn moved(&mut self, from: Ppn, from_slc: bool, to: Ppn, units: u32);
     /// A superblock is erased, to be written next.
     fn opened(&mut self, block: u32);
 }
 
-/// The destination of a piece of a host write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Placed {
     pub(super) ppn: Ppn,
@@ -36,14 +34,12 @@ pub(super) struct Placed {
     pub(super) slc: bool,
 }
 
-/// Units written so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Counts {
     pub(super) host_units: u64,
     pub(super) moved_units: u64,
 }
 
-/// A superblock being emptied.
 #[derive(Debug, Clone, Copy)]
 struct Victim {
     block: u32,
@@ -53,7 +49,6 @@ struct Victim {
     pace: f64,
 }
 
-/// The flash translation layer.
 #[derive(Debug, Clone)]
 pub(super) struct Ftl {
     geometry: Geometry,
@@ -100,7 +95,6 @@ impl Ftl {
         self.map.run(lpn, max)
     }
 
-    /// Whether the superblock of `ppn` is written with one bit per cell.
     pub(super) fn is_slc(&self, ppn: Ppn) -> bool {
         self.blocks[self.geometry.block_of(ppn) as usize].slc
     }
@@ -109,7 +103,6 @@ impl Ftl {
         self.counts
     }
 
-    /// Units that hold data.
     pub(super) fn live_units(&self) -> u64 {
         self.live_units
     }
@@ -151,7 +144,6 @@ impl Ftl {
         Placed { ppn, units, slc }
     }
 
-    /// Unmaps `len` units from `lpn` on.
     pub(super) fn trim(&mut self, lpn: Lpn, len: u32) {
         let (blocks, geometry) = (&mut self.blocks, &self.geometry);
         let (emptied, live) = (&mut self.emptied, &mut self.live_units);
@@ -225,7 +217,6 @@ impl Ftl {
         block
     }
 
-    /// Moves the units that are due when the host takes `units` units of ordinary space.
     fn keep_pace(&mut self, units: u32, sink: &mut impl Sink) {
         if self.victim.is_none() {
             if self.free.len() > COLLECT_BELOW_FREE {
@@ -338,7 +329,6 @@ impl Ftl {
         }
     }
 
-    /// Frees the superblocks that have become empty.
     fn reclaim(&mut self) {
         while let Some(block) = self.emptied.pop() {
             let entry = &self.blocks[block as usize];
@@ -395,7 +385,7 @@ mod tests {
     use crate::ssd::blocks::SuperblockState;
     use crate::ssd::geometry::Geometry;
     use crate::ssd::params::SlcParams;
-    use crate::ssd::testing::{Deaf, slc, small};
+    use crate::ssd::testing::{NullSink, slc, small};
 
     /// 4096 units of 16 KiB on blocks of 192 units.
     fn tiny(static_gb: f64, dynamic_max_gb: f64) -> Ftl {
@@ -458,12 +448,12 @@ mod tests {
                 let len = len.min(4096 - lpn);
                 match kind {
                     0 => ftl.trim(lpn, len),
-                    1 => { ftl.fold(len, &mut Deaf); }
+                    1 => { ftl.fold(len, &mut NullSink); }
                     _ => {
                         let mut done = 0;
                         while done < len {
                             let most = if kind < 6 { 1 } else { len - done };
-                            done += ftl.place(lpn + done, most, &mut Deaf).units;
+                            done += ftl.place(lpn + done, most, &mut NullSink).units;
                         }
                     }
                 }

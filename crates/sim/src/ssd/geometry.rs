@@ -35,7 +35,6 @@ impl Divisor {
         Self { by, reciprocal: (u64::MAX / u64::from(by.max(1))).wrapping_add(1) }
     }
 
-    /// Quotient and remainder.
     fn split(self, number: u32) -> (u32, u32) {
         if self.by == 1 {
             return (number, 0);
@@ -55,16 +54,13 @@ pub(super) type Lpn = u32;
 pub(super) struct Geometry {
     pub(super) unit_bytes: u64,
     pub(super) logical_units: u32,
-    /// Units of one stripe.
     pub(super) stripe: u32,
     pub(super) dies: u32,
     pub(super) channels: u32,
     pub(super) bits: u32,
-    /// Rows of a superblock.
     pub(super) rows: u32,
     /// Units of a superblock with all bits used; physical numbers are spaced by it.
     pub(super) superblock: u32,
-    /// Ordinary superblocks.
     pub(super) ordinary_blocks: u32,
     /// Superblocks that serve only as SLC cache; they follow the ordinary ones.
     pub(super) static_blocks: u32,
@@ -74,7 +70,6 @@ pub(super) struct Geometry {
     by_bits: Divisor,
 }
 
-/// The place of a physical unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FlashAddress {
     pub(super) die: u32,
@@ -144,12 +139,10 @@ impl Geometry {
         })
     }
 
-    /// Units of a superblock in the given mode.
     pub(super) fn block_units(&self, slc: bool) -> u32 {
         if slc { self.superblock / self.bits } else { self.superblock }
     }
 
-    /// Units of one row over all dies in the given mode.
     pub(super) fn row_units(&self, slc: bool) -> u32 {
         self.stripe * self.dies * if slc { 1 } else { self.bits }
     }
@@ -176,7 +169,6 @@ impl Geometry {
         }
     }
 
-    /// Whether the stripe that ends at `place` completes a program operation.
     pub(super) fn completes_program(&self, place: FlashAddress, slc: bool) -> bool {
         slc || place.level + 1 == self.bits
     }

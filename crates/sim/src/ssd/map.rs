@@ -5,11 +5,9 @@
 
 use super::geometry::{Lpn, Ppn};
 
-/// Units of a piece.
 const PIECE: u32 = 1024;
 /// Extents beyond which the plain table is smaller or faster.
 const EXTENTS_MAX: usize = 128;
-/// Entry of a unit that is not mapped.
 const UNMAPPED: Ppn = Ppn::MAX;
 
 /// Neighbouring logical units that are neighbours in the flash too.
@@ -34,7 +32,6 @@ impl MapExtent {
     }
 }
 
-/// The value of a piece without extents.
 const NOTHING: MapExtent = MapExtent { start: 0, len: 0, ppn: 0 };
 
 #[derive(Debug, Clone)]
@@ -45,14 +42,12 @@ enum MapSegment {
     Table(Box<[Ppn]>),
 }
 
-/// The map of a whole drive.
 #[derive(Debug, Clone)]
 pub(super) struct Map {
     pieces: Vec<MapSegment>,
 }
 
 impl Map {
-    /// A map of `units` units, none of them mapped.
     pub(super) fn new(units: u32) -> Self {
         Self { pieces: vec![MapSegment::One(NOTHING); units.div_ceil(PIECE) as usize] }
     }
@@ -87,14 +82,14 @@ impl Map {
         }
     }
 
-    /// Maps `len` units from `lpn` to `ppn` and on, and tells `replaced` the runs they were at.
+    /// Maps `len` units from `lpn` to `ppn` and on, and calls `replaced` with the runs they were at.
     pub(super) fn set(&mut self, lpn: Lpn, len: u32, ppn: Ppn, mut replaced: impl FnMut(Ppn, u32)) {
         self.for_pieces(lpn, len, |piece, start, end, done| {
             piece.set(start, end, Some(ppn + done), &mut replaced);
         });
     }
 
-    /// Unmaps `len` units from `lpn`, and tells `replaced` the runs they were at.
+    /// Unmaps `len` units from `lpn`, and calls `replaced` with the runs they were at.
     pub(super) fn clear(&mut self, lpn: Lpn, len: u32, mut replaced: impl FnMut(Ppn, u32)) {
         self.for_pieces(lpn, len, |piece, start, end, _| {
             piece.set(start, end, None, &mut replaced);

@@ -5,10 +5,8 @@ use super::geometry::Lpn;
 
 /// Entries of a map page: 4 bytes each, 4 KiB in all.
 const ENTRIES: u32 = 1024;
-/// Marks a page that is not in memory.
 const ABSENT: u32 = u32::MAX;
 
-/// The part of the map that is in memory.
 #[derive(Debug, Clone)]
 pub(super) struct MapCache {
     /// Page and whether it was used since the hand last passed.

@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-/// One SSD.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SsdParams {

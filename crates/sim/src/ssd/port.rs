@@ -5,14 +5,12 @@ use super::params::PortParams;
 use crate::device::{Nanos, whole_ns};
 use crate::reservations::Reservations;
 
-/// The direction of data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PortDirection {
     ToHost,
     FromHost,
 }
 
-/// The port's reservations.
 #[derive(Debug, Clone)]
 pub(super) struct Port {
     to_host: Reservations,
@@ -45,7 +43,6 @@ impl Port {
         data + if with_command { self.command } else { 0 }
     }
 
-    /// Occupies the port for `len` from `at` on; returns the end.
     pub(super) fn carry(&mut self, now: Nanos, at: Nanos, way: PortDirection, len: Nanos) -> Nanos {
         if len == 0 {
             return at;

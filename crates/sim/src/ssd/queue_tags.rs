@@ -28,7 +28,6 @@ impl QueueTags {
         self.in_use.pop().map_or(now, |Reverse(free)| free)
     }
 
-    /// Sets when the tag acquired last becomes free.
     pub(super) fn release(&mut self, at: Nanos) {
         self.in_use.push(Reverse(at));
     }

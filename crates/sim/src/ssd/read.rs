@@ -77,9 +77,7 @@ impl Ssd {
             Some(page) => self.flash.read_map(self.now, ready, page),
             None => ready,
         };
-        let Some(ppn) = ppn else {
-            return (lpn + run, PieceTimes::all_at(known));
-        };
+        let Some(ppn) = ppn else { return (lpn + run, PieceTimes::all_at(known)) };
         let slc = self.ftl.is_slc(ppn);
         let units = run.min(self.geometry.place(ppn, slc).left);
         let there = if self.buffer.holds(known, ppn, slc, &self.flash) {

@@ -5,26 +5,22 @@ use std::collections::VecDeque;
 use super::geometry::Lpn;
 use crate::device::Nanos;
 
-/// Sequential readers followed at once.
 const STREAMS: usize = 4;
 /// Requests in sequence after which data are fetched ahead.
 const SEQUENCE_MIN: u32 = 2;
 
-/// One sequential reader.
 #[derive(Debug, Clone, Default)]
 struct ReadStream {
     /// Byte at which the next request is expected.
     next: u64,
     /// Requests seen in sequence; 0: not in use.
     sequence: u32,
-    /// End of what has been fetched.
     fetched: Lpn,
     /// (end, when it is in memory) of each piece fetched, ascending.
     pieces: VecDeque<(Lpn, Nanos)>,
     last_used: u64,
 }
 
-/// The readers being followed.
 #[derive(Debug, Clone)]
 pub(super) struct FlashReadAhead {
     window: u32,

@@ -20,9 +20,7 @@ pub(super) struct SlcCache {
     dynamic_free_share: f64,
     /// Whether host writes may go to the cache.
     open: bool,
-    /// Ordinary blocks used as cache.
     dynamic_blocks: u32,
-    /// Free blocks of the static part.
     static_free: Vec<u32>,
     /// Full cache blocks, oldest first.
     sealed: VecDeque<u32>,
@@ -63,12 +61,10 @@ impl SlcCache {
         self.open
     }
 
-    /// Notes that a cache block is full.
     pub(super) fn seal(&mut self, block: u32) {
         self.sealed.push_back(block);
     }
 
-    /// The block to fold next.
     pub(super) fn oldest(&self) -> Option<u32> {
         self.sealed.front().copied()
     }
@@ -78,12 +74,10 @@ impl SlcCache {
         self.sealed.retain(|&sealed| sealed != block);
     }
 
-    /// Takes back an empty block of the static part.
     pub(super) fn return_static(&mut self, block: u32) {
         self.static_free.push(block);
     }
 
-    /// Notes that an ordinary block is no longer used as cache.
     pub(super) fn return_dynamic(&mut self) {
         self.dynamic_blocks -= 1;
     }
@@ -102,7 +96,6 @@ impl SlcCache {
         !self.static_free.is_empty() || self.dynamic_max_blocks > 0
     }
 
-    /// Whether anything waits to be folded.
     pub(super) fn has_work(&self) -> bool {
         !self.sealed.is_empty()
     }
@@ -112,12 +105,11 @@ impl SlcCache {
 mod tests {
     use super::SlcCache;
     use crate::ssd::geometry::Geometry;
-    use crate::ssd::testing::{slc, small};
+    use crate::ssd::testing::{slc, small_with};
 
     fn cache(static_gb: f64, dynamic_max_gb: f64) -> SlcCache {
         let slc = slc(static_gb, dynamic_max_gb, 1000.0);
-        let mut params = small();
-        params.slc = Some(slc.clone());
+        let params = small_with(|p| p.slc = Some(slc.clone()));
         SlcCache::new(Some(&slc), &Geometry::new(&params).unwrap())
     }
 

@@ -56,7 +56,12 @@ pub(super) fn small() -> SsdParams {
     }
 }
 
-/// A drive that is full of data.
+pub(super) fn small_with(change: impl FnOnce(&mut SsdParams)) -> SsdParams {
+    let mut params = small();
+    change(&mut params);
+    params
+}
+
 pub(super) fn full(params: SsdParams) -> Ssd {
     let mut ssd = Ssd::new(params, 1).unwrap();
     ssd.precondition(1.0);
@@ -68,7 +73,6 @@ pub(super) fn slc(static_gb: f64, dynamic_max_gb: f64, idle_before_fold_ms: f64)
     SlcParams { static_gb, dynamic_max_gb, dynamic_free_share: 0.5, idle_before_fold_ms }
 }
 
-/// The drive of [`small`] with another port.
 pub(super) fn with_port(mut params: SsdParams, rate_mb_s: f64, command_us: f64) -> SsdParams {
     params.port = Some(port(rate_mb_s, command_us));
     params
@@ -93,7 +97,6 @@ pub(super) fn thermal() -> ThermalParams {
     }
 }
 
-/// A request with nothing special.
 pub(super) fn request(op: RequestKind, offset: u64, len: u64) -> SimRequest {
     SimRequest { id: 0, op, offset, len, fua: false }
 }
@@ -128,19 +131,17 @@ pub(super) fn closed_loop<D: SimDevice>(
     serve(drive, now, depth as usize, requests).last().map_or(now, |last| last.answered)
 }
 
-/// Hears nothing.
-pub(super) struct Deaf;
+/// Ignores all work.
+pub(super) struct NullSink;
 
-impl Sink for Deaf {
+impl Sink for NullSink {
     fn moved(&mut self, _from: Ppn, _from_slc: bool, _to: Ppn, _units: u32) {}
     fn opened(&mut self, _block: u32) {}
 }
 
-/// A small generator for offsets in tests.
 pub(super) struct Offsets(pub(super) u64);
 
 impl Offsets {
-    /// The next number below `bound`.
     pub(super) fn below(&mut self, bound: u64) -> u64 {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

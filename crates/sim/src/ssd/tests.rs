@@ -1,13 +1,10 @@
 //! Closed-form checks of the whole drive.
 
-mod buffered;
 mod calibration;
-mod flushes;
 mod garbage;
 mod latency;
-mod merging;
 mod resources;
 mod slc;
-mod temperature;
-mod throttled;
+mod throttling;
 mod trouble;
+mod write_buffer;

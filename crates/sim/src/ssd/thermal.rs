@@ -6,7 +6,6 @@ use crate::device::Nanos;
 /// The temperature is brought up to date at most this often; it changes over seconds.
 const UPDATE_INTERVAL: Nanos = 5_000_000;
 
-/// The temperature of a drive.
 #[derive(Debug, Clone)]
 pub(super) struct Thermal {
     params: ThermalParams,
@@ -27,7 +26,6 @@ impl Thermal {
         self.temperature_c
     }
 
-    /// Where throttling begins.
     pub(super) fn limit_c(&self) -> f64 {
         self.params.throttle_start_c
     }

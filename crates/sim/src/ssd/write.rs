@@ -76,9 +76,7 @@ impl Ssd {
     }
 
     fn read_unit(&mut self, ready: Nanos, lpn: Lpn) -> Nanos {
-        let (Some(ppn), _) = self.ftl.find(lpn, 1) else {
-            return ready;
-        };
+        let (Some(ppn), _) = self.ftl.find(lpn, 1) else { return ready };
         let slc = self.ftl.is_slc(ppn);
         if self.buffer.holds(ready, ppn, slc, &self.flash) {
             return ready;
@@ -95,7 +93,6 @@ impl Ssd {
         self.buffer.flush(at, &self.flash).map_or(at, |safe| safe + commit)
     }
 
-    /// Serves a flush; returns when it is done.
     pub(super) fn flush(&mut self) -> Nanos {
         let ready = self.start(self.params.controller.write_command_us);
         if self.faults.flush_lies || self.params.buffer.power_loss_protection {

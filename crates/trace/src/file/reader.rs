@@ -6,12 +6,11 @@ use crate::error::TraceError;
 use crate::event::TraceEvent;
 use flate2::read::ZlibDecoder;
 use serde::de::DeserializeOwned;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{Read, Seek, SeekFrom};
 
 /// Bytes before each part: its number, its length, its checksum.
 const PART_HEAD: u64 = 12;
 
-/// Whether a file that begins like this is a trace file.
 pub fn is_trace(beginning: &[u8]) -> bool {
     beginning.starts_with(&MAGIC)
 }
@@ -21,22 +20,16 @@ pub fn is_trace(beginning: &[u8]) -> bool {
 pub struct TraceReader<R> {
     input: R,
     header: TraceHeader,
-    /// Bytes read so far.
     at: u64,
-    /// Time of the last request.
     last_ns: u64,
-    /// Sums over the requests so far.
     sums: TraceTotals,
     totals: Option<TraceTotals>,
 }
 
 impl<R: Read> TraceReader<R> {
-    /// Reads the header.
     pub fn new(mut input: R) -> Result<Self, TraceError> {
-        let mut magic = [0; MAGIC.len()];
         let header = "its header";
-        fill(&mut input, &mut magic, 0, header)?;
-        if magic != MAGIC {
+        if read_bytes(&mut input, MAGIC.len(), 0, header)? != MAGIC {
             return Err(TraceError::Damaged { at: 0, reason: "it does not begin as a trace file" });
         }
         let at = MAGIC.len() as u64;
@@ -57,7 +50,6 @@ impl<R: Read> TraceReader<R> {
         Ok(Self { input, header, at, last_ns: 0, sums: TraceTotals::default(), totals: None })
     }
 
-    /// The header.
     pub fn header(&self) -> &TraceHeader {
         &self.header
     }
@@ -81,8 +73,8 @@ impl<R: Read> TraceReader<R> {
             return Err(damaged("a block is too long"));
         }
         let mut raw = Vec::new();
-        let unpacked = ZlibDecoder::new(&bytes[..]).take(BLOCK_BYTES_MAX as u64 + 1);
-        { unpacked }.read_to_end(&mut raw).map_err(|_| damaged("a block does not unpack"))?;
+        let mut unpacked = ZlibDecoder::new(&bytes[..]).take(BLOCK_BYTES_MAX as u64 + 1);
+        unpacked.read_to_end(&mut raw).map_err(|_| damaged("a block does not unpack"))?;
         let events = decode(&raw, count, self.header.tick_ns).map_err(damaged)?;
         if events.first().is_some_and(|first| first.at_ns < self.last_ns) {
             return Err(damaged("its times run backwards"));
@@ -99,15 +91,12 @@ impl<R: Read> TraceReader<R> {
             return Err(TraceError::Damaged { at, reason: "it has lost requests" });
         }
         if !totals.are_those_of(&self.sums, self.header.tick_ns) {
-            return Err(TraceError::Damaged {
-                at,
-                reason: "its sums are not those of its requests",
-            });
+            let reason = "its sums are not those of its requests";
+            return Err(TraceError::Damaged { at, reason });
         }
         Ok(totals)
     }
 
-    /// The totals, once everything before them was read.
     pub fn totals(&self) -> Option<&TraceTotals> {
         self.totals.as_ref()
     }
@@ -135,7 +124,6 @@ pub fn read_totals(input: impl Read + Seek) -> Result<(TraceHeader, TraceTotals)
     }
 }
 
-/// The head of each part.
 #[derive(Debug, Clone, Copy)]
 struct PartHead {
     number: u32,
@@ -145,8 +133,7 @@ struct PartHead {
 
 impl PartHead {
     fn read(input: &mut impl Read, at: u64, within: &'static str) -> Result<Self, TraceError> {
-        let mut bytes = [0; PART_HEAD as usize];
-        fill(input, &mut bytes, at, within)?;
+        let bytes = read_bytes(input, PART_HEAD as usize, at, within)?;
         let number =
             |i: usize| u32::from_le_bytes([bytes[i], bytes[i + 1], bytes[i + 2], bytes[i + 3]]);
         Ok(Self { number: number(0), len: number(4), checksum: number(8) })
@@ -164,8 +151,7 @@ impl PartHead {
         if self.len > most {
             return Err(TraceError::Damaged { at, reason: "a part is too long" });
         }
-        let mut bytes = vec![0; self.len as usize];
-        fill(input, &mut bytes, at, within)?;
+        let bytes = read_bytes(input, self.len as usize, at, within)?;
         if crc32c::crc32c(&bytes) != self.checksum {
             return Err(TraceError::Damaged { at, reason: "its checksum is another" });
         }
@@ -173,22 +159,19 @@ impl PartHead {
     }
 }
 
-fn fill(
+/// The next `len` bytes, from byte `at` of the file on.
+fn read_bytes(
     input: &mut impl Read,
-    bytes: &mut [u8],
+    len: usize,
     at: u64,
     within: &'static str,
-) -> Result<(), TraceError> {
-    let mut done = 0;
-    while done < bytes.len() {
-        match input.read(&mut bytes[done..]) {
-            Ok(0) => return Err(TraceError::Truncated { at: at + done as u64, within }),
-            Ok(read) => done += read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(TraceError::Read(error)),
-        }
+) -> Result<Vec<u8>, TraceError> {
+    let mut bytes = Vec::with_capacity(len);
+    input.take(len as u64).read_to_end(&mut bytes).map_err(TraceError::Read)?;
+    if bytes.len() < len {
+        return Err(TraceError::Truncated { at: at + bytes.len() as u64, within });
     }
-    Ok(())
+    Ok(bytes)
 }
 
 fn text<T: DeserializeOwned>(bytes: &[u8], at: u64) -> Result<T, TraceError> {

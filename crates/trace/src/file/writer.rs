@@ -18,7 +18,6 @@ pub struct TraceWriter<W: Write> {
 }
 
 impl<W: Write> TraceWriter<W> {
-    /// Begins a file.
     pub fn new(mut out: W, header: &TraceHeader) -> Result<Self, TraceError> {
         out.write_all(&MAGIC).map_err(TraceError::Write)?;
         let text = serde_json::to_vec(header).expect("a header is plain data");

@@ -10,16 +10,12 @@ use crate::event::{TraceEvent, TraceOp};
 /// Sectors of block traces, whatever the drive has.
 const SECTOR: u64 = 512;
 
-/// Reads the lines of blkparse.
 #[derive(Debug)]
 pub struct BlkparseParser;
 
-/// The meaning of a block event's letters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockKind {
-    /// Its operation.
     pub op: TraceOp,
-    /// A flush goes before it.
     pub flushes_before: bool,
     /// It is on the medium when it is done.
     pub fua: bool,
@@ -46,7 +42,6 @@ impl BlockKind {
     }
 }
 
-/// Whether a line looks like an event.
 pub fn is_event(line: &str) -> bool {
     let words: Vec<&str> = line.split_whitespace().take(7).collect();
     let &[device, cpu, sequence, time, _, action, _] = words.as_slice() else { return false };
@@ -131,19 +126,16 @@ impl BlockKind {
         is_flush.then_some(Self { op: TraceOp::Flush, flushes_before: false, fua: false })
     }
 
-    /// The record of its beginning.
     pub fn start(self, at_ns: u64, offset: u64, len: u32, process: u16) -> SourceRecord {
         let Self { op, flushes_before, fua } = self;
         let event = TraceEvent { at_ns, offset, len, op, fua, latency_ns: None, process };
         SourceRecord { event, kind: RecordKind::Start { flushes_before } }
     }
 
-    /// The record of its way back to the queue.
     pub fn requeue(self, at_ns: u64, offset: u64, len: u32) -> SourceRecord {
         SourceRecord { kind: RecordKind::Requeue, ..self.start(at_ns, offset, len, 0) }
     }
 
-    /// The record of its end.
     pub fn completion(self, at_ns: u64, offset: u64, len: u32, failed: bool) -> SourceRecord {
         let SourceRecord { event, .. } = self.start(at_ns, offset, len, 0);
         SourceRecord { event, kind: RecordKind::Completion { failed } }

@@ -31,7 +31,6 @@ const READ: u32 = 1;
 /// The notice that names a process.
 const NOTIFY_PROCESS: u32 = 0;
 
-/// Whether a record begins like this.
 pub fn is_blktrace(beginning: &[u8]) -> bool {
     let Some(first) = beginning.first_chunk() else { return false };
     is_magic(u32::from_le_bytes(*first)) || is_magic(u32::from_be_bytes(*first))
@@ -41,7 +40,6 @@ fn is_magic(word: u32) -> bool {
     word & 0xffff_ff00 == MAGIC
 }
 
-/// Reads all records.
 pub fn read(mut input: impl BufRead, intake: &mut Intake<'_>) -> Result<(), TraceError> {
     let mut names = std::collections::HashMap::new();
     let (mut number, mut bytes) = (0, [0; RECORD_BYTES]);
@@ -69,7 +67,6 @@ pub fn read(mut input: impl BufRead, intake: &mut Intake<'_>) -> Result<(), Trac
     Ok(())
 }
 
-/// A record that is taken.
 fn take(
     record: &BinaryRecord,
     name: &str,
@@ -122,7 +119,6 @@ fn fill(input: &mut impl BufRead, bytes: &mut [u8], number: u64) -> Result<bool,
     Ok(true)
 }
 
-/// The contents of a record.
 struct BinaryRecord {
     time_ns: u64,
     sector: u64,

@@ -30,7 +30,6 @@ struct Waiting {
 }
 
 impl Matcher {
-    /// Takes a record.
     pub fn take(&mut self, SourceRecord { event, kind }: SourceRecord) {
         match kind {
             RecordKind::Whole => self.add(event, true),
@@ -126,12 +125,10 @@ impl Matcher {
         Some(event)
     }
 
-    /// The source has ended.
     pub fn end(&mut self) {
         self.is_over = true;
     }
 
-    /// Requests that had failed.
     pub fn failed(&self) -> u64 {
         self.failed
     }

@@ -22,14 +22,12 @@ const HEADS: [(&str, SourceFormat); 5] = [
     ("asu,lba", SourceFormat::Spc),
 ];
 
-/// Reads the lines of one form.
 #[derive(Debug)]
 pub struct CsvParser {
     format: SourceFormat,
 }
 
 impl CsvParser {
-    /// A parser of this form.
     pub fn new(format: SourceFormat) -> Self {
         Self { format }
     }

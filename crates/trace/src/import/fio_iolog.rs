@@ -9,7 +9,6 @@ use super::parse::{check_end, length, number};
 use super::record::{RecordKind, SourceRecord};
 use crate::event::{TraceEvent, TraceOp};
 
-/// All actions of fio.
 const ACTIONS: [&str; 11] = [
     "add",
     "open",
@@ -24,7 +23,6 @@ const ACTIONS: [&str; 11] = [
     "syncfs",
 ];
 
-/// Reads the lines of an iolog.
 #[derive(Debug, Default)]
 pub struct IologParser {
     version: u64,

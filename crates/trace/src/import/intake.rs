@@ -12,21 +12,17 @@ use std::collections::HashMap;
 /// Names of processes at most; requests of further ones have none.
 const PROCESSES_MAX: usize = u16::MAX as usize;
 
-/// Takes the records of a source.
 pub struct Intake<'s> {
-    /// The events that are taken from block traces.
     pub action: BlockAction,
     device: Option<String>,
     is_chosen: bool,
     names: Vec<String>,
     indices: HashMap<String, u16>,
     pipeline: Pipeline<'s>,
-    /// Records that are not requests.
     pub skipped: u64,
 }
 
 impl<'s> Intake<'s> {
-    /// For the requests that `options` choose.
     pub fn new(options: &ImportOptions, pipeline: Pipeline<'s>) -> Self {
         Self {
             action: options.action,
@@ -68,7 +64,6 @@ impl<'s> Intake<'s> {
         index
     }
 
-    /// Takes a record.
     pub fn record(&mut self, record: SourceRecord) -> Result<(), TraceError> {
         self.pipeline.take(record)
     }

@@ -5,13 +5,11 @@ use super::record::SourceRecord;
 use crate::error::TraceError;
 use std::io::{BufRead, Read};
 
-/// No line of any known form is nearly so long.
+/// Far above the longest line of any known form.
 const LINE_BYTES_MAX: u64 = 64 << 10;
 
-/// The content of a line.
 #[derive(Debug, PartialEq, Eq)]
 pub enum LineContent {
-    /// A record.
     Record(SourceRecord),
     /// A line that is not a request, as expected: a head, a name.
     Other,
@@ -21,13 +19,11 @@ pub enum LineContent {
     End,
 }
 
-/// Reads one form of lines.
 pub trait LineParser {
     /// Reads a line, which is not empty. Errors: the mistake.
     fn line(&mut self, line: &str, intake: &mut Intake<'_>) -> Result<LineContent, String>;
 }
 
-/// Reads all lines.
 pub fn read(
     mut input: impl BufRead,
     parser: &mut dyn LineParser,

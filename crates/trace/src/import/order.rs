@@ -29,14 +29,12 @@ impl OrderWindow {
         if self.held.len() > WINDOW { self.pop() } else { None }
     }
 
-    /// The earliest of those that are left.
     pub fn pop(&mut self) -> Option<SourceRecord> {
         let Reverse((at_ns, _, record)) = self.held.pop()?;
         self.released_ns = at_ns;
         Some(record)
     }
 
-    /// Records that stood after later ones.
     pub fn inversions(&self) -> u64 {
         self.inversions
     }

@@ -9,7 +9,6 @@ fn quoted(text: &str) -> String {
     format!("{shown:?}")
 }
 
-/// A whole number.
 pub fn number(what: &str, text: &str) -> Result<u64, String> {
     text.trim()
         .parse()

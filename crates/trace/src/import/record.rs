@@ -2,30 +2,21 @@
 
 use crate::event::TraceEvent;
 
-/// What one record of a source says of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RecordKind {
     /// All that it knows.
     Whole,
     /// That it begins; a completion may follow.
-    Start {
-        /// A flush goes before it.
-        flushes_before: bool,
-    },
+    Start { flushes_before: bool },
     /// That it was given back to the queue without having been done, to be sent again.
     Requeue,
     /// That it ended.
-    Completion {
-        /// Whether it failed.
-        failed: bool,
-    },
+    Completion { failed: bool },
 }
 
-/// One record of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SourceRecord {
     /// The request; its time is the time of this record.
     pub event: TraceEvent,
-    /// The part of the request's life that this record reports.
     pub kind: RecordKind,
 }

@@ -25,16 +25,12 @@ fn imported(
     read().map_err(|error| error.to_string())
 }
 
-fn all(text: &str) -> Vec<TraceEvent> {
-    imported(text.as_bytes(), &ImportOptions::default()).unwrap().0
+fn all(text: impl AsRef<[u8]>) -> (Vec<TraceEvent>, TraceTotals) {
+    imported(text.as_ref(), &ImportOptions::default()).unwrap()
 }
 
-fn fault(text: &str) -> String {
-    imported(text.as_bytes(), &ImportOptions::default()).unwrap_err()
-}
-
-fn detected(text: &str) -> SourceFormat {
-    detect(text.as_bytes()).unwrap()
+fn fault(text: impl AsRef<[u8]>) -> String {
+    imported(text.as_ref(), &ImportOptions::default()).unwrap_err()
 }
 
 const MSR: &str = "128170000000000000,srv,0,Read,4096,8192,512\n\
@@ -67,15 +63,15 @@ fn each_form_is_detected() {
     for (text, format) in [
         (MSR, SourceFormat::Msr),
         (SYSTOR, SourceFormat::Systor),
+        (SYSTOR.split_once('\n').unwrap().1, SourceFormat::Systor),
         (ALIBABA, SourceFormat::Alibaba),
         (TENCENT, SourceFormat::Tencent),
         (SPC, SourceFormat::Spc),
         (IOLOG, SourceFormat::FioIolog),
         (BLKPARSE, SourceFormat::Blkparse),
     ] {
-        assert_eq!(detected(text), format, "{text}");
+        assert_eq!(detect(text.as_bytes()).unwrap(), format, "{text}");
     }
-    assert_eq!(detected(SYSTOR.split_once('\n').unwrap().1), SourceFormat::Systor, "without head");
     for text in ["", "\n\n", "hello\n", "1,2\n", "{\"a\": 1}"] {
         assert!(detect(text.as_bytes()).is_err(), "{text}");
     }
@@ -85,7 +81,7 @@ fn each_form_is_detected() {
 #[test]
 fn published_lines_match_their_readmes() {
     let read = |text: &str| {
-        let events = all(text);
+        let (events, _) = all(text);
         assert_eq!(events.len(), 2, "{text}");
         assert_eq!((events[0].op, events[1].op), (TraceOp::Read, TraceOp::Write), "{text}");
         assert_eq!((events[0].offset, events[0].len, events[0].at_ns), (4096, 8192, 0), "{text}");
@@ -100,13 +96,12 @@ fn published_lines_match_their_readmes() {
 
 #[test]
 fn blank_operations_are_skipped_and_counted() {
-    let (_, source_totals) = imported(SYSTOR.as_bytes(), &ImportOptions::default()).unwrap();
-    assert_eq!(source_totals.skipped, 1);
+    assert_eq!(all(SYSTOR).1.skipped, 1);
 }
 
 #[test]
 fn block_traces_have_flushes_completions_and_processes() {
-    let (events, source_totals) = imported(BLKPARSE.as_bytes(), &ImportOptions::default()).unwrap();
+    let (events, source_totals) = all(BLKPARSE);
     let seen: Vec<_> =
         events.iter().map(|e| (e.op, e.offset, e.len, e.fua, e.latency_ns)).collect();
     assert_eq!(
@@ -153,7 +148,7 @@ fn a_fault_names_its_line_and_reason() {
         assert!(words.iter().all(|word| why.contains(word)), "{text}: {why}");
     }
     let endless = format!("fio version 3 iolog\n{}", "x".repeat(100_000));
-    assert!(fault(&endless).contains("longer than 64 KiB"));
+    assert!(fault(endless).contains("longer than 64 KiB"));
     assert_eq!(fault("fio version 3 iolog\n0 f add\n"), "holds no requests");
     let queued = "8,0 1 1 0.000000000 812 Q R 2048 + 8 [app]\n";
     assert!(fault(queued).contains("--action queue"));
@@ -162,7 +157,7 @@ fn a_fault_names_its_line_and_reason() {
 #[test]
 fn records_out_of_order_are_sorted_and_counted() {
     let text = "7,R,4096,512,30\n7,R,0,512,10\n7,W,0,512,20\n";
-    let (events, source_totals) = imported(text.as_bytes(), &ImportOptions::default()).unwrap();
+    let (events, source_totals) = all(text);
     assert_eq!(events.iter().map(|e| e.at_ns).collect::<Vec<_>>(), [0, 10_000, 20_000]);
     assert_eq!(source_totals.reordered, 2);
 }
@@ -171,7 +166,7 @@ fn records_out_of_order_are_sorted_and_counted() {
 fn waits_of_version_2_hold_back_until_a_time() {
     let text = "fio version 2 iolog\nf add\nf open\nf read 0 512\nf wait 1500 0\n\
                 f read 512 512\nf wait 3000 0\nf read 1024 512\nf close\n";
-    let times: Vec<u64> = all(text).iter().map(|event| event.at_ns / 1_000_000).collect();
+    let times: Vec<u64> = all(text).0.iter().map(|event| event.at_ns / 1_000_000).collect();
     assert_eq!(times, [0, 1500, 3000]);
 }
 
@@ -184,7 +179,6 @@ fn an_iolog_comes_back_as_it_was() {
     assert_eq!(String::from_utf8(writer.finish().unwrap()).unwrap(), IOLOG);
 }
 
-/// A record as the kernel writes it.
 fn binary(at_ns: u64, sector: u64, bytes: u32, action: u32, data: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     out.extend(0x6561_7407u32.to_le_bytes());
@@ -212,7 +206,7 @@ fn binary_records_say_the_same_as_their_text() {
         binary(40, 0, 0, 4 << 16 | 7, b""),
     ]
     .concat();
-    let (events, source_totals) = imported(&bytes, &ImportOptions::default()).unwrap();
+    let (events, source_totals) = all(&bytes);
     let seen: Vec<_> = events.iter().map(|e| (e.at_ns, e.op, e.offset, e.len, e.fua)).collect();
     assert_eq!(
         seen,
@@ -222,17 +216,15 @@ fn binary_records_say_the_same_as_their_text() {
             (30, TraceOp::Flush, 0, 0, false),
         ]
     );
-    assert_eq!(
-        (events[0].latency_ns, source_totals.processes),
-        (Some(10), vec!["app".to_string()])
-    );
-    let cut = imported(&bytes[..bytes.len() - 5], &ImportOptions::default()).unwrap_err();
+    assert_eq!(events[0].latency_ns, Some(10));
+    assert_eq!(source_totals.processes, ["app"]);
+    let cut = fault(&bytes[..bytes.len() - 5]);
     assert!(cut.starts_with("record 5: ") && cut.contains("cut off"), "{cut}");
     let mut damaged = bytes;
     damaged[100] ^= 0xff;
     damaged[101] ^= 0xff;
     damaged[102] ^= 0xff;
-    assert!(imported(&damaged, &ImportOptions::default()).unwrap_err().starts_with("record "));
+    assert!(fault(damaged).starts_with("record "));
 }
 
 /// Issued without end and never completed: memory stays bounded, nothing is lost.
@@ -242,7 +234,7 @@ fn requests_without_completions_are_handed_on() {
     for i in 0..150_000u64 {
         text += &format!("8,0 0 {i} {i}.000000000 1 D R {} + 8 [a]\n", i % 7);
     }
-    let (events, _) = imported(text.as_bytes(), &ImportOptions::default()).unwrap();
+    let (events, _) = all(text);
     assert_eq!(events.len(), 150_000);
     assert!(events.is_sorted_by_key(|event| event.at_ns));
 }
@@ -298,7 +290,7 @@ proptest! {
         events.iter().for_each(|event| writer.event(event).unwrap());
         let text = writer.finish().unwrap();
         prop_assume!(!events.is_empty());
-        let (back, _) = imported(&text, &ImportOptions::default()).unwrap();
+        let (back, _) = all(&text);
         let kept = |event: &TraceEvent| (event.at_ns.max(1_000) / 1_000, event.op, event.offset, event.len);
         prop_assert_eq!(back.iter().map(kept).collect::<Vec<_>>(), events.iter().map(kept).collect::<Vec<_>>());
     }

@@ -1,4 +1,4 @@
-//! The device that is recorded: a whole disk, or a partition, whose requests the kernel tells by places on the disk.
+//! The device that is recorded: a whole disk, or a partition, whose requests the kernel reports by places on the disk.
 
 use super::layout::{RawEvent, RawKind};
 use crate::error::TraceError;
@@ -16,18 +16,15 @@ const SECTOR: u64 = 512;
 /// Bits of a device's minor number within the kernel.
 const MINOR_BITS: u32 = 20;
 
-/// The recorded device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordedDevice {
-    /// Name of it in /sys.
     pub name: String,
     /// Number of the whole disk, as the kernel counts them.
     pub kernel_number: u32,
     /// Its start on the disk.
     pub start_bytes: u64,
-    /// Its length.
     pub size_bytes: u64,
-    /// Whether its disk has zones, whose commands older kernels tell as they tell zeroes.
+    /// Whether its disk has zones: older kernels report zone commands like zeroes.
     pub is_zoned: bool,
 }
 

@@ -13,7 +13,6 @@ use std::path::{Path, PathBuf};
 const PREFIX: &str = "drivescope-";
 /// Ring of each processor: 50 ms of 1.2 million events a second.
 const RING_KIB: u32 = 4096;
-/// The events that are recorded.
 const EVENTS: [&str; 3] = ["block_rq_issue", "block_rq_requeue", "block_rq_complete"];
 
 /// An instance, removed when it is dropped.
@@ -57,7 +56,6 @@ impl TraceInstance {
         self.write("tracing_on", "0")
     }
 
-    /// Contents of one of its files.
     pub fn read(&self, file: &str) -> Result<String, TraceError> {
         read_text(self.path.join(file)).ok_or_else(|| {
             let why = format!("this kernel has no {file} in tracefs (CONFIG_BLK_DEV_IO_TRACE)");
@@ -70,7 +68,6 @@ impl TraceInstance {
         list_dir(&folder).into_iter().map(|name| folder.join(name)).collect()
     }
 
-    /// The rings of all processors.
     pub fn pipes(&self) -> Result<Vec<RingPipe>, TraceError> {
         let page = rustix::param::page_size();
         let pipe = |processor: PathBuf| {
@@ -103,7 +100,6 @@ fn refused(what: &str, error: &io::Error) -> TraceError {
     TraceError::Unsuitable(format!("cannot {what}: {error}"))
 }
 
-/// The folder of instances.
 fn instances(roots: &Roots) -> Result<PathBuf, TraceError> {
     let places = ["kernel/tracing/instances", "kernel/debug/tracing/instances"];
     let found = places.map(|place| roots.sys.join(place)).into_iter().find(|path| path.is_dir());
@@ -125,7 +121,6 @@ fn remove_left(roots: &Roots, folder: &Path) {
     }
 }
 
-/// When a process began, in ticks since the start of the machine.
 fn began(roots: &Roots, process: u32) -> Option<u64> {
     let stat = read_text(roots.proc.join(process.to_string()).join("stat"))?;
     // Its name may have blanks and brackets; after it the 20th word is the time.

@@ -3,7 +3,7 @@
 use super::instance::TraceInstance;
 use crate::error::TraceError;
 
-/// Letters and names as the kernel keeps them, at most so long.
+/// Longest letters and names that the kernel keeps.
 const LETTERS_MAX: usize = 16;
 const NAME_MAX: usize = 16;
 
@@ -14,20 +14,16 @@ pub enum RawKind {
     Issue,
     /// The drive did not take it: it goes back to the queue.
     Requeue,
-    /// It is done.
     Complete,
 }
 
-/// One event of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RawEvent {
     /// Time on the monotonic clock.
     pub at_ns: u64,
-    /// What happened to the request.
     pub kind: RawKind,
     /// Where, in units of 512 bytes.
     pub sector: u64,
-    /// How long.
     pub sectors: u32,
     /// A completion with an error.
     pub failed: bool,
@@ -50,7 +46,6 @@ impl RawEvent {
         until_nul(&self.letters)
     }
 
-    /// The thread that submitted it.
     pub fn name(&self) -> &str {
         until_nul(&self.name)
     }
@@ -65,7 +60,6 @@ fn until_nul(bytes: &[u8]) -> &str {
     }
 }
 
-/// The place of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Field {
     offset: usize,
@@ -81,9 +75,10 @@ impl Field {
     fn number(self, event: &[u8]) -> Option<u64> {
         let bytes = self.bytes(event)?;
         let mut wide = [0; 8];
-        let room = match cfg!(target_endian = "little") {
-            true => wide.get_mut(..bytes.len())?,
-            false => wide.get_mut(8usize.checked_sub(bytes.len())?..)?,
+        let room = if cfg!(target_endian = "little") {
+            wide.get_mut(..bytes.len())?
+        } else {
+            wide.get_mut(8usize.checked_sub(bytes.len())?..)?
         };
         room.copy_from_slice(bytes);
         Some(u64::from_ne_bytes(wide))
@@ -98,7 +93,6 @@ impl Field {
     }
 }
 
-/// One kind of event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct EventLayout {
     id: u64,
@@ -148,7 +142,6 @@ fn field_of(line: &str, name: &str) -> Option<Field> {
     Some(Field { offset: number("offset:")?, size: number("size:")? })
 }
 
-/// The kinds of events that are recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockEvents {
     issue: EventLayout,
@@ -157,7 +150,6 @@ pub struct BlockEvents {
 }
 
 impl BlockEvents {
-    /// The layout of this kernel.
     pub fn find(instance: &TraceInstance) -> Result<Self, TraceError> {
         let layout = |event: &str| {
             let text = instance.read(&format!("events/block/{event}/format"))?;

@@ -12,7 +12,6 @@ const HEAD_BYTES: usize = 16;
 /// Flags in the length: events were lost before this page, and their number follows its data.
 const MISSED: u64 = 1 << 31;
 const MISSED_STORED: u64 = 1 << 30;
-/// The length itself.
 const LEN_MASK: u64 = (1 << 30) - 1;
 
 /// Kinds of entries other than an event of up to 28 words.

@@ -79,7 +79,6 @@ fn stretches(random: &mut SplitMix, starts: u32, continuing: u32, bytes: u64) ->
     parts(continuing.into(), &weights).into_iter().map(stretch).collect()
 }
 
-/// A request without its time.
 type TracedAccess = (TraceOp, u64, u32);
 
 /// The accesses of a stretch from page `at` on.
@@ -134,10 +133,8 @@ fn batches(random: &mut SplitMix, jobs: Vec<Vec<TracedAccess>>) -> Vec<Vec<Trace
         let is_write = job.first().is_some_and(|(op, ..)| *op == TraceOp::Write);
         let mut rest = job.as_slice();
         while !rest.is_empty() {
-            let wanted = match is_write {
-                true => WRITE_BATCH,
-                false => 1 + usize::from(random.below(READ_PAIRS) == 0),
-            };
+            let wanted =
+                if is_write { WRITE_BATCH } else { 1 + usize::from(random.below(READ_PAIRS) == 0) };
             let (batch, others) = rest.split_at(wanted.min(rest.len()));
             batches.push(batch.to_vec());
             rest = others;
@@ -146,7 +143,6 @@ fn batches(random: &mut SplitMix, jobs: Vec<Vec<TracedAccess>>) -> Vec<Vec<Trace
     batches
 }
 
-/// Makes a trace and hands it over.
 pub(super) fn generate(trace: &SyntheticTrace, sink: &mut dyn EventSink) -> Result<(), TraceError> {
     // FNV-1a: each name has numbers of its own.
     let hash = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
@@ -185,35 +181,26 @@ mod tests {
             let mut sums = Summarizer::default();
             trace.generate(&mut sums).unwrap();
             let found = sums.finish(&TraceHeader::new("synthetic", 1_000), &Default::default());
-            let of = |direction: &drivescope_model::trace::DirectionSummary| {
-                (direction.requests, direction.sequential)
-            };
-            let sum = |random: u32, continuing: u32| {
-                (u64::from(random) + u64::from(continuing), u64::from(continuing))
-            };
-            assert_eq!(of(&found.reads), sum(trace.random_reads, trace.sequential_reads));
-            let (writes, continuing) = of(&found.writes);
-            let published = sum(trace.random_writes, trace.sequential_writes);
-            assert_eq!(writes, published.0, "{}", trace.name);
+            let name = trace.name;
+            let [continuing_reads, continuing_writes] =
+                [trace.sequential_reads, trace.sequential_writes].map(u64::from);
+            assert_eq!(found.reads.sequential, continuing_reads, "{name}");
+            assert_eq!(found.reads.requests, continuing_reads + u64::from(trace.random_reads));
+            assert_eq!(found.writes.requests, continuing_writes + u64::from(trace.random_writes));
             // Two stretches may meet by chance.
-            assert!(continuing - published.1 <= 2, "{}: {continuing}", trace.name);
+            let by_chance = found.writes.sequential - continuing_writes;
+            assert!(by_chance <= 2, "{name}: {by_chance}");
             let mb = |bytes: u64| (bytes as f64 / 1e6).round() as u32;
-            assert_eq!(
-                (mb(found.reads.bytes), mb(found.writes.bytes)),
-                (trace.read_mb, trace.written_mb)
-            );
-            let profile = TraceProfile::of(
-                |sink| trace.generate(sink).map(|()| Default::default()),
-                u64::MAX,
-            )
-            .unwrap();
-            let think_us = trace.think_us() as f64;
-            assert!(
-                (profile.think_ns as f64 / 1e3 / think_us - 1.0).abs() < 1e-3,
-                "{}",
-                trace.name
-            );
-            assert!(profile.totals.longest_bytes <= 1 << 20, "{}", trace.name);
+            assert_eq!(mb(found.reads.bytes), trace.read_mb, "{name}");
+            assert_eq!(mb(found.writes.bytes), trace.written_mb, "{name}");
+            let read = |sink: &mut dyn EventSink| {
+                trace.generate(sink)?;
+                Ok(Default::default())
+            };
+            let profile = TraceProfile::of(read, u64::MAX).unwrap();
+            let think_ratio = profile.think_ns as f64 / 1e3 / trace.think_us() as f64;
+            assert!((think_ratio - 1.0).abs() < 1e-3, "{name}: {think_ratio}");
+            assert!(profile.totals.longest_bytes <= 1 << 20, "{name}");
             assert!(profile.totals.end_bytes < 3 << 29, "{}", profile.totals.end_bytes);
         }
     }

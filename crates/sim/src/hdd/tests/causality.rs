@@ -1,6 +1,7 @@
 //! Nothing is written to the medium before it is there, and a question begins nothing.
 
-use super::{bands, small_drive};
+use super::{bands, small_drive, small_with};
+use crate::device::RequestKind::{Flush, Read, Trim, Write};
 use crate::device::{Nanos, RequestKind, SimCompletion, SimDevice, SimRequest};
 use crate::hdd::HardDisk;
 use crate::hdd::params::{HddParams, RmwParams};
@@ -32,7 +33,6 @@ impl Watched {
         Self { disk, interface_free: 0, arrivals: Vec::new(), seen: 0 }
     }
 
-    /// Lets the drive live until `to`.
     fn live(&mut self, to: Nanos) {
         while let Some((at, event)) = self.disk.next_event().filter(|(at, _)| *at < to) {
             assert!(at >= self.seen, "{event:?} at {at}, after an event at {}", self.seen);
@@ -58,7 +58,7 @@ impl Watched {
     fn submit(&mut self, now: Nanos, op: RequestKind, offset: u64, len: u64) {
         self.live(now);
         self.disk.advance(now, &mut Vec::new());
-        if op == RequestKind::Write {
+        if op == Write {
             // 0.1 ms and 300 MB/s, as the small drive has them
             let crossing = 100_000 + len * 3333 / 1000;
             self.interface_free = now.max(self.interface_free) + crossing;
@@ -87,10 +87,8 @@ fn drives() -> Vec<HddParams> {
 
 #[test]
 fn read_proceeds_while_write_waits_for_room() {
-    let mut params = small_drive();
-    params.write_cache.dirty_limit_kib = 256;
-    let mut disk = HardDisk::new(&params, 1).unwrap();
-    let write = |id, offset, len| request(id, RequestKind::Write, offset, len);
+    let mut disk = HardDisk::new(&small_with(|p| p.write_cache.dirty_limit_kib = 256), 1).unwrap();
+    let write = |id, offset, len| request(id, Write, offset, len);
     for i in 0..63 {
         disk.submit(i * 1000, write(i, i * 30_000_000 / 4096 * 4096, 4 * KIB));
     }
@@ -101,7 +99,7 @@ fn read_proceeds_while_write_waits_for_room() {
     assert_eq!(done.len(), 63);
     // As a program does that waits for the answer, before another sends its read.
     assert!(disk.next_completion().is_some());
-    disk.submit(21_000_000, request(100, RequestKind::Read, 512 << 20, 4 * KIB));
+    disk.submit(21_000_000, request(100, Read, 512 << 20, 4 * KIB));
     disk.advance(60_000_000, &mut done);
     assert_eq!(done.last().map(|answer| answer.id), Some(100));
     disk.advance(1_000_000_000, &mut done);
@@ -131,10 +129,10 @@ fn answers(
         let place = index * stride * 64 * KIB;
         let len = if sectors % 2 == 0 { 64 * KIB } else { sectors * 512 };
         let op = match kind {
-            1 => RequestKind::Flush,
-            2..=4 => RequestKind::Read,
-            5 => RequestKind::Trim,
-            _ => RequestKind::Write,
+            1 => Flush,
+            2..=4 => Read,
+            5 => Trim,
+            _ => Write,
         };
         disk.submit(now, SimRequest { id: index, op, offset: place, len, fua: kind == 11 });
     }
@@ -175,12 +173,12 @@ proptest! {
             let place = index as u64 * stride * 64 * KIB;
             let len = if sectors % 2 == 0 { 64 * KIB } else { sectors * 512 };
             match kind {
-                1 => watched.submit(now, RequestKind::Flush, 0, 0),
-                2 => watched.submit(now, RequestKind::Read, place, len),
-                _ => watched.submit(now, RequestKind::Write, place, len),
+                1 => watched.submit(now, Flush, 0, 0),
+                2 => watched.submit(now, Read, place, len),
+                _ => watched.submit(now, Write, place, len),
             }
         }
-        watched.submit(now + 1, RequestKind::Flush, 0, 0);
+        watched.submit(now + 1, Flush, 0, 0);
         watched.live(now + 3_600_000_000_000);
         prop_assert_eq!(watched.disk.dirty_bytes(), 0);
     }

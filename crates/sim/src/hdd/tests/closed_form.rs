@@ -1,8 +1,9 @@
 //! The drive against formulas.
 
 use super::host::{Host, mean_ms, random};
-use super::{small_drive, zone};
-use crate::device::{Nanos, RequestKind, SimDevice, SimOutcome, SimRequest};
+use super::{small_drive, small_with, zone};
+use crate::device::RequestKind::{Flush, Read, Trim, Write};
+use crate::device::{Nanos, SimDevice, SimOutcome, SimRequest};
 use crate::hdd::HddFaults;
 use crate::hdd::params::{HddParams, SeekParams, ZoneEntry, ZoneParams};
 use crate::testing::{ask, request};
@@ -22,7 +23,7 @@ fn a_random_write_through_settles_in_addition() {
     params.write_cache.gap_ms = 0.0;
     let mut host = Host::new(&params);
     let capacity = host.disk.capacity_bytes();
-    let times = host.run(1, random(RequestKind::Write, 0, capacity, 4 * KIB, 20_000));
+    let times = host.run(1, random(Write, 0, capacity, 4 * KIB, 20_000));
     let expected = params.write_overhead_ms
         + host.disk.mean_seek_ms()
         + params.write_settle_ms
@@ -34,12 +35,10 @@ fn a_random_write_through_settles_in_addition() {
 
 #[test]
 fn skew_slows_a_sequential_pass_by_itself() {
-    let mut params = small_drive();
-    params.skew.head_rev = 0.1;
-    let mut host = Host::new(&params);
+    let mut host = Host::new(&small_with(|p| p.skew.head_rev = 0.1));
     let zone = host.disk.zones()[0];
     let expected = zone.media_mb_s / 1.1;
-    for op in [RequestKind::Read, RequestKind::Write] {
+    for op in [Read, Write] {
         host.sequential_mb_s(op, 0, 32 << 20, 64 * KIB);
         let rate = host.sequential_mb_s(op, 32 << 20, 64 << 20, 64 * KIB);
         assert!((rate / expected - 1.0).abs() < 0.01, "{op:?}: {rate} against {expected}");
@@ -52,18 +51,18 @@ fn access_times_to_one_sector_repeat_with_the_rotation() {
     let mut params = without_caches();
     params.read_miss_overhead_ms = 0.0;
     let mut host = Host::new(&params);
-    host.one(RequestKind::Read, 0, 512);
+    host.one(Read, 0, 512);
     let phase = host.now % host.disk.revolution_ns();
     for _ in 0..50 {
         host.rest(777_777);
-        host.one(RequestKind::Read, 0, 512);
+        host.one(Read, 0, 512);
         assert_eq!(host.now % host.disk.revolution_ns(), phase);
     }
     // and over a whole turn of arrival times every wait occurs
     let waits: Vec<Nanos> = (0..100)
         .map(|i| {
             host.rest(i * 370_000);
-            host.one(RequestKind::Read, 0, 512)
+            host.one(Read, 0, 512)
         })
         .collect();
     let spread = waits.iter().max().unwrap() - waits.iter().min().unwrap();
@@ -76,7 +75,7 @@ fn first_come_first_served_gains_nothing_from_a_queue() {
         let mut host = Host::new(&small_drive());
         host.disk.set_faults(HddFaults { fcfs, ..HddFaults::default() });
         let capacity = host.disk.capacity_bytes();
-        host.run(depth, random(RequestKind::Read, 0, capacity, 4 * KIB, 4000));
+        host.run(depth, random(Read, 0, capacity, 4 * KIB, 4000));
         4000.0 / (host.now as f64 / 1e9)
     };
     let single = rate(1, false);
@@ -90,7 +89,7 @@ fn first_come_first_served_gains_nothing_from_a_queue() {
 fn a_depth_beyond_the_drives_waits_outside() {
     let mut host = Host::new(&small_drive());
     let capacity = host.disk.capacity_bytes();
-    let times = host.run(128, random(RequestKind::Read, 0, capacity, 4 * KIB, 3000));
+    let times = host.run(128, random(Read, 0, capacity, 4 * KIB, 3000));
     assert_eq!(times.len(), 3000);
     // Little's law: time = depth / rate
     let rate = 3000.0 / (host.now as f64 / 1e6);
@@ -104,13 +103,13 @@ fn cached_write_returns_early_and_flush_waits() {
     let params = small_drive();
     let mut host = Host::new(&params);
     let capacity = host.disk.capacity_bytes();
-    let times = host.run(1, random(RequestKind::Write, 0, capacity, 4 * KIB, 16));
+    let times = host.run(1, random(Write, 0, capacity, 4 * KIB, 16));
     assert!(mean_ms(&times) < 0.2, "{}", mean_ms(&times));
     assert_eq!(host.disk.dirty_bytes(), 16 * 4 * KIB);
-    let flush = host.one(RequestKind::Flush, 0, 0) as f64 / 1e6;
+    let flush = host.one(Flush, 0, 0) as f64 / 1e6;
     assert!((16.0 * 3.0..16.0 * 20.0).contains(&flush), "{flush}");
     assert_eq!(host.disk.dirty_bytes(), 0);
-    assert!(host.one(RequestKind::Flush, 0, 0) < 500_000);
+    assert!(host.one(Flush, 0, 0) < 500_000);
 }
 
 #[test]
@@ -121,7 +120,7 @@ fn fast_medium_waits_for_slow_interface() {
     params.write_cache.enabled = false;
     let len = 2 << 20;
     let crossing_ms = len as f64 / 20e3;
-    for op in [RequestKind::Read, RequestKind::Write] {
+    for op in [Read, Write] {
         for depth in [1, 8] {
             let mut host = Host::new(&params);
             let capacity = host.disk.capacity_bytes();
@@ -148,7 +147,7 @@ fn commands_cross_the_interface_one_after_the_other() {
         params.interface_mb_s = mb_s;
         params.write_cache.enabled = false;
         let mut host = Host::new(&params);
-        host.run(8, (0..200).map(|i| (RequestKind::Write, i << 20, 1 << 20)));
+        host.run(8, (0..200).map(|i| (Write, i << 20, 1 << 20)));
         let rate = 200.0 * f64::from(1 << 20) * 1e3 / host.now as f64;
         assert!(rate <= mb_s * 1.001, "{rate} of {mb_s} MB/s");
     }
@@ -159,8 +158,8 @@ fn a_lying_flush_leaves_the_data_in_the_cache() {
     let mut host = Host::new(&small_drive());
     host.disk.set_faults(HddFaults { flush_lies: true, ..HddFaults::default() });
     let capacity = host.disk.capacity_bytes();
-    host.run(1, random(RequestKind::Write, 0, capacity, 4 * KIB, 16));
-    assert!(host.one(RequestKind::Flush, 0, 0) < 500_000);
+    host.run(1, random(Write, 0, capacity, 4 * KIB, 16));
+    assert!(host.one(Flush, 0, 0) < 500_000);
     assert_eq!(host.disk.dirty_bytes(), 16 * 4 * KIB);
 }
 
@@ -171,7 +170,7 @@ fn drive_with_one_tag_gains_no_queue() {
     let time = |depth: usize| {
         let mut host = Host::new(&params);
         let capacity = host.disk.capacity_bytes();
-        host.run(depth, random(RequestKind::Read, 0, capacity, 4 * KIB, 1000));
+        host.run(depth, random(Read, 0, capacity, 4 * KIB, 1000));
         host.now as f64
     };
     let gain = time(1) / time(8);
@@ -181,27 +180,27 @@ fn drive_with_one_tag_gains_no_queue() {
 #[test]
 fn what_is_trimmed_need_not_be_written() {
     let mut host = Host::new(&small_drive());
-    host.run(1, [(RequestKind::Write, 0, 8 * KIB), (RequestKind::Write, 1 << 30, 4 * KIB)]);
-    host.one(RequestKind::Trim, 4 * KIB, 1 << 20);
+    host.run(1, [(Write, 0, 8 * KIB), (Write, 1 << 30, 4 * KIB)]);
+    host.one(Trim, 4 * KIB, 1 << 20);
     assert_eq!(host.disk.dirty_bytes(), 8 * KIB);
-    host.one(RequestKind::Trim, 0, 2 << 30);
+    host.one(Trim, 0, 2 << 30);
     assert_eq!(host.disk.dirty_bytes(), 0);
-    assert!(host.one(RequestKind::Flush, 0, 0) < 500_000);
+    assert!(host.one(Flush, 0, 0) < 500_000);
 }
 
 #[test]
 fn requests_after_flush_wait_for_it() {
     let mut host = Host::new(&small_drive());
     let capacity = host.disk.capacity_bytes();
-    host.run(1, random(RequestKind::Write, 0, capacity, 4 * KIB, 30));
-    let times = host.run(2, [(RequestKind::Flush, 0, 0), (RequestKind::Read, 0, 4 * KIB)]);
+    host.run(1, random(Write, 0, capacity, 4 * KIB, 30));
+    let times = host.run(2, [(Flush, 0, 0), (Read, 0, 4 * KIB)]);
     assert!(times[1] > times[0]);
 }
 
 #[test]
 fn idle_time_empties_the_write_cache() {
     let mut host = Host::new(&small_drive());
-    host.one(RequestKind::Write, 1 << 20, 4 * KIB);
+    host.one(Write, 1 << 20, 4 * KIB);
     host.rest(40_000_000);
     assert!(host.disk.dirty_bytes() > 0);
     host.rest(100_000_000);
@@ -211,26 +210,26 @@ fn idle_time_empties_the_write_cache() {
 #[test]
 fn recent_reads_and_writes_come_from_buffer() {
     let mut host = Host::new(&small_drive());
-    let first = host.one(RequestKind::Read, 1 << 30, 4 * KIB);
-    let again = host.one(RequestKind::Read, 1 << 30, 4 * KIB);
+    let first = host.one(Read, 1 << 30, 4 * KIB);
+    let again = host.one(Read, 1 << 30, 4 * KIB);
     assert!(first > 1_000_000 && again < 200_000, "{first} {again}");
-    host.one(RequestKind::Write, 2 << 30, 4 * KIB);
-    assert!(host.one(RequestKind::Read, 2 << 30, 4 * KIB) < 200_000);
+    host.one(Write, 2 << 30, 4 * KIB);
+    assert!(host.one(Read, 2 << 30, 4 * KIB) < 200_000);
 }
 
 #[test]
 fn reading_continues_while_host_thinks() {
     let mut host = Host::new(&small_drive());
-    host.one(RequestKind::Read, 1 << 30, 64 * KIB);
+    host.one(Read, 1 << 30, 64 * KIB);
     host.rest(20_000_000);
-    let next = host.one(RequestKind::Read, (1 << 30) + 64 * KIB, 64 * KIB);
+    let next = host.one(Read, (1 << 30) + 64 * KIB, 64 * KIB);
     assert!(next < 500_000, "{next}");
 }
 
 #[test]
 fn skipping_reads_use_without_extending_read_ahead() {
     let mut host = Host::new(&small_drive());
-    host.run(1, (0..4000).map(|i| (RequestKind::Read, i * 16 * KIB, 4 * KIB)));
+    host.run(1, (0..4000).map(|i| (Read, i * 16 * KIB, 4 * KIB)));
     let rate = 4000.0 * 16.384 / (host.now as f64 / 1e6);
     // 32 commands find their data among the 512 KiB read ahead; the next one comes just too late and waits for
     // a turn of 10 ms
@@ -244,7 +243,7 @@ fn queue_of_adjoining_reads_starves_none() {
     let mut host = Host::new(&small_drive());
     let (chunk, file) = (1024 * KIB, 64);
     // Again and again over the same file: at its end the head has to go back.
-    let times = host.run(8, (0..400).map(|i| (RequestKind::Read, i % file * chunk, chunk)));
+    let times = host.run(8, (0..400).map(|i| (Read, i % file * chunk, chunk)));
     let longest = times.iter().max().unwrap();
     // Eight of them, each 10 ms and a crossing, and one seek.
     assert!(*longest < 150_000_000, "{longest} ns");
@@ -253,7 +252,7 @@ fn queue_of_adjoining_reads_starves_none() {
 #[test]
 fn a_force_unit_access_write_reaches_the_medium() {
     let mut host = Host::new(&small_drive());
-    let write = request(1, RequestKind::Write, 1 << 30, 4 * KIB);
+    let write = request(1, Write, 1 << 30, 4 * KIB);
     host.disk.submit(0, SimRequest { fua: true, ..write });
     let mut done = Vec::new();
     host.disk.advance(1_000_000, &mut done);
@@ -270,18 +269,17 @@ fn native_4k_drive_needs_no_read_modify_write() {
     params.capacity_bytes = params.capacity_bytes / 4096 * 4096;
     let mut host = Host::new(&params);
     assert_eq!(host.disk.sector_bytes(), 4096);
-    host.one(RequestKind::Write, 4096, 4096);
-    let invalid = ask(&mut host.disk, host.now, request(9, RequestKind::Write, 512, 4096));
+    host.one(Write, 4096, 4096);
+    let invalid = ask(&mut host.disk, host.now, request(9, Write, 512, 4096));
     assert_eq!((invalid.at, invalid.outcome), (host.now, SimOutcome::Invalid));
 }
 
 #[test]
 fn the_same_seed_gives_the_same_times() {
-    let mut params = small_drive();
-    params.write_cache.gap_jitter_ms = 0.3;
+    let params = small_with(|p| p.write_cache.gap_jitter_ms = 0.3);
     let run = |seed: u64| {
         let mut host = Host::with_seed(&params, seed);
-        host.run(4, random(RequestKind::Write, 0, 1 << 30, 4 * KIB, 2000));
+        host.run(4, random(Write, 0, 1 << 30, 4 * KIB, 2000));
         host.now
     };
     assert_eq!(run(1), run(1));

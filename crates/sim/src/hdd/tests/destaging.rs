@@ -1,13 +1,13 @@
 //! The time of a flush: whole sectors, partial ones, and the pause between.
 
 use super::host::{Host, random};
-use super::{bands, mechanism_of, small_drive};
-use crate::device::{Nanos, RequestKind};
+use super::{bands, mechanism_of, small_drive, small_with};
+use crate::device::Nanos;
+use crate::device::RequestKind::{Flush, Read, Write};
 use crate::hdd::params::{HddParams, RmwParams};
 use crate::hdd::{HddFaults, SlowRegion};
 
 const KIB: u64 = 1024;
-/// A turn of the small drive, ms.
 const TURN_MS: f64 = 10.0;
 
 fn with_large_sectors(batch_sectors: u32) -> HddParams {
@@ -22,8 +22,8 @@ fn shortest_flush_ms(params: &HddParams, writes: &[(u64, u64)]) -> f64 {
     let flush = |phase: Nanos| {
         let mut host = Host::new(params);
         host.rest(phase * 100_000);
-        host.run(1, writes.iter().map(|&(offset, len)| (RequestKind::Write, offset, len)));
-        host.one(RequestKind::Flush, 0, 0)
+        host.run(1, writes.iter().map(|&(offset, len)| (Write, offset, len)));
+        host.one(Flush, 0, 0)
     };
     (0..100).map(flush).min().unwrap() as f64 / 1e6
 }
@@ -67,11 +67,8 @@ fn only_partial_sectors_count_for_a_batch() {
 fn the_arm_moves_during_the_pause() {
     // a thousand tracks apart: longer on the way than any of these pauses
     let writes = [(0, 4096), (1000 << 20, 4096)];
-    let flush = |gap_ms: f64| {
-        let mut params = small_drive();
-        params.write_cache.gap_ms = gap_ms;
-        shortest_flush_ms(&params, &writes)
-    };
+    let flush =
+        |gap_ms: f64| shortest_flush_ms(&small_with(|p| p.write_cache.gap_ms = gap_ms), &writes);
     assert_eq!(flush(0.0), flush(1.5));
     assert!(flush(30.0) > flush(0.0));
 }
@@ -79,8 +76,7 @@ fn the_arm_moves_during_the_pause() {
 #[test]
 fn destaging_settles_after_a_movement() {
     let flush = |write_settle_ms: f64| {
-        let mut params = small_drive();
-        params.write_settle_ms = write_settle_ms;
+        let params = small_with(|p| p.write_settle_ms = write_settle_ms);
         shortest_flush_ms(&params, &[(1000 << 20, 4096)])
     };
     let further = flush(3.0) - flush(0.5);
@@ -101,10 +97,7 @@ fn the_longer_of_way_and_pause(mut params: HddParams, len: u64, settle_ms: f64, 
         params.write_cache.gap_ms = gap_ms;
         // a whole track and more, at all angles: at one of them the sector comes just when the head can use it
         let second = |block: u64| {
-            let writes = [
-                (RequestKind::Write, 0, 4096),
-                (RequestKind::Write, (1000 << 20) + block * 4096, len),
-            ];
+            let writes = [(Write, 0, 4096), (Write, (1000 << 20) + block * 4096, len)];
             Host::new(&params).run(1, writes)[1]
         };
         let seen = (0..250).map(second).min().unwrap() as f64 / 1e6;
@@ -128,11 +121,9 @@ fn old_data_are_destaged_before_near() {
     // far away, while the cache stays above its mark with writes to the first tracks
     let far = 3000 << 20;
     let waits = |age_limit_ms: f64| {
-        let mut params = small_drive();
-        params.write_cache.age_limit_ms = age_limit_ms;
-        let mut host = Host::new(&params);
-        host.one(RequestKind::Write, far, 4096);
-        for near in random(RequestKind::Write, 0, 64 << 20, 4096, 3000) {
+        let mut host = Host::new(&small_with(|p| p.write_cache.age_limit_ms = age_limit_ms));
+        host.one(Write, far, 4096);
+        for near in random(Write, 0, 64 << 20, 4096, 3000) {
             host.run(1, [near]);
             if host.disk.write_cache.ascending_from(far).next() != Some((far, far + 4096)) {
                 return host.now as f64 / 1e6;
@@ -151,13 +142,11 @@ fn old_data_are_destaged_before_near() {
 #[test]
 fn old_data_are_destaged_although_front_grows() {
     let far = 3000 << 20;
-    let mut params = small_drive();
-    params.write_cache.age_limit_ms = 1000.0;
-    let mut host = Host::new(&params);
-    host.one(RequestKind::Write, far, 4096);
-    for (n, near) in (1..).zip(random(RequestKind::Write, 0, 64 << 20, 4096, 3000)) {
+    let mut host = Host::new(&small_with(|p| p.write_cache.age_limit_ms = 1000.0));
+    host.one(Write, far, 4096);
+    for (n, near) in (1..).zip(random(Write, 0, 64 << 20, 4096, 3000)) {
         // each in front of the one before, so that the stretch begins elsewhere every time
-        host.run(1, [near, (RequestKind::Write, far - n * 4096, 4096)]);
+        host.run(1, [near, (Write, far - n * 4096, 4096)]);
         if !host.disk.write_cache.holds(far, far + 4096) {
             break;
         }
@@ -172,19 +161,17 @@ fn nearest_of_old_data_goes_first() {
     let mut params = small_drive();
     (params.write_cache.age_limit_ms, params.write_cache.idle_ms) = (1.0, 1000.0);
     let mut host = Host::new(&params);
-    host.run(1, (0..8).map(|i| (RequestKind::Write, (8 - i) * 64 * KIB, 4096)));
+    host.run(1, (0..8).map(|i| (Write, (8 - i) * 64 * KIB, 4096)));
     host.rest(2_000_000);
-    let flush = host.one(RequestKind::Flush, 0, 0) as f64 / 1e6;
+    let flush = host.one(Flush, 0, 0) as f64 / 1e6;
     assert!(flush < 3.0 * TURN_MS, "{flush}: a turn for each in order of age");
 }
 
 /// How long a read far away waits where the cache has just reached its mark of 48 stretches, `step` bytes apart.
 fn read_under_pressure_ms(low_water_pct: Option<f64>, step: u64) -> f64 {
-    let mut params = small_drive();
-    params.write_cache.low_water_pct = low_water_pct;
-    let mut host = Host::new(&params);
-    host.run(1, (0..48).map(|i| (RequestKind::Write, i * step, 4096)));
-    host.one(RequestKind::Read, 3000 << 20, 4096) as f64 / 1e6
+    let mut host = Host::new(&small_with(|p| p.write_cache.low_water_pct = low_water_pct));
+    host.run(1, (0..48).map(|i| (Write, i * step, 4096)));
+    host.one(Read, 3000 << 20, 4096) as f64 / 1e6
 }
 
 #[test]
@@ -205,8 +192,8 @@ fn continuation_of_last_write_precedes_commands() {
     let read_ms = |pieces: u64| {
         let mut host = Host::new(&small_drive());
         let piece = (6 << 20) / pieces;
-        host.run(1, (0..pieces).map(|i| (RequestKind::Write, i * 200 * piece, piece)));
-        host.one(RequestKind::Read, 3000 << 20, 4096) as f64 / 1e6
+        host.run(1, (0..pieces).map(|i| (Write, i * 200 * piece, piece)));
+        host.one(Read, 3000 << 20, 4096) as f64 / 1e6
     };
     let (run, piece) = (read_ms(1), read_ms(12));
     assert!(run > 6.0 * TURN_MS, "{run}");
@@ -216,8 +203,8 @@ fn continuation_of_last_write_precedes_commands() {
 #[test]
 fn write_stream_delays_read_by_one_cache() {
     let mut host = Host::new(&small_drive());
-    let stream = (0..200).map(|i| (RequestKind::Write, i << 20, 1 << 20));
-    let read = std::iter::once((RequestKind::Read, 3000 << 20, 4096));
+    let stream = (0..200).map(|i| (Write, i << 20, 1 << 20));
+    let read = std::iter::once((Read, 3000 << 20, 4096));
     let times = host.run(4, stream.clone().take(40).chain(read).chain(stream.skip(40)));
     // 8 MiB at 80 MB/s are 0.1 s, all 160 after the read two seconds
     let longest_ms = *times.iter().max().unwrap() as f64 / 1e6;
@@ -231,8 +218,8 @@ fn destaging_meets_bad_spots_too() {
         params.read_cache.segments = 0;
         let mut host = Host::new(&params);
         host.disk.set_faults(faults);
-        host.run(1, [(RequestKind::Write, 1 << 30, 4096 - u64::from(partial) * 512)]);
-        host.one(RequestKind::Flush, 0, 0)
+        host.run(1, [(Write, 1 << 30, 4096 - u64::from(partial) * 512)]);
+        host.one(Flush, 0, 0)
     };
     let slow = SlowRegion { offset: 1 << 30, len: 1 << 20, extra_revolutions: 3 };
     for partial in [false, true] {
@@ -254,10 +241,10 @@ fn shingled() -> HddParams {
 #[test]
 fn the_arm_moves_during_the_pause_before_an_append() {
     let mut host = Host::new(&shingled());
-    host.one(RequestKind::Write, 1000 << 20, 4096);
+    host.one(Write, 1000 << 20, 4096);
     let ended = host.now;
-    host.one(RequestKind::Read, 3000 << 20, 4096);
-    host.one(RequestKind::Write, 2000 << 20, 4096);
+    host.one(Read, 3000 << 20, 4096);
+    host.one(Write, 2000 << 20, 4096);
     // whole turns later the head is just past the first append, where the second one goes
     let seen = (host.now - ended) as f64 / 1e6 - 4.0 * TURN_MS;
     assert!((0.0..0.1).contains(&seen), "{seen}");
@@ -266,18 +253,18 @@ fn the_arm_moves_during_the_pause_before_an_append() {
 #[test]
 fn stream_into_band_pauses_unless_it_continues() {
     let mut host = Host::new(&shingled());
-    host.one(RequestKind::Write, 1000 << 20, 4096);
-    let first = host.one(RequestKind::Write, 2000 << 20, 1 << 20) as f64 / 1e6;
+    host.one(Write, 1000 << 20, 4096);
+    let first = host.one(Write, 2000 << 20, 1 << 20) as f64 / 1e6;
     let media_ms = f64::from(1 << 20) / 100e3;
     assert!((4.0 * TURN_MS + media_ms..8.0 * TURN_MS).contains(&first), "{first}");
-    let next = host.one(RequestKind::Write, 2001 << 20, 1 << 20) as f64 / 1e6;
+    let next = host.one(Write, 2001 << 20, 1 << 20) as f64 / 1e6;
     assert!(next < 4.0 * TURN_MS, "{next}");
 }
 
 #[test]
 fn band_cleaning_includes_the_write_pause() {
     let mut host = Host::new(&shingled());
-    host.one(RequestKind::Write, 1000 << 20, 4096);
+    host.one(Write, 1000 << 20, 4096);
     // the band is read and written back: more than a second and a tenth
     let began = host.now;
     while !host.disk.is_idle() {
@@ -285,7 +272,7 @@ fn band_cleaning_includes_the_write_pause() {
     }
     let cleaned = host.disk.mechanism_free;
     assert!(cleaned > began + 1_000_000_000, "no cleaning");
-    host.one(RequestKind::Write, 2000 << 20, 4096);
+    host.one(Write, 2000 << 20, 4096);
     let since = (host.now - cleaned) as f64 / 1e6;
     assert!((4.0 * TURN_MS..5.5 * TURN_MS).contains(&since), "{since}");
 }

@@ -2,8 +2,9 @@
 //! addresses shifted by the jumper, turns, and jitter.
 
 use super::host::Host;
-use super::{mechanism_of, small_drive, zone};
-use crate::device::{Nanos, RequestKind};
+use super::{mechanism_of, small_drive, small_with, zone};
+use crate::device::Nanos;
+use crate::device::RequestKind::{Flush, Read, Write};
 use crate::hdd::HardDisk;
 use crate::hdd::params::{HddParams, LayoutParams, RmwParams, SeekParams, ZoneEntry, ZoneParams};
 use crate::hdd::zones::sectors_needed;
@@ -20,10 +21,10 @@ fn is_hit(params: &HddParams, before: &[(u64, u64)], offset: u64) -> bool {
         if offset > 1_000_000_000 {
             host.rest(1_000_000_000);
         }
-        host.one(RequestKind::Read, offset, len);
+        host.one(Read, offset, len);
     }
     host.rest(1_000_000_000);
-    host.one(RequestKind::Read, offset, 4 * KIB) <= HIT
+    host.one(Read, offset, 4 * KIB) <= HIT
 }
 
 #[test]
@@ -37,8 +38,7 @@ fn read_ahead_reaches_its_limit_beyond_request() {
 
 #[test]
 fn a_segment_holds_so_many_kib() {
-    let mut params = small_drive();
-    params.read_cache.segments = 2;
+    let params = small_with(|p| p.read_cache.segments = 2);
     let (ahead, segment) = (512 * KIB, u64::from(params.read_cache.segment_kib) * KIB);
     let mut stream: Vec<(u64, u64)> = (0..32).map(|n| (n * 64 * KIB, 64 * KIB)).collect();
     // a read elsewhere, long after, ends the reading ahead and goes into the other segment
@@ -93,16 +93,14 @@ fn jumper_drive_has_room_for_last_sector() {
     params.alignment_shift_sectors = 1;
     assert_eq!(sectors_needed(&params), without + 1);
     let mut host = Host::new(&params);
-    host.one(RequestKind::Read, params.capacity_bytes - 512, 512);
-    host.one(RequestKind::Write, params.capacity_bytes - 512, 512);
-    host.one(RequestKind::Flush, 0, 0);
+    host.one(Read, params.capacity_bytes - 512, 512);
+    host.one(Write, params.capacity_bytes - 512, 512);
+    host.one(Flush, 0, 0);
 }
 
 #[test]
 fn gap_jitter_is_uniform_up_to_its_limit() {
-    let mut params = small_drive();
-    params.write_cache.gap_jitter_ms = 0.5;
-    let mut disk = HardDisk::new(&params, 7).unwrap();
+    let mut disk = HardDisk::new(&small_with(|p| p.write_cache.gap_jitter_ms = 0.5), 7).unwrap();
     let gaps: Vec<Nanos> = (0..20_000).map(|_| disk.gap(400_000)).collect();
     let mean = gaps.iter().sum::<Nanos>() as f64 / gaps.len() as f64;
     // the standard error of the mean is 1,021 ns
@@ -114,8 +112,6 @@ fn gap_jitter_is_uniform_up_to_its_limit() {
 #[test]
 fn turn_is_60_s_over_rpm_in_ns() {
     for (rpm, period) in [(5200.0, 11_538_462), (5900.0, 10_169_492), (10_000.0, 6_000_000)] {
-        let mut params = small_drive();
-        params.rpm = rpm;
-        assert_eq!(mechanism_of(&params).rotation().period(), period, "{rpm}");
+        assert_eq!(mechanism_of(&small_with(|p| p.rpm = rpm)).rotation().period(), period, "{rpm}");
     }
 }

@@ -2,6 +2,7 @@
 
 use super::host::{Host, mean_ms, random};
 use super::small_drive;
+use crate::device::RequestKind::{Flush, Read, Write};
 use crate::device::{Nanos, RequestKind, SimCompletion, SimDevice, SimOutcome, SimRequest};
 use crate::hdd::{FailingRegion, HardDisk, HddFaults, SlowRegion};
 use crate::testing::{ask, request, run_all};
@@ -13,7 +14,7 @@ fn drive(faults: HddFaults) -> HardDisk {
 }
 
 fn read(disk: &mut HardDisk, now: Nanos, offset: u64, len: u64) -> SimCompletion {
-    ask(disk, now, request(9, RequestKind::Read, offset, len))
+    ask(disk, now, request(9, Read, offset, len))
 }
 
 #[test]
@@ -57,7 +58,7 @@ fn a_slow_region_takes_further_revolutions() {
     let mean = |faults: HddFaults| {
         let mut host = Host::new(&small_drive());
         host.disk.set_faults(faults);
-        mean_ms(&host.run(1, random(RequestKind::Read, 0, len, 4096, 2000)))
+        mean_ms(&host.run(1, random(Read, 0, len, 4096, 2000)))
     };
     let extra = mean(HddFaults { slow_region: Some(slow), ..HddFaults::default() })
         - mean(HddFaults::default());
@@ -80,9 +81,9 @@ fn a_drive_that_disappears_answers_everything_with_gone() {
 
 /// Reads, writes and a flush over the drive; more than it takes at once.
 fn random_mix() -> Vec<(RequestKind, u64, u64)> {
-    let op = |i: u64| if i.is_multiple_of(3) { RequestKind::Write } else { RequestKind::Read };
+    let op = |i: u64| if i.is_multiple_of(3) { Write } else { Read };
     let mut all: Vec<_> = (0..60).map(|i| (op(i), i * 50_000_384 / 512 * 512, 4096)).collect();
-    all.insert(40, (RequestKind::Flush, 0, 0));
+    all.insert(40, (Flush, 0, 0));
     all
 }
 

@@ -1,15 +1,14 @@
 //! A host that keeps a queue at its depth, and access patterns for it.
 
-use crate::device::{Nanos, RequestKind, SimCompletion, SimDevice, SimOutcome, SimRequest};
+use crate::device::{Nanos, RequestKind, SimDevice};
 use crate::hdd::{HardDisk, HddParams};
+use crate::testing::{Served, request, serve};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// A drive and the host's clock.
 pub struct Host {
     pub disk: HardDisk,
     pub now: Nanos,
-    next_id: u64,
 }
 
 impl Host {
@@ -18,55 +17,26 @@ impl Host {
     }
 
     pub fn with_seed(params: &HddParams, seed: u64) -> Self {
-        Self { disk: HardDisk::new(params, seed).unwrap(), now: 0, next_id: 0 }
+        Self { disk: HardDisk::new(params, seed).unwrap(), now: 0 }
     }
 
     /// Sends the requests with `depth` outstanding; returns each one's time in order of completion.
-    /// Panics on anything but success.
     pub fn run(
         &mut self,
         depth: usize,
         requests: impl IntoIterator<Item = (RequestKind, u64, u64)>,
     ) -> Vec<Nanos> {
-        let mut requests = requests.into_iter();
-        let mut started = std::collections::HashMap::new();
-        let mut times = Vec::new();
-        let mut done: Vec<SimCompletion> = Vec::new();
-        let mut more = true;
-        loop {
-            while more && started.len() < depth {
-                let Some((op, offset, len)) = requests.next() else {
-                    more = false;
-                    break;
-                };
-                self.next_id += 1;
-                let id = self.next_id;
-                started.insert(id, self.now);
-                self.disk.submit(self.now, SimRequest { id, op, offset, len, fua: false });
-            }
-            let Some(due) = self.disk.next_completion() else {
-                assert!(started.is_empty() && !more);
-                return times;
-            };
-            assert!(due >= self.now, "an answer in the past");
-            self.now = due;
-            self.disk.advance(due, &mut done);
-            let next = self.disk.next_completion();
-            assert!(!done.is_empty() || next > Some(due), "no progress at {due}");
-            for answer in done.drain(..) {
-                assert_eq!(answer.outcome, SimOutcome::Done);
-                assert_eq!(answer.at, due);
-                times.push(due - started.remove(&answer.id).unwrap());
-            }
-        }
+        let requests = (0..).zip(requests);
+        let requests = requests.map(|(id, (op, offset, len))| request(id, op, offset, len));
+        let served = serve(&mut self.disk, self.now, depth, requests);
+        self.now = served.last().map_or(self.now, |last| last.answered);
+        served.iter().map(Served::took).collect()
     }
 
-    /// One request by itself.
     pub fn one(&mut self, op: RequestKind, offset: u64, len: u64) -> Nanos {
         self.run(1, [(op, offset, len)])[0]
     }
 
-    /// Lets time pass without requests.
     pub fn rest(&mut self, time: Nanos) {
         self.now += time;
         self.disk.advance(self.now, &mut Vec::new());
@@ -92,7 +62,6 @@ pub fn random(
     (0..count).map(|_| (op, from + rng.random_range(0..(to - from) / len) * len, len)).collect()
 }
 
-/// Mean in milliseconds.
 pub fn mean_ms(times: &[Nanos]) -> f64 {
     times.iter().sum::<Nanos>() as f64 / 1e6 / times.len() as f64
 }

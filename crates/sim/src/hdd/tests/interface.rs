@@ -1,8 +1,9 @@
 //! Data that cross the interface, and data that pass the head, over any stretch of time.
 
 use super::host::random;
-use super::small_drive;
+use super::{small_drive, small_with};
 use crate::device::RequestKind;
+use crate::device::RequestKind::{Read, Write};
 use crate::hdd::{HardDisk, HddParams};
 use crate::testing::{Served, request, serve};
 use proptest::prelude::*;
@@ -53,7 +54,6 @@ fn drives() -> impl Strategy<Value = HddParams> {
     )
 }
 
-/// The requests.
 #[derive(Debug, Clone, Copy)]
 enum Mix {
     Reads,
@@ -81,10 +81,10 @@ fn as_asked(mix: Mix, list: &[(u8, u64, u64)]) -> Vec<(RequestKind, u64, u64)> {
                 }
             };
             let op = match mix {
-                Mix::Reads => RequestKind::Read,
-                Mix::Writes => RequestKind::Write,
-                Mix::Both if sectors % 3 == 0 => RequestKind::Write,
-                Mix::Both => RequestKind::Read,
+                Mix::Reads => Read,
+                Mix::Writes => Write,
+                Mix::Both if sectors % 3 == 0 => Write,
+                Mix::Both => Read,
             };
             (op, offset, len)
         })
@@ -122,14 +122,11 @@ proptest! {
 
 #[test]
 fn hits_and_misses_stay_within_interface_rate() {
-    let mut params = small_drive();
-    params.interface_mb_s = 40.0;
     let len = 512 * KIB;
     // every second request is one that the cache has
-    let misses = random(RequestKind::Read, 1 << 30, 3 << 30, len, 200);
-    let list: Vec<_> =
-        misses.into_iter().flat_map(|miss| [(RequestKind::Read, 0, len), miss]).collect();
-    let served = serve_new(&params, 32, &list);
+    let misses = random(Read, 1 << 30, 3 << 30, len, 200);
+    let list: Vec<_> = misses.into_iter().flat_map(|miss| [(Read, 0, len), miss]).collect();
+    let served = serve_new(&small_with(|p| p.interface_mb_s = 40.0), 32, &list);
     let share = highest_share(&served, 40.0);
     assert!((0.8..=1.0).contains(&share), "{share} of the interface's rate");
 }

@@ -2,7 +2,8 @@
 
 use super::host::{Host, random};
 use super::interface::serve_new;
-use super::{bands, mechanism_of, small_drive};
+use super::{bands, mechanism_of, small_drive, small_with};
+use crate::device::RequestKind::{Flush, Read, Write};
 use crate::device::{Nanos, RequestKind, SimDevice, SimRequest};
 use crate::hdd::HardDisk;
 use crate::hdd::params::{HddParams, RmwParams};
@@ -23,12 +24,10 @@ fn patient() -> HddParams {
 #[test]
 fn destaging_begins_so_long_after_the_last_command() {
     for idle_ms in [20.0, 50.0, 170.0] {
-        let mut params = small_drive();
-        params.write_cache.idle_ms = idle_ms;
-        let mut host = Host::new(&params);
+        let mut host = Host::new(&small_with(|p| p.write_cache.idle_ms = idle_ms));
         let sent = 3_000_000;
         host.rest(sent);
-        host.one(RequestKind::Write, MIB, 4 * KIB);
+        host.one(Write, MIB, 4 * KIB);
         let begins = sent + (idle_ms * 1e6) as Nanos;
         host.rest(begins - 1000 - host.now);
         assert!(!host.disk.write_cache.is_writing(), "{idle_ms} ms are not over");
@@ -42,10 +41,10 @@ fn destaging_begins_at_the_mark_of_either_limit() {
     // 75 % of 8 MiB, and of 64 stretches
     for (len, stride, before) in [(64 * KIB, 64 * KIB, 95), (4 * KIB, 4 * MIB, 47)] {
         let mut host = Host::new(&patient());
-        host.run(1, (0..before).map(|i| (RequestKind::Write, i * stride, len)));
+        host.run(1, (0..before).map(|i| (Write, i * stride, len)));
         host.rest(1_000_000);
         assert!(!host.disk.write_cache.is_writing(), "below the mark: {before} of {len}");
-        host.one(RequestKind::Write, before * stride, len);
+        host.one(Write, before * stride, len);
         host.rest(1_000_000);
         assert!(host.disk.write_cache.is_writing(), "at the mark");
     }
@@ -58,8 +57,8 @@ fn starved_command_precedes_nearer_ones() {
         params.read_cache.segments = 0;
         params.queue.starvation_ms = starvation_ms;
         // one far away, known by its length, among many that are near
-        let mut list = random(RequestKind::Read, 0, 8 * MIB, 4 * KIB, 1500);
-        list.insert(3, (RequestKind::Read, 3800 * MIB, 8 * KIB));
+        let mut list = random(Read, 0, 8 * MIB, 4 * KIB, 1500);
+        list.insert(3, (Read, 3800 * MIB, 8 * KIB));
         let served = serve_new(&params, 8, &list);
         let far = served.iter().find(|one| one.len == 8 * KIB).unwrap();
         let waited = far.took() as f64 / 1e6;
@@ -73,8 +72,8 @@ fn flush_ms(window: u32) -> f64 {
     let mut params = patient();
     params.write_cache.window = window;
     let mut host = Host::new(&params);
-    host.run(1, random(RequestKind::Write, 0, 1 << 30, 4 * KIB, 40));
-    host.one(RequestKind::Flush, 0, 0) as f64 / 1e6
+    host.run(1, random(Write, 0, 1 << 30, 4 * KIB, 40));
+    host.one(Flush, 0, 0) as f64 / 1e6
 }
 
 #[test]
@@ -89,9 +88,9 @@ fn destaging_continues_from_head_then_wraps() {
     params.write_cache.window = 1;
     let mut host = Host::new(&params);
     let (low, high) = (500 * MIB, 1500 * MIB);
-    host.run(1, [(RequestKind::Write, low, 4 * KIB), (RequestKind::Write, high, 4 * KIB)]);
-    host.one(RequestKind::Read, 1000 * MIB, 4 * KIB);
-    host.disk.submit(host.now, request(99, RequestKind::Flush, 0, 0));
+    host.run(1, [(Write, low, 4 * KIB), (Write, high, 4 * KIB)]);
+    host.one(Read, 1000 * MIB, 4 * KIB);
+    host.disk.submit(host.now, request(99, Flush, 0, 0));
     while host.disk.write_cache.under_way().is_empty() {
         host.rest(1000);
     }
@@ -103,9 +102,9 @@ fn one_write_of_destaging_ends_with_the_track() {
     let mut disk = HardDisk::new(&small_drive(), 1).unwrap();
     let layout = mechanism_of(&small_drive());
     for i in 0..64 {
-        disk.submit(i + 1, request(i, RequestKind::Write, 300 * KIB + i * 64 * KIB, 64 * KIB));
+        disk.submit(i + 1, request(i, Write, 300 * KIB + i * 64 * KIB, 64 * KIB));
     }
-    disk.submit(100, request(99, RequestKind::Flush, 0, 0));
+    disk.submit(100, request(99, Flush, 0, 0));
     let mut pieces = 0;
     while let Some((at, event)) = disk.next_event() {
         disk.perform(at, event);
@@ -132,8 +131,8 @@ fn under_pressure_commands_and_destaging_take_turns() {
             disk.submit(id, request(id, op, offset, len));
         }
     };
-    send(&mut disk, random(RequestKind::Write, 1 << 30, 2 << 30, 4 * KIB, 14));
-    send(&mut disk, random(RequestKind::Read, 2 << 30, 3 << 30, 4 * KIB, 16));
+    send(&mut disk, random(Write, 1 << 30, 2 << 30, 4 * KIB, 14));
+    send(&mut disk, random(Read, 2 << 30, 3 << 30, 4 * KIB, 16));
     let mut order = String::new();
     while let Some((at, event)) = disk.next_event().filter(|_| order.len() < 6) {
         match event {
@@ -151,8 +150,8 @@ fn under_pressure_commands_and_destaging_take_turns() {
 fn data_in_transit_to_cache_are_readable() {
     let mut disk = HardDisk::new(&small_drive(), 1).unwrap();
     // 1 MiB takes 3.5 ms to cross
-    disk.submit(0, request(1, RequestKind::Write, 1 << 30, MIB));
-    disk.submit(1_000_000, request(2, RequestKind::Read, (1 << 30) + 64 * KIB, 4 * KIB));
+    disk.submit(0, request(1, Write, 1 << 30, MIB));
+    disk.submit(1_000_000, request(2, Read, (1 << 30) + 64 * KIB, 4 * KIB));
     let mut done = Vec::new();
     disk.advance(5_000_000, &mut done);
     let ids: Vec<u64> = done.iter().map(|answer| answer.id).collect();
@@ -162,11 +161,8 @@ fn data_in_transit_to_cache_are_readable() {
 #[test]
 fn write_through_replaces_cached_data() {
     let mut host = Host::new(&patient());
-    host.one(RequestKind::Write, 1 << 30, 8 * KIB);
-    host.disk.submit(
-        host.now,
-        SimRequest { fua: true, ..request(99, RequestKind::Write, 1 << 30, 4 * KIB) },
-    );
+    host.one(Write, 1 << 30, 8 * KIB);
+    host.disk.submit(host.now, SimRequest { fua: true, ..request(99, Write, 1 << 30, 4 * KIB) });
     host.rest(100_000_000);
     assert_eq!(host.disk.dirty_bytes(), 4 * KIB);
 }
@@ -174,8 +170,8 @@ fn write_through_replaces_cached_data() {
 #[test]
 fn a_forced_read_comes_from_the_medium() {
     let mut host = Host::new(&small_drive());
-    host.one(RequestKind::Read, 1 << 30, 4 * KIB);
-    let forced = SimRequest { fua: true, ..request(99, RequestKind::Read, 1 << 30, 4 * KIB) };
+    host.one(Read, 1 << 30, 4 * KIB);
+    let forced = SimRequest { fua: true, ..request(99, Read, 1 << 30, 4 * KIB) };
     host.disk.submit(host.now, forced);
     let mut done = Vec::new();
     host.disk.advance(host.now + 1_000_000, &mut done);
@@ -189,7 +185,7 @@ fn cleaning_begins_so_long_after_the_last_command() {
     for clean_idle_ms in [300.0, 1000.0] {
         params.smr = Some(bands(clean_idle_ms));
         let mut host = Host::new(&params);
-        host.one(RequestKind::Write, 1000 * MIB, 4 * KIB);
+        host.one(Write, 1000 * MIB, 4 * KIB);
         let written = host.now;
         // the command was sent at 0
         host.rest((clean_idle_ms * 1e6) as Nanos - 1000 - written);
@@ -204,10 +200,10 @@ fn promised_read_ahead_ends_before_head_leaves() {
     // at all angles
     for far in (0..40).map(|n| 3000 * MIB + n * 16 * KIB) {
         let mut host = Host::new(&small_drive());
-        host.one(RequestKind::Read, 0, 64 * KIB);
+        host.one(Read, 0, 64 * KIB);
         // the head reaches this one in 4 ms
-        host.disk.submit(host.now, request(1001, RequestKind::Read, 64 * KIB, 384 * KIB));
-        host.disk.submit(host.now + 1, request(1002, RequestKind::Read, far, 4 * KIB));
+        host.disk.submit(host.now, request(1001, Read, 64 * KIB, 384 * KIB));
+        host.disk.submit(host.now + 1, request(1002, Read, far, 4 * KIB));
         let mut done = Vec::new();
         host.disk.advance(host.now + 1_000_000_000, &mut done);
         let at = |id| done.iter().find(|answer| answer.id == id).unwrap().at;
@@ -220,10 +216,10 @@ fn promised_read_ahead_ends_before_head_leaves() {
 #[test]
 fn continuing_reader_resumes_interrupted_read_ahead() {
     let mut host = Host::new(&small_drive());
-    let read = |host: &mut Host, at: u64| host.one(RequestKind::Read, at * 64 * KIB, 64 * KIB);
+    let read = |host: &mut Host, at: u64| host.one(Read, at * 64 * KIB, 64 * KIB);
     read(&mut host, 0);
     host.rest(50_000_000);
-    host.one(RequestKind::Read, 2 << 30, 4 * KIB);
+    host.one(Read, 2 << 30, 4 * KIB);
     // 512 KiB are there; more than half of them is used
     (1..7).for_each(|at| assert!(read(&mut host, at) < 1_000_000, "{at}"));
     host.rest(50_000_000);
@@ -238,8 +234,8 @@ fn partial_stream_end_stays_for_the_rest() {
     // 64 sectors are a stream
     for (len, first) in [(100 * KIB + 512, 100 * KIB + 512), (300 * KIB + 512, 300 * KIB)] {
         let mut host = Host::new(&params);
-        host.one(RequestKind::Write, 0, len);
-        host.disk.submit(host.now, request(99, RequestKind::Flush, 0, 0));
+        host.one(Write, 0, len);
+        host.disk.submit(host.now, request(99, Flush, 0, 0));
         while host.disk.write_cache.under_way().is_empty() {
             host.rest(1000);
         }

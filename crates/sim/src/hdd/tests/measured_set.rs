@@ -1,9 +1,13 @@
 //! A drive that is described as DiskSim's parameter files describe one: Western Digital's published 4 TB set.
 
+use crate::device::RequestKind::{Read, Write};
 use crate::device::{Nanos, RequestKind, SimRequest};
 use crate::hdd::HardDisk;
+use crate::hdd::limits::{DRIVE, SEEK, ZONE};
 use crate::hdd::params::{HddParams, SeekParams};
+use crate::ranges::without_numbers;
 use crate::testing::ask;
+use toml::Value;
 
 /// The set: command overheads after a read and after a write, cache segments, head switch, skew and bands as
 /// published; the seek table and the zones in the same form with fewer points, 60 zones of which the first eight
@@ -76,7 +80,6 @@ fn set() -> HddParams {
     toml::from_str(&format!("{SET}{zones}]")).unwrap()
 }
 
-/// One request at `now`: how long it takes.
 fn time(disk: &mut HardDisk, now: &mut Nanos, op: RequestKind, offset: u64, fua: bool) -> Nanos {
     let begun = *now;
     let ended = ask(disk, begun, SimRequest { id: 1, op, offset, len: 4096, fua }).at;
@@ -98,12 +101,24 @@ fn the_set_is_entered_whole_and_comes_back() {
 }
 
 #[test]
+fn every_range_is_of_a_parameter() {
+    let models = super::models::names().map(super::models::model);
+    let mut tables: Vec<Value> = models.map(|it| Value::try_from(it).unwrap()).collect();
+    tables.push(Value::try_from(set()).unwrap());
+    assert_eq!(without_numbers(DRIVE, &tables), [""; 0]);
+    let seeks: Vec<Value> = tables.iter().map(|table| table["seek"].clone()).collect();
+    assert_eq!(without_numbers(SEEK, &seeks), [""; 0]);
+    assert_eq!(
+        without_numbers(ZONE, &[tables.last().unwrap()["zones"]["list"][0].clone()]),
+        [""; 0]
+    );
+}
+
+#[test]
 fn command_costs_match_set_after_reads_and_writes() {
     let (mut disk, mut now) = (HardDisk::new(&set(), 1).unwrap(), 0);
-    let read =
-        |disk: &mut HardDisk, now: &mut Nanos| time(disk, now, RequestKind::Read, 1 << 30, false);
-    let write =
-        |disk: &mut HardDisk, now: &mut Nanos| time(disk, now, RequestKind::Write, 0, false);
+    let read = |disk: &mut HardDisk, now: &mut Nanos| time(disk, now, Read, 1 << 30, false);
+    let write = |disk: &mut HardDisk, now: &mut Nanos| time(disk, now, Write, 0, false);
     read(&mut disk, &mut now);
     assert_eq!(read(&mut disk, &mut now), 162_000 + transfer(), "hit after a read");
     assert_eq!(write(&mut disk, &mut now), 276_000 + transfer(), "write after a read");
@@ -124,12 +139,12 @@ fn misses_and_writes_through_have_their_own_overheads() {
     };
     type Change = fn(&mut HddParams);
     let cases: [(RequestKind, RequestKind, Change); 4] = [
-        (RequestKind::Read, RequestKind::Read, |p| p.read_miss_overhead_ms += 20.0),
-        (RequestKind::Write, RequestKind::Read, |p| {
+        (Read, Read, |p| p.read_miss_overhead_ms += 20.0),
+        (Write, Read, |p| {
             p.after_write.as_mut().unwrap().read_miss_overhead_ms = Some(20.106);
         }),
-        (RequestKind::Read, RequestKind::Write, |p| p.write_miss_overhead_ms = Some(20.63)),
-        (RequestKind::Write, RequestKind::Write, |p| {
+        (Read, Write, |p| p.write_miss_overhead_ms = Some(20.63)),
+        (Write, Write, |p| {
             p.after_write.as_mut().unwrap().write_miss_overhead_ms = Some(20.23);
         }),
     ];
@@ -167,7 +182,7 @@ fn writes_seek_by_their_own_curve() {
         far_slope_ms: 3.1414e-5,
     };
     let without = HddParams { write_seek: None, ..with.clone() };
-    let added = mean(&with, RequestKind::Write) - mean(&without, RequestKind::Write);
+    let added = mean(&with, Write) - mean(&without, Write);
     assert!((0.3..0.7).contains(&added), "{added} ms");
-    assert_eq!(mean(&with, RequestKind::Read), mean(&without, RequestKind::Read));
+    assert_eq!(mean(&with, Read), mean(&without, Read));
 }

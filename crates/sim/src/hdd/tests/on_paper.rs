@@ -91,7 +91,6 @@ impl OnPaper {
         }
     }
 
-    /// Mean of the zones' media rates.
     fn mean_rate(&self) -> f64 {
         self.zones.iter().sum::<f64>() / self.zones.len() as f64
     }
@@ -124,7 +123,6 @@ impl OnPaper {
         (0..POINTS).map(step).sum::<f64>() / (POINTS * POINTS) as f64
     }
 
-    /// Mean time of one random read by itself.
     fn access(&self) -> f64 {
         self.overhead + self.mean_seek() + self.turn / 2.0 + self.transfer()
     }
@@ -171,7 +169,6 @@ impl OnPaper {
     }
 }
 
-/// Mean time per random read of a real model, ms, with `depth` outstanding.
 fn measured(params: &HddParams, depth: usize, count: usize) -> f64 {
     let mut host = Host::new(params);
     let capacity = host.disk.capacity_bytes();
@@ -243,7 +240,6 @@ fn a_full_pass_takes_capacity_by_mean_rate() {
     }
 }
 
-/// A field of a model's table below `[hdd]`.
 fn in_file(name: &str, table: &str, field: &str) -> f64 {
     number(&file_of(name)["hdd"][table][field])
 }

@@ -1,7 +1,8 @@
 //! Long sequential passes: what sets their pace, and the state they leave.
 
 use super::host::Host;
-use super::small_drive;
+use super::{small_drive, small_with};
+use crate::device::RequestKind::{Read, Write};
 use crate::device::{Nanos, RequestKind};
 use crate::hdd::HddParams;
 use crate::hdd::params::{LayoutParams, ReadCacheParams, SeekParams, SkewParams, ZoneParams};
@@ -26,12 +27,12 @@ fn pass(
 #[test]
 fn long_read_keeps_only_its_end_in_buffer() {
     let mut host = Host::new(&small_drive());
-    host.run(1, (0..200).map(|i| (RequestKind::Read, i * MIB, MIB)));
-    assert!(host.one(RequestKind::Read, 200 * MIB - 8192, 4096) < 500_000, "the end of the pass");
+    host.run(1, (0..200).map(|i| (Read, i * MIB, MIB)));
+    assert!(host.one(Read, 200 * MIB - 8192, 4096) < 500_000, "the end of the pass");
     for place in [150, 3, 198] {
-        let time = host.one(RequestKind::Read, place * MIB, 4096);
+        let time = host.one(Read, place * MIB, 4096);
         assert!(time > 500_000, "{place} MiB: {time} ns");
-        host.run(1, (0..100).map(|i| (RequestKind::Read, (200 + i) * MIB, MIB)));
+        host.run(1, (0..100).map(|i| (Read, (200 + i) * MIB, MIB)));
     }
 }
 
@@ -42,7 +43,7 @@ fn late_head_switch_costs_writes_and_reads_alike() {
     params.layout = LayoutParams::Cylinder;
     params.head_switch_ms = 2.5;
     let pass = |op| Host::new(&params).sequential_mb_s(op, 0, 400 * MIB, MIB);
-    let (read, write) = (pass(RequestKind::Read), pass(RequestKind::Write));
+    let (read, write) = (pass(Read), pass(Write));
     // a turn of 10 ms, and after three of four tracks 2 ms and another turn, after the fourth 1 ms
     assert!((read - 100.0 / 1.925).abs() < 1.0, "{read} MB/s");
     assert!((write / read - 1.0).abs() < 0.03, "{write} against {read} MB/s");
@@ -53,7 +54,7 @@ fn commands_slower_than_the_medium_limit_a_pass() {
     let mut params = small_drive();
     params.read_hit_overhead_ms = 0.1;
     params.write_overhead_ms = 0.12;
-    for (op, overhead_ms) in [(RequestKind::Read, 0.1), (RequestKind::Write, 0.12)] {
+    for (op, overhead_ms) in [(Read, 0.1), (Write, 0.12)] {
         let len = 400 * MIB;
         let time_ms = pass(&params, op, (0, len), 4096, 1) as f64 / 1e6;
         // 4096 bytes need the overhead and the interface
@@ -65,13 +66,12 @@ fn commands_slower_than_the_medium_limit_a_pass() {
 #[test]
 fn an_interface_slower_than_the_medium_limits_a_pass() {
     for (op, most_mb_s, chunk, depth) in [
-        (RequestKind::Read, 60.0, MIB, 1),
-        (RequestKind::Read, 30.0, 3 * MIB / 2, 32),
-        (RequestKind::Write, 60.0, MIB, 1),
-        (RequestKind::Write, 30.0, 3 * MIB / 2, 32),
+        (Read, 60.0, MIB, 1),
+        (Read, 30.0, 3 * MIB / 2, 32),
+        (Write, 60.0, MIB, 1),
+        (Write, 30.0, 3 * MIB / 2, 32),
     ] {
-        let mut params = small_drive();
-        params.interface_mb_s = most_mb_s;
+        let params = small_with(|p| p.interface_mb_s = most_mb_s);
         let time = pass(&params, op, (0, 2000 * MIB), chunk, depth);
         let rate = 2000.0 * MIB as f64 * 1e3 / time as f64;
         let possible = 0.9 * most_mb_s..1.001 * most_mb_s;
@@ -103,7 +103,7 @@ fn head_faster_than_interface_does_not_set_pace() {
         ReadCacheParams { segments: 1, segment_kib: 638, read_ahead_kib: 381, ..params.read_cache };
     let len = 1 << 31;
     for from in [0, 246 * MIB] {
-        let time = pass(&params, RequestKind::Read, (from, len), 3 * MIB / 2, 32);
+        let time = pass(&params, Read, (from, len), 3 * MIB / 2, 32);
         let rate = len as f64 * 1e3 / time as f64;
         assert!(rate < 150.1, "{from}: {rate} MB/s");
     }
@@ -114,9 +114,9 @@ fn reads_in_a_queue_become_a_stream_as_well() {
     let params = small_drive();
     for (chunk, len) in [(512, 40 * MIB), (4096, 600 * MIB), (16 << 10, 600 * MIB)] {
         // one after the other: at the pace of the medium or of the electronics
-        let alone = pass(&params, RequestKind::Read, (0, len), chunk, 1);
+        let alone = pass(&params, Read, (0, len), chunk, 1);
         for depth in [2, 8, 32] {
-            let queued = pass(&params, RequestKind::Read, (0, len), chunk, depth);
+            let queued = pass(&params, Read, (0, len), chunk, depth);
             let slower = queued as f64 / alone as f64 - 1.0;
             assert!(slower.abs() < 0.01, "{chunk} at depth {depth}, beside depth 1: {slower}");
         }
@@ -125,10 +125,8 @@ fn reads_in_a_queue_become_a_stream_as_well() {
 
 #[test]
 fn without_read_ahead_sequential_reads_lose_turns() {
-    let mut params = small_drive();
-    params.read_cache.read_ahead_kib = 0;
-    let mut host = Host::new(&params);
-    host.run(2, (0..100).map(|i| (RequestKind::Read, i * 4096, 4096)));
+    let mut host = Host::new(&small_with(|p| p.read_cache.read_ahead_kib = 0));
+    host.run(2, (0..100).map(|i| (Read, i * 4096, 4096)));
     // at most the two that are inside at once in a turn of 10 ms
     assert!(host.now > 49 * 10_000_000, "{}", host.now);
 }

@@ -2,7 +2,7 @@
 
 use super::host::Host;
 use super::{bands, mechanism_of, small_drive, zone};
-use crate::device::RequestKind;
+use crate::device::RequestKind::{Flush, Read, Trim, Write};
 use crate::hdd::params::{HddParams, RmwParams, ZoneParams};
 use crate::hdd::{HddFaults, SlowRegion};
 
@@ -30,11 +30,11 @@ fn head_moves_to_neighbour_sector_in_log() {
     // no wait for the platter is as long
     assert!(move_ns > parts.rotation().period() + 1_000_000, "{move_ns}");
     let mut host = Host::new(&params);
-    host.one(RequestKind::Write, FAR + 4096, 4096);
-    host.one(RequestKind::Flush, 0, 0);
-    host.one(RequestKind::Read, FAR, 4096);
+    host.one(Write, FAR + 4096, 4096);
+    host.one(Flush, 0, 0);
+    host.one(Read, FAR, 4096);
     for offset in [FAR + 4096, FAR + 8192] {
-        let time = host.one(RequestKind::Read, offset, 4096);
+        let time = host.one(Read, offset, 4096);
         assert!(time > move_ns, "{time} of {move_ns} ns at {offset}");
     }
 }
@@ -52,11 +52,11 @@ fn partial_sector_is_read_before_it_is_logged() {
         params.write_cache.enabled = enabled;
         let mut host = Host::new(&params);
         host.disk.set_faults(faults);
-        host.one(RequestKind::Write, 0, 4096);
-        host.one(RequestKind::Flush, 0, 0);
+        host.one(Write, 0, 4096);
+        host.one(Flush, 0, 0);
         let from = host.now;
-        host.one(RequestKind::Write, FAR + offset, 4096);
-        host.one(RequestKind::Flush, 0, 0);
+        host.one(Write, FAR + offset, 4096);
+        host.one(Flush, 0, 0);
         host.now - from
     };
     for enabled in [true, false] {
@@ -76,8 +76,8 @@ fn a_stream_into_bands_meets_bad_spots() {
         params.interface_mb_s = 2000.0;
         let mut host = Host::new(&params);
         host.disk.set_faults(faults);
-        host.run(1, (0..64).map(|i| (RequestKind::Write, FAR + i * MIB, MIB)));
-        host.one(RequestKind::Flush, 0, 0);
+        host.run(1, (0..64).map(|i| (Write, FAR + i * MIB, MIB)));
+        host.one(Flush, 0, 0);
         assert_eq!(host.disk.shingle_cache_bytes(), 0, "all of it went to bands");
         host.now
     };
@@ -97,11 +97,11 @@ fn cleaning_reads_log_and_band_then_writes_band() {
     let move_ns = parts.seek().time(parts.layout().locate(home).cylinder);
     let pass_ns = parts.layout().transfer_time(home, 40 * MIB / 512);
     let mut host = Host::new(&params);
-    host.one(RequestKind::Write, FAR + 4096, 4096);
-    host.one(RequestKind::Flush, 0, 0);
+    host.one(Write, FAR + 4096, 4096);
+    host.one(Flush, 0, 0);
     // the head is at the band, from where it goes to the log and comes back
     let began = host.now + 100_000_000;
-    host.one(RequestKind::Read, FAR, 4096);
+    host.one(Read, FAR, 4096);
     host.rest(10_000_000_000);
     let took = host.disk.mechanism_free - began;
     let least = 2 * (move_ns + pass_ns);
@@ -115,8 +115,8 @@ fn append_takes_a_turn_per_stretch() {
         let mut params = shingled();
         params.smr.as_mut().unwrap().append_extents = append_extents;
         let mut host = Host::new(&params);
-        host.run(1, (0..12).map(|i| (RequestKind::Write, FAR + i * 8 * MIB, 4096)));
-        host.one(RequestKind::Flush, 0, 0)
+        host.run(1, (0..12).map(|i| (Write, FAR + i * 8 * MIB, 4096)));
+        host.one(Flush, 0, 0)
     };
     for (append_extents, appends) in [(1, 12), (6, 2), (12, 1)] {
         let turns = flushed(append_extents).div_ceil(10_000_000);
@@ -128,18 +128,18 @@ fn append_takes_a_turn_per_stretch() {
 fn empty_log_leaves_nothing_to_clean() {
     // what a stream has written over, and what was trimmed, part of a band
     let streamed = |host: &mut Host| {
-        host.run(1, (0..8).map(|i| (RequestKind::Write, FAR + i * MIB, MIB)));
-        host.one(RequestKind::Flush, 0, 0);
+        host.run(1, (0..8).map(|i| (Write, FAR + i * MIB, MIB)));
+        host.one(Flush, 0, 0);
     };
     let trimmed = |host: &mut Host| {
-        host.one(RequestKind::Trim, FAR + MIB, 2 * MIB);
+        host.one(Trim, FAR + MIB, 2 * MIB);
     };
     for (what, ends) in
         [("streamed", &streamed as &dyn Fn(&mut Host)), ("trimmed", &trimmed), ("left", &|_| {})]
     {
         let mut host = Host::new(&shingled());
-        host.one(RequestKind::Write, FAR + MIB + 4096, 4096);
-        host.one(RequestKind::Flush, 0, 0);
+        host.one(Write, FAR + MIB + 4096, 4096);
+        host.one(Flush, 0, 0);
         ends(&mut host);
         host.rest(50_000_000);
         let before = host.disk.mechanism_free;

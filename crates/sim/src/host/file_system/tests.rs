@@ -3,6 +3,7 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::*;
+use crate::device::RequestKind::{Flush, Read, Write};
 use crate::device::{Nanos, RequestKind, SimOutcome, SimRequest};
 use crate::host::{HostParams, PageCache};
 use crate::link::{LinkLayer, LinkParams};
@@ -27,11 +28,11 @@ fn ask(system: &mut impl SimDevice, now: Nanos, request: SimRequest) -> (Nanos, 
 }
 
 fn write(system: &mut impl SimDevice, now: Nanos, offset: u64, len: u64) -> Nanos {
-    ask(system, now, request(1, RequestKind::Write, offset, len)).0
+    ask(system, now, request(1, Write, offset, len)).0
 }
 
 fn flush(system: &mut impl SimDevice, now: Nanos) -> Nanos {
-    ask(system, now, request(1, RequestKind::Flush, 0, 0)).0
+    ask(system, now, request(1, Flush, 0, 0)).0
 }
 
 fn ops(drive: &TestDrive) -> Vec<RequestKind> {
@@ -44,7 +45,7 @@ fn data_go_around_metadata_and_journal() {
     (0..512).fold(0, |now, n| write(&mut system, now, n * 16 * MIB, 16 * MIB));
     let (journal, blocks) = system.map().journal();
     let journal = journal * BLOCK_BYTES..(journal + blocks) * BLOCK_BYTES;
-    let writes = system.inner().requests(RequestKind::Write);
+    let writes = system.inner().requests(Write);
     assert_eq!(writes.iter().map(|&(_, len)| len).sum::<u64>(), 8 * GIB);
     assert!(writes.windows(2).all(|pair| pair[0].0 + pair[0].1 <= pair[1].0), "in order");
     for &(at, len) in &writes {
@@ -74,7 +75,7 @@ fn commit_orders_data_journal_flush_commit() {
     let now = write(&mut system, 0, 64 << 10, 64 << 10);
     let now = flush(&mut system, now);
     let log = &system.inner().log;
-    let (write_op, flush_op) = (RequestKind::Write, RequestKind::Flush);
+    let (write_op, flush_op) = (Write, Flush);
     assert_eq!(ops(system.inner()), [write_op, write_op, flush_op, write_op, flush_op]);
     let journal = system.map().journal().0 * BLOCK_BYTES;
     // its own block, inode, bitmap, descriptor; then the commit block
@@ -98,7 +99,7 @@ fn the_journal_is_a_ring() {
         now = flush(&mut system, now);
     }
     let mut next = 0;
-    for (offset, bytes) in system.inner().requests(RequestKind::Write) {
+    for (offset, bytes) in system.inner().requests(Write) {
         let (at, blocks) = (offset / BLOCK_BYTES, bytes / BLOCK_BYTES);
         if !(start..start + len).contains(&at) {
             continue;
@@ -114,11 +115,11 @@ fn flushes_waiting_for_commit_share_the_next() {
     let mut system = system(64 * GIB, 0, GIB);
     let now = write(&mut system, 0, 0, BLOCK_BYTES);
     for id in 1..=4 {
-        system.submit(now, request(id, RequestKind::Flush, 0, 0));
+        system.submit(now, request(id, Flush, 0, 0));
     }
     assert_eq!(run_all(&mut system).len(), 4);
     // two for the commit of the first, one for all others, which found nothing changed
-    let flushes = ops(system.inner()).into_iter().filter(|op| *op == RequestKind::Flush).count();
+    let flushes = ops(system.inner()).into_iter().filter(|op| *op == Flush).count();
     assert_eq!(flushes, 3);
 }
 
@@ -129,7 +130,7 @@ fn a_journal_that_cannot_be_written_fails_the_flush() {
         let journal = system.map().journal().0 * BLOCK_BYTES;
         system.inner.fails = fails.then_some((journal, SimOutcome::MediaError));
         let now = write(&mut system, 0, 0, BLOCK_BYTES);
-        assert_eq!(ask(&mut system, now, request(2, RequestKind::Flush, 0, 0)).1, outcome);
+        assert_eq!(ask(&mut system, now, request(2, Flush, 0, 0)).1, outcome);
     }
 }
 
@@ -137,10 +138,10 @@ fn a_journal_that_cannot_be_written_fails_the_flush() {
 fn holes_are_read_without_the_drive() {
     let mut system = system(64 * GIB, 0, GIB);
     let now = write(&mut system, 0, MIB, 2 * BLOCK_BYTES);
-    assert_eq!(ask(&mut system, now, request(2, RequestKind::Read, 0, MIB)).0, now);
-    let written = system.inner().requests(RequestKind::Write)[0];
-    ask(&mut system, now, request(3, RequestKind::Read, MIB - 8192, 4 * 8192));
-    assert_eq!(system.inner().requests(RequestKind::Read), [written]);
+    assert_eq!(ask(&mut system, now, request(2, Read, 0, MIB)).0, now);
+    let written = system.inner().requests(Write)[0];
+    ask(&mut system, now, request(3, Read, MIB - 8192, 4 * 8192));
+    assert_eq!(system.inner().requests(Read), [written]);
     let held = [MIB - 1, MIB, MIB + 2 * BLOCK_BYTES].map(|offset| system.holds_data(offset));
     assert_eq!(held, [false, true, false]);
 }
@@ -156,8 +157,8 @@ fn dd_runs_at_the_speed_of_system_calls() {
         (0..BLOCKS)
             .fold(from, |now, n| ask(&mut cache, now + other_call, request(n, op, n * 512, 512)).0)
     };
-    let written = pass(RequestKind::Write, 0);
-    let read = pass(RequestKind::Read, written) - written;
+    let written = pass(Write, 0);
+    let read = pass(Read, written) - written;
     for (time, seen_s) in [(written, 4.948_839), (read, 3.273_717)] {
         let seconds = time as f64 * 4.0 / 1e9;
         assert!((seconds / seen_s - 1.0).abs() < 0.03, "{seconds} s for {seen_s} s");
@@ -185,7 +186,7 @@ fn tiny_writes_match_those_of_a_portable_disk() {
     let per_second = 1e12 / (end - began) as f64;
     assert!((98.0..119.0).contains(&per_second), "{per_second} writes/s against 107.8");
     let log = &cache.inner().inner().inner().log[cold_from..];
-    assert!(log.iter().all(|(_, r)| r.op == RequestKind::Read && r.len == 4096));
+    assert!(log.iter().all(|(_, r)| r.op == Read && r.len == 4096));
 }
 
 #[test]
@@ -196,7 +197,7 @@ fn buffered_files_reach_the_drive_rate() {
     let synced = flush(&mut cache, written);
     cache.evict(0, 1000 * MIB);
     let read = |cache: &mut PageCache<_>, from: Nanos| {
-        let one = |now, n| ask(cache, now, request(n, RequestKind::Read, n * MIB, MIB)).0;
+        let one = |now, n| ask(cache, now, request(n, Read, n * MIB, MIB)).0;
         (0..1000).fold(from, one) - from
     };
     let cold_ns = read(&mut cache, synced);
@@ -225,14 +226,14 @@ proptest! {
                     now = write(&mut cache, now, at, len);
                     blocks.extend(at / BLOCK_BYTES..(at + len).div_ceil(BLOCK_BYTES));
                 }
-                2 => now = ask(&mut cache, now, request(1, RequestKind::Read, at, len)).0,
+                2 => now = ask(&mut cache, now, request(1, Read, at, len)).0,
                 _ => now = flush(&mut cache, now),
             }
         }
         now = flush(&mut cache, now);
         cache.evict(0, 16 * MIB);
         let before = cache.inner().inner().log.len();
-        ask(&mut cache, now, request(1, RequestKind::Read, 0, 16 * MIB));
+        ask(&mut cache, now, request(1, Read, 0, 16 * MIB));
         let file = cache.inner();
         let log = file.inner().log[before..].iter();
         let read: std::collections::BTreeSet<u64> = log

@@ -1,4 +1,5 @@
 use super::*;
+use crate::device::RequestKind::{Flush, Read, Write};
 use crate::device::{Nanos, RequestKind};
 use crate::host::{HostParams, PageCache};
 use crate::testing::{TestDrive, request, run_all};
@@ -30,13 +31,12 @@ fn files_are_read_at_their_places_only() {
     let table = cache.inner_mut().map_mut();
     let folder = table.create_folder(0).unwrap();
     let files = sizes.map(|size| (table.create_file(folder, size).unwrap(), size));
-    let mut now =
-        files.iter().fold(0, |now, &(at, size)| ask(&mut cache, now, RequestKind::Write, at, size));
-    now = ask(&mut cache, now, RequestKind::Flush, 0, 0);
+    let mut now = files.iter().fold(0, |now, &(at, size)| ask(&mut cache, now, Write, at, size));
+    now = ask(&mut cache, now, Flush, 0, 0);
     cache.evict(0, ADDRESSES);
     let before = cache.inner().inner().log.len();
     for (at, size) in files {
-        now = ask(&mut cache, now, RequestKind::Read, at, size);
+        now = ask(&mut cache, now, Read, at, size);
     }
     let log = &cache.inner().inner().log[before..];
     let read: u64 = log.iter().map(|(_, request)| request.len).sum();
@@ -57,10 +57,10 @@ fn small_files_write_metadata_to_journal_and_home() {
     let table = cache.inner_mut().map_mut();
     let folder = table.create_folder(0).unwrap();
     let files: Vec<u64> = (0..320).map(|_| table.create_file(folder, 4096).unwrap()).collect();
-    let now = files.iter().fold(0, |now, &at| ask(&mut cache, now, RequestKind::Write, at, 4096));
-    ask(&mut cache, now, RequestKind::Flush, 0, 0);
+    let now = files.iter().fold(0, |now, &at| ask(&mut cache, now, Write, at, 4096));
+    ask(&mut cache, now, Flush, 0, 0);
     let (journal, blocks) = cache.inner().map().journal();
-    let writes = cache.inner().inner().requests(RequestKind::Write);
+    let writes = cache.inner().inner().requests(Write);
     let bytes = |which: &dyn Fn(u64) -> bool| -> u64 {
         writes
             .iter()

@@ -15,7 +15,7 @@ fn history_from_file_start_counts_twice() {
     assert_eq!(miss(12, 12), window(12, 25));
     assert_eq!(miss(1000, 32), window(1000, 32), "never beyond the largest");
     // no longer than the request itself: not a history
-    assert_eq!(miss(1000, 1), ReadAheadWindow { start: 1000, size: 1, async_size: 0 });
+    assert_eq!(miss(1000, 1), ReadAheadWindow::alone(1000, 1));
 }
 
 #[test]

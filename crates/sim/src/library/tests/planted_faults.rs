@@ -15,7 +15,6 @@ fn read(model: &Model, planted: Planted, offset: u64) -> (Nanos, SimOutcome) {
     (answer.at, answer.outcome)
 }
 
-/// The time that a fault adds to a read at `offset`, and its outcome.
 fn added(model: &Model, planted: Planted, offset: u64) -> (Nanos, SimOutcome) {
     let (with, outcome) = read(model, planted, offset);
     (with - read(model, Planted::default(), offset).0, outcome)

@@ -1,23 +1,12 @@
 //! Mistakes in files, and their messages.
 
-use super::text_of;
+use super::{refusal, text_of};
 use crate::library::*;
-
-fn said(model: &str, from: &str, to: &str) -> String {
-    let text = text_of(model);
-    let changed = text.replacen(from, to, 1);
-    assert_ne!(changed, text, "{from}");
-    Model::parse("my.toml", &changed).expect_err(to).to_string()
-}
 
 #[test]
 fn mistakes_use_the_words_of_the_file() {
     for (from, to, words) in [
-        (
-            "heads = 6 ",
-            "heads = \"two\" ",
-            ":23:9: heads: is the text \"two\"; give a whole number from 0 to",
-        ),
+        ("heads = 6 ", r#"heads = "two" "#, r#":23:9: heads: is the text "two"; give a whole"#),
         (
             "heads = 6 ",
             "heads = -1 ",
@@ -25,45 +14,21 @@ fn mistakes_use_the_words_of_the_file() {
         ),
         ("heads = 6 ", "heads = 1.5 ", ":23:9: heads: is 1.5; give a whole number"),
         ("heads = 6 ", "", ":20:1: the field heads is missing"),
-        (
-            "heads = 6 ",
-            "haeds = 6 ",
-            ":23:1: unknown field `haeds`, expected one of `capacity_bytes`",
-        ),
+        ("heads = 6 ", "haeds = 6 ", ":23:1: unknown field `haeds`, expected one of `capacity_"),
         ("enabled = true", "enabled = 1", ":62:11: enabled: is 1; give true or false"),
-        (
-            "= 4000787030016",
-            "= 99999999999999999999",
-            "is 99999999999999999999; give a whole number, 0 or more",
-        ),
-        ("\"hdd\"", "\"hhd\"", ":3:8: kind: is \"hhd\"; give \"hdd\" or \"ssd\""),
-        ("\"sata-6g\"", "\"sata-9g\"", "preset: is \"sata-9g\"; give one of \"sata-6g\", "),
-        ("\"wd40efrx\"", "5", ":1:8: name: is 5; give a text in quotation marks"),
-        ("= 207.1", "= \"fast\"", ":35:20: outer_media_mb_s: is the text \"fast\"; give a number"),
-        ("count = 30", "count = -30", ":37:9: count: is -30; give a whole number"),
-        (
-            "\"square-root\"",
-            "\"straight\"",
-            "profile: is \"straight\"; give \"square-root\" or \"table\"",
-        ),
-        ("profile = \"square-root\"", "", ":33:1: the field profile is missing"),
-        ("near_root_ms = 11.78 ", "", ":47:1: the field near_root_ms is missing"),
-        ("near_root_ms = 11.78 ", "near_rot_ms = 11.78 ", "unknown field `near_rot_ms`, expected"),
-        ("\"serpentine\"", "7", "order: is 7; give a word in quotation marks"),
+        ("= 4000787030016", "= 99999999999999999999", "is 99999999999999999999; give a whole"),
+        (r#""hdd""#, r#""hhd""#, r#":3:8: kind: is "hhd"; give "hdd" or "ssd""#),
+        (r#""sata-6g""#, r#""sata-9g""#, r#"preset: is "sata-9g"; give one of "sata-6g", "#),
+        (r#""wd40efrx""#, "5", ":1:8: name: is 5; give a text in quotation marks"),
+        ("= 207.1", r#"= "fast""#, r#":35:20: outer_media_mb_s: is the text "fast"; give a num"#),
+        (r#""square-root""#, r#""straight""#, r#"profile: is "straight"; give "square-root" or "#),
+        (r#"profile = "square-root""#, "", ":33:1: the field profile is missing"),
+        (r#""serpentine""#, "7", "order: is 7; give a word in quotation marks"),
         ("[hdd.skew]", "[hdd.skew", ":43:10: unclosed table"),
         ("[hdd.skew]", "[hdd.queue]\ndepth=1\n[hdd.skew]", "duplicate key"),
         ("[hdd]", "[ssd]", "the field capacity_bytes is missing"),
-    ] {
-        let message = said("wd40efrx", from, to);
-        assert!(message.starts_with("my.toml:") && message.contains(words), "{to:?}: {message}");
-        assert!(!message.contains('\n'), "{message}");
-    }
-}
-
-#[test]
-fn variant_table_mistakes_name_line_and_field() {
-    for (from, to, words) in [
-        // the same text stands in another field above
+        // of tables with variants; 207.1 stands in another field above
+        ("count = 30", "count = -30", ":37:9: count: is -30; give a whole number"),
         ("count = 30", "count = 207.1", ":37:9: count: is 207.1; give a whole number"),
         ("count = 30", "count = nan", ":37:9: count: is NaN; give a whole number"),
         ("count = 30", "count = []", ":37:9: count: is a list; give a whole number"),
@@ -71,20 +36,18 @@ fn variant_table_mistakes_name_line_and_field() {
         ("count = 30", "count = {}", ":37:9: count: is a table; give a whole number"),
         ("count = 30", "cuont = 30", ":37:1: unknown field `cuont`, expected"),
         ("count = 30", "", ":33:1: the field count is missing"),
+        ("near_root_ms = 11.78 ", "", ":47:1: the field near_root_ms is missing"),
         (
             "near_root_ms = 11.78",
             "near_root_ms = true",
             ":51:16: near_root_ms: is true; give a num",
         ),
         ("near_root_ms = 11.78", "near_rot_ms = 11.78", ":51:1: unknown field `near_rot_ms`, exp"),
-        (
-            "band_cylinders = 128",
-            "band_cylinders = 1e3",
-            ":41:18: band_cylinders: is 1000.0; give a",
-        ),
+        ("ers = 128", "ers = 1e3", ":41:18: band_cylinders: is 1000.0; give a"),
     ] {
-        let message = said("wd40efrx", from, to);
-        assert!(message.contains(words), "{to:?}: {message}");
+        let message = refusal("wd40efrx", from, to).to_string();
+        assert!(message.starts_with("wd40efrx:") && message.contains(words), "{to:?}: {message}");
+        assert!(!message.contains('\n'), "{message}");
     }
 }
 
@@ -95,7 +58,7 @@ fn measured_list_mistakes_name_their_place() {
     let end = begin + model[begin + 1..].find("\n[").unwrap() + 1;
     for (second, words) in [
         (
-            "{ cylinders = 1, sectors_per_track = \"x\" }",
+            r#"{ cylinders = 1, sectors_per_track = "x" }"#,
             ":37:40: list[1].sectors_per_track: is the",
         ),
         ("{ sectors_per_track = 8 }", ":37:3: list[1]: the field cylinders is missing"),
@@ -124,13 +87,9 @@ fn overlong_value_is_shortened() {
         ("= 4000787030016", format!("= {}", "9".repeat(500_000)), "capacity_bytes: "),
         ("\"wd40efrx\"", format!("\"{long}\""), "name: has 500000 characters"),
     ] {
-        let message = said("wd40efrx", from, &to);
-        assert!(
-            message.contains(words),
-            "{} bytes: {}",
-            message.len(),
-            &message[..200.min(message.len())]
-        );
+        let message = refusal("wd40efrx", from, &to).to_string();
+        let beginning = &message[..200.min(message.len())];
+        assert!(message.contains(words), "{} bytes: {beginning}", message.len());
         assert!(message.len() < 1_000, "{} bytes: {words}", message.len());
     }
 }

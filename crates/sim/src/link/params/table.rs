@@ -5,32 +5,23 @@ use serde::Deserialize;
 use super::super::identity::Bridge;
 use super::{LinkKind, LinkParams, NonData};
 
-/// Typical links by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub enum LinkPreset {
-    /// [`LinkParams::sata_6g`].
     #[serde(rename = "sata-6g")]
     Sata6g,
-    /// [`LinkParams::sata_3g`].
     #[serde(rename = "sata-3g")]
     Sata3g,
-    /// [`LinkParams::pcie3_x4`].
     #[serde(rename = "pcie3-x4")]
     Pcie3X4,
-    /// [`LinkParams::usb3_bulk_only`].
     #[serde(rename = "usb3-bulk-only")]
     Usb3BulkOnly,
-    /// [`LinkParams::usb2_bulk_only`].
     #[serde(rename = "usb2-bulk-only")]
     Usb2BulkOnly,
-    /// [`LinkParams::usb3_uas`].
     #[serde(rename = "usb3-uas")]
     Usb3Uas,
 }
 
 impl LinkPreset {
-    /// Its parameters.
-    #[must_use]
     pub fn params(self) -> LinkParams {
         match self {
             Self::Sata6g => LinkParams::sata_6g(),

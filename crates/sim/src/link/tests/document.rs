@@ -6,7 +6,6 @@ use crate::testing::{TestDrive, request, run_all};
 
 const DOCUMENT: &str = include_str!("../../../../../docs/models.md");
 
-/// A link as its row in the document has it.
 fn row(preset: &str, link: &LinkParams) -> String {
     let commands = match link.queues {
         1 => link.queue_depth.to_string(),

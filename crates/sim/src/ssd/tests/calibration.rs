@@ -1,13 +1,13 @@
 //! The drives of the model library against published figures: one set of parameters for each drive, which
 //! is measured through its link.
 
+use crate::device::RequestKind::{Flush, Read, Write};
 use crate::device::{Nanos, RequestKind};
 use crate::library::tests::model;
 use crate::library::{Medium, Model, Start};
 use crate::link::LinkLayer;
 use crate::ssd::testing::{Offsets, closed_loop, one};
 
-/// A drive and the time.
 struct Bench {
     drive: LinkLayer<Medium>,
     now: Nanos,
@@ -42,17 +42,16 @@ impl Bench {
     /// Writes a file of 1 GB and reads it at random: it lies in the SLC cache where there is one.
     fn file_4k_read(model: &Model) -> f64 {
         let mut bench = Self::new(model, 0.3);
-        bench.sequential(RequestKind::Write, 4, 1 << 20);
-        bench.random_4k(RequestKind::Read, 1)
+        bench.sequential(Write, 4, 1 << 20);
+        bench.random_4k(Read, 1)
     }
 
     fn sequential(&mut self, op: RequestKind, depth: u64, len: u64) -> f64 {
         self.rate(op, (1 << 30) / len, depth, len, |k| k * len)
     }
 
-    /// Writes the first `len` bytes of the drive in order; returns the rate in MB/s.
     fn fill(&mut self, len: u64) -> f64 {
-        self.rate(RequestKind::Write, len >> 20, 8, 1 << 20, |k| k << 20)
+        self.rate(Write, len >> 20, 8, 1 << 20, |k| k << 20)
     }
 }
 
@@ -60,7 +59,6 @@ fn expect(what: &str, value: f64, low: f64, high: f64) {
     assert!((low..=high).contains(&value), "{what}: {value:.1}, expected {low:.1} to {high:.1}");
 }
 
-/// Within `percent` of `target`.
 fn near(what: &str, value: f64, target: f64, percent: f64) {
     let slack = target * percent / 100.0;
     expect(what, value, target - slack, target + slack);
@@ -77,9 +75,9 @@ const RED_4K_WRITE: f64 = 1.9;
 fn expect_first_seed_4k(model: &Model) {
     let mut bench = Bench::new(model, 0.3);
     let (low, high) = (63.0 * RED_4K_READ * 0.85, 79.0 * RED_4K_READ * 1.15);
-    expect("4K read, old data", bench.random_4k(RequestKind::Read, 1), low, high);
+    expect("4K read, old data", bench.random_4k(Read, 1), low, high);
     expect("4K read, new file", Bench::file_4k_read(model), low, high);
-    let write = bench.random_4k(RequestKind::Write, 1);
+    let write = bench.random_4k(Write, 1);
     expect("4K write", write, 49.0 * RED_4K_WRITE * 0.85, 64.0 * RED_4K_WRITE * 1.15);
 }
 
@@ -87,13 +85,13 @@ fn expect_first_seed_4k(model: &Model) {
 fn samsung_860_evo_250() {
     let model = model("samsung-860evo-250");
     let mut bench = Bench::new(&model, 0.5);
-    near("4K read, old data", bench.random_4k(RequestKind::Read, 1), 30.0, 20.0);
+    near("4K read, old data", bench.random_4k(Read, 1), 30.0, 20.0);
     near("4K read, new file", Bench::file_4k_read(&model), 30.0, 20.0);
-    expect("IOPS", bench.random_4k(RequestKind::Read, 32) / 0.004096, 9000.0, 98_000.0);
-    near("sequential read", bench.sequential(RequestKind::Read, 1, 1 << 20), 500.0, 20.0);
-    near("scan", bench.sequential(RequestKind::Read, 4, 1 << 19), 540.0, 5.0);
-    near("4K write", bench.random_4k(RequestKind::Write, 1), 80.0, 20.0);
-    near("sequential write", bench.sequential(RequestKind::Write, 1, 1 << 20), 500.0, 20.0);
+    expect("IOPS", bench.random_4k(Read, 32) / 0.004096, 9000.0, 98_000.0);
+    near("sequential read", bench.sequential(Read, 1, 1 << 20), 500.0, 20.0);
+    near("scan", bench.sequential(Read, 4, 1 << 19), 540.0, 5.0);
+    near("4K write", bench.random_4k(Write, 1), 80.0, 20.0);
+    near("sequential write", bench.sequential(Write, 1, 1 << 20), 500.0, 20.0);
     let mut fresh = Bench::new(&model, 0.0);
     near("12 GB", fresh.fill(11 << 30), 520.0, 5.0);
     near("after the cache", after_cache(&model, 16 << 30, 40 << 30), 300.0, 5.0);
@@ -103,20 +101,20 @@ fn samsung_860_evo_250() {
 fn after_cache(model: &Model, from: u64, to: u64) -> f64 {
     let mut bench = Bench::new(model, 0.0);
     bench.fill(from);
-    bench.rate(RequestKind::Write, (to - from) >> 20, 8, 1 << 20, |k| from + (k << 20))
+    bench.rate(Write, (to - from) >> 20, 8, 1 << 20, |k| from + (k << 20))
 }
 
 #[test]
 fn samsung_860_evo_1tb() {
     let model = model("samsung-860evo-1tb");
     let mut bench = Bench::new(&model, 0.3);
-    near("sequential read", bench.sequential(RequestKind::Read, 4, 1 << 20), 3.0 * RED_FIRST, 20.0);
-    let write = bench.sequential(RequestKind::Write, 4, 1 << 20);
+    near("sequential read", bench.sequential(Read, 4, 1 << 20), 3.0 * RED_FIRST, 20.0);
+    let write = bench.sequential(Write, 4, 1 << 20);
     near("sequential write", write, 3.0 * RED_FIRST, 20.0);
     expect_first_seed_4k(&model);
     near("copy", Bench::new(&model, 0.0).fill(40 << 30), 2.7 * RED_FIRST, 15.0);
     // sectors in order come from what has been fetched ahead, each after its command alone
-    let tiny = Bench::new(&model, 0.3).rate(RequestKind::Read, 20_000, 1, 512, |k| k * 512);
+    let tiny = Bench::new(&model, 0.3).rate(Read, 20_000, 1, 512, |k| k * 512);
     expect("sectors in order, us", 512.0 / tiny, 25.0, 40.0);
 }
 
@@ -125,19 +123,19 @@ fn samsung_870_evo_1tb() {
     let model = model("samsung-870evo-1tb");
     let mut bench = Bench::new(&model, 0.3);
     let path_us = model.link.command_us + model.link.latency_us + model.link.status_us;
-    let read = bench.random_4k(RequestKind::Read, 1);
+    let read = bench.random_4k(Read, 1);
     expect("4K read, old data", read, 27.0, 55.0);
     expect("4K read, new file", Bench::file_4k_read(&model), 27.0, 55.0);
     near("latency of the drive, us", 4096.0 / read - path_us, 77.0, 5.0);
-    near("depth 32", bench.random_4k(RequestKind::Read, 32) / 0.004096, 98_000.0, 10.0);
-    near("sequential read", bench.sequential(RequestKind::Read, 4, 1 << 20), 560.0, 5.0);
-    near("sequential write", bench.sequential(RequestKind::Write, 4, 1 << 20), 530.0, 6.0);
-    near("4K write", bench.random_4k(RequestKind::Write, 1), 100.0, 20.0);
+    near("depth 32", bench.random_4k(Read, 32) / 0.004096, 98_000.0, 10.0);
+    near("sequential read", bench.sequential(Read, 4, 1 << 20), 560.0, 5.0);
+    near("sequential write", bench.sequential(Write, 4, 1 << 20), 530.0, 6.0);
+    near("4K write", bench.random_4k(Write, 1), 100.0, 20.0);
     let mut now = bench.now;
     let count = 100;
     for k in 0..count {
-        now = one(&mut bench.drive, now, RequestKind::Write, k << 20, 4096);
-        now = one(&mut bench.drive, now, RequestKind::Flush, 0, 0);
+        now = one(&mut bench.drive, now, Write, k << 20, 4096);
+        now = one(&mut bench.drive, now, Flush, 0, 0);
     }
     let per_s = f64::from(count as u32) * 1e9 / (now - bench.now) as f64;
     near("write and fsync per second", per_s, 280.0, 12.0);
@@ -148,8 +146,8 @@ fn samsung_870_evo_1tb() {
 fn pm871b_128() {
     let model = model("pm871b-128");
     let mut bench = Bench::new(&model, 0.3);
-    near("sequential read", bench.sequential(RequestKind::Read, 4, 1 << 20), 3.0 * RED_FIRST, 20.0);
-    let write = bench.sequential(RequestKind::Write, 4, 1 << 20);
+    near("sequential read", bench.sequential(Read, 4, 1 << 20), 3.0 * RED_FIRST, 20.0);
+    let write = bench.sequential(Write, 4, 1 << 20);
     near("sequential write", write, 3.0 * RED_FIRST, 20.0);
     expect_first_seed_4k(&model);
     near("copy", Bench::new(&model, 0.0).fill(40 << 30), RED_FIRST, 20.0);
@@ -166,9 +164,9 @@ fn kioxia_bg4_128() {
     let mut wide = Bench::new(&model, 1.0);
     let mut offsets = Offsets(5);
     let units = model.capacity_bytes() / 4096;
-    wide.rate(RequestKind::Read, 60_000, 32, 4096, |_| offsets.below(units) * 4096);
-    let spread = wide.rate(RequestKind::Read, 20_000, 1, 4096, |_| offsets.below(units) * 4096);
-    let near_by = Bench::new(&model, 1.0).random_4k(RequestKind::Read, 1);
+    wide.rate(Read, 60_000, 32, 4096, |_| offsets.below(units) * 4096);
+    let spread = wide.rate(Read, 20_000, 1, 4096, |_| offsets.below(units) * 4096);
+    let near_by = Bench::new(&model, 1.0).random_4k(Read, 1);
     let extra_us = 4096.0 / spread - 4096.0 / near_by;
     expect("mean cost of map misses, us", extra_us, 15.0, 30.0);
 }
@@ -177,13 +175,13 @@ fn kioxia_bg4_128() {
 fn toshiba_xg6_1tb() {
     let model = model("toshiba-xg6-1tb");
     let mut bench = Bench::new(&model, 0.1);
-    let read = bench.sequential(RequestKind::Read, 8, 1 << 20);
+    let read = bench.sequential(Read, 8, 1 << 20);
     expect("sequential read", read, 15.0 * RED_FIRST, 3250.0);
-    let write = bench.sequential(RequestKind::Write, 8, 1 << 20);
+    let write = bench.sequential(Write, 8, 1 << 20);
     near("sequential write", write, 13.5 * RED_FIRST, 15.0);
-    near("128 KiB at depth 1", bench.sequential(RequestKind::Read, 1, 1 << 17), 1000.0, 15.0);
+    near("128 KiB at depth 1", bench.sequential(Read, 1, 1 << 17), 1000.0, 15.0);
     expect_first_seed_4k(&model);
-    near("depth 256", bench.random_4k(RequestKind::Read, 256) / 0.004096, 355_000.0, 10.0);
+    near("depth 256", bench.random_4k(Read, 256) / 0.004096, 355_000.0, 10.0);
 }
 
 #[test]
@@ -200,16 +198,16 @@ fn fills_of_drives_of_1_tb() {
 fn corsair_mp510_240() {
     let model = model("corsair-mp510-240");
     let mut bench = Bench::new(&model, 0.5);
-    near("4K read, old data", bench.random_4k(RequestKind::Read, 1), 50.0, 20.0);
+    near("4K read, old data", bench.random_4k(Read, 1), 50.0, 20.0);
     near("4K read, new file", Bench::file_4k_read(&model), 50.0, 20.0);
-    let read = bench.sequential(RequestKind::Read, 1, 1 << 20);
+    let read = bench.sequential(Read, 1, 1 << 20);
     // 10 GB in 3.7 s, in which the database had its share: the drive alone is faster
-    let scan = bench.sequential(RequestKind::Read, 8, 1 << 19);
+    let scan = bench.sequential(Read, 8, 1 << 19);
     expect("scan", scan, 10_000.0 / 3.7, 3150.0);
-    near("4K write", bench.random_4k(RequestKind::Write, 1), 160.0, 20.0);
+    near("4K write", bench.random_4k(Write, 1), 160.0, 20.0);
     let mut fresh = Bench::new(&model, 0.2);
-    expect("IOPS", fresh.random_4k(RequestKind::Write, 32) / 0.004096, 100_000.0, 260_000.0);
-    let write = fresh.sequential(RequestKind::Write, 1, 1 << 20);
+    expect("IOPS", fresh.random_4k(Write, 32) / 0.004096, 100_000.0, 260_000.0);
+    let write = fresh.sequential(Write, 1, 1 << 20);
     // one figure for reading and writing; writing alone is held by the published 1,050 MB/s
     near("mean of sequential read and write", f64::midpoint(read, write), 1700.0, 20.0);
     near("sequential write", write, 1050.0, 10.0);
@@ -221,5 +219,5 @@ fn laptop_ssd_of_2015() {
     let model = model("laptop-ssd-2015");
     let mut bench = Bench::new(&model, 0.5);
     // a synchronous read of a page: 144 us with the file system and the interpreter
-    expect("4K read, us", 4096.0 / bench.random_4k(RequestKind::Read, 1), 115.0, 144.0);
+    expect("4K read, us", 4096.0 / bench.random_4k(Read, 1), 115.0, 144.0);
 }

@@ -6,7 +6,7 @@ use crate::ssd::Ssd;
 use crate::ssd::ftl::Ftl;
 use crate::ssd::geometry::Geometry;
 use crate::ssd::params::SsdParams;
-use crate::ssd::testing::{Deaf, Offsets, closed_loop, full, one, small};
+use crate::ssd::testing::{NullSink, Offsets, closed_loop, full, one, small};
 
 /// α/(α + W₀(−α·e^(−α))), the fixed point of greedy collection under uniform random writes.
 fn formula(spare_share: f64) -> f64 {
@@ -46,7 +46,7 @@ fn amplification_of(params: &SsdParams, passes: f64) -> f64 {
     let mut offsets = Offsets(11);
     let mut write = |ftl: &mut Ftl, count: f64| {
         for _ in 0..(count * f64::from(geometry.logical_units)) as u64 {
-            ftl.place(offsets.below(u64::from(geometry.logical_units)) as u32, 1, &mut Deaf);
+            ftl.place(offsets.below(u64::from(geometry.logical_units)) as u32, 1, &mut NullSink);
         }
     };
     write(&mut ftl, passes);

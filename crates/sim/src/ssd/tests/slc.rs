@@ -1,6 +1,7 @@
 //! The SLC cache: knee, folding, recovery.
 
-use crate::device::{Nanos, RequestKind, SimDevice};
+use crate::device::RequestKind::{Read, Trim, Write};
+use crate::device::{Nanos, SimDevice};
 use crate::ssd::params::{SlcParams, SsdParams};
 use crate::ssd::testing::{closed_loop, one, slc, small};
 use crate::ssd::{Ssd, SsdFaults};
@@ -36,7 +37,7 @@ fn knee(ssd: &mut Ssd, now: Nanos, bytes: u64, limit_mb_s: f64) -> (Nanos, Optio
 /// Writes `bytes` from `from` on; when that ends, and its rate in MB/s.
 fn write(ssd: &mut Ssd, now: Nanos, from: u64, bytes: u64) -> (Nanos, f64) {
     let place = |k: u64| (from + k * CHUNK, CHUNK);
-    let end = closed_loop(ssd, now, RequestKind::Write, bytes / CHUNK, 4, place);
+    let end = closed_loop(ssd, now, Write, bytes / CHUNK, 4, place);
     (end, bytes as f64 * 1000.0 / (end - now) as f64)
 }
 
@@ -100,7 +101,7 @@ fn idle_time_restores_cache_without_live_data() {
             let mut ssd = Ssd::new(with_cache(static_gb, dynamic_gb), 1).unwrap();
             let (mut now, _) = write(&mut ssd, 0, 0, 256 << 20);
             if trimmed {
-                now = one(&mut ssd, now, RequestKind::Trim, 0, 1 << 30);
+                now = one(&mut ssd, now, Trim, 0, 1 << 30);
             } else {
                 now = write(&mut ssd, now, 0, 256 << 20).0;
             }
@@ -118,7 +119,7 @@ fn idle_time_restores_cache_without_live_data() {
 fn a_throttled_drive_folds_more_slowly() {
     let folded = |faults: SsdFaults| {
         let mut ssd = Ssd::new(with_cache(0.2, 0.0), 1).unwrap();
-        let now = closed_loop(&mut ssd, 0, RequestKind::Write, 1024, 4, |k| (k * CHUNK, CHUNK));
+        let now = closed_loop(&mut ssd, 0, Write, 1024, 4, |k| (k * CHUNK, CHUNK));
         ssd.set_faults(faults);
         ssd.advance(now + SECOND + SECOND / 4, &mut Vec::new());
         ssd.status().moved_bytes as f64
@@ -131,13 +132,13 @@ fn a_throttled_drive_folds_more_slowly() {
 #[test]
 fn folding_leaves_the_data_readable_and_the_addresses_mapped() {
     let mut ssd = Ssd::new(with_cache(0.1, 0.1), 1).unwrap();
-    let now = closed_loop(&mut ssd, 0, RequestKind::Write, 1024, 4, |k| (k * CHUNK, CHUNK));
+    let now = closed_loop(&mut ssd, 0, Write, 1024, 4, |k| (k * CHUNK, CHUNK));
     let live = ssd.status().live_bytes;
     ssd.advance(now + 60 * SECOND, &mut Vec::new());
     assert_eq!(ssd.status().live_bytes, live);
     assert!(ssd.status().moved_bytes > 0);
     let start = now + 61 * SECOND;
-    let read = one(&mut ssd, start, RequestKind::Read, 0, 4096) - start;
+    let read = one(&mut ssd, start, Read, 0, 4096) - start;
     assert_eq!(read, 10_000 + 50_000 + 5120 + 3048, "now an ordinary lower page");
 }
 
@@ -161,7 +162,7 @@ fn whole_drive_is_writable_through_dynamic_cache() {
     let mut params = with_cache(0.0, 1.0);
     params.spare_share = 0.1;
     let mut ssd = Ssd::new(params, 1).unwrap();
-    closed_loop(&mut ssd, 0, RequestKind::Write, (1 << 30) / CHUNK, 4, |k| (k * CHUNK, CHUNK));
+    closed_loop(&mut ssd, 0, Write, (1 << 30) / CHUNK, 4, |k| (k * CHUNK, CHUNK));
     assert_eq!(ssd.status().live_bytes, 1 << 30);
     let amplification = ssd.status().write_amplification();
     assert!((1.2..2.2).contains(&amplification), "{amplification}: folded on the way");
@@ -170,7 +171,7 @@ fn whole_drive_is_writable_through_dynamic_cache() {
 #[test]
 fn looking_often_does_not_change_what_idle_time_does() {
     let mut ssd = Ssd::new(with_cache(0.1, 0.1), 1).unwrap();
-    let now = closed_loop(&mut ssd, 0, RequestKind::Write, 1024, 4, |k| (k * CHUNK, CHUNK));
+    let now = closed_loop(&mut ssd, 0, Write, 1024, 4, |k| (k * CHUNK, CHUNK));
     let (mut once, mut often) = (ssd.clone(), ssd);
     let end = now + 2 * SECOND;
     once.advance(end, &mut Vec::new());

@@ -1,6 +1,9 @@
 //! Throttling, planted faults, requests and parameters that cannot be.
 
-use crate::device::{Nanos, RequestKind, SimCompletion, SimDevice, SimOutcome, SimRequest};
+use crate::device::RequestKind::{Flush, Read, Trim, Write};
+use crate::device::{Nanos, SimCompletion, SimDevice, SimOutcome, SimRequest};
+use crate::ranges::without_numbers;
+use crate::ssd::check::RANGES;
 use crate::ssd::params::SsdParams;
 use crate::ssd::testing::{closed_loop, full, one, request, slc, small, thermal};
 use crate::ssd::{RetryRegion, Ssd, SsdFaults};
@@ -22,7 +25,7 @@ fn throttling_appears_and_recovers() {
     let mut ssd = Ssd::new(params, 1).unwrap();
     let rate = |ssd: &mut Ssd, now: Nanos| {
         let count = 1024;
-        let end = closed_loop(ssd, now, RequestKind::Write, count, 4, |k| (k * 131_072, 131_072));
+        let end = closed_loop(ssd, now, Write, count, 4, |k| (k * 131_072, 131_072));
         (end, count as f64 * 131_072.0 / (end - now) as f64)
     };
     let (mut now, _) = rate(&mut ssd, 0);
@@ -45,7 +48,7 @@ fn a_forced_throttle_scales_everything() {
     let time = |faults: SsdFaults| {
         let mut ssd = full(small());
         ssd.set_faults(faults);
-        one(&mut ssd, 0, RequestKind::Read, 0, 4096)
+        one(&mut ssd, 0, Read, 0, 4096)
     };
     let slow = time(SsdFaults { throttle_forced: Some(0.25), ..SsdFaults::default() });
     assert!((slow as f64 / time(SsdFaults::default()) as f64 - 4.0).abs() < 0.001);
@@ -55,8 +58,8 @@ fn a_forced_throttle_scales_everything() {
 fn a_flush_that_lies_costs_nothing() {
     let mut ssd = Ssd::new(small(), 1).unwrap();
     ssd.set_faults(SsdFaults { flush_lies: true, ..SsdFaults::default() });
-    let now = one(&mut ssd, 0, RequestKind::Write, 0, 1 << 20);
-    assert_eq!(one(&mut ssd, now, RequestKind::Flush, 0, 0) - now, 8000);
+    let now = one(&mut ssd, 0, Write, 0, 1 << 20);
+    assert_eq!(one(&mut ssd, now, Flush, 0, 0) - now, 8000);
 }
 
 #[test]
@@ -72,7 +75,7 @@ fn a_failing_region_is_slow_and_unreadable() {
         (16_384, SimOutcome::Done, false),
     ] {
         let mut fresh = ssd.clone();
-        let done = outcome(&mut fresh, 0, request(RequestKind::Read, offset, 4096));
+        let done = outcome(&mut fresh, 0, request(Read, offset, 4096));
         assert_eq!(done.outcome, expected, "{offset}");
         assert_eq!(done.at > 50_000_000, late, "{offset}");
     }
@@ -82,9 +85,9 @@ fn a_failing_region_is_slow_and_unreadable() {
 fn trim_forgets_whole_units_only_and_takes_its_time() {
     let mut ssd = full(small());
     let live = ssd.status().live_bytes;
-    let now = one(&mut ssd, 0, RequestKind::Trim, 3584, 8192);
+    let now = one(&mut ssd, 0, Trim, 3584, 8192);
     assert_eq!(ssd.status().live_bytes, live - 4096);
-    let end = one(&mut ssd, now, RequestKind::Trim, 0, 1 << 30);
+    let end = one(&mut ssd, now, Trim, 0, 1 << 30);
     assert_eq!(ssd.status().live_bytes, 0);
     // 50 µs, and 100 for each GiB
     assert_eq!(end - now, 150_000);
@@ -94,20 +97,20 @@ fn trim_forgets_whole_units_only_and_takes_its_time() {
 fn a_drive_that_goes_takes_its_requests_along() {
     let mut ssd = full(small());
     ssd.set_faults(SsdFaults { gone_at: Some(30_000), ..SsdFaults::default() });
-    let pending = outcome(&mut ssd.clone(), 0, request(RequestKind::Read, 0, 4096));
+    let pending = outcome(&mut ssd.clone(), 0, request(Read, 0, 4096));
     assert_eq!((pending.at, pending.outcome), (30_000, SimOutcome::Gone));
-    let later = outcome(&mut ssd, 40_000, request(RequestKind::Read, 0, 4096));
+    let later = outcome(&mut ssd, 40_000, request(Read, 0, 4096));
     assert_eq!((later.at, later.outcome), (40_000, SimOutcome::Gone));
 }
 
 #[test]
 fn impossible_requests_are_refused() {
     for (op, offset, len) in [
-        (RequestKind::Read, 1 << 30, 512),
-        (RequestKind::Write, 100, 512),
-        (RequestKind::Write, 0, 700),
-        (RequestKind::Trim, 0, 0),
-        (RequestKind::Read, u64::MAX - 511, 512),
+        (Read, 1 << 30, 512),
+        (Write, 100, 512),
+        (Write, 0, 700),
+        (Trim, 0, 0),
+        (Read, u64::MAX - 511, 512),
     ] {
         let mut ssd = Ssd::new(small(), 1).unwrap();
         assert_eq!(outcome(&mut ssd, 5, request(op, offset, len)).outcome, SimOutcome::Invalid);
@@ -146,6 +149,13 @@ fn parameters_that_cannot_be_are_named() {
     assert_eq!(small().validate(), []);
 }
 
+#[test]
+fn every_range_is_of_a_parameter() {
+    let params = SsdParams { slc: Some(slc(0.1, 0.1, 5.0)), thermal: Some(thermal()), ..small() };
+    let table = toml::Value::try_from(params).unwrap();
+    assert_eq!(without_numbers(RANGES, &[table]), [""; 0]);
+}
+
 /// Replaces every number of a parameter file, one after the other, and calls `each` with the result.
 fn with_each_number_replaced(text: &str, value: &str, mut each: impl FnMut(&str, &str)) {
     let lines: Vec<&str> = text.lines().collect();
@@ -178,11 +188,9 @@ fn extreme_parameters_are_refused_or_work() {
             ssd.precondition(0.5);
             let chunk = 1 << 16;
             let count = 100.min(ssd.capacity_bytes() / chunk);
-            let end =
-                closed_loop(&mut ssd, 0, RequestKind::Write, count, 4, |k| (k * chunk, chunk));
-            let end =
-                closed_loop(&mut ssd, end, RequestKind::Read, count, 4, |k| (k * chunk, chunk));
-            let flushed = one(&mut ssd, end + SECOND, RequestKind::Flush, 0, 0);
+            let end = closed_loop(&mut ssd, 0, Write, count, 4, |k| (k * chunk, chunk));
+            let end = closed_loop(&mut ssd, end, Read, count, 4, |k| (k * chunk, chunk));
+            let flushed = one(&mut ssd, end + SECOND, Flush, 0, 0);
             assert!(flushed > end, "{changed}");
         });
     }

@@ -8,7 +8,7 @@ use drivescope_model::trace::TraceSummary;
 use std::io::Write;
 
 /// The summary of a file in `trace info`.
-fn summary(bytes: &'static [u8]) -> TraceSummary {
+fn summary(bytes: &[u8]) -> TraceSummary {
     read(bytes, ImportOptions::default()).unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -63,7 +63,7 @@ fn work_before_requeue_stays_counted() {
     let text = "8,0 0 1 0.000000000 1 D W 0 + 16 [a]\n8,0 0 2 0.000100000 0 C W 0 + 8 [0]\n\
                 8,0 0 3 0.000200000 1 R W 8 + 8 [0]\n8,0 0 4 0.000300000 1 D W 8 + 8 [a]\n\
                 8,0 0 5 0.000400000 0 C W 8 + 8 [0]\n";
-    let found = read(text.as_bytes(), ImportOptions::default()).unwrap();
+    let found = summary(text.as_bytes());
     assert_eq!((found.writes.requests, found.writes.bytes), (2, 8192));
 }
 
@@ -77,7 +77,7 @@ fn discards_count_bytes_and_target_size() {
 #[test]
 fn zeroes_without_data_are_no_writes() {
     let text = "8,0 0 1 0.0 1 D WZS 8 + 16 [mkfs]\n8,0 0 2 0.1 0 C WZS 8 + 16 [0]\n";
-    let found = read(text.as_bytes(), ImportOptions::default()).unwrap();
+    let found = summary(text.as_bytes());
     assert_eq!((found.writes.requests, found.zeroes, found.zeroed_bytes), (0, 1, 8192));
 }
 
@@ -89,7 +89,7 @@ fn what_blkparse_prints_around_its_events_is_skipped() {
          (8,32): skipping 4 -> 7\ncomplete not found for (8,32): 2048\n\
          CPU0 (8,32):\n Reads Queued:           1,        4KiB\nThroughput (R/W): 1KiB/s / 0KiB/s\n"
     );
-    let found = read(around.as_bytes(), ImportOptions::default()).unwrap();
+    let found = summary(around.as_bytes());
     assert_eq!((found.reads.requests, found.flushes), (1, 1));
 }
 
@@ -98,12 +98,10 @@ fn file_names_may_hold_blanks_and_actions() {
     let text = include_str!("../../../fixtures/blank_in_name.iolog");
     for name in ["/mnt/My Disk/f.tmp", "/mnt/to read 1 2/add", "read write"] {
         let text = text.replace("/mnt/My Disk/f.tmp", name);
-        let found = read(text.as_bytes(), ImportOptions::default()).unwrap();
+        let found = summary(text.as_bytes());
         assert_eq!((found.writes.requests, found.reads.requests), (1, 1), "{name}");
-        let device = Some(name.to_string());
-        assert!(
-            read(text.as_bytes(), ImportOptions { device, ..ImportOptions::default() }).is_ok()
-        );
+        let options = ImportOptions { device: Some(name.to_string()), ..ImportOptions::default() };
+        assert!(read(text.as_bytes(), options).is_ok());
     }
 }
 
@@ -134,7 +132,7 @@ fn compressed_traces_are_read_or_name_remedy() {
 #[test]
 fn a_byte_order_mark_before_a_trace_is_skipped() {
     let text = "\u{feff}7,R,4096,8192,1\r\n7,W,0,512,2\r\n";
-    let found = read(text.as_bytes(), ImportOptions::default()).unwrap();
+    let found = summary(text.as_bytes());
     assert_eq!((found.source.as_str(), found.requests), ("alibaba", 2));
 }
 
