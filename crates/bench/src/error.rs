@@ -10,75 +10,58 @@ use drivescope_model::units::Bytes;
 use drivescope_sql::SqlError;
 use std::io;
 
-/// Why a test stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
-    /// The target refused.
     #[error(transparent)]
     Drive(#[from] DriveError),
-    /// What a copy reads from, on another drive than the target.
+    /// The source of a copy, on another drive than the target.
     #[error("the source of the copy failed, not the target: {0}")]
     Source(DriveError),
-    /// A claimed device is not the same any more.
+    /// A claimed device has changed.
     #[error(transparent)]
     Raw(#[from] WriteError),
-    /// Originals could not be saved, or not be put back.
     #[error("{error}{}", after(before))]
     Journal {
-        /// Why.
         error: JournalError,
         /// How the test had ended before, if not well.
         before: String,
     },
-    /// A request failed: the drive's fault.
     #[error("{}", describe(failure, *count))]
     Request {
-        /// The first that failed.
         failure: IoFailure,
-        /// How many failed.
         count: u64,
     },
-    /// The engine could not be set up or broke.
     #[error("the {engine} engine failed: {source}{}; try --engine {other}", limit_of(source))]
     Engine {
-        /// The engine that failed.
         engine: &'static str,
-        /// The other one.
         other: &'static str,
-        /// What the kernel said.
         source: io::Error,
     },
-    /// Data read back is not what was written.
     #[error(
         "data at byte {offset} is not what was written there; do not trust this drive or this machine's memory"
     )]
     Mismatch {
-        /// Byte offset on the file.
         offset: u64,
     },
-    /// A database failed.
     #[error(transparent)]
     Sql(#[from] SqlError),
-    /// The user or the system asked to stop.
     #[error("interrupted")]
     Interrupted,
-    /// The target does not suit the test; nothing is wrong with it.
     #[error("{0}")]
     Unsuitable(String),
 }
 
-/// What a later error does not let be forgotten.
+/// Adds how the test had ended before a later error.
 fn after(before: &str) -> String {
     if before.is_empty() { String::new() } else { format!("; before that: {before}") }
 }
 
-/// A flush of a simulated drive that failed, by its negative errno.
 pub(crate) fn flush_failed(errno: i32) -> BenchError {
     let failure = IoFailure { errno: -errno, offset: 0, len: 0, write: true };
     BenchError::Request { failure, count: 1 }
 }
 
-/// One line for people: what failed, where, how often, and what the kernel called it.
+/// One line for people: what failed, where, how often, and the kernel's word for it.
 pub fn describe(failure: &IoFailure, count: u64) -> String {
     let what = if failure.write { "write" } else { "read" };
     let length = Bytes(failure.len.into()).binary();
@@ -142,7 +125,6 @@ pub fn is_want_of_the_host(errno: i32) -> bool {
     matches!(errno, libc::ECANCELED | libc::ENOMEM | libc::EAGAIN | libc::EINTR | libc::EFBIG)
 }
 
-/// Where a file system is full, and so it is where a write of several pages found room for some of them.
 fn no_space() -> String {
     "failed: no space left: the file system is full, or the device shrank; free some space or use a smaller --size"
         .to_string()
@@ -154,7 +136,6 @@ impl From<JournalError> for BenchError {
     }
 }
 
-/// The limit behind an error, where there is one.
 fn limit_of(source: &io::Error) -> &'static str {
     match source.raw_os_error() {
         Some(libc::EMFILE | libc::ENFILE) => " (raise the limit of open files: ulimit -n)",
@@ -169,13 +150,11 @@ fn limit_of(source: &io::Error) -> &'static str {
 }
 
 impl BenchError {
-    /// An engine that could not be set up or broke.
     pub fn of_engine(engine: Engine, source: io::Error) -> Self {
         let other = if engine == Engine::Uring { Engine::Threads } else { Engine::Uring };
         Self::Engine { engine: engine.name(), other: other.name(), source }
     }
 
-    /// Whether the kernel says that there is no device any more.
     pub(crate) fn is_of_a_device_gone(&self) -> bool {
         let errno = match self {
             Self::Request { failure, .. } => Some(failure.errno),
@@ -185,8 +164,7 @@ impl BenchError {
         matches!(errno, Some(libc::ENODEV | libc::ENXIO))
     }
 
-    /// Which exit code it deserves as the end of a test on a target of this kind. A file system that is full, and
-    /// one that would be, are the same to who asks why.
+    /// A full file system, and one that would be filled, are the same to the user.
     pub fn kind(&self, target: TargetKind) -> ErrorKind {
         match self {
             Self::Drive(error) | Self::Source(error) => error.kind(),
@@ -207,7 +185,7 @@ impl BenchError {
     }
 }
 
-/// Whether a write to a file found no room; it is cut short where there was some. A device that has none fails.
+/// Whether a write to a file found no room or was cut short for lack of it. A full device fails differently.
 fn is_full(failure: &IoFailure, target: TargetKind) -> bool {
     let no_room = match failure.errno {
         libc::ENOSPC | libc::EDQUOT => true,

@@ -11,7 +11,7 @@ use std::ffi::OsString;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// The suites that come with the program, by name.
+/// By name.
 const BUILT_IN: [(&str, &str); 33] = [
     ("first", include_str!("../suites/first.toml")),
     ("quick", include_str!("../suites/quick.toml")),
@@ -51,53 +51,42 @@ const BUILT_IN: [(&str, &str); 33] = [
 /// What `watch` plans with, which no user runs.
 const OF_WATCH: &str = include_str!("../suites/watch.toml");
 
-/// Longest file of a suite: a thousand times what all options take, and far below what memory holds.
+/// A thousand times what all options take, and far below what memory holds.
 const FILE_MAX_BYTES: u64 = 1 << 20;
 /// Smallest test file or span.
 const SIZE_MIN: u64 = 1 << 20;
 
-/// Why a suite or an option of one cannot be used; always one line.
+/// Always one line.
 #[derive(Debug, thiserror::Error)]
 pub enum SuiteError {
-    /// No such suite.
     #[error("no suite '{name}'{}; drivescope suites lists them", hint(.nearest.as_deref()))]
     UnknownSuite {
-        /// What was asked.
         name: String,
-        /// The closest name, if one is close.
+        /// If one is close.
         nearest: Option<String>,
     },
-    /// No such test.
     #[error("no test '{name}'{}; drivescope tests lists them", hint(.nearest.as_deref()))]
     UnknownTest {
-        /// What was asked.
         name: String,
-        /// The closest name, if one is close.
+        /// If one is close.
         nearest: Option<String>,
     },
-    /// The file cannot be read.
     #[error(
         "cannot read the suite {path}: {source}; name a TOML file, or one that drivescope suites lists"
     )]
     Unreadable {
-        /// The file.
         path: PathBuf,
-        /// Why.
         source: std::io::Error,
     },
-    /// The file is not a suite.
     #[error("{path}:{line}:{column}: {message}")]
     Broken {
-        /// Where.
         path: String,
         /// From 1.
         line: usize,
         /// From 1.
         column: usize,
-        /// What is wrong there.
         message: String,
     },
-    /// A value that makes no sense.
     #[error("{0}")]
     Absurd(String),
 }
@@ -106,12 +95,12 @@ fn hint(nearest: Option<&str>) -> String {
     nearest.map(|name| format!(" (did you mean '{name}'?)")).unwrap_or_default()
 }
 
-/// Where a user keeps suites of their own: `drivescope/suites` in the configuration folder.
+/// `drivescope/suites` in the configuration folder.
 pub fn user_folder() -> Option<PathBuf> {
     folder_of(std::env::var_os("XDG_CONFIG_HOME"), std::env::var_os("HOME"))
 }
 
-/// As the XDG base directories are: a variable that is not an absolute path counts as not set.
+/// By the XDG base directories: a variable that is not an absolute path counts as not set.
 fn folder_of(config: Option<OsString>, home: Option<OsString>) -> Option<PathBuf> {
     let absolute = |text: OsString| Some(PathBuf::from(text)).filter(|path| path.is_absolute());
     let config = config.and_then(absolute);
@@ -129,11 +118,11 @@ pub fn has_few_rounds_by_method(suite: &Suite) -> bool {
     method.is_some_and(|method| method.rounds < ROUNDS_MIN && method.rounds == suite.rounds)
 }
 
-/// Suites of our own, which repeat no instrument's method: on a slow drive they move fewer bytes, in fewer rounds.
+/// They repeat no instrument's method: on a slow drive they move fewer bytes, in fewer rounds.
 const OF_OUR_OWN: [&str; 4] = ["first", "quick", "standard", "full"];
 
-/// Whether a slow drive may have a smaller test file, fewer rounds and smaller samples than this suite says: it is one
-/// of our own, and its user asked for none of these.
+/// Whether a slow drive may have a smaller test file, fewer rounds and smaller samples than this suite says: it is
+/// one of our own, and its user asked for none of these.
 pub(crate) fn may_be_shortened(suite: &Suite) -> bool {
     let own = BUILT_IN.iter().find(|(name, _)| *name == suite.name && OF_OUR_OWN.contains(name));
     let own = own.and_then(|(name, text)| parse(name, text).ok());
@@ -147,14 +136,13 @@ pub fn of_watch() -> Suite {
     parse("watch", OF_WATCH).expect("the suites of the program are sound")
 }
 
-/// The suite called `name`: a file if it looks like one, else the user's own in `user_folder`, else a
-/// built-in one.
+/// A file if the name looks like one, else the user's own in `user_folder`, else a built-in one.
 pub fn find(name: &str, user_folder: Option<&Path>) -> Result<Suite, SuiteError> {
     let (path, text) = text_of(name, user_folder)?;
     parse(&path, &text)
 }
 
-/// The file of that suite, to be read by people: its path, or the name of a built-in one, and its text.
+/// For people: the path of a suite's file, or the name of a built-in one, and its text.
 pub fn text_of(name: &str, user_folder: Option<&Path>) -> Result<(String, String), SuiteError> {
     if name.contains('/') || name.ends_with(".toml") {
         return read(Path::new(name));
@@ -174,7 +162,7 @@ pub fn text_of(name: &str, user_folder: Option<&Path>) -> Result<(String, String
     }
 }
 
-/// The names of all suites: the built-in ones, then those of a user that have no such name.
+/// The built-in ones, then a user's own that have no such name.
 pub fn names(user_folder: Option<&Path>) -> Vec<String> {
     let mut all: Vec<String> = BUILT_IN.iter().map(|(name, _)| name.to_string()).collect();
     let own = user_folder.map(names_in).unwrap_or_default();
@@ -182,7 +170,7 @@ pub fn names(user_folder: Option<&Path>) -> Vec<String> {
     all
 }
 
-/// The names of the suites in a folder; none if it cannot be read.
+/// Empty if the folder cannot be read.
 fn names_in(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let paths = entries.map(|entry| entry.path());
@@ -207,7 +195,7 @@ fn read(path: &Path) -> Result<(String, String), SuiteError> {
     Ok((name, text))
 }
 
-/// A fault after the text `before`.
+/// An error after the text `before`.
 fn broken(path: &str, before: &str, message: String) -> SuiteError {
     SuiteError::Broken {
         path: path.to_string(),
@@ -231,8 +219,8 @@ fn parse(path: &str, text: &str) -> Result<Suite, SuiteError> {
     Ok(suite)
 }
 
-/// In one line, in the words of a suite file, and with the nearest of the names that were expected, which stand
-/// in backticks after the unknown one.
+/// In one line, in the words of a suite file, with the nearest of the expected names, which stand in backticks
+/// after the unknown one.
 fn with_nearest(message: &str) -> String {
     let message = message.lines().collect::<Vec<_>>().join(" ");
     let message = message.replace("expected a sequence", "expected a list, like [100, 200]");
@@ -309,7 +297,6 @@ fn check(suite: &Suite) -> Result<(), SuiteError> {
         .map_err(|problem| SuiteError::Absurd(format!("suite {}: {problem}", suite.name)))
 }
 
-/// What concerns all tests.
 fn check_general(suite: &Suite) -> Result<(), String> {
     ensure(!suite.tests.is_empty(), || "it names no tests".to_string())?;
     check_once(&suite.tests, "it names the test")?;

@@ -8,13 +8,12 @@ pub fn now_ns() -> u64 {
     reading_ns(ClockId::Monotonic)
 }
 
-/// Processor time of the calling thread in nanoseconds, exact: `CLOCK_THREAD_CPUTIME_ID` stands still
-/// while others hold the core.
+/// Exact: `CLOCK_THREAD_CPUTIME_ID` stands still while others hold the core.
 pub fn cpu_ns() -> u64 {
     reading_ns(ClockId::ThreadCPUTime)
 }
 
-/// The same of all threads of the program.
+/// All threads of the program.
 pub fn program_cpu_ns() -> u64 {
     reading_ns(ClockId::ProcessCPUTime)
 }

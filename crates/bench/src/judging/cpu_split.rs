@@ -10,20 +10,19 @@ use crate::io::cpu_usage::CpuUsage;
 use drivescope_stats::interval::Interval;
 use drivescope_stats::proportion::{succession, wilson_interval};
 
-/// Time between ticks, at the most: kernels tick at 100 Hz or more.
+/// Longest time between ticks: kernels tick at 100 Hz or more.
 const TICK_NS: f64 = 1e7;
 
 /// The share of user mode.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct CpuSplit {
-    /// The estimate; neither 0 nor 1.
+    /// Neither 0 nor 1.
     pub share: f64,
-    /// Its interval.
     pub interval: Interval,
 }
 
 impl CpuSplit {
-    /// Of what all rounds of a cell used.
+    /// All rounds of a cell together.
     pub fn of(rounds: impl IntoIterator<Item = CpuUsage>, confidence: f64) -> Self {
         let all = rounds.into_iter().fold(CpuUsage::default(), std::ops::Add::add);
         let ticks = |ns: u64| ns as f64 / TICK_NS;
@@ -33,13 +32,11 @@ impl CpuSplit {
         Self { share, interval: interval.expect("a part is not more than the sum") }
     }
 
-    /// The share of the kernel.
     pub fn of_kernel(self) -> Self {
         let Interval { low, high } = self.interval;
         Self { share: 1.0 - self.share, interval: Interval { low: 1.0 - high, high: 1.0 - low } }
     }
 
-    /// Where this share of a quantity within `all` lies.
     pub fn interval_of(self, all: Interval) -> Interval {
         Interval { low: all.low * self.interval.low, high: all.high * self.interval.high }
     }

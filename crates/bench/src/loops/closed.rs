@@ -14,65 +14,57 @@ use drivescope_model::cell::Mix;
 use std::collections::VecDeque;
 use std::io;
 
-/// Failed requests after which a phase gives up; one may be a bad sector, these are a dying drive.
+/// A phase gives up after these: one may be a bad sector, these are a dying drive.
 const ERRORS_MAX: u64 = 16;
 
-/// Reads sent with one system call at most. The kernel holds a batch back until its last request is in (it plugs the
-/// queue), so that the first ones start late and all end together; a call for each costs processor time.
+/// The kernel holds a batch of reads back until its last request is in (it plugs the queue), so that the first ones
+/// start late and all end together; a call for each costs processor time.
 const SEND_TOGETHER_MAX: u32 = 4;
 
 /// How many reads to send with one system call: an eighth of a queue and no less than two. At depth 8 four are 3 %
-/// slower than two (ext4), at depth 32 up to 7 % faster (btrfs; 13 % with 128 KiB). `may_block`: each request goes to
-/// a thread of the kernel, and none is held back by the others of its batch.
+/// slower than two (ext4), at depth 32 up to 7 % faster (btrfs; 13 % with 128 KiB). `may_block`: each request goes
+/// to a thread of the kernel, and none is held back by the others of its batch.
 pub fn send_together(depth: u32, may_block: bool) -> u32 {
     if may_block { SEND_TOGETHER_MAX } else { (depth / 8).clamp(2, SEND_TOGETHER_MAX) }
 }
 
-/// Data made for coming writes before completions are looked at again: about 30 µs of work.
+/// Data made for coming writes before completions are checked again: about 30 µs of work.
 const PREPARE_BYTES: u32 = 256 << 10;
 
-/// Memory for writes prepared ahead, at most: a processor's caches hold it beside the data in flight.
+/// Memory for writes prepared ahead: a processor's caches hold it beside the data in flight.
 const AHEAD_BYTES: u32 = 256 << 10;
 
-/// Writes prepared ahead, at least. Of large writes more would only take room in the caches: 16 of 1 MiB cost
-/// a fifth of the rate, 4 cost nothing.
+/// Writes prepared ahead, at least. Of large writes more would only take room in the caches: 16 of 1 MiB cost a
+/// fifth of the rate, 4 cost nothing.
 const AHEAD_MIN: u32 = 4;
 
-/// How many requests to prepare while `depth` fly. Writes need data of their own; a drive that answers
-/// several at once must find as many ready, or its queue runs dry while they are made.
+/// How many requests to prepare while `depth` fly. Writes need data of their own; a drive that answers several at
+/// once must find as many ready, or its queue runs dry while they are made.
 pub fn ahead(depth: u32, block_bytes: u32, mix: Mix) -> u32 {
     if mix.writes() { depth.min(AHEAD_MIN.max(AHEAD_BYTES / block_bytes)) } else { 1 }
 }
 
-/// One worker's closed loop.
 #[derive(Debug)]
 pub struct ClosedLoop<'c> {
-    /// Requests in flight, sustained.
     pub depth: u32,
     /// Reads sent with one system call: [`send_together`].
     pub send_together: u32,
-    /// Bytes per request.
     pub block_bytes: u32,
-    /// Where they go.
     pub offsets: Offsets,
-    /// What writes carry.
     pub payload: Payload,
     /// Load before the measured time.
     pub ramp_ns: u64,
-    /// Measured time.
     pub time_ns: u64,
-    /// Requests at most, the ramp's included, which are as large a part of them as of the time.
+    /// Requests at most. The ramp's count, with the share that it has of the time.
     pub ops_max: u64,
-    /// The outside.
     pub control: &'c Control,
 }
 
-/// State of one running loop.
 #[derive(Debug)]
 pub struct ClosedRun<'c> {
     plan: ClosedLoop<'c>,
     recorder: Recorder,
-    /// Per slot: when its request was sent, and which it is.
+    /// Per slot: when its request was sent, and the request.
     requests: Vec<(u64, IoRequest)>,
     free: Vec<u16>,
     /// Slots prepared, in the order in which they will be sent.
@@ -84,12 +76,12 @@ pub struct ClosedRun<'c> {
     issued: u64,
     /// Writes whose data were made.
     made: u64,
-    /// When the queue was full, and how many of the requests until then are still under way.
+    /// When the queue was full, and how many of the requests until then are still in flight.
     filled_ns: u64,
     first_left: u32,
     measure_from_ns: u64,
     deadline_ns: u64,
-    /// The ramp ends after this many requests, if not before, so that some are left to measure.
+    /// The ramp ends after these at the latest, so that some are left to measure.
     ramp_ops_max: u64,
     publisher: Publisher<'c>,
     stopping: bool,
@@ -184,7 +176,7 @@ impl ClosedRun<'_> {
         self.recorder.start(at_ns);
     }
 
-    /// Stages a few of the missing requests while the others fly, before it waits for these.
+    /// Stages a few of the missing requests while the others fly.
     #[inline]
     fn next<Q: IoQueue>(&mut self, queue: &mut Q) -> Wait {
         if self.in_flight == 0 {

@@ -12,7 +12,7 @@ use drivescope_stats::summary::median;
 
 /// Stretches of each order that a median needs.
 const STRETCHES_MIN: usize = 4;
-/// Where onsets take more of the time of a stretch, what is left of it is not its rate.
+/// With a larger share of fixed overhead in a stretch, the rest is not its rate.
 const SHARE_MAX: f64 = 0.5;
 
 /// A stretch written in two parts, each with the flush after it.
@@ -20,7 +20,7 @@ const SHARE_MAX: f64 = 0.5;
 pub struct StretchParts {
     /// Bytes and ns of the part written first.
     pub first: (u64, u64),
-    /// The same of the other one.
+    /// Bytes and ns of the other part.
     pub second: (u64, u64),
 }
 
@@ -29,7 +29,7 @@ impl StretchParts {
         (self.first.1 + self.second.1) as f64
     }
 
-    /// The onset if both parts have the same, ns.
+    /// If both parts have the same.
     fn fixed_overhead_ns(&self) -> f64 {
         let [(a, a_ns), (b, b_ns)] =
             [self.first, self.second].map(|(bytes, ns)| (bytes as f64, ns as f64));
@@ -37,12 +37,10 @@ impl StretchParts {
     }
 }
 
-/// The onset of a part, ns. `None` where it cannot be known, and only the whole times are to be trusted: few
-/// stretches, parts of equal length, a drive that is faster at first than later, or onsets that take most of
-/// the time.
-///
-/// What only the first part of a stretch has, such as the way from elsewhere, would count too much where that
-/// is the shorter part, and too little where it is the longer one: with both orders, the mean is right.
+/// The fixed overhead of a part, ns. `None` where it cannot be known, and only the whole times are to be trusted:
+/// few stretches, parts of equal length, a drive that is faster at first than later, or overhead that takes most of
+/// the time.  What only the first part of a stretch has, such as the way from elsewhere, would count too much where
+/// that is the shorter part, and too little where it is the longer one: with both orders, the mean is right.
 pub fn fixed_overhead_ns(stretches: &[StretchParts]) -> Option<f64> {
     let of_order = |short_first: bool| {
         let is_one = |parts: &&StretchParts| (parts.first.0 < parts.second.0) == short_first;
@@ -61,8 +59,8 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    /// 32 stretches of 256 MiB at a rate that falls from 200 MiB/s by half; `part_ns` says what a part takes, by
-    /// its length, the rate in bytes per ns, and whether it is the first.
+    /// 32 stretches of 256 MiB at a rate that falls from 200 MiB/s by half. `part_ns`: time of a part by its
+    /// length, the rate in bytes per ns, and whether it is the first.
     fn written(part_ns: impl Fn(f64, f64, bool) -> f64) -> Vec<StretchParts> {
         let stretch = |i: u32| {
             let rate = 0.2 * MIB as f64 / 1e6 * (1.0 - f64::from(i) / 62.0);

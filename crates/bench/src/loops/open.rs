@@ -11,10 +11,9 @@ use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::io;
 
-/// Requests of an open loop in flight at most; beyond it they wait here, and the wait counts.
+/// Further requests wait here, and the wait counts.
 pub const IN_FLIGHT_MAX: u32 = 128;
 
-/// Intended starts.
 #[derive(Debug, Clone)]
 pub struct Schedule {
     arrivals: Arrivals,
@@ -47,7 +46,7 @@ impl Schedule {
         };
     }
 
-    /// Nanoseconds after the beginning at which the next request is intended.
+    /// When the next request is intended, from the beginning.
     #[inline]
     fn peek_ns(&self) -> u64 {
         self.next_ns as u64
@@ -57,26 +56,20 @@ impl Schedule {
 /// One worker's open loop of reads.
 #[derive(Debug)]
 pub struct OpenLoop<'c> {
-    /// When requests are intended.
     pub schedule: Schedule,
-    /// Bytes per request.
     pub block_bytes: u32,
-    /// Where they go.
     pub offsets: Offsets,
     /// Load before the measured time.
     pub ramp_ns: u64,
-    /// Measured time.
     pub time_ns: u64,
-    /// The outside.
     pub control: &'c Control,
 }
 
-/// State of one running loop.
 #[derive(Debug)]
 pub struct OpenRun<'c> {
     plan: OpenLoop<'c>,
     recorder: Recorder,
-    /// Per slot: when its request was intended, and which it was.
+    /// Per slot: when its request was intended, and the request.
     intended: Vec<(u64, IoRequest)>,
     free: Vec<u16>,
     in_flight: u32,
@@ -201,8 +194,8 @@ impl OpenRun<'_> {
         }
     }
 
-    /// Requests whose time came but for which no slot was ever free: they count with the time they had
-    /// waited at the end, a lower bound, lest an overload hide its worst latencies.
+    /// Requests whose time came but for which no slot was ever free: they count with the time they had waited at
+    /// the end, a lower bound, lest an overload hide its worst latencies.
     fn count_unsent(&mut self, end: u64) {
         loop {
             let intended = self.start_ns + self.plan.schedule.peek_ns();

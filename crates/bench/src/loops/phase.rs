@@ -17,44 +17,38 @@ use drivescope_model::plan::Engine;
 use drivescope_model::units::Secs;
 use std::ops::Range;
 
-/// When requests are sent.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum LoopMode {
     /// Refilled per completion.
     Closed,
     /// At their own times.
     Open {
-        /// How they arrive.
         arrivals: Arrivals,
         /// Requests per second.
         rate: f64,
     },
 }
 
-/// What a phase does.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Load {
-    /// Order, block, depth, threads.
     pub shape: Shape,
-    /// Share of reads.
     pub mix: Mix,
-    /// Closed or open.
     pub mode: LoopMode,
     /// Bytes of the target it may touch.
     pub span: Range<u64>,
-    /// Load before the measured time.
+    /// Before the measured time.
     pub ramp: Secs,
     /// Measured time.
     pub time: Secs,
-    /// Requests per thread at most.
+    /// Per thread.
     pub ops_max: u64,
-    /// Seed of offsets and arrivals; see [`derive_seed`].
+    /// Of offsets and arrivals; see [`derive_seed`].
     pub seed: u64,
-    /// Seed of written data, the same for the whole run so that it can be verified.
+    /// The same for the whole run, so that written data can be verified.
     pub data_seed: u64,
-    /// Pass number stamped into written data.
+    /// Stamped into written data.
     pub pass: u64,
-    /// What sends the requests, where the device leaves that open and it is known.
+    /// For devices that leave the engine open; `None`: by depth.
     pub engine: Option<Engine>,
     /// A span smaller than the target is what the round is about, so that it needs no caution.
     pub studies_span: bool,
@@ -78,11 +72,10 @@ impl Load {
 /// What one round measured, all workers together.
 #[derive(Debug, Clone)]
 pub struct PhaseResult {
-    /// The merged record.
     pub recorder: Recorder,
-    /// What the workers took from the processors, ramp included.
+    /// Ramp included.
     pub cpu_cost: CpuCost,
-    /// What sent the requests; `None` on simulated drives.
+    /// `None` on simulated drives.
     pub engine: Option<Engine>,
 }
 
@@ -94,15 +87,13 @@ impl From<WorkerOutcome<Recorder>> for PhaseResult {
 }
 
 impl PhaseResult {
-    /// Measured seconds; never 0.
+    /// Never 0.
     pub fn elapsed_s(&self) -> f64 {
         (self.recorder.elapsed_ns() as f64 / 1e9).max(1e-9)
     }
-    /// Requests per second.
     pub fn iops(&self) -> f64 {
         self.recorder.ops as f64 / self.elapsed_s()
     }
-    /// Bytes per second, in 10^6.
     pub fn mb_s(&self) -> f64 {
         self.recorder.bytes as f64 / self.elapsed_s() / 1e6
     }
@@ -110,18 +101,18 @@ impl PhaseResult {
     pub fn depth_mean(&self) -> f64 {
         self.recorder.latencies.mean() * self.iops() / 1e9
     }
-    /// Processor time of both modes per request, in ns.
+    /// Both modes.
     pub fn cpu_ns_per_io(&self) -> f64 {
         self.cpu_cost.usage.cpu_ns as f64 / self.requests()
     }
-    /// Requests of the whole round, ramp included: what the processor time was spent on.
+    /// Of the whole round, ramp included: what the processor time was spent on.
     pub fn requests(&self) -> f64 {
         (self.recorder.requests as f64).max(1.0)
     }
 }
 
-/// Runs `load` on `device` until its time is over, `control` says stop, or it fails. Where io_uring was chosen and its
-/// calls fail, threads send the requests, now and from then on.
+/// Runs `load` until its time is over, `control` says stop, or it fails. Where io_uring was chosen and its calls
+/// fail, threads send the requests, now and from then on.
 pub fn run(
     device: &IoDevice,
     load: &Load,
@@ -233,7 +224,7 @@ mod tests {
     const BLOCK: u64 = 4096;
     const BLOCKS: u64 = 250;
 
-    /// Every block once, in order, at this depth, by each engine that works here.
+    /// Every block once, in order, at this depth.
     fn written(engine: Engine, depth: u32) -> (PhaseResult, Vec<u8>) {
         let dir = scratch();
         let mut folder = OwnFolder::create(dir.path(), "phase").unwrap();
@@ -254,7 +245,6 @@ mod tests {
         (measured, contents)
     }
 
-    /// However the places of a queue are shared among threads, none is left out and none sent twice.
     #[test]
     fn every_engine_and_depth_writes_the_whole_file() {
         for engine in [Engine::Uring, Engine::Threads, Engine::Auto] {

@@ -10,11 +10,11 @@ use std::io;
 
 /// Fewest failed places for a statement about the drive.
 pub const FAILURES_MAX: usize = 16;
-/// Failed places in a row after which nothing else is to be expected, which each may take seconds to show.
+/// Failed places in a row after which nothing else is to be expected; each may take seconds.
 const IN_A_ROW_MAX: usize = 64;
 
-/// When reading on makes no sense: after [`FAILURES_MAX`] failed places that are more than half of those visited, or
-/// after [`IN_A_ROW_MAX`] in a row. A failed write ends a scan at once.
+/// When reading on makes no sense: after [`FAILURES_MAX`] failed places that are more than half of those visited,
+/// or after [`IN_A_ROW_MAX`] in a row. A failed write ends a scan at once.
 #[derive(Debug, Default)]
 pub struct FailureCount {
     visited: usize,
@@ -23,7 +23,7 @@ pub struct FailureCount {
 }
 
 impl FailureCount {
-    /// One more place; whether it is to be the last.
+    /// Counts one more place; returns whether it is to be the last.
     pub fn gives_up(&mut self, has_failed: bool) -> bool {
         self.visited += 1;
         self.failed += usize::from(has_failed);
@@ -36,12 +36,11 @@ impl FailureCount {
 /// Shortest part of a stretch that is kept when a stop ends it: of less, caches would make the rate.
 pub const PART_MIN: u64 = 16 << 20;
 
-/// One place to read or write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ScanRegion {
-    /// Where the timed stretch begins.
+    /// Of the timed stretch.
     pub offset: u64,
-    /// How long it is.
+    /// Of the timed stretch.
     pub len: u64,
     /// Where the untimed lead-in begins; equals `offset` for none.
     pub lead_in_from: u64,
@@ -50,7 +49,6 @@ pub struct ScanRegion {
 }
 
 impl ScanRegion {
-    /// Without a lead-in.
     pub fn new(offset: u64, len: u64) -> Self {
         Self { offset, len, lead_in_from: offset, lead_in_len: 0 }
     }
@@ -62,27 +60,23 @@ impl ScanRegion {
     }
 }
 
-/// What came of one place.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TimedRegion {
-    /// Offset on the target.
     pub offset: u64,
-    /// How long the stretch took; `None` if a request of it failed.
+    /// `None` if a request failed.
     pub ns: Option<u64>,
-    /// How long it would have taken at its steady pace: the slope of a straight line through its
-    /// completions, which hardly depends on how full a cache was at either end. `None` below eight.
+    /// Time at its steady pace: the slope of a straight line through its completions, which hardly depends on how
+    /// full a cache was at either end. `None` below eight.
     pub steady_ns: Option<u64>,
-    /// How long it would have taken with the median time between its answers, without the pauses between the
-    /// tracks of a disk. `None` below eight.
+    /// Time with the median time between its answers, without the pauses between the tracks of a disk. `None` below
+    /// eight.
     pub step_ns: Option<u64>,
     /// How much slower its second half went than its first; see [`SteadyRate::drift`].
     pub drift: Option<f64>,
-    /// Its length.
     pub len: u64,
 }
 
 impl TimedRegion {
-    /// A stretch of whose pace nothing more is known.
     pub fn new(offset: u64, len: u64, ns: Option<u64>) -> Self {
         Self { offset, ns, steady_ns: None, step_ns: None, drift: None, len }
     }
@@ -91,32 +85,29 @@ impl TimedRegion {
 /// A scan over places in the given order.
 #[derive(Debug)]
 pub struct Scan<'c> {
-    /// Places to read or write, in order.
     pub places: Vec<ScanRegion>,
     /// Bytes per request at most.
     pub chunk: u32,
-    /// Requests in flight within a stretch.
+    /// Within a stretch.
     pub depth: u32,
     /// What is written; `None` reads.
     pub data: Option<Payload>,
-    /// The outside.
     pub control: &'c Control,
 }
 
-/// The outcome of a scan.
 #[derive(Debug)]
 pub struct ScanOutcome {
     /// One entry per place visited.
     pub timed: Vec<TimedRegion>,
-    /// Latencies and rates of the timed requests.
+    /// Of the timed requests.
     pub recorder: Recorder,
-    /// Bytes requested, lead-ins included.
+    /// Lead-ins included.
     pub asked_bytes: u64,
-    /// Bytes of the requests that were completed, lead-ins and what lies before a failure included.
+    /// Bytes of completed requests, lead-ins and what lies before a failure included.
     pub moved_bytes: u64,
-    /// Every failure, by place.
+    /// By place.
     pub failures: Vec<IoFailure>,
-    /// It ended before its last place because of them.
+    /// Failures ended it before its last place.
     pub gave_up: bool,
 }
 
@@ -195,8 +186,7 @@ impl Scan<'_> {
         Ok(())
     }
 
-    /// A place that a stop ended at byte `at`, after `ns`: what was written in order need not be written
-    /// again.
+    /// A place that a stop ended at byte `at`, after `ns`: what was written in order need not be written again.
     fn part_of(&self, place: &ScanRegion, at: u64, ns: u64) -> Option<TimedRegion> {
         let ScanRegion { offset, lead_in_len, .. } = *place;
         let is_in_order = self.data.is_some() && lead_in_len == 0;
@@ -329,8 +319,7 @@ mod tests {
         assert_eq!(outcome.timed.iter().filter(|timed| timed.ns.is_some()).count(), 1);
     }
 
-    /// On a slow drive a stop does not wait for the end of a stretch; what is written of it counts if it is enough for
-    /// a rate and nothing before it is missing.
+    /// What is written counts if it is enough for a rate and nothing before it is missing.
     #[test]
     fn stop_ends_stretch_and_keeps_ordered_writes() {
         let lead_in =

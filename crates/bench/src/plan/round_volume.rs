@@ -15,7 +15,7 @@ use drivescope_model::units::Secs;
 /// Chance decides which requests of a mix are writes: this many standard deviations are room enough.
 const SIGMAS: f64 = 5.0;
 
-/// Bytes of a request that is computed as quickly as a small one, on a simulated drive.
+/// Bytes of a request that a simulated drive computes as quickly as a small one.
 const COMPUTED_AS_ONE: u64 = 256 << 10;
 
 /// How many small requests a request counts as where a round on a simulated drive is shortened.
@@ -23,7 +23,7 @@ pub fn computed_as(block_bytes: u64) -> u64 {
     block_bytes.div_ceil(COMPUTED_AS_ONE).max(1)
 }
 
-/// What is left of the requests of a thread in a shortened round, where the requests are large.
+/// Requests left to a thread in a shortened round, where the requests are large.
 pub fn shortened(requests: u64, shape: Shape) -> u64 {
     (requests / computed_as(shape.block.0)).max(u64::from(shape.depth) * DEPTHS_MIN)
 }
@@ -37,7 +37,7 @@ pub struct RoundLength {
     pub write_once: bool,
 }
 
-/// Requests that each thread sends at most in a round of a writing cell that has `place_bytes`, ramp included.
+/// Requests per thread at most in a round of a writing cell that has `place_bytes`, ramp included.
 pub fn round_requests(
     cell: &Cell,
     length: RoundLength,

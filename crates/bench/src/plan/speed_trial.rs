@@ -18,18 +18,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Bytes of the scratch file, and the most that is read of a file or device.
 const STREAM: Bytes = Bytes::mib(8);
-/// Block of the stream, and its longest time, apart from the last request.
 const STREAM_BLOCK: Bytes = Bytes::mib(1);
 const STREAM_TIME: Secs = Secs(0.7);
 /// Random reads, and their longest time.
 const READS: u64 = 200;
 const READS_TIME: Secs = Secs(0.3);
 
-/// The speed of `target`: a file or device is read; in a directory a scratch file is written, if `may_write`. `None`
-/// for simulated drives, whose kind is known, and where a trial would not show the drive.
-///
-/// A trial that finds the drive slow is repeated, and the faster one counts: other programs may have held up the first.
-/// `stop` ends it.
+/// The speed of `target`: a file or device is read; in a directory a scratch file is written, if `may_write`.
+/// `None` for simulated drives, whose kind is known, and where a trial would not show the drive.  A trial that
+/// finds the drive slow is repeated, and the faster one counts: other programs may have held up the first. `stop`
+/// ends it.
 pub fn measure(target: &Target, may_write: bool, stop: &AtomicBool) -> Option<ExpectedSpeed> {
     if target.is_simulated() || target.memory_backed().is_some() {
         return None;

@@ -11,7 +11,7 @@ use drivescope_model::document::Limiter;
 use drivescope_model::findings::FindingId;
 use std::time::Duration;
 
-/// What is read before and after a round: the kernel's counters of the devices below.
+/// What is read before and after a round.
 pub struct PhaseCounters {
     start_s: f64,
     top: Option<DeviceCounters>,
@@ -29,7 +29,7 @@ fn top_counters(session: &Session<'_>) -> Option<DeviceCounters> {
     }
 }
 
-/// What all processors did so far, and this program's part; a simulated drive needs none of them.
+/// All processors' work so far, and this program's part; `None` on a simulated drive.
 fn cores(session: &Session<'_>) -> Option<(CoreTimes, CpuUsage)> {
     let real = session.target.simulated().is_none();
     let all = CoreTimes::read(&Roots::host()).filter(|_| real)?;
@@ -40,9 +40,9 @@ fn cores(session: &Session<'_>) -> Option<(CoreTimes, CpuUsage)> {
 const LOOKS_MAX: u32 = 100;
 const LOOK_EVERY: Duration = Duration::from_millis(1);
 
-/// Waits until nothing is in flight. What the page cache read ahead of the round before (8 MiB at a time on
-/// some machines) would else be counted as another program's in this one. Others may keep a device busy for
-/// ever: then not for long.
+/// Waits until nothing is in flight. What the page cache read ahead of the round before (8 MiB at a time on some
+/// machines) would else be counted as another program's in this one. Others may keep a device busy for ever: then
+/// not for long.
 fn wait_until_idle(mut in_flight: impl FnMut() -> u64, mut pause: impl FnMut()) {
     for _ in 0..LOOKS_MAX {
         if in_flight() == 0 {
@@ -65,7 +65,7 @@ fn let_devices_finish(session: &Session<'_>) {
 }
 
 impl PhaseCounters {
-    /// Reads the counters, as soon as they stand still.
+    /// Reads the counters, once the devices are idle.
     pub fn begin(session: &Session<'_>) -> Self {
         let_devices_finish(session);
         Self {
@@ -121,7 +121,6 @@ fn in_user_space(session: &Session<'_>) -> bool {
     session.findings().iter().any(|finding| finding.id == FindingId::FuseFs)
 }
 
-/// The temperature of the drive in use.
 fn temperature_c(session: &Session<'_>) -> Option<f64> {
     match session.simulated() {
         Some(drive) => drive.heat().map(|heat| heat.celsius),

@@ -23,7 +23,7 @@ use drivescope_model::plan::Engine;
 use drivescope_model::units::Secs;
 use std::ops::Range;
 
-/// Time between two pictures of a test's rounds so far: for each, the figures of its cell are computed anew.
+/// Least time between two events with a test's rounds so far: each computes the figures of its cell anew.
 const TELL_EVERY_NS: u64 = 50_000_000;
 
 impl Session<'_> {
@@ -53,13 +53,12 @@ impl Session<'_> {
         }
     }
 
-    /// Tells listeners that a phase begins.
     pub fn phase_started(&self, label: &str, round: u32, rounds: u32) {
         self.emit(Event::PhaseStarted { label: label.to_string(), round, rounds });
     }
 
-    /// Runs a round of `load`, watched, and turns it into a [`Round`]. A failed request ends the test
-    /// after the round has been kept in `record`.
+    /// Runs a round of `load`, watched, and turns it into a [`Round`]. A failed request ends the test after the
+    /// round has been kept in `record`.
     pub fn measure(
         &self,
         load: &Load,
@@ -70,7 +69,7 @@ impl Session<'_> {
         self.measure_of(load, cell, (round, self.plan.suite.rounds), record)
     }
 
-    /// The same for round `round` of `rounds`.
+    /// As [`Session::measure`], for round `round` of `rounds`.
     pub fn measure_of(
         &self,
         load: &Load,
@@ -129,8 +128,8 @@ impl Session<'_> {
         }
     }
 
-    /// Whether rounds so far may be shown again: rounds of a simulated drive can follow each other faster than anyone
-    /// reads.
+    /// Whether rounds so far may be shown again: rounds of a simulated drive can follow each other faster than
+    /// anyone reads.
     fn may_tell(&self) -> bool {
         let now = clock::now_ns();
         let is_due = now >= self.test.told_ns.get() + TELL_EVERY_NS;
@@ -172,7 +171,7 @@ impl Session<'_> {
         }
     }
 
-    /// Runs one task on `device`, watched; returns its output and the frame of a [`Round`].
+    /// Runs one task, watched; returns its output and the frame of a [`Round`].
     pub fn run_task<T: IoTask>(
         &self,
         device: &IoDevice,
@@ -183,7 +182,7 @@ impl Session<'_> {
         self.run_task_with(device, spec, control, task, || ())
     }
 
-    /// The same, and calls `also` now and then, from the thread that only waits.
+    /// Calls `also` now and then, from the thread that only waits.
     pub fn run_task_with<T: IoTask>(
         &self,
         device: &IoDevice,

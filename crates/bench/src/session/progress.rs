@@ -15,7 +15,6 @@ pub struct Progress<'s> {
 }
 
 impl<'s> Progress<'s> {
-    /// Begins now.
     pub fn new(session: &'s Session<'s>, control: &'s Control) -> Self {
         Self { session, control, last: (session.now_ns(), 0, 0) }
     }

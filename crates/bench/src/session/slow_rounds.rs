@@ -14,7 +14,7 @@ pub(super) struct RoundsOver {
 }
 
 impl RoundsOver {
-    /// Time of all rounds at this pace, s.
+    /// Time of all rounds at this pace.
     pub(super) fn whole_s(self) -> f64 {
         self.elapsed_s * f64::from(self.all) / f64::from(self.count.max(1))
     }

@@ -48,7 +48,6 @@ fn drain<Q: IoQueue>(queue: &mut Q, expected: usize) -> Vec<IoCompletion> {
     all
 }
 
-/// Writes every block at full depth, flushes, reads all back.
 struct WriteAndReadBack;
 
 impl IoTask for WriteAndReadBack {
@@ -107,7 +106,6 @@ fn failures_belong_to_their_request() {
     }
 }
 
-/// With nothing in flight, waiting until a time returns at that time, not before, with nothing.
 struct WaitUntil;
 
 impl IoTask for WaitUntil {
@@ -136,7 +134,6 @@ fn waiting_until_a_time_is_exact() {
     assert!(!on_every_engine("wait until", || WaitUntil).is_empty());
 }
 
-/// Leaves requests in flight when the queue is dropped.
 struct LeaveInFlight;
 
 impl IoTask for LeaveInFlight {

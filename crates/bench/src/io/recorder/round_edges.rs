@@ -5,7 +5,7 @@
 
 use hdrhistogram::Histogram;
 
-/// A request under way at an edge of the measured time.
+/// A request in flight at an edge of the measured time.
 #[derive(Debug, Clone, Copy)]
 struct AcrossEdge {
     /// The part of its time after the edge.
@@ -14,12 +14,12 @@ struct AcrossEdge {
 }
 
 impl AcrossEdge {
-    /// The share that was done before the edge, at an even pace.
+    /// The share done before the edge, at an even pace.
     fn done(self) -> f64 {
         1.0 - self.remaining_ns.min(self.latency_ns) as f64 / self.latency_ns.max(1) as f64
     }
 
-    /// The same with the usual time of a request.
+    /// With the usual time of a request instead of its own.
     fn done_of(self, usual_ns: u64) -> f64 {
         (1.0 - self.remaining_ns as f64 / usual_ns.max(1) as f64).max(0.0)
     }
@@ -29,14 +29,13 @@ impl AcrossEdge {
 #[derive(Debug, Clone, Default)]
 pub(super) struct RoundEdges {
     start: Vec<AcrossEdge>,
-    /// Requests under way at the end; `remaining_ns` counts from the start of the measured time.
+    /// In flight at the end; `remaining_ns` counts from the start of the measured time.
     late: Vec<AcrossEdge>,
-    /// Latencies of requests that the loop began with, as far as they completed after the start.
+    /// Of requests that the loop began with and that completed after the start.
     first_ns: Vec<u64>,
 }
 
 impl RoundEdges {
-    /// Room for a queue of `depth` requests.
     pub(super) fn of_depth(depth: u32) -> Self {
         let room = depth as usize;
         Self {
@@ -46,7 +45,6 @@ impl RoundEdges {
         }
     }
 
-    /// Whether the loop keeps a number of requests in flight.
     pub(super) fn is_closed_loop(&self) -> bool {
         self.start.capacity() > 0
     }
@@ -59,13 +57,13 @@ impl RoundEdges {
         }
     }
 
-    /// A request that was under way at the start.
+    /// In flight at the start.
     #[cold]
     pub(super) fn at_start(&mut self, remaining_ns: u64, latency_ns: u64) {
         push(&mut self.start, AcrossEdge { remaining_ns, latency_ns });
     }
 
-    /// A request that completed after the end, `since_start_ns` after the start.
+    /// Completed after the end, `since_start_ns` after the start.
     pub(super) fn late(&mut self, since_start_ns: u64, latency_ns: u64) {
         if latency_ns >= since_start_ns {
             self.at_start(since_start_ns, latency_ns);
@@ -98,7 +96,7 @@ impl RoundEdges {
         within - before
     }
 
-    /// The work done before the start, in requests: a share of each that was under way then, by its own time.
+    /// Work done before the start, in requests: a share of each in flight then, by its own time.
     pub(super) fn before(&self) -> f64 {
         self.start.iter().map(|across| across.done()).sum()
     }
@@ -119,7 +117,6 @@ impl RoundEdges {
     }
 }
 
-/// Without an allocation.
 fn push<T>(list: &mut Vec<T>, value: T) {
     if list.len() < list.capacity() {
         list.push(value);

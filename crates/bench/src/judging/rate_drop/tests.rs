@@ -97,12 +97,12 @@ fn disk_fall_is_full_cache_not_heat() {
     assert_eq!(id(&buffer, WRITE, true), None, "every disk has a buffer, which is full at times");
 }
 
-/// A second of writes at 5,000 requests of 64 KiB per second, and at less from its middle on.
+/// A second of writes at 5,000 requests of 64 KiB per second, then `rate` from its middle on.
 fn falling_to(rate: f64, number: u32) -> Round {
     round(WRITE, number, move |passed| if passed < 0.5 { 5_000.0 } else { rate })
 }
 
-/// Other programs come and go: on a machine with half of its cores taken a fall of a quarter is no cache.
+/// On a machine with half of its cores taken a drop of a quarter is no cache.
 #[test]
 fn fall_explained_by_busy_processors_is_ignored() {
     let with_others = |rate, others_pct| {
@@ -165,7 +165,6 @@ fn few_requests_more_or_less_are_not_drop() {
     assert_eq!(drop_of(&slow), None);
 }
 
-/// A silence at the end of a round is F020, not a drop beside it.
 #[test]
 fn silence_at_the_end_is_not_a_drop() {
     let mut silent = round(READ, 1, |passed| if passed < 0.7 { 5_000.0 } else { 0.5 });
@@ -175,7 +174,7 @@ fn silence_at_the_end_is_not_a_drop() {
     assert!(drop_of(&silent).is_some(), "the case must be one");
 }
 
-/// A drive of flash whose cache was full after its first round, one that was slow once, and one whose reads slowed.
+/// A cache full after the first round; one slow round; reads that slowed too.
 #[test]
 fn lasting_fall_of_rounds_is_a_full_cache() {
     let written = |rates: [f64; 4], reads: [f64; 4]| {
@@ -195,7 +194,6 @@ fn lasting_fall_of_rounds_is_a_full_cache() {
     assert_eq!(written([5_000.0, 2_000.0, 2_050.0, 1_950.0], [8e3, 4e3, 4e3, 4e3]), None);
 }
 
-/// Rates that other programs have slowed show nothing of a cache.
 #[test]
 fn fall_with_unreliable_timing_is_not_full_cache() {
     let is_full = |is_busy: bool| {

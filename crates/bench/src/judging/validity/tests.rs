@@ -55,7 +55,7 @@ fn a_healthy_drive_raises_nothing() {
     assert_eq!(limiter(&healthy, &environment()), Limiter::Drive);
 }
 
-/// Held back by the kernel, the device has little to do: without the limit, the file system was blamed.
+/// Held back by the kernel, the device has little to do; the file system was blamed.
 #[test]
 fn control_group_limit_is_named_as_limiter() {
     let of = |iops, bytes_s, requests_s| {

@@ -34,8 +34,7 @@ fn depth_one_shows_service_time_and_its_inverse() {
     assert_eq!(control.progress(), (10_000, 10_000 * 4096));
 }
 
-/// What the device must have seen of a mix is what was sent, not its percentage: 70 % of 100 requests are 60
-/// to 80 of them.
+/// 70 % of 100 requests are 60 to 80 of them.
 #[test]
 fn the_writes_of_a_mix_are_counted() {
     let control = Control::default();
@@ -152,7 +151,7 @@ fn the_number_of_requests_can_be_bounded() {
     assert_eq!(drive.served.len(), 10);
 }
 
-/// Notes in which order buffers are filled and requests sent, and what writes carry.
+/// Records in which order buffers are filled and requests sent, and what writes carry.
 struct Watched<F> {
     drive: VirtualQueue<F>,
     steps: String,
@@ -204,8 +203,8 @@ fn writes_that_end_together_are_replaced_together() {
     assert_eq!(sent, [4; 10]);
 }
 
-/// A round comes by the same place again where the drive is fast or the span small: what is there already would
-/// be nothing that a drive or file system that deduplicates need write.
+/// On a fast drive or a small span a round visits a place again: a drive or file system that deduplicates need not
+/// write the same data.
 #[test]
 fn rewritten_place_gets_other_data() {
     let control = Control::default();
@@ -278,7 +277,7 @@ fn short_deep_round_has_the_device_rate() {
     }
 }
 
-/// Where times have no memory, what was done of a request says nothing of what remains: still right on average.
+/// Where times have no memory, the part done of a request says nothing of the rest: still right on average.
 #[test]
 fn short_random_rounds_are_right_on_average() {
     for (ramp_ms, ms) in [(50, 2.0), (50, 11.5), (50, 30.0), (0, 11.5)] {
@@ -290,7 +289,6 @@ fn short_random_rounds_are_right_on_average() {
     }
 }
 
-/// Above 0, up to 1.
 fn unit(random: &mut Xoshiro256PlusPlus) -> f64 {
     ((random.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64
 }

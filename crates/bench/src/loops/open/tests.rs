@@ -35,8 +35,8 @@ fn poisson_arrivals_queue_as_theory_says() {
     assert!((1.45..1.55).contains(&mean_ms), "{mean_ms}");
 }
 
-/// The test of coordinated omission: the drive stops for one second in a hundred. A closed loop sees
-/// one slow request; here every request intended during the stall waits.
+/// Coordinated omission: the drive stops for one second in a hundred. A closed loop sees one slow request; here
+/// every request intended during the stall waits.
 #[test]
 fn a_stall_shows_in_every_request_that_waited() {
     let control = Control::default();

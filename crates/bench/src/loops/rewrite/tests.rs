@@ -87,7 +87,7 @@ fn gathering(gather: u64, cache: u64) -> impl FnMut(&IoRequest, u64) -> Result<u
     }
 }
 
-/// Ten stretches in parts: their times with the flushes, and without onsets, in ms.
+/// Ten stretches in parts: their times with the flushes, and without fixed overhead, in ms.
 fn in_parts(len: u64, gather: u64, cache: u64) -> Vec<(u64, Option<u64>)> {
     let control = Control::default();
     let places = (0..10).map(|i| place(i << 30, len)).collect();
@@ -129,7 +129,6 @@ fn unknown_onset_keeps_the_whole_time() {
     assert!(short.iter().all(|&(whole, steady)| whole == 336 && steady.is_none()), "{short:?}");
 }
 
-/// A stop while a long stretch is read leaves it unwritten.
 #[test]
 fn a_stop_comes_between_reading_and_writing() {
     let control = Control::default();
@@ -196,7 +195,7 @@ fn failed_write_ends_it_after_one_retry() {
     assert!(!drive.served.iter().any(|request| request.offset >= 16 << 20));
 }
 
-/// What is read is written back: a file is the same afterwards, byte for byte; fresh data replace it.
+/// A file is the same afterwards, byte for byte.
 #[test]
 fn same_bytes_stay_and_fresh_ones_replace_them() {
     let dir = scratch();
@@ -226,7 +225,7 @@ fn same_bytes_stay_and_fresh_ones_replace_them() {
     folder.remove().unwrap();
 }
 
-/// A stop while a stretch is written: what is there stays, and the stop does not wait for the end of the stretch.
+/// What is there stays, and the stop does not wait for the end of the stretch.
 #[test]
 fn a_stop_ends_a_stretch_that_is_written() {
     for fresh in [None, Some(Payload::new(1, 1))] {
@@ -248,7 +247,7 @@ fn a_stop_ends_a_stretch_that_is_written() {
     }
 }
 
-/// Nothing hurries the second attempt: what the drive may have lost is put back whole.
+/// What the drive may have lost is put back whole.
 #[test]
 fn a_stop_does_not_end_the_second_attempt() {
     let control = Control::default();
