@@ -27,22 +27,13 @@ pub enum BenchError {
         before: String,
     },
     #[error("{}", describe(failure, *count))]
-    Request {
-        failure: IoFailure,
-        count: u64,
-    },
+    Request { failure: IoFailure, count: u64 },
     #[error("the {engine} engine failed: {source}{}; try --engine {other}", limit_of(source))]
-    Engine {
-        engine: &'static str,
-        other: &'static str,
-        source: io::Error,
-    },
+    Engine { engine: &'static str, other: &'static str, source: io::Error },
     #[error(
         "data at byte {offset} is not what was written there; do not trust this drive or this machine's memory"
     )]
-    Mismatch {
-        offset: u64,
-    },
+    Mismatch { offset: u64 },
     #[error(transparent)]
     Sql(#[from] SqlError),
     #[error("interrupted")]

@@ -74,10 +74,7 @@ pub enum SuiteError {
     #[error(
         "cannot read the suite {path}: {source}; name a TOML file, or one that drivescope suites lists"
     )]
-    Unreadable {
-        path: PathBuf,
-        source: std::io::Error,
-    },
+    Unreadable { path: PathBuf, source: std::io::Error },
     #[error("{path}:{line}:{column}: {message}")]
     Broken {
         path: String,

@@ -26,20 +26,17 @@ const GIB: u64 = 1 << 30;
 const TIB: u64 = 1 << 40;
 
 impl Bytes {
-    /// `n` KiB.
     pub const fn kib(n: u64) -> Self {
         Self(n * KIB)
     }
-    /// `n` MiB.
     pub const fn mib(n: u64) -> Self {
         Self(n * MIB)
     }
-    /// `n` GiB.
     pub const fn gib(n: u64) -> Self {
         Self(n * GIB)
     }
 
-    /// Binary form with the unit named so: `4 KiB`, `1 MiB`, `1.5 GiB`.
+    /// `4 KiB`, `1 MiB`, `1.5 GiB`.
     pub fn binary(self) -> String {
         for (unit, name) in [(TIB, "TiB"), (GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB")] {
             if self.0 >= unit {
@@ -159,11 +156,10 @@ impl de::Visitor<'_> for BytesVisitor {
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default)]
 pub struct Secs(pub f64);
 
-/// The longest time an option accepts: thirty days, longer than any test of a drive.
+/// The longest time an option accepts: longer than any test of a drive.
 const SECS_MAX: f64 = 30.0 * 86_400.0;
 
 impl Secs {
-    /// The same length in whole nanoseconds.
     pub fn nanos(self) -> u64 {
         (self.0 * 1e9).round() as u64
     }

@@ -32,9 +32,16 @@ pub struct IoDevice {
 
 #[derive(Debug)]
 enum Backend {
-    File { file: IoFile, engine: Engine, broken: OnceLock<String> },
+    File {
+        file: IoFile,
+        engine: Engine,
+        broken: OnceLock<String>,
+    },
     /// A simulated drive, or a file on one, in virtual time.
-    Simulated { drive: Arc<SimulatedDrive>, mode: IoMode },
+    Simulated {
+        drive: Arc<SimulatedDrive>,
+        mode: IoMode,
+    },
 }
 
 #[derive(Debug)]
