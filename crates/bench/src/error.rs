@@ -17,7 +17,6 @@ pub enum BenchError {
     /// The source of a copy, on another drive than the target.
     #[error("the source of the copy failed, not the target: {0}")]
     Source(DriveError),
-    /// A claimed device has changed.
     #[error(transparent)]
     Raw(#[from] WriteError),
     #[error("{error}{}", after(before))]
@@ -42,7 +41,6 @@ pub enum BenchError {
     Unsuitable(String),
 }
 
-/// Adds how the test had ended before a later error.
 fn after(before: &str) -> String {
     if before.is_empty() { String::new() } else { format!("; before that: {before}") }
 }

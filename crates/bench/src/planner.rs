@@ -183,7 +183,6 @@ fn file_size(suite: &Suite, target: &Target, asked: bool) -> Result<Bytes, Drive
     Ok(Bytes(fitting))
 }
 
-/// Refuses a plan without a test that can run.
 pub fn check_any_runs(plan: &Plan, target: &Target) -> Result<(), BenchError> {
     if plan.active().next().is_some() {
         return Ok(());

@@ -129,7 +129,6 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// How the test ended, and why.
     fn conclude(
         &mut self,
         result: &mut TestResult,

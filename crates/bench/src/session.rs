@@ -50,15 +50,11 @@ use storage::Storage;
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct HostFacts {
-    /// Bounds the page cache.
     pub memory_bytes: u64,
-    /// Online.
     pub cpus: u32,
-    /// Evidence of a slow governor or battery.
     pub power_save: Option<String>,
 }
 
-/// A run in progress, as workloads see it.
 pub struct Session<'a> {
     pub plan: &'a Plan,
     pub target: &'a Target,
@@ -84,7 +80,6 @@ struct Platform<'a> {
     host: HostFacts,
     /// The tool's own cost; `None` where it bounds nothing.
     calibration: Option<&'a Calibration>,
-    /// Of control groups.
     io_limits: Option<IoLimits>,
 }
 
@@ -96,16 +91,12 @@ struct CurrentTest {
     /// How it writes, and where if that is put back.
     writes: Option<WriteLevel>,
     restores: Option<Restores>,
-    /// Requests after which a timed round ends.
     round_requests: Option<u64>,
-    /// The interrupted one that it continues.
     earlier: Option<TestResult>,
     remaining: RemainingTime,
-    /// How long its rounds took so far.
     rounds_over: Cell<Option<RoundsOver>>,
     /// When the results of its rounds were last reported, in real time.
     told_ns: Cell<u64>,
-    /// Outcomes of engine trials, by cell.
     engines: RefCell<BTreeMap<String, Option<Engine>>>,
 }
 
@@ -142,7 +133,6 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Begins a planned test, which continues an `earlier` one if there is one.
     pub(crate) fn begin(&mut self, planned: &PlannedTest, earlier: Option<TestResult>) {
         self.emit(Event::TestStarted { test: planned.test, seconds: planned.cost.seconds });
         self.viewer.begin();
@@ -169,12 +159,10 @@ impl<'a> Session<'a> {
         self
     }
 
-    /// Requests after which a timed round of the test in progress ends, on a simulated drive.
     pub(crate) fn round_requests(&self) -> Option<u64> {
         self.test.round_requests
     }
 
-    /// The interrupted test that this one continues.
     pub fn earlier(&self) -> Option<&TestResult> {
         self.test.earlier.as_ref()
     }
@@ -187,7 +175,6 @@ impl<'a> Session<'a> {
         self
     }
 
-    /// With a journal for the before-images of what tests overwrite.
     pub fn with_restore_journal(mut self, journal: RestoreJournal<'a>) -> Self {
         self.restore_journal = Some(journal);
         self

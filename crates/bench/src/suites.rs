@@ -11,7 +11,6 @@ use std::ffi::OsString;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// By name.
 const BUILT_IN: [(&str, &str); 33] = [
     ("first", include_str!("../suites/first.toml")),
     ("quick", include_str!("../suites/quick.toml")),
@@ -56,34 +55,18 @@ const FILE_MAX_BYTES: u64 = 1 << 20;
 /// Smallest test file or span.
 const SIZE_MIN: u64 = 1 << 20;
 
-/// Always one line.
 #[derive(Debug, thiserror::Error)]
 pub enum SuiteError {
     #[error("no suite '{name}'{}; drivescope suites lists them", hint(.nearest.as_deref()))]
-    UnknownSuite {
-        name: String,
-        /// If one is close.
-        nearest: Option<String>,
-    },
+    UnknownSuite { name: String, nearest: Option<String> },
     #[error("no test '{name}'{}; drivescope tests lists them", hint(.nearest.as_deref()))]
-    UnknownTest {
-        name: String,
-        /// If one is close.
-        nearest: Option<String>,
-    },
+    UnknownTest { name: String, nearest: Option<String> },
     #[error(
         "cannot read the suite {path}: {source}; name a TOML file, or one that drivescope suites lists"
     )]
     Unreadable { path: PathBuf, source: std::io::Error },
     #[error("{path}:{line}:{column}: {message}")]
-    Broken {
-        path: String,
-        /// From 1.
-        line: usize,
-        /// From 1.
-        column: usize,
-        message: String,
-    },
+    Broken { path: String, line: usize, column: usize, message: String },
     #[error("{0}")]
     Absurd(String),
 }
@@ -128,7 +111,6 @@ pub(crate) fn may_be_shortened(suite: &Suite) -> bool {
     })
 }
 
-/// The suite that `watch` plans with: one small read at a time.
 pub fn of_watch() -> Suite {
     parse("watch", OF_WATCH).expect("the suites of the program are sound")
 }
@@ -226,7 +208,6 @@ fn with_nearest(message: &str) -> String {
     if message.starts_with("unknown") { message + &hint(meant.as_deref()) } else { message }
 }
 
-/// Applies what the command line asks.
 pub fn adapt(mut suite: Suite, overrides: &Overrides) -> Result<Suite, SuiteError> {
     if !overrides.tests.is_empty() {
         suite.tests =

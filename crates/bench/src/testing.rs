@@ -52,7 +52,6 @@ pub struct VirtualQueue<F> {
     servers: usize,
     service: F,
     now_ns: u64,
-    /// When each server is free again.
     busy_until: Vec<u64>,
     flying: Vec<(u64, IoCompletion)>,
     /// Σ requests in flight × time: the true depth.
@@ -216,7 +215,6 @@ pub fn run_all(target: &Target, suite: Suite) -> Vec<TestResult> {
     })
 }
 
-/// Without listeners.
 pub fn with_session<T>(
     target: &Target,
     plan: &Plan,

@@ -24,7 +24,6 @@ const SECOND_NS: u64 = 1_000_000_000;
 const STALL_MIN_NS: u64 = 50_000_000;
 /// After a failed read: a drive in trouble is not to be driven on.
 const ERROR_REST_NS: u64 = SECOND_NS;
-/// During a pause.
 const LOOK_EVERY_NS: u64 = 100_000_000;
 /// Lines kept for a slow listener: a minute. After that reads wait for it, between two of them.
 const AHEAD_MAX: usize = 64;
@@ -36,13 +35,11 @@ pub struct WatchOptions {
     pub interval_ns: u64,
     /// Reads at most.
     pub count: u64,
-    /// At most.
     pub time_ns: u64,
 }
 
 #[derive(Debug)]
 enum Sighting {
-    /// The reads of a second.
     Window(WatchWindow),
     /// A read of more than [`STALL_MIN_NS`].
     Slow(TimedRead),

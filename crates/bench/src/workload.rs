@@ -16,7 +16,6 @@ pub trait Workload: Sync {
     /// Its name is the one on the command line, in suites and in metric keys.
     fn kind(&self) -> TestKind;
 
-    /// For `drivescope tests`.
     fn question(&self) -> &'static str;
 
     /// What it reads and writes in a directory, of a file and of a device, for `drivescope tests`.
@@ -84,7 +83,6 @@ pub trait Workload: Sync {
     fn run(&self, session: &mut Session<'_>, record: &mut TestRecord) -> Result<(), BenchError>;
 }
 
-/// As given on the command line.
 #[derive(Debug, Clone, Copy)]
 pub struct GivenOption {
     /// As typed: `--db`.

@@ -13,7 +13,6 @@ pub fn cpu_ns() -> u64 {
     reading_ns(ClockId::ThreadCPUTime)
 }
 
-/// All threads of the program.
 pub fn program_cpu_ns() -> u64 {
     reading_ns(ClockId::ProcessCPUTime)
 }

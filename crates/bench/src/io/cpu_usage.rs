@@ -65,7 +65,6 @@ impl std::ops::Add for CpuUsage {
     }
 }
 
-/// Cost of the workers of a round.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CpuCost {
     /// Helper threads included.

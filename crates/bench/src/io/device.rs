@@ -7,7 +7,7 @@ use crate::io::cpu_usage::{self, CpuCost, CpuScope, CpuUsage};
 use crate::io::engine;
 use crate::io::queue::{IoTask, QueueSpec, SimulatedQueue, ThreadQueue, UringQueue};
 use crate::io::recorder::Recorder;
-use crate::loops::one_thread::{OneThread, SteppedLoop};
+use crate::loops::one_thread::{Alone, OneThread, SteppedLoop};
 use drivescope_drive::IoFile;
 use drivescope_drive::gate::RawDisk;
 use drivescope_drive::simulated::SimulatedDrive;
@@ -24,7 +24,6 @@ const WATCH_EVERY: Duration = Duration::from_millis(50);
 /// A watcher that wakes this much too late was held up; shorter delays are usual on a busy machine.
 const LATE_NS: u64 = 20_000_000;
 
-/// Where requests go.
 #[derive(Debug)]
 pub struct IoDevice {
     backend: Backend,
@@ -199,7 +198,7 @@ impl IoDevice {
 
     /// Runs loops side by side: each on a queue and thread of its own; on a simulated drive all on one. `engine`:
     /// for devices that leave it open.
-    pub fn run_loops<L: SteppedLoop + IoTask<Output = Recorder>>(
+    pub fn run_loops<L: SteppedLoop>(
         &self,
         engine: Option<Engine>,
         spec: QueueSpec,
@@ -208,7 +207,7 @@ impl IoDevice {
     ) -> Result<Vec<WorkerOutcome<Recorder>>, BenchError> {
         let count = loops.len() as u32;
         if count == 1 || matches!(self.backend, Backend::File { .. }) {
-            return self.run_with(engine, spec, loops, watch);
+            return self.run_with(engine, spec, loops.into_iter().map(Alone).collect(), watch);
         }
         let all = QueueSpec { depth: spec.depth * count, ahead: spec.ahead * count, ..spec };
         let WorkerOutcome { output, cpu_cost, engine } = self.run(all, OneThread(loops), watch)?;

@@ -21,7 +21,6 @@ impl Draw {
         below(self.0.next_u64(), count.max(1))
     }
 
-    /// From 0 to 1.
     pub fn share(&mut self) -> f64 {
         self.below(1 << 52) as f64 / (1u64 << 52) as f64
     }

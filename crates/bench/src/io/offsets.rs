@@ -18,7 +18,7 @@ pub struct Offsets {
     blocks: u64,
     /// Number of the next sequential block, before wrapping; shared by streams of one order.
     next: Arc<AtomicU64>,
-    /// In 2^-32.
+    /// Times 2^32.
     read_share: u64,
     random: Xoshiro256PlusPlus,
 }

@@ -104,7 +104,6 @@ pub trait IoQueue {
     /// As [`IoQueue::wait`]; returns with nothing appended once the time has come.
     fn wait_until(&mut self, at_ns: u64, done: &mut Vec<IoCompletion>) -> io::Result<()>;
 
-    /// Real or virtual.
     fn now(&self) -> u64;
 
     /// Sends one request with nothing else in flight, and waits for it; the inner error is its failure.

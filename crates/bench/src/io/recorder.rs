@@ -29,7 +29,6 @@ pub struct RateInterval {
     pub bytes: u64,
 }
 
-/// The record of one worker in one round.
 #[derive(Debug, Clone)]
 pub struct Recorder {
     /// Of the measured time, and of requests drained after it.
@@ -68,7 +67,6 @@ pub struct Recorder {
     late: Late,
 }
 
-/// What completed after the measured time.
 #[derive(Debug, Clone, Copy, Default)]
 struct Late {
     ops: u64,
@@ -246,7 +244,6 @@ impl Recorder {
         self.end_ns() - self.start_ns
     }
 
-    /// The end of the measured time.
     fn end_ns(&self) -> u64 {
         self.stopped_ns.unwrap_or(self.last_ns).max(self.last_ns)
     }

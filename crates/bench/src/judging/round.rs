@@ -25,7 +25,7 @@ pub(crate) fn encoded(latencies: &Histogram<u64>) -> String {
 /// How the page cache takes part in a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cache {
-    /// Not on purpose.
+    /// Bypassed, or in the path only because direct I/O was refused.
     Past,
     /// Reads through it on purpose.
     Reads,
@@ -43,20 +43,15 @@ pub struct Round {
     /// Between the two readings of the device's counters.
     pub window_s: f64,
     pub measured: PhaseResult,
-    /// `None` for rounds without one.
     pub load: Option<Load>,
     /// Bytes asked of the drive, ramps and lead-ins included: read and written. `None`: unknown, with the page
     /// cache in the path.
     pub asked: Option<(f64, f64)>,
-    /// Of the uppermost block device, over the round.
+    /// Over the round: of the uppermost block device, of the drive, and of the drive with a loop device's file.
     pub top: Option<DeviceCounters>,
-    /// Of the drive.
     pub disk: Option<DeviceCounters>,
-    /// Of the drive that holds a loop device's file.
     pub below_loop: Option<DeviceCounters>,
-    /// Over the round.
     pub cores: Option<CoresTaken>,
-    /// After the round.
     pub temperature_c: Option<f64>,
     pub limiter: Limiter,
     pub cache: Cache,

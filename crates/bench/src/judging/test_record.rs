@@ -139,12 +139,10 @@ impl TestRecord {
         summary::median(&rates)
     }
 
-    /// The name of a cell or figure in the result: prefixed by the test's.
     fn key(&self, name: &str) -> String {
         format!("{}.{name}", self.test)
     }
 
-    /// Adds a round; its cell becomes metrics at the end.
     pub fn add(&mut self, round: Round) {
         self.rounds.push(round);
     }
@@ -207,7 +205,6 @@ impl TestRecord {
         }
     }
 
-    /// The figures of a cell so far.
     pub fn so_far(&self, cell: &str) -> TestResult {
         let mut record = Self::new(self.test);
         let rounds: Vec<&Round> = self.rounds_of(cell).collect();

@@ -71,7 +71,6 @@ pub struct Environment {
     pub(crate) memory_copy_again: fn() -> f64,
     pub(crate) cores: u32,
     pub(crate) generator_mb_s: f64,
-    /// Of control groups.
     pub(crate) io_limits: Option<IoLimits>,
 }
 

@@ -6,9 +6,10 @@
 use crate::io::clock;
 use crate::io::offsets::Offsets;
 use crate::io::payload::Payload;
-use crate::io::queue::{IoTask, NullQueue, QueueSpec};
+use crate::io::queue::{NullQueue, QueueSpec};
 use crate::loops::closed::{self, ClosedLoop};
 use crate::loops::control::Control;
+use crate::loops::one_thread::SteppedLoop;
 use drivescope_model::cell::{Mix, Order};
 use drivescope_model::host::Calibration;
 use std::hint::black_box;

@@ -23,7 +23,6 @@ impl ChunkData<'_> {
     }
 }
 
-/// Reads or writes stretches in chunks at a sustained depth.
 pub struct ChunkedIo<'q, Q: IoQueue> {
     pub queue: &'q mut Q,
     /// Bytes of all completed requests.

@@ -16,11 +16,26 @@ pub enum Wait {
     Over,
 }
 
-pub trait SteppedLoop: Send {
+pub trait SteppedLoop: Send + Sized {
     type Run: SteppedRun;
 
     /// Allocates everything, for a queue of `slots`.
     fn prepared(self, slots: u32) -> Self::Run;
+
+    /// Runs it alone on a queue.
+    fn run<Q: IoQueue>(self, queue: &mut Q) -> io::Result<Recorder> {
+        let mut done = Vec::with_capacity(queue.slots() as usize);
+        let mut running = self.prepared(queue.slots());
+        let mut wait = running.begin(queue)?;
+        loop {
+            match wait {
+                Wait::Completion => queue.wait(&mut done)?,
+                Wait::Until(at_ns) => queue.wait_until(at_ns, &mut done)?,
+                Wait::Over => return Ok(running.finish(queue)),
+            }
+            wait = running.step(queue, &mut done)?;
+        }
+    }
 }
 
 pub trait SteppedRun: Send {
@@ -34,17 +49,14 @@ pub trait SteppedRun: Send {
     fn finish<Q: IoQueue>(self, queue: &Q) -> Recorder;
 }
 
-pub fn alone<L: SteppedLoop, Q: IoQueue>(load: L, queue: &mut Q) -> io::Result<Recorder> {
-    let mut done = Vec::with_capacity(queue.slots() as usize);
-    let mut running = load.prepared(queue.slots());
-    let mut wait = running.begin(queue)?;
-    loop {
-        match wait {
-            Wait::Completion => queue.wait(&mut done)?,
-            Wait::Until(at_ns) => queue.wait_until(at_ns, &mut done)?,
-            Wait::Over => return Ok(running.finish(queue)),
-        }
-        wait = running.step(queue, &mut done)?;
+/// One loop on a queue of its own.
+pub struct Alone<L>(pub L);
+
+impl<L: SteppedLoop> IoTask for Alone<L> {
+    type Output = Recorder;
+
+    fn run<Q: IoQueue>(self, queue: &mut Q) -> io::Result<Recorder> {
+        self.0.run(queue)
     }
 }
 
@@ -105,7 +117,6 @@ impl<R> Turn<R> {
     }
 }
 
-/// The part of a queue that one loop has.
 struct QueuePart<'q, Q> {
     queue: &'q mut Q,
     first: u16,
@@ -164,7 +175,7 @@ mod tests {
         let service = |request: &IoRequest, _| Ok(50_000 + request.offset % 77_777);
         let (mut first, mut second) =
             (VirtualQueue::new(9, 3, service), VirtualQueue::new(9, 3, service));
-        let alone = alone(random_reads(8, 5, &control), &mut first).unwrap();
+        let alone = random_reads(8, 5, &control).run(&mut first).unwrap();
         let [together] =
             &OneThread(vec![random_reads(8, 5, &control)]).run(&mut second).unwrap()[..]
         else {

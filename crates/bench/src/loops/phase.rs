@@ -19,9 +19,7 @@ use std::ops::Range;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum LoopMode {
-    /// Refilled per completion.
     Closed,
-    /// At their own times.
     Open {
         arrivals: Arrivals,
         /// Requests per second.
@@ -69,7 +67,6 @@ impl Load {
     }
 }
 
-/// What one round measured, all workers together.
 #[derive(Debug, Clone)]
 pub struct PhaseResult {
     pub recorder: Recorder,
@@ -101,7 +98,6 @@ impl PhaseResult {
     pub fn depth_mean(&self) -> f64 {
         self.recorder.latencies.mean() * self.iops() / 1e9
     }
-    /// Both modes.
     pub fn cpu_ns_per_io(&self) -> f64 {
         self.cpu_cost.usage.cpu_ns as f64 / self.requests()
     }

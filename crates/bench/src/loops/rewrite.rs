@@ -26,7 +26,6 @@ pub struct Rewrite<'c> {
     pub places: Vec<ScanRegion>,
     /// Bytes per request at most.
     pub chunk: u32,
-    /// Within a stretch.
     pub depth: u32,
     /// Writes long stretches in two parts of different length, each with its flush: their times show what does not
     /// depend on the length.
@@ -49,7 +48,6 @@ pub struct Rewritten {
     pub written_bytes: u64,
     /// Stretches written back whose bytes are all alike.
     pub blank: usize,
-    /// By place.
     pub failures: Vec<IoFailure>,
     /// Bytes to be kept that the drive did not take back, twice.
     pub lost: Option<Range<u64>>,

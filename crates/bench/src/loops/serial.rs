@@ -15,7 +15,6 @@ pub struct SerialLoop<'c> {
     pub block_bytes: u32,
     pub offsets: Offsets,
     pub payload: Payload,
-    /// Flush after every request.
     pub sync: bool,
     /// What the program does before each request, as time on its processor.
     pub think_ns: u64,
@@ -83,7 +82,6 @@ impl IoTask for FinalFlush {
     }
 }
 
-/// Lets time pass with nothing in flight.
 fn think<Q: IoQueue>(queue: &mut Q, until: u64, done: &mut Vec<IoCompletion>) -> io::Result<()> {
     while queue.now() < until {
         queue.wait_until(until, done)?;

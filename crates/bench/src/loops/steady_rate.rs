@@ -17,7 +17,6 @@ struct RatePoint {
     at_ns: u64,
 }
 
-/// The completions of a stretch.
 #[derive(Debug, Default)]
 pub struct SteadyRate {
     answers: Vec<RatePoint>,
@@ -80,7 +79,6 @@ impl SteadyRate {
     }
 }
 
-/// Of points among `bytes`.
 fn drift_of(points: &[RatePoint], bytes: u64) -> Option<f64> {
     let middle = bytes as f64 / 2.0;
     let (first, second) = points.split_at(points.partition_point(|at| at.before < middle));

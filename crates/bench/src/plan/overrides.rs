@@ -2,7 +2,6 @@
 
 use drivescope_model::units::{Bytes, Secs};
 
-/// What the command line may change in a suite.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Overrides {
     pub tests: Vec<String>,

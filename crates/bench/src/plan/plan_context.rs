@@ -31,7 +31,6 @@ pub struct PlanContext<'a> {
     pub room_bytes: u64,
     /// How a block device may be written.
     pub allowed: WriteLevel,
-    /// At the bottom.
     pub drive: Option<&'a Drive>,
     /// Zones that writes to this block device have to keep to.
     pub zoned: Option<Zoned>,
@@ -106,7 +105,6 @@ impl PlanContext<'_> {
         (most as f64 / requests).min(1.0)
     }
 
-    /// A planned test that runs.
     pub(crate) fn planned(&self, test: TestKind) -> PlannedTest {
         let writes = match self.target.kind {
             TargetKind::Directory => WriteLevel::OwnFiles,

@@ -28,7 +28,6 @@ pub fn shortened(requests: u64, shape: Shape) -> u64 {
     (requests / computed_as(shape.block.0)).max(u64::from(shape.depth) * DEPTHS_MIN)
 }
 
-/// How long a round of a cell is.
 #[derive(Debug, Clone, Copy)]
 pub struct RoundLength {
     /// Measured time and ramp.

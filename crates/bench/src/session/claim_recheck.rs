@@ -11,7 +11,6 @@ use std::cell::{Cell, RefCell};
 /// Each takes a few milliseconds of a thread that only waits.
 const RECHECK_EVERY_NS: u64 = 1_000_000_000;
 
-/// When the next check is due, and what the last one found.
 #[derive(Default)]
 pub(super) struct ClaimRecheck {
     next_ns: Cell<u64>,
@@ -43,7 +42,6 @@ impl Session<'_> {
         of_device.or(self.storage.claim.as_ref()).map(RawDisk::rechecks)
     }
 
-    /// Ends the test if it may not continue.
     pub(super) fn check_claim(&self) -> Result<(), BenchError> {
         self.claim_holds();
         let refused = self.storage.recheck.refused.borrow_mut().take();

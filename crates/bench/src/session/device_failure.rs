@@ -45,7 +45,6 @@ impl Session<'_> {
     }
 }
 
-/// Reads blocks until the device answers one; whether it did.
 struct AskBlocks {
     places: [u64; 3],
     block: u32,

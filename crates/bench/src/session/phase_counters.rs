@@ -11,7 +11,6 @@ use drivescope_model::document::Limiter;
 use drivescope_model::findings::FindingId;
 use std::time::Duration;
 
-/// What is read before and after a round.
 pub struct PhaseCounters {
     start_s: f64,
     top: Option<DeviceCounters>,
@@ -65,7 +64,6 @@ fn let_devices_finish(session: &Session<'_>) {
 }
 
 impl PhaseCounters {
-    /// Reads the counters, once the devices are idle.
     pub fn begin(session: &Session<'_>) -> Self {
         let_devices_finish(session);
         Self {
@@ -78,7 +76,6 @@ impl PhaseCounters {
         }
     }
 
-    /// Reads them again and makes a round of it all.
     pub fn end(
         self,
         session: &Session<'_>,
@@ -116,7 +113,6 @@ impl PhaseCounters {
     }
 }
 
-/// Whether a program serves the target's file system.
 fn in_user_space(session: &Session<'_>) -> bool {
     session.findings().iter().any(|finding| finding.id == FindingId::FuseFs)
 }

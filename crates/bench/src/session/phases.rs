@@ -27,7 +27,6 @@ use std::ops::Range;
 const TELL_EVERY_NS: u64 = 50_000_000;
 
 impl Session<'_> {
-    /// A fresh number for the data of the next writing phase.
     pub fn next_pass(&mut self) -> u64 {
         self.storage.pass += 1;
         self.storage.pass
@@ -139,7 +138,6 @@ impl Session<'_> {
         is_due
     }
 
-    /// What rounds of `test` are compared with.
     pub(crate) fn environment(&self, test: TestKind) -> Environment {
         let drive = self.target.drive();
         // What costs nothing here bounds nothing.

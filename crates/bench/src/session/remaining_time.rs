@@ -33,13 +33,11 @@ struct PlannedBytes {
     before: u64,
     /// Time and share of the pace's beginning.
     last: (u64, f64),
-    /// When something was last moved.
     moved_ns: u64,
     share_per_s: Option<f64>,
 }
 
 impl RemainingTime {
-    /// A phase ended, which moved `bytes`.
     pub(super) fn add(&self, bytes: u64) {
         if let Some(running) = self.0.borrow_mut().as_mut() {
             running.before += bytes;
@@ -100,7 +98,6 @@ impl PlannedBytes {
         (done, (!is_still).then_some(left_s))
     }
 
-    /// Which part of the time of all passes the first `bytes` of them take.
     fn share(&self, mut bytes: u64) -> f64 {
         let (mut done, mut all) = (0.0, 0.0);
         for pass in &self.passes {

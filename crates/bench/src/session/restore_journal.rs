@@ -20,7 +20,6 @@ pub struct RestoreJournal<'a> {
     held: Arc<AtomicBool>,
     /// Gets the progress of the rollback.
     told: Box<dyn FnMut(RollbackStep) + 'a>,
-    /// Saved so far.
     originals: Option<BeforeImages>,
     /// Why something is not back, or an unneeded journal is left.
     lost: Option<String>,

@@ -5,7 +5,6 @@ use crate::judging::test_record::TestRecord;
 use crate::plan::time_limit::time_limit_s;
 use drivescope_model::units::Secs;
 
-/// How long the first rounds of a test took.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct RoundsOver {
     count: u32,

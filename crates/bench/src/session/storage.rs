@@ -87,7 +87,6 @@ impl Session<'_> {
         span.map_or(0, |span| span.end - span.start)
     }
 
-    /// Whether `wanted` more bytes fit above the floor of free space.
     pub fn check_room(&self, wanted: Bytes) -> Result<(), BenchError> {
         self.storage.folder.as_ref().map_or(Ok(()), |folder| Ok(folder.check_room(wanted)?))
     }

@@ -73,7 +73,6 @@ impl<C: Fn(u64) -> Option<String>> WatchTally<C> {
         self.judge(1).into_iter()
     }
 
-    /// The stalls among the slow reads, once enough reads were seen.
     fn judge(&mut self, reads_min: u64) -> Vec<WatchLine> {
         if self.unjudged.is_empty() || self.latencies.len() < reads_min {
             return Vec::new();

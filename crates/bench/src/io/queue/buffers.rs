@@ -58,7 +58,6 @@ impl Buffers {
         Ok(buffers)
     }
 
-    /// Writes to every page, so that the kernel gives it memory now.
     fn touch(&self, len: usize) {
         for offset in (0..len).step_by(ALIGN) {
             // SAFETY: the offset lies within the mapping, which no other code knows yet.

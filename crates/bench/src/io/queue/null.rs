@@ -4,7 +4,6 @@ use super::{IoCompletion, IoQueue, IoRequest, QueueSpec};
 use crate::io::clock;
 use std::io;
 
-/// Answers at once.
 #[derive(Debug)]
 pub struct NullQueue {
     slots: u32,

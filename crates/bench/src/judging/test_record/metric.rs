@@ -36,7 +36,6 @@ pub(super) fn metric(key: String, rounds: Vec<f64>) -> Metric {
     }
 }
 
-/// The median and its interval.
 fn median_of(rounds: &[f64], unit: &str) -> (f64, f64, f64) {
     let value = summary::median(rounds).unwrap_or(0.0);
     let interval = interval::median_interval(rounds, CONFIDENCE);
