@@ -53,59 +53,64 @@ pub(crate) fn flush_failed(errno: i32) -> BenchError {
 /// One line for people: what failed, where, how often, and the kernel's word for it.
 pub fn describe(failure: &IoFailure, count: u64) -> String {
     let what = if failure.write { "write" } else { "read" };
-    let length = Bytes(failure.len.into()).binary();
-    let place = match failure.len {
-        0 => "the flush of what was written".to_string(),
-        _ => {
-            format!("{what} at byte {} ({}), {length} long,", failure.offset, Bytes(failure.offset))
-        }
+    let IoFailure { offset, len, .. } = *failure;
+    let place = if len == 0 {
+        "the flush of what was written".to_string()
+    } else {
+        let length = Bytes(len.into()).binary();
+        format!("{what} at byte {offset} ({}), {length} long,", Bytes(offset))
     };
-    let why = match failure.errno {
-        0 if failure.write => no_space(),
-        0 => "found the end: the device is gone (drivescope list shows what is attached), or something shrank the file"
-            .to_string(),
-        libc::EIO => "failed: I/O error; see the kernel log (dmesg)".to_string(),
-        libc::ENOSPC => no_space(),
-        libc::EFBIG => "failed: the file may not grow that long (ulimit -f, or the file system's limit); use a smaller \
-                        --size"
-            .to_string(),
-        libc::EDQUOT => {
-            "failed: the disk quota leaves no space; delete files that count towards it, or use a smaller --size"
-                .to_string()
-        }
-        libc::EINVAL => {
-            "failed: the device rejects requests of this size or offset; use multiples of its sector size"
-                .to_string()
-        }
-        libc::ENODEV | libc::ENXIO => "failed: the device is gone; check its cable".to_string(),
-        // What the block layer says of a medium (BLK_STS_MEDIUM, BLK_STS_TARGET) and of a way there.
-        libc::ENODATA | libc::EREMOTEIO => {
-            "failed: bad sector, or the drive rejected the request; see the kernel log (dmesg) and smartctl -a"
-                .to_string()
-        }
-        libc::ETIMEDOUT | libc::ENOLINK => {
-            "failed: the drive did not respond; check its cable and power, and see the kernel log (dmesg)"
-                .to_string()
-        }
-        libc::ECANCELED => "failed: the kernel could not start a thread for it; raise the limit (ulimit -u, pids.max \
-                            of a container) or use --engine threads"
-            .to_string(),
-        errno if is_want_of_the_host(errno) => {
-            let why = io::Error::from_raw_os_error(errno);
-            format!("failed because this machine ran out of resources: {why}; close other programs and run again")
-        }
-        libc::EROFS => "failed: the file system became read-only, perhaps after a drive error; see the kernel log \
-                        (dmesg)"
-            .to_string(),
-        errno => {
-            let why = io::Error::from_raw_os_error(errno);
-            format!("failed: {why}; see the kernel log (dmesg)")
-        }
-    };
+    let why = reason(failure);
     match count {
         0 | 1 => format!("{place} {why}"),
         _ => format!("{place} {why} ({count} requests failed)"),
     }
+}
+
+fn reason(failure: &IoFailure) -> String {
+    let known = match failure.errno {
+        0 if failure.write => NO_SPACE,
+        0 => {
+            "found the end: the device is gone (drivescope list shows what is attached), or something shrank the file"
+        }
+        libc::EIO => "failed: I/O error; see the kernel log (dmesg)",
+        libc::ENOSPC => NO_SPACE,
+        libc::EFBIG => {
+            "failed: the file may not grow that long (ulimit -f, or the file system's limit); use a smaller --size"
+        }
+        libc::EDQUOT => {
+            "failed: the disk quota leaves no space; delete files that count towards it, or use a smaller --size"
+        }
+        libc::EINVAL => {
+            "failed: the device rejects requests of this size or offset; use multiples of its sector size"
+        }
+        libc::ENODEV | libc::ENXIO => "failed: the device is gone; check its cable",
+        // What the block layer says of a medium (BLK_STS_MEDIUM, BLK_STS_TARGET) and of a way there.
+        libc::ENODATA | libc::EREMOTEIO => {
+            "failed: bad sector, or the drive rejected the request; see the kernel log (dmesg) and smartctl -a"
+        }
+        libc::ETIMEDOUT | libc::ENOLINK => {
+            "failed: the drive did not respond; check its cable and power, and see the kernel log (dmesg)"
+        }
+        libc::ECANCELED => {
+            "failed: the kernel could not start a thread for it; raise the limit (ulimit -u, pids.max of a container) \
+             or use --engine threads"
+        }
+        libc::EROFS => {
+            "failed: the file system became read-only, perhaps after a drive error; see the kernel log (dmesg)"
+        }
+        errno => {
+            let why = io::Error::from_raw_os_error(errno);
+            return if is_want_of_the_host(errno) {
+                format!(
+                    "failed because this machine ran out of resources: {why}; close other programs and run again"
+                )
+            } else {
+                format!("failed: {why}; see the kernel log (dmesg)")
+            };
+        }
+    };
+    known.to_string()
 }
 
 /// Whether a request failed before it came to a drive: the kernel had no thread or memory for it, it was broken off,
@@ -114,10 +119,7 @@ pub fn is_want_of_the_host(errno: i32) -> bool {
     matches!(errno, libc::ECANCELED | libc::ENOMEM | libc::EAGAIN | libc::EINTR | libc::EFBIG)
 }
 
-fn no_space() -> String {
-    "failed: no space left: the file system is full, or the device shrank; free some space or use a smaller --size"
-        .to_string()
-}
+const NO_SPACE: &str = "failed: no space left: the file system is full, or the device shrank; free some space or use a smaller --size";
 
 impl From<JournalError> for BenchError {
     fn from(error: JournalError) -> Self {
@@ -194,42 +196,38 @@ mod tests {
         let bad = of(libc::ENODATA);
         assert!(bad.contains("bad sector") && bad.contains("smartctl"), "{bad}");
         assert!(!bad.contains("No data available"), "{bad}");
+        assert!(of(0).contains("something shrank the file"));
+        let cut_short = IoFailure { errno: 0, offset: 512, len: 4096, write: true };
+        assert!(describe(&cut_short, 1).contains("no space left"));
         assert!(of(libc::EDQUOT).contains("quota") && !of(libc::EDQUOT).contains("is full"));
         for errno in 1..134 {
             let line = of(errno);
-            assert!(
-                ["dmesg", "cable", "space", "multiples", "ulimit", "run again"]
-                    .iter()
-                    .any(|way| line.contains(way)),
-                "{line}"
-            );
+            let ways = ["dmesg", "cable", "space", "multiples", "ulimit", "run again"];
+            assert!(ways.iter().any(|way| line.contains(way)), "{line}");
         }
     }
 
     #[test]
     fn only_drive_errors_exit_with_device_code() {
-        let of = |errno, write, target| {
+        use TargetKind::{Block, Directory};
+        for (errno, write, target, kind) in [
+            (libc::EIO, true, Directory, ErrorKind::Device),
+            (libc::ENOSPC, true, Directory, ErrorKind::Refused),
+            (libc::EDQUOT, true, Directory, ErrorKind::Refused),
+            (0, true, Directory, ErrorKind::Refused),
+            (0, false, Directory, ErrorKind::Device),
+            (0, true, Block, ErrorKind::Device),
+            (libc::ENOSPC, true, Block, ErrorKind::Device), // a thin one
+            (libc::ECANCELED, true, Directory, ErrorKind::Usage), // io_uring without a thread
+            (libc::ENOMEM, false, Block, ErrorKind::Usage),
+            (libc::EFBIG, true, Directory, ErrorKind::Usage), // a limit of this process
+        ] {
             let failure = IoFailure { errno, offset: 0, len: 4096, write };
-            BenchError::Request { failure, count: 1 }.kind(target)
-        };
-        let directory = TargetKind::Directory;
-        assert_eq!(of(libc::EIO, true, directory), ErrorKind::Device);
-        assert_eq!(of(libc::ENOSPC, true, directory), ErrorKind::Refused);
-        assert_eq!(of(libc::EDQUOT, true, directory), ErrorKind::Refused);
-        assert_eq!(of(0, true, directory), ErrorKind::Refused);
-        assert_eq!(of(0, false, directory), ErrorKind::Device);
-        assert_eq!(of(0, true, TargetKind::Block), ErrorKind::Device);
-        assert_eq!(of(libc::ENOSPC, true, TargetKind::Block), ErrorKind::Device, "a thin one");
-        assert_eq!(
-            of(libc::ECANCELED, true, directory),
-            ErrorKind::Usage,
-            "io_uring without a thread"
-        );
-        assert_eq!(of(libc::ENOMEM, false, TargetKind::Block), ErrorKind::Usage);
-        assert_eq!(of(libc::EFBIG, true, directory), ErrorKind::Usage, "a limit of this process");
+            let found = BenchError::Request { failure, count: 1 }.kind(target);
+            assert_eq!(found, kind, "{errno} {write} {target:?}");
+        }
         let source = io::Error::from_raw_os_error(libc::EMFILE);
-        let engine = BenchError::of_engine(Engine::Uring, source);
-        assert_eq!(engine.kind(directory), ErrorKind::Usage);
+        assert_eq!(BenchError::of_engine(Engine::Uring, source).kind(Directory), ErrorKind::Usage);
     }
 
     #[test]
@@ -239,10 +237,7 @@ mod tests {
         };
         let threads = of(libc::EAGAIN, Engine::Threads);
         assert!(threads.starts_with("the threads engine failed"), "{threads}");
-        assert!(
-            threads.contains("ulimit -u") && threads.ends_with("try --engine uring"),
-            "{threads}"
-        );
+        assert!(threads.contains("ulimit -u") && threads.ends_with("--engine uring"), "{threads}");
         let uring = of(libc::EMFILE, Engine::Uring);
         assert!(uring.contains("ulimit -n") && uring.ends_with("try --engine threads"), "{uring}");
         assert!(of(libc::ENOMEM, Engine::Uring).contains("ulimit -v"));

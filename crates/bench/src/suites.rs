@@ -57,10 +57,8 @@ const SIZE_MIN: u64 = 1 << 20;
 
 #[derive(Debug, thiserror::Error)]
 pub enum SuiteError {
-    #[error("no suite '{name}'{}; drivescope suites lists them", hint(.nearest.as_deref()))]
-    UnknownSuite { name: String, nearest: Option<String> },
-    #[error("no test '{name}'{}; drivescope tests lists them", hint(.nearest.as_deref()))]
-    UnknownTest { name: String, nearest: Option<String> },
+    #[error("no {what} '{name}'{}; drivescope {what}s lists them", hint(.nearest.as_deref()))]
+    Unknown { what: &'static str, name: String, nearest: Option<String> },
     #[error(
         "cannot read the suite {path}: {source}; name a TOML file, or one that drivescope suites lists"
     )]
@@ -84,18 +82,19 @@ pub fn user_folder() -> Option<PathBuf> {
 fn folder_of(config: Option<OsString>, home: Option<OsString>) -> Option<PathBuf> {
     let absolute = |text: OsString| Some(PathBuf::from(text)).filter(|path| path.is_absolute());
     let config = config.and_then(absolute);
-    Some(
-        config
-            .or_else(|| Some(home.and_then(absolute)?.join(".config")))?
-            .join("drivescope/suites"),
-    )
+    let config = config.or_else(|| Some(home.and_then(absolute)?.join(".config")))?;
+    Some(config.join("drivescope/suites"))
 }
 
 /// Whether a built-in suite repeats an instrument that measures fewer rounds than a figure needs, and does so here.
 pub fn has_few_rounds_by_method(suite: &Suite) -> bool {
-    let method = BUILT_IN.iter().find(|(name, _)| *name == suite.name);
-    let method = method.and_then(|(name, text)| parse(name, text).ok());
+    let method = built_in(&suite.name);
     method.is_some_and(|method| method.rounds < ROUNDS_MIN && method.rounds == suite.rounds)
+}
+
+fn built_in(name: &str) -> Option<Suite> {
+    let (name, text) = BUILT_IN.iter().find(|(known, _)| *known == name)?;
+    parse(name, text).ok()
 }
 
 /// They repeat no instrument's method: on a slow drive they move fewer bytes, in fewer rounds.
@@ -104,8 +103,7 @@ const OF_OUR_OWN: [&str; 4] = ["first", "quick", "standard", "full"];
 /// Whether a slow drive may have a smaller test file, fewer rounds and smaller samples than this suite says: it is
 /// one of our own, and its user asked for none of these.
 pub(crate) fn may_be_shortened(suite: &Suite) -> bool {
-    let own = BUILT_IN.iter().find(|(name, _)| *name == suite.name && OF_OUR_OWN.contains(name));
-    let own = own.and_then(|(name, text)| parse(name, text).ok());
+    let own = built_in(&suite.name).filter(|own| OF_OUR_OWN.contains(&own.name.as_str()));
     own.is_some_and(|own| {
         (own.rounds, own.size, own.span) == (suite.rounds, suite.size, suite.span)
     })
@@ -136,7 +134,7 @@ pub fn text_of(name: &str, user_folder: Option<&Path>) -> Result<(String, String
         None => {
             let known = names(user_folder);
             let nearest = nearest(name, known.iter().map(String::as_str));
-            Err(SuiteError::UnknownSuite { name: name.to_string(), nearest })
+            Err(SuiteError::Unknown { what: "suite", name: name.to_string(), nearest })
         }
     }
 }
@@ -235,7 +233,7 @@ pub fn adapt(mut suite: Suite, overrides: &Overrides) -> Result<Suite, SuiteErro
 fn test_named(name: &str) -> Result<TestKind, SuiteError> {
     TestKind::ALL.into_iter().find(|test| test.name() == name).ok_or_else(|| {
         let nearest = nearest(name, TestKind::ALL.iter().map(|test| test.name()));
-        SuiteError::UnknownTest { name: name.to_string(), nearest }
+        SuiteError::Unknown { what: "test", name: name.to_string(), nearest }
     })
 }
 

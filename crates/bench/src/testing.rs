@@ -9,13 +9,13 @@ use crate::io::recorder::Recorder;
 use crate::judging::round::{Cache, CoresTaken, Round};
 use crate::loops::closed::{ClosedLoop, send_together};
 use crate::loops::control::Control;
-use crate::loops::phase::{Load, LoopMode, PhaseResult};
+use crate::loops::phase::{Load, PhaseResult};
 use crate::plan::expected_speed::ExpectedSpeed;
 use crate::plan::plan_context::PlanContext;
 use crate::runner::Runner;
 use crate::session::{HostFacts, Session};
 use crate::{planner, suites};
-use drivescope_drive::Target;
+use drivescope_drive::{IoFile, OwnFolder, Target};
 use drivescope_machine::Roots;
 use drivescope_machine::counters::DeviceCounters;
 use drivescope_model::cell::{Mix, Order, Shape};
@@ -25,7 +25,7 @@ use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::options::{Suite, TestKind};
 use drivescope_model::plan::{Engine, Plan, PlannedTest, WriteLevel};
 use drivescope_model::target::TargetInfo;
-use drivescope_model::units::Secs;
+use drivescope_model::units::{Bytes, Secs};
 use std::borrow::Borrow;
 use std::io::{self, Write};
 use std::path::Path;
@@ -231,6 +231,26 @@ pub fn scratch() -> TempDir {
     tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap()
 }
 
+/// A file, with the folders that must outlive it.
+pub struct ScratchFile {
+    _folder: OwnFolder,
+    dir: TempDir,
+}
+
+impl ScratchFile {
+    pub fn new(bytes: u64) -> (Self, IoFile) {
+        let dir = scratch();
+        let mut folder = OwnFolder::create(dir.path(), "test").unwrap();
+        let file = folder.create_file("data", Bytes(bytes)).unwrap();
+        (Self { _folder: folder, dir }, file)
+    }
+
+    pub fn contents(&self) -> Vec<u8> {
+        let folder = std::fs::read_dir(self.dir.path()).unwrap().next().unwrap().unwrap();
+        std::fs::read(folder.path().join("data")).unwrap()
+    }
+}
+
 /// A model of a drive as a file, which is a target as long as it is kept, and that target's name.
 pub fn model_file(toml: &str) -> (NamedTempFile, String) {
     let mut file = NamedTempFile::with_suffix(".toml").unwrap();
@@ -284,20 +304,7 @@ pub fn points(result: &TestResult, key: &str) -> Vec<(f64, f64)> {
 
 /// One second of a closed loop.
 pub fn load(shape: Shape, mix: Mix) -> Load {
-    Load {
-        shape,
-        mix,
-        mode: LoopMode::Closed,
-        span: 0..1 << 40,
-        ramp: Secs(0.0),
-        time: Secs(1.0),
-        ops_max: u64::MAX,
-        seed: 1,
-        data_seed: 1,
-        pass: 1,
-        engine: None,
-        studies_span: false,
-    }
+    Load { time: Secs(1.0), pass: 1, ..Load::closed(shape, mix, 0..1 << 40, 1) }
 }
 
 /// One second, 4 KiB.

@@ -133,7 +133,7 @@ impl IoTask for WatchLoop<'_> {
             }
         }
         if !window.latencies.is_empty() || window.errors > 0 {
-            // Whoever does not listen any more does not miss it.
+            // The listener may be gone.
             let _ = self.tell.send(Sighting::Window(window));
         }
         Ok(())

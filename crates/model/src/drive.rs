@@ -240,17 +240,17 @@ impl Drive {
     /// not make two the same: a dock has one for whatever lies in it. There, firmware counts too, unless both have a
     /// world-wide name; elsewhere it was updated.
     pub fn clash(&self, other: &Self) -> Option<&'static str> {
-        let told = |text: &Option<String>| {
+        let reported = |text: &Option<String>| {
             text.as_deref().map(str::trim).filter(|text| !text.is_empty()).map(str::to_string)
         };
         let differ = |own: &Option<String>, others: &Option<String>| {
-            told(own).zip(told(others)).filter(|(own, others)| own != others)
+            reported(own).zip(reported(others)).filter(|(own, others)| own != others)
         };
         // Of a revision, some views show the last characters only.
         let is_other_firmware = differ(&self.firmware, &other.firmware)
             .is_some_and(|(own, others)| !own.ends_with(&others) && !others.ends_with(&own));
         let is_docked = self.transport == "usb" && other.transport == "usb";
-        let is_named = told(&self.wwn).is_some() && told(&other.wwn).is_some();
+        let is_named = reported(&self.wwn).is_some() && reported(&other.wwn).is_some();
         let sizes = [self.capacity_bytes, other.capacity_bytes];
         let clashes = [
             (differ(&self.serial, &other.serial).is_some(), "serial number"),

@@ -1,5 +1,5 @@
-//! Findings: the closed, numbered list of things drivescope notices. docs/findings.md is generated
-//! from [`FindingId::ALL`]; an id never changes its meaning.
+//! Findings: the closed, numbered list of things drivescope notices. docs/findings.md is generated from
+//! [`FindingId::ALL`]; an id never changes its meaning.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -84,10 +84,8 @@ impl DeviceIdentity {
             (None, Some(model)) => format!("{model}:{}", self.size_bytes),
             (None, None) => return format!("{}:{}", self.name, self.size_bytes),
         };
-        match self.has_double || self.partition_of.is_some() {
-            true => format!("{phrase}:{}", self.name),
-            false => phrase,
-        }
+        let is_ambiguous = self.has_double || self.partition_of.is_some();
+        if is_ambiguous { format!("{phrase}:{}", self.name) } else { phrase }
     }
 }
 

@@ -105,19 +105,9 @@ fn fixed(value: f64, decimals: i32) -> String {
 
 fn separated(number: &str) -> String {
     let (sign, rest) = number.strip_prefix('-').map_or(("", number), |rest| ("-", rest));
-    let (whole, fraction) = rest.split_once('.').map_or((rest, None), |(w, f)| (w, Some(f)));
-    let mut out = String::from(sign);
-    for (i, digit) in whole.chars().enumerate() {
-        if i > 0 && (whole.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    if let Some(fraction) = fraction {
-        out.push('.');
-        out.push_str(fraction);
-    }
-    out
+    let (whole, fraction) = rest.split_at(rest.find('.').unwrap_or(rest.len()));
+    let groups = whole.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy);
+    format!("{sign}{}{fraction}", groups.collect::<Vec<_>>().join(","))
 }
 
 #[cfg(test)]

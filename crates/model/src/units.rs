@@ -1,9 +1,5 @@
-//! Quantities with one parser and one printer each.
-//!
-//! Input follows GNU and fio: a bare suffix and `KiB`, `MiB` … are binary, `KB`, `MB` … are decimal. What a
-//! fraction of a unit comes to is rounded to whole bytes.
-//! Output is decimal (`MB` = 10^6 bytes), as drives and links are sold; binary only through
-//! [`Bytes::binary`], which names its unit `MiB`.
+//! Quantities with one parser and one printer each. Input follows GNU and fio: a bare suffix and `KiB`, `MiB` … are
+//! binary, `KB`, `MB` … are decimal. Output is decimal, as drives and links are sold, or by [`Bytes::binary`].
 
 use crate::number::{rounded, whole};
 use schemars::JsonSchema;

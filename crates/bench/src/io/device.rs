@@ -281,7 +281,7 @@ impl IoDevice {
                 self.give_up(engine, &error);
                 return Err(BenchError::of_engine(engine, error));
             }
-            // A simulated drive knows another time.
+            // A stopped program does not stop virtual time.
             for outcome in outcomes.iter_mut().filter(|_| engine != Engine::Sim) {
                 outcome.engine = Some(engine);
                 outcome.cpu_cost.still_ns = still_ns;

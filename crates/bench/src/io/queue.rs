@@ -1,8 +1,5 @@
-//! The one interface of real and simulated drives: submit requests, wait for completions, ask the
-//! time, advance to a time.
-//!
-//! The measuring loops are generic over [`IoQueue`], so that each engine compiles to a loop of its own
-//! without calls through pointers.
+//! The one interface of real and simulated drives. Measuring loops are generic over [`IoQueue`], so that each
+//! engine compiles to a loop of its own without calls through pointers.
 
 mod buffers;
 mod null;

@@ -59,7 +59,7 @@ pub(crate) fn held_by_others(round: &Round) -> Option<Finding> {
     if most <= WAIT_SHARE_MAX {
         return None;
     }
-    // Only what explains it: a warning about a hundredth of the round is none.
+    // Only what explains it, not a hundredth of the round.
     let parts = [
         (waited * 100.0, "CPU busy: timing unreliable for {} % of the round"),
         (others, "other programs used {} % of all CPUs"),

@@ -1,10 +1,7 @@
-//! How a cell's processor time divides into user mode and kernel.
-//!
-//! Of the two, only the sum is exact on most kernels: with tick-based accounting
-//! (CONFIG_TICK_CPU_ACCOUNTING) each tick of the clock goes to the mode it finds the thread in, and
-//! `getrusage` divides what the thread had run by its last tick in that ratio (`cputime_adjust` in
-//! kernel/sched/cputime.c). A round without a tick shows all of it in one mode, or nothing at all. So the
-//! ticks of all rounds are pooled.
+//! How a cell's processor time divides into user mode and kernel. Only their sum is exact on most kernels: with
+//! CONFIG_TICK_CPU_ACCOUNTING each tick counts for the mode it finds the thread in, and `getrusage` divides the
+//! time in that ratio (`cputime_adjust` in kernel/sched/cputime.c). A round without a tick shows all of it in one
+//! mode, so the ticks of all rounds are pooled.
 
 use crate::io::cpu_usage::CpuUsage;
 use drivescope_stats::interval::Interval;

@@ -1,7 +1,5 @@
-//! Why a rate fell within the rounds of a cell: heat, or a cache that was full.
-//!
-//! Both look alike in one curve. They differ in what else happens: a cache is filled by writes alone, once a
-//! round, and leaves a steady rate behind; heat comes with time, stays, and slows reads as well.
+//! Why a rate fell within the rounds of a cell. A cache is filled by writes alone, once a round, and leaves a
+//! steady rate; heat comes with time, stays, and slows reads as well.
 
 use crate::io::recorder::STALL_NS;
 use crate::judging::cpu_contention;

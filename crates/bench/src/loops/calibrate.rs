@@ -1,7 +1,5 @@
-//! What the tool itself costs on this machine, measured before every run in about a tenth of a second.
-//!
-//! All of it is work of one thread, timed by that thread's processor clock: on a machine whose cores
-//! others hold, the wall clock would call the tool and the memory slow.
+//! What the tool itself costs on this machine, measured before every run in about a tenth of a second, by the
+//! processor time of one thread: by the wall clock, other programs would make tool and memory look slow.
 
 use crate::io::clock;
 use crate::io::offsets::Offsets;

@@ -1,8 +1,6 @@
-//! The closed loop: a fixed number of requests in flight, refilled per completion.
-//!
-//! The loop touches nothing but the queue and the clock; once per interval it publishes its counters
-//! and looks at the stop flag. One clock reading serves all completions of a batch and the requests
-//! that replace them, so at depth 1 the loop costs one reading and one system call per request.
+//! The closed loop: a fixed number of requests in flight, refilled per completion. One clock reading serves all
+//! completions of a batch and the requests that replace them, so at depth 1 the loop costs one reading and one
+//! system call per request.
 
 use crate::io::offsets::Offsets;
 use crate::io::payload::Payload;

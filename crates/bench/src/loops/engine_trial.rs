@@ -1,8 +1,6 @@
-//! A trial before a cell's first round: which engine serves it faster?
-//!
-//! At depth mostly io_uring, which costs less processor time. But some file systems hand its writes to one thread of
-//! the kernel (btrfs), and some devices (zram) each request to another one, and then threads that wait are faster.
-//! One at a time, threads cost less; but on some file systems (ext4, XFS) writes come back sooner through a ring.
+//! A trial before a cell's first round: which engine serves it faster? At depth mostly io_uring, but some file
+//! systems pass its writes to one thread of the kernel (btrfs), and some devices (zram) each request to another
+//! one. One at a time, threads cost less; but on ext4 and XFS writes come back sooner through a ring.
 
 use crate::error::BenchError;
 use crate::io::device::IoDevice;
@@ -151,8 +149,7 @@ impl Trial {
 mod tests {
     use super::*;
     use crate::io::engine;
-    use crate::testing;
-    use drivescope_drive::OwnFolder;
+    use crate::testing::{self, ScratchFile};
     use drivescope_model::cell::{Mix, Order};
     use drivescope_model::units::Bytes;
 
@@ -165,16 +162,13 @@ mod tests {
     #[test]
     fn trial_keeps_to_its_parts_and_its_bytes() {
         for depth in [1, 8] {
-            let dir = testing::scratch();
-            let mut folder = OwnFolder::create(dir.path(), "trial").unwrap();
-            let file = folder.create_file("data", Bytes::mib(64)).unwrap();
+            let (scratch, file) = ScratchFile::new(64 << 20);
             let chosen = engine::choose(None).unwrap().engine;
             let device = IoDevice::new(file, chosen);
             let load = load(depth, Mix::WRITE);
             let found = faster(&device, &load).unwrap();
             assert!(chosen == Engine::Auto || found.is_none());
-            let path = std::fs::read_dir(dir.path()).unwrap().next().unwrap().unwrap().path();
-            let contents = std::fs::read(path.join("data")).unwrap();
+            let contents = scratch.contents();
             let (untouched, parts) = contents.split_at(32 << 20);
             assert!(untouched.iter().all(|byte| *byte == 0));
             let written = parts.chunks(4096).filter(|block| block.iter().any(|byte| *byte != 0));
@@ -182,8 +176,6 @@ mod tests {
             let is_tried = device.is_direct() && chosen == Engine::Auto;
             assert_eq!(bytes > 0, is_tried);
             assert!(bytes <= bytes_max(load.shape, load.mix), "{bytes}");
-            drop(device);
-            folder.remove().unwrap();
         }
     }
 
@@ -221,15 +213,11 @@ mod tests {
 
     #[test]
     fn nothing_is_tried_where_there_is_no_choice() {
-        let dir = testing::scratch();
-        let mut folder = OwnFolder::create(dir.path(), "trial").unwrap();
-        let file = folder.create_file("data", Bytes::mib(64)).unwrap();
+        let (_scratch, file) = ScratchFile::new(64 << 20);
         let asked = IoDevice::new(file, Engine::Threads);
         assert_eq!(faster(&asked, &load(8, Mix::READ)).unwrap(), None);
         assert_eq!(bytes_max(load(1, Mix::READ).shape, Mix::READ), 0, "one read at a time");
         assert_eq!(bytes_max(load(1, Mix::SYNC).shape, Mix::SYNC), 0, "synced each time");
         assert_eq!(bytes_max(load(256, Mix::WRITE).shape, Mix::WRITE), 0, "too many threads");
-        drop(asked);
-        folder.remove().unwrap();
     }
 }

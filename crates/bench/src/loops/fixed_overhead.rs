@@ -1,12 +1,9 @@
-//! What a stretch of writes costs beside its bytes.
+//! What a stretch of writes costs beside its bytes: a turn of a disk, the filling of a cache that a drive gathers
+//! before it begins, the flush. Two neighbouring parts of different length, each written and flushed, show both: T
+//! = overhead + len / rate.
 //!
-//! A write and its flush take the time of the bytes on the medium, and a time that does not depend on them: a
-//! turn of a disk, the filling of a cache that a drive gathers before it begins, the flush command. Of parts
-//! of different length that lie side by side, each written and flushed, two times show both:
-//! T = onset + len / rate.
-//! No cache can make the rest look faster than the medium, as each time ends with a flush, whether the
-//! cache was full or never is. A drive that gathers more than a part has shows less of its onset, and the
-//! rates come out too low, as with the whole time.
+//! As each time ends with a flush, no cache can make the rest look faster than the medium. A drive that gathers
+//! more than a part shows less of its overhead, and the rates come out too low, as with the whole time.
 
 use drivescope_stats::summary::median;
 

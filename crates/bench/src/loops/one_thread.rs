@@ -1,7 +1,5 @@
-//! Loops in steps, from one event to the next: one alone on its queue, or several that take turns on one.
-//!
-//! On a simulated drive, threads that wait for each other would spend most of their time waking up. There all
-//! loops of a phase share one queue and one thread: whoever has an answer, or whose time has come, takes a step.
+//! Loops in steps, from one event to the next. On a simulated drive, threads that wait for each other would spend
+//! most of their time waking up, so all loops of a phase take turns on one queue and one thread.
 
 use crate::io::queue::{IoCompletion, IoQueue, IoRequest, IoTask};
 use crate::io::recorder::Recorder;

@@ -53,6 +53,24 @@ pub struct Load {
 }
 
 impl Load {
+    /// Without a ramp; time and bounds are the caller's.
+    pub(crate) fn closed(shape: Shape, mix: Mix, span: Range<u64>, seed: u64) -> Self {
+        Self {
+            shape,
+            mix,
+            mode: LoopMode::Closed,
+            span,
+            ramp: Secs(0.0),
+            time: Secs(0.0),
+            ops_max: u64::MAX,
+            seed,
+            data_seed: seed,
+            pass: 0,
+            engine: None,
+            studies_span: false,
+        }
+    }
+
     /// The part of its time after which an open loop of `rate` requests per second has sent all that it may.
     fn open_share(&self, rate: f64) -> f64 {
         let all = rate * (self.ramp.0 + self.time.0);
@@ -180,7 +198,7 @@ fn run_closed(
     let (lanes, depth, ahead) = match engine {
         // A thread that waits for its request cannot make the data of the next one in that time.
         Engine::Threads => (depth, 1, u32::from(!load.mix.writes())),
-        // Nor does anybody make data in no time.
+        // In virtual time, making data takes none.
         Engine::Sim => (1, depth, 0),
         _ => (1, depth, closed::ahead(depth, block_bytes, load.mix)),
     };
@@ -212,8 +230,7 @@ mod tests {
     use super::*;
     use crate::io::engine;
     use crate::skip::note_skipped;
-    use crate::testing::{load, scratch};
-    use drivescope_drive::OwnFolder;
+    use crate::testing::{ScratchFile, load};
     use drivescope_model::cell::Order;
     use drivescope_model::units::Bytes;
 
@@ -222,9 +239,7 @@ mod tests {
 
     /// Every block once, in order, at this depth.
     fn written(engine: Engine, depth: u32) -> (PhaseResult, Vec<u8>) {
-        let dir = scratch();
-        let mut folder = OwnFolder::create(dir.path(), "phase").unwrap();
-        let file = folder.create_file("data", Bytes(BLOCKS * BLOCK)).unwrap();
+        let (scratch, file) = ScratchFile::new(BLOCKS * BLOCK);
         let device = IoDevice::new(file, engine);
         let load = Load {
             span: 0..BLOCKS * BLOCK,
@@ -234,11 +249,7 @@ mod tests {
             ..load(Shape::new(Order::Seq, Bytes(BLOCK), depth, 1).unwrap(), Mix::WRITE)
         };
         let measured = run(&device, &load, &Control::default(), || ()).unwrap();
-        let path = std::fs::read_dir(dir.path()).unwrap().next().unwrap().unwrap().path();
-        let contents = std::fs::read(path.join("data")).unwrap();
-        drop(device);
-        folder.remove().unwrap();
-        (measured, contents)
+        (measured, scratch.contents())
     }
 
     #[test]

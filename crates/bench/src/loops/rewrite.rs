@@ -187,7 +187,7 @@ impl Rewrite<'_> {
             at += part;
         }
         if done.is_err() && self.fresh.is_none() {
-            // What the drive may have lost is still in memory: one more attempt, whoever waits.
+            // What the drive may have lost is still in memory: one more attempt, even after a stop.
             chunked.to_its_end = true;
             let again = chunked.go(offset, len, data(0, len), None)?;
             let flushed = chunked.sync()?;

@@ -1,9 +1,6 @@
-//! The steady pace of a stretch, from the times of its completions.
-//!
-//! A disk with a full write cache answers in bursts: when a track has left the cache, as many requests are
-//! answered as its room takes, then nothing until the next track has. How much of a burst a short stretch
-//! has at either end is left to chance, so a line through all completions is, too. The end of a pause is
-//! what the medium sets; the bytes done by then differ from what it took by less than a request.
+//! The steady pace of a stretch, from the times of its completions. A disk with a full write cache answers in
+//! bursts, one per track, and chance decides how much of a burst a short stretch has at either end. So the line
+//! goes through the ends of pauses, which the medium sets.
 
 use drivescope_stats::summary;
 

@@ -1,12 +1,9 @@
-//! How much a round of a writing cell moves at most: what the plan promises and the rounds keep.
+//! How much a round of a writing cell moves at most: what the fastest drives of the kind take in its time, so that
+//! none of them is cut short.
 //!
-//! A round of writes ends with its time, or with its share of the promised bytes if those are through
-//! before. The share is what the fastest drives of the kind take in that time, so that none of them is cut
-//! short; what is faster still (memory behind a virtual disk) needs less time for the same figures.
-//!
-//! With `write_once` the share is also what the test file holds, if that is less. It suffices: the file is larger
-//! than the write buffer of any single drive, and a cache that holds all of it would take the same blocks again just
-//! as fast. What lasts longer (the fast cache of flash) no short round can empty; `fill` is the test for it.
+//! With `write_once` it is also at most what the test file holds. It suffices: the file is larger than the write
+//! buffer of any single drive, and a cache that holds all of it would take the same blocks again just as fast. What
+//! lasts longer (the fast cache of flash) no short round can empty; `fill` is the test for it.
 
 use crate::plan::expected_speed::{DEPTHS_MIN, ExpectedSpeed};
 use drivescope_model::cell::{Cell, Order, Shape};

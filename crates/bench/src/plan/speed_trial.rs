@@ -5,7 +5,7 @@ use crate::io::clock;
 use crate::io::device::IoDevice;
 use crate::io::offsets::derive_seed;
 use crate::loops::control::Control;
-use crate::loops::phase::{self, Load, LoopMode};
+use crate::loops::phase::{self, Load};
 use crate::plan::expected_speed::ExpectedSpeed;
 use crate::workloads::shared::open_target;
 use drivescope_drive::Target;
@@ -96,23 +96,9 @@ fn load(order: Order, block: Bytes, mix: Mix, span: Range<u64>, time: Secs) -> L
         Order::Seq => (span.end - span.start) / block.0,
         Order::Rnd => READS,
     };
-    let (mode, seed) = (LoopMode::Closed, derive_seed(clock::now_ns(), "trial", 0, 0));
+    let seed = derive_seed(clock::now_ns(), "trial", 0, 0);
     let shape = Shape { order, block, depth: 1, threads: 1 };
-    let (ramp, data_seed, pass, engine) = (Secs(0.0), seed, 0, None);
-    Load {
-        shape,
-        mix,
-        mode,
-        span,
-        ramp,
-        time,
-        ops_max,
-        seed,
-        data_seed,
-        pass,
-        engine,
-        studies_span: false,
-    }
+    Load { time, ops_max, ..Load::closed(shape, mix, span, seed) }
 }
 
 /// Bytes per second, with the time to flush caches above the drive.

@@ -46,7 +46,7 @@ impl Session<'_> {
         self.claim_holds();
         let refused = self.storage.recheck.refused.borrow_mut().take();
         refused.map_or(Ok(()), |why| {
-            // Whoever asks once more gets the same answer.
+            // The next call checks at once.
             self.storage.recheck.next_ns.set(0);
             Err(why.into())
         })

@@ -100,9 +100,13 @@ impl PhaseCounters {
             below_loop: since(self.below_loop, session.target.below_loop_counters()),
             cores: self.cores.zip(cores(session)).map(|(before, now)| {
                 let taken = CoresTaken::of(now.0.since(before.0), now.1.since(before.1));
-                if in_user_space(session) { taken.by_the_file_system() } else { taken }
+                let is_fuse = session.findings().iter().any(|it| it.id == FindingId::FuseFs);
+                if is_fuse { taken.by_the_file_system() } else { taken }
             }),
-            temperature_c: temperature_c(session),
+            temperature_c: match session.simulated() {
+                Some(drive) => drive.heat().map(|heat| heat.celsius),
+                None => session.target.temperature_c(),
+            },
             limiter: Limiter::Drive,
             cache: Cache::Past,
             own_metrics: false,
@@ -110,17 +114,6 @@ impl PhaseCounters {
             counts: "iops",
             extra: Vec::new(),
         }
-    }
-}
-
-fn in_user_space(session: &Session<'_>) -> bool {
-    session.findings().iter().any(|finding| finding.id == FindingId::FuseFs)
-}
-
-fn temperature_c(session: &Session<'_>) -> Option<f64> {
-    match session.simulated() {
-        Some(drive) => drive.heat().map(|heat| heat.celsius),
-        None => session.target.temperature_c(),
     }
 }
 

@@ -12,7 +12,7 @@ use crate::judging::validity::{self, Environment};
 use crate::loops::calibrate;
 use crate::loops::control::Control;
 use crate::loops::engine_trial;
-use crate::loops::phase::{self, Load, LoopMode};
+use crate::loops::phase::{self, Load};
 use crate::plan::expected_speed::DEPTHS_MIN;
 use drivescope_model::cell::{Mix, Shape};
 use drivescope_model::drive::Link;
@@ -20,7 +20,6 @@ use drivescope_model::event::Event;
 use drivescope_model::host::Calibration;
 use drivescope_model::options::TestKind;
 use drivescope_model::plan::Engine;
-use drivescope_model::units::Secs;
 use std::ops::Range;
 
 /// Least time between two events with a test's rounds so far: each computes the figures of its cell anew.
@@ -37,18 +36,9 @@ impl Session<'_> {
         let share = |most: u64| most / u64::from(shape.threads);
         let least = u64::from(shape.depth) * DEPTHS_MIN;
         Load {
-            shape,
-            mix,
-            mode: LoopMode::Closed,
-            span,
-            ramp: Secs(0.0),
-            time: Secs(0.0),
             ops_max: self.test.round_requests.map_or(u64::MAX, |most| share(most).max(least)),
             seed: derive_seed(self.plan.seed, cell, round, 0),
-            data_seed: self.plan.seed,
-            pass: 0,
-            engine: None,
-            studies_span: false,
+            ..Load::closed(shape, mix, span, self.plan.seed)
         }
     }
 

@@ -69,10 +69,8 @@ impl Session<'_> {
         journal.held.store(true, Ordering::Release);
         let stopped = || stop.load(Ordering::Relaxed);
         let originals = journal.originals(disk, area.end - area.start)?;
-        match originals.protect(disk, area, &stopped, &mut |_| {})? {
-            true => Ok(()),
-            false => Err(BenchError::Interrupted),
-        }
+        let is_whole = originals.protect(disk, area, &stopped, &mut |_| {})?;
+        if is_whole { Ok(()) } else { Err(BenchError::Interrupted) }
     }
 
     /// Puts everything back that the test saved, however it ended, and verifies it. A failure to do so outweighs

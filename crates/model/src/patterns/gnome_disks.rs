@@ -1,8 +1,6 @@
-//! The benchmark of GNOME Disks (gnome-disk-utility, `gdu-benchmark-dialog.c`): evenly spread samples, and
-//! accesses at places of GLib's generator with seed 42, so that the same places are visited.
-//!
-//! The generator is MT19937 (Matsumoto and Nishimura 1998) seeded as its 2002 revision does; GLib makes
-//! a double of two outputs: `(a · 2^-32 + b) · 2^-32`.
+//! The benchmark of GNOME Disks (gnome-disk-utility, `gdu-benchmark-dialog.c`): evenly spread samples, and accesses
+//! at the places of GLib's generator with seed 42. That is MT19937 (Matsumoto and Nishimura 1998) seeded as its
+//! 2002 revision does; GLib makes a double of two outputs: `(a · 2^-32 + b) · 2^-32`.
 
 const N: usize = 624;
 const M: usize = 397;

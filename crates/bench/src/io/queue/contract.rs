@@ -5,10 +5,8 @@ use crate::io::device::IoDevice;
 use crate::io::engine;
 use crate::io::payload::Payload;
 use crate::skip::note_skipped;
-use crate::testing::scratch;
-use drivescope_drive::OwnFolder;
+use crate::testing::ScratchFile;
 use drivescope_model::plan::Engine;
-use drivescope_model::units::Bytes;
 use std::io;
 
 const BLOCK: u32 = 8192;
@@ -27,9 +25,7 @@ fn on_every_engine<T: IoTask>(name: &str, make: impl Fn() -> T) -> Vec<T::Output
             }
         })
         .map(|engine| {
-            let dir = scratch();
-            let mut folder = OwnFolder::create(dir.path(), "contract").unwrap();
-            let file = folder.create_file("data", Bytes(BLOCKS * u64::from(BLOCK))).unwrap();
+            let (_scratch, file) = ScratchFile::new(BLOCKS * u64::from(BLOCK));
             let device = IoDevice::new(file, engine);
             device.run(SPEC, make(), || {}).unwrap().output
         })

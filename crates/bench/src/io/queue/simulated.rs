@@ -21,10 +21,9 @@ impl<'d> SimulatedQueue<'d> {
     /// Time stands still until it waits.
     pub fn new(drive: &'d SimulatedDrive, mode: IoMode, spec: QueueSpec) -> io::Result<Self> {
         let slots = spec.slots();
-        let buffers = match drive.keeps_contents() {
-            true => Some(Buffers::new(slots, spec.block_bytes as usize)?),
-            false => None,
-        };
+        let buffers = drive.keeps_contents();
+        let buffers =
+            buffers.then(|| Buffers::new(slots, spec.block_bytes as usize)).transpose()?;
         let answers = Vec::with_capacity(slots as usize);
         let write = if spec.dsync { SimOp::WriteThrough } else { SimOp::Write };
         drive.begin(slots);

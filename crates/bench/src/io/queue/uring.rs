@@ -317,9 +317,7 @@ impl Drop for UringQueue<'_> {
 mod tests {
     use super::*;
     use crate::skip::note_skipped;
-    use crate::testing::scratch;
-    use drivescope_drive::OwnFolder;
-    use drivescope_model::units::Bytes;
+    use crate::testing::ScratchFile;
 
     const BLOCK: u32 = 4096;
 
@@ -328,9 +326,7 @@ mod tests {
         if let Some(reason) = refusal() {
             return note_skipped(&format!("io_uring: {reason}"));
         }
-        let dir = scratch();
-        let mut folder = OwnFolder::create(dir.path(), "gather").unwrap();
-        let file = folder.create_file("data", Bytes(40 * u64::from(BLOCK))).unwrap();
+        let (_scratch, file) = ScratchFile::new(40 * u64::from(BLOCK));
         let spec = QueueSpec { depth: 39, ahead: 1, block_bytes: BLOCK, dsync: false };
         let mut queue = UringQueue::new(&file, spec).unwrap();
         queue.gathers = true;
@@ -354,12 +350,9 @@ mod tests {
     #[test]
     fn request_interrupted_by_a_signal_is_resent() {
         if let Some(reason) = refusal() {
-            eprintln!("SKIPPED: repeating on io_uring: {reason}");
-            return;
+            return note_skipped(&format!("io_uring: {reason}"));
         }
-        let dir = scratch();
-        let mut folder = OwnFolder::create(dir.path(), "again").unwrap();
-        let file = folder.create_file("data", Bytes(2 * u64::from(BLOCK))).unwrap();
+        let (_scratch, file) = ScratchFile::new(2 * u64::from(BLOCK));
         let spec = QueueSpec { depth: 2, ahead: 1, block_bytes: BLOCK, dsync: false };
         let mut queue = UringQueue::new(&file, spec).unwrap();
         queue.sent[1] =

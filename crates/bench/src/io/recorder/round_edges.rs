@@ -1,7 +1,5 @@
-//! Requests under way when a round of a closed loop begins and when it ends, and how much of them belongs to it.
-//!
-//! A count of completed requests is wrong in a short round of a deep queue: where a device answers a queue of eight
-//! together, by a batch of eight.
+//! Requests in flight when a round of a closed loop begins and ends, and how much of them belongs to it. Without
+//! that, a short round of a deep queue is wrong by a batch of eight where a device answers eight together.
 
 use hdrhistogram::Histogram;
 
@@ -71,22 +69,16 @@ impl RoundEdges {
         push(&mut self.late, AcrossEdge { remaining_ns: since_start_ns, latency_ns });
     }
 
-    /// Requests that were done within the `window_ns` of the round, beyond those that completed in it: a part of
-    /// the late ones, less the part of the others that was done before.
-    ///
-    /// A part is a share of the request's own time: exact over many requests, however times scatter. The first
-    /// requests of the loop had a shorter queue before them, so that their own times do not show the pace. Where some
-    /// were under way at the start, the remaining time of each request is compared with the usual time of all later
-    /// ones, at both edges: exact for requests that are served one after the other, side by side, or without a memory.
+    /// Requests done within the `window_ns` of the round beyond those that completed in it: a part of the late ones,
+    /// less the part of the others that was done before. A part is a share of the request's own time. The first
+    /// requests of the loop had a shorter queue, so where some were in flight at the start, the remaining time of each
+    /// request is compared with the usual time of all later ones.
     pub(super) fn parts(&self, window_ns: u64, latencies: &Histogram<u64>) -> f64 {
         let at_end = |late: &AcrossEdge| AcrossEdge {
             remaining_ns: late.remaining_ns.saturating_sub(window_ns),
             ..*late
         };
-        let usual_ns = match self.first_ns.is_empty() {
-            true => None,
-            false => Some(self.usual_ns(latencies)),
-        };
+        let usual_ns = (!self.first_ns.is_empty()).then(|| self.usual_ns(latencies));
         let done = |across: AcrossEdge| match usual_ns {
             Some(usual_ns) => across.done_of(usual_ns),
             None => across.done(),

@@ -5,7 +5,7 @@ use crate::io::recorder::Recorder;
 use crate::judging::round::CoresTaken;
 use crate::judging::test_record::TestRecord;
 use crate::loops::phase::PhaseResult;
-use crate::testing::{self, SECOND};
+use crate::testing::{self, SECOND, has};
 use drivescope_model::cell::Mix;
 use drivescope_model::options::TestKind;
 
@@ -107,13 +107,8 @@ fn falling_to(rate: f64, number: u32) -> Round {
 fn fall_explained_by_busy_processors_is_ignored() {
     let with_others = |rate, others_pct| {
         let mut round = falling_to(rate, 1);
-        let total_ns = 2 * SECOND;
-        let cores = CoresTaken {
-            others_ns: total_ns * others_pct / 100,
-            total_ns,
-            ..CoresTaken::default()
-        };
-        round.cores = Some(cores);
+        let (total_ns, others_ns) = (2 * SECOND, 2 * SECOND * others_pct / 100);
+        round.cores = Some(CoresTaken { others_ns, total_ns, ..CoresTaken::default() });
         drop_of(&round).is_some()
     };
     assert!(with_others(3_600.0, 5));
@@ -124,18 +119,12 @@ fn fall_explained_by_busy_processors_is_ignored() {
 #[test]
 fn fall_within_round_spread_is_not_full_cache() {
     let found = |rates: [f64; 3]| {
-        let mut record = crate::judging::test_record::TestRecord::new(
-            drivescope_model::options::TestKind::Transfer,
-        );
+        let mut record = TestRecord::new(TestKind::Transfer);
         for (number, rate) in (1..).zip(rates) {
-            let before = rate * 1.4;
-            record.add(round(
-                WRITE,
-                number,
-                move |passed| if passed < 0.5 { before } else { rate },
-            ));
+            let falls = move |passed| if passed < 0.5 { rate * 1.4 } else { rate };
+            record.add(round(WRITE, number, falls));
         }
-        record.finish(3).findings.iter().any(|finding| finding.id == FindingId::CacheFull)
+        has(&record.finish(3), FindingId::CacheFull)
     };
     assert!(found([3_000.0, 3_100.0, 2_900.0]));
     assert!(!found([3_000.0, 5_000.0, 2_000.0]));
@@ -203,7 +192,7 @@ fn fall_with_unreliable_timing_is_not_full_cache() {
             let busy = Finding::new(FindingId::BusyProcessors, "timing unreliable");
             record.notice(busy.about(format!("transfer.{WRITE}")));
         }
-        record.finish(3).findings.iter().any(|finding| finding.id == FindingId::CacheFull)
+        has(&record.finish(3), FindingId::CacheFull)
     };
     assert!(is_full(false));
     assert!(!is_full(true));

@@ -28,10 +28,12 @@ fn counted(round: &Round, environment: &Environment) -> Option<(DeviceCounters, 
 fn through_the_cache(round: &Round, environment: &Environment) -> Limiter {
     let synced = round.cache == Cache::SyncedWrites;
     let Some((device, flushed)) = counted(round, environment) else {
-        return match synced {
-            _ if others_set_the_pace(round) => Limiter::OtherPrograms,
-            true => the_drive(environment),
-            false => Limiter::Memory,
+        return if others_set_the_pace(round) {
+            Limiter::OtherPrograms
+        } else if synced {
+            the_drive(environment)
+        } else {
+            Limiter::Memory
         };
     };
     // A flush counts as no work in the kernel's busy time.
@@ -43,12 +45,15 @@ fn through_the_cache(round: &Round, environment: &Environment) -> Limiter {
     } else {
         most(busy)
     };
-    match waited {
-        true => Limiter::Drive,
-        false if others_set_the_pace(round) => Limiter::OtherPrograms,
+    if waited {
+        Limiter::Drive
+    } else if others_set_the_pace(round) {
+        Limiter::OtherPrograms
+    } else if synced {
         // What waited for the drive each time and did not keep it busy waited for the layer between.
-        false if synced => Limiter::FileSystem,
-        false => Limiter::Memory,
+        Limiter::FileSystem
+    } else {
+        Limiter::Memory
     }
 }
 

@@ -249,4 +249,26 @@ mod tests {
         let source = BenchError::Source(drive(Errno::IO));
         assert_eq!(source.kind(TargetKind::Directory), ErrorKind::Device);
     }
+
+    #[test]
+    fn drive_is_blamed_only_for_its_failures() {
+        use TargetKind::{Block, Directory, File};
+        for (errno, write, kind, blamed) in [
+            (libc::EIO, false, File, true),
+            (libc::EIO, true, Directory, true),
+            (libc::ENOSPC, true, Directory, false),
+            (libc::EINVAL, false, Block, false),
+            // Cut short: a file system that is full, a file that became smaller, a drive that ends early.
+            (0, true, Directory, false),
+            (0, false, File, false),
+            (0, false, Block, true),
+            // Never came to a drive: io_uring that was allowed no thread.
+            (libc::ECANCELED, true, Directory, false),
+            (libc::ENOMEM, false, Block, false),
+        ] {
+            let failure = IoFailure { errno, offset: 4096, len: 4096, write };
+            let found = of_error(&BenchError::Request { failure, count: 1 }, kind);
+            assert_eq!(found.is_some(), blamed, "{errno} {write} {kind:?}");
+        }
+    }
 }

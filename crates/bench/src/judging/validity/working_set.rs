@@ -28,9 +28,10 @@ pub(super) fn small_working_set(round: &Round, environment: &Environment) -> Opt
     if studied && load.shape.order == Order::Seq && sent <= span {
         return None;
     }
-    let (cache, what) = match past_memory {
-        true => (DRIVE_CACHE_BYTES, "assumed for the drive's cache"),
-        false => (environment.memory_bytes, "memory, which caches this target"),
+    let (cache, what) = if past_memory {
+        (DRIVE_CACHE_BYTES, "assumed for the drive's cache")
+    } else {
+        (environment.memory_bytes, "memory, which caches this target")
     };
     (span < cache).then(|| {
         let evidence =

@@ -3,10 +3,8 @@
 use super::*;
 use crate::io::device::IoDevice;
 use crate::io::queue::{IoOp, IoRequest, QueueSpec};
-use crate::testing::{VirtualQueue, scratch};
-use drivescope_drive::OwnFolder;
+use crate::testing::{ScratchFile, VirtualQueue};
 use drivescope_model::plan::Engine;
-use drivescope_model::units::Bytes;
 
 fn place(offset: u64, len: u64) -> ScanRegion {
     ScanRegion { offset, len, lead_in_from: offset, lead_in_len: 4096 }
@@ -208,14 +206,11 @@ fn failed_write_ends_it_after_one_retry() {
 /// A file is the same afterwards, byte for byte.
 #[test]
 fn same_bytes_stay_and_fresh_ones_replace_them() {
-    let dir = scratch();
-    let mut folder = OwnFolder::create(dir.path(), "test").unwrap();
-    let size = Bytes::mib(8);
-    let device = IoDevice::new(folder.create_file("data", size).unwrap(), Engine::Threads);
+    let size = 8 << 20;
+    let (scratch, file) = ScratchFile::new(size);
+    let device = IoDevice::new(file, Engine::Threads);
     let spec = QueueSpec { depth: 2, ahead: 1, block_bytes: 1 << 20, dsync: false };
     let control = Control::default();
-    let path = std::fs::read_dir(dir.path()).unwrap().next().unwrap().unwrap().path();
-    let contents = || std::fs::read(path.join("data")).unwrap();
     let run = |places: Vec<ScanRegion>, fresh| {
         let task = task(places, fresh, &control);
         let outcome = device.run(spec, task, || {}).unwrap().output;
@@ -223,16 +218,14 @@ fn same_bytes_stay_and_fresh_ones_replace_them() {
         outcome.blank
     };
     assert_eq!(run(vec![place(0, 4096), place(4096, 8192)], None), 2, "a new file is blank");
-    assert_eq!(run(vec![place(0, size.0)], Some(Payload::new(7, 1))), 0);
-    let before = contents();
+    assert_eq!(run(vec![place(0, size)], Some(Payload::new(7, 1))), 0);
+    let before = scratch.contents();
     assert_eq!(Payload::first_mismatch(7, &before, 0), None);
     let lens = [(4096, (2 << 20) + 4096), (5 << 20, 3 << 20), (0, 4096)];
     assert_eq!(run(lens.map(|(at, len)| place(at, len)).to_vec(), None), 0);
-    assert!(contents() == before, "something changed");
+    assert!(scratch.contents() == before, "something changed");
     run(vec![place(1 << 20, 1 << 20)], Some(Payload::new(7, 2)));
-    assert!(contents() != before);
-    drop(device);
-    folder.remove().unwrap();
+    assert!(scratch.contents() != before);
 }
 
 /// What is there stays, and the stop does not wait for the end of the stretch.
