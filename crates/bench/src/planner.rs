@@ -29,7 +29,7 @@ const CELL_REQUESTS_MIN: u64 = 50_000;
 const SIMULATED_ROOM: f64 = 0.92;
 
 /// Makes the plan. `size_asked`: the user named the size, so it is not made smaller to fit. `allowed`: how a block
-/// device may be written; [`WriteLevel::Read`] is not at all.  Errors: the test file does not fit above the floor
+/// device may be written; [`WriteLevel::Read`] is not at all. Errors: the test file does not fit above the floor
 /// of free space, or no test can run at all.
 pub fn plan(
     suite: Suite,
@@ -44,7 +44,7 @@ pub fn plan(
     Ok(plan)
 }
 
-/// As [`plan`], but no test may be able to run: resuming may still change that.  Errors: the test file does not fit
+/// As [`plan`], but no test may be able to run: resuming may still change that. Errors: the test file does not fit
 /// above the floor of free space.
 pub fn draft(
     suite: Suite,

@@ -185,7 +185,7 @@ pub fn open(session: &mut Session<'_>, block_bytes: u32) -> Result<Option<String
 }
 
 /// Reads until the session is stopped, or as long as the options say. `hear` gets each line but the last, which is
-/// returned; `at` names a time of the target, if it has one that people know.  Errors: the engine broke. A read
+/// returned; `at` names a time of the target, if it has one that people know. Errors: the engine broke. A read
 /// that fails is none.
 pub fn watch(
     session: &Session<'_>,

@@ -5,7 +5,6 @@ use crate::io::recorder::STALL_NS;
 use crate::judging::cpu_contention;
 use crate::judging::round::{Cache, Round};
 use crate::loops::phase::LoopMode;
-use drivescope_model::cell::Order;
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::units::Bytes;
 use drivescope_stats::lasting_drop::{LastingDrop, lasting_drop};
@@ -24,7 +23,7 @@ const DISK_BUFFER_BYTES: u64 = 256 << 20;
 const MECHANICAL_IOPS: f64 = 400.0;
 
 /// A lasting drop of the rate within the round; its index counts the round's intervals. `None` for rounds with
-/// failed requests or threads that waited for a core.  Intervals are joined until each has requests enough for a
+/// failed requests or threads that waited for a core. Intervals are joined until each has requests enough for a
 /// rate: of three or four, one more or less is a quarter.
 pub fn drop_of(round: &Round) -> Option<LastingDrop> {
     let recorder = &round.measured.recorder;
@@ -142,14 +141,11 @@ pub fn too_hot(round: &Round, warning_c: Option<f64>) -> Option<Finding> {
 
 /// Whether small random reads, one at a time, take as long as only a medium that turns makes them.
 pub fn is_mechanical(rounds: &[Round]) -> bool {
-    let slow = |round: &Round| {
-        round.load.as_ref().is_some_and(|load| {
-            let shape = load.shape;
-            let one = shape.depth * shape.threads == 1 && load.mode == LoopMode::Closed;
-            one && shape.order == Order::Rnd && load.mix.read_percent() == 100
-        }) && round.measured.iops() < MECHANICAL_IOPS
-    };
-    rounds.iter().any(slow)
+    rounds.iter().any(|round| {
+        let load = round.load.as_ref().filter(|load| load.is_random_depth_one());
+        let reads = load.is_some_and(|load| load.mix.read_percent() == 100);
+        reads && round.measured.iops() < MECHANICAL_IOPS
+    })
 }
 
 /// By its load or, without one, by the bytes asked of the drive.

@@ -16,7 +16,6 @@ use crate::judging::rate_drop;
 use crate::judging::round::Round;
 use crate::loops::phase::{Load, LoopMode};
 use drivescope_machine::limits::IoLimits;
-use drivescope_model::cell::Order;
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::number::{rounded, whole};
 use drivescope_model::options::TestKind;
@@ -117,17 +116,9 @@ fn found(id: FindingId, evidence: String, weight: f64) -> Option<Finding> {
     Some(Finding::new(id, evidence).weighing(weight))
 }
 
-/// The load, if the round is a closed loop of random requests at depth 1.
-fn random_depth_one(round: &Round) -> Option<&Load> {
-    let load = round.load.as_ref()?;
-    let shape = load.shape;
-    let alone = shape.depth * shape.threads == 1 && load.mode == LoopMode::Closed;
-    (alone && shape.order == Order::Rnd).then_some(load)
-}
-
 fn above_rotation(round: &Round, environment: &Environment) -> Option<Finding> {
     let rev_per_s = environment.rpm? / 60.0;
-    let load = random_depth_one(round)?;
+    let load = round.load.as_ref().filter(|load| load.is_random_depth_one())?;
     let whole = load.span.end - load.span.start >= environment.capacity_bytes / 2;
     let (requests, elapsed_s) = (round.measured.recorder.ops as f64, round.measured.elapsed_s());
     let possible = !is_without_waits(requests, elapsed_s * rev_per_s);

@@ -89,7 +89,7 @@ pub fn seconds_max(shape: Shape, mix: Mix) -> f64 {
 }
 
 /// The faster engine for a load; `None` where there is no choice, it makes no difference, or a request failed,
-/// which the load will show.  Errors: no engine works.
+/// which the load will show. Errors: no engine works.
 pub fn faster(device: &IoDevice, load: &Load) -> Result<Option<Engine>, BenchError> {
     let block = load.shape.block.0;
     let blocks = (load.span.end - load.span.start) / block;

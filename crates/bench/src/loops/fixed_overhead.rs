@@ -36,7 +36,7 @@ impl StretchParts {
 
 /// The fixed overhead of a part, ns. `None` where it cannot be known, and only the whole times are to be trusted:
 /// few stretches, parts of equal length, a drive that is faster at first than later, or overhead that takes most of
-/// the time.  What only the first part of a stretch has, such as the way from elsewhere, would count too much where
+/// the time. What only the first part of a stretch has, such as the way from elsewhere, would count too much where
 /// that is the shorter part, and too little where it is the longer one: with both orders, the mean is right.
 pub fn fixed_overhead_ns(stretches: &[StretchParts]) -> Option<f64> {
     let of_order = |short_first: bool| {

@@ -11,7 +11,7 @@ use crate::io::recorder::Recorder;
 use crate::loops::closed::{self, ClosedLoop};
 use crate::loops::control::Control;
 use crate::loops::open::{IN_FLIGHT_MAX, OpenLoop, Schedule};
-use drivescope_model::cell::{Mix, Shape};
+use drivescope_model::cell::{Mix, Order, Shape};
 use drivescope_model::options::Arrivals;
 use drivescope_model::plan::Engine;
 use drivescope_model::units::Secs;
@@ -69,6 +69,12 @@ impl Load {
             engine: None,
             studies_span: false,
         }
+    }
+
+    /// A closed loop of random requests, one at a time.
+    pub(crate) fn is_random_depth_one(&self) -> bool {
+        let Shape { order, depth, threads, .. } = self.shape;
+        depth * threads == 1 && order == Order::Rnd && self.mode == LoopMode::Closed
     }
 
     /// The part of its time after which an open loop of `rate` requests per second has sent all that it may.
@@ -231,7 +237,6 @@ mod tests {
     use crate::io::engine;
     use crate::skip::note_skipped;
     use crate::testing::{ScratchFile, load};
-    use drivescope_model::cell::Order;
     use drivescope_model::units::Bytes;
 
     const BLOCK: u64 = 4096;

@@ -107,7 +107,7 @@ impl ExpectedSpeed {
         }
     }
 
-    /// Rate, MB/s, at which `bytes` of `drive` can be expected to be written in order.  Fitted on the drives of
+    /// Rate, MB/s, at which `bytes` of `drive` can be expected to be written in order. Fitted on the drives of
     /// docs/models.md, all but the shingled ones within a factor of 1.5. The mean over a disk grows with the third
     /// root of its capacity; flash past its cache, with the number of its chips. What is small beside the drive
     /// goes into the cache, at the rate of the link.

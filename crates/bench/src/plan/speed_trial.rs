@@ -25,7 +25,7 @@ const READS: u64 = 200;
 const READS_TIME: Secs = Secs(0.3);
 
 /// The speed of `target`: a file or device is read; in a directory a scratch file is written, if `may_write`.
-/// `None` for simulated drives, whose kind is known, and where a trial would not show the drive.  A trial that
+/// `None` for simulated drives, whose kind is known, and where a trial would not show the drive. A trial that
 /// finds the drive slow is repeated, and the faster one counts: other programs may have held up the first. `stop`
 /// ends it.
 pub fn measure(target: &Target, may_write: bool, stop: &AtomicBool) -> Option<ExpectedSpeed> {

@@ -40,7 +40,7 @@ impl<'a> Checkpoints<'a> {
 }
 
 impl Session<'_> {
-    /// Saves what the test in progress has found so far, if a save is set and it is time.  To be called now and
+    /// Saves what the test in progress has found so far, if a save is set and it is time. To be called now and
     /// then from the thread that waits for a phase, so that the measuring loop has no part in it. `record` is made
     /// only when it is needed; it must have a resume point. Not on simulated drives, which end with the program.
     pub fn checkpoint(&self, record: impl FnOnce() -> TestRecord) {

@@ -21,7 +21,7 @@ fn counted(round: &Round, environment: &Environment) -> Option<(DeviceCounters, 
     round.top.map(|top| (top, round.disk.unwrap_or(top)))
 }
 
-/// Through the page cache on purpose: the drive where the program waited for it, memory otherwise.  Reads and
+/// Through the page cache on purpose: the drive where the program waited for it, memory otherwise. Reads and
 /// synced writes wait while the drive is busy. Other writes only wait where a page must be read before a part of it
 /// can be written, and where the kernel lets them wait for pages to be written: then most of what they wrote is on
 /// the drive.
