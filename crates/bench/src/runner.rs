@@ -35,7 +35,6 @@ impl<'a> Runner<'a> {
         Self { session, earlier: None, failure: None, deallocated: None }
     }
 
-    /// With the result of an interrupted test, which its test here continues.
     pub fn with_earlier(mut self, earlier: Option<TestResult>) -> Self {
         self.earlier = earlier;
         self
@@ -116,16 +115,12 @@ impl<'a> Runner<'a> {
         end
     }
 
-    /// Checks rates that the test computed itself against what is possible.
     fn hold_figures(&self, result: &mut TestResult, of_memory: &[String]) {
         let environment = self.session.environment(result.test);
         let has_both = workloads::find(result.test).counts_both_directions();
         let directions = if has_both && environment.duplex { 2.0 } else { 1.0 };
         for finding in validity::of_figures(result, of_memory, directions, &environment) {
-            match result.findings.iter_mut().find(|known| known.id == finding.id) {
-                Some(known) => known.join(finding),
-                None => result.findings.push(finding),
-            }
+            result.add_finding(finding);
         }
     }
 

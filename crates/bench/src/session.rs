@@ -180,7 +180,6 @@ impl<'a> Session<'a> {
         self
     }
 
-    /// How the test in progress writes, as it was planned.
     pub fn writes(&self) -> WriteLevel {
         self.test.writes.unwrap_or(WriteLevel::Read)
     }
@@ -273,7 +272,6 @@ impl<'a> Session<'a> {
         self.check_stop()
     }
 
-    /// See [`crate::workloads::shared::open_target`].
     pub fn device(&self) -> &IoDevice {
         self.storage.device.as_ref().expect("the runner opened the target")
     }

@@ -47,7 +47,6 @@ const BUILT_IN: [(&str, &str); 33] = [
     ("hard-drive-retrospective", include_str!("../suites/hard-drive-retrospective.toml")),
 ];
 
-/// What `watch` plans with, which no user runs.
 const OF_WATCH: &str = include_str!("../suites/watch.toml");
 
 /// A thousand times what all options take, and far below what memory holds.

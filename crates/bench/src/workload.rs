@@ -27,7 +27,6 @@ pub trait Workload: Sync {
     /// Why its options cannot be used, if so; completes "suite x: …".
     fn check(&self, suite: &Suite) -> Result<(), String>;
 
-    /// Applies what the command line changes in its options.
     fn apply(&self, _overrides: &Overrides, _suite: &mut Suite) -> Result<(), String> {
         Ok(())
     }

@@ -312,6 +312,14 @@ impl TestResult {
         }
     }
 
+    /// Joins it to the finding with the same id, if there is one.
+    pub fn add_finding(&mut self, finding: Finding) {
+        match self.findings.iter_mut().find(|known| known.id == finding.id) {
+            Some(known) => known.join(finding),
+            None => self.findings.push(finding),
+        }
+    }
+
     /// Marks the metrics that `findings` (of the whole run) or the test's own make invalid.
     pub fn mark_invalid(&mut self, findings: &[Finding]) {
         let invalid = |finding: &&Finding| finding.severity == Severity::Invalid;

@@ -434,7 +434,7 @@ impl Finding {
 }
 
 /// Whether `key` is `prefix` or lies below it (`a.b` is above `a.b.c`, not above `a.bc`).
-fn is_under(key: &str, prefix: &str) -> bool {
+pub fn is_under(key: &str, prefix: &str) -> bool {
     key.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 

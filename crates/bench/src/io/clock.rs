@@ -2,7 +2,6 @@
 
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
-/// Nanoseconds since an arbitrary, fixed instant.
 #[inline]
 pub fn now_ns() -> u64 {
     reading_ns(ClockId::Monotonic)

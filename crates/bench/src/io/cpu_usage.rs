@@ -82,7 +82,6 @@ pub struct CpuCost {
 }
 
 impl CpuCost {
-    /// Cost of two workers of one round together.
     #[must_use]
     pub fn beside(self, other: Self) -> Self {
         let all = self.whole_program || other.whole_program;

@@ -111,7 +111,6 @@ impl Recorder {
         }
     }
 
-    /// For a loop that keeps `depth` requests in flight.
     pub fn of_closed_loop(expected_ns: u64, depth: u32) -> Self {
         Self { edges: RoundEdges::of_depth(depth), ..Self::new(expected_ns) }
     }

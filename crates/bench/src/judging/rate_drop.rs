@@ -155,7 +155,6 @@ fn writes(round: &Round) -> bool {
     round.load.as_ref().map_or_else(one_by_one, |load| load.mix.writes())
 }
 
-/// Whether the second half of a curve keeps the rate of the first.
 fn is_flat(rates: &[f64]) -> bool {
     let (first, second) = rates.split_at(rates.len() / 2);
     match (summary::median(first), summary::median(second)) {

@@ -239,10 +239,7 @@ impl TestRecord {
             result.phases.sort_by(|a, b| a.start_s.total_cmp(&b.start_s));
         }
         for finding in std::mem::take(&mut result.findings) {
-            match result.findings.iter_mut().find(|known| known.id == finding.id) {
-                Some(known) => known.join(finding),
-                None => result.findings.push(finding),
-            }
+            result.add_finding(finding);
         }
         result
     }

@@ -20,7 +20,6 @@ pub struct PhaseCounters {
     start_ns: u64,
 }
 
-/// The counters of the uppermost device, or of the simulated drive below a simulated page cache.
 fn top_counters(session: &Session<'_>) -> Option<DeviceCounters> {
     match session.simulated() {
         Some(drive) => drive.counters(),

@@ -94,7 +94,6 @@ impl Session<'_> {
         Ok(engine)
     }
 
-    /// Keeps a round with its findings; errors and stops end the test.
     pub fn add_round(&self, mut round: Round, record: &mut TestRecord) -> Result<(), BenchError> {
         let environment = self.environment(record.test());
         round.limiter =
@@ -159,7 +158,6 @@ impl Session<'_> {
         }
     }
 
-    /// Runs one task, watched; returns its output and the frame of a [`Round`].
     pub fn run_task<T: IoTask>(
         &self,
         device: &IoDevice,

@@ -38,7 +38,6 @@ impl<'a> RestoreJournal<'a> {
         Self { folder, run_id, data_seed, held, told, originals: None, lost: None }
     }
 
-    /// The journal of this device, begun the first time.
     fn originals(
         &mut self,
         disk: &RawDisk,

@@ -4,7 +4,6 @@ use super::*;
 use drivescope_model::cell::Cell;
 use drivescope_model::units::{Bytes, Secs};
 
-/// The suite `quick` as the command line changes it.
 fn adapted(overrides: &Overrides) -> Result<Suite, SuiteError> {
     adapt(find("quick", None).unwrap(), overrides)
 }

@@ -13,7 +13,6 @@ const BLOCK: u32 = 8192;
 const BLOCKS: u64 = 64;
 const SPEC: QueueSpec = QueueSpec { depth: 8, ahead: 1, block_bytes: BLOCK, dsync: false };
 
-/// Runs `task` on every engine that works here, each on a fresh file of its own.
 fn on_every_engine<T: IoTask>(name: &str, make: impl Fn() -> T) -> Vec<T::Output> {
     [Engine::Uring, Engine::Threads]
         .into_iter()

@@ -150,7 +150,6 @@ fn write_or_sync(file: &IoFile, job: QueuedRequest, buffer: &[u8]) -> rustix::io
     }
 }
 
-/// `pwrite`, or `pwritev2` where flags ask for more.
 fn write(
     file: &IoFile,
     buffer: &[u8],

@@ -4,7 +4,7 @@
 use super::Environment;
 use crate::judging::round::Round;
 use drivescope_model::document::{Metric, TestResult};
-use drivescope_model::findings::{Finding, FindingId};
+use drivescope_model::findings::{Finding, FindingId, is_under};
 use drivescope_model::number::rounded;
 
 /// Tolerance of clocks and counters of two devices.
@@ -41,12 +41,7 @@ pub(crate) fn of_figures(
     if environment.memory_backed || environment.has_holes {
         return Vec::new(); // the run says once that no number is a drive's
     }
-    let is_of_memory = |key: &str| {
-        of_memory.iter().any(|known| {
-            key.strip_prefix(known.as_str())
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-        })
-    };
+    let is_of_memory = |key: &str| of_memory.iter().any(|known| is_under(key, known));
     let check = |metric: &Metric| {
         let rate = match metric.unit.as_str() {
             // An estimate is impossible if its whole interval is.

@@ -41,7 +41,6 @@ fn left_ratios(mut running: PlannedBytes, steps: &[(f64, u64)], at: &[f64]) -> V
     ratios
 }
 
-/// Time and bytes of a full fill of a model.
 fn steps(model: &str) -> Vec<(f64, u64)> {
     let mut suite = suite_of(TestKind::Fill);
     suite.fill.mode = FillMode::Full;
