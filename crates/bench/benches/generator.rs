@@ -6,9 +6,8 @@ use drivescope_bench::io::payload::Payload;
 use rustix::time::{ClockId, clock_gettime};
 use std::hint::black_box;
 
-/// Measurements of which the median counts.
 const REPEATS: usize = 21;
-/// Made in one measurement: long against what the clock resolves.
+/// Long against the resolution of the clock.
 const BYTES: usize = 256 << 20;
 
 fn main() {
@@ -20,7 +19,7 @@ fn main() {
     }
 }
 
-/// 10^6 bytes per second of processor time, made in buffers of `bytes`.
+/// Per second of processor time, in buffers of `bytes`.
 fn mb_s(bytes: usize, pass: u64) -> f64 {
     let mut buffer = vec![0u8; bytes];
     let start = cpu_s();
@@ -30,7 +29,6 @@ fn mb_s(bytes: usize, pass: u64) -> f64 {
     BYTES as f64 / 1e6 / (cpu_s() - start)
 }
 
-/// Processor time of this thread, in seconds.
 fn cpu_s() -> f64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9

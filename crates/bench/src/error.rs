@@ -10,130 +10,107 @@ use drivescope_model::units::Bytes;
 use drivescope_sql::SqlError;
 use std::io;
 
-/// Why a test stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
-    /// The target refused.
     #[error(transparent)]
     Drive(#[from] DriveError),
-    /// What a copy reads from, on another drive than the target.
+    /// The source of a copy, on another drive than the target.
     #[error("the source of the copy failed, not the target: {0}")]
     Source(DriveError),
-    /// A claimed device is not the same any more.
     #[error(transparent)]
     Raw(#[from] WriteError),
-    /// Originals could not be saved, or not be put back.
     #[error("{error}{}", after(before))]
     Journal {
-        /// Why.
         error: JournalError,
         /// How the test had ended before, if not well.
         before: String,
     },
-    /// A request failed: the drive's fault.
     #[error("{}", describe(failure, *count))]
-    Request {
-        /// The first that failed.
-        failure: IoFailure,
-        /// How many failed.
-        count: u64,
-    },
-    /// The engine could not be set up or broke.
+    Request { failure: IoFailure, count: u64 },
     #[error("the {engine} engine failed: {source}{}; try --engine {other}", limit_of(source))]
-    Engine {
-        /// The engine that failed.
-        engine: &'static str,
-        /// The other one.
-        other: &'static str,
-        /// What the kernel said.
-        source: io::Error,
-    },
-    /// Data read back is not what was written.
+    Engine { engine: &'static str, other: &'static str, source: io::Error },
     #[error(
         "data at byte {offset} is not what was written there; do not trust this drive or this machine's memory"
     )]
-    Mismatch {
-        /// Byte offset on the file.
-        offset: u64,
-    },
-    /// A database failed.
+    Mismatch { offset: u64 },
     #[error(transparent)]
     Sql(#[from] SqlError),
-    /// The user or the system asked to stop.
     #[error("interrupted")]
     Interrupted,
-    /// The target does not suit the test; nothing is wrong with it.
     #[error("{0}")]
     Unsuitable(String),
 }
 
-/// What a later error does not let be forgotten.
 fn after(before: &str) -> String {
     if before.is_empty() { String::new() } else { format!("; before that: {before}") }
 }
 
-/// A flush of a simulated drive that failed, by its negative errno.
 pub(crate) fn flush_failed(errno: i32) -> BenchError {
     let failure = IoFailure { errno: -errno, offset: 0, len: 0, write: true };
     BenchError::Request { failure, count: 1 }
 }
 
-/// One line for people: what failed, where, how often, and what the kernel called it.
+/// One line for people: what failed, where, how often, and the kernel's word for it.
 pub fn describe(failure: &IoFailure, count: u64) -> String {
     let what = if failure.write { "write" } else { "read" };
-    let length = Bytes(failure.len.into()).binary();
-    let place = match failure.len {
-        0 => "the flush of what was written".to_string(),
-        _ => {
-            format!("{what} at byte {} ({}), {length} long,", failure.offset, Bytes(failure.offset))
-        }
+    let IoFailure { offset, len, .. } = *failure;
+    let place = if len == 0 {
+        "the flush of what was written".to_string()
+    } else {
+        let length = Bytes(len.into()).binary();
+        format!("{what} at byte {offset} ({}), {length} long,", Bytes(offset))
     };
-    let why = match failure.errno {
-        0 if failure.write => no_space(),
-        0 => "found the end: the device is gone (drivescope list shows what is attached), or something shrank the file"
-            .to_string(),
-        libc::EIO => "failed: I/O error; see the kernel log (dmesg)".to_string(),
-        libc::ENOSPC => no_space(),
-        libc::EFBIG => "failed: the file may not grow that long (ulimit -f, or the file system's limit); use a smaller \
-                        --size"
-            .to_string(),
-        libc::EDQUOT => {
-            "failed: the disk quota leaves no space; delete files that count towards it, or use a smaller --size"
-                .to_string()
-        }
-        libc::EINVAL => {
-            "failed: the device rejects requests of this size or offset; use multiples of its sector size"
-                .to_string()
-        }
-        libc::ENODEV | libc::ENXIO => "failed: the device is gone; check its cable".to_string(),
-        // What the block layer says of a medium (BLK_STS_MEDIUM, BLK_STS_TARGET) and of a way there.
-        libc::ENODATA | libc::EREMOTEIO => {
-            "failed: bad sector, or the drive rejected the request; see the kernel log (dmesg) and smartctl -a"
-                .to_string()
-        }
-        libc::ETIMEDOUT | libc::ENOLINK => {
-            "failed: the drive did not respond; check its cable and power, and see the kernel log (dmesg)"
-                .to_string()
-        }
-        libc::ECANCELED => "failed: the kernel could not start a thread for it; raise the limit (ulimit -u, pids.max \
-                            of a container) or use --engine threads"
-            .to_string(),
-        errno if is_want_of_the_host(errno) => {
-            let why = io::Error::from_raw_os_error(errno);
-            format!("failed because this machine ran out of resources: {why}; close other programs and run again")
-        }
-        libc::EROFS => "failed: the file system became read-only, perhaps after a drive error; see the kernel log \
-                        (dmesg)"
-            .to_string(),
-        errno => {
-            let why = io::Error::from_raw_os_error(errno);
-            format!("failed: {why}; see the kernel log (dmesg)")
-        }
-    };
+    let why = reason(failure);
     match count {
         0 | 1 => format!("{place} {why}"),
         _ => format!("{place} {why} ({count} requests failed)"),
     }
+}
+
+fn reason(failure: &IoFailure) -> String {
+    let known = match failure.errno {
+        0 if failure.write => NO_SPACE,
+        0 => {
+            "found the end: the device is gone (drivescope list shows what is attached), or something shrank the file"
+        }
+        libc::EIO => "failed: I/O error; see the kernel log (dmesg)",
+        libc::ENOSPC => NO_SPACE,
+        libc::EFBIG => {
+            "failed: the file may not grow that long (ulimit -f, or the file system's limit); use a smaller --size"
+        }
+        libc::EDQUOT => {
+            "failed: the disk quota leaves no space; delete files that count towards it, or use a smaller --size"
+        }
+        libc::EINVAL => {
+            "failed: the device rejects requests of this size or offset; use multiples of its sector size"
+        }
+        libc::ENODEV | libc::ENXIO => "failed: the device is gone; check its cable",
+        // What the block layer says of a medium (BLK_STS_MEDIUM, BLK_STS_TARGET) and of a way there.
+        libc::ENODATA | libc::EREMOTEIO => {
+            "failed: bad sector, or the drive rejected the request; see the kernel log (dmesg) and smartctl -a"
+        }
+        libc::ETIMEDOUT | libc::ENOLINK => {
+            "failed: the drive did not respond; check its cable and power, and see the kernel log (dmesg)"
+        }
+        libc::ECANCELED => {
+            "failed: the kernel could not start a thread for it; raise the limit (ulimit -u, pids.max of a container) \
+             or use --engine threads"
+        }
+        libc::EROFS => {
+            "failed: the file system became read-only, perhaps after a drive error; see the kernel log (dmesg)"
+        }
+        errno => {
+            let why = io::Error::from_raw_os_error(errno);
+            return if is_want_of_the_host(errno) {
+                format!(
+                    "failed because this machine ran out of resources: {why}; close other programs and run again"
+                )
+            } else {
+                format!("failed: {why}; see the kernel log (dmesg)")
+            };
+        }
+    };
+    known.to_string()
 }
 
 /// Whether a request failed before it came to a drive: the kernel had no thread or memory for it, it was broken off,
@@ -142,11 +119,7 @@ pub fn is_want_of_the_host(errno: i32) -> bool {
     matches!(errno, libc::ECANCELED | libc::ENOMEM | libc::EAGAIN | libc::EINTR | libc::EFBIG)
 }
 
-/// Where a file system is full, and so it is where a write of several pages found room for some of them.
-fn no_space() -> String {
-    "failed: no space left: the file system is full, or the device shrank; free some space or use a smaller --size"
-        .to_string()
-}
+const NO_SPACE: &str = "failed: no space left: the file system is full, or the device shrank; free some space or use a smaller --size";
 
 impl From<JournalError> for BenchError {
     fn from(error: JournalError) -> Self {
@@ -154,7 +127,6 @@ impl From<JournalError> for BenchError {
     }
 }
 
-/// The limit behind an error, where there is one.
 fn limit_of(source: &io::Error) -> &'static str {
     match source.raw_os_error() {
         Some(libc::EMFILE | libc::ENFILE) => " (raise the limit of open files: ulimit -n)",
@@ -169,13 +141,11 @@ fn limit_of(source: &io::Error) -> &'static str {
 }
 
 impl BenchError {
-    /// An engine that could not be set up or broke.
     pub fn of_engine(engine: Engine, source: io::Error) -> Self {
         let other = if engine == Engine::Uring { Engine::Threads } else { Engine::Uring };
         Self::Engine { engine: engine.name(), other: other.name(), source }
     }
 
-    /// Whether the kernel says that there is no device any more.
     pub(crate) fn is_of_a_device_gone(&self) -> bool {
         let errno = match self {
             Self::Request { failure, .. } => Some(failure.errno),
@@ -185,8 +155,7 @@ impl BenchError {
         matches!(errno, Some(libc::ENODEV | libc::ENXIO))
     }
 
-    /// Which exit code it deserves as the end of a test on a target of this kind. A file system that is full, and
-    /// one that would be, are the same to who asks why.
+    /// A full file system, and one that would be filled, are the same to the user.
     pub fn kind(&self, target: TargetKind) -> ErrorKind {
         match self {
             Self::Drive(error) | Self::Source(error) => error.kind(),
@@ -207,7 +176,7 @@ impl BenchError {
     }
 }
 
-/// Whether a write to a file found no room; it is cut short where there was some. A device that has none fails.
+/// Whether a write to a file found no room or was cut short for lack of it. A full device fails differently.
 fn is_full(failure: &IoFailure, target: TargetKind) -> bool {
     let no_room = match failure.errno {
         libc::ENOSPC | libc::EDQUOT => true,
@@ -227,42 +196,38 @@ mod tests {
         let bad = of(libc::ENODATA);
         assert!(bad.contains("bad sector") && bad.contains("smartctl"), "{bad}");
         assert!(!bad.contains("No data available"), "{bad}");
+        assert!(of(0).contains("something shrank the file"));
+        let cut_short = IoFailure { errno: 0, offset: 512, len: 4096, write: true };
+        assert!(describe(&cut_short, 1).contains("no space left"));
         assert!(of(libc::EDQUOT).contains("quota") && !of(libc::EDQUOT).contains("is full"));
         for errno in 1..134 {
             let line = of(errno);
-            assert!(
-                ["dmesg", "cable", "space", "multiples", "ulimit", "run again"]
-                    .iter()
-                    .any(|way| line.contains(way)),
-                "{line}"
-            );
+            let ways = ["dmesg", "cable", "space", "multiples", "ulimit", "run again"];
+            assert!(ways.iter().any(|way| line.contains(way)), "{line}");
         }
     }
 
     #[test]
     fn only_drive_errors_exit_with_device_code() {
-        let of = |errno, write, target| {
+        use TargetKind::{Block, Directory};
+        for (errno, write, target, kind) in [
+            (libc::EIO, true, Directory, ErrorKind::Device),
+            (libc::ENOSPC, true, Directory, ErrorKind::Refused),
+            (libc::EDQUOT, true, Directory, ErrorKind::Refused),
+            (0, true, Directory, ErrorKind::Refused),
+            (0, false, Directory, ErrorKind::Device),
+            (0, true, Block, ErrorKind::Device),
+            (libc::ENOSPC, true, Block, ErrorKind::Device), // a thin one
+            (libc::ECANCELED, true, Directory, ErrorKind::Usage), // io_uring without a thread
+            (libc::ENOMEM, false, Block, ErrorKind::Usage),
+            (libc::EFBIG, true, Directory, ErrorKind::Usage), // a limit of this process
+        ] {
             let failure = IoFailure { errno, offset: 0, len: 4096, write };
-            BenchError::Request { failure, count: 1 }.kind(target)
-        };
-        let directory = TargetKind::Directory;
-        assert_eq!(of(libc::EIO, true, directory), ErrorKind::Device);
-        assert_eq!(of(libc::ENOSPC, true, directory), ErrorKind::Refused);
-        assert_eq!(of(libc::EDQUOT, true, directory), ErrorKind::Refused);
-        assert_eq!(of(0, true, directory), ErrorKind::Refused);
-        assert_eq!(of(0, false, directory), ErrorKind::Device);
-        assert_eq!(of(0, true, TargetKind::Block), ErrorKind::Device);
-        assert_eq!(of(libc::ENOSPC, true, TargetKind::Block), ErrorKind::Device, "a thin one");
-        assert_eq!(
-            of(libc::ECANCELED, true, directory),
-            ErrorKind::Usage,
-            "io_uring without a thread"
-        );
-        assert_eq!(of(libc::ENOMEM, false, TargetKind::Block), ErrorKind::Usage);
-        assert_eq!(of(libc::EFBIG, true, directory), ErrorKind::Usage, "a limit of this process");
+            let found = BenchError::Request { failure, count: 1 }.kind(target);
+            assert_eq!(found, kind, "{errno} {write} {target:?}");
+        }
         let source = io::Error::from_raw_os_error(libc::EMFILE);
-        let engine = BenchError::of_engine(Engine::Uring, source);
-        assert_eq!(engine.kind(directory), ErrorKind::Usage);
+        assert_eq!(BenchError::of_engine(Engine::Uring, source).kind(Directory), ErrorKind::Usage);
     }
 
     #[test]
@@ -272,10 +237,7 @@ mod tests {
         };
         let threads = of(libc::EAGAIN, Engine::Threads);
         assert!(threads.starts_with("the threads engine failed"), "{threads}");
-        assert!(
-            threads.contains("ulimit -u") && threads.ends_with("try --engine uring"),
-            "{threads}"
-        );
+        assert!(threads.contains("ulimit -u") && threads.ends_with("--engine uring"), "{threads}");
         let uring = of(libc::EMFILE, Engine::Uring);
         assert!(uring.contains("ulimit -n") && uring.ends_with("try --engine threads"), "{uring}");
         assert!(of(libc::ENOMEM, Engine::Uring).contains("ulimit -v"));

@@ -6,6 +6,7 @@ pub mod closed;
 pub mod control;
 pub(crate) mod engine_trial;
 pub mod fixed_overhead;
+mod in_flight;
 pub mod one_thread;
 pub mod open;
 pub mod phase;

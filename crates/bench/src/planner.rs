@@ -18,20 +18,19 @@ const FILE_UNIT: u64 = 1 << 20;
 const FILE_MIN: u64 = 16 << 20;
 /// A file that is made to fit leaves this part of the room to the file system's own blocks.
 const METADATA_SHARE: u64 = 64;
-/// Where the file system copies on write, a file takes this many times its size: the old extents stay as long
-/// as a part of one is in use, and what replaces them counts once more until it is committed.
+/// Where the file system copies on write, a file takes this many times its size: the old extents stay as long as a
+/// part of one is in use, and their replacements count once more until committed.
 const COW_COPIES: u64 = 3;
-/// A shortened round keeps this many requests: ten beyond its 99.9th percentile. More than six have fewer: all
-/// of a cell together have sixty beyond it.
+/// A shortened round keeps this many requests: ten beyond its 99.9th percentile. More than six rounds have fewer:
+/// all of a cell together have sixty beyond it.
 const ROUND_REQUESTS_MIN: u64 = 10_000;
 const CELL_REQUESTS_MIN: u64 = 50_000;
 /// Share of a simulated drive that files can take: a twentieth is the superuser's, some is the file system's own.
 const SIMULATED_ROOM: f64 = 0.92;
 
-/// Makes the plan. `size_asked`: the user named the size, so it is not made smaller to fit. `allowed`: how a
-/// block device may be written; [`WriteLevel::Read`] is not at all.
-///
-/// Errors: the test file does not fit above the floor of free space, or no test can run at all.
+/// Makes the plan. `size_asked`: the user named the size, so it is not made smaller to fit. `allowed`: how a block
+/// device may be written; [`WriteLevel::Read`] is not at all. Errors: the test file does not fit above the floor
+/// of free space, or no test can run at all.
 pub fn plan(
     suite: Suite,
     seed: u64,
@@ -45,9 +44,8 @@ pub fn plan(
     Ok(plan)
 }
 
-/// The same plan, but it may have no test that can run: resuming may still change that.
-///
-/// Errors: the test file does not fit above the floor of free space.
+/// As [`plan`], but no test may be able to run: resuming may still change that. Errors: the test file does not fit
+/// above the floor of free space.
 pub fn draft(
     suite: Suite,
     seed: u64,
@@ -59,8 +57,8 @@ pub fn draft(
     draft_measured(suite, seed, engine, target, (size_asked, None), allowed)
 }
 
-/// The same where a trial showed how fast the drive is: if it is slow, the plan takes the time that it will take, and
-/// a suite of our own is shortened.
+/// For a drive whose speed a trial showed: if it is slow, the plan takes its real time, and a suite of our own is
+/// shortened.
 pub fn draft_measured(
     suite: Suite,
     seed: u64,
@@ -92,7 +90,6 @@ pub fn draft_measured(
     Ok(plan)
 }
 
-/// A plan at these speeds.
 fn plan_at(
     (suite, seed, engine): (Suite, u64, Engine),
     target: &Target,
@@ -152,8 +149,8 @@ fn plan_at(
     Ok(Plan { suite, seed, engine, tests: planned, own_folder, own_bytes })
 }
 
-/// Whether a test only reads what is there. Such tests come first: random writes of others leave a shingled disk slow
-/// where they went, which would look like a slow region of it.
+/// Whether a test only reads what is there. Such tests come first: random writes of others leave a shingled disk
+/// slow where they went, which would look like a slow region of it.
 fn only_reads(test: &PlannedTest) -> bool {
     let reads = workloads::find(test.test).reads_existing_data();
     reads && test.skip.is_none() && test.cost.written_bytes == 0
@@ -169,7 +166,7 @@ fn round_requests_max(suite: &Suite, target: &Target) -> Option<u64> {
     Some(share.max(least))
 }
 
-/// Size of the test file: as asked, or what fits.
+/// As asked, or what fits.
 fn file_size(suite: &Suite, target: &Target, asked: bool) -> Result<Bytes, DriveError> {
     let wanted = suite.size.0.next_multiple_of(FILE_UNIT);
     let room = target.room()?.0;
@@ -186,7 +183,6 @@ fn file_size(suite: &Suite, target: &Target, asked: bool) -> Result<Bytes, Drive
     Ok(Bytes(fitting))
 }
 
-/// Refuses a plan without a test that can run.
 pub fn check_any_runs(plan: &Plan, target: &Target) -> Result<(), BenchError> {
     if plan.active().next().is_some() {
         return Ok(());
@@ -232,7 +228,7 @@ mod tests {
         assert!(plan.tests.iter().map(|test| test.test).eq(order));
     }
 
-    /// A run on a simulated drive computes no longer, s; `cargo xtask suites` holds the plans against the clock.
+    /// Longest computation of a run on a simulated drive; `cargo xtask suites` holds the plans against the clock.
     const COMPUTED_MAX_S: f64 = 15.0;
 
     #[test]

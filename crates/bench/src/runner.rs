@@ -16,45 +16,40 @@ use drivescope_model::event::Event;
 use drivescope_model::plan::PlannedTest;
 use drivescope_model::resume::ResumePoint;
 
-/// Why a test has no result, or a partial one, that its viewer skipped.
+/// Reason of a test with a partial or no result that its viewer skipped.
 const SKIPPED: &str = "on request; partial results";
 
-/// A plan in progress.
 pub struct Runner<'a> {
     session: Session<'a>,
     /// The interrupted test that one of the plan continues.
     earlier: Option<TestResult>,
-    /// The gravest of what ended tests before their end.
+    /// The worst of what ended tests early.
     failure: Option<ErrorKind>,
     /// Evidence that much of a block device is deallocated.
     deallocated: Option<String>,
 }
 
 impl<'a> Runner<'a> {
-    /// Nothing has run yet.
     pub fn new(mut session: Session<'a>) -> Self {
         session.may_be_shortened = suites::may_be_shortened(&session.plan.suite);
         Self { session, earlier: None, failure: None, deallocated: None }
     }
 
-    /// The same with the result of an interrupted test, which its test here continues.
     pub fn with_earlier(mut self, earlier: Option<TestResult>) -> Self {
         self.earlier = earlier;
         self
     }
 
-    /// The session that the tests share.
     pub fn session(&self) -> &Session<'a> {
         &self.session
     }
 
-    /// What the tests failed of that failed: the gravest.
+    /// The worst failure of the tests.
     pub fn failure(&self) -> Option<ErrorKind> {
         self.failure
     }
 
-    /// Runs all tests, or those before the end that was asked for. `finished` hears of each result, and whether
-    /// more are to come.
+    /// Runs all tests, or those before a stop. `finished` gets each result, and whether more are to come.
     pub fn run(&mut self, mut finished: impl FnMut(TestResult, &Session<'_>, bool)) {
         let tests = &self.session.plan.tests;
         for (index, planned) in tests.iter().enumerate() {
@@ -67,7 +62,6 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Runs one test to its end, whatever that is.
     pub fn run_test(&mut self, planned: &PlannedTest) -> TestResult {
         let skipped = planned.skip.as_deref().or(self.session.ended_by());
         if let Some(reason) = skipped {
@@ -121,20 +115,15 @@ impl<'a> Runner<'a> {
         end
     }
 
-    /// Rates that the test computed itself, against what can be.
     fn hold_figures(&self, result: &mut TestResult, of_memory: &[String]) {
         let environment = self.session.environment(result.test);
         let has_both = workloads::find(result.test).counts_both_directions();
         let directions = if has_both && environment.duplex { 2.0 } else { 1.0 };
         for finding in validity::of_figures(result, of_memory, directions, &environment) {
-            match result.findings.iter_mut().find(|known| known.id == finding.id) {
-                Some(known) => known.join(finding),
-                None => result.findings.push(finding),
-            }
+            result.add_finding(finding);
         }
     }
 
-    /// How the test ended, and why.
     fn conclude(
         &mut self,
         result: &mut TestResult,
@@ -162,7 +151,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Removes the session's own files; says so if that fails.
+    /// Removes the scratch files; an error says if that fails.
     pub fn close(self) -> Result<(), BenchError> {
         self.session.close()
     }

@@ -48,31 +48,23 @@ use std::sync::mpsc::Sender;
 use std::time::Duration;
 use storage::Storage;
 
-/// What a session needs to know about the machine.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct HostFacts {
-    /// Memory, which bounds the page cache.
     pub memory_bytes: u64,
-    /// Processors online.
     pub cpus: u32,
-    /// Evidence of a slow governor or battery.
     pub power_save: Option<String>,
 }
 
-/// A run in progress, as workloads see it.
 pub struct Session<'a> {
-    /// What is to be run.
     pub plan: &'a Plan,
-    /// On what.
     pub target: &'a Target,
     platform: Platform<'a>,
-    /// What is known of the target before the first request.
+    /// Known before the first request.
     findings: Vec<Finding>,
     events: Sender<Event>,
     stop: Arc<AtomicBool>,
     viewer: ViewerRequests,
     start_ns: u64,
-    /// What is claimed and open.
     pub(crate) storage: Storage,
     test: CurrentTest,
     /// Whether a slow drive may have a smaller test file and fewer rounds than planned.
@@ -84,40 +76,32 @@ pub struct Session<'a> {
     checkpoints: Checkpoints<'a>,
 }
 
-/// The machine, and what it does without a drive.
 struct Platform<'a> {
     host: HostFacts,
     /// The tool's own cost; `None` where it bounds nothing.
     calibration: Option<&'a Calibration>,
-    /// What control groups allow.
     io_limits: Option<IoLimits>,
 }
 
-/// The test in progress.
 #[derive(Default)]
 struct CurrentTest {
     start_ns: u64,
-    /// Time in which it was paused.
     paused_ns: Cell<u64>,
     expected_s: f64,
     /// How it writes, and where if that is put back.
     writes: Option<WriteLevel>,
     restores: Option<Restores>,
-    /// Requests after which a timed round ends.
     round_requests: Option<u64>,
-    /// The interrupted one that it continues.
     earlier: Option<TestResult>,
     remaining: RemainingTime,
-    /// How long its rounds took so far.
     rounds_over: Cell<Option<RoundsOver>>,
     /// When the results of its rounds were last reported, in real time.
     told_ns: Cell<u64>,
-    /// What was found out about the engines of its cells.
     engines: RefCell<BTreeMap<String, Option<Engine>>>,
 }
 
 impl<'a> Session<'a> {
-    /// A session. `stop` is raised by signals; every phase then drains and ends.
+    /// `stop` is raised by signals; every phase then drains and ends.
     pub fn new(
         plan: &'a Plan,
         target: &'a Target,
@@ -149,7 +133,6 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Begins a planned test, which continues an `earlier` one if there is one.
     pub(crate) fn begin(&mut self, planned: &PlannedTest, earlier: Option<TestResult>) {
         self.emit(Event::TestStarted { test: planned.test, seconds: planned.cost.seconds });
         self.viewer.begin();
@@ -165,42 +148,38 @@ impl<'a> Session<'a> {
         self.checkpoints.begin(self.test.start_ns);
     }
 
-    /// Seconds since the test in progress began, without those in which it was paused.
+    /// Since the test in progress began, without pauses.
     pub(crate) fn test_elapsed_s(&self) -> f64 {
         (self.now_ns() - self.test.start_ns - self.test.paused_ns.get()) as f64 / 1e9
     }
 
-    /// The same with `save`, which stores what a long test has found so far: see [`Session::checkpoint`].
+    /// `save` stores what a long test has found so far: see [`Session::checkpoint`].
     pub fn with_checkpoints(mut self, save: SaveCheckpoint<'a>) -> Self {
         self.checkpoints = Checkpoints::of(save);
         self
     }
 
-    /// Requests after which a timed round of the test in progress ends, on a simulated drive.
     pub(crate) fn round_requests(&self) -> Option<u64> {
         self.test.round_requests
     }
 
-    /// The interrupted test that this one continues.
     pub fn earlier(&self) -> Option<&TestResult> {
         self.test.earlier.as_ref()
     }
 
-    /// The same with a claimed block device, which tests may write as it was claimed for. The claim lasts
-    /// until the session is closed.
+    /// With a claimed block device, which tests may write as it was claimed for. The claim lasts until the session
+    /// is closed.
     pub fn with_claim(mut self, disk: RawDisk) -> Self {
         self.storage.claimed = disk.level();
         self.storage.claim = Some(disk);
         self
     }
 
-    /// The same with a journal for the before-images of what tests overwrite.
     pub fn with_restore_journal(mut self, journal: RestoreJournal<'a>) -> Self {
         self.restore_journal = Some(journal);
         self
     }
 
-    /// How the test in progress writes, as it was planned.
     pub fn writes(&self) -> WriteLevel {
         self.test.writes.unwrap_or(WriteLevel::Read)
     }
@@ -220,12 +199,12 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// What is known of the target before the first request: findings of the whole run.
+    /// Known before the first request; for the whole run.
     pub fn findings(&self) -> &[Finding] {
         &self.findings
     }
 
-    /// The device as it was opened, if a test has opened it.
+    /// The device, if a test has opened it.
     pub fn opened(&self) -> Option<&IoDevice> {
         self.storage.device.as_ref()
     }
@@ -235,7 +214,7 @@ impl<'a> Session<'a> {
         self.storage.simulated.as_deref()
     }
 
-    /// The time of the target: real, or a simulated drive's own.
+    /// Real, or a simulated drive's own.
     pub fn now_ns(&self) -> u64 {
         self.storage.simulated.as_ref().map_or_else(clock::now_ns, |drive| drive.now())
     }
@@ -245,7 +224,7 @@ impl<'a> Session<'a> {
         self.storage.device.as_ref().is_none_or(IoDevice::is_direct)
     }
 
-    /// Seconds since the run began.
+    /// Since the run began.
     pub fn elapsed_s(&self) -> f64 {
         (self.now_ns() - self.start_ns) as f64 / 1e9
     }
@@ -255,7 +234,6 @@ impl<'a> Session<'a> {
         self.stop.load(Ordering::Relaxed) || self.viewer.skips()
     }
 
-    /// Passes that on to the loops of a phase.
     pub(crate) fn pass_stop_on(&self, control: &Control) {
         if self.stopped() {
             control.stop();
@@ -267,15 +245,14 @@ impl<'a> Session<'a> {
         self.viewer.skips() && !self.stop.load(Ordering::Relaxed)
     }
 
-    /// Ends the test if the run was asked to stop, or the target may not be written any more. Between phases; here
-    /// a run pauses if its viewer wants that.
+    /// Between phases. Errors: the run was asked to stop, or the target may not be written any more. Here a run
+    /// pauses if its viewer wants that.
     pub fn check_stop(&self) -> Result<(), BenchError> {
         self.wait_while_paused();
         self.check_claim()?;
         if self.stopped() { Err(BenchError::Interrupted) } else { Ok(()) }
     }
 
-    /// Sends the event to the listeners, if there are any.
     pub fn emit(&self, event: Event) {
         let _ = self.events.send(event);
     }
@@ -295,7 +272,6 @@ impl<'a> Session<'a> {
         self.check_stop()
     }
 
-    /// What the workload reads and writes; see [`crate::workloads::shared::open_target`].
     pub fn device(&self) -> &IoDevice {
         self.storage.device.as_ref().expect("the runner opened the target")
     }
@@ -305,7 +281,7 @@ impl<'a> Session<'a> {
         self.lost().or(self.device_gone.as_deref())
     }
 
-    /// Removes the session's own files; says so if that fails.
+    /// Removes the scratch files; an error says if that fails.
     pub fn close(mut self) -> Result<(), BenchError> {
         self.storage.device = None;
         self.storage.folder.take().map_or(Ok(()), |folder| Ok(folder.remove()?))

@@ -11,7 +11,6 @@ use std::ffi::OsString;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// The suites that come with the program, by name.
 const BUILT_IN: [(&str, &str); 33] = [
     ("first", include_str!("../suites/first.toml")),
     ("quick", include_str!("../suites/quick.toml")),
@@ -48,56 +47,23 @@ const BUILT_IN: [(&str, &str); 33] = [
     ("hard-drive-retrospective", include_str!("../suites/hard-drive-retrospective.toml")),
 ];
 
-/// What `watch` plans with, which no user runs.
 const OF_WATCH: &str = include_str!("../suites/watch.toml");
 
-/// Longest file of a suite: a thousand times what all options take, and far below what memory holds.
+/// A thousand times what all options take, and far below what memory holds.
 const FILE_MAX_BYTES: u64 = 1 << 20;
 /// Smallest test file or span.
 const SIZE_MIN: u64 = 1 << 20;
 
-/// Why a suite or an option of one cannot be used; always one line.
 #[derive(Debug, thiserror::Error)]
 pub enum SuiteError {
-    /// No such suite.
-    #[error("no suite '{name}'{}; drivescope suites lists them", hint(.nearest.as_deref()))]
-    UnknownSuite {
-        /// What was asked.
-        name: String,
-        /// The closest name, if one is close.
-        nearest: Option<String>,
-    },
-    /// No such test.
-    #[error("no test '{name}'{}; drivescope tests lists them", hint(.nearest.as_deref()))]
-    UnknownTest {
-        /// What was asked.
-        name: String,
-        /// The closest name, if one is close.
-        nearest: Option<String>,
-    },
-    /// The file cannot be read.
+    #[error("no {what} '{name}'{}; drivescope {what}s lists them", hint(.nearest.as_deref()))]
+    Unknown { what: &'static str, name: String, nearest: Option<String> },
     #[error(
         "cannot read the suite {path}: {source}; name a TOML file, or one that drivescope suites lists"
     )]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// The file is not a suite.
+    Unreadable { path: PathBuf, source: std::io::Error },
     #[error("{path}:{line}:{column}: {message}")]
-    Broken {
-        /// Where.
-        path: String,
-        /// From 1.
-        line: usize,
-        /// From 1.
-        column: usize,
-        /// What is wrong there.
-        message: String,
-    },
-    /// A value that makes no sense.
+    Broken { path: String, line: usize, column: usize, message: String },
     #[error("{0}")]
     Absurd(String),
 }
@@ -106,55 +72,53 @@ fn hint(nearest: Option<&str>) -> String {
     nearest.map(|name| format!(" (did you mean '{name}'?)")).unwrap_or_default()
 }
 
-/// Where a user keeps suites of their own: `drivescope/suites` in the configuration folder.
+/// `drivescope/suites` in the configuration folder.
 pub fn user_folder() -> Option<PathBuf> {
     folder_of(std::env::var_os("XDG_CONFIG_HOME"), std::env::var_os("HOME"))
 }
 
-/// As the XDG base directories are: a variable that is not an absolute path counts as not set.
+/// By the XDG base directories: a variable that is not an absolute path counts as not set.
 fn folder_of(config: Option<OsString>, home: Option<OsString>) -> Option<PathBuf> {
     let absolute = |text: OsString| Some(PathBuf::from(text)).filter(|path| path.is_absolute());
     let config = config.and_then(absolute);
-    Some(
-        config
-            .or_else(|| Some(home.and_then(absolute)?.join(".config")))?
-            .join("drivescope/suites"),
-    )
+    let config = config.or_else(|| Some(home.and_then(absolute)?.join(".config")))?;
+    Some(config.join("drivescope/suites"))
 }
 
 /// Whether a built-in suite repeats an instrument that measures fewer rounds than a figure needs, and does so here.
 pub fn has_few_rounds_by_method(suite: &Suite) -> bool {
-    let method = BUILT_IN.iter().find(|(name, _)| *name == suite.name);
-    let method = method.and_then(|(name, text)| parse(name, text).ok());
+    let method = built_in(&suite.name);
     method.is_some_and(|method| method.rounds < ROUNDS_MIN && method.rounds == suite.rounds)
 }
 
-/// Suites of our own, which repeat no instrument's method: on a slow drive they move fewer bytes, in fewer rounds.
+fn built_in(name: &str) -> Option<Suite> {
+    let (name, text) = BUILT_IN.iter().find(|(known, _)| *known == name)?;
+    parse(name, text).ok()
+}
+
+/// They repeat no instrument's method: on a slow drive they move fewer bytes, in fewer rounds.
 const OF_OUR_OWN: [&str; 4] = ["first", "quick", "standard", "full"];
 
-/// Whether a slow drive may have a smaller test file, fewer rounds and smaller samples than this suite says: it is one
-/// of our own, and its user asked for none of these.
+/// Whether a slow drive may have a smaller test file, fewer rounds and smaller samples than this suite says: it is
+/// one of our own, and its user asked for none of these.
 pub(crate) fn may_be_shortened(suite: &Suite) -> bool {
-    let own = BUILT_IN.iter().find(|(name, _)| *name == suite.name && OF_OUR_OWN.contains(name));
-    let own = own.and_then(|(name, text)| parse(name, text).ok());
+    let own = built_in(&suite.name).filter(|own| OF_OUR_OWN.contains(&own.name.as_str()));
     own.is_some_and(|own| {
         (own.rounds, own.size, own.span) == (suite.rounds, suite.size, suite.span)
     })
 }
 
-/// The suite that `watch` plans with: one small read at a time.
 pub fn of_watch() -> Suite {
     parse("watch", OF_WATCH).expect("the suites of the program are sound")
 }
 
-/// The suite called `name`: a file if it looks like one, else the user's own in `user_folder`, else a
-/// built-in one.
+/// A file if the name looks like one, else the user's own in `user_folder`, else a built-in one.
 pub fn find(name: &str, user_folder: Option<&Path>) -> Result<Suite, SuiteError> {
     let (path, text) = text_of(name, user_folder)?;
     parse(&path, &text)
 }
 
-/// The file of that suite, to be read by people: its path, or the name of a built-in one, and its text.
+/// For people: the path of a suite's file, or the name of a built-in one, and its text.
 pub fn text_of(name: &str, user_folder: Option<&Path>) -> Result<(String, String), SuiteError> {
     if name.contains('/') || name.ends_with(".toml") {
         return read(Path::new(name));
@@ -169,12 +133,12 @@ pub fn text_of(name: &str, user_folder: Option<&Path>) -> Result<(String, String
         None => {
             let known = names(user_folder);
             let nearest = nearest(name, known.iter().map(String::as_str));
-            Err(SuiteError::UnknownSuite { name: name.to_string(), nearest })
+            Err(SuiteError::Unknown { what: "suite", name: name.to_string(), nearest })
         }
     }
 }
 
-/// The names of all suites: the built-in ones, then those of a user that have no such name.
+/// The built-in ones, then a user's own that have no such name.
 pub fn names(user_folder: Option<&Path>) -> Vec<String> {
     let mut all: Vec<String> = BUILT_IN.iter().map(|(name, _)| name.to_string()).collect();
     let own = user_folder.map(names_in).unwrap_or_default();
@@ -182,7 +146,7 @@ pub fn names(user_folder: Option<&Path>) -> Vec<String> {
     all
 }
 
-/// The names of the suites in a folder; none if it cannot be read.
+/// Empty if the folder cannot be read.
 fn names_in(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let paths = entries.map(|entry| entry.path());
@@ -207,7 +171,7 @@ fn read(path: &Path) -> Result<(String, String), SuiteError> {
     Ok((name, text))
 }
 
-/// A fault after the text `before`.
+/// An error after the text `before`.
 fn broken(path: &str, before: &str, message: String) -> SuiteError {
     SuiteError::Broken {
         path: path.to_string(),
@@ -231,8 +195,8 @@ fn parse(path: &str, text: &str) -> Result<Suite, SuiteError> {
     Ok(suite)
 }
 
-/// In one line, in the words of a suite file, and with the nearest of the names that were expected, which stand
-/// in backticks after the unknown one.
+/// In one line, in the words of a suite file, with the nearest of the expected names, which stand in backticks
+/// after the unknown one.
 fn with_nearest(message: &str) -> String {
     let message = message.lines().collect::<Vec<_>>().join(" ");
     let message = message.replace("expected a sequence", "expected a list, like [100, 200]");
@@ -241,7 +205,6 @@ fn with_nearest(message: &str) -> String {
     if message.starts_with("unknown") { message + &hint(meant.as_deref()) } else { message }
 }
 
-/// Applies what the command line asks.
 pub fn adapt(mut suite: Suite, overrides: &Overrides) -> Result<Suite, SuiteError> {
     if !overrides.tests.is_empty() {
         suite.tests =
@@ -269,7 +232,7 @@ pub fn adapt(mut suite: Suite, overrides: &Overrides) -> Result<Suite, SuiteErro
 fn test_named(name: &str) -> Result<TestKind, SuiteError> {
     TestKind::ALL.into_iter().find(|test| test.name() == name).ok_or_else(|| {
         let nearest = nearest(name, TestKind::ALL.iter().map(|test| test.name()));
-        SuiteError::UnknownTest { name: name.to_string(), nearest }
+        SuiteError::Unknown { what: "test", name: name.to_string(), nearest }
     })
 }
 
@@ -309,7 +272,6 @@ fn check(suite: &Suite) -> Result<(), SuiteError> {
         .map_err(|problem| SuiteError::Absurd(format!("suite {}: {problem}", suite.name)))
 }
 
-/// What concerns all tests.
 fn check_general(suite: &Suite) -> Result<(), String> {
     ensure(!suite.tests.is_empty(), || "it names no tests".to_string())?;
     check_once(&suite.tests, "it names the test")?;

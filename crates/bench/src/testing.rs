@@ -9,13 +9,13 @@ use crate::io::recorder::Recorder;
 use crate::judging::round::{Cache, CoresTaken, Round};
 use crate::loops::closed::{ClosedLoop, send_together};
 use crate::loops::control::Control;
-use crate::loops::phase::{Load, LoopMode, PhaseResult};
+use crate::loops::phase::{Load, PhaseResult};
 use crate::plan::expected_speed::ExpectedSpeed;
 use crate::plan::plan_context::PlanContext;
 use crate::runner::Runner;
 use crate::session::{HostFacts, Session};
 use crate::{planner, suites};
-use drivescope_drive::Target;
+use drivescope_drive::{IoFile, OwnFolder, Target};
 use drivescope_machine::Roots;
 use drivescope_machine::counters::DeviceCounters;
 use drivescope_model::cell::{Mix, Order, Shape};
@@ -25,7 +25,7 @@ use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::options::{Suite, TestKind};
 use drivescope_model::plan::{Engine, Plan, PlannedTest, WriteLevel};
 use drivescope_model::target::TargetInfo;
-use drivescope_model::units::Secs;
+use drivescope_model::units::{Bytes, Secs};
 use std::borrow::Borrow;
 use std::io::{self, Write};
 use std::path::Path;
@@ -36,7 +36,7 @@ use tempfile::{NamedTempFile, TempDir};
 
 pub const SECOND: u64 = 1_000_000_000;
 
-/// Whether tests do all that they are meant to, as in CI and in the soak, or a part that a newcomer waits for.
+/// In CI and in the soak; elsewhere tests do a part that a newcomer waits for.
 pub fn is_thorough() -> bool {
     std::env::var_os("DRIVESCOPE_TESTS_THOROUGH").is_some_and(|value| !value.is_empty())
 }
@@ -52,14 +52,13 @@ pub struct VirtualQueue<F> {
     servers: usize,
     service: F,
     now_ns: u64,
-    /// When each server is free again.
     busy_until: Vec<u64>,
     flying: Vec<(u64, IoCompletion)>,
     /// Σ requests in flight × time: the true depth.
     depth_integral: f64,
     pub depth_max: usize,
     unsent: usize,
-    /// The most requests that were handed over together.
+    /// The most requests that were submitted together.
     pub batch_max: usize,
     pub served: Vec<IoRequest>,
 }
@@ -139,33 +138,30 @@ impl<F: FnMut(&IoRequest, u64) -> Result<u64, i32>> IoQueue for VirtualQueue<F> 
     }
 }
 
-/// Runs one test of `suite` on a target such as `sim:wd20ears` or a directory, and returns its result.
+/// On a target such as `sim:wd20ears` or a directory.
 pub fn run_on(target: impl AsRef<Path>, suite: Suite) -> TestResult {
     run_at(&run_target(target), suite, 1, false)
 }
 
-/// A target by its name. A simulated drive keeps its contents as long as this is kept.
+/// A simulated drive keeps its contents as long as this is kept.
 pub fn run_target(target: impl AsRef<Path>) -> Target {
     Target::find(target.as_ref(), &Roots::host()).unwrap()
 }
 
-/// The plan of a suite.
 pub fn whole_plan(target: &Target, suite: Suite, seed: u64) -> Plan {
     planner::plan(suite, seed, Engine::Sim, target, false, WriteLevel::Read).unwrap()
 }
 
-/// The plan of one test that can run.
 pub fn plan_of(target: &Target, suite: Suite) -> PlannedTest {
     whole_plan(target, suite, 1).tests.remove(0)
 }
 
-/// Why a test cannot run, if so.
 pub fn skip_of(target: &Target, suite: Suite) -> Option<String> {
     let draft = planner::draft(suite, 1, Engine::Sim, target, false, WriteLevel::Read);
     draft.unwrap().tests.remove(0).skip
 }
 
-/// What a test is planned from where everything may be overwritten.
+/// Everything may be overwritten.
 pub fn plan_context<'a>(
     suite: &'a Suite,
     target: &'a TargetInfo,
@@ -186,12 +182,12 @@ pub fn plan_context<'a>(
     }
 }
 
-/// The same on a target that was found before, with other offsets and data, or with a stop from the beginning on.
+/// On a target that was found before, with other offsets and data, or with a stop from the beginning on.
 pub fn run_at(target: &Target, suite: Suite, seed: u64, stop: bool) -> TestResult {
     run_behind(None, target, suite, seed, stop)
 }
 
-/// The same, going on with a result that was stopped.
+/// Continues a result that was stopped.
 pub fn run_behind(
     earlier: Option<TestResult>,
     target: &Target,
@@ -208,7 +204,7 @@ pub fn run_behind(
     })
 }
 
-/// All tests of a suite, one after the other in one session.
+/// One after the other in one session.
 pub fn run_all(target: &Target, suite: Suite) -> Vec<TestResult> {
     let plan = whole_plan(target, suite, 1);
     with_session(target, &plan, false, |session| {
@@ -219,7 +215,6 @@ pub fn run_all(target: &Target, suite: Suite) -> Vec<TestResult> {
     })
 }
 
-/// Lends a session of a plan, without listeners.
 pub fn with_session<T>(
     target: &Target,
     plan: &Plan,
@@ -231,9 +226,29 @@ pub fn with_session<T>(
     work(Session::new(plan, target, None, HostFacts::default(), events, stop))
 }
 
-/// An empty directory on the disk that the program is built on.
+/// On the disk that the program is built on.
 pub fn scratch() -> TempDir {
     tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap()
+}
+
+/// A file, with the folders that must outlive it.
+pub struct ScratchFile {
+    _folder: OwnFolder,
+    dir: TempDir,
+}
+
+impl ScratchFile {
+    pub fn new(bytes: u64) -> (Self, IoFile) {
+        let dir = scratch();
+        let mut folder = OwnFolder::create(dir.path(), "test").unwrap();
+        let file = folder.create_file("data", Bytes(bytes)).unwrap();
+        (Self { _folder: folder, dir }, file)
+    }
+
+    pub fn contents(&self) -> Vec<u8> {
+        let folder = std::fs::read_dir(self.dir.path()).unwrap().next().unwrap().unwrap();
+        std::fs::read(folder.path().join("data")).unwrap()
+    }
 }
 
 /// A model of a drive as a file, which is a target as long as it is kept, and that target's name.
@@ -244,7 +259,7 @@ pub fn model_file(toml: &str) -> (NamedTempFile, String) {
     (file, target)
 }
 
-/// The same of a built-in model with some of its lines changed, each the only one that begins so.
+/// A built-in model with some of its lines changed, each the only one that begins so.
 pub fn changed_model(model: &str, lines: &[(&str, &str)]) -> (NamedTempFile, String) {
     let models = concat!(env!("CARGO_MANIFEST_DIR"), "/../sim/models/");
     let text = std::fs::read_to_string(format!("{models}{model}.toml")).unwrap();
@@ -258,12 +273,11 @@ pub fn changed_model(model: &str, lines: &[(&str, &str)]) -> (NamedTempFile, Str
     model_file(&text.lines().map(put).collect::<String>())
 }
 
-/// A suite of one test with everything else as it comes.
+/// Everything else at its default.
 pub fn suite_of(test: TestKind) -> Suite {
     Suite { tests: vec![test], ..suites::find("quick", None).unwrap() }
 }
 
-/// A result that is whole.
 #[track_caller]
 pub fn done<R: Borrow<TestResult>>(result: R) -> R {
     let TestResult { status, reason, .. } = result.borrow();
@@ -271,22 +285,18 @@ pub fn done<R: Borrow<TestResult>>(result: R) -> R {
     result
 }
 
-/// The finding of this kind, if there is one.
 pub fn finding(result: &TestResult, id: FindingId) -> Option<&Finding> {
     result.findings.iter().find(|finding| finding.id == id)
 }
 
-/// Whether there is one.
 pub fn has(result: &TestResult, id: FindingId) -> bool {
     finding(result, id).is_some()
 }
 
-/// The value of a metric, if it was measured.
 pub fn value(result: &TestResult, key: &str) -> Option<f64> {
     result.metrics.iter().find(|metric| metric.key == key).map(|metric| metric.value)
 }
 
-/// The points of a series.
 pub fn points(result: &TestResult, key: &str) -> Vec<(f64, f64)> {
     let series = result.series.iter().find(|series| series.key == key).unwrap();
     series.x.iter().copied().zip(series.y.iter().copied()).collect()
@@ -294,23 +304,10 @@ pub fn points(result: &TestResult, key: &str) -> Vec<(f64, f64)> {
 
 /// One second of a closed loop.
 pub fn load(shape: Shape, mix: Mix) -> Load {
-    Load {
-        shape,
-        mix,
-        mode: LoopMode::Closed,
-        span: 0..1 << 40,
-        ramp: Secs(0.0),
-        time: Secs(1.0),
-        ops_max: u64::MAX,
-        seed: 1,
-        data_seed: 1,
-        pass: 1,
-        engine: None,
-        studies_span: false,
-    }
+    Load { time: Secs(1.0), pass: 1, ..Load::closed(shape, mix, 0..1 << 40, 1) }
 }
 
-/// One second of random reads of 4 KiB.
+/// One second, 4 KiB.
 pub fn random_reads(depth: u32, seed: u64, control: &Control) -> ClosedLoop<'_> {
     ClosedLoop {
         depth,

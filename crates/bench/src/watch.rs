@@ -19,37 +19,30 @@ use tally::WatchTally;
 
 /// The reads of this time are reported together.
 const SECOND_NS: u64 = 1_000_000_000;
-/// Shorter times are not stalls, whatever the median: healthy disks seek longer than half of this, and users do
-/// not notice such a pause.
+/// Shorter times are not stalls, whatever the median: healthy disks seek longer than half of this, and users do not
+/// notice such a pause.
 const STALL_MIN_NS: u64 = 50_000_000;
-/// Pause after a failed read: a drive in trouble is not to be driven on.
+/// After a failed read: a drive in trouble is not to be driven on.
 const ERROR_REST_NS: u64 = SECOND_NS;
-/// While it rests, a loop looks so often whether it is to end.
 const LOOK_EVERY_NS: u64 = 100_000_000;
 /// Lines kept for a slow listener: a minute. After that reads wait for it, between two of them.
 const AHEAD_MAX: usize = 64;
 
-/// How to watch.
 #[derive(Debug, Clone, Copy)]
 pub struct WatchOptions {
-    /// Bytes per read.
     pub block_bytes: u32,
     /// From one read to the next at least; 0 is back to back.
     pub interval_ns: u64,
     /// Reads at most.
     pub count: u64,
-    /// Time at most.
     pub time_ns: u64,
 }
 
-/// What the loop reports.
 #[derive(Debug)]
 enum Sighting {
-    /// The reads of a second.
     Window(WatchWindow),
     /// A read of more than [`STALL_MIN_NS`].
     Slow(TimedRead),
-    /// A read that failed.
     Failed(TimedRead, IoFailure),
 }
 
@@ -66,7 +59,6 @@ struct WatchWindow {
     errors: u64,
 }
 
-/// One read.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct TimedRead {
     sent_ns: u64,
@@ -89,7 +81,7 @@ impl WatchWindow {
     }
 }
 
-/// The loop: reports what it has seen between two reads, never during one.
+/// Reports between two reads, never during one.
 struct WatchLoop<'c> {
     options: WatchOptions,
     offsets: Offsets,
@@ -97,7 +89,6 @@ struct WatchLoop<'c> {
     control: &'c Control,
 }
 
-/// The listener is gone.
 struct Unheard;
 
 impl IoTask for WatchLoop<'_> {
@@ -142,7 +133,7 @@ impl IoTask for WatchLoop<'_> {
             }
         }
         if !window.latencies.is_empty() || window.errors > 0 {
-            // Whoever does not listen any more does not miss it.
+            // The listener may be gone.
             let _ = self.tell.send(Sighting::Window(window));
         }
         Ok(())
@@ -176,7 +167,6 @@ impl WatchLoop<'_> {
 }
 
 /// Opens the target of `session`. Returns why reads of it say little of its medium, if much of it is empty.
-///
 /// Errors: the target refuses, or wants reads of another length.
 pub fn open(session: &mut Session<'_>, block_bytes: u32) -> Result<Option<String>, BenchError> {
     let planned = &session.plan.tests[0];
@@ -194,10 +184,9 @@ pub fn open(session: &mut Session<'_>, block_bytes: u32) -> Result<Option<String
     deallocated::sample(session)
 }
 
-/// Reads until the session is stopped, or as long as the options say. `hear` gets each line but the last, which
-/// is returned; `at` names a time of the target, if it has one that people know.
-///
-/// Errors: the engine broke. A read that fails is none.
+/// Reads until the session is stopped, or as long as the options say. `hear` gets each line but the last, which is
+/// returned; `at` names a time of the target, if it has one that people know. Errors: the engine broke. A read
+/// that fails is none.
 pub fn watch(
     session: &Session<'_>,
     options: WatchOptions,

@@ -11,24 +11,22 @@ use drivescope_model::resume::ResumePoint;
 use drivescope_model::target::TargetKind;
 use drivescope_model::units::Secs;
 
-/// A test: one question asked of a target. Each stands in [`crate::workloads::WORKLOADS`].
+/// One question asked of a target. Each is in [`crate::workloads::WORKLOADS`].
 pub trait Workload: Sync {
-    /// Which test; its name is the one on the command line, in suites and in metric keys.
+    /// Its name is the one on the command line, in suites and in metric keys.
     fn kind(&self) -> TestKind;
 
-    /// The question it answers, for `drivescope tests`.
     fn question(&self) -> &'static str;
 
     /// What it reads and writes in a directory, of a file and of a device, for `drivescope tests`.
     fn access(&self) -> &'static str;
 
-    /// Which options make it shorter, for a plan that takes too long.
+    /// For a plan that takes too long.
     fn how_to_shorten(&self, suite: &Suite) -> String;
 
     /// Why its options cannot be used, if so; completes "suite x: …".
     fn check(&self, suite: &Suite) -> Result<(), String>;
 
-    /// Takes over what the command line changes in its options.
     fn apply(&self, _overrides: &Overrides, _suite: &mut Suite) -> Result<(), String> {
         Ok(())
     }
@@ -63,7 +61,7 @@ pub trait Workload: Sync {
         false
     }
 
-    /// How many phases of a round last for a set time, however many requests a drive does in it.
+    /// Phases of a round that last for a set time, however many requests a drive does in it.
     fn timed_phases(&self, _suite: &Suite) -> usize {
         0
     }
@@ -81,41 +79,33 @@ pub trait Workload: Sync {
     /// What it would do on a target, before anything runs: cost, what it may write, why it cannot run.
     fn plan(&self, context: &PlanContext<'_>) -> PlannedTest;
 
-    /// Measures.
     fn run(&self, session: &mut Session<'_>, record: &mut TestRecord) -> Result<(), BenchError>;
 }
 
-/// An option of one test, as given on the command line.
 #[derive(Debug, Clone, Copy)]
 pub struct GivenOption {
     /// As typed: `--db`.
     pub name: &'static str,
-    /// Whether it asks for the test.
     pub implies_test: bool,
 }
 
 impl GivenOption {
-    /// Of these, those that were given.
     pub(crate) fn among(all: &[(&'static str, bool, bool)]) -> Vec<Self> {
         let given = all.iter().filter(|(.., is_given)| *is_given);
         given.map(|&(name, implies_test, _)| Self { name, implies_test }).collect()
     }
 }
 
-/// How an interrupted test continues.
 #[derive(Debug, Clone, Copy)]
 pub struct Continuation {
-    /// On targets of this kind.
     pub on: TargetKind,
     /// Whether it reads back what it wrote, so that nothing else may have written since.
     pub reads_back: bool,
-    /// Makes the options begin at a point.
     pub continue_at: fn(ResumePoint, &mut Suite),
     /// Whether the options begin where the interrupted test began, which could continue instead.
     pub begins_anew: fn(&Suite) -> bool,
 }
 
-/// How to shorten a workload whose cells each take a set time per round.
 pub(crate) fn shorten_rounds(rounds: u32, time: Secs) -> String {
     format!("{rounds} rounds of {time} per cell: use a shorter --time or fewer --rounds")
 }

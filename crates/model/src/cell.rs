@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// In which order a phase visits its blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Order {
     /// One block after the other.
@@ -14,36 +13,30 @@ pub enum Order {
     Rnd,
 }
 
-/// What the requests of a phase do: `read`, `write`, `mix70` (70 % reads), or `sync`, writes of which each is
-/// flushed before the next.
+/// `read`, `write`, `mix70` (70 % reads), or `sync`: writes, each flushed before the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Mix(u8);
 
 impl Mix {
-    /// Reads only.
     pub const READ: Self = Self(100);
-    /// Writes only.
     pub const WRITE: Self = Self(0);
 
     /// Writes, each flushed before the next one is sent.
     pub const SYNC: Self = Self(u8::MAX);
 
-    /// A mix with `percent` reads (0–100).
+    /// `percent` of reads, 0–100.
     pub fn new(percent: u8) -> Result<Self, UnitError> {
         if percent > 100 {
             return Err(UnitError(format!("a mix of {percent} % reads is not possible")));
         }
         Ok(Self(percent))
     }
-    /// Percentage of reads.
     pub const fn read_percent(self) -> u8 {
         if self.is_synced() { 0 } else { self.0 }
     }
-    /// Whether any request of the phase writes.
     pub const fn writes(self) -> bool {
         self.read_percent() < 100
     }
-    /// Whether each request is flushed.
     pub const fn is_synced(self) -> bool {
         self.0 == Self::SYNC.0
     }
@@ -77,32 +70,28 @@ impl FromStr for Mix {
     }
 }
 
-/// Smallest block: the smallest sector in use.
+/// The smallest sector in use.
 const BLOCK_MIN: u64 = 512;
-/// Largest block: beyond it, one request says nothing that several smaller ones do not.
+/// Beyond it, one request says nothing that several smaller ones do not.
 const BLOCK_MAX: u64 = 64 << 20;
-/// Deepest queue of one thread; NVMe drives rarely gain beyond 1024 in flight.
+/// Of one thread; NVMe drives rarely gain beyond 1024 in flight.
 const DEPTH_MAX: u32 = 1024;
-/// Most threads; more than the largest cell of any published benchmark.
+/// More than the largest cell of any published benchmark.
 const THREADS_MAX: u32 = 64;
-/// Most memory for buffers of one cell (block × depth × threads).
+/// Memory for buffers of one cell (block × depth × threads).
 const BUFFERS_MAX: u64 = 1 << 30;
 
-/// Order, block size, depth per thread and threads: `seq1m_q8t1`.
+/// Written `seq1m_q8t1`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Shape {
-    /// Order of the offsets.
     pub order: Order,
-    /// Bytes per request.
     pub block: Bytes,
     /// Requests in flight per thread, sustained.
     pub depth: u32,
-    /// Threads; the total in flight is `depth × threads`.
     pub threads: u32,
 }
 
 impl Shape {
-    /// A shape, if its numbers are within the limits above.
     pub fn new(order: Order, block: Bytes, depth: u32, threads: u32) -> Result<Self, UnitError> {
         let fail = |what: String| Err(UnitError(what));
         if block.0 < BLOCK_MIN || block.0 > BLOCK_MAX || !block.0.is_multiple_of(BLOCK_MIN) {
@@ -154,12 +143,10 @@ impl FromStr for Shape {
     }
 }
 
-/// A shape with its mix: `rnd4k_q1t1.read`.
+/// Written `rnd4k_q1t1.read`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Cell {
-    /// Order, block, depth, threads.
     pub shape: Shape,
-    /// Share of reads.
     pub mix: Mix,
 }
 

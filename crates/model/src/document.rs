@@ -79,7 +79,7 @@ pub struct Metric {
 
 impl Metric {
     /// What shows that no measurement gave this, if so. Of a quantity that this version does not know only the
-    /// interval is looked at: it may be a difference.
+    /// interval is checked: it may be a difference.
     pub fn impossible(&self) -> Option<String> {
         let Self { key, value, unit, low, high, rounds, .. } = self;
         let possible = quantity_of(key).map(|quantity| quantity.possible());
@@ -153,7 +153,6 @@ pub enum Limiter {
 }
 
 impl Limiter {
-    /// The words of reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Drive => "drive",
@@ -297,7 +296,6 @@ pub struct DatabaseSetting {
 }
 
 impl TestResult {
-    /// A result with nothing in it yet.
     pub fn empty(test: TestKind, status: TestStatus, reason: Option<String>) -> Self {
         Self {
             test,
@@ -311,6 +309,14 @@ impl TestResult {
             phases: Vec::new(),
             findings: Vec::new(),
             databases: Vec::new(),
+        }
+    }
+
+    /// Joins it to the finding with the same id, if there is one.
+    pub fn add_finding(&mut self, finding: Finding) {
+        match self.findings.iter_mut().find(|known| known.id == finding.id) {
+            Some(known) => known.join(finding),
+            None => self.findings.push(finding),
         }
     }
 
@@ -448,12 +454,11 @@ pub struct Run {
 }
 
 impl Run {
-    /// The metric with this key, from any test.
     pub fn metric(&self, key: &str) -> Option<&Metric> {
         self.tests.iter().flat_map(|t| &t.metrics).find(|m| m.key == key)
     }
 
-    /// The results in the order for readers: rates first, although tests that only read run before those that write.
+    /// Rates first, although tests that only read run before those that write.
     pub fn tests_for_readers(&self) -> Vec<&TestResult> {
         let mut tests: Vec<&TestResult> = self.tests.iter().collect();
         tests.sort_by_key(|result| result.test);

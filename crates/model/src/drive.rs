@@ -44,7 +44,6 @@ pub enum Zoned {
 }
 
 impl Zoned {
-    /// As the kernel writes it.
     pub fn name(self) -> &'static str {
         match self {
             Self::DriveManaged => "drive-managed",
@@ -67,8 +66,8 @@ pub struct Link {
 }
 
 impl Link {
-    /// Whether it carries data both ways at once, each at its full rate: SATA is half duplex, as is USB below
-    /// 5 Gb/s; PCIe, SAS and USB from 5 Gb/s on have lanes for each direction.
+    /// Whether it carries data both ways at once, each at its full rate: SATA is half duplex, as is USB below 5
+    /// Gb/s; PCIe, SAS and USB from 5 Gb/s on have lanes for each direction.
     pub fn is_duplex(&self) -> bool {
         let half = ["SATA", "USB 480", "USB 12", "USB 1.5"];
         !half.iter().any(|name| self.name.starts_with(name))
@@ -94,8 +93,8 @@ pub struct Partition {
 }
 
 impl Partition {
-    /// Whether it is an extended one, which begins wherever the table of those within it has room: the kernel
-    /// shows a page of it at most, too little for anything that is read or written.
+    /// An extended one begins wherever the table of those within it has room: the kernel shows a page of it at
+    /// most, too little for anything that is read or written.
     pub fn is_extended(&self) -> bool {
         (1..=4096).contains(&self.size_bytes)
     }
@@ -221,7 +220,7 @@ pub struct Drive {
 }
 
 impl Drive {
-    /// Whether it is known to rotate: it says so, or it is of a kind of which the kernel knows.
+    /// Whether it reports a speed of rotation, or is of a kind that the kernel knows to rotate.
     pub fn rotates(&self) -> bool {
         match (self.rpm, self.kind) {
             (Some(rpm), _) => rpm > 1,
@@ -241,17 +240,17 @@ impl Drive {
     /// not make two the same: a dock has one for whatever lies in it. There, firmware counts too, unless both have a
     /// world-wide name; elsewhere it was updated.
     pub fn clash(&self, other: &Self) -> Option<&'static str> {
-        let told = |text: &Option<String>| {
+        let reported = |text: &Option<String>| {
             text.as_deref().map(str::trim).filter(|text| !text.is_empty()).map(str::to_string)
         };
         let differ = |own: &Option<String>, others: &Option<String>| {
-            told(own).zip(told(others)).filter(|(own, others)| own != others)
+            reported(own).zip(reported(others)).filter(|(own, others)| own != others)
         };
         // Of a revision, some views show the last characters only.
         let is_other_firmware = differ(&self.firmware, &other.firmware)
             .is_some_and(|(own, others)| !own.ends_with(&others) && !others.ends_with(&own));
         let is_docked = self.transport == "usb" && other.transport == "usb";
-        let is_named = told(&self.wwn).is_some() && told(&other.wwn).is_some();
+        let is_named = reported(&self.wwn).is_some() && reported(&other.wwn).is_some();
         let sizes = [self.capacity_bytes, other.capacity_bytes];
         let clashes = [
             (differ(&self.serial, &other.serial).is_some(), "serial number"),

@@ -1,5 +1,5 @@
-//! Findings: the closed, numbered list of things drivescope notices. docs/findings.md is generated
-//! from [`FindingId::ALL`]; an id never changes its meaning.
+//! Findings: the closed, numbered list of things drivescope notices. docs/findings.md is generated from
+//! [`FindingId::ALL`]; an id never changes its meaning.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,6 @@ pub enum Severity {
 }
 
 impl Severity {
-    /// The word in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Note => "note",
@@ -60,7 +59,7 @@ macro_rules! findings {
         }
 
         impl FindingId {
-            /// All of them, by number.
+            /// By number.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
             /// What is always true of this finding.
@@ -363,7 +362,7 @@ impl PartialEq for Weight {
 }
 
 impl Finding {
-    /// A finding about the whole run.
+    /// About the whole run.
     pub fn new(id: FindingId, evidence: impl Into<String>) -> Self {
         let spec = id.spec();
         Self {
@@ -379,25 +378,23 @@ impl Finding {
         }
     }
 
-    /// The same with a weight, by which the gravest of several observations is chosen.
+    /// Of several observations the one with the largest weight is the evidence.
     #[must_use]
     pub fn weighing(mut self, weight: f64) -> Self {
         self.weight = Weight(weight);
         self
     }
 
-    /// Whether this observation is graver than another of the same finding.
     pub fn outweighs(&self, other: &Self) -> bool {
         self.weight.0 > other.weight.0
     }
 
-    /// Number of observations.
     pub fn count(&self) -> usize {
         self.observations.len().max(1)
     }
 
-    /// Takes in the same finding about something else: its metrics and observations, and its evidence if
-    /// that is graver.
+    /// Adds the same finding about something else: its metrics and observations, and its evidence if that weighs
+    /// more.
     pub fn join(&mut self, other: Self) {
         if self.observations.is_empty() {
             self.observations.push(self.evidence.clone());
@@ -424,21 +421,20 @@ impl Finding {
         }
     }
 
-    /// The same, about the metrics whose keys begin with `prefix`.
+    /// Limits it to the metrics whose keys begin with `prefix`.
     #[must_use]
     pub fn about(mut self, prefix: impl Into<String>) -> Self {
         self.metrics.push(prefix.into());
         self
     }
 
-    /// Whether it concerns the metric with this key.
     pub fn concerns(&self, key: &str) -> bool {
         self.metrics.is_empty() || self.metrics.iter().any(|prefix| is_under(key, prefix))
     }
 }
 
 /// Whether `key` is `prefix` or lies below it (`a.b` is above `a.b.c`, not above `a.bc`).
-fn is_under(key: &str, prefix: &str) -> bool {
+pub fn is_under(key: &str, prefix: &str) -> bool {
     key.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 

@@ -3,20 +3,16 @@
 use crate::plan::WriteLevel;
 use serde::{Deserialize, Serialize};
 
-/// How a check ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
-    /// Nothing speaks against writing.
     Ok,
-    /// The device must not be written at this level.
     Refused,
     /// Could not be found out here. Another check decides; the evidence says which.
     Unknown,
 }
 
 impl Outcome {
-    /// The word of reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -26,16 +22,14 @@ impl Outcome {
     }
 }
 
-/// One step of the gate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Check {
-    /// What was checked, in one or two words: `mounts`, `signatures`.
+    /// In one or two words: `mounts`, `signatures`.
     pub name: String,
-    /// How it ended.
     pub outcome: Outcome,
-    /// What was seen, all of it when it is a refusal.
+    /// All of it when it is a refusal.
     pub evidence: String,
-    /// A command that shows the same to an administrator.
+    /// Shows the same to an administrator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
 }
@@ -44,32 +38,28 @@ pub struct Check {
 /// report. Two devices with equal identities are one.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct DeviceIdentity {
-    /// Node, links resolved.
+    /// Links resolved.
     pub path: String,
-    /// Kernel name: `sda`, `nvme0n1p2`.
+    /// The kernel's: `sda`, `nvme0n1p2`.
     pub name: String,
-    /// Major and minor number: `8:0`.
+    /// Major and minor: `8:0`.
     pub number: String,
-    /// The disk it is a partition of.
+    /// The disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partition_of: Option<String>,
-    /// Size, from the descriptor.
     pub size_bytes: u64,
-    /// Sector that requests must be multiples of.
     pub logical_sector_bytes: u32,
-    /// Sector that the drive says it writes at once.
+    /// As the drive reports it.
     pub physical_sector_bytes: u32,
-    /// Model of the drive; the name of a device-mapper device.
+    /// Of the drive; the name of a device-mapper device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Serial number of the drive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub serial: Option<String>,
-    /// Serial number that the drive itself tells, where the bridge before it tells the kernel another one: a dock
-    /// has the same for whatever lies in it.
+    /// The drive's own number, where its bridge reports another one to the kernel: a dock has the same for whatever
+    /// lies in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_serial: Option<String>,
-    /// World-wide name of the drive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wwn: Option<String>,
     /// The kernel's number of this attachment of a medium, which it never uses again (since 5.15).
@@ -94,32 +84,25 @@ impl DeviceIdentity {
             (None, Some(model)) => format!("{model}:{}", self.size_bytes),
             (None, None) => return format!("{}:{}", self.name, self.size_bytes),
         };
-        match self.has_double || self.partition_of.is_some() {
-            true => format!("{phrase}:{}", self.name),
-            false => phrase,
-        }
+        let is_ambiguous = self.has_double || self.partition_of.is_some();
+        if is_ambiguous { format!("{phrase}:{}", self.name) } else { phrase }
     }
 }
 
-/// Everything the gate found out about one device at one level.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GateRecord {
-    /// The requested level.
     pub level: WriteLevel,
-    /// The device; absent when it could not be opened.
+    /// Absent when it could not be opened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<DeviceIdentity>,
-    /// The steps, in their order.
     pub checks: Vec<Check>,
 }
 
 impl GateRecord {
-    /// Checks that refuse.
     pub fn refusals(&self) -> impl Iterator<Item = &Check> {
         self.checks.iter().filter(|check| check.outcome == Outcome::Refused)
     }
 
-    /// Whether nothing refuses.
     pub fn is_allowed(&self) -> bool {
         self.refusals().next().is_none()
     }

@@ -2,29 +2,23 @@
 
 use std::ops::RangeInclusive;
 
-/// A quantity that metrics carry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quantity {
     /// Last part of the key.
     pub key: &'static str,
-    /// Unit as printed.
     pub unit: &'static str,
-    /// Whether smaller is better.
     pub smaller_is_better: bool,
-    /// Which of the rounds is the value.
     pub of_rounds: OfRounds,
-    /// What it is.
     pub about: &'static str,
 }
 
 /// Which of its rounds a metric's value is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OfRounds {
-    /// The median, with its interval.
+    /// With its interval.
     Median,
-    /// The smallest: an extreme of single samples is one of all rounds.
+    /// An extreme of single samples is one of all rounds.
     Smallest,
-    /// The largest one.
     Largest,
 }
 
@@ -46,10 +40,9 @@ const fn less(key: &'static str, unit: &'static str, about: &'static str) -> Qua
     Quantity { key, unit, smaller_is_better: true, of_rounds: OfRounds::Median, about }
 }
 
-/// A percentile of latency.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Percentile {
-    /// Its quantity.
+    /// Of its quantity.
     pub key: &'static str,
     /// The share of requests that are not slower.
     pub share: f64,
@@ -62,7 +55,7 @@ pub struct Percentile {
 const BEYOND_MIN: u64 = 10;
 
 impl Percentile {
-    /// Where a round has fewer requests, the figure is one of all rounds together.
+    /// A round with fewer adds to the figure of all rounds together.
     pub const fn round_requests_min(&self) -> u64 {
         self.requests_min * BEYOND_MIN
     }
@@ -72,7 +65,6 @@ const fn percentile(key: &'static str, share: f64, requests_min: u64) -> Percent
     Percentile { key, share, requests_min }
 }
 
-/// The percentiles among the quantities.
 pub const PERCENTILES: [Percentile; 5] = [
     percentile("lat_p50_us", 0.5, 2),
     percentile("lat_p90_us", 0.9, 10),
@@ -81,7 +73,6 @@ pub const PERCENTILES: [Percentile; 5] = [
     percentile("lat_p99_99_us", 0.9999, 10_000),
 ];
 
-/// Every quantity there is.
 pub const QUANTITIES: &[Quantity] = &[
     more("mb_s", "MB/s", "10^6 bytes moved per second of measured time"),
     more("iops", "1/s", "requests completed per second of measured time"),
@@ -259,13 +250,12 @@ pub const QUANTITIES: &[Quantity] = &[
 ];
 
 impl Quantity {
-    /// What its figures can be: none of these counts, times, rates and shares is ever below nothing.
+    /// None of these counts, times, rates and shares is ever below 0.
     pub fn possible(&self) -> RangeInclusive<f64> {
         0.0..=if self.unit == "%" { 100.0 } else { f64::MAX }
     }
 }
 
-/// The quantity that ends `key` (its part after the last dot).
 pub fn quantity_of(key: &str) -> Option<&'static Quantity> {
     let last = key.rsplit('.').next().unwrap_or(key);
     QUANTITIES.iter().find(|q| q.key == last)

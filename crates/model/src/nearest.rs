@@ -2,11 +2,11 @@
 
 use strsim::levenshtein;
 
-/// Least letters of a part that is taken for one.
+/// Least letters of a part of a name.
 const PART: usize = 3;
 
-/// The closest of `names`, if it is close enough to be a typing error; else the closest that begins with
-/// `name`, or has it in it. Capitals do not count.
+/// The closest of `names`, if it is close enough to be a typing error; else the closest that begins with `name`, or
+/// contains it. Case does not count.
 pub fn nearest<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Option<String> {
     let name = name.to_lowercase();
     let known = |known: &'n str| (levenshtein(&name, &known.to_lowercase()), known);

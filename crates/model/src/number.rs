@@ -2,12 +2,11 @@
 
 /// Digits that a measurement of a drive carries; rounds rarely agree on more.
 const DIGITS: i32 = 3;
-/// From here on a number is written with an exponent, so that no column grows without end.
+/// Larger numbers have an exponent, so that no column grows without end.
 const EXPONENT_FROM: f64 = 1e10;
-/// Most decimals; smaller numbers are written with an exponent.
+/// Most decimals; smaller numbers have an exponent.
 const DECIMALS_MAX: i32 = 4;
 
-/// Printed for a number that is not there.
 pub const MISSING: &str = "-";
 
 /// Three significant digits: `0.612`, `13.1`, `178`, `3,460`, `842,000`; `-` for NaN and infinities.
@@ -15,12 +14,12 @@ pub fn rounded(value: f64) -> String {
     fixed(value, DIGITS - 1 - exponent(value, DIGITS))
 }
 
-/// A whole number with its thousands separated: `1,234,567`.
+/// `1,234,567`.
 pub fn whole(value: u64) -> String {
     separated(&value.to_string())
 }
 
-/// A number with this many decimals, its thousands separated: `1,500`, `0.25`.
+/// `1,500`, `0.25`.
 pub fn with_decimals(value: f64, decimals: usize) -> String {
     separated(&format!("{value:.decimals$}"))
 }
@@ -42,7 +41,7 @@ pub fn with_half_width(value: f64, half: f64) -> (String, String) {
     (fixed(value, decimals), fixed(half, half_decimals))
 }
 
-/// A latency given in microseconds, in the unit that suits it: `84.0 µs`, `13.1 ms`, `1.20 s`.
+/// In the unit that suits it: `84.0 µs`, `13.1 ms`, `1.20 s`.
 pub fn latency_us(us: f64) -> String {
     match us.abs() {
         size if !size.is_finite() => MISSING.to_string(),
@@ -52,7 +51,7 @@ pub fn latency_us(us: f64) -> String {
     }
 }
 
-/// A threshold in the unit of its metric, without needless digits: `5,000`, `100 MB/s`, `20 ms`.
+/// In the unit of its metric, without needless digits: `5,000`, `100 MB/s`, `20 ms`.
 pub fn threshold(value: f64, unit: &str) -> String {
     match unit {
         "1/s" => one_decimal(value),
@@ -63,7 +62,7 @@ pub fn threshold(value: f64, unit: &str) -> String {
     }
 }
 
-/// A number with a decimal only where it has one, as percentages are written: `50`, `12.5`, `0.1`.
+/// A decimal only where there is one, as percentages are written: `50`, `12.5`, `0.1`.
 pub fn one_decimal(value: f64) -> String {
     if value.is_finite() && value.abs() < EXPONENT_FROM {
         let text = format!("{value:.1}");
@@ -73,8 +72,7 @@ pub fn one_decimal(value: f64) -> String {
     }
 }
 
-/// Power of ten of the first of `digits` significant digits, after rounding to them: 99.96 is a
-/// number of three places.
+/// Power of ten of the first of `digits` significant digits, after rounding to them: 99.96 has three places.
 fn exponent(value: f64, digits: i32) -> i32 {
     if value == 0.0 || !value.is_finite() {
         return 0;
@@ -85,7 +83,7 @@ fn exponent(value: f64, digits: i32) -> i32 {
     if rounded >= 10f64.powi(digits) { raw + 1 } else { raw }
 }
 
-/// `value` with `decimals` places; negative: rounded to tens, hundreds, …
+/// Negative `decimals` round to tens, hundreds, …
 fn fixed(value: f64, decimals: i32) -> String {
     if !value.is_finite() {
         return MISSING.to_string();
@@ -107,19 +105,9 @@ fn fixed(value: f64, decimals: i32) -> String {
 
 fn separated(number: &str) -> String {
     let (sign, rest) = number.strip_prefix('-').map_or(("", number), |rest| ("-", rest));
-    let (whole, fraction) = rest.split_once('.').map_or((rest, None), |(w, f)| (w, Some(f)));
-    let mut out = String::from(sign);
-    for (i, digit) in whole.chars().enumerate() {
-        if i > 0 && (whole.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    if let Some(fraction) = fraction {
-        out.push('.');
-        out.push_str(fraction);
-    }
-    out
+    let (whole, fraction) = rest.split_at(rest.find('.').unwrap_or(rest.len()));
+    let groups = whole.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy);
+    format!("{sign}{}{fraction}", groups.collect::<Vec<_>>().join(","))
 }
 
 #[cfg(test)]

@@ -77,7 +77,7 @@ pub enum TestKind {
 }
 
 impl TestKind {
-    /// Every test, in the order in which suites run them.
+    /// In the order in which suites run them.
     pub const ALL: [Self; 14] = [
         Self::Transfer,
         Self::Latency,
@@ -95,7 +95,7 @@ impl TestKind {
         Self::Geometry,
     ];
 
-    /// The name on the command line and in metric keys.
+    /// On the command line and in metric keys.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Transfer => "transfer",
@@ -183,7 +183,6 @@ pub struct Suite {
 }
 
 impl Default for Suite {
-    /// No test yet, each with its defaults.
     fn default() -> Self {
         Self {
             name: String::new(),

@@ -24,7 +24,6 @@ pub enum WriteLevel {
 }
 
 impl WriteLevel {
-    /// The name users see.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -129,7 +128,6 @@ pub enum Engine {
 }
 
 impl Engine {
-    /// The name users see.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Auto => "auto",
@@ -159,18 +157,17 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Sum over the tests that run.
+    /// Of the tests that run.
     pub fn cost(&self) -> Cost {
         self.tests.iter().fold(Cost::default(), |sum, test| sum + test.cost)
     }
 
-    /// Most space that files of its own take at a time.
+    /// Most space that scratch files take at a time.
     pub fn space_bytes(&self) -> Bytes {
         let most = self.active().map(|test| test.files_bytes.0).max();
         Bytes(self.own_bytes.0.saturating_add(most.unwrap_or(0)))
     }
 
-    /// Tests that will run.
     pub fn active(&self) -> impl Iterator<Item = &PlannedTest> {
         self.tests.iter().filter(|test| test.skip.is_none())
     }

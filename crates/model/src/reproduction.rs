@@ -3,19 +3,16 @@
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The outcome of all chosen cells.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Reproduction {
     /// Cells with a figure, or whose instrument broke.
     pub reachable: usize,
-    /// Those among them that pass.
     pub passed: usize,
-    /// One entry per cell, in the table's order.
+    /// In the table's order.
     pub cells: Vec<CellResult>,
 }
 
 impl Reproduction {
-    /// Counts the cells.
     #[must_use]
     pub fn new(cells: Vec<CellResult>) -> Self {
         let count = |pass: &[Option<bool>]| cells.iter().filter(|c| pass.contains(&c.pass)).count();
@@ -23,12 +20,10 @@ impl Reproduction {
     }
 }
 
-/// Cells with a figure, and those among them that pass.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Cells with a figure, or whose instrument broke.
     pub reachable: usize,
-    /// Cells that pass.
     pub passed: usize,
 }
 
@@ -39,18 +34,18 @@ impl Tally {
     }
 }
 
-/// How the cells with a figure divide. Some pass by construction and some say the same more than once, which the
-/// share of all hides.
+/// Cells with a figure by kind. Some pass by construction and some repeat a measurement, which the share of all
+/// hides.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Kinds {
     /// Of data sheets, which the models take over: all but certain to pass.
     pub specifications: Tally,
-    /// Passes of phybs, each printed as time, requests per second and rate: three cells, one measurement. Passes
-    /// count here, not cells; one passes if all its cells do.
+    /// Passes of phybs, each printed as time, requests per second and rate: three cells, one measurement. A pass
+    /// counts once, and passes if all its cells do.
     pub phybs_passes: Tally,
-    /// The same of drives that their article does not name, for which a generic model stands: nothing is fitted.
+    /// Of drives that their article does not name, for which a generic model stands: nothing is fitted.
     pub generic_passes: Tally,
-    /// All others, statements of an article about several passes of phybs among them.
+    /// Statements of an article about several passes of phybs included.
     pub measured: Tally,
 }
 
@@ -67,7 +62,6 @@ impl Kinds {
 }
 
 impl Reproduction {
-    /// The cells by kind.
     #[must_use]
     pub fn kinds(&self) -> Kinds {
         let mut kinds = Kinds::default();
@@ -92,56 +86,48 @@ impl Reproduction {
     }
 }
 
-/// A published value: a number, or the two ends of a range.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Published {
-    /// One value.
     One(f64),
-    /// Both ends of a range.
+    /// Both ends.
     Range([f64; 2]),
 }
 
-/// A published cell with its outcome.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CellResult {
-    /// Name of the cell.
     pub id: String,
     /// Article.
     pub seed: String,
-    /// The drive as published.
+    /// As published.
     pub drive: String,
-    /// The models asked, if any.
     pub models: Vec<String>,
-    /// Whether the model is generic: the article does not name the drive.
+    /// The article does not name the drive.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub generic: bool,
     /// Program or method.
     pub method: String,
-    /// Circumstances.
     pub condition: String,
-    /// What was measured.
     pub metric: String,
-    /// Unit of both values; `x` for a ratio.
+    /// Of both values; `x` for a ratio.
     pub unit: String,
     /// How the value is meant: `=`, `~`, `<`, `>`, `min`, `max`, `ratio` or `range`.
     pub op: String,
-    /// The published value.
     pub published: Published,
-    /// What the model gives, in the same unit; none without an instrument or a model.
+    /// In the same unit; none without an instrument or a model.
     pub simulated: Option<f64>,
-    /// Difference in percent of the published value, or of the nearer end of a range (0 inside it).
+    /// Of the published value, or of the nearer end of a range (0 inside it).
     pub difference_pct: Option<f64>,
-    /// Accepted difference in percent; none for bounds.
+    /// None for bounds.
     pub tolerance_pct: Option<f64>,
-    /// Whether both agree; none where nothing was simulated.
+    /// None where nothing was simulated.
     pub pass: Option<bool>,
     /// Why nothing was simulated, or why a cell that fails cannot be matched honestly.
     pub reason: Option<String>,
 }
 
 impl CellResult {
-    /// Whether it fails without a known reason, or its instrument broke.
+    /// Fails without a known reason, or its instrument broke.
     #[must_use]
     pub fn is_trouble(&self) -> bool {
         self.pass == Some(false) && (self.reason.is_none() || self.simulated.is_none())

@@ -38,7 +38,6 @@ pub struct ResumePoint {
 }
 
 impl ResumePoint {
-    /// Which test.
     pub fn test(&self) -> TestKind {
         match self.phase {
             ResumePhase::Fill => TestKind::Fill,
@@ -53,7 +52,7 @@ impl ResumePoint {
         self.at_bytes > 0 || self.phase == ResumePhase::VerifyRead
     }
 
-    /// The options that continue here, as `--set` takes them.
+    /// As `--set` takes them.
     fn settings(&self) -> Vec<String> {
         let test = self.test().name();
         let phase = match self.phase {

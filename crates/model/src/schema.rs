@@ -10,7 +10,7 @@ use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use std::borrow::Cow;
 
-/// The JSON Schema (draft 2020-12) of run documents as this version writes them.
+/// JSON Schema (draft 2020-12) of run documents as this version writes them.
 pub fn run_schema() -> Schema {
     let settings = SchemaSettings::draft2020_12().for_serialize();
     settings
@@ -24,12 +24,12 @@ fn allow_more(schema: &mut Schema) {
     schema.remove("additionalProperties");
 }
 
-/// The same as `drivescope schema` prints it and docs/run.schema.json holds it.
+/// For `drivescope schema` and docs/run.schema.json.
 pub fn run_schema_text() -> String {
     format!("{:#}\n", run_schema().as_value())
 }
 
-/// A type whose schema is these words of JSON Schema.
+/// Types whose schema is these words of JSON Schema.
 macro_rules! schema_of {
     ($($type:ident = $about:literal $words:tt)*) => {$(
         impl JsonSchema for $type {

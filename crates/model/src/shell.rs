@@ -1,6 +1,6 @@
 //! Words of commands that messages suggest.
 
-/// A word as a shell takes it.
+/// A word, quoted where a shell needs that.
 pub fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "/._-+,:@%=".contains(c);
     if word.chars().all(is_plain) {

@@ -2,14 +2,14 @@
 
 use std::borrow::Cow;
 
-/// Most characters of a value, key or name that a message repeats: enough to find it again.
+/// Of a value, key or name: enough to find it again.
 const QUOTED_MAX_CHARS: usize = 60;
-/// Of these, how many are from its end.
+/// Of these, from the end.
 const END_CHARS: usize = 19;
-/// Longest path that the kernel takes (`PATH_MAX`, with the byte that ends it); longer ones name nothing.
+/// The kernel's `PATH_MAX`, without the byte that ends it; longer paths name nothing.
 const PATH_MAX_BYTES: usize = 4095;
 
-/// A text as a message repeats it: whole, or beginning and end with `…` between.
+/// Whole, or beginning and end with `…` between.
 pub fn shortened(text: &str) -> Cow<'_, str> {
     let count = text.chars().count();
     if count <= QUOTED_MAX_CHARS {
@@ -20,7 +20,7 @@ pub fn shortened(text: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{head}…{tail}"))
 }
 
-/// A path as a message repeats it: whole, unless there cannot be one of that length.
+/// Whole, unless no path can be that long.
 pub fn shortened_path(path: &str) -> Cow<'_, str> {
     if path.len() <= PATH_MAX_BYTES { Cow::Borrowed(path) } else { shortened(path) }
 }

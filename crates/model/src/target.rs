@@ -37,8 +37,8 @@ pub struct FileSystem {
 }
 
 impl FileSystem {
-    /// Whether it may write new data to a new place and free the old one later, so that overwriting a file
-    /// takes space.
+    /// Whether it may write new data to a new place and free the old one later, so that overwriting a file takes
+    /// space.
     pub fn copies_on_write(&self) -> bool {
         ["btrfs", "bcachefs", "nilfs2", "zfs"].contains(&self.kind.as_str())
             && !self.options.split(',').any(|option| option == "nodatacow")

@@ -1,9 +1,5 @@
-//! Quantities with one parser and one printer each.
-//!
-//! Input follows GNU and fio: a bare suffix and `KiB`, `MiB` … are binary, `KB`, `MB` … are decimal. What a
-//! fraction of a unit comes to is rounded to whole bytes.
-//! Output is decimal (`MB` = 10^6 bytes), as drives and links are sold; binary only through
-//! [`Bytes::binary`], which names its unit `MiB`.
+//! Quantities with one parser and one printer each. Input follows GNU and fio: a bare suffix and `KiB`, `MiB` … are
+//! binary, `KB`, `MB` … are decimal. Output is decimal, as drives and links are sold, or by [`Bytes::binary`].
 
 use crate::number::{rounded, whole};
 use schemars::JsonSchema;
@@ -26,20 +22,17 @@ const GIB: u64 = 1 << 30;
 const TIB: u64 = 1 << 40;
 
 impl Bytes {
-    /// `n` KiB.
     pub const fn kib(n: u64) -> Self {
         Self(n * KIB)
     }
-    /// `n` MiB.
     pub const fn mib(n: u64) -> Self {
         Self(n * MIB)
     }
-    /// `n` GiB.
     pub const fn gib(n: u64) -> Self {
         Self(n * GIB)
     }
 
-    /// Binary form with the unit named so: `4 KiB`, `1 MiB`, `1.5 GiB`.
+    /// `4 KiB`, `1 MiB`, `1.5 GiB`.
     pub fn binary(self) -> String {
         for (unit, name) in [(TIB, "TiB"), (GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB")] {
             if self.0 >= unit {
@@ -159,11 +152,10 @@ impl de::Visitor<'_> for BytesVisitor {
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default)]
 pub struct Secs(pub f64);
 
-/// The longest time an option accepts: thirty days, longer than any test of a drive.
+/// The longest time an option accepts: longer than any test of a drive.
 const SECS_MAX: f64 = 30.0 * 86_400.0;
 
 impl Secs {
-    /// The same length in whole nanoseconds.
     pub fn nanos(self) -> u64 {
         (self.0 * 1e9).round() as u64
     }

@@ -2,19 +2,16 @@
 
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
-/// Nanoseconds since an arbitrary, fixed instant.
 #[inline]
 pub fn now_ns() -> u64 {
     reading_ns(ClockId::Monotonic)
 }
 
-/// Processor time of the calling thread in nanoseconds, exact: `CLOCK_THREAD_CPUTIME_ID` stands still
-/// while others hold the core.
+/// Exact: `CLOCK_THREAD_CPUTIME_ID` stands still while others hold the core.
 pub fn cpu_ns() -> u64 {
     reading_ns(ClockId::ThreadCPUTime)
 }
 
-/// The same of all threads of the program.
 pub fn program_cpu_ns() -> u64 {
     reading_ns(ClockId::ProcessCPUTime)
 }

@@ -17,10 +17,10 @@ pub fn stay_here() {
     }
 }
 
-/// Lets the calling thread, once woken, wait for what runs on its processor (`SCHED_BATCH`). For many
-/// requests in flight on a device to which requests may block: where the threads of the kernel share a
-/// processor with this one, each completion would interrupt them, and the switches would halve the rate
-/// (on zram with one processor 170 000 reads a second against 320 000). A refusal does no harm.
+/// Lets the calling thread, once woken, wait for what runs on its processor (`SCHED_BATCH`). For many requests in
+/// flight on a device to which requests may block: where the threads of the kernel share a processor with this one,
+/// each completion would interrupt them, and the switches would halve the rate (on zram with one processor 170 000
+/// reads a second against 320 000). A refusal does no harm.
 pub fn let_workers_finish() {
     let none = libc::sched_param { sched_priority: 0 };
     // SAFETY: thread 0 is the caller; the parameters live through the call.

@@ -2,32 +2,26 @@
 
 use crate::io::clock;
 
-/// Whose usage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CpuScope {
-    /// The calling thread.
     Thread,
-    /// The whole program, kernel workers of its rings included.
+    /// With the kernel workers of its rings.
     Process,
 }
 
-/// Processor time and context switches since some beginning.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CpuUsage {
-    /// Processor time of both modes, by the clock that the scheduler keeps: exact. Other threads of the program
-    /// may be behind by what they ran since the last tick of their core.
+    /// Both modes, by the scheduler's clock: exact. Other threads of the program may lag by what they ran since the
+    /// last tick of their core.
     pub cpu_ns: u64,
-    /// User mode as `getrusage` has it, which may know of nothing since the last tick: it separates the modes,
-    /// not how long they took.
+    /// From `getrusage`, which may miss the time since the last tick: it divides `cpu_ns`, and is no measure by
+    /// itself.
     pub user_ns: u64,
-    /// Kernel mode, the same.
     pub sys_ns: u64,
-    /// Voluntary and involuntary switches.
     pub switches: u64,
 }
 
 impl CpuUsage {
-    /// Usage so far.
     pub fn of(who: CpuScope) -> Self {
         let (cpu_ns, who) = match who {
             CpuScope::Thread => (clock::cpu_ns(), libc::RUSAGE_THREAD),
@@ -49,7 +43,6 @@ impl CpuUsage {
         }
     }
 
-    /// What was used since `before`.
     pub fn since(self, before: Self) -> Self {
         Self {
             cpu_ns: self.cpu_ns.saturating_sub(before.cpu_ns),
@@ -72,27 +65,23 @@ impl std::ops::Add for CpuUsage {
     }
 }
 
-/// What workers took from the processors in a round.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CpuCost {
-    /// Processor time and switches, helper threads included.
+    /// Helper threads included.
     pub usage: CpuUsage,
-    /// Whether `usage` is that of the whole program, so that other workers' is in it already.
+    /// `usage` is the whole program's, other workers included.
     pub whole_program: bool,
-    /// Processor time of the busiest thread.
     pub busiest_cpu_ns: u64,
     /// Longest time that a worker stood ready to run while others held the cores; `None` where the
     /// kernel does not report it.
     pub wait_ns: Option<u64>,
-    /// Time in which nothing of the program ran although it was due: stopped by a signal or a debugger, with
-    /// its machine, or by the limit of its container.
+    /// Time in which the whole program stood although it was due: stopped by a signal or a debugger, with its
+    /// machine, or by the limit of its container.
     pub still_ns: u64,
-    /// Wall time.
     pub wall_ns: u64,
 }
 
 impl CpuCost {
-    /// Cost of two workers of one round together.
     #[must_use]
     pub fn beside(self, other: Self) -> Self {
         let all = self.whole_program || other.whole_program;
@@ -129,7 +118,7 @@ mod tests {
         assert_eq!(parse_wait(""), None);
     }
 
-    /// The wall clock shows when the work is done: the processor's would bring the others up to date.
+    /// Waits by the wall clock: reading the processor's would bring the others up to date.
     #[test]
     fn work_shorter_than_a_tick_is_seen() {
         for who in [CpuScope::Thread, CpuScope::Process] {

@@ -7,7 +7,7 @@ use crate::io::cpu_usage::{self, CpuCost, CpuScope, CpuUsage};
 use crate::io::engine;
 use crate::io::queue::{IoTask, QueueSpec, SimulatedQueue, ThreadQueue, UringQueue};
 use crate::io::recorder::Recorder;
-use crate::loops::one_thread::{OneThread, SteppedLoop};
+use crate::loops::one_thread::{Alone, OneThread, SteppedLoop};
 use drivescope_drive::IoFile;
 use drivescope_drive::gate::RawDisk;
 use drivescope_drive::simulated::SimulatedDrive;
@@ -19,13 +19,11 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
 use std::thread::Thread;
 use std::time::Duration;
 
-/// How often the watcher of a running phase looks.
 const WATCH_EVERY: Duration = Duration::from_millis(50);
 
-/// A watcher that looks again this much too late was kept from it; shorter delays are usual on a busy machine.
+/// A watcher that wakes this much too late was held up; shorter delays are usual on a busy machine.
 const LATE_NS: u64 = 20_000_000;
 
-/// What requests go to.
 #[derive(Debug)]
 pub struct IoDevice {
     backend: Backend,
@@ -33,35 +31,36 @@ pub struct IoDevice {
 
 #[derive(Debug)]
 enum Backend {
-    /// A file or block device behind an engine.
-    File { file: IoFile, engine: Engine, broken: OnceLock<String> },
+    File {
+        file: IoFile,
+        engine: Engine,
+        broken: OnceLock<String>,
+    },
     /// A simulated drive, or a file on one, in virtual time.
-    Simulated { drive: Arc<SimulatedDrive>, mode: IoMode },
+    Simulated {
+        drive: Arc<SimulatedDrive>,
+        mode: IoMode,
+    },
 }
 
-/// What a worker leaves behind.
 #[derive(Debug)]
 pub struct WorkerOutcome<T> {
-    /// The task's own.
     pub output: T,
-    /// What it took from the processors.
     pub cpu_cost: CpuCost,
-    /// What sent its requests; `None` on simulated drives.
+    /// `None` on simulated drives.
     pub engine: Option<Engine>,
 }
 
 impl IoDevice {
-    /// Puts `file` behind `engine`.
     pub fn new(file: IoFile, engine: Engine) -> Self {
         Self { backend: Backend::File { file, engine, broken: OnceLock::new() } }
     }
 
-    /// A simulated drive, or a file on one seen through the host's page cache or past it.
     pub fn simulated(drive: Arc<SimulatedDrive>, mode: IoMode) -> Self {
         Self { backend: Backend::Simulated { drive, mode } }
     }
 
-    /// What sends requests; [`Engine::Auto`] leaves that to each phase.
+    /// [`Engine::Auto`] leaves the choice to each phase.
     pub fn engine(&self) -> Engine {
         match &self.backend {
             Backend::File { engine: Engine::Auto, broken, .. } if broken.get().is_some() => {
@@ -72,7 +71,7 @@ impl IoDevice {
         }
     }
 
-    /// Why io_uring is not used any more, where the choice was open and it failed.
+    /// Why io_uring, chosen automatically, is no longer used.
     pub(crate) fn broken_uring(&self) -> Option<&str> {
         match &self.backend {
             Backend::File { broken, .. } => broken.get().map(String::as_str),
@@ -90,15 +89,14 @@ impl IoDevice {
         }
     }
 
-    /// To be asked before a test that writes at this level: whether a claimed block device is still the
-    /// claimed one, which then takes such writes and no others.
+    /// To be asked before a test that writes at this level: a claimed block device must still be the claimed one,
+    /// and then takes writes of this level only.
     pub fn ready_to_write(&self, level: WriteLevel) -> Result<(), BenchError> {
         let Some(disk) = self.claim() else { return Ok(()) };
         disk.begin(level)?;
         Ok(disk.ready()?)
     }
 
-    /// The file behind an engine.
     fn file(&self) -> Option<&IoFile> {
         match &self.backend {
             Backend::File { file, .. } => Some(file),
@@ -106,12 +104,10 @@ impl IoDevice {
         }
     }
 
-    /// The gate's handle of a claimed block device.
     pub fn claim(&self) -> Option<&RawDisk> {
         self.file()?.claim()
     }
 
-    /// Size of the file or drive.
     pub fn size_bytes(&self) -> u64 {
         match &self.backend {
             Backend::File { file, .. } => file.size_bytes(),
@@ -119,7 +115,6 @@ impl IoDevice {
         }
     }
 
-    /// Smallest unit of offsets and lengths.
     pub fn align_bytes(&self) -> u32 {
         match &self.backend {
             Backend::File { file, .. } => file.align_bytes(),
@@ -128,7 +123,6 @@ impl IoDevice {
         }
     }
 
-    /// Effective mode of the data path.
     pub fn mode(&self) -> IoMode {
         match &self.backend {
             Backend::File { file, .. } => file.mode(),
@@ -136,17 +130,16 @@ impl IoDevice {
         }
     }
 
-    /// Whether every request reaches the drive: direct I/O.
     pub fn is_direct(&self) -> bool {
         self.mode() == IoMode::Direct
     }
 
-    /// Whether io_uring hands each request to a thread of the kernel.
+    /// Whether io_uring passes each request to a thread of the kernel.
     pub(crate) fn may_block(&self) -> bool {
         self.file().is_some_and(IoFile::may_block)
     }
 
-    /// Makes sure that what is written from now on can be read back; a simulated drive keeps it in memory.
+    /// A simulated drive then keeps what is written, in memory.
     pub fn keep_contents(&self) {
         if let Backend::Simulated { drive, .. } = &self.backend {
             drive.keep_contents();
@@ -162,8 +155,7 @@ impl IoDevice {
         }
     }
 
-    /// Tells the drive that it need not keep these bytes (TRIM): `false` where that is not possible, of files, without
-    /// a claim to lose what is there, and of drives that take no such command.
+    /// TRIM. `false` where it is not possible: files, no claim to erase, drives without the command.
     pub fn discard(&self, bytes: Range<u64>) -> Result<bool, BenchError> {
         match &self.backend {
             Backend::File { file, .. } => {
@@ -175,7 +167,6 @@ impl IoDevice {
         }
     }
 
-    /// Waits until everything written has reached the drive.
     pub fn sync(&self) -> Result<(), BenchError> {
         match &self.backend {
             Backend::File { file, .. } => Ok(file.sync()?),
@@ -183,7 +174,6 @@ impl IoDevice {
         }
     }
 
-    /// Writes what is dirty and drops the file's pages from the page cache.
     pub fn evict(&self) -> Result<(), BenchError> {
         match &self.backend {
             Backend::File { file, .. } => Ok(file.evict()?),
@@ -198,7 +188,7 @@ impl IoDevice {
         }
     }
 
-    /// Share of the file that is in the page cache now, if the kernel reports it.
+    /// Share of the file that is in the page cache; `None` if the kernel does not report it.
     pub fn resident_share(&self) -> Option<f64> {
         match &self.backend {
             Backend::File { file, .. } => file.resident_share(),
@@ -206,9 +196,9 @@ impl IoDevice {
         }
     }
 
-    /// Runs loops side by side: each on a queue and thread of its own, or, on a simulated drive, all of them in
-    /// turns. `engine`: what is to send their requests, where the device leaves that open.
-    pub fn run_loops<L: SteppedLoop + IoTask<Output = Recorder>>(
+    /// Runs loops side by side: each on a queue and thread of its own; on a simulated drive all on one. `engine`:
+    /// for devices that leave it open.
+    pub fn run_loops<L: SteppedLoop>(
         &self,
         engine: Option<Engine>,
         spec: QueueSpec,
@@ -217,7 +207,7 @@ impl IoDevice {
     ) -> Result<Vec<WorkerOutcome<Recorder>>, BenchError> {
         let count = loops.len() as u32;
         if count == 1 || matches!(self.backend, Backend::File { .. }) {
-            return self.run_with(engine, spec, loops, watch);
+            return self.run_with(engine, spec, loops.into_iter().map(Alone).collect(), watch);
         }
         let all = QueueSpec { depth: spec.depth * count, ahead: spec.ahead * count, ..spec };
         let WorkerOutcome { output, cpu_cost, engine } = self.run(all, OneThread(loops), watch)?;
@@ -236,8 +226,6 @@ impl IoDevice {
         Ok(outcomes.pop().expect("one task, one outcome"))
     }
 
-    /// Runs each task on a queue and thread of its own, all starting together, calling `watch` now and
-    /// then until the last has ended.
     fn run_with<T: IoTask>(
         &self,
         engine: Option<Engine>,
@@ -293,7 +281,7 @@ impl IoDevice {
                 self.give_up(engine, &error);
                 return Err(BenchError::of_engine(engine, error));
             }
-            // A simulated drive knows another time.
+            // A stopped program does not stop virtual time.
             for outcome in outcomes.iter_mut().filter(|_| engine != Engine::Sim) {
                 outcome.engine = Some(engine);
                 outcome.cpu_cost.still_ns = still_ns;
@@ -328,13 +316,13 @@ impl IoDevice {
     }
 }
 
-/// What the kernel said to one of the workers, rather than that another could not start.
+/// A worker's own error rather than that another could not start.
 fn first_cause(mut broken: Vec<io::Error>) -> Option<io::Error> {
     let said = broken.iter().position(|error| error.raw_os_error().is_some());
     (!broken.is_empty()).then(|| broken.swap_remove(said.unwrap_or(0)))
 }
 
-/// Waits a moment, or until a worker ends. By how much that was too long, if it was.
+/// Waits a moment, or until a worker ends; returns by how much that was too long.
 fn rest() -> u64 {
     let begun_ns = clock::now_ns();
     std::thread::park_timeout(WATCH_EVERY);
@@ -362,13 +350,13 @@ impl StartLine {
         self.state.lock().expect("no thread panics at the start line")
     }
 
-    /// A worker is about to be started by this thread, which will be woken when it ends.
+    /// Before this thread starts a worker, which wakes it when it ends.
     fn begin(&self) -> Finish<'_> {
         self.lock().running += 1;
         Finish { start: self, watcher: std::thread::current() }
     }
 
-    /// Lets the `expected` workers go once all stand here; no worker runs if one has no queue.
+    /// Lets the `expected` workers go once all stand here; none runs if one has no queue.
     fn open(&self, expected: usize, all_spawned: bool) {
         let waited = self.changed.wait_while(self.lock(), |state| state.ready < expected);
         let mut state = waited.expect("no thread panics at the start line");
@@ -377,7 +365,7 @@ impl StartLine {
         self.changed.notify_all();
     }
 
-    /// Stands at the line; returns whether to run.
+    /// Returns whether to run.
     fn wait(&self, has_queue: bool) -> bool {
         let mut state = self.lock();
         state.ready += 1;
@@ -387,12 +375,11 @@ impl StartLine {
         !waited.expect("no thread panics at the start line").broken
     }
 
-    /// Workers that have not come to their end.
     fn running(&self) -> usize {
         self.lock().running
     }
 
-    /// Runs the task once all stand at the line; `who` is charged for it (`None` on a simulated drive).
+    /// `who`: whose processor time counts; `None` on a simulated drive.
     fn run<T: IoTask, Q: crate::io::queue::IoQueue>(
         &self,
         queue: io::Result<Q>,
@@ -422,7 +409,7 @@ impl StartLine {
     }
 }
 
-/// Says at the end of a worker, whatever the end, that it has come.
+/// Reports the end of a worker, even by a panic.
 struct Finish<'s> {
     start: &'s StartLine,
     watcher: Thread,

@@ -4,19 +4,17 @@ use crate::io::queue::uring;
 use drivescope_model::cell::{Mix, Shape};
 use drivescope_model::plan::Engine;
 
-/// Data for a larger write take longer to make than io_uring costs, which has the last write meanwhile.
+/// Larger writes: making their data takes longer than io_uring costs, and overlaps the write before.
 const MADE_AT_ONCE_BYTES: u64 = 16 << 10;
 
-/// What the probe found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EngineChoice {
-    /// The engine to use.
     pub engine: Engine,
-    /// Why not the better one, if so.
+    /// Why a better engine cannot be used.
     pub reason: Option<String>,
 }
 
-/// What works on this machine, or the asked one; fails with a reason if that cannot work.
+/// The asked engine, or the best that works here. Errors: why the asked one cannot work.
 pub fn choose(asked: Option<Engine>) -> Result<EngineChoice, String> {
     match asked {
         Some(Engine::Threads) => Ok(EngineChoice { engine: Engine::Threads, reason: None }),
@@ -32,12 +30,10 @@ pub fn choose(asked: Option<Engine>) -> Result<EngineChoice, String> {
     }
 }
 
-/// The engine for requests at this depth where neither was tried: one at a time needs no ring.
 pub fn of_depth(depth: u32) -> Engine {
     if depth == 1 { Engine::Threads } else { Engine::Uring }
 }
 
-/// The same for a closed loop.
 pub fn of_cell(shape: Shape, mix: Mix) -> Engine {
     let makes_much = mix.writes() && shape.block.0 > MADE_AT_ONCE_BYTES;
     if makes_much { Engine::Uring } else { of_depth(shape.depth) }

@@ -10,21 +10,20 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Stream of (operation, offset).
 #[derive(Debug)]
 pub struct Offsets {
     order: Order,
     start: u64,
     block: u64,
     blocks: u64,
-    /// Number of the next block in order, before it is taken to wrap.
+    /// Number of the next sequential block, before wrapping; shared by streams of one order.
     next: Arc<AtomicU64>,
-    /// Reads out of 2^32.
+    /// Times 2^32.
     read_share: u64,
     random: Xoshiro256PlusPlus,
 }
 
-/// A seed for one use of a run's seed: phase, round and thread get streams of their own.
+/// Gives phase, round and thread streams of their own.
 pub fn derive_seed(seed: u64, purpose: &str, round: u32, thread: u32) -> u64 {
     // FNV-1a (Fowler, Noll, Vo) over the purpose, then over the numbers.
     let numbers =
@@ -61,8 +60,7 @@ impl Offsets {
         }
     }
 
-    /// One more stream that shares the order with this one: what either takes, the other does not. Random places
-    /// are its own.
+    /// A stream that shares the sequential order with this one; random places are its own.
     #[must_use]
     pub fn beside(&self, seed: u64) -> Self {
         Self {
@@ -72,7 +70,6 @@ impl Offsets {
         }
     }
 
-    /// The next request.
     #[inline]
     pub fn draw(&mut self) -> (IoOp, u64) {
         let random = match (self.order, self.read_share) {
@@ -162,7 +159,6 @@ mod tests {
         }
     }
 
-    /// Streams side by side take every block once, whoever comes first.
     #[test]
     fn streams_beside_each_other_share_the_order() {
         let mut first = Offsets::new(Order::Seq, 0..8 * 4096, 4096, Mix::WRITE, 0.0, 1);

@@ -13,28 +13,21 @@ const WRITES: u64 = 1 << 15;
 /// A sector with at most this many wrong bits is changed, not lost (AltraMayor/f3, f3read).
 const CHANGED_BITS_MAX: u32 = 7;
 
-/// What a sector holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SectorContents {
-    /// What some pass of this seed wrote there.
+    /// Written there, in some pass of this seed.
     Own {
-        /// In which pass.
         pass: u64,
     },
-    /// What some pass of this seed wrote elsewhere.
+    /// Written elsewhere, in some pass of this seed.
     Other {
-        /// Byte offset to which it was written.
         offset: u64,
-        /// In which pass.
         pass: u64,
     },
-    /// Its own data with a few wrong bits.
     Changed,
-    /// Anything else.
     Lost,
 }
 
-/// Maker and checker of test data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Payload {
     seed: u64,
@@ -42,25 +35,23 @@ pub struct Payload {
 }
 
 impl Payload {
-    /// Data of one pass; another pass over the same offset gives other data.
     pub fn new(seed: u64, pass: u64) -> Self {
         Self { seed, pass }
     }
 
-    /// Data of the write with this number, from 0, in a phase that comes by the same place again: what is there
-    /// already would be no fresh data, and who deduplicates need not write it.
+    /// Data of the write with this number, from 0, in a phase that visits a place again: without it, a drive that
+    /// deduplicates need not write.
     #[inline]
     #[must_use]
     pub fn of_write(self, number: u64) -> Self {
         Self { pass: self.pass + number % WRITES * PHASES, ..self }
     }
 
-    /// Which pass.
     pub fn pass(self) -> u64 {
         self.pass
     }
 
-    /// Fills `buffer`, which will be written at byte `offset` (any offset, any length).
+    /// `buffer` will be written at byte `offset` (any offset, any length).
     pub fn fill(self, buffer: &mut [u8], offset: u64) {
         let (sectors, rest) = buffer.as_chunks_mut::<SECTOR>();
         let mut at = offset;
@@ -80,8 +71,7 @@ impl Payload {
         fill_sector(sector, self.seed, self.pass, offset);
     }
 
-    /// What `sector`, read at byte `offset`, holds of the data of this seed; `self.pass` is the pass in
-    /// which it was written last.
+    /// `self.pass`: the last pass written there.
     pub fn held(self, sector: &[u8; SECTOR], offset: u64) -> SectorContents {
         let (stamp, pass) = stamps(sector);
         let mut expected = [0; SECTOR];
@@ -100,8 +90,8 @@ impl Payload {
         if wrong_bits <= CHANGED_BITS_MAX { SectorContents::Changed } else { SectorContents::Lost }
     }
 
-    /// First sector (byte offset) of `data`, read at `offset`, that is not what some pass of this seed
-    /// wrote there; the pass is taken from the stamp, as overwrites of different phases may mix.
+    /// First sector (byte offset) of `data`, read at `offset`, that this seed did not write there in any pass;
+    /// overwrites of different phases may mix.
     pub fn first_mismatch(seed: u64, data: &[u8], offset: u64) -> Option<u64> {
         let (sectors, _) = data.as_chunks::<SECTOR>();
         let mut expected = [0; SECTOR];
@@ -155,7 +145,7 @@ mod tests {
         assert_eq!(data.held(&[0; SECTOR], 512), SectorContents::Lost);
     }
 
-    /// A drive is known by them when it waits for its originals.
+    /// `restore` recognizes test data by it.
     #[test]
     fn the_journal_knows_test_data_as_such() {
         use drivescope_drive::journal::is_test_data;

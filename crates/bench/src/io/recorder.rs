@@ -8,77 +8,65 @@ use hdrhistogram::Histogram;
 use round_edges::RoundEdges;
 use std::ops::Range;
 
-/// Longest healthy silence of a drive.
 pub(crate) const STALL_NS: u64 = 1_000_000_000;
-/// Stalls that are kept one by one, besides those that fit into the expected time.
+/// Stalls kept one by one, besides those that fit into the expected time.
 const STALLS_SPARE: u64 = 60;
 
-/// Longest latency a histogram can hold: an hour, longer than any driver's time-out. Longer ones are
-/// counted as this.
+/// An hour, longer than any driver's time-out. Longer latencies are counted as this.
 const LATENCY_MAX_NS: u64 = 3_600_000_000_000;
-/// Significant digits of the histogram: values within 0.1 %.
+/// Values within 0.1 %.
 const DIGITS: u8 = 3;
-/// Intervals of a series at most; later completions are added to the last.
+/// Later completions are added to the last.
 const INTERVALS_MAX: usize = 20_000;
 
-/// An empty histogram of latencies in nanoseconds.
 pub(crate) fn latency_histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1, LATENCY_MAX_NS, DIGITS).expect("constant bounds are valid")
 }
 
-/// One interval of a series.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RateInterval {
-    /// Requests completed in it.
     pub ops: u64,
-    /// Bytes moved in it.
     pub bytes: u64,
 }
 
-/// The record of one worker in one round.
 #[derive(Debug, Clone)]
 pub struct Recorder {
-    /// Latencies of the measured time, the drained requests at its end included.
+    /// Of the measured time, and of requests drained after it.
     pub latencies: Histogram<u64>,
-    /// Rates over time.
     pub intervals: Vec<RateInterval>,
-    /// Length of an interval.
     pub interval_ns: u64,
-    /// Requests of the whole round, ramp and drained ones included.
+    /// Of the whole round, ramp and drained ones included.
     pub requests: u64,
-    /// Writes among `requests`, in a closed loop: chance decides which of a mix write.
+    /// Among `requests`, in a closed loop: chance decides which of a mix write.
     pub writes: u64,
     /// Requests of an open loop that were due within the measured time.
     pub due: u64,
-    /// Requests completed within the measured time.
+    /// Completed within the measured time.
     pub ops: u64,
-    /// Bytes of these.
+    /// Moved within the measured time.
     pub bytes: u64,
-    /// Requests among them that had been due before it.
+    /// Among `ops`: due before the measured time.
     pub overdue: u64,
-    /// Requests that failed, at any time.
+    /// At any time.
     pub errors: u64,
-    /// The first of them.
     pub first_error: Option<IoFailure>,
-    /// Longest time between two completions. Of several workers together: 0 where it is not a stall.
+    /// Longest time between two completions. Merged from several workers: 0 unless a stall.
     pub gap_max_ns: u64,
-    /// The times of more than [`STALL_NS`] without a completion, in their order.
+    /// Times of more than [`STALL_NS`] without a completion, in order.
     stalls: Vec<Range<u64>>,
     /// Beginning of the measured time.
     pub start_ns: u64,
     /// Last completion within the measured time.
     pub last_ns: u64,
-    /// When the loop sent no more, if not because it had sent all it was to send.
+    /// When the loop was stopped; `None` if it sent all it had.
     stopped_ns: Option<u64>,
-    /// Requests that were done within the measured time beyond those that completed in it.
+    /// Requests done within the measured time beyond those that completed in it.
     parts: f64,
-    /// Requests under way at both ends of the measured time of a closed loop.
+    /// Requests of a closed loop in flight at both ends of the measured time.
     edges: RoundEdges,
-    /// Requests that completed after it.
     late: Late,
 }
 
-/// What completed after the measured time.
 #[derive(Debug, Clone, Copy, Default)]
 struct Late {
     ops: u64,
@@ -90,12 +78,12 @@ struct Late {
 }
 
 impl Recorder {
-    /// A recorder for a phase that ends when everything is moved: beyond a minute, its intervals share the last.
+    /// For a phase that ends when everything is moved: beyond a minute, its intervals share the last.
     pub fn of_any_length() -> Self {
         Self::new(60_000_000_000)
     }
 
-    /// A recorder for a phase of `expected_ns`, with intervals of 100 ms, finer for short phases.
+    /// With intervals of 100 ms, finer for short phases.
     pub fn new(expected_ns: u64) -> Self {
         let interval_ns = (expected_ns / 50).clamp(1_000_000, 100_000_000);
         let intervals = (expected_ns / interval_ns + 2).min(INTERVALS_MAX as u64) as usize;
@@ -123,7 +111,6 @@ impl Recorder {
         }
     }
 
-    /// The same for a loop that keeps `depth` requests in flight.
     pub fn of_closed_loop(expected_ns: u64, depth: u32) -> Self {
         Self { edges: RoundEdges::of_depth(depth), ..Self::new(expected_ns) }
     }
@@ -134,7 +121,7 @@ impl Recorder {
         self.last_ns = now_ns;
     }
 
-    /// A request of `bytes` completed within the measured time.
+    /// Within the measured time.
     #[inline]
     pub fn complete(&mut self, now_ns: u64, latency_ns: u64, bytes: u64) {
         self.latencies.saturating_record(latency_ns);
@@ -144,13 +131,13 @@ impl Recorder {
         self.moved(now_ns, bytes);
     }
 
-    /// The same request is one of those that its loop began with, all at once.
+    /// The request just completed is one of those that its loop began with, all at once.
     #[cold]
     pub fn first(&mut self, now_ns: u64, latency_ns: u64) {
         self.edges.first(now_ns - self.start_ns, latency_ns);
     }
 
-    /// The same without its latency.
+    /// A completion without its latency.
     #[inline]
     pub fn moved(&mut self, now_ns: u64, bytes: u64) {
         self.ops += 1;
@@ -164,8 +151,8 @@ impl Recorder {
         interval.bytes += bytes;
     }
 
-    /// A request that was still in flight when the measured time ended: its latency counts, lest a
-    /// stall at the end be hidden; its bytes do not.
+    /// A request still in flight at the end of the measured time: its latency counts, lest a stall at the end be
+    /// hidden; its bytes do not.
     #[inline]
     pub fn drained(&mut self, now_ns: u64, latency_ns: u64, bytes: u64) {
         self.latencies.saturating_record(latency_ns);
@@ -180,13 +167,13 @@ impl Recorder {
         self.edges.late(now_ns - self.start_ns, latency_ns);
     }
 
-    /// Nothing was asked of the drive until now, or it did what moves no data: it was not silent.
+    /// Nothing was asked of the drive until now, or something that moves no data: it was not silent.
     #[inline]
     pub fn not_silent(&mut self, now_ns: u64) {
         self.last_ns = now_ns;
     }
 
-    /// Nothing completed from one time to another. One comparison for nearly every completion: each pays for it.
+    /// One comparison for nearly every completion: each pays for it.
     #[inline]
     fn silent(&mut self, from_ns: u64, to_ns: u64) {
         if to_ns.saturating_sub(from_ns) > self.gap_max_ns.min(STALL_NS) {
@@ -210,7 +197,7 @@ impl Recorder {
         self.last_ns.max(self.late.last_ns)
     }
 
-    /// The measured time is over, or the load is: what comes now was under way.
+    /// Ends the measured time or the load; later completions were in flight.
     #[inline]
     pub fn stop(&mut self, now_ns: u64) {
         self.stopped_ns.get_or_insert(now_ns);
@@ -236,16 +223,15 @@ impl Recorder {
         }
     }
 
-    /// A request failed.
     #[cold]
     pub fn failed(&mut self, failure: IoFailure) {
         self.errors += 1;
         self.first_error.get_or_insert(failure);
     }
 
-    /// Measured time, so corrected that requests over it are the rate: shorter by what went into requests that were
-    /// not done by its end, longer by what was done of others before it. So a round that ends in silence is as slow
-    /// as it was, and one that ends in the middle of a request not too slow.
+    /// Measured time, corrected so that requests over it are the rate: shorter by the time spent on requests
+    /// unfinished at its end, longer by the work before it on those that completed. A round that ends in silence is
+    /// as slow as it was, one that ends within a request not too slow.
     pub fn elapsed_ns(&self) -> u64 {
         let done = self.ops as f64;
         let share = if self.parts == 0.0 { 1.0 } else { done / (done + self.parts) };
@@ -257,12 +243,10 @@ impl Recorder {
         self.end_ns() - self.start_ns
     }
 
-    /// The end of the measured time.
     fn end_ns(&self) -> u64 {
         self.stopped_ns.unwrap_or(self.last_ns).max(self.last_ns)
     }
 
-    /// Adds another worker's record of the same round.
     pub fn merge(&mut self, other: &Self) {
         self.latencies.add(&other.latencies).expect("all histograms have the same bounds");
         for (mine, theirs) in self.intervals.iter_mut().zip(&other.intervals) {
@@ -289,8 +273,7 @@ impl Recorder {
     }
 }
 
-/// The stalls of two workers together: a stall of one counts while the other hears nothing either, because it
-/// stalls, has not begun, or has ended.
+/// A stall of one worker counts while the other completes nothing either: it stalls, has not begun, or has ended.
 fn common_stalls(a: &Recorder, b: &Recorder) -> Vec<Range<u64>> {
     let silences = |worker: &Recorder| {
         let before = std::iter::once(0..worker.start_ns);
@@ -355,7 +338,7 @@ mod tests {
         assert_eq!(a.first_error.unwrap().offset, 8192);
     }
 
-    /// A worker that hears of a completion at each of these tenths of a second.
+    /// A worker with a completion at each of these tenths of a second.
     fn worker(completions: &[u64]) -> Recorder {
         let mut recorder = Recorder::new(10_000_000_000);
         recorder.start(1_000);

@@ -3,23 +3,19 @@
 use crate::judging::round::{CoresTaken, Round};
 use drivescope_model::findings::{Finding, FindingId};
 
-/// A core this busy sets the pace.
 const CPU_BUSY_SHARE: f64 = 0.85;
-/// Waiting longer than this part of a round for a core shows in its numbers; so does a hypervisor that
-/// takes more than this part of all cores.
+/// More waiting for a core, or more of all cores taken by a hypervisor, shows in a round's numbers.
 const WAIT_SHARE_MAX: f64 = 0.10;
 /// With this share of all cores taken by others, none is free when a load needs it.
 const TAKEN_PCT: f64 = 75.0;
 /// A device less busy than this was waiting for what is above it.
 pub(crate) const DEVICE_IDLE_PCT: f64 = 50.0;
 
-/// Share of the round in which the busiest thread ran.
 fn busiest_share(round: &Round) -> f64 {
     let cpu_cost = &round.measured.cpu_cost;
     cpu_cost.busiest_cpu_ns as f64 / cpu_cost.wall_ns.max(1) as f64
 }
 
-/// Whether a core was busy with the load all the time.
 pub(crate) fn is_cpu_bound(round: &Round) -> bool {
     busiest_share(round) >= CPU_BUSY_SHARE
 }
@@ -32,9 +28,8 @@ pub(crate) fn cpu_bound(round: &Round) -> Option<Finding> {
     })
 }
 
-/// Share of the round in which a measuring thread waited for a core because of others. It cannot wait
-/// longer for them than they ran; what is more is waiting for the load's own threads, which are no
-/// others.
+/// Share of the round in which a measuring thread waited for a core because of others: no longer than others ran,
+/// since the rest is waiting for the load's own threads.
 fn waited_share(round: &Round) -> Option<f64> {
     let cpu_cost = &round.measured.cpu_cost;
     let wait_ns = cpu_cost.wait_ns?;
@@ -42,14 +37,13 @@ fn waited_share(round: &Round) -> Option<f64> {
     others_did_it.then(|| wait_ns as f64 / cpu_cost.wall_ns.max(1) as f64)
 }
 
-/// Share of the round in which the program did not run at all.
+/// Share of the round in which the whole program stood.
 fn still_share(round: &Round) -> f64 {
     let cpu_cost = &round.measured.cpu_cost;
     (cpu_cost.still_ns as f64 / cpu_cost.wall_ns.max(1) as f64).min(1.0)
 }
 
-/// Share of the processors that others had, of all of them or of the time of the thread that needed one: this share
-/// of a rate may have been theirs.
+/// Share of a rate that others may have taken: of all processors, or of the time of the thread that needed one.
 pub(crate) fn taken_share(round: &Round) -> f64 {
     let cores = round.cores.map_or(0.0, |cores| (cores.others_pct() + cores.steal_pct()) / 100.0);
     cores.max(waited_share(round).unwrap_or(0.0))
@@ -65,7 +59,7 @@ pub(crate) fn held_by_others(round: &Round) -> Option<Finding> {
     if most <= WAIT_SHARE_MAX {
         return None;
     }
-    // Only what explains it: a warning about a hundredth of the round is none.
+    // Only what explains it, not a hundredth of the round.
     let parts = [
         (waited * 100.0, "CPU busy: timing unreliable for {} % of the round"),
         (others, "other programs used {} % of all CPUs"),
@@ -80,8 +74,8 @@ pub(crate) fn held_by_others(round: &Round) -> Option<Finding> {
 }
 
 /// Whether other programs left no core to what serves requests, while the device had little to do. A flush, a
-/// checksum or a loop device is the work of threads of the kernel, whose waiting for a core shows nowhere. Where
-/// they took the cores themselves, most of that time is the kernel's, and no other program is to blame.
+/// checksum or a loop device is work of kernel threads, whose waiting for a core shows nowhere. Where they took the
+/// cores themselves, most of that time is the kernel's, and no other program is to blame.
 fn starved_of_cores(round: &Round) -> bool {
     let is_taken = |cores: CoresTaken| {
         cores.others_pct() + cores.steal_pct() >= TAKEN_PCT
@@ -90,8 +84,8 @@ fn starved_of_cores(round: &Round) -> bool {
     round.cores.is_some_and(is_taken) && round.busy_pct().is_some_and(|pct| pct < DEVICE_IDLE_PCT)
 }
 
-/// Whether waiting for a core, or standing still, took more of the round than the device was busy, and more than
-/// half of it where that is unknown; or no core was left for it.
+/// Whether waiting for a core, or standing, took more of the round than the device was busy (more than half, where
+/// that is unknown); or no core was left for the device.
 pub(crate) fn others_set_the_pace(round: &Round) -> bool {
     const HALF: f64 = 0.5;
     let device = round.busy_pct().map_or(HALF, |pct| pct / 100.0);
@@ -106,7 +100,7 @@ mod tests {
     use drivescope_machine::counters::DeviceCounters;
     use drivescope_model::cell::Mix;
 
-    /// A flush waits for a thread of the kernel, which stood in line behind compilers: the file system was blamed.
+    /// A flush waits for a thread of the kernel, which waited behind compilers: the file system was blamed.
     #[test]
     fn programs_starving_kernel_threads_are_the_limiter() {
         let mut starved = round("rnd4k_q1t1.write", 100, 4096, Mix::WRITE);

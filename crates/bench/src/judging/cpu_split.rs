@@ -1,29 +1,25 @@
-//! How a cell's processor time divides into user mode and kernel.
-//!
-//! Of the two, only the sum is exact on most kernels: with tick-based accounting
-//! (CONFIG_TICK_CPU_ACCOUNTING) each tick of the clock goes to the mode it finds the thread in, and
-//! `getrusage` divides what the thread had run by its last tick in that ratio (`cputime_adjust` in
-//! kernel/sched/cputime.c). A round without a tick shows all of it in one mode, or nothing at all. So the
-//! ticks of all rounds are pooled.
+//! How a cell's processor time divides into user mode and kernel. Only their sum is exact on most kernels: with
+//! CONFIG_TICK_CPU_ACCOUNTING each tick counts for the mode it finds the thread in, and `getrusage` divides the
+//! time in that ratio (`cputime_adjust` in kernel/sched/cputime.c). A round without a tick shows all of it in one
+//! mode, so the ticks of all rounds are pooled.
 
 use crate::io::cpu_usage::CpuUsage;
 use drivescope_stats::interval::Interval;
 use drivescope_stats::proportion::{succession, wilson_interval};
 
-/// Time between ticks, at the most: kernels tick at 100 Hz or more.
+/// Longest time between ticks: kernels tick at 100 Hz or more.
 const TICK_NS: f64 = 1e7;
 
 /// The share of user mode.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct CpuSplit {
-    /// The estimate; neither 0 nor 1.
+    /// Neither 0 nor 1.
     pub share: f64,
-    /// Its interval.
     pub interval: Interval,
 }
 
 impl CpuSplit {
-    /// Of what all rounds of a cell used.
+    /// All rounds of a cell together.
     pub fn of(rounds: impl IntoIterator<Item = CpuUsage>, confidence: f64) -> Self {
         let all = rounds.into_iter().fold(CpuUsage::default(), std::ops::Add::add);
         let ticks = |ns: u64| ns as f64 / TICK_NS;
@@ -33,13 +29,11 @@ impl CpuSplit {
         Self { share, interval: interval.expect("a part is not more than the sum") }
     }
 
-    /// The share of the kernel.
     pub fn of_kernel(self) -> Self {
         let Interval { low, high } = self.interval;
         Self { share: 1.0 - self.share, interval: Interval { low: 1.0 - high, high: 1.0 - low } }
     }
 
-    /// Where this share of a quantity within `all` lies.
     pub fn interval_of(self, all: Interval) -> Interval {
         Interval { low: all.low * self.interval.low, high: all.high * self.interval.high }
     }

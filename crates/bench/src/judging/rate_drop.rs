@@ -1,35 +1,30 @@
-//! Why a rate fell within the rounds of a cell: heat, or a cache that was full.
-//!
-//! Both look alike in one curve. They differ in what else happens: a cache is filled by writes alone, once a
-//! round, and leaves a steady rate behind; heat comes with time, stays, and slows reads as well.
+//! Why a rate fell within the rounds of a cell. A cache is filled by writes alone, once a round, and leaves a
+//! steady rate; heat comes with time, stays, and slows reads as well.
 
 use crate::io::recorder::STALL_NS;
 use crate::judging::cpu_contention;
 use crate::judging::round::{Cache, Round};
 use crate::loops::phase::LoopMode;
-use drivescope_model::cell::Order;
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::units::Bytes;
 use drivescope_stats::lasting_drop::{LastingDrop, lasting_drop};
 use drivescope_stats::summary;
 
-/// Requests that a rate within a round rests on, on average.
+/// Mean requests per rate within a round.
 const DROP_REQUESTS_MIN: f64 = 16.0;
 /// After a full cache the rate stays within this share; heat continues to slow the drive.
 const FLAT_SHARE: f64 = 0.8;
-/// Reads whose last round keeps less than this share of their first were slowed by what writes cannot fill.
+/// Reads that keep less than this share from first to last round were slowed by something other than a write cache.
 const READS_KEPT_SHARE: f64 = 0.75;
-/// The buffer memory of a disk is no larger.
+/// No disk has a larger buffer.
 const DISK_BUFFER_BYTES: u64 = 256 << 20;
 /// Random reads, one at a time, slower than this come from a medium that turns: 15,000 rpm give about 300 per
 /// second over a small span, the slowest flash gives thousands.
 const MECHANICAL_IOPS: f64 = 400.0;
 
-/// A lasting drop of the rate within the round; its index counts the round's intervals. Not of a round that
-/// others slowed: whose requests failed, or whose threads had to wait for a core.
-///
-/// Intervals are taken together until each has requests enough for a rate: of three or four, one more or less
-/// is a quarter.
+/// A lasting drop of the rate within the round; its index counts the round's intervals. `None` for rounds with
+/// failed requests or threads that waited for a core. Intervals are joined until each has requests enough for a
+/// rate: of three or four, one more or less is a quarter.
 pub fn drop_of(round: &Round) -> Option<LastingDrop> {
     let recorder = &round.measured.recorder;
     if round.cached_on_purpose()
@@ -52,7 +47,6 @@ pub fn drop_of(round: &Round) -> Option<LastingDrop> {
         .then(|| LastingDrop { at_index: drop.at_index * together, ..drop })
 }
 
-/// Where the longest stretch without a request begins.
 fn longest_silence(rates: &[f64]) -> usize {
     let (mut longest, mut found, mut since) = (0, rates.len(), 0);
     for (index, &rate) in rates.iter().enumerate() {
@@ -65,17 +59,16 @@ fn longest_silence(rates: &[f64]) -> usize {
     found
 }
 
-/// The kind of the falls of a cell, and its evidence.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DropCause {
     /// [`FindingId::CacheFull`] or [`FindingId::Throttled`].
     pub id: FindingId,
-    /// What is added to the evidence.
+    /// Added to the evidence.
     pub sign: String,
 }
 
-/// Judges the falls of `cell` among the rounds of a test; `rotates`: the drive is known to be a disk, whose
-/// rate heat does not change. Nothing for a disk whose buffer memory was full, as every disk's is at times.
+/// Judges the drops of `cell` among the rounds of a test. `None` for a disk (`rotates`: heat does not change its
+/// rate) whose buffer memory was full, as every disk's is at times.
 pub fn cause(rounds: &[Round], cell: &str, rotates: bool) -> Option<DropCause> {
     let throttled =
         |sign: &str| Some(DropCause { id: FindingId::Throttled, sign: sign.to_string() });
@@ -109,8 +102,8 @@ pub fn cause(rounds: &[Round], cell: &str, rotates: bool) -> Option<DropCause> {
     }
 }
 
-/// Bytes that the rounds of a cell of writes had written when its rate fell for good, from one round to another: no
-/// more than `spread` apart before and after, and no reads of the test slowed.
+/// Bytes written when the rate of a cell of writes fell for good, from one round to another: no more than `spread`
+/// apart before and after, and no reads of the test slowed.
 pub fn full_between_rounds(
     rounds: &[Round],
     cell: &str,
@@ -134,8 +127,7 @@ pub fn full_between_rounds(
     is_written.then(|| earlier.map(|round| round.measured.recorder.bytes).sum())
 }
 
-/// A drive at or above the temperature from which it calls itself too hot: it may have been slow from the start,
-/// so that no rate falls.
+/// At or above its warning temperature a drive may have been slow from the start, so that no rate falls.
 pub fn too_hot(round: &Round, warning_c: Option<f64>) -> Option<Finding> {
     let (celsius, warning_c) = round.temperature_c.zip(warning_c)?;
     (celsius >= warning_c).then(|| {
@@ -149,24 +141,20 @@ pub fn too_hot(round: &Round, warning_c: Option<f64>) -> Option<Finding> {
 
 /// Whether small random reads, one at a time, take as long as only a medium that turns makes them.
 pub fn is_mechanical(rounds: &[Round]) -> bool {
-    let slow = |round: &Round| {
-        round.load.as_ref().is_some_and(|load| {
-            let shape = load.shape;
-            let one = shape.depth * shape.threads == 1 && load.mode == LoopMode::Closed;
-            one && shape.order == Order::Rnd && load.mix.read_percent() == 100
-        }) && round.measured.iops() < MECHANICAL_IOPS
-    };
-    rounds.iter().any(slow)
+    rounds.iter().any(|round| {
+        let load = round.load.as_ref().filter(|load| load.is_random_depth_one());
+        let reads = load.is_some_and(|load| load.mix.read_percent() == 100);
+        reads && round.measured.iops() < MECHANICAL_IOPS
+    })
 }
 
-/// Whether the round writes: as its load says, or, of requests one by one, what was asked of the drive.
+/// By its load or, without one, by the bytes asked of the drive.
 fn writes(round: &Round) -> bool {
     let cached = matches!(round.cache, Cache::Writes | Cache::SyncedWrites);
     let one_by_one = || cached || round.asked.is_some_and(|(read, written)| written > read);
     round.load.as_ref().map_or_else(one_by_one, |load| load.mix.writes())
 }
 
-/// Whether the second half of a curve keeps the rate of the first.
 fn is_flat(rates: &[f64]) -> bool {
     let (first, second) = rates.split_at(rates.len() / 2);
     match (summary::median(first), summary::median(second)) {
@@ -175,7 +163,6 @@ fn is_flat(rates: &[f64]) -> bool {
     }
 }
 
-/// Whether a cell of reads has lost speed from its first round to its last.
 fn reads_slowed(rounds: &[Round]) -> bool {
     let closed = |round: &&Round| {
         !writes(round) && round.load.as_ref().is_some_and(|load| load.mode == LoopMode::Closed)

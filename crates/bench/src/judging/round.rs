@@ -13,7 +13,7 @@ use drivescope_model::options::TestKind;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 
-/// A histogram as documents have it: `hdr-v2-deflate-base64`.
+/// `hdr-v2-deflate-base64`.
 pub(crate) fn encoded(latencies: &Histogram<u64>) -> String {
     let mut bytes = Vec::new();
     V2DeflateSerializer::new()
@@ -25,57 +25,44 @@ pub(crate) fn encoded(latencies: &Histogram<u64>) -> String {
 /// How the page cache takes part in a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cache {
-    /// Not, or against the will of the test.
+    /// Bypassed, or in the path only because direct I/O was refused.
     Past,
-    /// Reads through it, because that is what the cell shows.
+    /// Reads through it on purpose.
     Reads,
-    /// Writes into it.
     Writes,
-    /// Writes through it, each of which waits until it is on the drive.
+    /// Each write through it waits until it is on the drive.
     SyncedWrites,
 }
 
-/// One round of one cell with everything known about it.
 #[derive(Debug, Clone)]
 pub struct Round {
-    /// Cell with direction, as in metric keys.
     pub cell: String,
-    /// From 1.
     pub round: u32,
-    /// Seconds after the start of the run.
+    /// After the start of the run.
     pub start_s: f64,
-    /// Seconds between the two readings of the device's counters.
+    /// Between the two readings of the device's counters.
     pub window_s: f64,
-    /// What the loops measured.
     pub measured: PhaseResult,
-    /// What was asked, for rounds of a [`Load`].
     pub load: Option<Load>,
-    /// Bytes that were asked of the drive, ramps and lead-ins included: read and written. `None` where
-    /// the page cache is in the path, so that it is unknown.
+    /// Bytes asked of the drive, ramps and lead-ins included: read and written. `None`: unknown, with the page
+    /// cache in the path.
     pub asked: Option<(f64, f64)>,
-    /// The uppermost block device's counters over the round.
+    /// Over the round: of the uppermost block device, of the drive, and of the drive with a loop device's file.
     pub top: Option<DeviceCounters>,
-    /// The drive's counters over the round.
     pub disk: Option<DeviceCounters>,
-    /// Counters of the drive that holds a loop device's file.
     pub below_loop: Option<DeviceCounters>,
-    /// What others had of the processors over the round.
     pub cores: Option<CoresTaken>,
-    /// Drive's temperature after it.
     pub temperature_c: Option<f64>,
-    /// What held it back.
     pub limiter: Limiter,
-    /// How the page cache takes part.
     pub cache: Cache,
-    /// Requests failed, which ended it: it counts for no figure.
+    /// Failed requests ended it: it counts for no figure.
     pub is_cut_short: bool,
     /// The test computes its metrics itself: the round is only a phase of the record.
     pub own_metrics: bool,
-    /// What held it back, where the test knows better than the rules for requests.
+    /// Replaces the limiter found by the rules for requests.
     pub own_limiter: Option<Limiter>,
-    /// Which quantity the number of its requests by time is.
+    /// The quantity that its requests per second are.
     pub counts: &'static str,
-    /// Further quantities of the round.
     pub extra: Vec<(&'static str, f64)>,
 }
 
@@ -91,8 +78,8 @@ pub(crate) fn distinct<T: PartialEq>(names: impl IntoIterator<Item = T>) -> Vec<
 }
 
 impl Round {
-    /// All numbers of the round by quantity; of the percentiles, those that `requests` can support, the
-    /// fewest of a round of its cell.
+    /// All numbers of the round by quantity; only percentiles that `requests`, the fewest of a round of its cell,
+    /// can support.
     pub(crate) fn quantities(&self, requests: u64) -> Vec<(&'static str, f64)> {
         let measured = &self.measured;
         let latencies = &measured.recorder.latencies;
@@ -114,13 +101,12 @@ impl Round {
         all
     }
 
-    /// Mean length of its requests.
     pub fn block_bytes(&self) -> u64 {
         let recorder = &self.measured.recorder;
         recorder.bytes / recorder.ops.max(1)
     }
 
-    /// Length of the requests of its load; 0 where it has none.
+    /// 0 without a load.
     pub(crate) fn load_block_bytes(&self) -> u64 {
         self.load.as_ref().map_or(0, |load| load.shape.block.0)
     }
@@ -157,19 +143,18 @@ impl Round {
         }
     }
 
-    /// Requests that the load keeps in flight at most. The latency of one that outlives a short round counts
-    /// whole, so that Little's law would have more.
+    /// Most requests in flight. The latency of one that outlives a short round counts whole, so that Little's law
+    /// would give more.
     fn depth_max(&self) -> f64 {
         let closed = self.load.as_ref().filter(|load| load.mode == LoopMode::Closed);
         closed.map_or(f64::INFINITY, |load| f64::from(load.shape.depth * load.shape.threads))
     }
 
-    /// Share of the round the kernel saw the device busy.
     pub fn busy_pct(&self) -> Option<f64> {
         self.top.map(|top| (top.busy_ms as f64 / self.window_s / 10.0).min(100.0))
     }
 
-    /// Whether the page cache is in the path because that is what the cell shows.
+    /// Whether the page cache is in the path because the cell is about it.
     pub fn cached_on_purpose(&self) -> bool {
         self.cache != Cache::Past
     }
@@ -179,7 +164,7 @@ impl Round {
         matches!(self.cache, Cache::Reads | Cache::Writes)
     }
 
-    /// Rate over time, whole intervals only.
+    /// Whole intervals only.
     pub fn rates_mb_s(&self) -> Vec<f64> {
         let recorder = &self.measured.recorder;
         let seen_ns = recorder.elapsed_ns().min(recorder.window_ns());
@@ -205,36 +190,35 @@ impl Round {
 /// What others had of the processors between two readings.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct CoresTaken {
-    /// Processor time of other programs and of interrupts.
+    /// Other programs and interrupts.
     pub others_ns: u64,
-    /// The part of it that was neither the kernel's own work nor its work for a program.
+    /// The part of `others_ns` that was neither the kernel's own work nor its work for a program.
     pub programs_ns: u64,
-    /// Time in which the hypervisor ran others.
+    /// The hypervisor ran other guests.
     pub steal_ns: u64,
-    /// Time of all cores.
+    /// Of all cores.
     pub total_ns: u64,
 }
 
 impl CoresTaken {
-    /// The rest of what all processors did, without this program.
     pub fn of(all: CoreTimes, own: CpuUsage) -> Self {
         let others_ns = all.busy_ns.saturating_sub(own.cpu_ns);
         let programs_ns = all.programs_ns.saturating_sub(own.user_ns).min(others_ns);
         Self { others_ns, programs_ns, steal_ns: all.steal_ns, total_ns: all.total_ns }
     }
 
-    /// Where a program serves the file system, its work is no other program's.
+    /// The work of a program that serves the file system is not another program's.
     #[must_use]
     pub fn by_the_file_system(self) -> Self {
         Self { programs_ns: 0, ..self }
     }
 
-    /// Other programs, percent of all cores.
+    /// Percent of all cores.
     pub fn others_pct(self) -> f64 {
         self.others_ns as f64 / self.total_ns.max(1) as f64 * 100.0
     }
 
-    /// The hypervisor's other guests, percent of all cores.
+    /// Percent of all cores.
     pub fn steal_pct(self) -> f64 {
         self.steal_ns as f64 / self.total_ns.max(1) as f64 * 100.0
     }

@@ -25,23 +25,18 @@ use metric::{chance, metric, of_all_rounds};
 use spread::RoundRates;
 use std::ops::Range;
 
-/// Confidence of every interval.
 const CONFIDENCE: f64 = 0.95;
 /// Requests below this size are counted, larger ones have a rate.
 const SMALL_BLOCK_BYTES: u64 = 64 << 10;
-/// Places of failed requests that are named.
 const PLACES_MAX: usize = 100;
-/// The last rounds of many.
 const LAST_ROUNDS: usize = 5;
-/// Rounds that a headline figure needs.
 pub const ROUNDS_MIN: u32 = 3;
 
-/// What a test collects while it runs.
 #[derive(Debug, Clone)]
 pub struct TestRecord {
     test: TestKind,
     rounds: Vec<Round>,
-    /// What is known of it already; its phases are those before the rounds that count for no figure any more.
+    /// Results so far; its phases are those of archived rounds, which count for no figure.
     result: TestResult,
     remarks: Vec<String>,
     /// The figures rest on many requests each, not on repeated rounds.
@@ -55,7 +50,6 @@ pub struct TestRecord {
 }
 
 impl TestRecord {
-    /// Nothing yet.
     pub fn new(test: TestKind) -> Self {
         Self {
             test,
@@ -69,24 +63,23 @@ impl TestRecord {
         }
     }
 
-    /// Says that the drive is known to be a disk, whose rate heat does not change.
+    /// For a disk, whose rate heat does not change.
     pub fn rotates(&mut self, rotates: bool) {
         self.rotates = rotates;
     }
 
-    /// Says that the figures do not rest on repeated rounds, so that few of them are not a flaw.
+    /// The figures do not rest on repeated rounds: few of them are not a flaw.
     pub fn needs_no_rounds(&mut self) {
         self.without_rounds = true;
     }
 
-    /// Says that there are many rounds: no curves within them are kept, and while they go on only the last few are
-    /// told of.
+    /// Many rounds: no curves within them are kept, and events show only the last few.
     pub fn set_many_rounds(&mut self) {
         self.many_rounds = true;
     }
 
-    /// Puts the rounds aside whose number is none of these, so that they stay phases of the result and count for no
-    /// figure. They keep no histograms, which take much memory.
+    /// Rounds with other numbers stay phases of the result and count for no figure. Their histograms, which take
+    /// much memory, are dropped.
     pub fn archive_all_but(&mut self, numbers: Range<u32>) {
         let is_kept = |round: &Round| numbers.contains(&round.round);
         let (kept, rest): (Vec<Round>, Vec<Round>) =
@@ -98,7 +91,7 @@ impl TestRecord {
         }
     }
 
-    /// Says that the page cache answers a cell whose figures the test computes itself.
+    /// The page cache answers a cell whose figures the test computes itself.
     pub fn answers_from_memory(&mut self, cell: &str) {
         self.of_memory.push(self.key(cell));
     }
@@ -116,77 +109,68 @@ impl TestRecord {
         self.remarks.push(remark);
     }
 
-    /// Parts that could not run here.
     pub fn remarks(&self) -> &[String] {
         &self.remarks
     }
 
-    /// Says where the test can be resumed, since it was stopped.
+    /// Where the test, which was stopped, can be resumed.
     pub fn resume_at(&mut self, point: ResumePoint) {
         self.result.resume = Some(point);
     }
 
-    /// Notes a database that was measured.
     pub fn database(&mut self, database: DatabaseRecord) {
         self.result.databases.push(database);
     }
 
-    /// Which test.
     pub fn test(&self) -> TestKind {
         self.test
     }
 
-    /// Rounds so far.
     pub fn rounds(&self) -> &[Round] {
         &self.rounds
     }
 
-    /// The rounds of a cell.
     pub(crate) fn rounds_of(&self, cell: &str) -> impl Iterator<Item = &Round> {
         self.rounds.iter().filter(move |round| round.cell == cell)
     }
 
-    /// The median rate of the requests of a cell, if it has a round.
     pub(crate) fn median_iops(&self, cell: &str) -> Option<f64> {
         let rates: Vec<f64> = self.rounds_of(cell).map(|round| round.measured.iops()).collect();
         summary::median(&rates)
     }
 
-    /// The name of a cell or a figure in the result: after the test's.
     fn key(&self, name: &str) -> String {
         format!("{}.{name}", self.test)
     }
 
-    /// Adds a round; its cell becomes metrics at the end.
     pub fn add(&mut self, round: Round) {
         self.rounds.push(round);
     }
 
-    /// Adds a metric that a test computed itself; `key` without the test's name.
+    /// A metric that a test computed itself; `key` without the test's name.
     pub fn metric(&mut self, key: &str, rounds: Vec<f64>) {
         self.result.metrics.push(metric(self.key(key), rounds));
     }
 
-    /// Adds a metric whose 95 % interval a test computed itself from many requests: rounds add nothing
-    /// to it. `key` without the test's name. Few resamples need not reach the value, and few rounds reach below
-    /// nothing; neither is a statement.
+    /// A metric whose 95 % interval a test computed itself from many requests: rounds add nothing to it. `key`
+    /// without the test's name. The interval is widened to hold the value, as few resamples may miss it, and ends
+    /// at 0, which few rounds may undercut.
     pub fn estimate(&mut self, key: &str, value: f64, low: f64, high: f64) {
         let (low, high) = (low.min(value).max(0.0), high.max(value));
         self.result.metrics.push(Metric { low, high, ..metric(self.key(key), vec![value]) });
     }
 
-    /// The same with an interval that reaches so far to both sides.
     pub fn estimate_within(&mut self, key: &str, value: f64, margin: f64) {
         self.estimate(key, value, value - margin, value + margin);
     }
 
-    /// Adds a curve; `key` without the test's name.
+    /// `key` without the test's name.
     pub fn curve(&mut self, key: &str, units: (&str, &str), x: Vec<f64>, y: Vec<f64>) {
         let (x_unit, y_unit) = (units.0.to_string(), units.1.to_string());
         self.result.series.push(Series { key: self.key(key), x_unit, y_unit, x, y });
     }
 
-    /// Adds a finding; of several about the same metrics, such as the rounds of a cell, the gravest is kept.
+    /// Of several findings about the same metrics, such as the rounds of a cell, the worst is kept.
     pub fn notice(&mut self, finding: Finding) {
         let same =
             |known: &&mut Finding| known.id == finding.id && known.metrics == finding.metrics;
@@ -204,7 +188,6 @@ impl TestRecord {
         }
     }
 
-    /// Adds requests that failed, each with its place.
     pub fn notice_failures<'f>(&mut self, failures: impl IntoIterator<Item = &'f IoFailure>) {
         for failure in failures {
             let finding = Finding::new(FindingId::IoError, describe(failure, 1));
@@ -212,8 +195,8 @@ impl TestRecord {
         }
     }
 
-    /// What was found about the metrics of `cell` holds for the metric `key` as well, which comes from them;
-    /// both without the test's name.
+    /// Extends findings about the metrics of `cell` to the metric `key`, which comes from them; both without the
+    /// test's name.
     pub fn share_findings(&mut self, cell: &str, key: &str) {
         let [cell, key] = [cell, key].map(|name| self.key(name));
         let about = |finding: &&mut Finding| !finding.metrics.is_empty() && finding.concerns(&cell);
@@ -222,7 +205,6 @@ impl TestRecord {
         }
     }
 
-    /// What the rounds of a cell have come to so far.
     pub fn so_far(&self, cell: &str) -> TestResult {
         let mut record = Self::new(self.test);
         let rounds: Vec<&Round> = self.rounds_of(cell).collect();
@@ -235,14 +217,14 @@ impl TestRecord {
         record.finish(ROUNDS_MIN)
     }
 
-    /// Whether a finding makes the metrics of `cell` invalid, its name without the test's.
+    /// Whether a finding makes the metrics of `cell` (without the test's name) invalid.
     pub fn is_invalid(&self, cell: &str) -> bool {
         let cell = self.key(cell);
         let invalid = |finding: &Finding| finding.severity == Severity::Invalid;
         self.result.findings.iter().any(|finding| invalid(finding) && finding.concerns(&cell))
     }
 
-    /// The result; status and time are the caller's.
+    /// Status and time are the caller's.
     pub fn finish(mut self, rounds_planned: u32) -> TestResult {
         for cell in self.cells() {
             self.finish_cell(&cell);
@@ -257,10 +239,7 @@ impl TestRecord {
             result.phases.sort_by(|a, b| a.start_s.total_cmp(&b.start_s));
         }
         for finding in std::mem::take(&mut result.findings) {
-            match result.findings.iter_mut().find(|known| known.id == finding.id) {
-                Some(known) => known.join(finding),
-                None => result.findings.push(finding),
-            }
+            result.add_finding(finding);
         }
         result
     }
@@ -280,7 +259,7 @@ impl TestRecord {
         }
     }
 
-    /// Notices a cell that was meant to have several rounds and has fewer than a figure needs.
+    /// Only for a cell that was meant to have several rounds.
     pub fn notice_few_rounds_of(&mut self, cell: &str) {
         if self.without_rounds {
             return;
@@ -292,7 +271,7 @@ impl TestRecord {
         }
     }
 
-    /// Cells in the order of their first round.
+    /// In the order of their first round.
     fn cells(&self) -> Vec<String> {
         let rounds = self.rounds.iter().filter(|round| !round.own_metrics);
         distinct(rounds.map(|round| round.cell.clone()))
@@ -303,8 +282,8 @@ impl TestRecord {
         CpuSplit::of(self.rounds_of(cell).map(|round| round.measured.cpu_cost.usage), CONFIDENCE)
     }
 
-    /// Processor time per request in user mode and in the kernel: each round's exact sum, divided as that
-    /// of all rounds, so that the two add up to it. Nothing where none was counted: on a simulated drive.
+    /// Processor time per request in user mode and in the kernel: each round's exact sum, divided as that of all
+    /// rounds, so that the two add up to it. Empty on a simulated drive, where none is counted.
     fn cpu_metrics(&self, cell: &str, rounds: &[&Round]) -> Vec<Metric> {
         let sums: Vec<f64> = rounds.iter().map(|round| round.measured.cpu_ns_per_io()).collect();
         if sums.contains(&0.0) {
@@ -323,8 +302,8 @@ impl TestRecord {
         metrics.to_vec()
     }
 
-    /// The rounds of a cell that count for its figures: a request came back, and none failed: rates of a failing
-    /// device do not describe it.
+    /// Rounds that count for figures: with a completed request and without failures, as rates of a failing device
+    /// do not describe it.
     fn measured_rounds(&self, cell: &str) -> impl Iterator<Item = &Round> {
         let counts = |round: &&Round| round.measured.recorder.ops > 0 && !round.is_cut_short;
         self.rounds_of(cell).filter(counts)
@@ -376,8 +355,8 @@ impl TestRecord {
         }
     }
 
-    /// A drop in most rounds is the drive's doing; in one of several it is chance, which the spread of
-    /// the rounds shows.
+    /// A drop in most rounds is the drive's doing; in one of several it is chance, which the spread of the rounds
+    /// shows.
     fn notice_drops(&mut self, cell: &str, drops: &[Option<LastingDrop>]) {
         let seen: Vec<&LastingDrop> = drops.iter().flatten().collect();
         let is_told = seen.len() * 2 > drops.len() && !self.is_unreliable(cell);
@@ -407,7 +386,8 @@ impl TestRecord {
         }
     }
 
-    /// Whether other programs held the processors so that the cell's rates say nothing of the drive's caches or heat.
+    /// Whether other programs held the processors so that the cell's rates say nothing of the drive's caches or
+    /// heat.
     fn is_unreliable(&self, cell: &str) -> bool {
         let key = self.key(cell);
         let busy = |it: &&Finding| it.id == FindingId::BusyProcessors && it.concerns(&key);
@@ -415,20 +395,20 @@ impl TestRecord {
     }
 }
 
-/// A series of a result; `key` without the test's name.
+/// `key` without the test's name.
 pub(crate) fn series_of<'r>(result: &'r TestResult, key: &str) -> Option<&'r Series> {
     let key = format!("{}.{key}", result.test);
     result.series.iter().find(|series| series.key == key)
 }
 
-/// The value of a metric of a result; `key` without the test's name.
+/// `key` without the test's name.
 pub(crate) fn value_of(result: &TestResult, key: &str) -> Option<f64> {
     let key = format!("{}.{key}", result.test);
     result.metrics.iter().find(|metric| metric.key == key).map(|metric| metric.value)
 }
 
-/// How much the rates before the falls of several rounds differ, as a share of the highest. An empty cache is as
-/// fast in each round; a fall that is no larger than this is one of the ways in which rounds differ.
+/// How much the rates before the drops of several rounds differ, as a share of the highest: an empty cache is
+/// equally fast in each round, so that a smaller drop is one of the ways in which rounds differ.
 fn spread_before(drops: &[&LastingDrop]) -> f64 {
     let before: Vec<f64> = drops.iter().map(|drop| drop.before).collect();
     let ends = summary::min(&before).zip(summary::max(&before)).filter(|&(_, high)| high > 0.0);

@@ -16,38 +16,36 @@ use crate::judging::rate_drop;
 use crate::judging::round::Round;
 use crate::loops::phase::{Load, LoopMode};
 use drivescope_machine::limits::IoLimits;
-use drivescope_model::cell::Order;
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::number::{rounded, whole};
 use drivescope_model::options::TestKind;
 use drivescope_model::units::Bytes;
 use drivescope_stats::uniform_wait::is_without_waits;
 
-/// Foreign bytes on the drive that are worth reporting: a share of ours, and at least a minimum.
+/// Worth reporting: this share of our bytes, and at least a minimum.
 const OTHER_SHARE: f64 = 0.10;
 const OTHER_MIN_BYTES: f64 = 4e6;
-/// Less than this share of our bytes on the device means that something else answered.
+/// Less than this share of our bytes on the device: something else answered.
 const SEEN_SHARE_MIN: f64 = 0.90;
-/// Below this many bytes the kernel's counters and ours need not agree: it counts a request shortly after its
-/// end. Of many small ones fewer bytes do, since one of them is a small part.
+/// Below this the kernel's counters and ours need not agree: it counts a request shortly after its end. Of small
+/// requests fewer bytes do, since one of them is a small part.
 const COUNTED_MIN_BYTES: f64 = 1e6;
 const COUNTED_MANY: u64 = 100;
 const COUNTED_MANY_BYTES: f64 = 256e3;
-/// A loop device whose file lies in memory by more than this share is answered by memory.
+/// With more of its file in memory, memory answers a loop device.
 const LOOP_CACHED_MAX: f64 = 0.5;
-/// Open loops that end with more of their requests undone than this share, and more than the few that
-/// are always under way, have missed their rate.
+/// Open loops with a larger share of requests undone, and more than the few that are always in flight, missed their
+/// rate.
 const LATE_SHARE_MAX: f64 = 0.05;
 const LATE_MIN: u64 = 8;
 
-/// What is known about target, drive and host.
 #[derive(Debug)]
 pub struct Environment {
     pub(crate) test: TestKind,
     pub(crate) direct: bool,
     pub(crate) memory_backed: bool,
     pub(crate) file_system: bool,
-    /// No counters, and something between that may cache.
+    /// No counters, and a layer in between may cache.
     pub(crate) unproven: bool,
     /// The file system writes more than programs request, some of it later.
     pub(crate) writes_its_own: bool,
@@ -68,11 +66,10 @@ pub struct Environment {
     pub(crate) warning_c: Option<f64>,
     pub(crate) memory_bytes: u64,
     pub(crate) memory_copy_mb_s: f64,
-    /// The same once more: what else ran at the start may have held caches and memory's channels.
+    /// Measures anew: what else ran at the start may have held caches and memory's channels.
     pub(crate) memory_copy_again: fn() -> f64,
     pub(crate) cores: u32,
     pub(crate) generator_mb_s: f64,
-    /// What a control group allows.
     pub(crate) io_limits: Option<IoLimits>,
 }
 
@@ -82,7 +79,6 @@ impl Environment {
     }
 }
 
-/// What a round reveals.
 pub fn of_round(round: &Round, environment: &Environment) -> Vec<Finding> {
     if environment.memory_backed {
         return Vec::new(); // every number is memory's, and the run says so
@@ -120,17 +116,9 @@ fn found(id: FindingId, evidence: String, weight: f64) -> Option<Finding> {
     Some(Finding::new(id, evidence).weighing(weight))
 }
 
-/// The load of a closed loop of random requests at depth 1, if the round is one.
-fn random_depth_one(round: &Round) -> Option<&Load> {
-    let load = round.load.as_ref()?;
-    let shape = load.shape;
-    let alone = shape.depth * shape.threads == 1 && load.mode == LoopMode::Closed;
-    (alone && shape.order == Order::Rnd).then_some(load)
-}
-
 fn above_rotation(round: &Round, environment: &Environment) -> Option<Finding> {
     let rev_per_s = environment.rpm? / 60.0;
-    let load = random_depth_one(round)?;
+    let load = round.load.as_ref().filter(|load| load.is_random_depth_one())?;
     let whole = load.span.end - load.span.start >= environment.capacity_bytes / 2;
     let (requests, elapsed_s) = (round.measured.recorder.ops as f64, round.measured.elapsed_s());
     let possible = !is_without_waits(requests, elapsed_s * rev_per_s);
@@ -143,7 +131,6 @@ fn above_rotation(round: &Round, environment: &Environment) -> Option<Finding> {
     found(FindingId::AboveRotation, evidence, iops)
 }
 
-/// Whether `asked` bytes must show in the kernel's counters.
 fn must_show(asked: f64, round: &Round) -> bool {
     let many = round.measured.recorder.ops >= COUNTED_MANY;
     asked > if many { COUNTED_MANY_BYTES } else { COUNTED_MIN_BYTES }

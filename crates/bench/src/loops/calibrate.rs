@@ -1,30 +1,26 @@
-//! What the tool itself costs on this machine, measured before every run in about a tenth of a second.
-//!
-//! All of it is work of one thread, timed by that thread's processor clock: on a machine whose cores
-//! others hold, the wall clock would call the tool and the memory slow.
+//! What the tool itself costs on this machine, measured before every run in about a tenth of a second, by the
+//! processor time of one thread: by the wall clock, other programs would make tool and memory look slow.
 
 use crate::io::clock;
 use crate::io::offsets::Offsets;
 use crate::io::payload::Payload;
-use crate::io::queue::{IoTask, NullQueue, QueueSpec};
+use crate::io::queue::{NullQueue, QueueSpec};
 use crate::loops::closed::{self, ClosedLoop};
 use crate::loops::control::Control;
+use crate::loops::one_thread::SteppedLoop;
 use drivescope_model::cell::{Mix, Order};
 use drivescope_model::host::Calibration;
 use std::hint::black_box;
 
-/// Requests sent to the null target.
 const REQUESTS: u64 = 400_000;
-/// Depth of the null target: deep enough that a batch serves several requests, as on a fast drive.
+/// Deep enough that a batch serves several requests, as on a fast drive.
 const DEPTH: u32 = 32;
-/// Readings of the clock.
 const READINGS: u64 = 20_000;
-/// Memory made and copied; far beyond any processor cache that one core can claim.
+/// Far beyond any processor cache that one core can claim.
 const MEMORY_BYTES: usize = 64 << 20;
-/// Repetitions, of which the best counts: disturbances only ever slow things down.
+/// The best counts: disturbances only ever slow things down.
 const REPEATS: usize = 5;
 
-/// Measures loop, clock, data generator and memory.
 pub fn calibrate() -> Calibration {
     let loop_ns_per_io = null_loop_ns();
     Calibration {
@@ -51,7 +47,7 @@ pub fn memory_copy_mb_s() -> f64 {
     best
 }
 
-/// Runs the whole measuring loop on a target that answers at once, and returns how many requests it sent.
+/// Runs the whole measuring loop on a target that answers at once; returns the number of requests.
 pub fn null_loop(depth: u32, requests: u64) -> u64 {
     let spec = QueueSpec { depth, ahead: 1, block_bytes: 4096, dsync: false };
     let load = ClosedLoop {
@@ -68,7 +64,6 @@ pub fn null_loop(depth: u32, requests: u64) -> u64 {
     load.run(&mut NullQueue::new(spec)).expect("the null target does not fail").ops
 }
 
-/// That loop per request.
 fn null_loop_ns() -> f64 {
     let measure = || {
         let start = clock::cpu_ns();

@@ -7,16 +7,13 @@ use crate::loops::control::{Control, Publisher};
 use crate::loops::steady_rate::SteadyRate;
 use std::io;
 
-/// What a stretch carries.
 #[derive(Debug)]
 pub enum ChunkData<'d> {
-    /// What is there is read and forgotten.
     ReadDiscard,
-    /// What is there is read into this memory, which is as long as the stretch; empty where no data move.
+    /// As long as the stretch; empty where no data move.
     ReadInto(&'d mut [u8]),
-    /// Fresh data are written.
     WriteFresh(Payload),
-    /// This is written, as long as the stretch; empty where no data move.
+    /// As long as the stretch; empty where no data move.
     WriteFrom(&'d [u8]),
 }
 
@@ -26,18 +23,14 @@ impl ChunkData<'_> {
     }
 }
 
-/// Reads or writes stretches in chunks with a sustained depth.
 pub struct ChunkedIo<'q, Q: IoQueue> {
-    /// Where requests go.
     pub queue: &'q mut Q,
-    /// Bytes of all requests that were completed.
+    /// Bytes of all completed requests.
     pub moved: u64,
-    /// Who hears of it, and may ask for a stop.
     pub publisher: Publisher<'q>,
-    /// What is moved now is moved to its end, whoever asks for a stop.
+    /// The stretch in progress ignores stop requests.
     pub to_its_end: bool,
-    /// How far the last stretch came before a stop that was asked for, if it did not finish: all before
-    /// this byte was moved.
+    /// Where a stop ended the last stretch: all before this byte was moved. `None` if it finished.
     pub stopped_at: Option<u64>,
     chunk: u64,
     depth: usize,
@@ -47,7 +40,7 @@ pub struct ChunkedIo<'q, Q: IoQueue> {
 }
 
 impl<'q, Q: IoQueue> ChunkedIo<'q, Q> {
-    /// Requests of `chunk` bytes, `depth` at a time; the queue has one slot more than that.
+    /// Requests of `chunk` bytes, `depth` at a time; the queue has one slot more.
     pub fn new(queue: &'q mut Q, chunk: u32, depth: u32, control: &'q Control) -> Self {
         let slots = queue.slots();
         Self {
@@ -64,7 +57,7 @@ impl<'q, Q: IoQueue> ChunkedIo<'q, Q> {
         }
     }
 
-    /// Whether data move at all: not on simulated drives that keep none.
+    /// `false` on simulated drives that keep no data.
     pub fn moves_data(&mut self) -> bool {
         !self.queue.buffer(0).is_empty()
     }
@@ -132,7 +125,7 @@ impl<'q, Q: IoQueue> ChunkedIo<'q, Q> {
         self.queue.exchange(request, &mut self.done)
     }
 
-    /// The next request; a write's data are made here, while the others fly.
+    /// A write's data are made here, while the others fly.
     fn request(
         &mut self,
         data: &ChunkData<'_>,
@@ -156,7 +149,7 @@ impl<'q, Q: IoQueue> ChunkedIo<'q, Q> {
     }
 }
 
-/// Puts what was read where it belongs.
+/// Copies read data to their place in `memory`.
 fn keep(memory: &mut [u8], buffer: &[u8], request: IoRequest, start: u64) {
     let here = buffer.len().min(request.len as usize);
     if here > 0 {

@@ -10,36 +10,34 @@ pub struct Control {
     stop: AtomicBool,
     bytes: AtomicU64,
     ops: AtomicU64,
-    /// Time of each place that a scan is done with, ns, in its order; 0 is not yet.
+    /// Time of each place of a scan, ns, in its order; 0 until it is done.
     places: Box<[AtomicU64]>,
     settled: AtomicU64,
 }
 
 impl Control {
-    /// The same for a scan of `count` places, each of which shows as soon as it is done.
+    /// For a scan of `count` places, each of which shows as soon as it is done.
     pub fn of_places(count: usize) -> Self {
         Self { places: (0..count).map(|_| AtomicU64::new(0)).collect(), ..Self::default() }
     }
 
-    /// Marks a place as done, with its time in ns.
     pub fn done(&self, place: usize, ns: u64) {
         if let Some(time) = self.places.get(place) {
             time.store(ns.max(1), Ordering::Relaxed);
         }
     }
 
-    /// Times of the places done so far, ns, up to the first that is not.
+    /// Up to the first place that is not done.
     pub fn times_ns(&self) -> Vec<u64> {
         let times = self.places.iter().map(|time| time.load(Ordering::Relaxed));
         times.take_while(|ns| *ns > 0).collect()
     }
 
-    /// Says that everything before this byte is settled for good.
+    /// Everything before this byte is final.
     pub fn settle(&self, offset: u64) {
         self.settled.store(offset, Ordering::Relaxed);
     }
 
-    /// The byte before which everything is settled; 0 before anything was said.
     pub fn settled(&self) -> u64 {
         self.settled.load(Ordering::Relaxed)
     }
@@ -48,16 +46,13 @@ impl Control {
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
-    /// Whether that was asked.
     pub fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
-    /// Adds to the counters.
     pub fn add(&self, ops: u64, bytes: u64) {
         self.ops.fetch_add(ops, Ordering::Relaxed);
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
     }
-    /// Requests and bytes so far.
     pub fn progress(&self) -> (u64, u64) {
         (self.ops.load(Ordering::Relaxed), self.bytes.load(Ordering::Relaxed))
     }
@@ -73,7 +68,7 @@ pub struct Publisher<'c> {
 }
 
 impl<'c> Publisher<'c> {
-    /// Publishes to `control`, for the first time at once.
+    /// Publishes for the first time at once.
     pub fn new(control: &'c Control) -> Self {
         Self { control, ops: 0, bytes: 0, at_ns: 0 }
     }
@@ -100,7 +95,6 @@ impl<'c> Publisher<'c> {
         self.control.stopped()
     }
 
-    /// Publishes now.
     pub fn publish(&mut self, recorder: &Recorder) {
         self.control.add(recorder.ops - self.ops, recorder.bytes - self.bytes);
         (self.ops, self.bytes) = (recorder.ops, recorder.bytes);

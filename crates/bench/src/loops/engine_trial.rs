@@ -1,8 +1,6 @@
-//! A trial before a cell's first round: which engine serves it faster?
-//!
-//! At depth mostly io_uring, which costs less processor time. But some file systems hand its writes to one thread of
-//! the kernel (btrfs), and some devices (zram) each request to another one, and then threads that wait are faster.
-//! One at a time, threads cost less; but on some file systems (ext4, XFS) writes come back sooner through a ring.
+//! A trial before a cell's first round: which engine serves it faster? At depth mostly io_uring, but some file
+//! systems pass its writes to one thread of the kernel (btrfs), and some devices (zram) each request to another
+//! one. One at a time, threads cost less; but on ext4 and XFS writes come back sooner through a ring.
 
 use crate::error::BenchError;
 use crate::io::device::IoDevice;
@@ -19,26 +17,25 @@ const BYTES_MAX: u64 = 8 << 20;
 const DEPTHS_MAX: u64 = 2;
 /// More threads than this only wait for each other.
 const THREADS_MAX: u32 = 128;
-/// Taken in this order. Rates that fall with the position favour neither by much.
+/// Rates that fall with the position favour neither by much.
 const TURNS: [Engine; 6] = {
     use Engine::{Threads, Uring};
     [Uring, Threads, Threads, Uring, Uring, Threads]
 };
-/// Each attempt has a part of the span to itself, in its second half: a round that begins at its start shall find
-/// nothing in the drive's memory.
+/// Each attempt has a part of the span's second half: a round that begins at the start shall find nothing in the
+/// drive's memory.
 const PARTS: u64 = 2 * TURNS.len() as u64;
 /// A part of fewer blocks is too short for an attempt.
 const BLOCKS_MIN: u64 = 16;
 
-/// How the engines of a cell are tried.
 struct Trial {
     /// Used if nothing is tried.
     likely: Engine,
     other: Engine,
-    /// Length of one attempt.
+    /// Of one attempt.
     time: Secs,
     turns: &'static [Engine],
-    /// The other one is used if its rate is more than this times the likely one's.
+    /// The other engine must be more than this times as fast as the likely one.
     gain_min: f64,
     /// Below this rate of a thread, engines make no difference.
     iops_min: f64,
@@ -64,7 +61,7 @@ const WRITES: Trial = Trial {
     iops_min: 5_000.0,
 };
 
-/// How a cell is tried, if there is anything to try.
+/// `None` if there is nothing to try.
 fn trial(shape: Shape, mix: Mix) -> Option<&'static Trial> {
     if shape.depth * shape.threads > THREADS_MAX {
         return None;
@@ -76,27 +73,23 @@ fn trial(shape: Shape, mix: Mix) -> Option<&'static Trial> {
     (mix.writes() && !mix.is_synced() && is_small).then_some(&WRITES)
 }
 
-/// Requests of an attempt at most, of each thread.
+/// Per thread.
 fn requests_max(shape: Shape) -> u64 {
     let all = BYTES_MAX / shape.block.0 / u64::from(shape.threads);
     all.max(DEPTHS_MAX * u64::from(shape.depth))
 }
 
-/// Bytes that a trial moves at most.
 pub fn bytes_max(shape: Shape, mix: Mix) -> u64 {
     let attempt = requests_max(shape) * u64::from(shape.threads) * shape.block.0;
     trial(shape, mix).map_or(0, |trial| trial.turns.len() as u64 * attempt)
 }
 
-/// How long a trial takes at most, s.
 pub fn seconds_max(shape: Shape, mix: Mix) -> f64 {
     trial(shape, mix).map_or(0.0, |trial| trial.turns.len() as f64 * trial.time.0)
 }
 
 /// The faster engine for a load; `None` where there is no choice, it makes no difference, or a request failed,
-/// which the load will show.
-///
-/// Errors: no engine works.
+/// which the load will show. Errors: no engine works.
 pub fn faster(device: &IoDevice, load: &Load) -> Result<Option<Engine>, BenchError> {
     let block = load.shape.block.0;
     let blocks = (load.span.end - load.span.start) / block;
@@ -156,8 +149,7 @@ impl Trial {
 mod tests {
     use super::*;
     use crate::io::engine;
-    use crate::testing;
-    use drivescope_drive::OwnFolder;
+    use crate::testing::{self, ScratchFile};
     use drivescope_model::cell::{Mix, Order};
     use drivescope_model::units::Bytes;
 
@@ -166,20 +158,17 @@ mod tests {
         Load { span: 0..64 << 20, ramp: Secs(1.0), time: Secs(5.0), ..testing::load(shape, mix) }
     }
 
-    /// A trial leaves the first half of a span alone, and writes no more than the plan says.
+    /// And leaves the first half of the span alone.
     #[test]
     fn trial_keeps_to_its_parts_and_its_bytes() {
         for depth in [1, 8] {
-            let dir = testing::scratch();
-            let mut folder = OwnFolder::create(dir.path(), "trial").unwrap();
-            let file = folder.create_file("data", Bytes::mib(64)).unwrap();
+            let (scratch, file) = ScratchFile::new(64 << 20);
             let chosen = engine::choose(None).unwrap().engine;
             let device = IoDevice::new(file, chosen);
             let load = load(depth, Mix::WRITE);
             let found = faster(&device, &load).unwrap();
             assert!(chosen == Engine::Auto || found.is_none());
-            let path = std::fs::read_dir(dir.path()).unwrap().next().unwrap().unwrap().path();
-            let contents = std::fs::read(path.join("data")).unwrap();
+            let contents = scratch.contents();
             let (untouched, parts) = contents.split_at(32 << 20);
             assert!(untouched.iter().all(|byte| *byte == 0));
             let written = parts.chunks(4096).filter(|block| block.iter().any(|byte| *byte != 0));
@@ -187,12 +176,10 @@ mod tests {
             let is_tried = device.is_direct() && chosen == Engine::Auto;
             assert_eq!(bytes > 0, is_tried);
             assert!(bytes <= bytes_max(load.shape, load.mix), "{bytes}");
-            drop(device);
-            folder.remove().unwrap();
         }
     }
 
-    /// What a trial of one write at a time comes to where a ring and threads make these rates, and its attempts.
+    /// Outcome and attempts where one write at a time has these rates.
     fn tried(uring: f64, threads: f64) -> (Option<Engine>, u32) {
         let mut attempts = 0;
         let found = WRITES.faster(1, |number, engine| {
@@ -226,15 +213,11 @@ mod tests {
 
     #[test]
     fn nothing_is_tried_where_there_is_no_choice() {
-        let dir = testing::scratch();
-        let mut folder = OwnFolder::create(dir.path(), "trial").unwrap();
-        let file = folder.create_file("data", Bytes::mib(64)).unwrap();
+        let (_scratch, file) = ScratchFile::new(64 << 20);
         let asked = IoDevice::new(file, Engine::Threads);
         assert_eq!(faster(&asked, &load(8, Mix::READ)).unwrap(), None);
         assert_eq!(bytes_max(load(1, Mix::READ).shape, Mix::READ), 0, "one read at a time");
         assert_eq!(bytes_max(load(1, Mix::SYNC).shape, Mix::SYNC), 0, "synced each time");
         assert_eq!(bytes_max(load(256, Mix::WRITE).shape, Mix::WRITE), 0, "too many threads");
-        drop(asked);
-        folder.remove().unwrap();
     }
 }

@@ -1,18 +1,15 @@
-//! What a stretch of writes costs beside its bytes.
+//! What a stretch of writes costs beside its bytes: a turn of a disk, the filling of a cache that a drive gathers
+//! before it begins, the flush. Two neighbouring parts of different length, each written and flushed, show both: T
+//! = overhead + len / rate.
 //!
-//! A write and its flush take the time of the bytes on the medium, and a time that does not depend on them: a
-//! turn of a disk, the filling of a cache that a drive gathers before it begins, the flush command. Of parts
-//! of different length that lie side by side, each written and flushed, two times show both:
-//! T = onset + len / rate.
-//! No cache can make the rest look faster than the medium, as each time ends with a flush, whether the
-//! cache was full or never is. A drive that gathers more than a part has shows less of its onset, and the
-//! rates come out too low, as with the whole time.
+//! As each time ends with a flush, no cache can make the rest look faster than the medium. A drive that gathers
+//! more than a part shows less of its overhead, and the rates come out too low, as with the whole time.
 
 use drivescope_stats::summary::median;
 
 /// Stretches of each order that a median needs.
 const STRETCHES_MIN: usize = 4;
-/// Where onsets take more of the time of a stretch, what is left of it is not its rate.
+/// With a larger share of fixed overhead in a stretch, the rest is not its rate.
 const SHARE_MAX: f64 = 0.5;
 
 /// A stretch written in two parts, each with the flush after it.
@@ -20,7 +17,7 @@ const SHARE_MAX: f64 = 0.5;
 pub struct StretchParts {
     /// Bytes and ns of the part written first.
     pub first: (u64, u64),
-    /// The same of the other one.
+    /// Bytes and ns of the other part.
     pub second: (u64, u64),
 }
 
@@ -29,7 +26,7 @@ impl StretchParts {
         (self.first.1 + self.second.1) as f64
     }
 
-    /// The onset if both parts have the same, ns.
+    /// If both parts have the same.
     fn fixed_overhead_ns(&self) -> f64 {
         let [(a, a_ns), (b, b_ns)] =
             [self.first, self.second].map(|(bytes, ns)| (bytes as f64, ns as f64));
@@ -37,12 +34,10 @@ impl StretchParts {
     }
 }
 
-/// The onset of a part, ns. `None` where it cannot be known, and only the whole times are to be trusted: few
-/// stretches, parts of equal length, a drive that is faster at first than later, or onsets that take most of
-/// the time.
-///
-/// What only the first part of a stretch has, such as the way from elsewhere, would count too much where that
-/// is the shorter part, and too little where it is the longer one: with both orders, the mean is right.
+/// The fixed overhead of a part, ns. `None` where it cannot be known, and only the whole times are to be trusted:
+/// few stretches, parts of equal length, a drive that is faster at first than later, or overhead that takes most of
+/// the time. What only the first part of a stretch has, such as the way from elsewhere, would count too much where
+/// that is the shorter part, and too little where it is the longer one: with both orders, the mean is right.
 pub fn fixed_overhead_ns(stretches: &[StretchParts]) -> Option<f64> {
     let of_order = |short_first: bool| {
         let is_one = |parts: &&StretchParts| (parts.first.0 < parts.second.0) == short_first;
@@ -61,8 +56,8 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    /// 32 stretches of 256 MiB at a rate that falls from 200 MiB/s by half; `part_ns` says what a part takes, by
-    /// its length, the rate in bytes per ns, and whether it is the first.
+    /// 32 stretches of 256 MiB at a rate that falls from 200 MiB/s by half. `part_ns`: time of a part by its
+    /// length, the rate in bytes per ns, and whether it is the first.
     fn written(part_ns: impl Fn(f64, f64, bool) -> f64) -> Vec<StretchParts> {
         let stretch = |i: u32| {
             let rate = 0.2 * MIB as f64 / 1e6 * (1.0 - f64::from(i) / 62.0);

@@ -1,33 +1,41 @@
-//! Loops in steps, from one event to the next: one alone on its queue, or several that take turns on one.
-//!
-//! On a simulated drive, threads that wait for each other would spend most of their time waking up. There all
-//! loops of a phase share one queue and one thread: whoever has an answer, or whose time has come, takes a step.
+//! Loops in steps, from one event to the next. On a simulated drive, threads that wait for each other would spend
+//! most of their time waking up, so all loops of a phase take turns on one queue and one thread.
 
 use crate::io::queue::{IoCompletion, IoQueue, IoRequest, IoTask};
 use crate::io::recorder::Recorder;
 use std::io;
 
-/// What a loop waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wait {
-    /// A completion.
     Completion,
-    /// A completion, or this time; one that is over only asks what has completed by now.
+    /// A completion, or this time; a past time only collects what has completed.
     Until(u64),
-    /// Nothing: it has ended, and has nothing in flight.
+    /// Ended, with nothing in flight.
     Over,
 }
 
-/// A load that runs in steps.
-pub trait SteppedLoop: Send {
-    /// The loop under way.
+pub trait SteppedLoop: Send + Sized {
     type Run: SteppedRun;
 
-    /// The same with everything allocated, for a queue of `slots`.
+    /// Allocates everything, for a queue of `slots`.
     fn prepared(self, slots: u32) -> Self::Run;
+
+    /// Runs it alone on a queue.
+    fn run<Q: IoQueue>(self, queue: &mut Q) -> io::Result<Recorder> {
+        let mut done = Vec::with_capacity(queue.slots() as usize);
+        let mut running = self.prepared(queue.slots());
+        let mut wait = running.begin(queue)?;
+        loop {
+            match wait {
+                Wait::Completion => queue.wait(&mut done)?,
+                Wait::Until(at_ns) => queue.wait_until(at_ns, &mut done)?,
+                Wait::Over => return Ok(running.finish(queue)),
+            }
+            wait = running.step(queue, &mut done)?;
+        }
+    }
 }
 
-/// A loop under way.
 pub trait SteppedRun: Send {
     /// Sends the first requests.
     fn begin<Q: IoQueue>(&mut self, queue: &mut Q) -> io::Result<Wait>;
@@ -36,22 +44,17 @@ pub trait SteppedRun: Send {
     fn step<Q: IoQueue>(&mut self, queue: &mut Q, done: &mut Vec<IoCompletion>)
     -> io::Result<Wait>;
 
-    /// Its outcome.
     fn finish<Q: IoQueue>(self, queue: &Q) -> Recorder;
 }
 
-/// Runs a loop to its end on a queue of its own.
-pub fn alone<L: SteppedLoop, Q: IoQueue>(load: L, queue: &mut Q) -> io::Result<Recorder> {
-    let mut done = Vec::with_capacity(queue.slots() as usize);
-    let mut running = load.prepared(queue.slots());
-    let mut wait = running.begin(queue)?;
-    loop {
-        match wait {
-            Wait::Completion => queue.wait(&mut done)?,
-            Wait::Until(at_ns) => queue.wait_until(at_ns, &mut done)?,
-            Wait::Over => return Ok(running.finish(queue)),
-        }
-        wait = running.step(queue, &mut done)?;
+/// One loop on a queue of its own.
+pub struct Alone<L>(pub L);
+
+impl<L: SteppedLoop> IoTask for Alone<L> {
+    type Output = Recorder;
+
+    fn run<Q: IoQueue>(self, queue: &mut Q) -> io::Result<Recorder> {
+        self.0.run(queue)
     }
 }
 
@@ -60,7 +63,6 @@ pub fn alone<L: SteppedLoop, Q: IoQueue>(load: L, queue: &mut Q) -> io::Result<R
 pub struct OneThread<L>(pub Vec<L>);
 
 impl<L: SteppedLoop> IoTask for OneThread<L> {
-    /// One for each loop.
     type Output = Vec<Recorder>;
 
     fn run<Q: IoQueue>(self, queue: &mut Q) -> io::Result<Vec<Recorder>> {
@@ -90,7 +92,6 @@ impl<L: SteppedLoop> IoTask for OneThread<L> {
     }
 }
 
-/// A loop that shares a queue.
 struct Turn<R> {
     running: R,
     wait: Wait,
@@ -100,7 +101,7 @@ struct Turn<R> {
 }
 
 impl<R> Turn<R> {
-    /// Until when it waits at most; `None` if its end has come.
+    /// Until when it waits at most; `None` once it has ended.
     fn until_ns(&self) -> Option<u64> {
         match self.wait {
             Wait::Completion => Some(u64::MAX),
@@ -109,13 +110,11 @@ impl<R> Turn<R> {
         }
     }
 
-    /// Whether what it waits for is there.
     fn is_next(&self, now_ns: u64) -> bool {
         !self.done.is_empty() || self.until_ns().is_some_and(|at_ns| at_ns <= now_ns)
     }
 }
 
-/// The part of a queue that one loop has: it sends, and others wait.
 struct QueuePart<'q, Q> {
     queue: &'q mut Q,
     first: u16,
@@ -174,7 +173,7 @@ mod tests {
         let service = |request: &IoRequest, _| Ok(50_000 + request.offset % 77_777);
         let (mut first, mut second) =
             (VirtualQueue::new(9, 3, service), VirtualQueue::new(9, 3, service));
-        let alone = alone(random_reads(8, 5, &control), &mut first).unwrap();
+        let alone = random_reads(8, 5, &control).run(&mut first).unwrap();
         let [together] =
             &OneThread(vec![random_reads(8, 5, &control)]).run(&mut second).unwrap()[..]
         else {
@@ -185,7 +184,6 @@ mod tests {
         assert_eq!(alone.latencies, together.latencies);
     }
 
-    /// Each sends at its own times, whatever the others do.
     #[test]
     fn open_loops_keep_their_times() {
         let control = Control::default();

@@ -2,19 +2,19 @@
 //! the intended start. A drive that stalls shows the stall in every request that had to wait.
 
 use crate::io::offsets::Offsets;
-use crate::io::queue::{IoCompletion, IoQueue, IoRequest, IoTask};
+use crate::io::queue::{IoCompletion, IoQueue, IoRequest};
 use crate::io::recorder::Recorder;
-use crate::loops::control::{Control, Publisher};
-use crate::loops::one_thread::{self, SteppedLoop, SteppedRun, Wait};
+use crate::loops::control::Control;
+use crate::loops::in_flight::InFlight;
+use crate::loops::one_thread::{SteppedLoop, SteppedRun, Wait};
 use drivescope_model::options::Arrivals;
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::io;
 
-/// Requests of an open loop in flight at most; beyond it they wait here, and the wait counts.
+/// Further requests wait here, and the wait counts.
 pub const IN_FLIGHT_MAX: u32 = 128;
 
-/// Intended starts.
 #[derive(Debug, Clone)]
 pub struct Schedule {
     arrivals: Arrivals,
@@ -47,7 +47,7 @@ impl Schedule {
         };
     }
 
-    /// Nanoseconds after the beginning at which the next request is intended.
+    /// When the next request is intended, from the beginning.
     #[inline]
     fn peek_ns(&self) -> u64 {
         self.next_ns as u64
@@ -57,70 +57,36 @@ impl Schedule {
 /// One worker's open loop of reads.
 #[derive(Debug)]
 pub struct OpenLoop<'c> {
-    /// When requests are intended.
     pub schedule: Schedule,
-    /// Bytes per request.
     pub block_bytes: u32,
-    /// Where they go.
     pub offsets: Offsets,
     /// Load before the measured time.
     pub ramp_ns: u64,
-    /// Measured time.
     pub time_ns: u64,
-    /// The outside.
     pub control: &'c Control,
 }
 
-/// State of one running loop.
 #[derive(Debug)]
 pub struct OpenRun<'c> {
     plan: OpenLoop<'c>,
-    recorder: Recorder,
-    /// Per slot: when its request was intended, and which it was.
-    intended: Vec<(u64, IoRequest)>,
-    free: Vec<u16>,
-    in_flight: u32,
+    flight: InFlight<'c>,
     start_ns: u64,
-    measure_from_ns: u64,
-    deadline_ns: u64,
-    publisher: Publisher<'c>,
-    stopping: bool,
-}
-
-impl IoTask for OpenLoop<'_> {
-    type Output = Recorder;
-
-    fn run<Q: IoQueue>(self, queue: &mut Q) -> io::Result<Recorder> {
-        one_thread::alone(self, queue)
-    }
 }
 
 impl<'c> SteppedLoop for OpenLoop<'c> {
     type Run = OpenRun<'c>;
 
     fn prepared(self, slots: u32) -> OpenRun<'c> {
-        let slots = slots.min(IN_FLIGHT_MAX);
-        OpenRun {
-            recorder: Recorder::new(self.time_ns),
-            intended: vec![(0, IoRequest::default()); slots as usize],
-            free: (0..slots as u16).rev().collect(),
-            in_flight: 0,
-            start_ns: 0,
-            measure_from_ns: 0,
-            deadline_ns: 0,
-            publisher: Publisher::new(self.control),
-            stopping: false,
-            plan: self,
-        }
+        let recorder = Recorder::new(self.time_ns);
+        let flight = InFlight::new(slots.min(IN_FLIGHT_MAX), recorder, self.control);
+        OpenRun { plan: self, flight, start_ns: 0 }
     }
 }
 
 impl SteppedRun for OpenRun<'_> {
     fn begin<Q: IoQueue>(&mut self, queue: &mut Q) -> io::Result<Wait> {
         self.start_ns = queue.now();
-        self.measure_from_ns = self.start_ns + self.plan.ramp_ns;
-        self.deadline_ns = self.measure_from_ns + self.plan.time_ns;
-        self.recorder.start(self.measure_from_ns);
+        self.flight.measure(self.start_ns + self.plan.ramp_ns, self.plan.time_ns);
         self.step(queue, &mut Vec::new())
     }
 
@@ -134,46 +100,47 @@ impl SteppedRun for OpenRun<'_> {
         for completion in done.drain(..) {
             self.take(completion, now);
         }
-        self.stopping |= self.publisher.tick(now, &self.recorder) || now >= self.deadline_ns;
-        if self.stopping {
-            self.recorder.stop(now.min(self.deadline_ns));
-            return Ok(if self.in_flight == 0 { Wait::Over } else { Wait::Completion });
+        if self.flight.is_over(now) {
+            return Ok(if self.flight.count == 0 { Wait::Over } else { Wait::Completion });
         }
         self.send_due(queue, now)?;
-        if self.free.is_empty() {
+        if self.flight.free.is_empty() {
             return Ok(Wait::Completion);
         }
-        let next = self.start_ns + self.plan.schedule.peek_ns();
-        Ok(Wait::Until(next.min(self.publisher.at_ns()).min(self.deadline_ns)))
+        let next = self.due_ns().min(self.flight.publisher.at_ns());
+        Ok(Wait::Until(next.min(self.flight.deadline_ns)))
     }
 
     fn finish<Q: IoQueue>(mut self, queue: &Q) -> Recorder {
         self.count_unsent(queue.now());
-        self.publisher.publish(&self.recorder);
-        self.recorder.settle();
-        self.recorder
+        self.flight.finish()
     }
 }
 
 impl OpenRun<'_> {
+    #[inline]
+    fn due_ns(&self) -> u64 {
+        self.start_ns + self.plan.schedule.peek_ns()
+    }
+
     /// Sends everything whose time has come, as far as slots are free.
     #[inline]
     fn send_due<Q: IoQueue>(&mut self, queue: &mut Q, now: u64) -> io::Result<()> {
         let mut sent = false;
-        while let Some(&slot) = self.free.last() {
-            let intended = self.start_ns + self.plan.schedule.peek_ns();
-            if intended > now {
+        while let Some(&slot) = self.flight.free.last() {
+            let due_ns = self.due_ns();
+            if due_ns > now {
                 break;
             }
-            self.free.pop();
+            self.flight.free.pop();
             self.plan.schedule.advance();
             let (op, offset) = self.plan.offsets.draw();
             let request = IoRequest { op, offset, len: self.plan.block_bytes, slot };
-            self.intended[usize::from(slot)] = (intended, request);
+            self.flight.requests[usize::from(slot)] = (due_ns, request);
             queue.submit(request);
-            self.in_flight += 1;
-            self.recorder.requests += 1;
-            self.recorder.due += u64::from(intended >= self.measure_from_ns);
+            self.flight.count += 1;
+            self.flight.recorder.requests += 1;
+            self.flight.recorder.due += u64::from(due_ns >= self.flight.measure_from_ns);
             sent = true;
         }
         if sent { queue.kick() } else { Ok(()) }
@@ -181,37 +148,31 @@ impl OpenRun<'_> {
 
     #[inline]
     fn take(&mut self, completion: IoCompletion, now: u64) {
-        let (intended, request) = self.intended[usize::from(completion.slot)];
-        self.free.push(completion.slot);
-        self.in_flight -= 1;
+        let (due_ns, request) = self.flight.take(completion);
+        let flight = &mut self.flight;
         if let Some(failure) = completion.failure(request) {
-            self.recorder.failed(failure);
-            self.stopping = true;
-        } else if intended >= self.measure_from_ns {
-            let latency = now - intended;
-            if now <= self.deadline_ns {
-                self.recorder.complete(now, latency, u64::from(request.len));
-            } else {
-                self.recorder.drained(now, latency, u64::from(request.len));
-            }
-        } else if now > self.measure_from_ns && now <= self.deadline_ns {
+            flight.recorder.failed(failure);
+            flight.stopping = true;
+        } else if due_ns >= flight.measure_from_ns {
+            flight.succeeded(request, now, now - due_ns);
+        } else if now > flight.measure_from_ns && now <= flight.deadline_ns {
             // Under overload most of what is done was due in the ramp: it counts for the rate alone.
-            self.recorder.overdue += 1;
-            self.recorder.moved(now, u64::from(request.len));
+            flight.recorder.overdue += 1;
+            flight.recorder.moved(now, u64::from(request.len));
         }
     }
 
-    /// Requests whose time came but for which no slot was ever free: they count with the time they had
-    /// waited at the end, a lower bound, lest an overload hide its worst latencies.
+    /// Requests whose time came but for which no slot was ever free: they count with the time they had waited at
+    /// the end, a lower bound, lest an overload hide its worst latencies.
     fn count_unsent(&mut self, end: u64) {
         loop {
-            let intended = self.start_ns + self.plan.schedule.peek_ns();
-            if intended >= self.deadline_ns.min(end) {
+            let due_ns = self.due_ns();
+            if due_ns >= self.flight.deadline_ns.min(end) {
                 return;
             }
-            if intended >= self.measure_from_ns {
-                self.recorder.due += 1;
-                self.recorder.latencies.saturating_record(end - intended);
+            if due_ns >= self.flight.measure_from_ns {
+                self.flight.recorder.due += 1;
+                self.flight.recorder.latencies.saturating_record(end - due_ns);
             }
             self.plan.schedule.advance();
         }

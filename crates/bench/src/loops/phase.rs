@@ -11,56 +11,72 @@ use crate::io::recorder::Recorder;
 use crate::loops::closed::{self, ClosedLoop};
 use crate::loops::control::Control;
 use crate::loops::open::{IN_FLIGHT_MAX, OpenLoop, Schedule};
-use drivescope_model::cell::{Mix, Shape};
+use drivescope_model::cell::{Mix, Order, Shape};
 use drivescope_model::options::Arrivals;
 use drivescope_model::plan::Engine;
 use drivescope_model::units::Secs;
 use std::ops::Range;
 
-/// When requests are sent.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum LoopMode {
-    /// Refilled per completion.
     Closed,
-    /// At their own times.
     Open {
-        /// How they arrive.
         arrivals: Arrivals,
         /// Requests per second.
         rate: f64,
     },
 }
 
-/// What a phase does.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Load {
-    /// Order, block, depth, threads.
     pub shape: Shape,
-    /// Share of reads.
     pub mix: Mix,
-    /// Closed or open.
     pub mode: LoopMode,
     /// Bytes of the target it may touch.
     pub span: Range<u64>,
-    /// Load before the measured time.
+    /// Before the measured time.
     pub ramp: Secs,
     /// Measured time.
     pub time: Secs,
-    /// Requests per thread at most.
+    /// Per thread.
     pub ops_max: u64,
-    /// Seed of offsets and arrivals; see [`derive_seed`].
+    /// Of offsets and arrivals; see [`derive_seed`].
     pub seed: u64,
-    /// Seed of written data, the same for the whole run so that it can be verified.
+    /// The same for the whole run, so that written data can be verified.
     pub data_seed: u64,
-    /// Pass number stamped into written data.
+    /// Stamped into written data.
     pub pass: u64,
-    /// What sends the requests, where the device leaves that open and it is known.
+    /// For devices that leave the engine open; `None`: by depth.
     pub engine: Option<Engine>,
     /// A span smaller than the target is what the round is about, so that it needs no caution.
     pub studies_span: bool,
 }
 
 impl Load {
+    /// Without a ramp; time and bounds are the caller's.
+    pub(crate) fn closed(shape: Shape, mix: Mix, span: Range<u64>, seed: u64) -> Self {
+        Self {
+            shape,
+            mix,
+            mode: LoopMode::Closed,
+            span,
+            ramp: Secs(0.0),
+            time: Secs(0.0),
+            ops_max: u64::MAX,
+            seed,
+            data_seed: seed,
+            pass: 0,
+            engine: None,
+            studies_span: false,
+        }
+    }
+
+    /// A closed loop of random requests, one at a time.
+    pub(crate) fn is_random_depth_one(&self) -> bool {
+        let Shape { order, depth, threads, .. } = self.shape;
+        depth * threads == 1 && order == Order::Rnd && self.mode == LoopMode::Closed
+    }
+
     /// The part of its time after which an open loop of `rate` requests per second has sent all that it may.
     fn open_share(&self, rate: f64) -> f64 {
         let all = rate * (self.ramp.0 + self.time.0);
@@ -75,14 +91,12 @@ impl Load {
     }
 }
 
-/// What one round measured, all workers together.
 #[derive(Debug, Clone)]
 pub struct PhaseResult {
-    /// The merged record.
     pub recorder: Recorder,
-    /// What the workers took from the processors, ramp included.
+    /// Ramp included.
     pub cpu_cost: CpuCost,
-    /// What sent the requests; `None` on simulated drives.
+    /// `None` on simulated drives.
     pub engine: Option<Engine>,
 }
 
@@ -94,15 +108,13 @@ impl From<WorkerOutcome<Recorder>> for PhaseResult {
 }
 
 impl PhaseResult {
-    /// Measured seconds; never 0.
+    /// Never 0.
     pub fn elapsed_s(&self) -> f64 {
         (self.recorder.elapsed_ns() as f64 / 1e9).max(1e-9)
     }
-    /// Requests per second.
     pub fn iops(&self) -> f64 {
         self.recorder.ops as f64 / self.elapsed_s()
     }
-    /// Bytes per second, in 10^6.
     pub fn mb_s(&self) -> f64 {
         self.recorder.bytes as f64 / self.elapsed_s() / 1e6
     }
@@ -110,18 +122,17 @@ impl PhaseResult {
     pub fn depth_mean(&self) -> f64 {
         self.recorder.latencies.mean() * self.iops() / 1e9
     }
-    /// Processor time of both modes per request, in ns.
     pub fn cpu_ns_per_io(&self) -> f64 {
         self.cpu_cost.usage.cpu_ns as f64 / self.requests()
     }
-    /// Requests of the whole round, ramp included: what the processor time was spent on.
+    /// Of the whole round, ramp included: what the processor time was spent on.
     pub fn requests(&self) -> f64 {
         (self.recorder.requests as f64).max(1.0)
     }
 }
 
-/// Runs `load` on `device` until its time is over, `control` says stop, or it fails. Where io_uring was chosen and its
-/// calls fail, threads send the requests, now and from then on.
+/// Runs `load` until its time is over, `control` says stop, or it fails. Where io_uring was chosen and its calls
+/// fail, threads send the requests, now and from then on.
 pub fn run(
     device: &IoDevice,
     load: &Load,
@@ -193,7 +204,7 @@ fn run_closed(
     let (lanes, depth, ahead) = match engine {
         // A thread that waits for its request cannot make the data of the next one in that time.
         Engine::Threads => (depth, 1, u32::from(!load.mix.writes())),
-        // Nor does anybody make data in no time.
+        // In virtual time, making data takes none.
         Engine::Sim => (1, depth, 0),
         _ => (1, depth, closed::ahead(depth, block_bytes, load.mix)),
     };
@@ -225,19 +236,15 @@ mod tests {
     use super::*;
     use crate::io::engine;
     use crate::skip::note_skipped;
-    use crate::testing::{load, scratch};
-    use drivescope_drive::OwnFolder;
-    use drivescope_model::cell::Order;
+    use crate::testing::{ScratchFile, load};
     use drivescope_model::units::Bytes;
 
     const BLOCK: u64 = 4096;
     const BLOCKS: u64 = 250;
 
-    /// Every block once, in order, at this depth, by each engine that works here.
+    /// Every block once, in order, at this depth.
     fn written(engine: Engine, depth: u32) -> (PhaseResult, Vec<u8>) {
-        let dir = scratch();
-        let mut folder = OwnFolder::create(dir.path(), "phase").unwrap();
-        let file = folder.create_file("data", Bytes(BLOCKS * BLOCK)).unwrap();
+        let (scratch, file) = ScratchFile::new(BLOCKS * BLOCK);
         let device = IoDevice::new(file, engine);
         let load = Load {
             span: 0..BLOCKS * BLOCK,
@@ -247,14 +254,9 @@ mod tests {
             ..load(Shape::new(Order::Seq, Bytes(BLOCK), depth, 1).unwrap(), Mix::WRITE)
         };
         let measured = run(&device, &load, &Control::default(), || ()).unwrap();
-        let path = std::fs::read_dir(dir.path()).unwrap().next().unwrap().unwrap().path();
-        let contents = std::fs::read(path.join("data")).unwrap();
-        drop(device);
-        folder.remove().unwrap();
-        (measured, contents)
+        (measured, scratch.contents())
     }
 
-    /// However the places of a queue are shared among threads, none is left out and none sent twice.
     #[test]
     fn every_engine_and_depth_writes_the_whole_file() {
         for engine in [Engine::Uring, Engine::Threads, Engine::Auto] {

@@ -10,54 +10,46 @@ use crate::loops::scan::{FailureCount, ScanRegion, TimedRegion};
 use std::io;
 use std::ops::Range;
 
-/// Of a shorter stretch, the flush after each part would take more time than the parts.
+/// In a shorter stretch, the flush after each part would take more time than the parts.
 const IN_PARTS_MIN: u64 = 64 << 20;
-/// The shorter part of a stretch.
+/// The shorter part of a stretch: one in these.
 const SHORT_PART: u64 = 4;
-/// Parts end between pages.
 const PAGE: u64 = 4096;
 
-/// Bytes that are read between two looks at whether to stop.
+/// Bytes that are read between two checks of the stop flag.
 const PIECE: u64 = 16 << 20;
 
-/// Writes each place in the given order, and flushes after each. A lead-in is read, never written: it
-/// brings the head there.
+/// Writes each place in the given order, and flushes after each. A lead-in is read, never written: it brings the
+/// head there.
 #[derive(Debug)]
 pub struct Rewrite<'c> {
-    /// Places to write, in order.
     pub places: Vec<ScanRegion>,
     /// Bytes per request at most.
     pub chunk: u32,
-    /// Requests in flight within a stretch.
     pub depth: u32,
-    /// Whether long stretches are written in two parts of different length, each with its flush: their times
-    /// show what does not depend on the length.
+    /// Writes long stretches in two parts of different length, each with its flush: their times show what does not
+    /// depend on the length.
     pub in_parts: bool,
-    /// What is written; `None` reads each stretch first and writes the same bytes back.
+    /// `None` reads each stretch first and writes the same bytes back.
     pub fresh: Option<Payload>,
-    /// The outside.
     pub control: &'c Control,
 }
 
-/// What came of it.
 #[derive(Debug)]
 pub struct Rewritten {
-    /// One entry per place visited: the time of its writes and of the flushes after them; its steady time
-    /// is without the onsets of its parts.
+    /// One entry per place visited: the time of its writes and of the flushes after them; its steady time is
+    /// without the fixed overhead of its parts.
     pub timed: Vec<TimedRegion>,
     /// What a part costs beside its bytes, ns, where that can be known.
     pub fixed_overhead_ns: Option<f64>,
-    /// Latencies and rates of the writes.
+    /// Of the writes.
     pub recorder: Recorder,
-    /// Bytes read.
     pub read_bytes: u64,
-    /// Bytes written.
     pub written_bytes: u64,
     /// Stretches written back whose bytes are all alike.
     pub blank: usize,
-    /// Every failure, by place.
     pub failures: Vec<IoFailure>,
-    /// These bytes were to keep what they hold, and the drive did not take them back, twice.
+    /// Bytes to be kept that the drive did not take back, twice.
     pub lost: Option<Range<u64>>,
 }
 
@@ -137,8 +129,8 @@ impl Rewrite<'_> {
         }
     }
 
-    /// Writes one place; the time of each part's writes and of the flush after them, in ns. Nothing if a
-    /// stop came in between. A place that cannot be read is not written.
+    /// Writes one place; the time of each part's writes and of the flush after them, in ns. Empty if a stop came in
+    /// between. A place that cannot be read is not written.
     fn visit<Q: IoQueue>(
         &self,
         chunked: &mut ChunkedIo<'_, Q>,
@@ -195,7 +187,7 @@ impl Rewrite<'_> {
             at += part;
         }
         if done.is_err() && self.fresh.is_none() {
-            // What the drive may have lost is still in memory: one more attempt, whoever waits.
+            // What the drive may have lost is still in memory: one more attempt, even after a stop.
             chunked.to_its_end = true;
             let again = chunked.go(offset, len, data(0, len), None)?;
             let flushed = chunked.sync()?;
@@ -205,7 +197,7 @@ impl Rewrite<'_> {
     }
 }
 
-/// Whether all bytes are the same; meaningless where no data move.
+/// Meaningless where no data move.
 fn is_blank(bytes: &[u8]) -> bool {
     bytes.first().is_some_and(|first| bytes.iter().all(|byte| byte == first))
 }

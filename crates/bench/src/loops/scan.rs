@@ -10,11 +10,11 @@ use std::io;
 
 /// Fewest failed places for a statement about the drive.
 pub const FAILURES_MAX: usize = 16;
-/// Failed places in a row after which nothing else is to be expected, which each may take seconds to show.
+/// Failed places in a row after which nothing else is to be expected; each may take seconds.
 const IN_A_ROW_MAX: usize = 64;
 
-/// When reading on makes no sense: after [`FAILURES_MAX`] failed places that are more than half of those visited, or
-/// after [`IN_A_ROW_MAX`] in a row. A failed write ends a scan at once.
+/// When reading on makes no sense: after [`FAILURES_MAX`] failed places that are more than half of those visited,
+/// or after [`IN_A_ROW_MAX`] in a row. A failed write ends a scan at once.
 #[derive(Debug, Default)]
 pub struct FailureCount {
     visited: usize,
@@ -23,7 +23,7 @@ pub struct FailureCount {
 }
 
 impl FailureCount {
-    /// One more place; whether it is to be the last.
+    /// Counts one more place; returns whether it is to be the last.
     pub fn gives_up(&mut self, has_failed: bool) -> bool {
         self.visited += 1;
         self.failed += usize::from(has_failed);
@@ -36,21 +36,18 @@ impl FailureCount {
 /// Shortest part of a stretch that is kept when a stop ends it: of less, caches would make the rate.
 pub const PART_MIN: u64 = 16 << 20;
 
-/// One place to read or write.
+/// A timed stretch after an untimed lead-in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ScanRegion {
-    /// Where the timed stretch begins.
     pub offset: u64,
-    /// How long it is.
     pub len: u64,
-    /// Where the untimed lead-in begins; equals `offset` for none.
+    /// Equals `offset` for no lead-in.
     pub lead_in_from: u64,
     /// After the lead-in, go back to the beginning of the stretch (GNOME Disks) instead of reading on.
     pub lead_in_len: u64,
 }
 
 impl ScanRegion {
-    /// Without a lead-in.
     pub fn new(offset: u64, len: u64) -> Self {
         Self { offset, len, lead_in_from: offset, lead_in_len: 0 }
     }
@@ -62,61 +59,51 @@ impl ScanRegion {
     }
 }
 
-/// What came of one place.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TimedRegion {
-    /// Offset on the target.
     pub offset: u64,
-    /// How long the stretch took; `None` if a request of it failed.
+    /// `None` if a request failed.
     pub ns: Option<u64>,
-    /// How long it would have taken at its steady pace: the slope of a straight line through its
-    /// completions, which hardly depends on how full a cache was at either end. `None` below eight.
+    /// Time at its steady pace: the slope of a straight line through its completions, which hardly depends on how
+    /// full a cache was at either end. `None` below eight.
     pub steady_ns: Option<u64>,
-    /// How long it would have taken with the median time between its answers, without the pauses between the
-    /// tracks of a disk. `None` below eight.
+    /// Time with the median time between its answers, without the pauses between the tracks of a disk. `None` below
+    /// eight.
     pub step_ns: Option<u64>,
     /// How much slower its second half went than its first; see [`SteadyRate::drift`].
     pub drift: Option<f64>,
-    /// Its length.
     pub len: u64,
 }
 
 impl TimedRegion {
-    /// A stretch of whose pace nothing more is known.
     pub fn new(offset: u64, len: u64, ns: Option<u64>) -> Self {
         Self { offset, ns, steady_ns: None, step_ns: None, drift: None, len }
     }
 }
 
-/// A scan over places in the given order.
 #[derive(Debug)]
 pub struct Scan<'c> {
-    /// Places to read or write, in order.
     pub places: Vec<ScanRegion>,
     /// Bytes per request at most.
     pub chunk: u32,
-    /// Requests in flight within a stretch.
     pub depth: u32,
     /// What is written; `None` reads.
     pub data: Option<Payload>,
-    /// The outside.
     pub control: &'c Control,
 }
 
-/// The outcome of a scan.
 #[derive(Debug)]
 pub struct ScanOutcome {
     /// One entry per place visited.
     pub timed: Vec<TimedRegion>,
-    /// Latencies and rates of the timed requests.
+    /// Of the timed requests.
     pub recorder: Recorder,
-    /// Bytes requested, lead-ins included.
+    /// Lead-ins included.
     pub asked_bytes: u64,
-    /// Bytes of the requests that were completed, lead-ins and what lies before a failure included.
+    /// Bytes of completed requests, lead-ins and what lies before a failure included.
     pub moved_bytes: u64,
-    /// Every failure, by place.
     pub failures: Vec<IoFailure>,
-    /// It ended before its last place because of them.
+    /// Failures ended it before its last place.
     pub gave_up: bool,
 }
 
@@ -195,8 +182,7 @@ impl Scan<'_> {
         Ok(())
     }
 
-    /// A place that a stop ended at byte `at`, after `ns`: what was written in order need not be written
-    /// again.
+    /// A place that a stop ended at byte `at`, after `ns`: what was written in order need not be written again.
     fn part_of(&self, place: &ScanRegion, at: u64, ns: u64) -> Option<TimedRegion> {
         let ScanRegion { offset, lead_in_len, .. } = *place;
         let is_in_order = self.data.is_some() && lead_in_len == 0;
@@ -211,82 +197,99 @@ mod tests {
     use crate::io::queue::{IoOp, IoRequest};
     use crate::testing::VirtualQueue;
 
+    const MIB: u64 = 1 << 20;
+
     fn place(offset: u64, len: u64) -> ScanRegion {
         ScanRegion::new(offset, len)
+    }
+
+    fn fresh() -> Option<Payload> {
+        Some(Payload::new(1, 1))
+    }
+
+    fn pages(count: u64) -> Vec<ScanRegion> {
+        (0..count).map(|i| place(i * 4096, 4096)).collect()
+    }
+
+    /// Its outcome, and the number of requests.
+    fn scanned(
+        scan: Scan<'_>,
+        service: impl FnMut(&IoRequest, u64) -> Result<u64, i32>,
+    ) -> (ScanOutcome, u64) {
+        let mut drive = VirtualQueue::new(scan.depth + 1, 1, service);
+        let outcome = scan.run(&mut drive).unwrap();
+        (outcome, drive.served.len() as u64)
+    }
+
+    fn of_pages(
+        count: u64,
+        data: Option<Payload>,
+        control: &Control,
+        service: impl FnMut(&IoRequest, u64) -> Result<u64, i32>,
+    ) -> ScanOutcome {
+        let scan = Scan { places: pages(count), chunk: 4096, depth: 1, data, control };
+        scanned(scan, service).0
+    }
+
+    fn in_mib(places: Vec<ScanRegion>, data: Option<Payload>, control: &Control) -> Scan<'_> {
+        Scan { places, chunk: 1 << 20, depth: 4, data, control }
     }
 
     #[test]
     fn a_stretch_takes_what_the_drive_takes() {
         let control = Control::default();
-        let mut drive = VirtualQueue::new(5, 1, |request: &IoRequest, _| {
+        let places = vec![place(0, 8 * MIB), place(1 << 30, 8 * MIB)];
+        let (outcome, _) = scanned(in_mib(places, None, &control), |request, _| {
             Ok(if request.offset < 1 << 30 { 1_000_000 } else { 2_000_000 })
         });
-        let places = vec![place(0, 8 << 20), place(1 << 30, 8 << 20)];
-        let scan = Scan { places, chunk: 1 << 20, depth: 4, data: None, control: &control };
-        let outcome = scan.run(&mut drive).unwrap();
-        let ns: Vec<_> = outcome.timed.iter().map(|t| t.ns.unwrap()).collect();
-        assert_eq!(ns, [8_000_000, 16_000_000]);
-        let steady: Vec<_> = outcome.timed.iter().map(|t| t.steady_ns.unwrap()).collect();
-        assert_eq!(steady, [8_000_000, 16_000_000]);
-        assert_eq!(outcome.recorder.ops, 16);
+        for (timed, ns) in outcome.timed.iter().zip([8_000_000, 16_000_000]) {
+            assert_eq!((timed.ns, timed.steady_ns), (Some(ns), Some(ns)));
+        }
+        assert_eq!((outcome.timed.len(), outcome.recorder.ops), (2, 16));
     }
 
     #[test]
     fn the_lead_in_is_read_but_not_timed() {
         let control = Control::default();
-        let mut drive = VirtualQueue::new(2, 1, |_: &IoRequest, _| Ok(1_000_000));
-        let places =
-            vec![ScanRegion { offset: 4096, len: 4096, lead_in_from: 0, lead_in_len: 4096 }];
+        let places = vec![ScanRegion { lead_in_len: 4096, lead_in_from: 0, ..place(4096, 4096) }];
         let scan = Scan { places, chunk: 4096, depth: 1, data: None, control: &control };
-        let outcome = scan.run(&mut drive).unwrap();
-        assert_eq!(outcome.timed[0].ns, Some(1_000_000));
-        assert_eq!(drive.served.len(), 2);
-        assert_eq!(outcome.recorder.ops, 1);
+        let (outcome, served) = scanned(scan, |_, _| Ok(1_000_000));
+        assert_eq!((outcome.timed[0].ns, outcome.recorder.ops), (Some(1_000_000), 1));
+        assert_eq!(served, 2);
     }
 
     #[test]
     fn long_lead_in_is_not_a_stall() {
         let control = Control::default();
-        let mut drive = VirtualQueue::new(5, 1, |_: &IoRequest, _| Ok(10_000_000));
-        let len = 1 << 20;
-        let at = |from| ScanRegion {
-            offset: from + 200 * len,
-            len,
-            lead_in_from: from,
-            lead_in_len: 200 * len,
-        };
-        let places = vec![at(0), at(1 << 40)];
-        let scan = Scan { places, chunk: 1 << 20, depth: 4, data: None, control: &control };
-        let gap_ns = scan.run(&mut drive).unwrap().recorder.gap_max_ns;
+        let lead_in_len = 200 * MIB;
+        let places = [0, 1 << 40].map(|lead_in_from| ScanRegion {
+            lead_in_from,
+            lead_in_len,
+            ..place(lead_in_from + lead_in_len, MIB)
+        });
+        let scan = in_mib(places.to_vec(), None, &control);
+        let gap_ns = scanned(scan, |_, _| Ok(10_000_000)).0.recorder.gap_max_ns;
         assert!(gap_ns <= 40_000_000, "{gap_ns}: lead-ins of 2 s were answered all the time");
+    }
+
+    fn third_page_fails(request: &IoRequest, _: u64) -> Result<u64, i32> {
+        if request.offset == 8192 { Err(libc::EIO) } else { Ok(1_000) }
     }
 
     #[test]
     fn unreadable_place_is_kept_and_scan_continues() {
-        let control = Control::default();
-        let mut drive = VirtualQueue::new(2, 1, |request: &IoRequest, _| {
-            if request.offset == 8192 { Err(libc::EIO) } else { Ok(1_000) }
-        });
-        let places = (0..5).map(|i| place(i * 4096, 4096)).collect();
-        let scan = Scan { places, chunk: 4096, depth: 1, data: None, control: &control };
-        let outcome = scan.run(&mut drive).unwrap();
-        assert_eq!(outcome.timed.len(), 5);
-        assert_eq!(outcome.timed[2].ns, None);
-        assert_eq!(outcome.failures.len(), 1);
-        assert_eq!(outcome.failures[0].offset, 8192);
+        let outcome = of_pages(5, None, &Control::default(), third_page_fails);
+        assert_eq!((outcome.timed.len(), outcome.timed[2].ns), (5, None));
+        assert_eq!((outcome.failures.len(), outcome.failures[0].offset), (1, 8192));
     }
 
     /// A scan of 80 places ended after the sixteenth bad one, with most of the drive unseen.
     #[test]
     fn scan_ends_when_most_of_the_drive_fails() {
         let visited = |is_bad: fn(u64) -> bool| {
-            let control = Control::default();
-            let mut drive = VirtualQueue::new(2, 1, |request: &IoRequest, _| {
+            let outcome = of_pages(400, None, &Control::default(), |request, _| {
                 if is_bad(request.offset / 4096) { Err(libc::EIO) } else { Ok(1_000) }
             });
-            let places = (0..400).map(|i| place(i * 4096, 4096)).collect();
-            let scan = Scan { places, chunk: 4096, depth: 1, data: None, control: &control };
-            let outcome = scan.run(&mut drive).unwrap();
             (outcome.timed.len(), outcome.gave_up)
         };
         assert_eq!(visited(|at| at % 4 == 3), (400, false), "a quarter");
@@ -299,66 +302,55 @@ mod tests {
     #[test]
     fn failed_write_ends_scan_and_keeps_published_places() {
         let control = Control::of_places(5);
-        let mut drive = VirtualQueue::new(2, 1, |request: &IoRequest, _| {
-            if request.offset == 8192 { Err(libc::EIO) } else { Ok(1_000) }
-        });
-        let places = (0..5).map(|i| place(i * 4096, 4096)).collect();
-        let data = Some(Payload::new(1, 1));
-        let scan = Scan { places, chunk: 4096, depth: 1, data, control: &control };
-        let outcome = scan.run(&mut drive).unwrap();
-        assert_eq!(
-            outcome.timed.iter().map(|t| t.ns).collect::<Vec<_>>(),
-            [Some(1_000), Some(1_000), None]
-        );
+        let outcome = of_pages(5, fresh(), &control, third_page_fails);
+        let timed: Vec<_> = outcome.timed.iter().map(|timed| timed.ns).collect();
+        assert_eq!(timed, [Some(1_000), Some(1_000), None]);
         assert_eq!(control.times_ns(), [1_000, 1_000]);
     }
 
     #[test]
     fn bytes_before_a_failure_count_without_their_stretch() {
         let control = Control::default();
-        let mut drive = VirtualQueue::new(2, 1, |request: &IoRequest, _| {
-            if request.offset >= 5 << 20 { Err(libc::ENOSPC) } else { Ok(1_000) }
-        });
-        let lead_in =
-            ScanRegion { lead_in_from: 0, lead_in_len: 1 << 20, ..place(1 << 20, 2 << 20) };
-        let places = vec![lead_in, place(3 << 20, 8 << 20)];
-        let data = Some(Payload::new(1, 1));
-        let scan = Scan { places, chunk: 1 << 20, depth: 1, data, control: &control };
-        let outcome = scan.run(&mut drive).unwrap();
-        assert_eq!(outcome.moved_bytes, 5 << 20, "lead-in, stretch, and two of the next eight");
+        let lead_in = ScanRegion { lead_in_from: 0, lead_in_len: MIB, ..place(MIB, 2 * MIB) };
+        let places = vec![lead_in, place(3 * MIB, 8 * MIB)];
+        let scan = Scan { depth: 1, ..in_mib(places, fresh(), &control) };
+        let (outcome, _) =
+            scanned(
+                scan,
+                |request, _| {
+                    if request.offset >= 5 * MIB { Err(libc::ENOSPC) } else { Ok(1_000) }
+                },
+            );
+        assert_eq!(outcome.moved_bytes, 5 * MIB, "lead-in, stretch, and two of the next eight");
         assert_eq!(outcome.timed.iter().filter(|timed| timed.ns.is_some()).count(), 1);
     }
 
-    /// On a slow drive a stop does not wait for the end of a stretch; what is written of it counts if it is enough for
-    /// a rate and nothing before it is missing.
+    /// What is written counts if it is enough for a rate and nothing before it is missing.
     #[test]
     fn stop_ends_stretch_and_keeps_ordered_writes() {
+        let whole = place(0, 256 * MIB);
         let lead_in =
-            ScanRegion { lead_in_from: 0, lead_in_len: 64 << 20, ..place(64 << 20, 64 << 20) };
-        let (written, read) = (Some(Payload::new(1, 1)), None);
+            ScanRegion { lead_in_from: 0, lead_in_len: 64 * MIB, ..place(64 * MIB, 64 * MIB) };
         for (first, data, stop_at, kept) in [
-            (place(0, 256 << 20), written, 40, true),
-            (place(0, 256 << 20), written, 10, false),
-            (place(0, 256 << 20), read, 40, false),
-            (lead_in, written, 40, false),
-            (lead_in, written, 100, false),
+            (whole, fresh(), 40, true),
+            (whole, fresh(), 10, false),
+            (whole, None, 40, false),
+            (lead_in, fresh(), 40, false),
+            (lead_in, fresh(), 100, false),
         ] {
             let control = Control::of_places(2);
             let mut sent = 0;
-            let mut drive = VirtualQueue::new(5, 1, |_: &IoRequest, _| {
+            let places = vec![first, place(256 * MIB, 256 * MIB)];
+            let (outcome, served) = scanned(in_mib(places, data, &control), |_, _| {
                 sent += 1;
                 if sent == stop_at {
                     control.stop();
                 }
                 Ok(1_000_000_000)
             });
-            let places = vec![first, place(256 << 20, 256 << 20)];
-            let scan = Scan { places, chunk: 1 << 20, depth: 4, data, control: &control };
-            let outcome = scan.run(&mut drive).unwrap();
-            let served = drive.served.len() as u64;
             assert!(served < stop_at + 4, "{served} requests, a stop came with {stop_at}");
-            assert_eq!((outcome.asked_bytes, outcome.moved_bytes), (served << 20, served << 20));
-            let part = TimedRegion::new(0, served << 20, Some(served * 1_000_000_000));
+            assert_eq!((outcome.asked_bytes, outcome.moved_bytes), (served * MIB, served * MIB));
+            let part = TimedRegion::new(0, served * MIB, Some(served * 1_000_000_000));
             assert_eq!(outcome.timed, if kept { vec![part] } else { vec![] }, "{stop_at}");
             assert!(outcome.failures.is_empty() && control.times_ns().is_empty());
         }
@@ -367,25 +359,20 @@ mod tests {
     #[test]
     fn writes_are_timed_like_reads() {
         let control = Control::default();
-        let mut drive = VirtualQueue::new(3, 1, |request: &IoRequest, _| {
-            if request.op == IoOp::Write { Ok(2_000_000) } else { Err(libc::EIO) }
+        let written = |service: fn(&IoRequest, u64) -> Result<u64, i32>| {
+            scanned(in_mib(vec![place(0, 8 * MIB)], fresh(), &control), service).0
+        };
+        let timed = written(|request, _| match request.op {
+            IoOp::Write => Ok(2_000_000),
+            _ => Err(libc::EIO),
         });
-        let data = Some(Payload::new(1, 1));
-        let places = vec![place(0, 8 << 20)];
-        let scan = Scan { places, chunk: 1 << 20, depth: 2, data, control: &control };
-        assert_eq!(scan.run(&mut drive).unwrap().timed[0].ns, Some(16_000_000));
-        let mut drive = VirtualQueue::new(3, 1, |_: &IoRequest, _| Err(libc::EIO));
-        let places = vec![place(0, 8 << 20)];
-        let scan = Scan { places, chunk: 1 << 20, depth: 2, data, control: &control };
-        assert!(scan.run(&mut drive).unwrap().failures[0].write);
+        assert_eq!(timed.timed[0].ns, Some(16_000_000));
+        assert!(written(|_, _| Err(libc::EIO)).failures[0].write);
     }
 
     #[test]
     fn a_vanished_drive_ends_the_scan() {
-        let control = Control::default();
-        let mut drive = VirtualQueue::new(2, 1, |_: &IoRequest, _| Err(libc::ENODEV));
-        let places = (0..50).map(|i| place(i * 4096, 4096)).collect();
-        let scan = Scan { places, chunk: 4096, depth: 1, data: None, control: &control };
-        assert_eq!(scan.run(&mut drive).unwrap().timed.len(), 1);
+        let gone = of_pages(50, None, &Control::default(), |_, _| Err(libc::ENODEV));
+        assert_eq!(gone.timed.len(), 1);
     }
 }

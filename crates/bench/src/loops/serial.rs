@@ -8,24 +8,18 @@ use crate::io::recorder::Recorder;
 use crate::loops::control::{Control, Publisher};
 use std::io;
 
-/// A serial loop. With `sync`, a request's latency includes its flush.
+/// One request at a time. With `sync`, a request's latency includes its flush.
 #[derive(Debug)]
 pub struct SerialLoop<'c> {
-    /// Bytes per request; any length the file's mode allows.
+    /// Any length the file's mode allows.
     pub block_bytes: u32,
-    /// Where they go.
     pub offsets: Offsets,
-    /// What writes carry.
     pub payload: Payload,
-    /// Flush after every request.
     pub sync: bool,
     /// What the program does before each request, as time on its processor.
     pub think_ns: u64,
-    /// Measured time.
     pub time_ns: u64,
-    /// Requests at most.
     pub ops_max: u64,
-    /// The outside.
     pub control: &'c Control,
 }
 
@@ -73,7 +67,7 @@ impl IoTask for SerialLoop<'_> {
     }
 }
 
-/// One flush for all that was written before: how long it took, and how it failed.
+/// One flush for all that was written before: how long it took, and its failure.
 #[derive(Debug)]
 pub struct FinalFlush;
 
@@ -88,7 +82,6 @@ impl IoTask for FinalFlush {
     }
 }
 
-/// Lets time pass with nothing under way.
 fn think<Q: IoQueue>(queue: &mut Q, until: u64, done: &mut Vec<IoCompletion>) -> io::Result<()> {
     while queue.now() < until {
         queue.wait_until(until, done)?;

@@ -1,9 +1,6 @@
-//! The steady pace of a stretch, from the times of its completions.
-//!
-//! A disk with a full write cache answers in bursts: when a track has left the cache, as many requests are
-//! answered as its room takes, then nothing until the next track has. How much of a burst a short stretch
-//! has at either end is left to chance, so a line through all completions is, too. The end of a pause is
-//! what the medium sets; the bytes done by then differ from what it took by less than a request.
+//! The steady pace of a stretch, from the times of its completions. A disk with a full write cache answers in
+//! bursts, one per track, and chance decides how much of a burst a short stretch has at either end. So the line
+//! goes through the ends of pauses, which the medium sets.
 
 use drivescope_stats::summary;
 
@@ -17,7 +14,6 @@ struct RatePoint {
     at_ns: u64,
 }
 
-/// The completions of a stretch.
 #[derive(Debug, Default)]
 pub struct SteadyRate {
     answers: Vec<RatePoint>,
@@ -25,18 +21,18 @@ pub struct SteadyRate {
 }
 
 impl SteadyRate {
-    /// Room for this many completions, which then allocate nothing.
+    /// With memory for this many completions.
     pub fn of(completions: usize) -> Self {
         Self { answers: Vec::with_capacity(completions), bytes: 0 }
     }
 
-    /// Forgets everything, and keeps the memory.
+    /// Keeps the memory.
     pub fn restart(&mut self) {
         self.answers.clear();
         self.bytes = 0;
     }
 
-    /// `bytes` were done at `now_ns`. What comes at one moment is one answer.
+    /// Completions at one moment are one answer.
     pub fn add(&mut self, now_ns: u64, bytes: u64) {
         if self.answers.last().is_none_or(|last| last.at_ns < now_ns) {
             self.answers.push(RatePoint { before: self.bytes as f64, at_ns: now_ns });
@@ -44,15 +40,15 @@ impl SteadyRate {
         self.bytes += bytes;
     }
 
-    /// Time of `len` bytes at this pace, ns: the slope of the straight line through the ends of pauses,
-    /// which are the answers that come no sooner than the mean one. `None` below eight answers.
+    /// Time of `len` bytes at this pace, ns: the slope of the straight line through the ends of pauses, which are
+    /// the answers that come no sooner than the mean one. `None` below eight answers.
     pub fn ns_of(&self, len: u64) -> Option<u64> {
         let slope = slope(&self.points()?);
         (slope > 0.0).then_some((slope * len as f64) as u64)
     }
 
-    /// Time of `len` bytes at the median time between answers, ns: a disk stops for the skew at the end of each track,
-    /// and how many of these stops a short stretch has is left to chance. `None` below eight answers.
+    /// Time of `len` bytes at the median time between answers, ns: a disk stops for the skew at the end of each
+    /// track, and chance decides how many of these stops a short stretch has. `None` below eight answers.
     pub fn step_ns_of(&self, len: u64) -> Option<u64> {
         let ns_per_byte = |pair: &[RatePoint]| {
             (pair[1].at_ns - pair[0].at_ns) as f64 / (pair[1].before - pair[0].before)
@@ -68,7 +64,6 @@ impl SteadyRate {
         drift_of(&self.points()?, self.bytes).or_else(|| drift_of(&self.answers, self.bytes))
     }
 
-    /// The points of the line.
     fn points(&self) -> Option<Vec<RatePoint>> {
         let (first, last) = (self.answers.first()?, self.answers.last()?);
         let mean = (last.at_ns - first.at_ns) / (self.answers.len() as u64 - 1).max(1);
@@ -81,7 +76,6 @@ impl SteadyRate {
     }
 }
 
-/// The drift of points among `bytes`.
 fn drift_of(points: &[RatePoint], bytes: u64) -> Option<f64> {
     let middle = bytes as f64 / 2.0;
     let (first, second) = points.split_at(points.partition_point(|at| at.before < middle));

@@ -6,10 +6,10 @@ use drivescope_model::drive::{Drive, DriveKind};
 use drivescope_model::target::TargetKind;
 use drivescope_model::units::Bytes;
 
-/// The most that a SATA link carries; flash behind a faster one has faster chips.
+/// The most that a SATA link carries; flash on a faster one has faster chips.
 const SATA_MB_S: f64 = 600.0;
-/// A round holds this many requests per place of the queue, however short it is: what begins and ends it would
-/// be all of it otherwise.
+/// A round holds this many requests per place of the queue, however short it is: its beginning and end would be all
+/// of it otherwise.
 pub(crate) const DEPTHS_MIN: u64 = 4;
 /// A test file is written at this share of the rate.
 const LAYOUT_SHARE_OF_RATE: f64 = 0.8;
@@ -17,14 +17,13 @@ const LAYOUT_SHARE_OF_RATE: f64 = 0.8;
 const MEMORY_MAX: ExpectedSpeed =
     ExpectedSpeed { mb_s: 10_000.0, iops: 500_000.0, queue_gain: 4.0 };
 
-/// Speeds of a kind of drive.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ExpectedSpeed {
     /// Large transfers.
     pub mb_s: f64,
     /// Random requests, one at a time.
     pub iops: f64,
-    /// How much more a deep queue gives.
+    /// Gain of a deep queue, times.
     pub queue_gain: f64,
 }
 
@@ -40,12 +39,11 @@ impl ExpectedSpeed {
         }
     }
 
-    /// How long it takes to write the test file, s; charged to the first test that needs it.
+    /// Time to write the test file; charged to the first test that needs it.
     pub fn layout_s(self, size: Bytes) -> f64 {
         size.0 as f64 / (self.mb_s * 1e6 * LAYOUT_SHARE_OF_RATE)
     }
 
-    /// Typical figures of a kind of drive.
     pub fn typical(drive: Option<&Drive>) -> Self {
         let of = |mb_s, iops, queue_gain| Self { mb_s, iops, queue_gain };
         match drive.map(|drive| drive.kind) {
@@ -73,7 +71,7 @@ impl ExpectedSpeed {
         }
     }
 
-    /// Bytes that requests of `block` bytes at `depth` move per second.
+    /// Bytes per second.
     pub fn rate(self, random: bool, block_bytes: u64, depth: u32) -> f64 {
         let sequential = self.mb_s * 1e6;
         if !random {
@@ -83,8 +81,8 @@ impl ExpectedSpeed {
         (self.iops * gain * block_bytes as f64).min(sequential)
     }
 
-    /// Speeds that no drive below `target` is expected to pass; `None` where writing costs nothing, on a
-    /// simulated drive.
+    /// Speeds that no drive below `target` is expected to pass; `None` where writing costs nothing, on a simulated
+    /// drive.
     pub fn upper_bound(target: &Target) -> Option<Self> {
         if target.info().kind == TargetKind::Simulated {
             return None;
@@ -109,11 +107,10 @@ impl ExpectedSpeed {
         }
     }
 
-    /// Rate, MB/s, at which `bytes` of `drive` can be expected to be written in order.
-    ///
-    /// Fitted on the drives of docs/models.md, all but the shingled ones within a factor of 1.5. The mean over a
-    /// disk grows with the third root of its capacity; flash behind its cache, with the number of its chips. What
-    /// is small beside the drive goes into the cache, at the rate of the link.
+    /// Rate, MB/s, at which `bytes` of `drive` can be expected to be written in order. Fitted on the drives of
+    /// docs/models.md, all but the shingled ones within a factor of 1.5. The mean over a disk grows with the third
+    /// root of its capacity; flash past its cache, with the number of its chips. What is small beside the drive
+    /// goes into the cache, at the rate of the link.
     pub fn sequential_write_mb_s(self, drive: Option<&Drive>, bytes: u64) -> f64 {
         let known = [DriveKind::HardDisk, DriveKind::Ssd, DriveKind::Nvme, DriveKind::Simulated];
         let Some(drive) = drive.filter(|drive| known.contains(&drive.kind)) else {

@@ -13,27 +13,24 @@ use drivescope_model::units::Bytes;
 pub(crate) const HOST_MANAGED: &str = "its zones are host-managed and reject out-of-order writes: run read-only \
                                        tests, or name a directory on a zoned file system (f2fs, btrfs)";
 
-/// What a plan is made from.
 #[derive(Debug, Clone, Copy)]
 pub struct PlanContext<'a> {
-    /// The suite, every option settled.
+    /// Every option settled.
     pub suite: &'a Suite,
-    /// On what.
     pub target: &'a TargetInfo,
     /// For estimates of time.
     pub typical: ExpectedSpeed,
-    /// They are those of a trial, on a drive so slow that the requests at the end of a round count.
+    /// `typical` comes from a trial, on a drive so slow that the requests at the end of a round count.
     pub is_slow: bool,
     /// Upper bounds, for the volume of writes; `None` where writing costs nothing.
     pub fastest: Option<ExpectedSpeed>,
     /// Bytes that tests work on: the test file, or the used part of a file or device.
     pub span_bytes: u64,
-    /// Bytes for files besides the test file: of a directory, above the floor of free space; of a simulated drive,
-    /// on a file system on it. 0 of others.
+    /// For files besides the test file: of a directory, above the floor of free space; of a simulated drive, on a
+    /// file system on it; else 0.
     pub room_bytes: u64,
     /// How a block device may be written.
     pub allowed: WriteLevel,
-    /// The drive at the bottom, if there is one.
     pub drive: Option<&'a Drive>,
     /// Zones that writes to this block device have to keep to.
     pub zoned: Option<Zoned>,
@@ -42,10 +39,10 @@ pub struct PlanContext<'a> {
 }
 
 /// Requests that one core computes in a second, drive, loop and recorder together: between those of a disk and of
-/// an SSD with many dies. These rates were measured on one machine and raised by half, because another one made twice
-/// as many: a plan is off by the processor's speed.
+/// an SSD with many dies. Measured on one machine and raised by half, because another one made twice as many: a
+/// plan is off by the processor's speed.
 const COMPUTED_PER_S: f64 = 1.5e6;
-/// The same where a simulated disk chooses among those that wait, in its queue or its write cache.
+/// For a simulated disk that chooses among waiting requests, in its queue or its write cache.
 const CHOSEN_PER_S: f64 = 5.0e5;
 /// MiB of a stream that are computed in a second: flash keeps the place of every page.
 const DISK_MIB_PER_S: f64 = 3.0e6;
@@ -60,7 +57,7 @@ impl PlanContext<'_> {
         if self.target.kind == TargetKind::Simulated { requests / COMPUTED_PER_S } else { 0.0 }
     }
 
-    /// The same of requests that a disk may serve in another order: random ones, and small writes.
+    /// For requests that a disk may serve in another order: random ones, and small writes.
     pub(crate) fn computed_random_s(&self, requests: f64) -> f64 {
         let slower = if self.is_disk() { COMPUTED_PER_S / CHOSEN_PER_S } else { 1.0 };
         self.computed_s(requests * slower)
@@ -73,18 +70,18 @@ impl PlanContext<'_> {
         if is_simulated { bytes / Bytes::mib(1).0 as f64 / per_s } else { 0.0 }
     }
 
-    /// Whether a disk is at the bottom, or what is not known.
+    /// A disk, or unknown, at the bottom.
     pub(crate) fn is_disk(&self) -> bool {
         self.drive.is_none_or(|drive| drive.rotational_hint)
     }
 
-    /// How long it takes at most to find out which engine serves a cell faster, s.
+    /// Longest time of an engine trial.
     pub(crate) fn trial_s(&self, cell: &Cell) -> f64 {
         let is_simulated = self.target.kind == TargetKind::Simulated;
         if is_simulated { 0.0 } else { engine_trial::seconds_max(cell.shape, cell.mix) }
     }
 
-    /// How long the requests take that are in flight at the end of a round, s: too little to count on most drives.
+    /// Time of the requests in flight at the end of a round: too little to count on most drives.
     pub(crate) fn drain_s(&self, cell: &Cell) -> f64 {
         let shape = cell.shape;
         let in_flight = shape.depth * shape.threads;
@@ -93,12 +90,12 @@ impl PlanContext<'_> {
         if self.is_slow { bytes as f64 / rate } else { 0.0 }
     }
 
-    /// How long writes take that the page cache took, s; of other drives, plans leave them out.
+    /// Time to write out what the page cache took; plans for other drives leave it out.
     pub(crate) fn write_back_s(&self, bytes: f64) -> f64 {
         if self.is_slow { bytes / (self.typical.mb_s * 1e6) } else { 0.0 }
     }
 
-    /// Plans a round of some requests, which may be shorter than its time: its share of them.
+    /// Plans a round of `requests`, which may be shorter than its time: its share of them.
     pub(crate) fn timed_round(&self, test: &mut PlannedTest, requests: f64) -> f64 {
         let Some(most) = self.round_requests_max else { return 1.0 };
         if requests * FASTER_THAN_TYPICAL <= most as f64 {
@@ -108,7 +105,6 @@ impl PlanContext<'_> {
         (most as f64 / requests).min(1.0)
     }
 
-    /// A planned test that runs.
     pub(crate) fn planned(&self, test: TestKind) -> PlannedTest {
         let writes = match self.target.kind {
             TargetKind::Directory => WriteLevel::OwnFiles,
@@ -127,7 +123,6 @@ impl PlanContext<'_> {
         }
     }
 
-    /// A planned test that does not run, and why.
     pub(crate) fn skipped(&self, test: TestKind, reason: impl Into<String>) -> PlannedTest {
         PlannedTest { skip: Some(reason.into()), ..self.planned(test) }
     }
@@ -167,7 +162,7 @@ impl PlanContext<'_> {
         }
     }
 
-    /// Rate, MB/s, at which `bytes` can be expected to be written in order.
+    /// Rate at which `bytes` can be expected to be written in order.
     pub(crate) fn sequential_write_mb_s(&self, bytes: u64) -> f64 {
         self.typical.sequential_write_mb_s(self.drive, bytes)
     }

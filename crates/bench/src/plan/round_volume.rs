@@ -1,12 +1,9 @@
-//! How much a round of a writing cell moves at most: what the plan promises and the rounds keep.
+//! How much a round of a writing cell moves at most: what the fastest drives of the kind take in its time, so that
+//! none of them is cut short.
 //!
-//! A round of writes ends with its time, or with its share of the promised bytes if those are through
-//! before. The share is what the fastest drives of the kind take in that time, so that none of them is cut
-//! short; what is faster still (memory behind a virtual disk) needs less time for the same figures.
-//!
-//! With `write_once` the share is also what the test file holds, if that is less. It suffices: the file is larger
-//! than the write buffer of any single drive, and a cache that holds all of it would take the same blocks again just
-//! as fast. What lasts longer (the fast cache of flash) no short round can empty; `fill` is the test for it.
+//! With `write_once` it is also at most what the test file holds. It suffices: the file is larger than the write
+//! buffer of any single drive, and a cache that holds all of it would take the same blocks again just as fast. What
+//! lasts longer (the fast cache of flash) no short round can empty; `fill` is the test for it.
 
 use crate::plan::expected_speed::{DEPTHS_MIN, ExpectedSpeed};
 use drivescope_model::cell::{Cell, Order, Shape};
@@ -15,7 +12,7 @@ use drivescope_model::units::Secs;
 /// Chance decides which requests of a mix are writes: this many standard deviations are room enough.
 const SIGMAS: f64 = 5.0;
 
-/// Bytes of a request that is computed as quickly as a small one, on a simulated drive.
+/// Bytes of a request that a simulated drive computes as quickly as a small one.
 const COMPUTED_AS_ONE: u64 = 256 << 10;
 
 /// How many small requests a request counts as where a round on a simulated drive is shortened.
@@ -23,12 +20,11 @@ pub fn computed_as(block_bytes: u64) -> u64 {
     block_bytes.div_ceil(COMPUTED_AS_ONE).max(1)
 }
 
-/// What is left of the requests of a thread in a shortened round, where the requests are large.
+/// Requests left to a thread in a shortened round, where the requests are large.
 pub fn shortened(requests: u64, shape: Shape) -> u64 {
     (requests / computed_as(shape.block.0)).max(u64::from(shape.depth) * DEPTHS_MIN)
 }
 
-/// How long a round of a cell is.
 #[derive(Debug, Clone, Copy)]
 pub struct RoundLength {
     /// Measured time and ramp.
@@ -37,7 +33,7 @@ pub struct RoundLength {
     pub write_once: bool,
 }
 
-/// Requests that each thread sends at most in a round of a writing cell that has `place_bytes`, ramp included.
+/// Requests per thread at most in a round of a writing cell that has `place_bytes`, ramp included.
 pub fn round_requests(
     cell: &Cell,
     length: RoundLength,

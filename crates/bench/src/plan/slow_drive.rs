@@ -26,8 +26,8 @@ impl ExpectedSpeed {
     }
 }
 
-/// The suite, shortened to fit into the limit over `usual_s`, and the changes in words; `None` where it fits as it is.
-/// `seconds` plans a suite on this drive.
+/// The suite, shortened to fit into the limit over `usual_s`, and the changes in words; `None` where it fits as it
+/// is. `seconds` plans a suite on this drive.
 pub(crate) fn shortened<E>(
     suite: &Suite,
     usual_s: f64,

@@ -5,7 +5,7 @@ use crate::io::clock;
 use crate::io::device::IoDevice;
 use crate::io::offsets::derive_seed;
 use crate::loops::control::Control;
-use crate::loops::phase::{self, Load, LoopMode};
+use crate::loops::phase::{self, Load};
 use crate::plan::expected_speed::ExpectedSpeed;
 use crate::workloads::shared::open_target;
 use drivescope_drive::Target;
@@ -18,18 +18,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Bytes of the scratch file, and the most that is read of a file or device.
 const STREAM: Bytes = Bytes::mib(8);
-/// Block of the stream, and its longest time, apart from the last request.
 const STREAM_BLOCK: Bytes = Bytes::mib(1);
 const STREAM_TIME: Secs = Secs(0.7);
 /// Random reads, and their longest time.
 const READS: u64 = 200;
 const READS_TIME: Secs = Secs(0.3);
 
-/// The speed of `target`: a file or device is read; in a directory a scratch file is written, if `may_write`. `None`
-/// for simulated drives, whose kind is known, and where a trial would not show the drive.
-///
-/// A trial that finds the drive slow is repeated, and the faster one counts: other programs may have held up the first.
-/// `stop` ends it.
+/// The speed of `target`: a file or device is read; in a directory a scratch file is written, if `may_write`.
+/// `None` for simulated drives, whose kind is known, and where a trial would not show the drive. A trial that
+/// finds the drive slow is repeated, and the faster one counts: other programs may have held up the first. `stop`
+/// ends it.
 pub fn measure(target: &Target, may_write: bool, stop: &AtomicBool) -> Option<ExpectedSpeed> {
     if target.is_simulated() || target.memory_backed().is_some() {
         return None;
@@ -98,23 +96,9 @@ fn load(order: Order, block: Bytes, mix: Mix, span: Range<u64>, time: Secs) -> L
         Order::Seq => (span.end - span.start) / block.0,
         Order::Rnd => READS,
     };
-    let (mode, seed) = (LoopMode::Closed, derive_seed(clock::now_ns(), "trial", 0, 0));
+    let seed = derive_seed(clock::now_ns(), "trial", 0, 0);
     let shape = Shape { order, block, depth: 1, threads: 1 };
-    let (ramp, data_seed, pass, engine) = (Secs(0.0), seed, 0, None);
-    Load {
-        shape,
-        mix,
-        mode,
-        span,
-        ramp,
-        time,
-        ops_max,
-        seed,
-        data_seed,
-        pass,
-        engine,
-        studies_span: false,
-    }
+    Load { time, ops_max, ..Load::closed(shape, mix, span, seed) }
 }
 
 /// Bytes per second, with the time to flush caches above the drive.

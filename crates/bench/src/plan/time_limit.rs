@@ -3,7 +3,7 @@
 const TIMES_MAX: f64 = 2.0;
 const DELAY_MAX_S: f64 = 20.0;
 
-/// The longest time, s, for work that was planned to take `planned_s`.
+/// The longest time for work that was planned to take `planned_s`.
 pub(crate) fn time_limit_s(planned_s: f64) -> f64 {
     (planned_s * TIMES_MAX).max(planned_s + DELAY_MAX_S)
 }

@@ -10,13 +10,12 @@ use std::cell::Cell;
 /// Takes what the test in progress has found so far.
 pub type SaveCheckpoint<'a> = Box<dyn Fn(TestResult) + 'a>;
 
-/// A checkpoint is due after a tenth of the time that the test has taken, within these bounds: a killed test
-/// loses a tenth of its work at most, and hours of it are written down about a thousand times.
+/// A checkpoint is due after a tenth of the time that the test has taken, within these bounds: a killed test loses
+/// a tenth of its work at most, and hours of it are written down about a thousand times.
 const EVERY_SHARE: u64 = 10;
 const EVERY_MIN_NS: u64 = 250_000_000;
 const EVERY_MAX_NS: u64 = 30_000_000_000;
 
-/// Who keeps checkpoints, if anybody, and when.
 #[derive(Default)]
 pub(super) struct Checkpoints<'a> {
     save: Option<SaveCheckpoint<'a>>,
@@ -29,7 +28,6 @@ impl<'a> Checkpoints<'a> {
         Self { save: Some(save), ..Self::default() }
     }
 
-    /// A test begins.
     pub(super) fn begin(&self, now_ns: u64) {
         self.begun_ns.set(now_ns);
         self.last_ns.set(now_ns);
@@ -42,23 +40,21 @@ impl<'a> Checkpoints<'a> {
 }
 
 impl Session<'_> {
-    /// Hands what the test in progress has found so far to the save, if one is there and it is time.
-    ///
-    /// To be called now and then from the thread that waits for a phase, so that the loop that measures
-    /// knows nothing of it. `record` is made only when it is needed; it must have a resume point.
-    /// Not of simulated drives: they are gone with the program.
+    /// Saves what the test in progress has found so far, if a save is set and it is time. To be called now and
+    /// then from the thread that waits for a phase, so that the measuring loop has no part in it. `record` is made
+    /// only when it is needed; it must have a resume point. Not on simulated drives, which end with the program.
     pub fn checkpoint(&self, record: impl FnOnce() -> TestRecord) {
         if self.checkpoints.is_due(self.now_ns()) {
             self.checkpoint_at_once(record);
         }
     }
 
-    /// A point at which the test in progress can be resumed, with nothing known of what lies before it.
+    /// Where the test in progress can be resumed, with nothing known of what lies before.
     pub(crate) fn resume_point(&self, phase: ResumePhase, at_bytes: u64) -> ResumePoint {
         ResumePoint { seed: self.plan.seed, at_bytes, phase, intact_before: false }
     }
 
-    /// The same, due or not: where a test goes over to something else, and what lies behind is not to be done again.
+    /// Due or not: before a new part of a test, so that the one before is not repeated.
     pub fn checkpoint_at_once(&self, record: impl FnOnce() -> TestRecord) {
         let Some(save) = &self.checkpoints.save else { return };
         if self.target.info().kind == TargetKind::Simulated {

@@ -8,10 +8,9 @@ use drivescope_drive::gate::{RawDisk, Rechecks, WriteError};
 use drivescope_model::plan::WriteLevel;
 use std::cell::{Cell, RefCell};
 
-/// Between two checks, which take a few milliseconds of a thread that only waits.
+/// Each takes a few milliseconds of a thread that only waits.
 const RECHECK_EVERY_NS: u64 = 1_000_000_000;
 
-/// When the next check is due, and what the last one found.
 #[derive(Default)]
 pub(super) struct ClaimRecheck {
     next_ns: Cell<u64>,
@@ -37,18 +36,17 @@ impl Session<'_> {
         self.storage.recheck.refused.borrow().is_none()
     }
 
-    /// The checks since the device was claimed; none where it is only read.
+    /// Since the device was claimed; none where it is only read.
     pub fn rechecks(&self) -> Option<Rechecks> {
         let of_device = self.storage.device.as_ref().and_then(IoDevice::claim);
         of_device.or(self.storage.claim.as_ref()).map(RawDisk::rechecks)
     }
 
-    /// Ends the test if it may not continue.
     pub(super) fn check_claim(&self) -> Result<(), BenchError> {
         self.claim_holds();
         let refused = self.storage.recheck.refused.borrow_mut().take();
         refused.map_or(Ok(()), |why| {
-            // Whoever asks once more gets the same answer.
+            // The next call checks at once.
             self.storage.recheck.next_ns.set(0);
             Err(why.into())
         })

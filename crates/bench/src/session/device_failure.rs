@@ -15,7 +15,7 @@ use std::sync::Arc;
 const BLOCK_BYTES: u32 = 4096;
 
 impl Session<'_> {
-    /// Takes note of a failed test: later tests are skipped if the device no longer answers.
+    /// After a failed test: later tests are skipped if the device no longer answers.
     pub(crate) fn note_failure(&mut self, test: TestKind, error: &BenchError) {
         if error.kind(self.target.info().kind) == ErrorKind::Device
             && (error.is_of_a_device_gone() || !self.answers())
@@ -45,7 +45,6 @@ impl Session<'_> {
     }
 }
 
-/// Reads blocks until the device answers one; whether it did.
 struct AskBlocks {
     places: [u64; 3],
     block: u32,

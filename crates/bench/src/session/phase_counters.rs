@@ -11,7 +11,6 @@ use drivescope_model::document::Limiter;
 use drivescope_model::findings::FindingId;
 use std::time::Duration;
 
-/// What is read before and after a round: the kernel's counters of the devices below.
 pub struct PhaseCounters {
     start_s: f64,
     top: Option<DeviceCounters>,
@@ -21,7 +20,6 @@ pub struct PhaseCounters {
     start_ns: u64,
 }
 
-/// The counters of the uppermost device, or of the simulated drive below a simulated page cache.
 fn top_counters(session: &Session<'_>) -> Option<DeviceCounters> {
     match session.simulated() {
         Some(drive) => drive.counters(),
@@ -29,7 +27,7 @@ fn top_counters(session: &Session<'_>) -> Option<DeviceCounters> {
     }
 }
 
-/// What all processors did so far, and this program's part; a simulated drive needs none of them.
+/// All processors' work so far, and this program's part; `None` on a simulated drive.
 fn cores(session: &Session<'_>) -> Option<(CoreTimes, CpuUsage)> {
     let real = session.target.simulated().is_none();
     let all = CoreTimes::read(&Roots::host()).filter(|_| real)?;
@@ -40,9 +38,9 @@ fn cores(session: &Session<'_>) -> Option<(CoreTimes, CpuUsage)> {
 const LOOKS_MAX: u32 = 100;
 const LOOK_EVERY: Duration = Duration::from_millis(1);
 
-/// Waits until nothing is in flight. What the page cache read ahead of the round before (8 MiB at a time on
-/// some machines) would else be counted as another program's in this one. Others may keep a device busy for
-/// ever: then not for long.
+/// Waits until nothing is in flight. What the page cache read ahead of the round before (8 MiB at a time on some
+/// machines) would else be counted as another program's in this one. Others may keep a device busy for ever: then
+/// not for long.
 fn wait_until_idle(mut in_flight: impl FnMut() -> u64, mut pause: impl FnMut()) {
     for _ in 0..LOOKS_MAX {
         if in_flight() == 0 {
@@ -65,7 +63,6 @@ fn let_devices_finish(session: &Session<'_>) {
 }
 
 impl PhaseCounters {
-    /// Reads the counters, as soon as they stand still.
     pub fn begin(session: &Session<'_>) -> Self {
         let_devices_finish(session);
         Self {
@@ -78,7 +75,6 @@ impl PhaseCounters {
         }
     }
 
-    /// Reads them again and makes a round of it all.
     pub fn end(
         self,
         session: &Session<'_>,
@@ -103,9 +99,13 @@ impl PhaseCounters {
             below_loop: since(self.below_loop, session.target.below_loop_counters()),
             cores: self.cores.zip(cores(session)).map(|(before, now)| {
                 let taken = CoresTaken::of(now.0.since(before.0), now.1.since(before.1));
-                if in_user_space(session) { taken.by_the_file_system() } else { taken }
+                let is_fuse = session.findings().iter().any(|it| it.id == FindingId::FuseFs);
+                if is_fuse { taken.by_the_file_system() } else { taken }
             }),
-            temperature_c: temperature_c(session),
+            temperature_c: match session.simulated() {
+                Some(drive) => drive.heat().map(|heat| heat.celsius),
+                None => session.target.temperature_c(),
+            },
             limiter: Limiter::Drive,
             cache: Cache::Past,
             own_metrics: false,
@@ -113,19 +113,6 @@ impl PhaseCounters {
             counts: "iops",
             extra: Vec::new(),
         }
-    }
-}
-
-/// Whether a program serves the target's file system.
-fn in_user_space(session: &Session<'_>) -> bool {
-    session.findings().iter().any(|finding| finding.id == FindingId::FuseFs)
-}
-
-/// The temperature of the drive in use.
-fn temperature_c(session: &Session<'_>) -> Option<f64> {
-    match session.simulated() {
-        Some(drive) => drive.heat().map(|heat| heat.celsius),
-        None => session.target.temperature_c(),
     }
 }
 

@@ -12,7 +12,7 @@ use crate::judging::validity::{self, Environment};
 use crate::loops::calibrate;
 use crate::loops::control::Control;
 use crate::loops::engine_trial;
-use crate::loops::phase::{self, Load, LoopMode};
+use crate::loops::phase::{self, Load};
 use crate::plan::expected_speed::DEPTHS_MIN;
 use drivescope_model::cell::{Mix, Shape};
 use drivescope_model::drive::Link;
@@ -20,14 +20,12 @@ use drivescope_model::event::Event;
 use drivescope_model::host::Calibration;
 use drivescope_model::options::TestKind;
 use drivescope_model::plan::Engine;
-use drivescope_model::units::Secs;
 use std::ops::Range;
 
-/// Time between two pictures of a test's rounds so far: for each, the figures of its cell are computed anew.
+/// Least time between two events with a test's rounds so far: each computes the figures of its cell anew.
 const TELL_EVERY_NS: u64 = 50_000_000;
 
 impl Session<'_> {
-    /// A fresh number for the data of the next writing phase.
     pub fn next_pass(&mut self) -> u64 {
         self.storage.pass += 1;
         self.storage.pass
@@ -38,28 +36,18 @@ impl Session<'_> {
         let share = |most: u64| most / u64::from(shape.threads);
         let least = u64::from(shape.depth) * DEPTHS_MIN;
         Load {
-            shape,
-            mix,
-            mode: LoopMode::Closed,
-            span,
-            ramp: Secs(0.0),
-            time: Secs(0.0),
             ops_max: self.test.round_requests.map_or(u64::MAX, |most| share(most).max(least)),
             seed: derive_seed(self.plan.seed, cell, round, 0),
-            data_seed: self.plan.seed,
-            pass: 0,
-            engine: None,
-            studies_span: false,
+            ..Load::closed(shape, mix, span, self.plan.seed)
         }
     }
 
-    /// Tells listeners that a phase begins.
     pub fn phase_started(&self, label: &str, round: u32, rounds: u32) {
         self.emit(Event::PhaseStarted { label: label.to_string(), round, rounds });
     }
 
-    /// Runs a round of `load`, watched, and turns it into a [`Round`]. A failed request ends the test
-    /// after the round has been kept in `record`.
+    /// Runs a round of `load`, watched, and turns it into a [`Round`]. A failed request ends the test after the
+    /// round has been kept in `record`.
     pub fn measure(
         &self,
         load: &Load,
@@ -70,7 +58,7 @@ impl Session<'_> {
         self.measure_of(load, cell, (round, self.plan.suite.rounds), record)
     }
 
-    /// The same for round `round` of `rounds`.
+    /// As [`Session::measure`], for round `round` of `rounds`.
     pub fn measure_of(
         &self,
         load: &Load,
@@ -106,7 +94,6 @@ impl Session<'_> {
         Ok(engine)
     }
 
-    /// Keeps a round with its findings; errors and stops end the test.
     pub fn add_round(&self, mut round: Round, record: &mut TestRecord) -> Result<(), BenchError> {
         let environment = self.environment(record.test());
         round.limiter =
@@ -129,8 +116,8 @@ impl Session<'_> {
         }
     }
 
-    /// Whether rounds so far may be shown again: rounds of a simulated drive can follow each other faster than anyone
-    /// reads.
+    /// Whether rounds so far may be shown again: rounds of a simulated drive can follow each other faster than
+    /// anyone reads.
     fn may_tell(&self) -> bool {
         let now = clock::now_ns();
         let is_due = now >= self.test.told_ns.get() + TELL_EVERY_NS;
@@ -140,7 +127,6 @@ impl Session<'_> {
         is_due
     }
 
-    /// What rounds of `test` are compared with.
     pub(crate) fn environment(&self, test: TestKind) -> Environment {
         let drive = self.target.drive();
         // What costs nothing here bounds nothing.
@@ -172,7 +158,6 @@ impl Session<'_> {
         }
     }
 
-    /// Runs one task on `device`, watched; returns its output and the frame of a [`Round`].
     pub fn run_task<T: IoTask>(
         &self,
         device: &IoDevice,
@@ -183,7 +168,7 @@ impl Session<'_> {
         self.run_task_with(device, spec, control, task, || ())
     }
 
-    /// The same, and calls `also` now and then, from the thread that only waits.
+    /// Calls `also` now and then, from the thread that only waits.
     pub fn run_task_with<T: IoTask>(
         &self,
         device: &IoDevice,

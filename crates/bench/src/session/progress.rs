@@ -7,7 +7,6 @@ use drivescope_model::event::Event;
 /// A test that takes this many times its planned time is no longer almost done.
 const LATE: f64 = 1.1;
 
-/// Forwards a phase's counters to the listeners and the stop flag to the phase.
 pub struct Progress<'s> {
     session: &'s Session<'s>,
     control: &'s Control,
@@ -15,7 +14,6 @@ pub struct Progress<'s> {
 }
 
 impl<'s> Progress<'s> {
-    /// Begins now.
     pub fn new(session: &'s Session<'s>, control: &'s Control) -> Self {
         Self { session, control, last: (session.now_ns(), 0, 0) }
     }

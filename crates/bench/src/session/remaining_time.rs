@@ -5,7 +5,7 @@ use super::Session;
 use std::cell::RefCell;
 use std::ops::Range;
 
-/// The pace is that of the last part of the time, such a share of it and some seconds at least: the end of a fast
+/// The pace is taken over the last part of the time, this share of it and some seconds at least: the end of a fast
 /// cache is soon forgotten.
 const PACE_SHARE: f64 = 0.1;
 const PACE_MIN_S: f64 = 5.0;
@@ -31,24 +31,21 @@ struct PlannedBytes {
     begun_ns: u64,
     /// Bytes of the phases that have ended.
     before: u64,
-    /// Time and share at the last look.
+    /// Time and share of the pace's beginning.
     last: (u64, f64),
-    /// When something was last moved.
     moved_ns: u64,
-    /// Share per second.
     share_per_s: Option<f64>,
 }
 
 impl RemainingTime {
-    /// A phase ended, which moved `bytes`.
     pub(super) fn add(&self, bytes: u64) {
         if let Some(running) = self.0.borrow_mut().as_mut() {
             running.before += bytes;
         }
     }
 
-    /// Share of the time that is over, and how long the rest takes, s, when this phase has moved this many
-    /// bytes; neither of tests that do not say what they move, nor the latter where nothing moves.
+    /// Share of the time that is over, and how long the rest takes, s, when this phase has moved this many bytes.
+    /// `None` of tests that do not say what they move; no rest where nothing moves.
     pub(super) fn look(&self, now_ns: u64, bytes: u64) -> Option<(f64, Option<f64>)> {
         self.0.borrow_mut().as_mut().map(|running| running.look(now_ns, bytes))
     }
@@ -101,7 +98,6 @@ impl PlannedBytes {
         (done, (!is_still).then_some(left_s))
     }
 
-    /// Which part of the time of all passes the first `bytes` of them take.
     fn share(&self, mut bytes: u64) -> f64 {
         let (mut done, mut all) = (0.0, 0.0);
         for pass in &self.passes {

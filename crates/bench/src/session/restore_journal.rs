@@ -12,24 +12,22 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Where a session keeps originals, and who hears of it.
 pub struct RestoreJournal<'a> {
     folder: PathBuf,
     run_id: String,
     data_seed: u64,
     /// Raised while the program must not end before everything is back.
     held: Arc<AtomicBool>,
-    /// Hears how far putting back is.
+    /// Gets the progress of the rollback.
     told: Box<dyn FnMut(RollbackStep) + 'a>,
-    /// What is saved, once something was.
     originals: Option<BeforeImages>,
-    /// Why something is not back, or a journal is left that is not needed.
+    /// Why something is not back, or an unneeded journal is left.
     lost: Option<String>,
 }
 
 impl<'a> RestoreJournal<'a> {
-    /// A journal for `run_id` in `folder`, whose test data have this seed. `held` is raised while originals are in it
-    /// only; `told` hears how far it is with putting them back.
+    /// A journal for `run_id` in `folder`, whose test data have this seed. `held` is raised while originals are in
+    /// it only; `told` gets the progress of putting them back.
     pub fn new(
         folder: PathBuf,
         (run_id, data_seed): (String, u64),
@@ -40,7 +38,6 @@ impl<'a> RestoreJournal<'a> {
         Self { folder, run_id, data_seed, held, told, originals: None, lost: None }
     }
 
-    /// The journal of this device, begun the first time.
     fn originals(
         &mut self,
         disk: &RawDisk,
@@ -56,8 +53,8 @@ impl<'a> RestoreJournal<'a> {
 }
 
 impl Session<'_> {
-    /// Saves the originals of `area` and opens it to the engines, until the end of the test puts them
-    /// back. Errors: a stop was asked for, the journal or the device failed; then nothing is opened.
+    /// Saves the originals of `area` and opens it to the engines, until the end of the test puts them back. Errors:
+    /// a stop was asked for, the journal or the device failed; then nothing is opened.
     pub fn save_before_images(&mut self, area: Range<u64>) -> Result<(), BenchError> {
         let what = format!("saving {} of contents", Bytes(area.end - area.start));
         self.emit(Event::Preparing { what });
@@ -71,14 +68,12 @@ impl Session<'_> {
         journal.held.store(true, Ordering::Release);
         let stopped = || stop.load(Ordering::Relaxed);
         let originals = journal.originals(disk, area.end - area.start)?;
-        match originals.protect(disk, area, &stopped, &mut |_| {})? {
-            true => Ok(()),
-            false => Err(BenchError::Interrupted),
-        }
+        let is_whole = originals.protect(disk, area, &stopped, &mut |_| {})?;
+        if is_whole { Ok(()) } else { Err(BenchError::Interrupted) }
     }
 
-    /// Puts everything back that the test saved, however it ended, and verifies it. That something is
-    /// not back weighs more than how the test ended.
+    /// Puts everything back that the test saved, however it ended, and verifies it. A failure to do so outweighs
+    /// how the test ended.
     pub(crate) fn restore_before_images(
         &mut self,
         end: Result<(), BenchError>,
@@ -109,7 +104,6 @@ impl Session<'_> {
     }
 }
 
-/// What a bar says meanwhile.
 fn words(step: RollbackStep) -> String {
     let what = match step.stage {
         RollbackStage::Writing => "restoring contents",

@@ -5,7 +5,6 @@ use crate::judging::test_record::TestRecord;
 use crate::plan::time_limit::time_limit_s;
 use drivescope_model::units::Secs;
 
-/// How long the first rounds of a test took.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct RoundsOver {
     count: u32,
@@ -14,7 +13,7 @@ pub(super) struct RoundsOver {
 }
 
 impl RoundsOver {
-    /// Time of all rounds at this pace, s.
+    /// Time of all rounds at this pace.
     pub(super) fn whole_s(self) -> f64 {
         self.elapsed_s * f64::from(self.all) / f64::from(self.count.max(1))
     }

@@ -13,14 +13,12 @@ use drivescope_model::units::Bytes;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What is claimed and open.
 pub(crate) struct Storage {
     /// The claim of a block device that may be written, until it is opened.
     pub(crate) claim: Option<RawDisk>,
-    /// What it was claimed for.
     pub(crate) claimed: WriteLevel,
     pub(crate) device: Option<IoDevice>,
-    /// Behind the device, whose file must be closed before its folder goes.
+    /// Declared after the device, whose file must be closed before its folder goes.
     pub(crate) folder: Option<OwnFolder>,
     /// The simulated drive in use, whose clock is the session's: the target, or a file on one like it.
     pub(crate) simulated: Option<Arc<SimulatedDrive>>,
@@ -31,7 +29,6 @@ pub(crate) struct Storage {
     pub(super) recheck: ClaimRecheck,
 }
 
-/// A simulated drive with files on it.
 pub(crate) struct FilledDrive {
     pub(crate) drive: Arc<SimulatedDrive>,
     /// First address and bytes of each, in the order of writing.
@@ -39,7 +36,6 @@ pub(crate) struct FilledDrive {
 }
 
 impl Storage {
-    /// Nothing yet.
     pub(super) fn new(simulated: Option<Arc<SimulatedDrive>>) -> Self {
         Self {
             claim: None,
@@ -73,7 +69,7 @@ impl Session<'_> {
         }
     }
 
-    /// How much of `device` tests work on; those of the whole surface begin at its start.
+    /// How much of `device` tests work on; tests of the whole surface begin at its start.
     pub fn span_bytes(&self, device: &IoDevice) -> u64 {
         let size = device.size_bytes();
         match self.target.info().kind {
@@ -91,19 +87,18 @@ impl Session<'_> {
         span.map_or(0, |span| span.end - span.start)
     }
 
-    /// Whether `wanted` more bytes fit above the floor of free space.
     pub fn check_room(&self, wanted: Bytes) -> Result<(), BenchError> {
         self.storage.folder.as_ref().map_or(Ok(()), |folder| Ok(folder.check_room(wanted)?))
     }
 
-    /// Whether `bytes` may be written over own files, which takes space where the file system copies on
-    /// write, as much as the file at most; and whether the floor was kept until now.
+    /// Whether `bytes` may be written over own files, which takes space where the file system copies on write, as
+    /// much as the file at most; and whether the floor was kept until now.
     pub fn check_room_to_overwrite(&self, bytes: u64) -> Result<(), BenchError> {
         let taken = if self.copies_on_write() { bytes.min(self.plan.own_bytes.0) } else { 0 };
         self.check_room(Bytes(taken))
     }
 
-    /// After own files were overwritten: has a file system that copies on write free what was replaced.
+    /// After own files were overwritten: makes a file system that copies on write free the old blocks.
     pub fn free_replaced_blocks(&self) -> Result<(), BenchError> {
         let folder = self.storage.folder.as_ref().filter(|_| self.copies_on_write());
         folder.map_or(Ok(()), |folder| Ok(folder.sync_file_system()?))

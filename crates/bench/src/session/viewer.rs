@@ -7,10 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// How often a paused run checks whether to continue.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// Requests of a viewer of a run. Clones share them.
+/// Clones share the requests.
 #[derive(Debug, Clone, Default)]
 pub struct ViewerRequests {
     skip: Arc<AtomicBool>,
@@ -28,12 +27,10 @@ impl ViewerRequests {
         !self.pause.fetch_xor(true, Ordering::Relaxed)
     }
 
-    /// Whether the test in progress is to be skipped.
     pub(crate) fn skips(&self) -> bool {
         self.skip.load(Ordering::Relaxed)
     }
 
-    /// Another test begins.
     pub(super) fn begin(&self) {
         self.skip.store(false, Ordering::Relaxed);
     }
@@ -44,7 +41,6 @@ impl ViewerRequests {
 }
 
 impl Session<'_> {
-    /// The same with a viewer.
     #[must_use]
     pub fn with_viewer(mut self, viewer: ViewerRequests) -> Self {
         self.viewer = viewer;

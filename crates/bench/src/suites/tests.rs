@@ -4,6 +4,15 @@ use super::*;
 use drivescope_model::cell::Cell;
 use drivescope_model::units::{Bytes, Secs};
 
+fn adapted(overrides: &Overrides) -> Result<Suite, SuiteError> {
+    adapt(find("quick", None).unwrap(), overrides)
+}
+
+fn with_settings(settings: &[&str]) -> Overrides {
+    let settings = settings.iter().map(|setting| setting.to_string()).collect();
+    Overrides { settings, ..Overrides::default() }
+}
+
 #[test]
 fn built_in_suites_are_valid_and_named_consistently() {
     for name in names(None) {
@@ -23,7 +32,7 @@ fn a_typing_error_gets_a_suggestion() {
     }
     assert!(!find("xyzzyplugh", None).unwrap_err().to_string().contains("did you mean"));
     let overrides = Overrides { tests: vec!["latancy".into()], ..Overrides::default() };
-    let error = adapt(find("quick", None).unwrap(), &overrides).unwrap_err().to_string();
+    let error = adapted(&overrides).unwrap_err().to_string();
     assert!(error.contains("did you mean 'latency'"), "{error}");
 }
 
@@ -77,8 +86,7 @@ fn broken_files_are_named_with_line_and_column() {
 
 #[test]
 fn absurd_values_are_refused() {
-    let quick = || find("quick", None).unwrap();
-    for settings in [
+    for setting in [
         "rounds=0",
         "rounds=100000",
         "size=1k",
@@ -104,28 +112,26 @@ fn absurd_values_are_refused() {
         "nonsense",
         "name.x=1",
     ] {
-        let overrides = Overrides { settings: vec![settings.into()], ..Overrides::default() };
-        assert!(adapt(quick(), &overrides).is_err(), "{settings}");
+        assert!(adapted(&with_settings(&[setting])).is_err(), "{setting}");
     }
 }
 
 #[test]
 fn duplicate_tests_are_refused() {
-    let adapted = |cells: &[&str], settings: &[&str]| {
-        let words = |words: &[&str]| words.iter().map(|word| word.to_string()).collect();
-        let (cells, settings) = (words(cells), words(settings));
-        let overrides = Overrides { cells, settings, ..Overrides::default() };
-        adapt(find("quick", None).unwrap(), &overrides).map_err(|error| error.to_string())
+    let with_cells = |second: &str| {
+        let cells = vec!["rnd4k_q1t1.read".to_string(), second.to_string()];
+        adapted(&Overrides { cells, ..Overrides::default() })
     };
-    for cells in [["rnd4k_q1t1.read", "rnd4k_q1t1.read"], ["rnd4k_q1t1.read", "rnd4k_q1t1"]] {
-        let error = adapted(&cells, &[]).unwrap_err();
+    for cell in ["rnd4k_q1t1.read", "rnd4k_q1t1"] {
+        let error = with_cells(cell).unwrap_err().to_string();
         assert!(error.contains("names the cell rnd4k_q1t1.read twice"), "{error}");
     }
-    assert!(adapted(&["rnd4k_q1t1.read", "rnd4k_q1t1.write"], &[]).is_ok());
+    assert!(with_cells("rnd4k_q1t1.write").is_ok());
     for setting in
         ["latency.spans_pct=[50, 50]", "latency.rates=[{ percent = 5 }, { percent = 5 }]"]
     {
-        assert!(adapted(&[], &[setting]).unwrap_err().contains("twice"), "{setting}");
+        let error = adapted(&with_settings(&[setting])).unwrap_err().to_string();
+        assert!(error.contains("twice"), "{setting}: {error}");
     }
     let text = "name = \"x\"\nsummary = \"y\"\ntests = [\"transfer\"]\n[transfer]\n\
                 cells = [\"rnd4k_q1t1.read\", \"rnd4k_q1t1.read\"]\n";
@@ -143,7 +149,7 @@ fn the_command_line_wins() {
         settings: vec!["transfer.ramp=2s".into(), "latency.rates=[100, { percent = 25 }]".into()],
         ..Overrides::default()
     };
-    let suite = adapt(find("quick", None).unwrap(), &overrides).unwrap();
+    let suite = adapted(&overrides).unwrap();
     assert_eq!(suite.tests, [TestKind::Transfer, TestKind::Latency]);
     let cells: Vec<String> = suite.transfer.cells.iter().map(Cell::to_string).collect();
     assert_eq!(cells, ["rnd4k_q1t1.read", "seq1m_q8t1.read", "seq1m_q8t1.write"]);
@@ -155,8 +161,7 @@ fn the_command_line_wins() {
 #[test]
 fn chosen_shapes_and_directions_win_over_suite_cells() {
     let cells = |setting: &str| -> Vec<String> {
-        let overrides = Overrides { settings: vec![setting.into()], ..Overrides::default() };
-        let suite = adapt(find("quick", None).unwrap(), &overrides).unwrap();
+        let suite = adapted(&with_settings(&[setting])).unwrap();
         suite.transfer.all_cells().iter().map(Cell::to_string).collect()
     };
     assert_eq!(cells("transfer.mixes=[\"mix70\"]").len(), 4);
@@ -178,10 +183,9 @@ fn a_users_suite_hides_a_built_in_one() {
 #[test]
 fn tests_from_the_start_refuse_another_part() {
     for (test, works) in [("surface", true), ("align", true), ("fill", false), ("verify", false)] {
-        let (tests, settings) = (vec![test.to_string()], vec!["offset=end".to_string()]);
-        let overrides = Overrides { tests, settings, ..Overrides::default() };
-        let adapted = adapt(find("quick", None).unwrap(), &overrides);
-        assert_eq!(adapted.is_ok(), works, "{test}");
+        let tests = vec![test.to_string()];
+        let overrides = Overrides { tests, ..with_settings(&["offset=end"]) };
+        assert_eq!(adapted(&overrides).is_ok(), works, "{test}");
     }
 }
 

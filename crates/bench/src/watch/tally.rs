@@ -14,7 +14,6 @@ const STALL_MEDIANS: u64 = 10;
 /// Fewer reads have no median that says what is usual.
 const READS_MIN: u64 = 16;
 
-/// What was seen so far.
 pub(super) struct WatchTally<C> {
     /// Names a time for people.
     at: C,
@@ -22,7 +21,7 @@ pub(super) struct WatchTally<C> {
     end_ns: u64,
     latencies: Histogram<u64>,
     slowest: Option<TimedRead>,
-    /// Slow reads of the time before it was known what is usual.
+    /// Slow reads from before the median was known.
     unjudged: Vec<TimedRead>,
     stalls: u64,
     stalled_ns: u64,
@@ -44,7 +43,6 @@ impl<C: Fn(u64) -> Option<String>> WatchTally<C> {
         }
     }
 
-    /// The lines that follow from what was seen.
     pub(super) fn take(&mut self, sighting: Sighting) -> Vec<WatchLine> {
         match sighting {
             Sighting::Failed(read, failure) => {
@@ -75,7 +73,6 @@ impl<C: Fn(u64) -> Option<String>> WatchTally<C> {
         self.judge(1).into_iter()
     }
 
-    /// The stalls among the slow reads, once enough reads were seen.
     fn judge(&mut self, reads_min: u64) -> Vec<WatchLine> {
         if self.unjudged.is_empty() || self.latencies.len() < reads_min {
             return Vec::new();
@@ -140,7 +137,6 @@ impl<C: Fn(u64) -> Option<String>> WatchTally<C> {
         }
     }
 
-    /// All of it.
     pub(super) fn summary(&self) -> WatchSummary {
         let elapsed_s = self.since_start_s(self.end_ns);
         let reads = self.latencies.len();

@@ -21,7 +21,6 @@ pub enum ReplayTiming {
 }
 
 impl ReplayTiming {
-    /// The word in suite files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Auto => "auto",

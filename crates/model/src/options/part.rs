@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// A part begins at a multiple of this, the largest sector there is.
+/// A part begins at a multiple of the largest sector there is.
 const UNIT_BYTES: u64 = 4096;
 
 /// Where the used part of a file or device begins: `2TB`, or `end` for the last bytes of it.
@@ -28,8 +28,7 @@ pub enum NamedStart {
 }
 
 impl Suite {
-    /// The part of a target of `size_bytes` that the suite uses; where it does not say from where on, it begins
-    /// at 0.
+    /// The part of a target of `size_bytes` that the suite uses, by default from its start.
     pub fn part(&self, size_bytes: u64) -> Range<u64> {
         let len = if self.span.0 == 0 { size_bytes } else { self.span.0.min(size_bytes) };
         match self.offset {

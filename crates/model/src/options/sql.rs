@@ -22,10 +22,9 @@ pub enum DatabaseKind {
 }
 
 impl DatabaseKind {
-    /// Every database.
     pub const ALL: [Self; 4] = [Self::Sqlite, Self::Postgres, Self::Mariadb, Self::Mssql];
 
-    /// The name in options and metric keys.
+    /// In options and metric keys.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Sqlite => "sqlite",

@@ -91,7 +91,7 @@ impl Default for SteadyOptions {
 }
 
 impl SteadyOptions {
-    /// All cells of a round, in the order of the PTS: direction by direction, and within one shape by shape.
+    /// In the order of the PTS: direction by direction, and within one shape by shape.
     pub fn all_cells(&self) -> Vec<Cell> {
         if !self.cells.is_empty() {
             return self.cells.clone();
@@ -100,7 +100,6 @@ impl SteadyOptions {
         self.mixes.iter().flat_map(of_mix).collect()
     }
 
-    /// Whether a cell has to be steady.
     pub fn is_tracked(&self, cell: &Cell) -> bool {
         self.tracking.is_empty() || self.tracking.contains(cell)
     }

@@ -22,7 +22,7 @@ pub enum Preset {
 }
 
 impl Preset {
-    /// The shapes of the preset, in CrystalDiskMark's order.
+    /// In CrystalDiskMark's order.
     pub fn shapes(self) -> Vec<Shape> {
         let seq1m_q8 = Shape { order: Order::Seq, block: Bytes::mib(1), depth: 8, threads: 1 };
         let seq1m_q1 = Shape { depth: 1, ..seq1m_q8 };
@@ -87,7 +87,7 @@ impl Default for TransferOptions {
 }
 
 impl TransferOptions {
-    /// All shapes, the preset's first, none twice.
+    /// The preset's first, none twice.
     fn all_shapes(&self) -> Vec<Shape> {
         let mut shapes = self.preset.map(Preset::shapes).unwrap_or_default();
         for shape in &self.shapes {
@@ -98,7 +98,7 @@ impl TransferOptions {
         shapes
     }
 
-    /// All cells in the order they run: reads, writes, mixes, as CrystalDiskMark does; or those that are named.
+    /// In the order they run: reads, writes, mixes, as CrystalDiskMark does; or those that are named.
     pub fn all_cells(&self) -> Vec<Cell> {
         if !self.cells.is_empty() {
             return self.cells.clone();

@@ -1,16 +1,12 @@
-//! The benchmark of GNOME Disks (gnome-disk-utility, `gdu-benchmark-dialog.c`): evenly spread samples, and
-//! accesses at places of GLib's generator with seed 42, so that the same places are visited.
-//!
-//! The generator is MT19937 (Matsumoto and Nishimura 1998) seeded as its 2002 revision does; GLib makes
-//! a double of two outputs: `(a · 2^-32 + b) · 2^-32`.
+//! The benchmark of GNOME Disks (gnome-disk-utility, `gdu-benchmark-dialog.c`): evenly spread samples, and accesses
+//! at the places of GLib's generator with seed 42. That is MT19937 (Matsumoto and Nishimura 1998) seeded as its
+//! 2002 revision does; GLib makes a double of two outputs: `(a · 2^-32 + b) · 2^-32`.
 
 const N: usize = 624;
 const M: usize = 397;
 const SEED: u32 = 42;
-/// 2^-32.
 const SCALE: f64 = 1.0 / 4_294_967_296.0;
 
-/// MT19937.
 struct MersenneTwister {
     state: [u32; N],
     next: usize,
@@ -79,13 +75,12 @@ pub fn samples(size: u64, count: u32, sample_bytes: u64) -> Vec<(u64, u64)> {
 mod tests {
     use super::*;
 
-    /// As GNOME Disks has them by default.
     const SAMPLES: u32 = 100;
     const SAMPLE_BYTES: u64 = 10 << 20;
     const ACCESSES: u32 = 1000;
 
-    /// Reference outputs of the authors' mt19937ar for its default seed, and of NumPy's
-    /// `RandomState(42)`, which seeds in the same way.
+    /// Reference outputs of the authors' mt19937ar for its default seed, and of NumPy's `RandomState(42)`, which
+    /// seeds in the same way.
     #[test]
     fn the_generator_is_mt19937() {
         let mut random = MersenneTwister::new(5489);

@@ -27,7 +27,7 @@ pub struct Buffers {
 unsafe impl Send for Buffers {}
 
 impl Buffers {
-    /// `slots` buffers of `len` bytes each, already backed by memory so that no page fault is measured.
+    /// Already backed by memory, so that no page fault is measured.
     pub fn new(slots: u32, len: usize) -> io::Result<Self> {
         let stride = len.max(1).next_multiple_of(ALIGN);
         let wanted = stride * slots as usize;
@@ -58,7 +58,6 @@ impl Buffers {
         Ok(buffers)
     }
 
-    /// Writes to every page, so that the kernel gives it memory now.
     fn touch(&self, len: usize) {
         for offset in (0..len).step_by(ALIGN) {
             // SAFETY: the offset lies within the mapping, which no other code knows yet.
@@ -66,31 +65,27 @@ impl Buffers {
         }
     }
 
-    /// Number of buffers.
     pub fn slots(&self) -> u32 {
         self.slots
     }
 
-    /// Length of each.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Address of a buffer.
     pub fn pointer(&self, slot: u16) -> *mut u8 {
         assert!(u32::from(slot) < self.slots, "slot {slot} of {}", self.slots);
         // SAFETY: slot < slots, so the offset lies within the mapping.
         unsafe { self.base.add(self.stride * usize::from(slot)) }
     }
 
-    /// The buffer as a slice; the caller's exclusive borrow stands for "not in flight".
+    /// The caller's exclusive borrow stands for "not in flight".
     pub fn slice(&mut self, slot: u16) -> &mut [u8] {
         // SAFETY: `pointer` checks the slot; a buffer is `len` ≤ stride bytes and buffers are disjoint.
         // The queue lends a slot only while no request on it is in flight.
         unsafe { std::slice::from_raw_parts_mut(self.pointer(slot), self.len) }
     }
 
-    /// All buffers, for registration with the kernel.
     pub fn iovecs(&self) -> Vec<libc::iovec> {
         (0..self.slots as u16)
             .map(|slot| libc::iovec { iov_base: self.pointer(slot).cast(), iov_len: self.len })

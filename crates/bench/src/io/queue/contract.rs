@@ -5,17 +5,14 @@ use crate::io::device::IoDevice;
 use crate::io::engine;
 use crate::io::payload::Payload;
 use crate::skip::note_skipped;
-use crate::testing::scratch;
-use drivescope_drive::OwnFolder;
+use crate::testing::ScratchFile;
 use drivescope_model::plan::Engine;
-use drivescope_model::units::Bytes;
 use std::io;
 
 const BLOCK: u32 = 8192;
 const BLOCKS: u64 = 64;
 const SPEC: QueueSpec = QueueSpec { depth: 8, ahead: 1, block_bytes: BLOCK, dsync: false };
 
-/// Runs `task` on every engine that works here, each on a fresh file of its own.
 fn on_every_engine<T: IoTask>(name: &str, make: impl Fn() -> T) -> Vec<T::Output> {
     [Engine::Uring, Engine::Threads]
         .into_iter()
@@ -27,9 +24,7 @@ fn on_every_engine<T: IoTask>(name: &str, make: impl Fn() -> T) -> Vec<T::Output
             }
         })
         .map(|engine| {
-            let dir = scratch();
-            let mut folder = OwnFolder::create(dir.path(), "contract").unwrap();
-            let file = folder.create_file("data", Bytes(BLOCKS * u64::from(BLOCK))).unwrap();
+            let (_scratch, file) = ScratchFile::new(BLOCKS * u64::from(BLOCK));
             let device = IoDevice::new(file, engine);
             device.run(SPEC, make(), || {}).unwrap().output
         })
@@ -48,7 +43,6 @@ fn drain<Q: IoQueue>(queue: &mut Q, expected: usize) -> Vec<IoCompletion> {
     all
 }
 
-/// Writes every block at full depth, flushes, reads all back.
 struct WriteAndReadBack;
 
 impl IoTask for WriteAndReadBack {
@@ -107,7 +101,6 @@ fn failures_belong_to_their_request() {
     }
 }
 
-/// With nothing in flight, waiting until a time returns at that time, not before, with nothing.
 struct WaitUntil;
 
 impl IoTask for WaitUntil {
@@ -136,7 +129,6 @@ fn waiting_until_a_time_is_exact() {
     assert!(!on_every_engine("wait until", || WaitUntil).is_empty());
 }
 
-/// Leaves requests in flight when the queue is dropped.
 struct LeaveInFlight;
 
 impl IoTask for LeaveInFlight {

@@ -4,7 +4,6 @@ use super::{IoCompletion, IoQueue, IoRequest, QueueSpec};
 use crate::io::clock;
 use std::io;
 
-/// The null target.
 #[derive(Debug)]
 pub struct NullQueue {
     slots: u32,
@@ -12,7 +11,6 @@ pub struct NullQueue {
 }
 
 impl NullQueue {
-    /// A null target of the given depth.
     pub fn new(spec: QueueSpec) -> Self {
         Self { slots: spec.slots(), flying: Vec::with_capacity(spec.slots() as usize) }
     }

@@ -6,12 +6,11 @@ use drivescope_drive::simulated::{Answer, SimOp, SimulatedDrive};
 use drivescope_model::target::IoMode;
 use std::io;
 
-/// The load's side of a simulated drive.
 pub struct SimulatedQueue<'d> {
     drive: &'d SimulatedDrive,
     mode: IoMode,
     slots: u32,
-    /// What a write is: done in the cache, or on the medium.
+    /// A write completes in the cache or on the medium.
     write: SimOp,
     buffers: Option<Buffers>,
     answers: Vec<Answer>,
@@ -19,20 +18,19 @@ pub struct SimulatedQueue<'d> {
 }
 
 impl<'d> SimulatedQueue<'d> {
-    /// A queue whose requests go through the host's page cache or past it; time stands still until it waits.
+    /// Time stands still until it waits.
     pub fn new(drive: &'d SimulatedDrive, mode: IoMode, spec: QueueSpec) -> io::Result<Self> {
         let slots = spec.slots();
-        let buffers = match drive.keeps_contents() {
-            true => Some(Buffers::new(slots, spec.block_bytes as usize)?),
-            false => None,
-        };
+        let buffers = drive.keeps_contents();
+        let buffers =
+            buffers.then(|| Buffers::new(slots, spec.block_bytes as usize)).transpose()?;
         let answers = Vec::with_capacity(slots as usize);
         let write = if spec.dsync { SimOp::WriteThrough } else { SimOp::Write };
         drive.begin(slots);
         Ok(Self { drive, mode, slots, write, buffers, answers, now_ns: drive.now() })
     }
 
-    /// Moves the data of a request as it is sent: requests take effect in the order of their arrival.
+    /// Moves data as requests are sent: they take effect in the order of their arrival.
     fn move_data(&mut self, request: IoRequest) {
         let Some(buffers) = &mut self.buffers else { return };
         let data = &mut buffers.slice(request.slot)[..request.len as usize];

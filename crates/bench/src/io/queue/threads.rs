@@ -16,7 +16,6 @@ use std::time::Duration;
 /// Sleeps end this early and spinning takes over, as in the io_uring engine.
 const SPIN_NS: u64 = 80_000;
 
-/// A request with the address of its buffer.
 #[derive(Clone, Copy)]
 struct QueuedRequest {
     request: IoRequest,
@@ -47,7 +46,6 @@ impl HelperShared {
     }
 }
 
-/// A queue served by threads of `scope`.
 pub struct ThreadQueue<'scope> {
     file: &'scope IoFile,
     buffers: Buffers,
@@ -59,7 +57,7 @@ pub struct ThreadQueue<'scope> {
 }
 
 impl<'scope> ThreadQueue<'scope> {
-    /// A queue for `file` with as many threads as its depth (none at depth 1).
+    /// As many threads as its depth; none at depth 1.
     pub fn new<'env>(
         scope: &'scope Scope<'scope, 'env>,
         file: &'scope IoFile,
@@ -89,7 +87,6 @@ impl<'scope> ThreadQueue<'scope> {
         Ok(queue)
     }
 
-    /// Waits for what the workers have done.
     fn wait_for_workers(&self, at_ns: u64, done: &mut Vec<IoCompletion>) {
         let mut state = self.shared.lock();
         while state.done.is_empty() {
@@ -105,7 +102,6 @@ impl<'scope> ThreadQueue<'scope> {
     }
 }
 
-/// One worker: takes requests until the queue is closed.
 fn serve(shared: &HelperShared, file: &IoFile) {
     let mut state = shared.lock();
     loop {
@@ -123,7 +119,7 @@ fn serve(shared: &HelperShared, file: &IoFile) {
     }
 }
 
-/// Does one request; short transfers are reported as they are.
+/// Short transfers are reported as they are.
 #[inline]
 fn perform(file: &IoFile, job: QueuedRequest) -> IoCompletion {
     let QueuedRequest { request, buffer, .. } = job;
@@ -143,7 +139,7 @@ fn perform(file: &IoFile, job: QueuedRequest) -> IoCompletion {
     IoCompletion { slot: request.slot, result }
 }
 
-/// All but a read, out of its way: a read that finds its data in memory takes little more than the call itself.
+/// Apart from reads: one that finds its data in memory takes little more than the call itself.
 #[inline(never)]
 fn write_or_sync(file: &IoFile, job: QueuedRequest, buffer: &[u8]) -> rustix::io::Result<usize> {
     let QueuedRequest { request, write_flags, .. } = job;
@@ -154,7 +150,6 @@ fn write_or_sync(file: &IoFile, job: QueuedRequest, buffer: &[u8]) -> rustix::io
     }
 }
 
-/// `pwrite`, or `pwritev2` where flags ask for more.
 fn write(
     file: &IoFile,
     buffer: &[u8],

@@ -12,48 +12,46 @@ use std::io;
 use std::mem::ManuallyDrop;
 use std::time::Duration;
 
-/// `io_uring_enter` also runs what completed (IORING_ENTER_GETEVENTS of the kernel's header).
+/// `io_uring_enter` also runs completed work (IORING_ENTER_GETEVENTS).
 const ENTER_GETEVENTS: u32 = 1;
 
-/// `io_uring_enter` is given a [`GetEvents`] (IORING_ENTER_EXT_ARG of the kernel's header).
+/// `io_uring_enter` takes a [`GetEvents`] (IORING_ENTER_EXT_ARG).
 const ENTER_EXT_ARG: u32 = 8;
 
-/// How long the first completion may wait for its siblings, where requests block: much less than any such
-/// device needs, about what a sleep and a wake-up take.
+/// How long the first completion may wait for others, where requests block: far below the latency of any such
+/// device, about a sleep and a wake-up.
 const GATHER_US: u32 = 5;
 
-/// Completions waited for together: this part of those in flight, and at most the maximum.
+/// Share of those in flight that are waited for together, up to a maximum.
 const GATHER_SHARE: u32 = 8;
 const GATHER_MAX: u32 = 4;
 
 /// Sleeps end this early and spinning takes over: timer slack is 50 µs, plus the wake-up.
 const SPIN_NS: u64 = 80_000;
 
-/// How often, and after which pause, requests that the kernel has are waited for again when an ending ring refuses to
-/// wait.
+/// How often, and after which pause, a ring that ends waits again for its requests when a wait fails.
 const TRIES: u32 = 10;
-/// The same of a claimed device, whose contents may be put back next: nothing may be written after them.
+/// For a claimed device, whose originals may be put back next: no write may follow them.
 const TRIES_OF_CLAIMED: u32 = 300;
 const BETWEEN_TRIES: Duration = Duration::from_millis(100);
 
-/// A ring with its buffers. The file must outlive it, which the borrow in [`UringQueue::new`] ensures.
+/// The file must outlive it, which the borrow in [`UringQueue::new`] ensures.
 pub struct UringQueue<'f> {
     ring: IoUring,
-    /// Kept mapped where the kernel may still write into them at the end.
+    /// Kept mapped if the kernel may still write into them at the end.
     buffers: ManuallyDrop<Buffers>,
-    /// Whether the buffers are registered; `RLIMIT_MEMLOCK` may forbid it.
+    /// Buffers are registered; `RLIMIT_MEMLOCK` may forbid it.
     fixed: bool,
-    /// Flags of every write.
     write_flags: i32,
-    /// Whether completions come from threads of the kernel, which should not wake us for each.
+    /// Completions come from threads of the kernel, which should not wake us for each.
     gathers: bool,
     in_flight: u32,
-    /// By slot: what is under way, to be sent again if a signal broke it off.
+    /// By slot; sent again if a signal interrupted it.
     sent: Vec<IoRequest>,
     file: &'f IoFile,
 }
 
-/// Options of a wait (`struct io_uring_getevents_arg` of the kernel's header).
+/// `struct io_uring_getevents_arg` of the kernel's header.
 #[repr(C)]
 struct GetEvents {
     sigmask: u64,
@@ -63,7 +61,7 @@ struct GetEvents {
     timeout: *const Timespec,
 }
 
-/// Why io_uring cannot be used here, in words; `None` if it can.
+/// Why io_uring cannot be used here; `None` if it can.
 pub fn refusal() -> Option<String> {
     match build(4).and_then(|ring| wait_at_most(&ring, 0)) {
         Ok(()) => None,
@@ -80,7 +78,6 @@ pub fn refusal() -> Option<String> {
     }
 }
 
-/// A ring with the best flags this kernel has.
 fn build(entries: u32) -> io::Result<IoUring> {
     let best = IoUring::builder()
         .setup_single_issuer()
@@ -93,8 +90,7 @@ fn build(entries: u32) -> io::Result<IoUring> {
     }
 }
 
-/// Submits, and waits for one completion, but not for longer than this. Errors: among others EINVAL, where the
-/// kernel is older than Linux 5.11 and knows no such wait.
+/// Errors: among others EINVAL before Linux 5.11, which has no such wait.
 fn wait_at_most(ring: &IoUring, timeout_ns: u64) -> io::Result<()> {
     let timeout = Timespec::from(Duration::from_nanos(timeout_ns));
     let arguments = SubmitArgs::new().timespec(&timeout);
@@ -105,7 +101,7 @@ fn wait_at_most(ring: &IoUring, timeout_ns: u64) -> io::Result<()> {
 }
 
 impl<'f> UringQueue<'f> {
-    /// A ring for `file`. Must be made on the thread that uses it.
+    /// Must be made on the thread that uses it.
     pub fn new(file: &'f IoFile, spec: QueueSpec) -> io::Result<Self> {
         let ring = build(spec.slots().next_power_of_two())?;
         ring.submitter().register_files(&[file.as_fd().as_raw_fd()])?;
@@ -163,7 +159,7 @@ impl<'f> UringQueue<'f> {
         }
     }
 
-    /// Sends what a signal broke off once more, as a call is repeated: no drive answers so.
+    /// Resends what a signal interrupted, as a call is repeated: no drive answers EINTR.
     #[cold]
     fn send_again(&mut self, done: &mut Vec<IoCompletion>, first: usize) {
         let mut at = first;
@@ -177,7 +173,7 @@ impl<'f> UringQueue<'f> {
         }
     }
 
-    /// Submits and waits for a completion; an interruption is not an error.
+    /// An interruption is not an error.
     fn wait_for_one(&mut self) -> io::Result<()> {
         let gather = (self.in_flight / GATHER_SHARE).min(GATHER_MAX);
         let waited = if self.gathers && gather > 1 {
@@ -191,9 +187,9 @@ impl<'f> UringQueue<'f> {
         }
     }
 
-    /// Submits and waits for `wanted` completions, or for the first one that then waited [`GATHER_US`] for
-    /// the others. A thread of the kernel that wakes us for each completion does little else: on zram in a
-    /// virtual machine 330 000 reads a second at depth 32 became 400 000.
+    /// Waits for `wanted` completions, or from the first one [`GATHER_US`] for the others. A kernel thread that
+    /// wakes us for each completion does little else: on zram in a virtual machine 330 000 reads a second at depth
+    /// 32 became 400 000.
     fn gather(&mut self, wanted: u32) -> io::Result<usize> {
         let unsent = self.ring.submission().len() as u32;
         // Without a time-out the wait would end after the shorter time, with nothing.
@@ -321,9 +317,7 @@ impl Drop for UringQueue<'_> {
 mod tests {
     use super::*;
     use crate::skip::note_skipped;
-    use crate::testing::scratch;
-    use drivescope_drive::OwnFolder;
-    use drivescope_model::units::Bytes;
+    use crate::testing::ScratchFile;
 
     const BLOCK: u32 = 4096;
 
@@ -332,9 +326,7 @@ mod tests {
         if let Some(reason) = refusal() {
             return note_skipped(&format!("io_uring: {reason}"));
         }
-        let dir = scratch();
-        let mut folder = OwnFolder::create(dir.path(), "gather").unwrap();
-        let file = folder.create_file("data", Bytes(40 * u64::from(BLOCK))).unwrap();
+        let (_scratch, file) = ScratchFile::new(40 * u64::from(BLOCK));
         let spec = QueueSpec { depth: 39, ahead: 1, block_bytes: BLOCK, dsync: false };
         let mut queue = UringQueue::new(&file, spec).unwrap();
         queue.gathers = true;
@@ -354,16 +346,13 @@ mod tests {
         assert_eq!(slots, (0..39).collect::<Vec<_>>());
     }
 
-    /// The kernel answers EINTR where a file system breaks a request off for a signal (FUSE, NFS).
+    /// The kernel answers EINTR where a file system interrupts a request for a signal (FUSE, NFS).
     #[test]
     fn request_interrupted_by_a_signal_is_resent() {
         if let Some(reason) = refusal() {
-            eprintln!("SKIPPED: repeating on io_uring: {reason}");
-            return;
+            return note_skipped(&format!("io_uring: {reason}"));
         }
-        let dir = scratch();
-        let mut folder = OwnFolder::create(dir.path(), "again").unwrap();
-        let file = folder.create_file("data", Bytes(2 * u64::from(BLOCK))).unwrap();
+        let (_scratch, file) = ScratchFile::new(2 * u64::from(BLOCK));
         let spec = QueueSpec { depth: 2, ahead: 1, block_bytes: BLOCK, dsync: false };
         let mut queue = UringQueue::new(&file, spec).unwrap();
         queue.sent[1] =

@@ -1,11 +1,9 @@
-//! Requests under way when a round of a closed loop begins and when it ends, and how much of them belongs to it.
-//!
-//! A count of completed requests is wrong in a short round of a deep queue: where a device answers a queue of eight
-//! together, by a batch of eight.
+//! Requests in flight when a round of a closed loop begins and ends, and how much of them belongs to it. Without
+//! that, a short round of a deep queue is wrong by a batch of eight where a device answers eight together.
 
 use hdrhistogram::Histogram;
 
-/// A request under way at an edge of the measured time.
+/// A request in flight at an edge of the measured time.
 #[derive(Debug, Clone, Copy)]
 struct AcrossEdge {
     /// The part of its time after the edge.
@@ -14,12 +12,12 @@ struct AcrossEdge {
 }
 
 impl AcrossEdge {
-    /// The share that was done before the edge, at an even pace.
+    /// The share done before the edge, at an even pace.
     fn done(self) -> f64 {
         1.0 - self.remaining_ns.min(self.latency_ns) as f64 / self.latency_ns.max(1) as f64
     }
 
-    /// The same with the usual time of a request.
+    /// With the usual time of a request instead of its own.
     fn done_of(self, usual_ns: u64) -> f64 {
         (1.0 - self.remaining_ns as f64 / usual_ns.max(1) as f64).max(0.0)
     }
@@ -29,14 +27,13 @@ impl AcrossEdge {
 #[derive(Debug, Clone, Default)]
 pub(super) struct RoundEdges {
     start: Vec<AcrossEdge>,
-    /// Requests under way at the end; `remaining_ns` counts from the start of the measured time.
+    /// In flight at the end; `remaining_ns` counts from the start of the measured time.
     late: Vec<AcrossEdge>,
-    /// Latencies of requests that the loop began with, as far as they completed after the start.
+    /// Of requests that the loop began with and that completed after the start.
     first_ns: Vec<u64>,
 }
 
 impl RoundEdges {
-    /// Room for a queue of `depth` requests.
     pub(super) fn of_depth(depth: u32) -> Self {
         let room = depth as usize;
         Self {
@@ -46,7 +43,6 @@ impl RoundEdges {
         }
     }
 
-    /// Whether the loop keeps a number of requests in flight.
     pub(super) fn is_closed_loop(&self) -> bool {
         self.start.capacity() > 0
     }
@@ -59,13 +55,13 @@ impl RoundEdges {
         }
     }
 
-    /// A request that was under way at the start.
+    /// In flight at the start.
     #[cold]
     pub(super) fn at_start(&mut self, remaining_ns: u64, latency_ns: u64) {
         push(&mut self.start, AcrossEdge { remaining_ns, latency_ns });
     }
 
-    /// A request that completed after the end, `since_start_ns` after the start.
+    /// Completed after the end, `since_start_ns` after the start.
     pub(super) fn late(&mut self, since_start_ns: u64, latency_ns: u64) {
         if latency_ns >= since_start_ns {
             self.at_start(since_start_ns, latency_ns);
@@ -73,22 +69,16 @@ impl RoundEdges {
         push(&mut self.late, AcrossEdge { remaining_ns: since_start_ns, latency_ns });
     }
 
-    /// Requests that were done within the `window_ns` of the round, beyond those that completed in it: a part of
-    /// the late ones, less the part of the others that was done before.
-    ///
-    /// A part is a share of the request's own time: exact over many requests, however times scatter. The first
-    /// requests of the loop had a shorter queue before them, so that their own times do not show the pace. Where some
-    /// were under way at the start, the remaining time of each request is compared with the usual time of all later
-    /// ones, at both edges: exact for requests that are served one after the other, side by side, or without a memory.
+    /// Requests done within the `window_ns` of the round beyond those that completed in it: a part of the late ones,
+    /// less the part of the others that was done before. A part is a share of the request's own time. The first
+    /// requests of the loop had a shorter queue, so where some were in flight at the start, the remaining time of each
+    /// request is compared with the usual time of all later ones.
     pub(super) fn parts(&self, window_ns: u64, latencies: &Histogram<u64>) -> f64 {
         let at_end = |late: &AcrossEdge| AcrossEdge {
             remaining_ns: late.remaining_ns.saturating_sub(window_ns),
             ..*late
         };
-        let usual_ns = match self.first_ns.is_empty() {
-            true => None,
-            false => Some(self.usual_ns(latencies)),
-        };
+        let usual_ns = (!self.first_ns.is_empty()).then(|| self.usual_ns(latencies));
         let done = |across: AcrossEdge| match usual_ns {
             Some(usual_ns) => across.done_of(usual_ns),
             None => across.done(),
@@ -98,7 +88,7 @@ impl RoundEdges {
         within - before
     }
 
-    /// The work done before the start, in requests: a share of each that was under way then, by its own time.
+    /// Work done before the start, in requests: a share of each in flight then, by its own time.
     pub(super) fn before(&self) -> f64 {
         self.start.iter().map(|across| across.done()).sum()
     }
@@ -119,7 +109,6 @@ impl RoundEdges {
     }
 }
 
-/// Without an allocation.
 fn push<T>(list: &mut Vec<T>, value: T) {
     if list.len() < list.capacity() {
         list.push(value);

@@ -5,7 +5,7 @@ use crate::io::recorder::Recorder;
 use crate::judging::round::CoresTaken;
 use crate::judging::test_record::TestRecord;
 use crate::loops::phase::PhaseResult;
-use crate::testing::{self, SECOND};
+use crate::testing::{self, SECOND, has};
 use drivescope_model::cell::Mix;
 use drivescope_model::options::TestKind;
 
@@ -97,23 +97,18 @@ fn disk_fall_is_full_cache_not_heat() {
     assert_eq!(id(&buffer, WRITE, true), None, "every disk has a buffer, which is full at times");
 }
 
-/// A second of writes at 5,000 requests of 64 KiB per second, and at less from its middle on.
+/// A second of writes at 5,000 requests of 64 KiB per second, then `rate` from its middle on.
 fn falling_to(rate: f64, number: u32) -> Round {
     round(WRITE, number, move |passed| if passed < 0.5 { 5_000.0 } else { rate })
 }
 
-/// Other programs come and go: on a machine with half of its cores taken a fall of a quarter is no cache.
+/// On a machine with half of its cores taken a drop of a quarter is no cache.
 #[test]
 fn fall_explained_by_busy_processors_is_ignored() {
     let with_others = |rate, others_pct| {
         let mut round = falling_to(rate, 1);
-        let total_ns = 2 * SECOND;
-        let cores = CoresTaken {
-            others_ns: total_ns * others_pct / 100,
-            total_ns,
-            ..CoresTaken::default()
-        };
-        round.cores = Some(cores);
+        let (total_ns, others_ns) = (2 * SECOND, 2 * SECOND * others_pct / 100);
+        round.cores = Some(CoresTaken { others_ns, total_ns, ..CoresTaken::default() });
         drop_of(&round).is_some()
     };
     assert!(with_others(3_600.0, 5));
@@ -124,18 +119,12 @@ fn fall_explained_by_busy_processors_is_ignored() {
 #[test]
 fn fall_within_round_spread_is_not_full_cache() {
     let found = |rates: [f64; 3]| {
-        let mut record = crate::judging::test_record::TestRecord::new(
-            drivescope_model::options::TestKind::Transfer,
-        );
+        let mut record = TestRecord::new(TestKind::Transfer);
         for (number, rate) in (1..).zip(rates) {
-            let before = rate * 1.4;
-            record.add(round(
-                WRITE,
-                number,
-                move |passed| if passed < 0.5 { before } else { rate },
-            ));
+            let falls = move |passed| if passed < 0.5 { rate * 1.4 } else { rate };
+            record.add(round(WRITE, number, falls));
         }
-        record.finish(3).findings.iter().any(|finding| finding.id == FindingId::CacheFull)
+        has(&record.finish(3), FindingId::CacheFull)
     };
     assert!(found([3_000.0, 3_100.0, 2_900.0]));
     assert!(!found([3_000.0, 5_000.0, 2_000.0]));
@@ -165,7 +154,6 @@ fn few_requests_more_or_less_are_not_drop() {
     assert_eq!(drop_of(&slow), None);
 }
 
-/// A silence at the end of a round is F020, not a drop beside it.
 #[test]
 fn silence_at_the_end_is_not_a_drop() {
     let mut silent = round(READ, 1, |passed| if passed < 0.7 { 5_000.0 } else { 0.5 });
@@ -175,7 +163,7 @@ fn silence_at_the_end_is_not_a_drop() {
     assert!(drop_of(&silent).is_some(), "the case must be one");
 }
 
-/// A drive of flash whose cache was full after its first round, one that was slow once, and one whose reads slowed.
+/// A cache full after the first round; one slow round; reads that slowed too.
 #[test]
 fn lasting_fall_of_rounds_is_a_full_cache() {
     let written = |rates: [f64; 4], reads: [f64; 4]| {
@@ -195,7 +183,6 @@ fn lasting_fall_of_rounds_is_a_full_cache() {
     assert_eq!(written([5_000.0, 2_000.0, 2_050.0, 1_950.0], [8e3, 4e3, 4e3, 4e3]), None);
 }
 
-/// Rates that other programs have slowed show nothing of a cache.
 #[test]
 fn fall_with_unreliable_timing_is_not_full_cache() {
     let is_full = |is_busy: bool| {
@@ -205,7 +192,7 @@ fn fall_with_unreliable_timing_is_not_full_cache() {
             let busy = Finding::new(FindingId::BusyProcessors, "timing unreliable");
             record.notice(busy.about(format!("transfer.{WRITE}")));
         }
-        record.finish(3).findings.iter().any(|finding| finding.id == FindingId::CacheFull)
+        has(&record.finish(3), FindingId::CacheFull)
     };
     assert!(is_full(false));
     assert!(!is_full(true));

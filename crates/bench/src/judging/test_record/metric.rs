@@ -10,7 +10,7 @@ use hdrhistogram::Histogram;
 /// Ten normal numbers range over more standard deviations than this once in fifty times.
 const RANGE_BY_CHANCE: f64 = 5.0;
 
-/// The value of the rounds and its interval, as its quantity asks for.
+/// The value of the rounds and its interval, by its quantity's rule.
 pub(super) fn metric(key: String, rounds: Vec<f64>) -> Metric {
     let quantity = quantity_of(&key);
     debug_assert!(quantity.is_some(), "{key} has no documented quantity");
@@ -36,7 +36,6 @@ pub(super) fn metric(key: String, rounds: Vec<f64>) -> Metric {
     }
 }
 
-/// The median and the ends of its interval.
 fn median_of(rounds: &[f64], unit: &str) -> (f64, f64, f64) {
     let value = summary::median(rounds).unwrap_or(0.0);
     let interval = interval::median_interval(rounds, CONFIDENCE);
@@ -47,8 +46,8 @@ fn median_of(rounds: &[f64], unit: &str) -> (f64, f64, f64) {
     (value, low, high)
 }
 
-/// Percentiles that no round has requests enough for and all of them together have: the median of rounds would be
-/// that of their largest latencies, which lies lower the more and the shorter the rounds are.
+/// Percentiles that all rounds together support and no single one does: the median of rounds would be of their
+/// largest latencies, which lie lower the more and the shorter the rounds are.
 pub(super) fn of_all_rounds(
     latencies: &Histogram<u64>,
     fewest: u64,

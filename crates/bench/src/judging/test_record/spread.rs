@@ -8,10 +8,9 @@ use drivescope_model::units::Bytes;
 use drivescope_stats::round_trend::round_fall;
 use drivescope_stats::summary;
 
-/// Rounds of a rate that differ by more than this share of their median are named.
+/// Share of the median.
 const SPREAD_MAX: f64 = 0.25;
 
-/// The rate of each round of a cell.
 pub(super) struct RoundRates {
     pub rates: Vec<f64>,
     /// Standard error of each from within its round, as a share.
@@ -63,8 +62,8 @@ impl TestRecord {
         self.notice(finding.about(self.key(cell)).weighing(spread));
     }
 
-    /// The share by which the rate falls from each round to the next. Not for many rounds: their test waits for the end
-    /// of the fall, and reports it.
+    /// Share by which the rate falls from each round to the next. `None` for many rounds: their test waits for the
+    /// end of the fall, and reports it.
     fn fall_of(&self, RoundRates { rates, errors, by_chance, .. }: &RoundRates) -> Option<f64> {
         let fall = round_fall(rates, errors).filter(|_| !self.many_rounds)?;
         let whole = 1.0 - (1.0 - fall).powi(rates.len() as i32 - 1);

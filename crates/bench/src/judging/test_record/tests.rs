@@ -15,7 +15,6 @@ fn result_of(rounds: Vec<Round>) -> TestResult {
     record.finish(3)
 }
 
-/// A round of 1,000 requests whose processor time the kernel saw in these modes.
 fn used(user_ns: u64, sys_ns: u64) -> Round {
     let mut round = round(CELL, 1_000, 4096, Mix::READ);
     round.measured.cpu_cost.usage =
@@ -102,8 +101,8 @@ fn percentiles_beyond_all_requests_are_left_out() {
     assert_eq!(of(4_000).len(), 5);
 }
 
-/// Three of 2,000 requests were slow, in two of twenty rounds: the 99.9th percentile is theirs, and the median
-/// of the rounds' largest latencies knows nothing of them.
+/// Three of 2,000 requests were slow, in two of twenty rounds: the 99.9th percentile is theirs, and the median of
+/// the rounds' largest latencies knows nothing of them.
 #[test]
 fn unsupported_percentile_pools_all_rounds() {
     let mut rounds = vec![round(CELL, 100, 4096, Mix::READ); 20];
@@ -138,7 +137,6 @@ fn requests_in_flight_never_exceed_those_sent() {
     assert_eq!(result_of(vec![late]).phases[0].depth_mean, 1.0);
 }
 
-/// A run of six rounds said "1 of the 3 rounds that a result needs" while it ran.
 #[test]
 fn few_rounds_raise_no_finding_before_the_end() {
     let mut record = TestRecord::new(TestKind::Transfer);
@@ -148,7 +146,6 @@ fn few_rounds_raise_no_finding_before_the_end() {
     assert!(few(&record.finish(6)));
 }
 
-/// Requests of a drive that fails meanwhile, or never came, make no figure.
 #[test]
 fn rounds_that_failures_ended_count_for_no_figure() {
     let good = || round(CELL, 100, 4096, Mix::READ);

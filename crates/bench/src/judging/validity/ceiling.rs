@@ -4,10 +4,10 @@
 use super::Environment;
 use crate::judging::round::Round;
 use drivescope_model::document::{Metric, TestResult};
-use drivescope_model::findings::{Finding, FindingId};
+use drivescope_model::findings::{Finding, FindingId, is_under};
 use drivescope_model::number::rounded;
 
-/// Clocks and counters of two devices agree to this; beyond it a rate is above its ceiling.
+/// Tolerance of clocks and counters of two devices.
 const CEILING_SLACK: f64 = 1.02;
 /// A copy moves each byte through memory twice; a rate from or into memory counts it once.
 const COPY_MOVES: f64 = 2.0;
@@ -30,8 +30,8 @@ pub(super) fn above_ceiling(round: &Round, environment: &Environment) -> Option<
     above_memory(&round.cell, rate, 1.0, copying_cores(round, environment), environment)
 }
 
-/// The rates of a result that tests have computed themselves, against the same ceilings. `of_memory`: keys of rates and
-/// of cells that the page cache answers on purpose. `directions`: in which the bytes of a rate cross a link at once.
+/// Checks rates that tests have computed themselves. `of_memory`: keys of rates and of cells that the page cache
+/// answers on purpose. `directions`: in which the bytes of a rate cross a link at once.
 pub(crate) fn of_figures(
     result: &TestResult,
     of_memory: &[String],
@@ -41,12 +41,7 @@ pub(crate) fn of_figures(
     if environment.memory_backed || environment.has_holes {
         return Vec::new(); // the run says once that no number is a drive's
     }
-    let is_of_memory = |key: &str| {
-        of_memory.iter().any(|known| {
-            key.strip_prefix(known.as_str())
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-        })
-    };
+    let is_of_memory = |key: &str| of_memory.iter().any(|known| is_under(key, known));
     let check = |metric: &Metric| {
         let rate = match metric.unit.as_str() {
             // An estimate is impossible if its whole interval is.
@@ -110,9 +105,8 @@ fn busier_way(round: &Round) -> f64 {
     f64::from(reads.max(100 - reads)) / 100.0
 }
 
-/// Cores that can move a round's bytes through memory. With direct I/O the device does it, and several
-/// at once below an array, so that only the whole machine bounds it; through the page cache the threads
-/// of the load copy.
+/// Cores that can move a round's bytes through memory. With direct I/O the device does it, and several at once
+/// below an array, so that only the whole machine bounds it; through the page cache the threads of the load copy.
 fn copying_cores(round: &Round, environment: &Environment) -> u32 {
     let threads = round.load.as_ref().map_or(1, |load| load.shape.threads);
     if environment.direct { environment.cores } else { threads.min(environment.cores) }
@@ -137,7 +131,6 @@ mod tests {
         found.into_iter().flat_map(|finding| finding.metrics).collect()
     }
 
-    /// A rate of 26 GB/s over a link of 1.8 GB/s was valid once.
     #[test]
     fn own_figures_above_the_link_are_invalid() {
         let of = |figures: &[(&str, f64)]| invalid(TestKind::ReadFiles, figures, &environment());

@@ -8,13 +8,12 @@ use drivescope_machine::counters::DeviceCounters;
 use drivescope_model::document::Limiter;
 use drivescope_model::findings::FindingId;
 
-/// A link this full sets the pace.
 const LINK_FULL_SHARE: f64 = 0.90;
 /// A device that moved less of what was asked did not set the pace.
 const MOST_SHARE: f64 = 0.5;
 
-/// Counters of the drive, or of the device that answers for it, and those of its flushes. A loop device that
-/// the page cache answers does not.
+/// Counters of the drive or of the device that answers for it, and of its flushes. `None` for a loop device that
+/// the page cache answers.
 fn counted(round: &Round, environment: &Environment) -> Option<(DeviceCounters, DeviceCounters)> {
     if environment.loop_caches {
         return round.below_loop.map(|below| (below, below));
@@ -22,18 +21,19 @@ fn counted(round: &Round, environment: &Environment) -> Option<(DeviceCounters, 
     round.top.map(|top| (top, round.disk.unwrap_or(top)))
 }
 
-/// Through the page cache on purpose: the drive where the program waited for it, memory otherwise.
-///
-/// Reads and synced writes wait while the drive is busy. Other writes only wait where a page must be read
-/// before a part of it can be written, and where the kernel lets them wait for pages to be written: then
-/// most of what they wrote is on the drive.
+/// Through the page cache on purpose: the drive where the program waited for it, memory otherwise. Reads and
+/// synced writes wait while the drive is busy. Other writes only wait where a page must be read before a part of it
+/// can be written, and where the kernel lets them wait for pages to be written: then most of what they wrote is on
+/// the drive.
 fn through_the_cache(round: &Round, environment: &Environment) -> Limiter {
     let synced = round.cache == Cache::SyncedWrites;
     let Some((device, flushed)) = counted(round, environment) else {
-        return match synced {
-            _ if others_set_the_pace(round) => Limiter::OtherPrograms,
-            true => the_drive(environment),
-            false => Limiter::Memory,
+        return if others_set_the_pace(round) {
+            Limiter::OtherPrograms
+        } else if synced {
+            the_drive(environment)
+        } else {
+            Limiter::Memory
         };
     };
     // A flush counts as no work in the kernel's busy time.
@@ -45,17 +45,19 @@ fn through_the_cache(round: &Round, environment: &Environment) -> Limiter {
     } else {
         most(busy)
     };
-    match waited {
-        true => Limiter::Drive,
-        false if others_set_the_pace(round) => Limiter::OtherPrograms,
+    if waited {
+        Limiter::Drive
+    } else if others_set_the_pace(round) {
+        Limiter::OtherPrograms
+    } else if synced {
         // What waited for the drive each time and did not keep it busy waited for the layer between.
-        false if synced => Limiter::FileSystem,
-        false => Limiter::Memory,
+        Limiter::FileSystem
+    } else {
+        Limiter::Memory
     }
 }
 
-/// A limit of a control group this full sets the pace: the kernel lets requests through in slices of a tenth of a
-/// second, of which a round holds few.
+/// The kernel lets requests through in slices of a tenth of a second, of which a round has few.
 const LIMIT_FULL_SHARE: f64 = 0.80;
 
 /// Whether a round did what its control group allows. Large requests count as the kernel splits them.
@@ -91,7 +93,6 @@ fn instead_of_the_drive(round: &Round, environment: &Environment) -> Option<Limi
     })
 }
 
-/// The layers between program and device.
 fn above_the_device(environment: &Environment) -> Limiter {
     if environment.file_system { Limiter::FileSystem } else { Limiter::Host }
 }
@@ -101,14 +102,14 @@ fn the_drive(environment: &Environment) -> Limiter {
     if environment.unproven { Limiter::FileSystem } else { Limiter::Drive }
 }
 
-/// A device that had less than this part of the asked queue to choose from waited for what is above it; but one
-/// that is as busy as this may take no more at a time.
+/// A device with less than this part of the asked queue waited for what is above it; one as busy as this may take
+/// no more at a time.
 const QUEUE_SHARE_MIN: f64 = 0.125;
 const QUEUE_ASKED_MIN: u32 = 8;
 const DEVICE_FULL_PCT: f64 = 90.0;
 
-/// Whether the requests of a deep queue came to the device one by one, although it had time for more: behind a
-/// lock of the file system, or the one worker in which io_uring writes to a file (btrfs with checksums).
+/// Whether the requests of a deep queue came to the device one by one, although it had time for more: serialized by
+/// a lock of the file system, or by the one worker in which io_uring writes to a file (btrfs with checksums).
 fn is_handed_down_singly(round: &Round) -> bool {
     let closed = round.load.as_ref().filter(|load| load.mode == LoopMode::Closed);
     let asked = closed.map_or(0, |load| load.shape.depth * load.shape.threads);
@@ -118,7 +119,7 @@ fn is_handed_down_singly(round: &Round) -> bool {
     asked >= QUEUE_ASKED_MIN && busy_pct < DEVICE_FULL_PCT && is_less
 }
 
-/// What limited a round; throttling is found from all rounds of a cell, in [`crate::judging::test_record`].
+/// Throttling is found from all rounds of a cell, in [`crate::judging::test_record`].
 pub fn limiter(round: &Round, environment: &Environment) -> Limiter {
     let rate = round.measured.mb_s();
     let writes = round.load.as_ref().is_some_and(|load| load.mix.writes());
@@ -155,7 +156,7 @@ mod tests {
     use crate::testing::round;
     use drivescope_model::cell::Mix;
 
-    /// Of 32 writes at once, btrfs handed 0.7 on, and the drive was said to be no faster.
+    /// Of 32 writes at once, btrfs passed 0.7 to the drive, which was blamed.
     #[test]
     fn serializing_layer_is_not_a_drive_limit() {
         let held = |cell: &str, busy_ms, wait_ms| {

@@ -12,7 +12,7 @@ use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::target::TargetKind;
 use drivescope_sql::SqlError;
 
-/// What is known before the first request: for the whole run.
+/// Known before the first request; for the whole run.
 pub fn of_target(target: &Target, power_save: Option<String>) -> Vec<Finding> {
     let mut found = Vec::new();
     let mut notice = |id, evidence: Option<String>| {
@@ -69,7 +69,7 @@ pub fn of_target(target: &Target, power_save: Option<String>) -> Vec<Finding> {
     found
 }
 
-/// Which drives hold the system, and what of them the target is: the system need not lie in that part.
+/// Which drives hold the system, and their part in the target: the system need not lie in that part.
 fn system_disk(disks: &[String], stack: &[String], loop_device: Option<&str>) -> String {
     let (disks_text, verb) = (disks.join(", "), if disks.len() == 1 { "holds" } else { "hold" });
     let above: Vec<&str> =
@@ -83,7 +83,7 @@ fn system_disk(disks: &[String], stack: &[String], loop_device: Option<&str>) ->
 }
 
 /// A target that is not a whole drive: a virtual machine's disk, made of others, a file, or shared with the running
-/// system. Of all these only the most telling has a finding, which names the others: their remedy is one.
+/// system. The most telling has a finding, which names the others: their remedy is the same.
 fn no_drive_of_its_own(
     of_loop: Option<String>,
     drive: Option<&Drive>,
@@ -102,7 +102,7 @@ fn no_drive_of_its_own(
     (!all.is_empty()).then(|| (id, all.join("; ")))
 }
 
-/// What is known of one of the disks at the bottom, of which there may be several.
+/// Findings about one of the disks at the bottom.
 fn of_disk(
     disk: &Drive,
     has_others: bool,
@@ -126,8 +126,8 @@ fn of_disk(
     }
 }
 
-/// Whether a failed request is the drive's fault: not that a file system was full or a file became smaller, nor
-/// that a request was none that the device can do, or never came to it.
+/// Whether a failed request is the drive's fault: not a full file system, a file that became smaller, a request
+/// that the device cannot do or that never came to it.
 fn blames_the_drive(failure: &IoFailure, kind: TargetKind) -> bool {
     let of_a_file = matches!(kind, TargetKind::File | TargetKind::Directory);
     match failure.errno {
@@ -139,7 +139,6 @@ fn blames_the_drive(failure: &IoFailure, kind: TargetKind) -> bool {
     }
 }
 
-/// What a failed test says about the drive of a target of this kind.
 pub fn of_error(error: &BenchError, kind: TargetKind) -> Option<Finding> {
     let id = match error {
         BenchError::Request { failure, .. } if blames_the_drive(failure, kind) => {
@@ -229,7 +228,6 @@ mod tests {
         );
     }
 
-    /// Files, copies and databases say of a failed drive what requests say.
     #[test]
     fn failed_files_and_databases_blame_the_drive() {
         let drive = |errno| DriveError::from_errno("read", Path::new("/mnt/a"), errno);
@@ -250,5 +248,27 @@ mod tests {
         }
         let source = BenchError::Source(drive(Errno::IO));
         assert_eq!(source.kind(TargetKind::Directory), ErrorKind::Device);
+    }
+
+    #[test]
+    fn drive_is_blamed_only_for_its_failures() {
+        use TargetKind::{Block, Directory, File};
+        for (errno, write, kind, blamed) in [
+            (libc::EIO, false, File, true),
+            (libc::EIO, true, Directory, true),
+            (libc::ENOSPC, true, Directory, false),
+            (libc::EINVAL, false, Block, false),
+            // Cut short: a file system that is full, a file that became smaller, a drive that ends early.
+            (0, true, Directory, false),
+            (0, false, File, false),
+            (0, false, Block, true),
+            // Never came to a drive: io_uring that was allowed no thread.
+            (libc::ECANCELED, true, Directory, false),
+            (libc::ENOMEM, false, Block, false),
+        ] {
+            let failure = IoFailure { errno, offset: 4096, len: 4096, write };
+            let found = of_error(&BenchError::Request { failure, count: 1 }, kind);
+            assert_eq!(found.is_some(), blamed, "{errno} {write} {kind:?}");
+        }
     }
 }

@@ -2,8 +2,6 @@
 //! drive.
 
 use super::*;
-use crate::error::BenchError;
-use crate::io::queue::IoFailure;
 use crate::judging::rate_drop::drop_of;
 use crate::judging::round::{Cache, CoresTaken};
 use crate::testing::{SECOND, round};
@@ -11,7 +9,6 @@ use drivescope_machine::counters::DeviceCounters;
 use drivescope_model::cell::Mix;
 use drivescope_model::document::Limiter;
 use drivescope_model::options::Arrivals;
-use drivescope_model::target::TargetKind;
 
 pub(super) fn environment() -> Environment {
     Environment {
@@ -55,7 +52,7 @@ fn a_healthy_drive_raises_nothing() {
     assert_eq!(limiter(&healthy, &environment()), Limiter::Drive);
 }
 
-/// Held back by the kernel, the device has little to do: without the limit, the file system was blamed.
+/// Held back by the kernel, the device has little to do; the file system was blamed.
 #[test]
 fn control_group_limit_is_named_as_limiter() {
     let of = |iops, bytes_s, requests_s| {
@@ -293,16 +290,13 @@ fn an_open_loop_that_falls_behind_is_overload() {
     open.load.as_mut().unwrap().mode = LoopMode::Open { arrivals: Arrivals::Fixed, rate: 100.0 };
     open.measured.recorder.due = 100;
     assert_eq!(ids(&open, &environment()), [FindingId::RateMissed]);
-    let evidence = of_round(&open, &environment()).remove(0).evidence;
-    let words =
-        "10 of 100 requests (10 %) were late at the end: target 100/s, due 100/s, completed 90.0/s";
-    assert!(evidence.ends_with(words), "{evidence}");
     // Requests that had been due before are done as well, but they are not among these 100.
-    open.measured.recorder.overdue = 40;
-    let evidence = of_round(&open, &environment()).remove(0).evidence;
-    let words =
-        "50 of 100 requests (50 %) were late at the end: target 100/s, due 100/s, completed 90.0/s";
-    assert!(evidence.ends_with(words), "{evidence}");
+    for (overdue, late) in [(0, "10 of 100 requests (10 %)"), (40, "50 of 100 requests (50 %)")] {
+        open.measured.recorder.overdue = overdue;
+        let evidence = of_round(&open, &environment()).remove(0).evidence;
+        let rates = "late at the end: target 100/s, due 100/s, completed 90.0/s";
+        assert!(evidence.ends_with(&format!("{late} were {rates}")), "{evidence}");
+    }
     // Others held the processors, and the drive waited for requests.
     let mut held = open.clone();
     held.measured.cpu_cost.wait_ns = Some(SECOND * 6 / 10);
@@ -381,9 +375,7 @@ fn through_page_cache_the_drive_limits_waiting_requests() {
 #[test]
 fn an_idle_device_points_at_the_layers_above() {
     let mut idle = round("rnd4k_q1t1.write", 1_000, 4096, Mix::WRITE);
-    if let Some(top) = &mut idle.top {
-        top.busy_ms = 100;
-    }
+    idle.top.as_mut().unwrap().busy_ms = 100;
     assert_eq!(limiter(&idle, &environment()), Limiter::FileSystem);
     let device = Environment { file_system: false, ..environment() };
     assert_eq!(limiter(&idle, &device), Limiter::Host, "a block device has no file system");
@@ -450,36 +442,8 @@ fn unseen_small_requests_are_noticed() {
     // As `surface` reads single blocks: 0.8 MB in all.
     let mut small = round("rnd4k_q1t1.read", 200, 4096, Mix::READ);
     small.load = None;
-    if let Some(top) = &mut small.top {
-        top.read_bytes = 0;
-    }
+    small.top.as_mut().unwrap().read_bytes = 0;
     assert_eq!(ids(&small, &environment()), [FindingId::BytesMissing]);
     let few = Round { asked: Some((12.0 * 4096.0, 0.0)), ..small };
     assert_eq!(ids(&few, &environment()), []);
-}
-
-#[test]
-fn drive_is_blamed_only_for_its_failures() {
-    let error = |errno, write| BenchError::Request {
-        failure: IoFailure { errno, offset: 4096, len: 4096, write },
-        count: 1,
-    };
-    for (errno, write, kind, blamed) in [
-        (libc::EIO, false, TargetKind::File, true),
-        (libc::EIO, true, TargetKind::Directory, true),
-        (libc::ENOSPC, true, TargetKind::Directory, false),
-        (libc::EINVAL, false, TargetKind::Block, false),
-        // Cut short: a file system that is full, a file that became smaller, a drive that ends early.
-        (0, true, TargetKind::Directory, false),
-        (0, false, TargetKind::File, false),
-        (0, false, TargetKind::Block, true),
-        // Never came to a drive: io_uring that was allowed no thread.
-        (libc::ECANCELED, true, TargetKind::Directory, false),
-        (libc::ENOMEM, false, TargetKind::Block, false),
-    ] {
-        let finding = of_error(&error(errno, write), kind);
-        assert_eq!(finding.is_some(), blamed, "{errno} {write} {kind:?}");
-    }
-    assert!(error(0, true).to_string().contains("no space left"));
-    assert!(error(0, false).to_string().contains("something shrank the file"));
 }

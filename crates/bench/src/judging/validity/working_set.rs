@@ -8,7 +8,7 @@ use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::number::rounded;
 use drivescope_model::units::Bytes;
 
-/// The cache assumed in a drive that does not report it: hard disks and SATA SSDs have up to this.
+/// Assumed in a drive that reports no cache: hard disks and SATA SSDs have up to this.
 const DRIVE_CACHE_BYTES: u64 = 256 << 20;
 /// Random requests within a smaller part of a rotating drive say nothing of its seeks.
 const SHORT_STROKE_SHARE: f64 = 0.10;
@@ -28,9 +28,10 @@ pub(super) fn small_working_set(round: &Round, environment: &Environment) -> Opt
     if studied && load.shape.order == Order::Seq && sent <= span {
         return None;
     }
-    let (cache, what) = match past_memory {
-        true => (DRIVE_CACHE_BYTES, "assumed for the drive's cache"),
-        false => (environment.memory_bytes, "memory, which caches this target"),
+    let (cache, what) = if past_memory {
+        (DRIVE_CACHE_BYTES, "assumed for the drive's cache")
+    } else {
+        (environment.memory_bytes, "memory, which caches this target")
     };
     (span < cache).then(|| {
         let evidence =
@@ -43,7 +44,6 @@ pub(super) fn small_working_set(round: &Round, environment: &Environment) -> Opt
 /// Halves are whole MiB.
 const HALF_SLACK: u64 = 1 << 20;
 
-/// A round of random requests over all that a test uses, if that is a small part of a rotating drive.
 pub(super) fn short_stroke_of(round: &Round, environment: &Environment) -> Option<Finding> {
     let load = round.load.as_ref().filter(|load| load.shape.order == Order::Rnd)?;
     // A part of it is named as such; reads and writes may have a half each.

@@ -10,6 +10,17 @@ fn plan(depth: u32, control: &Control) -> ClosedLoop<'_> {
     ClosedLoop { ramp_ns: 100_000_000, ..random_reads(depth, 1, control) }
 }
 
+/// A second of reads after the ramp, of a drive that serves as many at a time.
+fn read(depth: u32, service: impl FnMut(&IoRequest, u64) -> Result<u64, i32>) -> Recorder {
+    let control = Control::default();
+    let mut drive = VirtualQueue::new(depth + 1, depth as usize, service);
+    plan(depth, &control).run(&mut drive).unwrap()
+}
+
+fn iops(record: &Recorder) -> f64 {
+    record.ops as f64 * 1e9 / record.elapsed_ns() as f64
+}
+
 #[test]
 fn reads_are_batched_by_depth_or_blocking() {
     for (depth, may_block, most) in [(8, false, 2), (8, true, 4), (32, false, 4)] {
@@ -34,8 +45,7 @@ fn depth_one_shows_service_time_and_its_inverse() {
     assert_eq!(control.progress(), (10_000, 10_000 * 4096));
 }
 
-/// What the device must have seen of a mix is what was sent, not its percentage: 70 % of 100 requests are 60
-/// to 80 of them.
+/// 70 % of 100 requests are 60 to 80 of them.
 #[test]
 fn the_writes_of_a_mix_are_counted() {
     let control = Control::default();
@@ -62,32 +72,22 @@ fn the_depth_is_sustained_per_completion() {
     assert_eq!(drive.depth_max, 8);
     assert!(drive.depth_mean() > 7.9, "{}", drive.depth_mean());
     // Eight servers of mean 1 ms serve 8000/s; the standard error is about 1.1 %.
-    let iops = record.ops as f64 * 1e9 / record.elapsed_ns() as f64;
-    assert!((7_600.0..8_400.0).contains(&iops), "{iops}");
+    assert!((7_600.0..8_400.0).contains(&iops(&record)), "{}", iops(&record));
 }
 
 #[test]
 fn the_ramp_is_not_counted() {
-    let control = Control::default();
-    let mut drive = VirtualQueue::new(2, 1, |_: &IoRequest, at| {
-        Ok(if at < 100_000_000 { 1_000 } else { 1_000_000 })
-    });
-    let record = plan(1, &control).run(&mut drive).unwrap();
+    let record = read(1, |_, at| Ok(if at < 100_000_000 { 1_000 } else { 1_000_000 }));
     assert!(record.ops.abs_diff(1_000) <= 1, "{}", record.ops);
 }
 
 #[test]
 fn final_stall_shows_in_latency_and_rate() {
-    let control = Control::default();
-    let mut drive = VirtualQueue::new(2, 1, |_: &IoRequest, at| {
-        Ok(if at >= 600_000_000 { 3_000_000_000 } else { 1_000_000 })
-    });
-    let record = plan(1, &control).run(&mut drive).unwrap();
+    let record = read(1, |_, at| Ok(if at >= 600_000_000 { 3_000_000_000 } else { 1_000_000 }));
     assert!(record.latencies.max() >= 2_990_000_000);
     assert!(record.gap_max_ns >= 2_990_000_000);
     // 500 in the half of the second before it, and a sixth of the one that took so long.
-    let iops = record.ops as f64 * 1e9 / record.elapsed_ns() as f64;
-    assert!((499.0..501.0).contains(&iops), "{iops}");
+    assert!((499.0..501.0).contains(&iops(&record)), "{}", iops(&record));
 }
 
 /// Ten requests of 95 ms fit into a second, and half of another.
@@ -99,39 +99,30 @@ fn round_ending_within_a_request_is_not_slowed() {
         let load = ClosedLoop { ramp_ns: 0, ..plan(depth, &control) };
         let record = load.run(&mut drive).unwrap();
         assert_eq!(record.ops, 10 * u64::from(depth));
-        let iops = record.ops as f64 * 1e9 / record.elapsed_ns() as f64;
-        let truth = f64::from(depth) / 0.095;
-        assert!((iops / truth - 1.0).abs() < 1e-3, "{iops} of {truth}");
+        let ratio = iops(&record) / (f64::from(depth) / 0.095);
+        assert!((ratio - 1.0).abs() < 1e-3, "{ratio}");
     }
 }
 
 #[test]
 fn drive_slower_than_the_round_has_a_rate() {
-    let control = Control::default();
-    let mut drive = VirtualQueue::new(2, 1, |_: &IoRequest, _| Ok(5_000_000_000));
-    let record = plan(1, &control).run(&mut drive).unwrap();
+    let record = read(1, |_, _| Ok(5_000_000_000));
     assert_eq!(record.ops, 1);
     assert!(record.elapsed_ns() >= 4_800_000_000);
 }
 
 #[test]
 fn single_errors_count_dying_drive_ends_phase() {
-    let control = Control::default();
     let mut count = 0;
-    let mut drive = VirtualQueue::new(2, 1, |_: &IoRequest, _| {
+    let record = read(1, |_, _| {
         count += 1;
         if count % 100 == 0 { Err(libc::EIO) } else { Ok(1_000_000) }
     });
-    let record = plan(1, &control).run(&mut drive).unwrap();
     assert_eq!(record.errors, 11);
     assert_eq!(record.first_error.unwrap().errno, libc::EIO);
-
-    let mut dead = VirtualQueue::new(9, 8, |_: &IoRequest, _| Err(libc::EIO));
-    let record = plan(8, &control).run(&mut dead).unwrap();
-    assert!(record.errors >= ERRORS_MAX && record.errors < ERRORS_MAX + 16, "{}", record.errors);
-
-    let mut gone = VirtualQueue::new(2, 1, |_: &IoRequest, _| Err(libc::ENODEV));
-    assert_eq!(plan(1, &control).run(&mut gone).unwrap().errors, 1);
+    let dead = read(8, |_, _| Err(libc::EIO));
+    assert!((ERRORS_MAX..ERRORS_MAX + 16).contains(&dead.errors), "{}", dead.errors);
+    assert_eq!(read(1, |_, _| Err(libc::ENODEV)).errors, 1);
 }
 
 #[test]
@@ -152,7 +143,7 @@ fn the_number_of_requests_can_be_bounded() {
     assert_eq!(drive.served.len(), 10);
 }
 
-/// Notes in which order buffers are filled and requests sent, and what writes carry.
+/// Records in which order buffers are filled and requests sent, and what writes carry.
 struct Watched<F> {
     drive: VirtualQueue<F>,
     steps: String,
@@ -204,8 +195,8 @@ fn writes_that_end_together_are_replaced_together() {
     assert_eq!(sent, [4; 10]);
 }
 
-/// A round comes by the same place again where the drive is fast or the span small: what is there already would
-/// be nothing that a drive or file system that deduplicates need write.
+/// On a fast drive or a small span a round visits a place again: a drive or file system that deduplicates need not
+/// write the same data.
 #[test]
 fn rewritten_place_gets_other_data() {
     let control = Control::default();
@@ -232,8 +223,7 @@ fn drive_that_finishes_during_the_ramp_is_measured() {
     let record = load.run(&mut drive).unwrap();
     assert_eq!(record.requests, 11_000);
     assert!((9_900..=10_000).contains(&record.ops), "{}", record.ops);
-    let iops = record.ops as f64 * 1e9 / record.elapsed_ns() as f64;
-    assert!((790_000.0..810_000.0).contains(&iops), "{iops}");
+    assert!((790_000.0..810_000.0).contains(&iops(&record)), "{}", iops(&record));
 }
 
 /// Rates of rounds of 250 ms after a ramp at depth 8, over the true one: `servers` that take `ms` for each request.
@@ -252,7 +242,7 @@ fn short_rounds(
         let load =
             ClosedLoop { ramp_ns: ramp_ms * 1_000_000, time_ns: 250_000_000, ..plan(8, &control) };
         let record = load.run(&mut queue).unwrap();
-        record.ops as f64 * 1e9 / record.elapsed_ns() as f64 * ms / 1e3
+        iops(&record) * ms / 1e3
     };
     (0..100).map(rate).collect()
 }
@@ -278,7 +268,7 @@ fn short_deep_round_has_the_device_rate() {
     }
 }
 
-/// Where times have no memory, what was done of a request says nothing of what remains: still right on average.
+/// Where times have no memory, the part done of a request says nothing of the rest: still right on average.
 #[test]
 fn short_random_rounds_are_right_on_average() {
     for (ramp_ms, ms) in [(50, 2.0), (50, 11.5), (50, 30.0), (0, 11.5)] {
@@ -290,7 +280,6 @@ fn short_random_rounds_are_right_on_average() {
     }
 }
 
-/// Above 0, up to 1.
 fn unit(random: &mut Xoshiro256PlusPlus) -> f64 {
     ((random.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64
 }

@@ -3,10 +3,8 @@
 use super::*;
 use crate::io::device::IoDevice;
 use crate::io::queue::{IoOp, IoRequest, QueueSpec};
-use crate::testing::{VirtualQueue, scratch};
-use drivescope_drive::OwnFolder;
+use crate::testing::{ScratchFile, VirtualQueue};
 use drivescope_model::plan::Engine;
-use drivescope_model::units::Bytes;
 
 fn place(offset: u64, len: u64) -> ScanRegion {
     ScanRegion { offset, len, lead_in_from: offset, lead_in_len: 4096 }
@@ -14,6 +12,25 @@ fn place(offset: u64, len: u64) -> ScanRegion {
 
 fn task(places: Vec<ScanRegion>, fresh: Option<Payload>, control: &Control) -> Rewrite<'_> {
     Rewrite { places, chunk: 1 << 20, depth: 2, in_parts: false, fresh, control }
+}
+
+/// The outcome on a drive of one request at a time, and its requests.
+fn rewritten(
+    task: Rewrite<'_>,
+    service: impl FnMut(&IoRequest, u64) -> Result<u64, i32>,
+) -> (Rewritten, Vec<IoRequest>) {
+    let mut drive = VirtualQueue::new(3, 1, service);
+    let outcome = task.run(&mut drive).unwrap();
+    (outcome, drive.served)
+}
+
+fn count(served: &[IoRequest], op: IoOp) -> u64 {
+    served.iter().filter(|request| request.op == op).count() as u64
+}
+
+/// Places of 4 MiB, 8 MiB apart.
+fn three_places() -> Vec<ScanRegion> {
+    [0, 8 << 20, 16 << 20].map(|at| place(at, 4 << 20)).to_vec()
 }
 
 /// A drive that reads a request in 1 ms, writes one in 2 ms and flushes in 5 ms.
@@ -29,11 +46,11 @@ fn service(request: &IoRequest) -> u64 {
 fn time_covers_writes_and_their_flush() {
     let control = Control::default();
     for (fresh, reads) in [(None, 8 + 1), (Some(Payload::new(1, 1)), 1)] {
-        let mut drive = VirtualQueue::new(3, 1, |request: &IoRequest, _| Ok(service(request)));
-        let outcome = task(vec![place(0, 8 << 20)], fresh, &control).run(&mut drive).unwrap();
+        let task = task(vec![place(0, 8 << 20)], fresh, &control);
+        let (outcome, served) = rewritten(task, |request, _| Ok(service(request)));
         assert_eq!(outcome.timed[0].ns, Some(8 * 2_000_000 + 5_000_000));
-        let count = |op| drive.served.iter().filter(|request| request.op == op).count();
-        assert_eq!((count(IoOp::Read), count(IoOp::Write), count(IoOp::Sync)), (reads, 8, 1));
+        let counts = [IoOp::Read, IoOp::Write, IoOp::Sync].map(|op| count(&served, op));
+        assert_eq!(counts, [reads, 8, 1]);
         assert_eq!(outcome.recorder.ops, 8, "only writes are recorded");
         assert!(outcome.recorder.gap_max_ns < 5_000_000, "reading is no silence");
         assert_eq!(outcome.written_bytes, 8 << 20);
@@ -87,13 +104,12 @@ fn gathering(gather: u64, cache: u64) -> impl FnMut(&IoRequest, u64) -> Result<u
     }
 }
 
-/// Ten stretches in parts: their times with the flushes, and without onsets, in ms.
+/// Ten stretches in parts: their times with the flushes, and without fixed overhead, in ms.
 fn in_parts(len: u64, gather: u64, cache: u64) -> Vec<(u64, Option<u64>)> {
     let control = Control::default();
     let places = (0..10).map(|i| place(i << 30, len)).collect();
-    let mut drive = VirtualQueue::new(3, 1, gathering(gather, cache));
-    let outcome =
-        Rewrite { in_parts: true, ..task(places, None, &control) }.run(&mut drive).unwrap();
+    let task = Rewrite { in_parts: true, ..task(places, None, &control) };
+    let (outcome, _) = rewritten(task, gathering(gather, cache));
     assert_eq!(outcome.written_bytes, 10 * len);
     let ms = |ns: u64| ns / 1_000_000;
     outcome.timed.iter().map(|t| (ms(t.ns.unwrap()), t.steady_ns.map(ms))).collect()
@@ -129,22 +145,20 @@ fn unknown_onset_keeps_the_whole_time() {
     assert!(short.iter().all(|&(whole, steady)| whole == 336 && steady.is_none()), "{short:?}");
 }
 
-/// A stop while a long stretch is read leaves it unwritten.
 #[test]
 fn a_stop_comes_between_reading_and_writing() {
     let control = Control::default();
     let mut reads = 0;
-    let mut drive = VirtualQueue::new(3, 1, |request: &IoRequest, _| {
+    let task = task(vec![place(0, 64 << 20), place(1 << 30, 1 << 20)], None, &control);
+    let (outcome, served) = rewritten(task, |request, _| {
         reads += 1;
         if reads == 20 {
             control.stop();
         }
         Ok(service(request))
     });
-    let outcome = task(vec![place(0, 64 << 20), place(1 << 30, 1 << 20)], None, &control);
-    let outcome = outcome.run(&mut drive).unwrap();
     assert_eq!((outcome.timed.len(), outcome.timed[0].ns), (1, None));
-    assert!(drive.served.len() <= 32 && drive.served.iter().all(|sent| sent.op == IoOp::Read));
+    assert!(served.len() <= 32 && count(&served, IoOp::Read) == served.len() as u64);
     assert!(outcome.failures.is_empty());
 }
 
@@ -152,8 +166,8 @@ fn a_stop_comes_between_reading_and_writing() {
 fn caches_never_make_writes_beat_the_medium() {
     let control = Control::default();
     for cache_bytes in [0, 8 << 20, 1 << 30] {
-        let mut drive = VirtualQueue::new(3, 1, cached(cache_bytes));
-        let outcome = task(vec![place(0, 32 << 20)], None, &control).run(&mut drive).unwrap();
+        let task = task(vec![place(0, 32 << 20)], None, &control);
+        let (outcome, _) = rewritten(task, cached(cache_bytes));
         let ns = outcome.timed[0].ns.unwrap();
         assert!((320_000_000..=325_000_000).contains(&ns), "{ns} with a cache of {cache_bytes}");
     }
@@ -162,51 +176,41 @@ fn caches_never_make_writes_beat_the_medium() {
 #[test]
 fn unreadable_place_is_skipped_and_next_ones_written() {
     let control = Control::default();
-    let bad = |request: &IoRequest| request.offset == 9 << 20 && request.op == IoOp::Read;
-    let mut drive =
-        VirtualQueue::new(
-            3,
-            1,
-            |request: &IoRequest, _| {
-                if bad(request) { Err(libc::EIO) } else { Ok(service(request)) }
-            },
-        );
-    let places = [0, 8 << 20, 16 << 20].map(|at| place(at, 4 << 20)).to_vec();
-    let outcome = task(places, None, &control).run(&mut drive).unwrap();
+    let (outcome, served) =
+        rewritten(task(three_places(), None, &control), |request, _| match request.op {
+            IoOp::Read if request.offset == 9 << 20 => Err(libc::EIO),
+            _ => Ok(service(request)),
+        });
     let timed: Vec<bool> = outcome.timed.iter().map(|timed| timed.ns.is_some()).collect();
     assert_eq!(timed, [true, false, true]);
     let within = |request: &&IoRequest| (8 << 20..12 << 20).contains(&request.offset);
-    assert!(drive.served.iter().filter(within).all(|request| request.op == IoOp::Read));
+    assert!(served.iter().filter(within).all(|request| request.op == IoOp::Read));
 }
 
 #[test]
 fn failed_write_ends_it_after_one_retry() {
     let control = Control::default();
-    let mut drive = VirtualQueue::new(3, 1, |request: &IoRequest, _| match request.op {
-        IoOp::Write if request.offset == 9 << 20 => Err(libc::EIO),
-        _ => Ok(service(request)),
-    });
-    let places = [0, 8 << 20, 16 << 20].map(|at| place(at, 4 << 20)).to_vec();
-    let outcome = task(places, None, &control).run(&mut drive).unwrap();
+    let (outcome, served) =
+        rewritten(task(three_places(), None, &control), |request, _| match request.op {
+            IoOp::Write if request.offset == 9 << 20 => Err(libc::EIO),
+            _ => Ok(service(request)),
+        });
     assert_eq!(outcome.timed.len(), 2);
     assert!(outcome.failures[0].write && outcome.failures[0].offset == 9 << 20);
     let first = |request: &&IoRequest| request.op == IoOp::Write && request.offset == 8 << 20;
-    assert_eq!(drive.served.iter().filter(first).count(), 2);
+    assert_eq!(served.iter().filter(first).count(), 2);
     assert_eq!(outcome.lost, Some(8 << 20..12 << 20));
-    assert!(!drive.served.iter().any(|request| request.offset >= 16 << 20));
+    assert!(!served.iter().any(|request| request.offset >= 16 << 20));
 }
 
-/// What is read is written back: a file is the same afterwards, byte for byte; fresh data replace it.
+/// A file is the same afterwards, byte for byte.
 #[test]
 fn same_bytes_stay_and_fresh_ones_replace_them() {
-    let dir = scratch();
-    let mut folder = OwnFolder::create(dir.path(), "test").unwrap();
-    let size = Bytes::mib(8);
-    let device = IoDevice::new(folder.create_file("data", size).unwrap(), Engine::Threads);
+    let size = 8 << 20;
+    let (scratch, file) = ScratchFile::new(size);
+    let device = IoDevice::new(file, Engine::Threads);
     let spec = QueueSpec { depth: 2, ahead: 1, block_bytes: 1 << 20, dsync: false };
     let control = Control::default();
-    let path = std::fs::read_dir(dir.path()).unwrap().next().unwrap().unwrap().path();
-    let contents = || std::fs::read(path.join("data")).unwrap();
     let run = |places: Vec<ScanRegion>, fresh| {
         let task = task(places, fresh, &control);
         let outcome = device.run(spec, task, || {}).unwrap().output;
@@ -214,46 +218,44 @@ fn same_bytes_stay_and_fresh_ones_replace_them() {
         outcome.blank
     };
     assert_eq!(run(vec![place(0, 4096), place(4096, 8192)], None), 2, "a new file is blank");
-    assert_eq!(run(vec![place(0, size.0)], Some(Payload::new(7, 1))), 0);
-    let before = contents();
+    assert_eq!(run(vec![place(0, size)], Some(Payload::new(7, 1))), 0);
+    let before = scratch.contents();
     assert_eq!(Payload::first_mismatch(7, &before, 0), None);
     let lens = [(4096, (2 << 20) + 4096), (5 << 20, 3 << 20), (0, 4096)];
     assert_eq!(run(lens.map(|(at, len)| place(at, len)).to_vec(), None), 0);
-    assert!(contents() == before, "something changed");
+    assert!(scratch.contents() == before, "something changed");
     run(vec![place(1 << 20, 1 << 20)], Some(Payload::new(7, 2)));
-    assert!(contents() != before);
-    drop(device);
-    folder.remove().unwrap();
+    assert!(scratch.contents() != before);
 }
 
-/// A stop while a stretch is written: what is there stays, and the stop does not wait for the end of the stretch.
+/// What is there stays, and the stop does not wait for the end of the stretch.
 #[test]
 fn a_stop_ends_a_stretch_that_is_written() {
     for fresh in [None, Some(Payload::new(1, 1))] {
         let control = Control::default();
         let mut writes = 0;
-        let mut drive = VirtualQueue::new(3, 1, |request: &IoRequest, _| {
+        let task = task(vec![place(0, 64 << 20), place(1 << 30, 1 << 20)], fresh, &control);
+        let (outcome, served) = rewritten(task, |request, _| {
             writes += u64::from(request.op == IoOp::Write);
             if writes == 20 {
                 control.stop();
             }
             Ok(service(request))
         });
-        let outcome = task(vec![place(0, 64 << 20), place(1 << 30, 1 << 20)], fresh, &control);
-        let outcome = outcome.run(&mut drive).unwrap();
-        let written = drive.served.iter().filter(|sent| sent.op == IoOp::Write).count() as u64;
+        let written = count(&served, IoOp::Write);
         assert!((20..24).contains(&written), "{written} requests");
         assert_eq!((outcome.written_bytes, outcome.timed[0].ns), (written << 20, None));
         assert!(outcome.failures.is_empty());
     }
 }
 
-/// Nothing hurries the second attempt: what the drive may have lost is put back whole.
+/// What the drive may have lost is put back whole.
 #[test]
 fn a_stop_does_not_end_the_second_attempt() {
     let control = Control::default();
     let mut has_failed = false;
-    let mut drive = VirtualQueue::new(3, 1, |request: &IoRequest, _| match request.op {
+    let task = task(vec![place(8 << 20, 4 << 20)], None, &control);
+    let (outcome, served) = rewritten(task, |request, _| match request.op {
         IoOp::Write if request.offset == 9 << 20 && !has_failed => {
             has_failed = true;
             control.stop();
@@ -261,9 +263,8 @@ fn a_stop_does_not_end_the_second_attempt() {
         }
         _ => Ok(service(request)),
     });
-    let outcome = task(vec![place(8 << 20, 4 << 20)], None, &control).run(&mut drive).unwrap();
     assert_eq!(outcome.failures.len(), 1);
-    let again = drive.served.iter().rev().take_while(|sent| sent.op != IoOp::Read);
+    let again = served.iter().rev().take_while(|sent| sent.op != IoOp::Read);
     let behind: Vec<u64> = again.filter(|s| s.op == IoOp::Write).map(|s| s.offset >> 20).collect();
     assert_eq!(behind[..4], [11, 10, 9, 8], "{behind:?}");
     assert_eq!(outcome.lost, None);

@@ -4,8 +4,8 @@ use super::*;
 
 const KIB: u64 = 1 << 10;
 
-/// What is seen of a drive whose medium takes `track` bytes every 8 ms and answers a request of `chunk`
-/// bytes as soon as its cache has room for all of it; `ahead` bytes of room are left when the stretch begins.
+/// A drive whose medium takes `track` bytes every 8 ms answers a request of `chunk` bytes as soon as its cache has
+/// room for all of it; `ahead` bytes of room are left when the stretch begins.
 fn in_bursts(track: u64, chunk: u64, ahead: u64, requests: u64) -> SteadyRate {
     let mut pace = SteadyRate::of(requests as usize);
     for request in 1..=requests {

@@ -20,8 +20,8 @@ fn running(passes: &[(u64, u64)], disk: Option<u64>, planned_s: f64) -> PlannedB
     }
 }
 
-/// Steps of time and bytes, looked at one after the other: by how much what is said to be left, where `at` of the
-/// bytes are through, differs from what was, as a ratio.
+/// By how much the predicted remaining time, where `at` of the bytes are through, differs from the real one, as a
+/// ratio. `steps`: seconds and bytes.
 fn left_ratios(mut running: PlannedBytes, steps: &[(f64, u64)], at: &[f64]) -> Vec<f64> {
     let all_bytes: u64 = steps.iter().map(|step| step.1).sum();
     let all_s: f64 = steps.iter().map(|step| step.0).sum();
@@ -41,7 +41,6 @@ fn left_ratios(mut running: PlannedBytes, steps: &[(f64, u64)], at: &[f64]) -> V
     ratios
 }
 
-/// What a full fill of a model takes for each of its steps.
 fn steps(model: &str) -> Vec<(f64, u64)> {
     let mut suite = suite_of(TestKind::Fill);
     suite.fill.mode = FillMode::Full;
@@ -58,8 +57,7 @@ fn capacity(model: &str) -> u64 {
     run_target(format!("sim:{model}")).info().size_bytes
 }
 
-/// A disk becomes slower inwards: at the pace of its first tenth it would seem to be done in two thirds of the
-/// time.
+/// At the pace of its first tenth a disk would seem to be done in two thirds of the time.
 #[test]
 fn remaining_time_of_a_disk_includes_its_slowdown() {
     for model in every(3, &["wd20ears", "wd4000aaks", "wd40efrx", "hgst-7k1000", "usb-16tb"]) {
@@ -101,7 +99,7 @@ fn much_slower_drive_is_not_almost_done() {
     assert!(ratios.iter().all(|ratio| (0.97..1.03).contains(ratio)), "{ratios:?}");
 }
 
-/// What the phases before have moved counts, and a part of a disk that lies inside goes at its own pace.
+/// Earlier phases count, and an inner part of a disk goes at its own pace.
 #[test]
 fn shares_are_of_time() {
     let mut half = running(&[(0, 50), (50, 100)], Some(100), 1.0);
