@@ -19,7 +19,7 @@ pub(crate) use figures::{
 pub(crate) use paragraph::{DOT, Paragraph, note};
 pub(crate) use style::Role;
 pub(crate) use table::{Column, TextCell, TextTable};
-pub(crate) use width::shorten;
+pub(crate) use width::{shorten, shorten_apart};
 
 /// Texts with a blank line between two of them; empty ones leave no gap.
 pub(crate) fn sections(texts: impl IntoIterator<Item = String>) -> String {

@@ -3,14 +3,11 @@
 use super::axis::{AxisScale, AxisValues, PlotAxis, Tick};
 use super::plot::{Beside, Ink, Plot, Point};
 use super::{Chart, extent};
-use base64::Engine as _;
+use crate::latencies::histogram;
 use drivescope_model::TestResult;
 use drivescope_model::document::Distribution;
 use drivescope_model::number::latency_us;
-use hdrhistogram::Histogram;
-use hdrhistogram::serialization::Deserializer;
 
-const ENCODING: &str = "hdr-v2-deflate-base64";
 /// Most curves that a reader can distinguish.
 const CURVES_MAX: usize = 5;
 /// Rarest share that is drawn.
@@ -19,11 +16,7 @@ const RAREST: f64 = 1e-6;
 /// Latencies in microseconds, each with the share of requests that took longer, falling from 1. The last point is the
 /// slowest request, at the share of one request.
 fn complementary(distribution: &Distribution) -> Option<Vec<Point>> {
-    if distribution.encoding != ENCODING {
-        return None;
-    }
-    let bytes = base64::engine::general_purpose::STANDARD.decode(&distribution.data).ok()?;
-    let histogram: Histogram<u64> = Deserializer::new().deserialize(&mut bytes.as_slice()).ok()?;
+    let histogram = histogram(distribution)?;
     let count = histogram.len();
     let mut slower = count;
     let mut points = Vec::new();
@@ -35,7 +28,7 @@ fn complementary(distribution: &Distribution) -> Option<Vec<Point>> {
         slower -= step.count_since_last_iteration();
         points.push((us, slower.max(1) as f64 / count as f64));
     }
-    (count > 0).then_some(points)
+    Some(points)
 }
 
 /// The distributions with these keys and names; nothing if there is none of them.
@@ -102,21 +95,11 @@ mod tests {
     use super::*;
     use crate::chart::plot::YAxis;
     use crate::chart::svg::{Frame, PictureSize, Theme, svg};
-    use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
-
-    fn distribution(latencies_ns: &[u64]) -> Distribution {
-        let mut histogram = Histogram::<u64>::new_with_bounds(1, 1_000_000_000, 3).unwrap();
-        latencies_ns.iter().for_each(|ns| histogram.record(*ns).unwrap());
-        let mut bytes = Vec::new();
-        V2DeflateSerializer::new().serialize(&histogram, &mut bytes).unwrap();
-        let data = base64::engine::general_purpose::STANDARD.encode(bytes);
-        let count = latencies_ns.len() as u64;
-        Distribution { key: "a.b".into(), encoding: ENCODING.into(), data, count }
-    }
+    use crate::testing::distribution;
 
     #[test]
     fn shares_fall_from_all_to_the_slowest_request() {
-        let points = complementary(&distribution(&[1_000, 1_000, 2_000, 8_000])).unwrap();
+        let points = complementary(&distribution("a.b", &[1_000, 1_000, 2_000, 8_000])).unwrap();
         let shares: Vec<f64> = points.iter().map(|(_, share)| *share).collect();
         assert_eq!(shares, [1.0, 0.5, 0.25, 0.25]);
         for ((us, _), true_us) in points.iter().zip([1.0, 1.0, 2.0, 8.0]) {
@@ -126,7 +109,7 @@ mod tests {
 
     /// Where the drawn curve of these latencies first falls to `share`, in microseconds.
     fn drawn_us(latencies_ns: &[u64], share: f64) -> f64 {
-        let points = complementary(&distribution(latencies_ns)).unwrap();
+        let points = complementary(&distribution("a.b", latencies_ns)).unwrap();
         let chart = tails_chart("tails", vec![("curve".to_string(), points)]).unwrap();
         let picture = svg(&chart, PictureSize::WIDE, Theme::Page);
         let frame = Frame::new(&chart.plot, PictureSize::WIDE);
@@ -151,7 +134,10 @@ mod tests {
             let rank = (latencies.len() as f64 * (1.0 - share)).ceil() as usize;
             let percentile_us = latencies[rank - 1] as f64 / 1e3;
             let drawn = drawn_us(&latencies, share);
-            assert!((drawn / percentile_us - 1.0).abs() < 0.03, "{share}: {drawn}, {percentile_us}");
+            assert!(
+                (drawn / percentile_us - 1.0).abs() < 0.03,
+                "{share}: {drawn}, {percentile_us}"
+            );
         }
         // All but one of 2,000 take 90 µs: the curve falls there, and not at the slow one.
         let mut steady = vec![90_000; 2_000];
@@ -162,11 +148,11 @@ mod tests {
 
     #[test]
     fn invalid_histogram_is_not_drawn() {
-        let good = distribution(&[1_000]);
+        let good = distribution("a.b", &[1_000]);
         assert!(
             complementary(&Distribution { encoding: "other".into(), ..good.clone() }).is_none()
         );
         assert!(complementary(&Distribution { data: "AAAA".into(), ..good }).is_none());
-        assert!(complementary(&distribution(&[])).is_none());
+        assert!(complementary(&distribution("a.b", &[])).is_none());
     }
 }
