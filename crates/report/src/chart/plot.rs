@@ -241,8 +241,19 @@ impl Plot {
 
     /// With the heights of both ends of a curve beside them, each followed by its words.
     pub fn with_ends(self, [first, last]: [Point; 2], words: [&str; 2], ink: Ink) -> Self {
-        let [begin, end] = [(first, words[0]), (last, words[1])]
-            .map(|(point, words)| format!("{} {words}", rounded(point.1)));
+        self.with_rates_at([first, last], [first.1, last.1], words, ink)
+    }
+
+    /// The same with the rates that are called those of the ends.
+    pub fn with_rates_at(
+        self,
+        [first, last]: [Point; 2],
+        [start, end]: [f64; 2],
+        words: [&str; 2],
+        ink: Ink,
+    ) -> Self {
+        let [begin, end] = [(start, words[0]), (end, words[1])]
+            .map(|(rate, words)| format!("{} {words}", rounded(rate)));
         self.with_text(first, begin, ink, Beside::AboveRight).with_text(
             last,
             end,
