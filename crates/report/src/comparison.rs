@@ -1,5 +1,6 @@
 //! Runs compared: the metrics that all of them have, each as a ratio to the first run.
 
+mod bars;
 pub(crate) mod charts;
 mod left_out;
 pub(crate) mod paired;

@@ -13,6 +13,8 @@ pub enum Ink {
     Text,
     /// Notes and single rounds.
     Muted,
+    /// What the drive at hand is compared with.
+    Range,
 }
 
 /// Against which axis a layer is drawn.
@@ -83,6 +85,8 @@ pub enum Along {
 pub enum Beside {
     /// To the right of the plot, at the height of the point; such texts are pushed apart.
     LineEnd,
+    /// To the right of the point, at its height; the plot leaves room for it.
+    Right,
     /// Above the point, centred.
     Above,
     /// Above it, and to its right.
@@ -152,6 +156,15 @@ pub enum Layer {
         from_to: (f64, f64),
         /// Its row.
         y: f64,
+        /// Its colour.
+        ink: Ink,
+    },
+    /// A bar of text height in a row, from 0 to its value, and a whisker over its interval where that shows.
+    Bar {
+        /// Its value and its row.
+        at: Point,
+        /// Both ends of the interval.
+        interval: (f64, f64),
         /// Its colour.
         ink: Ink,
     },

@@ -1,28 +1,27 @@
-//! Pictures of runs side by side: a row for each run and metric, curves over each other, and price against speed.
+//! Pictures of runs side by side: bars of each metric, curves over each other, and price against speed.
 
 use crate::chart::axis::{AxisValues, PlotAxis};
 use crate::chart::plot::{Beside, Course, Ink, Layer, Plot, PlotMark, Point, YAxis};
 use crate::chart::tails::{tail_of, tails_chart};
 use crate::chart::{Chart, end_rates, extent, points_of};
+use crate::comparison::RunComparison;
+use crate::comparison::bars::bars;
 use crate::comparison::side_by_side::per_terabyte;
-use crate::comparison::{ComparedMetric, RunComparison};
 use crate::markdown::capitalized;
 use crate::verdict::criteria::Criterion;
-use crate::workloads::{answer_to, usable};
-use drivescope_model::number::{latency_us, rounded};
+use crate::workloads::answer_to;
+use drivescope_model::number::rounded;
 use drivescope_model::{Run, TestResult};
 
 /// Most curves that a reader can distinguish in one picture.
 const CURVES_MAX: usize = 5;
 /// From this ratio of the largest to the smallest value on, an axis is logarithmic.
 const LOG_FROM: f64 = 5.0;
-/// Axes of rows reach a factor of two at least: small differences must look small.
-const REACH_MIN: f64 = 2.0;
 
-/// Every chart of runs side by side: a row for each run in every compared metric, curves, and prices.
+/// Every chart of runs side by side: the runs in every compared metric, curves, and prices.
 pub fn comparison_charts(comparison: &RunComparison, runs: &[Run]) -> Vec<Chart> {
-    let rows = comparison.rows.iter().filter_map(|row| of_metric(row, comparison, runs));
-    rows.chain(curves(comparison, runs))
+    let bars = comparison.rows.iter().filter_map(|row| bars(row, comparison, runs));
+    bars.chain(curves(comparison, runs))
         .chain(price_chart(runs, &comparison.names, "price"))
         .collect()
 }
@@ -32,41 +31,6 @@ fn curves(comparison: &RunComparison, runs: &[Run]) -> Vec<Chart> {
     let names = &comparison.names;
     let rates = CURVES.iter().filter_map(|curve| over_the_drive(runs, names, curve));
     rates.chain(slow_reads(runs, names)).collect()
-}
-
-/// A mark with its interval for each run.
-fn of_metric(row: &ComparedMetric, comparison: &RunComparison, runs: &[Run]) -> Option<Chart> {
-    let metrics: Option<Vec<_>> = runs.iter().map(|run| usable(run, &row.key)).collect();
-    let metrics = metrics?;
-    let is_latency = row.unit == "us";
-    let (low, high) = extent(metrics.iter().map(|metric| metric.value));
-    let stretch = (REACH_MIN / (high / low)).max(1.0).sqrt();
-    let values = if is_latency { AxisValues::LatencyUs } else { AxisValues::Number };
-    let unit = match row.unit.as_str() {
-        "1/s" => "per second",
-        "us" => "latency",
-        unit => unit,
-    };
-    let x = PlotAxis::log(unit, low / stretch, high * stretch, values);
-    let y = PlotAxis::rows("", &comparison.names);
-    let mut plot = Plot { is_compact: true, ..Plot::new(x, y) };
-    let text = |value| if is_latency { latency_us(value) } else { rounded(value) };
-    for (i, metric) in metrics.iter().enumerate() {
-        let (marks, ink) = (vec![PlotMark::in_row(metric, i)], Ink::Series(i));
-        plot = plot.with(Layer::Marks { marks, ink });
-        plot = plot.with_text((high, i as f64), text(metric.value), ink, Beside::LineEnd);
-    }
-    let told = comparison.names.iter().zip(&metrics);
-    let told: Vec<String> =
-        told.map(|(name, metric)| format!("{name}: {}", text(metric.value))).collect();
-    let letters = row.key.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' });
-    Some(Chart {
-        name: format!("compare-{}", letters.collect::<String>()),
-        title: capitalized(&row.what),
-        caption: "Median of the rounds with its 95 % interval; logarithmic.".to_string(),
-        description: format!("{}.", told.join("; ")),
-        plot,
-    })
 }
 
 /// One curve of each run over its drive.
@@ -251,7 +215,8 @@ mod tests {
         for row in &comparison.rows {
             let chart = charts.iter().find(|chart| chart.title == capitalized(&row.what));
             let chart = chart.unwrap_or_else(|| panic!("{}", row.what));
-            let marks = chart.plot.layers.iter().filter(|it| matches!(it, Layer::Marks { .. }));
+            let is_mark = |it: &&Layer| matches!(it, Layer::Marks { .. } | Layer::Bar { .. });
+            let marks = chart.plot.layers.iter().filter(is_mark);
             assert_eq!(marks.count(), 2);
         }
     }

@@ -2,11 +2,16 @@
 
 mod table;
 
+pub(crate) use table::metric_unit;
+
 use crate::comparison::{ComparedMetric, MetricRatio, RunComparison};
 use crate::terminal::{Paragraph, Role, Style, sections};
+use drivescope_model::metrics::quantity_of;
 use drivescope_model::number::{one_decimal, rounded};
 use drivescope_stats::ratio::RatioOutcome;
 
+/// Most drives that are compared in a sentence each.
+const DRIVES_MAX: usize = 3;
 /// Most rows of a group that a sentence names.
 const NAMED_MAX: usize = 3;
 
@@ -31,8 +36,17 @@ fn answer(comparison: &RunComparison, style: Style) -> String {
     simulated.into_iter().chain(lines).collect()
 }
 
+/// What a mark beside the title says where some runs are of models.
+pub(crate) fn simulated_badge(comparison: &RunComparison) -> &'static str {
+    if comparison.simulated.contains(&false) {
+        "some drives are simulated"
+    } else {
+        "simulated drives"
+    }
+}
+
 /// Says that figures come from models.
-pub(crate) fn simulated(comparison: &RunComparison) -> Option<String> {
+fn simulated(comparison: &RunComparison) -> Option<String> {
     let names = comparison.names.iter().zip(&comparison.simulated);
     let simulated: Vec<&str> =
         names.filter(|(_, is)| **is).map(|(name, _)| name.as_str()).collect();
@@ -51,8 +65,45 @@ pub(crate) fn sentences(comparison: &RunComparison) -> Vec<String> {
     if comparison.rows.is_empty() {
         return vec!["These runs have no valid metric in common.".to_string()];
     }
+    if comparison.names.len() > DRIVES_MAX {
+        return vec![leaders(comparison)];
+    }
     let others = comparison.names.iter().enumerate().skip(1);
     others.map(|(i, name)| sentence(comparison, i - 1, name)).collect()
+}
+
+/// `Highest: A in reads in order (3,250 MB/s), writes in order (1,430 MB/s); B in …`: who leads in what, by the medians.
+fn leaders(comparison: &RunComparison) -> String {
+    let mut parts: Vec<(usize, Vec<String>)> = Vec::new();
+    for row in &comparison.rows {
+        let Some(best) = best_of(row) else { continue };
+        let (unit, divisor) = metric_unit(row);
+        let unit = if unit.starts_with('/') { unit.to_string() } else { format!(" {unit}") };
+        let what = format!("{} ({}{unit})", row.what, rounded(row.values[best] / divisor));
+        match parts.iter_mut().find(|(i, _)| *i == best) {
+            Some((_, rows)) => rows.push(what),
+            None => parts.push((best, vec![what])),
+        }
+    }
+    let parts =
+        parts.iter().map(|(i, rows)| format!("{} in {}", comparison.names[*i], rows.join(", ")));
+    match parts.collect::<Vec<_>>().join("; ") {
+        none if none.is_empty() => "All have the same medians.".to_string(),
+        parts => format!("Best by the median: {parts}."),
+    }
+}
+
+/// The run whose value is the best; none where all are the same.
+pub(crate) fn best_of(row: &ComparedMetric) -> Option<usize> {
+    let smaller_is_better = quantity_of(&row.key).is_some_and(|it| it.smaller_is_better);
+    let is_better = |a: f64, b: f64| if smaller_is_better { a < b } else { a > b };
+    let mut best = 0;
+    for (i, value) in row.values.iter().enumerate() {
+        if is_better(*value, row.values[best]) {
+            best = i;
+        }
+    }
+    row.values.iter().any(|value| *value != row.values[best]).then_some(best)
 }
 
 /// `B against A: better in random reads, Q1 (1.46 times, 1.40 to 1.52); the same within 3 % in 4 others.`
@@ -102,7 +153,7 @@ fn group(rows: &[(&ComparedMetric, MetricRatio)], word: &str, count: usize) -> O
 }
 
 /// `1.46 times, 1.40 to 1.52`; where only one end of the interval is known, that end.
-fn factor(ratio: &MetricRatio) -> String {
+pub(crate) fn factor(ratio: &MetricRatio) -> String {
     match ratio.interval {
         Some((low, high)) if high.is_infinite() => format!("at least {} times", rounded(low)),
         Some((low, high)) if low == 0.0 => format!("at most {} times", rounded(high)),

@@ -77,7 +77,7 @@ fn row_per_metric(comparison: &RunComparison, has_intervals: bool, style: Style)
     head.extend((1..runs).flat_map(|_| of_ratio().into_iter().take(per_run)));
     table.row(head);
     for row in &comparison.rows {
-        let (unit, divisor) = unit(row);
+        let (unit, divisor) = metric_unit(row);
         let mut cells = vec![TextCell::plain(&row.what), TextCell::dim(unit)];
         cells.extend(row.values.iter().map(|value| TextCell::plain(rounded(value / divisor))));
         let ratios = row.against_first.iter();
@@ -89,7 +89,7 @@ fn row_per_metric(comparison: &RunComparison, has_intervals: bool, style: Style)
 
 /// A metric of all drives, from its head down: values, and beside them how many times as fast as the first.
 fn metric_column(row: &ComparedMetric) -> Vec<TextCell> {
-    let (unit, divisor) = unit(row);
+    let (unit, divisor) = metric_unit(row);
     let values: Vec<String> = row.values.iter().map(|value| rounded(value / divisor)).collect();
     let ratio = |ratio: &MetricRatio| match ratio.is_told() {
         true => format!("{} {}", ratio.sign(), rounded(ratio.times)),
@@ -131,7 +131,7 @@ fn blocks(names: &[String], columns: &[Vec<TextCell>], style: Style) -> String {
 }
 
 /// The unit of a row as people write it, and what a value is divided by.
-fn unit(row: &ComparedMetric) -> (&str, f64) {
+pub(crate) fn metric_unit(row: &ComparedMetric) -> (&str, f64) {
     match row.unit.as_str() {
         "us" if row.values.iter().all(|us| *us >= 1e3) => ("ms", 1e3),
         "us" => ("µs", 1.0),
@@ -189,7 +189,7 @@ mod tests {
                 let out = table(&comparison, style);
                 let words: Vec<&str> = out.split_whitespace().collect();
                 for row in &comparison.rows {
-                    let (unit, divisor) = unit(row);
+                    let (unit, divisor) = metric_unit(row);
                     assert!(words.contains(&unit), "{out}");
                     for value in &row.values {
                         assert!(
