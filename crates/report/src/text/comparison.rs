@@ -85,9 +85,16 @@ fn leaders(comparison: &RunComparison) -> String {
             None => parts.push((best, vec![what])),
         }
     }
+    let (first, alone) = match parts.as_slice() {
+        [(best, rows)] => (*best, Some(rows.len())),
+        _ => (0, None),
+    };
     let parts =
         parts.iter().map(|(i, rows)| format!("{} in {}", comparison.names[*i], rows.join(", ")));
     match parts.collect::<Vec<_>>().join("; ") {
+        _ if alone.is_some_and(|rows| rows == comparison.rows.len()) => {
+            format!("Best in everything compared, by the medians: {}.", comparison.names[first])
+        }
         none if none.is_empty() => "All have the same medians.".to_string(),
         parts => format!("Best by the median: {parts}."),
     }

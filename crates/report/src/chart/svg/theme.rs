@@ -28,9 +28,9 @@ const COLOURS: [(&str, &str, &str); 10] = [
     ("s2", "#008262", "#2cbf95"),
     ("s3", "#b5468f", "#f3a9df"),
     ("s4", "#343b42", "#d3d8dc"),
+    ("bar", "#9aa2aa", "#6b747d"),
     ("text", "#16191c", "#e9ecef"),
     ("muted", "#59616a", "#a3abb3"),
-    ("bar", "#9aa2aa", "#6b747d"),
     ("grid", "#e4e7ea", "#2a2f35"),
     ("range", "#c9ced3", "#444b53"),
 ];
