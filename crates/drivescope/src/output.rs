@@ -194,10 +194,13 @@ fn colours_wanted() -> bool {
         && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
-/// Colours and full width on a terminal only.
+/// Colours on a terminal only; in pipes names are whole, and `COLUMNS` says how wide a table may be.
 pub fn style() -> Style {
-    let style = terminal_columns().map_or(Style::PLAIN, |columns| Style::PLAIN.within(columns));
-    Style { colour: colours_wanted() && std::io::stdout().is_terminal(), ..style }
+    let is_terminal = std::io::stdout().is_terminal();
+    let asked = || std::env::var("COLUMNS").ok()?.parse().ok();
+    let columns = terminal_columns().or_else(asked);
+    let style = columns.map_or(Style::PLAIN, |columns| Style::PLAIN.within(columns));
+    Style { colour: colours_wanted() && is_terminal, is_whole: !is_terminal, ..style }
 }
 
 /// Whether standard error is a terminal.

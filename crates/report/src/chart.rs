@@ -18,6 +18,7 @@ pub use svg::{PictureSize, Theme, svg};
 
 pub(crate) use svg::{FOLDED_DOTS_MAX, page_colours};
 
+use crate::terminal::value;
 use drivescope_model::{Series, TestResult};
 use plot::{Plot, Point};
 
@@ -45,6 +46,14 @@ pub(crate) fn points_of(result: &TestResult, key: &str) -> Vec<Point> {
     points
 }
 
+/// What tables, verdicts and charts call the rate at the start and at the end of a curve: the metrics `start_mb_s` and
+/// `end_mb_s` of `cell`, medians of a twentieth of it; the outermost points where a test has none.
+pub(crate) fn end_rates(result: &TestResult, cell: &str, points: &[Point]) -> Option<[f64; 2]> {
+    let of = |quantity, point: &Point| value(result, cell, quantity).unwrap_or(point.1);
+    Some([of("start_mb_s", points.first()?), of("end_mb_s", points.last()?)])
+}
+
+/// All series with this key, a round each.
 fn series_of<'r>(result: &'r TestResult, key: &str) -> impl Iterator<Item = &'r Series> {
     result.series.iter().filter(move |series| series.key.split('#').next() == Some(key))
 }

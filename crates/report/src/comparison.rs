@@ -1,8 +1,10 @@
 //! Runs compared: the metrics that all of them have, each as a ratio to the first run.
 
+mod bars;
 pub(crate) mod charts;
 mod left_out;
 pub(crate) mod paired;
+mod pooled;
 pub(crate) mod side_by_side;
 
 pub(crate) use left_out::{NamedRuns, left_out};
@@ -13,7 +15,8 @@ use crate::verdict::criteria::Criterion;
 use crate::workloads::{evidence, usable};
 use drivescope_model::metrics::quantity_of;
 use drivescope_model::{Metric, Run, TestKind};
-use drivescope_stats::ratio::{Ratio, RatioOutcome, judge_all, ratio};
+use drivescope_stats::ratio::{RISK, Ratio, RatioOutcome, judge_all, ratio};
+use pooled::pooled_ratio;
 
 /// The compared properties in the order of their importance to users, with the names of their rows.
 pub(crate) const COMPARED: [(Criterion, &str); 9] = [
@@ -31,6 +34,9 @@ pub(crate) const COMPARED: [(Criterion, &str); 9] = [
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunComparison {
     pub names: Vec<String>,
+    /// Which of them are of simulated drives.
+    pub simulated: Vec<bool>,
+    /// What they can be compared in.
     pub rows: Vec<ComparedMetric>,
     /// Properties without a valid figure in every run: the reason, and the remedy.
     pub left_out: Vec<String>,
@@ -57,7 +63,8 @@ pub struct ComparedMetric {
 pub struct MetricRatio {
     /// Speed ratio: above 1 is better, for latencies too.
     pub times: f64,
-    /// Wide enough for all comparisons of the table together; `None` with single rounds.
+    /// The interval of that, wide enough for all comparisons of the table together; an end is 0 or infinite where it is
+    /// not known; `None` from single rounds.
     pub interval: Option<(f64, f64)>,
     pub outcome: RatioOutcome,
 }
@@ -89,7 +96,7 @@ pub fn compare(runs: &[Run], band: f64, every_metric: bool) -> RunComparison {
             (metrics.len() == runs.len()).then_some((what, metrics))
         })
         .collect();
-    let judged = judge(&rows, band);
+    let judged = judge(runs, &rows, band);
     let rows = rows.iter().zip(judged).map(|((what, metrics), against_first)| ComparedMetric {
         what: what.clone(),
         unit: metrics[0].unit.clone(),
@@ -103,6 +110,7 @@ pub fn compare(runs: &[Run], band: f64, every_metric: bool) -> RunComparison {
         left_out: left_out(&sides.collect::<Vec<_>>()),
         rows: rows.collect(),
         names,
+        simulated: runs.iter().map(|run| run.simulated).collect(),
         besides: side_by_side(runs),
         differences: differences(runs),
         band,
@@ -133,8 +141,9 @@ fn is_speed(unit: &str) -> bool {
     matches!(unit, "MB/s" | "1/s" | "us" | "ms" | "s" | "KiB/s")
 }
 
-/// Judges every row and run against the first run, as one family.
-fn judge(rows: &[(String, Vec<&Metric>)], band: f64) -> Vec<Vec<MetricRatio>> {
+/// Every pair of a row and a run against the first, judged as one family: those of rounds by Holm, percentiles of all
+/// rounds together by Bonferroni, each with its part of the risk.
+fn judge(runs: &[Run], rows: &[(String, Vec<&Metric>)], band: f64) -> Vec<Vec<MetricRatio>> {
     let ratio_of = |metrics: &[&Metric], i: usize| {
         let (first, other) = (metrics[0], metrics[i]);
         // The faster the smaller: the ratio is turned round, so that above 1 is better.
@@ -147,17 +156,23 @@ fn judge(rows: &[(String, Vec<&Metric>)], band: f64) -> Vec<Vec<MetricRatio>> {
         .map(|(_, metrics)| (1..metrics.len()).map(|i| ratio_of(metrics, i)).collect())
         .collect();
     let family: Vec<Ratio> = pairs.iter().flatten().filter_map(|(ratio, _)| *ratio).collect();
-    let mut judged = judge_all(&family, band).into_iter();
-    let mut result = |(ratio, of_values): &(Option<Ratio>, f64)| match ratio
-        .and_then(|r| Some((r, judged.next()?)))
-    {
-        Some((ratio, (outcome, interval))) => {
+    let each_risk = RISK / pairs.iter().flatten().count().max(1) as f64;
+    let mut judged = judge_all(&family, band, each_risk * family.len() as f64).into_iter();
+    let mut result = |key: &str, i: usize, (ratio, of_values): &(Option<Ratio>, f64)| {
+        if let Some((ratio, (outcome, interval))) = ratio.and_then(|r| Some((r, judged.next()?))) {
             let interval = Some((interval.low, interval.high));
-            MetricRatio { times: ratio.value, interval, outcome }
+            return MetricRatio { times: ratio.value, interval, outcome };
         }
-        None => MetricRatio { times: *of_values, interval: None, outcome: RatioOutcome::NotShown },
+        let undecided =
+            MetricRatio { times: *of_values, interval: None, outcome: RatioOutcome::NotShown };
+        pooled_ratio(&runs[0], &runs[i], key, each_risk, band).unwrap_or(undecided)
     };
-    pairs.iter().map(|row| row.iter().map(&mut result).collect()).collect()
+    let mut judged = Vec::new();
+    for ((_, metrics), row) in rows.iter().zip(&pairs) {
+        let key = &metrics[0].key;
+        judged.push((1..).zip(row).map(|(i, pair)| result(key, i, pair)).collect());
+    }
+    judged
 }
 
 /// Its model, or its path.

@@ -14,6 +14,7 @@ mod drive_class;
 mod figure_grid;
 mod first_seen;
 mod history;
+mod latencies;
 mod terminal;
 #[cfg(test)]
 mod testing;

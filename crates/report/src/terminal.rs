@@ -19,7 +19,7 @@ pub(crate) use figures::{
 pub(crate) use paragraph::{DOT, Paragraph, note};
 pub(crate) use style::Role;
 pub(crate) use table::{Column, TextCell, TextTable};
-pub(crate) use width::shorten;
+pub(crate) use width::{shorten, shorten_apart};
 
 /// Joins texts with a blank line between them; skips empty ones.
 pub(crate) fn sections(texts: impl IntoIterator<Item = String>) -> String {

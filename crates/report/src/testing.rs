@@ -4,8 +4,11 @@ mod drives;
 
 pub use drives::{directory, drive, hard_disk_drive, nvme_drive};
 
-use drivescope_model::document::{FORMAT, GateCheck, Limiter};
-use drivescope_model::document::{Metric, PhaseRecord, Run, Series, Tool};
+use crate::latencies::ENCODING;
+use base64::Engine as _;
+use drivescope_model::document::{
+    Distribution, FORMAT, GateCheck, Limiter, Metric, PhaseRecord, Run, Series, Tool,
+};
 use drivescope_model::host::{Calibration, Host};
 use drivescope_model::metrics::quantity_of;
 use drivescope_model::plan::Engine;
@@ -13,6 +16,8 @@ use drivescope_model::{
     Bytes, Cost, Finding, FindingId, Plan, PlannedTest, Suite, TestKind, TestResult, TestStatus,
     WriteLevel,
 };
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 
 /// The value is the middle round, the interval the range of the rounds.
 pub fn metric(key: &str, rounds: &[f64]) -> Metric {
@@ -152,6 +157,31 @@ pub fn with_metrics(metrics: &[(&str, &[f64])]) -> Run {
     let mut run = hard_disk();
     run.tests = vec![result(TestKind::Transfer, metrics)];
     run.findings.clear();
+    run
+}
+
+/// Latencies of a cell as a document carries them.
+pub fn distribution(key: &str, latencies_ns: &[u64]) -> Distribution {
+    let mut histogram = Histogram::<u64>::new_with_bounds(1, 1_000_000_000, 3).unwrap();
+    latencies_ns.iter().for_each(|ns| histogram.record(*ns).unwrap());
+    let mut bytes = Vec::new();
+    V2DeflateSerializer::new().serialize(&histogram, &mut bytes).unwrap();
+    Distribution {
+        key: key.to_string(),
+        encoding: ENCODING.to_string(),
+        data: base64::engine::general_purpose::STANDARD.encode(bytes),
+        count: latencies_ns.len() as u64,
+    }
+}
+
+/// A run with one percentile of a cell, `CELL.lat_p99_us`, of all rounds together.
+pub fn with_latencies(key: &str, latencies_ns: &[u64]) -> Run {
+    let mut sorted = latencies_ns.to_vec();
+    sorted.sort_unstable();
+    let p99 = sorted[(sorted.len() * 99).div_ceil(100) - 1] as f64 / 1e3;
+    let mut run = with_metrics(&[(key, &[p99])]);
+    let (cell, _) = key.rsplit_once('.').unwrap();
+    run.tests[0].distributions.push(distribution(cell, latencies_ns));
     run
 }
 

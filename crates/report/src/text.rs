@@ -27,7 +27,7 @@ mod watch;
 pub use crate::workloads::phybs_table;
 pub use advice::{layout, machine_advice};
 pub use comparison::comparison;
-pub(crate) use comparison::sentences;
+pub(crate) use comparison::{best_of, factor, metric_unit, sentences, simulated_badge};
 pub use drive_list::drive_list;
 pub use findings::findings;
 pub use gate::gate;

@@ -109,6 +109,27 @@ fn quantile_interval(ascending: &[f64], q: f64, confidence: f64) -> Option<Inter
     })
 }
 
+/// The ranks, from 1, of the order statistics of `n` independent values that enclose the quantile `share` with a risk of
+/// at most `risk`, half of it on each side (David and Nagaraja, 7.1). A side is `None` where even the smallest or the
+/// largest value does not bound it: two-sided 95 % for the 99th percentile need 368 values above.
+pub fn quantile_ranks(n: u64, share: f64, risk: f64) -> (Option<u64>, Option<u64>) {
+    // The value at a rank is above the quantile exactly where fewer values than that lie at or below it.
+    let below = |rank: u64| binomial_cdf(rank - 1, n, share).unwrap_or(f64::NAN);
+    let (mut low, mut high) = (0, n + 1);
+    let first_from = |mut from: u64, mut to: u64, is_reached: &dyn Fn(u64) -> bool| {
+        while from < to {
+            let middle = from + (to - from) / 2;
+            if is_reached(middle) { to = middle } else { from = middle + 1 }
+        }
+        from
+    };
+    if n > 0 && is_inner_share(share) && is_inner_share(risk) {
+        low = first_from(1, n + 1, &|rank| below(rank) > risk / 2.0) - 1;
+        high = first_from(1, n + 1, &|rank| below(rank) >= 1.0 - risk / 2.0);
+    }
+    ((low > 0).then_some(low), (high <= n).then_some(high))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -198,6 +219,32 @@ mod tests {
             let at = |confidence| median_interval(&values, confidence).unwrap();
             // Above 0.97 small samples switch to the t interval, which is another assumption.
             prop_assert!(at(0.8).width() <= at(0.95).width());
+        }
+    }
+
+    #[test]
+    fn ranks_enclose_a_quantile_as_often_as_they_say() {
+        assert_eq!(quantile_ranks(6, 0.5, 0.05), (Some(1), Some(6)));
+        assert_eq!(
+            quantile_ranks(160, 0.99, 0.05),
+            (Some(155), None),
+            "160 values have no upper end"
+        );
+        assert_eq!(quantile_ranks(367, 0.99, 0.05).1, None);
+        assert!(quantile_ranks(368, 0.99, 0.05).1.is_some());
+        assert_eq!(quantile_ranks(0, 0.5, 0.05), (None, None));
+        let mut random = crate::random::Random::new(7);
+        for (n, share) in [(40, 0.5), (400, 0.99), (2_000, 0.99)] {
+            let (low, high) = quantile_ranks(n, share, 0.05);
+            let (low, high) = (low.unwrap(), high.unwrap());
+            let held = (0..1_000).filter(|_| {
+                // Of even numbers below 10,000, this share lies below their quantile.
+                let values = (0..n).map(|_| random.below(10_000) < (share * 1e4) as usize);
+                let below = values.filter(|is_below| *is_below).count() as u64;
+                low <= below && below < high
+            });
+            let held = held.count();
+            assert!((935..=998).contains(&held), "{held} of 1,000 with {n} values");
         }
     }
 }

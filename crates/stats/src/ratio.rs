@@ -9,8 +9,8 @@ use crate::distributions::{student_t_quantile, student_t_tail};
 use crate::interval::Interval;
 use crate::summary::{mean, standard_deviation};
 
-/// Risk of all comparisons of a family together.
-const RISK: f64 = 0.05;
+/// Risk of all comparisons of a family together, and of each test whether two are the same within a band.
+pub const RISK: f64 = 0.05;
 
 /// Two samples compared on logarithms.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -78,19 +78,19 @@ impl Ratio {
 }
 
 /// What each of many comparisons shows, with the interval that agrees: any false difference among all of them has a
-/// probability of at most 5 % (Holm). `band` is the share that makes no difference in practice.
+/// probability of at most `family_risk` (Holm). `band` is the share that makes no difference in practice.
 ///
-/// The smallest p is compared with 5 % divided by the number of comparisons, the next against one fewer, until one
+/// The smallest p is compared with that risk divided by the number of comparisons, the next against one fewer, until one
 /// fails; intervals are those of the level at which a comparison was judged.
-pub fn judge_all(ratios: &[Ratio], band: f64) -> Vec<(RatioOutcome, Interval)> {
+pub fn judge_all(ratios: &[Ratio], band: f64, family_risk: f64) -> Vec<(RatioOutcome, Interval)> {
     let mut order: Vec<usize> = (0..ratios.len()).collect();
     order.sort_by(|a, b| ratios[*a].p_value.total_cmp(&ratios[*b].p_value));
     let mut judged = vec![None; ratios.len()];
     let mut all_shown = true;
-    let mut risk = RISK;
+    let mut risk = family_risk;
     for (rank, i) in order.into_iter().enumerate() {
         if all_shown {
-            risk = RISK / (ratios.len() - rank) as f64;
+            risk = family_risk / (ratios.len() - rank) as f64;
         }
         all_shown &= ratios[i].p_value <= risk;
         let outcome = match (ratios[i].is_within(band), all_shown, ratios[i].value > 1.0) {
@@ -149,7 +149,9 @@ mod tests {
             let is_false = |family: &u64| {
                 let ratios: Vec<Ratio> =
                     (0..8).map(|i| pair(rounds, cv, 1.0, family * 8 + i)).collect();
-                judge_all(&ratios, BAND).into_iter().any(|(outcome, _)| is_difference(outcome))
+                judge_all(&ratios, BAND, RISK)
+                    .into_iter()
+                    .any(|(outcome, _)| is_difference(outcome))
             };
             let alarms = (0..400).filter(is_false).count();
             // 5 % of 400 are 20; 31 or more have a probability below 1 %.
@@ -169,11 +171,11 @@ mod tests {
     #[test]
     fn true_difference_is_found_small_one_ignored() {
         let found = |seed: &u64| {
-            let outcome = judge_all(&[pair(10, 0.01, 1.05, *seed)], BAND)[0].0;
+            let outcome = judge_all(&[pair(10, 0.01, 1.05, *seed)], BAND, RISK)[0].0;
             outcome == RatioOutcome::Larger
         };
         assert!((0..200).filter(found).count() >= 195);
-        let same = |seed: &u64| judge_all(&[pair(10, 0.01, 1.005, *seed)], BAND)[0].0;
+        let same = |seed: &u64| judge_all(&[pair(10, 0.01, 1.005, *seed)], BAND, RISK)[0].0;
         assert!((0..200).filter(|seed| same(seed) == RatioOutcome::WithinBand).count() >= 195);
     }
 }

@@ -13,6 +13,8 @@ pub enum Ink {
     Text,
     /// Notes and single rounds.
     Muted,
+    /// What the drive at hand is compared with.
+    Range,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -67,6 +69,9 @@ pub enum Along {
 pub enum Beside {
     /// To the right of the plot, at the height of the point; such texts are pushed apart.
     LineEnd,
+    /// To the right of the point, at its height; the plot leaves room for it.
+    Right,
+    /// Above the point, centred.
     Above,
     AboveRight,
     AboveLeft,
@@ -114,7 +119,16 @@ pub enum Layer {
         y: f64,
         ink: Ink,
     },
-    /// A filled field of a map with a text; `share` is its shade, 0 light to 1 dark.
+    /// A bar of text height in a row, from 0 to its value, and a whisker over its interval where that shows.
+    Bar {
+        /// Its value and its row.
+        at: Point,
+        /// Both ends of the interval.
+        interval: (f64, f64),
+        /// Its colour.
+        ink: Ink,
+    },
+    /// A filled field of a map, its shade by `share` (0 light, 1 dark), with a text inside.
     Field {
         x: (f64, f64),
         y: (f64, f64),
@@ -180,8 +194,19 @@ impl Plot {
 
     /// Adds the heights of both ends of a curve beside them, each followed by its words.
     pub fn with_ends(self, [first, last]: [Point; 2], words: [&str; 2], ink: Ink) -> Self {
-        let [begin, end] = [(first, words[0]), (last, words[1])]
-            .map(|(point, words)| format!("{} {words}", rounded(point.1)));
+        self.with_rates_at([first, last], [first.1, last.1], words, ink)
+    }
+
+    /// The same with the rates that are called those of the ends.
+    pub fn with_rates_at(
+        self,
+        [first, last]: [Point; 2],
+        [start, end]: [f64; 2],
+        words: [&str; 2],
+        ink: Ink,
+    ) -> Self {
+        let [begin, end] = [(start, words[0]), (end, words[1])]
+            .map(|(rate, words)| format!("{} {words}", rounded(rate)));
         self.with_text(first, begin, ink, Beside::AboveRight).with_text(
             last,
             end,

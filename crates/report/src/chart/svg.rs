@@ -6,13 +6,13 @@ mod layers;
 mod pointed;
 mod theme;
 
+pub(super) use frame::Frame;
 pub use layers::FOLDED_DOTS_MAX;
 pub use theme::{Theme, page_colours};
 
 use super::Chart;
 use super::axis::AxisScale;
 use element::{SvgText, number};
-use frame::Frame;
 use layers::Pen;
 
 /// How large a picture is, in CSS pixels; its type keeps its size.

@@ -1,28 +1,26 @@
-//! Pictures of runs side by side: a row for each run and metric, curves over each other, and price against speed.
+//! Pictures of runs side by side: bars of each metric, curves over each other, and price against speed.
 
 use crate::chart::axis::{AxisValues, PlotAxis};
 use crate::chart::plot::{Beside, Course, Ink, Layer, Plot, PlotMark, Point, YAxis};
 use crate::chart::tails::{tail_of, tails_chart};
-use crate::chart::{Chart, extent, points_of};
+use crate::chart::{Chart, end_rates, extent, points_of};
+use crate::comparison::RunComparison;
+use crate::comparison::bars::bars;
 use crate::comparison::side_by_side::per_terabyte;
-use crate::comparison::{ComparedMetric, RunComparison};
-use crate::markdown::capitalized;
 use crate::verdict::criteria::Criterion;
-use crate::workloads::{answer_to, usable};
-use drivescope_model::number::{latency_us, rounded};
+use crate::workloads::answer_to;
+use drivescope_model::number::rounded;
 use drivescope_model::{Run, TestResult};
 
 /// More curves cannot be distinguished.
 const CURVES_MAX: usize = 5;
 /// From this ratio of the largest to the smallest value, an axis is logarithmic.
 const LOG_FROM: f64 = 5.0;
-/// Axes of rows span at least a factor of two: small differences must look small.
-const REACH_MIN: f64 = 2.0;
 
-/// A row per run for every compared metric, curves, and prices.
+/// Every chart of runs side by side: the runs in every compared metric, curves, and prices.
 pub fn comparison_charts(comparison: &RunComparison, runs: &[Run]) -> Vec<Chart> {
-    let rows = comparison.rows.iter().filter_map(|row| of_metric(row, comparison, runs));
-    rows.chain(curves(comparison, runs))
+    let bars = comparison.rows.iter().filter_map(|row| bars(row, comparison, runs));
+    bars.chain(curves(comparison, runs))
         .chain(price_chart(runs, &comparison.names, "price"))
         .collect()
 }
@@ -34,42 +32,10 @@ fn curves(comparison: &RunComparison, runs: &[Run]) -> Vec<Chart> {
     rates.chain(slow_reads(runs, names)).collect()
 }
 
-fn of_metric(row: &ComparedMetric, comparison: &RunComparison, runs: &[Run]) -> Option<Chart> {
-    let metrics: Option<Vec<_>> = runs.iter().map(|run| usable(run, &row.key)).collect();
-    let metrics = metrics?;
-    let is_latency = row.unit == "us";
-    let (low, high) = extent(metrics.iter().map(|metric| metric.value));
-    let stretch = (REACH_MIN / (high / low)).max(1.0).sqrt();
-    let values = if is_latency { AxisValues::LatencyUs } else { AxisValues::Number };
-    let unit = match row.unit.as_str() {
-        "1/s" => "per second",
-        "us" => "latency",
-        unit => unit,
-    };
-    let x = PlotAxis::log(unit, low / stretch, high * stretch, values);
-    let y = PlotAxis::rows("", &comparison.names);
-    let mut plot = Plot { is_compact: true, ..Plot::new(x, y) };
-    let text = |value| if is_latency { latency_us(value) } else { rounded(value) };
-    for (i, metric) in metrics.iter().enumerate() {
-        let (marks, ink) = (vec![PlotMark::in_row(metric, i)], Ink::Series(i));
-        plot = plot.with(Layer::Marks { marks, ink });
-        plot = plot.with_text((high, i as f64), text(metric.value), ink, Beside::LineEnd);
-    }
-    let values = comparison.names.iter().zip(&metrics);
-    let values: Vec<String> =
-        values.map(|(name, metric)| format!("{name}: {}", text(metric.value))).collect();
-    let letters = row.key.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' });
-    Some(Chart {
-        name: format!("compare-{}", letters.collect::<String>()),
-        title: capitalized(&row.what),
-        caption: "Median of the rounds with its 95 % interval; logarithmic.".to_string(),
-        description: format!("{}.", values.join("; ")),
-        plot,
-    })
-}
-
+/// One curve of each run over its drive.
 struct Curve {
     key: &'static str,
+    cell: &'static str,
     name: &'static str,
     title: &'static str,
     caption: &'static str,
@@ -79,6 +45,7 @@ struct Curve {
 const CURVES: [Curve; 2] = [
     Curve {
         key: "surface.read.mb_s",
+        cell: "read",
         name: "compare-surface",
         title: "Rate over the drive",
         caption: "Sequential reads from the first to the last byte.",
@@ -86,6 +53,7 @@ const CURVES: [Curve; 2] = [
     },
     Curve {
         key: "fill.write.mb_s",
+        cell: "write",
         name: "compare-fill",
         title: "Filling the drive",
         caption: "Rate of writing from the first to the last byte.",
@@ -94,18 +62,22 @@ const CURVES: [Curve; 2] = [
 ];
 
 fn over_the_drive(runs: &[Run], names: &[String], curve: &Curve) -> Option<Chart> {
-    let of_run = |run: &Run| -> Option<Vec<Point>> {
-        let results = run.tests.iter();
-        let points = results.map(|result| points_of(result, curve.key)).find(|it| it.len() > 1)?;
+    let of_run = |run: &Run| -> Option<(Vec<Point>, [f64; 2])> {
+        let results = run.tests.iter().map(|result| (result, points_of(result, curve.key)));
+        let (result, points) = results.into_iter().find(|(_, points)| points.len() > 1)?;
         let end = points.last().map(|(x, _)| *x).filter(|end| *end > 0.0)?;
-        Some(points.into_iter().map(|(x, rate)| (x / end * 100.0, rate)).collect())
+        let ends = end_rates(result, curve.cell, &points)?;
+        Some((points.into_iter().map(|(x, rate)| (x / end * 100.0, rate)).collect(), ends))
     };
-    let found = runs.iter().enumerate().filter_map(|(i, run)| Some((i, of_run(run)?)));
-    let found: Vec<(usize, Vec<Point>)> = found.take(CURVES_MAX).collect();
+    let found = runs.iter().enumerate().filter_map(|(i, run)| {
+        let (points, ends) = of_run(run)?;
+        Some((i, points, ends))
+    });
+    let found: Vec<(usize, Vec<Point>, [f64; 2])> = found.take(CURVES_MAX).collect();
     if found.len() < 2 {
         return None;
     }
-    let rates = found.iter().flat_map(|(_, points)| points).map(|(_, rate)| *rate);
+    let rates = found.iter().flat_map(|(_, points, _)| points).map(|(_, rate)| *rate);
     let (slowest, fastest) = extent(rates.filter(|rate| *rate > 0.0));
     let is_log = fastest > slowest * LOG_FROM;
     let y = if is_log {
@@ -115,11 +87,12 @@ fn over_the_drive(runs: &[Run], names: &[String], curve: &Curve) -> Option<Chart
     };
     let mut plot = Plot::new(PlotAxis::until("position, % of the drive", 100.0), y);
     let mut said = Vec::new();
-    for (i, points) in &found {
+    for (i, points, ends) in &found {
         let ink = Ink::Series(*i);
-        let (first, last) = (points[0], points[points.len() - 1]);
-        let text = format!("{} {}", shortened(&names[*i]), rounded(last.1));
-        said.push(format!("{}: {} to {} MB/s", names[*i], rounded(first.1), rounded(last.1)));
+        let last = points[points.len() - 1];
+        let [start, end] = ends.map(rounded);
+        let text = format!("{} {end}", shortened(&names[*i]));
+        said.push(format!("{}: {start} to {end} MB/s", names[*i]));
         let points = points.iter().copied().filter(|point| !is_log || point.1 > 0.0).collect();
         plot = plot
             .named(ink, names[*i].as_str())
@@ -135,7 +108,7 @@ fn over_the_drive(runs: &[Run], names: &[String], curve: &Curve) -> Option<Chart
     Some(Chart {
         name: curve.name.to_string(),
         title: curve.title.to_string(),
-        caption: format!("{}{scale} Figures: at the end.{left_out}", curve.caption),
+        caption: format!("{}{scale} Figures: over the last twentieth.{left_out}", curve.caption),
         description: format!("{}.", said.join("; ")),
         plot,
     })
@@ -225,6 +198,7 @@ mod tests {
     fn with_surface(mut run: Run, factor: f64) -> Run {
         let mut surface = hard_disk_surface();
         surface.series[0].y.iter_mut().for_each(|rate| *rate *= factor);
+        surface.metrics.iter_mut().for_each(|metric| metric.value *= factor);
         run.tests.push(surface);
         run
     }
@@ -241,7 +215,8 @@ mod tests {
         for row in &comparison.rows {
             let chart = charts.iter().find(|chart| chart.title == capitalized(&row.what));
             let chart = chart.unwrap_or_else(|| panic!("{}", row.what));
-            let marks = chart.plot.layers.iter().filter(|it| matches!(it, Layer::Marks { .. }));
+            let is_mark = |it: &&Layer| matches!(it, Layer::Marks { .. } | Layer::Bar { .. });
+            let marks = chart.plot.layers.iter().filter(is_mark);
             assert_eq!(marks.count(), 2);
         }
     }
@@ -255,11 +230,8 @@ mod tests {
         assert!(!curve(1.5).caption.contains("Logarithmic"));
         let far = curve(20.0);
         assert!(far.caption.contains("Logarithmic"));
-        assert!(
-            far.description.contains("to 1,616 MB/s") || far.description.contains("to 1,620 MB/s"),
-            "{}",
-            far.description
-        );
+        // As the table and the verdict say it, not the last of its points.
+        assert!(far.description.contains("to 1,640 MB/s"), "{}", far.description);
         let one = [with_surface(hard_disk(), 1.0), nvme()];
         assert!(drawn(&one).iter().all(|chart| chart.name != "compare-surface"));
     }

@@ -33,6 +33,10 @@ pub fn compare_pairs(pairs: &[[Run; 2]], names: [String; 2], band: f64) -> RunCo
     let sides = [0, 1].map(|side| NamedRuns { name: &names[side], runs: of_side(side) });
     RunComparison {
         left_out: left_out(&sides),
+        simulated: pairs
+            .first()
+            .map(|pair| pair.each_ref().map(|run| run.simulated).into())
+            .unwrap_or_default(),
         names: names.clone().into(),
         rows: keys.into_iter().filter_map(row).collect(),
         besides: Vec::new(),

@@ -1,18 +1,18 @@
-//! Runs side by side: what they come to, a row for each metric with its ratio drawn, verdicts, then each run.
+//! Runs side by side: what they come to, bars of each metric, every figure with its ratio, uses, then each run.
 
 use super::{Detail, PageContent, document, figure, findings, head, suits, test, wide_figure};
 use crate::chart::{Chart, FOLDED_DOTS_MAX};
 use crate::comparison::{ComparedMetric, MetricRatio, RunComparison, name_of};
 use crate::comparison_charts;
-use crate::text::sentences;
+use crate::text::{best_of, factor, metric_unit, sentences, simulated_badge};
 use drivescope_model::number::rounded;
 use drivescope_model::{Run, TestResult};
+use drivescope_stats::ratio::RatioOutcome;
 use maud::{Markup, html};
 
-const WIDTH: f64 = 180.0;
-const HEIGHT: f64 = 18.0;
-/// The axis spans at least a factor of two: small differences must look small.
-const REACH_MIN: f64 = 2.0;
+/// Numbers of drives that a heading says in words.
+const WORDS: [&str; 11] =
+    ["No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten"];
 
 /// The other runs are compared with the first; `question` as for [`page`](super::page).
 pub fn comparison_page(
@@ -20,30 +20,48 @@ pub fn comparison_page(
     runs: &[Run],
     question: impl Fn(&TestResult) -> String,
 ) -> PageContent {
+    let title = title(runs.len());
     let body = html! {
         header {
-            p.small { "drivescope comparison · " (runs.len()) " runs" }
-            h1 { (comparison.names.join(", ")) }
+            p.small {
+                "drivescope comparison"
+                @if comparison.simulated.contains(&true) {
+                    " · " span.badge { (simulated_badge(comparison)) }
+                }
+            }
+            h1 { (title) }
             @for sentence in sentences(comparison) { p.answer { (sentence) } }
+            @if runs.len() > 1 {
+                p.small { "In colour: " (comparison.names[0]) ", which the others are compared with." }
+            }
             @for difference in &comparison.differences { p.warning { "▲ not the same " (difference) } }
+            @for reason in &comparison.left_out { p.small { "Left out: " (reason) } }
         }
-        (besides(comparison))
-        (metrics(comparison))
         (pictures(&comparison_charts(comparison, runs)))
+        (metrics(comparison, runs))
+        (besides(comparison))
         @for run in runs { (whole_run(run, &question)) }
     };
-    PageContent { title: comparison.names.join(", "), body }
+    PageContent { title: format!("{title}: {}", comparison.names.join(", ")), body }
 }
 
+fn title(count: usize) -> String {
+    match WORDS.get(count) {
+        Some(word) if count == 1 => format!("{word} run"),
+        Some(word) => format!("{word} runs compared"),
+        None => format!("{count} runs compared"),
+    }
+}
+
+/// Bars, then curves.
 fn pictures(charts: &[Chart]) -> Markup {
-    let (rows, curves): (Vec<&Chart>, Vec<&Chart>) =
+    let (bars, curves): (Vec<&Chart>, Vec<&Chart>) =
         charts.iter().partition(|it| it.has_few_rows());
     html! {
-        @if !rows.is_empty() {
+        @if !bars.is_empty() {
             section {
-                h2 { "Figure by figure" }
-                p.small { "Mark: median of the rounds; bar: its 95 % interval where wider than the mark." }
-                div.charts { @for chart in rows { (wide_figure(chart)) } }
+                h2 { "Best first" }
+                div.charts { @for chart in bars { (wide_figure(chart)) } }
             }
         }
         @if !curves.is_empty() {
@@ -55,31 +73,26 @@ fn pictures(charts: &[Chart]) -> Markup {
     }
 }
 
-fn metrics(comparison: &RunComparison) -> Markup {
-    let reach = reach(comparison);
+/// A row for each metric, a cell for each drive: value, ratio and interval.
+fn metrics(comparison: &RunComparison, runs: &[Run]) -> Markup {
     html! {
         @if !comparison.rows.is_empty() {
             section {
-                h2 { "Metrics" }
+                h2 { "Every figure" }
                 p.small {
-                    "Times: how many times as fast as " (comparison.names[0]) ", above 1 is better, for latencies too. \
-                     The line is the 95 % interval, which holds for all rows together; the axis is logarithmic, from 1/"
-                    (rounded(reach)) " to " (rounded(reach)) "."
+                    "Median of the rounds; below it, how many times as fast as " (comparison.names[0])
+                    ", above 1 is better, for latencies too, with the 95 % interval that holds for all cells together. \
+                     ★ marks the best of a row."
                 }
-                div.scroll tabindex="0" role="region" aria-label="Metrics" {
-                    table {
+                div.scroll tabindex="0" role="region" aria-label="Every figure" {
+                    table.compared {
                         thead {
                             tr {
                                 th scope="col" { "metric" }
-                                th scope="col" { "unit" }
-                                @for name in &comparison.names { th.number scope="col" { (name) } }
-                                @for _ in comparison.names.iter().skip(1) {
-                                    th.number scope="col" { "times" }
-                                    th scope="col" { "95 %" }
-                                }
+                                @for (name, run) in comparison.names.iter().zip(runs) { (drive_head(name, run)) }
                             }
                         }
-                        tbody { @for row in &comparison.rows { (metric(row, reach)) } }
+                        tbody { @for row in &comparison.rows { (metric(row)) } }
                     }
                 }
             }
@@ -87,68 +100,68 @@ fn metrics(comparison: &RunComparison) -> Markup {
     }
 }
 
-fn metric(row: &ComparedMetric, reach: f64) -> Markup {
+/// The model, and below it the label, if the run has one.
+fn drive_head(name: &str, run: &Run) -> Markup {
+    let model = name_of(run);
+    html! {
+        th.number scope="col" {
+            (model)
+            @if name != model { span.small { (name) } }
+        }
+    }
+}
+
+fn metric(row: &ComparedMetric) -> Markup {
+    let (unit, divisor) = metric_unit(row);
+    let best = best_of(row);
     html! {
         tr {
-            th scope="row" { (row.what) }
-            td { (row.unit) }
-            @for value in &row.values { td.number { (rounded(*value)) } }
-            @for ratio in &row.against_first {
-                td.number { (ratio.sign()) " " (rounded(ratio.times)) }
-                td { (drawn(ratio, reach)) }
+            th scope="row" { (row.what) span.small { (unit) } }
+            @for (i, value) in row.values.iter().enumerate() {
+                td.number {
+                    @if best == Some(i) { strong.best { "★ " (rounded(value / divisor)) } }
+                    @else { (rounded(value / divisor)) }
+                    span.small {
+                        @match i.checked_sub(1).map(|i| &row.against_first[i]) {
+                            Some(ratio) => (against(ratio)),
+                            None => "baseline",
+                        }
+                    }
+                }
             }
         }
     }
 }
 
-/// The factor to either side of 1 that the axis must span for all ratios.
-fn reach(comparison: &RunComparison) -> f64 {
-    let ratios = comparison.rows.iter().flat_map(|row| &row.against_first);
-    let farthest = ratios.map(|ratio| ratio.times.max(1.0 / ratio.times)).fold(REACH_MIN, f64::max);
-    // Whole powers of two: the same few axes everywhere.
-    farthest.log2().ceil().exp2()
-}
-
-fn drawn(ratio: &MetricRatio, reach: f64) -> Markup {
-    let x = |times: f64| {
-        let share = (times.ln() / reach.ln()).clamp(-1.0, 1.0);
-        format!("{:.1}", WIDTH / 2.0 + share * (WIDTH / 2.0 - 6.0))
-    };
-    let words = match ratio.interval {
-        Some((low, high)) => format!("{} to {}", rounded(low), rounded(high)),
-        None => "no interval".to_string(),
-    };
-    let (middle, mark) = (HEIGHT / 2.0, x(ratio.times));
-    html! {
-        svg width=(WIDTH) height=(HEIGHT) viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img" aria-label=(words) {
-            line x1=(x(1.0)) y1="1" x2=(x(1.0)) y2=(HEIGHT - 1.0) stroke="var(--grid)" {}
-            @if let Some((low, high)) = ratio.interval {
-                line x1=(x(low)) y1=(middle) x2=(x(high)) y2=(middle) stroke="currentColor" stroke-width="2.4" stroke-opacity="0.5" {}
-            }
-            circle cx=(mark) cy=(middle) r="4" fill="currentColor" {}
+fn against(ratio: &MetricRatio) -> String {
+    match ratio.interval {
+        None => format!("{} ×, not enough rounds", rounded(ratio.times)),
+        Some(_) if ratio.outcome == RatioOutcome::NotShown => {
+            format!("no difference shown: {}", factor(ratio))
         }
-        span.small { (words) }
+        Some(_) => format!("{} {}", ratio.sign(), factor(ratio)),
     }
 }
 
+/// A row for each drive: prices and uses.
 fn besides(comparison: &RunComparison) -> Markup {
     html! {
         @if !comparison.besides.is_empty() {
             section {
-                h2 { "What they suit" }
-                div.scroll tabindex="0" role="region" aria-label="What they suit" {
-                    table.verdicts {
+                h2 { "What each suits" }
+                div.scroll tabindex="0" role="region" aria-label="What each suits" {
+                    table.verdicts.compared {
                         thead {
                             tr {
-                                td {}
-                                @for name in &comparison.names { th scope="col" { (name) } }
+                                th scope="col" { "drive" }
+                                @for column in &comparison.besides { th scope="col" { (column.what) } }
                             }
                         }
                         tbody {
-                            @for row in &comparison.besides {
+                            @for (i, name) in comparison.names.iter().enumerate() {
                                 tr {
-                                    th scope="row" { (row.what) }
-                                    @for value in &row.values { td { (value) } }
+                                    th scope="row" { (name) }
+                                    @for column in &comparison.besides { td { (column.values[i]) } }
                                 }
                             }
                         }
@@ -194,10 +207,11 @@ mod tests {
         must_have(
             &page,
             &[
-                "Metrics",
-                "What they suit",
-                "Figure by figure",
-                "role=\"img\" aria-label=",
+                "Ten runs compared",
+                "Every figure",
+                "What each suits",
+                "Best first",
+                "baseline",
                 "<summary>",
             ],
         );
@@ -205,15 +219,18 @@ mod tests {
     }
 
     #[test]
-    fn the_axis_holds_every_ratio_and_is_symmetric() {
+    fn best_is_marked_for_rates_and_for_latencies() {
         let mut fast = hard_disk();
         for metric in fast.tests.iter_mut().flat_map(|test| &mut test.metrics) {
             metric.value *= 5.0;
             metric.rounds.iter_mut().for_each(|value| *value *= 5.0);
         }
         let comparison = compare(&[hard_disk(), fast], 0.03, false);
-        assert_eq!(reach(&comparison), 8.0);
+        for row in &comparison.rows {
+            let slower_is_second = row.unit == "us";
+            assert_eq!(best_of(row), Some(usize::from(!slower_is_second)), "{}", row.what);
+        }
         let same = compare(&[hard_disk(), hard_disk()], 0.03, false);
-        assert_eq!(reach(&same), REACH_MIN);
+        assert_eq!(best_of(&same.rows[0]), None);
     }
 }

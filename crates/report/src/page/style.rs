@@ -17,7 +17,9 @@ td.number,th.number{text-align:right;white-space:nowrap}\
 td .small{display:block}.points{letter-spacing:2px;white-space:nowrap}\
 .cards{display:grid;grid-template-columns:repeat(auto-fit,minmax(280px,1fr));gap:8px 28px}\
 .overview{display:grid;grid-template-columns:1fr;gap:0 40px}.overview figure{margin:0 0 10px}\
-table.rates td{padding-right:16px}\
+table.rates td{padding-right:16px}.compared th[scope=row],.compared th:first-child{position:sticky;left:0;\
+background:var(--ground);max-width:16em}th .small{display:block;font-weight:400}.compared th{overflow-wrap:anywhere}\
+.best{white-space:nowrap}\
 .tip{position:fixed;z-index:1;padding:2px 8px;border:1px solid;border-radius:3px;font-size:.85rem;\
 pointer-events:none}\
 .tools{margin:.3em 0;display:flex;flex-wrap:wrap;gap:4px 10px}.tools button{font:inherit;font-size:.8rem;color:inherit;\

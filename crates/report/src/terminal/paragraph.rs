@@ -140,7 +140,7 @@ impl LineWriter {
             }
             return;
         }
-        let room = if word.whole { usize::MAX } else { room };
+        let room = if word.whole || self.style.is_whole { usize::MAX } else { room };
         let text = shorten(&word.text, room).replace(NO_BREAK, " ");
         let separator = if self.fresh { "" } else { word.separator };
         if self.column > self.hang

@@ -1,7 +1,7 @@
 //! Colours by role, and the width of a line. Without colour every text is exactly the same, minus the escape
 //! sequences.
 
-use crate::terminal::width::WIDTH;
+use crate::terminal::width::{WIDTH, shorten};
 use anstyle::AnsiColor;
 
 /// Fewer hold only names and sentences; tables need 60.
@@ -15,6 +15,8 @@ pub struct Style {
     pub colour: bool,
     /// Width of the terminal, from [`COLUMNS_MIN`] to [`COLUMNS_MAX`].
     pub columns: usize,
+    /// Whether names stay whole, however wide a table becomes: what is piped may be searched.
+    pub is_whole: bool,
 }
 
 impl Default for Style {
@@ -50,14 +52,20 @@ impl Role {
 }
 
 impl Style {
-    /// For pipes: no colour, lines of [`WIDTH`].
-    pub const PLAIN: Self = Self { colour: false, columns: WIDTH };
+    /// Without colour, in lines of [`WIDTH`].
+    pub const PLAIN: Self = Self { colour: false, columns: WIDTH, is_whole: false };
 
     #[must_use]
     pub fn within(self, columns: usize) -> Self {
         Self { columns: columns.clamp(COLUMNS_MIN, COLUMNS_MAX), ..self }
     }
 
+    /// `text` in at most `room` columns, its middle left out; whole where nothing may be cut.
+    pub(crate) fn shortened(self, text: &str, room: usize) -> String {
+        if self.is_whole { text.to_string() } else { shorten(text, room).into_owned() }
+    }
+
+    /// Appends `text` to `out` in the colour of `role`.
     pub(crate) fn paint(self, out: &mut String, role: Role, text: &str) {
         let ansi = role.ansi();
         if self.colour && !ansi.is_plain() && !text.is_empty() {

@@ -69,11 +69,17 @@ pub(crate) struct TextTable {
     columns: Vec<Column>,
     rows: Vec<Vec<TextCell>>,
     indent: usize,
+    is_whole: bool,
 }
 
 impl TextTable {
     pub(crate) fn new(indent: usize, columns: Vec<Column>) -> Self {
-        Self { columns, rows: Vec::new(), indent }
+        Self { columns, rows: Vec::new(), indent, is_whole: false }
+    }
+
+    /// The same, of which nothing is cut.
+    pub(crate) fn whole(self) -> Self {
+        Self { is_whole: true, ..self }
     }
 
     /// Each column begins with its head.
@@ -115,7 +121,7 @@ impl TextTable {
     /// Whether it fits without shortening fields that are not flexible, and without narrower gaps.
     pub(crate) fn fits(&self, style: Style) -> bool {
         let least = |(column, natural): (&Column, usize)| {
-            column.least.map_or(natural, |least| least.min(natural))
+            column.least.filter(|_| !style.is_whole).map_or(natural, |least| least.min(natural))
         };
         let widths: Vec<usize> = self.columns.iter().zip(self.natural()).map(least).collect();
         self.total(&widths) <= style.columns
@@ -167,18 +173,21 @@ impl TextTable {
         }
     }
 
-    /// The lines, each ended with a newline, none too wide; blank rows are omitted.
+    /// The lines, each ended with a newline, none too wide unless it is whole; a row of blanks has none.
     pub(crate) fn render(&self, style: Style) -> String {
         let mut widths = self.natural();
+        if style.is_whole || self.is_whole {
+            return self.render_close(&widths, style);
+        }
         self.shrink(&mut widths, style.columns, |column| column.least);
         let mut close = self.clone();
         close.close_up(&widths, style.columns);
-        close.render_close(&mut widths, style)
+        // Absurd values only: even a number is cut visibly rather than breaking the line.
+        close.shrink(&mut widths, style.columns, |_| Some(1));
+        close.render_close(&widths, style)
     }
 
-    fn render_close(&self, widths: &mut [usize], style: Style) -> String {
-        // Absurd values only: even a number is cut visibly rather than breaking the line.
-        self.shrink(widths, style.columns, |_| Some(1));
+    fn render_close(&self, widths: &[usize], style: Style) -> String {
         let mut out = String::new();
         let shows = |cell: &TextCell| !cell.text.trim_matches(' ').is_empty();
         for row in self.rows.iter().filter(|row| row.iter().any(shows)) {

@@ -2,6 +2,7 @@
 //! that could move the cursor or reorder the line.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use unicode_width::UnicodeWidthChar;
 
 /// Line width in pipes: every terminal, mail and issue tracker shows it whole.
@@ -66,6 +67,19 @@ pub fn shorten(text: &str, room: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{head}…{tail}"))
 }
 
+/// Names in at most `room` columns each, their middles left out; where two would look alike, all get as many columns as
+/// tell them apart.
+pub fn shorten_apart(names: &[String], room: usize) -> Vec<String> {
+    let longest = names.iter().map(|name| width(name)).max().unwrap_or(0);
+    let at = |room: usize| -> Vec<String> {
+        names.iter().map(|name| shorten(name, room).into_owned()).collect()
+    };
+    let count = names.iter().collect::<BTreeSet<_>>().len();
+    let mut rooms = (room.min(longest)..=longest).map(at);
+    let apart = rooms.find(|short| short.iter().collect::<BTreeSet<_>>().len() == count);
+    apart.unwrap_or_else(|| names.to_vec())
+}
+
 fn take(chars: impl Iterator<Item = char>, room: usize) -> String {
     let mut used = 0;
     chars
@@ -105,6 +119,15 @@ mod tests {
         assert_eq!(shorten("abc", 0), "");
         assert_eq!(shorten("磁盘磁盘", 5), "磁…盘");
         assert_eq!(shorten("ab\u{301}cde\u{301}", 3), "a…e\u{301}");
+    }
+
+    #[test]
+    fn shortened_names_stay_distinct() {
+        let names = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<Vec<_>>();
+        let short = shorten_apart(&names(&["samsung-860evo-1tb", "samsung-870evo-1tb", "a"]), 8);
+        assert_eq!(short, ["samsung-860evo-1tb", "samsung-870evo-1tb", "a"]);
+        assert_eq!(shorten_apart(&names(&["west-data", "east-data"]), 4), ["we…a", "ea…a"]);
+        assert_eq!(shorten_apart(&names(&["the same", "the same"]), 5), ["th…me", "th…me"]);
     }
 
     #[test]

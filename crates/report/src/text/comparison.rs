@@ -1,27 +1,61 @@
-//! A comparison: the answer in words, then a row for each metric.
+//! A comparison: the answer in words, then its figures.
+
+mod table;
+
+pub(crate) use table::metric_unit;
 
 use crate::comparison::{ComparedMetric, MetricRatio, RunComparison};
-use crate::terminal::{Column, Paragraph, Role, Style, TextCell, TextTable, sections, shorten};
+use crate::terminal::{Paragraph, Role, Style, sections};
+use drivescope_model::metrics::quantity_of;
 use drivescope_model::number::{one_decimal, rounded};
 use drivescope_stats::ratio::RatioOutcome;
 
-const NAME_MAX: usize = 14;
+/// Most drives that are compared in a sentence each.
+const DRIVES_MAX: usize = 3;
+/// Most rows of a group that a sentence names.
 const NAMED_MAX: usize = 3;
 
 pub fn comparison(comparison: &RunComparison, style: Style) -> String {
     sections([
         answer(comparison, style),
         warnings(comparison, style),
-        table(comparison, style),
+        table::table(comparison, style),
         left_out(comparison, style),
-        besides(comparison, style),
+        table::besides(comparison, style),
         notes(comparison, style),
     ])
 }
 
 fn answer(comparison: &RunComparison, style: Style) -> String {
     let lines = sentences(comparison).into_iter();
-    lines.map(|text| Paragraph::new().text(Role::Title, &text).lines(2, style)).collect()
+    let lines = lines.map(|text| Paragraph::new().text(Role::Title, &text).lines(2, style));
+    let simulated =
+        simulated(comparison).map(|text| Paragraph::new().text(Role::Dim, &text).lines(2, style));
+    simulated.into_iter().chain(lines).collect()
+}
+
+/// What a mark beside the title says where some runs are of models.
+pub(crate) fn simulated_badge(comparison: &RunComparison) -> &'static str {
+    if comparison.simulated.contains(&false) {
+        "some drives are simulated"
+    } else {
+        "simulated drives"
+    }
+}
+
+/// Says that figures come from models.
+fn simulated(comparison: &RunComparison) -> Option<String> {
+    let names = comparison.names.iter().zip(&comparison.simulated);
+    let simulated: Vec<&str> =
+        names.filter(|(_, is)| **is).map(|(name, _)| name.as_str()).collect();
+    match simulated.len() {
+        0 => None,
+        all if all == comparison.names.len() => {
+            Some("Simulated drives: figures of models.".to_string())
+        }
+        1 => Some(format!("{} is a simulated drive.", simulated[0])),
+        _ => Some(format!("Simulated drives: {}.", simulated.join(", "))),
+    }
 }
 
 /// A sentence for each run but the first.
@@ -29,8 +63,52 @@ pub(crate) fn sentences(comparison: &RunComparison) -> Vec<String> {
     if comparison.rows.is_empty() {
         return vec!["These runs have no valid metric in common.".to_string()];
     }
+    if comparison.names.len() > DRIVES_MAX {
+        return vec![leaders(comparison)];
+    }
     let others = comparison.names.iter().enumerate().skip(1);
     others.map(|(i, name)| sentence(comparison, i - 1, name)).collect()
+}
+
+/// `Highest: A in reads in order (3,250 MB/s), writes in order (1,430 MB/s); B in …`: who leads in what, by the medians.
+fn leaders(comparison: &RunComparison) -> String {
+    let mut parts: Vec<(usize, Vec<String>)> = Vec::new();
+    for row in &comparison.rows {
+        let Some(best) = best_of(row) else { continue };
+        let (unit, divisor) = metric_unit(row);
+        let unit = if unit.starts_with('/') { unit.to_string() } else { format!(" {unit}") };
+        let what = format!("{} ({}{unit})", row.what, rounded(row.values[best] / divisor));
+        match parts.iter_mut().find(|(i, _)| *i == best) {
+            Some((_, rows)) => rows.push(what),
+            None => parts.push((best, vec![what])),
+        }
+    }
+    let (first, alone) = match parts.as_slice() {
+        [(best, rows)] => (*best, Some(rows.len())),
+        _ => (0, None),
+    };
+    let parts =
+        parts.iter().map(|(i, rows)| format!("{} in {}", comparison.names[*i], rows.join(", ")));
+    match parts.collect::<Vec<_>>().join("; ") {
+        _ if alone.is_some_and(|rows| rows == comparison.rows.len()) => {
+            format!("Best in everything compared, by the medians: {}.", comparison.names[first])
+        }
+        none if none.is_empty() => "All have the same medians.".to_string(),
+        parts => format!("Best by the median: {parts}."),
+    }
+}
+
+/// The run whose value is the best; none where all are the same.
+pub(crate) fn best_of(row: &ComparedMetric) -> Option<usize> {
+    let smaller_is_better = quantity_of(&row.key).is_some_and(|it| it.smaller_is_better);
+    let is_better = |a: f64, b: f64| if smaller_is_better { a < b } else { a > b };
+    let mut best = 0;
+    for (i, value) in row.values.iter().enumerate() {
+        if is_better(*value, row.values[best]) {
+            best = i;
+        }
+    }
+    row.values.iter().any(|value| *value != row.values[best]).then_some(best)
 }
 
 /// `B against A: better in random reads, Q1 (1.46 times, 1.40 to 1.52); the same within 3 % in 4 others.`
@@ -41,14 +119,20 @@ fn sentence(comparison: &RunComparison, i: usize, name: &str) -> String {
     };
     let band = one_decimal(comparison.band * 100.0);
     let count = comparison.rows.len();
+    // Too few rounds say nothing about the drives.
+    let mut undecided = of(RatioOutcome::NotShown);
+    undecided.retain(|(_, ratio)| ratio.interval.is_some());
     let parts = [
         (of(RatioOutcome::Larger), "better".to_string()),
         (of(RatioOutcome::Smaller), "worse".to_string()),
         (of(RatioOutcome::WithinBand), format!("the same within {band} %")),
-        (of(RatioOutcome::NotShown), "no difference shown".to_string()),
+        (undecided, "no difference shown".to_string()),
     ];
     let groups: Vec<String> =
         parts.iter().filter_map(|(rows, word)| group(rows, word, count)).collect();
+    if groups.is_empty() {
+        return format!("{name} against {}: not enough rounds to compare.", comparison.names[0]);
+    }
     format!("{name} against {}: {}.", comparison.names[0], groups.join("; "))
 }
 
@@ -57,8 +141,7 @@ fn group(rows: &[(&ComparedMetric, MetricRatio)], word: &str, count: usize) -> O
     let is_difference =
         matches!(rows.first()?.1.outcome, RatioOutcome::Larger | RatioOutcome::Smaller);
     let row_words = |(row, ratio): &(&ComparedMetric, MetricRatio)| {
-        let range = ratio.interval.map_or(String::new(), |(low, high)| range(low, high));
-        let factor = format!(" ({} times{range})", rounded(ratio.times));
+        let factor = format!(" ({})", factor(ratio));
         format!("{}{}", row.what, if is_difference { factor } else { String::new() })
     };
     if rows.len() <= NAMED_MAX {
@@ -78,9 +161,16 @@ fn group(rows: &[(&ComparedMetric, MetricRatio)], word: &str, count: usize) -> O
     Some(format!("{word} in {how_many}{most}"))
 }
 
-fn range(low: f64, high: f64) -> String {
-    let (low, high) = (rounded(low), rounded(high));
-    if low == high { String::new() } else { format!(", {low} to {high}") }
+/// `1.46 times, 1.40 to 1.52`; where only one end of the interval is known, that end.
+pub(crate) fn factor(ratio: &MetricRatio) -> String {
+    match ratio.interval {
+        Some((low, high)) if high.is_infinite() => format!("at least {} times", rounded(low)),
+        Some((low, high)) if low == 0.0 => format!("at most {} times", rounded(high)),
+        Some((low, high)) if rounded(low) != rounded(high) => {
+            format!("{} times, {} to {}", rounded(ratio.times), rounded(low), rounded(high))
+        }
+        _ => format!("{} times", rounded(ratio.times)),
+    }
 }
 
 fn warnings(comparison: &RunComparison, style: Style) -> String {
@@ -88,72 +178,10 @@ fn warnings(comparison: &RunComparison, style: Style) -> String {
     texts.map(|text| Paragraph::new().text(Role::Warn, &text).lines(2, style)).collect()
 }
 
-/// The widest table that fits; intervals are omitted for many runs.
-fn table(comparison: &RunComparison, style: Style) -> String {
-    if comparison.rows.is_empty() {
-        return String::new();
-    }
-    let tables = [true, false].into_iter().map(|has_intervals| table_of(comparison, has_intervals));
-    TextTable::first_fitting(tables, style)
-}
-
-fn table_of(comparison: &RunComparison, has_intervals: bool) -> TextTable {
-    let runs = comparison.names.len();
-    let per_run = if has_intervals { 3 } else { 2 };
-    let mut layout = vec![Column::left().flexible(20), Column::left()];
-    layout.extend(vec![Column::right().flexible(8); runs]);
-    let of_ratio = [Column::left().gap(3), Column::right().gap(1), Column::left()];
-    layout.extend((1..runs).flat_map(|_| of_ratio.into_iter().take(per_run)));
-    let mut table = TextTable::new(0, layout);
-    let mut head = vec![TextCell::blank(), TextCell::blank()];
-    head.extend(comparison.names.iter().map(|name| TextCell::title(shorten(name, NAME_MAX))));
-    let of_ratio = || [TextCell::blank(), TextCell::dim("times"), TextCell::dim("95 %")];
-    head.extend((1..runs).flat_map(|_| of_ratio().into_iter().take(per_run)));
-    table.row(head);
-    for row in &comparison.rows {
-        let mut cells = vec![TextCell::plain(&row.what), TextCell::dim(&row.unit)];
-        cells.extend(row.values.iter().map(|value| TextCell::plain(rounded(*value))));
-        let ratios = row.against_first.iter();
-        cells.extend(ratios.flat_map(|ratio| fields(ratio).into_iter().take(per_run)));
-        table.row(cells);
-    }
-    table
-}
-
+/// Rows that are missing, each with its reason and remedy.
 fn left_out(comparison: &RunComparison, style: Style) -> String {
     let texts = comparison.left_out.iter().map(|it| format!("left out: {it}"));
     texts.map(|text| Paragraph::new().text(Role::Warn, &text).lines(2, style)).collect()
-}
-
-fn besides(comparison: &RunComparison, style: Style) -> String {
-    if comparison.besides.is_empty() {
-        return String::new();
-    }
-    let mut layout = vec![Column::left().flexible(20)];
-    layout.extend(vec![Column::right().flexible(8); comparison.names.len()]);
-    let mut table = TextTable::new(0, layout);
-    let mut head = vec![TextCell::blank()];
-    head.extend(comparison.names.iter().map(|name| TextCell::title(shorten(name, NAME_MAX))));
-    table.row(head);
-    for row in &comparison.besides {
-        let mut cells = vec![TextCell::plain(&row.what)];
-        cells.extend(row.values.iter().map(TextCell::plain));
-        table.row(cells);
-    }
-    table.render(style)
-}
-
-fn fields(ratio: &MetricRatio) -> [TextCell; 3] {
-    let role = match ratio.outcome {
-        RatioOutcome::Larger => Role::Good,
-        RatioOutcome::Smaller => Role::Bad,
-        RatioOutcome::WithinBand | RatioOutcome::NotShown => Role::Dim,
-    };
-    let interval = ratio.interval.map_or("too few rounds".to_string(), |(low, high)| {
-        format!("{}–{}", rounded(low), rounded(high))
-    });
-    let times = if ratio.is_shown() { rounded(ratio.times) } else { "not shown".to_string() };
-    [TextCell::new(role, ratio.sign()), TextCell::new(role, times), TextCell::dim(interval)]
 }
 
 fn notes(comparison: &RunComparison, style: Style) -> String {

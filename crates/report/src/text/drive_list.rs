@@ -1,7 +1,7 @@
 //! `list`: every drive as a block of a few lines.
 
 use crate::terminal::{
-    Column, Paragraph, Role, Style, TextCell, TextTable, clean, sections, shorten, width,
+    Column, Paragraph, Role, Style, TextCell, TextTable, clean, sections, width,
 };
 use drivescope_model::Bytes;
 use drivescope_model::drive::{Drive, DriveKind};
@@ -27,9 +27,9 @@ fn block(drive: &Drive, style: Style) -> String {
 }
 
 fn first_line(drive: &Drive, style: Style) -> String {
-    let name = shorten(&clean(&drive.name), 24).into_owned();
+    let name = style.shortened(&clean(&drive.name), 24);
     let model = drive.model.as_deref().map(|model| clean(model.trim()));
-    let room = style.columns - width(&name) - 2;
+    let room = style.columns.saturating_sub(width(&name) + 2);
     let (role, capacity) = match drive.capacity_bytes {
         0 => (Role::Dim, "no medium".to_string()),
         bytes => (Role::Plain, Bytes(bytes).to_string()),
@@ -38,7 +38,7 @@ fn first_line(drive: &Drive, style: Style) -> String {
     Paragraph::new()
         .lead(Role::Title, &name)
         .lead(Role::Plain, "  ")
-        .items(Role::Plain, model.map(|model| shorten(&model, room).into_owned()))
+        .items(Role::Plain, model.map(|model| style.shortened(&model, room)))
         .item(Role::Plain, kind(drive))
         .item(role, capacity)
         .items(Role::Plain, link_name(drive))

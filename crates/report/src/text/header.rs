@@ -31,7 +31,7 @@ pub fn header(
             .lead(Role::Title, path)
     };
     let bracket = format!(" ({})", clean(&details));
-    let first = lead(&shorten(&path, style.columns - width(&head)));
+    let first = lead(&style.shortened(&path, style.columns - width(&head)));
     if parts.is_empty() {
         return first.lines(0, style);
     }

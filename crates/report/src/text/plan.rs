@@ -1,8 +1,6 @@
 //! The plan before anything runs: one sentence, or everything for `--dry-run`.
 
-use crate::terminal::{
-    Column, Paragraph, Role, Style, TextCell, TextTable, clean, sections, shorten,
-};
+use crate::terminal::{Column, Paragraph, Role, Style, TextCell, TextTable, clean, sections};
 use crate::workloads::workload;
 use drivescope_model::number::{MISSING, whole};
 use drivescope_model::plan::PlannedTest;
@@ -162,7 +160,7 @@ pub(super) fn level_words(level: WriteLevel) -> &'static str {
 }
 
 fn places(plan: &Plan, target: &TargetInfo, style: Style) -> String {
-    let path = shorten(&clean(&target.path), 60).into_owned();
+    let path = style.shortened(&clean(&target.path), 60);
     let (role, text) = match (level(plan), &plan.own_folder) {
         (WriteLevel::Read, _) => (Role::Good, format!("nothing is written to {path}")),
         (WriteLevel::OwnFiles, Some(folder)) => {

@@ -29,6 +29,9 @@ pub fn runs(rows: &[RunRow], this_year: i16, style: Style) -> String {
         Columns { year: false, suite: false, drive: true },
         Columns { year: false, suite: false, drive: false },
     ];
+    if style.is_whole {
+        return table(rows, this_year, columns[0]).render(style);
+    }
     TextTable::first_fitting(
         columns.into_iter().map(|columns| table(rows, this_year, columns)),
         style,

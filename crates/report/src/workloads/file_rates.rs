@@ -3,7 +3,7 @@
 use super::rates::rate_table;
 use crate::chart::axis::PlotAxis;
 use crate::chart::plot::{Ink, Layer, Plot, YAxis};
-use crate::chart::{Chart, highest, points_of, scaled, unit_of};
+use crate::chart::{Chart, end_rates, highest, points_of, scaled, unit_of};
 use crate::terminal::{Paragraph, Role, Style, block_chart, sections, value};
 use drivescope_model::number::{one_decimal, rounded, whole};
 use drivescope_model::{Bytes, Secs, TestResult};
@@ -61,7 +61,8 @@ pub(super) fn charts(
 
 fn over_level(result: &TestResult, cell: &str, name: &'static str, verb: &str) -> Option<Chart> {
     let points = points_of(result, &key(result, cell, "mb_s"));
-    let (first, last) = (rounded(points.first()?.1), rounded(points.last()?.1));
+    let rates = end_rates(result, cell, &points)?;
+    let [first, last] = rates.map(rounded);
     let end = points.last()?.0;
     let (unit, bytes) = unit_of(end);
     let scaled = scaled(&points, bytes);
@@ -72,7 +73,7 @@ fn over_level(result: &TestResult, cell: &str, name: &'static str, verb: &str) -
     let x = PlotAxis::until(&format!("bytes written before the file, {unit}"), end / bytes);
     let plot = Plot::new(x, PlotAxis::from_zero("MB/s", highest(&points)))
         .with_line(scaled, FILES)
-        .with_ends(ends, ["MB/s at first", "at the end"], FILES);
+        .with_rates_at(ends, rates, ["MB/s at first", "at the end"], FILES);
     Some(Chart {
         name: name.to_string(),
         title: format!("Files {verb}, by the order of writing"),

@@ -38,7 +38,9 @@ impl Frame {
             widest(&mut texts, SMALL_TYPE) + TICK + MARGIN
         };
         let mut ends = plot.layers.iter().filter_map(|layer| match layer {
-            Layer::Text { text, beside: Beside::LineEnd, .. } => Some(text.as_str()),
+            Layer::Text { text, beside: Beside::LineEnd | Beside::Right, .. } => {
+                Some(text.as_str())
+            }
             _ => None,
         });
         let line_ends = widest(&mut ends, TYPE) + 2.0 * TICK;

@@ -14,6 +14,12 @@ pub const FOLDED_DOTS_MAX: usize = 300;
 
 const GAP: f64 = 8.0;
 
+/// Height of a bar, in pixels.
+const BAR_HEIGHT: f64 = 12.0;
+
+/// Intervals narrower than this share of their value are drawn by no whisker: it would hide in the bar's end.
+const WHISKER_MIN: f64 = 0.02;
+
 /// Distance of the places that a line takes, in pixels.
 const LINE_STEP: f64 = 6.0;
 
@@ -69,6 +75,7 @@ impl<'a> Pen<'a> {
                 line(self.out, "level text", (left, y), (right, y));
             }
             Layer::Span { from_to, y, ink } => self.span(*from_to, *y, *ink),
+            Layer::Bar { at, interval, ink } => self.bar(*at, *interval, *ink),
             Layer::Field { x, y, share, .. } => self.field(*x, *y, *share),
             Layer::Text { .. } => {}
         }
@@ -93,6 +100,10 @@ impl<'a> Pen<'a> {
         }
         for layer in &plot.layers {
             match layer {
+                Layer::Text { at, text, ink, beside: Beside::Right, axis } => {
+                    let (x, y) = frame.at(*at, *axis);
+                    self.text(x + GAP, y, text, *ink, TYPE);
+                }
                 Layer::Text { at, text, ink, beside, axis } if *beside != Beside::LineEnd => {
                     self.text_at(frame.at(*at, *axis), text, *ink, *beside);
                 }
@@ -250,6 +261,18 @@ impl<'a> Pen<'a> {
         self.element("path", &attributes);
     }
 
+    fn bar(&mut self, (value, row): Point, (low, high): (f64, f64), ink: Ink) {
+        let (left, right) = (self.frame.x(0.0), self.frame.x(value));
+        let middle = self.frame.y(row, YAxis::Left);
+        let half = BAR_HEIGHT / 2.0;
+        let class = format!("fill {}", class(ink));
+        self.rectangle(&class, (left, right), (middle - half, middle + half));
+        if high - low > WHISKER_MIN * value {
+            let ends = [low, high].map(|end| self.frame.x(self.frame.clamped_x(end).0));
+            line(self.out, "rule text", (ends[0], middle), (ends[1], middle));
+        }
+    }
+
     fn field(&mut self, x: (f64, f64), y: (f64, f64), share: f64) {
         let (left, bottom) = self.frame.at((x.0, y.0), YAxis::Left);
         let (right, top) = self.frame.at((x.1, y.1), YAxis::Left);
@@ -292,7 +315,7 @@ impl<'a> Pen<'a> {
             Beside::Above => vec![(centred, "middle")],
             Beside::Below => vec![(centred, "middle"), right, left],
             Beside::AboveLeft => vec![left, right],
-            Beside::AboveRight | Beside::LineEnd => vec![right, left],
+            Beside::AboveRight | Beside::LineEnd | Beside::Right => vec![right, left],
         };
         let wanted: Vec<TextBox> =
             sides.iter().map(|(left, _)| TextBox::around(*left, middle, text, TYPE)).collect();

@@ -18,12 +18,13 @@ pub enum Theme {
 const SERIES_COLOURS: usize = 5;
 
 /// Class of the style sheet, colour in light, colour in dark.
-const COLOURS: [(&str, &str, &str); 9] = [
+const COLOURS: [(&str, &str, &str); 10] = [
     ("s0", "#0061a3", "#62b5f5"),
     ("s1", "#c24a00", "#ff8f50"),
     ("s2", "#008262", "#2cbf95"),
     ("s3", "#b5468f", "#f3a9df"),
     ("s4", "#343b42", "#d3d8dc"),
+    ("bar", "#9aa2aa", "#6b747d"),
     ("text", "#16191c", "#e9ecef"),
     ("muted", "#59616a", "#a3abb3"),
     ("grid", "#e4e7ea", "#2a2f35"),
@@ -71,7 +72,7 @@ pub fn page_colours() -> String {
     let [.., text, _, grid, _] = COLOURS.map(|(_, light, dark)| (light, dark));
     let page = |text: &str, grid: &str, ground: &str| {
         format!(
-            ":root{{--grid:{grid};color:{text};background:{ground}}}.tip{{background:{ground}}}"
+            ":root{{--grid:{grid};--ground:{ground};color:{text};background:{ground}}}.tip{{background:{ground}}}"
         )
     };
     let light = page(text.0, grid.0, BACKGROUND.0);
@@ -84,6 +85,7 @@ pub fn class(ink: Ink) -> &'static str {
         Ink::Series(i) => COLOURS[i % SERIES_COLOURS].0,
         Ink::Text => "text",
         Ink::Muted => "muted",
+        Ink::Range => "bar",
     }
 }
 
@@ -118,7 +120,7 @@ mod tests {
     #[test]
     fn text_contrasts_with_its_background() {
         for (class, light, dark) in COLOURS {
-            if !["grid", "range"].contains(&class) {
+            if !["bar", "grid", "range"].contains(&class) {
                 assert!(contrast(light, BACKGROUND.0) >= 4.5, "{class} in light");
                 assert!(contrast(dark, BACKGROUND.1) >= 4.5, "{class} in dark");
             }

@@ -3,7 +3,7 @@
 use super::{ends, staircase};
 use crate::chart::axis::PlotAxis;
 use crate::chart::plot::{Ink, Layer, Plot, Point};
-use crate::chart::{Chart, highest, scaled, unit_of};
+use crate::chart::{Chart, end_rates, highest, scaled, unit_of};
 use crate::terminal::value;
 use drivescope_model::number::rounded;
 use drivescope_model::{Bytes, Secs, TestResult};
@@ -53,7 +53,7 @@ fn over_time(result: &TestResult) -> Option<Chart> {
     let ends = [points[0], (seconds / size, last.1)];
     let plot = Plot::new(x, PlotAxis::from_zero("MB/s", highest(&points)))
         .with_steps(points, CURVE)
-        .with_ends(ends, ["MB/s", "at the end"], CURVE);
+        .with_rates_at(ends, end_rates(result, "write", &ends)?, ["MB/s", "at the end"], CURVE);
     Some(Chart {
         name: "fill-time".to_string(),
         title: format!("Filling the drive takes {}", Secs(seconds)),
@@ -72,6 +72,8 @@ fn curve(result: &TestResult, key: &str, name: &str, title: &str, x_word: &str) 
     let (unit, bytes) = unit_of(to);
     // The last step only marks the end.
     let (first, last) = (steps[0].1, steps[steps.len() - 2].1);
+    let cell = if name == "fill" { "write" } else { name };
+    let rates = end_rates(result, cell, &[(from, first), (to, last)])?;
     let points = scaled(&steps, bytes);
     let x = PlotAxis::until(&format!("{x_word}, {unit}"), to / bytes);
     let mut plot = Plot::new(x, PlotAxis::from_zero("MB/s", highest(&points)));
@@ -82,10 +84,10 @@ fn curve(result: &TestResult, key: &str, name: &str, title: &str, x_word: &str) 
     }
     let ends = [points[0], (points[points.len() - 1].0, last)];
     let words = ["MB/s at first", "at the end"];
-    let plot = plot.with_steps(points, CURVE).with_ends(ends, words, CURVE);
+    let plot = plot.with_steps(points, CURVE).with_rates_at(ends, rates, words, CURVE);
     let time = value(result, "whole", "time_s").map(|seconds| format!(": {}", Secs(seconds)));
     let time = time.filter(|_| name == "fill").unwrap_or_default();
-    let (first, last) = (rounded(first), rounded(last));
+    let [first, last] = rates.map(rounded);
     Some(Chart {
         name: name.to_string(),
         title: format!("{title}{time}"),

@@ -3,8 +3,7 @@
 use super::by_distance;
 use crate::chart::axis::PlotAxis;
 use crate::chart::plot::{Beside, Course, Ink, Layer, Plot, Point, YAxis};
-use crate::chart::{Chart, highest, points_of, scaled, unit_of};
-use crate::terminal::value;
+use crate::chart::{Chart, end_rates, highest, points_of, scaled, unit_of};
 use drivescope_model::TestResult;
 use drivescope_model::number::{one_decimal, rounded, whole};
 use drivescope_stats::zones::{ZONE_DROP_MIN, zones};
@@ -38,13 +37,21 @@ fn position(result: &TestResult) -> Option<Chart> {
         Plot { right: Some(right), ..Plot::new(x, y) }.named(ACCESS, "access").with(dots)
     };
     let steps = scaled(&zone_steps(result, first), bytes);
-    for (points, ink, verb) in [(&read, READ, "read"), (&written, WRITE, "written")] {
+    for (points, ink, cell, verb) in
+        [(&read, READ, "read", "read"), (&written, WRITE, "write", "written")]
+    {
+        let Some(rates) = end_rates(result, cell, points) else { continue };
         let points = scaled(points, bytes);
         let (Some(from), Some(to)) = (points.first().copied(), points.last().copied()) else {
             continue;
         };
         let words = ["MB/s at the start", &format!("at the end, {verb}")];
-        plot = plot.named(ink, verb).with_line(points, ink).with_ends([from, to], words, ink);
+        plot = plot.named(ink, verb).with_line(points, ink).with_rates_at(
+            [from, to],
+            rates,
+            words,
+            ink,
+        );
     }
     let zones = match zone_count(&steps) {
         0 | 1 => String::new(),
@@ -54,7 +61,7 @@ fn position(result: &TestResult) -> Option<Chart> {
         let (points, ink, course) = (steps, Ink::Muted, Course::Steps);
         plot = plot.with(Layer::Line { points, ink, course, is_fine: true, axis: YAxis::Left });
     }
-    let (start, last) = (rounded(first[0].1), rounded(first[first.len() - 1].1));
+    let [start, last] = ends_of(result)?.map(rounded);
     let dots = match accesses.iter().map(|(_, ms)| *ms).reduce(f64::min) {
         Some(fastest) => format!(
             " Dots: {} single reads, {} to {} ms, right scale.",
@@ -70,7 +77,7 @@ fn position(result: &TestResult) -> Option<Chart> {
         name: "surface-position".to_string(),
         title: title.to_string(),
         caption: format!(
-            "Line: sequential rate at {} places, median of the rounds.{zones}{dots}",
+            "Line: sequential rate at {} places, median of the rounds; at the start and the end: of a twentieth each.{zones}{dots}",
             first.len()
         ),
         description: format!(
@@ -81,9 +88,14 @@ fn position(result: &TestResult) -> Option<Chart> {
 }
 
 pub(super) fn headline(result: &TestResult) -> Option<String> {
-    let read = points_of(result, "surface.read.mb_s");
-    let curve = if read.is_empty() { points_of(result, "surface.write.mb_s") } else { read };
-    Some(heading(result, curve.first()?.1, curve.last()?.1))
+    ends_of(result).map(heading)
+}
+
+/// The rates of reading at both ends, or of writing where it was not read.
+fn ends_of(result: &TestResult) -> Option<[f64; 2]> {
+    let of =
+        |cell: &str| end_rates(result, cell, &points_of(result, &format!("surface.{cell}.mb_s")));
+    of("read").or_else(|| of("write"))
 }
 
 /// Start and rate of each zone, then the end of the last one: as the test found them, else from the curve.
@@ -110,11 +122,8 @@ fn zone_count(steps: &[Point]) -> usize {
     steps.len().saturating_sub(1)
 }
 
-fn heading(result: &TestResult, first: f64, last: f64) -> String {
-    let ends = ["start_mb_s", "end_mb_s"].map(|quantity| {
-        value(result, "read", quantity).or_else(|| value(result, "write", quantity))
-    });
-    let (start, end) = (ends[0].unwrap_or(first), ends[1].unwrap_or(last));
+/// What follows from the rates at both ends.
+fn heading([start, end]: [f64; 2]) -> String {
     let share = end / start;
     let percent = one_decimal((share * 100.0).round());
     match share {
@@ -172,8 +181,7 @@ mod tests {
             (100.0, 120.0, "Over the drive: faster at the end"),
             (0.0, 0.0, "Over the drive"),
         ] {
-            let bare = TestResult { metrics: Vec::new(), ..disk.clone() };
-            assert_eq!(heading(&bare, start, end), said);
+            assert_eq!(heading([start, end]), said);
         }
         assert_eq!(headline(&TestResult { series: Vec::new(), ..disk }), None);
     }
