@@ -16,6 +16,7 @@ pub mod error;
 pub mod gate;
 mod holes;
 pub mod io_file;
+pub mod io_op;
 pub mod journal;
 pub mod own_folder;
 pub mod page_cache;

@@ -16,6 +16,7 @@ pub mod spec;
 mod spec_error;
 mod spindle;
 
+use crate::io_op::IoOp;
 use drivescope_machine::counters::DeviceCounters;
 use drivescope_model::target::IoMode;
 use drivescope_sim::device::{
@@ -26,16 +27,6 @@ use drivescope_sim::sequential_pass;
 use file_host::FileHost;
 use rustix::io::Errno;
 use std::sync::{Mutex, MutexGuard, OnceLock};
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SimOp {
-    Read,
-    /// Answered as soon as the drive chooses, from its cache if it has one.
-    Write,
-    /// Answered when the medium has the data (force unit access).
-    WriteThrough,
-    Sync,
-}
 
 /// An answer: the slot of the request, and bytes moved or a negative errno.
 pub type Answer = (u32, i32);
@@ -200,11 +191,11 @@ impl SimulatedDrive {
     /// Empties the write cache while the drive is otherwise idle.
     /// Errors: the negative errno of the drive.
     pub fn flush(&self) -> Result<(), i32> {
-        self.call_in(IoMode::Direct, SimOp::Sync, 0, 0).map(|_| ())
+        self.call_in(IoMode::Direct, IoOp::Sync, 0, 0).map(|_| ())
     }
 
     /// One request on a drive without other users: its latency, or a negative errno.
-    fn call_in(&self, mode: IoMode, op: SimOp, offset: u64, len: u32) -> Result<Nanos, i32> {
+    fn call_in(&self, mode: IoMode, op: IoOp, offset: u64, len: u32) -> Result<Nanos, i32> {
         self.begin(1);
         let (before, mut answers) = (self.now(), Vec::new());
         self.submit(mode, op, offset, len, 0);
@@ -272,15 +263,15 @@ impl SimulatedDrive {
     }
 
     /// Sends a request now, through the page cache or past it; a bare drive has none.
-    pub fn submit(&self, mode: IoMode, op: SimOp, offset: u64, len: u32, slot: u32) {
+    pub fn submit(&self, mode: IoMode, op: IoOp, offset: u64, len: u32, slot: u32) {
         let mut state = self.lock();
         state.lens[slot as usize] = len;
         state.in_flight += 1;
-        let fua = op == SimOp::WriteThrough;
+        let fua = op == IoOp::WriteThrough;
         let op = match op {
-            SimOp::Read => RequestKind::Read,
-            SimOp::Write | SimOp::WriteThrough => RequestKind::Write,
-            SimOp::Sync => RequestKind::Flush,
+            IoOp::Read => RequestKind::Read,
+            IoOp::Write | IoOp::WriteThrough => RequestKind::Write,
+            IoOp::Sync => RequestKind::Flush,
         };
         let now = state.now;
         let request = SimRequest { id: u64::from(slot), op, offset, len: u64::from(len), fua };

@@ -10,30 +10,13 @@ pub(crate) mod uring;
 #[cfg(test)]
 mod contract;
 
+pub use drivescope_drive::io_op::IoOp;
 pub use null::NullQueue;
 pub use simulated::SimulatedQueue;
 pub use threads::ThreadQueue;
 pub use uring::UringQueue;
 
 use std::io;
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum IoOp {
-    #[default]
-    Read,
-    Write,
-    /// Completes on the medium (`RWF_DSYNC`, force unit access).
-    WriteThrough,
-    /// `fdatasync`; offset ignored, length 0.
-    Sync,
-}
-
-impl IoOp {
-    #[inline]
-    pub fn writes(self) -> bool {
-        matches!(self, Self::Write | Self::WriteThrough)
-    }
-}
 
 /// A slot names its buffer and is free again when its completion has been taken.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

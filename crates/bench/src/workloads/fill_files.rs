@@ -9,6 +9,7 @@ mod real_fill;
 pub(super) use real_fill::{TREE, file_name, places};
 
 use crate::error::BenchError;
+use crate::io::queue::IoOp;
 use crate::judging::round::Cache;
 use crate::judging::test_record::TestRecord;
 use crate::plan::option_checks::ensure;
@@ -20,7 +21,6 @@ use crate::workloads::shared::files::file_curve::{self, FileSample};
 use crate::workloads::shared::files::file_phase::FilePhase;
 use crate::workloads::shared::files::file_store::FileStep;
 use crate::workloads::shared::files::simulated_files::{failed, full, moved_at_once};
-use drivescope_drive::simulated::SimOp;
 use drivescope_model::options::{Suite, TestKind};
 use drivescope_model::plan::{Cost, PlannedTest};
 use drivescope_model::resume::{ResumePhase, ResumePoint};
@@ -147,7 +147,7 @@ fn simulated(session: &mut Session<'_>, record: &mut TestRecord) -> Result<(), B
         let size = options.size.0;
         while options.files == 0 || files.len() < options.files as usize {
             let Ok(address) = drive.create_file(folder, size) else { break };
-            let written = drive.stream_file(SimOp::Write, address);
+            let written = drive.stream_file(IoOp::Write, address);
             let ns = written.map_err(|errno| failed(address, size, true, errno))?;
             let at_bytes = samples.last().map_or(0, FileSample::end_bytes);
             let sample = FileSample::new(at_bytes, size, ns as f64 / 1e9);

@@ -4,6 +4,7 @@
 use crate::error::BenchError;
 use crate::io::clock;
 use crate::io::offsets::derive_seed;
+use crate::io::queue::IoOp;
 use crate::judging::round::Cache;
 use crate::judging::test_record::TestRecord;
 use crate::plan::option_checks::{REQUEST_MAX, ensure};
@@ -19,7 +20,6 @@ use crate::workloads::shared::files::simulated_files::{failed, moved_at_once};
 use drivescope_drive::own_folder::source_tree::check_end;
 use drivescope_drive::own_folder::trees::TreeFolder;
 use drivescope_drive::page_cache;
-use drivescope_drive::simulated::SimOp;
 use drivescope_drive::target::FilePositions;
 use drivescope_drive::{DriveError, OwnFolder};
 use drivescope_model::findings::{Finding, FindingId};
@@ -154,7 +154,7 @@ fn simulated(session: &mut Session<'_>, record: &mut TestRecord) -> Result<(), B
                     // Only the page cache knows a second time.
                     by_calls(drive, address, size, options.block.0)
                 } else {
-                    drive.stream_file(SimOp::Read, address)
+                    drive.stream_file(IoOp::Read, address)
                 };
                 let ns = ns.map_err(|errno| failed(address, size, false, errno))?;
                 let at_bytes = filled.files[..number].iter().map(|(_, size)| size).sum();
@@ -182,7 +182,7 @@ fn by_calls(
 ) -> Result<u64, i32> {
     let mut ns = 0;
     for at in (0..size).step_by(block as usize) {
-        ns += drive.call(SimOp::Read, address + at, block.min(size - at) as u32)?;
+        ns += drive.call(IoOp::Read, address + at, block.min(size - at) as u32)?;
     }
     Ok(ns)
 }

@@ -56,8 +56,9 @@ impl Served for PageCache<OneFileSystem<Counted>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::io_op::IoOp;
+    use crate::simulated::Answer;
     use crate::simulated::spec::Spec;
-    use crate::simulated::{Answer, SimOp};
     use drivescope_model::target::IoMode;
 
     const MIB: u64 = 1 << 20;
@@ -70,7 +71,7 @@ mod tests {
     fn call(
         drive: &SimulatedDrive,
         mode: IoMode,
-        op: SimOp,
+        op: IoOp,
         at: u64,
         len: u32,
     ) -> Result<Nanos, i32> {
@@ -94,10 +95,10 @@ mod tests {
         drive.begin(1);
         for i in 0..64 {
             let direct = IoMode::Direct;
-            call(&drive, direct, SimOp::Write, i * MIB, MIB as u32).unwrap();
+            call(&drive, direct, IoOp::Write, i * MIB, MIB as u32).unwrap();
         }
         assert_eq!(drive.resident_share(), Some(0.0));
-        let read = |at, mode| call(&drive, mode, SimOp::Read, at, 4096).unwrap();
+        let read = |at, mode| call(&drive, mode, IoOp::Read, at, 4096).unwrap();
         let cold = read(17 * MIB, IoMode::Buffered);
         let warm = read(17 * MIB, IoMode::Buffered);
         assert!(warm < 10_000 && cold > 100 * warm, "{cold} and {warm} ns");
@@ -114,8 +115,8 @@ mod tests {
         let drive = file();
         drive.begin(1);
         let mode = IoMode::Buffered;
-        let write = call(&drive, mode, SimOp::Write, 100, 16).unwrap();
-        let sync = call(&drive, mode, SimOp::Sync, 0, 0).unwrap();
+        let write = call(&drive, mode, IoOp::Write, 100, 16).unwrap();
+        let sync = call(&drive, mode, IoOp::Sync, 0, 0).unwrap();
         assert!(write < 10_000 && sync > 1_000_000, "{write} and {sync} ns");
         drive.end();
         drive.flush().unwrap();
@@ -130,8 +131,8 @@ mod tests {
                 .map(|i| call(&drive, IoMode::Direct, op, i * MIB, MIB as u32).unwrap())
                 .sum::<u64>()
         };
-        at(SimOp::Write);
-        let time = at(SimOp::Read);
+        at(IoOp::Write);
+        let time = at(IoOp::Read);
         drive.end();
         time as f64 / 1e6
     }
@@ -151,7 +152,7 @@ mod tests {
         let drive = file();
         drive.begin(1);
         for (at, len) in [(64 * MIB, 16), (64 * MIB - 8, 16)] {
-            let result = call(&drive, IoMode::Buffered, SimOp::Write, at, len);
+            let result = call(&drive, IoMode::Buffered, IoOp::Write, at, len);
             assert_eq!(result, Err(-rustix::io::Errno::INVAL.raw_os_error()));
         }
         drive.end();

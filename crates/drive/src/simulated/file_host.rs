@@ -2,7 +2,8 @@
 //! page cache and file system.
 
 use super::counted::Counted;
-use super::{AnyDrive, Served, SimOp, SimulatedDrive, State, errno_of};
+use super::{AnyDrive, Served, SimulatedDrive, State, errno_of};
+use crate::io_op::IoOp;
 use drivescope_machine::counters::DeviceCounters;
 use drivescope_model::target::IoMode;
 use drivescope_sim::ParamProblem;
@@ -161,7 +162,7 @@ impl SimulatedDrive {
     }
 
     /// One call of a program, which waits for the answer. Returns its latency, or a negative errno.
-    pub fn call(&self, op: SimOp, offset: u64, len: u32) -> Result<Nanos, i32> {
+    pub fn call(&self, op: IoOp, offset: u64, len: u32) -> Result<Nanos, i32> {
         self.call_in(IoMode::Buffered, op, offset, len)
     }
 
@@ -169,16 +170,16 @@ impl SimulatedDrive {
     /// commits it after a write; returns the time taken. Pages would only be moved through memory meanwhile: for a
     /// file larger than the dirty limit, the drive sets the pace.
     /// Errors: the negative errno of the first request that failed.
-    pub fn stream_file(&self, op: SimOp, address: u64) -> Result<Nanos, i32> {
+    pub fn stream_file(&self, op: IoOp, address: u64) -> Result<Nanos, i32> {
         let before = self.now();
         {
             let mut state = self.lock();
             let now = state.now;
             let files = state.device.files().expect(HAS_FILES);
             let pieces = files.table().extents(address).to_vec();
-            let kind = if op == SimOp::Read { RequestKind::Read } else { RequestKind::Write };
+            let kind = if op == IoOp::Read { RequestKind::Read } else { RequestKind::Write };
             let end = files.stream(now, kind, &pieces);
-            if op != SimOp::Read {
+            if op != IoOp::Read {
                 files.table().note_written(address);
             }
             State::advance(&mut state, end.at, &mut Vec::new());
@@ -186,8 +187,8 @@ impl SimulatedDrive {
                 return Err(errno);
             }
         }
-        if op != SimOp::Read {
-            self.call(SimOp::Sync, 0, 0)?;
+        if op != IoOp::Read {
+            self.call(IoOp::Sync, 0, 0)?;
         }
         Ok(self.now() - before)
     }
@@ -207,14 +208,14 @@ mod tests {
         let folder = drive.create_folder(0).unwrap();
         let file = drive.create_file(folder, 8 * MIB).unwrap();
         assert!(drive.file_extents(file)[0].0 >= drive.free_bytes() * 9 / 10, "half is taken");
-        let write = drive.call(SimOp::Write, file, 8 << 20).unwrap();
-        let sync = drive.call(SimOp::Sync, 0, 0).unwrap();
+        let write = drive.call(IoOp::Write, file, 8 << 20).unwrap();
+        let sync = drive.call(IoOp::Sync, 0, 0).unwrap();
         assert!(sync > 5 * write, "{write} and {sync} ns");
         assert!((drive.file_cached_share(file, 8 * MIB) - 1.0).abs() < 1e-9);
-        let warm = drive.call(SimOp::Read, file, 8 << 20).unwrap();
+        let warm = drive.call(IoOp::Read, file, 8 << 20).unwrap();
         drive.evict();
         assert!(drive.file_cached_share(file, 8 * MIB) < 1e-9);
-        let cold = drive.call(SimOp::Read, file, 8 << 20).unwrap();
+        let cold = drive.call(IoOp::Read, file, 8 << 20).unwrap();
         assert!(cold > 5 * warm, "{cold} and {warm} ns");
         let free = drive.free_bytes();
         drive.remove_file(file);
@@ -229,12 +230,12 @@ mod tests {
             let file = drive.create_file(0, SIZE).unwrap();
             let begin = drive.now();
             if streamed {
-                drive.stream_file(SimOp::Write, file).unwrap();
+                drive.stream_file(IoOp::Write, file).unwrap();
             } else {
                 for at in (0..SIZE).step_by(16 << 20) {
-                    drive.call(SimOp::Write, file + at, 16 << 20).unwrap();
+                    drive.call(IoOp::Write, file + at, 16 << 20).unwrap();
                 }
-                drive.call(SimOp::Sync, 0, 0).unwrap();
+                drive.call(IoOp::Sync, 0, 0).unwrap();
             }
             drive.now() - begin
         };

@@ -45,8 +45,8 @@ fn time_jumps_to_the_next_completion() {
     let drive = drive();
     drive.begin(4);
     let mut answers = Vec::new();
-    drive.submit(IoMode::Direct, SimOp::Read, 0, 4096, 0);
-    drive.submit(IoMode::Direct, SimOp::Write, 1 << 31, 4096, 1);
+    drive.submit(IoMode::Direct, IoOp::Read, 0, 4096, 0);
+    drive.submit(IoMode::Direct, IoOp::Write, 1 << 31, 4096, 1);
     drive.wait_until(Nanos::MAX, &mut answers);
     assert_eq!((drive.now(), answers.as_slice()), (MS, &[(0, 4096)][..]));
     answers.clear();
@@ -62,7 +62,7 @@ fn a_deadline_comes_before_a_later_completion() {
     let mut answers = Vec::new();
     drive.wait_until(5 * MS, &mut answers);
     assert_eq!((drive.now(), answers.len()), (5 * MS, 0));
-    drive.submit(IoMode::Direct, SimOp::Sync, 0, 0, 0);
+    drive.submit(IoMode::Direct, IoOp::Sync, 0, 0, 0);
     drive.wait_until(5 * MS + 10, &mut answers);
     assert_eq!((drive.now(), answers.len()), (5 * MS + 10, 0));
     drive.end();

@@ -192,6 +192,7 @@ pub fn price_chart(runs: &[Run], names: &[String], word: &str) -> Option<Chart> 
 mod tests {
     use super::*;
     use crate::compare;
+    use crate::markdown::capitalized;
     use crate::testing::{hard_disk, hard_disk_surface, nvme};
     use drivescope_model::units::Price;
 

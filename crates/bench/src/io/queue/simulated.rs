@@ -2,7 +2,7 @@
 
 use super::buffers::Buffers;
 use super::{IoCompletion, IoOp, IoQueue, IoRequest, QueueSpec};
-use drivescope_drive::simulated::{Answer, SimOp, SimulatedDrive};
+use drivescope_drive::simulated::{Answer, SimulatedDrive};
 use drivescope_model::target::IoMode;
 use std::io;
 
@@ -11,7 +11,7 @@ pub struct SimulatedQueue<'d> {
     mode: IoMode,
     slots: u32,
     /// A write completes in the cache or on the medium.
-    write: SimOp,
+    write: IoOp,
     buffers: Option<Buffers>,
     answers: Vec<Answer>,
     now_ns: u64,
@@ -25,7 +25,7 @@ impl<'d> SimulatedQueue<'d> {
         let buffers =
             buffers.then(|| Buffers::new(slots, spec.block_bytes as usize)).transpose()?;
         let answers = Vec::with_capacity(slots as usize);
-        let write = if spec.dsync { SimOp::WriteThrough } else { SimOp::Write };
+        let write = if spec.dsync { IoOp::WriteThrough } else { IoOp::Write };
         drive.begin(slots);
         Ok(Self { drive, mode, slots, write, buffers, answers, now_ns: drive.now() })
     }
@@ -50,12 +50,7 @@ impl IoQueue for SimulatedQueue<'_> {
         self.buffers.as_mut().map_or(&mut [], |buffers| buffers.slice(slot))
     }
     fn submit(&mut self, request: IoRequest) {
-        let op = match request.op {
-            IoOp::Read => SimOp::Read,
-            IoOp::Write => self.write,
-            IoOp::WriteThrough => SimOp::WriteThrough,
-            IoOp::Sync => SimOp::Sync,
-        };
+        let op = if request.op == IoOp::Write { self.write } else { request.op };
         self.move_data(request);
         let IoRequest { offset, len, slot, .. } = request;
         self.drive.submit(self.mode, op, offset, len, slot.into());

@@ -8,13 +8,14 @@ use super::sql_phase::{PhaseName, SqlPhases};
 use super::table_scan::{reader, scanners};
 use super::{TableSize, statements};
 use crate::error::{BenchError, flush_failed};
+use crate::io::queue::IoOp;
 use crate::io::recorder::Recorder;
 use crate::judging::round::Cache;
 use crate::judging::test_record::TestRecord;
 use crate::loops::control::Control;
 use crate::plan::expected_speed::ExpectedSpeed;
 use crate::session::{Progress, Session};
-use drivescope_drive::simulated::{SimOp, SimulatedDrive};
+use drivescope_drive::simulated::SimulatedDrive;
 use drivescope_model::document::DatabaseRecord;
 use drivescope_model::options::{DatabaseKind, SqlOptions, SqlPart};
 use drivescope_model::target::IoMode;
@@ -337,7 +338,7 @@ impl PredictedRun<'_, '_> {
             let read = |think_ns, offset: u64, ends| {
                 // Pages lie on multiples of their size.
                 let offset = offset / u64::from(page_bytes) * u64::from(page_bytes);
-                ClientRequest { think_ns, op: SimOp::Read, offset, len: page_bytes, ends }
+                ClientRequest { think_ns, op: IoOp::Read, offset, len: page_bytes, ends }
             };
             if !is_row && known.is_some_and(|known| known.borrow_mut().insert(leaf)) {
                 is_row = true;
@@ -384,8 +385,8 @@ impl PredictedRun<'_, '_> {
                 cursor.set(at + u64::from(len));
                 let request =
                     |op, offset, think_ns| ClientRequest { think_ns, op, offset, len, ends: None };
-                write = (len > 0).then(|| request(SimOp::Write, into + at, copy.ns));
-                (len > 0).then(|| request(SimOp::Read, from + at, 0))
+                write = (len > 0).then(|| request(IoOp::Write, into + at, copy.ns));
+                (len > 0).then(|| request(IoOp::Read, from + at, 0))
             });
             requests
         });

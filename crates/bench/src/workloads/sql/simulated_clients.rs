@@ -3,16 +3,17 @@
 
 use super::client_loop::Bound;
 use crate::error::BenchError;
+use crate::io::queue::IoOp;
 use crate::io::recorder::Recorder;
 use crate::workloads::shared::files::simulated_files::failed;
-use drivescope_drive::simulated::{SimOp, SimulatedDrive};
+use drivescope_drive::simulated::SimulatedDrive;
 use drivescope_model::target::IoMode;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ClientRequest {
     /// How long it computes before.
     pub think_ns: u64,
-    pub op: SimOp,
+    pub op: IoOp,
     pub offset: u64,
     pub len: u32,
     /// The bytes of its statement, if this request ends it.
@@ -22,7 +23,7 @@ pub(super) struct ClientRequest {
 impl ClientRequest {
     /// A write within a statement, unless nothing is left to write.
     pub fn write(think_ns: u64, offset: u64, len: u32) -> Option<Self> {
-        (len > 0).then_some(Self { think_ns, op: SimOp::Write, offset, len, ends: None })
+        (len > 0).then_some(Self { think_ns, op: IoOp::Write, offset, len, ends: None })
     }
 }
 
@@ -81,7 +82,7 @@ pub(super) fn run(
             let client = &mut clients[slot as usize];
             let Some(done) = client.next.take() else { continue };
             if result < 0 {
-                let write = done.op != SimOp::Read;
+                let write = done.op != IoOp::Read;
                 failure.get_or_insert(failed(done.offset, done.len.into(), write, result));
                 goes_on = false;
             }
@@ -143,12 +144,12 @@ pub(super) fn commit(
             waiting.sort_by_key(|&client| due[client]);
             waiting.truncate(1);
         }
-        write(drive, mode, SimOp::Write, at, pattern.write_bytes)?;
+        write(drive, mode, IoOp::Write, at, pattern.write_bytes)?;
         at += u64::from(pattern.write_bytes);
         if at + u64::from(pattern.write_bytes) > log.end {
             at = log.start;
         }
-        write(drive, mode, SimOp::Sync, 0, 0)?;
+        write(drive, mode, IoOp::Sync, 0, 0)?;
         let now = drive.now();
         for client in waiting {
             recorder.complete(now, now - (due[client] - pattern.think_ns), 0);
@@ -162,7 +163,7 @@ pub(super) fn commit(
 fn write(
     drive: &SimulatedDrive,
     mode: IoMode,
-    op: SimOp,
+    op: IoOp,
     at: u64,
     len: u32,
 ) -> Result<(), BenchError> {

@@ -2,7 +2,7 @@
 
 use super::request_pattern::{RequestPattern, ScanPattern};
 use super::simulated_clients::{ClientRequest, Requests};
-use drivescope_drive::simulated::SimOp;
+use crate::io::queue::IoOp;
 use drivescope_sql::PAGE_BYTES;
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
@@ -56,7 +56,7 @@ fn read_at(pattern: &RequestPattern, at: u64, end: u64) -> Option<ClientRequest>
     let ScanPattern { bytes, page_ns, .. } = pattern.scan;
     let think_ns = page_ns * u64::from(bytes) / PAGE_BYTES;
     let len = u64::from(bytes).min(end - at) as u32;
-    let request = ClientRequest { think_ns, op: SimOp::Read, offset: at, len, ends: None };
+    let request = ClientRequest { think_ns, op: IoOp::Read, offset: at, len, ends: None };
     (len > 0).then_some(request)
 }
 

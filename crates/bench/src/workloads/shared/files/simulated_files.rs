@@ -3,8 +3,9 @@
 use super::file_set::FileSet;
 use super::file_store::{CopyOutcome, CopySide, FileStep, FileStore, Watch};
 use crate::error::BenchError;
+use crate::io::queue::IoOp;
+use drivescope_drive::simulated::SimulatedDrive;
 use drivescope_drive::simulated::file_host::FileSystemFull;
-use drivescope_drive::simulated::{SimOp, SimulatedDrive};
 use drivescope_model::units::Bytes;
 use std::sync::Arc;
 
@@ -72,10 +73,10 @@ impl SimulatedFiles {
         self.target.idle_until(now);
     }
 
-    fn call(&self, side: CopySide, op: SimOp, at: u64, len: u64) -> Result<(), BenchError> {
+    fn call(&self, side: CopySide, op: IoOp, at: u64, len: u64) -> Result<(), BenchError> {
         let done = self.drive(side).call(op, at, len as u32);
         self.keep_time();
-        done.map(|_| ()).map_err(|errno| failed(at, len, op != SimOp::Read, errno))
+        done.map(|_| ()).map_err(|errno| failed(at, len, op != IoOp::Read, errno))
     }
 
     /// Makes the directories; their numbers on the drive.
@@ -118,7 +119,7 @@ impl FileStore for SimulatedFiles {
             let folder = folders[file.folder as usize];
             let address = self.source.create_file(folder, file.size_bytes).map_err(full)?;
             made.push(SimulatedFile { folder: file.folder, address, size_bytes: file.size_bytes });
-            let write = |at, len| self.call(CopySide::Source, SimOp::Write, address + at, len);
+            let write = |at, len| self.call(CopySide::Source, IoOp::Write, address + at, len);
             if !self.by_blocks(file.size_bytes, watch, write)? {
                 break;
             }
@@ -136,8 +137,8 @@ impl FileStore for SimulatedFiles {
                 self.target.create_file(folders[folder as usize], size_bytes).map_err(full)?;
             made.push(SimulatedFile { address: into, ..original });
             let copy = |at, len| {
-                self.call(CopySide::Source, SimOp::Read, from + at, len)?;
-                self.call(CopySide::Copy, SimOp::Write, into + at, len)
+                self.call(CopySide::Source, IoOp::Read, from + at, len)?;
+                self.call(CopySide::Copy, IoOp::Write, into + at, len)
             };
             if !self.by_blocks(size_bytes, watch, copy)? {
                 break;
@@ -149,7 +150,7 @@ impl FileStore for SimulatedFiles {
 
     fn read(&mut self, side: CopySide, watch: &mut Watch<'_>) -> Result<(), BenchError> {
         for file in self.files(side) {
-            let read = |at, len| self.call(side, SimOp::Read, file.address + at, len);
+            let read = |at, len| self.call(side, IoOp::Read, file.address + at, len);
             if !self.by_blocks(file.size_bytes, watch, read)? {
                 break;
             }
@@ -167,7 +168,7 @@ impl FileStore for SimulatedFiles {
     }
 
     fn sync(&mut self, side: CopySide) -> Result<(), BenchError> {
-        self.call(side, SimOp::Sync, 0, 0)
+        self.call(side, IoOp::Sync, 0, 0)
     }
 
     fn evict(&mut self, side: CopySide) -> Result<Option<f64>, BenchError> {
