@@ -96,7 +96,7 @@ struct CurrentTest {
     remaining: RemainingTime,
     rounds_over: Cell<Option<RoundsOver>>,
     /// When the results of its rounds were last reported, in real time.
-    told_ns: Cell<u64>,
+    reported_ns: Cell<u64>,
     engines: RefCell<BTreeMap<String, Option<Engine>>>,
 }
 

@@ -85,7 +85,7 @@ impl WatchWindow {
 struct WatchLoop<'c> {
     options: WatchOptions,
     offsets: Offsets,
-    tell: SyncSender<Sighting>,
+    sightings: SyncSender<Sighting>,
     control: &'c Control,
 }
 
@@ -111,9 +111,9 @@ impl IoTask for WatchLoop<'_> {
             let end = queue.exchange(request, &mut done)?;
             let now_ns = queue.now();
             let read = TimedRead { sent_ns, took_ns: now_ns - sent_ns, offset };
-            let Ok(goes_on) = self.take(read, end, &mut window) else { break };
+            let Ok(continues) = self.take(read, end, &mut window) else { break };
             (window.end_ns, window.last_ns) = (now_ns, now_ns);
-            if !goes_on {
+            if !continues {
                 break;
             }
             let rest_ns = if end.is_err() { ERROR_REST_NS } else { 0 };
@@ -123,7 +123,7 @@ impl IoTask for WatchLoop<'_> {
                 due_ns += ((next_ns - due_ns) / SECOND_NS + 1) * SECOND_NS;
                 window.end_ns = next_ns;
                 let full = std::mem::replace(&mut window, WatchWindow::new(next_ns));
-                if self.tell.send(Sighting::Window(full)).is_err() {
+                if self.sightings.send(Sighting::Window(full)).is_err() {
                     break;
                 }
             }
@@ -134,7 +134,7 @@ impl IoTask for WatchLoop<'_> {
         }
         if !window.latencies.is_empty() || window.errors > 0 {
             // The listener may be gone.
-            let _ = self.tell.send(Sighting::Window(window));
+            let _ = self.sightings.send(Sighting::Window(window));
         }
         Ok(())
     }
@@ -148,18 +148,18 @@ impl WatchLoop<'_> {
         end: Result<(), IoFailure>,
         window: &mut WatchWindow,
     ) -> Result<bool, Unheard> {
-        let tell = |sighting| self.tell.send(sighting).map_err(|_| Unheard);
+        let send = |sighting| self.sightings.send(sighting).map_err(|_| Unheard);
         match end {
             Ok(()) => {
                 window.add(read);
                 if read.took_ns > STALL_MIN_NS {
-                    tell(Sighting::Slow(read))?;
+                    send(Sighting::Slow(read))?;
                 }
                 Ok(true)
             }
             Err(failure) => {
                 window.errors += 1;
-                tell(Sighting::Failed(read, failure))?;
+                send(Sighting::Failed(read, failure))?;
                 Ok(!matches!(failure.errno, 0 | libc::ENODEV | libc::ENXIO | libc::EINVAL))
             }
         }
@@ -199,18 +199,18 @@ pub fn watch(
     let span = session.span(device);
     let offsets = Offsets::new(Order::Rnd, span, block_bytes.into(), Mix::READ, 0.0, seed);
     let control = Control::default();
-    let (tell, told) = sync_channel(AHEAD_MAX);
-    let task = WatchLoop { options, offsets, tell, control: &control };
+    let (sightings, received) = sync_channel(AHEAD_MAX);
+    let task = WatchLoop { options, offsets, sightings, control: &control };
     let spec = QueueSpec { depth: 1, ahead: 0, block_bytes, dsync: false };
     let mut tally = WatchTally::new(session.now_ns(), at);
-    let mut listen = |told: &Receiver<Sighting>| {
-        told.try_iter().flat_map(|sighting| tally.take(sighting)).for_each(&mut hear);
+    let mut listen = |received: &Receiver<Sighting>| {
+        received.try_iter().flat_map(|sighting| tally.take(sighting)).for_each(&mut hear);
     };
     device.run(spec, task, || {
         session.pass_stop_on(&control);
-        listen(&told);
+        listen(&received);
     })?;
-    listen(&told);
+    listen(&received);
     tally.end().for_each(&mut hear);
     Ok(tally.summary())
 }

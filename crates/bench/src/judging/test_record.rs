@@ -359,8 +359,8 @@ impl TestRecord {
     /// shows.
     fn notice_drops(&mut self, cell: &str, drops: &[Option<LastingDrop>]) {
         let seen: Vec<&LastingDrop> = drops.iter().flatten().collect();
-        let is_told = seen.len() * 2 > drops.len() && !self.is_unreliable(cell);
-        let Some(first) = seen.first().filter(|_| is_told) else { return };
+        let is_reported = seen.len() * 2 > drops.len() && !self.is_unreliable(cell);
+        let Some(first) = seen.first().filter(|_| is_reported) else { return };
         let evidence = format!(
             "{cell}: from {} to {} MB/s within a round (-{:.0} %), in {} of {} rounds",
             rounded(first.before),

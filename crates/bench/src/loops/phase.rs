@@ -266,13 +266,13 @@ mod tests {
             }
             for depth in [1, 4, 7, 32] {
                 let (measured, contents) = written(engine, depth);
-                let told = format!("{engine:?} at depth {depth}");
-                assert_eq!(Payload::first_mismatch(7, &contents, 0), None, "{told}");
+                let case = format!("{engine:?} at depth {depth}");
+                assert_eq!(Payload::first_mismatch(7, &contents, 0), None, "{case}");
                 let recorder = &measured.recorder;
-                assert_eq!((recorder.requests, recorder.ops), (BLOCKS, BLOCKS), "{told}");
+                assert_eq!((recorder.requests, recorder.ops), (BLOCKS, BLOCKS), "{case}");
                 let expected =
                     if engine == Engine::Auto { engine::of_depth(depth) } else { engine };
-                assert_eq!(measured.engine, Some(expected), "{told}");
+                assert_eq!(measured.engine, Some(expected), "{case}");
             }
         }
     }

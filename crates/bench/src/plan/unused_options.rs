@@ -60,62 +60,65 @@ mod tests {
         suites::adapt(suite, overrides).map(|suite| suite.tests).map_err(|error| error.to_string())
     }
 
-    fn of_test(number: usize) -> Overrides {
-        let text = || Some(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml").to_string());
-        let none = Overrides::default;
-        match number {
-            0 => Overrides { databases: vec!["sqlite".into()], ..none() },
-            1 => Overrides { query: text(), ..none() },
-            2 => Overrides { files: text(), ..none() },
-            3 => Overrides { from: text(), ..none() },
-            4 => Overrides { keep: true, ..none() },
-            _ => Overrides { settings: vec!["verify.mode=full".into()], ..none() },
-        }
+    fn with(change: impl FnOnce(&mut Overrides)) -> Overrides {
+        let mut overrides = Overrides::default();
+        change(&mut overrides);
+        overrides
+    }
+
+    fn file() -> Option<String> {
+        Some(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml").to_string())
+    }
+
+    fn words(words: &[&str]) -> Vec<String> {
+        words.iter().map(ToString::to_string).collect()
     }
 
     #[test]
     fn database_and_copy_options_select_their_tests() {
-        for (number, test) in
-            [(0, TestKind::Sql), (1, TestKind::Sql), (2, TestKind::Copy), (3, TestKind::Copy)]
-        {
-            assert_eq!(adapted("quick", &of_test(number)), Ok(vec![test]), "{number}");
+        for (overrides, tests) in [
+            (with(|it| it.databases = words(&["sqlite"])), vec![TestKind::Sql]),
+            (with(|it| it.query = file()), vec![TestKind::Sql]),
+            (with(|it| it.files = file()), vec![TestKind::Copy]),
+            (with(|it| it.from = file()), vec![TestKind::Copy]),
+            (
+                with(|it| (it.databases, it.from) = (words(&["sqlite"]), file())),
+                vec![TestKind::Copy, TestKind::Sql],
+            ),
+        ] {
+            assert_eq!(adapted("quick", &overrides), Ok(tests), "{overrides:?}");
         }
-        let both = Overrides { from: Some("/somewhere".into()), ..of_test(0) };
-        assert_eq!(adapted("quick", &both), Ok(vec![TestKind::Copy, TestKind::Sql]));
     }
 
     #[test]
     fn options_of_unplanned_tests_are_refused() {
         let refused = |suite, overrides| adapted(suite, &overrides).unwrap_err();
         assert_eq!(
-            refused("quick", of_test(4)),
+            refused("quick", with(|it| it.keep = true)),
             "--keep is an option of fill-files, which is not among the tests; add --test fill-files"
         );
-        let error = refused("quick", of_test(5));
+        let error = refused("quick", with(|it| it.settings = words(&["verify.mode=full"])));
         assert!(error.starts_with("--set verify.mode is an option of verify,"), "{error}");
-        assert!(refused("standard", of_test(0)).ends_with("; add --test sql"));
-        let beside = Overrides { tests: vec!["latency".into()], ..of_test(3) };
+        let database = with(|it| it.databases = words(&["sqlite"]));
+        assert!(refused("standard", database).ends_with("; add --test sql"));
+        let beside = with(|it| (it.tests, it.from) = (words(&["latency"]), file()));
         assert!(refused("quick", beside).ends_with("; add --test latency,copy"));
-        let cells = Overrides { cells: vec!["rnd4k_q1t1.read".into()], ..Overrides::default() };
+        let cells = with(|it| it.cells = words(&["rnd4k_q1t1.read"]));
         assert!(refused("zcav", cells).starts_with("--cells is an option of transfer"));
     }
 
     #[test]
     fn options_of_planned_tests_stay() {
-        assert_eq!(adapted("techhabit-copies", &of_test(3)), Ok(vec![TestKind::Copy]));
-        let full = Overrides { tests: vec!["verify".into()], ..of_test(5) };
-        assert_eq!(adapted("quick", &full), Ok(vec![TestKind::Verify]));
-        for (test, setting) in [
-            (TestKind::ReadFiles, "fill-files.size=1MiB"),
-            (TestKind::Steady, "apps.traces=['word']"),
+        let from = with(|it| it.from = file());
+        assert_eq!(adapted("techhabit-copies", &from), Ok(vec![TestKind::Copy]));
+        for (tests, settings, planned) in [
+            (&["verify"][..], &["verify.mode=full"][..], TestKind::Verify),
+            (&["read-files"], &["fill-files.size=1MiB", "rounds=6"], TestKind::ReadFiles),
+            (&["steady"], &["apps.traces=['word']", "rounds=6"], TestKind::Steady),
+            (&[], &["tests=['verify']", "verify.mode=full"], TestKind::Verify),
         ] {
-            let settings = vec![setting.to_string(), "rounds=6".to_string()];
-            let tests = vec![test.name().to_string()];
-            let borrowed = Overrides { tests, settings, ..Overrides::default() };
-            assert_eq!(adapted("quick", &borrowed), Ok(vec![test]));
+            let overrides = with(|it| (it.tests, it.settings) = (words(tests), words(settings)));
+            assert_eq!(adapted("quick", &overrides), Ok(vec![planned]), "{settings:?}");
         }
-        let tests = vec!["tests=['verify']".to_string(), "verify.mode=full".to_string()];
-        let set = Overrides { settings: tests, ..Overrides::default() };
-        assert_eq!(adapted("quick", &set), Ok(vec![TestKind::Verify]));
     }
 }

@@ -23,7 +23,7 @@ use drivescope_model::plan::Engine;
 use std::ops::Range;
 
 /// Least time between two events with a test's rounds so far: each computes the figures of its cell anew.
-const TELL_EVERY_NS: u64 = 50_000_000;
+const REPORT_EVERY_NS: u64 = 50_000_000;
 
 impl Session<'_> {
     pub fn next_pass(&mut self) -> u64 {
@@ -105,7 +105,7 @@ impl Session<'_> {
         let count = round.measured.recorder.errors;
         let cell = (!round.own_metrics).then(|| round.cell.clone());
         record.add(round);
-        if let Some(cell) = cell.filter(|_| self.may_tell()) {
+        if let Some(cell) = cell.filter(|_| self.may_report()) {
             let mut so_far = record.so_far(&cell);
             so_far.mark_invalid(&self.findings);
             self.emit(Event::RoundFinished(Box::new(so_far)));
@@ -118,11 +118,11 @@ impl Session<'_> {
 
     /// Whether rounds so far may be shown again: rounds of a simulated drive can follow each other faster than
     /// anyone reads.
-    fn may_tell(&self) -> bool {
+    fn may_report(&self) -> bool {
         let now = clock::now_ns();
-        let is_due = now >= self.test.told_ns.get() + TELL_EVERY_NS;
+        let is_due = now >= self.test.reported_ns.get() + REPORT_EVERY_NS;
         if is_due {
-            self.test.told_ns.set(now);
+            self.test.reported_ns.set(now);
         }
         is_due
     }

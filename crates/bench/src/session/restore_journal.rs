@@ -18,8 +18,7 @@ pub struct RestoreJournal<'a> {
     data_seed: u64,
     /// Raised while the program must not end before everything is back.
     held: Arc<AtomicBool>,
-    /// Gets the progress of the rollback.
-    told: Box<dyn FnMut(RollbackStep) + 'a>,
+    on_progress: Box<dyn FnMut(RollbackStep) + 'a>,
     originals: Option<BeforeImages>,
     /// Why something is not back, or an unneeded journal is left.
     lost: Option<String>,
@@ -27,15 +26,15 @@ pub struct RestoreJournal<'a> {
 
 impl<'a> RestoreJournal<'a> {
     /// A journal for `run_id` in `folder`, whose test data have this seed. `held` is raised while originals are in
-    /// it only; `told` gets the progress of putting them back.
+    /// it only; `on_progress` hears of putting them back.
     pub fn new(
         folder: PathBuf,
         (run_id, data_seed): (String, u64),
         held: Arc<AtomicBool>,
-        told: impl FnMut(RollbackStep) + 'a,
+        on_progress: impl FnMut(RollbackStep) + 'a,
     ) -> Self {
-        let told = Box::new(told);
-        Self { folder, run_id, data_seed, held, told, originals: None, lost: None }
+        let on_progress = Box::new(on_progress);
+        Self { folder, run_id, data_seed, held, on_progress, originals: None, lost: None }
     }
 
     fn originals(
@@ -81,11 +80,11 @@ impl Session<'_> {
         let Session { restore_journal, storage, events, .. } = self;
         let disk = storage.device.as_ref().and_then(IoDevice::claim);
         let (Some(journal), Some(disk)) = (restore_journal.as_mut(), disk) else { return end };
-        let RestoreJournal { originals, told, held, lost, .. } = journal;
+        let RestoreJournal { originals, on_progress, held, lost, .. } = journal;
         let back = originals.as_mut().map_or(Ok(()), |originals| {
             originals.put_back(disk, &mut |step| {
                 let _ = events.send(Event::Preparing { what: words(step) });
-                told(step);
+                on_progress(step);
             })
         });
         held.store(false, Ordering::Release);

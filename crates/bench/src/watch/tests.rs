@@ -11,10 +11,10 @@ fn lines_and_summary(
     options: WatchOptions,
     service: impl FnMut(&IoRequest, u64) -> Result<u64, i32>,
 ) -> (Vec<WatchLine>, WatchSummary) {
-    let (tell, sightings) = sync_channel(1_000);
+    let (sender, sightings) = sync_channel(1_000);
     let offsets = Offsets::new(Order::Rnd, 0..1 << 30, 4096, Mix::READ, 0.0, 1);
     let control = Control::default();
-    let task = WatchLoop { options, offsets, tell, control: &control };
+    let task = WatchLoop { options, offsets, sightings: sender, control: &control };
     task.run(&mut VirtualQueue::new(1, 1, service)).unwrap();
     let mut tally = WatchTally::new(0, |_| None);
     let mut lines: Vec<WatchLine> =

@@ -191,9 +191,9 @@ fn steady_fall_over_rounds_is_reported_with_pace() {
     let findings = found([678, 612, 533], false);
     let [finding] = findings.as_slice() else { panic!("{findings:?}") };
     assert_eq!(finding.id, FindingId::Unstable);
-    let told =
+    let evidence =
         "rnd4k_q1t1.read: falls 11 % a round, from 678 to 533 requests/s: longer rounds are needed";
-    assert_eq!(finding.evidence, told);
+    assert_eq!(finding.evidence, evidence);
     for other in [[678, 533, 612], [533, 612, 678], [620, 612, 605]] {
         assert_eq!(found(other, false), [], "{other:?}");
     }
