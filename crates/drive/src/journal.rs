@@ -1,10 +1,10 @@
 //! The restore journal: original contents of a drive, kept on another one while tests write patterns.
 //!
 //! [`Journal::protect`] saves the originals of a range durably; only then may the caller write there. When the next
-//! range does not fit into the file, and at the end, [`Journal::roll_back`] writes them back, verifies them, and removes
-//! the file. A failure at any point leaves the file *open*: every other command refuses the drive, and [`restore`] does
-//! the same as `roll_back`, as often as it takes. docs/journal.md has the protocol, with the reason for each sync, and
-//! the format of the file.
+//! range does not fit into the file, and at the end, [`Journal::roll_back`] writes them back, verifies them, and
+//! removes the file. A failure at any point leaves the file *open*: every other command refuses the drive, and
+//! [`restore`] does the same as `roll_back`, as often as it takes. docs/journal.md has the protocol, with the reason
+//! for each sync, and the format of the file.
 
 mod affected;
 mod before_images;

@@ -51,6 +51,9 @@ use self::turns::PortTurns;
 use crate::device::{Heat, Nanos, RequestKind, SimCompletion, SimDevice, SimOutcome, SimRequest};
 use crate::param_problem::ParamProblem;
 
+/// Time, order of submission, request, outcome. Without an outcome: done, by whichever read of `turns` is ready first.
+type DueCompletion = (Nanos, u64, u64, Option<SimOutcome>);
+
 #[derive(Debug, Clone)]
 pub struct Ssd {
     params: SsdParams,
@@ -71,9 +74,8 @@ pub struct Ssd {
     last_completion: Nanos,
     /// End of what has been folded in idle time.
     folded_until: Nanos,
-    /// Completions not yet handed out: time, order of submission, request, outcome. Without an outcome: done, by
-    /// whichever read of `turns` is ready first.
-    completions: BinaryHeap<Reverse<(Nanos, u64, u64, Option<SimOutcome>)>>,
+    /// Completions not yet handed out.
+    completions: BinaryHeap<Reverse<DueCompletion>>,
     submitted: u64,
     turns: PortTurns,
 }

@@ -77,12 +77,8 @@ impl Payload {
         let mut expected = [0; SECTOR];
         Self::new(self.seed, pass).fill_sector(&mut expected, stamp);
         if *sector == expected {
-            let is_own = stamp == offset;
-            return if is_own {
-                SectorContents::Own { pass }
-            } else {
-                SectorContents::Other { offset: stamp, pass }
-            };
+            let other = SectorContents::Other { offset: stamp, pass };
+            return if stamp == offset { SectorContents::Own { pass } } else { other };
         }
         self.fill_sector(&mut expected, offset);
         let wrong_bits: u32 =
@@ -137,11 +133,8 @@ mod tests {
         assert_eq!(data.held(&damaged, 512), SectorContents::Changed);
         damaged[0] ^= 1;
         assert_eq!(data.held(&damaged, 512), SectorContents::Lost, "eight bits");
-        assert_eq!(
-            data.held(&sector(Payload::new(8, 3), 512), 512),
-            SectorContents::Lost,
-            "another seed"
-        );
+        let other_seed = sector(Payload::new(8, 3), 512);
+        assert_eq!(data.held(&other_seed, 512), SectorContents::Lost);
         assert_eq!(data.held(&[0; SECTOR], 512), SectorContents::Lost);
     }
 

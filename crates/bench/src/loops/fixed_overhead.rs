@@ -96,10 +96,8 @@ mod tests {
                     (256 * MIB) as f64 / (0.2 * MIB as f64 / 1e6 * (1.0 - i as f64 / 62.0));
                 let seen = parts.ns() - 2.0 * onset;
                 assert!(seen > 0.999 * medium, "{gathered}: {seen} for {medium} at {i}");
-                assert!(
-                    gathered > 64.0 || seen < 1.001 * medium,
-                    "{gathered}: {seen} for {medium}"
-                );
+                let is_exact = gathered > 64.0 || seen < 1.001 * medium;
+                assert!(is_exact, "{gathered}: {seen} for {medium}");
             }
         }
     }
@@ -111,10 +109,8 @@ mod tests {
         assert!(fixed_overhead_ns(&[]).is_none());
         let fast_at_first = |len: f64, rate: f64, _| len / rate + (len - 96e6).max(0.0) / rate;
         assert!(fixed_overhead_ns(&written(fast_at_first)).is_none());
-        assert!(
-            fixed_overhead_ns(&written(|len, rate, _| 2e9 + len / rate)).is_none(),
-            "little else"
-        );
+        let little_else = written(|len, rate, _| 2e9 + len / rate);
+        assert!(fixed_overhead_ns(&little_else).is_none());
         let equal = StretchParts { first: (MIB, 1000), second: (MIB, 2000) };
         assert!(fixed_overhead_ns(&[equal; 20]).is_none());
     }

@@ -12,6 +12,14 @@ pub(super) fn killed(mut folder: OwnFolder) {
     drop(folder.manifest.take());
 }
 
+fn dead_run(parent: &Path, size: Bytes) -> PathBuf {
+    let mut dead = OwnFolder::create(parent, "dead").unwrap();
+    dead.create_file("data", size).unwrap();
+    let path = dead.path().to_path_buf();
+    killed(dead);
+    path
+}
+
 fn entries(path: &Path) -> usize {
     std::fs::read_dir(path).unwrap().count()
 }
@@ -33,10 +41,7 @@ fn living_run_is_kept_dead_one_cleaned() {
     let parent = scratch();
     let mut living = OwnFolder::create(parent.path(), "alive").unwrap();
     living.create_file("data", Bytes(4096)).unwrap();
-    let mut dead = OwnFolder::create(parent.path(), "dead").unwrap();
-    dead.create_file("data", Bytes(4096)).unwrap();
-    let path = dead.path().to_path_buf();
-    killed(dead);
+    let path = dead_run(parent.path(), Bytes(4096));
     let seen = look(parent.path()).unwrap();
     assert_eq!(entries(&path), 2, "looking removes nothing");
     let cleaned = clean(parent.path()).unwrap();
@@ -151,9 +156,7 @@ fn space_freed_first_counts_as_room() {
     let mut living = OwnFolder::create(parent.path(), "alive").unwrap();
     living.create_file("data", size).unwrap();
     assert_eq!(leftover_bytes(parent.path()), 0, "what is in use stays");
-    let mut dead = OwnFolder::create(parent.path(), "dead").unwrap();
-    dead.create_file("data", size).unwrap();
-    killed(dead);
+    dead_run(parent.path(), size);
     let found = leftover_bytes(parent.path());
     assert!((size.0..size.0 + (1 << 20)).contains(&found), "{found}");
     clean(parent.path()).unwrap();
@@ -252,10 +255,7 @@ fn owners_count_only_where_they_are_kept() {
     }
     let parent = scratch();
     for (mode, is_cleaned) in [(0o700, false), (0o777, true), (0o755, true)] {
-        let mut dead = OwnFolder::create(parent.path(), "dead").unwrap();
-        dead.create_file("data", Bytes(4096)).unwrap();
-        let path = dead.path().to_path_buf();
-        killed(dead);
+        let path = dead_run(parent.path(), Bytes(4096));
         chown(&path, Some(65_534), None).unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
         let cleaned = clean(parent.path()).unwrap();

@@ -151,9 +151,8 @@ mod tests {
         let expected = Health {
             passed: Some(true),
             power_on_hours: Some(29000),
-            wear_pct: None,
             bad_sectors: Some(11),
-            note: None,
+            ..Health::default()
         };
         assert_eq!(report.health, expected);
     }
@@ -166,7 +165,7 @@ mod tests {
             power_on_hours: Some(12000),
             wear_pct: Some(103),
             bad_sectors: Some(7),
-            note: None,
+            ..Health::default()
         };
         assert_eq!((report.health, report.rpm), (expected, None));
     }

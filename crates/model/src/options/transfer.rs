@@ -123,17 +123,15 @@ mod tests {
     #[test]
     fn presets_are_crystaldiskmarks() {
         let names = |p: Preset| p.shapes().iter().map(Shape::to_string).collect::<Vec<_>>();
-        assert_eq!(
-            names(Preset::Default),
-            ["seq1m_q8t1", "seq1m_q1t1", "rnd4k_q32t1", "rnd4k_q1t1"]
-        );
-        assert_eq!(
-            names(Preset::Nvme),
-            ["seq1m_q8t1", "seq128k_q32t1", "rnd4k_q32t16", "rnd4k_q1t1"]
-        );
-        assert_eq!(names(Preset::Peak), ["seq1m_q8t1", "rnd4k_q32t1"]);
-        assert_eq!(names(Preset::PeakNvme), ["seq1m_q8t1", "rnd4k_q32t16"]);
-        assert_eq!(names(Preset::RealWorld), ["seq1m_q1t1", "rnd4k_q1t1"]);
+        for (preset, shapes) in [
+            (Preset::Default, "seq1m_q8t1 seq1m_q1t1 rnd4k_q32t1 rnd4k_q1t1"),
+            (Preset::Nvme, "seq1m_q8t1 seq128k_q32t1 rnd4k_q32t16 rnd4k_q1t1"),
+            (Preset::Peak, "seq1m_q8t1 rnd4k_q32t1"),
+            (Preset::PeakNvme, "seq1m_q8t1 rnd4k_q32t16"),
+            (Preset::RealWorld, "seq1m_q1t1 rnd4k_q1t1"),
+        ] {
+            assert_eq!(names(preset).join(" "), shapes);
+        }
     }
 
     #[test]

@@ -371,7 +371,7 @@ mod tests {
         for (end, held) in [(5200, [true, true]), (5300, [false, true]), (5400, [false, false])] {
             cache.grow(stream, end);
             assert_eq!(cache.find(5000), Some(HeldSectors { index: stream, end }));
-            assert_eq!([1000, 2000].map(|sector| cache.find(sector) != None), held);
+            assert_eq!([1000, 2000].map(|sector| cache.find(sector).is_some()), held);
         }
         cache.grow(stream, 5450);
         assert_eq!(cache.find(5049), None);

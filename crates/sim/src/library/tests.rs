@@ -136,10 +136,8 @@ fn link_adds_command_times_but_no_data_time() {
         let (through, alone) = both(1, 2000, scattered_read);
         let (added, slack) = (through.0 - alone.0, alone.0 * 0.01);
         assert!((added - added_ns).abs() < slack.max(1.0), "{name}: {added} for {added_ns}");
-        for (depth, request) in
-            [(4, large_read as fn(u64) -> (RequestKind, u64, u64)), (4, large_write)]
-        {
-            let (through, alone) = both(depth, 300, request);
+        for request in [large_read, large_write] {
+            let (through, alone) = both(4, 300, request);
             let off = through.1 as f64 / alone.1 as f64 - 1.0;
             assert!(off.abs() < 0.015, "{name}: {off}");
         }

@@ -78,7 +78,7 @@ pub(super) fn with_port(mut params: SsdParams, rate_mb_s: f64, command_us: f64) 
     params
 }
 
-fn port(rate_mb_s: f64, command_us: f64) -> PortParams {
+pub(super) fn port(rate_mb_s: f64, command_us: f64) -> PortParams {
     PortParams { read_mb_s: rate_mb_s, write_mb_s: rate_mb_s, command_us, full_duplex: true }
 }
 
@@ -129,6 +129,14 @@ pub(super) fn closed_loop<D: SimDevice>(
         SimRequest { id, ..request(op, offset, len) }
     });
     serve(drive, now, depth as usize, requests).last().map_or(now, |last| last.answered)
+}
+
+/// Reads `count` times 4 KiB at random places of a [`small`] drive; returns the time of the last completion.
+pub(super) fn random_reads(ssd: &mut Ssd, count: u64, depth: u64) -> Nanos {
+    let mut offsets = Offsets(7);
+    closed_loop(ssd, 0, RequestKind::Read, count, depth, |_| {
+        (offsets.below((1 << 30) / 4096) * 4096, 4096)
+    })
 }
 
 /// Ignores all work.

@@ -75,10 +75,8 @@ fn reads_or_lasting_fall_show_heat() {
 fn drive_that_calls_itself_too_hot_is_believed() {
     let at = |temperature_c| Round { temperature_c, ..round(READ, 1, |_| 8_000.0) };
     let found = too_hot(&at(Some(81.4)), Some(80.0)).unwrap();
-    assert_eq!(
-        found.evidence,
-        "seq1m_q8t1.read: 81 °C at the end; the drive's warning level is 80 °C"
-    );
+    let evidence = "seq1m_q8t1.read: 81 °C at the end; the drive's warning level is 80 °C";
+    assert_eq!(found.evidence, evidence);
     assert_eq!(too_hot(&at(Some(79.9)), Some(80.0)), None);
     assert_eq!(too_hot(&at(Some(99.0)), None), None, "what is hot, the drive must say");
     assert_eq!(too_hot(&at(None), Some(80.0)), None);

@@ -176,21 +176,17 @@ mod tests {
         let (array, file) = (kind(DriveKind::Composite), Some("loop7 is a file".to_string()));
         let system = Some("vda holds the running system".to_string());
         let (shared, is_virtual) = (FindingId::SystemDisk, FindingId::VirtualDrive);
+        let (guests, systems) = ("vda is a virtual machine's disk", "vda holds the running system");
         for (of_loop, drive, system, expected) in [
             (None, &disk, None, None),
-            (None, &disk, system.clone(), Some((shared, "vda holds the running system"))),
-            (None, &guest, None, Some((is_virtual, "vda is a virtual machine's disk"))),
-            (
-                None,
-                &guest,
-                system.clone(),
-                Some((is_virtual, "vda is a virtual machine's disk; vda holds the running system")),
-            ),
+            (None, &disk, system.clone(), Some((shared, systems.to_string()))),
+            (None, &guest, None, Some((is_virtual, guests.to_string()))),
+            (None, &guest, system.clone(), Some((is_virtual, format!("{guests}; {systems}")))),
             (
                 file.clone(),
                 &disk,
                 system.clone(),
-                Some((is_virtual, "loop7 is a file; vda holds the running system")),
+                Some((is_virtual, format!("loop7 is a file; {systems}"))),
             ),
             (
                 file,
@@ -198,34 +194,35 @@ mod tests {
                 system,
                 Some((
                     is_virtual,
-                    "loop7 is a file; vda is made of other devices; vda holds the running system",
+                    format!("loop7 is a file; vda is made of other devices; {systems}"),
                 )),
             ),
         ] {
-            let found = no_drive_of_its_own(of_loop, Some(drive), system);
-            assert_eq!(found, expected.map(|(id, text)| (id, text.to_string())));
+            assert_eq!(no_drive_of_its_own(of_loop, Some(drive), system), expected);
         }
     }
 
     #[test]
     fn only_the_drive_itself_holds_the_system() {
-        let of = |stack: &[&str], disks: &[&str], loop_device| {
-            let owned = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
-            system_disk(&owned(disks), &owned(stack), loop_device)
-        };
-        assert_eq!(of(&["vda"], &["vda"], None), "vda holds the running system");
-        assert_eq!(
-            of(&["loop7", "vda"], &["vda"], Some("loop7")),
-            "vda holds the running system, and the file of loop7 is on it"
-        );
-        assert_eq!(
-            of(&["sda3", "sda"], &["sda"], None),
-            "sda holds the running system, and sda3 is on it"
-        );
-        assert_eq!(
-            of(&["md0", "sda1", "sda", "sdb1", "sdb"], &["sda", "sdb"], None),
-            "sda, sdb hold the running system, and md0 on sda1 on sdb1 is on it"
-        );
+        let owned = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
+        for (stack, disks, loop_device, said) in [
+            (&["vda"][..], &["vda"][..], None, "vda holds the running system"),
+            (
+                &["loop7", "vda"],
+                &["vda"],
+                Some("loop7"),
+                "vda holds the running system, and the file of loop7 is on it",
+            ),
+            (&["sda3", "sda"], &["sda"], None, "sda holds the running system, and sda3 is on it"),
+            (
+                &["md0", "sda1", "sda", "sdb1", "sdb"],
+                &["sda", "sdb"],
+                None,
+                "sda, sdb hold the running system, and md0 on sda1 on sdb1 is on it",
+            ),
+        ] {
+            assert_eq!(system_disk(&owned(disks), &owned(stack), loop_device), said);
+        }
     }
 
     #[test]

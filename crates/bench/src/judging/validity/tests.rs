@@ -9,6 +9,7 @@ use drivescope_machine::counters::DeviceCounters;
 use drivescope_model::cell::Mix;
 use drivescope_model::document::Limiter;
 use drivescope_model::options::Arrivals;
+use std::ops::Range;
 
 pub(super) fn environment() -> Environment {
     Environment {
@@ -41,13 +42,34 @@ fn others_had(others_ns: u64) -> CoresTaken {
     CoresTaken { others_ns, total_ns: 2 * SECOND, ..CoresTaken::default() }
 }
 
+fn reads(iops: u64) -> Round {
+    round("rnd4k_q1t1.read", iops, 4096, Mix::READ)
+}
+
+fn writes(iops: u64) -> Round {
+    round("rnd4k_q1t1.write", iops, 4096, Mix::WRITE)
+}
+
+fn stream(mib_s: u64) -> Round {
+    round("seq1m_q8t1.read", mib_s, 1 << 20, Mix::READ)
+}
+
+fn over(span: Range<u64>, mut round: Round) -> Round {
+    round.load.as_mut().unwrap().span = span;
+    round
+}
+
+fn evidence_of(round: &Round) -> String {
+    of_round(round, &environment()).remove(0).evidence
+}
+
 fn ids(round: &Round, environment: &Environment) -> Vec<FindingId> {
     of_round(round, environment).into_iter().map(|finding| finding.id).collect()
 }
 
 #[test]
 fn a_healthy_drive_raises_nothing() {
-    let healthy = round("seq1m_q8t1.read", 500, 1 << 20, Mix::READ);
+    let healthy = stream(500);
     assert_eq!(ids(&healthy, &environment()), []);
     assert_eq!(limiter(&healthy, &environment()), Limiter::Drive);
 }
@@ -71,9 +93,9 @@ fn control_group_limit_is_named_as_limiter() {
 
 #[test]
 fn a_rate_above_the_link_is_invalid() {
-    let fast = round("seq1m_q8t1.read", 600, 1 << 20, Mix::READ);
+    let fast = stream(600);
     assert_eq!(ids(&fast, &environment()), [FindingId::AboveLink]);
-    let slow = round("seq1m_q8t1.read", 560, 1 << 20, Mix::READ);
+    let slow = stream(560);
     assert_eq!(ids(&slow, &environment()), []);
     assert_eq!(limiter(&slow, &environment()), Limiter::Link);
 }
@@ -81,7 +103,7 @@ fn a_rate_above_the_link_is_invalid() {
 #[test]
 fn rate_above_memory_is_invalid_without_known_link() {
     let environment = Environment { link_mb_s: None, memory_copy_mb_s: 500.0, ..environment() };
-    let fast = round("seq1m_q8t1.read", 600, 1 << 20, Mix::READ);
+    let fast = stream(600);
     assert_eq!(ids(&fast, &environment), [FindingId::AboveMemory]);
     // Through the page cache, as many cores copy as there are threads; direct I/O needs none of them.
     let two_cores = Environment { cores: 2, ..environment };
@@ -100,28 +122,26 @@ fn rate_above_memory_is_invalid_without_known_link() {
 #[test]
 fn rotation_bounds_reads_and_not_cached_writes() {
     let environment = Environment { rpm: Some(5_400.0), capacity_bytes: 1 << 40, ..environment() };
-    let possible = round("rnd4k_q1t1.read", 90, 4096, Mix::READ);
+    let possible = reads(90);
     assert_eq!(ids(&possible, &environment), []);
-    let impossible = round("rnd4k_q1t1.read", 400, 4096, Mix::READ);
+    let impossible = reads(400);
     assert_eq!(ids(&impossible, &environment), [FindingId::AboveRotation]);
     // Nine of them in a round by chance, on a disk that turns 90 times a second.
-    let lucky = round("rnd4k_q1t1.read", 250, 4096, Mix::READ);
+    let lucky = reads(250);
     let mut few = lucky.clone();
     (few.measured.recorder.ops, few.measured.recorder.last_ns) = (9, SECOND + 36_000_000);
     assert_eq!(ids(&few, &environment), [], "{} reads/s", few.measured.iops());
     assert_eq!(ids(&lucky, &environment), [FindingId::AboveRotation]);
-    let cached = round("rnd4k_q1t1.write", 418, 4096, Mix::WRITE);
+    let cached = writes(418);
     assert_eq!(ids(&cached, &environment), [], "every disk answers writes from its cache");
     // A span within the drive's reach of its cache, or a deep queue, may be faster.
-    let mut short = round("rnd4k_q1t1.read", 400, 4096, Mix::READ);
-    short.load.as_mut().unwrap().span = 0..1 << 34;
-    assert_eq!(ids(&short, &environment), []);
+    assert_eq!(ids(&over(0..1 << 34, reads(400)), &environment), []);
     assert_eq!(ids(&round("rnd4k_q32t1.read", 400, 4096, Mix::READ), &environment), []);
 }
 
 #[test]
 fn bytes_that_never_reached_the_device_are_missed() {
-    let mut cached = round("rnd4k_q1t1.read", 10_000, 4096, Mix::READ);
+    let mut cached = reads(10_000);
     cached.top = Some(DeviceCounters { read_bytes: 1 << 20, ..DeviceCounters::default() });
     assert_eq!(ids(&cached, &environment()), [FindingId::BytesMissing]);
     let buffered = Environment { direct: false, memory_bytes: 1 << 30, ..environment() };
@@ -133,7 +153,7 @@ fn bytes_that_never_reached_the_device_are_missed() {
 #[test]
 fn loop_answering_from_memory_is_found_below_it() {
     let environment = Environment { loop_caches: true, memory_bytes: 1 << 30, ..environment() };
-    let mut cached = round("rnd4k_q1t1.read", 10_000, 4096, Mix::READ);
+    let mut cached = reads(10_000);
     cached.disk = None;
     cached.below_loop = Some(DeviceCounters::default());
     assert_eq!(ids(&cached, &environment), [FindingId::PageCache]);
@@ -151,36 +171,31 @@ fn loop_answering_from_memory_is_found_below_it() {
 
 #[test]
 fn limiter_is_not_the_drive_without_counters() {
-    let mut hidden = round("seq1m_q8t1.read", 500, 1 << 20, Mix::READ);
+    let mut hidden = stream(500);
     (hidden.top, hidden.disk) = (None, None);
     let unproven = Environment { unproven: true, link_mb_s: None, ..environment() };
     assert_eq!(limiter(&hidden, &unproven), Limiter::FileSystem);
-    assert_eq!(
-        limiter(&hidden, &environment()),
-        Limiter::Drive,
-        "a kernel file system takes it there"
-    );
+    let known = limiter(&hidden, &environment());
+    assert_eq!(known, Limiter::Drive, "a kernel file system takes it there");
     hidden.cache = Cache::SyncedWrites;
     assert_eq!(limiter(&hidden, &unproven), Limiter::FileSystem);
 }
 
 #[test]
 fn answering_layer_is_named_as_limiter() {
-    let mut cached = round("rnd4k_q1t1.read", 10_000, 4096, Mix::READ);
+    let mut cached = reads(10_000);
     cached.top.as_mut().unwrap().read_bytes = 1 << 20;
     assert_eq!(ids(&cached, &environment()), [FindingId::BytesMissing]);
     assert_eq!(limiter(&cached, &environment()), Limiter::FileSystem);
-    assert_eq!(
-        limiter(&cached, &Environment { file_system: false, ..environment() }),
-        Limiter::Host
-    );
+    let device = Environment { file_system: false, ..environment() };
+    assert_eq!(limiter(&cached, &device), Limiter::Host);
     let buffered = Environment { direct: false, ..environment() };
     assert_eq!(limiter(&cached, &buffered), Limiter::Memory);
 }
 
 #[test]
 fn file_system_writes_are_not_other_programs() {
-    let mut synced = round("rnd4k_q1t1.write", 107, 4096, Mix::WRITE);
+    let mut synced = writes(107);
     synced.disk = Some(DeviceCounters { written_bytes: 20_100_000, ..DeviceCounters::default() });
     assert_eq!(ids(&synced, &environment()), [FindingId::OtherIo]);
     let btrfs = Environment { writes_its_own: true, ..environment() };
@@ -191,10 +206,8 @@ fn file_system_writes_are_not_other_programs() {
 
 #[test]
 fn direct_loop_device_is_not_called_cached() {
-    let environment =
-        || Environment { memory_bytes: 64 << 30, loop_caches: false, ..environment() };
-    let mut past = round("rnd4k_q1t1.read", 10_000, 4096, Mix::READ);
-    past.load.as_mut().unwrap().span = 0..1 << 34;
+    let environment = || Environment { memory_bytes: 64 << 30, ..environment() };
+    let mut past = over(0..1 << 34, reads(10_000));
     past.disk = None;
     past.below_loop = past.top;
     assert_eq!(ids(&past, &environment()), []);
@@ -202,7 +215,7 @@ fn direct_loop_device_is_not_called_cached() {
     assert_eq!(ids(&past, &environment()), [FindingId::BytesMissing]);
     // Reads of holes, which the run names once, for all its numbers.
     assert_eq!(ids(&past, &Environment { has_holes: true, ..environment() }), []);
-    let fast = round("seq1m_q8t1.read", 5_000, 1 << 20, Mix::READ);
+    let fast = stream(5_000);
     assert_eq!(ids(&fast, &Environment { has_holes: true, ..environment() }), []);
     past.below_loop = past.top;
     let cached = Environment { loop_caches: true, ..environment() };
@@ -211,16 +224,14 @@ fn direct_loop_device_is_not_called_cached() {
 
 #[test]
 fn other_users_of_the_drive_are_seen() {
-    let mut shared = round("rnd4k_q1t1.read", 10_000, 4096, Mix::READ);
+    let mut shared = reads(10_000);
     let ours = 10_000 * 4096;
-    shared.disk = Some(DeviceCounters {
-        read_bytes: ours,
-        written_bytes: ours / 5,
-        ..DeviceCounters::default()
-    });
+    let counted = |read_bytes, written_bytes| {
+        Some(DeviceCounters { read_bytes, written_bytes, ..DeviceCounters::default() })
+    };
+    shared.disk = counted(ours, ours / 5);
     assert_eq!(ids(&shared, &environment()), [FindingId::OtherIo]);
-    shared.disk =
-        Some(DeviceCounters { read_bytes: ours + ours / 20, ..DeviceCounters::default() });
+    shared.disk = counted(ours + ours / 20, 0);
     assert_eq!(ids(&shared, &environment()), [], "five percent are the file system's own");
 }
 
@@ -232,68 +243,54 @@ fn a_busy_core_is_named() {
     assert_eq!(limiter(&busy, &environment()), Limiter::Cpu);
     let mut writer = round("seq1m_q8t1.write", 5_000, 1 << 20, Mix::WRITE);
     writer.measured.cpu_cost.busiest_cpu_ns = SECOND;
-    assert_eq!(
-        limiter(&writer, &Environment { link_mb_s: None, ..environment() }),
-        Limiter::Generator
-    );
+    let no_link = Environment { link_mb_s: None, ..environment() };
+    assert_eq!(limiter(&writer, &no_link), Limiter::Generator);
 }
 
 #[test]
 fn stalls_and_small_spans_are_named() {
-    let mut stalled = round("rnd4k_q1t1.read", 90, 4096, Mix::READ);
+    let mut stalled = reads(90);
     stalled.measured.recorder.gap_max_ns = 2 * SECOND;
     assert_eq!(ids(&stalled, &environment()), [FindingId::Stall]);
-    let mut small = round("rnd4k_q1t1.read", 90, 4096, Mix::READ);
-    small.load.as_mut().unwrap().span = 0..64 << 20;
+    let small = over(0..64 << 20, reads(90));
     assert_eq!(ids(&small, &environment()), [FindingId::SmallWorkingSet]);
-    small.load.as_mut().unwrap().span = 0..1 << 30;
-    assert_eq!(
-        ids(&small, &Environment { loop_caches: true, ..environment() }),
-        [FindingId::SmallWorkingSet]
-    );
+    let cached = Environment { loop_caches: true, ..environment() };
+    assert_eq!(ids(&over(0..1 << 30, small), &cached), [FindingId::SmallWorkingSet]);
 }
 
 #[test]
 fn span_within_disk_cache_is_reported() {
     let disk = Environment { rpm: Some(5_400.0), ..environment() };
-    let mut part = round("rnd4k_q1t1.read", 90, 4096, Mix::READ);
-    part.cell = "span1".to_string();
+    let mut part = over(0..10 << 20, reads(90));
     part.load.as_mut().unwrap().studies_span = true;
-    part.load.as_mut().unwrap().span = 0..10 << 20;
     assert_eq!(ids(&part, &disk), [FindingId::SmallWorkingSet]);
-    assert_eq!(ids(&part, &Environment { rpm: None, ..disk }), [], "flash is as fast there");
-    let disk = Environment { rpm: Some(5_400.0), ..environment() };
-    part.load.as_mut().unwrap().span = 0..10 << 30;
-    assert_eq!(ids(&part, &disk), [], "of a large drive it is a short seek");
+    assert_eq!(ids(&part, &environment()), [], "flash is as fast there");
+    assert_eq!(ids(&over(0..10 << 30, part), &disk), [], "of a large drive it is a short seek");
 }
 
 #[test]
 fn random_requests_in_a_corner_are_not_seeks() {
     let corner = || Environment { rpm: Some(7_200.0), whole_bytes: 1 << 30, ..environment() };
-    let mut small = round("rnd4k_q1t1.read", 90, 4096, Mix::READ);
-    small.load.as_mut().unwrap().span = 0..1 << 30;
+    let small = over(0..1 << 30, reads(90));
     assert_eq!(ids(&small, &corner()), [FindingId::ShortStroke]);
     let evidence = of_round(&small, &corner()).remove(0).evidence;
     assert!(evidence.contains("1.07 GB of a rotating drive of 1.10 TB (0.0977 %)"), "{evidence}");
     assert_eq!(ids(&small, &Environment { rpm: None, ..corner() }), []);
     let fifth = Environment { whole_bytes: 200 << 30, ..corner() };
-    small.load.as_mut().unwrap().span = 0..200 << 30;
-    assert_eq!(ids(&small, &fifth), []);
-    let mut stream = round("seq1m_q8t1.read", 90, 1 << 20, Mix::READ);
-    stream.load.as_mut().unwrap().span = 0..1 << 30;
-    assert_eq!(ids(&stream, &corner()), []);
+    assert_eq!(ids(&over(0..200 << 30, small), &fifth), []);
+    assert_eq!(ids(&over(0..1 << 30, stream(90)), &corner()), []);
 }
 
 #[test]
 fn an_open_loop_that_falls_behind_is_overload() {
-    let mut open = round("rnd4k_q1t1.read", 90, 4096, Mix::READ);
+    let mut open = reads(90);
     open.load.as_mut().unwrap().mode = LoopMode::Open { arrivals: Arrivals::Fixed, rate: 100.0 };
     open.measured.recorder.due = 100;
     assert_eq!(ids(&open, &environment()), [FindingId::RateMissed]);
     // Requests that had been due before are done as well, but they are not among these 100.
     for (overdue, late) in [(0, "10 of 100 requests (10 %)"), (40, "50 of 100 requests (50 %)")] {
         open.measured.recorder.overdue = overdue;
-        let evidence = of_round(&open, &environment()).remove(0).evidence;
+        let evidence = evidence_of(&open);
         let rates = "late at the end: target 100/s, due 100/s, completed 90.0/s";
         assert!(evidence.ends_with(&format!("{late} were {rates}")), "{evidence}");
     }
@@ -314,7 +311,7 @@ fn an_open_loop_that_falls_behind_is_overload() {
 
 #[test]
 fn sparse_open_loop_is_not_a_stall() {
-    let mut open = round("rnd4k_q1t1.read", 90, 4096, Mix::READ);
+    let mut open = reads(90);
     let recorder = &mut open.measured.recorder;
     (recorder.due, recorder.gap_max_ns) = (90, 3 * SECOND);
     open.load.as_mut().unwrap().mode = LoopMode::Open { arrivals: Arrivals::Poisson, rate: 1.0 };
@@ -330,22 +327,17 @@ fn sparse_open_loop_is_not_a_stall() {
 #[test]
 fn memory_says_so_once_and_not_per_round() {
     let environment = Environment { memory_backed: true, ..environment() };
-    let fast = round("seq1m_q8t1.read", 20_000, 1 << 20, Mix::READ);
+    let fast = stream(20_000);
     assert_eq!(ids(&fast, &environment), []);
     assert_eq!(limiter(&fast, &environment), Limiter::Memory);
 }
 
 #[test]
 fn through_page_cache_the_drive_limits_waiting_requests() {
-    let mut cached = round("rnd4k_q1t1.write", 1_000, 4096, Mix::WRITE);
+    let mut cached = writes(1_000);
     let counted = |busy_ms, read_wait_ms, flush_wait_ms, written_bytes| {
-        Some(DeviceCounters {
-            busy_ms,
-            read_wait_ms,
-            flush_wait_ms,
-            written_bytes,
-            ..DeviceCounters::default()
-        })
+        let other = DeviceCounters::default();
+        Some(DeviceCounters { busy_ms, read_wait_ms, flush_wait_ms, written_bytes, ..other })
     };
     let mut of = |cache, counters| {
         (cached.cache, cached.top, cached.disk) = (cache, counters, counters);
@@ -374,7 +366,7 @@ fn through_page_cache_the_drive_limits_waiting_requests() {
 
 #[test]
 fn an_idle_device_points_at_the_layers_above() {
-    let mut idle = round("rnd4k_q1t1.write", 1_000, 4096, Mix::WRITE);
+    let mut idle = writes(1_000);
     idle.top.as_mut().unwrap().busy_ms = 100;
     assert_eq!(limiter(&idle, &environment()), Limiter::FileSystem);
     let device = Environment { file_system: false, ..environment() };
@@ -383,12 +375,12 @@ fn an_idle_device_points_at_the_layers_above() {
 
 #[test]
 fn others_that_hold_the_processors_are_named() {
-    let mut held = round("rnd4k_q1t1.read", 1_000, 4096, Mix::READ);
+    let mut held = reads(1_000);
     held.measured.cpu_cost.wait_ns = Some(SECOND * 4 / 10);
     let busy = others_had(SECOND * 19 / 10);
     held.cores = Some(busy);
     assert_eq!(ids(&held, &environment()), [FindingId::BusyProcessors]);
-    let evidence = of_round(&held, &environment()).remove(0).evidence;
+    let evidence = evidence_of(&held);
     assert!(evidence.contains("40 %") && evidence.contains("95 % of all CPUs"), "{evidence}");
     assert_eq!(limiter(&held, &environment()), Limiter::Drive, "the device was busy for longer");
     held.top.as_mut().unwrap().busy_ms = 300;
@@ -396,16 +388,16 @@ fn others_that_hold_the_processors_are_named() {
     // The load's own threads wait for each other: no other program ran.
     held.cores = Some(CoresTaken { others_ns: SECOND / 10, ..busy });
     assert_eq!(ids(&held, &environment()), []);
-    let mut stolen = round("rnd4k_q1t1.read", 1_000, 4096, Mix::READ);
+    let mut stolen = reads(1_000);
     stolen.cores = Some(CoresTaken { others_ns: 0, steal_ns: SECOND / 2, ..busy });
     assert_eq!(ids(&stolen, &environment()), [FindingId::BusyProcessors]);
-    let evidence = of_round(&stolen, &environment()).remove(0).evidence;
+    let evidence = evidence_of(&stolen);
     assert_eq!(evidence, "rnd4k_q1t1.read: the hypervisor took 25 % of all CPUs");
 }
 
 #[test]
 fn a_program_that_was_stopped_blames_no_drive() {
-    let mut stopped = round("rnd4k_q1t1.read", 1_000, 4096, Mix::READ);
+    let mut stopped = reads(1_000);
     // Three seconds of nothing, at the end of which the round was over: half of it has no requests.
     let recorder = &mut stopped.measured.recorder;
     recorder.gap_max_ns = 3 * SECOND;
@@ -420,7 +412,7 @@ fn a_program_that_was_stopped_blames_no_drive() {
     assert_eq!(ids(&stopped, &environment()), [FindingId::BusyProcessors]);
     assert_eq!(drop_of(&stopped), None);
     assert_eq!(limiter(&stopped, &environment()), Limiter::OtherPrograms);
-    let evidence = of_round(&stopped, &environment()).remove(0).evidence;
+    let evidence = evidence_of(&stopped);
     assert!(evidence.ends_with("drivescope itself was paused for 72 % of the round"), "{evidence}");
 }
 
@@ -433,14 +425,14 @@ fn duplex_links_carry_the_same_both_ways() {
     assert!((700.0..800.0).contains(&rate), "{rate}");
     assert_eq!(ids(&both, &environment()), [FindingId::AboveLink]);
     assert_eq!(ids(&both, &Environment { duplex: true, ..environment() }), []);
-    let reads = round("seq1m_q8t1.read", 720, 1 << 20, Mix::READ);
+    let reads = stream(720);
     assert_eq!(ids(&reads, &Environment { duplex: true, ..environment() }), [FindingId::AboveLink]);
 }
 
 #[test]
 fn unseen_small_requests_are_noticed() {
     // As `surface` reads single blocks: 0.8 MB in all.
-    let mut small = round("rnd4k_q1t1.read", 200, 4096, Mix::READ);
+    let mut small = reads(200);
     small.load = None;
     small.top.as_mut().unwrap().read_bytes = 0;
     assert_eq!(ids(&small, &environment()), [FindingId::BytesMissing]);

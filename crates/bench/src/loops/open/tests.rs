@@ -65,10 +65,7 @@ fn overload_has_the_drive_rate_and_counts_unsent_requests() {
         assert!(record.ops.abs_diff(500) <= 2, "{ramp_ns}: {}", record.ops);
         assert!(record.due.abs_diff(5_000) <= 1, "{ramp_ns}: {}", record.due);
         let overdue = if ramp_ns > 0 { record.ops } else { 0 };
-        assert_eq!(
-            record.overdue, overdue,
-            "after a ramp nothing due in the measured time is done"
-        );
+        assert_eq!(record.overdue, overdue, "after a ramp, nothing due since is done");
         assert_eq!(record.bytes, record.ops * 4096);
         assert!(record.latencies.len() >= 4_990, "{ramp_ns}: {}", record.latencies.len());
         assert!(record.latencies.value_at_quantile(0.5) > 2 * SECOND);

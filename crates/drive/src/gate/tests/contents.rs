@@ -13,6 +13,8 @@ enum At {
 }
 use At::{Head, Tail};
 
+type Part = (At, &'static [u8]);
+
 const MD: &[u8] = b"\xFC\x4E\x2B\xA9";
 const EXT: &[u8] = b"\x53\xEF";
 const LUKS2_COPY: &[u8] = b"SKUL\xBA\xBE\x00\x02";
@@ -73,7 +75,7 @@ const SINGLE: &[(&str, &[At], &[u8])] = &[
 ];
 
 /// The kind to report, and all that this format writes.
-const SEVERAL: &[(&str, &[(At, &[u8])])] = &[
+const SEVERAL: &[(&str, &[Part])] = &[
     ("GPT partition table", &[(Head(510), b"\x55\xAA"), (Head(512), b"EFI PART")]),
     ("ext3", &[(Head(1080), EXT), (Head(1024 + 0x5C), b"\x04")]),
     ("ext4", &[(Head(1080), EXT), (Head(1024 + 0x60), b"\x40")]),
@@ -86,9 +88,7 @@ const SEVERAL: &[(&str, &[(At, &[u8])])] = &[
     ("LVM2_member", &[(Head(1536), b"LABELONE"), (Head(1560), b"LVM2 001")]),
 ];
 
-type Case = (&'static str, Vec<(At, &'static [u8])>);
-
-fn cases() -> impl Iterator<Item = Case> {
+fn cases() -> impl Iterator<Item = (&'static str, Vec<Part>)> {
     let single = SINGLE.iter().flat_map(|(kind, places, bytes)| {
         places.iter().map(move |place| (*kind, vec![(*place, *bytes)]))
     });

@@ -1,9 +1,9 @@
 //! Data that the read cache keeps and gives up, and when data cross the interface.
 
-use super::host::Host;
+use super::host::{Host, HostCommand};
 use super::{small_drive, small_with};
 use crate::device::RequestKind::{Read, Write};
-use crate::device::{Nanos, RequestKind, SimDevice};
+use crate::device::{Nanos, SimDevice};
 use crate::hdd::params::HddParams;
 
 const KIB: u64 = 1024;
@@ -17,7 +17,7 @@ fn crossing(params: &HddParams, bytes: u64) -> Nanos {
 
 /// Reads 64 KiB from 1 MiB on, waits for 2 ms, asks for `op` of `len` bytes at `offset`; then how long a read of
 /// 4 KiB at `again` takes.
-fn after(params: &HddParams, (op, offset, len): (RequestKind, u64, u64), again: u64) -> Nanos {
+fn after(params: &HddParams, (op, offset, len): HostCommand, again: u64) -> Nanos {
     let mut host = Host::new(params);
     host.one(Read, MIB, 64 * KIB);
     host.now += 2_000_000;

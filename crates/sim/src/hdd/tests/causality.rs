@@ -107,14 +107,14 @@ fn read_proceeds_while_write_waits_for_room() {
 }
 
 /// One step of a history: what to do, how long after the last one, and on how many sectors.
-type DestageStart = (u32, u64, u64);
+type HistoryStep = (u32, u64, u64);
 
 /// Answers of a drive that the caller asks for its next answer, and advances, at `looks` moments between any two
 /// requests.
 fn answers(
     params: &HddParams,
     stride: u64,
-    steps: &[DestageStart],
+    steps: &[HistoryStep],
     looks: u64,
 ) -> Vec<SimCompletion> {
     let mut disk = HardDisk::new(params, 1).unwrap();

@@ -1,9 +1,9 @@
 //! Planted faults seen from the host.
 
-use super::host::{Host, mean_ms, random};
+use super::host::{Host, HostCommand, mean_ms, random};
 use super::small_drive;
 use crate::device::RequestKind::{Flush, Read, Write};
-use crate::device::{Nanos, RequestKind, SimCompletion, SimDevice, SimOutcome, SimRequest};
+use crate::device::{Nanos, SimCompletion, SimDevice, SimOutcome, SimRequest};
 use crate::hdd::{FailingRegion, HardDisk, HddFaults, SlowRegion};
 use crate::testing::{ask, request, run_all};
 
@@ -80,7 +80,7 @@ fn a_drive_that_disappears_answers_everything_with_gone() {
 }
 
 /// Reads, writes and a flush over the drive; more than it takes at once.
-fn random_mix() -> Vec<(RequestKind, u64, u64)> {
+fn random_mix() -> Vec<HostCommand> {
     let op = |i: u64| if i.is_multiple_of(3) { Write } else { Read };
     let mut all: Vec<_> = (0..60).map(|i| (op(i), i * 50_000_384 / 512 * 512, 4096)).collect();
     all.insert(40, (Flush, 0, 0));

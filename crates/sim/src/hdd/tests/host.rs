@@ -6,6 +6,9 @@ use crate::testing::{Served, request, serve};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+/// Operation, offset and length.
+pub type HostCommand = (RequestKind, u64, u64);
+
 pub struct Host {
     pub disk: HardDisk,
     pub now: Nanos,
@@ -24,7 +27,7 @@ impl Host {
     pub fn run(
         &mut self,
         depth: usize,
-        requests: impl IntoIterator<Item = (RequestKind, u64, u64)>,
+        requests: impl IntoIterator<Item = HostCommand>,
     ) -> Vec<Nanos> {
         let requests = (0..).zip(requests);
         let requests = requests.map(|(id, (op, offset, len))| request(id, op, offset, len));
@@ -35,6 +38,11 @@ impl Host {
 
     pub fn one(&mut self, op: RequestKind, offset: u64, len: u64) -> Nanos {
         self.run(1, [(op, offset, len)])[0]
+    }
+
+    /// `count` requests at random places of the whole drive, aligned to their length.
+    pub fn anywhere(&self, op: RequestKind, len: u64, count: usize) -> Vec<HostCommand> {
+        random(op, 0, self.disk.capacity_bytes(), len, count)
     }
 
     pub fn rest(&mut self, time: Nanos) {
@@ -51,13 +59,7 @@ impl Host {
 }
 
 /// `count` requests at random places in `from..to`, aligned to their length.
-pub fn random(
-    op: RequestKind,
-    from: u64,
-    to: u64,
-    len: u64,
-    count: usize,
-) -> Vec<(RequestKind, u64, u64)> {
+pub fn random(op: RequestKind, from: u64, to: u64, len: u64, count: usize) -> Vec<HostCommand> {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(from ^ count as u64);
     (0..count).map(|_| (op, from + rng.random_range(0..(to - from) / len) * len, len)).collect()
 }

@@ -1,8 +1,7 @@
 //! Data that cross the interface, and data that pass the head, over any stretch of time.
 
-use super::host::random;
+use super::host::{HostCommand, random};
 use super::{small_drive, small_with};
-use crate::device::RequestKind;
 use crate::device::RequestKind::{Read, Write};
 use crate::hdd::{HardDisk, HddParams};
 use crate::testing::{Served, request, serve};
@@ -11,11 +10,7 @@ use proptest::prelude::*;
 const KIB: u64 = 1024;
 
 /// Sends the requests to a new drive with `depth` under way, each as soon as there is room for it.
-pub(super) fn serve_new(
-    params: &HddParams,
-    depth: usize,
-    requests: &[(RequestKind, u64, u64)],
-) -> Vec<Served> {
+pub(super) fn serve_new(params: &HddParams, depth: usize, requests: &[HostCommand]) -> Vec<Served> {
     let requests = (0..).zip(requests);
     let requests = requests.map(|(id, &(op, offset, len))| request(id, op, offset, len));
     serve(&mut HardDisk::new(params, 1).unwrap(), 0, depth, requests)
@@ -66,7 +61,7 @@ fn requests() -> impl Strategy<Value = Vec<(u8, u64, u64)>> {
     prop::collection::vec((0u8..4, 0u64..8, 1u64..129), 20..120)
 }
 
-fn as_asked(mix: Mix, list: &[(u8, u64, u64)]) -> Vec<(RequestKind, u64, u64)> {
+fn as_asked(mix: Mix, list: &[(u8, u64, u64)]) -> Vec<HostCommand> {
     let mut in_order = 1 << 30;
     (0u64..)
         .zip(list)

@@ -1,10 +1,10 @@
 //! When and how much is destaged, and who goes first: each limit of docs/models.md by itself.
 
-use super::host::{Host, random};
+use super::host::{Host, HostCommand, random};
 use super::interface::serve_new;
 use super::{bands, mechanism_of, small_drive, small_with};
 use crate::device::RequestKind::{Flush, Read, Write};
-use crate::device::{Nanos, RequestKind, SimDevice, SimRequest};
+use crate::device::{Nanos, SimDevice, SimRequest};
 use crate::hdd::HardDisk;
 use crate::hdd::params::{HddParams, RmwParams};
 use crate::hdd::schedule::DiskEvent;
@@ -67,6 +67,15 @@ fn starved_command_precedes_nearer_ones() {
     }
 }
 
+/// The byte ranges that a flush writes first.
+fn first_written(host: &mut Host) -> &[(u64, u64)] {
+    host.disk.submit(host.now, request(99, Flush, 0, 0));
+    while host.disk.write_cache.under_way().is_empty() {
+        host.rest(1000);
+    }
+    host.disk.write_cache.under_way()
+}
+
 /// Time to flush random writes when the drive chooses the next among `window` stretches.
 fn flush_ms(window: u32) -> f64 {
     let mut params = patient();
@@ -90,11 +99,7 @@ fn destaging_continues_from_head_then_wraps() {
     let (low, high) = (500 * MIB, 1500 * MIB);
     host.run(1, [(Write, low, 4 * KIB), (Write, high, 4 * KIB)]);
     host.one(Read, 1000 * MIB, 4 * KIB);
-    host.disk.submit(host.now, request(99, Flush, 0, 0));
-    while host.disk.write_cache.under_way().is_empty() {
-        host.rest(1000);
-    }
-    assert_eq!(host.disk.write_cache.under_way(), [(high, high + 4 * KIB)]);
+    assert_eq!(first_written(&mut host), [(high, high + 4 * KIB)]);
 }
 
 #[test]
@@ -125,7 +130,7 @@ fn under_pressure_commands_and_destaging_take_turns() {
     params.write_cache.dirty_extents = 16;
     let mut disk = HardDisk::new(&params, 1).unwrap();
     let mut id = 0;
-    let mut send = |disk: &mut HardDisk, list: Vec<(RequestKind, u64, u64)>| {
+    let mut send = |disk: &mut HardDisk, list: Vec<HostCommand>| {
         for (op, offset, len) in list {
             id += 1;
             disk.submit(id, request(id, op, offset, len));
@@ -235,10 +240,6 @@ fn partial_stream_end_stays_for_the_rest() {
     for (len, first) in [(100 * KIB + 512, 100 * KIB + 512), (300 * KIB + 512, 300 * KIB)] {
         let mut host = Host::new(&params);
         host.one(Write, 0, len);
-        host.disk.submit(host.now, request(99, Flush, 0, 0));
-        while host.disk.write_cache.under_way().is_empty() {
-            host.rest(1000);
-        }
-        assert_eq!(host.disk.write_cache.under_way(), [(0, first)]);
+        assert_eq!(first_written(&mut host), [(0, first)]);
     }
 }

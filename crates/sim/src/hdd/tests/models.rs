@@ -196,10 +196,9 @@ fn archive_drive_is_fast_until_cache_full() {
     // the same drive with a small map, so that the test is short
     params.smr.as_mut().unwrap().map_extents = 5000;
     let mut host = Host::new(&params);
-    let capacity = host.disk.capacity_bytes();
     let rate = |host: &mut Host, count: usize| {
         let begun = host.now;
-        let offsets = random(Write, 0, capacity, 4096, count + begun as usize % 7);
+        let offsets = host.anywhere(Write, 4096, count + begun as usize % 7);
         let sent = offsets.len();
         host.run(1, offsets);
         sent as f64 / ((host.now - begun) as f64 / 1e9)

@@ -1,7 +1,7 @@
 //! Drives against computations from their published parameters alone: the fields of the model's file and the
 //! formulas of docs/models.md. Nothing here uses the drive's own parts; radii are shares of the full stroke.
 
-use super::host::{Host, mean_ms, random};
+use super::host::{Host, mean_ms};
 use super::models::{file_of, model, names};
 use super::phybs::{WRITE, pass};
 use crate::device::{RequestKind, SimDevice};
@@ -171,8 +171,7 @@ impl OnPaper {
 
 fn measured(params: &HddParams, depth: usize, count: usize) -> f64 {
     let mut host = Host::new(params);
-    let capacity = host.disk.capacity_bytes();
-    let times = host.run(depth, random(RequestKind::Read, 0, capacity, BLOCK, count));
+    let times = host.run(depth, host.anywhere(RequestKind::Read, BLOCK, count));
     if depth == 1 { mean_ms(&times) } else { host.now as f64 / 1e6 / count as f64 }
 }
 

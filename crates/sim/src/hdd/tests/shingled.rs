@@ -3,7 +3,7 @@
 use super::host::Host;
 use super::{bands, mechanism_of, small_drive, zone};
 use crate::device::RequestKind::{Flush, Read, Trim, Write};
-use crate::hdd::params::{HddParams, RmwParams, ZoneParams};
+use crate::hdd::params::{HddParams, RmwParams, SmrParams, ZoneParams};
 use crate::hdd::{HddFaults, SlowRegion};
 
 const MIB: u64 = 1 << 20;
@@ -20,10 +20,15 @@ fn shingled() -> HddParams {
     params
 }
 
+fn shingled_with(change: impl FnOnce(&mut SmrParams)) -> HddParams {
+    let mut params = shingled();
+    change(params.smr.as_mut().unwrap());
+    params
+}
+
 #[test]
 fn head_moves_to_neighbour_sector_in_log() {
-    let mut params = shingled();
-    params.smr.as_mut().unwrap().clean_idle_ms = 1e9;
+    let params = shingled_with(|smr| smr.clean_idle_ms = 1e9);
     let parts = mechanism_of(&params);
     let far = parts.layout().locate((FAR + LOG_BYTES) / 512).cylinder;
     let move_ns = parts.seek().time(far);
@@ -41,11 +46,10 @@ fn head_moves_to_neighbour_sector_in_log() {
 
 #[test]
 fn partial_sector_is_read_before_it_is_logged() {
-    let mut params = shingled();
+    let mut params = shingled_with(|smr| smr.clean_idle_ms = 1e9);
     params.physical_sector_bytes = 4096;
     params.read_modify_write = Some(RmwParams { batch_sectors: 8, gap_ms: 0.0 });
     params.zones = small_drive().zones;
-    params.smr.as_mut().unwrap().clean_idle_ms = 1e9;
     // to the log and back; the sector's rest may be at home, or in the log since the last time
     let flushed = |faults: HddFaults, offset: u64, enabled: bool| {
         let mut params = params.clone();
@@ -90,8 +94,7 @@ fn a_stream_into_bands_meets_bad_spots() {
 
 #[test]
 fn cleaning_reads_log_and_band_then_writes_band() {
-    let mut params = shingled();
-    params.smr.as_mut().unwrap().band_mib = 40;
+    let params = shingled_with(|smr| smr.band_mib = 40);
     let parts = mechanism_of(&params);
     let home = (FAR + LOG_BYTES) / 512;
     let move_ns = parts.seek().time(parts.layout().locate(home).cylinder);
@@ -112,9 +115,7 @@ fn cleaning_reads_log_and_band_then_writes_band() {
 #[test]
 fn append_takes_a_turn_per_stretch() {
     let flushed = |append_extents: u32| {
-        let mut params = shingled();
-        params.smr.as_mut().unwrap().append_extents = append_extents;
-        let mut host = Host::new(&params);
+        let mut host = Host::new(&shingled_with(|smr| smr.append_extents = append_extents));
         host.run(1, (0..12).map(|i| (Write, FAR + i * 8 * MIB, 4096)));
         host.one(Flush, 0, 0)
     };

@@ -4,7 +4,9 @@ use crate::device::RequestKind::{Flush, Read, Write};
 use crate::device::{Nanos, SimDevice, SimRequest};
 use crate::ssd::Ssd;
 use crate::ssd::params::SsdParams;
-use crate::ssd::testing::{Offsets, closed_loop, full, one, request, small, small_with, with_port};
+use crate::ssd::testing::{
+    Offsets, closed_loop, full, one, random_reads, request, small, small_with, with_port,
+};
 use crate::testing::{Served, serve};
 
 const MS: Nanos = 1_000_000;
@@ -35,9 +37,8 @@ fn without_a_port_data_take_no_time() {
 
 #[test]
 fn a_map_miss_costs_one_more_flash_read() {
-    let mut params = small();
-    params.map.cache_mib = 0.0625; // 16 of 256 map pages
-    let mut ssd = full(params);
+    // 16 of 256 map pages
+    let mut ssd = full(small_with(|p| p.map.cache_mib = 0.0625));
     let (first, again) = (MS, 2 * MS);
     assert_eq!(one(&mut ssd, first, Read, 0, 4096) - first, read_ns(50) + 30_000 + 5120);
     assert_eq!(one(&mut ssd, again, Read, 0, 4096) - again, read_ns(50));
@@ -59,12 +60,8 @@ fn data_still_in_the_buffer_cost_no_flash_read() {
 }
 
 fn random_read_iops(params: SsdParams, depth: u64) -> f64 {
-    let mut ssd = full(params);
-    let (mut offsets, count) = (Offsets(7), 20_000);
-    let end = closed_loop(&mut ssd, 0, Read, count, depth, |_| {
-        (offsets.below((1 << 30) / 4096) * 4096, 4096)
-    });
-    count as f64 * 1e9 / end as f64
+    let count = 20_000;
+    count as f64 * 1e9 / random_reads(&mut full(params), count, depth) as f64
 }
 
 #[test]

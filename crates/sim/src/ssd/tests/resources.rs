@@ -4,7 +4,9 @@ use crate::device::RequestKind::{Read, Write};
 use crate::device::{Nanos, SimDevice, SimRequest};
 use crate::ssd::Ssd;
 use crate::ssd::params::PortParams;
-use crate::ssd::testing::{Offsets, closed_loop, full, one, request, slc, small, small_with};
+use crate::ssd::testing::{
+    closed_loop, full, one, port, random_reads, request, slc, small, small_with, with_port,
+};
 use crate::testing::run_all;
 
 const MS: Nanos = 1_000_000;
@@ -44,30 +46,21 @@ fn read_suspends_a_program_or_waits() {
 #[test]
 fn half_duplex_port_serializes_reads_and_writes() {
     let end = |full_duplex: bool| {
-        let mut params = small();
-        params.port =
-            Some(PortParams { read_mb_s: 100.0, write_mb_s: 100.0, command_us: 0.0, full_duplex });
+        let port = PortParams { full_duplex, ..port(100.0, 0.0) };
         // unwritten units are read without the flash
-        let mut ssd = Ssd::new(params, 1).unwrap();
+        let mut ssd = Ssd::new(small_with(|p| p.port = Some(port)), 1).unwrap();
         let requests = [request(Read, 512 * MIB, MIB), request(Write, 0, MIB)];
         together(&mut ssd, 0, requests) as f64 / (MIB as f64 * 10.0)
     };
     let (both, one_by_one) = (end(true), end(false));
-    assert!(
-        (1.0..1.05).contains(&both) && (2.0..2.05).contains(&one_by_one),
-        "{both}, {one_by_one}"
-    );
+    assert!((1.0..1.05).contains(&both), "{both}");
+    assert!((2.0..2.05).contains(&one_by_one), "{one_by_one}");
 }
 
 #[test]
 fn port_has_rate_per_direction_and_command_cost() {
-    let mut params = small();
-    params.port = Some(PortParams {
-        read_mb_s: 400.0,
-        write_mb_s: 100.0,
-        command_us: 30.0,
-        full_duplex: true,
-    });
+    let port = PortParams { read_mb_s: 400.0, ..port(100.0, 30.0) };
+    let params = small_with(|p| p.port = Some(port));
     for len in [4096, 256 * 1024] {
         let mut ssd = Ssd::new(params.clone(), 1).unwrap();
         let read = one(&mut ssd, 0, Read, 0, len);
@@ -81,10 +74,8 @@ fn port_has_rate_per_direction_and_command_cost() {
 #[test]
 fn multi_page_read_is_one_port_command() {
     let read = |command_us: f64| {
-        let mut params = small();
         // slower than the flash, so that the pages wait for it
-        params.port =
-            Some(PortParams { read_mb_s: 200.0, write_mb_s: 200.0, command_us, full_duplex: true });
+        let params = with_port(small(), 200.0, command_us);
         one(&mut full(params), 0, Read, 0, 8 * 32 * 1024)
     };
     assert_eq!(read(30.0) - read(0.0), 30_000);
@@ -96,11 +87,8 @@ fn retries_take_their_time_as_often_as_they_come() {
         let mut params = small();
         (params.flash.retry_share, params.flash.retry_us) = (share, retry_us);
         params.flash.read_us = vec![50.0; 3];
-        let mut ssd = full(params);
-        let (mut offsets, count) = (Offsets(7), 20_000);
-        let end = closed_loop(&mut ssd, 0, Read, count, 1, |_| {
-            (offsets.below((1 << 30) / 4096) * 4096, 4096)
-        });
+        let count = 20_000;
+        let end = random_reads(&mut full(params), count, 1);
         let further_us = (end / count - READ_NS) as f64 / 1e3;
         assert!((further_us / (share * retry_us) - 1.0).abs() < 0.06, "{share}: {further_us} µs");
     }
@@ -150,10 +138,7 @@ fn several_sequential_readers_are_followed() {
     let hit = 10_000 + 8192 + 1000;
     for readers in [1, 2, 4] {
         let seen = per_request(readers);
-        assert!(
-            (hit..hit + 4_000).contains(&seen),
-            "{readers}: {seen} ns, and {hit} without flash"
-        );
+        assert!((hit..hit + 4_000).contains(&seen), "{readers}: {seen} ns, {hit} without flash");
     }
 }
 

@@ -29,9 +29,8 @@ fn work_comes_on_top_of_idle_power() {
 
 #[test]
 fn reading_warms_a_drive() {
-    let mut params = small();
-    params.thermal = Some(ThermalParams { read_j_per_gb: 8.0, time_constant_s: 4.0, ..thermal() });
-    let mut ssd = full(params);
+    let warming = ThermalParams { read_j_per_gb: 8.0, time_constant_s: 4.0, ..thermal() };
+    let mut ssd = full(small_with(|p| p.thermal = Some(warming)));
     let cold = ssd.status().temperature_c.unwrap();
     sequential_pass(&mut ssd, 0, (Read, 0, 1 << 30), 131_072, 4);
     // 8.6 J in about a second, a quarter of the time constant, and 10 °C for each watt in the long run
