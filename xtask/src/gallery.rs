@@ -124,7 +124,7 @@ const PICTURES: [(&str, &str, &str); 16] = [
     (
         "geometry",
         "geometry-zones",
-        "Zones that the disk does not tell of, found by the size of its tracks from one read in a thousand.",
+        "Zones that the disk does not report, found by the size of its tracks from one read in a thousand.",
     ),
     (
         "geometry",

@@ -119,7 +119,7 @@ pub enum JournalError {
     NotAJournal { path: String, why: String },
     /// Something in the folder of journals that cannot be looked at.
     #[error(
-        "cannot tell whether {path} is a restore journal: {why}; check that file, or move it away if it is not one"
+        "cannot determine whether {path} is a restore journal: {why}; check that file, or move it away if it is not one"
     )]
     Unknown {
         path: String,

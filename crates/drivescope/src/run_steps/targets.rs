@@ -95,7 +95,7 @@ fn refuse_open(targets: &[Target], journals_of_others: &[PathBuf]) -> Result<(),
                 is_told = true;
                 let message = error.to_string();
                 let why = message.split("; ").next().unwrap_or(&message);
-                let note = "cannot tell whether a drive needs drivescope restore";
+                let note = "cannot determine whether a drive needs drivescope restore";
                 output::remark(&format!("{note}: {why}"));
             }
         }

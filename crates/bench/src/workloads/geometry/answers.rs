@@ -258,7 +258,7 @@ pub fn fast_cache(record: &mut TestRecord, found: &FastCache) {
     record.estimate_within("fast_cache.cache_bytes", bytes, margin);
     record.metric("fast_cache.recovered_bytes", vec![recovered]);
     record.remark(format!(
-        "fast cache: {} MB/s within it, {} MB/s behind it",
+        "fast cache: {} MB/s within it, {} MB/s past it",
         rounded(rates.0),
         rounded(rates.1)
     ));
