@@ -165,7 +165,7 @@ fn group(rows: &[(&ComparedMetric, MetricRatio)], word: &str, count: usize) -> O
 pub(crate) fn factor(ratio: &MetricRatio) -> String {
     match ratio.interval {
         Some((low, high)) if high.is_infinite() => format!("at least {} times", rounded(low)),
-        Some((low, high)) if low == 0.0 => format!("at most {} times", rounded(high)),
+        Some((0.0, high)) => format!("at most {} times", rounded(high)),
         Some((low, high)) if rounded(low) != rounded(high) => {
             format!("{} times, {} to {}", rounded(ratio.times), rounded(low), rounded(high))
         }

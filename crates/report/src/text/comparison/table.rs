@@ -149,7 +149,7 @@ fn fields(ratio: &MetricRatio) -> [TextCell; 3] {
     };
     let interval = match ratio.interval {
         Some((low, high)) if high.is_infinite() => format!("at least {}", rounded(low)),
-        Some((low, high)) if low == 0.0 => format!("at most {}", rounded(high)),
+        Some((0.0, high)) => format!("at most {}", rounded(high)),
         Some((low, high)) => format!("{}–{}", rounded(low), rounded(high)),
         None => "not enough rounds".to_string(),
     };
