@@ -172,7 +172,7 @@ mod tests {
         let mut run = hard_disk();
         run.label = Some(format!("a drive of a long name in slot {i} of the rack"));
         for metric in run.tests.iter_mut().flat_map(|test| &mut test.metrics) {
-            let factor = if i % 2 == 0 { 1.0 } else { 1_500.0 };
+            let factor = if i.is_multiple_of(2) { 1.0 } else { 1_500.0 };
             metric.value *= factor;
             metric.rounds.iter_mut().for_each(|value| *value *= factor);
         }
