@@ -67,7 +67,10 @@ fn several_runs_share_a_page_and_a_table() {
     let page = scratch.text("both.html");
     scratch.drivescope(&["report", "wd40efrx", "860evo", "-o", &page]).code(0);
     let text = fs::read_to_string(&page).expect("it was written");
-    must_have(&text, &["drivescope comparison", "Every figure", "WD40EFRX", "860 EVO", "<summary>"]);
+    must_have(
+        &text,
+        &["drivescope comparison", "Every figure", "WD40EFRX", "860 EVO", "<summary>"],
+    );
     let table = scratch.text("both.csv");
     scratch.drivescope(&["report", "wd40efrx", "860evo", "-o", &table]).code(0);
     let table = fs::read_to_string(&table).expect("it was written");
