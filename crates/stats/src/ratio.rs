@@ -80,8 +80,8 @@ impl Ratio {
 /// What each of many comparisons shows, with the interval that agrees: any false difference among all of them has a
 /// probability of at most `family_risk` (Holm). `band` is the share that makes no difference in practice.
 ///
-/// The smallest p is compared with that risk divided by the number of comparisons, the next against one fewer, until one
-/// fails; intervals are those of the level at which a comparison was judged.
+/// The smallest p is compared with that risk divided by the number of comparisons, the next against one fewer, until
+/// one fails; intervals are those of the level at which a comparison was judged.
 pub fn judge_all(ratios: &[Ratio], band: f64, family_risk: f64) -> Vec<(RatioOutcome, Interval)> {
     let mut order: Vec<usize> = (0..ratios.len()).collect();
     order.sort_by(|a, b| ratios[*a].p_value.total_cmp(&ratios[*b].p_value));

@@ -9,7 +9,7 @@ use drivescope_stats::ratio::RatioOutcome;
 
 /// The interval of a percentile: a side is `None` where the requests do not bound it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Bounds {
+struct PercentileBounds {
     low: Option<f64>,
     high: Option<f64>,
 }
@@ -39,7 +39,7 @@ pub(super) fn pooled_ratio(
     is_bounded.then_some(MetricRatio { times, interval: Some((low, high)), outcome })
 }
 
-fn bounds(run: &Run, key: &str, risk: f64) -> Option<Bounds> {
+fn bounds(run: &Run, key: &str, risk: f64) -> Option<PercentileBounds> {
     let (cell, quantity) = key.rsplit_once('.')?;
     let percentile = PERCENTILES.iter().find(|percentile| percentile.key == quantity)?;
     let mut all = run.tests.iter().flat_map(|test| &test.distributions);
@@ -48,7 +48,7 @@ fn bounds(run: &Run, key: &str, risk: f64) -> Option<Bounds> {
     let (low, high) = quantile_ranks(count, percentile.share, risk);
     // Nearest rank: the middle of a rank's share is free of rounding.
     let at = |rank: u64| histogram.value_at_quantile((rank as f64 - 0.5) / count as f64) as f64;
-    Some(Bounds { low: low.map(at), high: high.map(at) })
+    Some(PercentileBounds { low: low.map(at), high: high.map(at) })
 }
 
 #[cfg(test)]

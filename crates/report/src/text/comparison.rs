@@ -70,7 +70,7 @@ pub(crate) fn sentences(comparison: &RunComparison) -> Vec<String> {
     others.map(|(i, name)| sentence(comparison, i - 1, name)).collect()
 }
 
-/// `Highest: A in reads in order (3,250 MB/s), writes in order (1,430 MB/s); B in …`: who leads in what, by the medians.
+/// `Best by the median: A in reads in order (3,250 MB/s), writes in order (1,430 MB/s); B in …`.
 fn leaders(comparison: &RunComparison) -> String {
     let mut parts: Vec<(usize, Vec<String>)> = Vec::new();
     for row in &comparison.rows {
