@@ -11,6 +11,7 @@ pub(crate) mod plain_words;
 pub(crate) mod rows;
 pub(crate) mod tails;
 mod text_box;
+pub(crate) mod time_axis;
 
 #[cfg(feature = "png")]
 pub use png::png;

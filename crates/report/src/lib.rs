@@ -10,6 +10,7 @@ pub mod verdict;
 
 mod advise;
 mod comparison;
+mod dates;
 mod drive_class;
 mod figure_grid;
 mod first_seen;
@@ -32,7 +33,7 @@ pub use drive_class::known_drives::KnownDrive;
 pub use drive_class::strips::class_strips;
 pub use export::anonymize::anonymized;
 pub use history::charts::history_charts;
-pub use history::{DriveHistory, HistoryRun, MetricChange, MetricHistory, history};
+pub use history::{DriveHistory, HistoryRun, HistoryValue, MetricChange, MetricHistory, history};
 pub use terminal::{COLUMNS_MAX, Style, WIDTH, clean, width, wrap};
 pub use verdict::answer::answer;
 pub use verdict::judge;
