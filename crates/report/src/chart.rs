@@ -15,9 +15,9 @@ pub(crate) mod time_axis;
 
 #[cfg(feature = "png")]
 pub use png::png;
-pub use svg::{PictureSize, Theme, svg};
+pub use svg::{ChartImprint, Theme, exported_svg};
 
-pub(crate) use svg::{FOLDED_DOTS_MAX, page_colours};
+pub(crate) use svg::{FOLDED_DOTS_MAX, PictureSize, page_colours, svg};
 
 use crate::terminal::value;
 use drivescope_model::{Series, TestResult};
