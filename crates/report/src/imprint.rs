@@ -11,15 +11,22 @@ const NAME_MAX: usize = 60;
 
 /// Of a chart of one run, or of several side by side, which it calls by their labels.
 pub fn imprint_of(runs: &[Run]) -> ChartImprint {
+    // Said once, if all are.
+    let are_all = runs.len() > 1 && runs.iter().all(|run| run.simulated);
     let drive = |(run, name): (&Run, String)| {
         let model = name_of(run);
         let size = run.drive.as_ref().map_or(run.target.size_bytes, |drive| drive.capacity_bytes);
-        let facts = described(&model, Some(size).filter(|size| *size > 0), run.simulated);
+        let facts =
+            described(&model, Some(size).filter(|size| *size > 0), run.simulated && !are_all);
         if name == model { facts } else { format!("{}: {facts}", shorten(&name, NAME_MAX)) }
     };
+    let mut drives: Vec<String> = runs.iter().zip(names(runs)).map(drive).collect();
+    if are_all {
+        drives[0].insert_str(0, "Simulated drives: ");
+    }
     let programs = runs.iter().map(|run| format!("{} {}", run.tool.name, run.tool.version));
     ChartImprint {
-        drives: runs.iter().zip(names(runs)).map(drive).collect(),
+        drives,
         date: dates(runs.iter().map(|run| run.started_at.as_str())),
         method: method(runs.iter().map(|run| run.plan.suite.name.as_str()), programs),
     }
@@ -97,6 +104,8 @@ mod tests {
         let (old, new) = (&imprint.drives[0], &imprint.drives[1]);
         assert!(old.starts_with("old: ") && old.ends_with("TB,\u{a0}simulated)"), "{old}");
         assert!(!new.contains("simulated") && !new.contains(": "), "{new}");
+        let two = imprint_of(&[a.clone(), a.clone()]).drives;
+        assert!(two[0].starts_with("Simulated drives: old") && two[1].ends_with("TB)"), "{two:?}");
         assert_eq!(imprint.date, "2026-01-03 to 2026-01-05");
         let program = format!("{} {}", a.tool.name, a.tool.version);
         assert_eq!(imprint.method, format!("suite quick · {program}"));

@@ -14,6 +14,7 @@ pub use theme::{Theme, page_colours};
 
 use super::Chart;
 use super::axis::AxisScale;
+use super::text_box::line_height;
 use element::{SvgText, number};
 use layers::Pen;
 
@@ -33,7 +34,8 @@ impl PictureSize {
     /// The same width with the height that a chart needs: that of its rows, if they are compact or many.
     pub fn fitting(self, chart: &Chart) -> Self {
         let AxisScale::Rows(rows) = chart.plot.y.scale else { return self };
-        let height = |row| AROUND_ROWS + row * rows as u32;
+        let above = frame::lines_above(&chart.plot) * line_height(frame::SMALL_TYPE);
+        let height = |row| BELOW_ROWS + above.ceil() as u32 + row * rows as u32;
         if chart.plot.is_compact {
             Self { height: height(ROW_HEIGHT), ..self }
         } else {
@@ -42,10 +44,10 @@ impl PictureSize {
     }
 }
 
-/// Height of a row of marks or text, of one of marks with their values, and what axis and title take besides.
+/// Height of a row of marks or text, of one of marks with their values, and what the axis below takes with the margins.
 const ROW_HEIGHT: u32 = 19;
 const MARKED_ROW_HEIGHT: u32 = 30;
-const AROUND_ROWS: u32 = 62;
+const BELOW_ROWS: u32 = 41;
 
 /// A chart for a page, as an SVG document: `role="img"` with title and description, sized by its view box. The page says
 /// what it shows; [`exported_svg`] does so inside the picture.

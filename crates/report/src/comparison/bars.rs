@@ -24,14 +24,14 @@ struct BarValue {
 }
 
 /// What the bars of a chart have in common.
-struct BarQuantity<'a> {
+struct BarQuantity {
     title: String,
     name: String,
     /// Title of the axis.
     axis: String,
     values: AxisValues,
     smaller_is_better: bool,
-    caption: &'a str,
+    is_price: bool,
 }
 
 /// A bar for each run, the first run in colour; marks on a logarithmic axis where bars would hide the small values.
@@ -58,7 +58,7 @@ pub(super) fn bars(
         axis: axis.to_string(),
         values,
         smaller_is_better: quantity_of(&row.key).is_some_and(|it| it.smaller_is_better),
-        caption: "Median of the rounds; line: 95 % interval where wider than 2 %.",
+        is_price: false,
     };
     Some(drawn(&quantity, bars, &comparison.names))
 }
@@ -85,14 +85,14 @@ pub(super) fn price_bars(runs: &[Run], names: &[String], word: &str) -> Vec<Char
             axis: format!("{currency} {per}"),
             values: AxisValues::Number,
             smaller_is_better: true,
-            caption: "From the price of the whole drive.",
+            is_price: true,
         };
         (bars.len() > 1).then(|| drawn(&quantity, bars, names))
     };
     kinds.iter().filter_map(chart).collect()
 }
 
-fn drawn(quantity: &BarQuantity<'_>, mut bars: Vec<BarValue>, names: &[String]) -> Chart {
+fn drawn(quantity: &BarQuantity, mut bars: Vec<BarValue>, names: &[String]) -> Chart {
     bars.sort_by(|a, b| a.value.total_cmp(&b.value));
     if !quantity.smaller_is_better {
         bars.reverse();
@@ -128,7 +128,7 @@ fn drawn(quantity: &BarQuantity<'_>, mut bars: Vec<BarValue>, names: &[String]) 
     }
 }
 
-fn x_axis(quantity: &BarQuantity<'_>, low: f64, high: f64, is_log: bool) -> PlotAxis {
+fn x_axis(quantity: &BarQuantity, low: f64, high: f64, is_log: bool) -> PlotAxis {
     if is_log {
         return PlotAxis::log(&quantity.axis, low, high, quantity.values);
     }
@@ -139,16 +139,21 @@ fn x_axis(quantity: &BarQuantity<'_>, low: f64, high: f64, is_log: bool) -> Plot
     axis
 }
 
-fn caption(quantity: &BarQuantity<'_>, is_log: bool) -> String {
+fn caption(quantity: &BarQuantity, is_log: bool) -> String {
     let better = if quantity.smaller_is_better { "Less is better" } else { "More is better" };
     let scale = match is_log {
         true => "the largest is over 30 times the smallest, so the scale is logarithmic",
         false => "bars from zero",
     };
-    format!("{better}; {scale}. {}", quantity.caption)
+    let values = match (quantity.is_price, is_log) {
+        (true, _) => "From the price of the whole drive.",
+        (false, true) => "Median of the rounds; line: 95 % interval.",
+        (false, false) => "Median of the rounds; line: 95 % interval where wider than 2 %.",
+    };
+    format!("{better}; {scale}. {values}")
 }
 
-fn value_text(quantity: &BarQuantity<'_>, value: f64) -> String {
+fn value_text(quantity: &BarQuantity, value: f64) -> String {
     match quantity.values {
         AxisValues::LatencyUs => latency_us(value),
         _ => rounded(value),

@@ -23,7 +23,7 @@ const MARGIN: f64 = 8.0;
 /// Widths of texts are those of bold type; regular type is narrower.
 const REGULAR_SLACK: f64 = 0.9;
 /// More drives are counted, not named: charts of many name them in their rows.
-const DRIVES_NAMED: usize = 8;
+const DRIVES_NAMED: usize = 6;
 
 #[derive(Debug, Clone)]
 struct SheetLine {
@@ -51,10 +51,7 @@ pub fn exported_svg(chart: &Chart, imprint: &ChartImprint, theme: Theme) -> Stri
     let foot = lines(&made.join(" · "), SMALL_TYPE, "muted", false, room);
     let height_of =
         |lines: &[SheetLine]| lines.iter().map(|line| line_height(line.size)).sum::<f64>();
-    // Without a title, the place above the upright axis is empty.
-    let is_untitled = chart.plot.y.title.is_empty() && chart.plot.right.is_none();
-    let spare = if is_untitled { line_height(SMALL_TYPE) } else { 0.0 };
-    let plot_top = (MARGIN + height_of(&head) + MARGIN - spare).ceil();
+    let plot_top = (MARGIN + height_of(&head) + MARGIN).ceil();
     let foot_top = plot_top + f64::from(plot.height);
     let height = (foot_top + height_of(&foot) + MARGIN).ceil() as u32;
     let mut out = SvgText::default();
@@ -175,6 +172,6 @@ mod tests {
     fn twenty_drives_are_counted() {
         let names: Vec<String> = (0..20).map(|i| format!("drive-{i}")).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        assert!(drives(&imprint(&names)).ends_with("drive-7 and 12 more"));
+        assert!(drives(&imprint(&names)).ends_with("drive-5 and 14 more"));
     }
 }
