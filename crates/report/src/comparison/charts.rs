@@ -145,8 +145,8 @@ fn slow_reads(runs: &[Run], names: &[String]) -> Option<Chart> {
     })
 }
 
-/// Prices per performance as bars, and against each other. `word` is `price`, or `example price` where no user has named
-/// it.
+/// Prices per performance as bars, and against each other. `word` is `price`, or `example price` where no user has
+/// named it.
 pub fn price_charts(runs: &[Run], names: &[String], word: &str) -> Vec<Chart> {
     price_bars(runs, names, word).into_iter().chain(price_chart(runs, names, word)).collect()
 }
