@@ -49,6 +49,15 @@ fn run_names_and_mistakes_are_reported() {
     assert!(by_label.contains("new against old"), "{by_label}");
     let by_drive = scratch.drivescope(&["compare", "WD10EARS", "WD20EARS"]).code(0).stdout;
     assert_eq!(by_label, by_drive);
+    let turned = scratch.drivescope(&["compare", "new", "old"]).code(0).stdout;
+    for baseline in ["new", "wd20ears", "last", "sim:wd20ears"] {
+        let by_baseline = ["compare", "old", "new", "--baseline", baseline];
+        assert_eq!(scratch.drivescope(&by_baseline).code(0).stdout, turned, "{baseline}");
+    }
+    let several = ["compare", "old", "new", "--baseline", "ears"];
+    scratch.drivescope(&several).refused_with(2, &["by its id"]);
+    let other = ["compare", "old", "new", "--baseline", "absent"];
+    scratch.drivescope(&other).refused_with(2, &["none of the runs"]);
     scratch.drivescope(&["compare", "old", "absent"]).refused(2);
     scratch.drivescope(&["compare", "old", "new", "--band", "90"]).refused(2);
     scratch.drivescope(&["compare", "old"]).refused_with(2, &["two runs"]);

@@ -23,7 +23,7 @@ fn only_a_slowing_drive_is_reported() {
         store(&scratch, "sim:wd40efrx?fault=slow-link", seed);
     }
     let slower = scratch.drivescope(&["history", "wd40efrx"]).code(0).stdout;
-    assert!(slower.contains("reads in order: "), "{slower}");
+    assert!(slower.contains("Reads in order: "), "{slower}");
     assert_eq!(slower.matches('▼').count(), 1, "{slower}");
     // All runs began within minutes: the day would say nothing.
     assert!(slower.contains(" % slower since run "), "{slower}");

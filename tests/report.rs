@@ -35,7 +35,38 @@ fn file_is_reported_like_a_stored_run() {
     let message = scratch.drivescope(&["report", &run, "-o", &chart]).refused(2);
     assert!(message.contains("--chart") && message.contains("surface-position"), "{message}");
     scratch.drivescope(&["report", &run, "-o", &chart, "--chart", "surface-position"]).code(0);
-    assert!(fs::read_to_string(&chart).unwrap().starts_with("<svg"));
+    let picture = fs::read_to_string(&chart).unwrap();
+    assert!(picture.starts_with("<svg"));
+    // It stands alone: title, drive, simulated, day, suite and program are in the picture.
+    let words = [">Rate and access time by position</text>", ">WDC WD10EARS", "simulated)</text>"];
+    must_have(&picture, &words);
+    must_have(&picture, &["suite quick", concat!("drivescope ", env!("CARGO_PKG_VERSION"))]);
+}
+
+#[test]
+fn every_chart_is_a_file_of_a_folder() {
+    let (scratch, id) = with_a_run();
+    let folder = scratch.path("charts");
+    let named = format!("{}/", folder.display());
+    scratch.drivescope(&["report", &id, "--chart", "all", "-o", &named]).code(0);
+    let files: Vec<String> = fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    assert!(files.contains(&"transfer-grid.svg".to_string()), "{files:?}");
+    assert!(files.iter().all(|file| file.ends_with(".svg")), "{files:?}");
+    scratch.drivescope(&["report", &id, "--chart", "all", "-o", &named]).refused(3);
+    let chart = scratch.text("chart.svg");
+    let message = scratch.drivescope(&["report", &id, "--chart", "all", "-o", &chart]).refused(2);
+    assert!(message.contains("-o DIR/"), "{message}");
+    let one = ["report", &id, "--chart", "transfer-grid", "--format", "png", "-o", &chart];
+    scratch.drivescope(&one).refused(2);
+    #[cfg(feature = "png")]
+    {
+        let all = ["report", &id, "--chart", "all", "--format", "png", "-o", &named];
+        scratch.drivescope(&all).code(0);
+        assert!(folder.join("transfer-grid.png").exists());
+    }
 }
 
 #[test]
@@ -71,6 +102,11 @@ fn several_runs_share_a_page_and_a_table() {
         &text,
         &["drivescope comparison", "Every figure", "WD40EFRX", "860 EVO", "<summary>"],
     );
+    must_have(&text, &["In colour: WDC WD40EFRX"]);
+    let turned = ["report", "wd40efrx", "860evo", "-o", &page, "--force", "--baseline", "860evo"];
+    scratch.drivescope(&turned).code(0);
+    let text = fs::read_to_string(&page).expect("it was written");
+    must_have(&text, &["In colour: Samsung SSD 860 EVO"]);
     let table = scratch.text("both.csv");
     scratch.drivescope(&["report", "wd40efrx", "860evo", "-o", &table]).code(0);
     let table = fs::read_to_string(&table).expect("it was written");
@@ -130,7 +166,7 @@ fn a_history_is_a_page_and_charts() {
     let page = scratch.text("history.html");
     scratch.drivescope(&["report", "--history", "wd40efrx", "-o", &page]).code(0);
     let text = fs::read_to_string(&page).unwrap();
-    assert!(text.contains("2 runs") && text.contains("SIM-WD40EFRX"), "{text:.400}");
+    must_have(&text, &["2 runs", "SIM-WD40EFRX", "simulated drive</span>"]);
     scratch
         .drivescope(&["report", "--history", "wd40efrx", "-o", &page, "--force", "--anonymize"])
         .code(0);

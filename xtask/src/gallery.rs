@@ -4,9 +4,9 @@
 use crate::workspace;
 use drivescope_model::Run;
 use drivescope_model::units::Price;
-use drivescope_report::chart::{Chart, PictureSize, Theme, svg};
+use drivescope_report::chart::{Chart, ChartImprint, Theme, exported_svg};
 use drivescope_report::{
-    KnownDrive, class_strips, compare, comparison_charts, every_chart, price_chart,
+    KnownDrive, class_strips, compare, comparison_charts, every_chart, imprint_of, price_charts,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -204,20 +204,21 @@ fn files() -> Result<Vec<(String, String)>, String> {
     let compared: Vec<Run> = COMPARED.iter().filter_map(|name| runs.get(name)).cloned().collect();
     let mut page = head();
     for (source, name, words) in PICTURES {
-        let charts = match runs.get(source) {
-            Some(run) => charts_of(run),
-            None => compared_charts(&compared),
+        let (charts, imprint) = match runs.get(source) {
+            Some(run) => (charts_of(run), imprint_of(std::slice::from_ref(run))),
+            None => (compared_charts(&compared), imprint_of(&compared)),
         };
+        // The same models give the same files on any day.
+        let imprint = ChartImprint { date: String::new(), ..imprint };
         let chart = charts.iter().find(|chart| chart.name == name);
         let chart = chart.ok_or_else(|| format!("{source} has no chart {name}"))?;
-        let size = PictureSize::WIDE.fitting(chart);
         let path = format!("{FOLDER}/{name}.svg");
         let _ = write!(
             page,
             "\n## {}\n\n{words}\n\n![{}](gallery/{name}.svg)\n",
             chart.title, chart.description
         );
-        files.push((path, svg(chart, size, Theme::System)));
+        files.push((path, exported_svg(chart, &imprint, Theme::System)));
     }
     files.push((PAGE.to_string(), page));
     Ok(files)
@@ -238,8 +239,8 @@ fn charts_of(run: &Run) -> Vec<Chart> {
 fn compared_charts(runs: &[Run]) -> Vec<Chart> {
     let comparison = compare(runs, BAND, false);
     let mut charts = comparison_charts(&comparison, runs);
-    charts.retain(|chart| chart.name != "compare-price");
-    charts.extend(price_chart(runs, &comparison.names, "example price"));
+    charts.retain(|chart| !chart.name.starts_with("compare-price"));
+    charts.extend(price_charts(runs, &comparison.names, "example price"));
     charts
 }
 

@@ -13,8 +13,9 @@ pub use raw_writes::RawArguments;
 #[cfg(feature = "web")]
 pub use serve::ServeArguments;
 pub use stored_runs::{
-    CompareArguments, ExportArguments, HistoryArguments, ImportArguments, InterleavedArguments,
-    ReportArguments, RerunArguments, RunsArguments, RunsCommand, RunsListArguments, ShowArguments,
+    ChartFormat, CompareArguments, ExportArguments, HistoryArguments, ImportArguments,
+    InterleavedArguments, ReportArguments, RerunArguments, RunsArguments, RunsCommand,
+    RunsListArguments, ShowArguments,
 };
 
 pub use trace::{

@@ -43,6 +43,9 @@ pub fn script(shell: &str) -> io::Result<String> {
 fn command() -> Command {
     let of_runs = |arg: Arg| arg.add(ArgValueCandidates::new(runs));
     let of_runs_or_files = |arg: Arg| arg.add(ArgValueCompleter::new(runs_or_files));
+    let of_compared = |command: Command| {
+        command.mut_arg("runs", of_runs_or_files).mut_arg("baseline", of_runs_or_files)
+    };
     let of_models = |arg: Arg| arg.add(ArgValueCandidates::new(models));
     let of_suites = |arg: Arg| arg.add(ArgValueCandidates::new(suite_names));
     let of_targets = |arg: Arg| arg.add(ArgValueCompleter::new(targets));
@@ -71,8 +74,8 @@ fn command() -> Command {
         .mut_subcommand("watch", |watch| watch.mut_arg("target", of_targets))
         .mut_subcommand("show", |show| show.mut_arg("run", of_runs))
         .mut_subcommand("rerun", |rerun| rerun.mut_arg("run", of_runs))
-        .mut_subcommand("compare", |compare| compare.mut_arg("runs", of_runs_or_files))
-        .mut_subcommand("report", |report| report.mut_arg("runs", of_runs_or_files))
+        .mut_subcommand("compare", of_compared)
+        .mut_subcommand("report", of_compared)
         .mut_subcommand("history", |history| history.mut_arg("drive", of_drives))
         .mut_subcommand("runs", of_stored)
         .mut_subcommand("export", |export| export.mut_arg("runs", of_runs))

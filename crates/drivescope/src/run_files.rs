@@ -36,6 +36,53 @@ pub fn named_runs(names: &[String], store: Option<&str>) -> Result<Vec<Run>, Fai
     Ok(runs)
 }
 
+/// Puts the run of this name in front, in which the others are compared: an id, label, target or drive of one of them,
+/// or another name of it, such as `last` or its file.
+pub fn baseline_first(runs: &mut [Run], name: &str, store: Option<&str>) -> Result<(), Failure> {
+    let is_exact =
+        |run: &Run| run.id == name || run.label.as_deref() == Some(name) || run.target.path == name;
+    let is_part = |run: &Run| run.id.starts_with(name) || is_of_drive(run, name);
+    let found = |is: &dyn Fn(&Run) -> bool| -> Vec<usize> {
+        (0..runs.len()).filter(|i| is(&runs[*i])).collect()
+    };
+    let mut places = found(&is_exact);
+    if places.is_empty() {
+        places = found(&is_part);
+    }
+    if places.is_empty() {
+        let ids: Vec<String> = named_runs(&[name.to_string()], store)
+            .map(|named| named.into_iter().map(|run| run.id).collect())
+            .unwrap_or_default();
+        places = found(&|run| ids.contains(&run.id));
+    }
+    match places[..] {
+        [place] => runs[..=place].rotate_right(1),
+        [] => {
+            let message =
+                format!("--baseline {name} is none of the runs compared; name one of them");
+            return Err(Failure::usage(message));
+        }
+        _ => {
+            let ids: Vec<&str> = places.iter().map(|i| runs[*i].id.as_str()).collect();
+            let message = format!(
+                "--baseline {name} fits several runs: name one by its id: {}",
+                ids.join(", ")
+            );
+            return Err(Failure::usage(message));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a part of the model, or the serial or kernel name, is the name.
+fn is_of_drive(run: &Run, name: &str) -> bool {
+    let Some(drive) = &run.drive else { return false };
+    let has = |text: &Option<String>| {
+        text.as_ref().is_some_and(|text| text.to_lowercase().contains(&name.to_lowercase()))
+    };
+    has(&drive.model) || has(&drive.serial)
+}
+
 /// By id, `last`, label, or drive: the newest run counts.
 fn stored_run(store: &Store, name: &str) -> Result<Run, Failure> {
     let by_id = match store.get(name) {

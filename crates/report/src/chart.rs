@@ -11,12 +11,13 @@ pub(crate) mod plain_words;
 pub(crate) mod rows;
 pub(crate) mod tails;
 mod text_box;
+pub(crate) mod time_axis;
 
 #[cfg(feature = "png")]
 pub use png::png;
-pub use svg::{PictureSize, Theme, svg};
+pub use svg::{ChartImprint, Theme, exported_svg};
 
-pub(crate) use svg::{FOLDED_DOTS_MAX, page_colours};
+pub(crate) use svg::{FOLDED_DOTS_MAX, PictureSize, page_colours, svg};
 
 use crate::terminal::value;
 use drivescope_model::{Series, TestResult};

@@ -6,7 +6,7 @@ use crate::comparison::{COMPARED, options_of};
 use crate::first_seen::distinct_by;
 use crate::workloads::{evidence, usable};
 use drivescope_model::metrics::quantity_of;
-use drivescope_model::{Run, TestKind};
+use drivescope_model::{Metric, Run, TestKind};
 use drivescope_stats::ratio::ratio;
 use drivescope_stats::shift::shifts;
 use drivescope_stats::trend::{least_squares, theil_sen_interval};
@@ -27,6 +27,7 @@ pub const RUNS_MIN: usize = drivescope_stats::shift::VALUES_MIN;
 pub struct DriveHistory {
     pub drive: String,
     pub capacity_bytes: Option<u64>,
+    pub simulated: bool,
     pub runs: Vec<HistoryRun>,
     pub left_out: Vec<(String, String)>,
     pub rows: Vec<MetricHistory>,
@@ -39,6 +40,8 @@ pub struct HistoryRun {
     pub started_at: String,
     pub suite: String,
     pub label: Option<String>,
+    /// `drivescope 0.1.0`.
+    pub program: String,
     /// Changes since the run before: firmware, health, machine, program.
     pub news: Vec<String>,
 }
@@ -48,9 +51,18 @@ pub struct MetricHistory {
     pub what: &'static str,
     pub key: String,
     pub unit: String,
-    /// Index in [`DriveHistory::runs`], and the value there.
-    pub values: Vec<(usize, f64)>,
+    pub values: Vec<HistoryValue>,
     pub change: Option<MetricChange>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct HistoryValue {
+    /// Index in [`DriveHistory::runs`].
+    pub run: usize,
+    pub value: f64,
+    /// 95 % interval within the run.
+    pub low: f64,
+    pub high: f64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -81,6 +93,7 @@ pub fn history(runs: Vec<Run>, drive: String) -> DriveHistory {
     DriveHistory {
         drive,
         capacity_bytes: kept.last().and_then(|run| Some(run.drive.as_ref()?.capacity_bytes)),
+        simulated: kept.last().is_some_and(|run| run.simulated),
         runs: (0..kept.len()).map(|i| history_run(&kept, i)).collect(),
         left_out,
         rows,
@@ -111,8 +124,11 @@ fn difference(run: &Run, newest: &Run) -> Option<String> {
 
 /// For each property the metric that most runs have.
 fn rows(runs: &[Run]) -> Vec<MetricHistory> {
-    let values = |key: &str| -> Vec<(usize, f64)> {
-        let value = |(i, run)| Some((i, usable(run, key)?.value));
+    let values = |key: &str| -> Vec<HistoryValue> {
+        let value = |(run, document)| {
+            let Metric { value, low, high, .. } = *usable(document, key)?;
+            Some(HistoryValue { run, value, low, high })
+        };
         runs.iter().enumerate().filter_map(value).collect()
     };
     let row = |(criterion, what)| {
@@ -120,7 +136,7 @@ fn rows(runs: &[Run]) -> Vec<MetricHistory> {
         // Of keys that as many have, the first counts.
         let fullest = |a: (_, Vec<_>), b: (_, Vec<_>)| if b.1.len() > a.1.len() { b } else { a };
         let (key, values) = found.reduce(fullest)?;
-        let unit = usable(&runs[values.first()?.0], key)?.unit.clone();
+        let unit = usable(&runs[values.first()?.run], key)?.unit.clone();
         let is_row = values.len() >= 2;
         is_row.then(|| MetricHistory { what, key: key.to_string(), unit, values, change: None })
     };
@@ -133,7 +149,7 @@ fn rows(runs: &[Run]) -> Vec<MetricHistory> {
 fn judge(rows: &mut [MetricHistory], runs: &[Run]) {
     let series = |row: &MetricHistory| {
         let mut logs = vec![None; runs.len()];
-        row.values.iter().for_each(|(run, value)| logs[*run] = Some(value.ln()));
+        row.values.iter().for_each(|it| logs[it.run] = Some(it.value.ln()));
         logs
     };
     let found = shifts(&rows.iter().map(series).collect::<Vec<_>>());
@@ -147,13 +163,13 @@ fn judge(rows: &mut [MetricHistory], runs: &[Run]) {
 fn change(row: &MetricHistory, at: usize, runs: &[Run]) -> Option<MetricChange> {
     let is_turned = quantity_of(&row.key).is_some_and(|quantity| quantity.smaller_is_better);
     let values: Vec<f64> =
-        row.values.iter().map(|(_, v)| if is_turned { 1.0 / v } else { *v }).collect();
+        row.values.iter().map(|it| if is_turned { 1.0 / it.value } else { it.value }).collect();
     let (before, after) = values.split_at(at);
     let found = ratio(before, after)?;
     let interval = found.interval(INTERVAL_RISK);
     let is_shown = !interval.contains(1.0) && found.value.ln().abs() >= (1.0 + CHANGE_MIN).ln();
     is_shown.then(|| MetricChange {
-        since: row.values[at].0,
+        since: row.values[at].run,
         times: found.value,
         interval: (interval.low, interval.high),
         per_month: per_month(row, &values, at, runs),
@@ -174,7 +190,7 @@ fn per_month(
     let months: Option<Vec<f64>> = row
         .values
         .iter()
-        .map(|(run, _)| Some(started(&runs[*run])?.as_microsecond() as f64 / MONTH_US))
+        .map(|it| Some(started(&runs[it.run])?.as_microsecond() as f64 / MONTH_US))
         .collect();
     let (x, y) = (months?, values.iter().map(|v| v.ln()).collect::<Vec<f64>>());
     if !x.is_sorted() || x.last()? - x.first()? < MONTHS_MIN {
@@ -203,6 +219,16 @@ const FACTS: [Fact; 6] = [
     ("drivescope", |run| Some(run.tool.version.clone())),
 ];
 
+/// What charts mark: it most likely explains a change.
+const MARKED: [&str; 2] = ["firmware ", "machine "];
+
+impl HistoryRun {
+    /// The firmware or machine that is new since the run before.
+    pub(crate) fn marked_news(&self) -> impl Iterator<Item = &String> {
+        self.news.iter().filter(|it| MARKED.iter().any(|what| it.starts_with(what)))
+    }
+}
+
 type Fact = (&'static str, fn(&Run) -> Option<String>);
 
 fn history_run(runs: &[Run], i: usize) -> HistoryRun {
@@ -222,6 +248,7 @@ fn history_run(runs: &[Run], i: usize) -> HistoryRun {
         started_at: run.started_at.clone(),
         suite: run.plan.suite.name.clone(),
         label: run.label.clone(),
+        program: format!("{} {}", run.tool.name, run.tool.version),
         news: news.collect(),
     }
 }
@@ -372,10 +399,10 @@ pub(crate) mod tests {
         let seen = history(runs, "d".into());
         let sentence = crate::text::history_sentences(&seen).remove(0);
         let (by, rest) = sentence.split_once(" since ").unwrap();
-        assert_eq!(by, "reads in order: 20 % slower");
-        assert!(rest.starts_with("run 0006, 2026-01-05 14:15 (95 %: "), "{sentence}");
+        assert_eq!(by, "Reads in order: 20 % slower");
+        assert!(rest.starts_with("run 0006, 5 January 14:15 (95 %: "), "{sentence}");
         let shown = crate::text::history(&seen, crate::terminal::Style::PLAIN);
-        assert!(shown.contains("12 runs, 2026-01-05, 08:15 to 19:15"), "{shown}");
+        assert!(shown.contains("12 runs, 5 January 2026, 08:15 to 19:15"), "{shown}");
     }
 
     #[test]
@@ -389,6 +416,8 @@ pub(crate) mod tests {
         assert_eq!(seen.left_out[0].1, "other options of transfer");
         assert_eq!(seen.left_out[1].1, "no results");
         assert_eq!(seen.runs[1].news, ["firmware NEW1"]);
-        assert_eq!(seen.rows[0].values, [(0, 100.0), (1, 100.0)]);
+        let values: Vec<(usize, f64)> =
+            seen.rows[0].values.iter().map(|it| (it.run, it.value)).collect();
+        assert_eq!(values, [(0, 100.0), (1, 100.0)]);
     }
 }

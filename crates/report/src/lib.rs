@@ -10,10 +10,12 @@ pub mod verdict;
 
 mod advise;
 mod comparison;
+mod dates;
 mod drive_class;
 mod figure_grid;
 mod first_seen;
 mod history;
+mod imprint;
 mod latencies;
 mod terminal;
 #[cfg(test)]
@@ -24,7 +26,7 @@ pub use advise::{
     DataLayout, DriveFigures, MachineChange, Need, PlacedPartition, machine_changes,
     partition_script, place,
 };
-pub use comparison::charts::{comparison_charts, price_chart};
+pub use comparison::charts::{comparison_charts, price_charts};
 pub use comparison::paired::{compare_pairs, is_decided};
 pub use comparison::side_by_side::SideBySide;
 pub use comparison::{ComparedMetric, MetricRatio, RunComparison, compare};
@@ -32,7 +34,8 @@ pub use drive_class::known_drives::KnownDrive;
 pub use drive_class::strips::class_strips;
 pub use export::anonymize::anonymized;
 pub use history::charts::history_charts;
-pub use history::{DriveHistory, HistoryRun, MetricChange, MetricHistory, history};
+pub use history::{DriveHistory, HistoryRun, HistoryValue, MetricChange, MetricHistory, history};
+pub use imprint::{imprint_of, imprint_of_history};
 pub use terminal::{COLUMNS_MAX, Style, WIDTH, clean, width, wrap};
 pub use verdict::answer::answer;
 pub use verdict::judge;

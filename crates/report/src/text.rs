@@ -33,7 +33,9 @@ pub use findings::findings;
 pub use gate::gate;
 pub use header::header;
 pub use history::history;
-pub(crate) use history::{change_sentence, history_sentences};
+pub(crate) use history::{
+    change_clause, change_words, counted_runs, history_sentences, history_unit,
+};
 pub use live::live;
 pub use model_file::model_file;
 pub use name_list::name_list;

@@ -1,7 +1,7 @@
 //! Arguments of the commands on stored runs.
 
 use super::{OutcomeArguments, RawArguments, ShowOptions, StoreArguments};
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use drivescope_model::units::{Bytes, Secs};
 use std::path::PathBuf;
 
@@ -23,6 +23,9 @@ pub struct CompareArguments {
     /// Compare every metric that the runs share, not only those that people ask for first.
     #[arg(long)]
     pub all: bool,
+    /// The run that the others are held against (default: the first): an id, label, drive or file among them.
+    #[arg(long, value_name = "RUN", conflicts_with = "ab")]
+    pub baseline: Option<String>,
     /// Compare runs of different plans, machines or versions.
     #[arg(long)]
     pub force: bool,
@@ -66,6 +69,25 @@ pub struct InterleavedArguments {
     pub width: Option<f64>,
 }
 
+/// The form of a chart in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum ChartFormat {
+    /// Light or dark as the reader's system is.
+    #[default]
+    Svg,
+    /// Light, two pixels per unit.
+    Png,
+}
+
+impl ChartFormat {
+    pub const fn ending(self) -> &'static str {
+        match self {
+            Self::Svg => "svg",
+            Self::Png => "png",
+        }
+    }
+}
+
 /// Arguments of `report`.
 #[derive(Debug, Args)]
 pub struct ReportArguments {
@@ -83,9 +105,16 @@ pub struct ReportArguments {
     /// Without serial numbers, the machine's name, paths, labels and notes.
     #[arg(long)]
     pub anonymize: bool,
-    /// The chart of an .svg or .png file. Without it, a run that has several lists them.
+    /// Of several runs, the one that the others are held against (default: the first).
+    #[arg(long, value_name = "RUN", conflicts_with = "history")]
+    pub baseline: Option<String>,
+    /// The chart of an .svg or .png file, or all, each a file in a folder (-o DIR/). Without it, a run that has several
+    /// lists them.
     #[arg(long, value_name = "NAME")]
     pub chart: Option<String>,
+    /// With --chart all: the form of the files (default: svg).
+    #[arg(long, value_enum, value_name = "FORM", requires = "chart")]
+    pub format: Option<ChartFormat>,
     /// Replace the file if it exists.
     #[arg(long)]
     pub force: bool,

@@ -5,7 +5,7 @@ mod interleaved;
 use crate::arguments::CompareArguments;
 use crate::exit::{Code, Failure};
 use crate::output;
-use crate::run_files::named_runs;
+use crate::run_files::{baseline_first, named_runs};
 use crate::run_steps::{Measurer, PlannedRun, targets};
 use crate::signals::RunSignals;
 use drivescope_bench::planner;
@@ -30,6 +30,9 @@ pub fn compare(arguments: &CompareArguments, signals: &RunSignals) -> Result<Cod
     }
     if runs.len() < 2 {
         return Err(Failure::usage("a comparison takes two runs; drivescope runs lists them"));
+    }
+    if let Some(name) = &arguments.baseline {
+        baseline_first(&mut runs, name, arguments.store.store.as_deref())?;
     }
     let comparison = drivescope_report::compare(&runs, arguments.band, arguments.all);
     // A model named beside a run shares its plan but not its machine, which is reported, not refused.

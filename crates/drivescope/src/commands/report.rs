@@ -4,35 +4,49 @@ mod folder;
 mod known;
 
 use super::history::{WantedRuns, history_of};
-use crate::arguments::ReportArguments;
+use crate::arguments::{ChartFormat, ReportArguments};
 use crate::exit::{Code, Failure};
 use crate::output;
-use crate::run_files::named_runs;
+use crate::run_files::{baseline_first, named_runs};
 use crate::store_access::open_existing;
 use drivescope_bench::workloads::WORKLOADS;
 use drivescope_drive::document_file::DocumentFile;
 use drivescope_model::{Run, TestResult};
-use drivescope_report::chart::{Chart, PictureSize, Theme, svg};
+use drivescope_report::chart::{Chart, ChartImprint, Theme, exported_svg};
 use drivescope_report::export::csv::metrics_csv;
 use drivescope_report::export::markdown::run_markdown;
 use drivescope_report::page::{comparison_page, history_page, page_among};
-use drivescope_report::{anonymized, class_strips, comparison_charts, every_chart, history_charts};
+use drivescope_report::{
+    anonymized, class_strips, comparison_charts, every_chart, history_charts, imprint_of,
+    imprint_of_history,
+};
 use std::path::Path;
 
 /// The default of `compare`.
 const BAND: f64 = 0.03;
 const HISTORY_MAX: u32 = 1_000;
+/// In place of a chart's name.
+const EVERY_CHART: &str = "all";
 
 pub fn report(arguments: &ReportArguments) -> Result<Code, Failure> {
     let subject = subject(arguments)?;
     let path = arguments.output.as_path();
-    if folder::is_folder(path) {
-        if arguments.chart.is_some() {
-            return Err(Failure::usage("a folder has every chart: leave --chart out"));
+    let (chart, format) = (arguments.chart.as_deref(), arguments.format);
+    if chart == Some(EVERY_CHART) {
+        if !folder::is_folder(path) {
+            return Err(Failure::usage("--chart all writes several files: name a folder, -o DIR/"));
+        }
+        folder::write_charts(&subject, path, format.unwrap_or_default(), arguments.force)?;
+    } else if format.is_some() {
+        return Err(Failure::usage("--format is for --chart all; else the ending of FILE says it"));
+    } else if folder::is_folder(path) {
+        if chart.is_some() {
+            let message = "a folder has every chart: use --chart all, or name an .svg or .png file";
+            return Err(Failure::usage(message));
         }
         folder::write(&subject, path, arguments.force)?;
     } else {
-        let contents = contents(&subject, path, arguments.chart.as_deref())?;
+        let contents = contents(&subject, path, chart)?;
         DocumentFile::named(path, arguments.force)?.write_bytes(&contents)?;
     }
     output::print_wrapped(&drivescope_report::clean(&format!("wrote {}", path.display())));
@@ -55,7 +69,10 @@ fn subject(arguments: &ReportArguments) -> Result<Subject, Failure> {
         let history = Some(history_of(&open_existing(store)?, wanted, anonymous)?);
         return Ok(Subject { runs: Vec::new(), history, known: Vec::new() });
     }
-    let runs = named_runs(&arguments.runs, store)?;
+    let mut runs = named_runs(&arguments.runs, store)?;
+    if let Some(name) = &arguments.baseline {
+        baseline_first(&mut runs, name, store)?;
+    }
     let known = if runs.len() == 1 { known::drives(store, &runs[0]) } else { Vec::new() };
     Ok(Subject { runs: runs.into_iter().map(anonymous).collect(), history: None, known })
 }
@@ -69,6 +86,13 @@ impl Subject {
                 let comparison = drivescope_report::compare(runs, BAND, false);
                 comparison_page(&comparison, runs, question).alone()
             }
+        }
+    }
+
+    fn imprint(&self) -> ChartImprint {
+        match &self.history {
+            Some(history) => imprint_of_history(history),
+            None => imprint_of(&self.runs),
         }
     }
 
@@ -88,12 +112,11 @@ impl Subject {
 fn contents(subject: &Subject, path: &Path, chart: Option<&str>) -> Result<Vec<u8>, Failure> {
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
     let is_history = subject.history.is_some();
+    let format = [ChartFormat::Svg, ChartFormat::Png].into_iter().find(|it| it.ending() == ending);
+    if let Some(format) = format {
+        return chart_bytes(&wanted_chart(subject.charts(), chart)?, &subject.imprint(), format);
+    }
     let text = match (ending, chart) {
-        ("svg", wanted) => {
-            let chart = wanted_chart(subject.charts(), wanted)?;
-            svg(&chart, PictureSize::WIDE.fitting(&chart), Theme::System)
-        }
-        ("png", wanted) => return png(&wanted_chart(subject.charts(), wanted)?),
         (_, Some(_)) => return Err(Failure::usage("--chart is for .svg and .png files")),
         ("html", None) => subject.page(),
         ("csv" | "md" | "parquet", None) if is_history => {
@@ -107,14 +130,25 @@ fn contents(subject: &Subject, path: &Path, chart: Option<&str>) -> Result<Vec<u
     Ok(text.into_bytes())
 }
 
+/// A chart that stands alone.
+fn chart_bytes(
+    chart: &Chart,
+    imprint: &ChartImprint,
+    format: ChartFormat,
+) -> Result<Vec<u8>, Failure> {
+    match format {
+        ChartFormat::Svg => Ok(exported_svg(chart, imprint, Theme::System).into_bytes()),
+        ChartFormat::Png => png(chart, imprint),
+    }
+}
+
 #[cfg(feature = "png")]
-fn png(chart: &Chart) -> Result<Vec<u8>, Failure> {
-    let size = PictureSize::WIDE.fitting(chart);
-    drivescope_report::chart::png(chart, size, Theme::Light).map_err(Failure::usage)
+fn png(chart: &Chart, imprint: &ChartImprint) -> Result<Vec<u8>, Failure> {
+    drivescope_report::chart::png(chart, imprint, Theme::Light).map_err(Failure::usage)
 }
 
 #[cfg(not(feature = "png"))]
-fn png(_: &Chart) -> Result<Vec<u8>, Failure> {
+fn png(_: &Chart, _: &ChartImprint) -> Result<Vec<u8>, Failure> {
     Err(Failure::usage(
         "this drivescope was built without PNG; write .svg, or build it with --features png",
     ))

@@ -48,13 +48,15 @@ pub enum AxisValues {
     LatencyUs,
     /// Shares of all requests: `1 in 100`.
     Share,
+    /// Days since 1970, on the calendar of the runs.
+    Day,
     Name,
 }
 
 impl AxisValues {
     pub fn tick(self, value: f64) -> String {
         match self {
-            Self::Number | Self::Name => tick_number(value),
+            Self::Number | Self::Day | Self::Name => tick_number(value),
             Self::LatencyUs => tick_latency_us(value),
             Self::Share if value >= 1.0 => "all".to_string(),
             Self::Share => format!("1 in {}", tick_number(1.0 / value)),

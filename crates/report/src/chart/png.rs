@@ -1,7 +1,7 @@
 //! A chart as PNG. Its texts become outlines of a font that drivescope carries, so that a picture has the same bytes on
 //! every machine, whatever fonts are installed there.
 
-use super::{Chart, PictureSize, Theme, svg};
+use super::{Chart, ChartImprint, Theme, exported_svg};
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree};
 use std::fmt::Write as _;
@@ -9,11 +9,12 @@ use ttf_parser::{Face, OutlineBuilder};
 
 const SCALE: u32 = 2;
 
-/// The chart as a PNG file, at twice the pixels of `size`. An error is a fault of this program.
-pub fn png(chart: &Chart, size: PictureSize, theme: Theme) -> Result<Vec<u8>, String> {
-    let picture = outlined(&svg(chart, size, theme))?;
+/// The chart as a PNG file, standing alone, at twice the pixels of its units. An error is a fault of this program.
+pub fn png(chart: &Chart, imprint: &ChartImprint, theme: Theme) -> Result<Vec<u8>, String> {
+    let picture = outlined(&exported_svg(chart, imprint, theme))?;
     let tree = Tree::from_str(&picture, &Options::default()).map_err(|error| error.to_string())?;
-    let pixels = Pixmap::new(size.width * SCALE, size.height * SCALE);
+    let side = |units: f32| units as u32 * SCALE;
+    let pixels = Pixmap::new(side(tree.size().width()), side(tree.size().height()));
     let mut pixels = pixels.ok_or("a picture without pixels")?;
     let scale = SCALE as f32;
     resvg::render(&tree, Transform::from_scale(scale, scale), &mut pixels.as_mut());
@@ -25,7 +26,7 @@ struct Fonts {
     bold: Face<'static>,
 }
 
-/// The picture with its texts as paths. It must come from [`svg`]: `<text …>words</text>` on one line.
+/// The picture with its texts as paths. It must be drawn by [`exported_svg`]: `<text …>words</text>` on one line.
 fn outlined(picture: &str) -> Result<String, String> {
     let face = |data: &'static [u8]| Face::parse(data, 0).map_err(|error| error.to_string());
     let fonts = Fonts {
@@ -127,8 +128,8 @@ impl OutlineBuilder for GlyphPath {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::every_chart;
     use crate::testing::{hard_disk, hard_disk_surface};
+    use crate::{every_chart, imprint_of};
 
     fn all_charts() -> Vec<Chart> {
         let mut results = hard_disk().tests;
@@ -139,7 +140,7 @@ mod tests {
     #[test]
     fn only_texts_become_outlines() {
         for chart in all_charts() {
-            let picture = svg(&chart, PictureSize::WIDE, Theme::Light);
+            let picture = exported_svg(&chart, &imprint_of(&[hard_disk()]), Theme::Light);
             let outlined = outlined(&picture).unwrap();
             assert!(picture.contains("<text ") && !outlined.contains("<text "), "{}", chart.name);
             let paths = |text: &str| text.matches("<path ").count();
@@ -149,14 +150,15 @@ mod tests {
     }
 
     #[test]
-    fn picture_has_requested_size_and_theme() {
+    fn picture_has_two_pixels_per_unit_and_its_theme() {
         let chart = all_charts().swap_remove(0);
-        let size = PictureSize { width: 300, height: 200 };
-        let light = png(&chart, size, Theme::Light).unwrap();
-        assert_eq!(light, png(&chart, size, Theme::Light).unwrap());
-        let dark = Pixmap::decode_png(&png(&chart, size, Theme::Dark).unwrap()).unwrap();
+        let imprint = imprint_of(&[hard_disk()]);
+        let drawn = |theme| png(&chart, &imprint, theme).unwrap();
+        let light = drawn(Theme::Light);
+        assert_eq!(light, drawn(Theme::Light));
+        let dark = Pixmap::decode_png(&drawn(Theme::Dark)).unwrap();
         let light = Pixmap::decode_png(&light).unwrap();
-        assert_eq!((light.width(), light.height()), (600, 400));
+        assert!(light.width() == 1_240 && light.height() > 300, "{}", light.height());
         let corner = |picture: &Pixmap| picture.pixel(0, 0).unwrap().red();
         assert_eq!((corner(&light), corner(&dark)), (0xff, 0x14));
         // Grid, marks and letters: more than a ground.

@@ -67,25 +67,37 @@ impl TextBox {
 }
 
 #[derive(Debug, Default)]
-pub struct PlacedTexts(Vec<TextBox>);
+pub struct PlacedTexts {
+    taken: Vec<TextBox>,
+    avoided: Vec<TextBox>,
+}
 
 impl PlacedTexts {
     pub fn take(&mut self, place: TextBox) {
-        self.0.push(place);
+        self.taken.push(place);
+    }
+
+    /// Texts stand on this place only where they find no other.
+    pub fn avoid(&mut self, place: TextBox) {
+        self.avoided.push(place);
     }
 
     /// The first of the wanted places, each tried at several heights, where a text fits within `bounds`: its index and
     /// its box.
     pub fn place(&mut self, wanted: &[TextBox], bounds: &TextBox) -> Option<(usize, TextBox)> {
-        let is_free = |place: &TextBox| {
-            place.is_within(bounds) && !self.0.iter().any(|placed| placed.covers(place))
+        let is_clear =
+            |place: &TextBox, of: &[TextBox]| !of.iter().any(|placed| placed.covers(place));
+        let is_free = |place: &TextBox| place.is_within(bounds) && is_clear(place, &self.taken);
+        let moved = || {
+            MOVES.iter().flat_map(|lines| {
+                let by =
+                    move |place: &TextBox| place.moved_down(lines * (place.bottom - place.top));
+                wanted.iter().map(by).enumerate()
+            })
         };
-        let moved = MOVES.iter().flat_map(|lines| {
-            let by = move |place: &TextBox| place.moved_down(lines * (place.bottom - place.top));
-            wanted.iter().map(by).enumerate()
-        });
-        let found = moved.into_iter().find(|(_, place)| is_free(place))?;
-        self.0.push(found.1);
+        let best = moved().find(|(_, place)| is_free(place) && is_clear(place, &self.avoided));
+        let found = best.or_else(|| moved().find(|(_, place)| is_free(place)))?;
+        self.taken.push(found.1);
         Some(found)
     }
 }
@@ -129,8 +141,14 @@ mod tests {
         let mut placed = PlacedTexts::default();
         let mut top = || placed.place(&[text], &bounds).map(|(_, place)| place.top);
         assert_eq!([top(), top(), top()], [Some(12.5), Some(27.5), None]);
+        placed = PlacedTexts::default();
+        placed.avoid(TextBox { left: 20.0, right: 20.0, ..bounds });
         let beside = TextBox::around(110.0, 20.0, "264 MB/s", 12.0);
         assert_eq!(placed.place(&[text, beside], &bounds).map(|(i, _)| i), Some(1));
+        assert_eq!(placed.place(&[text, beside], &bounds).map(|(i, _)| i), Some(1));
+        placed.take(TextBox { left: 105.0, ..bounds });
+        // On a line rather than nowhere.
+        assert_eq!(placed.place(&[text, beside], &bounds).map(|(i, _)| i), Some(0));
     }
 
     proptest! {

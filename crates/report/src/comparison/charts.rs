@@ -5,7 +5,7 @@ use crate::chart::plot::{Beside, Course, Ink, Layer, Plot, PlotMark, Point, YAxi
 use crate::chart::tails::{tail_of, tails_chart};
 use crate::chart::{Chart, end_rates, extent, points_of};
 use crate::comparison::RunComparison;
-use crate::comparison::bars::bars;
+use crate::comparison::bars::{bars, price_bars};
 use crate::comparison::side_by_side::per_terabyte;
 use crate::verdict::criteria::Criterion;
 use crate::workloads::answer_to;
@@ -21,7 +21,7 @@ const LOG_FROM: f64 = 5.0;
 pub fn comparison_charts(comparison: &RunComparison, runs: &[Run]) -> Vec<Chart> {
     let bars = comparison.rows.iter().filter_map(|row| bars(row, comparison, runs));
     bars.chain(curves(comparison, runs))
-        .chain(price_chart(runs, &comparison.names, "price"))
+        .chain(price_charts(runs, &comparison.names, "price"))
         .collect()
 }
 
@@ -145,9 +145,14 @@ fn slow_reads(runs: &[Run], names: &[String]) -> Option<Chart> {
     })
 }
 
-/// Price per terabyte against small reads per second, of the runs with a price in the currency of the first. `word` is
-/// the axis title: `price`, or `example price` where no user has named it.
-pub fn price_chart(runs: &[Run], names: &[String], word: &str) -> Option<Chart> {
+/// Prices per performance as bars, and against each other. `word` is `price`, or `example price` where no user has
+/// named it.
+pub fn price_charts(runs: &[Run], names: &[String], word: &str) -> Vec<Chart> {
+    price_bars(runs, names, word).into_iter().chain(price_chart(runs, names, word)).collect()
+}
+
+/// Price per terabyte against small reads per second, of the runs with a price in the currency of the first.
+fn price_chart(runs: &[Run], names: &[String], word: &str) -> Option<Chart> {
     let currency = runs.iter().find_map(|run| Some(run.price.as_ref()?.currency.clone()))?;
     let point = |run: &Run| -> Option<Point> {
         let price = run.price.as_ref().filter(|price| price.currency == currency)?;

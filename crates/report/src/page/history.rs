@@ -1,26 +1,34 @@
 //! One drive over all its runs as a page: what got worse, a picture of each metric, and the runs.
 
 use super::{PageContent, figure};
+use crate::chart::Chart;
 use crate::history::DriveHistory;
 use crate::history_charts;
-use crate::text::{history_sentences, minute};
+use crate::text::{counted_runs, history_sentences, minute};
 use drivescope_model::Bytes;
 use maud::{Markup, html};
 
 /// `link` gives the address of a run's page by its id, if there is one.
 pub fn history_page(history: &DriveHistory, link: impl Fn(&str) -> Option<String>) -> PageContent {
     let size = history.capacity_bytes.map(|bytes| format!(", {}", Bytes(bytes)));
-    let charts = history_charts(history);
-    let count = history.runs.len();
+    // What changed stands at the top; a chart by itself says it below its title.
+    let without_caption = |chart| Chart { caption: String::new(), ..chart };
+    let charts: Vec<Chart> = history_charts(history).into_iter().map(without_caption).collect();
     let body = html! {
         header {
-            p.small { "drivescope history · " (count) @if count == 1 { " run" } @else { " runs" } }
+            p.small { "drivescope history · " (counted_runs(history))
+                @if history.simulated { " · " span.badge { "simulated drive" } }
+            }
             h1 { (history.drive) (size.unwrap_or_default()) }
-            @for sentence in history_sentences(history) { p.answer { (sentence) } }
+            @for sentence in history_sentences(history) { p.answer { (sentence.replace(" %", "\u{a0}%")) } }
         }
         @if !charts.is_empty() {
             section {
                 h2 { "Over time" }
+                p.small {
+                    "A mark is a run, its bar the 95 % interval within it. Upright lines: where firmware, machine or \
+                     speed changed."
+                }
                 div.charts { @for chart in &charts { (figure(chart)) } }
             }
         }
@@ -104,5 +112,17 @@ mod tests {
             &["&lt;i&gt;d", "&lt;b&gt;bold", "history · 3 runs", "<svg", "Left out: 1"],
         );
         assert!(!page.contains("<b>bold") && page.matches("<script").count() == 1);
+    }
+
+    #[test]
+    fn a_change_is_said_once_and_simulated_drives_are_marked() {
+        let level = |i: usize| if i < 6 { 1.0 } else { 0.8 };
+        let values: Vec<(f64, f64)> = (0..12).map(|i| (100.0 * level(i), 900.0)).collect();
+        let mut runs = weekly(&values);
+        runs.iter_mut().for_each(|run| run.simulated = true);
+        let history = history(runs, "d".into());
+        let page = history_page(&history, |_| None).alone();
+        assert_eq!(page.matches("slower since 16 February").count(), 1, "{page}");
+        must_have(&page, &["simulated drive</span>", "5 January to 23 March 2026"]);
     }
 }

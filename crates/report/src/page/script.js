@@ -10,7 +10,8 @@ const num=s=>{const d=(String(s).split(".")[1]||"").length;
 return(+s).toLocaleString("en",{minimumFractionDigits:d,maximumFractionDigits:d})};
 const us=v=>{const[d,u]=v<999.5?[1,"\u00b5s"]:v<999500?[1e3,"ms"]:[1e6,"s"];return(v/d).toPrecision(3)+" "+u};
 const val=(a,s)=>a.u=="us"?us(+s):a.u=="share"?s<1?"1 in "+num(Math.round(1/s)):"all":num(s);
-const text=(a,s)=>{if(a.u=="name")return a.t.split("|")[+s]||"";const i=a.t.lastIndexOf(", ");
+const text=(a,s)=>{if(a.u=="name")return a.t.split("|")[+s]||"";
+if(a.u=="day")return new Date(s*864e5).toISOString().slice(0,16).replace("T"," ");const i=a.t.lastIndexOf(", ");
 return a.u=="us"?a.t+" "+val(a,s):i<0?val(a,s)+" "+a.t:a.t.slice(0,i)+" "+val(a,s)+" "+a.t.slice(i+2)};
 const marks=s=>s.marks||(s.marks=all(s,"[data-p]").flatMap((e,n)=>{
 const X=axis(s.dataset.x),Y=axis(e.dataset.a?s.dataset.r:s.dataset.y);

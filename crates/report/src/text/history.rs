@@ -2,7 +2,9 @@
 
 use super::runs::minute;
 use crate::chart::extent;
+use crate::dates::{clock, day_of, day_words, period};
 use crate::history::{DriveHistory, MetricChange, MetricHistory, RUNS_MIN};
+use crate::markdown::capitalized;
 use crate::terminal::{Column, Paragraph, Role, Style, TextCell, TextTable, sections};
 use drivescope_model::number::rounded;
 use drivescope_model::units::Bytes;
@@ -13,6 +15,8 @@ const RUNS_MAX: usize = 20;
 const SPAN_MIN: f64 = 0.2;
 /// Larger changes are written as a factor, not in percent.
 const TIMES_FROM: f64 = 2.0;
+/// Larger latencies are shown in milliseconds.
+const MS_FROM_US: f64 = 1_000.0;
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 const ID_DIGITS: usize = 4;
 
@@ -28,30 +32,30 @@ pub fn history(history: &DriveHistory, style: Style) -> String {
 
 fn head(history: &DriveHistory, style: Style) -> String {
     let size = history.capacity_bytes.map(|bytes| format!(" · {}", Bytes(bytes)));
-    let count = match &history.runs[..] {
+    let simulated = if history.simulated { " · simulated drive" } else { "" };
+    let text = format!(
+        "{}{}{simulated} · {}",
+        history.drive,
+        size.unwrap_or_default(),
+        counted_runs(history)
+    );
+    Paragraph::new().text(Role::Dim, &text).lines(0, style)
+}
+
+/// `12 runs, 5 January to 23 March 2026`.
+pub(crate) fn counted_runs(history: &DriveHistory) -> String {
+    match &history.runs[..] {
         [] => "no run to compare".to_string(),
-        [run] => format!("1 run, {}", day(&run.started_at)),
+        [run] => format!("1 run, {}", day_words(&run.started_at, true)),
         [first, .., last] => {
             format!("{} runs, {}", history.runs.len(), period(&first.started_at, &last.started_at))
         }
-    };
-    let text = format!("{}{} · {count}", history.drive, size.unwrap_or_default());
-    Paragraph::new().text(Role::Dim, &text).lines(0, style)
+    }
 }
 
 fn answer(history: &DriveHistory, style: Style) -> String {
     let sentences = history_sentences(history).into_iter();
     sentences.map(|text| Paragraph::new().text(Role::Title, &text).lines(2, style)).collect()
-}
-
-/// `2026-01-05 to 2026-02-16`, or of one day `2026-01-05, 10:00 to 14:20`.
-fn period(first: &str, last: &str) -> String {
-    let clock = |time: &str| time.get(11..16).unwrap_or_default().to_string();
-    match (day(first), day(last)) {
-        (one, other) if one != other => format!("{one} to {other}"),
-        (day, _) if clock(first) == clock(last) => format!("{day}, {}", clock(first)),
-        (day, _) => format!("{day}, {} to {}", clock(first), clock(last)),
-    }
 }
 
 pub(crate) fn history_sentences(history: &DriveHistory) -> Vec<String> {
@@ -75,18 +79,27 @@ pub(crate) fn history_sentences(history: &DriveHistory) -> Vec<String> {
     sentences
 }
 
-/// `slow reads (p99): 11 % slower since 2026-02-16 (95 %: 9 to 13 %).`
-pub(crate) fn change_sentence(
-    history: &DriveHistory,
-    row: &MetricHistory,
-    change: &MetricChange,
-) -> String {
+/// `Slow reads (p99): 11 % slower since 16 February (95 %: 9 to 13 %).`
+fn change_sentence(history: &DriveHistory, row: &MetricHistory, change: &MetricChange) -> String {
+    format!("{}: {}.", capitalized(row.what), change_clause(history, change))
+}
+
+/// `11 % slower since 16 February (95 %: 9 to 13 %)`.
+pub(crate) fn change_clause(history: &DriveHistory, change: &MetricChange) -> String {
     if let Some((month, low, high)) = change.per_month {
         let change = speed_change(month, (low, high));
-        return format!("{}: steadily {} a month{}.", row.what, change.0, change.1);
+        return format!("steadily {} a month{}", change.0, change.1);
     }
     let (by, interval) = speed_change(change.times, change.interval);
-    format!("{}: {by} {}{interval}.", row.what, since(history, change.since))
+    format!("{by} {}{interval}", since(history, change.since))
+}
+
+/// `18 % slower`; of a steady change `1.2 % slower a month`.
+pub(crate) fn change_words(change: &MetricChange) -> String {
+    match change.per_month {
+        Some((month, low, high)) => format!("{} a month", speed_change(month, (low, high)).0),
+        None => speed_change(change.times, change.interval).0,
+    }
 }
 
 /// `18 % slower` and ` (95 %: 15 to 21 %)`, or `2.4 times faster` and ` (95 %: 2.1 to 2.7)`.
@@ -99,23 +112,43 @@ fn speed_change(times: f64, (low, high): (f64, f64)) -> (String, String) {
         let interval = format!(" (95 %: {} to {})", size(least), size(most));
         return (format!("{} times {word}", size(times)), interval);
     }
-    let percent = |times: f64| match (times - 1.0).abs() * 100.0 {
-        large if large >= 9.95 => format!("{large:.0}"),
-        small => format!("{small:.1}"),
-    };
+    let percent =
+        |times: f64, decimals: usize| format!("{:.decimals$}", (times - 1.0).abs() * 100.0);
     let (least, most) = if is_slower { (high, low) } else { (low, high) };
-    let interval = format!(" (95 %: {} to {} %)", percent(least), percent(most));
-    (format!("{} % {word}", percent(times)), interval)
+    // Whole percents, unless both ends would be the same.
+    let is_fine = |it: f64| (it - 1.0).abs() < 0.0995;
+    let decimals = usize::from(is_fine(times) || percent(least, 0) == percent(most, 0));
+    let ends = [least, most].map(|end| percent(end, decimals));
+    let interval = match ends {
+        [least, most] if least == most => " (95 %: ± < 0.1 %)".to_string(),
+        [least, most] => format!(" (95 %: {least} to {most} %)"),
+    };
+    (format!("{} % {word}", percent(times, usize::from(is_fine(times)))), interval)
 }
 
-/// `since 2026-02-16`; the run and its time if the run before began on the same day.
+/// `since 22 June`, with the year if the history has several; the run and its time if the run before began on the same
+/// day.
 fn since(history: &DriveHistory, at: usize) -> String {
     let run = &history.runs[at];
-    let before = at.checked_sub(1).map(|before| day(&history.runs[before].started_at));
-    if before == Some(day(&run.started_at)) {
-        format!("since run {}, {}", shorten_id(&run.id), minute(&run.started_at))
+    let year = |time: &str| day_of(time).map(|day| day.year());
+    let years: Vec<_> = history.runs.iter().map(|run| year(&run.started_at)).collect();
+    let day = day_words(&run.started_at, years.iter().any(|it| *it != years[0]));
+    let before = at.checked_sub(1).map(|before| day_of(&history.runs[before].started_at));
+    if before == Some(day_of(&run.started_at)) {
+        format!("since run {}, {day} {}", shorten_id(&run.id), clock(&run.started_at))
     } else {
-        format!("since {}", day(&run.started_at))
+        format!("since {day}")
+    }
+}
+
+/// The unit in which the values of a row are shown, and what they are divided by.
+pub(crate) fn history_unit(row: &MetricHistory) -> (&str, f64) {
+    let (_, most) = extent(row.values.iter().map(|it| it.value));
+    match row.unit.as_str() {
+        "us" if most >= MS_FROM_US => ("ms", 1e3),
+        "us" => ("µs", 1.0),
+        "1/s" => ("/s", 1.0),
+        unit => (unit, 1.0),
     }
 }
 
@@ -136,7 +169,8 @@ fn table(history: &DriveHistory, style: Style) -> String {
     let heads = ["", "first", "last", "over time", "range", "change"];
     let mut table = TextTable::with_heads(layout, "", &heads);
     for row in &history.rows {
-        let values: Vec<f64> = row.values.iter().map(|(_, value)| *value).collect();
+        let (unit, size) = history_unit(row);
+        let values: Vec<f64> = row.values.iter().map(|it| it.value / size).collect();
         let newest = &values[values.len().saturating_sub(RUNS_MAX)..];
         let (low, high) = extent(values.iter().copied());
         let (role, change) = match row.change {
@@ -144,14 +178,13 @@ fn table(history: &DriveHistory, style: Style) -> String {
             None => (Role::Dim, "= none shown".to_string()),
             Some(it) => {
                 let is_slower = it.times < 1.0;
-                let by = speed_change(it.times, it.interval).0;
                 let (role, mark) = if is_slower { (Role::Bad, '▼') } else { (Role::Good, '▲') };
-                (role, format!("{mark} {by}"))
+                (role, format!("{mark} {}", change_words(&it)))
             }
         };
         table.row(vec![
             TextCell::plain(row.what),
-            TextCell::dim(&row.unit),
+            TextCell::dim(unit),
             TextCell::plain(rounded(values[0])),
             TextCell::plain(rounded(values[values.len() - 1])),
             TextCell::plain(drawn(newest)),
@@ -215,9 +248,4 @@ fn notes(history: &DriveHistory, style: Style) -> String {
 
 fn shorten_id(id: &str) -> &str {
     id.get(..ID_DIGITS).unwrap_or(id)
-}
-
-/// The date of an RFC 3339 time.
-fn day(started_at: &str) -> &str {
-    started_at.get(..10).unwrap_or(started_at)
 }

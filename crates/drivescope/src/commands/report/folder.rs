@@ -1,9 +1,9 @@
 //! A report as a folder: the page, its charts, all figures and the documents, each a file.
 
-use super::Subject;
+use super::{Subject, chart_bytes};
+use crate::arguments::ChartFormat;
 use crate::exit::Failure;
 use drivescope_drive::document_file::{DocumentFile, make_folder};
-use drivescope_report::chart::{PictureSize, Theme, svg};
 use drivescope_report::export::csv::metrics_csv;
 use std::path::Path;
 
@@ -17,28 +17,57 @@ pub fn is_folder(path: &Path) -> bool {
 /// Writes the folder. Other files in it stay. Existing files are replaced only with `may_replace`; otherwise nothing is
 /// written if one exists.
 pub fn write(subject: &Subject, path: &Path, may_replace: bool) -> Result<(), Failure> {
-    let mut files = vec![("index.html".to_string(), subject.page())];
+    let mut files = vec![("index.html".to_string(), subject.page().into_bytes())];
     if !subject.runs.is_empty() {
-        files.push(("metrics.csv".to_string(), metrics_csv(&subject.runs)));
+        files.push(("metrics.csv".to_string(), metrics_csv(&subject.runs).into_bytes()));
     }
     for run in &subject.runs {
         // A document that was read can be written.
-        let text = serde_json::to_string_pretty(run).unwrap_or_default();
+        let text = serde_json::to_vec_pretty(run).unwrap_or_default();
         files.push((format!("run-{}.json", file_name(&run.id)), text));
     }
-    for chart in subject.charts() {
-        let picture = svg(&chart, PictureSize::WIDE.fitting(&chart), Theme::System);
-        files.push((format!("{CHARTS}/{}.svg", file_name(&chart.name)), picture));
+    for (name, picture) in charts(subject, ChartFormat::Svg)? {
+        files.push((format!("{CHARTS}/{name}"), picture));
     }
+    write_files(path, &files, may_replace)
+}
+
+/// Writes every chart into the folder, by the same rules.
+pub fn write_charts(
+    subject: &Subject,
+    path: &Path,
+    format: ChartFormat,
+    may_replace: bool,
+) -> Result<(), Failure> {
+    let files = charts(subject, format)?;
+    if files.is_empty() {
+        return Err(Failure::usage("there is nothing to draw"));
+    }
+    write_files(path, &files, may_replace)
+}
+
+/// Every chart with the name of its file.
+fn charts(subject: &Subject, format: ChartFormat) -> Result<Vec<(String, Vec<u8>)>, Failure> {
+    let imprint = subject.imprint();
+    let file = |chart: &drivescope_report::chart::Chart| {
+        let name = format!("{}.{}", file_name(&chart.name), format.ending());
+        Ok((name, chart_bytes(chart, &imprint, format)?))
+    };
+    subject.charts().iter().map(file).collect()
+}
+
+fn write_files(path: &Path, files: &[(String, Vec<u8>)], may_replace: bool) -> Result<(), Failure> {
     // Without a trailing slash, which would follow a link.
     let folder: std::path::PathBuf = path.components().collect();
     make_folder(&folder)?;
-    make_folder(&folder.join(CHARTS))?;
+    if files.iter().any(|(name, _)| name.starts_with(CHARTS)) {
+        make_folder(&folder.join(CHARTS))?;
+    }
     let targets =
         files.iter().map(|(name, _)| DocumentFile::named(&folder.join(name), may_replace));
     let targets = targets.collect::<Result<Vec<_>, _>>()?;
-    for (target, (_, text)) in targets.iter().zip(&files) {
-        target.write(text)?;
+    for (target, (_, bytes)) in targets.iter().zip(files) {
+        target.write_bytes(bytes)?;
     }
     Ok(())
 }

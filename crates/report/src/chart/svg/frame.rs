@@ -49,7 +49,7 @@ impl Frame {
         let right_margin = plot.right.as_ref().map_or(line_ends, of_ticks).max(last_tick + MARGIN);
         let area = TextBox {
             left: of_ticks(&plot.y),
-            top: MARGIN + 1.5 * line_height(SMALL_TYPE),
+            top: MARGIN + lines_above(plot) * line_height(SMALL_TYPE),
             right: f64::from(size.width) - right_margin,
             bottom: f64::from(size.height) - MARGIN - 2.0 * line_height(SMALL_TYPE) - TICK,
         };
@@ -93,7 +93,9 @@ impl Frame {
         }
         let left_ink = ink_of(plot, YAxis::Left);
         let title_y = top - line_height(SMALL_TYPE);
-        text(out, left_ink, MARGIN, title_y, "start", &plot.y.title);
+        if !plot.y.title.is_empty() {
+            text(out, left_ink, MARGIN, title_y, "start", &plot.y.title);
+        }
         if let Some(axis) = &plot.right {
             let ink = ink_of(plot, YAxis::Right);
             for tick in self.upright_ticks(axis) {
@@ -121,6 +123,11 @@ impl Frame {
     fn level_ticks<'a>(&self, axis: &'a PlotAxis) -> Vec<&'a Tick> {
         spread(&axis.ticks, |tick| self.x(tick.at), |tick| text_width(&tick.text, SMALL_TYPE))
     }
+}
+
+/// What stands above the plot, in lines: half the text of the highest tick, and the title.
+pub fn lines_above(plot: &Plot) -> f64 {
+    if plot.is_compact && plot.y.title.is_empty() { 0.5 } else { 1.5 }
 }
 
 /// Every tick, or every second, fourth … of them, so that their texts stay apart.

@@ -68,6 +68,12 @@ impl<'a> Pen<'a> {
             Layer::Rule { x, .. } => {
                 let (x, area) = (self.frame.x(*x), self.frame.area);
                 line(self.out, "rule muted", (x, area.top), (x, area.bottom));
+                self.placed.avoid(TextBox {
+                    left: x,
+                    top: area.top,
+                    right: x,
+                    bottom: area.bottom,
+                });
             }
             Layer::Level { from_to, y } => {
                 let [left, right] = [from_to.0, from_to.1].map(|x| self.frame.x(x));

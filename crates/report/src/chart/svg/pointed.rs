@@ -35,6 +35,7 @@ fn described(axis: &PlotAxis, (begin, end): (f64, f64)) -> String {
         AxisValues::Number => "n",
         AxisValues::LatencyUs => "us",
         AxisValues::Share => "share",
+        AxisValues::Day => "day",
         AxisValues::Name => "name",
     };
     let title = match axis.values {
@@ -54,7 +55,8 @@ pub fn values(plot: &Plot, points: &[Point], ink: Ink, axis: YAxis) -> Vec<(&'st
         let gap = if text.is_empty() { "" } else { "," };
         // Three digits after the point are too few for shares.
         let y = if plot.y.values == AxisValues::Share { place(*y) } else { value(*y) };
-        let _ = write!(text, "{gap}{} {y}", place(*x));
+        let x = if plot.x.values == AxisValues::Day { day(*x) } else { place(*x) };
+        let _ = write!(text, "{gap}{x} {y}");
     }
     described_values(plot, text, ink, axis)
 }
@@ -66,8 +68,12 @@ pub fn mark_value(
     (low, high): (f64, f64),
     ink: Ink,
 ) -> Vec<(&'static str, String)> {
-    // A whole number, such as a depth, is written as one.
-    let x = if x.fract() == 0.0 { place(x) } else { value(x) };
+    let x = match x {
+        x if plot.x.values == AxisValues::Day => day(x),
+        // A whole number, such as a depth, is written as one.
+        x if x.fract() == 0.0 => place(x),
+        x => value(x),
+    };
     let mut text = format!("{x} {}", value(y));
     if low < high {
         let _ = write!(text, " {} {}", value(low), value(high));
@@ -94,6 +100,11 @@ fn described_values(
 /// As [`rounded`] writes it, without separators.
 fn value(value: f64) -> String {
     rounded(value).replace(',', "")
+}
+
+/// To some seconds.
+fn day(value: f64) -> String {
+    format!("{value:.4}")
 }
 
 /// A few digits more, none of them needless.
