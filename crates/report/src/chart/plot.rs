@@ -40,22 +40,31 @@ pub struct PlotMark {
     /// Both ends of the interval along `interval_along`; equal ends draw none.
     pub interval: (f64, f64),
     pub interval_along: Along,
-    pub is_filled: bool,
+    pub outline: MarkOutline,
+}
+
+/// How a mark is drawn. Two quantities of one series differ in it, not only in place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MarkOutline {
+    Filled,
+    Open,
+    /// An upright line.
+    Stroke,
 }
 
 impl PlotMark {
     pub fn point(at: Point) -> Self {
-        Self { at, interval: (at.1, at.1), interval_along: Along::Y, is_filled: true }
+        Self { at, interval: (at.1, at.1), interval_along: Along::Y, outline: MarkOutline::Filled }
     }
 
     pub fn in_row(metric: &Metric, row: usize) -> Self {
         let (at, interval) = ((metric.value, row as f64), (metric.low, metric.high));
-        Self { at, interval, interval_along: Along::X, is_filled: true }
+        Self { at, interval, interval_along: Along::X, outline: MarkOutline::Filled }
     }
 
     pub fn above(x: f64, metric: &Metric) -> Self {
         let (at, interval) = ((x, metric.value), (metric.low, metric.high));
-        Self { at, interval, interval_along: Along::Y, is_filled: true }
+        Self { at, interval, interval_along: Along::Y, outline: MarkOutline::Filled }
     }
 }
 

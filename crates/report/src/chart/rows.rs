@@ -2,7 +2,7 @@
 
 use super::axis::{AxisValues, PlotAxis};
 use super::extent;
-use super::plot::{Beside, Ink, Layer, Plot, PlotMark};
+use super::plot::{Beside, Ink, Layer, MarkOutline, Plot, PlotMark};
 use crate::terminal::find_usable;
 use drivescope_model::number::rounded;
 use drivescope_model::{Metric, TestResult};
@@ -21,7 +21,7 @@ pub fn value_rows(x: PlotAxis, names: &[String], metrics: &[&Metric]) -> Plot {
 pub struct RowQuantity {
     pub quantity: &'static str,
     pub ink: Ink,
-    pub is_filled: bool,
+    pub outline: MarkOutline,
     /// Stands before the value in the last row.
     pub word: &'static str,
     pub beside: Beside,
@@ -38,7 +38,7 @@ pub fn quantity_rows(
     let marks_of = |it: &RowQuantity| -> Vec<PlotMark> {
         let metric = |(row, cell): (usize, &&str)| {
             let mark = PlotMark::in_row(find_usable(result, cell, it.quantity)?, row);
-            Some(PlotMark { is_filled: it.is_filled, ..mark })
+            Some(PlotMark { outline: it.outline, ..mark })
         };
         cells.iter().enumerate().filter_map(metric).collect()
     };

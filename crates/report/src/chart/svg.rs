@@ -4,10 +4,12 @@ mod element;
 mod frame;
 mod layers;
 mod pointed;
+mod strips;
 mod theme;
 
 pub(super) use frame::Frame;
 pub use layers::FOLDED_DOTS_MAX;
+pub use strips::{Strip, StripRange, strips_svg};
 pub use theme::{Theme, page_colours};
 
 use super::Chart;

@@ -1,9 +1,11 @@
 //! The answer of a run in one sentence: what the drive is, how it is, and what it is good for.
 
+use crate::verdict::criteria::Criterion;
 use crate::verdict::found_missing;
+use crate::workloads::answer_to;
 use drivescope_model::document::{Rule, Run, Verdict};
 use drivescope_model::drive::{Drive, DriveKind};
-use drivescope_model::number::whole;
+use drivescope_model::number::{latency_us, rounded, whole};
 use drivescope_model::{FindingId, Severity};
 
 /// Later rounds may change a figure of a first look by this factor.
@@ -12,8 +14,33 @@ const SLACK: f64 = 2.0;
 /// `A SATA SSD, healthy: good for a system and databases, no trouble for anything else.` During the run, only what
 /// later figures will hardly change. `None` without a drive, or if nothing was judged.
 pub fn answer(run: &Run, is_running: bool) -> Option<String> {
+    sentence(run, is_running, "")
+}
+
+/// The same with figures, for pages, which mark simulated drives themselves: `A SATA hard disk: reads 181 MB/s, …; good
+/// for …`.
+pub(crate) fn answer_with_figures(run: &Run) -> Option<String> {
+    let of = |criterion| answer_to(run, criterion).map(|metric| metric.value);
+    let rate = |words: &str, value: f64| format!("{words} {} MB/s", rounded(value));
+    let figures = [
+        of(Criterion::SequentialReads).map(|value| rate("reads", value)),
+        of(Criterion::SequentialWrites).map(|value| rate("writes", value)),
+        of(Criterion::RandomReadsQ1)
+            .map(|value| format!("takes {} for a small read", latency_us(1e6 / value))),
+    ];
+    let figures: Vec<String> = figures.into_iter().flatten().collect();
+    let figures: Vec<&str> = figures.iter().map(String::as_str).collect();
+    sentence(run, false, &listed(&figures))
+}
+
+/// The kind of a drive, which begins the sentence on a page: `SATA hard disk`.
+pub(crate) fn kind_words(drive: &Drive) -> String {
+    what(drive, false)
+}
+
+fn sentence(run: &Run, is_running: bool, figures: &str) -> Option<String> {
     let drive = run.drive.as_ref()?;
-    let what = with_article(&what(drive, run.simulated));
+    let what = with_article(&what(drive, run.simulated && figures.is_empty()));
     let faults = run.findings.iter().filter(|finding| finding.severity == Severity::Problem);
     let mut faults: Vec<&str> = faults.map(|finding| finding.id.spec().name).collect();
     if found_missing(run).is_some() {
@@ -29,7 +56,8 @@ pub fn answer(run: &Run, is_running: bool) -> Option<String> {
         // What it is counts, also where nothing says yet what it is good for.
         return (!nature.is_empty()).then(|| format!("{what}{nature}{}.", health(drive)));
     };
-    Some(format!("{what}{nature}{}: {uses}{}.", health(drive), disturbed(run)))
+    let gap = if figures.is_empty() { "" } else { "; " };
+    Some(format!("{what}{nature}{}: {figures}{gap}{uses}{}.", health(drive), disturbed(run)))
 }
 
 /// A note that other programs used the drive.

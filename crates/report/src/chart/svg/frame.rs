@@ -86,9 +86,13 @@ impl Frame {
 
     pub fn draw(&self, plot: &Plot, out: &mut SvgText) {
         let TextBox { left, top, right, bottom } = self.area;
+        // A line would run through the numbers in the fields.
+        let has_fields = plot.layers.iter().any(|layer| matches!(layer, Layer::Field { .. }));
         for tick in self.upright_ticks(&plot.y) {
             let y = self.y(tick.at, YAxis::Left);
-            line(out, "rule grid", (left, y), (right, y));
+            if !has_fields {
+                line(out, "rule grid", (left, y), (right, y));
+            }
             text(out, "muted", left - TICK, y, "end", &tick.text);
         }
         let left_ink = ink_of(plot, YAxis::Left);

@@ -4,7 +4,9 @@ use super::element::{SvgText, number};
 use super::frame::{Frame, SMALL_TYPE, TYPE, line};
 use super::theme::{Theme, class, mark_path};
 use super::{moved_to, pointed};
-use crate::chart::plot::{Along, Beside, Course, Ink, Layer, Plot, PlotMark, Point, YAxis};
+use crate::chart::plot::{
+    Along, Beside, Course, Ink, Layer, MarkOutline, Plot, PlotMark, Point, YAxis,
+};
 use crate::chart::text_box::{PlacedTexts, TextBox, line_height, pushed_apart, text_width};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -19,6 +21,9 @@ const BAR_HEIGHT: f64 = 12.0;
 
 /// Intervals narrower than this share of their value are drawn by no whisker: it would hide in the bar's end.
 const WHISKER_MIN: f64 = 0.02;
+
+/// A mark that is an upright line, as high as others are wide.
+const STROKE_PATH: &str = "M0 -7V7";
 
 /// Distance of the places that a line takes, in pixels.
 const LINE_STEP: f64 = 6.0;
@@ -210,9 +215,14 @@ impl<'a> Pen<'a> {
         if low < high {
             self.interval(mark, ink);
         }
-        let class = format!("{} {}", if mark.is_filled { "fill rim" } else { "open" }, class(ink));
+        let (kind, path) = match mark.outline {
+            MarkOutline::Filled => ("fill rim", mark_path(ink)),
+            MarkOutline::Open => ("open", mark_path(ink)),
+            MarkOutline::Stroke => ("line", STROKE_PATH),
+        };
+        let class = format!("{kind} {}", class(ink));
         self.placed.take(TextBox::mark(at));
-        let path = mark_path(ink).to_string();
+        let path = path.to_string();
         let mut attributes =
             vec![("class", class), ("transform", moved_to(at.0, at.1)), ("d", path)];
         if self.is_pointed_at {

@@ -1,7 +1,7 @@
 //! Pictures of geometry: zones with the physical law, movements of the arm, access time over the part that is used.
 
 use crate::chart::axis::PlotAxis;
-use crate::chart::plot::{Beside, Ink, Layer, Plot, PlotMark, YAxis};
+use crate::chart::plot::{Beside, Ink, Layer, Plot, PlotMark};
 use crate::chart::{Chart, highest, points_of, scaled, unit_of};
 use crate::terminal::value;
 use drivescope_model::TestResult;
@@ -80,14 +80,17 @@ fn accesses(result: &TestResult) -> Option<Chart> {
     let (end, all) = ((last.0 / bytes, last.1), rounded(last.1));
     let plot = Plot::new(x, PlotAxis::from_zero("ms", most))
         .with_line(scaled(&model, bytes), MODEL)
-        .with(Layer::Dots { points: scaled(&measured, bytes), ink: MEASURED, axis: YAxis::Left })
+        .with(Layer::Marks {
+            marks: scaled(&measured, bytes).into_iter().map(PlotMark::point).collect(),
+            ink: MEASURED,
+        })
         .with_text(end, format!("{all} ms"), Ink::Text, Beside::AboveLeft)
         .named(MODEL, "model")
         .named(MEASURED, "measured");
     Some(Chart {
         name: "geometry-access".to_string(),
         title: "Access time by the part that is used".to_string(),
-        caption: "Line: overhead, mean movement within the part, half a turn. Dots: random reads."
+        caption: "Line: overhead, mean movement within the part, half a turn. Marks: means of random reads, which have no interval: each is of one round."
             .to_string(),
         description: format!(
             "A random read takes {} ms in the first {} {unit} and {all} ms over all of it.",
