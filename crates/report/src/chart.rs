@@ -16,11 +16,11 @@ mod text_box;
 pub use png::png;
 pub use svg::{PictureSize, Theme, svg};
 
-pub(crate) use svg::{FOLDED_DOTS_MAX, Strip, StripRange, page_colours, strips_svg};
+pub(crate) use svg::{FOLDED_DOTS_MAX, PAGE_DOTS_MAX, Strip, StripRange, page_colours, strips_svg};
 
 use crate::terminal::value;
 use drivescope_model::{Series, TestResult};
-use plot::{Plot, Point};
+use plot::{Layer, Plot, Point};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chart {
@@ -34,6 +34,15 @@ pub struct Chart {
 }
 
 impl Chart {
+    /// Dots of the layer that has most.
+    pub(crate) fn most_dots(&self) -> usize {
+        let dots = self.plot.layers.iter().map(|layer| match layer {
+            Layer::Dots { points, .. } => points.len(),
+            _ => 0,
+        });
+        dots.max().unwrap_or(0)
+    }
+
     pub(crate) fn has_few_rows(&self) -> bool {
         self.plot.is_compact
     }

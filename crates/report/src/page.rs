@@ -11,7 +11,7 @@ mod standing;
 mod style;
 mod verdicts;
 
-use crate::chart::{Chart, PictureSize, Theme, svg};
+use crate::chart::{Chart, PAGE_DOTS_MAX, PictureSize, Theme, svg};
 use crate::comparison::name_of;
 use crate::drive_class::known_drives::KnownDrive;
 use crate::markdown::capitalized;
@@ -33,7 +33,7 @@ use standing::standing;
 use verdicts::suits;
 
 /// Pictures over time per test, folded; `report --chart` draws the others.
-const PHASES_SHOWN: usize = 6;
+const PHASES_SHOWN: usize = 3;
 
 /// Contents of a page, for callers that put their own page around it.
 pub struct PageContent {
@@ -188,6 +188,11 @@ fn test(result: &TestResult, question: &str, detail: Detail) -> Markup {
     };
     over_time.truncate(PHASES_SHOWN);
     let grid = (workload(result.test).grid)(result);
+    let drawn = charts(result);
+    let has_facts = !(workload(result.test).facts)(result).is_empty();
+    // An odd number of charts leaves room beside the last one.
+    let is_beside =
+        grid.is_none() && !has_facts && drawn.len() % 2 == 1 && figures::are_narrow(result);
     let heading = match detail {
         Detail::Alone => title(result.test).to_string(),
         _ => headline(result).unwrap_or_else(|| title(result.test).to_string()),
@@ -195,19 +200,23 @@ fn test(result: &TestResult, question: &str, detail: Detail) -> Markup {
     html! {
         section {
             h2 { (heading) }
-            p.small { (question) }
-            @if let Some(reason) = &result.reason { p.small { (reason) } }
+            p.small { (capitalized(question)) "?" }
             (facts_found(result))
+            @if let Some(reason) = &result.reason { p.small { (ended(result.status)) ": " (reason) } }
             @if let Some(grid) = &grid { (grid::table(grid)) }
             div.charts {
-                @for chart in charts(result) {
+                @for chart in &drawn {
                     @match detail {
                         // Values at the pointer of many pictures would be too much for a page.
-                        Detail::Folded => (one_picture(&chart, PictureSize::WIDE, Theme::FoldedPage)),
-                        _ => (figure(&chart)),
+                        Detail::Folded => (one_picture(chart, PictureSize::WIDE, Theme::FoldedPage)),
+                        _ => (figure(chart)),
                     }
                 }
-                @if grid.is_none() { div { (figures::tables(result)) } }
+                @if is_beside { (figures::tables(result)) }
+            }
+            @if !is_beside && grid.is_none() {
+                @if has_facts { details.screen { summary { "All figures" } (figures::tables(result)) } }
+                @else { (figures::tables(result)) }
             }
             @if !over_time.is_empty() {
                 details.screen {
@@ -218,6 +227,16 @@ fn test(result: &TestResult, question: &str, detail: Detail) -> Markup {
                 }
             }
         }
+    }
+}
+
+/// What comes before the reason of a test.
+const fn ended(status: TestStatus) -> &'static str {
+    match status {
+        TestStatus::Done => "Left out",
+        TestStatus::Skipped => "Skipped",
+        TestStatus::Failed => "Failed",
+        TestStatus::Interrupted => "Interrupted",
     }
 }
 
@@ -251,7 +270,10 @@ fn figure(chart: &Chart) -> Markup {
     let picture = |size: PictureSize| PreEscaped(svg(chart, size.fitting(chart), Theme::Page));
     html! {
         figure {
-            figcaption { strong { (chart.title) } br; (chart.caption) }
+            figcaption {
+                strong { (chart.title) } br; (chart.caption)
+                @if chart.most_dots() > PAGE_DOTS_MAX { " An even sample of them is drawn." }
+            }
             div.wide { (picture(PictureSize::WIDE)) }
             div.narrow { (picture(PictureSize::NARROW)) }
         }

@@ -93,7 +93,18 @@ fn plain_name(cell: &str) -> String {
     }
     match cell.strip_prefix("zone").and_then(|number| number.parse::<u32>().ok()) {
         Some(number) => format!("Zone {number}"),
-        None => capitalized(&cell.replace(['_', '.'], " ")),
+        None => capitalized(&cell.split(['_', '.']).map(plain_word).collect::<Vec<_>>().join(" ")),
+    }
+}
+
+fn plain_word(part: &str) -> String {
+    match part {
+        "rnd" => "random".to_string(),
+        "seq" => "sequential".to_string(),
+        part => match part.strip_prefix('q').filter(|depth| depth.parse::<u32>().is_ok()) {
+            Some(depth) => format!("Q{depth}"),
+            None => part.to_string(),
+        },
     }
 }
 

@@ -80,6 +80,8 @@ pub enum Beside {
     LineEnd,
     /// To the right of the point, at its height; the plot leaves room for it.
     Right,
+    /// To the left of the point, at its height; above it where there is no room.
+    Left,
     /// Above the point, centred.
     Above,
     AboveRight,

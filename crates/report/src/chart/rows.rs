@@ -7,13 +7,16 @@ use crate::terminal::find_usable;
 use drivescope_model::number::rounded;
 use drivescope_model::{Metric, TestResult};
 
+/// Room for a value left of the first mark of an axis, as a ratio.
+const ROOM_LEFT: f64 = 1.7;
+
 pub fn value_rows(x: PlotAxis, names: &[String], metrics: &[&Metric]) -> Plot {
     let ink = Ink::Series(0);
     let marks = metrics.iter().enumerate().map(|(row, metric)| PlotMark::in_row(metric, row));
     let marks: Vec<PlotMark> = marks.collect();
     let mut plot = Plot::new(x, PlotAxis::rows("", names));
     for mark in &marks {
-        plot = plot.with_text(mark.at, rounded(mark.at.0), ink, Beside::AboveRight);
+        plot = plot.with_text(mark.at, rounded(mark.at.0), ink, Beside::Right);
     }
     plot.with(Layer::Marks { marks, ink })
 }
@@ -22,12 +25,48 @@ pub struct RowQuantity {
     pub quantity: &'static str,
     pub ink: Ink,
     pub outline: MarkOutline,
-    /// Stands before the value in the last row.
+    /// Names its marks.
     pub word: &'static str,
-    pub beside: Beside,
 }
 
-/// Several quantities in the row of each cell that has them, the last in front, on a logarithmic axis.
+impl RowQuantity {
+    fn mark(&self, result: &TestResult, cell: &str, row: usize) -> Option<PlotMark> {
+        let mark = PlotMark::in_row(find_usable(result, cell, self.quantity)?, row);
+        Some(PlotMark { outline: self.outline, ..mark })
+    }
+}
+
+/// A part and the whole in the row of each cell, on a logarithmic axis. Their values stand to the left of the one and
+/// to the right of the other, so that each belongs to its mark; the last row names them.
+pub fn pair_rows(
+    result: &TestResult,
+    cells: &[&str],
+    names: &[String],
+    title: &str,
+    [part, whole]: [&RowQuantity; 2],
+) -> Plot {
+    let marks_of = |it: &RowQuantity| -> Vec<(usize, PlotMark)> {
+        let mark = |(row, cell): (usize, &&str)| Some((row, it.mark(result, cell, row)?));
+        cells.iter().enumerate().filter_map(mark).collect()
+    };
+    let all = [(part, marks_of(part), Beside::Left), (whole, marks_of(whole), Beside::Right)];
+    let (least, most) =
+        extent(all.iter().flat_map(|(_, marks, _)| marks).map(|(_, mark)| mark.at.0));
+    // Left of the first mark stands its value.
+    let x = PlotAxis::log(title, least / ROOM_LEFT, most, AxisValues::Number);
+    let mut plot = Plot::new(x, PlotAxis::rows("", names));
+    for (it, marks, beside) in all {
+        for (row, mark) in &marks {
+            let word = if row + 1 == cells.len() { format!("{} ", it.word) } else { String::new() };
+            plot = plot.with_text(mark.at, word + &rounded(mark.at.0), it.ink, beside);
+        }
+        let marks = marks.into_iter().map(|(_, mark)| mark).collect();
+        plot = plot.with(Layer::Marks { marks, ink: it.ink });
+    }
+    plot
+}
+
+/// Several quantities of each cell, a row for each, the cell's name before the first; on a logarithmic axis.
 pub fn quantity_rows(
     result: &TestResult,
     cells: &[&str],
@@ -35,28 +74,67 @@ pub fn quantity_rows(
     title: &str,
     quantities: &[RowQuantity],
 ) -> Plot {
-    let marks_of = |it: &RowQuantity| -> Vec<PlotMark> {
-        let metric = |(row, cell): (usize, &&str)| {
-            let mark = PlotMark::in_row(find_usable(result, cell, it.quantity)?, row);
-            Some(PlotMark { outline: it.outline, ..mark })
-        };
-        cells.iter().enumerate().filter_map(metric).collect()
-    };
-    let all: Vec<Vec<PlotMark>> = quantities.iter().map(marks_of).collect();
-    let (least, most) = extent(all.iter().flatten().map(|mark| mark.at.0));
-    let x = PlotAxis::log(title, least, most, AxisValues::Number);
-    let mut plot = Plot::new(x, PlotAxis::rows("", names));
-    for (it, marks) in quantities.iter().zip(all) {
-        for (i, mark) in marks.iter().enumerate() {
-            // Above the first row there is little room.
-            let text = if i + 1 == marks.len() {
-                format!("{} {}", it.word, rounded(mark.at.0))
-            } else {
-                rounded(mark.at.0)
-            };
-            plot = plot.with_text(mark.at, text, it.ink, it.beside);
+    let (mut rows, mut marks): (Vec<String>, Vec<(Ink, PlotMark)>) = (Vec::new(), Vec::new());
+    for (cell, name) in cells.iter().zip(names) {
+        let mut first = Some(name);
+        for it in quantities {
+            let Some(mark) = it.mark(result, cell, rows.len()) else { continue };
+            rows.push(
+                first.take().map_or(it.word.to_string(), |name| format!("{name}: {}", it.word)),
+            );
+            marks.push((it.ink, mark));
         }
-        plot = plot.with(Layer::Marks { marks, ink: it.ink });
+    }
+    let (least, most) = extent(marks.iter().map(|(_, mark)| mark.at.0));
+    let x = PlotAxis::log(title, least, most, AxisValues::Number);
+    let mut plot = Plot { is_compact: true, ..Plot::new(x, PlotAxis::rows("", &rows)) };
+    for (ink, mark) in marks {
+        plot = plot.with_text(mark.at, rounded(mark.at.0), ink, Beside::Right);
+        plot = plot.with(Layer::Marks { marks: vec![mark], ink });
     }
     plot
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::measured;
+    use drivescope_model::TestKind;
+
+    fn quantity(quantity: &'static str, word: &'static str) -> RowQuantity {
+        RowQuantity { quantity, ink: Ink::Text, outline: MarkOutline::Open, word }
+    }
+
+    /// Texts with the places that they name, and their sides.
+    fn texts(plot: &Plot) -> Vec<(f64, f64, &str, Beside)> {
+        let text = |layer| match layer {
+            &Layer::Text { at, ref text, beside, .. } => Some((at.0, at.1, text.as_str(), beside)),
+            _ => None,
+        };
+        plot.layers.iter().filter_map(text).collect()
+    }
+
+    #[test]
+    fn values_stand_at_the_height_of_their_marks() {
+        let metrics =
+            [("a.think_s", 50.0), ("a.run_s", 100.0), ("b.think_s", 5.0), ("b.run_s", 5.5)];
+        let result = measured(TestKind::Apps, &metrics);
+        let names = ["A", "B"].map(String::from);
+        let (think, time) = (quantity("think_s", "thinking"), quantity("run_s", "time"));
+        let plot = pair_rows(&result, &["a", "b"], &names, "s", [&think, &time]);
+        let (left, right) = (Beside::Left, Beside::Right);
+        assert_eq!(
+            texts(&plot),
+            [
+                (50.0, 0.0, "50.0", left),
+                (5.0, 1.0, "thinking 5.00", left),
+                (100.0, 0.0, "100", right),
+                (5.5, 1.0, "time 5.50", right)
+            ]
+        );
+        let plot = quantity_rows(&result, &["a", "b"], &names, "s", &[think, time]);
+        let rows: Vec<&str> = plot.y.ticks.iter().map(|tick| tick.text.as_str()).collect();
+        assert_eq!(rows, ["A: thinking", "time", "B: thinking", "time"]);
+        assert!(texts(&plot).iter().all(|text| text.3 == Beside::Right));
+    }
 }

@@ -8,7 +8,7 @@ mod strips;
 mod theme;
 
 pub(super) use frame::Frame;
-pub use layers::FOLDED_DOTS_MAX;
+pub use layers::{FOLDED_DOTS_MAX, PAGE_DOTS_MAX};
 pub use strips::{Strip, StripRange, strips_svg};
 pub use theme::{Theme, page_colours};
 
@@ -75,7 +75,7 @@ pub fn svg(chart: &Chart, size: PictureSize, theme: Theme) -> String {
     let ground = [("class", "ground"), ("width", width_px.as_str()), ("height", &height_px)];
     out.empty("rect", &ground);
     frame.draw(&chart.plot, &mut out);
-    let mut pen = Pen::new(&chart.plot, frame, theme, &mut out);
+    let mut pen = Pen::new(&chart.plot, frame, (theme, size), &mut out);
     for layer in &chart.plot.layers {
         pen.draw(layer);
     }

@@ -8,10 +8,12 @@ use drivescope_model::{Metric, TestResult};
 use maud::{Markup, html};
 
 /// Quantities with their column heads. Others are in the document.
-const COLUMNS: [(&str, &str); 12] = [
+const COLUMNS: [(&str, &str); 14] = [
     ("mb_s", "MB/s"),
     ("mean_mb_s", "mean, MB/s"),
     ("iops", "per second"),
+    ("statements_s", "statements per second"),
+    ("commits_s", "commits per second"),
     ("flushed_iops", "flushed, per second"),
     ("drive_iops", "drive itself, per second"),
     ("lat_p50_us", "median wait"),
@@ -26,23 +28,29 @@ const COLUMNS: [(&str, &str); 12] = [
 /// A longer table is folded behind its chart.
 const ROWS_SHOWN: usize = 16;
 
+/// Columns that have room beside a chart.
+const COLUMNS_BESIDE: usize = 5;
+
 /// Two cells share a table if they have this share of all their quantities in common.
-const COMMON_MIN: f64 = 0.7;
+const COMMON_MIN: f64 = 0.85;
 
 /// Cells and the columns that any of them has.
 type Group<'r> = (Vec<&'r str>, Vec<(&'static str, &'static str)>);
 
 pub fn tables(result: &TestResult) -> Markup {
-    html! { @for group in groups(result) { (table(result, &group)) } }
+    html! { div.tables { @for group in groups(result) { (table(result, &group)) } } }
+}
+
+/// Whether the tables fit beside a chart.
+pub fn are_narrow(result: &TestResult) -> bool {
+    groups(result).iter().all(|(_, columns)| columns.len() <= COLUMNS_BESIDE)
 }
 
 fn groups(result: &TestResult) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     for cell in cells(result) {
-        let columns: Vec<_> = COLUMNS
-            .into_iter()
-            .filter(|(quantity, _)| find(result, cell, quantity).is_some())
-            .collect();
+        let columns: Vec<_> =
+            COLUMNS.into_iter().filter(|(quantity, _)| is_told(result, cell, quantity)).collect();
         if columns.is_empty() {
             continue;
         }
@@ -62,6 +70,13 @@ fn groups(result: &TestResult) -> Vec<Group<'_>> {
         }
     }
     groups
+}
+
+/// Whether a cell has this quantity, and it says something: bytes say little of small requests, which are counted.
+fn is_told(result: &TestResult, cell: &str, quantity: &str) -> bool {
+    let has = |quantity| find(result, cell, quantity).is_some();
+    let is_counted = ["iops", "statements_s", "commits_s"].into_iter().any(has);
+    has(quantity) && !(quantity == "mb_s" && is_counted && !cell.starts_with("seq"))
 }
 
 fn table(result: &TestResult, (cells, columns): &Group<'_>) -> Markup {

@@ -9,7 +9,7 @@ h1{font-size:1.9rem;line-height:1.15;margin:.15em 0;overflow-wrap:anywhere}\
 h2{font-size:1.3rem;line-height:1.25;margin:0 0 .3em}h3{font-size:1rem;margin:.1em 0}\
 section{border-top:1px solid var(--grid);padding-top:16px;margin-top:28px}\
 p{margin:.3em 0 .6em;max-width:70ch}\
-.answer{font-size:1.25rem;line-height:1.4;max-width:48em}\
+header .small{max-width:none}.answer{font-size:1.25rem;line-height:1.4;max-width:48em}\
 .small,figcaption{font-size:.85rem}figcaption{margin-bottom:4px}.warning{font-weight:600}\
 .badge{border:1px solid;border-radius:3px;padding:0 4px;white-space:nowrap}\
 table{border-collapse:collapse;font-size:.9rem;font-variant-numeric:tabular-nums}\
@@ -43,6 +43,8 @@ background:none;border:1px solid;border-radius:3px;padding:3px 8px;min-height:24
 .enlarged svg{width:100%;height:calc(100% - 3em);touch-action:none}\
 svg:focus-visible{outline:2px solid currentColor;outline-offset:2px}\
 .charts{display:grid;margin-top:16px;grid-template-columns:minmax(0,1fr);gap:20px 40px}\
+.tables{display:flex;flex-wrap:wrap;align-items:flex-start;gap:10px 48px;margin-top:14px;min-width:0}\
+.tables>*{max-width:100%;min-width:0}.charts>.tables{margin:0;flex-direction:column}\
 .small-charts{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,320px),1fr));gap:16px 24px}\
 figure{margin:0;min-width:0}svg{max-width:100%;height:auto;display:block}\
 details{margin:.6em 0}summary{cursor:pointer;font-weight:600}a{color:inherit}\
@@ -53,6 +55,7 @@ details{margin:.6em 0}summary{cursor:pointer;font-weight:600}a{color:inherit}\
 padding:6px 0}.verdicts:not(.compared) td,.verdicts:not(.compared) th{border:0;padding:0}\
 .verdicts .why{grid-column:1/4}.facts{grid-template-columns:minmax(0,1fr)}.facts dd{grid-column:1}\
 .scroll th:first-child{position:sticky;left:0;background:var(--ground);max-width:9em}}\
+@media(min-width:561px){.verdicts th,table.rates th[scope=row]{white-space:nowrap}.tables th[scope=row]{min-width:9em}}\
 @media(min-width:960px){.overview{grid-template-columns:minmax(0,11fr) minmax(0,13fr)}}\
 @media(min-width:1140px){.charts{grid-template-columns:minmax(0,1fr) minmax(0,1fr)}}\
 @media print{@page{margin:12mm}body{font-size:9.5pt}main{max-width:none;padding:0}.tools,.screen,.tip{display:none}\

@@ -18,6 +18,8 @@ pub(super) const REPORT: WorkloadReport = WorkloadReport {
 };
 
 const NAME_WIDTH: usize = 11;
+/// A disk that reads less than this many times as long after random writes is not shingled.
+const CONVENTIONAL: f64 = 1.3;
 const DRAWN: usize = 60;
 
 fn table(result: &TestResult, style: Style) -> String {
@@ -247,7 +249,7 @@ fn recording(result: &TestResult) -> Option<Fact> {
     let is_shingled = result.findings.iter().any(|finding| finding.id == FindingId::Shingled);
     let line = if is_shingled {
         line.item(Role::Warn, "shingled")
-    } else if slowdown.value < 1.3 {
+    } else if slowdown.value < CONVENTIONAL {
         line.item(Role::Good, "conventional")
     } else {
         line.item(Role::Warn, "not clear")

@@ -3,7 +3,7 @@
 use super::element::{SvgText, number};
 use super::frame::{Frame, SMALL_TYPE, TYPE, line};
 use super::theme::{Theme, class, mark_path};
-use super::{moved_to, pointed};
+use super::{PictureSize, moved_to, pointed};
 use crate::chart::plot::{
     Along, Beside, Course, Ink, Layer, MarkOutline, Plot, PlotMark, Point, YAxis,
 };
@@ -13,6 +13,13 @@ use std::fmt::Write as _;
 
 /// Dots of a layer where many pictures share a page: an even sample, which the page states.
 pub const FOLDED_DOTS_MAX: usize = 300;
+
+/// The same on the page of one run, in wide pictures and in narrow ones.
+pub const PAGE_DOTS_MAX: usize = 1_250;
+const NARROW_DOTS_MAX: usize = 400;
+
+/// In narrow pictures, curves of more points show no values: there a finger covers several.
+const NARROW_VALUES_MAX: usize = 60;
 
 const GAP: f64 = 8.0;
 
@@ -37,16 +44,29 @@ pub struct Pen<'a> {
     frame: Frame,
     is_pointed_at: bool,
     dots_max: usize,
+    values_max: usize,
     out: &'a mut SvgText,
     placed: PlacedTexts,
 }
 
 impl<'a> Pen<'a> {
     /// A pen for this plot. What a theme asks for besides colours: values at the marks, or few dots.
-    pub fn new(plot: &'a Plot, frame: Frame, theme: Theme, out: &'a mut SvgText) -> Self {
+    pub fn new(
+        plot: &'a Plot,
+        frame: Frame,
+        (theme, size): (Theme, PictureSize),
+        out: &'a mut SvgText,
+    ) -> Self {
         let is_pointed_at = theme == Theme::Page;
-        let dots_max = if theme == Theme::FoldedPage { FOLDED_DOTS_MAX } else { usize::MAX };
-        Self { plot, frame, is_pointed_at, dots_max, out, placed: PlacedTexts::default() }
+        let is_narrow = size.width <= PictureSize::NARROW.width;
+        let (dots_max, values_max) = match theme {
+            Theme::FoldedPage => (FOLDED_DOTS_MAX, 0),
+            Theme::Page if is_narrow => (NARROW_DOTS_MAX, NARROW_VALUES_MAX),
+            Theme::Page => (PAGE_DOTS_MAX, usize::MAX),
+            _ => (usize::MAX, 0),
+        };
+        let placed = PlacedTexts::default();
+        Self { plot, frame, is_pointed_at, dots_max, values_max, out, placed }
     }
 
     pub fn draw(&mut self, layer: &Layer) {
@@ -58,7 +78,8 @@ impl<'a> Pen<'a> {
                 }
                 let class = format!("line {}{}", class(*ink), if *is_fine { " fine" } else { "" });
                 let mut attributes = vec![("class", class), ("d", path)];
-                if self.is_pointed_at && !is_fine && !self.has_marks(*ink) {
+                let is_told = self.is_pointed_at && drawn.len() <= self.values_max;
+                if is_told && !is_fine && !self.has_marks(*ink) {
                     attributes.extend(pointed::values(self.plot, &drawn, *ink, *axis));
                 }
                 self.element("path", &attributes);
@@ -108,6 +129,14 @@ impl<'a> Pen<'a> {
                 Layer::Text { at, text, ink, beside: Beside::Right, axis } => {
                     let (x, y) = frame.at(*at, *axis);
                     self.text(x + GAP, y, text, *ink, TYPE);
+                }
+                Layer::Text { at, text, ink, beside: Beside::Left, axis } => {
+                    let at = frame.at(*at, *axis);
+                    if at.0 - GAP - text_width(text, TYPE) < frame.area.left {
+                        self.text_at(at, text, *ink, Beside::AboveLeft);
+                    } else {
+                        self.anchored(at.0 - GAP, at.1, text, class(*ink), TYPE, "end");
+                    }
                 }
                 Layer::Text { at, text, ink, beside, axis } if *beside != Beside::LineEnd => {
                     self.text_at(frame.at(*at, *axis), text, *ink, *beside);
@@ -203,7 +232,7 @@ impl<'a> Pen<'a> {
         }
         let class = format!("line fine dots {}", class(ink));
         let mut attributes = vec![("class", class), ("d", path)];
-        if self.is_pointed_at {
+        if self.is_pointed_at && drawn.len() <= self.values_max {
             attributes.extend(pointed::values(self.plot, &drawn, ink, axis));
         }
         self.element("path", &attributes);
@@ -324,7 +353,7 @@ impl<'a> Pen<'a> {
         let sides = match beside {
             Beside::Above => vec![(centred, "middle")],
             Beside::Below => vec![(centred, "middle"), right, left],
-            Beside::AboveLeft => vec![left, right],
+            Beside::AboveLeft | Beside::Left => vec![left, right],
             Beside::AboveRight | Beside::LineEnd | Beside::Right => vec![right, left],
         };
         let wanted: Vec<TextBox> =

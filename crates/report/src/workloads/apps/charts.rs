@@ -2,8 +2,8 @@
 
 use super::{name_of, traces};
 use crate::chart::Chart;
-use crate::chart::plot::{Beside, Ink, MarkOutline};
-use crate::chart::rows::{RowQuantity, quantity_rows};
+use crate::chart::plot::{Ink, MarkOutline};
+use crate::chart::rows::{RowQuantity, pair_rows};
 use crate::terminal::find_usable;
 use drivescope_model::TestResult;
 use drivescope_model::number::rounded;
@@ -21,13 +21,10 @@ fn waiting(result: &TestResult) -> Option<Chart> {
     let rows: Vec<&str> = traces(result).into_iter().filter(|cell| time(cell).is_some()).collect();
     let first = time(rows.first()?)?;
     let names: Vec<String> = rows.iter().map(|cell| name_of(cell)).collect();
-    let row =
-        |quantity, ink, outline, word, beside| RowQuantity { quantity, ink, outline, word, beside };
-    let quantities = [
-        row("think_s", THINK, MarkOutline::Open, "thinking", Beside::AboveLeft),
-        row("run_s", TIME, MarkOutline::Filled, "time", Beside::AboveRight),
-    ];
-    let plot = quantity_rows(result, &rows, &names, "seconds", &quantities);
+    let row = |quantity, ink, outline, word| RowQuantity { quantity, ink, outline, word };
+    let think = row("think_s", THINK, MarkOutline::Open, "thinking");
+    let time = row("run_s", TIME, MarkOutline::Filled, "time");
+    let plot = pair_rows(result, &rows, &names, "seconds", [&think, &time]);
     Some(Chart {
         name: "apps".to_string(),
         title: "Applications: time, and how much of it they think".to_string(),

@@ -84,7 +84,7 @@ fn by_span(result: &TestResult, spans: &[&str]) -> Option<Chart> {
         // The first row names the marks.
         let words =
             QUANTITIES.map(|(_, word)| if row == 0 { format!("{word} ") } else { String::new() });
-        let sides = [Beside::AboveLeft, Beside::Above, Beside::AboveRight];
+        let sides = [Beside::AboveLeft, Beside::AboveRight, Beside::Right];
         for ((wait, word), beside) in ends.into_iter().zip(words).zip(sides) {
             plot = plot.with_text((wait, y), word + &rounded(wait), Ink::Text, beside);
         }

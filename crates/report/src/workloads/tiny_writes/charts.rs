@@ -3,7 +3,7 @@
 use super::{is_drives_own, name_of};
 use crate::chart::Chart;
 use crate::chart::over_time::worst_fall;
-use crate::chart::plot::{Beside, Ink, MarkOutline};
+use crate::chart::plot::{Ink, MarkOutline};
 use crate::chart::rows::{RowQuantity, quantity_rows};
 use crate::terminal::{cells, find_usable};
 use drivescope_model::TestResult;
@@ -29,20 +29,14 @@ fn beside(result: &TestResult) -> Option<Chart> {
     let rows: Vec<&str> = cells(result).into_iter().filter(is_row).collect();
     let first = rate(rows.first()?)?;
     let names: Vec<String> = rows.iter().map(|cell| name_of(result, cell)).collect();
-    let row = |quantity, ink, outline, word| RowQuantity {
-        quantity,
-        ink,
-        outline,
-        word,
-        beside: Beside::AboveRight,
-    };
+    let row = |quantity, ink, outline, word| RowQuantity { quantity, ink, outline, word };
     let quantities = [
-        row("drive_iops", DRIVE, MarkOutline::Filled, "drive"),
-        row("flushed_iops", PROGRAM, MarkOutline::Open, "with flush"),
         row("iops", PROGRAM, MarkOutline::Filled, "program"),
+        row("flushed_iops", PROGRAM, MarkOutline::Open, "with a flush"),
+        row("drive_iops", DRIVE, MarkOutline::Filled, "drive itself"),
     ];
     let plot = quantity_rows(result, &rows, &names, "requests per second", &quantities)
-        .named(DRIVE, "drive")
+        .named(DRIVE, "drive itself")
         .named(PROGRAM, "program");
     Some(Chart {
         name: "tiny-writes".to_string(),
