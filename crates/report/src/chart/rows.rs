@@ -37,7 +37,7 @@ impl RowQuantity {
 }
 
 /// A part and the whole in the row of each cell, on a logarithmic axis. Their values stand to the left of the one and
-/// to the right of the other, so that each belongs to its mark; the last row names them.
+/// to the right of the other, so that each belongs to its mark; the row with most room names them.
 pub fn pair_rows(
     result: &TestResult,
     cells: &[&str],
@@ -55,9 +55,16 @@ pub fn pair_rows(
     // Left of the first mark stands its value.
     let x = PlotAxis::log(title, least / ROOM_LEFT, most, AxisValues::Number);
     let mut plot = Plot::new(x, PlotAxis::rows("", names));
+    // The largest part has most room for a word.
+    let largest = |marks: &[(usize, PlotMark)]| {
+        let by_value =
+            |a: &&(usize, PlotMark), b: &&(usize, PlotMark)| a.1.at.0.total_cmp(&b.1.at.0);
+        marks.iter().max_by(by_value).map(|(row, _)| *row)
+    };
+    let named = largest(&all[0].1);
     for (it, marks, beside) in all {
         for (row, mark) in &marks {
-            let word = if row + 1 == cells.len() { format!("{} ", it.word) } else { String::new() };
+            let word = if Some(*row) == named { format!("{} ", it.word) } else { String::new() };
             plot = plot.with_text(mark.at, word + &rounded(mark.at.0), it.ink, beside);
         }
         let marks = marks.into_iter().map(|(_, mark)| mark).collect();
@@ -126,10 +133,10 @@ mod tests {
         assert_eq!(
             texts(&plot),
             [
-                (50.0, 0.0, "50.0", left),
-                (5.0, 1.0, "thinking 5.00", left),
-                (100.0, 0.0, "100", right),
-                (5.5, 1.0, "time 5.50", right)
+                (50.0, 0.0, "thinking 50.0", left),
+                (5.0, 1.0, "5.00", left),
+                (100.0, 0.0, "time 100", right),
+                (5.5, 1.0, "5.50", right)
             ]
         );
         let plot = quantity_rows(&result, &["a", "b"], &names, "s", &[think, time]);

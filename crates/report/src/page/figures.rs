@@ -8,7 +8,10 @@ use drivescope_model::{Metric, TestResult};
 use maud::{Markup, html};
 
 /// Quantities with their column heads. Others are in the document.
-const COLUMNS: [(&str, &str); 14] = [
+const COLUMNS: [(&str, &str); 17] = [
+    ("run_s", "time, s"),
+    ("busy_s", "drive busy, s"),
+    ("time_s", "time, s"),
     ("mb_s", "MB/s"),
     ("mean_mb_s", "mean, MB/s"),
     ("iops", "per second"),
@@ -28,6 +31,9 @@ const COLUMNS: [(&str, &str); 14] = [
 /// A longer table is folded behind its chart.
 const ROWS_SHOWN: usize = 16;
 
+/// More tables are folded.
+const TABLES_SHOWN: usize = 3;
+
 /// Columns that have room beside a chart.
 const COLUMNS_BESIDE: usize = 5;
 
@@ -38,7 +44,12 @@ const COMMON_MIN: f64 = 0.85;
 type Group<'r> = (Vec<&'r str>, Vec<(&'static str, &'static str)>);
 
 pub fn tables(result: &TestResult) -> Markup {
-    html! { div.tables { @for group in groups(result) { (table(result, &group)) } } }
+    let groups = groups(result);
+    let all = html! { div.tables { @for group in &groups { (table(result, group)) } } };
+    html! {
+        @if groups.len() > TABLES_SHOWN { details.screen { summary { "All figures" } (all) } }
+        @else { (all) }
+    }
 }
 
 /// Whether the tables fit beside a chart.

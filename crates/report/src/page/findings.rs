@@ -1,8 +1,9 @@
 //! Findings as cards: what it means for the drive, the evidence, what to do.
 
+use crate::chart::plain_words::cell_words;
 use crate::first_seen::grouped;
 use drivescope_model::findings::Severity;
-use drivescope_model::{Finding, FindingId};
+use drivescope_model::{Cell, Finding, FindingId};
 use maud::{Markup, html};
 
 /// Cards that are shown at once, and pieces of evidence in one of them.
@@ -49,11 +50,23 @@ fn card(id: FindingId, findings: &[&Finding]) -> Markup {
                 @if is_grave { "▲ " } @else { "● " } (severity.name()) " · " (id.spec().id)
             }
             h3 { (title(id)) }
-            @for finding in findings.iter().take(EVIDENCE_MAX) { p.small { (finding.evidence) } }
+            @for finding in findings.iter().take(EVIDENCE_MAX) { p.small { (in_words(&finding.evidence)) } }
             @if more > 0 { p.small { "and " (more) " more like this" } }
             @if let Some(finding) = findings.first() { p.small { strong { (finding.remedy) } } }
         }
     }
+}
+
+/// Cells in words: `seq1m_q8t1.read: 190 MB/s` as `sequential 1 MiB, Q8, read: 190 MB/s`.
+fn in_words(evidence: &str) -> String {
+    let word = |word: &str| {
+        let key = word.trim_end_matches([':', ',', ';', '.', ')']);
+        match key.parse::<Cell>() {
+            Ok(cell) => cell_words(&cell) + &word[key.len()..],
+            Err(_) => word.to_string(),
+        }
+    };
+    evidence.split(' ').map(word).collect::<Vec<_>>().join(" ")
 }
 
 /// The cause of each kind.
@@ -149,6 +162,16 @@ mod tests {
         assert!(shown.contains("and 3 more like this") && shown.contains("1 of 2"), "{shown}");
         assert!(folded.contains("/home"), "{folded}");
         assert_eq!(findings(&[]).into_string(), "");
+    }
+
+    #[test]
+    fn cells_in_evidence_are_words() {
+        let evidence = "seq1m_q8t1.read: 190 MB/s, and 18.2 MB/s at random";
+        assert_eq!(
+            in_words(evidence),
+            "sequential 1 MiB, Q8, read: 190 MB/s, and 18.2 MB/s at random"
+        );
+        assert_eq!(in_words("/home lies on sda2"), "/home lies on sda2");
     }
 
     #[test]

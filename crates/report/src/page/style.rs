@@ -27,7 +27,7 @@ table.verdicts{width:100%}.verdicts th{font-size:1rem}.verdicts .word{font-weigh
 .cards{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,280px),1fr));gap:8px 36px}\
 article p{margin:.2em 0;overflow-wrap:anywhere}\
 .overview{display:grid;grid-template-columns:minmax(0,1fr);gap:0 48px}.overview svg{width:100%}\
-dl{margin:.4em 0}dt{font-weight:600}dd{margin:0 0 .4em;max-width:80ch;overflow-wrap:anywhere}\
+dl{margin:.4em 0}dt{font-weight:600}dd{margin:0 0 .4em;max-width:100ch;overflow-wrap:anywhere}\
 .facts{display:grid;grid-template-columns:max-content minmax(0,1fr);gap:0 18px;margin:10px 0}\
 .facts dd:only-child,.facts dd+dd{grid-column:1/3}\
 .rates{min-width:min(100%,940px)}table.rates td{padding-right:16px}.unit{padding-top:12px;font-size:.85rem}\

@@ -15,7 +15,7 @@ use std::fmt::Write as _;
 pub const FOLDED_DOTS_MAX: usize = 300;
 
 /// The same on the page of one run, in wide pictures and in narrow ones.
-pub const PAGE_DOTS_MAX: usize = 1_250;
+pub const PAGE_DOTS_MAX: usize = 1_000;
 const NARROW_DOTS_MAX: usize = 400;
 
 /// In narrow pictures, curves of more points show no values: there a finger covers several.
@@ -37,6 +37,9 @@ const LINE_STEP: f64 = 6.0;
 
 /// Points nearer than this, in pixels, are one: a line is twice as wide.
 const APART_MIN: f64 = 1.0;
+
+/// The same of fine lines, of which many lie over each other.
+const FINE_APART_MIN: f64 = 2.0;
 
 /// Draws layers into a frame, and their texts at the end, so that nothing covers them.
 pub struct Pen<'a> {
@@ -72,7 +75,8 @@ impl<'a> Pen<'a> {
     pub fn draw(&mut self, layer: &Layer) {
         match layer {
             Layer::Line { points, ink, course, is_fine, axis } => {
-                let (path, drawn) = self.path(points, *course, *axis);
+                let apart = if *is_fine { FINE_APART_MIN } else { APART_MIN };
+                let (path, drawn) = self.path(points, *course, *axis, apart);
                 if !is_fine {
                     self.keep_clear(points, *axis);
                 }
@@ -173,7 +177,13 @@ impl<'a> Pen<'a> {
         self.plot.layers.iter().any(is_of_ink)
     }
 
-    fn path(&self, points: &[Point], course: Course, axis: YAxis) -> (String, Vec<Point>) {
+    fn path(
+        &self,
+        points: &[Point],
+        course: Course,
+        axis: YAxis,
+        apart: f64,
+    ) -> (String, Vec<Point>) {
         let (mut path, mut kept) = (String::new(), Vec::new());
         // The last point drawn of the line so far.
         let mut drawn: Option<Point> = None;
@@ -185,7 +195,7 @@ impl<'a> Pen<'a> {
             let at = self.frame.at(*point, axis);
             // A point too close to the last one drawn is left out; the end of a line never is.
             let is_last = points.get(i + 1).is_none_or(|next| !(next.0 + next.1).is_finite());
-            let is_near = |from: Point| (at.0 - from.0).hypot(at.1 - from.1) < APART_MIN;
+            let is_near = |from: Point| (at.0 - from.0).hypot(at.1 - from.1) < apart;
             if drawn.is_some_and(is_near) && !is_last {
                 continue;
             }
