@@ -73,7 +73,7 @@ pub fn pair_rows(
     plot
 }
 
-/// Several quantities of each cell, a row for each, the cell's name before the first; on a logarithmic axis.
+/// Several quantities of each cell, a row for each below one with the cell's name; on a logarithmic axis.
 pub fn quantity_rows(
     result: &TestResult,
     cells: &[&str],
@@ -81,20 +81,24 @@ pub fn quantity_rows(
     title: &str,
     quantities: &[RowQuantity],
 ) -> Plot {
-    let (mut rows, mut marks): (Vec<String>, Vec<(Ink, PlotMark)>) = (Vec::new(), Vec::new());
+    let mut rows: Vec<String> = Vec::new();
+    let (mut heads, mut marks): (Vec<(usize, &String)>, Vec<(Ink, PlotMark)>) = Default::default();
     for (cell, name) in cells.iter().zip(names) {
-        let mut first = Some(name);
+        rows.push(String::new());
+        heads.push((rows.len(), name));
         for it in quantities {
             let Some(mark) = it.mark(result, cell, rows.len()) else { continue };
-            rows.push(
-                first.take().map_or(it.word.to_string(), |name| format!("{name}: {}", it.word)),
-            );
+            rows.push(it.word.to_string());
             marks.push((it.ink, mark));
         }
     }
     let (least, most) = extent(marks.iter().map(|(_, mark)| mark.at.0));
     let x = PlotAxis::log(title, least, most, AxisValues::Number);
+    let left = x.ticks.first().map_or(least, |tick| tick.at);
     let mut plot = Plot { is_compact: true, ..Plot::new(x, PlotAxis::rows("", &rows)) };
+    for (first, name) in heads {
+        plot = plot.with_text((left, first as f64), name, Ink::Text, Beside::Above);
+    }
     for (ink, mark) in marks {
         plot = plot.with_text(mark.at, rounded(mark.at.0), ink, Beside::Right);
         plot = plot.with(Layer::Marks { marks: vec![mark], ink });
@@ -141,7 +145,12 @@ mod tests {
         );
         let plot = quantity_rows(&result, &["a", "b"], &names, "s", &[think, time]);
         let rows: Vec<&str> = plot.y.ticks.iter().map(|tick| tick.text.as_str()).collect();
-        assert_eq!(rows, ["A: thinking", "time", "B: thinking", "time"]);
-        assert!(texts(&plot).iter().all(|text| text.3 == Beside::Right));
+        assert_eq!(rows, ["", "thinking", "time", "", "thinking", "time"]);
+        let heads: Vec<_> =
+            texts(&plot).into_iter().filter(|text| text.3 == Beside::Above).collect();
+        assert_eq!(
+            heads.iter().map(|head| (head.1, head.2)).collect::<Vec<_>>(),
+            [(1.0, "A"), (4.0, "B")]
+        );
     }
 }

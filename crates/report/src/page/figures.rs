@@ -8,9 +8,8 @@ use drivescope_model::{Metric, TestResult};
 use maud::{Markup, html};
 
 /// Quantities with their column heads. Others are in the document.
-const COLUMNS: [(&str, &str); 17] = [
+const COLUMNS: [(&str, &str); 16] = [
     ("run_s", "time, s"),
-    ("busy_s", "drive busy, s"),
     ("time_s", "time, s"),
     ("mb_s", "MB/s"),
     ("mean_mb_s", "mean, MB/s"),
@@ -35,7 +34,7 @@ const ROWS_SHOWN: usize = 16;
 const TABLES_SHOWN: usize = 3;
 
 /// Columns that have room beside a chart.
-const COLUMNS_BESIDE: usize = 5;
+const COLUMNS_BESIDE: usize = 4;
 
 /// Two cells share a table if they have this share of all their quantities in common.
 const COMMON_MIN: f64 = 0.85;

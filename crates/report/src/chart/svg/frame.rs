@@ -86,11 +86,11 @@ impl Frame {
 
     pub fn draw(&self, plot: &Plot, out: &mut SvgText) {
         let TextBox { left, top, right, bottom } = self.area;
-        // A line would run through the numbers in the fields.
+        // A line would run through the numbers in fields, and through the heading of rows.
         let has_fields = plot.layers.iter().any(|layer| matches!(layer, Layer::Field { .. }));
         for tick in self.upright_ticks(&plot.y) {
             let y = self.y(tick.at, YAxis::Left);
-            if !has_fields {
+            if !has_fields && !tick.text.is_empty() {
                 line(out, "rule grid", (left, y), (right, y));
             }
             text(out, "muted", left - TICK, y, "end", &tick.text);

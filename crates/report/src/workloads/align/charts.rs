@@ -15,6 +15,12 @@ pub(super) fn charts(result: &TestResult) -> Vec<Chart> {
     map(result).into_iter().collect()
 }
 
+/// `4 KiB` of `write4k` and of `pass4k`.
+fn size_of(size: &str) -> String {
+    let words = named(size);
+    words.rsplit_once(' ').map_or(words.clone(), |(bytes, _)| bytes.to_string())
+}
+
 /// A row for each size of access, a column for each offset, the time of the fastest in its row as measure.
 fn map(result: &TestResult) -> Option<Chart> {
     let groups = groups(result);
@@ -27,7 +33,7 @@ fn map(result: &TestResult) -> Option<Chart> {
     offsets.sort_unstable();
     offsets.dedup();
     let columns: Vec<String> = offsets.iter().map(|offset| Bytes(*offset).binary()).collect();
-    let rows: Vec<String> = groups.iter().map(|(size, _)| format!("{}, ms", named(size))).collect();
+    let rows: Vec<String> = groups.iter().map(|(size, _)| size_of(size)).collect();
     let mut plot = Plot::new(
         PlotAxis::rows("distance from the first byte", &columns),
         PlotAxis::rows("", &rows),
@@ -51,7 +57,7 @@ fn map(result: &TestResult) -> Option<Chart> {
     (!plot.layers.is_empty()).then(|| Chart {
         name: "align-map".to_string(),
         title: "Time of a write by where it begins".to_string(),
-        caption: "Milliseconds; the darker, the slower than the fastest of its row.".to_string(),
+        caption: "Milliseconds of a write, a row for each size; the darker, the slower than the fastest of its row.".to_string(),
         description: if slowest.1 > 1.1 {
             format!(
                 "The slowest takes {} times the fastest of its row, {}.",
