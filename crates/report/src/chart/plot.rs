@@ -146,6 +146,11 @@ pub enum Layer {
         share: f64,
         text: String,
     },
+    /// A heading of the rows below it, from the left border of the picture.
+    RowHead {
+        row: usize,
+        text: String,
+    },
     /// A text that moves up or down to be legible, or is omitted.
     Text {
         at: Point,

@@ -84,8 +84,8 @@ pub fn quantity_rows(
     let mut rows: Vec<String> = Vec::new();
     let (mut heads, mut marks): (Vec<(usize, &String)>, Vec<(Ink, PlotMark)>) = Default::default();
     for (cell, name) in cells.iter().zip(names) {
-        rows.push(String::new());
         heads.push((rows.len(), name));
+        rows.push(String::new());
         for it in quantities {
             let Some(mark) = it.mark(result, cell, rows.len()) else { continue };
             rows.push(it.word.to_string());
@@ -94,10 +94,9 @@ pub fn quantity_rows(
     }
     let (least, most) = extent(marks.iter().map(|(_, mark)| mark.at.0));
     let x = PlotAxis::log(title, least, most, AxisValues::Number);
-    let left = x.ticks.first().map_or(least, |tick| tick.at);
     let mut plot = Plot { is_compact: true, ..Plot::new(x, PlotAxis::rows("", &rows)) };
-    for (first, name) in heads {
-        plot = plot.with_text((left, first as f64), name, Ink::Text, Beside::Above);
+    for (row, name) in heads {
+        plot = plot.with(Layer::RowHead { row, text: name.clone() });
     }
     for (ink, mark) in marks {
         plot = plot.with_text(mark.at, rounded(mark.at.0), ink, Beside::Right);
@@ -146,11 +145,11 @@ mod tests {
         let plot = quantity_rows(&result, &["a", "b"], &names, "s", &[think, time]);
         let rows: Vec<&str> = plot.y.ticks.iter().map(|tick| tick.text.as_str()).collect();
         assert_eq!(rows, ["", "thinking", "time", "", "thinking", "time"]);
-        let heads: Vec<_> =
-            texts(&plot).into_iter().filter(|text| text.3 == Beside::Above).collect();
-        assert_eq!(
-            heads.iter().map(|head| (head.1, head.2)).collect::<Vec<_>>(),
-            [(1.0, "A"), (4.0, "B")]
-        );
+        let head = |layer| match layer {
+            &Layer::RowHead { row, ref text } => Some((row, text.as_str())),
+            _ => None,
+        };
+        let heads: Vec<_> = plot.layers.iter().filter_map(head).collect();
+        assert_eq!(heads, [(0, "A"), (3, "B")]);
     }
 }

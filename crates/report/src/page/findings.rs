@@ -86,7 +86,7 @@ pub fn causes(findings: &[Finding]) -> Markup {
 }
 
 /// What a finding means, in words of people who do not measure drives.
-const fn title(id: FindingId) -> &'static str {
+pub const fn title(id: FindingId) -> &'static str {
     match id {
         FindingId::PageCache => "Answered from memory, not by the drive",
         FindingId::MemoryBacked => "There is no drive below",

@@ -1,13 +1,17 @@
 //! What a drive suits: dots with a word each, and the figure that decided.
 
+use super::findings::title;
 use crate::markdown::capitalized;
 use crate::verdict::criteria::Criterion;
 use crate::verdict::{simulated_note_removed, untested};
 use crate::workloads::workload;
-use drivescope_model::Run;
 use drivescope_model::document::{Rule, Verdict};
 use drivescope_model::number::{latency_us, rounded, threshold};
+use drivescope_model::{FindingId, Run};
 use maud::{Markup, html};
+
+/// Begins the sentence of a reason that names findings.
+const CAUTION: &str = "Caution: ";
 
 /// The uses that a run judges; those without any figure are listed below, in one line.
 pub fn suits(run: &Run) -> Markup {
@@ -161,11 +165,26 @@ pub fn reasons(run: &Run) -> Markup {
                 p { "A use has the points of its weakest figure; findings about the drive may lower them." }
                 dl { @for verdict in &run.verdict {
                     dt { (capitalized(&verdict.suits)) ": " (word(verdict.points)) }
-                    dd { (simulated_note_removed(&verdict.because)) "." }
+                    dd { (in_words(simulated_note_removed(&verdict.because))) "." }
                 } }
             }
         }
     }
+}
+
+/// A reason with the findings of its caution by their titles: `Caution: other programs used the drive`.
+fn in_words(because: &str) -> String {
+    let sentence = |sentence: &str| match sentence.strip_prefix(CAUTION) {
+        None => sentence.to_string(),
+        Some(names) => {
+            let known = |name: &str| {
+                let found = FindingId::ALL.iter().find(|id| id.spec().name == name);
+                found.map_or(name.to_string(), |id| title(*id).to_string())
+            };
+            format!("{CAUTION}{}", names.split(", ").map(known).collect::<Vec<_>>().join("; "))
+        }
+    };
+    because.split(". ").map(sentence).collect::<Vec<_>>().join(". ")
 }
 
 #[cfg(test)]
@@ -205,6 +224,14 @@ mod tests {
         assert_eq!(page.matches("<tr").count(), 1);
         run.tests[0].test = drivescope_model::TestKind::Geometry;
         assert_eq!(suits(&run).into_string(), "");
+    }
+
+    #[test]
+    fn cautions_are_words() {
+        assert_eq!(
+            in_words("80 reads/s. Caution: other-io, unstable"),
+            "80 reads/s. Caution: Other programs used the drive; Results vary from round to round"
+        );
     }
 
     #[test]

@@ -10,7 +10,8 @@ use crate::chart::text_box::{TextBox, line_height, text_width};
 pub const SMALL_TYPE: f64 = 11.0;
 /// Size of texts in the plot.
 pub const TYPE: f64 = 12.0;
-const MARGIN: f64 = 6.0;
+/// Between texts and the border of the picture.
+pub const MARGIN: f64 = 6.0;
 /// Length of a tick, and distance of texts from what they name.
 const TICK: f64 = 4.0;
 /// Titles are regular type, narrower than the widest bold.

@@ -1,7 +1,7 @@
 //! What stands in a plot: lines, dots, marks with intervals, bands, and texts that find their place.
 
 use super::element::{SvgText, number};
-use super::frame::{Frame, SMALL_TYPE, TYPE, line};
+use super::frame::{Frame, MARGIN, SMALL_TYPE, TYPE, line};
 use super::theme::{Theme, class, mark_path};
 use super::{PictureSize, moved_to, pointed};
 use crate::chart::plot::{
@@ -107,7 +107,7 @@ impl<'a> Pen<'a> {
             Layer::Span { from_to, y, ink } => self.span(*from_to, *y, *ink),
             Layer::Bar { at, interval, ink } => self.bar(*at, *interval, *ink),
             Layer::Field { x, y, share, .. } => self.field(*x, *y, *share),
-            Layer::Text { .. } => {}
+            Layer::RowHead { .. } | Layer::Text { .. } => {}
         }
     }
 
@@ -144,6 +144,10 @@ impl<'a> Pen<'a> {
                 }
                 Layer::Text { at, text, ink, beside, axis } if *beside != Beside::LineEnd => {
                     self.text_at(frame.at(*at, *axis), text, *ink, *beside);
+                }
+                Layer::RowHead { row, text } => {
+                    let y = frame.y(*row as f64, YAxis::Left);
+                    self.text(MARGIN, y, text, Ink::Text, SMALL_TYPE);
                 }
                 Layer::Band { from_to: (left, right), text } => {
                     let middle = (frame.x(*left) + frame.x(*right)) / 2.0;
