@@ -308,6 +308,47 @@ mod tests {
     }
 
     #[test]
+    fn page_answers_first_and_marks_the_simulation_once() {
+        let mut run = hard_disk();
+        run.simulated = true;
+        run.verdict = crate::judge(&run);
+        let page = page(&run, |_| "how fast".to_string()).alone();
+        let body = page.split_once("<body>").unwrap().1;
+        assert_eq!(body.to_lowercase().matches("simulated drive").count(), 1);
+        let places =
+            ["MB/s and takes", "very good", "Where it stands", "Findings that matter", "Speed: "];
+        let places = places.map(|part| body.find(part).unwrap_or_else(|| panic!("no {part}")));
+        assert!(places.is_sorted(), "{places:?}");
+        for key in ["rnd4k_", "span12_5", "rnd16_", "tiny-writes:"] {
+            let text = body.split_once("data:application").unwrap().0;
+            let shown = text.split('<').filter_map(|tag| Some(tag.split_once('>')?.1));
+            let told: Vec<&str> = shown.filter(|text| text.contains(key)).collect();
+            assert!(told.is_empty(), "{told:?}");
+        }
+    }
+
+    #[test]
+    fn single_test_opens_with_what_it_found() {
+        use crate::testing::measured;
+        use drivescope_model::TestKind;
+        let mut run = hard_disk();
+        let found = [("rotation.rpm", 5_400.0), ("zones.count", 30.0), ("seek.average_ms", 7.98)];
+        run.tests = vec![measured(TestKind::Geometry, &found)];
+        run.verdict = crate::judge(&run);
+        let page = page(&run, |_| "what kind".to_string()).alone();
+        must_have(
+            &page,
+            &[
+                "Geometry: 5,400 rpm, 30 zones, seeks of 7.98 ms.",
+                "<dt>Rotation</dt>",
+                "5,400 rpm · a turn takes 11.1 ms",
+            ],
+        );
+        let above = page.split_once("How it was measured").unwrap().0;
+        assert!(!above.contains("not judged") && !above.contains("What it suits"));
+    }
+
+    #[test]
     fn names_are_text_wherever_they_stand() {
         let mut run = hard_disk();
         let evil = "<script>alert(1)</script>\"'&";

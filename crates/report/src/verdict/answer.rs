@@ -2,7 +2,7 @@
 
 use crate::verdict::criteria::Criterion;
 use crate::verdict::found_missing;
-use crate::workloads::answer_to;
+use crate::workloads::{answer_to, usable};
 use drivescope_model::document::{Rule, Run, Verdict};
 use drivescope_model::drive::{Drive, DriveKind};
 use drivescope_model::number::{latency_us, rounded, whole};
@@ -10,6 +10,10 @@ use drivescope_model::{FindingId, Severity};
 
 /// Later rounds may change a figure of a first look by this factor.
 const SLACK: f64 = 2.0;
+
+/// Medians of a small read anywhere, the one in the heading of its test first.
+const SMALL_READ_WAITS: [&str; 2] =
+    ["latency.span100.lat_p50_us", "transfer.rnd4k_q1t1.read.lat_p50_us"];
 
 /// `A SATA SSD, healthy: good for a system and databases, no trouble for anything else.` During the run, only what
 /// later figures will hardly change. `None` without a drive, or if nothing was judged.
@@ -25,8 +29,10 @@ pub(crate) fn answer_with_figures(run: &Run) -> Option<String> {
     let figures = [
         of(Criterion::SequentialReads).map(|value| rate("reads", value)),
         of(Criterion::SequentialWrites).map(|value| rate("writes", value)),
-        of(Criterion::RandomReadsQ1)
-            .map(|value| format!("takes {} for a small read", latency_us(1e6 / value))),
+        SMALL_READ_WAITS
+            .into_iter()
+            .find_map(|key| usable(run, key))
+            .map(|wait| format!("takes {} for a small read", latency_us(wait.value))),
     ];
     let figures: Vec<String> = figures.into_iter().flatten().collect();
     let figures: Vec<&str> = figures.iter().map(String::as_str).collect();
@@ -293,6 +299,18 @@ mod tests {
             .to_vec();
         let sentence = judged_answer(run, false).unwrap();
         assert!(sentence.contains("disk, shingled, which answers flushes before"), "{sentence}");
+    }
+
+    #[test]
+    fn sentence_of_a_page_has_figures_and_leaves_the_simulation_to_its_mark() {
+        let mut run = hard_disk();
+        run.simulated = true;
+        run.verdict = judge(&run);
+        let sentence = answer_with_figures(&run).unwrap();
+        let figures = "hard disk, healthy: reads 178 MB/s, writes 172 MB/s and takes 13.1 ms for a small read; good for";
+        assert!(sentence.contains(figures), "{sentence}");
+        assert!(!sentence.contains("simulated"), "{sentence}");
+        assert!(answer(&run, false).unwrap().contains("simulated"));
     }
 
     #[test]
