@@ -213,7 +213,7 @@ impl Plot {
         self.with_rates_at([first, last], [first.1, last.1], words, ink)
     }
 
-    /// The same with the rates that are called those of the ends.
+    /// The same with the rates that are called those of the ends, at their heights.
     pub fn with_rates_at(
         self,
         [first, last]: [Point; 2],
@@ -221,11 +221,11 @@ impl Plot {
         words: [&str; 2],
         ink: Ink,
     ) -> Self {
-        let [begin, end] = [(start, words[0]), (end, words[1])]
+        let [begin, words_at_end] = [(start, words[0]), (end, words[1])]
             .map(|(rate, words)| format!("{} {words}", rounded(rate)));
-        self.with_text(first, begin, ink, Beside::AboveRight).with_text(
-            last,
-            end,
+        self.with_text((first.0, start), begin, ink, Beside::AboveRight).with_text(
+            (last.0, end),
+            words_at_end,
             ink,
             Beside::AboveLeft,
         )

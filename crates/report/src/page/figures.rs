@@ -4,13 +4,13 @@
 use crate::terminal::{cells, find};
 use crate::workloads::{name_of_cell, title};
 use drivescope_model::number::{latency_us, rounded};
-use drivescope_model::{Metric, TestResult};
+use drivescope_model::{Metric, Secs, TestResult};
 use maud::{Markup, html};
 
 /// Quantities with their column heads. Others are in the document.
 const COLUMNS: [(&str, &str); 16] = [
-    ("run_s", "time, s"),
-    ("time_s", "time, s"),
+    ("run_s", "time"),
+    ("time_s", "time"),
     ("mb_s", "MB/s"),
     ("mean_mb_s", "mean, MB/s"),
     ("iops", "per second"),
@@ -117,7 +117,11 @@ fn field(metric: Option<&Metric>) -> Markup {
     let Some(metric) = metric.filter(|metric| metric.value.is_finite()) else {
         return html! { td.number { "–" } };
     };
-    let text = |value: f64| if metric.unit == "us" { latency_us(value) } else { rounded(value) };
+    let text = |value: f64| match metric.unit.as_str() {
+        "us" => latency_us(value),
+        "s" => Secs(value).to_string(),
+        _ => rounded(value),
+    };
     let (low, high) = (text(metric.low), text(metric.high));
     html! {
         td.number {

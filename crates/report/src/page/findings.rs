@@ -20,7 +20,7 @@ pub fn findings(findings: &[Finding]) -> Markup {
     html! {
         @if !findings.is_empty() {
             section.first {
-                h2 { "Findings that matter" @if !others.is_empty() {
+                h2 { "Findings that matter" @if !others.is_empty() && !matter.is_empty() {
                     span.small { " " (matter.len()) " of " (kinds.len()) }
                 } }
                 @if matter.is_empty() { p { "Nothing that limits what the figures say." } }

@@ -158,12 +158,14 @@ fn level(rule: &Rule) -> String {
 
 /// The whole reason of each verdict, for those who want to check it.
 pub fn reasons(run: &Run) -> Markup {
+    let is_known = |verdict: &&Verdict| verdict.points.is_some() || !verdict.rules.is_empty();
+    let known: Vec<&Verdict> = run.verdict.iter().filter(is_known).collect();
     html! {
-        @if !run.verdict.is_empty() {
+        @if !known.is_empty() {
             details {
                 summary { "How the verdicts were decided" }
                 p { "A use has the points of its weakest figure; findings about the drive may lower them." }
-                dl { @for verdict in &run.verdict {
+                dl { @for verdict in known {
                     dt { (capitalized(&verdict.suits)) ": " (word(verdict.points)) }
                     dd { (in_words(simulated_note_removed(&verdict.because))) "." }
                 } }

@@ -120,6 +120,9 @@ fn over_position(result: &TestResult, cell: &str, name: &'static str, verb: &str
         .with(dots(scattered, SCATTERED));
     let scattered = match many {
         0 => String::new(),
+        1 => {
+            " One file, in the second colour, lies in pieces over more than 1 % of it.".to_string()
+        }
         many => {
             format!(" {many} files in the second colour lie in pieces over more than 1 % of it.")
         }

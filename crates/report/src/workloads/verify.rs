@@ -3,6 +3,7 @@
 
 use super::WorkloadReport;
 use super::facts::Fact;
+use crate::markdown::capitalized;
 use crate::terminal::{Paragraph, Role, Style, value};
 use crate::verdict::criteria::{Criterion, Evidence};
 use drivescope_model::findings::FindingId;
@@ -45,7 +46,7 @@ fn facts(result: &TestResult) -> Vec<Fact> {
     let style = Style { columns: usize::MAX / 2, ..Style::PLAIN };
     let text = table(result, style);
     let words = text.trim().trim_start_matches("verify").split('\n').map(str::trim);
-    let fact = |words: &str| Fact::new("").item(Role::Plain, words);
+    let fact = |words: &str| Fact::new("").item(Role::Plain, capitalized(words));
     words.filter(|words| !words.is_empty()).map(fact).collect()
 }
 

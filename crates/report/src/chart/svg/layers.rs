@@ -15,8 +15,8 @@ use std::fmt::Write as _;
 pub const FOLDED_DOTS_MAX: usize = 300;
 
 /// The same on the page of one run, in wide pictures and in narrow ones.
-pub const PAGE_DOTS_MAX: usize = 1_000;
-const NARROW_DOTS_MAX: usize = 400;
+pub const PAGE_DOTS_MAX: usize = 900;
+const NARROW_DOTS_MAX: usize = 300;
 
 /// In narrow pictures, curves of more points show no values: there a finger covers several.
 const NARROW_VALUES_MAX: usize = 60;
