@@ -89,7 +89,7 @@ pub fn causes(findings: &[Finding]) -> Markup {
 pub const fn title(id: FindingId) -> &'static str {
     match id {
         FindingId::PageCache => "Answered from memory, not by the drive",
-        FindingId::MemoryBacked => "There is no drive below",
+        FindingId::MemoryBacked => "It lies in memory, not on a drive",
         FindingId::AboveLink => "Faster than its link can be",
         FindingId::AboveMemory => "Faster than memory can be",
         FindingId::Compression => "The file system compresses",
