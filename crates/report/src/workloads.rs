@@ -29,7 +29,7 @@ use crate::markdown::capitalized;
 use crate::terminal::Style;
 use crate::verdict::criteria::{Criterion, Evidence};
 use drivescope_model::{Cell, Metric, Run, Suite, TestKind, TestResult};
-use facts::Fact;
+use facts::FoundFact;
 
 pub(crate) struct WorkloadReport {
     pub(crate) test: TestKind,
@@ -38,7 +38,7 @@ pub(crate) struct WorkloadReport {
     pub(crate) charts: fn(&TestResult) -> Vec<Chart>,
     pub(crate) headline: fn(&TestResult) -> Option<String>,
     /// What it found, in lines; empty where the figures say it all.
-    pub(crate) facts: fn(&TestResult) -> Vec<Fact>,
+    pub(crate) facts: fn(&TestResult) -> Vec<FoundFact>,
     /// A cell in words of people who do not know the keys.
     pub(crate) name_of: fn(&TestResult, &str) -> String,
     /// The uses that this test alone says something about; `None`: all.

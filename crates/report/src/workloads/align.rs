@@ -4,7 +4,7 @@ mod charts;
 pub(super) mod phybs_table;
 
 use super::WorkloadReport;
-use super::facts::Fact;
+use super::facts::FoundFact;
 use super::plain_name;
 use crate::first_seen::grouped;
 use crate::terminal::{
@@ -92,7 +92,7 @@ fn named(size: &str) -> String {
     }
 }
 
-fn facts(result: &TestResult) -> Vec<Fact> {
+fn facts(result: &TestResult) -> Vec<FoundFact> {
     if result.metrics.is_empty() {
         return Vec::new();
     }
@@ -113,7 +113,7 @@ fn facts(result: &TestResult) -> Vec<Fact> {
 }
 
 /// What was found beside what the drive says.
-fn sector_line(sector: f64, reported: Option<f64>) -> Fact {
+fn sector_line(sector: f64, reported: Option<f64>) -> FoundFact {
     let (role, text) = match reported {
         Some(reported) if reported < sector => {
             (Role::Bad, format!("the drive reports {reported}, which is wrong"))
@@ -122,31 +122,31 @@ fn sector_line(sector: f64, reported: Option<f64>) -> Fact {
         Some(_) => (Role::Dim, "as the drive reports".to_string()),
         None => (Role::Dim, String::new()),
     };
-    Fact::new("sector").item(Role::Title, format!("{sector} bytes")).item(role, text)
+    FoundFact::new("sector").item(Role::Title, format!("{sector} bytes")).item(role, text)
 }
 
 /// What can be said where the times show no sector: `costless`, because no offset is slower than another.
-fn no_sector_line(reported: Option<f64>, costless: bool) -> Fact {
+fn no_sector_line(reported: Option<f64>, costless: bool) -> FoundFact {
     let (role, text) = if costless {
         (Role::Plain, "no offset is slower")
     } else {
         (Role::Warn, "physical sector not found")
     };
     let reported = reported.map(|reported| format!("the drive reports {reported}"));
-    Fact::new("sector").item(role, text).items(Role::Dim, reported)
+    FoundFact::new("sector").item(role, text).items(Role::Dim, reported)
 }
 
-fn shift_line(sector: f64, shift: f64) -> Fact {
+fn shift_line(sector: f64, shift: f64) -> FoundFact {
     let (role, text) = if shift > 0.0 {
         (Role::Warn, format!("{shift} bytes past multiples of {sector}"))
     } else {
         (Role::Plain, format!("at multiples of {sector}"))
     };
-    Fact::new("starts").item(role, text)
+    FoundFact::new("starts").item(role, text)
 }
 
 /// Each partition with its start sector of 512 bytes, as partitioning programs count.
-fn partition_lines(result: &TestResult) -> Vec<Fact> {
+fn partition_lines(result: &TestResult) -> Vec<FoundFact> {
     let line = |name: &str| {
         let start = value(result, name, "start_bytes")?;
         let (role, alignment) = match value(result, name, "misaligned_bytes")? {
@@ -154,7 +154,7 @@ fn partition_lines(result: &TestResult) -> Vec<Fact> {
             _ => (Role::Good, "aligned".to_string()),
         };
         let sector = format!("from sector {}", start / 512.0);
-        let line = Fact::new("partition").item(Role::Plain, name).item(Role::Plain, sector);
+        let line = FoundFact::new("partition").item(Role::Plain, name).item(Role::Plain, sector);
         Some(line.item(role, alignment))
     };
     cells(result).into_iter().filter_map(line).collect()
@@ -162,7 +162,7 @@ fn partition_lines(result: &TestResult) -> Vec<Fact> {
 
 /// What misaligned writes cost, with the 95 % interval where there is one. phybs compares strides of writes
 /// that the drive's cache may put together if they are aligned; else each write waits for the medium.
-fn penalty_line(penalty: &Metric, of_phybs: bool) -> Fact {
+fn penalty_line(penalty: &Metric, of_phybs: bool) -> FoundFact {
     let Metric { value, low, high, .. } = *penalty;
     let interval = if low < high {
         format!(" ({} to {})", rounded(low), rounded(high))
@@ -172,7 +172,7 @@ fn penalty_line(penalty: &Metric, of_phybs: bool) -> Fact {
     let role = if low > FELT_RATIO { Role::Warn } else { Role::Plain };
     let writes = if of_phybs { "cached writes" } else { "synced writes" };
     let times = rounded(value);
-    Fact::new("cost")
+    FoundFact::new("cost")
         .text(role, format!("misaligned {writes} take {times} times as long{interval}"))
 }
 

@@ -3,7 +3,7 @@
 use crate::terminal::{DOT, Paragraph, Role};
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Fact {
+pub(crate) struct FoundFact {
     pub(crate) name: String,
     items: Vec<FactItem>,
 }
@@ -16,7 +16,7 @@ struct FactItem {
     continues: bool,
 }
 
-impl Fact {
+impl FoundFact {
     pub(crate) fn new(name: &str) -> Self {
         Self { name: name.to_string(), items: Vec::new() }
     }

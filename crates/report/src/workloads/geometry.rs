@@ -3,7 +3,7 @@
 mod charts;
 
 use super::WorkloadReport;
-use super::facts::Fact;
+use super::facts::FoundFact;
 use crate::chart::points_of;
 use crate::terminal::{Paragraph, Role, Style, block_chart, find, value};
 use drivescope_model::number::{latency_us, rounded, whole};
@@ -32,7 +32,7 @@ fn table(result: &TestResult, style: Style) -> String {
     title + &lines.concat() + &drawing(result, style)
 }
 
-fn facts(result: &TestResult) -> Vec<Fact> {
+fn facts(result: &TestResult) -> Vec<FoundFact> {
     let facts = [
         rotation(result),
         zones(result),
@@ -76,24 +76,24 @@ fn mib(value: f64) -> String {
     }
 }
 
-fn rotation(result: &TestResult) -> Option<Fact> {
+fn rotation(result: &TestResult) -> Option<FoundFact> {
     let rpm = find(result, "rotation", "rpm")?;
     let print = |rpm: f64| whole(rpm.round() as u64);
     let turn = ms(60_000.0 / rpm.value);
     Some(
-        Fact::new("rotation")
+        FoundFact::new("rotation")
             .item(Role::Title, format!("{} rpm", with_interval(rpm, print)))
             .item(Role::Plain, format!("a turn takes {turn}")),
     )
 }
 
-fn zones(result: &TestResult) -> Option<Fact> {
+fn zones(result: &TestResult) -> Option<FoundFact> {
     let count = value(result, "zones", "count")?;
     let ZoneEnds { rates, tracks } = zone_ends(result)?;
     let skew = value(result, "tracks", "skew_pct");
     let residual = value(result, "zones", "residual_pct");
     Some(
-        Fact::new("zones")
+        FoundFact::new("zones")
             .item(Role::Title, format!("{count}"))
             .item(Role::Plain, format!("{} to {} MB/s", rounded(rates.0), rounded(rates.1)))
             .item(Role::Plain, format!("tracks of {} to {}", bytes(tracks.0), bytes(tracks.1)))
@@ -102,13 +102,13 @@ fn zones(result: &TestResult) -> Option<Fact> {
     )
 }
 
-fn heads(result: &TestResult) -> Option<Fact> {
+fn heads(result: &TestResult) -> Option<FoundFact> {
     let count = value(result, "heads", "count")?;
     let order = match value(result, "heads", "pass_tracks") {
         Some(tracks) => format!("serpentine, {} tracks on one head", whole(tracks as u64)),
         None => "by cylinder".to_string(),
     };
-    let line = Fact::new("heads").item(Role::Title, whole(count as u64));
+    let line = FoundFact::new("heads").item(Role::Title, whole(count as u64));
     Some(line.item(Role::Plain, order))
 }
 
@@ -125,10 +125,10 @@ fn zone_ends(result: &TestResult) -> Option<ZoneEnds> {
     Some(ZoneEnds { rates: both("mb_s")?, tracks: both("track_bytes")? })
 }
 
-fn seek(result: &TestResult) -> Option<Fact> {
+fn seek(result: &TestResult) -> Option<FoundFact> {
     let average = find(result, "seek", "average_ms")?;
-    let line =
-        Fact::new("seek").item(Role::Title, format!("{} on average", with_interval(average, ms)));
+    let line = FoundFact::new("seek")
+        .item(Role::Title, format!("{} on average", with_interval(average, ms)));
     let ways = [("next_track_ms", "to the next track"), ("full_stroke_ms", "over the whole drive")];
     let rates = ways.into_iter().filter_map(|(quantity, words)| {
         Some(format!("{} {words}", ms(value(result, "seek", quantity)?)))
@@ -137,17 +137,17 @@ fn seek(result: &TestResult) -> Option<Fact> {
 }
 
 /// Gain of using only the outer part of the drive.
-fn access(result: &TestResult) -> Option<Fact> {
+fn access(result: &TestResult) -> Option<FoundFact> {
     let points = points_of(result, "geometry.access_measured.ms");
     let all = points.last()?.0;
     let times = points.iter().map(|(span, time)| match span / all {
         share if share > 0.999 => format!("{} anywhere", ms(*time)),
         share => format!("{} in the first {} %", ms(*time), rounded(share * 100.0)),
     });
-    Some(Fact::new("access").items(Role::Plain, times))
+    Some(FoundFact::new("access").items(Role::Plain, times))
 }
 
-fn command(result: &TestResult) -> Option<Fact> {
+fn command(result: &TestResult) -> Option<FoundFact> {
     let medium = find(result, "command", "overhead_us");
     let cached = find(result, "read_cache", "overhead_us");
     let link = value(result, "link", "mb_s");
@@ -155,15 +155,15 @@ fn command(result: &TestResult) -> Option<Fact> {
     let times = [(medium, "before a seek"), (cached, "from the cache")].into_iter().filter_map(
         |(metric, words)| Some(format!("{} {words}", with_interval(metric?, latency_us))),
     );
-    let line = Fact::new("command").items(Role::Plain, times);
+    let line = FoundFact::new("command").items(Role::Plain, times);
     Some(line.items(Role::Plain, link.map(|rate| format!("link {} MB/s", rounded(rate)))))
 }
 
-fn read_cache(result: &TestResult) -> Option<Fact> {
+fn read_cache(result: &TestResult) -> Option<FoundFact> {
     let known = |quantity| value(result, "read_cache", quantity);
     let places = known("places").map(|it| format!("keeps {} places", whole(it as u64)));
     let stream = known("stream_bytes").map(|it| format!("keeps {} of a stream", mib(it)));
-    let line = Fact::new("read cache")
+    let line = FoundFact::new("read cache")
         .items(Role::Title, known("cache_bytes").map(|it| format!("about {}", mib(it))))
         .items(Role::Plain, known("read_ahead_bytes").map(|it| format!("reads {} ahead", mib(it))))
         .items(Role::Plain, places)
@@ -171,21 +171,21 @@ fn read_cache(result: &TestResult) -> Option<Fact> {
     line.has_words().then_some(line)
 }
 
-fn write_cache(result: &TestResult) -> Option<Fact> {
+fn write_cache(result: &TestResult) -> Option<FoundFact> {
     let cached = find(result, "write_cached", "write_ms")?;
     let size = find(result, "write_cache", "cache_bytes");
     let size = size.or(find(result, "write_buffer", "cache_bytes"));
-    let line = Fact::new("write cache")
+    let line = FoundFact::new("write cache")
         .items(Role::Title, size.map(|size| format!("takes {} at once", mib(size.value))));
     Some(line.item(Role::Plain, format!("an unflushed write takes {}", ms(cached.value))))
 }
 
 /// Whether flushed data are on the medium: on a disk this takes revolutions.
-fn flush(result: &TestResult) -> Option<Fact> {
+fn flush(result: &TestResult) -> Option<FoundFact> {
     let flushed = find(result, "write_flushed", "write_ms")?;
     let forced = find(result, "write_forced", "write_ms")?;
     let lies = result.findings.iter().any(|finding| finding.id == FindingId::FlushIgnored);
-    let line = Fact::new("flush");
+    let line = FoundFact::new("flush");
     let line = match (find(result, "rotation", "rpm"), lies) {
         (_, true) => line.item(Role::Bad, "not honest: data are not on the medium"),
         (Some(_), false) => line.item(Role::Good, "honest"),
@@ -199,20 +199,23 @@ fn flush(result: &TestResult) -> Option<Fact> {
     Some(line.item(Role::Plain, cost).item(Role::Plain, forced))
 }
 
-fn queue(result: &TestResult) -> Option<Fact> {
+fn queue(result: &TestResult) -> Option<FoundFact> {
     let gain = find(result, "queue", "gain_ratio")?;
     let many = match value(result, "queue", "depth") {
         Some(depth) => format!("with {depth} requests in flight"),
         None => "with 32 requests in flight".to_string(),
     };
     let times = with_interval(gain, rounded);
-    Some(Fact::new("queue").text(Role::Plain, format!("{times} times as many random reads {many}")))
+    Some(
+        FoundFact::new("queue")
+            .text(Role::Plain, format!("{times} times as many random reads {many}")),
+    )
 }
 
-fn map(result: &TestResult) -> Option<Fact> {
+fn map(result: &TestResult) -> Option<FoundFact> {
     let points = points_of(result, "geometry.map.lat_mean_us");
     let (first, last) = (points.first()?, points.last()?);
-    let line = Fact::new("map");
+    let line = FoundFact::new("map");
     Some(match find(result, "map", "span_bytes") {
         Some(span) => line.item(
             Role::Plain,
@@ -229,22 +232,22 @@ fn map(result: &TestResult) -> Option<Fact> {
 }
 
 /// The map unit of an SSD, which has to complete smaller writes.
-fn unit(result: &TestResult) -> Option<Fact> {
+fn unit(result: &TestResult) -> Option<FoundFact> {
     let unit = value(result, "map_unit", "unit_bytes")?;
     let words = format!("smaller writes have to be completed from {} by reading", mib(unit));
-    Some(Fact::new("map unit").item(Role::Title, mib(unit)).item(Role::Plain, words))
+    Some(FoundFact::new("map unit").item(Role::Title, mib(unit)).item(Role::Plain, words))
 }
 
-fn fast_cache(result: &TestResult) -> Option<Fact> {
+fn fast_cache(result: &TestResult) -> Option<FoundFact> {
     let size = find(result, "fast_cache", "cache_bytes")?;
-    let line = Fact::new("fast cache").item(Role::Title, with_interval(size, bytes));
+    let line = FoundFact::new("fast cache").item(Role::Title, with_interval(size, bytes));
     let recovered = value(result, "fast_cache", "recovered_bytes")?;
     Some(line.item(Role::Plain, format!("{} of it are back after 5 s", bytes(recovered))))
 }
 
-fn recording(result: &TestResult) -> Option<Fact> {
+fn recording(result: &TestResult) -> Option<FoundFact> {
     let slowdown = find(result, "shingling", "slowdown_ratio")?;
-    let line = Fact::new("recording");
+    let line = FoundFact::new("recording");
     let times = with_interval(slowdown, rounded);
     let is_shingled = result.findings.iter().any(|finding| finding.id == FindingId::Shingled);
     let line = if is_shingled {

@@ -2,7 +2,7 @@
 //! what the sectors held.
 
 use super::WorkloadReport;
-use super::facts::Fact;
+use super::facts::FoundFact;
 use crate::markdown::capitalized;
 use crate::terminal::{Paragraph, Role, Style, value};
 use crate::verdict::criteria::{Criterion, Evidence};
@@ -42,11 +42,11 @@ fn headline(result: &TestResult) -> Option<String> {
 }
 
 /// The lines of the terminal, which are sentences.
-fn facts(result: &TestResult) -> Vec<Fact> {
+fn facts(result: &TestResult) -> Vec<FoundFact> {
     let style = Style { columns: usize::MAX / 2, ..Style::PLAIN };
     let text = table(result, style);
     let words = text.trim().trim_start_matches("verify").split('\n').map(str::trim);
-    let fact = |words: &str| Fact::new("").item(Role::Plain, capitalized(words));
+    let fact = |words: &str| FoundFact::new("").item(Role::Plain, capitalized(words));
     words.filter(|words| !words.is_empty()).map(fact).collect()
 }
 
